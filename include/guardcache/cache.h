@@ -1,0 +1,236 @@
+/*
+ * guardcache/cache.h - a cache directory: open, look up, insert, explain, iterate.
+ *
+ * A lookup takes a description and hints and hands out the best stored candidate whose guards hold. What it finds out
+ * on the way is its result: an outcome, and for a miss a reason from a closed list. Trouble (a damaged file, a full
+ * disk, a lock held too long) is a miss with its reason, never an error, unless options.strict is set; errors are
+ * left for wrong arguments, for want of memory, and for a directory that can't be a cache.
+ *
+ * Struct versions: option structs begin with `version`, set by their _INIT macro; later libraries accept older versions.
+ *
+ * Threads: a gcache may be used by any number of threads at once; results belong to one thread at a time.
+ * Processes: any number may have the same directory open. After fork a child may go on using the handle.
+ */
+#ifndef GUARDCACHE_CACHE_H
+#define GUARDCACHE_CACHE_H
+
+#include <guardcache/graph.h>
+#include <guardcache/guard.h>
+#include <guardcache/hints.h>
+#include <guardcache/key.h>
+#include <guardcache/status.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct gcache gcache;
+
+typedef enum gcache_durability {
+    GCACHE_DURABILITY_ENTRY = 0, /* an insert survives a crash of the process; after a power cut it is whole or absent */
+    GCACHE_DURABILITY_FULL,      /* an insert that returned survives a power cut */
+    GCACHE_DURABILITY_NONE       /* no sync at all; a power cut may lose entries, never yields a wrong one */
+} gcache_durability;
+
+/* Called with a line of text for people: what was quarantined, what could not be written. May be called by any thread. */
+typedef void (*gcache_log_fn)(void *state, char const *line);
+
+typedef struct gcache_options {
+    int version;                   /* GCACHE_OPTIONS_VERSION */
+    bool read_only;                /* never write into the directory */
+    bool strict;                   /* trouble with the store is an error, not a miss */
+    bool disabled;                 /* every lookup misses with reason disabled, nothing is stored */
+    bool unsafe_skip_guards;       /* for debugging: every candidate's guards pass */
+    gcache_durability durability;
+    char const *salt;              /* namespace: part of every key; NULL is the empty one */
+    size_t max_candidates;         /* a key; 0: GCACHE_MAX_CANDIDATES_DEFAULT */
+    uint64_t max_bytes;            /* size cap of the directory; 0: GCACHE_MAX_BYTES_DEFAULT; UINT64_MAX: none */
+    size_t memory_bytes;           /* decoded candidates kept in memory; 0: GCACHE_MEMORY_BYTES_DEFAULT */
+    int compression_level;         /* zstd level for payloads, -1 stores them raw; 0: GCACHE_COMPRESSION_DEFAULT */
+    gcache_log_fn log;             /* NULL: silence */
+    void *log_state;
+} gcache_options;
+
+#define GCACHE_OPTIONS_VERSION 1
+#define GCACHE_OPTIONS_INIT { .version = GCACHE_OPTIONS_VERSION }
+
+/* A thousand variants of one graph is a caller's mistake (a guard that pins every size), not a use. */
+#define GCACHE_MAX_CANDIDATES_DEFAULT 1000
+/* What ccache uses: a working set of a few thousand compiled graphs. */
+#define GCACHE_MAX_BYTES_DEFAULT (UINT64_C(5) << 30)
+#define GCACHE_MEMORY_BYTES_DEFAULT ((size_t)64 << 20)
+/* zstd's own default: decompression speed hardly depends on it, higher levels cost 3 to 5 times the time for a tenth. */
+#define GCACHE_COMPRESSION_DEFAULT 3
+
+/*
+ * Opens a cache directory and makes it if it isn't there (mode 0700). options may be NULL.
+ * GCACHE_OK; ERROR_ARGUMENT, ERROR_IO, ERROR_NO_SPACE; ERROR_FORMAT: of a newer version; ERROR_UNTRUSTED: it belongs to
+ * another user or everybody may write to it; ERROR_MEMORY. Close with gcache_close (NULL is accepted), after all results.
+ */
+GCACHE_API gcache_status gcache_open(char const *directory, gcache_options const *options, gcache **out_cache,
+                                     gcache_error *error);
+GCACHE_API void gcache_close(gcache *cache);
+
+/* ---- lookup ---- */
+
+typedef struct gcache_pair {
+    char const *name;
+    char const *value;
+} gcache_pair;
+
+/* What a lookup asks for besides graph and hints. Borrowed during the call. */
+typedef struct gcache_request {
+    int version;                 /* GCACHE_REQUEST_VERSION */
+    char const *variant;         /* only candidates of this variant; NULL: any */
+    char const *expect_variant;  /* prefer this variant; a hit on another one says so in note */
+    gcache_pair const *provides; /* what candidates' requirements are compared with */
+    size_t provides_count;
+    bool accept_renames;         /* candidates whose producer used other symbol names are welcome */
+    char const *label;           /* whose lookup it is, for explain: "train.py:88 forward" */
+} gcache_request;
+
+#define GCACHE_REQUEST_VERSION 1
+#define GCACHE_REQUEST_INIT { .version = GCACHE_REQUEST_VERSION }
+
+#define GCACHE_ENTRY_ID_SIZE 33 /* 32 hex digits and the terminating zero */
+
+/* A symbol as the winner's producer called it, and as the caller calls it. */
+typedef struct gcache_rename {
+    char const *stored;
+    char const *current;
+} gcache_rename;
+
+typedef struct gcache_result {
+    gcache_status outcome;        /* GCACHE_HIT or GCACHE_MISS */
+    gcache_reason reason;         /* of a miss */
+    gcache_key key;
+    char entry[GCACHE_ENTRY_ID_SIZE]; /* of a hit */
+    void const *payload;          /* verified bytes, valid until gcache_result_clear, after eviction too */
+    size_t payload_size;
+    void const *metadata;
+    size_t metadata_size;
+    char const *const *guards;    /* the winner's guards in the caller's names, to be added to the caller's context */
+    size_t guard_count;
+    gcache_rename const *renames; /* stored -> current for every symbol of the description */
+    size_t rename_count;
+    bool renamed;                 /* at least one name differs */
+    char const *variant;          /* "" if none */
+    int64_t priority;
+    uint64_t compile_ns;          /* what the hit saved */
+    char const *note;             /* "" or a remark: the expected variant is missing */
+    void *owner;                  /* private */
+} gcache_result;
+
+/*
+ * Looks a graph up. *out_result is always set (its former content is not looked at); clear it with gcache_result_clear
+ * whatever the outcome. hints may be NULL (no hints), request may be NULL.
+ * GCACHE_HIT or GCACHE_MISS; ERROR_ARGUMENT, ERROR_MEMORY; other errors only if options.strict.
+ */
+GCACHE_API gcache_status gcache_lookup_with(gcache *cache, gcache_graph *graph, gcache_hints const *hints,
+                                            gcache_request const *request, gcache_result *out_result, gcache_error *error);
+GCACHE_API gcache_status gcache_lookup(gcache *cache, gcache_graph *graph, gcache_hints const *hints,
+                                       gcache_result *out_result, gcache_error *error);
+GCACHE_API void gcache_result_clear(gcache_result *result);
+
+/* ---- insert ---- */
+
+/* One compiled variant. Borrowed during the call. */
+typedef struct gcache_entry {
+    char const *const *guards; /* all must hold; none: unconditional */
+    size_t guard_count;
+    void const *payload;
+    size_t payload_size;
+    void const *metadata;      /* opaque, small; handed back with a hit */
+    size_t metadata_size;
+    char const *variant;       /* NULL: none */
+    int64_t priority;          /* higher is preferred */
+    gcache_pair const *requires_; /* must equal the caller's `provides` at lookup */
+    size_t requires_count;
+    uint64_t compile_ns;       /* what compiling took */
+    char const *label;         /* whose compile it was; NULL: none */
+} gcache_entry;
+
+typedef struct gcache_inserted {
+    gcache_status outcome; /* GCACHE_OK or GCACHE_REFUSED */
+    gcache_reason reason;  /* of a refusal */
+    gcache_key key;
+    char entry[GCACHE_ENTRY_ID_SIZE];
+    bool existed;          /* an equal entry was there already */
+    gcache_verdict verdict; /* of the guards for hints, where hints were given */
+} gcache_inserted;
+
+/*
+ * Stores a variant. With hints, the guards must hold for them, else it is refused (guard_false, guard_error); hints
+ * NULL stores unevaluated. An equal entry is stored once. out_inserted may be NULL.
+ * GCACHE_OK, GCACHE_REFUSED, ERROR_ARGUMENT, ERROR_SYNTAX (a guard), ERROR_LIMIT, ERROR_READ_ONLY, ERROR_NO_SPACE,
+ * ERROR_IO, ERROR_MEMORY. Nothing is left half written.
+ */
+GCACHE_API gcache_status gcache_insert(gcache *cache, gcache_graph *graph, gcache_hints const *hints,
+                                       gcache_entry const *entry, gcache_inserted *out_inserted, gcache_error *error);
+
+/* ---- explain ---- */
+
+typedef enum gcache_explain_form {
+    GCACHE_EXPLAIN_TEXT, /* for people, at most 25 lines */
+    GCACHE_EXPLAIN_ALL,  /* for people, everything */
+    GCACHE_EXPLAIN_JSON  /* one object on one line */
+} gcache_explain_form;
+
+/*
+ * Does a lookup with every step recorded and says why it hits or misses: the same code as gcache_lookup, run to the end.
+ * *out_text is zero-terminated UTF-8, freed with gcache_free. Returns GCACHE_HIT or GCACHE_MISS, or an error.
+ */
+GCACHE_API gcache_status gcache_explain(gcache *cache, gcache_graph *graph, gcache_hints const *hints,
+                                        gcache_request const *request, gcache_explain_form form, char **out_text,
+                                        gcache_error *error);
+
+/* ---- look around ---- */
+
+/* What an entry says about itself. Everything in it is valid during the callback only. */
+typedef struct gcache_entry_view {
+    gcache_key key;
+    char id[GCACHE_ENTRY_ID_SIZE];
+    char const *kind;
+    char const *const *guards;
+    size_t guard_count;
+    gcache_pair const *requires_;
+    size_t requires_count;
+    char const *variant;
+    int64_t priority;
+    uint64_t sequence;      /* newer is larger, within the key */
+    uint64_t compile_ns;
+    uint64_t created_ns;    /* since 1970, UTC */
+    uint64_t payload_size;  /* of the payload as the caller gave it */
+    uint64_t stored_size;   /* in bytes on disk */
+    void const *metadata;
+    size_t metadata_size;
+    char const *label;
+} gcache_entry_view;
+
+/* Returning anything but 0 ends the iteration. */
+typedef int (*gcache_entry_fn)(void *state, gcache_entry_view const *entry);
+
+/*
+ * Calls fn for every stored entry, keys in order, candidates in rank order. key NULL: all keys.
+ * GCACHE_OK, or an error; damaged files are skipped (gcache_verify reports them).
+ */
+GCACHE_API gcache_status gcache_each_entry(gcache *cache, gcache_key const *key, gcache_entry_fn fn, void *state,
+                                           gcache_error *error);
+
+/* One finding of gcache_verify: a path inside the cache directory and what is wrong with it. */
+typedef void (*gcache_problem_fn)(void *state, char const *path, char const *problem);
+
+typedef struct gcache_verified {
+    uint64_t keys, entries, bytes, problems;
+} gcache_verified;
+
+/* Reads every file and checks it against its checksums and the index. GCACHE_OK also if there are problems. */
+GCACHE_API gcache_status gcache_verify(gcache *cache, gcache_problem_fn fn, void *state, gcache_verified *out_verified,
+                                       gcache_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

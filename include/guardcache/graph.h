@@ -1,0 +1,188 @@
+/*
+ * guardcache/graph.h - the description of a graph: built call by call, or read from JSON.
+ *
+ * A description is a tree of named components (graph, inputs, options, config, environment, ...); what counts for the
+ * key and what doesn't is written in docs/formats/description.md. A gcache_graph owns everything that was put into it:
+ * all strings and arrays are copied by the call that takes them, and values (gcache_value) belong to the graph they were
+ * made with and live as long as it does.
+ *
+ * Errors are sticky: a builder call that fails (no memory, a limit, an argument that is not valid) remembers the first
+ * error and later calls do nothing; gcache_graph_key and everything that uses the graph then return that error. So a
+ * builder sequence needs no checks in between. A value made after an error is NULL, which every call accepts.
+ *
+ * Threads: one thread at a time while building; a finished graph may be read by many.
+ */
+#ifndef GUARDCACHE_GRAPH_H
+#define GUARDCACHE_GRAPH_H
+
+#include <guardcache/key.h>
+#include <guardcache/status.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct gcache_graph gcache_graph;
+typedef struct gcache_rules gcache_rules;
+typedef struct gcache_value gcache_value;
+
+/* A node or input of the graph under construction; 0 is no node. Only valid for the graph that made it. */
+typedef uint32_t gcache_node;
+
+/* Room in gcache_tensor; tensors of a higher rank go through gcache_value_map and gcache_value_tensor. */
+#define GCACHE_TENSOR_RANK 16
+
+/* Tensor metadata. Shape and stride items are integers or expressions over symbols, as text: "16", "4*s0 + 1". */
+typedef struct gcache_tensor {
+    char const *dtype;                      /* "float32" */
+    char const *shape[GCACHE_TENSOR_RANK];
+    char const *stride[GCACHE_TENSOR_RANK]; /* all NULL: not given */
+    int rank;
+    char const *device;                     /* "cuda:0"; NULL: not given */
+    char const *layout;                     /* "strided"; NULL: not given */
+    bool requires_grad;
+} gcache_tensor;
+
+/*
+ * A new, empty description. kind selects the default rules ("fx", "aot", "stablehlo", "llvm-ir", "triton", "generic");
+ * any other kind has the rules of "generic". NULL only without memory. Free with gcache_graph_free (NULL is accepted).
+ */
+GCACHE_API gcache_graph *gcache_graph_new(char const *kind);
+GCACHE_API void gcache_graph_free(gcache_graph *graph);
+
+/*
+ * Reads a description file's text (INTERFACE: format "guardcache-graph/1"). name is used in messages (a file name).
+ * GCACHE_OK, or ERROR_SYNTAX (not strict JSON), ERROR_DESCRIPTION (not a description), ERROR_LIMIT, ERROR_MEMORY;
+ * the error has line, column and path. The text isn't needed afterwards.
+ */
+GCACHE_API gcache_status gcache_graph_read(char const *text, size_t size, char const *name, gcache_graph **out_graph,
+                                           gcache_error *error);
+
+/*
+ * A description known only by a key that somebody else computed. Everything but gcache_graph_canonical works with it;
+ * component lines (see gcache_graph_line) are what a miss can then be explained with.
+ */
+GCACHE_API gcache_graph *gcache_graph_new_keyed(char const *kind, gcache_key const *key);
+
+/* Adds one component line to a keyed description: a component's name, its hash in hex, and a text for people. */
+GCACHE_API void gcache_graph_line(gcache_graph *graph, char const *name, char const *hash, char const *text);
+
+/* ---- nodes ---- */
+
+/* An input in call order, and the placeholder node that stands for it. The name is for references and messages only. */
+GCACHE_API gcache_node gcache_graph_input(gcache_graph *graph, char const *name, gcache_tensor const *tensor);
+
+/* The same for an input that is any value (a $sym, a constant). */
+GCACHE_API gcache_node gcache_graph_input_value(gcache_graph *graph, char const *name, gcache_value *value);
+
+/* A call of target with nodes as arguments. */
+GCACHE_API gcache_node gcache_graph_call(gcache_graph *graph, char const *target, gcache_node const *args, size_t count);
+
+/* A node of any op ("call_function", "call_method", "get_attr", ...) with arguments of any kind. */
+GCACHE_API gcache_node gcache_graph_node(gcache_graph *graph, char const *op, char const *target,
+                                         gcache_value *const *args, size_t count);
+
+/* Keyword arguments of a node. A name given twice for one node is an error. */
+GCACHE_API void gcache_graph_kwarg(gcache_graph *graph, gcache_node node, char const *name, gcache_value *value);
+GCACHE_API void gcache_graph_kwarg_bool(gcache_graph *graph, gcache_node node, char const *name, bool value);
+GCACHE_API void gcache_graph_kwarg_int(gcache_graph *graph, gcache_node node, char const *name, int64_t value);
+GCACHE_API void gcache_graph_kwarg_float(gcache_graph *graph, gcache_node node, char const *name, double value);
+GCACHE_API void gcache_graph_kwarg_text(gcache_graph *graph, gcache_node node, char const *name, char const *value);
+
+/* The output node: what the graph returns. */
+GCACHE_API void gcache_graph_output(gcache_graph *graph, gcache_node node);
+GCACHE_API void gcache_graph_outputs(gcache_graph *graph, gcache_value *value);
+
+/*
+ * Opens a subgraph under name: nodes added until gcache_graph_subgraph_end belong to it; they may refer to nodes of
+ * the enclosing graphs. Nesting is allowed.
+ */
+GCACHE_API void gcache_graph_subgraph_begin(gcache_graph *graph, char const *name);
+GCACHE_API void gcache_graph_subgraph_end(gcache_graph *graph);
+
+/* ---- components ---- */
+
+/* Sets component `name` (options, config, environment, module, volatile, any other) to a value. Twice is an error. */
+GCACHE_API void gcache_graph_component(gcache_graph *graph, char const *name, gcache_value *value);
+
+/* ---- values: see docs/formats/description.md for what each means ---- */
+
+GCACHE_API gcache_value *gcache_value_null(gcache_graph *graph);
+GCACHE_API gcache_value *gcache_value_bool(gcache_graph *graph, bool value);
+GCACHE_API gcache_value *gcache_value_int(gcache_graph *graph, int64_t value);
+GCACHE_API gcache_value *gcache_value_int_text(gcache_graph *graph, char const *decimal); /* of any size */
+GCACHE_API gcache_value *gcache_value_float(gcache_graph *graph, double value);
+GCACHE_API gcache_value *gcache_value_text(gcache_graph *graph, char const *utf8, size_t size);
+GCACHE_API gcache_value *gcache_value_bytes(gcache_graph *graph, void const *bytes, size_t size);
+GCACHE_API gcache_value *gcache_value_node(gcache_graph *graph, gcache_node node);
+GCACHE_API gcache_value *gcache_value_symbolic(gcache_graph *graph, char const *expression);
+GCACHE_API gcache_value *gcache_value_enum(gcache_graph *graph, char const *name);
+GCACHE_API gcache_value *gcache_value_list(gcache_graph *graph, gcache_value *const *items, size_t count);
+GCACHE_API gcache_value *gcache_value_tuple(gcache_graph *graph, gcache_value *const *items, size_t count);
+GCACHE_API gcache_value *gcache_value_set(gcache_graph *graph, gcache_value *const *items, size_t count);
+GCACHE_API gcache_value *gcache_value_map(gcache_graph *graph, char const *const *names, gcache_value *const *values,
+                                          size_t count);
+/* Turns a map with members dtype, shape, stride, device, values, ... into tensor metadata. */
+GCACHE_API gcache_value *gcache_value_tensor(gcache_graph *graph, gcache_value *map);
+/* Reads strict JSON, the `$` objects of descriptions included. */
+GCACHE_API gcache_value *gcache_value_json(gcache_graph *graph, char const *text, size_t size);
+
+/* ---- rules ---- */
+
+/*
+ * Reads a rule set (docs/formats/rules.md). name is used in messages. The set is immutable; free with gcache_rules_free
+ * when no graph uses it. GCACHE_OK, ERROR_SYNTAX, ERROR_DESCRIPTION, ERROR_LIMIT, ERROR_MEMORY.
+ */
+GCACHE_API gcache_status gcache_rules_read(char const *text, size_t size, char const *name, gcache_rules **out_rules,
+                                           gcache_error *error);
+GCACHE_API void gcache_rules_free(gcache_rules *rules);
+
+/* The text of a rule set that is compiled in, or NULL. Static storage. */
+GCACHE_API char const *gcache_rules_shipped(char const *kind, size_t *out_size);
+
+/* The kinds with shipped rules, in order; NULL past the last. Static storage. */
+GCACHE_API char const *gcache_rules_kind(size_t index);
+
+/* Uses rules in place of those of the kind. The rules must outlive the graph. */
+GCACHE_API void gcache_graph_use_rules(gcache_graph *graph, gcache_rules const *rules);
+
+/* ---- what comes out ---- */
+
+typedef struct gcache_component {
+    char const *name;
+    gcache_key hash;
+} gcache_component;
+
+/* A symbol of the description and the name it has in the canonical form. */
+typedef struct gcache_symbol {
+    char const *name;
+    char const *canonical;
+} gcache_symbol;
+
+/*
+ * The key, computed on first use and kept. GCACHE_OK, GCACHE_REFUSED when a rule says the description can't be keyed
+ * safely (a bypass; the error has the reason), or an error.
+ */
+GCACHE_API gcache_status gcache_graph_key(gcache_graph *graph, gcache_key *out_key, gcache_error *error);
+
+/* The components by name, with their hashes. The array belongs to the graph. */
+GCACHE_API gcache_status gcache_graph_components(gcache_graph *graph, gcache_component const **out_components,
+                                                 size_t *out_count, gcache_error *error);
+
+/* The symbols in order of first use. The array belongs to the graph. */
+GCACHE_API gcache_status gcache_graph_symbols(gcache_graph *graph, gcache_symbol const **out_symbols, size_t *out_count,
+                                              gcache_error *error);
+
+/* The canonical bytes (deterministic CBOR). *out_bytes belongs to the graph. */
+GCACHE_API gcache_status gcache_graph_canonical(gcache_graph *graph, void const **out_bytes, size_t *out_size,
+                                                gcache_error *error);
+
+/* The kind it was made with. Belongs to the graph. */
+GCACHE_API char const *gcache_graph_kind(gcache_graph const *graph);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,31 @@
+/*
+ * guardcache/guardcache.h - a cache for what graph compilers produce.
+ *
+ * A graph compiler turns a graph into machine code in seconds to minutes; the result holds for every input that
+ * satisfies the guards it assumed on the way. guardcache describes the graph canonically (graph.h), hashes that to a
+ * key (key.h), keeps the compiled variants under it, evaluates their guards (guard.h) against the present hints
+ * (hints.h) to pick a hit, and explains every miss (cache.h).
+ *
+ *   gcache_open            a cache directory
+ *   gcache_graph_...       describe the graph
+ *   gcache_lookup          hit: run r.payload.  miss: r.reason says why
+ *   gcache_insert          store what was compiled, with its guards
+ *   gcache_explain         why it missed, in words
+ *
+ * Caveats first. The library has no global state, reads no environment variables, prints nothing, installs no signal
+ * handlers and starts no threads on its own. Payloads are executed by their users, so a cache directory must
+ * belong to one user (it is made with mode 0700 and refused otherwise). All strings are UTF-8 and zero-terminated unless
+ * a size stands beside them; sizes are in bytes, times in nanoseconds.
+ */
+#ifndef GUARDCACHE_GUARDCACHE_H
+#define GUARDCACHE_GUARDCACHE_H
+
+#include <guardcache/cache.h>
+#include <guardcache/graph.h>
+#include <guardcache/guard.h>
+#include <guardcache/hints.h>
+#include <guardcache/key.h>
+#include <guardcache/status.h>
+#include <guardcache/version.h>
+
+#endif

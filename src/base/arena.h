@@ -1,0 +1,42 @@
+/*
+ * A bump allocator: many small pieces, freed all at once. What a description, a parse or a lookup needs lives in one.
+ *
+ * Invariants: every piece is aligned for any type; a failed allocation returns NULL and sets `failed`; the total never
+ * exceeds `limit`.
+ */
+#ifndef GCI_BASE_ARENA_H
+#define GCI_BASE_ARENA_H
+
+#include "base/view.h"
+
+#include <stdint.h>
+
+typedef struct gci_arena_block gci_arena_block;
+
+typedef struct gci_arena {
+    gci_arena_block *blocks; /* newest first */
+    char *next, *end;        /* what is left of the newest block */
+    size_t total, limit;     /* bytes in all blocks */
+    bool failed;
+} gci_arena;
+
+void gci_arena_init(gci_arena *arena, size_t limit);
+
+/* Frees everything; the arena can be used again with the same limit. */
+void gci_arena_clear(gci_arena *arena);
+
+/* Forgets every piece but keeps the newest block, so that a loop allocates nothing in the steady state. */
+void gci_arena_reset(gci_arena *arena);
+
+/* Uninitialised bytes, or NULL. size 0 gives a pointer that must not be followed. */
+void *gci_arena_alloc(gci_arena *arena, size_t size);
+
+/* count * size bytes, zeroed, overflow checked; or NULL. */
+void *gci_arena_array(gci_arena *arena, size_t count, size_t size);
+
+/* A copy with a zero behind it (not counted in the view). data is NULL on failure. */
+gci_view gci_arena_copy(gci_arena *arena, gci_view view);
+
+#define GCI_ARENA_NEW(arena, type) ((type *)gci_arena_array((arena), 1, sizeof(type)))
+
+#endif

@@ -1,0 +1,104 @@
+#include "base/buf.h"
+
+#include "base/check.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Small enough to waste nothing, large enough that a typical text grows once or twice. */
+#define FIRST_CAPACITY 256
+
+void
+gci_buf_clear(gci_buf *buf)
+{
+    free(buf->data);
+    gci_buf_init(buf, buf->limit);
+}
+
+char *
+gci_buf_reserve(gci_buf *buf, size_t more)
+{
+    GCI_ASSERT(buf->size <= buf->capacity);
+    if (buf->failed)
+        return NULL;
+    if (more > buf->limit || buf->size > buf->limit - more) {
+        buf->failed = true;
+        return NULL;
+    }
+    size_t need = buf->size + more;
+    if (need > buf->capacity) {
+        size_t capacity = buf->capacity < FIRST_CAPACITY ? FIRST_CAPACITY : buf->capacity;
+        while (capacity < need)
+            capacity *= 2;
+        char *data = realloc(buf->data, capacity);
+        if (data == NULL) {
+            buf->failed = true;
+            return NULL;
+        }
+        buf->data = data;
+        buf->capacity = capacity;
+    }
+    return buf->data + buf->size;
+}
+
+void
+gci_buf_append(gci_buf *buf, void const *data, size_t size)
+{
+    if (size == 0)
+        return;
+    char *room = gci_buf_reserve(buf, size);
+    if (room == NULL)
+        return;
+    memcpy(room, data, size);
+    buf->size += size;
+}
+
+void
+gci_buf_append_view(gci_buf *buf, gci_view view)
+{
+    gci_buf_append(buf, view.data, view.size);
+}
+
+void
+gci_buf_append_text(gci_buf *buf, char const *text)
+{
+    gci_buf_append(buf, text, strlen(text));
+}
+
+void
+gci_buf_append_char(gci_buf *buf, char c)
+{
+    gci_buf_append(buf, &c, 1);
+}
+
+void
+gci_buf_format(gci_buf *buf, char const *format, ...)
+{
+    va_list arguments, again;
+    va_start(arguments, format);
+    va_copy(again, arguments);
+    int need = vsnprintf(NULL, 0, format, arguments);
+    va_end(arguments);
+    char *room = need >= 0 ? gci_buf_reserve(buf, (size_t)need + 1) : NULL;
+    if (room != NULL) {
+        vsnprintf(room, (size_t)need + 1, format, again);
+        buf->size += (size_t)need;
+    } else {
+        buf->failed = true;
+    }
+    va_end(again);
+}
+
+char *
+gci_buf_take_text(gci_buf *buf)
+{
+    gci_buf_append_char(buf, '\0');
+    if (buf->failed) {
+        gci_buf_clear(buf);
+        return NULL;
+    }
+    char *text = buf->data;
+    gci_buf_init(buf, buf->limit);
+    return text;
+}

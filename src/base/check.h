@@ -1,0 +1,20 @@
+/*
+ * Two macros that are never mixed: GCI_REQUIRE checks what a caller of the public API may get wrong and returns an error;
+ * GCI_ASSERT states what must be true inside the library and aborts in debug builds.
+ */
+#ifndef GCI_BASE_CHECK_H
+#define GCI_BASE_CHECK_H
+
+#include "base/error.h"
+
+#include <assert.h>
+
+#define GCI_ASSERT(condition) assert(condition)
+
+#define GCI_REQUIRE(condition, error, ...)                                                            \
+    do {                                                                                              \
+        if (!(condition))                                                                             \
+            return gci_fail((error), GCACHE_ERROR_ARGUMENT, __VA_ARGS__);                             \
+    } while (0)
+
+#endif

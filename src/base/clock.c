@@ -1,0 +1,24 @@
+#include "base/clock.h"
+
+#include <time.h>
+
+static uint64_t
+read_clock(clockid_t id)
+{
+    struct timespec now;
+
+    clock_gettime(id, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+uint64_t
+gci_clock_wall_ns(void)
+{
+    return read_clock(CLOCK_REALTIME);
+}
+
+uint64_t
+gci_clock_steady_ns(void)
+{
+    return read_clock(CLOCK_MONOTONIC);
+}

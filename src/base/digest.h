@@ -1,0 +1,48 @@
+/*
+ * SHA-256 and HMAC-SHA-256 (libcrypto) for what must be trusted, XXH3-128 for what may rot.
+ *
+ * A gci_digest is made once and reused: fetching the algorithm costs more than hashing a small component. It is used
+ * by one thread at a time.
+ */
+#ifndef GCI_BASE_DIGEST_H
+#define GCI_BASE_DIGEST_H
+
+#include "base/view.h"
+
+#include <stdint.h>
+
+#define GCI_SHA256_BYTES 32
+
+typedef struct gci_digest gci_digest;
+
+/* NULL: no memory, or libcrypto has no SHA-256. */
+gci_digest *gci_digest_new(void);
+void gci_digest_free(gci_digest *digest);
+
+/* Begin, any number of updates, end. false: libcrypto failed; the rest may be skipped or not. */
+bool gci_digest_begin(gci_digest *digest);
+bool gci_digest_update(gci_digest *digest, void const *data, size_t size);
+bool gci_digest_end(gci_digest *digest, uint8_t out_hash[GCI_SHA256_BYTES]);
+
+/* The three in one. */
+bool gci_digest_of(gci_digest *digest, gci_view bytes, uint8_t out_hash[GCI_SHA256_BYTES]);
+
+bool gci_hmac_sha256(gci_view key, gci_view bytes, uint8_t out_mac[GCI_SHA256_BYTES]);
+
+typedef struct gci_checksum {
+    uint64_t low, high;
+} gci_checksum;
+
+/* XXH3-128 with seed 0. */
+gci_checksum gci_checksum_of(void const *data, size_t size);
+
+/* XXH3-64, for hash tables. */
+uint64_t gci_hash64(void const *data, size_t size, uint64_t seed);
+
+/* 2*size hex digits and a terminating zero. */
+void gci_hex(uint8_t const *bytes, size_t size, char *out_hex);
+
+/* Reads 2*size hex digits of either case. */
+bool gci_unhex(gci_view hex, uint8_t *out_bytes, size_t size);
+
+#endif

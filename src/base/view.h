@@ -1,0 +1,53 @@
+/*
+ * A borrowed run of bytes: it owns nothing and is valid as long as what it points into. data may be NULL if size is 0.
+ */
+#ifndef GCI_BASE_VIEW_H
+#define GCI_BASE_VIEW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+typedef struct gci_view {
+    char const *data;
+    size_t size;
+} gci_view;
+
+/* A view of a string literal, for use as an initialiser too. */
+#define GCI_VIEW(literal) { (literal), sizeof(literal) - 1 }
+
+static inline gci_view
+gci_view_of(void const *data, size_t size)
+{
+    return (gci_view){ (char const *)data, size };
+}
+
+/* A view of a zero-terminated string; NULL gives an empty view. */
+static inline gci_view
+gci_view_text(char const *text)
+{
+    return (gci_view){ text, text != NULL ? strlen(text) : 0 };
+}
+
+static inline bool
+gci_view_equal(gci_view a, gci_view b)
+{
+    return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
+}
+
+static inline bool
+gci_view_is(gci_view a, char const *text)
+{
+    return gci_view_equal(a, gci_view_text(text));
+}
+
+/* Bytewise order, a prefix before what it begins. */
+static inline int
+gci_view_compare(gci_view a, gci_view b)
+{
+    size_t shorter = a.size < b.size ? a.size : b.size;
+    int order = shorter != 0 ? memcmp(a.data, b.data, shorter) : 0;
+    return order != 0 ? order : (a.size > b.size) - (a.size < b.size);
+}
+
+#endif
