@@ -1,0 +1,103 @@
+#include "harness.h"
+
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* More batches than this don't move a median any more. */
+#define MAX_BATCHES 1000
+
+uint64_t
+bench_now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+void
+bench_die(char const *what, char const *why)
+{
+    fprintf(stderr, "bench: %s: %s\n", what, why);
+    exit(2);
+}
+
+static int
+compare(void const *a, void const *b)
+{
+    double x = *(double const *)a, y = *(double const *)b;
+
+    return (x > y) - (x < y);
+}
+
+bench_figure
+bench_run(void (*body)(void *state), void *state, size_t batches, size_t calls)
+{
+    static double samples[MAX_BATCHES];
+
+    if (batches > MAX_BATCHES)
+        batches = MAX_BATCHES;
+    for (size_t call = 0; call < calls; call++)
+        body(state);
+    for (size_t batch = 0; batch < batches; batch++) {
+        uint64_t start = bench_now_ns();
+        for (size_t call = 0; call < calls; call++)
+            body(state);
+        samples[batch] = (double)(bench_now_ns() - start) / (double)calls;
+    }
+    qsort(samples, batches, sizeof samples[0], compare);
+    return (bench_figure){ samples[batches / 2], samples[0], samples[batches - 1] };
+}
+
+static void
+print_time(double ns)
+{
+    if (ns < 10000)
+        printf("%10.1f ns", ns);
+    else if (ns < 1e7)
+        printf("%10.1f us", ns / 1e3);
+    else
+        printf("%10.1f ms", ns / 1e6);
+}
+
+void
+bench_print(char const *name, bench_figure figure, char const *note)
+{
+    printf("%-52s", name);
+    print_time(figure.median_ns);
+    printf("   [");
+    print_time(figure.lowest_ns);
+    printf(" ..");
+    print_time(figure.highest_ns);
+    printf(" ]  %s\n", note);
+    fflush(stdout);
+}
+
+char *
+bench_make_directory(void)
+{
+    char const *base = getenv("TMPDIR");
+    char *path = NULL;
+
+    if (asprintf(&path, "%s/guardcache-bench-XXXXXX", base != NULL ? base : "/var/tmp") < 0 || mkdtemp(path) == NULL)
+        bench_die("temporary directory", "can't be made");
+    return path;
+}
+
+static int
+remove_one(char const *path, struct stat const *facts, int type, struct FTW *place)
+{
+    (void)facts, (void)type, (void)place;
+    return remove(path);
+}
+
+void
+bench_remove_directory(char *directory)
+{
+    nftw(directory, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    free(directory);
+}
