@@ -219,6 +219,14 @@ typedef int (*gcache_entry_fn)(void *state, gcache_entry_view const *entry);
 GCACHE_API gcache_status gcache_each_entry(gcache *cache, gcache_key const *key, gcache_entry_fn fn, void *state,
                                            gcache_error *error);
 
+/*
+ * Reads one entry by its id, whatever its guards: for tools that look into a cache. It isn't a lookup: nothing is counted,
+ * no recency changes. *out_result is set as for a hit (renames are empty); clear it with gcache_result_clear whatever the
+ * outcome. GCACHE_HIT, ERROR_NOT_FOUND, ERROR_CORRUPT (the bytes don't verify), ERROR_ARGUMENT, ERROR_IO, ERROR_MEMORY.
+ */
+GCACHE_API gcache_status gcache_read_entry(gcache *cache, gcache_key const *key, char const *entry,
+                                           gcache_result *out_result, gcache_error *error);
+
 /* One finding of gcache_verify: a path inside the cache directory and what is wrong with it. */
 typedef void (*gcache_problem_fn)(void *state, char const *path, char const *problem);
 
