@@ -1,0 +1,243 @@
+#include "base/json.h"
+
+#include "base/check.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- texts ---- */
+
+/* The size of the well-formed UTF-8 sequence at p, or 0. */
+static size_t
+utf8_size(uint8_t const *p, size_t left)
+{
+    size_t size = p[0] < 0x80 ? 1 : p[0] >= 0xF0 ? 4 : p[0] >= 0xE0 ? 3 : 2;
+
+    if (size == 1)
+        return 1;
+    if (p[0] < 0xC2 || p[0] > 0xF4 || left < size)
+        return 0;
+    for (size_t i = 1; i < size; i++)
+        if ((p[i] & 0xC0) != 0x80)
+            return 0;
+    bool overlong = (p[0] == 0xE0 && p[1] < 0xA0) || (p[0] == 0xF0 && p[1] < 0x90);
+    bool surrogate = p[0] == 0xED && p[1] > 0x9F, beyond = p[0] == 0xF4 && p[1] > 0x8F;
+    return overlong || surrogate || beyond ? 0 : size;
+}
+
+static void
+write_escape(gci_buf *buf, uint8_t c)
+{
+    switch (c) {
+    case '"':
+        gci_buf_append_text(buf, "\\\"");
+        break;
+    case '\\':
+        gci_buf_append_text(buf, "\\\\");
+        break;
+    case '\n':
+        gci_buf_append_text(buf, "\\n");
+        break;
+    case '\t':
+        gci_buf_append_text(buf, "\\t");
+        break;
+    case '\r':
+        gci_buf_append_text(buf, "\\r");
+        break;
+    default:
+        gci_buf_format(buf, "\\u%04x", c);
+    }
+}
+
+void
+gci_json_write_text(gci_buf *buf, gci_view text)
+{
+    uint8_t const *data = (uint8_t const *)text.data;
+    size_t run = 0, i = 0;
+
+    gci_buf_append_char(buf, '"');
+    while (i < text.size) {
+        size_t size = utf8_size(data + i, text.size - i);
+        bool plain = size != 0 && data[i] >= 0x20 && data[i] != '"' && data[i] != '\\' && data[i] != 0x7F;
+        if (plain) {
+            i += size;
+            continue;
+        }
+        gci_buf_append(buf, text.data + run, i - run);
+        if (size == 0)
+            gci_buf_append_text(buf, "\xEF\xBF\xBD");
+        else
+            write_escape(buf, data[i]);
+        run = ++i;
+    }
+    gci_buf_append(buf, text.data + run, i - run);
+    gci_buf_append_char(buf, '"');
+}
+
+/* ---- floats ---- */
+
+/* snprintf writes the locale's decimal point, which may be several bytes: whatever isn't part of a number is it. */
+static size_t
+restore_point(char *text)
+{
+    size_t out = 0;
+    bool in_point = false;
+
+    for (char const *p = text; *p != '\0'; p++) {
+        bool number = (*p >= '0' && *p <= '9') || *p == '-' || *p == '+' || *p == 'e';
+        if (number)
+            text[out++] = *p;
+        else if (!in_point)
+            text[out++] = '.';
+        in_point = !number;
+    }
+    text[out] = '\0';
+    return out;
+}
+
+void
+gci_json_write_float(gci_buf *buf, double value)
+{
+    char text[40];
+
+    if (!isfinite(value)) {
+        gci_buf_append_text(buf, isnan(value) ? "{\"$float\": \"nan\"}"
+                                 : value > 0  ? "{\"$float\": \"inf\"}"
+                                              : "{\"$float\": \"-inf\"}");
+        return;
+    }
+    /* 17 digits always bring a double back; most need fewer. strtod reads what snprintf wrote in the same locale. */
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, value);
+        if (strtod(text, NULL) == value)
+            break;
+    }
+    restore_point(text);
+    gci_buf_append_text(buf, text);
+    if (strpbrk(text, ".e") == NULL)
+        gci_buf_append_text(buf, ".0");
+}
+
+/* ---- trees ---- */
+
+static void
+write_base64(gci_buf *buf, gci_view bytes)
+{
+    static char const digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    uint8_t const *data = (uint8_t const *)bytes.data;
+
+    gci_buf_append_char(buf, '"');
+    for (size_t i = 0; i < bytes.size; i += 3) {
+        size_t left = bytes.size - i;
+        uint32_t group = (uint32_t)data[i] << 16 | (left > 1 ? (uint32_t)data[i + 1] << 8 : 0) |
+                         (left > 2 ? (uint32_t)data[i + 2] : 0);
+        char out[4] = { digits[group >> 18], digits[group >> 12 & 63], left > 1 ? digits[group >> 6 & 63] : '=',
+                        left > 2 ? digits[group & 63] : '=' };
+        gci_buf_append(buf, out, sizeof out);
+    }
+    gci_buf_append_char(buf, '"');
+}
+
+static void
+write_list(gci_buf *buf, gci_value const *value)
+{
+    gci_buf_append_char(buf, '[');
+    for (uint32_t i = 0; i < value->count; i++) {
+        if (i != 0)
+            gci_buf_append_text(buf, ", ");
+        gci_json_write(buf, &value->items[i]);
+    }
+    gci_buf_append_char(buf, ']');
+}
+
+static void
+write_map(gci_buf *buf, gci_value const *value)
+{
+    gci_buf_append_char(buf, '{');
+    for (uint32_t i = 0; i < value->count; i++) {
+        if (i != 0)
+            gci_buf_append_text(buf, ", ");
+        gci_json_write_text(buf, value->members[i].name);
+        gci_buf_append_text(buf, ": ");
+        gci_json_write(buf, &value->members[i].value);
+    }
+    gci_buf_append_char(buf, '}');
+}
+
+static void
+write_plain(gci_buf *buf, gci_value const *value)
+{
+    switch ((gci_value_type)value->type) {
+    case GCI_NULL:
+        gci_buf_append_text(buf, "null");
+        break;
+    case GCI_BOOL:
+        gci_buf_append_text(buf, value->boolean ? "true" : "false");
+        break;
+    case GCI_INT:
+        gci_buf_format(buf, "%" PRId64, value->integer);
+        break;
+    case GCI_BIGINT:
+        gci_buf_append_view(buf, value->text);
+        break;
+    case GCI_FLOAT:
+        gci_json_write_float(buf, value->real);
+        break;
+    case GCI_BYTES:
+        write_base64(buf, value->text);
+        break;
+    case GCI_STRING:
+    case GCI_NODE:
+    case GCI_SYM:
+    case GCI_ENUM:
+        gci_json_write_text(buf, value->text);
+        break;
+    case GCI_LIST:
+    case GCI_TUPLE:
+    case GCI_SET:
+        write_list(buf, value);
+        break;
+    case GCI_MAP:
+    case GCI_TENSOR:
+        write_map(buf, value);
+        break;
+    }
+}
+
+/* The `$` name of a type beyond JSON's, or NULL. */
+static char const *
+dollar_name(uint8_t type)
+{
+    switch ((gci_value_type)type) {
+    case GCI_BYTES:
+        return "$bytes";
+    case GCI_TUPLE:
+        return "$tuple";
+    case GCI_SET:
+        return "$set";
+    case GCI_NODE:
+        return "$node";
+    case GCI_SYM:
+        return "$sym";
+    case GCI_TENSOR:
+        return "$tensor";
+    case GCI_ENUM:
+        return "$enum";
+    default:
+        return NULL;
+    }
+}
+
+void
+gci_json_write(gci_buf *buf, gci_value const *value)
+{
+    char const *name = dollar_name(value->type);
+
+    if (name != NULL)
+        gci_buf_format(buf, "{\"%s\": ", name);
+    write_plain(buf, value);
+    if (name != NULL)
+        gci_buf_append_char(buf, '}');
+}
