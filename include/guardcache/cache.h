@@ -80,6 +80,13 @@ typedef struct gcache_pair {
     char const *value;
 } gcache_pair;
 
+/*
+ * A caller's own test in place of guard evaluation: says whether a candidate with these guards (as they were stored) is
+ * welcome. For a cache behind another cache, which knows the very entry it wants. Called in rank order, by the thread
+ * of the lookup, while no lock is held; a candidate that isn't welcome counts as guard_false.
+ */
+typedef bool (*gcache_guard_test_fn)(void *state, char const *const *guards, size_t count);
+
 /* What a lookup asks for besides graph and hints. Borrowed during the call. */
 typedef struct gcache_request {
     int version;                 /* GCACHE_REQUEST_VERSION */
@@ -89,6 +96,10 @@ typedef struct gcache_request {
     size_t provides_count;
     bool accept_renames;         /* candidates whose producer used other symbol names are welcome */
     char const *label;           /* whose lookup it is, for explain: "train.py:88 forward" */
+    gcache_pair const *sources;  /* hints in the words of the user's program, for explain: "t0", "x.size(0)" */
+    size_t sources_count;
+    gcache_guard_test_fn guard_test; /* NULL: guards are evaluated */
+    void *guard_test_state;
 } gcache_request;
 
 #define GCACHE_REQUEST_VERSION 1
@@ -150,6 +161,8 @@ typedef struct gcache_entry {
     size_t requires_count;
     uint64_t compile_ns;       /* what compiling took */
     char const *label;         /* whose compile it was; NULL: none */
+    void const *identity;      /* entries are equal if guards, requirements, variant and this are; NULL: the payload. */
+    size_t identity_size;      /* For payloads with volatile parts: timings, addresses */
 } gcache_entry;
 
 typedef struct gcache_inserted {
