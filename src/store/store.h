@@ -1,0 +1,394 @@
+/*
+ * The face of the store: entries on disk, found by key. Nobody outside src/store includes any other header of it.
+ *
+ * A key has candidates. A candidate is a record (guards, requirements, names, ranks, metadata) and a payload. All
+ * candidates of a key are handed out together, as an immutable, counted, decoded set; sets stay in memory as long as
+ * nothing under their key changes and the memory bound allows. Payloads are handed out verified and stay valid whatever
+ * happens to the entry afterwards.
+ *
+ * The store knows nothing about guards: their texts and their compiled program are bytes to it.
+ *
+ * Threads: a store may be used by any number of threads; sets and payloads are shared freely. Processes: any number may
+ * have the directory open. Fork: a child may go on using the store; what it held before stays valid.
+ */
+#ifndef GCI_STORE_STORE_H
+#define GCI_STORE_STORE_H
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/view.h"
+
+#include <guardcache/cache.h>
+#include <guardcache/key.h>
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+typedef struct gci_store gci_store;
+
+/* ---- opening ---- */
+
+/* Entries are signed with the first key and accepted with any. */
+typedef struct gci_signing_key {
+    char const *id; /* at most 63 bytes; stored in clear in every entry */
+    gci_view secret;
+} gci_signing_key;
+
+typedef struct gci_store_options {
+    bool read_only;
+    gcache_durability durability;
+    uint64_t max_bytes;     /* of the directory; 0: default, UINT64_MAX: none */
+    size_t memory_bytes;    /* for decoded sets and payloads; 0: default */
+    int compression_level;  /* -1: raw; 0: default */
+    size_t max_candidates;  /* a key; 0: default */
+    uint64_t max_age_ns;    /* entries unused for longer are evicted by gc; 0: none */
+    char const *space;      /* the namespace new entries are labelled with; NULL: "" */
+    gci_signing_key const *signing; /* borrowed during open */
+    size_t signing_count;
+    bool require_signature; /* entries that no key verifies are not handed out */
+    bool network;           /* treat the directory as one on a network file system even if it isn't */
+    gcache_log_fn log;
+    void *log_state;
+} gci_store_options;
+
+/*
+ * Opens a directory, making it if need be (unless read_only). An existing cache in a place that can't be written to is
+ * opened as if read_only had been set, and the log says so.
+ * ERROR_FORMAT: of a newer version; ERROR_UNTRUSTED: owned by somebody else, or world-writable; ERROR_NOT_FOUND: read_only
+ * and not there; ERROR_READ_ONLY, ERROR_NO_SPACE, ERROR_IO: can't be made; ERROR_ARGUMENT: exists and is no cache and
+ * not empty.
+ */
+gcache_status gci_store_open(char const *directory, gci_store_options const *options, gci_store **out_store,
+                             gcache_error *error);
+/* Writes out what is pending. Sets and payloads stay valid. NULL is accepted. */
+void gci_store_close(gci_store *store);
+
+bool gci_store_is_read_only(gci_store const *store);
+
+/* ---- records ---- */
+
+typedef struct gci_pair {
+    gci_view name, value;
+} gci_pair;
+
+/* A named file that belongs to an entry, kept once by content. */
+typedef struct gci_attachment {
+    gci_view name;      /* a relative path without "..", as the caller wants it placed */
+    uint8_t sha256[32];
+    uint64_t size;
+    uint32_t mode;      /* permission bits: 0644 or 0755 */
+} gci_attachment;
+
+typedef enum gci_compression {
+    GCI_RAW = 0,
+    GCI_ZSTD = 1
+} gci_compression;
+
+/*
+ * Everything about one candidate but its payload. For an insert the caller fills in what isn't marked; views are borrowed
+ * during the call. In a set, everything is set and points into the set.
+ */
+typedef struct gci_record {
+    gcache_key key;
+    char id[GCACHE_ENTRY_ID_SIZE]; /* store: derived from the content, so that equal inserts are one */
+    gci_view kind;
+    gci_view space;                /* store: the namespace label */
+    gci_view const *guards;
+    size_t guard_count;
+    gci_view program;              /* the guards compiled, as the guard engine wrote it */
+    gci_pair const *names;         /* the producer's symbol -> canonical symbol */
+    size_t name_count;
+    gci_pair const *requirements;
+    size_t requirement_count;
+    gci_view variant;
+    int64_t priority;
+    uint32_t equalities, conjuncts; /* specificity */
+    uint64_t sequence;             /* store: newer is larger, within the key */
+    uint64_t created_ns;           /* 0 at insert: now */
+    uint64_t compile_ns;
+    gci_view label;
+    gci_view metadata;
+    gci_view identity;             /* stands for the payload's content in the id; empty: the payload itself */
+    gci_attachment const *attachments;
+    size_t attachment_count;
+    uint64_t payload_size;         /* store: as the caller gave it */
+    uint64_t stored_size;          /* store: payload bytes on disk */
+    gci_compression compression;   /* store */
+} gci_record;
+
+/* ---- what was found ---- */
+
+typedef enum gci_found {
+    GCI_FOUND,
+    GCI_ABSENT,     /* nothing is stored */
+    GCI_EVICTED,    /* it was stored and has been evicted */
+    GCI_CORRUPT,    /* damaged; put aside, counted and logged */
+    GCI_UNREADABLE  /* the operating system said no, no memory, or no key of ours verifies it: the error says which */
+} gci_found;
+
+/* Something of the caller's that hangs on a set or candidate and is freed with it. Set once, by any thread. */
+typedef struct gci_extra {
+    _Atomic(void *) value;
+    void (*destroy)(void *value);
+} gci_extra;
+
+static inline void *
+gci_extra_get(gci_extra *extra)
+{
+    return atomic_load_explicit(&extra->value, memory_order_acquire);
+}
+
+typedef struct gci_candidates gci_candidates;
+
+typedef struct gci_candidate {
+    gci_record record;
+    gci_extra extra;
+    gci_candidates *set;
+    uint64_t evicted_ns;     /* of an evicted candidate: when */
+    struct gci_candidate_place *place; /* private */
+} gci_candidate;
+
+/*
+ * All candidates of a key, in order of sequence. Immutable but for the extras and the private parts. Evicted ones are
+ * those whose record is still remembered though their payload is gone: they tell why a lookup misses, no more.
+ */
+struct gci_candidates {
+    gcache_key key;
+    gci_candidate *items;
+    size_t count;
+    gci_candidate *evicted;
+    size_t evicted_count;
+    size_t damaged;          /* records that were put aside while reading */
+    size_t untrusted;        /* records that no signing key of ours verifies, and that is required */
+    gci_extra extra;
+    struct gci_candidates_inside *inside; /* private */
+};
+
+/*
+ * The key's candidates. *out_set is counted: release it. FOUND with at least one item, or with evicted or damaged ones;
+ * ABSENT, EVICTED, CORRUPT, UNREADABLE: *out_set is NULL.
+ */
+gci_found gci_store_candidates(gci_store *store, gcache_key const *key, gci_candidates **out_set, gcache_error *error);
+
+/* The same, read from disk and kept out of the memory tier: for those who walk over everything. */
+gci_found gci_store_load(gci_store *store, gcache_key const *key, gci_candidates **out_set, gcache_error *error);
+
+gci_candidates *gci_candidates_retain(gci_candidates *set);
+void gci_candidates_release(gci_candidates *set);
+
+/*
+ * Hangs value on extra unless something hangs there already, and returns what hangs there now; a loser is destroyed.
+ * cost is what it adds to the memory the set takes.
+ */
+void *gci_extra_set(gci_candidates *set, gci_extra *extra, void *value, size_t cost, void (*destroy)(void *value));
+
+/* Notes that a candidate was handed out to a user: recency and hit counts, written in batches. */
+void gci_store_touch(gci_store *store, gci_candidate *candidate);
+
+/* ---- payloads ---- */
+
+/* Verified bytes, counted. */
+typedef struct gci_payload {
+    void const *data;
+    size_t size;
+} gci_payload;
+
+/* FOUND, EVICTED (the entry went away meanwhile), CORRUPT or UNREADABLE. Release it. */
+gci_found gci_store_payload(gci_store *store, gci_candidate *candidate, gci_payload **out_payload, gcache_error *error);
+gci_payload *gci_payload_retain(gci_payload *payload);
+void gci_payload_release(gci_payload *payload);
+
+/* ---- descriptions ---- */
+
+typedef struct gci_component {
+    gci_view name;
+    uint8_t hash[32];
+    gci_view text; /* a line for people, of a key that somebody else computed; else empty */
+} gci_component;
+
+/* What a key was computed from. Kept once per key. */
+typedef struct gci_description {
+    gci_view kind;
+    gci_component const *components;
+    size_t component_count;
+    gci_view canonical; /* the canonical form; empty for a key that somebody else computed */
+} gci_description;
+
+typedef struct gci_stored_description gci_stored_description;
+
+/* FOUND, ABSENT, CORRUPT, UNREADABLE. What `gci_stored_description_get` points to lives as long as the object. */
+gci_found gci_store_description(gci_store *store, gcache_key const *key, gci_stored_description **out_description,
+                                gcache_error *error);
+gci_description const *gci_stored_description_get(gci_stored_description const *description);
+void gci_stored_description_free(gci_stored_description *description);
+
+typedef struct gci_near {
+    gcache_key key;
+    uint32_t equal; /* components with the same hash */
+} gci_near;
+
+/* The stored keys of a kind that share most components, best first, at most `room`; those that share none are not near. */
+gcache_status gci_store_nearest(gci_store *store, gci_view kind, gci_component const *components, size_t count,
+                                gci_near *out_near, size_t room, size_t *out_count, gcache_error *error);
+
+/* ---- insert ---- */
+
+typedef struct gci_inserted {
+    char id[GCACHE_ENTRY_ID_SIZE];
+    uint64_t sequence;
+    bool existed;  /* an equal entry was there */
+    bool shadowed; /* an older entry has the same guards, names, requirements, variant and priority */
+    char shadows[GCACHE_ENTRY_ID_SIZE];
+} gci_inserted;
+
+/*
+ * Stores a record with its payload, and the key's description unless the key has one (description may be NULL).
+ * ERROR_READ_ONLY, ERROR_NO_SPACE (nothing could be evicted), ERROR_LIMIT (too many candidates under the key, or something
+ * too large), ERROR_BUSY (the key's lock is held for too long), ERROR_IO, ERROR_MEMORY. On an error nothing is visible.
+ */
+gcache_status gci_store_insert(gci_store *store, gci_record const *record, gci_view payload,
+                               gci_description const *description, gci_inserted *out_inserted, gcache_error *error);
+
+/* Takes an entry out, as eviction does: its record stays remembered. ERROR_NOT_FOUND, ERROR_READ_ONLY, ... */
+gcache_status gci_store_evict(gci_store *store, gcache_key const *key, char const *id, gcache_error *error);
+
+/* What is known about a key whose last candidate was evicted. */
+typedef struct gci_tombstone {
+    gcache_key key;
+    uint64_t evicted_ns;
+    uint32_t entries; /* how many went with it */
+    uint32_t hits;    /* how often they had been handed out */
+    enum { GCI_EVICTED_SIZE = 1, GCI_EVICTED_AGE, GCI_EVICTED_SPACE, GCI_EVICTED_BY_HAND } cause;
+} gci_tombstone;
+
+/* false: nothing is known. */
+bool gci_store_tombstone(gci_store *store, gcache_key const *key, gci_tombstone *out_tombstone);
+
+/* ---- journal ---- */
+
+/* What a past lookup looked like, as the cache layer wrote it. The oldest are forgotten. */
+#define GCI_JOURNAL_ENTRIES 10000
+/* Room for a lookup's explanation of a few candidates; an append is one write. */
+#define GCI_JOURNAL_BYTES_MAX ((size_t)64 << 10)
+
+/* One write. Trouble is logged and counted, never reported: a journal must not make a lookup fail. */
+void gci_store_journal_append(gci_store *store, gci_view entry);
+
+/* Calls fn for past entries, newest first; anything but 0 ends it. */
+typedef int (*gci_journal_fn)(void *state, uint64_t at_ns, gci_view entry);
+gcache_status gci_store_journal_each(gci_store *store, gci_journal_fn fn, void *state, gcache_error *error);
+
+/* ---- looking around ---- */
+
+/* Calls fn for every key in ascending order; anything but 0 ends it. */
+typedef int (*gci_key_fn)(void *state, gcache_key const *key);
+gcache_status gci_store_each_key(gci_store *store, gci_key_fn fn, void *state, gcache_error *error);
+
+/* The key under which an entry id (or a unique beginning of one, at least 4 digits) is stored. ERROR_NOT_FOUND. */
+gcache_status gci_store_find_entry(gci_store *store, char const *id, gcache_key *out_key,
+                                   char out_id[GCACHE_ENTRY_ID_SIZE], gcache_error *error);
+
+/* name, what it counts. They outlive the process. */
+#define GCI_STORE_COUNTER_MAP(X)                                                                      \
+    X(INSERTS, "inserts", "entries stored")                                                           \
+    X(DUPLICATES, "duplicates", "inserts of an entry that was there")                                 \
+    X(REFUSALS, "refusals", "inserts refused for want of space or by a limit")                        \
+    X(EVICTIONS, "evictions", "entries evicted")                                                      \
+    X(EVICTED_BYTES, "evicted_bytes", "bytes freed by eviction")                                      \
+    X(CORRUPT, "corrupt", "damaged files and records put aside")                                      \
+    X(UNREADABLE, "unreadable", "reads that the operating system refused")                            \
+    X(MEMORY_HITS, "memory_hits", "candidate sets served from memory")                                \
+    X(DISK_READS, "disk_reads", "candidate sets read from disk")                                      \
+    X(LEASE_WAITS, "lease_waits", "waits for somebody else's compile")                                \
+    X(LEASE_TAKEOVERS, "lease_takeovers", "leases taken over from a dead holder")
+
+typedef enum gci_store_counter {
+#define X(name, word, text) GCI_COUNT_##name,
+    GCI_STORE_COUNTER_MAP(X)
+#undef X
+    GCI_COUNT_COUNT
+} gci_store_counter;
+
+typedef struct gci_store_stats {
+    uint64_t bytes, entries, keys; /* on disk now */
+    uint64_t max_bytes;
+    uint64_t memory_bytes, memory_sets;
+    uint64_t counters[GCI_COUNT_COUNT];
+} gci_store_stats;
+
+gcache_status gci_store_stats_get(gci_store *store, gci_store_stats *out_stats, gcache_error *error);
+
+/* ---- keeping house ---- */
+
+typedef struct gci_progress {
+    uint64_t done, total; /* keys; total is 0 while unknown */
+} gci_progress;
+
+typedef struct gci_house_options {
+    gcache_problem_fn problem; /* one call a finding; calls don't overlap; may be NULL */
+    void (*progress)(void *state, gci_progress progress);
+    void *state;
+    int threads;               /* verify only; 0: one */
+} gci_house_options;
+
+/* Reads everything and checks files, indexes and rows against each other. Changes nothing. OK also if there are problems. */
+gcache_status gci_store_verify(gci_store *store, gci_house_options const *options, gcache_verified *out_verified,
+                               gcache_error *error);
+
+typedef struct gci_repaired {
+    uint64_t keys, entries;
+    uint64_t quarantined; /* files and records put aside */
+    uint64_t recovered;   /* entries that no index knew */
+} gci_repaired;
+
+/* Rebuilds candidate indexes and index.db from entry records alone; puts damaged things aside, deletes nothing. */
+gcache_status gci_store_repair(gci_store *store, gci_house_options const *options, gci_repaired *out_repaired,
+                               gcache_error *error);
+
+typedef struct gci_gc_options {
+    bool dry_run;
+    uint64_t target_bytes;  /* evict down to this; 0: the low watermark of max_bytes */
+    uint64_t max_age_ns;    /* evict what was unused for longer; 0: as the store was opened */
+    char const *space;      /* evict this whole namespace; NULL: none */
+    void (*would_evict)(void *state, gcache_key const *key, char const *id, uint64_t bytes); /* may be NULL */
+    void *state;
+} gci_gc_options;
+
+typedef struct gci_collected {
+    uint64_t evicted, bytes;      /* entries */
+    uint64_t attachments, stray;  /* unneeded attachments and left-over temporary files removed */
+    uint64_t left_bytes;
+} gci_collected;
+
+gcache_status gci_store_gc(gci_store *store, gci_gc_options const *options, gci_collected *out_collected,
+                           gcache_error *error);
+
+/* Facts for doctor, one call each: name, value, and a warning or NULL. */
+typedef void (*gci_fact_fn)(void *state, char const *name, char const *value, char const *warning);
+void gci_store_facts(gci_store *store, gci_fact_fn fn, void *state);
+
+/* ---- leases: one compiles, the others wait ---- */
+
+typedef struct gci_lease gci_lease;
+
+/*
+ * Takes the lease called name (any bytes) or waits for it. Who gets it must look again before compiling: the holder it
+ * waited for may have stored what is wanted. ERROR_BUSY: not within timeout_ns; ERROR_ARGUMENT: this thread holds it
+ * already; ERROR_READ_ONLY; ERROR_IO. *out_waited tells whether somebody else held it.
+ */
+gcache_status gci_lease_take(gci_store *store, gci_view name, uint64_t timeout_ns, gci_lease **out_lease, bool *out_waited,
+                             gcache_error *error);
+/* NULL is accepted. By the thread that took it. */
+void gci_lease_release(gci_lease *lease);
+
+/* ---- attachments ---- */
+
+/* Stores bytes once, by content; fills in *out_attachment's hash and size. They are kept as long as an entry names them. */
+gcache_status gci_store_attach(gci_store *store, gci_view bytes, gci_attachment *out_attachment, gcache_error *error);
+/* Reads one back, verified. FOUND, ABSENT, CORRUPT, UNREADABLE. */
+gci_found gci_store_attachment(gci_store *store, gci_attachment const *attachment, gci_buf *out_bytes,
+                               gcache_error *error);
+/* Puts one in place under a directory, by reflink or copy, atomically; an equal file there is left alone. */
+gci_found gci_store_place(gci_store *store, gci_attachment const *attachment, char const *directory, gcache_error *error);
+
+#endif
