@@ -105,6 +105,17 @@ typedef struct gcache_request {
 #define GCACHE_REQUEST_VERSION 1
 #define GCACHE_REQUEST_INIT { .version = GCACHE_REQUEST_VERSION }
 
+/*
+ * A named file that belongs to an entry: what running the payload needs (a shared object, a kernel). Kept once by
+ * content, verified when it is put in place.
+ */
+typedef struct gcache_attachment {
+    char const *name;  /* a relative path without "..": its place below the directory given to gcache_place */
+    void const *bytes; /* at insert; NULL in a result */
+    uint64_t size;
+    bool executable;
+} gcache_attachment;
+
 #define GCACHE_ENTRY_ID_SIZE 33 /* 32 hex digits and the terminating zero */
 
 /* A symbol as the winner's producer called it, and as the caller calls it. */
@@ -131,6 +142,8 @@ typedef struct gcache_result {
     int64_t priority;
     uint64_t compile_ns;          /* what the hit saved */
     char const *note;             /* "" or a remark: the expected variant is missing */
+    gcache_attachment const *attachments; /* what gcache_place would put in place */
+    size_t attachment_count;
     void *owner;                  /* private */
 } gcache_result;
 
@@ -144,6 +157,14 @@ GCACHE_API gcache_status gcache_lookup_with(gcache *cache, gcache_graph *graph, 
 GCACHE_API gcache_status gcache_lookup(gcache *cache, gcache_graph *graph, gcache_hints const *hints,
                                        gcache_result *out_result, gcache_error *error);
 GCACHE_API void gcache_result_clear(gcache_result *result);
+
+/*
+ * Puts the attachments of a hit in place below directory (made if need be), each atomically; an equal file is left alone.
+ * GCACHE_OK; ERROR_NOT_FOUND, ERROR_CORRUPT: one is gone or damaged, so the hit is worth no more than its payload;
+ * ERROR_NO_SPACE, ERROR_IO, ERROR_MEMORY.
+ */
+GCACHE_API gcache_status gcache_place(gcache *cache, gcache_result const *result, char const *directory,
+                                      gcache_error *error);
 
 /* ---- insert ---- */
 
@@ -163,6 +184,8 @@ typedef struct gcache_entry {
     char const *label;         /* whose compile it was; NULL: none */
     void const *identity;      /* entries are equal if guards, requirements, variant and this are; NULL: the payload. */
     size_t identity_size;      /* For payloads with volatile parts: timings, addresses */
+    gcache_attachment const *attachments;
+    size_t attachment_count;
 } gcache_entry;
 
 typedef struct gcache_inserted {
