@@ -1,0 +1,77 @@
+#include "base/error.h"
+#include "base/file.h"
+#include "cli/commands.h"
+#include "cli/entries.h"
+#include "cli/open.h"
+
+typedef struct options {
+    char const *cache, *out;
+    bool metadata;
+} options;
+
+typedef struct chosen {
+    gcache_key key;
+    char id[GCACHE_ENTRY_ID_SIZE];
+} chosen;
+
+static int
+remember(void *state, gcache_entry_view const *entry)
+{
+    chosen *entry_chosen = state;
+
+    entry_chosen->key = entry->key;
+    memcpy(entry_chosen->id, entry->id, sizeof entry_chosen->id);
+    return 0;
+}
+
+static gcache_status
+write_out(options const *wanted, gcache_result const *entry, gcache_error *error)
+{
+    gci_view bytes = wanted->metadata ? gci_view_of(entry->metadata, entry->metadata_size)
+                                      : gci_view_of(entry->payload, entry->payload_size);
+
+    if (wanted->out != NULL)
+        return gci_file_write_user(wanted->out, bytes, error);
+    cli_write(bytes);
+    return GCACHE_OK;
+}
+
+static cli_exit
+run(cli_call const *call)
+{
+    options const *wanted = call->options;
+    chosen entry = { 0 };
+    gcache_result content = { 0 };
+    gcache_error error = { 0 };
+    gcache *cache;
+
+    gcache_status status = cli_open_cache(wanted->cache, true, &cache, &error);
+    if (status == GCACHE_OK)
+        status = cli_entry_find(cache, call->arguments[0], remember, &entry, &error);
+    if (status == GCACHE_OK)
+        status = gcache_read_entry(cache, &entry.key, entry.id, &content, &error);
+    if (status == GCACHE_HIT)
+        status = write_out(wanted, &content, &error);
+    gcache_result_clear(&content);
+    gcache_close(cache);
+    return status == GCACHE_OK ? CLI_OK : cli_fail(&error);
+}
+
+static cli_option const table[] = {
+    { "cache", CLI_TEXT, offsetof(options, cache), "DIR", "the cache directory" },
+    { "metadata", CLI_FLAG, offsetof(options, metadata), NULL, "the metadata in place of the payload" },
+    { "out", CLI_TEXT, offsetof(options, out), "FILE", "write to a file" },
+    { 0 },
+};
+
+cli_command const cli_cmd_cat = {
+    .name = "cat",
+    .arguments = "ENTRY",
+    .summary = "write an entry's payload to standard output",
+    .about = "ENTRY is an entry's id or the beginning of one. The bytes are verified first; the guards aren't asked.\n",
+    .options = table,
+    .options_size = sizeof(options),
+    .least = 1,
+    .most = 1,
+    .run = run,
+};

@@ -1,0 +1,97 @@
+#include "base/error.h"
+#include "cli/commands.h"
+#include "cli/entries.h"
+#include "cli/open.h"
+
+#include <stdio.h>
+
+typedef struct options {
+    char const *cache;
+    bool json;
+} options;
+
+/* One entry's texts. */
+#define OBJECT_MAX_BYTES ((size_t)256 << 20)
+
+static void
+print_sizes(gcache_entry_view const *entry)
+{
+    char payload[CLI_SIZE_TEXT], stored[CLI_SIZE_TEXT];
+
+    cli_size_text(entry->payload_size, payload);
+    cli_size_text(entry->stored_size, stored);
+    printf("payload   %s, %s on disk\n", payload, stored);
+    if (entry->metadata_size != 0)
+        printf("metadata  %zu bytes\n", entry->metadata_size);
+}
+
+static int
+print_text(void *state, gcache_entry_view const *entry)
+{
+    char hex[GCACHE_KEY_HEX_SIZE], created[CLI_TIME_TEXT], compile[CLI_DURATION_TEXT];
+
+    (void)state;
+    gcache_key_to_hex(&entry->key, hex);
+    cli_time_text(entry->created_ns, created);
+    cli_duration_text(entry->compile_ns, compile);
+    printf("entry     %s\nkey       %s\nkind      %s\nstored    %s, number %llu of its key\n", entry->id, hex,
+           entry->kind, created, (unsigned long long)entry->sequence);
+    if (entry->label != NULL && entry->label[0] != '\0')
+        printf("label     %s\n", entry->label);
+    if (entry->variant != NULL && entry->variant[0] != '\0')
+        printf("variant   %s\n", entry->variant);
+    printf("priority  %lld\ncompile   %s\n", (long long)entry->priority, compile);
+    print_sizes(entry);
+    for (size_t i = 0; i < entry->requires_count; i++)
+        printf("%s%s = %s\n", i == 0 ? "requires  " : "          ", entry->requires_[i].name, entry->requires_[i].value);
+    if (entry->guard_count == 0)
+        puts("guards    none: always holds");
+    for (size_t i = 0; i < entry->guard_count; i++)
+        printf("%s%s\n", i == 0 ? "guards    " : "          ", entry->guards[i]);
+    return 0;
+}
+
+static int
+print_json(void *state, gcache_entry_view const *entry)
+{
+    gcache_error *error = state;
+    gci_arena arena;
+
+    gci_arena_init(&arena, OBJECT_MAX_BYTES);
+    cli_object object = cli_entry_object(entry, &arena);
+    gcache_status status = cli_object_print(&object, error);
+    gci_arena_clear(&arena);
+    return status != GCACHE_OK;
+}
+
+static cli_exit
+run(cli_call const *call)
+{
+    options const *wanted = call->options;
+    gcache_error error = { 0 };
+    gcache *cache;
+
+    gcache_status status = cli_open_cache(wanted->cache, true, &cache, &error);
+    if (status == GCACHE_OK)
+        status = cli_entry_find(cache, call->arguments[0], wanted->json ? print_json : print_text, &error, &error);
+    gcache_close(cache);
+    return status == GCACHE_OK && error.status == GCACHE_OK ? CLI_OK : cli_fail(&error);
+}
+
+static cli_option const table[] = {
+    { "cache", CLI_TEXT, offsetof(options, cache), "DIR", "the cache directory" },
+    { "json", CLI_FLAG, offsetof(options, json), NULL, "one object" },
+    { 0 },
+};
+
+cli_command const cli_cmd_show = {
+    .name = "show",
+    .arguments = "ENTRY",
+    .summary = "show what an entry says about itself",
+    .about = "ENTRY is an entry's id or the beginning of one.\n",
+    .options = table,
+    .options_size = sizeof(options),
+    .least = 1,
+    .most = 1,
+    .run = run,
+};

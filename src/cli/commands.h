@@ -1,0 +1,29 @@
+/*
+ * The list of commands, in the order in which help shows them. A new command is a file and a line here.
+ */
+#ifndef GCI_CLI_COMMANDS_H
+#define GCI_CLI_COMMANDS_H
+
+#include "cli/cli.h"
+
+#define CLI_COMMAND_MAP(X)                                                                            \
+    X(cli_cmd_key)                                                                                    \
+    X(cli_cmd_canon)                                                                                  \
+    X(cli_cmd_guard_eval)                                                                             \
+    X(cli_cmd_guard_show)                                                                             \
+    X(cli_cmd_guard_fmt)                                                                              \
+    X(cli_cmd_insert)                                                                                 \
+    X(cli_cmd_lookup)                                                                                 \
+    X(cli_cmd_explain)                                                                                \
+    X(cli_cmd_replay)                                                                                 \
+    X(cli_cmd_ls)                                                                                     \
+    X(cli_cmd_show)                                                                                   \
+    X(cli_cmd_cat)                                                                                    \
+    X(cli_cmd_verify)                                                                                 \
+    X(cli_cmd_version)
+
+#define X(symbol) extern cli_command const symbol;
+CLI_COMMAND_MAP(X)
+#undef X
+
+#endif

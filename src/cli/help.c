@@ -1,0 +1,45 @@
+#include "cli/cli.h"
+
+#include <guardcache/version.h>
+#include <stdio.h>
+
+static char const introduction[] =
+    "guardcache keeps what graph compilers produce, picks a stored variant whose guards hold for the\n"
+    "present shapes, and explains every miss.\n"
+    "\n"
+    "usage: guardcache COMMAND [OPTION...] [ARGUMENT...]\n"
+    "\n";
+
+static char const conclusion[] =
+    "\n"
+    "  help COMMAND    what a command does, and its options\n"
+    "  --version       the version\n"
+    "\n"
+    "The cache directory is --cache DIR, else GUARDCACHE_DIR, else guardcache in the XDG cache directory.\n"
+    "Exit status: 0 done or hit, 1 miss, refused or mismatch, 2 error.\n";
+
+void
+cli_help(void)
+{
+    fputs(introduction, stdout);
+    for (cli_command const *const *command = cli_commands; *command != NULL; command++)
+        printf("  %-14s  %s\n", (*command)->name, (*command)->summary);
+    fputs(conclusion, stdout);
+}
+
+void
+cli_help_command(cli_command const *command)
+{
+    printf("guardcache %s: %s\n\nusage: guardcache %s%s%s%s\n", command->name, command->summary, command->name,
+           command->options[0].name != NULL ? " [OPTION...]" : "", command->arguments[0] != '\0' ? " " : "",
+           command->arguments);
+    if (command->about[0] != '\0')
+        printf("\n%s", command->about);
+    if (command->options[0].name != NULL)
+        putchar('\n');
+    for (cli_option const *option = command->options; option->name != NULL; option++) {
+        int width = printf("  --%s%s%s", option->name, option->argument != NULL ? " " : "",
+                           option->argument != NULL ? option->argument : "");
+        printf("%*s%s\n", width < 26 ? 26 - width : 2, "", option->help);
+    }
+}

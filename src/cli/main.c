@@ -1,0 +1,126 @@
+/*
+ * guardcache, the command: finds the command that the first one or two words name, and runs it.
+ */
+#include "cli/cli.h"
+#include "cli/commands.h"
+
+#include <guardcache/version.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+cli_command const *const cli_commands[] = {
+#define X(symbol) &symbol,
+    CLI_COMMAND_MAP(X)
+#undef X
+    NULL,
+};
+
+/* The longest command name, "guard eval", and room for growth. */
+#define MAX_NAME 32
+
+cli_command const *
+cli_command_find(char const *name)
+{
+    for (cli_command const *const *command = cli_commands; *command != NULL; command++) {
+        if (strcmp((*command)->name, name) == 0)
+            return *command;
+    }
+    return NULL;
+}
+
+/* The command that argv begins with; *out_words says how many words its name took. */
+static cli_command const *
+find_command(int count, char **words, int *out_words)
+{
+    char name[MAX_NAME];
+
+    *out_words = 2;
+    if (count >= 2) {
+        snprintf(name, sizeof name, "%s %s", words[0], words[1]);
+        cli_command const *command = cli_command_find(name);
+        if (command != NULL)
+            return command;
+    }
+    *out_words = 1;
+    return count >= 1 ? cli_command_find(words[0]) : NULL;
+}
+
+static cli_exit
+unknown_command(int count, char **words)
+{
+    size_t size = strlen(words[0]);
+
+    for (cli_command const *const *command = cli_commands; *command != NULL; command++) {
+        char const *name = (*command)->name;
+        if (strncmp(name, words[0], size) == 0 && name[size] == ' ') {
+            cli_complain("%s: %s '%s'; see guardcache help", words[0], count > 1 ? "there is no" : "which one? e.g.",
+                         count > 1 ? words[1] : name);
+            return CLI_ERROR;
+        }
+    }
+    cli_complain("there is no command '%s'; see guardcache help", words[0]);
+    return CLI_ERROR;
+}
+
+static cli_exit
+help(int count, char **words)
+{
+    int used;
+
+    if (count == 0) {
+        cli_help();
+        return CLI_OK;
+    }
+    cli_command const *command = find_command(count, words, &used);
+    if (command == NULL)
+        return unknown_command(count, words);
+    cli_help_command(command);
+    return CLI_OK;
+}
+
+static cli_exit
+run_command(cli_command const *command, int argc, char **argv)
+{
+    cli_call call;
+    bool wants_help;
+    cli_exit status = CLI_ERROR;
+
+    if (cli_call_parse(command, argc, argv, &call, &wants_help)) {
+        if (wants_help)
+            cli_help_command(command);
+        status = wants_help ? CLI_OK : command->run(&call);
+    }
+    cli_call_clear(&call, command);
+    return status;
+}
+
+static cli_exit
+dispatch(int argc, char **argv)
+{
+    int used;
+
+    if (argc < 2) {
+        cli_complain("no command given; see guardcache help");
+        return CLI_ERROR;
+    }
+    if (strcmp(argv[1], "help") == 0 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+        return help(argc - 2, argv + 2);
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("guardcache %s\n", gcache_version());
+        return CLI_OK;
+    }
+    cli_command const *command = find_command(argc - 1, argv + 1, &used);
+    if (command == NULL)
+        return unknown_command(argc - 1, argv + 1);
+    /* getopt_long skips one word, the program: the last word of the command's name takes that place. */
+    return run_command(command, argc - used, argv + used);
+}
+
+int
+main(int argc, char **argv)
+{
+    /* A reader that leaves is found by the failing write, so that temporary directories are still removed. */
+    signal(SIGPIPE, SIG_IGN);
+    return (int)cli_finish(dispatch(argc, argv));
+}

@@ -1,0 +1,97 @@
+#include "cli/open.h"
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+static char const *
+nonempty_variable(char const *name)
+{
+    char const *value = getenv(name);
+
+    return value != NULL && value[0] != '\0' ? value : NULL;
+}
+
+/* The XDG base directory specification: a relative XDG_CACHE_HOME is ignored. The directory may not exist yet. */
+static gcache_status
+find_cache_home(gci_buf *out, gcache_error *error)
+{
+    char const *xdg = nonempty_variable("XDG_CACHE_HOME"), *home = nonempty_variable("HOME");
+
+    if (xdg != NULL && xdg[0] == '/')
+        gci_buf_append_text(out, xdg);
+    else if (home != NULL)
+        gci_buf_format(out, "%s/.cache", home);
+    else
+        return gci_fail(error, GCACHE_ERROR_ARGUMENT, "no cache directory: give --cache DIR or set GUARDCACHE_DIR");
+    return GCACHE_OK;
+}
+
+static gcache_status
+find_default_directory(bool read_only, gci_buf *out, gcache_error *error)
+{
+    gcache_status status = find_cache_home(out, error);
+
+    if (status != GCACHE_OK)
+        return status;
+    gci_buf_append_char(out, '\0');
+    if (out->failed)
+        return gci_fail_memory(error);
+    /* Only its last part may be missing on a fresh account, and the library makes nothing but the cache itself. */
+    if (!read_only && mkdir(out->data, 0700) != 0 && errno != EEXIST)
+        return gci_fail_errno(error, errno, "%s", out->data);
+    out->size--;
+    gci_buf_append_text(out, "/guardcache");
+    return GCACHE_OK;
+}
+
+void
+cli_log(void *state, char const *line)
+{
+    (void)state;
+    cli_complain("%s", line);
+}
+
+gcache_status
+cli_open_cache(char const *directory, bool read_only, gcache **out_cache, gcache_error *error)
+{
+    gcache_options options = GCACHE_OPTIONS_INIT;
+    gcache_status status = GCACHE_OK;
+    gci_buf fallback;
+
+    *out_cache = NULL;
+    gci_buf_init(&fallback, GCI_BUF_NO_LIMIT);
+    if (directory == NULL)
+        directory = nonempty_variable("GUARDCACHE_DIR");
+    if (directory == NULL) {
+        status = find_default_directory(read_only, &fallback, error);
+        gci_buf_append_char(&fallback, '\0');
+        directory = fallback.data;
+    }
+    if (status == GCACHE_OK && fallback.failed)
+        status = gci_fail_memory(error);
+    options.read_only = read_only;
+    options.log = cli_log;
+    if (status == GCACHE_OK)
+        status = gcache_open(directory, &options, out_cache, error);
+    gci_buf_clear(&fallback);
+    return status;
+}
+
+gcache_status
+cli_read_graph(char const *path, gcache_graph **out_graph, gcache_error *error)
+{
+    gci_buf text;
+
+    *out_graph = NULL;
+    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
+    gcache_status status = gci_file_read_user(path, GCI_JSON_MAX_BYTES, &text, error);
+    if (status == GCACHE_OK)
+        status = gcache_graph_read(text.data, text.size, path, out_graph, error);
+    gci_buf_clear(&text);
+    return status;
+}

@@ -1,0 +1,137 @@
+#include "cli/cli.h"
+
+#include "base/check.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* No command has more options than this; getopt_long wants an array of its own. */
+#define MAX_OPTIONS 24
+/* Values of getopt_long's `val` for long options: beyond any character. */
+#define FIRST_OPTION 1000
+#define HELP_OPTION (FIRST_OPTION + MAX_OPTIONS)
+
+static void
+list_options(cli_option const *options, struct option *out_long)
+{
+    size_t count = 0;
+
+    for (; options[count].name != NULL; count++) {
+        GCI_ASSERT(count < MAX_OPTIONS);
+        out_long[count] = (struct option){ .name = options[count].name,
+                                           .has_arg = options[count].kind == CLI_FLAG ? no_argument : required_argument,
+                                           .val = FIRST_OPTION + (int)count };
+    }
+    out_long[count] = (struct option){ .name = "help", .val = HELP_OPTION };
+    out_long[count + 1] = (struct option){ 0 };
+}
+
+static bool
+set_int(cli_option const *option, char const *text, int64_t *out_value)
+{
+    char *end;
+
+    errno = 0;
+    long long value = strtoll(text, &end, 10);
+    if (errno != 0 || end == text || *end != '\0') {
+        cli_complain("--%s: '%s' is not an integer of 64 bits", option->name, text);
+        return false;
+    }
+    *out_value = value;
+    return true;
+}
+
+static bool
+append(cli_list *list, char const *item)
+{
+    char const **items = realloc(list->items, (list->count + 1) * sizeof *items);
+
+    if (items == NULL) {
+        cli_complain("out of memory");
+        return false;
+    }
+    items[list->count++] = item;
+    list->items = items;
+    return true;
+}
+
+static bool
+set_option(cli_option const *option, char *fields, char const *value)
+{
+    void *field = fields + option->offset;
+
+    switch (option->kind) {
+    case CLI_FLAG:
+        *(bool *)field = true;
+        return true;
+    case CLI_TEXT:
+        if (*(char const **)field != NULL) {
+            cli_complain("--%s is given twice", option->name);
+            return false;
+        }
+        *(char const **)field = value;
+        return true;
+    case CLI_INT:
+        return set_int(option, value, field);
+    case CLI_LIST:
+        return append(field, value);
+    }
+    return false;
+}
+
+static bool
+check_arguments(cli_command const *command, size_t count)
+{
+    if (count < command->least)
+        cli_complain("%s: %s missing; see guardcache help %s", command->name,
+                     command->arguments[0] != '\0' ? command->arguments : "an argument is", command->name);
+    else if (count > command->most)
+        cli_complain("%s: too many arguments; see guardcache help %s", command->name, command->name);
+    return command->least <= count && count <= command->most;
+}
+
+bool
+cli_call_parse(cli_command const *command, int argc, char **argv, cli_call *out_call, bool *out_help)
+{
+    struct option long_options[MAX_OPTIONS + 2];
+
+    *out_help = false;
+    *out_call = (cli_call){ .options = calloc(1, command->options_size + 1) };
+    if (out_call->options == NULL) {
+        cli_complain("out of memory");
+        return false;
+    }
+    list_options(command->options, long_options);
+    opterr = 0;
+    for (int found; (found = getopt_long(argc, argv, ":h", long_options, NULL)) != -1;) {
+        if (found == 'h' || found == HELP_OPTION) {
+            *out_help = true;
+            return true;
+        }
+        if (found == ':' || found == '?') {
+            cli_complain(found == ':' ? "%s: %s needs a value" : "%s: no such option: %s", command->name,
+                         argv[optind - 1]);
+            return false;
+        }
+        if (!set_option(&command->options[found - FIRST_OPTION], out_call->options, optarg))
+            return false;
+    }
+    out_call->arguments = argv + optind;
+    out_call->count = (size_t)(argc - optind);
+    return check_arguments(command, out_call->count);
+}
+
+void
+cli_call_clear(cli_call *call, cli_command const *command)
+{
+    if (call->options == NULL)
+        return;
+    for (cli_option const *option = command->options; option->name != NULL; option++) {
+        if (option->kind == CLI_LIST)
+            free(((cli_list *)(void *)((char *)call->options + option->offset))->items);
+    }
+    free(call->options);
+    *call = (cli_call){ 0 };
+}

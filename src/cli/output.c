@@ -1,0 +1,51 @@
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void
+cli_complain(char const *format, ...)
+{
+    va_list arguments;
+
+    fflush(stdout);
+    fputs("guardcache: ", stderr);
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fputc('\n', stderr);
+}
+
+cli_exit
+cli_fail(gcache_error const *error)
+{
+    cli_complain("%s", error->message[0] != '\0' ? error->message : gcache_status_text(error->status));
+    return CLI_ERROR;
+}
+
+void
+cli_write(gci_view bytes)
+{
+    if (bytes.size != 0)
+        fwrite(bytes.data, 1, bytes.size, stdout);
+}
+
+bool
+cli_output_lost(void)
+{
+    return ferror(stdout) != 0;
+}
+
+cli_exit
+cli_finish(cli_exit status)
+{
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return status;
+    /* `guardcache ls | head`: the reader has what it wanted. */
+    if (errno != EPIPE)
+        cli_complain("standard output: %s", errno != 0 ? strerror(errno) : "write error");
+    return CLI_ERROR;
+}

@@ -1,0 +1,21 @@
+/*
+ * A progress bar on standard error, for what takes long. Nothing appears unless standard error is a terminal and
+ * standard output isn't the same one's text, and not before the work has taken half a second.
+ */
+#ifndef GCI_CLI_PROGRESS_H
+#define GCI_CLI_PROGRESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct cli_progress {
+    bool wanted, drawn;
+    uint64_t total, next_ns;
+} cli_progress;
+
+void cli_progress_init(cli_progress *progress, uint64_t total);
+void cli_progress_step(cli_progress *progress, uint64_t done);
+/* Takes the bar away. */
+void cli_progress_end(cli_progress *progress);
+
+#endif
