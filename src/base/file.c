@@ -2,100 +2,380 @@
 
 #include "base/check.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
+#include <linux/openat2.h>
 #include <stdio.h>
-#include <sys/stat.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
-/* One read of a pipe returns at most 64 KiB on Linux. */
-#define READ_STEP ((size_t)64 << 10)
+/* ---- directories ---- */
+
+gcache_status
+gci_dir_open_user(char const *path, gci_dir *out_dir, gcache_error *error)
+{
+    int fd;
+
+    *out_dir = (gci_dir){ -1, path };
+    do
+        fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    while (fd < 0 && errno == EINTR);
+    if (fd < 0)
+        return gci_fail_errno(error, errno, "%s", path);
+    out_dir->fd = fd;
+    return GCACHE_OK;
+}
+
+/*
+ * Symbolic links are refused in every component, not only in the last. Kernels before 5.6 and some sandboxes lack
+ * openat2; there the last component is all that can be asked for.
+ */
+static int
+open_beneath(int at, char const *path, int flags)
+{
+    struct open_how how = {
+        .flags = (unsigned)(flags | O_CLOEXEC | O_NOFOLLOW),
+        .mode = (flags & O_CREAT) != 0 ? 0600 : 0,
+        .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS,
+    };
+    int fd;
+
+    do
+        fd = (int)syscall(SYS_openat2, at, path, &how, sizeof how);
+    while (fd < 0 && (errno == EINTR || errno == EAGAIN));
+    if (fd >= 0 || (errno != ENOSYS && errno != EPERM))
+        return fd;
+    do
+        fd = openat(at, path, flags | O_CLOEXEC | O_NOFOLLOW, 0600);
+    while (fd < 0 && errno == EINTR);
+    return fd;
+}
 
 static gcache_status
-read_all(int fd, char const *path, size_t limit, gci_buf *out, gcache_error *error)
+fail_path(gci_dir dir, char const *path, gcache_error *error)
 {
+    return gci_fail_errno(error, errno, "%s/%s", dir.name, path);
+}
+
+gcache_status
+gci_dir_open(gci_dir dir, char const *path, char const *name, gci_dir *out_dir, gcache_error *error)
+{
+    *out_dir = (gci_dir){ -1, name };
+    int fd = open_beneath(dir.fd, path, O_RDONLY | O_DIRECTORY);
+    if (fd < 0)
+        return fail_path(dir, path, error);
+    out_dir->fd = fd;
+    return GCACHE_OK;
+}
+
+void
+gci_dir_close(gci_dir *dir)
+{
+    if (dir->fd >= 0)
+        close(dir->fd);
+    dir->fd = -1;
+}
+
+gcache_status
+gci_dir_make(gci_dir dir, char const *path, bool *out_made, gcache_error *error)
+{
+    bool made = mkdirat(dir.fd, path, 0700) == 0;
+
+    if (!made && errno != EEXIST)
+        return fail_path(dir, path, error);
+    if (out_made != NULL)
+        *out_made = made;
+    return GCACHE_OK;
+}
+
+gcache_status
+gci_dir_stat(gci_dir dir, char const *path, struct stat *out_facts, gcache_error *error)
+{
+    return fstatat(dir.fd, path, out_facts, AT_SYMLINK_NOFOLLOW) == 0 ? GCACHE_OK : fail_path(dir, path, error);
+}
+
+gcache_status
+gci_dir_rename(gci_dir from_dir, char const *from, gci_dir to_dir, char const *to, gcache_error *error)
+{
+    return renameat(from_dir.fd, from, to_dir.fd, to) == 0 ? GCACHE_OK : fail_path(to_dir, to, error);
+}
+
+gcache_status
+gci_dir_link(gci_dir from_dir, char const *from, gci_dir to_dir, char const *to, bool *out_existed, gcache_error *error)
+{
+    int failed = linkat(from_dir.fd, from, to_dir.fd, to, 0);
+
+    *out_existed = failed && errno == EEXIST;
+    return failed && !*out_existed ? fail_path(to_dir, to, error) : GCACHE_OK;
+}
+
+gcache_status
+gci_dir_unlink(gci_dir dir, char const *path, gcache_error *error)
+{
+    return unlinkat(dir.fd, path, 0) == 0 || errno == ENOENT ? GCACHE_OK : fail_path(dir, path, error);
+}
+
+gcache_status
+gci_dir_sync(gci_dir dir, gcache_error *error)
+{
+    return fsync(dir.fd) == 0 ? GCACHE_OK : gci_fail_errno(error, errno, "%s", dir.name);
+}
+
+gcache_status
+gci_dir_each(gci_dir dir, char const *path, gci_name_fn fn, void *state, gcache_error *error)
+{
+    int fd = open_beneath(dir.fd, path, O_RDONLY | O_DIRECTORY);
+    DIR *stream = fd >= 0 ? fdopendir(fd) : NULL;
+
+    if (stream == NULL) {
+        gcache_status status = fail_path(dir, path, error);
+        if (fd >= 0)
+            close(fd);
+        return status;
+    }
+    gcache_status status = GCACHE_OK;
     for (;;) {
-        char *room = gci_buf_reserve(out, READ_STEP);
-        if (room == NULL)
-            return gci_fail_memory(error);
-        ssize_t got = read(fd, room, READ_STEP);
-        if (got < 0 && errno == EINTR)
+        errno = 0;
+        struct dirent *entry = readdir(stream);
+        if (entry == NULL) {
+            if (errno != 0)
+                status = fail_path(dir, path, error);
+            break;
+        }
+        bool itself = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+        if (!itself && fn(state, entry->d_name) != 0)
+            break;
+    }
+    closedir(stream);
+    return status;
+}
+
+gcache_status
+gci_dir_free_bytes(gci_dir dir, uint64_t *out_bytes, gcache_error *error)
+{
+    struct statvfs facts;
+
+    if (fstatvfs(dir.fd, &facts) != 0)
+        return gci_fail_errno(error, errno, "%s", dir.name);
+    *out_bytes = (uint64_t)facts.f_bavail * facts.f_frsize;
+    return GCACHE_OK;
+}
+
+char const *
+gci_dir_network(gci_dir dir)
+{
+    static struct {
+        uint32_t type;
+        char const *name;
+    } const networks[] = {
+        { 0x6969, "nfs" },       { 0xFF534D42, "cifs" },   { 0xFE534D42, "smb2" },    { 0x517B, "smb" },
+        { 0x0BD00BD0, "lustre" }, { 0x00C36400, "ceph" },  { 0x5346414F, "afs" },     { 0x47504653, "gpfs" },
+        { 0x19830326, "beegfs" }, { 0x01021997, "9p" },    { 0x01161970, "gfs2" },    { 0x7461636F, "ocfs2" },
+        { 0x65735546, "fuse" },   { 0x73757245, "coda" },  { 0x013111A8, "ibrix" },   { 0xAAD7AAEA, "panfs" },
+    };
+    struct statfs facts;
+
+    if (fstatfs(dir.fd, &facts) != 0)
+        return NULL;
+    for (size_t i = 0; i < sizeof networks / sizeof *networks; i++) {
+        if ((uint32_t)facts.f_type == networks[i].type)
+            return networks[i].name;
+    }
+    return NULL;
+}
+
+/* ---- files below a directory ---- */
+
+static gcache_status
+fail_file(gci_file const *file, gcache_error *error)
+{
+    return fail_path(file->dir, file->path, error);
+}
+
+gcache_status
+gci_file_open(gci_dir dir, char const *path, int flags, gci_file *out_file, gcache_error *error)
+{
+    *out_file = (gci_file){ -1, dir, path };
+    out_file->fd = open_beneath(dir.fd, path, flags);
+    return out_file->fd >= 0 ? GCACHE_OK : fail_file(out_file, error);
+}
+
+void
+gci_file_close(gci_file *file)
+{
+    if (file->fd >= 0)
+        close(file->fd);
+    file->fd = -1;
+}
+
+gcache_status
+gci_file_stat(gci_file const *file, struct stat *out_facts, gcache_error *error)
+{
+    return fstat(file->fd, out_facts) == 0 ? GCACHE_OK : fail_file(file, error);
+}
+
+gcache_status
+gci_file_read(gci_file const *file, void *out_bytes, size_t size, uint64_t offset, size_t *out_got, gcache_error *error)
+{
+    size_t got = 0;
+
+    while (got < size) {
+        ssize_t step = pread(file->fd, (char *)out_bytes + got, size - got, (off_t)(offset + got));
+        if (step < 0 && errno == EINTR)
             continue;
-        if (got < 0)
-            return gci_fail_errno(error, errno, "%s", path);
-        if (got == 0)
-            return GCACHE_OK;
-        out->size += (size_t)got;
-        if (out->size > limit)
-            return gci_fail(error, GCACHE_ERROR_LIMIT, "%s: larger than %zu bytes", path, limit);
+        if (step < 0)
+            return fail_file(file, error);
+        if (step == 0)
+            break;
+        got += (size_t)step;
+    }
+    *out_got = got;
+    return GCACHE_OK;
+}
+
+/* More parts than a record has. */
+#define PARTS_MAX 8
+
+/* Takes what was written off the front of the parts. */
+static void
+skip_written(struct iovec *parts, size_t count, size_t written)
+{
+    for (size_t i = 0; i < count && written > 0; i++) {
+        size_t step = written < parts[i].iov_len ? written : parts[i].iov_len;
+        parts[i].iov_base = (char *)parts[i].iov_base + step;
+        parts[i].iov_len -= step;
+        written -= step;
     }
 }
 
 gcache_status
-gci_file_read_user(char const *path, size_t limit, gci_buf *out, gcache_error *error)
+gci_file_write(gci_file const *file, gci_view const *parts, size_t count, gcache_error *error)
 {
-    bool standard_input = strcmp(path, "-") == 0;
-    struct stat facts;
+    struct iovec left[PARTS_MAX];
+    size_t total = 0;
 
-    gci_buf_clear(out);
-    int fd = standard_input ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return gci_fail_errno(error, errno, "%s", path);
-    gcache_status status = GCACHE_OK;
-    if (fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode) && (uint64_t)facts.st_size > limit)
-        status = gci_fail(error, GCACHE_ERROR_LIMIT, "%s: larger than %zu bytes", path, limit);
-    else
-        status = read_all(fd, path, limit, out, error);
-    if (!standard_input)
-        close(fd);
-    if (status != GCACHE_OK)
-        gci_buf_clear(out);
-    return status;
-}
-
-static gcache_status
-write_all(int fd, gci_view bytes, char const *path, gcache_error *error)
-{
-    while (bytes.size > 0) {
-        ssize_t put = write(fd, bytes.data, bytes.size);
+    GCI_ASSERT(count <= PARTS_MAX);
+    for (size_t i = 0; i < count; i++) {
+        left[i] = (struct iovec){ (void *)(uintptr_t)parts[i].data, parts[i].size };
+        total += parts[i].size;
+    }
+    while (total > 0) {
+        ssize_t put = writev(file->fd, left, (int)count);
         if (put < 0 && errno == EINTR)
             continue;
         if (put < 0)
-            return gci_fail_errno(error, errno, "%s", path);
-        bytes.data += put;
-        bytes.size -= (size_t)put;
+            return fail_file(file, error);
+        skip_written(left, count, (size_t)put);
+        total -= (size_t)put;
     }
     return GCACHE_OK;
 }
 
 gcache_status
-gci_file_write_user(char const *path, gci_view bytes, gcache_error *error)
+gci_file_write_at(gci_file const *file, gci_view bytes, uint64_t offset, gcache_error *error)
 {
-    gci_buf temporary;
+    while (bytes.size > 0) {
+        ssize_t put = pwrite(file->fd, bytes.data, bytes.size, (off_t)offset);
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put < 0)
+            return fail_file(file, error);
+        bytes = gci_view_of(bytes.data + put, bytes.size - (size_t)put);
+        offset += (uint64_t)put;
+    }
+    return GCACHE_OK;
+}
+
+gcache_status
+gci_file_sync(gci_file const *file, gcache_error *error)
+{
+    return fdatasync(file->fd) == 0 ? GCACHE_OK : fail_file(file, error);
+}
+
+gcache_status
+gci_file_truncate(gci_file const *file, uint64_t size, gcache_error *error)
+{
+    int failed;
+
+    do
+        failed = ftruncate(file->fd, (off_t)size);
+    while (failed && errno == EINTR);
+    return failed ? fail_file(file, error) : GCACHE_OK;
+}
+
+gcache_status
+gci_file_allocate(gci_file const *file, uint64_t size, gcache_error *error)
+{
+    int reason;
+
+    do
+        reason = posix_fallocate(file->fd, 0, (off_t)size);
+    while (reason == EINTR);
+    errno = reason;
+    return reason != 0 ? fail_file(file, error) : GCACHE_OK;
+}
+
+static gcache_status
+load_opened(gci_file const *file, size_t limit, gci_buf *out, gcache_error *error)
+{
     struct stat facts;
 
-    /* A device or a pipe can't be replaced by a rename. */
-    bool replace = stat(path, &facts) != 0 || S_ISREG(facts.st_mode);
-    gci_buf_init(&temporary, 4096 + 64);
-    gci_buf_format(&temporary, replace ? "%s.tmp.%ld" : "%s", path, (long)getpid());
-    gci_buf_append_char(&temporary, '\0');
-    if (temporary.failed) {
-        gci_buf_clear(&temporary);
-        return gci_fail(error, GCACHE_ERROR_ARGUMENT, "%s: the path is too long", path);
-    }
-    gcache_status status = GCACHE_OK;
-    int fd = open(temporary.data, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0) {
-        status = gci_fail_errno(error, errno, "%s", path);
-    } else {
-        status = write_all(fd, bytes, path, error);
-        if (close(fd) != 0 && status == GCACHE_OK)
-            status = gci_fail_errno(error, errno, "%s", path);
-        if (replace && status == GCACHE_OK && rename(temporary.data, path) != 0)
-            status = gci_fail_errno(error, errno, "%s", path);
-        if (replace && status != GCACHE_OK)
-            unlink(temporary.data);
-    }
-    gci_buf_clear(&temporary);
+    gcache_status status = gci_file_stat(file, &facts, error);
+    if (status != GCACHE_OK)
+        return status;
+    if (!S_ISREG(facts.st_mode))
+        return gci_fail(error, GCACHE_ERROR_IO, "%s/%s: not a plain file", file->dir.name, file->path);
+    if ((uint64_t)facts.st_size > limit)
+        return gci_fail(error, GCACHE_ERROR_LIMIT, "%s/%s: larger than %zu bytes", file->dir.name, file->path, limit);
+    char *room = gci_buf_reserve(out, (size_t)facts.st_size);
+    if (room == NULL)
+        return gci_fail_memory(error);
+    return gci_file_read(file, room, (size_t)facts.st_size, 0, &out->size, error);
+}
+
+gcache_status
+gci_file_load(gci_dir dir, char const *path, size_t limit, gci_buf *out, gcache_error *error)
+{
+    gci_file file;
+
+    gci_buf_clear(out);
+    gcache_status status = gci_file_open(dir, path, O_RDONLY | O_NONBLOCK, &file, error);
+    if (status != GCACHE_OK)
+        return status;
+    status = load_opened(&file, limit, out, error);
+    gci_file_close(&file);
+    if (status != GCACHE_OK)
+        gci_buf_clear(out);
     return status;
+}
+
+void *
+gci_file_map(gci_file const *file, size_t size, bool writable, gcache_error *error)
+{
+    void *address = mmap(NULL, size, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, file->fd, 0);
+
+    if (address != MAP_FAILED)
+        return address;
+    fail_file(file, error);
+    return NULL;
+}
+
+void
+gci_file_unmap(void *address, size_t size)
+{
+    if (address != NULL)
+        munmap(address, size);
+}
+
+bool
+gci_file_clone(gci_file const *from, gci_file const *to)
+{
+    return ioctl(to->fd, FICLONE, from->fd) == 0;
 }

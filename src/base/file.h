@@ -2,9 +2,8 @@
  * The seam to the file system: everything the store asks of the operating system goes through here, so that it can be
  * watched, and made to fail, in one place.
  *
- * All functions retry EINTR and short transfers, set O_CLOEXEC, follow no symbolic links in the last component
- * (O_NOFOLLOW) unless they say so, and report errno through gcache_error. Paths are relative to a directory descriptor
- * (AT_FDCWD for the working directory).
+ * All functions retry EINTR and short transfers, set O_CLOEXEC, follow no symbolic links below the directory they are
+ * given unless they say so, and report errno through gcache_error as "directory/path: reason".
  */
 #ifndef GCI_BASE_FILE_H
 #define GCI_BASE_FILE_H
@@ -13,13 +12,110 @@
 #include "base/error.h"
 
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
-/* Reads a whole file of at most `limit` bytes into out (cleared first). Follows links: for files a user names.
+/* ---- files a user names: links are followed ---- */
+
+/* Reads a whole file of at most `limit` bytes into out (cleared first).
    GCACHE_OK, ERROR_NOT_FOUND, ERROR_IO, ERROR_LIMIT, ERROR_MEMORY. path "-" is standard input. */
 gcache_status gci_file_read_user(char const *path, size_t limit, gci_buf *out, gcache_error *error);
 
 /* Writes a whole file a user named: a temporary beside it, then a rename. */
 gcache_status gci_file_write_user(char const *path, gci_view bytes, gcache_error *error);
+
+/* ---- directories ---- */
+
+/* An open directory and what it is called in messages (borrowed). Passed by value; fd -1 is none. */
+typedef struct gci_dir {
+    int fd;
+    char const *name;
+} gci_dir;
+
+/* Opens path (absolute, or relative to the working directory) following links: the one a user names. */
+gcache_status gci_dir_open_user(char const *path, gci_dir *out_dir, gcache_error *error);
+/* Opens a directory below dir. name is what it is called, borrowed. */
+gcache_status gci_dir_open(gci_dir dir, char const *path, char const *name, gci_dir *out_dir, gcache_error *error);
+void gci_dir_close(gci_dir *dir);
+
+/* Makes a directory with mode 0700; one that exists is fine. *out_made (may be NULL) tells which it was. */
+gcache_status gci_dir_make(gci_dir dir, char const *path, bool *out_made, gcache_error *error);
+gcache_status gci_dir_stat(gci_dir dir, char const *path, struct stat *out_facts, gcache_error *error);
+/* Replaces `to`. Both names are seen from their directory. */
+gcache_status gci_dir_rename(gci_dir from_dir, char const *from, gci_dir to_dir, char const *to, gcache_error *error);
+/* Gives a file a second name; *out_existed instead of an error if `to` is there. */
+gcache_status gci_dir_link(gci_dir from_dir, char const *from, gci_dir to_dir, char const *to, bool *out_existed,
+                           gcache_error *error);
+/* A file that isn't there is fine. */
+gcache_status gci_dir_unlink(gci_dir dir, char const *path, gcache_error *error);
+/* Makes the directory's names durable. */
+gcache_status gci_dir_sync(gci_dir dir, gcache_error *error);
+
+/* Calls fn for every name but . and .. in the order the system gives them; anything but 0 ends it. */
+typedef int (*gci_name_fn)(void *state, char const *name);
+gcache_status gci_dir_each(gci_dir dir, char const *path, gci_name_fn fn, void *state, gcache_error *error);
+
+/* Bytes a user may still write to the file system of dir. */
+gcache_status gci_dir_free_bytes(gci_dir dir, uint64_t *out_bytes, gcache_error *error);
+
+/* The name of a network file system ("nfs", "cifs", ...) or NULL for a local one, by statfs's type. Static storage. */
+char const *gci_dir_network(gci_dir dir);
+
+/* ---- files below a directory ---- */
+
+/* An open file and its name for messages. path is borrowed; fd -1 is none. */
+typedef struct gci_file {
+    int fd;
+    gci_dir dir;
+    char const *path;
+} gci_file;
+
+#define GCI_FILE_NONE { -1, { -1, "" }, "" }
+
+/* flags as open's; a file that is created gets mode 0600. */
+gcache_status gci_file_open(gci_dir dir, char const *path, int flags, gci_file *out_file, gcache_error *error);
+void gci_file_close(gci_file *file);
+
+gcache_status gci_file_stat(gci_file const *file, struct stat *out_facts, gcache_error *error);
+/* Reads up to size bytes at offset; *out_got is smaller only at the end of the file. */
+gcache_status gci_file_read(gci_file const *file, void *out_bytes, size_t size, uint64_t offset, size_t *out_got,
+                            gcache_error *error);
+/* Writes all parts one after the other, at the file's position (its end, if it was opened with O_APPEND). */
+gcache_status gci_file_write(gci_file const *file, gci_view const *parts, size_t count, gcache_error *error);
+gcache_status gci_file_write_at(gci_file const *file, gci_view bytes, uint64_t offset, gcache_error *error);
+/* fdatasync. After a failure the file must be thrown away: the kernel may have dropped what it could not write. */
+gcache_status gci_file_sync(gci_file const *file, gcache_error *error);
+gcache_status gci_file_truncate(gci_file const *file, uint64_t size, gcache_error *error);
+/* Real blocks for size bytes, so that a write into a mapping can't meet a full disk. */
+gcache_status gci_file_allocate(gci_file const *file, uint64_t size, gcache_error *error);
+
+/* Opens, reads and closes. out is cleared first. ERROR_NOT_FOUND, ERROR_LIMIT, ERROR_IO, ERROR_MEMORY. */
+gcache_status gci_file_load(gci_dir dir, char const *path, size_t limit, gci_buf *out, gcache_error *error);
+
+/* Maps the first size bytes, shared. NULL on failure. */
+void *gci_file_map(gci_file const *file, size_t size, bool writable, gcache_error *error);
+void gci_file_unmap(void *address, size_t size);
+
+/* Makes to share from's blocks where the file system can (reflink). false: it can't, nothing was written. */
+bool gci_file_clone(gci_file const *from, gci_file const *to);
+
+/* ---- locks: released by the kernel when their holder dies ---- */
+
+typedef enum gci_lock_kind {
+    GCI_LOCK_SHARED,
+    GCI_LOCK_EXCLUSIVE
+} gci_lock_kind;
+
+/*
+ * flock: belongs to the open file, which forked children share. Waits at most wait_ns, by asking again at growing
+ * intervals. ERROR_BUSY, ERROR_IO.
+ */
+gcache_status gci_file_lock(gci_file const *file, gci_lock_kind kind, uint64_t wait_ns, gcache_error *error);
+void gci_file_unlock(gci_file const *file);
+
+/* The same for a range of bytes (an open file description lock); the bytes need not exist. */
+gcache_status gci_file_lock_range(gci_file const *file, gci_lock_kind kind, uint64_t offset, uint64_t size,
+                                  uint64_t wait_ns, gcache_error *error);
+void gci_file_unlock_range(gci_file const *file, uint64_t offset, uint64_t size);
 
 #endif
