@@ -1,0 +1,19 @@
+/*
+ * What an open cache is, for the files of this folder.
+ *
+ * Locking: after gcache_open everything here is read-only; the store does its own locking.
+ */
+#ifndef GCI_CACHE_CACHE_H
+#define GCI_CACHE_CACHE_H
+
+#include "store/store.h"
+
+#include <guardcache/cache.h>
+
+struct gcache {
+    gci_store *store;
+    gci_view salt;
+    bool disabled, strict, unsafe_skip_guards;
+};
+
+#endif

@@ -1,0 +1,120 @@
+/*
+ * Walking over everything that is stored.
+ */
+#include "base/check.h"
+#include "cache/cache.h"
+#include "cache/ranking.h"
+
+#include <stdlib.h>
+
+typedef struct visit {
+    gcache *cache;
+    gcache_entry_fn fn;
+    void *state;
+    int ended; /* what fn returned to end the walk */
+    bool no_memory;
+} visit;
+
+static gcache_pair *
+copy_pairs(gci_arena *arena, gci_pair const *pairs, size_t count)
+{
+    gcache_pair *copies = gci_arena_array(arena, count, sizeof *copies);
+
+    for (size_t i = 0; copies != NULL && i < count; i++) {
+        copies[i].name = gci_arena_copy(arena, pairs[i].name).data;
+        copies[i].value = gci_arena_copy(arena, pairs[i].value).data;
+    }
+    return copies;
+}
+
+static void
+view_entry(gci_ranked const *ranked, gci_arena *arena, gcache_entry_view *view)
+{
+    gci_record const *record = &ranked->candidate->record;
+
+    *view = (gcache_entry_view){
+        .key = record->key,
+        .kind = gci_arena_copy(arena, record->kind).data,
+        .guards = ranked->guard_texts,
+        .guard_count = record->guard_count,
+        .requires_ = copy_pairs(arena, record->requirements, record->requirement_count),
+        .requires_count = record->requirement_count,
+        .variant = ranked->variant,
+        .priority = record->priority,
+        .sequence = record->sequence,
+        .compile_ns = record->compile_ns,
+        .created_ns = record->created_ns,
+        .payload_size = record->payload_size,
+        .stored_size = record->stored_size,
+        .metadata = record->metadata.data,
+        .metadata_size = record->metadata.size,
+        .label = gci_arena_copy(arena, record->label).data,
+    };
+    memcpy(view->id, record->id, sizeof view->id);
+}
+
+static int
+visit_set(visit *v, gci_candidates *set)
+{
+    gci_ranking const *ranking = gci_ranking_of(set);
+    gci_arena arena;
+
+    v->no_memory |= ranking == NULL;
+    gci_arena_init(&arena, SIZE_MAX / 2);
+    for (size_t i = 0; ranking != NULL && i < ranking->count && v->ended == 0; i++) {
+        gcache_entry_view view;
+        view_entry(&ranking->items[i], &arena, &view);
+        if (arena.failed)
+            v->no_memory = true;
+        else
+            v->ended = v->fn(v->state, &view);
+        gci_arena_reset(&arena);
+    }
+    gci_arena_clear(&arena);
+    return v->ended != 0 || v->no_memory;
+}
+
+/* Damaged and vanished keys are passed over: verify is there to tell. */
+static int
+visit_key(void *state, gcache_key const *key)
+{
+    visit *v = state;
+    gci_candidates *set = NULL;
+    int end = 0;
+
+    if (gci_store_load(v->cache->store, key, &set, NULL) == GCI_FOUND)
+        end = visit_set(v, set);
+    gci_candidates_release(set);
+    return end;
+}
+
+gcache_status
+gcache_each_entry(gcache *cache, gcache_key const *key, gcache_entry_fn fn, void *state, gcache_error *error)
+{
+    visit v = { .cache = cache, .fn = fn, .state = state };
+    gcache_status status = GCACHE_OK;
+
+    GCI_REQUIRE(cache != NULL && fn != NULL, error, "cache or fn is NULL");
+    if (cache->disabled)
+        return GCACHE_OK;
+    if (key != NULL)
+        visit_key(&v, key);
+    else
+        status = gci_store_each_key(cache->store, visit_key, &v, error);
+    return v.no_memory ? gci_fail_memory(error) : status;
+}
+
+gcache_status
+gcache_verify(gcache *cache, gcache_problem_fn fn, void *state, gcache_verified *out_verified, gcache_error *error)
+{
+    gci_house_options options = { .problem = fn, .state = state };
+    gcache_verified unused;
+
+    GCI_REQUIRE(cache != NULL, error, "cache is NULL");
+    if (out_verified == NULL)
+        out_verified = &unused;
+    *out_verified = (gcache_verified){ 0 };
+    if (cache->disabled)
+        return GCACHE_OK;
+    return gci_store_verify(cache->store, &options, out_verified, error);
+}

@@ -1,0 +1,294 @@
+/*
+ * The story of a lookup: question -> candidates of the key -> the best one whose guards hold -> its payload.
+ *
+ * Nothing on this path is an error by itself. Whatever goes wrong turns into a miss with a reason, or, if only one candidate
+ * is concerned, into a try of the next one.
+ */
+#include "cache/lookup.h"
+
+#include "base/check.h"
+#include "cache/result.h"
+
+/* ---- one candidate ---- */
+
+static gcache_reason
+judge(gci_question const *question, gci_ranked const *ranked, gci_trial *trial)
+{
+    gci_record const *record = &ranked->candidate->record;
+    gcache_request const *request = &question->request;
+
+    if (request->variant != NULL && !gci_view_is(record->variant, request->variant))
+        return GCACHE_REASON_VARIANT;
+    if (!request->accept_renames && !gci_question_same_names(question, record))
+        return GCACHE_REASON_NAMES;
+    trial->requirement = gci_question_unmet(question, record, &trial->provided);
+    if (trial->requirement != NULL)
+        return GCACHE_REASON_REQUIREMENT;
+    if (ranked->guards == NULL)
+        return GCACHE_REASON_UNREADABLE;
+    if (question->cache->unsafe_skip_guards)
+        return GCACHE_REASON_NONE;
+    switch (gci_guards_eval(ranked->guards, question->hints, &trial->verdict)) {
+    case GCACHE_TRUE:
+        return GCACHE_REASON_NONE;
+    case GCACHE_FALSE:
+        return GCACHE_REASON_GUARD_FALSE;
+    default:
+        return GCACHE_REASON_GUARD_ERROR;
+    }
+}
+
+void
+gci_try(gci_question const *question, gci_ranked const *ranked, gci_trial *out_trial)
+{
+    out_trial->ranked = ranked;
+    out_trial->requirement = NULL;
+    out_trial->provided = (gci_view){ NULL, 0 };
+    out_trial->verdict.exception[0] = '\0';
+    out_trial->reason = judge(question, ranked, out_trial);
+}
+
+/* How far a candidate got: the miss is explained by the one that got furthest. */
+static int
+distance(gcache_reason reason)
+{
+    static uint8_t const distances[GCACHE_REASON_COUNT] = {
+        [GCACHE_REASON_NO_KEY] = 1,      [GCACHE_REASON_VARIANT] = 2,     [GCACHE_REASON_NAMES] = 3,
+        [GCACHE_REASON_REQUIREMENT] = 4, [GCACHE_REASON_GUARD_ERROR] = 5, [GCACHE_REASON_GUARD_FALSE] = 6,
+        [GCACHE_REASON_UNREADABLE] = 7,  [GCACHE_REASON_CORRUPT] = 8,     [GCACHE_REASON_EVICTED] = 9,
+    };
+    return distances[reason];
+}
+
+static void
+keep_furthest(gcache_reason *furthest, gcache_reason reason)
+{
+    if (distance(reason) > distance(*furthest))
+        *furthest = reason;
+}
+
+/* ---- the best candidate ---- */
+
+/* The state of one walk over a key's candidates. */
+typedef struct walk {
+    gci_question const *question;
+    gci_ranking const *ranking;
+    gci_trace *trace;
+    gcache_reason reason; /* of the candidate that got furthest */
+    bool *failed;         /* candidates whose payload can't be had; NULL as long as there is none */
+} walk;
+
+static bool
+is_expected(gci_question const *question, gci_ranked const *ranked)
+{
+    char const *expected = question->request.expect_variant;
+
+    return expected == NULL || strcmp(ranked->variant, expected) == 0;
+}
+
+/*
+ * Candidates are tried in rank order, so the first that holds is the answer; one of the expected variant is preferred to
+ * any other. With a trace all of them are tried and recorded.
+ */
+static gci_ranked const *
+select_candidate(walk *w)
+{
+    gci_ranked const *best = NULL;
+
+    for (size_t i = 0; i < w->ranking->count; i++) {
+        gci_ranked const *ranked = &w->ranking->items[i];
+        gci_trial trial;
+        if (w->failed != NULL && w->failed[i])
+            continue;
+        gci_trial *seat = w->trace != NULL ? &w->trace->trials[i] : &trial;
+        gci_try(w->question, ranked, seat);
+        keep_furthest(&w->reason, seat->reason);
+        if (seat->reason != GCACHE_REASON_NONE)
+            continue;
+        if (best == NULL || (!is_expected(w->question, best) && is_expected(w->question, ranked)))
+            best = ranked;
+        if (w->trace == NULL && is_expected(w->question, best))
+            break;
+    }
+    return best;
+}
+
+/* Would a remembered candidate, whose payload is gone, have been a hit? */
+static void
+try_evicted(walk *w)
+{
+    for (size_t i = 0; i < w->ranking->evicted_count; i++) {
+        gci_trial trial;
+        gci_trial *seat = w->trace != NULL ? &w->trace->trials[w->ranking->count + i] : &trial;
+        gci_try(w->question, &w->ranking->evicted[i], seat);
+        if (seat->reason == GCACHE_REASON_NONE) {
+            seat->reason = GCACHE_REASON_EVICTED;
+            keep_furthest(&w->reason, GCACHE_REASON_EVICTED);
+        }
+    }
+}
+
+static gcache_reason
+reason_of_found(gci_found found)
+{
+    switch (found) {
+    case GCI_EVICTED:
+        return GCACHE_REASON_EVICTED;
+    case GCI_CORRUPT:
+        return GCACHE_REASON_CORRUPT;
+    case GCI_UNREADABLE:
+        return GCACHE_REASON_UNREADABLE;
+    case GCI_ABSENT:
+    case GCI_FOUND:
+        break;
+    }
+    return GCACHE_REASON_NO_KEY;
+}
+
+/* Notes that a candidate can't be served and that the walk goes on without it. */
+static gcache_status
+exclude(walk *w, gci_ranked const *ranked, gci_found found, gci_arena *arena)
+{
+    keep_furthest(&w->reason, reason_of_found(found));
+    if (w->failed == NULL)
+        w->failed = gci_arena_array(arena, w->ranking->count, sizeof *w->failed);
+    if (w->failed == NULL)
+        return GCACHE_ERROR_MEMORY;
+    w->failed[ranked - w->ranking->items] = true;
+    return GCACHE_OK;
+}
+
+/* Takes the best candidate whose payload can be had. GCACHE_HIT, GCACHE_MISS with w->reason, or ERROR_MEMORY. */
+static gcache_status
+serve_best(walk *w, gci_candidates *set, gcache_result *result, gcache_error *error)
+{
+    gci_store *store = w->question->cache->store;
+    gcache_status status = GCACHE_MISS;
+    gci_arena arena;
+
+    gci_arena_init(&arena, SIZE_MAX / 2);
+    for (gci_ranked const *best; status == GCACHE_MISS && (best = select_candidate(w)) != NULL;) {
+        gci_payload *payload;
+        gci_found found = gci_store_payload(store, best->candidate, &payload, error);
+        if (found == GCI_FOUND) {
+            status = gci_result_fill(result, w->question, best, set, payload, error);
+            gci_store_touch(store, best->candidate);
+        } else if (exclude(w, best, found, &arena) != GCACHE_OK) {
+            status = gci_fail_memory(error);
+        }
+    }
+    gci_arena_clear(&arena);
+    return status;
+}
+
+/* The same without payloads: what explain asks. */
+static gcache_status
+record_best(walk *w)
+{
+    gci_trace *trace = w->trace;
+    size_t count = w->ranking->count + w->ranking->evicted_count;
+
+    trace->trials = gci_arena_array(&trace->arena, count, sizeof *trace->trials);
+    if (trace->trials == NULL)
+        return GCACHE_ERROR_MEMORY;
+    trace->count = w->ranking->count;
+    trace->evicted_count = w->ranking->evicted_count;
+    gci_ranked const *best = select_candidate(w);
+    if (best == NULL)
+        return GCACHE_MISS;
+    trace->winner = &trace->trials[best - w->ranking->items];
+    return GCACHE_HIT;
+}
+
+/* ---- the whole ---- */
+
+/* What a miss is called if no candidate is there to try. */
+static gcache_reason
+reason_of_empty(gci_candidates const *set)
+{
+    if (set->count != 0)
+        return GCACHE_REASON_NO_KEY;
+    if (set->damaged != 0)
+        return GCACHE_REASON_CORRUPT;
+    return set->untrusted != 0 ? GCACHE_REASON_UNREADABLE : GCACHE_REASON_NO_KEY;
+}
+
+/* The key's candidates are there: which one? */
+static gcache_status
+choose(gci_question const *question, gci_candidates *set, gci_trace *trace, gcache_result *result, gcache_error *error)
+{
+    walk w = { .question = question, .ranking = gci_ranking_of(set), .trace = trace };
+
+    if (w.ranking == NULL)
+        return gci_fail_memory(error);
+    w.reason = reason_of_empty(set);
+    gcache_status status = trace != NULL ? record_best(&w) : serve_best(&w, set, result, error);
+    if (status == GCACHE_MISS || trace != NULL)
+        try_evicted(&w);
+    if (status == GCACHE_MISS)
+        result->reason = w.reason;
+    return status;
+}
+
+gcache_status
+gci_lookup(gci_question const *question, gci_trace *trace, gcache_result *out_result, gcache_error *error)
+{
+    gci_store *store = question->cache->store;
+    gci_candidates *set = NULL;
+    gcache_error trouble = { 0 };
+    gcache_status status = GCACHE_MISS;
+
+    gci_result_init(out_result, &question->key);
+    gci_found found = gci_store_candidates(store, &question->key, &set, &trouble);
+    if (found == GCI_FOUND) {
+        status = choose(question, set, trace, out_result, error);
+    } else {
+        out_result->reason = reason_of_found(found);
+        if (question->cache->strict && (found == GCI_CORRUPT || found == GCI_UNREADABLE)) {
+            if (error != NULL)
+                *error = trouble;
+            status = trouble.status;
+        }
+    }
+    if (trace != NULL) {
+        trace->set = gci_candidates_retain(set);
+        trace->trouble = trouble;
+        trace->has_tombstone = gci_store_tombstone(store, &question->key, &trace->tombstone);
+        if (status == GCACHE_MISS && out_result->reason == GCACHE_REASON_NO_KEY)
+            gci_trace_find_nearest(trace, question);
+    }
+    gci_candidates_release(set);
+    out_result->outcome = status == GCACHE_HIT ? GCACHE_HIT : GCACHE_MISS;
+    return status;
+}
+
+gcache_status
+gcache_lookup_with(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gcache_request const *request,
+                   gcache_result *out_result, gcache_error *error)
+{
+    gci_question question;
+
+    GCI_REQUIRE(out_result != NULL, error, "out_result is NULL");
+    gci_result_init(out_result, NULL);
+    GCI_REQUIRE(cache != NULL, error, "cache is NULL");
+    if (cache->disabled) {
+        out_result->reason = GCACHE_REASON_DISABLED;
+        return GCACHE_MISS;
+    }
+    gcache_status status = gci_question_init(&question, cache, graph, hints, request, error);
+    if (status == GCACHE_OK)
+        status = gci_lookup(&question, NULL, out_result, error);
+    else if (status == GCACHE_REFUSED) {
+        out_result->reason = GCACHE_REASON_BYPASS;
+        status = GCACHE_MISS;
+    }
+    gci_question_clear(&question);
+    return status;
+}
+
+gcache_status
+gcache_lookup(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gcache_result *out_result,
+              gcache_error *error)
+{
+    return gcache_lookup_with(cache, graph, hints, NULL, out_result, error);
+}

@@ -1,0 +1,18 @@
+/*
+ * The lookup itself, which gcache_lookup and gcache_explain share.
+ */
+#ifndef GCI_CACHE_LOOKUP_H
+#define GCI_CACHE_LOOKUP_H
+
+#include "cache/trace.h"
+
+/*
+ * Answers a question. trace may be NULL; with a trace every candidate is tried and recorded, and no payload is read.
+ * *out_result is set in any case. GCACHE_HIT, GCACHE_MISS or an error (strict mode, no memory).
+ */
+gcache_status gci_lookup(gci_question const *question, gci_trace *trace, gcache_result *out_result, gcache_error *error);
+
+/* Tries one candidate: variant, names, requirements, guards, in this order (INTERFACE section 5). */
+void gci_try(gci_question const *question, gci_ranked const *ranked, gci_trial *out_trial);
+
+#endif

@@ -1,0 +1,78 @@
+#include "base/check.h"
+#include "cache/cache.h"
+
+#include <stdlib.h>
+
+static gcache_status
+check_options(gcache_options const *options, gcache_error *error)
+{
+    GCI_REQUIRE(options->version == GCACHE_OPTIONS_VERSION, error, "options have version %d, this library knows %d",
+                options->version, GCACHE_OPTIONS_VERSION);
+    GCI_REQUIRE(options->durability <= GCACHE_DURABILITY_NONE, error, "unknown durability %d", (int)options->durability);
+    GCI_REQUIRE(options->compression_level >= -1 && options->compression_level <= 22, error,
+                "compression level %d is not between -1 and 22", options->compression_level);
+    return GCACHE_OK;
+}
+
+static gci_store_options
+store_options(gcache_options const *options)
+{
+    return (gci_store_options){
+        .read_only = options->read_only,
+        .durability = options->durability,
+        .max_bytes = options->max_bytes,
+        .memory_bytes = options->memory_bytes,
+        .compression_level = options->compression_level,
+        .max_candidates = options->max_candidates,
+        .space = options->salt,
+        .log = options->log,
+        .log_state = options->log_state,
+    };
+}
+
+gcache_status
+gcache_open(char const *directory, gcache_options const *options, gcache **out_cache, gcache_error *error)
+{
+    gcache_options const defaults = GCACHE_OPTIONS_INIT;
+    gcache_status status;
+
+    GCI_REQUIRE(directory != NULL && directory[0] != '\0', error, "a cache needs a directory");
+    GCI_REQUIRE(out_cache != NULL, error, "out_cache is NULL");
+    if (options == NULL)
+        options = &defaults;
+    status = check_options(options, error);
+    if (status != GCACHE_OK)
+        return status;
+
+    size_t salt_size = options->salt != NULL ? strlen(options->salt) : 0;
+    gcache *cache = calloc(1, sizeof *cache + salt_size + 1);
+    if (cache == NULL)
+        return gci_fail_memory(error);
+    char *salt = (char *)(cache + 1);
+    if (salt_size != 0)
+        memcpy(salt, options->salt, salt_size);
+    cache->salt = gci_view_of(salt, salt_size);
+    cache->disabled = options->disabled;
+    cache->strict = options->strict;
+    cache->unsafe_skip_guards = options->unsafe_skip_guards;
+
+    if (!cache->disabled) {
+        gci_store_options inside = store_options(options);
+        status = gci_store_open(directory, &inside, &cache->store, error);
+    }
+    if (status != GCACHE_OK) {
+        gcache_close(cache);
+        return status;
+    }
+    *out_cache = cache;
+    return GCACHE_OK;
+}
+
+void
+gcache_close(gcache *cache)
+{
+    if (cache == NULL)
+        return;
+    gci_store_close(cache->store);
+    free(cache);
+}

@@ -1,0 +1,110 @@
+#include "cache/question.h"
+
+#include "base/check.h"
+#include "graph/graph.h"
+
+static gci_view
+rename_symbol(void const *state, gci_view name)
+{
+    return gci_graph_canonical_symbol(state, name);
+}
+
+gci_naming
+gci_question_naming(gcache_graph *graph)
+{
+    return (gci_naming){ .rename = rename_symbol, .state = graph };
+}
+
+static gcache_status
+check_request(gcache_request const *request, gcache_error *error)
+{
+    GCI_REQUIRE(request->version == GCACHE_REQUEST_VERSION, error, "the request has version %d, this library knows %d",
+                request->version, GCACHE_REQUEST_VERSION);
+    GCI_REQUIRE(request->provides_count == 0 || request->provides != NULL, error, "provides is NULL");
+    for (size_t i = 0; i < request->provides_count; i++)
+        GCI_REQUIRE(request->provides[i].name != NULL && request->provides[i].value != NULL, error,
+                    "provides[%zu] has no name or no value", i);
+    return GCACHE_OK;
+}
+
+gcache_status
+gci_question_init(gci_question *question, gcache *cache, gcache_graph *graph, gcache_hints const *hints,
+                  gcache_request const *request, gcache_error *error)
+{
+    static gcache_hints const no_hints;
+    static gcache_request const defaults = GCACHE_REQUEST_INIT;
+
+    *question = (gci_question){ .cache = cache, .graph = graph, .request = request != NULL ? *request : defaults };
+    GCI_REQUIRE(cache != NULL, error, "cache is NULL");
+    GCI_REQUIRE(graph != NULL, error, "graph is NULL");
+    gcache_status status = check_request(&question->request, error);
+    if (status == GCACHE_OK)
+        status = gci_graph_key(graph, cache->salt, &question->key, error);
+    if (status == GCACHE_OK)
+        status = gcache_graph_symbols(graph, &question->symbols, &question->symbol_count, error);
+    if (status == GCACHE_OK)
+        status = gci_hints_new(hints != NULL ? hints : &no_hints, gci_question_naming(graph), &question->hints, error);
+    return status;
+}
+
+void
+gci_question_clear(gci_question *question)
+{
+    gci_hints_free(question->hints);
+    question->hints = NULL;
+}
+
+/* Records keep the bound name, "$s0" for the canonical s0 (see gci_graph_canonical_symbol). */
+static bool
+binds(gci_pair const *pair, gcache_symbol const *symbol)
+{
+    return pair->value.size > 1 && gci_view_is(gci_view_of(pair->value.data + 1, pair->value.size - 1), symbol->canonical);
+}
+
+bool
+gci_question_same_names(gci_question const *question, gci_record const *record)
+{
+    if (record->name_count != question->symbol_count)
+        return false;
+    for (size_t i = 0; i < record->name_count; i++)
+        if (!gci_view_is(record->names[i].name, question->symbols[i].name) ||
+            !binds(&record->names[i], &question->symbols[i]))
+            return false;
+    return true;
+}
+
+gci_view
+gci_question_current_name(gci_question const *question, gci_record const *record, gci_view stored)
+{
+    for (size_t i = 0; i < record->name_count; i++) {
+        if (!gci_view_equal(record->names[i].name, stored))
+            continue;
+        for (size_t j = 0; j < question->symbol_count; j++)
+            if (binds(&record->names[i], &question->symbols[j]))
+                return gci_view_text(question->symbols[j].name);
+    }
+    return (gci_view){ NULL, 0 };
+}
+
+static char const *
+provided(gcache_request const *request, gci_view name)
+{
+    for (size_t i = 0; i < request->provides_count; i++)
+        if (gci_view_is(name, request->provides[i].name))
+            return request->provides[i].value;
+    return NULL;
+}
+
+gci_pair const *
+gci_question_unmet(gci_question const *question, gci_record const *record, gci_view *out_provided)
+{
+    for (size_t i = 0; i < record->requirement_count; i++) {
+        gci_pair const *requirement = &record->requirements[i];
+        char const *value = provided(&question->request, requirement->name);
+        if (value == NULL || !gci_view_is(requirement->value, value)) {
+            *out_provided = gci_view_text(value);
+            return requirement;
+        }
+    }
+    return NULL;
+}

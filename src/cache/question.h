@@ -1,0 +1,40 @@
+/*
+ * A lookup's question: which key, which hints, in whose names, with which wishes.
+ */
+#ifndef GCI_CACHE_QUESTION_H
+#define GCI_CACHE_QUESTION_H
+
+#include "cache/cache.h"
+#include "guards/guards.h"
+
+typedef struct gci_question {
+    gcache *cache;
+    gcache_graph *graph;
+    gcache_request request; /* the caller's, or the defaults */
+    gcache_key key;
+    gci_hints *hints;
+    gcache_symbol const *symbols; /* of the graph, in canonical order; the graph's */
+    size_t symbol_count;
+} gci_question;
+
+/*
+ * Reads the caller's arguments. request and hints may be NULL. GCACHE_OK; GCACHE_REFUSED: the graph can't be keyed (a
+ * bypass), key isn't set; or an error. Clear it whatever the status.
+ */
+gcache_status gci_question_init(gci_question *question, gcache *cache, gcache_graph *graph, gcache_hints const *hints,
+                                gcache_request const *request, gcache_error *error);
+void gci_question_clear(gci_question *question);
+
+/* How names of this graph are bound: see gci_naming. The graph must outlive it. */
+gci_naming gci_question_naming(gcache_graph *graph);
+
+/* true if the producer's names of all symbols are the caller's. */
+bool gci_question_same_names(gci_question const *question, gci_record const *record);
+
+/* What the caller calls the symbol that `record`'s producer called `stored`; an empty view if it is no symbol. */
+gci_view gci_question_current_name(gci_question const *question, gci_record const *record, gci_view stored);
+
+/* The first requirement that the caller's `provides` doesn't meet, or NULL; *out_provided is what it has instead. */
+gci_pair const *gci_question_unmet(gci_question const *question, gci_record const *record, gci_view *out_provided);
+
+#endif

@@ -1,0 +1,32 @@
+/*
+ * A key's candidates in the order they are tried, with their guards ready to run. Made once for a set of candidates and
+ * hung on it, so that it is shared by all threads and freed with the set.
+ *
+ * Rank: priority, then specificity (equalities, then conjuncts), then newest; larger first (DESIGN section 5). The order is
+ * static, so the first candidate that holds is the answer.
+ */
+#ifndef GCI_CACHE_RANKING_H
+#define GCI_CACHE_RANKING_H
+
+#include "guards/guards.h"
+#include "store/store.h"
+
+typedef struct gci_ranked {
+    gci_candidate *candidate;
+    gci_guards *guards;             /* NULL: they can't be read by this version */
+    char const *variant;            /* zero-terminated copies for results */
+    char const *const *guard_texts;
+} gci_ranked;
+
+typedef struct gci_ranking {
+    gci_arena arena;
+    size_t count;
+    gci_ranked *items;   /* live candidates, best first */
+    size_t evicted_count;
+    gci_ranked *evicted; /* remembered ones, best first */
+} gci_ranking;
+
+/* NULL: out of memory. */
+gci_ranking const *gci_ranking_of(gci_candidates *set);
+
+#endif

@@ -1,0 +1,164 @@
+#include "cache/result.h"
+
+#include "base/arena.h"
+#include "base/check.h"
+
+#include <stdlib.h>
+
+/* A winner's guards and names, which the record's own limits bound already. */
+#define OWNER_BYTES_MAX ((size_t)256 << 20)
+
+/* What a hit's pointers point into. */
+typedef struct owner {
+    gci_candidates *set;
+    gci_payload *payload;
+    gci_arena arena; /* renames, and guards in the caller's names */
+} owner;
+
+void
+gci_result_init(gcache_result *result, gcache_key const *key)
+{
+    *result = (gcache_result){ .outcome = GCACHE_MISS, .variant = "", .note = "" };
+    if (key != NULL)
+        result->key = *key;
+}
+
+static void
+free_owner(owner *o)
+{
+    if (o == NULL)
+        return;
+    gci_payload_release(o->payload);
+    gci_candidates_release(o->set);
+    gci_arena_clear(&o->arena);
+    free(o);
+}
+
+void
+gcache_result_clear(gcache_result *result)
+{
+    if (result == NULL)
+        return;
+    free_owner(result->owner);
+    gci_result_init(result, NULL);
+}
+
+/* ---- names ---- */
+
+typedef struct renaming {
+    gci_question const *question;
+    gci_record const *record;
+} renaming;
+
+static gci_view
+current_name(void const *state, gci_view name)
+{
+    renaming const *r = state;
+    gci_view current = gci_question_current_name(r->question, r->record, name);
+
+    return current.data != NULL ? current : name;
+}
+
+static bool
+fill_renames(gcache_result *result, gci_question const *question, gci_record const *record, gci_arena *arena)
+{
+    gcache_rename *renames = gci_arena_array(arena, record->name_count, sizeof *renames);
+
+    if (renames == NULL)
+        return false;
+    for (size_t i = 0; i < record->name_count; i++) {
+        gci_view stored = record->names[i].name;
+        gci_view current = gci_question_current_name(question, record, stored);
+        renames[i].stored = gci_arena_copy(arena, stored).data;
+        renames[i].current = gci_arena_copy(arena, current.data != NULL ? current : stored).data;
+        result->renamed |= !gci_view_equal(stored, current);
+    }
+    result->renames = renames;
+    result->rename_count = record->name_count;
+    return !arena->failed;
+}
+
+/* The guards as the caller would write them. */
+static bool
+fill_guards(gcache_result *result, gci_question const *question, gci_ranked const *winner, gci_arena *arena)
+{
+    gci_record const *record = &winner->candidate->record;
+    renaming names = { question, record };
+    gci_naming naming = { .rename = current_name, .state = &names };
+
+    result->guards = winner->guard_texts;
+    result->guard_count = record->guard_count;
+    if (!result->renamed)
+        return true;
+    char const **texts = gci_arena_array(arena, record->guard_count, sizeof *texts);
+    gci_buf text;
+    gci_buf_init(&text, OWNER_BYTES_MAX);
+    for (size_t i = 0; texts != NULL && i < record->guard_count; i++) {
+        text.size = 0;
+        gci_guard_rename(record->guards[i], naming, &text);
+        texts[i] = gci_arena_copy(arena, gci_buf_view(&text)).data;
+    }
+    bool done = texts != NULL && !text.failed && !arena->failed;
+    gci_buf_clear(&text);
+    result->guards = texts;
+    return done;
+}
+
+static bool
+fill_note(gcache_result *result, gci_question const *question, gci_ranked const *winner, gci_arena *arena)
+{
+    char const *expected = question->request.expect_variant;
+
+    if (expected == NULL || strcmp(expected, winner->variant) == 0)
+        return true;
+    gci_buf note;
+    gci_buf_init(&note, GCI_BUF_NO_LIMIT);
+    gci_buf_format(&note, "expected variant \"%s\" is missing; served %s%s%s", expected,
+                   winner->variant[0] != '\0' ? "\"" : "the plain one", winner->variant,
+                   winner->variant[0] != '\0' ? "\"" : "");
+    result->note = note.failed ? NULL : gci_arena_copy(arena, gci_buf_view(&note)).data;
+    gci_buf_clear(&note);
+    return result->note != NULL;
+}
+
+static void
+fill_facts(gcache_result *result, gci_ranked const *winner, owner *o)
+{
+    gci_record const *record = &winner->candidate->record;
+
+    memcpy(result->entry, record->id, sizeof result->entry);
+    result->payload = o->payload->data;
+    result->payload_size = o->payload->size;
+    result->metadata = record->metadata.data;
+    result->metadata_size = record->metadata.size;
+    result->variant = winner->variant;
+    result->priority = record->priority;
+    result->compile_ns = record->compile_ns;
+    result->owner = o;
+}
+
+gcache_status
+gci_result_fill(gcache_result *result, gci_question const *question, gci_ranked const *winner, gci_candidates *set,
+                gci_payload *payload, gcache_error *error)
+{
+    owner *o = calloc(1, sizeof *o);
+
+    if (o == NULL) {
+        gci_payload_release(payload);
+        return gci_fail_memory(error);
+    }
+    gci_arena_init(&o->arena, OWNER_BYTES_MAX);
+    o->payload = payload;
+    o->set = gci_candidates_retain(set);
+    fill_facts(result, winner, o);
+    if (!fill_renames(result, question, &winner->candidate->record, &o->arena) ||
+        !fill_guards(result, question, winner, &o->arena) || !fill_note(result, question, winner, &o->arena)) {
+        gcache_key key = result->key;
+        gcache_result_clear(result);
+        result->key = key;
+        return gci_fail_memory(error);
+    }
+    result->outcome = GCACHE_HIT;
+    result->reason = GCACHE_REASON_NONE;
+    return GCACHE_HIT;
+}

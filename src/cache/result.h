@@ -1,0 +1,17 @@
+/*
+ * The result of a lookup: what the caller sees, and what keeps it alive.
+ */
+#ifndef GCI_CACHE_RESULT_H
+#define GCI_CACHE_RESULT_H
+
+#include "cache/question.h"
+#include "cache/ranking.h"
+
+/* A miss without a reason yet. key may be NULL. */
+void gci_result_init(gcache_result *result, gcache_key const *key);
+
+/* Makes it a hit on `winner`. Takes over payload (released on failure too) and retains set. GCACHE_HIT or ERROR_MEMORY. */
+gcache_status gci_result_fill(gcache_result *result, gci_question const *question, gci_ranked const *winner,
+                              gci_candidates *set, gci_payload *payload, gcache_error *error);
+
+#endif

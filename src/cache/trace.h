@@ -1,0 +1,51 @@
+/*
+ * What a lookup saw on its way, recorded for explain: explain prints a trace, it never finds out anything for itself.
+ */
+#ifndef GCI_CACHE_TRACE_H
+#define GCI_CACHE_TRACE_H
+
+#include "base/arena.h"
+#include "cache/question.h"
+#include "cache/ranking.h"
+#include "graph/diff.h"
+
+/* Nearest keys that are looked at in full, and shown. */
+#define GCI_TRACE_NEAREST 3
+
+/* One candidate's trial. */
+typedef struct gci_trial {
+    gci_ranked const *ranked;
+    gcache_reason reason;         /* NONE: it passes */
+    gcache_verdict verdict;       /* of its guards, if they were asked */
+    gci_pair const *requirement;  /* the first that isn't met */
+    gci_view provided;            /* what the caller has instead; data NULL: nothing */
+} gci_trial;
+
+/* A stored key like the one asked for. */
+typedef struct gci_near_key {
+    gcache_key key;
+    uint32_t components, equal; /* of the key asked for: all, and those with the same hash */
+    gci_diff *diff;             /* stored against asked; NULL where the stored description is gone */
+} gci_near_key;
+
+typedef struct gci_trace {
+    gci_arena arena;
+    gci_candidates *set;        /* keeps what trials point to alive */
+    gci_trial *trials;          /* live candidates in rank order, then remembered evicted ones */
+    size_t count, evicted_count;
+    gci_trial const *winner;
+    bool has_tombstone;
+    gci_tombstone tombstone;
+    gci_near_key nearest[GCI_TRACE_NEAREST];
+    size_t nearest_count;
+    uint64_t stored_keys;       /* in the whole cache */
+    gcache_error trouble;       /* why the store could not say more; status OK if nothing */
+} gci_trace;
+
+void gci_trace_init(gci_trace *trace);
+void gci_trace_clear(gci_trace *trace);
+
+/* Finds the stored keys nearest to the question's and how they differ. Trouble leaves fewer of them. */
+void gci_trace_find_nearest(gci_trace *trace, gci_question const *question);
+
+#endif
