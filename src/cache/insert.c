@@ -49,6 +49,11 @@ check_entry(gcache_entry const *entry, gcache_error *error)
     for (size_t i = 0; i < entry->requires_count; i++)
         GCI_REQUIRE(entry->requires_[i].name != NULL && entry->requires_[i].value != NULL, error,
                     "requirement %zu has no name or no value", i);
+    GCI_REQUIRE(entry->attachments != NULL || entry->attachment_count == 0, error, "the attachments are NULL");
+    for (size_t i = 0; i < entry->attachment_count; i++)
+        GCI_REQUIRE(entry->attachments[i].name != NULL && entry->attachments[i].bytes != NULL, error,
+                    "attachment %zu has no name or no bytes", i);
+    GCI_REQUIRE(entry->identity != NULL || entry->identity_size == 0, error, "the identity is NULL");
     return GCACHE_OK;
 }
 
@@ -119,6 +124,7 @@ draft_record(draft *d, gci_question const *question, gcache_entry const *entry, 
     d->record.compile_ns = entry->compile_ns;
     d->record.label = gci_view_text(entry->label);
     d->record.metadata = gci_view_of(entry->metadata, entry->metadata_size);
+    d->record.identity = gci_view_of(entry->identity, entry->identity_size);
     gcache_status status = draft_guards(d, question->graph, entry, error);
     if (status == GCACHE_OK)
         status = draft_names(d, question, error);
@@ -150,6 +156,28 @@ refuse(gcache_inserted *inserted, gcache_reason reason)
     return GCACHE_REFUSED;
 }
 
+/* Attachments are stored before the entry that names them, so that nobody sees it without them. */
+static gcache_status
+store_attachments(draft *d, gci_store *store, gcache_entry const *entry, gcache_error *error)
+{
+    gci_attachment *attachments = gci_arena_array(&d->arena, entry->attachment_count, sizeof *attachments);
+
+    if (attachments == NULL)
+        return gci_fail_memory(error);
+    for (size_t i = 0; i < entry->attachment_count; i++) {
+        gcache_attachment const *given = &entry->attachments[i];
+        attachments[i].name = gci_view_text(given->name);
+        attachments[i].mode = given->executable ? 0755 : 0644;
+        gcache_status status =
+            gci_store_attach(store, gci_view_of(given->bytes, (size_t)given->size), &attachments[i], error);
+        if (status != GCACHE_OK)
+            return status;
+    }
+    d->record.attachments = attachments;
+    d->record.attachment_count = entry->attachment_count;
+    return GCACHE_OK;
+}
+
 static gcache_status
 store_draft(draft *d, gci_question const *question, gcache_entry const *entry, gcache_inserted *inserted,
             gcache_error *error)
@@ -157,6 +185,8 @@ store_draft(draft *d, gci_question const *question, gcache_entry const *entry, g
     gci_inserted stored;
     gcache_status status = gci_description_of(question->graph, true, &d->arena, &d->description, error);
 
+    if (status == GCACHE_OK)
+        status = store_attachments(d, question->cache->store, entry, error);
     if (status == GCACHE_OK)
         status = gci_store_insert(question->cache->store, &d->record, gci_view_of(entry->payload, entry->payload_size),
                                   &d->description, &stored, error);

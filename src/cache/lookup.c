@@ -11,6 +11,18 @@
 
 /* ---- one candidate ---- */
 
+/* The caller's own test has a yes or no, but no failing guard: the verdict names none. */
+static gcache_reason
+ask_guard_test(gcache_request const *request, gci_ranked const *ranked, gci_trial *trial)
+{
+    size_t count = ranked->candidate->record.guard_count;
+    bool welcome = request->guard_test(request->guard_test_state, ranked->guard_texts, count);
+
+    trial->verdict.truth = welcome ? GCACHE_TRUE : GCACHE_FALSE;
+    trial->verdict.guard = count;
+    return welcome ? GCACHE_REASON_NONE : GCACHE_REASON_GUARD_FALSE;
+}
+
 static gcache_reason
 judge(gci_question const *question, gci_ranked const *ranked, gci_trial *trial)
 {
@@ -24,6 +36,8 @@ judge(gci_question const *question, gci_ranked const *ranked, gci_trial *trial)
     trial->requirement = gci_question_unmet(question, record, &trial->provided);
     if (trial->requirement != NULL)
         return GCACHE_REASON_REQUIREMENT;
+    if (request->guard_test != NULL)
+        return ask_guard_test(request, ranked, trial);
     if (ranked->guards == NULL)
         return GCACHE_REASON_UNREADABLE;
     if (question->cache->unsafe_skip_guards)

@@ -11,6 +11,7 @@
 /* What a hit's pointers point into. */
 typedef struct owner {
     gci_candidates *set;
+    gci_record const *record; /* the winner's, in set */
     gci_payload *payload;
     gci_arena arena; /* renames, and guards in the caller's names */
 } owner;
@@ -105,6 +106,26 @@ fill_guards(gcache_result *result, gci_question const *question, gci_ranked cons
 }
 
 static bool
+fill_attachments(gcache_result *result, gci_record const *record, gci_arena *arena)
+{
+    gcache_attachment *attachments = gci_arena_array(arena, record->attachment_count, sizeof *attachments);
+
+    if (attachments == NULL)
+        return false;
+    for (size_t i = 0; i < record->attachment_count; i++) {
+        gci_attachment const *stored = &record->attachments[i];
+        attachments[i] = (gcache_attachment){
+            .name = gci_arena_copy(arena, stored->name).data,
+            .size = stored->size,
+            .executable = (stored->mode & 0100) != 0,
+        };
+    }
+    result->attachments = attachments;
+    result->attachment_count = record->attachment_count;
+    return !arena->failed;
+}
+
+static bool
 fill_note(gcache_result *result, gci_question const *question, gci_ranked const *winner, gci_arena *arena)
 {
     char const *expected = question->request.expect_variant;
@@ -150,9 +171,11 @@ gci_result_fill(gcache_result *result, gci_question const *question, gci_ranked 
     gci_arena_init(&o->arena, OWNER_BYTES_MAX);
     o->payload = payload;
     o->set = gci_candidates_retain(set);
+    o->record = &winner->candidate->record;
     fill_facts(result, winner, o);
     if (!fill_renames(result, question, &winner->candidate->record, &o->arena) ||
-        !fill_guards(result, question, winner, &o->arena) || !fill_note(result, question, winner, &o->arena)) {
+        !fill_guards(result, question, winner, &o->arena) || !fill_note(result, question, winner, &o->arena) ||
+        !fill_attachments(result, &winner->candidate->record, &o->arena)) {
         gcache_key key = result->key;
         gcache_result_clear(result);
         result->key = key;
@@ -161,4 +184,44 @@ gci_result_fill(gcache_result *result, gci_question const *question, gci_ranked 
     result->outcome = GCACHE_HIT;
     result->reason = GCACHE_REASON_NONE;
     return GCACHE_HIT;
+}
+
+/* ---- attachments ---- */
+
+static gcache_status
+place_one(gcache *cache, gci_attachment const *attachment, char const *directory, gcache_error *error)
+{
+    switch (gci_store_place(cache->store, attachment, directory, error)) {
+    case GCI_FOUND:
+        return GCACHE_OK;
+    case GCI_UNREADABLE:
+        return error->status;
+    case GCI_CORRUPT:
+        return gci_fail(error, GCACHE_ERROR_CORRUPT, "attachment %.*s is damaged", (int)attachment->name.size,
+                        attachment->name.data);
+    case GCI_ABSENT:
+    case GCI_EVICTED:
+        break;
+    }
+    return gci_fail(error, GCACHE_ERROR_NOT_FOUND, "attachment %.*s is gone", (int)attachment->name.size,
+                    attachment->name.data);
+}
+
+gcache_status
+gcache_place(gcache *cache, gcache_result const *result, char const *directory, gcache_error *error)
+{
+    GCI_REQUIRE(cache != NULL, error, "cache is NULL");
+    GCI_REQUIRE(result != NULL && result->owner != NULL, error, "the result is no hit");
+    GCI_REQUIRE(directory != NULL, error, "directory is NULL");
+    gci_record const *record = ((owner const *)result->owner)->record;
+    gcache_error trouble = { 0 };
+    for (size_t i = 0; i < record->attachment_count; i++) {
+        gcache_status status = place_one(cache, &record->attachments[i], directory, &trouble);
+        if (status == GCACHE_OK)
+            continue;
+        if (error != NULL)
+            *error = trouble;
+        return status;
+    }
+    return GCACHE_OK;
 }
