@@ -2,6 +2,7 @@
 
 #include "base/arena.h"
 #include "base/check.h"
+#include "cache/rename.h"
 
 #include <stdlib.h>
 

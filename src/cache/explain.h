@@ -1,0 +1,28 @@
+/*
+ * Writing down what a lookup's trace shows.
+ */
+#ifndef GCI_CACHE_EXPLAIN_H
+#define GCI_CACHE_EXPLAIN_H
+
+#include "base/buf.h"
+#include "cache/trace.h"
+
+/* An answered question. */
+typedef struct gci_story {
+    gci_question const *question;
+    gci_trace const *trace;
+    gcache_status outcome;
+    gcache_reason reason;
+    char const *bypass; /* why the graph can't be keyed; NULL if it can */
+} gci_story;
+
+/* For people. brief: at most 25 lines. */
+void gci_explain_text(gci_story const *story, bool brief, gci_buf *out);
+
+/* The middle part of gci_explain_text where nothing is stored under the key: the nearest keys and how they differ. */
+void gci_explain_nearest(gci_trace const *trace, bool brief, gci_buf *out);
+
+/* One JSON object on one line, without a line end. */
+void gci_explain_json(gci_story const *story, gci_buf *out);
+
+#endif

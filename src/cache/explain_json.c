@@ -1,0 +1,214 @@
+/*
+ * A lookup's trace as JSON: everything the text has, for programs. The members are those of INTERFACE section 4.
+ */
+#include "base/json.h"
+#include "cache/explain.h"
+#include "graph/graph.h"
+
+static void
+write_member(gci_buf *out, char const *name)
+{
+    gci_buf_format(out, ", \"%s\": ", name);
+}
+
+static void
+write_text_member(gci_buf *out, char const *name, gci_view text)
+{
+    write_member(out, name);
+    gci_json_write_text(out, text);
+}
+
+/* ---- candidates ---- */
+
+static void
+write_verdict(gci_buf *out, gcache_truth truth, gcache_verdict const *verdict)
+{
+    if (truth != GCACHE_RAISES) {
+        gci_buf_append_text(out, truth == GCACHE_TRUE ? "true" : "false");
+        return;
+    }
+    gci_buf_append_text(out, "\"error\"");
+    write_text_member(out, "error", gci_view_text(verdict->exception));
+    write_text_member(out, "message", gci_view_text(verdict->message));
+}
+
+/* Every guard by itself, whatever the others say. */
+static void
+write_guards(gci_question const *question, gci_trial const *trial, gci_buf *out)
+{
+    gci_record const *record = &trial->ranked->candidate->record;
+
+    gci_buf_append_text(out, ", \"guards\": [");
+    for (size_t i = 0; i < record->guard_count; i++) {
+        gci_buf_append_text(out, i > 0 ? ", {\"text\": " : "{\"text\": ");
+        gci_json_write_text(out, record->guards[i]);
+        if (trial->ranked->guards != NULL) {
+            gcache_verdict verdict;
+            write_member(out, "result");
+            gcache_truth truth = gci_guards_eval_one(trial->ranked->guards, i, question->hints, &verdict);
+            write_verdict(out, truth, &verdict);
+        }
+        gci_buf_append_char(out, '}');
+    }
+    gci_buf_append_char(out, ']');
+}
+
+/* Not by the caller's own test, which names no guard. */
+static bool
+decided_by_guards(gci_trial const *trial)
+{
+    return (trial->reason == GCACHE_REASON_GUARD_FALSE || trial->reason == GCACHE_REASON_GUARD_ERROR) &&
+           trial->verdict.guard < trial->ranked->candidate->record.guard_count;
+}
+
+/* The decisive part, its arithmetic, and the hints that would have hit. */
+static void
+write_decision(gci_question const *question, gci_trial const *trial, gci_buf *out)
+{
+    gci_buf part, values, nearest;
+
+    gci_buf_init(&part, GCI_BUF_NO_LIMIT);
+    gci_buf_init(&values, GCI_BUF_NO_LIMIT);
+    gci_buf_init(&nearest, GCI_BUF_NO_LIMIT);
+    gci_guards_explain(trial->ranked->guards, trial->verdict.guard, question->hints, &part, &values);
+    gci_buf_format(out, ", \"first_failing\": %zu", trial->verdict.guard);
+    write_text_member(out, "part", gci_buf_view(&part));
+    write_text_member(out, "arithmetic", gci_buf_view(&values));
+    if (gci_guards_nearest(trial->ranked->guards, question->hints, &nearest))
+        write_text_member(out, "would_hit", gci_buf_view(&nearest));
+    out->failed |= part.failed || values.failed || nearest.failed;
+    gci_buf_clear(&part);
+    gci_buf_clear(&values);
+    gci_buf_clear(&nearest);
+}
+
+static void
+write_requirement(gci_trial const *trial, gci_buf *out)
+{
+    gci_buf_append_text(out, ", \"requirement\": {\"name\": ");
+    gci_json_write_text(out, trial->requirement->name);
+    write_text_member(out, "stored", trial->requirement->value);
+    write_member(out, "asked");
+    if (trial->provided.data != NULL)
+        gci_json_write_text(out, trial->provided);
+    else
+        gci_buf_append_text(out, "null");
+    gci_buf_append_char(out, '}');
+}
+
+/* A hint's value as JSON: Python's spellings that JSON doesn't know are written as texts. */
+static void
+write_hint(gci_question const *question, size_t index, gci_buf *out)
+{
+    gci_buf text;
+
+    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
+    gci_hints_write(question->hints, index, &text);
+    gci_view value = gci_buf_view(&text);
+    if (gci_view_is(value, "True") || gci_view_is(value, "False"))
+        gci_buf_append_text(out, gci_view_is(value, "True") ? "true" : "false");
+    else if (gci_view_is(value, "None"))
+        gci_buf_append_text(out, "null");
+    else if (gci_view_is(value, "nan") || gci_view_is(value, "inf") || gci_view_is(value, "-inf"))
+        gci_buf_format(out, "{\"$float\": \"%.*s\"}", (int)value.size, value.data);
+    else
+        gci_buf_append_view(out, value);
+    out->failed |= text.failed;
+    gci_buf_clear(&text);
+}
+
+static bool
+reads(gci_guards const *guards, gci_view bound_name)
+{
+    for (size_t i = 0; i < gci_guards_name_count(guards); i++)
+        if (gci_view_equal(gci_guards_name(guards, i), bound_name))
+            return true;
+    return false;
+}
+
+/* The hints that the candidate's guards read. */
+static void
+write_values(gci_question const *question, gci_guards const *guards, gci_buf *out)
+{
+    bool first = true;
+
+    gci_buf_append_text(out, ", \"values\": {");
+    for (size_t i = 0; i < gci_hints_count(question->hints); i++) {
+        gci_view name = gci_hints_name(question->hints, i);
+        if (guards == NULL || !reads(guards, gci_graph_canonical_symbol(question->graph, name)))
+            continue;
+        gci_buf_append_text(out, first ? "" : ", ");
+        gci_json_write_text(out, name);
+        gci_buf_append_text(out, ": ");
+        write_hint(question, i, out);
+        first = false;
+    }
+    gci_buf_append_char(out, '}');
+}
+
+static void
+write_candidate(gci_question const *question, gci_trial const *trial, gci_buf *out)
+{
+    gci_record const *record = &trial->ranked->candidate->record;
+
+    gci_buf_format(out, "{\"entry\": \"%s\", \"outcome\": \"%s\"", record->id,
+                   trial->reason == GCACHE_REASON_NONE ? "holds" : gcache_reason_name(trial->reason));
+    write_text_member(out, "variant", record->variant);
+    gci_buf_format(out, ", \"priority\": %lld, \"created_ns\": %llu, \"compile_ns\": %llu", (long long)record->priority,
+                   (unsigned long long)record->created_ns, (unsigned long long)record->compile_ns);
+    write_guards(question, trial, out);
+    if (trial->ranked->guards != NULL && decided_by_guards(trial))
+        write_decision(question, trial, out);
+    if (trial->requirement != NULL)
+        write_requirement(trial, out);
+    write_values(question, trial->ranked->guards, out);
+    gci_buf_append_char(out, '}');
+}
+
+/* ---- nearest keys ---- */
+
+static void
+write_near_key(gci_near_key const *near, gci_buf *out)
+{
+    char hex[GCACHE_KEY_HEX_SIZE];
+
+    gcache_key_to_hex(&near->key, hex);
+    gci_buf_format(out, "{\"key\": \"%s\", \"components\": %u, \"equal\": %u, \"differs\": [", hex, near->components,
+                   near->equal);
+    if (near->diff != NULL)
+        gci_diff_write_json(near->diff, out);
+    gci_buf_append_text(out, "]}");
+}
+
+void
+gci_explain_json(gci_story const *story, gci_buf *out)
+{
+    gci_trace const *trace = story->trace;
+    char hex[GCACHE_KEY_HEX_SIZE];
+
+    gcache_key_to_hex(&story->question->key, hex);
+    gci_buf_format(out, "{\"outcome\": \"%s\", \"reason\": ", story->outcome == GCACHE_HIT ? "hit" : "miss");
+    if (story->reason == GCACHE_REASON_NONE)
+        gci_buf_append_text(out, "null");
+    else
+        gci_json_write_text(out, gci_view_text(gcache_reason_name(story->reason)));
+    gci_buf_format(out, ", \"key\": \"%s\"", hex);
+    write_text_member(out, "kind", gci_view_text(gcache_graph_kind(story->question->graph)));
+    if (trace->winner != NULL)
+        write_text_member(out, "entry", gci_view_text(trace->winner->ranked->candidate->record.id));
+    if (story->bypass != NULL)
+        write_text_member(out, "message", gci_view_text(story->bypass));
+    if (trace->trouble.status != GCACHE_OK)
+        write_text_member(out, "message", gci_view_text(trace->trouble.message));
+    gci_buf_append_text(out, ", \"candidates\": [");
+    for (size_t i = 0; i < trace->count + trace->evicted_count; i++) {
+        gci_buf_append_text(out, i > 0 ? ", " : "");
+        write_candidate(story->question, &trace->trials[i], out);
+    }
+    gci_buf_append_text(out, "], \"nearest\": [");
+    for (size_t i = 0; i < trace->nearest_count; i++) {
+        gci_buf_append_text(out, i > 0 ? ", " : "");
+        write_near_key(&trace->nearest[i], out);
+    }
+    gci_buf_append_text(out, "]}");
+}

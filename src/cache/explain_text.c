@@ -1,0 +1,305 @@
+/*
+ * A lookup's trace as a text for people: outcome, reason, whose lookup, key; then only what decides.
+ */
+#include "base/clock.h"
+#include "cache/explain.h"
+#include "cache/words.h"
+
+/* What a brief text has room for within 25 lines. */
+#define BRIEF_CANDIDATES 6
+#define BRIEF_NEAREST_HINTS 4
+
+/* Columns of the line of a guard: "L['t0'] % 8 == 0      12 % 8 = 4     false". */
+#define GUARD_COLUMN 38
+#define VALUES_COLUMN 35
+#define FULL_COLUMN 400
+
+static gci_record const *
+record_of(gci_trial const *trial)
+{
+    return &trial->ranked->candidate->record;
+}
+
+static void
+write_header(gci_story const *story, gci_buf *out)
+{
+    gci_question const *question = story->question;
+    bool keyed = story->reason != GCACHE_REASON_DISABLED && story->reason != GCACHE_REASON_BYPASS;
+
+    gci_buf_append_text(out, story->outcome == GCACHE_HIT ? "hit" : "miss: ");
+    gci_buf_append_text(out, gcache_reason_name(story->reason));
+    if (question->request.label != NULL)
+        gci_buf_format(out, "    %s", question->request.label);
+    if (keyed) {
+        gci_buf_append_text(out, "    key ");
+        gci_write_short_key(out, &question->key);
+        gci_buf_format(out, " (%s)", gcache_graph_kind(question->graph));
+    }
+    if (story->reason == GCACHE_REASON_NO_KEY)
+        gci_buf_append_text(out, "    nothing is stored under it");
+    gci_buf_append_char(out, '\n');
+}
+
+static void
+write_hints(gci_question const *question, gci_buf *out)
+{
+    size_t count = gci_hints_count(question->hints);
+
+    if (count == 0)
+        gci_buf_append_text(out, " no hints");
+    for (size_t i = 0; i < count; i++) {
+        gci_buf_append_text(out, "  ");
+        gci_buf_append_view(out, gci_hints_name(question->hints, i));
+        gci_buf_append_char(out, '=');
+        gci_hints_write(question->hints, i, out);
+    }
+}
+
+/* ---- one candidate ---- */
+
+static void
+write_candidate_line(gci_trial const *trial, size_t number, uint64_t now_ns, gci_buf *out)
+{
+    gci_record const *record = record_of(trial);
+
+    gci_buf_format(out, "  #%zu  %.*s  since ", number, GCI_SHORT_ENTRY_DIGITS, record->id);
+    gci_write_time(out, record->created_ns, now_ns);
+    if (record->variant.size != 0) {
+        gci_buf_append_text(out, ", variant ");
+        gci_buf_append_view(out, record->variant);
+    }
+    if (record->priority != 0)
+        gci_buf_format(out, ", priority %lld", (long long)record->priority);
+    if (record->compile_ns != 0) {
+        gci_buf_append_text(out, ", ");
+        gci_write_duration(out, record->compile_ns);
+        gci_buf_append_text(out, " to compile");
+    }
+    gci_buf_append_char(out, '\n');
+}
+
+static void
+write_row(gci_buf *out, gci_view part, gci_view values, char const *verdict, bool brief)
+{
+    gci_buf_append_text(out, "        ");
+    if (brief) {
+        gci_write_column(out, part, GUARD_COLUMN);
+        gci_buf_append_char(out, ' ');
+        gci_write_column(out, values, VALUES_COLUMN);
+    } else {
+        gci_write_column(out, part, part.size > GUARD_COLUMN ? FULL_COLUMN : GUARD_COLUMN);
+        gci_buf_append_char(out, ' ');
+        gci_write_column(out, values, values.size > VALUES_COLUMN ? FULL_COLUMN : VALUES_COLUMN);
+    }
+    gci_buf_append_char(out, ' ');
+    gci_buf_append_text(out, verdict);
+    while (out->size > 0 && !out->failed && out->data[out->size - 1] == ' ')
+        out->size--;
+    gci_buf_append_char(out, '\n');
+}
+
+/* The decisive part of a guard that is false or raises, and its arithmetic. */
+static void
+write_failing_guard(gci_question const *question, gci_trial const *trial, bool brief, gci_buf *out)
+{
+    gci_buf part, values;
+
+    if (trial->verdict.guard >= record_of(trial)->guard_count) {
+        gci_buf_append_text(out, "        the caller's own test of guards doesn't want it\n");
+        return;
+    }
+    gci_buf_init(&part, GCI_BUF_NO_LIMIT);
+    gci_buf_init(&values, GCI_BUF_NO_LIMIT);
+    gci_guards_explain(trial->ranked->guards, trial->verdict.guard, question->hints, &part, &values);
+    bool raises = trial->reason == GCACHE_REASON_GUARD_ERROR;
+    if (raises && values.size == 0)
+        gci_buf_append_text(&values, trial->verdict.message);
+    write_row(out, gci_buf_view(&part), gci_buf_view(&values), raises ? trial->verdict.exception : "false", brief);
+    out->failed |= part.failed || values.failed;
+    gci_buf_clear(&part);
+    gci_buf_clear(&values);
+}
+
+static void
+write_quoted(gci_buf *out, char const *word, gci_view value)
+{
+    gci_buf_append_text(out, word);
+    if (value.data == NULL) {
+        gci_buf_append_text(out, " nothing");
+        return;
+    }
+    gci_buf_append_text(out, " \"");
+    gci_write_excerpt(out, value, 60);
+    gci_buf_append_char(out, '"');
+}
+
+static void
+write_difference(gci_buf *out, gci_view name, gci_view stored, gci_view asked)
+{
+    gci_buf_append_text(out, "        ");
+    gci_write_column(out, name, GUARD_COLUMN);
+    write_quoted(out, " stored", stored);
+    write_quoted(out, "   asked", asked);
+    gci_buf_append_char(out, '\n');
+}
+
+static void
+write_names(gci_question const *question, gci_record const *record, gci_buf *out)
+{
+    gci_buf_append_text(out, "        compiled with the names ");
+    for (size_t i = 0; i < record->name_count; i++) {
+        gci_buf_append_text(out, i > 0 ? ", " : "");
+        gci_buf_append_view(out, record->names[i].name);
+    }
+    gci_buf_append_text(out, "; the caller has ");
+    for (size_t i = 0; i < question->symbol_count; i++)
+        gci_buf_format(out, "%s%s", i > 0 ? ", " : "", question->symbols[i].name);
+    gci_buf_append_text(out, " and accepts no renames\n");
+}
+
+static void
+write_trial(gci_question const *question, gci_trial const *trial, size_t number, uint64_t now_ns, bool brief, gci_buf *out)
+{
+    gci_record const *record = record_of(trial);
+
+    write_candidate_line(trial, number, now_ns, out);
+    switch (trial->reason) {
+    case GCACHE_REASON_GUARD_FALSE:
+    case GCACHE_REASON_GUARD_ERROR:
+        write_failing_guard(question, trial, brief, out);
+        break;
+    case GCACHE_REASON_VARIANT:
+        write_difference(out, gci_view_text("variant"), record->variant, gci_view_text(question->request.variant));
+        break;
+    case GCACHE_REASON_REQUIREMENT:
+        write_difference(out, trial->requirement->name, trial->requirement->value, trial->provided);
+        break;
+    case GCACHE_REASON_NAMES:
+        write_names(question, record, out);
+        break;
+    case GCACHE_REASON_EVICTED:
+        gci_buf_append_text(out, "        would have hit, but was evicted at ");
+        gci_write_time(out, trial->ranked->candidate->evicted_ns, now_ns);
+        gci_buf_append_char(out, '\n');
+        break;
+    case GCACHE_REASON_UNREADABLE:
+        gci_buf_append_text(out, "        its guards can't be read by this version\n");
+        break;
+    default:
+        gci_buf_append_text(out, "        holds\n");
+        break;
+    }
+}
+
+/* ---- all candidates ---- */
+
+static void
+write_summary(gci_story const *story, gci_buf *out)
+{
+    gci_trace const *trace = story->trace;
+
+    gci_write_count(out, trace->count);
+    gci_buf_append_text(out, trace->count == 1 ? " candidate" : " candidates");
+    if (story->outcome == GCACHE_HIT)
+        gci_buf_format(out, ", #%zu is the best that holds for", (size_t)(trace->winner - trace->trials) + 1);
+    else
+        gci_buf_append_text(out, trace->count == 1 ? ", it doesn't hold for" : ", none holds for");
+    write_hints(story->question, out);
+    gci_buf_append_char(out, '\n');
+}
+
+/* The changes of hints that would have made a candidate hold, each once. */
+static void
+write_would_hit(gci_story const *story, gci_buf *out)
+{
+    gci_trace const *trace = story->trace;
+    gci_buf change;
+    size_t written = 0;
+
+    gci_buf_init(&change, GCI_BUF_NO_LIMIT);
+    for (size_t i = 0; i < trace->count && written < BRIEF_NEAREST_HINTS; i++) {
+        gci_trial const *trial = &trace->trials[i];
+        if (trial->reason != GCACHE_REASON_GUARD_FALSE && trial->reason != GCACHE_REASON_GUARD_ERROR)
+            continue;
+        change.size = 0;
+        if (!gci_guards_nearest(trial->ranked->guards, story->question->hints, &change))
+            continue;
+        gci_buf_append_text(out, written == 0 ? "\n  would hit:  " : "   ");
+        gci_buf_append_view(out, gci_buf_view(&change));
+        gci_buf_format(out, " (#%zu)", i + 1);
+        written++;
+    }
+    if (written > 0)
+        gci_buf_append_char(out, '\n');
+    gci_buf_clear(&change);
+}
+
+/* Those that got as far as the reason says come first in interest; in a brief text the others give way. */
+static bool
+worth_showing(gci_story const *story, gci_trial const *trial, size_t shown)
+{
+    if (story->outcome == GCACHE_HIT)
+        return trial == story->trace->winner || shown < 2;
+    return trial->reason == story->reason;
+}
+
+static void
+write_candidates(gci_story const *story, bool brief, gci_buf *out)
+{
+    gci_trace const *trace = story->trace;
+    uint64_t now_ns = gci_clock_wall_ns();
+    size_t all = trace->count + trace->evicted_count, shown = 0;
+
+    write_summary(story, out);
+    gci_buf_append_char(out, '\n');
+    for (size_t i = 0; i < all; i++) {
+        gci_trial const *trial = &trace->trials[i];
+        bool evicted = i >= trace->count;
+        if (evicted && trial->reason != GCACHE_REASON_EVICTED)
+            continue;
+        if (brief && (shown == BRIEF_CANDIDATES || !worth_showing(story, trial, shown)))
+            continue;
+        write_trial(story->question, trial, i + 1, now_ns, brief, out);
+        shown++;
+    }
+    if (shown < trace->count)
+        gci_buf_format(out, "  and %zu more (--all shows them)\n", trace->count - shown);
+    if (story->outcome == GCACHE_MISS)
+        write_would_hit(story, out);
+}
+
+static void
+write_tombstone(gci_story const *story, gci_buf *out)
+{
+    static char const *const causes[] = {
+        [GCI_EVICTED_SIZE] = "the cache was over its size limit",
+        [GCI_EVICTED_AGE] = "it had not been used for too long",
+        [GCI_EVICTED_SPACE] = "its namespace was evicted",
+        [GCI_EVICTED_BY_HAND] = "it was taken out by hand",
+    };
+    gci_tombstone const *tombstone = &story->trace->tombstone;
+
+    if (!story->trace->has_tombstone)
+        return;
+    gci_buf_format(out, "%u %s evicted at ", tombstone->entries, tombstone->entries == 1 ? "entry was" : "entries were");
+    gci_write_time(out, tombstone->evicted_ns, gci_clock_wall_ns());
+    gci_buf_format(out, ": %s\n", causes[tombstone->cause]);
+}
+
+void
+gci_explain_text(gci_story const *story, bool brief, gci_buf *out)
+{
+    write_header(story, out);
+    if (story->bypass != NULL)
+        gci_buf_format(out, "%s\n", story->bypass);
+    if (story->reason == GCACHE_REASON_DISABLED)
+        gci_buf_append_text(out, "the cache was opened with options.disabled\n");
+    if (story->trace->count + story->trace->evicted_count > 0)
+        write_candidates(story, brief, out);
+    if (story->reason == GCACHE_REASON_EVICTED)
+        write_tombstone(story, out);
+    if (story->trace->trouble.status != GCACHE_OK)
+        gci_buf_format(out, "%s\n", story->trace->trouble.message);
+    if (story->reason == GCACHE_REASON_NO_KEY)
+        gci_explain_nearest(story->trace, brief, out);
+}

@@ -1,0 +1,143 @@
+#include "cache/words.h"
+
+#include "base/check.h"
+
+#include <stdio.h>
+#include <time.h>
+
+#define NS_PER_SECOND UINT64_C(1000000000)
+
+void
+gci_write_short_key(gci_buf *out, gcache_key const *key)
+{
+    char hex[GCACHE_KEY_HEX_SIZE];
+
+    gcache_key_to_hex(key, hex);
+    gci_buf_append(out, hex, GCI_SHORT_KEY_DIGITS);
+}
+
+void
+gci_write_duration(gci_buf *out, uint64_t ns)
+{
+    uint64_t seconds = ns / NS_PER_SECOND;
+
+    if (ns < 1000)
+        gci_buf_format(out, "%llu ns", (unsigned long long)ns);
+    else if (ns < 1000000)
+        gci_buf_format(out, "%llu us", (unsigned long long)(ns / 1000));
+    else if (seconds == 0)
+        gci_buf_format(out, "%llu ms", (unsigned long long)(ns / 1000000));
+    else if (seconds < 100)
+        gci_buf_format(out, "%.1f s", (double)ns / 1e9);
+    else if (seconds < 3600)
+        gci_buf_format(out, "%llu min %llu s", (unsigned long long)(seconds / 60), (unsigned long long)(seconds % 60));
+    else
+        gci_buf_format(out, "%llu h %llu min", (unsigned long long)(seconds / 3600),
+                       (unsigned long long)(seconds / 60 % 60));
+}
+
+void
+gci_write_time(gci_buf *out, uint64_t at_ns, uint64_t now_ns)
+{
+    time_t at = (time_t)(at_ns / NS_PER_SECOND), now = (time_t)(now_ns / NS_PER_SECOND);
+    struct tm then, today;
+
+    if (localtime_r(&at, &then) == NULL || localtime_r(&now, &today) == NULL) {
+        gci_buf_append_text(out, "?");
+        return;
+    }
+    if (then.tm_year != today.tm_year || then.tm_yday != today.tm_yday)
+        gci_buf_format(out, "%04d-%02d-%02d ", then.tm_year + 1900, then.tm_mon + 1, then.tm_mday);
+    gci_buf_format(out, "%02d:%02d", then.tm_hour, then.tm_min);
+}
+
+void
+gci_write_count(gci_buf *out, uint64_t count)
+{
+    char digits[24];
+    int size = snprintf(digits, sizeof digits, "%llu", (unsigned long long)count);
+
+    for (int i = 0; i < size; i++) {
+        if (i > 0 && (size - i) % 3 == 0)
+            gci_buf_append_char(out, ',');
+        gci_buf_append_char(out, digits[i]);
+    }
+}
+
+static bool
+continues_character(char c)
+{
+    return ((unsigned char)c & 0xC0) == 0x80;
+}
+
+/* Terminal columns, counting every character as one. */
+static size_t
+columns(gci_view text)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < text.size; i++)
+        count += !continues_character(text.data[i]);
+    return count;
+}
+
+static size_t
+whole_characters(gci_view text, size_t limit)
+{
+    size_t size = limit < text.size ? limit : text.size;
+
+    while (size > 0 && size < text.size && continues_character(text.data[size]))
+        size--;
+    return size;
+}
+
+/* Where the last `limit` bytes begin, moved on to a character's start. */
+static size_t
+tail_start(gci_view text, size_t limit)
+{
+    size_t start = text.size > limit ? text.size - limit : 0;
+
+    while (start < text.size && continues_character(text.data[start]))
+        start++;
+    return start;
+}
+
+static void
+append_folded(gci_buf *out, gci_view text)
+{
+    for (size_t i = 0; i < text.size; i++) {
+        unsigned char c = (unsigned char)text.data[i];
+        gci_buf_append_char(out, c < 0x20 || c == 0x7F ? ' ' : (char)c);
+    }
+}
+
+void
+gci_write_excerpt(gci_buf *out, gci_view text, size_t width)
+{
+    static char const gap[] = " ... ";
+    GCI_ASSERT(width > 2 * sizeof gap);
+
+    if (text.size <= width) {
+        append_folded(out, text);
+        return;
+    }
+    size_t room = width - (sizeof gap - 1);
+    size_t head = whole_characters(text, room * 2 / 3);
+    size_t tail = tail_start(text, room - room * 2 / 3);
+    append_folded(out, gci_view_of(text.data, head));
+    gci_buf_append_text(out, gap);
+    append_folded(out, gci_view_of(text.data + tail, text.size - tail));
+}
+
+void
+gci_write_column(gci_buf *out, gci_view text, size_t width)
+{
+    size_t before = out->size;
+
+    gci_write_excerpt(out, text, width > 12 ? width : 12);
+    if (out->failed)
+        return;
+    size_t used = columns(gci_view_of(out->data + before, out->size - before));
+    for (; used < width; used++)
+        gci_buf_append_char(out, ' ');
+}

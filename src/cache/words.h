@@ -1,0 +1,33 @@
+/*
+ * Small pieces of the texts for people, so that the same thing is written the same way everywhere.
+ */
+#ifndef GCI_CACHE_WORDS_H
+#define GCI_CACHE_WORDS_H
+
+#include "base/buf.h"
+
+#include <guardcache/key.h>
+#include <stdint.h>
+
+/* Enough digits to tell a few thousand keys, and the entries of one key, apart. */
+#define GCI_SHORT_KEY_DIGITS 8
+#define GCI_SHORT_ENTRY_DIGITS 6
+
+void gci_write_short_key(gci_buf *out, gcache_key const *key);
+
+/* "4.1 s", "812 ms", "2 h 5 min" */
+void gci_write_duration(gci_buf *out, uint64_t ns);
+
+/* Local time: "14:02" if it is today's, else "2026-11-20 14:02". */
+void gci_write_time(gci_buf *out, uint64_t at_ns, uint64_t now_ns);
+
+/* Large counts with thousands separated: 18,412 */
+void gci_write_count(gci_buf *out, uint64_t count);
+
+/* Writes view cut to `width` columns, with "..." for what is left out, and fills up with spaces. UTF-8 is kept whole. */
+void gci_write_column(gci_buf *out, gci_view text, size_t width);
+
+/* The text on one line of at most `width` bytes: white space folded, "..." in the middle if it is cut. */
+void gci_write_excerpt(gci_buf *out, gci_view text, size_t width);
+
+#endif

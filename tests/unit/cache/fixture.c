@@ -1,0 +1,67 @@
+#include "fixture.h"
+
+#include <ftw.h>
+#include <unistd.h>
+
+int
+fixture_open(void **state)
+{
+    fixture *f = calloc(1, sizeof *f);
+
+    assert_non_null(f);
+    strcpy(f->directory, "/var/tmp/guardcache-test-XXXXXX");
+    assert_non_null(mkdtemp(f->directory));
+    *state = f;
+    fixture_reopen(f, NULL);
+    return 0;
+}
+
+static int
+remove_one(char const *path, struct stat const *facts, int type, struct FTW *place)
+{
+    (void)facts, (void)type, (void)place;
+    return remove(path);
+}
+
+int
+fixture_close(void **state)
+{
+    fixture *f = *state;
+
+    gcache_close(f->cache);
+    nftw(f->directory, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    free(f);
+    return 0;
+}
+
+void
+fixture_reopen(fixture *f, gcache_options const *options)
+{
+    gcache_close(f->cache);
+    f->cache = NULL;
+    if (gcache_open(f->directory, options, &f->cache, &f->error) != GCACHE_OK)
+        fail_msg("%s", f->error.message);
+}
+
+gcache_graph *
+make_matmul(char const *a, char const *b)
+{
+    gcache_graph *g = gcache_graph_new("generic");
+    gcache_tensor x = { .dtype = "float32", .shape = { a, b }, .rank = 2 };
+    gcache_tensor w = { .dtype = "float32", .shape = { b, "4" }, .rank = 2 };
+    gcache_node nodes[] = { gcache_graph_input(g, "x", &x), gcache_graph_input(g, "w", &w) };
+    gcache_node mm = gcache_graph_call(g, "matmul", nodes, 2);
+
+    gcache_graph_kwarg_bool(g, mm, "allow_tf32", false);
+    gcache_graph_output(g, mm);
+    return g;
+}
+
+gcache_status
+insert_text(fixture *f, gcache_graph *graph, gcache_hints const *hints, char const *guard, char const *payload)
+{
+    gcache_entry entry = { .guards = &guard, .guard_count = guard != NULL, .payload = payload,
+                           .payload_size = strlen(payload), .compile_ns = 4100000000 };
+
+    return gcache_insert(f->cache, graph, hints, &entry, NULL, &f->error);
+}

@@ -1,0 +1,37 @@
+/*
+ * A cache in a fresh directory for one test, and the small graphs the tests of this folder ask for.
+ */
+#ifndef TESTS_UNIT_CACHE_FIXTURE_H
+#define TESTS_UNIT_CACHE_FIXTURE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <guardcache/guardcache.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct fixture {
+    char directory[64];
+    gcache *cache;
+    gcache_error error;
+} fixture;
+
+/* cmocka's setup and teardown: *state is a fixture. */
+int fixture_open(void **state);
+int fixture_close(void **state);
+
+/* Opens the fixture's directory once more, after closing it. options may be NULL. */
+void fixture_reopen(fixture *f, gcache_options const *options);
+
+/* x[a, b] @ w[b, 4]: the symbols are called a and b. */
+gcache_graph *make_matmul(char const *a, char const *b);
+
+/* One more insert of a payload that is its own text. NULL guards: unconditional. */
+gcache_status insert_text(fixture *f, gcache_graph *graph, gcache_hints const *hints, char const *guard, char const *payload);
+
+#endif

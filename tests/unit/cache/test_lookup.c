@@ -1,0 +1,282 @@
+/*
+ * Lookup and insert through the public API: what hits, what misses, and why.
+ */
+#include "fixture.h"
+
+/* Looks up and compares outcome, reason and payload (NULL: a miss). */
+static void
+expect(fixture *f, gcache_graph *g, gcache_hints const *hints, gcache_request const *request, gcache_reason reason,
+       char const *payload)
+{
+    gcache_result r;
+    gcache_status status = gcache_lookup_with(f->cache, g, hints, request, &r, &f->error);
+
+    assert_int_equal(status, payload != NULL ? GCACHE_HIT : GCACHE_MISS);
+    assert_int_equal(r.outcome, status);
+    assert_string_equal(gcache_reason_name(r.reason), gcache_reason_name(reason));
+    if (payload != NULL) {
+        assert_int_equal(r.payload_size, strlen(payload));
+        assert_memory_equal(r.payload, payload, r.payload_size);
+    }
+    gcache_result_clear(&r);
+}
+
+static void
+misses_hits_and_guard_misses(void **state)
+{
+    fixture *f = *state;
+    gcache_graph *g = make_matmul("s0", "s1");
+    gcache_hints good = GCACHE_HINTS({ "s0", 48 }, { "s1", 16 }), bad = GCACHE_HINTS({ "s0", 12 }, { "s1", 16 });
+    gcache_hints missing = GCACHE_HINTS({ "s1", 16 });
+
+    expect(f, g, &good, NULL, GCACHE_REASON_NO_KEY, NULL);
+    assert_int_equal(insert_text(f, g, &good, "s0 % 8 == 0", "by eight"), GCACHE_OK);
+    expect(f, g, &good, NULL, GCACHE_REASON_NONE, "by eight");
+    expect(f, g, &bad, NULL, GCACHE_REASON_GUARD_FALSE, NULL);
+    expect(f, g, &missing, NULL, GCACHE_REASON_GUARD_ERROR, NULL);
+    fixture_reopen(f, NULL);
+    expect(f, g, &good, NULL, GCACHE_REASON_NONE, "by eight");
+    gcache_graph_free(g);
+}
+
+static void
+refuses_guards_that_do_not_hold(void **state)
+{
+    fixture *f = *state;
+    gcache_graph *g = make_matmul("s0", "s1");
+    gcache_hints hints = GCACHE_HINTS({ "s0", 12 }, { "s1", 0 });
+    char const *guards[] = { "s0 > 2", "s0 % 8 == 0" }, *raises = "s0 % s1 == 0";
+    gcache_entry entry = { .guards = guards, .guard_count = 2, .payload = "x", .payload_size = 1 };
+    gcache_inserted inserted;
+
+    assert_int_equal(gcache_insert(f->cache, g, &hints, &entry, &inserted, &f->error), GCACHE_REFUSED);
+    assert_int_equal(inserted.reason, GCACHE_REASON_GUARD_FALSE);
+    assert_int_equal(inserted.verdict.guard, 1);
+    entry.guards = &raises;
+    entry.guard_count = 1;
+    assert_int_equal(gcache_insert(f->cache, g, &hints, &entry, &inserted, &f->error), GCACHE_REFUSED);
+    assert_int_equal(inserted.reason, GCACHE_REASON_GUARD_ERROR);
+    assert_string_equal(inserted.verdict.exception, "ZeroDivisionError");
+    expect(f, g, &hints, NULL, GCACHE_REASON_NO_KEY, NULL);
+    gcache_graph_free(g);
+}
+
+static void
+guards_that_do_not_parse_are_errors(void **state)
+{
+    fixture *f = *state;
+    gcache_graph *g = make_matmul("s0", "s1");
+
+    assert_int_equal(insert_text(f, g, NULL, "s0 % % 8", "x"), GCACHE_ERROR_SYNTAX);
+    assert_int_equal(f->error.column, 6);
+    gcache_graph_free(g);
+}
+
+static void
+equal_inserts_are_one_entry(void **state)
+{
+    fixture *f = *state;
+    gcache_graph *g = make_matmul("s0", "s1");
+    char const *guard = "s0 > 1";
+    gcache_entry entry = { .guards = &guard, .guard_count = 1, .payload = "same", .payload_size = 4 };
+    gcache_inserted first, second;
+
+    assert_int_equal(gcache_insert(f->cache, g, NULL, &entry, &first, &f->error), GCACHE_OK);
+    assert_int_equal(gcache_insert(f->cache, g, NULL, &entry, &second, &f->error), GCACHE_OK);
+    assert_false(first.existed);
+    assert_true(second.existed);
+    assert_string_equal(first.entry, second.entry);
+    gcache_graph_free(g);
+}
+
+static void
+rank_is_priority_then_specificity_then_newest(void **state)
+{
+    fixture *f = *state;
+    gcache_graph *g = make_matmul("s0", "s1");
+    gcache_hints hints = GCACHE_HINTS({ "s0", 8 }, { "s1", 16 });
+    char const *guard = "s0 > 0";
+    gcache_entry plain = { .guards = &guard, .guard_count = 1, .payload = "low", .payload_size = 3, .priority = -5 };
+
+    assert_int_equal(insert_text(f, g, &hints, "s0 == 8", "equality"), GCACHE_OK);
+    assert_int_equal(insert_text(f, g, &hints, "s0 >= 8", "older bound"), GCACHE_OK);
+    assert_int_equal(insert_text(f, g, &hints, "s0 <= 8", "newer bound"), GCACHE_OK);
+    assert_int_equal(gcache_insert(f->cache, g, &hints, &plain, NULL, &f->error), GCACHE_OK);
+    expect(f, g, &hints, NULL, GCACHE_REASON_NONE, "equality");
+    plain.priority = 3;
+    plain.payload = "top";
+    assert_int_equal(gcache_insert(f->cache, g, &hints, &plain, NULL, &f->error), GCACHE_OK);
+    expect(f, g, &hints, NULL, GCACHE_REASON_NONE, "top");
+    gcache_hints seven = GCACHE_HINTS({ "s0", 0 }, { "s1", 16 });
+    expect(f, g, &seven, NULL, GCACHE_REASON_NONE, "newer bound");
+    gcache_graph_free(g);
+}
+
+static void
+requirements_and_variants_filter(void **state)
+{
+    fixture *f = *state;
+    gcache_graph *g = make_matmul("s0", "s1");
+    gcache_hints hints = GCACHE_HINTS({ "s0", 8 }, { "s1", 16 });
+    gcache_pair needs = { "libdevice", "a" }, other = { "libdevice", "b" };
+    gcache_entry entry = { .payload = "tuned", .payload_size = 5, .variant = "pgle", .requires_ = &needs, .requires_count = 1 };
+    gcache_request request = GCACHE_REQUEST_INIT;
+
+    assert_int_equal(gcache_insert(f->cache, g, NULL, &entry, NULL, &f->error), GCACHE_OK);
+    expect(f, g, &hints, &request, GCACHE_REASON_REQUIREMENT, NULL);
+    request.provides = &other;
+    request.provides_count = 1;
+    expect(f, g, &hints, &request, GCACHE_REASON_REQUIREMENT, NULL);
+    request.provides = &needs;
+    expect(f, g, &hints, &request, GCACHE_REASON_NONE, "tuned");
+    request.variant = "plain";
+    expect(f, g, &hints, &request, GCACHE_REASON_VARIANT, NULL);
+    gcache_graph_free(g);
+}
+
+static void
+the_expected_variant_is_preferred(void **state)
+{
+    fixture *f = *state;
+    gcache_graph *g = make_matmul("s0", "s1");
+    gcache_hints hints = GCACHE_HINTS({ "s0", 8 }, { "s1", 16 });
+    gcache_entry tuned = { .payload = "tuned", .payload_size = 5, .variant = "pgle", .priority = -1 };
+    gcache_request request = GCACHE_REQUEST_INIT;
+    gcache_result r;
+
+    request.expect_variant = "pgle";
+    assert_int_equal(insert_text(f, g, &hints, "s0 == 8", "plain"), GCACHE_OK);
+    assert_int_equal(gcache_lookup_with(f->cache, g, &hints, &request, &r, &f->error), GCACHE_HIT);
+    assert_string_equal(r.note, "expected variant \"pgle\" is missing; served the plain one");
+    gcache_result_clear(&r);
+    assert_int_equal(gcache_insert(f->cache, g, &hints, &tuned, NULL, &f->error), GCACHE_OK);
+    assert_int_equal(gcache_lookup_with(f->cache, g, &hints, &request, &r, &f->error), GCACHE_HIT);
+    assert_string_equal(r.note, "");
+    assert_string_equal(r.variant, "pgle");
+    gcache_result_clear(&r);
+    expect(f, g, &hints, NULL, GCACHE_REASON_NONE, "plain");
+    gcache_graph_free(g);
+}
+
+static void
+isomorphic_graphs_share_under_other_names(void **state)
+{
+    fixture *f = *state;
+    gcache_graph *stored = make_matmul("s77", "s3"), *asked = make_matmul("s3", "s77");
+    gcache_hints with = GCACHE_HINTS({ "s77", 48 }, { "s3", 16 }), now = GCACHE_HINTS({ "s3", 96 }, { "s77", 5 });
+    gcache_hints wrong = GCACHE_HINTS({ "s3", 5 }, { "s77", 96 });
+    gcache_request request = GCACHE_REQUEST_INIT;
+    gcache_result r;
+
+    assert_int_equal(insert_text(f, stored, &with, "s77 % 8 == 0 and math.sqrt(s3) > 1", "shared"), GCACHE_OK);
+    expect(f, asked, &now, NULL, GCACHE_REASON_NAMES, NULL);
+    request.accept_renames = true;
+    expect(f, asked, &wrong, &request, GCACHE_REASON_GUARD_FALSE, NULL);
+    assert_int_equal(gcache_lookup_with(f->cache, asked, &now, &request, &r, &f->error), GCACHE_HIT);
+    assert_true(r.renamed);
+    assert_int_equal(r.rename_count, 2);
+    assert_string_equal(r.renames[0].stored, "s77");
+    assert_string_equal(r.renames[0].current, "s3");
+    assert_string_equal(r.guards[0], "s3 % 8 == 0 and math.sqrt(s77) > 1");
+    gcache_result_clear(&r);
+    gcache_graph_free(stored);
+    gcache_graph_free(asked);
+}
+
+static void
+switches(void **state)
+{
+    fixture *f = *state;
+    gcache_graph *g = make_matmul("s0", "s1");
+    gcache_hints good = GCACHE_HINTS({ "s0", 48 }, { "s1", 16 }), bad = GCACHE_HINTS({ "s0", 12 }, { "s1", 16 });
+    gcache_options options = GCACHE_OPTIONS_INIT;
+
+    assert_int_equal(insert_text(f, g, &good, "s0 % 8 == 0", "x"), GCACHE_OK);
+    options.unsafe_skip_guards = true;
+    fixture_reopen(f, &options);
+    expect(f, g, &bad, NULL, GCACHE_REASON_NONE, "x");
+    options = (gcache_options)GCACHE_OPTIONS_INIT;
+    options.disabled = true;
+    fixture_reopen(f, &options);
+    expect(f, g, &good, NULL, GCACHE_REASON_DISABLED, NULL);
+    assert_int_equal(insert_text(f, g, &good, "s0 % 8 == 0", "x"), GCACHE_REFUSED);
+    options = (gcache_options)GCACHE_OPTIONS_INIT;
+    options.read_only = true;
+    fixture_reopen(f, &options);
+    expect(f, g, &good, NULL, GCACHE_REASON_NONE, "x");
+    assert_int_equal(insert_text(f, g, &good, "s0 % 4 == 0", "x"), GCACHE_ERROR_READ_ONLY);
+    options = (gcache_options)GCACHE_OPTIONS_INIT;
+    options.salt = "another namespace";
+    fixture_reopen(f, &options);
+    expect(f, g, &good, NULL, GCACHE_REASON_NO_KEY, NULL);
+    gcache_graph_free(g);
+}
+
+static void
+wrong_arguments_are_errors(void **state)
+{
+    fixture *f = *state;
+    gcache_graph *g = make_matmul("s0", "s1");
+    gcache_hints twice = GCACHE_HINTS({ "s0", 1 }, { "s0", 2 });
+    gcache_hint_literal literal = { "s0", "twelve" };
+    gcache_hints malformed = { .literals = &literal, .literal_count = 1 };
+    gcache_result r;
+
+    assert_int_equal(gcache_lookup(f->cache, g, &twice, &r, &f->error), GCACHE_ERROR_ARGUMENT);
+    gcache_result_clear(&r);
+    assert_int_equal(gcache_lookup(f->cache, g, &malformed, &r, &f->error), GCACHE_ERROR_ARGUMENT);
+    gcache_result_clear(&r);
+    assert_int_equal(gcache_lookup(NULL, g, NULL, &r, &f->error), GCACHE_ERROR_ARGUMENT);
+    assert_int_equal(gcache_open("", NULL, &f->cache, &f->error), GCACHE_ERROR_ARGUMENT);
+    gcache_graph_free(g);
+}
+
+static int
+count_entry(void *state, gcache_entry_view const *entry)
+{
+    assert_string_equal(entry->kind, "generic");
+    assert_true(entry->guard_count <= 1);
+    ++*(int *)state;
+    return 0;
+}
+
+static void
+iterates_over_entries(void **state)
+{
+    fixture *f = *state;
+    gcache_graph *a = make_matmul("s0", "s1"), *b = make_matmul("s0", "7");
+    gcache_verified verified;
+    int count = 0;
+
+    assert_int_equal(insert_text(f, a, NULL, "s0 > 1", "x"), GCACHE_OK);
+    assert_int_equal(insert_text(f, a, NULL, "s0 > 2", "y"), GCACHE_OK);
+    assert_int_equal(insert_text(f, b, NULL, NULL, "z"), GCACHE_OK);
+    assert_int_equal(gcache_each_entry(f->cache, NULL, count_entry, &count, &f->error), GCACHE_OK);
+    assert_int_equal(count, 3);
+    assert_int_equal(gcache_verify(f->cache, NULL, NULL, &verified, &f->error), GCACHE_OK);
+    assert_int_equal(verified.entries, 3);
+    assert_int_equal(verified.keys, 2);
+    assert_int_equal(verified.problems, 0);
+    gcache_graph_free(a);
+    gcache_graph_free(b);
+}
+
+int
+main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, fixture_open, fixture_close)
+    struct CMUnitTest const tests[] = {
+        CASE(misses_hits_and_guard_misses),
+        CASE(refuses_guards_that_do_not_hold),
+        CASE(guards_that_do_not_parse_are_errors),
+        CASE(equal_inserts_are_one_entry),
+        CASE(rank_is_priority_then_specificity_then_newest),
+        CASE(requirements_and_variants_filter),
+        CASE(the_expected_variant_is_preferred),
+        CASE(isomorphic_graphs_share_under_other_names),
+        CASE(switches),
+        CASE(wrong_arguments_are_errors),
+        CASE(iterates_over_entries),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
