@@ -21,6 +21,7 @@
 #define GUARDCACHE_GUARDCACHE_H
 
 #include <guardcache/cache.h>
+#include <guardcache/compile.h>
 #include <guardcache/graph.h>
 #include <guardcache/guard.h>
 #include <guardcache/hints.h>

@@ -15,6 +15,8 @@ typedef struct owner {
     gci_record const *record; /* the winner's, in set */
     gci_payload *payload;
     gci_arena arena; /* renames, and guards in the caller's names */
+    void *other;     /* gci_result_own */
+    void (*destroy_other)(void *value);
 } owner;
 
 void
@@ -33,7 +35,23 @@ free_owner(owner *o)
     gci_payload_release(o->payload);
     gci_candidates_release(o->set);
     gci_arena_clear(&o->arena);
+    if (o->other != NULL)
+        o->destroy_other(o->other);
     free(o);
+}
+
+bool
+gci_result_own(gcache_result *result, void *value, void (*destroy)(void *value))
+{
+    GCI_ASSERT(result->owner == NULL);
+    owner *o = calloc(1, sizeof *o);
+
+    if (o == NULL)
+        return false;
+    o->other = value;
+    o->destroy_other = destroy;
+    result->owner = o;
+    return true;
 }
 
 void

@@ -1,0 +1,70 @@
+/*
+ * guardcache/compile.h - look up or compile, in one call, once among all threads and processes.
+ *
+ * The call looks the graph up; on a miss it takes a lease, so that others who want the same wait for it, looks again,
+ * compiles through the caller's callback, times it, stores the result if nothing speaks against it, and hands it out.
+ * Whatever the cache can't do (a full disk, a lease nobody gives back) costs the caching, never the compile.
+ *
+ * Threads: as in cache.h. The callback runs in the calling thread, while the lease is held but no lock of the library.
+ * A callback that asks for the very same graph and hints again gets GCACHE_ERROR_ARGUMENT instead of a deadlock.
+ */
+#ifndef GUARDCACHE_COMPILE_H
+#define GUARDCACHE_COMPILE_H
+
+#include <guardcache/cache.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a compile produced. */
+typedef struct gcache_compiled {
+    gcache_entry entry;          /* compile_ns 0: the time the callback took */
+    char const *do_not_store;    /* why the result must not be kept ("it calls back into this process"); NULL: keep it */
+    /* Frees what entry points to: called once, when the result is cleared or the call fails. NULL: nothing to free. */
+    void (*release)(void *state, struct gcache_compiled *compiled);
+} gcache_compiled;
+
+/*
+ * Compiles. *out_compiled is zeroed before. Returns GCACHE_OK, or a negative status with *error set: nothing is stored then,
+ * waiters are released and find out for themselves, and gcache_get_or_compile returns that very status and error.
+ */
+typedef gcache_status (*gcache_compile_fn)(void *state, gcache_graph *graph, gcache_hints const *hints,
+                                           gcache_compiled *out_compiled, gcache_error *error);
+
+/* Called with a hit before it is handed out; false turns it into a miss (the artifact it refers to has vanished). */
+typedef bool (*gcache_post_load_fn)(void *state, gcache_result const *hit);
+
+typedef struct gcache_compile_options {
+    int version;                 /* GCACHE_COMPILE_OPTIONS_VERSION */
+    gcache_request const *request; /* NULL: defaults */
+    uint64_t lease_timeout_ns;   /* how long to wait for another's compile; 0: GCACHE_LEASE_TIMEOUT_DEFAULT_NS */
+    uint64_t min_compile_ns;     /* what compiles faster isn't stored */
+    bool refresh;                /* ignore what is stored, compile, and store */
+    bool reader;                 /* another process is the one that writes: use, but don't store */
+    gcache_post_load_fn post_load; /* NULL: hits are handed out as they are */
+} gcache_compile_options;
+
+#define GCACHE_COMPILE_OPTIONS_VERSION 1
+#define GCACHE_COMPILE_OPTIONS_INIT { .version = GCACHE_COMPILE_OPTIONS_VERSION }
+
+/* What JAX allows a process to wait for another's binary: the slowest known compiles take minutes. */
+#define GCACHE_LEASE_TIMEOUT_DEFAULT_NS (UINT64_C(1200) * 1000000000)
+
+/*
+ * As gcache_get_or_compile, with options (NULL: defaults). state goes to both callbacks.
+ * GCACHE_HIT: a stored candidate, result as from gcache_lookup. GCACHE_MISS: compiled just now; result has payload,
+ * metadata, variant, priority and compile_ns of what the callback gave, reason says why it had to be compiled, and note
+ * why it was not stored ("" if it was). Negative: the callback's own error, ERROR_ARGUMENT or ERROR_MEMORY.
+ */
+GCACHE_API gcache_status gcache_get_or_compile_with(gcache *cache, gcache_graph *graph, gcache_hints const *hints,
+                                                    gcache_compile_options const *options, gcache_compile_fn compile,
+                                                    void *state, gcache_result *out_result, gcache_error *error);
+GCACHE_API gcache_status gcache_get_or_compile(gcache *cache, gcache_graph *graph, gcache_hints const *hints,
+                                               gcache_compile_fn compile, void *state, gcache_result *out_result,
+                                               gcache_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
