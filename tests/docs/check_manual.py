@@ -1,0 +1,64 @@
+"""The manual page and the completions know every command and option that the command itself knows.
+
+Arguments: the top of the tree, the command.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+
+def help_lines(command: str, *words: str) -> list[str]:
+    result = subprocess.run([command, "help", *words], capture_output=True, text=True, check=True)
+    return [line for line in result.stdout.splitlines() if line.startswith("  ")]
+
+
+def words_of_manual(top: Path) -> str:
+    return (top / "docs/man/guardcache.1").read_text().replace("\\-", "-").replace("\\fB", "").replace("\\fR", "")
+
+
+def complete(top: Path, command: str, *words: str) -> set[str]:
+    """What bash offers behind these words; the last one may be a beginning."""
+    script = f"""
+        . "{top}/src/cli/completions/guardcache.bash"
+        COMP_WORDS=({" ".join(f"'{word}'" for word in ("guardcache", *words))})
+        COMP_CWORD={len(words)}
+        _guardcache
+        printf '%s\\n' "${{COMPREPLY[@]}}"
+    """
+    environment = os.environ | {"PATH": f"{Path(command).parent}:{os.environ['PATH']}"}
+    result = subprocess.run(["bash", "-c", script], env=environment, capture_output=True, text=True, check=True)
+    return set(result.stdout.split())
+
+
+def main() -> int:
+    top, command = Path(sys.argv[1]), str(Path(sys.argv[2]).resolve())
+    manual, problems, checked = words_of_manual(top), [], 0
+    for line in help_lines(command):
+        found = re.match(r"  ([a-z]+(?: [a-z]+)?)  ", line)
+        if found is None:
+            continue
+        name = found[1]
+        if not re.search(rf"(^|\s){name}\b", manual, re.MULTILINE):
+            problems.append(f"the manual doesn't mention {name}")
+        if name.split()[0] not in complete(top, command, name[:2]):
+            problems.append(f"completion doesn't offer {name}")
+        offered = complete(top, command, *name.split(), "--")
+        for option in re.findall(r"^  (--[a-z-]+)", "\n".join(help_lines(command, *name.split())), re.MULTILINE):
+            checked += 1
+            if not re.search(rf"(?<![\w-]){option}(?![\w-])", manual):
+                problems.append(f"the manual doesn't mention {name} {option}")
+            if option not in offered:
+                problems.append(f"completion doesn't offer {name} {option}")
+    if checked < 10:
+        problems.append(f"only {checked} options found in help")
+    print("\n".join(problems) or f"{checked} options are in the manual and completed")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,90 @@
+"""Functions that aren't used: unsafe ones nowhere, and in the library none that touch what belongs to its user."""
+
+from __future__ import annotations
+
+import re
+
+import tree
+
+# Reason by function; the reason says what to use.
+EVERYWHERE = {
+    "strcpy": "no bound: use a view and gci_buf",
+    "strcat": "no bound: use gci_buf",
+    "strncpy": "may not end with a zero: use snprintf",
+    "strncat": "its bound is easily wrong: use gci_buf",
+    "sprintf": "no bound: use snprintf or gci_buf_format",
+    "vsprintf": "no bound: use vsnprintf",
+    "gets": "no bound",
+    "atoi": "no errors: use strtoll and check",
+    "atol": "no errors: use strtoll and check",
+    "atof": "no errors: use strtod and check",
+    "strtok": "hidden state: search in a view",
+    "rand": "hidden state",
+    "srand": "hidden state",
+    "random": "hidden state",
+    "drand48": "hidden state",
+    "tmpnam": "a race: use mkstemp",
+    "tempnam": "a race: use mkstemp",
+    "mktemp": "a race: use mkstemp",
+    "system": "a shell: use posix_spawn",
+    "popen": "a shell: use posix_spawn",
+    "alloca": "the stack has no limit to check",
+    "setjmp": "hides control flow",
+    "longjmp": "hides control flow",
+    "localtime": "hidden state: use localtime_r",
+    "gmtime": "hidden state: use gmtime_r",
+    "asctime": "hidden state: use strftime",
+    "ctime": "hidden state: use strftime",
+    "strerror": "hidden state: use gci_fail_errno",
+    "readdir_r": "deprecated: use readdir",
+}
+LIBRARY = {
+    "getenv": "the caller reads its environment",
+    "secure_getenv": "the caller reads its environment",
+    "setenv": "the environment is the caller's",
+    "putenv": "the environment is the caller's",
+    "printf": "the library doesn't print: use the log callback",
+    "puts": "the library doesn't print: use the log callback",
+    "putchar": "the library doesn't print: use the log callback",
+    "fprintf": "the library doesn't print: use the log callback",
+    "fputs": "the library doesn't print: use the log callback",
+    "perror": "the library doesn't print: use gci_fail_errno",
+    "exit": "the library doesn't end its process",
+    "_exit": "the library doesn't end its process",
+    "abort": "the library doesn't end its process: use GCI_ASSERT",
+    "signal": "signal handlers are the caller's",
+    "sigaction": "signal handlers are the caller's",
+    "setlocale": "the locale is the caller's",
+    "umask": "the umask is the caller's",
+    "chdir": "the working directory is the caller's",
+    "atexit": "the library has no global state",
+    "pthread_atfork": "the library has no global state",
+    "pthread_create": "the library starts no threads unasked",
+    "fork": "the library starts no processes",
+}
+# The command is one thread that ends after printing its message.
+ALLOWED = {("src/cli/output.c", "strerror")}
+
+
+def check(path: tree.Path, name: str, banned: dict[str, str]) -> list[str]:
+    code = tree.bare_code(path.read_text())
+    pattern = re.compile(r"(?<![\w.>])(" + "|".join(map(re.escape, banned)) + r")\s*\(")
+    return [
+        f"{name}:{code[: match.start()].count(chr(10)) + 1}: {match[1]}: {banned[match[1]]}"
+        for match in pattern.finditer(code)
+        if (name, match[1]) not in ALLOWED
+    ]
+
+
+def main() -> None:
+    top = tree.root()
+    problems, count = [], 0
+    for path in tree.files(top, ".c", ".h", ".inc", ".def", rooms=("include", "src", "guards")):
+        name = path.relative_to(top).as_posix()
+        banned = EVERYWHERE if name.startswith("src/cli/") else EVERYWHERE | LIBRARY
+        problems += check(path, name, banned)
+        count += 1
+    tree.finish(problems, f"{count} files use none of {len(EVERYWHERE) + len(LIBRARY)} banned functions")
+
+
+main()

@@ -1,0 +1,33 @@
+"""Runs shellcheck over every shell script of the project."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+
+import tree
+
+SHELL = re.compile(rb"^#!.*\b(bash|sh)\b")
+
+
+def main() -> None:
+    if shutil.which("shellcheck") is None:
+        print("skipped: shellcheck is not installed")
+        sys.exit(tree.SKIPPED)
+    top = tree.root()
+    scripts = [path for path in tree.files(top) if path.is_file() and SHELL.match(path.read_bytes()[:80])]
+    result = subprocess.run(
+        ["shellcheck", "--external-sources", "--source-path=SCRIPTDIR", "--format=gcc", *map(str, scripts)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    problems = (result.stdout + result.stderr).splitlines()
+    if not scripts:
+        problems.append("no shell scripts found")
+    tree.finish(problems, f"{len(scripts)} shell scripts are clean")
+
+
+main()
