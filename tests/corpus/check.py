@@ -118,7 +118,8 @@ def check_guards(corpus: Corpus, tally: Tally) -> None:
 def check_keys(corpus: Corpus, tally: Tally) -> None:
     """Each distinct class must have a key of its own, and each key a class of its own."""
     for family in sorted({path.parent.parent for path in corpus.folder.glob("*/*/keys.jsonl")}):
-        rows = [(path.parent / row["graph"], row) for path in sorted(family.glob("*/keys.jsonl")) for row in lines(path)]
+        tables = sorted(family.glob("*/keys.jsonl"))
+        rows = [(path.parent / row["graph"], row) for path in tables for row in lines(path)]
         keys = corpus.keys(file for file, _ in rows)
         class_of_key: dict[str, tuple[str, str]] = {}
         key_of_class: dict[tuple[str, str], str] = {}
@@ -135,7 +136,8 @@ def check_pairs(corpus: Corpus, tally: Tally) -> None:
         keys = corpus.keys(files)
         for pair in pairs:
             a, b = (keys.get(path.parent / pair[side], side) for side in "ab")
-            tally.add((a == b) == (pair["label"] == "same"), f"{pair['a']} {pair['b']}: {pair['label']}: {pair['note']}")
+            what = f"{pair['a']} {pair['b']}: {pair['label']}: {pair['note']}"
+            tally.add((a == b) == (pair["label"] == "same"), what)
 
 
 def explained(answer: Event, event: Event) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import tree
 
@@ -66,7 +67,7 @@ LIBRARY = {
 ALLOWED = {("src/cli/output.c", "strerror")}
 
 
-def check(path: tree.Path, name: str, banned: dict[str, str]) -> list[str]:
+def check(path: Path, name: str, banned: dict[str, str]) -> list[str]:
     code = tree.bare_code(path.read_text())
     pattern = re.compile(r"(?<![\w.>])(" + "|".join(map(re.escape, banned)) + r")\s*\(")
     return [

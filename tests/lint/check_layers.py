@@ -12,16 +12,16 @@ import tree
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]', re.MULTILINE)
 
 # Headers of the C library and the Linux kernel that any folder may use.
-SYSTEM = frozenset(
-    """
+SYSTEM_TEXT = """
     assert.h complex.h ctype.h dirent.h endian.h errno.h fcntl.h fenv.h float.h fnmatch.h ftw.h getopt.h glob.h
     inttypes.h limits.h locale.h malloc.h math.h poll.h pthread.h pwd.h sched.h setjmp.h signal.h spawn.h stdalign.h
     stdarg.h stdatomic.h stdbool.h stddef.h stdint.h stdio.h stdlib.h string.h strings.h threads.h time.h unistd.h
-    linux/falloc.h linux/fs.h linux/magic.h linux/openat2.h sys/file.h sys/ioctl.h sys/mman.h sys/mount.h sys/random.h sys/resource.h
+    linux/falloc.h linux/fs.h linux/magic.h linux/openat2.h
+    sys/file.h sys/ioctl.h sys/mman.h sys/mount.h sys/random.h sys/resource.h
     sys/sendfile.h sys/stat.h sys/statfs.h sys/statvfs.h sys/syscall.h sys/time.h sys/types.h sys/uio.h sys/vfs.h
     sys/wait.h
-    """.split()
-)
+"""
+SYSTEM = frozenset(SYSTEM_TEXT.split())
 
 
 @dataclass(frozen=True)

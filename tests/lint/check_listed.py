@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import tree
 
 
-def quoted(path: tree.Path) -> set[str]:
+def quoted(path: Path) -> set[str]:
     """The quoted words of a build file; none if there is no such file."""
     return set(re.findall(r"'([^'\n]+)'", path.read_text())) if path.is_file() else set()
 
 
-def unlisted(top: tree.Path, pattern: str, prefix: str, suffix: str) -> list[str]:
+def unlisted(top: Path, pattern: str, prefix: str, suffix: str) -> list[str]:
     """Tests whose name, without prefix and suffix, their build file doesn't mention."""
     problems = []
     for path in sorted((top / "tests").glob(pattern)):

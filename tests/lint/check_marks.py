@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import tree
 
@@ -12,7 +13,7 @@ PATHS = re.compile(r"(?<![\w.$}])/(?:wor" + r"k|hom" + r"e/\w+|Use" + r"rs/\w+|f
 CODE = (".c", ".h", ".py", ".sh", ".build", ".inc", ".def", ".md", ".1", ".rules")
 
 
-def check(path: tree.Path, name: str) -> list[str]:
+def check(path: Path, name: str) -> list[str]:
     text = path.read_text(encoding="utf-8", errors="strict")
     problems = []
     for number, line in enumerate(text.splitlines(), 1):
@@ -24,8 +25,8 @@ def check(path: tree.Path, name: str) -> list[str]:
             problems.append(f"{name}:{number}: white space at the end")
         if "\t" in line and name.endswith((".c", ".h", ".py")):
             problems.append(f"{name}:{number}: a tab")
-        if len(line) > 120 and name.endswith((".c", ".h", ".py", ".sh")):
-            problems.append(f"{name}:{number}: {len(line)} columns, more than 120")
+        if len(line) > tree.LINE_LIMIT and name.endswith((".c", ".h", ".py", ".sh")):
+            problems.append(f"{name}:{number}: {len(line)} columns, more than {tree.LINE_LIMIT}")
     if text and not text.endswith("\n"):
         problems.append(f"{name}: no line end at its end")
     return problems

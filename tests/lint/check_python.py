@@ -1,5 +1,6 @@
-"""Runs ruff and mypy over the project's Python, as far as they are installed.
+"""Runs ruff and mypy over the project's Python scripts, as far as they are installed.
 
+The package in python/ is not among them: it has rules of its own, and its tests check it.
 Argument: the top of the tree. Whatever is missing is named; with neither the test counts as skipped.
 """
 
@@ -8,6 +9,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import tree
 
@@ -20,31 +22,37 @@ def command(name: str) -> list[str] | None:
     return module if subprocess.run([*module, "--version"], capture_output=True, check=False).returncode == 0 else None
 
 
-def run(tool: list[str], arguments: list[str], top: tree.Path) -> list[str]:
-    result = subprocess.run([*tool, *arguments], cwd=top, capture_output=True, text=True, check=False)
+def run(tool: list[str], arguments: list[str], folder: Path) -> list[str]:
+    result = subprocess.run([*tool, *arguments], cwd=folder, capture_output=True, text=True, check=False)
     return (result.stdout + result.stderr).splitlines() if result.returncode != 0 else []
+
+
+def ruff(tool: list[str], scripts: list[Path], top: Path) -> list[str]:
+    rules = ["--line-length", str(tree.LINE_LIMIT), "--select", "E,F,I,B,SIM"]
+    return run(tool, ["check", "--no-cache", *rules, *map(str, scripts)], top)
+
+
+def mypy(tool: list[str], scripts: list[Path], top: Path) -> list[str]:
+    """Folder by folder, since scripts of different ones may share a name."""
+    problems = []
+    for folder in sorted({script.parent for script in scripts}):
+        names = [script.name for script in scripts if script.parent == folder]
+        problems += run(tool, ["--strict", "--cache-dir=/dev/null", *names], top / folder)
+    return problems
 
 
 def main() -> None:
     top = tree.root()
-    scripts = [str(path.relative_to(top)) for path in tree.files(top, ".py")]
-    wanted = {
-        "ruff": ["check", "--line-length", "120", "--select", "E,F,I,B,UP,SIM", *scripts],
-        "mypy": ["--strict", "--explicit-package-bases", "--scripts-are-modules", "--cache-dir=/dev/null"],
-    }
+    python_room = top / "python"
+    scripts = [path.relative_to(top) for path in tree.files(top, ".py") if python_room not in path.parents]
     problems, ran = [], []
-    for name, arguments in wanted.items():
+    for name, check in {"ruff": ruff, "mypy": mypy}.items():
         tool = command(name)
         if tool is None:
             print(f"skipped: {name} is not installed")
             continue
         ran.append(name)
-        if name == "ruff":
-            problems += run(tool, arguments, top)
-        else:
-            # Scripts of different folders may share a name, which one run of mypy can't hold.
-            for script in scripts:
-                problems += run(tool, [*arguments, script], top)
+        problems += check(tool, scripts, top)
     if not ran:
         sys.exit(tree.SKIPPED)
     tree.finish(problems, f"{len(scripts)} files are clean under {' and '.join(ran)}")

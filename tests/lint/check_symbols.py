@@ -8,13 +8,14 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import tree
 
 DECLARATION = re.compile(r"GCACHE_API\b[^;{]*?\b(gcache_\w+)\s*\(")
 
 
-def declared(top: tree.Path) -> set[str]:
+def declared(top: Path) -> set[str]:
     names: set[str] = set()
     for header in tree.files(top, ".h", rooms=("include",)):
         names.update(DECLARATION.findall(tree.bare_code(header.read_text())))

@@ -11,6 +11,9 @@ from pathlib import Path
 # Exit status by which a test says that it could not be run here; meson shows it as SKIP.
 SKIPPED = 77
 
+# Lines are wrapped at 120 columns; a word that would hang over by a few may.
+LINE_LIMIT = 132
+
 ROOMS = ("include", "src", "guards", "tests", "fixtures", "python", "bench", "docs", "scripts", ".ci")
 
 
