@@ -22,3 +22,9 @@ gci_clock_steady_ns(void)
 {
     return read_clock(CLOCK_MONOTONIC);
 }
+
+uint64_t
+gci_clock_coarse_ns(void)
+{
+    return read_clock(CLOCK_REALTIME_COARSE);
+}

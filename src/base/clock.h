@@ -9,4 +9,7 @@
 uint64_t gci_clock_wall_ns(void);
 uint64_t gci_clock_steady_ns(void);
 
+/* The same as wall_ns to within a few milliseconds, for a few nanoseconds: for what is noted on every hit. */
+uint64_t gci_clock_coarse_ns(void);
+
 #endif
