@@ -263,6 +263,12 @@ GCACHE_API gcache_status gcache_each_entry(gcache *cache, gcache_key const *key,
 GCACHE_API gcache_status gcache_read_entry(gcache *cache, gcache_key const *key, char const *entry,
                                            gcache_result *out_result, gcache_error *error);
 
+/*
+ * Takes an entry out of the cache, as eviction does: that it was there stays known, for explain.
+ * GCACHE_OK, ERROR_NOT_FOUND, ERROR_READ_ONLY, ERROR_BUSY, ERROR_IO, ERROR_MEMORY.
+ */
+GCACHE_API gcache_status gcache_remove(gcache *cache, gcache_key const *key, char const *entry, gcache_error *error);
+
 /* One finding of gcache_verify: a path inside the cache directory and what is wrong with it. */
 typedef void (*gcache_problem_fn)(void *state, char const *path, char const *problem);
 

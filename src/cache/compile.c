@@ -72,22 +72,33 @@ look_up(job *j)
 
 /* Nothing stored: everybody who wants the key waits. Something stored for other shapes: only who has the same hints. */
 static void
-name_lease(job const *j, gci_buf *name)
+name_lease(gci_question const *question, gcache_reason reason, gci_buf *name)
 {
-    gci_question question;
-
-    gci_buf_append(name, j->result->key.bytes, sizeof j->result->key.bytes);
-    if (j->result->reason == GCACHE_REASON_NO_KEY)
+    gci_buf_append(name, question->key.bytes, sizeof question->key.bytes);
+    if (reason == GCACHE_REASON_NO_KEY)
         return;
-    if (gci_question_init(&question, j->cache, j->graph, j->hints, j->options.request, NULL) == GCACHE_OK) {
-        for (size_t i = 0; i < gci_hints_count(question.hints); i++) {
-            gci_buf_append_char(name, ' ');
-            gci_buf_append_view(name, gci_hints_name(question.hints, i));
-            gci_buf_append_char(name, '=');
-            gci_hints_write(question.hints, i, name);
-        }
+    for (size_t i = 0; i < gci_hints_count(question->hints); i++) {
+        gci_buf_append_char(name, ' ');
+        gci_buf_append_view(name, gci_hints_name(question->hints, i));
+        gci_buf_append_char(name, '=');
+        gci_hints_write(question->hints, i, name);
     }
-    gci_question_clear(&question);
+}
+
+/* As gci_lease_take, for the lease that a miss with reason needs. */
+static gcache_status
+take_lease_for(gci_question const *question, gcache_reason reason, uint64_t timeout_ns, gci_lease **out_lease,
+               bool *out_waited, gcache_error *error)
+{
+    gci_buf name;
+
+    gci_buf_init(&name, LEASE_NAME_BYTES_MAX);
+    name_lease(question, reason, &name);
+    gcache_status status = name.failed ? gci_fail_memory(error)
+                                       : gci_lease_take(question->cache->store, gci_buf_view(&name), timeout_ns,
+                                                        out_lease, out_waited, error);
+    gci_buf_clear(&name);
+    return status;
 }
 
 static bool
@@ -108,16 +119,13 @@ take_lease(job *j, gci_lease **out_lease)
 {
     gcache_reason first_reason = j->result->reason;
     gcache_error error = { 0 };
-    gci_buf name;
+    gci_question question;
     bool waited = false;
 
-    gci_buf_init(&name, LEASE_NAME_BYTES_MAX);
-    name_lease(j, &name);
-    gcache_status status = GCACHE_ERROR_MEMORY;
-    if (!name.failed)
-        status = gci_lease_take(j->cache->store, gci_buf_view(&name), j->options.lease_timeout_ns, out_lease, &waited,
-                                &error);
-    gci_buf_clear(&name);
+    gcache_status status = gci_question_init(&question, j->cache, j->graph, j->hints, j->options.request, &error);
+    if (status == GCACHE_OK)
+        status = take_lease_for(&question, first_reason, j->options.lease_timeout_ns, out_lease, &waited, &error);
+    gci_question_clear(&question);
     if (status == GCACHE_ERROR_ARGUMENT) {
         if (j->error != NULL)
             *j->error = error;
@@ -272,4 +280,44 @@ gcache_get_or_compile(gcache *cache, gcache_graph *graph, gcache_hints const *hi
                       void *state, gcache_result *out_result, gcache_error *error)
 {
     return gcache_get_or_compile_with(cache, graph, hints, NULL, compile, state, out_result, error);
+}
+
+/* ---- leases by themselves ---- */
+
+struct gcache_lease {
+    gci_lease *lease;
+};
+
+gcache_status
+gcache_lease_take(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gcache_request const *request,
+                  gcache_reason reason, uint64_t timeout_ns, gcache_lease **out_lease, gcache_error *error)
+{
+    gci_question question;
+    bool waited;
+
+    GCI_REQUIRE(out_lease != NULL, error, "out_lease is NULL");
+    *out_lease = NULL;
+    gcache_lease *lease = calloc(1, sizeof *lease);
+    if (lease == NULL)
+        return gci_fail_memory(error);
+    if (timeout_ns == 0)
+        timeout_ns = GCACHE_LEASE_TIMEOUT_DEFAULT_NS;
+    gcache_status status = gci_question_init(&question, cache, graph, hints, request, error);
+    if (status == GCACHE_OK)
+        status = take_lease_for(&question, reason, timeout_ns, &lease->lease, &waited, error);
+    gci_question_clear(&question);
+    if (status == GCACHE_OK)
+        *out_lease = lease;
+    else
+        free(lease);
+    return status;
+}
+
+void
+gcache_lease_release(gcache_lease *lease)
+{
+    if (lease == NULL)
+        return;
+    gci_lease_release(lease->lease);
+    free(lease);
 }

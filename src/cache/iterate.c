@@ -105,6 +105,15 @@ gcache_each_entry(gcache *cache, gcache_key const *key, gcache_entry_fn fn, void
 }
 
 gcache_status
+gcache_remove(gcache *cache, gcache_key const *key, char const *entry, gcache_error *error)
+{
+    GCI_REQUIRE(cache != NULL && key != NULL && entry != NULL, error, "cache, key or entry is NULL");
+    if (cache->disabled)
+        return gci_fail(error, GCACHE_ERROR_NOT_FOUND, "the cache is switched off");
+    return gci_store_evict(cache->store, key, entry, error);
+}
+
+gcache_status
 gcache_verify(gcache *cache, gcache_problem_fn fn, void *state, gcache_verified *out_verified, gcache_error *error)
 {
     gci_house_options options = { .problem = fn, .state = state };
