@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Golden tests of the command: a test is a shell script and what it must print.
 
-  NAME.sh              run by bash in a fresh folder; `guardcache` is in PATH, $FIXTURES are the fixtures
+  NAME.sh              run by bash in a fresh folder, after common.bash; `guardcache` is in PATH, $FIXTURES are the
+                       fixtures, $GUARDCACHE_DIR is a cache that isn't there yet
   NAME.stdout.exact    what standard output must be; NAME.stdout.glob: the same with * ? and [..] in its lines
   NAME.stderr.exact    likewise; a stream without a file must stay empty
   NAME.exit            the exit status, 0 without a file
@@ -39,6 +40,7 @@ def environment(command: Path, fixtures: Path, scratch: Path) -> dict[str, str]:
         "TMPDIR": str(scratch),
         "GUARDCACHE_DIR": str(scratch / "cache"),
         "FIXTURES": str(fixtures),
+        "BASH_ENV": str(Path(__file__).resolve().parent / "common.bash"),
     }
 
 

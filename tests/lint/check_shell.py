@@ -6,10 +6,16 @@ import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import tree
 
 SHELL = re.compile(rb"^#!.*\b(bash|sh)\b")
+
+
+def is_shell(path: Path) -> bool:
+    """A script by its first line, or one that is sourced or handed to bash."""
+    return path.suffix in (".sh", ".bash") or (path.is_file() and SHELL.match(path.read_bytes()[:80]) is not None)
 
 
 def main() -> None:
@@ -17,9 +23,9 @@ def main() -> None:
         print("skipped: shellcheck is not installed")
         sys.exit(tree.SKIPPED)
     top = tree.root()
-    scripts = [path for path in tree.files(top) if path.is_file() and SHELL.match(path.read_bytes()[:80])]
+    scripts = [path for path in tree.files(top) if is_shell(path)]
     result = subprocess.run(
-        ["shellcheck", "--external-sources", "--source-path=SCRIPTDIR", "--format=gcc", *map(str, scripts)],
+        ["shellcheck", "--shell=bash", "--external-sources", "--source-path=SCRIPTDIR", "--format=gcc", *map(str, scripts)],
         capture_output=True,
         text=True,
         check=False,
