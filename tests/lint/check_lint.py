@@ -1,0 +1,81 @@
+"""Each check of the tree finds what it is there for: small trees with one fault each, and one without."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import tree
+
+TABLE = """
+| folder | room | may use | third-party headers |
+| --- | --- | --- | --- |
+| `include/guardcache` | public | - | - |
+| `src/base` | ground | `include` | `xxhash.h` |
+| `guards` | language | `include` `src/base` | `gmp.h` |
+| `src/graph` | key | `include` `src/base` `guards` | `pcre2.h` |
+| `src/store` | disk | `include` `src/base` | `sqlite3.h` |
+| `src/cache` | all | `include` `src/base` `guards` `src/graph` `src/store` | - |
+| `src/cli` | command | `include` `src/base` | - |
+| `tests` | everything | all | `cmocka.h` |
+"""
+FUNCTION = "int\nlong_one(void)\n{\n" + "    step();\n" * 80 + "}\n"
+SHORT = "int\nshort_one(void)\n{\n    return 0;\n}\n"
+
+# check, file, its content, what must be said about it
+FAULTS = [
+    ("layers", "src/base/a.c", '#include "store/b.h"\n', "src/base may not use src/store"),
+    ("layers", "src/base/a.c", "#include <sqlite3.h>\n", "src/base may not use <sqlite3.h>"),
+    ("layers", "src/base/a.c", "#include <curl/curl.h>\n", "src/base may not use <curl/curl.h>"),
+    ("layers", "src/cli/a.c", '#include "cache/lookup.h"\n', "src/cli may not use src/cache"),
+    ("layers", "src/nowhere/a.c", SHORT, "its folder is not in the table"),
+    ("banned", "src/base/a.c", "    sprintf(text, format);\n", "sprintf"),
+    ("banned", "src/store/a.c", "    value = getenv(name);\n", "getenv"),
+    ("banned", "guards/a.c", '    printf("x");\n', "printf"),
+    ("sizes", "src/base/a.c", FUNCTION, "long_one has"),
+    ("sizes", "src/base/a.c", SHORT + "/* */\n" * 1001, "more than 1000"),
+    ("listed", "tests/unit/base/test_a.c", SHORT, "not listed"),
+    ("listed", "tests/cli/a.sh", "true\n", "not listed"),
+    ("marks", "src/base/a.c", "/* TO" + "DO */\n", "a left-over mark"),
+    ("marks", "docs/a.md", "see /ro" + "ot/a\n", "a path of one machine"),
+    ("marks", "src/base/a.c", SHORT + " \n", "white space"),
+    ("headers", "include/guardcache/a.h", "gcache_key key;\n", "does not compile alone"),
+]
+GOOD = {
+    "src/README.md": TABLE,
+    "src/base/good.c": '#include <stdio.h>\n#include "base/good.h"\n' + SHORT,
+    "src/base/good.h": "/* sprintf( is only spoken of here */\nvoid long_name(void);\n",
+    "src/cli/good.c": '#include <guardcache/good.h>\n#include "base/good.h"\n    value = getenv(name);\n' + SHORT,
+    "include/guardcache/good.h": "int good(void);\n",
+    "tests/unit/base/test_good.c": SHORT,
+    "tests/unit/base/meson.build": "names = ['good']\n",
+}
+
+
+def check(name: str, files: dict[str, str]) -> tuple[int, str]:
+    with tempfile.TemporaryDirectory() as folder:
+        for file, text in files.items():
+            path = Path(folder) / file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        script = Path(__file__).parent / f"check_{name}.py"
+        result = subprocess.run([sys.executable, str(script), folder], capture_output=True, text=True, check=False)
+        return result.returncode, result.stdout + result.stderr
+
+
+def main() -> None:
+    problems = []
+    for name in sorted({fault[0] for fault in FAULTS}):
+        status, output = check(name, GOOD)
+        if status != 0:
+            problems.append(f"{name} complains about a good tree: {output}")
+    for name, file, text, expected in FAULTS:
+        status, output = check(name, GOOD | {file: text})
+        if status != 1 or expected not in output:
+            problems.append(f"{name} does not find the fault in {file} ({expected}): {output}")
+    tree.finish(problems, f"{len(FAULTS)} faults found")
+
+
+main()
