@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "base/digest.h"
+#include "base/utf8.h"
 
 #include <locale.h>
 #include <math.h>
@@ -162,33 +163,6 @@ skip_plain(char const *p, char const *end)
     return p;
 }
 
-/* The size of the well-formed UTF-8 sequence of two to four bytes at p (Unicode's table 3-7), or 0. */
-static size_t
-utf8_sequence(char const *p, char const *end)
-{
-    uint8_t const *b = (uint8_t const *)p;
-    size_t left = (size_t)(end - p);
-    uint8_t low = 0x80, high = 0xBF;
-    size_t size = b[0] >= 0xF0 ? 4 : b[0] >= 0xE0 ? 3 : 2;
-
-    if (b[0] < 0xC2 || b[0] > 0xF4 || left < size)
-        return 0;
-    if (b[0] == 0xE0)
-        low = 0xA0; /* shorter forms exist */
-    else if (b[0] == 0xED)
-        high = 0x9F; /* surrogates */
-    else if (b[0] == 0xF0)
-        low = 0x90;
-    else if (b[0] == 0xF4)
-        high = 0x8F; /* beyond U+10FFFF */
-    if (b[1] < low || b[1] > high)
-        return 0;
-    for (size_t i = 2; i < size; i++)
-        if ((b[i] & 0xC0) != 0x80)
-            return 0;
-    return size;
-}
-
 static int
 hex_digit(char c)
 {
@@ -287,7 +261,7 @@ check_unplain(parser *p)
         return fail_syntax(p, p->next, "");
     if ((uint8_t)*p->next < 0x20)
         return fail_syntax(p, p->next, "a control character in a string must be escaped");
-    size_t size = utf8_sequence(p->next, p->end);
+    size_t size = gci_utf8_sequence(p->next, (size_t)(p->end - p->next));
     if (size == 0)
         return fail_at(p, p->next, GCACHE_ERROR_SYNTAX, "not valid UTF-8");
     p->next += size;

@@ -1,6 +1,6 @@
 #include "base/json.h"
 
-#include "base/check.h"
+#include "base/utf8.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -8,24 +8,6 @@
 #include <stdlib.h>
 
 /* ---- texts ---- */
-
-/* The size of the well-formed UTF-8 sequence at p, or 0. */
-static size_t
-utf8_size(uint8_t const *p, size_t left)
-{
-    size_t size = p[0] < 0x80 ? 1 : p[0] >= 0xF0 ? 4 : p[0] >= 0xE0 ? 3 : 2;
-
-    if (size == 1)
-        return 1;
-    if (p[0] < 0xC2 || p[0] > 0xF4 || left < size)
-        return 0;
-    for (size_t i = 1; i < size; i++)
-        if ((p[i] & 0xC0) != 0x80)
-            return 0;
-    bool overlong = (p[0] == 0xE0 && p[1] < 0xA0) || (p[0] == 0xF0 && p[1] < 0x90);
-    bool surrogate = p[0] == 0xED && p[1] > 0x9F, beyond = p[0] == 0xF4 && p[1] > 0x8F;
-    return overlong || surrogate || beyond ? 0 : size;
-}
 
 static void
 write_escape(gci_buf *buf, uint8_t c)
@@ -59,7 +41,7 @@ gci_json_write_text(gci_buf *buf, gci_view text)
 
     gci_buf_append_char(buf, '"');
     while (i < text.size) {
-        size_t size = utf8_size(data + i, text.size - i);
+        size_t size = gci_utf8_sequence(text.data + i, text.size - i);
         bool plain = size != 0 && data[i] >= 0x20 && data[i] != '"' && data[i] != '\\' && data[i] != 0x7F;
         if (plain) {
             i += size;

@@ -1,0 +1,106 @@
+/*
+ * The symbolic expressions of a description, and the names its symbols get in the canonical form.
+ *
+ * Each distinct expression text is read once. A symbol gets its canonical name when an expression that has it is written
+ * for the first time: the letter of its class and a number. Where one expression brings several new symbols, their order
+ * is by color, a number that depends on all the places they stand in but on nobody's name (colors.c).
+ *
+ * Invariants:
+ *  1. Two symbols never share a canonical name, and symbols of different classes never share a letter.
+ *  2. written is set only when all symbols of the expression are named, and doesn't change any more.
+ */
+#ifndef GCI_GRAPH_EXPRS_H
+#define GCI_GRAPH_EXPRS_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "graph/intern.h"
+#include "guards/guards.h"
+
+typedef enum gci_form_type {
+    GCI_FORM_EXPR,   /* in the language: expr is its normal form */
+    GCI_FORM_SYMBOL, /* one symbol alone */
+    GCI_FORM_TOKENS  /* not in the language: counts as it is written, symbols renamed */
+} gci_form_type;
+
+/* One distinct expression text. */
+typedef struct gci_form {
+    gci_form_type type;
+    gci_view text;
+    gci_expr *expr;
+    uint32_t *symbols; /* the distinct ones, by number */
+    uint32_t symbol_count;
+    bool named;      /* all symbols have names */
+    gci_view written; /* the canonical text; a decimal integer if the expression is constant */
+} gci_form;
+
+typedef struct gci_symbol_name {
+    gci_view text; /* "$s0": the bound name; without its first byte the canonical name; data NULL: none yet */
+} gci_symbol_name;
+
+/* Where an expression stands: a number that depends on the place alone. */
+typedef struct gci_occurrence {
+    uint32_t form;
+    uint64_t place;
+} gci_occurrence;
+
+/* Lists all occurrences of expressions in the description, in any order. false without memory. */
+typedef bool (*gci_occurrences_fn)(void *state, gci_occurrence const **out_items, size_t *out_count);
+
+typedef struct gci_exprs {
+    gci_arena arena;
+    gci_intern texts; /* numbers are forms' */
+    gci_form *forms;
+    uint32_t form_room;
+    gci_intern symbols; /* numbers are symbols' */
+    gci_symbol_name *names;
+    uint64_t *colors; /* NULL until first asked for */
+    uint32_t symbol_room;
+    uint32_t *order; /* symbols in the order they were named */
+    uint32_t named;
+    uint32_t class_counts[256]; /* by the first byte of a name */
+    uint32_t rounds_left;       /* of refinement: a bound on the work for one description */
+    gci_occurrences_fn occurrences;
+    void *state;
+    bool refined;
+    bool failed; /* no memory */
+} gci_exprs;
+
+void gci_exprs_init(gci_exprs *exprs, gci_occurrences_fn occurrences, void *state);
+void gci_exprs_clear(gci_exprs *exprs);
+
+/* The number of an expression's form; GCI_INTERN_NONE without memory. text must outlive exprs. */
+uint32_t gci_exprs_form(gci_exprs *exprs, gci_view text);
+
+/* Names the symbols of a form that have none yet, and gives its canonical text; an empty one without memory. */
+gci_view gci_exprs_write(gci_exprs *exprs, uint32_t form);
+
+/* true if all symbols of a form have names. */
+bool gci_exprs_named(gci_exprs *exprs, uint32_t form);
+
+/* A hash of a form in which a symbol counts as its color: its canonical name if it has one, else what refinement made
+   of it, or its class. */
+uint64_t gci_exprs_hash(gci_exprs *exprs, uint32_t form);
+
+/* Gives all symbols colors that tell their places apart, the first time it is called. */
+void gci_exprs_refine(gci_exprs *exprs);
+
+/* For colors.c: the color of a symbol at the start of refinement. */
+uint64_t gci_exprs_first_color(gci_exprs const *exprs, uint32_t symbol);
+
+/* colors.c: refines exprs->colors until they tell no more symbols apart, or rounds_left is used up. */
+void gci_colors_refine(gci_exprs *exprs);
+
+/* The hash of how a form depends on one of its symbols, under the present colors. */
+uint64_t gci_exprs_symbol_hash(gci_exprs *exprs, gci_form const *form, uint32_t symbol);
+
+static inline uint64_t
+gci_mix(uint64_t a, uint64_t b)
+{
+    a ^= b + UINT64_C(0x9E3779B97F4A7C15) + (a << 6) + (a >> 2);
+    a = (a ^ (a >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    a = (a ^ (a >> 27)) * UINT64_C(0x94D049BB133111EB);
+    return a ^ (a >> 31);
+}
+
+#endif

@@ -1,0 +1,41 @@
+/*
+ * What the cache layer and the rest of the library need of a description beyond include/guardcache/graph.h.
+ */
+#ifndef GCI_GRAPH_GRAPH_H
+#define GCI_GRAPH_GRAPH_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/view.h"
+
+#include <guardcache/graph.h>
+
+/*
+ * The key under a salt (a namespace); gcache_graph_key is this with the empty one. The description is canonicalised on
+ * first use; every further salt costs one short SHA-256. The key of a keyed description ignores nothing: with a salt it
+ * is hashed with it, without one it is the caller's own.
+ */
+gcache_status gci_graph_key(gcache_graph *graph, gci_view salt, gcache_key *out_key, gcache_error *error);
+
+/*
+ * What a name in a guard or a hint is called inside: "$s0" for a symbol of the description whose canonical name is s0
+ * (no identifier begins with '$', so other names can't collide with it), the name itself for any other. The graph must
+ * have its key already. The view lives as long as the graph, or as name.
+ */
+gci_view gci_graph_canonical_symbol(gcache_graph const *graph, gci_view name);
+
+/* true for a description made by gcache_graph_new_keyed. */
+bool gci_graph_is_keyed(gcache_graph const *graph);
+
+/* A component line of a keyed description. */
+typedef struct gci_graph_line {
+    gci_view name, hash, text;
+} gci_graph_line;
+
+size_t gci_graph_line_count(gcache_graph const *graph);
+gci_graph_line gci_graph_line_at(gcache_graph const *graph, size_t index);
+
+/* The hash of the rule set the description was normalised with. It must have its key already. */
+void gci_graph_rules_hash(gcache_graph const *graph, gcache_key *out_hash);
+
+#endif

@@ -1,0 +1,223 @@
+/*
+ * From a description to its key, and what else comes out of it: components, symbols, canonical bytes.
+ */
+#include "base/check.h"
+#include "base/codec.h"
+#include "graph/description.h"
+
+/* The first field of what a key is the hash of: no other hash of ours begins so. */
+#define KEY_DOMAIN "guardcache-key"
+/* The first field for a key that the caller brought and a salt is mixed into. */
+#define KEYED_DOMAIN "guardcache-keyed"
+
+/* The canonical form, made on first use. Threads may race for it: the first one's stays. */
+static gcache_status
+canonical_of(gcache_graph *graph, bool with_bytes, gci_canonical const **out_canon, gcache_error *error)
+{
+    gci_canonical *kept = atomic_load(&graph->kept), *hashed = atomic_load(&graph->hashed), *made, *none = NULL;
+
+    *out_canon = kept != NULL || with_bytes ? kept : hashed;
+    if (*out_canon != NULL)
+        return GCACHE_OK;
+    gcache_status status = gci_canonical_make(graph, with_bytes, &made, error);
+    if (status != GCACHE_OK)
+        return status;
+    if (!atomic_compare_exchange_strong(with_bytes ? &graph->kept : &graph->hashed, &none, made)) {
+        gci_canonical_free(made);
+        made = none;
+    }
+    *out_canon = made;
+    return GCACHE_OK;
+}
+
+/* The graph's own error, if it has one. */
+static gcache_status
+check_graph(gcache_graph const *graph, gcache_error *error)
+{
+    GCI_REQUIRE(graph != NULL, error, "the graph is missing (NULL)");
+    if (graph->status != GCACHE_OK && error != NULL)
+        *error = graph->error;
+    return graph->status;
+}
+
+static gcache_status
+hash_fields(gci_buf *fields, gcache_key *out_key, gcache_error *error)
+{
+    gci_digest *digest = gci_digest_new();
+    bool hashed = digest != NULL && !fields->failed && gci_digest_of(digest, gci_buf_view(fields), out_key->bytes);
+
+    gci_digest_free(digest);
+    gci_buf_clear(fields);
+    return hashed ? GCACHE_OK : gci_fail_memory(error);
+}
+
+/* A caller's own key under a salt; without one it is left alone. */
+static gcache_status
+salt_key(gcache_key const *key, gci_view salt, gcache_key *out_key, gcache_error *error)
+{
+    gci_buf fields;
+
+    if (salt.size == 0) {
+        *out_key = *key;
+        return GCACHE_OK;
+    }
+    gci_buf_init(&fields, GCI_BUF_NO_LIMIT);
+    gci_put_bytes(&fields, (gci_view)GCI_VIEW(KEYED_DOMAIN));
+    gci_put_bytes(&fields, gci_view_of(key->bytes, sizeof key->bytes));
+    gci_put_bytes(&fields, salt);
+    return hash_fields(&fields, out_key, error);
+}
+
+gcache_status
+gci_graph_key(gcache_graph *graph, gci_view salt, gcache_key *out_key, gcache_error *error)
+{
+    gci_canonical const *canon;
+    uint8_t rules_hash[GCI_SHA256_BYTES];
+    gci_buf fields;
+    gcache_status status = check_graph(graph, error);
+
+    if (status != GCACHE_OK)
+        return status;
+    if (graph->keyed)
+        return salt_key(&graph->key, salt, out_key, error);
+    status = canonical_of(graph, false, &canon, error);
+    if (status != GCACHE_OK)
+        return status;
+    gci_canonical_rules_hash(canon, rules_hash);
+    gci_buf_init(&fields, GCI_BUF_NO_LIMIT);
+    gci_put_bytes(&fields, (gci_view)GCI_VIEW(KEY_DOMAIN));
+    gci_put_bytes(&fields, (gci_view)GCI_VIEW(GCI_GRAPH_FORMAT));
+    gci_put_bytes(&fields, graph->kind);
+    gci_put_bytes(&fields, gci_view_of(rules_hash, sizeof rules_hash));
+    gci_put_bytes(&fields, salt);
+    gcache_component const *components = gci_canonical_components(canon);
+    for (size_t i = 0; i < gci_canonical_count(canon); i++) {
+        gci_put_bytes(&fields, gci_view_text(components[i].name));
+        gci_put_bytes(&fields, gci_view_of(components[i].hash.bytes, sizeof components[i].hash.bytes));
+    }
+    return hash_fields(&fields, out_key, error);
+}
+
+gcache_status
+gcache_graph_key(gcache_graph *graph, gcache_key *out_key, gcache_error *error)
+{
+    GCI_REQUIRE(out_key != NULL, error, "gcache_graph_key needs a result");
+    return gci_graph_key(graph, (gci_view){ NULL, 0 }, out_key, error);
+}
+
+gcache_status
+gcache_graph_components(gcache_graph *graph, gcache_component const **out_components, size_t *out_count,
+                        gcache_error *error)
+{
+    gci_canonical const *canon;
+    gcache_status status = check_graph(graph, error);
+
+    if (status != GCACHE_OK)
+        return status;
+    GCI_REQUIRE(out_components != NULL && out_count != NULL, error, "gcache_graph_components needs results");
+    *out_components = NULL;
+    *out_count = 0;
+    if (graph->keyed)
+        return GCACHE_OK;
+    status = canonical_of(graph, false, &canon, error);
+    if (status != GCACHE_OK)
+        return status;
+    *out_components = gci_canonical_components(canon);
+    *out_count = gci_canonical_count(canon);
+    return GCACHE_OK;
+}
+
+gcache_status
+gcache_graph_symbols(gcache_graph *graph, gcache_symbol const **out_symbols, size_t *out_count, gcache_error *error)
+{
+    gci_canonical const *canon;
+    gcache_status status = check_graph(graph, error);
+
+    if (status != GCACHE_OK)
+        return status;
+    GCI_REQUIRE(out_symbols != NULL && out_count != NULL, error, "gcache_graph_symbols needs results");
+    *out_symbols = NULL;
+    *out_count = 0;
+    if (graph->keyed)
+        return GCACHE_OK;
+    status = canonical_of(graph, false, &canon, error);
+    if (status == GCACHE_OK)
+        *out_symbols = gci_canonical_symbols(canon, out_count);
+    return status;
+}
+
+gcache_status
+gcache_graph_canonical(gcache_graph *graph, void const **out_bytes, size_t *out_size, gcache_error *error)
+{
+    gci_canonical const *canon;
+    gcache_status status = check_graph(graph, error);
+
+    if (status != GCACHE_OK)
+        return status;
+    GCI_REQUIRE(out_bytes != NULL && out_size != NULL, error, "gcache_graph_canonical needs results");
+    GCI_REQUIRE(!graph->keyed, error, "a keyed description has no canonical form");
+    status = canonical_of(graph, true, &canon, error);
+    if (status != GCACHE_OK)
+        return status;
+    gci_view bytes = gci_canonical_bytes(canon);
+    *out_bytes = bytes.data;
+    *out_size = bytes.size;
+    return GCACHE_OK;
+}
+
+/* What is there of a canonical form; the caller has asked for the key before. */
+static gci_canonical const *
+present_canonical(gcache_graph const *graph)
+{
+    gci_canonical const *kept = atomic_load(&((gcache_graph *)graph)->kept);
+
+    return kept != NULL ? kept : atomic_load(&((gcache_graph *)graph)->hashed);
+}
+
+gci_view
+gci_graph_canonical_symbol(gcache_graph const *graph, gci_view name)
+{
+    gci_canonical const *canon = present_canonical(graph);
+
+    GCI_ASSERT(canon != NULL || graph->keyed);
+    gci_view bound = canon != NULL ? gci_canonical_bound_name(canon, name) : (gci_view){ NULL, 0 };
+    return bound.data != NULL ? bound : name;
+}
+
+void
+gci_graph_rules_hash(gcache_graph const *graph, gcache_key *out_hash)
+{
+    gci_canonical const *canon = present_canonical(graph);
+
+    GCI_ASSERT(canon != NULL);
+    gci_canonical_rules_hash(canon, out_hash->bytes);
+}
+
+void
+gcache_graph_use_rules(gcache_graph *graph, gcache_rules const *rules)
+{
+    if (graph == NULL)
+        return;
+    gci_graph_drop_canonical(graph);
+    graph->rules = rules;
+}
+
+/* ---- hex ---- */
+
+void
+gcache_key_to_hex(gcache_key const *key, char out_hex[GCACHE_KEY_HEX_SIZE])
+{
+    gci_hex(key->bytes, sizeof key->bytes, out_hex);
+}
+
+gcache_status
+gcache_key_from_hex(char const *hex, gcache_key *out_key, gcache_error *error)
+{
+    gcache_key key;
+
+    GCI_REQUIRE(hex != NULL && out_key != NULL, error, "gcache_key_from_hex needs a text and a result");
+    if (!gci_unhex(gci_view_text(hex), key.bytes, sizeof key.bytes))
+        return gci_fail(error, GCACHE_ERROR_SYNTAX, "a key is 64 hex digits");
+    *out_key = key;
+    return GCACHE_OK;
+}

@@ -1,0 +1,346 @@
+#include "graph/rewrite.h"
+
+#include "base/check.h"
+#include "graph/intern.h"
+#include "graph/rules_set.h"
+
+#include <stdlib.h>
+
+/* Texts shorter than this are matched sooner than their patterns are compiled to machine code. */
+#define JIT_TEXT_BYTES 4096
+
+/* The machine code's own stack; patterns that need more reach a limit. */
+#define JIT_STACK_FIRST ((size_t)32 << 10)
+#define JIT_STACK_LAST ((size_t)1 << 20)
+
+/* What rewriting may make of a text: replacements are short, so that a text hardly grows. */
+#define OUTPUT_FACTOR 4
+
+struct gci_rewriter {
+    gcache_rules const *rules;
+    gci_rewrite_fn on_change;
+    void *state;
+    pcre2_match_context *context;
+    pcre2_match_data *match;
+    pcre2_jit_stack *jit_stack;
+    gci_arena names;       /* the texts of `ordinals` of scope "description" */
+    gci_intern *ordinals;  /* by rule: the texts numbered so far */
+    gci_intern among;      /* the texts a rule may number */
+    gci_buf from, to;      /* the text before and after the rule at work */
+};
+
+gci_rewriter *
+gci_rewriter_new(gcache_rules const *rules, gci_rewrite_fn on_change, void *state)
+{
+    gci_rewriter *r = calloc(1, sizeof *r);
+
+    if (r == NULL)
+        return NULL;
+    r->rules = rules;
+    r->on_change = on_change;
+    r->state = state;
+    gci_arena_init(&r->names, rules->limits.text_bytes);
+    gci_buf_init(&r->from, rules->limits.text_bytes * OUTPUT_FACTOR);
+    gci_buf_init(&r->to, rules->limits.text_bytes * OUTPUT_FACTOR);
+    r->context = pcre2_match_context_create(NULL);
+    r->match = pcre2_match_data_create(4, NULL);
+    r->jit_stack = pcre2_jit_stack_create(JIT_STACK_FIRST, JIT_STACK_LAST, NULL);
+    r->ordinals = calloc((size_t)rules->rule_count + 1, sizeof *r->ordinals);
+    if (r->context == NULL || r->match == NULL || r->jit_stack == NULL || r->ordinals == NULL) {
+        gci_rewriter_free(r);
+        return NULL;
+    }
+    pcre2_set_match_limit(r->context, rules->limits.match);
+    pcre2_set_depth_limit(r->context, rules->limits.depth);
+    pcre2_set_heap_limit(r->context, rules->limits.heap_kb);
+    pcre2_jit_stack_assign(r->context, NULL, r->jit_stack);
+    return r;
+}
+
+void
+gci_rewriter_free(gci_rewriter *r)
+{
+    if (r == NULL)
+        return;
+    for (uint32_t i = 0; i < r->rules->rule_count && r->ordinals != NULL; i++)
+        gci_intern_clear(&r->ordinals[i]);
+    free(r->ordinals);
+    gci_intern_clear(&r->among);
+    gci_arena_clear(&r->names);
+    gci_buf_clear(&r->from);
+    gci_buf_clear(&r->to);
+    pcre2_jit_stack_free(r->jit_stack);
+    pcre2_match_data_free(r->match);
+    pcre2_match_context_free(r->context);
+    free(r);
+}
+
+/* ---- matching ---- */
+
+typedef struct span {
+    size_t start, end;
+} span;
+
+static gcache_status
+refuse(gci_rule const *rule, int number, gcache_error *error)
+{
+    PCRE2_UCHAR reason[128];
+
+    if (number == PCRE2_ERROR_NOMEMORY)
+        return gci_fail_memory(error);
+    pcre2_get_error_message(number, reason, sizeof reason);
+    return gci_fail(error, GCACHE_REFUSED, "the rule for %.*s gave up: %s", (int)rule->path.size, rule->path.data,
+                    (char const *)reason);
+}
+
+/* The next match at or behind *at, which moves on; out_group is the first group's span if there is one, else the match's.
+   *out_found false: there is none. */
+static gcache_status
+next_match(gci_rewriter *r, gci_rule const *rule, pcre2_code *code, gci_view text, size_t *at, span *out_match,
+           span *out_group, bool *out_found, gcache_error *error)
+{
+    *out_found = false;
+    while (*at <= text.size) {
+        int count = pcre2_match(code, (PCRE2_SPTR)text.data, text.size, *at, PCRE2_NO_UTF_CHECK, r->match, r->context);
+        if (count == PCRE2_ERROR_NOMATCH)
+            return GCACHE_OK;
+        if (count < 0)
+            return refuse(rule, count, error);
+        PCRE2_SIZE const *ends = pcre2_get_ovector_pointer(r->match);
+        *out_match = *out_group = (span){ ends[0], ends[1] };
+        if (count > 1 && ends[2] != PCRE2_UNSET)
+            *out_group = (span){ ends[2], ends[3] };
+        if (out_match->end > *at || out_match->end > out_match->start) {
+            *at = out_match->end;
+            *out_found = out_match->end > out_match->start;
+        }
+        if (*out_found)
+            return GCACHE_OK;
+        /* An empty match changes nothing: look behind the next character. */
+        for (++*at; *at < text.size && ((uint8_t)text.data[*at] & 0xC0) == 0x80;)
+            ++*at;
+    }
+    return GCACHE_OK;
+}
+
+/* ---- the kinds ---- */
+
+/* The texts that `among` finds, which alone are numbered. */
+static gcache_status
+collect_among(gci_rewriter *r, gci_rule const *rule, gci_view text, gcache_error *error)
+{
+    gcache_status status = GCACHE_OK;
+    size_t at = 0;
+    bool found = true, is_new;
+    span match, group;
+
+    gci_intern_reset(&r->among);
+    while (found && status == GCACHE_OK) {
+        status = next_match(r, rule, rule->among_code, text, &at, &match, &group, &found, error);
+        if (found &&
+            gci_intern_add(&r->among, gci_view_of(text.data + group.start, group.end - group.start), &is_new) ==
+                GCI_INTERN_NONE)
+            status = gci_fail_memory(error);
+    }
+    return status;
+}
+
+/* Where the part that begins at or behind `at` ends: at the next match of `part`. */
+static gcache_status
+next_part(gci_rewriter *r, gci_rule const *rule, gci_view text, size_t at, size_t *out_end, gcache_error *error)
+{
+    span match, group;
+    bool found;
+
+    *out_end = text.size + 1;
+    if (rule->part_code == NULL)
+        return GCACHE_OK;
+    gcache_status status = next_match(r, rule, rule->part_code, text, &at, &match, &group, &found, error);
+    if (found)
+        *out_end = match.start;
+    return status;
+}
+
+/* Writes `with` and the number of a text, or the text as it is if it isn't to be numbered. */
+static gcache_status
+put_ordinal(gci_rewriter *r, gci_rule const *rule, gci_view found, gcache_error *error)
+{
+    gci_intern *ordinals = &r->ordinals[rule - r->rules->rules];
+    bool is_new;
+
+    if (rule->among_code != NULL && gci_intern_find(&r->among, found) == GCI_INTERN_NONE) {
+        gci_buf_append_view(&r->to, found);
+        return GCACHE_OK;
+    }
+    if (rule->whole && gci_intern_find(ordinals, found) == GCI_INTERN_NONE)
+        found = gci_arena_copy(&r->names, found); /* it must outlive this text */
+    uint32_t number = found.data != NULL ? gci_intern_add(ordinals, found, &is_new) : GCI_INTERN_NONE;
+    if (number == GCI_INTERN_NONE)
+        return gci_fail_memory(error);
+    gci_buf_append_view(&r->to, rule->with);
+    gci_buf_format(&r->to, "%u", number);
+    return GCACHE_OK;
+}
+
+static gcache_status
+put_replacement(gci_rewriter *r, gci_rule const *rule, gci_view found, gcache_error *error)
+{
+    gcache_status status = GCACHE_OK;
+    size_t mark = r->to.size;
+
+    switch (rule->kind) {
+    case GCI_RULE_CONST:
+        gci_buf_append_view(&r->to, rule->with);
+        break;
+    case GCI_RULE_ORDINAL:
+        status = put_ordinal(r, rule, found, error);
+        break;
+    case GCI_RULE_BYPASS:
+        return gci_fail(error, GCACHE_REFUSED, "%.*s", (int)rule->why.size, rule->why.data);
+    default:
+        break;
+    }
+    if (status == GCACHE_OK && !r->to.failed && r->on_change != NULL) {
+        gci_view to = gci_view_of(r->to.data + mark, r->to.size - mark);
+        if (!gci_view_equal(found, to))
+            r->on_change(r->state, rule, found, to);
+    }
+    return status;
+}
+
+/* Replaces every match. A group in the pattern narrows what is replaced down to it. */
+static gcache_status
+replace_matches(gci_rewriter *r, gci_rule const *rule, gci_view text, gcache_error *error)
+{
+    size_t at = 0, copied = 0, part_end = 0;
+    bool found = true;
+    span match, group;
+    gcache_status status = GCACHE_OK;
+
+    if (rule->among_code != NULL)
+        status = collect_among(r, rule, text, error);
+    if (rule->kind == GCI_RULE_ORDINAL && !rule->whole)
+        gci_intern_reset(&r->ordinals[rule - r->rules->rules]);
+    if (status == GCACHE_OK)
+        status = next_part(r, rule, text, 0, &part_end, error);
+    while (status == GCACHE_OK) {
+        status = next_match(r, rule, rule->code, text, &at, &match, &group, &found, error);
+        if (!found || status != GCACHE_OK)
+            break;
+        while (group.start >= part_end && status == GCACHE_OK) {
+            gci_intern_reset(&r->ordinals[rule - r->rules->rules]);
+            status = next_part(r, rule, text, part_end + 1, &part_end, error);
+        }
+        gci_buf_append(&r->to, text.data + copied, group.start - copied);
+        copied = group.end;
+        if (status == GCACHE_OK)
+            status = put_replacement(r, rule, gci_view_of(text.data + group.start, group.end - group.start), error);
+    }
+    gci_buf_append(&r->to, text.data + copied, text.size - copied);
+    return status;
+}
+
+static int
+compare_lines(void const *a, void const *b)
+{
+    return gci_view_compare(*(gci_view const *)a, *(gci_view const *)b);
+}
+
+/* The line around a match, without its end. */
+static gci_view
+line_around(gci_view text, span match)
+{
+    size_t start = match.start, end = match.end;
+
+    while (start > 0 && text.data[start - 1] != '\n')
+        start--;
+    while (end < text.size && text.data[end] != '\n')
+        end++;
+    return gci_view_of(text.data + start, end - start);
+}
+
+/* The lines in which the pattern matches, in order, as views in `out`. */
+static gcache_status
+find_lines(gci_rewriter *r, gci_rule const *rule, gci_view text, gci_buf *out, gcache_error *error)
+{
+    gcache_status status = GCACHE_OK;
+    size_t at = 0;
+    bool found = true;
+    span match, group;
+
+    while (status == GCACHE_OK) {
+        status = next_match(r, rule, rule->code, text, &at, &match, &group, &found, error);
+        if (!found || status != GCACHE_OK)
+            break;
+        gci_view line = line_around(text, match);
+        at = (size_t)(line.data - text.data) + line.size;
+        gci_buf_append(out, &line, sizeof line);
+    }
+    return status == GCACHE_OK && out->failed ? gci_fail_memory(error) : status;
+}
+
+/* Sorts the lines in which the pattern matches: they take each other's places. */
+static gcache_status
+sort_lines(gci_rewriter *r, gci_rule const *rule, gci_view text, gcache_error *error)
+{
+    gci_buf lines, sorted;
+    size_t copied = 0;
+
+    gci_buf_init(&lines, GCI_BUF_NO_LIMIT);
+    gci_buf_init(&sorted, GCI_BUF_NO_LIMIT);
+    gcache_status status = find_lines(r, rule, text, &lines, error);
+    gci_buf_append_view(&sorted, gci_buf_view(&lines));
+    if (status == GCACHE_OK && !sorted.failed && lines.size != 0) {
+        size_t count = lines.size / sizeof(gci_view);
+        gci_view const *places = (gci_view const *)(void *)lines.data;
+        gci_view *order = (gci_view *)(void *)sorted.data;
+        qsort(order, count, sizeof *order, compare_lines);
+        for (size_t i = 0; i < count; i++) {
+            size_t start = (size_t)(places[i].data - text.data);
+            gci_buf_append(&r->to, text.data + copied, start - copied);
+            gci_buf_append_view(&r->to, order[i]);
+            copied = start + places[i].size;
+        }
+    }
+    gci_buf_append(&r->to, text.data + copied, text.size - copied);
+    if (sorted.failed && status == GCACHE_OK)
+        status = gci_fail_memory(error);
+    gci_buf_clear(&sorted);
+    gci_buf_clear(&lines);
+    return status;
+}
+
+static gcache_status
+apply_rule(gci_rewriter *r, gci_rule const *rule, gci_view text, gcache_error *error)
+{
+    gcache_status status = GCACHE_OK;
+
+    r->to.size = 0;
+    if (r->rules->lazy)
+        status = gci_rule_compile((gci_rule *)rule, text.size >= JIT_TEXT_BYTES, error);
+    if (status == GCACHE_OK)
+        status = rule->kind == GCI_RULE_SORT ? sort_lines(r, rule, text, error) : replace_matches(r, rule, text, error);
+    if (status == GCACHE_OK && r->to.failed)
+        status = gci_fail(error, GCACHE_REFUSED, "the rule for %.*s makes too large a text of it",
+                          (int)rule->path.size, rule->path.data);
+    return status;
+}
+
+gcache_status
+gci_rewriter_apply(gci_rewriter *r, gci_rules_state place, gci_view text, gci_view *out_text, gcache_error *error)
+{
+    gci_rules_node const *node = &r->rules->states[place];
+    gcache_status status = GCACHE_OK;
+
+    if (text.size > r->rules->limits.text_bytes)
+        return gci_fail(error, GCACHE_REFUSED, "a text of %zu bytes, more than rules are applied to", text.size);
+    *out_text = text;
+    for (uint32_t i = 0; i < node->text_count && status == GCACHE_OK; i++) {
+        status = apply_rule(r, node->text[i], *out_text, error);
+        gci_buf swap = r->from;
+        r->from = r->to;
+        r->to = swap;
+        *out_text = gci_buf_view(&r->from);
+    }
+    return status;
+}
