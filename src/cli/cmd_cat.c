@@ -9,21 +9,6 @@ typedef struct options {
     bool metadata;
 } options;
 
-typedef struct chosen {
-    gcache_key key;
-    char id[GCACHE_ENTRY_ID_SIZE];
-} chosen;
-
-static int
-remember(void *state, gcache_entry_view const *entry)
-{
-    chosen *entry_chosen = state;
-
-    entry_chosen->key = entry->key;
-    memcpy(entry_chosen->id, entry->id, sizeof entry_chosen->id);
-    return 0;
-}
-
 static gcache_status
 write_out(options const *wanted, gcache_result const *entry, gcache_error *error)
 {
@@ -40,14 +25,14 @@ static cli_exit
 run(cli_call const *call)
 {
     options const *wanted = call->options;
-    chosen entry = { 0 };
+    cli_entry_name entry;
     gcache_result content = { 0 };
     gcache_error error = { 0 };
     gcache *cache;
 
     gcache_status status = cli_open_cache(wanted->cache, true, &cache, &error);
     if (status == GCACHE_OK)
-        status = cli_entry_find(cache, call->arguments[0], remember, &entry, &error);
+        status = cli_entry_find(cache, call->arguments[0], &entry, &error);
     if (status == GCACHE_OK)
         status = gcache_read_entry(cache, &entry.key, entry.id, &content, &error);
     if (status == GCACHE_HIT)

@@ -8,7 +8,7 @@
 
 typedef struct options {
     cli_question_options question;
-    char const *out;
+    char const *out, *place;
     bool json;
 } options;
 
@@ -75,6 +75,19 @@ write_payload(char const *path, gcache_result const *found, gcache_error *error)
     return GCACHE_OK;
 }
 
+/* What a hit leaves behind in files. */
+static gcache_status
+write_files(options const *wanted, gcache *cache, gcache_result const *found, gcache_error *error)
+{
+    gcache_status status = GCACHE_OK;
+
+    if (wanted->place != NULL)
+        status = gcache_place(cache, found, wanted->place, error);
+    if (status == GCACHE_OK && wanted->out != NULL)
+        status = write_payload(wanted->out, found, error);
+    return status;
+}
+
 static gcache_status
 report(options const *wanted, gcache_result const *found, gcache_error *error)
 {
@@ -88,8 +101,6 @@ report(options const *wanted, gcache_result const *found, gcache_error *error)
         cli_complain("%s", found->note);
     if (found->outcome == GCACHE_MISS)
         cli_complain("miss: %s: %s", gcache_reason_name(found->reason), gcache_reason_text(found->reason));
-    if (status == GCACHE_OK && found->outcome == GCACHE_HIT && wanted->out != NULL)
-        status = write_payload(wanted->out, found, error);
     return status;
 }
 
@@ -111,6 +122,8 @@ run(cli_call const *call)
         result = status == GCACHE_HIT ? CLI_OK : CLI_NO;
         status = report(wanted, &found, &error);
     }
+    if (status == GCACHE_OK && result == CLI_OK)
+        status = write_files(wanted, question.cache, &found, &error);
     if (status != GCACHE_OK)
         result = cli_fail(&error);
     gcache_result_clear(&found);
@@ -122,6 +135,7 @@ static cli_option const table[] = {
     CLI_SUBJECT_OPTIONS(options, question),
     CLI_REQUEST_OPTIONS(options, question),
     { "out", CLI_TEXT, offsetof(options, out), "FILE", "where the payload goes; - is standard output" },
+    { "place", CLI_TEXT, offsetof(options, place), "DIR", "where the entry's attachments go" },
     { "json", CLI_FLAG, offsetof(options, json), NULL, "print an object: outcome, reason, entry, key, ..." },
     { 0 },
 };

@@ -25,12 +25,11 @@ print_sizes(gcache_entry_view const *entry)
         printf("metadata  %zu bytes\n", entry->metadata_size);
 }
 
-static int
-print_text(void *state, gcache_entry_view const *entry)
+static void
+print_text(gcache_entry_view const *entry)
 {
     char hex[GCACHE_KEY_HEX_SIZE], created[CLI_TIME_TEXT], compile[CLI_DURATION_TEXT];
 
-    (void)state;
     gcache_key_to_hex(&entry->key, hex);
     cli_time_text(entry->created_ns, created);
     cli_duration_text(entry->compile_ns, compile);
@@ -48,20 +47,39 @@ print_text(void *state, gcache_entry_view const *entry)
         puts("guards    none: always holds");
     for (size_t i = 0; i < entry->guard_count; i++)
         printf("%s%s\n", i == 0 ? "guards    " : "          ", entry->guards[i]);
-    return 0;
 }
 
-static int
-print_json(void *state, gcache_entry_view const *entry)
+static gcache_status
+print_json(gcache_entry_view const *entry, gcache_error *error)
 {
-    gcache_error *error = state;
     gci_arena arena;
 
     gci_arena_init(&arena, OBJECT_MAX_BYTES);
     cli_object object = cli_entry_object(entry, &arena);
     gcache_status status = cli_object_print(&object, error);
     gci_arena_clear(&arena);
-    return status != GCACHE_OK;
+    return status;
+}
+
+typedef struct shower {
+    cli_entry_name name;
+    bool json;
+    gcache_status status;
+    gcache_error *error;
+} shower;
+
+static int
+print_named(void *state, gcache_entry_view const *entry)
+{
+    shower *show = state;
+
+    if (strcmp(entry->id, show->name.id) != 0)
+        return 0;
+    if (show->json)
+        show->status = print_json(entry, show->error);
+    else
+        print_text(entry);
+    return 1;
 }
 
 static cli_exit
@@ -69,13 +87,18 @@ run(cli_call const *call)
 {
     options const *wanted = call->options;
     gcache_error error = { 0 };
+    shower show = { .json = wanted->json, .error = &error };
     gcache *cache;
 
     gcache_status status = cli_open_cache(wanted->cache, true, &cache, &error);
     if (status == GCACHE_OK)
-        status = cli_entry_find(cache, call->arguments[0], wanted->json ? print_json : print_text, &error, &error);
+        status = cli_entry_find(cache, call->arguments[0], &show.name, &error);
+    if (status == GCACHE_OK)
+        status = gcache_each_entry(cache, &show.name.key, print_named, &show, &error);
+    if (status == GCACHE_OK)
+        status = show.status;
     gcache_close(cache);
-    return status == GCACHE_OK && error.status == GCACHE_OK ? CLI_OK : cli_fail(&error);
+    return status == GCACHE_OK ? CLI_OK : cli_fail(&error);
 }
 
 static cli_option const table[] = {

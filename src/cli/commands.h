@@ -19,6 +19,7 @@
     X(cli_cmd_ls)                                                                                     \
     X(cli_cmd_show)                                                                                   \
     X(cli_cmd_cat)                                                                                    \
+    X(cli_cmd_rm)                                                                                     \
     X(cli_cmd_verify)                                                                                 \
     X(cli_cmd_version)
 

@@ -9,8 +9,7 @@ typedef struct finder {
     char const *prefix;
     size_t size;
     uint64_t found;
-    gcache_key key;
-    char id[GCACHE_ENTRY_ID_SIZE];
+    cli_entry_name *name;
 } finder;
 
 static int
@@ -20,30 +19,16 @@ match(void *state, gcache_entry_view const *entry)
 
     if (strncmp(entry->id, find->prefix, find->size) == 0) {
         find->found++;
-        find->key = entry->key;
-        memcpy(find->id, entry->id, sizeof find->id);
+        find->name->key = entry->key;
+        memcpy(find->name->id, entry->id, sizeof find->name->id);
     }
     return 0;
 }
 
-typedef struct visitor {
-    char const *id;
-    gcache_entry_fn fn;
-    void *state;
-} visitor;
-
-static int
-visit(void *state, gcache_entry_view const *entry)
-{
-    visitor *to = state;
-
-    return strcmp(entry->id, to->id) == 0 ? to->fn(to->state, entry) : 0;
-}
-
 gcache_status
-cli_entry_find(gcache *cache, char const *prefix, gcache_entry_fn fn, void *state, gcache_error *error)
+cli_entry_find(gcache *cache, char const *prefix, cli_entry_name *out_name, gcache_error *error)
 {
-    finder find = { .prefix = prefix, .size = strlen(prefix) };
+    finder find = { .prefix = prefix, .size = strlen(prefix), .name = out_name };
 
     if (find.size == 0 || strspn(prefix, "0123456789abcdef") != find.size)
         return gci_fail(error, GCACHE_ERROR_ARGUMENT, "'%s' is not an entry id or the beginning of one", prefix);
@@ -55,8 +40,7 @@ cli_entry_find(gcache *cache, char const *prefix, gcache_entry_fn fn, void *stat
     if (find.found > 1)
         return gci_fail(error, GCACHE_ERROR_ARGUMENT, "%llu entries' ids begin with %s",
                         (unsigned long long)find.found, prefix);
-    visitor to = { .id = find.id, .fn = fn, .state = state };
-    return gcache_each_entry(cache, &find.key, visit, &to, error);
+    return GCACHE_OK;
 }
 
 cli_object

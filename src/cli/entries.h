@@ -8,11 +8,17 @@
 
 #include <guardcache/cache.h>
 
+/* Which entry: ids are unique under a key. */
+typedef struct cli_entry_name {
+    gcache_key key;
+    char id[GCACHE_ENTRY_ID_SIZE];
+} cli_entry_name;
+
 /*
- * Calls fn for the one entry whose id begins with prefix. ERROR_NOT_FOUND where there is none, ERROR_ARGUMENT where the
- * prefix is no hex number or begins several ids (an entry stored under two keys is two entries).
+ * Finds the one entry whose id begins with prefix. ERROR_NOT_FOUND where there is none, ERROR_ARGUMENT where the prefix is
+ * no hex number or begins several ids (an entry stored under two keys is two entries).
  */
-gcache_status cli_entry_find(gcache *cache, char const *prefix, gcache_entry_fn fn, void *state, gcache_error *error);
+gcache_status cli_entry_find(gcache *cache, char const *prefix, cli_entry_name *out_name, gcache_error *error);
 
 /* An entry as `ls --json` and `show --json` print it. */
 cli_object cli_entry_object(gcache_entry_view const *entry, gci_arena *arena);

@@ -20,3 +20,10 @@ run guardcache show XYZ
 run guardcache ls --key 12
 run guardcache verify | sed -E 's/[0-9.]+ (B|KiB)/SIZE/'
 run guardcache verify --json | sed 's/"bytes": [0-9]*/"bytes": N/'
+
+echo "taken out, which explain remembers:"
+run guardcache rm "${id:0:8}"
+run guardcache rm "$id"
+guardcache ls | tail -n 1
+run guardcache lookup --graph g.json --hint s0=16
+run guardcache verify | sed -E 's/[0-9.]+ (B|KiB)/SIZE/'
