@@ -1,0 +1,125 @@
+#include "cache/events.h"
+
+#include "cache/words.h"
+
+void
+gci_tell(gcache *cache, gcache_event const *event)
+{
+    gcache_event told = *event;
+
+    if (cache->event == NULL)
+        return;
+    told.graph_kind = told.graph_kind != NULL ? told.graph_kind : "";
+    told.label = told.label != NULL ? told.label : "";
+    told.variant = told.variant != NULL ? told.variant : "";
+    told.text = told.text != NULL ? told.text : "";
+    cache->event(cache->event_state, &told);
+}
+
+static gcache_event
+event_about(gcache_event_kind kind, gcache_graph *graph, gcache_request const *request)
+{
+    return (gcache_event){ .kind = kind,
+                           .graph_kind = graph != NULL ? gcache_graph_kind(graph) : NULL,
+                           .label = request != NULL ? request->label : NULL };
+}
+
+void
+gci_tell_request(gcache *cache, gcache_graph *graph, gcache_request const *request)
+{
+    if (cache->event == NULL)
+        return;
+    gcache_event event = event_about(GCACHE_EVENT_IN_USE, graph, request);
+    if (!atomic_exchange(&cache->told_in_use, true))
+        gci_tell(cache, &event);
+    event.kind = GCACHE_EVENT_REQUEST;
+    gci_tell(cache, &event);
+}
+
+void
+gci_tell_outcome(gcache *cache, gcache_graph *graph, gcache_request const *request, gcache_result const *result,
+                 uint64_t elapsed_ns)
+{
+    char const *expected = request != NULL ? request->expect_variant : NULL;
+
+    if (cache->event == NULL)
+        return;
+    gcache_event event = event_about(GCACHE_EVENT_MISS, graph, request);
+    event.key = result->key;
+    event.reason = result->reason;
+    event.elapsed_ns = elapsed_ns;
+    event.text = result->note;
+    if (result->outcome == GCACHE_HIT) {
+        event.compile_ns = result->compile_ns;
+        if (expected != NULL && strcmp(expected, result->variant) != 0) {
+            event.kind = GCACHE_EVENT_VARIANT_MISSING;
+            event.variant = expected;
+            gci_tell(cache, &event);
+        }
+        event.kind = GCACHE_EVENT_HIT;
+        event.variant = result->variant;
+    }
+    gci_tell(cache, &event);
+}
+
+/* ---- in words ---- */
+
+char const *
+gcache_event_name(gcache_event_kind kind)
+{
+    static char const *const words[GCACHE_EVENT_COUNT] = {
+#define X(name, word, meaning) [GCACHE_EVENT_##name] = word,
+        GCACHE_EVENT_MAP(X)
+#undef X
+    };
+    return kind < GCACHE_EVENT_COUNT ? words[kind] : "?";
+}
+
+/* What only events of this kind have to tell. */
+static void
+write_details(gci_buf *line, gcache_event const *event)
+{
+    if (event->kind == GCACHE_EVENT_HIT) {
+        gci_buf_append_text(line, ": saved ");
+        gci_write_duration(line, event->compile_ns);
+        gci_buf_append_text(line, ", took ");
+        gci_write_duration(line, event->elapsed_ns);
+    } else if (event->kind == GCACHE_EVENT_COMPILED) {
+        gci_buf_append_text(line, " in ");
+        gci_write_duration(line, event->compile_ns);
+    } else if (event->kind == GCACHE_EVENT_MISS) {
+        gci_buf_format(line, ": %s", gcache_reason_name(event->reason));
+    } else if (event->variant[0] != '\0') {
+        gci_buf_format(line, ": %s", event->variant);
+    }
+    if (event->text[0] != '\0')
+        gci_buf_format(line, ": %s", event->text);
+}
+
+void
+gcache_event_line(gcache_event const *event, char *out_line, size_t size)
+{
+    static gcache_key const no_key;
+    gci_buf line;
+
+    if (size == 0)
+        return;
+    gci_buf_init(&line, GCI_BUF_NO_LIMIT);
+    gci_buf_append_text(&line, gcache_event_name(event->kind));
+    if (event->label[0] != '\0')
+        gci_buf_format(&line, " %s", event->label);
+    if (event->graph_kind[0] != '\0') {
+        gci_buf_format(&line, " (%s", event->graph_kind);
+        if (memcmp(&event->key, &no_key, sizeof no_key) != 0) {
+            gci_buf_append_char(&line, ' ');
+            gci_write_short_key(&line, &event->key);
+        }
+        gci_buf_append_char(&line, ')');
+    }
+    write_details(&line, event);
+    size_t length = line.size < size ? line.size : size - 1;
+    if (length != 0)
+        memcpy(out_line, line.data, length);
+    out_line[length] = '\0';
+    gci_buf_clear(&line);
+}
