@@ -14,6 +14,7 @@
 #ifndef GUARDCACHE_CACHE_H
 #define GUARDCACHE_CACHE_H
 
+#include <guardcache/events.h>
 #include <guardcache/graph.h>
 #include <guardcache/guard.h>
 #include <guardcache/hints.h>
@@ -51,6 +52,8 @@ typedef struct gcache_options {
     int compression_level;         /* zstd level for payloads, -1 stores them raw; 0: GCACHE_COMPRESSION_DEFAULT */
     gcache_log_fn log;             /* NULL: silence */
     void *log_state;
+    gcache_event_fn event;         /* NULL: nobody listens */
+    void *event_state;
 } gcache_options;
 
 #define GCACHE_OPTIONS_VERSION 1
@@ -100,6 +103,8 @@ typedef struct gcache_request {
     size_t sources_count;
     gcache_guard_test_fn guard_test; /* NULL: guards are evaluated */
     void *guard_test_state;
+    char const *bypass;              /* why this can't be cached: a miss with reason bypass; NULL: it can */
+    bool probe;                      /* only whether something holds: the payload is neither read nor handed out */
 } gcache_request;
 
 #define GCACHE_REQUEST_VERSION 1

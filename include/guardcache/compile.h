@@ -23,10 +23,25 @@ typedef struct gcache_compiled {
     char const *do_not_store;    /* why the result must not be kept ("it calls back into this process"); NULL: keep it */
     /* Frees what entry points to: called once, when the result is cleared or the call fails. NULL: nothing to free. */
     void (*release)(void *state, struct gcache_compiled *compiled);
+    gcache_pair const *options;  /* in: those of the variant to compile */
+    size_t option_count;
 } gcache_compiled;
 
 /*
- * Compiles. *out_compiled is zeroed before. Returns GCACHE_OK, or a negative status with *error set: nothing is stored then,
+ * What a miss is compiled as. Variants of a graph lie side by side under its key; which one a lookup gets is said by
+ * gcache_request (variant: that one or none; expect_variant: that one rather than another; neither: by priority, so that a
+ * plain one never hides a better one that was given a higher priority).
+ */
+typedef struct gcache_variant {
+    char const *label;          /* NULL: the plain one */
+    int64_t priority;
+    gcache_pair const *options; /* what this variant is compiled with besides; for the callback, no part of the key */
+    size_t option_count;
+} gcache_variant;
+
+/*
+ * Compiles. *out_compiled is zeroed before, except for entry.variant and entry.priority, which are those of
+ * options.variant, and for options. Returns GCACHE_OK, or a negative status with *error set: nothing is stored then,
  * waiters are released and find out for themselves, and gcache_get_or_compile returns that very status and error.
  */
 typedef gcache_status (*gcache_compile_fn)(void *state, gcache_graph *graph, gcache_hints const *hints,
@@ -42,6 +57,8 @@ typedef struct gcache_compile_options {
     uint64_t min_compile_ns;     /* what compiles faster isn't stored */
     bool refresh;                /* ignore what is stored, compile, and store */
     bool reader;                 /* another process is the one that writes: use, but don't store */
+    bool follow;                 /* a reader that waits, up to lease_timeout_ns, for the writer to store what is wanted */
+    gcache_variant const *variant; /* NULL: the callback says which variant it compiled */
     gcache_post_load_fn post_load; /* NULL: hits are handed out as they are */
 } gcache_compile_options;
 
@@ -55,7 +72,8 @@ typedef struct gcache_compile_options {
  * As gcache_get_or_compile, with options (NULL: defaults). state goes to both callbacks.
  * GCACHE_HIT: a stored candidate, result as from gcache_lookup. GCACHE_MISS: compiled just now; result has payload,
  * metadata, variant, priority and compile_ns of what the callback gave, reason says why it had to be compiled, and note
- * why it was not stored ("" if it was). Negative: the callback's own error, ERROR_ARGUMENT or ERROR_MEMORY.
+ * why it was not stored ("" if it was), with both sides of the comparison where there was one. Negative: the callback's
+ * own error, ERROR_ARGUMENT or ERROR_MEMORY.
  */
 GCACHE_API gcache_status gcache_get_or_compile_with(gcache *cache, gcache_graph *graph, gcache_hints const *hints,
                                                     gcache_compile_options const *options, gcache_compile_fn compile,

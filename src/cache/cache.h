@@ -1,7 +1,7 @@
 /*
  * What an open cache is, for the files of this folder.
  *
- * Locking: after gcache_open everything here is read-only; the store does its own locking.
+ * Locking: after gcache_open everything here but told_in_use is read-only; the store does its own locking.
  */
 #ifndef GCI_CACHE_CACHE_H
 #define GCI_CACHE_CACHE_H
@@ -14,6 +14,9 @@ struct gcache {
     gci_store *store;
     gci_view salt;
     bool disabled, strict, unsafe_skip_guards;
+    gcache_event_fn event;
+    void *event_state;
+    atomic_bool told_in_use;
 };
 
 #endif

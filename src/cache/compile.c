@@ -6,21 +6,27 @@
  *  2. The lease is held from before the second lookup until after the insert, so that of all who wait for it one
  *     compiles and the others find what it stored.
  *  3. What was compiled is handed out whether or not it could be stored; result.note says why not.
+ *  4. The listener hears of one request and one hit or miss a call, however often was looked.
  */
 #include <guardcache/compile.h>
 
 #include "base/check.h"
 #include "base/clock.h"
-#include "cache/question.h"
+#include "cache/events.h"
+#include "cache/lookup.h"
 #include "cache/result.h"
 #include "cache/words.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 /* A key and a few dozen hints. */
 #define LEASE_NAME_BYTES_MAX ((size_t)1 << 20)
-#define NOTE_BYTES 256
+#define NOTE_BYTES 320
+/* How often a follower looks: soon enough for a short compile, seldom enough for a network file system. */
+#define FOLLOW_FIRST_NS UINT64_C(1000000)
+#define FOLLOW_MOST_NS UINT64_C(100000000)
 
 /* What a result points into that was compiled and not loaded. */
 typedef struct product {
@@ -52,20 +58,48 @@ free_product(void *value)
 
 /* ---- looking up ---- */
 
+/* Forgets the result but for the key and the reason. */
+static void
+forget(job *j, gcache_reason reason)
+{
+    gcache_key key = j->result->key;
+
+    gcache_result_clear(j->result);
+    j->result->key = key;
+    j->result->reason = reason;
+}
+
 /* GCACHE_HIT, GCACHE_MISS with result->reason, or an error. */
 static gcache_status
 look_up(job *j)
 {
-    gcache_status status =
-        gcache_lookup_with(j->cache, j->graph, j->hints, j->options.request, j->result, j->error);
+    gcache_status status = gci_answer(j->cache, j->graph, j->hints, j->options.request, j->result, j->error);
 
     if (status != GCACHE_HIT || j->options.post_load == NULL || j->options.post_load(j->state, j->result))
         return status;
-    gcache_key key = j->result->key;
-    gcache_result_clear(j->result);
-    j->result->key = key;
-    j->result->reason = GCACHE_REASON_UNREADABLE;
+    forget(j, GCACHE_REASON_UNREADABLE);
     return GCACHE_MISS;
+}
+
+/* Looks until the writer has stored what is wanted. GCACHE_HIT, GCACHE_MISS with lease_timeout, or an error. */
+static gcache_status
+follow(job *j)
+{
+    uint64_t end = gci_clock_steady_ns() + j->options.lease_timeout_ns;
+    gcache_status status = GCACHE_MISS;
+
+    for (uint64_t pause = FOLLOW_FIRST_NS; status == GCACHE_MISS; pause = pause < FOLLOW_MOST_NS ? 2 * pause : pause) {
+        uint64_t now = gci_clock_steady_ns();
+        if (now >= end) {
+            forget(j, GCACHE_REASON_LEASE_TIMEOUT);
+            break;
+        }
+        uint64_t left = end - now < pause ? end - now : pause;
+        nanosleep(&(struct timespec){ .tv_nsec = (long)left }, NULL);
+        gcache_result_clear(j->result);
+        status = look_up(j);
+    }
+    return status;
 }
 
 /* ---- the lease ---- */
@@ -106,8 +140,24 @@ may_write(job const *j)
 {
     gcache_reason reason = j->result->reason;
 
-    return !j->options.reader && reason != GCACHE_REASON_DISABLED && reason != GCACHE_REASON_BYPASS &&
+    return !j->options.reader && !j->options.follow && reason != GCACHE_REASON_DISABLED && reason != GCACHE_REASON_BYPASS &&
            !gci_store_is_read_only(j->cache->store);
+}
+
+/* Takes the lease that the present reason asks for. As take_lease, and sets *out_waited. */
+static gcache_status
+take_one_lease(job *j, gci_lease **out_lease, bool *out_waited)
+{
+    gcache_error error = { 0 };
+    gci_question question;
+
+    gcache_status status = gci_question_init(&question, j->cache, j->graph, j->hints, j->options.request, &error);
+    if (status == GCACHE_OK)
+        status = take_lease_for(&question, j->result->reason, j->options.lease_timeout_ns, out_lease, out_waited, &error);
+    gci_question_clear(&question);
+    if (status == GCACHE_ERROR_ARGUMENT && j->error != NULL)
+        *j->error = error;
+    return status;
 }
 
 /*
@@ -117,75 +167,111 @@ may_write(job const *j)
 static gcache_status
 take_lease(job *j, gci_lease **out_lease)
 {
-    gcache_reason first_reason = j->result->reason;
-    gcache_error error = { 0 };
-    gci_question question;
+    gcache_reason asked = j->result->reason;
     bool waited = false;
 
-    gcache_status status = gci_question_init(&question, j->cache, j->graph, j->hints, j->options.request, &error);
-    if (status == GCACHE_OK)
-        status = take_lease_for(&question, first_reason, j->options.lease_timeout_ns, out_lease, &waited, &error);
-    gci_question_clear(&question);
-    if (status == GCACHE_ERROR_ARGUMENT) {
-        if (j->error != NULL)
-            *j->error = error;
+    gcache_status status = take_one_lease(j, out_lease, &waited);
+    if (status == GCACHE_ERROR_ARGUMENT)
         return status;
-    }
     if (status == GCACHE_ERROR_BUSY)
         j->result->reason = GCACHE_REASON_LEASE_TIMEOUT;
-    if (status != GCACHE_OK)
+    if (status != GCACHE_OK || j->options.refresh)
         return GCACHE_MISS;
     /* Also if nobody was waited for: somebody may have been done between the lookup and the lease. */
-    if (j->options.refresh)
-        return GCACHE_MISS;
     gcache_result_clear(j->result);
     status = look_up(j);
-    if (status == GCACHE_MISS && first_reason != GCACHE_REASON_NO_KEY && !waited)
-        j->result->reason = first_reason;
+    if (status != GCACHE_MISS)
+        return status;
+    if (asked != GCACHE_REASON_NO_KEY && !waited) {
+        j->result->reason = asked;
+    } else if (asked == GCACHE_REASON_NO_KEY && j->result->reason != GCACHE_REASON_NO_KEY) {
+        /* Something is stored under the key now, for other hints: who has the same hints no longer waits for this lease. */
+        gci_lease_release(*out_lease);
+        *out_lease = NULL;
+        return take_lease(j, out_lease);
+    }
     return status;
 }
 
 /* ---- compiling ---- */
 
-/* Why what was compiled isn't to be stored; false: store it. */
-static bool
-keep_out(job const *j, product *p, uint64_t compile_ns)
+/* Writes why what was compiled isn't to be stored; nothing: store it. */
+static void
+write_objection(job const *j, gcache_compiled const *compiled, gci_buf *note)
 {
-    gci_buf note;
-
-    gci_buf_init(&note, NOTE_BYTES - 1);
-    if (p->compiled.do_not_store != NULL) {
-        gci_buf_format(&note, "not stored: %.200s", p->compiled.do_not_store);
-    } else if (j->options.reader) {
-        gci_buf_append_text(&note, "not stored: another process is the one that writes");
+    if (compiled->do_not_store != NULL) {
+        gci_buf_append_text(note, compiled->do_not_store);
+    } else if (j->options.reader || j->options.follow) {
+        gci_buf_append_text(note, "another process is the one that writes");
+    } else if (j->result->reason == GCACHE_REASON_DISABLED) {
+        gci_buf_append_text(note, "the cache is switched off");
+    } else if (j->result->reason == GCACHE_REASON_BYPASS) {
+        gci_buf_format(note, "bypass: %s", j->result->note);
     } else if (!may_write(j)) {
-        gci_buf_append_text(&note, "not stored: the cache is read-only, disabled or bypassed");
-    } else if (compile_ns < j->options.min_compile_ns) {
-        gci_buf_append_text(&note, "not stored: compiled in ");
-        gci_write_duration(&note, compile_ns);
-        gci_buf_append_text(&note, ", less than ");
-        gci_write_duration(&note, j->options.min_compile_ns);
+        gci_buf_append_text(note, "the cache is read-only");
+    } else if (compiled->entry.compile_ns < j->options.min_compile_ns) {
+        gci_buf_append_text(note, "compiled in ");
+        gci_write_duration(note, compiled->entry.compile_ns);
+        gci_buf_append_text(note, ", less than ");
+        gci_write_duration(note, j->options.min_compile_ns);
     }
-    bool out = note.size != 0;
-    memcpy(p->note, note.data != NULL ? note.data : "", note.size);
-    p->note[note.size] = '\0';
-    gci_buf_clear(&note);
-    return out;
 }
 
+/* A guard that doesn't hold for the very hints it was compiled for. */
 static void
-store(job const *j, product *p)
+write_refusal(gcache_inserted const *inserted, gcache_entry const *entry, gci_buf *note)
+{
+    gcache_verdict const *verdict = &inserted->verdict;
+
+    if (verdict->truth == GCACHE_TRUE || verdict->guard >= entry->guard_count)
+        gci_buf_append_text(note, gcache_reason_text(inserted->reason));
+    else if (verdict->truth == GCACHE_FALSE)
+        gci_buf_format(note, "its guard is false for the hints it was compiled for: %s", entry->guards[verdict->guard]);
+    else
+        gci_buf_format(note, "its guard raises %s for the hints it was compiled for: %s", verdict->exception,
+                       entry->guards[verdict->guard]);
+}
+
+/* Stores it, unless something speaks against it: then note says what. */
+static void
+store(job const *j, gcache_entry const *entry, gci_buf *note)
 {
     gcache_inserted inserted;
     gcache_error error = { 0 };
-    gcache_status status = gcache_insert(j->cache, j->graph, j->hints, &p->compiled.entry, &inserted, &error);
+    gcache_status status = gcache_insert(j->cache, j->graph, j->hints, entry, &inserted, &error);
 
     if (status == GCACHE_OK)
         memcpy(j->result->entry, inserted.entry, sizeof j->result->entry);
     else if (status == GCACHE_REFUSED)
-        snprintf(p->note, sizeof p->note, "not stored: %s", gcache_reason_text(inserted.reason));
+        write_refusal(&inserted, entry, note);
     else
-        snprintf(p->note, sizeof p->note, "not stored: %.200s", error.message);
+        gci_buf_append_text(note, error.message);
+}
+
+static void
+tell(job const *j, gcache_event_kind kind, gcache_entry const *entry, char const *text)
+{
+    gcache_event event = { .kind = kind, .key = j->result->key, .graph_kind = gcache_graph_kind(j->graph),
+                           .label = j->options.request != NULL ? j->options.request->label : NULL,
+                           .variant = entry->variant, .compile_ns = entry->compile_ns, .text = text };
+
+    gci_tell(j->cache, &event);
+}
+
+static void
+keep(job const *j, product *p)
+{
+    gcache_entry const *entry = &p->compiled.entry;
+    gci_buf note;
+
+    gci_buf_init(&note, GCI_BUF_NO_LIMIT);
+    write_objection(j, &p->compiled, &note);
+    if (note.size == 0)
+        store(j, entry, &note);
+    if (note.size != 0)
+        snprintf(p->note, sizeof p->note, "not stored: %.*s", (int)note.size, note.data);
+    gci_buf_clear(&note);
+    tell(j, p->note[0] == '\0' ? GCACHE_EVENT_STORED : GCACHE_EVENT_NOT_STORED, entry, p->note);
 }
 
 static void
@@ -207,6 +293,31 @@ hand_out(job const *j, product *p)
     result->note = p->note;
 }
 
+/* Calls back. GCACHE_OK with p filled in, or the callback's error. */
+static gcache_status
+call_back(job *j, product *p)
+{
+    gcache_variant const *variant = j->options.variant;
+    gcache_error unused = { 0 }, *error = j->error != NULL ? j->error : &unused;
+
+    p->state = j->state;
+    if (variant != NULL) {
+        p->compiled.entry.variant = variant->label;
+        p->compiled.entry.priority = variant->priority;
+        p->compiled.options = variant->options;
+        p->compiled.option_count = variant->option_count;
+    }
+    uint64_t start = gci_clock_steady_ns();
+    gcache_status status = j->compile(j->state, j->graph, j->hints, &p->compiled, error);
+    if (p->compiled.entry.compile_ns == 0)
+        p->compiled.entry.compile_ns = gci_clock_steady_ns() - start;
+    if (status > 0)
+        status = gci_fail(error, GCACHE_ERROR_ARGUMENT, "the compile callback returned %d", status);
+    tell(j, status == GCACHE_OK ? GCACHE_EVENT_COMPILED : GCACHE_EVENT_COMPILE_FAILED, &p->compiled.entry,
+         status == GCACHE_OK ? NULL : error->message);
+    return status;
+}
+
 static gcache_status
 compile_and_store(job *j)
 {
@@ -214,19 +325,17 @@ compile_and_store(job *j)
 
     if (p == NULL)
         return gci_fail_memory(j->error);
-    p->state = j->state;
-    uint64_t start = gci_clock_steady_ns();
-    gcache_status status = j->compile(j->state, j->graph, j->hints, &p->compiled, j->error);
-    if (status == GCACHE_OK && !gci_result_own(j->result, p, free_product))
-        status = gci_fail_memory(j->error);
+    gcache_status status = call_back(j, p);
     if (status != GCACHE_OK) {
         free_product(p);
-        return status < 0 ? status : gci_fail(j->error, GCACHE_ERROR_ARGUMENT, "the compile callback returned %d", status);
+        return status;
     }
-    if (p->compiled.entry.compile_ns == 0)
-        p->compiled.entry.compile_ns = gci_clock_steady_ns() - start;
-    if (!keep_out(j, p, p->compiled.entry.compile_ns))
-        store(j, p);
+    keep(j, p);
+    forget(j, j->result->reason);
+    if (!gci_result_own(j->result, p, free_product)) {
+        free_product(p);
+        return gci_fail_memory(j->error);
+    }
     hand_out(j, p);
     return GCACHE_MISS;
 }
@@ -234,13 +343,33 @@ compile_and_store(job *j)
 /* ---- the call ---- */
 
 static gcache_status
-check_options(gcache_compile_options const *options, gcache_compile_fn compile, gcache_error *error)
+check_arguments(gcache const *cache, gcache_graph const *graph, gcache_compile_options const *options,
+                gcache_compile_fn compile, gcache_error *error)
 {
+    GCI_REQUIRE(cache != NULL, error, "cache is NULL");
+    GCI_REQUIRE(graph != NULL, error, "graph is NULL");
     GCI_REQUIRE(compile != NULL, error, "there is no compile callback");
     GCI_REQUIRE(options->version == GCACHE_COMPILE_OPTIONS_VERSION, error,
                 "the compile options have version %d, this library knows %d", options->version,
                 GCACHE_COMPILE_OPTIONS_VERSION);
     return GCACHE_OK;
+}
+
+/* Looks, and sees to it that at most one compiles. GCACHE_HIT; GCACHE_MISS: compile now; or an error. */
+static gcache_status
+find(job *j, gci_lease **out_lease)
+{
+    gcache_status status = look_up(j);
+
+    if (status == GCACHE_HIT && j->options.refresh) {
+        forget(j, GCACHE_REASON_NONE);
+        status = GCACHE_MISS;
+    }
+    if (status != GCACHE_MISS)
+        return status;
+    if (j->options.follow && j->result->reason != GCACHE_REASON_DISABLED && j->result->reason != GCACHE_REASON_BYPASS)
+        return follow(j);
+    return may_write(j) ? take_lease(j, out_lease) : status;
 }
 
 gcache_status
@@ -254,21 +383,17 @@ gcache_get_or_compile_with(gcache *cache, gcache_graph *graph, gcache_hints cons
     GCI_REQUIRE(out_result != NULL, error, "out_result is NULL");
     job j = { cache, graph, hints, options != NULL ? *options : defaults, compile, state, out_result, error };
     gci_result_init(out_result, NULL);
-    gcache_status status = check_options(&j.options, compile, error);
+    gcache_status status = check_arguments(cache, graph, &j.options, compile, error);
     if (status != GCACHE_OK)
         return status;
     if (j.options.lease_timeout_ns == 0)
         j.options.lease_timeout_ns = GCACHE_LEASE_TIMEOUT_DEFAULT_NS;
 
-    status = look_up(&j);
-    if (status == GCACHE_HIT && j.options.refresh) {
-        gcache_key key = out_result->key;
-        gcache_result_clear(out_result);
-        out_result->key = key;
-        status = GCACHE_MISS;
-    }
-    if (status == GCACHE_MISS && may_write(&j))
-        status = take_lease(&j, &lease);
+    gci_tell_request(cache, graph, j.options.request);
+    uint64_t start = gci_clock_steady_ns();
+    status = find(&j, &lease);
+    if (status >= 0)
+        gci_tell_outcome(cache, graph, j.options.request, out_result, gci_clock_steady_ns() - start);
     if (status == GCACHE_MISS)
         status = compile_and_store(&j);
     gci_lease_release(lease);

@@ -7,7 +7,11 @@
 #include "cache/lookup.h"
 
 #include "base/check.h"
+#include "base/clock.h"
+#include "cache/events.h"
 #include "cache/result.h"
+
+#include <stdlib.h>
 
 /* ---- one candidate ---- */
 
@@ -182,11 +186,13 @@ serve_best(walk *w, gci_candidates *set, gcache_result *result, gcache_error *er
 
     gci_arena_init(&arena, SIZE_MAX / 2);
     for (gci_ranked const *best; status == GCACHE_MISS && (best = select_candidate(w)) != NULL;) {
-        gci_payload *payload;
-        gci_found found = gci_store_payload(store, best->candidate, &payload, error);
+        bool probe = w->question->request.probe;
+        gci_payload *payload = NULL;
+        gci_found found = probe ? GCI_FOUND : gci_store_payload(store, best->candidate, &payload, error);
         if (found == GCI_FOUND) {
             status = gci_result_fill(result, w->question, best, set, payload, error);
-            gci_store_touch(store, best->candidate);
+            if (!probe)
+                gci_store_touch(store, best->candidate);
         } else if (exclude(w, best, found, &arena) != GCACHE_OK) {
             status = gci_fail_memory(error);
         }
@@ -276,11 +282,27 @@ gci_lookup(gci_question const *question, gci_trace *trace, gcache_result *out_re
     return status;
 }
 
+/* A miss that says why the graph can't be cached. */
+static gcache_status
+bypass(gcache_result *result, char const *why, gcache_error *error)
+{
+    char *note = strdup(why);
+
+    if (note == NULL || !gci_result_own(result, note, free)) {
+        free(note);
+        return gci_fail_memory(error);
+    }
+    result->reason = GCACHE_REASON_BYPASS;
+    result->note = note;
+    return GCACHE_MISS;
+}
+
 gcache_status
-gcache_lookup_with(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gcache_request const *request,
-                   gcache_result *out_result, gcache_error *error)
+gci_answer(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gcache_request const *request,
+           gcache_result *out_result, gcache_error *error)
 {
     gci_question question;
+    gcache_error why;
 
     GCI_REQUIRE(out_result != NULL, error, "out_result is NULL");
     gci_result_init(out_result, NULL);
@@ -289,14 +311,30 @@ gcache_lookup_with(gcache *cache, gcache_graph *graph, gcache_hints const *hints
         out_result->reason = GCACHE_REASON_DISABLED;
         return GCACHE_MISS;
     }
-    gcache_status status = gci_question_init(&question, cache, graph, hints, request, error);
+    if (request != NULL && request->bypass != NULL)
+        return bypass(out_result, request->bypass, error);
+    gcache_status status = gci_question_init(&question, cache, graph, hints, request, &why);
     if (status == GCACHE_OK)
         status = gci_lookup(&question, NULL, out_result, error);
-    else if (status == GCACHE_REFUSED) {
-        out_result->reason = GCACHE_REASON_BYPASS;
-        status = GCACHE_MISS;
-    }
+    else if (status == GCACHE_REFUSED)
+        status = bypass(out_result, why.message, error);
+    else if (error != NULL)
+        *error = why;
     gci_question_clear(&question);
+    return status;
+}
+
+gcache_status
+gcache_lookup_with(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gcache_request const *request,
+                   gcache_result *out_result, gcache_error *error)
+{
+    if (cache == NULL || cache->event == NULL)
+        return gci_answer(cache, graph, hints, request, out_result, error);
+    gci_tell_request(cache, graph, request);
+    uint64_t start = gci_clock_steady_ns();
+    gcache_status status = gci_answer(cache, graph, hints, request, out_result, error);
+    if (status >= 0)
+        gci_tell_outcome(cache, graph, request, out_result, gci_clock_steady_ns() - start);
     return status;
 }
 

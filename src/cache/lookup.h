@@ -12,6 +12,10 @@
  */
 gcache_status gci_lookup(gci_question const *question, gci_trace *trace, gcache_result *out_result, gcache_error *error);
 
+/* As gcache_lookup_with, without telling the listener. */
+gcache_status gci_answer(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gcache_request const *request,
+                         gcache_result *out_result, gcache_error *error);
+
 /* Tries one candidate: variant, names, requirements, guards, in this order (INTERFACE section 5). */
 void gci_try(gci_question const *question, gci_ranked const *ranked, gci_trial *out_trial);
 

@@ -55,6 +55,8 @@ gcache_open(char const *directory, gcache_options const *options, gcache **out_c
     cache->disabled = options->disabled;
     cache->strict = options->strict;
     cache->unsafe_skip_guards = options->unsafe_skip_guards;
+    cache->event = options->event;
+    cache->event_state = options->event_state;
 
     if (!cache->disabled) {
         gci_store_options inside = store_options(options);

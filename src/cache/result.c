@@ -167,8 +167,10 @@ fill_facts(gcache_result *result, gci_ranked const *winner, owner *o)
     gci_record const *record = &winner->candidate->record;
 
     memcpy(result->entry, record->id, sizeof result->entry);
-    result->payload = o->payload->data;
-    result->payload_size = o->payload->size;
+    if (o->payload != NULL) {
+        result->payload = o->payload->data;
+        result->payload_size = o->payload->size;
+    }
     result->metadata = record->metadata.data;
     result->metadata_size = record->metadata.size;
     result->variant = winner->variant;

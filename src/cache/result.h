@@ -10,7 +10,8 @@
 /* A miss without a reason yet. key may be NULL. */
 void gci_result_init(gcache_result *result, gcache_key const *key);
 
-/* Makes it a hit on `winner`. Takes over payload (released on failure too) and retains set. GCACHE_HIT or ERROR_MEMORY. */
+/* Makes it a hit on `winner`. Takes over payload (released on failure too; NULL for a probe) and retains set.
+   GCACHE_HIT or ERROR_MEMORY. */
 gcache_status gci_result_fill(gcache_result *result, gci_question const *question, gci_ranked const *winner,
                               gci_candidates *set, gci_payload *payload, gcache_error *error);
 
