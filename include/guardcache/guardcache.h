@@ -20,6 +20,7 @@
 #ifndef GUARDCACHE_GUARDCACHE_H
 #define GUARDCACHE_GUARDCACHE_H
 
+#include <guardcache/bulk.h>
 #include <guardcache/cache.h>
 #include <guardcache/compile.h>
 #include <guardcache/graph.h>

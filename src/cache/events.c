@@ -102,8 +102,6 @@ gcache_event_line(gcache_event const *event, char *out_line, size_t size)
     static gcache_key const no_key;
     gci_buf line;
 
-    if (size == 0)
-        return;
     gci_buf_init(&line, GCI_BUF_NO_LIMIT);
     gci_buf_append_text(&line, gcache_event_name(event->kind));
     if (event->label[0] != '\0')
@@ -117,9 +115,6 @@ gcache_event_line(gcache_event const *event, char *out_line, size_t size)
         gci_buf_append_char(&line, ')');
     }
     write_details(&line, event);
-    size_t length = line.size < size ? line.size : size - 1;
-    if (length != 0)
-        memcpy(out_line, line.data, length);
-    out_line[length] = '\0';
+    gci_copy_line(&line, out_line, size);
     gci_buf_clear(&line);
 }

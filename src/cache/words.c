@@ -141,3 +141,14 @@ gci_write_column(gci_buf *out, gci_view text, size_t width)
     for (; used < width; used++)
         gci_buf_append_char(out, ' ');
 }
+
+void
+gci_copy_line(gci_buf const *line, char *out_text, size_t size)
+{
+    if (size == 0)
+        return;
+    size_t length = line->size < size ? line->size : size - 1;
+    if (length != 0)
+        memcpy(out_text, line->data, length);
+    out_text[length] = '\0';
+}

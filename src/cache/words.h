@@ -27,6 +27,9 @@ void gci_write_count(gci_buf *out, uint64_t count);
 /* Writes view cut to `width` columns, with "..." for what is left out, and fills up with spaces. UTF-8 is kept whole. */
 void gci_write_column(gci_buf *out, gci_view text, size_t width);
 
+/* What a caller's room of `size` bytes holds of the line, and a terminating zero. */
+void gci_copy_line(gci_buf const *line, char *out_text, size_t size);
+
 /* The text on one line of at most `width` bytes: white space folded, "..." in the middle if it is cut. */
 void gci_write_excerpt(gci_buf *out, gci_view text, size_t width);
 
