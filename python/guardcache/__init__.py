@@ -1,0 +1,96 @@
+"""A cache for what graph compilers produce: candidates chosen by guards, every miss explained.
+
+>>> import guardcache
+>>> with guardcache.open() as cache:
+...     found = cache.lookup(graph, hints={"s0": 48})
+...     if found:
+...         run(found.payload)
+...     else:
+...         print(found.reason)
+...         print(cache.explain(graph, hints={"s0": 48}))
+
+`guardcache.torch.install()` puts it under ``torch.compile``.
+"""
+
+from guardcache._cache import (
+    Attachment,
+    Cache,
+    Compiled,
+    Durability,
+    Entry,
+    Hit,
+    Inserted,
+    Miss,
+    Problem,
+    Reason,
+    Verified,
+    default_directory,
+    open,
+)
+from guardcache._errors import (
+    ArgumentError,
+    BusyError,
+    BypassError,
+    CorruptError,
+    DescriptionError,
+    Error,
+    FormatError,
+    InternalError,
+    LimitError,
+    NoSpaceError,
+    NotFoundError,
+    ParseError,
+    ReadOnlyError,
+    StoreError,
+    UntrustedError,
+)
+from guardcache._graph import Graph
+from guardcache._guards import Guards, Verdict
+from guardcache._native import Lease
+from guardcache._native import version as _version
+from guardcache._values import Enum, Hint, Hints, Node, Size, Symbolic, Tensor, Value
+
+__version__ = _version()
+
+__all__ = [
+    "ArgumentError",
+    "Attachment",
+    "BusyError",
+    "BypassError",
+    "Cache",
+    "Compiled",
+    "CorruptError",
+    "DescriptionError",
+    "Durability",
+    "Entry",
+    "Enum",
+    "Error",
+    "FormatError",
+    "Graph",
+    "Guards",
+    "Hint",
+    "Hints",
+    "Hit",
+    "Inserted",
+    "InternalError",
+    "Lease",
+    "LimitError",
+    "Miss",
+    "NoSpaceError",
+    "Node",
+    "NotFoundError",
+    "ParseError",
+    "Problem",
+    "ReadOnlyError",
+    "Reason",
+    "Size",
+    "StoreError",
+    "Symbolic",
+    "Tensor",
+    "UntrustedError",
+    "Value",
+    "Verdict",
+    "Verified",
+    "default_directory",
+    "open",
+]

@@ -1,0 +1,116 @@
+"""Descriptions: what a compiler is given, built call by call or read from a file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from guardcache import _native
+from guardcache._values import Node, Value
+
+
+class Graph:
+    """A description of a graph and everything else that decides what a compiler makes of it.
+
+    >>> graph = Graph("mycompiler/1")
+    >>> x = graph.input("x", Tensor("float32", ["s0", 16]))
+    >>> w = graph.input("w", Tensor("float32", [16, 4]))
+    >>> graph.output(graph.call("matmul", x, w, allow_tf32=False))
+    >>> graph.component("options", {"fast_math": True})
+    >>> graph.key
+    'f3a0...'
+
+    What is described wrongly is reported by the first use of the key. With the key the description is finished:
+    nothing can be added any more, and any number of threads may use it.
+    """
+
+    __slots__ = ("_native",)
+
+    def __init__(self, kind: str = "generic") -> None:
+        """`kind` selects the default rules: ``fx``, ``aot``, ``stablehlo``, ``llvm-ir``, ``triton``, ``generic``."""
+        self._native = _native.Graph(kind, None)
+
+    @classmethod
+    def keyed(cls, kind: str, key: str) -> Graph:
+        """A description known only by a key that somebody else computed; `line` then says what it was made of."""
+        return cls._wrap(_native.Graph(kind, key))
+
+    @classmethod
+    def read(cls, text: str | bytes, name: str = "") -> Graph:
+        """Reads the text of a description file; `name` is used in messages."""
+        return cls._wrap(_native.Graph.read(text, name))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Graph:
+        """Reads a description file."""
+        with open(path, "rb") as file:
+            return cls.read(file.read(), os.fspath(path))
+
+    @classmethod
+    def _wrap(cls, native: _native.Graph) -> Graph:
+        graph = cls.__new__(cls)
+        graph._native = native
+        return graph
+
+    # ---- building ----
+
+    def input(self, name: str, value: Value) -> Node:
+        """The next input in call order: a `Tensor`, a `Symbolic`, or a constant. The name doesn't count."""
+        return self._native.input(name, value)
+
+    def call(self, target: str, *args: Value, **kwargs: Value) -> Node:
+        """A call of a function."""
+        return self._native.node("call_function", target, args, kwargs)
+
+    def node(self, op: str, target: str, args: tuple[Value, ...] = (), kwargs: dict[str, Value] | None = None) -> Node:
+        """A node of any op: ``call_function``, ``call_method``, ``get_attr``, ..."""
+        return self._native.node(op, target, args, kwargs or {})
+
+    def output(self, value: Value) -> None:
+        """What the graph returns."""
+        self._native.output(value)
+
+    @contextmanager
+    def subgraph(self, name: str) -> Iterator[None]:
+        """Nodes added inside belong to the subgraph `name`; they may refer to nodes of the graphs around it."""
+        self._native.subgraph_begin(name)
+        yield
+        self._native.subgraph_end()
+
+    def component(self, name: str, value: Value) -> None:
+        """Sets a component: ``options``, ``config``, ``environment``, ``module``, or any other name."""
+        self._native.component(name, value)
+
+    def line(self, name: str, hash: str, text: str) -> None:
+        """Adds a component line to a keyed description: its name, its hash in hex, and a text for people."""
+        self._native.line(name, hash, text)
+
+    # ---- what comes out ----
+
+    @property
+    def kind(self) -> str:
+        return self._native.kind()
+
+    @property
+    def key(self) -> str:
+        """64 hex digits. `BypassError` if a rule says the graph can't be keyed safely."""
+        return self._native.key()
+
+    @property
+    def components(self) -> dict[str, str]:
+        """The hash of each component."""
+        return dict(self._native.components())
+
+    @property
+    def symbols(self) -> dict[str, str]:
+        """Each symbol's name in the canonical form, in order of first use."""
+        return dict(self._native.symbols())
+
+    @property
+    def canonical(self) -> bytes:
+        """The bytes that are hashed (deterministic CBOR)."""
+        return self._native.canonical()
+
+    def __repr__(self) -> str:
+        return f"<guardcache.Graph {self.kind}>"

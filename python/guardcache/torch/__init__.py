@@ -1,0 +1,46 @@
+"""guardcache under ``torch.compile``.
+
+>>> import guardcache.torch
+>>> guardcache.torch.install()
+>>> model = torch.compile(model)            # as before; misses can now be explained
+>>> print(guardcache.torch.explain())
+
+For scripts that can't be edited: ``GUARDCACHE_TORCH=1 python script.py``. The variable `GUARDCACHE_DIR` names the
+cache directory, as it does for the command; ``GUARDCACHE_TORCH_KEY=canonical`` selects the key.
+"""
+
+from __future__ import annotations
+
+from guardcache.torch import _explain
+from guardcache.torch._adapter import Lookup, Statistics
+from guardcache.torch._install import NotInstalledError, current, install, is_installed, uninstall
+from guardcache.torch._versions import TESTED, UntestedVersionError
+
+__all__ = [
+    "TESTED",
+    "Lookup",
+    "NotInstalledError",
+    "Statistics",
+    "UntestedVersionError",
+    "explain",
+    "install",
+    "is_installed",
+    "lookups",
+    "statistics",
+    "uninstall",
+]
+
+
+def explain(last: int = 1) -> str:
+    """Says why the `last` misses and bypasses of this process happened, newest first."""
+    return _explain.explain(current(), last)
+
+
+def lookups() -> list[Lookup]:
+    """The lookups of this process, oldest first; the last thousand are kept."""
+    return list(current().records)
+
+
+def statistics() -> Statistics:
+    """What the adapter did in this process."""
+    return current().statistics()

@@ -1,0 +1,380 @@
+"""The adapter: PyTorch's two graph caches, kept in guardcache.
+
+PyTorch looks up with a key, integer hints and a function that evaluates a guard string; it saves pickled entries that
+have their guard string inside. Here guards are evaluated by the library before any payload is read, and only the
+winner is unpickled. Everything that PyTorch does after a hit still happens: recording the artifact, evaluating the
+guards once more with symbolic integers, rewriting generated sources, counters.
+
+Locking: `_lock` guards the statistics; PyTorch's own compile lock isn't relied upon.
+"""
+
+from __future__ import annotations
+
+import logging
+import pickle
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import torch
+from torch._functorch._aot_autograd.autograd_cache import AOTAutogradCache
+from torch._inductor.codecache import FxGraphCache
+from torch._inductor.runtime.cache_dir_utils import cache_dir
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
+
+import guardcache
+from guardcache import Cache, Graph, Hit, Lease, Miss, Reason
+from guardcache.torch import _entries as entries
+from guardcache.torch import _labels as labels
+from guardcache.torch import _live as live
+from guardcache.torch._binaries import BinaryStore
+from guardcache.torch._canonical import Descriptions, rename_entry
+
+log = logging.getLogger("guardcache.torch")
+
+GuardFunction = Callable[[str, Sequence[Any]], object]
+
+# What `explain` can look back on.
+_RECORDS_MAX = 1000
+
+# How long to wait for another process's compile: what PyTorch waits for its own file locks.
+_LEASE_SECONDS = 600
+
+HIT, MISS, BYPASS = "hit", "miss", "bypass"
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """A past lookup of this process."""
+
+    kind: str
+    """``fx`` or ``aot``."""
+    outcome: str
+    """``hit``, ``miss`` or ``bypass``."""
+    reason: str
+    """Of a miss: guardcache's reason. Of a bypass: PyTorch's."""
+    label: str = ""
+    """The compiled function: ``train.py:88 forward``."""
+    key: str = ""
+    """PyTorch's key."""
+    hints: dict[str, int] = field(default_factory=dict)
+    sources: dict[str, str] = field(default_factory=dict)
+    """What the hints are in the user's program: ``{"t0": "x.size(0)"}``."""
+    took_ns: int = 0
+    explanation: str = ""
+    """Of a miss that was followed by a compile: what the library said then."""
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """What the adapter did in this process."""
+
+    hits: int
+    misses: dict[str, int]
+    """By reason."""
+    bypasses: dict[str, int]
+    """By PyTorch's reason."""
+    stored: int
+    duplicates: int
+    unpickled: int
+    """Payloads that were unpickled: one a hit."""
+    saved_ns: int
+    """Compile time the hits saved."""
+
+
+@dataclass
+class _Question:
+    """What a lookup's surroundings know about it, and the seam that is replaced isn't told."""
+
+    inputs: Sequence[Any] = ()
+    lines: tuple[str, ...] = ()
+    suffix: str = ""
+
+
+class _Thread(threading.local):
+    def __init__(self) -> None:
+        self.question: _Question | None = None
+        self.saving: tuple[str, Any] | None = None
+        """The key and the live object of the entry that is being written."""
+        self.halves: dict[str, tuple[str, ...]] = {}
+        """Of the last AOT hit: see `Metadata`."""
+        self.compiles = 0
+        """Inductor compiles that are under way."""
+        self.leases: list[Lease] = []
+
+
+class Adapter:
+    """PyTorch's caches over one guardcache directory."""
+
+    def __init__(self, cache: Cache, *, own: bool) -> None:
+        self.cache = cache
+        self.binaries = BinaryStore()
+        self.descriptions = Descriptions()
+        self.records: deque[Lookup] = deque(maxlen=_RECORDS_MAX)
+        self._own = own
+        self._home = cache_dir()
+        self._lock = threading.Lock()
+        self._counts: Counter[str] = Counter()
+        self._misses: Counter[str] = Counter()
+        self._bypasses: Counter[str] = Counter()
+        self._thread = _Thread()
+
+    def close(self) -> None:
+        if self._own:
+            self.cache.close()
+
+    def at_home(self) -> bool:
+        """False while PyTorch works in another Inductor directory than at installation.
+
+        `fresh_cache` asks for isolation that way, and standalone artifacts for files in PyTorch's own layout: both get
+        PyTorch's own store.
+        """
+        return cache_dir() == self._home
+
+    # ---- lookup ----
+
+    def find(
+        self, kind: str, key: str, evaluate_guards: GuardFunction, values: Sequence[int]
+    ) -> tuple[Any, bytes | None, Hit | Miss]:
+        """The unpickled winner and its bytes, or None, None; and what the library found."""
+        began = time.perf_counter_ns()
+        question = self._thread.question or _Question()
+        hints = {f"t{i}": value for i, value in enumerate(values)}
+        found = self._look_up(kind, key, evaluate_guards, hints, question)
+        if isinstance(found, Miss) and self._may_compile(kind, evaluate_guards):
+            took = self._take_lease(kind, key, hints, found.reason)
+            found = self._look_up(kind, key, evaluate_guards, hints, question) if took else found
+        graph, content = self._load(found, key) if isinstance(found, Hit) else (None, None)
+        if graph is None and isinstance(found, Hit):
+            found = Miss(found.key, Reason.UNREADABLE)
+        self._record(kind, key, hints, found, question, time.perf_counter_ns() - began)
+        return graph, content, found
+
+    def _look_up(
+        self, kind: str, key: str, evaluate_guards: GuardFunction, hints: dict[str, int], question: _Question
+    ) -> Hit | Miss:
+        try:
+            return self.cache.lookup(
+                entries.description(kind, key),
+                hints,
+                expect_variant=None,
+                provides=entries.provided(),
+                accept_renames=True,
+                label=labels.frame_label(question.suffix),
+                guard_test=None if _evaluates_text(evaluate_guards) else _guard_test(evaluate_guards, hints),
+            )
+        except guardcache.Error as error:
+            log.warning("a lookup failed and counts as a miss: %s", error)
+            return Miss(entries.stored_key(kind, key), Reason.UNREADABLE)
+
+    def _may_compile(self, kind: str, evaluate_guards: GuardFunction) -> bool:
+        """A miss here is followed by an Inductor compile, which others may want as well."""
+        return kind == entries.FX and self._thread.compiles > 0 and _evaluates_text(evaluate_guards)
+
+    def _take_lease(self, kind: str, key: str, hints: dict[str, int], reason: Reason) -> bool:
+        try:
+            lease = self.cache.lease(entries.description(kind, key), hints, reason, timeout=_LEASE_SECONDS)
+        except guardcache.Error as error:
+            log.info("compiling without a lease: %s", error)
+            return False
+        self._thread.leases.append(lease)
+        return True
+
+    @contextmanager
+    def compiling(self) -> Iterator[None]:
+        """Around an Inductor compile: whatever becomes of it, its leases end with it."""
+        held = len(self._thread.leases)
+        self._thread.compiles += 1
+        try:
+            yield
+        finally:
+            self._thread.compiles -= 1
+            while len(self._thread.leases) > held:
+                self._thread.leases.pop().release()
+
+    def _load(self, hit: Hit, key: str) -> tuple[Any, bytes | None]:
+        content = bytes(hit.payload)
+        try:
+            metadata = entries.Metadata.decode(hit.metadata)
+            graph = pickle.loads(content)
+        except Exception:
+            log.warning("a stored graph can't be loaded and counts as a miss", exc_info=True)
+            return None, None
+        with self._lock:
+            self._counts["unpickled"] += 1
+        if metadata.symbols and not self._rename(graph, metadata.symbols, key):
+            log.info("a stored graph has other symbol names, which can't be replaced in it: it counts as a miss")
+            return None, None
+        if metadata.halves:
+            self._thread.halves = metadata.halves
+        self._bring_binaries(hit, metadata)
+        return graph, content
+
+    def _rename(self, graph: Any, stored: tuple[str, ...], key: str) -> bool:
+        """A graph is looked up to be compiled, or because an AOT hit refers to it: each knows the present names."""
+        described = self.descriptions.get(key) if self._thread.compiles > 0 else None
+        current = self._thread.halves.get(key) if described is None else described.symbols
+        return current is not None and rename_entry(graph, stored, current)
+
+    def _bring_binaries(self, hit: Hit, metadata: entries.Metadata) -> None:
+        """Without them the hit is still good: PyTorch compiles what is missing."""
+        if not hit.attachments or metadata.host != entries.host_fingerprint():
+            return
+        try:
+            self.cache.place(hit, cache_dir())
+        except guardcache.Error as error:
+            log.warning("a stored shared object can't be used, compiling instead: %s", error)
+            return
+        self.binaries.offer(metadata.modules)
+
+    # ---- saving ----
+
+    def write(self, kind: str, key: str, content: bytes) -> None:
+        """Stores a pickled entry. What goes wrong is raised: PyTorch counts it, and the compile goes on."""
+        saving = self._thread.saving
+        entry = saving[1] if saving is not None and saving[0] == key else None
+        expression = entry.guards_expr if entry is not None else entries.guards_of_pickle(content)
+        modules, attachments = self.binaries.take(live.generated_modules(entry))
+        inserted = self.cache.insert(
+            self._description(kind, key, live.component_lines(entry)),
+            content,
+            guards=entries.guard_list(expression),
+            metadata=self._metadata(key, entry, modules).encode(),
+            requirements=entries.requirements(live.device_types(entry), live.extern_libs(entry)),
+            compile_ns=live.time_taken_ns(entry),
+            label=labels.frame_label(),
+            identity=entries.identity(content),
+            attachments=attachments,
+        )
+        with self._lock:
+            self._counts["duplicates" if inserted.existed else "stored"] += 1
+
+    def _description(self, kind: str, key: str, lines: Sequence[str]) -> Graph:
+        """The graph's own description where the adapter made the key, else what PyTorch says about its key."""
+        described = self.descriptions.get(key)
+        return entries.description(kind, key, lines) if described is None else described.graph
+
+    def _metadata(self, key: str, entry: Any, modules: dict[str, entries.Binaries]) -> entries.Metadata:
+        described = self.descriptions.get(key)
+        return entries.Metadata(
+            entries.host_fingerprint(),
+            modules,
+            symbols=described.symbols if described is not None else (),
+            halves={
+                half: found.symbols for half in live.halves(entry) if (found := self.descriptions.get(half)) is not None
+            },
+        )
+
+    def clear(self, kind: str) -> None:
+        for entry in list(self.cache.entries()):
+            if entry.kind == kind:
+                self.cache.remove(entry.key, entry.id)
+
+    # ---- what surrounds lookups and saves ----
+
+    @contextmanager
+    def asking(self, inputs: Sequence[Any], lines: Sequence[str] = (), suffix: str = "") -> Iterator[None]:
+        outer, self._thread.question = self._thread.question, _Question(inputs, tuple(lines), suffix)
+        try:
+            yield
+        finally:
+            self._thread.question = outer
+
+    @contextmanager
+    def saving(self, key: str, entry: Any) -> Iterator[None]:
+        outer, self._thread.saving = self._thread.saving, (key, entry)
+        try:
+            yield
+        finally:
+            self._thread.saving = outer
+
+    # ---- records ----
+
+    def bypassed(self, kind: str, reason: str) -> None:
+        with self._lock:
+            self._bypasses[reason] += 1
+        self.records.append(Lookup(kind, BYPASS, reason, labels.frame_label()))
+
+    def _record(
+        self, kind: str, key: str, hints: dict[str, int], found: Hit | Miss, question: _Question, took_ns: int
+    ) -> None:
+        with self._lock:
+            if isinstance(found, Hit):
+                self._counts["hits"] += 1
+                self._counts["saved_ns"] += found.compile_ns
+            else:
+                self._misses[found.reason] += 1
+        lookup = Lookup(
+            kind=kind,
+            outcome=HIT if isinstance(found, Hit) else MISS,
+            reason="" if isinstance(found, Hit) else str(found.reason),
+            label=labels.frame_label(question.suffix),
+            key=key,
+            hints=hints,
+            sources=labels.hint_sources(question.inputs),
+            took_ns=took_ns,
+        )
+        # A compile of seconds follows: now is when there is something to explain, and time to do it.
+        if isinstance(found, Miss) and self._thread.question is not None:
+            lookup = replace(lookup, explanation=self._explain(lookup, question))
+        self.records.append(lookup)
+
+    def _explain(self, lookup: Lookup, question: _Question) -> str:
+        try:
+            return self.cache.explain(
+                self._description(lookup.kind, lookup.key, question.lines),
+                lookup.hints,
+                provides=entries.provided(),
+                accept_renames=True,
+                label=lookup.label or None,
+                sources=lookup.sources,
+            ).rstrip("\n")
+        except guardcache.Error as error:
+            return f"miss: {lookup.reason}    {lookup.label}\n(no explanation: {error})"
+
+    def statistics(self) -> Statistics:
+        with self._lock:
+            return Statistics(
+                hits=self._counts["hits"],
+                misses={str(reason): count for reason, count in self._misses.items()},
+                bypasses=dict(self._bypasses),
+                stored=self._counts["stored"],
+                duplicates=self._counts["duplicates"],
+                unpickled=self._counts["unpickled"],
+                saved_ns=self._counts["saved_ns"],
+            )
+
+
+def _evaluates_text(evaluate_guards: GuardFunction) -> bool:
+    """Whether this is PyTorch's evaluation of the guard text over the hints, which the library does better.
+
+    Anything else (AOT's test for the very text it saved, a switch that skips all guards, a caller's own function) is
+    asked for each candidate.
+    """
+    function = getattr(evaluate_guards, "__func__", evaluate_guards)
+    if function is ShapeEnv.evaluate_guards_expression:
+        return True
+    return (
+        function is AOTAutogradCache.evaluate_guards
+        and not torch._inductor.config.unsafe_skip_cache_dynamic_shape_guards
+    )
+
+
+def _guard_test(evaluate_guards: GuardFunction, hints: dict[str, int]) -> Callable[[tuple[str, ...]], bool]:
+    values = list(hints.values())
+
+    def test(guards: tuple[str, ...]) -> bool:
+        return not guards or bool(evaluate_guards(guards[0], values))
+
+    return test
+
+
+def kind_of(cls: type[Any]) -> str | None:
+    """Which of PyTorch's caches a class is; None for one that isn't known here."""
+    if issubclass(cls, FxGraphCache):
+        return entries.FX
+    return entries.AOT if issubclass(cls, AOTAutogradCache) else None

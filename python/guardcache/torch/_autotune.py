@@ -1,0 +1,158 @@
+"""PyTorch's tuning tables in guardcache.
+
+PyTorch keeps its local tables in one JSON file that every process reads and rewrites whole, without a lock: concurrent
+writers lose each other's rows. Here a row is an entry of its own, so nothing is ever rewritten.
+
+* A timing: the key says system, op, inputs and precision; the variant is the choice. The newest timing wins.
+* A value of `LocalCache`: the key is the path of names.
+* A best-config record of `AutotuneCache`: the key is the record's file name, which PyTorch makes from the kernel's
+  source, the cache tag and the toolchain.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch._inductor import codecache, config
+from torch._inductor.codecache import CacheBase, PersistentCache
+from torch._inductor.remote_cache import LocalAutotuneCache, LocalCacheBackend, RemoteCacheBackend
+
+import guardcache
+from guardcache import Cache, Graph, Hit
+from guardcache.torch._patch import Patches
+
+if TYPE_CHECKING:
+    from guardcache.torch._adapter import Adapter
+
+log = logging.getLogger("guardcache.torch")
+
+KIND = "tuning"
+
+Benchmark = Callable[[Any], dict[Any, float]]
+
+
+def _row(*names: str) -> Graph:
+    digest = hashlib.sha256(json.dumps(names).encode()).hexdigest()
+    graph = Graph.keyed(KIND, digest)
+    for i, name in enumerate(names):
+        graph.line(f"name[{i}]", hashlib.sha256(name.encode()).hexdigest(), name)
+    return graph
+
+
+def read(cache: Cache, row: Graph, variant: str | None = None) -> bytes | None:
+    """The newest value of a row, or None; trouble counts as none."""
+    try:
+        found = cache.lookup(row, variant=variant)
+    except guardcache.Error as error:
+        log.warning("a tuning record can't be read: %s", error)
+        return None
+    return bytes(found.payload) if isinstance(found, Hit) else None
+
+
+def write(cache: Cache, row: Graph, value: bytes, variant: str | None = None) -> None:
+    try:
+        cache.insert(row, value, variant=variant)
+    except guardcache.Error as error:
+        log.warning("a tuning record can't be stored: %s", error)
+
+
+# ---- benchmark tables ----
+
+
+def look_up_timings(
+    cache: Cache, choices: list[Any], op: str, inputs: str, benchmark: Benchmark | None, hint_override: int | None
+) -> dict[Any, float]:
+    """As PersistentCache.lookup: a hit if all choices are known, else all are benchmarked again, if they can be."""
+    names = inputs if hint_override is None else f"{inputs}_{hint_override}"
+    row = _row("timing", CacheBase.get_system()["hash"], op, names, torch.get_float32_matmul_precision())
+    timings: dict[Any, float] = {}
+    if config.autotune_local_cache:
+        for choice in choices:
+            stored = read(cache, row, choice.hash_key())
+            if stored is None:
+                break
+            timings[choice] = json.loads(stored)
+    if len(timings) == len(choices) or benchmark is None:
+        return timings
+    timings = benchmark(choices)
+    for choice in choices:
+        write(cache, row, json.dumps(timings[choice]).encode(), choice.hash_key())
+    return timings
+
+
+def _plan_tables(patches: Patches, adapter: Adapter) -> None:
+    original_timings = vars(PersistentCache)["lookup"]
+    original_lookup = vars(codecache.LocalCache)["lookup"]
+    original_set = vars(codecache.LocalCache)["set_value"]
+
+    def timings(
+        self: Any,
+        choices: list[Any],
+        op: str,
+        inputs: str,
+        benchmark: Benchmark | None,
+        hint_override: int | None = None,
+    ) -> Any:
+        if not adapter.at_home():
+            return original_timings(self, choices, op, inputs, benchmark, hint_override)
+        return look_up_timings(adapter.cache, choices, op, inputs, benchmark, hint_override)
+
+    def lookup(self: Any, *keys: str) -> Any:
+        if not adapter.at_home():
+            return original_lookup(self, *keys)
+        stored = read(adapter.cache, _row("value", self.system["hash"], *keys))
+        return None if stored is None else json.loads(stored)
+
+    def set_value(self: Any, *keys: str, value: Any) -> None:
+        if not adapter.at_home():
+            return original_set(self, *keys, value=value)  # type: ignore[no-any-return]
+        return write(adapter.cache, _row("value", self.system["hash"], *keys), json.dumps(value).encode())
+
+    patches.replace(PersistentCache, "lookup", timings)
+    patches.replace(codecache.LocalCache, "lookup", lookup)
+    patches.replace(codecache.LocalCache, "set_value", set_value)
+
+
+# ---- best-config records ----
+
+
+class GuardcacheBackend(RemoteCacheBackend[bytes]):
+    """The backend of PyTorch's local autotune cache. It has no state, so that it can be sent to a worker process."""
+
+    def _get(self, key: str) -> bytes | None:
+        cache = _cache_here()
+        stored = None if cache is None else read(cache, _row("config", _record_name(key)))
+        # What an artifact brought lies in PyTorch's own place.
+        return LocalCacheBackend()._get(key) if stored is None else stored
+
+    def _put(self, key: str, data: bytes) -> None:
+        cache = _cache_here()
+        if cache is None:
+            LocalCacheBackend()._put(key, data)
+        else:
+            write(cache, _row("config", _record_name(key)), data)
+
+
+def _cache_here() -> Cache | None:
+    from guardcache.torch import _install
+
+    if not _install.is_installed():
+        return None
+    adapter = _install.current()
+    return adapter.cache if adapter.at_home() else None
+
+
+def _record_name(path: str) -> str:
+    """PyTorch's key is a path in its directory; the directory doesn't count, so that another machine finds it too."""
+    return os.path.basename(path)
+
+
+def plan(patches: Patches, adapter: Adapter) -> None:
+    _plan_tables(patches, adapter)
+    patches.add(LocalAutotuneCache, "backend_override_cls", GuardcacheBackend)

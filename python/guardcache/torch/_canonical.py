@@ -1,0 +1,291 @@
+"""Inductor's graphs in guardcache's own description: ``install(key="canonical")``.
+
+PyTorch's key is a hash of the printed graph and its names. guardcache's is built node by node: names don't count,
+symbols are named by first use, so isomorphic graphs share a key, and a miss is explained down to the node that
+differs. What surrounds the graph (configuration, versions, settings) is taken from PyTorch's own
+`FxGraphHashDetails`, so that nothing counts less than there. What can't be described falls back to PyTorch's key.
+
+Under other names: an entry's only strings over symbols that are evaluated later are its output strides. Every symbol
+of a graph is a SymInt input of it, so stored and present inputs, slot by slot, say what each is called now.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import torch
+from torch._inductor import codecache
+from torch._inductor.codecache import FxGraphCachePickler, FxGraphHashDetails
+from torch._inductor.freezing_utils import is_frozen_param
+from torch._inductor.graph import GraphLowering
+from torch.fx import GraphModule
+from torch.fx.graph_module import _get_attr
+
+import guardcache
+from guardcache import Enum, Graph, Node, Symbolic, Tensor, Value
+from guardcache.torch import _entries as entries
+from guardcache.torch._patch import Patches
+
+if TYPE_CHECKING:
+    from guardcache.torch._adapter import Adapter
+
+log = logging.getLogger("guardcache.torch")
+
+# Graphs between their key and their insert: a handful, unless inserts never come.
+_REMEMBERED_MAX = 64
+
+_SYMBOL = re.compile(r"[A-Za-z_]\w*(?!\w|\()")
+
+_NAMED_CONSTANTS = (torch.dtype, torch.device, torch.layout, torch.memory_format)
+
+
+class UndescribableError(Exception):
+    """Something in a graph has no place in a description."""
+
+
+# ---- describing ----
+
+
+@functools.lru_cache(maxsize=65_536)
+def _target_name(target: Any) -> str:
+    if isinstance(target, str):
+        return target
+    if isinstance(target, (torch._ops.OpOverload, torch._ops.HigherOrderOperator)):
+        return str(target)
+    module = getattr(target, "__module__", None)
+    name = getattr(target, "__qualname__", None)
+    if module is None or name is None or "<" in name:
+        raise UndescribableError(f"a call of {target!r}")
+    return f"{module}.{name}"
+
+
+class _Describer:
+    """Fills one description from a graph and its surroundings."""
+
+    def __init__(self, gm: GraphModule) -> None:
+        self.graph = Graph("fx")
+        self._pickler = FxGraphCachePickler(gm)
+        self._expressions: dict[Any, str] = {}
+        self._constants: dict[str, Value] = {}
+
+    # -- values --
+
+    def _expression(self, expression: Any) -> str:
+        """Printing a sympy expression costs more than everything else about a node: each is printed once."""
+        text = self._expressions.get(expression)
+        if text is None:
+            text = self._expressions[expression] = str(expression)
+        return text
+
+    def _size(self, size: Any) -> int | str:
+        return self._expression(size.node.expr) if isinstance(size, torch.SymInt) else int(size)
+
+    def tensor(self, tensor: torch.Tensor, values: Value = None) -> Tensor:
+        more: dict[str, Value] = {
+            "is_conj": tensor.is_conj(),
+            "is_neg": tensor.is_neg(),
+            "is_inference": tensor.is_inference(),
+        }
+        if values is not None:
+            more["values"] = values
+        stride = None
+        if tensor.layout is torch.strided:
+            stride = [self._size(s) for s in tensor.stride()]
+        else:
+            more["sparse"] = [tensor.is_coalesced(), tensor.dense_dim(), tensor.sparse_dim()]
+        if tensor.is_quantized:
+            raise UndescribableError("a quantized tensor")
+        if hasattr(tensor, "_is_inductor_static"):
+            more["static"] = True
+            more["storage_offset"] = self._size(tensor.storage_offset())
+        return Tensor(
+            str(tensor.dtype).removeprefix("torch."),
+            [self._size(s) for s in tensor.shape],
+            stride,
+            str(tensor.device),
+            str(tensor.layout).removeprefix("torch."),
+            tensor.requires_grad,
+            more,
+        )
+
+    def value(self, value: Any, nodes: Mapping[Any, Node]) -> Value:
+        """An argument of a node, or an option."""
+        if value is None or isinstance(value, (bool, int, float, str, bytes)):
+            return value
+        if isinstance(value, torch.fx.Node):
+            return nodes[value]
+        if isinstance(value, (list, tuple)):
+            items = [self.value(item, nodes) for item in value]
+            return items if isinstance(value, list) else tuple(items)
+        if isinstance(value, _NAMED_CONSTANTS):
+            return Enum(str(value))
+        if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+            return Symbolic(self._expression(value.node.expr))
+        if isinstance(value, dict):
+            return {str(name): self.value(item, nodes) for name, item in value.items()}
+        if isinstance(value, slice):
+            return {"slice": [self.value(part, nodes) for part in (value.start, value.stop, value.step)]}
+        if value is Ellipsis:
+            return Enum("...")
+        raise UndescribableError(f"an argument of type {type(value).__qualname__}")
+
+    def setting(self, value: Any) -> Value:
+        """A part of the surroundings; what isn't plain data counts as PyTorch hashes it."""
+        try:
+            return self.value(value, {})
+        except (UndescribableError, KeyError):
+            return {"hash": self._pickler.get_hash(value)}
+
+    # -- nodes --
+
+    def inputs(self, gm: GraphModule, example_inputs: Sequence[Any]) -> dict[Any, Node]:
+        nodes: dict[Any, Node] = {}
+        placeholders = gm.graph.find_nodes(op="placeholder")
+        if len(placeholders) != len(example_inputs):
+            raise UndescribableError("inputs that don't match the placeholders")
+        for placeholder, example in zip(placeholders, example_inputs, strict=True):
+            if isinstance(example, torch.Tensor):
+                value: Value = self.tensor(example)
+            else:
+                value = self.value(example, {})
+            nodes[placeholder] = self.graph.input(placeholder.name, value)
+        return nodes
+
+    def nodes(self, gm: GraphModule, nodes: dict[Any, Node]) -> None:
+        """Everything but the inputs, which are there already; a subgraph's placeholders are nodes like others."""
+        add, value = self.graph.node, self.value
+        for node in gm.graph.nodes:
+            if node.op == "output":
+                self.graph.output(value(node.args[0], nodes))
+            elif node not in nodes:
+                if node.op == "get_attr":
+                    self._attribute(gm, node.target, nodes)
+                args = tuple([value(arg, nodes) for arg in node.args])
+                kwargs = {name: value(arg, nodes) for name, arg in node.kwargs.items()} if node.kwargs else {}
+                nodes[node] = add(node.op, _target_name(node.target), args, kwargs)
+
+    def _attribute(self, gm: GraphModule, target: str, nodes: dict[Any, Node]) -> None:
+        attribute = _get_attr(gm, target)
+        if isinstance(attribute, GraphModule):
+            with self.graph.subgraph(target):
+                self.nodes(attribute, dict(nodes))
+        elif isinstance(attribute, torch.Tensor):
+            inlined = not is_frozen_param(attribute) or GraphLowering.can_inline_constant(attribute)
+            self._constants[target] = self.tensor(attribute, attribute.tolist() if inlined else None)
+        else:
+            raise UndescribableError(f"an attribute of type {type(attribute).__qualname__}")
+
+    # -- surroundings --
+
+    def surroundings(self, details: FxGraphHashDetails) -> None:
+        parts = dict(vars(details))
+        del parts["gm"], parts["example_inputs"]
+        self.graph.component("options", {name: self.setting(v) for name, v in parts.pop("fx_kwargs").items()})
+        self.graph.component("config", {name: self.setting(v) for name, v in parts.pop("inductor_config").items()})
+        self.graph.component("environment", {name: self.setting(v) for name, v in parts.items()})
+        if self._constants:
+            self.graph.component("constants", self._constants)
+
+
+def describe(gm: GraphModule, example_inputs: Sequence[Any], fx_kwargs: Any, inputs_to_check: Sequence[int]) -> Graph:
+    """The description of a graph that Inductor is about to compile. `UndescribableError` if there is none."""
+    details = FxGraphHashDetails(gm, example_inputs, fx_kwargs, inputs_to_check)
+    if details.user_defined_triton_source:
+        raise UndescribableError("a user's Triton kernel")
+    if fx_kwargs.get("cudagraphs"):
+        raise UndescribableError("CUDA graphs, whose placeholders are known by name")
+    describer = _Describer(gm)
+    describer.nodes(gm, describer.inputs(gm, example_inputs))
+    describer.surroundings(details)
+    describer.graph.component("inputs_to_check", list(inputs_to_check))
+    return describer.graph
+
+
+# ---- names ----
+
+
+def symbol_inputs(inputs: Sequence[Any]) -> tuple[str, ...]:
+    """What the symbolic inputs are called, slot by slot."""
+    return tuple(str(s.node.expr) for s in inputs if isinstance(s, torch.SymInt))
+
+
+def rename_entry(graph: Any, stored: Sequence[str], current: Sequence[str]) -> bool:
+    """Makes an entry of other symbol names usable here; False if that can't be done for certain."""
+    if list(stored) == list(current):
+        return True
+    if graph.cudagraph_info is not None or graph._serialized_original_gm is not None or graph.partition_maps:
+        return False
+    names = {old: new for old, new in zip(stored, current, strict=False) if old.isidentifier() and new.isidentifier()}
+    if len(stored) != len(current) or len(names) < len(set(stored)) or len(set(names.values())) < len(names):
+        return False
+    unknown = False
+
+    def current_name(match: re.Match[str]) -> str:
+        nonlocal unknown
+        name = match.group()
+        unknown |= name not in names
+        return names.get(name, name)
+
+    strides = [
+        None if stride is None else tuple(_SYMBOL.sub(current_name, text) for text in stride)
+        for stride in graph.output_strides or ()
+    ]
+    if not unknown and graph.output_strides is not None:
+        graph.output_strides = strides
+    return not unknown
+
+
+# ---- under PyTorch ----
+
+
+class Described(NamedTuple):
+    """A graph whose key was computed lately, and what its symbolic inputs are called in this process."""
+
+    graph: Graph
+    symbols: tuple[str, ...]
+
+
+class Descriptions:
+    """By key text."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._graphs: OrderedDict[str, Described] = OrderedDict()
+
+    def remember(self, key: str, described: Described) -> None:
+        with self._lock:
+            self._graphs[key] = described
+            self._graphs.move_to_end(key)
+            while len(self._graphs) > _REMEMBERED_MAX:
+                self._graphs.popitem(last=False)
+
+    def get(self, key: str) -> Described | None:
+        with self._lock:
+            return self._graphs.get(key)
+
+
+def plan(patches: Patches, adapter: Adapter) -> None:
+    original = codecache.compiled_fx_graph_hash
+
+    @functools.wraps(original)
+    def graph_hash(
+        gm: GraphModule, example_inputs: Sequence[Any], fx_kwargs: Any, inputs_to_check: Sequence[int]
+    ) -> tuple[str, list[str]]:
+        if adapter.at_home():
+            try:
+                graph = describe(gm, example_inputs, fx_kwargs, inputs_to_check)
+                key = entries.canonical_key_text(graph.key)
+            except (UndescribableError, guardcache.Error) as reason:
+                log.info("PyTorch's own key is used: %s", reason)
+            else:
+                adapter.descriptions.remember(key, Described(graph, symbol_inputs(example_inputs)))
+                return key, [f"[{digest}] {name}: " for name, digest in graph.components.items()]
+        return original(gm, example_inputs, fx_kwargs, inputs_to_check)
+
+    patches.replace(codecache, "compiled_fx_graph_hash", graph_hash)

@@ -1,0 +1,219 @@
+"""PyTorch's cache entries as guardcache's: which key, which guards, and what is volatile in the pickled bytes."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hashlib
+import json
+import os
+import pickletools
+import platform
+import re
+import sys
+import sysconfig
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeAlias
+
+import torch
+from torch._inductor.cpu_vec_isa import x86_isa_checker
+
+from guardcache import Graph
+
+FX, AOT = "fx", "aot"
+
+# A graph of thousands of nodes prints as megabytes; this much of a component's text is enough to compare.
+_LINE_TEXT_MAX = 32_768
+
+_CANONICAL = re.compile("f[a-z2-7]{52}")
+_LINE = re.compile(r"\[(\w+)\] ([^:]*): (.*)", re.DOTALL)
+
+
+def stored_key(kind: str, key: str) -> str:
+    """The key under which guardcache keeps what PyTorch calls `key`."""
+    own = canonical_key(key)
+    return own if own is not None else hashlib.sha256(f"pytorch {kind} {key}".encode()).hexdigest()
+
+
+def canonical_key_text(key: str) -> str:
+    """A key of guardcache's as PyTorch carries it: longer by one than PyTorch's own, so that nothing of it is lost."""
+    return "f" + base64.b32encode(bytes.fromhex(key)).decode().rstrip("=").lower()
+
+
+def canonical_key(text: str) -> str | None:
+    """Back to hex; None for one of PyTorch's own keys."""
+    if not _CANONICAL.fullmatch(text):
+        return None
+    return base64.b32decode(text[1:].upper() + "====").hex()
+
+
+def description(kind: str, key: str, lines: Iterable[str] = ()) -> Graph:
+    """A description that is known by its key; `lines` are PyTorch's component lines, ``[hash] name: text``."""
+    graph = Graph.keyed(kind, stored_key(kind, key))
+    for line in lines:
+        if match := _LINE.fullmatch(line):
+            digest, name, text = match.groups()
+            graph.line(name, hashlib.sha256(digest.encode()).hexdigest(), text[:_LINE_TEXT_MAX])
+    return graph
+
+
+# ---- guards ----
+
+
+def guards_of_pickle(content: bytes) -> str | None:
+    """The `guards_expr` of a pickled entry, read from its opcodes: nothing in the pickle is executed."""
+    memo: list[Any] = []
+    value: Any = None
+    wanted = False
+    for opcode, argument, _ in pickletools.genops(content):
+        if opcode.name == "MEMOIZE":
+            memo.append(value)
+            continue
+        if opcode.name in ("FRAME", "PROTO"):
+            continue
+        value = memo[int(argument or 0)] if opcode.name in ("BINGET", "LONG_BINGET") else argument
+        if wanted:
+            if value is not None and not isinstance(value, str):
+                break
+            return value or None
+        wanted = value == "guards_expr"
+    raise ValueError("a pickled entry without guards_expr")
+
+
+def guard_list(expression: str | None) -> tuple[str, ...]:
+    """One guard: PyTorch joins guards without parentheses, and what it evaluates is the joined text."""
+    return (expression,) if expression else ()
+
+
+# ---- what is volatile ----
+
+_ADDRESS = re.compile(rb" at 0x[0-9a-f]+")
+_TIMING = re.compile(rb"(?:_time_taken_ns|forward_time_taken_ns|backward_time_taken_ns)\x94(?=[KMJ\x8a])")
+
+# The integer opcodes of a pickle that follow a timing's name, and the bytes of their operand.
+_OPERANDS = {ord("K"): 1, ord("M"): 2, ord("J"): 4}
+_LONG1 = 0x8A
+
+
+def _without_timings(content: bytes) -> list[bytes]:
+    pieces = []
+    end = 0
+    for name in _TIMING.finditer(content):
+        opcode = name.end()
+        pieces.append(content[end:opcode])
+        operand = 1 + content[opcode + 1] if content[opcode] == _LONG1 else _OPERANDS[content[opcode]]
+        end = opcode + 1 + operand
+    pieces.append(content[end:])
+    return pieces
+
+
+def identity(content: bytes) -> bytes:
+    """What two entries must share to be one: the pickled bytes but for timings and process addresses."""
+    return hashlib.sha256(_ADDRESS.sub(b"", b"".join(_without_timings(content)))).digest()
+
+
+# ---- what an entry depends on besides its key ----
+
+
+@functools.cache
+def vector_isa() -> str:
+    """The machine's vector instruction sets, without asking a compiler. PyTorch's key doesn't have them."""
+    return " ".join([platform.machine(), *x86_isa_checker(), os.environ.get("ATEN_CPU_CAPABILITY", "")]).strip()
+
+
+def _cpu_flags() -> list[str]:
+    try:
+        with open("/proc/cpuinfo") as file:
+            for line in file:
+                name, _, value = line.partition(":")
+                if name.strip() in ("flags", "Features"):
+                    return sorted(value.split())
+    except OSError:
+        pass
+    return [platform.processor()]
+
+
+@functools.cache
+def host_fingerprint() -> str:
+    """Equal where a shared object that was compiled here for this very CPU and this Python can be loaded and run."""
+    facts = [
+        torch.__version__,
+        platform.machine(),
+        sys.implementation.cache_tag,
+        sysconfig.get_config_var("SOABI"),
+        list(platform.libc_ver()),
+        _cpu_flags(),
+    ]
+    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:32]
+
+
+def requirements(device_types: Iterable[str], extern_libs: str | None) -> dict[str, str]:
+    """What a lookup must provide for an entry to be of use."""
+    needed = {}
+    if "cpu" in device_types:
+        needed["vector_isa"] = vector_isa()
+    if extern_libs is not None:
+        needed["extern_libs"] = extern_libs
+    return needed
+
+
+@functools.cache
+def _current_extern_libs() -> str | None:
+    try:
+        backend = torch.utils._triton.triton_backend()
+        return str(torch.utils._triton._extern_libs_key(backend))
+    except Exception:
+        return None
+
+
+def provided() -> dict[str, str]:
+    """What this process provides: see `requirements`."""
+    facts = {"vector_isa": vector_isa()}
+    if (extern_libs := _current_extern_libs()) is not None:
+        facts["extern_libs"] = extern_libs
+    return facts
+
+
+# ---- metadata ----
+
+
+class Binary(NamedTuple):
+    """A shared object that a generated module loads: its place in Inductor's directory, and PyTorch's name for it."""
+
+    name: str
+    key: str
+
+
+Binaries: TypeAlias = dict[str, Binary]
+"""What a generated module asks to be compiled (as a digest) -> the shared object that is the answer."""
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """What is kept beside an entry's payload."""
+
+    host: str = ""
+    modules: dict[str, Binaries] = field(default_factory=dict)
+    """By generated module."""
+    symbols: tuple[str, ...] = ()
+    """What the producer called the symbolic inputs, slot by slot; only for keys that don't count names."""
+    halves: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Of an AOT entry: the Inductor graphs it refers to by such a key -> what it calls their symbolic inputs."""
+
+    def encode(self) -> bytes:
+        return json.dumps(
+            {"host": self.host, "modules": self.modules, "symbols": self.symbols, "halves": self.halves}
+        ).encode()
+
+    @classmethod
+    def decode(cls, content: bytes) -> Metadata:
+        if not content:
+            return cls()
+        read = json.loads(content)
+        modules = {
+            module: {request: Binary(*binary) for request, binary in binaries.items()}
+            for module, binaries in read["modules"].items()
+        }
+        halves = {key: tuple(symbols) for key, symbols in read["halves"].items()}
+        return cls(read["host"], modules, tuple(read["symbols"]), halves)

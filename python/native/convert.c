@@ -1,0 +1,178 @@
+#include "native.h"
+
+#include <string.h>
+
+char const *
+text_of(PyObject *object)
+{
+    Py_ssize_t size;
+    char const *text = PyUnicode_AsUTF8AndSize(object, &size);
+
+    if (text != NULL && strlen(text) != (size_t)size) {
+        PyErr_SetString(PyExc_ValueError, "a text with a null character");
+        return NULL;
+    }
+    return text;
+}
+
+int
+text_or_none(PyObject *object, char const **out_text)
+{
+    *out_text = object == Py_None ? NULL : text_of(object);
+    return object != Py_None && *out_text == NULL ? -1 : 0;
+}
+
+PyObject *
+text_tuple(char const *const *items, size_t count)
+{
+    PyObject *tuple = PyTuple_New((Py_ssize_t)count);
+
+    for (size_t i = 0; tuple != NULL && i < count; i++) {
+        PyObject *text = PyUnicode_FromString(items[i]);
+        if (text == NULL || PyTuple_SetItem(tuple, (Py_ssize_t)i, text) < 0)
+            Py_CLEAR(tuple);
+    }
+    return tuple;
+}
+
+/* PyMem_Calloc of none may be NULL, which would look like a failure. */
+static void *
+array_new(Py_ssize_t count, size_t item_size)
+{
+    void *array = PyMem_Calloc((size_t)count + 1, item_size);
+
+    if (array == NULL)
+        PyErr_NoMemory();
+    return array;
+}
+
+int
+texts_read(PyObject *sequence, native_texts *out_texts)
+{
+    *out_texts = (native_texts){ 0 };
+    if ((out_texts->owner = PySequence_Tuple(sequence)) == NULL)
+        return -1;
+    Py_ssize_t count = PyTuple_Size(out_texts->owner);
+    if ((out_texts->items = array_new(count, sizeof *out_texts->items)) == NULL)
+        return -1;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if ((out_texts->items[i] = text_of(PyTuple_GetItem(out_texts->owner, i))) == NULL)
+            return -1;
+    }
+    out_texts->count = (size_t)count;
+    return 0;
+}
+
+void
+texts_clear(native_texts *list)
+{
+    PyMem_Free((void *)list->items);
+    Py_CLEAR(list->owner);
+}
+
+int
+pairs_read(PyObject *mapping, native_pairs *out_pairs)
+{
+    *out_pairs = (native_pairs){ 0 };
+    if (mapping == Py_None)
+        return 0;
+    if ((out_pairs->owner = PyMapping_Items(mapping)) == NULL)
+        return -1;
+    Py_ssize_t count = PyList_Size(out_pairs->owner);
+    if ((out_pairs->items = array_new(count, sizeof *out_pairs->items)) == NULL)
+        return -1;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *item = PyList_GetItem(out_pairs->owner, i);
+        gcache_pair *pair = &out_pairs->items[i];
+        if ((pair->name = text_of(PyTuple_GetItem(item, 0))) == NULL
+            || (pair->value = text_of(PyTuple_GetItem(item, 1))) == NULL)
+            return -1;
+    }
+    out_pairs->count = (size_t)count;
+    return 0;
+}
+
+void
+pairs_clear(native_pairs *list)
+{
+    PyMem_Free(list->items);
+    Py_CLEAR(list->owner);
+}
+
+/* A hint that is no 64-bit integer travels as its literal, which Python's repr writes. */
+static int
+hint_literal(native_hints *out_hints, PyObject *pair, char const *name, PyObject *value)
+{
+    if (!PyLong_Check(value) && !PyFloat_Check(value) && value != Py_None) {
+        PyErr_SetString(PyExc_TypeError, "a hint is an int, a float, a bool or None");
+        return -1;
+    }
+    PyObject *literal = PyObject_Repr(value);
+    /* The tuple keeps name and literal alive in place of name and value. */
+    PyObject *kept = literal == NULL ? NULL : PyTuple_Pack(2, pair, literal);
+    Py_XDECREF(literal);
+    if (kept == NULL || PyList_Append(out_hints->owner, kept) < 0) {
+        Py_XDECREF(kept);
+        return -1;
+    }
+    Py_DECREF(kept);
+    gcache_hint_literal *item = &out_hints->literals[out_hints->view.literal_count++];
+    item->name = name;
+    item->literal = text_of(literal);
+    return item->literal == NULL ? -1 : 0;
+}
+
+static int
+hint_read(native_hints *out_hints, PyObject *pair)
+{
+    PyObject *value = PyTuple_GetItem(pair, 1);
+    char const *name = text_of(PyTuple_GetItem(pair, 0));
+    int overflow = 1;
+    long long number = 0;
+
+    if (name == NULL)
+        return -1;
+    if (PyLong_Check(value) && !PyBool_Check(value))
+        number = PyLong_AsLongLongAndOverflow(value, &overflow);
+    if (overflow != 0)
+        return hint_literal(out_hints, pair, name, value);
+    out_hints->items[out_hints->view.count++] = (gcache_hint){ .name = name, .value = number };
+    return 0;
+}
+
+int
+hints_read(PyObject *mapping, native_hints *out_hints)
+{
+    *out_hints = (native_hints){ 0 };
+    if (mapping == Py_None)
+        return 0;
+    out_hints->given = true;
+    if ((out_hints->owner = PyMapping_Items(mapping)) == NULL)
+        return -1;
+    Py_ssize_t count = PyList_Size(out_hints->owner);
+    out_hints->items = array_new(count, sizeof *out_hints->items);
+    out_hints->literals = array_new(count, sizeof *out_hints->literals);
+    if (out_hints->items == NULL || out_hints->literals == NULL)
+        return -1;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (hint_read(out_hints, PyList_GetItem(out_hints->owner, i)) < 0)
+            return -1;
+    }
+    out_hints->view.items = out_hints->items;
+    out_hints->view.literals = out_hints->literals;
+    return 0;
+}
+
+void
+hints_clear(native_hints *list)
+{
+    PyMem_Free(list->items);
+    PyMem_Free(list->literals);
+    Py_CLEAR(list->owner);
+}
+
+gcache_hints const *
+hints_or_null(native_hints const *list)
+{
+    return list->given ? &list->view : NULL;
+}

@@ -1,0 +1,153 @@
+#include "native.h"
+
+#include <string.h>
+
+native_state *
+state_of(PyObject *object)
+{
+    return PyType_GetModuleState(Py_TYPE(object));
+}
+
+PyObject *
+raise_error(native_state *state, gcache_error const *error)
+{
+    if (error->status == GCACHE_ERROR_MEMORY)
+        return PyErr_NoMemory();
+    /* A message may quote a text that was cut within a character. */
+    PyObject *message = PyUnicode_DecodeUTF8(error->message, (Py_ssize_t)strlen(error->message), "replace");
+    PyObject *path = PyUnicode_DecodeUTF8(error->path, (Py_ssize_t)strlen(error->path), "replace");
+    if (message != NULL && path != NULL) {
+        PyObject *exception = PyObject_CallFunction(state->make_error, "sOiiO", gcache_status_name(error->status),
+                                                    message, error->line, error->column, path);
+        if (exception != NULL)
+            PyErr_SetObject((PyObject *)Py_TYPE(exception), exception);
+        Py_XDECREF(exception);
+    }
+    Py_XDECREF(path);
+    Py_XDECREF(message);
+    return NULL;
+}
+
+static PyObject *
+library_version(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none))
+{
+    return PyUnicode_FromString(gcache_version());
+}
+
+/* [(name, text)] of all reasons, in the order of the header. */
+static PyObject *
+library_reasons(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none))
+{
+    PyObject *list = PyList_New(0);
+
+    for (int reason = 1; list != NULL && reason < GCACHE_REASON_COUNT; reason++) {
+        PyObject *pair = Py_BuildValue("(ss)", gcache_reason_name((gcache_reason)reason),
+                                       gcache_reason_text((gcache_reason)reason));
+        if (pair == NULL || PyList_Append(list, pair) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(pair);
+    }
+    return list;
+}
+
+static PyMethodDef module_methods[] = {
+    { "version", library_version, METH_NOARGS, NULL },
+    { "reasons", library_reasons, METH_NOARGS, NULL },
+    { NULL, NULL, 0, NULL },
+};
+
+static int
+add_type(PyObject *module, PyType_Spec *spec, PyTypeObject **out_type)
+{
+    *out_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, spec, NULL);
+    return *out_type == NULL ? -1 : PyModule_AddType(module, *out_type);
+}
+
+static int
+import_from(char const *module_name, char const *name, PyObject **out_object)
+{
+    PyObject *module = PyImport_ImportModule(module_name);
+
+    *out_object = module == NULL ? NULL : PyObject_GetAttrString(module, name);
+    Py_XDECREF(module);
+    return *out_object == NULL ? -1 : 0;
+}
+
+static int
+module_exec(PyObject *module)
+{
+    native_state *state = PyModule_GetState(module);
+
+    if (add_type(module, &graph_spec, &state->graph_type) < 0
+        || add_type(module, &guards_spec, &state->guards_type) < 0
+        || add_type(module, &cache_spec, &state->cache_type) < 0
+        || add_type(module, &payload_spec, &state->payload_type) < 0
+        || add_type(module, &lease_spec, &state->lease_type) < 0)
+        return -1;
+    if (import_from("guardcache._errors", "make_error", &state->make_error) < 0
+        || import_from("guardcache._values", "Node", (PyObject **)&state->node_type) < 0
+        || import_from("guardcache._values", "Symbolic", (PyObject **)&state->symbolic_type) < 0
+        || import_from("guardcache._values", "Enum", (PyObject **)&state->enum_type) < 0
+        || import_from("guardcache._values", "Tensor", (PyObject **)&state->tensor_type) < 0)
+        return -1;
+    return 0;
+}
+
+static int
+module_traverse(PyObject *module, visitproc visit, void *arg)
+{
+    native_state *state = PyModule_GetState(module);
+
+    Py_VISIT(state->graph_type);
+    Py_VISIT(state->guards_type);
+    Py_VISIT(state->cache_type);
+    Py_VISIT(state->payload_type);
+    Py_VISIT(state->lease_type);
+    Py_VISIT(state->make_error);
+    Py_VISIT(state->node_type);
+    Py_VISIT(state->symbolic_type);
+    Py_VISIT(state->enum_type);
+    Py_VISIT(state->tensor_type);
+    return 0;
+}
+
+static int
+module_clear(PyObject *module)
+{
+    native_state *state = PyModule_GetState(module);
+
+    Py_CLEAR(state->graph_type);
+    Py_CLEAR(state->guards_type);
+    Py_CLEAR(state->cache_type);
+    Py_CLEAR(state->payload_type);
+    Py_CLEAR(state->lease_type);
+    Py_CLEAR(state->make_error);
+    Py_CLEAR(state->node_type);
+    Py_CLEAR(state->symbolic_type);
+    Py_CLEAR(state->enum_type);
+    Py_CLEAR(state->tensor_type);
+    return 0;
+}
+
+static PyModuleDef_Slot module_slots[] = {
+    { Py_mod_exec, (void *)(uintptr_t)module_exec },
+    { 0, NULL },
+};
+
+static struct PyModuleDef module_def = {
+    .m_base = PyModuleDef_HEAD_INIT,
+    .m_name = "guardcache._native",
+    .m_size = sizeof(native_state),
+    .m_methods = module_methods,
+    .m_slots = module_slots,
+    .m_traverse = module_traverse,
+    .m_clear = module_clear,
+};
+
+PyMODINIT_FUNC PyInit__native(void);
+
+PyMODINIT_FUNC
+PyInit__native(void)
+{
+    return PyModuleDef_Init(&module_def);
+}

@@ -1,0 +1,166 @@
+/*
+ * The compiled half of the Python package: guardcache._native.
+ *
+ * It does what Python can't: it calls the C library without the interpreter lock, hands payloads out as buffers without
+ * a copy, and turns Python values into descriptions at C speed. Everything with names and defaults for people is in the
+ * Python files beside it; the types here are reached only from there, so arguments are checked for memory safety, and
+ * for meaning by the library itself.
+ *
+ * Only the stable ABI (Python 3.11) is used: one wheel serves every later Python.
+ *
+ * Threads: what belongs to a Python object is touched under the interpreter lock; library calls that may wait or take
+ * long run without it. A graph is finished (its key computed) before the lock is let go, for a finished graph may be
+ * read by many.
+ */
+#ifndef GUARDCACHE_NATIVE_H
+#define GUARDCACHE_NATIVE_H
+
+#define PY_SSIZE_T_CLEAN
+#define Py_LIMITED_API 0x030b0000
+#include <Python.h>
+
+#include <guardcache/guardcache.h>
+
+typedef struct native_state {
+    PyTypeObject *graph_type;
+    PyTypeObject *guards_type;
+    PyTypeObject *cache_type;
+    PyTypeObject *payload_type;
+    PyTypeObject *lease_type;
+    PyObject *make_error;      /* guardcache._errors.make_error */
+    PyTypeObject *node_type;   /* guardcache._values.Node, and so on */
+    PyTypeObject *symbolic_type;
+    PyTypeObject *enum_type;
+    PyTypeObject *tensor_type;
+} native_state;
+
+native_state *state_of(PyObject *object);
+
+/* Raises the Python exception that stands for error; NULL, so that callers can return it. */
+PyObject *raise_error(native_state *state, gcache_error const *error);
+
+/* ---- convert.c ---- */
+
+/* A list of strings as C sees it; owner keeps them alive. Clear with texts_clear whether or not reading succeeded. */
+typedef struct native_texts {
+    char const **items;
+    size_t count;
+    PyObject *owner;
+} native_texts;
+
+int texts_read(PyObject *sequence, native_texts *out_texts);
+void texts_clear(native_texts *list);
+
+/* A mapping of strings; None is the empty one. */
+typedef struct native_pairs {
+    gcache_pair *items;
+    size_t count;
+    PyObject *owner;
+} native_pairs;
+
+int pairs_read(PyObject *mapping, native_pairs *out_pairs);
+void pairs_clear(native_pairs *list);
+
+/* A mapping of names to int, float, bool or None. None instead of a mapping: no hints were given. */
+typedef struct native_hints {
+    gcache_hints view;
+    bool given;
+    gcache_hint *items;
+    gcache_hint_literal *literals;
+    PyObject *owner;
+} native_hints;
+
+int hints_read(PyObject *mapping, native_hints *out_hints);
+void hints_clear(native_hints *list);
+gcache_hints const *hints_or_null(native_hints const *list);
+
+/* Zero-terminated UTF-8 that lives as long as the object; NULL with TypeError if it is no text. */
+char const *text_of(PyObject *object);
+
+/* The same, but None is NULL. Returns -1 with an exception set. */
+int text_or_none(PyObject *object, char const **out_text);
+
+PyObject *text_tuple(char const *const *items, size_t count);
+
+/* ---- values.c ---- */
+
+/* Makes a value of the graph. *out_value is NULL also after a sticky error of the graph; -1 only for Python's errors. */
+int value_read(native_state *state, gcache_graph *graph, PyObject *object, gcache_value **out_value);
+
+/* ---- graph.c ---- */
+
+extern PyType_Spec graph_spec;
+
+/* The finished description in a Python Graph; NULL with an exception set. */
+gcache_graph *graph_finished(native_state *state, PyObject *object);
+
+/* ---- the other types ---- */
+
+extern PyType_Spec guards_spec;
+extern PyType_Spec cache_spec;
+extern PyType_Spec payload_spec;
+extern PyType_Spec lease_spec;
+
+PyObject *verdict_tuple(gcache_verdict const *verdict);
+
+/* Takes over *result (it is cleared when the object dies). cache is the Cache it came from, which stays open until then. */
+PyObject *payload_new(native_state *state, PyObject *cache, gcache_result *result);
+gcache_result const *payload_result(PyObject *payload);
+
+/* A Cache closes when it was told to and nobody uses it any more: every payload, lease and running call is a user. */
+gcache *cache_use(PyObject *cache);
+void cache_unuse(PyObject *cache);
+
+/* cache_use for a new call: NULL with ValueError once the cache was closed. */
+gcache *cache_enter(PyObject *cache);
+
+/* Methods of Cache that have a file of their own. */
+PyObject *cache_entries(PyObject *self, PyObject *args);
+PyObject *cache_remove(PyObject *self, PyObject *args);
+PyObject *cache_verify(PyObject *self, PyObject *none);
+PyObject *cache_lease(PyObject *self, PyObject *args);
+
+/* ---- request.c: what lookup and explain are asked, insert is given ---- */
+
+/* A request and what it borrows from. Clear with request_clear whether or not reading succeeded. */
+typedef struct native_request {
+    gcache_request view;
+    native_pairs provides, sources;
+    PyObject *guard_test;      /* borrowed; NULL: guards are evaluated */
+    PyThreadState *thread;     /* of the call in progress, while the interpreter lock is let go */
+    bool raised;               /* the guard test raised an exception, which is set */
+} native_request;
+
+/* From a tuple (variant, expect_variant, provides, accept_renames, label, sources, guard_test). */
+int request_read(PyObject *tuple, native_request *out_request);
+void request_clear(native_request *request);
+
+/* Everything that lookup and explain share: who asks what. */
+typedef struct lookup_question {
+    gcache_graph *graph;
+    native_hints hints;
+    native_request request;
+} lookup_question;
+
+/* From (graph, hints, request). Clear it with question_clear whether or not reading succeeded. */
+int question_read(native_state *state, PyObject *graph, PyObject *mapping, PyObject *asked,
+                  lookup_question *out_question);
+void question_clear(lookup_question *question);
+
+typedef struct native_entry {
+    gcache_entry view;
+    native_texts guards;
+    native_pairs requirements;
+    gcache_attachment *attachments;
+    Py_buffer *buffers;        /* payload, metadata, identity, attachments */
+    size_t buffer_count;
+} native_entry;
+
+/*
+ * From a tuple (guards, payload, metadata, variant, priority, requirements, compile_ns, label, identity, attachments);
+ * attachments are tuples (name, bytes, executable).
+ */
+int entry_read(PyObject *tuple, native_entry *out_entry);
+void entry_clear(native_entry *entry);
+
+#endif
