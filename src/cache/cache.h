@@ -1,11 +1,12 @@
 /*
  * What an open cache is, for the files of this folder.
  *
- * Locking: after gcache_open everything here but told_in_use is read-only; the store does its own locking.
+ * Locking: after gcache_open everything here but told_in_use and the counters is read-only; the store does its own locking.
  */
 #ifndef GCI_CACHE_CACHE_H
 #define GCI_CACHE_CACHE_H
 
+#include "cache/counters.h"
 #include "store/store.h"
 
 #include <guardcache/cache.h>
@@ -17,6 +18,7 @@ struct gcache {
     gcache_event_fn event;
     void *event_state;
     atomic_bool told_in_use;
+    gci_counters counters;
 };
 
 #endif

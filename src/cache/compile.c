@@ -13,8 +13,10 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "cache/events.h"
+#include "cache/journal.h"
 #include "cache/lookup.h"
 #include "cache/result.h"
+#include "cache/watch.h"
 #include "cache/words.h"
 
 #include <stdio.h>
@@ -258,6 +260,16 @@ tell(job const *j, gcache_event_kind kind, gcache_entry const *entry, char const
     gci_tell(j->cache, &event);
 }
 
+/* The next miss of the same graph can say that it was compiled before, and why that didn't help. */
+static void
+leave_note(job const *j, product const *p)
+{
+    gci_ended ended = { j->cache, j->graph, j->hints, j->options.request, j->result, 0 };
+
+    atomic_fetch_add_explicit(&j->cache->counters.not_stored, 1, memory_order_relaxed);
+    gci_journal_not_stored(&ended, p->note, p->compiled.entry.compile_ns);
+}
+
 static void
 keep(job const *j, product *p)
 {
@@ -271,6 +283,8 @@ keep(job const *j, product *p)
     if (note.size != 0)
         snprintf(p->note, sizeof p->note, "not stored: %.*s", (int)note.size, note.data);
     gci_buf_clear(&note);
+    if (p->note[0] != '\0')
+        leave_note(j, p);
     tell(j, p->note[0] == '\0' ? GCACHE_EVENT_STORED : GCACHE_EVENT_NOT_STORED, entry, p->note);
 }
 
@@ -389,11 +403,9 @@ gcache_get_or_compile_with(gcache *cache, gcache_graph *graph, gcache_hints cons
     if (j.options.lease_timeout_ns == 0)
         j.options.lease_timeout_ns = GCACHE_LEASE_TIMEOUT_DEFAULT_NS;
 
-    gci_tell_request(cache, graph, j.options.request);
-    uint64_t start = gci_clock_steady_ns();
+    gci_watch watch = gci_watch_begin(cache, graph, hints, j.options.request);
     status = find(&j, &lease);
-    if (status >= 0)
-        gci_tell_outcome(cache, graph, j.options.request, out_result, gci_clock_steady_ns() - start);
+    gci_watch_end(&watch, status, out_result);
     if (status == GCACHE_MISS)
         status = compile_and_store(&j);
     gci_lease_release(lease);

@@ -3,7 +3,6 @@
  */
 #include "base/json.h"
 #include "cache/explain.h"
-#include "graph/graph.h"
 
 static void
 write_member(gci_buf *out, char const *name)
@@ -135,7 +134,7 @@ write_values(gci_question const *question, gci_guards const *guards, gci_buf *ou
     gci_buf_append_text(out, ", \"values\": {");
     for (size_t i = 0; i < gci_hints_count(question->hints); i++) {
         gci_view name = gci_hints_name(question->hints, i);
-        if (guards == NULL || !reads(guards, gci_graph_canonical_symbol(question->graph, name)))
+        if (guards == NULL || !reads(guards, gci_question_bound_name(question, name)))
             continue;
         gci_buf_append_text(out, first ? "" : ", ");
         gci_json_write_text(out, name);

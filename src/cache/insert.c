@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/check.h"
 #include "cache/description.h"
+#include "cache/journal.h"
 #include "cache/question.h"
 #include "graph/graph.h"
 
@@ -197,6 +198,14 @@ store_draft(draft *d, gci_question const *question, gcache_entry const *entry, g
     return status;
 }
 
+static void
+leave_note(gci_question *question, gcache_inserted const *inserted, gcache_entry const *entry)
+{
+    question->request.label = entry->label;
+    atomic_fetch_add_explicit(&question->cache->counters.inserts, 1, memory_order_relaxed);
+    gci_journal_insert(question, inserted, entry);
+}
+
 gcache_status
 gcache_insert(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gcache_entry const *entry,
               gcache_inserted *out_inserted, gcache_error *error)
@@ -233,7 +242,11 @@ gcache_insert(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gca
         }
     }
     status = store_draft(&d, &question, entry, inserted, error);
+    if (status == GCACHE_OK)
+        leave_note(&question, inserted, entry);
 done:
+    if (status == GCACHE_REFUSED)
+        atomic_fetch_add_explicit(&cache->counters.refusals, 1, memory_order_relaxed);
     if (status < 0)
         inserted->outcome = status;
     draft_clear(&d);

@@ -7,9 +7,8 @@
 #include "cache/lookup.h"
 
 #include "base/check.h"
-#include "base/clock.h"
-#include "cache/events.h"
 #include "cache/result.h"
+#include "cache/watch.h"
 
 #include <stdlib.h>
 
@@ -328,13 +327,11 @@ gcache_status
 gcache_lookup_with(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gcache_request const *request,
                    gcache_result *out_result, gcache_error *error)
 {
-    if (cache == NULL || cache->event == NULL)
+    if (cache == NULL || out_result == NULL)
         return gci_answer(cache, graph, hints, request, out_result, error);
-    gci_tell_request(cache, graph, request);
-    uint64_t start = gci_clock_steady_ns();
+    gci_watch watch = gci_watch_begin(cache, graph, hints, request);
     gcache_status status = gci_answer(cache, graph, hints, request, out_result, error);
-    if (status >= 0)
-        gci_tell_outcome(cache, graph, request, out_result, gci_clock_steady_ns() - start);
+    gci_watch_end(&watch, status, out_result);
     return status;
 }
 

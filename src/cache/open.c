@@ -1,7 +1,8 @@
 #include "base/check.h"
-#include "cache/cache.h"
+#include "cache/watch.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 static gcache_status
 check_options(gcache_options const *options, gcache_error *error)
@@ -57,6 +58,7 @@ gcache_open(char const *directory, gcache_options const *options, gcache **out_c
     cache->unsafe_skip_guards = options->unsafe_skip_guards;
     cache->event = options->event;
     cache->event_state = options->event_state;
+    cache->counters.process = getpid();
 
     if (!cache->disabled) {
         gci_store_options inside = store_options(options);
@@ -75,6 +77,7 @@ gcache_close(gcache *cache)
 {
     if (cache == NULL)
         return;
+    gci_watch_close(cache);
     gci_store_close(cache->store);
     free(cache);
 }

@@ -42,8 +42,9 @@ gci_question_init(gci_question *question, gcache *cache, gcache_graph *graph, gc
         status = gci_graph_key(graph, cache->salt, &question->key, error);
     if (status == GCACHE_OK)
         status = gcache_graph_symbols(graph, &question->symbols, &question->symbol_count, error);
+    question->naming = gci_question_naming(graph);
     if (status == GCACHE_OK)
-        status = gci_hints_new(hints != NULL ? hints : &no_hints, gci_question_naming(graph), &question->hints, error);
+        status = gci_hints_new(hints != NULL ? hints : &no_hints, question->naming, &question->hints, error);
     return status;
 }
 
@@ -52,6 +53,12 @@ gci_question_clear(gci_question *question)
 {
     gci_hints_free(question->hints);
     question->hints = NULL;
+}
+
+gci_view
+gci_question_bound_name(gci_question const *question, gci_view name)
+{
+    return question->naming.rename(question->naming.state, name);
 }
 
 /* Records keep the bound name, "$s0" for the canonical s0 (see gci_graph_canonical_symbol). */

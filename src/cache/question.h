@@ -12,6 +12,7 @@ typedef struct gci_question {
     gcache_graph *graph;
     gcache_request request; /* the caller's, or the defaults */
     gcache_key key;
+    gci_naming naming;
     gci_hints *hints;
     gcache_symbol const *symbols; /* of the graph, in canonical order; the graph's */
     size_t symbol_count;
@@ -27,6 +28,9 @@ void gci_question_clear(gci_question *question);
 
 /* How names of this graph are bound: see gci_naming. The graph must outlive it. */
 gci_naming gci_question_naming(gcache_graph *graph);
+
+/* What a name is called inside, as hints and guards of this question are bound. The view lives as long as the question. */
+gci_view gci_question_bound_name(gci_question const *question, gci_view name);
 
 /* true if the producer's names of all symbols are the caller's. */
 bool gci_question_same_names(gci_question const *question, gci_record const *record);

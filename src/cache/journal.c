@@ -1,0 +1,371 @@
+#include "cache/journal.h"
+
+#include "base/codec.h"
+#include "cache/description.h"
+#include "cache/lookup.h"
+#include "graph/graph.h"
+
+#include <unistd.h>
+
+static void
+put_text(gci_buf *out, char const *text)
+{
+    gci_put_bytes(out, gci_view_text(text));
+}
+
+static void
+put_pairs(gci_buf *out, gcache_pair const *pairs, size_t count)
+{
+    gci_put_u32(out, (uint32_t)count);
+    for (size_t i = 0; i < count; i++) {
+        put_text(out, pairs[i].name);
+        put_text(out, pairs[i].value);
+    }
+}
+
+/* ---- what every entry has ---- */
+
+static void
+put_hints(gci_buf *out, gci_question const *question)
+{
+    size_t count = question->hints != NULL ? gci_hints_count(question->hints) : 0;
+    gci_buf value;
+
+    gci_buf_init(&value, GCI_JOURNAL_BYTES_MAX);
+    gci_put_u32(out, (uint32_t)count);
+    for (size_t i = 0; i < count; i++) {
+        gci_view name = gci_hints_name(question->hints, i);
+        value.size = 0;
+        gci_hints_write(question->hints, i, &value);
+        gci_put_bytes(out, name);
+        gci_put_bytes(out, gci_question_bound_name(question, name));
+        gci_put_bytes(out, gci_buf_view(&value));
+    }
+    out->failed |= value.failed;
+    gci_buf_clear(&value);
+}
+
+static void
+put_what(gci_buf *out, gci_question const *question, gci_act act, gcache_reason reason)
+{
+    gci_put_u8(out, GCI_JOURNAL_VERSION);
+    gci_put_u8(out, (uint8_t)act);
+    gci_put_u8(out, (uint8_t)reason);
+    gci_put_u8(out, 0);
+    gci_put_u32(out, (uint32_t)getpid());
+    gci_buf_append(out, question->key.bytes, sizeof question->key.bytes);
+    gci_put_bytes(out, question->cache->salt);
+    put_text(out, question->graph != NULL ? gcache_graph_kind(question->graph) : "");
+}
+
+static void
+put_head(gci_buf *out, gci_question const *question, gci_act act, gcache_reason reason)
+{
+    put_what(out, question, act, reason);
+    put_text(out, question->request.label);
+    put_hints(out, question);
+}
+
+static void
+put_lean_head(gci_buf *out, gci_question const *question, gci_act act, gcache_reason reason)
+{
+    put_what(out, question, act, reason);
+    put_text(out, "");
+    gci_put_u32(out, 0);
+}
+
+static void
+append(gcache *cache, gci_buf *entry)
+{
+    if (!entry->failed)
+        gci_store_journal_append(cache->store, gci_buf_view(entry));
+}
+
+/* ---- a miss ---- */
+
+static void
+put_wishes(gci_buf *out, gcache_request const *request)
+{
+    put_text(out, request->variant);
+    put_text(out, request->expect_variant);
+    gci_put_u8(out, request->accept_renames);
+    put_pairs(out, request->provides, request->provides_count);
+    put_pairs(out, request->sources, request->sources_count);
+    gci_put_u8(out, request->guard_test != NULL);
+}
+
+static void
+put_symbols(gci_buf *out, gci_question const *question)
+{
+    gci_put_u32(out, (uint32_t)question->symbol_count);
+    for (size_t i = 0; i < question->symbol_count; i++) {
+        put_text(out, question->symbols[i].name);
+        put_text(out, question->symbols[i].canonical);
+    }
+}
+
+static void
+put_tombstone(gci_buf *out, gci_question const *question, gcache_reason reason)
+{
+    gci_tombstone tombstone;
+    bool known = reason == GCACHE_REASON_EVICTED &&
+                 gci_store_tombstone(question->cache->store, &question->key, &tombstone);
+
+    gci_put_u8(out, known ? (uint8_t)tombstone.cause : 0);
+    if (!known)
+        return;
+    gci_put_u64(out, tombstone.evicted_ns);
+    gci_put_u32(out, tombstone.entries);
+    gci_put_u32(out, tombstone.hits);
+}
+
+static void
+put_names(gci_buf *out, gci_pair const *pairs, size_t count)
+{
+    gci_put_u32(out, (uint32_t)count);
+    for (size_t i = 0; i < count; i++) {
+        gci_put_bytes(out, pairs[i].name);
+        gci_put_bytes(out, pairs[i].value);
+    }
+}
+
+static size_t
+guards_size(gci_record const *record)
+{
+    size_t size = 0;
+
+    for (size_t i = 0; i < record->guard_count; i++)
+        size += record->guards[i].size;
+    return size;
+}
+
+/*
+ * guards = count u32, texts, failing u32: all of them, or, if they are too long, only the failing one. failing is the
+ * place of the failing guard among the texts that are there, their count if none of them failed.
+ */
+static void
+put_guards(gci_buf *out, gci_trial const *trial)
+{
+    gci_record const *record = &trial->ranked->candidate->record;
+    size_t failing = trial->verdict.guard;
+    bool all = guards_size(record) <= GCI_JOURNAL_GUARDS_BYTES;
+    bool one = !all && failing < record->guard_count && record->guards[failing].size <= GCI_JOURNAL_GUARDS_BYTES;
+    size_t first = one ? failing : 0, count = one ? 1 : all ? record->guard_count : 0;
+
+    gci_put_u32(out, (uint32_t)count);
+    for (size_t i = 0; i < count; i++)
+        gci_put_bytes(out, record->guards[first + i]);
+    gci_put_u32(out, (uint32_t)(failing >= first && failing - first < count ? failing - first : count));
+}
+
+static void
+put_trial(gci_buf *out, gci_trial const *trial, size_t seat)
+{
+    gci_record const *record = &trial->ranked->candidate->record;
+
+    gci_put_u32(out, (uint32_t)seat);
+    gci_put_u8(out, (uint8_t)trial->reason);
+    gci_buf_append(out, record->id, GCACHE_ENTRY_ID_SIZE - 1);
+    gci_put_u64(out, record->created_ns);
+    gci_put_u64(out, record->compile_ns);
+    gci_put_u64(out, trial->ranked->candidate->evicted_ns);
+    gci_put_u64(out, (uint64_t)record->priority);
+    gci_put_bytes(out, record->variant);
+    put_names(out, record->names, record->name_count);
+    put_guards(out, trial);
+    put_text(out, trial->verdict.exception);
+    put_text(out, trial->reason == GCACHE_REASON_GUARD_ERROR ? trial->verdict.message : "");
+    put_names(out, trial->requirement, trial->requirement != NULL);
+    gci_put_u8(out, trial->provided.data != NULL);
+    gci_put_bytes(out, trial->provided);
+}
+
+/* A caller's own test of guards isn't called again: it may count its calls. */
+static void
+try_again(gci_question const *question, gci_ranked const *ranked, gcache_reason reason, bool evicted, gci_trial *trial)
+{
+    if (question->request.guard_test == NULL) {
+        gci_try(question, ranked, trial);
+    } else {
+        *trial = (gci_trial){ .ranked = ranked, .reason = GCACHE_REASON_GUARD_FALSE };
+        trial->verdict.guard = ranked->candidate->record.guard_count;
+    }
+    if (trial->reason != GCACHE_REASON_NONE)
+        return;
+    /* It holds and yet it is a miss: so its payload couldn't be had. */
+    trial->reason = evicted ? GCACHE_REASON_EVICTED : reason;
+    trial->verdict.guard = ranked->candidate->record.guard_count;
+}
+
+/* The first candidates that got as far as the reason says; seats are counted through live and evicted ones. */
+static uint32_t
+put_trials_of(gci_buf *out, gci_question const *question, gcache_reason reason, gci_ranking const *ranking)
+{
+    size_t all = ranking->count + ranking->evicted_count;
+    uint32_t count = 0;
+
+    for (size_t i = 0; i < all && count < GCI_JOURNAL_TRIALS; i++) {
+        bool evicted = i >= ranking->count;
+        gci_ranked const *ranked = evicted ? &ranking->evicted[i - ranking->count] : &ranking->items[i];
+        gci_trial trial;
+        try_again(question, ranked, reason, evicted, &trial);
+        if (trial.reason != reason)
+            continue;
+        put_trial(out, &trial, i);
+        count++;
+    }
+    return count;
+}
+
+/* trials = live u32, evicted u32, damaged u32, count u32, { trial } */
+static void
+put_trials(gci_buf *out, gci_question const *question, gcache_reason reason, gci_candidates *set)
+{
+    gci_ranking const *ranking = set != NULL ? gci_ranking_of(set) : NULL;
+    gci_buf trials;
+
+    gci_buf_init(&trials, GCI_JOURNAL_BYTES_MAX);
+    uint32_t count = ranking != NULL ? put_trials_of(&trials, question, reason, ranking) : 0;
+    gci_put_u32(out, ranking != NULL ? (uint32_t)ranking->count : 0);
+    gci_put_u32(out, ranking != NULL ? (uint32_t)ranking->evicted_count : 0);
+    gci_put_u32(out, count);
+    gci_buf_append_view(out, gci_buf_view(&trials));
+    out->failed |= trials.failed;
+    gci_buf_clear(&trials);
+}
+
+/* description = count u32, { name, hash 32 bytes, text }, canonical form; nothing but for a key that nobody knows */
+static void
+put_description(gci_buf *out, gci_question const *question, gcache_reason reason)
+{
+    gci_arena arena;
+    gci_description description = { 0 };
+
+    gci_arena_init(&arena, GCI_JOURNAL_BYTES_MAX);
+    if (reason == GCACHE_REASON_NO_KEY &&
+        gci_description_of(question->graph, true, &arena, &description, NULL) != GCACHE_OK)
+        description = (gci_description){ 0 };
+    gci_put_u32(out, (uint32_t)description.component_count);
+    for (size_t i = 0; i < description.component_count; i++) {
+        gci_put_bytes(out, description.components[i].name);
+        gci_buf_append(out, description.components[i].hash, sizeof description.components[i].hash);
+        gci_put_bytes(out, description.components[i].text);
+    }
+    bool keep = description.canonical.size <= GCI_JOURNAL_CANONICAL_BYTES;
+    gci_put_bytes(out, keep ? description.canonical : (gci_view){ NULL, 0 });
+    gci_arena_clear(&arena);
+}
+
+/*
+ * What a miss leaves besides its head. Lean: without what may be large, for the rare lookup with megabytes of hints,
+ * names or wishes, which is counted and named but not explained.
+ */
+static void
+put_miss(gci_buf *out, gci_question const *question, gcache_result const *result, bool lean)
+{
+    static gcache_request const no_wishes = GCACHE_REQUEST_INIT;
+    static gci_question const nothing;
+    gci_candidates *set = NULL;
+
+    if (!lean && result->reason != GCACHE_REASON_NO_KEY && result->reason != GCACHE_REASON_BYPASS)
+        gci_store_candidates(question->cache->store, &question->key, &set, NULL);
+    put_wishes(out, lean ? &no_wishes : &question->request);
+    put_symbols(out, lean ? &nothing : question);
+    put_text(out, lean ? "" : result->note);
+    put_tombstone(out, question, result->reason);
+    put_trials(out, question, result->reason, set);
+    put_description(out, question, lean ? GCACHE_REASON_NONE : result->reason);
+    gci_candidates_release(set);
+}
+
+/* Reads the question once more, as the lookup did. Without a key there is not much to it. */
+static bool
+ask_again(gci_ended const *ended, gci_question *out_question)
+{
+    static gcache_request const defaults = GCACHE_REQUEST_INIT;
+
+    if (ended->cache->store == NULL || gci_store_is_read_only(ended->cache->store))
+        return false;
+    if (ended->graph != NULL && ended->result->reason != GCACHE_REASON_BYPASS)
+        return gci_question_init(out_question, ended->cache, ended->graph, ended->hints, ended->request, NULL) ==
+               GCACHE_OK;
+    *out_question = (gci_question){ .cache = ended->cache,
+                                    .graph = ended->graph,
+                                    .request = ended->request != NULL ? *ended->request : defaults };
+    return true;
+}
+
+void
+gci_journal_miss(gci_ended const *ended)
+{
+    gci_question question = { 0 };
+    gci_buf entry;
+
+    gci_buf_init(&entry, GCI_JOURNAL_BYTES_MAX);
+    if (ask_again(ended, &question)) {
+        put_head(&entry, &question, GCI_ACT_MISS, ended->result->reason);
+        put_miss(&entry, &question, ended->result, false);
+        if (entry.failed) {
+            gci_buf_clear(&entry);
+            put_lean_head(&entry, &question, GCI_ACT_MISS, ended->result->reason);
+            put_miss(&entry, &question, ended->result, true);
+        }
+        append(ended->cache, &entry);
+    }
+    gci_buf_clear(&entry);
+    gci_question_clear(&question);
+}
+
+/* ---- the others ---- */
+
+void
+gci_journal_hit(gci_ended const *ended, gci_untold untold)
+{
+    gci_question question = { 0 };
+    gci_buf entry;
+
+    gci_buf_init(&entry, GCI_JOURNAL_BYTES_MAX);
+    if (ask_again(ended, &question)) {
+        put_head(&entry, &question, GCI_ACT_HIT, GCACHE_REASON_NONE);
+        put_text(&entry, ended->result->entry);
+        gci_put_u64(&entry, untold.hits);
+        gci_put_u64(&entry, untold.saved_ns);
+        gci_put_u64(&entry, ended->elapsed_ns);
+        append(ended->cache, &entry);
+    }
+    gci_buf_clear(&entry);
+    gci_question_clear(&question);
+}
+
+void
+gci_journal_not_stored(gci_ended const *ended, char const *why, uint64_t compile_ns)
+{
+    gci_question question = { 0 };
+    gci_buf entry;
+
+    gci_buf_init(&entry, GCI_JOURNAL_BYTES_MAX);
+    if (ask_again(ended, &question)) {
+        put_head(&entry, &question, GCI_ACT_NOT_STORED, GCACHE_REASON_NONE);
+        put_text(&entry, why);
+        gci_put_u64(&entry, compile_ns);
+        append(ended->cache, &entry);
+    }
+    gci_buf_clear(&entry);
+    gci_question_clear(&question);
+}
+
+void
+gci_journal_insert(gci_question const *question, gcache_inserted const *inserted, gcache_entry const *entry)
+{
+    gci_buf out;
+
+    if (inserted->existed)
+        return;
+    gci_buf_init(&out, GCI_JOURNAL_BYTES_MAX);
+    put_head(&out, question, GCI_ACT_INSERT, GCACHE_REASON_NONE);
+    put_text(&out, inserted->entry);
+    gci_put_u64(&out, entry->compile_ns);
+    gci_put_u64(&out, entry->payload_size);
+    append(question->cache, &out);
+    gci_buf_clear(&out);
+}

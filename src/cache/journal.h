@@ -1,0 +1,73 @@
+/*
+ * The journal: what lookups leave behind, so that they can be explained and counted afterwards, by another process too.
+ *
+ * A miss leaves everything its explanation needs, as it was seen then: the question, the candidates that decided, and
+ * for a key nobody knew the description itself. So nothing has to be run twice, and what happens to the cache later
+ * changes nothing. An insert leaves what it cost. Hits are counted; some of them, with how many they stand for, leave
+ * a line.
+ *
+ * An entry's bytes (docs/formats/journal.md), written and read by the store as a whole, which also notes the time:
+ *
+ *      entry    = version u8, act u8, reason u8, zero u8, process u32, key 32 bytes, space, kind, label, hints, rest
+ *      hints    = count u32, { name, bound name, value as Python prints it }
+ *      rest     of MISS: wishes, symbols, trouble, tombstone, trials, description
+ *               of HIT: id, hits it stands for u64, time they saved u64, what it took itself u64
+ *               of INSERT: id, compile_ns u64, payload size u64
+ *               of NOT_STORED: why, compile_ns u64
+ *
+ * Texts are bytes with a 32-bit length before them.
+ *
+ * Locking: none of its own; an entry is put together by one thread and appended with one write.
+ */
+#ifndef GCI_CACHE_JOURNAL_H
+#define GCI_CACHE_JOURNAL_H
+
+#include "cache/counters.h"
+#include "cache/question.h"
+#include "cache/trace.h"
+
+#define GCI_JOURNAL_VERSION 1
+
+/* value, name, word */
+#define GCI_ACT_MAP(X)                                                                                \
+    X(1, MISS, "miss")                                                                                \
+    X(2, HIT, "hit")                                                                                  \
+    X(3, INSERT, "insert")                                                                            \
+    X(4, NOT_STORED, "not_stored")
+
+typedef enum gci_act {
+#define X(value, name, word) GCI_ACT_##name = value,
+    GCI_ACT_MAP(X)
+#undef X
+} gci_act;
+
+/* As many candidates as a brief explanation shows; the others are only counted. */
+#define GCI_JOURNAL_TRIALS 6
+/* Guards of a candidate that would leave no room for the others are left out but for the failing one. */
+#define GCI_JOURNAL_GUARDS_BYTES ((size_t)8 << 10)
+/* A canonical form beyond this isn't kept with a miss: it would leave no room in the entry for the rest. */
+#define GCI_JOURNAL_CANONICAL_BYTES ((size_t)48 << 10)
+
+/* What is known about a lookup once it has ended. hints and request may be NULL. */
+typedef struct gci_ended {
+    gcache *cache;
+    gcache_graph *graph;
+    gcache_hints const *hints;
+    gcache_request const *request;
+    gcache_result const *result;
+    uint64_t elapsed_ns;
+} gci_ended;
+
+/* A lookup that missed, with what decided. */
+void gci_journal_miss(gci_ended const *ended);
+
+/* One hit that stands for all that weren't told yet. Without a graph: the rest of them, of which nothing more is known. */
+void gci_journal_hit(gci_ended const *ended, gci_untold untold);
+
+/* What was compiled and stored. An entry that existed cost nothing new and leaves nothing. */
+void gci_journal_insert(gci_question const *question, gcache_inserted const *inserted, gcache_entry const *entry);
+
+/* What was compiled and can't be found again, and why. */
+void gci_journal_not_stored(gci_ended const *ended, char const *why, uint64_t compile_ns);
+
+#endif
