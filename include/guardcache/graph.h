@@ -145,6 +145,33 @@ GCACHE_API char const *gcache_rules_shipped(char const *kind, size_t *out_size);
 /* The kinds with shipped rules, in order; NULL past the last. Static storage. */
 GCACHE_API char const *gcache_rules_kind(size_t index);
 
+/* One rule of a set, as it is written; texts are NULL where absent and belong to the set. */
+typedef struct gcache_rule {
+    char const *kind;    /* "path" (a value left out), "drop", "const", "ordinal", "sort", "bypass" */
+    char const *path;    /* what it is bound to */
+    char const *pattern; /* PCRE2, of text rules */
+    char const *with;    /* what takes a match's place */
+    char const *why;
+    size_t examples;
+} gcache_rule;
+
+/* A set's rules in order; false past the last. */
+GCACHE_API bool gcache_rules_at(gcache_rules const *rules, size_t index, gcache_rule *out_rule);
+
+/* A set's own name and the hash that enters keys: over what has an effect, so not over reasons, examples and limits. */
+GCACHE_API char const *gcache_rules_name(gcache_rules const *rules);
+GCACHE_API void gcache_rules_hash(gcache_rules const *rules, gcache_key *out_hash);
+
+/* Told of an example that doesn't hold: the rule's number and what is wrong. */
+typedef void (*gcache_rules_problem_fn)(void *state, size_t rule, char const *problem);
+
+/*
+ * Runs the examples of a set: each `same` pair must get one key, each `different` pair two, and each pattern must change
+ * nothing when it is applied to its own result. GCACHE_OK also if some don't hold; out_examples and out_problems count.
+ */
+GCACHE_API gcache_status gcache_rules_test(gcache_rules const *rules, gcache_rules_problem_fn fn, void *state,
+                                           size_t *out_examples, size_t *out_problems, gcache_error *error);
+
 /* Uses rules in place of those of the kind. The rules must outlive the graph. */
 GCACHE_API void gcache_graph_use_rules(gcache_graph *graph, gcache_rules const *rules);
 
@@ -179,8 +206,65 @@ GCACHE_API gcache_status gcache_graph_symbols(gcache_graph *graph, gcache_symbol
 GCACHE_API gcache_status gcache_graph_canonical(gcache_graph *graph, void const **out_bytes, size_t *out_size,
                                                 gcache_error *error);
 
+/* A step of the normalisation: what was left out or rewritten, and by which rule. Texts are valid during the call only. */
+typedef struct gcache_change {
+    char const *path; /* options.graph_id, graph.nodes[3].meta */
+    char const *rule; /* the rule's path; NULL: the description format's own */
+    char const *why;  /* "" if the set doesn't say; shipped sets do when read with gcache_rules_read */
+    char const *from; /* for values: as JSON, cut when long */
+    char const *to;   /* NULL: left out */
+} gcache_change;
+
+typedef void (*gcache_change_fn)(void *state, gcache_change const *change);
+
+/* Normalises once more and tells of every step, in the order they are taken. Not for keyed descriptions. */
+GCACHE_API gcache_status gcache_graph_trace(gcache_graph *graph, gcache_change_fn fn, void *state, gcache_error *error);
+
+/* A name in a text that an ordinal rule with `hand_back` replaced: what a link step must rename back. */
+typedef struct gcache_text_name {
+    char const *original;
+    char const *canonical;
+} gcache_text_name;
+
+/* Those names in order of first use. The array belongs to the graph. */
+GCACHE_API gcache_status gcache_graph_text_names(gcache_graph *graph, gcache_text_name const **out_names,
+                                                 size_t *out_count, gcache_error *error);
+
+/* A text as it counts after the rules, such as the renamed `module`: that of the component `name`, which must be a text.
+   *out_text belongs to the caller (gcache_free). ERROR_NOT_FOUND: there is no such component. */
+GCACHE_API gcache_status gcache_graph_text(gcache_graph *graph, char const *name, char **out_text, size_t *out_size,
+                                           gcache_error *error);
+
 /* The kind it was made with. Belongs to the graph. */
 GCACHE_API char const *gcache_graph_kind(gcache_graph const *graph);
+
+/* ---- how two descriptions differ ---- */
+
+typedef enum gcache_diff_form {
+    GCACHE_DIFF_TEXT, /* a difference a line; texts as unified hunks */
+    GCACHE_DIFF_JSON  /* {"equal": bool, "differs": [{"path", "stored", "asked"}], "left_out": N} */
+} gcache_diff_form;
+
+/*
+ * Compares two canonical forms (what gcache_graph_canonical gives, and a cache keeps). At most max_items differences are
+ * written and all are counted; 0: 50. *out_text is freed with gcache_free; *out_count may be NULL.
+ * GCACHE_OK, ERROR_CORRUPT (not a canonical form), ERROR_MEMORY.
+ */
+GCACHE_API gcache_status gcache_diff(void const *stored, size_t stored_size, void const *asked, size_t asked_size,
+                                     size_t max_items, gcache_diff_form form, char **out_text, size_t *out_count,
+                                     gcache_error *error);
+
+/* A line for each part of a description: a component, and each element of one that is a list or a map. */
+typedef struct gcache_line {
+    char const *name; /* "inputs[3]", "options[cpp_wrapper]", "module" */
+    char const *hash; /* hex, of that part's canonical bytes */
+    char const *text; /* for people, cut when long */
+} gcache_line;
+
+typedef void (*gcache_line_fn)(void *state, gcache_line const *line);
+
+/* Lists the lines of a canonical form, or of a keyed description those it was given. */
+GCACHE_API gcache_status gcache_graph_lines(gcache_graph *graph, gcache_line_fn fn, void *state, gcache_error *error);
 
 #ifdef __cplusplus
 }

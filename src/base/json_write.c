@@ -2,6 +2,7 @@
 
 #include "base/utf8.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -12,23 +13,13 @@
 static void
 write_escape(gci_buf *buf, uint8_t c)
 {
-    switch (c) {
-    case '"':
-        gci_buf_append_text(buf, "\\\"");
-        break;
-    case '\\':
-        gci_buf_append_text(buf, "\\\\");
-        break;
-    case '\n':
-        gci_buf_append_text(buf, "\\n");
-        break;
-    case '\t':
-        gci_buf_append_text(buf, "\\t");
-        break;
-    case '\r':
-        gci_buf_append_text(buf, "\\r");
-        break;
-    default:
+    static char const bytes[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
+    char const *byte = c != 0 ? strchr(bytes, c) : NULL;
+
+    if (byte != NULL) {
+        gci_buf_append_char(buf, '\\');
+        gci_buf_append_char(buf, letters[byte - bytes]);
+    } else {
         gci_buf_format(buf, "\\u%04x", c);
     }
 }
@@ -90,8 +81,9 @@ gci_json_write_float(gci_buf *buf, double value)
                                               : "{\"$float\": \"-inf\"}");
         return;
     }
-    /* 17 digits always bring a double back; most need fewer. strtod reads what snprintf wrote in the same locale. */
-    for (int digits = 15; digits <= 17; digits++) {
+    /* 17 digits always bring a double back; 15 never lose any that were there, but a subnormal has fewer. strtod reads
+       what snprintf wrote in the same locale. */
+    for (int digits = fabs(value) < DBL_MIN ? 1 : 15; digits <= 17; digits++) {
         snprintf(text, sizeof text, "%.*g", digits, value);
         if (strtod(text, NULL) == value)
             break;

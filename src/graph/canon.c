@@ -21,6 +21,7 @@ struct gci_canonical {
     size_t count;
     gci_exprs exprs; /* the symbols' names; what is for reading expressions is unused */
     gcache_symbol *symbols;
+    gci_buf text_names; /* gcache_text_name's */
     uint8_t rules_hash[GCI_SHA256_BYTES];
     gci_buf bytes; /* the whole form, if kept */
     bool kept;
@@ -125,13 +126,26 @@ tell_rewrite(void *state, gci_rule const *rule, gci_view from, gci_view to)
     gci_buf_clear(&path);
 }
 
+static void
+note_name(void *state, gci_view original, gci_view canonical)
+{
+    gci_canon_run *run = state;
+    gci_canonical *canon = run->canon;
+    gcache_text_name name = { .original = gci_arena_copy(&canon->arena, original).data,
+                              .canonical = gci_arena_copy(&canon->arena, canonical).data };
+
+    gci_buf_append(&canon->text_names, &name, sizeof name);
+    if (name.original == NULL || name.canonical == NULL || canon->text_names.failed)
+        gci_canon_fail_memory(run);
+}
+
 gci_view
 gci_canon_rewrite(gci_canon_run *run, gci_view text, gci_rules_state place)
 {
     gcache_error error;
 
     if (run->rewriter == NULL)
-        run->rewriter = gci_rewriter_new(run->rules, run->trace != NULL ? tell_rewrite : NULL, run);
+        run->rewriter = gci_rewriter_new(run->rules, run->trace != NULL ? tell_rewrite : NULL, note_name, run);
     if (run->rewriter == NULL) {
         gci_canon_fail_memory(run);
         return text;
@@ -404,6 +418,8 @@ run_canonical(gcache_graph const *graph, bool keep_bytes, gci_trace_fn trace, vo
         return gci_fail_memory(error);
     gci_arena_init(&canon->arena, GCI_GRAPH_MAX_BYTES);
     gci_buf_init(&canon->bytes, GCI_BUF_NO_LIMIT);
+    gci_buf_init(&canon->text_names, GCI_BUF_NO_LIMIT);
+    run.canon = canon;
     gci_buf_init(&run.out, GCI_BUF_NO_LIMIT);
     gci_buf_init(&run.members, GCI_BUF_NO_LIMIT);
     gci_buf_init(&run.occurrences, GCI_BUF_NO_LIMIT);
@@ -450,6 +466,7 @@ gci_canonical_free(gci_canonical *canon)
         return;
     gci_exprs_clear(&canon->exprs);
     gci_buf_clear(&canon->bytes);
+    gci_buf_clear(&canon->text_names);
     gci_arena_clear(&canon->arena);
     free(canon);
 }
@@ -471,6 +488,13 @@ gci_canonical_symbols(gci_canonical const *canon, size_t *out_count)
 {
     *out_count = canon->exprs.named;
     return canon->symbols;
+}
+
+gcache_text_name const *
+gci_canonical_text_names(gci_canonical const *canon, size_t *out_count)
+{
+    *out_count = canon->text_names.size / sizeof(gcache_text_name);
+    return (gcache_text_name const *)(void const *)canon->text_names.data;
 }
 
 gci_view

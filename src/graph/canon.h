@@ -28,6 +28,9 @@ gcache_component const *gci_canonical_components(gci_canonical const *canon);
 /* Symbols in order of first use. */
 gcache_symbol const *gci_canonical_symbols(gci_canonical const *canon, size_t *out_count);
 
+/* What ordinal rules with hand_back renamed. */
+gcache_text_name const *gci_canonical_text_names(gci_canonical const *canon, size_t *out_count);
+
 /* "$s0" for a symbol, else a view without data. */
 gci_view gci_canonical_bound_name(gci_canonical const *canon, gci_view name);
 

@@ -34,6 +34,7 @@ typedef struct gci_canon_step {
 
 typedef struct gci_canon_run {
     gcache_graph const *graph;
+    gci_canonical *canon; /* what becomes of it; NULL while places are collected */
     gcache_rules const *rules;
     gci_rewriter *rewriter; /* made when the first text rule applies */
     gci_exprs *exprs;

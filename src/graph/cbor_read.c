@@ -385,3 +385,25 @@ gci_cbor_read(gci_view bytes, gci_arena *arena, gci_value *out_value, gcache_err
         fail(&r, "bytes behind it");
     return r.status;
 }
+
+size_t
+gci_cbor_item_size(gci_view bytes)
+{
+    uint8_t const *start = (uint8_t const *)bytes.data;
+    reader r = { .start = start, .next = start, .end = start + bytes.size };
+    uint64_t left = 1; /* items still to be passed over */
+    gci_view content;
+    head h;
+
+    for (; left != 0; left--) {
+        if (!read_head(&r, &h))
+            return 0;
+        if ((h.major == GCI_CBOR_BYTES || h.major == GCI_CBOR_TEXT) && !take(&r, h.n, &content))
+            return 0;
+        uint64_t inside = h.major == GCI_CBOR_ARRAY ? h.n : h.major == GCI_CBOR_MAP ? h.n * 2 : h.major == GCI_CBOR_TAG;
+        if (inside > bytes.size) /* every item takes a byte */
+            return 0;
+        left += inside;
+    }
+    return (size_t)(r.next - start);
+}

@@ -17,4 +17,7 @@
 /* Texts of the tree point into bytes. */
 gcache_status gci_cbor_read(gci_view bytes, gci_arena *arena, gci_value *out_value, gcache_error *error);
 
+/* The size of the item that well-formed bytes begin with; 0 if they end before it does. */
+size_t gci_cbor_item_size(gci_view bytes);
+
 #endif

@@ -165,6 +165,25 @@ gcache_graph_canonical(gcache_graph *graph, void const **out_bytes, size_t *out_
     return GCACHE_OK;
 }
 
+gcache_status
+gcache_graph_text_names(gcache_graph *graph, gcache_text_name const **out_names, size_t *out_count, gcache_error *error)
+{
+    gci_canonical const *canon;
+    gcache_status status = check_graph(graph, error);
+
+    if (status != GCACHE_OK)
+        return status;
+    GCI_REQUIRE(out_names != NULL && out_count != NULL, error, "gcache_graph_text_names needs results");
+    *out_names = NULL;
+    *out_count = 0;
+    if (graph->keyed)
+        return GCACHE_OK;
+    status = canonical_of(graph, false, &canon, error);
+    if (status == GCACHE_OK)
+        *out_names = gci_canonical_text_names(canon, out_count);
+    return status;
+}
+
 /* What is there of a canonical form; the caller has asked for the key before. */
 static gci_canonical const *
 present_canonical(gcache_graph const *graph)

@@ -19,6 +19,7 @@
 struct gci_rewriter {
     gcache_rules const *rules;
     gci_rewrite_fn on_change;
+    gci_rewrite_name_fn on_name;
     void *state;
     pcre2_match_context *context;
     pcre2_match_data *match;
@@ -30,7 +31,7 @@ struct gci_rewriter {
 };
 
 gci_rewriter *
-gci_rewriter_new(gcache_rules const *rules, gci_rewrite_fn on_change, void *state)
+gci_rewriter_new(gcache_rules const *rules, gci_rewrite_fn on_change, gci_rewrite_name_fn on_name, void *state)
 {
     gci_rewriter *r = calloc(1, sizeof *r);
 
@@ -38,6 +39,7 @@ gci_rewriter_new(gcache_rules const *rules, gci_rewrite_fn on_change, void *stat
         return NULL;
     r->rules = rules;
     r->on_change = on_change;
+    r->on_name = on_name;
     r->state = state;
     gci_arena_init(&r->names, rules->limits.text_bytes);
     gci_buf_init(&r->from, rules->limits.text_bytes * OUTPUT_FACTOR);
@@ -177,8 +179,11 @@ put_ordinal(gci_rewriter *r, gci_rule const *rule, gci_view found, gcache_error 
     uint32_t number = found.data != NULL ? gci_intern_add(ordinals, found, &is_new) : GCI_INTERN_NONE;
     if (number == GCI_INTERN_NONE)
         return gci_fail_memory(error);
+    size_t mark = r->to.size;
     gci_buf_append_view(&r->to, rule->with);
     gci_buf_format(&r->to, "%u", number);
+    if (is_new && rule->hand_back && !r->to.failed)
+        r->on_name(r->state, found, gci_view_of(r->to.data + mark, r->to.size - mark));
     return GCACHE_OK;
 }
 

@@ -15,8 +15,12 @@ typedef struct gci_rewriter gci_rewriter;
 /* Told of every match that a rule changes. */
 typedef void (*gci_rewrite_fn)(void *state, gci_rule const *rule, gci_view from, gci_view to);
 
+/* Told of every name that an ordinal rule with hand_back numbers, once each. The texts are valid during the call. */
+typedef void (*gci_rewrite_name_fn)(void *state, gci_view original, gci_view canonical);
+
 /* rules must outlive it; a lazy set must be used by this rewriter alone. on_change may be NULL. NULL without memory. */
-gci_rewriter *gci_rewriter_new(gcache_rules const *rules, gci_rewrite_fn on_change, void *state);
+gci_rewriter *gci_rewriter_new(gcache_rules const *rules, gci_rewrite_fn on_change, gci_rewrite_name_fn on_name,
+                               void *state);
 void gci_rewriter_free(gci_rewriter *rewriter);
 
 /* Applies the rules bound to a place, in their order. *out_text is valid until the next call. */

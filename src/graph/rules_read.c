@@ -42,8 +42,8 @@ read_text(reader const *r, gci_value const *value, char const *what, gci_view *o
 {
     if (value->type != GCI_STRING)
         return fail(r, value, what, "must be a string");
-    *out_text = value->text;
-    return GCACHE_OK;
+    *out_text = gci_arena_copy(&r->rules->arena, value->text); /* zero-terminated, for gcache_rules_at */
+    return out_text->data != NULL ? GCACHE_OK : gci_fail_memory(r->error);
 }
 
 static gcache_status
@@ -112,17 +112,17 @@ compile_rules(reader const *r, gci_value const *list)
 
 /* ---- rules ---- */
 
+static char const *const kind_words[] = {
+#define X(name, word, text) word,
+    GCI_RULE_MAP(X)
+#undef X
+};
+
 static gcache_status
 read_kind(reader const *r, gci_value const *value, gci_rule *rule)
 {
-    static char const *const words[] = {
-#define X(name, word, text) word,
-        GCI_RULE_MAP(X)
-#undef X
-    };
-
-    for (size_t i = GCI_RULE_DROP; i < sizeof words / sizeof words[0]; i++) {
-        if (value->type == GCI_STRING && gci_view_is(value->text, words[i])) {
+    for (size_t i = GCI_RULE_DROP; i < sizeof kind_words / sizeof kind_words[0]; i++) {
+        if (value->type == GCI_STRING && gci_view_is(value->text, kind_words[i])) {
             rule->kind = (gci_rule_kind)i;
             return GCACHE_OK;
         }
@@ -164,7 +164,7 @@ read_examples(reader const *r, gci_value const *value, gci_value const **out_exa
     return GCACHE_OK;
 }
 
-/* rule := { "path", "why", "same", "different" } and, for texts, { "kind", "pattern", "with", "among", "part", "scope" } */
+/* rule := { "path", "why", "same", "different" } and, for texts, { "kind", "pattern", "with", "among", "part", "scope", "hand_back" } */
 static gcache_status
 read_rule_member(reader const *r, gci_member const *member, bool is_text, gci_rule *rule)
 {
@@ -191,6 +191,10 @@ read_rule_member(reader const *r, gci_member const *member, bool is_text, gci_ru
         return read_text(r, value, "part", &rule->part);
     if (is_text && gci_view_is(name, "scope"))
         return read_scope(r, value, rule);
+    if (is_text && gci_view_is(name, "hand_back")) {
+        rule->hand_back = value->type == GCI_BOOL && value->boolean;
+        return value->type == GCI_BOOL ? GCACHE_OK : fail(r, value, "hand_back", "must be true or false");
+    }
     return fail(r, value, "this member", "isn't one of a rule");
 }
 
@@ -204,8 +208,8 @@ check_rule(reader const *r, gci_value const *value, gci_rule const *rule, bool i
     bool renames = rule->kind == GCI_RULE_CONST || rule->kind == GCI_RULE_ORDINAL;
     if (renames != (rule->with.data != NULL))
         return fail(r, value, "with:", renames ? "is needed" : "belongs to const and ordinal");
-    if (rule->kind != GCI_RULE_ORDINAL && (rule->among.data != NULL || rule->part.data != NULL || rule->whole))
-        return fail(r, value, "among, part and scope", "belong to ordinal");
+    if (rule->kind != GCI_RULE_ORDINAL && (rule->among.data != NULL || rule->part.data != NULL || rule->whole || rule->hand_back))
+        return fail(r, value, "among, part, scope and hand_back", "belong to ordinal");
     if (rule->kind == GCI_RULE_BYPASS && rule->why.data == NULL)
         return fail(r, value, "a bypass", "needs its reason (why)");
     return GCACHE_OK;
@@ -447,6 +451,12 @@ gci_view
 gci_rule_why(gci_rule const *rule)
 {
     return rule->why.data != NULL ? rule->why : (gci_view)GCI_VIEW("");
+}
+
+char const *
+gci_rule_kind_word(gci_rule const *rule)
+{
+    return kind_words[rule->kind];
 }
 
 void

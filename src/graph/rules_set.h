@@ -56,6 +56,7 @@ struct gci_rule {
     gci_path_step steps[GCI_RULES_MAX_STEPS];
     uint32_t step_count;
     bool jitted;
+    bool hand_back;           /* ordinals: the caller wants to know what was renumbered */
     bool whole;               /* ordinals: one numbering for the description, not one for each text */
     pcre2_code *code;         /* of pattern */
     pcre2_code *among_code;   /* ordinals: only texts this finds are renumbered */
