@@ -20,6 +20,7 @@
 #ifndef GUARDCACHE_GUARDCACHE_H
 #define GUARDCACHE_GUARDCACHE_H
 
+#include <guardcache/blobs.h>
 #include <guardcache/bulk.h>
 #include <guardcache/cache.h>
 #include <guardcache/compile.h>
@@ -27,6 +28,8 @@
 #include <guardcache/guard.h>
 #include <guardcache/hints.h>
 #include <guardcache/key.h>
+#include <guardcache/share.h>
+#include <guardcache/observe.h>
 #include <guardcache/status.h>
 #include <guardcache/version.h>
 

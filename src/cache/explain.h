@@ -14,6 +14,8 @@ typedef struct gci_story {
     gcache_status outcome;
     gcache_reason reason;
     char const *bypass; /* why the graph can't be keyed; NULL if it can */
+    uint64_t at_ns;     /* of a past lookup: when it was; 0: now */
+    uint64_t cost_ns;   /* of a past lookup: how long what it missed took to compile; 0: not known */
 } gci_story;
 
 /* For people. brief: at most 25 lines. */

@@ -73,7 +73,7 @@ write_decision(gci_question const *question, gci_trial const *trial, gci_buf *ou
     gci_buf_format(out, ", \"first_failing\": %zu", trial->verdict.guard);
     write_text_member(out, "part", gci_buf_view(&part));
     write_text_member(out, "arithmetic", gci_buf_view(&values));
-    if (gci_guards_nearest(trial->ranked->guards, question->hints, &nearest))
+    if (!trial->partial && gci_guards_nearest(trial->ranked->guards, question->hints, &nearest))
         write_text_member(out, "would_hit", gci_buf_view(&nearest));
     out->failed |= part.failed || values.failed || nearest.failed;
     gci_buf_clear(&part);
@@ -204,6 +204,34 @@ write_near_key(gci_near_key const *near, gci_buf *out)
     gci_buf_format(out, "], \"left_out\": %zu}", near->left_out);
 }
 
+/* Candidates that the journal only counts are left out. */
+static void
+write_candidates(gci_story const *story, gci_buf *out)
+{
+    gci_trace const *trace = story->trace;
+    char const *separator = "";
+
+    gci_buf_append_text(out, ", \"candidates\": [");
+    for (size_t i = 0; i < trace->count + trace->evicted_count; i++) {
+        if (trace->trials[i].ranked == NULL)
+            continue;
+        gci_buf_append_text(out, separator);
+        write_candidate(story->question, &trace->trials[i], out);
+        separator = ", ";
+    }
+}
+
+static void
+write_past(gci_story const *story, gci_buf *out)
+{
+    if (story->question->request.label != NULL)
+        write_text_member(out, "label", gci_view_text(story->question->request.label));
+    if (story->at_ns == 0)
+        return;
+    gci_buf_format(out, ", \"at_ns\": %llu, \"compile_ns\": %llu", (unsigned long long)story->at_ns,
+                   (unsigned long long)story->cost_ns);
+}
+
 void
 gci_explain_json(gci_story const *story, gci_buf *out)
 {
@@ -224,11 +252,8 @@ gci_explain_json(gci_story const *story, gci_buf *out)
         write_text_member(out, "message", gci_view_text(story->bypass));
     if (trace->trouble.status != GCACHE_OK)
         write_text_member(out, "message", gci_view_text(trace->trouble.message));
-    gci_buf_append_text(out, ", \"candidates\": [");
-    for (size_t i = 0; i < trace->count + trace->evicted_count; i++) {
-        gci_buf_append_text(out, i > 0 ? ", " : "");
-        write_candidate(story->question, &trace->trials[i], out);
-    }
+    write_past(story, out);
+    write_candidates(story, out);
     gci_buf_append_text(out, "], \"nearest\": [");
     for (size_t i = 0; i < trace->nearest_count; i++) {
         gci_buf_append_text(out, i > 0 ? ", " : "");

@@ -21,6 +21,17 @@ record_of(gci_trial const *trial)
 }
 
 static void
+write_when(gci_story const *story, gci_buf *out)
+{
+    gci_buf_append_text(out, "    ");
+    gci_write_moment(out, story->at_ns, gci_clock_wall_ns());
+    if (story->cost_ns != 0) {
+        gci_buf_append_text(out, story->reason == GCACHE_REASON_NO_KEY ? ", compiled in " : ", compiled again in ");
+        gci_write_duration(out, story->cost_ns);
+    }
+}
+
+static void
 write_header(gci_story const *story, gci_buf *out)
 {
     gci_question const *question = story->question;
@@ -36,7 +47,9 @@ write_header(gci_story const *story, gci_buf *out)
         gci_buf_format(out, " (%s)", gcache_graph_kind(question->graph));
     }
     if (story->reason == GCACHE_REASON_NO_KEY)
-        gci_buf_append_text(out, "    nothing is stored under it");
+        gci_buf_append_text(out, story->at_ns == 0 ? "    nothing is stored under it" : "    nothing was stored under it");
+    if (story->at_ns != 0)
+        write_when(story, out);
     gci_buf_append_char(out, '\n');
 }
 
@@ -104,8 +117,12 @@ write_failing_guard(gci_question const *question, gci_trial const *trial, bool b
 {
     gci_buf part, values;
 
-    if (trial->verdict.guard >= record_of(trial)->guard_count) {
+    if (question->request.guard_test != NULL) {
         gci_buf_append_text(out, "        the caller's own test of guards doesn't want it\n");
+        return;
+    }
+    if (trial->ranked->guards == NULL || trial->verdict.guard >= record_of(trial)->guard_count) {
+        gci_buf_append_text(out, "        its guards are too long for the journal\n");
         return;
     }
     gci_buf_init(&part, GCI_BUF_NO_LIMIT);
@@ -208,6 +225,13 @@ write_summary(gci_story const *story, gci_buf *out)
     gci_buf_append_char(out, '\n');
 }
 
+/* An empty seat: a candidate that the journal only counts. */
+static bool
+is_empty(gci_trial const *trial)
+{
+    return trial->ranked == NULL;
+}
+
 /* The changes of hints that would have made a candidate hold, each once. */
 static void
 write_would_hit(gci_story const *story, gci_buf *out)
@@ -220,6 +244,8 @@ write_would_hit(gci_story const *story, gci_buf *out)
     for (size_t i = 0; i < trace->count && written < BRIEF_NEAREST_HINTS; i++) {
         gci_trial const *trial = &trace->trials[i];
         if (trial->reason != GCACHE_REASON_GUARD_FALSE && trial->reason != GCACHE_REASON_GUARD_ERROR)
+            continue;
+        if (is_empty(trial) || trial->ranked->guards == NULL || trial->partial)
             continue;
         change.size = 0;
         if (!gci_guards_nearest(trial->ranked->guards, story->question->hints, &change))
@@ -255,7 +281,7 @@ write_candidates(gci_story const *story, bool brief, gci_buf *out)
     for (size_t i = 0; i < all; i++) {
         gci_trial const *trial = &trace->trials[i];
         bool evicted = i >= trace->count;
-        if (evicted && trial->reason != GCACHE_REASON_EVICTED)
+        if (is_empty(trial) || (evicted && trial->reason != GCACHE_REASON_EVICTED))
             continue;
         if (brief && (shown == BRIEF_CANDIDATES || !worth_showing(story, trial, shown)))
             continue;
@@ -263,7 +289,7 @@ write_candidates(gci_story const *story, bool brief, gci_buf *out)
         shown++;
     }
     if (shown < trace->count)
-        gci_buf_format(out, "  and %zu more (--all shows them)\n", trace->count - shown);
+        gci_buf_format(out, "  and %zu more%s\n", trace->count - shown, story->at_ns == 0 ? " (--all shows them)" : "");
     if (story->outcome == GCACHE_MISS)
         write_would_hit(story, out);
 }

@@ -46,7 +46,7 @@ put_hints(gci_buf *out, gci_question const *question)
 }
 
 static void
-put_what(gci_buf *out, gci_question const *question, gci_act act, gcache_reason reason)
+put_what(gci_buf *out, gci_question const *question, gcache_act act, gcache_reason reason)
 {
     gci_put_u8(out, GCI_JOURNAL_VERSION);
     gci_put_u8(out, (uint8_t)act);
@@ -59,7 +59,7 @@ put_what(gci_buf *out, gci_question const *question, gci_act act, gcache_reason 
 }
 
 static void
-put_head(gci_buf *out, gci_question const *question, gci_act act, gcache_reason reason)
+put_head(gci_buf *out, gci_question const *question, gcache_act act, gcache_reason reason)
 {
     put_what(out, question, act, reason);
     put_text(out, question->request.label);
@@ -67,7 +67,7 @@ put_head(gci_buf *out, gci_question const *question, gci_act act, gcache_reason 
 }
 
 static void
-put_lean_head(gci_buf *out, gci_question const *question, gci_act act, gcache_reason reason)
+put_lean_head(gci_buf *out, gci_question const *question, gcache_act act, gcache_reason reason)
 {
     put_what(out, question, act, reason);
     put_text(out, "");
@@ -140,8 +140,8 @@ guards_size(gci_record const *record)
 }
 
 /*
- * guards = count u32, texts, failing u32: all of them, or, if they are too long, only the failing one. failing is the
- * place of the failing guard among the texts that are there, their count if none of them failed.
+ * guards = count u32, texts, failing u32, partial u8: all of them, or, if they are too long, only the failing one. failing
+ * is the place of the failing guard among the texts that are there, their count if none of them failed.
  */
 static void
 put_guards(gci_buf *out, gci_trial const *trial)
@@ -156,6 +156,7 @@ put_guards(gci_buf *out, gci_trial const *trial)
     for (size_t i = 0; i < count; i++)
         gci_put_bytes(out, record->guards[first + i]);
     gci_put_u32(out, (uint32_t)(failing >= first && failing - first < count ? failing - first : count));
+    gci_put_u8(out, count != record->guard_count);
 }
 
 static void
@@ -303,11 +304,11 @@ gci_journal_miss(gci_ended const *ended)
 
     gci_buf_init(&entry, GCI_JOURNAL_BYTES_MAX);
     if (ask_again(ended, &question)) {
-        put_head(&entry, &question, GCI_ACT_MISS, ended->result->reason);
+        put_head(&entry, &question, GCACHE_ACT_MISS, ended->result->reason);
         put_miss(&entry, &question, ended->result, false);
         if (entry.failed) {
             gci_buf_clear(&entry);
-            put_lean_head(&entry, &question, GCI_ACT_MISS, ended->result->reason);
+            put_lean_head(&entry, &question, GCACHE_ACT_MISS, ended->result->reason);
             put_miss(&entry, &question, ended->result, true);
         }
         append(ended->cache, &entry);
@@ -326,7 +327,7 @@ gci_journal_hit(gci_ended const *ended, gci_untold untold)
 
     gci_buf_init(&entry, GCI_JOURNAL_BYTES_MAX);
     if (ask_again(ended, &question)) {
-        put_head(&entry, &question, GCI_ACT_HIT, GCACHE_REASON_NONE);
+        put_head(&entry, &question, GCACHE_ACT_HIT, GCACHE_REASON_NONE);
         put_text(&entry, ended->result->entry);
         gci_put_u64(&entry, untold.hits);
         gci_put_u64(&entry, untold.saved_ns);
@@ -345,7 +346,7 @@ gci_journal_not_stored(gci_ended const *ended, char const *why, uint64_t compile
 
     gci_buf_init(&entry, GCI_JOURNAL_BYTES_MAX);
     if (ask_again(ended, &question)) {
-        put_head(&entry, &question, GCI_ACT_NOT_STORED, GCACHE_REASON_NONE);
+        put_head(&entry, &question, GCACHE_ACT_NOT_STORED, GCACHE_REASON_NONE);
         put_text(&entry, why);
         gci_put_u64(&entry, compile_ns);
         append(ended->cache, &entry);
@@ -362,7 +363,7 @@ gci_journal_insert(gci_question const *question, gcache_inserted const *inserted
     if (inserted->existed)
         return;
     gci_buf_init(&out, GCI_JOURNAL_BYTES_MAX);
-    put_head(&out, question, GCI_ACT_INSERT, GCACHE_REASON_NONE);
+    put_head(&out, question, GCACHE_ACT_INSERT, GCACHE_REASON_NONE);
     put_text(&out, inserted->entry);
     gci_put_u64(&out, entry->compile_ns);
     gci_put_u64(&out, entry->payload_size);

@@ -26,20 +26,9 @@
 #include "cache/question.h"
 #include "cache/trace.h"
 
+#include <guardcache/observe.h>
+
 #define GCI_JOURNAL_VERSION 1
-
-/* value, name, word */
-#define GCI_ACT_MAP(X)                                                                                \
-    X(1, MISS, "miss")                                                                                \
-    X(2, HIT, "hit")                                                                                  \
-    X(3, INSERT, "insert")                                                                            \
-    X(4, NOT_STORED, "not_stored")
-
-typedef enum gci_act {
-#define X(value, name, word) GCI_ACT_##name = value,
-    GCI_ACT_MAP(X)
-#undef X
-} gci_act;
 
 /* As many candidates as a brief explanation shows; the others are only counted. */
 #define GCI_JOURNAL_TRIALS 6

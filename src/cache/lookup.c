@@ -61,7 +61,9 @@ gci_try(gci_question const *question, gci_ranked const *ranked, gci_trial *out_t
     out_trial->ranked = ranked;
     out_trial->requirement = NULL;
     out_trial->provided = (gci_view){ NULL, 0 };
+    out_trial->partial = false;
     out_trial->verdict.exception[0] = '\0';
+    out_trial->verdict.guard = ranked->candidate->record.guard_count;
     out_trial->reason = judge(question, ranked, out_trial);
 }
 

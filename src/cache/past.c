@@ -96,10 +96,10 @@ get_head(reader *r)
     gci_past *past = r->past;
     uint8_t version = gci_get_u8(&r->from), act = gci_get_u8(&r->from), reason = gci_get_u8(&r->from);
 
-    if (version != GCI_JOURNAL_VERSION || act < GCI_ACT_MISS || act > GCI_ACT_NOT_STORED || reason >= GCACHE_REASON_COUNT)
+    if (version != GCI_JOURNAL_VERSION || act < GCACHE_ACT_MISS || act > GCACHE_ACT_NOT_STORED || reason >= GCACHE_REASON_COUNT)
         return false;
     gci_get_u8(&r->from);
-    past->act = (gci_act)act;
+    past->act = (gcache_act)act;
     past->reason = (gcache_reason)reason;
     past->process = gci_get_u32(&r->from);
     gci_view key = gci_get_raw(&r->from, sizeof past->key.bytes);
@@ -164,9 +164,9 @@ get_tombstone(reader *r)
     trace->tombstone.hits = gci_get_u32(&r->from);
 }
 
-/* guards = count u32, texts, failing u32 */
+/* guards = count u32, texts, failing u32, partial u8 */
 static void
-get_guards(reader *r, gci_record *record, gcache_verdict *verdict)
+get_guards(reader *r, gci_record *record, gci_trial *trial)
 {
     size_t count = gci_get_count(&r->from, 4);
     gci_view *texts = gci_arena_array(&r->past->arena, count, sizeof *texts);
@@ -175,7 +175,8 @@ get_guards(reader *r, gci_record *record, gcache_verdict *verdict)
         texts[i] = get_copy(r);
     record->guards = texts;
     record->guard_count = texts != NULL ? count : 0;
-    verdict->guard = gci_get_u32(&r->from);
+    trial->verdict.guard = gci_get_u32(&r->from);
+    trial->partial = gci_get_u8(&r->from) != 0;
 }
 
 static void
@@ -196,7 +197,7 @@ get_trial(reader *r, gci_trial *trial, gci_ranked *ranked, gci_candidate *candid
     record->priority = (int64_t)gci_get_u64(&r->from);
     record->variant = get_copy(r);
     record->names = get_names(r, &record->name_count);
-    get_guards(r, record, &trial->verdict);
+    get_guards(r, record, trial);
     get_short_text(r, trial->verdict.exception, sizeof trial->verdict.exception);
     get_short_text(r, trial->verdict.message, sizeof trial->verdict.message);
     gci_pair const *requirement = get_names(r, &requirements);
@@ -275,21 +276,21 @@ get_rest(reader *r)
     gci_past *past = r->past;
 
     switch (past->act) {
-    case GCI_ACT_MISS:
+    case GCACHE_ACT_MISS:
         get_miss(r);
         break;
-    case GCI_ACT_HIT:
+    case GCACHE_ACT_HIT:
         past->entry = get_copy(r).data;
         past->hits = gci_get_u64(&r->from);
         past->saved_ns = gci_get_u64(&r->from);
         past->elapsed_ns = gci_get_u64(&r->from);
         break;
-    case GCI_ACT_INSERT:
+    case GCACHE_ACT_INSERT:
         past->entry = get_copy(r).data;
         past->compile_ns = gci_get_u64(&r->from);
         past->payload_size = gci_get_u64(&r->from);
         break;
-    case GCI_ACT_NOT_STORED:
+    case GCACHE_ACT_NOT_STORED:
         past->why = get_copy(r).data;
         past->compile_ns = gci_get_u64(&r->from);
         break;

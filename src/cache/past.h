@@ -12,7 +12,7 @@
 
 typedef struct gci_past {
     uint64_t at_ns;
-    gci_act act;
+    gcache_act act;
     gcache_reason reason;
     uint32_t process;
     gci_view space, kind, label;
@@ -30,7 +30,7 @@ typedef struct gci_past {
     char const *entry;     /* of a hit or insert: its id */
     uint64_t hits;         /* of a hit: how many it stands for */
     uint64_t saved_ns, elapsed_ns;
-    uint64_t compile_ns;   /* of an insert, or of what wasn't stored */
+    uint64_t compile_ns;   /* of an insert or what wasn't stored; of a miss: what was compiled because of it */
     uint64_t payload_size;
     char const *why;       /* it wasn't stored */
 } gci_past;

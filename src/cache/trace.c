@@ -162,32 +162,38 @@ oldest_candidate_ns(gci_store *store, gcache_key const *key)
 }
 
 void
-gci_trace_find_nearest(gci_trace *trace, gci_question const *question)
+gci_trace_find_nearest_of(gci_trace *trace, gci_store *store, gci_description const *asked, uint64_t before_ns)
 {
-    gci_store *store = question->cache->store;
     gci_near_key keys[CLOSE_LOOKS] = { 0 };
     gci_near near[CLOSE_LOOKS];
     size_t found = 0, count = 0;
-    gci_description asked;
     gci_store_stats stats;
 
-    if (gci_description_of(question->graph, true, &trace->arena, &asked, NULL) != GCACHE_OK ||
-        gci_store_nearest(store, asked.kind, asked.components, asked.component_count, near, CLOSE_LOOKS, &found, NULL) !=
-            GCACHE_OK)
+    if (gci_store_nearest(store, asked->kind, asked->components, asked->component_count, near, CLOSE_LOOKS, &found, NULL) !=
+        GCACHE_OK)
         return;
     if (gci_store_stats_get(store, &stats, NULL) == GCACHE_OK)
         trace->stored_keys = stats.keys;
     for (size_t i = 0; i < found; i++) {
         keys[count] = (gci_near_key){
             .key = near[i].key,
-            .components = (uint32_t)asked.component_count,
+            .components = (uint32_t)asked->component_count,
             .equal = near[i].equal,
             .created_ns = oldest_candidate_ns(store, &near[i].key),
         };
-        if (look_closely(&keys[count], store, &asked, &trace->arena))
+        if (keys[count].created_ns < before_ns && look_closely(&keys[count], store, asked, &trace->arena))
             count++;
         else
             gci_diff_free(keys[count].diff);
     }
     keep_nearest(trace, keys, count);
+}
+
+void
+gci_trace_find_nearest(gci_trace *trace, gci_question const *question)
+{
+    gci_description asked;
+
+    if (gci_description_of(question->graph, true, &trace->arena, &asked, NULL) == GCACHE_OK)
+        gci_trace_find_nearest_of(trace, question->cache->store, &asked, UINT64_MAX);
 }

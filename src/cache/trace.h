@@ -19,6 +19,7 @@ typedef struct gci_trial {
     gcache_verdict verdict;       /* of its guards, if they were asked */
     gci_pair const *requirement;  /* the first that isn't met */
     gci_view provided;            /* what the caller has instead; data NULL: nothing */
+    bool partial;                 /* of a past lookup: only the failing guard is known */
 } gci_trial;
 
 /* A stored key like the one asked for. */
@@ -50,5 +51,8 @@ void gci_trace_clear(gci_trace *trace);
 
 /* Finds the stored keys nearest to the question's and how they differ. Trouble leaves fewer of them. */
 void gci_trace_find_nearest(gci_trace *trace, gci_question const *question);
+
+/* The same for a description, among the keys that were stored before a moment. */
+void gci_trace_find_nearest_of(gci_trace *trace, gci_store *store, gci_description const *asked, uint64_t before_ns);
 
 #endif

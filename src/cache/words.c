@@ -36,8 +36,8 @@ gci_write_duration(gci_buf *out, uint64_t ns)
                        (unsigned long long)(seconds / 60 % 60));
 }
 
-void
-gci_write_time(gci_buf *out, uint64_t at_ns, uint64_t now_ns)
+static void
+write_clock(gci_buf *out, uint64_t at_ns, uint64_t now_ns, bool seconds)
 {
     time_t at = (time_t)(at_ns / NS_PER_SECOND), now = (time_t)(now_ns / NS_PER_SECOND);
     struct tm then, today;
@@ -49,6 +49,20 @@ gci_write_time(gci_buf *out, uint64_t at_ns, uint64_t now_ns)
     if (then.tm_year != today.tm_year || then.tm_yday != today.tm_yday)
         gci_buf_format(out, "%04d-%02d-%02d ", then.tm_year + 1900, then.tm_mon + 1, then.tm_mday);
     gci_buf_format(out, "%02d:%02d", then.tm_hour, then.tm_min);
+    if (seconds)
+        gci_buf_format(out, ":%02d", then.tm_sec);
+}
+
+void
+gci_write_time(gci_buf *out, uint64_t at_ns, uint64_t now_ns)
+{
+    write_clock(out, at_ns, now_ns, false);
+}
+
+void
+gci_write_moment(gci_buf *out, uint64_t at_ns, uint64_t now_ns)
+{
+    write_clock(out, at_ns, now_ns, true);
 }
 
 void

@@ -21,6 +21,9 @@ void gci_write_duration(gci_buf *out, uint64_t ns);
 /* Local time: "14:02" if it is today's, else "2026-11-20 14:02". */
 void gci_write_time(gci_buf *out, uint64_t at_ns, uint64_t now_ns);
 
+/* The same with seconds: "14:02:07". */
+void gci_write_moment(gci_buf *out, uint64_t at_ns, uint64_t now_ns);
+
 /* Large counts with thousands separated: 18,412 */
 void gci_write_count(gci_buf *out, uint64_t count);
 

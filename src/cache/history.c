@@ -1,0 +1,143 @@
+#include "cache/history.h"
+
+#include "base/check.h"
+
+#include <stdlib.h>
+
+/* A compile that no miss has been found for yet: the walk goes back in time, so the miss comes later. */
+typedef struct compile {
+    gcache_key key;
+    uint32_t process;
+    uint64_t ns;
+} compile;
+
+typedef struct walk {
+    gcache *cache;
+    gcache_past_query query;
+    gci_history_fn fn;
+    void *state;
+    size_t told;
+    compile *compiles;
+    size_t compile_count, compile_room;
+    gcache_status status;
+    gcache_error *error;
+} walk;
+
+/* ---- what a miss cost ---- */
+
+static bool
+note_compile(walk *w, gci_past const *past)
+{
+    if (w->compile_count == w->compile_room) {
+        size_t room = w->compile_room != 0 ? 2 * w->compile_room : 64;
+        compile *larger = realloc(w->compiles, room * sizeof *larger);
+        if (larger == NULL)
+            return false;
+        w->compiles = larger;
+        w->compile_room = room;
+    }
+    w->compiles[w->compile_count++] = (compile){ past->key, past->process, past->compile_ns };
+    return true;
+}
+
+/* The compile that followed the miss in its process, which is the one noted last for that key. */
+static uint64_t
+take_compile(walk *w, gci_past const *past)
+{
+    for (size_t i = w->compile_count; i-- > 0;) {
+        compile found = w->compiles[i];
+        if (found.process != past->process || memcmp(&found.key, &past->key, sizeof found.key) != 0)
+            continue;
+        memmove(&w->compiles[i], &w->compiles[i + 1], (w->compile_count - i - 1) * sizeof *w->compiles);
+        w->compile_count--;
+        return found.ns;
+    }
+    return 0;
+}
+
+/* ---- which entries are meant ---- */
+
+static bool
+contains(gci_view text, char const *part)
+{
+    return part == NULL || memmem(text.data, text.size, part, strlen(part)) != NULL;
+}
+
+static bool
+begins(gcache_key const *key, char const *hex)
+{
+    char digits[GCACHE_KEY_HEX_SIZE];
+
+    if (hex == NULL)
+        return true;
+    gcache_key_to_hex(key, digits);
+    return strncmp(digits, hex, strlen(hex)) == 0;
+}
+
+static bool
+is_meant(gcache_past_query const *query, gci_past const *past)
+{
+    if ((query->misses_only || query->reason != GCACHE_REASON_NONE) && past->act != GCACHE_ACT_MISS)
+        return false;
+    if (query->reason != GCACHE_REASON_NONE && past->reason != query->reason)
+        return false;
+    return contains(past->label, query->label) && begins(&past->key, query->key);
+}
+
+/* ---- the walk ---- */
+
+static int
+visit(walk *w, gci_past *past)
+{
+    if ((past->act == GCACHE_ACT_INSERT || past->act == GCACHE_ACT_NOT_STORED) && !note_compile(w, past)) {
+        w->status = gci_fail_memory(w->error);
+        return 1;
+    }
+    if (past->act == GCACHE_ACT_MISS)
+        past->compile_ns = take_compile(w, past);
+    if (!is_meant(&w->query, past))
+        return 0;
+    w->told++;
+    return w->fn(w->state, past) != 0 || w->told == w->query.last;
+}
+
+static int
+read_and_visit(void *state, uint64_t at_ns, gci_view entry)
+{
+    walk *w = state;
+    gci_past past;
+    int ends = 0;
+
+    if (at_ns < w->query.since_ns)
+        return 1;
+    gcache_status status = gci_past_read(w->cache, at_ns, entry, &past, NULL);
+    if (status == GCACHE_OK)
+        ends = visit(w, &past);
+    else if (status == GCACHE_ERROR_MEMORY)
+        w->status = gci_fail_memory(w->error);
+    gci_past_clear(&past);
+    return ends != 0 || w->status != GCACHE_OK;
+}
+
+static gcache_status
+check_query(gcache_past_query const *query, gcache_error *error)
+{
+    GCI_REQUIRE(query->version == GCACHE_PAST_QUERY_VERSION, error, "the query has version %d, this library knows %d",
+                query->version, GCACHE_PAST_QUERY_VERSION);
+    GCI_REQUIRE(query->reason < GCACHE_REASON_COUNT, error, "unknown reason %d", (int)query->reason);
+    return GCACHE_OK;
+}
+
+gcache_status
+gci_history_each(gcache *cache, gcache_past_query const *query, gci_history_fn fn, void *state, gcache_error *error)
+{
+    static gcache_past_query const everything = GCACHE_PAST_QUERY_INIT;
+    walk w = { .cache = cache, .query = query != NULL ? *query : everything, .fn = fn, .state = state, .error = error };
+
+    gcache_status status = check_query(&w.query, error);
+    if (status != GCACHE_OK || cache->store == NULL)
+        return status;
+    status = gci_store_journal_each(cache->store, read_and_visit, &w, error);
+    free(w.compiles);
+    return status == GCACHE_OK ? w.status : status;
+}
