@@ -1,12 +1,13 @@
 /*
  * What an open cache is, for the files of this folder.
  *
- * Locking: after gcache_open everything here but told_in_use and the counters is read-only; the store does its own locking.
+ * Locking: after gcache_open everything here but told_in_use, the counters and the values is read-only; the store does its own locking.
  */
 #ifndef GCI_CACHE_CACHE_H
 #define GCI_CACHE_CACHE_H
 
 #include "cache/counters.h"
+#include "cache/values.h"
 #include "store/store.h"
 
 #include <guardcache/cache.h>
@@ -19,6 +20,8 @@ struct gcache {
     void *event_state;
     atomic_bool told_in_use;
     gci_counters counters;
+    gci_shared_values values;
+    gcache_options options; /* as they were given; its texts are not to be followed */
 };
 
 #endif

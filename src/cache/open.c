@@ -59,6 +59,7 @@ gcache_open(char const *directory, gcache_options const *options, gcache **out_c
     cache->event = options->event;
     cache->event_state = options->event_state;
     cache->counters.process = getpid();
+    cache->options = *options;
 
     if (!cache->disabled) {
         gci_store_options inside = store_options(options);
@@ -79,5 +80,6 @@ gcache_close(gcache *cache)
         return;
     gci_watch_close(cache);
     gci_store_close(cache->store);
+    gci_shared_values_clear(&cache->values);
     free(cache);
 }

@@ -1,0 +1,172 @@
+/*
+ * Locking: none. A file is written under a temporary name and renamed; two writers of one name write the same bytes, or the
+ * later one wins.
+ */
+#include "store/side.h"
+
+#include "base/clock.h"
+#include "base/dir_path.h"
+#include "store/publish.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+static gcache_status
+check_writable(gci_store *store, gcache_error *error)
+{
+    if (store->read_only)
+        return gci_fail(error, GCACHE_ERROR_READ_ONLY, "%s: the cache is read-only", store->directory.name);
+    return GCACHE_OK;
+}
+
+/* Makes the folders that path goes through; path itself too if `whole`. */
+static gcache_status
+make_folders(gci_store *store, char const *path, bool whole, gcache_error *error)
+{
+    char part[GCI_SIDE_PATH_MAX + 1];
+
+    for (char const *slash = strchr(path, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        snprintf(part, sizeof part, "%.*s", (int)(slash - path), path);
+        gcache_status status = gci_dir_make(store->directory, part, NULL, error);
+        if (status != GCACHE_OK)
+            return status;
+    }
+    return whole ? gci_dir_make(store->directory, path, NULL, error) : GCACHE_OK;
+}
+
+static bool
+is_there(gci_store *store, char const *path, uint64_t size)
+{
+    struct stat facts;
+
+    if (gci_dir_stat(store->directory, path, &facts, NULL) != GCACHE_OK || (uint64_t)facts.st_size != size)
+        return false;
+    utimensat(store->directory.fd, path, NULL, AT_SYMLINK_NOFOLLOW);
+    return true;
+}
+
+gcache_status
+gci_side_write(gci_store *store, char const *path, gci_view bytes, bool *out_existed, gcache_error *error)
+{
+    gci_path temporary, place;
+
+    GCI_ASSERT(strlen(path) <= GCI_SIDE_PATH_MAX);
+    gci_store_enter(store);
+    *out_existed = false;
+    gcache_status status = check_writable(store, error);
+    if (status != GCACHE_OK)
+        return status;
+    *out_existed = is_there(store, path, bytes.size);
+    if (*out_existed)
+        return GCACHE_OK;
+    status = make_folders(store, path, false, error);
+    if (status == GCACHE_OK)
+        status = gci_write_temporary(store, GCI_WEIGHT_COMMIT, &bytes, 1, &temporary, error);
+    if (status != GCACHE_OK)
+        return status;
+    snprintf(place.text, sizeof place.text, "%s", path);
+    return gci_move_into_place(store, &temporary, &place, error);
+}
+
+gcache_status
+gci_side_read(gci_store *store, char const *path, size_t limit, gci_buf *out, gcache_error *error)
+{
+    gci_store_enter(store);
+    return gci_file_load(store->directory, path, limit, out, error);
+}
+
+void
+gci_side_quarantine(gci_store *store, char const *path, char const *why)
+{
+    gci_store_enter(store);
+    if (!store->read_only)
+        gci_quarantine_file(store, path, why, NULL);
+}
+
+gcache_status
+gci_side_folder(gci_store *store, char const *path, bool make, gcache_error *error)
+{
+    struct stat facts;
+
+    gci_store_enter(store);
+    if (!make)
+        return gci_dir_stat(store->directory, path, &facts, error);
+    gcache_status status = check_writable(store, error);
+    return status == GCACHE_OK ? make_folders(store, path, true, error) : status;
+}
+
+gcache_status
+gci_side_absolute(gci_store *store, char const *path, gci_buf *out, gcache_error *error)
+{
+    gcache_status status = gci_dir_path(store->directory, out, error);
+
+    if (status != GCACHE_OK)
+        return status;
+    if (path[0] != '\0') {
+        gci_buf_append_char(out, '/');
+        gci_buf_append_text(out, path);
+    }
+    return out->failed ? gci_fail_memory(error) : GCACHE_OK;
+}
+
+/* ---- expiry ---- */
+
+typedef struct expiry {
+    gci_store *store;
+    char const *folder;
+    uint64_t oldest_ns; /* what was used at or after this stays */
+    uint64_t removed;
+} expiry;
+
+static int expire_name(void *state, char const *name);
+
+static void
+expire_folder(expiry const *outer, char const *path, uint64_t *removed)
+{
+    expiry inner = *outer;
+
+    inner.folder = path;
+    inner.removed = 0;
+    gci_dir_each(outer->store->directory, path, expire_name, &inner, NULL);
+    *removed += inner.removed;
+}
+
+/* Other processes remove things too: what is gone already is fine. */
+static int
+expire_name(void *state, char const *name)
+{
+    expiry *e = state;
+    gci_dir dir = e->store->directory;
+    char path[GCI_SIDE_PATH_MAX + 1];
+    struct stat facts;
+
+    if ((size_t)snprintf(path, sizeof path, "%s/%s", e->folder, name) >= sizeof path ||
+        gci_dir_stat(dir, path, &facts, NULL) != GCACHE_OK)
+        return 0;
+    uint64_t used_ns = (uint64_t)facts.st_mtim.tv_sec * 1000000000 + (uint64_t)facts.st_mtim.tv_nsec;
+    if (S_ISDIR(facts.st_mode))
+        expire_folder(e, path, &e->removed);
+    else if (used_ns < e->oldest_ns && gci_dir_unlink(dir, path, NULL) == GCACHE_OK)
+        e->removed++;
+    return 0;
+}
+
+gcache_status
+gci_side_expire(gci_store *store, char const *folder, uint64_t age_ns, uint64_t *out_removed, gcache_error *error)
+{
+    uint64_t now = gci_clock_wall_ns();
+
+    gci_store_enter(store);
+    *out_removed = 0;
+    gcache_status status = check_writable(store, error);
+    if (status != GCACHE_OK)
+        return status;
+    expiry e = { .store = store, .folder = folder, .oldest_ns = now > age_ns ? now - age_ns : 0 };
+    struct stat facts;
+    if (gci_dir_stat(store->directory, folder, &facts, NULL) != GCACHE_OK)
+        return GCACHE_OK;
+    status = gci_dir_each(store->directory, folder, expire_name, &e, error);
+    *out_removed = e.removed;
+    return status;
+}

@@ -1,0 +1,188 @@
+/*
+ * Blobs by content, and directories for a compiler's own caches.
+ */
+#include "fixture.h"
+
+#include <fcntl.h>
+#include <guardcache/blobs.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static gcache_blob
+put(fixture *f, char const *text, char const *extension, gcache_blob_options const *options)
+{
+    gcache_blob blob;
+
+    if (gcache_blob_put(f->cache, text, strlen(text), extension, options, &blob, &f->error) != GCACHE_OK)
+        fail_msg("%s", f->error.message);
+    return blob;
+}
+
+static void
+assert_file(char const *path, char const *content)
+{
+    char found[256];
+    int file = open(path, O_RDONLY);
+
+    assert_true(file >= 0);
+    ssize_t size = read(file, found, sizeof found - 1);
+    close(file);
+    assert_true(size >= 0);
+    found[size] = '\0';
+    assert_string_equal(found, content);
+}
+
+static void
+equal_bytes_are_one_file(void **state)
+{
+    fixture *f = *state;
+    gcache_blob first = put(f, "int main;", "c", NULL), second = put(f, "int main;", "c", NULL);
+    struct stat before, after;
+
+    assert_false(first.existed);
+    assert_true(second.existed);
+    assert_string_equal(first.name, second.name);
+    assert_string_equal(first.path, second.path);
+    assert_int_equal(first.path[0], '/');
+    assert_file(first.path, "int main;");
+    assert_int_equal(stat(first.path, &before), 0);
+    put(f, "int main;", "c", NULL);
+    assert_int_equal(stat(first.path, &after), 0);
+    assert_int_equal(before.st_ino, after.st_ino);
+    assert_string_not_equal(put(f, "int Main;", "c", NULL).name, first.name);
+    /* The same content for another tool is another file of the same name. */
+    gcache_blob other = put(f, "int main;", "cpp", NULL);
+    assert_string_equal(other.name, first.name);
+    assert_string_not_equal(other.path, first.path);
+}
+
+static void
+the_caller_says_what_counts_for_the_name(void **state)
+{
+    fixture *f = *state;
+    gcache_blob_options text = GCACHE_BLOB_OPTIONS_INIT, extra = GCACHE_BLOB_OPTIONS_INIT, named = GCACHE_BLOB_OPTIONS_INIT;
+
+    text.text = true;
+    extra.extra = "avx2";
+    named.name = "kernel_0";
+    assert_string_equal(put(f, "\n  x = 1\n", "py", &text).name, put(f, "x = 1", "py2", &text).name);
+    assert_string_not_equal(put(f, "\n  x = 1\n", "py", NULL).name, put(f, "x = 1", "py", NULL).name);
+    assert_string_not_equal(put(f, "x = 1", "py", &extra).name, put(f, "x = 1", "py", NULL).name);
+    assert_string_equal(put(f, "x = 1", "py", &named).name, "kernel_0");
+    /* The length of extra counts: what is moved from one to the other is another name. */
+    extra.extra = "ab";
+    gcache_blob left = put(f, "c", NULL, &extra);
+    extra.extra = "a";
+    assert_string_not_equal(left.name, put(f, "bc", NULL, &extra).name);
+}
+
+static void
+names_stay_inside(void **state)
+{
+    fixture *f = *state;
+    char const *const bad[] = { "", "..", "../x", ".hidden", "a/b", "a b", "\n" };
+    gcache_blob_options named = GCACHE_BLOB_OPTIONS_INIT;
+    gcache_access access;
+    gcache_blob blob;
+    char *path;
+
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        named.name = bad[i];
+        assert_int_equal(gcache_blob_put(f->cache, "x", 1, "", &named, &blob, &f->error), GCACHE_ERROR_ARGUMENT);
+        assert_int_equal(gcache_blob_put(f->cache, "x", 1, bad[i][0] != '\0' ? bad[i] : "/", NULL, &blob, &f->error),
+                         GCACHE_ERROR_ARGUMENT);
+        assert_int_equal(gcache_subdirectory(f->cache, bad[i], GCACHE_ACCESS_UPDATE, &access, &path, &f->error),
+                         GCACHE_ERROR_ARGUMENT);
+    }
+}
+
+static void
+damage_is_found_when_read_back(void **state)
+{
+    fixture *f = *state;
+    gcache_blob blob = put(f, "int main;", "c", NULL);
+    void *bytes;
+    size_t size;
+
+    assert_int_equal(gcache_blob_get(f->cache, blob.name, "c", NULL, &bytes, &size, &f->error), GCACHE_OK);
+    assert_int_equal(size, 9);
+    assert_memory_equal(bytes, "int main;", 9);
+    gcache_free(bytes);
+    int file = open(blob.path, O_WRONLY);
+    assert_int_equal(pwrite(file, "I", 1, 0), 1);
+    close(file);
+    assert_int_equal(gcache_blob_get(f->cache, blob.name, "c", NULL, &bytes, &size, &f->error), GCACHE_ERROR_CORRUPT);
+    assert_int_equal(gcache_blob_get(f->cache, blob.name, "c", NULL, &bytes, &size, &f->error), GCACHE_ERROR_NOT_FOUND);
+    assert_false(put(f, "int main;", "c", NULL).existed);
+    assert_file(blob.path, "int main;");
+}
+
+static void
+a_shorter_file_is_written_again(void **state)
+{
+    fixture *f = *state;
+    gcache_blob blob = put(f, "int main;", "c", NULL);
+
+    assert_int_equal(truncate(blob.path, 3), 0);
+    assert_false(put(f, "int main;", "c", NULL).existed);
+    assert_file(blob.path, "int main;");
+}
+
+static void
+what_is_unused_expires(void **state)
+{
+    fixture *f = *state;
+    gcache_blob old = put(f, "old", "txt", NULL), used = put(f, "used", "txt", NULL);
+    struct timespec const long_ago[2] = { { .tv_sec = 1000 }, { .tv_sec = 1000 } };
+    uint64_t removed;
+
+    assert_int_equal(utimensat(AT_FDCWD, old.path, long_ago, 0), 0);
+    assert_int_equal(utimensat(AT_FDCWD, used.path, long_ago, 0), 0);
+    put(f, "used", "txt", NULL);
+    assert_int_equal(gcache_blobs_expire(f->cache, UINT64_C(3600000000000), &removed, &f->error), GCACHE_OK);
+    assert_int_equal(removed, 1);
+    assert_int_not_equal(access(old.path, F_OK), 0);
+    assert_int_equal(access(used.path, F_OK), 0);
+}
+
+static void
+compilers_get_directories_of_their_own(void **state)
+{
+    fixture *f = *state;
+    gcache_options reading = GCACHE_OPTIONS_INIT;
+    gcache_access access;
+    char *path, *again;
+
+    assert_int_equal(gcache_subdirectory(f->cache, "xla-autotune", GCACHE_ACCESS_READ, &access, &path, &f->error),
+                     GCACHE_ERROR_NOT_FOUND);
+    assert_int_equal(gcache_subdirectory(f->cache, "xla-autotune", GCACHE_ACCESS_UPDATE, &access, &path, &f->error), GCACHE_OK);
+    assert_int_equal(access, GCACHE_ACCESS_UPDATE);
+    assert_int_equal(gcache_subdirectory(f->cache, "xla-autotune", GCACHE_ACCESS_READ, &access, &again, &f->error), GCACHE_OK);
+    assert_int_equal(access, GCACHE_ACCESS_READ);
+    assert_string_equal(path, again);
+    gcache_free(again);
+    reading.read_only = true;
+    fixture_reopen(f, &reading);
+    assert_int_equal(gcache_subdirectory(f->cache, "xla-autotune", GCACHE_ACCESS_UPDATE, &access, &again, &f->error), GCACHE_OK);
+    assert_int_equal(access, GCACHE_ACCESS_READ);
+    assert_string_equal(path, again);
+    assert_int_equal(gcache_blob_put(f->cache, "x", 1, "", NULL, &(gcache_blob){ 0 }, &f->error), GCACHE_ERROR_READ_ONLY);
+    gcache_free(path);
+    gcache_free(again);
+}
+
+int
+main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, fixture_open, fixture_close)
+    struct CMUnitTest const tests[] = {
+        CASE(equal_bytes_are_one_file),
+        CASE(the_caller_says_what_counts_for_the_name),
+        CASE(names_stay_inside),
+        CASE(damage_is_found_when_read_back),
+        CASE(a_shorter_file_is_written_again),
+        CASE(what_is_unused_expires),
+        CASE(compilers_get_directories_of_their_own),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

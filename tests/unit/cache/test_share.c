@@ -1,0 +1,169 @@
+/*
+ * Values that a leader tells the other processes of its job, and handles for workers.
+ */
+#include "fixture.h"
+
+#include <fcntl.h>
+#include <ftw.h>
+#include <guardcache/share.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static gcache_status
+share(fixture *f, gcache_share const *s, char out_text[64])
+{
+    void *value = NULL;
+    size_t size = 0;
+    gcache_status status = gcache_share_value(f->cache, s, &value, &size, &f->error);
+
+    snprintf(out_text, 64, "%.*s", (int)size, status == GCACHE_OK ? (char const *)value : "");
+    gcache_free(value);
+    return status;
+}
+
+static gcache_share
+told(char const *job, char const *name, char const *value)
+{
+    gcache_share s = GCACHE_SHARE_INIT;
+
+    s.job = job;
+    s.name = name;
+    s.leader = value != NULL;
+    s.value = value;
+    s.size = value != NULL ? strlen(value) : 0;
+    s.timeout_ns = 20000000;
+    return s;
+}
+
+static void
+followers_get_the_leaders_value(void **state)
+{
+    fixture *f = *state;
+    gcache_share leader = told("job 1", "profile", "cost=7"), follower = told("job 1", "profile", NULL);
+    char text[64];
+
+    assert_int_equal(share(f, &follower, text), GCACHE_ERROR_BUSY);
+    assert_string_equal(f->error.message, "\"profile\": the leader told no value within 20 ms");
+    pid_t child = fork();
+    if (child == 0) {
+        follower.timeout_ns = UINT64_C(20000000000);
+        _exit(share(f, &follower, text) == GCACHE_OK && strcmp(text, "cost=7") == 0 ? 0 : 1);
+    }
+    usleep(50000);
+    assert_int_equal(share(f, &leader, text), GCACHE_OK);
+    assert_string_equal(text, "cost=7");
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    /* The same name in another run, and another name in this one. */
+    follower = told("job 2", "profile", NULL);
+    assert_int_equal(share(f, &follower, text), GCACHE_ERROR_BUSY);
+    follower = told("job 1", "profile of g", NULL);
+    assert_int_equal(share(f, &follower, text), GCACHE_ERROR_BUSY);
+}
+
+static void
+the_first_value_stays(void **state)
+{
+    fixture *f = *state;
+    gcache_share first = told("job", "n", "one"), second = told("job", "n", "two"), empty = told("job", "e", "");
+    char text[64];
+
+    assert_int_equal(share(f, &first, text), GCACHE_OK);
+    assert_int_equal(share(f, &second, text), GCACHE_OK);
+    assert_string_equal(text, "one");
+    fixture_reopen(f, NULL);
+    assert_int_equal(share(f, &second, text), GCACHE_OK);
+    assert_string_equal(text, "one");
+    assert_int_equal(share(f, &empty, text), GCACHE_OK);
+    assert_string_equal(text, "");
+}
+
+static int
+spoil(char const *path, struct stat const *facts, int type, struct FTW *place)
+{
+    (void)facts, (void)place;
+    if (type != FTW_F || strstr(path, "/shared/") == NULL)
+        return 0;
+    int file = open(path, O_WRONLY);
+    assert_int_equal(pwrite(file, "X", 1, 33), 1);
+    close(file);
+    return 0;
+}
+
+static void
+a_value_is_remembered_and_damage_is_not_believed(void **state)
+{
+    fixture *f = *state;
+    gcache_share leader = told("job", "n", "one"), follower = told("job", "n", NULL);
+    char text[64];
+
+    assert_int_equal(share(f, &leader, text), GCACHE_OK);
+    assert_int_equal(nftw(f->directory, spoil, 16, FTW_PHYS), 0);
+    assert_int_equal(share(f, &follower, text), GCACHE_OK);
+    assert_string_equal(text, "one");
+    fixture_reopen(f, NULL);
+    assert_int_equal(share(f, &follower, text), GCACHE_ERROR_BUSY);
+    assert_int_equal(share(f, &leader, text), GCACHE_OK);
+    fixture_reopen(f, NULL);
+    assert_int_equal(share(f, &follower, text), GCACHE_OK);
+    assert_string_equal(text, "one");
+}
+
+static void
+a_saved_handle_opens_the_same_cache(void **state)
+{
+    fixture *f = *state;
+    gcache_options options = GCACHE_OPTIONS_INIT;
+    gcache_graph *g = make_matmul("s0", "s1");
+    gcache *worker;
+    gcache_result r;
+    char *text, *again;
+
+    options.salt = "team \"a\"";
+    options.max_bytes = UINT64_MAX;
+    options.compression_level = -1;
+    fixture_reopen(f, &options);
+    assert_int_equal(insert_text(f, g, NULL, NULL, "code"), GCACHE_OK);
+    assert_int_equal(gcache_handle_save(f->cache, &text, &f->error), GCACHE_OK);
+    /* A worker may stand anywhere. */
+    assert_int_equal(chdir("/"), 0);
+    assert_int_equal(gcache_handle_open(text, NULL, &worker, &f->error), GCACHE_OK);
+    assert_int_equal(gcache_lookup(worker, g, NULL, &r, &f->error), GCACHE_HIT);
+    assert_memory_equal(r.payload, "code", 4);
+    gcache_result_clear(&r);
+    assert_int_equal(gcache_handle_save(worker, &again, &f->error), GCACHE_OK);
+    assert_string_equal(text, again);
+    gcache_close(worker);
+    gcache_free(text);
+    gcache_free(again);
+    gcache_graph_free(g);
+}
+
+static void
+what_is_no_handle_is_refused(void **state)
+{
+    fixture *f = *state;
+    gcache *worker;
+
+    assert_int_equal(gcache_handle_open("", NULL, &worker, &f->error), GCACHE_ERROR_SYNTAX);
+    assert_int_equal(gcache_handle_open("[]", NULL, &worker, &f->error), GCACHE_ERROR_SYNTAX);
+    assert_int_equal(gcache_handle_open("{\"format\": \"guardcache-handle/1\"}", NULL, &worker, &f->error),
+                     GCACHE_ERROR_SYNTAX);
+    assert_int_equal(gcache_handle_open("{\"format\": \"guardcache-handle/2\"}", NULL, &worker, &f->error),
+                     GCACHE_ERROR_FORMAT);
+}
+
+int
+main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, fixture_open, fixture_close)
+    struct CMUnitTest const tests[] = {
+        CASE(followers_get_the_leaders_value),
+        CASE(the_first_value_stays),
+        CASE(a_value_is_remembered_and_damage_is_not_believed),
+        CASE(a_saved_handle_opens_the_same_cache),
+        CASE(what_is_no_handle_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
