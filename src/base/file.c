@@ -83,6 +83,15 @@ gci_dir_close(gci_dir *dir)
     dir->fd = -1;
 }
 
+bool
+gci_dir_still_named(gci_dir dir)
+{
+    struct stat named, opened;
+
+    return stat(dir.name, &named) == 0 && fstat(dir.fd, &opened) == 0 && named.st_dev == opened.st_dev &&
+           named.st_ino == opened.st_ino;
+}
+
 gcache_status
 gci_dir_make(gci_dir dir, char const *path, bool *out_made, gcache_error *error)
 {
@@ -114,6 +123,12 @@ gci_dir_link(gci_dir from_dir, char const *from, gci_dir to_dir, char const *to,
 
     *out_existed = failed && errno == EEXIST;
     return failed && !*out_existed ? fail_path(to_dir, to, error) : GCACHE_OK;
+}
+
+gcache_status
+gci_dir_touch(gci_dir dir, char const *path, gcache_error *error)
+{
+    return utimensat(dir.fd, path, NULL, AT_SYMLINK_NOFOLLOW) == 0 ? GCACHE_OK : fail_path(dir, path, error);
 }
 
 gcache_status
@@ -205,6 +220,14 @@ gci_file_open(gci_dir dir, char const *path, int flags, gci_file *out_file, gcac
     *out_file = (gci_file){ -1, dir, path };
     out_file->fd = open_beneath(dir.fd, path, flags);
     return out_file->fd >= 0 ? GCACHE_OK : fail_file(out_file, error);
+}
+
+gcache_status
+gci_file_open_existing(gci_dir dir, char const *path, int flags, gci_file *out_file, gcache_error *error)
+{
+    *out_file = (gci_file){ -1, dir, path };
+    out_file->fd = open_beneath(dir.fd, path, flags);
+    return out_file->fd >= 0 || errno == ENOENT ? GCACHE_OK : fail_file(out_file, error);
 }
 
 void
@@ -311,6 +334,12 @@ gci_file_truncate(gci_file const *file, uint64_t size, gcache_error *error)
 }
 
 gcache_status
+gci_file_set_mode(gci_file const *file, mode_t mode, gcache_error *error)
+{
+    return fchmod(file->fd, mode) == 0 ? GCACHE_OK : fail_file(file, error);
+}
+
+gcache_status
 gci_file_allocate(gci_file const *file, uint64_t size, gcache_error *error)
 {
     int reason;
@@ -340,20 +369,38 @@ load_opened(gci_file const *file, size_t limit, gci_buf *out, gcache_error *erro
     return gci_file_read(file, room, (size_t)facts.st_size, 0, &out->size, error);
 }
 
+static gcache_status
+load_and_close(gci_file *file, size_t limit, gci_buf *out, gcache_error *error)
+{
+    gcache_status status = load_opened(file, limit, out, error);
+
+    gci_file_close(file);
+    if (status != GCACHE_OK)
+        gci_buf_clear(out);
+    return status;
+}
+
+/* Not blocking: a pipe that somebody put in a file's place must not stop us. */
+#define LOAD_FLAGS (O_RDONLY | O_NONBLOCK)
+
 gcache_status
 gci_file_load(gci_dir dir, char const *path, size_t limit, gci_buf *out, gcache_error *error)
 {
     gci_file file;
 
     gci_buf_clear(out);
-    gcache_status status = gci_file_open(dir, path, O_RDONLY | O_NONBLOCK, &file, error);
-    if (status != GCACHE_OK)
-        return status;
-    status = load_opened(&file, limit, out, error);
-    gci_file_close(&file);
-    if (status != GCACHE_OK)
-        gci_buf_clear(out);
-    return status;
+    gcache_status status = gci_file_open(dir, path, LOAD_FLAGS, &file, error);
+    return status == GCACHE_OK ? load_and_close(&file, limit, out, error) : status;
+}
+
+gcache_status
+gci_file_load_existing(gci_dir dir, char const *path, size_t limit, gci_buf *out, gcache_error *error)
+{
+    gci_file file;
+
+    gci_buf_clear(out);
+    gcache_status status = gci_file_open_existing(dir, path, LOAD_FLAGS, &file, error);
+    return status == GCACHE_OK && file.fd >= 0 ? load_and_close(&file, limit, out, error) : status;
 }
 
 void *

@@ -38,6 +38,9 @@ gcache_status gci_dir_open_user(char const *path, gci_dir *out_dir, gcache_error
 gcache_status gci_dir_open(gci_dir dir, char const *path, char const *name, gci_dir *out_dir, gcache_error *error);
 void gci_dir_close(gci_dir *dir);
 
+/* Whether the name still leads to the directory that is open: it may have been moved, or the name removed. */
+bool gci_dir_still_named(gci_dir dir);
+
 /* Makes a directory with mode 0700; one that exists is fine. *out_made (may be NULL) tells which it was. */
 gcache_status gci_dir_make(gci_dir dir, char const *path, bool *out_made, gcache_error *error);
 gcache_status gci_dir_stat(gci_dir dir, char const *path, struct stat *out_facts, gcache_error *error);
@@ -46,6 +49,8 @@ gcache_status gci_dir_rename(gci_dir from_dir, char const *from, gci_dir to_dir,
 /* Gives a file a second name; *out_existed instead of an error if `to` is there. */
 gcache_status gci_dir_link(gci_dir from_dir, char const *from, gci_dir to_dir, char const *to, bool *out_existed,
                            gcache_error *error);
+/* Sets the times of a file to now. */
+gcache_status gci_dir_touch(gci_dir dir, char const *path, gcache_error *error);
 /* A file that isn't there is fine. */
 gcache_status gci_dir_unlink(gci_dir dir, char const *path, gcache_error *error);
 /* Makes the directory's names durable. */
@@ -74,6 +79,8 @@ typedef struct gci_file {
 
 /* flags as open's; a file that is created gets mode 0600. */
 gcache_status gci_file_open(gci_dir dir, char const *path, int flags, gci_file *out_file, gcache_error *error);
+/* The same, but a file that isn't there is fine: then out_file->fd is -1. */
+gcache_status gci_file_open_existing(gci_dir dir, char const *path, int flags, gci_file *out_file, gcache_error *error);
 void gci_file_close(gci_file *file);
 
 gcache_status gci_file_stat(gci_file const *file, struct stat *out_facts, gcache_error *error);
@@ -86,11 +93,15 @@ gcache_status gci_file_write_at(gci_file const *file, gci_view bytes, uint64_t o
 /* fdatasync. After a failure the file must be thrown away: the kernel may have dropped what it could not write. */
 gcache_status gci_file_sync(gci_file const *file, gcache_error *error);
 gcache_status gci_file_truncate(gci_file const *file, uint64_t size, gcache_error *error);
+/* Permission bits. */
+gcache_status gci_file_set_mode(gci_file const *file, mode_t mode, gcache_error *error);
 /* Real blocks for size bytes, so that a write into a mapping can't meet a full disk. */
 gcache_status gci_file_allocate(gci_file const *file, uint64_t size, gcache_error *error);
 
 /* Opens, reads and closes. out is cleared first. ERROR_NOT_FOUND, ERROR_LIMIT, ERROR_IO, ERROR_MEMORY. */
 gcache_status gci_file_load(gci_dir dir, char const *path, size_t limit, gci_buf *out, gcache_error *error);
+/* The same, but a file that isn't there is an empty one. */
+gcache_status gci_file_load_existing(gci_dir dir, char const *path, size_t limit, gci_buf *out, gcache_error *error);
 
 /* Maps the first size bytes, shared. NULL on failure. */
 void *gci_file_map(gci_file const *file, size_t size, bool writable, gcache_error *error);

@@ -54,9 +54,9 @@ typedef struct gci_store_options {
 /*
  * Opens a directory, making it if need be (unless read_only). An existing cache in a place that can't be written to is
  * opened as if read_only had been set, and the log says so.
- * ERROR_FORMAT: of a newer version; ERROR_UNTRUSTED: owned by somebody else, or world-writable; ERROR_NOT_FOUND: read_only
- * and not there; ERROR_READ_ONLY, ERROR_NO_SPACE, ERROR_IO: can't be made; ERROR_ARGUMENT: exists and is no cache and
- * not empty.
+ * ERROR_FORMAT: of a newer version; ERROR_UNTRUSTED: owned by somebody else, or world-writable; ERROR_NOT_FOUND:
+ * read_only and not there; ERROR_READ_ONLY, ERROR_NO_SPACE, ERROR_IO: can't be made; ERROR_ARGUMENT: exists and is no
+ * cache and not empty.
  */
 gcache_status gci_store_open(char const *directory, gci_store_options const *options, gci_store **out_store,
                              gcache_error *error);
@@ -85,8 +85,8 @@ typedef enum gci_compression {
 } gci_compression;
 
 /*
- * Everything about one candidate but its payload. For an insert the caller fills in what isn't marked; views are borrowed
- * during the call. In a set, everything is set and points into the set.
+ * Everything about one candidate but its payload. For an insert the caller fills in what isn't marked; views are
+ * borrowed during the call. In a set, everything is set and points into the set.
  */
 typedef struct gci_record {
     gcache_key key;
@@ -129,7 +129,7 @@ typedef enum gci_found {
 /* Something of the caller's that hangs on a set or candidate and is freed with it. Set once, by any thread. */
 typedef struct gci_extra {
     _Atomic(void *) value;
-    void (*destroy)(void *value);
+    void (*_Atomic destroy)(void *value);
 } gci_extra;
 
 static inline void *
@@ -243,8 +243,9 @@ typedef struct gci_inserted {
 
 /*
  * Stores a record with its payload, and the key's description unless the key has one (description may be NULL).
- * ERROR_READ_ONLY, ERROR_NO_SPACE (nothing could be evicted), ERROR_LIMIT (too many candidates under the key, or something
- * too large), ERROR_BUSY (the key's lock is held for too long), ERROR_IO, ERROR_MEMORY. On an error nothing is visible.
+ * ERROR_READ_ONLY, ERROR_NO_SPACE (nothing could be evicted), ERROR_LIMIT (too many candidates under the key, or
+ * something too large), ERROR_BUSY (the key's lock is held for too long), ERROR_IO, ERROR_MEMORY. On an error nothing
+ * is visible.
  */
 gcache_status gci_store_insert(gci_store *store, gci_record const *record, gci_view payload,
                                gci_description const *description, gci_inserted *out_inserted, gcache_error *error);

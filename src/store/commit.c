@@ -1,0 +1,237 @@
+#include "store/candidates.h"
+#include "store/insertion.h"
+#include "store/lookup.h"
+#include "store/mend.h"
+#include "store/publish.h"
+#include "store/record.h"
+#include "store/tombstones.h"
+
+/* Payloads up to this size lie in the candidate index: one append commits them, and they cost no inode. Larger ones are
+   faster to read from a file of their own than to drag along with every cold lookup of the key (docs/performance.md). */
+#define INLINE_MAX ((size_t)8 << 10)
+/* And while the candidate index is smaller than this: one read stays a matter of microseconds. */
+#define INLINE_PACK_MAX ((size_t)64 << 10)
+/* A description that isn't larger lies there too. */
+#define INLINE_DESCRIPTION_MAX ((size_t)2 << 10)
+
+/* ---- what is there ---- */
+
+static bool
+is_whole(gci_found found, gci_candidates *set)
+{
+    if (found != GCI_FOUND)
+        return found == GCI_ABSENT;
+    return set->damaged == 0 && gci_inside(set)->end == gci_inside(set)->bytes.size;
+}
+
+/* The key's candidates, after damage and torn ends were cleared away. *out_set is NULL if there is no candidate index. */
+static gcache_status
+read_present(gci_insertion *insertion, gci_candidates **out_set)
+{
+    gcache_key const *key = &insertion->record.key;
+    gci_store *store = insertion->store;
+    gci_mended mended;
+
+    gci_found found = gci_read_current(store, key, out_set, insertion->error);
+    if (is_whole(found, *out_set))
+        return GCACHE_OK;
+    gci_candidates_release(*out_set);
+    *out_set = NULL;
+    gcache_status status = gci_mend_locked(store, key, NULL, 0, &mended, insertion->error);
+    if (status != GCACHE_OK)
+        return status;
+    found = gci_read_pack(store, key, out_set, insertion->error);
+    return is_whole(found, *out_set) ? GCACHE_OK
+                                     : gci_fail(insertion->error, GCACHE_ERROR_IO, "%s/%s: can't be read",
+                                                store->directory.name, gci_path_pack(key).text);
+}
+
+static bool
+same_guards(gci_record const *a, gci_record const *b)
+{
+    if (a->guard_count != b->guard_count)
+        return false;
+    for (size_t i = 0; i < a->guard_count; i++) {
+        if (!gci_view_equal(a->guards[i], b->guards[i]))
+            return false;
+    }
+    return true;
+}
+
+static bool
+same_pairs(gci_pair const *a, size_t a_count, gci_pair const *b, size_t b_count)
+{
+    if (a_count != b_count)
+        return false;
+    for (size_t i = 0; i < a_count; i++) {
+        if (!gci_view_equal(a[i].name, b[i].name) || !gci_view_equal(a[i].value, b[i].value))
+            return false;
+    }
+    return true;
+}
+
+/* Whether a lookup can tell the two apart by their age only. */
+static bool
+shadows(gci_record const *newer, gci_record const *older)
+{
+    return newer->priority == older->priority && gci_view_equal(newer->variant, older->variant) &&
+           same_guards(newer, older) &&
+           same_pairs(newer->names, newer->name_count, older->names, older->name_count) &&
+           same_pairs(newer->requirements, newer->requirement_count, older->requirements, older->requirement_count);
+}
+
+static void
+note_shadowed(gci_insertion *insertion, gci_candidates const *set)
+{
+    for (size_t i = set->count; i-- > 0;) {
+        if (!shadows(&insertion->record, &set->items[i].record))
+            continue;
+        insertion->out->shadowed = true;
+        memcpy(insertion->out->shadows, set->items[i].record.id, GCACHE_ENTRY_ID_SIZE);
+        return;
+    }
+}
+
+static gcache_status
+check_present(gci_insertion *insertion, gci_candidates *set)
+{
+    gci_candidate *equal = gci_candidates_find(set, insertion->record.id);
+
+    if (equal != NULL) {
+        insertion->out->existed = true;
+        insertion->out->sequence = equal->record.sequence;
+        return GCACHE_OK;
+    }
+    if (set->count >= insertion->store->options.max_candidates)
+        return gci_fail(insertion->error, GCACHE_ERROR_LIMIT, "the key has %zu candidates, the most that is allowed",
+                        set->count);
+    note_shadowed(insertion, set);
+    return GCACHE_OK;
+}
+
+/* ---- writing ---- */
+
+/* Makes the frame up to where the payload goes. */
+static gcache_status
+make_head(gci_insertion *insertion, gci_frame_type type)
+{
+    gci_store const *store = insertion->store;
+    gci_signing_key const *signer = store->options.signing_count > 0 ? &store->options.signing[0] : NULL;
+    gci_frame_start start = { type, insertion->payload.size, insertion->checksum, 0 };
+
+    insertion->head.size = 0;
+    size_t begin = gci_frame_begin(&insertion->head, &start);
+    gci_record_write(&insertion->head, &insertion->record, signer, insertion->sha256);
+    gci_frame_end(&insertion->head, begin);
+    return insertion->head.failed ? gci_fail(insertion->error, GCACHE_ERROR_LIMIT,
+                                             "guards, names and metadata take more than %zu bytes, or memory is short",
+                                             GCI_HEAD_MAX)
+                                  : GCACHE_OK;
+}
+
+/* The payload's own file, complete and under its name; then the head is that of a reference to it. */
+static gcache_status
+write_entry_file(gci_insertion *insertion)
+{
+    gci_path place = gci_path_entry(&insertion->record.key, insertion->record.id), temporary;
+    gci_store *store = insertion->store;
+
+    gcache_status status = make_head(insertion, GCI_FRAME_ENTRY);
+    if (status != GCACHE_OK)
+        return status;
+    gci_view parts[] = { gci_buf_view(&insertion->head), insertion->payload, gci_frame_padding(insertion->payload.size) };
+    status = gci_write_temporary(store, GCI_WEIGHT_COMMIT, parts, 3, &temporary, insertion->error);
+    if (status == GCACHE_OK)
+        status = gci_move_into_place(store, &temporary, &place, insertion->error);
+    if (status != GCACHE_OK)
+        return status;
+    insertion->entry_cost = gci_disk_cost(parts[0].size + parts[1].size + parts[2].size);
+    gci_shared_add(&store->shared.table->bytes, (int64_t)insertion->entry_cost);
+    return make_head(insertion, GCI_FRAME_REFERENCE);
+}
+
+/* A large description gets a file. Without it an explanation is poorer, and that is all. */
+static void
+write_description_file(gci_insertion *insertion)
+{
+    gci_path place = gci_path_description(&insertion->record.key), temporary;
+    gci_view bytes = gci_buf_view(&insertion->description);
+    gci_store *store = insertion->store;
+
+    gcache_status status = gci_write_temporary(store, GCI_WEIGHT_LIGHT, &bytes, 1, &temporary, NULL);
+    if (status == GCACHE_OK)
+        status = gci_move_into_place(store, &temporary, &place, NULL);
+    if (status == GCACHE_OK)
+        gci_shared_add(&store->shared.table->bytes, (int64_t)gci_disk_cost(bytes.size));
+    insertion->description.size = 0;
+}
+
+/* Adds the description (if it lies in here), the head, and the payload unless it has a file, to the candidate index. */
+static gcache_status
+publish(gci_insertion *insertion, gci_candidates *set)
+{
+    gci_weight weight = insertion->entry_cost != 0 ? GCI_WEIGHT_LIGHT : GCI_WEIGHT_COMMIT;
+    gcache_key const *key = &insertion->record.key;
+    gcache_status status;
+    gci_buf header;
+
+    gci_buf_init(&header, GCI_PACK_HEADER);
+    if (set == NULL)
+        gci_pack_put_header(&header, key);
+    gci_view parts[] = { gci_buf_view(&header), gci_buf_view(&insertion->description), gci_buf_view(&insertion->head),
+                         insertion->payload, gci_frame_padding(insertion->payload.size) };
+    size_t count = insertion->entry_cost != 0 ? 3 : 5;
+    if (header.failed)
+        status = gci_fail_memory(insertion->error);
+    else if (set == NULL)
+        status = gci_publish_pack(insertion->store, key, weight, parts, count, insertion->error);
+    else
+        status = gci_append_pack(insertion->store, key, weight, gci_inside(set)->end, parts + 1, count - 1,
+                                 insertion->error);
+    gci_buf_clear(&header);
+    return status;
+}
+
+static gcache_status
+write_and_publish(gci_insertion *insertion, gci_candidates *set)
+{
+    size_t pack_size = set != NULL ? gci_inside(set)->end : 0;
+
+    insertion->entry_cost = 0;
+    insertion->record.sequence = (set != NULL ? gci_inside(set)->last_sequence : 0) + 1;
+    gcache_status status;
+    if (insertion->payload.size <= INLINE_MAX && pack_size + insertion->payload.size <= INLINE_PACK_MAX)
+        status = make_head(insertion, GCI_FRAME_ENTRY);
+    else
+        status = write_entry_file(insertion);
+    if (status != GCACHE_OK)
+        return status;
+    if (set == NULL)
+        gci_tombstone_remove(insertion->store, &insertion->record.key);
+    else if (gci_inside(set)->has_description)
+        insertion->description.size = 0;
+    if (insertion->description.size > INLINE_DESCRIPTION_MAX)
+        write_description_file(insertion);
+    status = publish(insertion, set);
+    if (status != GCACHE_OK && insertion->entry_cost != 0)
+        gci_remove_entry(insertion->store, &insertion->record.key, insertion->record.id, NULL);
+    return status;
+}
+
+gcache_status
+gci_insertion_commit(gci_insertion *insertion)
+{
+    gci_candidates *set = NULL;
+
+    gcache_status status = read_present(insertion, &set);
+    if (status == GCACHE_OK && set != NULL)
+        status = check_present(insertion, set);
+    if (status == GCACHE_OK && !insertion->out->existed)
+        status = write_and_publish(insertion, set);
+    gci_candidates_release(set);
+    if (status == GCACHE_OK && !insertion->out->existed) {
+        insertion->out->sequence = insertion->record.sequence;
+        gci_shared_add(&insertion->store->shared.table->entries, 1);
+    }
+    return status;
+}

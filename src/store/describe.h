@@ -1,0 +1,21 @@
+/*
+ * What a key was computed from, as a frame: in the candidate index if it is small, else in a file of its own.
+ *
+ * Head of a DESCRIPTION frame (docs/formats/candidate-index.md): key (32), size of the canonical form (8),
+ * compression (4), kind (text), components: count (4), then name (text), hash (32), text (text) each. The payload is
+ * the canonical form.
+ */
+#ifndef GCI_STORE_DESCRIBE_H
+#define GCI_STORE_DESCRIBE_H
+
+#include "store/frame.h"
+#include "store/inside.h"
+
+/* Appends the whole frame, payload and padding included. */
+gcache_status gci_description_write(gcache_key const *key, gci_description const *description, gci_buf *out,
+                                    gcache_error *error);
+
+/* What index.db knows a component by: equal numbers stand for components equal in kind, name and content. */
+uint64_t gci_component_number(gci_view kind, gci_component const *component);
+
+#endif

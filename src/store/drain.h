@@ -1,0 +1,48 @@
+/*
+ * From the segment into index.db.
+ *
+ * Invariants:
+ *  1. How far the segment was drained is written in the same transaction as what was drained: an event counts once.
+ *  2. Draining what was drained before (the file was emptied, and a crash came in between) changes nothing but hit
+ *     counts and the list of past lookups.
+ */
+#ifndef GCI_STORE_DRAIN_H
+#define GCI_STORE_DRAIN_H
+
+#include "store/insertion.h"
+#include "store/inside.h"
+
+/* Appends the event of an insert that was committed. */
+void gci_note_insert(gci_store *store, gci_insertion const *insertion, gci_description const *description);
+/* Appends the event of an entry that was taken out; key_cost 0: the key is gone. */
+void gci_note_removal(gci_store *store, gcache_key const *key, char const *id, uint64_t key_cost);
+
+/* Drains everything there is. ERROR_BUSY: somebody else does, for longer than wait_ns. */
+gcache_status gci_drain(gci_store *store, uint64_t wait_ns, gcache_error *error);
+
+/* Drains if enough has gathered and nobody else is at it. */
+void gci_drain_if_due(gci_store *store);
+
+/* Before the store closes: drains if it is worth opening a database for. */
+void gci_drain_at_close(gci_store *store);
+
+/* Puts the rows of one entry and its key, as a drain or a repair does. Between begin and end of a write. */
+typedef struct gci_entry_row {
+    gcache_key key;
+    uint8_t id[16];
+    uint64_t created_ns;
+    uint64_t entry_cost; /* of its own file */
+    uint64_t size;       /* of its frame, payload included */
+    uint64_t key_cost;   /* of the candidate index and the description */
+    gci_view space, kind;
+    uint64_t const *components; /* may be unaligned: read with memcpy */
+    size_t component_count;
+} gci_entry_row;
+
+void gci_put_entry_row(gci_index *index, gci_entry_row const *row);
+void gci_drop_entry_row(gci_index *index, gcache_key const *key, char const *id, uint64_t key_cost);
+
+/* The id of a key's row, or -1. */
+int64_t gci_key_row(gci_index *index, gcache_key const *key);
+
+#endif

@@ -1,0 +1,193 @@
+#include "base/clock.h"
+#include "store/candidates.h"
+#include "store/compress.h"
+#include "store/describe.h"
+#include "store/drain.h"
+#include "store/evict.h"
+#include "store/insertion.h"
+#include "store/lookup.h"
+#include "store/publish.h"
+#include "store/record.h"
+
+static void
+insertion_init(gci_insertion *insertion, gci_store *store, gci_record const *record, gci_view payload, gci_inserted *out,
+               gcache_error *error)
+{
+    *out = (gci_inserted){ 0 };
+    *insertion = (gci_insertion){ .store = store, .record = *record, .payload = payload, .out = out, .error = error };
+    gci_buf_init(&insertion->compressed, GCI_BUF_NO_LIMIT);
+    gci_buf_init(&insertion->head, GCI_HEAD_MAX + GCI_FRAME_OVERHEAD);
+    gci_buf_init(&insertion->description, GCI_BUF_NO_LIMIT);
+    insertion->record.space = gci_view_text(store->options.space);
+    if (record->created_ns == 0)
+        insertion->record.created_ns = gci_clock_wall_ns();
+}
+
+static void
+insertion_clear(gci_insertion *insertion)
+{
+    gci_shared_add(&insertion->store->shared.table->bytes, -(int64_t)insertion->reserved);
+    gci_buf_clear(&insertion->compressed);
+    gci_buf_clear(&insertion->head);
+    gci_buf_clear(&insertion->description);
+}
+
+static gcache_status
+identify(gci_insertion *insertion)
+{
+    if (insertion->store->read_only)
+        return gci_fail(insertion->error, GCACHE_ERROR_READ_ONLY, "%s: the cache is read-only",
+                        insertion->store->directory.name);
+    if (insertion->payload.size > GCI_PAYLOAD_MAX)
+        return gci_fail(insertion->error, GCACHE_ERROR_LIMIT, "a payload of %zu bytes: the largest that is stored has %llu",
+                        insertion->payload.size, (unsigned long long)GCI_PAYLOAD_MAX);
+    insertion->record.payload_size = insertion->payload.size;
+    if (!gci_record_identify(&insertion->record, insertion->payload))
+        return gci_fail_memory(insertion->error);
+    memcpy(insertion->out->id, insertion->record.id, GCACHE_ENTRY_ID_SIZE);
+    return GCACHE_OK;
+}
+
+/* Looks without a lock: most inserts of an entry that is there end here. Also finds out whether the key lacks its
+   description. */
+static void
+look_ahead(gci_insertion *insertion, bool *out_lacks_description)
+{
+    gcache_key const *key = &insertion->record.key;
+    gci_candidates *set = NULL;
+    struct stat facts;
+
+    gci_found found = gci_read_current(insertion->store, key, &set, NULL);
+    gci_candidate *equal = found == GCI_FOUND ? gci_candidates_find(set, insertion->record.id) : NULL;
+    if (equal != NULL) {
+        insertion->out->existed = true;
+        insertion->out->sequence = equal->record.sequence;
+    }
+    *out_lacks_description = found != GCI_FOUND ||
+                             (!gci_inside(set)->has_description &&
+                              gci_dir_stat(insertion->store->directory, gci_path_description(key).text, &facts, NULL) ==
+                                  GCACHE_ERROR_NOT_FOUND);
+    gci_candidates_release(set);
+}
+
+/* Compresses, unless that gains less than an eighth: then bytes that can be used as they are are worth more. */
+static gcache_status
+compress_payload(gci_insertion *insertion)
+{
+    int level = insertion->store->options.compression_level;
+    size_t size = insertion->payload.size;
+
+    insertion->record.compression = GCI_RAW;
+    if (level < 0 || size == 0)
+        return GCACHE_OK;
+    gcache_status status = gci_compress(insertion->payload, level, &insertion->compressed, insertion->error);
+    if (status == GCACHE_OK && insertion->compressed.size < size - size / 8) {
+        insertion->record.compression = GCI_ZSTD;
+        insertion->payload = gci_buf_view(&insertion->compressed);
+    }
+    return status;
+}
+
+static gcache_status
+hash_payload(gci_insertion *insertion)
+{
+    bool hashed = true;
+
+    insertion->checksum = gci_checksum_of(insertion->payload.data, insertion->payload.size);
+    insertion->record.stored_size = insertion->payload.size;
+    if (insertion->store->options.signing_count > 0) {
+        gci_digest *digest = gci_digest_new();
+        hashed = digest != NULL && gci_digest_of(digest, insertion->payload, insertion->sha256);
+        gci_digest_free(digest);
+    }
+    return hashed ? GCACHE_OK : gci_fail_memory(insertion->error);
+}
+
+/* An entry file or the frame in the candidate index, and a block that either may spill over into. */
+static gcache_status
+reserve(gci_insertion *insertion)
+{
+    uint64_t need = gci_disk_cost(insertion->payload.size) + gci_disk_cost(insertion->description.size) +
+                    2 * (uint64_t)GCI_DISK_BLOCK;
+
+    gcache_status status = gci_make_room(insertion->store, need, insertion->error);
+    if (status != GCACHE_OK)
+        return status;
+    insertion->reserved = need;
+    gci_shared_add(&insertion->store->shared.table->bytes, (int64_t)need);
+    return GCACHE_OK;
+}
+
+static gcache_status
+prepare(gci_insertion *insertion, gci_description const *description, bool lacks_description)
+{
+    gcache_status status = compress_payload(insertion);
+
+    if (status == GCACHE_OK)
+        status = hash_payload(insertion);
+    if (status == GCACHE_OK && description != NULL && lacks_description)
+        status = gci_description_write(&insertion->record.key, description, &insertion->description, insertion->error);
+    return status == GCACHE_OK ? reserve(insertion) : status;
+}
+
+static gcache_status
+lock_and_commit(gci_insertion *insertion)
+{
+    gci_key_locks *locks = &insertion->store->locks;
+    gcache_key const *key = &insertion->record.key;
+
+    gcache_status status = gci_key_lock(locks, key, GCI_KEY_LOCK_WAIT_NS, insertion->error);
+    if (status != GCACHE_OK)
+        return status;
+    status = gci_insertion_commit(insertion);
+    gci_key_unlock(locks, key);
+    return status;
+}
+
+/* A file system that is full may have room again after an eviction. */
+static gcache_status
+commit_within_space(gci_insertion *insertion)
+{
+    gcache_status status = lock_and_commit(insertion);
+
+    if (status == GCACHE_ERROR_NO_SPACE && gci_evict_for_space(insertion->store, insertion->reserved, NULL) == GCACHE_OK)
+        status = lock_and_commit(insertion);
+    return status;
+}
+
+static void
+count_outcome(gci_insertion *insertion, gcache_status status)
+{
+    gci_store *store = insertion->store;
+
+    if (status == GCACHE_ERROR_NO_SPACE || status == GCACHE_ERROR_LIMIT)
+        gci_store_count(store, GCI_COUNT_REFUSALS, 1);
+    else if (status == GCACHE_OK)
+        gci_store_count(store, insertion->out->existed ? GCI_COUNT_DUPLICATES : GCI_COUNT_INSERTS, 1);
+}
+
+gcache_status
+gci_store_insert(gci_store *store, gci_record const *record, gci_view payload, gci_description const *description,
+                 gci_inserted *out_inserted, gcache_error *error)
+{
+    gci_insertion insertion;
+    bool lacks_description = false;
+
+    gci_store_enter(store);
+    insertion_init(&insertion, store, record, payload, out_inserted, error);
+    gcache_status status = identify(&insertion);
+    if (status == GCACHE_OK)
+        look_ahead(&insertion, &lacks_description);
+    if (status == GCACHE_OK && !out_inserted->existed) {
+        status = prepare(&insertion, description, lacks_description);
+        if (status == GCACHE_OK)
+            status = commit_within_space(&insertion);
+    }
+    if (status == GCACHE_OK && !out_inserted->existed)
+        gci_note_insert(store, &insertion, description);
+    count_outcome(&insertion, status);
+    insertion_clear(&insertion);
+    if (status == GCACHE_OK)
+        gci_drain_if_due(store);
+    return status;
+}

@@ -1,0 +1,28 @@
+/*
+ * One insert under way. insert.c prepares it without a lock; commit.c makes it visible under the key's lock.
+ */
+#ifndef GCI_STORE_INSERTION_H
+#define GCI_STORE_INSERTION_H
+
+#include "base/digest.h"
+#include "store/inside.h"
+
+typedef struct gci_insertion {
+    gci_store *store;
+    gci_record record;
+    gci_view payload;      /* as it will be stored */
+    gci_buf compressed;
+    gci_buf head;          /* the record's frame but for its payload */
+    gci_buf description;   /* a whole frame; empty if none is needed */
+    gci_checksum checksum;
+    uint8_t sha256[32];
+    uint64_t reserved;     /* bytes counted for it in advance */
+    uint64_t entry_cost;   /* of its own file; 0: it lies in the candidate index */
+    gci_inserted *out;
+    gcache_error *error;
+} gci_insertion;
+
+/* Under the key's lock: looks again whether the entry is there, writes it, publishes it. */
+gcache_status gci_insertion_commit(gci_insertion *insertion);
+
+#endif

@@ -1,0 +1,149 @@
+#include "store/locks.h"
+
+#include "base/check.h"
+#include "store/shared.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static void
+init_mutexes(gci_key_locks *locks)
+{
+    pthread_mutex_init(&locks->opening, NULL);
+    for (size_t i = 0; i < GCI_KEY_MUTEXES; i++)
+        pthread_mutex_init(&locks->mutexes[i], NULL);
+}
+
+void
+gci_key_locks_init(gci_key_locks *locks, gci_dir dir)
+{
+    *locks = (gci_key_locks){ .dir = dir, .file = GCI_FILE_NONE };
+    init_mutexes(locks);
+}
+
+void
+gci_key_locks_close(gci_key_locks *locks)
+{
+    gci_file_close(&locks->file);
+    pthread_mutex_destroy(&locks->opening);
+    for (size_t i = 0; i < GCI_KEY_MUTEXES; i++)
+        pthread_mutex_destroy(&locks->mutexes[i]);
+}
+
+void
+gci_key_locks_after_fork(gci_key_locks *locks)
+{
+    gci_file_close(&locks->file);
+    init_mutexes(locks);
+}
+
+static gcache_status
+open_lock_file(gci_key_locks *locks, gcache_error *error)
+{
+    gcache_status status = GCACHE_OK;
+
+    pthread_mutex_lock(&locks->opening);
+    if (locks->file.fd < 0)
+        status = gci_file_open(locks->dir, "locks/keys", O_RDWR | O_CREAT, &locks->file, error);
+    pthread_mutex_unlock(&locks->opening);
+    return status;
+}
+
+static pthread_mutex_t *
+mutex_of(gci_key_locks *locks, gcache_key const *key)
+{
+    return &locks->mutexes[gci_slot_of(key) % GCI_KEY_MUTEXES];
+}
+
+gcache_status
+gci_key_lock(gci_key_locks *locks, gcache_key const *key, uint64_t wait_ns, gcache_error *error)
+{
+    gcache_status status = open_lock_file(locks, error);
+
+    if (status != GCACHE_OK)
+        return status;
+    pthread_mutex_lock(mutex_of(locks, key));
+    status = gci_file_lock_range(&locks->file, GCI_LOCK_EXCLUSIVE, gci_slot_of(key), 1, wait_ns, error);
+    if (status != GCACHE_OK)
+        pthread_mutex_unlock(mutex_of(locks, key));
+    return status;
+}
+
+void
+gci_key_unlock(gci_key_locks *locks, gcache_key const *key)
+{
+    gci_file_unlock_range(&locks->file, gci_slot_of(key), 1);
+    pthread_mutex_unlock(mutex_of(locks, key));
+}
+
+gcache_status
+gci_key_lock_all(gci_key_locks *locks, uint64_t wait_ns, gcache_error *error)
+{
+    gcache_status status = open_lock_file(locks, error);
+
+    if (status != GCACHE_OK)
+        return status;
+    for (size_t i = 0; i < GCI_KEY_MUTEXES; i++)
+        pthread_mutex_lock(&locks->mutexes[i]);
+    status = gci_file_lock_range(&locks->file, GCI_LOCK_EXCLUSIVE, 0, GCI_SLOTS, wait_ns, error);
+    for (size_t i = 0; status != GCACHE_OK && i < GCI_KEY_MUTEXES; i++)
+        pthread_mutex_unlock(&locks->mutexes[i]);
+    return status;
+}
+
+void
+gci_key_unlock_all(gci_key_locks *locks)
+{
+    gci_file_unlock_range(&locks->file, 0, GCI_SLOTS);
+    for (size_t i = 0; i < GCI_KEY_MUTEXES; i++)
+        pthread_mutex_unlock(&locks->mutexes[i]);
+}
+
+/* ---- fork ---- */
+
+gcache_status
+gci_fork_mark_open(gci_fork_mark *mark, gcache_error *error)
+{
+    size_t size = (size_t)sysconf(_SC_PAGESIZE);
+    void *page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    *mark = (gci_fork_mark){ 0 };
+    if (page == MAP_FAILED)
+        return gci_fail_memory(error);
+    /* Linux 4.14 and later; elsewhere a system call a check has to do. */
+    if (madvise(page, size, MADV_WIPEONFORK) != 0)
+        mark->process = getpid();
+    mark->word = page;
+    atomic_store(mark->word, 1);
+    return GCACHE_OK;
+}
+
+void
+gci_fork_mark_close(gci_fork_mark *mark)
+{
+    if (mark->word != NULL)
+        munmap((void *)mark->word, (size_t)sysconf(_SC_PAGESIZE));
+    mark->word = NULL;
+}
+
+bool
+gci_fork_mark_begin(gci_fork_mark *mark)
+{
+    uint32_t expected = mark->process != 0 ? 1 : 0;
+
+    if (atomic_compare_exchange_strong(mark->word, &expected, 2))
+        return true;
+    while (atomic_load_explicit(mark->word, memory_order_acquire) != 1)
+        sched_yield();
+    return false;
+}
+
+void
+gci_fork_mark_settle(gci_fork_mark *mark)
+{
+    if (mark->process != 0)
+        mark->process = getpid();
+    atomic_store_explicit(mark->word, 1, memory_order_release);
+}

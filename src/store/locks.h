@@ -1,0 +1,68 @@
+/*
+ * One writer of a key's files at a time, among threads and processes.
+ *
+ * A key's lock is the byte of its slot (shared.h) in the file locks/keys, locked by an open file description lock: the
+ * kernel releases it when its holder dies. Threads of one store share the open file, so a mutex stands before it.
+ *
+ * Also here: how a forked child is noticed.
+ */
+#ifndef GCI_STORE_LOCKS_H
+#define GCI_STORE_LOCKS_H
+
+#include "base/file.h"
+#include "store/store.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+/* More than threads that insert at the same time. */
+#define GCI_KEY_MUTEXES 32
+
+typedef struct gci_key_locks {
+    gci_dir dir;
+    gci_file file;         /* opened when the first key is locked */
+    pthread_mutex_t opening;
+    pthread_mutex_t mutexes[GCI_KEY_MUTEXES];
+} gci_key_locks;
+
+void gci_key_locks_init(gci_key_locks *locks, gci_dir dir);
+void gci_key_locks_close(gci_key_locks *locks);
+/* In a forked child: the parent's mutexes may be locked by threads that aren't there. */
+void gci_key_locks_after_fork(gci_key_locks *locks);
+
+/* Waiting for longer than this means that a writer has been stopped: better no insert than no progress. */
+#define GCI_KEY_LOCK_WAIT_NS UINT64_C(10000000000)
+
+gcache_status gci_key_lock(gci_key_locks *locks, gcache_key const *key, uint64_t wait_ns, gcache_error *error);
+void gci_key_unlock(gci_key_locks *locks, gcache_key const *key);
+
+/* All keys at once: whoever holds this knows that no insert is under way. Not while holding a key's lock. */
+gcache_status gci_key_lock_all(gci_key_locks *locks, uint64_t wait_ns, gcache_error *error);
+void gci_key_unlock_all(gci_key_locks *locks);
+
+/* ---- fork ---- */
+
+/* A word that is 1 in the process that made it and 0 in its children. */
+typedef struct gci_fork_mark {
+    _Atomic uint32_t *word;
+    pid_t process; /* where the kernel can't wipe a page on fork: who made it; else 0 */
+} gci_fork_mark;
+
+gcache_status gci_fork_mark_open(gci_fork_mark *mark, gcache_error *error);
+void gci_fork_mark_close(gci_fork_mark *mark);
+
+/* Whether this is a forked child that hasn't called gci_fork_mark_settle yet. A load, where the kernel helps. */
+static inline bool
+gci_fork_mark_is_child(gci_fork_mark const *mark)
+{
+    if (mark->process != 0 && mark->process != getpid())
+        return true;
+    return atomic_load_explicit(mark->word, memory_order_acquire) != 1;
+}
+
+/* true: the caller is the one thread that has to put things right, and calls settle; others wait for it. */
+bool gci_fork_mark_begin(gci_fork_mark *mark);
+void gci_fork_mark_settle(gci_fork_mark *mark);
+
+#endif

@@ -1,0 +1,21 @@
+/*
+ * Reading a key's candidates: from memory if they are current there, else from the candidate index.
+ */
+#ifndef GCI_STORE_LOOKUP_H
+#define GCI_STORE_LOOKUP_H
+
+#include "store/candidates.h"
+#include "store/inside.h"
+
+/* Reads and decodes the candidate index as it is. Damage is counted in the set, not acted on. ABSENT, FOUND (perhaps
+   without any candidate), CORRUPT (not even the header is good), UNREADABLE. */
+gci_found gci_read_pack(gci_store *store, gcache_key const *key, gci_candidates **out_set, gcache_error *error);
+
+/* The same through the memory tier. The holder of the key's lock gets what is current. */
+gci_found gci_read_current(gci_store *store, gcache_key const *key, gci_candidates **out_set, gcache_error *error);
+
+/* For errors of the operating system while reading: counts and names the outcome. */
+gci_found gci_unreadable(gci_store *store);
+
+
+#endif

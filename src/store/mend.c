@@ -1,0 +1,290 @@
+#include "store/mend.h"
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "store/pack.h"
+#include "store/payload.h"
+#include "store/publish.h"
+#include "store/rewrite.h"
+
+#include <stdlib.h>
+
+/* What a mender works with, under the key's lock. */
+struct mender {
+    gci_store *store;
+    gcache_key const *key;
+    gci_buf pack;       /* the candidate index as found */
+    gci_draft draft;
+    gci_arena arena;    /* frames made from entry files */
+    gci_mended *mended;
+    bool changed;
+    gcache_error *error;
+};
+
+static gcache_status
+mender_init(struct mender *mender, gci_store *store, gcache_key const *key, gci_mended *mended, gcache_error *error)
+{
+    *mended = (gci_mended){ 0 };
+    *mender = (struct mender){ .store = store, .key = key, .mended = mended, .error = error };
+    gci_buf_init(&mender->pack, GCI_BUF_NO_LIMIT);
+    gci_draft_init(&mender->draft, key);
+    gci_arena_init(&mender->arena, GCI_BUF_NO_LIMIT);
+    return gci_file_load_existing(store->directory, gci_path_pack(key).text, GCI_PACK_MAX, &mender->pack, error);
+}
+
+static void
+mender_clear(struct mender *mender)
+{
+    gci_buf_clear(&mender->pack);
+    gci_draft_clear(&mender->draft);
+    gci_arena_clear(&mender->arena);
+}
+
+/* Writes the draft out, or removes the key's files if nothing is left of it. */
+static gcache_status
+publish_draft(struct mender *mender)
+{
+    gci_buf bytes;
+    gcache_status status;
+
+    if (mender->draft.count == 0)
+        return gci_remove_pack(mender->store, mender->key, mender->error);
+    gci_buf_init(&bytes, GCI_PACK_MAX);
+    gci_draft_write(&mender->draft, &bytes);
+    gci_view whole = gci_buf_view(&bytes);
+    status = bytes.failed ? gci_fail_memory(mender->error)
+                          : gci_publish_pack(mender->store, mender->key, GCI_WEIGHT_COMMIT, &whole, 1, mender->error);
+    gci_buf_clear(&bytes);
+    return status;
+}
+
+/* Takes what is good of the candidate index, and says whether all of it was. */
+static gcache_status
+take_pack(struct mender *mender, bool *out_damaged)
+{
+    gci_view bytes = gci_buf_view(&mender->pack);
+    gci_pack_walk walk;
+    gci_frame frame;
+
+    *out_damaged = false;
+    if (bytes.size == 0)
+        return GCACHE_OK;
+    gci_pack_state state = gci_pack_begin(bytes, mender->key, &walk);
+    while (state == GCI_PACK_GOOD && gci_pack_next(&walk, &frame))
+        continue;
+    if (state == GCI_PACK_NEWER || walk.newer)
+        return gci_fail(mender->error, GCACHE_ERROR_FORMAT, "%s: of a newer version", gci_path_pack(mender->key).text);
+    *out_damaged = state == GCI_PACK_BAD || walk.damaged > 0;
+    mender->changed = *out_damaged || state == GCI_PACK_TORN || walk.torn;
+    return gci_draft_take_pack(&mender->draft, bytes) ? GCACHE_OK : gci_fail_memory(mender->error);
+}
+
+/* Reads an entry file and makes the frame that refers to it. An empty view: the file was no good and is put aside. */
+static gcache_status
+reference_from_file(struct mender *mender, char const *id, gci_frame *out_frame, gci_view *out_bytes)
+{
+    gci_path path = gci_path_entry(mender->key, id);
+    gci_buf file, bytes;
+    gci_frame frame;
+
+    gci_buf_init(&file, GCI_BUF_NO_LIMIT);
+    gci_buf_init(&bytes, GCI_HEAD_MAX + GCI_FRAME_OVERHEAD);
+    gcache_status status = gci_file_load(mender->store->directory, path.text, GCI_BUF_NO_LIMIT, &file, mender->error);
+    if (status == GCACHE_OK && (gci_frame_read(gci_buf_view(&file), &frame) != GCI_FRAME_GOOD ||
+                                !gci_is_entry_of(&frame, mender->key, id))) {
+        mender->mended->quarantined++;
+        status = gci_quarantine_file(mender->store, path.text, "damaged entry", mender->error);
+    } else if (status == GCACHE_OK) {
+        gci_frame_start start = { GCI_FRAME_REFERENCE, frame.payload_size, frame.payload_checksum, 0 };
+        size_t begin = gci_frame_begin(&bytes, &start);
+        gci_buf_append_view(&bytes, frame.head);
+        gci_frame_end(&bytes, begin);
+        *out_bytes = gci_arena_copy(&mender->arena, gci_buf_view(&bytes));
+        bool made = !bytes.failed && out_bytes->data != NULL;
+        if (!made || gci_frame_read_head(*out_bytes, out_frame) != GCI_FRAME_GOOD)
+            status = gci_fail_memory(mender->error);
+    }
+    gci_buf_clear(&file);
+    gci_buf_clear(&bytes);
+    return status;
+}
+
+/* An entry file that the candidate index doesn't name becomes a candidate again. */
+static gcache_status
+recover_entry(struct mender *mender, char const *id)
+{
+    gci_draft_frame *known = gci_draft_find(&mender->draft, id);
+    gci_view bytes = { NULL, 0 };
+    gci_frame frame;
+
+    if (known != NULL && known->type != GCI_FRAME_EVICTED)
+        return GCACHE_OK;
+    gcache_status status = reference_from_file(mender, id, &frame, &bytes);
+    if (status != GCACHE_OK || bytes.size == 0)
+        return status;
+    mender->mended->recovered++;
+    mender->changed = true;
+    return gci_draft_take(&mender->draft, &frame, bytes) ? GCACHE_OK : gci_fail_memory(mender->error);
+}
+
+/* References to files that aren't there: remembered as evicted. */
+static void
+forget_lost(struct mender *mender)
+{
+    struct stat facts;
+
+    for (size_t i = 0; i < mender->draft.count; i++) {
+        gci_draft_frame *frame = &mender->draft.frames[i];
+        gci_path path = gci_path_entry(mender->key, frame->id);
+        if (frame->dropped || frame->type != GCI_FRAME_REFERENCE ||
+            gci_dir_stat(mender->store->directory, path.text, &facts, NULL) != GCACHE_ERROR_NOT_FOUND)
+            continue;
+        frame->type = GCI_FRAME_EVICTED;
+        frame->evicted_ns = gci_clock_wall_ns();
+        mender->mended->lost++;
+        mender->changed = true;
+    }
+}
+
+/* ---- finding a key's entry files ---- */
+
+struct entry_names {
+    gcache_key const *key;
+    gci_entry_name *names;
+    size_t count, capacity;
+    bool failed;
+};
+
+static int
+note_entry(void *state, char const *name)
+{
+    struct entry_names *names = state;
+    gci_entry_name entry;
+    gcache_key key;
+
+    if (gci_name_read(name, &key, entry.id) != GCI_NAME_ENTRY || memcmp(&key, names->key, sizeof key) != 0)
+        return 0;
+    if (names->count == names->capacity) {
+        size_t capacity = names->capacity == 0 ? 16 : names->capacity * 2;
+        gci_entry_name *grown = realloc(names->names, capacity * sizeof *grown);
+        if (grown == NULL) {
+            names->failed = true;
+            return 1;
+        }
+        names->names = grown;
+        names->capacity = capacity;
+    }
+    names->names[names->count++] = entry;
+    return 0;
+}
+
+static gcache_status
+recover_listed(struct mender *mender)
+{
+    struct entry_names names = { .key = mender->key };
+    gci_path shard = gci_path_shard(mender->key);
+
+    gcache_status status = gci_dir_each(mender->store->directory, shard.text, note_entry, &names, mender->error);
+    if (names.failed)
+        status = gci_fail_memory(mender->error);
+    for (size_t i = 0; status == GCACHE_OK && i < names.count; i++)
+        status = recover_entry(mender, names.names[i].id);
+    free(names.names);
+    return status;
+}
+
+/* ---- the two jobs ---- */
+
+static gcache_status
+mend(struct mender *mender, gci_entry_name const *ids, size_t count)
+{
+    bool damaged;
+
+    gcache_status status = take_pack(mender, &damaged);
+    if (status == GCACHE_OK && damaged) {
+        mender->mended->quarantined++;
+        status = gci_quarantine_bytes(mender->store, gci_path_pack(mender->key).text, gci_buf_view(&mender->pack),
+                                      "damaged candidate index", mender->error);
+    }
+    if (status == GCACHE_OK && damaged && ids == NULL)
+        status = recover_listed(mender);
+    for (size_t i = 0; status == GCACHE_OK && i < count; i++)
+        status = recover_entry(mender, ids[i].id);
+    if (status == GCACHE_OK && ids != NULL)
+        forget_lost(mender);
+    mender->mended->entries = gci_draft_live(&mender->draft);
+    return status == GCACHE_OK && mender->changed ? publish_draft(mender) : status;
+}
+
+gcache_status
+gci_mend_locked(gci_store *store, gcache_key const *key, gci_entry_name const *ids, size_t count,
+                gci_mended *out_mended, gcache_error *error)
+{
+    struct mender mender;
+
+    gcache_status status = mender_init(&mender, store, key, out_mended, error);
+    if (status == GCACHE_OK)
+        status = mend(&mender, ids, count);
+    mender_clear(&mender);
+    return status;
+}
+
+static gcache_status
+lock_for_mending(gci_store *store, gcache_key const *key, gcache_error *error)
+{
+    if (store->read_only)
+        return gci_fail(error, GCACHE_ERROR_READ_ONLY, "%s: the cache is read-only", store->directory.name);
+    return gci_key_lock(&store->locks, key, GCI_KEY_LOCK_WAIT_NS, error);
+}
+
+gcache_status
+gci_mend_key(gci_store *store, gcache_key const *key, gci_entry_name const *ids, size_t count, gci_mended *out_mended,
+             gcache_error *error)
+{
+    *out_mended = (gci_mended){ 0 };
+    gcache_status status = lock_for_mending(store, key, error);
+    if (status != GCACHE_OK)
+        return status;
+    status = gci_mend_locked(store, key, ids, count, out_mended, error);
+    gci_key_unlock(&store->locks, key);
+    return status;
+}
+
+static gcache_status
+drop_entry(struct mender *mender, char const *id, char const *why)
+{
+    gci_path path = gci_path_entry(mender->key, id);
+    bool damaged;
+
+    gcache_status status = take_pack(mender, &damaged);
+    gci_draft_frame *frame = status == GCACHE_OK ? gci_draft_find(&mender->draft, id) : NULL;
+    if (frame == NULL || frame->type == GCI_FRAME_EVICTED)
+        return status;
+    if (frame->type == GCI_FRAME_ENTRY)
+        status = gci_quarantine_bytes(mender->store, path.text, frame->bytes, why, mender->error);
+    else
+        status = gci_quarantine_file(mender->store, path.text, why, mender->error);
+    if (status != GCACHE_OK)
+        return status;
+    *frame = mender->draft.frames[--mender->draft.count];
+    gci_shared_add(&mender->store->shared.table->entries, -1);
+    mender->mended->quarantined++;
+    return publish_draft(mender);
+}
+
+gcache_status
+gci_mend_entry(gci_store *store, gcache_key const *key, char const *id, char const *why, gcache_error *error)
+{
+    gci_mended mended;
+    struct mender mender;
+
+    gcache_status status = lock_for_mending(store, key, error);
+    if (status != GCACHE_OK)
+        return status;
+    status = mender_init(&mender, store, key, &mended, error);
+    if (status == GCACHE_OK)
+        status = drop_entry(&mender, id, why);
+    mender_clear(&mender);
+    gci_key_unlock(&store->locks, key);
+    return status;
+}

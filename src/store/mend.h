@@ -1,0 +1,34 @@
+/*
+ * Making a key's candidate index good again from what there is: its own good frames and the key's entry files.
+ */
+#ifndef GCI_STORE_MEND_H
+#define GCI_STORE_MEND_H
+
+#include "store/inside.h"
+
+typedef struct gci_mended {
+    uint64_t quarantined; /* files and ranges put aside */
+    uint64_t recovered;   /* entries no index knew */
+    uint64_t lost;        /* references whose entry file isn't there */
+    uint64_t entries;     /* candidates the key has now */
+} gci_mended;
+
+/*
+ * Looks at the key under its lock and changes what is wrong, nothing if all is well. ids: the entry files the key has,
+ * for a caller that has listed them; NULL: they are looked for if the candidate index is damaged.
+ */
+typedef struct gci_entry_name {
+    char id[GCACHE_ENTRY_ID_SIZE];
+} gci_entry_name;
+
+gcache_status gci_mend_key(gci_store *store, gcache_key const *key, gci_entry_name const *ids, size_t count,
+                           gci_mended *out_mended, gcache_error *error);
+/* The same by the holder of the key's lock. */
+gcache_status gci_mend_locked(gci_store *store, gcache_key const *key, gci_entry_name const *ids, size_t count,
+                              gci_mended *out_mended, gcache_error *error);
+
+/* Takes one entry out whose file was found damaged: the file into quarantine, its frame out of the candidate index. */
+gcache_status gci_mend_entry(gci_store *store, gcache_key const *key, char const *id, char const *why,
+                             gcache_error *error);
+
+#endif

@@ -1,0 +1,198 @@
+#include "store/payload.h"
+
+#include "store/candidates.h"
+#include "store/compress.h"
+#include "store/lookup.h"
+#include "store/mend.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+
+/* Below, reading into a buffer is faster than setting up a mapping and taking its page faults. */
+#define MAP_FROM ((uint64_t)64 << 10)
+
+/* A kept payload may not push everything else out of the memory tier. */
+#define KEEP_PART 8
+
+bool
+gci_is_entry_of(gci_frame const *frame, gcache_key const *key, char const *id)
+{
+    uint8_t named[(GCACHE_ENTRY_ID_SIZE - 1) / 2];
+
+    return frame->type == GCI_FRAME_ENTRY && frame->head.size >= GCACHE_KEY_BYTES + sizeof named &&
+           gci_unhex(gci_view_text(id), named, sizeof named) &&
+           memcmp(frame->head.data, key->bytes, GCACHE_KEY_BYTES) == 0 &&
+           memcmp(frame->head.data + GCACHE_KEY_BYTES, named, sizeof named) == 0;
+}
+
+/* A whole entry file in memory. */
+struct image {
+    gci_payload_hold hold;
+    void *base;
+    size_t size;
+};
+
+static void
+image_clear(struct image *image)
+{
+    if (image->hold == GCI_HOLD_MAP)
+        gci_file_unmap(image->base, image->size);
+    else
+        free(image->base);
+    image->base = NULL;
+}
+
+/* A mapping shows what others do to the file later: not for signed payloads, nor where the server may take it away. */
+static bool
+may_map(gci_store *store, gci_candidate const *candidate, uint64_t size)
+{
+    return candidate->record.compression == GCI_RAW && size >= MAP_FROM && !store->options.require_signature &&
+           store->network == NULL;
+}
+
+static gcache_status
+image_read(gci_store *store, gci_candidate const *candidate, gci_file const *file, struct image *out, gcache_error *error)
+{
+    struct stat facts;
+    size_t got;
+
+    gcache_status status = gci_file_stat(file, &facts, error);
+    if (status != GCACHE_OK)
+        return status;
+    if (!S_ISREG(facts.st_mode) || facts.st_size == 0 || (uint64_t)facts.st_size > GCI_PAYLOAD_MAX + GCI_HEAD_MAX)
+        return gci_fail(error, GCACHE_ERROR_CORRUPT, "%s: not an entry", file->path);
+    out->size = (size_t)facts.st_size;
+    if (may_map(store, candidate, out->size)) {
+        out->hold = GCI_HOLD_MAP;
+        out->base = gci_file_map(file, out->size, false, error);
+        return out->base != NULL ? GCACHE_OK : GCACHE_ERROR_IO;
+    }
+    out->hold = GCI_HOLD_MALLOC;
+    out->base = malloc(out->size);
+    if (out->base == NULL)
+        return gci_fail_memory(error);
+    status = gci_file_read(file, out->base, out->size, 0, &got, error);
+    if (status == GCACHE_OK && got != out->size)
+        status = gci_fail(error, GCACHE_ERROR_CORRUPT, "%s: shorter than it was", file->path);
+    return status;
+}
+
+/* The checksums are no defence against somebody who can write. */
+static bool
+is_signed_payload(gci_store *store, gci_candidate const *candidate, gci_view stored)
+{
+    return !store->options.require_signature || gci_candidate_is_signed_payload(candidate, stored);
+}
+
+/* Verifies the image against itself and against what the candidate index says; *out_stored is the payload in it. */
+static gcache_status
+image_verify(gci_store *store, gci_candidate const *candidate, struct image const *image, gci_view *out_stored,
+             gcache_error *error)
+{
+    gci_record const *record = &candidate->record;
+    gci_checksum expected = candidate->place->checksum;
+    gci_frame frame;
+
+    bool good = gci_frame_read(gci_view_of(image->base, image->size), &frame) == GCI_FRAME_GOOD &&
+                gci_is_entry_of(&frame, &record->key, record->id) &&
+                gci_view_equal(frame.head, candidate->place->head) && frame.payload_size == record->stored_size &&
+                frame.payload_checksum.low == expected.low && frame.payload_checksum.high == expected.high &&
+                is_signed_payload(store, candidate, frame.payload);
+    *out_stored = frame.payload;
+    return good ? GCACHE_OK : gci_fail(error, GCACHE_ERROR_CORRUPT, "entry %s: damaged", record->id);
+}
+
+static gcache_status
+expand(gci_candidate const *candidate, gci_view stored, gci_payload **out_payload, gcache_error *error)
+{
+    uint64_t size = candidate->record.payload_size;
+
+    if (size > GCI_PAYLOAD_MAX || !gci_compressed_size_is(stored, size))
+        return gci_fail(error, GCACHE_ERROR_CORRUPT, "entry %s: not as large as it says", candidate->record.id);
+    void *raw = malloc(size != 0 ? (size_t)size : 1);
+    if (raw == NULL)
+        return gci_fail_memory(error);
+    gcache_status status = gci_decompress(stored, raw, (size_t)size, error);
+    if (status != GCACHE_OK) {
+        free(raw);
+        return status;
+    }
+    *out_payload = gci_payload_new(GCI_HOLD_MALLOC, raw, (size_t)size, gci_view_of(raw, (size_t)size));
+    return *out_payload != NULL ? GCACHE_OK : gci_fail_memory(error);
+}
+
+/* Turns a verified image into a payload; the image goes into it or is freed. */
+static gcache_status
+unfold(gci_candidate const *candidate, struct image *image, gci_view stored, gci_payload **out_payload, gcache_error *error)
+{
+    if (candidate->record.compression == GCI_ZSTD) {
+        gcache_status status = expand(candidate, stored, out_payload, error);
+        image_clear(image);
+        return status;
+    }
+    if (stored.size != candidate->record.payload_size) {
+        image_clear(image);
+        return gci_fail(error, GCACHE_ERROR_CORRUPT, "entry %s: not as large as it says", candidate->record.id);
+    }
+    *out_payload = gci_payload_new(image->hold, image->base, image->size, stored);
+    return *out_payload != NULL ? GCACHE_OK : gci_fail_memory(error);
+}
+
+static gcache_status
+read_file(gci_store *store, gci_candidate *candidate, gci_payload **out_payload, gcache_error *error)
+{
+    gci_path path = gci_path_entry(&candidate->record.key, candidate->record.id);
+    struct image image = { 0 };
+    gci_view stored;
+    gci_file file;
+
+    gcache_status status = gci_file_open(store->directory, path.text, O_RDONLY | O_NONBLOCK, &file, error);
+    if (status != GCACHE_OK)
+        return status;
+    status = image_read(store, candidate, &file, &image, error);
+    gci_file_close(&file);
+    if (status == GCACHE_OK)
+        status = image_verify(store, candidate, &image, &stored, error);
+    if (status != GCACHE_OK) {
+        image_clear(&image);
+        return status;
+    }
+    return unfold(candidate, &image, stored, out_payload, error);
+}
+
+static gcache_status
+read_payload(gci_store *store, gci_candidate *candidate, gci_payload **out_payload, gcache_error *error)
+{
+    struct gci_candidate_place const *place = candidate->place;
+
+    if (!place->in_pack)
+        return read_file(store, candidate, out_payload, error);
+    /* The bytes were verified when the set was read. */
+    return expand(candidate, place->inlined, out_payload, error);
+}
+
+gci_found
+gci_store_payload(gci_store *store, gci_candidate *candidate, gci_payload **out_payload, gcache_error *error)
+{
+    gci_mended mended;
+
+    gci_store_enter(store);
+    *out_payload = gci_payload_kept(candidate);
+    if (*out_payload != NULL)
+        return GCI_FOUND;
+    switch (read_payload(store, candidate, out_payload, error)) {
+    case GCACHE_OK:
+        if ((*out_payload)->size <= store->options.memory_bytes / KEEP_PART)
+            gci_payload_keep(candidate, *out_payload);
+        return GCI_FOUND;
+    case GCACHE_ERROR_NOT_FOUND:
+        /* Eviction takes the reference away first: if it is still there, somebody else removed the file. */
+        gci_mend_key(store, &candidate->record.key, &(gci_entry_name){ "" }, 0, &mended, NULL);
+        return GCI_EVICTED;
+    case GCACHE_ERROR_CORRUPT:
+        gci_mend_entry(store, &candidate->record.key, candidate->record.id, "damaged entry", NULL);
+        return GCI_CORRUPT;
+    default:
+        return gci_unreadable(store);
+    }
+}

@@ -1,0 +1,228 @@
+#include "store/publish.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+uint64_t
+gci_cost_of_path(gci_store *store, char const *path)
+{
+    struct stat facts;
+
+    return gci_dir_stat(store->directory, path, &facts, NULL) == GCACHE_OK ? gci_disk_cost((uint64_t)facts.st_size) : 0;
+}
+
+static void
+count_bytes(gci_store *store, uint64_t before, uint64_t after)
+{
+    gci_shared_add(&store->shared.table->bytes, (int64_t)after - (int64_t)before);
+}
+
+static bool
+must_sync(gci_store const *store, gci_weight weight)
+{
+    gcache_durability durability = store->options.durability;
+
+    return durability == GCACHE_DURABILITY_FULL ||
+           (durability == GCACHE_DURABILITY_ENTRY && weight == GCI_WEIGHT_COMMIT);
+}
+
+static uint64_t
+total_size(gci_view const *parts, size_t count)
+{
+    uint64_t size = 0;
+
+    for (size_t i = 0; i < count; i++)
+        size += parts[i].size;
+    return size;
+}
+
+gcache_status
+gci_write_temporary(gci_store *store, gci_weight weight, gci_view const *parts, size_t count, gci_path *out_path,
+                    gcache_error *error)
+{
+    gci_file file;
+
+    *out_path = gci_path_temporary();
+    gcache_status status = gci_file_open(store->directory, out_path->text, O_WRONLY | O_CREAT | O_EXCL, &file, error);
+    if (status != GCACHE_OK)
+        return status;
+    status = gci_file_write(&file, parts, count, error);
+    if (status == GCACHE_OK && must_sync(store, weight))
+        status = gci_file_sync(&file, error);
+    gci_file_close(&file);
+    if (status != GCACHE_OK)
+        gci_dir_unlink(store->directory, out_path->text, NULL);
+    return status;
+}
+
+/* The directory of a path below entries/ or attachments/. */
+static gci_path
+parent_of(gci_path const *place)
+{
+    gci_path parent = *place;
+    char *slash = strrchr(parent.text, '/');
+
+    GCI_ASSERT(slash != NULL);
+    *slash = '\0';
+    return parent;
+}
+
+static gcache_status
+sync_parent(gci_store *store, gci_path const *place, gcache_error *error)
+{
+    gci_path parent = parent_of(place);
+    gci_dir dir;
+
+    gcache_status status = gci_dir_open(store->directory, parent.text, parent.text, &dir, error);
+    if (status != GCACHE_OK)
+        return status;
+    status = gci_dir_sync(dir, error);
+    gci_dir_close(&dir);
+    return status;
+}
+
+/* The directories are made when the first file goes in; `full` makes them durable too. */
+static gcache_status
+make_parent(gci_store *store, gci_path const *place, gcache_error *error)
+{
+    gci_path parent = parent_of(place);
+
+    bool made = false;
+
+    gcache_status status = gci_dir_make(store->directory, parent.text, &made, error);
+    if (status == GCACHE_OK && made && store->options.durability == GCACHE_DURABILITY_FULL)
+        status = sync_parent(store, &parent, error);
+    return status;
+}
+
+gcache_status
+gci_move_into_place(gci_store *store, gci_path const *temporary, gci_path const *place, gcache_error *error)
+{
+    gci_dir dir = store->directory;
+
+    gcache_status status = make_parent(store, place, error);
+    if (status == GCACHE_OK)
+        status = gci_dir_rename(dir, temporary->text, dir, place->text, error);
+    if (status == GCACHE_OK && store->options.durability == GCACHE_DURABILITY_FULL)
+        status = sync_parent(store, place, error);
+    if (status != GCACHE_OK)
+        gci_dir_unlink(dir, temporary->text, NULL);
+    return status;
+}
+
+gcache_status
+gci_publish_pack(gci_store *store, gcache_key const *key, gci_weight weight, gci_view const *parts, size_t count,
+                 gcache_error *error)
+{
+    gci_path place = gci_path_pack(key), temporary;
+    uint64_t before = gci_cost_of_path(store, place.text);
+
+    gcache_status status = gci_write_temporary(store, weight, parts, count, &temporary, error);
+    if (status != GCACHE_OK)
+        return status;
+    gci_generation_begin(&store->shared, key);
+    status = gci_move_into_place(store, &temporary, &place, error);
+    gci_generation_end(&store->shared, key);
+    if (status != GCACHE_OK)
+        return status;
+    count_bytes(store, before, gci_disk_cost(total_size(parts, count)));
+    if (before == 0)
+        gci_shared_add(&store->shared.table->keys, 1);
+    return GCACHE_OK;
+}
+
+gcache_status
+gci_append_pack(gci_store *store, gcache_key const *key, gci_weight weight, uint64_t end, gci_view const *parts,
+                size_t count, gcache_error *error)
+{
+    gci_path place = gci_path_pack(key);
+    gci_file file;
+
+    gcache_status status = gci_file_open(store->directory, place.text, O_WRONLY | O_APPEND, &file, error);
+    if (status != GCACHE_OK)
+        return status;
+    gci_generation_begin(&store->shared, key);
+    status = gci_file_write(&file, parts, count, error);
+    if (status == GCACHE_OK && must_sync(store, weight))
+        status = gci_file_sync(&file, error);
+    /* What couldn't be written, or may not have reached the disk, must not be found by the next writer. */
+    if (status != GCACHE_OK)
+        gci_file_truncate(&file, end, NULL);
+    gci_generation_end(&store->shared, key);
+    gci_file_close(&file);
+    if (status == GCACHE_OK)
+        count_bytes(store, gci_disk_cost(end), gci_disk_cost(end + total_size(parts, count)));
+    return status;
+}
+
+static gcache_status
+remove_counted(gci_store *store, gci_path const *path, gcache_error *error)
+{
+    uint64_t before = gci_cost_of_path(store, path->text);
+
+    gcache_status status = gci_dir_unlink(store->directory, path->text, error);
+    if (status == GCACHE_OK)
+        count_bytes(store, before, 0);
+    return status;
+}
+
+gcache_status
+gci_remove_pack(gci_store *store, gcache_key const *key, gcache_error *error)
+{
+    gci_path pack = gci_path_pack(key), description = gci_path_description(key);
+
+    gci_generation_begin(&store->shared, key);
+    gcache_status status = remove_counted(store, &pack, error);
+    gci_generation_end(&store->shared, key);
+    if (status != GCACHE_OK)
+        return status;
+    gci_shared_add(&store->shared.table->keys, -1);
+    return remove_counted(store, &description, error);
+}
+
+gcache_status
+gci_remove_entry(gci_store *store, gcache_key const *key, char const *id, gcache_error *error)
+{
+    gci_path path = gci_path_entry(key, id);
+
+    return remove_counted(store, &path, error);
+}
+
+/* ---- quarantine ---- */
+
+static void
+report(gci_store *store, char const *origin, char const *why, gci_path const *place)
+{
+    gci_store_count(store, GCI_COUNT_CORRUPT, 1);
+    gci_store_log(store, "%s/%s: %s; put aside as %s", store->directory.name, origin, why, place->text);
+}
+
+gcache_status
+gci_quarantine_file(gci_store *store, char const *path, char const *why, gcache_error *error)
+{
+    gci_path place = gci_path_quarantine(path);
+    uint64_t before = gci_cost_of_path(store, path);
+
+    gcache_status status = gci_dir_rename(store->directory, path, store->directory, place.text, error);
+    if (status != GCACHE_OK)
+        return status;
+    count_bytes(store, before, 0);
+    report(store, path, why, &place);
+    return GCACHE_OK;
+}
+
+gcache_status
+gci_quarantine_bytes(gci_store *store, char const *origin, gci_view bytes, char const *why, gcache_error *error)
+{
+    gci_path place = gci_path_quarantine(origin), temporary;
+
+    gcache_status status = gci_write_temporary(store, GCI_WEIGHT_LIGHT, &bytes, 1, &temporary, error);
+    if (status != GCACHE_OK)
+        return status;
+    status = gci_dir_rename(store->directory, temporary.text, store->directory, place.text, error);
+    if (status == GCACHE_OK)
+        report(store, origin, why, &place);
+    else
+        gci_dir_unlink(store->directory, temporary.text, NULL);
+    return status;
+}

@@ -1,0 +1,57 @@
+/*
+ * Making changes to a key's files visible, in the order that inside.h states. All of this is done by the holder of the
+ * key's lock.
+ */
+#ifndef GCI_STORE_PUBLISH_H
+#define GCI_STORE_PUBLISH_H
+
+#include "store/inside.h"
+
+/* What a file of this size takes on disk: the cap counts in file system blocks. */
+#define GCI_DISK_BLOCK 4096
+static inline uint64_t
+gci_disk_cost(uint64_t size)
+{
+    return (size + GCI_DISK_BLOCK - 1) / GCI_DISK_BLOCK * GCI_DISK_BLOCK;
+}
+
+/* What a file takes; 0 if it isn't there. */
+uint64_t gci_cost_of_path(gci_store *store, char const *path);
+
+/* What has to reach the disk before it gets its name. */
+typedef enum gci_weight {
+    GCI_WEIGHT_COMMIT, /* it holds a payload, or replaces something that does: synced unless durability is `none` */
+    GCI_WEIGHT_LIGHT   /* it can be made again, or done without: synced only if durability is `full` */
+} gci_weight;
+
+/* Writes a file under a temporary name. On an error nothing is left. */
+gcache_status gci_write_temporary(gci_store *store, gci_weight weight, gci_view const *parts, size_t count,
+                                  gci_path *out_path, gcache_error *error);
+
+/* Moves a temporary file to its place below entries/ or attachments/, making the directory if it is missing. On an
+   error the temporary file is removed. */
+gcache_status gci_move_into_place(gci_store *store, gci_path const *temporary, gci_path const *place, gcache_error *error);
+
+/* Replaces (or makes) the key's candidate index. */
+gcache_status gci_publish_pack(gci_store *store, gcache_key const *key, gci_weight weight, gci_view const *parts,
+                               size_t count, gcache_error *error);
+
+/* Adds frames to the key's candidate index, which ends at `end` and has nothing behind it. On an error the file is as
+   long as it was. */
+gcache_status gci_append_pack(gci_store *store, gcache_key const *key, gci_weight weight, uint64_t end,
+                              gci_view const *parts, size_t count, gcache_error *error);
+
+/* Removes the key's candidate index and description. */
+gcache_status gci_remove_pack(gci_store *store, gcache_key const *key, gcache_error *error);
+
+/* Removes an entry file. */
+gcache_status gci_remove_entry(gci_store *store, gcache_key const *key, char const *id, gcache_error *error);
+
+/* Renames a file into quarantine/, says so in the log, and counts it. */
+gcache_status gci_quarantine_file(gci_store *store, char const *path, char const *why, gcache_error *error);
+
+/* Writes bytes that were found damaged into quarantine/. */
+gcache_status gci_quarantine_bytes(gci_store *store, char const *origin, gci_view bytes, char const *why,
+                                   gcache_error *error);
+
+#endif

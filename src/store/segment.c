@@ -1,0 +1,251 @@
+#include "store/segment.h"
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/codec.h"
+#include "base/digest.h"
+
+#include <fcntl.h>
+
+#define NAME "segment"
+
+static char const file_magic[8] = { 'G', 'C', 'S', 'E', 'G', 'M', 0, 1 };
+static char const event_magic[4] = { 'G', 'C', 'E', '1' };
+
+/* Of the header: where its checksum stands. */
+#define CHECKSUM_AT 24
+
+/* An append takes microseconds: somebody who holds the lock for longer is emptying the file, or was stopped. */
+#define APPEND_WAIT_NS UINT64_C(50000000)
+
+void
+gci_segment_init(gci_segment *segment, gci_dir dir)
+{
+    *segment = (gci_segment){ .dir = dir, .file = GCI_FILE_NONE };
+    pthread_mutex_init(&segment->opening, NULL);
+}
+
+void
+gci_segment_close(gci_segment *segment)
+{
+    gci_file_close(&segment->file);
+    pthread_mutex_destroy(&segment->opening);
+}
+
+void
+gci_segment_after_fork(gci_segment *segment)
+{
+    gci_file_close(&segment->file);
+    pthread_mutex_init(&segment->opening, NULL);
+}
+
+/* ---- the file ---- */
+
+static gcache_status
+write_header(gci_dir dir, gcache_error *error)
+{
+    uint64_t nonce = gci_clock_wall_ns();
+    gci_buf header;
+    gci_file file;
+
+    gci_buf_init(&header, 64);
+    gci_buf_append(&header, file_magic, sizeof file_magic);
+    gci_put_u64(&header, nonce);
+    gcache_status status = header.failed ? gci_fail_memory(error) : gci_file_open(dir, NAME, O_WRONLY, &file, error);
+    if (status == GCACHE_OK) {
+        status = gci_file_write_at(&file, gci_buf_view(&header), 0, error);
+        if (status == GCACHE_OK)
+            status = gci_file_truncate(&file, GCI_SEGMENT_HEADER, error);
+        gci_file_close(&file);
+    }
+    gci_buf_clear(&header);
+    return status;
+}
+
+static gcache_status
+size_of(gci_file const *file, uint64_t *out_size, gcache_error *error)
+{
+    struct stat facts;
+
+    gcache_status status = gci_file_stat(file, &facts, error);
+    *out_size = status == GCACHE_OK ? (uint64_t)facts.st_size : 0;
+    return status;
+}
+
+/* A file that is shorter than its header gets one. */
+static gcache_status
+furnish(gci_file const *file, gcache_error *error)
+{
+    uint64_t size;
+
+    gcache_status status = size_of(file, &size, error);
+    if (status != GCACHE_OK || size >= GCI_SEGMENT_HEADER)
+        return status;
+    status = gci_file_lock(file, GCI_LOCK_EXCLUSIVE, APPEND_WAIT_NS, error);
+    if (status != GCACHE_OK)
+        return status;
+    status = size_of(file, &size, error);
+    if (status == GCACHE_OK && size < GCI_SEGMENT_HEADER)
+        status = write_header(file->dir, error);
+    gci_file_unlock(file);
+    return status;
+}
+
+static gcache_status
+open_for_append(gci_segment *segment, gcache_error *error)
+{
+    gcache_status status = GCACHE_OK;
+
+    pthread_mutex_lock(&segment->opening);
+    if (segment->file.fd < 0) {
+        gci_file file;
+        status = gci_file_open(segment->dir, NAME, O_WRONLY | O_CREAT | O_APPEND, &file, error);
+        if (status == GCACHE_OK)
+            status = furnish(&file, error);
+        if (status == GCACHE_OK)
+            segment->file = file;
+        else
+            gci_file_close(&file);
+    }
+    pthread_mutex_unlock(&segment->opening);
+    return status;
+}
+
+/* ---- events ---- */
+
+static uint64_t
+checksum(gci_view header, gci_view body)
+{
+    return gci_hash64(body.data, body.size, gci_hash64(header.data, CHECKSUM_AT, 0));
+}
+
+gcache_status
+gci_segment_append(gci_segment *segment, gci_event_type type, gci_view body, gcache_error *error)
+{
+    gci_buf header;
+    uint64_t size = 0;
+
+    GCI_ASSERT(body.size <= GCI_EVENT_MAX - GCI_EVENT_HEADER);
+    gcache_status status = open_for_append(segment, error);
+    if (status != GCACHE_OK)
+        return status;
+    gci_buf_init(&header, 64);
+    gci_buf_append(&header, event_magic, sizeof event_magic);
+    gci_put_u32(&header, (uint32_t)(GCI_EVENT_HEADER + body.size));
+    gci_put_u16(&header, (uint16_t)type);
+    gci_put_u16(&header, 0);
+    gci_put_u32(&header, 0);
+    gci_put_u64(&header, gci_clock_wall_ns());
+    if (!header.failed)
+        gci_put_u64(&header, checksum(gci_buf_view(&header), body));
+    if (header.failed) {
+        gci_buf_clear(&header);
+        return gci_fail_memory(error);
+    }
+    status = gci_file_lock(&segment->file, GCI_LOCK_SHARED, APPEND_WAIT_NS, error);
+    if (status == GCACHE_OK) {
+        status = size_of(&segment->file, &size, error);
+        if (status == GCACHE_OK && size > GCI_SEGMENT_MAX)
+            status = gci_fail(error, GCACHE_ERROR_LIMIT, "%s/" NAME ": nobody drains it", segment->dir.name);
+        if (status == GCACHE_OK)
+            status = gci_file_write(&segment->file, (gci_view[]){ gci_buf_view(&header), body }, 2, error);
+        gci_file_unlock(&segment->file);
+    }
+    gci_buf_clear(&header);
+    if (status == GCACHE_OK)
+        atomic_fetch_add(&segment->appended, 1);
+    return status;
+}
+
+/* event = magic size type zeros when checksum body */
+static size_t
+read_event(gci_view bytes, gci_event *out_event)
+{
+    gci_reader reader = gci_reader_of(bytes);
+
+    gci_view magic = gci_get_raw(&reader, sizeof event_magic);
+    uint32_t size = gci_get_u32(&reader);
+    uint16_t type = gci_get_u16(&reader);
+    gci_get_raw(&reader, 6);
+    uint64_t at = gci_get_u64(&reader), stored = gci_get_u64(&reader);
+    if (reader.failed || memcmp(magic.data, event_magic, sizeof event_magic) != 0 || size < GCI_EVENT_HEADER ||
+        size > bytes.size || size > GCI_EVENT_MAX)
+        return 0;
+    gci_view body = gci_view_of(bytes.data + GCI_EVENT_HEADER, size - GCI_EVENT_HEADER);
+    if (checksum(bytes, body) != stored)
+        return 0;
+    *out_event = (gci_event){ (gci_event_type)type, at, body };
+    return size;
+}
+
+bool
+gci_event_next(gci_view bytes, size_t *at, gci_event *out_event)
+{
+    for (size_t from = *at; from + GCI_EVENT_HEADER <= bytes.size; from++) {
+        if (bytes.data[from] != event_magic[0])
+            continue;
+        size_t size = read_event(gci_view_of(bytes.data + from, bytes.size - from), out_event);
+        if (size == 0)
+            continue;
+        *at = from + size;
+        return true;
+    }
+    return false;
+}
+
+static gcache_status
+read_part(gci_file const *file, uint64_t nonce, uint64_t offset, size_t limit, gci_segment_part *out, gcache_error *error)
+{
+    char header[GCI_SEGMENT_HEADER];
+    uint64_t size;
+    size_t got;
+
+    gcache_status status = size_of(file, &size, error);
+    if (status == GCACHE_OK)
+        status = gci_file_read(file, header, sizeof header, 0, &got, error);
+    if (status != GCACHE_OK || got < sizeof header || memcmp(header, file_magic, sizeof file_magic) != 0)
+        return status;
+    gci_reader reader = gci_reader_of(gci_view_of(header + 8, 8));
+    out->nonce = gci_get_u64(&reader);
+    out->offset = out->nonce == nonce && offset >= GCI_SEGMENT_HEADER && offset <= size ? offset : GCI_SEGMENT_HEADER;
+    size_t wanted = size - out->offset < limit ? (size_t)(size - out->offset) : limit;
+    char *room = gci_buf_reserve(&out->bytes, wanted);
+    if (room == NULL)
+        return gci_fail_memory(error);
+    return gci_file_read(file, room, wanted, out->offset, &out->bytes.size, error);
+}
+
+gcache_status
+gci_segment_read(gci_segment *segment, uint64_t nonce, uint64_t offset, size_t limit, gci_segment_part *out_part,
+                 gcache_error *error)
+{
+    gci_file file;
+
+    *out_part = (gci_segment_part){ 0 };
+    gci_buf_init(&out_part->bytes, GCI_BUF_NO_LIMIT);
+    gcache_status status = gci_file_open_existing(segment->dir, NAME, O_RDONLY | O_NONBLOCK, &file, error);
+    if (status != GCACHE_OK || file.fd < 0)
+        return status;
+    status = read_part(&file, nonce, offset, limit, out_part, error);
+    gci_file_close(&file);
+    if (status != GCACHE_OK)
+        gci_buf_clear(&out_part->bytes);
+    return status;
+}
+
+void
+gci_segment_reset(gci_segment *segment, uint64_t size)
+{
+    gci_file file;
+    uint64_t now;
+
+    if (gci_file_open(segment->dir, NAME, O_RDWR, &file, NULL) != GCACHE_OK)
+        return;
+    if (gci_file_lock(&file, GCI_LOCK_EXCLUSIVE, 0, NULL) == GCACHE_OK) {
+        /* Trouble here leaves events that are drained again, which changes nothing. */
+        if (size_of(&file, &now, NULL) == GCACHE_OK && now == size)
+            write_header(segment->dir, NULL);
+        gci_file_unlock(&file);
+    }
+    gci_file_close(&file);
+}

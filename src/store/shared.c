@@ -1,0 +1,136 @@
+#include "store/shared.h"
+
+#include "base/check.h"
+#include "store/paths.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+
+#define NAME "generations"
+
+static char const magic[8] = { 'G', 'C', 'G', 'E', 'N', 'S', 0, 1 };
+
+_Static_assert(sizeof(gci_shared_table) == 4096 + 8 * GCI_SLOTS, "the layout is a file's");
+_Static_assert(offsetof(gci_shared_table, generations) == 4096, "the layout is a file's");
+_Static_assert(offsetof(gci_shared_table, counters) == 64, "the layout is a file's");
+_Static_assert(ATOMIC_LLONG_LOCK_FREE == 2, "processes share these words");
+
+static bool
+map_existing(gci_shared *shared, gci_dir dir, bool read_only)
+{
+    struct stat facts;
+
+    if (gci_file_open(dir, NAME, (read_only ? O_RDONLY : O_RDWR) | O_NONBLOCK, &shared->file, NULL) != GCACHE_OK)
+        return false;
+    if (gci_file_stat(&shared->file, &facts, NULL) == GCACHE_OK && facts.st_size == sizeof *shared->table)
+        shared->table = gci_file_map(&shared->file, sizeof *shared->table, !read_only, NULL);
+    if (shared->table != NULL && memcmp(shared->table->magic, magic, sizeof magic) == 0 &&
+        shared->table->slots == GCI_SLOTS)
+        return true;
+    gci_file_unmap(shared->table, sizeof *shared->table);
+    gci_file_close(&shared->file);
+    shared->table = NULL;
+    return false;
+}
+
+static gcache_status
+write_table(gci_dir dir, char const *path)
+{
+    static struct {
+        char magic[8];
+        uint64_t slots;
+    } const head = { { 'G', 'C', 'G', 'E', 'N', 'S', 0, 1 }, GCI_SLOTS };
+    gci_file file;
+
+    gcache_status status = gci_file_open(dir, path, O_RDWR | O_CREAT | O_EXCL, &file, NULL);
+    if (status != GCACHE_OK)
+        return status;
+    status = gci_file_allocate(&file, sizeof(gci_shared_table), NULL);
+    if (status == GCACHE_OK)
+        status = gci_file_write_at(&file, gci_view_of(&head, sizeof head), 0, NULL);
+    gci_file_close(&file);
+    return status;
+}
+
+/* A damaged table is replaced; between two who make one at the same time, a link without replacing decides. */
+static bool
+make_table(gci_dir dir)
+{
+    gci_path temporary = gci_path_temporary();
+    struct stat facts;
+    bool existed = false;
+
+    bool replace = gci_dir_stat(dir, NAME, &facts, NULL) == GCACHE_OK;
+    gcache_status status = write_table(dir, temporary.text);
+    if (status == GCACHE_OK && replace)
+        return gci_dir_rename(dir, temporary.text, dir, NAME, NULL) == GCACHE_OK;
+    if (status == GCACHE_OK)
+        status = gci_dir_link(dir, temporary.text, dir, NAME, &existed, NULL);
+    gci_dir_unlink(dir, temporary.text, NULL);
+    return status == GCACHE_OK;
+}
+
+gcache_status
+gci_shared_open(gci_shared *shared, gci_dir dir, bool read_only, bool network, gcache_error *error)
+{
+    *shared = (gci_shared){ .file = GCI_FILE_NONE };
+    if (!network) {
+        shared->usable = map_existing(shared, dir, read_only);
+        if (!shared->usable && !read_only && make_table(dir))
+            shared->usable = map_existing(shared, dir, read_only);
+    }
+    shared->mapped = shared->usable;
+    if (shared->table == NULL)
+        shared->table = calloc(1, sizeof *shared->table);
+    return shared->table != NULL ? GCACHE_OK : gci_fail_memory(error);
+}
+
+void
+gci_shared_close(gci_shared *shared)
+{
+    if (shared->mapped)
+        gci_file_unmap(shared->table, sizeof *shared->table);
+    else
+        free(shared->table);
+    gci_file_close(&shared->file);
+    shared->table = NULL;
+}
+
+bool
+gci_shared_is_stale(gci_shared const *shared)
+{
+    struct stat facts;
+
+    return shared->usable && (gci_file_stat(&shared->file, &facts, NULL) != GCACHE_OK || facts.st_nlink == 0);
+}
+
+void
+gci_generation_begin(gci_shared *shared, gcache_key const *key)
+{
+    _Atomic uint64_t *word = &shared->table->generations[gci_slot_of(key)];
+    uint64_t now = atomic_load(word);
+
+    /* An odd value was left by a writer that died: a new odd one, so that nothing read meanwhile is taken for current. */
+    atomic_store(word, (now | 1) + ((now & 1) != 0 ? 2 : 0));
+}
+
+void
+gci_generation_end(gci_shared *shared, gcache_key const *key)
+{
+    _Atomic uint64_t *word = &shared->table->generations[gci_slot_of(key)];
+    uint64_t now = atomic_load(word);
+
+    GCI_ASSERT((now & 1) != 0);
+    atomic_store(word, now + 1);
+}
+
+void
+gci_shared_add(_Atomic uint64_t *word, int64_t difference)
+{
+    uint64_t now = atomic_load(word), wanted;
+
+    do {
+        uint64_t size = difference < 0 ? (uint64_t)-difference : 0;
+        wanted = difference >= 0 ? now + (uint64_t)difference : now > size ? now - size : 0;
+    } while (!atomic_compare_exchange_weak(word, &now, wanted));
+}

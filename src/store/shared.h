@@ -1,0 +1,84 @@
+/*
+ * The generation table: memory that all processes with the directory open share, by mapping the file `generations`.
+ *
+ *      at          size    what
+ *      0           8       magic "GCGENS" 0 1
+ *      8           8       number of slots, 16384
+ *      16          8       bytes on disk that count toward the cap
+ *      24          8       entries
+ *      32          8       keys
+ *      64          8 each  counters (GCI_STORE_COUNTER_MAP, in its order)
+ *      4096        8 each  generations, one a slot
+ *
+ * Integers are in the machine's own order: the file is not meant to travel, and is made anew if it doesn't fit.
+ *
+ * Invariants:
+ *  1. A key belongs to the slot its bytes select. A slot's generation is changed by the holder of its lock only: to odd
+ *     before a candidate index of the slot changes, to even afterwards. So equal even values, one read before a
+ *     candidate index was read and one now, mean that the index is still the same. A writer that died leaves an odd
+ *     value: nothing is cached under the slot until the next writer makes it even.
+ *  2. The file has all its blocks when it gets its name (a hole on a full disk would be SIGBUS), and is never
+ *     truncated. Whoever replaces it removes the old name; users of the old one notice that within a second
+ *     (gci_shared_is_stale).
+ *  3. bytes, entries and keys are what a recount would give, plus what is reserved by inserts under way. A crash leaves
+ *     them too high, never too low; gc recounts.
+ *
+ * On a network file system, or where the file can't be made, the table is private memory and `usable` is false: nothing
+ * cached is valid without looking at the file.
+ */
+#ifndef GCI_STORE_SHARED_H
+#define GCI_STORE_SHARED_H
+
+#include "base/file.h"
+#include "store/store.h"
+
+#include <stdatomic.h>
+
+/* One word each for keys that are in use at the same time; a collision costs a file's fstat, nothing else. */
+#define GCI_SLOTS 16384
+
+typedef struct gci_shared_table {
+    char magic[8];
+    uint64_t slots;
+    _Atomic uint64_t bytes, entries, keys;
+    uint64_t unused[3];
+    _Atomic uint64_t counters[GCI_COUNT_COUNT];
+    char padding[4096 - 64 - 8 * GCI_COUNT_COUNT];
+    _Atomic uint64_t generations[GCI_SLOTS];
+} gci_shared_table;
+
+typedef struct gci_shared {
+    gci_shared_table *table; /* never NULL while open */
+    gci_file file;           /* fd -1 if the memory is private */
+    _Atomic bool usable;     /* other processes see it */
+    bool mapped;
+} gci_shared;
+
+/* Maps the table, making it if need be; falls back to private memory. Only ERROR_MEMORY fails. */
+gcache_status gci_shared_open(gci_shared *shared, gci_dir dir, bool read_only, bool network, gcache_error *error);
+void gci_shared_close(gci_shared *shared);
+
+/* Whether the mapped file has lost its name: somebody removed or replaced the directory's content. */
+bool gci_shared_is_stale(gci_shared const *shared);
+
+static inline uint32_t
+gci_slot_of(gcache_key const *key)
+{
+    /* The first byte selects the directory; these are independent of it. A key is a hash: any bits do. */
+    return ((uint32_t)key->bytes[8] | (uint32_t)key->bytes[9] << 8) % GCI_SLOTS;
+}
+
+static inline uint64_t
+gci_generation(gci_shared const *shared, gcache_key const *key)
+{
+    return atomic_load_explicit(&shared->table->generations[gci_slot_of(key)], memory_order_acquire);
+}
+
+/* Around a change, by the holder of the slot's lock. */
+void gci_generation_begin(gci_shared *shared, gcache_key const *key);
+void gci_generation_end(gci_shared *shared, gcache_key const *key);
+
+/* Adds a signed difference to a word, which stops at zero: a recount may have come in between. */
+void gci_shared_add(_Atomic uint64_t *word, int64_t difference);
+
+#endif

@@ -1,0 +1,235 @@
+#include "store/inside.h"
+
+#include "base/clock.h"
+#include "store/drain.h"
+#include "store/touch.h"
+
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+void
+gci_store_log(gci_store *store, char const *format, ...)
+{
+    char line[512];
+    va_list arguments;
+
+    if (store->options.log == NULL)
+        return;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    store->options.log(store->options.log_state, line);
+}
+
+void
+gci_store_count(gci_store *store, gci_store_counter counter, uint64_t more)
+{
+    atomic_fetch_add_explicit(&store->counts[counter], more, memory_order_relaxed);
+}
+
+/* Counts are gathered in the process, so that hits of many processes don't fight for one cache line. */
+void
+gci_store_flush_counts(gci_store *store)
+{
+    if (store->read_only)
+        return;
+    for (size_t i = 0; i < GCI_COUNT_COUNT; i++) {
+        uint64_t count = atomic_exchange(&store->counts[i], 0);
+        if (count != 0)
+            atomic_fetch_add(&store->shared.table->counters[i], count);
+    }
+}
+
+/* ---- opening ---- */
+
+static char *
+absolute_path(char const *path)
+{
+    char here[PATH_MAX];
+    char *absolute = NULL;
+
+    if (path[0] == '/')
+        return strdup(path);
+    if (getcwd(here, sizeof here) == NULL || asprintf(&absolute, "%s/%s", strcmp(here, "/") == 0 ? "" : here, path) < 0)
+        return NULL;
+    return absolute;
+}
+
+static bool
+copy_signing(gci_store_options *options)
+{
+    gci_signing_key const *given = options->signing;
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < options->signing_count; i++)
+        bytes += sizeof *given + strlen(given[i].id) + 1 + given[i].secret.size;
+    options->signing = NULL;
+    if (bytes == 0)
+        return true;
+    gci_signing_key *keys = malloc(bytes);
+    if (keys == NULL)
+        return false;
+    char *next = (char *)(keys + options->signing_count);
+    for (size_t i = 0; i < options->signing_count; i++) {
+        keys[i].id = strcpy(next, given[i].id);
+        next += strlen(given[i].id) + 1;
+        memcpy(next, given[i].secret.data, given[i].secret.size);
+        keys[i].secret = gci_view_of(next, given[i].secret.size);
+        next += given[i].secret.size;
+    }
+    options->signing = keys;
+    return true;
+}
+
+static bool
+copy_options(gci_store *store, gci_store_options const *given)
+{
+    gci_store_options *options = &store->options;
+
+    *options = *given;
+    if (options->max_bytes == 0)
+        options->max_bytes = GCACHE_MAX_BYTES_DEFAULT;
+    if (options->memory_bytes == 0)
+        options->memory_bytes = GCACHE_MEMORY_BYTES_DEFAULT;
+    if (options->compression_level == 0)
+        options->compression_level = GCACHE_COMPRESSION_DEFAULT;
+    if (options->max_candidates == 0)
+        options->max_candidates = GCACHE_MAX_CANDIDATES_DEFAULT;
+    options->space = strdup(given->space != NULL ? given->space : "");
+    return copy_signing(options) && options->space != NULL;
+}
+
+/* Root passes every permission check, but not a read-only file system. */
+static bool
+may_write(gci_store const *store)
+{
+    return faccessat(store->directory.fd, ".", W_OK, AT_EACCESS) == 0;
+}
+
+static gcache_status
+open_parts(gci_store *store, gcache_error *error)
+{
+    gcache_status status = gci_layout_open(store->name, !store->options.read_only, &store->directory, error);
+
+    if (status != GCACHE_OK)
+        return status;
+    store->network = gci_dir_network(store->directory);
+    if (store->network == NULL && store->options.network)
+        store->network = "as if on a network";
+    store->read_only = store->options.read_only || !may_write(store);
+    if (store->read_only && !store->options.read_only)
+        gci_store_log(store, "%s: can't be written to; opened read-only", store->directory.name);
+    gci_key_locks_init(&store->locks, store->directory);
+    gci_segment_init(&store->segment, store->directory);
+    gci_index_init(&store->index, store->directory, store->read_only, store->network != NULL);
+    gci_leases_init(&store->leases);
+    pthread_mutex_init(&store->touch_mutex, NULL);
+    gci_buf_init(&store->touches, GCI_EVENT_MAX - GCI_EVENT_HEADER);
+    store->furnished = true;
+    status = gci_fork_mark_open(&store->fork, error);
+    if (status == GCACHE_OK)
+        status = gci_shared_open(&store->shared, store->directory, store->read_only, store->network != NULL, error);
+    if (status == GCACHE_OK)
+        status = gci_memory_open(&store->memory, store->options.memory_bytes, error);
+    return status;
+}
+
+gcache_status
+gci_store_open(char const *directory, gci_store_options const *options, gci_store **out_store, gcache_error *error)
+{
+    *out_store = NULL;
+    gci_store *store = calloc(1, sizeof *store);
+    if (store == NULL)
+        return gci_fail_memory(error);
+    store->directory = (gci_dir){ -1, directory };
+    store->name = absolute_path(directory);
+    gcache_status status = store->name != NULL && copy_options(store, options) ? open_parts(store, error)
+                                                                             : gci_fail_memory(error);
+    if (status != GCACHE_OK) {
+        gci_store_close(store);
+        return status;
+    }
+    *out_store = store;
+    return GCACHE_OK;
+}
+
+/* ---- closing ---- */
+
+static void
+write_out_pending(gci_store *store)
+{
+    if (store->shared.table == NULL || store->memory.buckets == NULL)
+        return;
+    gci_flush_touches(store);
+    gci_store_flush_counts(store);
+    gci_drain_at_close(store);
+}
+
+static void
+close_parts(gci_store *store)
+{
+    gci_memory_close(&store->memory, NULL, NULL);
+    if (store->shared.table != NULL)
+        gci_shared_close(&store->shared);
+    gci_fork_mark_close(&store->fork);
+    gci_buf_clear(&store->touches);
+    pthread_mutex_destroy(&store->touch_mutex);
+    gci_leases_close(&store->leases);
+    gci_index_close(&store->index);
+    gci_segment_close(&store->segment);
+    gci_key_locks_close(&store->locks);
+}
+
+void
+gci_store_close(gci_store *store)
+{
+    if (store == NULL)
+        return;
+    if (store->fork.word != NULL)
+        gci_store_enter(store);
+    write_out_pending(store);
+    if (store->furnished)
+        close_parts(store);
+    gci_dir_close(&store->directory);
+    free((char *)(uintptr_t)store->options.space);
+    free((void *)(uintptr_t)store->options.signing);
+    free(store->name);
+    free(store);
+}
+
+bool
+gci_store_is_read_only(gci_store const *store)
+{
+    return store->read_only;
+}
+
+/* ---- fork ---- */
+
+/* Locks and connections of the parent are forgotten; what it counted and gathered, it will write itself. */
+static void
+after_fork(gci_store *store)
+{
+    gci_key_locks_after_fork(&store->locks);
+    gci_segment_after_fork(&store->segment);
+    gci_index_after_fork(&store->index);
+    gci_leases_after_fork(&store->leases);
+    gci_memory_after_fork(&store->memory);
+    pthread_mutex_init(&store->touch_mutex, NULL);
+    gci_buf_init(&store->touches, store->touches.limit);
+    for (size_t i = 0; i < GCI_COUNT_COUNT; i++)
+        atomic_store(&store->counts[i], 0);
+}
+
+void
+gci_store_enter(gci_store *store)
+{
+    if (!gci_fork_mark_is_child(&store->fork))
+        return;
+    if (gci_fork_mark_begin(&store->fork)) {
+        after_fork(store);
+        gci_fork_mark_settle(&store->fork);
+    }
+}

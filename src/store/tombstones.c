@@ -1,0 +1,132 @@
+#include "store/tombstones.h"
+
+#include "base/codec.h"
+#include "base/digest.h"
+
+#include <fcntl.h>
+
+#define NAME "evicted"
+#define SLOT 64
+#define CHECKED 56
+#define WAYS 4
+#define BUCKETS 4096
+
+static uint64_t
+bucket_offset(gcache_key const *key)
+{
+    unsigned bucket = ((unsigned)key->bytes[2] | (unsigned)key->bytes[3] << 8) % BUCKETS;
+
+    return (uint64_t)bucket * WAYS * SLOT;
+}
+
+/* slot = key when entries hits cause zeros checksum */
+static bool
+read_slot(char const *bytes, gci_tombstone *out)
+{
+    gci_reader reader = gci_reader_of(gci_view_of(bytes, SLOT));
+
+    memcpy(out->key.bytes, gci_get_raw(&reader, sizeof out->key.bytes).data, sizeof out->key.bytes);
+    out->evicted_ns = gci_get_u64(&reader);
+    out->entries = gci_get_u32(&reader);
+    out->hits = gci_get_u32(&reader);
+    out->cause = gci_get_u32(&reader);
+    gci_get_u32(&reader);
+    return gci_get_u64(&reader) == gci_hash64(bytes, CHECKED, 0) && out->evicted_ns != 0;
+}
+
+static void
+write_slot(gci_store *store, uint64_t offset, gci_tombstone const *tombstone)
+{
+    gci_buf bytes;
+    gci_file file;
+
+    gci_buf_init(&bytes, 2 * SLOT);
+    gci_buf_append(&bytes, tombstone->key.bytes, sizeof tombstone->key.bytes);
+    gci_put_u64(&bytes, tombstone->evicted_ns);
+    gci_put_u32(&bytes, tombstone->entries);
+    gci_put_u32(&bytes, tombstone->hits);
+    gci_put_u32(&bytes, tombstone->cause);
+    gci_put_u32(&bytes, 0);
+    if (!bytes.failed)
+        gci_put_u64(&bytes, gci_hash64(bytes.data, CHECKED, 0));
+    if (!bytes.failed && gci_file_open(store->directory, NAME, O_WRONLY | O_CREAT, &file, NULL) == GCACHE_OK) {
+        gci_file_write_at(&file, gci_buf_view(&bytes), offset, NULL);
+        gci_file_close(&file);
+    }
+    gci_buf_clear(&bytes);
+}
+
+/* Reads a key's bucket; what isn't in the file is zeros. */
+static bool
+read_bucket(gci_store *store, gcache_key const *key, char out_bytes[WAYS * SLOT])
+{
+    size_t got = 0;
+    gci_file file;
+
+    memset(out_bytes, 0, WAYS * SLOT);
+    if (gci_file_open(store->directory, NAME, O_RDONLY | O_NONBLOCK, &file, NULL) != GCACHE_OK)
+        return false;
+    gcache_status status = gci_file_read(&file, out_bytes, WAYS * SLOT, bucket_offset(key), &got, NULL);
+    gci_file_close(&file);
+    return status == GCACHE_OK;
+}
+
+static bool
+find(char const *bytes, gcache_key const *key, gci_tombstone *out, size_t *out_way)
+{
+    for (size_t way = 0; way < WAYS; way++) {
+        if (read_slot(bytes + way * SLOT, out) && memcmp(&out->key, key, sizeof *key) == 0) {
+            *out_way = way;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool
+gci_tombstone_get(gci_store *store, gcache_key const *key, gci_tombstone *out_tombstone)
+{
+    char bytes[WAYS * SLOT];
+    size_t way;
+
+    return read_bucket(store, key, bytes) && find(bytes, key, out_tombstone, &way);
+}
+
+void
+gci_tombstone_put(gci_store *store, gci_tombstone const *tombstone)
+{
+    char bytes[WAYS * SLOT];
+    gci_tombstone other;
+    uint64_t oldest = UINT64_MAX;
+    size_t place = 0;
+
+    read_bucket(store, &tombstone->key, bytes);
+    if (!find(bytes, &tombstone->key, &other, &place)) {
+        for (size_t way = 0; way < WAYS; way++) {
+            uint64_t age = read_slot(bytes + way * SLOT, &other) ? other.evicted_ns : 0;
+            if (age < oldest) {
+                oldest = age;
+                place = way;
+            }
+        }
+    }
+    write_slot(store, bucket_offset(&tombstone->key) + place * SLOT, tombstone);
+}
+
+void
+gci_tombstone_remove(gci_store *store, gcache_key const *key)
+{
+    char bytes[WAYS * SLOT];
+    gci_tombstone former;
+    size_t way;
+
+    if (read_bucket(store, key, bytes) && find(bytes, key, &former, &way))
+        write_slot(store, bucket_offset(key) + way * SLOT, &(gci_tombstone){ .key = *key });
+}
+
+bool
+gci_store_tombstone(gci_store *store, gcache_key const *key, gci_tombstone *out_tombstone)
+{
+    gci_store_enter(store);
+    return gci_tombstone_get(store, key, out_tombstone);
+}

@@ -1,0 +1,27 @@
+/*
+ * What is remembered of keys that were evicted whole: a file of fixed size, `evicted`, read on a miss.
+ *
+ *      at          size    what, 64 bytes for each of 16384 slots; 4 slots are a bucket, selected by the key
+ *      0           32      key
+ *      32          8       when, in ns since 1970
+ *      40          4       entries that went with it
+ *      44          4       how often they had been handed out
+ *      48          4       cause
+ *      52          4       zeros
+ *      56          8       XXH3-64 of the bytes before
+ *
+ * A new tombstone takes the place of the oldest of its bucket. Holes are empty slots. Nothing here is synced: a lost or
+ * damaged tombstone is an eviction that nobody remembers.
+ */
+#ifndef GCI_STORE_TOMBSTONES_H
+#define GCI_STORE_TOMBSTONES_H
+
+#include "store/inside.h"
+
+/* Written by whoever holds the key's lock. Trouble is nobody's. */
+void gci_tombstone_put(gci_store *store, gci_tombstone const *tombstone);
+/* The key is stored again. */
+void gci_tombstone_remove(gci_store *store, gcache_key const *key);
+bool gci_tombstone_get(gci_store *store, gcache_key const *key, gci_tombstone *out_tombstone);
+
+#endif

@@ -1,0 +1,73 @@
+#include "store/touch.h"
+
+#include "base/clock.h"
+#include "base/codec.h"
+#include "base/digest.h"
+#include "store/candidates.h"
+
+/* Written out when this much has gathered. */
+#define BATCH (GCI_TOUCH_BYTES * 1024)
+
+void
+gci_store_touch(gci_store *store, gci_candidate *candidate)
+{
+    struct gci_candidate_place *place = candidate->place;
+    uint64_t now = gci_clock_coarse_ns();
+
+    if (store->read_only)
+        return;
+    atomic_fetch_add_explicit(&place->hits, 1, memory_order_relaxed);
+    if (atomic_load_explicit(&place->used_ns, memory_order_relaxed) != now)
+        atomic_store_explicit(&place->used_ns, now, memory_order_relaxed);
+}
+
+static void
+put_touch(gci_buf *out, gci_candidate *candidate)
+{
+    uint8_t id[(GCACHE_ENTRY_ID_SIZE - 1) / 2];
+    uint32_t hits = atomic_exchange(&candidate->place->hits, 0);
+
+    if (hits == 0 || !gci_unhex(gci_view_text(candidate->record.id), id, sizeof id))
+        return;
+    gci_buf_append(out, candidate->record.key.bytes, sizeof candidate->record.key.bytes);
+    gci_buf_append(out, id, sizeof id);
+    gci_put_u64(out, atomic_load(&candidate->place->used_ns));
+    gci_put_u32(out, hits);
+}
+
+/* Under touch_mutex. What can't be written is lost: recency is a hint. */
+static void
+write_out(gci_store *store)
+{
+    if (store->touches.size > 0 && !store->touches.failed)
+        gci_segment_append(&store->segment, GCI_EVENT_TOUCHED, gci_buf_view(&store->touches), NULL);
+    store->touches.size = 0;
+    store->touches.failed = false;
+}
+
+void
+gci_save_touches(void *state, gci_candidates *set)
+{
+    gci_store *store = state;
+
+    if (store->read_only)
+        return;
+    pthread_mutex_lock(&store->touch_mutex);
+    for (size_t i = 0; i < set->count; i++) {
+        put_touch(&store->touches, &set->items[i]);
+        if (store->touches.size >= BATCH)
+            write_out(store);
+    }
+    pthread_mutex_unlock(&store->touch_mutex);
+}
+
+void
+gci_flush_touches(gci_store *store)
+{
+    if (store->read_only)
+        return;
+    gci_memory_each(&store->memory, gci_save_touches, store);
+    pthread_mutex_lock(&store->touch_mutex);
+    write_out(store);
+    pthread_mutex_unlock(&store->touch_mutex);
+}

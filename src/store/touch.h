@@ -1,0 +1,21 @@
+/*
+ * Who was used, and how often: noted in the sets in memory, gathered here, written to the segment in batches.
+ */
+#ifndef GCI_STORE_TOUCH_H
+#define GCI_STORE_TOUCH_H
+
+#include "store/inside.h"
+
+/* Hits that are written out at least this often while a process lives, so that others don't evict what it uses. */
+#define GCI_TOUCH_EVERY_NS UINT64_C(60000000000)
+
+/* Gathers the hits of a set that leaves the memory tier; state is the store. */
+void gci_save_touches(void *state, gci_candidates *set);
+
+/* Gathers the hits of all sets in memory and writes them out. */
+void gci_flush_touches(gci_store *store);
+
+/* The body of a GCI_EVENT_TOUCHED: key (32) id (16) when (8) hits (4), repeated. */
+#define GCI_TOUCH_BYTES 60
+
+#endif
