@@ -24,6 +24,9 @@ void gci_explain_text(gci_story const *story, bool brief, gci_buf *out);
 /* The middle part of gci_explain_text where nothing is stored under the key: the nearest keys and how they differ. */
 void gci_explain_nearest(gci_trace const *trace, bool brief, gci_buf *out);
 
+/* Writes that another variant serves than the expected one, and why; nothing if it doesn't. No line end. */
+void gci_explain_variant(gci_story const *story, gci_buf *out);
+
 /* One JSON object on one line, without a line end. */
 void gci_explain_json(gci_story const *story, gci_buf *out);
 

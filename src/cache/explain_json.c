@@ -232,6 +232,18 @@ write_past(gci_story const *story, gci_buf *out)
                    (unsigned long long)story->cost_ns);
 }
 
+static void
+write_note(gci_story const *story, gci_buf *out)
+{
+    gci_buf note;
+
+    gci_buf_init(&note, GCI_BUF_NO_LIMIT);
+    gci_explain_variant(story, &note);
+    if (note.size != 0)
+        write_text_member(out, "note", gci_buf_view(&note));
+    gci_buf_clear(&note);
+}
+
 void
 gci_explain_json(gci_story const *story, gci_buf *out)
 {
@@ -252,6 +264,7 @@ gci_explain_json(gci_story const *story, gci_buf *out)
         write_text_member(out, "message", gci_view_text(story->bypass));
     if (trace->trouble.status != GCACHE_OK)
         write_text_member(out, "message", gci_view_text(trace->trouble.message));
+    write_note(story, out);
     write_past(story, out);
     write_candidates(story, out);
     gci_buf_append_text(out, "], \"nearest\": [");

@@ -232,6 +232,25 @@ is_empty(gci_trial const *trial)
     return trial->ranked == NULL;
 }
 
+void
+gci_explain_variant(gci_story const *story, gci_buf *out)
+{
+    gci_trace const *trace = story->trace;
+    char const *expected = story->question->request.expect_variant;
+
+    if (story->outcome != GCACHE_HIT || expected == NULL || is_empty(trace->winner) ||
+        strcmp(trace->winner->ranked->variant, expected) == 0)
+        return;
+    for (size_t i = 0; i < trace->count; i++) {
+        if (is_empty(&trace->trials[i]) || strcmp(trace->trials[i].ranked->variant, expected) != 0)
+            continue;
+        gci_buf_format(out, "the expected variant \"%s\" is there (#%zu) but can't serve: %s", expected, i + 1,
+                       gcache_reason_name(trace->trials[i].reason));
+        return;
+    }
+    gci_buf_format(out, "the expected variant \"%s\" isn't there: perhaps it was never compiled", expected);
+}
+
 /* The changes of hints that would have made a candidate hold, each once. */
 static void
 write_would_hit(gci_story const *story, gci_buf *out)
@@ -277,7 +296,9 @@ write_candidates(gci_story const *story, bool brief, gci_buf *out)
     size_t all = trace->count + trace->evicted_count, shown = 0;
 
     write_summary(story, out);
-    gci_buf_append_char(out, '\n');
+    size_t before = out->size;
+    gci_explain_variant(story, out);
+    gci_buf_append_text(out, out->size != before ? "\n\n" : "\n");
     for (size_t i = 0; i < all; i++) {
         gci_trial const *trial = &trace->trials[i];
         bool evicted = i >= trace->count;

@@ -53,7 +53,7 @@ batch_new(int distinct)
     for (int i = 0; i < MODULES; i++) {
         gcache_graph *g = make_matmul("s0", "s1");
         b->units[i] = (unit){ i % distinct, false, &b->calls, &b->running, &b->most_running };
-        gcache_graph_component(g, "options", gcache_value_int(g, i % distinct));
+        gcache_graph_component(g, "number", gcache_value_int(g, i % distinct));
         b->modules[i] = (gcache_module){ .graph = g, .state = &b->units[i] };
     }
     return b;

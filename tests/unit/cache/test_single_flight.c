@@ -43,7 +43,7 @@ make_numbered(int number)
 {
     gcache_graph *g = make_matmul("s0", "s1");
 
-    gcache_graph_component(g, "options", gcache_value_int(g, number));
+    gcache_graph_component(g, "number", gcache_value_int(g, number));
     return g;
 }
 

@@ -149,7 +149,10 @@ explain_says_that_only_the_plain_one_is_there(void **state)
     get(f, NULL, false, &plain, payload, note);
     request.expect_variant = "pgle";
     assert_int_equal(gcache_explain(f->cache, g, NULL, &request, GCACHE_EXPLAIN_TEXT, &text, &f->error), GCACHE_HIT);
-    assert_non_null(strstr(text, "pgle"));
+    assert_non_null(strstr(text, "the expected variant \"pgle\" isn't there"));
+    gcache_free(text);
+    assert_int_equal(gcache_explain(f->cache, g, NULL, &request, GCACHE_EXPLAIN_JSON, &text, &f->error), GCACHE_HIT);
+    assert_non_null(strstr(text, "\"note\": \"the expected variant \\\"pgle\\\" isn't there"));
     gcache_free(text);
     gcache_graph_free(g);
 }
