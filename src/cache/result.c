@@ -106,8 +106,6 @@ fill_guards(gcache_result *result, gci_question const *question, gci_ranked cons
     renaming names = { question, record };
     gci_naming naming = { .rename = current_name, .state = &names };
 
-    result->guards = winner->guard_texts;
-    result->guard_count = record->guard_count;
     if (!result->renamed)
         return true;
     char const **texts = gci_arena_array(arena, record->guard_count, sizeof *texts);
@@ -161,6 +159,14 @@ fill_note(gcache_result *result, gci_question const *question, gci_ranked const 
     return result->note != NULL;
 }
 
+/* What depends on who asks. */
+static bool
+fill_answer(gcache_result *result, gci_question const *question, gci_ranked const *winner, gci_arena *arena)
+{
+    return fill_renames(result, question, &winner->candidate->record, arena) &&
+           fill_guards(result, question, winner, arena) && fill_note(result, question, winner, arena);
+}
+
 static void
 fill_facts(gcache_result *result, gci_ranked const *winner, owner *o)
 {
@@ -194,8 +200,9 @@ gci_result_fill(gcache_result *result, gci_question const *question, gci_ranked 
     o->set = gci_candidates_retain(set);
     o->record = &winner->candidate->record;
     fill_facts(result, winner, o);
-    if (!fill_renames(result, question, &winner->candidate->record, &o->arena) ||
-        !fill_guards(result, question, winner, &o->arena) || !fill_note(result, question, winner, &o->arena) ||
+    result->guards = winner->guard_texts;
+    result->guard_count = winner->candidate->record.guard_count;
+    if ((question != NULL && !fill_answer(result, question, winner, &o->arena)) ||
         !fill_attachments(result, &winner->candidate->record, &o->arena)) {
         gcache_key key = result->key;
         gcache_result_clear(result);
