@@ -26,6 +26,7 @@ typedef enum cli_option_kind {
     CLI_FLAG, /* bool */
     CLI_TEXT, /* char const *, NULL if not given */
     CLI_INT,  /* int64_t */
+    CLI_LAST, /* int64_t: a number that may be left out, then 1; 0 if the option isn't given */
     CLI_LIST  /* cli_list: may be repeated */
 } cli_option_kind;
 

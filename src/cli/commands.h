@@ -15,6 +15,7 @@
     X(cli_cmd_insert)                                                                                 \
     X(cli_cmd_lookup)                                                                                 \
     X(cli_cmd_explain)                                                                                \
+    X(cli_cmd_journal)                                                                                \
     X(cli_cmd_replay)                                                                                 \
     X(cli_cmd_ls)                                                                                     \
     X(cli_cmd_show)                                                                                   \

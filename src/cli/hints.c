@@ -157,3 +157,19 @@ cli_hints_gather(char const *file, cli_list options, gci_arena *arena, gcache_hi
     *out_hints = into.hints;
     return status;
 }
+
+gci_value
+cli_hint_value(char const *literal, gci_arena *arena)
+{
+    gci_value value = { .type = GCI_NULL };
+
+    if (strcmp(literal, "None") == 0)
+        return value;
+    if (strcmp(literal, "True") == 0 || strcmp(literal, "False") == 0)
+        return (gci_value){ .type = GCI_BOOL, .boolean = literal[0] == 'T' };
+    if (gci_json_read(gci_view_text(literal), "hint", arena, &value, NULL) == GCACHE_OK)
+        return value;
+    cli_object special = cli_object_new(arena);
+    cli_object_set_text(&special, "$float", literal);
+    return special.map;
+}

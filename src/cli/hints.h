@@ -17,4 +17,7 @@ gcache_status cli_hints_read(gci_value const *map, cli_place place, gci_arena *a
 gcache_status cli_hints_gather(char const *file, cli_list options, gci_arena *arena, gcache_hints *out_hints,
                                gcache_error *error);
 
+/* A hint's value as JSON has it, from the way Python prints it: {"$float": "nan"} for nan. */
+gci_value cli_hint_value(char const *literal, gci_arena *arena);
+
 #endif

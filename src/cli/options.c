@@ -6,12 +6,21 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* No command has more options than this; getopt_long wants an array of its own. */
 #define MAX_OPTIONS 24
 /* Values of getopt_long's `val` for long options: beyond any character. */
 #define FIRST_OPTION 1000
 #define HELP_OPTION (FIRST_OPTION + MAX_OPTIONS)
+
+static int
+takes_value(cli_option_kind kind)
+{
+    if (kind == CLI_LAST)
+        return optional_argument;
+    return kind == CLI_FLAG ? no_argument : required_argument;
+}
 
 static void
 list_options(cli_option const *options, struct option *out_long)
@@ -21,7 +30,7 @@ list_options(cli_option const *options, struct option *out_long)
     for (; options[count].name != NULL; count++) {
         GCI_ASSERT(count < MAX_OPTIONS);
         out_long[count] = (struct option){ .name = options[count].name,
-                                           .has_arg = options[count].kind == CLI_FLAG ? no_argument : required_argument,
+                                           .has_arg = takes_value(options[count].kind),
                                            .val = FIRST_OPTION + (int)count };
     }
     out_long[count] = (struct option){ .name = "help", .val = HELP_OPTION };
@@ -40,6 +49,27 @@ set_int(cli_option const *option, char const *text, int64_t *out_value)
         return false;
     }
     *out_value = value;
+    return true;
+}
+
+/* word may be the NULL behind the last argument. */
+static bool
+is_number(char const *word)
+{
+    return word != NULL && word[0] != '\0' && word[strspn(word, "0123456789")] == '\0';
+}
+
+/* `--last 5` as well as `--last=5` and `--last`: the next word is the option's if it is a number. */
+static bool
+set_last(cli_option const *option, char const *value, int64_t *out_value)
+{
+    *out_value = 1;
+    if (value == NULL)
+        return true;
+    if (!is_number(value) || !set_int(option, value, out_value) || *out_value == 0) {
+        cli_complain("--%s: '%s' is not a positive number", option->name, value);
+        return false;
+    }
     return true;
 }
 
@@ -75,6 +105,8 @@ set_option(cli_option const *option, char *fields, char const *value)
         return true;
     case CLI_INT:
         return set_int(option, value, field);
+    case CLI_LAST:
+        return set_last(option, value, field);
     case CLI_LIST:
         return append(field, value);
     }
@@ -115,7 +147,10 @@ cli_call_parse(cli_command const *command, int argc, char **argv, cli_call *out_
                          argv[optind - 1]);
             return false;
         }
-        if (!set_option(&command->options[found - FIRST_OPTION], out_call->options, optarg))
+        cli_option const *option = &command->options[found - FIRST_OPTION];
+        if (option->kind == CLI_LAST && optarg == NULL && is_number(argv[optind]))
+            optarg = argv[optind++];
+        if (!set_option(option, out_call->options, optarg))
             return false;
     }
     out_call->arguments = argv + optind;
