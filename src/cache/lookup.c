@@ -272,7 +272,7 @@ gci_lookup(gci_question const *question, gci_trace *trace, gcache_result *out_re
         }
     }
     if (trace != NULL) {
-        trace->set = gci_candidates_retain(set);
+        trace->set = set != NULL ? gci_candidates_retain(set) : NULL;
         trace->trouble = trouble;
         trace->has_tombstone = gci_store_tombstone(store, &question->key, &trace->tombstone);
         if (status == GCACHE_MISS && out_result->reason == GCACHE_REASON_NO_KEY)
