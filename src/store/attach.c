@@ -188,7 +188,7 @@ static gcache_status
 place_bytes(gci_store *store, gci_attachment const *attachment, gci_view bytes, gci_dir target, char const *name,
             gcache_error *error)
 {
-    char temporary[GCI_ATTACHMENT_NAME_MAX + 32];
+    char temporary[GCI_ATTACHMENT_NAME_MAX + sizeof(gci_path)];
     gci_file file;
 
     gcache_status status = make_parents(target, name, error);

@@ -1,4 +1,5 @@
 #include "store/candidates.h"
+#include "store/drain.h"
 #include "store/insertion.h"
 #include "store/lookup.h"
 #include "store/mend.h"
@@ -192,29 +193,49 @@ publish(gci_insertion *insertion, gci_candidates *set)
     return status;
 }
 
+/* The payload in its place: in a file, or right behind the head. */
 static gcache_status
-write_and_publish(gci_insertion *insertion, gci_candidates *set)
+write_payload(gci_insertion *insertion, size_t pack_size)
 {
-    size_t pack_size = set != NULL ? gci_inside(set)->end : 0;
-
     insertion->entry_cost = 0;
-    insertion->record.sequence = (set != NULL ? gci_inside(set)->last_sequence : 0) + 1;
-    gcache_status status;
     if (insertion->payload.size <= INLINE_MAX && pack_size + insertion->payload.size <= INLINE_PACK_MAX)
-        status = make_head(insertion, GCI_FRAME_ENTRY);
-    else
-        status = write_entry_file(insertion);
-    if (status != GCACHE_OK)
-        return status;
+        return make_head(insertion, GCI_FRAME_ENTRY);
+    return write_entry_file(insertion);
+}
+
+static void
+write_description(gci_insertion *insertion, gci_candidates *set)
+{
     if (set == NULL)
         gci_tombstone_remove(insertion->store, &insertion->record.key);
     else if (gci_inside(set)->has_description)
         insertion->description.size = 0;
     if (insertion->description.size > INLINE_DESCRIPTION_MAX)
         write_description_file(insertion);
+}
+
+static gcache_status
+write_and_publish(gci_insertion *insertion, gci_candidates *set)
+{
+    size_t pack_size = set != NULL ? gci_inside(set)->end : 0;
+    gcache_key const *key = &insertion->record.key;
+    gci_store *store = insertion->store;
+
+    insertion->record.sequence = (set != NULL ? gci_inside(set)->last_sequence : 0) + 1;
+    gcache_status status = write_payload(insertion, pack_size);
+    if (status != GCACHE_OK)
+        return status;
+    write_description(insertion, set);
+    uint64_t cost = gci_cost_of_key(store, key);
+    size_t more = insertion->head.size + insertion->description.size +
+                  (insertion->entry_cost == 0 ? insertion->payload.size + 8 : 0);
+    gci_note_insert(store, insertion, cost + gci_disk_cost(pack_size + more) - gci_disk_cost(pack_size));
     status = publish(insertion, set);
-    if (status != GCACHE_OK && insertion->entry_cost != 0)
-        gci_remove_entry(insertion->store, &insertion->record.key, insertion->record.id, NULL);
+    if (status == GCACHE_OK)
+        return GCACHE_OK;
+    if (insertion->entry_cost != 0)
+        gci_remove_entry(store, key, insertion->record.id, NULL);
+    gci_note_removal(store, key, insertion->record.id, cost);
     return status;
 }
 

@@ -8,6 +8,7 @@
 #include "store/lookup.h"
 #include "store/mend.h"
 #include "store/publish.h"
+#include "store/verify.h"
 
 #include <stdlib.h>
 
@@ -162,31 +163,53 @@ read_file(gci_store *store, gcache_key const *key, gci_stored_description **out,
     return status;
 }
 
-gci_found
-gci_store_description(gci_store *store, gcache_key const *key, gci_stored_description **out_description,
-                      gcache_error *error)
+/* From the candidate index if it is there, else from its own file. */
+static gcache_status
+read_stored(gci_store *store, gcache_key const *key, gci_stored_description **out, gcache_error *error)
 {
     gci_candidates *set = NULL;
     gcache_status status;
 
-    gci_store_enter(store);
-    *out_description = NULL;
-    gci_found found = gci_read_current(store, key, &set, error);
-    if (found == GCI_FOUND && gci_inside(set)->has_description) {
+    if (gci_read_current(store, key, &set, NULL) == GCI_FOUND && gci_inside(set)->has_description) {
         gci_view bytes = gci_inside(set)->bytes;
         size_t at = gci_inside(set)->description_at;
-        status = read_frame(key, gci_view_of(bytes.data + at, bytes.size - at), out_description, error);
+        status = read_frame(key, gci_view_of(bytes.data + at, bytes.size - at), out, error);
     } else {
-        status = read_file(store, key, out_description, error);
-        if (status == GCACHE_ERROR_CORRUPT && !store->read_only)
-            gci_quarantine_file(store, gci_path_description(key).text, "damaged description", NULL);
+        status = read_file(store, key, out, error);
     }
     gci_candidates_release(set);
-    if (status == GCACHE_ERROR_NOT_FOUND)
+    return status;
+}
+
+gci_found
+gci_read_description(gci_store *store, gcache_key const *key, gci_stored_description **out_description,
+                     gcache_error *error)
+{
+    *out_description = NULL;
+    switch (read_stored(store, key, out_description, error)) {
+    case GCACHE_OK:
+        return GCI_FOUND;
+    case GCACHE_ERROR_NOT_FOUND:
         return GCI_ABSENT;
-    if (status == GCACHE_ERROR_CORRUPT)
+    case GCACHE_ERROR_CORRUPT:
         return GCI_CORRUPT;
-    return status == GCACHE_OK ? GCI_FOUND : gci_unreadable(store);
+    default:
+        return gci_unreadable(store);
+    }
+}
+
+gci_found
+gci_store_description(gci_store *store, gcache_key const *key, gci_stored_description **out_description,
+                      gcache_error *error)
+{
+    gci_path path = gci_path_description(key);
+
+    gci_store_enter(store);
+    gci_found found = gci_read_description(store, key, out_description, error);
+    /* One in the candidate index is put aside with it. */
+    if (found == GCI_CORRUPT && !store->read_only)
+        gci_quarantine_file(store, path.text, "damaged description", NULL);
+    return found;
 }
 
 gci_description const *

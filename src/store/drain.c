@@ -44,16 +44,11 @@ put_key_and_id(gci_buf *body, gcache_key const *key, char const *id)
     gci_buf_append(body, bytes, sizeof bytes);
 }
 
-static uint64_t
-key_cost(gci_store *store, gcache_key const *key)
-{
-    return gci_cost_of_path(store, gci_path_pack(key).text) + gci_cost_of_path(store, gci_path_description(key).text);
-}
-
 void
-gci_note_insert(gci_store *store, gci_insertion const *insertion, gci_description const *description)
+gci_note_insert(gci_store *store, gci_insertion const *insertion, uint64_t key_cost)
 {
     gci_record const *record = &insertion->record;
+    gci_description const *description = insertion->described;
     size_t count = description != NULL ? description->component_count : 0;
     gci_buf body;
 
@@ -62,7 +57,7 @@ gci_note_insert(gci_store *store, gci_insertion const *insertion, gci_descriptio
     gci_put_u64(&body, record->created_ns);
     gci_put_u64(&body, insertion->entry_cost);
     gci_put_u64(&body, insertion->head.size + record->stored_size);
-    gci_put_u64(&body, key_cost(store, &record->key));
+    gci_put_u64(&body, key_cost);
     gci_put_bytes(&body, record->space);
     gci_put_bytes(&body, record->kind);
     gci_put_u32(&body, (uint32_t)count);

@@ -12,9 +12,12 @@
 #include "store/insertion.h"
 #include "store/inside.h"
 
-/* Appends the event of an insert that was committed. */
-void gci_note_insert(gci_store *store, gci_insertion const *insertion, gci_description const *description);
-/* Appends the event of an entry that was taken out; key_cost 0: the key is gone. */
+/*
+ * Appends the event of an insert, before it is committed: an entry without a row would never be evicted, a row without
+ * an entry is dropped when eviction comes to it. key_cost is what the key's own files will take.
+ */
+void gci_note_insert(gci_store *store, gci_insertion const *insertion, uint64_t key_cost);
+/* Appends the event of an entry that was taken out, or wasn't put in; key_cost 0: the key is gone. */
 void gci_note_removal(gci_store *store, gcache_key const *key, char const *id, uint64_t key_cost);
 
 /* Drains everything there is. ERROR_BUSY: somebody else does, for longer than wait_ns. */

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/digest.h"
+#include "store/attach.h"
 #include "store/drain.h"
 #include "store/mend.h"
 #include "store/pack.h"
@@ -85,17 +86,11 @@ publish_remaining(struct cull *cull, gcache_key const *key)
     return status;
 }
 
-static uint64_t
-key_cost(gci_store *store, gcache_key const *key)
-{
-    return gci_cost_of_path(store, gci_path_pack(key).text) + gci_cost_of_path(store, gci_path_description(key).text);
-}
-
 static gcache_status
 cull_key(struct cull *cull, gcache_key const *key)
 {
     gci_store *store = cull->store;
-    uint64_t before = key_cost(store, key);
+    uint64_t before = gci_cost_of_key(store, key);
 
     gcache_status status = gci_file_load_existing(store->directory, gci_path_pack(key).text, GCI_PACK_MAX, &cull->pack,
                                                   cull->error);
@@ -109,7 +104,7 @@ cull_key(struct cull *cull, gcache_key const *key)
     if (status != GCACHE_OK)
         return status;
     gci_shared_add(&store->shared.table->entries, -(int64_t)cull->evicted);
-    uint64_t after = key_cost(store, key);
+    uint64_t after = gci_cost_of_key(store, key);
     cull->bytes = before > after ? before - after : 0;
     for (size_t i = 0; i < cull->count; i++) {
         cull->bytes += gci_cost_of_path(store, gci_path_entry(key, cull->victims[i].id).text);
@@ -207,7 +202,7 @@ gci_recount(gci_store *store)
     if (gci_key_lock_all(&store->locks, RECOUNT_WAIT_NS, NULL) != GCACHE_OK)
         return;
     if (gci_drain(store, DRAIN_WAIT_NS, NULL) == GCACHE_OK && gci_victims_totals(store, &totals, NULL) == GCACHE_OK) {
-        atomic_store(&store->shared.table->bytes, totals.bytes);
+        atomic_store(&store->shared.table->bytes, totals.bytes + gci_attachments_cost(store));
         atomic_store(&store->shared.table->entries, totals.entries);
         atomic_store(&store->shared.table->keys, totals.keys);
     }
@@ -236,8 +231,8 @@ shrink(gci_store *store, uint64_t need, uint64_t cap, gcache_error *error)
     return GCACHE_OK;
 }
 
-static gcache_status
-lock_evictor(gci_store *store, uint64_t wait_ns, gci_file *out_lock, gcache_error *error)
+gcache_status
+gci_evictor_lock(gci_store *store, uint64_t wait_ns, gci_file *out_lock, gcache_error *error)
 {
     gcache_status status = gci_file_open(store->directory, "locks/evict", O_RDWR | O_CREAT, out_lock, error);
 
@@ -269,7 +264,7 @@ gci_make_room(gci_store *store, uint64_t need, gcache_error *error)
     if (used_bytes(store) + need <= HIGH(cap))
         return GCACHE_OK;
     bool over = used_bytes(store) + need > cap;
-    gcache_status status = lock_evictor(store, over ? EVICTOR_WAIT_NS : 0, &lock, error);
+    gcache_status status = gci_evictor_lock(store, over ? EVICTOR_WAIT_NS : 0, &lock, error);
     if (status != GCACHE_OK)
         return over ? gci_fail(error, GCACHE_ERROR_NO_SPACE, "%s: full, and somebody else is making room for too long",
                                store->directory.name)
@@ -287,7 +282,7 @@ gci_evict_for_space(gci_store *store, uint64_t need, gcache_error *error)
     uint64_t evicted = 0;
     gci_file lock;
 
-    gcache_status status = lock_evictor(store, EVICTOR_WAIT_NS, &lock, error);
+    gcache_status status = gci_evictor_lock(store, EVICTOR_WAIT_NS, &lock, error);
     if (status != GCACHE_OK)
         return status;
     status = evict_slice(store, 4 * need, GCI_EVICTED_SPACE, &evicted, error);

@@ -31,6 +31,9 @@ gcache_status gci_make_room(gci_store *store, uint64_t need, gcache_error *error
 /* Evicts a slice because the file system is full. */
 gcache_status gci_evict_for_space(gci_store *store, uint64_t need, gcache_error *error);
 
+/* One evictor, collector or repairer at a time. Closing the file gives the lock back. */
+gcache_status gci_evictor_lock(gci_store *store, uint64_t wait_ns, gci_file *out_lock, gcache_error *error);
+
 /* Sets bytes, entries and keys to what index.db adds up to, if no insert is under way. */
 void gci_recount(gci_store *store);
 

@@ -175,6 +175,7 @@ gci_store_insert(gci_store *store, gci_record const *record, gci_view payload, g
 
     gci_store_enter(store);
     insertion_init(&insertion, store, record, payload, out_inserted, error);
+    insertion.described = description;
     gcache_status status = identify(&insertion);
     if (status == GCACHE_OK)
         look_ahead(&insertion, &lacks_description);
@@ -183,8 +184,6 @@ gci_store_insert(gci_store *store, gci_record const *record, gci_view payload, g
         if (status == GCACHE_OK)
             status = commit_within_space(&insertion);
     }
-    if (status == GCACHE_OK && !out_inserted->existed)
-        gci_note_insert(store, &insertion, description);
     count_outcome(&insertion, status);
     insertion_clear(&insertion);
     if (status == GCACHE_OK)

@@ -186,14 +186,14 @@ mend_and_read(gci_store *store, gcache_key const *key, gci_candidates **inout_se
 static gci_found
 settle_empty(gci_candidates *set, gcache_error *error)
 {
-    char const *path = gci_path_pack(&set->key).text;
+    gci_path path = gci_path_pack(&set->key);
 
     if (set->damaged > 0) {
-        gci_fail(error, GCACHE_ERROR_CORRUPT, "%s: damaged candidate index", path);
+        gci_fail(error, GCACHE_ERROR_CORRUPT, "%s: damaged candidate index", path.text);
         return GCI_CORRUPT;
     }
     if (set->untrusted > 0) {
-        gci_fail(error, GCACHE_ERROR_UNTRUSTED, "%s: not signed with a key of ours", path);
+        gci_fail(error, GCACHE_ERROR_UNTRUSTED, "%s: not signed with a key of ours", path.text);
         return GCI_UNREADABLE;
     }
     return GCI_ABSENT;
@@ -215,28 +215,34 @@ finish(gci_store *store, gcache_key const *key, gci_found found, gci_candidates 
     return found == GCI_ABSENT ? absent(store, key) : found;
 }
 
-/*
- * The handle follows its path: when the files it has open lost their names, somebody removed the directory's content.
- * Asked at most once a second.
- */
+/* What is due now and then is done by whoever comes along, at most once a second: this is all that a hit pays for it. */
 #define CHECK_EVERY_NS UINT64_C(1000000000)
 
 static void
-check_directory(gci_store *store)
+do_what_is_due(gci_store *store, uint64_t now)
+{
+    /* The table has lost its name: somebody removed the directory's content, and others use another table. */
+    if (gci_shared_is_stale(&store->shared))
+        atomic_store(&store->shared.usable, false);
+    uint64_t then = atomic_load(&store->touched_ns);
+    if (now - then >= GCI_TOUCH_EVERY_NS && atomic_compare_exchange_strong(&store->touched_ns, &then, now))
+        gci_flush_touches(store);
+}
+
+static void
+check_time(gci_store *store)
 {
     uint64_t now = gci_clock_coarse_ns(), then = atomic_load_explicit(&store->checked_ns, memory_order_relaxed);
 
-    if (now - then < CHECK_EVERY_NS || !atomic_compare_exchange_strong(&store->checked_ns, &then, now))
-        return;
-    if (gci_shared_is_stale(&store->shared))
-        atomic_store(&store->shared.usable, false);
+    if (now - then >= CHECK_EVERY_NS && atomic_compare_exchange_strong(&store->checked_ns, &then, now))
+        do_what_is_due(store, now);
 }
 
 gci_found
 gci_store_candidates(gci_store *store, gcache_key const *key, gci_candidates **out_set, gcache_error *error)
 {
     gci_store_enter(store);
-    check_directory(store);
+    check_time(store);
     *out_set = NULL;
     gci_found found = gci_read_current(store, key, out_set, error);
     if (found == GCI_FOUND && (*out_set)->damaged == 0 && (*out_set)->count > 0)

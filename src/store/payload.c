@@ -4,6 +4,7 @@
 #include "store/compress.h"
 #include "store/lookup.h"
 #include "store/mend.h"
+#include "store/verify.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -169,6 +170,19 @@ read_payload(gci_store *store, gci_candidate *candidate, gci_payload **out_paylo
         return read_file(store, candidate, out_payload, error);
     /* The bytes were verified when the set was read. */
     return expand(candidate, place->inlined, out_payload, error);
+}
+
+gcache_status
+gci_check_payload(gci_store *store, gci_candidate *candidate, gcache_error *error)
+{
+    gci_payload *payload = NULL;
+    gcache_status status = GCACHE_OK;
+
+    /* Raw bytes in the candidate index were verified with it. */
+    if (!candidate->place->in_pack || candidate->record.compression != GCI_RAW)
+        status = read_payload(store, candidate, &payload, error);
+    gci_payload_release(payload);
+    return status;
 }
 
 gci_found

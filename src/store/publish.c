@@ -11,6 +11,12 @@ gci_cost_of_path(gci_store *store, char const *path)
     return gci_dir_stat(store->directory, path, &facts, NULL) == GCACHE_OK ? gci_disk_cost((uint64_t)facts.st_size) : 0;
 }
 
+uint64_t
+gci_cost_of_key(gci_store *store, gcache_key const *key)
+{
+    return gci_cost_of_path(store, gci_path_pack(key).text) + gci_cost_of_path(store, gci_path_description(key).text);
+}
+
 static void
 count_bytes(gci_store *store, uint64_t before, uint64_t after)
 {

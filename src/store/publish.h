@@ -24,6 +24,9 @@ typedef enum gci_weight {
     GCI_WEIGHT_LIGHT   /* it can be made again, or done without: synced only if durability is `full` */
 } gci_weight;
 
+/* What a key's candidate index and description take. */
+uint64_t gci_cost_of_key(gci_store *store, gcache_key const *key);
+
 /* Writes a file under a temporary name. On an error nothing is left. */
 gcache_status gci_write_temporary(gci_store *store, gci_weight weight, gci_view const *parts, size_t count,
                                   gci_path *out_path, gcache_error *error);

@@ -1,0 +1,147 @@
+#include "store/compress.h"
+#include "store/drain.h"
+#include "store/evict.h"
+#include "store/inside.h"
+#include "store/victims.h"
+
+#include <guardcache/version.h>
+
+#include <stdarg.h>
+#include <stdio.h>
+
+/* Less free space than this is soon gone. */
+#define LITTLE_SPACE (UINT64_C(256) << 20)
+#define MIB(bytes) ((double)(bytes) / 1048576.0)
+
+gcache_status
+gci_store_stats_get(gci_store *store, gci_store_stats *out_stats, gcache_error *error)
+{
+    gci_shared_table *table = store->shared.table;
+    gci_totals totals;
+
+    gci_store_enter(store);
+    gci_store_flush_counts(store);
+    *out_stats = (gci_store_stats){ .bytes = atomic_load(&table->bytes), .entries = atomic_load(&table->entries),
+                                    .keys = atomic_load(&table->keys), .max_bytes = store->options.max_bytes };
+    out_stats->memory_bytes = atomic_load(&store->memory.budget->bytes);
+    out_stats->memory_sets = store->memory.count;
+    for (size_t i = 0; i < GCI_COUNT_COUNT; i++)
+        out_stats->counters[i] = atomic_load(&table->counters[i]);
+    if (atomic_load(&store->shared.usable))
+        return GCACHE_OK;
+    /* The table is this process's alone: the rows know what others did. */
+    if (!store->read_only)
+        gci_drain(store, UINT64_C(2000000000), NULL);
+    gcache_status status = gci_victims_totals(store, &totals, error);
+    if (status == GCACHE_ERROR_NOT_FOUND)
+        return GCACHE_OK;
+    if (status == GCACHE_OK) {
+        out_stats->bytes = totals.bytes;
+        out_stats->entries = totals.entries;
+        out_stats->keys = totals.keys;
+    }
+    return status;
+}
+
+/* ---- facts ---- */
+
+struct telling {
+    gci_fact_fn fn;
+    void *state;
+};
+
+static void tell(struct telling *telling, char const *name, char const *warning, char const *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+static void
+tell(struct telling *telling, char const *name, char const *warning, char const *format, ...)
+{
+    char value[300];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(value, sizeof value, format, arguments);
+    va_end(arguments);
+    telling->fn(telling->state, name, value, warning);
+}
+
+static void
+tell_libraries(struct telling *telling)
+{
+    bool defect;
+    char const *sqlite = gci_index_library(&defect);
+
+    tell(telling, "guardcache", NULL, "%s, store format %d", GCACHE_VERSION, GCI_FORMAT_VERSION);
+    tell(telling, "sqlite", NULL, "%s, WAL-reset defect: %s", sqlite,
+         defect ? "present, worked around (every write and checkpoint under one lock): other programs may only read index.db"
+                : "fixed");
+    tell(telling, "zstd", NULL, "%s", gci_compress_version());
+}
+
+static void
+tell_place(struct telling *telling, gci_store *store)
+{
+    struct stat facts;
+    uint64_t free_bytes;
+
+    tell(telling, "directory", NULL, "%s", store->directory.name);
+    if (store->network != NULL)
+        tell(telling, "file system", "shared counters and WAL are off: correct, but every lookup asks the server", "%s",
+             store->network);
+    else
+        tell(telling, "file system", NULL, "local");
+    if (gci_dir_stat(store->directory, ".", &facts, NULL) == GCACHE_OK)
+        tell(telling, "permissions", (facts.st_mode & 0022) != 0 ? "others may write to it" : NULL, "%03o, owner %ld",
+             (unsigned)facts.st_mode & 0777u, (long)facts.st_uid);
+    if (gci_dir_free_bytes(store->directory, &free_bytes, NULL) == GCACHE_OK)
+        tell(telling, "free space", free_bytes < LITTLE_SPACE ? "the file system is nearly full" : NULL, "%.0f MiB",
+             MIB(free_bytes));
+    if (store->read_only)
+        tell(telling, "access", NULL, "read-only");
+    else
+        tell(telling, "access", NULL, "read and write");
+}
+
+static int
+count_name(void *state, char const *name)
+{
+    (void)name;
+    ++*(unsigned long *)state;
+    return 0;
+}
+
+static void
+tell_content(struct telling *telling, gci_store *store)
+{
+    unsigned long quarantined = 0;
+    gci_store_stats stats;
+
+    if (gci_store_stats_get(store, &stats, NULL) == GCACHE_OK) {
+        if (stats.max_bytes == UINT64_MAX)
+            tell(telling, "size", NULL, "%.1f MiB in %llu entries of %llu keys, no cap", MIB(stats.bytes),
+                 (unsigned long long)stats.entries, (unsigned long long)stats.keys);
+        else
+            tell(telling, "size", stats.bytes > stats.max_bytes ? "over the cap: run guardcache gc" : NULL,
+                 "%.1f of %.1f MiB in %llu entries of %llu keys", MIB(stats.bytes), MIB(stats.max_bytes),
+                 (unsigned long long)stats.entries, (unsigned long long)stats.keys);
+    }
+    gci_dir_each(store->directory, "quarantine", count_name, &quarantined, NULL);
+    tell(telling, "quarantine", quarantined > 0 ? "damaged files were put aside: look at the disk" : NULL, "%lu files",
+         quarantined);
+    tell(telling, "shared table", atomic_load(&store->shared.usable) || store->network != NULL
+                                      ? NULL : "can't be used: every lookup looks at the disk",
+         "%s", atomic_load(&store->shared.usable) ? "mapped" : "off");
+    tell(telling, "signing", NULL, "%s", store->options.signing_count == 0 ? "off"
+                                         : store->options.require_signature ? "required" : "on");
+}
+
+void
+gci_store_facts(gci_store *store, gci_fact_fn fn, void *state)
+{
+    struct telling telling = { fn, state };
+
+    gci_store_enter(store);
+    tell_libraries(&telling);
+    tell_place(&telling, store);
+    tell_content(&telling, store);
+}

@@ -1,0 +1,67 @@
+/*
+ * What the files of src/store share. The parts of a store have a header each; this one puts them together.
+ *
+ * Locks, and the order in which one thread takes them (never against it):
+ *  1. the evict lock (locks/evict): one evictor, collector or repairer at a time;
+ *  2. a key's lock (locks.h): one writer of a key's files at a time;
+ *  3. the segment's lock (segment.h): shared to append, exclusive to empty it;
+ *  4. the index lock (index.h): one writer or checkpointer of index.db at a time;
+ *  5. mutexes inside one process, each within one file.
+ * All waits for locks that other processes hold are bounded.
+ *
+ * Publishing an entry (insert.c) and taking one back (evict.c):
+ *  1. An entry file is complete, synced and under its final name before the candidate index names it.
+ *  2. The generation of the key's slot is odd while its candidate index changes, even otherwise; odd means don't cache.
+ *  3. A frame in the candidate index is the commit. Rows in index.db follow; they can be lost and rebuilt.
+ *  4. Eviction first replaces the frame by an EVICTED one, then removes the entry file: a file that isn't there means
+ *     evicted.
+ */
+#ifndef GCI_STORE_INSIDE_H
+#define GCI_STORE_INSIDE_H
+
+#include "base/check.h"
+#include "base/file.h"
+#include "store/index.h"
+#include "store/lease.h"
+#include "store/locks.h"
+#include "store/memory.h"
+#include "store/paths.h"
+#include "store/segment.h"
+#include "store/shared.h"
+#include "store/store.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+
+struct gci_store {
+    gci_dir directory;
+    gci_store_options options; /* owned copies; defaults filled in */
+    char const *network; /* the network file system the directory lies on, or NULL */
+    bool read_only;
+    gci_fork_mark fork;
+    gci_shared shared;
+    gci_memory memory;
+    gci_key_locks locks;
+    gci_segment segment;
+    gci_index index;
+    gci_leases leases;
+    _Atomic uint64_t checked_ns; /* when the directory was last seen to be the one we opened */
+    _Atomic uint64_t touched_ns; /* when hits were last written out */
+    _Atomic uint32_t uncounted;  /* inserts, where sizes aren't shared */
+    _Atomic uint64_t counts[GCI_COUNT_COUNT]; /* not yet added to the shared ones */
+    pthread_mutex_t touch_mutex;
+    gci_buf touches;             /* hits of sets that left the memory tier */
+    char *name;                  /* the directory's absolute path */
+    bool furnished;              /* the parts below `directory` were initialised */
+};
+
+/* Every public function begins with this: in a forked child it replaces what must not be shared with the parent. */
+void gci_store_enter(gci_store *store);
+
+/* A line for people, through the caller's log function. */
+void gci_store_log(gci_store *store, char const *format, ...) __attribute__((format(printf, 2, 3)));
+
+void gci_store_count(gci_store *store, gci_store_counter counter, uint64_t more);
+void gci_store_flush_counts(gci_store *store);
+
+#endif
