@@ -239,10 +239,10 @@ gci_explain_variant(gci_story const *story, gci_buf *out)
     char const *expected = story->question->request.expect_variant;
 
     if (story->outcome != GCACHE_HIT || expected == NULL || is_empty(trace->winner) ||
-        strcmp(trace->winner->ranked->variant, expected) == 0)
+        strcmp(trace->winner->ranked->answer.variant, expected) == 0)
         return;
     for (size_t i = 0; i < trace->count; i++) {
-        if (is_empty(&trace->trials[i]) || strcmp(trace->trials[i].ranked->variant, expected) != 0)
+        if (is_empty(&trace->trials[i]) || strcmp(trace->trials[i].ranked->answer.variant, expected) != 0)
             continue;
         gci_buf_format(out, "the expected variant \"%s\" is there (#%zu) but can't serve: %s", expected, i + 1,
                        gcache_reason_name(trace->trials[i].reason));

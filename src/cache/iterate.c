@@ -35,11 +35,11 @@ view_entry(gci_ranked const *ranked, gci_arena *arena, gcache_entry_view *view)
     *view = (gcache_entry_view){
         .key = record->key,
         .kind = gci_arena_copy(arena, record->kind).data,
-        .guards = ranked->guard_texts,
+        .guards = ranked->answer.guards,
         .guard_count = record->guard_count,
         .requires_ = copy_pairs(arena, record->requirements, record->requirement_count),
         .requires_count = record->requirement_count,
-        .variant = ranked->variant,
+        .variant = ranked->answer.variant,
         .priority = record->priority,
         .sequence = record->sequence,
         .compile_ns = record->compile_ns,

@@ -19,7 +19,7 @@ static gcache_reason
 ask_guard_test(gcache_request const *request, gci_ranked const *ranked, gci_trial *trial)
 {
     size_t count = ranked->candidate->record.guard_count;
-    bool welcome = request->guard_test(request->guard_test_state, ranked->guard_texts, count);
+    bool welcome = request->guard_test(request->guard_test_state, ranked->answer.guards, count);
 
     trial->verdict.truth = welcome ? GCACHE_TRUE : GCACHE_FALSE;
     trial->verdict.guard = count;
@@ -102,7 +102,7 @@ is_expected(gci_question const *question, gci_ranked const *ranked)
 {
     char const *expected = question->request.expect_variant;
 
-    return expected == NULL || strcmp(ranked->variant, expected) == 0;
+    return expected == NULL || strcmp(ranked->answer.variant, expected) == 0;
 }
 
 /*

@@ -205,7 +205,7 @@ get_trial(reader *r, gci_trial *trial, gci_ranked *ranked, gci_candidate *candid
     bool provided = gci_get_u8(&r->from) != 0;
     gci_view value = get_copy(r);
     trial->provided = provided ? value : (gci_view){ NULL, 0 };
-    *ranked = (gci_ranked){ .candidate = candidate, .variant = record->variant.data };
+    *ranked = (gci_ranked){ .candidate = candidate, .answer = { .variant = record->variant.data } };
     trial->ranked = ranked;
 }
 

@@ -55,22 +55,70 @@ load_guards(gci_record const *record)
     return NULL;
 }
 
+/* ---- what a hit looks like ---- */
+
+static char const *const *
+copy_guard_texts(gci_arena *arena, gci_record const *record)
+{
+    char const **texts = gci_arena_array(arena, record->guard_count, sizeof *texts);
+
+    for (size_t i = 0; texts != NULL && i < record->guard_count; i++)
+        texts[i] = gci_arena_copy(arena, record->guards[i]).data;
+    return texts;
+}
+
+static gcache_rename const *
+copy_names(gci_arena *arena, gci_record const *record)
+{
+    gcache_rename *renames = gci_arena_array(arena, record->name_count, sizeof *renames);
+
+    for (size_t i = 0; renames != NULL && i < record->name_count; i++)
+        renames[i].stored = renames[i].current = gci_arena_copy(arena, record->names[i].name).data;
+    return renames;
+}
+
+static gcache_attachment const *
+copy_attachments(gci_arena *arena, gci_record const *record)
+{
+    gcache_attachment *attachments = gci_arena_array(arena, record->attachment_count, sizeof *attachments);
+
+    for (size_t i = 0; attachments != NULL && i < record->attachment_count; i++) {
+        gci_attachment const *stored = &record->attachments[i];
+        attachments[i] = (gcache_attachment){
+            .name = gci_arena_copy(arena, stored->name).data,
+            .size = stored->size,
+            .executable = (stored->mode & 0100) != 0,
+        };
+    }
+    return attachments;
+}
+
 static bool
 fill_in(gci_arena *arena, gci_ranked *ranked, gci_candidate *candidate)
 {
     gci_record const *record = &candidate->record;
-    char const **texts = gci_arena_array(arena, record->guard_count + 1, sizeof *texts);
 
-    if (texts == NULL)
-        return false;
-    for (size_t i = 0; i < record->guard_count; i++)
-        texts[i] = gci_arena_copy(arena, record->guards[i]).data;
     *ranked = (gci_ranked){
         .candidate = candidate,
         .guards = load_guards(record),
-        .variant = gci_arena_copy(arena, record->variant).data,
-        .guard_texts = texts,
+        .answer = {
+            .outcome = GCACHE_HIT,
+            .key = record->key,
+            .metadata = record->metadata.data,
+            .metadata_size = record->metadata.size,
+            .guards = copy_guard_texts(arena, record),
+            .guard_count = record->guard_count,
+            .renames = copy_names(arena, record),
+            .rename_count = record->name_count,
+            .variant = gci_arena_copy(arena, record->variant).data,
+            .priority = record->priority,
+            .compile_ns = record->compile_ns,
+            .note = "",
+            .attachments = copy_attachments(arena, record),
+            .attachment_count = record->attachment_count,
+        },
     };
+    memcpy(ranked->answer.entry, record->id, sizeof ranked->answer.entry);
     return !arena->failed;
 }
 

@@ -2,8 +2,8 @@
  * A key's candidates in the order they are tried, with their guards ready to run. Made once for a set of candidates and
  * hung on it, so that it is shared by all threads and freed with the set.
  *
- * Rank: priority, then specificity (equalities, then conjuncts), then newest; larger first (DESIGN section 5). The order is
- * static, so the first candidate that holds is the answer.
+ * Rank: priority, then specificity (equalities, then conjuncts), then newest; larger first. The order is static,
+ * so the first candidate that holds is the answer.
  */
 #ifndef GCI_CACHE_RANKING_H
 #define GCI_CACHE_RANKING_H
@@ -11,11 +11,12 @@
 #include "guards/guards.h"
 #include "store/store.h"
 
+#include <guardcache/cache.h>
+
 typedef struct gci_ranked {
     gci_candidate *candidate;
-    gci_guards *guards;             /* NULL: they can't be read by this version */
-    char const *variant;            /* zero-terminated copies for results */
-    char const *const *guard_texts;
+    gci_guards *guards;   /* NULL: they can't be read by this version */
+    gcache_result answer; /* what a hit on it looks like to a caller with its producer's names; no payload, no owner */
 } gci_ranked;
 
 typedef struct gci_ranking {

@@ -87,29 +87,25 @@ fill_renames(gcache_result *result, gci_question const *question, gci_record con
     if (renames == NULL)
         return false;
     for (size_t i = 0; i < record->name_count; i++) {
-        gci_view stored = record->names[i].name;
-        gci_view current = gci_question_current_name(question, record, stored);
-        renames[i].stored = gci_arena_copy(arena, stored).data;
-        renames[i].current = gci_arena_copy(arena, current.data != NULL ? current : stored).data;
-        result->renamed |= !gci_view_equal(stored, current);
+        gci_view current = gci_question_current_name(question, record, record->names[i].name);
+        renames[i] = result->renames[i];
+        if (current.data != NULL)
+            renames[i].current = gci_arena_copy(arena, current).data;
     }
     result->renames = renames;
-    result->rename_count = record->name_count;
+    result->renamed = true;
     return !arena->failed;
 }
 
 /* The guards as the caller would write them. */
 static bool
-fill_guards(gcache_result *result, gci_question const *question, gci_ranked const *winner, gci_arena *arena)
+fill_guards(gcache_result *result, gci_question const *question, gci_record const *record, gci_arena *arena)
 {
-    gci_record const *record = &winner->candidate->record;
     renaming names = { question, record };
     gci_naming naming = { .rename = current_name, .state = &names };
-
-    if (!result->renamed)
-        return true;
     char const **texts = gci_arena_array(arena, record->guard_count, sizeof *texts);
     gci_buf text;
+
     gci_buf_init(&text, OWNER_BYTES_MAX);
     for (size_t i = 0; texts != NULL && i < record->guard_count; i++) {
         text.size = 0;
@@ -123,66 +119,31 @@ fill_guards(gcache_result *result, gci_question const *question, gci_ranked cons
 }
 
 static bool
-fill_attachments(gcache_result *result, gci_record const *record, gci_arena *arena)
+fill_note(gcache_result *result, gci_question const *question, gci_arena *arena)
 {
-    gcache_attachment *attachments = gci_arena_array(arena, record->attachment_count, sizeof *attachments);
+    char const *expected = question->request.expect_variant, *variant = result->variant;
 
-    if (attachments == NULL)
-        return false;
-    for (size_t i = 0; i < record->attachment_count; i++) {
-        gci_attachment const *stored = &record->attachments[i];
-        attachments[i] = (gcache_attachment){
-            .name = gci_arena_copy(arena, stored->name).data,
-            .size = stored->size,
-            .executable = (stored->mode & 0100) != 0,
-        };
-    }
-    result->attachments = attachments;
-    result->attachment_count = record->attachment_count;
-    return !arena->failed;
-}
-
-static bool
-fill_note(gcache_result *result, gci_question const *question, gci_ranked const *winner, gci_arena *arena)
-{
-    char const *expected = question->request.expect_variant;
-
-    if (expected == NULL || strcmp(expected, winner->variant) == 0)
+    if (expected == NULL || strcmp(expected, variant) == 0)
         return true;
     gci_buf note;
     gci_buf_init(&note, GCI_BUF_NO_LIMIT);
-    gci_buf_format(&note, "expected variant \"%s\" is missing; served %s%s%s", expected,
-                   winner->variant[0] != '\0' ? "\"" : "the plain one", winner->variant,
-                   winner->variant[0] != '\0' ? "\"" : "");
+    gci_buf_format(&note, "expected variant \"%s\" is missing; served ", expected);
+    gci_buf_format(&note, variant[0] != '\0' ? "\"%s\"" : "the plain one%s", variant);
     result->note = note.failed ? NULL : gci_arena_copy(arena, gci_buf_view(&note)).data;
     gci_buf_clear(&note);
     return result->note != NULL;
 }
 
-/* What depends on who asks. */
+/* What depends on who asks: nothing, for a caller who uses the producer's names. */
 static bool
-fill_answer(gcache_result *result, gci_question const *question, gci_ranked const *winner, gci_arena *arena)
+fill_answer(gcache_result *result, gci_question const *question, gci_record const *record, gci_arena *arena)
 {
-    return fill_renames(result, question, &winner->candidate->record, arena) &&
-           fill_guards(result, question, winner, arena) && fill_note(result, question, winner, arena);
-}
-
-static void
-fill_facts(gcache_result *result, gci_ranked const *winner, owner *o)
-{
-    gci_record const *record = &winner->candidate->record;
-
-    memcpy(result->entry, record->id, sizeof result->entry);
-    if (o->payload != NULL) {
-        result->payload = o->payload->data;
-        result->payload_size = o->payload->size;
-    }
-    result->metadata = record->metadata.data;
-    result->metadata_size = record->metadata.size;
-    result->variant = winner->variant;
-    result->priority = record->priority;
-    result->compile_ns = record->compile_ns;
-    result->owner = o;
+    if (question == NULL)
+        return true;
+    if (!gci_question_same_names(question, record) &&
+        (!fill_renames(result, question, record, arena) || !fill_guards(result, question, record, arena)))
+        return false;
+    return fill_note(result, question, arena);
 }
 
 gcache_status
@@ -199,18 +160,17 @@ gci_result_fill(gcache_result *result, gci_question const *question, gci_ranked 
     o->payload = payload;
     o->set = gci_candidates_retain(set);
     o->record = &winner->candidate->record;
-    fill_facts(result, winner, o);
-    result->guards = winner->guard_texts;
-    result->guard_count = winner->candidate->record.guard_count;
-    if ((question != NULL && !fill_answer(result, question, winner, &o->arena)) ||
-        !fill_attachments(result, &winner->candidate->record, &o->arena)) {
-        gcache_key key = result->key;
+    *result = winner->answer;
+    result->owner = o;
+    if (payload != NULL) {
+        result->payload = payload->data;
+        result->payload_size = payload->size;
+    }
+    if (!fill_answer(result, question, o->record, &o->arena)) {
         gcache_result_clear(result);
-        result->key = key;
+        result->key = winner->answer.key;
         return gci_fail_memory(error);
     }
-    result->outcome = GCACHE_HIT;
-    result->reason = GCACHE_REASON_NONE;
     return GCACHE_HIT;
 }
 
