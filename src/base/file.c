@@ -364,7 +364,7 @@ load_opened(gci_file const *file, size_t limit, gci_buf *out, gcache_error *erro
     if ((uint64_t)facts.st_size > limit)
         return gci_fail(error, GCACHE_ERROR_LIMIT, "%s/%s: larger than %zu bytes", file->dir.name, file->path, limit);
     char *room = gci_buf_reserve(out, (size_t)facts.st_size);
-    if (room == NULL)
+    if (out->failed)
         return gci_fail_memory(error);
     return gci_file_read(file, room, (size_t)facts.st_size, 0, &out->size, error);
 }

@@ -210,7 +210,7 @@ read_part(gci_file const *file, uint64_t nonce, uint64_t offset, size_t limit, g
     out->offset = out->nonce == nonce && offset >= GCI_SEGMENT_HEADER && offset <= size ? offset : GCI_SEGMENT_HEADER;
     size_t wanted = size - out->offset < limit ? (size_t)(size - out->offset) : limit;
     char *room = gci_buf_reserve(&out->bytes, wanted);
-    if (room == NULL)
+    if (out->bytes.failed)
         return gci_fail_memory(error);
     return gci_file_read(file, room, wanted, out->offset, &out->bytes.size, error);
 }

@@ -1,0 +1,306 @@
+/*
+ * What the store's tests share: a fresh cache directory, and records and payloads made from a number.
+ */
+#ifndef GUARDCACHE_TESTS_STORE_FIXTURE_H
+#define GUARDCACHE_TESTS_STORE_FIXTURE_H
+
+#include "base/digest.h"
+#include "store/store.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A directory for one test, and what it asked the store to log. */
+typedef struct test_dir {
+    char directory[128];
+    char log[4096];
+} test_dir;
+
+static inline void
+fixture_log(void *state, char const *line)
+{
+    test_dir *fixture = state;
+    size_t used = strlen(fixture->log);
+
+    snprintf(fixture->log + used, sizeof fixture->log - used, "%s\n", line);
+}
+
+static inline int
+fixture_remove_one(char const *path, struct stat const *facts, int type, struct FTW *place)
+{
+    (void)facts;
+    (void)type;
+    (void)place;
+    return remove(path);
+}
+
+static inline void
+fixture_remove_tree(char const *path)
+{
+    nftw(path, fixture_remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static inline int
+fixture_setup(void **state)
+{
+    test_dir *made = calloc(1, sizeof *made);
+    char const *base = getenv("TMPDIR");
+
+    if (made == NULL)
+        return -1;
+    snprintf(made->directory, sizeof made->directory, "%s/gcstore-XXXXXX", base != NULL ? base : "/tmp");
+    *state = made;
+    return mkdtemp(made->directory) != NULL ? 0 : -1;
+}
+
+static inline int
+fixture_teardown(void **state)
+{
+    test_dir *made = *state;
+
+    fixture_remove_tree(made->directory);
+    free(made);
+    return 0;
+}
+
+#define STORE_TEST(function) cmocka_unit_test_setup_teardown(function, fixture_setup, fixture_teardown)
+
+static inline gci_store *
+fixture_open_with(test_dir *fixture, gci_store_options options)
+{
+    gcache_error error = { 0 };
+    gci_store *store;
+
+    options.log = fixture_log;
+    options.log_state = fixture;
+    if (gci_store_open(fixture->directory, &options, &store, &error) != GCACHE_OK)
+        fail_msg("%s", error.message);
+    return store;
+}
+
+static inline gci_store *
+fixture_open(test_dir *fixture)
+{
+    return fixture_open_with(fixture, (gci_store_options){ 0 });
+}
+
+/* ---- content made from numbers ---- */
+
+static inline gcache_key
+key_of(uint64_t number)
+{
+    gcache_key key;
+
+    for (size_t i = 0; i < sizeof key.bytes; i += 8) {
+        uint64_t part = gci_hash64(&number, sizeof number, i);
+        memcpy(key.bytes + i, &part, 8);
+    }
+    return key;
+}
+
+/* Bytes that say of themselves which they are; half of them compress. */
+static inline char *
+payload_of(uint64_t number, size_t size)
+{
+    char *bytes = malloc(size + 1);
+
+    assert_non_null(bytes);
+    for (size_t i = 0; i < size; i += 8) {
+        uint64_t word = (i / 8) % 2 == 0 ? number : gci_hash64(&number, sizeof number, i);
+        memcpy(bytes + i, &word, size - i < 8 ? size - i : 8);
+    }
+    return bytes;
+}
+
+typedef struct made_record {
+    char guard[2][64];
+    gci_view guards[2];
+    gci_pair names[1], requirements[1];
+    gci_record record;
+} made_record;
+
+/* A record under key number `key`, told apart from others by `variant`. */
+static inline gci_record const *
+record_of(made_record *made, uint64_t key, uint64_t variant)
+{
+    snprintf(made->guard[0], sizeof made->guard[0], "s0 %% 8 == 0");
+    snprintf(made->guard[1], sizeof made->guard[1], "s1 == %llu", (unsigned long long)variant);
+    made->guards[0] = gci_view_text(made->guard[0]);
+    made->guards[1] = gci_view_text(made->guard[1]);
+    made->names[0] = (gci_pair){ GCI_VIEW("s0"), GCI_VIEW("s77") };
+    made->requirements[0] = (gci_pair){ GCI_VIEW("driver"), GCI_VIEW("535.1") };
+    made->record = (gci_record){
+        .key = key_of(key),
+        .kind = GCI_VIEW("fx"),
+        .guards = made->guards,
+        .guard_count = 2,
+        .program = GCI_VIEW("\x01\x02program\0bytes"),
+        .names = made->names,
+        .name_count = 1,
+        .requirements = made->requirements,
+        .requirement_count = 1,
+        .variant = GCI_VIEW("pgle"),
+        .priority = -3,
+        .equalities = 1,
+        .conjuncts = 2,
+        .compile_ns = 812000000,
+        .label = GCI_VIEW("train.py:88"),
+        .metadata = GCI_VIEW("{\"a\": 1}"),
+    };
+    return &made->record;
+}
+
+/* Inserts what record_of and payload_of make of the numbers. */
+static inline gcache_status
+try_insert(gci_store *store, uint64_t key, uint64_t variant, size_t size, gci_inserted *out, gcache_error *error)
+{
+    made_record made;
+    char *payload = payload_of(key ^ variant << 32, size);
+
+    gcache_status status = gci_store_insert(store, record_of(&made, key, variant), gci_view_of(payload, size), NULL, out,
+                                            error);
+    free(payload);
+    return status;
+}
+
+static inline gci_inserted
+insert(gci_store *store, uint64_t key, uint64_t variant, size_t size)
+{
+    gcache_error error = { 0 };
+    gci_inserted inserted;
+
+    if (try_insert(store, key, variant, size, &inserted, &error) != GCACHE_OK)
+        fail_msg("%s", error.message);
+    return inserted;
+}
+
+/* The candidate of that variant, or NULL. */
+static inline gci_candidate *
+find_variant(gci_candidates *set, uint64_t variant)
+{
+    char guard[64];
+
+    snprintf(guard, sizeof guard, "s1 == %llu", (unsigned long long)variant);
+    for (size_t i = 0; i < set->count; i++) {
+        if (gci_view_is(set->items[i].record.guards[1], guard))
+            return &set->items[i];
+    }
+    return NULL;
+}
+
+/* What a reader gets: GCI_FOUND with the payload checked byte by byte, or why not. */
+static inline gci_found
+look(gci_store *store, uint64_t key, uint64_t variant, size_t size)
+{
+    gcache_key wanted = key_of(key);
+    gcache_error error = { 0 };
+    gci_candidates *set;
+    gci_payload *payload;
+
+    gci_found found = gci_store_candidates(store, &wanted, &set, &error);
+    if (found != GCI_FOUND)
+        return found;
+    gci_candidate *candidate = find_variant(set, variant);
+    found = candidate != NULL ? gci_store_payload(store, candidate, &payload, &error) : GCI_ABSENT;
+    if (found == GCI_FOUND) {
+        char *expected = payload_of(key ^ variant << 32, size);
+        assert_int_equal(payload->size, size);
+        assert_memory_equal(payload->data, expected, size);
+        gci_payload_release(payload);
+        free(expected);
+    }
+    gci_candidates_release(set);
+    return found;
+}
+
+/* How many problems verify finds. */
+static inline void
+print_problem(void *state, char const *path, char const *problem)
+{
+    (void)state;
+    print_message("    %s: %s\n", path, problem);
+}
+
+static inline uint64_t
+problems(gci_store *store)
+{
+    gci_house_options options = { .problem = print_problem };
+    gcache_error error = { 0 };
+    gcache_verified verified;
+
+    if (gci_store_verify(store, &options, &verified, &error) != GCACHE_OK)
+        fail_msg("%s", error.message);
+    return verified.problems;
+}
+
+/* ---- files in the cache directory ---- */
+
+static inline void
+path_in(test_dir const *fixture, char const *name, char out_path[512])
+{
+    snprintf(out_path, 512, "%s/%s", fixture->directory, name);
+}
+
+static inline void
+pack_path(test_dir const *fixture, uint64_t key, char out_path[512])
+{
+    gcache_key made = key_of(key);
+    char hex[65];
+
+    gci_hex(made.bytes, sizeof made.bytes, hex);
+    snprintf(out_path, 512, "%s/entries/%.2s/%s.pack", fixture->directory, hex, hex);
+}
+
+static inline void
+entry_path(test_dir const *fixture, uint64_t key, char const *id, char out_path[512])
+{
+    gcache_key made = key_of(key);
+    char hex[65];
+
+    gci_hex(made.bytes, sizeof made.bytes, hex);
+    snprintf(out_path, 512, "%s/entries/%.2s/%s.%s.entry", fixture->directory, hex, hex, id);
+}
+
+static inline bool
+is_file(char const *path)
+{
+    struct stat facts;
+
+    return stat(path, &facts) == 0;
+}
+
+static inline void
+flip_byte(char const *path, off_t at)
+{
+    char byte;
+    int fd = open(path, O_RDWR);
+
+    assert_true(fd >= 0);
+    assert_int_equal(pread(fd, &byte, 1, at), 1);
+    byte = (char)(byte ^ 0x10);
+    assert_int_equal(pwrite(fd, &byte, 1, at), 1);
+    close(fd);
+}
+
+static inline off_t
+size_of_file(char const *path)
+{
+    struct stat facts;
+
+    assert_int_equal(stat(path, &facts), 0);
+    return facts.st_size;
+}
+
+#endif
