@@ -26,7 +26,9 @@ insertion_init(gci_insertion *insertion, gci_store *store, gci_record const *rec
 static void
 insertion_clear(gci_insertion *insertion)
 {
-    gci_shared_add(&insertion->store->shared.table->bytes, -(int64_t)insertion->reserved);
+    /* A read-only cache reserves nothing, and its table can't be written to. */
+    if (insertion->reserved != 0)
+        gci_shared_add(&insertion->store->shared.table->bytes, -(int64_t)insertion->reserved);
     gci_buf_clear(&insertion->compressed);
     gci_buf_clear(&insertion->head);
     gci_buf_clear(&insertion->description);
