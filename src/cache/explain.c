@@ -4,6 +4,7 @@
 #include "cache/explain.h"
 
 #include "base/check.h"
+#include "cache/history.h"
 #include "cache/lookup.h"
 #include "cache/result.h"
 
@@ -47,6 +48,8 @@ find_story(gci_story *story, gci_question *question, gci_trace *trace, gcache *c
     if (status == GCACHE_OK) {
         status = gci_lookup(question, trace, &result, error);
         story->reason = result.reason;
+        if (status == GCACHE_MISS && result.reason == GCACHE_REASON_NO_KEY)
+            gci_history_find_not_stored(cache, &question->key, UINT64_MAX, trace);
         gcache_result_clear(&result);
     }
     return status;

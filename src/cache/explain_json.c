@@ -2,7 +2,7 @@
  * A lookup's trace as JSON: everything the text has, for programs. The members are those of INTERFACE section 4.
  */
 #include "base/json.h"
-#include "cache/explain.h"
+#include "cache/advice.h"
 
 static void
 write_member(gci_buf *out, char const *name)
@@ -244,6 +244,22 @@ write_note(gci_story const *story, gci_buf *out)
     gci_buf_clear(&note);
 }
 
+static void
+write_advice(gci_story const *story, gci_buf *out)
+{
+    gci_buf advice;
+
+    gci_buf_init(&advice, GCI_BUF_NO_LIMIT);
+    if (story->trace->not_stored != NULL)
+        write_text_member(out, "not_stored", gci_view_text(story->trace->not_stored));
+    if (story->outcome == GCACHE_MISS)
+        gci_write_advice(story, &advice);
+    if (advice.size != 0)
+        write_text_member(out, "advice", gci_buf_view(&advice));
+    out->failed |= advice.failed;
+    gci_buf_clear(&advice);
+}
+
 void
 gci_explain_json(gci_story const *story, gci_buf *out)
 {
@@ -272,5 +288,7 @@ gci_explain_json(gci_story const *story, gci_buf *out)
         gci_buf_append_text(out, i > 0 ? ", " : "");
         write_near_key(&trace->nearest[i], out);
     }
-    gci_buf_append_text(out, "]}");
+    gci_buf_append_char(out, ']');
+    write_advice(story, out);
+    gci_buf_append_char(out, '}');
 }

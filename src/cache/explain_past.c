@@ -111,8 +111,10 @@ gci_explain_past(gci_past *past, gcache_explain_form form, gci_buf *out)
         .cost_ns = past->compile_ns,
     };
 
-    if (past->reason == GCACHE_REASON_NO_KEY)
+    if (past->reason == GCACHE_REASON_NO_KEY) {
         find_nearest(past);
+        gci_history_find_not_stored(past->question.cache, &past->key, past->at_ns, &past->trace);
+    }
     if (form == GCACHE_EXPLAIN_JSON) {
         write_json(&story, past, out);
         return;

@@ -2,7 +2,7 @@
  * A lookup's trace as a text for people: outcome, reason, whose lookup, key; then only what decides.
  */
 #include "base/clock.h"
-#include "cache/explain.h"
+#include "cache/advice.h"
 #include "cache/words.h"
 
 /* What a brief text has room for within 25 lines. */
@@ -13,6 +13,9 @@
 #define GUARD_COLUMN 38
 #define VALUES_COLUMN 35
 #define FULL_COLUMN 400
+
+/* Sentences are broken here: what a terminal of ordinary width shows. */
+#define TEXT_WIDTH 110
 
 static gci_record const *
 record_of(gci_trial const *trial)
@@ -333,6 +336,32 @@ write_tombstone(gci_story const *story, gci_buf *out)
     gci_buf_format(out, ": %s\n", causes[tombstone->cause]);
 }
 
+/* It was compiled before, and that didn't help. */
+static void
+write_not_stored(gci_trace const *trace, gci_buf *out)
+{
+    if (trace->not_stored == NULL)
+        return;
+    gci_buf_append_text(out, "it was compiled at ");
+    gci_write_moment(out, trace->not_stored_ns, gci_clock_wall_ns());
+    gci_buf_format(out, " and %s\n", trace->not_stored);
+}
+
+static void
+write_advice(gci_story const *story, gci_buf *out)
+{
+    gci_buf advice;
+
+    gci_buf_init(&advice, GCI_BUF_NO_LIMIT);
+    gci_write_advice(story, &advice);
+    if (advice.size != 0) {
+        gci_buf_append_char(out, '\n');
+        gci_write_paragraph(out, "  advice:     ", gci_buf_view(&advice), TEXT_WIDTH);
+    }
+    out->failed |= advice.failed;
+    gci_buf_clear(&advice);
+}
+
 void
 gci_explain_text(gci_story const *story, bool brief, gci_buf *out)
 {
@@ -347,6 +376,10 @@ gci_explain_text(gci_story const *story, bool brief, gci_buf *out)
         write_tombstone(story, out);
     if (story->trace->trouble.status != GCACHE_OK)
         gci_buf_format(out, "%s\n", story->trace->trouble.message);
-    if (story->reason == GCACHE_REASON_NO_KEY)
+    if (story->reason == GCACHE_REASON_NO_KEY) {
+        write_not_stored(story->trace, out);
         gci_explain_nearest(story->trace, brief, out);
+    }
+    if (story->outcome == GCACHE_MISS)
+        write_advice(story, out);
 }

@@ -141,3 +141,45 @@ gci_history_each(gcache *cache, gcache_past_query const *query, gci_history_fn f
     free(w.compiles);
     return status == GCACHE_OK ? w.status : status;
 }
+
+/* ---- compiled and not kept ---- */
+
+/* How far back is looked: further would take longer than an explanation may. */
+#define NOT_STORED_ENTRIES 1000
+
+typedef struct search {
+    gcache *cache;
+    gcache_key const *key;
+    uint64_t before_ns;
+    gci_trace *trace;
+    size_t seen;
+} search;
+
+static int
+find_not_stored(void *state, uint64_t at_ns, gci_view entry)
+{
+    search *s = state;
+    gcache_act act;
+    gcache_key key;
+    gci_past past;
+
+    if (++s->seen > NOT_STORED_ENTRIES)
+        return 1;
+    if (at_ns >= s->before_ns || !gci_past_peek(entry, &act, &key) || act != GCACHE_ACT_NOT_STORED ||
+        memcmp(&key, s->key, sizeof key) != 0)
+        return 0;
+    if (gci_past_read(s->cache, at_ns, entry, &past, NULL) == GCACHE_OK) {
+        s->trace->not_stored = gci_arena_copy(&s->trace->arena, gci_view_text(past.why)).data;
+        s->trace->not_stored_ns = at_ns;
+    }
+    gci_past_clear(&past);
+    return 1;
+}
+
+void
+gci_history_find_not_stored(gcache *cache, gcache_key const *key, uint64_t before_ns, gci_trace *trace)
+{
+    search s = { .cache = cache, .key = key, .before_ns = before_ns, .trace = trace };
+
+    gci_store_journal_each(cache->store, find_not_stored, &s, NULL);
+}

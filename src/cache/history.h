@@ -15,6 +15,12 @@ typedef int (*gci_history_fn)(void *state, gci_past *past);
 gcache_status gci_history_each(gcache *cache, gcache_past_query const *query, gci_history_fn fn, void *state,
                                gcache_error *error);
 
+/*
+ * Looks in the newest part of the journal for a compile of the key that wasn't kept, before a moment, and notes it in the
+ * trace.
+ */
+void gci_history_find_not_stored(gcache *cache, gcache_key const *key, uint64_t before_ns, gci_trace *trace);
+
 /* Writes the explanation of a past miss that has been opened; as JSON, with a line end. */
 void gci_explain_past(gci_past *past, gcache_explain_form form, gci_buf *out);
 

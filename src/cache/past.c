@@ -319,6 +319,21 @@ gci_past_read(gcache *cache, uint64_t at_ns, gci_view bytes, gci_past *out_past,
     return GCACHE_OK;
 }
 
+bool
+gci_past_peek(gci_view bytes, gcache_act *out_act, gcache_key *out_key)
+{
+    gci_reader from = gci_reader_of(bytes);
+    uint8_t version = gci_get_u8(&from), act = gci_get_u8(&from);
+
+    gci_get_raw(&from, 6); /* reason, zero, process */
+    gci_view key = gci_get_raw(&from, sizeof out_key->bytes);
+    if (from.failed || version != GCI_JOURNAL_VERSION)
+        return false;
+    *out_act = (gcache_act)act;
+    memcpy(out_key->bytes, key.data, sizeof out_key->bytes);
+    return true;
+}
+
 void
 gci_past_clear(gci_past *past)
 {

@@ -40,6 +40,8 @@ typedef struct gci_past {
  * entry), ERROR_CORRUPT, ERROR_MEMORY.
  */
 gcache_status gci_past_read(gcache *cache, uint64_t at_ns, gci_view bytes, gci_past *out_past, gcache_error *error);
+/* Only what an entry is about, without reading the rest of it. false: it can't be read. */
+bool gci_past_peek(gci_view bytes, gcache_act *out_act, gcache_key *out_key);
 void gci_past_clear(gci_past *past);
 
 /* Makes hints and guards ready for an explanation. A guard that can't be compiled any more is shown as text only. */

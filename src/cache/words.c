@@ -166,3 +166,37 @@ gci_copy_line(gci_buf const *line, char *out_text, size_t size)
         memcpy(out_text, line->data, length);
     out_text[length] = '\0';
 }
+
+/* How many bytes of text fit into a line of `room` columns: up to the last space, a whole word in any case. */
+static size_t
+fitting(gci_view text, size_t room)
+{
+    size_t best = 0;
+
+    for (size_t i = 0; i <= text.size; i++) {
+        if (i < text.size && text.data[i] != ' ')
+            continue;
+        if (best != 0 && columns(gci_view_of(text.data, i)) > room)
+            break;
+        best = i;
+    }
+    return best;
+}
+
+void
+gci_write_paragraph(gci_buf *out, char const *first, gci_view text, size_t width)
+{
+    size_t indent = strlen(first);
+    GCI_ASSERT(width > indent);
+
+    gci_buf_append_text(out, first);
+    while (text.size != 0) {
+        size_t size = fitting(text, width - indent);
+        append_folded(out, gci_view_of(text.data, size));
+        gci_buf_append_char(out, '\n');
+        size += size < text.size;
+        text = gci_view_of(text.data + size, text.size - size);
+        if (text.size != 0)
+            gci_buf_format(out, "%*s", (int)indent, "");
+    }
+}

@@ -27,6 +27,9 @@ void gci_write_moment(gci_buf *out, uint64_t at_ns, uint64_t now_ns);
 /* Large counts with thousands separated: 18,412 */
 void gci_write_count(gci_buf *out, uint64_t count);
 
+/* Lines of at most `width` columns, broken at spaces; the first begins with `first`, the others with as many spaces. */
+void gci_write_paragraph(gci_buf *out, char const *first, gci_view text, size_t width);
+
 /* Writes view cut to `width` columns, with "..." for what is left out, and fills up with spaces. UTF-8 is kept whole. */
 void gci_write_column(gci_buf *out, gci_view text, size_t width);
 

@@ -1,0 +1,412 @@
+#include "cache/advice.h"
+
+#include "cache/words.h"
+
+#include <ctype.h>
+
+/* Where a kernel's indices stop fitting 32 bits. */
+#define INT32_LIMIT "2147483647"
+
+static bool
+is_torch(gci_story const *story)
+{
+    char const *kind = gcache_graph_kind(story->question->graph);
+
+    return strcmp(kind, "fx") == 0 || strcmp(kind, "aot") == 0;
+}
+
+/* ---- a key that nobody stored: advice.def ---- */
+
+typedef enum kinds {
+    ANY,
+    TORCH,
+    STABLEHLO,
+    LLVM
+} kinds;
+
+typedef enum where {
+    ALWAYS,
+    SIZES,
+    ADDRESSES,
+    SHAPES
+} where;
+
+typedef struct rule {
+    kinds kinds;
+    char const *path;
+    where where;
+    char const *text;
+} rule;
+
+static rule const rules[] = {
+#define ADVICE(kinds, path, where, text) { kinds, path, where, text },
+#include "cache/advice.def"
+#undef ADVICE
+};
+
+static bool
+is_of_kind(gci_story const *story, kinds wanted)
+{
+    char const *kind = gcache_graph_kind(story->question->graph);
+
+    switch (wanted) {
+    case TORCH:
+        return is_torch(story);
+    case STABLEHLO:
+        return strcmp(kind, "stablehlo") == 0;
+    case LLVM:
+        return strcmp(kind, "llvm-ir") == 0;
+    case ANY:
+        break;
+    }
+    return true;
+}
+
+static bool
+has(gci_view text, char const *part)
+{
+    return memmem(text.data, text.size, part, strlen(part)) != NULL;
+}
+
+static bool
+is_number(gci_view text)
+{
+    for (size_t i = 0; i < text.size; i++)
+        if (!isdigit((unsigned char)text.data[i]))
+            return false;
+    return text.size != 0;
+}
+
+static bool
+holds(where what, gci_diff_item const *item)
+{
+    switch (what) {
+    case SIZES:
+        return is_number(item->stored) && is_number(item->asked);
+    case ADDRESSES:
+        return item->hunks.data == NULL && has(item->stored, "0x") && has(item->asked, "0x");
+    case SHAPES:
+        return item->hunks.data != NULL && has(item->hunks, "tensor<");
+    case ALWAYS:
+        break;
+    }
+    return true;
+}
+
+static bool
+begins(gci_view text, char const *start)
+{
+    size_t size = strlen(start);
+
+    return text.size >= size && (size == 0 || memcmp(text.data, start, size) == 0);
+}
+
+/* The path behind its first part: max_autotune of options.max_autotune. */
+static gci_view
+name_of(gci_view path)
+{
+    char const *dot = memchr(path.data, '.', path.size);
+
+    return dot == NULL ? path : gci_view_of(dot + 1, path.size - (size_t)(dot + 1 - path.data));
+}
+
+static void
+write_value(gci_buf *out, gci_view value)
+{
+    if (value.data == NULL)
+        gci_buf_append_text(out, "not there");
+    else
+        gci_write_excerpt(out, value, 60);
+}
+
+static void
+write_template(char const *text, gci_diff_item const *item, gci_buf *out)
+{
+    for (char const *at = text; *at != '\0';) {
+        if (strncmp(at, "{name}", 6) == 0) {
+            gci_buf_append_view(out, name_of(item->path));
+            at += 6;
+        } else if (strncmp(at, "{stored}", 8) == 0) {
+            write_value(out, item->stored);
+            at += 8;
+        } else if (strncmp(at, "{asked}", 7) == 0) {
+            write_value(out, item->asked);
+            at += 7;
+        } else {
+            gci_buf_append_char(out, *at++);
+        }
+    }
+}
+
+static rule const *
+find_rule(gci_story const *story, gci_diff_item const *item)
+{
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
+        if (is_of_kind(story, rules[i].kinds) && begins(item->path, rules[i].path) && holds(rules[i].where, item))
+            return &rules[i];
+    return NULL;
+}
+
+/* The nodes of the graph differ: whatever else does, nothing stored would have served. */
+static bool
+is_other_graph(gci_near_key const *near)
+{
+    for (size_t i = 0; i < near->count; i++)
+        if (begins(near->items[i].path, "graph"))
+            return true;
+    return false;
+}
+
+static void
+advise_on_key(gci_story const *story, gci_buf *out)
+{
+    gci_trace const *trace = story->trace;
+
+    if (trace->nearest_count == 0 || is_other_graph(&trace->nearest[0]))
+        return;
+    for (size_t i = 0; i < trace->nearest[0].count; i++) {
+        rule const *found = find_rule(story, &trace->nearest[0].items[i]);
+        if (found == NULL)
+            continue;
+        write_template(found->text, &trace->nearest[0].items[i], out);
+        return;
+    }
+}
+
+/* ---- guards ---- */
+
+/* A guard of one symbol: `L['t0'] % 8 == 0`, `s0 == 16`. */
+typedef struct simple_guard {
+    gci_view name;
+    char const *modulus; /* NULL: the symbol itself is compared */
+    size_t modulus_size;
+    bool equality;
+} simple_guard;
+
+static gci_view
+skip(gci_view text, char const *start)
+{
+    return begins(text, start) ? gci_view_of(text.data + strlen(start), text.size - strlen(start)) : text;
+}
+
+/* symbol = "L['" name "']" | name */
+static gci_view
+read_symbol(gci_view text, gci_view *out_name)
+{
+    bool local = begins(text, "L['");
+    gci_view rest = skip(text, "L['");
+    size_t size = 0;
+
+    while (size < rest.size && (isalnum((unsigned char)rest.data[size]) || rest.data[size] == '_'))
+        size++;
+    *out_name = gci_view_of(rest.data, size);
+    rest = gci_view_of(rest.data + size, rest.size - size);
+    return local ? skip(rest, "']") : rest;
+}
+
+/* guard = symbol " % " digits " == 0" | symbol " == " digits */
+static bool
+read_simple_guard(gci_view text, simple_guard *out_guard)
+{
+    gci_view rest = read_symbol(text, &out_guard->name);
+
+    *out_guard = (simple_guard){ .name = out_guard->name };
+    if (out_guard->name.size == 0)
+        return false;
+    if (begins(rest, " == ")) {
+        out_guard->equality = true;
+        return is_number(skip(rest, " == "));
+    }
+    if (!begins(rest, " % "))
+        return false;
+    rest = skip(rest, " % ");
+    while (out_guard->modulus_size < rest.size && isdigit((unsigned char)rest.data[out_guard->modulus_size]))
+        out_guard->modulus_size++;
+    out_guard->modulus = rest.data;
+    return out_guard->modulus_size != 0 &&
+           gci_view_is(gci_view_of(rest.data + out_guard->modulus_size, rest.size - out_guard->modulus_size), " == 0");
+}
+
+static char const *
+source_of(gci_story const *story, gci_view name)
+{
+    gcache_request const *request = &story->question->request;
+
+    for (size_t i = 0; i < request->sources_count; i++)
+        if (gci_view_is(name, request->sources[i].name))
+            return request->sources[i].value;
+    return NULL;
+}
+
+/* source = tensor ".size(" dimension ")": torch._dynamo.mark_dynamic(tensor, dimension) */
+static bool
+write_mark_dynamic(gci_story const *story, char const *source, gci_buf *out)
+{
+    char const *call = source != NULL ? strstr(source, ".size(") : NULL;
+
+    if (!is_torch(story) || call == NULL || strchr(call, ')') == NULL)
+        return false;
+    gci_buf_append_text(out, "torch._dynamo.mark_dynamic(");
+    gci_buf_append(out, source, (size_t)(call - source));
+    gci_buf_append_text(out, ", ");
+    call += strlen(".size(");
+    gci_buf_append(out, call, strcspn(call, ")"));
+    gci_buf_append_text(out, ") before the first call");
+    return true;
+}
+
+/* "t0 is x.size(0). " */
+static void
+write_source(gci_view name, char const *source, gci_buf *out)
+{
+    if (source == NULL)
+        return;
+    gci_buf_append_view(out, name);
+    gci_buf_format(out, " is %s. ", source);
+}
+
+static void
+write_name(gci_view name, char const *source, gci_buf *out)
+{
+    if (source != NULL)
+        gci_buf_append_text(out, source);
+    else
+        gci_buf_append_view(out, name);
+}
+
+static void
+advise_on_simple_guard(gci_story const *story, simple_guard const *guard, gci_buf *out)
+{
+    char const *source = source_of(story, guard->name);
+    gci_buf call;
+
+    gci_buf_init(&call, GCI_BUF_NO_LIMIT);
+    bool markable = write_mark_dynamic(story, source, &call);
+    if (guard->equality && markable) {
+        write_source(guard->name, source, out);
+        gci_buf_append_text(out, "Each of its sizes compiles by itself: call ");
+        gci_buf_append_view(out, gci_buf_view(&call));
+        gci_buf_append_char(out, '.');
+    } else if (guard->modulus != NULL) {
+        write_source(guard->name, source, out);
+        gci_buf_append_text(out, "What is stored serves multiples of ");
+        gci_buf_append(out, guard->modulus, guard->modulus_size);
+        gci_buf_append_text(out, " only: pad ");
+        write_name(guard->name, source, out);
+        gci_buf_append_text(out, " to one");
+        if (markable) {
+            gci_buf_append_text(out, ", or call ");
+            gci_buf_append_view(out, gci_buf_view(&call));
+        }
+        gci_buf_append_char(out, '.');
+    }
+    out->failed |= call.failed;
+    gci_buf_clear(&call);
+}
+
+static gci_trial const *
+first_of_reason(gci_story const *story)
+{
+    gci_trace const *trace = story->trace;
+
+    for (size_t i = 0; i < trace->count + trace->evicted_count; i++)
+        if (trace->trials[i].ranked != NULL && trace->trials[i].reason == story->reason)
+            return &trace->trials[i];
+    return NULL;
+}
+
+static void
+advise_on_guard(gci_story const *story, gci_trial const *trial, gci_buf *out)
+{
+    gci_buf part, values;
+    simple_guard guard;
+
+    if (trial->ranked->guards == NULL || trial->verdict.guard >= trial->ranked->candidate->record.guard_count)
+        return;
+    gci_buf_init(&part, GCI_BUF_NO_LIMIT);
+    gci_buf_init(&values, GCI_BUF_NO_LIMIT);
+    gci_guards_explain(trial->ranked->guards, trial->verdict.guard, story->question->hints, &part, &values);
+    if (has(gci_buf_view(&part), INT32_LIMIT))
+        gci_buf_append_text(out, "beyond 2,147,483,647 elements an index needs 64 bits: the first such size compiles once, "
+                                 "and later ones use what it stores.");
+    else if (read_simple_guard(gci_buf_view(&part), &guard))
+        advise_on_simple_guard(story, &guard, out);
+    gci_buf_clear(&part);
+    gci_buf_clear(&values);
+}
+
+static void
+advise_on_error(gci_trial const *trial, gci_buf *out)
+{
+    char const *exception = trial->verdict.exception;
+
+    if (strcmp(exception, "KeyError") == 0 || strcmp(exception, "NameError") == 0)
+        gci_buf_append_text(out, "the lookup gives no value for a name that the guard reads: pass a hint for it.");
+}
+
+/* ---- the others ---- */
+
+static void
+advise_on_eviction(gci_story const *story, gci_trial const *trial, gci_buf *out)
+{
+    gci_trace const *trace = story->trace;
+
+    if (trace->has_tombstone && trace->tombstone.cause == GCI_EVICTED_AGE) {
+        gci_buf_append_text(out, "raise the age limit of unused entries.");
+        return;
+    }
+    if (trace->has_tombstone && trace->tombstone.cause != GCI_EVICTED_SIZE)
+        return;
+    gci_candidate const *candidate = trial != NULL ? trial->ranked->candidate : NULL;
+    if (candidate != NULL && candidate->evicted_ns > candidate->record.created_ns) {
+        gci_buf_append_text(out, "it was evicted ");
+        gci_write_duration(out, candidate->evicted_ns - candidate->record.created_ns);
+        gci_buf_append_text(out, " after it was stored: raise the size cap (options.max_bytes).");
+    } else if (trace->has_tombstone) {
+        gci_buf_append_text(out, "raise the size cap (options.max_bytes).");
+    }
+}
+
+static void
+advise_on_requirement(gci_trial const *trial, gci_buf *out)
+{
+    gci_buf_append_text(out, "each value of ");
+    gci_buf_append_view(out, trial->requirement->name);
+    gci_buf_append_text(out, " compiles once for itself; both entries are then kept side by side.");
+}
+
+void
+gci_write_advice(gci_story const *story, gci_buf *out)
+{
+    gci_trial const *trial = first_of_reason(story);
+
+    switch (story->reason) {
+    case GCACHE_REASON_NO_KEY:
+        advise_on_key(story, out);
+        break;
+    case GCACHE_REASON_GUARD_FALSE:
+        if (trial != NULL)
+            advise_on_guard(story, trial, out);
+        break;
+    case GCACHE_REASON_GUARD_ERROR:
+        if (trial != NULL)
+            advise_on_error(trial, out);
+        break;
+    case GCACHE_REASON_REQUIREMENT:
+        if (trial != NULL && trial->requirement != NULL)
+            advise_on_requirement(trial, out);
+        break;
+    case GCACHE_REASON_NAMES:
+        gci_buf_append_text(out, "set accept_renames in the request if the payload can be used under other symbol names.");
+        break;
+    case GCACHE_REASON_EVICTED:
+        advise_on_eviction(story, trial, out);
+        break;
+    case GCACHE_REASON_CORRUPT:
+        gci_buf_append_text(out, "nothing to do: the damaged file is put aside, and the next compile replaces it. If it "
+                                 "happens again, check the disk; guardcache verify reads everything.");
+        break;
+    default:
+        break;
+    }
+}
