@@ -38,7 +38,8 @@ compile(void *state, gcache_graph *graph, gcache_hints const *hints, gcache_comp
         snprintf(error->message, sizeof error->message, "no register left");
         return c->fails;
     }
-    out_compiled->entry = (gcache_entry){ .guards = &c->guard, .guard_count = c->guard != NULL, .payload = "code", .payload_size = 4 };
+    out_compiled->entry = (gcache_entry){ .guards = &c->guard, .guard_count = c->guard != NULL,
+                                          .payload = "code", .payload_size = 4 };
     out_compiled->do_not_store = c->do_not_store;
     out_compiled->release = release;
     return GCACHE_OK;
