@@ -61,7 +61,7 @@ gcache_truth gci_guards_eval(gci_guards const *guards, gci_hints const *hints, g
 gcache_truth gci_guards_eval_one(gci_guards const *guards, size_t index, gci_hints const *hints,
                                  gcache_verdict *out_verdict);
 
-/* What rank needs: more equalities first, then more conjuncts (DESIGN section 10). */
+/* What rank needs: more equalities first, then more conjuncts. */
 typedef struct gci_specificity {
     uint32_t equalities, conjuncts;
 } gci_specificity;

@@ -1,5 +1,5 @@
 /*
- * A lookup's trace as JSON: everything the text has, for programs. The members are those of INTERFACE section 4.
+ * A lookup's trace as JSON: everything the text has, for programs. docs/formats/explain.md lists the members.
  */
 #include "base/json.h"
 #include "cache/advice.h"
