@@ -1,11 +1,13 @@
 /*
  * What an open cache is, for the files of this folder.
  *
- * Locking: after gcache_open everything here but told_in_use, the counters and the values is read-only; the store does its own locking.
+ * Locking: after gcache_open everything here but told_in_use, the counters, the values and the bundle is read-only; they
+ * and the store do their own locking.
  */
 #ifndef GCI_CACHE_CACHE_H
 #define GCI_CACHE_CACHE_H
 
+#include "cache/bundle.h"
 #include "cache/counters.h"
 #include "cache/values.h"
 #include "store/store.h"
@@ -21,6 +23,7 @@ struct gcache {
     atomic_bool told_in_use;
     gci_counters counters;
     gci_shared_values values;
+    gci_bundle bundle;
     gcache_options options; /* as they were given; its texts are not to be followed */
 };
 
