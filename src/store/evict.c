@@ -73,8 +73,11 @@ publish_remaining(struct cull *cull, gcache_key const *key)
     gci_buf bytes;
 
     if (gci_draft_live(&cull->draft) == 0) {
-        bury_key(cull, key);
-        return gci_remove_pack(cull->store, key, cull->error);
+        gcache_status removed = gci_remove_pack(cull->store, key, cull->error);
+        /* Afterwards: on a full disk there is room for it only now. */
+        if (removed == GCACHE_OK)
+            bury_key(cull, key);
+        return removed;
     }
     gci_buf_init(&bytes, GCI_PACK_MAX);
     gci_draft_write(&cull->draft, &bytes);
@@ -185,9 +188,11 @@ evict_slice(gci_store *store, uint64_t want, int cause, uint64_t *out_evicted, g
     uint64_t bytes = 0;
 
     gci_flush_touches(store);
-    gcache_status status = gci_drain(store, DRAIN_WAIT_NS, error);
+    gcache_status status = gci_drain(store, DRAIN_WAIT_NS, NULL);
     if (status == GCACHE_OK)
-        status = gci_victims_oldest(store, SLICE, want, &victims, error);
+        status = gci_victims_oldest(store, SLICE, want, &victims, NULL);
+    if (status != GCACHE_OK)
+        status = gci_victims_by_files(store, want, &victims, error);
     if (status == GCACHE_OK)
         status = gci_evict(store, victims.items, victims.count, cause, out_evicted, &bytes, error);
     gci_victims_clear(&victims);

@@ -95,9 +95,8 @@ gci_frame_read_head(gci_view bytes, gci_frame *out_frame)
     out_frame->evicted_ns = gci_get_u64(&reader);
     if (reader.failed)
         return GCI_FRAME_TORN;
-    if (version > GCI_FRAME_VERSION)
-        return GCI_FRAME_NEWER;
-    if (version == 0 || !is_type(type) || head_size > GCI_HEAD_MAX || head_size % 8 != 0 ||
+    bool newer = version > GCI_FRAME_VERSION;
+    if (version == 0 || (!newer && !is_type(type)) || head_size > GCI_HEAD_MAX || head_size % 8 != 0 ||
         out_frame->payload_size > GCI_PAYLOAD_MAX)
         return GCI_FRAME_BAD;
     out_frame->type = (gci_frame_type)type;
@@ -107,7 +106,9 @@ gci_frame_read_head(gci_view bytes, gci_frame *out_frame)
         return GCI_FRAME_TORN;
     out_frame->size = GCI_FRAME_OVERHEAD + head_size;
     gci_checksum sum = gci_checksum_of(bytes.data, GCI_FRAME_PROLOGUE + (size_t)head_size);
-    return same_checksum(stored, sum) ? GCI_FRAME_GOOD : GCI_FRAME_BAD;
+    if (!same_checksum(stored, sum))
+        return GCI_FRAME_BAD;
+    return newer ? GCI_FRAME_NEWER : GCI_FRAME_GOOD;
 }
 
 gci_frame_state

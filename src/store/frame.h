@@ -15,6 +15,9 @@
  *      48          H       head: a record (record.h) or a description (describe.h)
  *      48+H        16      XXH3-128 of bytes 0 .. 48+H
  *      64+H        P       payload, only where the type has it; then zeros up to a multiple of 8
+ *
+ * Later versions keep the first 16 bytes and the place of the head's checksum: so a flipped bit in the version isn't taken
+ * for a frame from the future.
  */
 #ifndef GCI_STORE_FRAME_H
 #define GCI_STORE_FRAME_H

@@ -46,12 +46,12 @@ gci_pack_begin(gci_view bytes, gcache_key const *key, gci_pack_walk *out_walk)
     uint64_t low = gci_get_u64(&reader), high = gci_get_u64(&reader);
     if (reader.failed || is_zero(bytes.data, GCI_PACK_HEADER))
         return GCI_PACK_TORN;
-    if (memcmp(begin.data, magic, sizeof magic) != 0)
+    gci_checksum sum = gci_checksum_of(bytes.data, CHECKED);
+    if (memcmp(begin.data, magic, sizeof magic) != 0 || sum.low != low || sum.high != high)
         return GCI_PACK_BAD;
     if (version > PACK_VERSION)
         return GCI_PACK_NEWER;
-    gci_checksum sum = gci_checksum_of(bytes.data, CHECKED);
-    bool good = sum.low == low && sum.high == high && version == PACK_VERSION && size == GCI_PACK_HEADER;
+    bool good = version == PACK_VERSION && size == GCI_PACK_HEADER;
     return good && memcmp(named.data, key->bytes, sizeof key->bytes) == 0 ? GCI_PACK_GOOD : GCI_PACK_BAD;
 }
 

@@ -2,6 +2,8 @@
 
 #include "base/digest.h"
 #include "store/inside.h"
+#include "store/lookup.h"
+#include "store/publish.h"
 
 #include <stdlib.h>
 
@@ -92,6 +94,90 @@ gci_victims_oldest(gci_store *store, size_t limit, uint64_t want, gci_victims *o
     gci_bind_number(rows, 1, (int64_t)limit);
     return end(store, collect(store, rows, want, out_victims, error), error);
 }
+
+/* ---- without index.db ---- */
+
+struct aged_key {
+    gcache_key key;
+    uint64_t changed_ns;
+};
+
+struct aged_keys {
+    gci_store *store;
+    struct aged_key *items;
+    size_t count, capacity;
+    bool failed;
+};
+
+static int
+note_age(void *state, gcache_key const *key)
+{
+    struct aged_keys *keys = state;
+    gci_path path = gci_path_pack(key);
+    struct stat facts;
+
+    if (gci_dir_stat(keys->store->directory, path.text, &facts, NULL) != GCACHE_OK)
+        return 0;
+    if (keys->count == keys->capacity) {
+        size_t capacity = keys->capacity == 0 ? 256 : keys->capacity * 2;
+        struct aged_key *items = realloc(keys->items, capacity * sizeof *items);
+        keys->failed = items == NULL;
+        if (keys->failed)
+            return 1;
+        keys->items = items;
+        keys->capacity = capacity;
+    }
+    uint64_t changed = (uint64_t)facts.st_mtim.tv_sec * 1000000000u + (uint64_t)facts.st_mtim.tv_nsec;
+    keys->items[keys->count++] = (struct aged_key){ *key, changed };
+    return 0;
+}
+
+static int
+by_age(void const *a, void const *b)
+{
+    uint64_t left = ((struct aged_key const *)a)->changed_ns, right = ((struct aged_key const *)b)->changed_ns;
+
+    return (left > right) - (left < right);
+}
+
+/* All candidates of a key; *inout_want shrinks by what they take. */
+static bool
+take_key(gci_store *store, gcache_key const *key, uint64_t *inout_want, gci_victims *out)
+{
+    gci_candidates *set;
+    bool taken = true;
+
+    if (gci_read_pack(store, key, &set, NULL) != GCI_FOUND)
+        return true;
+    for (size_t i = 0; taken && i < set->count; i++) {
+        gci_victim victim = { .key = *key, .bytes = set->items[i].record.stored_size + GCI_DISK_BLOCK };
+        memcpy(victim.id, set->items[i].record.id, sizeof victim.id);
+        taken = add(out, &victim);
+        *inout_want -= victim.bytes < *inout_want ? victim.bytes : *inout_want;
+    }
+    gci_candidates_release(set);
+    return taken;
+}
+
+gcache_status
+gci_victims_by_files(gci_store *store, uint64_t want, gci_victims *out_victims, gcache_error *error)
+{
+    struct aged_keys keys = { .store = store };
+
+    gcache_status status = gci_store_each_key(store, note_age, &keys, error);
+    if (keys.failed)
+        status = gci_fail_memory(error);
+    if (status == GCACHE_OK && keys.count > 0)
+        qsort(keys.items, keys.count, sizeof *keys.items, by_age);
+    for (size_t i = 0; status == GCACHE_OK && want > 0 && i < keys.count; i++) {
+        if (!take_key(store, &keys.items[i].key, &want, out_victims))
+            status = gci_fail_memory(error);
+    }
+    free(keys.items);
+    return status;
+}
+
+/* ---- by other measures ---- */
 
 gcache_status
 gci_victims_unused(gci_store *store, size_t limit, uint64_t before_ns, gci_victims *out_victims, gcache_error *error)

@@ -16,6 +16,8 @@ void gci_victims_clear(gci_victims *victims);
 /* The longest unused, at most `limit`, no more than it takes to free `want` bytes. */
 gcache_status gci_victims_oldest(gci_store *store, size_t limit, uint64_t want, gci_victims *out_victims,
                                  gcache_error *error);
+/* The same without index.db, which a full disk may not let us open: whole keys, by the age of their candidate indexes. */
+gcache_status gci_victims_by_files(gci_store *store, uint64_t want, gci_victims *out_victims, gcache_error *error);
 /* Those unused since before_ns, at most `limit`. */
 gcache_status gci_victims_unused(gci_store *store, size_t limit, uint64_t before_ns, gci_victims *out_victims,
                                  gcache_error *error);

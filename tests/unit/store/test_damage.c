@@ -1,0 +1,400 @@
+#include "fixture.h"
+
+#include "store/frame.h"
+#include "store/pack.h"
+
+/* ---- frames ---- */
+
+static gci_buf
+make_frame(char const *head, char const *payload)
+{
+    gci_view bytes = gci_view_text(payload);
+    gci_frame_start start = { GCI_FRAME_ENTRY, bytes.size, gci_checksum_of(bytes.data, bytes.size), 0 };
+    gci_buf buf;
+
+    gci_buf_init(&buf, GCI_BUF_NO_LIMIT);
+    size_t begin = gci_frame_begin(&buf, &start);
+    gci_buf_append_text(&buf, head);
+    gci_frame_end(&buf, begin);
+    gci_buf_append_view(&buf, bytes);
+    gci_buf_append_view(&buf, gci_frame_padding(bytes.size));
+    assert_false(buf.failed);
+    return buf;
+}
+
+static void
+test_frame_is_read_back(void **state)
+{
+    gci_buf buf = make_frame("a head", "the payload");
+    gci_frame frame;
+
+    (void)state;
+    assert_int_equal(buf.size % 8, 0);
+    assert_int_equal(gci_frame_read(gci_buf_view(&buf), &frame), GCI_FRAME_GOOD);
+    assert_int_equal(frame.size, buf.size);
+    assert_memory_equal(frame.head.data, "a head\0\0", 8);
+    assert_true(gci_view_is(frame.payload, "the payload"));
+    gci_buf_clear(&buf);
+}
+
+/* No flipped bit goes unnoticed but those in the padding, which nobody reads. */
+static void
+test_every_bit_of_a_frame_counts(void **state)
+{
+    gci_buf buf = make_frame("a head", "the payload");
+    size_t padding = gci_frame_padding(strlen("the payload")).size;
+    gci_frame frame;
+
+    (void)state;
+    for (size_t bit = 0; bit < 8 * (buf.size - padding); bit++) {
+        buf.data[bit / 8] = (char)(buf.data[bit / 8] ^ 1 << bit % 8);
+        assert_int_not_equal(gci_frame_read(gci_buf_view(&buf), &frame), GCI_FRAME_GOOD);
+        buf.data[bit / 8] = (char)(buf.data[bit / 8] ^ 1 << bit % 8);
+    }
+    gci_buf_clear(&buf);
+}
+
+static void
+test_cut_frames_are_torn(void **state)
+{
+    gci_buf buf = make_frame("a head", "the payload");
+    gci_frame frame;
+
+    (void)state;
+    for (size_t size = 0; size < buf.size; size++) {
+        char *cut = malloc(size + 1);
+        assert_non_null(cut);
+        memcpy(cut, buf.data, size);
+        assert_int_equal(gci_frame_read(gci_view_of(cut, size), &frame), GCI_FRAME_TORN);
+        free(cut);
+    }
+    gci_buf_clear(&buf);
+}
+
+/* ---- what a reader of damaged files gets ---- */
+
+
+/* Three candidates: two in the candidate index, one in a file. */
+static void
+store_three(test_dir *fixture)
+{
+    gci_store *store = fixture_open_with(fixture, (gci_store_options){ .compression_level = -1 });
+
+    insert(store, 1, 1, 100);
+    insert(store, 1, 2, 100);
+    insert(store, 1, 3, 100000);
+    insert(store, 2, 1, 100);
+    gci_store_close(store);
+}
+
+/* Looks for all three; whatever was found had the right bytes. */
+static int
+count_found(gci_store *store)
+{
+    int found = 0;
+
+    found += look(store, 1, 1, 100) == GCI_FOUND;
+    found += look(store, 1, 2, 100) == GCI_FOUND;
+    found += look(store, 1, 3, 100000) == GCI_FOUND;
+    assert_int_equal(look(store, 2, 1, 100), GCI_FOUND);
+    return found;
+}
+
+static uint64_t
+corrupt_count(gci_store *store)
+{
+    gci_store_stats stats;
+
+    assert_int_equal(gci_store_stats_get(store, &stats, NULL), GCACHE_OK);
+    return stats.counters[GCI_COUNT_CORRUPT];
+}
+
+static void
+test_flipped_byte_in_the_candidate_index(void **state)
+{
+    char path[512];
+
+    store_three(*state);
+    pack_path(*state, 1, path);
+    /* In the second frame. */
+    flip_byte(path, GCI_PACK_HEADER + (size_of_file(path) - GCI_PACK_HEADER) / 2);
+    gci_store *store = fixture_open(*state);
+    assert_int_equal(problems(store), 1);
+    assert_int_equal(count_found(store), 2);
+    assert_int_equal(corrupt_count(store), 1);
+    assert_non_null(strstr(((test_dir *)*state)->log, "put aside"));
+    assert_int_equal(problems(store), 0);
+    insert(store, 1, 1, 100);
+    insert(store, 1, 2, 100);
+    assert_int_equal(count_found(store), 3);
+    gci_store_close(store);
+}
+
+static void
+test_flipped_byte_in_the_header(void **state)
+{
+    char path[512];
+
+    store_three(*state);
+    pack_path(*state, 1, path);
+    flip_byte(path, 20);
+    gci_store *store = fixture_open(*state);
+    /* Everything behind the header was good. */
+    assert_int_equal(count_found(store), 3);
+    assert_int_equal(corrupt_count(store), 1);
+    assert_int_equal(problems(store), 0);
+    gci_store_close(store);
+}
+
+static void
+test_damaged_entry_file(void **state)
+{
+    static off_t const places[] = { 0, 9, 14, 30, 60, 200, 5000, 99000 };
+    char path[512];
+
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        gci_store *store = fixture_open_with(*state, (gci_store_options){ .compression_level = -1 });
+        gci_inserted inserted = insert(store, 1, 3, 100000);
+        gci_store_close(store);
+        entry_path(*state, 1, inserted.id, path);
+        flip_byte(path, places[i]);
+        store = fixture_open(*state);
+        assert_int_equal(problems(store), 1);
+        assert_int_equal(look(store, 1, 3, 100000), GCI_CORRUPT);
+        assert_false(is_file(path));
+        assert_int_equal(look(store, 1, 3, 100000), GCI_ABSENT);
+        assert_int_equal(problems(store), 0);
+        assert_int_equal(corrupt_count(store), i + 1);
+        gci_store_close(store);
+    }
+}
+
+static void
+test_cut_files(void **state)
+{
+    char path[512];
+
+    store_three(*state);
+    pack_path(*state, 1, path);
+    off_t size = size_of_file(path);
+    for (off_t cut = size - 1; cut > 0; cut -= 37) {
+        assert_int_equal(truncate(path, cut), 0);
+        gci_store *store = fixture_open(*state);
+        count_found(store);
+        gci_store_close(store);
+    }
+    gci_store *store = fixture_open(*state);
+    insert(store, 1, 1, 100);
+    assert_int_equal(look(store, 1, 1, 100), GCI_FOUND);
+    assert_int_equal(problems(store), 0);
+    gci_store_close(store);
+}
+
+/* A write that was cut off is no damage: it is ignored, and cleared away by the next writer. */
+static void
+test_torn_end_is_cleared_away(void **state)
+{
+    char path[512];
+
+    store_three(*state);
+    pack_path(*state, 1, path);
+    for (int zeros = 0; zeros < 2; zeros++) {
+        int fd = open(path, O_RDWR | O_APPEND);
+        char head[200] = { 0 };
+        if (zeros == 0)
+            assert_int_equal(pread(fd, head, sizeof head, GCI_PACK_HEADER), sizeof head);
+        assert_int_equal(write(fd, head, sizeof head), sizeof head);
+        close(fd);
+        gci_store *store = fixture_open(*state);
+        assert_int_equal(problems(store), 0);
+        assert_int_equal(count_found(store), 3);
+        assert_false(insert(store, 1, 10 + (uint64_t)zeros, 100).existed);
+        assert_int_equal(count_found(store), 3);
+        assert_int_equal(look(store, 1, 10 + (uint64_t)zeros, 100), GCI_FOUND);
+        assert_int_equal(corrupt_count(store), 0);
+        gci_store_close(store);
+    }
+}
+
+static void
+test_swapped_files(void **state)
+{
+    gci_store *store = fixture_open(*state);
+    char one[512], two[512], aside[512];
+
+    insert(store, 1, 1, 100);
+    insert(store, 2, 2, 100);
+    gci_inserted a = insert(store, 3, 1, 100000), b = insert(store, 3, 2, 100000);
+    gci_store_close(store);
+    path_in(*state, "tmp/aside", aside);
+    pack_path(*state, 1, one);
+    pack_path(*state, 2, two);
+    assert_int_equal(rename(one, aside) | rename(two, one) | rename(aside, two), 0);
+    entry_path(*state, 3, a.id, one);
+    entry_path(*state, 3, b.id, two);
+    assert_int_equal(rename(one, aside) | rename(two, one) | rename(aside, two), 0);
+    store = fixture_open(*state);
+    assert_true(problems(store) >= 4);
+    assert_int_equal(look(store, 1, 1, 100), GCI_CORRUPT);
+    assert_int_equal(look(store, 1, 2, 100), GCI_ABSENT);
+    assert_int_equal(look(store, 2, 2, 100), GCI_CORRUPT);
+    assert_int_equal(look(store, 3, 1, 100000), GCI_CORRUPT);
+    assert_int_equal(look(store, 3, 2, 100000), GCI_CORRUPT);
+    assert_int_equal(problems(store), 0);
+    gci_store_close(store);
+}
+
+/* An entry file that an outsider removed: evicted, and forgotten at once. */
+static void
+test_missing_entry_file(void **state)
+{
+    gci_store *store = fixture_open(*state);
+    gcache_key key = key_of(1);
+    gci_candidates *set;
+    char path[512];
+
+    gci_inserted inserted = insert(store, 1, 1, 100000);
+    entry_path(*state, 1, inserted.id, path);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(problems(store), 1);
+    assert_int_equal(look(store, 1, 1, 100000), GCI_EVICTED);
+    assert_int_equal(gci_store_candidates(store, &key, &set, NULL), GCI_FOUND);
+    assert_int_equal(set->count, 0);
+    assert_int_equal(set->evicted_count, 1);
+    assert_string_equal(set->evicted[0].record.id, inserted.id);
+    gci_candidates_release(set);
+    assert_int_equal(problems(store), 0);
+    gci_store_close(store);
+}
+
+/* Says of the first frame that it is of version 9, as a later library would. */
+static void
+make_newer(char const *path)
+{
+    char bytes[65536];
+    gci_frame frame;
+
+    int fd = open(path, O_RDWR);
+    ssize_t size = pread(fd, bytes, sizeof bytes, GCI_PACK_HEADER);
+    assert_int_equal(gci_frame_read(gci_view_of(bytes, (size_t)size), &frame), GCI_FRAME_GOOD);
+    bytes[8] = 9;
+    size_t checked = GCI_FRAME_PROLOGUE + frame.head.size;
+    gci_checksum sum = gci_checksum_of(bytes, checked);
+    memcpy(bytes + checked, &sum.low, 8);
+    memcpy(bytes + checked + 8, &sum.high, 8);
+    assert_int_equal(gci_frame_read(gci_view_of(bytes, (size_t)size), &frame), GCI_FRAME_NEWER);
+    assert_int_equal(pwrite(fd, bytes, (size_t)size, GCI_PACK_HEADER), size);
+    close(fd);
+}
+
+static void
+test_newer_frames_are_left_alone(void **state)
+{
+    gcache_error error = { 0 };
+    gci_inserted inserted;
+    char path[512];
+
+    store_three(*state);
+    pack_path(*state, 1, path);
+    make_newer(path);
+    off_t size = size_of_file(path);
+    gci_store *store = fixture_open(*state);
+    assert_int_equal(count_found(store), 2);
+    assert_int_equal(size_of_file(path), size);
+    assert_int_equal(try_insert(store, 1, 1, 100, &inserted, &error), GCACHE_OK);
+    assert_int_equal(count_found(store), 3);
+    assert_int_equal(corrupt_count(store), 0);
+    gci_store_close(store);
+}
+
+/* ---- random damage ---- */
+
+static uint64_t
+next_random(uint64_t *seed)
+{
+    *seed += UINT64_C(0x9e3779b97f4a7c15);
+    return gci_hash64(seed, sizeof *seed, 0);
+}
+
+static void
+damage(test_dir *fixture, uint64_t key, char const *id, uint64_t *seed)
+{
+    char path[512];
+
+    if (next_random(seed) % 2 == 0)
+        pack_path(fixture, key, path);
+    else
+        entry_path(fixture, key, id, path);
+    if (!is_file(path) || size_of_file(path) == 0)
+        return;
+    off_t size = size_of_file(path);
+    switch (next_random(seed) % 4) {
+    case 0:
+        assert_int_equal(truncate(path, (off_t)(next_random(seed) % (uint64_t)size)), 0);
+        break;
+    case 1:
+        assert_int_equal(truncate(path, size + (off_t)(next_random(seed) % 5000)), 0);
+        break;
+    default:
+        flip_byte(path, (off_t)(next_random(seed) % (uint64_t)size));
+    }
+}
+
+/* Whatever happens to the files: the right bytes or a miss, and always room for a new insert. */
+static void
+test_random_damage(void **state)
+{
+    char const *rounds = getenv("GUARDCACHE_LONG") != NULL ? "20000" : "1500";
+    uint64_t seed = 1;
+
+    for (int round = 0; round < atoi(rounds); round++) {
+        uint64_t key = next_random(&seed) % 8;
+        gci_store *store = fixture_open_with(*state, (gci_store_options){ .compression_level = round % 2 == 0 ? -1 : 1,
+                                                                          .durability = GCACHE_DURABILITY_NONE });
+        insert(store, key, 1, 100);
+        gci_inserted inserted = insert(store, key, 2, 20000);
+        insert(store, 100, 1, 100);
+        if (round % 3 == 0)
+            gci_store_close(store);
+        damage(*state, key, inserted.id, &seed);
+        if (round % 3 == 0)
+            store = fixture_open(*state);
+        look(store, key, 1, 100);
+        look(store, key, 2, 20000);
+        assert_int_equal(look(store, 100, 1, 100), GCI_FOUND);
+        insert(store, key, 3, 200);
+        assert_int_equal(look(store, key, 3, 200), GCI_FOUND);
+        gci_store_close(store);
+    }
+    gci_store *store = fixture_open(*state);
+    for (uint64_t key = 0; key < 8; key++) {
+        look(store, key, 1, 100);
+        look(store, key, 2, 20000);
+    }
+    gci_house_options options = { 0 };
+    gci_repaired repaired;
+    assert_int_equal(gci_store_repair(store, &options, &repaired, NULL), GCACHE_OK);
+    assert_int_equal(problems(store), 0);
+    gci_store_close(store);
+}
+
+int
+main(void)
+{
+    struct CMUnitTest const tests[] = {
+        cmocka_unit_test(test_frame_is_read_back),
+        cmocka_unit_test(test_every_bit_of_a_frame_counts),
+        cmocka_unit_test(test_cut_frames_are_torn),
+        STORE_TEST(test_flipped_byte_in_the_candidate_index),
+        STORE_TEST(test_flipped_byte_in_the_header),
+        STORE_TEST(test_damaged_entry_file),
+        STORE_TEST(test_cut_files),
+        STORE_TEST(test_torn_end_is_cleared_away),
+        STORE_TEST(test_swapped_files),
+        STORE_TEST(test_missing_entry_file),
+        STORE_TEST(test_newer_frames_are_left_alone),
+        STORE_TEST(test_random_damage),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
