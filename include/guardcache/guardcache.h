@@ -31,6 +31,7 @@
 #include <guardcache/share.h>
 #include <guardcache/observe.h>
 #include <guardcache/status.h>
+#include <guardcache/tuning.h>
 #include <guardcache/version.h>
 
 #endif

@@ -61,7 +61,8 @@ gcache_open(char const *directory, gcache_options const *options, gcache **out_c
     cache->counters.process = getpid();
     cache->options = *options;
 
-    if (!cache->disabled) {
+    status = gci_bundle_init(&cache->bundle, error);
+    if (status == GCACHE_OK && !cache->disabled) {
         gci_store_options inside = store_options(options);
         status = gci_store_open(directory, &inside, &cache->store, error);
     }
@@ -81,5 +82,6 @@ gcache_close(gcache *cache)
     gci_watch_close(cache);
     gci_store_close(cache->store);
     gci_shared_values_clear(&cache->values);
+    gci_bundle_clear(&cache->bundle);
     free(cache);
 }

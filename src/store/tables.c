@@ -25,7 +25,7 @@ static char const schema[] =
 
 static char const put_sql[] =
     "INSERT INTO rows(\"table\", space, name, item, value, at) VALUES(?1, ?2, ?3, ?4, ?5, ?6)"
-    " ON CONFLICT DO UPDATE SET value = excluded.value, at = excluded.at WHERE excluded.at >= at";
+    " ON CONFLICT DO UPDATE SET value = excluded.value, at = max(excluded.at, at) WHERE ?7 OR excluded.at >= at";
 static char const each_sql[] = "SELECT \"table\", space, name, item, value, at FROM rows" WHERE
                                " ORDER BY \"table\", space, name, item";
 /* The usual question, by table, namespace and name, written so that the primary key serves it. */
@@ -185,6 +185,8 @@ put_row(sqlite3_stmt *statement, gci_row const *row)
         code = sqlite3_bind_blob64(statement, 5, value.data, value.size, SQLITE_STATIC);
     if (code == SQLITE_OK)
         code = sqlite3_bind_int64(statement, 6, (sqlite3_int64)at_ns);
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_int(statement, 7, row->at_ns == 0);
     if (code == SQLITE_OK)
         code = sqlite3_step(statement);
     if (code == SQLITE_DONE)

@@ -1,0 +1,170 @@
+/*
+ * guardcache/tuning.h - what tuning found out: timings of choices, best configurations of kernels, bundles of those.
+ *
+ * Three tables, all kept in the cache directory and safe among processes: concurrent updates are never lost. They hold facts
+ * about a machine and a toolchain, which the caller names: facts of another one are another's.
+ *
+ * Strings are compared byte by byte. Threads and processes: as in cache.h.
+ */
+#ifndef GUARDCACHE_TUNING_H
+#define GUARDCACHE_TUNING_H
+
+#include <guardcache/cache.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- timings: op, inputs, precision, choice -> timing ---- */
+
+/* What is tuned. NULL counts as "". */
+typedef struct gcache_site {
+    char const *system;    /* whose timings these are: device and versions, or a hash of them */
+    char const *op;        /* "mm" */
+    char const *inputs;    /* "(float32, 128x64), (float32, 64x32)" */
+    char const *hint;      /* part of the inputs: a size that was assumed in place of the present one; NULL: none */
+    char const *precision; /* "highest" */
+} gcache_site;
+
+/*
+ * Measures all choices: out_timings[i] is for choices[i], in a unit of the caller's, smaller is better; infinity: it can't
+ * run. Returns GCACHE_OK, or a negative status with *error set: nothing is stored then.
+ */
+typedef gcache_status (*gcache_benchmark_fn)(void *state, char const *const *choices, size_t count, double *out_timings,
+                                             gcache_error *error);
+
+typedef struct gcache_timings {
+    double *timings;        /* in: room for one a choice; NaN where there is none */
+    size_t known;           /* choices for which the table had one */
+    bool measured;          /* by the benchmark function, just now */
+    char why[256];          /* of a miss, for people: "1 of 5 choices is unknown: triton_mm_3"; else "" */
+} gcache_timings;
+
+/*
+ * The timings of all choices, or none: unless every choice is known, all are measured again, by one process for all who ask,
+ * and stored. Without a benchmark function a miss stores nothing.
+ * GCACHE_HIT: all known; GCACHE_MISS: timings->measured says whether they are there now; the benchmark's error;
+ * ERROR_ARGUMENT, ERROR_MEMORY. Trouble with the table is a miss.
+ */
+GCACHE_API gcache_status gcache_timings_get(gcache *cache, gcache_site const *site, char const *const *choices, size_t count,
+                                            gcache_benchmark_fn benchmark, void *state, gcache_timings *timings,
+                                            gcache_error *error);
+
+/* Adds or replaces timings. NaN is an error. GCACHE_OK, ERROR_ARGUMENT, ERROR_READ_ONLY, ERROR_BUSY, ERROR_IO, ... */
+GCACHE_API gcache_status gcache_timings_put(gcache *cache, gcache_site const *site, char const *const *choices,
+                                            double const *timings, size_t count, gcache_error *error);
+
+typedef int (*gcache_timing_fn)(void *state, gcache_site const *site, char const *choice, double timing, uint64_t at_ns);
+
+/* Calls fn for every timing in order; anything but 0 ends it. */
+GCACHE_API gcache_status gcache_timings_each(gcache *cache, gcache_timing_fn fn, void *state, gcache_error *error);
+
+/* ---- best configurations ---- */
+
+/* Named parameters, such as a block size or a number of warps; values as text. */
+typedef struct gcache_config {
+    gcache_pair const *parameters;
+    size_t count;
+} gcache_config;
+
+/* Which kernel. NULL counts as "". */
+typedef struct gcache_kernel {
+    char const *source_hash; /* of the kernel's source */
+    char const *tag;         /* a tag that its users set to keep caches apart */
+    char const *toolchain;   /* fingerprint of what compiles it */
+} gcache_kernel;
+
+/* What tuning found. */
+typedef struct gcache_best {
+    gcache_config config;     /* every parameter, those besides the tuned ones too */
+    char const *configs_hash; /* of the configurations it was chosen among */
+    bool by_descent;          /* found by coordinate descent: perhaps none of those */
+    uint64_t tuning_ns;       /* what finding it took */
+    char const *kernel_hash;  /* of the compiled kernel; "" if unknown */
+} gcache_best;
+
+GCACHE_API gcache_status gcache_best_put(gcache *cache, gcache_kernel const *kernel, gcache_best const *best,
+                                         gcache_error *error);
+
+/* Why a record is or isn't used: name, word, text. */
+#define GCACHE_BEST_MAP(X)                                                                            \
+    X(USED, "used", "exactly one of the offered configurations matches the record")                   \
+    X(DESCENT, "descent", "found by coordinate descent: a configuration of its own")                  \
+    X(NO_RECORD, "no_record", "nothing is known about this kernel")                                   \
+    X(CONFIGS_HASH, "configs_hash", "the record was chosen among other configurations")               \
+    X(NO_MATCH, "no_match", "none of the offered configurations matches the record")                  \
+    X(SEVERAL_MATCH, "several_match", "more than one of the offered configurations match the record") \
+    X(UNREADABLE, "unreadable", "the record can't be read")
+
+typedef enum gcache_best_verdict {
+#define X(name, word, text) GCACHE_BEST_##name,
+    GCACHE_BEST_MAP(X)
+#undef X
+} gcache_best_verdict;
+
+GCACHE_API char const *gcache_best_verdict_name(gcache_best_verdict verdict);
+GCACHE_API char const *gcache_best_verdict_text(gcache_best_verdict verdict);
+
+typedef struct gcache_best_found {
+    gcache_best_verdict verdict;
+    size_t index;             /* USED: of the offered configuration */
+    gcache_best record;       /* whenever there is one, also if it can't be used; DESCENT: its config is the answer */
+    size_t matches;           /* how many of the offered ones match */
+    char const *why;          /* one line for people, both sides of the comparison; "" if used */
+    void *owner;              /* private */
+} gcache_best_found;
+
+/*
+ * Finds the kernel's best configuration among those offered. A record may be used only if its configs_hash is the caller's
+ * and exactly one offered configuration matches it in every parameter the configuration has. allow_descent: a record that
+ * coordinate descent found gives a configuration of its own, whatever is offered.
+ * GCACHE_HIT, GCACHE_MISS (verdict says why), ERROR_ARGUMENT, ERROR_MEMORY. Clear *out_found whatever the outcome.
+ */
+GCACHE_API gcache_status gcache_best_find(gcache *cache, gcache_kernel const *kernel, gcache_config const *offered,
+                                          size_t count, char const *configs_hash, bool allow_descent,
+                                          gcache_best_found *out_found, gcache_error *error);
+GCACHE_API void gcache_best_found_clear(gcache_best_found *found);
+
+typedef int (*gcache_best_fn)(void *state, gcache_kernel const *kernel, gcache_best const *best, uint64_t at_ns);
+
+/* Calls fn for every record in order; anything but 0 ends it. Unreadable ones are skipped. */
+GCACHE_API gcache_status gcache_best_each(gcache *cache, gcache_best_fn fn, void *state, gcache_error *error);
+
+/* ---- bundles: the records of one compile ---- */
+
+typedef struct gcache_bundle_options {
+    int version;             /* GCACHE_BUNDLE_OPTIONS_VERSION */
+    char const *source;      /* what is compiled: its hash without comments names the bundle; or */
+    char const *source_hash; /* that hash; exactly one of the two */
+    char const *comment;     /* what begins a comment that ends with its line; NULL: "#". "" : there are none */
+    char const *backend;     /* hash of the compiler's back end */
+    char const *salt;        /* NULL: "" */
+} gcache_bundle_options;
+
+#define GCACHE_BUNDLE_OPTIONS_VERSION 1
+#define GCACHE_BUNDLE_OPTIONS_INIT { .version = GCACHE_BUNDLE_OPTIONS_VERSION }
+
+typedef struct gcache_bundle_loaded {
+    size_t records;
+    uint64_t saved_ns; /* what finding them had taken: by so much this process is ahead of those without a bundle */
+} gcache_bundle_loaded;
+
+/*
+ * Begins a compile. GCACHE_HIT: a bundle was there, all its records can be found now, and nothing is collected. GCACHE_MISS:
+ * every record put or found through this handle is collected until gcache_bundle_end. out_loaded may be NULL.
+ * ERROR_ARGUMENT: one is open already; both or neither of source and hash; ERROR_MEMORY.
+ */
+GCACHE_API gcache_status gcache_bundle_begin(gcache *cache, gcache_bundle_options const *options,
+                                             gcache_bundle_loaded *out_loaded, gcache_error *error);
+
+/* Stores what was collected as one bundle, unless it is nothing. Without an open bundle it does nothing. GCACHE_OK, ... */
+GCACHE_API gcache_status gcache_bundle_end(gcache *cache, gcache_error *error);
+
+/* The hash of a source without comments: quoted text is kept whole. GCACHE_OK, ERROR_MEMORY. */
+GCACHE_API gcache_status gcache_source_hash(char const *source, char const *comment, gcache_key *out_hash,
+                                            gcache_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

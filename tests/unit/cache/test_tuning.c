@@ -1,0 +1,423 @@
+/*
+ * Timings (all choices or none), best configurations (exactly one match), bundles.
+ */
+#include "fixture.h"
+
+#include <fcntl.h>
+#include <guardcache/tuning.h>
+#include <math.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { MOST_CHOICES = 8 };
+
+static gcache_site const mm = { .system = "a100", .op = "mm", .inputs = "64x64", .precision = "highest" };
+
+/* ---- timings ---- */
+
+typedef struct bench {
+    int calls;
+    bool fails, leaves_out;
+} bench;
+
+/* A choice's timing is the length of its name; "broken" can't run. */
+static gcache_status
+benchmark(void *state, char const *const *choices, size_t count, double *out_timings, gcache_error *error)
+{
+    bench *b = state;
+
+    b->calls++;
+    for (size_t i = 0; i < count; i++)
+        out_timings[i] = strcmp(choices[i], "broken") == 0 ? (double)INFINITY : (double)strlen(choices[i]);
+    if (b->leaves_out)
+        out_timings[0] = (double)NAN;
+    if (b->fails)
+        snprintf(error->message, sizeof error->message, "no device");
+    return b->fails ? GCACHE_ERROR_INTERNAL : GCACHE_OK;
+}
+
+typedef struct answer {
+    double timings[MOST_CHOICES];
+    gcache_timings t;
+} answer;
+
+static gcache_status
+get(fixture *f, gcache_site const *site, char const *const *choices, size_t count, bench *b, answer *a)
+{
+    a->t.timings = a->timings;
+    return gcache_timings_get(f->cache, site, choices, count, b != NULL ? benchmark : NULL, b, &a->t, &f->error);
+}
+
+static void
+all_choices_are_known_or_all_are_measured(void **state)
+{
+    fixture *f = *state;
+    char const *const choices[] = { "triton_0", "broken", "cublas" };
+    char const *const more[] = { "triton_0", "broken", "cublas", "ck" };
+    bench b = { 0 };
+    answer a;
+
+    assert_int_equal(get(f, &mm, choices, 3, &b, &a), GCACHE_MISS);
+    assert_true(a.t.measured);
+    assert_int_equal(get(f, &mm, choices, 3, &b, &a), GCACHE_HIT);
+    assert_false(a.t.measured);
+    assert_int_equal(b.calls, 1);
+    assert_true(a.timings[0] == 8 && isinf(a.timings[1]) && a.timings[2] == 6);
+    /* One unknown: all are measured again. */
+    assert_int_equal(get(f, &mm, more, 4, NULL, &a), GCACHE_MISS);
+    assert_int_equal(a.t.known, 3);
+    assert_true(isnan(a.timings[3]));
+    assert_string_equal(a.t.why, "1 of 4 choices is unknown: ck");
+    assert_int_equal(get(f, &mm, more, 4, &b, &a), GCACHE_MISS);
+    assert_int_equal(b.calls, 2);
+    assert_int_equal(get(f, &mm, more, 4, NULL, &a), GCACHE_HIT);
+    assert_int_equal(get(f, &mm, choices, 3, NULL, &a), GCACHE_HIT);
+}
+
+static void
+every_part_of_the_site_counts(void **state)
+{
+    fixture *f = *state;
+    char const *const choices[] = { "a" };
+    gcache_site const others[] = {
+        { "h100", "mm", "64x64", NULL, "highest" },   { "a100", "bmm", "64x64", NULL, "highest" },
+        { "a100", "mm", "64x32", NULL, "highest" },   { "a100", "mm", "64x64", "512", "highest" },
+        { "a100", "mm", "64x64", NULL, "medium" },
+    };
+    bench b = { 0 };
+    answer a;
+
+    get(f, &mm, choices, 1, &b, &a);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        assert_int_equal(get(f, &others[i], choices, 1, NULL, &a), GCACHE_MISS);
+    assert_int_equal(get(f, &mm, choices, 1, NULL, &a), GCACHE_HIT);
+}
+
+static void
+a_failed_benchmark_stores_nothing(void **state)
+{
+    fixture *f = *state;
+    char const *const choices[] = { "a", "b" };
+    bench b = { .fails = true };
+    answer a;
+
+    assert_int_equal(get(f, &mm, choices, 2, &b, &a), GCACHE_ERROR_INTERNAL);
+    assert_string_equal(f->error.message, "no device");
+    b = (bench){ .leaves_out = true };
+    assert_int_equal(get(f, &mm, choices, 2, &b, &a), GCACHE_ERROR_ARGUMENT);
+    assert_int_equal(get(f, &mm, choices, 2, NULL, &a), GCACHE_MISS);
+    assert_int_equal(a.t.known, 0);
+}
+
+static int
+count_timing(void *state, gcache_site const *site, char const *choice, double timing, uint64_t at_ns)
+{
+    int *count = state;
+
+    assert_string_equal(site->op, "mm");
+    assert_true(timing >= 0 && at_ns > 0 && choice[0] == 'p');
+    ++*count;
+    return 0;
+}
+
+/* What an unlocked read-modify-write of one file loses. */
+static void
+no_update_of_eight_processes_is_lost(void **state)
+{
+    enum { PROCESSES = 8, EACH = 50 };
+    fixture *f = *state;
+    int count = 0;
+
+    for (int i = 0; i < PROCESSES; i++) {
+        if (fork() != 0)
+            continue;
+        bool right = true;
+        for (int k = 0; k < EACH && right; k++) {
+            char name[32], *choice = name;
+            snprintf(name, sizeof name, "p%d_%d", i, k);
+            right = gcache_timings_put(f->cache, &mm, (char const *const *)&choice, &(double){ k }, 1, NULL) == GCACHE_OK;
+        }
+        _exit(right ? 0 : 1);
+    }
+    for (int i = 0; i < PROCESSES; i++) {
+        int status;
+        assert_true(wait(&status) > 0);
+        assert_int_equal(status, 0);
+    }
+    assert_int_equal(gcache_timings_each(f->cache, count_timing, &count, &f->error), GCACHE_OK);
+    assert_int_equal(count, PROCESSES * EACH);
+}
+
+static void
+a_damaged_table_is_put_aside(void **state)
+{
+    fixture *f = *state;
+    char const *const choices[] = { "a" };
+    char path[128], noise[4096];
+    bench b = { 0 };
+    answer a;
+
+    get(f, &mm, choices, 1, &b, &a);
+    snprintf(path, sizeof path, "%s/tables.db", f->directory);
+    int file = open(path, O_WRONLY);
+    assert_true(file >= 0);
+    memset(noise, 0x5a, sizeof noise);
+    assert_int_equal(pwrite(file, noise, sizeof noise, 0), sizeof noise);
+    close(file);
+    assert_int_equal(get(f, &mm, choices, 1, &b, &a), GCACHE_MISS);
+    assert_int_equal(get(f, &mm, choices, 1, &b, &a), GCACHE_HIT);
+    assert_int_equal(b.calls, 2);
+}
+
+static void
+a_read_only_cache_answers_and_measures(void **state)
+{
+    fixture *f = *state;
+    char const *const choices[] = { "a" }, *const others[] = { "b" };
+    gcache_options options = GCACHE_OPTIONS_INIT;
+    bench b = { 0 };
+    answer a;
+
+    get(f, &mm, choices, 1, &b, &a);
+    options.read_only = true;
+    fixture_reopen(f, &options);
+    assert_int_equal(get(f, &mm, choices, 1, NULL, &a), GCACHE_HIT);
+    assert_int_equal(get(f, &mm, others, 1, &b, &a), GCACHE_MISS);
+    assert_true(a.t.measured && a.timings[0] == 1);
+    assert_int_equal(get(f, &mm, others, 1, NULL, &a), GCACHE_MISS);
+    assert_int_equal(gcache_timings_put(f->cache, &mm, others, (double[]){ 1 }, 1, &f->error), GCACHE_ERROR_READ_ONLY);
+}
+
+/* ---- best configurations ---- */
+
+static gcache_kernel const kernel = { .source_hash = "c0ffee", .toolchain = "t1" };
+
+#define PAIRS(...) (gcache_pair const[]){ __VA_ARGS__ }
+#define CONFIG(count, ...) { PAIRS(__VA_ARGS__), count }
+
+static gcache_config const offered[] = {
+    CONFIG(3, { "BLOCK", "64" }, { "num_warps", "4" }, { "num_stages", "1" }),
+    CONFIG(3, { "BLOCK", "128" }, { "num_warps", "4" }, { "num_stages", "1" }),
+    CONFIG(3, { "BLOCK", "128" }, { "num_warps", "8" }, { "num_stages", "1" }),
+};
+
+static void
+put(fixture *f, gcache_kernel const *k, char const *block, char const *warps, bool by_descent)
+{
+    gcache_best best = { .config = CONFIG(4, { "BLOCK", block }, { "num_warps", warps }, { "num_stages", "1" },
+                                          { "num_consumer_groups", "0" }),
+                         .configs_hash = "h1", .by_descent = by_descent, .tuning_ns = 7000000, .kernel_hash = "k" };
+
+    if (gcache_best_put(f->cache, k, &best, &f->error) != GCACHE_OK)
+        fail_msg("%s", f->error.message);
+}
+
+static gcache_best_verdict
+find(fixture *f, gcache_kernel const *k, gcache_config const *configs, size_t count, char const *hash, bool descent,
+     gcache_best_found *out_found)
+{
+    gcache_status status = gcache_best_find(f->cache, k, configs, count, hash, descent, out_found, &f->error);
+
+    assert_int_equal(status, out_found->verdict <= GCACHE_BEST_DESCENT ? GCACHE_HIT : GCACHE_MISS);
+    return out_found->verdict;
+}
+
+static void
+exactly_one_offered_configuration_must_match(void **state)
+{
+    fixture *f = *state;
+    gcache_best_found found;
+    gcache_config const twice[] = { offered[1], offered[0], offered[1] };
+
+    assert_int_equal(find(f, &kernel, offered, 3, "h1", false, &found), GCACHE_BEST_NO_RECORD);
+    gcache_best_found_clear(&found);
+    put(f, &kernel, "128", "4", false);
+    assert_int_equal(find(f, &kernel, offered, 3, "h1", false, &found), GCACHE_BEST_USED);
+    assert_int_equal(found.index, 1);
+    assert_string_equal(found.why, "");
+    assert_int_equal(found.record.tuning_ns, 7000000);
+    gcache_best_found_clear(&found);
+    assert_int_equal(find(f, &kernel, twice, 3, "h1", false, &found), GCACHE_BEST_SEVERAL_MATCH);
+    assert_string_equal(found.why, "more than one of the offered configurations match the record: 2 of 3");
+    gcache_best_found_clear(&found);
+    assert_int_equal(find(f, &kernel, offered, 1, "h1", false, &found), GCACHE_BEST_NO_MATCH);
+    assert_string_equal(found.why, "none of the offered configurations matches the record: #1 BLOCK stored 128, asked 64");
+    gcache_best_found_clear(&found);
+    /* A parameter that the record doesn't know is a difference. */
+    gcache_config const unknown[] = { CONFIG(2, { "BLOCK", "128" }, { "SPLIT", "2" }) };
+    assert_int_equal(find(f, &kernel, unknown, 1, "h1", false, &found), GCACHE_BEST_NO_MATCH);
+    assert_non_null(strstr(found.why, "SPLIT stored nothing, asked 2"));
+    gcache_best_found_clear(&found);
+    assert_int_equal(find(f, &kernel, offered, 3, "h2", false, &found), GCACHE_BEST_CONFIGS_HASH);
+    assert_non_null(strstr(found.why, "stored h1, asked h2"));
+    gcache_best_found_clear(&found);
+}
+
+static void
+descent_gives_a_configuration_of_its_own(void **state)
+{
+    fixture *f = *state;
+    gcache_best_found found;
+
+    put(f, &kernel, "96", "16", true);
+    assert_int_equal(find(f, &kernel, offered, 3, "h1", true, &found), GCACHE_BEST_DESCENT);
+    assert_int_equal(found.index, SIZE_MAX);
+    assert_int_equal(found.record.config.count, 4);
+    assert_string_equal(found.record.config.parameters[0].value, "96");
+    gcache_best_found_clear(&found);
+    assert_int_equal(find(f, &kernel, offered, 3, "h1", false, &found), GCACHE_BEST_NO_MATCH);
+    gcache_best_found_clear(&found);
+    assert_int_equal(find(f, &kernel, offered, 3, "h2", true, &found), GCACHE_BEST_CONFIGS_HASH);
+    gcache_best_found_clear(&found);
+}
+
+static void
+source_tag_and_toolchain_name_the_kernel(void **state)
+{
+    fixture *f = *state;
+    gcache_kernel const others[] = { { "c0ffef", NULL, "t1" }, { "c0ffee", "mine", "t1" }, { "c0ffee", NULL, "t2" } };
+    gcache_best_found found;
+
+    put(f, &kernel, "128", "4", false);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(find(f, &others[i], offered, 3, "h1", false, &found), GCACHE_BEST_NO_RECORD);
+        gcache_best_found_clear(&found);
+    }
+    put(f, &kernel, "64", "4", false);
+    assert_int_equal(find(f, &kernel, offered, 3, "h1", false, &found), GCACHE_BEST_USED);
+    assert_int_equal(found.index, 0);
+    gcache_best_found_clear(&found);
+}
+
+/* ---- bundles ---- */
+
+static gcache_bundle_options
+bundle_of(char const *source)
+{
+    gcache_bundle_options options = GCACHE_BUNDLE_OPTIONS_INIT;
+
+    options.source = source;
+    options.backend = "b1";
+    return options;
+}
+
+/* Takes the kernel's record away, as on a machine that never tuned it. */
+static void
+forget_records(fixture *f)
+{
+    char command[256];
+
+    snprintf(command, sizeof command,
+             "python3 -c \"import sqlite3; c = sqlite3.connect('%s/tables.db'); "
+             "c.execute('DELETE FROM rows WHERE \\\"table\\\" = ?', ('best',)); c.commit()\"", f->directory);
+    assert_int_equal(system(command), 0);
+}
+
+static void
+a_bundle_brings_all_records_of_a_compile(void **state)
+{
+    fixture *f = *state;
+    gcache_kernel const second = { "beef", NULL, "t1" }, earlier = { "old", NULL, "t1" };
+    gcache_bundle_options options = bundle_of("x = 1  # run 17\n"), same = bundle_of("x = 1  # run 18\n");
+    gcache_bundle_loaded loaded;
+    gcache_best_found found;
+
+    put(f, &earlier, "64", "4", false);
+    assert_int_equal(gcache_bundle_begin(f->cache, &options, &loaded, &f->error), GCACHE_MISS);
+    put(f, &kernel, "128", "4", false);
+    put(f, &second, "128", "8", false);
+    /* Hits belong to it too. */
+    find(f, &earlier, offered, 3, "h1", false, &found);
+    gcache_best_found_clear(&found);
+    assert_int_equal(gcache_bundle_end(f->cache, &f->error), GCACHE_OK);
+    forget_records(f);
+    assert_int_equal(find(f, &kernel, offered, 3, "h1", false, &found), GCACHE_BEST_NO_RECORD);
+    gcache_best_found_clear(&found);
+
+    assert_int_equal(gcache_bundle_begin(f->cache, &same, &loaded, &f->error), GCACHE_HIT);
+    assert_int_equal(loaded.records, 3);
+    assert_int_equal(loaded.saved_ns, 21000000);
+    assert_int_equal(gcache_bundle_end(f->cache, &f->error), GCACHE_OK);
+    assert_int_equal(find(f, &second, offered, 3, "h1", false, &found), GCACHE_BEST_USED);
+    assert_int_equal(found.index, 2);
+    gcache_best_found_clear(&found);
+    assert_int_equal(find(f, &earlier, offered, 3, "h1", false, &found), GCACHE_BEST_USED);
+    gcache_best_found_clear(&found);
+}
+
+static void
+an_empty_bundle_is_not_stored(void **state)
+{
+    fixture *f = *state;
+    gcache_bundle_options options = bundle_of("x = 1\n");
+
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(gcache_bundle_begin(f->cache, &options, NULL, &f->error), GCACHE_MISS);
+        assert_int_equal(gcache_bundle_end(f->cache, &f->error), GCACHE_OK);
+    }
+    /* Outside of a bundle nothing is collected, and ending twice is nothing. */
+    put(f, &kernel, "128", "4", false);
+    assert_int_equal(gcache_bundle_end(f->cache, &f->error), GCACHE_OK);
+    assert_int_equal(gcache_bundle_begin(f->cache, &options, NULL, &f->error), GCACHE_MISS);
+}
+
+static void
+misuse_of_bundles_is_an_error(void **state)
+{
+    fixture *f = *state;
+    gcache_bundle_options options = bundle_of("x"), both = bundle_of("x"), neither = bundle_of(NULL);
+
+    both.source_hash = "12";
+    assert_int_equal(gcache_bundle_begin(f->cache, &both, NULL, &f->error), GCACHE_ERROR_ARGUMENT);
+    assert_int_equal(gcache_bundle_begin(f->cache, &neither, NULL, &f->error), GCACHE_ERROR_ARGUMENT);
+    assert_int_equal(gcache_bundle_begin(f->cache, &options, NULL, &f->error), GCACHE_MISS);
+    assert_int_equal(gcache_bundle_begin(f->cache, &options, NULL, &f->error), GCACHE_ERROR_ARGUMENT);
+    assert_string_equal(f->error.message, "a bundle is open already");
+}
+
+static bool
+same_hash(char const *a, char const *b, char const *comment)
+{
+    gcache_key first, second;
+
+    assert_int_equal(gcache_source_hash(a, comment, &first, NULL), GCACHE_OK);
+    assert_int_equal(gcache_source_hash(b, comment, &second, NULL), GCACHE_OK);
+    return memcmp(&first, &second, sizeof first) == 0;
+}
+
+static void
+comments_do_not_count_but_quoted_text_does(void **state)
+{
+    (void)state;
+    assert_true(same_hash("a = 1 # x\nb\n", "a = 1 # y\nb\n", NULL));
+    assert_true(same_hash("a# x", "a", NULL));
+    assert_false(same_hash("a = '# x'\n", "a = '# y'\n", NULL));
+    assert_false(same_hash("a = \"\"\"\n# x\n\"\"\"\n", "a = \"\"\"\n# y\n\"\"\"\n", NULL));
+    assert_false(same_hash("a = '\\'# x'\n", "a = '\\'# y'\n", NULL));
+    assert_true(same_hash("a = '' # x\n", "a = '' # y\n", NULL));
+    assert_false(same_hash("a // x\n", "a // y\n", NULL));
+    assert_true(same_hash("a // x\n", "a // y\n", "//"));
+    assert_false(same_hash("a # x", "a # y", ""));
+}
+
+int
+main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, fixture_open, fixture_close)
+    struct CMUnitTest const tests[] = {
+        CASE(all_choices_are_known_or_all_are_measured),
+        CASE(every_part_of_the_site_counts),
+        CASE(a_failed_benchmark_stores_nothing),
+        CASE(no_update_of_eight_processes_is_lost),
+        CASE(a_damaged_table_is_put_aside),
+        CASE(a_read_only_cache_answers_and_measures),
+        CASE(exactly_one_offered_configuration_must_match),
+        CASE(descent_gives_a_configuration_of_its_own),
+        CASE(source_tag_and_toolchain_name_the_kernel),
+        CASE(a_bundle_brings_all_records_of_a_compile),
+        CASE(an_empty_bundle_is_not_stored),
+        CASE(misuse_of_bundles_is_an_error),
+        CASE(comments_do_not_count_but_quoted_text_does),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
