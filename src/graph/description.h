@@ -103,6 +103,13 @@ gci_node_ref_position(int64_t ref)
     return (uint32_t)ref;
 }
 
+/* The key under the first salt that was asked for; nearly always the only one. */
+typedef struct gci_salted_key {
+    gcache_key key;
+    size_t salt_size;
+    char salt[];
+} gci_salted_key;
+
 struct gcache_graph {
     gci_arena arena;
     gci_view kind;
@@ -127,6 +134,7 @@ struct gcache_graph {
     size_t handle_room;
 
     gcache_rules const *rules; /* the caller's; NULL: the kind's */
+    _Atomic(gci_salted_key *) salted; /* NULL until asked for */
     _Atomic(gci_canonical *) hashed; /* NULL until asked for */
     _Atomic(gci_canonical *) kept;   /* the same with its bytes */
 

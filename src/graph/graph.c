@@ -44,6 +44,7 @@ gci_graph_drop_canonical(gcache_graph *graph)
 {
     gci_canonical_free(atomic_exchange(&graph->hashed, NULL));
     gci_canonical_free(atomic_exchange(&graph->kept, NULL));
+    free(atomic_exchange(&graph->salted, NULL));
 }
 
 void

@@ -5,6 +5,8 @@
 #include "base/codec.h"
 #include "graph/description.h"
 
+#include <stdlib.h>
+
 /* The first field of what a key is the hash of: no other hash of ours begins so. */
 #define KEY_DOMAIN "guardcache-key"
 /* The first field for a key that the caller brought and a salt is mixed into. */
@@ -68,19 +70,16 @@ salt_key(gcache_key const *key, gci_view salt, gcache_key *out_key, gcache_error
     return hash_fields(&fields, out_key, error);
 }
 
-gcache_status
-gci_graph_key(gcache_graph *graph, gci_view salt, gcache_key *out_key, gcache_error *error)
+static gcache_status
+compute_key(gcache_graph *graph, gci_view salt, gcache_key *out_key, gcache_error *error)
 {
     gci_canonical const *canon;
     uint8_t rules_hash[GCI_SHA256_BYTES];
     gci_buf fields;
-    gcache_status status = check_graph(graph, error);
 
-    if (status != GCACHE_OK)
-        return status;
     if (graph->keyed)
         return salt_key(&graph->key, salt, out_key, error);
-    status = canonical_of(graph, false, &canon, error);
+    gcache_status status = canonical_of(graph, false, &canon, error);
     if (status != GCACHE_OK)
         return status;
     gci_canonical_rules_hash(canon, rules_hash);
@@ -96,6 +95,40 @@ gci_graph_key(gcache_graph *graph, gci_view salt, gcache_key *out_key, gcache_er
         gci_put_bytes(&fields, gci_view_of(components[i].hash.bytes, sizeof components[i].hash.bytes));
     }
     return hash_fields(&fields, out_key, error);
+}
+
+/* Threads may race to remember: the first one's stays. Without memory nothing is remembered. */
+static void
+remember_key(gcache_graph *graph, gci_view salt, gcache_key const *key)
+{
+    gci_salted_key *salted = malloc(sizeof *salted + salt.size), *none = NULL;
+
+    if (salted == NULL)
+        return;
+    salted->key = *key;
+    salted->salt_size = salt.size;
+    if (salt.size != 0)
+        memcpy(salted->salt, salt.data, salt.size);
+    if (!atomic_compare_exchange_strong(&graph->salted, &none, salted))
+        free(salted);
+}
+
+gcache_status
+gci_graph_key(gcache_graph *graph, gci_view salt, gcache_key *out_key, gcache_error *error)
+{
+    gcache_status status = check_graph(graph, error);
+
+    if (status != GCACHE_OK)
+        return status;
+    gci_salted_key const *salted = atomic_load_explicit(&graph->salted, memory_order_acquire);
+    if (salted != NULL && gci_view_equal(salt, gci_view_of(salted->salt, salted->salt_size))) {
+        *out_key = salted->key;
+        return GCACHE_OK;
+    }
+    status = compute_key(graph, salt, out_key, error);
+    if (status == GCACHE_OK && salted == NULL)
+        remember_key(graph, salt, out_key);
+    return status;
 }
 
 gcache_status
