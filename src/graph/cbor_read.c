@@ -5,7 +5,9 @@
 #include "graph/cbor.h"
 #include "graph/description.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 
 /* Canonical forms nest as deep as descriptions do, and every tensor or tuple adds a tag. */
 #define MAX_DEPTH 1300
@@ -305,6 +307,24 @@ retype(reader *r, gci_value *value, gci_value_type from, gci_value_type to)
     return true;
 }
 
+/* A constant expression is a tagged integer; as a value its text is the decimal. */
+static bool
+as_expression(reader *r, gci_value *value)
+{
+    char decimal[24];
+
+    if (value->type == GCI_INT) {
+        int size = snprintf(decimal, sizeof decimal, "%" PRId64, value->integer);
+        value->text = gci_arena_copy(r->arena, gci_view_of(decimal, (size_t)size));
+        if (value->text.data == NULL)
+            return fail_memory(r);
+        value->type = GCI_STRING;
+    }
+    if (value->type == GCI_BIGINT)
+        value->type = GCI_STRING;
+    return retype(r, value, GCI_STRING, GCI_SYM);
+}
+
 static bool
 read_tagged(reader *r, uint64_t tag, gci_value *value)
 {
@@ -320,7 +340,7 @@ read_tagged(reader *r, uint64_t tag, gci_value *value)
     case GCI_TAG_NODE:
         return as_node(r, value);
     case GCI_TAG_EXPR:
-        return value->type == GCI_INT || value->type == GCI_BIGINT || retype(r, value, GCI_STRING, GCI_SYM);
+        return as_expression(r, value);
     case GCI_TAG_TENSOR:
         return retype(r, value, GCI_MAP, GCI_TENSOR);
     case GCI_TAG_ENUM:

@@ -45,17 +45,18 @@ add_occurrences(gci_exprs *x, gci_occurrence const *items, size_t count, uint64_
 void
 gci_colors_refine(gci_exprs *x)
 {
-    uint32_t count = x->symbols.count, distinct = 0, before;
+    uint32_t distinct = 0, before;
     gci_occurrence const *items;
     size_t item_count;
+    bool listed = x->occurrences(x->state, &items, &item_count); /* which may meet new symbols */
+    uint32_t count = x->symbols.count;
     uint64_t *sums = calloc((size_t)count + 1, sizeof *sums);
 
-    if (sums == NULL || !x->occurrences(x->state, &items, &item_count)) {
+    if (!listed || sums == NULL) {
         x->failed = true;
         free(sums);
         return;
     }
-    count = x->symbols.count;
     for (uint32_t i = 0; i < count; i++)
         x->colors[i] = gci_exprs_first_color(x, i);
     do {
