@@ -214,6 +214,23 @@ gci_recount(gci_store *store)
     gci_key_unlock_all(&store->locks);
 }
 
+/* Without a shared table nobody tells us what others have added: the cap is kept to within so many inserts of each. */
+#define RECOUNT_EVERY 32
+
+static void
+recount_if_alone(gci_store *store)
+{
+    if (!atomic_load(&store->shared.usable) && atomic_fetch_add(&store->uncounted, 1) % RECOUNT_EVERY == 0)
+        gci_recount(store);
+}
+
+static gcache_status
+fail_cap(gci_store *store, uint64_t need, gcache_error *error)
+{
+    return gci_fail(error, GCACHE_ERROR_NO_SPACE, "%s: %llu bytes don't fit under the cap of %llu", store->directory.name,
+                    (unsigned long long)need, (unsigned long long)store->options.max_bytes);
+}
+
 /* By the holder of the evict lock. */
 static gcache_status
 shrink(gci_store *store, uint64_t need, uint64_t cap, gcache_error *error)
@@ -228,8 +245,7 @@ shrink(gci_store *store, uint64_t need, uint64_t cap, gcache_error *error)
         if (evicted > 0)
             continue;
         if (recounted)
-            return gci_fail(error, GCACHE_ERROR_NO_SPACE, "%s: %llu bytes don't fit under the cap of %llu",
-                            store->directory.name, (unsigned long long)need, (unsigned long long)cap);
+            return fail_cap(store, need, error);
         gci_recount(store);
         recounted = true;
     }
@@ -249,14 +265,6 @@ gci_evictor_lock(gci_store *store, uint64_t wait_ns, gci_file *out_lock, gcache_
     return status;
 }
 
-/* Without a shared table nobody tells us what others have added. */
-static void
-recount_if_alone(gci_store *store)
-{
-    if (!atomic_load(&store->shared.usable) && atomic_fetch_add(&store->uncounted, 1) % 256 == 0)
-        gci_recount(store);
-}
-
 gcache_status
 gci_make_room(gci_store *store, uint64_t need, gcache_error *error)
 {
@@ -265,6 +273,8 @@ gci_make_room(gci_store *store, uint64_t need, gcache_error *error)
 
     if (cap == UINT64_MAX)
         return GCACHE_OK;
+    if (need > cap)
+        return fail_cap(store, need, error);
     recount_if_alone(store);
     if (used_bytes(store) + need <= HIGH(cap))
         return GCACHE_OK;

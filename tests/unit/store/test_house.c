@@ -1,0 +1,396 @@
+#include "fixture.h"
+
+#include "store/evict.h"
+#include "store/inside.h"
+
+static gci_store_stats
+stats_of(gci_store *store)
+{
+    gci_store_stats stats;
+
+    assert_int_equal(gci_store_stats_get(store, &stats, NULL), GCACHE_OK);
+    return stats;
+}
+
+/* What the directory's entries and attachments really take, in blocks. */
+static uint64_t real_bytes;
+
+static int
+add_real(char const *path, struct stat const *facts, int type, struct FTW *place)
+{
+    (void)place;
+    if (type == FTW_F && (strstr(path, "/entries/") != NULL || strstr(path, "/attachments/") != NULL))
+        real_bytes += ((uint64_t)facts->st_size + 4095) / 4096 * 4096;
+    return 0;
+}
+
+static uint64_t
+measure(test_dir const *fixture)
+{
+    real_bytes = 0;
+    nftw(fixture->directory, add_real, 16, FTW_PHYS);
+    return real_bytes;
+}
+
+static void
+insert_described(gci_store *store, uint64_t key, uint64_t variant, size_t size, size_t canonical_size)
+{
+    gci_component components[1] = { { .name = GCI_VIEW("graph") } };
+    char *payload = payload_of(key ^ variant << 32, size), *canonical = payload_of(key, canonical_size);
+    gci_description description = { GCI_VIEW("fx"), components, 1, { canonical, canonical_size } };
+    gci_inserted inserted;
+    made_record made;
+
+    memcpy(components[0].hash, &key, sizeof key);
+    assert_int_equal(gci_store_insert(store, record_of(&made, key, variant), gci_view_of(payload, size), &description,
+                                      &inserted, NULL), GCACHE_OK);
+    free(payload);
+    free(canonical);
+}
+
+static void
+test_bytes_are_counted(void **state)
+{
+    gci_store *store = fixture_open(*state);
+
+    for (uint64_t i = 0; i < 60; i++) {
+        insert_described(store, i % 7, i, (i * 977) % 30000, (i % 7) * 5000);
+        assert_int_equal(stats_of(store).bytes, measure(*state));
+    }
+    assert_int_equal(stats_of(store).entries, 60);
+    assert_int_equal(stats_of(store).keys, 7);
+    gci_recount(store);
+    assert_int_equal(stats_of(store).bytes, measure(*state));
+    assert_int_equal(stats_of(store).entries, 60);
+    assert_int_equal(stats_of(store).keys, 7);
+    gci_store_close(store);
+}
+
+static void
+test_evicted_candidate_is_remembered(void **state)
+{
+    gci_store *store = fixture_open(*state);
+    gcache_key key = key_of(1);
+    gci_candidates *set;
+
+    gci_inserted one = insert(store, 1, 1, 100), two = insert(store, 1, 2, 50000);
+    assert_int_equal(gci_store_evict(store, &key, two.id, NULL), GCACHE_OK);
+    assert_int_equal(gci_store_evict(store, &key, two.id, NULL), GCACHE_ERROR_NOT_FOUND);
+    assert_int_equal(gci_store_candidates(store, &key, &set, NULL), GCI_FOUND);
+    assert_int_equal(set->count, 1);
+    assert_string_equal(set->items[0].record.id, one.id);
+    assert_int_equal(set->evicted_count, 1);
+    assert_string_equal(set->evicted[0].record.id, two.id);
+    assert_true(gci_view_is(set->evicted[0].record.guards[1], "s1 == 2"));
+    assert_true(set->evicted[0].evicted_ns > 0);
+    gci_candidates_release(set);
+    /* It may come back. */
+    assert_false(insert(store, 1, 2, 50000).existed);
+    assert_int_equal(look(store, 1, 2, 50000), GCI_FOUND);
+    assert_int_equal(gci_store_candidates(store, &key, &set, NULL), GCI_FOUND);
+    assert_int_equal(set->evicted_count, 0);
+    assert_int_equal(set->items[1].record.sequence, 3);
+    gci_candidates_release(set);
+    assert_int_equal(problems(store), 0);
+    assert_int_equal(stats_of(store).bytes, measure(*state));
+    gci_store_close(store);
+}
+
+static void
+test_evicted_key_is_remembered(void **state)
+{
+    gci_store *store = fixture_open(*state);
+    gcache_key key = key_of(1);
+    gci_tombstone tombstone;
+
+    assert_false(gci_store_tombstone(store, &key, &tombstone));
+    gci_inserted inserted = insert(store, 1, 1, 100);
+    assert_int_equal(gci_store_evict(store, &key, inserted.id, NULL), GCACHE_OK);
+    assert_int_equal(look(store, 1, 1, 100), GCI_EVICTED);
+    assert_true(gci_store_tombstone(store, &key, &tombstone));
+    assert_int_equal(tombstone.entries, 1);
+    assert_int_equal(tombstone.cause, GCI_EVICTED_BY_HAND);
+    assert_int_equal(measure(*state), 0);
+    assert_int_equal(stats_of(store).bytes, 0);
+    assert_int_equal(stats_of(store).keys, 0);
+    insert(store, 1, 1, 100);
+    assert_int_equal(look(store, 1, 1, 100), GCI_FOUND);
+    assert_false(gci_store_tombstone(store, &key, &tombstone));
+    gci_store_close(store);
+}
+
+/* The cap holds at every moment, and the oldest go first. */
+static void
+test_cap_holds(void **state)
+{
+    uint64_t const cap = 4 << 20;
+    gci_store *store = fixture_open_with(*state, (gci_store_options){ .max_bytes = cap, .compression_level = -1,
+                                                                      .durability = GCACHE_DURABILITY_NONE });
+    uint64_t seen = 0;
+
+    for (uint64_t i = 0; i < 600; i++) {
+        insert(store, i, 1, 1000 + (i * 7919) % 40000);
+        uint64_t now = measure(*state);
+        assert_true(now <= cap);
+        assert_int_equal(look(store, i, 1, 1000 + (i * 7919) % 40000), GCI_FOUND);
+        seen = now > seen ? now : seen;
+    }
+    assert_true(seen > cap - cap / 8);
+    assert_int_equal(look(store, 0, 1, 1000), GCI_EVICTED);
+    assert_int_equal(problems(store), 0);
+    assert_int_equal(stats_of(store).bytes, measure(*state));
+    assert_true(stats_of(store).counters[GCI_COUNT_EVICTIONS] > 300);
+    gci_store_close(store);
+}
+
+/* What is larger than the cap is refused, and nothing is evicted in vain. */
+static void
+test_larger_than_the_cap(void **state)
+{
+    gci_store *store = fixture_open_with(*state, (gci_store_options){ .max_bytes = 1 << 20, .compression_level = -1 });
+    gcache_error error = { 0 };
+    gci_inserted inserted;
+
+    insert(store, 1, 1, 1000);
+    assert_int_equal(try_insert(store, 2, 1, 2 << 20, &inserted, &error), GCACHE_ERROR_NO_SPACE);
+    assert_non_null(strstr(error.message, "cap"));
+    assert_int_equal(look(store, 1, 1, 1000), GCI_FOUND);
+    gci_store_close(store);
+}
+
+/* Used entries outlive unused ones, whoever used them. */
+static void
+test_recency_counts(void **state)
+{
+    gci_store_options options = { .max_bytes = 2 << 20, .compression_level = -1, .durability = GCACHE_DURABILITY_NONE };
+    gci_store *store = fixture_open_with(*state, options), *reader = fixture_open_with(*state, options);
+    gci_candidates *set;
+
+    for (uint64_t i = 0; i < 30; i++)
+        insert(store, i, 1, 20000);
+    usleep(20000);
+    for (uint64_t i = 0; i < 5; i++) {
+        gcache_key key = key_of(i);
+        assert_int_equal(gci_store_candidates(reader, &key, &set, NULL), GCI_FOUND);
+        gci_store_touch(reader, &set->items[0]);
+        gci_candidates_release(set);
+    }
+    gci_store_close(reader);
+    for (uint64_t i = 100; i < 165; i++)
+        insert(store, i, 1, 20000);
+    for (uint64_t i = 0; i < 5; i++)
+        assert_int_equal(look(store, i, 1, 20000), GCI_FOUND);
+    for (uint64_t i = 5; i < 17; i++)
+        assert_int_equal(look(store, i, 1, 20000), GCI_EVICTED);
+    gci_store_close(store);
+}
+
+struct named {
+    size_t count;
+    uint64_t bytes;
+};
+
+static void
+name_victim(void *state, gcache_key const *key, char const *id, uint64_t bytes)
+{
+    struct named *named = state;
+
+    assert_int_equal(strlen(id), 32);
+    assert_non_null(key);
+    named->count++;
+    named->bytes += bytes;
+}
+
+static void
+test_gc_by_target_age_and_namespace(void **state)
+{
+    gci_store *store = fixture_open_with(*state, (gci_store_options){ .space = "ours" });
+    gci_store *other = fixture_open_with(*state, (gci_store_options){ .space = "theirs" });
+    struct named named = { 0 };
+    gci_collected collected;
+
+    for (uint64_t i = 0; i < 10; i++)
+        insert(store, i, 1, 10000);
+    for (uint64_t i = 10; i < 15; i++)
+        insert(other, i, 1, 10000);
+    gci_gc_options options = { .dry_run = true, .space = "theirs", .would_evict = name_victim, .state = &named };
+    assert_int_equal(gci_store_gc(store, &options, &collected, NULL), GCACHE_OK);
+    assert_int_equal(named.count, 5);
+    assert_int_equal(collected.evicted, 5);
+    assert_int_equal(look(store, 12, 1, 10000), GCI_FOUND);
+    options.dry_run = false;
+    assert_int_equal(gci_store_gc(store, &options, &collected, NULL), GCACHE_OK);
+    assert_int_equal(collected.evicted, 5);
+    assert_int_equal(look(store, 12, 1, 10000), GCI_EVICTED);
+    assert_int_equal(look(store, 2, 1, 10000), GCI_FOUND);
+
+    options = (gci_gc_options){ .target_bytes = stats_of(store).bytes / 2 };
+    assert_int_equal(gci_store_gc(store, &options, &collected, NULL), GCACHE_OK);
+    assert_true(collected.evicted >= 5 && collected.evicted < 10);
+    assert_true(collected.left_bytes <= options.target_bytes);
+    assert_int_equal(collected.left_bytes, measure(*state));
+
+    usleep(50000);
+    insert(store, 50, 1, 100);
+    options = (gci_gc_options){ .max_age_ns = 30000000 };
+    assert_int_equal(gci_store_gc(store, &options, &collected, NULL), GCACHE_OK);
+    assert_int_equal(look(store, 50, 1, 100), GCI_FOUND);
+    assert_int_equal(stats_of(store).entries, 1);
+    assert_int_equal(problems(store), 0);
+    gci_store_close(store);
+    gci_store_close(other);
+}
+
+static void
+test_gc_removes_strays_only_when_old(void **state)
+{
+    gci_store *store = fixture_open(*state);
+    struct timespec times[2] = { { .tv_sec = 1000 }, { .tv_sec = 1000 } };
+    gci_gc_options options = { 0 };
+    gci_collected collected;
+    char young[512], old[512];
+
+    path_in(*state, "tmp/young", young);
+    path_in(*state, "tmp/old", old);
+    close(open(young, O_CREAT | O_WRONLY, 0600));
+    close(open(old, O_CREAT | O_WRONLY, 0600));
+    assert_int_equal(utimensat(AT_FDCWD, old, times, 0), 0);
+    assert_int_equal(gci_store_gc(store, &options, &collected, NULL), GCACHE_OK);
+    assert_int_equal(collected.stray, 1);
+    assert_true(is_file(young));
+    assert_false(is_file(old));
+    gci_store_close(store);
+}
+
+/* ---- repair ---- */
+
+static gci_repaired
+repair(gci_store *store)
+{
+    gci_house_options options = { .problem = print_problem };
+    gcache_error error = { 0 };
+    gci_repaired repaired;
+
+    if (gci_store_repair(store, &options, &repaired, &error) != GCACHE_OK)
+        fail_msg("%s", error.message);
+    return repaired;
+}
+
+static void
+test_repair_rebuilds_from_entries(void **state)
+{
+    gci_store *store = fixture_open(*state);
+    char path[512];
+
+    for (uint64_t i = 0; i < 20; i++)
+        insert_described(store, i % 4, i, i % 2 == 0 ? 100 : 50000, 4000);
+    uint64_t bytes = stats_of(store).bytes;
+    gci_store_close(store);
+    /* Everything that can be rebuilt goes. */
+    path_in(*state, "index.db", path);
+    unlink(path);
+    path_in(*state, "segment", path);
+    unlink(path);
+    path_in(*state, "generations", path);
+    unlink(path);
+    store = fixture_open(*state);
+    assert_int_equal(problems(store), 20);
+    gci_repaired repaired = repair(store);
+    assert_int_equal(repaired.entries, 20);
+    assert_int_equal(repaired.keys, 4);
+    assert_int_equal(repaired.quarantined, 0);
+    assert_int_equal(problems(store), 0);
+    assert_int_equal(stats_of(store).bytes, bytes);
+    assert_int_equal(stats_of(store).entries, 20);
+    /* A candidate index that is gone comes back from the entry files; what lay in it does not. */
+    pack_path(*state, 1, path);
+    assert_int_equal(unlink(path), 0);
+    repaired = repair(store);
+    assert_int_equal(repaired.recovered, 5);
+    assert_int_equal(repaired.entries, 20);
+    for (uint64_t i = 1; i < 20; i += 4)
+        assert_int_equal(look(store, 1, i, 50000), GCI_FOUND);
+    assert_int_equal(problems(store), 0);
+    gci_store_close(store);
+}
+
+static void
+test_repair_puts_aside(void **state)
+{
+    gci_store *store = fixture_open_with(*state, (gci_store_options){ .compression_level = -1 });
+    char path[512];
+
+    insert(store, 1, 1, 100);
+    gci_inserted inserted = insert(store, 1, 2, 50000);
+    entry_path(*state, 1, inserted.id, path);
+    flip_byte(path, 30000);
+    gci_repaired repaired = repair(store);
+    assert_int_equal(repaired.quarantined, 1);
+    assert_false(is_file(path));
+    assert_int_equal(look(store, 1, 1, 100), GCI_FOUND);
+    assert_int_equal(look(store, 1, 2, 50000), GCI_ABSENT);
+    assert_int_equal(problems(store), 0);
+    gci_store_close(store);
+}
+
+/* A damaged index.db is put aside and starts anew; entries are found without it all the while. */
+static void
+test_damaged_index(void **state)
+{
+    gci_store *store = fixture_open(*state);
+    char path[512];
+
+    for (uint64_t i = 0; i < 5; i++)
+        insert(store, i, 1, 100);
+    assert_int_equal(problems(store), 0);
+    gci_store_close(store);
+    path_in(*state, "index.db", path);
+    FILE *file = fopen(path, "r+");
+    fputs("this is no database, and never was one", file);
+    fclose(file);
+    store = fixture_open(*state);
+    for (uint64_t i = 0; i < 5; i++)
+        assert_int_equal(look(store, i, 1, 100), GCI_FOUND);
+    /* The segment still had it all. */
+    assert_int_equal(problems(store), 0);
+    gci_store_close(store);
+}
+
+/* Verify with many threads sees the same as with one. */
+static void
+test_parallel_verify(void **state)
+{
+    gci_store *store = fixture_open(*state);
+    gci_house_options one = { 0 }, many = { .threads = 4 };
+    gcache_verified a, b;
+
+    for (uint64_t i = 0; i < 100; i++)
+        insert(store, i, 1, 100 + 200 * i);
+    assert_int_equal(gci_store_verify(store, &one, &a, NULL), GCACHE_OK);
+    assert_int_equal(gci_store_verify(store, &many, &b, NULL), GCACHE_OK);
+    assert_int_equal(a.entries, 100);
+    assert_memory_equal(&a, &b, sizeof a);
+    assert_int_equal(a.problems, 0);
+    gci_store_close(store);
+}
+
+int
+main(void)
+{
+    struct CMUnitTest const tests[] = {
+        STORE_TEST(test_bytes_are_counted),
+        STORE_TEST(test_evicted_candidate_is_remembered),
+        STORE_TEST(test_evicted_key_is_remembered),
+        STORE_TEST(test_cap_holds),
+        STORE_TEST(test_larger_than_the_cap),
+        STORE_TEST(test_recency_counts),
+        STORE_TEST(test_gc_by_target_age_and_namespace),
+        STORE_TEST(test_gc_removes_strays_only_when_old),
+        STORE_TEST(test_repair_rebuilds_from_entries),
+        STORE_TEST(test_repair_puts_aside),
+        STORE_TEST(test_damaged_index),
+        STORE_TEST(test_parallel_verify),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

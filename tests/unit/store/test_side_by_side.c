@@ -1,0 +1,413 @@
+/* Several handles, threads and processes on one directory: leases, fork, the journal, the nearest keys, signing. */
+#include "fixture.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+
+static uint64_t
+now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+#define SECOND UINT64_C(1000000000)
+
+/* ---- leases ---- */
+
+static void
+test_lease_excludes(void **state)
+{
+    gci_store *store = fixture_open(*state), *other = fixture_open(*state);
+    gci_lease *lease, *second;
+    gcache_error error = { 0 };
+    bool waited;
+
+    assert_int_equal(gci_lease_take(store, gci_view_text("a"), 0, &lease, &waited, &error), GCACHE_OK);
+    assert_false(waited);
+    assert_int_equal(gci_lease_take(other, gci_view_text("a"), SECOND / 20, &second, &waited, &error), GCACHE_ERROR_BUSY);
+    assert_true(waited);
+    assert_int_equal(gci_lease_take(store, gci_view_text("a"), SECOND, &second, &waited, &error),
+                     GCACHE_ERROR_ARGUMENT);
+    assert_int_equal(gci_lease_take(store, gci_view_text("b"), 0, &second, &waited, &error), GCACHE_OK);
+    gci_lease_release(second);
+    gci_lease_release(lease);
+    assert_int_equal(gci_lease_take(other, gci_view_text("a"), 0, &second, &waited, &error), GCACHE_OK);
+    gci_lease_release(second);
+    gci_store_close(store);
+    gci_store_close(other);
+}
+
+/* A process that takes the lease and is killed with it, leaving a child of its own behind if `orphan`. */
+static pid_t
+hold_lease_and_die(test_dir *fixture, bool orphan)
+{
+    int ready[2];
+    char byte;
+
+    assert_int_equal(pipe(ready), 0);
+    pid_t holder = fork();
+    if (holder == 0) {
+        gci_store *store = fixture_open(fixture);
+        gci_lease *lease;
+        bool waited;
+        if (gci_lease_take(store, gci_view_text("a"), 0, &lease, &waited, NULL) != GCACHE_OK)
+            _exit(1);
+        pid_t grandchild = orphan ? fork() : -1;
+        if (grandchild == 0) {
+            sleep(20);
+            _exit(0);
+        }
+        if (write(ready[1], &grandchild, sizeof grandchild) != sizeof grandchild)
+            _exit(1);
+        pause();
+    }
+    pid_t grandchild = -1;
+    assert_int_equal(read(ready[0], &grandchild, sizeof grandchild), sizeof grandchild);
+    close(ready[0]);
+    close(ready[1]);
+    (void)byte;
+    assert_int_equal(kill(holder, SIGKILL), 0);
+    assert_int_equal(waitpid(holder, NULL, 0), holder);
+    return grandchild;
+}
+
+static void
+test_dead_holders_lease_is_taken_over(void **state)
+{
+    for (int orphan = 0; orphan < 2; orphan++) {
+        pid_t left = hold_lease_and_die(*state, orphan != 0);
+        gci_store *store = fixture_open(*state);
+        gcache_error error = { 0 };
+        gci_lease *lease;
+        bool waited;
+        uint64_t begin = now_ns();
+        assert_int_equal(gci_lease_take(store, gci_view_text("a"), 10 * SECOND, &lease, &waited, &error), GCACHE_OK);
+        assert_true(now_ns() - begin < SECOND / 2);
+        gci_lease_release(lease);
+        gci_store_close(store);
+        if (left > 0)
+            kill(left, SIGKILL);
+    }
+}
+
+/* Whoever gets the lease looks first: of many that want the same thing one makes it. */
+static void
+compile_once(test_dir *fixture, int log)
+{
+    gci_store *store = fixture_open(fixture);
+    gci_lease *lease;
+    bool waited;
+
+    if (look(store, 1, 1, 5000) == GCI_FOUND)
+        _exit(0);
+    if (gci_lease_take(store, gci_view_text("the key"), 30 * SECOND, &lease, &waited, NULL) != GCACHE_OK)
+        _exit(1);
+    if (look(store, 1, 1, 5000) != GCI_FOUND) {
+        usleep(100000);
+        insert(store, 1, 1, 5000);
+        if (write(log, "x", 1) != 1)
+            _exit(1);
+    }
+    gci_lease_release(lease);
+    gci_store_close(store);
+    _exit(0);
+}
+
+static void
+test_sixteen_processes_compile_once(void **state)
+{
+    char compiled[32];
+    int log[2], how;
+
+    assert_int_equal(pipe(log), 0);
+    gci_store_close(fixture_open(*state));
+    for (int i = 0; i < 16; i++) {
+        if (fork() == 0)
+            compile_once(*state, log[1]);
+    }
+    for (int i = 0; i < 16; i++) {
+        wait(&how);
+        assert_int_equal(how, 0);
+    }
+    close(log[1]);
+    assert_int_equal(read(log[0], compiled, sizeof compiled), 1);
+    close(log[0]);
+}
+
+/* ---- fork ---- */
+
+/* A child uses the handle it inherited, with everything of the parent's open at the time. */
+static void
+test_child_goes_on(void **state)
+{
+    gci_store *store = fixture_open(*state);
+    gci_lease *lease;
+    bool waited;
+    int how;
+
+    for (uint64_t i = 0; i < 20; i++)
+        insert(store, i, 1, 10000);
+    assert_int_equal(problems(store), 0);
+    assert_int_equal(gci_lease_take(store, gci_view_text("parent's"), 0, &lease, &waited, NULL), GCACHE_OK);
+    pid_t child = fork();
+    if (child == 0) {
+        gci_lease *mine;
+        bool good = look(store, 3, 1, 10000) == GCI_FOUND;
+        for (uint64_t i = 100; i < 120; i++)
+            insert(store, i, 1, 10000);
+        good = good && look(store, 110, 1, 10000) == GCI_FOUND && problems(store) == 0;
+        good = good && gci_lease_take(store, gci_view_text("parent's"), 0, &mine, &waited, NULL) == GCACHE_ERROR_BUSY;
+        gci_lease_release(lease);
+        gci_store_close(store);
+        _exit(good ? 0 : 1);
+    }
+    for (uint64_t i = 200; i < 220; i++)
+        insert(store, i, 1, 10000);
+    assert_int_equal(waitpid(child, &how, 0), child);
+    assert_int_equal(how, 0);
+    gci_store *other = fixture_open(*state);
+    gci_lease *stolen;
+    assert_int_equal(gci_lease_take(other, gci_view_text("parent's"), 0, &stolen, &waited, NULL), GCACHE_ERROR_BUSY);
+    gci_lease_release(lease);
+    assert_int_equal(look(store, 115, 1, 10000), GCI_FOUND);
+    assert_int_equal(look(store, 215, 1, 10000), GCI_FOUND);
+    assert_int_equal(problems(store), 0);
+    gci_store_close(other);
+    gci_store_close(store);
+}
+
+/* ---- journal ---- */
+
+struct remembered {
+    char lines[8][32];
+    size_t count, limit;
+};
+
+static int
+remember(void *state, uint64_t at_ns, gci_view entry)
+{
+    struct remembered *remembered = state;
+
+    assert_true(at_ns > 0);
+    if (remembered->count < 8)
+        snprintf(remembered->lines[remembered->count], 32, "%.*s", (int)entry.size, entry.data);
+    return ++remembered->count == remembered->limit;
+}
+
+static void
+test_journal_remembers(void **state)
+{
+    gci_store *store = fixture_open(*state);
+    struct remembered seen = { .limit = 3 };
+    char line[32];
+
+    for (int i = 0; i < 1500; i++) {
+        snprintf(line, sizeof line, "lookup %d", i);
+        gci_store_journal_append(store, gci_view_text(line));
+    }
+    assert_int_equal(gci_store_journal_each(store, remember, &seen, NULL), GCACHE_OK);
+    assert_int_equal(seen.count, 3);
+    assert_string_equal(seen.lines[0], "lookup 1499");
+    assert_string_equal(seen.lines[2], "lookup 1497");
+    gci_store_journal_append(store, gci_view_text("the last"));
+    gci_store_close(store);
+    /* Somebody who can't write sees what isn't in the database yet as well. */
+    store = fixture_open_with(*state, (gci_store_options){ .read_only = true });
+    seen = (struct remembered){ .limit = 100000 };
+    assert_int_equal(gci_store_journal_each(store, remember, &seen, NULL), GCACHE_OK);
+    assert_int_equal(seen.count, 1501);
+    assert_string_equal(seen.lines[0], "the last");
+    assert_string_equal(seen.lines[1], "lookup 1499");
+    gci_store_close(store);
+}
+
+static void
+test_journal_is_bounded(void **state)
+{
+    gci_store *store = fixture_open(*state);
+    struct remembered seen = { .limit = 1000000 };
+
+    for (int i = 0; i < GCI_JOURNAL_ENTRIES + 3000; i++)
+        gci_store_journal_append(store, gci_view_text("x"));
+    assert_int_equal(gci_store_journal_each(store, remember, &seen, NULL), GCACHE_OK);
+    assert_int_equal(seen.count, GCI_JOURNAL_ENTRIES);
+    gci_store_close(store);
+}
+
+/* ---- nearest ---- */
+
+static void
+insert_components(gci_store *store, uint64_t key, uint8_t graph, uint8_t config, uint8_t environment)
+{
+    gci_component components[3] = { { .name = GCI_VIEW("graph"), .hash = { graph } },
+                                    { .name = GCI_VIEW("config"), .hash = { config } },
+                                    { .name = GCI_VIEW("environment"), .hash = { environment } } };
+    gci_description description = { GCI_VIEW("fx"), components, 3, { NULL, 0 } };
+    gci_inserted inserted;
+    made_record made;
+
+    assert_int_equal(gci_store_insert(store, record_of(&made, key, 1), gci_view_text("x"), &description, &inserted, NULL),
+                     GCACHE_OK);
+}
+
+static void
+check_nearest(gci_store *store)
+{
+    gci_component asked[3] = { { .name = GCI_VIEW("graph"), .hash = { 1 } },
+                               { .name = GCI_VIEW("config"), .hash = { 1 } },
+                               { .name = GCI_VIEW("environment"), .hash = { 1 } } };
+    gcache_key best = key_of(3), second = key_of(2);
+    gci_near near[2];
+    size_t count;
+
+    assert_int_equal(gci_store_nearest(store, gci_view_text("fx"), asked, 3, near, 2, &count, NULL), GCACHE_OK);
+    assert_int_equal(count, 2);
+    assert_memory_equal(&near[0].key, &best, sizeof best);
+    assert_int_equal(near[0].equal, 2);
+    assert_memory_equal(&near[1].key, &second, sizeof second);
+    assert_int_equal(near[1].equal, 1);
+    assert_int_equal(gci_store_nearest(store, gci_view_text("aot"), asked, 3, near, 2, &count, NULL), GCACHE_OK);
+    assert_int_equal(count, 0);
+}
+
+static void
+test_nearest_keys(void **state)
+{
+    gci_store *store = fixture_open(*state);
+    char path[512];
+
+    insert_components(store, 1, 9, 9, 9);
+    insert_components(store, 2, 1, 9, 9);
+    insert_components(store, 3, 1, 9, 1);
+    check_nearest(store);
+    gci_store_close(store);
+    /* Without rows the descriptions themselves are read. */
+    path_in(*state, "index.db", path);
+    unlink(path);
+    store = fixture_open_with(*state, (gci_store_options){ .read_only = true });
+    check_nearest(store);
+    gci_store_close(store);
+}
+
+static int
+collect_key(void *state, gcache_key const *key)
+{
+    gcache_key *last = state;
+
+    assert_true(memcmp(last, key, sizeof *key) < 0);
+    *last = *key;
+    return 0;
+}
+
+static void
+test_walking_and_finding(void **state)
+{
+    gci_store *store = fixture_open(*state);
+    gcache_key last, expected = key_of(7), found;
+    char id[GCACHE_ENTRY_ID_SIZE], prefix[16];
+
+    memset(&last, 0, sizeof last);
+    gci_inserted inserted = { 0 };
+    for (uint64_t i = 0; i < 300; i++) {
+        gci_inserted made = insert(store, i, 1, 10);
+        if (i == 7)
+            inserted = made;
+    }
+    assert_int_equal(gci_store_each_key(store, collect_key, &last, NULL), GCACHE_OK);
+    snprintf(prefix, sizeof prefix, "%.9s", inserted.id);
+    assert_int_equal(gci_store_find_entry(store, prefix, &found, id, NULL), GCACHE_OK);
+    assert_memory_equal(&found, &expected, sizeof found);
+    assert_string_equal(id, inserted.id);
+    assert_int_equal(gci_store_find_entry(store, "0123456789abcdef", &found, id, NULL), GCACHE_ERROR_NOT_FOUND);
+    assert_int_equal(gci_store_find_entry(store, "xyz", &found, id, NULL), GCACHE_ERROR_ARGUMENT);
+    gci_store_close(store);
+}
+
+/* ---- signing ---- */
+
+static void
+test_signing(void **state)
+{
+    gci_signing_key ours = { "k1", GCI_VIEW("our secret") }, theirs = { "k1", GCI_VIEW("their secret") };
+    gci_signing_key both[2] = { { "k2", GCI_VIEW("newer") }, { "k1", GCI_VIEW("our secret") } };
+    gci_store_options required = { .signing = &ours, .signing_count = 1, .require_signature = true };
+    size_t const sizes[] = { 100, 100000 };
+
+    gci_store *unsigned_store = fixture_open(*state);
+    insert(unsigned_store, 9, 1, 100);
+    gci_store *store = fixture_open_with(*state, required);
+    for (uint64_t i = 0; i < 2; i++)
+        insert(store, i, 1, sizes[i]);
+    for (uint64_t i = 0; i < 2; i++) {
+        assert_int_equal(look(store, i, 1, sizes[i]), GCI_FOUND);
+        assert_int_equal(look(unsigned_store, i, 1, sizes[i]), GCI_FOUND);
+    }
+    assert_int_equal(look(store, 9, 1, 100), GCI_UNREADABLE);
+    gci_store_close(store);
+    gci_store_close(unsigned_store);
+    required.signing = &theirs;
+    store = fixture_open_with(*state, required);
+    assert_int_equal(look(store, 0, 1, 100), GCI_UNREADABLE);
+    gci_store_close(store);
+    required.signing = both;
+    required.signing_count = 2;
+    store = fixture_open_with(*state, required);
+    for (uint64_t i = 0; i < 2; i++)
+        assert_int_equal(look(store, i, 1, sizes[i]), GCI_FOUND);
+    gci_store_close(store);
+}
+
+/* ---- on a network file system ---- */
+
+static void
+test_as_on_a_network(void **state)
+{
+    gci_store_options network = { .network = true, .max_bytes = 4 << 20 };
+    gci_store *store = fixture_open_with(*state, network), *other = fixture_open_with(*state, network);
+    char path[512];
+
+    for (uint64_t i = 1; i < 50; i++) {
+        insert(store, 1, i, 10);
+        assert_int_equal(look(other, 1, i, 10), GCI_FOUND);
+        assert_int_equal(look(other, 1, i, 10), GCI_FOUND);
+    }
+    insert(other, 2, 1, 100000);
+    assert_int_equal(look(store, 2, 1, 100000), GCI_FOUND);
+    assert_int_equal(problems(store), 0);
+    for (uint64_t i = 100; i < 400; i++)
+        insert(i % 2 == 0 ? store : other, i, 1, 30000);
+    gci_store_stats stats;
+    assert_int_equal(gci_store_stats_get(other, &stats, NULL), GCACHE_OK);
+    assert_true(stats.entries < 250);
+    assert_int_equal(problems(other), 0);
+    path_in(*state, "index.db-wal", path);
+    assert_false(is_file(path));
+    path_in(*state, "generations", path);
+    assert_false(is_file(path));
+    gci_store_close(store);
+    gci_store_close(other);
+}
+
+int
+main(void)
+{
+    struct CMUnitTest const tests[] = {
+        STORE_TEST(test_lease_excludes),
+        STORE_TEST(test_dead_holders_lease_is_taken_over),
+        STORE_TEST(test_sixteen_processes_compile_once),
+        STORE_TEST(test_child_goes_on),
+        STORE_TEST(test_journal_remembers),
+        STORE_TEST(test_journal_is_bounded),
+        STORE_TEST(test_nearest_keys),
+        STORE_TEST(test_walking_and_finding),
+        STORE_TEST(test_signing),
+        STORE_TEST(test_as_on_a_network),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
