@@ -22,6 +22,10 @@
     X(cli_cmd_cat)                                                                                    \
     X(cli_cmd_rm)                                                                                     \
     X(cli_cmd_verify)                                                                                 \
+    X(cli_cmd_tune_ls)                                                                                \
+    X(cli_cmd_tune_get)                                                                               \
+    X(cli_cmd_tune_put)                                                                               \
+    X(cli_cmd_tune_explain)                                                                           \
     X(cli_cmd_version)
 
 #define X(symbol) extern cli_command const symbol;
