@@ -101,6 +101,23 @@ begins(gci_view text, char const *start)
     return text.size >= size && (size == 0 || memcmp(text.data, start, size) == 0);
 }
 
+/* pattern = the beginning of a path, in which * stands for an index */
+static bool
+path_begins(gci_view path, char const *pattern)
+{
+    for (; *pattern != '\0'; pattern++) {
+        if (*pattern == '*') {
+            while (path.size != 0 && isdigit((unsigned char)path.data[0]))
+                path = gci_view_of(path.data + 1, path.size - 1);
+        } else if (path.size == 0 || path.data[0] != *pattern) {
+            return false;
+        } else {
+            path = gci_view_of(path.data + 1, path.size - 1);
+        }
+    }
+    return true;
+}
+
 /* The path behind its first part: max_autotune of options.max_autotune. */
 static gci_view
 name_of(gci_view path)
@@ -142,7 +159,7 @@ static rule const *
 find_rule(gci_story const *story, gci_diff_item const *item)
 {
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
-        if (is_of_kind(story, rules[i].kinds) && begins(item->path, rules[i].path) && holds(rules[i].where, item))
+        if (is_of_kind(story, rules[i].kinds) && path_begins(item->path, rules[i].path) && holds(rules[i].where, item))
             return &rules[i];
     return NULL;
 }
@@ -293,7 +310,7 @@ advise_on_simple_guard(gci_story const *story, simple_guard const *guard, gci_bu
         gci_buf_append(out, guard->modulus, guard->modulus_size);
         gci_buf_append_text(out, " only: pad ");
         write_name(guard->name, source, out);
-        gci_buf_append_text(out, " to one");
+        gci_buf_append_text(out, " to one of them");
         if (markable) {
             gci_buf_append_text(out, ", or call ");
             gci_buf_append_view(out, gci_buf_view(&call));

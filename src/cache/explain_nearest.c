@@ -93,7 +93,9 @@ void
 gci_explain_nearest(gci_trace const *trace, bool brief, gci_buf *out)
 {
     if (trace->stored_keys == 0)
-        gci_buf_append_text(out, "the cache is empty\n");
+        gci_buf_append_text(out, trace->past ? "the cache was empty\n" : "the cache is empty\n");
+    else if (trace->nearest_count == 0 && trace->past)
+        gci_buf_append_text(out, "of what was stored then and still is, nothing of this kind shares a component with it\n");
     else if (trace->nearest_count == 0)
         gci_buf_append_text(out, "no stored key of this kind shares a component with it\n");
     for (size_t i = 0; i < trace->nearest_count && (!brief || i == 0); i++) {

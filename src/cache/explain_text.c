@@ -362,14 +362,26 @@ write_advice(gci_story const *story, gci_buf *out)
     gci_buf_clear(&advice);
 }
 
+/* Where there is no candidate to show, the reason in words is all there is to tell. */
+static bool
+is_told_by_reason(gci_story const *story)
+{
+    gci_trace const *trace = story->trace;
+
+    if (trace->count + trace->evicted_count != 0 || trace->has_tombstone)
+        return false;
+    return story->reason != GCACHE_REASON_NO_KEY && story->reason != GCACHE_REASON_BYPASS &&
+           story->outcome == GCACHE_MISS;
+}
+
 void
 gci_explain_text(gci_story const *story, bool brief, gci_buf *out)
 {
     write_header(story, out);
     if (story->bypass != NULL)
         gci_buf_format(out, "%s\n", story->bypass);
-    if (story->reason == GCACHE_REASON_DISABLED)
-        gci_buf_append_text(out, "the cache was opened with options.disabled\n");
+    if (is_told_by_reason(story))
+        gci_buf_format(out, "%s\n", gcache_reason_text(story->reason));
     if (story->trace->count + story->trace->evicted_count > 0)
         write_candidates(story, brief, out);
     if (story->reason == GCACHE_REASON_EVICTED)

@@ -169,6 +169,7 @@ gci_trace_find_nearest_of(gci_trace *trace, gci_store *store, gci_description co
     size_t found = 0, count = 0;
     gci_store_stats stats;
 
+    trace->past = before_ns != UINT64_MAX;
     if (gci_store_nearest(store, asked->kind, asked->components, asked->component_count, near, CLOSE_LOOKS, &found, NULL) !=
         GCACHE_OK)
         return;

@@ -43,6 +43,7 @@ typedef struct gci_trace {
     gci_near_key nearest[GCI_TRACE_NEAREST];
     size_t nearest_count;
     uint64_t stored_keys;       /* in the whole cache */
+    bool past;                  /* nearest are those that were stored then */
     char const *not_stored;     /* of a key that was compiled before and not kept: why; else NULL */
     uint64_t not_stored_ns;     /* when */
     gcache_error trouble;       /* why the store could not say more; status OK if nothing */

@@ -1,0 +1,41 @@
+# What past lookups left behind: as a list, chosen, followed, explained.
+small g.json torch.softmax
+small h.json torch.relu
+echo code >payload
+story() { sed -E 's/\b[0-9a-f]{64}\b/KEY/g; s/\b[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]{8} +[0-9]+/TIME PROCESS/; s/  [0-9a-f]{8}\b/  KEY/; s/(stored|since|key:|key|hits|#[0-9]+ ) ?[0-9a-f:]{5,8}\b/\1 _/g; s/ [0-9]{2}:[0-9]{2}:[0-9]{2}/ TIME/g'; }
+run guardcache lookup --graph g.json --hint s0=16 --label "train.py:88 forward"
+guardcache insert --graph g.json --hint s0=16 --guard "s0 % 8 == 0" --payload payload --compile-ns 4100000000 >/dev/null
+guardcache lookup --graph g.json --hint s0=24 >/dev/null
+run guardcache lookup --graph g.json --hint s0=12 --label "infer.py:7" --source "s0=x.size(0)"
+run guardcache lookup --graph h.json --hint s0=12
+run guardcache journal | story
+run guardcache journal --reason guard_false | story
+run guardcache journal --last 2 | story
+run guardcache journal --since 0s
+run guardcache journal --since yesterday
+run guardcache explain --last | story
+run guardcache explain --last 5 --label infer | story
+run guardcache explain --reason requirement
+run guardcache explain --last 0
+run guardcache explain --last --graph g.json
+guardcache journal --json | python3 -c '
+import json, sys
+for line in sys.stdin:
+    event = json.loads(line)
+    print(event["act"], event["reason"], event["hints"], event.get("hits", ""), event.get("compile_ns", ""))'
+guardcache explain --since 1h --json | python3 -c '
+import json, sys
+for line in sys.stdin:
+    event = json.loads(line)
+    print(event["reason"], event.get("label"), event["compile_ns"], event["now"], len(event["candidates"]), event.get("advice"))'
+
+# Following prints what comes.
+guardcache journal --follow --last 1 >followed &
+follower=$!
+for _ in $(seq 40); do [ -s followed ] && break; sleep 0.05; done
+guardcache lookup --graph h.json --hint s0=99 >/dev/null 2>&1
+for _ in $(seq 80); do grep -q s0=99 followed && break; sleep 0.05; done
+kill -TERM $follower
+wait $follower
+printf 'follower %d\n' $?
+story <followed

@@ -1,0 +1,479 @@
+/*
+ * What lookups leave behind: past misses read as they would have read then, whatever happened since.
+ */
+#include "fixture.h"
+
+#include "base/clock.h"
+#include "cache/past.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void
+look_up(fixture *f, gcache_graph *g, gcache_hints const *hints, gcache_request const *request, gcache_status expected)
+{
+    gcache_result r;
+
+    assert_int_equal(gcache_lookup_with(f->cache, g, hints, request, &r, &f->error), expected);
+    gcache_result_clear(&r);
+}
+
+static char *
+explain_past(fixture *f, gcache_past_query const *query, gcache_explain_form form, size_t expected)
+{
+    char *text = NULL;
+    size_t count = 0;
+
+    if (gcache_explain_past(f->cache, query, form, &text, &count, &f->error) != GCACHE_OK)
+        fail_msg("%s", f->error.message);
+    assert_int_equal(count, expected);
+    return text;
+}
+
+static void
+assert_has(char const *text, char const *part)
+{
+    if (strstr(text, part) == NULL)
+        fail_msg("no \"%s\" in:\n%s", part, text);
+}
+
+/* The last miss, explained now from the journal, reads as `then` did; only the first line also says when it was. */
+static void
+assert_reads_as(fixture *f, char const *then)
+{
+    gcache_past_query last = GCACHE_PAST_QUERY_INIT;
+    size_t first_line = strcspn(then, "\n"), up_to_kind = strcspn(then, ")");
+
+    last.last = 1;
+    char *text = explain_past(f, &last, GCACHE_EXPLAIN_TEXT, 1);
+    assert_memory_equal(text, then, up_to_kind);
+    char const *rest = text + strcspn(text, "\n");
+    if (strncmp(rest, then + first_line, strlen(then + first_line)) != 0)
+        fail_msg("then:\n%s\nnow:\n%s", then, text);
+    gcache_free(text);
+}
+
+/* Asks, explains at once, lets something happen, and explains from the journal. */
+static void
+check_story(fixture *f, gcache_graph *g, gcache_hints const *hints, gcache_request const *request,
+            void (*happen)(fixture *f, gcache_graph *g))
+{
+    char *then = NULL;
+
+    look_up(f, g, hints, request, GCACHE_MISS);
+    assert_int_equal(gcache_explain(f->cache, g, hints, request, GCACHE_EXPLAIN_TEXT, &then, &f->error), GCACHE_MISS);
+    assert_reads_as(f, then);
+    happen(f, g);
+    assert_reads_as(f, then);
+    gcache_free(then);
+}
+
+static int
+remove_entry(void *state, gcache_entry_view const *entry)
+{
+    fixture *f = state;
+
+    return gcache_remove(f->cache, &entry->key, entry->id, &f->error) != GCACHE_OK;
+}
+
+static void
+take_all_out(fixture *f, gcache_graph *g)
+{
+    (void)g;
+    assert_int_equal(gcache_each_entry(f->cache, NULL, remove_entry, f, &f->error), GCACHE_OK);
+}
+
+static void
+store_what_holds(fixture *f, gcache_graph *g)
+{
+    assert_int_equal(insert_text(f, g, NULL, NULL, "serves everybody"), GCACHE_OK);
+}
+
+static void
+guards_read_as_then(void **state)
+{
+    fixture *f = *state;
+    gcache_graph *g = make_matmul("s0", "s1");
+    gcache_hints now = GCACHE_HINTS({ "s0", 12 }, { "s1", 16 });
+    gcache_request request = GCACHE_REQUEST_INIT;
+    gcache_pair source = { "s0", "x.size(0)" };
+
+    request.label = "train.py:88 forward";
+    request.sources = &source;
+    request.sources_count = 1;
+    assert_int_equal(insert_text(f, g, NULL, "s1 > 2 and s0 % 8 == 0", "x"), GCACHE_OK);
+    assert_int_equal(insert_text(f, g, NULL, "s0 <= 4", "y"), GCACHE_OK);
+    check_story(f, g, &now, &request, take_all_out);
+    gcache_graph_free(g);
+}
+
+static void
+renamed_guards_read_as_then(void **state)
+{
+    fixture *f = *state;
+    gcache_graph *stored = make_matmul("s77", "s3"), *asked = make_matmul("s3", "s77");
+    gcache_hints now = GCACHE_HINTS({ "s3", 12 }, { "s77", 5 });
+    gcache_request request = GCACHE_REQUEST_INIT;
+
+    assert_int_equal(insert_text(f, stored, NULL, "s77 % 8 == 0 and s3 == 5", "shared"), GCACHE_OK);
+    check_story(f, asked, &now, &request, take_all_out);
+    request.accept_renames = true;
+    assert_int_equal(insert_text(f, stored, NULL, "s77 % 8 == 0 and s3 == 5", "shared"), GCACHE_OK);
+    check_story(f, asked, &now, &request, take_all_out);
+    gcache_graph_free(stored);
+    gcache_graph_free(asked);
+}
+
+static void
+errors_requirements_and_variants_read_as_then(void **state)
+{
+    fixture *f = *state;
+    gcache_graph *g = make_matmul("s0", "s1"), *h = make_matmul("s0", "9");
+    gcache_hints zero = GCACHE_HINTS({ "s0", 12 }, { "s1", 0 });
+    gcache_pair needs = { "libdevice", "a" }, has = { "libdevice", "b" };
+    gcache_entry entry = { .payload = "t", .payload_size = 1, .variant = "pgle", .requires_ = &needs, .requires_count = 1 };
+    gcache_request request = GCACHE_REQUEST_INIT;
+
+    assert_int_equal(insert_text(f, g, NULL, "s0 // s1 == 2", "x"), GCACHE_OK);
+    check_story(f, g, &zero, NULL, store_what_holds);
+    assert_int_equal(gcache_insert(f->cache, h, NULL, &entry, NULL, &f->error), GCACHE_OK);
+    check_story(f, h, NULL, NULL, store_what_holds);
+    assert_int_equal(gcache_each_entry(f->cache, NULL, remove_entry, f, &f->error), GCACHE_OK);
+    assert_int_equal(gcache_insert(f->cache, h, NULL, &entry, NULL, &f->error), GCACHE_OK);
+    request.provides = &has;
+    request.provides_count = 1;
+    check_story(f, h, NULL, &request, store_what_holds);
+    gcache_graph_free(g);
+    gcache_graph_free(h);
+}
+
+static void
+a_key_nobody_knew_is_compared_with_what_was_there_then(void **state)
+{
+    fixture *f = *state;
+    gcache_graph *stored = make_matmul("s0", "s1"), *asked = make_matmul("s0", "7");
+    char *text;
+
+    assert_int_equal(insert_text(f, stored, NULL, NULL, "x"), GCACHE_OK);
+    check_story(f, asked, NULL, NULL, store_what_holds);
+    gcache_past_query last = GCACHE_PAST_QUERY_INIT;
+    last.last = 1;
+    text = explain_past(f, &last, GCACHE_EXPLAIN_TEXT, 1);
+    assert_has(text, "nothing was stored under it");
+    assert_has(text, "inputs[");
+    assert_has(text, "since then: now it hits ");
+    gcache_free(text);
+    gcache_graph_free(stored);
+    gcache_graph_free(asked);
+}
+
+static void
+only_what_was_meant_is_told(void **state)
+{
+    fixture *f = *state;
+    gcache_graph *g = make_matmul("s0", "s1"), *h = make_matmul("s0", "9");
+    gcache_hints now = GCACHE_HINTS({ "s0", 12 }, { "s1", 16 });
+    gcache_request resnet = GCACHE_REQUEST_INIT, bert = GCACHE_REQUEST_INIT;
+    gcache_key key;
+    char hex[GCACHE_KEY_HEX_SIZE];
+
+    resnet.label = "resnet.py:12 forward";
+    bert.label = "bert.py:7 forward";
+    look_up(f, g, &now, &resnet, GCACHE_MISS);
+    uint64_t middle = gci_clock_wall_ns();
+    look_up(f, h, NULL, &bert, GCACHE_MISS);
+    assert_int_equal(insert_text(f, g, NULL, "s0 % 8 == 0", "x"), GCACHE_OK);
+    look_up(f, g, &now, &resnet, GCACHE_MISS);
+
+    gcache_free(explain_past(f, NULL, GCACHE_EXPLAIN_ALL, 3));
+    gcache_past_query query = GCACHE_PAST_QUERY_INIT;
+    query.label = "resnet";
+    gcache_free(explain_past(f, &query, GCACHE_EXPLAIN_TEXT, 2));
+    query.reason = GCACHE_REASON_GUARD_FALSE;
+    char *text = explain_past(f, &query, GCACHE_EXPLAIN_TEXT, 1);
+    assert_has(text, "miss: guard_false    resnet.py:12 forward    key ");
+    gcache_free(text);
+    query = (gcache_past_query)GCACHE_PAST_QUERY_INIT;
+    query.since_ns = middle;
+    gcache_free(explain_past(f, &query, GCACHE_EXPLAIN_JSON, 2));
+    assert_int_equal(gcache_graph_key(h, &key, &f->error), GCACHE_OK);
+    gcache_key_to_hex(&key, hex);
+    hex[8] = '\0';
+    query = (gcache_past_query)GCACHE_PAST_QUERY_INIT;
+    query.key = hex;
+    text = explain_past(f, &query, GCACHE_EXPLAIN_TEXT, 1);
+    assert_has(text, "bert.py:7 forward");
+    gcache_free(text);
+    query.version = 9;
+    assert_int_equal(gcache_explain_past(f->cache, &query, GCACHE_EXPLAIN_TEXT, &text, NULL, &f->error), GCACHE_ERROR_ARGUMENT);
+    gcache_graph_free(g);
+    gcache_graph_free(h);
+}
+
+static void
+a_killed_process_has_told_why(void **state)
+{
+    fixture *f = *state;
+    gcache_graph *g = make_matmul("s0", "s1");
+    gcache_hints now = GCACHE_HINTS({ "s0", 12 }, { "s1", 16 });
+    int status;
+
+    assert_int_equal(insert_text(f, g, NULL, "s0 % 8 == 0", "x"), GCACHE_OK);
+    gcache_close(f->cache);
+    f->cache = NULL;
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        gcache_result r;
+        if (gcache_open(f->directory, NULL, &f->cache, NULL) == GCACHE_OK &&
+            gcache_lookup(f->cache, g, &now, &r, NULL) == GCACHE_MISS)
+            kill(getpid(), SIGKILL);
+        _exit(1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status));
+    fixture_reopen(f, NULL);
+    char *text = explain_past(f, NULL, GCACHE_EXPLAIN_TEXT, 1);
+    assert_has(text, "miss: guard_false");
+    assert_has(text, "s0 % 8 == 0");
+    gcache_free(text);
+    gcache_graph_free(g);
+}
+
+/* ---- what is counted ---- */
+
+typedef struct sums {
+    uint64_t misses, hits, hit_entries, saved_ns, inserts, compile_ns, not_stored;
+    char text[128];
+} sums;
+
+static int
+add_up(void *state, gcache_past const *past)
+{
+    sums *s = state;
+
+    s->misses += past->act == GCACHE_ACT_MISS;
+    s->hits += past->hits;
+    s->hit_entries += past->act == GCACHE_ACT_HIT;
+    s->saved_ns += past->saved_ns;
+    s->inserts += past->act == GCACHE_ACT_INSERT;
+    s->not_stored += past->act == GCACHE_ACT_NOT_STORED;
+    if (past->act == GCACHE_ACT_MISS)
+        s->compile_ns += past->compile_ns;
+    if (past->act == GCACHE_ACT_NOT_STORED)
+        snprintf(s->text, sizeof s->text, "%s", past->text);
+    return 0;
+}
+
+static sums
+sum_up(fixture *f)
+{
+    sums s = { 0 };
+
+    assert_int_equal(gcache_each_past(f->cache, NULL, add_up, &s, &f->error), GCACHE_OK);
+    return s;
+}
+
+enum { THREADS = 24, HITS = 700 };
+
+typedef struct asker {
+    fixture *f;
+    gcache_graph *graph;
+} asker;
+
+static void *
+hit_often(void *state)
+{
+    asker *a = state;
+    gcache_hints hints = GCACHE_HINTS({ "s0", 16 }, { "s1", 16 });
+
+    for (int i = 0; i < HITS; i++) {
+        gcache_result r;
+        if (gcache_lookup(a->f->cache, a->graph, &hints, &r, NULL) != GCACHE_HIT)
+            return NULL;
+        gcache_result_clear(&r);
+    }
+    return a;
+}
+
+static void
+every_hit_is_counted(void **state)
+{
+    fixture *f = *state;
+    gcache_graph *g = make_matmul("s0", "s1");
+    asker a = { f, g };
+    pthread_t threads[THREADS];
+    gcache_counters counters;
+
+    assert_int_equal(insert_text(f, g, NULL, "s0 % 8 == 0", "x"), GCACHE_OK);
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, hit_often, &a), 0);
+    for (int i = 0; i < THREADS; i++) {
+        void *right;
+        pthread_join(threads[i], &right);
+        assert_ptr_equal(right, &a);
+    }
+    gcache_counters_read(f->cache, &counters);
+    assert_int_equal(counters.hits, THREADS * HITS);
+    assert_int_equal(counters.saved_ns, UINT64_C(4100000000) * THREADS * HITS);
+    assert_int_equal(counters.inserts, 1);
+    fixture_reopen(f, NULL);
+    sums s = sum_up(f);
+    assert_int_equal(s.hits, THREADS * HITS);
+    assert_int_equal(s.saved_ns, counters.saved_ns);
+    assert_in_range(s.hit_entries, 64, THREADS * HITS / 4);
+    gcache_graph_free(g);
+}
+
+static gcache_status
+compile(void *state, gcache_graph *graph, gcache_hints const *hints, gcache_compiled *out_compiled, gcache_error *error)
+{
+    (void)state, (void)graph, (void)hints, (void)error;
+    out_compiled->entry = (gcache_entry){ .payload = "code", .payload_size = 4, .compile_ns = 12000000 };
+    return GCACHE_OK;
+}
+
+static void
+a_compile_that_was_not_kept_is_remembered(void **state)
+{
+    fixture *f = *state;
+    gcache_graph *g = make_matmul("s0", "s1");
+    gcache_compile_options options = GCACHE_COMPILE_OPTIONS_INIT;
+    gcache_result r;
+    char *text;
+
+    options.min_compile_ns = UINT64_C(1000000000);
+    assert_int_equal(gcache_get_or_compile_with(f->cache, g, NULL, &options, compile, NULL, &r, &f->error), GCACHE_MISS);
+    gcache_result_clear(&r);
+    sums s = sum_up(f);
+    assert_int_equal(s.misses, 1);
+    assert_int_equal(s.not_stored, 1);
+    assert_int_equal(s.compile_ns, 12000000);
+    assert_string_equal(s.text, "not stored: compiled in 12 ms, less than 1.0 s");
+    assert_int_equal(gcache_explain(f->cache, g, NULL, NULL, GCACHE_EXPLAIN_TEXT, &text, &f->error), GCACHE_MISS);
+    assert_has(text, " and not stored: compiled in 12 ms, less than 1.0 s\n");
+    gcache_free(text);
+    gcache_graph_free(g);
+}
+
+static void
+a_call_leaves_one_miss(void **state)
+{
+    fixture *f = *state;
+    gcache_graph *g = make_matmul("s0", "s1");
+    gcache_counters counters;
+    gcache_result r;
+
+    assert_int_equal(gcache_get_or_compile(f->cache, g, NULL, compile, NULL, &r, &f->error), GCACHE_MISS);
+    gcache_result_clear(&r);
+    sums s = sum_up(f);
+    assert_int_equal(s.misses, 1);
+    assert_int_equal(s.inserts, 1);
+    assert_int_equal(s.compile_ns, 12000000);
+    gcache_counters_read(f->cache, &counters);
+    assert_int_equal(counters.misses[GCACHE_REASON_NO_KEY], 1);
+    gcache_graph_free(g);
+}
+
+static void
+a_read_only_cache_writes_none(void **state)
+{
+    fixture *f = *state;
+    gcache_graph *g = make_matmul("s0", "s1");
+    gcache_options options = GCACHE_OPTIONS_INIT;
+    gcache_counters counters;
+
+    options.read_only = true;
+    fixture_reopen(f, &options);
+    look_up(f, g, NULL, NULL, GCACHE_MISS);
+    gcache_counters_read(f->cache, &counters);
+    assert_int_equal(counters.misses[GCACHE_REASON_NO_KEY], 1);
+    assert_int_equal(sum_up(f).misses, 0);
+    gcache_graph_free(g);
+}
+
+/* ---- what can't be ---- */
+
+static void
+too_many_hints_leave_a_lean_entry(void **state)
+{
+    enum { COUNT = 4000 };
+    static gcache_hint items[COUNT];
+    static char names[COUNT][32];
+    fixture *f = *state;
+    gcache_graph *g = make_matmul("s0", "s1");
+    gcache_hints hints = { .items = items, .count = COUNT };
+
+    for (int i = 0; i < COUNT; i++) {
+        snprintf(names[i], sizeof names[i], "a_long_name_of_a_symbol_%d", i);
+        items[i] = (gcache_hint){ names[i], i };
+    }
+    look_up(f, g, &hints, NULL, GCACHE_MISS);
+    assert_int_equal(sum_up(f).misses, 1);
+    char *text = explain_past(f, NULL, GCACHE_EXPLAIN_TEXT, 1);
+    assert_has(text, "miss: no_key");
+    gcache_free(text);
+    gcache_graph_free(g);
+}
+
+static int
+damage(void *state, uint64_t at_ns, gci_view entry)
+{
+    size_t *read = state;
+    char *bytes = malloc(entry.size);
+
+    assert_non_null(bytes);
+    for (size_t i = 0; i < entry.size; i++) {
+        gci_past past;
+        memcpy(bytes, entry.data, entry.size);
+        bytes[i] = (char)(bytes[i] ^ 0x81);
+        if (gci_past_read(NULL, at_ns, gci_view_of(bytes, i % 3 == 0 ? i : entry.size), &past, NULL) == GCACHE_OK) {
+            gci_past_open(&past, NULL);
+            ++*read;
+        }
+        gci_past_clear(&past);
+    }
+    free(bytes);
+    return 0;
+}
+
+static void
+damaged_entries_are_passed_over(void **state)
+{
+    fixture *f = *state;
+    gcache_graph *g = make_matmul("s0", "s1");
+    gcache_hints now = GCACHE_HINTS({ "s0", 12 }, { "s1", 16 });
+    size_t read = 0;
+
+    look_up(f, g, &now, NULL, GCACHE_MISS);
+    assert_int_equal(insert_text(f, g, NULL, "s0 % 8 == 0", "x"), GCACHE_OK);
+    look_up(f, g, &now, NULL, GCACHE_MISS);
+    assert_int_equal(gci_store_journal_each(f->cache->store, damage, &read, &f->error), GCACHE_OK);
+    assert_true(read > 100);
+    gci_store_journal_append(f->cache->store, (gci_view)GCI_VIEW("\x01\x01nonsense"));
+    assert_int_equal(sum_up(f).misses, 2);
+    gcache_graph_free(g);
+}
+
+int
+main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, fixture_open, fixture_close)
+    struct CMUnitTest const tests[] = {
+        CASE(guards_read_as_then),
+        CASE(renamed_guards_read_as_then),
+        CASE(errors_requirements_and_variants_read_as_then),
+        CASE(a_key_nobody_knew_is_compared_with_what_was_there_then),
+        CASE(only_what_was_meant_is_told),
+        CASE(a_killed_process_has_told_why),
+        CASE(every_hit_is_counted),
+        CASE(a_compile_that_was_not_kept_is_remembered),
+        CASE(a_call_leaves_one_miss),
+        CASE(a_read_only_cache_writes_none),
+        CASE(too_many_hints_leave_a_lean_entry),
+        CASE(damaged_entries_are_passed_over),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
