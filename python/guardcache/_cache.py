@@ -253,6 +253,7 @@ class Cache:
         label: str | None = None,
         sources: Mapping[str, str] | None = None,
         guard_test: GuardTest | None = None,
+        bypass: str | None = None,
     ) -> Hit | Miss:
         """Looks for the best stored candidate whose guards hold for `hints`.
 
@@ -260,8 +261,9 @@ class Cache:
         the candidates' requirements; `accept_renames` admits candidates whose producer named its symbols otherwise.
         `label` says whose lookup it is and `sources` what the hints are in the user's program (``{"t0":
         "x.size(0)"}``): both are for explanations. `guard_test` takes the place of evaluating guards.
+        `bypass` says why this can't be cached at all: a miss that is remembered with its reason.
         """
-        request = (variant, expect_variant, provides, accept_renames, label, sources, guard_test)
+        request = (variant, expect_variant, provides, accept_renames, label, sources, guard_test, bypass)
         found = self._native.lookup(graph._native, hints, request)
         if len(found) == 3:
             key, reason, note = found
@@ -395,7 +397,7 @@ class Cache:
         `BusyError` after `timeout` seconds (0: the library's default), `ArgumentError` if this thread holds it
         already.
         """
-        request = (None, None, None, False, None, None, None)
+        request = (None, None, None, False, None, None, None, None)
         return self._native.lease(graph._native, hints, request, str(reason), int(timeout * 1_000_000_000))
 
     def remove(self, key: str, entry: str) -> None:
@@ -419,7 +421,7 @@ class Cache:
         guard_test: GuardTest | None = None,
     ) -> str:
         """Says in words why a lookup hits or misses now: at most 25 lines, or `everything`."""
-        request = (variant, expect_variant, provides, accept_renames, label, sources, guard_test)
+        request = (variant, expect_variant, provides, accept_renames, label, sources, guard_test, None)
         return self._native.explain(graph._native, hints, request, 1 if everything else 0)
 
     def explain_data(
@@ -435,9 +437,18 @@ class Cache:
         guard_test: GuardTest | None = None,
     ) -> dict[str, Any]:
         """The same for programs: outcome, reason, candidates with their guards, nearest keys with what differs."""
-        request = (variant, None, provides, accept_renames, label, sources, guard_test)
+        request = (variant, None, provides, accept_renames, label, sources, guard_test, None)
         explained: dict[str, Any] = json.loads(self._native.explain(graph._native, hints, request, 2))
         return explained
+
+    def explain_past(
+        self, last: int = 1, *, label: str | None = None, key: str | None = None, everything: bool = False
+    ) -> str:
+        """Explains past misses of any process, newest first, as they were then; "" if there is none.
+
+        `label` and `key` select: labels that contain a text, keys that begin with one.
+        """
+        return self._native.explain_past(last, label, key, 1 if everything else 0)
 
     def entries(self, key: str | None = None) -> Iterator[Entry]:
         """Every stored entry, or those of one key: keys in order, candidates in rank order."""

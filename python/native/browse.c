@@ -142,3 +142,30 @@ cache_remove(PyObject *self, PyObject *args)
         return raise_error(state_of(self), &error);
     Py_RETURN_NONE;
 }
+
+/* explain_past(last, label, key, form): 0 short, 1 everything, 2 JSON. */
+PyObject *
+cache_explain_past(PyObject *self, PyObject *args)
+{
+    gcache_past_query query = GCACHE_PAST_QUERY_INIT;
+    Py_ssize_t last;
+    int form;
+    char *text = NULL;
+    gcache_error error;
+    gcache_status status;
+
+    if (!PyArg_ParseTuple(args, "nzzi", &last, &query.label, &query.key, &form))
+        return NULL;
+    query.last = (size_t)last;
+    query.misses_only = true;
+    gcache *cache = cache_enter(self);
+    if (cache == NULL)
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS
+    status = gcache_explain_past(cache, &query, (gcache_explain_form)form, &text, NULL, &error);
+    Py_END_ALLOW_THREADS
+    cache_unuse(self);
+    PyObject *shown = status == GCACHE_OK ? PyUnicode_FromString(text) : raise_error(state_of(self), &error);
+    gcache_free(text);
+    return shown;
+}

@@ -383,6 +383,7 @@ static PyMethodDef cache_methods[] = {
     { "closed", cache_closed, METH_NOARGS, NULL },
     { "lookup", cache_lookup, METH_VARARGS, NULL },
     { "explain", cache_explain, METH_VARARGS, NULL },
+    { "explain_past", cache_explain_past, METH_VARARGS, NULL },
     { "place", cache_place, METH_VARARGS, NULL },
     { "insert", cache_insert, METH_VARARGS, NULL },
     { "entries", cache_entries, METH_VARARGS, NULL },

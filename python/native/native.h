@@ -119,6 +119,7 @@ PyObject *cache_entries(PyObject *self, PyObject *args);
 PyObject *cache_remove(PyObject *self, PyObject *args);
 PyObject *cache_verify(PyObject *self, PyObject *none);
 PyObject *cache_lease(PyObject *self, PyObject *args);
+PyObject *cache_explain_past(PyObject *self, PyObject *args);
 
 /* ---- request.c: what lookup and explain are asked, insert is given ---- */
 
@@ -131,7 +132,7 @@ typedef struct native_request {
     bool raised;               /* the guard test raised an exception, which is set */
 } native_request;
 
-/* From a tuple (variant, expect_variant, provides, accept_renames, label, sources, guard_test). */
+/* From a tuple (variant, expect_variant, provides, accept_renames, label, sources, guard_test, bypass). */
 int request_read(PyObject *tuple, native_request *out_request);
 void request_clear(native_request *request);
 

@@ -32,7 +32,7 @@ __all__ = [
 
 
 def explain(last: int = 1) -> str:
-    """Says why the `last` misses and bypasses of this process happened, newest first."""
+    """Says why the `last` compiles of this process were needed, newest first: a miss, or a bypass."""
     return _explain.explain(current(), last)
 
 

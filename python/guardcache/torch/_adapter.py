@@ -17,7 +17,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -65,8 +65,6 @@ class Lookup:
     sources: dict[str, str] = field(default_factory=dict)
     """What the hints are in the user's program: ``{"t0": "x.size(0)"}``."""
     took_ns: int = 0
-    explanation: str = ""
-    """Of a miss that was followed by a compile: what the library said then."""
 
 
 @dataclass(frozen=True)
@@ -90,9 +88,9 @@ class Statistics:
 class _Question:
     """What a lookup's surroundings know about it, and the seam that is replaced isn't told."""
 
-    inputs: Sequence[Any] = ()
-    lines: tuple[str, ...] = ()
-    suffix: str = ""
+    label: str = ""
+    sources: dict[str, str] = field(default_factory=dict)
+    lines: Sequence[str] = ()
 
 
 class _Thread(threading.local):
@@ -157,14 +155,16 @@ class Adapter:
     def _look_up(
         self, kind: str, key: str, evaluate_guards: GuardFunction, hints: dict[str, int], question: _Question
     ) -> Hit | Miss:
+        # What the key was made of explains a miss. Where a hit is likely, behind AOT's, it isn't worth its time.
+        lines = question.lines if self._may_compile(kind, evaluate_guards) else ()
         try:
             return self.cache.lookup(
-                entries.description(kind, key),
+                self._description(kind, key, lines),
                 hints,
-                expect_variant=None,
                 provides=entries.provided(),
                 accept_renames=True,
-                label=labels.frame_label(question.suffix),
+                label=question.label,
+                sources=question.sources,
                 guard_test=None if _evaluates_text(evaluate_guards) else _guard_test(evaluate_guards, hints),
             )
         except guardcache.Error as error:
@@ -278,7 +278,8 @@ class Adapter:
 
     @contextmanager
     def asking(self, inputs: Sequence[Any], lines: Sequence[str] = (), suffix: str = "") -> Iterator[None]:
-        outer, self._thread.question = self._thread.question, _Question(inputs, tuple(lines), suffix)
+        question = _Question(labels.frame_label(suffix), labels.hint_sources(inputs), lines)
+        outer, self._thread.question = self._thread.question, question
         try:
             yield
         finally:
@@ -295,9 +296,15 @@ class Adapter:
     # ---- records ----
 
     def bypassed(self, kind: str, reason: str) -> None:
+        """PyTorch doesn't cache a graph: told to the library too, so that `guardcache explain --last` knows."""
+        label = labels.frame_label()
         with self._lock:
             self._bypasses[reason] += 1
-        self.records.append(Lookup(kind, BYPASS, reason, labels.frame_label()))
+        self.records.append(Lookup(kind, BYPASS, reason, label))
+        try:
+            self.cache.lookup(Graph(kind), label=label, bypass=reason)
+        except guardcache.Error as error:
+            log.warning("a bypass can't be remembered: %s", error)
 
     def _record(
         self, kind: str, key: str, hints: dict[str, int], found: Hit | Miss, question: _Question, took_ns: int
@@ -308,33 +315,18 @@ class Adapter:
                 self._counts["saved_ns"] += found.compile_ns
             else:
                 self._misses[found.reason] += 1
-        lookup = Lookup(
-            kind=kind,
-            outcome=HIT if isinstance(found, Hit) else MISS,
-            reason="" if isinstance(found, Hit) else str(found.reason),
-            label=labels.frame_label(question.suffix),
-            key=key,
-            hints=hints,
-            sources=labels.hint_sources(question.inputs),
-            took_ns=took_ns,
+        self.records.append(
+            Lookup(
+                kind=kind,
+                outcome=HIT if isinstance(found, Hit) else MISS,
+                reason="" if isinstance(found, Hit) else str(found.reason),
+                label=question.label,
+                key=key,
+                hints=hints,
+                sources=question.sources,
+                took_ns=took_ns,
+            )
         )
-        # A compile of seconds follows: now is when there is something to explain, and time to do it.
-        if isinstance(found, Miss) and self._thread.question is not None:
-            lookup = replace(lookup, explanation=self._explain(lookup, question))
-        self.records.append(lookup)
-
-    def _explain(self, lookup: Lookup, question: _Question) -> str:
-        try:
-            return self.cache.explain(
-                self._description(lookup.kind, lookup.key, question.lines),
-                lookup.hints,
-                provides=entries.provided(),
-                accept_renames=True,
-                label=lookup.label or None,
-                sources=lookup.sources,
-            ).rstrip("\n")
-        except guardcache.Error as error:
-            return f"miss: {lookup.reason}    {lookup.label}\n(no explanation: {error})"
 
     def statistics(self) -> Statistics:
         with self._lock:

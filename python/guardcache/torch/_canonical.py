@@ -42,6 +42,7 @@ _REMEMBERED_MAX = 64
 
 _SYMBOL = re.compile(r"[A-Za-z_]\w*(?!\w|\()")
 
+_PLAIN = frozenset([type(None), bool, int, float, str, bytes])
 _NAMED_CONSTANTS = (torch.dtype, torch.device, torch.layout, torch.memory_format)
 
 
@@ -116,10 +117,10 @@ class _Describer:
 
     def value(self, value: Any, nodes: Mapping[Any, Node]) -> Value:
         """An argument of a node, or an option."""
-        if value is None or isinstance(value, (bool, int, float, str, bytes)):
-            return value
         if isinstance(value, torch.fx.Node):
             return nodes[value]
+        if type(value) in _PLAIN:
+            return value  # type: ignore[no-any-return]
         if isinstance(value, (list, tuple)):
             items = [self.value(item, nodes) for item in value]
             return items if isinstance(value, list) else tuple(items)
@@ -134,6 +135,9 @@ class _Describer:
         if value is Ellipsis:
             return Enum("...")
         raise UndescribableError(f"an argument of type {type(value).__qualname__}")
+
+    def settings(self, values: Mapping[str, Any]) -> dict[str, Value]:
+        return {name: value if type(value) in _PLAIN else self.setting(value) for name, value in values.items()}
 
     def setting(self, value: Any) -> Value:
         """A part of the surroundings; what isn't plain data counts as PyTorch hashes it."""
@@ -186,9 +190,9 @@ class _Describer:
     def surroundings(self, details: FxGraphHashDetails) -> None:
         parts = dict(vars(details))
         del parts["gm"], parts["example_inputs"]
-        self.graph.component("options", {name: self.setting(v) for name, v in parts.pop("fx_kwargs").items()})
-        self.graph.component("config", {name: self.setting(v) for name, v in parts.pop("inductor_config").items()})
-        self.graph.component("environment", {name: self.setting(v) for name, v in parts.items()})
+        self.graph.component("options", self.settings(parts.pop("fx_kwargs")))
+        self.graph.component("config", self.settings(parts.pop("inductor_config")))
+        self.graph.component("environment", self.settings(parts))
         if self._constants:
             self.graph.component("constants", self._constants)
 

@@ -9,11 +9,6 @@ from guardcache import Guards
 from guardcache.torch import _entries as entries
 from guardcache.torch._adapter import BYPASS, HIT, Adapter, Lookup
 
-_MARK_DYNAMIC = (
-    "call torch._dynamo.mark_dynamic({tensor}, {dim}) before the first call, or compile with dynamic=True, to compile "
-    "for all sizes at once; what always holds can be told: torch._check({name} % 8 == 0)"
-)
-
 _GIVE_UUID = (
     "derive the pass from torch._inductor.custom_graph_pass.CustomGraphPass, with a uuid() that changes with its code"
 )
@@ -70,11 +65,12 @@ def joining_changed(text: str, hints: guardcache.Hints) -> bool:
 
 
 def explain_lookup(adapter: Adapter, lookup: Lookup) -> str:
-    """Why a past lookup missed or was bypassed."""
+    """Why a past lookup missed or was bypassed: as the library wrote it down then, with a word on PyTorch."""
     if lookup.outcome == BYPASS:
         return "\n".join(_bypass(lookup))
-    first = lookup.explanation or f"{lookup.outcome}: {lookup.reason}    {lookup.label}    ({lookup.kind})"
-    return "\n".join([first, *_remarks(adapter, lookup)])
+    text = adapter.cache.explain_past(key=entries.stored_key(lookup.kind, lookup.key)).rstrip("\n")
+    first = text or f"{lookup.outcome}: {lookup.reason}    {lookup.label}    ({lookup.kind})"
+    return "\n".join([first, *_joined(adapter, lookup)])
 
 
 def _bypass(lookup: Lookup) -> Iterator[str]:
@@ -85,42 +81,43 @@ def _bypass(lookup: Lookup) -> Iterator[str]:
             yield f"  advice:     {advice}"
 
 
-def _remarks(adapter: Adapter, lookup: Lookup) -> Iterator[str]:
-    yield from _sources(lookup)
-    if lookup.hints:
-        yield from _joined(adapter, lookup)
-    if lookup.reason == guardcache.Reason.GUARD_FALSE:
-        yield from _size_advice(lookup)
-
-
-def _sources(lookup: Lookup) -> Iterator[str]:
-    if lookup.sources:
-        yield "  where       " + ", ".join(f"{name} is {source}" for name, source in lookup.sources.items())
-
-
 def _joined(adapter: Adapter, lookup: Lookup) -> Iterator[str]:
+    """What counts is the text as PyTorch evaluates it; where its parts say something else, that is worth knowing."""
+    if not lookup.hints:
+        return
     for entry in adapter.cache.entries(entries.stored_key(lookup.kind, lookup.key)):
         if entry.guards and joining_changed(entry.guards[0], lookup.hints):
             yield (
-                f"  note        {entry.id[:6]}: PyTorch joins guards without parentheses; as one expression they are "
-                "another thing here than all of them together. What counts is the expression, as in PyTorch."
+                f"  note:       {entry.id[:6]}: PyTorch joins guards without parentheses; as one expression they say "
+                "something else here than one by one. The expression counts, as it does in PyTorch."
             )
 
 
-def _size_advice(lookup: Lookup) -> Iterator[str]:
-    for name, source in lookup.sources.items():
-        tensor, found, rest = source.partition(".size(")
-        if found:
-            advice = _MARK_DYNAMIC.format(tensor=tensor, dim=rest.rstrip(")"), name=source)
-            yield f"  advice:     {name} is {source}: {advice}"
-            return
+def _compiles(records: Iterable[Lookup]) -> list[list[Lookup]]:
+    """What one compile looked up: AOT's entry first, then, if that missed, its graphs."""
+    compiles: list[list[Lookup]] = []
+    for lookup in records:
+        if lookup.kind == entries.AOT or not compiles:
+            compiles.append([])
+        compiles[-1].append(lookup)
+    return compiles
+
+
+def _cause(compile: list[Lookup]) -> Lookup | None:
+    """The lookup that says why a compile was needed; None if it wasn't.
+
+    An unknown AOT key has no component lines to compare, but the graph below it has; a known key whose guards fail says
+    it all.
+    """
+    failed = [lookup for lookup in compile if lookup.outcome != HIT]
+    if not failed:
+        return None
+    above, below = failed[0], [lookup for lookup in failed if lookup.kind == entries.FX]
+    return below[0] if below and above.reason == guardcache.Reason.NO_KEY else above
 
 
 def explain(adapter: Adapter, last: int) -> str:
-    """The last misses and bypasses, newest first."""
-    texts = [explain_lookup(adapter, lookup) for lookup in _newest(adapter.records, last)]
+    """Why the last compiles were needed, newest first."""
+    causes = [cause for compile in _compiles(list(adapter.records)) if (cause := _cause(compile)) is not None]
+    texts = [explain_lookup(adapter, cause) for cause in reversed(causes[-last:])]
     return "\n\n".join(texts) if texts else "nothing missed in this process"
-
-
-def _newest(records: Iterable[Lookup], count: int) -> list[Lookup]:
-    return [lookup for lookup in reversed(list(records)) if lookup.outcome != HIT][:count]

@@ -1,0 +1,260 @@
+"""PyTorch's own caches and guardcache's adapter on the same graphs, in one run.
+
+    build/venv/bin/python bench/frameworks/pytorch.py [--quick]
+
+Each row has both medians and their ratio; only the ratio means anything on another machine. Lookups include unpickling
+the winner, since PyTorch wants an object; keys are what Inductor computes before it looks up; a warm start is the first
+call of a compiled model in a fresh process, forward and backward.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import copy
+import json
+import os
+import pickle
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import guardcache.torch
+import torch
+from torch._inductor import codecache
+from torch._inductor.codecache import FxGraphCache
+from torch._inductor.runtime.cache_dir_utils import cache_dir
+from torch._subclasses import FakeTensorMode
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
+
+LIVE_TESTS = Path(__file__).parents[2] / "python" / "tests" / "live"
+
+Row = tuple[str, float, float]
+
+
+def median_us(action: Callable[[], object], seconds: float) -> float:
+    """The median time of an action, repeated for about so many seconds, at least five times."""
+    action()
+    samples: list[float] = []
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end or len(samples) < 5:
+        began = time.perf_counter_ns()
+        action()
+        samples.append((time.perf_counter_ns() - began) / 1000)
+    return statistics.median(samples)
+
+
+@contextlib.contextmanager
+def adapter(key: str = "pytorch") -> Iterator[None]:
+    guardcache.torch.install(os.path.join(cache_dir(), "guardcache"), key=key)
+    try:
+        yield
+    finally:
+        guardcache.torch.uninstall()
+
+
+def side_by_side(name: str, action: Callable[[], object], seconds: float) -> Row:
+    theirs = median_us(action, seconds)
+    with adapter():
+        return name, theirs, median_us(action, seconds)
+
+
+# ---- a real entry, and as many variants of it as are wanted ----
+
+
+def real_entry() -> Any:
+    """What Inductor saves for a small transformer-like layer."""
+    saved: list[Any] = []
+    original = FxGraphCache._save_graph
+
+    def save(key: str, graph: Any, *arguments: Any) -> None:
+        original(key, graph, *arguments)
+        saved.append(graph)
+
+    FxGraphCache._save_graph = staticmethod(save)
+    layer = torch.nn.Sequential(
+        torch.nn.LayerNorm(64), torch.nn.Linear(64, 128), torch.nn.GELU(), torch.nn.Linear(128, 64)
+    )
+    try:
+        with torch.no_grad():
+            torch.compile(layer, dynamic=True)(torch.randn(6, 64))
+    finally:
+        FxGraphCache._save_graph = staticmethod(original)
+    entry = copy.copy(saved[-1])
+    entry.prepare_for_serialization()
+    return entry
+
+
+def guard(number: int) -> str:
+    """Of the usual length: four conjuncts, one of them true for this number alone."""
+    return f"L['t0'] % 2 == 0 and L['t0']*L['t1'] <= 2147483647 and L['t0'] == {2 * number + 2} and 2 <= L['t1']"
+
+
+def fill(entry: Any, key: str, count: int) -> None:
+    for number in range(count):
+        variant = copy.copy(entry)
+        variant.guards_expr = guard(number)
+        FxGraphCache._write_to_local_cache(key, pickle.dumps(variant))
+
+
+def hint_of(place: str, key: str, count: int) -> int:
+    """The hint for which the candidate at that place of PyTorch's walk holds (it goes by file name); 1 for none."""
+    if place == "none":
+        return 1
+    folder = FxGraphCache._get_tmp_dir_for_key(key)
+    names = sorted(os.listdir(folder))
+    with open(os.path.join(folder, names[0 if place == "first" else -1]), "rb") as file:
+        text = pickle.load(file).guards_expr
+    return next(2 * n + 2 for n in range(count) if guard(n) == text)
+
+
+def lookup_rows(entry: Any, seconds: float) -> Iterator[Row]:
+    env = ShapeEnv()
+    for count in (1, 10, 100, 1000):
+        key = f"f{count:051d}"
+        fill(entry, key, count)
+        with adapter():
+            fill(entry, key, count)
+        for place in ("first", "last", "none"):
+            hints = [hint_of(place, key, count), 64]
+
+            def look_up(key: str = key, hints: list[int] = hints) -> None:
+                FxGraphCache.find_guarded_entry(key, True, None, env.evaluate_guards_expression, hints)
+
+            yield side_by_side(f"lookup, {count:4} candidates, {place}", look_up, seconds)
+
+
+def insert_row(entry: Any, seconds: float) -> Row:
+    contents = []
+    for number in range(10_000):
+        variant = copy.copy(entry)
+        variant.guards_expr = guard(number)
+        contents.append(pickle.dumps(variant))
+        if len(contents) == 400:
+            break
+    numbers = iter(range(1_000_000))
+
+    def insert() -> None:
+        number = next(numbers)
+        FxGraphCache._write_to_local_cache(f"f{number:051d}i"[:52], contents[number % len(contents)])
+
+    return side_by_side(f"insert, {len(contents[0]) // 1000} kB", insert, seconds)
+
+
+# ---- keys ----
+
+
+def graph_of(nodes: int) -> tuple[Any, list[Any], FakeTensorMode]:
+    """An FX graph of about so many nodes, a sixth of them inputs, over symbolic shapes."""
+    mode = FakeTensorMode(shape_env=ShapeEnv())
+    weights = [torch.randn(32, 32) for _ in range(max(1, nodes // 6))]
+
+    def body(x: torch.Tensor, *parameters: torch.Tensor) -> tuple[torch.Tensor]:
+        for weight in parameters:
+            x = torch.relu(x @ weight) + x
+            x = x * 2
+        return (x,)
+
+    traced = make_fx(body, tracing_mode="symbolic")(torch.randn(5, 32), *weights)
+    gm = torch.fx.GraphModule(torch.nn.Module(), traced.graph)
+    inputs = [node.meta["val"] for node in gm.graph.find_nodes(op="placeholder")]
+    return gm, inputs, mode
+
+
+def key_rows(seconds: float) -> Iterator[Row]:
+    options: dict[str, Any] = {"cudagraphs": False, "static_input_idxs": [], "is_inference": True, "graph_id": 1}
+    for nodes in (8, 300, 3000):
+        gm, inputs, mode = graph_of(nodes)
+        with torch._guards.tracing(torch._guards.TracingContext(mode)):
+
+            def compute(gm: Any = gm, inputs: list[Any] = inputs) -> None:
+                codecache.compiled_fx_graph_hash(gm, inputs, options, [])  # type: ignore[arg-type]
+
+            theirs = median_us(compute, seconds)
+            with adapter(key="canonical"):
+                ours = median_us(compute, seconds)
+        yield f"key, {len(gm.graph.nodes)} nodes, canonical", theirs, ours
+
+
+# ---- whole processes ----
+
+
+def first_call(inductor: Path, cache: Path, ours: bool, model: str) -> float:
+    """Seconds of the first call in a fresh process."""
+    scenario = {"model": model, "batches": [4], "backward": True, "adapter": ours}
+    environment = {
+        **os.environ,
+        "TORCHINDUCTOR_CACHE_DIR": str(inductor),
+        "GUARDCACHE_DIR": str(cache),
+        "TORCHINDUCTOR_COMPILE_THREADS": "1",
+    }
+    done = subprocess.run(
+        [sys.executable, str(LIVE_TESTS / "scenario.py"), json.dumps(scenario)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    seconds: float = json.loads(done.stdout.rstrip().rpartition("\n")[2])["batches"][0]["seconds"]
+    return seconds
+
+
+def remove_shared_objects(folder: Path) -> None:
+    """What another machine with a copy of PyTorch's entries hasn't."""
+    for path in folder.rglob("*.so"):
+        path.unlink()
+
+
+def start_rows(model: str, repeat: int) -> Iterator[Row]:
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        here = {ours: root / f"inductor-{ours}" for ours in (False, True)}
+        cold = [first_call(here[ours], root / "cache", ours, model) * 1e6 for ours in (False, True)]
+        yield f"{model}: cold start", cold[0], cold[1]
+        warm = [
+            statistics.median(first_call(here[ours], root / "cache", ours, model) for _ in range(repeat)) * 1e6
+            for ours in (False, True)
+        ]
+        yield f"{model}: warm start", warm[0], warm[1]
+        remove_shared_objects(here[False])
+        theirs = first_call(here[False], root / "cache", False, model) * 1e6
+        ours = statistics.median(
+            first_call(root / f"empty{i}", root / "cache", True, model) * 1e6 for i in range(repeat)
+        )
+        yield f"{model}: warm start on another machine", theirs, ours
+
+
+def show(row: Row) -> None:
+    name, theirs, ours = row
+    print(f"{name:44} {theirs:14,.0f} {ours:14,.0f} {theirs / ours:9.1f}", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--quick", action="store_true", help="fewer repetitions, and no whole processes")
+    quick = parser.parse_args().quick
+    torch.set_num_threads(1)
+    seconds = 0.3 if quick else 2.0
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["TORCHINDUCTOR_CACHE_DIR"] = folder
+        entry = real_entry()
+        print(f"{'microseconds, medians':44} {'PyTorch':>14} {'guardcache':>14} {'ratio':>9}")
+        for row in lookup_rows(entry, seconds):
+            show(row)
+        for row in key_rows(seconds):
+            show(row)
+        show(insert_row(entry, seconds))
+    if not quick:
+        for model in ("mlp", "gpt2"):
+            for row in start_rows(model, repeat=5):
+                show(row)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,116 @@
+"""One process of a live test: compiles a model, runs it, and prints what happened as a line of JSON.
+
+python scenario.py '{"model": "mlp", "batches": [4, 8], "backward": true}'
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import models
+import torch
+from torch._dynamo.utils import counters
+
+Step = tuple[torch.Tensor, list[torch.Tensor]]
+
+
+def watch_subprocesses() -> list[str]:
+    """The programs that are started from now on."""
+    started: list[str] = []
+    original = subprocess.Popen.__init__
+
+    def init(self: Any, args: Any, *arguments: Any, **named: Any) -> None:
+        started.append(args if isinstance(args, str) else str(args[0]))
+        original(self, args, *arguments, **named)
+
+    subprocess.Popen.__init__ = init  # type: ignore[method-assign]
+    return started
+
+
+def step(
+    module: torch.nn.Module, run: Callable[..., torch.Tensor], inputs: tuple[torch.Tensor, ...], back: bool
+) -> Step:
+    module.zero_grad()
+    if not back:
+        with torch.no_grad():
+            return run(*inputs), []
+    output = run(*inputs)
+    output.float().pow(2).mean().backward()
+    return output.detach(), [p.grad.clone() for p in module.parameters() if p.grad is not None]
+
+
+def digest(result: Step) -> str:
+    hasher = hashlib.sha256()
+    for tensor in (result[0], *result[1]):
+        hasher.update(tensor.contiguous().numpy().tobytes())
+    return hasher.hexdigest()
+
+
+def close(a: Step, b: Step) -> bool:
+    pairs = zip((a[0], *a[1]), (b[0], *b[1]), strict=True)
+    return all(torch.allclose(x, y, atol=1e-4, rtol=1e-3) for x, y in pairs)
+
+
+def counts() -> dict[str, int]:
+    inductor = {name: n for name, n in counters["inductor"].items() if name.startswith("fxgraph")}
+    return {
+        **inductor,
+        **{name: n for name, n in counters["aot_autograd"].items() if name.startswith("autograd_cache")},
+    }
+
+
+def run_batch(wanted: dict[str, Any], batch: int, started: list[str]) -> dict[str, Any]:
+    torch._dynamo.reset()
+    counters.clear()
+    module, make_inputs = models.make(wanted["model"])
+    inputs = make_inputs(batch)
+    compiled = torch.compile(module, dynamic=wanted.get("dynamic"))
+    programs = len(started)
+    began = time.perf_counter()
+    result = step(module, compiled, inputs, wanted.get("backward", False))
+    took = time.perf_counter() - began
+    return {
+        "batch": batch,
+        "seconds": took,
+        "right": close(result, step(module, module, inputs, wanted.get("backward", False))),
+        "digest": digest(result),
+        "counters": counts(),
+        "programs": started[programs:],
+    }
+
+
+def install(wanted: dict[str, Any]) -> Any:
+    if wanted.get("adapter", True) is False:
+        return None
+    import guardcache.torch
+
+    if not guardcache.torch.is_installed():
+        guardcache.torch.install(key=wanted.get("key", "pytorch"))
+    return guardcache.torch
+
+
+def main() -> None:
+    wanted = json.loads(sys.argv[1])
+    torch.set_num_threads(1)
+    for name, value in wanted.get("config", {}).items():
+        setattr(torch._inductor.config, name, value)
+    adapter = install(wanted)
+    started = watch_subprocesses()
+    report: dict[str, Any] = {"batches": [run_batch(wanted, batch, started) for batch in wanted["batches"]]}
+    if adapter is not None:
+        found = adapter.statistics()
+        report["hits"], report["unpickled"], report["misses"] = found.hits, found.unpickled, found.misses
+        report["stored"], report["duplicates"], report["bypasses"] = found.stored, found.duplicates, found.bypasses
+        report["explanation"] = adapter.explain(last=3)
+        report["labels"] = sorted({lookup.label for lookup in adapter.lookups()})
+    print("\n" + json.dumps(report))
+
+
+if __name__ == "__main__":
+    main()

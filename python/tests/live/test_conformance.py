@@ -1,0 +1,583 @@
+"""What PyTorch's own cache tests assert, asserted of the adapter: all of it that needs no GPU and no remote engine.
+
+The numbers are those of the list in docs/pytorch.md, which also says why the others don't apply. Each test has a
+guardcache directory of its own; the Inductor directory is the session's, so that the compiler is probed once.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import torch._functorch.config as functorch_config  # noqa: E402
+import torch._inductor.config as inductor_config  # noqa: E402
+from torch._dynamo.utils import counters  # noqa: E402
+from torch._functorch._aot_autograd.autograd_cache import AOTAutogradCache  # noqa: E402
+from torch._inductor import metrics  # noqa: E402
+from torch._inductor.codecache import FxGraphCache, PyCodeCache  # noqa: E402
+from torch._inductor.custom_graph_pass import CustomGraphPass  # noqa: E402
+from torch._inductor.runtime.cache_dir_utils import cache_dir  # noqa: E402
+
+import guardcache.torch  # noqa: E402
+
+pytestmark = pytest.mark.live
+
+Function = Callable[..., Any]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _inductor_directory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path_factory.mktemp("inductor")))
+        patch.setenv("TORCHINDUCTOR_COMPILE_THREADS", "1")
+        torch.set_num_threads(1)
+        yield
+
+
+@pytest.fixture(params=["pytorch", "canonical"])
+def key(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(autouse=True)
+def _adapter(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[None]:
+    wanted = request.getfixturevalue("key") if "key" in request.fixturenames else "pytorch"
+    guardcache.torch.install(tmp_path / "guardcache", key=wanted)
+    forget()
+    yield
+    guardcache.torch.uninstall()
+    forget()
+
+
+def forget() -> None:
+    """What a new process doesn't know."""
+    torch._dynamo.reset()
+    counters.clear()
+    PyCodeCache.cache_clear()
+    torch.compiler._cache.CacheArtifactManager.clear()
+
+
+def run(function: Function, *inputs: Any, **options: Any) -> Any:
+    """A first call in what might be a new process."""
+    torch._dynamo.reset()
+    PyCodeCache.cache_clear()
+    return torch.compile(function, **options)(*inputs)
+
+
+def fx() -> tuple[int, int]:
+    """Hits and misses of Inductor's cache since the last look."""
+    found = counters["inductor"]["fxgraph_cache_hit"], counters["inductor"]["fxgraph_cache_miss"]
+    counters.clear()
+    return found
+
+
+def aot() -> tuple[int, int]:
+    """Hits and misses of AOT's cache since the last look."""
+    found = counters["aot_autograd"]["autograd_cache_hit"], counters["aot_autograd"]["autograd_cache_miss"]
+    counters.clear()
+    return found
+
+
+@pytest.fixture
+def inductor_only() -> Iterator[None]:
+    with functorch_config.patch(enable_autograd_cache=False):
+        yield
+
+
+# ---- lookup, hit, miss ----
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("backward", [False, True])
+@pytest.mark.usefixtures("inductor_only")
+def test_01_02_first_a_miss_then_a_hit(key: str, dynamic: bool, backward: bool) -> None:
+    def f(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return (x @ y).relu().sum()
+
+    graphs = 2 if backward else 1
+    for expected in ((0, graphs), (graphs, 0)):
+        x, y = torch.randn(6, 5, requires_grad=backward), torch.randn(5, 7, requires_grad=backward)
+        result = run(f, x, y, dynamic=dynamic)
+        assert torch.allclose(result, f(x, y))
+        if backward:
+            (ours,) = torch.autograd.grad(result, [x])
+            (theirs,) = torch.autograd.grad(f(x, y), [x])
+            assert torch.allclose(ours, theirs)
+        assert fx() == expected
+
+
+@pytest.mark.usefixtures("inductor_only")
+def test_03_a_missing_source_is_written_again() -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return x.sin() * 3
+
+    run(f, torch.ones(10))
+    PyCodeCache.cache_clear(purge=True)
+    counters.clear()
+    run(f, torch.ones(10))
+    assert counters["inductor"]["fxgraph_lookup_write_file"] == 1
+    assert fx() == (1, 0)
+
+
+@pytest.mark.usefixtures("inductor_only")
+def test_05_another_tag_is_another_key(key: str) -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return x.cos() + 7
+
+    run(f, torch.ones(10))
+    assert fx() == (0, 1)
+    with torch.compiler.config.patch(cache_key_tag="another"):
+        run(f, torch.ones(10))
+        assert fx() == (0, 1)
+    run(f, torch.ones(10))
+    assert fx() == (1, 0)
+
+
+@pytest.mark.usefixtures("inductor_only")
+def test_06_clearing_makes_the_next_lookup_miss() -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return x.tan() + 7
+
+    FxGraphCache.clear()
+    run(f, torch.ones(10))
+    FxGraphCache.clear()
+    FxGraphCache.clear()
+    run(f, torch.ones(10))
+    assert fx() == (0, 2)
+
+
+@pytest.mark.usefixtures("inductor_only")
+def test_07_counters_of_the_compile_are_counted_again_on_a_hit() -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return x.sin().cos().exp() / 2
+
+    grown = []
+    for _ in range(2):
+        metrics.reset()
+        run(f, torch.ones(10))
+        grown.append((metrics.generated_kernel_count, metrics.ir_nodes_pre_fusion))
+    assert fx() == (1, 1)
+    assert grown[0] == grown[1]
+    assert grown[0][0] > 0
+
+
+@pytest.mark.usefixtures("inductor_only")
+def test_09_an_edited_source_is_honoured() -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return x * 17
+
+    run(f, torch.ones(10))
+    (module,) = PyCodeCache.modules
+    path = Path(str(module.__file__))
+    path.write_text(path.read_text() + "\nraise ArithmeticError('edited')\n")
+    with pytest.raises(Exception, match="edited"):
+        run(f, torch.ones(10))
+    path.unlink()
+
+
+# ---- guards ----
+
+
+def test_10_int32_bounds() -> None:
+    """The same graph over and under the sizes that 32-bit indices reach: two candidates of one key."""
+
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return x + x
+
+    small = torch.ones(5, 6, dtype=torch.int8)
+    large = torch.ones(1, 1, dtype=torch.int8).expand(47_000, 47_001)
+    for expected in ((0, 1), (1, 0)):
+        for x in (small, large):
+            result = run(f, x, dynamic=True)
+            assert int(result[-1, -1]) == 2
+            del result
+            assert fx() == expected
+    kept = {lookup.key for lookup in guardcache.torch.lookups() if lookup.kind == "fx"}
+    assert len(kept) <= 2
+
+
+def test_11_a_pinned_dimension() -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.adaptive_avg_pool2d(x, (4, 4))
+
+    for expected in ((0, 1), (1, 0)):
+        for size in (12, 10):
+            x = torch.randn(2, 3, size, size)
+            assert torch.allclose(run(f, x, dynamic=True), f(x), atol=1e-6)
+            assert aot() == expected
+
+
+def test_12_the_other_branch_misses_and_is_right() -> None:
+    def f(x: torch.Tensor, value: int) -> torch.Tensor:
+        return x + 1 if value > 5 else x - 1
+
+    x = torch.ones(8)
+    for expected in ((0, 1), (1, 0)):
+        for value in (4, 6):
+            assert torch.equal(run(f, x, value, dynamic=True), f(x, value))
+            assert aot() == expected
+    assert torch.equal(run(f, x, 9, dynamic=True), f(x, 9))
+    assert aot() == (1, 0)
+
+
+def test_13_a_guard_on_a_symbol_that_is_no_argument() -> None:
+    def f(x: torch.Tensor, n: int, m: int) -> torch.Tensor:
+        return x * 2 if m > 3 else x.new_ones(n) + x.sum()
+
+    for expected in ((0, 1), (1, 0)):
+        assert torch.allclose(run(f, torch.ones(6), 4, 2, dynamic=True), f(torch.ones(6), 4, 2))
+        assert aot() == expected
+
+
+@pytest.mark.usefixtures("inductor_only")
+def test_14_a_nested_tensor_with_a_guard() -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return x.sin() if x.values().shape[0] % 16 == 0 else x.cos()
+
+    for expected in ((0, 1), (1, 0)):
+        x = torch.nested.nested_tensor([torch.ones(3), torch.ones(13)], layout=torch.jagged)
+        assert torch.allclose(run(f, x, dynamic=True).values(), x.values().sin())
+        assert fx() == expected
+
+
+def test_15_replayed_guards_do_not_specialise_further() -> None:
+    def f(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return torch.isin(x, y)
+
+    def lengths() -> None:
+        torch._dynamo.reset()
+        compiled = torch.compile(f, dynamic=True)
+        for length in (10, 15, 20, 35):
+            x, y = torch.arange(length), torch.arange(0, length, 2)
+            assert torch.equal(compiled(x, y), f(x, y))
+
+    lengths()
+    cold = counters["aot_autograd"]["autograd_cache_miss"]
+    counters.clear()
+    lengths()
+    assert aot() == (cold, 0)
+
+
+def test_16_specialisations() -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return x.sum() * x.shape[0]
+
+    for expected in ((0, 3), (3, 0)):
+        torch._dynamo.reset()
+        compiled = torch.compile(f)
+        for size in (8, 16, 30):
+            x = torch.randn(size)
+            torch._dynamo.mark_dynamic(x, 0, specialize_on=[lambda n: n == 8, lambda n: n == 16])
+            assert torch.allclose(compiled(x), f(x), atol=1e-4)
+        found = counters["aot_autograd"]["autograd_cache_hit"], counters["aot_autograd"]["autograd_cache_miss"]
+        counters.clear()
+        assert found == expected
+
+
+def test_17_one_more_dynamic_dimension_that_is_specialised_anyway() -> None:
+    def f(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+        return x @ w
+
+    w = torch.randn(6, 3)
+    for dimensions, expected in (((0,), (0, 1)), ((0, 1), (1, 0))):
+        torch._dynamo.reset()
+        x = torch.randn(5, 6)
+        for dimension in dimensions:
+            torch._dynamo.maybe_mark_dynamic(x, dimension)
+        assert torch.allclose(torch.compile(f)(x, w), f(x, w), atol=1e-5)
+        assert aot() == expected
+
+
+# ---- keys: what must differ, and what must not ----
+
+
+def keys_of(function: Function, *inputs: torch.Tensor, **options: Any) -> list[str]:
+    """The keys of the Inductor graphs that a compile looks up."""
+    before = len(guardcache.torch.lookups())
+    with functorch_config.patch(enable_autograd_cache=False):
+        run(function, *inputs, **options)
+    return [lookup.key for lookup in guardcache.torch.lookups()[before:] if lookup.kind == "fx"]
+
+
+def double(x: torch.Tensor) -> torch.Tensor:
+    return x * 2 + 1
+
+
+def test_18_tensor_metadata_counts(key: str) -> None:
+    inputs = [
+        torch.ones(4, 6),
+        torch.ones(4, 7),
+        torch.ones(4, 6, 1),
+        torch.ones(6, 4).t(),
+        torch.ones(4, 6, dtype=torch.float64),
+        torch.ones(4, 6, requires_grad=True),
+        torch.ones(1, 4, 2, 3),
+        torch.ones(1, 4, 2, 3).to(memory_format=torch.channels_last),
+    ]
+    keys = [tuple(keys_of(double, x)) for x in inputs]
+    assert all(keys)
+    assert len(set(keys)) == len(keys)
+
+
+def test_19_values_of_constants_count(key: str) -> None:
+    functions: list[Function] = [
+        lambda x: x + torch.tensor([1.0, 2.0]),
+        lambda x: x + torch.tensor([1.0, 3.0]),
+        lambda x: x + torch.tensor([1.0, 2.0]),
+    ]
+    keys = [keys_of(f, torch.ones(2))[0] for f in functions]
+    assert keys[0] == keys[2] != keys[1]
+
+
+def test_20_configuration_counts_public_and_private(key: str) -> None:
+    keys = [keys_of(double, torch.ones(4))[0]]
+    for change in ({"max_autotune": True}, {"max_fusion_size": 3}, {"_micro_pipeline_tp": True}):
+        with inductor_config.patch(change):
+            keys += keys_of(double, torch.ones(4))
+    with torch.no_grad():
+        keys += keys_of(double, torch.ones(4, requires_grad=True))
+    assert len(set(keys)) >= 4
+
+
+class Pass(CustomGraphPass):
+    """A custom pass that has an identity."""
+
+    def __init__(self, identity: str | None) -> None:
+        self.identity = identity
+
+    def __call__(self, graph: torch.fx.Graph) -> None:
+        pass
+
+    def uuid(self) -> Any:
+        return self.identity
+
+
+def test_21_identities_of_custom_passes_count(key: str) -> None:
+    keys = []
+    for identity in ("one", "two", "one"):
+        with inductor_config.patch(post_grad_custom_post_pass=Pass(identity)):
+            keys += keys_of(double, torch.ones(4))
+    assert keys[0] == keys[2] != keys[1]
+
+
+def test_22_25_order_of_operations_and_baked_scalars_count(key: str) -> None:
+    functions: list[Function] = [
+        lambda x: (x + 1).sin().cos(),
+        lambda x: (x + 1).cos().sin(),
+        lambda x: (x + 2).sin().cos(),
+        lambda x: torch._foreach_add([x, x], 1)[0],
+        lambda x: torch._foreach_add([x, x], 2)[0],
+    ]
+    keys = [keys_of(f, torch.ones(4))[0] for f in functions]
+    assert len(set(keys)) == len(keys)
+
+
+def test_27_a_second_run_has_the_same_key(key: str) -> None:
+    assert keys_of(double, torch.ones(4)) == keys_of(double, torch.ones(4))
+
+
+def test_28_storage_offset_and_double_transposition_do_not_count(key: str) -> None:
+    base = keys_of(double, torch.ones(4, 6))
+    assert keys_of(double, torch.ones(5, 6)[1:]) == base
+    assert keys_of(double, torch.ones(4, 6).t().t()) == base
+
+
+def test_30_the_current_device_does_not_count_for_cpu_inputs(key: str) -> None:
+    base = keys_of(double, torch.ones(4))
+    with torch.device("meta"):
+        pass
+    assert keys_of(double, torch.ones(4)) == base
+
+
+def test_31_isomorphic_modules_share() -> None:
+    class Two(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first = torch.nn.Linear(6, 6)
+            self.second = torch.nn.Linear(6, 6)
+
+        def forward(self, x: torch.Tensor, which: bool) -> torch.Tensor:
+            return self.first(x).relu() if which else self.second(x).relu()
+
+    module = Two()
+    with torch.no_grad(), functorch_config.patch(autograd_cache_normalize_inputs=True):
+        for which, expected in ((True, (0, 1)), (False, (1, 0))):
+            x = torch.randn(3, 6)
+            assert torch.allclose(run(module, x, which), module(x, which), atol=1e-5)
+            assert aot() == expected
+
+
+def test_symbols_of_other_names_share_with_the_canonical_key() -> None:
+    guardcache.torch.install(guardcache.torch._install.current().cache.directory, key="canonical")
+
+    def f(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        return (a @ b).relu() * a.shape[0]
+
+    def g(b: torch.Tensor, unused: int, a: torch.Tensor) -> torch.Tensor:
+        return (b @ a).relu() * b.shape[0]
+
+    with functorch_config.patch(enable_autograd_cache=False):
+        a, b = torch.randn(5, 6), torch.randn(6, 9)
+        assert torch.allclose(run(f, a, b, dynamic=True), f(a, b), atol=1e-5)
+        assert fx() == (0, 1)
+        result = run(g, a, 3, b, dynamic=True)
+        assert torch.allclose(result, f(a, b), atol=1e-5)
+        assert fx() == (1, 0)
+
+
+# ---- bypasses ----
+
+
+def test_32_an_operator_that_cannot_be_cached(key: str) -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return torch.utils.checkpoint.checkpoint(torch.sin, x, use_reentrant=False)
+
+    with inductor_config.patch(post_grad_custom_post_pass=lambda graph: None):
+        run(f, torch.ones(4, requires_grad=True))
+    assert counters["inductor"]["fxgraph_cache_bypass"] > 0
+    assert fx() == (0, 0)
+
+
+def test_33_a_custom_pass_without_identity(key: str) -> None:
+    with (
+        inductor_config.patch(post_grad_custom_post_pass=Pass(None)),
+        functorch_config.patch(enable_autograd_cache=False),
+    ):
+        run(double, torch.ones(4))
+    assert counters["inductor"]["fxgraph_cache_bypass"] == 1
+    assert "Unsupported post grad custom pass" in guardcache.torch.statistics().bypasses
+    told = guardcache.torch.explain()
+    assert told.startswith("bypass: Unsupported post grad custom pass")
+    assert "uuid()" in told
+
+
+def test_34_a_raw_callable_where_a_pass_is_wanted() -> None:
+    with (
+        inductor_config.patch(_fuse_ddp_communication_passes=[lambda graph: None]),
+        functorch_config.patch(enable_autograd_cache=False),
+    ):
+        run(double, torch.ones(4))
+    assert "Unsupported _fuse_ddp_communication_pass" in guardcache.torch.statistics().bypasses
+
+
+def test_35_an_autograd_function_bypasses_aots_cache() -> None:
+    with inductor_config.patch(freezing=True), torch.no_grad():
+        run(torch.nn.Linear(4, 4).eval(), torch.ones(2, 4))
+    assert counters["aot_autograd"]["autograd_cache_hit"] == 0
+    assert counters["aot_autograd"]["autograd_cache_saved"] == 0
+
+
+# ---- two levels ----
+
+
+def test_36_clearing_the_lower_cache_turns_the_upper_hit_into_a_miss() -> None:
+    run(double, torch.ones(4))
+    assert aot() == (0, 1)
+    FxGraphCache.clear()
+    run(double, torch.ones(4))
+    assert aot() == (0, 1)
+    run(double, torch.ones(4))
+    assert aot() == (1, 0)
+
+
+def test_36_37_bundled() -> None:
+    with functorch_config.patch(bundled_autograd_cache=True, strict_autograd_cache=True):
+        run(double, torch.ones(4))
+        assert aot() == (0, 1)
+        FxGraphCache.clear()
+        assert torch.equal(run(double, torch.ones(4)), double(torch.ones(4)))
+        assert aot() == (1, 0)
+    with functorch_config.patch(strict_autograd_cache=True):
+        run(double, torch.ones(4))
+        assert aot() == (0, 1)
+
+
+def test_06_clearing_aots_cache() -> None:
+    run(double, torch.ones(4))
+    AOTAutogradCache.clear()
+    AOTAutogradCache.clear()
+    run(double, torch.ones(4))
+    assert aot() == (0, 2)
+
+
+# ---- portable artifacts ----
+
+
+def test_44_nothing_recorded_is_no_artifact() -> None:
+    assert torch.compiler.save_cache_artifacts() is None
+
+
+def test_45_artifacts_make_another_cache_hit(tmp_path: Path) -> None:
+    x = torch.ones(4, requires_grad=True)
+    run(double, x).sum().backward()
+    saved = torch.compiler.save_cache_artifacts()
+    assert saved is not None
+    content, info = saved
+    assert len(info.aot_autograd_artifacts) == 1
+    assert len(info.inductor_artifacts) == 2
+
+    guardcache.torch.install(tmp_path / "another")
+    forget()
+    PyCodeCache.cache_clear(purge=True)
+    torch.compiler.load_cache_artifacts(content)
+    result = run(double, x)
+    result.sum().backward()
+    assert torch.equal(result, double(x))
+    assert counters["aot_autograd"]["autograd_cache_hit"] == 1
+    assert guardcache.torch.statistics().unpickled == 3
+
+
+def test_46_only_new_work_needs_to_be_saved() -> None:
+    manager = torch.compiler._cache.CacheArtifactManager
+    run(double, torch.ones(4))
+    assert manager.need_serialize()
+    saved = torch.compiler.save_cache_artifacts()
+    assert saved is not None
+    assert not manager.need_serialize()
+    run(double, torch.ones(4))
+    assert aot()[0] == 1
+    assert not manager.need_serialize()
+    run(double, torch.ones(5), dynamic=False)
+    assert manager.need_serialize()
+
+
+@pytest.mark.parametrize("format", ["binary", "unpacked"])
+def test_49_standalone_artifacts_keep_pytorchs_layout(tmp_path: Path, format: str) -> None:
+    from torch._subclasses import FakeTensorMode
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    with FakeTensorMode():
+        gm = make_fx(lambda x: (x.sin() * 2,))(torch.ones(4))
+    with torch._dynamo.utils.preserve_rng_state():
+        artifact = torch._inductor.standalone_compile(gm, [torch.ones(4)], dynamic_shapes="from_example_inputs")
+    path = str(tmp_path / "artifact")
+    artifact.save(path=path, format=format)
+    loaded = torch._inductor.CompiledArtifact.load(path=path, format=format)
+    assert torch.allclose(loaded(torch.full((4,), 0.5))[0], torch.full((4,), 0.5).sin() * 2)
+
+
+def test_a_fresh_cache_is_fresh() -> None:
+    run(double, torch.ones(4))
+    counters.clear()
+    with torch._inductor.utils.fresh_cache():
+        run(double, torch.ones(4))
+        assert aot() == (0, 1)
+    run(double, torch.ones(4))
+    assert aot() == (1, 0)
+
+
+def test_uninstalling_gives_pytorch_its_own_back() -> None:
+    replaced = vars(FxGraphCache)["load_with_key"]
+    guardcache.torch.uninstall()
+    assert vars(FxGraphCache)["load_with_key"] is not replaced
+    assert "find_guarded_entry" not in vars(FxGraphCache)
+    run(double, torch.ones(4))
+    assert os.path.isdir(os.path.join(cache_dir(), "fxgraph"))
+    with pytest.raises(guardcache.torch.NotInstalledError):
+        guardcache.torch.statistics()

@@ -1,0 +1,94 @@
+"""Models: cold, warm, and warm on a machine that has nothing but the guardcache directory, not even a compiler."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from machines import Machines, digests, programs, right, total
+
+pytestmark = pytest.mark.live
+
+MODELS = ["mlp", "bert", "gpt2", "llama", "vit", "resnet18"]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_warm_process_needs_no_compiler(machines: Machines, model: str) -> None:
+    scenario: dict[str, Any] = {"model": model, "batches": [4], "backward": True}
+    here = machines.new()
+    cold = here.run(**scenario)
+    assert right(cold)
+    assert cold["hits"] == 0
+    assert cold["stored"] >= 3, "AOT's entry, a forward and a backward graph"
+
+    warm = here.run(**scenario)
+    assert right(warm)
+    assert digests(warm) == digests(cold)
+    assert warm["misses"] == {}
+    assert warm["unpickled"] == warm["hits"] == cold["stored"]
+    assert total(warm, "fxgraph_cache_hit") == cold["stored"] - total(cold, "autograd_cache_saved")
+
+    elsewhere = machines.new(compiler=False)
+    far = elsewhere.run(**scenario)
+    assert right(far)
+    assert digests(far) == digests(cold)
+    assert far["misses"] == {}
+    assert programs(far) == []
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_as_many_hits_as_pytorchs_own_cache(machines: Machines, model: str) -> None:
+    """The same script, over PyTorch's own store and over ours."""
+    scenario: dict[str, Any] = {"model": model, "batches": [2, 4, 6], "dynamic": True}
+    rows = {}
+    for name, adapter in (("pytorch", False), ("guardcache", True)):
+        here = machines.new(shared=False)
+        for process in ("cold", "warm"):
+            report = here.run(**scenario, adapter=adapter)
+            assert right(report)
+            rows[name, process] = (total(report, "autograd_cache_hit"), total(report, "fxgraph_cache_hit"))
+    for process in ("cold", "warm"):
+        ours, theirs = rows["guardcache", process], rows["pytorch", process]
+        print(f"{model:10} {process}   hits (AOT, FX)   PyTorch {theirs}   guardcache {ours}")
+        assert ours >= theirs
+
+
+def test_several_candidates_under_one_key(machines: Machines) -> None:
+    scenario: dict[str, Any] = {"model": "pooling", "batches": [8, 9, 33, 16, 10, 40], "dynamic": True}
+    here = machines.new()
+    cold = here.run(**scenario)
+    assert right(cold)
+    hits = [batch["counters"].get("autograd_cache_hit", 0) for batch in cold["batches"]]
+    assert hits == [0, 0, 0, 1, 1, 1]
+    warm = here.run(**scenario)
+    assert right(warm)
+    assert warm["misses"] == {}
+    assert digests(warm) == digests(cold)
+
+
+def test_isomorphic_graphs_share_an_entry_with_the_canonical_key(machines: Machines) -> None:
+    scenario: dict[str, Any] = {"model": "mlp", "batches": [4], "backward": True, "key": "canonical"}
+    here = machines.new()
+    cold = here.run(**scenario)
+    assert right(cold)
+    far = machines.new(compiler=False).run(**scenario)
+    assert right(far)
+    assert far["misses"] == {}
+    assert digests(far) == digests(cold)
+
+
+def test_labels_name_the_users_code(machines: Machines) -> None:
+    report = machines.new().run(model="pooling", batches=[8, 9], dynamic=True)
+    assert any(label.startswith("models.py:") and "forward" in label for label in report["labels"])
+    assert "x.size(0)" in report["explanation"]
+
+
+def test_the_start_hook(machines: Machines) -> None:
+    """A script that knows nothing of guardcache, under GUARDCACHE_TORCH=1."""
+    scenario: dict[str, Any] = {"model": "mlp", "batches": [4], "adapter": False}
+    here = machines.new()
+    assert right(here.run({"GUARDCACHE_TORCH": "1"}, **scenario))
+    there = machines.new(compiler=False).run({"GUARDCACHE_TORCH": "1"}, **scenario)
+    assert right(there)
+    assert total(there, "autograd_cache_hit") == 1
+    assert programs(there) == []

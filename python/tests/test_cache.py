@@ -1,0 +1,419 @@
+"""A cache directory."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from descriptions import matmul
+
+import guardcache
+from guardcache import Attachment, Cache, Compiled, Durability, Hit, Miss, Reason, _native
+
+MULTIPLE_OF_8 = "s0 % 8 == 0"
+
+
+def hit(found: Hit | Miss) -> Hit:
+    assert isinstance(found, Hit)
+    return found
+
+
+def miss(found: Hit | Miss) -> Miss:
+    assert isinstance(found, Miss)
+    return found
+
+
+def test_miss_insert_hit(cache: Cache) -> None:
+    graph = matmul()
+    assert miss(cache.lookup(graph, {"s0": 48})).reason == Reason.NO_KEY
+    inserted = cache.insert(
+        graph, b"machine code", guards=[MULTIPLE_OF_8], hints={"s0": 48}, compile_ns=7, metadata=b"m"
+    )
+    assert inserted
+    assert not inserted.existed
+    found = hit(cache.lookup(matmul(), {"s0": 16}))
+    assert bytes(found.payload) == b"machine code"
+    assert found.guards == (MULTIPLE_OF_8,)
+    assert (found.entry, found.key) == (inserted.entry, graph.key)
+    assert (found.compile_ns, found.metadata) == (7, b"m")
+    assert miss(cache.lookup(graph, {"s0": 12})).reason == Reason.GUARD_FALSE
+
+
+def test_hits_are_true_and_misses_false(cache: Cache) -> None:
+    graph = matmul()
+    assert not cache.lookup(graph)
+    cache.insert(graph, b"x")
+    assert cache.lookup(graph)
+
+
+def test_another_process_finds_it(directory: Path) -> None:
+    script = f"""
+import guardcache, sys
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+from descriptions import matmul
+with guardcache.open({str(directory)!r}) as cache:
+    assert cache.insert(matmul(), b"from elsewhere", guards=["s0 <= 64"])
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)
+    with guardcache.open(directory) as cache:
+        assert bytes(hit(cache.lookup(matmul(), {"s0": 64})).payload) == b"from elsewhere"
+
+
+def test_guards_that_do_not_hold_are_refused(cache: Cache) -> None:
+    refused = cache.insert(matmul(), b"x", guards=[MULTIPLE_OF_8], hints={"s0": 12})
+    assert not refused
+    assert refused.reason == Reason.GUARD_FALSE
+    assert refused.verdict.guard == 0
+    raising = cache.insert(matmul(), b"x", guards=["1 // (s0 - 12) == 0"], hints={"s0": 12})
+    assert (raising.reason, raising.verdict.exception) == (Reason.GUARD_ERROR, "ZeroDivisionError")
+    assert list(cache.entries()) == []
+
+
+def test_guards_that_are_no_guards(cache: Cache) -> None:
+    with pytest.raises(guardcache.ParseError):
+        cache.insert(matmul(), b"x", guards=["s0 %"])
+
+
+def test_priority_and_variants(cache: Cache) -> None:
+    graph = matmul()
+    cache.insert(graph, b"plain")
+    cache.insert(graph, b"tuned", variant="pgle", priority=1)
+    assert bytes(hit(cache.lookup(graph)).payload) == b"tuned"
+    assert bytes(hit(cache.lookup(graph, expect_variant="pgle")).payload) == b"tuned"
+    assert miss(cache.lookup(graph, variant="other")).reason == Reason.VARIANT
+    expected = hit(cache.lookup(graph, expect_variant="other"))
+    assert "other" in expected.note
+
+
+def test_requirements(cache: Cache) -> None:
+    graph = matmul()
+    cache.insert(graph, b"x", requirements={"libdevice": "abc"})
+    assert miss(cache.lookup(graph)).reason == Reason.REQUIREMENT
+    assert miss(cache.lookup(graph, provides={"libdevice": "abd"})).reason == Reason.REQUIREMENT
+    assert cache.lookup(graph, provides={"libdevice": "abc", "more": "x"})
+
+
+def test_equal_entries_are_stored_once(cache: Cache) -> None:
+    graph = matmul()
+    first = cache.insert(graph, b"took 5 ms", guards=["s0 > 1"], identity=b"same")
+    again = cache.insert(graph, b"took 6 ms", guards=["s0 > 1"], identity=b"same")
+    other = cache.insert(graph, b"took 6 ms", guards=["s0 > 1"], identity=b"another")
+    assert (first.existed, again.existed, other.existed) == (False, True, False)
+    assert again.entry == first.entry
+    assert len(list(cache.entries())) == 2
+
+
+def test_names(cache: Cache) -> None:
+    cache.insert(matmul(), b"x", guards=["s0 <= 64"])
+    other = guardcache.Graph("mycompiler/1")
+    x = other.input("a", guardcache.Tensor("float32", ["s7", 16]))
+    w = other.input("b", guardcache.Tensor("float32", [16, 4]))
+    other.output(other.call("matmul", x, w, allow_tf32=False))
+    other.component("options", {})
+    assert miss(cache.lookup(other, {"s7": 3})).reason == Reason.NAMES
+    found = hit(cache.lookup(other, {"s7": 3}, accept_renames=True))
+    assert found.renamed
+    assert found.renames == {"s0": "s7"}
+    assert found.guards == ("s7 <= 64",)
+
+
+def test_a_test_of_the_callers_own(cache: Cache) -> None:
+    graph = matmul()
+    for text in ("s0 == 1", "s0 == 2"):
+        cache.insert(graph, text.encode(), guards=[text])
+    asked: list[tuple[str, ...]] = []
+
+    def wanted(guards: tuple[str, ...]) -> bool:
+        asked.append(guards)
+        return guards == ("s0 == 1",)
+
+    assert bytes(hit(cache.lookup(graph, guard_test=wanted)).payload) == b"s0 == 1"
+    assert set(asked) == {("s0 == 1",), ("s0 == 2",)}
+    assert miss(cache.lookup(graph, guard_test=lambda guards: False)).reason == Reason.GUARD_FALSE
+
+
+def test_a_test_that_raises(cache: Cache) -> None:
+    graph = matmul()
+    cache.insert(graph, b"x", guards=["s0 == 1"])
+
+    def broken(guards: tuple[str, ...]) -> bool:
+        raise LookupError("broken")
+
+    with pytest.raises(LookupError, match="broken"):
+        cache.lookup(graph, guard_test=broken)
+
+
+# ---- payloads ----
+
+
+def test_payloads_are_views_that_outlive_cache_and_entry(directory: Path) -> None:
+    content = os.urandom(200_000)
+    cache = guardcache.open(directory)
+    graph = matmul()
+    entry = cache.insert(graph, content)
+    found = hit(cache.lookup(graph))
+    view = found.payload
+    assert view.readonly
+    cache.remove(entry.key, entry.entry)
+    cache.close()
+    assert cache.closed
+    del found, cache
+    gc.collect()
+    assert view == content
+    assert view[1000:2000] == content[1000:2000]
+
+
+def test_payloads_are_not_copied(cache: Cache) -> None:
+    graph = matmul()
+    cache.insert(graph, bytes(1_000_000))
+    view = hit(cache.lookup(graph)).payload
+    assert isinstance(view.obj, _native.Payload)
+    assert memoryview(view.obj).nbytes == 1_000_000
+
+
+def test_any_buffer_is_a_payload(cache: Cache) -> None:
+    for i, payload in enumerate((b"abc", bytearray(b"abc"), memoryview(b"xabcx")[1:4], b"")):
+        graph = matmul(number=i)
+        cache.insert(graph, payload)
+        assert bytes(hit(cache.lookup(graph)).payload) == bytes(payload)
+    with pytest.raises(TypeError):
+        cache.insert(matmul(), "text")  # type: ignore[arg-type]
+
+
+def test_attachments(cache: Cache, tmp_path: Path) -> None:
+    graph = matmul()
+    library = os.urandom(50_000)
+    cache.insert(
+        graph,
+        b"loads kernel.so",
+        attachments=[Attachment("ab/kernel.so", library, True), Attachment("notes.txt", b"n")],
+    )
+    found = hit(cache.lookup(graph))
+    assert found.attachments == ("ab/kernel.so", "notes.txt")
+    cache.place(found, tmp_path / "there")
+    placed = tmp_path / "there" / "ab" / "kernel.so"
+    assert placed.read_bytes() == library
+    assert os.access(placed, os.X_OK)
+    assert not os.access(tmp_path / "there" / "notes.txt", os.X_OK)
+
+
+# ---- the handle ----
+
+
+def test_options(directory: Path) -> None:
+    with guardcache.open(directory, durability=Durability.FULL, salt="tests", compression_level=-1) as cache:
+        cache.insert(matmul(), b"x")
+    with guardcache.open(directory) as cache:
+        assert miss(cache.lookup(matmul())).reason == Reason.NO_KEY
+    with guardcache.open(directory, salt="tests", read_only=True) as cache:
+        assert cache.lookup(matmul())
+        with pytest.raises(guardcache.ReadOnlyError):
+            cache.insert(matmul(), b"y")
+    with guardcache.open(directory, salt="tests", disabled=True) as cache:
+        assert miss(cache.lookup(matmul())).reason == Reason.DISABLED
+
+
+def test_closed(directory: Path) -> None:
+    cache = guardcache.open(directory)
+    cache.close()
+    cache.close()
+    with pytest.raises(ValueError, match="closed"):
+        cache.lookup(matmul())
+    with pytest.raises(ValueError, match="closed"):
+        cache.verify()
+    assert "closed" in repr(cache)
+
+
+def test_a_place_that_cannot_be_a_cache(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(guardcache.Error) as caught:
+        guardcache.open(tmp_path / "file")
+    assert isinstance(caught.value, (OSError, ValueError))
+    full = tmp_path / "home"
+    full.mkdir()
+    (full / "thesis.txt").write_text("")
+    with pytest.raises(guardcache.ArgumentError):
+        guardcache.open(full)
+
+
+def test_default_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("GUARDCACHE_DIR", str(tmp_path / "named"))
+    assert guardcache.default_directory() == str(tmp_path / "named")
+    monkeypatch.delenv("GUARDCACHE_DIR")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert guardcache.default_directory() == str(tmp_path / "guardcache")
+
+
+def test_the_log_gets_lines(directory: Path) -> None:
+    lines: list[str] = []
+    with guardcache.open(directory, log=lines.append) as cache:
+        cache.insert(matmul(), os.urandom(100_000))
+    for path in directory.rglob("*"):
+        if path.is_file() and path.stat().st_size > 50_000:
+            damaged = bytearray(path.read_bytes())
+            damaged[len(damaged) // 2] ^= 1
+            path.write_bytes(bytes(damaged))
+    with guardcache.open(directory, log=lines.append) as cache:
+        assert miss(cache.lookup(matmul())).reason == Reason.CORRUPT
+    assert lines
+
+
+# ---- explain and look around ----
+
+
+def test_explain(cache: Cache) -> None:
+    graph = matmul(fast=True)
+    cache.insert(graph, b"x", guards=[MULTIPLE_OF_8], label="train.py:88 forward")
+    text = cache.explain(graph, {"s0": 12}, label="train.py:88 forward", sources={"s0": "x.size(0)"})
+    assert text.startswith("miss: guard_false")
+    assert "train.py:88 forward" in text
+    assert "12 % 8" in text
+    told = cache.explain_data(graph, {"s0": 12})
+    assert (told["outcome"], told["reason"]) == ("miss", "guard_false")
+    assert told["candidates"][0]["first_failing"] == 0
+    other = cache.explain_data(matmul(fast=False), {"s0": 16})
+    assert other["reason"] == "no_key"
+    assert other["nearest"][0]["differs"][0]["path"] == "options.fast"
+
+
+def test_entries(cache: Cache) -> None:
+    graph = matmul()
+    cache.insert(graph, b"12345", guards=["s0 > 1"], requirements={"a": "b"}, metadata=b"m", label="l", compile_ns=5)
+    cache.insert(matmul(fast=True), b"1")
+    (entry,) = cache.entries(graph.key)
+    assert entry.key == graph.key
+    assert (entry.guards, entry.requirements) == (("s0 > 1",), {"a": "b"})
+    assert (entry.payload_size, entry.metadata, entry.label, entry.compile_ns) == (5, b"m", "l", 5)
+    assert abs(entry.created_ns / 1e9 - time.time()) < 60
+    assert len(list(cache.entries())) == 2
+    cache.remove(entry.key, entry.id)
+    assert len(list(cache.entries())) == 1
+    assert miss(cache.lookup(graph, {"s0": 2})).reason == Reason.EVICTED
+    with pytest.raises(guardcache.NotFoundError):
+        cache.remove(entry.key, "0" * 32)
+
+
+def test_verify(directory: Path) -> None:
+    with guardcache.open(directory) as cache:
+        for i in range(5):
+            cache.insert(matmul(number=i), os.urandom(10_000))
+        verified = cache.verify()
+        assert verified
+        assert (verified.keys, verified.entries) == (5, 5)
+    for path in directory.rglob("*"):
+        if path.is_file() and path.stat().st_size >= 10_000 and "entries" in path.parts:
+            damaged = bytearray(path.read_bytes())
+            damaged[5000] ^= 255
+            path.write_bytes(bytes(damaged))
+            break
+    with guardcache.open(directory) as cache:
+        verified = cache.verify()
+        assert not verified
+        assert verified.problems[0].problem
+
+
+def test_reasons_are_the_librarys() -> None:
+    assert [str(reason) for reason in Reason] == [word for word, _ in _native.reasons()]
+
+
+# ---- get or compile ----
+
+
+def test_get_or_compile(cache: Cache) -> None:
+    graph = matmul()
+    compiled = cache.get_or_compile(graph, lambda: Compiled(b"code", [MULTIPLE_OF_8]), {"s0": 8})
+    assert isinstance(compiled, Compiled)
+    found = cache.get_or_compile(graph, lambda: pytest.fail("compiled again"), {"s0": 16})
+    assert isinstance(found, Hit)
+    assert bytes(found.payload) == b"code"
+
+
+def test_a_compile_that_fails_stores_nothing_and_frees_the_others(cache: Cache) -> None:
+    def fail() -> Compiled:
+        raise ArithmeticError("no such instruction")
+
+    with pytest.raises(ArithmeticError):
+        cache.get_or_compile(matmul(), fail)
+    assert isinstance(cache.get_or_compile(matmul(), lambda: Compiled(b"code")), Compiled)
+
+
+def test_threads_compile_once(cache: Cache) -> None:
+    compiles = []
+
+    def compile() -> Compiled:
+        compiles.append(threading.get_ident())
+        time.sleep(0.2)
+        return Compiled(b"code")
+
+    threads = [threading.Thread(target=lambda: cache.get_or_compile(matmul(), compile)) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(compiles) == 1
+
+
+def test_waiting_lets_other_threads_run(cache: Cache) -> None:
+    """The interpreter lock is let go while the library waits."""
+    graph = matmul()
+    lease = cache.lease(graph, None, Reason.NO_KEY)
+
+    def wait() -> None:
+        with pytest.raises(guardcache.BusyError):
+            cache.lease(graph, None, Reason.NO_KEY, timeout=1)
+
+    waiter = threading.Thread(target=wait)
+    waiter.start()
+    steps = 0
+    while waiter.is_alive():
+        time.sleep(0.01)
+        steps += 1
+    assert steps > 20
+    lease.release()
+
+
+def test_processes_compile_once(directory: Path) -> None:
+    script = f"""
+import guardcache, sys, time
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+from descriptions import matmul
+def compile():
+    print("compiled", flush=True)
+    time.sleep(0.5)
+    return guardcache.Compiled(b"code")
+with guardcache.open({str(directory)!r}) as cache:
+    cache.get_or_compile(matmul(), compile)
+"""
+    processes = [subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) for _ in range(4)]
+    outputs = [process.communicate(timeout=60)[0] for process in processes]
+    assert [process.returncode for process in processes] == [0] * 4
+    assert b"".join(outputs).count(b"compiled") == 1
+
+
+def test_many_threads_on_one_handle(cache: Cache) -> None:
+    failures: list[BaseException] = []
+
+    def work(number: int) -> None:
+        try:
+            for i in range(50):
+                graph = matmul(number=(number + i) % 10)
+                if not cache.lookup(graph, {"s0": 8}):
+                    cache.insert(graph, bytes([number]) * 5000, guards=[MULTIPLE_OF_8])
+                found = hit(cache.lookup(graph, {"s0": 16}))
+                assert len(set(bytes(found.payload))) == 1
+        except BaseException as failure:
+            failures.append(failure)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert cache.verify()

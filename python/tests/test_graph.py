@@ -1,0 +1,169 @@
+"""Descriptions."""
+
+from __future__ import annotations
+
+import json
+import random
+import threading
+from pathlib import Path
+
+import pytest
+from descriptions import matmul
+
+import guardcache
+from guardcache import Enum, Graph, Symbolic, Tensor, Value
+
+
+def key_of(value: Value) -> str:
+    graph = Graph()
+    graph.component("value", value)
+    return graph.key
+
+
+def test_equal_descriptions_share_a_key() -> None:
+    assert matmul().key == matmul().key
+    assert len(matmul().key) == 64
+
+
+def test_a_change_anywhere_changes_the_key() -> None:
+    keys = {matmul().key, matmul(columns=5).key, matmul(fast=True).key, matmul(fast=False).key}
+    assert len(keys) == 4
+
+
+def test_names_of_nodes_and_symbols_do_not_count() -> None:
+    def build(x: str, symbol: str) -> Graph:
+        graph = Graph("fx")
+        node = graph.input(x, Tensor("float32", [symbol, 3], [3, 1], "cpu"))
+        graph.output((graph.call("aten.relu.default", node),))
+        return graph
+
+    assert build("x", "s0").key == build("arg0_1", "s77").key
+    assert build("x", "s0").key != build("x", "u0").key
+
+
+def test_kinds_of_values_are_told_apart() -> None:
+    values: list[Value] = [
+        None, True, 1, 1.0, "1", b"1", [1], (1,), {1}, {"1": 1}, Symbolic("s0"), "s0", Enum("s0"),
+        2**63, 2**63 + 1, -(2**200), float("inf"), -0.0, 0.0, [], (), {},
+    ]  # fmt: skip
+    assert len({key_of(value) for value in values}) == len(values)
+
+
+def test_the_order_of_members_and_of_sets_does_not_count() -> None:
+    names = [f"option{i}" for i in range(20)]
+    keys = set()
+    for seed in range(5):
+        random.Random(seed).shuffle(names)
+        keys.add(key_of({name: len(name) + int(name[6:]) for name in names}))
+        keys.add(key_of({"set": set(names)}))
+    assert len(keys) == 2
+
+
+def test_expressions_count_by_value() -> None:
+    assert key_of(Symbolic("s0*16 + 2")) == key_of(Symbolic("2 + 16*s0"))
+
+
+def test_components_and_symbols() -> None:
+    graph = matmul(fast=True)
+    assert set(graph.components) == {"graph", "inputs", "options"}
+    assert list(graph.symbols) == ["s0"]
+    other = matmul(fast=False)
+    changed = {name for name in graph.components if graph.components[name] != other.components[name]}
+    assert changed == {"options"}
+
+
+def test_subgraphs_and_node_kinds() -> None:
+    def build(inner: str) -> Graph:
+        graph = Graph("fx")
+        x = graph.input("x", Tensor("float32", [4]))
+        with graph.subgraph("true_graph_0"):
+            y = graph.node("placeholder", "arg0")
+            graph.output(graph.call(inner, y))
+        branch = graph.node("get_attr", "true_graph_0")
+        graph.output(graph.call("cond", True, branch, branch, [x]))
+        return graph
+
+    assert build("aten.sin.default").key == build("aten.sin.default").key
+    assert build("aten.sin.default").key != build("aten.cos.default").key
+
+
+def test_a_description_file_and_the_builder_agree(tmp_path: Path) -> None:
+    text = {
+        "format": "guardcache-graph/1",
+        "kind": "mycompiler/1",
+        "inputs": [
+            {"name": "x", "value": {"$tensor": {"dtype": "float32", "shape": ["s0", 16]}}},
+            {"name": "w", "value": {"$tensor": {"dtype": "float32", "shape": [16, 4]}}},
+        ],
+        "graph": {
+            "nodes": [
+                {"name": "x", "op": "placeholder", "target": "x", "args": [], "kwargs": {}},
+                {"name": "w", "op": "placeholder", "target": "w", "args": [], "kwargs": {}},
+                {
+                    "name": "mm",
+                    "op": "call_function",
+                    "target": "matmul",
+                    "args": [{"$node": "x"}, {"$node": "w"}],
+                    "kwargs": {"allow_tf32": False},
+                },
+                {"name": "output", "op": "output", "target": "output", "args": [{"$node": "mm"}], "kwargs": {}},
+            ]
+        },
+        "options": {"fast": True},
+    }
+    path = tmp_path / "graph.json"
+    path.write_text(json.dumps(text))
+    assert Graph.load(path).key == matmul(fast=True).key
+    assert Graph.load(path).canonical == matmul(fast=True).canonical
+
+
+def test_what_is_not_json_is_placed() -> None:
+    with pytest.raises(guardcache.ParseError) as caught:
+        Graph.read('{"format": "guardcache-graph/1",\n "kind" "fx"}', "broken.json")
+    assert caught.value.line == 2
+    assert caught.value.column > 1
+    assert "broken.json" in str(caught.value)
+    assert caught.value.status == "ERROR_SYNTAX"
+
+
+def test_what_is_no_description_is_placed() -> None:
+    with pytest.raises(guardcache.DescriptionError):
+        Graph.read('{"format": "something else"}')
+
+
+def test_a_finished_description_takes_nothing_more() -> None:
+    graph = matmul()
+    assert graph.key
+    with pytest.raises(ValueError, match="finished"):
+        graph.component("config", {})
+
+
+def test_what_a_description_cannot_hold() -> None:
+    with pytest.raises(TypeError, match="object"):
+        key_of(object())  # type: ignore[arg-type]
+    with pytest.raises(TypeError):
+        key_of({1: 2})  # type: ignore[dict-item]
+    nested: list[Value] = []
+    nested.append(nested)
+    with pytest.raises(RecursionError):
+        key_of(nested)
+
+
+def test_keyed_descriptions() -> None:
+    key = "9c" * 32
+    graph = Graph.keyed("fx", key)
+    graph.line("config", "ab" * 32, "max_autotune: False")
+    assert graph.key == key
+    with pytest.raises(guardcache.ParseError):
+        Graph.keyed("fx", "nonsense")
+
+
+def test_a_finished_description_is_shared_by_threads() -> None:
+    graph = matmul()
+    keys = []
+    threads = [threading.Thread(target=lambda: keys.append(graph.key)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(keys)) == 1

@@ -1,0 +1,39 @@
+"""The package as a whole: the command, the type marker, what it costs when nothing is wanted of it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib import resources
+from pathlib import Path
+
+import guardcache
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=False)
+
+
+def test_the_command_runs() -> None:
+    done = run("-m", "guardcache", "--version")
+    assert done.returncode == 0
+    assert guardcache.__version__ in done.stdout
+
+
+def test_the_commands_exit_status_is_passed_on(tmp_path: Path) -> None:
+    assert run("-m", "guardcache", "key", str(tmp_path / "missing.json")).returncode == 2
+
+
+def test_types_are_shipped() -> None:
+    assert resources.files("guardcache").joinpath("py.typed").is_file()
+
+
+def test_public_names_exist_and_are_documented() -> None:
+    for name in guardcache.__all__:
+        public = getattr(guardcache, name)
+        if isinstance(public, type) and public.__module__.startswith("guardcache._") and name not in ("Lease",):
+            assert public.__doc__, name
+
+
+def test_importing_the_package_does_not_import_pytorch() -> None:
+    assert run("-c", "import guardcache, sys; sys.exit('torch' in sys.modules)").returncode == 0
