@@ -221,6 +221,9 @@ walk(gci_canon_run *run, component_fn fn, void *state)
 
     if (order == NULL)
         gci_canon_fail_memory(run);
+    for (size_t i = 0; i < run->graph->component_count; i++)
+        if (!run->graph->components[i].counts)
+            gci_canon_left_out(run, run->graph->components[i].name, &run->graph->components[i].value);
     for (size_t i = 0; i < count && run->status == GCACHE_OK; i++) {
         gci_canon_step step = { .name = order[i]->name };
         gci_rules_state place = gci_rules_member(run->rules, gci_rules_start(run->rules), order[i]->name);

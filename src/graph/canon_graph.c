@@ -15,22 +15,28 @@ has_target(gci_node const *node)
     return node->target.data != NULL && !gci_view_is(node->op, "placeholder");
 }
 
+static void
+put_plain_member(gci_canon_run *run, gci_view name, gci_value const *value)
+{
+    gci_canon_step step = { .outer = run->step, .name = name };
+
+    run->step = &step;
+    gci_cbor_text(&run->out, name);
+    gci_canon_value(run, value, GCI_RULES_INERT);
+    run->step = step.outer;
+}
+
 /* A node without surprises, as almost all are: no rule applies to it, and no member is unknown. */
 static void
 put_plain_node(gci_canon_run *run, gci_node const *node)
 {
-    static char const op_key[] = "\x62op", args_key[] = "\x64" "args", kwargs_key[] = "\x66kwargs",
-                      target_key[] = "\x66target";
-
     gci_cbor_head(&run->out, GCI_CBOR_MAP, 3u + has_target(node));
-    gci_cbor_append(&run->out, op_key, sizeof op_key - 1);
+    gci_cbor_text(&run->out, (gci_view)GCI_VIEW("op"));
     gci_cbor_text(&run->out, node->op);
-    gci_cbor_append(&run->out, args_key, sizeof args_key - 1);
-    gci_canon_value(run, &node->args, GCI_RULES_INERT);
-    gci_cbor_append(&run->out, kwargs_key, sizeof kwargs_key - 1);
-    gci_canon_value(run, &node->kwargs, GCI_RULES_INERT);
+    put_plain_member(run, (gci_view)GCI_VIEW("args"), &node->args);
+    put_plain_member(run, (gci_view)GCI_VIEW("kwargs"), &node->kwargs);
     if (has_target(node)) {
-        gci_cbor_append(&run->out, target_key, sizeof target_key - 1);
+        gci_cbor_text(&run->out, (gci_view)GCI_VIEW("target"));
         gci_cbor_text(&run->out, node->target);
     }
 }

@@ -76,7 +76,7 @@ compile_one(gci_view pattern, bool jit, pcre2_code **code, gcache_error *error)
     }
     if (*code == NULL) {
         pcre2_get_error_message(number, reason, sizeof reason);
-        return gci_fail(error, GCACHE_ERROR_DESCRIPTION, "the pattern %.*s: %s at %zu", (int)pattern.size, pattern.data,
+        return gci_fail(error, GCACHE_ERROR_DESCRIPTION, "%.*s: %s at %zu", (int)pattern.size, pattern.data,
                         (char const *)reason, (size_t)offset);
     }
     if (jit) /* where there is no machine code for this processor the pattern is interpreted */
@@ -106,7 +106,7 @@ compile_rules(reader const *r, gci_value const *list)
 
     for (uint32_t i = first; i < r->rules->rule_count; i++)
         if (gci_rule_compile(&r->rules->rules[i], true, &reason) != GCACHE_OK)
-            return fail(r, &list->items[i - first], "", reason.message);
+            return fail(r, &list->items[i - first], "the pattern", reason.message);
     return GCACHE_OK;
 }
 
