@@ -40,7 +40,7 @@ explain_now(options const *wanted)
     gcache_error error = { 0 };
     char *text = NULL;
 
-    gcache_status status = cli_question_open(&wanted->question, true, &question, &error);
+    gcache_status status = cli_question_open(&wanted->question, false, &question, &error);
     if (status == GCACHE_OK) {
         gcache_request request = cli_question_request(&question, &wanted->question);
         status = gcache_explain(question.cache, question.graph, cli_question_hints(&question), &request,

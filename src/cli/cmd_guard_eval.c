@@ -56,8 +56,9 @@ compile_zero_terminated(compiled *last, char const *text, size_t size)
     size_t length = strlen(text);
 
     if (length != size) {
+        gci_fail(&last->error, GCACHE_ERROR_SYNTAX, "column %zu: a zero character", length + 1);
         last->error.column = (int)length + 1;
-        return gci_fail(&last->error, GCACHE_ERROR_SYNTAX, "a zero character");
+        return GCACHE_ERROR_SYNTAX;
     }
     return gcache_guards_compile(&text, 1, &last->guards, &last->error);
 }
@@ -159,14 +160,14 @@ eval_batch(void)
     gci_arena_init(&arena, LINE_MAX_BYTES);
     compiled_init(&last);
     while ((status = cli_lines_next(&lines, &line, &error)) == GCACHE_OK && line.data != NULL && !cli_output_lost()) {
-        cli_place place = { .file = "line", .line = lines.number };
+        cli_place place = { .file = lines.name, .line = lines.number };
         gci_arena_reset(&arena);
         status = eval_line(&last, line, place, &arena, &error);
         if (status != GCACHE_OK)
             break;
     }
     if (status == GCACHE_ERROR_ARGUMENT)
-        cli_complain("line:%zu: %s", lines.number, error.message);
+        cli_complain("%s:%zu: %s", lines.name, lines.number, error.message);
     else if (status != GCACHE_OK)
         cli_fail(&error);
     compiled_clear(&last);

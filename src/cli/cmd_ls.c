@@ -30,7 +30,7 @@ print_row(gcache_entry_view const *entry)
     cli_size_text(entry->payload_size, size);
     cli_duration_text(entry->compile_ns, compile);
     cli_time_text(entry->created_ns, created);
-    printf("%.12s  %.12s  %-11s %-19s %10s %9s %6lld  %6zu  %s\n", entry->id, hex, entry->kind, created, size, compile,
+    printf("%.12s  %.12s  %-11s %-19s %10s %9s %8lld  %6zu  %s\n", entry->id, hex, entry->kind, created, size, compile,
            (long long)entry->priority, entry->guard_count, entry->variant != NULL ? entry->variant : "");
 }
 
@@ -59,8 +59,8 @@ list_entries(options const *wanted, gcache *cache, lister *list)
     if (wanted->key != NULL && gcache_key_from_hex(wanted->key, &key, &list->error) != GCACHE_OK)
         return list->error.status;
     if (!wanted->json)
-        printf("%-12s  %-12s  %-11s %-19s %10s %9s %6s  %6s  %s\n", "ENTRY", "KEY", "KIND", "STORED", "PAYLOAD",
-               "COMPILE", "RANK", "GUARDS", "VARIANT");
+        printf("%-12s  %-12s  %-11s %-19s %10s %9s %8s  %6s  %s\n", "ENTRY", "KEY", "KIND", "STORED", "PAYLOAD",
+               "COMPILE", "PRIORITY", "GUARDS", "VARIANT");
     gcache_status status =
         gcache_each_entry(cache, wanted->key != NULL ? &key : NULL, print_entry, list, &list->error);
     return status != GCACHE_OK ? status : list->status;

@@ -75,8 +75,8 @@ verify_text(gcache *cache, gcache_verified *out_verified, gcache_error *error)
     if (status != GCACHE_OK)
         return status;
     cli_size_text(out_verified->bytes, bytes);
-    printf("%llu keys, %llu entries, %s: ", (unsigned long long)out_verified->keys,
-           (unsigned long long)out_verified->entries, bytes);
+    printf("%llu %s, %llu %s, %s: ", (unsigned long long)out_verified->keys, out_verified->keys == 1 ? "key" : "keys",
+           (unsigned long long)out_verified->entries, out_verified->entries == 1 ? "entry" : "entries", bytes);
     if (out_verified->problems == 0)
         puts("no problems");
     else

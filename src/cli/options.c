@@ -117,8 +117,7 @@ static bool
 check_arguments(cli_command const *command, size_t count)
 {
     if (count < command->least)
-        cli_complain("%s: %s missing; see guardcache help %s", command->name,
-                     command->arguments[0] != '\0' ? command->arguments : "an argument is", command->name);
+        cli_complain("%s: %s is missing; see guardcache help %s", command->name, command->arguments, command->name);
     else if (count > command->most)
         cli_complain("%s: too many arguments; see guardcache help %s", command->name, command->name);
     return command->least <= count && count <= command->most;

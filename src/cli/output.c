@@ -1,9 +1,11 @@
 #include "cli/cli.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 void
 cli_complain(char const *format, ...)
@@ -38,14 +40,22 @@ cli_output_lost(void)
     return ferror(stdout) != 0;
 }
 
+/* `guardcache ls | head`: the reader has what it wanted. The failed write, and with it errno, may be long past. */
+static bool
+reader_left(void)
+{
+    struct pollfd out = { .fd = STDOUT_FILENO };
+
+    return poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0;
+}
+
 cli_exit
 cli_finish(cli_exit status)
 {
     errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout))
         return status;
-    /* `guardcache ls | head`: the reader has what it wanted. */
-    if (errno != EPIPE)
+    if (!reader_left())
         cli_complain("standard output: %s", errno != 0 ? strerror(errno) : "write error");
     return CLI_ERROR;
 }

@@ -58,12 +58,34 @@ gci_attach_lock(gci_store *store, gci_lock_kind kind, uint64_t wait_ns, gci_file
     return status;
 }
 
+/* name = part ("/" part)*, where a part is neither empty nor "." nor ".." */
+static bool
+is_safe_name(gci_view name)
+{
+    size_t begin = 0;
+
+    if (name.size == 0 || name.size >= GCI_ATTACHMENT_NAME_MAX || memchr(name.data, '\0', name.size) != NULL)
+        return false;
+    for (size_t i = 0; i <= name.size; i++) {
+        if (i < name.size && name.data[i] != '/')
+            continue;
+        gci_view part = gci_view_of(name.data + begin, i - begin);
+        if (part.size == 0 || gci_view_is(part, ".") || gci_view_is(part, ".."))
+            return false;
+        begin = i + 1;
+    }
+    return true;
+}
+
 gcache_status
 gci_store_attach(gci_store *store, gci_view bytes, gci_attachment *out_attachment, gcache_error *error)
 {
     gci_file lock;
 
     gci_store_enter(store);
+    if (!is_safe_name(out_attachment->name))
+        return gci_fail(error, GCACHE_ERROR_ARGUMENT, "attachment %.*s: its name leads out of a directory, or is too long",
+                        (int)out_attachment->name.size, out_attachment->name.data);
     if (store->read_only)
         return gci_fail(error, GCACHE_ERROR_READ_ONLY, "%s: the cache is read-only", store->directory.name);
     if (!hash_bytes(bytes, out_attachment->sha256))
@@ -113,25 +135,6 @@ gci_store_attachment(gci_store *store, gci_attachment const *attachment, gci_buf
 }
 
 /* ---- putting in place ---- */
-
-/* name = part ("/" part)*, where a part is neither empty nor "." nor ".." */
-static bool
-is_safe_name(gci_view name)
-{
-    size_t begin = 0;
-
-    if (name.size == 0 || name.size >= GCI_ATTACHMENT_NAME_MAX || memchr(name.data, '\0', name.size) != NULL)
-        return false;
-    for (size_t i = 0; i <= name.size; i++) {
-        if (i < name.size && name.data[i] != '/')
-            continue;
-        gci_view part = gci_view_of(name.data + begin, i - begin);
-        if (part.size == 0 || gci_view_is(part, ".") || gci_view_is(part, ".."))
-            return false;
-        begin = i + 1;
-    }
-    return true;
-}
 
 /* Makes the directories that name goes through. No link is followed: what stands there must be directories. */
 static gcache_status
@@ -221,7 +224,9 @@ gci_store_place(gci_store *store, gci_attachment const *attachment, char const *
         return GCI_CORRUPT;
     }
     snprintf(name, sizeof name, "%.*s", (int)attachment->name.size, attachment->name.data);
-    if (gci_dir_open_user(directory, &target, error) != GCACHE_OK)
+    gci_dir here = { .fd = AT_FDCWD, .name = "" };
+    if (gci_dir_make(here, directory, NULL, error) != GCACHE_OK ||
+        gci_dir_open_user(directory, &target, error) != GCACHE_OK)
         return gci_unreadable(store);
     gci_buf_init(&bytes, GCI_BUF_NO_LIMIT);
     if (!is_in_place(target, name, attachment)) {

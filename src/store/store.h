@@ -384,12 +384,13 @@ void gci_lease_release(gci_lease *lease);
 
 /* ---- attachments ---- */
 
-/* Stores bytes once, by content; fills in *out_attachment's hash and size. They are kept as long as an entry names them. */
+/* Stores bytes once, by content; fills in *out_attachment's hash and size. They are kept as long as an entry names them.
+   Its name must be set: one that would lead out of a directory is ERROR_ARGUMENT. */
 gcache_status gci_store_attach(gci_store *store, gci_view bytes, gci_attachment *out_attachment, gcache_error *error);
 /* Reads one back, verified. FOUND, ABSENT, CORRUPT, UNREADABLE. */
 gci_found gci_store_attachment(gci_store *store, gci_attachment const *attachment, gci_buf *out_bytes,
                                gcache_error *error);
-/* Puts one in place under a directory, by reflink or copy, atomically; an equal file there is left alone. */
+/* Puts one in place under a directory (made if its parent is there), by reflink or copy, atomically; an equal file there is left alone. */
 gci_found gci_store_place(gci_store *store, gci_attachment const *attachment, char const *directory, gcache_error *error);
 
 #endif

@@ -2,7 +2,7 @@
 small g.json torch.softmax
 try() {
     printf '%s\n' "$1"
-    run guardcache key bad.json | cut -c -400
+    run guardcache key bad.json | cut -c -400 | mask
 }
 head -c 200 g.json >bad.json; try truncated
 : >bad.json; try empty

@@ -9,7 +9,7 @@ run() {
 
 # mask: ids, keys, times and paths differ from run to run; their places don't.
 mask() {
-    sed -E 's/\b[0-9a-f]{64}\b/KEY/g; s/\b[0-9a-f]{32}\b/ENTRY/g; s/[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]{8}/TIME/g'
+    sed -E 's/\b[0-9a-f]{64}\b/KEY/g; s/\b[0-9a-f]{32}0?\b/ENTRY/g; s/[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]{8}/TIME/g'
 }
 
 # small NAME TARGET [DTYPE]: writes a description with one call of TARGET on a tensor of s0 by 16.
@@ -55,5 +55,5 @@ PY
 
 # story: what differs from run to run in an explanation: ids, keys, times.
 story() {
-    sed -E 's/\b[0-9a-f]{64}\b/KEY/g; s/\b[0-9a-f]{32}\b/ENTRY/g; s/\b(stored|since|key|#[0-9]+ ) ?[0-9a-f:]{5,8}\b/\1 _/g'
+    sed -E 's/\b[0-9a-f]{64}\b/KEY/g; s/\b[0-9a-f]{32}0?\b/ENTRY/g; s/\b(stored|since|key|#[0-9]+ ) ?[0-9a-f:]{5,8}\b/\1 _/g'
 }

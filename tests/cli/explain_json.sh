@@ -5,13 +5,13 @@ import json, sys
 answer = json.loads(sys.stdin.read())
 print(answer["outcome"], answer["reason"], len(answer["key"]))
 for candidate in answer["candidates"]:
-    first = candidate["first_failing"]
+    first = candidate.get("first_failing")
     print("candidate", len(candidate["entry"]), len(candidate["guards"]), first)
     if first is not None:
         print("   ", candidate["guards"][first]["text"], candidate["guards"][first]["result"], candidate["values"])
 for near in answer["nearest"]:
     print("near", len(near["key"]))
-    for difference in near["differs"]:
+    for difference in near["differs"][:3]:
         print("   ", difference["path"], difference["stored"], difference["asked"])
 '
 }

@@ -1,18 +1,28 @@
-# A full disk: what can't be stored says so with exit status 2, and the cache is whole afterwards.
+# A full disk: what can't be stored says so with exit status 2, the cache is whole, and works again once there is room.
 mkdir disk
-mount -t tmpfs -o size=1m tmpfs disk 2>/dev/null || { echo "skipped: can't mount a tmpfs here"; exit 77; }
+mount -t tmpfs -o size=2m tmpfs disk 2>/dev/null || { echo "skipped: can't mount a tmpfs here"; exit 77; }
 trap 'umount disk' EXIT
 small g.json torch.softmax
 head -c 100000 /dev/urandom >payload
+head -c 3000000 /dev/urandom >large
 cache=disk/cache
-failed=0
-for size in $(seq 1 40); do
-    guardcache insert --cache $cache --graph g.json --guard "s0 == $size" --payload payload >/dev/null 2>message
-    status=$?
-    [ $status -eq 0 ] && stored=$size && continue
-    failed=$((failed + 1))
-    [ $failed -eq 1 ] && echo "exit $status" && sed -E 's/[0-9a-f]{32,64}/ID/g; s/: [^:]*disk[^:]*:/: PATH:/' message
-done
-[ "$stored" -ge 2 ] && [ $failed -ge 2 ] && echo "some stored, some not"
-guardcache verify --cache $cache | grep -c 'no problems'
-run guardcache lookup --cache $cache --graph g.json --hint s0=1 --out found && cmp found payload && echo "what is stored is found"
+place() { sed -E 's/[0-9a-f]{32,64}/ID/g; s/[0-9.]+ [KM]?i?B/SIZE/; s/[^ ]*disk[^ :]*:/PATH:/'; }
+
+guardcache insert --cache $cache --graph g.json --guard "s0 == 1" --payload payload >/dev/null
+echo "an entry larger than the disk:"
+run guardcache insert --cache $cache --graph g.json --guard "s0 == 2" --payload large | place
+run guardcache verify --cache $cache | sed 's/.*: //'
+
+echo "a disk that others filled:"
+head -c 10000000 /dev/zero >disk/filler 2>/dev/null
+run guardcache insert --cache $cache --graph g.json --guard "s0 == 3" --payload large | place
+run guardcache lookup --cache $cache --graph g.json --hint s0=4
+run guardcache insert --cache disk/another --graph g.json --payload payload | place
+run guardcache verify --cache $cache | sed 's/.*: //'
+
+echo "room again:"
+rm disk/filler
+guardcache insert --cache $cache --graph g.json --guard "s0 == 5" --payload payload >/dev/null
+run guardcache lookup --cache $cache --graph g.json --hint s0=5 --out found && cmp found payload && echo "found"
+run guardcache insert --cache disk/another --graph g.json --payload payload | place
+run guardcache verify --cache $cache | sed 's/.*: //'

@@ -10,7 +10,7 @@ cat >lines <<'LINES'
 {"guard": "", "hints": {}}
 {"guard": "s0 == 9223372036854775808", "hints": {"s0": 9223372036854775808}}
 {"guard": "s0 == 9223372036854775808", "hints": {"s0": {"$int": "9223372036854775808"}}}
-{"guard": "x == 1.5 and b and n is None", "hints": {"x": 1.5, "b": true, "n": null}}
+{"guard": "x == 1.5 and b and n == None", "hints": {"x": 1.5, "b": true, "n": null}}
 {"guard": "x != x", "hints": {"x": {"$float": "nan"}}}
 {"hints": {"s0": -7}, "guard": "s0 // 2 == -4 and s0 % 2 == 1", "note": "members that aren't known are ignored"}
 {"guard": "\u0000", "hints": {}}

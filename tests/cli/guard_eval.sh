@@ -15,7 +15,7 @@ ask "x < 0.5" --hint x=0.25
 ask "x != x" --hint 'x={"$float": "nan"}'
 ask "x > 10**400" --hint 'x={"$float": "inf"}'
 ask "b == 1" --hint b=true
-ask "n is None" --hint n=null
+ask "n == None" --hint n=null
 ask "not n" --hint n=null
 ask "s0 +"
 ask ""

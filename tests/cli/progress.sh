@@ -1,8 +1,9 @@
 # The progress bar: on a terminal only, on standard error only, and gone at the end.
 mkdir trace
+small trace/g.json torch.softmax
 python3 -c '
-for number in range(400000):
-    print("{\"seq\": %d, \"op\": \"bypass\"}" % number)' >trace/trace.jsonl
+for number in range(60000):
+    print("{\"seq\": %d, \"op\": \"lookup\", \"graph\": \"g.json\"}" % number)' >trace/trace.jsonl
 python3 - <<'PY'
 import os
 import pty

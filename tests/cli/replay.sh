@@ -21,7 +21,7 @@ run guardcache replay trace | tail -n 2
 sed -i '$d' trace/trace.jsonl
 run guardcache replay trace | mask
 run guardcache replay --json trace | tail -n 2 | mask
-find "$TMPDIR" -maxdepth 1 -name 'guardcache-*'
+find "$TMPDIR" -mindepth 1 -name 'guardcache-*'
 
 echo "on a kept cache:"
 run guardcache replay --json --cache kept trace | tail -n 2 | mask

@@ -24,4 +24,4 @@ try '{"seq": 2, "op": "insert", "graph": "graphs/g.json", "payload": {"size": 1e
 try '{"seq": 2, "op": "insert", "graph": "graphs/g.json", "payload": {"file": "missing"}}'
 try '{"seq": 2, "op": "insert", "graph": "graphs/g.json", "payload": {"size": 1}, "priority": 1.5}'
 run guardcache replay trace/graphs
-find "$TMPDIR" -name 'guardcache-*'
+find "$TMPDIR" -mindepth 1 -name 'guardcache-*'
