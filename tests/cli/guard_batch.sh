@@ -1,5 +1,4 @@
 # guard eval --batch: one answer a line, in order; a malformed line ends it with its number.
-# shellcheck disable=SC2016 # JSON names that begin with a dollar
 cat >lines <<'LINES'
 {"guard": "L['t0'] % 8 == 0", "hints": {"t0": 16}}
 {"guard": "L['t0'] % 8 == 0", "hints": {"t0": 12}}

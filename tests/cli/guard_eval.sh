@@ -1,5 +1,4 @@
 # guard eval for people: true, false, Python's exception, a text that isn't in the language; every kind of hint.
-# shellcheck disable=SC2016 # JSON names that begin with a dollar
 ask() {
     printf '%s\n' "$*"
     run guardcache guard eval "$@"

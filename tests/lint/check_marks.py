@@ -25,7 +25,7 @@ def check(path: Path, name: str) -> list[str]:
             problems.append(f"{name}:{number}: white space at the end")
         if "\t" in line and name.endswith((".c", ".h", ".py")):
             problems.append(f"{name}:{number}: a tab")
-        if len(line) > tree.LINE_LIMIT and name.endswith((".c", ".h", ".py", ".sh")):
+        if len(line) > tree.LINE_LIMIT and name.endswith((".c", ".h", ".py")):
             problems.append(f"{name}:{number}: {len(line)} columns, more than {tree.LINE_LIMIT}")
     if text and not text.endswith("\n"):
         problems.append(f"{name}: no line end at its end")
