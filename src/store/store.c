@@ -74,8 +74,9 @@ copy_signing(gci_store_options *options)
         return false;
     char *next = (char *)(keys + options->signing_count);
     for (size_t i = 0; i < options->signing_count; i++) {
-        keys[i].id = strcpy(next, given[i].id);
-        next += strlen(given[i].id) + 1;
+        size_t id_size = strlen(given[i].id) + 1;
+        keys[i].id = memcpy(next, given[i].id, id_size);
+        next += id_size;
         memcpy(next, given[i].secret.data, given[i].secret.size);
         keys[i].secret = gci_view_of(next, given[i].secret.size);
         next += given[i].secret.size;
