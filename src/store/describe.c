@@ -130,8 +130,8 @@ read_description(gcache_key const *key, gci_frame const *frame, gci_stored_descr
     return get_canonical(stored, frame->payload, size, compression, error);
 }
 
-static gcache_status
-read_frame(gcache_key const *key, gci_view bytes, gci_stored_description **out, gcache_error *error)
+gcache_status
+gci_description_read(gcache_key const *key, gci_view bytes, gci_stored_description **out, gcache_error *error)
 {
     gci_frame frame;
 
@@ -158,7 +158,7 @@ read_file(gci_store *store, gcache_key const *key, gci_stored_description **out,
     gci_buf_init(&bytes, GCI_BUF_NO_LIMIT);
     gcache_status status = gci_file_load(store->directory, path.text, (size_t)CANONICAL_MAX, &bytes, error);
     if (status == GCACHE_OK)
-        status = read_frame(key, gci_buf_view(&bytes), out, error);
+        status = gci_description_read(key, gci_buf_view(&bytes), out, error);
     gci_buf_clear(&bytes);
     return status;
 }
@@ -173,7 +173,7 @@ read_stored(gci_store *store, gcache_key const *key, gci_stored_description **ou
     if (gci_read_current(store, key, &set, NULL) == GCI_FOUND && gci_inside(set)->has_description) {
         gci_view bytes = gci_inside(set)->bytes;
         size_t at = gci_inside(set)->description_at;
-        status = read_frame(key, gci_view_of(bytes.data + at, bytes.size - at), out, error);
+        status = gci_description_read(key, gci_view_of(bytes.data + at, bytes.size - at), out, error);
     } else {
         status = read_file(store, key, out, error);
     }

@@ -18,7 +18,8 @@ insertion_init(gci_insertion *insertion, gci_store *store, gci_record const *rec
     gci_buf_init(&insertion->compressed, GCI_BUF_NO_LIMIT);
     gci_buf_init(&insertion->head, GCI_HEAD_MAX + GCI_FRAME_OVERHEAD);
     gci_buf_init(&insertion->description, GCI_BUF_NO_LIMIT);
-    insertion->record.space = gci_view_text(store->options.space);
+    if (record->space.data == NULL)
+        insertion->record.space = gci_view_text(store->options.space);
     if (record->created_ns == 0)
         insertion->record.created_ns = gci_clock_wall_ns();
 }

@@ -8,7 +8,6 @@
 #include "base/dir_path.h"
 #include "store/publish.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -42,7 +41,7 @@ is_there(gci_store *store, char const *path, uint64_t size)
 
     if (gci_dir_stat(store->directory, path, &facts, NULL) != GCACHE_OK || (uint64_t)facts.st_size != size)
         return false;
-    utimensat(store->directory.fd, path, NULL, AT_SYMLINK_NOFOLLOW);
+    gci_dir_touch(store->directory, path, NULL);
     return true;
 }
 
@@ -110,44 +109,69 @@ gci_side_absolute(gci_store *store, char const *path, gci_buf *out, gcache_error
     return out->failed ? gci_fail_memory(error) : GCACHE_OK;
 }
 
+/* ---- walking ---- */
+
+typedef struct walk {
+    gci_store *store;
+    char const *folder;
+    gci_side_fn fn;
+    void *state;
+    int ended;
+} walk;
+
+/* Other processes remove things meanwhile: what is gone is passed over. */
+static int
+visit_name(void *state, char const *name)
+{
+    walk *w = state;
+    gci_dir dir = w->store->directory;
+    char path[GCI_SIDE_PATH_MAX + 1];
+    struct stat facts;
+
+    if ((size_t)snprintf(path, sizeof path, "%s/%s", w->folder, name) >= sizeof path ||
+        gci_dir_stat(dir, path, &facts, NULL) != GCACHE_OK)
+        return 0;
+    if (S_ISDIR(facts.st_mode)) {
+        walk inner = *w;
+        inner.folder = path;
+        gci_dir_each(dir, path, visit_name, &inner, NULL);
+        w->ended = inner.ended;
+    } else if (S_ISREG(facts.st_mode)) {
+        w->ended = w->fn(w->state, path);
+    }
+    return w->ended;
+}
+
+gcache_status
+gci_side_each(gci_store *store, char const *folder, gci_side_fn fn, void *state, gcache_error *error)
+{
+    walk w = { .store = store, .folder = folder, .fn = fn, .state = state };
+    struct stat facts;
+
+    gci_store_enter(store);
+    if (gci_dir_stat(store->directory, folder, &facts, NULL) != GCACHE_OK)
+        return GCACHE_OK;
+    return gci_dir_each(store->directory, folder, visit_name, &w, error);
+}
+
 /* ---- expiry ---- */
 
 typedef struct expiry {
     gci_store *store;
-    char const *folder;
     uint64_t oldest_ns; /* what was used at or after this stays */
     uint64_t removed;
 } expiry;
 
-static int expire_name(void *state, char const *name);
-
-static void
-expire_folder(expiry const *outer, char const *path, uint64_t *removed)
-{
-    expiry inner = *outer;
-
-    inner.folder = path;
-    inner.removed = 0;
-    gci_dir_each(outer->store->directory, path, expire_name, &inner, NULL);
-    *removed += inner.removed;
-}
-
-/* Other processes remove things too: what is gone already is fine. */
 static int
-expire_name(void *state, char const *name)
+expire_file(void *state, char const *path)
 {
     expiry *e = state;
-    gci_dir dir = e->store->directory;
-    char path[GCI_SIDE_PATH_MAX + 1];
     struct stat facts;
 
-    if ((size_t)snprintf(path, sizeof path, "%s/%s", e->folder, name) >= sizeof path ||
-        gci_dir_stat(dir, path, &facts, NULL) != GCACHE_OK)
+    if (gci_dir_stat(e->store->directory, path, &facts, NULL) != GCACHE_OK)
         return 0;
     uint64_t used_ns = (uint64_t)facts.st_mtim.tv_sec * 1000000000 + (uint64_t)facts.st_mtim.tv_nsec;
-    if (S_ISDIR(facts.st_mode))
-        expire_folder(e, path, &e->removed);
-    else if (used_ns < e->oldest_ns && gci_dir_unlink(dir, path, NULL) == GCACHE_OK)
+    if (used_ns < e->oldest_ns && gci_dir_unlink(e->store->directory, path, NULL) == GCACHE_OK)
         e->removed++;
     return 0;
 }
@@ -156,17 +180,12 @@ gcache_status
 gci_side_expire(gci_store *store, char const *folder, uint64_t age_ns, uint64_t *out_removed, gcache_error *error)
 {
     uint64_t now = gci_clock_wall_ns();
+    expiry e = { .store = store, .oldest_ns = now > age_ns ? now - age_ns : 0 };
 
     gci_store_enter(store);
-    *out_removed = 0;
     gcache_status status = check_writable(store, error);
-    if (status != GCACHE_OK)
-        return status;
-    expiry e = { .store = store, .folder = folder, .oldest_ns = now > age_ns ? now - age_ns : 0 };
-    struct stat facts;
-    if (gci_dir_stat(store->directory, folder, &facts, NULL) != GCACHE_OK)
-        return GCACHE_OK;
-    status = gci_dir_each(store->directory, folder, expire_name, &e, error);
+    if (status == GCACHE_OK)
+        status = gci_side_each(store, folder, expire_file, &e, error);
     *out_removed = e.removed;
     return status;
 }

@@ -24,6 +24,10 @@ gcache_status gci_side_write(gci_store *store, char const *path, gci_view bytes,
 /* Reads a file of at most limit bytes. ERROR_NOT_FOUND, ERROR_LIMIT, ERROR_IO, ERROR_MEMORY. */
 gcache_status gci_side_read(gci_store *store, char const *path, size_t limit, gci_buf *out, gcache_error *error);
 
+/* Calls fn for every file in a folder and the folders in it, with its path; anything but 0 ends it. */
+typedef int (*gci_side_fn)(void *state, char const *path);
+gcache_status gci_side_each(gci_store *store, char const *folder, gci_side_fn fn, void *state, gcache_error *error);
+
 /* Puts a damaged file aside. */
 void gci_side_quarantine(gci_store *store, char const *path, char const *why);
 

@@ -92,7 +92,7 @@ typedef struct gci_record {
     gcache_key key;
     char id[GCACHE_ENTRY_ID_SIZE]; /* store: derived from the content, so that equal inserts are one */
     gci_view kind;
-    gci_view space;                /* store: the namespace label */
+    gci_view space;                /* the namespace label; NULL at insert: the store's */
     gci_view const *guards;
     size_t guard_count;
     gci_view program;              /* the guards compiled, as the guard engine wrote it */
@@ -321,13 +321,9 @@ gcache_status gci_store_stats_get(gci_store *store, gci_store_stats *out_stats, 
 
 /* ---- keeping house ---- */
 
-typedef struct gci_progress {
-    uint64_t done, total; /* keys; total is 0 while unknown */
-} gci_progress;
-
 typedef struct gci_house_options {
     gcache_problem_fn problem; /* one call a finding; calls don't overlap; may be NULL */
-    void (*progress)(void *state, gci_progress progress);
+    void (*progress)(void *state, uint64_t done, uint64_t total); /* keys, or shards; may be NULL */
     void *state;
     int threads;               /* verify only; 0: one */
 } gci_house_options;
@@ -351,7 +347,7 @@ typedef struct gci_gc_options {
     uint64_t target_bytes;  /* evict down to this; 0: the low watermark of max_bytes */
     uint64_t max_age_ns;    /* evict what was unused for longer; 0: as the store was opened */
     char const *space;      /* evict this whole namespace; NULL: none */
-    void (*would_evict)(void *state, gcache_key const *key, char const *id, uint64_t bytes); /* may be NULL */
+    void (*victim)(void *state, gcache_key const *key, char const *id, uint64_t bytes); /* each that goes; may be NULL */
     void *state;
 } gci_gc_options;
 
