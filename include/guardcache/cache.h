@@ -38,6 +38,13 @@ typedef enum gcache_durability {
 /* Called with a line of text for people: what was quarantined, what could not be written. May be called by any thread. */
 typedef void (*gcache_log_fn)(void *state, char const *line);
 
+/* A secret that entries are signed with (HMAC-SHA-256 over everything in them). */
+typedef struct gcache_signing_key {
+    char const *id; /* at most 63 bytes; stored in clear in every entry, so that keys can be replaced one by one */
+    void const *secret;
+    size_t secret_size;
+} gcache_signing_key;
+
 typedef struct gcache_options {
     int version;                   /* GCACHE_OPTIONS_VERSION */
     bool read_only;                /* never write into the directory */
@@ -50,6 +57,10 @@ typedef struct gcache_options {
     uint64_t max_bytes;            /* size cap of the directory; 0: GCACHE_MAX_BYTES_DEFAULT; UINT64_MAX: none */
     size_t memory_bytes;           /* decoded candidates kept in memory; 0: GCACHE_MEMORY_BYTES_DEFAULT */
     int compression_level;         /* zstd level for payloads, -1 stores them raw; 0: GCACHE_COMPRESSION_DEFAULT */
+    gcache_signing_key const *signing; /* entries are signed with the first and accepted with any; borrowed during open */
+    size_t signing_count;
+    bool require_signature;        /* an entry that no key verifies is a miss: unreadable */
+    uint64_t max_age_ns;           /* gcache_gc evicts what was unused for longer; 0: never for its age */
     gcache_log_fn log;             /* NULL: silence */
     void *log_state;
     gcache_event_fn event;         /* NULL: nobody listens */

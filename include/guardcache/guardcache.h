@@ -27,6 +27,7 @@
 #include <guardcache/graph.h>
 #include <guardcache/guard.h>
 #include <guardcache/hints.h>
+#include <guardcache/house.h>
 #include <guardcache/key.h>
 #include <guardcache/share.h>
 #include <guardcache/observe.h>

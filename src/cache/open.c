@@ -4,6 +4,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+/* One in use and those before it that entries are still signed with. */
+#define SIGNING_KEYS_MAX 8
+#define SIGNING_ID_MAX 63
+
 static gcache_status
 check_options(gcache_options const *options, gcache_error *error)
 {
@@ -12,12 +16,27 @@ check_options(gcache_options const *options, gcache_error *error)
     GCI_REQUIRE(options->durability <= GCACHE_DURABILITY_NONE, error, "unknown durability %d", (int)options->durability);
     GCI_REQUIRE(options->compression_level >= -1 && options->compression_level <= 22, error,
                 "compression level %d is not between -1 and 22", options->compression_level);
+    GCI_REQUIRE(options->signing_count <= SIGNING_KEYS_MAX, error, "%zu signing keys, at most %d are taken",
+                options->signing_count, SIGNING_KEYS_MAX);
+    GCI_REQUIRE(options->signing_count > 0 || !options->require_signature, error,
+                "signatures are required, but no key is given");
+    for (size_t i = 0; i < options->signing_count; i++) {
+        gcache_signing_key const *key = &options->signing[i];
+        GCI_REQUIRE(key->id != NULL && key->id[0] != '\0' && strlen(key->id) <= SIGNING_ID_MAX, error,
+                    "a signing key's id has 1 to %d bytes", SIGNING_ID_MAX);
+        GCI_REQUIRE(key->secret != NULL && key->secret_size > 0, error, "signing key %s has no secret", key->id);
+    }
     return GCACHE_OK;
 }
 
+/* signing has room for SIGNING_KEYS_MAX. */
 static gci_store_options
-store_options(gcache_options const *options)
+store_options(gcache_options const *options, gci_signing_key *signing)
 {
+    for (size_t i = 0; i < options->signing_count; i++) {
+        gcache_signing_key const *key = &options->signing[i];
+        signing[i] = (gci_signing_key){ key->id, gci_view_of(key->secret, key->secret_size) };
+    }
     return (gci_store_options){
         .read_only = options->read_only,
         .durability = options->durability,
@@ -25,7 +44,11 @@ store_options(gcache_options const *options)
         .memory_bytes = options->memory_bytes,
         .compression_level = options->compression_level,
         .max_candidates = options->max_candidates,
+        .max_age_ns = options->max_age_ns,
         .space = options->salt,
+        .signing = signing,
+        .signing_count = options->signing_count,
+        .require_signature = options->require_signature,
         .log = options->log,
         .log_state = options->log_state,
     };
@@ -63,7 +86,8 @@ gcache_open(char const *directory, gcache_options const *options, gcache **out_c
 
     status = gci_bundle_init(&cache->bundle, error);
     if (status == GCACHE_OK && !cache->disabled) {
-        gci_store_options inside = store_options(options);
+        gci_signing_key signing[SIGNING_KEYS_MAX];
+        gci_store_options inside = store_options(options, signing);
         status = gci_store_open(directory, &inside, &cache->store, error);
     }
     if (status != GCACHE_OK) {

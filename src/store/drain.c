@@ -305,6 +305,24 @@ gci_drain(gci_store *store, uint64_t wait_ns, gcache_error *error)
     return GCACHE_OK;
 }
 
+bool
+gci_is_drained(gci_store *store)
+{
+    gci_segment_part part = { .bytes = { .limit = 0 } };
+    gci_event event;
+    size_t at = 0;
+
+    if (gci_index_begin(&store->index, GCI_READ, 0, NULL) != GCACHE_OK)
+        return false;
+    uint64_t nonce = gci_meta_get(&store->index, GCI_META_SEGMENT), drained = gci_meta_get(&store->index, GCI_META_DRAINED);
+    gcache_status status = gci_index_end(&store->index, GCI_READ, GCACHE_OK, NULL);
+    if (status == GCACHE_OK)
+        status = gci_segment_read(&store->segment, nonce, drained, PART_BYTES, &part, NULL);
+    bool all = status == GCACHE_OK && !gci_event_next(gci_buf_view(&part.bytes), &at, &event);
+    gci_buf_clear(&part.bytes);
+    return all;
+}
+
 void
 gci_drain_if_due(gci_store *store)
 {

@@ -23,6 +23,9 @@ void gci_note_removal(gci_store *store, gcache_key const *key, char const *id, u
 /* Drains everything there is. ERROR_BUSY: somebody else does, for longer than wait_ns. */
 gcache_status gci_drain(gci_store *store, uint64_t wait_ns, gcache_error *error);
 
+/* Whether index.db can be read and has everything. */
+bool gci_is_drained(gci_store *store);
+
 /* Drains if enough has gathered and nobody else is at it. */
 void gci_drain_if_due(gci_store *store);
 

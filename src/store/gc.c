@@ -67,12 +67,12 @@ static void
 name_victims(struct collection *run, gci_victims const *victims)
 {
     for (size_t i = 0; i < victims->count; i++) {
-        gci_victim const *victim = &victims->items[i];
-        if (run->options->would_evict != NULL)
-            run->options->would_evict(run->options->state, &victim->key, victim->id, victim->bytes);
+        gci_victim const *going = &victims->items[i];
+        if (run->options->victim != NULL)
+            run->options->victim(run->options->state, &going->key, going->id, going->bytes);
         if (run->options->dry_run) {
             run->out->evicted++;
-            run->out->bytes += victim->bytes;
+            run->out->bytes += going->bytes;
         }
     }
 }

@@ -123,7 +123,7 @@ gci_store_repair(gci_store *store, gci_house_options const *options, gci_repaire
     for (unsigned number = 0; status == GCACHE_OK && number < GCI_SHARDS; number++) {
         status = repair_shard(&repair, number);
         if (options->progress != NULL)
-            options->progress(options->state, (gci_progress){ number + 1, GCI_SHARDS });
+            options->progress(options->state, number + 1, GCI_SHARDS);
     }
     gci_file_close(&lock);
     if (status == GCACHE_OK)

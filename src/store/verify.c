@@ -163,17 +163,19 @@ report_missing_row(void *state, gci_entry_row const *row)
     report(state, gci_path_pack(&row->key).text, "entry %s has no row in index.db", hex);
 }
 
-/* An insert writes its event before its frame: after a drain, what was seen has its row. */
+/*
+ * An insert writes its event before its frame: after a drain, what was seen has its row. Where nothing may be written,
+ * rows can be asked for only if somebody else has drained everything.
+ */
 static gcache_status
 check_rows(struct verification *run, gci_row_list const *list, gcache_error *error)
 {
-    /* Nothing is drained into a cache that can't be written to: a row that isn't there may be yet to come. */
-    if (list->count == 0 || run->store->read_only)
+    bool read_only = run->store->read_only;
+
+    if (list->count == 0 || (read_only && !gci_is_drained(run->store)))
         return GCACHE_OK;
-    gcache_status status = gci_drain(run->store, WAIT_NS, error);
-    if (status == GCACHE_OK)
-        status = gci_rows_missing(run->store, list, report_missing_row, run, error);
-    return status;
+    gcache_status status = read_only ? GCACHE_OK : gci_drain(run->store, WAIT_NS, error);
+    return status == GCACHE_OK ? gci_rows_missing(run->store, list, report_missing_row, run, error) : status;
 }
 
 static gcache_status
@@ -213,7 +215,7 @@ add_sums(struct verification *run, gcache_verified const *sums, gcache_status st
             *run->error = *error;
     }
     if (run->options->progress != NULL)
-        run->options->progress(run->options->state, (gci_progress){ run->sums.keys, run->total });
+        run->options->progress(run->options->state, run->sums.keys, run->total);
     pthread_mutex_unlock(&run->mutex);
 }
 

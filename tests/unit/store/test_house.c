@@ -213,7 +213,7 @@ test_gc_by_target_age_and_namespace(void **state)
         insert(store, i, 1, 10000);
     for (uint64_t i = 10; i < 15; i++)
         insert(other, i, 1, 10000);
-    gci_gc_options options = { .dry_run = true, .space = "theirs", .would_evict = name_victim, .state = &named };
+    gci_gc_options options = { .dry_run = true, .space = "theirs", .victim = name_victim, .state = &named };
     assert_int_equal(gci_store_gc(store, &options, &collected, NULL), GCACHE_OK);
     assert_int_equal(named.count, 5);
     assert_int_equal(collected.evicted, 5);

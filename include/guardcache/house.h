@@ -1,0 +1,133 @@
+/*
+ * guardcache/house.h - keeping house: sizes and counts, verification, repair, collection, and what a doctor asks.
+ *
+ * None of this is needed for lookups and inserts: the cache keeps itself below its cap, puts damage aside when it meets
+ * it, and forgets what is old. These functions do the same at a time of the caller's choosing, for everything at once, and
+ * tell what they found.
+ *
+ * Threads: as in cache.h. Callbacks of one call never overlap.
+ */
+#ifndef GUARDCACHE_HOUSE_H
+#define GUARDCACHE_HOUSE_H
+
+#include <guardcache/cache.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- sizes and counts ---- */
+
+/* name, word, what it counts: by all processes since the directory was made. */
+#define GCACHE_COUNT_MAP(X)                                                                           \
+    X(INSERTS, "inserts", "entries stored")                                                           \
+    X(DUPLICATES, "duplicates", "inserts of an entry that was there")                                 \
+    X(REFUSALS, "refusals", "inserts refused for want of space or by a limit")                        \
+    X(EVICTIONS, "evictions", "entries evicted")                                                      \
+    X(EVICTED_BYTES, "evicted_bytes", "bytes freed by eviction")                                      \
+    X(CORRUPT, "corrupt", "damaged files and records put aside")                                      \
+    X(UNREADABLE, "unreadable", "reads that the operating system refused")                            \
+    X(MEMORY_HITS, "memory_hits", "candidate sets served from memory")                                \
+    X(DISK_READS, "disk_reads", "candidate sets read from disk")                                      \
+    X(LEASE_WAITS, "lease_waits", "waits for somebody else's compile")                                \
+    X(LEASE_TAKEOVERS, "lease_takeovers", "leases taken over from a dead holder")
+
+typedef enum gcache_count {
+#define X(name, word, text) GCACHE_COUNT_##name,
+    GCACHE_COUNT_MAP(X)
+#undef X
+    GCACHE_COUNT_COUNT
+} gcache_count;
+
+/* The word for a count ("evictions") and one sentence about it; "?" if unknown. Static storage. */
+GCACHE_API char const *gcache_count_name(gcache_count count);
+GCACHE_API char const *gcache_count_text(gcache_count count);
+
+typedef struct gcache_stats {
+    uint64_t bytes;        /* on disk, in blocks of 4 KiB: entries, candidate indexes, descriptions, attachments */
+    uint64_t max_bytes;    /* the cap; UINT64_MAX: none */
+    uint64_t entries, keys;
+    uint64_t memory_bytes; /* taken by this handle's memory tier */
+    uint64_t memory_keys;
+    uint64_t counts[GCACHE_COUNT_COUNT];
+} gcache_stats;
+
+/* GCACHE_OK, ERROR_ARGUMENT; on a network file system also ERROR_BUSY, ERROR_IO. */
+GCACHE_API gcache_status gcache_stats_read(gcache *cache, gcache_stats *out_stats, gcache_error *error);
+
+/* ---- verification and repair ---- */
+
+/* Called now and then: so many of so many keys; total is 0 while nobody knows. */
+typedef void (*gcache_progress_fn)(void *state, uint64_t done, uint64_t total);
+
+typedef struct gcache_house_options {
+    int version;                  /* GCACHE_HOUSE_OPTIONS_VERSION */
+    gcache_problem_fn problem;    /* one call a finding; NULL: only count them */
+    gcache_progress_fn progress;  /* NULL: nobody watches */
+    void *state;                  /* for both */
+    int threads;                  /* gcache_verify_with: at most so many, 0 is one. They end with the call. */
+} gcache_house_options;
+
+#define GCACHE_HOUSE_OPTIONS_VERSION 1
+#define GCACHE_HOUSE_OPTIONS_INIT { .version = GCACHE_HOUSE_OPTIONS_VERSION }
+
+/* gcache_verify, with progress and threads. options may be NULL. */
+GCACHE_API gcache_status gcache_verify_with(gcache *cache, gcache_house_options const *options,
+                                            gcache_verified *out_verified, gcache_error *error);
+
+typedef struct gcache_repaired {
+    uint64_t keys, entries; /* that are there now */
+    uint64_t quarantined;   /* files and records that were no good and lie in quarantine/ now */
+    uint64_t recovered;     /* entries that no index knew of */
+} gcache_repaired;
+
+/*
+ * Rebuilds every candidate index and index.db from the entries alone. What is damaged is moved to quarantine/; nothing is
+ * deleted. Others may go on using the cache meanwhile. options and out_repaired may be NULL.
+ * GCACHE_OK, ERROR_ARGUMENT, ERROR_READ_ONLY, ERROR_BUSY, ERROR_IO, ERROR_NO_SPACE, ERROR_MEMORY.
+ */
+GCACHE_API gcache_status gcache_repair(gcache *cache, gcache_house_options const *options,
+                                       gcache_repaired *out_repaired, gcache_error *error);
+
+/* ---- collection ---- */
+
+typedef struct gcache_gc_options {
+    int version;           /* GCACHE_GC_OPTIONS_VERSION */
+    bool dry_run;          /* tell what would go, change nothing */
+    uint64_t target_bytes; /* evict the longest unused down to this; 0: nine tenths of the cap */
+    uint64_t max_age_ns;   /* evict what has been unused for longer; 0: keep */
+    char const *salt;      /* evict this namespace whole; NULL: none */
+    void (*victim)(void *state, gcache_key const *key, char const *entry, uint64_t bytes); /* each that goes; or NULL */
+    void *state;
+} gcache_gc_options;
+
+#define GCACHE_GC_OPTIONS_VERSION 1
+#define GCACHE_GC_OPTIONS_INIT { .version = GCACHE_GC_OPTIONS_VERSION }
+
+typedef struct gcache_collected {
+    uint64_t entries, bytes; /* evicted, or that would be */
+    uint64_t attachments;    /* that no entry needs any more */
+    uint64_t stray;          /* left-over temporary files */
+    uint64_t left_bytes;
+} gcache_collected;
+
+/*
+ * Evicts by namespace, age and size, in that order; removes attachments that no entry has named for six hours, and
+ * temporary files older than one. What is evicted is remembered, so that a miss can say so. options and out_collected may be NULL.
+ * GCACHE_OK, ERROR_ARGUMENT, ERROR_READ_ONLY, ERROR_BUSY (somebody else is at it), ERROR_IO, ERROR_MEMORY.
+ */
+GCACHE_API gcache_status gcache_gc(gcache *cache, gcache_gc_options const *options, gcache_collected *out_collected,
+                                   gcache_error *error);
+
+/* ---- doctor ---- */
+
+/* One fact: what it is about, what is the case, and what should be done about it (NULL: nothing). */
+typedef void (*gcache_fact_fn)(void *state, char const *name, char const *value, char const *warning);
+
+/* Tells versions, place, permissions, free space, sizes and limits. GCACHE_OK or ERROR_ARGUMENT. */
+GCACHE_API gcache_status gcache_doctor(gcache *cache, gcache_fact_fn fn, void *state, gcache_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

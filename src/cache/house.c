@@ -1,0 +1,142 @@
+#include <guardcache/house.h>
+
+#include "base/check.h"
+#include "cache/cache.h"
+
+#define X(name, word, text) _Static_assert((int)GCACHE_COUNT_##name == (int)GCI_COUNT_##name, "one list in two places");
+GCACHE_COUNT_MAP(X)
+#undef X
+_Static_assert((int)GCACHE_COUNT_COUNT == (int)GCI_COUNT_COUNT, "one list in two places");
+
+static char const *const count_names[] = {
+#define X(name, word, text) word,
+    GCACHE_COUNT_MAP(X)
+#undef X
+};
+
+static char const *const count_texts[] = {
+#define X(name, word, text) text,
+    GCACHE_COUNT_MAP(X)
+#undef X
+};
+
+char const *
+gcache_count_name(gcache_count count)
+{
+    return (unsigned)count < GCACHE_COUNT_COUNT ? count_names[count] : "?";
+}
+
+char const *
+gcache_count_text(gcache_count count)
+{
+    return (unsigned)count < GCACHE_COUNT_COUNT ? count_texts[count] : "?";
+}
+
+gcache_status
+gcache_stats_read(gcache *cache, gcache_stats *out_stats, gcache_error *error)
+{
+    gci_store_stats stats;
+
+    GCI_REQUIRE(cache != NULL && out_stats != NULL, error, "cache or out_stats is NULL");
+    *out_stats = (gcache_stats){ 0 };
+    if (cache->disabled)
+        return GCACHE_OK;
+    gcache_status status = gci_store_stats_get(cache->store, &stats, error);
+    if (status != GCACHE_OK)
+        return status;
+    out_stats->bytes = stats.bytes;
+    out_stats->max_bytes = stats.max_bytes;
+    out_stats->entries = stats.entries;
+    out_stats->keys = stats.keys;
+    out_stats->memory_bytes = stats.memory_bytes;
+    out_stats->memory_keys = stats.memory_sets;
+    for (size_t i = 0; i < GCACHE_COUNT_COUNT; i++)
+        out_stats->counts[i] = stats.counters[i];
+    return GCACHE_OK;
+}
+
+/* The caller's functions behind the store's. */
+static gci_house_options
+inside_options(gcache_house_options const *options)
+{
+    if (options == NULL)
+        return (gci_house_options){ 0 };
+    return (gci_house_options){ .problem = options->problem, .progress = options->progress, .state = options->state,
+                                .threads = options->threads };
+}
+
+static gcache_status
+check_house(gcache *cache, gcache_house_options const *options, gcache_error *error)
+{
+    GCI_REQUIRE(cache != NULL, error, "cache is NULL");
+    GCI_REQUIRE(options == NULL || options->version == GCACHE_HOUSE_OPTIONS_VERSION, error,
+                "options have version %d, this library knows %d", options->version, GCACHE_HOUSE_OPTIONS_VERSION);
+    GCI_REQUIRE(options == NULL || options->threads >= 0, error, "%d threads", options->threads);
+    return GCACHE_OK;
+}
+
+gcache_status
+gcache_verify_with(gcache *cache, gcache_house_options const *options, gcache_verified *out_verified,
+                   gcache_error *error)
+{
+    gci_house_options inside = inside_options(options);
+    gcache_verified unused;
+
+    gcache_status status = check_house(cache, options, error);
+    if (status != GCACHE_OK)
+        return status;
+    if (out_verified == NULL)
+        out_verified = &unused;
+    *out_verified = (gcache_verified){ 0 };
+    return cache->disabled ? GCACHE_OK : gci_store_verify(cache->store, &inside, out_verified, error);
+}
+
+gcache_status
+gcache_repair(gcache *cache, gcache_house_options const *options, gcache_repaired *out_repaired, gcache_error *error)
+{
+    gci_house_options inside = inside_options(options);
+    gci_repaired repaired = { 0 };
+
+    gcache_status status = check_house(cache, options, error);
+    if (status != GCACHE_OK)
+        return status;
+    if (!cache->disabled)
+        status = gci_store_repair(cache->store, &inside, &repaired, error);
+    if (out_repaired != NULL)
+        *out_repaired = (gcache_repaired){ repaired.keys, repaired.entries, repaired.quarantined, repaired.recovered };
+    return status;
+}
+
+gcache_status
+gcache_gc(gcache *cache, gcache_gc_options const *options, gcache_collected *out_collected, gcache_error *error)
+{
+    gcache_gc_options const defaults = GCACHE_GC_OPTIONS_INIT;
+    gci_collected collected = { 0 };
+    gcache_status status = GCACHE_OK;
+
+    GCI_REQUIRE(cache != NULL, error, "cache is NULL");
+    if (options == NULL)
+        options = &defaults;
+    GCI_REQUIRE(options->version == GCACHE_GC_OPTIONS_VERSION, error, "options have version %d, this library knows %d",
+                options->version, GCACHE_GC_OPTIONS_VERSION);
+    gci_gc_options inside = { .dry_run = options->dry_run, .target_bytes = options->target_bytes,
+                              .max_age_ns = options->max_age_ns, .space = options->salt, .victim = options->victim,
+                              .state = options->state };
+    if (!cache->disabled)
+        status = gci_store_gc(cache->store, &inside, &collected, error);
+    if (out_collected != NULL)
+        *out_collected = (gcache_collected){ collected.evicted, collected.bytes, collected.attachments, collected.stray,
+                                             collected.left_bytes };
+    return status;
+}
+
+gcache_status
+gcache_doctor(gcache *cache, gcache_fact_fn fn, void *state, gcache_error *error)
+{
+    GCI_REQUIRE(cache != NULL && fn != NULL, error, "cache or fn is NULL");
+    if (cache->disabled)
+        fn(state, "cache", "switched off", NULL);
+    else
+        gci_store_facts(cache->store, fn, state);
+    return GCACHE_OK;
+}
