@@ -1,4 +1,4 @@
-"""Processes that race, die, run out of space, or find damaged entries: never a wrong number, never a failing compile."""
+"""Processes that race, die, run out of space, or find damaged entries: never a wrong number, never a failed compile."""
 
 from __future__ import annotations
 
