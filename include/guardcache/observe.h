@@ -99,6 +99,32 @@ GCACHE_API gcache_status gcache_each_past(gcache *cache, gcache_past_query const
 GCACHE_API gcache_status gcache_explain_past(gcache *cache, gcache_past_query const *query, gcache_explain_form form,
                                              char **out_text, size_t *out_count, gcache_error *error);
 
+/* ---- sums ---- */
+
+typedef enum gcache_sums_form {
+    GCACHE_SUMS_TEXT,      /* for people */
+    GCACHE_SUMS_JSON,      /* one object on one line */
+    GCACHE_SUMS_PROMETHEUS /* of gcache_sums only: the text format that Prometheus scrapes */
+} gcache_sums_form;
+
+/*
+ * Hit rate, misses by reason, compile time saved, retrieval times, by label and namespace, what is stored, evictions: of the
+ * journal's entries that query means (NULL: all). *out_text is freed with gcache_free.
+ * GCACHE_OK, ERROR_ARGUMENT, ERROR_IO, ERROR_MEMORY.
+ */
+GCACHE_API gcache_status gcache_sums(gcache *cache, gcache_past_query const *query, gcache_sums_form form, char **out_text,
+                                      gcache_error *error);
+
+typedef enum gcache_top_kind {
+    GCACHE_TOP_MISSES, /* what costs most compile time, by key and reason */
+    GCACHE_TOP_KEYS,   /* the same by key, with hits */
+    GCACHE_TOP_GUARDS  /* which guards fail, and for which values */
+} gcache_top_kind;
+
+/* The `count` costliest of a kind; text or JSON. Otherwise as gcache_sums. */
+GCACHE_API gcache_status gcache_top(gcache *cache, gcache_past_query const *query, gcache_top_kind kind, size_t count,
+                                    gcache_sums_form form, char **out_text, gcache_error *error);
+
 #ifdef __cplusplus
 }
 #endif

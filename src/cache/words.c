@@ -78,6 +78,22 @@ gci_write_count(gci_buf *out, uint64_t count)
     }
 }
 
+void
+gci_write_size(gci_buf *out, uint64_t bytes)
+{
+    static char const *const units[] = { "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+    double scaled = (double)bytes / 1024;
+    size_t unit = 0;
+
+    if (bytes < 1024) {
+        gci_buf_format(out, "%llu bytes", (unsigned long long)bytes);
+        return;
+    }
+    for (; scaled >= 1024 && unit + 1 < sizeof units / sizeof units[0]; unit++)
+        scaled /= 1024;
+    gci_buf_format(out, "%.1f %s", scaled, units[unit]);
+}
+
 static bool
 continues_character(char c)
 {

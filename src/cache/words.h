@@ -30,6 +30,9 @@ void gci_write_count(gci_buf *out, uint64_t count);
 /* Lines of at most `width` columns, broken at spaces; the first begins with `first`, the others with as many spaces. */
 void gci_write_paragraph(gci_buf *out, char const *first, gci_view text, size_t width);
 
+/* "812 bytes", "3.1 GiB" */
+void gci_write_size(gci_buf *out, uint64_t bytes);
+
 /* Writes view cut to `width` columns, with "..." for what is left out, and fills up with spaces. UTF-8 is kept whole. */
 void gci_write_column(gci_buf *out, gci_view text, size_t width);
 

@@ -16,6 +16,8 @@
     X(cli_cmd_lookup)                                                                                 \
     X(cli_cmd_explain)                                                                                \
     X(cli_cmd_journal)                                                                                \
+    X(cli_cmd_stats)                                                                                  \
+    X(cli_cmd_top)                                                                                    \
     X(cli_cmd_replay)                                                                                 \
     X(cli_cmd_ls)                                                                                     \
     X(cli_cmd_show)                                                                                   \

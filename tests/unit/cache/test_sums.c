@@ -1,0 +1,124 @@
+/*
+ * Sums over the journal: what they add up to, and that a cache without a journal has them too.
+ */
+#include "fixture.h"
+
+#include "cache/totals.h"
+
+static void
+look_up(fixture *f, gcache_graph *g, int64_t size, char const *label)
+{
+    gcache_hints hints = GCACHE_HINTS({ "s0", size }, { "s1", 16 });
+    gcache_request request = GCACHE_REQUEST_INIT;
+    gcache_result r;
+
+    request.label = label;
+    assert_true(gcache_lookup_with(f->cache, g, &hints, &request, &r, &f->error) >= 0);
+    gcache_result_clear(&r);
+}
+
+/* no_key, an insert, 3 hits, then 2 guard misses of which the first is compiled. */
+static gcache_graph *
+make_history(fixture *f)
+{
+    gcache_graph *g = make_matmul("s0", "s1");
+
+    look_up(f, g, 16, "resnet");
+    assert_int_equal(insert_text(f, g, NULL, "s0 % 8 == 0 and s1 > 2", "x"), GCACHE_OK);
+    for (int64_t size = 8; size <= 24; size += 8)
+        look_up(f, g, size, "resnet");
+    look_up(f, g, 12, "bert");
+    assert_int_equal(insert_text(f, g, NULL, "s0 == 12 and s1 == 16", "y"), GCACHE_OK);
+    look_up(f, g, 13, "bert");
+    return g;
+}
+
+static void
+adds_up(void **state)
+{
+    fixture *f = *state;
+    gcache_graph *g = make_history(f);
+    gci_totals totals;
+
+    assert_int_equal(gci_totals_make(f->cache, NULL, true, &totals, &f->error), GCACHE_OK);
+    assert_int_equal(totals.hits, 3);
+    assert_int_equal(totals.saved_ns, 3 * UINT64_C(4100000000));
+    assert_int_equal(totals.misses[GCACHE_REASON_NO_KEY], 1);
+    assert_int_equal(totals.misses[GCACHE_REASON_GUARD_FALSE], 2);
+    assert_int_equal(totals.cost_ns, 2 * UINT64_C(4100000000));
+    assert_int_equal(totals.inserts, 2);
+    assert_int_equal(totals.timed, 3);
+    assert_true(totals.oldest_ns < totals.newest_ns);
+    assert_int_equal(totals.labels.count, 2);
+    assert_int_equal(totals.keys.count, 1);
+    assert_int_equal(totals.keys.items[0].hits, 3);
+    assert_int_equal(totals.keys.items[0].misses, 3);
+    assert_int_equal(totals.misses_by_cost.count, 2);
+    gci_totals_clear(&totals);
+    gcache_graph_free(g);
+}
+
+static gci_group const *
+find(gci_groups const *groups, char const *part)
+{
+    for (size_t i = 0; i < groups->count; i++)
+        if (strstr(groups->items[i].name.data, part) != NULL)
+            return &groups->items[i];
+    fail_msg("no group with %s", part);
+    return NULL;
+}
+
+static void
+guards_are_known_by_what_failed_them(void **state)
+{
+    fixture *f = *state;
+    gcache_graph *g = make_history(f);
+    gci_totals totals;
+
+    assert_int_equal(gci_totals_make(f->cache, NULL, true, &totals, &f->error), GCACHE_OK);
+    gci_group const *modulus = find(&totals.guards, "s0 % 8 == 0"), *equality = find(&totals.guards, "s0 == 12");
+    assert_int_equal(modulus->misses, 1);
+    assert_int_equal(modulus->cost_ns, UINT64_C(4100000000));
+    assert_memory_equal(modulus->values[0].data, "s0=12", 5);
+    assert_int_equal(equality->misses, 1);
+    assert_int_equal(equality->cost_ns, 0);
+    assert_memory_equal(equality->values[0].data, "s0=13", 5);
+    gci_groups_sort(&totals.guards);
+    assert_ptr_equal(find(&totals.guards, "s0 % 8"), &totals.guards.items[0]);
+    gci_totals_clear(&totals);
+    gcache_graph_free(g);
+}
+
+static void
+a_cache_without_a_past_has_sums(void **state)
+{
+    fixture *f = *state;
+    gcache_options options = GCACHE_OPTIONS_INIT;
+    char *text = NULL;
+
+    for (gcache_sums_form form = GCACHE_SUMS_TEXT; form <= GCACHE_SUMS_PROMETHEUS; form++) {
+        assert_int_equal(gcache_sums(f->cache, NULL, form, &text, &f->error), GCACHE_OK);
+        assert_true(strlen(text) > 20);
+        gcache_free(text);
+    }
+    options.disabled = true;
+    fixture_reopen(f, &options);
+    assert_int_equal(gcache_sums(f->cache, NULL, GCACHE_SUMS_TEXT, &text, &f->error), GCACHE_OK);
+    gcache_free(text);
+    assert_int_equal(gcache_top(f->cache, NULL, GCACHE_TOP_GUARDS, 5, GCACHE_SUMS_TEXT, &text, &f->error), GCACHE_OK);
+    gcache_free(text);
+    assert_int_equal(gcache_top(f->cache, NULL, GCACHE_TOP_GUARDS, 5, GCACHE_SUMS_PROMETHEUS, &text, &f->error),
+                     GCACHE_ERROR_ARGUMENT);
+}
+
+int
+main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, fixture_open, fixture_close)
+    struct CMUnitTest const tests[] = {
+        CASE(adds_up),
+        CASE(guards_are_known_by_what_failed_them),
+        CASE(a_cache_without_a_past_has_sums),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
