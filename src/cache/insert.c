@@ -61,7 +61,7 @@ check_entry(gcache_entry const *entry, gcache_error *error)
 /* ---- putting the record together ---- */
 
 static gcache_status
-draft_guards(draft *d, gcache_graph *graph, gcache_entry const *entry, gcache_error *error)
+draft_guards(draft *d, gci_question const *question, gcache_entry const *entry, gcache_error *error)
 {
     gci_view *texts = gci_arena_array(&d->arena, entry->guard_count, sizeof *texts);
 
@@ -71,8 +71,7 @@ draft_guards(draft *d, gcache_graph *graph, gcache_entry const *entry, gcache_er
         texts[i] = gci_view_text(entry->guards[i]);
     d->record.guards = texts;
     d->record.guard_count = entry->guard_count;
-    gcache_status status =
-        gci_guards_compile(texts, entry->guard_count, gci_question_naming(graph), &d->guards, error);
+    gcache_status status = gci_guards_compile(texts, entry->guard_count, question->naming, &d->guards, error);
     if (status != GCACHE_OK)
         return status;
     gci_guards_save(d->guards, &d->program);
@@ -94,7 +93,7 @@ draft_names(draft *d, gci_question const *question, gcache_error *error)
         return gci_fail_memory(error);
     for (size_t i = 0; i < question->symbol_count; i++) {
         gci_view name = gci_view_text(question->symbols[i].name);
-        names[i] = (gci_pair){ name, gci_graph_canonical_symbol(question->graph, name) };
+        names[i] = (gci_pair){ name, gci_question_bound_name(question, name) };
     }
     d->record.names = names;
     d->record.name_count = question->symbol_count;
@@ -126,7 +125,7 @@ draft_record(draft *d, gci_question const *question, gcache_entry const *entry, 
     d->record.label = gci_view_text(entry->label);
     d->record.metadata = gci_view_of(entry->metadata, entry->metadata_size);
     d->record.identity = gci_view_of(entry->identity, entry->identity_size);
-    gcache_status status = draft_guards(d, question->graph, entry, error);
+    gcache_status status = draft_guards(d, question, entry, error);
     if (status == GCACHE_OK)
         status = draft_names(d, question, error);
     if (status == GCACHE_OK)
@@ -242,8 +241,11 @@ gcache_insert(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gca
         }
     }
     status = store_draft(&d, &question, entry, inserted, error);
-    if (status == GCACHE_OK)
+    if (status == GCACHE_OK) {
         leave_note(&question, inserted, entry);
+        gci_recorder_note(&cache->recorder, GCI_USED_ENTRY, gci_view_of(inserted->key.bytes, sizeof inserted->key.bytes),
+                          gci_view_text(inserted->entry), !inserted->existed);
+    }
 done:
     if (status == GCACHE_REFUSED)
         atomic_fetch_add_explicit(&cache->counters.refusals, 1, memory_order_relaxed);

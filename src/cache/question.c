@@ -9,11 +9,65 @@ rename_symbol(void const *state, gci_view name)
     return gci_graph_canonical_symbol(state, name);
 }
 
-gci_naming
-gci_question_naming(gcache_graph *graph)
+/* ---- the names of a description that is only a key ---- */
+
+/* Whose names it speaks with: what the producer called the symbols, and how they are bound. */
+typedef struct speaker {
+    gci_pair const *names;
+    size_t count;
+} speaker;
+
+static gci_view
+speak(void const *state, gci_view name)
 {
-    return (gci_naming){ .rename = rename_symbol, .state = graph };
+    speaker const *with = state;
+
+    for (size_t i = 0; i < with->count; i++)
+        if (gci_view_equal(with->names[i].name, name))
+            return with->names[i].value;
+    return name;
 }
+
+static gcache_status
+copy_names(gci_question *question, gci_record const *record, gcache_error *error)
+{
+    gci_arena *arena = &question->arena;
+    speaker *with = GCI_ARENA_NEW(arena, speaker);
+    gci_pair *names = gci_arena_array(arena, record->name_count, sizeof *names);
+    gcache_symbol *symbols = gci_arena_array(arena, record->name_count, sizeof *symbols);
+
+    for (size_t i = 0; !arena->failed && i < record->name_count; i++) {
+        names[i].name = gci_arena_copy(arena, record->names[i].name);
+        names[i].value = gci_arena_copy(arena, record->names[i].value);
+        /* A canonical name is the bound one without its "$" (see binds). */
+        symbols[i] = (gcache_symbol){ names[i].name.data, names[i].value.data + (names[i].value.size != 0) };
+    }
+    if (arena->failed)
+        return gci_fail_memory(error);
+    *with = (speaker){ names, record->name_count };
+    question->naming = (gci_naming){ .rename = speak, .state = with };
+    question->symbols = symbols;
+    question->symbol_count = record->name_count;
+    return GCACHE_OK;
+}
+
+/* Where nothing is stored, or nothing with symbols, names stay as they are. */
+static gcache_status
+borrow_names(gci_question *question, gcache_error *error)
+{
+    gci_candidates *set = NULL;
+    gcache_status status = GCACHE_OK;
+
+    if (gci_store_candidates(question->cache->store, &question->key, &set, NULL) != GCI_FOUND)
+        return GCACHE_OK;
+    gci_candidate const *first = set->count != 0 ? set->items : set->evicted_count != 0 ? set->evicted : NULL;
+    if (first != NULL && first->record.name_count != 0)
+        status = copy_names(question, &first->record, error);
+    gci_candidates_release(set);
+    return status;
+}
+
+/* ---- the question ---- */
 
 static gcache_status
 check_request(gcache_request const *request, gcache_error *error)
@@ -35,6 +89,7 @@ gci_question_init(gci_question *question, gcache *cache, gcache_graph *graph, gc
     static gcache_request const defaults = GCACHE_REQUEST_INIT;
 
     *question = (gci_question){ .cache = cache, .graph = graph, .request = request != NULL ? *request : defaults };
+    gci_arena_init(&question->arena, SIZE_MAX / 2);
     GCI_REQUIRE(cache != NULL, error, "cache is NULL");
     GCI_REQUIRE(graph != NULL, error, "graph is NULL");
     gcache_status status = check_request(&question->request, error);
@@ -42,7 +97,9 @@ gci_question_init(gci_question *question, gcache *cache, gcache_graph *graph, gc
         status = gci_graph_key(graph, cache->salt, &question->key, error);
     if (status == GCACHE_OK)
         status = gcache_graph_symbols(graph, &question->symbols, &question->symbol_count, error);
-    question->naming = gci_question_naming(graph);
+    question->naming = (gci_naming){ .rename = rename_symbol, .state = graph };
+    if (status == GCACHE_OK && gci_graph_is_keyed(graph) && cache->store != NULL)
+        status = borrow_names(question, error);
     if (status == GCACHE_OK)
         status = gci_hints_new(hints != NULL ? hints : &no_hints, question->naming, &question->hints, error);
     return status;
@@ -53,6 +110,7 @@ gci_question_clear(gci_question *question)
 {
     gci_hints_free(question->hints);
     question->hints = NULL;
+    gci_arena_clear(&question->arena);
 }
 
 gci_view

@@ -14,20 +14,19 @@ typedef struct gci_question {
     gcache_key key;
     gci_naming naming;
     gci_hints *hints;
-    gcache_symbol const *symbols; /* of the graph, in canonical order; the graph's */
+    gcache_symbol const *symbols; /* of the graph, in canonical order; the graph's, or in the arena */
     size_t symbol_count;
+    gci_arena arena;
 } gci_question;
 
 /*
- * Reads the caller's arguments. request and hints may be NULL. GCACHE_OK; GCACHE_REFUSED: the graph can't be keyed (a
+ * Reads the caller's arguments. A description that is only a key has no symbols of its own: it speaks with the names of
+ * the key's first candidate. request and hints may be NULL. GCACHE_OK; GCACHE_REFUSED: the graph can't be keyed (a
  * bypass), key isn't set; or an error. Clear it whatever the status.
  */
 gcache_status gci_question_init(gci_question *question, gcache *cache, gcache_graph *graph, gcache_hints const *hints,
                                 gcache_request const *request, gcache_error *error);
 void gci_question_clear(gci_question *question);
-
-/* How names of this graph are bound: see gci_naming. The graph must outlive it. */
-gci_naming gci_question_naming(gcache_graph *graph);
 
 /* What a name is called inside, as hints and guards of this question are bound. The view lives as long as the question. */
 gci_view gci_question_bound_name(gci_question const *question, gci_view name);

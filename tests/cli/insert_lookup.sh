@@ -28,6 +28,10 @@ echo "by key, and from a file of hints:"
 key=$(guardcache key g.json | cut -c -64)
 echo '{"s0": 12}' >hints.json
 run guardcache lookup --key "$key" --hints hints.json --out -; echo
+run guardcache insert --key "$key" --hint s0=20 --guard "s0 == 20" --payload a | mask
+sed 's/s0/s7/g' g.json >renamed.json
+run guardcache lookup --graph renamed.json --hint s7=20 --out -; echo
+run guardcache explain --key "$key" --hint s0=13 | story
 
 echo "what is wrong is said before anything is stored:"
 run guardcache insert --graph g.json --hint s0=16
