@@ -235,6 +235,14 @@ GCACHE_API gcache_status gcache_graph_text_names(gcache_graph *graph, gcache_tex
 GCACHE_API gcache_status gcache_graph_text(gcache_graph *graph, char const *name, char **out_text, size_t *out_size,
                                            gcache_error *error);
 
+/*
+ * The description as text that gcache_graph_read reads: of equal keys, under other node names, without its volatile parts.
+ * *out_text is zero-terminated and freed with gcache_free; out_size may be NULL. Of a keyed description only the key is
+ * written. GCACHE_OK, ERROR_MEMORY, or the graph's own error.
+ */
+GCACHE_API gcache_status gcache_graph_write(gcache_graph const *graph, char **out_text, size_t *out_size,
+                                            gcache_error *error);
+
 /* The kind it was made with. Belongs to the graph. */
 GCACHE_API char const *gcache_graph_kind(gcache_graph const *graph);
 
