@@ -20,6 +20,7 @@
 #ifndef GUARDCACHE_GUARDCACHE_H
 #define GUARDCACHE_GUARDCACHE_H
 
+#include <guardcache/artifacts.h>
 #include <guardcache/blobs.h>
 #include <guardcache/bulk.h>
 #include <guardcache/cache.h>

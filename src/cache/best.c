@@ -63,6 +63,7 @@ put_record(gcache *cache, gci_view name, gci_view record, gcache_error *error)
     gci_row row = { .table = gci_view_text(GCI_TABLE_BEST), .space = cache->salt, .name = name, .value = record };
 
     gci_bundle_collect(&cache->bundle, name, record);
+    gci_recorder_note(&cache->recorder, GCI_USED_ROW, row.table, name, true);
     return gci_tables_put(cache->store, &row, 1, error);
 }
 
@@ -213,8 +214,10 @@ look_up(gcache *cache, gcache_kernel const *kernel, owner *o, gcache_error *erro
     gci_buf_init(&name, GCI_RECORD_BYTES_MAX);
     gci_write_kernel(&name, kernel);
     gcache_status status = name.failed ? gci_fail_memory(error) : read_row(cache, gci_buf_view(&name), o, error);
-    if (status == GCACHE_OK && o->value.data != NULL)
+    if (status == GCACHE_OK && o->value.data != NULL) {
         gci_bundle_collect(&cache->bundle, gci_buf_view(&name), o->value);
+        gci_recorder_note(&cache->recorder, GCI_USED_ROW, gci_view_text(GCI_TABLE_BEST), gci_buf_view(&name), false);
+    }
     gci_buf_clear(&name);
     return status;
 }

@@ -122,6 +122,8 @@ gcache_blob_put(gcache *cache, void const *bytes, size_t size, char const *exten
         return status;
     place_of(out_blob->name, extension, place);
     status = gci_side_write(cache->store, place, gci_view_of(bytes, size), &out_blob->existed, error);
+    if (status == GCACHE_OK)
+        gci_recorder_note(&cache->recorder, GCI_USED_BLOB, gci_view_text(place), gci_view_of("", 0), !out_blob->existed);
     return status == GCACHE_OK ? write_path(cache, place, out_blob, error) : status;
 }
 

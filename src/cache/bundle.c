@@ -11,7 +11,6 @@
 #include "store/tables.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 #define BUNDLE_PARTS 3
 /* The records of one compile. */
@@ -22,9 +21,8 @@
 gcache_status
 gci_bundle_init(gci_bundle *bundle, gcache_error *error)
 {
-    if (pthread_mutex_init(&bundle->mutex, NULL) != 0)
+    if (!gci_fork_mutex_init(&bundle->mutex))
         return gci_fail_memory(error);
-    bundle->process = getpid();
     gci_buf_init(&bundle->name, GCI_RECORD_BYTES_MAX);
     gci_arena_init(&bundle->arena, BUNDLE_BYTES_MAX);
     bundle->first = NULL;
@@ -44,29 +42,21 @@ empty(gci_bundle *bundle)
 void
 gci_bundle_clear(gci_bundle *bundle)
 {
-    if (bundle->process == 0)
-        return;
     empty(bundle);
-    pthread_mutex_destroy(&bundle->mutex);
+    gci_fork_mutex_destroy(&bundle->mutex);
 }
 
 static void
 lock(gci_bundle *bundle)
 {
-    pid_t here = getpid(), owner = bundle->process;
-
-    /* The parent's mutex may be held by a thread that isn't in this process. */
-    if (owner != here && atomic_compare_exchange_strong(&bundle->process, &owner, here)) {
-        pthread_mutex_init(&bundle->mutex, NULL);
+    if (gci_fork_mutex_lock(&bundle->mutex))
         empty(bundle);
-    }
-    pthread_mutex_lock(&bundle->mutex);
 }
 
 static void
 unlock(gci_bundle *bundle)
 {
-    pthread_mutex_unlock(&bundle->mutex);
+    gci_fork_mutex_unlock(&bundle->mutex);
 }
 
 static gci_bundled *
@@ -187,6 +177,7 @@ load(gcache *cache, gci_view name, gcache_bundle_loaded *out_loaded, gcache_erro
         status = spread(cache, &l, &trouble);
     gci_arena_clear(&l.arena);
     if (status == GCACHE_OK) {
+        gci_recorder_note(&cache->recorder, GCI_USED_ROW, filter.table, name, false);
         *out_loaded = l.loaded;
         return GCACHE_HIT;
     }
@@ -257,6 +248,8 @@ store_bundle(gcache *cache, gci_bundle const *collected, gcache_error *error)
         rows[count++] = (gci_row){ .table = gci_view_text(GCI_TABLE_BUNDLE), .space = cache->salt,
                                    .name = gci_buf_view(&collected->name), .item = b->kernel, .value = b->record };
     gcache_status status = gci_tables_put(cache->store, rows, count, error);
+    if (status == GCACHE_OK)
+        gci_recorder_note(&cache->recorder, GCI_USED_ROW, rows[0].table, rows[0].name, true);
     free(rows);
     return status;
 }

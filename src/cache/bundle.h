@@ -11,11 +11,9 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "cache/fork_mutex.h"
 
 #include <guardcache/cache.h>
-#include <pthread.h>
-#include <stdatomic.h>
-#include <sys/types.h>
 
 typedef struct gci_bundled {
     struct gci_bundled *next;
@@ -23,8 +21,7 @@ typedef struct gci_bundled {
 } gci_bundled;
 
 typedef struct gci_bundle {
-    pthread_mutex_t mutex;
-    _Atomic pid_t process;
+    gci_fork_mutex mutex;
     gci_buf name; /* of the bundle's rows */
     gci_arena arena;
     gci_bundled *first;

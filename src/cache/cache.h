@@ -9,6 +9,7 @@
 
 #include "cache/bundle.h"
 #include "cache/counters.h"
+#include "cache/recorder.h"
 #include "cache/values.h"
 #include "store/store.h"
 
@@ -24,6 +25,7 @@ struct gcache {
     gci_counters counters;
     gci_shared_values values;
     gci_bundle bundle;
+    gci_recorder recorder;
     gcache_options options; /* as they were given; its texts are not to be followed */
 };
 

@@ -85,6 +85,8 @@ gcache_open(char const *directory, gcache_options const *options, gcache **out_c
     cache->options = *options;
 
     status = gci_bundle_init(&cache->bundle, error);
+    if (status == GCACHE_OK && !gci_recorder_init(&cache->recorder))
+        status = gci_fail_memory(error);
     if (status == GCACHE_OK && !cache->disabled) {
         gci_signing_key signing[SIGNING_KEYS_MAX];
         gci_store_options inside = store_options(options, signing);
@@ -107,5 +109,6 @@ gcache_close(gcache *cache)
     gci_store_close(cache->store);
     gci_shared_values_clear(&cache->values);
     gci_bundle_clear(&cache->bundle);
+    gci_recorder_clear(&cache->recorder);
     free(cache);
 }

@@ -86,8 +86,10 @@ look(query *q, gcache_error *error)
     }
     if (status != GCACHE_OK)
         return status;
-    if (q->unknown == NULL)
+    if (q->unknown == NULL) {
+        gci_recorder_note(&q->cache->recorder, GCI_USED_ROW, gci_view_text(GCI_TABLE_TIMING), gci_buf_view(&q->name), false);
         return GCACHE_HIT;
+    }
     explain_unknown(q);
     return GCACHE_MISS;
 }
@@ -128,6 +130,8 @@ put(gcache *cache, gci_view name, char const *const *choices, double const *timi
                              .value = gci_view_of(values.data + i * sizeof(double), sizeof(double)) };
     if (status == GCACHE_OK)
         status = gci_tables_put(cache->store, rows, count, error);
+    if (status == GCACHE_OK)
+        gci_recorder_note(&cache->recorder, GCI_USED_ROW, gci_view_text(GCI_TABLE_TIMING), name, true);
     gci_buf_clear(&values);
     free(rows);
     return status;

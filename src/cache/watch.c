@@ -38,6 +38,8 @@ gci_watch_end(gci_watch const *watch, gcache_status status, gcache_result const 
     if (cache->event != NULL && status >= 0)
         gci_tell_outcome(cache, watch->graph, watch->request, result, ended.elapsed_ns);
     if (status == GCACHE_HIT) {
+        gci_recorder_note(&cache->recorder, GCI_USED_ENTRY, gci_view_of(result->key.bytes, sizeof result->key.bytes),
+                          gci_view_text(result->entry), false);
         if (gci_count_hit(&cache->counters, watch->lane, result->compile_ns))
             journal_hit(watch, &ended);
     } else if (status == GCACHE_MISS) {

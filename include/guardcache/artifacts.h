@@ -1,0 +1,113 @@
+/*
+ * guardcache/artifacts.h - one file of what a run used, for another machine.
+ *
+ * An export is one checksummed, versioned file (docs/formats/export.md): entries with their attachments, what their keys were
+ * computed from, blobs, tuning results, artifacts of the caller's own kinds. It is made of what a run hit or stored
+ * (gcache_artifacts_...), or of what is stored (gcache_export). Importing verifies the whole file first, then adds what isn't
+ * there; nothing is overwritten that is as new. An import that was interrupted can be done again.
+ *
+ * Payloads are executed: import only what you trust.
+ *
+ * Threads: as in cache.h, except that gcache_artifacts_end is not called while other calls of this header are under way.
+ */
+#ifndef GUARDCACHE_ARTIFACTS_H
+#define GUARDCACHE_ARTIFACTS_H
+
+#include <guardcache/cache.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What went into a file or came out of it. */
+typedef struct gcache_transfer {
+    uint64_t entries, keys;
+    uint64_t attachments, blobs;
+    uint64_t rows;      /* timings, best configurations, bundles */
+    uint64_t artifacts; /* of the caller's kinds */
+    uint64_t existed;   /* import: entries and blobs that were there already */
+    uint64_t unmet;     /* import: entries whose requirements aren't met here */
+    uint64_t bytes;     /* of the file */
+} gcache_transfer;
+
+/* ---- what a run uses ---- */
+
+/*
+ * From now on everything that is hit or stored through this handle is noted. ERROR_ARGUMENT: it is already; ERROR_MEMORY.
+ */
+GCACHE_API gcache_status gcache_artifacts_begin(gcache *cache, gcache_error *error);
+GCACHE_API void gcache_artifacts_end(gcache *cache);
+
+/* Whether something new was stored since the beginning: hits alone are no reason to save. */
+GCACHE_API bool gcache_artifacts_dirty(gcache *cache);
+
+/* Adds an artifact of the caller's own kind, under a name; a second one of that name replaces it. Copied. */
+GCACHE_API gcache_status gcache_artifacts_add(gcache *cache, char const *kind, char const *name, void const *bytes,
+                                              size_t size, gcache_error *error);
+
+/* Writes what was noted so far; what has been evicted meanwhile is left out. out_written may be NULL. */
+GCACHE_API gcache_status gcache_artifacts_save(gcache *cache, char const *file, gcache_transfer *out_written,
+                                               gcache_error *error);
+
+/* ---- export ---- */
+
+typedef struct gcache_export_options {
+    int version;           /* GCACHE_EXPORT_OPTIONS_VERSION */
+    gcache_key const *key; /* only entries under it; NULL: all */
+    char const *label;     /* only entries in whose label this occurs */
+    char const *space;     /* only entries of this namespace */
+    uint64_t since_ns;     /* only entries stored at or after, since 1970 */
+    uint64_t until_ns;     /* only entries stored before; 0: no limit */
+    bool entries_only;     /* no blobs, no tuning results: implied by the selections above */
+} gcache_export_options;
+
+#define GCACHE_EXPORT_OPTIONS_VERSION 1
+#define GCACHE_EXPORT_OPTIONS_INIT { .version = GCACHE_EXPORT_OPTIONS_VERSION }
+
+/* options and out_written may be NULL. The file appears whole or not at all. GCACHE_OK, ERROR_NO_SPACE, ERROR_IO, ... */
+GCACHE_API gcache_status gcache_export(gcache *cache, char const *file, gcache_export_options const *options,
+                                       gcache_transfer *out_written, gcache_error *error);
+
+/* The file's manifest: one JSON object on one line, after the whole file was verified. Freed with gcache_free.
+   ERROR_FORMAT: not an export, or of a newer version; ERROR_CORRUPT. */
+GCACHE_API gcache_status gcache_export_show(char const *file, char **out_manifest, gcache_error *error);
+
+/* ---- import ---- */
+
+/* Called for an artifact of the caller's kind. A negative status ends the import. */
+typedef gcache_status (*gcache_artifact_fn)(void *state, char const *kind, char const *name, void const *bytes, size_t size,
+                                            gcache_error *error);
+
+/* Called for an entry whose requirement isn't met here; provided is NULL if nothing of that name is. */
+typedef void (*gcache_unmet_fn)(void *state, gcache_key const *key, char const *entry, char const *name,
+                                char const *required, char const *provided);
+
+/* Called after each item. */
+typedef void (*gcache_transfer_fn)(void *state, gcache_transfer const *so_far);
+
+typedef struct gcache_import_options {
+    int version;                 /* GCACHE_IMPORT_OPTIONS_VERSION */
+    gcache_pair const *provides; /* what this machine offers; entries' requirements are compared with it */
+    size_t provides_count;
+    bool check_requirements;     /* tell of entries that can't serve here, by unmet, and leave them out */
+    gcache_unmet_fn unmet;
+    gcache_artifact_fn artifact; /* NULL: artifacts of the caller's kinds are passed over */
+    gcache_transfer_fn progress;
+    void *state;                 /* of the three */
+} gcache_import_options;
+
+#define GCACHE_IMPORT_OPTIONS_VERSION 1
+#define GCACHE_IMPORT_OPTIONS_INIT { .version = GCACHE_IMPORT_OPTIONS_VERSION }
+
+/*
+ * options and out_read may be NULL. GCACHE_OK; ERROR_CORRUPT: the file is damaged, nothing was imported; ERROR_FORMAT: not an
+ * export, or of a newer version; ERROR_READ_ONLY, ERROR_NO_SPACE, ERROR_IO, ERROR_MEMORY: what was imported by then is
+ * good, *out_read tells how much.
+ */
+GCACHE_API gcache_status gcache_import(gcache *cache, char const *file, gcache_import_options const *options,
+                                       gcache_transfer *out_read, gcache_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
