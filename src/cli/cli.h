@@ -84,6 +84,11 @@ void cli_call_clear(cli_call *call, cli_command const *command);
 void cli_help(void);
 void cli_help_command(cli_command const *command);
 
+/* ---- manual.c ---- */
+
+/* The manual page's list of commands, for the build. */
+void cli_manual(void);
+
 /* ---- output.c ---- */
 
 /* `guardcache: message` on standard error, after what standard output has to say. */

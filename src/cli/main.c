@@ -72,6 +72,10 @@ help(int count, char **words)
         cli_help();
         return CLI_OK;
     }
+    if (strcmp(words[0], "--manual") == 0) {
+        cli_manual();
+        return CLI_OK;
+    }
     cli_command const *command = find_command(count, words, &used);
     if (command == NULL)
         return unknown_command(count, words);

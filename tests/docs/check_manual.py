@@ -1,12 +1,13 @@
 """The manual page and the completions know every command and option that the command itself knows.
 
-Arguments: the top of the tree, the command.
+Arguments: the top of the tree, the command, the manual page.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,8 +18,15 @@ def help_lines(command: str, *words: str) -> list[str]:
     return [line for line in result.stdout.splitlines() if line.startswith("  ")]
 
 
-def words_of_manual(top: Path) -> str:
-    return (top / "docs/man/guardcache.1").read_text().replace("\\-", "-").replace("\\fB", "").replace("\\fR", "")
+def words_of_manual(page: str) -> str:
+    """The page as a reader sees it, if there is a program to show it, else without its most common escapes."""
+    text = Path(page).read_text()
+    if shutil.which("man"):
+        shown = subprocess.run(["man", "--warnings", "-l", page], capture_output=True, text=True, check=True)
+        if shown.stderr:
+            sys.exit(f"the page has faults:\n{shown.stderr}")
+        text = re.sub(".\b", "", shown.stdout)
+    return text.replace("\\-", "-").replace("\\fB", "").replace("\\fR", "")
 
 
 def complete(top: Path, command: str, *words: str) -> set[str]:
@@ -37,7 +45,7 @@ def complete(top: Path, command: str, *words: str) -> set[str]:
 
 def main() -> int:
     top, command = Path(sys.argv[1]), str(Path(sys.argv[2]).resolve())
-    manual, problems, checked = words_of_manual(top), [], 0
+    manual, problems, checked = words_of_manual(sys.argv[3]), [], 0
     for line in help_lines(command):
         found = re.match(r"  ([a-z]+(?: [a-z]+)?)  ", line)
         if found is None:

@@ -14,9 +14,9 @@
 int LLVMFuzzerTestOneInput(uint8_t const *data, size_t size);
 
 /* Inputs are seeds: a few kilobytes each. */
-#define MAX_INPUT ((size_t)4 << 20)
+#define LARGEST_INPUT ((size_t)4 << 20)
 #define DAMAGES 64
-#define MAX_PATH 4096
+#define LONGEST_PATH 4096
 
 static unsigned inputs;
 
@@ -70,7 +70,7 @@ run_damaged(uint8_t *data, size_t size)
 static void
 run_file(char const *path)
 {
-    static uint8_t data[MAX_INPUT];
+    static uint8_t data[LARGEST_INPUT];
     FILE *file = fopen(path, "rb");
 
     if (file == NULL)
@@ -85,7 +85,7 @@ run_file(char const *path)
 static void
 run_folder(char const *path)
 {
-    char inner[MAX_PATH];
+    char inner[LONGEST_PATH];
     DIR *folder = opendir(path);
 
     if (folder == NULL)
