@@ -5,8 +5,8 @@
  * keys, longer heads than needed, indefinite lengths, unknown tags) is ERROR_CORRUPT. So what is read writes back to the
  * same bytes.
  *
- * A GCI_SYM's text is the expression, or the decimal of a constant one. A GCI_NODE's integer is gci_node_ref(1 + graphs up, position),
- * or gci_node_ref(GCI_NODE_INPUTS, position).
+ * A GCI_SYM's text is the expression, or the decimal of a constant one. A GCI_NODE's integer is gci_node_ref(1 + graphs
+ * up, position), or gci_node_ref(GCI_NODE_INPUTS, position).
  */
 #ifndef GCI_GRAPH_CBOR_READ_H
 #define GCI_GRAPH_CBOR_READ_H

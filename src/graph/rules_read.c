@@ -164,7 +164,8 @@ read_examples(reader const *r, gci_value const *value, gci_value const **out_exa
     return GCACHE_OK;
 }
 
-/* rule := { "path", "why", "same", "different" } and, for texts, { "kind", "pattern", "with", "among", "part", "scope", "hand_back" } */
+/* rule := { "path", "why", "same", "different" }, and for texts also "kind", "pattern", "with", "among", "part", "scope",
+ * "hand_back" */
 static gcache_status
 read_rule_member(reader const *r, gci_member const *member, bool is_text, gci_rule *rule)
 {

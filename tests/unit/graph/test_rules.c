@@ -223,12 +223,12 @@ test_texts(void **state)
 static void
 test_scope(void **state)
 {
-    char const *rule = "\"text\": [{\"path\": \"t[*]\", \"kind\": \"ordinal\", \"pattern\": \"v\\\\d+\", \"with\": \"!\"%s}]";
     char rules[256];
 
     (void)state;
     for (int whole = 0; whole < 2; whole++) {
-        snprintf(rules, sizeof rules, rule, whole ? ", \"scope\": \"description\"" : "");
+        snprintf(rules, sizeof rules, "\"text\": [{\"path\": \"t[*]\", \"kind\": \"ordinal\", \"pattern\": \"v\\\\d+\", "
+                                      "\"with\": \"!\"%s}]", whole ? ", \"scope\": \"description\"" : "");
         gcache_rules *set = read_rules(rules);
         assert_true(same_under(set, "\"t\": [\"v1 v2\", \"v2\"]", "\"t\": [\"v5 v6\", \"v6\"]"));
         assert_int_equal(same_under(set, "\"t\": [\"v1 v2\", \"v2\"]", "\"t\": [\"v1 v2\", \"v1\"]"), !whole);
@@ -240,7 +240,8 @@ static void
 test_names_handed_back(void **state)
 {
     static char const text[] = "{\"format\": \"guardcache-graph/1\", \"kind\": \"llvm-ir\", \"module\": "
-                               "\"define void @_ZN1fB2v3B38cE() {\\n  call void @_ZN1gB3v11B38cE()\\n  call void @_ZN1fB2v3B38cE()\\n}\\n\"}";
+                               "\"define void @_ZN1fB2v3B38cE() {\\n  call void @_ZN1gB3v11B38cE()\\n"
+                               "  call void @_ZN1fB2v3B38cE()\\n}\\n\"}";
     gcache_graph *graph;
     gcache_text_name const *names;
     size_t count;
