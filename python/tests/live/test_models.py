@@ -54,12 +54,12 @@ def test_as_many_hits_as_pytorchs_own_cache(machines: Machines, model: str) -> N
 
 
 def test_several_candidates_under_one_key(machines: Machines) -> None:
-    scenario: dict[str, Any] = {"model": "pooling", "batches": [8, 9, 33, 16, 10, 40], "dynamic": True}
+    scenario: dict[str, Any] = {"model": "pooling", "batches": [12, 13, 16, 17, 40, 33], "dynamic": True}
     here = machines.new()
     cold = here.run(**scenario)
     assert right(cold)
     hits = [batch["counters"].get("autograd_cache_hit", 0) for batch in cold["batches"]]
-    assert hits == [0, 0, 0, 1, 1, 1]
+    assert hits == [0, 0, 1, 1, 1, 1]
     warm = here.run(**scenario)
     assert right(warm)
     assert warm["misses"] == {}
@@ -78,7 +78,7 @@ def test_isomorphic_graphs_share_an_entry_with_the_canonical_key(machines: Machi
 
 
 def test_labels_name_the_users_code(machines: Machines) -> None:
-    report = machines.new().run(model="pooling", batches=[8, 9], dynamic=True)
+    report = machines.new().run(model="pooling", batches=[12, 13], dynamic=True)
     assert any(label.startswith("models.py:") and "forward" in label for label in report["labels"])
     assert "x.size(0)" in report["explanation"]
 

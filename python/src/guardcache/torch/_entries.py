@@ -89,7 +89,7 @@ def guard_list(expression: str | None) -> tuple[str, ...]:
 # ---- what is volatile ----
 
 _ADDRESS = re.compile(rb" at 0x[0-9a-f]+")
-_TIMING = re.compile(rb"(?:_time_taken_ns|forward_time_taken_ns|backward_time_taken_ns)\x94(?=[KMJ\x8a])")
+_TIMING = re.compile(rb"_time_taken_ns\x94(?=[KMJ\x8a])")
 
 # The integer opcodes of a pickle that follow a timing's name, and the bytes of their operand.
 _OPERANDS = {ord("K"): 1, ord("M"): 2, ord("J"): 4}

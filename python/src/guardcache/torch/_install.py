@@ -19,7 +19,7 @@ from torch._inductor import codecache, compile_fx
 from torch._inductor.codecache import CppCodeCache, FxGraphCache, GuardedCache, PyCodeCache
 
 import guardcache
-from guardcache import Cache, Hit, Reason
+from guardcache import Cache, Durability, Hit, Reason
 from guardcache.torch import _autotune as autotune
 from guardcache.torch import _entries as entries
 from guardcache.torch import _versions as versions
@@ -50,7 +50,7 @@ def install(
     with _lock:
         uninstall()
         own = not isinstance(cache, Cache)
-        opened = guardcache.open(cache, log=_warn) if not isinstance(cache, Cache) else cache
+        opened = cache if isinstance(cache, Cache) else _open(cache)
         adapter = Adapter(opened, own=own)
         patches = _plan(adapter, canonical=key == "canonical")
         patches.apply()
@@ -79,6 +79,11 @@ def current() -> Adapter:
 def is_installed() -> bool:
     with _lock:
         return _installed is not None
+
+
+def _open(directory: str | os.PathLike[str] | None) -> Cache:
+    """As PyTorch's own files, entries aren't synced: what a power cut takes is compiled again, never misread."""
+    return guardcache.open(directory, durability=Durability.NONE, log=_warn)
 
 
 def _warn(line: str) -> None:

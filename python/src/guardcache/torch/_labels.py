@@ -20,7 +20,7 @@ _SIZE = re.compile(r"\.(size|stride)\(\)\[(\d+)\]")
 
 
 # Frames of these are no one's program.
-_NOT_THE_PROGRAM = (os.path.dirname(torch.__file__) + os.sep, os.path.dirname(guardcache.__file__) + os.sep)
+_NOT_THE_PROGRAM = tuple(os.path.dirname(module.__file__) + os.sep for module in (torch, guardcache, os))
 
 
 def frame_label(suffix: str = "") -> str:
