@@ -1,0 +1,285 @@
+/*
+ * The diff of canonical forms: alignment, hunks, bounds, and what is no form.
+ */
+#include "base/json.h"
+#include "graph/diff.h"
+#include "graph/lcs.h"
+
+#include <guardcache/graph.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+static gcache_graph *
+read_description(char const *components)
+{
+    gcache_graph *graph;
+    gcache_error error;
+    gci_buf text;
+
+    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
+    gci_buf_format(&text, "{\"format\": \"guardcache-graph/1\", \"kind\": \"generic\", %s}", components);
+    if (gcache_graph_read(text.data, text.size, "d", &graph, &error) != GCACHE_OK)
+        fail_msg("%s", error.message);
+    gci_buf_clear(&text);
+    return graph;
+}
+
+static char *
+diff_text(gcache_graph *a, gcache_graph *b, size_t max_items, gcache_diff_form form)
+{
+    void const *bytes[2];
+    size_t size[2], count;
+    char *text;
+
+    assert_int_equal(gcache_graph_canonical(a, &bytes[0], &size[0], NULL), GCACHE_OK);
+    assert_int_equal(gcache_graph_canonical(b, &bytes[1], &size[1], NULL), GCACHE_OK);
+    assert_int_equal(gcache_diff(bytes[0], size[0], bytes[1], size[1], max_items, form, &text, &count, NULL), GCACHE_OK);
+    return text;
+}
+
+static void
+check_diff(char const *a, char const *b, char const *expected)
+{
+    gcache_graph *graphs[2] = { read_description(a), read_description(b) };
+    char *text = diff_text(graphs[0], graphs[1], 50, GCACHE_DIFF_TEXT);
+
+    assert_string_equal(text, expected);
+    free(text);
+    gcache_graph_free(graphs[0]);
+    gcache_graph_free(graphs[1]);
+}
+
+/* ---- values ---- */
+
+static void
+test_values(void **state)
+{
+    (void)state;
+    check_diff("\"a\": 1", "\"a\": 1", "");
+    check_diff("\"a\": 1", "\"a\": 2", "a: 1 -> 2\n");
+    check_diff("\"a\": 1", "\"b\": 1", "- a: 1\n+ b: 1\n");
+    check_diff("\"a\": {\"x\": true, \"y\": null}", "\"a\": {\"x\": 1, \"y\": 1.0}", "a.x: true -> 1\na.y: null -> 1.0\n");
+    check_diff("\"a\": [1, 2, 3]", "\"a\": [1, 9, 2, 3]", "+ a[1]: 9\n");
+    check_diff("\"a\": [1, 2, 3]", "\"a\": [1, 3]", "- a[1]: 2\n");
+    check_diff("\"a\": {\"$set\": [1, 2]}", "\"a\": {\"$set\": [2, 3, 4]}", "- a[0]: 1\n+ a[1]: 3\n+ a[2]: 4\n");
+    check_diff("\"a\": {\"$tuple\": [1]}", "\"a\": [1]", "a: (1,) -> [1]\n");
+    check_diff("\"a\": {\"$enum\": \"torch.float32\"}", "\"a\": \"torch.float32\"", "a: torch.float32 -> \"torch.float32\"\n");
+    check_diff("\"a\": {\"$bytes\": \"YWJj\"}", "\"a\": {\"$bytes\": \"YWJk\"}", "a: bytes 616263 -> bytes 616264\n");
+    check_diff("\"a\": {\"$tensor\": {\"dtype\": \"f32\", \"shape\": [\"s0\", 4], \"device\": \"cpu\"}}", "\"a\": 1",
+               "a: f32[s0, 4] on cpu -> 1\n");
+}
+
+/* ---- graphs ---- */
+
+#define NODE(name, op, args) "{\"name\": \"" name "\", \"op\": \"call_function\", \"target\": \"" op "\", \"args\": [" args "]}"
+#define REF(name) "{\"$node\": \"" name "\"}"
+#define HEAD_NODE "{\"name\": \"x\", \"op\": \"placeholder\", \"target\": \"x\"}"
+
+static void
+test_nodes(void **state)
+{
+    char const *plain = "\"graph\": {\"nodes\": [" HEAD_NODE ", " NODE("a", "sin", REF("x")) ", " NODE("b", "cos", REF("a")) ", "
+                        NODE("c", "add", REF("a") ", " REF("b")) ", " NODE("d", "mul", REF("c") ", 2") "]}";
+
+    (void)state;
+    check_diff(plain,
+               "\"graph\": {\"nodes\": [" HEAD_NODE ", " NODE("n", "neg", REF("x")) ", " NODE("a", "sin", REF("x")) ", "
+               NODE("b", "cos", REF("a")) ", " NODE("c", "add", REF("a") ", " REF("b")) ", " NODE("d", "mul", REF("c") ", 2") "]}",
+               "+ graph.nodes[1]: neg(nodes[0])\n");
+    check_diff(plain,
+               "\"graph\": {\"nodes\": [" HEAD_NODE ", " NODE("a", "sin", REF("x")) ", " NODE("b", "cos", REF("a")) ", "
+               NODE("m", "mul", REF("b") ", 0.5") ", " NODE("c", "add", REF("a") ", " REF("m")) ", " NODE("d", "mul", REF("c") ", 2") "]}",
+               "+ graph.nodes[3]: mul(nodes[2], 0.5)\ngraph.nodes[4].args[1]: nodes[2] -> nodes[3]\n");
+    check_diff(plain,
+               "\"graph\": {\"nodes\": [" HEAD_NODE ", " NODE("a", "sin", REF("x")) ", " NODE("c", "add", REF("a") ", " REF("a")) ", "
+               NODE("d", "mul", REF("c") ", 2") "]}",
+               "- graph.nodes[2]: cos(nodes[1])\ngraph.nodes[2].args[1]: nodes[2] -> nodes[1]\n");
+    check_diff(plain,
+               "\"graph\": {\"nodes\": [" HEAD_NODE ", " NODE("a", "sin", REF("x")) ", " NODE("b", "tan", REF("a")) ", "
+               NODE("c", "add", REF("a") ", " REF("b")) ", " NODE("d", "mul", REF("c") ", 2") "]}",
+               "graph.nodes[2].target: \"cos\" -> \"tan\"\n");
+}
+
+/* A thousand nodes behind an inserted one are no difference. */
+static void
+test_long_graph(void **state)
+{
+    gci_buf text[2];
+    gcache_graph *graphs[2];
+
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        gci_buf_init(&text[k], GCI_BUF_NO_LIMIT);
+        gci_buf_append_text(&text[k], "\"graph\": {\"nodes\": [" HEAD_NODE);
+        for (int i = 0; i < 3000; i++) {
+            if (k == 1 && i == 1500)
+                gci_buf_append_text(&text[k], ", " NODE("extra", "relu", REF("x")));
+            gci_buf_format(&text[k], ", {\"name\": \"n%d\", \"op\": \"call_function\", \"target\": \"f%d\", \"args\": [",
+                           i, i % 7);
+            if (i != 0)
+                gci_buf_format(&text[k], "{\"$node\": \"n%d\"}, ", i - 1);
+            gci_buf_append_text(&text[k], REF("x") "]}");
+        }
+        gci_buf_append_text(&text[k], "]}");
+        gci_buf_append_char(&text[k], '\0');
+        graphs[k] = read_description(text[k].data);
+        gci_buf_clear(&text[k]);
+    }
+    char *diff = diff_text(graphs[0], graphs[1], 50, GCACHE_DIFF_TEXT);
+    assert_string_equal(diff, "+ graph.nodes[1501]: relu(nodes[0])\n");
+    free(diff);
+    gcache_graph_free(graphs[0]);
+    gcache_graph_free(graphs[1]);
+}
+
+/* A size that became symbolic shifts every canonical name behind it; that is one difference, not many. */
+static void
+test_symbols(void **state)
+{
+    (void)state;
+    check_diff("\"inputs\": [{\"name\": \"x\", \"value\": {\"$tensor\": {\"dtype\": \"f\", \"shape\": [8, \"s1\", \"s2\", \"s1*s2\"]}}}]",
+               "\"inputs\": [{\"name\": \"x\", \"value\": {\"$tensor\": {\"dtype\": \"f\", \"shape\": [\"s9\", \"s1\", \"s2\", \"s2*s1\"]}}}]",
+               "inputs[0].value.shape[0]: 8 -> s0\n");
+}
+
+/* ---- texts ---- */
+
+static void
+test_hunks(void **state)
+{
+    gci_buf a, b;
+
+    (void)state;
+    gci_buf_init(&a, GCI_BUF_NO_LIMIT);
+    gci_buf_init(&b, GCI_BUF_NO_LIMIT);
+    gci_buf_append_text(&a, "\"module\": \"");
+    gci_buf_append_text(&b, "\"module\": \"");
+    for (int i = 1; i <= 60; i++) {
+        gci_buf_format(&a, "line %d of the text\\n", i);
+        if (i == 30)
+            gci_buf_append_text(&b, "another line\\n");
+        else if (i != 50)
+            gci_buf_format(&b, "line %d of the text\\n", i);
+    }
+    gci_buf_append_text(&a, "\"");
+    gci_buf_append_text(&b, "\"");
+    gci_buf_append_char(&a, '\0');
+    gci_buf_append_char(&b, '\0');
+    check_diff(a.data, b.data,
+               "module:\n"
+               "  @@ -28,5 +28,5 @@\n"
+               "   line 28 of the text\n"
+               "   line 29 of the text\n"
+               "  -line 30 of the text\n"
+               "  +another line\n"
+               "   line 31 of the text\n"
+               "   line 32 of the text\n"
+               "  @@ -48,5 +48,4 @@\n"
+               "   line 48 of the text\n"
+               "   line 49 of the text\n"
+               "  -line 50 of the text\n"
+               "   line 51 of the text\n"
+               "   line 52 of the text\n");
+    gci_buf_clear(&a);
+    gci_buf_clear(&b);
+}
+
+/* ---- bounds and forms ---- */
+
+static void
+test_bounds(void **state)
+{
+    gcache_graph *graphs[2] = { read_description("\"a\": [1, 2, 3, 4, 5]"), read_description("\"a\": [2, 3, 4, 5, 6]") };
+    char *text = diff_text(graphs[0], graphs[1], 2, GCACHE_DIFF_TEXT);
+
+    (void)state;
+    assert_string_equal(text, "a[0]: 1 -> 2\na[1]: 2 -> 3\n... and 3 more\n");
+    free(text);
+    text = diff_text(graphs[0], graphs[1], 1, GCACHE_DIFF_JSON);
+    assert_string_equal(text, "{\"equal\": false, \"differs\": [{\"path\": \"a[0]\", \"stored\": \"1\", \"asked\": \"2\"}], "
+                              "\"left_out\": 4}");
+    free(text);
+    text = diff_text(graphs[0], graphs[0], 1, GCACHE_DIFF_JSON);
+    assert_string_equal(text, "{\"equal\": true, \"differs\": [], \"left_out\": 0}");
+    free(text);
+    gcache_graph_free(graphs[0]);
+    gcache_graph_free(graphs[1]);
+}
+
+static void
+test_no_form(void **state)
+{
+    char *text = NULL;
+
+    (void)state;
+    assert_int_equal(gcache_diff("\x01", 1, "\x01", 1, 0, GCACHE_DIFF_TEXT, &text, NULL, NULL), GCACHE_ERROR_CORRUPT);
+    assert_int_equal(gcache_diff("\xa1", 1, "\xa0", 1, 0, GCACHE_DIFF_TEXT, &text, NULL, NULL), GCACHE_ERROR_CORRUPT);
+    assert_null(text);
+}
+
+/* ---- the alignment itself ---- */
+
+static void
+check_lcs(char const *a, char const *b, size_t expected)
+{
+    uint64_t x[64] = { 0 }, y[64] = { 0 };
+    uint32_t match[64], n = (uint32_t)strlen(a), m = (uint32_t)strlen(b), last = 0;
+    size_t length = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+        x[i] = (uint8_t)a[i];
+    for (uint32_t i = 0; i < m; i++)
+        y[i] = (uint8_t)b[i];
+    assert_true(gci_lcs(x, n, y, m, match));
+    for (uint32_t i = 0; i < n; i++) {
+        if (match[i] == GCI_LCS_NONE)
+            continue;
+        assert_true(match[i] < m && x[i] == y[match[i]]);
+        assert_true(length == 0 || match[i] > last);
+        last = match[i];
+        length++;
+    }
+    assert_int_equal(length, expected);
+}
+
+static void
+test_lcs(void **state)
+{
+    uint32_t n = 20000;
+    uint64_t *a = malloc(n * sizeof *a), *b = malloc(n * sizeof *b);
+    uint32_t *match = malloc(n * sizeof *match);
+
+    (void)state;
+    check_lcs("", "", 0);
+    check_lcs("abc", "", 0);
+    check_lcs("abc", "abc", 3);
+    check_lcs("abcabba", "cbabac", 4);
+    check_lcs("xaxbxcx", "abc", 3);
+    check_lcs("abcdefgh", "hgfedcba", 1);
+    check_lcs("aaaa", "aa", 2);
+    for (uint32_t i = 0; i < n; i++) { /* nothing in common, and too long for the exact way */
+        a[i] = i;
+        b[i] = n + i;
+    }
+    b[n / 2] = a[n / 2];
+    assert_true(gci_lcs(a, n, b, n, match));
+    free(a);
+    free(b);
+    free(match);
+}
+
+int
+main(void)
+{
+    struct CMUnitTest const tests[] = {
+        cmocka_unit_test(test_values), cmocka_unit_test(test_nodes),  cmocka_unit_test(test_long_graph),
+        cmocka_unit_test(test_symbols), cmocka_unit_test(test_hunks), cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_no_form), cmocka_unit_test(test_lcs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
