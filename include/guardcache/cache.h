@@ -65,6 +65,8 @@ typedef struct gcache_options {
     void *log_state;
     gcache_event_fn event;         /* NULL: nobody listens */
     void *event_state;
+    char const *record;            /* a folder to record every lookup and insert into, as a trace that guardcache test
+                                      plays (docs/regression-tests.md); NULL: nothing is recorded */
 } gcache_options;
 
 #define GCACHE_OPTIONS_VERSION 1

@@ -23,6 +23,7 @@ struct gcache {
     void *event_state;
     atomic_bool told_in_use;
     gci_counters counters;
+    struct gci_tape *tape; /* NULL: nothing is recorded */
     gci_shared_values values;
     gci_bundle bundle;
     gci_recorder recorder;

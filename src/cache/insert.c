@@ -7,6 +7,7 @@
 #include "cache/description.h"
 #include "cache/journal.h"
 #include "cache/question.h"
+#include "cache/tape.h"
 #include "graph/graph.h"
 
 /* Views and pairs that describe one entry; the texts themselves stay the caller's. */
@@ -249,6 +250,8 @@ gcache_insert(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gca
 done:
     if (status == GCACHE_REFUSED)
         atomic_fetch_add_explicit(&cache->counters.refusals, 1, memory_order_relaxed);
+    if (cache->tape != NULL && status >= 0)
+        gci_tape_insert(cache->tape, graph, hints, entry, inserted);
     if (status < 0)
         inserted->outcome = status;
     draft_clear(&d);

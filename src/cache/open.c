@@ -1,4 +1,5 @@
 #include "base/check.h"
+#include "cache/tape.h"
 #include "cache/watch.h"
 
 #include <stdlib.h>
@@ -92,6 +93,8 @@ gcache_open(char const *directory, gcache_options const *options, gcache **out_c
         gci_store_options inside = store_options(options, signing);
         status = gci_store_open(directory, &inside, &cache->store, error);
     }
+    if (status == GCACHE_OK && options->record != NULL)
+        status = gci_tape_open(options->record, options->log, options->log_state, &cache->tape, error);
     if (status != GCACHE_OK) {
         gcache_close(cache);
         return status;
@@ -107,6 +110,7 @@ gcache_close(gcache *cache)
         return;
     gci_watch_close(cache);
     gci_store_close(cache->store);
+    gci_tape_close(cache->tape);
     gci_shared_values_clear(&cache->values);
     gci_bundle_clear(&cache->bundle);
     gci_recorder_clear(&cache->recorder);

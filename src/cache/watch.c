@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "cache/events.h"
 #include "cache/journal.h"
+#include "cache/tape.h"
 
 gci_watch
 gci_watch_begin(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gcache_request const *request)
@@ -38,8 +39,10 @@ gci_watch_end(gci_watch const *watch, gcache_status status, gcache_result const 
     if (cache->event != NULL && status >= 0)
         gci_tell_outcome(cache, watch->graph, watch->request, result, ended.elapsed_ns);
     if (status == GCACHE_HIT) {
-        gci_recorder_note(&cache->recorder, GCI_USED_ENTRY, gci_view_of(result->key.bytes, sizeof result->key.bytes),
-                          gci_view_text(result->entry), false);
+        if (atomic_load_explicit(&cache->recorder.recording, memory_order_relaxed))
+            gci_recorder_note(&cache->recorder, GCI_USED_ENTRY,
+                              gci_view_of(result->key.bytes, sizeof result->key.bytes), gci_view_text(result->entry),
+                              false);
         if (gci_count_hit(&cache->counters, watch->lane, result->compile_ns))
             journal_hit(watch, &ended);
     } else if (status == GCACHE_MISS) {

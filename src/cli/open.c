@@ -76,6 +76,7 @@ cli_open_cache(char const *directory, bool read_only, gcache **out_cache, gcache
         status = gci_fail_memory(error);
     options.read_only = read_only;
     options.log = cli_log;
+    options.record = nonempty_variable("GUARDCACHE_RECORD");
     if (status == GCACHE_OK)
         status = gcache_open(directory, &options, out_cache, error);
     gci_buf_clear(&fallback);
