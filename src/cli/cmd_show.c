@@ -3,6 +3,8 @@
 #include "cli/entries.h"
 #include "cli/open.h"
 
+#include <guardcache/artifacts.h>
+#include <guardcache/guard.h>
 #include <stdio.h>
 
 typedef struct options {
@@ -82,6 +84,26 @@ print_named(void *state, gcache_entry_view const *entry)
     return 1;
 }
 
+/* An entry's id is hexadecimal; anything else can only be a file. */
+static bool
+is_file(char const *argument)
+{
+    return argument[strspn(argument, "0123456789abcdefABCDEF")] != '\0' && strpbrk(argument, "./") != NULL;
+}
+
+static cli_exit
+show_export(char const *file)
+{
+    gcache_error error = { 0 };
+    char *manifest;
+
+    if (gcache_export_show(file, &manifest, &error) != GCACHE_OK)
+        return cli_fail(&error);
+    puts(manifest);
+    gcache_free(manifest);
+    return CLI_OK;
+}
+
 static cli_exit
 run(cli_call const *call)
 {
@@ -90,6 +112,8 @@ run(cli_call const *call)
     shower show = { .json = wanted->json, .error = &error };
     gcache *cache;
 
+    if (is_file(call->arguments[0]))
+        return show_export(call->arguments[0]);
     gcache_status status = cli_open_cache(wanted->cache, true, &cache, &error);
     if (status == GCACHE_OK)
         status = cli_entry_find(cache, call->arguments[0], &show.name, &error);
@@ -109,9 +133,10 @@ static cli_option const table[] = {
 
 cli_command const cli_cmd_show = {
     .name = "show",
-    .arguments = "ENTRY",
-    .summary = "show what an entry says about itself",
-    .about = "ENTRY is an entry's id or the beginning of one.\n",
+    .arguments = "ENTRY | FILE",
+    .summary = "show what an entry or an export says about itself",
+    .about = "ENTRY is an entry's id or the beginning of one. FILE, which guardcache export wrote, is known by a dot or a slash\n"
+             "in its name; it is verified, and its manifest is printed as one JSON object.\n",
     .options = table,
     .options_size = sizeof(options),
     .least = 1,

@@ -25,10 +25,17 @@ typedef struct options {
 /* A command's arguments and one record. */
 #define OBJECT_MAX_BYTES ((size_t)64 << 20)
 
+static char const *
+or_empty(char const *text)
+{
+    return text != NULL ? text : "";
+}
+
 static gcache_site
 site_of(options const *wanted)
 {
-    return (gcache_site){ wanted->system, wanted->op, wanted->inputs, wanted->hint, wanted->precision };
+    return (gcache_site){ or_empty(wanted->system), or_empty(wanted->op), or_empty(wanted->inputs),
+                          or_empty(wanted->hint), or_empty(wanted->precision) };
 }
 
 static gcache_kernel
@@ -203,7 +210,7 @@ typedef struct picker {
 static bool
 same(char const *a, char const *b)
 {
-    return strcmp(a != NULL ? a : "", b != NULL ? b : "") == 0;
+    return strcmp(or_empty(a), or_empty(b)) == 0;
 }
 
 static int

@@ -1,0 +1,41 @@
+# Export on one cache, import into an empty one; selections, damage, requirements.
+small g.json torch.softmax
+small h.json torch.relu
+seq 1000 >payload
+guardcache insert --graph g.json --payload payload --guard "s0 % 8 == 0" --label "train.py:88 forward" >/dev/null
+guardcache insert --graph g.json --payload payload --guard "s0 < 4" --require driver=535 >/dev/null
+guardcache insert --graph h.json --payload payload --label "eval.py:3" >/dev/null
+guardcache tune put --op mm a=1 b=2
+
+run guardcache export all.gcx
+guardcache show all.gcx | sed -E 's/"(created_ns|library)": [^,]*/"\1": _/g'
+run guardcache import --cache other all.gcx
+run guardcache lookup --cache other --graph g.json --hint s0=16 --out copy | mask
+cmp copy payload && echo "same payload"
+run guardcache lookup --cache other --graph h.json | mask
+run guardcache tune get --cache other --op mm a b
+run guardcache import --cache other all.gcx
+run guardcache verify --cache other | sed -E 's/[0-9.]+ (B|KiB)/SIZE/'
+
+echo "selections:"
+run guardcache export --label train.py:88 part.gcx
+run guardcache export --key "$(guardcache key g.json | cut -c -64)" part.gcx
+run guardcache export --namespace elsewhere part.gcx
+run guardcache export --until-ns 1 --json part.gcx | sed 's/"bytes": [0-9]*/"bytes": N/'
+
+echo "requirements:"
+run guardcache import --cache third --provide driver=550 all.gcx | sed -E 's/entry [0-9a-f]{12}/entry _/'
+run guardcache import --cache third --check all.gcx | sed -E 's/entry [0-9a-f]{12}/entry _/'
+run guardcache import --cache third --provide driver=535 all.gcx
+
+echo "damage:"
+size=$(stat -c %s all.gcx)
+cp all.gcx bad.gcx
+printf '\377' | dd of=bad.gcx bs=1 seek=$((size / 2)) conv=notrunc status=none
+run guardcache import --cache fourth bad.gcx
+run guardcache show bad.gcx
+run guardcache ls --cache fourth
+head -c 100 all.gcx >short.gcx
+run guardcache import --cache fourth short.gcx
+run guardcache import --cache fourth payload
+run guardcache import --cache fourth nowhere.gcx
