@@ -41,7 +41,7 @@ write_attachment(gci_store *store, gci_path const *place, gci_view bytes, gcache
     if (status == GCACHE_OK)
         status = gci_move_into_place(store, &temporary, place, error);
     if (status == GCACHE_OK)
-        gci_shared_add(&store->shared.table->bytes, (int64_t)gci_disk_cost(bytes.size));
+        gci_shared_add(&store->shared.head->bytes, (int64_t)gci_disk_cost(bytes.size));
     return status;
 }
 

@@ -49,24 +49,54 @@ discharge(gci_budget *budget, size_t cost)
 
 /* ---- decoding ---- */
 
-typedef struct counts {
-    size_t items, evicted;
-} counts;
+/* The frames of a pack, verified; most keys have few enough for the stack. */
+#define FRAMES_ON_STACK 16
 
-/* The first pass: everything is verified and counted, nothing is decoded. */
-static counts
-count_frames(gci_view bytes, gcache_key const *key)
+struct frames {
+    gci_frame *items;
+    size_t count, capacity;
+    size_t live;
+    gci_frame local[FRAMES_ON_STACK];
+};
+
+static bool
+add_frame(struct frames *frames, gci_frame const *frame)
 {
-    gci_pack_walk walk;
-    gci_frame frame;
-    counts found = { 0, 0 };
-
-    gci_pack_begin(bytes, key, &walk);
-    while (gci_pack_next(&walk, &frame)) {
-        found.items += frame.type == GCI_FRAME_ENTRY || frame.type == GCI_FRAME_REFERENCE;
-        found.evicted += frame.type == GCI_FRAME_EVICTED;
+    if (frames->count == frames->capacity) {
+        size_t capacity = frames->capacity * 4;
+        gci_frame *items = malloc(capacity * sizeof *items);
+        if (items == NULL)
+            return false;
+        memcpy(items, frames->items, frames->count * sizeof *items);
+        if (frames->items != frames->local)
+            free(frames->items);
+        frames->items = items;
+        frames->capacity = capacity;
     }
-    return found;
+    frames->items[frames->count++] = *frame;
+    return true;
+}
+
+/* Walks the pack, verifying everything, and keeps the candidates' frames. false: no memory. */
+static bool
+collect_frames(struct gci_candidates_inside *inside, struct frames *frames, gci_pack_walk *walk)
+{
+    gci_frame frame;
+
+    frames->items = frames->local;
+    frames->capacity = FRAMES_ON_STACK;
+    gci_pack_begin(inside->bytes, &inside->set.key, walk);
+    while (gci_pack_next(walk, &frame)) {
+        if (frame.type == GCI_FRAME_DESCRIPTION) {
+            inside->has_description = true;
+            inside->description_at = walk->at;
+            continue;
+        }
+        if (!add_frame(frames, &frame))
+            return false;
+        frames->live += frame.type != GCI_FRAME_EVICTED;
+    }
+    return true;
 }
 
 bool
@@ -146,31 +176,33 @@ forget_returned(gci_candidates *set)
 }
 
 static bool
-decode_all(struct gci_candidates_inside *inside, gci_trust const *trust, gci_pack_walk *out_walk)
+decode_frames(struct gci_candidates_inside *inside, struct frames const *frames, gci_trust const *trust)
 {
     gci_candidates *set = &inside->set;
-    counts found = count_frames(inside->bytes, &set->key);
-    size_t all = found.items + found.evicted;
-    gci_frame frame;
 
-    set->items = gci_arena_array(&inside->arena, all, sizeof *set->items);
-    struct gci_candidate_place *place = gci_arena_array(&inside->arena, all, sizeof *place);
+    set->items = gci_arena_array(&inside->arena, frames->count, sizeof *set->items);
+    struct gci_candidate_place *place = gci_arena_array(&inside->arena, frames->count, sizeof *place);
     if (set->items == NULL || place == NULL)
         return false;
-    set->evicted = set->items + found.items;
-    gci_pack_begin(inside->bytes, &set->key, out_walk);
-    while (gci_pack_next(out_walk, &frame)) {
-        if (frame.type == GCI_FRAME_DESCRIPTION) {
-            inside->has_description = true;
-            inside->description_at = out_walk->at;
-        } else {
-            take_candidate(inside, &frame, place++, trust);
-        }
-    }
-    set->damaged += out_walk->damaged;
-    inside->end = out_walk->end;
+    set->evicted = set->items + frames->live;
+    for (size_t i = 0; i < frames->count; i++)
+        take_candidate(inside, &frames->items[i], place++, trust);
     forget_returned(set);
     return !inside->arena.failed;
+}
+
+static bool
+decode_all(struct gci_candidates_inside *inside, gci_trust const *trust, gci_pack_walk *out_walk)
+{
+    struct frames frames;
+
+    frames.count = frames.live = 0;
+    bool decoded = collect_frames(inside, &frames, out_walk) && decode_frames(inside, &frames, trust);
+    inside->set.damaged += out_walk->damaged;
+    inside->end = out_walk->end;
+    if (frames.items != frames.local)
+        free(frames.items);
+    return decoded;
 }
 
 gci_candidates *

@@ -64,6 +64,7 @@ struct gci_candidates_inside {
     gci_candidates set;
     _Atomic uint32_t references;
     _Atomic size_t cost;
+    _Atomic bool in_memory; /* in the memory tier, where its hits are gathered */
     gci_budget *budget;
     gci_arena arena;
     gci_view bytes;       /* the pack, in the arena */

@@ -147,7 +147,7 @@ write_entry_file(gci_insertion *insertion)
     if (status != GCACHE_OK)
         return status;
     insertion->entry_cost = gci_disk_cost(parts[0].size + parts[1].size + parts[2].size);
-    gci_shared_add(&store->shared.table->bytes, (int64_t)insertion->entry_cost);
+    gci_shared_add(&store->shared.head->bytes, (int64_t)insertion->entry_cost);
     return make_head(insertion, GCI_FRAME_REFERENCE);
 }
 
@@ -163,7 +163,7 @@ write_description_file(gci_insertion *insertion)
     if (status == GCACHE_OK)
         status = gci_move_into_place(store, &temporary, &place, NULL);
     if (status == GCACHE_OK)
-        gci_shared_add(&store->shared.table->bytes, (int64_t)gci_disk_cost(bytes.size));
+        gci_shared_add(&store->shared.head->bytes, (int64_t)gci_disk_cost(bytes.size));
     insertion->description.size = 0;
 }
 
@@ -252,7 +252,7 @@ gci_insertion_commit(gci_insertion *insertion)
     gci_candidates_release(set);
     if (status == GCACHE_OK && !insertion->out->existed) {
         insertion->out->sequence = insertion->record.sequence;
-        gci_shared_add(&insertion->store->shared.table->entries, 1);
+        gci_shared_add(&insertion->store->shared.head->entries, 1);
     }
     return status;
 }

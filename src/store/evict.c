@@ -106,7 +106,7 @@ cull_key(struct cull *cull, gcache_key const *key)
         status = publish_remaining(cull, key);
     if (status != GCACHE_OK)
         return status;
-    gci_shared_add(&store->shared.table->entries, -(int64_t)cull->evicted);
+    gci_shared_add(&store->shared.head->entries, -(int64_t)cull->evicted);
     uint64_t after = gci_cost_of_key(store, key);
     cull->bytes = before > after ? before - after : 0;
     for (size_t i = 0; i < cull->count; i++) {
@@ -177,7 +177,7 @@ gci_store_evict(gci_store *store, gcache_key const *key, char const *id, gcache_
 static uint64_t
 used_bytes(gci_store *store)
 {
-    return atomic_load(&store->shared.table->bytes);
+    return atomic_load(&store->shared.head->bytes);
 }
 
 /* Evicts the longest unused until `want` bytes are freed, at most a slice. By the holder of the evict lock. */
@@ -207,9 +207,9 @@ gci_recount(gci_store *store)
     if (gci_key_lock_all(&store->locks, RECOUNT_WAIT_NS, NULL) != GCACHE_OK)
         return;
     if (gci_drain(store, DRAIN_WAIT_NS, NULL) == GCACHE_OK && gci_victims_totals(store, &totals, NULL) == GCACHE_OK) {
-        atomic_store(&store->shared.table->bytes, totals.bytes + gci_attachments_cost(store));
-        atomic_store(&store->shared.table->entries, totals.entries);
-        atomic_store(&store->shared.table->keys, totals.keys);
+        atomic_store(&store->shared.head->bytes, totals.bytes + gci_attachments_cost(store));
+        atomic_store(&store->shared.head->entries, totals.entries);
+        atomic_store(&store->shared.head->keys, totals.keys);
     }
     gci_key_unlock_all(&store->locks);
 }

@@ -16,10 +16,10 @@
 gcache_status
 gci_store_stats_get(gci_store *store, gci_store_stats *out_stats, gcache_error *error)
 {
-    gci_shared_table *table = store->shared.table;
     gci_totals totals;
 
     gci_store_enter(store);
+    gci_shared_head *table = store->shared.head;
     gci_store_flush_counts(store);
     *out_stats = (gci_store_stats){ .bytes = atomic_load(&table->bytes), .entries = atomic_load(&table->entries),
                                     .keys = atomic_load(&table->keys), .max_bytes = store->options.max_bytes };

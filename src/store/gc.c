@@ -139,7 +139,7 @@ evict_aged(struct collection *run, uint64_t max_age_ns)
 static gcache_status
 evict_down_to(struct collection *run, uint64_t target)
 {
-    _Atomic uint64_t *bytes = &run->store->shared.table->bytes;
+    _Atomic uint64_t *bytes = &run->store->shared.head->bytes;
     bool any = true;
 
     while (any && atomic_load(bytes) > target) {
@@ -194,6 +194,6 @@ gci_store_gc(gci_store *store, gci_gc_options const *options, gci_collected *out
         return status;
     status = collect(&run);
     gci_file_close(&lock);
-    out_collected->left_bytes = atomic_load(&store->shared.table->bytes);
+    out_collected->left_bytes = atomic_load(&store->shared.head->bytes);
     return status;
 }

@@ -29,7 +29,7 @@ insertion_clear(gci_insertion *insertion)
 {
     /* A read-only cache reserves nothing, and its table can't be written to. */
     if (insertion->reserved != 0)
-        gci_shared_add(&insertion->store->shared.table->bytes, -(int64_t)insertion->reserved);
+        gci_shared_add(&insertion->store->shared.head->bytes, -(int64_t)insertion->reserved);
     gci_buf_clear(&insertion->compressed);
     gci_buf_clear(&insertion->head);
     gci_buf_clear(&insertion->description);
@@ -117,7 +117,7 @@ reserve(gci_insertion *insertion)
     if (status != GCACHE_OK)
         return status;
     insertion->reserved = need;
-    gci_shared_add(&insertion->store->shared.table->bytes, (int64_t)need);
+    gci_shared_add(&insertion->store->shared.head->bytes, (int64_t)need);
     return GCACHE_OK;
 }
 

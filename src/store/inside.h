@@ -53,10 +53,24 @@ struct gci_store {
     gci_buf touches;             /* hits of sets that left the memory tier */
     char *name;                  /* the directory's absolute path */
     bool furnished;              /* the parts below `directory` were initialised */
+    _Atomic bool warm;           /* gci_store_warm_up was done */
+    pthread_mutex_t warming;
+    pid_t process;               /* that opened the store */
+    _Atomic bool asked;          /* a lookup has been made */
 };
 
-/* Every public function begins with this: in a forked child it replaces what must not be shared with the parent. */
-void gci_store_enter(gci_store *store);
+/*
+ * Every public function begins with this: it maps what processes share, when that is first needed, and in a forked
+ * child replaces what must not be shared with the parent.
+ */
+void gci_store_enter_slowly(gci_store *store);
+
+static inline void
+gci_store_enter(gci_store *store)
+{
+    if (!atomic_load_explicit(&store->warm, memory_order_acquire) || gci_fork_mark_is_child(&store->fork))
+        gci_store_enter_slowly(store);
+}
 
 /* A line for people, through the caller's log function. */
 void gci_store_log(gci_store *store, char const *format, ...) __attribute__((format(printf, 2, 3)));

@@ -103,27 +103,27 @@ gci_key_unlock_all(gci_key_locks *locks)
 
 /* ---- fork ---- */
 
-gcache_status
-gci_fork_mark_open(gci_fork_mark *mark, gcache_error *error)
+void
+gci_fork_mark_open(gci_fork_mark *mark)
 {
     size_t size = (size_t)sysconf(_SC_PAGESIZE);
     void *page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-    *mark = (gci_fork_mark){ 0 };
-    if (page == MAP_FAILED)
-        return gci_fail_memory(error);
-    /* Linux 4.14 and later; elsewhere a system call a check has to do. */
-    if (madvise(page, size, MADV_WIPEONFORK) != 0)
-        mark->process = getpid();
-    mark->word = page;
+    mark->word = &mark->own;
+    atomic_store(&mark->process, getpid());
+    if (page != MAP_FAILED && madvise(page, size, MADV_WIPEONFORK) == 0) {
+        mark->word = page;
+        atomic_store(&mark->process, 0);
+    } else if (page != MAP_FAILED) {
+        munmap(page, size);
+    }
     atomic_store(mark->word, 1);
-    return GCACHE_OK;
 }
 
 void
 gci_fork_mark_close(gci_fork_mark *mark)
 {
-    if (mark->word != NULL)
+    if (mark->word != NULL && mark->word != &mark->own)
         munmap((void *)mark->word, (size_t)sysconf(_SC_PAGESIZE));
     mark->word = NULL;
 }
@@ -131,10 +131,14 @@ gci_fork_mark_close(gci_fork_mark *mark)
 bool
 gci_fork_mark_begin(gci_fork_mark *mark)
 {
-    uint32_t expected = mark->process != 0 ? 1 : 0;
+    uint32_t inherited = mark->word == &mark->own ? 1 : 0;
 
-    if (atomic_compare_exchange_strong(mark->word, &expected, 2))
-        return true;
+    if (atomic_compare_exchange_strong(mark->word, &inherited, 2)) {
+        if (mark->word != &mark->own || atomic_load(&mark->process) != getpid())
+            return true;
+        /* Without a page, what was inherited looks like what is settled: another thread has been here. */
+        atomic_store(mark->word, 1);
+    }
     while (atomic_load_explicit(mark->word, memory_order_acquire) != 1)
         sched_yield();
     return false;
@@ -143,7 +147,7 @@ gci_fork_mark_begin(gci_fork_mark *mark)
 void
 gci_fork_mark_settle(gci_fork_mark *mark)
 {
-    if (mark->process != 0)
-        mark->process = getpid();
+    if (mark->word == &mark->own)
+        atomic_store(&mark->process, getpid());
     atomic_store_explicit(mark->word, 1, memory_order_release);
 }

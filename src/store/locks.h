@@ -43,20 +43,26 @@ void gci_key_unlock_all(gci_key_locks *locks);
 
 /* ---- fork ---- */
 
-/* A word that is 1 in the process that made it and 0 in its children. */
+/*
+ * A word that is 1 in the process that made it and 0 in its children: on a page that the kernel wipes on fork. Where it
+ * doesn't (Linux before 4.14, some sandboxes), or without memory for a page, the process id is asked for every time.
+ */
 typedef struct gci_fork_mark {
-    _Atomic uint32_t *word;
-    pid_t process; /* where the kernel can't wipe a page on fork: who made it; else 0 */
+    _Atomic uint32_t *word; /* on the page, or own */
+    _Atomic uint32_t own;
+    _Atomic pid_t process;  /* who made it, if it isn't on a page; else 0 */
 } gci_fork_mark;
 
-gcache_status gci_fork_mark_open(gci_fork_mark *mark, gcache_error *error);
+void gci_fork_mark_open(gci_fork_mark *mark);
 void gci_fork_mark_close(gci_fork_mark *mark);
 
-/* Whether this is a forked child that hasn't called gci_fork_mark_settle yet. A load, where the kernel helps. */
+/* Whether this is a forked child in which gci_fork_mark_settle wasn't called yet. A load, where the kernel helps. */
 static inline bool
 gci_fork_mark_is_child(gci_fork_mark const *mark)
 {
-    if (mark->process != 0 && mark->process != getpid())
+    pid_t process = atomic_load_explicit(&mark->process, memory_order_relaxed);
+
+    if (process != 0 && process != getpid())
         return true;
     return atomic_load_explicit(mark->word, memory_order_acquire) != 1;
 }

@@ -238,15 +238,30 @@ check_time(gci_store *store)
         do_what_is_due(store, now);
 }
 
+/* The first lookup of a handle is often its only one: it reads the file and no more. */
+static bool
+is_first(gci_store *store)
+{
+    return !atomic_load_explicit(&store->asked, memory_order_relaxed) && !atomic_exchange(&store->asked, true) &&
+           !atomic_load(&store->warm);
+}
+
 gci_found
 gci_store_candidates(gci_store *store, gcache_key const *key, gci_candidates **out_set, gcache_error *error)
 {
-    gci_store_enter(store);
-    check_time(store);
+    gci_found found;
+
     *out_set = NULL;
-    gci_found found = gci_read_current(store, key, out_set, error);
+    if (is_first(store)) {
+        found = gci_read_pack(store, key, out_set, error);
+    } else {
+        gci_store_enter(store);
+        check_time(store);
+        found = gci_read_current(store, key, out_set, error);
+    }
     if (found == GCI_FOUND && (*out_set)->damaged == 0 && (*out_set)->count > 0)
         return found;
+    gci_store_enter(store);
     return finish(store, key, found, out_set, error);
 }
 

@@ -19,7 +19,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#define GCI_MEMORY_BUCKETS 4096
+/* A list has a dozen nodes when the default bound is full; a fresh handle has to clear them all. */
+#define GCI_MEMORY_BUCKETS 1024
 
 typedef struct gci_memory_node gci_memory_node;
 

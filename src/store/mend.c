@@ -267,7 +267,7 @@ drop_entry(struct mender *mender, char const *id, char const *why)
     if (status != GCACHE_OK)
         return status;
     *frame = mender->draft.frames[--mender->draft.count];
-    gci_shared_add(&mender->store->shared.table->entries, -1);
+    gci_shared_add(&mender->store->shared.head->entries, -1);
     mender->mended->quarantined++;
     return publish_draft(mender);
 }

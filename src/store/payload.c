@@ -190,10 +190,10 @@ gci_store_payload(gci_store *store, gci_candidate *candidate, gci_payload **out_
 {
     gci_mended mended;
 
-    gci_store_enter(store);
     *out_payload = gci_payload_kept(candidate);
     if (*out_payload != NULL)
         return GCI_FOUND;
+    gci_store_enter(store);
     switch (read_payload(store, candidate, out_payload, error)) {
     case GCACHE_OK:
         if ((*out_payload)->size <= store->options.memory_bytes / KEEP_PART)

@@ -20,7 +20,7 @@ gci_cost_of_key(gci_store *store, gcache_key const *key)
 static void
 count_bytes(gci_store *store, uint64_t before, uint64_t after)
 {
-    gci_shared_add(&store->shared.table->bytes, (int64_t)after - (int64_t)before);
+    gci_shared_add(&store->shared.head->bytes, (int64_t)after - (int64_t)before);
 }
 
 static bool
@@ -133,7 +133,7 @@ gci_publish_pack(gci_store *store, gcache_key const *key, gci_weight weight, gci
         return status;
     count_bytes(store, before, gci_disk_cost(total_size(parts, count)));
     if (before == 0)
-        gci_shared_add(&store->shared.table->keys, 1);
+        gci_shared_add(&store->shared.head->keys, 1);
     return GCACHE_OK;
 }
 
@@ -182,7 +182,7 @@ gci_remove_pack(gci_store *store, gcache_key const *key, gcache_error *error)
     gci_generation_end(&store->shared, key);
     if (status != GCACHE_OK)
         return status;
-    gci_shared_add(&store->shared.table->keys, -1);
+    gci_shared_add(&store->shared.head->keys, -1);
     return remove_counted(store, &description, error);
 }
 

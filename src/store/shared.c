@@ -12,8 +12,16 @@ static char const magic[8] = { 'G', 'C', 'G', 'E', 'N', 'S', 0, 1 };
 
 _Static_assert(sizeof(gci_shared_table) == 4096 + 8 * GCI_SLOTS, "the layout is a file's");
 _Static_assert(offsetof(gci_shared_table, generations) == 4096, "the layout is a file's");
-_Static_assert(offsetof(gci_shared_table, counters) == 64, "the layout is a file's");
+_Static_assert(offsetof(gci_shared_head, counters) == 64, "the layout is a file's");
 _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2, "processes share these words");
+
+static void
+unmap(gci_shared *shared)
+{
+    gci_file_unmap(shared->table, sizeof *shared->table);
+    gci_file_close(&shared->file);
+    shared->table = NULL;
+}
 
 static bool
 map_existing(gci_shared *shared, gci_dir dir, bool read_only)
@@ -24,12 +32,10 @@ map_existing(gci_shared *shared, gci_dir dir, bool read_only)
         return false;
     if (gci_file_stat(&shared->file, &facts, NULL) == GCACHE_OK && facts.st_size == sizeof *shared->table)
         shared->table = gci_file_map(&shared->file, sizeof *shared->table, !read_only, NULL);
-    if (shared->table != NULL && memcmp(shared->table->magic, magic, sizeof magic) == 0 &&
-        shared->table->slots == GCI_SLOTS)
+    if (shared->table != NULL && memcmp(shared->table->head.magic, magic, sizeof magic) == 0 &&
+        shared->table->head.slots == GCI_SLOTS)
         return true;
-    gci_file_unmap(shared->table, sizeof *shared->table);
-    gci_file_close(&shared->file);
-    shared->table = NULL;
+    unmap(shared);
     return false;
 }
 
@@ -70,30 +76,36 @@ make_table(gci_dir dir)
     return status == GCACHE_OK;
 }
 
-gcache_status
-gci_shared_open(gci_shared *shared, gci_dir dir, bool read_only, bool network, gcache_error *error)
+void
+gci_shared_init(gci_shared *shared)
 {
-    *shared = (gci_shared){ .file = GCI_FILE_NONE };
-    if (!network) {
-        shared->usable = map_existing(shared, dir, read_only);
-        if (!shared->usable && !read_only && make_table(dir))
-            shared->usable = map_existing(shared, dir, read_only);
-    }
-    shared->mapped = shared->usable;
-    if (shared->table == NULL)
-        shared->table = calloc(1, sizeof *shared->table);
-    return shared->table != NULL ? GCACHE_OK : gci_fail_memory(error);
+    memset(shared, 0, sizeof *shared);
+    shared->file = (gci_file)GCI_FILE_NONE;
+    shared->head = &shared->own_head;
+    shared->generations = shared->own_generations;
+    shared->mask = GCI_OWN_SLOTS - 1;
+}
+
+void
+gci_shared_map(gci_shared *shared, gci_dir dir, bool read_only)
+{
+    bool mapped = map_existing(shared, dir, read_only);
+
+    if (!mapped && !read_only && make_table(dir))
+        mapped = map_existing(shared, dir, read_only);
+    if (!mapped)
+        return;
+    shared->head = &shared->table->head;
+    shared->generations = shared->table->generations;
+    shared->mask = GCI_SLOTS - 1;
+    atomic_store(&shared->usable, true);
 }
 
 void
 gci_shared_close(gci_shared *shared)
 {
-    if (shared->mapped)
-        gci_file_unmap(shared->table, sizeof *shared->table);
-    else
-        free(shared->table);
-    gci_file_close(&shared->file);
-    shared->table = NULL;
+    unmap(shared);
+    gci_shared_init(shared);
 }
 
 bool
@@ -107,7 +119,7 @@ gci_shared_is_stale(gci_shared const *shared)
 void
 gci_generation_begin(gci_shared *shared, gcache_key const *key)
 {
-    _Atomic uint64_t *word = &shared->table->generations[gci_slot_of(key)];
+    _Atomic uint64_t *word = gci_generation_word(shared, key);
     uint64_t now = atomic_load(word);
 
     /* An odd value was left by a writer that died: a new odd one, so that nothing read meanwhile is taken for current. */
@@ -117,7 +129,7 @@ gci_generation_begin(gci_shared *shared, gcache_key const *key)
 void
 gci_generation_end(gci_shared *shared, gcache_key const *key)
 {
-    _Atomic uint64_t *word = &shared->table->generations[gci_slot_of(key)];
+    _Atomic uint64_t *word = gci_generation_word(shared, key);
     uint64_t now = atomic_load(word);
 
     GCI_ASSERT((now & 1) != 0);

@@ -23,8 +23,8 @@
  *  3. bytes, entries and keys are what a recount would give, plus what is reserved by inserts under way. A crash leaves
  *     them too high, never too low; gc recounts.
  *
- * On a network file system, or where the file can't be made, the table is private memory and `usable` is false: nothing
- * cached is valid without looking at the file.
+ * On a network file system, where the file can't be made, or before gci_shared_map, the words are private and `usable` is
+ * false: nothing cached is valid without looking at the file.
  */
 #ifndef GCI_STORE_SHARED_H
 #define GCI_STORE_SHARED_H
@@ -36,26 +36,39 @@
 
 /* One word each for keys that are in use at the same time; a collision costs a file's fstat, nothing else. */
 #define GCI_SLOTS 16384
+/* Private ones only say which locks this process holds. */
+#define GCI_OWN_SLOTS 64
 
-typedef struct gci_shared_table {
+typedef struct gci_shared_head {
     char magic[8];
     uint64_t slots;
     _Atomic uint64_t bytes, entries, keys;
     uint64_t unused[3];
     _Atomic uint64_t counters[GCI_COUNT_COUNT];
-    char padding[4096 - 64 - 8 * GCI_COUNT_COUNT];
+} gci_shared_head;
+
+typedef struct gci_shared_table {
+    gci_shared_head head;
+    char padding[4096 - sizeof(gci_shared_head)];
     _Atomic uint64_t generations[GCI_SLOTS];
 } gci_shared_table;
 
 typedef struct gci_shared {
-    gci_shared_table *table; /* never NULL while open */
-    gci_file file;           /* fd -1 if the memory is private */
-    _Atomic bool usable;     /* other processes see it */
-    bool mapped;
+    gci_shared_head *head;         /* the mapped one, or own_head */
+    _Atomic uint64_t *generations; /* the mapped ones, or own_generations */
+    uint32_t mask;
+    _Atomic bool usable;           /* other processes see it */
+    gci_shared_table *table;       /* what is mapped, or NULL */
+    gci_file file;
+    gci_shared_head own_head;
+    _Atomic uint64_t own_generations[GCI_OWN_SLOTS];
 } gci_shared;
 
-/* Maps the table, making it if need be; falls back to private memory. Only ERROR_MEMORY fails. */
-gcache_status gci_shared_open(gci_shared *shared, gci_dir dir, bool read_only, bool network, gcache_error *error);
+/* Private words. */
+void gci_shared_init(gci_shared *shared);
+
+/* Maps the table, making it if need be; what can't be done leaves the words private. */
+void gci_shared_map(gci_shared *shared, gci_dir dir, bool read_only);
 void gci_shared_close(gci_shared *shared);
 
 /* Whether the mapped file has lost its name: somebody removed or replaced the directory's content. */
@@ -68,10 +81,16 @@ gci_slot_of(gcache_key const *key)
     return ((uint32_t)key->bytes[8] | (uint32_t)key->bytes[9] << 8) % GCI_SLOTS;
 }
 
+static inline _Atomic uint64_t *
+gci_generation_word(gci_shared const *shared, gcache_key const *key)
+{
+    return &shared->generations[gci_slot_of(key) & shared->mask];
+}
+
 static inline uint64_t
 gci_generation(gci_shared const *shared, gcache_key const *key)
 {
-    return atomic_load_explicit(&shared->table->generations[gci_slot_of(key)], memory_order_acquire);
+    return atomic_load_explicit(gci_generation_word(shared, key), memory_order_acquire);
 }
 
 /* Around a change, by the holder of the slot's lock. */

@@ -39,7 +39,7 @@ gci_store_flush_counts(gci_store *store)
     for (size_t i = 0; i < GCI_COUNT_COUNT; i++) {
         uint64_t count = atomic_exchange(&store->counts[i], 0);
         if (count != 0)
-            atomic_fetch_add(&store->shared.table->counters[i], count);
+            atomic_fetch_add(&store->shared.head->counters[i], count);
     }
 }
 
@@ -129,13 +129,11 @@ open_parts(gci_store *store, gcache_error *error)
     gci_leases_init(&store->leases);
     pthread_mutex_init(&store->touch_mutex, NULL);
     gci_buf_init(&store->touches, GCI_EVENT_MAX - GCI_EVENT_HEADER);
+    gci_shared_init(&store->shared);
+    pthread_mutex_init(&store->warming, NULL);
+    store->process = getpid();
     store->furnished = true;
-    status = gci_fork_mark_open(&store->fork, error);
-    if (status == GCACHE_OK)
-        status = gci_shared_open(&store->shared, store->directory, store->read_only, store->network != NULL, error);
-    if (status == GCACHE_OK)
-        status = gci_memory_open(&store->memory, store->options.memory_bytes, error);
-    return status;
+    return gci_memory_open(&store->memory, store->options.memory_bytes, error);
 }
 
 gcache_status
@@ -162,10 +160,11 @@ gci_store_open(char const *directory, gci_store_options const *options, gci_stor
 static void
 write_out_pending(gci_store *store)
 {
-    if (store->shared.table == NULL || store->memory.buckets == NULL)
-        return;
+    if (atomic_load(&store->warm))
+        gci_store_enter(store);
     gci_flush_touches(store);
-    gci_store_flush_counts(store);
+    if (atomic_load(&store->warm))
+        gci_store_flush_counts(store);
     gci_drain_at_close(store);
 }
 
@@ -173,8 +172,8 @@ static void
 close_parts(gci_store *store)
 {
     gci_memory_close(&store->memory, NULL, NULL);
-    if (store->shared.table != NULL)
-        gci_shared_close(&store->shared);
+    gci_shared_close(&store->shared);
+    pthread_mutex_destroy(&store->warming);
     gci_fork_mark_close(&store->fork);
     gci_buf_clear(&store->touches);
     pthread_mutex_destroy(&store->touch_mutex);
@@ -189,11 +188,10 @@ gci_store_close(gci_store *store)
 {
     if (store == NULL)
         return;
-    if (store->fork.word != NULL)
-        gci_store_enter(store);
-    write_out_pending(store);
-    if (store->furnished)
+    if (store->furnished) {
+        write_out_pending(store);
         close_parts(store);
+    }
     gci_dir_close(&store->directory);
     free((char *)(uintptr_t)store->options.space);
     free((void *)(uintptr_t)store->options.signing);
@@ -207,7 +205,7 @@ gci_store_is_read_only(gci_store const *store)
     return store->read_only;
 }
 
-/* ---- fork ---- */
+/* ---- entering ---- */
 
 /* Locks and connections of the parent are forgotten; what it counted and gathered, it will write itself. */
 static void
@@ -224,9 +222,39 @@ after_fork(gci_store *store)
         atomic_store(&store->counts[i], 0);
 }
 
-void
-gci_store_enter(gci_store *store)
+/* Without a mark every call would have to ask for the process id; that is what a mark without a page does. */
+static void
+warm_up(gci_store *store)
 {
+    uint64_t now = gci_clock_coarse_ns();
+
+    atomic_store(&store->checked_ns, now);
+    atomic_store(&store->touched_ns, now);
+    gci_fork_mark_open(&store->fork);
+    if (store->network == NULL)
+        gci_shared_map(&store->shared, store->directory, store->read_only);
+    atomic_store_explicit(&store->warm, true, memory_order_release);
+}
+
+static void
+warm_up_once(gci_store *store)
+{
+    /* Forked before anything was shared: only this mutex may have been held by a thread that isn't there. */
+    if (store->process != getpid()) {
+        store->process = getpid();
+        pthread_mutex_init(&store->warming, NULL);
+    }
+    pthread_mutex_lock(&store->warming);
+    if (!atomic_load(&store->warm))
+        warm_up(store);
+    pthread_mutex_unlock(&store->warming);
+}
+
+void
+gci_store_enter_slowly(gci_store *store)
+{
+    if (!atomic_load_explicit(&store->warm, memory_order_acquire))
+        warm_up_once(store);
     if (!gci_fork_mark_is_child(&store->fork))
         return;
     if (gci_fork_mark_begin(&store->fork)) {

@@ -156,7 +156,7 @@ sweep_one(void *state, uint8_t const sha256[32], struct stat const *facts)
         return 0;
     sweep->removed++;
     if (!sweep->dry && gci_dir_unlink(sweep->store->directory, path.text, NULL) == GCACHE_OK)
-        gci_shared_add(&sweep->store->shared.table->bytes, -(int64_t)gci_disk_cost((uint64_t)facts->st_size));
+        gci_shared_add(&sweep->store->shared.head->bytes, -(int64_t)gci_disk_cost((uint64_t)facts->st_size));
     return 0;
 }
 

@@ -8,19 +8,6 @@
 /* Written out when this much has gathered. */
 #define BATCH (GCI_TOUCH_BYTES * 1024)
 
-void
-gci_store_touch(gci_store *store, gci_candidate *candidate)
-{
-    struct gci_candidate_place *place = candidate->place;
-    uint64_t now = gci_clock_coarse_ns();
-
-    if (store->read_only)
-        return;
-    atomic_fetch_add_explicit(&place->hits, 1, memory_order_relaxed);
-    if (atomic_load_explicit(&place->used_ns, memory_order_relaxed) != now)
-        atomic_store_explicit(&place->used_ns, now, memory_order_relaxed);
-}
-
 static void
 put_touch(gci_buf *out, gci_candidate *candidate)
 {
@@ -43,6 +30,27 @@ write_out(gci_store *store)
         gci_segment_append(&store->segment, GCI_EVENT_TOUCHED, gci_buf_view(&store->touches), NULL);
     store->touches.size = 0;
     store->touches.failed = false;
+}
+
+void
+gci_store_touch(gci_store *store, gci_candidate *candidate)
+{
+    struct gci_candidate_place *place = candidate->place;
+    uint64_t now = gci_clock_coarse_ns();
+
+    if (store->read_only)
+        return;
+    atomic_fetch_add_explicit(&place->hits, 1, memory_order_relaxed);
+    if (atomic_load_explicit(&place->used_ns, memory_order_relaxed) != now)
+        atomic_store_explicit(&place->used_ns, now, memory_order_relaxed);
+    if (atomic_load_explicit(&candidate->set->inside->in_memory, memory_order_relaxed))
+        return;
+    /* Nobody will come to gather it. */
+    pthread_mutex_lock(&store->touch_mutex);
+    put_touch(&store->touches, candidate);
+    if (store->touches.size >= BATCH)
+        write_out(store);
+    pthread_mutex_unlock(&store->touch_mutex);
 }
 
 void

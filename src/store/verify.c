@@ -296,7 +296,7 @@ gci_store_verify(gci_store *store, gci_house_options const *options, gcache_veri
 
     gci_store_enter(store);
     pthread_mutex_init(&run.mutex, NULL);
-    run.total = atomic_load(&store->shared.table->keys);
+    run.total = atomic_load(&store->shared.head->keys);
     if (!store->read_only)
         run.status = gci_drain(store, WAIT_NS, error);
     if (run.status == GCACHE_OK)

@@ -37,7 +37,9 @@ test_directory_is_made(void **state)
     snprintf(fixture->log, sizeof fixture->log, "%s", fixture->directory);
     snprintf(fixture->directory, sizeof fixture->directory, "%.100s/a/b", fixture->log);
     fixture->log[0] = '\0';
-    gci_store_close(fixture_open(fixture));
+    gci_store *store = fixture_open(fixture);
+    insert(store, 1, 1, 10);
+    gci_store_close(store);
     assert_int_equal(stat(fixture->directory, &facts), 0);
     assert_int_equal(facts.st_mode & 0777, 0700);
     path_in(fixture, "CACHEDIR.TAG", path);
