@@ -1,0 +1,161 @@
+/* The memory tier: bounded, shared without locks, and right while others write. */
+#include "fixture.h"
+
+#include "store/inside.h"
+
+#include <pthread.h>
+
+static uint64_t
+memory_of(gci_store *store)
+{
+    gci_store_stats stats;
+
+    assert_int_equal(gci_store_stats_get(store, &stats, NULL), GCACHE_OK);
+    return stats.memory_bytes;
+}
+
+static void
+test_bound_holds(void **state)
+{
+    gci_store *store = fixture_open_with(*state, (gci_store_options){ .memory_bytes = 300000, .compression_level = -1,
+                                                                      .durability = GCACHE_DURABILITY_NONE });
+
+    look(store, 12345, 1, 1);
+    for (uint64_t i = 0; i < 300; i++)
+        insert(store, i, 1, i % 3 == 0 ? 20000 : 2000);
+    for (uint64_t round = 0; round < 3; round++) {
+        for (uint64_t i = 0; i < 300; i++) {
+            assert_int_equal(look(store, i, 1, i % 3 == 0 ? 20000 : 2000), GCI_FOUND);
+            /* The last one read may stand above it, until the next comes in. */
+            assert_true(memory_of(store) <= 300000 + 40000);
+        }
+    }
+    assert_true(memory_of(store) > 100000);
+    gci_store_close(store);
+}
+
+/* What is used again stays, what was read once goes. */
+static void
+test_used_sets_stay(void **state)
+{
+    gci_store *store = fixture_open_with(*state, (gci_store_options){ .memory_bytes = 400000, .compression_level = -1,
+                                                                      .durability = GCACHE_DURABILITY_NONE });
+    gci_store_stats before, after;
+
+    look(store, 12345, 1, 1);
+    for (uint64_t i = 0; i < 500; i++)
+        insert(store, i, 1, 2000);
+    for (uint64_t i = 0; i < 500; i++) {
+        look(store, i, 1, 2000);
+        look(store, 7, 1, 2000);
+    }
+    gci_store_stats_get(store, &before, NULL);
+    look(store, 7, 1, 2000);
+    gci_store_stats_get(store, &after, NULL);
+    assert_int_equal(after.counters[GCI_COUNT_MEMORY_HITS], before.counters[GCI_COUNT_MEMORY_HITS] + 1);
+    look(store, 8, 1, 2000);
+    gci_store_stats_get(store, &after, NULL);
+    assert_int_equal(after.counters[GCI_COUNT_DISK_READS], before.counters[GCI_COUNT_DISK_READS] + 1);
+    gci_store_close(store);
+}
+
+/* ---- many threads ---- */
+
+enum { THREADS = 4, KEYS = 40 };
+
+struct crew {
+    gci_store *store;
+    _Atomic uint32_t next;
+    _Atomic bool stop;
+    _Atomic uint64_t looks, wrong;
+};
+
+/* One thread inserts variants of few keys; evictions of the memory tier go on all the while. */
+static void *
+write_entries(void *state)
+{
+    struct crew *crew = state;
+    gci_inserted inserted;
+
+    for (uint64_t i = 0; i < 400; i++) {
+        if (try_insert(crew->store, i % KEYS, i, 500 + i % 3 * 9000, &inserted, NULL) != GCACHE_OK)
+            atomic_fetch_add(&crew->wrong, 1);
+        atomic_store(&crew->next, (uint32_t)i + 1);
+    }
+    atomic_store(&crew->stop, true);
+    return NULL;
+}
+
+/* Whatever was inserted before a lookup began is found, with the right bytes. */
+static void *
+read_entries(void *state)
+{
+    struct crew *crew = state;
+    uint64_t seed = (uint64_t)(uintptr_t)&seed;
+
+    while (!atomic_load(&crew->stop)) {
+        uint32_t done = atomic_load(&crew->next);
+        if (done == 0)
+            continue;
+        seed = gci_hash64(&seed, sizeof seed, 0);
+        uint64_t i = seed % done;
+        if (look(crew->store, i % KEYS, i, 500 + i % 3 * 9000) != GCI_FOUND)
+            atomic_fetch_add(&crew->wrong, 1);
+        atomic_fetch_add(&crew->looks, 1);
+    }
+    return NULL;
+}
+
+static void
+test_threads_share(void **state)
+{
+    struct crew crew = { 0 };
+    pthread_t writer, readers[THREADS];
+
+    crew.store = fixture_open_with(*state, (gci_store_options){ .memory_bytes = 200000,
+                                                                .durability = GCACHE_DURABILITY_NONE });
+    assert_int_equal(pthread_create(&writer, NULL, write_entries, &crew), 0);
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&readers[i], NULL, read_entries, &crew), 0);
+    pthread_join(writer, NULL);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(readers[i], NULL);
+    assert_int_equal(atomic_load(&crew.wrong), 0);
+    assert_true(atomic_load(&crew.looks) > 0);
+    assert_int_equal(problems(crew.store), 0);
+    gci_store_close(crew.store);
+}
+
+/* A writer that died in the middle leaves an odd generation: nothing is cached under it, everything is found. */
+static void
+test_odd_generation(void **state)
+{
+    gci_store *store = fixture_open(*state);
+    gcache_key key = key_of(1);
+
+    insert(store, 1, 1, 100);
+    assert_int_equal(look(store, 1, 1, 100), GCI_FOUND);
+    gci_generation_begin(&store->shared, &key);
+    uint64_t odd = gci_generation(&store->shared, &key);
+    assert_int_equal(odd & 1, 1);
+    assert_int_equal(look(store, 1, 1, 100), GCI_FOUND);
+    gci_generation_begin(&store->shared, &key);
+    assert_int_equal(gci_generation(&store->shared, &key), odd + 2);
+    insert(store, 1, 2, 100);
+    assert_int_equal(gci_generation(&store->shared, &key) & 1, 0);
+    assert_int_equal(look(store, 1, 2, 100), GCI_FOUND);
+    gci_store_close(store);
+}
+
+int
+main(void)
+{
+    struct CMUnitTest const tests[] = {
+        STORE_TEST(test_bound_holds),
+        STORE_TEST(test_used_sets_stay),
+        STORE_TEST(test_threads_share),
+        STORE_TEST(test_odd_generation),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
