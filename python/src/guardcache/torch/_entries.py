@@ -12,7 +12,7 @@ import platform
 import re
 import sys
 import sysconfig
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
@@ -88,29 +88,48 @@ def guard_list(expression: str | None) -> tuple[str, ...]:
 
 # ---- what is volatile ----
 
-_ADDRESS = re.compile(rb" at 0x[0-9a-f]+")
-_TIMING = re.compile(rb"_time_taken_ns\x94(?=[KMJ\x8a])")
+# What two pickles of one graph differ in, and how long the part is that differs. Searched for by bytes.find: an entry
+# has a hundred kilobytes, and a regular expression takes four times as long.
+_ADDRESS = b" at 0x"
+_TIMING = b"_time_taken_ns\x94"
+_HEX = frozenset(b"0123456789abcdef")
 
-# The integer opcodes of a pickle that follow a timing's name, and the bytes of their operand.
-_OPERANDS = {ord("K"): 1, ord("M"): 2, ord("J"): 4}
-_LONG1 = 0x8A
+# The integer opcodes of a pickle, and the bytes of their operand; that of LONG1 begins with its length.
+_OPERANDS = {b"K": 1, b"M": 2, b"J": 4}
+_LONG1 = b"\x8a"
 
 
-def _without_timings(content: bytes) -> list[bytes]:
-    pieces = []
-    end = 0
-    for name in _TIMING.finditer(content):
-        opcode = name.end()
-        pieces.append(content[end:opcode])
-        operand = 1 + content[opcode + 1] if content[opcode] == _LONG1 else _OPERANDS[content[opcode]]
-        end = opcode + 1 + operand
-    pieces.append(content[end:])
-    return pieces
+def _end_of_address(content: bytes, start: int) -> int:
+    while start < len(content) and content[start] in _HEX:
+        start += 1
+    return start
+
+
+def _end_of_timing(content: bytes, start: int) -> int:
+    opcode = content[start : start + 1]
+    if opcode == _LONG1:
+        return start + 2 + content[start + 1]
+    return start + 1 + _OPERANDS[opcode] if opcode in _OPERANDS else start
+
+
+def _volatile(content: bytes, mark: bytes, end_of: Callable[[bytes, int], int]) -> Iterator[tuple[int, int]]:
+    found = content.find(mark)
+    while found >= 0:
+        start = found + len(mark)
+        yield start, end_of(content, start)
+        found = content.find(mark, start)
 
 
 def identity(content: bytes) -> bytes:
     """What two entries must share to be one: the pickled bytes but for timings and process addresses."""
-    return hashlib.sha256(_ADDRESS.sub(b"", b"".join(_without_timings(content)))).digest()
+    parts = [*_volatile(content, _TIMING, _end_of_timing), *_volatile(content, _ADDRESS, _end_of_address)]
+    hasher = hashlib.sha256()
+    kept = 0
+    for start, end in sorted(parts):
+        hasher.update(content[kept:start])
+        kept = max(kept, end)
+    hasher.update(content[kept:])
+    return hasher.digest()
 
 
 # ---- what an entry depends on besides its key ----
