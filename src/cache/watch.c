@@ -38,6 +38,8 @@ gci_watch_end(gci_watch const *watch, gcache_status status, gcache_result const 
         ended.elapsed_ns = gci_clock_steady_ns() - watch->start_ns;
     if (cache->event != NULL && status >= 0)
         gci_tell_outcome(cache, watch->graph, watch->request, result, ended.elapsed_ns);
+    if (cache->tape != NULL && status >= 0)
+        gci_tape_lookup(cache->tape, watch->graph, watch->hints, watch->request, result);
     if (status == GCACHE_HIT) {
         if (atomic_load_explicit(&cache->recorder.recording, memory_order_relaxed))
             gci_recorder_note(&cache->recorder, GCI_USED_ENTRY,

@@ -52,8 +52,8 @@ slot_of(char const *name)
     return (size_t)(hash % CLI_PLAYER_GRAPHS);
 }
 
-static gcache_status
-find_graph(cli_player *player, char const *name, gcache_graph **out_graph, gcache_error *error)
+gcache_status
+cli_player_graph(cli_player *player, char const *name, gcache_graph **out_graph, gcache_error *error)
 {
     size_t slot = slot_of(name);
 
@@ -240,7 +240,7 @@ cli_player_play(cli_player *player, cli_event const *event, gci_arena *arena, cl
     if (status != GCACHE_OK)
         return status;
     if (event->op != CLI_EVENT_BYPASS)
-        status = find_graph(player, event->graph, &graph, &found);
+        status = cli_player_graph(player, event->graph, &graph, &found);
     if (status == GCACHE_ERROR_NOT_FOUND || status == GCACHE_ERROR_IO || status == GCACHE_ERROR_MEMORY) {
         *error = found;
         return status;

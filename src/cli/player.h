@@ -33,6 +33,9 @@ typedef struct cli_player {
 void cli_player_init(cli_player *player, gcache *cache, char const *folder);
 void cli_player_clear(cli_player *player);
 
+/* The description that events call `name`, read when it is first asked for. It is the player's. */
+gcache_status cli_player_graph(cli_player *player, char const *name, gcache_graph **out_graph, gcache_error *error);
+
 /*
  * Plays one event and hands out its output object, in the arena. What the cache refuses to take as an argument (a guard
  * that isn't in the language, a damaged description) is the outcome "error"; the status of this function is that of
