@@ -51,6 +51,8 @@ typedef struct gcache_options {
     bool strict;                   /* trouble with the store is an error, not a miss */
     bool disabled;                 /* every lookup misses with reason disabled, nothing is stored */
     bool unsafe_skip_guards;       /* for debugging: every candidate's guards pass */
+    bool refresh;                  /* every lookup misses, without a reason; what is stored then is preferred, being newer */
+    char const *bypass;            /* why nothing can be cached: every lookup misses with this reason; NULL: it can */
     gcache_durability durability;
     char const *salt;              /* namespace: part of every key; NULL is the empty one */
     size_t max_candidates;         /* a key; 0: GCACHE_MAX_CANDIDATES_DEFAULT */

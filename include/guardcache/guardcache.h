@@ -30,6 +30,7 @@
 #include <guardcache/hints.h>
 #include <guardcache/house.h>
 #include <guardcache/key.h>
+#include <guardcache/settings.h>
 #include <guardcache/share.h>
 #include <guardcache/observe.h>
 #include <guardcache/status.h>

@@ -52,8 +52,8 @@ GCACHE_API gcache_status gcache_share_value(gcache *cache, gcache_share const *s
 GCACHE_API gcache_status gcache_handle_save(gcache *cache, char **out_text, gcache_error *error);
 
 /*
- * Opens the cache that a saved handle stands for. listeners gives the callbacks (log, event) of the new handle; its other
- * members don't count; NULL: none. GCACHE_OK, ERROR_SYNTAX, ERROR_FORMAT (of a newer version), and what gcache_open returns.
+ * Opens the cache that a saved handle stands for. listeners gives what a text can't hold: the callbacks (log, event)
+ * and the signing keys of the new handle; its other members don't count; NULL: none. GCACHE_OK, ERROR_SYNTAX, ERROR_FORMAT (of a newer version), and what gcache_open returns.
  */
 GCACHE_API gcache_status gcache_handle_open(char const *text, gcache_options const *listeners, gcache **out_cache,
                                             gcache_error *error);

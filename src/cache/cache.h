@@ -18,6 +18,7 @@
 struct gcache {
     gci_store *store;
     gci_view salt;
+    char const *bypass; /* NULL: none */
     bool disabled, strict, unsafe_skip_guards;
     gcache_event_fn event;
     void *event_state;

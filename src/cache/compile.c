@@ -400,6 +400,7 @@ gcache_get_or_compile_with(gcache *cache, gcache_graph *graph, gcache_hints cons
     gcache_status status = check_arguments(cache, graph, &j.options, compile, error);
     if (status != GCACHE_OK)
         return status;
+    j.options.refresh |= cache->options.refresh;
     if (j.options.lease_timeout_ns == 0)
         j.options.lease_timeout_ns = GCACHE_LEASE_TIMEOUT_DEFAULT_NS;
 

@@ -20,6 +20,9 @@
     X(strict, bool, GCI_BOOL)                                                                         \
     X(disabled, bool, GCI_BOOL)                                                                       \
     X(unsafe_skip_guards, bool, GCI_BOOL)                                                             \
+    X(refresh, bool, GCI_BOOL)                                                                        \
+    X(require_signature, bool, GCI_BOOL)                                                              \
+    X(max_age_ns, uint64_t, GCI_INT)                                                                  \
     X(durability, gcache_durability, GCI_INT)                                                         \
     X(max_candidates, size_t, GCI_INT)                                                                \
     X(max_bytes, uint64_t, GCI_INT)                                                                   \
@@ -144,6 +147,8 @@ gcache_handle_open(char const *text, gcache_options const *listeners, gcache **o
         options.log_state = listeners->log_state;
         options.event = listeners->event;
         options.event_state = listeners->event_state;
+        options.signing = listeners->signing;
+        options.signing_count = listeners->signing_count;
     }
     gci_arena_init(&arena, 4 * TEXT_BYTES_MAX);
     gcache_status status = gci_json_read(gci_view_text(text), "handle", &arena, &map, error);

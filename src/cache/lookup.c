@@ -312,15 +312,19 @@ gci_answer(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gcache
         out_result->reason = GCACHE_REASON_DISABLED;
         return GCACHE_MISS;
     }
-    if (request != NULL && request->bypass != NULL)
-        return bypass(out_result, request->bypass, error);
+    if (cache->bypass != NULL || (request != NULL && request->bypass != NULL))
+        return bypass(out_result, cache->bypass != NULL ? cache->bypass : request->bypass, error);
     gcache_status status = gci_question_init(&question, cache, graph, hints, request, &why);
-    if (status == GCACHE_OK)
+    if (status == GCACHE_OK && cache->options.refresh) {
+        gci_result_init(out_result, &question.key);
+        status = GCACHE_MISS;
+    } else if (status == GCACHE_OK) {
         status = gci_lookup(&question, NULL, out_result, error);
-    else if (status == GCACHE_REFUSED)
+    } else if (status == GCACHE_REFUSED) {
         status = bypass(out_result, why.message, error);
-    else if (error != NULL)
+    } else if (error != NULL) {
         *error = why;
+    }
     gci_question_clear(&question);
     return status;
 }

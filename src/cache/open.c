@@ -69,14 +69,16 @@ gcache_open(char const *directory, gcache_options const *options, gcache **out_c
     if (status != GCACHE_OK)
         return status;
 
-    size_t salt_size = options->salt != NULL ? strlen(options->salt) : 0;
-    gcache *cache = calloc(1, sizeof *cache + salt_size + 1);
+    gci_view salt = gci_view_text(options->salt), bypass = gci_view_text(options->bypass);
+    gcache *cache = calloc(1, sizeof *cache + salt.size + 1 + bypass.size + 1);
     if (cache == NULL)
         return gci_fail_memory(error);
-    char *salt = (char *)(cache + 1);
-    if (salt_size != 0)
-        memcpy(salt, options->salt, salt_size);
-    cache->salt = gci_view_of(salt, salt_size);
+    char *texts = (char *)(cache + 1);
+    cache->salt = gci_view_of(texts, salt.size);
+    if (salt.size != 0)
+        memcpy(texts, salt.data, salt.size);
+    if (options->bypass != NULL)
+        cache->bypass = memcpy(texts + salt.size + 1, bypass.data, bypass.size);
     cache->disabled = options->disabled;
     cache->strict = options->strict;
     cache->unsafe_skip_guards = options->unsafe_skip_guards;

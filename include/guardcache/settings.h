@@ -1,0 +1,108 @@
+/*
+ * guardcache/settings.h - switches and limits of a cache, where each value comes from, and how they are combined.
+ *
+ * A setting has one value, from the first of these places that has one:
+ *
+ *   option        the program said so (gcache_settings_set)
+ *   environment   GUARDCACHE_READ_ONLY__TEAM_A for the namespace "team a" alone, then GUARDCACHE_READ_ONLY
+ *   file          config.json in the cache directory: the namespace's section, then the general one
+ *   default
+ *
+ * The library reads no environment by itself: the caller passes a function that does, or NULL. gcache_open takes what it is
+ * given, so programs that want settings to count load them first; the command and the adapters do.
+ *
+ * Threads: one thread at a time.
+ */
+#ifndef GUARDCACHE_SETTINGS_H
+#define GUARDCACHE_SETTINGS_H
+
+#include <guardcache/cache.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* identifier, name, what a value may be, meaning */
+#define GCACHE_SETTING_MAP(X)                                                                         \
+    X(DISABLED, "disabled", "flag", "every lookup misses, nothing is stored")                         \
+    X(BYPASS, "bypass", "text", "why nothing can be cached for now: every lookup misses with this reason") \
+    X(READ_ONLY, "read-only", "flag", "nothing is written")                                           \
+    X(STRICT, "strict", "flag", "trouble with the store is an error, not a miss")                     \
+    X(UNSAFE_SKIP_GUARDS, "unsafe-skip-guards", "flag", "for debugging: every candidate's guards pass") \
+    X(REFRESH, "refresh", "flag", "what is stored is ignored; what is compiled is stored and preferred") \
+    X(MAX_SIZE, "max-size", "size", "size cap of the directory; none for no cap")                     \
+    X(MEMORY, "memory", "size", "decoded candidates kept in memory")                                  \
+    X(MAX_CANDIDATES, "max-candidates", "count", "variants under one key")                            \
+    X(COMPRESSION_LEVEL, "compression-level", "level", "of zstd, 1 to 22; -1 stores payloads as they are") \
+    X(DURABILITY, "durability", "durability", "entry, full or none")
+
+typedef enum gcache_setting_id {
+#define X(id, name, type, meaning) GCACHE_SETTING_##id,
+    GCACHE_SETTING_MAP(X)
+#undef X
+    GCACHE_SETTING_COUNT
+} gcache_setting_id;
+
+/* Where a value comes from, weakest first: identifier, word */
+#define GCACHE_ORIGIN_MAP(X)                                                                          \
+    X(DEFAULT, "default")                                                                             \
+    X(FILE, "file")                                                                                   \
+    X(FILE_NAMESPACE, "file, this namespace")                                                         \
+    X(ENVIRONMENT, "environment")                                                                     \
+    X(ENVIRONMENT_NAMESPACE, "environment, this namespace")                                           \
+    X(OPTION, "option")
+
+typedef enum gcache_origin {
+#define X(id, word) GCACHE_ORIGIN_##id,
+    GCACHE_ORIGIN_MAP(X)
+#undef X
+    GCACHE_ORIGIN_COUNT
+} gcache_origin;
+
+GCACHE_API char const *gcache_origin_name(gcache_origin origin);
+
+/* A setting as it stands. Valid as long as the settings are, and until one is set. */
+typedef struct gcache_setting {
+    char const *name;
+    char const *value;    /* as text: "1", "5 GiB" is written 5368709120 */
+    char const *meaning;
+    char const *variable; /* the environment variable's name, without a namespace */
+    gcache_origin origin;
+} gcache_setting;
+
+typedef struct gcache_settings gcache_settings;
+
+/* Returns a variable's value or NULL, as getenv does. */
+typedef char const *(*gcache_variable_fn)(void *state, char const *name);
+
+/*
+ * Collects the settings for a cache directory and a namespace (NULL: the empty one). A directory or file that isn't there
+ * has nothing to say. Free with gcache_settings_free (NULL is accepted).
+ * GCACHE_OK; ERROR_ARGUMENT: a value makes no sense, the message says where it stands; ERROR_SYNTAX: the file;
+ * ERROR_IO, ERROR_MEMORY.
+ */
+GCACHE_API gcache_status gcache_settings_load(char const *directory, char const *space, gcache_variable_fn variable,
+                                              void *state, gcache_settings **out_settings, gcache_error *error);
+GCACHE_API void gcache_settings_free(gcache_settings *settings);
+
+/* Overrules all other places. ERROR_NOT_FOUND: there is no such setting; ERROR_ARGUMENT. */
+GCACHE_API gcache_status gcache_settings_set(gcache_settings *settings, char const *name, char const *value,
+                                             gcache_error *error);
+
+GCACHE_API gcache_setting gcache_settings_get(gcache_settings const *settings, gcache_setting_id id);
+
+/* Fills in what settings are about; the namespace becomes the salt. Texts stay the settings': keep them until gcache_open has
+   returned. */
+GCACHE_API void gcache_settings_apply(gcache_settings const *settings, gcache_options *options);
+
+/*
+ * Writes one setting into the directory's config.json, for a namespace or (NULL) in general; value NULL takes it out.
+ * ERROR_NOT_FOUND: no such setting, or no such directory; ERROR_ARGUMENT, ERROR_SYNTAX, ERROR_IO, ERROR_MEMORY.
+ */
+GCACHE_API gcache_status gcache_settings_write(char const *directory, char const *space, char const *name,
+                                               char const *value, gcache_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
