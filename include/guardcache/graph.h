@@ -53,7 +53,8 @@ GCACHE_API gcache_graph *gcache_graph_new(char const *kind);
 GCACHE_API void gcache_graph_free(gcache_graph *graph);
 
 /*
- * Reads a description file's text (format "guardcache-graph/1", docs/formats/description.md). name is used in messages (a file name).
+ * Reads a description file's text (format "guardcache-graph/1", docs/formats/description.md). name, a file's, is used in
+ * messages.
  * GCACHE_OK, or ERROR_SYNTAX (not strict JSON), ERROR_DESCRIPTION (not a description), ERROR_LIMIT, ERROR_MEMORY;
  * the error has line, column and path. The text isn't needed afterwards.
  */

@@ -386,7 +386,8 @@ gcache_status gci_store_attach(gci_store *store, gci_view bytes, gci_attachment 
 /* Reads one back, verified. FOUND, ABSENT, CORRUPT, UNREADABLE. */
 gci_found gci_store_attachment(gci_store *store, gci_attachment const *attachment, gci_buf *out_bytes,
                                gcache_error *error);
-/* Puts one in place under a directory (made if its parent is there), by reflink or copy, atomically; an equal file there is left alone. */
+/* Puts one in place under a directory (made if its parent is there), by reflink or copy, atomically; an equal file there is
+   left alone. */
 gci_found gci_store_place(gci_store *store, gci_attachment const *attachment, char const *directory, gcache_error *error);
 
 #endif
