@@ -100,7 +100,8 @@ report(options const *wanted, gcache_result const *found, gcache_error *error)
     if (found->outcome == GCACHE_HIT && found->note[0] != '\0')
         cli_complain("%s", found->note);
     if (found->outcome == GCACHE_MISS)
-        cli_complain("miss: %s: %s", gcache_reason_name(found->reason), gcache_reason_text(found->reason));
+        cli_complain("miss: %s: %s", gcache_reason_name(found->reason),
+                     found->note[0] != '\0' ? found->note : gcache_reason_text(found->reason));
     return status;
 }
 

@@ -25,6 +25,7 @@
     X(cli_cmd_cat)                                                                                    \
     X(cli_cmd_rm)                                                                                     \
     X(cli_cmd_verify)                                                                                 \
+    X(cli_cmd_config)                                                                                 \
     X(cli_cmd_export)                                                                                 \
     X(cli_cmd_import)                                                                                 \
     X(cli_cmd_tune_ls)                                                                                \

@@ -57,29 +57,63 @@ cli_log(void *state, char const *line)
 }
 
 gcache_status
-cli_open_cache(char const *directory, bool read_only, gcache **out_cache, gcache_error *error)
+cli_cache_directory(char const *given, bool read_only, gci_buf *out, gcache_error *error)
+{
+    gcache_status status = GCACHE_OK;
+
+    if (given == NULL)
+        given = nonempty_variable("GUARDCACHE_DIR");
+    if (given == NULL)
+        status = find_default_directory(read_only, out, error);
+    else
+        gci_buf_append_text(out, given);
+    gci_buf_append_char(out, '\0');
+    return status == GCACHE_OK && out->failed ? gci_fail_memory(error) : status;
+}
+
+static char const *
+variable(void *state, char const *name)
+{
+    (void)state;
+    return getenv(name);
+}
+
+gcache_status
+cli_load_settings(char const *directory, char const *space, gcache_settings **out_settings, gcache_error *error)
+{
+    return gcache_settings_load(directory, space != NULL ? space : getenv("GUARDCACHE_NAMESPACE"), variable, NULL,
+                                out_settings, error);
+}
+
+static gcache_status
+open_with_settings(char const *directory, bool read_only, gcache **out_cache, gcache_error *error)
 {
     gcache_options options = GCACHE_OPTIONS_INIT;
-    gcache_status status = GCACHE_OK;
-    gci_buf fallback;
+    gcache_settings *settings;
 
-    *out_cache = NULL;
-    gci_buf_init(&fallback, GCI_BUF_NO_LIMIT);
-    if (directory == NULL)
-        directory = nonempty_variable("GUARDCACHE_DIR");
-    if (directory == NULL) {
-        status = find_default_directory(read_only, &fallback, error);
-        gci_buf_append_char(&fallback, '\0');
-        directory = fallback.data;
-    }
-    if (status == GCACHE_OK && fallback.failed)
-        status = gci_fail_memory(error);
-    options.read_only = read_only;
+    gcache_status status = cli_load_settings(directory, NULL, &settings, error);
+    if (status != GCACHE_OK)
+        return status;
+    gcache_settings_apply(settings, &options);
+    options.read_only |= read_only;
     options.log = cli_log;
     options.record = nonempty_variable("GUARDCACHE_RECORD");
+    status = gcache_open(directory, &options, out_cache, error);
+    gcache_settings_free(settings);
+    return status;
+}
+
+gcache_status
+cli_open_cache(char const *directory, bool read_only, gcache **out_cache, gcache_error *error)
+{
+    gci_buf path;
+
+    *out_cache = NULL;
+    gci_buf_init(&path, GCI_BUF_NO_LIMIT);
+    gcache_status status = cli_cache_directory(directory, read_only, &path, error);
     if (status == GCACHE_OK)
-        status = gcache_open(directory, &options, out_cache, error);
-    gci_buf_clear(&fallback);
+        status = open_with_settings(path.data, read_only, out_cache, error);
+    gci_buf_clear(&path);
     return status;
 }
 

@@ -6,13 +6,23 @@
 
 #include "cli/cli.h"
 
-#include <guardcache/cache.h>
+#include "base/buf.h"
+
+#include <guardcache/settings.h>
 
 /*
  * Opens the cache: directory, else GUARDCACHE_DIR, else guardcache in the XDG cache directory. What the library has to
- * tell goes to standard error. A read-only open never makes or changes anything.
+ * tell goes to standard error. Settings come from the environment and the cache's config.json. A read-only open never makes or changes anything.
  */
 gcache_status cli_open_cache(char const *directory, bool read_only, gcache **out_cache, gcache_error *error);
+
+/* Writes the cache directory, zero-terminated: given, else GUARDCACHE_DIR, else the XDG one, whose parent is made if it is to
+   be written to. */
+gcache_status cli_cache_directory(char const *given, bool read_only, gci_buf *out, gcache_error *error);
+
+/* The settings for a directory and a namespace; NULL: the one in GUARDCACHE_NAMESPACE. */
+gcache_status cli_load_settings(char const *directory, char const *space, gcache_settings **out_settings,
+                                gcache_error *error);
 
 /* The library's log callback: a line on standard error. */
 void cli_log(void *state, char const *line);
