@@ -44,6 +44,8 @@ _RECORDS_MAX = 1000
 # How long to wait for another process's compile: what PyTorch waits for its own file locks.
 _LEASE_SECONDS = 600
 
+GuardTest = Callable[[tuple[str, ...]], bool]
+
 HIT, MISS, BYPASS = "hit", "miss", "bypass"
 
 
@@ -141,11 +143,13 @@ class Adapter:
         """The unpickled winner and its bytes, or None, None; and what the library found."""
         began = time.perf_counter_ns()
         question = self._thread.question or _Question()
-        hints = {f"t{i}": value for i, value in enumerate(values)}
-        found = self._look_up(kind, key, evaluate_guards, hints, question)
+        test = _guard_test(evaluate_guards, values)
+        # The extent of a jagged dimension is a symbol of its own and no number: PyTorch alone can judge it.
+        hints = {f"t{i}": value for i, value in enumerate(values) if isinstance(value, (int, float))}
+        found = self._look_up(kind, key, test, hints, question)
         if isinstance(found, Miss) and self._may_compile(kind, evaluate_guards):
             took = self._take_lease(kind, key, hints, found.reason)
-            found = self._look_up(kind, key, evaluate_guards, hints, question) if took else found
+            found = self._look_up(kind, key, test, hints, question) if took else found
         graph, content = self._load(found, key) if isinstance(found, Hit) else (None, None)
         if graph is None and isinstance(found, Hit):
             found = Miss(found.key, Reason.UNREADABLE)
@@ -153,22 +157,20 @@ class Adapter:
         return graph, content, found
 
     def _look_up(
-        self, kind: str, key: str, evaluate_guards: GuardFunction, hints: dict[str, int], question: _Question
+        self, kind: str, key: str, test: GuardTest | None, hints: dict[str, int], question: _Question
     ) -> Hit | Miss:
-        # What the key was made of explains a miss. Where a hit is likely, behind AOT's, it isn't worth its time.
-        lines = question.lines if self._may_compile(kind, evaluate_guards) else ()
         try:
             return self.cache.lookup(
-                self._description(kind, key, lines),
+                self._description(kind, key, question.lines),
                 hints,
                 provides=entries.provided(),
                 accept_renames=True,
                 label=question.label,
                 sources=question.sources,
-                guard_test=None if _evaluates_text(evaluate_guards) else _guard_test(evaluate_guards, hints),
+                guard_test=test,
             )
-        except guardcache.Error as error:
-            log.warning("a lookup failed and counts as a miss: %s", error)
+        except Exception:
+            log.warning("a lookup failed and counts as a miss", exc_info=True)
             return Miss(entries.stored_key(kind, key), Reason.UNREADABLE)
 
     def _may_compile(self, kind: str, evaluate_guards: GuardFunction) -> bool:
@@ -356,13 +358,11 @@ def _evaluates_text(evaluate_guards: GuardFunction) -> bool:
     )
 
 
-def _guard_test(evaluate_guards: GuardFunction, hints: dict[str, int]) -> Callable[[tuple[str, ...]], bool]:
-    values = list(hints.values())
-
-    def test(guards: tuple[str, ...]) -> bool:
-        return not guards or bool(evaluate_guards(guards[0], values))
-
-    return test
+def _guard_test(evaluate_guards: GuardFunction, values: Sequence[Any]) -> GuardTest | None:
+    """None where the library can evaluate the guards itself."""
+    if _evaluates_text(evaluate_guards) and all(isinstance(value, (int, float)) for value in values):
+        return None
+    return lambda guards: not guards or bool(evaluate_guards(guards[0], values))
 
 
 def kind_of(cls: type[Any]) -> str | None:

@@ -20,7 +20,7 @@ _SIZE = re.compile(r"\.(size|stride)\(\)\[(\d+)\]")
 
 
 # Frames of these are no one's program.
-_NOT_THE_PROGRAM = tuple(os.path.dirname(module.__file__) + os.sep for module in (torch, guardcache, os))
+_NOT_THE_PROGRAM = tuple(os.path.dirname(file) + os.sep for file in (torch.__file__, guardcache.__file__, os.__file__))
 
 
 def frame_label(suffix: str = "") -> str:
