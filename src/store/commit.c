@@ -144,8 +144,10 @@ write_entry_file(gci_insertion *insertion)
     status = gci_write_temporary(store, GCI_WEIGHT_COMMIT, parts, 3, &temporary, insertion->error);
     if (status == GCACHE_OK)
         status = gci_move_into_place(store, &temporary, &place, insertion->error);
-    if (status != GCACHE_OK)
+    if (status != GCACHE_OK) {
+        gci_dir_unlink(store->directory, place.text, NULL);
         return status;
+    }
     insertion->entry_cost = gci_disk_cost(parts[0].size + parts[1].size + parts[2].size);
     gci_shared_add(&store->shared.head->bytes, (int64_t)insertion->entry_cost);
     return make_head(insertion, GCI_FRAME_REFERENCE);

@@ -128,6 +128,9 @@ gci_publish_pack(gci_store *store, gcache_key const *key, gci_weight weight, gci
         return status;
     gci_generation_begin(&store->shared, key);
     status = gci_move_into_place(store, &temporary, &place, error);
+    /* A new one that may not last must not be found now either. */
+    if (status != GCACHE_OK && before == 0)
+        gci_dir_unlink(store->directory, place.text, NULL);
     gci_generation_end(&store->shared, key);
     if (status != GCACHE_OK)
         return status;

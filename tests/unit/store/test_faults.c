@@ -1,0 +1,469 @@
+/*
+ * Every allocation and every file system call of the store fails, once and for good, in every way it can: whatever was
+ * stored stays stored, whatever failed says so, nothing leaks.
+ *
+ * The calls are caught by the linker (--wrap), so the library is the one that is shipped. index.db's own calls are not
+ * caught: they are SQLite's, which tests the same of itself.
+ */
+#include "fixture.h"
+
+#include "store/evict.h"
+
+#include <dirent.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+
+/* ---- the faults ---- */
+
+/* name, errno, whether it is met by allocations; what it is called */
+#define FAULT_MAP(X)                                                                                  \
+    X(MEMORY, ENOMEM, "an allocation fails")                                                          \
+    X(IO, EIO, "input or output error")                                                               \
+    X(SPACE, ENOSPC, "no space left")                                                                 \
+    X(DESCRIPTORS, EMFILE, "no descriptor left")                                                      \
+    X(READ_ONLY, EROFS, "the file system turns read-only")                                            \
+    X(INTERRUPT, EINTR, "interrupted by a signal")                                                    \
+    X(SHORT, 0, "fewer bytes are read or written than asked for")
+
+typedef enum fault_kind {
+#define X(name, reason, text) FAULT_##name,
+    FAULT_MAP(X)
+#undef X
+    FAULT_COUNT
+} fault_kind;
+
+static int const reasons[] = {
+#define X(name, reason, text) reason,
+    FAULT_MAP(X)
+#undef X
+};
+
+static char const *const texts[] = {
+#define X(name, reason, text) text,
+    FAULT_MAP(X)
+#undef X
+};
+
+/* What the wrapped functions can be met by. */
+#define BIT(name) (1u << FAULT_##name)
+#define ALLOCATES BIT(MEMORY)
+#define OPENS (BIT(IO) | BIT(DESCRIPTORS) | BIT(INTERRUPT))
+#define MAKES (BIT(IO) | BIT(SPACE) | BIT(READ_ONLY))
+#define READS (BIT(IO) | BIT(INTERRUPT) | BIT(SHORT))
+#define WRITES (BIT(IO) | BIT(SPACE) | BIT(INTERRUPT) | BIT(SHORT))
+#define ASKS BIT(IO)
+
+static struct {
+    bool armed, persistent;
+    fault_kind fault;
+    unsigned countdown;
+    unsigned met; /* calls that could have failed */
+} plan;
+
+/* Whether this call is the one. */
+static bool
+fails(unsigned possible)
+{
+    if (!plan.armed || (possible & 1u << plan.fault) == 0)
+        return false;
+    plan.met++;
+    bool now = plan.met == plan.countdown || (plan.persistent && plan.met > plan.countdown);
+    if (now)
+        errno = reasons[plan.fault];
+    return now;
+}
+
+static void
+arm(fault_kind fault, bool persistent, unsigned countdown)
+{
+    plan.fault = fault;
+    plan.persistent = persistent;
+    plan.countdown = countdown;
+    plan.met = 0;
+    plan.armed = true;
+}
+
+#define WRAP(type, name, parameters, arguments, possible, failed)                                     \
+    type __real_##name parameters;                                                                    \
+    type __wrap_##name parameters;                                                                    \
+    type __wrap_##name parameters                                                                     \
+    {                                                                                                 \
+        return fails(possible) ? (failed) : __real_##name arguments;                                  \
+    }
+
+WRAP(void *, malloc, (size_t size), (size), ALLOCATES, NULL)
+WRAP(void *, calloc, (size_t count, size_t size), (count, size), ALLOCATES, NULL)
+WRAP(void *, realloc, (void *old, size_t size), (old, size), ALLOCATES, NULL)
+WRAP(char *, strdup, (char const *text), (text), ALLOCATES, NULL)
+WRAP(int, openat, (int at, char const *path, int flags, mode_t mode), (at, path, flags, mode), OPENS, -1)
+WRAP(int, open, (char const *path, int flags, mode_t mode), (path, flags, mode), OPENS, -1)
+WRAP(long, syscall, (long number, long a, long b, long c, long d), (number, a, b, c, d), OPENS | MAKES, -1)
+WRAP(DIR *, fdopendir, (int fd), (fd), ALLOCATES, NULL)
+WRAP(int, fstat, (int fd, struct stat *facts), (fd, facts), ASKS, -1)
+WRAP(int, fstatat, (int at, char const *path, struct stat *facts, int flags), (at, path, facts, flags), ASKS, -1)
+WRAP(int, mkdirat, (int at, char const *path, mode_t mode), (at, path, mode), MAKES, -1)
+WRAP(int, renameat, (int a, char const *from, int b, char const *to), (a, from, b, to), MAKES, -1)
+WRAP(int, linkat, (int a, char const *from, int b, char const *to, int flags), (a, from, b, to, flags), MAKES, -1)
+WRAP(int, unlinkat, (int at, char const *path, int flags), (at, path, flags), BIT(IO) | BIT(READ_ONLY), -1)
+WRAP(int, ftruncate, (int fd, off_t size), (fd, size), BIT(IO) | BIT(INTERRUPT), -1)
+WRAP(int, posix_fallocate, (int fd, off_t at, off_t size), (fd, at, size), BIT(SPACE), ENOSPC)
+WRAP(void *, mmap, (void *at, size_t size, int access, int flags, int fd, off_t offset),
+     (at, size, access, flags, fd, offset), ALLOCATES, MAP_FAILED)
+
+ssize_t __real_pread(int fd, void *to, size_t size, off_t at);
+ssize_t __wrap_pread(int fd, void *to, size_t size, off_t at);
+ssize_t
+__wrap_pread(int fd, void *to, size_t size, off_t at)
+{
+    if (fails(READS)) {
+        if (plan.fault != FAULT_SHORT)
+            return -1;
+        size = (size + 1) / 2;
+    }
+    return __real_pread(fd, to, size, at);
+}
+
+ssize_t __real_pwrite(int fd, void const *from, size_t size, off_t at);
+ssize_t __wrap_pwrite(int fd, void const *from, size_t size, off_t at);
+ssize_t
+__wrap_pwrite(int fd, void const *from, size_t size, off_t at)
+{
+    if (fails(WRITES)) {
+        if (plan.fault != FAULT_SHORT)
+            return -1;
+        size = (size + 1) / 2;
+    }
+    return __real_pwrite(fd, from, size, at);
+}
+
+/* On a full disk a write often gets half of its bytes out first. */
+ssize_t __real_writev(int fd, struct iovec const *parts, int count);
+ssize_t __wrap_writev(int fd, struct iovec const *parts, int count);
+ssize_t
+__wrap_writev(int fd, struct iovec const *parts, int count)
+{
+    if (!fails(WRITES))
+        return __real_writev(fd, parts, count);
+    if (plan.fault == FAULT_SPACE || plan.fault == FAULT_SHORT) {
+        int whole = 0;
+        while (whole < count && parts[whole].iov_len == 0)
+            whole++;
+        struct iovec half = { parts[whole].iov_base, (parts[whole].iov_len + 1) / 2 };
+        ssize_t written = __real_writev(fd, &half, 1);
+        if (plan.fault == FAULT_SHORT)
+            return written;
+    }
+    errno = reasons[plan.fault];
+    return -1;
+}
+
+/* Nothing is cut off here: syncing would only take time. */
+int __wrap_fdatasync(int fd);
+int
+__wrap_fdatasync(int fd)
+{
+    (void)fd;
+    return fails(BIT(IO) | BIT(SPACE)) ? -1 : 0;
+}
+
+int __wrap_fsync(int fd);
+int
+__wrap_fsync(int fd)
+{
+    (void)fd;
+    return fails(BIT(IO) | BIT(SPACE)) ? -1 : 0;
+}
+
+/* ---- what must hold ---- */
+
+static size_t
+count_descriptors(void)
+{
+    size_t count = 0;
+    DIR *stream = opendir("/proc/self/fd");
+
+    assert_non_null(stream);
+    while (readdir(stream) != NULL)
+        count++;
+    closedir(stream);
+    return count;
+}
+
+struct scene {
+    test_dir *fixture;
+    gci_store_options options;
+    uint64_t next;   /* number of the next new key */
+};
+
+enum { KEPT = 6, SMALL = 300, LARGE = 30000 };
+
+static size_t
+size_of_kept(uint64_t key)
+{
+    return key % 2 == 0 ? SMALL : LARGE;
+}
+
+/* On a full disk old entries make room for new ones; otherwise they all stay. */
+static void
+check_kept(gci_store *store)
+{
+    for (uint64_t key = 0; key < KEPT; key++) {
+        gci_found found = look(store, key, 1, size_of_kept(key));
+        if (plan.fault == FAULT_SPACE)
+            assert_true(found == GCI_FOUND || found == GCI_EVICTED || found == GCI_ABSENT);
+        else
+            assert_int_equal(found, GCI_FOUND);
+    }
+}
+
+static void
+insert_kept(gci_store *store)
+{
+    for (uint64_t key = 0; key < KEPT; key++)
+        insert(store, key, 1, size_of_kept(key));
+}
+
+/* One run of an operation, with the fault in it. *out_status is what it said. */
+typedef void (*operation)(struct scene *scene, gci_store *store, gcache_status *out_status);
+
+/* The memory of the test itself is not to fail. */
+static gcache_status
+insert_under_fault(gci_store *store, uint64_t key, uint64_t variant, size_t size)
+{
+    gci_inserted inserted;
+    made_record made;
+
+    plan.armed = false;
+    char *payload = payload_of(key ^ variant << 32, size);
+    plan.armed = true;
+    gcache_status status = gci_store_insert(store, record_of(&made, key, variant), gci_view_of(payload, size), NULL,
+                                            &inserted, NULL);
+    free(payload);
+    return status;
+}
+
+static void
+insert_small(struct scene *scene, gci_store *store, gcache_status *out_status)
+{
+    *out_status = insert_under_fault(store, 1000 + scene->next, 1, SMALL);
+}
+
+static void
+insert_large(struct scene *scene, gci_store *store, gcache_status *out_status)
+{
+    *out_status = insert_under_fault(store, 1000 + scene->next, 1, LARGE);
+}
+
+/* Under a key that has candidates: one more is appended. */
+static void
+insert_beside(struct scene *scene, gci_store *store, gcache_status *out_status)
+{
+    *out_status = insert_under_fault(store, 0, 1000 + scene->next, SMALL);
+}
+
+static gcache_status
+look_under_fault(gci_store *store, uint64_t number)
+{
+    gcache_key key = key_of(number);
+    gci_candidates *set;
+    gci_payload *payload;
+
+    gci_found found = gci_store_candidates(store, &key, &set, NULL);
+    if (found != GCI_FOUND)
+        return found == GCI_UNREADABLE ? GCACHE_ERROR_IO : GCACHE_ERROR_CORRUPT;
+    found = gci_store_payload(store, &set->items[0], &payload, NULL);
+    if (found == GCI_FOUND)
+        gci_payload_release(payload);
+    gci_candidates_release(set);
+    return found == GCI_FOUND ? GCACHE_OK : found == GCI_UNREADABLE ? GCACHE_ERROR_IO : GCACHE_ERROR_CORRUPT;
+}
+
+/* A read that is refused is no damage. */
+static void
+look_up(struct scene *scene, gci_store *store, gcache_status *out_status)
+{
+    (void)scene;
+    *out_status = look_under_fault(store, 0);
+    assert_int_not_equal(*out_status, GCACHE_ERROR_CORRUPT);
+    *out_status = look_under_fault(store, 1);
+    assert_int_not_equal(*out_status, GCACHE_ERROR_CORRUPT);
+}
+
+static void
+evict_one(struct scene *scene, gci_store *store, gcache_status *out_status)
+{
+    gci_inserted inserted;
+
+    (void)scene;
+    plan.armed = false;
+    inserted = insert(store, 500, 1, LARGE);
+    gcache_key key = key_of(500);
+    plan.armed = true;
+    *out_status = gci_store_evict(store, &key, inserted.id, NULL);
+}
+
+static void
+collect(struct scene *scene, gci_store *store, gcache_status *out_status)
+{
+    gci_gc_options options = { 0 };
+    gci_collected collected;
+
+    (void)scene;
+    *out_status = gci_store_gc(store, &options, &collected, NULL);
+}
+
+static void
+repair(struct scene *scene, gci_store *store, gcache_status *out_status)
+{
+    gci_house_options options = { 0 };
+    gci_repaired repaired;
+
+    (void)scene;
+    *out_status = gci_store_repair(store, &options, &repaired, NULL);
+}
+
+static void
+reopen(struct scene *scene, gci_store *store, gcache_status *out_status)
+{
+    gci_store *another;
+
+    (void)store;
+    *out_status = gci_store_open(scene->fixture->directory, &scene->options, &another, NULL);
+    gci_store_close(another);
+}
+
+/* An insert that succeeded is there; one that failed left nothing that could be found, unless even that couldn't be done. */
+static void
+check_insert(gci_store *store, uint64_t key, uint64_t variant, size_t size, gcache_status status)
+{
+    gci_found found = look(store, key, variant, size);
+
+    if (status == GCACHE_OK)
+        assert_int_equal(found, GCI_FOUND);
+    else if (!plan.persistent)
+        assert_true(found == GCI_ABSENT || found == GCI_EVICTED);
+    else
+        assert_int_not_equal(found, GCI_CORRUPT);
+}
+
+static void
+check_scene(struct scene *scene, gci_store *store, operation run, gcache_status status)
+{
+    check_kept(store);
+    if (run == insert_small)
+        check_insert(store, 1000 + scene->next, 1, SMALL, status);
+    else if (run == insert_large)
+        check_insert(store, 1000 + scene->next, 1, LARGE, status);
+    else if (run == insert_beside)
+        check_insert(store, 0, 1000 + scene->next, SMALL, status);
+    else if (run == evict_one && status == GCACHE_OK)
+        assert_int_not_equal(look(store, 500, 1, LARGE), GCI_FOUND);
+}
+
+/* Runs with the fault at the given call. false: the operation made fewer calls, so all have had their turn. */
+static bool
+run_once(struct scene *scene, operation run, fault_kind fault, bool persistent, unsigned countdown)
+{
+    gcache_status status = GCACHE_OK;
+    size_t descriptors = count_descriptors();
+
+    gci_store *store = fixture_open_with(scene->fixture, scene->options);
+    arm(fault, persistent, countdown);
+    run(scene, store, &status);
+    plan.armed = false;
+    bool met = plan.met >= countdown;
+    check_scene(scene, store, run, status);
+    /* What a single interruption or short transfer does must not show at all. */
+    if ((fault == FAULT_INTERRUPT && !persistent) || fault == FAULT_SHORT)
+        assert_int_equal(status, GCACHE_OK);
+    gci_store_close(store);
+    store = fixture_open_with(scene->fixture, scene->options);
+    check_scene(scene, store, run, status);
+    gci_store_close(store);
+    assert_int_equal(count_descriptors(), descriptors);
+    scene->next++;
+    return met;
+}
+
+/* What can't be written down is found by repair: nothing else may be wrong. */
+static void
+check_after(struct scene *scene, char const *what)
+{
+    gci_house_options options = { 0 };
+    gcache_error error = { 0 };
+    gci_repaired repaired;
+
+    gci_store *store = fixture_open_with(scene->fixture, scene->options);
+    if (gci_store_repair(store, &options, &repaired, &error) != GCACHE_OK)
+        fail_msg("%s: %s", what, error.message);
+    assert_int_equal(repaired.quarantined, 0);
+    assert_int_equal(problems(store), 0);
+    check_kept(store);
+    insert_kept(store);
+    gci_store_close(store);
+}
+
+/* An interruption for good is a machine on which nothing works, not a fault: its callers may wait for ever. */
+static bool
+may_persist(fault_kind fault)
+{
+    return fault != FAULT_INTERRUPT && fault != FAULT_SHORT;
+}
+
+static void
+try_all(void **state, operation run, char const *name)
+{
+    bool thorough = getenv("GUARDCACHE_LONG") != NULL;
+    struct scene scene = { .fixture = *state, .options = { .compression_level = 1,
+                                                           .durability = GCACHE_DURABILITY_FULL } };
+    unsigned total = 0;
+
+    gci_store *store = fixture_open_with(scene.fixture, scene.options);
+    insert_kept(store);
+    gci_store_close(store);
+    for (int f = 0; f < FAULT_COUNT; f++) {
+        for (int persistent = 0; persistent <= may_persist((fault_kind)f); persistent++) {
+            unsigned at = 1, step = 1;
+            for (; at < 5000 && run_once(&scene, run, (fault_kind)f, persistent != 0, at); at += step) {
+                total++;
+                /* A walk over everything does the same thing many times. */
+                step = thorough || at < 60 ? 1 : 17;
+            }
+            check_after(&scene, texts[f]);
+        }
+    }
+    print_message("    %s: %u faults\n", name, total);
+    assert_true(total > 10);
+}
+
+#define FAULT_TEST(name)                                                                              \
+    static void test_##name(void **state)                                                             \
+    {                                                                                                 \
+        try_all(state, name, #name);                                                                  \
+    }
+
+FAULT_TEST(insert_small)
+FAULT_TEST(insert_large)
+FAULT_TEST(insert_beside)
+FAULT_TEST(look_up)
+FAULT_TEST(evict_one)
+FAULT_TEST(collect)
+FAULT_TEST(repair)
+FAULT_TEST(reopen)
+
+int
+main(void)
+{
+    struct CMUnitTest const tests[] = {
+        STORE_TEST(test_insert_small),
+        STORE_TEST(test_insert_large),
+        STORE_TEST(test_insert_beside),
+        STORE_TEST(test_look_up),
+        STORE_TEST(test_evict_one),
+        STORE_TEST(test_collect),
+        STORE_TEST(test_repair),
+        STORE_TEST(test_reopen),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
