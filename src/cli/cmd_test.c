@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 typedef struct options {
-    char const *junit;
+    char const *junit, *rules;
     bool accept, tap;
 } options;
 
@@ -24,6 +24,7 @@ typedef struct options {
 #define DEPTH_MAX 8
 /* Differences that are shown of one fixture. */
 #define DIFFERENCES_SHOWN 10
+#define RULES_BYTES_MAX ((size_t)16 << 20)
 
 typedef enum verdict {
     SAME,
@@ -116,14 +117,15 @@ judge(fixture *one, cli_golden *golden, bool accept, gcache_error *error)
         one->verdict = differences == 0 && exists ? SAME : accept ? ACCEPTED : DIFFERS;
         if (!exists) {
             gci_buf_clear(&one->report);
-            gci_buf_append_text(&one->report, "    it has no " CLI_GOLDEN_NAME " yet; --accept writes it\n");
+            gci_buf_append_text(&one->report, accept ? "" : "    it has no " CLI_GOLDEN_NAME " yet; --accept writes it\n");
         }
         if (one->verdict == ACCEPTED)
             status = cli_golden_save(one->folder, found, error);
     }
     if (golden->counts.mismatches != 0) {
-        gci_buf_format(&one->report, "    %llu events differ from what the trace expects\n",
-                       (unsigned long long)golden->counts.mismatches);
+        gci_buf_format(&one->report, "    %llu %s from what the trace expects\n",
+                       (unsigned long long)golden->counts.mismatches,
+                       golden->counts.mismatches == 1 ? "event differs" : "events differ");
         one->verdict = one->verdict == SAME ? DIFFERS : one->verdict;
     }
     gci_buf_clear(&expected);
@@ -131,12 +133,12 @@ judge(fixture *one, cli_golden *golden, bool accept, gcache_error *error)
 }
 
 static void
-run_fixture(fixture *one, bool accept)
+run_fixture(fixture *one, gcache_rules const *rules, bool accept)
 {
     gcache_error error = { 0 };
     cli_golden golden;
 
-    gcache_status status = cli_golden_play(one->folder, &golden, &error);
+    gcache_status status = cli_golden_play(one->folder, rules, &golden, &error);
     one->events = golden.events;
     if (status == GCACHE_OK)
         status = judge(one, &golden, accept, &error);
@@ -218,9 +220,15 @@ write_junit(suite const *all, char const *path, size_t failed, gcache_error *err
 static void
 print_summary(suite const *all, size_t failed)
 {
-    if (failed == 0)
+    size_t accepted = 0;
+
+    for (size_t i = 0; i < all->count; i++)
+        accepted += all->items[i].verdict == ACCEPTED;
+    if (accepted != 0)
+        printf("%zu golden %s rewritten\n", accepted, accepted == 1 ? "file is" : "files are");
+    else if (failed == 0)
         printf("%zu %s\n", all->count, all->count == 1 ? "fixture is as it was" : "fixtures are as they were");
-    else
+    if (failed != 0)
         printf("%zu of %zu %s; --accept rewrites %s\n", failed, all->count,
                all->count == 1 ? "fixture differs" : "fixtures differ", failed == 1 ? "it" : "them");
 }
@@ -228,14 +236,14 @@ print_summary(suite const *all, size_t failed)
 /* ---- the command ---- */
 
 static size_t
-run_all(suite *all, options const *wanted)
+run_all(suite *all, gcache_rules const *rules, options const *wanted)
 {
     size_t failed = 0;
 
     if (wanted->tap)
         printf("1..%zu\n", all->count);
     for (size_t i = 0; i < all->count && cli_signal_caught() == 0 && !cli_output_lost(); i++) {
-        run_fixture(&all->items[i], wanted->accept);
+        run_fixture(&all->items[i], rules, wanted->accept);
         failed += !is_good(&all->items[i]);
         if (wanted->tap)
             print_tap(&all->items[i], i + 1);
@@ -258,25 +266,42 @@ clear(suite *all)
     free(all->items);
 }
 
+static gcache_status
+read_rules(char const *path, gcache_rules **out_rules, gcache_error *error)
+{
+    gci_buf text;
+
+    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
+    gcache_status status = gci_file_read_user(path, RULES_BYTES_MAX, &text, error);
+    if (status == GCACHE_OK)
+        status = gcache_rules_read(text.data, text.size, path, out_rules, error);
+    gci_buf_clear(&text);
+    return status;
+}
+
 static cli_exit
 run(cli_call const *call)
 {
     options const *wanted = call->options;
     gcache_error error = { 0 };
     gcache_status status = GCACHE_OK;
+    gcache_rules *rules = NULL;
     suite all = { 0 };
     size_t failed = 0;
 
     cli_catch_signals();
+    if (wanted->rules != NULL)
+        status = read_rules(wanted->rules, &rules, &error);
     for (size_t i = 0; status == GCACHE_OK && i < call->count; i++)
         status = find_fixtures(&all, call->arguments[i], 0, &error);
     if (status == GCACHE_OK && all.count == 0)
         status = gci_fail(&error, GCACHE_ERROR_NOT_FOUND, "there is no trace.jsonl in or below %s", call->arguments[0]);
     if (status == GCACHE_OK)
-        failed = run_all(&all, wanted);
+        failed = run_all(&all, rules, wanted);
     if (status == GCACHE_OK && wanted->junit != NULL)
         status = write_junit(&all, wanted->junit, failed, &error);
     clear(&all);
+    gcache_rules_free(rules);
     cli_die_of_signal();
     if (status != GCACHE_OK)
         return cli_fail(&error);
@@ -285,6 +310,7 @@ run(cli_call const *call)
 
 static cli_option const table[] = {
     { "accept", CLI_FLAG, offsetof(options, accept), NULL, "rewrite the golden files that differ" },
+    { "rules", CLI_TEXT, offsetof(options, rules), "FILE", "a rule set in place of the shipped one of its name" },
     { "tap", CLI_FLAG, offsetof(options, tap), NULL, "print in the Test Anything Protocol" },
     { "junit", CLI_TEXT, offsetof(options, junit), "FILE", "write a JUnit XML report as well" },
     { 0 },

@@ -19,6 +19,7 @@
     X(cli_cmd_stats)                                                                                  \
     X(cli_cmd_top)                                                                                    \
     X(cli_cmd_test)                                                                                   \
+    X(cli_cmd_shrink)                                                                                 \
     X(cli_cmd_replay)                                                                                 \
     X(cli_cmd_ls)                                                                                     \
     X(cli_cmd_show)                                                                                   \

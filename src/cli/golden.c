@@ -263,7 +263,7 @@ path_in(char const *folder, char const *name, char out_path[PATH_BYTES], gcache_
 }
 
 gcache_status
-cli_golden_play(char const *folder, cli_golden *out_golden, gcache_error *error)
+cli_golden_play(char const *folder, gcache_rules const *rules, cli_golden *out_golden, gcache_error *error)
 {
     play *p = calloc(1, sizeof *p);
     char path[PATH_BYTES];
@@ -279,6 +279,7 @@ cli_golden_play(char const *folder, cli_golden *out_golden, gcache_error *error)
     if (status == GCACHE_OK)
         status = open_play(p, path, error);
     cli_player_init(&p->player, p->cache, folder);
+    p->player.rules = rules;
     if (status == GCACHE_OK)
         status = play_lines(p, path, error);
     out_golden->counts = p->player.counts;

@@ -22,6 +22,7 @@ typedef struct cli_counts {
 typedef struct cli_player {
     gcache *cache;
     char const *folder; /* file names in events are relative to it */
+    gcache_rules const *rules; /* in place of the shipped set of their name; NULL: none */
     struct {
         char *name;
         gcache_graph *graph;
