@@ -136,6 +136,12 @@ typedef struct gcache_attachment {
     bool executable;
 } gcache_attachment;
 
+/* How far compiling moved one of the caller's counters: recorded with an entry, handed back on a hit to be applied again. */
+typedef struct gcache_delta {
+    char const *name;
+    int64_t value;
+} gcache_delta;
+
 #define GCACHE_ENTRY_ID_SIZE 33 /* 32 hex digits and the terminating zero */
 
 /* A symbol as the winner's producer called it, and as the caller calls it. */
@@ -164,6 +170,8 @@ typedef struct gcache_result {
     char const *note;             /* "" or a remark: the expected variant is missing */
     gcache_attachment const *attachments; /* what gcache_place would put in place */
     size_t attachment_count;
+    gcache_delta const *deltas;   /* of the compile that the hit stands for */
+    size_t delta_count;
     void *owner;                  /* private */
 } gcache_result;
 
@@ -206,6 +214,8 @@ typedef struct gcache_entry {
     size_t identity_size;      /* For payloads with volatile parts: timings, addresses */
     gcache_attachment const *attachments;
     size_t attachment_count;
+    gcache_delta const *deltas;
+    size_t delta_count;
 } gcache_entry;
 
 typedef struct gcache_inserted {

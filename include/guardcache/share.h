@@ -53,7 +53,8 @@ GCACHE_API gcache_status gcache_handle_save(gcache *cache, char **out_text, gcac
 
 /*
  * Opens the cache that a saved handle stands for. listeners gives what a text can't hold: the callbacks (log, event)
- * and the signing keys of the new handle; its other members don't count; NULL: none. GCACHE_OK, ERROR_SYNTAX, ERROR_FORMAT (of a newer version), and what gcache_open returns.
+ * and the signing keys of the new handle; its other members don't count; NULL: none.
+ * GCACHE_OK, ERROR_SYNTAX, ERROR_FORMAT (of a newer version), and what gcache_open returns.
  */
 GCACHE_API gcache_status gcache_handle_open(char const *text, gcache_options const *listeners, gcache **out_cache,
                                             gcache_error *error);

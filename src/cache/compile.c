@@ -304,6 +304,8 @@ hand_out(job const *j, product *p)
     result->variant = entry->variant != NULL ? entry->variant : "";
     result->priority = entry->priority;
     result->compile_ns = entry->compile_ns;
+    result->deltas = entry->deltas;
+    result->delta_count = entry->delta_count;
     result->note = p->note;
 }
 

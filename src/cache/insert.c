@@ -4,6 +4,7 @@
  */
 #include "base/arena.h"
 #include "base/check.h"
+#include "cache/deltas.h"
 #include "cache/description.h"
 #include "cache/journal.h"
 #include "cache/question.h"
@@ -16,7 +17,7 @@
 /* What an insert puts together before the store sees it. */
 typedef struct draft {
     gci_arena arena;
-    gci_buf program;
+    gci_buf program, metadata;
     gci_guards *guards;
     gci_record record;
     gci_description description;
@@ -28,6 +29,7 @@ draft_init(draft *d)
     *d = (draft){ 0 };
     gci_arena_init(&d->arena, DRAFT_BYTES_MAX);
     gci_buf_init(&d->program, GCI_BUF_NO_LIMIT);
+    gci_buf_init(&d->metadata, GCI_BUF_NO_LIMIT);
 }
 
 static void
@@ -35,6 +37,7 @@ draft_clear(draft *d)
 {
     gci_guards_free(d->guards);
     gci_buf_clear(&d->program);
+    gci_buf_clear(&d->metadata);
     gci_arena_clear(&d->arena);
 }
 
@@ -55,6 +58,9 @@ check_entry(gcache_entry const *entry, gcache_error *error)
     for (size_t i = 0; i < entry->attachment_count; i++)
         GCI_REQUIRE(entry->attachments[i].name != NULL && entry->attachments[i].bytes != NULL, error,
                     "attachment %zu has no name or no bytes", i);
+    GCI_REQUIRE(entry->deltas != NULL || entry->delta_count == 0, error, "the deltas are NULL");
+    for (size_t i = 0; i < entry->delta_count; i++)
+        GCI_REQUIRE(entry->deltas[i].name != NULL, error, "delta %zu has no name", i);
     GCI_REQUIRE(entry->identity != NULL || entry->identity_size == 0, error, "the identity is NULL");
     return GCACHE_OK;
 }
@@ -124,7 +130,10 @@ draft_record(draft *d, gci_question const *question, gcache_entry const *entry, 
     d->record.priority = entry->priority;
     d->record.compile_ns = entry->compile_ns;
     d->record.label = gci_view_text(entry->label);
-    d->record.metadata = gci_view_of(entry->metadata, entry->metadata_size);
+    gci_write_metadata(&d->metadata, entry);
+    if (d->metadata.failed)
+        return gci_fail_memory(error);
+    d->record.metadata = gci_buf_view(&d->metadata);
     d->record.identity = gci_view_of(entry->identity, entry->identity_size);
     gcache_status status = draft_guards(d, question, entry, error);
     if (status == GCACHE_OK)

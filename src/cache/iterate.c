@@ -46,8 +46,8 @@ view_entry(gci_ranked const *ranked, gci_arena *arena, gcache_entry_view *view)
         .created_ns = record->created_ns,
         .payload_size = record->payload_size,
         .stored_size = record->stored_size,
-        .metadata = record->metadata.data,
-        .metadata_size = record->metadata.size,
+        .metadata = ranked->answer.metadata,
+        .metadata_size = ranked->answer.metadata_size,
         .label = gci_arena_copy(arena, record->label).data,
     };
     memcpy(view->id, record->id, sizeof view->id);

@@ -1,6 +1,7 @@
 #include "cache/ranking.h"
 
 #include "base/check.h"
+#include "cache/deltas.h"
 
 #include <stdlib.h>
 
@@ -104,8 +105,6 @@ fill_in(gci_arena *arena, gci_ranked *ranked, gci_candidate *candidate)
         .answer = {
             .outcome = GCACHE_HIT,
             .key = record->key,
-            .metadata = record->metadata.data,
-            .metadata_size = record->metadata.size,
             .guards = copy_guard_texts(arena, record),
             .guard_count = record->guard_count,
             .renames = copy_names(arena, record),
@@ -119,6 +118,10 @@ fill_in(gci_arena *arena, gci_ranked *ranked, gci_candidate *candidate)
         },
     };
     memcpy(ranked->answer.entry, record->id, sizeof ranked->answer.entry);
+    gci_view metadata;
+    gci_read_metadata(record->metadata, arena, &metadata, &ranked->answer.deltas, &ranked->answer.delta_count);
+    ranked->answer.metadata = metadata.data;
+    ranked->answer.metadata_size = metadata.size;
     return !arena->failed;
 }
 

@@ -12,7 +12,8 @@
 
 /*
  * Opens the cache: directory, else GUARDCACHE_DIR, else guardcache in the XDG cache directory. What the library has to
- * tell goes to standard error. Settings come from the environment and the cache's config.json. A read-only open never makes or changes anything.
+ * tell goes to standard error. Settings come from the environment and the cache's config.json. A read-only open never makes
+ * or changes anything.
  */
 gcache_status cli_open_cache(char const *directory, bool read_only, gcache **out_cache, gcache_error *error);
 
