@@ -125,6 +125,13 @@ typedef enum gcache_top_kind {
 GCACHE_API gcache_status gcache_top(gcache *cache, gcache_past_query const *query, gcache_top_kind kind, size_t count,
                                     gcache_sums_form form, char **out_text, gcache_error *error);
 
+/*
+ * One self-contained page of HTML, without scripts or network: timeline, misses by reason, the costliest misses explained,
+ * and for their keys a picture of which shapes the stored candidates serve. *out_html is freed with gcache_free.
+ * GCACHE_OK, ERROR_ARGUMENT, ERROR_IO, ERROR_MEMORY.
+ */
+GCACHE_API gcache_status gcache_report(gcache *cache, gcache_past_query const *query, char **out_html, gcache_error *error);
+
 #ifdef __cplusplus
 }
 #endif

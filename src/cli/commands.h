@@ -18,6 +18,7 @@
     X(cli_cmd_journal)                                                                                \
     X(cli_cmd_stats)                                                                                  \
     X(cli_cmd_top)                                                                                    \
+    X(cli_cmd_report)                                                                                 \
     X(cli_cmd_test)                                                                                   \
     X(cli_cmd_shrink)                                                                                 \
     X(cli_cmd_replay)                                                                                 \
