@@ -225,8 +225,12 @@ def rename_entry(graph: Any, stored: Sequence[str], current: Sequence[str]) -> b
         return True
     if graph.cudagraph_info is not None or graph._serialized_original_gm is not None or graph.partition_maps:
         return False
-    names = {old: new for old, new in zip(stored, current, strict=False) if old.isidentifier() and new.isidentifier()}
-    if len(stored) != len(current) or len(names) < len(set(stored)) or len(set(names.values())) < len(names):
+    if len(stored) != len(current):
+        return False
+    # Inputs that are expressions of others (s0*s1) name nothing.
+    pairs = {(old, new) for old, new in zip(stored, current, strict=True) if old.isidentifier() and new.isidentifier()}
+    names = dict(pairs)
+    if len(names) != len(pairs) or len(set(names.values())) != len(names):
         return False
     unknown = False
 
