@@ -25,6 +25,7 @@
 #include <guardcache/bulk.h>
 #include <guardcache/cache.h>
 #include <guardcache/compile.h>
+#include <guardcache/fingerprint.h>
 #include <guardcache/graph.h>
 #include <guardcache/guard.h>
 #include <guardcache/hints.h>
