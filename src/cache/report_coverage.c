@@ -15,8 +15,9 @@
 #define COLUMNS 72
 #define ROWS 40
 #define CELL 8
-#define MARGIN_LEFT 60
+#define MARGIN_LEFT 84
 #define MARGIN_BOTTOM 30
+#define TICKS_MAX 6
 /* Colours that are told apart; later candidates share them. */
 #define COLOURS 6
 /* More points than cells show nothing more. */
@@ -249,11 +250,11 @@ write_points(picture const *p, gci_buf *out)
     }
 }
 
-/* Powers of ten that lie on the axis, or every second power of two on a short one. */
+/* Round numbers that lie on the axis: powers of 4 on a short one, of 10, 100 or more on others. */
 static void
 write_ticks(axis const *a, bool horizontal, gci_buf *out)
 {
-    double step = a->high / a->low > 1e4 ? 10 : 4;
+    double decades = log10(a->high / a->low), step = decades > 4 ? pow(10, ceil(decades / TICKS_MAX)) : 4;
 
     for (double value = 1; value <= a->high; value *= step) {
         if (value < a->low)

@@ -1,0 +1,53 @@
+# The report is one well-formed page that needs no network, and a browser shows it without complaint.
+for trace in pad_to_mult synthetic; do guardcache replay --cache cache "$FIXTURES/traces/$trace" >/dev/null; done
+run guardcache report --cache cache --html page.html
+python3 - page.html <<'PY'
+import html.parser, re, sys
+
+VOID = {"meta", "link", "rect", "circle", "path"}
+
+
+class Checker(html.parser.HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.open, self.problems, self.pictures, self.named = [], [], 0, 0
+
+    def handle_starttag(self, tag, attributes):
+        names = dict(attributes)
+        if tag == "svg" and names.get("role") == "img":
+            self.pictures += 1
+            self.named += bool(names.get("aria-label"))
+        if tag == "script" or (names.get("src") or names.get("href") or "data:").split(":")[0] != "data":
+            self.problems.append(f"{tag} is not self-contained")
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.handle_starttag(tag, attributes)
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.problems.append(f"</{tag}> closes nothing")
+
+
+page = open(sys.argv[1], encoding="utf-8").read()
+checker = Checker()
+checker.feed(page)
+print((checker.problems + checker.open)[:5])
+print("pictures with a name:", checker.named == checker.pictures >= 3)
+print("hits, misses, regions:", *(bool(re.search(part, page)) for part in ('<circle class="hit"', 'class="cross"', 'class="region c0"')))
+print("light and dark:", "prefers-color-scheme:dark" in page)
+print("an explanation:", "candidate, it doesn" in page or "candidates, none holds" in page)
+PY
+run guardcache report --cache cache --since 0s | grep -c "the journal is empty"
+run guardcache report --cache nowhere
+
+# The rest needs a browser.
+if chromium --version >/dev/null 2>&1; then
+    timeout 60 chromium --headless --no-sandbox --disable-gpu --enable-logging=stderr --window-size=1100,2600 \
+        --screenshot="$PWD/page.png" "file://$PWD/page.html" >browser.log 2>&1
+    grep "CONSOLE" browser.log
+    [ "$(wc -c <page.png)" -gt 20000 ] || echo "no screenshot to speak of"
+else
+    echo "chromium isn't installed: the page wasn't shown" >&3
+fi 3>/dev/null
