@@ -7,6 +7,7 @@ import functools
 import hashlib
 import json
 import os
+import pickle
 import pickletools
 import platform
 import re
@@ -98,6 +99,11 @@ _HEX = frozenset(b"0123456789abcdef")
 _OPERANDS = {b"K": 1, b"M": 2, b"J": 4}
 _LONG1 = b"\x8a"
 
+# What the top level of a pickle consists of: frames, and between them texts and bytes that are too large for one. Each
+# begins with its length, of so many bytes.
+_FRAME = b"\x95"
+_OUTSIDE_OF_FRAMES = {b"X": 4, b"B": 4, b"\x8d": 8, b"\x8e": 8}
+
 
 def _end_of_address(content: bytes, start: int) -> int:
     while start < len(content) and content[start] in _HEX:
@@ -120,9 +126,25 @@ def _volatile(content: bytes, mark: bytes, end_of: Callable[[bytes, int], int]) 
         found = content.find(mark, start)
 
 
+def _frames(content: bytes) -> Iterator[tuple[int, int]]:
+    """The headers of a pickle's frames, whose lengths change with those of the timings inside."""
+    at = len(pickle.PROTO + b"\x04")
+    while content[at : at + 1] in (_FRAME, *_OUTSIDE_OF_FRAMES):
+        opcode = content[at : at + 1]
+        size = 8 if opcode == _FRAME else _OUTSIDE_OF_FRAMES[opcode]
+        start, at = at, at + 1 + size
+        if opcode == _FRAME:
+            yield start, at
+        at += int.from_bytes(content[at - size : at], "little")
+
+
 def identity(content: bytes) -> bytes:
     """What two entries must share to be one: the pickled bytes but for timings and process addresses."""
-    parts = [*_volatile(content, _TIMING, _end_of_timing), *_volatile(content, _ADDRESS, _end_of_address)]
+    parts = [
+        *_frames(content),
+        *_volatile(content, _TIMING, _end_of_timing),
+        *_volatile(content, _ADDRESS, _end_of_address),
+    ]
     hasher = hashlib.sha256()
     kept = 0
     for start, end in sorted(parts):
