@@ -13,7 +13,7 @@ guardcache insert --graph h.json --require libdevice=a --payload payload >/dev/n
 guardcache lookup --graph h.json --provide libdevice=b >/dev/null 2>&1
 unset GUARDCACHE_RECORD
 sed 's/[0-9a-f]\{16\}\.json/GRAPH.json/' recorded/trace.jsonl
-ls recorded/graphs | wc -l
+find recorded/graphs -name '*.json' | wc -l
 
 run guardcache replay recorded | tail -n 3
 run guardcache test recorded
