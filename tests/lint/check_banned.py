@@ -66,6 +66,7 @@ LIBRARY = {
 ALLOWED = {
     ("src/cli/output.c", "strerror"): "the command is one thread that ends after printing its message",
     ("src/cache/bulk.c", "pthread_create"): "the caller asked for workers",
+    ("src/graph/fingerprint_read.c", "pthread_create"): "the caller asked for threads",
     ("src/store/verify.c", "pthread_create"): "the caller asked for threads",
 }
 
