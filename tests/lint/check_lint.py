@@ -24,6 +24,11 @@ TABLE = """
 FUNCTION = "int\nlong_one(void)\n{\n" + "    step();\n" * 80 + "}\n"
 SHORT = "int\nshort_one(void)\n{\n    return 0;\n}\n"
 
+ROWS = [f"{letter}{number}" for letter, count in zip("IAJNX", (23, 10, 14, 7, 14)) for number in range(1, count + 1)]
+FEATURES = "".join(f"| {row} | what | how | open: nothing of it is here |\n" for row in ROWS)
+I1 = "| I1 | what | how | "
+OPEN = I1 + "open: nothing of it is here |"
+
 # check, file, its content, what must be said about it
 FAULTS = [
     ("layers", "src/base/a.c", '#include "store/b.h"\n', "src/base may not use src/store"),
@@ -41,9 +46,14 @@ FAULTS = [
     ("marks", "src/base/a.c", "/* TO" + "DO */\n", "a left-over mark"),
     ("marks", "docs/a.md", "see /ro" + "ot/a\n", "a path of one machine"),
     ("marks", "src/base/a.c", SHORT + " \n", "white space"),
+    ("features", "docs/features.md", FEATURES.replace(OPEN, ""), "no row I1"),
+    ("features", "docs/features.md", FEATURES.replace(OPEN, I1 + "open: no |"), "open without a reason"),
+    ("features", "docs/features.md", FEATURES.replace(OPEN, I1 + "cache/test_a: b |"), "there is no tests/unit/cache"),
+    ("features", "docs/features.md", FEATURES.replace(OPEN, I1 + "lint/check_lint |"), "names no test"),
     ("headers", "include/guardcache/a.h", "gcache_key key;\n", "does not compile alone"),
 ]
 GOOD = {
+    "docs/features.md": FEATURES,
     "src/README.md": TABLE,
     "src/base/good.c": '#include <stdio.h>\n#include "base/good.h"\n' + SHORT,
     "src/base/good.h": "/* sprintf( is only spoken of here */\nvoid long_name(void);\n",
