@@ -24,8 +24,8 @@ typedef struct cli_golden {
 } cli_golden;
 
 /*
- * Plays the folder's trace on a fresh temporary cache. rules (may be NULL) stand in for the set of their name. The status is that of the trace: a file that isn't there, a line
- * that is no event. Clear *out_golden whatever the outcome.
+ * Plays the folder's trace on a fresh temporary cache. rules (may be NULL) stand in for the shipped set of their name. The
+ * status is that of the trace: a file that isn't there, a line that is no event. Clear *out_golden whatever the outcome.
  */
 gcache_status cli_golden_play(char const *folder, gcache_rules const *rules, cli_golden *out_golden, gcache_error *error);
 void cli_golden_clear(cli_golden *golden);
