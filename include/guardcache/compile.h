@@ -88,14 +88,15 @@ typedef struct gcache_lease gcache_lease;
 
 /*
  * After a miss with `reason`: takes the lease on compiling the graph for these hints, or waits for whoever holds it, at most
- * timeout_ns (0: GCACHE_LEASE_TIMEOUT_DEFAULT_NS). Who has it looks up again, and on a miss compiles, inserts, and releases
- * it; a holder that dies loses it. request may be NULL.
+ * timeout_ns (0: GCACHE_LEASE_TIMEOUT_DEFAULT_NS). Who has it compiles, inserts, and releases it; but looks up again if
+ * *out_stored (may be NULL), for then something that holds was stored meanwhile. A holder that dies loses it. request may
+ * be NULL.
  * GCACHE_OK; ERROR_BUSY: not in time; ERROR_ARGUMENT: this thread has it already; ERROR_READ_ONLY, ERROR_IO, ERROR_MEMORY:
  * there is none to be had, so compile without.
  */
 GCACHE_API gcache_status gcache_lease_take(gcache *cache, gcache_graph *graph, gcache_hints const *hints,
                                            gcache_request const *request, gcache_reason reason, uint64_t timeout_ns,
-                                           gcache_lease **out_lease, gcache_error *error);
+                                           bool *out_stored, gcache_lease **out_lease, gcache_error *error);
 /* By the thread that took it. NULL is accepted. */
 GCACHE_API void gcache_lease_release(gcache_lease *lease);
 

@@ -4,12 +4,13 @@
 
 /*
  * Lease: the right to compile a graph while others wait. lease is NULL once it was given back. The thread that took it
- * gives it back; the object's death is only the last resort.
+ * gives it back; the object's death is only the last resort. stored: see gcache_lease_take.
  */
 typedef struct lease_object {
     PyObject_HEAD
     PyObject *cache;
     gcache_lease *lease;
+    bool stored;
 } lease_object;
 
 static void
@@ -31,6 +32,12 @@ lease_release(PyObject *self, PyObject *Py_UNUSED(none))
 {
     lease_give_back((lease_object *)self);
     Py_RETURN_NONE;
+}
+
+static PyObject *
+lease_stored(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    return PyBool_FromLong(((lease_object *)self)->stored);
 }
 
 static void
@@ -77,7 +84,7 @@ cache_lease(PyObject *self, PyObject *args)
     if (readable) {
         Py_BEGIN_ALLOW_THREADS
         status = gcache_lease_take(cache, question.graph, hints_or_null(&question.hints), &question.request.view,
-                                   reason_of(word), timeout_ns, &lease->lease, &error);
+                                   reason_of(word), timeout_ns, &lease->stored, &lease->lease, &error);
         Py_END_ALLOW_THREADS
     }
     question_clear(&question);
@@ -92,6 +99,7 @@ cache_lease(PyObject *self, PyObject *args)
 
 static PyMethodDef lease_methods[] = {
     { "release", lease_release, METH_NOARGS, NULL },
+    { "stored", lease_stored, METH_NOARGS, NULL },
     { NULL, NULL, 0, NULL },
 };
 

@@ -10,10 +10,9 @@ import threading
 import time
 from pathlib import Path
 
+import guardcache
 import pytest
 from descriptions import matmul
-
-import guardcache
 from guardcache import Attachment, Cache, Compiled, Durability, Hit, Miss, Reason, _native
 
 MULTIPLE_OF_8 = "s0 % 8 == 0"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 
-import pytest
-
 import guardcache
+import pytest
 from guardcache import Guards, Hint, Verdict
 
 

@@ -428,9 +428,25 @@ struct gcache_lease {
     gci_lease *lease;
 };
 
+/* Whether a lookup would hit now: asked in passing, so nobody is told. */
+static bool
+holds_now(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gcache_request const *request)
+{
+    gcache_request probe = GCACHE_REQUEST_INIT;
+    gcache_result result;
+
+    if (request != NULL)
+        probe = *request;
+    probe.probe = true;
+    bool holds = gci_answer(cache, graph, hints, &probe, &result, NULL) == GCACHE_HIT;
+    gcache_result_clear(&result);
+    return holds;
+}
+
 gcache_status
 gcache_lease_take(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gcache_request const *request,
-                  gcache_reason reason, uint64_t timeout_ns, gcache_lease **out_lease, gcache_error *error)
+                  gcache_reason reason, uint64_t timeout_ns, bool *out_stored, gcache_lease **out_lease,
+                  gcache_error *error)
 {
     gci_question question;
     bool waited;
@@ -446,11 +462,14 @@ gcache_lease_take(gcache *cache, gcache_graph *graph, gcache_hints const *hints,
     if (status == GCACHE_OK)
         status = take_lease_for(&question, reason, timeout_ns, &lease->lease, &waited, error);
     gci_question_clear(&question);
-    if (status == GCACHE_OK)
-        *out_lease = lease;
-    else
+    if (status != GCACHE_OK) {
         free(lease);
-    return status;
+        return status;
+    }
+    if (out_stored != NULL)
+        *out_stored = holds_now(cache, graph, hints, request);
+    *out_lease = lease;
+    return GCACHE_OK;
 }
 
 void

@@ -347,26 +347,29 @@ class Cache:
         found = self.lookup(graph, hints, label=label, provides=provides)
         if isinstance(found, Hit):
             return found
-        with self._compiling(graph, hints, found.reason, lease_timeout):
-            found = self.lookup(graph, hints, label=label, provides=provides)
-            if isinstance(found, Hit):
-                return found
+        with self._compiling(graph, hints, found.reason, lease_timeout, provides) as lease:
+            if lease is not None and lease.stored():
+                found = self.lookup(graph, hints, label=label, provides=provides)
+                if isinstance(found, Hit):
+                    return found
             began = time.perf_counter_ns()
             compiled = compile()
             self._keep(graph, hints, compiled, time.perf_counter_ns() - began, label)
         return compiled
 
     @contextmanager
-    def _compiling(self, graph: Graph, hints: Hints | None, reason: Reason, timeout: float) -> Iterator[None]:
+    def _compiling(
+        self, graph: Graph, hints: Hints | None, reason: Reason, timeout: float, provides: Mapping[str, str] | None
+    ) -> Iterator[Lease | None]:
         """Holds the lease, if there is one to be had."""
         lease = None
         try:
-            lease = self.lease(graph, hints, reason, timeout=timeout)
+            lease = self.lease(graph, hints, reason, timeout=timeout, provides=provides)
         except StoreError:
             if self._strict:
                 raise
         try:
-            yield
+            yield lease
         finally:
             if lease is not None:
                 lease.release()
@@ -390,14 +393,22 @@ class Cache:
             if self._strict:
                 raise
 
-    def lease(self, graph: Graph, hints: Hints | None, reason: Reason, *, timeout: float = 0) -> Lease:
+    def lease(
+        self,
+        graph: Graph,
+        hints: Hints | None,
+        reason: Reason,
+        *,
+        timeout: float = 0,
+        provides: Mapping[str, str] | None = None,
+    ) -> Lease:
         """After a miss with `reason`: takes the lease on compiling, or waits for whoever holds it.
 
-        Whoever has it looks up again, compiles and inserts on a miss, and releases it, in the same thread.
-        `BusyError` after `timeout` seconds (0: the library's default), `ArgumentError` if this thread holds it
-        already.
+        Whoever has it compiles, inserts and releases it, in the same thread; but if `stored()` of it is true, something
+        that holds was stored meanwhile, and looking up again finds it. `BusyError` after `timeout` seconds (0: the
+        library's default), `ArgumentError` if this thread holds it already.
         """
-        request = (None, None, None, False, None, None, None, None)
+        request = (None, None, provides, True, None, None, None, None)
         return self._native.lease(graph._native, hints, request, str(reason), int(timeout * 1_000_000_000))
 
     def remove(self, key: str, entry: str) -> None:

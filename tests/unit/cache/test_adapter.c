@@ -152,6 +152,13 @@ test_entries_are_taken_out(void **state)
     gcache_graph_free(g);
 }
 
+static gcache_status
+take(fixture *f, gcache_graph *g, gcache_hints const *hints, gcache_reason reason, bool *out_stored,
+     gcache_lease **out_lease)
+{
+    return gcache_lease_take(f->cache, g, hints, NULL, reason, 0, out_stored, out_lease, &f->error);
+}
+
 static void
 test_a_lease_by_itself(void **state)
 {
@@ -159,18 +166,23 @@ test_a_lease_by_itself(void **state)
     gcache_graph *g = make_matmul("a", "b");
     gcache_hints hints = GCACHE_HINTS({ "a", 7 }, { "b", 1 }), others = GCACHE_HINTS({ "a", 8 }, { "b", 1 });
     gcache_lease *lease, *second;
+    bool stored = true;
 
-    assert_int_equal(gcache_lease_take(f->cache, g, &hints, NULL, GCACHE_REASON_GUARD_FALSE, 0, &lease, &f->error),
-                     GCACHE_OK);
-    assert_int_equal(gcache_lease_take(f->cache, g, &hints, NULL, GCACHE_REASON_GUARD_FALSE, 0, &second, &f->error),
-                     GCACHE_ERROR_ARGUMENT);
+    assert_int_equal(take(f, g, &hints, GCACHE_REASON_GUARD_FALSE, &stored, &lease), GCACHE_OK);
+    assert_false(stored);
+    assert_int_equal(take(f, g, &hints, GCACHE_REASON_GUARD_FALSE, NULL, &second), GCACHE_ERROR_ARGUMENT);
     assert_null(second);
     /* Other sizes of a known key are another compile. */
-    assert_int_equal(gcache_lease_take(f->cache, g, &others, NULL, GCACHE_REASON_GUARD_FALSE, 0, &second, &f->error),
-                     GCACHE_OK);
+    assert_int_equal(take(f, g, &others, GCACHE_REASON_GUARD_FALSE, NULL, &second), GCACHE_OK);
     gcache_lease_release(second);
     gcache_lease_release(lease);
-    assert_int_equal(gcache_lease_take(f->cache, g, &hints, NULL, GCACHE_REASON_NO_KEY, 0, &lease, &f->error), GCACHE_OK);
+
+    insert_text(f, g, NULL, "a == 7", "stored meanwhile");
+    assert_int_equal(take(f, g, &hints, GCACHE_REASON_NO_KEY, &stored, &lease), GCACHE_OK);
+    assert_true(stored);
+    gcache_lease_release(lease);
+    assert_int_equal(take(f, g, &others, GCACHE_REASON_NO_KEY, &stored, &lease), GCACHE_OK);
+    assert_false(stored);
     gcache_lease_release(lease);
     gcache_lease_release(NULL);
     gcache_graph_free(g);

@@ -148,8 +148,8 @@ class Adapter:
         hints = {f"t{i}": value for i, value in enumerate(values) if isinstance(value, (int, float))}
         found = self._look_up(kind, key, test, hints, question)
         if isinstance(found, Miss) and self._may_compile(kind, evaluate_guards):
-            took = self._take_lease(kind, key, hints, found.reason)
-            found = self._look_up(kind, key, test, hints, question) if took else found
+            stored = self._take_lease(kind, key, hints, found.reason)
+            found = self._look_up(kind, key, test, hints, question) if stored else found
         graph, content = self._load(found, key) if isinstance(found, Hit) else (None, None)
         if graph is None and isinstance(found, Hit):
             found = Miss(found.key, Reason.UNREADABLE)
@@ -178,13 +178,15 @@ class Adapter:
         return kind == entries.FX and self._thread.compiles > 0 and _evaluates_text(evaluate_guards)
 
     def _take_lease(self, kind: str, key: str, hints: dict[str, int], reason: Reason) -> bool:
+        """Waits for whoever compiles the same. True if what is wanted was stored meanwhile."""
+        described = entries.description(kind, key)
         try:
-            lease = self.cache.lease(entries.description(kind, key), hints, reason, timeout=_LEASE_SECONDS)
+            lease = self.cache.lease(described, hints, reason, timeout=_LEASE_SECONDS, provides=entries.provided())
         except guardcache.Error as error:
             log.info("compiling without a lease: %s", error)
             return False
         self._thread.leases.append(lease)
-        return True
+        return lease.stored()
 
     @contextmanager
     def compiling(self) -> Iterator[None]:
