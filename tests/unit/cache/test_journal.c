@@ -323,7 +323,8 @@ every_hit_is_counted(void **state)
     sums s = sum_up(f);
     assert_int_equal(s.hits, THREADS * HITS);
     assert_int_equal(s.saved_ns, counters.saved_ns);
-    assert_in_range(s.hit_entries, 64, THREADS * HITS / 4);
+    /* Each lane tells of its first 64 hits one by one and then of ever fewer: some 220 of a thread's 700. */
+    assert_in_range(s.hit_entries, 64, THREADS * HITS / 2);
     gcache_graph_free(g);
 }
 
