@@ -45,25 +45,42 @@ put_key_and_id(gci_buf *body, gcache_key const *key, char const *id)
 }
 
 void
+gci_note_entry(gci_store *store, gci_entry_row const *row)
+{
+    gci_buf body;
+
+    gci_buf_init(&body, GCI_EVENT_MAX - GCI_EVENT_HEADER);
+    gci_buf_append(&body, row->key.bytes, sizeof row->key.bytes);
+    gci_buf_append(&body, row->id, sizeof row->id);
+    gci_put_u64(&body, row->created_ns);
+    gci_put_u64(&body, row->entry_cost);
+    gci_put_u64(&body, row->size);
+    gci_put_u64(&body, row->key_cost);
+    gci_put_bytes(&body, row->space);
+    gci_put_bytes(&body, row->kind);
+    gci_put_u32(&body, (uint32_t)row->component_count);
+    for (size_t i = 0; i < row->component_count; i++)
+        gci_put_u64(&body, row->components[i]);
+    append(store, GCI_EVENT_INSERTED, &body);
+}
+
+void
 gci_note_insert(gci_store *store, gci_insertion const *insertion, uint64_t key_cost)
 {
     gci_record const *record = &insertion->record;
     gci_description const *description = insertion->described;
     size_t count = description != NULL ? description->component_count : 0;
-    gci_buf body;
+    uint64_t *numbers = calloc(count + 1, sizeof *numbers);
+    gci_entry_row row = { .key = record->key, .created_ns = record->created_ns, .entry_cost = insertion->entry_cost,
+                          .size = insertion->head.size + record->stored_size, .key_cost = key_cost,
+                          .space = record->space, .kind = record->kind, .components = numbers };
 
-    gci_buf_init(&body, GCI_EVENT_MAX - GCI_EVENT_HEADER);
-    put_key_and_id(&body, &record->key, record->id);
-    gci_put_u64(&body, record->created_ns);
-    gci_put_u64(&body, insertion->entry_cost);
-    gci_put_u64(&body, insertion->head.size + record->stored_size);
-    gci_put_u64(&body, key_cost);
-    gci_put_bytes(&body, record->space);
-    gci_put_bytes(&body, record->kind);
-    gci_put_u32(&body, (uint32_t)count);
-    for (size_t i = 0; i < count; i++)
-        gci_put_u64(&body, gci_component_number(description->kind, &description->components[i]));
-    append(store, GCI_EVENT_INSERTED, &body);
+    gci_unhex(gci_view_text(record->id), row.id, sizeof row.id);
+    row.component_count = numbers != NULL ? count : 0;
+    for (size_t i = 0; i < row.component_count; i++)
+        numbers[i] = gci_component_number(description->kind, &description->components[i]);
+    gci_note_entry(store, &row);
+    free(numbers);
 }
 
 void

@@ -68,7 +68,7 @@ typedef struct sqlite3_stmt sqlite3_stmt;
     X(KEYS_BETWEEN, "SELECT id, key FROM keys WHERE key >= ?1 AND key <= ?2 ORDER BY key")            \
     X(ENTRY_HAS, "SELECT 1 FROM entries "                                                             \
                  "WHERE key_id = (SELECT id FROM keys WHERE key = ?1) AND id = ?2")                   \
-    X(ENTRIES_OF_KEY, "SELECT id FROM entries WHERE key_id = ?1 ORDER BY id")                        
+    X(ENTRIES_OF_KEY, "SELECT id FROM entries WHERE key_id = ?1 ORDER BY id")
 
 typedef enum gci_statement {
 #define X(name, sql) GCI_SQL_##name,

@@ -2,9 +2,12 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/digest.h"
+#include "store/drain.h"
 #include "store/pack.h"
 #include "store/payload.h"
 #include "store/publish.h"
+#include "store/record.h"
 #include "store/rewrite.h"
 
 #include <stdlib.h>
@@ -109,6 +112,29 @@ reference_from_file(struct mender *mender, char const *id, gci_frame *out_frame,
     return status;
 }
 
+/* It gets its row as a new one would. */
+static void
+note_recovered(struct mender *mender, gci_frame const *frame, char const *id)
+{
+    gci_entry_row row = { .key = *mender->key, .size = frame->size + frame->payload_size };
+    gci_signature signature;
+    gci_record record;
+    gci_arena arena;
+
+    gci_arena_init(&arena, GCI_BUF_NO_LIMIT);
+    if (gci_record_read(frame->head, &arena, &record, &signature)) {
+        gci_unhex(gci_view_text(id), row.id, sizeof row.id);
+        row.created_ns = record.created_ns;
+        row.entry_cost = gci_cost_of_path(mender->store, gci_path_entry(mender->key, id).text);
+        row.key_cost = gci_cost_of_key(mender->store, mender->key);
+        row.space = record.space;
+        row.kind = record.kind;
+        gci_note_entry(mender->store, &row);
+        gci_shared_add(&mender->store->shared.head->entries, 1);
+    }
+    gci_arena_clear(&arena);
+}
+
 /* An entry file that the candidate index doesn't name becomes a candidate again. */
 static gcache_status
 recover_entry(struct mender *mender, char const *id)
@@ -124,6 +150,7 @@ recover_entry(struct mender *mender, char const *id)
         return status;
     mender->mended->recovered++;
     mender->changed = true;
+    note_recovered(mender, &frame, id);
     return gci_draft_take(&mender->draft, &frame, bytes) ? GCACHE_OK : gci_fail_memory(mender->error);
 }
 
@@ -142,6 +169,7 @@ forget_lost(struct mender *mender)
         frame->type = GCI_FRAME_EVICTED;
         frame->evicted_ns = gci_clock_wall_ns();
         mender->mended->lost++;
+        gci_shared_add(&mender->store->shared.head->entries, -1);
         mender->changed = true;
     }
 }

@@ -1,0 +1,283 @@
+/*
+ * Processes die: at every call that insert, eviction and repair make, and at random moments among many. Afterwards every
+ * acknowledged entry is there, nothing that is found is wrong, and verify finds nothing, without any repair.
+ */
+#include "fixture.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+
+/* ---- dying at a call ---- */
+
+static struct {
+    bool armed;
+    unsigned countdown, met;
+    bool after; /* the call is made, and then death comes */
+} plan;
+
+static bool
+dies_now(void)
+{
+    return plan.armed && ++plan.met == plan.countdown;
+}
+
+static void
+die(void)
+{
+    raise(SIGKILL);
+}
+
+/* The calls that change something, and with them the points between which a crash makes a difference. */
+#define WRAP(type, name, parameters, arguments)                                                       \
+    type __real_##name parameters;                                                                    \
+    type __wrap_##name parameters;                                                                    \
+    type __wrap_##name parameters                                                                     \
+    {                                                                                                 \
+        bool now = dies_now();                                                                        \
+        if (now && !plan.after)                                                                       \
+            die();                                                                                    \
+        type result = __real_##name arguments;                                                        \
+        if (now)                                                                                      \
+            die();                                                                                    \
+        return result;                                                                                \
+    }
+
+WRAP(long, syscall, (long number, long a, long b, long c, long d), (number, a, b, c, d))
+WRAP(int, mkdirat, (int at, char const *path, mode_t mode), (at, path, mode))
+WRAP(int, renameat, (int a, char const *from, int b, char const *to), (a, from, b, to))
+WRAP(int, linkat, (int a, char const *from, int b, char const *to, int flags), (a, from, b, to, flags))
+WRAP(int, unlinkat, (int at, char const *path, int flags), (at, path, flags))
+WRAP(int, ftruncate, (int fd, off_t size), (fd, size))
+WRAP(ssize_t, pwrite, (int fd, void const *from, size_t size, off_t at), (fd, from, size, at))
+WRAP(int, fdatasync, (int fd), (fd))
+WRAP(int, flock, (int fd, int operation), (fd, operation))
+
+/* A killed write may have got some of its bytes out. */
+ssize_t __real_writev(int fd, struct iovec const *parts, int count);
+ssize_t __wrap_writev(int fd, struct iovec const *parts, int count);
+ssize_t
+__wrap_writev(int fd, struct iovec const *parts, int count)
+{
+    if (dies_now()) {
+        for (int i = 0; i < count; i++) {
+            bool last = !plan.after && i == count - 1;
+            struct iovec part = { parts[i].iov_base, last ? parts[i].iov_len / 2 : parts[i].iov_len };
+            if (__real_writev(fd, &part, 1) < 0)
+                break;
+        }
+        die();
+    }
+    return __real_writev(fd, parts, count);
+}
+
+enum { KEPT = 4, SMALL = 300, LARGE = 30000 };
+
+/* In a child: one step of everything that changes the directory. */
+static void
+change_everything(test_dir *fixture, uint64_t round)
+{
+    gci_house_options options = { 0 };
+    gci_repaired repaired;
+
+    gci_store *store = fixture_open_with(fixture, (gci_store_options){ .durability = GCACHE_DURABILITY_FULL });
+    plan.armed = true;
+    insert(store, 1000 + round, 1, SMALL);
+    insert(store, 1000 + round, 2, LARGE);
+    insert(store, 1, 1000 + round, SMALL);
+    gcache_key key = key_of(1000 + round);
+    gci_inserted gone = insert(store, 1000 + round, 3, LARGE);
+    gci_store_evict(store, &key, gone.id, NULL);
+    gci_store_repair(store, &options, &repaired, NULL);
+    plan.armed = false;
+    gci_store_close(store);
+}
+
+static void
+check_after_death(test_dir *fixture, uint64_t round)
+{
+    gci_store *store = fixture_open(fixture);
+
+    for (uint64_t key = 0; key < KEPT; key++)
+        assert_int_equal(look(store, key, 1, key % 2 == 0 ? SMALL : LARGE), GCI_FOUND);
+    assert_int_not_equal(look(store, 1000 + round, 1, SMALL), GCI_CORRUPT);
+    assert_int_not_equal(look(store, 1000 + round, 2, LARGE), GCI_CORRUPT);
+    assert_int_equal(problems(store), 0);
+    /* The next one can do all that again. */
+    insert(store, 1000 + round, 1, SMALL);
+    insert(store, 1000 + round, 2, LARGE);
+    assert_int_equal(look(store, 1000 + round, 2, LARGE), GCI_FOUND);
+    gci_store_close(store);
+}
+
+static void
+test_death_at_every_call(void **state)
+{
+    /* The last of it is a walk over all shards: each call of the walk comes up 256 times. */
+    unsigned stride = getenv("GUARDCACHE_LONG") != NULL ? 1 : 53;
+    bool died = true;
+    unsigned at = 1;
+
+    gci_store *store = fixture_open(*state);
+    for (uint64_t key = 0; key < KEPT; key++)
+        insert(store, key, 1, key % 2 == 0 ? SMALL : LARGE);
+    gci_store_close(store);
+    for (; died; at += at < 120 ? 1 : stride) {
+        pid_t child = fork();
+        int how;
+        if (child == 0) {
+            plan.countdown = at;
+            plan.after = at % 2 == 0;
+            change_everything(*state, at);
+            _exit(0);
+        }
+        assert_int_equal(waitpid(child, &how, 0), child);
+        died = WIFSIGNALED(how) && WTERMSIG(how) == SIGKILL;
+        assert_true(died || how == 0);
+        check_after_death(*state, at);
+    }
+    print_message("    died at calls up to %u\n", at);
+    assert_true(at > 100);
+}
+
+/* ---- dying at random ---- */
+
+enum { WRITERS = 8, READERS = 8, KEYS = 300, LEDGER = 1 << 20 };
+
+/* What was promised: shared by all processes, and outlives them. */
+struct ledger {
+    _Atomic uint32_t next;
+    _Atomic uint32_t wrong;
+    _Atomic uint8_t acknowledged[LEDGER];
+};
+
+static size_t
+size_of_variant(uint32_t variant)
+{
+    uint64_t random = gci_hash64(&variant, sizeof variant, 0);
+
+    return random % 4 == 0 ? 10000 + random % 20000 : random % 4000;
+}
+
+static void
+write_until_killed(test_dir *fixture, struct ledger *ledger, gcache_durability durability)
+{
+    gci_store *store = fixture_open_with(fixture, (gci_store_options){ .max_bytes = UINT64_MAX, .durability = durability,
+                                                                       .max_candidates = 100000 });
+    for (;;) {
+        uint32_t variant = atomic_fetch_add(&ledger->next, 1);
+        gcache_error error = { 0 };
+        gci_inserted inserted;
+        if (variant >= LEDGER)
+            pause();
+        if (try_insert(store, variant % KEYS, variant, size_of_variant(variant), &inserted, &error) == GCACHE_OK)
+            atomic_store(&ledger->acknowledged[variant], 1);
+        else
+            atomic_fetch_add(&ledger->wrong, 1);
+    }
+}
+
+/* Whatever had been acknowledged before the lookup began is there; whatever is found is right (look checks). */
+static void
+read_until_killed(test_dir *fixture, struct ledger *ledger)
+{
+    gci_store *store = fixture_open_with(fixture, (gci_store_options){ .memory_bytes = 2 << 20 });
+    uint64_t seed = (uint64_t)getpid();
+
+    for (;;) {
+        uint32_t next = atomic_load(&ledger->next);
+        seed = gci_hash64(&seed, sizeof seed, 0);
+        if (next == 0)
+            continue;
+        uint32_t variant = (uint32_t)(seed % (next < LEDGER ? next : LEDGER));
+        bool promised = atomic_load(&ledger->acknowledged[variant]) != 0;
+        gci_found found = look(store, variant % KEYS, variant, size_of_variant(variant));
+        if (found != GCI_FOUND && (promised || found != GCI_ABSENT))
+            atomic_fetch_add(&ledger->wrong, 1);
+    }
+}
+
+static void
+start_and_kill(test_dir *fixture, struct ledger *ledger, uint64_t round)
+{
+    pid_t children[WRITERS + READERS];
+
+    for (int i = 0; i < WRITERS + READERS; i++) {
+        children[i] = fork();
+        assert_true(children[i] >= 0);
+        if (children[i] == 0) {
+            if (i < WRITERS)
+                write_until_killed(fixture, ledger, round % 4 == 0 ? GCACHE_DURABILITY_ENTRY : GCACHE_DURABILITY_NONE);
+            read_until_killed(fixture, ledger);
+        }
+    }
+    uint64_t random = gci_hash64(&round, sizeof round, 7);
+    clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){ .tv_nsec = (long)(10000000 + random % 40000000) }, NULL);
+    /* One after the other: those that are left go on beside what the others leave behind. */
+    for (int i = 0; i < WRITERS + READERS; i++)
+        kill(children[i], SIGKILL);
+    for (int i = 0; i < WRITERS + READERS; i++) {
+        int how;
+        assert_int_equal(waitpid(children[i], &how, 0), children[i]);
+        assert_true(WIFSIGNALED(how) && WTERMSIG(how) == SIGKILL);
+    }
+}
+
+static void
+check_promises(test_dir *fixture, struct ledger *ledger, uint32_t from)
+{
+    gci_store *store = fixture_open_with(fixture, (gci_store_options){ .max_candidates = 100000 });
+    uint32_t next = atomic_load(&ledger->next);
+
+    assert_int_equal(atomic_load(&ledger->wrong), 0);
+    for (uint32_t variant = from; variant < next && variant < LEDGER; variant++) {
+        gci_found found = look(store, variant % KEYS, variant, size_of_variant(variant));
+        if (atomic_load(&ledger->acknowledged[variant]) != 0)
+            assert_int_equal(found, GCI_FOUND);
+        else
+            assert_true(found == GCI_FOUND || found == GCI_ABSENT);
+    }
+    gci_store_close(store);
+}
+
+static void
+test_death_at_random(void **state)
+{
+    uint64_t rounds = getenv("GUARDCACHE_LONG") != NULL ? 5000 : 40;
+    struct ledger *ledger = mmap(NULL, sizeof *ledger, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    assert_true(ledger != MAP_FAILED);
+    for (uint64_t round = 0; round < rounds; round++) {
+        uint32_t from = atomic_load(&ledger->next);
+        start_and_kill(*state, ledger, round);
+        check_promises(*state, ledger, from);
+        if (round % 20 == 19) {
+            gci_store *store = fixture_open(*state);
+            assert_int_equal(problems(store), 0);
+            gci_store_close(store);
+        }
+        /* A directory that only grows would make the last rounds last for ever. */
+        if (atomic_load(&ledger->next) > 60000) {
+            check_promises(*state, ledger, 0);
+            fixture_remove_tree(((test_dir *)*state)->directory);
+            memset(ledger, 0, sizeof *ledger);
+        }
+    }
+    check_promises(*state, ledger, 0);
+    print_message("    %llu rounds, %u inserts begun\n", (unsigned long long)rounds, atomic_load(&ledger->next));
+    munmap(ledger, sizeof *ledger);
+}
+
+int
+main(void)
+{
+    struct CMUnitTest const tests[] = {
+        STORE_TEST(test_death_at_every_call),
+        STORE_TEST(test_death_at_random),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
