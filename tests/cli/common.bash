@@ -55,5 +55,6 @@ PY
 
 # story: what differs from run to run in an explanation: ids, keys, times.
 story() {
-    sed -E 's/\b[0-9a-f]{64}\b/KEY/g; s/\b[0-9a-f]{32}0?\b/ENTRY/g; s/\b(stored|since|key|#[0-9]+ ) ?[0-9a-f:]{5,8}\b/\1 _/g'
+    sed -E 's/\b[0-9a-f]{64}\b/KEY/g; s/\b[0-9a-f]{32}\b/ENTRY/g; s/(#[0-9]+ +)[0-9a-f]{6}\b/\1ID/g;
+        s/(keys?:? )[0-9a-f]{8}\b/\1KEY/g; s/\b(stored|since) [0-9]{2}:[0-9]{2}\b/\1 TIME/g'
 }
