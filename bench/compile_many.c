@@ -35,7 +35,8 @@ describe(rig const *r, int number)
 {
     char text[256];
     gcache_graph *graph = gcache_graph_new("llvm-ir");
-    int size = snprintf(text, sizeof text, "define i32 @f%d(i32 %%x) {\n  %%y = mul i32 %%x, %d\n  ret i32 %%y\n}\n", number, number);
+    int size = snprintf(text, sizeof text, "define i32 @f%d(i32 %%x) {\n  %%y = mul i32 %%x, %d\n  ret i32 %%y\n}\n",
+                        number, number);
 
     gcache_graph_use_rules(graph, r->rules);
     gcache_graph_component(graph, "module", gcache_value_text(graph, text, (size_t)size));

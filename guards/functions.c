@@ -18,6 +18,12 @@ to_bool(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
 }
 
 static bool
+raise_not_integer(gci_calc *calc, gci_number a)
+{
+    return gci_raise(calc, GCI_RAISED_TYPE, "'%s' object cannot be interpreted as an integer", gci_number_type(a));
+}
+
+static bool
 to_float(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
 {
     double value = 0.0;
@@ -31,6 +37,17 @@ to_float(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
     return true;
 }
 
+/* Only strings have a base. Python looks at the base first. */
+static bool
+raise_with_base(gci_calc *calc, gci_number base)
+{
+    if (!gci_number_is_integral(base))
+        return raise_not_integer(calc, base);
+    if (base.kind == GCI_KIND_BIG || base.i < 0 || base.i == 1 || base.i > 36)
+        return gci_raise(calc, GCI_RAISED_VALUE, "int() base must be >= 2 and <= 36, or 0");
+    return gci_raise(calc, GCI_RAISED_TYPE, "int() can't convert non-string with explicit base");
+}
+
 static bool
 to_int(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
 {
@@ -38,7 +55,7 @@ to_int(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
     if (count == 0)
         return true;
     if (count == 2)
-        return gci_raise(calc, GCI_RAISED_TYPE, "int() can't convert non-string with explicit base");
+        return raise_with_base(calc, args[1]);
     if (gci_number_is_integral(args[0]))
         return gci_calc_unary(calc, GCI_OPERATOR_POS, args[0], out);
     if (args[0].kind == GCI_KIND_FLOAT)
@@ -129,8 +146,7 @@ round_number(gci_calc *calc, gci_number const *args, size_t count, gci_number *o
     if (count == 1 || args[1].kind == GCI_KIND_NONE)
         return round_with(calc, GCI_ROUND_EVEN, a, out);
     if (!gci_number_is_integral(args[1]))
-        return gci_raise(calc, GCI_RAISED_TYPE, "'%s' object cannot be interpreted as an integer",
-                         gci_number_type(args[1]));
+        return raise_not_integer(calc, args[1]);
     return gci_calc_round_digits(calc, a, clip_digits(args[1]), out);
 }
 
@@ -536,13 +552,15 @@ WRAP(erfc, BOUNDED)
 
 static gci_function const table[] = {
 #define OPERATOR(text, operator_name)                                                                 \
-    { .name = text, .size = sizeof text - 1, .kind = GCI_FUNCTION_OPERATOR, .op = GCI_OPERATOR_##operator_name, .least = 2, .most = 2 },
+    { .name = text, .size = sizeof text - 1, .kind = GCI_FUNCTION_OPERATOR, .op = GCI_OPERATOR_##operator_name,           \
+      .least = 2, .most = 2 },
 #define LOWERED(text, lowering, fewest)                                                               \
     { .name = text, .size = sizeof text - 1, .kind = GCI_FUNCTION_##lowering, .least = fewest,                                 \
       .most = GCI_FUNCTION_##lowering == GCI_FUNCTION_ABS ? 1 : GCI_FUNCTION_MAX_ARGUMENTS },
 #define FUNCTION(text, function, fewest, greatest)                                                    \
     { .name = text, .size = sizeof text - 1, .kind = GCI_FUNCTION_CALLED, .call = function, .least = fewest, .most = greatest },
-#define UNARY(text, function) { .name = text, .size = sizeof text - 1, .kind = GCI_FUNCTION_CALLED, .call = call_##function, .least = 1, .most = 1 },
+#define UNARY(text, function)                                                                         \
+    { .name = text, .size = sizeof text - 1, .kind = GCI_FUNCTION_CALLED, .call = call_##function, .least = 1, .most = 1 },
 #define CONSTANT(text, number) { .name = text, .size = sizeof text - 1, .kind = GCI_FUNCTION_CONSTANT, .value = number },
 #include "guards/functions.def"
 #undef OPERATOR

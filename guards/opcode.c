@@ -100,6 +100,8 @@ gci_program_show(gci_program const *program, gci_buf *out)
             gci_buf_format(out, "guard %u\n", guard + 1);
         gci_buf_format(out, "  %4u  %-13s", at, facts[instruction->op].name);
         show_operands(program, instruction, out);
+        while (out->size > 0 && !out->failed && out->data[out->size - 1] == ' ')
+            out->size--;
         gci_buf_append_char(out, '\n');
     }
 }

@@ -138,7 +138,8 @@ def _find_remote(
 ) -> tuple[Any, bytes | None, dict[str, Any]]:
     """PyTorch's own remote cache; what it has is kept locally too."""
     graph, content, info = original(key, False, remote, evaluate_guards, hints)
-    original.args[0]._record_result(key, local_hit=False, local_miss=True, remote_hit=False, remote_miss=False)  # type: ignore[attr-defined]
+    recorder = original.args[0]._record_result  # type: ignore[attr-defined]
+    recorder(key, local_hit=False, local_miss=True, remote_hit=False, remote_miss=False)
     if content is not None:
         try:
             adapter.write(kind, key, content)
