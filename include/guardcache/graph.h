@@ -140,6 +140,12 @@ GCACHE_API gcache_status gcache_rules_read(char const *text, size_t size, char c
                                            gcache_error *error);
 GCACHE_API void gcache_rules_free(gcache_rules *rules);
 
+/*
+ * The set that descriptions of a kind use on their own, made for many of them: patterns are compiled to machine code once
+ * and not for each description. Worth it for the text kinds. Free with gcache_rules_free. GCACHE_OK or ERROR_MEMORY.
+ */
+GCACHE_API gcache_status gcache_rules_of_kind(char const *kind, gcache_rules **out_rules, gcache_error *error);
+
 /* The text of a rule set that is compiled in, or NULL. Static storage. */
 GCACHE_API char const *gcache_rules_shipped(char const *kind, size_t *out_size);
 

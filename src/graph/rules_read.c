@@ -164,8 +164,8 @@ read_examples(reader const *r, gci_value const *value, gci_value const **out_exa
     return GCACHE_OK;
 }
 
-/* rule := { "path", "why", "same", "different" }, and for texts also "kind", "pattern", "with", "among", "part", "scope",
- * "hand_back" */
+/* rule := { "path", "why", "same", "different" }, and for texts also "kind", "needs", "pattern", "with", "among", "part",
+ * "scope", "hand_back" */
 static gcache_status
 read_rule_member(reader const *r, gci_member const *member, bool is_text, gci_rule *rule)
 {
@@ -182,6 +182,8 @@ read_rule_member(reader const *r, gci_member const *member, bool is_text, gci_ru
         return read_examples(r, value, &rule->different);
     if (is_text && gci_view_is(name, "kind"))
         return read_kind(r, value, rule);
+    if (is_text && gci_view_is(name, "needs"))
+        return read_text(r, value, "needs", &rule->needs);
     if (is_text && gci_view_is(name, "pattern"))
         return read_text(r, value, "pattern", &rule->pattern);
     if (is_text && gci_view_is(name, "with"))
@@ -341,6 +343,7 @@ hash_set(gcache_rules *rules, gcache_error *error)
         gci_put_u8(&fields, (uint8_t)rule->kind);
         gci_put_u8(&fields, rule->whole);
         gci_put_bytes(&fields, rule->path);
+        gci_put_bytes(&fields, rule->needs);
         gci_put_bytes(&fields, rule->pattern);
         gci_put_bytes(&fields, rule->with);
         gci_put_bytes(&fields, rule->among);
@@ -415,15 +418,28 @@ find_shipped(gci_view kind)
     return NULL;
 }
 
-gcache_status
-gci_rules_of_kind(gci_view kind, gcache_rules **out_rules, gcache_error *error)
+static gcache_status
+read_shipped(gci_view kind, bool lazy, gcache_rules **out_rules, gcache_error *error)
 {
     gci_shipped_rules const *shipped = find_shipped(kind);
 
     if (shipped == NULL)
         shipped = find_shipped((gci_view)GCI_VIEW("generic"));
     GCI_ASSERT(shipped != NULL);
-    return read_rule_set(gci_view_of(shipped->rules, shipped->rules_size), shipped->kind, true, out_rules, error);
+    return read_rule_set(gci_view_of(shipped->rules, shipped->rules_size), shipped->kind, lazy, out_rules, error);
+}
+
+gcache_status
+gci_rules_of_kind(gci_view kind, gcache_rules **out_rules, gcache_error *error)
+{
+    return read_shipped(kind, true, out_rules, error);
+}
+
+gcache_status
+gcache_rules_of_kind(char const *kind, gcache_rules **out_rules, gcache_error *error)
+{
+    GCI_REQUIRE(kind != NULL && out_rules != NULL, error, "gcache_rules_of_kind needs a kind and a result");
+    return read_shipped(gci_view_text(kind), false, out_rules, error);
 }
 
 char const *

@@ -52,7 +52,7 @@ typedef struct gci_path_step {
 
 struct gci_rule {
     gci_rule_kind kind;
-    gci_view path, pattern, with, among, part, why; /* as written; data NULL where absent */
+    gci_view path, needs, pattern, with, among, part, why; /* as written; data NULL where absent */
     gci_path_step steps[GCI_RULES_MAX_STEPS];
     uint32_t step_count;
     bool jitted;
