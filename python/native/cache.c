@@ -390,6 +390,7 @@ static PyMethodDef cache_methods[] = {
     { "remove", cache_remove, METH_VARARGS, NULL },
     { "verify", cache_verify, METH_NOARGS, NULL },
     { "lease", cache_lease, METH_VARARGS, NULL },
+    { "timings", cache_timings, METH_VARARGS, NULL },
     { NULL, NULL, 0, NULL },
 };
 

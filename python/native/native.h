@@ -120,6 +120,7 @@ PyObject *cache_remove(PyObject *self, PyObject *args);
 PyObject *cache_verify(PyObject *self, PyObject *none);
 PyObject *cache_lease(PyObject *self, PyObject *args);
 PyObject *cache_explain_past(PyObject *self, PyObject *args);
+PyObject *cache_timings(PyObject *self, PyObject *args);
 
 /* ---- request.c: what lookup and explain are asked, insert is given ---- */
 

@@ -3,8 +3,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import guardcache
 import pytest
+
+import guardcache
 from guardcache import Cache
 
 

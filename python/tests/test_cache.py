@@ -10,10 +10,11 @@ import threading
 import time
 from pathlib import Path
 
-import guardcache
 import pytest
 from descriptions import matmul
-from guardcache import Attachment, Cache, Compiled, Durability, Hit, Miss, Reason, _native
+
+import guardcache
+from guardcache import Attachment, Cache, Compiled, Durability, Hit, Miss, Reason, Site, _native
 
 MULTIPLE_OF_8 = "s0 % 8 == 0"
 
@@ -321,6 +322,30 @@ def test_reasons_are_the_librarys() -> None:
     assert [str(reason) for reason in Reason] == [word for word, _ in _native.reasons()]
 
 
+# ---- timings ----
+
+
+def test_timings(cache: Cache) -> None:
+    site = Site("cpu", "mm", "4x4", None, "highest")
+    measured: list[int] = []
+
+    def benchmark() -> list[float]:
+        measured.append(1)
+        return [0.5, float("inf")]
+
+    assert cache.timings(site, ["a", "b"]) is None
+    assert cache.timings(site, ["a", "b"], benchmark) == (0.5, float("inf"))
+    assert cache.timings(site, ["b", "a"]) == (float("inf"), 0.5)
+    assert cache.timings(site, ["a", "b", "c"]) is None
+    assert cache.timings(site._replace(hint="8"), ["a", "b"]) is None
+    assert len(measured) == 1
+    with pytest.raises(ZeroDivisionError):
+        cache.timings(site, ["c"], lambda: [1 / 0])
+    with pytest.raises(ValueError, match="every choice"):
+        cache.timings(site, ["c"], list)
+    assert cache.timings(site, ["c"]) is None
+
+
 # ---- get or compile ----
 
 
@@ -374,6 +399,20 @@ def test_waiting_lets_other_threads_run(cache: Cache) -> None:
         time.sleep(0.01)
         steps += 1
     assert steps > 20
+    lease.release()
+
+
+def test_a_lease_tells_what_was_stored_meanwhile(cache: Cache) -> None:
+    graph = matmul()
+    lease = cache.lease(graph, None, Reason.NO_KEY)
+    assert not lease.stored()
+    with pytest.raises(guardcache.ArgumentError):
+        cache.lease(graph, None, Reason.NO_KEY)
+    lease.release()
+    cache.insert(graph, b"x")
+    lease = cache.lease(graph, None, Reason.NO_KEY)
+    assert lease.stored()
+    lease.release()
     lease.release()
 
 

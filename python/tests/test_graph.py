@@ -7,9 +7,10 @@ import random
 import threading
 from pathlib import Path
 
-import guardcache
 import pytest
 from descriptions import matmul
+
+import guardcache
 from guardcache import Enum, Graph, Symbolic, Tensor, Value
 
 

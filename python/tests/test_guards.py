@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 
-import guardcache
 import pytest
+
+import guardcache
 from guardcache import Guards, Hint, Verdict
 
 

@@ -6,11 +6,11 @@ import enum
 import json
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any, Literal, TypeAlias, Union
+from typing import Any, Literal, NamedTuple, TypeAlias, Union
 
 from guardcache import _native
 from guardcache._errors import StoreError
@@ -21,6 +21,7 @@ from guardcache._values import Hints
 
 Buffer: TypeAlias = Union[bytes, bytearray, memoryview]
 Log: TypeAlias = Callable[[str], object]
+Benchmark: TypeAlias = Callable[[], Sequence[float]]
 GuardTest: TypeAlias = Callable[[tuple[str, ...]], object]
 
 
@@ -173,6 +174,18 @@ class Verified:
 
     def __bool__(self) -> bool:
         return not self.problems
+
+
+class Site(NamedTuple):
+    """What is tuned."""
+
+    system: str
+    """Whose timings these are: device and versions, or a hash of them."""
+    op: str
+    inputs: str
+    hint: str | None
+    """A size that was assumed in place of the present one."""
+    precision: str
 
 
 class Cache:
@@ -414,6 +427,17 @@ class Cache:
     def remove(self, key: str, entry: str) -> None:
         """Takes an entry out; that it was there stays known, for `explain`."""
         self._native.remove(key, entry)
+
+    def timings(
+        self, site: Site, choices: Sequence[str], benchmark: Benchmark | None = None
+    ) -> tuple[float, ...] | None:
+        """The timings of all choices at a site, in their order, or None.
+
+        Unless every choice is known, all are measured again by `benchmark`, by one process for all who ask, and stored;
+        without it nothing is. No concurrent update is lost.
+        """
+        known, timings, _ = self._native.timings(site, choices, benchmark)
+        return timings if known else None
 
     # ---- explain and look around ----
 

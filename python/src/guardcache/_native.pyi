@@ -104,4 +104,11 @@ class Cache:
     def lease(
         self, graph: Graph, hints: Mapping[str, Hint] | None, request: _Request, reason: str, timeout_ns: int, /
     ) -> Lease: ...
+    def timings(
+        self,
+        site: tuple[str, str, str, str | None, str],  # system, op, inputs, hint, precision
+        choices: Sequence[str],
+        benchmark: Callable[[], Sequence[float]] | None,
+        /,
+    ) -> tuple[bool, tuple[float, ...], str]: ...
     def verify(self) -> tuple[int, int, int, list[tuple[str, str]]]: ...

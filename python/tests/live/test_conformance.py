@@ -15,7 +15,6 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import guardcache.torch  # noqa: E402
 import torch._functorch.config as functorch_config  # noqa: E402
 import torch._inductor.config as inductor_config  # noqa: E402
 from torch._dynamo.utils import counters  # noqa: E402
@@ -24,6 +23,8 @@ from torch._inductor import metrics  # noqa: E402
 from torch._inductor.codecache import FxGraphCache, PyCodeCache  # noqa: E402
 from torch._inductor.custom_graph_pass import CustomGraphPass  # noqa: E402
 from torch._inductor.runtime.cache_dir_utils import cache_dir  # noqa: E402
+
+import guardcache.torch  # noqa: E402
 
 pytestmark = pytest.mark.live
 

@@ -18,6 +18,12 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from torch._inductor import codecache  # noqa: E402
+from torch._inductor.codecache import FxGraphCache, PersistentCache  # noqa: E402
+from torch._inductor.remote_cache import LocalAutotuneCache  # noqa: E402
+from torch._inductor.runtime.autotune_cache import AutotuneCache  # noqa: E402
+from torch.fx.experimental.symbolic_shapes import ShapeEnv  # noqa: E402
+
 import guardcache.torch  # noqa: E402
 from guardcache.torch import _canonical as canonical  # noqa: E402
 from guardcache.torch import _entries as entries  # noqa: E402
@@ -25,11 +31,6 @@ from guardcache.torch import _explain as explain  # noqa: E402
 from guardcache.torch import _labels as labels  # noqa: E402
 from guardcache.torch import _versions as versions  # noqa: E402
 from guardcache.torch._patch import Patches  # noqa: E402
-from torch._inductor import codecache  # noqa: E402
-from torch._inductor.codecache import FxGraphCache, PersistentCache  # noqa: E402
-from torch._inductor.remote_cache import LocalAutotuneCache  # noqa: E402
-from torch._inductor.runtime.autotune_cache import AutotuneCache  # noqa: E402
-from torch.fx.experimental.symbolic_shapes import ShapeEnv  # noqa: E402
 
 pytestmark = pytest.mark.live
 

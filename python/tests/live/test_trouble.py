@@ -12,9 +12,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import guardcache
 import pytest
 from machines import Machine, Machines, digests, report_of, right, total
+
+import guardcache
 
 torch = pytest.importorskip("torch")
 

@@ -1,11 +1,11 @@
 """PyTorch's tuning tables in guardcache.
 
 PyTorch keeps its local tables in one JSON file that every process reads and rewrites whole, without a lock: concurrent
-writers lose each other's rows. Here a row is an entry of its own, so nothing is ever rewritten.
+writers lose each other's rows. Here nothing is rewritten.
 
-* A timing: the key says system, op, inputs and precision; the variant is the choice. The newest timing wins.
-* A value of `LocalCache`: the key is the path of names.
-* A best-config record of `AutotuneCache`: the key is the record's file name, which PyTorch makes from the kernel's
+* Timings are in the library's own table (`guardcache tune` shows it), which one process fills for all who ask.
+* A value of `LocalCache` is an entry: the key is the path of names.
+* A best-config record of `AutotuneCache` is one too: the key is its file name, which PyTorch makes from the kernel's
   source, the cache tag and the toolchain.
 """
 
@@ -24,7 +24,7 @@ from torch._inductor.codecache import CacheBase, PersistentCache
 from torch._inductor.remote_cache import LocalAutotuneCache, LocalCacheBackend, RemoteCacheBackend
 
 import guardcache
-from guardcache import Cache, Graph, Hit
+from guardcache import Cache, Graph, Hit, Site
 from guardcache.torch._patch import Patches
 
 if TYPE_CHECKING:
@@ -45,19 +45,19 @@ def _row(*names: str) -> Graph:
     return graph
 
 
-def read(cache: Cache, row: Graph, variant: str | None = None) -> bytes | None:
+def read(cache: Cache, row: Graph) -> bytes | None:
     """The newest value of a row, or None; trouble counts as none."""
     try:
-        found = cache.lookup(row, variant=variant)
+        found = cache.lookup(row)
     except guardcache.Error as error:
         log.warning("a tuning record can't be read: %s", error)
         return None
     return bytes(found.payload) if isinstance(found, Hit) else None
 
 
-def write(cache: Cache, row: Graph, value: bytes, variant: str | None = None) -> None:
+def write(cache: Cache, row: Graph, value: bytes) -> None:
     try:
-        cache.insert(row, value, variant=variant)
+        cache.insert(row, value)
     except guardcache.Error as error:
         log.warning("a tuning record can't be stored: %s", error)
 
@@ -69,21 +69,23 @@ def look_up_timings(
     cache: Cache, choices: list[Any], op: str, inputs: str, benchmark: Benchmark | None, hint_override: int | None
 ) -> dict[Any, float]:
     """As PersistentCache.lookup: a hit if all choices are known, else all are benchmarked again, if they can be."""
-    names = inputs if hint_override is None else f"{inputs}_{hint_override}"
-    row = _row("timing", CacheBase.get_system()["hash"], op, names, torch.get_float32_matmul_precision())
-    timings: dict[Any, float] = {}
-    if config.autotune_local_cache:
-        for choice in choices:
-            stored = read(cache, row, choice.hash_key())
-            if stored is None:
-                break
-            timings[choice] = json.loads(stored)
-    if len(timings) == len(choices) or benchmark is None:
-        return timings
-    timings = benchmark(choices)
-    for choice in choices:
-        write(cache, row, json.dumps(timings[choice]).encode(), choice.hash_key())
-    return timings
+    hint = None if hint_override is None else str(hint_override)
+    site = Site(CacheBase.get_system()["hash"], op, inputs, hint, torch.get_float32_matmul_precision())
+
+    def measure() -> list[float]:
+        assert benchmark is not None
+        measured = benchmark(choices)
+        return [measured[choice] for choice in choices]
+
+    if not config.autotune_local_cache:
+        return {} if benchmark is None else benchmark(choices)
+    names = [choice.hash_key() for choice in choices]
+    try:
+        timings = cache.timings(site, names, None if benchmark is None else measure)
+    except guardcache.Error as error:
+        log.warning("the timings can't be kept: %s", error)
+        return {} if benchmark is None else benchmark(choices)
+    return {} if timings is None else dict(zip(choices, timings, strict=True))
 
 
 def _plan_tables(patches: Patches, adapter: Adapter) -> None:
