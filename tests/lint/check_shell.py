@@ -31,6 +31,7 @@ def main() -> None:
         capture_output=True,
         text=True,
         check=False,
+        cwd=top,  # what `source=` lines are relative to
     )
     problems = (result.stdout + result.stderr).splitlines()
     if not scripts:
