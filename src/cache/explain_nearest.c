@@ -36,7 +36,7 @@ write_value(gci_buf *out, char const *word, gci_view value, size_t width, bool l
     if (last)
         gci_write_excerpt(out, value, width);
     else
-        gci_write_column(out, value, value.size > 20 || width == FULL_WIDTH ? width : 20);
+        gci_write_cell(out, value, width == FULL_WIDTH || value.size <= 20 ? 20 : width, width);
 }
 
 /* At most `lines` lines of a text's hunks, indented. Returns how many. */
@@ -70,7 +70,7 @@ write_row(gci_diff_item const *item, bool brief, gci_buf *out)
         gci_buf_append_text(out, "\n");
         return 1 + write_hunks(out, item->hunks, brief ? BRIEF_HUNK_LINES : SIZE_MAX);
     }
-    gci_write_column(out, item->path, item->path.size > PATH_COLUMN && !brief ? FULL_WIDTH : PATH_COLUMN);
+    gci_write_cell(out, item->path, PATH_COLUMN, brief ? PATH_COLUMN : FULL_WIDTH);
     write_value(out, " stored ", item->stored, width, false);
     write_value(out, " asked ", item->asked, width, true);
     gci_buf_append_char(out, '\n');

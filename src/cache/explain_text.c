@@ -98,15 +98,9 @@ static void
 write_row(gci_buf *out, gci_view part, gci_view values, char const *verdict, bool brief)
 {
     gci_buf_append_text(out, "        ");
-    if (brief) {
-        gci_write_column(out, part, GUARD_COLUMN);
-        gci_buf_append_char(out, ' ');
-        gci_write_column(out, values, VALUES_COLUMN);
-    } else {
-        gci_write_column(out, part, part.size > GUARD_COLUMN ? FULL_COLUMN : GUARD_COLUMN);
-        gci_buf_append_char(out, ' ');
-        gci_write_column(out, values, values.size > VALUES_COLUMN ? FULL_COLUMN : VALUES_COLUMN);
-    }
+    gci_write_cell(out, part, GUARD_COLUMN, brief ? GUARD_COLUMN : FULL_COLUMN);
+    gci_buf_append_char(out, ' ');
+    gci_write_cell(out, values, VALUES_COLUMN, brief ? VALUES_COLUMN : FULL_COLUMN);
     gci_buf_append_char(out, ' ');
     gci_buf_append_text(out, verdict);
     while (out->size > 0 && !out->failed && out->data[out->size - 1] == ' ')

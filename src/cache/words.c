@@ -160,16 +160,22 @@ gci_write_excerpt(gci_buf *out, gci_view text, size_t width)
 }
 
 void
-gci_write_column(gci_buf *out, gci_view text, size_t width)
+gci_write_cell(gci_buf *out, gci_view text, size_t width, size_t widest)
 {
     size_t before = out->size;
 
-    gci_write_excerpt(out, text, width > 12 ? width : 12);
+    gci_write_excerpt(out, text, widest > 12 ? widest : 12);
     if (out->failed)
         return;
     size_t used = columns(gci_view_of(out->data + before, out->size - before));
     for (; used < width; used++)
         gci_buf_append_char(out, ' ');
+}
+
+void
+gci_write_column(gci_buf *out, gci_view text, size_t width)
+{
+    gci_write_cell(out, text, width, width);
 }
 
 void

@@ -35,6 +35,8 @@ void gci_write_size(gci_buf *out, uint64_t bytes);
 
 /* Writes view cut to `width` columns, with "..." for what is left out, and fills up with spaces. UTF-8 is kept whole. */
 void gci_write_column(gci_buf *out, gci_view text, size_t width);
+/* The same where a longer text may stand out of its column, cut only to `widest`. */
+void gci_write_cell(gci_buf *out, gci_view text, size_t width, size_t widest);
 
 /* What a caller's room of `size` bytes holds of the line, and a terminating zero. */
 void gci_copy_line(gci_buf const *line, char *out_text, size_t size);
