@@ -106,14 +106,19 @@ compute_immediate(run *r, gci_instruction const *i, gci_number a, gci_number *ou
     }
 }
 
+/* The result goes to a place of its own at first: its register may be one of the arguments'. */
 static bool
 compute_call(run *r, gci_instruction const *i, gci_number *out)
 {
-    gci_number first;
+    gci_number first, result;
 
     if (i->c == 1 && !read_register(r, i->b, &first))
         return false;
-    return gci_function_at((size_t)i->imm)->call(r->calc, i->c == 1 ? &first : &r->registers[i->b], i->c, out);
+    gci_function const *function = gci_function_at((size_t)i->imm);
+    if (!function->call(r->calc, i->c == 1 ? &first : &r->registers[i->b], i->c, &result))
+        return false;
+    *out = result;
+    return true;
 }
 
 static bool
