@@ -229,9 +229,10 @@ write_and_publish(gci_insertion *insertion, gci_candidates *set)
         return status;
     write_description(insertion, set);
     uint64_t cost = gci_cost_of_key(store, key);
-    size_t more = insertion->head.size + insertion->description.size +
-                  (insertion->entry_cost == 0 ? insertion->payload.size + 8 : 0);
-    gci_note_insert(store, insertion, cost + gci_disk_cost(pack_size + more) - gci_disk_cost(pack_size));
+    uint64_t after = (pack_size != 0 ? pack_size : GCI_PACK_HEADER) + insertion->description.size + insertion->head.size;
+    if (insertion->entry_cost == 0)
+        after += insertion->payload.size + gci_frame_padding(insertion->payload.size).size;
+    gci_note_insert(store, insertion, cost - gci_disk_cost(pack_size) + gci_disk_cost(after));
     status = publish(insertion, set);
     if (status == GCACHE_OK)
         return GCACHE_OK;

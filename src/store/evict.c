@@ -177,7 +177,23 @@ gci_store_evict(gci_store *store, gcache_key const *key, char const *id, gcache_
 static uint64_t
 used_bytes(gci_store *store)
 {
-    return atomic_load(&store->shared.head->bytes);
+    return atomic_load(&store->shared.head->bytes) + atomic_load(&store->shared.head->reserved);
+}
+
+bool
+gci_reserve(gci_store *store, uint64_t need)
+{
+    gci_shared_add(&store->shared.head->reserved, (int64_t)need);
+    if (store->options.max_bytes == UINT64_MAX || used_bytes(store) <= store->options.max_bytes)
+        return true;
+    gci_unreserve(store, need);
+    return false;
+}
+
+void
+gci_unreserve(gci_store *store, uint64_t need)
+{
+    gci_shared_add(&store->shared.head->reserved, -(int64_t)need);
 }
 
 /* Evicts the longest unused until `want` bytes are freed, at most a slice. By the holder of the evict lock. */
@@ -210,6 +226,7 @@ gci_recount(gci_store *store)
         atomic_store(&store->shared.head->bytes, totals.bytes + gci_attachments_cost(store));
         atomic_store(&store->shared.head->entries, totals.entries);
         atomic_store(&store->shared.head->keys, totals.keys);
+        atomic_store(&store->shared.head->reserved, 0);
     }
     gci_key_unlock_all(&store->locks);
 }

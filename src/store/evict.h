@@ -24,9 +24,13 @@ gcache_status gci_evict(gci_store *store, gci_victim const *victims, size_t coun
 /*
  * Makes room for `need` more bytes before an insert. Below the high watermark: nothing to do. Between it and the cap:
  * evicts a slice if nobody else does. Above: evicts, or waits for who does, until the bytes fit; ERROR_NO_SPACE if they
- * don't.
+ * don't. Not while holding a key's lock.
  */
 gcache_status gci_make_room(gci_store *store, uint64_t need, gcache_error *error);
+
+/* Reserves bytes for an insert, by the holder of its key's lock. false: they don't fit under the cap (any more). */
+bool gci_reserve(gci_store *store, uint64_t need);
+void gci_unreserve(gci_store *store, uint64_t need);
 
 /* Evicts a slice because the file system is full. */
 gcache_status gci_evict_for_space(gci_store *store, uint64_t need, gcache_error *error);

@@ -27,9 +27,6 @@ insertion_init(gci_insertion *insertion, gci_store *store, gci_record const *rec
 static void
 insertion_clear(gci_insertion *insertion)
 {
-    /* A read-only cache reserves nothing, and its table can't be written to. */
-    if (insertion->reserved != 0)
-        gci_shared_add(&insertion->store->shared.head->bytes, -(int64_t)insertion->reserved);
     gci_buf_clear(&insertion->compressed);
     gci_buf_clear(&insertion->head);
     gci_buf_clear(&insertion->description);
@@ -106,21 +103,6 @@ hash_payload(gci_insertion *insertion)
     return hashed ? GCACHE_OK : gci_fail_memory(insertion->error);
 }
 
-/* An entry file or the frame in the candidate index, and a block that either may spill over into. */
-static gcache_status
-reserve(gci_insertion *insertion)
-{
-    uint64_t need = gci_disk_cost(insertion->payload.size) + gci_disk_cost(insertion->description.size) +
-                    2 * (uint64_t)GCI_DISK_BLOCK;
-
-    gcache_status status = gci_make_room(insertion->store, need, insertion->error);
-    if (status != GCACHE_OK)
-        return status;
-    insertion->reserved = need;
-    gci_shared_add(&insertion->store->shared.head->bytes, (int64_t)need);
-    return GCACHE_OK;
-}
-
 static gcache_status
 prepare(gci_insertion *insertion, gci_description const *description, bool lacks_description)
 {
@@ -130,32 +112,57 @@ prepare(gci_insertion *insertion, gci_description const *description, bool lacks
         status = hash_payload(insertion);
     if (status == GCACHE_OK && description != NULL && lacks_description)
         status = gci_description_write(&insertion->record.key, description, &insertion->description, insertion->error);
-    return status == GCACHE_OK ? reserve(insertion) : status;
+    /* An entry file or a frame in the candidate index, and a block that either may spill over into. */
+    insertion->need = gci_disk_cost(insertion->payload.size) + gci_disk_cost(insertion->description.size) +
+                      2 * (uint64_t)GCI_DISK_BLOCK;
+    return status;
 }
 
+/* One attempt. *out_full: others have taken the room in the meantime. */
 static gcache_status
-lock_and_commit(gci_insertion *insertion)
+lock_and_commit(gci_insertion *insertion, bool *out_full)
 {
     gci_key_locks *locks = &insertion->store->locks;
     gcache_key const *key = &insertion->record.key;
 
+    *out_full = false;
     gcache_status status = gci_key_lock(locks, key, GCI_KEY_LOCK_WAIT_NS, insertion->error);
     if (status != GCACHE_OK)
         return status;
-    status = gci_insertion_commit(insertion);
+    *out_full = !gci_reserve(insertion->store, insertion->need);
+    if (!*out_full) {
+        status = gci_insertion_commit(insertion);
+        gci_unreserve(insertion->store, insertion->need);
+    }
     gci_key_unlock(locks, key);
     return status;
 }
 
-/* A file system that is full may have room again after an eviction. */
+/* Inserts at the cap take room from each other; each attempt lets somebody through. */
+#define ATTEMPTS 100
+
 static gcache_status
 commit_within_space(gci_insertion *insertion)
 {
-    gcache_status status = lock_and_commit(insertion);
+    gci_store *store = insertion->store;
+    bool full = true, evicted = false;
 
-    if (status == GCACHE_ERROR_NO_SPACE && gci_evict_for_space(insertion->store, insertion->reserved, NULL) == GCACHE_OK)
-        status = lock_and_commit(insertion);
-    return status;
+    for (int attempt = 0; full && attempt < ATTEMPTS; attempt++) {
+        gcache_status status = gci_make_room(store, insertion->need, insertion->error);
+        if (status != GCACHE_OK)
+            return status;
+        status = lock_and_commit(insertion, &full);
+        /* A file system that is full may have room again after an eviction. */
+        if (status == GCACHE_ERROR_NO_SPACE && !evicted) {
+            evicted = true;
+            full = gci_evict_for_space(store, insertion->need, NULL) == GCACHE_OK;
+        }
+        if (status != GCACHE_OK && !full)
+            return status;
+    }
+    return full ? gci_fail(insertion->error, GCACHE_ERROR_NO_SPACE, "%s: full, and others take what is freed",
+                           store->directory.name)
+                : GCACHE_OK;
 }
 
 static void

@@ -16,7 +16,7 @@ typedef struct gci_insertion {
     gci_buf description;   /* a whole frame; empty if none is needed */
     gci_checksum checksum;
     uint8_t sha256[32];
-    uint64_t reserved;     /* bytes counted for it in advance */
+    uint64_t need;         /* bytes it may take on disk */
     uint64_t entry_cost;   /* of its own file; 0: it lies in the candidate index */
     gci_description const *described; /* as the caller gave it, or NULL */
     gci_inserted *out;

@@ -7,6 +7,7 @@
  *      16          8       bytes on disk that count toward the cap
  *      24          8       entries
  *      32          8       keys
+ *      40          8       bytes reserved by inserts under way
  *      64          8 each  counters (GCI_STORE_COUNTER_MAP, in its order)
  *      4096        8 each  generations, one a slot
  *
@@ -20,8 +21,9 @@
  *  2. The file has all its blocks when it gets its name (a hole on a full disk would be SIGBUS), and is never
  *     truncated. Whoever replaces it removes the old name; users of the old one notice that within a second
  *     (gci_shared_is_stale).
- *  3. bytes, entries and keys are what a recount would give, plus what is reserved by inserts under way. A crash leaves
- *     them too high, never too low; gc recounts.
+ *  3. bytes, entries and keys are what a recount would give. An insert reserves what it may need when it has its key's
+ *     lock, and gives that back before it lets go: who has all locks knows that nothing is reserved. A crash leaves bytes
+ *     or the reserved ones too high, never too low; gc recounts.
  *
  * On a network file system, where the file can't be made, or before gci_shared_map, the words are private and `usable` is
  * false: nothing cached is valid without looking at the file.
@@ -42,8 +44,8 @@
 typedef struct gci_shared_head {
     char magic[8];
     uint64_t slots;
-    _Atomic uint64_t bytes, entries, keys;
-    uint64_t unused[3];
+    _Atomic uint64_t bytes, entries, keys, reserved;
+    uint64_t unused[2];
     _Atomic uint64_t counters[GCI_COUNT_COUNT];
 } gci_shared_head;
 

@@ -1,0 +1,328 @@
+/*
+ * Many processes with many threads on one directory: inserts under one key and under many, lookups beside them, eviction
+ * and collection all the while. Every entry is found once, nothing fails, nobody waits long, and the cap holds.
+ */
+#include "fixture.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+
+enum { THREADS = 4, LEDGER = 1 << 20, BUCKETS = 4096, HOT = 1, COLD_KEYS = 500 };
+
+/* Shared by all processes. Latencies are counted in buckets of an eighth of a power of two. */
+struct crowd {
+    _Atomic bool stop;
+    _Atomic uint32_t next;
+    _Atomic uint32_t wrong;
+    _Atomic uint64_t looks, inserts;
+    _Atomic uint32_t look_times[BUCKETS], insert_times[BUCKETS];
+    _Atomic uint8_t acknowledged[LEDGER];
+};
+
+struct crew {
+    struct crowd *crowd;
+    gci_store *store;
+    bool evicting; /* what was promised may be gone */
+};
+
+static uint64_t
+now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static unsigned
+bucket_of(uint64_t ns)
+{
+    unsigned power = 63 - (unsigned)__builtin_clzll(ns | 8);
+
+    return power * 8 + (unsigned)(ns >> (power - 3) & 7);
+}
+
+static double
+quantile(_Atomic uint32_t const *times, double part)
+{
+    uint64_t total = 0, seen = 0;
+
+    for (unsigned i = 0; i < BUCKETS; i++)
+        total += atomic_load(&times[i]);
+    for (unsigned i = 0; i < BUCKETS; i++) {
+        seen += atomic_load(&times[i]);
+        if ((double)seen >= part * (double)total)
+            return (double)(UINT64_C(1) << i / 8) * (1 + (double)(i % 8) / 8);
+    }
+    return 0;
+}
+
+/* Every third entry is one more candidate of a few hot keys. */
+static uint64_t
+key_of_variant(uint32_t variant)
+{
+    return variant % 3 == 0 ? HOT + variant / 3 % 4 : 1000 + variant % COLD_KEYS;
+}
+
+static size_t
+size_of_variant(uint32_t variant)
+{
+    return 100 + variant * 7919 % 12000;
+}
+
+static void
+insert_one(struct crew *crew)
+{
+    uint32_t variant = atomic_fetch_add(&crew->crowd->next, 1);
+    gcache_error error = { 0 };
+    gci_inserted inserted;
+
+    if (variant >= LEDGER)
+        return;
+    uint64_t begin = now_ns();
+    gcache_status status = try_insert(crew->store, key_of_variant(variant), variant, size_of_variant(variant), &inserted,
+                                      &error);
+    atomic_fetch_add(&crew->crowd->insert_times[bucket_of(now_ns() - begin)], 1);
+    if (status == GCACHE_OK) {
+        atomic_store(&crew->crowd->acknowledged[variant], 1);
+        atomic_fetch_add(&crew->crowd->inserts, 1);
+    } else {
+        fprintf(stderr, "insert: %s\n", error.message);
+        atomic_fetch_add(&crew->crowd->wrong, 1);
+    }
+}
+
+/* A compile ends now and then; what is to be evicted comes in as fast as it can. */
+static void *
+insert_now_and_then(void *state)
+{
+    struct crew *crew = state;
+    struct timespec pause = { .tv_nsec = crew->evicting ? 0 : 20000000 };
+
+    while (!atomic_load(&crew->crowd->stop)) {
+        insert_one(crew);
+        clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+    }
+    return NULL;
+}
+
+/* A lookup as the cache layer does it: the set, one candidate, its payload. */
+static gci_found
+look_up(gci_store *store, uint32_t variant, gci_payload **out_payload)
+{
+    gcache_key key = key_of(key_of_variant(variant));
+    gci_candidates *set;
+
+    *out_payload = NULL;
+    gci_found found = gci_store_candidates(store, &key, &set, NULL);
+    if (found != GCI_FOUND)
+        return found;
+    gci_candidate *candidate = find_variant(set, variant);
+    found = candidate != NULL ? gci_store_payload(store, candidate, out_payload, NULL) : GCI_ABSENT;
+    gci_candidates_release(set);
+    return found;
+}
+
+static bool
+is_right(gci_payload const *payload, uint32_t variant)
+{
+    char *expected = payload_of(key_of_variant(variant) ^ (uint64_t)variant << 32, size_of_variant(variant));
+    bool right = payload->size == size_of_variant(variant) && memcmp(payload->data, expected, payload->size) == 0;
+
+    free(expected);
+    return right;
+}
+
+static void
+look_once(struct crew *crew, uint64_t *seed)
+{
+    uint32_t next = atomic_load(&crew->crowd->next);
+    gci_payload *payload;
+
+    *seed = gci_hash64(seed, sizeof *seed, 0);
+    if (next == 0)
+        return;
+    uint32_t variant = (uint32_t)(*seed % (next < LEDGER ? next : LEDGER));
+    bool promised = atomic_load(&crew->crowd->acknowledged[variant]) != 0;
+    uint64_t begin = now_ns();
+    gci_found found = look_up(crew->store, variant, &payload);
+    atomic_fetch_add(&crew->crowd->look_times[bucket_of(now_ns() - begin)], 1);
+    bool good = found == GCI_FOUND ? is_right(payload, variant)
+                                   : found == GCI_ABSENT || (found == GCI_EVICTED && crew->evicting);
+    if (!good || (promised && found != GCI_FOUND && !crew->evicting))
+        atomic_fetch_add(&crew->crowd->wrong, 1);
+    gci_payload_release(payload);
+    atomic_fetch_add(&crew->crowd->looks, 1);
+}
+
+static void *
+look_all_the_time(void *state)
+{
+    struct crew *crew = state;
+    uint64_t seed = (uint64_t)getpid() << 32 ^ (uint64_t)(uintptr_t)&seed;
+
+    while (!atomic_load(&crew->crowd->stop))
+        look_once(crew, &seed);
+    return NULL;
+}
+
+static void
+be_a_process(test_dir *fixture, struct crowd *crowd, gci_store_options options)
+{
+    struct crew crew = { .crowd = crowd, .evicting = options.max_bytes != UINT64_MAX };
+    pthread_t threads[THREADS];
+
+    crew.store = fixture_open_with(fixture, options);
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], NULL, i == 0 ? insert_now_and_then : look_all_the_time, &crew);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    gci_store_close(crew.store);
+    _exit(0);
+}
+
+/* What the entries take on disk at this moment, in blocks. */
+static uint64_t disk_bytes;
+
+static int
+add_blocks(char const *path, struct stat const *facts, int type, struct FTW *place)
+{
+    (void)place;
+    if (type == FTW_F && strstr(path, "/entries/") != NULL)
+        disk_bytes += ((uint64_t)facts->st_size + 4095) / 4096 * 4096;
+    return 0;
+}
+
+static uint64_t
+measure(test_dir const *fixture)
+{
+    disk_bytes = 0;
+    nftw(fixture->directory, add_blocks, 16, FTW_PHYS);
+    return disk_bytes;
+}
+
+static struct crowd *
+run_crowd(test_dir *fixture, int processes, double seconds, gci_store_options options)
+{
+    struct crowd *crowd = mmap(NULL, sizeof *crowd, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    gci_gc_options collect = { 0 };
+    gci_collected collected;
+
+    assert_true(crowd != MAP_FAILED);
+    for (int i = 0; i < processes; i++) {
+        if (fork() == 0)
+            be_a_process(fixture, crowd, options);
+    }
+    gci_store *store = fixture_open_with(fixture, options);
+    uint64_t end = now_ns() + (uint64_t)(seconds * 1e9);
+    while (now_ns() < end) {
+        clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){ .tv_nsec = 100000000 }, NULL);
+        if (options.max_bytes != UINT64_MAX)
+            assert_true(measure(fixture) <= options.max_bytes);
+        else
+            assert_int_equal(gci_store_gc(store, &collect, &collected, NULL), GCACHE_OK);
+    }
+    atomic_store(&crowd->stop, true);
+    for (int i = 0; i < processes; i++) {
+        int how;
+        wait(&how);
+        assert_int_equal(how, 0);
+    }
+    gci_store_close(store);
+    print_message("    %llu inserts, %llu lookups; lookup median %.1f us, p99 %.1f us; insert median %.0f us, p99 %.0f us\n",
+                  (unsigned long long)atomic_load(&crowd->inserts), (unsigned long long)atomic_load(&crowd->looks),
+                  quantile(crowd->look_times, 0.5) / 1e3, quantile(crowd->look_times, 0.99) / 1e3,
+                  quantile(crowd->insert_times, 0.5) / 1e3, quantile(crowd->insert_times, 0.99) / 1e3);
+    return crowd;
+}
+
+static size_t
+count_of_variant(gci_candidates const *set, uint32_t variant)
+{
+    char guard[64];
+    size_t count = 0;
+
+    snprintf(guard, sizeof guard, "s1 == %u", variant);
+    for (size_t i = 0; i < set->count; i++)
+        count += gci_view_is(set->items[i].record.guards[1], guard);
+    return count;
+}
+
+/* Every inserted candidate is there once, and candidates of a key have ascending, different sequences. */
+static void
+check_all_there_once(test_dir *fixture, struct crowd *crowd)
+{
+    gci_store *store = fixture_open(fixture);
+    uint32_t count = atomic_load(&crowd->next);
+    uint64_t entries = 0;
+
+    for (uint32_t variant = 0; variant < count && variant < LEDGER; variant++) {
+        gcache_key key = key_of(key_of_variant(variant));
+        gci_candidates *set;
+        assert_int_equal(gci_store_candidates(store, &key, &set, NULL), GCI_FOUND);
+        assert_int_equal(count_of_variant(set, variant), 1);
+        for (size_t i = 1; i < set->count; i++)
+            assert_true(set->items[i - 1].record.sequence < set->items[i].record.sequence);
+        gci_candidates_release(set);
+        entries++;
+    }
+    gci_store_stats stats;
+    assert_int_equal(gci_store_stats_get(store, &stats, NULL), GCACHE_OK);
+    assert_int_equal(stats.entries, entries);
+    assert_int_equal(stats.bytes, measure(fixture));
+    gci_store_close(store);
+}
+
+static void
+test_crowd(void **state)
+{
+    bool thorough = getenv("GUARDCACHE_LONG") != NULL;
+    gci_store_options options = { .max_bytes = UINT64_MAX, .max_candidates = 1000000, .memory_bytes = 8 << 20,
+                                  .durability = GCACHE_DURABILITY_NONE };
+
+    struct crowd *crowd = run_crowd(*state, thorough ? 32 : 6, thorough ? 60 : 2, options);
+    assert_int_equal(atomic_load(&crowd->wrong), 0);
+    assert_true(atomic_load(&crowd->inserts) > 50);
+    check_all_there_once(*state, crowd);
+    /* On a machine that does other things as well, this says more about them. */
+    if (thorough)
+        assert_true(quantile(crowd->look_times, 0.99) <= 20 * quantile(crowd->look_times, 0.5));
+    gci_store *store = fixture_open(*state);
+    assert_int_equal(problems(store), 0);
+    gci_store_close(store);
+    munmap(crowd, sizeof *crowd);
+}
+
+static void
+test_crowd_under_a_cap(void **state)
+{
+    bool thorough = getenv("GUARDCACHE_LONG") != NULL;
+    gci_store_options options = { .max_bytes = thorough ? 64 << 20 : 256 << 10, .max_candidates = 1000000,
+                                  .durability = GCACHE_DURABILITY_NONE };
+
+    struct crowd *crowd = run_crowd(*state, thorough ? 16 : 6, thorough ? 60 : 3, options);
+    assert_int_equal(atomic_load(&crowd->wrong), 0);
+    gci_store *store = fixture_open_with(*state, options);
+    gci_store_stats stats;
+    assert_int_equal(gci_store_stats_get(store, &stats, NULL), GCACHE_OK);
+    assert_int_equal(stats.bytes, measure(*state));
+    print_message("    %llu evictions\n", (unsigned long long)stats.counters[GCI_COUNT_EVICTIONS]);
+    assert_true(stats.counters[GCI_COUNT_EVICTIONS] > 0);
+    assert_int_equal(problems(store), 0);
+    gci_store_close(store);
+    munmap(crowd, sizeof *crowd);
+}
+
+int
+main(void)
+{
+    struct CMUnitTest const tests[] = {
+        STORE_TEST(test_crowd),
+        STORE_TEST(test_crowd_under_a_cap),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
