@@ -109,6 +109,16 @@ gci_expr_symbol(gci_arena *arena, gci_view name, size_t at)
 }
 
 gci_expr *
+gci_expr_integer_symbol(gci_arena *arena, gci_view name, size_t at)
+{
+    gci_expr *expr = gci_expr_symbol(arena, name, at);
+
+    if (expr != NULL)
+        expr->is_integer = true;
+    return expr;
+}
+
+gci_expr *
 gci_expr_text(gci_arena *arena, gci_view text, size_t at)
 {
     gci_expr *expr = GCI_ARENA_NEW(arena, gci_expr);
@@ -461,9 +471,8 @@ divides_all(gci_arena *arena, gci_expr const *a, gci_int divisor, gci_term *out_
     return true;
 }
 
-/* a / divisor where that is exact for all values of the symbols; NULL where it isn't. */
-static gci_expr *
-divide_exactly(gci_arena *arena, gci_expr *a, gci_int divisor)
+gci_expr *
+gci_expr_divided(gci_arena *arena, gci_expr *a, gci_int divisor)
 {
     if (is_one(divisor))
         return a;
@@ -494,7 +503,7 @@ gci_expr_floor_divide(gci_arena *arena, gci_expr *a, gci_expr *b)
         return apply_division(arena, "//", a, b);
     if (gci_expr_is_constant(a, &dividend))
         return gci_int_divide(arena, dividend, divisor, &dividend, &rest) ? gci_expr_integer(arena, dividend, a->at) : NULL;
-    gci_expr *exact = divide_exactly(arena, a, divisor);
+    gci_expr *exact = gci_expr_divided(arena, a, divisor);
     return exact != NULL ? exact : apply_division(arena, "//", a, b);
 }
 
@@ -509,7 +518,7 @@ gci_expr_modulo(gci_arena *arena, gci_expr *a, gci_expr *b)
         return apply_division(arena, "%", a, b);
     if (gci_expr_is_constant(a, &dividend))
         return gci_int_divide(arena, dividend, divisor, &quotient, &dividend) ? gci_expr_integer(arena, dividend, a->at) : NULL;
-    return divide_exactly(arena, a, divisor) != NULL ? gci_expr_small(arena, 0, a->at) : apply_division(arena, "%", a, b);
+    return gci_expr_divided(arena, a, divisor) != NULL ? gci_expr_small(arena, 0, a->at) : apply_division(arena, "%", a, b);
 }
 
 /* ---- max and min ---- */

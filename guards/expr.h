@@ -14,6 +14,7 @@
 #ifndef GCI_GUARDS_EXPR_H
 #define GCI_GUARDS_EXPR_H
 
+#include "guards/ast.h"
 #include "guards/bigint.h"
 #include "guards/guards.h"
 
@@ -51,7 +52,15 @@ struct gci_expr {
     };
 };
 
+/* What a name of a tree becomes: NAME and HINT nodes are handed to it. */
+typedef gci_expr *(*gci_expr_leaf)(void *state, gci_ast const *node);
+
+/* The normal form of a tree of the text. leaf may be NULL: names are symbols, hints stay text. NULL: see gci_expr_read. */
+gci_expr *gci_expr_of(gci_ast const *tree, gci_view text, gci_arena *arena, gci_expr_leaf leaf, void *state);
+
 gci_expr *gci_expr_symbol(gci_arena *arena, gci_view name, size_t at);
+/* The same for a name that is an integer whatever its letter. */
+gci_expr *gci_expr_integer_symbol(gci_arena *arena, gci_view name, size_t at);
 gci_expr *gci_expr_text(gci_arena *arena, gci_view text, size_t at);
 gci_expr *gci_expr_integer(gci_arena *arena, gci_int value, size_t at);
 gci_expr *gci_expr_small(gci_arena *arena, int64_t value, size_t at);
@@ -67,6 +76,8 @@ gci_expr *gci_expr_negate(gci_arena *arena, gci_expr *a);
 gci_expr *gci_expr_power(gci_arena *arena, gci_expr *base, gci_expr *exponent);
 gci_expr *gci_expr_floor_divide(gci_arena *arena, gci_expr *a, gci_expr *b);
 gci_expr *gci_expr_modulo(gci_arena *arena, gci_expr *a, gci_expr *b);
+/* a / divisor if that is an integer for all values of the symbols; NULL if not. */
+gci_expr *gci_expr_divided(gci_arena *arena, gci_expr *a, gci_int divisor);
 /* Of integers: nested ones joined, equal ones once, constants into one. name is "max" or "min". */
 gci_expr *gci_expr_extreme(gci_arena *arena, char const *name, gci_expr *const *args, size_t count, size_t at);
 

@@ -14,6 +14,8 @@
 typedef struct reading {
     gci_arena *arena;
     gci_view text;
+    gci_expr_leaf leaf;
+    void *state;
 } reading;
 
 static gci_expr *read_node(reading *r, gci_ast const *node);
@@ -291,6 +293,8 @@ read_text(reading *r, gci_ast const *node)
 static gci_expr *
 read_node(reading *r, gci_ast const *node)
 {
+    if (r->leaf != NULL && (node->kind == GCI_AST_NAME || node->kind == GCI_AST_HINT))
+        return r->leaf(r->state, node);
     switch ((gci_ast_kind)node->kind) {
     case GCI_AST_NUMBER:
         return read_number(r, node);
@@ -324,14 +328,21 @@ read_node(reading *r, gci_ast const *node)
 }
 
 gci_expr *
+gci_expr_of(gci_ast const *tree, gci_view text, gci_arena *arena, gci_expr_leaf leaf, void *state)
+{
+    reading r = { .arena = arena, .text = text, .leaf = leaf, .state = state };
+
+    return read_node(&r, tree);
+}
+
+gci_expr *
 gci_expr_read(gci_view text, gci_arena *arena, gcache_error *error)
 {
-    reading r = { .arena = arena, .text = text };
     gci_ast *tree = gci_ast_parse(text, arena, error);
 
     if (tree == NULL)
         return NULL;
-    gci_expr *expr = read_node(&r, tree);
+    gci_expr *expr = gci_expr_of(tree, text, arena, NULL, NULL);
     if (expr == NULL)
         gci_fail(error, arena->failed ? GCACHE_ERROR_MEMORY : GCACHE_ERROR_LIMIT, "the expression is too large");
     return expr;
