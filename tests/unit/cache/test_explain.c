@@ -18,8 +18,9 @@ explain(fixture *f, gcache_graph *g, gcache_hints const *hints, gcache_request c
 static void
 assert_has(char const *text, char const *part)
 {
+    assert_non_null(text);
     if (strstr(text, part) == NULL)
-        fail_msg("no \"%s\" in:\n%s", part, text);
+        fail_msg("no \"%s\" in:\n%.4000s", part, text);
 }
 
 static void
