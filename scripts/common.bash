@@ -9,7 +9,7 @@ die() {
     exit 2
 }
 
-# Debian 12's names. What a build needs; what the tests need besides; what `scripts/test --all` needs besides.
+# Debian 12's names. What a build needs; what the tests need besides; what `scripts/test --full` needs besides.
 packages_build=(gcc libc6-dev meson ninja-build pkg-config python3 libgmp-dev libpcre2-dev libsqlite3-dev libssl-dev
     libxxhash-dev libzstd-dev)
 packages_test=(g++ binutils libcmocka-dev shellcheck python3-dev python3-venv)

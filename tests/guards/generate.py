@@ -24,6 +24,7 @@ UNARY_CALLS = """abs Abs bool float int round floor ceiling FloorToInt CeilToInt
     cast_symbool_to_symint_guardless""".split()
 BINARY_CALLS = """Eq Ne Lt Le Gt Ge Mod PythonMod FloorDiv CleanDiv TrueDiv IntTrueDiv FloatTrueDiv mod floordiv FloatPow
     torch.sym_max torch.sym_min math.pow math.copysign math.fmod math.atan2 math.log""".split()
+DIGITS = ["0", "1", "2", "3", "-1", "-2", "-3", "17", "None", "400", "-400", "s0 % 5", "0.5", "True"]
 MANY_CALLS = "max min Max Min".split()
 BAD_CALLS = ["foo", "math.foo", "torch.foo", "Where", "OpaqueUnaryFn_exp", "s0.real.x", "float", "abs", "math.sqrt", "int"]
 NAMES = ["s0", "s1", "s2", "L['t0']", "L['t1']", "L['t2']", "s9", "L['t9']"]
@@ -121,7 +122,7 @@ class Generator:
             arguments = ", ".join(self.value(depth - 1) for _ in range(self.random.randint(2, 4)))
             return f"{self.random.choice(MANY_CALLS)}({arguments})"
         if pick < 0.93:
-            digits = self.random.choice(["0", "1", "2", "3", "-1", "-2", "-3", "17", "None", "400", "-400", "s0 % 5", "0.5", "True"])
+            digits = self.random.choice(DIGITS)
             return f"{self.random.choice(['round', 'RoundDecimal'])}({self.value(depth - 1)}, {digits})"
         if pick < 0.96:
             rank = self.random.randint(1, 3)
