@@ -3,6 +3,7 @@
  *
  *   bench_store               all rows
  *   bench_store --many N      bytes and inodes of N small entries, and whether opening takes longer for it
+ *   bench_store --evict N     what evicting costs in caches of 1000 to N entries, and inserts beside it from 8 processes
  */
 #include "harness.h"
 
@@ -16,10 +17,13 @@
 #include <lmdb.h>
 #endif
 #include <sqlite3.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { SMALL = 4096, LARGE = 100000, KEYS = 1000, CANDIDATES = 10 };
@@ -474,6 +478,123 @@ bench_many(char const *directory, uint64_t count)
     free(payload);
 }
 
+/* ---- eviction ---- */
+
+enum { EVICTED = 500, PROCESSES = 8, SAMPLES = 1 << 16 };
+
+static void
+fill(gci_store *store, uint64_t from, uint64_t count, char const *payload, size_t size)
+{
+    for (uint64_t i = 0; i < count; i++)
+        store_entry(store, from + i, 1, payload, size);
+}
+
+/* Time for each of 500 evicted entries, out of `count`. */
+static void
+bench_eviction_of(char const *parent, uint64_t count, char const *payload, size_t size)
+{
+    gci_store_options options = { .compression_level = -1, .max_bytes = UINT64_MAX, .durability = GCACHE_DURABILITY_NONE };
+    gci_collected collected;
+    gci_store_stats stats;
+    char directory[256];
+    gci_store *store;
+
+    snprintf(directory, sizeof directory, "%s/evict-%llu", parent, (unsigned long long)count);
+    require(gci_store_open(directory, &options, &store, &error) == GCACHE_OK, "open");
+    fill(store, 0, count, payload, size);
+    /* Everything that is waiting is written first: it isn't what is measured. */
+    require(gci_store_gc(store, &(gci_gc_options){ .target_bytes = UINT64_MAX - 1 }, &collected, &error) == GCACHE_OK, "gc");
+    require(gci_store_stats_get(store, &stats, &error) == GCACHE_OK, "stats");
+    gci_gc_options collect = { .target_bytes = stats.bytes - stats.bytes / count * EVICTED };
+    uint64_t start = bench_now_ns();
+    require(gci_store_gc(store, &collect, &collected, &error) == GCACHE_OK, "gc");
+    double elapsed = (double)(bench_now_ns() - start);
+    printf("%8llu entries: %llu evicted, %.1f us each\n", (unsigned long long)count, (unsigned long long)collected.evicted,
+           elapsed / 1e3 / (double)collected.evicted);
+    gci_store_close(store);
+}
+
+struct times {
+    _Atomic uint32_t count;
+    uint32_t ns[SAMPLES];
+    _Atomic uint64_t largest;
+};
+
+static int
+compare_ns(void const *a, void const *b)
+{
+    uint32_t x = *(uint32_t const *)a, y = *(uint32_t const *)b;
+
+    return (x > y) - (x < y);
+}
+
+static void
+insert_and_time(char const *directory, uint64_t cap, uint64_t from, uint64_t count, char const *payload, size_t size,
+                struct times *times)
+{
+    gci_store_options options = { .compression_level = -1, .max_bytes = cap };
+    gci_store_stats stats;
+    gci_store *store;
+
+    require(gci_store_open(directory, &options, &store, &error) == GCACHE_OK, "open");
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t start = bench_now_ns();
+        store_entry(store, from + i, 1, payload, size);
+        uint64_t elapsed = bench_now_ns() - start;
+        uint32_t slot = atomic_fetch_add(&times->count, 1);
+        if (slot < SAMPLES)
+            times->ns[slot] = elapsed < UINT32_MAX ? (uint32_t)elapsed : UINT32_MAX;
+        gci_store_stats_get(store, &stats, NULL);
+        if (stats.bytes > atomic_load(&times->largest))
+            atomic_store(&times->largest, stats.bytes);
+    }
+    gci_store_close(store);
+    _exit(0);
+}
+
+static void
+bench_inserts_under(char const *directory, uint64_t cap, uint64_t from, char const *payload, size_t size, char const *what)
+{
+    struct times *times = mmap(NULL, sizeof *times, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    require(times != MAP_FAILED, "mmap");
+    for (uint64_t i = 0; i < PROCESSES; i++) {
+        if (fork() == 0)
+            insert_and_time(directory, cap, from + (i << 20), 500, payload, size, times);
+    }
+    for (int i = 0; i < PROCESSES; i++)
+        wait(NULL);
+    uint32_t count = atomic_load(&times->count);
+    qsort(times->ns, count, sizeof times->ns[0], compare_ns);
+    printf("%s: %u inserts of 8 processes, median %.0f us, p99 %.0f us; largest size %.1f MiB", what, count,
+           times->ns[count / 2] / 1e3, times->ns[count * 99ull / 100] / 1e3, (double)atomic_load(&times->largest) / 1048576);
+    if (cap != UINT64_MAX)
+        printf(" of %.1f", (double)cap / 1048576);
+    printf("\n");
+    munmap(times, sizeof *times);
+}
+
+static void
+bench_eviction(char const *parent, uint64_t largest)
+{
+    size_t size = 2000;
+    char *payload = make_payload(size), directory[256];
+    gci_store_options options = { .compression_level = -1, .max_bytes = UINT64_MAX, .durability = GCACHE_DURABILITY_NONE };
+    gci_store_stats stats;
+    gci_store *store;
+
+    for (uint64_t count = 1000; count <= largest; count *= 10)
+        bench_eviction_of(parent, count, payload, size);
+    snprintf(directory, sizeof directory, "%s/evict-under", parent);
+    require(gci_store_open(directory, &options, &store, &error) == GCACHE_OK, "open");
+    fill(store, 0, largest, payload, size);
+    require(gci_store_stats_get(store, &stats, &error) == GCACHE_OK, "stats");
+    gci_store_close(store);
+    bench_inserts_under(directory, UINT64_MAX, UINT64_C(1) << 40, payload, size, "without a cap");
+    bench_inserts_under(directory, stats.bytes, UINT64_C(1) << 41, payload, size, "under a cap  ");
+    free(payload);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -481,6 +602,8 @@ main(int argc, char **argv)
 
     if (argc == 3 && strcmp(argv[1], "--many") == 0) {
         bench_many(directory, strtoull(argv[2], NULL, 10));
+    } else if (argc == 3 && strcmp(argv[1], "--evict") == 0) {
+        bench_eviction(directory, strtoull(argv[2], NULL, 10));
     } else {
         bench_reading(directory);
         bench_writing(directory, SMALL, "4 kB");
