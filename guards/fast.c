@@ -120,7 +120,7 @@ shift_left(int64_t a, int64_t bits, int64_t *out)
 #pragma GCC diagnostic ignored "-Wpedantic"
 #else
 #define CASE(name) case GCI_OP_##name
-#define DISPATCH() continue
+#define DISPATCH() goto dispatch /* `continue` would only leave the macros' own loops */
 #endif
 
 /* The six comparisons of one kind of instruction. */
@@ -146,8 +146,8 @@ gci_fast_run(gci_instruction const *code, int64_t *registers, uint32_t *out_at)
     };
     DISPATCH();
 #else
-    for (;;)
-        switch ((gci_opcode)ip->op) {
+dispatch:
+    switch ((gci_opcode)ip->op) {
 #endif
 
     CASE(HOLD) : return GCI_FAST_TRUE;
