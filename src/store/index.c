@@ -217,7 +217,7 @@ inode_of_path(gci_index *index, bool *out_strange)
 static gcache_status
 connect(gci_index *index, gcache_error *error)
 {
-    int flags = index->read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+    int flags = index->read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
     bool strange;
     gci_buf path;
 
@@ -252,6 +252,28 @@ put_aside(gci_index *index)
     }
 }
 
+/*
+ * SQLite would make it readable for all. Under the index lock nobody can have it open who isn't there yet, so closing it
+ * again takes nobody's locks away.
+ */
+static gcache_status
+make_file(gci_index *index, gcache_error *error)
+{
+    gci_file file;
+
+    gcache_status status = gci_file_open(index->dir, "index.db", O_RDWR | O_CREAT | O_EXCL, &file, error);
+    gci_file_close(&file);
+    return status;
+}
+
+static gcache_status
+make_and_connect(gci_index *index, gcache_error *error)
+{
+    gcache_status status = make_file(index, error);
+
+    return status == GCACHE_OK ? connect(index, error) : status;
+}
+
 static gcache_status
 ensure_connected(gci_index *index, gcache_error *error)
 {
@@ -266,11 +288,11 @@ ensure_connected(gci_index *index, gcache_error *error)
         return gci_fail(error, GCACHE_ERROR_NOT_FOUND, "%s/index.db: not there", index->dir.name);
     if (strange)
         put_aside(index);
-    gcache_status status = connect(index, error);
+    gcache_status status = inode == 0 ? make_and_connect(index, error) : connect(index, error);
     if (status != GCACHE_ERROR_CORRUPT || index->read_only)
         return status;
     put_aside(index);
-    return connect(index, error);
+    return make_and_connect(index, error);
 }
 
 /* ---- transactions ---- */

@@ -74,6 +74,16 @@ write_small(gci_dir dir, char const *name, gci_view bytes, gcache_error *error)
     return status;
 }
 
+gcache_status
+gci_layout_furnish(gci_dir dir, gcache_error *error)
+{
+    gcache_status status = GCACHE_OK;
+
+    for (size_t i = 0; status == GCACHE_OK && i < sizeof folders / sizeof *folders; i++)
+        status = gci_dir_make(dir, folders[i], NULL, error);
+    return status;
+}
+
 /* Several processes may do this at once: each step leaves what it finds. The format file comes last. */
 static gcache_status
 furnish(gci_dir dir, gcache_error *error)
@@ -81,8 +91,8 @@ furnish(gci_dir dir, gcache_error *error)
     char line[FORMAT_MAX];
 
     gcache_status status = check_may_become_cache(dir, error);
-    for (size_t i = 0; status == GCACHE_OK && i < sizeof folders / sizeof *folders; i++)
-        status = gci_dir_make(dir, folders[i], NULL, error);
+    if (status == GCACHE_OK)
+        status = gci_layout_furnish(dir, error);
     if (status == GCACHE_OK)
         status = write_small(dir, "CACHEDIR.TAG", gci_view_text(cachedir_tag), error);
     snprintf(line, sizeof line, FORMAT_WORD "%d\n", GCI_FORMAT_VERSION);

@@ -54,4 +54,7 @@ gci_name_kind gci_name_read(char const *name, gcache_key *out_key, char out_id[G
 /* Opens the cache directory, making it if `make`. See gci_store_open for the errors. */
 gcache_status gci_layout_open(char const *path, bool make, gci_dir *out_dir, gcache_error *error);
 
+/* Makes the folders that are missing: somebody may have cleared the directory out, or a copy of it has lost empty ones. */
+gcache_status gci_layout_furnish(gci_dir dir, gcache_error *error);
+
 #endif

@@ -1,0 +1,137 @@
+/*
+ * Candidate indexes and entries from a hostile disk: decoded without harm, whatever they are. The checksums are put right
+ * first, for somebody who can write can do that too; what is decoded lies within what was given.
+ */
+#include "store/candidates.h"
+#include "store/compress.h"
+#include "store/segment.h"
+
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(uint8_t const *data, size_t size);
+
+static void
+put_sum(char *at, gci_checksum sum)
+{
+    memcpy(at, &sum.low, sizeof sum.low);
+    memcpy(at + 8, &sum.high, sizeof sum.high);
+}
+
+static uint64_t
+number_at(char const *bytes, size_t size)
+{
+    uint64_t value = 0;
+
+    memcpy(&value, bytes, size);
+    return value;
+}
+
+/* Rights the header and every frame from its own sizes on. */
+static void
+right_checksums(char *bytes, size_t size)
+{
+    if (size >= GCI_PACK_HEADER)
+        put_sum(bytes + 48, gci_checksum_of(bytes, 48));
+    for (size_t at = GCI_PACK_HEADER; at + GCI_FRAME_OVERHEAD <= size;) {
+        uint64_t head = number_at(bytes + at + 12, 4), payload = number_at(bytes + at + 16, 8);
+        bool has_payload = gci_frame_has_payload((gci_frame_type)number_at(bytes + at + 10, 2));
+        if (head > size - at - GCI_FRAME_OVERHEAD)
+            return;
+        size_t end = at + GCI_FRAME_OVERHEAD + (size_t)head;
+        if (has_payload && payload <= size - end) {
+            put_sum(bytes + at + 24, gci_checksum_of(bytes + end, (size_t)payload));
+            put_sum(bytes + end - 16, gci_checksum_of(bytes + at, GCI_FRAME_PROLOGUE + (size_t)head));
+            at = end + ((size_t)payload + 7) / 8 * 8;
+        } else {
+            put_sum(bytes + end - 16, gci_checksum_of(bytes + at, GCI_FRAME_PROLOGUE + (size_t)head));
+            at = end;
+        }
+    }
+}
+
+static void
+require_within(gci_view view, gci_view whole)
+{
+    if (view.size > 0 && (view.data < whole.data || view.data + view.size > whole.data + whole.size))
+        abort();
+}
+
+static void
+check_candidate(gci_candidate *candidate, gci_view whole)
+{
+    gci_record const *record = &candidate->record;
+    char raw[4096];
+
+    require_within(record->kind, whole);
+    require_within(record->program, whole);
+    require_within(record->metadata, whole);
+    for (size_t i = 0; i < record->guard_count; i++) {
+        require_within(record->guards[i], whole);
+        if (record->guards[i].data[record->guards[i].size] != '\0')
+            abort();
+    }
+    for (size_t i = 0; i < record->name_count; i++)
+        require_within(record->names[i].value, whole);
+    for (size_t i = 0; i < record->requirement_count; i++)
+        require_within(record->requirements[i].name, whole);
+    require_within(candidate->place->inlined, whole);
+    if (record->compression == GCI_ZSTD && record->payload_size <= sizeof raw &&
+        gci_compressed_size_is(candidate->place->inlined, record->payload_size))
+        gci_decompress(candidate->place->inlined, raw, (size_t)record->payload_size, NULL);
+}
+
+static void
+decode(gci_view bytes)
+{
+    gci_trust trust = { 0 };
+    gci_pack_walk walk;
+    gcache_key key;
+
+    if (bytes.size < GCI_PACK_HEADER)
+        return;
+    memcpy(key.bytes, bytes.data + 16, sizeof key.bytes);
+    if (gci_pack_begin(bytes, &key, &walk) != GCI_PACK_GOOD)
+        return;
+    gci_candidates *set = gci_candidates_new(&key, bytes, NULL, &trust, &walk);
+    if (set == NULL)
+        abort();
+    gci_view whole = gci_inside(set)->bytes;
+    if (walk.end > bytes.size)
+        abort();
+    for (size_t i = 0; i < set->count; i++)
+        check_candidate(&set->items[i], whole);
+    for (size_t i = 0; i < set->evicted_count; i++)
+        require_within(set->evicted[i].record.label, whole);
+    gci_candidates_release(set);
+}
+
+/* Events of a segment: the walk ends, and stays within. */
+static void
+read_events(gci_view bytes)
+{
+    gci_event event;
+    size_t at = 0, before = 0;
+
+    while (gci_event_next(bytes, &at, &event)) {
+        require_within(event.body, bytes);
+        if (at <= before || at > bytes.size)
+            abort();
+        before = at;
+    }
+}
+
+int
+LLVMFuzzerTestOneInput(uint8_t const *data, size_t size)
+{
+    char *copy = malloc(size + 1);
+
+    if (copy == NULL)
+        return 0;
+    memcpy(copy, data, size);
+    decode(gci_view_of(copy, size));
+    read_events(gci_view_of(copy, size));
+    right_checksums(copy, size);
+    decode(gci_view_of(copy, size));
+    free(copy);
+    return 0;
+}
