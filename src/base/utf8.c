@@ -40,6 +40,8 @@ gci_utf8_valid(gci_view text)
                 break;
             i += sizeof word;
         }
+        while (i < text.size && (uint8_t)text.data[i] < 0x80)
+            i++;
         if (i == text.size)
             break;
         size_t size = gci_utf8_sequence(text.data + i, text.size - i);

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/utf8.h"
 #include "graph/description.h"
+#include "graph/pack.h"
 #include "graph/reader.h"
 
 #include <stdlib.h>
@@ -46,10 +47,6 @@ copy_text(gcache_graph *graph, gci_view text, gci_view *out_text)
 }
 
 /* ---- values ---- */
-
-struct gcache_value {
-    gci_value value;
-};
 
 static gcache_value *
 new_value(gcache_graph *graph, gci_value_type type)
@@ -149,12 +146,10 @@ gcache_value_bytes(gcache_graph *graph, void const *bytes, size_t size)
 static bool
 find_node(gcache_graph *graph, gcache_node node, gci_node_place *out_place)
 {
-    if (node == 0 || node > graph->handle_count) {
+    *out_place = gci_find_node(graph, node);
+    if (out_place->graph == NULL)
         gci_graph_fail(graph, GCACHE_ERROR_ARGUMENT, "node %u isn't one of this graph", (unsigned)node);
-        return false;
-    }
-    *out_place = graph->handles[node - 1];
-    return true;
+    return out_place->graph != NULL;
 }
 
 static bool
@@ -377,69 +372,141 @@ gcache_value_json(gcache_graph *graph, char const *text, size_t size)
 
 /* ---- nodes ---- */
 
-/* A new node of the open (sub)graph and the handle for it; NULL and 0 after an error. */
-static gci_node *
-new_node(gcache_graph *graph, char const *op, char const *target, gcache_node *out_node)
+/* Turns a packed subgraph's nodes into trees. */
+static bool
+expand(gcache_graph *graph, gci_subgraph *sub)
 {
-    *out_node = 0;
-    if (!live(graph))
-        return NULL;
+    gci_node *nodes = sub->packed ? gci_unpack_nodes(sub, &graph->arena) : sub->nodes;
+
+    if (sub->packed && nodes == NULL) {
+        gci_graph_fail_memory(graph);
+        return false;
+    }
+    if (sub->packed) {
+        sub->nodes = nodes;
+        sub->node_room = sub->node_count;
+        sub->packed = false;
+        gci_buf_clear(&sub->packed_nodes);
+    }
+    return true;
+}
+
+static bool
+set_arguments(gcache_graph *graph, gci_new_node const *given, gci_value *out_list)
+{
+    if (given->nodes == NULL)
+        return copy_items(graph, given->values, given->count, out_list);
+    gci_value *items = gci_arena_alloc(&graph->arena, given->count * sizeof *items);
+    if (items == NULL) {
+        gci_graph_fail_memory(graph);
+        return false;
+    }
+    for (size_t i = 0; i < given->count; i++)
+        if (!set_node(graph, given->nodes[i], &items[i]))
+            return false;
+    out_list->items = items;
+    out_list->count = (uint32_t)given->count;
+    return true;
+}
+
+/* A node as a tree, behind the others of its subgraph. */
+static bool
+add_tree_node(gcache_graph *graph, gci_subgraph *sub, gci_new_node const *given)
+{
+    void *nodes = sub->nodes;
+    gci_node *node = gci_graph_grow(graph, &nodes, sub->node_count, &sub->node_room, sizeof *node);
+
+    sub->nodes = nodes;
+    if (node == NULL || !copy_text(graph, given->op, &node->op) ||
+        (given->target.data != NULL && !copy_text(graph, given->target, &node->target)))
+        return false;
+    node->args.type = GCI_LIST;
+    node->kwargs.type = node->others.type = GCI_MAP;
+    return set_arguments(graph, given, &node->args);
+}
+
+/* The (sub)graph that nodes go to now, with room for one more. */
+static gci_subgraph *
+open_graph(gcache_graph *graph)
+{
     if (graph->open == NULL)
-        graph->open = gci_graph_root(graph);
-    gci_subgraph *open = graph->open;
-    if (open == NULL)
-        return NULL;
-    if (open->node_count == GCI_GRAPH_MAX_NODES || graph->handle_count == UINT32_MAX - 1) {
+        graph->open = gci_graph_root(graph, true);
+    if (graph->open != NULL &&
+        (graph->open->node_count == GCI_GRAPH_MAX_NODES || graph->handle_count == UINT32_MAX - 1)) {
         gci_graph_fail(graph, GCACHE_ERROR_LIMIT, "more than %u nodes", (unsigned)(GCI_GRAPH_MAX_NODES - 1));
         return NULL;
     }
-    void *nodes = open->nodes, *handles = graph->handles;
-    gci_node *node = gci_graph_grow(graph, &nodes, open->node_count, &open->node_room, sizeof *node);
-    gci_node_place *place = gci_graph_grow(graph, &handles, graph->handle_count, &graph->handle_room, sizeof *place);
-    open->nodes = nodes;
-    graph->handles = handles;
-    if (node == NULL || place == NULL || !copy_text(graph, gci_view_text(op), &node->op) ||
-        !copy_text(graph, gci_view_text(target), &node->target))
-        return NULL;
-    node->args.type = GCI_LIST;
-    node->kwargs.type = node->others.type = GCI_MAP;
-    *place = (gci_node_place){ .graph = open, .position = open->node_count++ };
-    *out_node = ++graph->handle_count;
-    return node;
+    return graph->open;
+}
+
+/* Handles go on in another (sub)graph than before. */
+static bool
+begin_run(gcache_graph *graph, gci_subgraph *sub)
+{
+    void *runs = graph->runs;
+    gci_handle_run *run = gci_graph_grow(graph, &runs, graph->run_count, &graph->run_room, sizeof *run);
+
+    graph->runs = runs;
+    if (run == NULL)
+        return false;
+    *run = (gci_handle_run){ .first = graph->handle_count + 1, .position = sub->node_count, .graph = sub };
+    graph->run_count++;
+    return true;
+}
+
+/* Adds a node and gives its handle; 0 after an error. The graph is live. */
+static gcache_node
+add_node(gcache_graph *graph, gci_new_node const *given)
+{
+    gci_subgraph *sub = open_graph(graph);
+    bool missing = given->count != 0 && given->nodes == NULL && given->values == NULL;
+
+    if (sub == NULL)
+        return 0;
+    if (missing || given->count > UINT32_MAX) {
+        gci_graph_fail(graph, GCACHE_ERROR_ARGUMENT, "%zu arguments that aren't there", given->count);
+        return 0;
+    }
+    if ((graph->run_count == 0 || graph->runs[graph->run_count - 1].graph != sub) && !begin_run(graph, sub))
+        return 0;
+    bool added = sub->packed && gci_pack_node(graph, sub, given);
+    if (!added && (graph->status != GCACHE_OK || !expand(graph, sub) || !add_tree_node(graph, sub, given)))
+        return 0;
+    sub->node_count++;
+    return ++graph->handle_count;
+}
+
+/* true for what may stand in a node: there, and UTF-8. */
+static bool
+check_text(gcache_graph *graph, gci_view text)
+{
+    if (text.data != NULL && gci_utf8_valid(text))
+        return true;
+    gci_graph_fail(graph, GCACHE_ERROR_ARGUMENT, text.data == NULL ? "a text is missing (NULL)"
+                                                                   : "a text that isn't valid UTF-8");
+    return false;
 }
 
 gcache_node
 gcache_graph_node(gcache_graph *graph, char const *op, char const *target, gcache_value *const *args, size_t count)
 {
-    gcache_node handle;
-    gci_node *node = new_node(graph, op, target, &handle);
+    gci_new_node given = { .op = gci_view_text(op), .target = gci_view_text(target), .values = args, .count = count };
 
-    return node != NULL && copy_items(graph, args, count, &node->args) ? handle : 0;
+    if (!live(graph) || !check_text(graph, given.op) || !check_text(graph, given.target))
+        return 0;
+    if (gci_view_is(given.op, "placeholder"))
+        given.target = (gci_view){ NULL, 0 }; /* it is only its name */
+    return add_node(graph, &given);
 }
 
 gcache_node
 gcache_graph_call(gcache_graph *graph, char const *target, gcache_node const *args, size_t count)
 {
-    gcache_node handle;
-    gci_node *node = new_node(graph, "call_function", target, &handle);
+    static gcache_node const none[1];
+    gci_new_node given = { .op = GCI_VIEW("call_function"), .target = gci_view_text(target),
+                           .nodes = args != NULL || count != 0 ? args : none, .count = count };
 
-    if (node == NULL)
-        return 0;
-    if (count > UINT32_MAX || (args == NULL && count != 0)) {
-        gci_graph_fail(graph, GCACHE_ERROR_ARGUMENT, "a list of %zu nodes that isn't there", count);
-        return 0;
-    }
-    gci_value *items = gci_arena_alloc(&graph->arena, count * sizeof *items);
-    if (items == NULL) {
-        gci_graph_fail_memory(graph);
-        return 0;
-    }
-    for (size_t i = 0; i < count; i++)
-        if (!set_node(graph, args[i], &items[i]))
-            return 0;
-    node->args.items = items;
-    node->args.count = (uint32_t)count;
-    return handle;
+    return live(graph) && check_text(graph, given.target) ? add_node(graph, &given) : 0;
 }
 
 static void
@@ -447,8 +514,14 @@ add_kwarg(gcache_graph *graph, gcache_node node, char const *name, gci_value con
 {
     gci_node_place place;
 
-    if (live(graph) && find_node(graph, node, &place))
-        add_member(graph, &place.graph->nodes[place.position].kwargs, name, value);
+    if (!live(graph) || !find_node(graph, node, &place) || !check_text(graph, gci_view_text(name)))
+        return;
+    gci_subgraph *sub = place.graph;
+    bool last = sub->packed && place.position == sub->node_count - 1;
+    if (last && gci_pack_kwarg(graph, sub, gci_view_text(name), value))
+        return;
+    if (graph->status == GCACHE_OK && expand(graph, sub))
+        add_member(graph, &sub->nodes[place.position].kwargs, name, value);
 }
 
 void
@@ -501,60 +574,9 @@ gcache_graph_output(gcache_graph *graph, gcache_node node)
 
 /* ---- inputs ---- */
 
-static bool
-set_dimensions(gcache_graph *graph, char const *const *texts, int rank, gci_value *out_list)
-{
-    gci_value *items = gci_arena_array(&graph->arena, (size_t)rank, sizeof *items);
-
-    if (items == NULL) {
-        gci_graph_fail_memory(graph);
-        return false;
-    }
-    for (int i = 0; i < rank; i++) {
-        items[i].type = GCI_STRING;
-        if (!copy_text(graph, gci_view_text(texts[i]), &items[i].text))
-            return false;
-    }
-    *out_list = (gci_value){ .type = GCI_LIST, .count = (uint32_t)rank, .items = items };
-    return true;
-}
-
-/* The metadata as a GCI_TENSOR value. */
-static bool
-set_tensor(gcache_graph *graph, gcache_tensor const *tensor, gci_value *out_value)
-{
-    gci_value value = { .type = GCI_STRING };
-    gci_value map = { .type = GCI_TENSOR };
-
-    if (tensor->rank < 0 || tensor->rank > GCACHE_TENSOR_RANK) {
-        gci_graph_fail(graph, GCACHE_ERROR_ARGUMENT, "a tensor's rank must be 0 to %d", GCACHE_TENSOR_RANK);
-        return false;
-    }
-    if (!copy_text(graph, gci_view_text(tensor->dtype), &value.text) || !add_member(graph, &map, "dtype", &value) ||
-        !set_dimensions(graph, tensor->shape, tensor->rank, &value) || !add_member(graph, &map, "shape", &value))
-        return false;
-    bool has_stride = tensor->rank == 0 || tensor->stride[0] != NULL;
-    if (has_stride && (!set_dimensions(graph, tensor->stride, tensor->rank, &value) ||
-                       !add_member(graph, &map, "stride", &value)))
-        return false;
-    value = (gci_value){ .type = GCI_STRING };
-    if (tensor->device != NULL && (!copy_text(graph, gci_view_text(tensor->device), &value.text) ||
-                                   !add_member(graph, &map, "device", &value)))
-        return false;
-    if (tensor->layout != NULL && (!copy_text(graph, gci_view_text(tensor->layout), &value.text) ||
-                                   !add_member(graph, &map, "layout", &value)))
-        return false;
-    value = (gci_value){ .type = GCI_BOOL, .boolean = tensor->requires_grad };
-    if (!add_member(graph, &map, "requires_grad", &value))
-        return false;
-    *out_value = map;
-    return true;
-}
-
 static gcache_node
-add_input(gcache_graph *graph, char const *name, gci_value const *value)
+add_input(gcache_graph *graph, char const *name, gci_input const *given)
 {
-    gcache_node handle;
     if (graph->open != NULL && graph->open != graph->root) {
         gci_graph_fail(graph, GCACHE_ERROR_ARGUMENT, "inputs belong to the outermost graph");
         return 0;
@@ -562,31 +584,30 @@ add_input(gcache_graph *graph, char const *name, gci_value const *value)
     if (!graph->has_inputs && gci_graph_add_component(graph, (gci_view)GCI_VIEW("inputs"), GCI_COMPONENT_INPUTS) == NULL)
         return 0;
     graph->has_inputs = true;
-    gci_node *node = new_node(graph, "placeholder", name, &handle);
-    if (node == NULL)
-        return 0;
     void *items = graph->inputs;
     gci_input *input = gci_graph_grow(graph, &items, graph->input_count, &graph->input_room, sizeof *input);
     graph->inputs = items;
     if (input == NULL)
         return 0;
-    *input = (gci_input){ .name = node->target, .value = *value, .others.type = GCI_MAP };
+    *input = *given;
+    input->others.type = GCI_MAP;
+    if (!copy_text(graph, gci_view_text(name), &input->name))
+        return 0;
     graph->input_count++;
-    return handle;
+    return add_node(graph, &(gci_new_node){ .op = GCI_VIEW("placeholder") });
 }
 
 gcache_node
 gcache_graph_input(gcache_graph *graph, char const *name, gcache_tensor const *tensor)
 {
-    gci_value value;
-
     if (!live(graph))
         return 0;
     if (tensor == NULL) {
         gci_graph_fail(graph, GCACHE_ERROR_ARGUMENT, "an input's tensor is missing (NULL)");
         return 0;
     }
-    return set_tensor(graph, tensor, &value) ? add_input(graph, name, &value) : 0;
+    gci_plain_tensor const *plain = gci_pack_tensor(graph, tensor);
+    return plain != NULL ? add_input(graph, name, &(gci_input){ .tensor = plain }) : 0;
 }
 
 gcache_node
@@ -598,7 +619,7 @@ gcache_graph_input_value(gcache_graph *graph, char const *name, gcache_value *va
         gci_graph_fail(graph, GCACHE_ERROR_ARGUMENT, "an input's value is missing (NULL)");
         return 0;
     }
-    return add_input(graph, name, &value->value);
+    return add_input(graph, name, &(gci_input){ .value = value->value });
 }
 
 /* ---- subgraphs and components ---- */
@@ -610,7 +631,7 @@ gcache_graph_subgraph_begin(gcache_graph *graph, char const *name)
 
     if (!live(graph) || !copy_text(graph, gci_view_text(name), &copy))
         return;
-    gci_subgraph *outer = graph->open != NULL ? graph->open : gci_graph_root(graph);
+    gci_subgraph *outer = graph->open != NULL ? graph->open : gci_graph_root(graph, true);
     if (outer == NULL)
         return;
     if (graph->nesting == GCI_GRAPH_MAX_NESTING) {
@@ -626,7 +647,7 @@ gcache_graph_subgraph_begin(gcache_graph *graph, char const *name)
     void *items = outer->subs;
     gci_subgraph_link *link = gci_graph_grow(graph, &items, outer->sub_count, &outer->sub_room, sizeof *link);
     outer->subs = items;
-    gci_subgraph *sub = gci_graph_new_subgraph(graph, outer);
+    gci_subgraph *sub = gci_graph_new_subgraph(graph, outer, true);
     if (link == NULL || sub == NULL)
         return;
     *link = (gci_subgraph_link){ .name = copy, .graph = sub };

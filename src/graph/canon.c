@@ -170,6 +170,23 @@ gci_canon_flush(gci_canon_run *run)
     run->out.size = 0;
 }
 
+void
+gci_canon_append(gci_canon_run *run, gci_view bytes)
+{
+    bool in_place = run->hold == 0 && !run->keep_bytes && run->digest != NULL && bytes.size >= FLUSH_BYTES;
+
+    if (run->mode == CANON_COLLECT)
+        return;
+    if (!in_place) {
+        gci_buf_append_view(&run->out, bytes);
+        return;
+    }
+    if (!gci_digest_update(run->digest, run->out.data, run->out.size) ||
+        !gci_digest_update(run->digest, bytes.data, bytes.size))
+        gci_canon_fail(run, GCACHE_ERROR_INTERNAL, "SHA-256 failed");
+    run->out.size = 0;
+}
+
 /* The components that count, in the order symbols are named: inputs, then the others by name. */
 static int
 compare_components(void const *a, void const *b)
@@ -403,6 +420,8 @@ clear_run(gci_canon_run *run)
     gci_buf_clear(&run->out);
     gci_buf_clear(&run->members);
     gci_buf_clear(&run->occurrences);
+    gci_arena_clear(&run->size_bytes);
+    free(run->sizes);
 }
 
 /* A run and its result; own is the kind's rule set where the graph has none given to it. */
@@ -428,7 +447,11 @@ run_canonical(gcache_graph const *graph, bool keep_bytes, gci_trace_fn trace, vo
     gci_buf_init(&run.occurrences, GCI_BUF_NO_LIMIT);
     gci_exprs_init(&canon->exprs, collect_occurrences, &run);
     run.exprs = &canon->exprs;
-    if (run.rules == NULL) {
+    gci_arena_init(&run.size_bytes, GCI_GRAPH_MAX_BYTES);
+    run.sizes = calloc((size_t)graph->texts.count + 1, sizeof *run.sizes);
+    if (run.sizes == NULL)
+        gci_canon_fail_memory(&run);
+    if (run.status == GCACHE_OK && run.rules == NULL) {
         run.status = gci_rules_of_kind(graph->kind, &own, run.error);
         run.rules = own;
     }

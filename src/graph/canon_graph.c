@@ -4,6 +4,7 @@
  */
 #include "base/check.h"
 #include "graph/canon_run.h"
+#include "graph/pack.h"
 
 #include <stdlib.h>
 
@@ -102,9 +103,18 @@ static void
 put_nodes(gci_canon_run *run, gci_subgraph const *graph, gci_rules_state place)
 {
     gci_cbor_head(&run->out, GCI_CBOR_ARRAY, graph->node_count);
+    if (graph->packed && place == GCI_RULES_INERT && run->trace == NULL) {
+        gci_canon_append(run, gci_buf_view(&graph->packed_nodes));
+        return;
+    }
+    gci_arena arena; /* of a packed graph's trees */
+    gci_arena_init(&arena, GCI_GRAPH_MAX_BYTES);
+    gci_node const *nodes = gci_unpack_nodes(graph, &arena);
+    if (nodes == NULL)
+        gci_canon_fail_memory(run);
     for (uint32_t i = 0; i < graph->node_count && run->status == GCACHE_OK; i++)
-        put_node(run, &graph->nodes[i], i,
-                 place == GCI_RULES_INERT ? place : gci_rules_item(run->rules, place, i));
+        put_node(run, &nodes[i], i, place == GCI_RULES_INERT ? place : gci_rules_item(run->rules, place, i));
+    gci_arena_clear(&arena);
 }
 
 /* ---- graphs ---- */
@@ -190,21 +200,73 @@ gci_canon_graph(gci_canon_run *run, gci_subgraph const *graph, gci_rules_state p
 
 /* ---- inputs ---- */
 
+/* A built tensor that no rule looks into: its members in canonical order. */
 static void
-put_input(gci_canon_run *run, gci_input const *input, gci_rules_state place)
+put_plain_tensor(gci_canon_run *run, gci_plain_tensor const *tensor)
+{
+    gci_view const *texts = run->graph->texts.texts;
+    gci_buf *out = &run->out;
+    bool device = tensor->device != GCI_INTERN_NONE, layout = tensor->layout != GCI_INTERN_NONE;
+
+    gci_cbor_tag(out, GCI_TAG_TENSOR);
+    gci_cbor_head(out, GCI_CBOR_MAP, 3u + device + layout + tensor->has_stride);
+    gci_cbor_text(out, (gci_view)GCI_VIEW("dtype"));
+    gci_cbor_text(out, texts[tensor->dtype]);
+    gci_cbor_text(out, (gci_view)GCI_VIEW("shape"));
+    gci_canon_sizes(run, tensor->sizes, tensor->rank);
+    if (device) {
+        gci_cbor_text(out, (gci_view)GCI_VIEW("device"));
+        gci_cbor_text(out, texts[tensor->device]);
+    }
+    if (layout) {
+        gci_cbor_text(out, (gci_view)GCI_VIEW("layout"));
+        gci_cbor_text(out, texts[tensor->layout]);
+    }
+    if (tensor->has_stride) {
+        gci_cbor_text(out, (gci_view)GCI_VIEW("stride"));
+        gci_canon_sizes(run, tensor->sizes + tensor->rank, tensor->rank);
+    }
+    gci_cbor_text(out, (gci_view)GCI_VIEW("requires_grad"));
+    gci_cbor_simple(out, tensor->requires_grad ? GCI_CBOR_TRUE : GCI_CBOR_FALSE);
+}
+
+static void
+put_plain_input(gci_canon_run *run, gci_plain_tensor const *tensor)
+{
+    gci_cbor_head(&run->out, GCI_CBOR_MAP, 1);
+    gci_cbor_text(&run->out, (gci_view)GCI_VIEW("value"));
+    put_plain_tensor(run, tensor);
+}
+
+static void
+put_any_input(gci_canon_run *run, gci_input const *input, gci_rules_state place)
 {
     size_t mark = run->members.size;
     uint32_t count = 0;
-    gci_value name = { .type = GCI_STRING, .text = input->name };
+    gci_value name = { .type = GCI_STRING, .text = input->name }, value;
+    gci_arena arena; /* of a plain tensor's tree */
 
+    gci_arena_init(&arena, GCI_GRAPH_MAX_BYTES);
+    if (!gci_unpack_input(run->graph, input, &arena, &value))
+        gci_canon_fail_memory(run);
     gci_canon_left_out(run, (gci_view)GCI_VIEW("name"), &name);
-    gci_canon_push_member(run, (gci_view)GCI_VIEW("value"), &input->value, place, &count);
+    gci_canon_push_member(run, (gci_view)GCI_VIEW("value"), &value, place, &count);
     for (uint32_t i = 0; i < input->others.count; i++)
         gci_canon_push_member(run, input->others.members[i].name, &input->others.members[i].value, place, &count);
     if (run->members.failed)
         gci_canon_fail_memory(run);
     else
         put_members(run, mark, count);
+    gci_arena_clear(&arena);
+}
+
+static void
+put_input(gci_canon_run *run, gci_input const *input, gci_rules_state place)
+{
+    if (input->tensor != NULL && place == GCI_RULES_INERT && run->trace == NULL)
+        put_plain_input(run, input->tensor);
+    else
+        put_any_input(run, input, place);
 }
 
 void

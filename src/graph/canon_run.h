@@ -50,6 +50,9 @@ typedef struct gci_canon_run {
     unsigned depth;
     gci_subgraph const *open; /* the innermost (sub)graph references are made in */
 
+    gci_view *sizes; /* of plain tensors, by their texts' numbers: canonical bytes; data NULL: not written yet */
+    gci_arena size_bytes;
+
     gci_buf occurrences; /* gci_occurrence's, in mode CANON_COLLECT */
     bool collected;      /* occurrences are those of the whole description */
     uint64_t place;      /* where the next expression stands */
@@ -96,6 +99,9 @@ gci_canon_members_pop(gci_canon_run *run, size_t mark)
     run->members.size = mark;
 }
 
+/* The sizes of a plain tensor, by the numbers of their texts. */
+void gci_canon_sizes(gci_canon_run *run, uint32_t const *numbers, uint32_t rank);
+
 /* canon_graph.c */
 void gci_canon_graph(gci_canon_run *run, gci_subgraph const *graph, gci_rules_state place);
 void gci_canon_inputs(gci_canon_run *run, gci_rules_state place);
@@ -105,6 +111,8 @@ void gci_canon_fail(gci_canon_run *run, gcache_status status, char const *format
     __attribute__((format(printf, 3, 4)));
 void gci_canon_fail_memory(gci_canon_run *run);
 void gci_canon_flush(gci_canon_run *run);
+/* Appends canonical bytes that have no expressions in them; long ones are hashed where they are. */
+void gci_canon_append(gci_canon_run *run, gci_view bytes);
 
 /* Asks whether a rule drops what is here; tells the trace. */
 bool gci_canon_dropped(gci_canon_run *run, gci_rules_state place, gci_value const *value);

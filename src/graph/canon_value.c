@@ -350,16 +350,49 @@ put_dimensions(gci_canon_run *run, gci_value const *list)
         put_dimension(run, &list->items[i]);
 }
 
+/* A size's canonical bytes, once its symbols are named, are the same wherever it stands. */
+static void
+put_numbered_size(gci_canon_run *run, uint32_t number)
+{
+    size_t mark = run->out.size;
+
+    if (run->mode == CANON_WRITE && run->sizes[number].data != NULL) {
+        gci_cbor_append(&run->out, run->sizes[number].data, run->sizes[number].size);
+        return;
+    }
+    put_expression(run, run->graph->texts.texts[number], false);
+    if (run->mode == CANON_WRITE && !run->out.failed)
+        run->sizes[number] = gci_arena_copy(&run->size_bytes, gci_view_of(run->out.data + mark, run->out.size - mark));
+}
+
+void
+gci_canon_sizes(gci_canon_run *run, uint32_t const *numbers, uint32_t rank)
+{
+    gci_cbor_head(&run->out, GCI_CBOR_ARRAY, rank);
+    for (uint32_t i = 0; i < rank && run->status == GCACHE_OK; i++)
+        put_numbered_size(run, numbers[i]);
+}
+
 typedef enum tensor_member { MEMBER_SIZES, MEMBER_STORAGE, MEMBER_STATIC, MEMBER_OTHER } tensor_member;
 
+/* By size first: tensors are most of what a description has. */
 static tensor_member
 classify(gci_view name)
 {
-    if (gci_view_is(name, "shape") || gci_view_is(name, "stride"))
-        return MEMBER_SIZES;
-    if (gci_view_is(name, "storage_offset") || gci_view_is(name, "storage_bytes"))
-        return MEMBER_STORAGE;
-    return gci_view_is(name, "static") ? MEMBER_STATIC : MEMBER_OTHER;
+    switch (name.size) {
+    case sizeof "shape" - 1:
+        return memcmp(name.data, "shape", name.size) == 0 ? MEMBER_SIZES : MEMBER_OTHER;
+    case sizeof "stride" - 1:
+        return memcmp(name.data, "stride", name.size) == 0   ? MEMBER_SIZES
+               : memcmp(name.data, "static", name.size) == 0 ? MEMBER_STATIC
+                                                             : MEMBER_OTHER;
+    case sizeof "storage_bytes" - 1:
+        return memcmp(name.data, "storage_bytes", name.size) == 0 ? MEMBER_STORAGE : MEMBER_OTHER;
+    case sizeof "storage_offset" - 1:
+        return memcmp(name.data, "storage_offset", name.size) == 0 ? MEMBER_STORAGE : MEMBER_OTHER;
+    default:
+        return MEMBER_OTHER;
+    }
 }
 
 static void
@@ -380,10 +413,12 @@ put_tensor_member(gci_canon_run *run, gci_canon_member const *member)
 static uint32_t
 push_tensor_members(gci_canon_run *run, gci_value const *tensor, gci_rules_state place)
 {
-    gci_value const *fixed = gci_map_find(tensor, "static");
-    bool is_static = fixed != NULL && fixed->type == GCI_BOOL && fixed->boolean;
+    bool is_static = false;
     uint32_t count = 0;
 
+    for (uint32_t i = 0; i < tensor->count; i++)
+        if (classify(tensor->members[i].name) == MEMBER_STATIC)
+            is_static = tensor->members[i].value.type == GCI_BOOL && tensor->members[i].value.boolean;
     for (uint32_t i = 0; i < tensor->count; i++) {
         gci_member const *member = &tensor->members[i];
         tensor_member class = classify(member->name);

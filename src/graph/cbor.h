@@ -53,11 +53,33 @@ enum {
 
 void gci_cbor_long_head(gci_buf *out, gci_cbor_major major, uint64_t n);
 
+/* Room that a head of up to 16 bits takes. */
+#define GCI_CBOR_SHORT_HEAD 3
+
+/* Writes a head of up to 16 bits at `at`, which has room, and returns what is behind it. */
+static inline char *
+gci_cbor_short_head(char *at, gci_cbor_major major, unsigned n)
+{
+    unsigned type = (unsigned)major << 5;
+
+    if (n < 24) {
+        *at++ = (char)(type | n);
+    } else if (n <= UINT8_MAX) {
+        *at++ = (char)(type | 24);
+        *at++ = (char)n;
+    } else {
+        *at++ = (char)(type | 25);
+        *at++ = (char)(n >> 8);
+        *at++ = (char)(n & 0xFF);
+    }
+    return at;
+}
+
 static inline void
 gci_cbor_head(gci_buf *out, gci_cbor_major major, uint64_t n)
 {
-    if (n < 24 && out->size < out->capacity)
-        out->data[out->size++] = (char)((unsigned)major << 5 | (unsigned)n);
+    if (n <= UINT16_MAX && out->capacity - out->size >= GCI_CBOR_SHORT_HEAD)
+        out->size = (size_t)(gci_cbor_short_head(out->data + out->size, major, (unsigned)n) - out->data);
     else
         gci_cbor_long_head(out, major, n);
 }

@@ -14,9 +14,11 @@
 #define GCI_GRAPH_DESCRIPTION_H
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/value.h"
 #include "graph/canon.h"
 #include "graph/graph.h"
+#include "graph/intern.h"
 #include "graph/rules.h"
 
 #include <stdatomic.h>
@@ -42,11 +44,23 @@ typedef struct gci_node {
 
 typedef struct gci_subgraph gci_subgraph;
 
+/* What the builder's callers hold. */
+struct gcache_value {
+    gci_value value;
+};
+
 /* Where a handed-out node is. */
 typedef struct gci_node_place {
     gci_subgraph *graph;
     uint32_t position;
 } gci_node_place;
+
+/* Handles from `first` on, up to the next run's, are nodes of one (sub)graph from `position` on. */
+typedef struct gci_handle_run {
+    gcache_node first;
+    uint32_t position;
+    gci_subgraph *graph;
+} gci_handle_run;
 
 typedef struct gci_subgraph_link {
     gci_view name;
@@ -61,13 +75,29 @@ struct gci_subgraph {
     uint32_t sub_count;
     size_t sub_room;
     gci_node *nodes;
+    bool packed; /* its nodes are canonical bytes already, see pack.h */
+    gci_buf packed_nodes;
+    size_t kwargs_at, kwargs_end;
+    gci_subgraph *older; /* the one made before it, for freeing */
     gci_subgraph_link *subs;
     gci_value constants; /* a map */
     gci_value others;    /* a map */
 };
 
+/*
+ * A built tensor's metadata: numbers of texts in the graph's `texts`. It is a quarter of the tree it stands for, and lets
+ * a size's canonical bytes be found by number.
+ */
+typedef struct gci_plain_tensor {
+    uint32_t dtype, device, layout; /* the latter two GCI_INTERN_NONE if absent */
+    uint16_t rank;
+    bool has_stride, requires_grad;
+    uint32_t sizes[]; /* shape, then stride */
+} gci_plain_tensor;
+
 typedef struct gci_input {
     gci_view name;
+    gci_plain_tensor const *tensor; /* NULL: value is it */
     gci_value value;
     gci_value others; /* a map */
 } gci_input;
@@ -120,18 +150,20 @@ struct gcache_graph {
     gci_component *components;
     size_t component_count, component_room;
     gci_subgraph *root; /* the component `graph`; NULL if there is none */
+    gci_subgraph *newest; /* of all (sub)graphs */
     gci_input *inputs;
     uint32_t input_count;
     size_t input_room;
     bool has_inputs; /* the component exists, if only as an empty list */
 
     /* the builder's */
+    gci_intern texts; /* of plain tensors */
     gci_subgraph *open; /* where nodes go */
     uint32_t last_serial;
     uint32_t nesting;
-    gci_node_place *handles; /* by gcache_node - 1 */
+    gci_handle_run *runs; /* of handles, ascending; a new one where nodes go to another (sub)graph */
+    size_t run_count, run_room;
     uint32_t handle_count;
-    size_t handle_room;
 
     gcache_rules const *rules; /* the caller's; NULL: the kind's */
     _Atomic(gci_salted_key *) salted; /* NULL until asked for */
@@ -153,10 +185,11 @@ void gci_graph_fail_memory(gcache_graph *graph);
 gci_component *gci_graph_add_component(gcache_graph *graph, gci_view name, gci_component_type type);
 gci_component *gci_graph_find_component(gcache_graph const *graph, gci_view name);
 
-gci_subgraph *gci_graph_new_subgraph(gcache_graph *graph, gci_subgraph *outer);
+/* packed: its nodes will come from the builder. */
+gci_subgraph *gci_graph_new_subgraph(gcache_graph *graph, gci_subgraph *outer, bool packed);
 
 /* The component `graph`, made if there is none yet. NULL without memory. */
-gci_subgraph *gci_graph_root(gcache_graph *graph);
+gci_subgraph *gci_graph_root(gcache_graph *graph, bool packed);
 
 /*
  * Room for one more item in an array of the arena: *items, of *room items of which count are used, is moved to twice the

@@ -53,6 +53,9 @@ gcache_graph_free(gcache_graph *graph)
     if (graph == NULL)
         return;
     gci_graph_drop_canonical(graph);
+    for (gci_subgraph *sub = graph->newest; sub != NULL; sub = sub->older)
+        gci_buf_clear(&sub->packed_nodes);
+    gci_intern_clear(&graph->texts);
     gci_arena_clear(&graph->arena);
     free(graph);
 }
@@ -107,9 +110,7 @@ gci_graph_grow(gcache_graph *graph, void **items, size_t count, size_t *room, si
         *items = moved;
         *room = more;
     }
-    void *item = (char *)*items + count * item_size;
-    memset(item, 0, item_size);
-    return item;
+    return memset((char *)*items + count * item_size, 0, item_size);
 }
 
 bool
@@ -143,7 +144,7 @@ gci_graph_add_component(gcache_graph *graph, gci_view name, gci_component_type t
 }
 
 gci_subgraph *
-gci_graph_new_subgraph(gcache_graph *graph, gci_subgraph *outer)
+gci_graph_new_subgraph(gcache_graph *graph, gci_subgraph *outer, bool packed)
 {
     gci_subgraph *sub = GCI_ARENA_NEW(&graph->arena, gci_subgraph);
 
@@ -153,15 +154,19 @@ gci_graph_new_subgraph(gcache_graph *graph, gci_subgraph *outer)
     }
     sub->outer = outer;
     sub->serial = ++graph->last_serial;
+    sub->packed = packed;
+    gci_buf_init(&sub->packed_nodes, GCI_GRAPH_MAX_BYTES);
+    sub->older = graph->newest;
+    graph->newest = sub;
     sub->constants.type = sub->others.type = GCI_MAP;
     return sub;
 }
 
 gci_subgraph *
-gci_graph_root(gcache_graph *graph)
+gci_graph_root(gcache_graph *graph, bool packed)
 {
     if (graph->root == NULL) {
-        gci_subgraph *root = gci_graph_new_subgraph(graph, NULL);
+        gci_subgraph *root = gci_graph_new_subgraph(graph, NULL, packed);
         if (root == NULL || gci_graph_add_component(graph, (gci_view)GCI_VIEW("graph"), GCI_COMPONENT_GRAPH) == NULL)
             return NULL;
         GCI_ASSERT(root->serial == 1);

@@ -136,7 +136,7 @@ read_subgraphs(gci_typing const *typing, gci_value *value, gci_subgraph *sub)
         return false;
     }
     for (uint32_t i = 0; i < value->count; i++) {
-        gci_subgraph *inner = gci_graph_new_subgraph(typing->graph, sub);
+        gci_subgraph *inner = gci_graph_new_subgraph(typing->graph, sub, false);
         if (inner == NULL || !read_graph(typing, &value->members[i].value, inner))
             return false;
         sub->subs[sub->sub_count++] = (gci_subgraph_link){ .name = value->members[i].name, .graph = inner };
@@ -306,7 +306,7 @@ read_description(gci_typing *typing, gci_value *root)
                 gci_scope_init(&inputs, typing, input_list, NULL);
     typing->scope = &inputs;
     if (read && tree != NULL) {
-        gci_subgraph *top = gci_graph_root(graph);
+        gci_subgraph *top = gci_graph_root(graph, false);
         read = top != NULL && read_graph(typing, tree, top) &&
                gci_scope_init(&nodes, typing, gci_map_find(tree, "nodes"), top);
         typing->scope = &nodes;

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/json.h"
 #include "graph/description.h"
+#include "graph/pack.h"
 
 /* A text, and the tree of it while it is named. */
 #define WRITE_BYTES_MAX GCI_JSON_MAX_BYTES
@@ -14,6 +15,7 @@
 typedef struct writer {
     gci_arena arena; /* of the value at hand */
     gci_buf out;
+    bool failed; /* no memory for nodes */
 } writer;
 
 /* ---- values ---- */
@@ -104,10 +106,8 @@ write_others(writer *w, gci_value const *others)
 /* ---- graphs ---- */
 
 static void
-write_node(writer *w, gci_subgraph const *sub, uint32_t position)
+write_node(writer *w, gci_subgraph const *sub, gci_node const *node, uint32_t position)
 {
-    gci_node const *node = &sub->nodes[position];
-
     gci_buf_format(&w->out, "{\"name\": \"n%u_%u\", \"op\": ", sub->serial, position);
     gci_json_write_text(&w->out, node->op);
     if (node->target.data != NULL) {
@@ -125,11 +125,16 @@ write_node(writer *w, gci_subgraph const *sub, uint32_t position)
 static void
 write_graph(writer *w, gci_subgraph const *sub)
 {
+    gci_arena arena; /* of a packed graph's trees */
+    gci_arena_init(&arena, GCI_GRAPH_MAX_BYTES);
+    gci_node const *nodes = gci_unpack_nodes(sub, &arena);
+    w->failed = w->failed || nodes == NULL;
     gci_buf_append_text(&w->out, "{\"nodes\": [");
-    for (uint32_t i = 0; i < sub->node_count; i++) {
+    for (uint32_t i = 0; nodes != NULL && i < sub->node_count; i++) {
         gci_buf_append_text(&w->out, i > 0 ? ", " : "");
-        write_node(w, sub, i);
+        write_node(w, sub, &nodes[i], i);
     }
+    gci_arena_clear(&arena);
     gci_buf_append_char(&w->out, ']');
     for (uint32_t i = 0; i < sub->sub_count; i++) {
         gci_buf_append_text(&w->out, i > 0 ? ", " : ", \"subgraphs\": {");
@@ -149,14 +154,20 @@ write_graph(writer *w, gci_subgraph const *sub)
 static void
 write_inputs(writer *w, gcache_graph const *graph)
 {
+    gci_arena arena; /* of plain tensors' trees */
+
+    gci_arena_init(&arena, GCI_GRAPH_MAX_BYTES);
     gci_buf_append_char(&w->out, '[');
     for (uint32_t i = 0; i < graph->input_count; i++) {
         gci_buf_format(&w->out, "%s{\"name\": \"in%u\", \"value\": ", i > 0 ? ", " : "", i);
-        write_value(w, &graph->inputs[i].value);
+        gci_value value = { .type = GCI_NULL };
+        w->failed = w->failed || !gci_unpack_input(graph, &graph->inputs[i], &arena, &value);
+        write_value(w, &value);
         write_others(w, &graph->inputs[i].others);
         gci_buf_append_char(&w->out, '}');
     }
     gci_buf_append_char(&w->out, ']');
+    gci_arena_clear(&arena);
 }
 
 /* ---- the whole ---- */
@@ -188,7 +199,7 @@ write_component(writer *w, gcache_graph const *graph, gci_component const *compo
 gcache_status
 gcache_graph_write(gcache_graph const *graph, char **out_text, size_t *out_size, gcache_error *error)
 {
-    writer w;
+    writer w = { .failed = false };
 
     GCI_REQUIRE(graph != NULL && out_text != NULL, error, "graph or out_text is NULL");
     *out_text = NULL;
@@ -208,7 +219,7 @@ gcache_graph_write(gcache_graph const *graph, char **out_text, size_t *out_size,
             write_component(&w, graph, &graph->components[i]);
     gci_buf_append_text(&w.out, "}\n");
     size_t size = w.out.size;
-    bool complete = !w.arena.failed;
+    bool complete = !w.arena.failed && !w.failed;
     gci_arena_clear(&w.arena);
     *out_text = complete ? gci_buf_take_text(&w.out) : NULL;
     gci_buf_clear(&w.out);

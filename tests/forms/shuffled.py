@@ -12,9 +12,12 @@ import re
 import subprocess
 import sys
 import tempfile
+from typing import Any
 
 TIMES = 1000
-ENVIRONMENTS = ({}, {"LC_ALL": "C"}, {"LC_ALL": "tr_TR.UTF-8", "TZ": "Asia/Kolkata"}, {"LANG": "de_DE.UTF-8", "HOME": "/"})
+ENVIRONMENTS: tuple[dict[str, str], ...] = (
+    {}, {"LC_ALL": "C"}, {"LC_ALL": "tr_TR.UTF-8", "TZ": "Asia/Kolkata"}, {"LANG": "de_DE.UTF-8", "HOME": "/"}
+)
 SYMBOL = re.compile(r"\b([suz])(\d+)\b")
 
 
@@ -56,7 +59,7 @@ class Shuffle:
         self.random.shuffle(items)
         return dict(items)
 
-    def value(self, value, size: bool = False):
+    def value(self, value: Any, size: bool = False) -> Any:
         if isinstance(value, list):
             return [self.value(item, size) for item in value]
         if isinstance(value, str):
@@ -93,7 +96,7 @@ class Shuffle:
         return self.mapping(shuffled)
 
     def description(self, description: dict) -> dict:
-        shuffled = {}
+        shuffled: dict[str, Any] = {}
         for name, item in description.items():
             if name == "graph":
                 shuffled[name] = self.graph(item)
@@ -107,7 +110,7 @@ class Shuffle:
 
 
 def keys_of(command: str, paths: list) -> set:
-    keys = set()
+    keys: set[str] = set()
     share = (len(paths) + len(ENVIRONMENTS) - 1) // len(ENVIRONMENTS)
     for number, environment in enumerate(ENVIRONMENTS):
         batch = "\n".join(paths[number * share:(number + 1) * share]) + "\n"
