@@ -4,13 +4,18 @@ small trace/g.json torch.softmax
 python3 -c '
 for number in range(60000):
     print("{\"seq\": %d, \"op\": \"lookup\", \"graph\": \"g.json\"}" % number)' >trace/trace.jsonl
-python3 - <<'PY'
+python3 - <<'PY' || exit
 import os
 import pty
 import re
 import subprocess
+import sys
 
-terminal, end = pty.openpty()
+try:
+    terminal, end = pty.openpty()
+except OSError as error:
+    print("skipped:", error)
+    sys.exit(77)
 command = subprocess.Popen(["guardcache", "replay", "trace"], stdout=subprocess.DEVNULL, stderr=end)
 os.close(end)
 seen = b""

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 from machines import Machines, digests, programs, right, total
+
+import guardcache
 
 pytestmark = pytest.mark.live
 
@@ -84,11 +89,38 @@ def test_labels_name_the_users_code(machines: Machines) -> None:
 
 
 def test_the_start_hook(machines: Machines) -> None:
-    """A script that knows nothing of guardcache, under GUARDCACHE_TORCH=1."""
+    """A script that knows nothing of guardcache, under GUARDCACHE_TORCH=1, compiling in more than one thread."""
+    environment = {"GUARDCACHE_TORCH": "1", "TORCHINDUCTOR_COMPILE_THREADS": "2"}
     scenario: dict[str, Any] = {"model": "mlp", "batches": [4], "adapter": False}
     here = machines.new()
-    assert right(here.run({"GUARDCACHE_TORCH": "1"}, **scenario))
-    there = machines.new(compiler=False).run({"GUARDCACHE_TORCH": "1"}, **scenario)
+    assert right(here.run(environment, **scenario))
+    there = machines.new(compiler=False).run(environment, **scenario)
     assert right(there)
     assert total(there, "autograd_cache_hit") == 1
     assert programs(there) == []
+
+
+def test_equal_compiles_make_equal_entries(machines: Machines) -> None:
+    """Timings and addresses differ from process to process; entries are known by what they are."""
+    stored = []
+    for _ in range(2):
+        machine = machines.new(shared=False)
+        machine.run(model="mlp", batches=[4], backward=True)
+        with guardcache.open(machine.guardcache) as cache:
+            stored.append({(entry.kind, entry.key, entry.id) for entry in cache.entries()})
+    assert stored[0] == stored[1]
+    assert len(stored[0]) == 3
+
+
+def test_the_example() -> None:
+    example = Path(__file__).parents[3] / "examples" / "pytorch_explain.py"
+    done = subprocess.run([sys.executable, str(example)], capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    cold, warm, guards, key = done.stdout.split("====")[1:]
+    assert "miss: no_key" in cold
+    assert "hit" in warm
+    assert "miss: guard_false" in guards
+    assert "would hit" in guards
+    assert "t2 is x.size(2)" in guards
+    assert "config.max_fusion_size" in key
+    assert "2 hits" in done.stdout
