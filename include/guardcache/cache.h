@@ -225,6 +225,8 @@ typedef struct gcache_inserted {
     char entry[GCACHE_ENTRY_ID_SIZE];
     bool existed;          /* an equal entry was there already */
     gcache_verdict verdict; /* of the guards for hints, where hints were given */
+    char shadows[GCACHE_ENTRY_ID_SIZE]; /* an older entry that differs in its payload alone, so that no lookup will choose
+                                           it any more; "" if there is none */
 } gcache_inserted;
 
 /*

@@ -202,6 +202,7 @@ store_draft(draft *d, gci_question const *question, gcache_entry const *entry, g
                                   &d->description, &stored, error);
     if (status == GCACHE_OK) {
         memcpy(inserted->entry, stored.id, sizeof inserted->entry);
+        memcpy(inserted->shadows, stored.shadows, sizeof inserted->shadows);
         inserted->existed = stored.existed;
     }
     return status;

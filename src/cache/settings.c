@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/quantity.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -61,28 +62,17 @@ read_text(char const *text, int64_t *out_number)
     return true;
 }
 
-/* size = digits [space] [("K" | "M" | "G" | "T") ["i"]] ["B"] | "none"; the letters are powers of 1,024 */
+/* a size, or "none" */
 static bool
 read_size(char const *text, int64_t *out_number)
 {
-    static char const letters[] = "KMGT";
-    char *end;
+    uint64_t bytes;
 
     if (strcmp(text, "none") == 0)
         return *out_number = -1, true;
-    errno = 0;
-    unsigned long long size = strtoull(text, &end, 10);
-    if (errno != 0 || end == text || !isdigit((unsigned char)text[0]))
+    if (!gci_size_read(text, &bytes))
         return false;
-    end += *end == ' ';
-    char const *letter = *end != '\0' ? strchr(letters, *end) : NULL;
-    unsigned shift = letter != NULL ? 10 * (unsigned)(letter - letters + 1) : 0;
-    if (letter != NULL)
-        end += end[1] == 'i' ? 2 : 1;
-    end += *end == 'B';
-    if (*end != '\0' || size > (unsigned long long)INT64_MAX >> shift)
-        return false;
-    *out_number = (int64_t)(size << shift);
+    *out_number = (int64_t)bytes;
     return true;
 }
 

@@ -131,6 +131,15 @@ refused(gcache_inserted const *inserted, options const *wanted)
     return CLI_NO;
 }
 
+static void
+tell_inserted(gcache_inserted const *inserted)
+{
+    printf("%s\n", inserted->entry);
+    if (inserted->shadows[0] != '\0')
+        cli_complain("note: entry %s has the same guards and another payload; being newer, this one will be chosen",
+                     inserted->shadows);
+}
+
 static cli_exit
 run(cli_call const *call)
 {
@@ -152,7 +161,7 @@ run(cli_call const *call)
         status = gcache_insert(question.cache, question.graph, cli_question_hints(&question), &entry, &inserted, &error);
     }
     if (status == GCACHE_OK)
-        printf("%s\n", inserted.entry);
+        tell_inserted(&inserted);
     else if (status == GCACHE_REFUSED)
         result = refused(&inserted, wanted);
     else
@@ -180,7 +189,8 @@ cli_command const cli_cmd_insert = {
     .arguments = "",
     .summary = "store a compiled variant with its guards",
     .about = "Prints the entry's id. With hints, the guards must hold for them: otherwise the insert is refused, exit\n"
-             "status 1. Without hints it is stored unevaluated. An equal entry is stored once.\n",
+             "status 1. Without hints it is stored unevaluated. An equal entry is stored once; one that has the guards of a\n"
+             "stored entry and another payload is stored, and said so.\n",
     .options = table,
     .options_size = sizeof(options),
     .run = run,

@@ -1,111 +1,91 @@
 #include "base/error.h"
 #include "cli/commands.h"
 #include "cli/entries.h"
+#include "cli/findings.h"
 #include "cli/open.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 typedef struct options {
     char const *cache;
+    int64_t threads;
     bool json;
 } options;
 
-/* Problems of one cache: a path and a sentence each. */
-#define REPORT_MAX_BYTES ((size_t)256 << 20)
+/* More threads than this wait for the disk, or for one another's findings. */
+#define THREADS_DEFAULT_MAX 8
 
-static void
-print_problem(void *state, char const *path, char const *problem)
+static gcache_status
+print_json(cli_findings *found, gcache_verified const *verified, gcache_error *error)
 {
-    (void)state;
-    printf("%s: %s\n", path, problem);
+    cli_object object = cli_object_new(&found->arena);
+
+    cli_object_set_count(&object, "keys", verified->keys);
+    cli_object_set_count(&object, "entries", verified->entries);
+    cli_object_set_count(&object, "bytes", verified->bytes);
+    cli_object_set(&object, "problems", found->list);
+    return cli_object_print(&object, error);
 }
 
-typedef struct problems {
-    gci_arena *arena;
-    gci_value list;
-    size_t room;
-} problems;
-
 static void
-collect_problem(void *state, char const *path, char const *problem)
+print_text(gcache_verified const *verified)
 {
-    problems *found = state;
-    cli_object object = cli_object_new(found->arena);
+    char bytes[CLI_SIZE_TEXT], keys[CLI_COUNT_TEXT], entries[CLI_COUNT_TEXT], problems[CLI_COUNT_TEXT];
 
-    cli_object_set_text(&object, "path", path);
-    cli_object_set_text(&object, "problem", problem);
-    if (found->list.count == found->room) {
-        gci_value larger = cli_list_of(found->arena, found->room * 2 + 16);
-        if (larger.items == NULL)
-            return;
-        if (found->list.count != 0)
-            memcpy(larger.items, found->list.items, found->list.count * sizeof *larger.items);
-        found->room = larger.count;
-        found->list.items = larger.items;
-    }
-    found->list.items[found->list.count++] = object.map;
+    cli_size_text(verified->bytes, bytes);
+    printf("%s, %s, %s: %s\n", cli_count_text(verified->keys, "key", "keys", keys),
+           cli_count_text(verified->entries, "entry", "entries", entries), bytes,
+           verified->problems == 0 ? "no problems" : cli_count_text(verified->problems, "problem", "problems", problems));
+}
+
+static int
+thread_count(options const *wanted)
+{
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+
+    if (wanted->threads != 0)
+        return (int)wanted->threads;
+    return processors < 1 ? 1 : processors < THREADS_DEFAULT_MAX ? (int)processors : THREADS_DEFAULT_MAX;
 }
 
 static gcache_status
-verify_json(gcache *cache, gcache_verified *out_verified, gcache_error *error)
+verify(options const *wanted, gcache_verified *out_verified, gcache_error *error)
 {
-    gci_arena arena;
+    gcache *cache = NULL;
+    cli_findings found;
 
-    gci_arena_init(&arena, REPORT_MAX_BYTES);
-    problems found = { .arena = &arena, .list = { .type = GCI_LIST } };
-    gcache_status status = gcache_verify(cache, collect_problem, &found, out_verified, error);
-    if (status == GCACHE_OK) {
-        cli_object object = cli_object_new(&arena);
-        cli_object_set_count(&object, "keys", out_verified->keys);
-        cli_object_set_count(&object, "entries", out_verified->entries);
-        cli_object_set_count(&object, "bytes", out_verified->bytes);
-        cli_object_set(&object, "problems", found.list);
-        status = cli_object_print(&object, error);
-    }
-    gci_arena_clear(&arena);
+    if (wanted->threads < 0 || wanted->threads > INT32_MAX)
+        return gci_fail(error, GCACHE_ERROR_ARGUMENT, "--threads: %lld threads", (long long)wanted->threads);
+    cli_findings_init(&found, wanted->json);
+    gcache_house_options house = cli_findings_options(&found, thread_count(wanted));
+    gcache_status status = cli_open_cache(wanted->cache, true, &cache, error);
+    if (status == GCACHE_OK)
+        status = gcache_verify_with(cache, &house, out_verified, error);
+    cli_progress_end(&found.progress);
+    if (status == GCACHE_OK && wanted->json)
+        status = print_json(&found, out_verified, error);
+    else if (status == GCACHE_OK)
+        print_text(out_verified);
+    gcache_close(cache);
+    cli_findings_clear(&found);
     return status;
-}
-
-static gcache_status
-verify_text(gcache *cache, gcache_verified *out_verified, gcache_error *error)
-{
-    char bytes[CLI_SIZE_TEXT];
-    gcache_status status = gcache_verify(cache, print_problem, NULL, out_verified, error);
-
-    if (status != GCACHE_OK)
-        return status;
-    cli_size_text(out_verified->bytes, bytes);
-    printf("%llu %s, %llu %s, %s: ", (unsigned long long)out_verified->keys, out_verified->keys == 1 ? "key" : "keys",
-           (unsigned long long)out_verified->entries, out_verified->entries == 1 ? "entry" : "entries", bytes);
-    if (out_verified->problems == 0)
-        puts("no problems");
-    else
-        printf("%llu %s\n", (unsigned long long)out_verified->problems,
-               out_verified->problems == 1 ? "problem" : "problems");
-    return GCACHE_OK;
 }
 
 static cli_exit
 run(cli_call const *call)
 {
-    options const *wanted = call->options;
     gcache_verified verified = { 0 };
     gcache_error error = { 0 };
-    gcache *cache;
 
-    gcache_status status = cli_open_cache(wanted->cache, true, &cache, &error);
-    if (status == GCACHE_OK && wanted->json)
-        status = verify_json(cache, &verified, &error);
-    else if (status == GCACHE_OK)
-        status = verify_text(cache, &verified, &error);
-    gcache_close(cache);
-    if (status != GCACHE_OK)
+    if (verify(call->options, &verified, &error) != GCACHE_OK)
         return cli_fail(&error);
     return verified.problems == 0 ? CLI_OK : CLI_NO;
 }
 
 static cli_option const table[] = {
     { "cache", CLI_TEXT, offsetof(options, cache), "DIR", "the cache directory" },
+    { "threads", CLI_INT, offsetof(options, threads), "N", "how many read at once; one a processor, at most 8" },
     { "json", CLI_FLAG, offsetof(options, json), NULL, "one object: keys, entries, bytes, problems" },
     { 0 },
 };
@@ -114,7 +94,7 @@ cli_command const cli_cmd_verify = {
     .name = "verify",
     .arguments = "",
     .summary = "read every file of the cache and check it",
-    .about = "Changes nothing. Exit status 1 if there are problems.\n",
+    .about = "Changes nothing. Exit status 1 if there are problems; guardcache repair cures them.\n",
     .options = table,
     .options_size = sizeof(options),
     .run = run,

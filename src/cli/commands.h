@@ -27,6 +27,9 @@
     X(cli_cmd_cat)                                                                                    \
     X(cli_cmd_rm)                                                                                     \
     X(cli_cmd_verify)                                                                                 \
+    X(cli_cmd_repair)                                                                                 \
+    X(cli_cmd_gc)                                                                                     \
+    X(cli_cmd_doctor)                                                                                 \
     X(cli_cmd_config)                                                                                 \
     X(cli_cmd_export)                                                                                 \
     X(cli_cmd_import)                                                                                 \

@@ -118,6 +118,17 @@ cli_open_cache(char const *directory, bool read_only, gcache **out_cache, gcache
 }
 
 gcache_status
+cli_open_existing(char const *directory, gcache **out_cache, gcache_error *error)
+{
+    gcache_status status = cli_open_cache(directory, true, out_cache, error);
+
+    if (status != GCACHE_OK)
+        return status;
+    gcache_close(*out_cache);
+    return cli_open_cache(directory, false, out_cache, error);
+}
+
+gcache_status
 cli_read_graph(char const *path, gcache_graph **out_graph, gcache_error *error)
 {
     gci_buf text;

@@ -17,6 +17,9 @@
  */
 gcache_status cli_open_cache(char const *directory, bool read_only, gcache **out_cache, gcache_error *error);
 
+/* The same for writing, but a cache that isn't there is ERROR_NOT_FOUND: for commands that only make sense on one. */
+gcache_status cli_open_existing(char const *directory, gcache **out_cache, gcache_error *error);
+
 /* Writes the cache directory, zero-terminated: given, else GUARDCACHE_DIR, else the XDG one, whose parent is made if it is to
    be written to. */
 gcache_status cli_cache_directory(char const *given, bool read_only, gci_buf *out, gcache_error *error);

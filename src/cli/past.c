@@ -2,41 +2,18 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/quantity.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
-#define NS_PER_SECOND UINT64_C(1000000000)
-
-static uint64_t
-unit_seconds(char const *unit)
-{
-    static struct {
-        char const *name;
-        uint64_t seconds;
-    } const units[] = { { "s", 1 }, { "m", 60 }, { "min", 60 }, { "h", 3600 }, { "d", 86400 } };
-
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
-        if (strcmp(unit, units[i].name) == 0)
-            return units[i].seconds;
-    return 0;
-}
-
-/* age = digits unit */
 static gcache_status
 read_age(char const *text, uint64_t *out_since_ns, gcache_error *error)
 {
-    char *unit;
-    uint64_t now = gci_clock_wall_ns();
+    uint64_t now = gci_clock_wall_ns(), age;
 
-    errno = 0;
-    unsigned long long count = strtoull(text, &unit, 10);
-    uint64_t seconds = unit_seconds(unit);
-    if (errno != 0 || text[0] < '0' || text[0] > '9' || seconds == 0)
+    if (!gci_age_read(text, &age))
         return gci_fail(error, GCACHE_ERROR_ARGUMENT, "--since: '%s' is not an age such as 90s, 10m, 2h or 3d", text);
-    bool ancient = count > now / NS_PER_SECOND / seconds;
-    *out_since_ns = ancient ? 0 : now - count * seconds * NS_PER_SECOND;
+    *out_since_ns = age > now ? 0 : now - age;
     return GCACHE_OK;
 }
 

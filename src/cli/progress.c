@@ -17,11 +17,17 @@
 #define AROUND 8
 
 void
+cli_progress_init_beside(cli_progress *progress, uint64_t total)
+{
+    *progress = (cli_progress){ .wanted = total != 0 && isatty(STDERR_FILENO), .total = total,
+                                .next_ns = gci_clock_steady_ns() + FIRST_AFTER_NS };
+}
+
+void
 cli_progress_init(cli_progress *progress, uint64_t total)
 {
-    *progress = (cli_progress){ .wanted = total != 0 && isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO),
-                                .total = total,
-                                .next_ns = gci_clock_steady_ns() + FIRST_AFTER_NS };
+    cli_progress_init_beside(progress, total);
+    progress->wanted = progress->wanted && !isatty(STDOUT_FILENO);
 }
 
 static int

@@ -1,6 +1,6 @@
 /*
- * A progress bar on standard error, for what takes long. Nothing appears unless standard error is a terminal and
- * standard output isn't the same one's text, and not before the work has taken half a second.
+ * A progress bar on standard error, for what takes long. Nothing appears unless standard error is a terminal, and not
+ * before the work has taken half a second.
  */
 #ifndef GCI_CLI_PROGRESS_H
 #define GCI_CLI_PROGRESS_H
@@ -13,7 +13,10 @@ typedef struct cli_progress {
     uint64_t total, next_ns;
 } cli_progress;
 
+/* For a command that writes all the time: nothing appears if standard output is a terminal as well. */
 void cli_progress_init(cli_progress *progress, uint64_t total);
+/* For one that takes the bar away (cli_progress_end) before it writes a line. */
+void cli_progress_init_beside(cli_progress *progress, uint64_t total);
 void cli_progress_step(cli_progress *progress, uint64_t done);
 /* Takes the bar away. */
 void cli_progress_end(cli_progress *progress);

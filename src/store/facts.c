@@ -8,9 +8,13 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/resource.h>
 
 /* Less free space than this is soon gone. */
 #define LITTLE_SPACE (UINT64_C(256) << 20)
+/* A handle keeps a dozen files open, a lookup one or two a thread, and the program wants some too. */
+#define FEW_FILES 64
+#define LOCK_WAIT_NS UINT64_C(100000000)
 #define MIB(bytes) ((double)(bytes) / 1048576.0)
 
 gcache_status
@@ -102,6 +106,36 @@ tell_place(struct telling *telling, gci_store *store)
         tell(telling, "access", NULL, "read and write");
 }
 
+/* Locks that can't be taken would show only when the first insert fails. */
+static void
+tell_locks(struct telling *telling, gci_store *store)
+{
+    gcache_error error = { .message = "" };
+    gcache_key const any = { { 0 } };
+
+    if (store->read_only)
+        return;
+    gcache_status status = gci_key_lock(&store->locks, &any, LOCK_WAIT_NS, &error);
+    if (status == GCACHE_OK)
+        gci_key_unlock(&store->locks, &any);
+    if (status == GCACHE_OK || status == GCACHE_ERROR_BUSY)
+        tell(telling, "locks", NULL, "%s", status == GCACHE_OK ? "work" : "held by somebody else just now");
+    else
+        tell(telling, "locks", "inserts, evictions and single flight need them", "%s", error.message);
+}
+
+static void
+tell_limits(struct telling *telling, gci_store *store)
+{
+    struct rlimit files;
+
+    tell(telling, "limits", NULL, "%zu candidates a key, %.0f MiB in memory, payloads of %llu GiB",
+         store->options.max_candidates, MIB(store->options.memory_bytes), (unsigned long long)(GCI_PAYLOAD_MAX >> 30));
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur != RLIM_INFINITY)
+        tell(telling, "open files", files.rlim_cur < FEW_FILES ? "threads may run out of them: raise ulimit -n" : NULL,
+             "at most %llu", (unsigned long long)files.rlim_cur);
+}
+
 static int
 count_name(void *state, char const *name)
 {
@@ -143,5 +177,7 @@ gci_store_facts(gci_store *store, gci_fact_fn fn, void *state)
     gci_store_enter(store);
     tell_libraries(&telling);
     tell_place(&telling, store);
+    tell_locks(&telling, store);
+    tell_limits(&telling, store);
     tell_content(&telling, store);
 }

@@ -27,9 +27,9 @@ report(struct repair *repair, char const *path, char const *what)
 
 /* ---- one key ---- */
 
-/* Reads every payload; those that are no good are put aside. */
+/* Reads every payload; those that are no good are put aside and leave *inout_entries. */
 static gcache_status
-check_payloads(struct repair *repair, gcache_key const *key)
+check_payloads(struct repair *repair, gcache_key const *key, uint64_t *inout_entries)
 {
     gcache_status status = GCACHE_OK;
     gci_candidates *set;
@@ -42,6 +42,7 @@ check_payloads(struct repair *repair, gcache_key const *key)
             continue;
         report(repair, path.text, "damaged entry: put aside");
         repair->out->quarantined++;
+        *inout_entries -= *inout_entries > 0;
         status = gci_mend_entry(repair->store, key, set->items[i].record.id, "damaged entry", repair->error);
     }
     gci_candidates_release(set);
@@ -82,7 +83,7 @@ repair_key(struct repair *repair, gci_shard_key const *key)
     if (status != GCACHE_OK)
         return status;
     report_mended(repair, &key->key, &mended);
-    status = check_payloads(repair, &key->key);
+    status = check_payloads(repair, &key->key, &mended.entries);
     gci_store_description(repair->store, &key->key, &description, NULL);
     gci_stored_description_free(description);
     repair->out->keys += mended.entries > 0;

@@ -24,6 +24,10 @@ first=$(guardcache insert --graph g.json --guard "s0 == 12" --payload b)
 again=$(guardcache insert --graph g.json --guard "s0 == 12" --payload b)
 [ "$first" = "$again" ] && guardcache ls | tail -n 1
 
+echo "the same guards with another payload:"
+run guardcache insert --graph g.json --guard "s0 == 12" --payload a | mask
+run guardcache lookup --graph g.json --hint s0=12 --out -; echo
+
 echo "by key, and from a file of hints:"
 key=$(guardcache key g.json | cut -c -64)
 echo '{"s0": 12}' >hints.json
