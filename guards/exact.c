@@ -92,17 +92,17 @@ compute_binary(run *r, gci_instruction const *i, gci_number a, gci_number b, gci
 static bool
 compute_immediate(run *r, gci_instruction const *i, gci_number a, gci_number *out)
 {
-    int64_t power = (int64_t)1 << (i->imm & 63);
+    bool by_power = i->op == GCI_OP_FLOORDIV_2 || i->op == GCI_OP_MOD_2;
+    gci_number right = gci_number_int(by_power ? (int64_t)1 << i->imm : i->imm);
 
     switch (i->op) {
-    case GCI_OP_ADD_I: return gci_calc_binary(r->calc, GCI_OPERATOR_ADD, a, gci_number_int(i->imm), out);
+    case GCI_OP_ADD_I: return gci_calc_binary(r->calc, GCI_OPERATOR_ADD, a, right, out);
     case GCI_OP_MUL_I: return multiply(r, a, i->imm, out);
-    case GCI_OP_FLOORDIV_I: return gci_calc_binary(r->calc, GCI_OPERATOR_FLOORDIV, a, gci_number_int(i->imm), out);
-    case GCI_OP_MOD_I: return gci_calc_binary(r->calc, GCI_OPERATOR_MOD, a, gci_number_int(i->imm), out);
-    case GCI_OP_FLOORDIV_2: return gci_calc_binary(r->calc, GCI_OPERATOR_FLOORDIV, a, gci_number_int(power), out);
+    case GCI_OP_FLOORDIV_I:
+    case GCI_OP_FLOORDIV_2: return gci_calc_binary(r->calc, GCI_OPERATOR_FLOORDIV, a, right, out);
     default:
-        GCI_ASSERT(i->op == GCI_OP_MOD_2);
-        return gci_calc_binary(r->calc, GCI_OPERATOR_MOD, a, gci_number_int(power), out);
+        GCI_ASSERT(i->op == GCI_OP_MOD_I || i->op == GCI_OP_MOD_2);
+        return gci_calc_binary(r->calc, GCI_OPERATOR_MOD, a, right, out);
     }
 }
 

@@ -134,6 +134,12 @@ mark_key(void *state, gcache_key const *key)
     return marks->status != GCACHE_OK;
 }
 
+static bool
+marked(struct marks const *marks, uint8_t const sha256[32])
+{
+    return marks->count != 0 && bsearch(sha256, marks->items, marks->count, sizeof(struct hash), compare_hashes) != NULL;
+}
+
 /* ---- sweep ---- */
 
 struct sweep {
@@ -151,8 +157,7 @@ sweep_one(void *state, uint8_t const sha256[32], struct stat const *facts)
     gci_path path = gci_path_attachment(sha256);
     uint64_t changed = (uint64_t)facts->st_mtim.tv_sec * 1000000000u;
 
-    if (changed > sweep->before_ns || bsearch(sha256, sweep->marks.items, sweep->marks.count, sizeof(struct hash),
-                                              compare_hashes) != NULL)
+    if (changed > sweep->before_ns || marked(&sweep->marks, sha256))
         return 0;
     sweep->removed++;
     if (!sweep->dry && gci_dir_unlink(sweep->store->directory, path.text, NULL) == GCACHE_OK)
