@@ -18,6 +18,9 @@ typedef struct gci_story {
     uint64_t cost_ns;   /* of a past lookup: how long what it missed took to compile; 0: not known */
 } gci_story;
 
+/* Candidates for which a change of two hints is searched where one isn't enough: some milliseconds each. */
+#define GCI_PAIRS_CANDIDATES 8
+
 /* For people. brief: at most 25 lines. */
 void gci_explain_text(gci_story const *story, bool brief, gci_buf *out);
 

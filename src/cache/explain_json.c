@@ -62,7 +62,7 @@ decided_by_guards(gci_trial const *trial)
 
 /* The decisive part, its arithmetic, and the hints that would have hit. */
 static void
-write_decision(gci_question const *question, gci_trial const *trial, gci_buf *out)
+write_decision(gci_question const *question, gci_trial const *trial, bool pairs, gci_buf *out)
 {
     gci_buf part, values, nearest;
 
@@ -73,7 +73,7 @@ write_decision(gci_question const *question, gci_trial const *trial, gci_buf *ou
     gci_buf_format(out, ", \"first_failing\": %zu", trial->verdict.guard);
     write_text_member(out, "part", gci_buf_view(&part));
     write_text_member(out, "arithmetic", gci_buf_view(&values));
-    if (!trial->partial && gci_guards_nearest(trial->ranked->guards, question->hints, &nearest))
+    if (!trial->partial && gci_guards_nearest(trial->ranked->guards, question->hints, pairs, &nearest))
         write_text_member(out, "would_hit", gci_buf_view(&nearest));
     out->failed |= part.failed || values.failed || nearest.failed;
     gci_buf_clear(&part);
@@ -146,7 +146,7 @@ write_values(gci_question const *question, gci_guards const *guards, gci_buf *ou
 }
 
 static void
-write_candidate(gci_question const *question, gci_trial const *trial, gci_buf *out)
+write_candidate(gci_question const *question, gci_trial const *trial, bool pairs, gci_buf *out)
 {
     gci_record const *record = &trial->ranked->candidate->record;
 
@@ -157,7 +157,7 @@ write_candidate(gci_question const *question, gci_trial const *trial, gci_buf *o
                    (unsigned long long)record->created_ns, (unsigned long long)record->compile_ns);
     write_guards(question, trial, out);
     if (trial->ranked->guards != NULL && decided_by_guards(trial))
-        write_decision(question, trial, out);
+        write_decision(question, trial, pairs, out);
     if (trial->requirement != NULL)
         write_requirement(trial, out);
     write_values(question, trial->ranked->guards, out);
@@ -216,7 +216,7 @@ write_candidates(gci_story const *story, gci_buf *out)
         if (trace->trials[i].ranked == NULL)
             continue;
         gci_buf_append_text(out, separator);
-        write_candidate(story->question, &trace->trials[i], out);
+        write_candidate(story->question, &trace->trials[i], i < GCI_PAIRS_CANDIDATES, out);
         separator = ", ";
     }
 }

@@ -264,7 +264,7 @@ write_would_hit(gci_story const *story, gci_buf *out)
         if (is_empty(trial) || trial->ranked->guards == NULL || trial->partial)
             continue;
         change.size = 0;
-        if (!gci_guards_nearest(trial->ranked->guards, story->question->hints, &change))
+        if (!gci_guards_nearest(trial->ranked->guards, story->question->hints, i < GCI_PAIRS_CANDIDATES, &change))
             continue;
         gci_buf_append_text(out, written == 0 ? "\n  would hit:  " : "   ");
         gci_buf_append_view(out, gci_buf_view(&change));

@@ -9,7 +9,11 @@ Checks, all by default:
   guards    every recorded evaluation: true, false and the exception's name
   keys      two descriptions have one key if and only if kind and class are equal
   pairs     every label holds
-  misses    every miss is explained: the reason is the recorded one, and names the failing guard or what differs
+  misses    every miss is explained: the reason is the recorded one; each candidate's guards, the first that fails and its
+            arithmetic are what Python finds; the advised hints are the nearest, and a lookup with them hits; of the stored
+            keys the nearest is named, with exactly the components that differ
+  differences  one of two different descriptions is stored and the other asked for: the named paths with their values turn
+            the one into the other, the hunks of a text stand where it differs and nowhere else does it
 
 The data's formats are in fixtures/README.md. Ends with `N passed, N failed`.
 """
@@ -24,6 +28,8 @@ import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
+
+import misses
 
 # What is shown of one check's failures; the counts are complete.
 SHOWN = 10
@@ -140,60 +146,13 @@ def check_pairs(corpus: Corpus, tally: Tally) -> None:
             tally.add((a == b) == (pair["label"] == "same"), what)
 
 
-def explained(answer: Event, event: Event) -> bool:
-    if answer["outcome"] != "miss" or answer["reason"] != event["expect"]["reason"]:
-        return False
-    if answer["reason"] == "guard_false":
-        return any(
-            candidate.get("first_failing") is not None and candidate.get("values") is not None
-            for candidate in answer["candidates"]
-        )
-    return answer["reason"] != "no_key" or all(near["differs"] for near in answer["nearest"])
-
-
-def check_misses(corpus: Corpus, tally: Tally) -> None:
-    """Replays event by event, so that each miss is explained in the state it happened in."""
-    for program in corpus.programs:
-        with tempfile.TemporaryDirectory() as folder:
-            cache, step = Path(folder) / "cache", Path(folder) / "step"
-            step.mkdir()
-            (step / "graphs").symlink_to((program / "graphs").resolve())
-            pending: list[Event] = []
-            for event in lines(program / "trace.jsonl"):
-                if event.get("expect", {}).get("outcome") != "miss":
-                    pending.append(event)
-                    continue
-                play(corpus, step, cache, pending)
-                tally.add(*explain(corpus, program, cache, event))
-                pending.append(event)
-
-
-def play(corpus: Corpus, step: Path, cache: Path, pending: list[Event]) -> None:
-    inserts = [event for event in pending if event["op"] == "insert"]
-    (step / "trace.jsonl").write_text("".join(json.dumps(event) + "\n" for event in inserts))
-    corpus.run("replay", "--cache", cache, step)
-    pending.clear()
-
-
-def explain(corpus: Corpus, program: Path, cache: Path, event: Event) -> tuple[bool, str]:
-    arguments = ["explain", "--json", "--cache", cache, "--graph", program / event["graph"]]
-    for name, value in event.get("hints", {}).items():
-        arguments += ["--hint", f"{name}={json.dumps(value)}"]
-    for name, value in event.get("provides", {}).items():
-        arguments += ["--provide", f"{name}={value}"]
-    if "variant" in event:
-        arguments += ["--variant", event["variant"]]
-    result = corpus.run(*arguments)
-    what = f"{program.name}: event {event['seq']}, {event['expect']}: {result.stdout[:300]}{result.stderr[:300]}"
-    return result.returncode == 0 and explained(json.loads(result.stdout), event), what
-
-
 CHECKS: dict[str, Callable[[Corpus, Tally], None]] = {
     "replays": check_replays,
     "guards": check_guards,
     "keys": check_keys,
     "pairs": check_pairs,
-    "misses": check_misses,
+    "misses": misses.check_misses,
+    "differences": misses.check_differences,
 }
 
 
