@@ -295,6 +295,25 @@ GCACHE_API gcache_status gcache_each_entry(gcache *cache, gcache_key const *key,
 GCACHE_API gcache_status gcache_read_entry(gcache *cache, gcache_key const *key, char const *entry,
                                            gcache_result *out_result, gcache_error *error);
 
+/* One side of a comparison: a description, or, where that is NULL, a key that the cache holds. */
+typedef struct gcache_subject {
+    gcache_graph *graph;
+    gcache_key key;
+} gcache_subject;
+
+/*
+ * How two descriptions differ: which components, then the exact paths, as gcache_diff writes them; for keys that somebody
+ * else computed, which component lines. Text begins with a line that counts and names the equal components, and is empty if
+ * all is equal; JSON has "components" beside gcache_diff's members: name -> "equal", "differs", or the side that alone has
+ * it. At most max_items differences are written (0: 50) and all are counted. cache may be NULL if both sides are
+ * descriptions. *out_text is freed with gcache_free; *out_count may be NULL.
+ * GCACHE_OK, GCACHE_REFUSED (a description is a bypass), ERROR_NOT_FOUND (nothing is stored under a key), ERROR_ARGUMENT (a
+ * canonical form against component lines), ERROR_CORRUPT, ERROR_IO, ERROR_MEMORY.
+ */
+GCACHE_API gcache_status gcache_compare(gcache *cache, gcache_subject const *stored, gcache_subject const *asked,
+                                        size_t max_items, gcache_diff_form form, char **out_text, size_t *out_count,
+                                        gcache_error *error);
+
 /*
  * Takes an entry out of the cache, as eviction does: that it was there stays known, for explain.
  * GCACHE_OK, ERROR_NOT_FOUND, ERROR_READ_ONLY, ERROR_BUSY, ERROR_IO, ERROR_MEMORY.

@@ -167,29 +167,6 @@ write_candidate(gci_question const *question, gci_trial const *trial, bool pairs
 /* ---- nearest keys ---- */
 
 static void
-write_optional_text(gci_buf *out, gci_view text)
-{
-    if (text.data != NULL)
-        gci_json_write_text(out, text);
-    else
-        gci_buf_append_text(out, "null");
-}
-
-static void
-write_item(gci_diff_item const *item, gci_buf *out)
-{
-    gci_buf_append_text(out, "{\"path\": ");
-    gci_json_write_text(out, item->path);
-    write_member(out, "stored");
-    write_optional_text(out, item->stored);
-    write_member(out, "asked");
-    write_optional_text(out, item->asked);
-    if (item->hunks.data != NULL)
-        write_text_member(out, "hunks", item->hunks);
-    gci_buf_append_char(out, '}');
-}
-
-static void
 write_near_key(gci_near_key const *near, gci_buf *out)
 {
     char hex[GCACHE_KEY_HEX_SIZE];
@@ -197,10 +174,7 @@ write_near_key(gci_near_key const *near, gci_buf *out)
     gcache_key_to_hex(&near->key, hex);
     gci_buf_format(out, "{\"key\": \"%s\", \"components\": %u, \"equal\": %u, \"differs\": [", hex, near->components,
                    near->equal);
-    for (size_t i = 0; i < near->count; i++) {
-        gci_buf_append_text(out, i > 0 ? ", " : "");
-        write_item(&near->items[i], out);
-    }
+    gci_diff_write_json(near->diff, out);
     gci_buf_format(out, "], \"left_out\": %zu}", near->left_out);
 }
 

@@ -27,7 +27,7 @@ typedef struct gci_near_key {
     gcache_key key;
     uint32_t components, equal;   /* of the key asked for: all, and those with the same hash */
     uint64_t created_ns;          /* of its oldest candidate; 0 if it has none any more */
-    gci_diff *diff;               /* what items point into; NULL for keys that somebody else computed */
+    gci_diff *diff;               /* what items point into */
     gci_diff_item const *items;   /* stored against asked */
     size_t count, left_out;       /* items, and further differences */
 } gci_near_key;

@@ -9,6 +9,7 @@
 
 typedef struct options {
     bool components, json, batch;
+    char const *rules_file;
 } options;
 
 /* Names and hashes of one description's components; descriptions have a dozen. */
@@ -67,11 +68,11 @@ print_key(options const *wanted, char const *file, gcache_graph *graph, gcache_e
 }
 
 static cli_exit
-key_file(options const *wanted, char const *file)
+key_file(options const *wanted, gcache_rules const *rules, char const *file)
 {
     gcache_graph *graph;
     gcache_error error = { 0 };
-    gcache_status status = cli_read_graph(file, &graph, &error);
+    gcache_status status = cli_read_graph_under(file, rules, &graph, &error);
 
     if (status == GCACHE_OK)
         status = print_key(wanted, file, graph, &error);
@@ -92,7 +93,7 @@ worse(cli_exit a, cli_exit b)
 }
 
 static cli_exit
-key_batch(options const *wanted)
+key_batch(options const *wanted, gcache_rules const *rules)
 {
     cli_lines lines;
     gci_view line;
@@ -109,7 +110,7 @@ key_batch(options const *wanted)
         name.size = 0;
         gci_buf_append_view(&name, line);
         gci_buf_append_char(&name, '\0');
-        result = worse(result, key_file(wanted, name.failed ? "" : name.data));
+        result = worse(result, key_file(wanted, rules, name.failed ? "" : name.data));
     }
     gci_buf_clear(&name);
     cli_lines_clear(&lines);
@@ -117,19 +118,32 @@ key_batch(options const *wanted)
 }
 
 static cli_exit
+key_all(options const *wanted, gcache_rules const *rules, cli_call const *call)
+{
+    cli_exit result = CLI_OK;
+
+    if (wanted->batch)
+        return key_batch(wanted, rules);
+    for (size_t i = 0; i < call->count && !cli_output_lost(); i++)
+        result = worse(result, key_file(wanted, rules, call->arguments[i]));
+    return result;
+}
+
+static cli_exit
 run(cli_call const *call)
 {
     options const *wanted = call->options;
-    cli_exit result = CLI_OK;
+    gcache_rules *rules;
+    gcache_error error = { 0 };
 
     if (wanted->batch != (call->count == 0)) {
         cli_complain("key: give either file names or --batch");
         return CLI_ERROR;
     }
-    if (wanted->batch)
-        return key_batch(wanted);
-    for (size_t i = 0; i < call->count && !cli_output_lost(); i++)
-        result = worse(result, key_file(wanted, call->arguments[i]));
+    if (cli_read_rules(wanted->rules_file, &rules, &error) != GCACHE_OK)
+        return cli_fail(&error);
+    cli_exit result = key_all(wanted, rules, call);
+    gcache_rules_free(rules);
     return result;
 }
 
@@ -137,6 +151,7 @@ static cli_option const table[] = {
     { "components", CLI_FLAG, offsetof(options, components), NULL, "also one line a component" },
     { "json", CLI_FLAG, offsetof(options, json), NULL, "an object a file: file, key, components" },
     { "batch", CLI_FLAG, offsetof(options, batch), NULL, "read file names, one a line, from standard input" },
+    CLI_RULES_OPTION(options, rules_file),
     { 0 },
 };
 

@@ -9,6 +9,10 @@
 #define CLI_COMMAND_MAP(X)                                                                            \
     X(cli_cmd_key)                                                                                    \
     X(cli_cmd_canon)                                                                                  \
+    X(cli_cmd_diff)                                                                                   \
+    X(cli_cmd_rules_list)                                                                             \
+    X(cli_cmd_rules_test)                                                                             \
+    X(cli_cmd_fingerprint)                                                                            \
     X(cli_cmd_guard_eval)                                                                             \
     X(cli_cmd_guard_show)                                                                             \
     X(cli_cmd_guard_fmt)                                                                              \

@@ -141,3 +141,29 @@ cli_read_graph(char const *path, gcache_graph **out_graph, gcache_error *error)
     gci_buf_clear(&text);
     return status;
 }
+
+gcache_status
+cli_read_rules(char const *path, gcache_rules **out_rules, gcache_error *error)
+{
+    gci_buf text;
+
+    *out_rules = NULL;
+    if (path == NULL)
+        return GCACHE_OK;
+    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
+    gcache_status status = gci_file_read_user(path, GCI_JSON_MAX_BYTES, &text, error);
+    if (status == GCACHE_OK)
+        status = gcache_rules_read(text.data, text.size, path, out_rules, error);
+    gci_buf_clear(&text);
+    return status;
+}
+
+gcache_status
+cli_read_graph_under(char const *path, gcache_rules const *rules, gcache_graph **out_graph, gcache_error *error)
+{
+    gcache_status status = cli_read_graph(path, out_graph, error);
+
+    if (status == GCACHE_OK && rules != NULL)
+        gcache_graph_use_rules(*out_graph, rules);
+    return status;
+}

@@ -34,4 +34,14 @@ void cli_log(void *state, char const *line);
 /* Reads a description file; "-" is standard input. */
 gcache_status cli_read_graph(char const *path, gcache_graph **out_graph, gcache_error *error);
 
+/* Reads a rule set of the user's. path NULL: *out_rules is NULL too, and every description has the rules of its kind. */
+gcache_status cli_read_rules(char const *path, gcache_rules **out_rules, gcache_error *error);
+
+/* cli_read_graph under rules, which must outlive the graph; NULL: those of its kind. */
+gcache_status cli_read_graph_under(char const *path, gcache_rules const *rules, gcache_graph **out_graph,
+                                   gcache_error *error);
+
+#define CLI_RULES_OPTION(type, member)                                                                \
+    { "rules", CLI_TEXT, offsetof(type, member), "FILE", "a rule set in place of those of the kind" }
+
 #endif

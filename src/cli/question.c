@@ -2,7 +2,6 @@
 
 #include "base/error.h"
 #include "cli/hints.h"
-#include "cli/open.h"
 
 /* Hints and requirements of one question; far more than any graph has symbols. */
 #define QUESTION_MAX_BYTES ((size_t)256 << 20)
@@ -17,9 +16,11 @@ read_subject(cli_question_options const *options, cli_question *question, gcache
 
     if ((options->graph == NULL) == (options->key == NULL))
         return gci_fail(error, GCACHE_ERROR_ARGUMENT, "give either --graph FILE or --key HEX");
-    if (options->graph != NULL)
-        return cli_read_graph(options->graph, &question->graph, error);
-    gcache_status status = gcache_key_from_hex(options->key, &key, error);
+    gcache_status status = cli_read_rules(options->rules, &question->rules, error);
+    if (status == GCACHE_OK && options->graph != NULL)
+        return cli_read_graph_under(options->graph, question->rules, &question->graph, error);
+    if (status == GCACHE_OK)
+        status = gcache_key_from_hex(options->key, &key, error);
     if (status != GCACHE_OK)
         return status;
     question->graph = gcache_graph_new_keyed(KEYED_KIND, &key);
@@ -73,6 +74,7 @@ void
 cli_question_clear(cli_question *question)
 {
     gcache_graph_free(question->graph);
+    gcache_rules_free(question->rules);
     gcache_close(question->cache);
     gci_arena_clear(&question->arena);
 }

@@ -5,12 +5,12 @@
 #define GCI_CLI_QUESTION_H
 
 #include "base/arena.h"
-#include "cli/cli.h"
+#include "cli/open.h"
 
 #include <guardcache/cache.h>
 
 typedef struct cli_question_options {
-    char const *cache, *graph, *key, *hints_file, *variant, *expect_variant, *label;
+    char const *cache, *graph, *key, *hints_file, *variant, *expect_variant, *label, *rules;
     cli_list hints, pairs, sources;
 } cli_question_options;
 
@@ -19,6 +19,7 @@ typedef struct cli_question_options {
     { "cache", CLI_TEXT, offsetof(type, member.cache), "DIR", "the cache directory" },                \
     { "graph", CLI_TEXT, offsetof(type, member.graph), "FILE", "the description; - is standard input" }, \
     { "key", CLI_TEXT, offsetof(type, member.key), "HEX", "a key in place of a description" },        \
+    CLI_RULES_OPTION(type, member.rules),                                                             \
     { "hint", CLI_LIST, offsetof(type, member.hints), "NAME=VALUE", "a symbol's value, in JSON; repeat for more" }, \
     { "hints", CLI_TEXT, offsetof(type, member.hints_file), "FILE", "a JSON object of hints" },       \
     { "label", CLI_TEXT, offsetof(type, member.label), "TEXT", "whose it is, for explain" }
@@ -33,6 +34,7 @@ typedef struct cli_question_options {
 typedef struct cli_question {
     gci_arena arena;
     gcache *cache;
+    gcache_rules *rules; /* the graph's, if they aren't those of its kind */
     gcache_graph *graph;
     gcache_hints hints;
     bool hinted; /* hints were given, if only an empty file of them */

@@ -31,6 +31,11 @@ typedef struct gci_diff_item {
 gcache_status gci_diff_make(gci_view stored, gci_view asked, size_t max_items, gci_diff **out_diff, gcache_error *error);
 void gci_diff_free(gci_diff *diff);
 
+/* An empty list of differences for somebody who finds them elsewhere. NULL without memory. */
+gci_diff *gci_diff_new(size_t max_items);
+/* Adds one; what is copied may be NULL on the side where there is nothing. false without memory. */
+bool gci_diff_add_texts(gci_diff *diff, gci_view path, gci_view stored, gci_view asked);
+
 size_t gci_diff_count(gci_diff const *diff);    /* items kept */
 size_t gci_diff_left_out(gci_diff const *diff); /* further differences */
 gci_diff_item const *gci_diff_at(gci_diff const *diff, size_t index);

@@ -1,5 +1,5 @@
 /*
- * A comparison at work: the state that diff.c, diff_align.c, diff_show.c and diff_text.c share.
+ * A comparison at work: the state that the diff_*.c files share.
  */
 #ifndef GCI_GRAPH_DIFF_RUN_H
 #define GCI_GRAPH_DIFF_RUN_H
@@ -26,12 +26,11 @@ typedef struct gci_symbol_map {
 struct gci_diff {
     gci_arena arena; /* of the items' texts */
     gci_diff_item *items;
-    size_t count, room, left_out;
+    size_t count, room, left_out, max_items;
 };
 
 typedef struct gci_diff_run {
     gci_diff *diff;
-    size_t max_items;
     gci_arena arena; /* of the two trees */
     gci_buf path;
     gci_alignment const *open;   /* of the innermost graph */
@@ -40,6 +39,9 @@ typedef struct gci_diff_run {
     bool literal; /* symbols aren't matched up: the second try, when the first found nothing */
     bool failed;  /* no memory */
 } gci_diff_run;
+
+/* diff_items.c: a further item, still without values. NULL: it was only counted (*out_full), or there is no memory. */
+gci_diff_item *gci_diff_add(gci_diff *diff, gci_view path, bool *out_full);
 
 /* diff_show.c: short texts for people. */
 void gci_diff_show(gci_value const *value, gci_buf *out);

@@ -1,0 +1,238 @@
+#include "cache/compare.h"
+
+#include "base/check.h"
+#include "base/digest.h"
+#include "base/json.h"
+#include "cache/cache.h"
+#include "cache/description.h"
+
+/* Names and hashes of two descriptions' components. */
+#define ARENA_LIMIT ((size_t)1 << 30)
+
+static gci_component const *
+find_component(gci_description const *description, gci_view name)
+{
+    for (size_t i = 0; i < description->component_count; i++)
+        if (gci_view_equal(description->components[i].name, name))
+            return &description->components[i];
+    return NULL;
+}
+
+static bool
+is_equal(gci_component const *a, gci_component const *b)
+{
+    return a != NULL && b != NULL && memcmp(a->hash, b->hash, sizeof a->hash) == 0;
+}
+
+/* ---- component lines ---- */
+
+/* Adds a line's difference: its texts, or the hashes where an adapter gave no text. NULL: it isn't there. */
+static bool
+add_line(gci_diff *diff, gci_component const *stored, gci_component const *asked)
+{
+    gci_component const *sides[2] = { stored, asked };
+    char hex[2][2 * sizeof stored->hash + 1];
+    gci_view texts[2];
+
+    for (size_t i = 0; i < 2; i++) {
+        texts[i] = sides[i] != NULL ? sides[i]->text : (gci_view){ NULL, 0 };
+        if (sides[i] == NULL || texts[i].size != 0)
+            continue;
+        gci_hex(sides[i]->hash, sizeof sides[i]->hash, hex[i]);
+        texts[i] = gci_view_text(hex[i]);
+    }
+    return gci_diff_add_texts(diff, (asked != NULL ? asked : stored)->name, texts[0], texts[1]);
+}
+
+static gcache_status
+compare_lines(gci_description const *stored, gci_description const *asked, size_t max_items, gci_diff **out_diff,
+              gcache_error *error)
+{
+    gci_diff *diff = gci_diff_new(max_items);
+    bool added = diff != NULL;
+
+    if (added && !gci_view_equal(stored->kind, asked->kind))
+        added = gci_diff_add_texts(diff, (gci_view)GCI_VIEW("kind"), stored->kind, asked->kind);
+    for (size_t i = 0; i < asked->component_count && added; i++) {
+        gci_component const *there = find_component(stored, asked->components[i].name);
+        if (!is_equal(there, &asked->components[i]))
+            added = add_line(diff, there, &asked->components[i]);
+    }
+    for (size_t i = 0; i < stored->component_count && added; i++)
+        if (find_component(asked, stored->components[i].name) == NULL)
+            added = add_line(diff, &stored->components[i], NULL);
+    if (!added) {
+        gci_diff_free(diff);
+        return gci_fail_memory(error);
+    }
+    *out_diff = diff;
+    return GCACHE_OK;
+}
+
+gcache_status
+gci_compare(gci_description const *stored, gci_description const *asked, size_t max_items, gci_diff **out_diff,
+            gcache_error *error)
+{
+    *out_diff = NULL;
+    if ((stored->canonical.size == 0) != (asked->canonical.size == 0))
+        return gci_fail(error, GCACHE_ERROR_ARGUMENT,
+                        "one of the two keys was computed by somebody else and has no canonical form to compare");
+    if (stored->canonical.size == 0)
+        return compare_lines(stored, asked, max_items, out_diff, error);
+    return gci_diff_make(stored->canonical, asked->canonical, max_items, out_diff, error);
+}
+
+/* ---- two sides ---- */
+
+/* A side as the store describes it, and what keeps that alive. */
+typedef struct side {
+    gci_description description;
+    gci_stored_description *holder;
+} side;
+
+static gcache_status
+open_stored(gcache *cache, gcache_key const *key, side *out, gcache_error *error)
+{
+    char hex[GCACHE_KEY_HEX_SIZE];
+    gcache_error trouble = { 0 };
+
+    GCI_REQUIRE(cache != NULL && !cache->disabled, error, "a key needs a cache that holds it");
+    gcache_key_to_hex(key, hex);
+    switch (gci_store_description(cache->store, key, &out->holder, &trouble)) {
+    case GCI_FOUND:
+        out->description = *gci_stored_description_get(out->holder);
+        return GCACHE_OK;
+    case GCI_CORRUPT:
+        return gci_fail(error, GCACHE_ERROR_CORRUPT, "the description of key %s is damaged", hex);
+    case GCI_UNREADABLE:
+        if (error != NULL)
+            *error = trouble;
+        return trouble.status;
+    case GCI_ABSENT:
+    case GCI_EVICTED:
+        break;
+    }
+    return gci_fail(error, GCACHE_ERROR_NOT_FOUND, "nothing is stored under key %s", hex);
+}
+
+static gcache_status
+open_side(gcache *cache, gcache_subject const *subject, gci_arena *arena, side *out, gcache_error *error)
+{
+    if (subject->graph == NULL)
+        return open_stored(cache, &subject->key, out, error);
+    return gci_description_of(subject->graph, true, arena, &out->description, error);
+}
+
+/* ---- writing ---- */
+
+static void
+write_names(gci_description const *of, gci_description const *other, bool equal, gci_buf *out)
+{
+    bool first = true;
+
+    for (size_t i = 0; i < of->component_count; i++) {
+        gci_component const *component = &of->components[i];
+        if (is_equal(find_component(other, component->name), component) != equal)
+            continue;
+        gci_buf_append_text(out, first ? "" : ", ");
+        gci_buf_append_view(out, component->name);
+        first = false;
+    }
+}
+
+static size_t
+count_equal(gci_description const *a, gci_description const *b)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < a->component_count; i++)
+        count += is_equal(find_component(b, a->components[i].name), &a->components[i]);
+    return count;
+}
+
+/* "4 of 5 components equal: config, environment, graph, inputs", then the differences. Nothing for equal sides. */
+static void
+write_text(gci_description const *stored, gci_description const *asked, gci_diff const *diff, gci_buf *out)
+{
+    size_t equal = count_equal(asked, stored);
+
+    if (gci_diff_count(diff) + gci_diff_left_out(diff) == 0)
+        return;
+    gci_buf_format(out, "%zu of %zu components equal%s", equal, asked->component_count, equal != 0 ? ": " : "");
+    write_names(asked, stored, true, out);
+    gci_buf_append_char(out, '\n');
+    gci_diff_write_text(diff, "  ", out);
+}
+
+static void
+write_component_state(gci_buf *out, bool *first, gci_view name, char const *word)
+{
+    gci_buf_append_text(out, *first ? "" : ", ");
+    gci_json_write_text(out, name);
+    gci_buf_format(out, ": \"%s\"", word);
+    *first = false;
+}
+
+static void
+write_json(gci_description const *stored, gci_description const *asked, gci_diff const *diff, gci_buf *out)
+{
+    bool first = true;
+
+    gci_buf_format(out, "{\"equal\": %s, \"components\": {",
+                   gci_diff_count(diff) + gci_diff_left_out(diff) == 0 ? "true" : "false");
+    for (size_t i = 0; i < asked->component_count; i++) {
+        gci_component const *component = &asked->components[i], *there = find_component(stored, component->name);
+        write_component_state(out, &first, component->name,
+                              there == NULL ? "asked" : is_equal(there, component) ? "equal" : "differs");
+    }
+    for (size_t i = 0; i < stored->component_count; i++)
+        if (find_component(asked, stored->components[i].name) == NULL)
+            write_component_state(out, &first, stored->components[i].name, "stored");
+    gci_buf_append_text(out, "}, \"differs\": [");
+    gci_diff_write_json(diff, out);
+    gci_buf_format(out, "], \"left_out\": %zu}", gci_diff_left_out(diff));
+}
+
+static gcache_status
+compare_sides(side const *stored, side const *asked, size_t max_items, gcache_diff_form form, char **out_text,
+              size_t *out_count, gcache_error *error)
+{
+    gci_diff *diff;
+    gci_buf text;
+
+    gcache_status status = gci_compare(&stored->description, &asked->description, max_items, &diff, error);
+    if (status != GCACHE_OK)
+        return status;
+    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
+    if (form == GCACHE_DIFF_TEXT)
+        write_text(&stored->description, &asked->description, diff, &text);
+    else
+        write_json(&stored->description, &asked->description, diff, &text);
+    if (out_count != NULL)
+        *out_count = gci_diff_count(diff) + gci_diff_left_out(diff);
+    *out_text = gci_buf_take_text(&text);
+    gci_diff_free(diff);
+    return *out_text != NULL ? GCACHE_OK : gci_fail_memory(error);
+}
+
+gcache_status
+gcache_compare(gcache *cache, gcache_subject const *stored, gcache_subject const *asked, size_t max_items,
+               gcache_diff_form form, char **out_text, size_t *out_count, gcache_error *error)
+{
+    side sides[2] = { { .holder = NULL }, { .holder = NULL } };
+    gci_arena arena;
+
+    GCI_REQUIRE(stored != NULL && asked != NULL && out_text != NULL, error, "gcache_compare needs two sides and a result");
+    *out_text = NULL;
+    gci_arena_init(&arena, ARENA_LIMIT);
+    gcache_status status = open_side(cache, stored, &arena, &sides[0], error);
+    if (status == GCACHE_OK)
+        status = open_side(cache, asked, &arena, &sides[1], error);
+    if (status == GCACHE_OK)
+        status = compare_sides(&sides[0], &sides[1], max_items != 0 ? max_items : GCI_DIFF_ITEMS_DEFAULT, form, out_text,
+                               out_count, error);
+    gci_stored_description_free(sides[0].holder);
+    gci_stored_description_free(sides[1].holder);
+    gci_arena_clear(&arena);
+    return status;
+}

@@ -1,0 +1,31 @@
+# Rule sets listed and tested: those compiled in hold, and examples that don't are told one by one.
+guardcache rules test
+guardcache rules list | sed -E 's/^[0-9a-f]{64}/HASH/'
+guardcache rules list --json fx | head -n 1
+
+echo "a set of one's own:"
+cat >mine.json <<'RULES'
+{"format": "guardcache-rules/1", "name": "mine",
+ "drop": [{"path": "options.job_id", "why": "numbers the jobs of a cluster",
+   "same": [[{"options": {"job_id": 1}}, {"options": {"job_id": 2}}]],
+   "different": [[{"options": {"job": 1}}, {"options": {"job": 2}}]]}],
+ "text": [{"path": "module", "kind": "ordinal", "pattern": "tmp_\\d+", "with": "tmp_#",
+   "same": [["tmp_7 + tmp_9", "tmp_1 + tmp_2"]], "different": [["tmp_7 + tmp_9", "tmp_1 + tmp_1"]]}]}
+RULES
+run guardcache rules test mine.json
+guardcache rules list mine.json | sed -E 's/^[0-9a-f]{64}/HASH/'
+
+echo "one that doesn't hold:"
+sed 's/"tmp_1 + tmp_2"/"tmp_1 + tmp_1"/; s/"job": 2/"job": 1/' mine.json >wrong.json
+run guardcache rules test mine.json wrong.json fx
+echo "one that changes its own result:"
+cat >again.json <<'RULES'
+{"format": "guardcache-rules/1", "name": "again", "text": [
+  {"path": "module", "kind": "const", "pattern": "ab?", "with": "a", "same": [["ab", "a"]]},
+  {"path": "module", "kind": "const", "pattern": "x", "with": "xx", "different": [["x", "y"]]}]}
+RULES
+run guardcache rules test again.json
+echo "what isn't a set:"
+echo '{"format": "guardcache-rules/1", "name": "bad", "text": [{"path": "module", "kind": "drop", "pattern": "("}]}' >bad.json
+run guardcache rules test bad.json
+run guardcache rules list nix
