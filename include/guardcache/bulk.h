@@ -4,7 +4,9 @@
  * For compilers that hand over a program in pieces (a module a function, a kernel a file): a pool of threads takes the
  * modules from a queue, and each goes through gcache_get_or_compile. Modules that are equal are compiled once.
  *
- * Threads: the calling thread works too and the others end before the call returns. The callbacks run on all of them at once.
+ * Threads: the calling thread works too and the others end before the call returns. The compile callback runs on all of them
+ * at once. What was compiled is stored in batches by one more thread, so that the modules share the wait for the disk; it
+ * and the workers call progress, the listener and the log, but no two of them progress at once.
  */
 #ifndef GUARDCACHE_BULK_H
 #define GUARDCACHE_BULK_H

@@ -1,21 +1,39 @@
 /*
- * A queue of modules and a pool of threads that empty it.
+ * A queue of modules and a pool of threads that empty it; what they compiled is stored in batches by one thread more.
+ *
+ * A worker doesn't wait for the disk: it leaves what it compiled to the writer and takes the next module. While the writer
+ * commits one batch, the next one gathers; so the batches are as large as the disk is slow.
  *
  * Invariants:
- *  1. A module belongs to the thread that drew its number from `next`, until its `done` is set.
- *  2. Sums and progress are only touched under `mutex`, so that what progress sees fits together.
+ *  1. A module belongs to the thread that drew its number from `next`, then to the writer if it was left to it, until its
+ *     `done` is set.
+ *  2. Sums, progress and what gathers are only touched under `mutex`, so that what progress sees fits together.
  *  3. `stopped` only ever becomes true; what was begun is brought to its end.
+ *  4. The writer never waits for a lease, so that whoever waits for one that lies with it gets on.
  */
 #include <guardcache/bulk.h>
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "cache/compile.h"
 #include "cache/words.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+/* Workers wait while so much has gathered: results are held in memory until they are stored. */
+#define GATHERED_MAX 256
+#define GATHERED_BYTES_MAX ((size_t)64 << 20)
+
+/* A module that was compiled and is to be stored. */
+typedef struct unstored {
+    gci_compile compile;
+    gcache_request request; /* where the module needs one of its own */
+    gcache_module *module;
+    struct unstored *next;
+} unstored;
 
 typedef struct pool {
     gcache *cache;
@@ -28,25 +46,14 @@ typedef struct pool {
     atomic_bool stopped;
     pthread_mutex_t mutex;
     gcache_many_summary sums;
+    pthread_cond_t arrived, taken; /* something for the writer; room for the workers */
+    unstored *gathered;
+    size_t gathered_count, gathered_bytes;
+    pthread_t writer;
+    bool has_writer, no_more;
 } pool;
 
-/* ---- one module ---- */
-
-static void
-run_module(pool const *p, gcache_module *module)
-{
-    static gcache_request const defaults = GCACHE_REQUEST_INIT;
-    gcache_request request = p->each.request != NULL ? *p->each.request : defaults;
-    gcache_compile_options options = p->each;
-
-    if (module->bypass != NULL) {
-        request.bypass = module->bypass;
-        options.request = &request;
-    }
-    module->status = gcache_get_or_compile_with(p->cache, module->graph, module->hints, &options, p->compile,
-                                                module->state, &module->result, &module->error);
-    module->done = true;
-}
+/* ---- sums ---- */
 
 static void
 add(gcache_many_summary *sums, gcache_module const *module)
@@ -64,13 +71,124 @@ add(gcache_many_summary *sums, gcache_module const *module)
 }
 
 static void
-report(pool *p, gcache_module const *module)
+end_module(pool *p, gcache_module *module, gcache_status status)
 {
     pthread_mutex_lock(&p->mutex);
+    module->status = status;
+    module->done = true;
     add(&p->sums, module);
     if (p->options.progress != NULL && !p->options.progress(p->options.progress_state, &p->sums))
         p->stopped = true;
     pthread_mutex_unlock(&p->mutex);
+}
+
+/* ---- storing ---- */
+
+static void
+store_batch(pool *p, unstored *batch, size_t count)
+{
+    gci_insert *inserts[GATHERED_MAX] = { NULL };
+    size_t i = 0;
+
+    GCI_ASSERT(count <= GATHERED_MAX);
+    for (unstored *u = batch; u != NULL; u = u->next)
+        inserts[i++] = &u->compile.insert;
+    gci_insert_commit(inserts, count);
+    for (unstored *u = batch, *next; u != NULL; u = next) {
+        next = u->next;
+        end_module(p, u->module, gci_compile_end(&u->compile));
+        free(u);
+    }
+}
+
+static void *
+write_batches(void *state)
+{
+    pool *p = state;
+
+    for (;;) {
+        pthread_mutex_lock(&p->mutex);
+        while (p->gathered == NULL && !p->no_more)
+            pthread_cond_wait(&p->arrived, &p->mutex);
+        unstored *batch = p->gathered;
+        size_t count = p->gathered_count;
+        p->gathered = NULL;
+        p->gathered_count = p->gathered_bytes = 0;
+        pthread_cond_broadcast(&p->taken);
+        pthread_mutex_unlock(&p->mutex);
+        if (batch == NULL)
+            return NULL;
+        store_batch(p, batch, count);
+    }
+}
+
+/* Leaves it to the writer. false: there is none to be had. */
+static bool
+leave_to_writer(pool *p, unstored *u)
+{
+    pthread_mutex_lock(&p->mutex);
+    if (!p->has_writer)
+        p->has_writer = pthread_create(&p->writer, NULL, write_batches, p) == 0;
+    if (p->has_writer) {
+        while (p->gathered_count >= GATHERED_MAX || p->gathered_bytes > GATHERED_BYTES_MAX)
+            pthread_cond_wait(&p->taken, &p->mutex);
+        gci_compile_hand_over(&u->compile);
+        u->next = p->gathered;
+        p->gathered = u;
+        p->gathered_count++;
+        p->gathered_bytes += u->compile.insert.entry->payload_size;
+        pthread_cond_signal(&p->arrived);
+    }
+    pthread_mutex_unlock(&p->mutex);
+    return p->has_writer;
+}
+
+static void
+end_writer(pool *p)
+{
+    pthread_mutex_lock(&p->mutex);
+    p->no_more = true;
+    pthread_cond_signal(&p->arrived);
+    pthread_mutex_unlock(&p->mutex);
+    if (p->has_writer)
+        pthread_join(p->writer, NULL);
+}
+
+/* ---- one module ---- */
+
+static void
+begin(pool const *p, gcache_module *module, unstored *u)
+{
+    static gcache_request const defaults = GCACHE_REQUEST_INIT;
+
+    u->module = module;
+    u->compile = (gci_compile){ .cache = p->cache, .graph = module->graph, .hints = module->hints, .options = p->each,
+                                .compile = p->compile, .state = module->state, .result = &module->result,
+                                .error = &module->error };
+    if (module->bypass == NULL)
+        return;
+    u->request = p->each.request != NULL ? *p->each.request : defaults;
+    u->request.bypass = module->bypass;
+    u->compile.options.request = &u->request;
+}
+
+static void
+run_module(pool *p, gcache_module *module)
+{
+    unstored *u = calloc(1, sizeof *u);
+    gcache_status status;
+
+    if (u == NULL) {
+        end_module(p, module, gci_fail_memory(&module->error));
+        return;
+    }
+    begin(p, module, u);
+    if (!gci_compile_begin(&u->compile, &status)) {
+        end_module(p, module, status);
+        free(u);
+    } else if (!gci_store_waits_for_disk(p->cache->store) || !leave_to_writer(p, u)) {
+        store_batch(p, u, 1);
+    }
 }
 
 /* ---- the pool ---- */
@@ -80,10 +198,8 @@ work(void *state)
 {
     pool *p = state;
 
-    for (size_t i; !p->stopped && (i = atomic_fetch_add(&p->next, 1)) < p->count;) {
+    for (size_t i; !p->stopped && (i = atomic_fetch_add(&p->next, 1)) < p->count;)
         run_module(p, &p->modules[i]);
-        report(p, &p->modules[i]);
-    }
     return NULL;
 }
 
@@ -110,6 +226,7 @@ run_pool(pool *p)
     work(p);
     for (size_t i = 0; i < started; i++)
         pthread_join(threads[i], NULL);
+    end_writer(p);
     free(threads);
 }
 
@@ -168,10 +285,13 @@ gcache_compile_many(gcache *cache, gcache_module *modules, size_t count, gcache_
         return status;
     pool p = { .cache = cache, .modules = modules, .count = count, .options = *options, .compile = compile,
                .each = options->each != NULL ? *options->each : each_default, .sums = { .modules = count } };
-    if (pthread_mutex_init(&p.mutex, NULL) != 0)
-        return gci_fail_memory(error);
+    pthread_mutex_init(&p.mutex, NULL);
+    pthread_cond_init(&p.arrived, NULL);
+    pthread_cond_init(&p.taken, NULL);
     clear_outcomes(modules, count);
     run_pool(&p);
+    pthread_cond_destroy(&p.taken);
+    pthread_cond_destroy(&p.arrived);
     pthread_mutex_destroy(&p.mutex);
     p.sums.cancelled = count - p.sums.hits - p.sums.compiled - p.sums.failed;
     p.sums.elapsed_ns = gci_clock_steady_ns() - start;

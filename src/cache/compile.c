@@ -8,7 +8,7 @@
  *  3. What was compiled is handed out whether or not it could be stored; result.note says why not.
  *  4. The listener hears of one request and one hit or miss a call, however often was looked.
  */
-#include <guardcache/compile.h>
+#include "cache/compile.h"
 
 #include "base/check.h"
 #include "base/clock.h"
@@ -31,27 +31,16 @@
 #define FOLLOW_MOST_NS UINT64_C(100000000)
 
 /* What a result points into that was compiled and not loaded. */
-typedef struct product {
+struct gci_product {
     gcache_compiled compiled;
     void *state;
-    char note[NOTE_BYTES];
-} product;
-
-typedef struct job {
-    gcache *cache;
-    gcache_graph *graph;
-    gcache_hints const *hints;
-    gcache_compile_options options;
-    gcache_compile_fn compile;
-    void *state;
-    gcache_result *result;
-    gcache_error *error;
-} job;
+    char note[NOTE_BYTES]; /* why it isn't stored; "": it is to be */
+};
 
 static void
 free_product(void *value)
 {
-    product *p = value;
+    gci_product *p = value;
 
     if (p->compiled.release != NULL)
         p->compiled.release(p->state, &p->compiled);
@@ -62,44 +51,44 @@ free_product(void *value)
 
 /* Forgets the result but for the key and the reason. */
 static void
-forget(job *j, gcache_reason reason)
+forget(gci_compile *c, gcache_reason reason)
 {
-    gcache_key key = j->result->key;
+    gcache_key key = c->result->key;
 
-    gcache_result_clear(j->result);
-    j->result->key = key;
-    j->result->reason = reason;
+    gcache_result_clear(c->result);
+    c->result->key = key;
+    c->result->reason = reason;
 }
 
 /* GCACHE_HIT, GCACHE_MISS with result->reason, or an error. */
 static gcache_status
-look_up(job *j)
+look_up(gci_compile *c)
 {
-    gcache_status status = gci_answer(j->cache, j->graph, j->hints, j->options.request, j->result, j->error);
+    gcache_status status = gci_answer(c->cache, c->graph, c->hints, c->options.request, c->result, c->error);
 
-    if (status != GCACHE_HIT || j->options.post_load == NULL || j->options.post_load(j->state, j->result))
+    if (status != GCACHE_HIT || c->options.post_load == NULL || c->options.post_load(c->state, c->result))
         return status;
-    forget(j, GCACHE_REASON_UNREADABLE);
+    forget(c, GCACHE_REASON_UNREADABLE);
     return GCACHE_MISS;
 }
 
 /* Looks until the writer has stored what is wanted. GCACHE_HIT, GCACHE_MISS with lease_timeout, or an error. */
 static gcache_status
-follow(job *j)
+follow(gci_compile *c)
 {
-    uint64_t end = gci_clock_steady_ns() + j->options.lease_timeout_ns;
+    uint64_t end = gci_clock_steady_ns() + c->options.lease_timeout_ns;
     gcache_status status = GCACHE_MISS;
 
     for (uint64_t pause = FOLLOW_FIRST_NS; status == GCACHE_MISS; pause = pause < FOLLOW_MOST_NS ? 2 * pause : pause) {
         uint64_t now = gci_clock_steady_ns();
         if (now >= end) {
-            forget(j, GCACHE_REASON_LEASE_TIMEOUT);
+            forget(c, GCACHE_REASON_LEASE_TIMEOUT);
             break;
         }
         uint64_t left = end - now < pause ? end - now : pause;
         nanosleep(&(struct timespec){ .tv_nsec = (long)left }, NULL);
-        gcache_result_clear(j->result);
-        status = look_up(j);
+        gcache_result_clear(c->result);
+        status = look_up(c);
     }
     return status;
 }
@@ -138,27 +127,27 @@ take_lease_for(gci_question const *question, gcache_reason reason, uint64_t time
 }
 
 static bool
-may_write(job const *j)
+may_write(gci_compile const *c)
 {
-    gcache_reason reason = j->result->reason;
+    gcache_reason reason = c->result->reason;
 
-    return !j->options.reader && !j->options.follow && reason != GCACHE_REASON_DISABLED && reason != GCACHE_REASON_BYPASS &&
-           !gci_store_is_read_only(j->cache->store);
+    return !c->options.reader && !c->options.follow && reason != GCACHE_REASON_DISABLED && reason != GCACHE_REASON_BYPASS &&
+           !gci_store_is_read_only(c->cache->store);
 }
 
 /* Takes the lease that the present reason asks for. As take_lease, and sets *out_waited. */
 static gcache_status
-take_one_lease(job *j, gci_lease **out_lease, bool *out_waited)
+take_one_lease(gci_compile *c, bool *out_waited)
 {
     gcache_error error = { 0 };
     gci_question question;
 
-    gcache_status status = gci_question_init(&question, j->cache, j->graph, j->hints, j->options.request, &error);
+    gcache_status status = gci_question_init(&question, c->cache, c->graph, c->hints, c->options.request, &error);
     if (status == GCACHE_OK)
-        status = take_lease_for(&question, j->result->reason, j->options.lease_timeout_ns, out_lease, out_waited, &error);
+        status = take_lease_for(&question, c->result->reason, c->options.lease_timeout_ns, &c->lease, out_waited, &error);
     gci_question_clear(&question);
-    if (status == GCACHE_ERROR_ARGUMENT && j->error != NULL)
-        *j->error = error;
+    if (status == GCACHE_ERROR_ARGUMENT && c->error != NULL)
+        *c->error = error;
     return status;
 }
 
@@ -167,30 +156,30 @@ take_one_lease(job *j, gci_lease **out_lease, bool *out_waited)
  * compile; ERROR_ARGUMENT: this thread is compiling the same already.
  */
 static gcache_status
-take_lease(job *j, gci_lease **out_lease)
+take_lease(gci_compile *c)
 {
-    gcache_reason asked = j->result->reason;
+    gcache_reason asked = c->result->reason;
     bool waited = false;
 
-    gcache_status status = take_one_lease(j, out_lease, &waited);
+    gcache_status status = take_one_lease(c, &waited);
     if (status == GCACHE_ERROR_ARGUMENT)
         return status;
     if (status == GCACHE_ERROR_BUSY)
-        j->result->reason = GCACHE_REASON_LEASE_TIMEOUT;
-    if (status != GCACHE_OK || j->options.refresh)
+        c->result->reason = GCACHE_REASON_LEASE_TIMEOUT;
+    if (status != GCACHE_OK || c->options.refresh)
         return GCACHE_MISS;
     /* Also if nobody was waited for: somebody may have been done between the lookup and the lease. */
-    gcache_result_clear(j->result);
-    status = look_up(j);
+    gcache_result_clear(c->result);
+    status = look_up(c);
     if (status != GCACHE_MISS)
         return status;
     if (asked != GCACHE_REASON_NO_KEY && !waited) {
-        j->result->reason = asked;
-    } else if (asked == GCACHE_REASON_NO_KEY && j->result->reason != GCACHE_REASON_NO_KEY) {
+        c->result->reason = asked;
+    } else if (asked == GCACHE_REASON_NO_KEY && c->result->reason != GCACHE_REASON_NO_KEY) {
         /* Something is stored under the key now, for other hints: who has the same hints no longer waits for this lease. */
-        gci_lease_release(*out_lease);
-        *out_lease = NULL;
-        return take_lease(j, out_lease);
+        gci_lease_release(c->lease);
+        c->lease = NULL;
+        return take_lease(c);
     }
     return status;
 }
@@ -199,23 +188,23 @@ take_lease(job *j, gci_lease **out_lease)
 
 /* Writes why what was compiled isn't to be stored; nothing: store it. */
 static void
-write_objection(job const *j, gcache_compiled const *compiled, gci_buf *note)
+write_objection(gci_compile const *c, gcache_compiled const *compiled, gci_buf *note)
 {
     if (compiled->do_not_store != NULL) {
         gci_buf_append_text(note, compiled->do_not_store);
-    } else if (j->options.reader || j->options.follow) {
+    } else if (c->options.reader || c->options.follow) {
         gci_buf_append_text(note, "another process is the one that writes");
-    } else if (j->result->reason == GCACHE_REASON_DISABLED) {
+    } else if (c->result->reason == GCACHE_REASON_DISABLED) {
         gci_buf_append_text(note, "the cache is switched off");
-    } else if (j->result->reason == GCACHE_REASON_BYPASS) {
-        gci_buf_format(note, "bypass: %s", j->result->note);
-    } else if (!may_write(j)) {
+    } else if (c->result->reason == GCACHE_REASON_BYPASS) {
+        gci_buf_format(note, "bypass: %s", c->result->note);
+    } else if (!may_write(c)) {
         gci_buf_append_text(note, "the cache is read-only");
-    } else if (compiled->entry.compile_ns < j->options.min_compile_ns) {
+    } else if (compiled->entry.compile_ns < c->options.min_compile_ns) {
         gci_buf_append_text(note, "compiled in ");
         gci_write_duration(note, compiled->entry.compile_ns);
         gci_buf_append_text(note, ", less than ");
-        gci_write_duration(note, j->options.min_compile_ns);
+        gci_write_duration(note, c->options.min_compile_ns);
     }
 }
 
@@ -234,65 +223,76 @@ write_refusal(gcache_inserted const *inserted, gcache_entry const *entry, gci_bu
                        entry->guards[verdict->guard]);
 }
 
-/* Stores it, unless something speaks against it: then note says what. */
 static void
-store(job const *j, gcache_entry const *entry, gci_buf *note)
+tell(gci_compile const *c, gcache_event_kind kind, gcache_entry const *entry, char const *text)
 {
-    gcache_inserted inserted;
-    gcache_error error = { 0 };
-    gcache_status status = gcache_insert(j->cache, j->graph, j->hints, entry, &inserted, &error);
-
-    if (status == GCACHE_OK)
-        memcpy(j->result->entry, inserted.entry, sizeof j->result->entry);
-    else if (status == GCACHE_REFUSED)
-        write_refusal(&inserted, entry, note);
-    else
-        gci_buf_append_text(note, error.message);
-}
-
-static void
-tell(job const *j, gcache_event_kind kind, gcache_entry const *entry, char const *text)
-{
-    gcache_event event = { .kind = kind, .key = j->result->key, .graph_kind = gcache_graph_kind(j->graph),
-                           .label = j->options.request != NULL ? j->options.request->label : NULL,
+    gcache_event event = { .kind = kind, .key = c->result->key, .graph_kind = gcache_graph_kind(c->graph),
+                           .label = c->options.request != NULL ? c->options.request->label : NULL,
                            .variant = entry->variant, .compile_ns = entry->compile_ns, .text = text };
 
-    gci_tell(j->cache, &event);
+    gci_tell(c->cache, &event);
 }
 
 /* The next miss of the same graph can say that it was compiled before, and why that didn't help. */
 static void
-leave_note(job const *j, product const *p)
+leave_note(gci_compile const *c, gci_product const *p)
 {
-    gci_ended ended = { j->cache, j->graph, j->hints, j->options.request, j->result, 0 };
+    gci_ended ended = { c->cache, c->graph, c->hints, c->options.request, c->result, 0 };
 
-    atomic_fetch_add_explicit(&j->cache->counters.not_stored, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&c->cache->counters.not_stored, 1, memory_order_relaxed);
     gci_journal_not_stored(&ended, p->note, p->compiled.entry.compile_ns);
 }
 
 static void
-keep(job const *j, product *p)
+set_note(gci_product *p, gci_buf const *note)
 {
-    gcache_entry const *entry = &p->compiled.entry;
+    if (note->size != 0)
+        snprintf(p->note, sizeof p->note, "not stored: %.*s", (int)note->size, note->data);
+}
+
+/* Begins to store what was compiled, unless something speaks against it. */
+static void
+begin_keeping(gci_compile *c)
+{
+    gci_product *p = c->product;
     gci_buf note;
 
     gci_buf_init(&note, GCI_BUF_NO_LIMIT);
-    write_objection(j, &p->compiled, &note);
+    write_objection(c, &p->compiled, &note);
+    set_note(p, &note);
     if (note.size == 0)
-        store(j, entry, &note);
-    if (note.size != 0)
-        snprintf(p->note, sizeof p->note, "not stored: %.*s", (int)note.size, note.data);
+        gci_insert_begin(&c->insert, c->cache, c->graph, c->hints, &p->compiled.entry);
+    gci_buf_clear(&note);
+}
+
+/* Finds out whether it was stored, and tells. */
+static void
+end_keeping(gci_compile *c)
+{
+    gci_insert *insert = &c->insert;
+    gci_product *p = c->product;
+    gci_buf note;
+
+    gci_buf_init(&note, GCI_BUF_NO_LIMIT);
+    if (p->note[0] == '\0') {
+        gci_insert_end(insert);
+        if (insert->status == GCACHE_REFUSED)
+            write_refusal(&insert->inserted, insert->entry, &note);
+        else if (insert->status != GCACHE_OK)
+            gci_buf_append_text(&note, insert->error.message);
+        set_note(p, &note);
+    }
     gci_buf_clear(&note);
     if (p->note[0] != '\0')
-        leave_note(j, p);
-    tell(j, p->note[0] == '\0' ? GCACHE_EVENT_STORED : GCACHE_EVENT_NOT_STORED, entry, p->note);
+        leave_note(c, p);
+    tell(c, p->note[0] == '\0' ? GCACHE_EVENT_STORED : GCACHE_EVENT_NOT_STORED, &p->compiled.entry, p->note);
 }
 
 static void
-hand_out(job const *j, product *p)
+fill_result(gci_compile const *c, gci_product const *p)
 {
     gcache_entry const *entry = &p->compiled.entry;
-    gcache_result *result = j->result;
+    gcache_result *result = c->result;
 
     result->outcome = GCACHE_MISS;
     result->payload = entry->payload;
@@ -311,12 +311,12 @@ hand_out(job const *j, product *p)
 
 /* Calls back. GCACHE_OK with p filled in, or the callback's error. */
 static gcache_status
-call_back(job *j, product *p)
+call_back(gci_compile *c, gci_product *p)
 {
-    gcache_variant const *variant = j->options.variant;
-    gcache_error unused = { 0 }, *error = j->error != NULL ? j->error : &unused;
+    gcache_variant const *variant = c->options.variant;
+    gcache_error unused = { 0 }, *error = c->error != NULL ? c->error : &unused;
 
-    p->state = j->state;
+    p->state = c->state;
     if (variant != NULL) {
         p->compiled.entry.variant = variant->label;
         p->compiled.entry.priority = variant->priority;
@@ -324,35 +324,45 @@ call_back(job *j, product *p)
         p->compiled.option_count = variant->option_count;
     }
     uint64_t start = gci_clock_steady_ns();
-    gcache_status status = j->compile(j->state, j->graph, j->hints, &p->compiled, error);
+    gcache_status status = c->compile(c->state, c->graph, c->hints, &p->compiled, error);
     if (p->compiled.entry.compile_ns == 0)
         p->compiled.entry.compile_ns = gci_clock_steady_ns() - start;
     if (status > 0)
         status = gci_fail(error, GCACHE_ERROR_ARGUMENT, "the compile callback returned %d", status);
-    tell(j, status == GCACHE_OK ? GCACHE_EVENT_COMPILED : GCACHE_EVENT_COMPILE_FAILED, &p->compiled.entry,
+    tell(c, status == GCACHE_OK ? GCACHE_EVENT_COMPILED : GCACHE_EVENT_COMPILE_FAILED, &p->compiled.entry,
          status == GCACHE_OK ? NULL : error->message);
     return status;
 }
 
+/* Compiles and begins to keep it. GCACHE_OK, or the callback's error. */
 static gcache_status
-compile_and_store(job *j)
+compile_now(gci_compile *c)
 {
-    product *p = calloc(1, sizeof *p);
+    c->product = calloc(1, sizeof *c->product);
+    if (c->product == NULL)
+        return gci_fail_memory(c->error);
+    gcache_status status = call_back(c, c->product);
+    if (status == GCACHE_OK) {
+        begin_keeping(c);
+        return GCACHE_OK;
+    }
+    free_product(c->product);
+    c->product = NULL;
+    return status;
+}
 
-    if (p == NULL)
-        return gci_fail_memory(j->error);
-    gcache_status status = call_back(j, p);
-    if (status != GCACHE_OK) {
+static gcache_status
+hand_out(gci_compile *c)
+{
+    gci_product *p = c->product;
+
+    c->product = NULL;
+    forget(c, c->result->reason);
+    if (!gci_result_own(c->result, p, free_product)) {
         free_product(p);
-        return status;
+        return gci_fail_memory(c->error);
     }
-    keep(j, p);
-    forget(j, j->result->reason);
-    if (!gci_result_own(j->result, p, free_product)) {
-        free_product(p);
-        return gci_fail_memory(j->error);
-    }
-    hand_out(j, p);
+    fill_result(c, p);
     return GCACHE_MISS;
 }
 
@@ -373,19 +383,60 @@ check_arguments(gcache const *cache, gcache_graph const *graph, gcache_compile_o
 
 /* Looks, and sees to it that at most one compiles. GCACHE_HIT; GCACHE_MISS: compile now; or an error. */
 static gcache_status
-find(job *j, gci_lease **out_lease)
+find(gci_compile *c)
 {
-    gcache_status status = look_up(j);
+    gcache_status status = look_up(c);
 
-    if (status == GCACHE_HIT && j->options.refresh) {
-        forget(j, GCACHE_REASON_NONE);
+    if (status == GCACHE_HIT && c->options.refresh) {
+        forget(c, GCACHE_REASON_NONE);
         status = GCACHE_MISS;
     }
     if (status != GCACHE_MISS)
         return status;
-    if (j->options.follow && j->result->reason != GCACHE_REASON_DISABLED && j->result->reason != GCACHE_REASON_BYPASS)
-        return follow(j);
-    return may_write(j) ? take_lease(j, out_lease) : status;
+    if (c->options.follow && c->result->reason != GCACHE_REASON_DISABLED && c->result->reason != GCACHE_REASON_BYPASS)
+        return follow(c);
+    return may_write(c) ? take_lease(c) : status;
+}
+
+bool
+gci_compile_begin(gci_compile *c, gcache_status *out_status)
+{
+    gci_result_init(c->result, NULL);
+    *out_status = check_arguments(c->cache, c->graph, &c->options, c->compile, c->error);
+    if (*out_status != GCACHE_OK)
+        return false;
+    c->options.refresh |= c->cache->options.refresh;
+    if (c->options.lease_timeout_ns == 0)
+        c->options.lease_timeout_ns = GCACHE_LEASE_TIMEOUT_DEFAULT_NS;
+
+    gci_watch watch = gci_watch_begin(c->cache, c->graph, c->hints, c->options.request);
+    *out_status = find(c);
+    gci_watch_end(&watch, *out_status, c->result);
+    if (*out_status == GCACHE_MISS)
+        *out_status = compile_now(c);
+    if (*out_status == GCACHE_OK && c->product->note[0] == '\0')
+        return true;
+    if (*out_status == GCACHE_OK)
+        *out_status = gci_compile_end(c);
+    gci_lease_release(c->lease);
+    c->lease = NULL;
+    return false;
+}
+
+void
+gci_compile_hand_over(gci_compile *c)
+{
+    gci_lease_hand_over(c->lease);
+}
+
+gcache_status
+gci_compile_end(gci_compile *c)
+{
+    end_keeping(c);
+    gcache_status status = hand_out(c);
+    gci_lease_release(c->lease);
+    c->lease = NULL;
+    return status;
 }
 
 gcache_status
@@ -394,25 +445,16 @@ gcache_get_or_compile_with(gcache *cache, gcache_graph *graph, gcache_hints cons
                            gcache_result *out_result, gcache_error *error)
 {
     static gcache_compile_options const defaults = GCACHE_COMPILE_OPTIONS_INIT;
-    gci_lease *lease = NULL;
+    gcache_status status;
 
     GCI_REQUIRE(out_result != NULL, error, "out_result is NULL");
-    job j = { cache, graph, hints, options != NULL ? *options : defaults, compile, state, out_result, error };
-    gci_result_init(out_result, NULL);
-    gcache_status status = check_arguments(cache, graph, &j.options, compile, error);
-    if (status != GCACHE_OK)
+    gci_compile c = { .cache = cache, .graph = graph, .hints = hints, .options = options != NULL ? *options : defaults,
+                      .compile = compile, .state = state, .result = out_result, .error = error };
+    if (!gci_compile_begin(&c, &status))
         return status;
-    j.options.refresh |= cache->options.refresh;
-    if (j.options.lease_timeout_ns == 0)
-        j.options.lease_timeout_ns = GCACHE_LEASE_TIMEOUT_DEFAULT_NS;
-
-    gci_watch watch = gci_watch_begin(cache, graph, hints, j.options.request);
-    status = find(&j, &lease);
-    gci_watch_end(&watch, status, out_result);
-    if (status == GCACHE_MISS)
-        status = compile_and_store(&j);
-    gci_lease_release(lease);
-    return status;
+    gci_insert *insert = &c.insert;
+    gci_insert_commit(&insert, 1);
+    return gci_compile_end(&c);
 }
 
 gcache_status

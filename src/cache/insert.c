@@ -2,38 +2,29 @@
  * Insert: the guards are compiled and must hold for the hints they were made for; then record, payload and, once per
  * key, the description go to the store, which publishes them atomically.
  */
-#include "base/arena.h"
+#include "cache/insert.h"
+
 #include "base/check.h"
 #include "cache/deltas.h"
 #include "cache/description.h"
 #include "cache/journal.h"
-#include "cache/question.h"
 #include "cache/tape.h"
 #include "graph/graph.h"
 
 /* Views and pairs that describe one entry; the texts themselves stay the caller's. */
 #define DRAFT_BYTES_MAX ((size_t)64 << 20)
 
-/* What an insert puts together before the store sees it. */
-typedef struct draft {
-    gci_arena arena;
-    gci_buf program, metadata;
-    gci_guards *guards;
-    gci_record record;
-    gci_description description;
-} draft;
-
 static void
-draft_init(draft *d)
+draft_init(gci_draft *d)
 {
-    *d = (draft){ 0 };
+    *d = (gci_draft){ 0 };
     gci_arena_init(&d->arena, DRAFT_BYTES_MAX);
     gci_buf_init(&d->program, GCI_BUF_NO_LIMIT);
     gci_buf_init(&d->metadata, GCI_BUF_NO_LIMIT);
 }
 
 static void
-draft_clear(draft *d)
+draft_clear(gci_draft *d)
 {
     gci_guards_free(d->guards);
     gci_buf_clear(&d->program);
@@ -68,7 +59,7 @@ check_entry(gcache_entry const *entry, gcache_error *error)
 /* ---- putting the record together ---- */
 
 static gcache_status
-draft_guards(draft *d, gci_question const *question, gcache_entry const *entry, gcache_error *error)
+draft_guards(gci_draft *d, gci_question const *question, gcache_entry const *entry, gcache_error *error)
 {
     gci_view *texts = gci_arena_array(&d->arena, entry->guard_count, sizeof *texts);
 
@@ -92,7 +83,7 @@ draft_guards(draft *d, gci_question const *question, gcache_entry const *entry, 
 }
 
 static gcache_status
-draft_names(draft *d, gci_question const *question, gcache_error *error)
+draft_names(gci_draft *d, gci_question const *question, gcache_error *error)
 {
     gci_pair *names = gci_arena_array(&d->arena, question->symbol_count, sizeof *names);
 
@@ -108,7 +99,7 @@ draft_names(draft *d, gci_question const *question, gcache_error *error)
 }
 
 static gcache_status
-draft_requirements(draft *d, gcache_entry const *entry, gcache_error *error)
+draft_requirements(gci_draft *d, gcache_entry const *entry, gcache_error *error)
 {
     gci_pair *pairs = gci_arena_array(&d->arena, entry->requires_count, sizeof *pairs);
 
@@ -122,7 +113,7 @@ draft_requirements(draft *d, gcache_entry const *entry, gcache_error *error)
 }
 
 static gcache_status
-draft_record(draft *d, gci_question const *question, gcache_entry const *entry, gcache_error *error)
+draft_record(gci_draft *d, gci_question const *question, gcache_entry const *entry, gcache_error *error)
 {
     d->record.key = question->key;
     d->record.kind = gci_view_text(gcache_graph_kind(question->graph));
@@ -146,7 +137,7 @@ draft_record(draft *d, gci_question const *question, gcache_entry const *entry, 
 /* ---- the insert ---- */
 
 static gcache_reason
-check_hints(draft const *d, gci_question const *question, gcache_verdict *out_verdict)
+check_hints(gci_draft const *d, gci_question const *question, gcache_verdict *out_verdict)
 {
     switch (gci_guards_eval(d->guards, question->hints, out_verdict)) {
     case GCACHE_TRUE:
@@ -158,17 +149,16 @@ check_hints(draft const *d, gci_question const *question, gcache_verdict *out_ve
     }
 }
 
-static gcache_status
-refuse(gcache_inserted *inserted, gcache_reason reason)
+static void
+refuse(gci_insert *insert, gcache_reason reason)
 {
-    inserted->outcome = GCACHE_REFUSED;
-    inserted->reason = reason;
-    return GCACHE_REFUSED;
+    insert->inserted.reason = reason;
+    insert->status = GCACHE_REFUSED;
 }
 
 /* Attachments are stored before the entry that names them, so that nobody sees it without them. */
 static gcache_status
-store_attachments(draft *d, gci_store *store, gcache_entry const *entry, gcache_error *error)
+store_attachments(gci_draft *d, gci_store *store, gcache_entry const *entry, gcache_error *error)
 {
     gci_attachment *attachments = gci_arena_array(&d->arena, entry->attachment_count, sizeof *attachments);
 
@@ -189,82 +179,138 @@ store_attachments(draft *d, gci_store *store, gcache_entry const *entry, gcache_
 }
 
 static gcache_status
-store_draft(draft *d, gci_question const *question, gcache_entry const *entry, gcache_inserted *inserted,
-            gcache_error *error)
+prepare(gci_insert *insert)
 {
-    gci_inserted stored;
-    gcache_status status = gci_description_of(question->graph, true, &d->arena, &d->description, error);
+    gci_store *store = insert->cache->store;
+    gcache_entry const *entry = insert->entry;
+    gci_draft *d = &insert->draft;
+    gcache_status status = gci_description_of(insert->graph, true, &d->arena, &d->description, &insert->error);
 
     if (status == GCACHE_OK)
-        status = store_attachments(d, question->cache->store, entry, error);
+        status = store_attachments(d, store, entry, &insert->error);
     if (status == GCACHE_OK)
-        status = gci_store_insert(question->cache->store, &d->record, gci_view_of(entry->payload, entry->payload_size),
-                                  &d->description, &stored, error);
-    if (status == GCACHE_OK) {
-        memcpy(inserted->entry, stored.id, sizeof inserted->entry);
-        memcpy(inserted->shadows, stored.shadows, sizeof inserted->shadows);
-        inserted->existed = stored.existed;
-    }
+        status = gci_store_prepare(store, &d->record, gci_view_of(entry->payload, entry->payload_size), &d->description,
+                                   &insert->pending, &insert->error);
     return status;
 }
 
 static void
-leave_note(gci_question *question, gcache_inserted const *inserted, gcache_entry const *entry)
+leave_note(gci_insert *insert)
 {
-    question->request.label = entry->label;
-    atomic_fetch_add_explicit(&question->cache->counters.inserts, 1, memory_order_relaxed);
-    gci_journal_insert(question, inserted, entry);
+    gcache_inserted const *inserted = &insert->inserted;
+
+    insert->question.request.label = insert->entry->label;
+    atomic_fetch_add_explicit(&insert->cache->counters.inserts, 1, memory_order_relaxed);
+    gci_journal_insert(&insert->question, inserted, insert->entry);
+    gci_recorder_note(&insert->cache->recorder, GCI_USED_ENTRY,
+                      gci_view_of(inserted->key.bytes, sizeof inserted->key.bytes), gci_view_text(inserted->entry),
+                      !inserted->existed);
+}
+
+static void
+begin(gci_insert *insert)
+{
+    gci_question *question = &insert->question;
+    gcache_error *error = &insert->error;
+    gci_draft *d = &insert->draft;
+
+    insert->status = gci_question_init(question, insert->cache, insert->graph, insert->hints, NULL, error);
+    if (insert->status == GCACHE_REFUSED)
+        refuse(insert, GCACHE_REASON_BYPASS);
+    if (insert->status != GCACHE_OK)
+        return;
+    insert->inserted.key = question->key;
+    insert->status = draft_record(d, question, insert->entry, error);
+    if (insert->status != GCACHE_OK)
+        return;
+    gcache_reason reason = GCACHE_REASON_NONE;
+    if (insert->hints != NULL)
+        reason = check_hints(d, question, &insert->inserted.verdict);
+    if (reason != GCACHE_REASON_NONE)
+        refuse(insert, reason);
+    else
+        insert->status = prepare(insert);
+}
+
+void
+gci_insert_begin(gci_insert *insert, gcache *cache, gcache_graph *graph, gcache_hints const *hints,
+                 gcache_entry const *entry)
+{
+    *insert = (gci_insert){ .cache = cache, .graph = graph, .hints = hints, .entry = entry };
+    draft_init(&insert->draft);
+    insert->status = check_entry(entry, &insert->error);
+    if (insert->status != GCACHE_OK)
+        return;
+    if (cache->disabled)
+        refuse(insert, GCACHE_REASON_DISABLED);
+    else
+        begin(insert);
+}
+
+/* What one commit takes at most: each holds a file open until all are synced. */
+#define COMMIT_MAX 128
+
+void
+gci_insert_commit(gci_insert *const *inserts, size_t count)
+{
+    gci_pending *pending[COMMIT_MAX];
+    size_t gathered = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (inserts[i]->pending != NULL)
+            pending[gathered++] = inserts[i]->pending;
+        if (gathered == COMMIT_MAX || (gathered > 0 && i + 1 == count)) {
+            gci_store_commit(inserts[i]->cache->store, pending, gathered);
+            gathered = 0;
+        }
+    }
+}
+
+static void
+take_outcome(gci_insert *insert)
+{
+    gci_inserted stored;
+
+    insert->status = gci_pending_outcome(insert->pending, &stored, &insert->error);
+    if (insert->status != GCACHE_OK)
+        return;
+    memcpy(insert->inserted.entry, stored.id, sizeof insert->inserted.entry);
+    memcpy(insert->inserted.shadows, stored.shadows, sizeof insert->inserted.shadows);
+    insert->inserted.existed = stored.existed;
+    leave_note(insert);
+}
+
+void
+gci_insert_end(gci_insert *insert)
+{
+    if (insert->pending != NULL)
+        take_outcome(insert);
+    insert->inserted.outcome = insert->status;
+    if (insert->status == GCACHE_REFUSED && !insert->cache->disabled)
+        atomic_fetch_add_explicit(&insert->cache->counters.refusals, 1, memory_order_relaxed);
+    if (insert->cache->tape != NULL && insert->status >= 0 && !insert->cache->disabled)
+        gci_tape_insert(insert->cache->tape, insert->graph, insert->hints, insert->entry, &insert->inserted);
+    gci_pending_free(insert->pending);
+    insert->pending = NULL;
+    draft_clear(&insert->draft);
+    gci_question_clear(&insert->question);
 }
 
 gcache_status
 gcache_insert(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gcache_entry const *entry,
               gcache_inserted *out_inserted, gcache_error *error)
 {
-    gcache_inserted unused, *inserted = out_inserted != NULL ? out_inserted : &unused;
-    gci_question question = { 0 };
-    draft d;
+    gci_insert insert, *one = &insert;
 
-    *inserted = (gcache_inserted){ .outcome = GCACHE_OK };
+    if (out_inserted != NULL)
+        *out_inserted = (gcache_inserted){ .outcome = GCACHE_OK };
     GCI_REQUIRE(cache != NULL, error, "cache is NULL");
-    gcache_status status = check_entry(entry, error);
-    if (status != GCACHE_OK)
-        return status;
-    if (cache->disabled)
-        return refuse(inserted, GCACHE_REASON_DISABLED);
-
-    draft_init(&d);
-    status = gci_question_init(&question, cache, graph, hints, NULL, error);
-    if (status == GCACHE_REFUSED) {
-        refuse(inserted, GCACHE_REASON_BYPASS);
-        goto done;
-    }
-    if (status != GCACHE_OK)
-        goto done;
-    inserted->key = question.key;
-    status = draft_record(&d, &question, entry, error);
-    if (status != GCACHE_OK)
-        goto done;
-    if (hints != NULL) {
-        gcache_reason reason = check_hints(&d, &question, &inserted->verdict);
-        if (reason != GCACHE_REASON_NONE) {
-            status = refuse(inserted, reason);
-            goto done;
-        }
-    }
-    status = store_draft(&d, &question, entry, inserted, error);
-    if (status == GCACHE_OK) {
-        leave_note(&question, inserted, entry);
-        gci_recorder_note(&cache->recorder, GCI_USED_ENTRY, gci_view_of(inserted->key.bytes, sizeof inserted->key.bytes),
-                          gci_view_text(inserted->entry), !inserted->existed);
-    }
-done:
-    if (status == GCACHE_REFUSED)
-        atomic_fetch_add_explicit(&cache->counters.refusals, 1, memory_order_relaxed);
-    if (cache->tape != NULL && status >= 0)
-        gci_tape_insert(cache->tape, graph, hints, entry, inserted);
-    if (status < 0)
-        inserted->outcome = status;
-    draft_clear(&d);
-    gci_question_clear(&question);
-    return status;
+    gci_insert_begin(one, cache, graph, hints, entry);
+    gci_insert_commit(&one, 1);
+    gci_insert_end(one);
+    if (out_inserted != NULL)
+        *out_inserted = insert.inserted;
+    if (insert.status < 0 && error != NULL)
+        *error = insert.error;
+    return insert.status;
 }

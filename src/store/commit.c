@@ -130,6 +130,17 @@ make_head(gci_insertion *insertion, gci_frame_type type)
                                   : GCACHE_OK;
 }
 
+/* What holds the payload, synced, under a temporary name: as it was staged, or written now. The caller owns the file. */
+static gcache_status
+write_or_take_staged(gci_insertion *insertion, gci_view const *parts, size_t count, gci_path *out_path)
+{
+    if (insertion->staged.text[0] == '\0')
+        return gci_write_temporary(insertion->store, GCI_WEIGHT_COMMIT, parts, count, out_path, insertion->error);
+    *out_path = insertion->staged;
+    insertion->staged.text[0] = '\0';
+    return GCACHE_OK;
+}
+
 /* The payload's own file, complete and under its name; then the head is that of a reference to it. */
 static gcache_status
 write_entry_file(gci_insertion *insertion)
@@ -141,7 +152,7 @@ write_entry_file(gci_insertion *insertion)
     if (status != GCACHE_OK)
         return status;
     gci_view parts[] = { gci_buf_view(&insertion->head), insertion->payload, gci_frame_padding(insertion->payload.size) };
-    status = gci_write_temporary(store, GCI_WEIGHT_COMMIT, parts, 3, &temporary, insertion->error);
+    status = write_or_take_staged(insertion, parts, 3, &temporary);
     if (status == GCACHE_OK)
         status = gci_move_into_place(store, &temporary, &place, insertion->error);
     if (status != GCACHE_OK) {
@@ -169,25 +180,55 @@ write_description_file(gci_insertion *insertion)
     insertion->description.size = 0;
 }
 
+/* A candidate index with one entry: its header, the description (if it lies in here), the head, and the payload. */
+#define PACK_PARTS 5
+
+static void
+list_parts(gci_insertion const *insertion, gci_buf const *header, gci_view parts[PACK_PARTS])
+{
+    parts[0] = gci_buf_view(header);
+    parts[1] = gci_buf_view(&insertion->description);
+    parts[2] = gci_buf_view(&insertion->head);
+    parts[3] = insertion->payload;
+    parts[4] = gci_frame_padding(insertion->payload.size);
+}
+
+static gcache_status
+publish_new(gci_insertion *insertion, gci_view const *parts, size_t count)
+{
+    gcache_key const *key = &insertion->record.key;
+    gci_path temporary;
+    uint64_t size = 0;
+
+    if (insertion->entry_cost != 0)
+        return gci_publish_pack(insertion->store, key, GCI_WEIGHT_LIGHT, parts, count, insertion->error);
+    for (size_t i = 0; i < count; i++)
+        size += parts[i].size;
+    gcache_status status = write_or_take_staged(insertion, parts, count, &temporary);
+    if (status == GCACHE_OK)
+        status = gci_publish_temporary(insertion->store, key, &temporary, size, insertion->error);
+    return status;
+}
+
 /* Adds the description (if it lies in here), the head, and the payload unless it has a file, to the candidate index. */
 static gcache_status
 publish(gci_insertion *insertion, gci_candidates *set)
 {
     gci_weight weight = insertion->entry_cost != 0 ? GCI_WEIGHT_LIGHT : GCI_WEIGHT_COMMIT;
+    size_t count = insertion->entry_cost != 0 ? 3 : PACK_PARTS;
     gcache_key const *key = &insertion->record.key;
+    gci_view parts[PACK_PARTS];
     gcache_status status;
     gci_buf header;
 
     gci_buf_init(&header, GCI_PACK_HEADER);
     if (set == NULL)
         gci_pack_put_header(&header, key);
-    gci_view parts[] = { gci_buf_view(&header), gci_buf_view(&insertion->description), gci_buf_view(&insertion->head),
-                         insertion->payload, gci_frame_padding(insertion->payload.size) };
-    size_t count = insertion->entry_cost != 0 ? 3 : 5;
+    list_parts(insertion, &header, parts);
     if (header.failed)
         status = gci_fail_memory(insertion->error);
     else if (set == NULL)
-        status = gci_publish_pack(insertion->store, key, weight, parts, count, insertion->error);
+        status = publish_new(insertion, parts, count);
     else
         status = gci_append_pack(insertion->store, key, weight, gci_inside(set)->end, parts + 1, count - 1,
                                  insertion->error);
@@ -195,14 +236,18 @@ publish(gci_insertion *insertion, gci_candidates *set)
     return status;
 }
 
+static bool
+lies_in_pack(gci_insertion const *insertion, size_t pack_size)
+{
+    return insertion->payload.size <= INLINE_MAX && pack_size + insertion->payload.size <= INLINE_PACK_MAX;
+}
+
 /* The payload in its place: in a file, or right behind the head. */
 static gcache_status
 write_payload(gci_insertion *insertion, size_t pack_size)
 {
     insertion->entry_cost = 0;
-    if (insertion->payload.size <= INLINE_MAX && pack_size + insertion->payload.size <= INLINE_PACK_MAX)
-        return make_head(insertion, GCI_FRAME_ENTRY);
-    return write_entry_file(insertion);
+    return lies_in_pack(insertion, pack_size) ? make_head(insertion, GCI_FRAME_ENTRY) : write_entry_file(insertion);
 }
 
 static void
@@ -223,6 +268,8 @@ write_and_publish(gci_insertion *insertion, gci_candidates *set)
     gcache_key const *key = &insertion->record.key;
     gci_store *store = insertion->store;
 
+    if (set != NULL)
+        gci_insertion_unstage(insertion);
     insertion->record.sequence = (set != NULL ? gci_inside(set)->last_sequence : 0) + 1;
     gcache_status status = write_payload(insertion, pack_size);
     if (status != GCACHE_OK)
@@ -258,4 +305,47 @@ gci_insertion_commit(gci_insertion *insertion)
         gci_shared_add(&insertion->store->shared.head->entries, 1);
     }
     return status;
+}
+
+/* ---- staging ---- */
+
+void
+gci_insertion_stage(gci_insertion *insertion)
+{
+    bool in_pack = lies_in_pack(insertion, 0);
+    gci_view parts[PACK_PARTS];
+    gci_buf header;
+
+    insertion->record.sequence = 1;
+    if (insertion->out->existed || !insertion->fresh || make_head(insertion, GCI_FRAME_ENTRY) != GCACHE_OK)
+        return;
+    gci_buf_init(&header, GCI_PACK_HEADER);
+    gci_pack_put_header(&header, &insertion->record.key);
+    list_parts(insertion, &header, parts);
+    if (insertion->description.size > INLINE_DESCRIPTION_MAX)
+        parts[1].size = 0;
+    size_t skipped = in_pack ? 0 : 2; /* a payload's own file begins with the head */
+    if (header.failed || gci_begin_temporary(insertion->store, parts + skipped, PACK_PARTS - skipped, &insertion->staged,
+                                             &insertion->staging, NULL) != GCACHE_OK)
+        insertion->staged.text[0] = '\0';
+    gci_buf_clear(&header);
+}
+
+void
+gci_insertion_sync_staged(gci_insertion *insertion)
+{
+    if (insertion->staged.text[0] == '\0')
+        return;
+    gcache_status status = gci_file_sync(&insertion->staging, NULL);
+    gci_file_close(&insertion->staging);
+    if (status != GCACHE_OK)
+        gci_insertion_unstage(insertion);
+}
+
+void
+gci_insertion_unstage(gci_insertion *insertion)
+{
+    if (insertion->staged.text[0] != '\0')
+        gci_dir_unlink(insertion->store->directory, insertion->staged.text, NULL);
+    insertion->staged.text[0] = '\0';
 }

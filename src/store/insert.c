@@ -9,6 +9,8 @@
 #include "store/publish.h"
 #include "store/record.h"
 
+#include <stdlib.h>
+
 static void
 insertion_init(gci_insertion *insertion, gci_store *store, gci_record const *record, gci_view payload, gci_inserted *out,
                gcache_error *error)
@@ -30,6 +32,7 @@ insertion_clear(gci_insertion *insertion)
     gci_buf_clear(&insertion->compressed);
     gci_buf_clear(&insertion->head);
     gci_buf_clear(&insertion->description);
+    gci_insertion_unstage(insertion);
 }
 
 static gcache_status
@@ -58,6 +61,7 @@ look_ahead(gci_insertion *insertion, bool *out_lacks_description)
     struct stat facts;
 
     gci_found found = gci_read_current(insertion->store, key, &set, NULL);
+    insertion->fresh = found != GCI_FOUND;
     gci_candidate *equal = found == GCI_FOUND ? gci_candidates_find(set, insertion->record.id) : NULL;
     if (equal != NULL) {
         insertion->out->existed = true;
@@ -166,37 +170,121 @@ commit_within_space(gci_insertion *insertion)
 }
 
 static void
-count_outcome(gci_insertion *insertion, gcache_status status)
+count_outcome(gci_store *store, gci_inserted const *inserted, gcache_status status)
 {
-    gci_store *store = insertion->store;
-
     if (status == GCACHE_ERROR_NO_SPACE || status == GCACHE_ERROR_LIMIT)
         gci_store_count(store, GCI_COUNT_REFUSALS, 1);
     else if (status == GCACHE_OK)
-        gci_store_count(store, insertion->out->existed ? GCI_COUNT_DUPLICATES : GCI_COUNT_INSERTS, 1);
+        gci_store_count(store, inserted->existed ? GCI_COUNT_DUPLICATES : GCI_COUNT_INSERTS, 1);
+}
+
+/* ---- in two steps ---- */
+
+struct gci_pending {
+    gci_insertion insertion;
+    gci_inserted inserted;
+    gcache_error error;
+    gcache_status status;
+};
+
+/* Everything that needs no lock. */
+static gcache_status
+begin(gci_pending *pending, gci_store *store, gci_record const *record, gci_view payload,
+      gci_description const *description)
+{
+    gci_insertion *insertion = &pending->insertion;
+    bool lacks_description = false;
+
+    gci_store_enter(store);
+    insertion_init(insertion, store, record, payload, &pending->inserted, &pending->error);
+    insertion->described = description;
+    gcache_status status = identify(insertion);
+    if (status != GCACHE_OK)
+        return status;
+    look_ahead(insertion, &lacks_description);
+    return pending->inserted.existed ? GCACHE_OK : prepare(insertion, description, lacks_description);
+}
+
+static void
+finish(gci_pending *pending)
+{
+    gci_store *store = pending->insertion.store;
+
+    if (pending->status == GCACHE_OK && !pending->inserted.existed)
+        pending->status = commit_within_space(&pending->insertion);
+    count_outcome(store, &pending->inserted, pending->status);
 }
 
 gcache_status
 gci_store_insert(gci_store *store, gci_record const *record, gci_view payload, gci_description const *description,
                  gci_inserted *out_inserted, gcache_error *error)
 {
-    gci_insertion insertion;
-    bool lacks_description = false;
+    gci_pending pending = { 0 };
+
+    pending.status = begin(&pending, store, record, payload, description);
+    finish(&pending);
+    insertion_clear(&pending.insertion);
+    if (pending.status == GCACHE_OK)
+        gci_drain_if_due(store);
+    return gci_pending_outcome(&pending, out_inserted, error);
+}
+
+gcache_status
+gci_store_prepare(gci_store *store, gci_record const *record, gci_view payload, gci_description const *description,
+                  gci_pending **out_pending, gcache_error *error)
+{
+    gci_pending *pending = calloc(1, sizeof *pending);
+
+    *out_pending = NULL;
+    if (pending == NULL)
+        return gci_fail_memory(error);
+    gcache_status status = begin(pending, store, record, payload, description);
+    if (status == GCACHE_OK) {
+        *out_pending = pending;
+        return GCACHE_OK;
+    }
+    if (error != NULL)
+        *error = pending->error;
+    count_outcome(store, &pending->inserted, status);
+    gci_pending_free(pending);
+    return status;
+}
+
+void
+gci_store_commit(gci_store *store, gci_pending *const *pending, size_t count)
+{
+    bool stage = count > 1 && gci_store_waits_for_disk(store);
 
     gci_store_enter(store);
-    insertion_init(&insertion, store, record, payload, out_inserted, error);
-    insertion.described = description;
-    gcache_status status = identify(&insertion);
-    if (status == GCACHE_OK)
-        look_ahead(&insertion, &lacks_description);
-    if (status == GCACHE_OK && !out_inserted->existed) {
-        status = prepare(&insertion, description, lacks_description);
-        if (status == GCACHE_OK)
-            status = commit_within_space(&insertion);
-    }
-    count_outcome(&insertion, status);
-    insertion_clear(&insertion);
-    if (status == GCACHE_OK)
-        gci_drain_if_due(store);
-    return status;
+    for (size_t i = 0; stage && i < count; i++)
+        gci_insertion_stage(&pending[i]->insertion);
+    for (size_t i = 0; stage && i < count; i++)
+        gci_insertion_sync_staged(&pending[i]->insertion);
+    for (size_t i = 0; i < count; i++)
+        finish(pending[i]);
+    gci_drain_if_due(store);
+}
+
+gcache_status
+gci_pending_outcome(gci_pending const *pending, gci_inserted *out_inserted, gcache_error *error)
+{
+    *out_inserted = pending->inserted;
+    if (pending->status != GCACHE_OK && error != NULL)
+        *error = pending->error;
+    return pending->status;
+}
+
+void
+gci_pending_free(gci_pending *pending)
+{
+    if (pending == NULL)
+        return;
+    insertion_clear(&pending->insertion);
+    free(pending);
+}
+
+bool
+gci_store_waits_for_disk(gci_store const *store)
+{
+    return gci_must_sync(store, GCI_WEIGHT_COMMIT);
 }

@@ -1,5 +1,6 @@
 /*
- * One insert under way. insert.c prepares it without a lock; commit.c makes it visible under the key's lock.
+ * One insert under way. insert.c prepares it without a lock; commit.c makes it visible under the key's lock. Of several at
+ * once, what holds their payloads is staged before: written for all, then synced for all, so that they share the wait.
  */
 #ifndef GCI_STORE_INSERTION_H
 #define GCI_STORE_INSERTION_H
@@ -18,10 +19,19 @@ typedef struct gci_insertion {
     uint8_t sha256[32];
     uint64_t need;         /* bytes it may take on disk */
     uint64_t entry_cost;   /* of its own file; 0: it lies in the candidate index */
+    bool fresh;            /* nothing was stored under its key when last looked at */
+    gci_path staged;       /* a temporary file with what a commit to a fresh key would write; "": none */
+    gci_file staging;      /* the same, while it is open */
     gci_description const *described; /* as the caller gave it, or NULL */
     gci_inserted *out;
     gcache_error *error;
 } gci_insertion;
+
+/* Writes what commit would have to sync, for a key that is fresh. No more than a head start: if it fails, or the key
+   isn't fresh any more, commit does it anew. */
+void gci_insertion_stage(gci_insertion *insertion);
+void gci_insertion_sync_staged(gci_insertion *insertion);
+void gci_insertion_unstage(gci_insertion *insertion);
 
 /* Under the key's lock: looks again whether the entry is there, writes it, publishes it. */
 gcache_status gci_insertion_commit(gci_insertion *insertion);

@@ -32,6 +32,7 @@ struct gci_lease {
     gci_path path;
     gci_file file;
     pthread_t thread;
+    bool handed_over; /* to a thread that waits for nobody */
     gci_lease *next;
 };
 
@@ -200,7 +201,8 @@ is_held_by_this_thread(gci_leases *leases, gci_path const *path)
 
     pthread_mutex_lock(&leases->mutex);
     for (gci_lease *lease = leases->held; lease != NULL; lease = lease->next)
-        held |= strcmp(lease->path.text, path->text) == 0 && pthread_equal(lease->thread, pthread_self());
+        held |= strcmp(lease->path.text, path->text) == 0 &&
+                pthread_equal(lease->thread, pthread_self()) && !lease->handed_over;
     pthread_mutex_unlock(&leases->mutex);
     return held;
 }
@@ -273,6 +275,16 @@ gci_lease_take(gci_store *store, gci_view name, uint64_t timeout_ns, gci_lease *
     pthread_mutex_unlock(&store->leases.mutex);
     *out_lease = lease;
     return GCACHE_OK;
+}
+
+void
+gci_lease_hand_over(gci_lease *lease)
+{
+    if (lease == NULL)
+        return;
+    pthread_mutex_lock(&lease->store->leases.mutex);
+    lease->handed_over = true;
+    pthread_mutex_unlock(&lease->store->leases.mutex);
 }
 
 static void

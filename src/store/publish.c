@@ -23,8 +23,8 @@ count_bytes(gci_store *store, uint64_t before, uint64_t after)
     gci_shared_add(&store->shared.head->bytes, (int64_t)after - (int64_t)before);
 }
 
-static bool
-must_sync(gci_store const *store, gci_weight weight)
+bool
+gci_must_sync(gci_store const *store, gci_weight weight)
 {
     gcache_durability durability = store->options.durability;
 
@@ -43,17 +43,31 @@ total_size(gci_view const *parts, size_t count)
 }
 
 gcache_status
+gci_begin_temporary(gci_store *store, gci_view const *parts, size_t count, gci_path *out_path, gci_file *out_file,
+                    gcache_error *error)
+{
+    *out_path = gci_path_temporary();
+    gcache_status status = gci_file_open(store->directory, out_path->text, O_WRONLY | O_CREAT | O_EXCL, out_file, error);
+    if (status != GCACHE_OK)
+        return status;
+    status = gci_file_write(out_file, parts, count, error);
+    if (status == GCACHE_OK)
+        return status;
+    gci_file_close(out_file);
+    gci_dir_unlink(store->directory, out_path->text, NULL);
+    return status;
+}
+
+gcache_status
 gci_write_temporary(gci_store *store, gci_weight weight, gci_view const *parts, size_t count, gci_path *out_path,
                     gcache_error *error)
 {
     gci_file file;
 
-    *out_path = gci_path_temporary();
-    gcache_status status = gci_file_open(store->directory, out_path->text, O_WRONLY | O_CREAT | O_EXCL, &file, error);
+    gcache_status status = gci_begin_temporary(store, parts, count, out_path, &file, error);
     if (status != GCACHE_OK)
         return status;
-    status = gci_file_write(&file, parts, count, error);
-    if (status == GCACHE_OK && must_sync(store, weight))
+    if (gci_must_sync(store, weight))
         status = gci_file_sync(&file, error);
     gci_file_close(&file);
     if (status != GCACHE_OK)
@@ -120,21 +134,30 @@ gcache_status
 gci_publish_pack(gci_store *store, gcache_key const *key, gci_weight weight, gci_view const *parts, size_t count,
                  gcache_error *error)
 {
-    gci_path place = gci_path_pack(key), temporary;
-    uint64_t before = gci_cost_of_path(store, place.text);
+    gci_path temporary;
 
     gcache_status status = gci_write_temporary(store, weight, parts, count, &temporary, error);
-    if (status != GCACHE_OK)
-        return status;
+    if (status == GCACHE_OK)
+        status = gci_publish_temporary(store, key, &temporary, total_size(parts, count), error);
+    return status;
+}
+
+gcache_status
+gci_publish_temporary(gci_store *store, gcache_key const *key, gci_path const *temporary, uint64_t size,
+                      gcache_error *error)
+{
+    gci_path place = gci_path_pack(key);
+    uint64_t before = gci_cost_of_path(store, place.text);
+
     gci_generation_begin(&store->shared, key);
-    status = gci_move_into_place(store, &temporary, &place, error);
+    gcache_status status = gci_move_into_place(store, temporary, &place, error);
     /* A new one that may not last must not be found now either. */
     if (status != GCACHE_OK && before == 0)
         gci_dir_unlink(store->directory, place.text, NULL);
     gci_generation_end(&store->shared, key);
     if (status != GCACHE_OK)
         return status;
-    count_bytes(store, before, gci_disk_cost(total_size(parts, count)));
+    count_bytes(store, before, gci_disk_cost(size));
     if (before == 0)
         gci_shared_add(&store->shared.head->keys, 1);
     return GCACHE_OK;
@@ -152,7 +175,7 @@ gci_append_pack(gci_store *store, gcache_key const *key, gci_weight weight, uint
         return status;
     gci_generation_begin(&store->shared, key);
     status = gci_file_write(&file, parts, count, error);
-    if (status == GCACHE_OK && must_sync(store, weight))
+    if (status == GCACHE_OK && gci_must_sync(store, weight))
         status = gci_file_sync(&file, error);
     /* What couldn't be written, or may not have reached the disk, must not be found by the next writer. */
     if (status != GCACHE_OK)

@@ -24,12 +24,18 @@ typedef enum gci_weight {
     GCI_WEIGHT_LIGHT   /* it can be made again, or done without: synced only if durability is `full` */
 } gci_weight;
 
+bool gci_must_sync(gci_store const *store, gci_weight weight);
+
 /* What a key's candidate index and description take. */
 uint64_t gci_cost_of_key(gci_store *store, gcache_key const *key);
 
 /* Writes a file under a temporary name. On an error nothing is left. */
 gcache_status gci_write_temporary(gci_store *store, gci_weight weight, gci_view const *parts, size_t count,
                                   gci_path *out_path, gcache_error *error);
+
+/* The same, but the file isn't synced yet, and open. */
+gcache_status gci_begin_temporary(gci_store *store, gci_view const *parts, size_t count, gci_path *out_path,
+                                  gci_file *out_file, gcache_error *error);
 
 /* Moves a temporary file to its place below entries/ or attachments/, making the directory if it is missing. On an
    error the temporary file is removed. */
@@ -38,6 +44,9 @@ gcache_status gci_move_into_place(gci_store *store, gci_path const *temporary, g
 /* Replaces (or makes) the key's candidate index. */
 gcache_status gci_publish_pack(gci_store *store, gcache_key const *key, gci_weight weight, gci_view const *parts,
                                size_t count, gcache_error *error);
+/* The same with a temporary file of `size` bytes, which is gone afterwards in any case. */
+gcache_status gci_publish_temporary(gci_store *store, gcache_key const *key, gci_path const *temporary, uint64_t size,
+                                    gcache_error *error);
 
 /* Adds frames to the key's candidate index, which ends at `end` and has nothing behind it. On an error the file is as
    long as it was. */

@@ -250,6 +250,25 @@ typedef struct gci_inserted {
 gcache_status gci_store_insert(gci_store *store, gci_record const *record, gci_view payload,
                                gci_description const *description, gci_inserted *out_inserted, gcache_error *error);
 
+/*
+ * The same in two steps, so that many inserts share the wait for the disk: each is prepared by itself (compressed, hashed),
+ * then all are committed, each with an outcome of its own. The first step touches no lock; what it is given has to stay
+ * as it is until the pending insert is freed. Different threads may do the steps.
+ */
+typedef struct gci_pending gci_pending;
+
+/* OK; ERROR_READ_ONLY, ERROR_LIMIT, ERROR_MEMORY: *out_pending is NULL. */
+gcache_status gci_store_prepare(gci_store *store, gci_record const *record, gci_view payload,
+                                gci_description const *description, gci_pending **out_pending, gcache_error *error);
+void gci_store_commit(gci_store *store, gci_pending *const *pending, size_t count);
+/* After the commit: what gci_store_insert would have returned. */
+gcache_status gci_pending_outcome(gci_pending const *pending, gci_inserted *out_inserted, gcache_error *error);
+/* NULL is accepted, and so is what wasn't committed: it isn't stored then. */
+void gci_pending_free(gci_pending *pending);
+
+/* Whether an insert waits for the disk, so that it is worth gathering several. */
+bool gci_store_waits_for_disk(gci_store const *store);
+
 /* Takes an entry out, as eviction does: its record stays remembered. ERROR_NOT_FOUND, ERROR_READ_ONLY, ... */
 gcache_status gci_store_evict(gci_store *store, gcache_key const *key, char const *id, gcache_error *error);
 
@@ -375,8 +394,10 @@ typedef struct gci_lease gci_lease;
  */
 gcache_status gci_lease_take(gci_store *store, gci_view name, uint64_t timeout_ns, gci_lease **out_lease, bool *out_waited,
                              gcache_error *error);
-/* NULL is accepted. By the thread that took it. */
+/* NULL is accepted. By the thread that took it, or by whomever it was handed over to. */
 void gci_lease_release(gci_lease *lease);
+/* The thread that took it leaves it to another: from here on it may wait for it itself. NULL is accepted. */
+void gci_lease_hand_over(gci_lease *lease);
 
 /* ---- attachments ---- */
 

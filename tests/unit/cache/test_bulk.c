@@ -145,13 +145,22 @@ a_failure_spoils_nothing_else(void **state)
     batch_clear(b);
 }
 
+typedef struct watcher {
+    batch *batch;
+    size_t last;        /* modules that were done when it was told last */
+    int begun_at_stop;
+} watcher;
+
 static bool
 stop_after_ten(void *state, gcache_many_summary const *so_far)
 {
-    size_t *last = state, done = so_far->hits + so_far->compiled + so_far->failed;
+    size_t done = so_far->hits + so_far->compiled + so_far->failed;
+    watcher *w = state;
 
-    assert_int_equal(done, *last + 1);
-    *last = done;
+    assert_int_equal(done, w->last + 1);
+    w->last = done;
+    if (done == 10)
+        w->begun_at_stop = w->batch->calls;
     return done < 10;
 }
 
@@ -161,19 +170,58 @@ progress_may_cancel(void **state)
     fixture *f = *state;
     gcache_many_options options = GCACHE_MANY_OPTIONS_INIT;
     batch *b = batch_new(MODULES);
-    size_t last = 0, done = 0;
+    gcache_options unsynced = GCACHE_OPTIONS_INIT;
+    watcher w = { .batch = b };
+    size_t done = 0;
+
+    /* Where nobody waits for the disk, a module is stored before its worker takes the next one. */
+    unsynced.durability = GCACHE_DURABILITY_NONE;
+    fixture_reopen(f, &unsynced);
 
     options.workers = 3;
     options.progress = stop_after_ten;
-    options.progress_state = &last;
+    options.progress_state = &w;
     gcache_many_summary summary = run(f, b, &options, GCACHE_OK);
     /* What was begun when the tenth ended is finished: two others. */
-    assert_in_range(last, 10, 12);
+    assert_in_range(w.begun_at_stop, 10, 12);
+    assert_in_range(w.last, w.begun_at_stop, 12);
+    assert_int_equal(w.last, b->calls);
     for (int i = 0; i < MODULES; i++)
         done += b->modules[i].done;
-    assert_int_equal(done, last);
-    assert_int_equal(summary.cancelled, MODULES - last);
+    assert_int_equal(done, w.last);
+    assert_int_equal(summary.cancelled, MODULES - w.last);
     batch_clear(b);
+}
+
+/* The same module under other names: a hit that says what is called how, for the link step. */
+static void
+renames_come_back(void **state)
+{
+    fixture *f = *state;
+    gcache_request request = GCACHE_REQUEST_INIT;
+    gcache_compile_options each = GCACHE_COMPILE_OPTIONS_INIT;
+    gcache_many_options options = GCACHE_MANY_OPTIONS_INIT;
+    batch *b = batch_new(MODULES), *other = batch_new(MODULES);
+
+    request.accept_renames = true;
+    each.request = &request;
+    options.each = &each;
+    for (int i = 0; i < MODULES; i++) {
+        gcache_graph_free(other->modules[i].graph);
+        gcache_graph *g = other->modules[i].graph = make_matmul("s77", "s3");
+        gcache_graph_component(g, "number", gcache_value_int(g, i));
+    }
+    run(f, b, NULL, GCACHE_OK);
+    assert_int_equal(run(f, other, &options, GCACHE_OK).hits, MODULES);
+    for (int i = 0; i < MODULES; i++) {
+        gcache_result const *hit = &other->modules[i].result;
+        assert_true(hit->renamed);
+        assert_int_equal(hit->rename_count, 2);
+        assert_string_equal(hit->renames[0].stored, "s0");
+        assert_string_equal(hit->renames[0].current, "s77");
+    }
+    batch_clear(b);
+    batch_clear(other);
 }
 
 static void
@@ -202,6 +250,7 @@ main(void)
         CASE(equal_modules_are_compiled_once),
         CASE(a_failure_spoils_nothing_else),
         CASE(progress_may_cancel),
+        CASE(renames_come_back),
         CASE(the_line_reads_well),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -186,6 +186,31 @@ insert(gci_store *store, uint64_t key, uint64_t variant, size_t size)
     return inserted;
 }
 
+/* The same, prepared and not committed yet. */
+typedef struct made_insert {
+    made_record made;
+    char *payload;
+    gci_pending *pending;
+} made_insert;
+
+static inline void
+prepare_insert(made_insert *one, gci_store *store, uint64_t key, uint64_t variant, size_t size)
+{
+    gcache_error error = { 0 };
+
+    one->payload = payload_of(key ^ variant << 32, size);
+    if (gci_store_prepare(store, record_of(&one->made, key, variant), gci_view_of(one->payload, size), NULL, &one->pending,
+                          &error) != GCACHE_OK)
+        fail_msg("%s", error.message);
+}
+
+static inline void
+made_insert_clear(made_insert *one)
+{
+    gci_pending_free(one->pending);
+    free(one->payload);
+}
+
 /* The candidate of that variant, or NULL. */
 static inline gci_candidate *
 find_variant(gci_candidates *set, uint64_t variant)

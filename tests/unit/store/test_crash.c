@@ -76,6 +76,19 @@ __wrap_writev(int fd, struct iovec const *parts, int count)
 
 enum { KEPT = 4, SMALL = 300, LARGE = 30000 };
 
+/* Two keys nobody knows, committed together. */
+static void
+insert_together(gci_store *store, uint64_t round)
+{
+    made_insert small, large;
+
+    prepare_insert(&small, store, 2000000 + round, 1, SMALL);
+    prepare_insert(&large, store, 3000000 + round, 1, LARGE);
+    gci_store_commit(store, (gci_pending *[]){ small.pending, large.pending }, 2);
+    made_insert_clear(&small);
+    made_insert_clear(&large);
+}
+
 /* In a child: one step of everything that changes the directory. */
 static void
 change_everything(test_dir *fixture, uint64_t round)
@@ -85,6 +98,7 @@ change_everything(test_dir *fixture, uint64_t round)
 
     gci_store *store = fixture_open_with(fixture, (gci_store_options){ .durability = GCACHE_DURABILITY_FULL });
     plan.armed = true;
+    insert_together(store, round);
     insert(store, 1000 + round, 1, SMALL);
     insert(store, 1000 + round, 2, LARGE);
     insert(store, 1, 1000 + round, SMALL);
@@ -105,6 +119,8 @@ check_after_death(test_dir *fixture, uint64_t round)
         assert_int_equal(look(store, key, 1, key % 2 == 0 ? SMALL : LARGE), GCI_FOUND);
     assert_int_not_equal(look(store, 1000 + round, 1, SMALL), GCI_CORRUPT);
     assert_int_not_equal(look(store, 1000 + round, 2, LARGE), GCI_CORRUPT);
+    assert_int_not_equal(look(store, 2000000 + round, 1, SMALL), GCI_CORRUPT);
+    assert_int_not_equal(look(store, 3000000 + round, 1, LARGE), GCI_CORRUPT);
     assert_int_equal(problems(store), 0);
     /* The next one can do all that again. */
     insert(store, 1000 + round, 1, SMALL);
@@ -125,7 +141,7 @@ test_death_at_every_call(void **state)
     for (uint64_t key = 0; key < KEPT; key++)
         insert(store, key, 1, key % 2 == 0 ? SMALL : LARGE);
     gci_store_close(store);
-    for (; died; at += at < 120 ? 1 : stride) {
+    for (; died; at += at < 160 ? 1 : stride) {
         pid_t child = fork();
         int how;
         if (child == 0) {
