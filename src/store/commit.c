@@ -25,6 +25,16 @@ is_whole(gci_found found, gci_candidates *set)
     return set->damaged == 0 && gci_inside(set)->end == gci_inside(set)->bytes.size;
 }
 
+/* What memory knows of a file that an outsider cut or removed is right for readers; appending to it would be lost. */
+static bool
+is_as_on_disk(gci_store *store, gci_candidates *set)
+{
+    struct stat facts;
+
+    return set == NULL || (gci_dir_stat(store->directory, gci_path_pack(&set->key).text, &facts, NULL) == GCACHE_OK &&
+                           (uint64_t)facts.st_size == gci_inside(set)->bytes.size);
+}
+
 /* The key's candidates, after damage and torn ends were cleared away. *out_set is NULL if there is no candidate index. */
 static gcache_status
 read_present(gci_insertion *insertion, gci_candidates **out_set)
@@ -34,7 +44,7 @@ read_present(gci_insertion *insertion, gci_candidates **out_set)
     gci_mended mended;
 
     gci_found found = gci_read_current(store, key, out_set, insertion->error);
-    if (is_whole(found, *out_set))
+    if (is_whole(found, *out_set) && is_as_on_disk(store, *out_set))
         return GCACHE_OK;
     gci_candidates_release(*out_set);
     *out_set = NULL;

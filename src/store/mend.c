@@ -77,9 +77,11 @@ take_pack(struct mender *mender, bool *out_damaged)
         continue;
     if (state == GCI_PACK_NEWER || walk.newer)
         return gci_fail(mender->error, GCACHE_ERROR_FORMAT, "%s: of a newer version", gci_path_pack(mender->key).text);
-    *out_damaged = state == GCI_PACK_BAD || walk.damaged > 0;
+    if (!gci_draft_take_pack(&mender->draft, bytes))
+        return gci_fail_memory(mender->error);
+    *out_damaged = state == GCI_PACK_BAD || walk.damaged > 0 || mender->draft.strange > 0;
     mender->changed = *out_damaged || state == GCI_PACK_TORN || walk.torn;
-    return gci_draft_take_pack(&mender->draft, bytes) ? GCACHE_OK : gci_fail_memory(mender->error);
+    return GCACHE_OK;
 }
 
 /* Reads an entry file and makes the frame that refers to it. An empty view: the file was no good and is put aside. */

@@ -43,6 +43,25 @@ add_frame(gci_draft *draft)
     return &draft->frames[draft->count++];
 }
 
+static bool
+take_description(gci_draft *draft, gci_frame const *frame, gci_view bytes)
+{
+    if (frame->head.size > GCACHE_KEY_BYTES && memcmp(frame->head.data, draft->key.bytes, GCACHE_KEY_BYTES) == 0)
+        draft->description = bytes;
+    else
+        draft->strange++;
+    return true;
+}
+
+/* What a reader would accept (candidates.c). */
+static bool
+is_candidate_of(gci_draft const *draft, gci_frame const *frame, gci_record const *record)
+{
+    return memcmp(record->key.bytes, draft->key.bytes, sizeof record->key.bytes) == 0 &&
+           (frame->type != GCI_FRAME_ENTRY || record->compression != GCI_RAW ||
+            record->payload_size == frame->payload_size);
+}
+
 bool
 gci_draft_take(gci_draft *draft, gci_frame const *frame, gci_view bytes)
 {
@@ -50,16 +69,15 @@ gci_draft_take(gci_draft *draft, gci_frame const *frame, gci_view bytes)
     gci_record record;
     gci_arena arena;
 
-    if (frame->type == GCI_FRAME_DESCRIPTION) {
-        if (frame->head.size > GCACHE_KEY_BYTES && memcmp(frame->head.data, draft->key.bytes, GCACHE_KEY_BYTES) == 0)
-            draft->description = bytes;
-        return true;
-    }
+    if (frame->type == GCI_FRAME_DESCRIPTION)
+        return take_description(draft, frame, bytes);
     gci_arena_init(&arena, GCI_BUF_NO_LIMIT);
     bool read = gci_record_read(frame->head, &arena, &record, &signature), memory = !arena.failed;
     gci_arena_clear(&arena);
-    if (!read || memcmp(record.key.bytes, draft->key.bytes, sizeof record.key.bytes) != 0)
+    if (!read || !is_candidate_of(draft, frame, &record)) {
+        draft->strange += memory;
         return memory;
+    }
     gci_draft_frame *former = gci_draft_find(draft, record.id);
     if (former != NULL && former->type != GCI_FRAME_EVICTED)
         return true;

@@ -23,6 +23,7 @@ typedef struct gci_draft {
     gci_draft_frame *frames;
     size_t count, capacity;
     gci_view description; /* a whole frame, or empty */
+    size_t strange;       /* frames with good checksums that make no sense under this key: not taken */
 } gci_draft;
 
 /* How many evicted candidates a key remembers: enough to tell why a lookup misses, little enough to stay small. */
@@ -34,7 +35,7 @@ void gci_draft_clear(gci_draft *draft);
 /* Takes all good frames of the key found in bytes, header or not. false: no memory. */
 bool gci_draft_take_pack(gci_draft *draft, gci_view bytes);
 
-/* Takes a frame, unless it isn't a record of the key or its id is there as a live one. false: no memory. */
+/* Takes a frame, unless it makes no sense under the key or its id is there as a live one. false: no memory. */
 bool gci_draft_take(gci_draft *draft, gci_frame const *frame, gci_view bytes);
 
 gci_draft_frame *gci_draft_find(gci_draft *draft, char const *id);

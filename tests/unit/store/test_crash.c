@@ -2,6 +2,7 @@
  * Processes die: at every call that insert, eviction and repair make, and at random moments among many. Afterwards every
  * acknowledged entry is there, nothing that is found is wrong, and verify finds nothing, without any repair.
  */
+#include "effort.h"
 #include "fixture.h"
 
 #include <signal.h>
@@ -133,7 +134,7 @@ static void
 test_death_at_every_call(void **state)
 {
     /* The last of it is a walk over all shards: each call of the walk comes up 256 times. */
-    unsigned stride = getenv("GUARDCACHE_LONG") != NULL ? 1 : 53;
+    unsigned stride = effort_is_thorough() ? 1 : 53;
     bool died = true;
     unsigned at = 1;
 
@@ -230,7 +231,7 @@ start_and_kill(test_dir *fixture, struct ledger *ledger, uint64_t round)
             read_until_killed(fixture, ledger);
         }
     }
-    uint64_t random = gci_hash64(&round, sizeof round, 7);
+    uint64_t random = gci_hash64(&round, sizeof round, effort_seed());
     clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){ .tv_nsec = (long)(10000000 + random % 40000000) }, NULL);
     /* One after the other: those that are left go on beside what the others leave behind. */
     for (int i = 0; i < WRITERS + READERS; i++)
@@ -262,15 +263,16 @@ check_promises(test_dir *fixture, struct ledger *ledger, uint32_t from)
 static void
 test_death_at_random(void **state)
 {
-    uint64_t rounds = getenv("GUARDCACHE_LONG") != NULL ? 5000 : 40;
+    effort work = effort_of(40);
+    uint64_t inserts = 0;
     struct ledger *ledger = mmap(NULL, sizeof *ledger, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
     assert_true(ledger != MAP_FAILED);
-    for (uint64_t round = 0; round < rounds; round++) {
+    while (effort_goes_on(&work)) {
         uint32_t from = atomic_load(&ledger->next);
-        start_and_kill(*state, ledger, round);
+        start_and_kill(*state, ledger, work.round);
         check_promises(*state, ledger, from);
-        if (round % 20 == 19) {
+        if (work.round % 20 == 19) {
             gci_store *store = fixture_open(*state);
             assert_int_equal(problems(store), 0);
             gci_store_close(store);
@@ -278,12 +280,14 @@ test_death_at_random(void **state)
         /* A directory that only grows would make the last rounds last for ever. */
         if (atomic_load(&ledger->next) > 60000) {
             check_promises(*state, ledger, 0);
+            inserts += atomic_load(&ledger->next);
             fixture_remove_tree(((test_dir *)*state)->directory);
             memset(ledger, 0, sizeof *ledger);
         }
     }
     check_promises(*state, ledger, 0);
-    print_message("    %llu rounds, %u inserts begun\n", (unsigned long long)rounds, atomic_load(&ledger->next));
+    print_message("    seed %llu: %llu rounds, %llu inserts begun\n", (unsigned long long)effort_seed(),
+                  (unsigned long long)work.begun, (unsigned long long)(inserts + atomic_load(&ledger->next)));
     munmap(ledger, sizeof *ledger);
 }
 

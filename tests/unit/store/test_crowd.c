@@ -2,6 +2,7 @@
  * Many processes with many threads on one directory: inserts under one key and under many, lookups beside them, eviction
  * and collection all the while. Every entry is found once, nothing fails, nobody waits long, and the cap holds.
  */
+#include "effort.h"
 #include "fixture.h"
 
 #include <pthread.h>
@@ -279,11 +280,11 @@ check_all_there_once(test_dir *fixture, struct crowd *crowd)
 static void
 test_crowd(void **state)
 {
-    bool thorough = getenv("GUARDCACHE_LONG") != NULL;
+    bool thorough = effort_is_soak();
     gci_store_options options = { .max_bytes = UINT64_MAX, .max_candidates = 1000000, .memory_bytes = 8 << 20,
                                   .durability = GCACHE_DURABILITY_NONE };
 
-    struct crowd *crowd = run_crowd(*state, thorough ? 32 : 6, thorough ? 60 : 2, options);
+    struct crowd *crowd = run_crowd(*state, thorough ? 32 : 6, effort_seconds(2), options);
     assert_int_equal(atomic_load(&crowd->wrong), 0);
     assert_true(atomic_load(&crowd->inserts) > 50);
     check_all_there_once(*state, crowd);
@@ -299,11 +300,11 @@ test_crowd(void **state)
 static void
 test_crowd_under_a_cap(void **state)
 {
-    bool thorough = getenv("GUARDCACHE_LONG") != NULL;
+    bool thorough = effort_is_soak();
     gci_store_options options = { .max_bytes = thorough ? 64 << 20 : 256 << 10, .max_candidates = 1000000,
                                   .durability = GCACHE_DURABILITY_NONE };
 
-    struct crowd *crowd = run_crowd(*state, thorough ? 16 : 6, thorough ? 60 : 3, options);
+    struct crowd *crowd = run_crowd(*state, thorough ? 16 : 6, effort_seconds(3), options);
     assert_int_equal(atomic_load(&crowd->wrong), 0);
     gci_store *store = fixture_open_with(*state, options);
     gci_store_stats stats;

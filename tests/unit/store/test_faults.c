@@ -5,6 +5,7 @@
  * The calls are caught by the linker (--wrap), so the library is the one that is shipped. index.db's own calls are not
  * caught: they are SQLite's, which tests the same of itself.
  */
+#include "effort.h"
 #include "fixture.h"
 
 #include "store/evict.h"
@@ -413,7 +414,7 @@ may_persist(fault_kind fault)
 static void
 try_all(void **state, operation run, char const *name)
 {
-    bool thorough = getenv("GUARDCACHE_LONG") != NULL;
+    bool thorough = effort_is_thorough();
     struct scene scene = { .fixture = *state, .options = { .compression_level = 1,
                                                            .durability = GCACHE_DURABILITY_FULL } };
     unsigned total = 0;

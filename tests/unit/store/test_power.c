@@ -5,6 +5,7 @@
  *
  * Needs root, loop devices and mkfs.ext4; is skipped without.
  */
+#include "effort.h"
 #include "fixture.h"
 
 #include <signal.h>
@@ -181,12 +182,6 @@ cut_power_once(test_dir *fixture, gcache_durability durability, struct outcome *
     return true;
 }
 
-static int
-rounds(void)
-{
-    return getenv("GUARDCACHE_LONG") != NULL ? 20 : 1;
-}
-
 static void
 check_nothing_lost(void **state)
 {
@@ -194,7 +189,7 @@ check_nothing_lost(void **state)
 
     if (geteuid() != 0)
         skip();
-    for (int round = 0; round < rounds(); round++) {
+    for (effort work = effort_of(1); effort_goes_on(&work);) {
         if (!cut_power_once(*state, GCACHE_DURABILITY_FULL, &outcome))
             skip();
         print_message("    full: %u acknowledged, %u lost\n", outcome.acknowledged, outcome.lost);
@@ -211,10 +206,10 @@ check_nothing_wrong(void **state)
 
     if (geteuid() != 0)
         skip();
-    for (int round = 0; round < 2 * rounds(); round++) {
-        if (!cut_power_once(*state, modes[round % 2], &outcome))
+    for (effort work = effort_of(2); effort_goes_on(&work);) {
+        if (!cut_power_once(*state, modes[work.round % 2], &outcome))
             skip();
-        print_message("    %s: %u acknowledged, %u lost\n", round % 2 == 0 ? "entry" : "none", outcome.acknowledged,
+        print_message("    %s: %u acknowledged, %u lost\n", work.round % 2 == 0 ? "entry" : "none", outcome.acknowledged,
                       outcome.lost);
     }
 }
