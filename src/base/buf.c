@@ -23,7 +23,7 @@ gci_buf_reserve(gci_buf *buf, size_t more)
     if (buf->failed)
         return NULL;
     if (more > buf->limit || buf->size > buf->limit - more) {
-        buf->failed = true;
+        buf->failed = buf->over_limit = true;
         return NULL;
     }
     size_t need = buf->size + more;

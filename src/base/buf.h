@@ -17,6 +17,7 @@ typedef struct gci_buf {
     char *data;
     size_t size, capacity, limit;
     bool failed;
+    bool over_limit; /* it failed for the limit, not for want of memory */
 } gci_buf;
 
 #define GCI_BUF_NO_LIMIT (SIZE_MAX / 2)

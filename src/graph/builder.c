@@ -425,12 +425,28 @@ add_tree_node(gcache_graph *graph, gci_subgraph *sub, gci_new_node const *given)
     return set_arguments(graph, given, &node->args);
 }
 
+/* Whatever has a graph has inputs, if none, as in JSON. */
+static bool
+have_inputs(gcache_graph *graph)
+{
+    if (!graph->has_inputs)
+        graph->has_inputs =
+            gci_graph_add_component(graph, (gci_view)GCI_VIEW("inputs"), GCI_COMPONENT_INPUTS) != NULL;
+    return graph->has_inputs;
+}
+
+static gci_subgraph *
+outermost_graph(gcache_graph *graph)
+{
+    return have_inputs(graph) ? gci_graph_root(graph, true) : NULL;
+}
+
 /* The (sub)graph that nodes go to now, with room for one more. */
 static gci_subgraph *
 open_graph(gcache_graph *graph)
 {
     if (graph->open == NULL)
-        graph->open = gci_graph_root(graph, true);
+        graph->open = outermost_graph(graph);
     if (graph->open != NULL &&
         (graph->open->node_count == GCI_GRAPH_MAX_NODES || graph->handle_count == UINT32_MAX - 1)) {
         gci_graph_fail(graph, GCACHE_ERROR_LIMIT, "more than %u nodes", (unsigned)(GCI_GRAPH_MAX_NODES - 1));
@@ -581,9 +597,8 @@ add_input(gcache_graph *graph, char const *name, gci_input const *given)
         gci_graph_fail(graph, GCACHE_ERROR_ARGUMENT, "inputs belong to the outermost graph");
         return 0;
     }
-    if (!graph->has_inputs && gci_graph_add_component(graph, (gci_view)GCI_VIEW("inputs"), GCI_COMPONENT_INPUTS) == NULL)
+    if (!have_inputs(graph))
         return 0;
-    graph->has_inputs = true;
     void *items = graph->inputs;
     gci_input *input = gci_graph_grow(graph, &items, graph->input_count, &graph->input_room, sizeof *input);
     graph->inputs = items;
@@ -631,7 +646,7 @@ gcache_graph_subgraph_begin(gcache_graph *graph, char const *name)
 
     if (!live(graph) || !copy_text(graph, gci_view_text(name), &copy))
         return;
-    gci_subgraph *outer = graph->open != NULL ? graph->open : gci_graph_root(graph, true);
+    gci_subgraph *outer = graph->open != NULL ? graph->open : outermost_graph(graph);
     if (outer == NULL)
         return;
     if (graph->nesting == GCI_GRAPH_MAX_NESTING) {

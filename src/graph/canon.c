@@ -347,6 +347,10 @@ assemble(gci_canon_run *run, making *m)
     gci_canonical *canon = m->canon;
     gci_buf *out = &canon->bytes;
 
+    if (m->items.failed) {
+        gci_canon_fail_memory(run);
+        return;
+    }
     qsort(m->kept, canon->count, sizeof *m->kept, compare_kept);
     gci_buf_reserve(out, m->items.size + 256);
     gci_cbor_head(out, GCI_CBOR_MAP, 4);
@@ -363,7 +367,7 @@ assemble(gci_canon_run *run, making *m)
         gci_buf_append(out, m->items.data + m->kept[i].start, m->kept[i].size);
     }
     canon->kept = true;
-    if (out->failed || m->items.failed)
+    if (out->failed)
         gci_canon_fail_memory(run);
 }
 

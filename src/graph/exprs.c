@@ -61,7 +61,7 @@ add_symbol(gci_exprs *x, gci_view name)
     bool is_new = false;
     uint32_t symbol = gci_intern_add(&x->symbols, name, &is_new);
 
-    if (symbol == GCI_INTERN_NONE || (is_new && symbol == x->symbol_room && !grow_symbols(x))) {
+    if (symbol == GCI_INTERN_NONE || (symbol >= x->symbol_room && !grow_symbols(x))) {
         x->failed = true;
         return GCI_INTERN_NONE;
     }
@@ -187,7 +187,7 @@ static bool
 set_symbols(gci_exprs *x, gci_form *form, gci_view const *names, size_t count)
 {
     form->symbols = gci_arena_alloc(&x->arena, count * sizeof *form->symbols);
-    for (size_t i = 0; i < count && form->symbols != NULL; i++) {
+    for (size_t i = 0; i < count && form->symbols != NULL && !x->failed; i++) {
         uint32_t symbol = add_symbol(x, names[i]), k = 0;
         while (k < form->symbol_count && form->symbols[k] != symbol)
             k++;
@@ -259,7 +259,7 @@ gci_exprs_form(gci_exprs *x, gci_view text)
     bool is_new = false;
     uint32_t number = gci_intern_add(&x->texts, text, &is_new);
 
-    if (number == GCI_INTERN_NONE || (is_new && number == x->form_room && !grow_forms(x))) {
+    if (number == GCI_INTERN_NONE || (number >= x->form_room && !grow_forms(x))) {
         x->failed = true;
         return GCI_INTERN_NONE;
     }

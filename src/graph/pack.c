@@ -322,7 +322,7 @@ gci_unpack_input(gcache_graph const *graph, gci_input const *input, gci_arena *a
     gci_plain_tensor const *plain = input->tensor;
     gci_value map = { .type = GCI_TENSOR };
 
-    *out_value = input->value;
+    *out_value = plain == NULL ? input->value : (gci_value){ .type = GCI_NULL };
     if (plain == NULL)
         return true;
     map.members = gci_arena_array(arena, TENSOR_MEMBERS, sizeof *map.members);
@@ -337,7 +337,8 @@ gci_unpack_input(gcache_graph const *graph, gci_input const *input, gci_arena *a
     if (plain->has_stride)
         add_member(&map, (gci_view)GCI_VIEW("stride"), size_list(graph, plain->sizes + plain->rank, plain->rank, arena));
     add_member(&map, (gci_view)GCI_VIEW("requires_grad"), (gci_value){ .type = GCI_BOOL, .boolean = plain->requires_grad });
-    *out_value = map;
+    if (!arena->failed)
+        *out_value = map;
     return !arena->failed;
 }
 

@@ -338,7 +338,9 @@ apply_rule(gci_rewriter *r, gci_rule const *rule, gci_view text, gcache_error *e
         status = gci_rule_compile((gci_rule *)rule, text.size >= JIT_TEXT_BYTES, error);
     if (status == GCACHE_OK)
         status = rule->kind == GCI_RULE_SORT ? sort_lines(r, rule, text, error) : replace_matches(r, rule, text, error);
-    if (status == GCACHE_OK && r->to.failed)
+    if (status == GCACHE_OK && r->to.failed && !r->to.over_limit)
+        status = gci_fail_memory(error);
+    else if (status == GCACHE_OK && r->to.failed)
         status = gci_fail(error, GCACHE_REFUSED, "the rule for %.*s makes too large a text of it",
                           (int)rule->path.size, rule->path.data);
     return status;

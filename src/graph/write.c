@@ -15,7 +15,7 @@
 typedef struct writer {
     gci_arena arena; /* of the value at hand */
     gci_buf out;
-    bool failed; /* no memory for nodes */
+    bool failed; /* no memory */
 } writer;
 
 /* ---- values ---- */
@@ -89,7 +89,9 @@ write_value(writer *w, gci_value const *value)
 {
     gci_arena_reset(&w->arena);
     gci_value named = name_references(*value, &w->arena);
-    gci_json_write(&w->out, &named);
+    w->failed = w->failed || w->arena.failed; /* the next reset forgets it */
+    if (!w->failed)
+        gci_json_write(&w->out, &named);
 }
 
 static void
@@ -160,8 +162,8 @@ write_inputs(writer *w, gcache_graph const *graph)
     gci_buf_append_char(&w->out, '[');
     for (uint32_t i = 0; i < graph->input_count; i++) {
         gci_buf_format(&w->out, "%s{\"name\": \"in%u\", \"value\": ", i > 0 ? ", " : "", i);
-        gci_value value = { .type = GCI_NULL };
-        w->failed = w->failed || !gci_unpack_input(graph, &graph->inputs[i], &arena, &value);
+        gci_value value;
+        w->failed = !gci_unpack_input(graph, &graph->inputs[i], &arena, &value) || w->failed;
         write_value(w, &value);
         write_others(w, &graph->inputs[i].others);
         gci_buf_append_char(&w->out, '}');
@@ -219,9 +221,8 @@ gcache_graph_write(gcache_graph const *graph, char **out_text, size_t *out_size,
             write_component(&w, graph, &graph->components[i]);
     gci_buf_append_text(&w.out, "}\n");
     size_t size = w.out.size;
-    bool complete = !w.arena.failed && !w.failed;
     gci_arena_clear(&w.arena);
-    *out_text = complete ? gci_buf_take_text(&w.out) : NULL;
+    *out_text = !w.failed ? gci_buf_take_text(&w.out) : NULL;
     gci_buf_clear(&w.out);
     if (out_size != NULL)
         *out_size = size;
