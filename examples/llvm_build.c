@@ -5,7 +5,8 @@
  *
  * The key of a module is its text after the rules for llvm-ir, the compiler's version and its flags. Unstable names don't
  * count, so an object may come from a module that called things otherwise. The names its producer used are kept with it;
- * where they aren't this module's, OUTPUT/<module>.names tells the link step what to rename: a line "stored current" each.
+ * where they aren't this module's, OUTPUT/<module>.names tells the link step what to rename: a line "stored current" each,
+ * as `objcopy --redefine-syms` reads it.
  */
 #include <errno.h>
 #include <guardcache/guardcache.h>

@@ -227,7 +227,7 @@ typedef void (*gcache_change_fn)(void *state, gcache_change const *change);
 /* Normalises once more and tells of every step, in the order they are taken. Not for keyed descriptions. */
 GCACHE_API gcache_status gcache_graph_trace(gcache_graph *graph, gcache_change_fn fn, void *state, gcache_error *error);
 
-/* A name in a text that an ordinal rule with `hand_back` replaced: what a link step must rename back. */
+/* A whole name in a text that ordinal rules with `hand_back` replaced a part of: what a link step must rename back. */
 typedef struct gcache_text_name {
     char const *original;
     char const *canonical;

@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "graph/intern.h"
 #include "graph/rules_set.h"
+#include "graph/text_names.h"
 
 #include <stdlib.h>
 
@@ -28,6 +29,7 @@ struct gci_rewriter {
     gci_arena names;       /* the texts of `ordinals` of scope "description" */
     gci_intern *ordinals;  /* by rule: the texts numbered so far */
     gci_intern among;      /* the texts a rule may number */
+    gci_text_names handed; /* names of the text at hand that are handed back */
     gci_buf from, to;      /* the text before and after the rule at work */
 };
 
@@ -43,6 +45,7 @@ gci_rewriter_new(gcache_rules const *rules, gci_rewrite_fn on_change, gci_rewrit
     r->on_name = on_name;
     r->state = state;
     gci_arena_init(&r->names, rules->limits.text_bytes);
+    gci_text_names_init(&r->handed);
     gci_buf_init(&r->from, rules->limits.text_bytes * OUTPUT_FACTOR);
     gci_buf_init(&r->to, rules->limits.text_bytes * OUTPUT_FACTOR);
     r->context = pcre2_match_context_create(NULL);
@@ -70,6 +73,7 @@ gci_rewriter_free(gci_rewriter *r)
     free(r->ordinals);
     gci_intern_clear(&r->among);
     gci_arena_clear(&r->names);
+    gci_text_names_clear(&r->handed);
     gci_buf_clear(&r->from);
     gci_buf_clear(&r->to);
     pcre2_jit_stack_free(r->jit_stack);
@@ -192,11 +196,8 @@ put_ordinal(gci_rewriter *r, gci_rule const *rule, gci_view found, gcache_error 
     uint32_t number = found.data != NULL ? gci_intern_add(ordinals, found, &is_new) : GCI_INTERN_NONE;
     if (number == GCI_INTERN_NONE)
         return gci_fail_memory(error);
-    size_t mark = r->to.size;
     gci_buf_append_view(&r->to, rule->with);
     append_number(&r->to, number);
-    if (is_new && rule->hand_back && !r->to.failed)
-        r->on_name(r->state, found, gci_view_of(r->to.data + mark, r->to.size - mark));
     return GCACHE_OK;
 }
 
@@ -226,6 +227,45 @@ put_replacement(gci_rewriter *r, gci_rule const *rule, gci_view found, gcache_er
     return status;
 }
 
+/* A name in which a rule replaces something: where it is in the text, and begins in what is written. */
+typedef struct open_name {
+    gci_view name; /* data NULL: none is open */
+    size_t written;
+} open_name;
+
+static size_t
+name_end(gci_view text, open_name const *open)
+{
+    return (size_t)(open->name.data - text.data) + open->name.size;
+}
+
+/* The text is written up to `at`, which is at or behind the name's end: it is whole. */
+static gcache_status
+close_name(gci_rewriter *r, gci_view text, open_name *open, size_t at, gcache_error *error)
+{
+    if (open->name.data == NULL || r->to.failed)
+        return GCACHE_OK;
+    size_t end = r->to.size - (at - name_end(text, open));
+    gci_view after = gci_view_of(r->to.data + open->written, end - open->written);
+    bool added = gci_text_names_add(&r->handed, open->name, after);
+    open->name.data = NULL;
+    return added ? GCACHE_OK : gci_fail_memory(error);
+}
+
+/* The text is written up to a match, whose name begins here or is the open one. */
+static gcache_status
+meet_name(gci_rewriter *r, gci_view text, span match, open_name *open, gcache_error *error)
+{
+    gcache_status status = GCACHE_OK;
+
+    if (open->name.data != NULL && match.start < name_end(text, open))
+        return GCACHE_OK;
+    status = close_name(r, text, open, match.start, error);
+    open->name = gci_text_name_around(text, match.start, match.end);
+    open->written = r->to.size + (size_t)(open->name.data - text.data) - match.start;
+    return status;
+}
+
 /* Replaces every match. A group in the pattern narrows what is replaced down to it. */
 static gcache_status
 replace_matches(gci_rewriter *r, gci_rule const *rule, gci_view text, gcache_error *error)
@@ -233,6 +273,7 @@ replace_matches(gci_rewriter *r, gci_rule const *rule, gci_view text, gcache_err
     size_t at = 0, copied = 0, part_end = 0;
     bool found = true;
     span match, group;
+    open_name open = { .written = 0 };
     gcache_status status = GCACHE_OK;
 
     if (rule->among_code != NULL)
@@ -251,11 +292,13 @@ replace_matches(gci_rewriter *r, gci_rule const *rule, gci_view text, gcache_err
         }
         gci_buf_append(&r->to, text.data + copied, group.start - copied);
         copied = group.end;
+        if (status == GCACHE_OK && rule->hand_back)
+            status = meet_name(r, text, group, &open, error);
         if (status == GCACHE_OK)
             status = put_replacement(r, rule, gci_view_of(text.data + group.start, group.end - group.start), error);
     }
     gci_buf_append(&r->to, text.data + copied, text.size - copied);
-    return status;
+    return status == GCACHE_OK ? close_name(r, text, &open, text.size, error) : status;
 }
 
 static int
@@ -363,6 +406,7 @@ gci_rewriter_apply(gci_rewriter *r, gci_rules_state place, gci_view text, gci_vi
     if (text.size > r->rules->limits.text_bytes)
         return gci_fail(error, GCACHE_REFUSED, "a text of %zu bytes, more than rules are applied to", text.size);
     *out_text = text;
+    gci_text_names_reset(&r->handed);
     for (uint32_t i = 0; i < node->text_count && status == GCACHE_OK; i++) {
         if (!may_match(node->text[i], *out_text))
             continue;
@@ -372,5 +416,7 @@ gci_rewriter_apply(gci_rewriter *r, gci_rules_state place, gci_view text, gci_vi
         r->to = swap;
         *out_text = gci_buf_view(&r->from);
     }
+    for (size_t i = 0; i < r->handed.count && status == GCACHE_OK; i++)
+        r->on_name(r->state, r->handed.items[i].original, r->handed.items[i].canonical);
     return status;
 }

@@ -15,7 +15,8 @@ typedef struct gci_rewriter gci_rewriter;
 /* Told of every match that a rule changes. */
 typedef void (*gci_rewrite_fn)(void *state, gci_rule const *rule, gci_view from, gci_view to);
 
-/* Told of every name that an ordinal rule with hand_back numbers, once each. The texts are valid during the call. */
+/* Told of every whole name in a text that ordinal rules with hand_back changed, when all rules are through with it. The views
+   are valid during the call. */
 typedef void (*gci_rewrite_name_fn)(void *state, gci_view original, gci_view canonical);
 
 /* rules must outlive it; a lazy set must be used by this rewriter alone. on_change may be NULL. NULL without memory. */

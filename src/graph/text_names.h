@@ -1,0 +1,34 @@
+/*
+ * Names in a text that its rules renumbered, from what they were to what they became: whole names, however many rules had a
+ * hand in them and however small the part was that each replaced.
+ */
+#ifndef GCI_GRAPH_TEXT_NAMES_H
+#define GCI_GRAPH_TEXT_NAMES_H
+
+#include "base/arena.h"
+#include "graph/intern.h"
+
+typedef struct gci_text_name {
+    gci_view original, canonical;
+} gci_text_name;
+
+typedef struct gci_text_names {
+    gci_arena arena;     /* of the texts */
+    gci_intern known;    /* what names became, also on the way */
+    uint32_t *item_of;   /* by number in `known` */
+    gci_text_name *items;
+    size_t count, known_room, room;
+} gci_text_names;
+
+void gci_text_names_init(gci_text_names *names);
+void gci_text_names_clear(gci_text_names *names);
+/* Forgets all; memory is kept. */
+void gci_text_names_reset(gci_text_names *names);
+
+/* The name that text[start..end) is in or begins: what stands between quotes behind '@', else a word of [-\w$.#!]. */
+gci_view gci_text_name_around(gci_view text, size_t start, size_t end);
+
+/* One rule made `after` of `before`, which may be what an earlier rule made. false without memory. */
+bool gci_text_names_add(gci_text_names *names, gci_view before, gci_view after);
+
+#endif
