@@ -2,61 +2,50 @@
 
 #include "base/check.h"
 
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
 #include <stdlib.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
+/*
+ * OpenSSL's own SHA-256, not the one behind EVP: that reads the machine's configuration file and loads a provider when it is
+ * first used, which takes a fresh process a hundred times as long as its first lookup, and leaves state in the host program.
+ * The code that hashes is the same. OpenSSL 3 calls these functions deprecated.
+ */
+#define OPENSSL_SUPPRESS_DEPRECATED
+#include <openssl/crypto.h>
+#include <openssl/sha.h>
 
 struct gci_digest {
-    EVP_MD *algorithm;
-    EVP_MD_CTX *context;
+    SHA256_CTX context;
 };
 
 gci_digest *
 gci_digest_new(void)
 {
-    gci_digest *digest = calloc(1, sizeof *digest);
-
-    if (digest == NULL)
-        return NULL;
-    digest->algorithm = EVP_MD_fetch(NULL, "SHA2-256", NULL);
-    digest->context = EVP_MD_CTX_new();
-    if (digest->algorithm == NULL || digest->context == NULL) {
-        gci_digest_free(digest);
-        return NULL;
-    }
-    return digest;
+    return calloc(1, sizeof(gci_digest));
 }
 
 void
 gci_digest_free(gci_digest *digest)
 {
-    if (digest == NULL)
-        return;
-    EVP_MD_CTX_free(digest->context);
-    EVP_MD_free(digest->algorithm);
     free(digest);
 }
 
 bool
 gci_digest_begin(gci_digest *digest)
 {
-    return EVP_DigestInit_ex2(digest->context, digest->algorithm, NULL) == 1;
+    return SHA256_Init(&digest->context) == 1;
 }
 
 bool
 gci_digest_update(gci_digest *digest, void const *data, size_t size)
 {
-    return size == 0 || EVP_DigestUpdate(digest->context, data, size) == 1;
+    return size == 0 || SHA256_Update(&digest->context, data, size) == 1;
 }
 
 bool
 gci_digest_end(gci_digest *digest, uint8_t out_hash[GCI_SHA256_BYTES])
 {
-    unsigned size = 0;
-
-    return EVP_DigestFinal_ex(digest->context, out_hash, &size) == 1 && size == GCI_SHA256_BYTES;
+    return SHA256_Final(out_hash, &digest->context) == 1;
 }
 
 bool
@@ -66,15 +55,37 @@ gci_digest_of(gci_digest *digest, gci_view bytes, uint8_t out_hash[GCI_SHA256_BY
            gci_digest_end(digest, out_hash);
 }
 
+/* Half of RFC 2104: the hash of a padded key, xored with `pad`, and bytes. */
+static bool
+hash_keyed(uint8_t const key[SHA256_CBLOCK], uint8_t pad, gci_view bytes, uint8_t out_hash[GCI_SHA256_BYTES])
+{
+    uint8_t block[SHA256_CBLOCK];
+    gci_digest digest;
+
+    for (size_t i = 0; i < sizeof block; i++)
+        block[i] = key[i] ^ pad;
+    bool hashed = gci_digest_begin(&digest) && gci_digest_update(&digest, block, sizeof block) &&
+                  gci_digest_update(&digest, bytes.data, bytes.size) && gci_digest_end(&digest, out_hash);
+    OPENSSL_cleanse(block, sizeof block);
+    OPENSSL_cleanse(&digest, sizeof digest);
+    return hashed;
+}
+
 bool
 gci_hmac_sha256(gci_view key, gci_view bytes, uint8_t out_mac[GCI_SHA256_BYTES])
 {
-    size_t size = 0;
-    char const *data = bytes.size != 0 ? bytes.data : "";
+    uint8_t padded[SHA256_CBLOCK] = { 0 }, inner[GCI_SHA256_BYTES];
+    gci_digest digest;
+    bool good = true;
 
-    return EVP_Q_mac(NULL, "HMAC", NULL, "SHA2-256", NULL, key.data, key.size, (unsigned char const *)data, bytes.size,
-                     out_mac, GCI_SHA256_BYTES, &size) != NULL &&
-           size == GCI_SHA256_BYTES;
+    if (key.size > sizeof padded)
+        good = gci_digest_of(&digest, key, padded);
+    else if (key.size != 0)
+        memcpy(padded, key.data, key.size);
+    good = good && hash_keyed(padded, 0x36, bytes, inner) &&
+           hash_keyed(padded, 0x5c, gci_view_of(inner, sizeof inner), out_mac);
+    OPENSSL_cleanse(padded, sizeof padded);
+    return good;
 }
 
 gci_checksum

@@ -1,8 +1,7 @@
 /*
  * SHA-256 and HMAC-SHA-256 (libcrypto) for what must be trusted, XXH3-128 for what may rot.
  *
- * A gci_digest is made once and reused: fetching the algorithm costs more than hashing a small component. It is used
- * by one thread at a time.
+ * A gci_digest is used by one thread at a time, for one hash after the other.
  */
 #ifndef GCI_BASE_DIGEST_H
 #define GCI_BASE_DIGEST_H
@@ -15,7 +14,7 @@
 
 typedef struct gci_digest gci_digest;
 
-/* NULL: no memory, or libcrypto has no SHA-256. */
+/* NULL: no memory. */
 gci_digest *gci_digest_new(void);
 void gci_digest_free(gci_digest *digest);
 

@@ -122,7 +122,8 @@ check_format(gci_dir dir, gci_view text, gcache_error *error)
 static gcache_status
 read_format(gci_dir dir, gcache_error *error)
 {
-    char text[FORMAT_MAX];
+    /* One digit and the line's end. A longer number is newer, whatever follows, and one read is all it takes to see that. */
+    char text[sizeof FORMAT_WORD - 1 + 2];
     size_t size = 0;
     gci_file file;
 

@@ -91,8 +91,11 @@ gci_shared_map(gci_shared *shared, gci_dir dir, bool read_only)
 {
     bool mapped = map_existing(shared, dir, read_only);
 
-    if (!mapped && !read_only && make_table(dir))
-        mapped = map_existing(shared, dir, read_only);
+    /* A new directory, or a copy: those often lack what was empty in the original. */
+    if (!mapped && !read_only) {
+        gci_layout_furnish(dir, NULL);
+        mapped = make_table(dir) && map_existing(shared, dir, read_only);
+    }
     if (!mapped)
         return;
     shared->head = &shared->table->head;

@@ -231,10 +231,10 @@ warm_up(gci_store *store)
     atomic_store(&store->checked_ns, now);
     atomic_store(&store->touched_ns, now);
     gci_fork_mark_open(&store->fork);
-    if (!store->read_only)
-        gci_layout_furnish(store->directory, NULL);
     if (store->network == NULL)
         gci_shared_map(&store->shared, store->directory, store->read_only);
+    else if (!store->read_only)
+        gci_layout_furnish(store->directory, NULL);
     atomic_store_explicit(&store->warm, true, memory_order_release);
 }
 

@@ -286,7 +286,7 @@ test_crowd(void **state)
 
     struct crowd *crowd = run_crowd(*state, thorough ? 32 : 6, effort_seconds(2), options);
     assert_int_equal(atomic_load(&crowd->wrong), 0);
-    assert_true(atomic_load(&crowd->inserts) > 50);
+    assert_true(atomic_load(&crowd->inserts) > 10);
     check_all_there_once(*state, crowd);
     /* On a machine that does other things as well, this says more about them. */
     if (thorough)
