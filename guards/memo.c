@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-#define SETS 256
+#define SETS 128
 #define WAYS 2
 
 /* Lookups with more names aren't remembered: comparing them all costs as much as the index. */
@@ -19,11 +19,13 @@ typedef struct memory {
     uint64_t generation; /* 0: empty */
     uint64_t eligibility;
     gci_selection selection;
-    int64_t values[MAX_VALUES];
 } memory;
 
+/* The values of a memory stand behind it. */
 struct gci_memo {
-    memory sets[SETS][WAYS];
+    char *memories;
+    uint32_t width; /* values of each */
+    size_t stride;
 };
 
 gci_memo *
@@ -35,6 +37,9 @@ gci_memo_new(void)
 void
 gci_memo_free(gci_memo *memo)
 {
+    if (memo == NULL)
+        return;
+    free(memo->memories);
     free(memo);
 }
 
@@ -45,16 +50,22 @@ set_of(int64_t const *values, uint32_t count, uint64_t eligibility)
 
     for (uint32_t i = 0; i < count; i++)
         hash = (hash ^ (uint64_t)values[i]) * UINT64_C(0x9e3779b97f4a7c15);
-    return (size_t)(hash >> 56) % SETS;
+    return (size_t)(hash >> 57) % SETS;
+}
+
+static inline memory *
+way(gci_memo const *memo, size_t set, size_t number)
+{
+    return (memory *)(void *)(memo->memories + (set * WAYS + number) * memo->stride);
 }
 
 static bool
-is_same(memory const *m, int64_t const *values, uint32_t count)
+is_same(int64_t const *kept, int64_t const *values, uint32_t count)
 {
     uint64_t difference = 0;
 
     for (uint32_t i = 0; i < count; i++)
-        difference |= (uint64_t)(m->values[i] ^ values[i]);
+        difference |= (uint64_t)(kept[i] ^ values[i]);
     return difference == 0;
 }
 
@@ -64,17 +75,31 @@ gci_memo_find(gci_memo const *memo, gci_selector const *selector, gci_selecting 
     int64_t const *values = asked->binding->frame + GCI_FRAME_SLOTS;
     uint32_t count = selector->tables.slot_count;
 
-    if (count > MAX_VALUES)
+    if (memo->memories == NULL || count != memo->width)
         return false;
-    memory const *ways = memo->sets[set_of(values, count, asked->eligibility)];
-    for (int i = 0; i < WAYS; i++) {
-        if (ways[i].generation != selector->generation || ways[i].eligibility != asked->eligibility
-            || !is_same(&ways[i], values, count))
+    size_t set = set_of(values, count, asked->eligibility);
+    for (size_t i = 0; i < WAYS; i++) {
+        memory const *m = way(memo, set, i);
+        if (m->generation != selector->generation || m->eligibility != asked->eligibility
+            || !is_same((int64_t const *)(m + 1), values, count))
             continue;
-        *out = ways[i].selection;
+        *out = m->selection;
         return true;
     }
     return false;
+}
+
+/* false: no memory, or there are too many. */
+static bool
+set_width(gci_memo *memo, uint32_t width)
+{
+    if (memo->memories != NULL && width == memo->width)
+        return true;
+    free(memo->memories);
+    memo->width = width;
+    memo->stride = sizeof(memory) + width * sizeof(int64_t);
+    memo->memories = width <= MAX_VALUES ? calloc((size_t)SETS * WAYS, memo->stride) : NULL;
+    return memo->memories != NULL;
 }
 
 void
@@ -83,10 +108,11 @@ gci_memo_keep(gci_memo *memo, gci_selector const *selector, gci_selecting const 
     int64_t const *values = asked->binding->frame + GCI_FRAME_SLOTS;
     uint32_t count = selector->tables.slot_count;
 
-    if (count > MAX_VALUES)
+    if (!set_width(memo, count))
         return;
-    memory *ways = memo->sets[set_of(values, count, asked->eligibility)];
-    ways[1] = ways[0];
-    ways[0] = (memory){ .generation = selector->generation, .eligibility = asked->eligibility, .selection = selection };
-    memcpy(ways[0].values, values, count * sizeof *values);
+    size_t set = set_of(values, count, asked->eligibility);
+    memory *newest = way(memo, set, 0);
+    memcpy(way(memo, set, 1), newest, memo->stride);
+    *newest = (memory){ .generation = selector->generation, .eligibility = asked->eligibility, .selection = selection };
+    memcpy(newest + 1, values, count * sizeof *values);
 }

@@ -47,6 +47,8 @@ gcache_status gci_selector_insert(gci_selector *selector, uint32_t id, gci_guard
 /* false: there is none of this number. */
 bool gci_selector_remove(gci_selector *selector, uint32_t id);
 size_t gci_selector_count(gci_selector const *selector);
+/* The bytes it takes, about. */
+size_t gci_selector_size(gci_selector const *selector);
 
 /* Merges all segments into one, which is a little faster to ask: after inserting many. */
 gcache_status gci_selector_compact(gci_selector *selector, gcache_error *error);

@@ -77,6 +77,30 @@ gci_selector_count(gci_selector const *selector)
     return selector->count;
 }
 
+static size_t
+size_of_chosen(gci_chosen const *c)
+{
+    size_t code = c->code != NULL ? c->guards->program.code_count * sizeof *c->code : 0;
+
+    return sizeof *c + code + c->guards->program.name_count * sizeof *c->slots
+           + c->filter_count * sizeof *c->filters + c->hazard_count * sizeof *c->hazards;
+}
+
+size_t
+gci_selector_size(gci_selector const *selector)
+{
+    gci_tables const *tables = &selector->tables;
+    size_t size = sizeof *selector + selector->id_room * sizeof(gci_chosen *) + tables->arena.total
+                  + tables->slot_room * (sizeof *tables->slots + 2 * sizeof *tables->slot_places)
+                  + tables->dimension_room * sizeof *tables->dimensions;
+
+    for (uint32_t i = 0; i < selector->segment_count; i++)
+        size += selector->segments[i]->arena.total + selector->segments[i]->count * sizeof(gci_chosen *);
+    for (size_t i = 0; i < selector->id_room; i++)
+        size += selector->by_id[i] != NULL ? size_of_chosen(selector->by_id[i]) : 0;
+    return size;
+}
+
 /* ---- segments ---- */
 
 static void

@@ -7,6 +7,7 @@
 #include "cache/lookup.h"
 
 #include "base/check.h"
+#include "cache/ranking_index.h"
 #include "cache/result.h"
 #include "cache/watch.h"
 
@@ -29,16 +30,12 @@ ask_guard_test(gcache_request const *request, gci_ranked const *ranked, gci_tria
 static gcache_reason
 judge(gci_question const *question, gci_ranked const *ranked, gci_trial *trial)
 {
-    gci_record const *record = &ranked->candidate->record;
     gcache_request const *request = &question->request;
+    gcache_reason refusal =
+        gci_question_refusal(question, &ranked->candidate->record, &trial->requirement, &trial->provided);
 
-    if (request->variant != NULL && !gci_view_is(record->variant, request->variant))
-        return GCACHE_REASON_VARIANT;
-    if (!request->accept_renames && !gci_question_same_names(question, record))
-        return GCACHE_REASON_NAMES;
-    trial->requirement = gci_question_unmet(question, record, &trial->provided);
-    if (trial->requirement != NULL)
-        return GCACHE_REASON_REQUIREMENT;
+    if (refusal != GCACHE_REASON_NONE)
+        return refusal;
     if (request->guard_test != NULL)
         return ask_guard_test(request, ranked, trial);
     if (ranked->guards == NULL)
@@ -59,8 +56,6 @@ void
 gci_try(gci_question const *question, gci_ranked const *ranked, gci_trial *out_trial)
 {
     out_trial->ranked = ranked;
-    out_trial->requirement = NULL;
-    out_trial->provided = (gci_view){ NULL, 0 };
     out_trial->partial = false;
     out_trial->verdict.exception[0] = '\0';
     out_trial->verdict.guard = ranked->candidate->record.guard_count;
@@ -91,7 +86,7 @@ keep_furthest(gcache_reason *furthest, gcache_reason reason)
 /* The state of one walk over a key's candidates. */
 typedef struct walk {
     gci_question const *question;
-    gci_ranking const *ranking;
+    gci_ranking *ranking;
     gci_trace *trace;
     gcache_reason reason; /* of the candidate that got furthest */
     bool *failed;         /* candidates whose payload can't be had; NULL as long as there is none */
@@ -110,7 +105,7 @@ is_expected(gci_question const *question, gci_ranked const *ranked)
  * any other. With a trace all of them are tried and recorded.
  */
 static gci_ranked const *
-select_candidate(walk *w)
+try_all(walk *w)
 {
     gci_ranked const *best = NULL;
 
@@ -130,6 +125,19 @@ select_candidate(walk *w)
             break;
     }
     return best;
+}
+
+/* The same without looking at each, where there is an index. */
+static gci_ranked const *
+select_candidate(walk *w)
+{
+    gci_indexed indexed;
+
+    if (w->trace != NULL || !gci_ranking_index_ask(w->ranking, w->question, w->failed, &indexed))
+        return try_all(w);
+    if (indexed.best == NULL)
+        keep_furthest(&w->reason, indexed.reason);
+    return indexed.best;
 }
 
 /* Would a remembered candidate, whose payload is gone, have been a hit? */

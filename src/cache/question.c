@@ -160,8 +160,8 @@ provided(gcache_request const *request, gci_view name)
     return NULL;
 }
 
-gci_pair const *
-gci_question_unmet(gci_question const *question, gci_record const *record, gci_view *out_provided)
+static gci_pair const *
+unmet(gci_question const *question, gci_record const *record, gci_view *out_provided)
 {
     for (size_t i = 0; i < record->requirement_count; i++) {
         gci_pair const *requirement = &record->requirements[i];
@@ -172,4 +172,20 @@ gci_question_unmet(gci_question const *question, gci_record const *record, gci_v
         }
     }
     return NULL;
+}
+
+gcache_reason
+gci_question_refusal(gci_question const *question, gci_record const *record, gci_pair const **out_requirement,
+                     gci_view *out_provided)
+{
+    gcache_request const *request = &question->request;
+
+    *out_requirement = NULL;
+    *out_provided = (gci_view){ NULL, 0 };
+    if (request->variant != NULL && !gci_view_is(record->variant, request->variant))
+        return GCACHE_REASON_VARIANT;
+    if (!request->accept_renames && !gci_question_same_names(question, record))
+        return GCACHE_REASON_NAMES;
+    *out_requirement = unmet(question, record, out_provided);
+    return *out_requirement != NULL ? GCACHE_REASON_REQUIREMENT : GCACHE_REASON_NONE;
 }

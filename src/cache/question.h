@@ -37,7 +37,11 @@ bool gci_question_same_names(gci_question const *question, gci_record const *rec
 /* What the caller calls the symbol that `record`'s producer called `stored`; an empty view if it is no symbol. */
 gci_view gci_question_current_name(gci_question const *question, gci_record const *record, gci_view stored);
 
-/* The first requirement that the caller's `provides` doesn't meet, or NULL; *out_provided is what it has instead. */
-gci_pair const *gci_question_unmet(gci_question const *question, gci_record const *record, gci_view *out_provided);
+/*
+ * Why a candidate can't be the answer whatever its guards say: VARIANT, NAMES, REQUIREMENT or NONE. *out_requirement is the
+ * first one that the caller's `provides` doesn't meet, or NULL; *out_provided is what it has instead, data NULL: nothing.
+ */
+gcache_reason gci_question_refusal(gci_question const *question, gci_record const *record,
+                                   gci_pair const **out_requirement, gci_view *out_provided);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "cache/deltas.h"
+#include "cache/ranking_index.h"
 
 #include <stdlib.h>
 
@@ -154,13 +155,14 @@ destroy(void *value)
 {
     gci_ranking *ranking = value;
 
+    gci_ranking_index_free(gci_extra_get(&ranking->index));
     free_guards(ranking->items, ranking->count);
     free_guards(ranking->evicted, ranking->evicted_count);
     gci_arena_clear(&ranking->arena);
     free(ranking);
 }
 
-gci_ranking const *
+gci_ranking *
 gci_ranking_of(gci_candidates *set)
 {
     gci_ranking *ranking = gci_extra_get(&set->extra);
@@ -171,6 +173,7 @@ gci_ranking_of(gci_candidates *set)
     if (ranking == NULL)
         return NULL;
     gci_arena_init(&ranking->arena, RANKING_BYTES_MAX);
+    ranking->set = set;
     ranking->count = set->count;
     ranking->evicted_count = set->evicted_count;
     if (!rank(&ranking->arena, set->items, set->count, &ranking->items) ||

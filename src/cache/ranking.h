@@ -1,6 +1,7 @@
 /*
  * A key's candidates in the order they are tried, with their guards ready to run. Made once for a set of candidates and
- * hung on it, so that it is shared by all threads and freed with the set.
+ * hung on it, so that it is shared by all threads and freed with the set. It doesn't change but for its index, which
+ * is made when the set is asked often (ranking_index.h).
  *
  * Rank: priority, then specificity (equalities, then conjuncts), then newest; larger first. The order is static,
  * so the first candidate that holds is the answer.
@@ -12,6 +13,7 @@
 #include "store/store.h"
 
 #include <guardcache/cache.h>
+#include <stdatomic.h>
 
 typedef struct gci_ranked {
     gci_candidate *candidate;
@@ -25,9 +27,12 @@ typedef struct gci_ranking {
     gci_ranked *items;   /* live candidates, best first */
     size_t evicted_count;
     gci_ranked *evicted; /* remembered ones, best first */
+    gci_candidates *set;      /* that it hangs on */
+    gci_extra index;          /* a gci_ranking_index */
+    _Atomic uint32_t lookups; /* without an index */
 } gci_ranking;
 
 /* NULL: out of memory. */
-gci_ranking const *gci_ranking_of(gci_candidates *set);
+gci_ranking *gci_ranking_of(gci_candidates *set);
 
 #endif
