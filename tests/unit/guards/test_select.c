@@ -1,289 +1,195 @@
 /*
- * Selection: the index's answer is that of trying every candidate in rank order, whatever the guards, hints and history.
+ * Selection: the index's answer is that of trying every candidate in rank order, whatever the guards, hints and history;
+ * over made-up guards and over those that PyTorch and JAX wrote (fixtures/guards).
  *
- * The sets are random, drawn from a fixed seed, which a failure prints; GUARDCACHE_SEED gives another one.
+ *   test_select [--count N] [--seed N] [--tell FILE]    default 3000 answers and seed 1
+ *
+ * With --tell a part of the answers is written for selections.py, which asks Python. The seed of each game is printed.
  */
-#include "guards/select.h"
+#include "selecting.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
+#include "base/arena.h"
+#include "base/json.h"
+
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#define MAX_FILE ((size_t)64 << 20)
+#define MAX_RECORDED 1000
 
-#define MAX_CANDIDATES 700
-#define SYMBOLS 6
+/* Candidates of a game: so that selectors stay linear, get a segment, and get several. */
+static uint32_t const limits[] = { 60, 20, 250, 700 };
 
-typedef struct stored {
-    gci_guards *guards;
-    gci_rank rank;
-    bool is_there, is_eligible;
-} stored;
-
-typedef struct set {
-    uint64_t random;
-    gci_selector *selector;
-    gci_binding binding;
-    gci_memo *memo;
-    stored items[MAX_CANDIDATES];
-    uint32_t count;
-} set;
-
-static uint64_t
-next(set *s)
-{
-    s->random ^= s->random << 13;
-    s->random ^= s->random >> 7;
-    s->random ^= s->random << 17;
-    return s->random * UINT64_C(0x2545f4914f6cdd1d) >> 16;
-}
-
-static int
-below(set *s, int limit)
-{
-    return (int)(next(s) % (uint64_t)limit);
-}
-
-/* ---- guards ---- */
-
-/* A conjunct; some have divisors that may be 0, some raise for other reasons, some are beyond the index. */
 static void
-write_conjunct(set *s, gci_buf *out)
+die(char const *what, char const *why)
 {
-    int a = below(s, SYMBOLS), b = below(s, SYMBOLS), n = below(s, 40), m = 1 + below(s, 8);
+    fprintf(stderr, "test_select: %s: %s\n", what, why);
+    exit(2);
+}
 
-    switch (below(s, 20)) {
-    case 0: gci_buf_format(out, "s%d == %d", a, n); break;
-    case 1: gci_buf_format(out, "%d <= s%d and s%d <= %d", n / 2, a, a, n); break;
-    case 2: gci_buf_format(out, "s%d %% %d == %d", a, m, n % m); break;
-    case 3: gci_buf_format(out, "s%d == %d*s%d", a, m, b); break;
-    case 4: gci_buf_format(out, "s%d + %d*s%d <= %d", a, m - 4, b, 3 * n); break;
-    case 5: gci_buf_format(out, "s%d != %d", a, n); break;
-    case 6: gci_buf_format(out, "%d %% s%d != 0", 8 * n, a); break;
-    case 7: gci_buf_format(out, "(s%d // (s%d - %d)) %% 3 == %d", a, b, n, n % 3); break;
-    case 8: gci_buf_format(out, "(s%d == %d or 8 %% s%d == 0)", a, n, b); break;
-    case 9: gci_buf_format(out, "(8 %% s%d == 0 or s%d == %d)", b, a, n); break;
-    case 10: gci_buf_format(out, "(s%d if s%d > %d else %d // s%d) >= %d", a, b, n, n, a, m); break;
-    case 11: gci_buf_format(out, "s%d*s%d*s%d <= 9223372036854775807", a, b, a); break;
-    case 12: gci_buf_format(out, "max(s%d, s%d, %d) <= %d", a, b, m, n); break;
-    case 13: gci_buf_format(out, "math.sqrt(s%d - %d) < %d", a, n / 8, m); break;
-    case 14: gci_buf_format(out, "math.floor(s%d / %d) == %d", a, m, n / m); break;
-    case 15: gci_buf_format(out, "not (s%d == %d or s%d < %d)", a, n, b, m); break;
-    case 16: gci_buf_format(out, "Eq(Mod(s%d, %d), 0) == False", a, m + 1); break;
-    case 17: gci_buf_format(out, "%d < s%d < %d", m, a, m + n); break;
-    case 18: gci_buf_format(out, "s%d <= s%d", a, b); break;
-    default: gci_buf_format(out, "2*s%d - 6*s%d >= %d", a, b, m - n); break;
+/* ---- recorded guards ---- */
+
+typedef struct recorded {
+    gci_arena arena;
+    struct line {
+        gci_view guard;
+        gci_value const *cases;
+    } lines[MAX_RECORDED];
+    int count;
+} recorded;
+
+static void
+read_line(recorded *r, gci_view text)
+{
+    gci_value *map = GCI_ARENA_NEW(&r->arena, gci_value);
+    gcache_error error;
+
+    if (map == NULL || gci_json_read(text, "line", &r->arena, map, &error) != GCACHE_OK)
+        die("a recorded guard", error.message);
+    if (r->count < MAX_RECORDED)
+        r->lines[r->count++] = (struct line){ gci_map_find(map, "guard")->text, gci_map_find(map, "cases") };
+}
+
+static void
+read_file(recorded *r, char const *source, char const *name)
+{
+    static char text[MAX_FILE];
+    char path[4096];
+
+    snprintf(path, sizeof path, "%s/fixtures/guards/%s", source, name);
+    FILE *file = fopen(path, "rb");
+    if (file == NULL)
+        die(path, "can't be read");
+    size_t size = fread(text, 1, sizeof text, file);
+    fclose(file);
+    for (size_t at = 0; at < size;) {
+        char const *end = memchr(text + at, '\n', size - at);
+        size_t length = end != NULL ? (size_t)(end - text) - at : size - at;
+        read_line(r, gci_arena_copy(&r->arena, gci_view_of(text + at, length)));
+        at += length + 1;
     }
 }
 
+/* One or two recorded guards: a candidate of PyTorch's has one, of ours it may have more. */
 static gci_guards *
-make_guards(set *s)
+recorded_guards(void *state, chance *c)
 {
-    gci_buf texts[3];
-    gci_view views[3] = { 0 };
+    recorded const *r = state;
+    gci_view texts[2];
     gci_guards *guards = NULL;
-    size_t count = (size_t)below(s, 4);
+    size_t count = chance_below(c, 4) == 0 ? 2 : 1;
 
-    for (size_t i = 0; i < count; i++) {
-        gci_buf_init(&texts[i], GCI_BUF_NO_LIMIT);
-        for (int k = below(s, 3); k >= 0; k--) {
-            write_conjunct(s, &texts[i]);
-            gci_buf_append_text(&texts[i], k != 0 ? " and " : "");
-        }
-        views[i] = gci_buf_view(&texts[i]);
-    }
-    assert_int_equal(gci_guards_compile(views, count, (gci_naming){ NULL, NULL }, &guards, NULL), GCACHE_OK);
     for (size_t i = 0; i < count; i++)
-        gci_buf_clear(&texts[i]);
+        texts[i] = r->lines[chance_below(c, r->count)].guard;
+    if (gci_guards_compile(texts, count, (gci_naming){ NULL, NULL }, &guards, NULL) != GCACHE_OK)
+        die("a recorded guard", "doesn't compile");
     return guards;
 }
 
-/* ---- candidates ---- */
-
+/* Puts a hint in, in place of an earlier one of its name. */
 static void
-insert(set *s)
+bind(gcache_hint *items, size_t *count, size_t room, gcache_hint hint)
 {
-    uint32_t id = s->count++;
-    stored *item = &s->items[id];
-    gcache_error error;
+    size_t at = 0;
 
-    item->guards = make_guards(s);
-    item->rank = (gci_rank){ below(s, 3) - 1, gci_guards_specificity(item->guards), id };
-    item->is_there = true;
-    item->is_eligible = below(s, 10) != 0;
-    assert_int_equal(gci_selector_insert(s->selector, id, item->guards, item->rank, &error), GCACHE_OK);
-    assert_int_equal(gci_selector_insert(s->selector, id, item->guards, item->rank, &error), GCACHE_ERROR_ARGUMENT);
+    while (at < *count && strcmp(items[at].name, hint.name) != 0)
+        at++;
+    if (at == room)
+        return;
+    items[at] = hint;
+    *count += at == *count;
 }
 
-static void
-remove_one(set *s)
-{
-    uint32_t id = (uint32_t)below(s, (int)s->count);
-
-    assert_int_equal(gci_selector_remove(s->selector, id), s->items[id].is_there);
-    s->items[id].is_there = false;
-}
-
-static bool
-is_eligible(void *state, uint32_t id)
-{
-    set const *s = state;
-
-    assert_true(id < s->count && s->items[id].is_there);
-    return s->items[id].is_eligible;
-}
-
-/* ---- the answer without an index ---- */
-
-static gci_selection
-select_plainly(set const *s, gci_hints const *hints, bool all)
-{
-    gci_selection best = { .id = GCI_NO_CANDIDATE };
-    gcache_verdict verdict;
-
-    for (uint32_t id = 0; id < s->count; id++) {
-        stored const *item = &s->items[id];
-        if (!item->is_there || (!all && !item->is_eligible))
-            continue;
-        gcache_truth truth = gci_guards_eval(item->guards, hints, &verdict);
-        best.some_false = best.some_false || truth == GCACHE_FALSE;
-        best.some_raise = best.some_raise || truth == GCACHE_RAISES;
-        bool better = best.id == GCI_NO_CANDIDATE || gci_rank_compare(&item->rank, &s->items[best.id].rank) < 0;
-        if (truth == GCACHE_TRUE && better)
-            best.id = id;
-    }
-    return best;
-}
-
-/* ---- hints ---- */
-
-static char const *const odd_values[] = { "0.5", "None", "True", "9223372036854775808", "-1e30", "12.0", "nan" };
-
+/* What some recorded evaluations were made with, the later ones in place of the earlier, here and there changed. */
 static gci_hints *
-make_hints(set *s)
+recorded_hints(void *state, chance *c)
 {
-    char names[SYMBOLS + 1][8];
-    gcache_hint items[SYMBOLS];
-    gcache_hint_literal literals[SYMBOLS + 1];
-    gcache_hints hints = { .items = items, .literals = literals };
+    recorded const *r = state;
+    gcache_hint items[64];
+    gcache_hint_literal odd = { "t0", chance_below(c, 2) == 0 ? "1.5" : "None" };
+    gcache_hints hints = { .items = items };
     gci_hints *read = NULL;
-    int oddness = below(s, 4);
 
-    for (int i = 0; i < SYMBOLS; i++) {
-        snprintf(names[i], sizeof names[i], "s%d", i);
-        int pick = oddness == 0 ? below(s, 12) : 2 + below(s, 1000);
-        if (pick == 0)
-            continue;
-        if (pick == 1)
-            literals[hints.literal_count++] = (gcache_hint_literal){ names[i], odd_values[below(s, 7)] };
-        else
-            items[hints.count++] = (gcache_hint){ names[i], pick % 50 == 0 ? INT64_MAX - below(s, 3) : below(s, 45) - 3 };
+    for (int sources = 1 + chance_below(c, 3); sources > 0; sources--) {
+        gci_value const *cases = r->lines[chance_below(c, r->count)].cases;
+        gci_value const *map = gci_map_find(&cases->items[chance_below(c, (int)cases->count)], "hints");
+        for (uint32_t i = 0; i < map->count; i++) {
+            int64_t value = map->members[i].value.type == GCI_INT ? map->members[i].value.integer : 0;
+            int change = chance_below(c, 40);
+            value = change == 0 ? 0 : change == 1 ? -1 : change == 2 ? INT64_MAX : value;
+            bind(items, &hints.count, 64, (gcache_hint){ map->members[i].name.data, value });
+        }
     }
-    if (oddness == 0 && below(s, 30) == 0)
-        literals[hints.literal_count++] = (gcache_hint_literal){ "max", "3" };
-    assert_int_equal(gci_hints_new(&hints, (gci_naming){ NULL, NULL }, &read, NULL), GCACHE_OK);
+    if (chance_below(c, 50) == 0 && (hints.count == 0 || strcmp(items[0].name, "t0") != 0)) {
+        bind(items, &hints.count, 64, (gcache_hint){ "t0", 0 });
+        for (size_t i = 0; i < hints.count; i++)
+            if (strcmp(items[i].name, "t0") == 0)
+                items[i] = items[--hints.count];
+        hints.literals = &odd;
+        hints.literal_count = 1;
+    }
+    if (gci_hints_new(&hints, (gci_naming){ NULL, NULL }, &read, NULL) != GCACHE_OK)
+        die("recorded hints", "can't be bound");
     return read;
 }
 
-/* ---- comparing ---- */
+/* ---- games ---- */
 
-typedef struct told {
-    uint32_t count;
-    gci_rank last;
-    set const *set;
-} told;
+typedef struct options {
+    uint64_t count, seed;
+    FILE *tell;
+} options;
 
-static void
-tell(void *state, uint32_t id, gcache_verdict const *verdict)
+static uint64_t
+play(uint64_t seed, selecting_source const *source, uint32_t limit, options const *o)
 {
-    told *t = state;
+    selecting *game = selecting_new((chance){ .random = seed * UINT64_C(0x9e3779b97f4a7c15) | 1 }, source, limit, o->tell);
 
-    assert_true(verdict->truth <= GCACHE_RAISES);
-    if (t->count++ != 0)
-        assert_true(gci_rank_compare(&t->last, &t->set->items[id].rank) < 0);
-    t->last = t->set->items[id].rank;
+    for (uint64_t turns = 4 * limit + 40; turns > 0; turns--)
+        selecting_turn(game);
+    uint64_t asked = selecting_asked(game);
+    selecting_free(game);
+    return asked;
 }
 
-static void
-assert_same(gci_selection a, gci_selection b)
+static options
+read_options(int argc, char **argv)
 {
-    assert_int_equal(a.id, b.id);
-    if (a.id != GCI_NO_CANDIDATE)
-        return;
-    assert_int_equal(a.some_false, b.some_false);
-    if (!a.some_false)
-        assert_int_equal(a.some_raise, b.some_raise);
-}
+    options o = { .count = 3000, .seed = 1 };
 
-static void
-ask(set *s)
-{
-    gci_hints *hints = make_hints(s);
-    bool all = below(s, 2) == 0;
-    gci_selecting asked = { .binding = &s->binding, .eligible = all ? NULL : is_eligible, .state = s, .eligibility = all };
-    gci_selection plain = select_plainly(s, hints, all), traced;
-    told t = { .set = s };
-
-    assert_true(gci_binding_set(&s->binding, s->selector, hints));
-    assert_same(gci_select(s->selector, &asked), plain);
-    asked.memo = s->memo;
-    assert_same(gci_select(s->selector, &asked), plain);
-    assert_same(gci_select(s->selector, &asked), plain);
-    assert_int_equal(gci_select_traced(s->selector, &asked, tell, &t, &traced, NULL), GCACHE_OK);
-    assert_same(traced, plain);
-    gci_hints_free(hints);
-}
-
-static void
-play(uint64_t seed)
-{
-    set *s = calloc(1, sizeof *s);
-
-    assert_non_null(s);
-    s->random = seed;
-    s->selector = gci_selector_new();
-    s->memo = gci_memo_new();
-    assert_true(s->selector != NULL && s->memo != NULL);
-    int limit = 1 + below(s, MAX_CANDIDATES), turns = 3 * limit;
-    for (int turn = 0; turn < turns; turn++) {
-        int pick = below(s, 10);
-        if (pick < 5 && s->count < (uint32_t)limit)
-            insert(s);
-        else if (pick < 6 && s->count > 0)
-            remove_one(s);
-        else if (pick < 7 && below(s, 40) == 0)
-            assert_int_equal(gci_selector_compact(s->selector, NULL), GCACHE_OK);
+    for (int i = 1; i + 1 < argc; i += 2) {
+        if (strcmp(argv[i], "--count") == 0)
+            o.count = strtoull(argv[i + 1], NULL, 10);
+        else if (strcmp(argv[i], "--seed") == 0)
+            o.seed = strtoull(argv[i + 1], NULL, 10);
+        else if (strcmp(argv[i], "--tell") == 0 && (o.tell = fopen(argv[i + 1], "w")) != NULL)
+            continue;
         else
-            ask(s);
+            die(argv[i], "not an option, or its file can't be written");
     }
-    for (uint32_t i = 0; i < s->count; i++)
-        gci_guards_free(s->items[i].guards);
-    gci_selector_free(s->selector);
-    gci_binding_clear(&s->binding);
-    gci_memo_free(s->memo);
-    free(s);
-}
-
-static void
-index_is_linear(void **state)
-{
-    char const *given = getenv("GUARDCACHE_SEED"), *rounds = getenv("GUARDCACHE_ROUNDS");
-    uint64_t seed = given != NULL ? strtoull(given, NULL, 10) : 1;
-
-    (void)state;
-    for (int round = rounds != NULL ? atoi(rounds) : 12; round > 0; round--) {
-        print_message("seed %llu\n", (unsigned long long)seed);
-        play(seed++ * UINT64_C(0x9e3779b97f4a7c15));
-    }
+    return o;
 }
 
 int
-main(void)
+main(int argc, char **argv)
 {
-    struct CMUnitTest const tests[] = {
-        cmocka_unit_test(index_is_linear),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    static recorded real;
+    char const *source = getenv("GUARDCACHE_SOURCE");
+    options o = read_options(argc, argv);
+    selecting_source const sources[] = { selecting_made_up, { recorded_guards, recorded_hints, &real } };
+    uint64_t asked = 0, games = 0;
+
+    gci_arena_init(&real.arena, SIZE_MAX / 2);
+    read_file(&real, source != NULL ? source : ".", "torch.jsonl");
+    read_file(&real, source != NULL ? source : ".", "jax.jsonl");
+    for (; asked < o.count; games++) {
+        uint64_t seed = o.seed + games;
+        printf("seed %" PRIu64 "\n", seed);
+        fflush(stdout);
+        asked += play(seed, &sources[games % 2], limits[games / 2 % 4], &o);
+    }
+    printf("%" PRIu64 " answers of %" PRIu64 " games are those of trying one by one\n", asked, games);
+    gci_arena_clear(&real.arena);
+    return o.tell != NULL && fclose(o.tell) != 0 ? 2 : 0;
 }

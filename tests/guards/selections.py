@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""Selects with guardcache's index and with this Python's own eval, and compares the answers.
+
+    selections.py --command build/tests/unit/guards/test_guards_select [--count N] [--seed N]
+
+The command compares every answer of the index with trying the candidates one by one; of those it tells a part, and Python
+tries these once more: the first in rank order of which all guards are true. The seed is printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import json
+import math
+import random
+import subprocess
+import sys
+import tempfile
+import types
+import warnings
+from typing import Any
+
+from meaning import evaluate
+
+# Hints are told as Python writes them.
+LITERALS = {"inf": math.inf, "nan": math.nan}
+
+
+
+@functools.lru_cache(maxsize=4096)
+def compiled(guard: str) -> types.CodeType:
+    return compile(guard, "guard", "eval")
+
+
+def holds(guards: list[str], hints: dict[str, Any]) -> bool:
+    return all(evaluate(compiled(guard), hints)[0] is True for guard in guards)
+
+
+def choose(answer: dict[str, Any]) -> int | None:
+    hints = {name: eval(literal, dict(LITERALS)) for name, literal in answer["hints"].items()}
+    places = range(len(answer["candidates"]))
+    return next((place for place in places if holds(answer["candidates"][place], hints)), None)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--command", required=True)
+    parser.add_argument("--count", type=int, default=1500)
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
+    options = parser.parse_args()
+    print(f"seed {options.seed}", flush=True)
+    warnings.simplefilter("ignore")
+    compared = hits = differences = 0
+    with tempfile.NamedTemporaryFile("r", suffix=".jsonl") as told:
+        count, seed = str(options.count), str(options.seed)
+        subprocess.run([options.command, "--count", count, "--seed", seed, "--tell", told.name], check=True)
+        for line in told:
+            answer = json.loads(line)
+            expected = choose(answer)
+            compared += 1
+            hits += expected is not None
+            if expected != answer["chosen"] and (differences := differences + 1) <= 20:
+                print(f"Python: {expected}, guardcache: {answer['chosen']}\n    {line}", flush=True)
+    print(f"{compared} answers compared with Python's, {hits} of them hits, {differences} differences")
+    return 1 if differences or not hits or hits == compared else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

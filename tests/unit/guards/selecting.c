@@ -1,0 +1,364 @@
+#include "selecting.h"
+
+#include "base/json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SYMBOLS 6
+
+/* One answer in so many is told. */
+#define TOLD 4
+
+typedef struct stored {
+    gci_guards *guards;
+    gci_rank rank;
+    uint32_t id;
+    bool is_there, is_eligible;
+} stored;
+
+struct selecting {
+    chance chance;
+    selecting_source source;
+    gci_selector *selector;
+    gci_binding binding;
+    gci_memo *memo;
+    stored *items;
+    uint32_t count, limit;
+    uint64_t asked;
+    FILE *tell;
+};
+
+/* A test's, a benchmark's or a fuzzer's: none of them goes on. */
+#define MUST(condition)                                                                     \
+    do {                                                                                    \
+        if (!(condition)) {                                                                 \
+            fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #condition);       \
+            abort();                                                                        \
+        }                                                                                   \
+    } while (0)
+
+int
+chance_below(chance *c, int limit)
+{
+    if (c->bytes != NULL) {
+        unsigned low = c->left > 0 ? c->bytes[0] : 0, high = limit > 256 && c->left > 1 ? c->bytes[1] : 0;
+        size_t used = limit > 256 ? 2 : 1;
+        used = used < c->left ? used : c->left;
+        c->bytes += used;
+        c->left -= used;
+        return (int)((low | high << 8) % (unsigned)limit);
+    }
+    c->random ^= c->random << 13;
+    c->random ^= c->random >> 7;
+    c->random ^= c->random << 17;
+    return (int)((c->random * UINT64_C(0x2545f4914f6cdd1d) >> 16) % (uint64_t)limit);
+}
+
+/* ---- made-up guards ---- */
+
+/* A conjunct; some have divisors that may be 0, some raise for other reasons, some are beyond the index. */
+static void
+write_conjunct(chance *s, gci_buf *out)
+{
+    int a = chance_below(s, SYMBOLS), b = chance_below(s, SYMBOLS), n = chance_below(s, 40), m = 1 + chance_below(s, 8);
+
+    switch (chance_below(s, 20)) {
+    case 0: gci_buf_format(out, "s%d == %d", a, n); break;
+    case 1: gci_buf_format(out, "%d <= s%d and s%d <= %d", n / 2, a, a, n); break;
+    case 2: gci_buf_format(out, "s%d %% %d == %d", a, m, n % m); break;
+    case 3: gci_buf_format(out, "s%d == %d*s%d", a, m, b); break;
+    case 4: gci_buf_format(out, "s%d + %d*s%d <= %d", a, m - 4, b, 3 * n); break;
+    case 5: gci_buf_format(out, "s%d != %d", a, n); break;
+    case 6: gci_buf_format(out, "%d %% s%d != 0", 8 * n, a); break;
+    case 7: gci_buf_format(out, "(s%d // (s%d - %d)) %% 3 == %d", a, b, n, n % 3); break;
+    case 8: gci_buf_format(out, "(s%d == %d or 8 %% s%d == 0)", a, n, b); break;
+    case 9: gci_buf_format(out, "(8 %% s%d == 0 or s%d == %d)", b, a, n); break;
+    case 10: gci_buf_format(out, "(s%d if s%d > %d else %d // s%d) >= %d", a, b, n, n, a, m); break;
+    case 11: gci_buf_format(out, "s%d*s%d*s%d <= 9223372036854775807", a, b, a); break;
+    case 12: gci_buf_format(out, "max(s%d, s%d, %d) <= %d", a, b, m, n); break;
+    case 13: gci_buf_format(out, "math.sqrt(s%d - %d) < %d", a, n / 8, m); break;
+    case 14: gci_buf_format(out, "math.floor(s%d / %d) == %d", a, m, n / m); break;
+    case 15: gci_buf_format(out, "not (s%d == %d or s%d < %d)", a, n, b, m); break;
+    case 16: gci_buf_format(out, "Eq(Mod(s%d, %d), 0) == False", a, m + 1); break;
+    case 17: gci_buf_format(out, "%d < s%d < %d", m, a, m + n); break;
+    case 18: gci_buf_format(out, "s%d <= s%d", a, b); break;
+    default: gci_buf_format(out, "2*s%d - 6*s%d >= %d", a, b, m - n); break;
+    }
+}
+
+static gci_guards *
+make_guards(void *state, chance *c)
+{
+    gci_buf texts[3];
+    gci_view views[3] = { 0 };
+    gci_guards *guards = NULL;
+    /* One that always holds would answer nearly everything: rare. */
+    size_t count = chance_below(c, 200) == 0 ? 0 : 1 + (size_t)chance_below(c, 3);
+
+    (void)state;
+    for (size_t i = 0; i < count; i++) {
+        gci_buf_init(&texts[i], GCI_BUF_NO_LIMIT);
+        for (int k = chance_below(c, 3); k >= 0; k--) {
+            write_conjunct(c, &texts[i]);
+            gci_buf_append_text(&texts[i], k != 0 ? " and " : "");
+        }
+        views[i] = gci_buf_view(&texts[i]);
+    }
+    MUST(gci_guards_compile(views, count, (gci_naming){ NULL, NULL }, &guards, NULL) == GCACHE_OK);
+    for (size_t i = 0; i < count; i++)
+        gci_buf_clear(&texts[i]);
+    return guards;
+}
+
+static char const *const odd_values[] = { "0.5", "None", "True", "9223372036854775808", "-1e30", "12.0", "nan" };
+
+static gci_hints *
+make_hints(void *state, chance *c)
+{
+    char names[SYMBOLS + 1][8];
+    gcache_hint items[SYMBOLS];
+    gcache_hint_literal literals[SYMBOLS + 1];
+    gcache_hints hints = { .items = items, .literals = literals };
+    gci_hints *read = NULL;
+    int oddness = chance_below(c, 4);
+
+    (void)state;
+    for (int i = 0; i < SYMBOLS; i++) {
+        snprintf(names[i], sizeof names[i], "s%d", i);
+        int pick = oddness == 0 ? chance_below(c, 12) : 2 + chance_below(c, 1000);
+        int64_t value = pick % 50 == 0 ? INT64_MAX - chance_below(c, 3) : chance_below(c, 45) - 3;
+        if (pick == 1)
+            literals[hints.literal_count++] = (gcache_hint_literal){ names[i], odd_values[chance_below(c, 7)] };
+        else if (pick != 0)
+            items[hints.count++] = (gcache_hint){ names[i], value };
+    }
+    if (oddness == 0 && chance_below(c, 30) == 0)
+        literals[hints.literal_count++] = (gcache_hint_literal){ "max", "3" };
+    MUST(gci_hints_new(&hints, (gci_naming){ NULL, NULL }, &read, NULL) == GCACHE_OK);
+    return read;
+}
+
+selecting_source const selecting_made_up = { make_guards, make_hints, NULL };
+
+/* ---- candidates ---- */
+
+static void
+insert(selecting *s)
+{
+    uint32_t id = s->count++;
+    stored *item = &s->items[id];
+    gcache_error error;
+
+    item->guards = s->source.guards(s->source.state, &s->chance);
+    item->id = id;
+    item->rank = (gci_rank){ chance_below(&s->chance, 3) - 1, gci_guards_specificity(item->guards), id };
+    item->is_there = true;
+    item->is_eligible = chance_below(&s->chance, 10) != 0;
+    MUST(gci_selector_insert(s->selector, id, item->guards, item->rank, &error) == GCACHE_OK);
+    MUST(gci_selector_insert(s->selector, id, item->guards, item->rank, &error) == GCACHE_ERROR_ARGUMENT);
+}
+
+static void
+remove_one(selecting *s)
+{
+    uint32_t id = (uint32_t)chance_below(&s->chance, (int)s->count);
+
+    MUST(gci_selector_remove(s->selector, id) == s->items[id].is_there);
+    s->items[id].is_there = false;
+}
+
+static bool
+is_eligible(void *state, uint32_t id)
+{
+    selecting const *s = state;
+
+    MUST(id < s->count && s->items[id].is_there);
+    return s->items[id].is_eligible;
+}
+
+/* ---- the answer without an index ---- */
+
+static gci_selection
+select_plainly(selecting const *s, gci_hints const *hints, bool all)
+{
+    gci_selection best = { .id = GCI_NO_CANDIDATE };
+    gcache_verdict verdict;
+
+    for (uint32_t id = 0; id < s->count; id++) {
+        stored const *item = &s->items[id];
+        if (!item->is_there || (!all && !item->is_eligible))
+            continue;
+        gcache_truth truth = gci_guards_eval(item->guards, hints, &verdict);
+        best.some_false = best.some_false || truth == GCACHE_FALSE;
+        best.some_raise = best.some_raise || truth == GCACHE_RAISES;
+        bool better = best.id == GCI_NO_CANDIDATE || gci_rank_compare(&item->rank, &s->items[best.id].rank) < 0;
+        if (truth == GCACHE_TRUE && better)
+            best.id = id;
+    }
+    return best;
+}
+
+/* ---- telling ---- */
+
+static int
+compare_stored(void const *left, void const *right)
+{
+    stored const *a = left, *b = right;
+
+    return gci_rank_compare(&a->rank, &b->rank);
+}
+
+/* {"candidates": [[guard..]..] in rank order, "hints": {name: Python literal}, "chosen": place, or null} */
+static void
+tell_answer(selecting *s, gci_hints const *hints, uint32_t id)
+{
+    stored *sorted = malloc((s->count + (size_t)1) * sizeof *sorted);
+    uint32_t there = 0, chosen = UINT32_MAX;
+    gci_buf line, value;
+
+    MUST(sorted != NULL);
+    gci_buf_init(&line, GCI_BUF_NO_LIMIT);
+    gci_buf_init(&value, GCI_BUF_NO_LIMIT);
+    for (uint32_t i = 0; i < s->count; i++)
+        if (s->items[i].is_there)
+            sorted[there++] = s->items[i];
+    if (there > 1)
+        qsort(sorted, there, sizeof *sorted, compare_stored);
+    gci_buf_append_text(&line, "{\"candidates\": [");
+    for (uint32_t i = 0; i < there; i++) {
+        chosen = sorted[i].id == id ? i : chosen;
+        gci_buf_append_text(&line, i != 0 ? ", [" : "[");
+        for (size_t k = 0; k < gci_guards_count(sorted[i].guards); k++) {
+            gci_buf_append_text(&line, k != 0 ? ", " : "");
+            gci_json_write_text(&line, gci_guards_text(sorted[i].guards, k));
+        }
+        gci_buf_append_text(&line, "]");
+    }
+    gci_buf_append_text(&line, "], \"hints\": {");
+    for (size_t i = 0; i < gci_hints_count(hints); i++) {
+        gci_buf_append_text(&line, i != 0 ? ", " : "");
+        gci_json_write_text(&line, gci_hints_name(hints, i));
+        gci_buf_append_text(&line, ": ");
+        value.size = 0;
+        gci_hints_write(hints, i, &value);
+        gci_json_write_text(&line, gci_buf_view(&value));
+    }
+    if (chosen == UINT32_MAX)
+        gci_buf_append_text(&line, "}, \"chosen\": null}\n");
+    else
+        gci_buf_format(&line, "}, \"chosen\": %u}\n", chosen);
+    fwrite(line.data, 1, line.size, s->tell);
+    gci_buf_clear(&value);
+    gci_buf_clear(&line);
+    free(sorted);
+}
+
+/* ---- comparing ---- */
+
+typedef struct told {
+    uint32_t count;
+    gci_rank last;
+    selecting const *game;
+} told;
+
+static void
+tell(void *state, uint32_t id, gcache_verdict const *verdict)
+{
+    told *t = state;
+
+    MUST(verdict->truth <= GCACHE_RAISES);
+    MUST(t->count == 0 || gci_rank_compare(&t->last, &t->game->items[id].rank) < 0);
+    t->count++;
+    t->last = t->game->items[id].rank;
+}
+
+static void
+must_be_same(gci_selection a, gci_selection b)
+{
+    MUST(a.id == b.id);
+    if (a.id != GCI_NO_CANDIDATE)
+        return;
+    MUST(a.some_false == b.some_false);
+    MUST(a.some_false || a.some_raise == b.some_raise);
+}
+
+static void
+ask(selecting *s)
+{
+    gci_hints *hints = s->source.hints(s->source.state, &s->chance);
+    bool all = chance_below(&s->chance, 2) == 0;
+    gci_selecting asked = { .binding = &s->binding, .eligible = all ? NULL : is_eligible, .state = s, .eligibility = all };
+    gci_selection plain = select_plainly(s, hints, all), traced;
+    told t = { .game = s };
+
+    MUST(gci_binding_set(&s->binding, s->selector, hints));
+    must_be_same(gci_select(s->selector, &asked), plain);
+    asked.memo = s->memo;
+    must_be_same(gci_select(s->selector, &asked), plain);
+    must_be_same(gci_select(s->selector, &asked), plain);
+    MUST(gci_select_traced(s->selector, &asked, tell, &t, &traced, NULL) == GCACHE_OK);
+    must_be_same(traced, plain);
+    if (s->tell != NULL && all && s->asked % TOLD == 0)
+        tell_answer(s, hints, plain.id);
+    s->asked++;
+    gci_hints_free(hints);
+}
+
+/* ---- a game ---- */
+
+selecting *
+selecting_new(chance c, selecting_source const *source, uint32_t limit, FILE *tell_to)
+{
+    selecting *s = calloc(1, sizeof *s);
+
+    MUST(s != NULL);
+    s->chance = c;
+    s->source = *source;
+    s->limit = limit;
+    s->tell = tell_to;
+    s->items = calloc(limit, sizeof *s->items);
+    s->selector = gci_selector_new();
+    s->memo = gci_memo_new();
+    MUST(s->items != NULL && s->selector != NULL && s->memo != NULL);
+    return s;
+}
+
+void
+selecting_free(selecting *s)
+{
+    for (uint32_t i = 0; i < s->count; i++)
+        gci_guards_free(s->items[i].guards);
+    gci_selector_free(s->selector);
+    gci_binding_clear(&s->binding);
+    gci_memo_free(s->memo);
+    free(s->items);
+    free(s);
+}
+
+void
+selecting_turn(selecting *s)
+{
+    int pick = chance_below(&s->chance, 10);
+
+    if (pick < 5 && s->count < s->limit)
+        insert(s);
+    else if (pick < 6 && s->count > 0 && chance_below(&s->chance, 3) == 0)
+        remove_one(s);
+    else if (pick < 7 && chance_below(&s->chance, 40) == 0)
+        MUST(gci_selector_compact(s->selector, NULL) == GCACHE_OK);
+    else
+        ask(s);
+}
+
+bool
+selecting_is_out_of_chance(selecting const *s)
+{
+    return s->chance.bytes != NULL && s->chance.left == 0;
+}
+
+uint64_t
+selecting_asked(selecting const *s)
+{
+    return s->asked;
+}
