@@ -33,6 +33,12 @@ char_at(gci_lexer const *lexer, size_t at)
     return at < lexer->source.size ? lexer->source.data[at] : '\0';
 }
 
+static bool
+is_blank(char c)
+{
+    return c == ' ' || c == '\n' || c == '\r' || c == '\t' || c == '\f';
+}
+
 static void
 skip_space(gci_lexer *lexer)
 {
@@ -44,7 +50,7 @@ skip_space(gci_lexer *lexer)
     }
     /* What eval() strips: line ends behind the expression. */
     size_t at = lexer->next;
-    while (at < lexer->source.size && strchr(" \t\f\r\n", lexer->source.data[at]) != NULL && lexer->source.data[at] != '\0')
+    while (at < lexer->source.size && is_blank(lexer->source.data[at]))
         at++;
     if (at == lexer->source.size)
         lexer->next = at;
@@ -207,39 +213,48 @@ lex_string(gci_lexer *lexer)
     lexer->token.text = gci_view_of(lexer->source.data + start + 1, end - start - 1);
 }
 
-/* Longer ones first where one begins with another. */
-static struct {
-    char const *text;
-    gci_token_type type;
-} const operators[] = {
-    { "**", GCI_TOKEN_STAR_STAR },   { "//", GCI_TOKEN_SLASH_SLASH }, { "<<", GCI_TOKEN_SHIFT_LEFT },
-    { ">>", GCI_TOKEN_SHIFT_RIGHT }, { "==", GCI_TOKEN_EQUAL },       { "!=", GCI_TOKEN_NOT_EQUAL },
-    { "<=", GCI_TOKEN_LESS_EQUAL },  { ">=", GCI_TOKEN_GREATER_EQUAL }, { "+", GCI_TOKEN_PLUS },
-    { "-", GCI_TOKEN_MINUS },        { "*", GCI_TOKEN_STAR },         { "/", GCI_TOKEN_SLASH },
-    { "%", GCI_TOKEN_PERCENT },      { "&", GCI_TOKEN_AMPERSAND },    { "|", GCI_TOKEN_BAR },
-    { "^", GCI_TOKEN_CARET },        { "~", GCI_TOKEN_TILDE },        { "<", GCI_TOKEN_LESS },
-    { ">", GCI_TOKEN_GREATER },      { "(", GCI_TOKEN_OPEN },         { ")", GCI_TOKEN_CLOSE },
-    { "[", GCI_TOKEN_OPEN_INDEX },   { "]", GCI_TOKEN_CLOSE_INDEX },  { ",", GCI_TOKEN_COMMA },
-    { ".", GCI_TOKEN_DOT },
+/* By the first character: alone, with itself behind it, with `=` behind it. 0, which is END, is none. */
+static struct operators {
+    gci_token_type alone, doubled, equal;
+} const operators[128] = {
+    ['*'] = { GCI_TOKEN_STAR, GCI_TOKEN_STAR_STAR, 0 },
+    ['/'] = { GCI_TOKEN_SLASH, GCI_TOKEN_SLASH_SLASH, 0 },
+    ['<'] = { GCI_TOKEN_LESS, GCI_TOKEN_SHIFT_LEFT, GCI_TOKEN_LESS_EQUAL },
+    ['>'] = { GCI_TOKEN_GREATER, GCI_TOKEN_SHIFT_RIGHT, GCI_TOKEN_GREATER_EQUAL },
+    ['='] = { 0, GCI_TOKEN_EQUAL, 0 },
+    ['!'] = { 0, 0, GCI_TOKEN_NOT_EQUAL },
+    ['+'] = { GCI_TOKEN_PLUS, 0, 0 },
+    ['-'] = { GCI_TOKEN_MINUS, 0, 0 },
+    ['%'] = { GCI_TOKEN_PERCENT, 0, 0 },
+    ['&'] = { GCI_TOKEN_AMPERSAND, 0, 0 },
+    ['|'] = { GCI_TOKEN_BAR, 0, 0 },
+    ['^'] = { GCI_TOKEN_CARET, 0, 0 },
+    ['~'] = { GCI_TOKEN_TILDE, 0, 0 },
+    ['('] = { GCI_TOKEN_OPEN, 0, 0 },
+    [')'] = { GCI_TOKEN_CLOSE, 0, 0 },
+    ['['] = { GCI_TOKEN_OPEN_INDEX, 0, 0 },
+    [']'] = { GCI_TOKEN_CLOSE_INDEX, 0, 0 },
+    [','] = { GCI_TOKEN_COMMA, 0, 0 },
+    ['.'] = { GCI_TOKEN_DOT, 0, 0 },
 };
 
 static void
 lex_operator(gci_lexer *lexer)
 {
-    for (size_t i = 0; i < sizeof operators / sizeof operators[0]; i++) {
-        size_t size = strlen(operators[i].text);
-        if (lexer->source.size - lexer->next < size ||
-            memcmp(lexer->source.data + lexer->next, operators[i].text, size) != 0)
-            continue;
-        gci_token_type type = operators[i].type;
-        if (type == GCI_TOKEN_OPEN || type == GCI_TOKEN_OPEN_INDEX)
-            lexer->nesting++;
-        else if ((type == GCI_TOKEN_CLOSE || type == GCI_TOKEN_CLOSE_INDEX) && lexer->nesting > 0)
-            lexer->nesting--;
-        set_token(lexer, type, lexer->next + size);
+    char first = lexer->source.data[lexer->next], second = char_at(lexer, lexer->next + 1);
+    struct operators const *known = &operators[(unsigned char)first % 128];
+    gci_token_type pair = second == first ? known->doubled : second == '=' ? known->equal : 0;
+    gci_token_type type = pair != 0 ? pair : known->alone;
+
+    if (type == 0) {
+        set_invalid(lexer, lexer->next + 1, "a character that no expression has");
         return;
     }
-    set_invalid(lexer, lexer->next + 1, "a character that no expression has");
+    if (type == GCI_TOKEN_OPEN || type == GCI_TOKEN_OPEN_INDEX)
+        lexer->nesting++;
+    else if ((type == GCI_TOKEN_CLOSE || type == GCI_TOKEN_CLOSE_INDEX) && lexer->nesting > 0)
+        lexer->nesting--;
+    set_token(lexer, type, lexer->next + (pair != 0 ? 2 : 1));
 }
 
 void
@@ -283,8 +298,8 @@ gci_word_is_reserved(gci_view word)
         "or",     "pass", "raise",  "return", "try",   "while",    "with",  "yield",
     };
 
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (gci_view_is(word, words[i]))
+    for (size_t i = 0; i < sizeof words / sizeof words[0] && word.size > 1; i++)
+        if (word.data[0] == words[i][0] && gci_view_is(word, words[i]))
             return true;
     return false;
 }
