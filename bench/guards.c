@@ -1,7 +1,8 @@
 /*
  * Guards: evaluating a list and choosing among many, beside Python's eval, gcc's code and a linear scan.
  *
- *   bench_guards [FILE]    FILE: recorded guards, default fixtures/guards/torch.jsonl
+ *   bench_guards [FILE]         FILE: recorded guards, default fixtures/guards/torch.jsonl
+ *   bench_guards --choose N     only the choice among N
  *
  * What is evaluated elsewhere goes through bench/guards_peers.py, which this starts; gcc compiles what it writes.
  */
@@ -28,8 +29,9 @@ typedef struct subject {
     gci_selector *selector; /* of this one */
     gci_binding binding;
     gci_hints *hints;
-    int64_t *slots;       /* what the hints bind the selector's names to */
+    gci_instruction const *code; /* NULL: no fast program */
     size_t slot_count;
+    int64_t slots[64];           /* what the hints bind the selector's names to */
     compiled_fn compiled; /* NULL: gcc has none */
     double eval_ns, code_ns;
 } subject;
@@ -90,7 +92,8 @@ prepare(subject *s, bench_case const *given)
     *s = (subject){ .given = given, .guards = compile(gci_view_text(given->guard)), .selector = gci_selector_new() };
     require(gci_selector_insert(s->selector, 0, s->guards, (gci_rank){ .sequence = 1 }, NULL) == GCACHE_OK, "inserting");
     s->slot_count = s->selector->tables.slot_count;
-    s->slots = calloc(s->slot_count + 1, sizeof *s->slots);
+    s->code = s->selector->by_id[0]->code;
+    require(s->slot_count <= sizeof s->slots / sizeof s->slots[0], "few names");
     bind(s);
     require(gci_guards_eval(s->guards, s->hints, &verdict) == GCACHE_TRUE, "a guard that holds");
 }
@@ -102,13 +105,12 @@ release(subject *s)
     gci_binding_clear(&s->binding);
     gci_hints_free(s->hints);
     gci_guards_free(s->guards);
-    free(s->slots);
 }
 
 /* ---- Python and gcc ---- */
 
 static void
-write_cases(bench_cases const *cases, char const *path)
+write_cases(bench_cases const *cases, subject const *subjects, char const *path)
 {
     FILE *file = fopen(path, "w");
     gci_buf line;
@@ -120,8 +122,10 @@ write_cases(bench_cases const *cases, char const *path)
         gci_buf_append_text(&line, "{\"guard\": ");
         gci_json_write_text(&line, gci_view_text(c->guard));
         gci_buf_format(&line, ", \"timed\": %s, \"names\": [", c->timed ? "true" : "false");
-        for (size_t k = 0; k < c->name_count; k++)
-            gci_buf_format(&line, "%s\"%s\"", k != 0 ? ", " : "", c->names[k]);
+        for (size_t k = 0; k < subjects[i].slot_count; k++) {
+            gci_buf_append_text(&line, k != 0 ? ", " : "");
+            gci_json_write_text(&line, subjects[i].selector->tables.slots[k].name);
+        }
         gci_buf_append_text(&line, "], \"hints\": {");
         for (size_t k = 0; k < c->name_count; k++)
             gci_buf_format(&line, "%s\"%s\": %lld", k != 0 ? ", " : "", c->names[k], (long long)c->values[k]);
@@ -145,7 +149,7 @@ ask_peers(bench_cases const *cases, subject *subjects)
     char path[4096];
 
     snprintf(path, sizeof path, "%s/cases", directory);
-    write_cases(cases, path);
+    write_cases(cases, subjects, path);
     snprintf(path, sizeof path, "python3 %s/guards_peers.py %s/cases %s/guards.c %s/times", BENCH_SOURCE, directory,
              directory, directory);
     run_command(path);
@@ -163,7 +167,7 @@ ask_peers(bench_cases const *cases, subject *subjects)
         subjects[i].compiled = table[i];
         if (cases->items[i].timed)
             require(fscanf(times, "%lf %lf", &subjects[i].eval_ns, &subjects[i].code_ns) == 2, path);
-        require(table[i] == NULL || table[i](cases->items[i].values), "gcc's code holds");
+        require(table[i] == NULL || table[i](subjects[i].slots), "gcc's code holds");
     }
     fclose(times);
     bench_remove_directory(directory);
@@ -189,7 +193,7 @@ run_programs(void *state)
         subject const *one = &s->items[i];
         for (size_t k = 0; k < one->slot_count; k++)
             frame[GCI_FRAME_SLOTS + k] = one->slots[k];
-        held += gci_fast_run(one->selector->by_id[0]->code, frame, &at) == GCI_FAST_TRUE;
+        held += gci_fast_run(one->code, frame, &at) == GCI_FAST_TRUE;
     }
     sink = held;
 }
@@ -213,7 +217,7 @@ run_compiled(void *state)
     int held = 0;
 
     for (size_t i = 0; i < s->count; i++)
-        held += s->items[i].compiled(s->items[i].given->values);
+        held += s->items[i].compiled(s->items[i].slots);
     sink = held;
 }
 
@@ -226,7 +230,7 @@ run_hot(void *state)
     int held = 0;
 
     for (int i = 0; i < MANY; i++)
-        held += gci_fast_run(s->selector->by_id[0]->code, s->binding.frame, &at) == GCI_FAST_TRUE;
+        held += gci_fast_run(s->code, s->binding.frame, &at) == GCI_FAST_TRUE;
     sink = held;
 }
 
@@ -246,11 +250,10 @@ static void
 run_hot_compiled(void *state)
 {
     subject *s = state;
-    int64_t const *values = s->given->values;
     int held = 0;
 
     for (int i = 0; i < MANY; i++)
-        held += s->compiled(values);
+        held += s->compiled(s->slots);
     sink = held;
 }
 
@@ -396,7 +399,7 @@ measure_recorded(char const *path)
     measure_making(&subjects[recorded.count * 9 / 10], "nine of ten");
     measure_making(&subjects[recorded.count - 1], "longest");
     for (size_t i = 0; i < recorded.count; i++) {
-        if (subjects[i].compiled == NULL || subjects[i].selector->by_id[0]->code == NULL)
+        if (subjects[i].compiled == NULL || subjects[i].code == NULL)
             continue;
         subject keep = subjects[translated];
         subjects[translated] = subjects[i];
@@ -644,6 +647,10 @@ main(int argc, char **argv)
     } const sizes[] = { { 10, "10" }, { 100, "100" }, { 1000, "1,000" }, { 10000, "10,000" }, { 100000, "100,000" } };
     char const *path = argc == 2 ? argv[1] : BENCH_SOURCE "/../fixtures/guards/torch.jsonl";
 
+    if (argc == 3 && strcmp(argv[1], "--choose") == 0) {
+        measure_crowd(strtoul(argv[2], NULL, 10), argv[2]);
+        return 0;
+    }
     measure_made_up();
     measure_recorded(path);
     measure_memo();

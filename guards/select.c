@@ -42,20 +42,34 @@ reads_odd(gci_chosen const *c, gci_binding const *binding)
     return false;
 }
 
-static gcache_truth
-eval(gci_chosen const *c, gci_binding const *binding)
+/* Where not all is plain: hints that aren't integers or shadow a function, results beyond int64. */
+static __attribute__((noinline)) gcache_truth
+eval_slowly(gci_chosen const *c, gci_binding const *binding)
 {
     gcache_verdict verdict;
     uint32_t at;
 
     if (binding->is_shadowed)
         return gci_guards_eval(c->guards, binding->hints, &verdict);
-    if (c->code != NULL && (binding->odd_count == 0 || !reads_odd(c, binding))) {
+    if (c->code != NULL && binding->odd_count != 0 && !reads_odd(c, binding)) {
         gci_fast_truth truth = gci_fast_run(c->code, binding->frame, &at);
         if (truth != GCI_FAST_UNKNOWN)
             return truth == GCI_FAST_TRUE ? GCACHE_TRUE : GCACHE_FALSE;
     }
     return eval_exactly(c, binding);
+}
+
+static inline gcache_truth
+eval(gci_chosen const *c, gci_binding const *binding)
+{
+    uint32_t at;
+
+    if (c->code != NULL && binding->is_plain) {
+        gci_fast_truth truth = gci_fast_run(c->code, binding->frame, &at);
+        if (truth != GCI_FAST_UNKNOWN)
+            return truth == GCI_FAST_TRUE ? GCACHE_TRUE : GCACHE_FALSE;
+    }
+    return eval_slowly(c, binding);
 }
 
 static bool
@@ -86,10 +100,40 @@ ranks_behind_best(asking const *a, gci_chosen const *c)
 
 /* ---- many ---- */
 
+/*
+ * The usual walk, tightly: steps over candidates whose programs are false. Returns where it stopped, and in *out_holds
+ * whether that one holds; else it is for a closer look.
+ */
+static uint32_t
+skip_false(asking *a, gci_chosen *const *candidates, uint32_t count, uint32_t first, bool *out_holds)
+{
+    int64_t *frame = a->asked->binding->frame;
+    gci_fast_truth truth = GCI_FAST_FALSE;
+    uint32_t i = first, at;
+
+    for (; i < count && candidates[i] != NULL && candidates[i]->code != NULL; i++) {
+        truth = gci_fast_run(candidates[i]->code, frame, &at);
+        if (truth != GCI_FAST_FALSE)
+            break;
+    }
+    a->some_false = a->some_false || i != first;
+    *out_holds = truth == GCI_FAST_TRUE;
+    return i;
+}
+
 static void
 try_in_order(asking *a, gci_chosen *const *candidates, uint32_t count)
 {
+    bool tight = a->asked->binding->is_plain && a->asked->eligible == NULL && a->best == NULL, holds;
+
     for (uint32_t i = 0; i < count; i++) {
+        if (tight) {
+            i = skip_false(a, candidates, count, i, &holds);
+            if (holds)
+                a->best = candidates[i];
+            if (holds || i == count)
+                return;
+        }
         gci_chosen const *c = candidates[i];
         if (c == NULL)
             continue;
@@ -155,7 +199,7 @@ gci_select(gci_selector const *selector, gci_selecting const *asked)
     gci_selection selection;
 
     GCI_ASSERT(asked->binding->hints != NULL && selector->tables.slot_count <= asked->binding->room);
-    if (asked->memo == NULL || asked->binding->odd_count != 0 || asked->binding->is_shadowed)
+    if (asked->memo == NULL || !asked->binding->is_plain)
         return select_anew(selector, asked);
     if (gci_memo_find(asked->memo, selector, asked, &selection))
         return selection;

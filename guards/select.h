@@ -61,6 +61,7 @@ typedef struct gci_binding {
     struct gci_row const **rows;       /* room for a cursor */
     size_t odd_count, room;
     bool is_shadowed;                  /* a hint has the name of a function */
+    bool is_plain;                     /* no hint has, and all names are bound to integers */
     gci_hints const *hints;
 } gci_binding;
 

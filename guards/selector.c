@@ -342,6 +342,7 @@ gci_binding_set(gci_binding *binding, gci_selector const *selector, gci_hints co
     for (uint32_t i = 0; i < count; i++)
         if (tables->slots[i].is_name && (binding->numbers[i] == NULL || !gci_number_is_small(*binding->numbers[i])))
             binding->odd[binding->odd_count++] = (uint16_t)i;
+    binding->is_plain = !binding->is_shadowed && binding->odd_count == 0;
     return true;
 }
 
