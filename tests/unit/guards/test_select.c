@@ -19,7 +19,7 @@
 #define MAX_RECORDED 1000
 
 /* Candidates of a game: so that selectors stay linear, get a segment, and get several. */
-static uint32_t const limits[] = { 60, 20, 250, 700 };
+static uint32_t const limits[] = { 60, 20, 150, 400 };
 
 static void
 die(char const *what, char const *why)
