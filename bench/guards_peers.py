@@ -2,9 +2,9 @@
 
     guards_peers.py CASES C_FILE TIMES
 
-CASES has a JSON object a line: guard, names in the order of a function's argument, hints. Written: a C file with a function for each guard, as a
-compiler of guards to C would make it (64-bit integers, floor division, no checks; 0 in the table for what doesn't
-translate), and a line of times for each: nanoseconds of eval() of the text, as PyTorch does it, and of its code object.
+CASES has a JSON object a line: guard, names in the order of a function's argument, hints. Written: a C file with a function for
+each guard, as a compiler of guards to C would make it (64-bit integers, floor division, no checks; 0 in the table for what
+doesn't translate), and a line of times for each: nanoseconds of eval() of the text, as PyTorch does it, and of its code object.
 """
 
 from __future__ import annotations
