@@ -81,19 +81,21 @@ log_line(void *state, char const *line)
 static int
 options_read(PyObject *args, char const **out_directory, gcache_options *out_options, PyObject **out_log)
 {
-    int read_only, strict, disabled, unsafe_skip_guards, durability;
+    int read_only, strict, disabled, unsafe_skip_guards, refresh, durability;
     Py_ssize_t max_candidates, memory_bytes;
     unsigned long long max_bytes;
 
     *out_options = (gcache_options)GCACHE_OPTIONS_INIT;
-    if (!PyArg_ParseTuple(args, "sppppiznKniO", out_directory, &read_only, &strict, &disabled, &unsafe_skip_guards,
-                          &durability, &out_options->salt, &max_candidates, &max_bytes, &memory_bytes,
-                          &out_options->compression_level, out_log))
+    if (!PyArg_ParseTuple(args, "spppppziznKnizO", out_directory, &read_only, &strict, &disabled,
+                          &unsafe_skip_guards, &refresh, &out_options->bypass, &durability, &out_options->salt,
+                          &max_candidates, &max_bytes, &memory_bytes, &out_options->compression_level,
+                          &out_options->record, out_log))
         return -1;
     out_options->read_only = read_only != 0;
     out_options->strict = strict != 0;
     out_options->disabled = disabled != 0;
     out_options->unsafe_skip_guards = unsafe_skip_guards != 0;
+    out_options->refresh = refresh != 0;
     out_options->durability = (gcache_durability)durability;
     out_options->max_candidates = (size_t)max_candidates;
     out_options->max_bytes = max_bytes;
@@ -105,8 +107,8 @@ options_read(PyObject *args, char const **out_directory, gcache_options *out_opt
     return 0;
 }
 
-/* Cache(directory, read_only, strict, disabled, unsafe_skip_guards, durability, salt, max_candidates, max_bytes,
-   memory_bytes, compression_level, log): numbers may be 0 for the default. */
+/* Cache(directory, read_only, strict, disabled, unsafe_skip_guards, refresh, bypass, durability, salt, max_candidates,
+   max_bytes, memory_bytes, compression_level, record, log): numbers may be 0 for the default. */
 static PyObject *
 cache_make(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(kwargs))
 {

@@ -53,6 +53,7 @@ library_reasons(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none))
 static PyMethodDef module_methods[] = {
     { "version", library_version, METH_NOARGS, NULL },
     { "reasons", library_reasons, METH_NOARGS, NULL },
+    { "settings", library_settings, METH_VARARGS, NULL },
     { NULL, NULL, 0, NULL },
 };
 

@@ -101,6 +101,9 @@ extern PyType_Spec cache_spec;
 extern PyType_Spec payload_spec;
 extern PyType_Spec lease_spec;
 
+/* settings(directory, namespace): the options of Cache that environment and config.json set, as a dict. */
+PyObject *library_settings(PyObject *module, PyObject *args);
+
 PyObject *verdict_tuple(gcache_verdict const *verdict);
 
 /* Takes over *result (it is cleared when the object dies). cache is the Cache it came from, which stays open until then. */

@@ -206,6 +206,58 @@ def test_attachments(cache: Cache, tmp_path: Path) -> None:
 # ---- the handle ----
 
 
+def test_settings_of_environment_and_file(directory: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert guardcache.settings(directory) == {}
+    with guardcache.open(directory) as cache:
+        cache.insert(matmul(), b"x")
+    (directory / "config.json").write_text(
+        '{"format": "guardcache-config/1", "settings": {"max-candidates": "7"},'
+        ' "namespaces": {"b": {"durability": "full"}}}'
+    )
+    monkeypatch.setenv("GUARDCACHE_READ_ONLY", "1")
+    monkeypatch.setenv("GUARDCACHE_MAX_SIZE", "1 GiB")
+    monkeypatch.setenv("GUARDCACHE_MEMORY", "none")
+    assert guardcache.settings(directory) == {
+        "max_candidates": 7,
+        "read_only": True,
+        "max_bytes": 1 << 30,
+        "memory_bytes": sys.maxsize,
+    }
+    with guardcache.open(directory) as cache, pytest.raises(guardcache.ReadOnlyError):
+        cache.insert(matmul(), b"y")
+    with guardcache.open(directory, read_only=False) as cache:
+        assert cache.insert(matmul(), b"y")
+    monkeypatch.setenv("GUARDCACHE_NAMESPACE", "b")
+    assert guardcache.settings(directory)["durability"] == Durability.FULL
+    with guardcache.open(directory) as cache:
+        assert miss(cache.lookup(matmul())).reason == Reason.NO_KEY
+    monkeypatch.setenv("GUARDCACHE_READ_ONLY", "perhaps")
+    with pytest.raises(guardcache.ArgumentError, match="GUARDCACHE_READ_ONLY"):
+        guardcache.open(directory)
+
+
+def test_bypass_and_refresh(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with guardcache.open(directory) as cache:
+        cache.insert(matmul(), b"x")
+    with guardcache.open(directory, refresh=True) as cache:
+        assert miss(cache.lookup(matmul())).reason == Reason.NONE
+    monkeypatch.setenv("GUARDCACHE_BYPASS", "under repair")
+    with guardcache.open(directory) as cache:
+        assert miss(cache.lookup(matmul())).reason == Reason.BYPASS
+
+
+def test_a_recorded_run_is_played(directory: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("GUARDCACHE_RECORD", str(tmp_path / "trace"))
+    with guardcache.open(directory) as cache:
+        for size in (16, 12):
+            cache.lookup(matmul(), {"s0": size})
+            cache.insert(matmul(), b"x", guards=[f"s0 == {size}"])
+            assert cache.lookup(matmul(), {"s0": size})
+    command = [sys.executable, "-m", "guardcache"]
+    done = subprocess.run([*command, "replay", str(tmp_path / "trace")], capture_output=True, text=True, check=True)
+    assert len(done.stdout.splitlines()) >= 6
+
+
 def test_options(directory: Path) -> None:
     with guardcache.open(directory, durability=Durability.FULL, salt="tests", compression_level=-1) as cache:
         cache.insert(matmul(), b"x")
@@ -319,7 +371,7 @@ def test_verify(directory: Path) -> None:
 
 
 def test_reasons_are_the_librarys() -> None:
-    assert [str(reason) for reason in Reason] == [word for word, _ in _native.reasons()]
+    assert [str(reason) for reason in Reason] == ["", *(word for word, _ in _native.reasons())]
 
 
 # ---- timings ----

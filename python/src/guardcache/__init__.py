@@ -27,6 +27,7 @@ from guardcache._cache import (
     Verified,
     default_directory,
     open,
+    settings,
 )
 from guardcache._errors import (
     ArgumentError,
@@ -95,4 +96,5 @@ __all__ = [
     "Verified",
     "default_directory",
     "open",
+    "settings",
 ]

@@ -28,6 +28,8 @@ GuardTest: TypeAlias = Callable[[tuple[str, ...]], object]
 class Reason(enum.StrEnum):
     """Why a lookup missed, or an insert was refused: the library's closed list (`guardcache/status.h`)."""
 
+    NONE = ""
+    """Nothing was looked for: the cache is open with `refresh`."""
     NO_KEY = "no_key"
     GUARD_FALSE = "guard_false"
     GUARD_ERROR = "guard_error"
@@ -204,18 +206,23 @@ class Cache:
         strict: bool = False,
         disabled: bool = False,
         unsafe_skip_guards: bool = False,
+        refresh: bool = False,
+        bypass: str | None = None,
         durability: Durability = Durability.ENTRY,
         salt: str | None = None,
         max_candidates: int = 0,
         max_bytes: int = 0,
         memory_bytes: int = 0,
         compression_level: int = 0,
+        record: str | os.PathLike[str] | None = None,
         log: Log | None = None,
     ) -> None:
         """Opens a directory and makes it (mode 0700) if it isn't there. Numbers that are 0 mean the default.
 
-        With `strict`, trouble with the store raises instead of being a miss. `salt` is a namespace: a part of every
-        key. `log` is called with a line of text for people; any thread may call it.
+        With `strict`, trouble with the store raises instead of being a miss. With `refresh` every lookup misses, and
+        what is inserted then is preferred; with `disabled` nothing is inserted either. `bypass` says why nothing can be
+        cached for now. `salt` is a namespace: a part of every key. `record` is a folder that gets a trace of lookups
+        and inserts, for ``guardcache test``. `log` is called with a line of text for people; any thread may call it.
         """
         self.directory = os.fspath(directory)
         self._strict = strict
@@ -225,12 +232,15 @@ class Cache:
             strict,
             disabled,
             unsafe_skip_guards,
+            refresh,
+            bypass,
             durability,
             salt,
             max_candidates,
             max_bytes,
             memory_bytes,
             compression_level,
+            None if record is None else os.fspath(record),
             log,
         )
 
@@ -504,6 +514,23 @@ def default_directory() -> str:
     return os.path.join(base, "guardcache")
 
 
+def settings(directory: str | os.PathLike[str] | None = None) -> dict[str, Any]:
+    """What the environment (``GUARDCACHE_READ_ONLY=1``, ``GUARDCACHE_NAMESPACE``, ...) and the directory's config.json
+    say, as options of `Cache`; what nobody set isn't there.
+
+    ``guardcache config`` lists them all. `ArgumentError` or `FormatError` for a value that makes no sense.
+    """
+    space = os.environ.get("GUARDCACHE_NAMESPACE")
+    found = _native.settings(os.fspath(default_directory() if directory is None else directory), space)
+    for option, variable in (("salt", "GUARDCACHE_NAMESPACE"), ("record", "GUARDCACHE_RECORD")):
+        if value := os.environ.get(variable):
+            found[option] = value
+    return found
+
+
 def open(directory: str | os.PathLike[str] | None = None, **options: Any) -> Cache:
-    """Opens a cache; `default_directory()` if none is named. Options are those of `Cache`."""
-    return Cache(default_directory() if directory is None else directory, **options)
+    """Opens a cache as the command does: in `default_directory()` if none is named, with the `settings` of environment
+    and file. Options are those of `Cache`, and overrule them.
+    """
+    chosen = default_directory() if directory is None else directory
+    return Cache(chosen, **{**settings(chosen), **options})

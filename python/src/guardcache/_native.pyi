@@ -45,6 +45,7 @@ _Inserted = tuple[bool, str, str, str, bool, _Verdict]  # stored, reason, key, e
 
 def version() -> str: ...
 def reasons() -> list[tuple[str, str]]: ...
+def settings(directory: str, namespace: str | None, /) -> dict[str, Any]: ...
 
 class Payload:
     def __buffer__(self, flags: int, /) -> memoryview: ...
@@ -83,12 +84,15 @@ class Cache:
         strict: bool,
         disabled: bool,
         unsafe_skip_guards: bool,
+        refresh: bool,
+        bypass: str | None,
         durability: int,
         salt: str | None,
         max_candidates: int,
         max_bytes: int,
         memory_bytes: int,
         compression_level: int,
+        record: str | None,
         log: Callable[[str], object] | None,
         /,
     ) -> None: ...

@@ -5,17 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from machines import Machine, Machines
+from machines import Machines
+
+
+@pytest.fixture(scope="session")
+def workshop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An Inductor directory for the whole session: compilers are probed, and equal kernels compiled, once."""
+    return tmp_path_factory.mktemp("workshop")
 
 
 @pytest.fixture
-def machines(tmp_path: Path) -> Machines:
-    return Machines(tmp_path)
-
-
-@pytest.fixture
-def machine(machines: Machines) -> Machine:
-    return machines.new()
+def machines(tmp_path: Path, workshop: Path) -> Machines:
+    return Machines(tmp_path, workshop)
 
 
 @pytest.fixture(autouse=True)

@@ -12,6 +12,9 @@ from typing import Any
 
 HERE = Path(__file__).parent
 
+# A process that hangs must end some day; one that compiles all models on a busy machine must not.
+_SECONDS_MAX = 3600
+
 
 @dataclass
 class Machine:
@@ -41,14 +44,22 @@ class Machine:
         )
 
     def run(self, environment: dict[str, str] | None = None, **scenario: Any) -> dict[str, Any]:
+        """Of a scenario with one model: its report."""
         return report_of(self.start(environment, **scenario))
 
 
-def report_of(process: subprocess.Popen[str]) -> dict[str, Any]:
-    output, errors = process.communicate(timeout=1200)
+def reports_of(process: subprocess.Popen[str]) -> dict[str, dict[str, Any]]:
+    """By model."""
+    output, errors = process.communicate(timeout=_SECONDS_MAX)
     assert process.returncode == 0, errors[-4000:]
-    report: dict[str, Any] = json.loads(output.rstrip().rpartition("\n")[2])
-    report["stderr"] = errors
+    reports: dict[str, dict[str, Any]] = json.loads(output.rstrip().rpartition("\n")[2])
+    for report in reports.values():
+        report["stderr"] = errors
+    return reports
+
+
+def report_of(process: subprocess.Popen[str]) -> dict[str, Any]:
+    (report,) = reports_of(process).values()
     return report
 
 
@@ -71,8 +82,9 @@ def digests(report: dict[str, Any]) -> list[str]:
 class Machines:
     """Makes machines that share one guardcache directory."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, workshop: Path) -> None:
         self._root = root
+        self._workshop = workshop
         self._count = 0
 
     def new(self, *, compiler: bool = True, shared: bool = True) -> Machine:
@@ -82,4 +94,12 @@ class Machines:
         machine = Machine(self._root / f"inductor{self._count}", guardcache)
         if not compiler:
             machine.path = str(Path(sys.executable).parent)
+        return machine
+
+    def used(self, *, shared: bool = True) -> Machine:
+        """With the session's Inductor directory, where the compiler was asked much already: for tests that are about
+        neither, since a compile costs more than everything else together.
+        """
+        machine = self.new(shared=shared)
+        machine.inductor = self._workshop
         return machine

@@ -1,6 +1,7 @@
-"""One process of a live test: compiles a model, runs it, and prints what happened as a line of JSON.
+"""One process of a live test: compiles models, runs them, and prints what happened as a line of JSON, by model.
 
 python scenario.py '{"model": "mlp", "batches": [4, 8], "backward": true}'
+python scenario.py '{"models": ["mlp", "gpt2"], "batches": [4]}'
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ import json
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 import models
 import torch
 from torch._dynamo.utils import counters
+from torch._inductor.codecache import PyCodeCache
 
 Step = tuple[torch.Tensor, list[torch.Tensor]]
 
@@ -65,10 +68,11 @@ def counts() -> dict[str, int]:
     }
 
 
-def run_batch(wanted: dict[str, Any], batch: int, started: list[str]) -> dict[str, Any]:
+def run_batch(wanted: dict[str, Any], model: str, batch: int, started: list[str]) -> dict[str, Any]:
     torch._dynamo.reset()
+    PyCodeCache.cache_clear()
     counters.clear()
-    module, make_inputs = models.make(wanted["model"])
+    module, make_inputs = models.make(model)
     inputs = make_inputs(batch)
     compiled = torch.compile(module, dynamic=wanted.get("dynamic"))
     programs = len(started)
@@ -95,6 +99,21 @@ def install(wanted: dict[str, Any]) -> Any:
     return guardcache.torch
 
 
+def run_model(wanted: dict[str, Any], model: str, started: list[str], adapter: Any) -> dict[str, Any]:
+    before = None if adapter is None else (adapter.statistics(), len(adapter.lookups()))
+    report: dict[str, Any] = {"batches": [run_batch(wanted, model, batch, started) for batch in wanted["batches"]]}
+    if before is not None:
+        then, looked_up = before
+        now, lookups = adapter.statistics(), adapter.lookups()[looked_up:]
+        for name in ("hits", "unpickled", "stored", "duplicates"):
+            report[name] = getattr(now, name) - getattr(then, name)
+        report["misses"] = Counter(lookup.reason for lookup in lookups if lookup.outcome == "miss")
+        report["bypasses"] = Counter(lookup.reason for lookup in lookups if lookup.outcome == "bypass")
+        report["explanation"] = adapter.explain(last=3)
+        report["labels"] = sorted({lookup.label for lookup in lookups})
+    return report
+
+
 def main() -> None:
     wanted = json.loads(sys.argv[1])
     torch.set_num_threads(1)
@@ -102,14 +121,8 @@ def main() -> None:
         setattr(torch._inductor.config, name, value)
     adapter = install(wanted)
     started = watch_subprocesses()
-    report: dict[str, Any] = {"batches": [run_batch(wanted, batch, started) for batch in wanted["batches"]]}
-    if adapter is not None:
-        found = adapter.statistics()
-        report["hits"], report["unpickled"], report["misses"] = found.hits, found.unpickled, found.misses
-        report["stored"], report["duplicates"], report["bypasses"] = found.stored, found.duplicates, found.bypasses
-        report["explanation"] = adapter.explain(last=3)
-        report["labels"] = sorted({lookup.label for lookup in adapter.lookups()})
-    print("\n" + json.dumps(report))
+    names = wanted["models"] if "models" in wanted else [wanted["model"]]
+    print("\n" + json.dumps({name: run_model(wanted, name, started, adapter) for name in names}))
 
 
 if __name__ == "__main__":

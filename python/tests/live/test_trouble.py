@@ -9,6 +9,8 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +21,14 @@ import guardcache
 
 torch = pytest.importorskip("torch")
 
+from torch._inductor.codecache import GuardedCache, PyCodeCache  # noqa: E402
+from torch._inductor.runtime.cache_dir_utils import cache_dir  # noqa: E402
+
 pytestmark = pytest.mark.live
 
 SCENARIO: dict[str, Any] = {"model": "mlp", "batches": [4], "backward": True}
-FLIPS = int(os.environ.get("GUARDCACHE_FLIPS", "1000"))
+# Compiles over a damaged entry: each takes a second.
+FLIPS = int(os.environ.get("GUARDCACHE_FLIPS", "40"))
 
 
 def test_two_processes_at_once_compile_once(machines: Machines) -> None:
@@ -34,18 +40,29 @@ def test_two_processes_at_once_compile_once(machines: Machines) -> None:
     assert sum(total(report, "fxgraph_cache_miss") for report in reports) == 2, "a forward and a backward graph, once"
 
 
-def test_a_killed_process_leaves_a_whole_cache(machines: Machines) -> None:
+def wait_for(process: subprocess.Popen[str], directory: Path, pattern: str) -> None:
+    """Until a file of that kind is there, or the process has ended."""
+    while process.poll() is None and not any(directory.glob(pattern)):
+        time.sleep(0.01)
+
+
+# What a compile leaves behind on its way, in this order: a lease, the first shared object, the first entry.
+STAGES = ("locks/leases/*", "attachments/*/*", "entries/*/*/*")
+
+
+def test_killed_processes_leave_a_whole_cache(machines: Machines) -> None:
     machine = machines.new()
-    rng = random.Random(5)
-    for _ in range(5):
+    for stage in STAGES:
         process = machine.start(**SCENARIO)
-        time.sleep(rng.uniform(5, 25))
+        wait_for(process, machine.guardcache, stage)
+        assert process.poll() is None, stage
         process.send_signal(signal.SIGKILL)
         process.communicate()
     assert right(machine.run(**SCENARIO))
     warm = machine.run(**SCENARIO)
     assert right(warm)
     assert warm["misses"] == {}
+    assert list((machine.guardcache / "tmp").iterdir()) == []
     with guardcache.open(machine.guardcache) as cache:
         assert cache.verify()
 
@@ -56,7 +73,7 @@ def test_a_full_disk_stops_no_compile(machines: Machines, tmp_path: Path) -> Non
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=192k", "tmpfs", str(small)], check=False).returncode != 0:
         pytest.skip("a small file system can't be mounted here")
     try:
-        machine = Machine(machines.new().inductor, small / "cache")
+        machine = Machine(machines.used().inductor, small / "cache")
         for _ in range(2):
             assert right(machine.run(**SCENARIO))
         left = [path for path in small.rglob("*") if "tmp" in path.name.lower()]
@@ -83,18 +100,28 @@ def flip(path: Path, rng: random.Random) -> None:
     path.write_bytes(bytes(content))
 
 
-@pytest.fixture
-def filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A cache with a small graph in it."""
-    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "inductor"))
-    monkeypatch.setenv("TORCHINDUCTOR_COMPILE_THREADS", "1")
+    root = tmp_path_factory.mktemp("filled")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TORCHINDUCTOR_CACHE_DIR", str(root / "inductor"))
+        patch.setenv("TORCHINDUCTOR_COMPILE_THREADS", "1")
+        torch.set_num_threads(1)
+        with installed(root / "whole"):
+            compute(torch.ones(6, 5))
+        yield root / "whole"
+
+
+@contextmanager
+def installed(directory: Path) -> Iterator[None]:
     import guardcache.torch
 
-    guardcache.torch.install(tmp_path / "whole")
-    compute(torch.ones(6, 5))
-    guardcache.torch.uninstall()
-    yield tmp_path / "whole"
-    guardcache.torch.uninstall()
+    guardcache.torch.install(directory)
+    try:
+        yield
+    finally:
+        guardcache.torch.uninstall()
 
 
 def function(x: Any) -> Any:
@@ -102,15 +129,80 @@ def function(x: Any) -> Any:
 
 
 def compute(x: Any) -> Any:
-    from torch._inductor.codecache import PyCodeCache
-
     torch._dynamo.reset()
     PyCodeCache.cache_clear(purge=True)
     return torch.compile(function)(x)
 
 
-def test_no_flipped_bit_gives_a_wrong_number(filled: Path, tmp_path: Path) -> None:
+@dataclass(frozen=True)
+class Asked:
+    """A lookup as PyTorch made it, and the bytes it got."""
+
+    cls: Any
+    key: str
+    hints: list[int]
+    content: bytes
+
+
+def what_a_hit_asks(directory: Path) -> list[Asked]:
+    """The lookups of a warm compile: AOT's entry, then the graph."""
+    asked = []
+    with installed(directory), pytest.MonkeyPatch.context() as patch:
+        original = vars(GuardedCache)["find_guarded_entry"]
+
+        def find(cls: Any, key: str, local: bool, remote: Any, evaluate: Any, hints: list[int]) -> Any:
+            found = original.__func__(cls, key, local, remote, evaluate, hints)
+            asked.append(Asked(cls, key, hints, found[1]))
+            return found
+
+        patch.setattr(GuardedCache, "find_guarded_entry", classmethod(find))
+        compute(torch.ones(6, 5))
+    assert all(lookup.content for lookup in asked)
+    return asked
+
+
+def damage(whole: Path, damaged: Path, rng: random.Random) -> tuple[Path, bool]:
+    """A copy with a flipped bit somewhere: which file has it, and whether verifying reports it."""
+    shutil.copytree(whole, damaged)
+    path = rng.choice(stored_files(damaged))
+    flip(path, rng)
+    with guardcache.open(damaged, read_only=True) as cache:
+        return path, not cache.verify()
+
+
+def serves(damaged: Path, asked: list[Asked]) -> bool:
+    """Asks as PyTorch does. True if everything was a hit; what is served must be what was stored, byte for byte."""
+    for shared_object in Path(cache_dir()).rglob("*.so"):
+        shared_object.unlink()
+    with installed(damaged):
+        found = [a.cls.find_guarded_entry(a.key, True, None, lambda text, hints: True, a.hints)[1] for a in asked]
+    assert all(content in (None, a.content) for content, a in zip(found, asked, strict=True))
+    return None not in found
+
+
+def test_no_flipped_bit_is_served(filled: Path, tmp_path: Path) -> None:
     """The entry has generated source inside, so a bit that went unnoticed would change what is computed."""
+    seed = random.randrange(2**32)
+    print(f"seed {seed}")
+    rng = random.Random(seed)
+    asked = what_a_hit_asks(filled)
+    binaries = {path.name: path.read_bytes() for path in Path(cache_dir()).rglob("*.so")}
+    assert binaries
+    unnoticed = []
+    for number in range(1000):
+        damaged = tmp_path / f"damaged{number}"
+        path, reported = damage(filled, damaged, rng)
+        hit = serves(damaged, asked)
+        placed = {path.name: path.read_bytes() for path in Path(cache_dir()).rglob("*.so")}
+        assert placed.items() <= binaries.items(), path
+        if not reported and hit:
+            unnoticed.append(str(path.relative_to(damaged)))
+        shutil.rmtree(damaged)
+    assert unnoticed == []
+
+
+def test_no_flipped_bit_gives_a_wrong_number(filled: Path, tmp_path: Path) -> None:
+    """The same to the end: what is missed is compiled again."""
     import guardcache.torch
 
     seed = random.randrange(2**32)
@@ -121,15 +213,10 @@ def test_no_flipped_bit_gives_a_wrong_number(filled: Path, tmp_path: Path) -> No
     unnoticed = []
     for number in range(FLIPS):
         damaged = tmp_path / f"damaged{number}"
-        shutil.copytree(filled, damaged)
-        path = rng.choice(stored_files(damaged))
-        flip(path, rng)
-        with guardcache.open(damaged, read_only=True) as cache:
-            reported = not cache.verify()
-        guardcache.torch.install(damaged)
-        assert torch.allclose(compute(x), expected, atol=1e-6), path
-        missed = any(lookup.outcome != "hit" for lookup in guardcache.torch.lookups())
-        guardcache.torch.uninstall()
+        path, reported = damage(filled, damaged, rng)
+        with installed(damaged):
+            assert torch.allclose(compute(x), expected, atol=1e-6), path
+            missed = any(lookup.outcome != "hit" for lookup in guardcache.torch.lookups())
         if not reported and not missed:
             unnoticed.append(str(path.relative_to(damaged)))
         shutil.rmtree(damaged)

@@ -82,8 +82,12 @@ def is_installed() -> bool:
 
 
 def _open(directory: str | os.PathLike[str] | None) -> Cache:
-    """As PyTorch's own files, entries aren't synced: what a power cut takes is compiled again, never misread."""
-    return guardcache.open(directory, durability=Durability.NONE, log=_warn)
+    """As PyTorch's own files, entries aren't synced: what a power cut takes is compiled again, never misread.
+
+    Settings that somebody made count here as for the command, durability included.
+    """
+    chosen = guardcache.default_directory() if directory is None else directory
+    return Cache(chosen, **{"durability": Durability.NONE, **guardcache.settings(chosen)}, log=_warn)
 
 
 def _warn(line: str) -> None:

@@ -1,0 +1,74 @@
+#include "native.h"
+
+#include <stdlib.h>
+
+/* What environment and config.json say: guardcache/settings.h. */
+
+static char const *
+variable(void *state, char const *name)
+{
+    (void)state;
+    return getenv(name);
+}
+
+/* Puts an option into the dict if somebody set it; takes over value. */
+static void
+put(PyObject *dict, gcache_settings const *settings, gcache_setting_id id, char const *name, PyObject *value)
+{
+    bool set = gcache_settings_get(settings, id).origin != GCACHE_ORIGIN_DEFAULT;
+
+    if (value != NULL && set && !PyErr_Occurred())
+        (void)PyDict_SetItemString(dict, name, value);
+    Py_XDECREF(value);
+}
+
+static PyObject *
+text_or_nothing(char const *text)
+{
+    return text == NULL ? Py_NewRef(Py_None) : PyUnicode_FromString(text);
+}
+
+/* The options of guardcache.Cache that somebody set; what is left at its default isn't there. */
+static PyObject *
+options_dict(gcache_settings const *settings)
+{
+    gcache_options options = GCACHE_OPTIONS_INIT;
+    PyObject *dict = PyDict_New();
+
+    if (dict == NULL)
+        return NULL;
+    gcache_settings_apply(settings, &options);
+    size_t memory_bytes = options.memory_bytes > PY_SSIZE_T_MAX ? PY_SSIZE_T_MAX : options.memory_bytes;
+#define PUT(id, name, value) put(dict, settings, GCACHE_SETTING_##id, name, value)
+    PUT(DISABLED, "disabled", PyBool_FromLong(options.disabled));
+    PUT(BYPASS, "bypass", text_or_nothing(options.bypass));
+    PUT(READ_ONLY, "read_only", PyBool_FromLong(options.read_only));
+    PUT(STRICT, "strict", PyBool_FromLong(options.strict));
+    PUT(UNSAFE_SKIP_GUARDS, "unsafe_skip_guards", PyBool_FromLong(options.unsafe_skip_guards));
+    PUT(REFRESH, "refresh", PyBool_FromLong(options.refresh));
+    PUT(MAX_SIZE, "max_bytes", PyLong_FromUnsignedLongLong(options.max_bytes));
+    PUT(MEMORY, "memory_bytes", PyLong_FromSize_t(memory_bytes));
+    PUT(MAX_CANDIDATES, "max_candidates", PyLong_FromSize_t(options.max_candidates));
+    PUT(COMPRESSION_LEVEL, "compression_level", PyLong_FromLong(options.compression_level));
+    PUT(DURABILITY, "durability", PyLong_FromLong((long)options.durability));
+#undef PUT
+    if (PyErr_Occurred())
+        Py_CLEAR(dict);
+    return dict;
+}
+
+PyObject *
+library_settings(PyObject *module, PyObject *args)
+{
+    char const *directory, *space;
+    gcache_settings *settings;
+    gcache_error error;
+
+    if (!PyArg_ParseTuple(args, "sz", &directory, &space))
+        return NULL;
+    if (gcache_settings_load(directory, space, variable, NULL, &settings, &error) != GCACHE_OK)
+        return raise_error(PyModule_GetState(module), &error);
+    PyObject *dict = options_dict(settings);
+    gcache_settings_free(settings);
+    return dict;
+}
