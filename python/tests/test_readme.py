@@ -1,0 +1,49 @@
+"""The Python examples of the documents run as they stand there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from descriptions import matmul
+
+import guardcache
+
+TOP = Path(__file__).parents[2]
+DOCUMENTS = ("README.md", "python/README.md")
+
+
+def examples(document: str) -> list[str]:
+    return re.findall(r"^```python\n(.*?)^```$", (TOP / document).read_text(), re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_the_lookup(
+    document: str, directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("GUARDCACHE_DIR", str(directory))
+    (example,) = (text for text in examples(document) if "cache.lookup" in text)
+    ran: list[bytes] = []
+    names: dict[str, Any] = {"graph": matmul(), "run": lambda payload: ran.append(bytes(payload))}
+    with guardcache.open() as cache:
+        cache.insert(matmul(), b"code", guards=["s0 % 9 == 0"])
+    exec(example, dict(names))
+    said = capsys.readouterr().out.splitlines()
+    # The comment in the example says what is printed here.
+    assert said[0] == "guard_false"
+    assert said[1].startswith("miss: guard_false")
+    assert any("s0 % 9 == 0" in line and "48 % 9 = 3" in line for line in said)
+    with guardcache.open() as cache:
+        cache.insert(matmul(), b"code", guards=["s0 % 8 == 0"])
+    exec(example, dict(names))
+    assert ran == [b"code"]
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_every_example_is_python(document: str) -> None:
+    assert len(examples(document)) == 2
+    for example in examples(document):
+        compile(example, document, "exec")
