@@ -7,9 +7,10 @@ guardcache directory of its own; the Inductor directory is the session's, so tha
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -22,6 +23,7 @@ from torch._functorch._aot_autograd.autograd_cache import AOTAutogradCache  # no
 from torch._inductor import metrics  # noqa: E402
 from torch._inductor.codecache import FxGraphCache, PyCodeCache  # noqa: E402
 from torch._inductor.custom_graph_pass import CustomGraphPass  # noqa: E402
+from torch._inductor.remote_cache import RemoteCacheBackend, RemoteFxGraphCache  # noqa: E402
 from torch._inductor.runtime.cache_dir_utils import cache_dir  # noqa: E402
 
 import guardcache.torch  # noqa: E402
@@ -32,9 +34,9 @@ Function = Callable[..., Any]
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _inductor_directory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def _inductor_directory(workshop: Path) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path_factory.mktemp("inductor")))
+        patch.setenv("TORCHINDUCTOR_CACHE_DIR", str(workshop))
         patch.setenv("TORCHINDUCTOR_COMPILE_THREADS", "1")
         torch.set_num_threads(1)
         yield
@@ -165,6 +167,31 @@ def test_07_counters_of_the_compile_are_counted_again_on_a_hit() -> None:
     assert fx() == (1, 1)
     assert grown[0] == grown[1]
     assert grown[0][0] > 0
+
+
+@pytest.mark.usefixtures("inductor_only")
+def test_08_the_callers_guard_function_tests_and_replays(monkeypatch: pytest.MonkeyPatch) -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.avg_pool2d(x, 3, 2, ceil_mode=True)
+
+    run(f, torch.ones(2, 3, 12, 12), dynamic=True)
+    assert fx() == (0, 1)
+    asked: list[tuple[str, set[type]]] = []
+
+    def evaluate(text: str, values: list[Any]) -> bool:
+        asked.append((text, {type(value) for value in values}))
+        return True
+
+    original = FxGraphCache._lookup_graph
+
+    def look_up(*arguments: Any) -> Any:
+        return original(*arguments[:-1], evaluate)
+
+    monkeypatch.setattr(FxGraphCache, "_lookup_graph", staticmethod(look_up))
+    run(f, torch.ones(2, 3, 16, 16), dynamic=True)
+    assert fx() == (1, 0)
+    assert [types for _, types in asked] == [{int}, {torch.SymInt}]
+    assert asked[0][0] == asked[1][0]
 
 
 @pytest.mark.usefixtures("inductor_only")
@@ -388,6 +415,22 @@ def test_28_storage_offset_and_double_transposition_do_not_count(key: str) -> No
     assert keys_of(double, torch.ones(4, 6).t().t()) == base
 
 
+def test_29_why_dynamo_ended_a_graph_does_not_count() -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        y = x * 2 + 1
+        torch._dynamo.graph_break("one reason")
+        return y.sin()
+
+    def g(x: torch.Tensor) -> torch.Tensor:
+        y = x * 2 + 1
+        torch._dynamo.graph_break("another reason")
+        return y.sin()
+
+    for function, expected in ((f, (0, 2)), (g, (2, 0))):
+        assert torch.allclose(run(function, torch.ones(4)), function(torch.ones(4)))
+        assert aot() == expected
+
+
 def test_30_the_current_device_does_not_count_for_cpu_inputs(key: str) -> None:
     base = keys_of(double, torch.ones(4))
     with torch.device("meta"):
@@ -457,11 +500,50 @@ def test_34_a_raw_callable_where_a_pass_is_wanted() -> None:
     assert "Unsupported _fuse_ddp_communication_pass" in guardcache.torch.statistics().bypasses
 
 
-def test_35_an_autograd_function_bypasses_aots_cache() -> None:
+def test_35_freezing_bypasses_aots_cache() -> None:
     with inductor_config.patch(freezing=True), torch.no_grad():
         run(torch.nn.Linear(4, 4).eval(), torch.ones(2, 4))
     assert counters["aot_autograd"]["autograd_cache_hit"] == 0
     assert counters["aot_autograd"]["autograd_cache_saved"] == 0
+
+
+class Cube(torch.autograd.Function):
+    """A custom autograd function."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> torch.Tensor:
+        (x,) = ctx.saved_tensors
+        return 3 * x**2 * gradient
+
+
+def hooked(x: torch.Tensor) -> torch.Tensor:
+    y = x * 2
+    y.register_hook(lambda gradient: gradient + 1)
+    return y.sin()
+
+
+@pytest.mark.parametrize("function", [Cube.apply, hooked, lambda x: torch._C._nn.gelu(x)])
+def test_35_what_bypasses_pytorchs_own_store_bypasses_ours(function: Function, tmp_path: Path) -> None:
+    """A custom autograd function, state that is known in the backward pass alone, a private function."""
+
+    def counted() -> tuple[dict[str, int], dict[str, int]]:
+        x = torch.ones(4, requires_grad=True)
+        forget()
+        run(lambda x: function(x) + 1, x).sum().backward()
+        return (
+            {name: n for name, n in counters["aot_autograd"].items() if name.startswith("autograd_cache")},
+            {name: n for name, n in counters["inductor"].items() if name.startswith("fxgraph_cache")},
+        )
+
+    ours = [counted() for _ in range(2)]
+    guardcache.torch.uninstall()
+    with torch._inductor.utils.fresh_cache():
+        assert [counted() for _ in range(2)] == ours
 
 
 # ---- two levels ----
@@ -495,6 +577,80 @@ def test_06_clearing_aots_cache() -> None:
     AOTAutogradCache.clear()
     run(double, torch.ones(4))
     assert aot() == (0, 2)
+
+
+# ---- remote ----
+
+
+class Remote(RemoteCacheBackend[bytes]):
+    """A remote engine that is a dictionary."""
+
+    stored: ClassVar[dict[str, bytes]] = {}
+    asked: ClassVar[list[str]] = []
+
+    def _get(self, key: str) -> bytes | None:
+        self.asked.append(key)
+        return self.stored.get(key)
+
+    def _put(self, key: str, data: bytes) -> None:
+        self.stored[key] = data
+
+
+class BrokenRemote(Remote):
+    """A remote engine that is out of order."""
+
+    def _get(self, key: str) -> bytes | None:
+        raise RuntimeError("out of order")
+
+
+@pytest.fixture
+def remote(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Remote]]:
+    Remote.stored.clear()
+    Remote.asked.clear()
+    monkeypatch.setattr(RemoteFxGraphCache, "backend_override_cls", Remote)
+    with inductor_config.patch(fx_graph_remote_cache=True):
+        yield Remote
+
+
+@pytest.mark.usefixtures("inductor_only")
+def test_39_40_machines_that_share_a_remote(remote: type[Remote], tmp_path: Path) -> None:
+    found = []
+    for machine in range(4):
+        guardcache.torch.install(tmp_path / f"machine{machine}")
+        run(double, torch.ones(4))
+        found.append(fx())
+    assert found == [(0, 1), (1, 0), (1, 0), (1, 0)]
+    assert len(remote.stored) == 1
+    assert re.fullmatch(r"pt2:fx-graph-v1::[0-9a-z]{52}:c\d+", remote.asked[0])
+    with torch.compiler.config.patch(cache_key_tag="another"):
+        run(double, torch.ones(4))
+        assert fx() == (0, 1)
+    assert len(remote.stored) == 2
+
+    # What a remote had is kept, so that it isn't asked for again.
+    remote.asked.clear()
+    run(double, torch.ones(4))
+    assert fx() == (1, 0)
+    assert remote.asked == []
+
+
+@pytest.mark.usefixtures("inductor_only")
+def test_41_a_remote_that_is_out_of_order(remote: type[Remote], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever PyTorch's own store makes of it, ours does too."""
+    monkeypatch.setattr(RemoteFxGraphCache, "backend_override_cls", BrokenRemote)
+
+    def outcome() -> str:
+        forget()
+        try:
+            return f"{run(double, torch.ones(4)).tolist()} {fx()}"
+        except Exception as error:
+            return str(error)
+
+    ours = outcome()
+    guardcache.torch.uninstall()
+    with torch._inductor.utils.fresh_cache():
+        theirs = outcome()
+    assert ours == theirs
 
 
 # ---- portable artifacts ----

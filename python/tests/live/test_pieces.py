@@ -408,3 +408,18 @@ def test_best_configurations() -> None:
     stale = AutotuneCache.create(meta, "/somewhere/aa/kernel.py", "other configs")
     assert stale is not None
     assert stale.read_best(meta, offered) is None  # type: ignore[arg-type]
+
+
+@pytest.mark.usefixtures("installed")
+def test_another_pytorch_has_other_best_configurations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The 26th of the behaviours in docs/pytorch.md."""
+    offered = [SimpleNamespace(kwargs={"XBLOCK": size}, num_warps=4, num_stages=1) for size in (32, 64)]
+    meta: dict[str, object] = {"autotune_local_cache": True}
+
+    def handle() -> Any:
+        return AutotuneCache.create(meta, "/somewhere/aa/kernel.py", "configs")
+
+    handle().save(offered[1], 5_000_000)
+    assert handle().read_best(meta, offered) is not None
+    monkeypatch.setattr(codecache, "torch_key", lambda: b"another version's")
+    assert handle().read_best(meta, offered) is None
