@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from descriptions import matmul
@@ -408,6 +409,18 @@ def test_get_or_compile(cache: Cache) -> None:
     found = cache.get_or_compile(graph, lambda: pytest.fail("compiled again"), {"s0": 16})
     assert isinstance(found, Hit)
     assert bytes(found.payload) == b"code"
+
+
+@pytest.mark.parametrize("switch", [{"read_only": True}, {"disabled": True}, {"refresh": True}, {"bypass": "why"}])
+def test_get_or_compile_where_nothing_may_be_cached(directory: Path, switch: dict[str, Any]) -> None:
+    with guardcache.open(directory) as cache:
+        cache.insert(matmul(), b"stored")
+    with guardcache.open(directory, **switch) as cache:
+        found = cache.get_or_compile(matmul(), lambda: Compiled(b"compiled"))
+    assert bytes(found.payload) == (b"stored" if switch == {"read_only": True} else b"compiled")
+    with guardcache.open(directory, **switch) as cache:
+        found = cache.get_or_compile(matmul(10), lambda: Compiled(b"compiled"))
+    assert bytes(found.payload) == b"compiled"
 
 
 def test_a_compile_that_fails_stores_nothing_and_frees_the_others(cache: Cache) -> None:

@@ -493,8 +493,10 @@ gcache_lease_take(gcache *cache, gcache_graph *graph, gcache_hints const *hints,
     gci_question question;
     bool waited;
 
-    GCI_REQUIRE(out_lease != NULL, error, "out_lease is NULL");
+    GCI_REQUIRE(cache != NULL && out_lease != NULL, error, "cache or out_lease is NULL");
     *out_lease = NULL;
+    if (cache->disabled)
+        return gci_fail(error, GCACHE_ERROR_READ_ONLY, "the cache is disabled");
     gcache_lease *lease = calloc(1, sizeof *lease);
     if (lease == NULL)
         return gci_fail_memory(error);

@@ -188,6 +188,24 @@ test_a_lease_by_itself(void **state)
     gcache_graph_free(g);
 }
 
+static void
+test_no_lease_where_nothing_is_stored(void **state)
+{
+    fixture *f = *state;
+    gcache_options disabled = GCACHE_OPTIONS_INIT, read_only = GCACHE_OPTIONS_INIT;
+    gcache_graph *g = make_matmul("a", "b");
+    gcache_lease *lease;
+
+    disabled.disabled = read_only.read_only = true;
+    fixture_reopen(f, &disabled);
+    assert_int_equal(take(f, g, NULL, GCACHE_REASON_DISABLED, NULL, &lease), GCACHE_ERROR_READ_ONLY);
+    assert_null(lease);
+    fixture_reopen(f, &read_only);
+    assert_int_equal(take(f, g, NULL, GCACHE_REASON_NO_KEY, NULL, &lease), GCACHE_ERROR_READ_ONLY);
+    assert_null(lease);
+    gcache_graph_free(g);
+}
+
 int
 main(void)
 {
@@ -198,6 +216,7 @@ main(void)
         cmocka_unit_test_setup_teardown(test_an_attachment_stays_below_its_directory, fixture_open, fixture_close),
         cmocka_unit_test_setup_teardown(test_entries_are_taken_out, fixture_open, fixture_close),
         cmocka_unit_test_setup_teardown(test_a_lease_by_itself, fixture_open, fixture_close),
+        cmocka_unit_test_setup_teardown(test_no_lease_where_nothing_is_stored, fixture_open, fixture_close),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
