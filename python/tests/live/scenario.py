@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import subprocess
 import sys
 import time
@@ -68,6 +69,11 @@ def counts() -> dict[str, int]:
     }
 
 
+def cpu_seconds() -> float:
+    """Of this process, and of the compilers it waited for."""
+    return sum(os.times()[:4])
+
+
 def run_batch(wanted: dict[str, Any], model: str, batch: int, started: list[str]) -> dict[str, Any]:
     torch._dynamo.reset()
     PyCodeCache.cache_clear()
@@ -76,12 +82,13 @@ def run_batch(wanted: dict[str, Any], model: str, batch: int, started: list[str]
     inputs = make_inputs(batch)
     compiled = torch.compile(module, dynamic=wanted.get("dynamic"))
     programs = len(started)
-    began = time.perf_counter()
+    began, cpu_began = time.perf_counter(), cpu_seconds()
     result = step(module, compiled, inputs, wanted.get("backward", False))
-    took = time.perf_counter() - began
+    took, cpu_took = time.perf_counter() - began, cpu_seconds() - cpu_began
     return {
         "batch": batch,
         "seconds": took,
+        "cpu_seconds": cpu_took,
         "right": close(result, step(module, module, inputs, wanted.get("backward", False))),
         "digest": digest(result),
         "counters": counts(),
