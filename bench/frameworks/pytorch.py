@@ -3,9 +3,9 @@
     build/venv/bin/python bench/frameworks/pytorch.py [--quick]
 
 Each row has both medians and their ratio; only the ratio means anything on another machine. Times are of the processor,
-children's included: neither side waits for a disk, and what else a machine does doesn't count. Lookups include unpickling
-the winner, since PyTorch wants an object; keys are what Inductor computes before it looks up; a warm start is the first
-call of a compiled model in a fresh process, forward and backward.
+children's included: neither side waits for a disk, and what else a machine does doesn't count. Lookups include
+unpickling the winner, since PyTorch wants an object; keys are what Inductor computes before it looks up; a warm start is
+the first call of a compiled model in a fresh process, forward and backward.
 """
 
 from __future__ import annotations
