@@ -1,11 +1,11 @@
 """PyTorch's own caches and guardcache's adapter on the same graphs, in one run.
 
-    build/venv/bin/python bench/frameworks/pytorch.py [--quick]
+    build/venv/bin/python bench/frameworks/pytorch.py [--quick] [--rows lookup|key|insert|start]
 
 Each row has both medians and their ratio; only the ratio means anything on another machine. Times are of the processor,
 children's included: neither side waits for a disk, and what else a machine does doesn't count. Lookups include
-unpickling the winner, since PyTorch wants an object; keys are what Inductor computes before it looks up; a warm start is
-the first call of a compiled model in a fresh process, forward and backward.
+unpickling the winner, since PyTorch wants an object; keys are what Inductor computes before it looks up; a warm start
+is the first call of a compiled model in a fresh process, forward and backward.
 """
 
 from __future__ import annotations
@@ -69,14 +69,25 @@ def side_by_side(name: str, action: Callable[[], object], seconds: float) -> Row
 # ---- a real entry, and as many variants of it as are wanted ----
 
 
-def real_entry() -> Any:
-    """What Inductor saves for a small transformer-like layer."""
+Saver = Callable[[str], None]
+
+
+def real_entry() -> tuple[Any, Saver]:
+    """What Inductor saves for a small transformer-like layer, and a function that saves it once more under a key."""
     saved: list[Any] = []
+    savers: list[Saver] = []
     original = FxGraphCache._save_graph
 
     def save(key: str, graph: Any, *arguments: Any) -> None:
         original(key, graph, *arguments)
         saved.append(graph)
+        context = torch._guards.TracingContext.get()
+
+        def save_again(key: str) -> None:
+            with torch._guards.tracing(context):
+                FxGraphCache._save_graph(key, graph, *arguments)
+
+        savers.append(save_again)
 
     FxGraphCache._save_graph = staticmethod(save)
     layer = torch.nn.Sequential(
@@ -89,7 +100,7 @@ def real_entry() -> Any:
         FxGraphCache._save_graph = staticmethod(original)
     entry = copy.copy(saved[-1])
     entry.prepare_for_serialization()
-    return entry
+    return entry, savers[-1]
 
 
 def guard(number: int) -> str:
@@ -131,21 +142,10 @@ def lookup_rows(entry: Any, seconds: float) -> Iterator[Row]:
             yield side_by_side(f"lookup, {count:4} candidates, {place}", look_up, seconds)
 
 
-def insert_row(entry: Any, seconds: float) -> Row:
-    contents = []
-    for number in range(10_000):
-        variant = copy.copy(entry)
-        variant.guards_expr = guard(number)
-        contents.append(pickle.dumps(variant))
-        if len(contents) == 400:
-            break
+def insert_row(saver: Saver, seconds: float) -> Row:
+    """Saving a compiled graph under a new key, pickling it included."""
     numbers = iter(range(1_000_000))
-
-    def insert() -> None:
-        number = next(numbers)
-        FxGraphCache._write_to_local_cache(f"f{number:051d}i"[:52], contents[number % len(contents)])
-
-    return side_by_side(f"insert, {len(contents[0]) // 1000} kB", insert, seconds)
+    return side_by_side("insert", lambda: saver(f"f{next(numbers):050d}i"), seconds)
 
 
 # ---- keys ----
@@ -240,22 +240,30 @@ def show(row: Row) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--quick", action="store_true", help="fewer repetitions, and no whole processes")
-    quick = parser.parse_args().quick
+    parser.add_argument("--rows", choices=("lookup", "key", "insert", "start"), help="these alone")
+    arguments = parser.parse_args()
     torch.set_num_threads(1)
-    seconds = 0.3 if quick else 2.0
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ["TORCHINDUCTOR_CACHE_DIR"] = folder
-        entry = real_entry()
-        print(f"{'microseconds, medians':44} {'PyTorch':>14} {'guardcache':>14} {'ratio':>9}")
-        for row in lookup_rows(entry, seconds):
-            show(row)
-        for row in key_rows(seconds):
-            show(row)
-        show(insert_row(entry, seconds))
-    if not quick:
+    print(f"{'microseconds, medians':44} {'PyTorch':>14} {'guardcache':>14} {'ratio':>9}")
+    for row in rows(arguments.rows, 0.3 if arguments.quick else 2.0):
+        show(row)
+    if not arguments.quick and arguments.rows in (None, "start"):
         for model in ("mlp", "gpt2"):
             for row in start_rows(model, repeat=3):
                 show(row)
+
+
+def rows(wanted: str | None, seconds: float) -> Iterator[Row]:
+    """Those within one process."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["TORCHINDUCTOR_CACHE_DIR"] = folder
+        if wanted in (None, "lookup", "insert"):
+            entry, saver = real_entry()
+        if wanted in (None, "lookup"):
+            yield from lookup_rows(entry, seconds)
+        if wanted in (None, "key"):
+            yield from key_rows(seconds)
+        if wanted in (None, "insert"):
+            yield insert_row(saver, seconds)
 
 
 if __name__ == "__main__":

@@ -207,12 +207,12 @@ find_rule(gci_story const *story, gci_diff_item const *item)
     return NULL;
 }
 
-/* The nodes of the graph differ: whatever else does, nothing stored would have served. */
+/* The nodes of the graph (gm in PyTorch's own lines) differ: whatever else does, nothing stored would have served. */
 static bool
 is_other_graph(gci_near_key const *near)
 {
     for (size_t i = 0; i < near->count; i++)
-        if (begins(near->items[i].path, "graph"))
+        if (begins(near->items[i].path, "graph") || gci_view_is(near->items[i].path, "gm"))
             return true;
     return false;
 }

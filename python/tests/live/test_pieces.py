@@ -7,6 +7,7 @@ import pickle
 import subprocess
 import sys
 import threading
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -154,6 +155,57 @@ def test_sources_are_readable() -> None:
 
 
 # ---- explain ----
+
+
+def test_tensors_are_written_as_in_pytorchs_logs() -> None:
+    from torch._inductor.codecache import extract_tensor_metadata_for_cache_key as facts
+
+    for tensor, expected in (
+        (torch.ones(4, 24), "f32[4, 24][24, 1]cpu"),
+        (torch.ones(3, dtype=torch.int64), "i64[3][1]cpu"),
+        (torch.ones(()), "f32[][]cpu"),
+        (torch.ones(4, 2, requires_grad=True).t(), "f32[2, 4][1, 2]cpu memory_format=None requires_grad=True"),
+    ):
+        assert entries.short_tensor(str(facts(tensor))) == expected
+    assert entries.short_tensor("3") == "3"
+
+
+def advice(cache: guardcache.Cache, **changed: str) -> str:
+    """What is said of a key that differs from a stored one in these component lines."""
+
+    def described(key: str, values: dict[str, str]) -> guardcache.Graph:
+        return entries.description(
+            "fx", key, [f"[{zlib.crc32(text.encode()):x}] {name}: {text}" for name, text in values.items()]
+        )
+
+    known = {
+        "gm": "class <lambda>",
+        "example_inputs[0]": "8",
+        "cache_key_tag": "",
+        "torch_version": "one",
+        "fx_kwargs[cudagraphs]": "False",
+        "inductor_config[max_fusion_size]": "64",
+    }
+    cache.insert(described("stored", known), b"x")
+    return cache.explain(described("asked", known | changed))
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({"example_inputs[0]": "9"}, "torch._dynamo.mark_dynamic"),
+        ({"cache_key_tag": "two"}, "torch.compiler.config.cache_key_tag"),
+        ({"torch_version": "two"}, "a new PyTorch"),
+        ({"inductor_config[max_fusion_size]": "3"}, "inductor_config[max_fusion_size] was 64"),
+        ({"fx_kwargs[cudagraphs]": "True"}, "the same mode and options"),
+    ],
+)
+def test_advice_for_pytorchs_own_key(tmp_path: Path, changed: dict[str, str], expected: str) -> None:
+    with guardcache.open(tmp_path) as cache:
+        told = " ".join(advice(cache, **changed).split())
+        assert expected in told
+        # Another graph is another graph, whatever else differs.
+        assert "advice" not in advice(cache, gm="class Other", **changed)
 
 
 def test_where_joining_guards_changes_them() -> None:

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import torch
 from torch._inductor.cpu_vec_isa import x86_isa_checker
+from torch.utils._dtype_abbrs import dtype_abbrs
 
 from guardcache import Graph
 
@@ -55,8 +56,41 @@ def description(kind: str, key: str, lines: Iterable[str] = ()) -> Graph:
     for line in lines:
         if match := _LINE.fullmatch(line):
             digest, name, text = match.groups()
-            graph.line(name, hashlib.sha256(digest.encode()).hexdigest(), text[:_LINE_TEXT_MAX])
+            shown = short_tensor(text) or '""'
+            graph.line(name, hashlib.sha256(digest.encode()).hexdigest(), shown[:_LINE_TEXT_MAX])
     return graph
+
+
+# A tensor in PyTorch's component lines, and what is left out of it because nearly every tensor has it.
+_TENSOR = re.compile(
+    r"TensorMetadata\(dtype=(torch\.\w+), shape=torch\.Size\((\[.*?\])\), stride=\((.*?),?\), "
+    r"device=device\(type='(\w+)'(?:, index=(\d+))?\), (.*)\)"
+)
+_USUAL = frozenset(
+    [
+        "layout=torch.strided",
+        "memory_format=torch.contiguous_format",
+        "storage_offset=0",
+        "storage_bytes=None",
+        *(
+            f"{name}=False"
+            for name in ("requires_grad", "is_quantized", "is_conj", "is_neg", "is_inference", "is_sparse")
+        ),
+        *(f"{name}=None" for name in ("is_coalesced", "dense_dim", "sparse_dim")),
+    ]
+)
+_ABBREVIATIONS = {str(dtype): text for dtype, text in dtype_abbrs.items()}
+
+
+def short_tensor(text: str) -> str:
+    """``f32[4, 24][24, 1]cpu``, as PyTorch's own logs write a tensor; any other text as it is."""
+    match = _TENSOR.fullmatch(text)
+    if match is None:
+        return text
+    dtype, shape, stride, device, index, more = match.groups()
+    place = device if index is None else f"{device}:{index}"
+    unusual = [fact for fact in more.split(", ") if fact not in _USUAL]
+    return " ".join([f"{_ABBREVIATIONS.get(dtype, dtype)}{shape}[{stride}]{place}", *unusual])
 
 
 # ---- guards ----
