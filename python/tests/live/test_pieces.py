@@ -196,7 +196,7 @@ def advice(cache: guardcache.Cache, **changed: str) -> str:
         ({"example_inputs[0]": "9"}, "torch._dynamo.mark_dynamic"),
         ({"cache_key_tag": "two"}, "torch.compiler.config.cache_key_tag"),
         ({"torch_version": "two"}, "a new PyTorch"),
-        ({"inductor_config[max_fusion_size]": "3"}, "inductor_config[max_fusion_size] was 64"),
+        ({"inductor_config[max_fusion_size]": "3"}, "options of torch._inductor.config"),
         ({"fx_kwargs[cudagraphs]": "True"}, "the same mode and options"),
     ],
 )

@@ -44,6 +44,7 @@ _SYMBOL = re.compile(r"[A-Za-z_]\w*(?!\w|\()")
 
 _PLAIN = frozenset([type(None), bool, int, float, str, bytes])
 _NAMED_CONSTANTS = (torch.dtype, torch.device, torch.layout, torch.memory_format)
+_SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
 
 class UndescribableError(Exception):
@@ -117,19 +118,19 @@ class _Describer:
 
     def value(self, value: Any, nodes: Mapping[Any, Node]) -> Value:
         """An argument of a node, or an option."""
-        if isinstance(value, torch.fx.Node):
-            return nodes[value]
         if type(value) in _PLAIN:
             return value  # type: ignore[no-any-return]
+        if isinstance(value, torch.fx.Node):
+            return nodes[value]
         if isinstance(value, (list, tuple)):
             items = [self.value(item, nodes) for item in value]
             return items if isinstance(value, list) else tuple(items)
-        if isinstance(value, _NAMED_CONSTANTS):
-            return Enum(str(value))
-        if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
-            return Symbolic(self._expression(value.node.expr))
         if isinstance(value, dict):
             return {str(name): self.value(item, nodes) for name, item in value.items()}
+        if isinstance(value, _NAMED_CONSTANTS):
+            return Enum(str(value))
+        if isinstance(value, _SYMBOLIC):
+            return Symbolic(self._expression(value.node.expr))
         if isinstance(value, slice):
             return {"slice": [self.value(part, nodes) for part in (value.start, value.stop, value.step)]}
         if value is Ellipsis:

@@ -51,14 +51,35 @@ def canonical_key(text: str) -> str | None:
 
 
 def description(kind: str, key: str, lines: Iterable[str] = ()) -> Graph:
-    """A description that is known by its key; `lines` are PyTorch's component lines, ``[hash] name: text``."""
+    """A description that is known by its key; `lines` are PyTorch's component lines, ``[hash] name: text``.
+
+    Inductor has six hundred options, a line each: here they are one component, whose text has a line for each.
+    """
     graph = Graph.keyed(kind, stored_key(kind, key))
+    options = []
     for line in lines:
-        if match := _LINE.fullmatch(line):
+        if _OPTION in line[:_LINE_HEAD_MAX]:
+            options.append(line)
+        elif match := _LINE.fullmatch(line):
             digest, name, text = match.groups()
             shown = short_tensor(text) or '""'
             graph.line(name, hashlib.sha256(digest.encode()).hexdigest(), shown[:_LINE_TEXT_MAX])
+    if options:
+        graph.line("inductor_config", *_options("\n".join(options)))
     return graph
+
+
+_OPTION = "] inductor_config["
+
+# Where the name of a line stands: behind a hash of 52 characters.
+_LINE_HEAD_MAX = 80
+
+
+@functools.lru_cache(maxsize=8)
+def _options(lines: str) -> tuple[str, str]:
+    """Hash and text of the options. They are the same for nearly all graphs of a process."""
+    texts = [line.partition(_OPTION)[2].replace("]: ", " = ", 1) for line in lines.split("\n")]
+    return hashlib.sha256(lines.encode()).hexdigest(), "\n".join(texts)[:_LINE_TEXT_MAX]
 
 
 # A tensor in PyTorch's component lines, and what is left out of it because nearly every tensor has it.

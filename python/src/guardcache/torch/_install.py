@@ -82,12 +82,14 @@ def is_installed() -> bool:
 
 
 def _open(directory: str | os.PathLike[str] | None) -> Cache:
-    """As PyTorch's own files, entries aren't synced: what a power cut takes is compiled again, never misread.
+    """As PyTorch's own files, entries aren't synced: what a power cut takes is compiled again, never misread. They are
+    compressed lightly, where PyTorch doesn't at all: most of an entry is text.
 
-    Settings that somebody made count here as for the command, durability included.
+    Settings that somebody made count here as for the command, those two included.
     """
     chosen = guardcache.default_directory() if directory is None else directory
-    return Cache(chosen, **{"durability": Durability.NONE, **guardcache.settings(chosen)}, log=_warn)
+    options: dict[str, Any] = {"durability": Durability.NONE, "compression_level": 1, **guardcache.settings(chosen)}
+    return Cache(chosen, **options, log=_warn)
 
 
 def _warn(line: str) -> None:
