@@ -15,9 +15,6 @@
 /* What is shown of a value. */
 #define VALUE_SHOWN 200
 
-/* Texts of several lines, or longer than this, are shown as hunks. */
-#define LONG_TEXT 200
-
 static void compare(gci_diff_run *run, gci_value const *stored, gci_value const *asked);
 
 /* ---- items ---- */
@@ -257,13 +254,9 @@ same_reference(gci_diff_run const *run, int64_t stored, int64_t asked)
 static void
 compare_texts(gci_diff_run *run, gci_value const *stored, gci_value const *asked)
 {
-    bool is_long = stored->text.size > LONG_TEXT || asked->text.size > LONG_TEXT;
-    bool has_lines = (stored->text.size != 0 && memchr(stored->text.data, '\n', stored->text.size) != NULL) ||
-                     (asked->text.size != 0 && memchr(asked->text.data, '\n', asked->text.size) != NULL);
-
     if (gci_view_equal(stored->text, asked->text))
         return;
-    if (is_long && has_lines)
+    if (gci_diff_wants_hunks(stored->text, asked->text))
         add_hunks(run, stored, asked);
     else
         add_item(run, stored, asked, gci_diff_show);

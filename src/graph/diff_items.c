@@ -54,6 +54,21 @@ copy_text(gci_diff *diff, gci_view text, gci_view *out_copy)
     return text.data == NULL || out_copy->data != NULL;
 }
 
+/* Hunks say more than two long texts side by side. */
+static bool
+add_hunks(gci_diff *diff, gci_view stored, gci_view asked, gci_diff_item *item)
+{
+    gci_buf hunks;
+
+    if (stored.data == NULL || asked.data == NULL || !gci_diff_wants_hunks(stored, asked))
+        return true;
+    gci_buf_init(&hunks, GCI_BUF_NO_LIMIT);
+    if (gci_diff_hunks(stored, asked, &hunks))
+        item->hunks = gci_arena_copy(&diff->arena, gci_buf_view(&hunks));
+    gci_buf_clear(&hunks);
+    return item->hunks.data != NULL;
+}
+
 bool
 gci_diff_add_texts(gci_diff *diff, gci_view path, gci_view stored, gci_view asked)
 {
@@ -62,7 +77,8 @@ gci_diff_add_texts(gci_diff *diff, gci_view path, gci_view stored, gci_view aske
 
     if (item == NULL)
         return full;
-    return copy_text(diff, stored, &item->stored) && copy_text(diff, asked, &item->asked);
+    return copy_text(diff, stored, &item->stored) && copy_text(diff, asked, &item->asked) &&
+           add_hunks(diff, stored, asked, item);
 }
 
 void

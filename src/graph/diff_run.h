@@ -47,7 +47,8 @@ gci_diff_item *gci_diff_add(gci_diff *diff, gci_view path, bool *out_full);
 void gci_diff_show(gci_value const *value, gci_buf *out);
 void gci_diff_show_node(gci_value const *node, gci_buf *out);
 
-/* diff_text.c: unified hunks of two texts, bounded. */
+/* diff_text.c: unified hunks of two texts, bounded; for long texts of several lines. */
+bool gci_diff_wants_hunks(gci_view stored, gci_view asked);
 bool gci_diff_hunks(gci_view stored, gci_view asked, gci_buf *out);
 
 /* diff_align.c */

@@ -7,6 +7,9 @@
 
 #include <stdlib.h>
 
+/* Shorter texts are shown as they are. */
+#define LONG_TEXT 200
+
 /* Lines around a change, lines shown at most, and bytes of a line. */
 #define CONTEXT_LINES 2
 #define LINES_SHOWN 60
@@ -139,6 +142,18 @@ put_hunks(lines const *a, lines const *b, uint32_t const *match, gci_buf *out)
         gci_buf_format(out, "... %u more hunks\n", left_out);
     else if (shown >= LINES_SHOWN)
         gci_buf_append_text(out, "... cut here\n");
+}
+
+static bool
+has_lines(gci_view text)
+{
+    return text.size != 0 && memchr(text.data, '\n', text.size) != NULL;
+}
+
+bool
+gci_diff_wants_hunks(gci_view stored, gci_view asked)
+{
+    return (stored.size > LONG_TEXT || asked.size > LONG_TEXT) && (has_lines(stored) || has_lines(asked));
 }
 
 bool

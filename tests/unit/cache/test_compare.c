@@ -81,12 +81,40 @@ test_component_lines_of_foreign_keys(void **state)
     gcache_graph_free(ours.graph);
 }
 
+/* Lines of "option N = 0", one of which says something else. */
+static void
+write_options(char *out, size_t size, int other)
+{
+    size_t used = 0;
+
+    for (int i = 0; i < 20; i++)
+        used += (size_t)snprintf(out + used, size - used, "option %d = %d\n", i, i == other);
+}
+
+static void
+test_long_texts_of_foreign_keys_are_hunks(void **state)
+{
+    fixture *f = *state;
+    char texts[2][512];
+
+    write_options(texts[0], sizeof texts[0], -1);
+    write_options(texts[1], sizeof texts[1], 11);
+    gcache_subject was = { .graph = make_keyed(1, "01", texts[0]) }, is = { .graph = make_keyed(2, "02", texts[1]) };
+    char *text = compare(f, &was, &is, GCACHE_DIFF_JSON, 1);
+    assert_non_null(strstr(text, "\\n-option 11 = 0\\n+option 11 = 1\\n"));
+    assert_null(strstr(text, "option 5 = 0\\n "));
+    gcache_free(text);
+    gcache_graph_free(was.graph);
+    gcache_graph_free(is.graph);
+}
+
 int
 main(void)
 {
     struct CMUnitTest const tests[] = {
         cmocka_unit_test_setup_teardown(test_a_graph_against_a_stored_key, fixture_open, fixture_close),
         cmocka_unit_test_setup_teardown(test_component_lines_of_foreign_keys, fixture_open, fixture_close),
+        cmocka_unit_test_setup_teardown(test_long_texts_of_foreign_keys_are_hunks, fixture_open, fixture_close),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
