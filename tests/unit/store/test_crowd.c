@@ -12,6 +12,8 @@
 #include <time.h>
 
 enum { THREADS = 4, LEDGER = 1 << 20, BUCKETS = 4096, HOT = 1, COLD_KEYS = 500 };
+/* A slow machine takes longer than was asked for, so that there is something to look at. */
+enum { ENOUGH_INSERTS = 100 };
 
 /* Shared by all processes. Latencies are counted in buckets of an eighth of a power of two. */
 struct crowd {
@@ -219,7 +221,7 @@ run_crowd(test_dir *fixture, int processes, double seconds, gci_store_options op
     }
     gci_store *store = fixture_open_with(fixture, options);
     uint64_t end = now_ns() + (uint64_t)(seconds * 1e9);
-    while (now_ns() < end) {
+    while (now_ns() < end || atomic_load(&crowd->inserts) < ENOUGH_INSERTS) {
         clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){ .tv_nsec = 100000000 }, NULL);
         if (options.max_bytes != UINT64_MAX)
             assert_true(measure(fixture) <= options.max_bytes);
@@ -286,7 +288,6 @@ test_crowd(void **state)
 
     struct crowd *crowd = run_crowd(*state, thorough ? 32 : 6, effort_seconds(2), options);
     assert_int_equal(atomic_load(&crowd->wrong), 0);
-    assert_true(atomic_load(&crowd->inserts) > 10);
     check_all_there_once(*state, crowd);
     /* On a machine that does other things as well, this says more about them. */
     if (thorough)
