@@ -9,11 +9,12 @@ die() {
     exit 2
 }
 
-# Debian 12's names. What a build needs; what the tests need besides; what `scripts/test --full` needs besides.
+# Debian 12's names. What a build needs; what the tests need besides; what `scripts/test --all` and `--full` do.
 packages_build=(gcc libc6-dev meson ninja-build pkg-config python3 libgmp-dev libpcre2-dev libsqlite3-dev libssl-dev
     libxxhash-dev libzstd-dev)
 packages_test=(g++ binutils libcmocka-dev shellcheck python3-dev python3-venv)
-packages_all=(clang libclang-rt-14-dev clang-tidy cppcheck valgrind)
+packages_all=(clang libclang-rt-14-dev valgrind)
+packages_full=(clang-tidy cppcheck)
 
 installed() {
     [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
