@@ -10,13 +10,19 @@
 /* More batches than this don't move a median any more. */
 #define MAX_BATCHES 1000
 
-uint64_t
-bench_now_ns(void)
+static uint64_t
+read_clock(clockid_t clock)
 {
     struct timespec now;
 
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+uint64_t
+bench_now_ns(void)
+{
+    return read_clock(CLOCK_MONOTONIC);
 }
 
 void
@@ -34,8 +40,8 @@ compare(void const *a, void const *b)
     return (x > y) - (x < y);
 }
 
-bench_figure
-bench_run(void (*body)(void *state), void *state, size_t batches, size_t calls)
+static bench_figure
+run_by(clockid_t clock, void (*body)(void *state), void *state, size_t batches, size_t calls)
 {
     static double samples[MAX_BATCHES];
 
@@ -44,13 +50,25 @@ bench_run(void (*body)(void *state), void *state, size_t batches, size_t calls)
     for (size_t call = 0; call < calls; call++)
         body(state);
     for (size_t batch = 0; batch < batches; batch++) {
-        uint64_t start = bench_now_ns();
+        uint64_t start = read_clock(clock);
         for (size_t call = 0; call < calls; call++)
             body(state);
-        samples[batch] = (double)(bench_now_ns() - start) / (double)calls;
+        samples[batch] = (double)(read_clock(clock) - start) / (double)calls;
     }
     qsort(samples, batches, sizeof samples[0], compare);
     return (bench_figure){ samples[batches / 2], samples[0], samples[batches - 1] };
+}
+
+bench_figure
+bench_run(void (*body)(void *state), void *state, size_t batches, size_t calls)
+{
+    return run_by(CLOCK_MONOTONIC, body, state, batches, calls);
+}
+
+bench_figure
+bench_run_computing(void (*body)(void *state), void *state, size_t batches, size_t calls)
+{
+    return run_by(CLOCK_THREAD_CPUTIME_ID, body, state, batches, calls);
 }
 
 static void

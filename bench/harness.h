@@ -15,6 +15,9 @@ typedef struct bench_figure {
 /* Calls body(state) batches * calls times after one batch of warm-up. */
 bench_figure bench_run(void (*body)(void *state), void *state, size_t batches, size_t calls);
 
+/* The same in processor time of this thread: for bodies that only compute, on a machine where others compute too. */
+bench_figure bench_run_computing(void (*body)(void *state), void *state, size_t batches, size_t calls);
+
 /* Prints "name   median ns   [lowest .. highest]   note". */
 void bench_print(char const *name, bench_figure figure, char const *note);
 

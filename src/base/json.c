@@ -458,11 +458,17 @@ read_number(parser *p, gci_value *out_value)
 
 static bool read_value(parser *p, gci_value *out_value);
 
-static bool
+/* Once a value, so it is worth that sizes are known here and no call is made. */
+static inline bool
 push(parser *p, void const *item, size_t size)
 {
-    gci_buf_append(&p->scratch, item, size);
-    return !p->scratch.failed || fail_memory(p);
+    gci_buf *stack = &p->scratch;
+
+    if (stack->capacity - stack->size < size && gci_buf_reserve(stack, size) == NULL)
+        return fail_memory(p);
+    memcpy(stack->data + stack->size, item, size);
+    stack->size += size;
+    return true;
 }
 
 /* Moves what lies on the scratch stack from mark on to the arena. */

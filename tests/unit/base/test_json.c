@@ -119,7 +119,7 @@ test_cases(void **state)
         check_case(f, fields[0][0], fields[1], fields[2], fields[3]);
         count++;
     }
-    assert_true(count > 250);
+    assert_true(count > 370);
     free(line);
     fclose(file);
 }

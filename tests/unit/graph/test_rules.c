@@ -293,6 +293,43 @@ test_refusals(void **state)
                   "\"t\": \"12345\"", "d: t: a text of 5 bytes, more than rules are applied to");
 }
 
+/* The key of a module of a shipped kind: `head`, `middle` so many times, `tail`. */
+static gcache_status
+key_of_repeated(char const *kind, char const *head, char const *middle, size_t times, gcache_error *out_error)
+{
+    gci_buf text;
+    gcache_graph *graph;
+    gcache_key key;
+
+    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
+    gci_buf_format(&text, "{\"format\": \"guardcache-graph/1\", \"kind\": \"%s\", \"module\": \"%s", kind, head);
+    for (size_t i = 0; i < times; i++)
+        gci_buf_append_text(&text, middle);
+    gci_buf_append_text(&text, "\"}");
+    assert_int_equal(gcache_graph_read(text.data, text.size, "d", &graph, out_error), GCACHE_OK);
+    gcache_status status = gcache_graph_key(graph, &key, out_error);
+    gcache_graph_free(graph);
+    gci_buf_clear(&text);
+    return status;
+}
+
+/* What nests without end: short texts meet the interpreter's limit, long ones that of the machine code's stack. */
+static void
+test_runaway_texts(void **state)
+{
+    gcache_error error;
+
+    (void)state;
+    assert_int_equal(key_of_repeated("stablehlo", "x loc", "(", 100, &error), GCACHE_OK);
+    assert_int_equal(key_of_repeated("stablehlo", "x loc", "(", 8000, &error), GCACHE_REFUSED);
+    assert_string_equal(error.message, "d: module: the rule for module gave up: matching depth limit exceeded");
+    assert_int_equal(key_of_repeated("stablehlo", "x loc", "(", 100000, &error), GCACHE_REFUSED);
+    assert_string_equal(error.message, "d: module: the rule for module gave up: JIT stack limit reached");
+    check_refused("\"limits\": {\"text_bytes\": 16}, \"text\": [{\"path\": \"t\", \"kind\": \"const\", \"pattern\": \"a\", "
+                  "\"with\": \"a long text in its place\"}]",
+                  "\"t\": \"aaaaaaaaaaaaaaaa\"", "d: t: the rule for t makes too large a text of it");
+}
+
 /* ---- what is no rule set ---- */
 
 static void
@@ -358,7 +395,8 @@ main(void)
         cmocka_unit_test(test_failing_examples),  cmocka_unit_test(test_paths),
         cmocka_unit_test(test_texts),             cmocka_unit_test(test_scope),
         cmocka_unit_test(test_names_handed_back), cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_errors),            cmocka_unit_test(test_states_limit),
+        cmocka_unit_test(test_runaway_texts),     cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_states_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
