@@ -20,6 +20,7 @@ PLACES = {
     "cli": "tests/cli/{}.sh",
     "story": "fixtures/stories/{}.sh",
     "examples": "tests/examples/{}.py",
+    "forms": "tests/forms/{}.py",
     "traces": "tests/traces/meson.build",
     "python": "python/tests/{}.py",
 }
