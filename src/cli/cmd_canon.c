@@ -72,15 +72,15 @@ print_object(tracer *t, char const *step, char const *path, char const *rule, ch
 static void
 print_excerpt(char const *text)
 {
-    size_t shown = 0;
+    char const *at = text;
 
-    for (; text[shown] != '\0' && (shown < EXCERPT || ((unsigned char)text[shown] & 0xC0) == 0x80); shown++) {
-        if (text[shown] == '\n')
+    for (; *at != '\0' && (at - text < EXCERPT || ((unsigned char)*at & 0xC0) == 0x80); at++) {
+        if (*at == '\n')
             fputs("\\n", stdout);
         else
-            putchar(text[shown]);
+            putchar(*at);
     }
-    if (text[shown] != '\0')
+    if (*at != '\0')
         fputs("...", stdout);
 }
 
