@@ -9,6 +9,9 @@
 /* The first pause is about what a short critical section takes; the last bounds how late a release is noticed. */
 #define PAUSE_FIRST_NS 20000
 #define PAUSE_LAST_NS 5000000
+/* Who has waited for so long asks more often than those who came later: else luck decides, and somebody has none. */
+#define LONG_WAIT_NS UINT64_C(1000000000)
+#define PAUSE_LONG_NS 200000
 
 /* Calls attempt (0: taken, else errno) until it succeeds, fails for another reason than being busy, or time is up. */
 static int
@@ -30,6 +33,8 @@ wait_for(int (*attempt)(gci_file const *, void const *), gci_file const *file, v
             return reason;
         clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){ .tv_nsec = pause }, NULL);
         pause = pause * 2 < PAUSE_LAST_NS ? pause * 2 : PAUSE_LAST_NS;
+        if (now - start >= LONG_WAIT_NS)
+            pause = PAUSE_LONG_NS;
     }
 }
 

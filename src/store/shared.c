@@ -7,6 +7,8 @@
 #include <stdlib.h>
 
 #define NAME "generations"
+/* Replacing one is a matter of a millisecond. */
+#define REPLACE_WAIT_NS UINT64_C(1000000000)
 
 static char const magic[8] = { 'G', 'C', 'G', 'E', 'N', 'S', 0, 1 };
 
@@ -58,22 +60,40 @@ write_table(gci_dir dir, char const *path)
     return status;
 }
 
-/* A damaged table is replaced; between two who make one at the same time, a link without replacing decides. */
+/* Between those who make one at the same time a link without replacing decides: all must use the same. */
 static bool
 make_table(gci_dir dir)
 {
     gci_path temporary = gci_path_temporary();
-    struct stat facts;
     bool existed = false;
 
-    bool replace = gci_dir_stat(dir, NAME, &facts, NULL) == GCACHE_OK;
     gcache_status status = write_table(dir, temporary.text);
-    if (status == GCACHE_OK && replace)
-        return gci_dir_rename(dir, temporary.text, dir, NAME, NULL) == GCACHE_OK;
     if (status == GCACHE_OK)
         status = gci_dir_link(dir, temporary.text, dir, NAME, &existed, NULL);
     gci_dir_unlink(dir, temporary.text, NULL);
     return status == GCACHE_OK;
+}
+
+/* Under a lock, and only after another look: somebody else may have replaced it just now. */
+static bool
+replace_table(gci_shared *shared, gci_dir dir)
+{
+    gci_path temporary = gci_path_temporary();
+    gci_file lock;
+
+    if (gci_file_open(dir, "locks/generations", O_RDWR | O_CREAT, &lock, NULL) != GCACHE_OK)
+        return false;
+    bool mapped = false;
+    if (gci_file_lock(&lock, GCI_LOCK_EXCLUSIVE, REPLACE_WAIT_NS, NULL) == GCACHE_OK) {
+        mapped = map_existing(shared, dir, false);
+        bool written = !mapped && write_table(dir, temporary.text) == GCACHE_OK;
+        if (written && gci_dir_rename(dir, temporary.text, dir, NAME, NULL) == GCACHE_OK)
+            mapped = map_existing(shared, dir, false);
+        else if (!mapped)
+            gci_dir_unlink(dir, temporary.text, NULL);
+    }
+    gci_file_close(&lock);
+    return mapped;
 }
 
 void
@@ -94,7 +114,7 @@ gci_shared_map(gci_shared *shared, gci_dir dir, bool read_only)
     /* A new directory, or a copy: those often lack what was empty in the original. */
     if (!mapped && !read_only) {
         gci_layout_furnish(dir, NULL);
-        mapped = make_table(dir) && map_existing(shared, dir, read_only);
+        mapped = make_table(dir) && (map_existing(shared, dir, false) || replace_table(shared, dir));
     }
     if (!mapped)
         return;

@@ -20,6 +20,7 @@ struct crowd {
     _Atomic bool stop;
     _Atomic uint32_t next;
     _Atomic uint32_t wrong;
+    _Atomic uint32_t wrong_finds[GCI_UNREADABLE + 1]; /* of them, lookups by what they gave */
     _Atomic uint64_t looks, inserts;
     _Atomic uint32_t look_times[BUCKETS], insert_times[BUCKETS];
     _Atomic uint8_t acknowledged[LEDGER];
@@ -155,8 +156,10 @@ look_once(struct crew *crew, uint64_t *seed)
     atomic_fetch_add(&crew->crowd->look_times[bucket_of(now_ns() - begin)], 1);
     bool good = found == GCI_FOUND ? is_right(payload, variant)
                                    : found == GCI_ABSENT || (found == GCI_EVICTED && crew->evicting);
-    if (!good || (promised && found != GCI_FOUND && !crew->evicting))
+    if (!good || (promised && found != GCI_FOUND && !crew->evicting)) {
+        atomic_fetch_add(&crew->crowd->wrong_finds[found], 1);
         atomic_fetch_add(&crew->crowd->wrong, 1);
+    }
     gci_payload_release(payload);
     atomic_fetch_add(&crew->crowd->looks, 1);
 }
@@ -239,6 +242,8 @@ run_crowd(test_dir *fixture, int processes, double seconds, gci_store_options op
                   (unsigned long long)atomic_load(&crowd->inserts), (unsigned long long)atomic_load(&crowd->looks),
                   quantile(crowd->look_times, 0.5) / 1e3, quantile(crowd->look_times, 0.99) / 1e3,
                   quantile(crowd->insert_times, 0.5) / 1e3, quantile(crowd->insert_times, 0.99) / 1e3);
+    for (int found = 0; atomic_load(&crowd->wrong) > 0 && found <= GCI_UNREADABLE; found++)
+        print_message("    outcome %d of a lookup, wrongly: %u\n", found, atomic_load(&crowd->wrong_finds[found]));
     return crowd;
 }
 

@@ -1,8 +1,12 @@
 /* Several handles, threads and processes on one directory: leases, fork, the journal, the nearest keys, signing. */
 #include "fixture.h"
 
+#include "store/inside.h"
+
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -142,6 +146,45 @@ test_sixteen_processes_compile_once(void **state)
 /* ---- fork ---- */
 
 /* A child uses the handle it inherited, with everything of the parent's open at the time. */
+/*
+ * All who open a new directory at the same time must come to share one generation table: else one doesn't see what another
+ * stores.
+ */
+static void
+test_all_share_one_table(void **state)
+{
+    enum { AT_ONCE = 16, ROUNDS = 30 };
+    _Atomic int *ready = mmap(NULL, sizeof *ready, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    test_dir *fixture = *state;
+    char table[512];
+
+    path_in(fixture, "generations", table);
+    for (int round = 0; round < ROUNDS; round++) {
+        gci_store_close(fixture_open(fixture));
+        unlink(table);
+        atomic_store(ready, 0);
+        for (int i = 0; i < AT_ONCE; i++) {
+            if (fork() != 0)
+                continue;
+            gci_store *store = fixture_open(fixture);
+            atomic_fetch_add(ready, 1);
+            while (atomic_load(ready) < AT_ONCE)
+                sched_yield();
+            look(store, 1, 1, 100);
+            atomic_fetch_add(ready, 1);
+            while (atomic_load(ready) < 2 * AT_ONCE)
+                sched_yield();
+            _exit(!store->shared.usable || gci_shared_is_stale(&store->shared));
+        }
+        for (int i = 0; i < AT_ONCE; i++) {
+            int how;
+            wait(&how);
+            assert_int_equal(how, 0);
+        }
+    }
+    munmap((void *)ready, sizeof *ready);
+}
+
 static void
 test_child_goes_on(void **state)
 {
@@ -400,6 +443,7 @@ main(void)
         STORE_TEST(test_lease_excludes),
         STORE_TEST(test_dead_holders_lease_is_taken_over),
         STORE_TEST(test_sixteen_processes_compile_once),
+        STORE_TEST(test_all_share_one_table),
         STORE_TEST(test_child_goes_on),
         STORE_TEST(test_journal_remembers),
         STORE_TEST(test_journal_is_bounded),
