@@ -307,7 +307,7 @@ static void
 test_crowd_under_a_cap(void **state)
 {
     bool thorough = effort_is_soak();
-    gci_store_options options = { .max_bytes = thorough ? 64 << 20 : 256 << 10, .max_candidates = 1000000,
+    gci_store_options options = { .max_bytes = thorough ? 4 << 20 : 256 << 10, .max_candidates = 1000000,
                                   .durability = GCACHE_DURABILITY_NONE };
 
     struct crowd *crowd = run_crowd(*state, thorough ? 16 : 6, effort_seconds(3), options);
