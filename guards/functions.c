@@ -255,7 +255,7 @@ logarithm(gci_calc *calc, double (*function)(double), gci_number a, double *out)
 static bool
 log2_number(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
 {
-    double result;
+    double result = 0.0;
 
     (void)count;
     if (!logarithm(calc, log2, args[0], &result))
@@ -267,7 +267,7 @@ log2_number(gci_calc *calc, gci_number const *args, size_t count, gci_number *ou
 static bool
 log10_number(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
 {
-    double result;
+    double result = 0.0;
 
     (void)count;
     if (!logarithm(calc, log10, args[0], &result))
@@ -279,7 +279,7 @@ log10_number(gci_calc *calc, gci_number const *args, size_t count, gci_number *o
 static bool
 log_number(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
 {
-    double result, base;
+    double result = 0.0, base = 0.0;
 
     if (!logarithm(calc, log, args[0], &result))
         return false;

@@ -156,14 +156,13 @@ is_shadowed(gci_program const *program, gci_hints const *hints)
 }
 
 static gcache_truth
-compile_and_run(gci_guards const *guards, gci_compilation const *what, gci_hints const *hints, gcache_verdict *verdict)
+compile_and_run(gci_compilation const *what, gci_hints const *hints, gcache_verdict *verdict)
 {
     gci_program program;
     gci_arena arena;
     gcache_truth truth = GCACHE_RAISES;
 
     gci_arena_init(&arena, GCI_GUARD_PARSE_MEMORY);
-    GCI_ASSERT(what->texts >= guards->texts);
     if (gci_program_compile(what, &arena, &program, NULL) == GCACHE_OK) {
         truth = run(&program, hints, verdict);
     } else {
@@ -181,7 +180,7 @@ gci_guards_eval(gci_guards const *guards, gci_hints const *hints, gcache_verdict
         return run(&guards->program, hints, out_verdict);
     gci_naming naming = { .rename = gci_guards_bound_name, .state = guards };
     gci_compilation what = { .texts = guards->texts, .count = guards->count, .naming = naming, .shadows = hints };
-    return compile_and_run(guards, &what, hints, out_verdict);
+    return compile_and_run(&what, hints, out_verdict);
 }
 
 gci_view
@@ -203,7 +202,7 @@ gci_guards_eval_one(gci_guards const *guards, size_t index, gci_hints const *hin
     gci_compilation what = { .texts = &guards->texts[index], .count = 1, .naming = naming, .shadows = hints };
 
     GCI_ASSERT(index < guards->count);
-    gcache_truth truth = compile_and_run(guards, &what, hints, out_verdict);
+    gcache_truth truth = compile_and_run(&what, hints, out_verdict);
     out_verdict->guard = index;
     return truth;
 }

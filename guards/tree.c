@@ -132,8 +132,8 @@ static bool
 eval_call(gci_tree const *tree, gci_ast const *node, gci_number *out)
 {
     gci_function const *function = callee_function(tree, node->first);
-    gci_number *args;
-    size_t count;
+    gci_number *args = NULL;
+    size_t count = 0;
 
     if (function == NULL)
         return gci_tree_eval(tree, node->first, out) &&
@@ -162,8 +162,8 @@ eval_attribute(gci_tree const *tree, gci_ast const *node, gci_number *out)
 static bool
 eval_tuple(gci_tree const *tree, gci_ast const *node, gci_number *out)
 {
-    gci_number *items;
-    size_t count;
+    gci_number *items = NULL;
+    size_t count = 0;
 
     return eval_arguments(tree, node->first, &items, &count) &&
            gci_function_tuple()->call(tree->calc, items, count, out);

@@ -89,7 +89,7 @@ static gcache_status
 add_pairs(printer *p, cli_list pairs, pair_fn add, gcache_error *error)
 {
     gcache_status status = GCACHE_OK;
-    char const *name, *value;
+    char const *name = NULL, *value = NULL;
 
     for (size_t i = 0; i < pairs.count && status == GCACHE_OK; i++) {
         status = split_pair(p, pairs.items[i], &name, &value, error);

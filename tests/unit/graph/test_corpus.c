@@ -20,7 +20,7 @@
 #define LINES_MAX 4096
 
 typedef struct keyed {
-    char key[GCACHE_KEY_HEX_SIZE], class[160], path[512];
+    char key[GCACHE_KEY_HEX_SIZE], class[160], path[1024];
 } keyed;
 
 static char const *
@@ -39,7 +39,7 @@ static void
 key_of_file(char const *path, char out_key[GCACHE_KEY_HEX_SIZE])
 {
     gci_buf text;
-    gcache_graph *graph;
+    gcache_graph *graph = NULL;
     gcache_key key;
     gcache_error error;
 
