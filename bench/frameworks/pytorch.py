@@ -1,6 +1,6 @@
 """PyTorch's own caches and guardcache's adapter on the same graphs, in one run.
 
-    build/venv/bin/python bench/frameworks/pytorch.py [--quick] [--rows lookup|key|insert|start]
+    build/venv/bin/python bench/frameworks/pytorch.py [--quick] [--rows lookup|key|insert|start] [--models mlp gpt2]
 
 Each row has both medians and their ratio; only the ratio means anything on another machine. Times are of the processor,
 children's included: neither side waits for a disk, and what else a machine does doesn't count. Lookups include
@@ -241,14 +241,16 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--quick", action="store_true", help="fewer repetitions, and no whole processes")
     parser.add_argument("--rows", choices=("lookup", "key", "insert", "start"), help="these alone")
+    parser.add_argument("--models", nargs="+", default=["mlp", "gpt2"], help="what is started")
+    parser.add_argument("--repeat", type=int, default=3, help="how often each warm process is started")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     print(f"{'microseconds, medians':44} {'PyTorch':>14} {'guardcache':>14} {'ratio':>9}")
     for row in rows(arguments.rows, 0.3 if arguments.quick else 2.0):
         show(row)
     if not arguments.quick and arguments.rows in (None, "start"):
-        for model in ("mlp", "gpt2"):
-            for row in start_rows(model, repeat=3):
+        for model in arguments.models:
+            for row in start_rows(model, arguments.repeat):
                 show(row)
 
 

@@ -58,7 +58,7 @@ def description(kind: str, key: str, lines: Iterable[str] = ()) -> Graph:
     graph = Graph.keyed(kind, stored_key(kind, key))
     options = []
     for line in lines:
-        if _OPTION in line[:_LINE_HEAD_MAX]:
+        if line.startswith(_OPTION, line.find("]")):
             options.append(line)
         elif match := _LINE.fullmatch(line):
             digest, name, text = match.groups()
@@ -70,9 +70,6 @@ def description(kind: str, key: str, lines: Iterable[str] = ()) -> Graph:
 
 
 _OPTION = "] inductor_config["
-
-# Where the name of a line stands: behind a hash of 52 characters.
-_LINE_HEAD_MAX = 80
 
 
 @functools.lru_cache(maxsize=8)
