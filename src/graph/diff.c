@@ -57,21 +57,6 @@ add_item(gci_diff_run *run, gci_value const *stored, gci_value const *asked, sho
     return item;
 }
 
-static void
-add_hunks(gci_diff_run *run, gci_value const *stored, gci_value const *asked)
-{
-    gci_diff_item *item = add_item(run, stored, asked, gci_diff_show);
-    gci_buf hunks;
-
-    if (item == NULL)
-        return;
-    gci_buf_init(&hunks, GCI_BUF_NO_LIMIT);
-    if (gci_diff_hunks(stored->text, asked->text, &hunks))
-        item->hunks = gci_arena_copy(&run->diff->arena, gci_buf_view(&hunks));
-    run->failed = run->failed || item->hunks.data == NULL;
-    gci_buf_clear(&hunks);
-}
-
 /* ---- paths ---- */
 
 static size_t
@@ -256,10 +241,9 @@ compare_texts(gci_diff_run *run, gci_value const *stored, gci_value const *asked
 {
     if (gci_view_equal(stored->text, asked->text))
         return;
-    if (gci_diff_wants_hunks(stored->text, asked->text))
-        add_hunks(run, stored, asked);
-    else
-        add_item(run, stored, asked, gci_diff_show);
+    gci_diff_item *item = add_item(run, stored, asked, gci_diff_show);
+    if (item != NULL && !gci_diff_add_hunks(run->diff, item, stored->text, asked->text))
+        run->failed = true;
 }
 
 static bool

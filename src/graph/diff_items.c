@@ -54,9 +54,8 @@ copy_text(gci_diff *diff, gci_view text, gci_view *out_copy)
     return text.data == NULL || out_copy->data != NULL;
 }
 
-/* Hunks say more than two long texts side by side. */
-static bool
-add_hunks(gci_diff *diff, gci_view stored, gci_view asked, gci_diff_item *item)
+bool
+gci_diff_add_hunks(gci_diff *diff, gci_diff_item *item, gci_view stored, gci_view asked)
 {
     gci_buf hunks;
 
@@ -78,7 +77,7 @@ gci_diff_add_texts(gci_diff *diff, gci_view path, gci_view stored, gci_view aske
     if (item == NULL)
         return full;
     return copy_text(diff, stored, &item->stored) && copy_text(diff, asked, &item->asked) &&
-           add_hunks(diff, stored, asked, item);
+           gci_diff_add_hunks(diff, item, stored, asked);
 }
 
 void

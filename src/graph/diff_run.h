@@ -43,6 +43,9 @@ typedef struct gci_diff_run {
 /* diff_items.c: a further item, still without values. NULL: it was only counted (*out_full), or there is no memory. */
 gci_diff_item *gci_diff_add(gci_diff *diff, gci_view path, bool *out_full);
 
+/* Long texts of several lines on both sides: hunks say more than the two side by side. false without memory. */
+bool gci_diff_add_hunks(gci_diff *diff, gci_diff_item *item, gci_view stored, gci_view asked);
+
 /* diff_show.c: short texts for people. */
 void gci_diff_show(gci_value const *value, gci_buf *out);
 void gci_diff_show_node(gci_value const *node, gci_buf *out);
