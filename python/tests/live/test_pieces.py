@@ -63,7 +63,14 @@ def test_equal_but_for_timings_and_addresses() -> None:
     big = ["x" * 70_000, "y" * 40_000, "z" * 40_000]
     made = [
         pickle.dumps(
-            Stored("L['t0'] == 2", f"<f at 0x7f{t % 2**20:08x}>", t, t + 1, t * 2, extra=[*big, str(len(big))])
+            Stored(
+                "L['t0'] == 2",
+                f"<f at 0x7f{t % 2**20:08x}>; os.environ['_TORCHINDUCTOR_PYOBJECT_TENSOR_DATA_PTR'] = '1{t % 2**20:08}'",
+                t,
+                t + 1,
+                t * 2,
+                extra=[*big, str(len(big))],
+            )
         )
         for t in times
     ]

@@ -77,7 +77,7 @@ def test_a_full_disk_stops_no_compile(machines: Machines, tmp_path: Path) -> Non
         for _ in range(2):
             assert right(machine.run(**SCENARIO))
         assert list((small / "cache" / "tmp").iterdir()) == []
-        with guardcache.open(machine.guardcache) as cache:
+        with guardcache.open(machine.guardcache, read_only=True) as cache:
             assert cache.verify()
     finally:
         subprocess.run(["umount", str(small)], check=True)

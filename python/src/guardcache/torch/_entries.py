@@ -144,6 +144,7 @@ def guard_list(expression: str | None) -> tuple[str, ...]:
 # What two pickles of one graph differ in, and how long the part is that differs. Searched for by bytes.find: an entry
 # has a hundred kilobytes, and a regular expression takes four times as long.
 _ADDRESS = b" at 0x"
+_POINTER = b"_PYOBJECT_TENSOR_DATA_PTR'] = '"  # an environment variable that Inductor sets, in a listing of them
 _TIMING = b"_time_taken_ns\x94"
 _HEX = frozenset(b"0123456789abcdef")
 
@@ -196,6 +197,7 @@ def identity(content: bytes) -> bytes:
         *_frames(content),
         *_volatile(content, _TIMING, _end_of_timing),
         *_volatile(content, _ADDRESS, _end_of_address),
+        *_volatile(content, _POINTER, _end_of_address),
     ]
     hasher = hashlib.sha256()
     kept = 0
