@@ -65,7 +65,7 @@ def test_equal_but_for_timings_and_addresses() -> None:
         pickle.dumps(
             Stored(
                 "L['t0'] == 2",
-                f"<f at 0x7f{t % 2**20:08x}>; os.environ['_TORCHINDUCTOR_PYOBJECT_TENSOR_DATA_PTR'] = '1{t % 2**20:08}'",
+                f"<f at 0x7f{t % 2**20:08x}>['_PYOBJECT_TENSOR_DATA_PTR'] = '1{t % 2**20:08}'",
                 t,
                 t + 1,
                 t * 2,
