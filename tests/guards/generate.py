@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 from typing import Any
 
 EDGES = [
@@ -16,16 +17,32 @@ FLOATS = [
     -1e300, 1e-300, 5e-324, 2.2250738585072014e-308, 0.30000000000000004, 2.675, 1e16, 123456.789,
     float("inf"), float("-inf"), float("nan"),
 ]  # fmt: skip
-UNARY_CALLS = """abs Abs bool float int round floor ceiling FloorToInt CeilToInt TruncToInt Round RoundToInt ToFloat
-    non_negative math.floor math.ceil math.trunc math.isnan math.isinf math.isfinite math.log2 math.log10 math.log
-    math.sqrt math.cos math.sin math.tan math.acos math.asin math.atan math.cosh math.sinh math.tanh math.acosh
-    math.asinh math.atanh math.exp math.expm1 math.log1p math.cbrt math.fabs math.erf math.erfc torch.sym_float
-    torch.sym_int torch.sym_not torch._sym_sqrt torch._sym_cos torch._sym_log2 torch.sym_sqrt
-    cast_symbool_to_symint_guardless""".split()
-BINARY_CALLS = """Eq Ne Lt Le Gt Ge Mod PythonMod FloorDiv CleanDiv TrueDiv IntTrueDiv FloatTrueDiv mod floordiv FloatPow
-    torch.sym_max torch.sym_min math.pow math.copysign math.fmod math.atan2 math.log""".split()
+
+# Random exponents and digits of round() would keep Python busy for hours.
+EXPONENTS = ["0", "1", "2", "3", "5", "-1", "-2", "0.5", "(-0.5)", "1.5", "2.0", "(s0 % 9)", "True"]
+POWERS = ["PowByNatural"]
+
+
+def table_of_functions() -> list[tuple[str, int, int]]:
+    """All that functions.def has, so that a new one is tried from its first day: name, least and most arguments."""
+    table, found = Path(__file__).resolve().parents[2] / "guards" / "functions.def", []
+    for line in table.read_text().splitlines():
+        kind, _, rest = line.partition("( ")
+        fields = rest.removesuffix(" )").split(", ")
+        name = fields[0].strip('"')
+        if kind == "FUNCTION" and name != "()":
+            found.append((name, int(fields[2]), 1 if fields[1] == "round_number" else min(int(fields[3]), 6)))
+        elif kind == "LOWERED":
+            found.append((name, int(fields[2]), 1 if fields[1] == "ABS" else 4))
+        elif kind in ("OPERATOR", "UNARY") and name not in POWERS:
+            found.append((name, *((2, 2) if kind == "OPERATOR" else (1, 1))))
+    return found
+
+
+FUNCTIONS = table_of_functions()
+CONSTANTS = ["True", "False", "None", "2j", "math.inf", "-math.inf", "math.nan", "math.pi", "math.e", "math.tau",
+             "torch.inf", "torch.nan", "torch.pi", "torch.e", "math", "abs"]  # fmt: skip
 DIGITS = ["0", "1", "2", "3", "-1", "-2", "-3", "17", "None", "400", "-400", "s0 % 5", "0.5", "True"]
-MANY_CALLS = "max min Max Min".split()
 BAD_CALLS = ["foo", "math.foo", "torch.foo", "Where", "OpaqueUnaryFn_exp", "s0.real.x", "float", "abs", "math.sqrt", "int"]
 NAMES = ["s0", "s1", "s2", "L['t0']", "L['t1']", "L['t2']", "s9", "L['t9']"]
 
@@ -57,6 +74,8 @@ class Generator:
             return f"({self.value(depth - 1)} if {self.condition(depth - 1)} else {self.value(depth - 1)})"
         if pick < 0.9:
             return self.fused()
+        if pick < 0.91:
+            return f"{self.tuple(depth)} {self.random.choice(['==', '!='])} {self.tuple(depth)}"
         return self.value(depth)
 
     def comparison(self, depth: int) -> str:
@@ -109,26 +128,37 @@ class Generator:
         return text
 
     def power(self, depth: int) -> str:
-        exponent = self.random.choice(["0", "1", "2", "3", "5", "-1", "-2", "0.5", "(-0.5)", "1.5", "2.0", "(s0 % 9)", "True"])
+        exponent = self.random.choice(EXPONENTS)
+        if self.random.random() < 0.2:
+            return f"{self.random.choice(POWERS)}({self.value(depth - 1)}, {exponent})"
         return f"{self.operand(depth - 1)} ** {exponent}"
 
     def call(self, depth: int) -> str:
         pick = self.random.random()
-        if pick < 0.5:
-            return f"{self.random.choice(UNARY_CALLS)}({self.value(depth - 1)})"
-        if pick < 0.7:
-            return f"{self.random.choice(BINARY_CALLS)}({self.value(depth - 1)}, {self.value(depth - 1)})"
-        if pick < 0.85:
-            arguments = ", ".join(self.value(depth - 1) for _ in range(self.random.randint(2, 4)))
-            return f"{self.random.choice(MANY_CALLS)}({arguments})"
-        if pick < 0.93:
+        if pick < 0.08:
             digits = self.random.choice(DIGITS)
-            return f"{self.random.choice(['round', 'RoundDecimal'])}({self.value(depth - 1)}, {digits})"
-        if pick < 0.96:
+            name = self.random.choice(["round", "Round", "RoundToInt", "RoundDecimal"])
+            return f"{name}({self.value(depth - 1)}, {digits})"
+        if pick < 0.11:
             rank = self.random.randint(1, 3)
             return f"IsNonOverlappingAndDenseIndicator({', '.join(self.leaf() for _ in range(2 * rank))})"
-        arguments = ", ".join(self.value(depth - 1) for _ in range(self.random.randint(0, 3)))
-        return f"{self.random.choice(BAD_CALLS)}({arguments})"
+        if pick < 0.14:
+            return f"{self.random.choice(BAD_CALLS)}({self.arguments(depth, 0, 3)})"
+        if pick < 0.16:
+            return f"{self.random.choice(['max', 'min'])}({self.tuple(depth)})"
+        if pick < 0.18:
+            values = self.value(depth - 1), self.value(depth - 1)
+            return f"torch.sym_ite({self.comparison(depth - 1)}, {', '.join(values)})"
+        name, least, most = self.random.choice(FUNCTIONS)
+        return f"{name}({self.arguments(depth, least, most)})"
+
+    def tuple(self, depth: int) -> str:
+        items = self.arguments(depth, 0, 3)
+        return f"({items},)" if items else "()"
+
+    def arguments(self, depth: int, least: int, most: int) -> str:
+        count = self.random.randint(least, most) if self.random.random() < 0.98 else self.random.randint(0, 4)
+        return ", ".join(self.value(depth - 1) for _ in range(count))
 
     def name(self) -> str:
         return self.random.choice(NAMES[:6]) if self.random.random() < 0.995 else self.random.choice(NAMES)
@@ -141,7 +171,7 @@ class Generator:
             return self.literal(self.random.choice(EDGES) if self.random.random() < 0.4 else self.random.randint(-4, 20))
         if pick < 0.95:
             return self.literal(self.random.choice(FLOATS))
-        return self.random.choice(["True", "False", "None", "math.inf", "-math.inf", "math.nan", "math.pi", "2j", "torch.inf"])
+        return self.random.choice(CONSTANTS)
 
     def literal(self, number: float) -> str:
         text = repr(number)
@@ -155,11 +185,10 @@ class Generator:
 
     def hints(self) -> dict[str, Any]:
         kind = self.random.random()
-        return {
-            name: self.hint(kind)
-            for name in ("s0", "s1", "s2", "t0", "t1", "t2")
-            if self.random.random() < 0.998
-        }
+        names = ["s0", "s1", "s2", "t0", "t1", "t2"]
+        if self.random.random() < 0.002:
+            names.append(self.random.choice(["max", "math", "torch", "Mod", "float"]))
+        return {name: self.hint(kind) for name in names if self.random.random() < 0.998}
 
     def hint(self, kind: float) -> Any:
         if kind < 0.5:
