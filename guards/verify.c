@@ -46,7 +46,7 @@ check_call(check *c, gci_instruction const *i)
     if (i->imm < 0 || (uint64_t)i->imm >= gci_function_count())
         return false;
     gci_function const *function = gci_function_at((size_t)i->imm);
-    if (function->kind != GCI_FUNCTION_CALLED || i->c < function->least || i->c > function->most)
+    if (function->kind != GCI_FUNCTION_CALLED || i->c < function->least || i->c > function->most || (i->c == 0 && i->b != 0))
         return false;
     for (uint32_t k = 0; k < i->c; k++)
         if (!is_written(c, (uint32_t)i->b + k) || (i->c > 1 && (uint32_t)i->b + k < c->program->name_count))

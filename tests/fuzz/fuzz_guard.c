@@ -1,0 +1,149 @@
+/*
+ * Guard texts, one a line: what compiles can be evaluated, saved, loaded, listed and explained, and the ways to evaluate
+ * agree: the fast path, the exact one, and the program that was loaded.
+ */
+#include "guards/hints.h"
+#include "guards/limits.h"
+#include "guards/list.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(uint8_t const *data, size_t size);
+
+#define MOST_GUARDS 16
+
+/* Long guards make nothing new and the search for the nearest hints slow. */
+#define LONGEST_SEARCHED 200
+
+static gcache_hint const sizes[] = { { "s0", 16 }, { "s1", 0 }, { "t0", 12 }, { "t1", -7 }, { "b", INT64_MAX }, { "x", INT64_MIN } };
+static gcache_hint_literal const others[] = { { "t2", "0.5" }, { "t3", "None" }, { "t4", "True" }, { "n", "1180591620717411303424" } };
+
+static gcache_hints const hint_sets[] = {
+    { sizes, 6, NULL, 0 },
+    { sizes, 6, others, 4 },
+    { NULL, 0, NULL, 0 },
+};
+
+static size_t
+split_lines(gci_view text, gci_view *out_lines)
+{
+    size_t count = 0, begin = 0;
+
+    for (size_t i = 0; i <= text.size && count < MOST_GUARDS; i++) {
+        if (i < text.size && text.data[i] != '\n')
+            continue;
+        out_lines[count++] = gci_view_of(text.data + begin, i - begin);
+        begin = i + 1;
+    }
+    return count;
+}
+
+static void
+require(bool condition)
+{
+    if (!condition)
+        abort();
+}
+
+static bool
+same_verdict(gcache_verdict const *a, gcache_verdict const *b)
+{
+    return a->truth == b->truth && a->guard == b->guard && strcmp(a->exception, b->exception) == 0
+           && strcmp(a->message, b->message) == 0;
+}
+
+/* The exact path alone comes to what evaluation came to, whichever path it took. */
+static void
+compare_exact(gci_guards const *guards, gci_hints const *hints, gcache_verdict const *verdict)
+{
+    gci_number const *values[GCI_GUARD_MAX_NAMES];
+    gci_calc calc;
+    uint32_t at = 0;
+
+    for (uint32_t i = 0; i < guards->program.callee_count; i++)
+        if (gci_hints_find(hints, guards->program.callees[i]) != NULL)
+            return;
+    for (uint32_t i = 0; i < guards->program.name_count; i++)
+        values[i] = gci_hints_find(hints, guards->program.names[i].name);
+    gci_calc_init(&calc);
+    require(gci_exact_run(&guards->program, values, &calc, &at) == verdict->truth);
+    gci_calc_clear(&calc);
+}
+
+static void
+explain_all(gci_guards const *guards, gci_hints const *hints)
+{
+    gci_buf part, values;
+    gcache_verdict verdict;
+
+    gci_buf_init(&part, GCI_BUF_NO_LIMIT);
+    gci_buf_init(&values, GCI_BUF_NO_LIMIT);
+    for (size_t i = 0; i < guards->count; i++) {
+        gci_guards_eval_one(guards, i, hints, &verdict);
+        gci_guards_explain(guards, i, hints, &part, &values);
+    }
+    if (guards->texts[0].size < LONGEST_SEARCHED)
+        gci_guards_nearest(guards, hints, false, &values);
+    gci_buf_clear(&part);
+    gci_buf_clear(&values);
+}
+
+static void
+evaluate(gci_guards const *guards, gci_guards const *loaded)
+{
+    gcache_verdict verdict, again;
+    gcache_error error;
+    gci_hints *hints;
+
+    for (size_t i = 0; i < sizeof hint_sets / sizeof hint_sets[0]; i++) {
+        if (gci_hints_new(&hint_sets[i], (gci_naming){ NULL, NULL }, &hints, &error) != GCACHE_OK)
+            abort();
+        gci_guards_eval(guards, hints, &verdict);
+        compare_exact(guards, hints, &verdict);
+        if (loaded != NULL) {
+            gci_guards_eval(loaded, hints, &again);
+            require(same_verdict(&verdict, &again));
+        }
+        explain_all(guards, hints);
+        gci_hints_free(hints);
+    }
+}
+
+/* NULL if the list isn't of the kind that is saved. */
+static gci_guards *
+save_and_load(gci_guards const *guards)
+{
+    gci_guards *loaded = NULL;
+    gcache_error error;
+    gci_buf bytes;
+
+    gci_buf_init(&bytes, GCI_BUF_NO_LIMIT);
+    gci_guards_save(guards, &bytes);
+    gcache_status status = gci_guards_load(gci_buf_view(&bytes), &loaded, &error);
+    require(status == GCACHE_OK || status == GCACHE_ERROR_FORMAT);
+    gci_buf_clear(&bytes);
+    return loaded;
+}
+
+int
+LLVMFuzzerTestOneInput(uint8_t const *data, size_t size)
+{
+    gci_view lines[MOST_GUARDS];
+    size_t count = split_lines(gci_view_of((char const *)data, size), lines);
+    gcache_error error;
+    gci_guards *guards;
+    gci_buf text;
+
+    if (gci_guards_compile(lines, count, (gci_naming){ NULL, NULL }, &guards, &error) != GCACHE_OK)
+        return 0;
+    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
+    gci_guards_show(guards, GCACHE_GUARDS_PROGRAM, &text);
+    gci_guards_show(guards, GCACHE_GUARDS_NORMAL, &text);
+    gci_buf_clear(&text);
+    gci_guards *loaded = save_and_load(guards);
+    evaluate(guards, loaded);
+    gci_guards_free(loaded);
+    gci_guards_free(guards);
+    return 0;
+}
