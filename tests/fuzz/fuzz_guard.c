@@ -16,8 +16,10 @@ int LLVMFuzzerTestOneInput(uint8_t const *data, size_t size);
 /* Long guards make nothing new and the search for the nearest hints slow. */
 #define LONGEST_SEARCHED 200
 
-static gcache_hint const sizes[] = { { "s0", 16 }, { "s1", 0 }, { "t0", 12 }, { "t1", -7 }, { "b", INT64_MAX }, { "x", INT64_MIN } };
-static gcache_hint_literal const others[] = { { "t2", "0.5" }, { "t3", "None" }, { "t4", "True" }, { "n", "1180591620717411303424" } };
+static gcache_hint const sizes[] = { { "s0", 16 }, { "s1", 0 }, { "t0", 12 }, { "t1", -7 }, { "b", INT64_MAX },
+                                    { "x", INT64_MIN } };
+static gcache_hint_literal const others[] = { { "t2", "0.5" }, { "t3", "None" }, { "t4", "True" },
+                                             { "n", "1180591620717411303424" } };
 
 static gcache_hints const hint_sets[] = {
     { sizes, 6, NULL, 0 },
