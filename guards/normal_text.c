@@ -5,7 +5,6 @@
 
 #include "base/check.h"
 #include "guards/list.h"
-#include "guards/normal_text.h"
 
 #include <stdlib.h>
 
@@ -39,13 +38,16 @@ next_term(gci_expr const *expr, gci_term const *last)
     return next;
 }
 
+/* operand: in parentheses where it would otherwise run into its surroundings. */
+static void write_expr(gci_expr const *expr, bool operand, gci_buf *out);
+
 static void
 write_factors(gci_term const *term, gci_buf *out)
 {
     for (uint32_t i = 0; i < term->count; i++) {
         if (i != 0)
             gci_buf_append_char(out, '*');
-        gci_expr_show(term->factors[i].atom, true, out);
+        write_expr(term->factors[i].atom, true, out);
         if (term->factors[i].exponent > 1)
             gci_buf_format(out, "**%u", term->factors[i].exponent);
     }
@@ -69,8 +71,8 @@ write_term(gci_term const *term, gci_buf *out)
 static void
 write_polynomial(gci_expr const *expr, bool operand, gci_buf *out)
 {
-    bool negative = expr->count == 1 && expr->terms[0].coefficient.size < 0;
-    bool enclosed = operand && (expr->count > 1 || negative);
+    bool plain = expr->count == 0 || (expr->count == 1 && expr->terms[0].count == 0 && expr->terms[0].coefficient.size > 0);
+    bool enclosed = operand && !plain;
 
     if (enclosed)
         gci_buf_append_char(out, '(');
@@ -96,29 +98,75 @@ is_infix(gci_expr const *expr)
     return false;
 }
 
+/* How a guard calls what the normal form calls so; NULL for what has no call in a guard. */
+static char const *
+called_name(gci_view name)
+{
+    static struct {
+        char const *canonical, *written;
+    } const names[] = { { "abs", "abs" },   { "max", "max" },          { "min", "min" },        { "float", "float" },
+                        { "round", "round" }, { "floor", "math.floor" }, { "ceil", "math.ceil" }, { "trunc", "math.trunc" },
+                        { "sqrt", "math.sqrt" }, { "~", "~" } };
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (gci_view_is(name, names[i].canonical))
+            return names[i].written;
+    return NULL;
+}
+
+/* A function that the normal form doesn't know: its name has the parenthesis. */
+static bool
+is_foreign(gci_expr const *expr)
+{
+    return expr->name.size > 0 && expr->name.data[expr->name.size - 1] == '(';
+}
+
+/* Whether the expression can be written as a guard; conditionals and what `and` gives can't. */
+static bool
+is_writable(gci_expr const *expr)
+{
+    if (expr->type == GCI_EXPR_POLYNOMIAL) {
+        for (uint32_t i = 0; i < expr->count; i++)
+            for (uint32_t k = 0; k < expr->terms[i].count; k++)
+                if (!is_writable(expr->terms[i].factors[k].atom))
+                    return false;
+        return true;
+    }
+    if (expr->type != GCI_EXPR_APPLY)
+        return true;
+    if (!is_infix(expr) && !is_foreign(expr) && called_name(expr->name) == NULL)
+        return false;
+    for (uint32_t i = 0; i < expr->count; i++)
+        if (!is_writable(expr->args[i]))
+            return false;
+    return true;
+}
+
 static void
 write_apply(gci_expr const *expr, bool operand, gci_buf *out)
 {
     bool infix = is_infix(expr), enclosed = infix && operand && expr->count > 1;
-    bool named = expr->name.size > 0 && expr->name.data[expr->name.size - 1] == '(';
+    char const *called = called_name(expr->name);
 
-    if (!infix)
+    if (!infix && called != NULL)
+        gci_buf_append_text(out, called);
+    else if (!infix)
         gci_buf_append_view(out, expr->name);
-    if (enclosed || (!infix && !named))
+    if (enclosed || (!infix && !is_foreign(expr)))
         gci_buf_append_char(out, '(');
     for (uint32_t i = 0; i < expr->count; i++) {
         if (i != 0 && infix)
             gci_buf_format(out, " %.*s ", (int)expr->name.size, expr->name.data);
         else if (i != 0)
             gci_buf_append_text(out, ", ");
-        gci_expr_show(expr->args[i], infix, out);
+        write_expr(expr->args[i], infix, out);
     }
     if (enclosed || !infix)
         gci_buf_append_char(out, ')');
 }
 
-void
-gci_expr_show(gci_expr const *expr, bool operand, gci_buf *out)
+static void
+write_expr(gci_expr const *expr, bool operand, gci_buf *out)
 {
     switch (expr->type) {
     case GCI_EXPR_POLYNOMIAL: write_polynomial(expr, operand, out); break;
@@ -151,18 +199,18 @@ write_bounds(gci_conjunct const *c, int64_t low, int64_t high, gci_buf *out)
 {
     if (low > INT64_MIN && low != high)
         gci_buf_format(out, "%lld <= ", (long long)low);
-    gci_expr_show(c->expr, false, out);
+    write_expr(c->expr, false, out);
     if (low == high)
         gci_buf_format(out, " == %lld", (long long)low);
     else if (high < INT64_MAX)
         gci_buf_format(out, " <= %lld", (long long)high);
 }
 
-/* Bounds that no integer is between stay as they are written. */
+/* Bounds that no integer is between stay as they are written, and so does what can't be written otherwise. */
 static bool
 has_bounds(gci_conjunct const *c)
 {
-    return c->kind == GCI_CONJUNCT_BOUNDS && c->low <= c->high;
+    return c->kind == GCI_CONJUNCT_BOUNDS && c->low <= c->high && is_writable(c->expr);
 }
 
 /* Narrows the bounds by those of later conjuncts on the same expression, which are left out then. */
@@ -191,13 +239,33 @@ write_conjunct(gci_normal const *n, size_t at, bool *merged, gci_buf *out)
     if (has_bounds(c)) {
         merge_bounds(n, at, merged, &low, &high);
         write_bounds(c, low, high, out);
-    } else if (c->kind == GCI_CONJUNCT_DIFFERENT) {
-        gci_expr_show(c->expr, false, out);
+    } else if (c->kind == GCI_CONJUNCT_DIFFERENT && is_writable(c->expr)) {
+        write_expr(c->expr, false, out);
         gci_buf_format(out, " != %lld", (long long)c->low);
     } else {
         gci_buf_append_view(out, c->text);
     }
     gci_buf_append_char(out, '\n');
+}
+
+/* The same condition with the expression's sign changed, where its first written term would begin with a minus. */
+static void
+turn_sign(gci_normal *n, gci_conjunct *c)
+{
+    if (c->expr == NULL || c->expr->type != GCI_EXPR_POLYNOMIAL || c->expr->count == 0
+        || next_term(c->expr, NULL)->coefficient.size > 0)
+        return;
+    gci_expr *turned = gci_expr_negate(&n->arena, c->expr);
+    if (turned == NULL)
+        return;
+    int64_t low = c->high == INT64_MAX ? INT64_MIN : -c->high;
+    c->expr = turned;
+    if (c->kind == GCI_CONJUNCT_DIFFERENT) {
+        c->low = -c->low;
+        return;
+    }
+    c->high = c->low == INT64_MIN ? INT64_MAX : -c->low;
+    c->low = low;
 }
 
 void
@@ -209,6 +277,8 @@ gci_guards_normal(gci_guards const *guards, gci_buf *out)
 
     if (!good || merged == NULL)
         out->failed = true;
+    for (size_t i = 0; !out->failed && i < normal.count; i++)
+        turn_sign(&normal, &normal.conjuncts[i]);
     for (size_t i = 0; !out->failed && i < normal.count; i++)
         if (!merged[i])
             write_conjunct(&normal, i, merged, out);
