@@ -134,7 +134,7 @@ static void
 test_death_at_every_call(void **state)
 {
     /* The last of it is a walk over all shards: each call of the walk comes up 256 times. */
-    unsigned stride = effort_is_thorough() ? 1 : 53;
+    unsigned stride = effort_is_thorough() ? 1 : 131;
     bool died = true;
     unsigned at = 1;
 
