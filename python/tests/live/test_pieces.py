@@ -77,6 +77,10 @@ def test_equal_but_for_timings_and_addresses() -> None:
     assert len(set(made)) == len(made)
     assert len({entries.identity(content) for content in made}) == 1
     assert entries.identity(made[0]) != entries.identity(pickle.dumps(Stored("L['t0'] == 3")))
+    listed = ["", "torch._inductor.config.a = 1", "torch._inductor.config.b = 2", "end"]
+    orders = (listed, [listed[0], listed[2], listed[1], listed[3]], [listed[0], listed[1], listed[1], listed[3]])
+    same, swapped, other = (entries.identity(pickle.dumps(Stored(source_code="\n".join(text)))) for text in orders)
+    assert same == swapped != other
     for odd in (b"", b"\x80", b" at 0x", b"_time_taken_ns\x94", b"\x80\x04\x95\xff\xff"):
         assert len(entries.identity(odd)) == 32
 

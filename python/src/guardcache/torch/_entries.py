@@ -191,9 +191,27 @@ def _frames(content: bytes) -> Iterator[tuple[int, int]]:
         at += int.from_bytes(content[at - size : at], "little")
 
 
+# Changed options are listed in an entry too, in the order of a set: another one in each process.
+_LISTED_OPTION = b"\ntorch._inductor.config."
+
+
+def _listed_options(content: bytes) -> list[tuple[int, int]]:
+    found = []
+    start = content.find(_LISTED_OPTION)
+    while start >= 0:
+        end = content.find(b"\n", start + 1)
+        if end < 0:
+            break
+        found.append((start, end))
+        start = content.find(_LISTED_OPTION, end)
+    return found
+
+
 def identity(content: bytes) -> bytes:
-    """What two entries must share to be one: the pickled bytes but for timings and process addresses."""
+    """What two entries must share to be one: the pickled bytes but for timings, addresses, and the order of options."""
+    options = _listed_options(content)
     parts = [
+        *options,
         *_frames(content),
         *_volatile(content, _TIMING, _end_of_timing),
         *_volatile(content, _ADDRESS, _end_of_address),
@@ -205,6 +223,8 @@ def identity(content: bytes) -> bytes:
         hasher.update(content[kept:start])
         kept = max(kept, end)
     hasher.update(content[kept:])
+    for option in sorted(content[start:end] for start, end in options):
+        hasher.update(option)
     return hasher.digest()
 
 
