@@ -145,9 +145,8 @@ run(gci_program const *program, gci_hints const *hints, gcache_verdict *verdict)
     return run_exactly(program, values, verdict);
 }
 
-/* A hint called `max` takes the place of the function, as a local variable does in Python. */
-static bool
-is_shadowed(gci_program const *program, gci_hints const *hints)
+bool
+gci_program_is_shadowed(gci_program const *program, gci_hints const *hints)
 {
     for (uint32_t i = 0; i < program->callee_count; i++)
         if (gci_hints_find(hints, program->callees[i]) != NULL)
@@ -176,7 +175,7 @@ compile_and_run(gci_compilation const *what, gci_hints const *hints, gcache_verd
 gcache_truth
 gci_guards_eval(gci_guards const *guards, gci_hints const *hints, gcache_verdict *out_verdict)
 {
-    if (!is_shadowed(&guards->program, hints))
+    if (!gci_program_is_shadowed(&guards->program, hints))
         return run(&guards->program, hints, out_verdict);
     gci_naming naming = { .rename = gci_guards_bound_name, .state = guards };
     gci_compilation what = { .texts = guards->texts, .count = guards->count, .naming = naming, .shadows = hints };

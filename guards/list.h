@@ -20,6 +20,9 @@ gci_guards *gci_guards_new(gci_view const *texts, size_t count);
 /* The bound name of what the texts call `text`: a naming's function, state is the list. */
 gci_view gci_guards_bound_name(void const *guards, gci_view text);
 
+/* A hint called `max` takes the place of the function, as a local variable does in Python: the program isn't for it. */
+bool gci_program_is_shadowed(gci_program const *program, gci_hints const *hints);
+
 /* The normal form: the conjuncts of all guards, one a line. */
 void gci_guards_normal(gci_guards const *guards, gci_buf *out);
 

@@ -462,23 +462,14 @@ write_best(search const *s, gci_hints const *hints, gci_buf *out)
     }
 }
 
-/* A hint that hides a function changes what the text means; the normal form doesn't know of that. */
-static bool
-is_hidden(gci_guards const *guards, gci_hints const *hints)
-{
-    for (uint32_t i = 0; i < guards->program.callee_count; i++)
-        if (gci_hints_find(hints, guards->program.callees[i]) != NULL)
-            return true;
-    return false;
-}
-
 bool
 gci_guards_nearest(gci_guards const *guards, gci_hints const *hints, bool several, gci_buf *out)
 {
     search s = { .guards = guards, .work = MAX_WORK, .best = UINT64_MAX, .cut = UINT64_MAX };
     bool found = false;
 
-    if (hints->count == 0 || hints->count >= GCI_NO_SLOT || is_hidden(guards, hints))
+    /* Where a hint hides a function the normal form isn't what the text means. */
+    if (hints->count == 0 || hints->count >= GCI_NO_SLOT || gci_program_is_shadowed(&guards->program, hints))
         return false;
     bool ready = prepare(&s, hints);
     for (size_t size = 1; ready && s.best == UINT64_MAX && size <= (several ? MAX_CHANGED : 1); size++) {

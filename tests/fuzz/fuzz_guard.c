@@ -63,9 +63,8 @@ compare_exact(gci_guards const *guards, gci_hints const *hints, gcache_verdict c
     gci_calc calc;
     uint32_t at = 0;
 
-    for (uint32_t i = 0; i < guards->program.callee_count; i++)
-        if (gci_hints_find(hints, guards->program.callees[i]) != NULL)
-            return;
+    if (gci_program_is_shadowed(&guards->program, hints))
+        return;
     for (uint32_t i = 0; i < guards->program.name_count; i++)
         values[i] = gci_hints_find(hints, guards->program.names[i].name);
     gci_calc_init(&calc);
