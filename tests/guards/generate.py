@@ -150,6 +150,8 @@ class Generator:
             values = self.value(depth - 1), self.value(depth - 1)
             return f"torch.sym_ite({self.comparison(depth - 1)}, {', '.join(values)})"
         name, least, most = self.random.choice(FUNCTIONS)
+        if most == 1:
+            return f"{name}({self.value(depth - 1)})"
         return f"{name}({self.arguments(depth, least, most)})"
 
     def tuple(self, depth: int) -> str:
