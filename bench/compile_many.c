@@ -133,9 +133,7 @@ main(void)
     gcache_error error;
     char command[512];
 
-    size_t size;
-    char const *rules = gcache_rules_shipped("llvm-ir", &size);
-    if (gcache_rules_read(rules, size, "llvm-ir", &r.rules, &error) != GCACHE_OK)
+    if (gcache_rules_of_kind("llvm-ir", &r.rules, &error) != GCACHE_OK)
         bench_die("rules", error.message);
     options.durability = GCACHE_DURABILITY_NONE;
     if (r.modules == NULL || gcache_open(r.directory, &options, &r.cache, &error) != GCACHE_OK)

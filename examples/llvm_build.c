@@ -158,7 +158,7 @@ read_version(char *out, size_t size)
 }
 
 static gcache_graph *
-describe(char const *path, char const *version)
+describe(char const *path, char const *version, gcache_rules const *rules)
 {
     size_t size;
     char *text = read_whole(path, &size);
@@ -166,6 +166,7 @@ describe(char const *path, char const *version)
     if (text == NULL)
         return NULL;
     gcache_graph *graph = gcache_graph_new("llvm-ir");
+    gcache_graph_use_rules(graph, rules);
     gcache_value *flag_text = gcache_value_text(graph, flags, strlen(flags));
     gcache_value *version_text = gcache_value_text(graph, version, strlen(version));
     gcache_graph_component(graph, "module", gcache_value_text(graph, text, size));
@@ -274,6 +275,7 @@ int
 main(int argc, char **argv)
 {
     int first = argc > 4 && strcmp(argv[3], "-j") == 0 ? 5 : 3;
+    gcache_rules *rules;
     gcache_error error;
     gcache *cache;
     char version[256];
@@ -292,15 +294,19 @@ main(int argc, char **argv)
     if (modules == NULL || units == NULL)
         return fprintf(stderr, "out of memory\n"), 2;
     read_version(version, sizeof version);
+    /* Read once for all modules: their patterns are worth compiling. */
+    if (gcache_rules_of_kind("llvm-ir", &rules, &error) != GCACHE_OK)
+        return fprintf(stderr, "%s\n", error.message), 2;
     for (size_t i = 0; i < count; i++) {
         name_unit(&units[i], argv[first + (int)i], argv[2]);
-        modules[i] = (gcache_module){ .graph = describe(units[i].path, version), .state = &units[i] };
+        modules[i] = (gcache_module){ .graph = describe(units[i].path, version, rules), .state = &units[i] };
         if (modules[i].graph == NULL)
             return fprintf(stderr, "%s: can't be read\n", units[i].path), 2;
     }
     failed = build(cache, modules, units, count, first == 5 ? (unsigned)atoi(argv[4]) : 0);
     for (size_t i = 0; i < count; i++)
         gcache_graph_free(modules[i].graph);
+    gcache_rules_free(rules);
     free(modules);
     free(units);
     gcache_close(cache);

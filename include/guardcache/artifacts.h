@@ -32,20 +32,21 @@ typedef struct gcache_transfer {
 
 /* ---- what a run uses ---- */
 
-/*
- * From now on everything that is hit or stored through this handle is noted. ERROR_ARGUMENT: it is already; ERROR_MEMORY.
- */
+/* From now on everything that is hit or stored through this handle is noted. GCACHE_OK; ERROR_ARGUMENT: it is already. */
 GCACHE_API gcache_status gcache_artifacts_begin(gcache *cache, gcache_error *error);
+/* Forgets what was noted and notes no more. Without a beginning it does nothing. */
 GCACHE_API void gcache_artifacts_end(gcache *cache);
 
 /* Whether something new was stored since the beginning: hits alone are no reason to save. */
 GCACHE_API bool gcache_artifacts_dirty(gcache *cache);
 
-/* Adds an artifact of the caller's own kind, under a name; a second one of that name replaces it. Copied. */
+/* Adds an artifact of the caller's own kind, under a name; a second one of that name replaces it. Copied. GCACHE_OK;
+   ERROR_ARGUMENT: also without a beginning; ERROR_MEMORY. */
 GCACHE_API gcache_status gcache_artifacts_add(gcache *cache, char const *kind, char const *name, void const *bytes,
                                               size_t size, gcache_error *error);
 
-/* Writes what was noted so far; what has been evicted meanwhile is left out. out_written may be NULL. */
+/* Writes what was noted so far; what has been evicted meanwhile is left out. out_written may be NULL. As gcache_export;
+   ERROR_ARGUMENT: also without a beginning. */
 GCACHE_API gcache_status gcache_artifacts_save(gcache *cache, char const *file, gcache_transfer *out_written,
                                                gcache_error *error);
 
@@ -64,12 +65,13 @@ typedef struct gcache_export_options {
 #define GCACHE_EXPORT_OPTIONS_VERSION 1
 #define GCACHE_EXPORT_OPTIONS_INIT { .version = GCACHE_EXPORT_OPTIONS_VERSION }
 
-/* options and out_written may be NULL. The file appears whole or not at all. GCACHE_OK, ERROR_NO_SPACE, ERROR_IO, ... */
+/* options and out_written may be NULL. The file appears whole or not at all. GCACHE_OK, ERROR_LIMIT (larger than the format
+   can say), ERROR_NO_SPACE, ERROR_IO, ERROR_MEMORY. Entries that can't be read are left out. */
 GCACHE_API gcache_status gcache_export(gcache *cache, char const *file, gcache_export_options const *options,
                                        gcache_transfer *out_written, gcache_error *error);
 
 /* The file's manifest: one JSON object on one line, after the whole file was verified. Freed with gcache_free.
-   ERROR_FORMAT: not an export, or of a newer version; ERROR_CORRUPT. */
+   GCACHE_OK; ERROR_FORMAT: not an export, or of a newer version; ERROR_CORRUPT; ERROR_NOT_FOUND, ERROR_IO, ERROR_MEMORY. */
 GCACHE_API gcache_status gcache_export_show(char const *file, char **out_manifest, gcache_error *error);
 
 /* ---- import ---- */

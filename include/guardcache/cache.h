@@ -54,7 +54,7 @@ typedef struct gcache_options {
     bool refresh;                  /* every lookup misses, without a reason; what is stored then is preferred, being newer */
     char const *bypass;            /* why nothing can be cached: every lookup misses with this reason; NULL: it can */
     gcache_durability durability;
-    char const *salt;              /* namespace: part of every key; NULL is the empty one */
+    char const *space;             /* the namespace: part of every key; NULL is the empty one */
     size_t max_candidates;         /* a key; 0: GCACHE_MAX_CANDIDATES_DEFAULT */
     uint64_t max_bytes;            /* size cap of the directory; 0: GCACHE_MAX_BYTES_DEFAULT; UINT64_MAX: none */
     size_t memory_bytes;           /* decoded candidates kept in memory; 0: GCACHE_MEMORY_BYTES_DEFAULT */
@@ -76,7 +76,7 @@ typedef struct gcache_options {
 
 /* A thousand variants of one graph is a caller's mistake (a guard that pins every size), not a use. */
 #define GCACHE_MAX_CANDIDATES_DEFAULT 1000
-/* What ccache uses: a working set of a few thousand compiled graphs. */
+/* A working set of a few thousand compiled graphs. */
 #define GCACHE_MAX_BYTES_DEFAULT (UINT64_C(5) << 30)
 #define GCACHE_MEMORY_BYTES_DEFAULT ((size_t)64 << 20)
 /* zstd's own default: decompression speed hardly depends on it, higher levels cost 3 to 5 times the time for a tenth. */
@@ -84,8 +84,10 @@ typedef struct gcache_options {
 
 /*
  * Opens a cache directory and makes it if it isn't there (mode 0700). options may be NULL.
- * GCACHE_OK; ERROR_ARGUMENT, ERROR_IO, ERROR_NO_SPACE; ERROR_FORMAT: of a newer version; ERROR_UNTRUSTED: it belongs to
- * another user or everybody may write to it; ERROR_MEMORY. Close with gcache_close (NULL is accepted), after all results.
+ * GCACHE_OK; ERROR_ARGUMENT: also an existing directory that is neither empty nor a cache; ERROR_NOT_FOUND: read_only, and it
+ * isn't there; ERROR_FORMAT: of a newer version; ERROR_UNTRUSTED: it belongs to another user or everybody may write to it;
+ * ERROR_READ_ONLY, ERROR_NO_SPACE, ERROR_IO: it can't be made; ERROR_MEMORY. Close with gcache_close (NULL is accepted), after
+ * all results.
  */
 GCACHE_API gcache_status gcache_open(char const *directory, gcache_options const *options, gcache **out_cache,
                                      gcache_error *error);
@@ -248,7 +250,8 @@ typedef enum gcache_explain_form {
 
 /*
  * Does a lookup with every step recorded and says why it hits or misses: the same code as gcache_lookup, run to the end.
- * *out_text is zero-terminated UTF-8, freed with gcache_free. Returns GCACHE_HIT or GCACHE_MISS, or an error.
+ * *out_text is zero-terminated UTF-8, freed with gcache_free. GCACHE_HIT or GCACHE_MISS;
+ * ERROR_ARGUMENT, ERROR_MEMORY, the description's own error; trouble with the store is part of the text.
  */
 GCACHE_API gcache_status gcache_explain(gcache *cache, gcache_graph *graph, gcache_hints const *hints,
                                         gcache_request const *request, gcache_explain_form form, char **out_text,
@@ -282,7 +285,7 @@ typedef int (*gcache_entry_fn)(void *state, gcache_entry_view const *entry);
 
 /*
  * Calls fn for every stored entry, keys in order, candidates in rank order. key NULL: all keys.
- * GCACHE_OK, or an error; damaged files are skipped (gcache_verify reports them).
+ * GCACHE_OK also if fn ended it; ERROR_IO. Damaged files are skipped (gcache_verify of house.h reports them).
  */
 GCACHE_API gcache_status gcache_each_entry(gcache *cache, gcache_key const *key, gcache_entry_fn fn, void *state,
                                            gcache_error *error);
@@ -319,17 +322,6 @@ GCACHE_API gcache_status gcache_compare(gcache *cache, gcache_subject const *sto
  * GCACHE_OK, ERROR_NOT_FOUND, ERROR_READ_ONLY, ERROR_BUSY, ERROR_IO, ERROR_MEMORY.
  */
 GCACHE_API gcache_status gcache_remove(gcache *cache, gcache_key const *key, char const *entry, gcache_error *error);
-
-/* One finding of gcache_verify: a path inside the cache directory and what is wrong with it. */
-typedef void (*gcache_problem_fn)(void *state, char const *path, char const *problem);
-
-typedef struct gcache_verified {
-    uint64_t keys, entries, bytes, problems;
-} gcache_verified;
-
-/* Reads every file and checks it against its checksums and the index. GCACHE_OK also if there are problems. */
-GCACHE_API gcache_status gcache_verify(gcache *cache, gcache_problem_fn fn, void *state, gcache_verified *out_verified,
-                                       gcache_error *error);
 
 #ifdef __cplusplus
 }

@@ -65,15 +65,16 @@ typedef struct gcache_compile_options {
 #define GCACHE_COMPILE_OPTIONS_VERSION 1
 #define GCACHE_COMPILE_OPTIONS_INIT { .version = GCACHE_COMPILE_OPTIONS_VERSION }
 
-/* What JAX allows a process to wait for another's binary: the slowest known compiles take minutes. */
+/* Twenty minutes: the slowest known compiles take several. */
 #define GCACHE_LEASE_TIMEOUT_DEFAULT_NS (UINT64_C(1200) * 1000000000)
 
 /*
  * As gcache_get_or_compile, with options (NULL: defaults). state goes to both callbacks.
  * GCACHE_HIT: a stored candidate, result as from gcache_lookup. GCACHE_MISS: compiled just now; result has payload,
  * metadata, variant, priority and compile_ns of what the callback gave, reason says why it had to be compiled, and note
- * why it was not stored ("" if it was), with both sides of the comparison where there was one. Negative: the callback's
- * own error, ERROR_ARGUMENT or ERROR_MEMORY.
+ * why it was not stored ("" if it was), with both sides of the comparison where there was one. A description that can't be
+ * keyed is compiled without the cache, with reason bypass. Negative: the callback's own error, ERROR_ARGUMENT or ERROR_MEMORY;
+ * with gcache_options.strict also the description's error and trouble with the store.
  */
 GCACHE_API gcache_status gcache_get_or_compile_with(gcache *cache, gcache_graph *graph, gcache_hints const *hints,
                                                     gcache_compile_options const *options, gcache_compile_fn compile,

@@ -62,14 +62,14 @@ GCACHE_API gcache_status gcache_fingerprint_preset(gcache_fingerprint *fingerpri
 /*
  * Remembers files' hashes in a file of the caller's: open reads it (one that isn't there, or isn't an index, is empty), save
  * writes it. A file whose size, times, device and inode are as remembered isn't read again; one that was changed shortly
- * before the index was saved is, since its time may not tell.
+ * before the index was saved is, since its time may not tell. GCACHE_OK, ERROR_IO, ERROR_NO_SPACE (save), ERROR_MEMORY.
  */
 GCACHE_API gcache_status gcache_fingerprint_index_open(gcache_fingerprint *fingerprint, char const *path,
                                                        gcache_error *error);
 GCACHE_API gcache_status gcache_fingerprint_index_save(gcache_fingerprint *fingerprint, char const *path,
                                                        gcache_error *error);
 
-/* The hash over all parts, whatever order they were added in. */
+/* The hash over all parts, whatever order they were added in. GCACHE_OK or ERROR_MEMORY. */
 GCACHE_API gcache_status gcache_fingerprint_hash(gcache_fingerprint const *fingerprint, gcache_key *out_hash,
                                                  gcache_error *error);
 
@@ -86,9 +86,11 @@ typedef struct gcache_fingerprint_line {
 
 typedef void (*gcache_fingerprint_fn)(void *state, gcache_fingerprint_line const *line);
 
+/* Calls fn for every line, parts in order of name. The texts are valid during the call. */
 GCACHE_API void gcache_fingerprint_each(gcache_fingerprint const *fingerprint, gcache_fingerprint_fn fn, void *state);
 
-/* The lines as text, a JSON object a line, to compare a later fingerprint with. Freed with gcache_free. */
+/* The lines as text, a JSON object a line, to compare a later fingerprint with. Freed with gcache_free. GCACHE_OK or
+   ERROR_MEMORY. */
 GCACHE_API gcache_status gcache_fingerprint_write(gcache_fingerprint const *fingerprint, char **out_text,
                                                   gcache_error *error);
 
@@ -102,7 +104,8 @@ typedef struct gcache_fingerprint_change {
 
 typedef void (*gcache_fingerprint_change_fn)(void *state, gcache_fingerprint_change const *change);
 
-/* Tells of every file, and every part without files, that differs from what gcache_fingerprint_write wrote before. */
+/* Tells of every file, and every part without files, that differs from what gcache_fingerprint_write wrote before. GCACHE_OK;
+   ERROR_SYNTAX: written is no such text; ERROR_MEMORY. */
 GCACHE_API gcache_status gcache_fingerprint_compare(gcache_fingerprint const *fingerprint, char const *written, size_t size,
                                                     gcache_fingerprint_change_fn fn, void *state, gcache_error *error);
 

@@ -182,7 +182,12 @@ GCACHE_API gcache_status gcache_rules_test(gcache_rules const *rules, gcache_rul
 /* Uses rules in place of those of the kind. The rules must outlive the graph. */
 GCACHE_API void gcache_graph_use_rules(gcache_graph *graph, gcache_rules const *rules);
 
-/* ---- what comes out ---- */
+/*
+ * ---- what comes out ----
+ *
+ * Unless they say otherwise, these return GCACHE_OK; the first error of the building, ERROR_DESCRIPTION or ERROR_LIMIT for
+ * what only shows when the description is normalised, or ERROR_MEMORY; GCACHE_REFUSED as gcache_graph_key does.
+ */
 
 typedef struct gcache_component {
     char const *name;

@@ -53,9 +53,6 @@ typedef enum gcache_guards_form {
 GCACHE_API gcache_status gcache_guards_show(gcache_guards const *guards, gcache_guards_form form, char **out_text,
                                             gcache_error *error);
 
-/* Frees a text or array that the library handed out for the caller to keep. NULL is accepted. */
-GCACHE_API void gcache_free(void *memory);
-
 #ifdef __cplusplus
 }
 #endif

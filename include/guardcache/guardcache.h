@@ -12,6 +12,12 @@
  *   gcache_insert          store what was compiled, with its guards
  *   gcache_explain         why it missed, in words
  *
+ * Further on: look up or compile in one call (compile.h), many modules at once (bulk.h), what tuning found (tuning.h), one file
+ * of what a run used for another machine (artifacts.h), files by content and directories for a compiler's own caches
+ * (blobs.h), values among the processes of a job (share.h), fingerprints of compilers (fingerprint.h), switches and limits
+ * from files and environment (settings.h), what happens (events.h) and what happened (observe.h), verification, repair and
+ * collection (house.h).
+ *
  * Caveats first. The library has no global state, reads no environment variables, prints nothing, installs no signal
  * handlers and starts no threads on its own. Payloads are executed by their users, so a cache directory must
  * belong to one user (it is made with mode 0700 and refused otherwise). All strings are UTF-8 and zero-terminated unless
@@ -25,15 +31,16 @@
 #include <guardcache/bulk.h>
 #include <guardcache/cache.h>
 #include <guardcache/compile.h>
+#include <guardcache/events.h>
 #include <guardcache/fingerprint.h>
 #include <guardcache/graph.h>
 #include <guardcache/guard.h>
 #include <guardcache/hints.h>
 #include <guardcache/house.h>
 #include <guardcache/key.h>
+#include <guardcache/observe.h>
 #include <guardcache/settings.h>
 #include <guardcache/share.h>
-#include <guardcache/observe.h>
 #include <guardcache/status.h>
 #include <guardcache/tuning.h>
 #include <guardcache/version.h>

@@ -57,6 +57,9 @@ GCACHE_API gcache_status gcache_stats_read(gcache *cache, gcache_stats *out_stat
 
 /* ---- verification and repair ---- */
 
+/* One finding of gcache_verify: a path inside the cache directory and what is wrong with it. */
+typedef void (*gcache_problem_fn)(void *state, char const *path, char const *problem);
+
 /* Called now and then: so many of so many keys; total is 0 while nobody knows. */
 typedef void (*gcache_progress_fn)(void *state, uint64_t done, uint64_t total);
 
@@ -71,7 +74,16 @@ typedef struct gcache_house_options {
 #define GCACHE_HOUSE_OPTIONS_VERSION 1
 #define GCACHE_HOUSE_OPTIONS_INIT { .version = GCACHE_HOUSE_OPTIONS_VERSION }
 
-/* gcache_verify, with progress and threads. options may be NULL. */
+typedef struct gcache_verified {
+    uint64_t keys, entries, bytes, problems;
+} gcache_verified;
+
+/*
+ * Reads every file and checks it against its checksums and the indexes; changes nothing. GCACHE_OK also if there are problems;
+ * ERROR_IO. The second form has progress and threads; its options may be NULL.
+ */
+GCACHE_API gcache_status gcache_verify(gcache *cache, gcache_problem_fn fn, void *state, gcache_verified *out_verified,
+                                       gcache_error *error);
 GCACHE_API gcache_status gcache_verify_with(gcache *cache, gcache_house_options const *options,
                                             gcache_verified *out_verified, gcache_error *error);
 
@@ -96,7 +108,7 @@ typedef struct gcache_gc_options {
     bool dry_run;          /* tell what would go, change nothing */
     uint64_t target_bytes; /* evict the longest unused down to this; 0: nine tenths of the cap */
     uint64_t max_age_ns;   /* evict what has been unused for longer; 0: keep */
-    char const *salt;      /* evict this namespace whole; NULL: none */
+    char const *space;     /* evict this namespace whole; NULL: none */
     void (*victim)(void *state, gcache_key const *key, char const *entry, uint64_t bytes); /* each that goes; or NULL */
     void *state;
 } gcache_gc_options;

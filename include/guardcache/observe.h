@@ -70,7 +70,7 @@ typedef struct gcache_past {
     gcache_reason reason; /* of a miss */
     uint32_t process;
     gcache_key key;
-    char const *space;    /* the namespace (salt) */
+    char const *space;    /* the namespace */
     char const *kind;     /* "fx" */
     char const *label;    /* whose it was */
     gcache_hint_literal const *hints;

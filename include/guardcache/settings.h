@@ -59,6 +59,7 @@ typedef enum gcache_origin {
     GCACHE_ORIGIN_COUNT
 } gcache_origin;
 
+/* The words for an origin ("environment, this namespace"), "?" if unknown. Static storage. */
 GCACHE_API char const *gcache_origin_name(gcache_origin origin);
 
 /* A setting as it stands. Valid as long as the settings are, and until one is set. */
@@ -85,19 +86,21 @@ GCACHE_API gcache_status gcache_settings_load(char const *directory, char const 
                                               void *state, gcache_settings **out_settings, gcache_error *error);
 GCACHE_API void gcache_settings_free(gcache_settings *settings);
 
-/* Overrules all other places. ERROR_NOT_FOUND: there is no such setting; ERROR_ARGUMENT. */
+/* Overrules all other places. GCACHE_OK; ERROR_NOT_FOUND: there is no such setting; ERROR_ARGUMENT: the value makes no sense. */
 GCACHE_API gcache_status gcache_settings_set(gcache_settings *settings, char const *name, char const *value,
                                              gcache_error *error);
 
+/* How one setting stands. id must be one of the enumeration. */
 GCACHE_API gcache_setting gcache_settings_get(gcache_settings const *settings, gcache_setting_id id);
 
-/* Fills in what settings are about; the namespace becomes the salt. Texts stay the settings': keep them until gcache_open has
+/* Fills in what settings are about; the namespace too. Texts stay the settings': keep them until gcache_open has
    returned. */
 GCACHE_API void gcache_settings_apply(gcache_settings const *settings, gcache_options *options);
 
 /*
  * Writes one setting into the directory's config.json, for a namespace or (NULL) in general; value NULL takes it out.
- * ERROR_NOT_FOUND: no such setting, or no such directory; ERROR_ARGUMENT, ERROR_SYNTAX, ERROR_IO, ERROR_MEMORY.
+ * GCACHE_OK; ERROR_NOT_FOUND: no such setting, or no such directory; ERROR_ARGUMENT: the value makes no sense; ERROR_SYNTAX:
+ * the file as it is; ERROR_IO, ERROR_NO_SPACE, ERROR_MEMORY.
  */
 GCACHE_API gcache_status gcache_settings_write(char const *directory, char const *space, char const *name,
                                                char const *value, gcache_error *error);

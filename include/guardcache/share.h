@@ -6,6 +6,8 @@
  * decide (the one with the lowest device, say). For binaries there is gcache_compile_options.follow.
  *
  * The cache directory is the meeting place, so it must be one that all of them see.
+ *
+ * Threads and processes: as in cache.h. A follower waits in the calling thread, with no lock held.
  */
 #ifndef GUARDCACHE_SHARE_H
 #define GUARDCACHE_SHARE_H
@@ -29,7 +31,7 @@ typedef struct gcache_share {
 #define GCACHE_SHARE_VERSION 1
 #define GCACHE_SHARE_INIT { .version = GCACHE_SHARE_VERSION }
 
-/* What JAX allows: a leader may still be compiling something large. */
+/* As long as for a compile (GCACHE_LEASE_TIMEOUT_DEFAULT_NS): the leader may be at one first. */
 #define GCACHE_SHARE_TIMEOUT_DEFAULT_NS (UINT64_C(1200) * 1000000000)
 /* Profiles and tables, not binaries. */
 #define GCACHE_SHARE_BYTES_MAX ((size_t)64 << 20)

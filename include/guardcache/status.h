@@ -5,6 +5,10 @@
  * gcache_error that the caller owns then says what went wrong and where. Every function that takes a gcache_error
  * accepts NULL. On success the error object is left as it was.
  *
+ * A function's comment lists its statuses. Where it says "GCACHE_OK, ERROR_IO", any other status is a defect; ERROR_ARGUMENT
+ * (NULL where something is needed, an options struct of an unknown version) and ERROR_MEMORY are possible everywhere and
+ * only named where there is more to say about them.
+ *
  * Threads: everything here is a pure function of its arguments.
  */
 #ifndef GUARDCACHE_STATUS_H
@@ -85,6 +89,9 @@ typedef struct gcache_error {
     char path[256];    /* place in a description: graph.nodes[3].kwargs.dim; "" where there is none */
     char message[768]; /* UTF-8, no line end */
 } gcache_error;
+
+/* Frees a text or array that the library handed out for the caller to keep. NULL is accepted. */
+GCACHE_API void gcache_free(void *memory);
 
 /* The name of a status as in GCACHE_STATUS_MAP ("ERROR_IO"), or "?" for an unknown value. Static storage. */
 GCACHE_API char const *gcache_status_name(gcache_status status);

@@ -50,13 +50,14 @@ GCACHE_API gcache_status gcache_timings_get(gcache *cache, gcache_site const *si
                                             gcache_benchmark_fn benchmark, void *state, gcache_timings *timings,
                                             gcache_error *error);
 
-/* Adds or replaces timings. NaN is an error. GCACHE_OK, ERROR_ARGUMENT, ERROR_READ_ONLY, ERROR_BUSY, ERROR_IO, ... */
+/* Adds or replaces timings. GCACHE_OK; ERROR_ARGUMENT: a timing that is NaN; ERROR_READ_ONLY, ERROR_BUSY, ERROR_NO_SPACE,
+   ERROR_IO, ERROR_MEMORY. */
 GCACHE_API gcache_status gcache_timings_put(gcache *cache, gcache_site const *site, char const *const *choices,
                                             double const *timings, size_t count, gcache_error *error);
 
 typedef int (*gcache_timing_fn)(void *state, gcache_site const *site, char const *choice, double timing, uint64_t at_ns);
 
-/* Calls fn for every timing in order; anything but 0 ends it. */
+/* Calls fn for every timing in order; anything but 0 ends it. GCACHE_OK, ERROR_BUSY, ERROR_CORRUPT, ERROR_IO, ERROR_MEMORY. */
 GCACHE_API gcache_status gcache_timings_each(gcache *cache, gcache_timing_fn fn, void *state, gcache_error *error);
 
 /* ---- best configurations ---- */
@@ -83,6 +84,7 @@ typedef struct gcache_best {
     char const *kernel_hash;  /* of the compiled kernel; "" if unknown */
 } gcache_best;
 
+/* Keeps a kernel's record, in place of the one there is. As gcache_timings_put. */
 GCACHE_API gcache_status gcache_best_put(gcache *cache, gcache_kernel const *kernel, gcache_best const *best,
                                          gcache_error *error);
 
@@ -102,6 +104,7 @@ typedef enum gcache_best_verdict {
 #undef X
 } gcache_best_verdict;
 
+/* The word for a verdict ("several_match") and one sentence about it, "?" if unknown. Static storage. */
 GCACHE_API char const *gcache_best_verdict_name(gcache_best_verdict verdict);
 GCACHE_API char const *gcache_best_verdict_text(gcache_best_verdict verdict);
 
@@ -127,7 +130,7 @@ GCACHE_API void gcache_best_found_clear(gcache_best_found *found);
 
 typedef int (*gcache_best_fn)(void *state, gcache_kernel const *kernel, gcache_best const *best, uint64_t at_ns);
 
-/* Calls fn for every record in order; anything but 0 ends it. Unreadable ones are skipped. */
+/* Calls fn for every record in order; anything but 0 ends it. Unreadable ones are skipped. As gcache_timings_each. */
 GCACHE_API gcache_status gcache_best_each(gcache *cache, gcache_best_fn fn, void *state, gcache_error *error);
 
 /* ---- bundles: the records of one compile ---- */
@@ -157,7 +160,8 @@ typedef struct gcache_bundle_loaded {
 GCACHE_API gcache_status gcache_bundle_begin(gcache *cache, gcache_bundle_options const *options,
                                              gcache_bundle_loaded *out_loaded, gcache_error *error);
 
-/* Stores what was collected as one bundle, unless it is nothing. Without an open bundle it does nothing. GCACHE_OK, ... */
+/* Stores what was collected as one bundle, unless it is nothing. Without an open bundle it does nothing. GCACHE_OK, and what
+   gcache_timings_put returns; the bundle is closed whatever the outcome. */
 GCACHE_API gcache_status gcache_bundle_end(gcache *cache, gcache_error *error);
 
 /* The hash of a source without comments: quoted text is kept whole. GCACHE_OK, ERROR_MEMORY. */

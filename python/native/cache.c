@@ -87,7 +87,7 @@ options_read(PyObject *args, char const **out_directory, gcache_options *out_opt
 
     *out_options = (gcache_options)GCACHE_OPTIONS_INIT;
     if (!PyArg_ParseTuple(args, "spppppziznKnizO", out_directory, &read_only, &strict, &disabled,
-                          &unsafe_skip_guards, &refresh, &out_options->bypass, &durability, &out_options->salt,
+                          &unsafe_skip_guards, &refresh, &out_options->bypass, &durability, &out_options->space,
                           &max_candidates, &max_bytes, &memory_bytes, &out_options->compression_level,
                           &out_options->record, out_log))
         return -1;

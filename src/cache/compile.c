@@ -60,12 +60,26 @@ forget(gci_compile *c, gcache_reason reason)
     c->result->reason = reason;
 }
 
+/* A description that can't be keyed costs the caching, not the compile: a bypass that says why. */
+static gcache_status
+pass_by(gci_compile *c, gcache_status trouble)
+{
+    gcache_error why;
+    gcache_key key;
+
+    if (c->cache->strict || trouble == GCACHE_ERROR_MEMORY || gcache_graph_key(c->graph, &key, &why) != trouble)
+        return trouble;
+    return gci_bypass(c->result, why.message, c->error);
+}
+
 /* GCACHE_HIT, GCACHE_MISS with result->reason, or an error. */
 static gcache_status
 look_up(gci_compile *c)
 {
     gcache_status status = gci_answer(c->cache, c->graph, c->hints, c->options.request, c->result, c->error);
 
+    if (status < 0)
+        return pass_by(c, status);
     if (status != GCACHE_HIT || c->options.post_load == NULL || c->options.post_load(c->state, c->result))
         return status;
     forget(c, GCACHE_REASON_UNREADABLE);

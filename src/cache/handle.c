@@ -111,7 +111,7 @@ read_number(gci_value const *map, char const *name, gci_value_type type)
 static void
 read_options(gci_value const *map, gci_arena *arena, gcache_options *options)
 {
-    options->salt = read_text(map, "salt", arena);
+    options->space = read_text(map, "salt", arena);
 #define X(field, type, json_type) options->field = (type)read_number(map, #field, json_type);
     OPTION_MAP(X)
 #undef X

@@ -3,11 +3,6 @@
 #include "base/check.h"
 #include "cache/cache.h"
 
-#define X(name, word, text) _Static_assert((int)GCACHE_COUNT_##name == (int)GCI_COUNT_##name, "one list in two places");
-GCACHE_COUNT_MAP(X)
-#undef X
-_Static_assert((int)GCACHE_COUNT_COUNT == (int)GCI_COUNT_COUNT, "one list in two places");
-
 static char const *const count_names[] = {
 #define X(name, word, text) word,
     GCACHE_COUNT_MAP(X)
@@ -120,7 +115,7 @@ gcache_gc(gcache *cache, gcache_gc_options const *options, gcache_collected *out
     GCI_REQUIRE(options->version == GCACHE_GC_OPTIONS_VERSION, error, "options have version %d, this library knows %d",
                 options->version, GCACHE_GC_OPTIONS_VERSION);
     gci_gc_options inside = { .dry_run = options->dry_run, .target_bytes = options->target_bytes,
-                              .max_age_ns = options->max_age_ns, .space = options->salt, .victim = options->victim,
+                              .max_age_ns = options->max_age_ns, .space = options->space, .victim = options->victim,
                               .state = options->state };
     if (!cache->disabled)
         status = gci_store_gc(cache->store, &inside, &collected, error);

@@ -90,6 +90,7 @@ typedef struct walk {
     gci_trace *trace;
     gcache_reason reason; /* of the candidate that got furthest */
     bool *failed;         /* candidates whose payload can't be had; NULL as long as there is none */
+    bool told;            /* *error says why one of them couldn't */
 } walk;
 
 static bool
@@ -202,8 +203,10 @@ serve_best(walk *w, gci_candidates *set, gcache_result *result, gcache_error *er
             status = gci_result_fill(result, w->question, best, set, payload, error);
             if (!probe)
                 gci_store_touch(store, best->candidate);
-        } else if (exclude(w, best, found, &arena) != GCACHE_OK) {
-            status = gci_fail_memory(error);
+        } else {
+            w->told = true;
+            if (exclude(w, best, found, &arena) != GCACHE_OK)
+                status = gci_fail_memory(error);
         }
     }
     gci_arena_clear(&arena);
@@ -242,6 +245,17 @@ reason_of_empty(gci_candidates const *set)
     return set->untrusted != 0 ? GCACHE_REASON_UNREADABLE : GCACHE_REASON_NO_KEY;
 }
 
+/* A miss for trouble with the store, where that is to be an error. */
+static gcache_status
+fail_strictly(walk const *w, gcache_error *error)
+{
+    gcache_status status = w->reason == GCACHE_REASON_CORRUPT ? GCACHE_ERROR_CORRUPT : GCACHE_ERROR_IO;
+
+    if (!w->told)
+        return gci_fail(error, status, "%s", gcache_reason_text(w->reason));
+    return error != NULL ? error->status : status;
+}
+
 /* The key's candidates are there: which one? */
 static gcache_status
 choose(gci_question const *question, gci_candidates *set, gci_trace *trace, gcache_result *result, gcache_error *error)
@@ -254,9 +268,11 @@ choose(gci_question const *question, gci_candidates *set, gci_trace *trace, gcac
     gcache_status status = trace != NULL ? record_best(&w) : serve_best(&w, set, result, error);
     if (status == GCACHE_MISS || trace != NULL)
         try_evicted(&w);
-    if (status == GCACHE_MISS)
-        result->reason = w.reason;
-    return status;
+    if (status != GCACHE_MISS)
+        return status;
+    result->reason = w.reason;
+    bool trouble = w.reason == GCACHE_REASON_CORRUPT || w.reason == GCACHE_REASON_UNREADABLE;
+    return trouble && trace == NULL && question->cache->strict ? fail_strictly(&w, error) : GCACHE_MISS;
 }
 
 gcache_status
@@ -291,9 +307,8 @@ gci_lookup(gci_question const *question, gci_trace *trace, gcache_result *out_re
     return status;
 }
 
-/* A miss that says why the graph can't be cached. */
-static gcache_status
-bypass(gcache_result *result, char const *why, gcache_error *error)
+gcache_status
+gci_bypass(gcache_result *result, char const *why, gcache_error *error)
 {
     char *note = strdup(why);
 
@@ -321,7 +336,7 @@ gci_answer(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gcache
         return GCACHE_MISS;
     }
     if (cache->bypass != NULL || (request != NULL && request->bypass != NULL))
-        return bypass(out_result, cache->bypass != NULL ? cache->bypass : request->bypass, error);
+        return gci_bypass(out_result, cache->bypass != NULL ? cache->bypass : request->bypass, error);
     gcache_status status = gci_question_init(&question, cache, graph, hints, request, &why);
     if (status == GCACHE_OK && cache->options.refresh) {
         gci_result_init(out_result, &question.key);
@@ -329,7 +344,7 @@ gci_answer(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gcache
     } else if (status == GCACHE_OK) {
         status = gci_lookup(&question, NULL, out_result, error);
     } else if (status == GCACHE_REFUSED) {
-        status = bypass(out_result, why.message, error);
+        status = gci_bypass(out_result, why.message, error);
     } else if (error != NULL) {
         *error = why;
     }

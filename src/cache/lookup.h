@@ -16,6 +16,9 @@ gcache_status gci_lookup(gci_question const *question, gci_trace *trace, gcache_
 gcache_status gci_answer(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gcache_request const *request,
                          gcache_result *out_result, gcache_error *error);
 
+/* Makes it a miss that says why the graph can't be cached. GCACHE_MISS or ERROR_MEMORY. */
+gcache_status gci_bypass(gcache_result *result, char const *why, gcache_error *error);
+
 /* Tries one candidate: variant, names, requirements, guards, in this order. */
 void gci_try(gci_question const *question, gci_ranked const *ranked, gci_trial *out_trial);
 

@@ -46,7 +46,7 @@ store_options(gcache_options const *options, gci_signing_key *signing)
         .compression_level = options->compression_level,
         .max_candidates = options->max_candidates,
         .max_age_ns = options->max_age_ns,
-        .space = options->salt,
+        .space = options->space,
         .signing = signing,
         .signing_count = options->signing_count,
         .require_signature = options->require_signature,
@@ -69,7 +69,7 @@ gcache_open(char const *directory, gcache_options const *options, gcache **out_c
     if (status != GCACHE_OK)
         return status;
 
-    gci_view salt = gci_view_text(options->salt), bypass = gci_view_text(options->bypass);
+    gci_view salt = gci_view_text(options->space), bypass = gci_view_text(options->bypass);
     gcache *cache = calloc(1, sizeof *cache + salt.size + 1 + bypass.size + 1);
     if (cache == NULL)
         return gci_fail_memory(error);

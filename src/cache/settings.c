@@ -372,7 +372,7 @@ gcache_settings_apply(gcache_settings const *settings, gcache_options *options)
 #define NUMBER(id) settings->values[GCACHE_SETTING_##id].number
     char const *bypass = settings->values[GCACHE_SETTING_BYPASS].value;
 
-    options->salt = settings->space;
+    options->space = settings->space;
     options->disabled = NUMBER(DISABLED) != 0;
     options->bypass = bypass[0] != '\0' ? bypass : NULL;
     options->read_only = NUMBER(READ_ONLY) != 0;

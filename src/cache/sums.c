@@ -200,7 +200,7 @@ write_counters_json(gci_store_stats const *store, gci_buf *out)
 {
     static char const *const words[GCI_COUNT_COUNT] = {
 #define X(name, word, text) [GCI_COUNT_##name] = word,
-        GCI_STORE_COUNTER_MAP(X)
+        GCACHE_COUNT_MAP(X)
 #undef X
     };
 
@@ -290,7 +290,7 @@ write_prometheus(sums const *all, gci_buf *out)
     if (all->store.max_bytes != UINT64_MAX)
         write_metric(out, "max_bytes", "gauge", "Size cap of the cache directory", (double)all->store.max_bytes);
 #define X(name, word, text) write_metric(out, word "_total", "counter", text, (double)all->store.counters[GCI_COUNT_##name]);
-    GCI_STORE_COUNTER_MAP(X)
+    GCACHE_COUNT_MAP(X)
 #undef X
     write_times_prometheus(totals, out);
 }

@@ -79,6 +79,25 @@ cli_command const *cli_command_find(char const *name);
 bool cli_call_parse(cli_command const *command, int argc, char **argv, cli_call *out_call, bool *out_help);
 void cli_call_clear(cli_call *call, cli_command const *command);
 
+/*
+ * What commands with an option --cache take besides their own options: how the cache is opened for this call alone. An option
+ * that the command has itself is the command's.
+ */
+extern cli_option const cli_common_options[];
+
+bool cli_has_option(cli_command const *command, char const *name);
+
+/* Whether the command takes that common option. */
+bool cli_takes_common(cli_command const *command, cli_option const *common);
+
+/* What the common options of this process say. */
+typedef struct cli_common {
+    cli_list settings; /* NAME or NAME=VALUE each */
+    char const *space;
+} cli_common;
+
+cli_common const *cli_common_given(void);
+
 /* ---- help.c ---- */
 
 void cli_help(void);

@@ -110,9 +110,16 @@ cli_command const cli_cmd_config = {
     .arguments = "[NAME [VALUE]]",
     .summary = "show or change the settings of a cache",
     .about = "Without a value: each setting, its value, where that comes from, and what it means. With one: it is written into\n"
-             "config.json in the cache directory. A value comes from the first of these places that has one: the program's\n"
-             "own option; GUARDCACHE_MAX_SIZE__TEAM_A in the environment, for the namespace \"team a\" and the setting max-size;\n"
-             "GUARDCACHE_MAX_SIZE; the namespace's section of config.json; its general section; the default.\n",
+             "config.json in the cache directory. A value comes from the first of these places that has one:\n"
+             "\n"
+             "    --set max-size=7G, with any command that takes --cache; --set refresh alone sets a flag\n"
+             "    GUARDCACHE_MAX_SIZE__TEAM_A in the environment, for the namespace \"team a\"\n"
+             "    GUARDCACHE_MAX_SIZE\n"
+             "    config.json: the namespace's section, then the general one\n"
+             "    the default\n"
+             "\n"
+             "disabled, bypass (with the reason as its value), read-only, strict, unsafe-skip-guards and refresh are\n"
+             "switches that are mostly wanted for one call.\n",
     .options = table,
     .options_size = sizeof(options),
     .most = 2,

@@ -36,7 +36,7 @@ static gcache_status
 read_limits(options const *wanted, gcache_gc_options *out, gcache_error *error)
 {
     out->dry_run = wanted->dry;
-    out->salt = wanted->space;
+    out->space = wanted->space;
     if (wanted->target != NULL && !gci_size_read(wanted->target, &out->target_bytes))
         return gci_fail(error, GCACHE_ERROR_ARGUMENT, "--target: '%s' is not a size such as 500M or 2GiB", wanted->target);
     /* To the library 0 is "not said". */

@@ -99,7 +99,9 @@ report(options const *wanted, gcache_result const *found, gcache_error *error)
         printf("%s\n", found->entry);
     if (found->outcome == GCACHE_HIT && found->note[0] != '\0')
         cli_complain("%s", found->note);
-    if (found->outcome == GCACHE_MISS)
+    if (found->outcome == GCACHE_MISS && found->reason == GCACHE_REASON_NONE)
+        cli_complain("miss: what is stored is ignored (refresh)");
+    else if (found->outcome == GCACHE_MISS)
         cli_complain("miss: %s: %s", gcache_reason_name(found->reason),
                      found->note[0] != '\0' ? found->note : gcache_reason_text(found->reason));
     return status;

@@ -27,6 +27,15 @@ cli_help(void)
     fputs(conclusion, stdout);
 }
 
+static void
+print_option(cli_option const *option)
+{
+    int width = printf("  --%s%s%s", option->name, option->argument != NULL ? " " : "",
+                       option->argument != NULL ? option->argument : "");
+
+    printf("%*s%s\n", width < 26 ? 26 - width : 2, "", option->help);
+}
+
 void
 cli_help_command(cli_command const *command)
 {
@@ -37,9 +46,10 @@ cli_help_command(cli_command const *command)
         printf("\n%s", command->about);
     if (command->options[0].name != NULL)
         putchar('\n');
-    for (cli_option const *option = command->options; option->name != NULL; option++) {
-        int width = printf("  --%s%s%s", option->name, option->argument != NULL ? " " : "",
-                           option->argument != NULL ? option->argument : "");
-        printf("%*s%s\n", width < 26 ? 26 - width : 2, "", option->help);
+    for (cli_option const *option = command->options; option->name != NULL; option++)
+        print_option(option);
+    for (cli_option const *option = cli_common_options; option->name != NULL; option++) {
+        if (cli_takes_common(command, option))
+            print_option(option);
     }
 }

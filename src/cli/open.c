@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 static char const *
@@ -78,11 +79,37 @@ variable(void *state, char const *name)
     return getenv(name);
 }
 
+/* given = NAME [ "=" VALUE ]; a name alone is a flag that is set */
+static gcache_status
+set_given(gcache_settings *settings, char const *given, gcache_error *error)
+{
+    size_t size = strcspn(given, "=");
+    gci_buf name;
+
+    gci_buf_init(&name, GCI_BUF_NO_LIMIT);
+    gci_buf_append(&name, given, size);
+    gci_buf_append_char(&name, '\0');
+    gcache_status status = name.failed ? gci_fail_memory(error)
+                                       : gcache_settings_set(settings, name.data, given[size] == '=' ? given + size + 1 : "yes",
+                                                             error);
+    gci_buf_clear(&name);
+    return status;
+}
+
 gcache_status
 cli_load_settings(char const *directory, char const *space, gcache_settings **out_settings, gcache_error *error)
 {
-    return gcache_settings_load(directory, space != NULL ? space : getenv("GUARDCACHE_NAMESPACE"), variable, NULL,
-                                out_settings, error);
+    cli_common const *given = cli_common_given();
+
+    if (space == NULL)
+        space = given->space != NULL ? given->space : getenv("GUARDCACHE_NAMESPACE");
+    gcache_status status = gcache_settings_load(directory, space, variable, NULL, out_settings, error);
+    for (size_t i = 0; status == GCACHE_OK && i < given->settings.count; i++) {
+        status = set_given(*out_settings, given->settings.items[i], error);
+        if (status != GCACHE_OK)
+            gcache_settings_free(*out_settings);
+    }
+    return status;
 }
 
 static gcache_status

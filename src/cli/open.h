@@ -12,8 +12,8 @@
 
 /*
  * Opens the cache: directory, else GUARDCACHE_DIR, else guardcache in the XDG cache directory. What the library has to
- * tell goes to standard error. Settings come from the environment and the cache's config.json. A read-only open never makes
- * or changes anything.
+ * tell goes to standard error. Settings come from --set, the environment and the cache's config.json. A read-only open never
+ * makes or changes anything.
  */
 gcache_status cli_open_cache(char const *directory, bool read_only, gcache **out_cache, gcache_error *error);
 
@@ -24,7 +24,8 @@ gcache_status cli_open_existing(char const *directory, gcache **out_cache, gcach
    be written to. */
 gcache_status cli_cache_directory(char const *given, bool read_only, gci_buf *out, gcache_error *error);
 
-/* The settings for a directory and a namespace; NULL: the one in GUARDCACHE_NAMESPACE. */
+/* The settings for a directory and a namespace, with those of --set; NULL: the namespace of --namespace, else the one in
+   GUARDCACHE_NAMESPACE. */
 gcache_status cli_load_settings(char const *directory, char const *space, gcache_settings **out_settings,
                                 gcache_error *error);
 

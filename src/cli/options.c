@@ -13,6 +13,8 @@
 /* Values of getopt_long's `val` for long options: beyond any character. */
 #define FIRST_OPTION 1000
 #define HELP_OPTION (FIRST_OPTION + MAX_OPTIONS)
+#define COMMON_OPTION (HELP_OPTION + 1)
+#define COMMON_OPTIONS 2
 
 static int
 takes_value(cli_option_kind kind)
@@ -22,16 +24,58 @@ takes_value(cli_option_kind kind)
     return kind == CLI_FLAG ? no_argument : required_argument;
 }
 
+/* ---- common options ---- */
+
+static cli_common given;
+
+cli_option const cli_common_options[] = {
+    { "set", CLI_LIST, offsetof(cli_common, settings), "NAME[=VALUE]", "a setting for this call alone; see help config" },
+    { "namespace", CLI_TEXT, offsetof(cli_common, space), "NAME", "the namespace, in place of GUARDCACHE_NAMESPACE" },
+    { 0 },
+};
+
+cli_common const *
+cli_common_given(void)
+{
+    return &given;
+}
+
+bool
+cli_has_option(cli_command const *command, char const *name)
+{
+    cli_option const *option = command->options;
+
+    while (option->name != NULL && strcmp(option->name, name) != 0)
+        option++;
+    return option->name != NULL;
+}
+
+bool
+cli_takes_common(cli_command const *command, cli_option const *common)
+{
+    return cli_has_option(command, "cache") && !cli_has_option(command, common->name);
+}
+
+/* ---- parsing ---- */
+
+static struct option
+long_option(cli_option const *option, int number)
+{
+    return (struct option){ .name = option->name, .has_arg = takes_value(option->kind), .val = number };
+}
+
 static void
-list_options(cli_option const *options, struct option *out_long)
+list_options(cli_command const *command, struct option *out_long)
 {
     size_t count = 0;
 
-    for (; options[count].name != NULL; count++) {
+    for (; command->options[count].name != NULL; count++) {
         GCI_ASSERT(count < MAX_OPTIONS);
-        out_long[count] = (struct option){ .name = options[count].name,
-                                           .has_arg = takes_value(options[count].kind),
-                                           .val = FIRST_OPTION + (int)count };
+        out_long[count] = long_option(&command->options[count], FIRST_OPTION + (int)count);
+    }
+    for (int i = 0; cli_common_options[i].name != NULL; i++) {
+        if (cli_takes_common(command, &cli_common_options[i]))
+            out_long[count++] = long_option(&cli_common_options[i], COMMON_OPTION + i);
     }
     out_long[count] = (struct option){ .name = "help", .val = HELP_OPTION };
     out_long[count + 1] = (struct option){ 0 };
@@ -126,7 +170,7 @@ check_arguments(cli_command const *command, size_t count)
 bool
 cli_call_parse(cli_command const *command, int argc, char **argv, cli_call *out_call, bool *out_help)
 {
-    struct option long_options[MAX_OPTIONS + 2];
+    struct option long_options[MAX_OPTIONS + COMMON_OPTIONS + 2];
 
     *out_help = false;
     *out_call = (cli_call){ .options = calloc(1, command->options_size + 1) };
@@ -134,7 +178,7 @@ cli_call_parse(cli_command const *command, int argc, char **argv, cli_call *out_
         cli_complain("out of memory");
         return false;
     }
-    list_options(command->options, long_options);
+    list_options(command, long_options);
     opterr = 0;
     for (int found; (found = getopt_long(argc, argv, ":h", long_options, NULL)) != -1;) {
         if (found == 'h' || found == HELP_OPTION) {
@@ -146,10 +190,12 @@ cli_call_parse(cli_command const *command, int argc, char **argv, cli_call *out_
                          argv[optind - 1]);
             return false;
         }
-        cli_option const *option = &command->options[found - FIRST_OPTION];
+        bool common = found >= COMMON_OPTION;
+        cli_option const *option =
+            common ? &cli_common_options[found - COMMON_OPTION] : &command->options[found - FIRST_OPTION];
         if (option->kind == CLI_LAST && optarg == NULL && is_number(argv[optind]))
             optarg = argv[optind++];
-        if (!set_option(option, out_call->options, optarg))
+        if (!set_option(option, common ? (void *)&given : out_call->options, optarg))
             return false;
     }
     out_call->arguments = argv + optind;
@@ -160,6 +206,8 @@ cli_call_parse(cli_command const *command, int argc, char **argv, cli_call *out_
 void
 cli_call_clear(cli_call *call, cli_command const *command)
 {
+    free(given.settings.items);
+    given = (cli_common){ 0 };
     if (call->options == NULL)
         return;
     for (cli_option const *option = command->options; option->name != NULL; option++) {

@@ -19,6 +19,7 @@
 #include "base/view.h"
 
 #include <guardcache/cache.h>
+#include <guardcache/house.h>
 #include <guardcache/key.h>
 
 #include <stdatomic.h>
@@ -308,23 +309,10 @@ gcache_status gci_store_each_key(gci_store *store, gci_key_fn fn, void *state, g
 gcache_status gci_store_find_entry(gci_store *store, char const *id, gcache_key *out_key,
                                    char out_id[GCACHE_ENTRY_ID_SIZE], gcache_error *error);
 
-/* name, what it counts. They outlive the process. */
-#define GCI_STORE_COUNTER_MAP(X)                                                                      \
-    X(INSERTS, "inserts", "entries stored")                                                           \
-    X(DUPLICATES, "duplicates", "inserts of an entry that was there")                                 \
-    X(REFUSALS, "refusals", "inserts refused for want of space or by a limit")                        \
-    X(EVICTIONS, "evictions", "entries evicted")                                                      \
-    X(EVICTED_BYTES, "evicted_bytes", "bytes freed by eviction")                                      \
-    X(CORRUPT, "corrupt", "damaged files and records put aside")                                      \
-    X(UNREADABLE, "unreadable", "reads that the operating system refused")                            \
-    X(MEMORY_HITS, "memory_hits", "candidate sets served from memory")                                \
-    X(DISK_READS, "disk_reads", "candidate sets read from disk")                                      \
-    X(LEASE_WAITS, "lease_waits", "waits for somebody else's compile")                                \
-    X(LEASE_TAKEOVERS, "lease_takeovers", "leases taken over from a dead holder")
-
+/* The public list. They outlive the process. */
 typedef enum gci_store_counter {
 #define X(name, word, text) GCI_COUNT_##name,
-    GCI_STORE_COUNTER_MAP(X)
+    GCACHE_COUNT_MAP(X)
 #undef X
     GCI_COUNT_COUNT
 } gci_store_counter;

@@ -26,3 +26,35 @@ GUARDCACHE_DISABLED=1 run guardcache lookup --graph g.json --hint s0=16
 GUARDCACHE_BYPASS="a release is under way" run guardcache lookup --graph g.json --hint s0=16
 GUARDCACHE_UNSAFE_SKIP_GUARDS=1 run guardcache lookup --graph g.json --hint s0=7 | mask
 GUARDCACHE_READ_ONLY=1 run guardcache insert --graph g.json --payload payload
+
+echo "for one call:"
+run guardcache lookup --graph g.json --hint s0=16 --set disabled
+run guardcache lookup --graph g.json --hint s0=16 --set disabled=no | mask
+run guardcache lookup --graph g.json --hint s0=16 --set bypass="a release is under way"
+run guardcache lookup --graph g.json --hint s0=7 --set unsafe-skip-guards | mask
+run guardcache lookup --graph g.json --hint s0=16 --set refresh
+run guardcache lookup --graph g.json --hint s0=16 --namespace other
+run guardcache insert --graph g.json --payload payload --set read-only
+GUARDCACHE_READ_ONLY=1 run guardcache insert --graph g.json --payload payload --hint s0=16 --set read-only=0 | mask
+for wrong in strict=perhaps strickt =1 max-size; do run guardcache ls --set "$wrong"; done
+
+
+echo "strict, over a damaged cache:"
+head -c 30000 /dev/urandom >large
+damage() { find "$GUARDCACHE_DIR/entries" -size +20k -exec sh -c 'printf X | dd of="$1" bs=1 seek=15000 conv=notrunc status=none' sh {} \; ; }
+small h.json torch.relu
+for strict in no yes; do
+    guardcache insert --graph h.json --payload large >/dev/null
+    damage
+    run guardcache lookup --graph h.json --set "strict=$strict" 2>&1 | mask | tail -n 2
+done
+
+echo "each place overrules the next:"
+guardcache config strict 0
+guardcache config --namespace "team a" strict no
+for given in strict=yes ""; do
+    for variable in GUARDCACHE_STRICT__TEAM_A GUARDCACHE_STRICT NONE; do
+        run env "$variable=1" guardcache config --namespace "team a" ${given:+--set "$given"} strict
+    done
+done
+run guardcache config --namespace "team b" strict

@@ -266,7 +266,7 @@ namespaces_travel_along(void **state)
     gcache_options options = GCACHE_OPTIONS_INIT;
     gcache_export_options selection = GCACHE_EXPORT_OPTIONS_INIT;
 
-    options.salt = "team a";
+    options.space = "team a";
     fixture_reopen(p->from, &options);
     fill(p->from);
     export(p, NULL);

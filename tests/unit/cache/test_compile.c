@@ -141,12 +141,44 @@ a_post_load_step_may_turn_a_hit_into_a_miss(void **state)
     gcache_graph *g = make_matmul("s0", "s1");
     gcache_compile_options options = GCACHE_COMPILE_OPTIONS_INIT;
     compiler c = { 0 };
+    gcache_result r;
 
     options.post_load = post_load;
     assert_int_equal(get(f, g, NULL, &options, &c, NULL), GCACHE_MISS);
     assert_int_equal(get(f, g, NULL, &options, &c, NULL), GCACHE_HIT);
     c.post_load_refuses = true;
-    assert_int_equal(get(f, g, NULL, &options, &c, NULL), GCACHE_MISS);
+    assert_int_equal(gcache_get_or_compile_with(f->cache, g, NULL, &options, compile, &c, &r, &f->error), GCACHE_MISS);
+    assert_int_equal(r.reason, GCACHE_REASON_UNREADABLE);
+    gcache_result_clear(&r);
+    assert_int_equal(c.calls, 2);
+    gcache_graph_free(g);
+}
+
+/* A description with a mistake in it: compiled all the same, each time, and the reason is told and counted. */
+static void
+what_cannot_be_keyed_is_compiled_without_the_cache(void **state)
+{
+    fixture *f = *state;
+    gcache_options strict = GCACHE_OPTIONS_INIT;
+    gcache_counters counters;
+    gcache_graph *g = make_matmul("s0", "s1");
+    compiler c = { 0 };
+    char note[1024];
+
+    gcache_graph_component(g, "twice", gcache_value_int(g, 1));
+    gcache_graph_component(g, "twice", gcache_value_int(g, 2));
+    for (int i = 1; i <= 2; i++) {
+        assert_int_equal(get(f, g, NULL, NULL, &c, note), GCACHE_MISS);
+        assert_int_equal(c.calls, i);
+        assert_memory_equal(note, "not stored: bypass: ", 20);
+        assert_non_null(strstr(note, "twice"));
+    }
+    gcache_counters_read(f->cache, &counters);
+    assert_int_equal(counters.misses[GCACHE_REASON_BYPASS], 2);
+    assert_int_equal(counters.not_stored, 2);
+    strict.strict = true;
+    fixture_reopen(f, &strict);
+    assert_int_equal(get(f, g, NULL, NULL, &c, NULL), GCACHE_ERROR_ARGUMENT);
     assert_int_equal(c.calls, 2);
     gcache_graph_free(g);
 }
@@ -289,6 +321,7 @@ main(void)
         CASE(a_failing_compile_stores_nothing),
         CASE(says_why_a_compile_is_not_kept),
         CASE(a_post_load_step_may_turn_a_hit_into_a_miss),
+        CASE(what_cannot_be_keyed_is_compiled_without_the_cache),
         CASE(a_nested_compile_of_the_same_is_an_error),
         CASE(threads_share_one_compile),
         CASE(processes_share_one_compile),

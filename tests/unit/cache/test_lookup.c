@@ -3,6 +3,9 @@
  */
 #include "fixture.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 /* Looks up and compares outcome, reason and payload (NULL: a miss). */
 static void
 expect(fixture *f, gcache_graph *g, gcache_hints const *hints, gcache_request const *request, gcache_reason reason,
@@ -206,9 +209,53 @@ switches(void **state)
     expect(f, g, &good, NULL, GCACHE_REASON_NONE, "x");
     assert_int_equal(insert_text(f, g, &good, "s0 % 4 == 0", "x"), GCACHE_ERROR_READ_ONLY);
     options = (gcache_options)GCACHE_OPTIONS_INIT;
-    options.salt = "another namespace";
+    options.space = "another namespace";
     fixture_reopen(f, &options);
     expect(f, g, &good, NULL, GCACHE_REASON_NO_KEY, NULL);
+    gcache_graph_free(g);
+}
+
+/* Stores something large enough for a file of its own, and damages that. */
+static void
+store_and_damage(fixture *f, gcache_graph *g, char *out_entry)
+{
+    static char payload[20000];
+    gcache_entry entry = { .payload = payload, .payload_size = sizeof payload };
+    gcache_options raw = GCACHE_OPTIONS_INIT;
+    gcache_inserted inserted;
+    char hex[GCACHE_KEY_HEX_SIZE], path[256];
+
+    raw.compression_level = -1;
+    fixture_reopen(f, &raw);
+    assert_int_equal(gcache_insert(f->cache, g, NULL, &entry, &inserted, &f->error), GCACHE_OK);
+    strcpy(out_entry, inserted.entry);
+    gcache_key_to_hex(&inserted.key, hex);
+    snprintf(path, sizeof path, "%s/entries/%.2s/%s.%s.entry", f->directory, hex, hex, inserted.entry);
+    int file = open(path, O_WRONLY);
+    assert_true(file >= 0);
+    assert_int_equal(pwrite(file, "damage", 6, 10000), 6);
+    close(file);
+}
+
+/* A miss, so that the compile goes on; strict says what is wrong. */
+static void
+trouble_is_a_miss_unless_strict(void **state)
+{
+    fixture *f = *state;
+    gcache_graph *g = make_matmul("s0", "s1");
+    gcache_options strict = GCACHE_OPTIONS_INIT;
+    char entry[GCACHE_ENTRY_ID_SIZE];
+    gcache_result r;
+
+    store_and_damage(f, g, entry);
+    fixture_reopen(f, NULL);
+    expect(f, g, NULL, NULL, GCACHE_REASON_CORRUPT, NULL);
+    store_and_damage(f, g, entry);
+    strict.strict = true;
+    fixture_reopen(f, &strict);
+    assert_int_equal(gcache_lookup(f->cache, g, NULL, &r, &f->error), GCACHE_ERROR_CORRUPT);
+    assert_non_null(strstr(f->error.message, entry));
+    gcache_result_clear(&r);
     gcache_graph_free(g);
 }
 
@@ -275,6 +322,7 @@ main(void)
         CASE(the_expected_variant_is_preferred),
         CASE(isomorphic_graphs_share_under_other_names),
         CASE(switches),
+        CASE(trouble_is_a_miss_unless_strict),
         CASE(wrong_arguments_are_errors),
         CASE(iterates_over_entries),
     };

@@ -1,5 +1,7 @@
 #include "fixture.h"
 
+static int counted_files;
+
 static void
 test_entry_comes_back(void **state)
 {
@@ -60,6 +62,36 @@ test_all_sizes_and_levels(void **state)
         assert_int_equal(problems(store), 0);
         gci_store_close(store);
     }
+}
+
+static int
+count_file(char const *path, struct stat const *facts, int type, struct FTW *place)
+{
+    (void)path, (void)facts, (void)place;
+    counted_files += type == FTW_F;
+    return 0;
+}
+
+/* A key takes one file however many small variants it has, and at least a block of the cap: so the cap bounds the files. */
+static void
+test_small_entries_take_a_file_a_key(void **state)
+{
+    test_dir *fixture = *state;
+    gcache_error error = { 0 };
+    gci_store_stats stats;
+    char path[512];
+
+    gci_store *store = fixture_open(fixture);
+    for (uint64_t i = 0; i < 200; i++)
+        insert(store, i % 20, i, 300);
+    path_in(fixture, "entries", path);
+    counted_files = 0;
+    assert_int_equal(nftw(path, count_file, 16, FTW_PHYS), 0);
+    assert_int_equal(counted_files, 20);
+    assert_int_equal(gci_store_stats_get(store, &stats, &error), GCACHE_OK);
+    assert_int_equal(stats.entries, 200);
+    assert_true(stats.bytes >= 20 * 4096);
+    gci_store_close(store);
 }
 
 static void
@@ -244,6 +276,7 @@ main(void)
     struct CMUnitTest const tests[] = {
         STORE_TEST(test_entry_comes_back),
         STORE_TEST(test_all_sizes_and_levels),
+        STORE_TEST(test_small_entries_take_a_file_a_key),
         STORE_TEST(test_equal_inserts_are_one),
         STORE_TEST(test_identity_stands_for_the_payload),
         STORE_TEST(test_shadowing_is_reported),
