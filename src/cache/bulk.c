@@ -129,7 +129,8 @@ leave_to_writer(pool *p, unstored *u)
     pthread_mutex_lock(&p->mutex);
     if (!p->has_writer)
         p->has_writer = pthread_create(&p->writer, NULL, write_batches, p) == 0;
-    if (p->has_writer) {
+    bool left = p->has_writer;
+    if (left) {
         while (p->gathered_count >= GATHERED_MAX || p->gathered_bytes > GATHERED_BYTES_MAX)
             pthread_cond_wait(&p->taken, &p->mutex);
         gci_compile_hand_over(&u->compile);
@@ -140,7 +141,7 @@ leave_to_writer(pool *p, unstored *u)
         pthread_cond_signal(&p->arrived);
     }
     pthread_mutex_unlock(&p->mutex);
-    return p->has_writer;
+    return left;
 }
 
 static void
