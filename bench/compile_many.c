@@ -161,6 +161,21 @@ all_hits_cold(void *state)
     all_hits(state);
 }
 
+/* What every cache that keys by content does, by one thread. */
+static void
+keys_only(void *state)
+{
+    gcache_error error;
+    gcache_key key;
+
+    for (int i = 0; i < MODULES; i++) {
+        gcache_graph *graph = describe(state, i);
+        if (gcache_graph_key(graph, &key, &error) != GCACHE_OK)
+            bench_die("gcache_graph_key", error.message);
+        gcache_graph_free(graph);
+    }
+}
+
 static void
 name_file(rig const *r, int number, char *out, size_t size)
 {
@@ -215,6 +230,7 @@ main(void)
     if (gcache_rules_of_kind("llvm-ir", &r.rules, &error) != GCACHE_OK)
         bench_die("rules", error.message);
     options.durability = GCACHE_DURABILITY_NONE;
+    options.memory_bytes = (size_t)256 << 20; /* a module takes some 10 KiB: the default doesn't hold them all */
     if (r.modules == NULL || gcache_open(r.directory, &options, &r.cache, &error) != GCACHE_OK)
         bench_die("setting up", "failed");
     uint64_t start = bench_now_ns();
@@ -226,6 +242,8 @@ main(void)
     bench_print("stored, no sync", (bench_figure){ stored_ns, stored_ns, stored_ns }, "key, lookup, lease, insert");
     bench_figure files = a_module(bench_run(read_files, &r, BATCHES, 1));
     bench_print("a file each, read", files, "open, read, close");
+    bench_figure keys = a_module(bench_run(keys_only, &r, BATCHES, 1));
+    bench_print("describe and key alone", keys, "one thread");
     bench_figure warm = a_module(bench_run(all_hits, &r, BATCHES, 1));
     bench_print("compile_many, warm", warm, "describe, key, lookup");
     bench_figure cold = a_module(bench_run(all_hits_cold, &r, BATCHES, 1));
