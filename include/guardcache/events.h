@@ -1,9 +1,9 @@
 /*
  * guardcache/events.h - what a cache does, told to a listener as it happens.
  *
- * A listener is given with gcache_options. It is called by the thread that does the thing, while no lock of the library is
- * held but perhaps a lease; it must not use the cache itself. For log lines there is gcache_event_line; how loud a line is
- * belongs to the caller: a kind says what happened, not how bad that is.
+ * A listener is given with gcache_options. It is called by the thread that does the thing, while a lease may be held, and
+ * of an eviction or a damage also other locks: it must not use the cache itself, and had better be quick. For log lines
+ * there is gcache_event_line; how loud a line is belongs to the caller: a kind says what happened, not how bad that is.
  */
 #ifndef GUARDCACHE_EVENTS_H
 #define GUARDCACHE_EVENTS_H
@@ -25,8 +25,11 @@ extern "C" {
     X(VARIANT_MISSING, "variant_missing", "the expected variant isn't there, another one was served") \
     X(COMPILED, "compiled", "the callback compiled in compile_ns")                                    \
     X(COMPILE_FAILED, "compile_failed", "the callback failed; text is its message")                   \
-    X(STORED, "stored", "what was compiled is stored")                                                \
-    X(NOT_STORED, "not_stored", "what was compiled isn't stored; text says why")
+    X(STORED, "stored", "an entry is stored, or was there already")                                   \
+    X(NOT_STORED, "not_stored", "what was compiled isn't stored; text says why")                      \
+    X(EVICTED, "evicted", "entries of a key were evicted; text says why")                             \
+    X(CORRUPT, "corrupt", "something damaged was put aside; text says what")                          \
+    X(LEASE, "lease", "a compile's lease was asked for; text says how that went, elapsed_ns was waited")
 
 typedef enum gcache_event_kind {
 #define X(name, word, meaning) GCACHE_EVENT_##name,
@@ -44,7 +47,8 @@ typedef struct gcache_event {
     char const *label;       /* whose it is, as the request says */
     char const *variant;     /* what was served or stored; of VARIANT_MISSING: what was expected */
     uint64_t compile_ns;
-    uint64_t elapsed_ns;     /* of a hit or miss: what looking up took */
+    uint64_t elapsed_ns;     /* of a hit or miss: what looking up took; of a lease: how long it was waited for */
+    uint64_t entries, bytes; /* of EVICTED: how many, and what they took on disk; bytes of STORED: the payload's */
     char const *text;        /* for people, one line */
 } gcache_event;
 

@@ -26,6 +26,10 @@ typedef struct gcache_counters {
     uint64_t refusals;   /* inserts refused because their guards don't hold */
     uint64_t not_stored; /* compiled by gcache_get_or_compile, and not kept */
     uint64_t saved_ns;   /* what compiling the hits had taken */
+    uint64_t evictions;  /* entries that this handle evicted, and what they took on disk */
+    uint64_t evicted_bytes;
+    uint64_t corrupt;    /* damaged things that it put aside */
+    uint64_t leases, lease_waits; /* leases it was given; how often somebody else had the lease first */
 } gcache_counters;
 
 /* Reads the counters: no file is touched, nobody waits. */

@@ -129,6 +129,7 @@ static gcache_status
 take_lease_for(gci_question const *question, gcache_reason reason, uint64_t timeout_ns, gci_lease **out_lease,
                bool *out_waited, gcache_error *error)
 {
+    uint64_t start = gci_clock_steady_ns();
     gci_buf name;
 
     gci_buf_init(&name, LEASE_NAME_BYTES_MAX);
@@ -137,6 +138,7 @@ take_lease_for(gci_question const *question, gcache_reason reason, uint64_t time
                                        : gci_lease_take(question->cache->store, gci_buf_view(&name), timeout_ns,
                                                         out_lease, out_waited, error);
     gci_buf_clear(&name);
+    gci_tell_lease(question, status, *out_lease, *out_waited, gci_clock_steady_ns() - start);
     return status;
 }
 

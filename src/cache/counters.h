@@ -38,8 +38,16 @@ typedef struct gci_counters {
     gci_lane lanes[GCI_LANES + 1]; /* the last is shared */
     _Atomic uint64_t misses[GCACHE_REASON_COUNT];
     _Atomic uint64_t inserts, refusals, not_stored;
+    _Atomic uint64_t evictions, evicted_bytes, corrupt, leases, lease_waits;
     pid_t process;                 /* that opened the cache */
 } gci_counters;
+
+/* For what happens too rarely for a lane. */
+static inline void
+gci_count(_Atomic uint64_t *counter, uint64_t more)
+{
+    atomic_fetch_add_explicit(counter, more, memory_order_relaxed);
+}
 
 /* The calling thread's lane. */
 gci_lane_numbers *gci_counters_lane(gci_counters *counters);

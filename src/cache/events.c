@@ -62,6 +62,58 @@ gci_tell_outcome(gcache *cache, gcache_graph *graph, gcache_request const *reque
     gci_tell(cache, &event);
 }
 
+static char const *
+text_of_lease(gcache_status status, gci_lease const *lease, bool waited)
+{
+    if (status == GCACHE_ERROR_BUSY)
+        return "not given: somebody else is still compiling the same";
+    if (status != GCACHE_OK)
+        return "not given: compiling goes on without it";
+    if (gci_lease_is_taken_over(lease))
+        return "taken over from a process that died";
+    return waited ? "taken, after somebody else had it" : "taken";
+}
+
+void
+gci_tell_lease(gci_question const *question, gcache_status status, gci_lease const *lease, bool waited,
+               uint64_t elapsed_ns)
+{
+    gcache *cache = question->cache;
+
+    if (status == GCACHE_OK)
+        gci_count(&cache->counters.leases, 1);
+    if (waited)
+        gci_count(&cache->counters.lease_waits, 1);
+    gcache_event event = event_about(GCACHE_EVENT_LEASE, question->graph, &question->request);
+    event.key = question->key;
+    event.elapsed_ns = elapsed_ns;
+    event.text = text_of_lease(status, lease, waited);
+    gci_tell(cache, &event);
+}
+
+void
+gci_hear(void *state, gci_news const *news)
+{
+    gcache *cache = state;
+    gcache_event event = { .entries = news->entries, .bytes = news->bytes };
+
+    switch (news->kind) {
+    case GCI_NEWS_EVICTED:
+        gci_count(&cache->counters.evictions, news->entries);
+        gci_count(&cache->counters.evicted_bytes, news->bytes);
+        event.kind = GCACHE_EVENT_EVICTED;
+        event.key = *news->key;
+        event.text = gci_eviction_text(news->cause);
+        break;
+    case GCI_NEWS_CORRUPT:
+        gci_count(&cache->counters.corrupt, 1);
+        event.kind = GCACHE_EVENT_CORRUPT;
+        event.text = news->text;
+        break;
+    }
+    gci_tell(cache, &event);
+}
+
 /* ---- in words ---- */
 
 char const *
@@ -89,6 +141,9 @@ write_details(gci_buf *line, gcache_event const *event)
         gci_write_duration(line, event->compile_ns);
     } else if (event->kind == GCACHE_EVENT_MISS) {
         gci_buf_format(line, ": %s", gcache_reason_name(event->reason));
+    } else if (event->kind == GCACHE_EVENT_EVICTED) {
+        gci_buf_format(line, ": %llu %s, ", (unsigned long long)event->entries, event->entries == 1 ? "entry" : "entries");
+        gci_write_size(line, event->bytes);
     } else if (event->variant[0] != '\0') {
         gci_buf_format(line, ": %s", event->variant);
     }
@@ -106,12 +161,11 @@ gcache_event_line(gcache_event const *event, char *out_line, size_t size)
     gci_buf_append_text(&line, gcache_event_name(event->kind));
     if (event->label[0] != '\0')
         gci_buf_format(&line, " %s", event->label);
-    if (event->graph_kind[0] != '\0') {
-        gci_buf_format(&line, " (%s", event->graph_kind);
-        if (memcmp(&event->key, &no_key, sizeof no_key) != 0) {
-            gci_buf_append_char(&line, ' ');
+    bool has_key = memcmp(&event->key, &no_key, sizeof no_key) != 0;
+    if (event->graph_kind[0] != '\0' || has_key) {
+        gci_buf_format(&line, " (%s%s", event->graph_kind, event->graph_kind[0] != '\0' && has_key ? " " : "");
+        if (has_key)
             gci_write_short_key(&line, &event->key);
-        }
         gci_buf_append_char(&line, ')');
     }
     write_details(&line, event);

@@ -315,19 +315,13 @@ write_candidates(gci_story const *story, bool brief, gci_buf *out)
 static void
 write_tombstone(gci_story const *story, gci_buf *out)
 {
-    static char const *const causes[] = {
-        [GCI_EVICTED_SIZE] = "the cache was over its size limit",
-        [GCI_EVICTED_AGE] = "it had not been used for too long",
-        [GCI_EVICTED_SPACE] = "its namespace was evicted",
-        [GCI_EVICTED_BY_HAND] = "it was taken out by hand",
-    };
     gci_tombstone const *tombstone = &story->trace->tombstone;
 
     if (!story->trace->has_tombstone)
         return;
     gci_buf_format(out, "%u %s evicted at ", tombstone->entries, tombstone->entries == 1 ? "entry was" : "entries were");
     gci_write_time(out, tombstone->evicted_ns, gci_clock_wall_ns());
-    gci_buf_format(out, ": %s\n", causes[tombstone->cause]);
+    gci_buf_format(out, ": %s\n", gci_eviction_text((int)tombstone->cause));
 }
 
 /* It was compiled before, and that didn't help. */

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "cache/deltas.h"
 #include "cache/description.h"
+#include "cache/events.h"
 #include "cache/journal.h"
 #include "cache/tape.h"
 #include "graph/graph.h"
@@ -312,5 +313,10 @@ gcache_insert(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gca
         *out_inserted = insert.inserted;
     if (insert.status < 0 && error != NULL)
         *error = insert.error;
+    if (insert.status == GCACHE_OK)
+        gci_tell(cache, &(gcache_event){ .kind = GCACHE_EVENT_STORED, .key = insert.inserted.key,
+                                         .graph_kind = gcache_graph_kind(graph), .label = entry->label,
+                                         .variant = entry->variant, .compile_ns = entry->compile_ns,
+                                         .bytes = entry->payload_size });
     return insert.status;
 }

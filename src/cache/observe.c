@@ -27,6 +27,11 @@ gcache_counters_read(gcache *cache, gcache_counters *out_counters)
     out_counters->inserts = read_number(&cache->counters.inserts);
     out_counters->refusals = read_number(&cache->counters.refusals);
     out_counters->not_stored = read_number(&cache->counters.not_stored);
+    out_counters->evictions = read_number(&cache->counters.evictions);
+    out_counters->evicted_bytes = read_number(&cache->counters.evicted_bytes);
+    out_counters->corrupt = read_number(&cache->counters.corrupt);
+    out_counters->leases = read_number(&cache->counters.leases);
+    out_counters->lease_waits = read_number(&cache->counters.lease_waits);
 }
 
 char const *

@@ -1,4 +1,5 @@
 #include "base/check.h"
+#include "cache/events.h"
 #include "cache/tape.h"
 #include "cache/watch.h"
 
@@ -32,7 +33,7 @@ check_options(gcache_options const *options, gcache_error *error)
 
 /* signing has room for SIGNING_KEYS_MAX. */
 static gci_store_options
-store_options(gcache_options const *options, gci_signing_key *signing)
+store_options(gcache *cache, gcache_options const *options, gci_signing_key *signing)
 {
     for (size_t i = 0; i < options->signing_count; i++) {
         gcache_signing_key const *key = &options->signing[i];
@@ -52,6 +53,8 @@ store_options(gcache_options const *options, gci_signing_key *signing)
         .require_signature = options->require_signature,
         .log = options->log,
         .log_state = options->log_state,
+        .news = gci_hear,
+        .news_state = cache,
     };
 }
 
@@ -92,7 +95,7 @@ gcache_open(char const *directory, gcache_options const *options, gcache **out_c
         status = gci_fail_memory(error);
     if (status == GCACHE_OK && !cache->disabled) {
         gci_signing_key signing[SIGNING_KEYS_MAX];
-        gci_store_options inside = store_options(options, signing);
+        gci_store_options inside = store_options(cache, options, signing);
         status = gci_store_open(directory, &inside, &cache->store, error);
     }
     if (status == GCACHE_OK && options->record != NULL)

@@ -1,6 +1,7 @@
 #include "cache/words.h"
 
 #include "base/check.h"
+#include "store/store.h"
 
 #include <stdio.h>
 #include <time.h>
@@ -221,4 +222,18 @@ gci_write_paragraph(gci_buf *out, char const *first, gci_view text, size_t width
         if (text.size != 0)
             gci_buf_format(out, "%*s", (int)indent, "");
     }
+}
+
+char const *
+gci_eviction_text(int cause)
+{
+    static char const *const texts[] = {
+        [GCI_EVICTED_SIZE] = "the cache was over its size limit",
+        [GCI_EVICTED_AGE] = "it had not been used for too long",
+        [GCI_EVICTED_SPACE] = "the disk was full",
+        [GCI_EVICTED_BY_HAND] = "it was taken out by hand",
+    };
+    bool known = cause > 0 && (size_t)cause < sizeof texts / sizeof texts[0];
+
+    return known ? texts[cause] : "the cause isn't known";
 }

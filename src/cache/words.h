@@ -41,6 +41,9 @@ void gci_write_cell(gci_buf *out, gci_view text, size_t width, size_t widest);
 /* What a caller's room of `size` bytes holds of the line, and a terminating zero. */
 void gci_copy_line(gci_buf const *line, char *out_text, size_t size);
 
+/* Why entries were evicted, for a cause as in gci_tombstone: "the cache was over its size limit". */
+char const *gci_eviction_text(int cause);
+
 /* The text on one line of at most `width` bytes: white space folded, "..." in the middle if it is cut. */
 void gci_write_excerpt(gci_buf *out, gci_view text, size_t width);
 

@@ -136,6 +136,10 @@ evict_of_key(gci_store *store, gci_victim const *victims, size_t count, int caus
     *out_bytes += cull.bytes;
     gci_store_count(store, GCI_COUNT_EVICTIONS, cull.evicted);
     gci_store_count(store, GCI_COUNT_EVICTED_BYTES, cull.bytes);
+    if (cull.evicted > 0 && store->options.news != NULL)
+        store->options.news(store->options.news_state, &(gci_news){ .kind = GCI_NEWS_EVICTED, .key = &victims->key,
+                                                                    .entries = cull.evicted, .bytes = cull.bytes,
+                                                                    .cause = cause });
     return status;
 }
 

@@ -33,6 +33,7 @@ struct gci_lease {
     gci_file file;
     pthread_t thread;
     bool handed_over; /* to a thread that waits for nobody */
+    bool taken_over;  /* from a holder that had died */
     gci_lease *next;
 };
 
@@ -160,15 +161,18 @@ has_its_name(gci_file const *file)
 
 /* Takes the name away from a file whose holder is dead but whose lock lives on in its children. */
 static void
-take_over(gci_store *store, gci_file const *file)
+take_over(gci_lease *lease)
 {
+    gci_store *store = lease->store;
     gci_file lock;
 
     if (gci_file_open(store->directory, "locks/takeover", O_RDWR | O_CREAT, &lock, NULL) != GCACHE_OK)
         return;
-    if (gci_file_lock(&lock, GCI_LOCK_EXCLUSIVE, TAKEOVER_WAIT_NS, NULL) == GCACHE_OK && has_its_name(file) &&
-        gci_dir_unlink(store->directory, file->path, NULL) == GCACHE_OK)
+    if (gci_file_lock(&lock, GCI_LOCK_EXCLUSIVE, TAKEOVER_WAIT_NS, NULL) == GCACHE_OK && has_its_name(&lease->file) &&
+        gci_dir_unlink(store->directory, lease->file.path, NULL) == GCACHE_OK) {
         gci_store_count(store, GCI_COUNT_LEASE_TAKEOVERS, 1);
+        lease->taken_over = true;
+    }
     gci_file_close(&lock);
 }
 
@@ -189,7 +193,7 @@ attempt(gci_lease *lease, gcache_error *error)
     if (status == GCACHE_OK)
         status = GCACHE_ERROR_BUSY;
     else if (status == GCACHE_ERROR_BUSY && holder_is_dead(&lease->file))
-        take_over(store, &lease->file);
+        take_over(lease);
     gci_file_close(&lease->file);
     return status;
 }
@@ -285,6 +289,12 @@ gci_lease_hand_over(gci_lease *lease)
     pthread_mutex_lock(&lease->store->leases.mutex);
     lease->handed_over = true;
     pthread_mutex_unlock(&lease->store->leases.mutex);
+}
+
+bool
+gci_lease_is_taken_over(gci_lease const *lease)
+{
+    return lease->taken_over;
 }
 
 static void

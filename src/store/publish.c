@@ -1,6 +1,7 @@
 #include "store/publish.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 
 uint64_t
@@ -225,8 +226,14 @@ gci_remove_entry(gci_store *store, gcache_key const *key, char const *id, gcache
 static void
 report(gci_store *store, char const *origin, char const *why, gci_path const *place)
 {
+    char text[sizeof place->text + 64];
+
     gci_store_count(store, GCI_COUNT_CORRUPT, 1);
     gci_store_log(store, "%s/%s: %s; put aside as %s", store->directory.name, origin, why, place->text);
+    if (store->options.news == NULL)
+        return;
+    snprintf(text, sizeof text, "%s: %s", origin, why);
+    store->options.news(store->options.news_state, &(gci_news){ .kind = GCI_NEWS_CORRUPT, .text = text });
 }
 
 gcache_status

@@ -35,6 +35,22 @@ typedef struct gci_signing_key {
     gci_view secret;
 } gci_signing_key;
 
+/* What the store does by itself. Told by the thread that does it, which may hold locks. */
+typedef enum gci_news_kind {
+    GCI_NEWS_EVICTED, /* key, entries, bytes and cause are set */
+    GCI_NEWS_CORRUPT  /* text is set */
+} gci_news_kind;
+
+typedef struct gci_news {
+    gci_news_kind kind;
+    gcache_key const *key;
+    uint64_t entries, bytes;
+    int cause;        /* as in gci_tombstone */
+    char const *text; /* what was put aside, and why */
+} gci_news;
+
+typedef void (*gci_news_fn)(void *state, gci_news const *news);
+
 typedef struct gci_store_options {
     bool read_only;
     gcache_durability durability;
@@ -50,6 +66,8 @@ typedef struct gci_store_options {
     bool network;           /* treat the directory as one on a network file system even if it isn't */
     gcache_log_fn log;
     void *log_state;
+    gci_news_fn news;       /* may be NULL */
+    void *news_state;
 } gci_store_options;
 
 /*
@@ -382,6 +400,8 @@ typedef struct gci_lease gci_lease;
  */
 gcache_status gci_lease_take(gci_store *store, gci_view name, uint64_t timeout_ns, gci_lease **out_lease, bool *out_waited,
                              gcache_error *error);
+/* Whether its holder had died and left it to a child that didn't know of it. */
+bool gci_lease_is_taken_over(gci_lease const *lease);
 /* NULL is accepted. By the thread that took it, or by whomever it was handed over to. */
 void gci_lease_release(gci_lease *lease);
 /* The thread that took it leaves it to another: from here on it may wait for it itself. NULL is accepted. */

@@ -128,9 +128,11 @@ a_listener_hears_every_decision(void **state)
     options.event_state = &heard;
     fixture_reopen(f, &options);
     get(f, "pgle", true, &plain, payload, note);
-    assert_non_null(strstr(heard.lines[2], "miss model.py:7 forward (generic "));
-    assert_non_null(strstr(heard.lines[2], "): no_key"));
-    HEARD(&heard, GCACHE_EVENT_IN_USE, GCACHE_EVENT_REQUEST, GCACHE_EVENT_MISS, GCACHE_EVENT_COMPILED,
+    assert_non_null(strstr(heard.lines[2], "lease model.py:7 forward (generic "));
+    assert_non_null(strstr(heard.lines[2], "): taken"));
+    assert_non_null(strstr(heard.lines[3], "miss model.py:7 forward (generic "));
+    assert_non_null(strstr(heard.lines[3], "): no_key"));
+    HEARD(&heard, GCACHE_EVENT_IN_USE, GCACHE_EVENT_REQUEST, GCACHE_EVENT_LEASE, GCACHE_EVENT_MISS, GCACHE_EVENT_COMPILED,
           GCACHE_EVENT_STORED);
     get(f, "pgle", true, &plain, payload, note);
     assert_non_null(strstr(heard.lines[1], "pgle: expected variant \"pgle\" is missing"));

@@ -1,0 +1,297 @@
+/*
+ * What a listener hears of what the cache does by itself: eviction, damage, leases; and the counters of the same.
+ */
+#include "fixture.h"
+
+#include <fcntl.h>
+#include <ftw.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MOST_EVENTS = 512, PAYLOAD_BYTES = 64 * 1024, CAP_BYTES = 1024 * 1024 };
+
+typedef struct heard {
+    pthread_mutex_t mutex;
+    size_t count;
+    struct {
+        gcache_event_kind kind;
+        uint64_t entries, bytes, elapsed_ns;
+        char text[256], line[GCACHE_EVENT_LINE_SIZE];
+    } events[MOST_EVENTS];
+} heard;
+
+static void
+listen(void *state, gcache_event const *event)
+{
+    heard *h = state;
+
+    pthread_mutex_lock(&h->mutex);
+    assert_true(h->count < MOST_EVENTS);
+    size_t at = h->count++;
+    h->events[at].kind = event->kind;
+    h->events[at].entries = event->entries;
+    h->events[at].bytes = event->bytes;
+    h->events[at].elapsed_ns = event->elapsed_ns;
+    snprintf(h->events[at].text, sizeof h->events[at].text, "%s", event->text);
+    gcache_event_line(event, h->events[at].line, GCACHE_EVENT_LINE_SIZE);
+    pthread_mutex_unlock(&h->mutex);
+}
+
+static void
+open_listening(fixture *f, heard *h, gcache_options options)
+{
+    pthread_mutex_init(&h->mutex, NULL);
+    options.event = listen;
+    options.event_state = h;
+    fixture_reopen(f, &options);
+}
+
+/* The n-th event of a kind; fails if there are fewer. */
+static size_t
+find(heard const *h, gcache_event_kind kind, size_t n)
+{
+    for (size_t i = 0; i < h->count; i++)
+        if (h->events[i].kind == kind && n-- == 0)
+            return i;
+    fail_msg("no %s among %zu events", gcache_event_name(kind), h->count);
+    return 0;
+}
+
+static size_t
+count_of(heard const *h, gcache_event_kind kind)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < h->count; i++)
+        count += h->events[i].kind == kind;
+    return count;
+}
+
+/* A key of its own for each number, with a payload that doesn't compress. */
+static void
+insert_numbered(fixture *f, unsigned number)
+{
+    static char payload[PAYLOAD_BYTES];
+    char width[16];
+    uint32_t noise = number * 2654435761u + 1;
+
+    for (size_t i = 0; i < sizeof payload; i++) {
+        noise = noise * 1664525u + 1013904223u;
+        payload[i] = (char)(noise >> 24);
+    }
+    snprintf(width, sizeof width, "%u", number + 1);
+    gcache_graph *g = make_matmul("s0", width);
+    gcache_entry entry = { .payload = payload, .payload_size = sizeof payload, .compile_ns = 1000, .label = "net.py:1" };
+    if (gcache_insert(f->cache, g, NULL, &entry, NULL, &f->error) != GCACHE_OK)
+        fail_msg("%s", f->error.message);
+    gcache_graph_free(g);
+}
+
+static void
+evictions_are_told_and_counted(void **state)
+{
+    fixture *f = *state;
+    heard *h = calloc(1, sizeof *h);
+    gcache_options options = GCACHE_OPTIONS_INIT;
+    gcache_counters counters;
+    uint64_t entries = 0, bytes = 0;
+
+    options.max_bytes = CAP_BYTES;
+    open_listening(f, h, options);
+    for (unsigned i = 0; i < 40; i++)
+        insert_numbered(f, i);
+    for (size_t i = 0; i < h->count; i++) {
+        if (h->events[i].kind != GCACHE_EVENT_EVICTED)
+            continue;
+        assert_string_equal(h->events[i].text, "the cache was over its size limit");
+        assert_true(h->events[i].bytes >= PAYLOAD_BYTES);
+        entries += h->events[i].entries;
+        bytes += h->events[i].bytes;
+    }
+    assert_true(entries >= 40 - CAP_BYTES / PAYLOAD_BYTES);
+    gcache_counters_read(f->cache, &counters);
+    assert_int_equal(counters.evictions, entries);
+    assert_int_equal(counters.evicted_bytes, bytes);
+    char const *line = h->events[find(h, GCACHE_EVENT_EVICTED, 0)].line;
+    assert_memory_equal(line, "evicted (", strlen("evicted ("));
+    assert_non_null(strstr(line, "): 1 entry, "));
+    assert_int_equal(count_of(h, GCACHE_EVENT_STORED), 40);
+    assert_int_equal(h->events[find(h, GCACHE_EVENT_STORED, 0)].bytes, PAYLOAD_BYTES);
+    assert_non_null(strstr(h->events[find(h, GCACHE_EVENT_STORED, 0)].line, "stored net.py:1 (generic "));
+    gcache_close(f->cache);
+    f->cache = NULL;
+    free(h);
+}
+
+static void
+what_is_taken_out_by_hand_is_told(void **state)
+{
+    fixture *f = *state;
+    heard *h = calloc(1, sizeof *h);
+    gcache_options options = GCACHE_OPTIONS_INIT;
+    gcache_graph *g = make_matmul("s0", "s1");
+    gcache_inserted inserted;
+    gcache_entry entry = { .payload = "code", .payload_size = 4 };
+
+    open_listening(f, h, options);
+    assert_int_equal(gcache_insert(f->cache, g, NULL, &entry, &inserted, &f->error), GCACHE_OK);
+    assert_int_equal(gcache_remove(f->cache, &inserted.key, inserted.entry, &f->error), GCACHE_OK);
+    size_t at = find(h, GCACHE_EVENT_EVICTED, 0);
+    assert_int_equal(h->events[at].entries, 1);
+    assert_string_equal(h->events[at].text, "it was taken out by hand");
+    assert_int_equal(gcache_remove(f->cache, &inserted.key, inserted.entry, &f->error), GCACHE_ERROR_NOT_FOUND);
+    assert_int_equal(count_of(h, GCACHE_EVENT_EVICTED), 1);
+    gcache_graph_free(g);
+    gcache_close(f->cache);
+    f->cache = NULL;
+    free(h);
+}
+
+/* Flips bits of every file of the entries. */
+static int
+spoil(char const *path, struct stat const *facts, int type, struct FTW *place)
+{
+    (void)place;
+    if (type != FTW_F || strstr(path, "/entries/") == NULL)
+        return 0;
+    int file = open(path, O_RDWR);
+    for (off_t at = 64; at < facts->st_size; at += 16) {
+        char byte;
+        assert_int_equal(pread(file, &byte, 1, at), 1);
+        byte ^= 1;
+        assert_int_equal(pwrite(file, &byte, 1, at), 1);
+    }
+    close(file);
+    return 0;
+}
+
+static void
+damage_is_told_and_counted(void **state)
+{
+    fixture *f = *state;
+    heard *h = calloc(1, sizeof *h);
+    gcache_options options = GCACHE_OPTIONS_INIT;
+    gcache_graph *g = make_matmul("s0", "s1");
+    gcache_counters counters;
+    gcache_result found;
+
+    assert_int_equal(insert_text(f, g, NULL, NULL, "code"), GCACHE_OK);
+    gcache_close(f->cache);
+    f->cache = NULL;
+    nftw(f->directory, spoil, 16, FTW_PHYS);
+    open_listening(f, h, options);
+    assert_int_equal(gcache_lookup(f->cache, g, NULL, &found, &f->error), GCACHE_MISS);
+    assert_int_equal(found.reason, GCACHE_REASON_CORRUPT);
+    gcache_result_clear(&found);
+    size_t at = find(h, GCACHE_EVENT_CORRUPT, 0);
+    assert_non_null(strstr(h->events[at].text, "entries/"));
+    assert_non_null(strstr(h->events[at].line, "corrupt: entries/"));
+    gcache_counters_read(f->cache, &counters);
+    assert_int_equal(counters.corrupt, count_of(h, GCACHE_EVENT_CORRUPT));
+    assert_int_equal(counters.misses[GCACHE_REASON_CORRUPT], 1);
+    gcache_graph_free(g);
+    gcache_close(f->cache);
+    f->cache = NULL;
+    free(h);
+}
+
+/* ---- leases ---- */
+
+static gcache_status
+compile_slowly(void *state, gcache_graph *graph, gcache_hints const *hints, gcache_compiled *out_compiled,
+               gcache_error *error)
+{
+    (void)state, (void)graph, (void)hints, (void)error;
+    usleep(50000);
+    out_compiled->entry.payload = "code";
+    out_compiled->entry.payload_size = 4;
+    return GCACHE_OK;
+}
+
+static void *
+get_once(void *state)
+{
+    fixture *f = state;
+    gcache_graph *g = make_matmul("s0", "s1");
+    gcache_result result;
+    gcache_error error;
+
+    gcache_get_or_compile(f->cache, g, NULL, compile_slowly, NULL, &result, &error);
+    gcache_result_clear(&result);
+    gcache_graph_free(g);
+    return NULL;
+}
+
+static void
+leases_are_told_and_counted(void **state)
+{
+    fixture *f = *state;
+    heard *h = calloc(1, sizeof *h);
+    gcache_options options = GCACHE_OPTIONS_INIT;
+    gcache_counters counters;
+    pthread_t threads[2];
+
+    open_listening(f, h, options);
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, get_once, f), 0);
+    for (size_t i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+    /* Whoever came first was given it at once; the other waited, unless it came so late that it hit. */
+    size_t first = find(h, GCACHE_EVENT_LEASE, 0), waits = 0;
+    assert_string_equal(h->events[first].text, "taken");
+    for (size_t i = 0; i < h->count; i++)
+        waits += h->events[i].kind == GCACHE_EVENT_LEASE && strstr(h->events[i].text, "somebody else had it") != NULL;
+    gcache_counters_read(f->cache, &counters);
+    assert_int_equal(counters.leases, count_of(h, GCACHE_EVENT_LEASE));
+    assert_int_equal(counters.lease_waits, waits);
+    assert_int_equal(count_of(h, GCACHE_EVENT_COMPILED), 1);
+    gcache_close(f->cache);
+    f->cache = NULL;
+    free(h);
+}
+
+/* A second handle holds the lease for longer than the first is ready to wait. */
+static void
+a_lease_that_is_not_given_is_told(void **state)
+{
+    fixture *f = *state;
+    heard *h = calloc(1, sizeof *h);
+    gcache_options options = GCACHE_OPTIONS_INIT;
+    gcache_compile_options impatient = GCACHE_COMPILE_OPTIONS_INIT;
+    gcache_graph *g = make_matmul("s0", "s1");
+    gcache_lease *lease = NULL;
+    gcache *other = NULL;
+    gcache_result result;
+
+    impatient.lease_timeout_ns = 20000000;
+    open_listening(f, h, options);
+    assert_int_equal(gcache_open(f->directory, NULL, &other, &f->error), GCACHE_OK);
+    assert_int_equal(gcache_lease_take(other, g, NULL, NULL, GCACHE_REASON_NO_KEY, 0, NULL, &lease, &f->error), GCACHE_OK);
+    assert_int_equal(gcache_get_or_compile_with(f->cache, g, NULL, &impatient, compile_slowly, NULL, &result, &f->error),
+                     GCACHE_MISS);
+    assert_int_equal(result.reason, GCACHE_REASON_LEASE_TIMEOUT);
+    gcache_result_clear(&result);
+    size_t at = find(h, GCACHE_EVENT_LEASE, 0);
+    assert_string_equal(h->events[at].text, "not given: somebody else is still compiling the same");
+    assert_true(h->events[at].elapsed_ns >= impatient.lease_timeout_ns);
+    gcache_lease_release(lease);
+    gcache_close(other);
+    gcache_graph_free(g);
+    gcache_close(f->cache);
+    f->cache = NULL;
+    free(h);
+}
+
+int
+main(void)
+{
+    struct CMUnitTest const tests[] = {
+        cmocka_unit_test_setup_teardown(evictions_are_told_and_counted, fixture_open, fixture_close),
+        cmocka_unit_test_setup_teardown(what_is_taken_out_by_hand_is_told, fixture_open, fixture_close),
+        cmocka_unit_test_setup_teardown(damage_is_told_and_counted, fixture_open, fixture_close),
+        cmocka_unit_test_setup_teardown(leases_are_told_and_counted, fixture_open, fixture_close),
+        cmocka_unit_test_setup_teardown(a_lease_that_is_not_given_is_told, fixture_open, fixture_close),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
