@@ -1,6 +1,6 @@
 /*
  * The face of the guard engine: values, hints, compiled guard lists, shape expressions. Nobody includes around it, but
- * for select.h (choosing among many lists).
+ * for select.h (choosing among many lists) and implies.h (one list implying another).
  *
  * A guard list is compiled once (parse, normal form, program) and is immutable afterwards: any number of threads may
  * evaluate it. The meaning is Python's, exactly; README.md is the reference of the language.

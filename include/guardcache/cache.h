@@ -278,6 +278,7 @@ typedef struct gcache_entry_view {
     void const *metadata;
     size_t metadata_size;
     char const *label;
+    char const *shadowed_by; /* of gcache_each_shadowed: the id of the entry that is chosen instead; else NULL */
 } gcache_entry_view;
 
 /* Returning anything but 0 ends the iteration. */
@@ -289,6 +290,13 @@ typedef int (*gcache_entry_fn)(void *state, gcache_entry_view const *entry);
  */
 GCACHE_API gcache_status gcache_each_entry(gcache *cache, gcache_key const *key, gcache_entry_fn fn, void *state,
                                            gcache_error *error);
+
+/*
+ * The same for entries that no lookup with integer hints will choose: whenever their guards hold, those of an entry that is
+ * tried before them do. Told as far as bounds, equalities and remainders in the guards decide it.
+ */
+GCACHE_API gcache_status gcache_each_shadowed(gcache *cache, gcache_key const *key, gcache_entry_fn fn, void *state,
+                                              gcache_error *error);
 
 /*
  * Reads one entry by its id, whatever its guards: for tools that look into a cache. It isn't a lookup: nothing is counted,

@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "cache/cache.h"
 #include "cache/ranking.h"
+#include "cache/shadow.h"
 
 #include <stdlib.h>
 
@@ -11,6 +12,7 @@ typedef struct visit {
     gcache *cache;
     gcache_entry_fn fn;
     void *state;
+    bool shadowed; /* only those that are */
     int ended; /* what fn returned to end the walk */
     bool no_memory;
 } visit;
@@ -53,22 +55,39 @@ view_entry(gci_ranked const *ranked, gci_arena *arena, gcache_entry_view *view)
     memcpy(view->id, record->id, sizeof view->id);
 }
 
+/* shadow: the entry that shadows it; NULL: none. */
+static void
+visit_entry(visit *v, gci_ranked const *ranked, gci_ranked const *shadow)
+{
+    gcache_entry_view view;
+    gci_arena arena;
+
+    gci_arena_init(&arena, SIZE_MAX / 2);
+    view_entry(ranked, &arena, &view);
+    view.shadowed_by = shadow != NULL ? shadow->candidate->record.id : NULL;
+    if (arena.failed)
+        v->no_memory = true;
+    else
+        v->ended = v->fn(v->state, &view);
+    gci_arena_clear(&arena);
+}
+
 static int
 visit_set(visit *v, gci_candidates *set)
 {
     gci_ranking const *ranking = gci_ranking_of(set);
+    size_t const *shadows = NULL;
     gci_arena arena;
 
-    v->no_memory |= ranking == NULL;
     gci_arena_init(&arena, SIZE_MAX / 2);
-    for (size_t i = 0; ranking != NULL && i < ranking->count && v->ended == 0; i++) {
-        gcache_entry_view view;
-        view_entry(&ranking->items[i], &arena, &view);
-        if (arena.failed)
-            v->no_memory = true;
-        else
-            v->ended = v->fn(v->state, &view);
-        gci_arena_reset(&arena);
+    if (ranking != NULL && v->shadowed)
+        shadows = gci_shadows_find(ranking, &arena);
+    v->no_memory |= ranking == NULL || (v->shadowed && shadows == NULL);
+    for (size_t i = 0; !v->no_memory && v->ended == 0 && i < ranking->count; i++) {
+        if (!v->shadowed)
+            visit_entry(v, &ranking->items[i], NULL);
+        else if (shadows[i] != GCI_NOT_SHADOWED)
+            visit_entry(v, &ranking->items[i], &ranking->items[shadows[i]]);
     }
     gci_arena_clear(&arena);
     return v->ended != 0 || v->no_memory;
@@ -88,20 +107,31 @@ visit_key(void *state, gcache_key const *key)
     return end;
 }
 
+static gcache_status
+visit_all(visit *v, gcache_key const *key, gcache_error *error)
+{
+    gcache_status status = GCACHE_OK;
+
+    GCI_REQUIRE(v->cache != NULL && v->fn != NULL, error, "cache or fn is NULL");
+    if (v->cache->disabled)
+        return GCACHE_OK;
+    if (key != NULL)
+        visit_key(v, key);
+    else
+        status = gci_store_each_key(v->cache->store, visit_key, v, error);
+    return v->no_memory ? gci_fail_memory(error) : status;
+}
+
 gcache_status
 gcache_each_entry(gcache *cache, gcache_key const *key, gcache_entry_fn fn, void *state, gcache_error *error)
 {
-    visit v = { .cache = cache, .fn = fn, .state = state };
-    gcache_status status = GCACHE_OK;
+    return visit_all(&(visit){ .cache = cache, .fn = fn, .state = state }, key, error);
+}
 
-    GCI_REQUIRE(cache != NULL && fn != NULL, error, "cache or fn is NULL");
-    if (cache->disabled)
-        return GCACHE_OK;
-    if (key != NULL)
-        visit_key(&v, key);
-    else
-        status = gci_store_each_key(cache->store, visit_key, &v, error);
-    return v.no_memory ? gci_fail_memory(error) : status;
+gcache_status
+gcache_each_shadowed(gcache *cache, gcache_key const *key, gcache_entry_fn fn, void *state, gcache_error *error)
+{
+    return visit_all(&(visit){ .cache = cache, .fn = fn, .state = state, .shadowed = true }, key, error);
 }
 
 gcache_status

@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "cache/ranking.h"
 #include "cache/report.h"
+#include "cache/shadow.h"
 #include "cache/words.h"
 
 #include <math.h>
@@ -272,7 +273,7 @@ write_ticks(axis const *a, bool horizontal, gci_buf *out)
 /* ---- one picture ---- */
 
 static void
-write_legend(gci_ranking const *ranking, gci_buf *out)
+write_legend(gci_ranking const *ranking, size_t const *shadows, gci_buf *out)
 {
     gci_buf_append_text(out, "<ul>\n");
     for (size_t i = 0; i < ranking->count; i++) {
@@ -289,6 +290,8 @@ write_legend(gci_ranking const *ranking, gci_buf *out)
             gci_buf_append_text(out, "</code>");
             gci_buf_clear(&excerpt);
         }
+        if (shadows != NULL && shadows[i] != GCI_NOT_SHADOWED)
+            gci_buf_format(out, " <strong>shadowed</strong> by #%zu, which holds whenever it does", shadows[i] + 1);
         gci_buf_append_text(out, "</li>\n");
     }
     gci_buf_append_text(out, "</ul>\n");
@@ -342,7 +345,7 @@ write_picture(picture *p, gci_ranking const *ranking, gci_buf *out)
         write_ticks(&p->y, false, out);
     write_names(p, out);
     gci_buf_append_text(out, "</svg>\n");
-    write_legend(ranking, out);
+    write_legend(ranking, gci_shadows_find(ranking, p->arena), out);
 }
 
 static void

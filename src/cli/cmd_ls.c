@@ -7,8 +7,11 @@
 
 typedef struct options {
     char const *cache, *key;
-    bool json;
+    bool json, shadowed;
 } options;
+
+/* Where what belongs to an entry stands below its row. */
+#define SHADOW_INDENT 14
 
 /* One entry's texts. */
 #define OBJECT_MAX_BYTES ((size_t)256 << 20)
@@ -20,6 +23,14 @@ typedef struct lister {
     gcache_status status;
     gcache_error error;
 } lister;
+
+static void
+print_shadow(gcache_entry_view const *entry)
+{
+    for (size_t i = 0; i < entry->guard_count; i++)
+        printf("%*s%s\n", SHADOW_INDENT, "", entry->guards[i]);
+    printf("%*sis never chosen: %.12s is tried before and holds whenever it does\n", SHADOW_INDENT, "", entry->shadowed_by);
+}
 
 static void
 print_row(gcache_entry_view const *entry)
@@ -47,6 +58,8 @@ print_entry(void *state, gcache_entry_view const *entry)
         list->status = cli_object_print(&object, &list->error);
     } else {
         print_row(entry);
+        if (entry->shadowed_by != NULL)
+            print_shadow(entry);
     }
     return list->status != GCACHE_OK || cli_output_lost();
 }
@@ -61,8 +74,9 @@ list_entries(options const *wanted, gcache *cache, lister *list)
     if (!wanted->json)
         printf("%-12s  %-12s  %-11s %-19s %10s %9s %8s  %6s  %s\n", "ENTRY", "KEY", "KIND", "STORED", "PAYLOAD",
                "COMPILE", "PRIORITY", "GUARDS", "VARIANT");
-    gcache_status status =
-        gcache_each_entry(cache, wanted->key != NULL ? &key : NULL, print_entry, list, &list->error);
+    gcache_key const *only = wanted->key != NULL ? &key : NULL;
+    gcache_status status = wanted->shadowed ? gcache_each_shadowed(cache, only, print_entry, list, &list->error)
+                                            : gcache_each_entry(cache, only, print_entry, list, &list->error);
     return status != GCACHE_OK ? status : list->status;
 }
 
@@ -91,6 +105,8 @@ run(cli_call const *call)
 static cli_option const table[] = {
     { "cache", CLI_TEXT, offsetof(options, cache), "DIR", "the cache directory" },
     { "key", CLI_TEXT, offsetof(options, key), "HEX", "only the candidates of this key, in rank order" },
+    { "shadowed", CLI_FLAG, offsetof(options, shadowed), NULL,
+      "only entries that no lookup will choose, since one that is tried before them holds whenever they do" },
     { "json", CLI_FLAG, offsetof(options, json), NULL, "an object an entry" },
     { 0 },
 };
@@ -99,7 +115,8 @@ cli_command const cli_cmd_ls = {
     .name = "ls",
     .arguments = "",
     .summary = "list the stored entries",
-    .about = "",
+    .about = "With --shadowed: as far as bounds, equalities and remainders of integers in the guards decide it. Shadowed\n"
+             "entries take room and are never used; guardcache rm takes them out.\n",
     .options = table,
     .options_size = sizeof(options),
     .run = run,

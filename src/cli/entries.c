@@ -69,6 +69,8 @@ cli_entry_object(gcache_entry_view const *entry, gci_arena *arena)
     cli_object_set_count(&object, "stored_size", entry->stored_size);
     cli_object_set_count(&object, "metadata_size", entry->metadata_size);
     cli_object_set_text(&object, "label", entry->label);
+    if (entry->shadowed_by != NULL)
+        cli_object_set_text(&object, "shadowed_by", entry->shadowed_by);
     return object;
 }
 
