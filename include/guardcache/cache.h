@@ -63,6 +63,7 @@ typedef struct gcache_options {
     size_t signing_count;
     bool require_signature;        /* an entry that no key verifies is a miss: unreadable */
     uint64_t max_age_ns;           /* gcache_gc evicts what was unused for longer; 0: never for its age */
+    bool no_journal;               /* lookups leave nothing behind to be explained or counted by afterwards */
     gcache_log_fn log;             /* NULL: silence */
     void *log_state;
     gcache_event_fn event;         /* NULL: nobody listens */

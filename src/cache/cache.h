@@ -20,6 +20,7 @@ struct gcache {
     gci_view salt;
     char const *bypass; /* NULL: none */
     bool disabled, strict, unsafe_skip_guards;
+    bool journal; /* lookups are written down */
     gcache_event_fn event;
     void *event_state;
     atomic_bool told_in_use;

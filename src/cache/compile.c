@@ -132,6 +132,8 @@ take_lease_for(gci_question const *question, gcache_reason reason, uint64_t time
     uint64_t start = gci_clock_steady_ns();
     gci_buf name;
 
+    *out_lease = NULL;
+    *out_waited = false;
     gci_buf_init(&name, LEASE_NAME_BYTES_MAX);
     name_lease(question, reason, &name);
     gcache_status status = name.failed ? gci_fail_memory(error)

@@ -5,9 +5,9 @@
 
 /*
  * The first hits of a thread are journaled one by one, later ones ever more seldom: short runs are known exactly, and a run
- * of a million hits leaves some eight hundred entries.
+ * of a million hits leaves some five hundred entries.
  */
-#define DUE_EACH 64
+#define DUE_EACH 32
 #define DUE_GAP_MAX 4096
 
 static bool

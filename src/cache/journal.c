@@ -285,7 +285,7 @@ ask_again(gci_ended const *ended, gci_question *out_question)
 {
     static gcache_request const defaults = GCACHE_REQUEST_INIT;
 
-    if (ended->cache->store == NULL || gci_store_is_read_only(ended->cache->store))
+    if (!ended->cache->journal || ended->cache->store == NULL || gci_store_is_read_only(ended->cache->store))
         return false;
     if (ended->graph != NULL && ended->result->reason != GCACHE_REASON_BYPASS)
         return gci_question_init(out_question, ended->cache, ended->graph, ended->hints, ended->request, NULL) ==
@@ -360,7 +360,7 @@ gci_journal_insert(gci_question const *question, gcache_inserted const *inserted
 {
     gci_buf out;
 
-    if (inserted->existed)
+    if (inserted->existed || !question->cache->journal)
         return;
     gci_buf_init(&out, GCI_JOURNAL_BYTES_MAX);
     put_head(&out, question, GCACHE_ACT_INSERT, GCACHE_REASON_NONE);

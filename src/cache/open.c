@@ -84,6 +84,7 @@ gcache_open(char const *directory, gcache_options const *options, gcache **out_c
         cache->bypass = memcpy(texts + salt.size + 1, bypass.data, bypass.size);
     cache->disabled = options->disabled;
     cache->strict = options->strict;
+    cache->journal = !options->no_journal && !options->disabled && !options->read_only;
     cache->unsafe_skip_guards = options->unsafe_skip_guards;
     cache->event = options->event;
     cache->event_state = options->event_state;

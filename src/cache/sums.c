@@ -17,6 +17,7 @@
 typedef struct sums {
     gci_totals totals;
     gci_store_stats store;
+    uint64_t idle_ns; /* of the least recent entry; 0: not known */
 } sums;
 
 static uint64_t
@@ -88,12 +89,32 @@ write_entries(sums const *all, gci_buf *out)
         gci_buf_append_text(out, " of at most ");
         gci_write_size(out, store->max_bytes);
     }
+    if (all->idle_ns != 0) {
+        gci_buf_append_text(out, "; the least recent is unused for ");
+        gci_write_duration(out, all->idle_ns);
+    }
     gci_buf_append_char(out, '\n');
     write_row_start(out, "evicted", store->counters[GCI_COUNT_EVICTIONS]);
     gci_buf_append_text(out, "      ");
     gci_write_size(out, store->counters[GCI_COUNT_EVICTED_BYTES]);
     gci_buf_append_text(out, "; damaged and put aside ");
     gci_write_count(out, store->counters[GCI_COUNT_CORRUPT]);
+    gci_buf_append_char(out, '\n');
+}
+
+/* From which tier the candidates of the lookups came. */
+static void
+write_tiers(gci_store_stats const *store, gci_buf *out)
+{
+    uint64_t memory = store->counters[GCI_COUNT_MEMORY_HITS], disk = store->counters[GCI_COUNT_DISK_READS];
+
+    if (memory + disk == 0)
+        return;
+    write_row_start(out, "asked", memory + disk);
+    gci_buf_append_text(out, "      memory ");
+    gci_write_count(out, memory);
+    gci_buf_format(out, " (%.1f %%)   disk ", share(memory, memory + disk));
+    gci_write_count(out, disk);
     gci_buf_append_char(out, '\n');
 }
 
@@ -144,6 +165,7 @@ write_text(sums const *all, gci_buf *out)
 {
     write_lookups(&all->totals, out);
     write_entries(all, out);
+    write_tiers(&all->store, out);
     if (all->totals.oldest_ns != 0) {
         gci_buf_append_text(out, "since ");
         gci_write_time(out, all->totals.oldest_ns, gci_clock_wall_ns());
@@ -196,13 +218,14 @@ write_times_json(gci_totals const *totals, gci_buf *out)
 }
 
 static void
-write_counters_json(gci_store_stats const *store, gci_buf *out)
+write_counters_json(sums const *all, gci_buf *out)
 {
     static char const *const words[GCI_COUNT_COUNT] = {
 #define X(name, word, text) [GCI_COUNT_##name] = word,
         GCACHE_COUNT_MAP(X)
 #undef X
     };
+    gci_store_stats const *store = &all->store;
 
     gci_buf_append_text(out, ", \"store\": {");
     write_number(out, "", "keys", store->keys);
@@ -210,6 +233,8 @@ write_counters_json(gci_store_stats const *store, gci_buf *out)
     write_number(out, ", ", "bytes", store->bytes);
     if (store->max_bytes != UINT64_MAX)
         write_number(out, ", ", "max_bytes", store->max_bytes);
+    if (all->idle_ns != 0)
+        write_number(out, ", ", "least_recent_idle_ns", all->idle_ns);
     for (size_t i = 0; i < GCI_COUNT_COUNT; i++)
         write_number(out, ", ", words[i], store->counters[i]);
     gci_buf_append_char(out, '}');
@@ -239,7 +264,7 @@ write_json(sums const *all, gci_buf *out)
     write_times_json(totals, out);
     write_groups_json("labels", &totals->labels, out);
     write_groups_json("namespaces", &totals->spaces, out);
-    write_counters_json(&all->store, out);
+    write_counters_json(all, out);
     gci_buf_append_text(out, "}\n");
 }
 
@@ -289,6 +314,9 @@ write_prometheus(sums const *all, gci_buf *out)
     write_metric(out, "bytes", "gauge", "Size of the cache directory", (double)all->store.bytes);
     if (all->store.max_bytes != UINT64_MAX)
         write_metric(out, "max_bytes", "gauge", "Size cap of the cache directory", (double)all->store.max_bytes);
+    if (all->idle_ns != 0)
+        write_metric(out, "least_recent_idle_seconds", "gauge", "For how long the least recent entry is unused",
+                     (double)all->idle_ns / 1e9);
 #define X(name, word, text) write_metric(out, word "_total", "counter", text, (double)all->store.counters[GCI_COUNT_##name]);
     GCACHE_COUNT_MAP(X)
 #undef X
@@ -296,6 +324,18 @@ write_prometheus(sums const *all, gci_buf *out)
 }
 
 /* ---- the call ---- */
+
+static gcache_status
+ask_store(gci_store *store, sums *all, gcache_error *error)
+{
+    gcache_status status = gci_store_stats_get(store, &all->store, error);
+
+    if (status != GCACHE_OK)
+        return status;
+    uint64_t used = gci_store_least_recent_ns(store), now = gci_clock_wall_ns();
+    all->idle_ns = used != 0 && used < now ? now - used : 0;
+    return GCACHE_OK;
+}
 
 gcache_status
 gcache_sums(gcache *cache, gcache_past_query const *query, gcache_sums_form form, char **out_text, gcache_error *error)
@@ -309,7 +349,7 @@ gcache_sums(gcache *cache, gcache_past_query const *query, gcache_sums_form form
     *out_text = NULL;
     gcache_status status = gci_totals_make(cache, query, false, &all.totals, error);
     if (status == GCACHE_OK && cache->store != NULL)
-        status = gci_store_stats_get(cache->store, &all.store, error);
+        status = ask_store(cache->store, &all, error);
     if (status == GCACHE_OK) {
         gci_groups_sort(&all.totals.labels);
         gci_groups_sort(&all.totals.spaces);

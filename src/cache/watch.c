@@ -13,7 +13,7 @@ gci_watch_begin(gcache *cache, gcache_graph *graph, gcache_hints const *hints, g
     watch.lane = gci_counters_lane(&cache->counters);
     if (cache->event != NULL)
         gci_tell_request(cache, graph, request);
-    if (cache->event != NULL || gci_counters_next_is_due(watch.lane))
+    if (cache->event != NULL || (cache->journal && gci_counters_next_is_due(watch.lane)))
         watch.start_ns = gci_clock_steady_ns();
     return watch;
 }
@@ -75,7 +75,7 @@ gci_watch_end(gci_watch const *watch, gcache_status status, gcache_result const 
         atomic_load_explicit(&cache->recorder.recording, memory_order_relaxed))
         tell_others(watch, status, result);
     if (status == GCACHE_HIT) {
-        if (gci_count_hit(&cache->counters, watch->lane, result->compile_ns))
+        if (gci_count_hit(&cache->counters, watch->lane, result->compile_ns) && cache->journal)
             journal_hit(watch, result);
     } else if (status == GCACHE_MISS) {
         journal_miss(watch, result);
@@ -88,6 +88,6 @@ gci_watch_close(gcache *cache)
     gci_untold untold = gci_counters_tell_all(&cache->counters);
     gcache_result nobody = { .outcome = GCACHE_HIT };
 
-    if (untold.hits != 0 && cache->store != NULL)
+    if (untold.hits != 0 && cache->journal && cache->store != NULL)
         gci_journal_hit(&(gci_ended){ .cache = cache, .result = &nobody }, untold);
 }

@@ -32,7 +32,7 @@ run(cli_call const *call)
     if (status == GCACHE_OK && wanted->json && wanted->prometheus)
         status = gci_fail(&error, GCACHE_ERROR_ARGUMENT, "--json and --prometheus are two forms: give one");
     if (status == GCACHE_OK)
-        status = cli_open_cache(wanted->cache, true, &cache, &error);
+        status = cli_open_existing(wanted->cache, &cache, &error);
     if (status == GCACHE_OK)
         status = gcache_sums(cache, &query, form_of(wanted), &text, &error);
     if (status == GCACHE_OK)

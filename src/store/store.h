@@ -344,6 +344,9 @@ typedef struct gci_store_stats {
 
 gcache_status gci_store_stats_get(gci_store *store, gci_store_stats *out_stats, gcache_error *error);
 
+/* When the entry that was unused for longest was last used, or stored; 0: there is none, or index.db isn't there. */
+uint64_t gci_store_least_recent_ns(gci_store *store);
+
 /* ---- keeping house ---- */
 
 typedef struct gci_house_options {

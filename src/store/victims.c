@@ -1,9 +1,11 @@
 #include "store/victims.h"
 
 #include "base/digest.h"
+#include "store/drain.h"
 #include "store/inside.h"
 #include "store/lookup.h"
 #include "store/publish.h"
+#include "store/touch.h"
 
 #include <stdlib.h>
 
@@ -93,6 +95,25 @@ gci_victims_oldest(gci_store *store, size_t limit, uint64_t want, gci_victims *o
     sqlite3_stmt *rows = gci_index_use(&store->index, GCI_SQL_ENTRY_OLDEST);
     gci_bind_number(rows, 1, (int64_t)limit);
     return end(store, collect(store, rows, want, out_victims, error), error);
+}
+
+uint64_t
+gci_store_least_recent_ns(gci_store *store)
+{
+    uint64_t used = 0;
+
+    gci_store_enter(store);
+    if (!store->read_only) {
+        gci_flush_touches(store);
+        gci_drain(store, WAIT_NS, NULL);
+    }
+    if (begin(store, NULL) != GCACHE_OK)
+        return 0;
+    sqlite3_stmt *rows = gci_index_use(&store->index, GCI_SQL_ENTRY_OLDEST);
+    gci_bind_number(rows, 1, 1);
+    if (gci_index_step(&store->index, rows))
+        used = (uint64_t)gci_column_number(rows, 4);
+    return end(store, GCACHE_OK, NULL) == GCACHE_OK ? used : 0;
 }
 
 /* ---- without index.db ---- */

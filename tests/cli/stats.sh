@@ -3,7 +3,7 @@ small g.json torch.softmax
 small h.json torch.relu
 echo code >payload
 lookup() { guardcache lookup "$@" >/dev/null 2>&1; }
-times() { sed -E 's/[0-9.]+ (ns|us|ms)/A WHILE/g; s/(under|over) A WHILE [0-9]+ %/SHARE/g; s/( +SHARE)+/ SHARES/; s/[0-9.]+ KiB/SIZE/; s/since .*/since TIME/; s/\b[0-9]{2}:[0-9]{2}$/TIME/; s/"(oldest|newest)_ns": [0-9]+/"\1_ns": TIME/g; s/"count": [0-9]+/"count": N/g; s/"bytes": [0-9]+/"bytes": N/; s/  [0-9a-f]{8}/  KEY/; s/ [0-9a-f]{8}  / KEY  /; s/\b[0-9a-f]{64}\b/KEY/; s/"(disk_reads|memory_hits)": [0-9]+/"\1": N/g'; }
+times() { sed -E 's/[0-9.]+ (ns|us|ms)/A WHILE/g; s/unused for .*/unused for A WHILE/; s/(idle_seconds) .*/\1 SOME/; s/(under|over) A WHILE [0-9]+ %/SHARE/g; s/( +SHARE)+/ SHARES/; s/[0-9.]+ KiB/SIZE/; s/since .*/since TIME/; s/\b[0-9]{2}:[0-9]{2}$/TIME/; s/"(oldest|newest)_ns": [0-9]+/"\1_ns": TIME/g; s/"count": [0-9]+/"count": N/g; s/"bytes": [0-9]+/"bytes": N/; s/  [0-9a-f]{8}/  KEY/; s/ [0-9a-f]{8}  / KEY  /; s/\b[0-9a-f]{64}\b/KEY/; s/"(disk_reads|memory_hits|least_recent_idle_ns)": [0-9]+/"\1": N/g'; }
 lookup --graph g.json --hint s0=16 --label "resnet.py:12 forward"
 guardcache insert --graph g.json --hint s0=16 --guard "s0 % 8 == 0" --payload payload --compile-ns 4100000000 >/dev/null
 for size in 8 24 32; do lookup --graph g.json --hint s0=$size --label "resnet.py:12 forward"; done
@@ -13,7 +13,7 @@ lookup --graph h.json --hint s0=12 --label "bert.py:7 forward"
 run guardcache stats | times
 run guardcache stats --label bert | times
 run guardcache stats --json | times
-run guardcache stats --prometheus | grep -E "^guardcache_(hits|misses.*(no_key|guard_false)|saved|entries|keys|inserts)" | times
+run guardcache stats --prometheus | grep -E "^guardcache_(hits|misses.*(no_key|guard_false)|saved|entries|keys|inserts|evictions|least_recent)" | times
 run guardcache stats --json --prometheus
 run guardcache top | times
 run guardcache top keys | times
