@@ -11,6 +11,8 @@
 /* Keys whose stored descriptions are compared in full: of those with as many equal components, the one whose structure
    differs least is nearest. */
 #define CLOSE_LOOKS 8
+/* Of a past miss the keys that were stored since are passed over: so many are thought of. */
+#define PAST_LOOKS 256
 
 void
 gci_trace_init(gci_trace *trace)
@@ -92,17 +94,17 @@ void
 gci_trace_find_nearest_of(gci_trace *trace, gci_store *store, gci_description const *asked, uint64_t before_ns)
 {
     gci_near_key keys[CLOSE_LOOKS] = { 0 };
-    gci_near near[CLOSE_LOOKS];
+    gci_near near[PAST_LOOKS];
     size_t found = 0, count = 0;
     gci_store_stats stats;
 
     trace->past = before_ns != UINT64_MAX;
-    if (gci_store_nearest(store, asked->kind, asked->components, asked->component_count, near, CLOSE_LOOKS, &found, NULL) !=
-        GCACHE_OK)
+    if (gci_store_nearest(store, asked->kind, asked->components, asked->component_count, near,
+                          trace->past ? PAST_LOOKS : CLOSE_LOOKS, &found, NULL) != GCACHE_OK)
         return;
     if (gci_store_stats_get(store, &stats, NULL) == GCACHE_OK)
         trace->stored_keys = stats.keys;
-    for (size_t i = 0; i < found; i++) {
+    for (size_t i = 0; i < found && count < CLOSE_LOOKS; i++) {
         keys[count] = (gci_near_key){
             .key = near[i].key,
             .components = (uint32_t)asked->component_count,

@@ -1,6 +1,8 @@
 #include "base/digest.h"
 #include "store/describe.h"
 #include "store/drain.h"
+#include "store/inside.h"
+#include "store/victims.h"
 
 #include <stdlib.h>
 
@@ -99,6 +101,16 @@ ask_rows(gci_store *store, gci_view kind, gci_component const *components, size_
     return gci_index_end(index, GCI_READ, status, error);
 }
 
+/* Every key that is stored has its row: what rows don't know of isn't there. */
+static bool
+rows_are_complete(gci_store *store)
+{
+    gci_totals totals;
+
+    return gci_victims_totals(store, &totals, NULL) == GCACHE_OK &&
+           totals.keys >= atomic_load(&store->shared.head->keys);
+}
+
 /* ---- without index.db ---- */
 
 struct scan {
@@ -162,9 +174,11 @@ gci_store_nearest(gci_store *store, gci_view kind, gci_component const *componen
     *out_count = 0;
     if (!store->read_only)
         gci_drain(store, WAIT_NS, NULL);
+    if (count == 0)
+        return GCACHE_OK;
     gcache_status status = ask_rows(store, kind, components, count, &tally, NULL);
     /* Rows may be missing or out of reach; files are the truth. */
-    if (status != GCACHE_OK || tally.count == 0)
+    if (status != GCACHE_OK || (tally.count == 0 && !rows_are_complete(store)))
         status = scan_files(store, kind, components, count, &tally, error);
     if (status == GCACHE_OK && tally.count > 0)
         *out_count = tally_best(&tally, out_near, room);

@@ -11,7 +11,8 @@ Checks, all by default:
   pairs     every label holds
   misses    every miss is explained: the reason is the recorded one; each candidate's guards, the first that fails and its
             arithmetic are what Python finds; the advised hints are the nearest, and a lookup with them hits; of the stored
-            keys the nearest is named, with exactly the components that differ
+            keys the nearest is named, with exactly the components that differ; and when the run is over, the journal
+            tells of each miss what was told when it happened
   differences  one of two different descriptions is stored and the other asked for: the named paths with their values turn
             the one into the other, the hunks of a text stand where it differs and nowhere else does it
 

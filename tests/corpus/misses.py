@@ -49,6 +49,8 @@ class Played:
         self.files = Files(corpus, sorted({program / event["graph"] for event in self.events if event.get("graph")}))
         # What stands under each key: the guards of every insert that was accepted.
         self.stored: dict[str, set[tuple[str, ...]]] = collections.defaultdict(set)
+        # Each miss as it was explained when it happened.
+        self.explained: list[Event] = []
 
     def key(self, event: Event) -> str:
         return str(self.files.of_file[self.program / event["graph"]]["key"])
@@ -79,6 +81,7 @@ class Played:
         if status != 0:
             return f"exit {status}: {text[:300]}"
         answer = json.loads(text)
+        self.explained.append(answer)
         if (answer["outcome"], answer["reason"]) != ("miss", event["expect"]["reason"]):
             return f"{answer['outcome']} {answer['reason']}"
         if answer["reason"] == "no_key":
@@ -97,6 +100,14 @@ class Played:
             if problem:
                 return problem
         return ""
+
+    def wrong_afterwards(self) -> str:
+        """From the journal, after all the rest was stored, every miss reads as it did when it happened."""
+        result = self.corpus.run("explain", "--last", len(self.explained), "--json", "--cache", self.cache)
+        past = [json.loads(line) for line in reversed(result.stdout.splitlines())]
+        if len(past) != len(self.explained):
+            return f"{len(past)} of {len(self.explained)} misses are in the journal"
+        return next(filter(None, map(wrong_memory, self.explained, past)), "")
 
     def refuted(self, event: Event, would_hit: str) -> str:
         """The advised hints are tried: a lookup must hit."""
@@ -121,6 +132,20 @@ class Played:
         if named - differing or (named != differing and first["left_out"] == 0):
             return f"components {sorted(differing)} differ, {sorted(named)} are named"
         return wrong_differences(self.corpus, self.files.of_key[first["key"]], answer["key"], first["differs"])
+
+
+def wrong_memory(then: Event, past: Event) -> str:
+    """The journal keeps the candidates that decide, and has more to say: when it was, what it cost, what is now."""
+    for name in ("outcome", "reason", "key", "kind", "nearest", "advice"):
+        if then.get(name) != past.get(name):
+            return f"{name} was {str(then.get(name))[:200]}, is remembered as {str(past.get(name))[:200]}"
+    candidates = {candidate["entry"]: candidate for candidate in then["candidates"]}
+    if bool(past["candidates"]) != any(one["outcome"] == then["reason"] for one in then["candidates"]):
+        return "the candidates that decide aren't remembered"
+    for candidate in past["candidates"]:
+        if candidate != candidates[candidate["entry"]]:
+            return f"{candidate['entry']} isn't remembered as it was"
+    return ""
 
 
 def wrong_differences(corpus: Corpus, stored: Path, asked_key: str, differs: list[Event]) -> str:
@@ -148,6 +173,10 @@ def check_misses(corpus: Corpus, tally: Tally) -> None:
                 pending.clear()
                 problem = played.wrong(event)
                 tally.add(not problem, f"{program.name}: event {event['seq']}: {problem}")
+                played.ask("lookup", event)
+            played.play(pending)
+            problem = played.wrong_afterwards()
+            tally.add(not problem, f"{program.name}, afterwards: {problem}")
 
 
 # ---- pairs ----
