@@ -104,7 +104,7 @@ find_fixtures(suite *all, char const *folder, int depth, gcache_error *error)
 /* ---- one fixture ---- */
 
 static gcache_status
-judge(fixture *one, cli_golden *golden, bool accept, gcache_error *error)
+judge(fixture *one, cli_golden *golden, gcache_rules const *rules, bool accept, gcache_error *error)
 {
     gci_buf expected;
     bool exists;
@@ -119,6 +119,8 @@ judge(fixture *one, cli_golden *golden, bool accept, gcache_error *error)
             gci_buf_clear(&one->report);
             gci_buf_append_text(&one->report, accept ? "" : "    it has no " CLI_GOLDEN_NAME " yet; --accept writes it\n");
         }
+        if (one->verdict == DIFFERS && exists && rules != NULL)
+            cli_golden_write_rules(one->folder, rules, gci_buf_view(&expected), &one->report);
         if (one->verdict == ACCEPTED)
             status = cli_golden_save(one->folder, found, error);
     }
@@ -141,7 +143,7 @@ run_fixture(fixture *one, gcache_rules const *rules, bool accept)
     gcache_status status = cli_golden_play(one->folder, rules, &golden, &error);
     one->events = golden.events;
     if (status == GCACHE_OK)
-        status = judge(one, &golden, accept, &error);
+        status = judge(one, &golden, rules, accept, &error);
     if (status != GCACHE_OK) {
         one->verdict = BROKEN;
         gci_buf_format(&one->report, "    %s\n", error.message);

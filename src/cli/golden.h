@@ -40,4 +40,10 @@ gcache_status cli_golden_save(char const *folder, gci_view found, gcache_error *
  */
 size_t cli_golden_compare(gci_view expected, gci_view found, size_t room, gci_buf *out);
 
+/*
+ * Writes, for the first descriptions whose key under rules isn't the golden one but under the shipped rules is, how their
+ * canonical forms differ under the two.
+ */
+void cli_golden_write_rules(char const *folder, gcache_rules const *rules, gci_view expected, gci_buf *out);
+
 #endif
