@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-MOST_LINES = 40
+MOST_LINES = 27
 
 
 def blocks(readme: str) -> tuple[str, str]:
