@@ -102,7 +102,7 @@ static void
 run_process(void *state)
 {
     process_case *c = state;
-    char *arguments[] = { c->program, c->answer ? "--answer" : "--nothing", c->directory, NULL };
+    char *arguments[] = { c->program, (char *)(c->answer ? "--answer" : "--nothing"), c->directory, NULL };
     pid_t child;
     int status = 0;
 
@@ -145,7 +145,7 @@ bench_cold(char *program, char *directory)
     fflush(stdout);
     printf("  inside one such process (open ns, first lookup ns): ");
     fflush(stdout);
-    char *arguments[] = { program, "--answer-print", directory, NULL };
+    char *arguments[] = { program, (char *)"--answer-print", directory, NULL };
     pid_t child;
     int status = 0;
     require(posix_spawn(&child, "/proc/self/exe", NULL, NULL, arguments, environ) == 0, "spawn");
