@@ -89,7 +89,7 @@ def real_entry() -> tuple[Any, Saver]:
 
         savers.append(save_again)
 
-    FxGraphCache._save_graph = staticmethod(save)
+    FxGraphCache._save_graph = staticmethod(save)  # type: ignore[assignment, method-assign]
     layer = torch.nn.Sequential(
         torch.nn.LayerNorm(64), torch.nn.Linear(64, 128), torch.nn.GELU(), torch.nn.Linear(128, 64)
     )
@@ -97,7 +97,7 @@ def real_entry() -> tuple[Any, Saver]:
         with torch.no_grad():
             torch.compile(layer, dynamic=True)(torch.randn(6, 64))
     finally:
-        FxGraphCache._save_graph = staticmethod(original)
+        FxGraphCache._save_graph = staticmethod(original)  # type: ignore[method-assign]
     entry = copy.copy(saved[-1])
     entry.prepare_for_serialization()
     return entry, savers[-1]

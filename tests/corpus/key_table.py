@@ -137,7 +137,7 @@ def page(command: str, corpus: Path) -> str:
             disagreements.append((pair.compiler, ours, why, name_of(corpus, pair)))
     out = ["| pairs of | both equal | both different | only ours equal | only theirs equal |", "| --- | --- | --- | --- | --- |"]
     for compiler in ("PyTorch", "JAX"):
-        row = [counts[compiler, theirs, ours] for theirs, ours in ((1, 1), (0, 0), (0, 1), (1, 0))]
+        row = [counts[compiler, theirs, ours] for theirs, ours in ((True, True), (False, False), (False, True), (True, False))]
         out.append(f"| {compiler} | " + " | ".join(f"{count:,}" for count in row) + " |")
     out += ["", "| pair | equal for | what makes the difference |", "| --- | --- | --- |"]
     groups: dict[tuple[str, bool, str], list[str]] = collections.defaultdict(list)

@@ -227,7 +227,7 @@ def wrong_pair(corpus: Corpus, stored: Path, asked: Path, folder: str) -> str:
     if answer["reason"] != "no_key":
         return str(answer["reason"])
     files = Files(corpus, [stored, asked])
-    near = answer["nearest"][0] if answer["nearest"] else {"key": None}
+    near: Event = answer["nearest"][0] if answer["nearest"] else {"key": None}
     if near["key"] != files.of_file[stored]["key"]:
         return "the nearest isn't the other of the pair"
     texts = [item for item in near["differs"] if item["path"] == "module" and "hunks" in item]
