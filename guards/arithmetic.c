@@ -144,14 +144,21 @@ is_equal(gci_number a, gci_number b)
     return a.kind == b.kind && gci_number_identical(a, b);
 }
 
-/* Items that are the same object count as equal, which shows for nan only; ours never are. */
+/* Which is equal to nothing by itself, but as an item to itself. */
+static bool
+is_same_nan(gci_number a, gci_number b)
+{
+    return a.kind == GCI_KIND_FLOAT && b.kind == GCI_KIND_FLOAT && isnan(a.f) && isnan(b.f) && a.size != 0
+           && a.size == b.size;
+}
+
 static bool
 equal_tuples(gci_number a, gci_number b)
 {
     if (a.size != b.size)
         return false;
     for (int32_t i = 0; i < a.size; i++)
-        if (!is_equal(a.items[i], b.items[i]))
+        if (!is_same_nan(a.items[i], b.items[i]) && !is_equal(a.items[i], b.items[i]))
             return false;
     return true;
 }

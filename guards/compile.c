@@ -10,6 +10,8 @@
 #include "base/check.h"
 #include "guards/functions.h"
 
+#include <math.h>
+
 /* Folded integers stay below this; `2 ** 100000` is left to run time. */
 #define MAX_FOLDED_LIMBS 8
 
@@ -17,10 +19,11 @@ static uint16_t compile_value(gci_emitter *e, gci_ast const *node);
 
 /* ---- constants ---- */
 
+/* A nan that is computed is another object each time. */
 static bool
 is_modest(gci_number number)
 {
-    return number.kind <= GCI_KIND_FLOAT
+    return number.kind <= GCI_KIND_FLOAT && !(number.kind == GCI_KIND_FLOAT && isnan(number.f))
            && (number.kind != GCI_KIND_BIG || (number.size <= MAX_FOLDED_LIMBS && number.size >= -MAX_FOLDED_LIMBS));
 }
 
@@ -99,7 +102,7 @@ immediate_form(gci_operator op, uint16_t b, int64_t imm)
     switch (op) {
     case GCI_OPERATOR_ADD: i.op = GCI_OP_ADD_I; break;
     case GCI_OPERATOR_SUB:
-        if (imm != INT64_MIN)
+        if (imm != INT64_MIN && imm != 0) /* -0.0 - 0 is -0.0, -0.0 + 0 isn't */
             i.op = GCI_OP_ADD_I, i.imm = -imm;
         break;
     case GCI_OPERATOR_MUL: i.op = GCI_OP_MUL_I; break;

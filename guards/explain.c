@@ -51,7 +51,8 @@ substitute(explaining const *x, gci_ast const *node, uint32_t *at, gci_buf *out)
 {
     if (is_name(node)) {
         gci_number const *value = bound_value(x, node);
-        gci_buf_append(out, x->text.data + *at, node->begin - *at);
+        if (*at < node->begin) /* behind it where the name is all, in parentheses that are left out */
+            gci_buf_append(out, x->text.data + *at, node->begin - *at);
         if (value != NULL)
             write_value(*value, out);
         else

@@ -33,7 +33,7 @@ to_float(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
                          gci_number_type(args[0]));
     if (count != 0 && !gci_number_to_double(calc, args[0], &value))
         return false;
-    *out = gci_number_float(value);
+    *out = count != 0 && args[0].kind == GCI_KIND_FLOAT ? args[0] : gci_number_float(value);
     return true;
 }
 
@@ -625,7 +625,7 @@ gci_function_as_object(gci_function const *function)
                  || strcmp(function->name, "float") == 0;
 
     if (function->kind == GCI_FUNCTION_CONSTANT)
-        return gci_number_float(function->value);
+        return gci_number_float_object(function->value, GCI_OBJECT_NAN);
     return (gci_number){ .kind = GCI_KIND_OBJECT,
                          .size = (int32_t)(function - table),
                          .type = class ? "type" : "builtin_function_or_method" };

@@ -91,8 +91,11 @@ gci_view gci_guards_text(gci_guards const *guards, size_t index);
  * The smallest change of hints that would make the list hold: "t0=8" or "t0=16 t1=128". As few hints as possible are changed:
  * one, or with several up to three, which takes some milliseconds to find. false where it is not determined (then nothing
  * is written): always determined are lists of comparisons of affine expressions and of their remainders by a known number.
+ *
+ * *work is what the search may spend on looking at conditions, and less afterwards: of what several lists have in common.
+ * NULL: as much as one list ever gets, about a tenth of a second.
  */
-bool gci_guards_nearest(gci_guards const *guards, gci_hints const *hints, bool several, gci_buf *out);
+bool gci_guards_nearest(gci_guards const *guards, gci_hints const *hints, bool several, size_t *work, gci_buf *out);
 
 /* ---- shape expressions, for canonical forms ---- */
 

@@ -97,8 +97,8 @@ add_hint(gci_hints *hints, char const *name, gci_naming naming, gci_number value
         return gci_fail_memory(error);
     hint->bound = naming.rename != NULL ? naming.rename(naming.state, hint->name) : hint->name;
     hint->hash = gci_name_hash(hint->bound);
-    hint->value = value;
     hints->count++;
+    hint->value = value.kind == GCI_KIND_FLOAT ? gci_number_float_object(value.f, (int32_t)hints->count) : value;
     return GCACHE_OK;
 }
 

@@ -463,13 +463,14 @@ write_best(search const *s, gci_hints const *hints, gci_buf *out)
 }
 
 bool
-gci_guards_nearest(gci_guards const *guards, gci_hints const *hints, bool several, gci_buf *out)
+gci_guards_nearest(gci_guards const *guards, gci_hints const *hints, bool several, size_t *work, gci_buf *out)
 {
-    search s = { .guards = guards, .work = MAX_WORK, .best = UINT64_MAX, .cut = UINT64_MAX };
+    size_t given = work != NULL && *work < MAX_WORK ? *work : MAX_WORK;
+    search s = { .guards = guards, .work = given, .best = UINT64_MAX, .cut = UINT64_MAX };
     bool found = false;
 
     /* Where a hint hides a function the normal form isn't what the text means. */
-    if (hints->count == 0 || hints->count >= GCI_NO_SLOT || gci_program_is_shadowed(&guards->program, hints))
+    if (given == 0 || hints->count == 0 || hints->count >= GCI_NO_SLOT || gci_program_is_shadowed(&guards->program, hints))
         return false;
     bool ready = prepare(&s, hints);
     for (size_t size = 1; ready && s.best == UINT64_MAX && size <= (several ? MAX_CHANGED : 1); size++) {
@@ -481,5 +482,7 @@ gci_guards_nearest(gci_guards const *guards, gci_hints const *hints, bool severa
         found = true;
     }
     clear(&s);
+    if (work != NULL)
+        *work -= given - s.work;
     return found;
 }

@@ -15,6 +15,7 @@
 #include "base/buf.h"
 #include "guards/bigint.h"
 
+#include <math.h>
 #include <stdint.h>
 
 /* ---- exceptions ---- */
@@ -61,13 +62,16 @@ typedef enum gci_kind {
     GCI_KIND_BOOL,    /* i is 0 or 1 */
     GCI_KIND_INT,     /* i */
     GCI_KIND_BIG,     /* limbs, size */
-    GCI_KIND_FLOAT,   /* f */
+    GCI_KIND_FLOAT,   /* f; of a nan, size: which object (gci_number_float_object) */
     GCI_KIND_COMPLEX, /* parts: real, imaginary */
     GCI_KIND_TUPLE,   /* items, size */
     GCI_KIND_OBJECT   /* type: a function, class or module; size: which one. Equal to nothing but itself */
 } gci_kind;
 
 typedef struct gci_number gci_number;
+
+/* The object that math.nan and torch.nan both are; hints count from 1. */
+#define GCI_OBJECT_NAN (-1)
 
 struct gci_number {
     uint8_t kind;
@@ -98,6 +102,16 @@ static inline gci_number
 gci_number_float(double value)
 {
     return (gci_number){ .kind = GCI_KIND_FLOAT, .f = value };
+}
+
+/*
+ * A float that isn't computed, but a hint's or a constant's: an object of Python's, and as such the same as itself, which
+ * shows for nan in tuples only. object: not 0.
+ */
+static inline gci_number
+gci_number_float_object(double value, int32_t object)
+{
+    return (gci_number){ .kind = GCI_KIND_FLOAT, .size = isnan(value) ? object : 0, .f = value };
 }
 
 /* INT, or BOOL which counts as one. */

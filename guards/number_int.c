@@ -54,7 +54,11 @@ small_binary(gci_operator op, int64_t a, int64_t b, int64_t *out)
     case GCI_OPERATOR_BITAND: *out = a & b; return true;
     case GCI_OPERATOR_BITOR: *out = a | b; return true;
     case GCI_OPERATOR_BITXOR: *out = a ^ b; return true;
-    case GCI_OPERATOR_RSHIFT: *out = b > 63 ? (a < 0 ? -1 : 0) : a >> b; return b >= 0;
+    case GCI_OPERATOR_RSHIFT:
+        if (b < 0)
+            return false;
+        *out = b > 63 ? (a < 0 ? -1 : 0) : a >> b;
+        return true;
     default: return false;
     }
 }

@@ -121,7 +121,7 @@ get_constant(gci_reader *r, gci_arena *arena, gci_number *out)
     case GCI_KIND_BIG:
         return get_limbs(r, arena, out);
     case GCI_KIND_FLOAT:
-        out->f = get_double(r);
+        *out = gci_number_float_object(get_double(r), GCI_OBJECT_NAN); /* no other nan is in a program */
         return true;
     case GCI_KIND_COMPLEX:
         return get_complex(r, arena, out);

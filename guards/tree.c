@@ -155,7 +155,7 @@ eval_attribute(gci_tree const *tree, gci_ast const *node, gci_number *out)
         return gci_tree_eval(tree, node->first, out) &&
                gci_raise(tree->calc, GCI_RAISED_ATTRIBUTE, "'%s' object has no attribute '%.*s'", gci_number_type(*out),
                          (int)node->name.size, node->name.data);
-    *out = function->kind == GCI_FUNCTION_CONSTANT ? gci_number_float(function->value) : gci_function_as_object(function);
+    *out = gci_function_as_object(function);
     return true;
 }
 

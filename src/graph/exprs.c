@@ -4,6 +4,7 @@
 #include "base/digest.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* The memory for forms; a description of the largest size with nothing but distinct expressions stays below. */
 #define ARENA_LIMIT ((size_t)4 << 30)
@@ -101,18 +102,30 @@ canonical_of(void const *state, gci_view name)
     return gci_view_of(bound.data + 1, bound.size - 1);
 }
 
+/* A symbol's class is its first character: one byte, but for the letters of other alphabets. */
+static gci_view
+class_of(gci_view name)
+{
+    size_t size = 1;
+
+    while (size < name.size && size < 4 && ((uint8_t)name.data[size] & 0xC0) == 0x80)
+        size++;
+    return gci_view_of(name.data, size);
+}
+
 static void
 name_symbol(gci_exprs *x, uint32_t symbol)
 {
-    uint8_t letter = (uint8_t)x->symbols.texts[symbol].data[0];
-    uint32_t number = x->class_counts[letter]++;
+    gci_view class = class_of(x->symbols.texts[symbol]);
+    uint32_t number = x->class_counts[(uint8_t)class.data[0]]++;
     char text[16];
     size_t size = sizeof text;
 
     do
         text[--size] = (char)('0' + number % 10);
     while ((number /= 10) != 0);
-    text[--size] = (char)letter;
+    size -= class.size;
+    memcpy(text + size, class.data, class.size);
     text[--size] = '$';
     x->names[symbol].text = gci_arena_copy(&x->arena, gci_view_of(text + size, sizeof text - size));
     if (x->names[symbol].text.data == NULL) {

@@ -13,8 +13,9 @@ int LLVMFuzzerTestOneInput(uint8_t const *data, size_t size);
 
 #define MOST_GUARDS 16
 
-/* Long guards make nothing new and the search for the nearest hints slow. */
+/* The search for the nearest hints takes a hundred times as long as all the rest: of texts of every eighth length. */
 #define LONGEST_SEARCHED 200
+#define SEARCHED_OF 8
 
 static gcache_hint const sizes[] = { { "s0", 16 }, { "s1", 0 }, { "t0", 12 }, { "t1", -7 }, { "b", INT64_MAX },
                                     { "x", INT64_MIN } };
@@ -84,8 +85,8 @@ explain_all(gci_guards const *guards, gci_hints const *hints)
         gci_guards_eval_one(guards, i, hints, &verdict);
         gci_guards_explain(guards, i, hints, &part, &values);
     }
-    if (guards->texts[0].size < LONGEST_SEARCHED)
-        gci_guards_nearest(guards, hints, false, &values);
+    if (guards->texts[0].size < LONGEST_SEARCHED && guards->texts[0].size % SEARCHED_OF == 0)
+        gci_guards_nearest(guards, hints, false, NULL, &values);
     gci_buf_clear(&part);
     gci_buf_clear(&values);
 }

@@ -110,6 +110,10 @@ PLAIN = (
 NUMBERS = (int, float, complex, type(None))
 
 
+# CPython 3.11 forbids leading zeros but overlooks them where it first took the e of `else` for an exponent.
+OVERLOOKED = re.compile(r"\b0\d+else\b")
+
+
 def is_hint(node: ast.AST) -> bool:
     return (
         isinstance(node, ast.Subscript)
@@ -156,7 +160,7 @@ def broken(generator: Generator, hints: list[tuple[dict[str, Any], str]]) -> lis
         except SyntaxError:
             found.append(Case(text, bound, bound_text, False))
             continue
-        if is_in_language(tree):
+        if is_in_language(tree) and not OVERLOOKED.search(text):
             found.append(Case(text, bound, bound_text, True))
     return found
 

@@ -201,5 +201,6 @@ class Generator:
         if pick < 0.5:
             return self.random.choice(EDGES)
         if pick < 0.9:
-            return self.random.choice(FLOATS)
+            number = self.random.choice(FLOATS)
+            return number if number == number else float("nan")  # each hint is an object of its own
         return self.random.choice([True, False, None])
