@@ -113,9 +113,10 @@ check_present(gci_insertion *insertion, gci_candidates *set)
         insertion->out->sequence = equal->record.sequence;
         return GCACHE_OK;
     }
-    if (set->count >= insertion->store->options.max_candidates)
-        return gci_fail(insertion->error, GCACHE_ERROR_LIMIT, "the key has %zu candidates, the most that is allowed",
-                        set->count);
+    if (set->count >= insertion->store->options.max_candidates) {
+        insertion->crowd = set->count;
+        return GCACHE_ERROR_LIMIT;
+    }
     note_shadowed(insertion, set);
     return GCACHE_OK;
 }
@@ -294,7 +295,7 @@ write_and_publish(gci_insertion *insertion, gci_candidates *set)
     if (status == GCACHE_OK)
         return GCACHE_OK;
     if (insertion->entry_cost != 0)
-        gci_remove_entry(store, key, insertion->record.id, NULL);
+        gci_remove_entry(store, key, insertion->record.id, NULL, NULL);
     gci_note_removal(store, key, insertion->record.id, cost);
     return status;
 }

@@ -22,10 +22,30 @@
 #define SLICE 512
 /* A key's lock is held for as long as a file takes to sync. */
 #define KEY_WAIT_NS UINT64_C(1000000000)
-/* At the cap an insert waits this long for another process's slice. */
+/* At the cap an insert waits this long for another process's slice, and looks so often whether there is room by now: who
+   evicts does it for those who wait as well. */
 #define EVICTOR_WAIT_NS UINT64_C(5000000000)
+#define EVICTOR_LOOK_NS UINT64_C(10000000)
 #define DRAIN_WAIT_NS UINT64_C(2000000000)
 #define RECOUNT_WAIT_NS UINT64_C(200000000)
+
+/* What all processes have evicted, as far as it is known here. */
+static uint64_t
+evicted_bytes(gci_store *store)
+{
+    return atomic_load(&store->shared.head->counters[GCI_COUNT_EVICTED_BYTES]) +
+           atomic_load(&store->counts[GCI_COUNT_EVICTED_BYTES]);
+}
+
+gci_fullness
+gci_store_fullness(gci_store *store, bool settle)
+{
+    gci_store_enter(store);
+    return (gci_fullness){ .bytes = atomic_load(&store->shared.head->bytes),
+                           .max_bytes = store->options.max_bytes,
+                           .evicted_bytes = evicted_bytes(store),
+                           .least_recent_ns = gci_store_least_recent_ns(store, settle) };
+}
 
 /* ---- one key ---- */
 
@@ -37,7 +57,10 @@ struct cull {
     gci_draft draft;
     gci_buf pack;
     int cause;
+    uint64_t now_ns;
     uint64_t evicted, bytes, hits;
+    uint64_t stored_ns, used_ns; /* the earliest, the latest of those that go; 0: not known */
+    uint64_t cost; /* what the candidate index and the description take, before and then after */
     gcache_error *error;
 };
 
@@ -45,24 +68,28 @@ struct cull {
 static void
 mark_victims(struct cull *cull)
 {
-    uint64_t now = gci_clock_wall_ns();
-
     for (size_t i = 0; i < cull->count; i++) {
         gci_draft_frame *frame = gci_draft_find(&cull->draft, cull->victims[i].id);
         if (frame == NULL || frame->type == GCI_FRAME_EVICTED)
             continue;
         frame->type = GCI_FRAME_EVICTED;
-        frame->evicted_ns = now;
+        frame->evicted_ns = cull->now_ns;
         cull->evicted++;
         cull->hits += cull->victims[i].hits;
+        if (cull->stored_ns == 0 || frame->created_ns < cull->stored_ns)
+            cull->stored_ns = frame->created_ns;
+        if (cull->victims[i].used_ns > cull->used_ns)
+            cull->used_ns = cull->victims[i].used_ns;
     }
 }
 
 static void
-bury_key(struct cull *cull, gcache_key const *key)
+put_tombstone(struct cull *cull, gcache_key const *key)
 {
-    gci_tombstone tombstone = { .key = *key, .evicted_ns = gci_clock_wall_ns(), .entries = (uint32_t)cull->evicted,
-                                .hits = (uint32_t)cull->hits, .cause = (uint32_t)cull->cause };
+    gci_tombstone tombstone = { .key = *key, .evicted_ns = cull->now_ns, .entries = (uint32_t)cull->evicted,
+                                .hits = (uint32_t)cull->hits, .cause = (uint32_t)cull->cause,
+                                .left = (uint32_t)gci_draft_live(&cull->draft), .stored_ns = cull->stored_ns,
+                                .used_ns = cull->used_ns, .evicted_bytes = evicted_bytes(cull->store) };
 
     gci_tombstone_put(cull->store, &tombstone);
 }
@@ -73,11 +100,8 @@ publish_remaining(struct cull *cull, gcache_key const *key)
     gci_buf bytes;
 
     if (gci_draft_live(&cull->draft) == 0) {
-        gcache_status removed = gci_remove_pack(cull->store, key, cull->error);
-        /* Afterwards: on a full disk there is room for it only now. */
-        if (removed == GCACHE_OK)
-            bury_key(cull, key);
-        return removed;
+        cull->cost = 0;
+        return gci_remove_pack(cull->store, key, cull->error);
     }
     gci_buf_init(&bytes, GCI_PACK_MAX);
     gci_draft_write(&cull->draft, &bytes);
@@ -85,6 +109,8 @@ publish_remaining(struct cull *cull, gcache_key const *key)
     gcache_status status = bytes.failed
                                ? gci_fail_memory(cull->error)
                                : gci_publish_pack(cull->store, key, GCI_WEIGHT_COMMIT, &whole, 1, cull->error);
+    if (status == GCACHE_OK)
+        cull->cost += gci_disk_cost(whole.size) - gci_disk_cost(cull->pack.size);
     gci_buf_clear(&bytes);
     return status;
 }
@@ -93,7 +119,6 @@ static gcache_status
 cull_key(struct cull *cull, gcache_key const *key)
 {
     gci_store *store = cull->store;
-    uint64_t before = gci_cost_of_key(store, key);
 
     gcache_status status = gci_file_load_existing(store->directory, gci_path_pack(key).text, GCI_PACK_MAX, &cull->pack,
                                                   cull->error);
@@ -101,18 +126,23 @@ cull_key(struct cull *cull, gcache_key const *key)
         status = gci_fail_memory(cull->error);
     if (status != GCACHE_OK)
         return status;
+    uint64_t before = gci_cost_of_path(store, gci_path_description(key).text) + gci_disk_cost(cull->pack.size);
+    cull->cost = before;
     mark_victims(cull);
     if (cull->evicted > 0)
         status = publish_remaining(cull, key);
     if (status != GCACHE_OK)
         return status;
+    /* Afterwards: on a full disk there is room for it only now. */
+    if (cull->evicted > 0)
+        put_tombstone(cull, key);
     gci_shared_add(&store->shared.head->entries, -(int64_t)cull->evicted);
-    uint64_t after = gci_cost_of_key(store, key);
-    cull->bytes = before > after ? before - after : 0;
+    cull->bytes = before > cull->cost ? before - cull->cost : 0;
     for (size_t i = 0; i < cull->count; i++) {
-        cull->bytes += gci_cost_of_path(store, gci_path_entry(key, cull->victims[i].id).text);
-        gci_remove_entry(store, key, cull->victims[i].id, NULL);
-        gci_note_removal(store, key, cull->victims[i].id, after);
+        uint64_t freed;
+        gci_remove_entry(store, key, cull->victims[i].id, &freed, NULL);
+        cull->bytes += freed;
+        gci_note_removal(store, key, cull->victims[i].id, cull->cost);
     }
     return GCACHE_OK;
 }
@@ -121,7 +151,8 @@ static gcache_status
 evict_of_key(gci_store *store, gci_victim const *victims, size_t count, int cause, uint64_t *out_evicted,
              uint64_t *out_bytes, gcache_error *error)
 {
-    struct cull cull = { .store = store, .victims = victims, .count = count, .cause = cause, .error = error };
+    struct cull cull = { .store = store, .victims = victims, .count = count, .cause = cause, .error = error,
+                         .now_ns = gci_clock_wall_ns() };
 
     gcache_status status = gci_key_lock(&store->locks, &victims->key, KEY_WAIT_NS, error);
     if (status != GCACHE_OK)
@@ -286,10 +317,31 @@ gci_evictor_lock(gci_store *store, uint64_t wait_ns, gci_file *out_lock, gcache_
     return status;
 }
 
+static gcache_status
+make_room_at_cap(gci_store *store, uint64_t need, uint64_t cap, gcache_error *error)
+{
+    gci_file lock;
+
+    for (uint64_t waited = 0; waited < EVICTOR_WAIT_NS; waited += EVICTOR_LOOK_NS) {
+        gcache_status status = gci_evictor_lock(store, EVICTOR_LOOK_NS, &lock, NULL);
+        if (status == GCACHE_OK) {
+            status = shrink(store, need, cap, error);
+            gci_file_close(&lock);
+            return status;
+        }
+        if (status != GCACHE_ERROR_BUSY)
+            break;
+        if (used_bytes(store) + need <= cap)
+            return GCACHE_OK;
+    }
+    return gci_fail(error, GCACHE_ERROR_NO_SPACE, "%s: full, and somebody else is making room for too long",
+                    store->directory.name);
+}
+
 gcache_status
 gci_make_room(gci_store *store, uint64_t need, gcache_error *error)
 {
-    uint64_t cap = store->options.max_bytes;
+    uint64_t cap = store->options.max_bytes, evicted = 0;
     gci_file lock;
 
     if (cap == UINT64_MAX)
@@ -297,19 +349,36 @@ gci_make_room(gci_store *store, uint64_t need, gcache_error *error)
     if (need > cap)
         return fail_cap(store, need, error);
     recount_if_alone(store);
-    if (used_bytes(store) + need <= HIGH(cap))
+    uint64_t wanted = used_bytes(store) + need;
+    if (wanted > cap)
+        return make_room_at_cap(store, need, cap, error);
+    if (wanted <= HIGH(cap) || gci_evictor_lock(store, 0, &lock, NULL) != GCACHE_OK)
         return GCACHE_OK;
-    bool over = used_bytes(store) + need > cap;
-    gcache_status status = gci_evictor_lock(store, over ? EVICTOR_WAIT_NS : 0, &lock, error);
-    if (status != GCACHE_OK)
-        return over ? gci_fail(error, GCACHE_ERROR_NO_SPACE, "%s: full, and somebody else is making room for too long",
-                               store->directory.name)
-                    : GCACHE_OK;
-    uint64_t evicted = 0;
-    status = over ? shrink(store, need, cap, error)
-                  : evict_slice(store, used_bytes(store) + need - LOW(cap), GCI_EVICTED_SIZE, &evicted, NULL);
+    evict_slice(store, wanted - LOW(cap), GCI_EVICTED_SIZE, &evicted, NULL);
     gci_file_close(&lock);
-    return over ? status : GCACHE_OK;
+    return GCACHE_OK;
+}
+
+/* Of a full key's candidates one in so many goes at a time: its candidate index is written anew for each time. */
+#define SEATS_SHARE 16
+
+gcache_status
+gci_make_seats(gci_store *store, gcache_key const *key, size_t count, gcache_error *error)
+{
+    size_t most = store->options.max_candidates, seats = count - most + most / SEATS_SHARE + 1;
+    gci_victims victims = { 0 };
+    uint64_t evicted = 0, bytes = 0;
+
+    gci_flush_touches(store);
+    gcache_status status = gci_drain(store, DRAIN_WAIT_NS, error);
+    if (status == GCACHE_OK)
+        status = gci_victims_of_key(store, seats, key, &victims, error);
+    if (status == GCACHE_OK)
+        status = gci_evict(store, victims.items, victims.count, GCI_EVICTED_CROWD, &evicted, &bytes, error);
+    gci_victims_clear(&victims);
+    if (status == GCACHE_OK && evicted == 0)
+        return gci_fail(error, GCACHE_ERROR_LIMIT, "the key has %zu candidates, the most that is allowed", count);
+    return status;
 }
 
 gcache_status

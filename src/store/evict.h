@@ -12,6 +12,7 @@ typedef struct gci_victim {
     char id[GCACHE_ENTRY_ID_SIZE];
     uint64_t bytes;
     uint32_t hits;
+    uint64_t used_ns; /* 0: not known */
 } gci_victim;
 
 /*
@@ -31,6 +32,12 @@ gcache_status gci_make_room(gci_store *store, uint64_t need, gcache_error *error
 /* Reserves bytes for an insert, by the holder of its key's lock. false: they don't fit under the cap (any more). */
 bool gci_reserve(gci_store *store, uint64_t need);
 void gci_unreserve(gci_store *store, uint64_t need);
+
+/*
+ * Makes room for one more candidate of a key that has `count`, which are as many as it may: the longest unused go, some at a
+ * time. ERROR_LIMIT: it isn't known which. Not while holding a key's lock.
+ */
+gcache_status gci_make_seats(gci_store *store, gcache_key const *key, size_t count, gcache_error *error);
 
 /* Evicts a slice because the file system is full. */
 gcache_status gci_evict_for_space(gci_store *store, uint64_t need, gcache_error *error);

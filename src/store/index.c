@@ -27,7 +27,6 @@ static char const schema[] =
     " size INTEGER NOT NULL, created INTEGER NOT NULL, used INTEGER NOT NULL, hits INTEGER NOT NULL,"
     " PRIMARY KEY(key_id, id)) WITHOUT ROWID;"
     "CREATE INDEX entries_by_use ON entries(used);"
-    "CREATE INDEX entries_by_id ON entries(id);"
     "CREATE INDEX entries_by_space ON entries(space) WHERE space <> '';"
     "CREATE TABLE lookups(seq INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, entry BLOB NOT NULL);";
 
@@ -143,7 +142,7 @@ pragma_number(gci_index *index, char const *sql)
 static int
 configure(gci_index *index)
 {
-    char limits[160];
+    char limits[200];
 
     sqlite3_busy_timeout(index->database, BUSY_MS);
     sqlite3_extended_result_codes(index->database, 1);
@@ -153,7 +152,7 @@ configure(gci_index *index)
     sqlite3_wal_hook(index->database, note_wal, index);
     snprintf(limits, sizeof limits,
              "PRAGMA wal_autocheckpoint=0; PRAGMA journal_size_limit=%d; PRAGMA synchronous=NORMAL;"
-             "PRAGMA cell_size_check=ON; PRAGMA mmap_size=0", WAL_BYTES_MAX);
+             "PRAGMA cell_size_check=ON; PRAGMA mmap_size=0; PRAGMA cache_size=-8192", WAL_BYTES_MAX);
     int code = execute(index, limits);
     /* The pragma removes the hook. */
     sqlite3_wal_hook(index->database, note_wal, index);

@@ -68,6 +68,8 @@ typedef struct sqlite3_stmt sqlite3_stmt;
     X(KEYS_BETWEEN, "SELECT id, key FROM keys WHERE key >= ?1 AND key <= ?2 ORDER BY key")            \
     X(ENTRY_HAS, "SELECT 1 FROM entries "                                                             \
                  "WHERE key_id = (SELECT id FROM keys WHERE key = ?1) AND id = ?2")                   \
+    X(ENTRY_OLDEST_OF_KEY, "SELECT k.key, e.id, e.size, e.hits, e.used FROM entries e "               \
+                           "JOIN keys k ON k.id = e.key_id WHERE k.key = ?2 ORDER BY e.used LIMIT ?1") \
     X(ENTRIES_OF_KEY, "SELECT id FROM entries WHERE key_id = ?1 ORDER BY id")
 
 typedef enum gci_statement {

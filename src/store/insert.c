@@ -155,7 +155,12 @@ commit_within_space(gci_insertion *insertion)
         gcache_status status = gci_make_room(store, insertion->need, insertion->error);
         if (status != GCACHE_OK)
             return status;
+        insertion->crowd = 0;
         status = lock_and_commit(insertion, &full);
+        if (insertion->crowd != 0) {
+            status = gci_make_seats(store, &insertion->record.key, insertion->crowd, insertion->error);
+            full = status == GCACHE_OK;
+        }
         /* A file system that is full may have room again after an eviction. */
         if (status == GCACHE_ERROR_NO_SPACE && !evicted) {
             evicted = true;

@@ -33,7 +33,7 @@ struct gci_lease {
     gci_file file;
     pthread_t thread;
     bool handed_over; /* to a thread that waits for nobody */
-    bool taken_over;  /* from a holder that had died */
+    uint64_t former;  /* process of the holder that died with it; 0: nobody did */
     gci_lease *next;
 };
 
@@ -124,9 +124,8 @@ write_holder(gci_file const *file)
     gci_buf_clear(&bytes);
 }
 
-/* Only a process that this one could see can be judged. */
 static bool
-holder_is_dead(gci_file const *file)
+read_holder(gci_file const *file, struct holder *out_they)
 {
     char bytes[HOLDER_BYTES];
     size_t got;
@@ -134,11 +133,19 @@ holder_is_dead(gci_file const *file)
     if (gci_file_read(file, bytes, sizeof bytes, 0, &got, NULL) != GCACHE_OK || got != sizeof bytes)
         return false;
     gci_reader reader = gci_reader_of(gci_view_of(bytes, sizeof bytes));
-    struct holder they, we = ourselves();
-    they.process = gci_get_u64(&reader);
-    they.start = gci_get_u64(&reader);
-    they.boot = gci_get_u64(&reader);
-    they.names = gci_get_u64(&reader);
+    out_they->process = gci_get_u64(&reader);
+    out_they->start = gci_get_u64(&reader);
+    out_they->boot = gci_get_u64(&reader);
+    out_they->names = gci_get_u64(&reader);
+    return true;
+}
+
+/* Only a process that this one could see can be judged. */
+static bool
+is_dead(struct holder they)
+{
+    struct holder we = ourselves();
+
     if (we.boot == 0 || we.names == 0 || we.start == 0 || they.boot != we.boot || they.names != we.names)
         return false;
     if (kill((pid_t)they.process, 0) != 0 && errno == ESRCH)
@@ -159,9 +166,16 @@ has_its_name(gci_file const *file)
            opened.st_dev == named.st_dev;
 }
 
+static void
+note_takeover(gci_lease *lease, struct holder former)
+{
+    gci_store_count(lease->store, GCI_COUNT_LEASE_TAKEOVERS, 1);
+    lease->former = former.process;
+}
+
 /* Takes the name away from a file whose holder is dead but whose lock lives on in its children. */
 static void
-take_over(gci_lease *lease)
+take_over(gci_lease *lease, struct holder former)
 {
     gci_store *store = lease->store;
     gci_file lock;
@@ -169,10 +183,8 @@ take_over(gci_lease *lease)
     if (gci_file_open(store->directory, "locks/takeover", O_RDWR | O_CREAT, &lock, NULL) != GCACHE_OK)
         return;
     if (gci_file_lock(&lock, GCI_LOCK_EXCLUSIVE, TAKEOVER_WAIT_NS, NULL) == GCACHE_OK && has_its_name(&lease->file) &&
-        gci_dir_unlink(store->directory, lease->file.path, NULL) == GCACHE_OK) {
-        gci_store_count(store, GCI_COUNT_LEASE_TAKEOVERS, 1);
-        lease->taken_over = true;
-    }
+        gci_dir_unlink(store->directory, lease->file.path, NULL) == GCACHE_OK)
+        note_takeover(lease, former);
     gci_file_close(&lock);
 }
 
@@ -181,19 +193,23 @@ static gcache_status
 attempt(gci_lease *lease, gcache_error *error)
 {
     gci_store *store = lease->store;
+    struct holder former;
 
     gcache_status status = gci_file_open(store->directory, lease->path.text, O_RDWR | O_CREAT, &lease->file, error);
     if (status != GCACHE_OK)
         return status;
     status = gci_file_lock(&lease->file, GCI_LOCK_EXCLUSIVE, 0, error);
     if (status == GCACHE_OK && has_its_name(&lease->file)) {
+        /* Who gives a lease back removes its file: one with a holder in it is what a death has left. */
+        if (read_holder(&lease->file, &former))
+            note_takeover(lease, former);
         write_holder(&lease->file);
         return GCACHE_OK;
     }
     if (status == GCACHE_OK)
         status = GCACHE_ERROR_BUSY;
-    else if (status == GCACHE_ERROR_BUSY && holder_is_dead(&lease->file))
-        take_over(lease);
+    else if (status == GCACHE_ERROR_BUSY && read_holder(&lease->file, &former) && is_dead(former))
+        take_over(lease, former);
     gci_file_close(&lease->file);
     return status;
 }
@@ -291,10 +307,10 @@ gci_lease_hand_over(gci_lease *lease)
     pthread_mutex_unlock(&lease->store->leases.mutex);
 }
 
-bool
-gci_lease_is_taken_over(gci_lease const *lease)
+uint64_t
+gci_lease_former_holder(gci_lease const *lease)
 {
-    return lease->taken_over;
+    return lease->former;
 }
 
 static void

@@ -2,7 +2,7 @@
  * Leases: one compiles, the others wait.
  *
  * A lease is a file in locks/leases, named by a hash of the lease's name, and locked by flock: the kernel releases it
- * when its holder dies. The file holds who that is.
+ * when its holder dies. The file holds who that is: found by the next one who gets the lock, it tells a takeover.
  *
  * Invariants:
  *  1. Whoever has locked a file looks whether it still has its name, and otherwise begins anew: the holder removes the

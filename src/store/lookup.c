@@ -162,7 +162,9 @@ absent(gci_store *store, gcache_key const *key)
 {
     gci_tombstone tombstone;
 
-    return gci_store_tombstone(store, key, &tombstone) ? GCI_EVICTED : GCI_ABSENT;
+    bool known = gci_store_tombstone(store, key, &tombstone);
+
+    return known && tombstone.left == 0 ? GCI_EVICTED : GCI_ABSENT;
 }
 
 /* Puts aside what is damaged, and reads again. */

@@ -102,12 +102,11 @@ sync_parent(gci_store *store, gci_path const *place, gcache_error *error)
     return status;
 }
 
-/* The directories are made when the first file goes in; `full` makes them durable too. */
+/* `full` makes it durable too. */
 static gcache_status
 make_parent(gci_store *store, gci_path const *place, gcache_error *error)
 {
     gci_path parent = parent_of(place);
-
     bool made = false;
 
     gcache_status status = gci_dir_make(store->directory, parent.text, &made, error);
@@ -116,14 +115,25 @@ make_parent(gci_store *store, gci_path const *place, gcache_error *error)
     return status;
 }
 
+/* The directories are made when the first file goes in: of 256, so that hardly any rename fails. */
+static gcache_status
+rename_into(gci_store *store, gci_path const *temporary, gci_path const *place, gcache_error *error)
+{
+    gci_dir dir = store->directory;
+
+    gcache_status status = gci_dir_rename(dir, temporary->text, dir, place->text, error);
+    if (status != GCACHE_ERROR_NOT_FOUND)
+        return status;
+    status = make_parent(store, place, error);
+    return status == GCACHE_OK ? gci_dir_rename(dir, temporary->text, dir, place->text, error) : status;
+}
+
 gcache_status
 gci_move_into_place(gci_store *store, gci_path const *temporary, gci_path const *place, gcache_error *error)
 {
     gci_dir dir = store->directory;
 
-    gcache_status status = make_parent(store, place, error);
-    if (status == GCACHE_OK)
-        status = gci_dir_rename(dir, temporary->text, dir, place->text, error);
+    gcache_status status = rename_into(store, temporary, place, error);
     if (status == GCACHE_OK && store->options.durability == GCACHE_DURABILITY_FULL)
         status = sync_parent(store, place, error);
     if (status != GCACHE_OK)
@@ -188,15 +198,25 @@ gci_append_pack(gci_store *store, gcache_key const *key, gci_weight weight, uint
     return status;
 }
 
+/* *out_freed (may be NULL) is 0 if it wasn't there, which most often is so: then there is nothing to unlink. */
 static gcache_status
-remove_counted(gci_store *store, gci_path const *path, gcache_error *error)
+remove_counted(gci_store *store, gci_path const *path, uint64_t *out_freed, gcache_error *error)
 {
-    uint64_t before = gci_cost_of_path(store, path->text);
+    struct stat facts = { .st_size = 0 };
 
-    gcache_status status = gci_dir_unlink(store->directory, path->text, error);
-    if (status == GCACHE_OK)
-        count_bytes(store, before, 0);
-    return status;
+    if (out_freed != NULL)
+        *out_freed = 0;
+    gcache_status status = gci_dir_stat(store->directory, path->text, &facts, NULL);
+    if (status == GCACHE_ERROR_NOT_FOUND)
+        return GCACHE_OK;
+    status = gci_dir_unlink(store->directory, path->text, error);
+    if (status != GCACHE_OK)
+        return status;
+    uint64_t freed = gci_disk_cost((uint64_t)facts.st_size);
+    count_bytes(store, freed, 0);
+    if (out_freed != NULL)
+        *out_freed = freed;
+    return GCACHE_OK;
 }
 
 gcache_status
@@ -205,20 +225,20 @@ gci_remove_pack(gci_store *store, gcache_key const *key, gcache_error *error)
     gci_path pack = gci_path_pack(key), description = gci_path_description(key);
 
     gci_generation_begin(&store->shared, key);
-    gcache_status status = remove_counted(store, &pack, error);
+    gcache_status status = remove_counted(store, &pack, NULL, error);
     gci_generation_end(&store->shared, key);
     if (status != GCACHE_OK)
         return status;
     gci_shared_add(&store->shared.head->keys, -1);
-    return remove_counted(store, &description, error);
+    return remove_counted(store, &description, NULL, error);
 }
 
 gcache_status
-gci_remove_entry(gci_store *store, gcache_key const *key, char const *id, gcache_error *error)
+gci_remove_entry(gci_store *store, gcache_key const *key, char const *id, uint64_t *out_freed, gcache_error *error)
 {
     gci_path path = gci_path_entry(key, id);
 
-    return remove_counted(store, &path, error);
+    return remove_counted(store, &path, out_freed, error);
 }
 
 /* ---- quarantine ---- */

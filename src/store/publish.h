@@ -56,8 +56,9 @@ gcache_status gci_append_pack(gci_store *store, gcache_key const *key, gci_weigh
 /* Removes the key's candidate index and description. */
 gcache_status gci_remove_pack(gci_store *store, gcache_key const *key, gcache_error *error);
 
-/* Removes an entry file. */
-gcache_status gci_remove_entry(gci_store *store, gcache_key const *key, char const *id, gcache_error *error);
+/* Removes an entry file, if there is one; *out_freed (may be NULL) is what it took. */
+gcache_status gci_remove_entry(gci_store *store, gcache_key const *key, char const *id, uint64_t *out_freed,
+                               gcache_error *error);
 
 /* Renames a file into quarantine/, says so in the log, and counts it. */
 gcache_status gci_quarantine_file(gci_store *store, char const *path, char const *why, gcache_error *error);

@@ -86,8 +86,8 @@ gci_draft_take(gci_draft *draft, gci_frame const *frame, gci_view bytes)
     gci_draft_frame *taken = add_frame(draft);
     if (taken == NULL)
         return false;
-    *taken = (gci_draft_frame){ .type = frame->type, .sequence = record.sequence, .evicted_ns = frame->evicted_ns,
-                                .bytes = bytes };
+    *taken = (gci_draft_frame){ .type = frame->type, .sequence = record.sequence,
+                                .created_ns = record.created_ns, .evicted_ns = frame->evicted_ns, .bytes = bytes };
     memcpy(taken->id, record.id, sizeof taken->id);
     return true;
 }

@@ -291,14 +291,28 @@ bool gci_store_waits_for_disk(gci_store const *store);
 /* Takes an entry out, as eviction does: its record stays remembered. ERROR_NOT_FOUND, ERROR_READ_ONLY, ... */
 gcache_status gci_store_evict(gci_store *store, gcache_key const *key, char const *id, gcache_error *error);
 
-/* What is known about a key whose last candidate was evicted. */
+/* What is known about the last eviction under a key. Times are 0 where they aren't known. */
 typedef struct gci_tombstone {
     gcache_key key;
     uint64_t evicted_ns;
-    uint32_t entries; /* how many went with it */
-    uint32_t hits;    /* how often they had been handed out */
-    enum { GCI_EVICTED_SIZE = 1, GCI_EVICTED_AGE, GCI_EVICTED_SPACE, GCI_EVICTED_BY_HAND } cause;
+    uint32_t entries;       /* how many went then */
+    uint32_t hits;          /* how often they had been handed out */
+    enum { GCI_EVICTED_SIZE = 1, GCI_EVICTED_AGE, GCI_EVICTED_SPACE, GCI_EVICTED_BY_HAND, GCI_EVICTED_CROWD } cause;
+    uint32_t left;          /* candidates that stayed under the key */
+    uint64_t stored_ns;     /* when the first of those that went was stored */
+    uint64_t used_ns;       /* when one of them was last used */
+    uint64_t evicted_bytes; /* what the cache had evicted before, ever: as in gci_fullness */
 } gci_tombstone;
+
+/* How full the cache is, to judge by whether a larger one would have kept an entry. */
+typedef struct gci_fullness {
+    uint64_t bytes, max_bytes;
+    uint64_t evicted_bytes;   /* ever, by all processes that have told so far */
+    uint64_t least_recent_ns; /* as gci_store_least_recent_ns */
+} gci_fullness;
+
+/* settle: with what is still on its way to index.db, which takes longer. Never fails: what isn't known is 0. */
+gci_fullness gci_store_fullness(gci_store *store, bool settle);
 
 /* false: nothing is known. */
 bool gci_store_tombstone(gci_store *store, gcache_key const *key, gci_tombstone *out_tombstone);
@@ -344,8 +358,9 @@ typedef struct gci_store_stats {
 
 gcache_status gci_store_stats_get(gci_store *store, gci_store_stats *out_stats, gcache_error *error);
 
-/* When the entry that was unused for longest was last used, or stored; 0: there is none, or index.db isn't there. */
-uint64_t gci_store_least_recent_ns(gci_store *store);
+/* When the entry that was unused for longest was last used, or stored; 0: there is none, or index.db isn't there. settle:
+   what is still on its way to index.db counts too. */
+uint64_t gci_store_least_recent_ns(gci_store *store, bool settle);
 
 /* ---- keeping house ---- */
 
@@ -403,8 +418,8 @@ typedef struct gci_lease gci_lease;
  */
 gcache_status gci_lease_take(gci_store *store, gci_view name, uint64_t timeout_ns, gci_lease **out_lease, bool *out_waited,
                              gcache_error *error);
-/* Whether its holder had died and left it to a child that didn't know of it. */
-bool gci_lease_is_taken_over(gci_lease const *lease);
+/* The process that held it before and died with it; 0: it was free, or given back. */
+uint64_t gci_lease_former_holder(gci_lease const *lease);
 /* NULL is accepted. By the thread that took it, or by whomever it was handed over to. */
 void gci_lease_release(gci_lease *lease);
 /* The thread that took it leaves it to another: from here on it may wait for it itself. NULL is accepted. */

@@ -6,8 +6,8 @@
 #include <fcntl.h>
 
 #define NAME "evicted"
-#define SLOT 64
-#define CHECKED 56
+#define SLOT 96
+#define CHECKED 88
 #define WAYS 4
 #define BUCKETS 4096
 
@@ -19,7 +19,7 @@ bucket_offset(gcache_key const *key)
     return (uint64_t)bucket * WAYS * SLOT;
 }
 
-/* slot = key when entries hits cause zeros checksum */
+/* slot = key when entries hits cause left stored used evicted_bytes zeros checksum */
 static bool
 read_slot(char const *bytes, gci_tombstone *out)
 {
@@ -30,15 +30,18 @@ read_slot(char const *bytes, gci_tombstone *out)
     out->entries = gci_get_u32(&reader);
     out->hits = gci_get_u32(&reader);
     out->cause = gci_get_u32(&reader);
-    gci_get_u32(&reader);
+    out->left = gci_get_u32(&reader);
+    out->stored_ns = gci_get_u64(&reader);
+    out->used_ns = gci_get_u64(&reader);
+    out->evicted_bytes = gci_get_u64(&reader);
+    gci_get_u64(&reader);
     return gci_get_u64(&reader) == gci_hash64(bytes, CHECKED, 0) && out->evicted_ns != 0;
 }
 
 static void
-write_slot(gci_store *store, uint64_t offset, gci_tombstone const *tombstone)
+write_slot(gci_file const *file, uint64_t offset, gci_tombstone const *tombstone)
 {
     gci_buf bytes;
-    gci_file file;
 
     gci_buf_init(&bytes, 2 * SLOT);
     gci_buf_append(&bytes, tombstone->key.bytes, sizeof tombstone->key.bytes);
@@ -46,29 +49,31 @@ write_slot(gci_store *store, uint64_t offset, gci_tombstone const *tombstone)
     gci_put_u32(&bytes, tombstone->entries);
     gci_put_u32(&bytes, tombstone->hits);
     gci_put_u32(&bytes, tombstone->cause);
-    gci_put_u32(&bytes, 0);
+    gci_put_u32(&bytes, tombstone->left);
+    gci_put_u64(&bytes, tombstone->stored_ns);
+    gci_put_u64(&bytes, tombstone->used_ns);
+    gci_put_u64(&bytes, tombstone->evicted_bytes);
+    gci_put_u64(&bytes, 0);
     if (!bytes.failed)
         gci_put_u64(&bytes, gci_hash64(bytes.data, CHECKED, 0));
-    if (!bytes.failed && gci_file_open(store->directory, NAME, O_WRONLY | O_CREAT, &file, NULL) == GCACHE_OK) {
-        gci_file_write_at(&file, gci_buf_view(&bytes), offset, NULL);
-        gci_file_close(&file);
-    }
+    if (!bytes.failed)
+        gci_file_write_at(file, gci_buf_view(&bytes), offset, NULL);
     gci_buf_clear(&bytes);
 }
 
-/* Reads a key's bucket; what isn't in the file is zeros. */
+/* Opens the file and reads a key's bucket; what isn't in the file is zeros. */
 static bool
-read_bucket(gci_store *store, gcache_key const *key, char out_bytes[WAYS * SLOT])
+open_bucket(gci_store *store, gcache_key const *key, int flags, gci_file *out_file, char out_bytes[WAYS * SLOT])
 {
     size_t got = 0;
-    gci_file file;
 
     memset(out_bytes, 0, WAYS * SLOT);
-    if (gci_file_open(store->directory, NAME, O_RDONLY | O_NONBLOCK, &file, NULL) != GCACHE_OK)
+    if (gci_file_open(store->directory, NAME, flags | O_NONBLOCK, out_file, NULL) != GCACHE_OK)
         return false;
-    gcache_status status = gci_file_read(&file, out_bytes, WAYS * SLOT, bucket_offset(key), &got, NULL);
-    gci_file_close(&file);
-    return status == GCACHE_OK;
+    if (gci_file_read(out_file, out_bytes, WAYS * SLOT, bucket_offset(key), &got, NULL) == GCACHE_OK)
+        return true;
+    gci_file_close(out_file);
+    return false;
 }
 
 static bool
@@ -87,30 +92,45 @@ bool
 gci_tombstone_get(gci_store *store, gcache_key const *key, gci_tombstone *out_tombstone)
 {
     char bytes[WAYS * SLOT];
+    gci_file file;
     size_t way;
 
-    return read_bucket(store, key, bytes) && find(bytes, key, out_tombstone, &way);
+    if (!open_bucket(store, key, O_RDONLY, &file, bytes))
+        return false;
+    gci_file_close(&file);
+    return find(bytes, key, out_tombstone, &way);
+}
+
+/* Its own way, or that of the oldest. */
+static size_t
+choose_way(char const *bytes, gcache_key const *key)
+{
+    uint64_t oldest = UINT64_MAX;
+    gci_tombstone other;
+    size_t place = 0;
+
+    if (find(bytes, key, &other, &place))
+        return place;
+    for (size_t way = 0; way < WAYS; way++) {
+        uint64_t age = read_slot(bytes + way * SLOT, &other) ? other.evicted_ns : 0;
+        if (age < oldest) {
+            oldest = age;
+            place = way;
+        }
+    }
+    return place;
 }
 
 void
 gci_tombstone_put(gci_store *store, gci_tombstone const *tombstone)
 {
     char bytes[WAYS * SLOT];
-    gci_tombstone other;
-    uint64_t oldest = UINT64_MAX;
-    size_t place = 0;
+    gci_file file;
 
-    read_bucket(store, &tombstone->key, bytes);
-    if (!find(bytes, &tombstone->key, &other, &place)) {
-        for (size_t way = 0; way < WAYS; way++) {
-            uint64_t age = read_slot(bytes + way * SLOT, &other) ? other.evicted_ns : 0;
-            if (age < oldest) {
-                oldest = age;
-                place = way;
-            }
-        }
-    }
-    write_slot(store, bucket_offset(&tombstone->key) + place * SLOT, tombstone);
+    if (!open_bucket(store, &tombstone->key, O_RDWR | O_CREAT, &file, bytes))
+        return;
+    write_slot(&file, bucket_offset(&tombstone->key) + choose_way(bytes, &tombstone->key) * SLOT, tombstone);
+    gci_file_close(&file);
 }
 
 void
@@ -118,10 +138,15 @@ gci_tombstone_remove(gci_store *store, gcache_key const *key)
 {
     char bytes[WAYS * SLOT];
     gci_tombstone former;
+    gci_file file;
     size_t way;
 
-    if (read_bucket(store, key, bytes) && find(bytes, key, &former, &way))
-        write_slot(store, bucket_offset(key) + way * SLOT, &(gci_tombstone){ .key = *key });
+    /* Only read, most often: the file may not even be there. */
+    if (!gci_tombstone_get(store, key, &former) || !open_bucket(store, key, O_RDWR, &file, bytes))
+        return;
+    if (find(bytes, key, &former, &way))
+        write_slot(&file, bucket_offset(key) + way * SLOT, &(gci_tombstone){ .key = *key });
+    gci_file_close(&file);
 }
 
 bool

@@ -1,14 +1,18 @@
 /*
- * What is remembered of keys that were evicted whole: a file of fixed size, `evicted`, read on a miss.
+ * What is remembered of the last eviction under a key: a file of fixed size, `evicted`, read on a miss.
  *
- *      at          size    what, 64 bytes for each of 16384 slots; 4 slots are a bucket, selected by the key
+ *      at          size    what, 96 bytes for each of 16384 slots; 4 slots are a bucket, selected by the key
  *      0           32      key
  *      32          8       when, in ns since 1970
- *      40          4       entries that went with it
+ *      40          4       entries that went
  *      44          4       how often they had been handed out
  *      48          4       cause
- *      52          4       zeros
- *      56          8       XXH3-64 of the bytes before
+ *      52          4       candidates that stayed under the key; 0: it was evicted whole
+ *      56          8       when the first of those that went was stored; 0: not known
+ *      64          8       when one of them was last used; 0: not known
+ *      72          8       bytes that the cache had evicted before
+ *      80          8       zeros
+ *      88          8       XXH3-64 of the bytes before
  *
  * A new tombstone takes the place of the oldest of its bucket. Holes are empty slots. Nothing here is synced: a lost or
  * damaged tombstone is an eviction that nobody remembers.

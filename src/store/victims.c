@@ -45,6 +45,7 @@ read_row(sqlite3_stmt *row, gci_victim *out)
     gci_hex((uint8_t const *)id.data, id.size, out->id);
     out->bytes = (uint64_t)gci_column_number(row, 2);
     out->hits = (uint32_t)gci_column_number(row, 3);
+    out->used_ns = (uint64_t)gci_column_number(row, 4);
     return true;
 }
 
@@ -98,12 +99,12 @@ gci_victims_oldest(gci_store *store, size_t limit, uint64_t want, gci_victims *o
 }
 
 uint64_t
-gci_store_least_recent_ns(gci_store *store)
+gci_store_least_recent_ns(gci_store *store, bool settle)
 {
     uint64_t used = 0;
 
     gci_store_enter(store);
-    if (!store->read_only) {
+    if (settle && !store->read_only) {
         gci_flush_touches(store);
         gci_drain(store, WAIT_NS, NULL);
     }
@@ -210,6 +211,19 @@ gci_victims_unused(gci_store *store, size_t limit, uint64_t before_ns, gci_victi
     sqlite3_stmt *rows = gci_index_use(&store->index, GCI_SQL_ENTRY_UNUSED);
     gci_bind_number(rows, 1, (int64_t)limit);
     gci_bind_number(rows, 2, (int64_t)before_ns);
+    return end(store, collect(store, rows, UINT64_MAX, out_victims, error), error);
+}
+
+gcache_status
+gci_victims_of_key(gci_store *store, size_t limit, gcache_key const *key, gci_victims *out_victims, gcache_error *error)
+{
+    gcache_status status = begin(store, error);
+
+    if (status != GCACHE_OK)
+        return status;
+    sqlite3_stmt *rows = gci_index_use(&store->index, GCI_SQL_ENTRY_OLDEST_OF_KEY);
+    gci_bind_number(rows, 1, (int64_t)limit);
+    gci_bind_bytes(rows, 2, key->bytes, sizeof key->bytes);
     return end(store, collect(store, rows, UINT64_MAX, out_victims, error), error);
 }
 

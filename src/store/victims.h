@@ -18,6 +18,9 @@ gcache_status gci_victims_oldest(gci_store *store, size_t limit, uint64_t want, 
                                  gcache_error *error);
 /* The same without index.db, which a full disk may not let us open: whole keys, by the age of their candidate indexes. */
 gcache_status gci_victims_by_files(gci_store *store, uint64_t want, gci_victims *out_victims, gcache_error *error);
+/* The longest unused of a key, `limit` of them. */
+gcache_status gci_victims_of_key(gci_store *store, size_t limit, gcache_key const *key, gci_victims *out_victims,
+                                 gcache_error *error);
 /* Those unused since before_ns, at most `limit`. */
 gcache_status gci_victims_unused(gci_store *store, size_t limit, uint64_t before_ns, gci_victims *out_victims,
                                  gcache_error *error);

@@ -1,7 +1,7 @@
 /*
  * How much the tests do that could go on for ever, and from which seed. By the environment:
  *
- *   GUARDCACHE_EFFORT=N    N times what the quick suite does (scripts/test --all); above 1 nothing is sampled any more
+ *   GUARDCACHE_EFFORT=N    N times what the quick suite does (scripts/test --all); above 1 less is sampled
  *   GUARDCACHE_SECONDS=N   each goes on for so long, with all its processes (scripts/soak)
  *   GUARDCACHE_SEED=N      other random choices than seed 1's
  */
@@ -27,7 +27,7 @@ effort_seed(void)
     return effort_number("GUARDCACHE_SEED", 1);
 }
 
-/* Whether every case is tried, not a sample. */
+/* Whether as many cases are tried as minutes allow, not a small sample. */
 static inline bool
 effort_is_thorough(void)
 {

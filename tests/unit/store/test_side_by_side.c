@@ -92,6 +92,10 @@ test_dead_holders_lease_is_taken_over(void **state)
         uint64_t begin = now_ns();
         assert_int_equal(gci_lease_take(store, gci_view_text("a"), 10 * SECOND, &lease, &waited, &error), GCACHE_OK);
         assert_true(now_ns() - begin < SECOND / 2);
+        assert_int_not_equal(gci_lease_former_holder(lease), 0);
+        gci_lease_release(lease);
+        assert_int_equal(gci_lease_take(store, gci_view_text("a"), 10 * SECOND, &lease, &waited, &error), GCACHE_OK);
+        assert_int_equal(gci_lease_former_holder(lease), 0);
         gci_lease_release(lease);
         gci_store_close(store);
         if (left > 0)
