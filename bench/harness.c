@@ -25,6 +25,12 @@ bench_now_ns(void)
     return read_clock(CLOCK_MONOTONIC);
 }
 
+uint64_t
+bench_computing_ns(void)
+{
+    return read_clock(CLOCK_THREAD_CPUTIME_ID);
+}
+
 void
 bench_die(char const *what, char const *why)
 {
@@ -38,6 +44,13 @@ compare(void const *a, void const *b)
     double x = *(double const *)a, y = *(double const *)b;
 
     return (x > y) - (x < y);
+}
+
+bench_figure
+bench_figure_of(double *samples, size_t count)
+{
+    qsort(samples, count, sizeof samples[0], compare);
+    return (bench_figure){ samples[count / 2], samples[0], samples[count - 1] };
 }
 
 static bench_figure
@@ -55,8 +68,7 @@ run_by(clockid_t clock, void (*body)(void *state), void *state, size_t batches, 
             body(state);
         samples[batch] = (double)(read_clock(clock) - start) / (double)calls;
     }
-    qsort(samples, batches, sizeof samples[0], compare);
-    return (bench_figure){ samples[batches / 2], samples[0], samples[batches - 1] };
+    return bench_figure_of(samples, batches);
 }
 
 bench_figure

@@ -21,8 +21,15 @@ bench_figure bench_run_computing(void (*body)(void *state), void *state, size_t 
 /* Prints "name   median ns   [lowest .. highest]   note". */
 void bench_print(char const *name, bench_figure figure, char const *note);
 
-/* Nanoseconds of a steady clock. */
+/* Nanoseconds of a steady clock, and of the processor by this thread. */
 uint64_t bench_now_ns(void);
+uint64_t bench_computing_ns(void);
+
+/* Of times that were taken one by one; sorts them. */
+bench_figure bench_figure_of(double *samples, size_t count);
+
+/* Nanoseconds of processor time that this thread has taken. */
+uint64_t bench_computing_ns(void);
 
 /* Ends the program with a message: a benchmark of something that failed measures nothing. */
 void bench_die(char const *what, char const *why);
