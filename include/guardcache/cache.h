@@ -55,7 +55,7 @@ typedef struct gcache_options {
     char const *bypass;            /* why nothing can be cached: every lookup misses with this reason; NULL: it can */
     gcache_durability durability;
     char const *space;             /* the namespace: part of every key; NULL is the empty one */
-    size_t max_candidates;         /* a key; 0: GCACHE_MAX_CANDIDATES_DEFAULT */
+    size_t max_candidates;         /* a key, beyond which its longest unused go; 0: GCACHE_MAX_CANDIDATES_DEFAULT */
     uint64_t max_bytes;            /* size cap of the directory; 0: GCACHE_MAX_BYTES_DEFAULT; UINT64_MAX: none */
     size_t memory_bytes;           /* decoded candidates kept in memory; 0: GCACHE_MEMORY_BYTES_DEFAULT */
     int compression_level;         /* zstd level for payloads, -1 stores them raw; 0: GCACHE_COMPRESSION_DEFAULT */
@@ -75,7 +75,7 @@ typedef struct gcache_options {
 #define GCACHE_OPTIONS_VERSION 1
 #define GCACHE_OPTIONS_INIT { .version = GCACHE_OPTIONS_VERSION }
 
-/* A thousand variants of one graph is a caller's mistake (a guard that pins every size), not a use. */
+/* A thousand variants of one graph come from guards that pin every size: what is asked for again stays, the rest goes. */
 #define GCACHE_MAX_CANDIDATES_DEFAULT 1000
 /* A working set of a few thousand compiled graphs. */
 #define GCACHE_MAX_BYTES_DEFAULT (UINT64_C(5) << 30)

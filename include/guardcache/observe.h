@@ -42,7 +42,8 @@ GCACHE_API void gcache_counters_read(gcache *cache, gcache_counters *out_counter
     X(MISS, 1, "miss", "a lookup that missed")                                                        \
     X(HIT, 2, "hit", "a lookup that hit, and stands for some others")                                 \
     X(INSERT, 3, "insert", "an entry was stored")                                                     \
-    X(NOT_STORED, 4, "not_stored", "something was compiled and not kept; text says why")
+    X(NOT_STORED, 4, "not_stored", "something was compiled and not kept; text says why")                     \
+    X(TAKEOVER, 5, "takeover", "a compile's lease was taken over from a process that died; text says which")
 
 typedef enum gcache_act {
 #define X(name, value, word, meaning) GCACHE_ACT_##name = value,
@@ -85,7 +86,7 @@ typedef struct gcache_past {
     uint64_t elapsed_ns;  /* of a hit: what the lookup itself took; 0: not measured */
     uint64_t compile_ns;  /* of an insert, of what was not stored; of a miss: what its process compiled next for the key */
     uint64_t payload_size;
-    char const *text;     /* why it was not stored, why it can't be cached */
+    char const *text;     /* why it was not stored, why it can't be cached, from whom it was taken over */
 } gcache_past;
 
 /* Returning anything but 0 ends the iteration. */

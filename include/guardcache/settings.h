@@ -32,7 +32,7 @@ extern "C" {
     X(REFRESH, "refresh", "flag", "what is stored is ignored; what is compiled is stored and preferred") \
     X(MAX_SIZE, "max-size", "size", "size cap of the directory; none for no cap")                     \
     X(MEMORY, "memory", "size", "decoded candidates kept in memory")                                  \
-    X(MAX_CANDIDATES, "max-candidates", "count", "variants under one key")                            \
+    X(MAX_CANDIDATES, "max-candidates", "count", "variants under one key; beyond it the longest unused go") \
     X(COMPRESSION_LEVEL, "compression-level", "level", "of zstd, 1 to 22; -1 stores payloads as they are") \
     X(DURABILITY, "durability", "durability", "entry, full or none")
 

@@ -235,12 +235,13 @@ advise_on_key(gci_story const *story, gci_buf *out)
 
 /* ---- guards ---- */
 
-/* A guard of one symbol: `L['t0'] % 8 == 0`, `s0 == 16`. */
+/* A guard of one symbol: `L['t0'] % 8 == 0`, `s0 == 16`, `2 <= s0`. */
 typedef struct simple_guard {
     gci_view name;
     char const *modulus; /* NULL: the symbol itself is compared */
     size_t modulus_size;
     bool equality;
+    gci_view lower, upper; /* of a bound, what stands before and behind the symbol: "2 <= " or " <= 1024" */
 } simple_guard;
 
 static gci_view
@@ -262,6 +263,38 @@ read_symbol(gci_view text, gci_view *out_name)
     *out_name = gci_view_of(rest.data, size);
     rest = gci_view_of(rest.data + size, rest.size - size);
     return local ? skip(rest, "']") : rest;
+}
+
+/* comparison = " <= " | " < " | " >= " | " > ": its size, 0 where none begins */
+static size_t
+comparison_size(gci_view text)
+{
+    static char const *const comparisons[] = { " <= ", " < ", " >= ", " > " };
+
+    for (size_t i = 0; i < sizeof comparisons / sizeof *comparisons; i++)
+        if (begins(text, comparisons[i]))
+            return strlen(comparisons[i]);
+    return 0;
+}
+
+/* bound = symbol comparison digits | digits comparison symbol */
+static bool
+read_bound(gci_view text, simple_guard *out_guard)
+{
+    size_t digits = 0;
+
+    while (digits < text.size && isdigit((unsigned char)text.data[digits]))
+        digits++;
+    if (digits != 0)
+        digits += comparison_size(gci_view_of(text.data + digits, text.size - digits));
+    out_guard->lower = gci_view_of(text.data, digits);
+    out_guard->upper = read_symbol(gci_view_of(text.data + digits, text.size - digits), &out_guard->name);
+    if (out_guard->name.size == 0 || isdigit((unsigned char)out_guard->name.data[0]))
+        return false;
+    if (digits != 0)
+        return out_guard->upper.size == 0;
+    size_t size = comparison_size(out_guard->upper);
+    return size != 0 && is_number(gci_view_of(out_guard->upper.data + size, out_guard->upper.size - size));
 }
 
 /* guard = symbol " % " digits " == 0" | symbol " == " digits */
@@ -364,6 +397,23 @@ advise_on_simple_guard(gci_story const *story, simple_guard const *guard, gci_bu
     gci_buf_clear(&call);
 }
 
+/* Each side of a bound compiles once and is kept: to be told only where a side isn't meant to come at all. */
+static void
+advise_on_bound(gci_story const *story, simple_guard const *guard, gci_buf *out)
+{
+    char const *source = source_of(story, guard->name);
+
+    if (!is_torch(story) || source == NULL)
+        return;
+    write_source(guard->name, source, out);
+    gci_buf_append_text(out, "A size beyond this bound compiles once, and its entry is kept beside the others. If none "
+                             "is meant to come, torch._check(");
+    gci_buf_append_view(out, guard->lower);
+    gci_buf_append_text(out, source);
+    gci_buf_append_view(out, guard->upper);
+    gci_buf_append_text(out, ") in the compiled function makes it an error.");
+}
+
 static gci_trial const *
 first_of_reason(gci_story const *story)
 {
@@ -391,6 +441,8 @@ advise_on_guard(gci_story const *story, gci_trial const *trial, gci_buf *out)
                                  "and later ones use what it stores.");
     else if (read_simple_guard(gci_buf_view(&part), &guard))
         advise_on_simple_guard(story, &guard, out);
+    else if (read_bound(gci_buf_view(&part), &guard))
+        advise_on_bound(story, &guard, out);
     gci_buf_clear(&part);
     gci_buf_clear(&values);
 }
@@ -406,24 +458,76 @@ advise_on_error(gci_trial const *trial, gci_buf *out)
 
 /* ---- the others ---- */
 
+/* Numbers to be typed: two digits or three, rounded up. */
 static void
-advise_on_eviction(gci_story const *story, gci_trial const *trial, gci_buf *out)
+write_typed_size(uint64_t bytes, char const *space, gci_buf *out)
 {
-    gci_trace const *trace = story->trace;
+    static char const units[] = "KMGT";
+    uint64_t unit = 1024;
+    size_t at = 0;
 
-    if (trace->has_tombstone && trace->tombstone.cause == GCI_EVICTED_AGE) {
-        gci_buf_append_text(out, "raise the age limit of unused entries.");
+    while (units[at + 1] != '\0' && bytes / unit >= 10 * 1024) {
+        unit *= 1024;
+        at++;
+    }
+    gci_buf_format(out, "%llu%s%ciB", (unsigned long long)((bytes + unit - 1) / unit), space, units[at]);
+}
+
+/*
+ * The cap with which the least recent entries would have gone without this one: room for all that is there and all that
+ * went since, this one included, where an eviction leaves nine tenths of the cap. 0: not known.
+ */
+static uint64_t
+sufficient_cap(gci_trace const *trace, gci_tombstone const *tombstone)
+{
+    gci_fullness const *fullness = &trace->fullness;
+
+    if (fullness->max_bytes == 0 || fullness->evicted_bytes <= tombstone->evicted_bytes)
+        return 0;
+    uint64_t room = fullness->bytes + (fullness->evicted_bytes - tombstone->evicted_bytes);
+    return room + room / 9;
+}
+
+static void
+advise_on_size(gci_trace const *trace, gci_tombstone const *tombstone, gci_buf *out)
+{
+    uint64_t cap = sufficient_cap(trace, tombstone);
+
+    if (cap <= trace->fullness.max_bytes) {
+        gci_buf_append_text(out, "raise the size cap: guardcache config max-size SIZE.");
         return;
     }
-    if (trace->has_tombstone && trace->tombstone.cause != GCI_EVICTED_SIZE)
+    gci_buf_append_text(out, "about ");
+    write_typed_size(cap, " ", out);
+    gci_buf_append_text(out, tombstone->entries == 1 ? " would have kept it" : " would have kept them");
+    gci_buf_append_text(out, ": guardcache config max-size ");
+    write_typed_size(cap, "", out);
+    gci_buf_append_char(out, '.');
+}
+
+static void
+advise_on_eviction(gci_story const *story, gci_buf *out)
+{
+    gci_tombstone const *tombstone = gci_trace_eviction(story->trace);
+
+    if (tombstone == NULL)
         return;
-    gci_candidate const *candidate = trial != NULL ? trial->ranked->candidate : NULL;
-    if (candidate != NULL && candidate->evicted_ns > candidate->record.created_ns) {
-        gci_buf_append_text(out, "it was evicted ");
-        gci_write_duration(out, candidate->evicted_ns - candidate->record.created_ns);
-        gci_buf_append_text(out, " after it was stored: raise the size cap (options.max_bytes).");
-    } else if (trace->has_tombstone) {
-        gci_buf_append_text(out, "raise the size cap (options.max_bytes).");
+    switch (tombstone->cause) {
+    case GCI_EVICTED_SIZE:
+        advise_on_size(story->trace, tombstone, out);
+        break;
+    case GCI_EVICTED_AGE:
+        gci_buf_append_text(out, "raise the age that guardcache gc --unused is called with.");
+        break;
+    case GCI_EVICTED_SPACE:
+        gci_buf_append_text(out, "free space on the cache's disk, or move the cache to a larger one (GUARDCACHE_DIR).");
+        break;
+    case GCI_EVICTED_CROWD:
+        gci_buf_append_text(out, "guardcache config max-candidates N allows a key more of them; better are wider guards: "
+                                 "mark what varies as dynamic.");
+        break;
+    case GCI_EVICTED_BY_HAND:
+        break;
     }
 }
 
@@ -433,6 +537,21 @@ advise_on_requirement(gci_trial const *trial, gci_buf *out)
     gci_buf_append_text(out, "each value of ");
     gci_buf_append_view(out, trial->requirement->name);
     gci_buf_append_text(out, " compiles once for itself; both entries are then kept side by side.");
+}
+
+/* Another variant than the wanted one. */
+static void
+advise_on_variant(gci_story const *story, gci_trial const *trial, gci_buf *out)
+{
+    gci_view variant = trial->ranked->candidate->record.variant;
+
+    gci_buf_append_text(out, "ask without a variant to be offered ");
+    if (variant.size == 0)
+        gci_buf_append_text(out, "the one that has none");
+    else
+        gci_buf_format(out, "\"%.*s\"", (int)variant.size, variant.data);
+    gci_buf_format(out, " as well, or compile \"%s\" once: both are then kept side by side.",
+                   story->question->request.variant);
 }
 
 void
@@ -456,11 +575,18 @@ gci_write_advice(gci_story const *story, gci_buf *out)
         if (trial != NULL && trial->requirement != NULL)
             advise_on_requirement(trial, out);
         break;
+    case GCACHE_REASON_VARIANT:
+        if (trial != NULL && story->question->request.variant != NULL)
+            advise_on_variant(story, trial, out);
+        break;
     case GCACHE_REASON_NAMES:
         gci_buf_append_text(out, "set accept_renames in the request if the payload can be used under other symbol names.");
         break;
     case GCACHE_REASON_EVICTED:
-        advise_on_eviction(story, trial, out);
+        advise_on_eviction(story, out);
+        break;
+    case GCACHE_REASON_DISABLED:
+        gci_buf_append_text(out, "guardcache config shows what has switched it off.");
         break;
     case GCACHE_REASON_CORRUPT:
         gci_buf_append_text(out, "nothing to do: the damaged file is put aside, and the next compile replaces it. If it "

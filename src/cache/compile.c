@@ -416,6 +416,16 @@ find(gci_compile *c)
     return may_write(c) ? take_lease(c) : status;
 }
 
+/* After the miss, which it belongs to. */
+static void
+journal_takeover(gci_lease const *lease, gci_ended const *ended)
+{
+    uint64_t former = lease != NULL ? gci_lease_former_holder(lease) : 0;
+
+    if (former != 0)
+        gci_journal_takeover(ended, former);
+}
+
 bool
 gci_compile_begin(gci_compile *c, gcache_status *out_status)
 {
@@ -430,8 +440,10 @@ gci_compile_begin(gci_compile *c, gcache_status *out_status)
     gci_watch watch = gci_watch_begin(c->cache, c->graph, c->hints, c->options.request);
     *out_status = find(c);
     gci_watch_end(&watch, *out_status, c->result);
-    if (*out_status == GCACHE_MISS)
+    if (*out_status == GCACHE_MISS) {
+        journal_takeover(c->lease, &(gci_ended){ c->cache, c->graph, c->hints, c->options.request, c->result, 0 });
         *out_status = compile_now(c);
+    }
     if (*out_status == GCACHE_OK && c->product->note[0] == '\0')
         return true;
     if (*out_status == GCACHE_OK)
@@ -524,6 +536,8 @@ gcache_lease_take(gcache *cache, gcache_graph *graph, gcache_hints const *hints,
     if (status == GCACHE_OK)
         status = take_lease_for(&question, reason, timeout_ns, &lease->lease, &waited, error);
     gci_question_clear(&question);
+    if (status == GCACHE_OK)
+        journal_takeover(lease->lease, &(gci_ended){ cache, graph, hints, request, &(gcache_result){ .reason = reason }, 0 });
     if (status != GCACHE_OK) {
         free(lease);
         return status;

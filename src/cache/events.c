@@ -62,16 +62,19 @@ gci_tell_outcome(gcache *cache, gcache_graph *graph, gcache_request const *reque
     gci_tell(cache, &event);
 }
 
-static char const *
-text_of_lease(gcache_status status, gci_lease const *lease, bool waited)
+static void
+write_lease(gcache_status status, gci_lease const *lease, bool waited, gci_buf *out)
 {
+    uint64_t former = status == GCACHE_OK ? gci_lease_former_holder(lease) : 0;
+
     if (status == GCACHE_ERROR_BUSY)
-        return "not given: somebody else is still compiling the same";
-    if (status != GCACHE_OK)
-        return "not given: compiling goes on without it";
-    if (gci_lease_is_taken_over(lease))
-        return "taken over from a process that died";
-    return waited ? "taken, after somebody else had it" : "taken";
+        gci_buf_append_text(out, "not given: somebody else is still compiling the same");
+    else if (status != GCACHE_OK)
+        gci_buf_append_text(out, "not given: compiling goes on without it");
+    else if (former != 0)
+        gci_write_takeover(out, former);
+    else
+        gci_buf_append_text(out, waited ? "taken, after somebody else had it" : "taken");
 }
 
 void
@@ -79,6 +82,7 @@ gci_tell_lease(gci_question const *question, gcache_status status, gci_lease con
                uint64_t elapsed_ns)
 {
     gcache *cache = question->cache;
+    gci_buf text;
 
     if (status == GCACHE_OK)
         gci_count(&cache->counters.leases, 1);
@@ -87,8 +91,14 @@ gci_tell_lease(gci_question const *question, gcache_status status, gci_lease con
     gcache_event event = event_about(GCACHE_EVENT_LEASE, question->graph, &question->request);
     event.key = question->key;
     event.elapsed_ns = elapsed_ns;
-    event.text = text_of_lease(status, lease, waited);
+    if (cache->event == NULL)
+        return;
+    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
+    write_lease(status, lease, waited, &text);
+    gci_buf_append_char(&text, '\0');
+    event.text = text.failed ? NULL : text.data;
     gci_tell(cache, &event);
+    gci_buf_clear(&text);
 }
 
 void

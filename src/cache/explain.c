@@ -32,8 +32,10 @@ find_story(gci_story *story, gci_question *question, gci_trace *trace, gcache *c
 {
     gcache_result result;
 
-    if (cache->disabled) {
-        story->reason = GCACHE_REASON_DISABLED;
+    if (!cache->disabled)
+        story->bypass = cache->bypass != NULL ? cache->bypass : request != NULL ? request->bypass : NULL;
+    if (cache->disabled || story->bypass != NULL) {
+        story->reason = cache->disabled ? GCACHE_REASON_DISABLED : GCACHE_REASON_BYPASS;
         *question = (gci_question){ .cache = cache, .graph = graph };
         if (request != NULL)
             question->request = *request;

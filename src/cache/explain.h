@@ -16,10 +16,14 @@ typedef struct gci_story {
     char const *bypass; /* why the graph can't be keyed; NULL if it can */
     uint64_t at_ns;     /* of a past lookup: when it was; 0: now */
     uint64_t cost_ns;   /* of a past lookup: how long what it missed took to compile; 0: not known */
+    uint64_t former;    /* of a past lookup: the process that died while it compiled the same; 0: none */
 } gci_story;
 
 /* Candidates for which a change of two hints is searched where one isn't enough: some milliseconds each. */
 #define GCI_PAIRS_CANDIDATES 8
+
+/* What the search for nearest hints may cost for all candidates of an explanation: some tenths of a second. */
+#define GCI_NEAREST_WORK ((size_t)1 << 22)
 
 /* For people. brief: at most 25 lines. */
 void gci_explain_text(gci_story const *story, bool brief, gci_buf *out);

@@ -3,6 +3,7 @@
  */
 #include "base/json.h"
 #include "cache/advice.h"
+#include "cache/words.h"
 
 static void
 write_member(gci_buf *out, char const *name)
@@ -62,7 +63,7 @@ decided_by_guards(gci_trial const *trial)
 
 /* The decisive part, its arithmetic, and the hints that would have hit. */
 static void
-write_decision(gci_question const *question, gci_trial const *trial, bool pairs, gci_buf *out)
+write_decision(gci_question const *question, gci_trial const *trial, bool pairs, size_t *work, gci_buf *out)
 {
     gci_buf part, values, nearest;
 
@@ -73,7 +74,7 @@ write_decision(gci_question const *question, gci_trial const *trial, bool pairs,
     gci_buf_format(out, ", \"first_failing\": %zu", trial->verdict.guard);
     write_text_member(out, "part", gci_buf_view(&part));
     write_text_member(out, "arithmetic", gci_buf_view(&values));
-    if (!trial->partial && gci_guards_nearest(trial->ranked->guards, question->hints, pairs, &nearest))
+    if (!trial->partial && gci_guards_nearest(trial->ranked->guards, question->hints, pairs, work, &nearest))
         write_text_member(out, "would_hit", gci_buf_view(&nearest));
     out->failed |= part.failed || values.failed || nearest.failed;
     gci_buf_clear(&part);
@@ -146,7 +147,7 @@ write_values(gci_question const *question, gci_guards const *guards, gci_buf *ou
 }
 
 static void
-write_candidate(gci_question const *question, gci_trial const *trial, bool pairs, gci_buf *out)
+write_candidate(gci_question const *question, gci_trial const *trial, bool pairs, size_t *work, gci_buf *out)
 {
     gci_record const *record = &trial->ranked->candidate->record;
 
@@ -157,7 +158,7 @@ write_candidate(gci_question const *question, gci_trial const *trial, bool pairs
                    (unsigned long long)record->created_ns, (unsigned long long)record->compile_ns);
     write_guards(question, trial, out);
     if (trial->ranked->guards != NULL && decided_by_guards(trial))
-        write_decision(question, trial, pairs, out);
+        write_decision(question, trial, pairs, work, out);
     if (trial->requirement != NULL)
         write_requirement(trial, out);
     write_values(question, trial->ranked->guards, out);
@@ -184,15 +185,33 @@ write_candidates(gci_story const *story, gci_buf *out)
 {
     gci_trace const *trace = story->trace;
     char const *separator = "";
+    size_t work = GCI_NEAREST_WORK;
 
     gci_buf_append_text(out, ", \"candidates\": [");
     for (size_t i = 0; i < trace->count + trace->evicted_count; i++) {
         if (trace->trials[i].ranked == NULL)
             continue;
         gci_buf_append_text(out, separator);
-        write_candidate(story->question, &trace->trials[i], i < GCI_PAIRS_CANDIDATES, out);
+        write_candidate(story->question, &trace->trials[i], i < GCI_PAIRS_CANDIDATES, &work, out);
         separator = ", ";
     }
+}
+
+static void
+write_eviction(gci_trace const *trace, gci_buf *out)
+{
+    gci_tombstone const *tombstone = gci_trace_eviction(trace);
+
+    if (tombstone == NULL)
+        return;
+    gci_buf_format(out, ", \"eviction\": {\"entries\": %u, \"hits\": %u", tombstone->entries, tombstone->hits);
+    gci_buf_format(out, ", \"stored_ns\": %llu, \"used_ns\": %llu, \"evicted_ns\": %llu",
+                   (unsigned long long)tombstone->stored_ns, (unsigned long long)tombstone->used_ns,
+                   (unsigned long long)tombstone->evicted_ns);
+    write_text_member(out, "why", gci_view_text(gci_eviction_text((int)tombstone->cause)));
+    gci_buf_format(out, ", \"bytes\": %llu, \"max_bytes\": %llu, \"least_recent_ns\": %llu}",
+                   (unsigned long long)trace->fullness.bytes, (unsigned long long)trace->fullness.max_bytes,
+                   (unsigned long long)trace->fullness.least_recent_ns);
 }
 
 static void
@@ -204,6 +223,8 @@ write_past(gci_story const *story, gci_buf *out)
         return;
     gci_buf_format(out, ", \"at_ns\": %llu, \"compile_ns\": %llu", (unsigned long long)story->at_ns,
                    (unsigned long long)story->cost_ns);
+    if (story->former != 0)
+        gci_buf_format(out, ", \"taken_over_from\": %llu", (unsigned long long)story->former);
 }
 
 static void
@@ -256,6 +277,8 @@ gci_explain_json(gci_story const *story, gci_buf *out)
         write_text_member(out, "message", gci_view_text(trace->trouble.message));
     write_note(story, out);
     write_past(story, out);
+    if (story->reason == GCACHE_REASON_EVICTED)
+        write_eviction(trace, out);
     write_candidates(story, out);
     gci_buf_append_text(out, "], \"nearest\": [");
     for (size_t i = 0; i < trace->nearest_count; i++) {

@@ -109,6 +109,7 @@ gci_explain_past(gci_past *past, gcache_explain_form form, gci_buf *out)
         .bypass = past->reason == GCACHE_REASON_BYPASS ? past->bypass : NULL,
         .at_ns = past->at_ns,
         .cost_ns = past->compile_ns,
+        .former = past->former,
     };
 
     if (past->reason == GCACHE_REASON_NO_KEY) {

@@ -71,6 +71,80 @@ write_hints(gci_question const *question, gci_buf *out)
     }
 }
 
+/* ---- evictions ---- */
+
+/* "the cache holds 5.0 GiB of at most 5.0 GiB; its least recent entry is unused for 40 min 3 s" */
+static void
+write_fullness(gci_story const *story, char const *indent, gci_buf *out)
+{
+    gci_fullness const *fullness = &story->trace->fullness;
+    uint64_t then_ns = story->at_ns != 0 ? story->at_ns : gci_clock_wall_ns();
+
+    if (fullness->max_bytes == 0 || fullness->max_bytes == UINT64_MAX)
+        return;
+    gci_buf_format(out, "%sthe cache %s ", indent, story->at_ns == 0 ? "holds" : "held");
+    gci_write_size(out, fullness->bytes);
+    gci_buf_append_text(out, " of at most ");
+    gci_write_size(out, fullness->max_bytes);
+    if (fullness->least_recent_ns != 0 && fullness->least_recent_ns < then_ns) {
+        gci_buf_append_text(out, story->at_ns == 0 ? "; its least recent entry is unused for "
+                                                   : "; its least recent entry was unused for ");
+        gci_write_duration(out, then_ns - fullness->least_recent_ns);
+    }
+    gci_buf_append_char(out, '\n');
+}
+
+/* "evicted at 14:29, 12 s after the last hit: the cache was over its size limit" */
+static void
+write_evicted(gci_tombstone const *tombstone, gci_buf *out)
+{
+    gci_buf_append_text(out, "evicted at ");
+    gci_write_time(out, tombstone->evicted_ns, gci_clock_wall_ns());
+    if (tombstone->used_ns != 0 && tombstone->used_ns < tombstone->evicted_ns) {
+        gci_buf_append_text(out, ", ");
+        gci_write_duration(out, tombstone->evicted_ns - tombstone->used_ns);
+        gci_buf_append_text(out, tombstone->hits != 0 ? " after the last hit" : " later and never hit");
+    }
+    gci_buf_format(out, ": %s\n", gci_eviction_text((int)tombstone->cause));
+}
+
+/* A key of which nothing is left. "1 entry was stored at 13:58 and evicted at 14:29, ..." */
+static void
+write_key_eviction(gci_story const *story, gci_buf *out)
+{
+    gci_tombstone const *tombstone = gci_trace_eviction(story->trace);
+
+    if (tombstone == NULL || tombstone->left != 0)
+        return;
+    gci_buf_format(out, "%u %s ", tombstone->entries, tombstone->entries == 1 ? "entry was" : "entries were");
+    if (tombstone->stored_ns != 0) {
+        gci_buf_append_text(out, "stored at ");
+        gci_write_time(out, tombstone->stored_ns, gci_clock_wall_ns());
+        gci_buf_append_text(out, " and ");
+    }
+    write_evicted(tombstone, out);
+    if (tombstone->cause == GCI_EVICTED_SIZE)
+        write_fullness(story, "  ", out);
+}
+
+/* One candidate of several. */
+static void
+write_candidate_eviction(gci_story const *story, gci_candidate const *candidate, gci_buf *out)
+{
+    gci_tombstone const *tombstone = gci_trace_eviction(story->trace);
+
+    gci_buf_append_text(out, "        would have hit, but was ");
+    if (tombstone == NULL || tombstone->evicted_ns != candidate->evicted_ns) {
+        gci_buf_append_text(out, "evicted at ");
+        gci_write_time(out, candidate->evicted_ns, gci_clock_wall_ns());
+        gci_buf_append_char(out, '\n');
+        return;
+    }
+    write_evicted(tombstone, out);
+    if (tombstone->cause == GCI_EVICTED_SIZE)
+        write_fullness(story, "        ", out);
+}
+
 /* ---- one candidate ---- */
 
 static void
@@ -172,11 +246,12 @@ write_names(gci_question const *question, gci_record const *record, gci_buf *out
 }
 
 static void
-write_trial(gci_question const *question, gci_trial const *trial, size_t number, uint64_t now_ns, bool brief, gci_buf *out)
+write_trial(gci_story const *story, gci_trial const *trial, size_t number, bool brief, gci_buf *out)
 {
+    gci_question const *question = story->question;
     gci_record const *record = record_of(trial);
 
-    write_candidate_line(trial, number, now_ns, out);
+    write_candidate_line(trial, number, gci_clock_wall_ns(), out);
     switch (trial->reason) {
     case GCACHE_REASON_GUARD_FALSE:
     case GCACHE_REASON_GUARD_ERROR:
@@ -192,9 +267,7 @@ write_trial(gci_question const *question, gci_trial const *trial, size_t number,
         write_names(question, record, out);
         break;
     case GCACHE_REASON_EVICTED:
-        gci_buf_append_text(out, "        would have hit, but was evicted at ");
-        gci_write_time(out, trial->ranked->candidate->evicted_ns, now_ns);
-        gci_buf_append_char(out, '\n');
+        write_candidate_eviction(story, trial->ranked->candidate, out);
         break;
     case GCACHE_REASON_UNREADABLE:
         gci_buf_append_text(out, "        its guards can't be read by this version\n");
@@ -254,7 +327,7 @@ write_would_hit(gci_story const *story, gci_buf *out)
 {
     gci_trace const *trace = story->trace;
     gci_buf change;
-    size_t written = 0;
+    size_t written = 0, work = GCI_NEAREST_WORK;
 
     gci_buf_init(&change, GCI_BUF_NO_LIMIT);
     for (size_t i = 0; i < trace->count && written < BRIEF_NEAREST_HINTS; i++) {
@@ -264,7 +337,8 @@ write_would_hit(gci_story const *story, gci_buf *out)
         if (is_empty(trial) || trial->ranked->guards == NULL || trial->partial)
             continue;
         change.size = 0;
-        if (!gci_guards_nearest(trial->ranked->guards, story->question->hints, i < GCI_PAIRS_CANDIDATES, &change))
+        if (!gci_guards_nearest(trial->ranked->guards, story->question->hints, i < GCI_PAIRS_CANDIDATES, &work,
+                                &change))
             continue;
         gci_buf_append_text(out, written == 0 ? "\n  would hit:  " : "   ");
         gci_buf_append_view(out, gci_buf_view(&change));
@@ -289,8 +363,7 @@ static void
 write_candidates(gci_story const *story, bool brief, gci_buf *out)
 {
     gci_trace const *trace = story->trace;
-    uint64_t now_ns = gci_clock_wall_ns();
-    size_t all = trace->count + trace->evicted_count, shown = 0;
+    size_t all = trace->count + trace->evicted_count, shown = 0, live = 0;
 
     write_summary(story, out);
     size_t before = out->size;
@@ -303,25 +376,14 @@ write_candidates(gci_story const *story, bool brief, gci_buf *out)
             continue;
         if (brief && (shown == BRIEF_CANDIDATES || !worth_showing(story, trial, shown)))
             continue;
-        write_trial(story->question, trial, i + 1, now_ns, brief, out);
+        write_trial(story, trial, i + 1, brief, out);
         shown++;
+        live += !evicted;
     }
-    if (shown < trace->count)
-        gci_buf_format(out, "  and %zu more%s\n", trace->count - shown, story->at_ns == 0 ? " (--all shows them)" : "");
+    if (live < trace->count)
+        gci_buf_format(out, "  and %zu more%s\n", trace->count - live, story->at_ns == 0 ? " (--all shows them)" : "");
     if (story->outcome == GCACHE_MISS)
         write_would_hit(story, out);
-}
-
-static void
-write_tombstone(gci_story const *story, gci_buf *out)
-{
-    gci_tombstone const *tombstone = &story->trace->tombstone;
-
-    if (!story->trace->has_tombstone)
-        return;
-    gci_buf_format(out, "%u %s evicted at ", tombstone->entries, tombstone->entries == 1 ? "entry was" : "entries were");
-    gci_write_time(out, tombstone->evicted_ns, gci_clock_wall_ns());
-    gci_buf_format(out, ": %s\n", gci_eviction_text((int)tombstone->cause));
 }
 
 /* It was compiled before, and that didn't help. */
@@ -350,6 +412,25 @@ write_advice(gci_story const *story, gci_buf *out)
     gci_buf_clear(&advice);
 }
 
+static void
+write_takeover(gci_story const *story, gci_buf *out)
+{
+    gci_buf_append_text(out, "the compile was ");
+    gci_write_takeover(out, story->former);
+    gci_buf_append_char(out, '\n');
+}
+
+/* The miss will come again, whatever is compiled. */
+static void
+write_read_only(gci_story const *story, gci_buf *out)
+{
+    gci_store const *store = story->question->cache->store;
+
+    if (store != NULL && gci_store_is_read_only(store))
+        gci_buf_append_text(out, "\n  note:       the cache is read-only: what is compiled now isn't stored, and will miss "
+                                 "again\n");
+}
+
 /* Where there is no candidate to show, the reason in words is all there is to tell. */
 static bool
 is_told_by_reason(gci_story const *story)
@@ -373,13 +454,17 @@ gci_explain_text(gci_story const *story, bool brief, gci_buf *out)
     if (story->trace->count + story->trace->evicted_count > 0)
         write_candidates(story, brief, out);
     if (story->reason == GCACHE_REASON_EVICTED)
-        write_tombstone(story, out);
+        write_key_eviction(story, out);
     if (story->trace->trouble.status != GCACHE_OK)
         gci_buf_format(out, "%s\n", story->trace->trouble.message);
     if (story->reason == GCACHE_REASON_NO_KEY) {
         write_not_stored(story->trace, out);
         gci_explain_nearest(story->trace, brief, out);
     }
+    if (story->former != 0)
+        write_takeover(story, out);
+    if (story->outcome == GCACHE_MISS && story->at_ns == 0)
+        write_read_only(story, out);
     if (story->outcome == GCACHE_MISS)
         write_advice(story, out);
 }

@@ -9,6 +9,7 @@ typedef struct compile {
     gcache_key key;
     uint32_t process;
     uint64_t ns;
+    uint64_t former; /* process from which its lease was taken over; 0: none */
 } compile;
 
 typedef struct walk {
@@ -36,23 +37,57 @@ note_compile(walk *w, gci_past const *past)
         w->compiles = larger;
         w->compile_room = room;
     }
-    w->compiles[w->compile_count++] = (compile){ past->key, past->process, past->compile_ns };
+    w->compiles[w->compile_count++] = (compile){ past->key, past->process, past->compile_ns, past->former };
     return true;
 }
 
-/* The compile that followed the miss in its process, which is the one noted last for that key. */
-static uint64_t
-take_compile(walk *w, gci_past const *past)
+/* What its process compiled next for its key, which is the one noted last; NULL if nothing. */
+static compile *
+find_compile(walk *w, gci_past const *past)
 {
-    for (size_t i = w->compile_count; i-- > 0;) {
-        compile found = w->compiles[i];
-        if (found.process != past->process || memcmp(&found.key, &past->key, sizeof found.key) != 0)
-            continue;
-        memmove(&w->compiles[i], &w->compiles[i + 1], (w->compile_count - i - 1) * sizeof *w->compiles);
-        w->compile_count--;
-        return found.ns;
+    for (size_t i = w->compile_count; i-- > 0;)
+        if (w->compiles[i].process == past->process && memcmp(&w->compiles[i].key, &past->key, sizeof past->key) == 0)
+            return &w->compiles[i];
+    return NULL;
+}
+
+/* A lease is taken between the miss and the compile. Whoever holds it may not be done yet, or never have been. */
+static bool
+note_takeover(walk *w, gci_past const *past)
+{
+    compile *of = find_compile(w, past);
+
+    if (of == NULL)
+        return note_compile(w, past);
+    of->former = past->former;
+    return true;
+}
+
+static void
+take_compile(walk *w, gci_past *past)
+{
+    compile *found = find_compile(w, past);
+
+    if (found == NULL)
+        return;
+    past->compile_ns = found->ns;
+    past->former = found->former;
+    memmove(found, found + 1, (size_t)(w->compiles + w->compile_count - (found + 1)) * sizeof *found);
+    w->compile_count--;
+}
+
+static bool
+note(walk *w, gci_past const *past)
+{
+    switch (past->act) {
+    case GCACHE_ACT_INSERT:
+    case GCACHE_ACT_NOT_STORED:
+        return note_compile(w, past);
+    case GCACHE_ACT_TAKEOVER:
+        return note_takeover(w, past);
+    default:
+        return true;
     }
-    return 0;
 }
 
 /* ---- which entries are meant ---- */
@@ -89,12 +124,12 @@ is_meant(gcache_past_query const *query, gci_past const *past)
 static int
 visit(walk *w, gci_past *past)
 {
-    if ((past->act == GCACHE_ACT_INSERT || past->act == GCACHE_ACT_NOT_STORED) && !note_compile(w, past)) {
+    if (!note(w, past)) {
         w->status = gci_fail_memory(w->error);
         return 1;
     }
     if (past->act == GCACHE_ACT_MISS)
-        past->compile_ns = take_compile(w, past);
+        take_compile(w, past);
     if (!is_meant(&w->query, past))
         return 0;
     w->told++;

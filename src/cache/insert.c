@@ -10,6 +10,7 @@
 #include "cache/events.h"
 #include "cache/journal.h"
 #include "cache/tape.h"
+#include "cache/trial.h"
 #include "graph/graph.h"
 
 /* Views and pairs that describe one entry; the texts themselves stay the caller's. */
@@ -137,19 +138,6 @@ draft_record(gci_draft *d, gci_question const *question, gcache_entry const *ent
 
 /* ---- the insert ---- */
 
-static gcache_reason
-check_hints(gci_draft const *d, gci_question const *question, gcache_verdict *out_verdict)
-{
-    switch (gci_guards_eval(d->guards, question->hints, out_verdict)) {
-    case GCACHE_TRUE:
-        return GCACHE_REASON_NONE;
-    case GCACHE_FALSE:
-        return GCACHE_REASON_GUARD_FALSE;
-    default:
-        return GCACHE_REASON_GUARD_ERROR;
-    }
-}
-
 static void
 refuse(gci_insert *insert, gcache_reason reason)
 {
@@ -226,7 +214,7 @@ begin(gci_insert *insert)
         return;
     gcache_reason reason = GCACHE_REASON_NONE;
     if (insert->hints != NULL)
-        reason = check_hints(d, question, &insert->inserted.verdict);
+        reason = gci_try_guards(d->guards, question->hints, &insert->inserted.verdict);
     if (reason != GCACHE_REASON_NONE)
         refuse(insert, reason);
     else

@@ -2,7 +2,7 @@
 
 #include "base/codec.h"
 #include "cache/description.h"
-#include "cache/lookup.h"
+#include "cache/trial.h"
 #include "graph/graph.h"
 
 #include <unistd.h>
@@ -104,19 +104,32 @@ put_symbols(gci_buf *out, gci_question const *question)
     }
 }
 
+/* eviction: of trace, what gci_trace_find_eviction sets. */
 static void
-put_tombstone(gci_buf *out, gci_question const *question, gcache_reason reason)
+put_tombstone(gci_buf *out, gci_trace const *eviction)
 {
-    gci_tombstone tombstone;
-    bool known = reason == GCACHE_REASON_EVICTED &&
-                 gci_store_tombstone(question->cache->store, &question->key, &tombstone);
-
-    gci_put_u8(out, known ? (uint8_t)tombstone.cause : 0);
-    if (!known)
+    gci_put_u8(out, eviction->has_tombstone ? (uint8_t)eviction->tombstone.cause : 0);
+    if (!eviction->has_tombstone)
         return;
-    gci_put_u64(out, tombstone.evicted_ns);
-    gci_put_u32(out, tombstone.entries);
-    gci_put_u32(out, tombstone.hits);
+    gci_put_u64(out, eviction->tombstone.evicted_ns);
+    gci_put_u32(out, eviction->tombstone.entries);
+    gci_put_u32(out, eviction->tombstone.hits);
+}
+
+/* eviction = left u32, stored, used, evicted before u64, fullness; nothing without a tombstone */
+static void
+put_eviction(gci_buf *out, gci_trace const *eviction)
+{
+    if (!eviction->has_tombstone)
+        return;
+    gci_put_u32(out, eviction->tombstone.left);
+    gci_put_u64(out, eviction->tombstone.stored_ns);
+    gci_put_u64(out, eviction->tombstone.used_ns);
+    gci_put_u64(out, eviction->tombstone.evicted_bytes);
+    gci_put_u64(out, eviction->fullness.bytes);
+    gci_put_u64(out, eviction->fullness.max_bytes);
+    gci_put_u64(out, eviction->fullness.evicted_bytes);
+    gci_put_u64(out, eviction->fullness.least_recent_ns);
 }
 
 static void
@@ -267,15 +280,19 @@ put_miss(gci_buf *out, gci_question const *question, gcache_result const *result
     static gcache_request const no_wishes = GCACHE_REQUEST_INIT;
     static gci_question const nothing;
     gci_candidates *set = NULL;
+    gci_trace eviction = { 0 };
 
+    if (result->reason == GCACHE_REASON_EVICTED)
+        gci_trace_find_eviction(&eviction, question->cache->store, &question->key, false);
     if (!lean && result->reason != GCACHE_REASON_NO_KEY && result->reason != GCACHE_REASON_BYPASS)
         gci_store_candidates(question->cache->store, &question->key, &set, NULL);
     put_wishes(out, lean ? &no_wishes : &question->request);
     put_symbols(out, lean ? &nothing : question);
     put_text(out, lean ? "" : result->note);
-    put_tombstone(out, question, result->reason);
+    put_tombstone(out, &eviction);
     put_trials(out, question, result->reason, set);
     put_description(out, question, lean ? GCACHE_REASON_NONE : result->reason);
+    put_eviction(out, &eviction);
     gci_candidates_release(set);
 }
 
@@ -319,40 +336,62 @@ gci_journal_miss(gci_ended const *ended)
 
 /* ---- the others ---- */
 
+/* An entry of act, to be filled in; false: there is nothing to be written down. End it in any case. */
+static bool
+begin_entry(gci_buf *entry, gci_ended const *ended, gcache_act act)
+{
+    gci_question question = { 0 };
+
+    gci_buf_init(entry, GCI_JOURNAL_BYTES_MAX);
+    bool asked = ask_again(ended, &question);
+    if (asked)
+        put_head(entry, &question, act, GCACHE_REASON_NONE);
+    gci_question_clear(&question);
+    return asked;
+}
+
+static void
+end_entry(gci_buf *entry, gci_ended const *ended)
+{
+    if (entry->size != 0)
+        append(ended->cache, entry);
+    gci_buf_clear(entry);
+}
+
 void
 gci_journal_hit(gci_ended const *ended, gci_untold untold)
 {
-    gci_question question = { 0 };
     gci_buf entry;
 
-    gci_buf_init(&entry, GCI_JOURNAL_BYTES_MAX);
-    if (ask_again(ended, &question)) {
-        put_head(&entry, &question, GCACHE_ACT_HIT, GCACHE_REASON_NONE);
+    if (begin_entry(&entry, ended, GCACHE_ACT_HIT)) {
         put_text(&entry, ended->result->entry);
         gci_put_u64(&entry, untold.hits);
         gci_put_u64(&entry, untold.saved_ns);
         gci_put_u64(&entry, ended->elapsed_ns);
-        append(ended->cache, &entry);
     }
-    gci_buf_clear(&entry);
-    gci_question_clear(&question);
+    end_entry(&entry, ended);
 }
 
 void
 gci_journal_not_stored(gci_ended const *ended, char const *why, uint64_t compile_ns)
 {
-    gci_question question = { 0 };
     gci_buf entry;
 
-    gci_buf_init(&entry, GCI_JOURNAL_BYTES_MAX);
-    if (ask_again(ended, &question)) {
-        put_head(&entry, &question, GCACHE_ACT_NOT_STORED, GCACHE_REASON_NONE);
+    if (begin_entry(&entry, ended, GCACHE_ACT_NOT_STORED)) {
         put_text(&entry, why);
         gci_put_u64(&entry, compile_ns);
-        append(ended->cache, &entry);
     }
-    gci_buf_clear(&entry);
-    gci_question_clear(&question);
+    end_entry(&entry, ended);
+}
+
+void
+gci_journal_takeover(gci_ended const *ended, uint64_t former)
+{
+    gci_buf entry;
+
+    if (begin_entry(&entry, ended, GCACHE_ACT_TAKEOVER))
+        gci_put_u64(&entry, former);
+    end_entry(&entry, ended);
 }
 
 void

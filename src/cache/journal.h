@@ -10,10 +10,11 @@
  *
  *      entry    = version u8, act u8, reason u8, zero u8, process u32, key 32 bytes, space, kind, label, hints, rest
  *      hints    = count u32, { name, bound name, value as Python prints it }
- *      rest     of MISS: wishes, symbols, trouble, tombstone, trials, description
+ *      rest     of MISS: wishes, symbols, trouble, tombstone, trials, description, eviction
  *               of HIT: id, hits it stands for u64, time they saved u64, what it took itself u64
  *               of INSERT: id, compile_ns u64, payload size u64
  *               of NOT_STORED: why, compile_ns u64
+ *               of TAKEOVER: process that died u64
  *
  * Texts are bytes with a 32-bit length before them.
  *
@@ -58,5 +59,8 @@ void gci_journal_insert(gci_question const *question, gcache_inserted const *ins
 
 /* What was compiled and can't be found again, and why. */
 void gci_journal_not_stored(gci_ended const *ended, char const *why, uint64_t compile_ns);
+
+/* Whose compile the caller of a miss goes on with: the process that died with its lease. */
+void gci_journal_takeover(gci_ended const *ended, uint64_t former);
 
 #endif

@@ -9,58 +9,10 @@
 #include "base/check.h"
 #include "cache/ranking_index.h"
 #include "cache/result.h"
+#include "cache/trial.h"
 #include "cache/watch.h"
 
 #include <stdlib.h>
-
-/* ---- one candidate ---- */
-
-/* The caller's own test has a yes or no, but no failing guard: the verdict names none. */
-static gcache_reason
-ask_guard_test(gcache_request const *request, gci_ranked const *ranked, gci_trial *trial)
-{
-    size_t count = ranked->candidate->record.guard_count;
-    bool welcome = request->guard_test(request->guard_test_state, ranked->answer.guards, count);
-
-    trial->verdict.truth = welcome ? GCACHE_TRUE : GCACHE_FALSE;
-    trial->verdict.guard = count;
-    return welcome ? GCACHE_REASON_NONE : GCACHE_REASON_GUARD_FALSE;
-}
-
-static gcache_reason
-judge(gci_question const *question, gci_ranked const *ranked, gci_trial *trial)
-{
-    gcache_request const *request = &question->request;
-    gcache_reason refusal =
-        gci_question_refusal(question, &ranked->candidate->record, &trial->requirement, &trial->provided);
-
-    if (refusal != GCACHE_REASON_NONE)
-        return refusal;
-    if (request->guard_test != NULL)
-        return ask_guard_test(request, ranked, trial);
-    if (ranked->guards == NULL)
-        return GCACHE_REASON_UNREADABLE;
-    if (question->cache->unsafe_skip_guards)
-        return GCACHE_REASON_NONE;
-    switch (gci_guards_eval(ranked->guards, question->hints, &trial->verdict)) {
-    case GCACHE_TRUE:
-        return GCACHE_REASON_NONE;
-    case GCACHE_FALSE:
-        return GCACHE_REASON_GUARD_FALSE;
-    default:
-        return GCACHE_REASON_GUARD_ERROR;
-    }
-}
-
-void
-gci_try(gci_question const *question, gci_ranked const *ranked, gci_trial *out_trial)
-{
-    out_trial->ranked = ranked;
-    out_trial->partial = false;
-    out_trial->verdict.exception[0] = '\0';
-    out_trial->verdict.guard = ranked->candidate->record.guard_count;
-    out_trial->reason = judge(question, ranked, out_trial);
-}
 
 /* How far a candidate got: the miss is explained by the one that got furthest. */
 static int
@@ -298,7 +250,8 @@ gci_lookup(gci_question const *question, gci_trace *trace, gcache_result *out_re
     if (trace != NULL) {
         trace->set = set != NULL ? gci_candidates_retain(set) : NULL;
         trace->trouble = trouble;
-        trace->has_tombstone = gci_store_tombstone(store, &question->key, &trace->tombstone);
+        if (out_result->reason == GCACHE_REASON_EVICTED)
+            gci_trace_find_eviction(trace, store, &question->key, true);
         if (status == GCACHE_MISS && out_result->reason == GCACHE_REASON_NO_KEY)
             gci_trace_find_nearest(trace, question);
     }

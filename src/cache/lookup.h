@@ -19,7 +19,4 @@ gcache_status gci_answer(gcache *cache, gcache_graph *graph, gcache_hints const 
 /* Makes it a miss that says why the graph can't be cached. GCACHE_MISS or ERROR_MEMORY. */
 gcache_status gci_bypass(gcache_result *result, char const *why, gcache_error *error);
 
-/* Tries one candidate: variant, names, requirements, guards, in this order. */
-void gci_try(gci_question const *question, gci_ranked const *ranked, gci_trial *out_trial);
-
 #endif

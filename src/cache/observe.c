@@ -63,7 +63,7 @@ text_of(gci_view view)
 static char const *
 remark_of(gci_past const *past)
 {
-    if (past->act == GCACHE_ACT_NOT_STORED)
+    if (past->act == GCACHE_ACT_NOT_STORED || past->act == GCACHE_ACT_TAKEOVER)
         return past->why;
     return past->act == GCACHE_ACT_MISS ? past->bypass : "";
 }

@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "base/codec.h"
+#include "cache/words.h"
 
 /* What an entry of 64 KiB unfolds to, with a seat for every one of a thousand candidates. */
 #define PAST_BYTES_MAX ((size_t)16 << 20)
@@ -96,7 +97,7 @@ get_head(reader *r)
     gci_past *past = r->past;
     uint8_t version = gci_get_u8(&r->from), act = gci_get_u8(&r->from), reason = gci_get_u8(&r->from);
 
-    if (version != GCI_JOURNAL_VERSION || act < GCACHE_ACT_MISS || act > GCACHE_ACT_NOT_STORED || reason >= GCACHE_REASON_COUNT)
+    if (version != GCI_JOURNAL_VERSION || act < GCACHE_ACT_MISS || act > GCACHE_ACT_TAKEOVER || reason >= GCACHE_REASON_COUNT)
         return false;
     gci_get_u8(&r->from);
     past->act = (gcache_act)act;
@@ -155,7 +156,7 @@ get_tombstone(reader *r)
     gci_trace *trace = &r->past->trace;
     uint8_t cause = gci_get_u8(&r->from);
 
-    trace->has_tombstone = cause >= GCI_EVICTED_SIZE && cause <= GCI_EVICTED_BY_HAND;
+    trace->has_tombstone = cause >= GCI_EVICTED_SIZE && cause <= GCI_EVICTED_CROWD;
     if (cause == 0)
         return;
     trace->tombstone.cause = cause;
@@ -257,6 +258,24 @@ get_description(reader *r)
                                 .canonical = gci_get_bytes(&r->from) };
 }
 
+/* Entries of earlier builds end before it. */
+static void
+get_eviction(reader *r)
+{
+    gci_trace *trace = &r->past->trace;
+
+    if (!trace->has_tombstone || gci_reader_left(&r->from) == 0)
+        return;
+    trace->tombstone.left = gci_get_u32(&r->from);
+    trace->tombstone.stored_ns = gci_get_u64(&r->from);
+    trace->tombstone.used_ns = gci_get_u64(&r->from);
+    trace->tombstone.evicted_bytes = gci_get_u64(&r->from);
+    trace->fullness.bytes = gci_get_u64(&r->from);
+    trace->fullness.max_bytes = gci_get_u64(&r->from);
+    trace->fullness.evicted_bytes = gci_get_u64(&r->from);
+    trace->fullness.least_recent_ns = gci_get_u64(&r->from);
+}
+
 static void
 get_miss(reader *r)
 {
@@ -266,6 +285,20 @@ get_miss(reader *r)
     get_tombstone(r);
     get_trials(r);
     get_description(r);
+    get_eviction(r);
+}
+
+static void
+get_takeover(reader *r)
+{
+    gci_buf text;
+
+    r->past->former = gci_get_u64(&r->from);
+    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
+    gci_write_takeover(&text, r->past->former);
+    r->past->why = gci_arena_copy(&r->past->arena, gci_buf_view(&text)).data;
+    r->past->arena.failed |= text.failed;
+    gci_buf_clear(&text);
 }
 
 /* ---- the whole ---- */
@@ -293,6 +326,9 @@ get_rest(reader *r)
     case GCACHE_ACT_NOT_STORED:
         past->why = get_copy(r).data;
         past->compile_ns = gci_get_u64(&r->from);
+        break;
+    case GCACHE_ACT_TAKEOVER:
+        get_takeover(r);
         break;
     }
 }

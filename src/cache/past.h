@@ -32,7 +32,8 @@ typedef struct gci_past {
     uint64_t saved_ns, elapsed_ns;
     uint64_t compile_ns;   /* of an insert or what wasn't stored; of a miss: what was compiled because of it */
     uint64_t payload_size;
-    char const *why;       /* it wasn't stored */
+    char const *why;       /* it wasn't stored; of a takeover: in words */
+    uint64_t former;       /* of a takeover, and of a miss that it followed: the process that died; 0: none */
 } gci_past;
 
 /*

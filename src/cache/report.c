@@ -35,29 +35,6 @@ static char const page_start[] =
 
 static char const page_end[] = "</main>\n</body>\n</html>\n";
 
-void
-gci_write_html(gci_buf *out, gci_view text)
-{
-    for (size_t i = 0; i < text.size; i++) {
-        switch (text.data[i]) {
-        case '&':
-            gci_buf_append_text(out, "&amp;");
-            break;
-        case '<':
-            gci_buf_append_text(out, "&lt;");
-            break;
-        case '>':
-            gci_buf_append_text(out, "&gt;");
-            break;
-        case '"':
-            gci_buf_append_text(out, "&quot;");
-            break;
-        default:
-            gci_buf_append_char(out, text.data[i]);
-        }
-    }
-}
-
 /* ---- figures ---- */
 
 static uint64_t

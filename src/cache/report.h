@@ -6,9 +6,6 @@
 
 #include "cache/totals.h"
 
-/* Text with &, <, > and " replaced. */
-void gci_write_html(gci_buf *out, gci_view text);
-
 /*
  * For the keys with most misses: which shapes the stored candidates cover, and where hits and misses fell. Symbols are
  * axes; every cell of the picture is decided by the candidates' own guards. ERROR_MEMORY, or what reading the journal says.

@@ -332,7 +332,7 @@ ask_store(gci_store *store, sums *all, gcache_error *error)
 
     if (status != GCACHE_OK)
         return status;
-    uint64_t used = gci_store_least_recent_ns(store), now = gci_clock_wall_ns();
+    uint64_t used = gci_store_least_recent_ns(store, true), now = gci_clock_wall_ns();
     all->idle_ns = used != 0 && used < now ? now - used : 0;
     return GCACHE_OK;
 }

@@ -30,6 +30,32 @@ gci_trace_clear(gci_trace *trace)
     gci_arena_clear(&trace->arena);
 }
 
+/* ---- evictions ---- */
+
+void
+gci_trace_find_eviction(gci_trace *trace, gci_store *store, gcache_key const *key, bool settle)
+{
+    trace->has_tombstone = gci_store_tombstone(store, key, &trace->tombstone);
+    if (trace->has_tombstone)
+        trace->fullness = gci_store_fullness(store, settle);
+}
+
+gci_tombstone const *
+gci_trace_eviction(gci_trace const *trace)
+{
+    if (!trace->has_tombstone)
+        return NULL;
+    if (trace->tombstone.left == 0 && trace->count + trace->evicted_count == 0)
+        return &trace->tombstone;
+    for (size_t i = trace->count; i < trace->count + trace->evicted_count; i++) {
+        gci_trial const *trial = &trace->trials[i];
+        if (trial->ranked != NULL && trial->reason == GCACHE_REASON_EVICTED &&
+            trial->ranked->candidate->evicted_ns == trace->tombstone.evicted_ns)
+            return &trace->tombstone;
+    }
+    return NULL;
+}
+
 /* ---- how one stored key differs ---- */
 
 /* false where nothing can be said about it: its description is gone, or it is of another sort of key. */

@@ -40,6 +40,7 @@ typedef struct gci_trace {
     gci_trial const *winner;
     bool has_tombstone;
     gci_tombstone tombstone;
+    gci_fullness fullness;      /* of the cache that had evicted it; zeros where nothing was evicted */
     gci_near_key nearest[GCI_TRACE_NEAREST];
     size_t nearest_count;
     uint64_t stored_keys;       /* in the whole cache */
@@ -51,6 +52,12 @@ typedef struct gci_trace {
 
 void gci_trace_init(gci_trace *trace);
 void gci_trace_clear(gci_trace *trace);
+
+/* Notes what is remembered of the key's last eviction, and how full the cache is. settle: as in gci_store_fullness. */
+void gci_trace_find_eviction(gci_trace *trace, gci_store *store, gcache_key const *key, bool settle);
+
+/* The eviction that decided: the tombstone if it is of the candidate that would have hit, or of the whole key; else NULL. */
+gci_tombstone const *gci_trace_eviction(gci_trace const *trace);
 
 /* Finds the stored keys nearest to the question's and how they differ. Trouble leaves fewer of them. */
 void gci_trace_find_nearest(gci_trace *trace, gci_question const *question);

@@ -224,6 +224,12 @@ gci_write_paragraph(gci_buf *out, char const *first, gci_view text, size_t width
     }
 }
 
+void
+gci_write_takeover(gci_buf *out, uint64_t process)
+{
+    gci_buf_format(out, "taken over from process %llu, which died while it compiled the same", (unsigned long long)process);
+}
+
 char const *
 gci_eviction_text(int cause)
 {
@@ -231,9 +237,24 @@ gci_eviction_text(int cause)
         [GCI_EVICTED_SIZE] = "the cache was over its size limit",
         [GCI_EVICTED_AGE] = "it had not been used for too long",
         [GCI_EVICTED_SPACE] = "the disk was full",
+        [GCI_EVICTED_CROWD] = "its key had as many candidates as it may",
         [GCI_EVICTED_BY_HAND] = "it was taken out by hand",
     };
     bool known = cause > 0 && (size_t)cause < sizeof texts / sizeof texts[0];
 
     return known ? texts[cause] : "the cause isn't known";
+}
+
+void
+gci_write_html(gci_buf *out, gci_view text)
+{
+    static char const *const entities[256] = { ['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&quot;" };
+
+    for (size_t i = 0; i < text.size; i++) {
+        char const *entity = entities[(unsigned char)text.data[i]];
+        if (entity != NULL)
+            gci_buf_append_text(out, entity);
+        else
+            gci_buf_append_char(out, text.data[i]);
+    }
 }

@@ -44,6 +44,12 @@ void gci_copy_line(gci_buf const *line, char *out_text, size_t size);
 /* Why entries were evicted, for a cause as in gci_tombstone: "the cache was over its size limit". */
 char const *gci_eviction_text(int cause);
 
+/* "taken over from process 4711, which died while it compiled the same" */
+void gci_write_takeover(gci_buf *out, uint64_t process);
+
+/* For HTML: &, <, > and " replaced. */
+void gci_write_html(gci_buf *out, gci_view text);
+
 /* The text on one line of at most `width` bytes: white space folded, "..." in the middle if it is cut. */
 void gci_write_excerpt(gci_buf *out, gci_view text, size_t width);
 

@@ -104,7 +104,7 @@ find_fixtures(suite *all, char const *folder, int depth, gcache_error *error)
 /* ---- one fixture ---- */
 
 static gcache_status
-judge(fixture *one, cli_golden *golden, gcache_rules const *rules, bool accept, gcache_error *error)
+judge(fixture *one, cli_golden *golden, cli_tried_rules const *rules, bool accept, gcache_error *error)
 {
     gci_buf expected;
     bool exists;
@@ -119,7 +119,7 @@ judge(fixture *one, cli_golden *golden, gcache_rules const *rules, bool accept, 
             gci_buf_clear(&one->report);
             gci_buf_append_text(&one->report, accept ? "" : "    it has no " CLI_GOLDEN_NAME " yet; --accept writes it\n");
         }
-        if (one->verdict == DIFFERS && exists && rules != NULL)
+        if (one->verdict == DIFFERS && exists)
             cli_golden_write_rules(one->folder, rules, gci_buf_view(&expected), &one->report);
         if (one->verdict == ACCEPTED)
             status = cli_golden_save(one->folder, found, error);
@@ -135,7 +135,7 @@ judge(fixture *one, cli_golden *golden, gcache_rules const *rules, bool accept, 
 }
 
 static void
-run_fixture(fixture *one, gcache_rules const *rules, bool accept)
+run_fixture(fixture *one, cli_tried_rules const *rules, bool accept)
 {
     gcache_error error = { 0 };
     cli_golden golden;
@@ -238,7 +238,7 @@ print_summary(suite const *all, size_t failed)
 /* ---- the command ---- */
 
 static size_t
-run_all(suite *all, gcache_rules const *rules, options const *wanted)
+run_all(suite *all, cli_tried_rules const *rules, options const *wanted)
 {
     size_t failed = 0;
 
@@ -269,15 +269,12 @@ clear(suite *all)
 }
 
 static gcache_status
-read_rules(char const *path, gcache_rules **out_rules, gcache_error *error)
+read_rules(char const *path, cli_tried_rules *out_rules, gcache_error *error)
 {
-    gci_buf text;
+    gcache_status status = gci_file_read_user(path, RULES_BYTES_MAX, &out_rules->text, error);
 
-    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
-    gcache_status status = gci_file_read_user(path, RULES_BYTES_MAX, &text, error);
     if (status == GCACHE_OK)
-        status = gcache_rules_read(text.data, text.size, path, out_rules, error);
-    gci_buf_clear(&text);
+        status = gcache_rules_read(out_rules->text.data, out_rules->text.size, path, &out_rules->set, error);
     return status;
 }
 
@@ -287,11 +284,12 @@ run(cli_call const *call)
     options const *wanted = call->options;
     gcache_error error = { 0 };
     gcache_status status = GCACHE_OK;
-    gcache_rules *rules = NULL;
+    cli_tried_rules rules = { 0 };
     suite all = { 0 };
     size_t failed = 0;
 
     cli_catch_signals();
+    gci_buf_init(&rules.text, GCI_BUF_NO_LIMIT);
     if (wanted->rules != NULL)
         status = read_rules(wanted->rules, &rules, &error);
     for (size_t i = 0; status == GCACHE_OK && i < call->count; i++)
@@ -299,11 +297,12 @@ run(cli_call const *call)
     if (status == GCACHE_OK && all.count == 0)
         status = gci_fail(&error, GCACHE_ERROR_NOT_FOUND, "there is no trace.jsonl in or below %s", call->arguments[0]);
     if (status == GCACHE_OK)
-        failed = run_all(&all, rules, wanted);
+        failed = run_all(&all, wanted->rules != NULL ? &rules : NULL, wanted);
     if (status == GCACHE_OK && wanted->junit != NULL)
         status = write_junit(&all, wanted->junit, failed, &error);
     clear(&all);
-    gcache_rules_free(rules);
+    gcache_rules_free(rules.set);
+    gci_buf_clear(&rules.text);
     cli_die_of_signal();
     if (status != GCACHE_OK)
         return cli_fail(&error);

@@ -14,6 +14,8 @@
 #include <unistd.h>
 
 #define PATH_BYTES 4096
+/* A kind is a word; of a longer one the beginning will do. */
+#define KIND_BYTES 64
 /* One event's trees. */
 #define EVENT_MAX_BYTES (4 * GCI_JSON_MAX_BYTES)
 #define GOLDEN_MAX_BYTES ((size_t)1 << 30)
@@ -30,7 +32,8 @@ typedef struct play {
     gci_arena arena;
     gcache *cache;
     cli_golden *golden;
-    char **seen; /* descriptions whose line is written */
+    cli_tried_rules const *rules;
+    char **seen; /* descriptions and kinds whose line is written */
     size_t seen_count;
 } play;
 
@@ -160,6 +163,20 @@ set_components(cli_object *object, gcache_graph *graph)
     cli_object_set(object, "components", hashes.map);
 }
 
+/* Kinds are told from descriptions by what no path begins with. */
+static gcache_status
+put_rules(play *p, char const *kind, gcache_error *error)
+{
+    gcache_status status = GCACHE_OK;
+    cli_object object = { .arena = &p->arena };
+    char name[KIND_BYTES];
+
+    snprintf(name, sizeof name, "//%s", kind);
+    if (is_new(p, name, error, &status) && cli_golden_rules_line(kind, p->rules, &p->arena, &object.map))
+        put_line(p, &object);
+    return status;
+}
+
 static gcache_status
 put_description(play *p, cli_event const *event, gcache_error *error)
 {
@@ -174,13 +191,14 @@ put_description(play *p, cli_event const *event, gcache_error *error)
     cli_object_set_text(&object, "graph", event->graph);
     if (cli_player_graph(&p->player, event->graph, &graph, NULL) != GCACHE_OK)
         return GCACHE_OK; /* playing the event says why */
+    status = put_rules(p, gcache_graph_kind(graph), error);
     if (gcache_graph_key(graph, &key, NULL) == GCACHE_OK) {
         gcache_key_to_hex(&key, hex);
         cli_object_set_text(&object, "key", hex);
         set_components(&object, graph);
     }
     put_line(p, &object);
-    return GCACHE_OK;
+    return status;
 }
 
 /* ---- playing ---- */
@@ -263,7 +281,7 @@ path_in(char const *folder, char const *name, char out_path[PATH_BYTES], gcache_
 }
 
 gcache_status
-cli_golden_play(char const *folder, gcache_rules const *rules, cli_golden *out_golden, gcache_error *error)
+cli_golden_play(char const *folder, cli_tried_rules const *rules, cli_golden *out_golden, gcache_error *error)
 {
     play *p = calloc(1, sizeof *p);
     char path[PATH_BYTES];
@@ -279,7 +297,8 @@ cli_golden_play(char const *folder, gcache_rules const *rules, cli_golden *out_g
     if (status == GCACHE_OK)
         status = open_play(p, path, error);
     cli_player_init(&p->player, p->cache, folder);
-    p->player.rules = rules;
+    p->player.rules = rules != NULL ? rules->set : NULL;
+    p->rules = rules;
     if (status == GCACHE_OK)
         status = play_lines(p, path, error);
     out_golden->counts = p->player.counts;

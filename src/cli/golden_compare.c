@@ -144,26 +144,41 @@ compare_values(gci_buf *path, gci_value const *was, gci_value const *is, gci_buf
 
 /* ---- lines ---- */
 
-/* What a line is about: "event 17", "graphs/3f2a.json". */
+/* What a line is about: an event's number, a description's file, a rule set's name; NULL: nothing that is known. */
+static char const *const subjects[] = { "seq", "graph", "rules" };
+
+static gci_value const *
+subject_of(gci_value const *line, char const **out_kind)
+{
+    for (size_t i = 0; i < sizeof subjects / sizeof subjects[0]; i++) {
+        gci_value const *found = gci_map_find(line, subjects[i]);
+        *out_kind = subjects[i];
+        if (found != NULL)
+            return found;
+    }
+    return NULL;
+}
+
+/* "event 17", "graphs/3f2a.json", "rules fx" */
 static void
 write_subject(gci_buf *out, gci_value const *line)
 {
-    gci_value const *seq = gci_map_find(line, "seq"), *graph = gci_map_find(line, "graph");
+    char const *kind;
+    gci_value const *subject = subject_of(line, &kind);
 
-    if (seq != NULL && seq->type == GCI_INT)
-        gci_buf_format(out, "event %lld", (long long)seq->integer);
-    else if (graph != NULL && graph->type == GCI_STRING)
-        gci_buf_append_view(out, graph->text);
+    if (subject != NULL && subject->type == GCI_INT)
+        gci_buf_format(out, "event %lld", (long long)subject->integer);
+    else if (subject != NULL && subject->type == GCI_STRING)
+        gci_buf_format(out, "%s%.*s", strcmp(kind, "rules") == 0 ? "rules " : "", (int)subject->text.size, subject->text.data);
 }
 
 static bool
 same_subject(gci_value const *a, gci_value const *b)
 {
-    gci_value const *seq = gci_map_find(a, "seq"), *graph = gci_map_find(a, "graph");
-    gci_value const *other = gci_map_find(b, seq != NULL ? "seq" : "graph");
-    gci_value const *own = seq != NULL ? seq : graph;
+    char const *a_kind, *b_kind;
+    gci_value const *a_subject = subject_of(a, &a_kind), *b_subject = subject_of(b, &b_kind);
 
-    return own != NULL && other != NULL && same(own, other) && (seq != NULL) == (gci_map_find(b, "seq") != NULL);
+    return a_subject != NULL && b_subject != NULL && strcmp(a_kind, b_kind) == 0 && same(a_subject, b_subject);
 }
 
 /* Lines are nearly always in the same place. */
@@ -203,7 +218,9 @@ write_difference(gci_buf *out, gci_value const *was, gci_value const *is)
     gci_buf_append_text(out, "    ");
     write_subject(out, was);
     if (gci_view_equal(gci_buf_view(&before), gci_buf_view(&after)))
-        gci_buf_append_text(out, gci_map_find(was, "seq") != NULL ? ": another result" : ": another key");
+        gci_buf_append_text(out, gci_map_find(was, "seq") != NULL   ? ": another result"
+                                 : gci_map_find(was, "set") != NULL ? ": another rule set"
+                                                                    : ": another key");
     else
         gci_buf_format(out, ": %.*s became %.*s", (int)before.size, before.data, (int)after.size, after.data);
     gci_buf_append_char(out, '\n');

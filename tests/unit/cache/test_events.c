@@ -6,12 +6,15 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { MOST_EVENTS = 512, PAYLOAD_BYTES = 64 * 1024, CAP_BYTES = 1024 * 1024 };
 
 typedef struct heard {
+    fixture *fixture;
     pthread_mutex_t mutex;
     size_t count;
     struct {
@@ -38,13 +41,38 @@ listen(void *state, gcache_event const *event)
     pthread_mutex_unlock(&h->mutex);
 }
 
-static void
-open_listening(fixture *f, heard *h, gcache_options options)
+/* cmocka's setup and teardown: *state is a heard, and its cache is listened to. */
+static int
+heard_open(void **state)
 {
+    heard *h = calloc(1, sizeof *h);
+
+    if (h == NULL || fixture_open(state) != 0)
+        return -1;
+    h->fixture = *state;
     pthread_mutex_init(&h->mutex, NULL);
+    *state = h;
+    return 0;
+}
+
+static int
+heard_close(void **state)
+{
+    heard *h = *state;
+
+    *state = h->fixture;
+    int status = fixture_close(state);
+    free(h);
+    return status;
+}
+
+static fixture *
+open_listening(heard *h, gcache_options options)
+{
     options.event = listen;
     options.event_state = h;
-    fixture_reopen(f, &options);
+    fixture_reopen(h->fixture, &options);
+    return h->fixture;
 }
 
 /* The n-th event of a kind; fails if there are fewer. */
@@ -91,14 +119,13 @@ insert_numbered(fixture *f, unsigned number)
 static void
 evictions_are_told_and_counted(void **state)
 {
-    fixture *f = *state;
-    heard *h = calloc(1, sizeof *h);
+    heard *h = *state;
     gcache_options options = GCACHE_OPTIONS_INIT;
     gcache_counters counters;
     uint64_t entries = 0, bytes = 0;
 
     options.max_bytes = CAP_BYTES;
-    open_listening(f, h, options);
+    fixture *f = open_listening(h, options);
     for (unsigned i = 0; i < 40; i++)
         insert_numbered(f, i);
     for (size_t i = 0; i < h->count; i++) {
@@ -119,22 +146,18 @@ evictions_are_told_and_counted(void **state)
     assert_int_equal(count_of(h, GCACHE_EVENT_STORED), 40);
     assert_int_equal(h->events[find(h, GCACHE_EVENT_STORED, 0)].bytes, PAYLOAD_BYTES);
     assert_non_null(strstr(h->events[find(h, GCACHE_EVENT_STORED, 0)].line, "stored net.py:1 (generic "));
-    gcache_close(f->cache);
-    f->cache = NULL;
-    free(h);
 }
 
 static void
 what_is_taken_out_by_hand_is_told(void **state)
 {
-    fixture *f = *state;
-    heard *h = calloc(1, sizeof *h);
+    heard *h = *state;
     gcache_options options = GCACHE_OPTIONS_INIT;
     gcache_graph *g = make_matmul("s0", "s1");
     gcache_inserted inserted;
     gcache_entry entry = { .payload = "code", .payload_size = 4 };
 
-    open_listening(f, h, options);
+    fixture *f = open_listening(h, options);
     assert_int_equal(gcache_insert(f->cache, g, NULL, &entry, &inserted, &f->error), GCACHE_OK);
     assert_int_equal(gcache_remove(f->cache, &inserted.key, inserted.entry, &f->error), GCACHE_OK);
     size_t at = find(h, GCACHE_EVENT_EVICTED, 0);
@@ -143,9 +166,6 @@ what_is_taken_out_by_hand_is_told(void **state)
     assert_int_equal(gcache_remove(f->cache, &inserted.key, inserted.entry, &f->error), GCACHE_ERROR_NOT_FOUND);
     assert_int_equal(count_of(h, GCACHE_EVENT_EVICTED), 1);
     gcache_graph_free(g);
-    gcache_close(f->cache);
-    f->cache = NULL;
-    free(h);
 }
 
 /* Flips bits of every file of the entries. */
@@ -169,18 +189,15 @@ spoil(char const *path, struct stat const *facts, int type, struct FTW *place)
 static void
 damage_is_told_and_counted(void **state)
 {
-    fixture *f = *state;
-    heard *h = calloc(1, sizeof *h);
+    heard *h = *state;
     gcache_options options = GCACHE_OPTIONS_INIT;
     gcache_graph *g = make_matmul("s0", "s1");
     gcache_counters counters;
     gcache_result found;
 
-    assert_int_equal(insert_text(f, g, NULL, NULL, "code"), GCACHE_OK);
-    gcache_close(f->cache);
-    f->cache = NULL;
-    nftw(f->directory, spoil, 16, FTW_PHYS);
-    open_listening(f, h, options);
+    assert_int_equal(insert_text(h->fixture, g, NULL, NULL, "code"), GCACHE_OK);
+    nftw(h->fixture->directory, spoil, 16, FTW_PHYS);
+    fixture *f = open_listening(h, options);
     assert_int_equal(gcache_lookup(f->cache, g, NULL, &found, &f->error), GCACHE_MISS);
     assert_int_equal(found.reason, GCACHE_REASON_CORRUPT);
     gcache_result_clear(&found);
@@ -191,9 +208,6 @@ damage_is_told_and_counted(void **state)
     assert_int_equal(counters.corrupt, count_of(h, GCACHE_EVENT_CORRUPT));
     assert_int_equal(counters.misses[GCACHE_REASON_CORRUPT], 1);
     gcache_graph_free(g);
-    gcache_close(f->cache);
-    f->cache = NULL;
-    free(h);
 }
 
 /* ---- leases ---- */
@@ -226,13 +240,12 @@ get_once(void *state)
 static void
 leases_are_told_and_counted(void **state)
 {
-    fixture *f = *state;
-    heard *h = calloc(1, sizeof *h);
+    heard *h = *state;
     gcache_options options = GCACHE_OPTIONS_INIT;
     gcache_counters counters;
     pthread_t threads[2];
 
-    open_listening(f, h, options);
+    fixture *f = open_listening(h, options);
     for (size_t i = 0; i < 2; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, get_once, f), 0);
     for (size_t i = 0; i < 2; i++)
@@ -246,17 +259,13 @@ leases_are_told_and_counted(void **state)
     assert_int_equal(counters.leases, count_of(h, GCACHE_EVENT_LEASE));
     assert_int_equal(counters.lease_waits, waits);
     assert_int_equal(count_of(h, GCACHE_EVENT_COMPILED), 1);
-    gcache_close(f->cache);
-    f->cache = NULL;
-    free(h);
 }
 
 /* A second handle holds the lease for longer than the first is ready to wait. */
 static void
 a_lease_that_is_not_given_is_told(void **state)
 {
-    fixture *f = *state;
-    heard *h = calloc(1, sizeof *h);
+    heard *h = *state;
     gcache_options options = GCACHE_OPTIONS_INIT;
     gcache_compile_options impatient = GCACHE_COMPILE_OPTIONS_INIT;
     gcache_graph *g = make_matmul("s0", "s1");
@@ -265,7 +274,7 @@ a_lease_that_is_not_given_is_told(void **state)
     gcache_result result;
 
     impatient.lease_timeout_ns = 20000000;
-    open_listening(f, h, options);
+    fixture *f = open_listening(h, options);
     assert_int_equal(gcache_open(f->directory, NULL, &other, &f->error), GCACHE_OK);
     assert_int_equal(gcache_lease_take(other, g, NULL, NULL, GCACHE_REASON_NO_KEY, 0, NULL, &lease, &f->error), GCACHE_OK);
     assert_int_equal(gcache_get_or_compile_with(f->cache, g, NULL, &impatient, compile_slowly, NULL, &result, &f->error),
@@ -278,20 +287,89 @@ a_lease_that_is_not_given_is_told(void **state)
     gcache_lease_release(lease);
     gcache_close(other);
     gcache_graph_free(g);
-    gcache_close(f->cache);
-    f->cache = NULL;
-    free(h);
+}
+
+/* A process that takes the lease of the graph and is killed with it. */
+static pid_t
+hold_and_die(char const *directory, gcache_graph *g)
+{
+    int ready[2];
+    char byte;
+
+    assert_int_equal(pipe(ready), 0);
+    pid_t holder = fork();
+    assert_true(holder >= 0);
+    if (holder == 0) {
+        gcache_lease *lease;
+        gcache *cache;
+        if (gcache_open(directory, NULL, &cache, NULL) != GCACHE_OK ||
+            gcache_lease_take(cache, g, NULL, NULL, GCACHE_REASON_NO_KEY, 0, NULL, &lease, NULL) != GCACHE_OK ||
+            write(ready[1], "r", 1) != 1)
+            _exit(1);
+        pause();
+    }
+    close(ready[1]);
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    close(ready[0]);
+    assert_int_equal(kill(holder, SIGKILL), 0);
+    assert_int_equal(waitpid(holder, NULL, 0), holder);
+    return holder;
+}
+
+static int
+note_takeover(void *state, gcache_past const *past)
+{
+    char *text = state;
+
+    if (past->act == GCACHE_ACT_TAKEOVER)
+        snprintf(text, 128, "%s", past->text);
+    return 0;
+}
+
+/* By the listener, in the journal, and by the explanation of the miss that it followed. */
+static void
+a_takeover_is_told(void **state)
+{
+    heard *h = *state;
+    gcache_options options = GCACHE_OPTIONS_INIT;
+    gcache_graph *g = make_matmul("s0", "s1");
+    char told[128], text[128] = "", *explained;
+    gcache_result result;
+    gcache_stats stats;
+
+    fixture *f = open_listening(h, options);
+    pid_t died = hold_and_die(f->directory, g);
+    snprintf(told, sizeof told, "taken over from process %d, which died while it compiled the same", (int)died);
+    assert_int_equal(gcache_get_or_compile(f->cache, g, NULL, compile_slowly, NULL, &result, &f->error), GCACHE_MISS);
+    gcache_result_clear(&result);
+    assert_string_equal(h->events[find(h, GCACHE_EVENT_LEASE, 0)].text, told);
+    assert_int_equal(gcache_each_past(f->cache, NULL, note_takeover, text, &f->error), GCACHE_OK);
+    assert_string_equal(text, told);
+    assert_int_equal(gcache_explain_past(f->cache, NULL, GCACHE_EXPLAIN_TEXT, &explained, NULL, &f->error), GCACHE_OK);
+    assert_non_null(strstr(explained, "\nthe compile was taken over from process "));
+    assert_non_null(strstr(explained, ", compiled in "));
+    free(explained);
+    assert_int_equal(gcache_stats_read(f->cache, &stats, &f->error), GCACHE_OK);
+    assert_int_equal(stats.counts[GCACHE_COUNT_LEASE_TAKEOVERS], 1);
+    /* Given back in order: the next one takes over from nobody. */
+    options.refresh = true;
+    f = open_listening(h, options);
+    assert_int_equal(gcache_get_or_compile(f->cache, g, NULL, compile_slowly, NULL, &result, &f->error), GCACHE_MISS);
+    gcache_result_clear(&result);
+    assert_string_equal(h->events[find(h, GCACHE_EVENT_LEASE, 1)].text, "taken");
+    gcache_graph_free(g);
 }
 
 int
 main(void)
 {
     struct CMUnitTest const tests[] = {
-        cmocka_unit_test_setup_teardown(evictions_are_told_and_counted, fixture_open, fixture_close),
-        cmocka_unit_test_setup_teardown(what_is_taken_out_by_hand_is_told, fixture_open, fixture_close),
-        cmocka_unit_test_setup_teardown(damage_is_told_and_counted, fixture_open, fixture_close),
-        cmocka_unit_test_setup_teardown(leases_are_told_and_counted, fixture_open, fixture_close),
-        cmocka_unit_test_setup_teardown(a_lease_that_is_not_given_is_told, fixture_open, fixture_close),
+        cmocka_unit_test_setup_teardown(evictions_are_told_and_counted, heard_open, heard_close),
+        cmocka_unit_test_setup_teardown(what_is_taken_out_by_hand_is_told, heard_open, heard_close),
+        cmocka_unit_test_setup_teardown(damage_is_told_and_counted, heard_open, heard_close),
+        cmocka_unit_test_setup_teardown(leases_are_told_and_counted, heard_open, heard_close),
+        cmocka_unit_test_setup_teardown(a_takeover_is_told, heard_open, heard_close),
+        cmocka_unit_test_setup_teardown(a_lease_that_is_not_given_is_told, heard_open, heard_close),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
