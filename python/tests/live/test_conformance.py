@@ -25,6 +25,12 @@ from torch._inductor.codecache import FxGraphCache, PyCodeCache  # noqa: E402
 from torch._inductor.custom_graph_pass import CustomGraphPass  # noqa: E402
 from torch._inductor.remote_cache import RemoteCacheBackend, RemoteFxGraphCache  # noqa: E402
 from torch._inductor.runtime.cache_dir_utils import cache_dir  # noqa: E402
+from torch.compiler._cache import (  # noqa: E402
+    CacheArtifact,
+    CacheArtifactFactory,
+    CacheArtifactRecorder,
+    CacheInfo,
+)
 
 import guardcache.torch  # noqa: E402
 
@@ -692,6 +698,44 @@ def test_46_only_new_work_needs_to_be_saved() -> None:
     assert not manager.need_serialize()
     run(double, torch.ones(5), dynamic=False)
     assert manager.need_serialize()
+
+
+class Note(CacheArtifact):
+    """An artifact of somebody else's."""
+
+    written: ClassVar[list[tuple[str, bytes]]] = []
+
+    def populate_cache(self) -> None:
+        self.written.append((self.key, self.content))
+
+    @staticmethod
+    def type() -> str:
+        return "guardcache_note"
+
+
+@pytest.fixture
+def notes() -> Iterator[None]:
+    CacheArtifactFactory.register(Note)
+    yield
+    del CacheArtifactFactory._artifact_types[Note.type()]
+    del CacheInfo.guardcache_note_artifacts  # type: ignore[attr-defined]
+    Note.written.clear()
+
+
+@pytest.mark.usefixtures("notes")
+def test_47_a_hit_alone_is_recorded_and_other_artifacts_travel_along() -> None:
+    run(double, torch.ones(4))
+    forget()
+    CacheArtifactRecorder(Note.type(), "name").record(b"text")
+    run(double, torch.ones(4))
+    assert aot() == (1, 0)
+    saved = torch.compiler.save_cache_artifacts()
+    assert saved is not None
+    content, info = saved
+    assert info.guardcache_note_artifacts == ["name"]  # type: ignore[attr-defined]
+    assert (len(info.aot_autograd_artifacts), len(info.inductor_artifacts)) == (1, 1)
+    torch.compiler.load_cache_artifacts(content)
+    assert Note.written == [("name", b"text")]
 
 
 @pytest.mark.parametrize("format", ["binary", "unpacked"])

@@ -185,9 +185,8 @@ def advice(cache: guardcache.Cache, **changed: str) -> str:
     """What is said of a key that differs from a stored one in these component lines."""
 
     def described(key: str, values: dict[str, str]) -> guardcache.Graph:
-        return entries.description(
-            "fx", key, [f"[{zlib.crc32(text.encode()):x}] {name}: {text}" for name, text in values.items()]
-        )
+        lines = [f"[{zlib.crc32(text.encode()):x}] {name}: {text}" for name, text in values.items()]
+        return entries.description("fx", key, entries.components(lines))
 
     known = {
         "gm": "class <lambda>",

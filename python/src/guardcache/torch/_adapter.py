@@ -11,6 +11,7 @@ Locking: `_lock` guards the statistics; PyTorch's own compile lock isn't relied 
 from __future__ import annotations
 
 import logging
+import os
 import pickle
 import threading
 import time
@@ -104,6 +105,8 @@ class _Thread(threading.local):
         """Of the last AOT hit: see `Metadata`."""
         self.compiles = 0
         """Inductor compiles that are under way."""
+        self.components: tuple[Sequence[str], list[entries.Component]] | None = None
+        """PyTorch's lines that were read last, and what was read."""
         self.leases: list[Lease] = []
 
 
@@ -133,7 +136,8 @@ class Adapter:
         `fresh_cache` asks for isolation that way, and standalone artifacts for files in PyTorch's own layout: both get
         PyTorch's own store.
         """
-        return cache_dir() == self._home
+        # `cache_dir` makes directories; it also leaves what it returned in the environment.
+        return os.environ.get("TORCHINDUCTOR_CACHE_DIR") == self._home or cache_dir() == self._home
 
     # ---- lookup ----
 
@@ -260,7 +264,13 @@ class Adapter:
     def _description(self, kind: str, key: str, lines: Sequence[str]) -> Graph:
         """The graph's own description where the adapter made the key, else what PyTorch says about its key."""
         described = self.descriptions.get(key)
-        return entries.description(kind, key, lines) if described is None else described.graph
+        return entries.description(kind, key, self._components(lines)) if described is None else described.graph
+
+    def _components(self, lines: Sequence[str]) -> list[entries.Component]:
+        """Those of the last lookup are wanted again by the insert that follows its compile: the same list."""
+        if self._thread.components is None or self._thread.components[0] is not lines:
+            self._thread.components = (lines, entries.components(lines))
+        return self._thread.components[1]
 
     def _metadata(self, key: str, entry: Any, modules: dict[str, entries.Binaries]) -> entries.Metadata:
         described = self.descriptions.get(key)

@@ -82,7 +82,8 @@ class _Describer:
         """Printing a sympy expression costs more than everything else about a node: each is printed once."""
         text = self._expressions.get(expression)
         if text is None:
-            text = self._expressions[expression] = str(expression)
+            # A symbol prints as its name, for which sympy needs no printer.
+            text = self._expressions[expression] = expression.name if expression.is_Symbol else str(expression)
         return text
 
     def _size(self, size: Any) -> int | str:

@@ -13,7 +13,7 @@ import platform
 import re
 import sys
 import sysconfig
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
@@ -28,8 +28,10 @@ FX, AOT = "fx", "aot"
 # A graph of thousands of nodes prints as megabytes; this much of a component's text is enough to compare.
 _LINE_TEXT_MAX = 32_768
 
+# Longer lines are a graph's own code, which doesn't come again; a tensor's line has 350 characters.
+_REMEMBERED_LINE_MAX = 1024
+
 _CANONICAL = re.compile("f[a-z2-7]{52}")
-_LINE = re.compile(r"\[(\w+)\] ([^:]*): (.*)", re.DOTALL)
 
 
 def stored_key(kind: str, key: str) -> str:
@@ -50,26 +52,65 @@ def canonical_key(text: str) -> str | None:
     return base64.b32decode(text[1:].upper() + "====").hex()
 
 
-def description(kind: str, key: str, lines: Iterable[str] = ()) -> Graph:
-    """A description that is known by its key; `lines` are PyTorch's component lines, ``[hash] name: text``.
+class Component(NamedTuple):
+    """Something that PyTorch's key is made of."""
+
+    name: str
+    hash: str
+    text: str
+    """For people."""
+
+
+def components(lines: Sequence[str]) -> list[Component]:
+    """Read from PyTorch's component lines, ``[hash] name: text``.
 
     Inductor has six hundred options, a line each: here they are one component, whose text has a line for each.
     """
+    first, end = _option_lines(lines)
+    found = []
+    for line in (*lines[:first], *lines[end:]):
+        component = _component(line) if len(line) <= _REMEMBERED_LINE_MAX else _component.__wrapped__(line)
+        if component is not None:
+            found.append(component)
+    if first < end:
+        found.append(Component("inductor_config", *_options("\n".join(lines[first:end]))))
+    return found
+
+
+def description(kind: str, key: str, made_of: Iterable[Component] = ()) -> Graph:
+    """A description that is known by its key."""
     graph = Graph.keyed(kind, stored_key(kind, key))
-    options = []
-    for line in lines:
-        if line.startswith(_OPTION, line.find("]")):
-            options.append(line)
-        elif match := _LINE.fullmatch(line):
-            digest, name, text = match.groups()
-            shown = short_tensor(text) or '""'
-            graph.line(name, hashlib.sha256(digest.encode()).hexdigest(), shown[:_LINE_TEXT_MAX])
-    if options:
-        graph.line("inductor_config", *_options("\n".join(options)))
+    for component in made_of:
+        graph.line(*component)
     return graph
 
 
 _OPTION = "] inductor_config["
+
+
+def _option_lines(lines: Sequence[str]) -> tuple[int, int]:
+    """Where the options begin and end. PyTorch writes a component's lines one behind the other."""
+    first, end = 0, len(lines)
+    while first < end and not _is_option(lines[first]):
+        first += 1
+    while end > first and not _is_option(lines[end - 1]):
+        end -= 1
+    return first, end
+
+
+def _is_option(line: str) -> bool:
+    return line.startswith(_OPTION, line.find("]"))
+
+
+@functools.lru_cache(maxsize=4096)
+def _component(line: str) -> Component | None:
+    """Of one line. Most components are the same for nearly all graphs of a process."""
+    digest, closing, rest = line.partition("] ")
+    name, colon, text = rest.partition(": ")
+    if not closing or not colon:
+        return None
+    shown = short_tensor(text) or '""'
+    return Component(name, hashlib.sha256(digest.removeprefix("[").encode()).hexdigest(), shown[:_LINE_TEXT_MAX])
 
 
 @functools.lru_cache(maxsize=8)

@@ -12,6 +12,7 @@ from guardcache.torch._adapter import BYPASS, HIT, Adapter, Lookup
 _GIVE_UUID = (
     "derive the pass from torch._inductor.custom_graph_pass.CustomGraphPass, with a uuid() that changes with its code"
 )
+_GIVE_SCHEDULER_UUID = _GIVE_UUID.replace("CustomGraphPass", "CustomSchedulerPass")
 _DO_NOT_FREEZE = "freezing puts parameters into the graph; without torch._inductor.config.freezing the graph is cached"
 
 # The beginning of PyTorch's reason -> what its user can do. Reasons without advice aren't here.
@@ -20,9 +21,11 @@ _BYPASS_ADVICE = {
         "PyTorch declares the operator uncacheable; what surrounds it is cached if it is compiled by itself "
         "(torch._dynamo.graph_break() before and after it)"
     ),
+    "Unsupported pre grad custom pass": _GIVE_UUID,
     "Unsupported post grad custom pass": _GIVE_UUID,
     "Unsupported joint custom pass": _GIVE_UUID,
-    "Unsupported pre grad custom pass": _GIVE_UUID,
+    "Unsupported _pre_fusion_custom_pass": _GIVE_SCHEDULER_UUID,
+    "Unsupported _post_fusion_custom_pass": _GIVE_SCHEDULER_UUID,
     "Unsupported _fuse_ddp_communication_pass": _GIVE_UUID,
     "Skipping graph with frozen constants": _DO_NOT_FREEZE,
     "Cannot cache a graph with freezing enabled": _DO_NOT_FREEZE,

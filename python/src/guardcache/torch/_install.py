@@ -17,6 +17,7 @@ from torch._functorch._aot_autograd import autograd_cache
 from torch._functorch._aot_autograd.autograd_cache import AOTAutogradCache
 from torch._inductor import codecache, compile_fx
 from torch._inductor.codecache import CppCodeCache, FxGraphCache, GuardedCache, PyCodeCache
+from torch.utils import _triton
 
 import guardcache
 from guardcache import Cache, Durability, Hit, Reason
@@ -82,13 +83,13 @@ def is_installed() -> bool:
 
 
 def _open(directory: str | os.PathLike[str] | None) -> Cache:
-    """As PyTorch's own files, entries aren't synced: what a power cut takes is compiled again, never misread. They are
-    compressed lightly, where PyTorch doesn't at all: most of an entry is text.
+    """As PyTorch's own files, entries aren't synced: what a power cut takes is compiled again, never misread. Nor are
+    they compressed: that would take as long as all the rest of an insert, and some of each hit.
 
     Settings that somebody made count here as for the command, those two included.
     """
     chosen = guardcache.default_directory() if directory is None else directory
-    options: dict[str, Any] = {"durability": Durability.NONE, "compression_level": 1, **guardcache.settings(chosen)}
+    options: dict[str, Any] = {"durability": Durability.NONE, "compression_level": -1, **guardcache.settings(chosen)}
     return Cache(chosen, **options, log=_warn)
 
 
@@ -105,6 +106,7 @@ def _plan(adapter: Adapter, *, canonical: bool) -> Patches:
     _plan_saving(patches, adapter)
     _plan_surroundings(patches, adapter)
     _plan_binaries(patches, adapter)
+    _plan_triton(patches)
     autotune.plan(patches, adapter)
     if canonical:
         from guardcache.torch import _canonical
@@ -265,3 +267,18 @@ def _plan_binaries(patches: Patches, adapter: Adapter) -> None:
 
     patches.replace(PyCodeCache, "load_by_key_path", classmethod(load_module))
     patches.replace(CppCodeCache, "load_async", classmethod(load_binary))
+
+
+def _plan_triton(patches: Patches) -> None:
+    """PyTorch asks for Triton with each save and each hit; where it isn't installed, all of Python's path is searched
+    each time. `has_triton_package` is how PyTorch itself remembers that.
+    """
+    original = _triton.triton_backend
+
+    @functools.wraps(original)
+    def triton_backend() -> Any:
+        if not _triton.has_triton_package():
+            raise ModuleNotFoundError("No module named 'triton'", name="triton")
+        return original()
+
+    patches.replace(_triton, "triton_backend", triton_backend)
