@@ -56,6 +56,16 @@ require() {
         >/dev/null || die "apt-get could not install: ${missing[*]}"
 }
 
+# newest_clang: the newest clang that Debian's lists know, installed; nothing where there is none.
+newest_clang() {
+    local newest
+    command -v apt-cache >/dev/null || return 0
+    newest=$(apt-cache pkgnames clang- | grep -E '^clang-[0-9]+$' | sort -V | tail -n 1)
+    [ -n "$newest" ] || return 0
+    require "$newest" >&2
+    printf '%s\n' "$newest"
+}
+
 # The system's own meson, whatever else is in PATH: it is the one the build files are written for.
 meson() {
     if [ -x /usr/bin/meson ]; then

@@ -408,6 +408,8 @@ gci_rewriter_apply(gci_rewriter *r, gci_rules_state place, gci_view text, gci_vi
     *out_text = text;
     gci_text_names_reset(&r->handed);
     for (uint32_t i = 0; i < node->text_count && status == GCACHE_OK; i++) {
+        if (out_text->data == NULL) /* what an earlier rule left is nothing: still a place to count from */
+            *out_text = gci_view_text("");
         if (!may_match(node->text[i], *out_text))
             continue;
         status = apply_rule(r, node->text[i], *out_text, error);
