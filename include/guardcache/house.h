@@ -30,7 +30,8 @@ extern "C" {
     X(MEMORY_HITS, "memory_hits", "candidate sets served from memory")                                \
     X(DISK_READS, "disk_reads", "candidate sets read from disk")                                      \
     X(LEASE_WAITS, "lease_waits", "waits for somebody else's compile")                                \
-    X(LEASE_TAKEOVERS, "lease_takeovers", "leases taken over from a dead holder")
+    X(LEASE_TAKEOVERS, "lease_takeovers", "leases taken over from a dead holder")                     \
+    X(ASKED_AGAIN, "asked_again", "evicted entries asked for again; one of several that left a key at once")
 
 typedef enum gcache_count {
 #define X(name, word, text) GCACHE_COUNT_##name,

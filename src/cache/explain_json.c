@@ -209,9 +209,11 @@ write_eviction(gci_trace const *trace, gci_buf *out)
                    (unsigned long long)tombstone->stored_ns, (unsigned long long)tombstone->used_ns,
                    (unsigned long long)tombstone->evicted_ns);
     write_text_member(out, "why", gci_view_text(gci_eviction_text((int)tombstone->cause)));
-    gci_buf_format(out, ", \"bytes\": %llu, \"max_bytes\": %llu, \"least_recent_ns\": %llu}",
+    gci_buf_format(out, ", \"bytes\": %llu, \"max_bytes\": %llu, \"least_recent_ns\": %llu",
                    (unsigned long long)trace->fullness.bytes, (unsigned long long)trace->fullness.max_bytes,
                    (unsigned long long)trace->fullness.least_recent_ns);
+    gci_buf_format(out, ", \"evictions\": %llu, \"asked_again\": %llu}", (unsigned long long)trace->fullness.evictions,
+                   (unsigned long long)trace->fullness.asked_again);
 }
 
 static void

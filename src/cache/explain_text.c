@@ -73,7 +73,7 @@ write_hints(gci_question const *question, gci_buf *out)
 
 /* ---- evictions ---- */
 
-/* "the cache holds 5.0 GiB of at most 5.0 GiB; its least recent entry is unused for 40 min 3 s" */
+/* "the cache holds 5.0 GiB of at most 5.0 GiB; its least recent entry is unused for 40 min 3 s; 61 % of evicted ..." */
 static void
 write_fullness(gci_story const *story, char const *indent, gci_buf *out)
 {
@@ -91,6 +91,7 @@ write_fullness(gci_story const *story, char const *indent, gci_buf *out)
                                                    : "; its least recent entry was unused for ");
         gci_write_duration(out, then_ns - fullness->least_recent_ns);
     }
+    gci_write_asked_again(out, fullness->asked_again, fullness->evictions);
     gci_buf_append_char(out, '\n');
 }
 

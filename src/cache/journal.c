@@ -130,6 +130,8 @@ put_eviction(gci_buf *out, gci_trace const *eviction)
     gci_put_u64(out, eviction->fullness.max_bytes);
     gci_put_u64(out, eviction->fullness.evicted_bytes);
     gci_put_u64(out, eviction->fullness.least_recent_ns);
+    gci_put_u64(out, eviction->fullness.evictions);
+    gci_put_u64(out, eviction->fullness.asked_again);
 }
 
 static void

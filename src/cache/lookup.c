@@ -274,6 +274,17 @@ gci_bypass(gcache_result *result, char const *why, gcache_error *error)
     return GCACHE_MISS;
 }
 
+/* A lookup that somebody waits for, not one that only asks what would be. */
+static gcache_status
+look_up(gci_question const *question, gcache_result *out_result, gcache_error *error)
+{
+    gcache_status status = gci_lookup(question, NULL, out_result, error);
+
+    if (out_result->reason == GCACHE_REASON_EVICTED && !question->request.probe)
+        gci_store_asked_again(question->cache->store, &question->key);
+    return status;
+}
+
 gcache_status
 gci_answer(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gcache_request const *request,
            gcache_result *out_result, gcache_error *error)
@@ -295,7 +306,7 @@ gci_answer(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gcache
         gci_result_init(out_result, &question.key);
         status = GCACHE_MISS;
     } else if (status == GCACHE_OK) {
-        status = gci_lookup(&question, NULL, out_result, error);
+        status = look_up(&question, out_result, error);
     } else if (status == GCACHE_REFUSED) {
         status = gci_bypass(out_result, why.message, error);
     } else if (error != NULL) {

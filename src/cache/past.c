@@ -258,7 +258,7 @@ get_description(reader *r)
                                 .canonical = gci_get_bytes(&r->from) };
 }
 
-/* Entries of earlier builds end before it. */
+/* Entries of earlier builds end before it, or before its last two counts. */
 static void
 get_eviction(reader *r)
 {
@@ -274,6 +274,10 @@ get_eviction(reader *r)
     trace->fullness.max_bytes = gci_get_u64(&r->from);
     trace->fullness.evicted_bytes = gci_get_u64(&r->from);
     trace->fullness.least_recent_ns = gci_get_u64(&r->from);
+    if (gci_reader_left(&r->from) == 0)
+        return;
+    trace->fullness.evictions = gci_get_u64(&r->from);
+    trace->fullness.asked_again = gci_get_u64(&r->from);
 }
 
 static void

@@ -97,6 +97,7 @@ write_entries(sums const *all, gci_buf *out)
     write_row_start(out, "evicted", store->counters[GCI_COUNT_EVICTIONS]);
     gci_buf_append_text(out, "      ");
     gci_write_size(out, store->counters[GCI_COUNT_EVICTED_BYTES]);
+    gci_write_asked_again(out, store->counters[GCI_COUNT_ASKED_AGAIN], store->counters[GCI_COUNT_EVICTIONS]);
     gci_buf_append_text(out, "; damaged and put aside ");
     gci_write_count(out, store->counters[GCI_COUNT_CORRUPT]);
     gci_buf_append_char(out, '\n');

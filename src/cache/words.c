@@ -230,6 +230,20 @@ gci_write_takeover(gci_buf *out, uint64_t process)
     gci_buf_format(out, "taken over from process %llu, which died while it compiled the same", (unsigned long long)process);
 }
 
+/* Another process may not have told yet of evictions that were asked for: no more than all of them. */
+void
+gci_write_asked_again(gci_buf *out, uint64_t asked, uint64_t evicted)
+{
+    if (asked == 0 || evicted == 0)
+        return;
+    double share = asked < evicted ? 100.0 * (double)asked / (double)evicted : 100;
+    if (share < 1)
+        gci_buf_append_text(out, "; under 1 %");
+    else
+        gci_buf_format(out, "; %.0f %%", share);
+    gci_buf_append_text(out, " of evicted entries were asked for again");
+}
+
 char const *
 gci_eviction_text(int cause)
 {

@@ -44,6 +44,9 @@ void gci_copy_line(gci_buf const *line, char *out_text, size_t size);
 /* Why entries were evicted, for a cause as in gci_tombstone: "the cache was over its size limit". */
 char const *gci_eviction_text(int cause);
 
+/* "; 61 % of evicted entries were asked for again": nothing where none was. */
+void gci_write_asked_again(gci_buf *out, uint64_t asked, uint64_t evicted);
+
 /* "taken over from process 4711, which died while it compiled the same" */
 void gci_write_takeover(gci_buf *out, uint64_t process);
 

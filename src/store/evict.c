@@ -29,12 +29,11 @@
 #define DRAIN_WAIT_NS UINT64_C(2000000000)
 #define RECOUNT_WAIT_NS UINT64_C(200000000)
 
-/* What all processes have evicted, as far as it is known here. */
+/* What all processes have counted, as far as it is known here. */
 static uint64_t
-evicted_bytes(gci_store *store)
+count_of(gci_store *store, gci_store_counter counter)
 {
-    return atomic_load(&store->shared.head->counters[GCI_COUNT_EVICTED_BYTES]) +
-           atomic_load(&store->counts[GCI_COUNT_EVICTED_BYTES]);
+    return atomic_load(&store->shared.head->counters[counter]) + atomic_load(&store->counts[counter]);
 }
 
 gci_fullness
@@ -43,8 +42,10 @@ gci_store_fullness(gci_store *store, bool settle)
     gci_store_enter(store);
     return (gci_fullness){ .bytes = atomic_load(&store->shared.head->bytes),
                            .max_bytes = store->options.max_bytes,
-                           .evicted_bytes = evicted_bytes(store),
-                           .least_recent_ns = gci_store_least_recent_ns(store, settle) };
+                           .evicted_bytes = count_of(store, GCI_COUNT_EVICTED_BYTES),
+                           .least_recent_ns = gci_store_least_recent_ns(store, settle),
+                           .evictions = count_of(store, GCI_COUNT_EVICTIONS),
+                           .asked_again = count_of(store, GCI_COUNT_ASKED_AGAIN) };
 }
 
 /* ---- one key ---- */
@@ -89,7 +90,8 @@ put_tombstone(struct cull *cull, gcache_key const *key)
     gci_tombstone tombstone = { .key = *key, .evicted_ns = cull->now_ns, .entries = (uint32_t)cull->evicted,
                                 .hits = (uint32_t)cull->hits, .cause = (uint32_t)cull->cause,
                                 .left = (uint32_t)gci_draft_live(&cull->draft), .stored_ns = cull->stored_ns,
-                                .used_ns = cull->used_ns, .evicted_bytes = evicted_bytes(cull->store) };
+                                .used_ns = cull->used_ns,
+                                .evicted_bytes = count_of(cull->store, GCI_COUNT_EVICTED_BYTES) };
 
     gci_tombstone_put(cull->store, &tombstone);
 }

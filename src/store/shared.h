@@ -8,7 +8,7 @@
  *      24          8       entries
  *      32          8       keys
  *      40          8       bytes reserved by inserts under way
- *      64          8 each  counters (GCACHE_COUNT_MAP, in its order)
+ *      64          8 each  counters (GCACHE_COUNT_MAP, in its order: new ones go to its end)
  *      4096        8 each  generations, one a slot
  *
  * Integers are in the machine's own order: the file is not meant to travel, and is made anew if it doesn't fit.

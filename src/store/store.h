@@ -302,6 +302,7 @@ typedef struct gci_tombstone {
     uint64_t stored_ns;     /* when the first of those that went was stored */
     uint64_t used_ns;       /* when one of them was last used */
     uint64_t evicted_bytes; /* what the cache had evicted before, ever: as in gci_fullness */
+    bool asked;             /* a lookup has missed what went */
 } gci_tombstone;
 
 /* How full the cache is, to judge by whether a larger one would have kept an entry. */
@@ -309,6 +310,8 @@ typedef struct gci_fullness {
     uint64_t bytes, max_bytes;
     uint64_t evicted_bytes;   /* ever, by all processes that have told so far */
     uint64_t least_recent_ns; /* as gci_store_least_recent_ns */
+    uint64_t evictions;       /* entries, ever; and how many of them were asked for again */
+    uint64_t asked_again;
 } gci_fullness;
 
 /* settle: with what is still on its way to index.db, which takes longer. Never fails: what isn't known is 0. */
@@ -316,6 +319,10 @@ gci_fullness gci_store_fullness(gci_store *store, bool settle);
 
 /* false: nothing is known. */
 bool gci_store_tombstone(gci_store *store, gcache_key const *key, gci_tombstone *out_tombstone);
+
+/* A lookup has missed what was evicted under the key. The first to say so after an eviction is counted, which is one
+   write; nothing happens in a read-only cache. */
+void gci_store_asked_again(gci_store *store, gcache_key const *key);
 
 /* ---- journal ---- */
 

@@ -10,6 +10,8 @@
 #define CHECKED 88
 #define WAYS 4
 #define BUCKETS 4096
+/* A miss that is told late is worse than one that isn't counted. */
+#define MARK_WAIT_NS UINT64_C(10000000)
 
 static uint64_t
 bucket_offset(gcache_key const *key)
@@ -19,7 +21,7 @@ bucket_offset(gcache_key const *key)
     return (uint64_t)bucket * WAYS * SLOT;
 }
 
-/* slot = key when entries hits cause left stored used evicted_bytes zeros checksum */
+/* slot = key when entries hits cause left stored used evicted_bytes asked zeros checksum */
 static bool
 read_slot(char const *bytes, gci_tombstone *out)
 {
@@ -34,11 +36,12 @@ read_slot(char const *bytes, gci_tombstone *out)
     out->stored_ns = gci_get_u64(&reader);
     out->used_ns = gci_get_u64(&reader);
     out->evicted_bytes = gci_get_u64(&reader);
-    gci_get_u64(&reader);
+    out->asked = gci_get_u32(&reader) != 0;
+    gci_get_u32(&reader);
     return gci_get_u64(&reader) == gci_hash64(bytes, CHECKED, 0) && out->evicted_ns != 0;
 }
 
-static void
+static bool
 write_slot(gci_file const *file, uint64_t offset, gci_tombstone const *tombstone)
 {
     gci_buf bytes;
@@ -53,12 +56,13 @@ write_slot(gci_file const *file, uint64_t offset, gci_tombstone const *tombstone
     gci_put_u64(&bytes, tombstone->stored_ns);
     gci_put_u64(&bytes, tombstone->used_ns);
     gci_put_u64(&bytes, tombstone->evicted_bytes);
-    gci_put_u64(&bytes, 0);
+    gci_put_u32(&bytes, tombstone->asked ? 1 : 0);
+    gci_put_u32(&bytes, 0);
     if (!bytes.failed)
         gci_put_u64(&bytes, gci_hash64(bytes.data, CHECKED, 0));
-    if (!bytes.failed)
-        gci_file_write_at(file, gci_buf_view(&bytes), offset, NULL);
+    bool written = !bytes.failed && gci_file_write_at(file, gci_buf_view(&bytes), offset, NULL) == GCACHE_OK;
     gci_buf_clear(&bytes);
+    return written;
 }
 
 /* Opens the file and reads a key's bucket; what isn't in the file is zeros. */
@@ -121,16 +125,18 @@ choose_way(char const *bytes, gcache_key const *key)
     return place;
 }
 
-void
+bool
 gci_tombstone_put(gci_store *store, gci_tombstone const *tombstone)
 {
     char bytes[WAYS * SLOT];
     gci_file file;
 
     if (!open_bucket(store, &tombstone->key, O_RDWR | O_CREAT, &file, bytes))
-        return;
-    write_slot(&file, bucket_offset(&tombstone->key) + choose_way(bytes, &tombstone->key) * SLOT, tombstone);
+        return false;
+    uint64_t offset = bucket_offset(&tombstone->key) + choose_way(bytes, &tombstone->key) * SLOT;
+    bool written = write_slot(&file, offset, tombstone);
     gci_file_close(&file);
+    return written;
 }
 
 void
@@ -154,4 +160,32 @@ gci_store_tombstone(gci_store *store, gcache_key const *key, gci_tombstone *out_
 {
     gci_store_enter(store);
     return gci_tombstone_get(store, key, out_tombstone);
+}
+
+/* By the holder of the key's lock. Only what is written down is counted: it would be counted again. */
+static void
+mark_asked(gci_store *store, gcache_key const *key)
+{
+    gci_tombstone tombstone;
+
+    if (!gci_tombstone_get(store, key, &tombstone) || tombstone.asked)
+        return;
+    tombstone.asked = true;
+    if (gci_tombstone_put(store, &tombstone))
+        gci_store_count(store, GCI_COUNT_ASKED_AGAIN, 1);
+}
+
+void
+gci_store_asked_again(gci_store *store, gcache_key const *key)
+{
+    gci_tombstone tombstone;
+
+    gci_store_enter(store);
+    /* Most often it is marked already: no lock for that. */
+    if (store->read_only || !gci_tombstone_get(store, key, &tombstone) || tombstone.asked)
+        return;
+    if (gci_key_lock(&store->locks, key, MARK_WAIT_NS, NULL) != GCACHE_OK)
+        return;
+    mark_asked(store, key);
+    gci_key_unlock(&store->locks, key);
 }

@@ -11,7 +11,8 @@
  *      56          8       when the first of those that went was stored; 0: not known
  *      64          8       when one of them was last used; 0: not known
  *      72          8       bytes that the cache had evicted before
- *      80          8       zeros
+ *      80          4       1: a miss was told for it, and is counted; else 0
+ *      84          4       zeros
  *      88          8       XXH3-64 of the bytes before
  *
  * A new tombstone takes the place of the oldest of its bucket. Holes are empty slots. Nothing here is synced: a lost or
@@ -22,8 +23,8 @@
 
 #include "store/inside.h"
 
-/* Written by whoever holds the key's lock. Trouble is nobody's. */
-void gci_tombstone_put(gci_store *store, gci_tombstone const *tombstone);
+/* Written by whoever holds the key's lock. Trouble is nobody's: false says that nothing was written. */
+bool gci_tombstone_put(gci_store *store, gci_tombstone const *tombstone);
 /* The key is stored again. */
 void gci_tombstone_remove(gci_store *store, gcache_key const *key);
 bool gci_tombstone_get(gci_store *store, gcache_key const *key, gci_tombstone *out_tombstone);

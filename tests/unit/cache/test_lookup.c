@@ -238,6 +238,43 @@ store_and_damage(fixture *f, gcache_graph *g, char *out_entry)
 }
 
 /* A miss, so that the compile goes on; strict says what is wrong. */
+static uint64_t
+asked_again(fixture *f)
+{
+    gcache_stats stats;
+
+    assert_int_equal(gcache_stats_read(f->cache, &stats, &f->error), GCACHE_OK);
+    return stats.counts[GCACHE_COUNT_ASKED_AGAIN];
+}
+
+/* One of two candidates was evicted: who misses it is counted, not who asks for another or only asks. */
+static void
+evicted_entries_that_are_missed_are_counted(void **state)
+{
+    fixture *f = *state;
+    gcache_graph *g = make_matmul("s0", "s1");
+    gcache_hints gone = GCACHE_HINTS({ "s0", 8 }, { "s1", 16 }), other = GCACHE_HINTS({ "s0", 9 }, { "s1", 16 });
+    char const *guard = "s0 == 8";
+    gcache_entry entry = { .guards = &guard, .guard_count = 1, .payload = "x", .payload_size = 1 };
+    gcache_request probe = GCACHE_REQUEST_INIT;
+    gcache_inserted inserted;
+    char *text;
+
+    probe.probe = true;
+    assert_int_equal(insert_text(f, g, NULL, "s0 > 100", "large"), GCACHE_OK);
+    assert_int_equal(gcache_insert(f->cache, g, &gone, &entry, &inserted, &f->error), GCACHE_OK);
+    assert_int_equal(gcache_remove(f->cache, &inserted.key, inserted.entry, &f->error), GCACHE_OK);
+    expect(f, g, &other, NULL, GCACHE_REASON_GUARD_FALSE, NULL);
+    expect(f, g, &gone, &probe, GCACHE_REASON_EVICTED, NULL);
+    assert_int_equal(gcache_explain(f->cache, g, &gone, NULL, GCACHE_EXPLAIN_TEXT, &text, &f->error), GCACHE_MISS);
+    gcache_free(text);
+    assert_int_equal(asked_again(f), 0);
+    expect(f, g, &gone, NULL, GCACHE_REASON_EVICTED, NULL);
+    expect(f, g, &gone, NULL, GCACHE_REASON_EVICTED, NULL);
+    assert_int_equal(asked_again(f), 1);
+    gcache_graph_free(g);
+}
+
 static void
 trouble_is_a_miss_unless_strict(void **state)
 {
@@ -321,6 +358,7 @@ main(void)
         CASE(requirements_and_variants_filter),
         CASE(the_expected_variant_is_preferred),
         CASE(isomorphic_graphs_share_under_other_names),
+        CASE(evicted_entries_that_are_missed_are_counted),
         CASE(switches),
         CASE(trouble_is_a_miss_unless_strict),
         CASE(wrong_arguments_are_errors),

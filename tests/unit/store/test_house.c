@@ -127,6 +127,64 @@ test_evicted_key_is_remembered(void **state)
     gci_store_close(store);
 }
 
+static uint64_t
+asked_again(gci_store *store)
+{
+    return stats_of(store).counters[GCI_COUNT_ASKED_AGAIN];
+}
+
+/* Once after each eviction, however often and by whomever it is missed. */
+static void
+test_asking_again_is_counted_once(void **state)
+{
+    gcache_key key = key_of(1), other = key_of(2);
+    gci_store *store = fixture_open(*state);
+    gci_tombstone tombstone;
+
+    gci_inserted inserted = insert(store, 1, 1, 100);
+    gci_store_asked_again(store, &key);
+    assert_int_equal(asked_again(store), 0);
+    for (uint64_t times = 1; times <= 2; times++) {
+        assert_int_equal(gci_store_evict(store, &key, inserted.id, NULL), GCACHE_OK);
+        assert_true(gci_store_tombstone(store, &key, &tombstone));
+        assert_false(tombstone.asked);
+        gci_store_asked_again(store, &other);
+        assert_int_equal(asked_again(store), times - 1);
+        gci_store_asked_again(store, &key);
+        gci_store_asked_again(store, &key);
+        assert_int_equal(asked_again(store), times);
+        assert_true(gci_store_tombstone(store, &key, &tombstone));
+        assert_true(tombstone.asked);
+        assert_int_equal(tombstone.entries, 1);
+        gci_store_close(store);
+        store = fixture_open(*state);
+        gci_store_asked_again(store, &key);
+        assert_int_equal(asked_again(store), times);
+        insert(store, 1, 1, 100);
+    }
+    assert_int_equal(gci_store_fullness(store, false).evictions, 2);
+    assert_int_equal(gci_store_fullness(store, false).asked_again, 2);
+    gci_store_close(store);
+}
+
+static void
+test_asking_a_read_only_cache_writes_nothing(void **state)
+{
+    gci_store *store = fixture_open(*state);
+    gcache_key key = key_of(1);
+    gci_tombstone tombstone;
+
+    gci_inserted inserted = insert(store, 1, 1, 100);
+    assert_int_equal(gci_store_evict(store, &key, inserted.id, NULL), GCACHE_OK);
+    gci_store_close(store);
+    store = fixture_open_with(*state, (gci_store_options){ .read_only = true });
+    gci_store_asked_again(store, &key);
+    assert_int_equal(asked_again(store), 0);
+    assert_true(gci_store_tombstone(store, &key, &tombstone));
+    assert_false(tombstone.asked);
+    gci_store_close(store);
+}
+
 /* The cap holds at every moment, and the oldest go first. */
 static void
 test_cap_holds(void **state)
@@ -389,6 +447,8 @@ main(void)
         STORE_TEST(test_bytes_are_counted),
         STORE_TEST(test_evicted_candidate_is_remembered),
         STORE_TEST(test_evicted_key_is_remembered),
+        STORE_TEST(test_asking_again_is_counted_once),
+        STORE_TEST(test_asking_a_read_only_cache_writes_nothing),
         STORE_TEST(test_cap_holds),
         STORE_TEST(test_larger_than_the_cap),
         STORE_TEST(test_recency_counts),
