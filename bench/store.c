@@ -36,7 +36,7 @@ read_entry(struct reading *reading, gci_store *store)
     gci_payload *payload;
 
     bench_require(gci_store_candidates(store, &key, &set, &bench_error) == GCI_FOUND, "candidates");
-    bench_require(gci_store_payload(store, &set->items[0], &payload, &bench_error) == GCI_FOUND, "payload");
+    bench_require(gci_store_payload(store, set->items[0], &payload, &bench_error) == GCI_FOUND, "payload");
     reading->sum += *(unsigned char const *)payload->data;
     gci_payload_release(payload);
     gci_candidates_release(set);

@@ -244,6 +244,31 @@ gci_file_stat(gci_file const *file, struct stat *out_facts, gcache_error *error)
     return fstat(file->fd, out_facts) == 0 ? GCACHE_OK : fail_file(file, error);
 }
 
+static uint64_t
+ns_of(struct statx_timestamp time)
+{
+    return (uint64_t)time.tv_sec * 1000000000u + time.tv_nsec;
+}
+
+gcache_status
+gci_file_stamp_of(gci_file const *file, gci_file_stamp *out_facts, gcache_error *error)
+{
+    struct statx facts;
+
+    if (statx(file->fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_BTIME, &facts) != 0)
+        return fail_file(file, error);
+    *out_facts = (gci_file_stamp){
+        .device = (uint64_t)facts.stx_dev_major << 32 | facts.stx_dev_minor,
+        .inode = facts.stx_ino,
+        .size = facts.stx_size,
+        .modified_ns = ns_of(facts.stx_mtime),
+        .changed_ns = ns_of(facts.stx_ctime),
+        .born_ns = (facts.stx_mask & STATX_BTIME) != 0 ? ns_of(facts.stx_btime) : 0,
+        .mode = facts.stx_mode,
+    };
+    return GCACHE_OK;
+}
+
 gcache_status
 gci_file_read(gci_file const *file, void *out_bytes, size_t size, uint64_t offset, size_t *out_got, gcache_error *error)
 {

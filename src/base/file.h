@@ -84,6 +84,15 @@ gcache_status gci_file_open_existing(gci_dir dir, char const *path, int flags, g
 void gci_file_close(gci_file *file);
 
 gcache_status gci_file_stat(gci_file const *file, struct stat *out_facts, gcache_error *error);
+
+/* What tells whether a name still stands for the same file, and that file for the same content. */
+typedef struct gci_file_stamp {
+    uint64_t device, inode, size, modified_ns, changed_ns;
+    uint64_t born_ns; /* 0: the file system doesn't know */
+    mode_t mode;
+} gci_file_stamp;
+
+gcache_status gci_file_stamp_of(gci_file const *file, gci_file_stamp *out_facts, gcache_error *error);
 /* Reads up to size bytes at offset; *out_got is smaller only at the end of the file. */
 gcache_status gci_file_read(gci_file const *file, void *out_bytes, size_t size, uint64_t offset, size_t *out_got,
                             gcache_error *error);

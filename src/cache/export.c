@@ -128,8 +128,8 @@ export_key(void *state, gcache_key const *key)
     if (gci_store_load(e->cache->store, key, &set, NULL) != GCI_FOUND)
         return 0;
     for (size_t i = 0; going && i < set->count; i++) {
-        if (is_selected(&e->options, &set->items[i].record))
-            going = put_candidate(e, &set->items[i]);
+        if (is_selected(&e->options, &set->items[i]->record))
+            going = put_candidate(e, set->items[i]);
     }
     gci_candidates_release(set);
     return !going;
@@ -334,8 +334,8 @@ export_entry(exporter *e, gci_used const *item)
     if (gci_store_candidates(e->cache->store, &key, &set, NULL) != GCI_FOUND)
         return;
     for (size_t i = 0; i < set->count; i++) {
-        if (gci_view_is(item->second, set->items[i].record.id))
-            put_candidate(e, &set->items[i]);
+        if (gci_view_is(item->second, set->items[i]->record.id))
+            put_candidate(e, set->items[i]);
     }
     gci_candidates_release(set);
 }

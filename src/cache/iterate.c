@@ -85,9 +85,9 @@ visit_set(visit *v, gci_candidates *set)
     v->no_memory |= ranking == NULL || (v->shadowed && shadows == NULL);
     for (size_t i = 0; !v->no_memory && v->ended == 0 && i < ranking->count; i++) {
         if (!v->shadowed)
-            visit_entry(v, &ranking->items[i], NULL);
+            visit_entry(v, ranking->items[i], NULL);
         else if (shadows[i] != GCI_NOT_SHADOWED)
-            visit_entry(v, &ranking->items[i], &ranking->items[shadows[i]]);
+            visit_entry(v, ranking->items[i], ranking->items[shadows[i]]);
     }
     gci_arena_clear(&arena);
     return v->ended != 0 || v->no_memory;

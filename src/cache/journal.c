@@ -222,7 +222,7 @@ put_trials_of(gci_buf *out, gci_question const *question, gcache_reason reason, 
 
     for (size_t i = 0; i < all && count < GCI_JOURNAL_TRIALS; i++) {
         bool evicted = i >= ranking->count;
-        gci_ranked const *ranked = evicted ? &ranking->evicted[i - ranking->count] : &ranking->items[i];
+        gci_ranked const *ranked = evicted ? ranking->evicted[i - ranking->count] : ranking->items[i];
         gci_trial trial;
         try_again(question, ranked, reason, evicted, &trial);
         if (trial.reason != reason)

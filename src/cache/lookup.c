@@ -57,38 +57,38 @@ is_expected(gci_question const *question, gci_ranked const *ranked)
  * Candidates are tried in rank order, so the first that holds is the answer; one of the expected variant is preferred to
  * any other. With a trace all of them are tried and recorded.
  */
-static gci_ranked const *
+static size_t
 try_all(walk *w)
 {
-    gci_ranked const *best = NULL;
+    gci_ranked const *const *items = w->ranking->items;
+    size_t best = GCI_NOBODY;
 
     for (size_t i = 0; i < w->ranking->count; i++) {
-        gci_ranked const *ranked = &w->ranking->items[i];
         gci_trial trial;
         if (w->failed != NULL && w->failed[i])
             continue;
         gci_trial *seat = w->trace != NULL ? &w->trace->trials[i] : &trial;
-        gci_try(w->question, ranked, seat);
+        gci_try(w->question, items[i], seat);
         keep_furthest(&w->reason, seat->reason);
         if (seat->reason != GCACHE_REASON_NONE)
             continue;
-        if (best == NULL || (!is_expected(w->question, best) && is_expected(w->question, ranked)))
-            best = ranked;
-        if (w->trace == NULL && is_expected(w->question, best))
+        if (best == GCI_NOBODY || (!is_expected(w->question, items[best]) && is_expected(w->question, items[i])))
+            best = i;
+        if (w->trace == NULL && is_expected(w->question, items[best]))
             break;
     }
     return best;
 }
 
 /* The same without looking at each, where there is an index. */
-static gci_ranked const *
+static size_t
 select_candidate(walk *w)
 {
     gci_indexed indexed;
 
     if (w->trace != NULL || !gci_ranking_index_ask(w->ranking, w->question, w->failed, &indexed))
         return try_all(w);
-    if (indexed.best == NULL)
+    if (indexed.best == GCI_NOBODY)
         keep_furthest(&w->reason, indexed.reason);
     return indexed.best;
 }
@@ -100,7 +100,7 @@ try_evicted(walk *w)
     for (size_t i = 0; i < w->ranking->evicted_count; i++) {
         gci_trial trial;
         gci_trial *seat = w->trace != NULL ? &w->trace->trials[w->ranking->count + i] : &trial;
-        gci_try(w->question, &w->ranking->evicted[i], seat);
+        gci_try(w->question, w->ranking->evicted[i], seat);
         if (seat->reason == GCACHE_REASON_NONE) {
             seat->reason = GCACHE_REASON_EVICTED;
             keep_furthest(&w->reason, GCACHE_REASON_EVICTED);
@@ -127,14 +127,14 @@ reason_of_found(gci_found found)
 
 /* Notes that a candidate can't be served and that the walk goes on without it. */
 static gcache_status
-exclude(walk *w, gci_ranked const *ranked, gci_found found, gci_arena *arena)
+exclude(walk *w, size_t place, gci_found found, gci_arena *arena)
 {
     keep_furthest(&w->reason, reason_of_found(found));
     if (w->failed == NULL)
         w->failed = gci_arena_array(arena, w->ranking->count, sizeof *w->failed);
     if (w->failed == NULL)
         return GCACHE_ERROR_MEMORY;
-    w->failed[ranked - w->ranking->items] = true;
+    w->failed[place] = true;
     return GCACHE_OK;
 }
 
@@ -147,7 +147,8 @@ serve_best(walk *w, gci_candidates *set, gcache_result *result, gcache_error *er
     gci_arena arena;
 
     gci_arena_init(&arena, SIZE_MAX / 2);
-    for (gci_ranked const *best; status == GCACHE_MISS && (best = select_candidate(w)) != NULL;) {
+    for (size_t place; status == GCACHE_MISS && (place = select_candidate(w)) != GCI_NOBODY;) {
+        gci_ranked const *best = w->ranking->items[place];
         bool probe = w->question->request.probe;
         gci_payload *payload = NULL;
         gci_found found = probe ? GCI_FOUND : gci_store_payload(store, best->candidate, &payload, error);
@@ -157,7 +158,7 @@ serve_best(walk *w, gci_candidates *set, gcache_result *result, gcache_error *er
                 gci_store_touch(store, best->candidate);
         } else {
             w->told = true;
-            if (exclude(w, best, found, &arena) != GCACHE_OK)
+            if (exclude(w, place, found, &arena) != GCACHE_OK)
                 status = gci_fail_memory(error);
         }
     }
@@ -177,10 +178,10 @@ record_best(walk *w)
         return GCACHE_ERROR_MEMORY;
     trace->count = w->ranking->count;
     trace->evicted_count = w->ranking->evicted_count;
-    gci_ranked const *best = select_candidate(w);
-    if (best == NULL)
+    size_t best = select_candidate(w);
+    if (best == GCI_NOBODY)
         return GCACHE_MISS;
-    trace->winner = &trace->trials[best - w->ranking->items];
+    trace->winner = &trace->trials[best];
     return GCACHE_HIT;
 }
 

@@ -60,7 +60,7 @@ borrow_names(gci_question *question, gcache_error *error)
 
     if (gci_store_candidates(question->cache->store, &question->key, &set, NULL) != GCI_FOUND)
         return GCACHE_OK;
-    gci_candidate const *first = set->count != 0 ? set->items : set->evicted_count != 0 ? set->evicted : NULL;
+    gci_candidate const *first = set->count != 0 ? set->items[0] : set->evicted_count != 0 ? set->evicted[0] : NULL;
     if (first != NULL && first->record.name_count != 0)
         status = copy_names(question, &first->record, error);
     gci_candidates_release(set);

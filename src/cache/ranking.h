@@ -1,7 +1,7 @@
 /*
- * A key's candidates in the order they are tried, with their guards ready to run. Made once for a set of candidates and
- * hung on it, so that it is shared by all threads and freed with the set. It doesn't change but for its index, which
- * is made when the set is asked often (ranking_index.h).
+ * A key's candidates in the order they are tried. Made once for a set of candidates and hung on it, so that it is shared
+ * by all threads and freed with the set. It doesn't change but for its index, which is made when the set is asked often
+ * (ranking_index.h).
  *
  * Rank: priority, then specificity (equalities, then conjuncts), then newest; larger first. The order is static,
  * so the first candidate that holds is the answer.
@@ -9,27 +9,21 @@
 #ifndef GCI_CACHE_RANKING_H
 #define GCI_CACHE_RANKING_H
 
-#include "guards/guards.h"
-#include "store/store.h"
+#include "cache/ready.h"
 
-#include <guardcache/cache.h>
 #include <stdatomic.h>
 
-typedef struct gci_ranked {
-    gci_candidate *candidate;
-    gci_guards *guards;   /* NULL: they can't be read by this version */
-    gcache_result answer; /* what a hit on it looks like to a caller with its producer's names; no payload, no owner */
-} gci_ranked;
+/* No place in a ranking. */
+#define GCI_NOBODY SIZE_MAX
 
 typedef struct gci_ranking {
-    gci_arena arena;
     size_t count;
-    gci_ranked *items;   /* live candidates, best first */
+    gci_ranked const **items;   /* live candidates, best first */
     size_t evicted_count;
-    gci_ranked *evicted; /* remembered ones, best first */
-    gci_candidates *set;      /* that it hangs on */
-    gci_extra index;          /* a gci_ranking_index */
-    _Atomic uint32_t lookups; /* without an index */
+    gci_ranked const **evicted; /* remembered ones, best first */
+    gci_candidates *set;        /* that it hangs on */
+    gci_extra index;            /* a gci_ranking_index */
+    _Atomic uint32_t lookups;   /* without an index */
 } gci_ranking;
 
 /* NULL: out of memory. */

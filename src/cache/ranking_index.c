@@ -29,7 +29,7 @@ typedef struct seat {
 } seat;
 
 typedef struct ranking_index {
-    gci_ranked const *items; /* the ranking's */
+    gci_ranked const *const *items; /* the ranking's */
     gci_selector *selector;
     uint8_t *class_of;                      /* by place */
     gci_ranked const *leaders[MAX_CLASSES]; /* a candidate of each class */
@@ -61,7 +61,7 @@ same_class(gci_record const *a, gci_record const *b)
 static bool
 classify(ranking_index *index, size_t place)
 {
-    gci_ranked const *ranked = &index->items[place];
+    gci_ranked const *ranked = index->items[place];
     uint32_t class = 0;
 
     while (class < index->class_count
@@ -163,9 +163,9 @@ fill(ranking_index *index, gci_ranking const *ranking)
 {
     for (size_t i = 0; i < ranking->count; i++) {
         gci_rank rank = { .sequence = ranking->count - i };
-        if (ranking->items[i].guards == NULL || !classify(index, i))
+        if (ranking->items[i]->guards == NULL || !classify(index, i))
             return false;
-        if (gci_selector_insert(index->selector, (uint32_t)i, ranking->items[i].guards, rank, NULL) != GCACHE_OK)
+        if (gci_selector_insert(index->selector, (uint32_t)i, ranking->items[i]->guards, rank, NULL) != GCACHE_OK)
             return false;
     }
     return gci_selector_compact(index->selector, NULL) == GCACHE_OK;
@@ -203,7 +203,7 @@ index_of(gci_ranking *ranking)
     if (index == NULL)
         return NULL;
     size_t cost = sizeof *index + ranking->count + gci_selector_size(index->selector);
-    return gci_extra_set(ranking->set, &ranking->index, index, cost, gci_ranking_index_free);
+    return gci_extra_set(&ranking->index, ranking->set->account, index, cost, gci_ranking_index_free);
 }
 
 /* ---- asking ---- */
@@ -263,9 +263,9 @@ gci_ranking_index_ask(gci_ranking *ranking, gci_question const *question, bool c
         return false;
     if (gci_binding_set(&s->binding, index->selector, question->hints)) {
         gci_selection found = choose(s, index, question, admitted, failed);
-        out->best = found.id != GCI_NO_CANDIDATE ? &ranking->items[found.id] : NULL;
+        out->best = found.id != GCI_NO_CANDIDATE ? found.id : GCI_NOBODY;
         out->reason = found.some_false ? GCACHE_REASON_GUARD_FALSE : GCACHE_REASON_GUARD_ERROR;
-        answered = out->best != NULL || found.some_false || found.some_raise;
+        answered = out->best != GCI_NOBODY || found.some_false || found.some_raise;
     }
     give_back(index, s);
     return answered;

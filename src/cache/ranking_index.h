@@ -17,7 +17,7 @@
 #define GCI_RANKING_INDEX_LOOKUPS 32
 
 typedef struct gci_indexed {
-    gci_ranked const *best; /* NULL: none holds */
+    size_t best; /* place in the ranking, or GCI_NOBODY: none holds */
     gcache_reason reason;   /* then: of the candidate that got furthest */
 } gci_indexed;
 

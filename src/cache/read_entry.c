@@ -9,8 +9,8 @@ static gci_ranked const *
 find_entry(gci_ranking const *ranking, char const *id)
 {
     for (size_t i = 0; i < ranking->count; i++)
-        if (strcmp(ranking->items[i].candidate->record.id, id) == 0)
-            return &ranking->items[i];
+        if (strcmp(ranking->items[i]->candidate->record.id, id) == 0)
+            return ranking->items[i];
     return NULL;
 }
 

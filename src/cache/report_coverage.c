@@ -203,7 +203,7 @@ decide(picture const *p, gci_ranking const *ranking, double x, double y)
         return -1;
     for (size_t i = 0; i < ranking->count && winner < 0; i++) {
         gcache_verdict verdict;
-        if (ranking->items[i].guards != NULL && gci_guards_eval(ranking->items[i].guards, bound, &verdict) == GCACHE_TRUE)
+        if (ranking->items[i]->guards != NULL && gci_guards_eval(ranking->items[i]->guards, bound, &verdict) == GCACHE_TRUE)
             winner = (int)i;
     }
     gci_hints_free(bound);
@@ -277,7 +277,7 @@ write_legend(gci_ranking const *ranking, size_t const *shadows, gci_buf *out)
 {
     gci_buf_append_text(out, "<ul>\n");
     for (size_t i = 0; i < ranking->count; i++) {
-        gci_ranked const *ranked = &ranking->items[i];
+        gci_ranked const *ranked = ranking->items[i];
         gci_buf_format(out, "<li><svg width=\"14\" height=\"14\" aria-hidden=\"true\"><rect class=\"c%zu\" width=\"14\" "
                             "height=\"14\"/></svg> #%zu <code>%.*s</code> ", i % COLOURS, i + 1, GCI_SHORT_ENTRY_DIGITS,
                        ranked->candidate->record.id);

@@ -35,7 +35,7 @@ find_shadow(gci_ranking const *ranking, gci_claims *const *claims, size_t later)
     for (size_t earlier = 0; earlier < later; earlier++) {
         if (claims[earlier] == NULL || claims[later] == NULL)
             continue;
-        if (is_as_welcome(&ranking->items[earlier].candidate->record, &ranking->items[later].candidate->record) &&
+        if (is_as_welcome(&ranking->items[earlier]->candidate->record, &ranking->items[later]->candidate->record) &&
             gci_claims_imply(claims[later], claims[earlier]))
             return earlier;
     }
@@ -51,8 +51,8 @@ gci_shadows_find(gci_ranking const *ranking, gci_arena *arena)
 
     for (size_t i = 0; complete && i < ranking->count; i++) {
         claims[i] = NULL;
-        if (ranking->items[i].guards != NULL)
-            claims[i] = gci_claims_new(ranking->items[i].guards);
+        if (ranking->items[i]->guards != NULL)
+            claims[i] = gci_claims_new(ranking->items[i]->guards);
     }
     for (size_t i = 0; complete && i < ranking->count; i++)
         shadows[i] = find_shadow(ranking, claims, i);

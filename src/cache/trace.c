@@ -110,8 +110,8 @@ oldest_candidate_ns(gci_store *store, gcache_key const *key)
 
     if (gci_store_candidates(store, key, &set, NULL) == GCI_FOUND)
         for (size_t i = 0; i < set->count; i++)
-            if (oldest == 0 || set->items[i].record.created_ns < oldest)
-                oldest = set->items[i].record.created_ns;
+            if (oldest == 0 || set->items[i]->record.created_ns < oldest)
+                oldest = set->items[i]->record.created_ns;
     gci_candidates_release(set);
     return oldest;
 }

@@ -22,7 +22,7 @@ is_whole(gci_found found, gci_candidates *set)
 {
     if (found != GCI_FOUND)
         return found == GCI_ABSENT;
-    return set->damaged == 0 && gci_inside(set)->end == gci_inside(set)->bytes.size;
+    return set->damaged == 0 && gci_inside(set)->end == gci_inside(set)->size;
 }
 
 /* What memory knows of a file that an outsider cut or removed is right for readers; appending to it would be lost. */
@@ -32,7 +32,7 @@ is_as_on_disk(gci_store *store, gci_candidates *set)
     struct stat facts;
 
     return set == NULL || (gci_dir_stat(store->directory, gci_path_pack(&set->key).text, &facts, NULL) == GCACHE_OK &&
-                           (uint64_t)facts.st_size == gci_inside(set)->bytes.size);
+                           (uint64_t)facts.st_size == gci_inside(set)->size);
 }
 
 /* The key's candidates, after damage and torn ends were cleared away. *out_set is NULL if there is no candidate index. */
@@ -95,10 +95,10 @@ static void
 note_shadowed(gci_insertion *insertion, gci_candidates const *set)
 {
     for (size_t i = set->count; i-- > 0;) {
-        if (!shadows(&insertion->record, &set->items[i].record))
+        if (!shadows(&insertion->record, &set->items[i]->record))
             continue;
         insertion->out->shadowed = true;
-        memcpy(insertion->out->shadows, set->items[i].record.id, GCACHE_ENTRY_ID_SIZE);
+        memcpy(insertion->out->shadows, set->items[i]->record.id, GCACHE_ENTRY_ID_SIZE);
         return;
     }
 }
@@ -266,7 +266,7 @@ write_description(gci_insertion *insertion, gci_candidates *set)
 {
     if (set == NULL)
         gci_tombstone_remove(insertion->store, &insertion->record.key);
-    else if (gci_inside(set)->has_description)
+    else if (gci_inside(set)->description.size > 0)
         insertion->description.size = 0;
     if (insertion->description.size > INLINE_DESCRIPTION_MAX)
         write_description_file(insertion);

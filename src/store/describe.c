@@ -170,10 +170,8 @@ read_stored(gci_store *store, gcache_key const *key, gci_stored_description **ou
     gci_candidates *set = NULL;
     gcache_status status;
 
-    if (gci_read_current(store, key, &set, NULL) == GCI_FOUND && gci_inside(set)->has_description) {
-        gci_view bytes = gci_inside(set)->bytes;
-        size_t at = gci_inside(set)->description_at;
-        status = gci_description_read(key, gci_view_of(bytes.data + at, bytes.size - at), out, error);
+    if (gci_read_current(store, key, &set, NULL) == GCI_FOUND && gci_inside(set)->description.size > 0) {
+        status = gci_description_read(key, gci_inside(set)->description, out, error);
     } else {
         status = read_file(store, key, out, error);
     }

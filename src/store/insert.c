@@ -68,7 +68,7 @@ look_ahead(gci_insertion *insertion, bool *out_lacks_description)
         insertion->out->sequence = equal->record.sequence;
     }
     *out_lacks_description = found != GCI_FOUND ||
-                             (!gci_inside(set)->has_description &&
+                             (gci_inside(set)->description.size == 0 &&
                               gci_dir_stat(insertion->store->directory, gci_path_description(key).text, &facts, NULL) ==
                                   GCACHE_ERROR_NOT_FOUND);
     gci_candidates_release(set);

@@ -18,23 +18,17 @@ gci_unreadable(gci_store *store)
     return GCI_UNREADABLE;
 }
 
-static gci_file_facts
-facts_of(struct stat const *stat)
+static gci_trust
+trust_of(gci_store const *store)
 {
-    return (gci_file_facts){
-        .device = stat->st_dev,
-        .inode = stat->st_ino,
-        .size = (uint64_t)stat->st_size,
-        .modified_ns = (uint64_t)stat->st_mtim.tv_sec * 1000000000u + (uint64_t)stat->st_mtim.tv_nsec,
-        .changed_ns = (uint64_t)stat->st_ctim.tv_sec * 1000000000u + (uint64_t)stat->st_ctim.tv_nsec,
-    };
+    return (gci_trust){ store->options.signing, store->options.signing_count, store->options.require_signature };
 }
 
 /* Turns the bytes of a candidate index into a set. */
 static gci_found
 decode(gci_store *store, gcache_key const *key, gci_view bytes, gci_candidates **out_set, gcache_error *error)
 {
-    gci_trust trust = { store->options.signing, store->options.signing_count, store->options.require_signature };
+    gci_trust trust = trust_of(store);
     gci_pack_walk walk;
 
     switch (gci_pack_begin(bytes, key, &walk)) {
@@ -58,84 +52,144 @@ decode(gci_store *store, gcache_key const *key, gci_view bytes, gci_candidates *
 }
 
 static gci_found
-read_and_decode(gci_store *store, gci_file const *file, gcache_key const *key, gci_candidates **out_set,
-                gcache_error *error)
+read_whole(gci_store *store, gci_file const *file, gcache_key const *key, size_t size, gci_candidates **out_set,
+           gcache_error *error)
 {
     char small[READ_ON_STACK];
-    struct stat stat;
-    size_t size;
+    gci_found found = GCI_UNREADABLE;
+    size_t got;
 
-    if (gci_file_stat(file, &stat, error) != GCACHE_OK)
+    char *bytes = size <= sizeof small ? small : malloc(size);
+    if (bytes == NULL)
+        gci_fail_memory(error);
+    if (bytes == NULL || gci_file_read(file, bytes, size, 0, &got, error) != GCACHE_OK)
+        gci_unreadable(store);
+    else
+        found = decode(store, key, gci_view_of(bytes, got), out_set, error);
+    if (bytes != small)
+        free(bytes);
+    return found;
+}
+
+/* ---- what changed since ---- */
+
+/* Inode numbers are given again, and times go by in ticks: for this long another file could look the same. */
+#define TICKS_NS UINT64_C(20000000)
+
+/* Whether the name still stands for the file a set was read from: such a file only grows (pack.h, invariant 1). */
+static bool
+is_same_file(gci_file_stamp const *then, gci_file_stamp const *now)
+{
+    return now->device == then->device && now->inode == then->inode && now->born_ns == then->born_ns;
+}
+
+/* For when the generations can't tell. */
+static bool
+is_unchanged(gci_file_stamp const *then, gci_file_stamp const *now)
+{
+    return is_same_file(then, now) && now->size == then->size && now->modified_ns == then->modified_ns &&
+           now->changed_ns == then->changed_ns;
+}
+
+static void
+note_file(struct gci_candidates_inside *inside, gci_file_stamp const *facts)
+{
+    inside->facts = *facts;
+    inside->settled = facts->born_ns != 0 && gci_clock_coarse_ns() > facts->born_ns + TICKS_NS;
+}
+
+static bool
+has_grown(gci_candidates *former, gci_file_stamp const *now)
+{
+    struct gci_candidates_inside const *inside = gci_inside(former);
+
+    return inside->settled && is_same_file(&inside->facts, now) && now->size > inside->end &&
+           now->size - inside->end <= READ_ON_STACK;
+}
+
+/* Reads what was appended. NULL: all must be read. */
+static gci_candidates *
+read_appended(gci_store *store, gci_file const *file, gci_candidates *former, uint64_t size)
+{
+    gci_trust trust = trust_of(store);
+    uint64_t end = gci_inside(former)->end;
+    char bytes[READ_ON_STACK];
+    size_t got;
+
+    if (gci_file_read(file, bytes, (size_t)(size - end), end, &got, NULL) != GCACHE_OK || got != size - end)
+        return NULL;
+    return gci_candidates_grown(former, gci_view_of(bytes, got), store->memory.budget, &trust);
+}
+
+/* ---- reading ---- */
+
+/* What `former` is now, or NULL. */
+static gci_candidates *
+bring_up_to_date(gci_store *store, gci_file const *file, gci_candidates *former, gci_file_stamp const *now)
+{
+    if (former == NULL || former->damaged > 0)
+        return NULL;
+    if (is_unchanged(&gci_inside(former)->facts, now))
+        return gci_candidates_retain(former);
+    return store->shared.usable && has_grown(former, now) ? read_appended(store, file, former, now->size) : NULL;
+}
+
+static gci_found
+read_file(gci_store *store, gci_file const *file, gcache_key const *key, gci_candidates *former,
+          gci_candidates **out_set, gcache_error *error)
+{
+    gci_file_stamp facts;
+
+    if (gci_file_stamp_of(file, &facts, error) != GCACHE_OK)
         return gci_unreadable(store);
-    if (!S_ISREG(stat.st_mode) || (uint64_t)stat.st_size > GCI_PACK_MAX) {
+    if (!S_ISREG(facts.mode) || facts.size > GCI_PACK_MAX) {
         gci_fail(error, GCACHE_ERROR_CORRUPT, "%s: not a candidate index", file->path);
         return GCI_CORRUPT;
     }
-    char *bytes = (size_t)stat.st_size <= sizeof small ? small : malloc((size_t)stat.st_size);
-    if (bytes == NULL)
-        gci_fail_memory(error);
-    gci_found found = GCI_UNREADABLE;
-    if (bytes == NULL || gci_file_read(file, bytes, (size_t)stat.st_size, 0, &size, error) != GCACHE_OK)
-        gci_unreadable(store);
-    else
-        found = decode(store, key, gci_view_of(bytes, size), out_set, error);
-    if (found == GCI_FOUND)
-        gci_inside(*out_set)->facts = facts_of(&stat);
-    if (bytes != small)
-        free(bytes);
+    *out_set = bring_up_to_date(store, file, former, &facts);
+    gci_found found = *out_set != NULL ? GCI_FOUND
+                                       : read_whole(store, file, key, (size_t)facts.size, out_set, error);
+    if (found == GCI_FOUND && *out_set != former)
+        note_file(gci_inside(*out_set), &facts);
+    return found;
+}
+
+/* `former`, if not NULL, is what was read of it before. */
+static gci_found
+read_pack(gci_store *store, gcache_key const *key, gci_candidates *former, gci_candidates **out_set, gcache_error *error)
+{
+    gci_path path = gci_path_pack(key);
+    gci_file file;
+
+    *out_set = NULL;
+    /* Opened even if it hasn't changed, because a network file system's client looks at the server only then. */
+    if (gci_file_open_existing(store->directory, path.text, O_RDONLY | O_NONBLOCK, &file, error) != GCACHE_OK)
+        return gci_unreadable(store);
+    if (file.fd < 0)
+        return GCI_ABSENT;
+    gci_store_count(store, GCI_COUNT_DISK_READS, 1);
+    gci_found found = read_file(store, &file, key, former, out_set, error);
+    gci_file_close(&file);
     return found;
 }
 
 gci_found
 gci_read_pack(gci_store *store, gcache_key const *key, gci_candidates **out_set, gcache_error *error)
 {
-    gci_path path = gci_path_pack(key);
-    gci_file file;
-
-    *out_set = NULL;
-    if (gci_file_open_existing(store->directory, path.text, O_RDONLY | O_NONBLOCK, &file, error) != GCACHE_OK)
-        return gci_unreadable(store);
-    if (file.fd < 0)
-        return GCI_ABSENT;
-    gci_store_count(store, GCI_COUNT_DISK_READS, 1);
-    gci_found found = read_and_decode(store, &file, key, out_set, error);
-    gci_file_close(&file);
-    return found;
+    return read_pack(store, key, NULL, out_set, error);
 }
 
-/* Whether the file is still the one a set was read from: for when the generations can't tell. */
-static bool
-is_unchanged(gci_store *store, gci_candidates *set)
-{
-    gci_path path = gci_path_pack(&set->key);
-    gci_file_facts const *then = &gci_inside(set)->facts;
-    struct stat stat;
-    gci_file file;
-
-    /* Opened, because a network file system's client looks at the server only then. */
-    if (gci_file_open(store->directory, path.text, O_RDONLY | O_NONBLOCK, &file, NULL) != GCACHE_OK)
-        return false;
-    bool known = gci_file_stat(&file, &stat, NULL) == GCACHE_OK;
-    gci_file_close(&file);
-    gci_file_facts now = facts_of(&stat);
-    return known && now.device == then->device && now.inode == then->inode && now.size == then->size &&
-           now.modified_ns == then->modified_ns && now.changed_ns == then->changed_ns;
-}
-
-/* Reads the candidate index and puts it into the memory tier, in place of `former` (or NULL). */
+/* Reads the candidate index and puts it into the memory tier, in place of `former` (or NULL), unless somebody writes
+   meanwhile: what is remembered is what was committed. */
 static gci_found
 refresh(gci_store *store, gcache_key const *key, gci_candidates *former, gci_candidates **out_set, gcache_error *error)
 {
     uint64_t generation = gci_generation(&store->shared, key);
-    gci_found found = GCI_FOUND;
+    gci_found found = read_pack(store, key, former, out_set, error);
 
-    if (former != NULL && is_unchanged(store, former))
-        *out_set = gci_candidates_retain(former);
-    else
-        found = gci_read_pack(store, key, out_set, error);
     if (found != GCI_FOUND)
         gci_memory_drop(&store->memory, key, gci_save_touches, store);
-    else if ((*out_set)->damaged == 0 && (generation & 1) == 0)
+    else if ((*out_set)->damaged == 0 && (generation & 1) == 0 && gci_generation(&store->shared, key) == generation)
         gci_memory_put(&store->memory, *out_set, generation, gci_save_touches, store);
     return found;
 }

@@ -113,7 +113,7 @@ leave_bucket(gci_memory *memory, gci_memory_node *node)
 static void
 take_out(gci_memory *memory, gci_memory_node *node, gci_leaving_fn leaving, void *state)
 {
-    atomic_store(&node->set->inside->in_memory, false);
+    gci_candidates_leave_memory(node->set);
     if (leaving != NULL)
         leaving(state, node->set);
     leave_bucket(memory, node);
@@ -159,7 +159,7 @@ gci_memory_put(gci_memory *memory, gci_candidates *set, uint64_t generation, gci
     node->generation = generation;
     node->set = gci_candidates_retain(set);
     atomic_store(&node->used, true);
-    atomic_store(&set->inside->in_memory, true);
+    gci_candidates_enter_memory(set);
     gci_memory_bucket *bucket = bucket_of(memory, &set->key);
     pthread_mutex_lock(&memory->mutex);
     gci_memory_node *former = find_node(memory, &set->key);

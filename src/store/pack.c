@@ -55,6 +55,12 @@ gci_pack_begin(gci_view bytes, gcache_key const *key, gci_pack_walk *out_walk)
     return good && memcmp(named.data, key->bytes, sizeof key->bytes) == 0 ? GCI_PACK_GOOD : GCI_PACK_BAD;
 }
 
+gci_pack_walk
+gci_pack_continue(gci_view appended)
+{
+    return (gci_pack_walk){ .bytes = appended };
+}
+
 /* Whether a page of the bytes from `at` on never reached the disk. */
 static bool
 lacks_page(gci_view bytes, size_t at)

@@ -37,13 +37,13 @@ check_payloads(struct repair *repair, gcache_key const *key, uint64_t *inout_ent
     if (gci_read_pack(repair->store, key, &set, repair->error) != GCI_FOUND)
         return GCACHE_OK;
     for (size_t i = 0; status == GCACHE_OK && i < set->count; i++) {
-        gci_path path = gci_path_entry(key, set->items[i].record.id);
-        if (gci_check_payload(repair->store, &set->items[i], NULL) != GCACHE_ERROR_CORRUPT)
+        gci_path path = gci_path_entry(key, set->items[i]->record.id);
+        if (gci_check_payload(repair->store, set->items[i], NULL) != GCACHE_ERROR_CORRUPT)
             continue;
         report(repair, path.text, "damaged entry: put aside");
         repair->out->quarantined++;
         *inout_entries -= *inout_entries > 0;
-        status = gci_mend_entry(repair->store, key, set->items[i].record.id, "damaged entry", repair->error);
+        status = gci_mend_entry(repair->store, key, set->items[i]->record.id, "damaged entry", repair->error);
     }
     gci_candidates_release(set);
     return status;

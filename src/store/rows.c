@@ -68,7 +68,7 @@ gci_row_list_add(gci_store *store, gci_row_list *list, gci_candidates *set, bool
     uint64_t cost = gci_cost_of_key(store, &set->key);
 
     for (size_t i = 0; i < set->count; i++) {
-        gci_candidate const *candidate = &set->items[i];
+        gci_candidate const *candidate = set->items[i];
         gci_record const *record = &candidate->record;
         gci_entry_row *row = add_row(list);
         if (row == NULL)

@@ -145,7 +145,7 @@ typedef enum gci_found {
     GCI_UNREADABLE  /* the operating system said no, no memory, or no key of ours verifies it: the error says which */
 } gci_found;
 
-/* Something of the caller's that hangs on a set or candidate and is freed with it. Set once, by any thread. */
+/* Something of the caller's that hangs on a run or set of candidates and is freed with it. Set once, by any thread. */
 typedef struct gci_extra {
     _Atomic(void *) value;
     void (*_Atomic destroy)(void *value);
@@ -157,29 +157,44 @@ gci_extra_get(gci_extra *extra)
     return atomic_load_explicit(&extra->value, memory_order_acquire);
 }
 
-typedef struct gci_candidates gci_candidates;
+/* What memory is charged to that hangs on something. Private. */
+typedef struct gci_account gci_account;
+
+typedef struct gci_run gci_run;
 
 typedef struct gci_candidate {
     gci_record record;
-    gci_extra extra;
-    gci_candidates *set;
+    gci_run *run;
+    bool is_evicted;
     uint64_t evicted_ns;     /* of an evicted candidate: when */
     struct gci_candidate_place *place; /* private */
 } gci_candidate;
 
+/* Candidates that were read in one go, evicted ones too. The sets of a key that follow each other share runs. */
+struct gci_run {
+    gci_candidate *items;
+    size_t count;
+    gci_extra extra;
+    gci_account *account;
+    struct gci_run_inside *inside; /* private */
+};
+
+typedef struct gci_candidates gci_candidates;
+
 /*
- * All candidates of a key, in order of sequence. Immutable but for the extras and the private parts. Evicted ones are
+ * All candidates of a key, in order of sequence. Immutable but for the extra and the private parts. Evicted ones are
  * those whose record is still remembered though their payload is gone: they tell why a lookup misses, no more.
  */
 struct gci_candidates {
     gcache_key key;
-    gci_candidate *items;
+    gci_candidate **items;
     size_t count;
-    gci_candidate *evicted;
+    gci_candidate **evicted;
     size_t evicted_count;
     size_t damaged;          /* records that were put aside while reading */
     size_t untrusted;        /* records that no signing key of ours verifies, and that is required */
     gci_extra extra;
+    gci_account *account;
     struct gci_candidates_inside *inside; /* private */
 };
 
@@ -197,9 +212,9 @@ void gci_candidates_release(gci_candidates *set);
 
 /*
  * Hangs value on extra unless something hangs there already, and returns what hangs there now; a loser is destroyed.
- * cost is what it adds to the memory the set takes.
+ * cost is the memory it takes, charged to the account of what it hangs on.
  */
-void *gci_extra_set(gci_candidates *set, gci_extra *extra, void *value, size_t cost, void (*destroy)(void *value));
+void *gci_extra_set(gci_extra *extra, gci_account *account, void *value, size_t cost, void (*destroy)(void *value));
 
 /* Notes that a candidate was handed out to a user: recency and hit counts, written in batches. */
 void gci_store_touch(gci_store *store, gci_candidate *candidate);

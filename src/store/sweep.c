@@ -127,7 +127,7 @@ mark_key(void *state, gcache_key const *key)
     if (found != GCI_FOUND)
         return marks->status != GCACHE_OK;
     for (size_t i = 0; i < set->count; i++) {
-        if (!mark_all(marks, &set->items[i].record))
+        if (!mark_all(marks, &set->items[i]->record))
             marks->status = gci_fail_memory(marks->error);
     }
     gci_candidates_release(set);

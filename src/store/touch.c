@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/codec.h"
 #include "base/digest.h"
-#include "store/candidates.h"
+#include "store/run.h"
 
 /* Written out when this much has gathered. */
 #define BATCH (GCI_TOUCH_BYTES * 1024)
@@ -12,7 +12,8 @@ static void
 put_touch(gci_buf *out, gci_candidate *candidate)
 {
     uint8_t id[(GCACHE_ENTRY_ID_SIZE - 1) / 2];
-    uint32_t hits = atomic_exchange(&candidate->place->hits, 0);
+    _Atomic uint32_t *gathered = &candidate->place->hits;
+    uint32_t hits = atomic_load_explicit(gathered, memory_order_relaxed) != 0 ? atomic_exchange(gathered, 0) : 0;
 
     if (hits == 0 || !gci_unhex(gci_view_text(candidate->record.id), id, sizeof id))
         return;
@@ -43,7 +44,7 @@ gci_store_touch(gci_store *store, gci_candidate *candidate)
     atomic_fetch_add_explicit(&place->hits, 1, memory_order_relaxed);
     if (atomic_load_explicit(&place->used_ns, memory_order_relaxed) != now)
         atomic_store_explicit(&place->used_ns, now, memory_order_relaxed);
-    if (atomic_load_explicit(&candidate->set->inside->in_memory, memory_order_relaxed))
+    if (atomic_load_explicit(&gci_run_inside(candidate->run)->in_memory, memory_order_relaxed) != 0)
         return;
     /* Nobody will come to gather it. */
     pthread_mutex_lock(&store->touch_mutex);
@@ -62,7 +63,7 @@ gci_save_touches(void *state, gci_candidates *set)
         return;
     pthread_mutex_lock(&store->touch_mutex);
     for (size_t i = 0; i < set->count; i++) {
-        put_touch(&store->touches, &set->items[i]);
+        put_touch(&store->touches, set->items[i]);
         if (store->touches.size >= BATCH)
             write_out(store);
     }

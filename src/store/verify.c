@@ -143,8 +143,8 @@ check_key(struct verification *run, gci_shard_key const *key, gci_row_list *list
         return;
     check_description(run, key);
     for (size_t i = 0; i < set->count; i++) {
-        check_candidate(run, key, &set->items[i]);
-        sums->bytes += set->items[i].record.stored_size;
+        check_candidate(run, key, set->items[i]);
+        sums->bytes += set->items[i]->record.stored_size;
     }
     sums->keys++;
     sums->entries += set->count;

@@ -172,8 +172,8 @@ take_key(gci_store *store, gcache_key const *key, uint64_t *inout_want, gci_vict
     if (gci_read_pack(store, key, &set, NULL) != GCI_FOUND)
         return true;
     for (size_t i = 0; taken && i < set->count; i++) {
-        gci_victim victim = { .key = *key, .bytes = set->items[i].record.stored_size + GCI_DISK_BLOCK };
-        memcpy(victim.id, set->items[i].record.id, sizeof victim.id);
+        gci_victim victim = { .key = *key, .bytes = set->items[i]->record.stored_size + GCI_DISK_BLOCK };
+        memcpy(victim.id, set->items[i]->record.id, sizeof victim.id);
         taken = add(out, &victim);
         *inout_want -= victim.bytes < *inout_want ? victim.bytes : *inout_want;
     }

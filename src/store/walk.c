@@ -58,8 +58,8 @@ search_key(void *state, gcache_key const *key)
     if (gci_store_load(search->store, key, &set, NULL) != GCI_FOUND)
         return 0;
     for (size_t i = 0; i < set->count; i++) {
-        if (strncmp(set->items[i].record.id, search->wanted, search->digits) == 0)
-            note_found(search, key, set->items[i].record.id);
+        if (strncmp(set->items[i]->record.id, search->wanted, search->digits) == 0)
+            note_found(search, key, set->items[i]->record.id);
     }
     gci_candidates_release(set);
     return search->found > 1;

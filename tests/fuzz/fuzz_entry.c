@@ -80,6 +80,51 @@ check_candidate(gci_candidate *candidate, gci_view whole)
         gci_decompress(candidate->place->inlined, raw, (size_t)record->payload_size, NULL);
 }
 
+/* Where the last good frame begins; 0: there is none. */
+static size_t
+find_last(gci_view bytes, gcache_key const *key)
+{
+    gci_pack_walk walk;
+    gci_frame frame;
+    size_t last = 0;
+
+    gci_pack_begin(bytes, key, &walk);
+    while (gci_pack_next(&walk, &frame))
+        last = walk.at;
+    return last;
+}
+
+/* Read in two goes it is what it is in one. */
+static void
+decode_grown(gci_candidates const *whole, gci_view bytes)
+{
+    size_t last = find_last(bytes, &whole->key);
+    gci_view begin = gci_view_of(bytes.data, last);
+    gci_trust trust = { 0 };
+    gci_pack_walk walk;
+
+    if (last == 0)
+        return;
+    gci_pack_begin(begin, &whole->key, &walk);
+    gci_candidates *former = gci_candidates_new(&whole->key, begin, NULL, &trust, &walk);
+    if (former == NULL)
+        abort();
+    uint64_t end = gci_inside(former)->end;
+    gci_view rest = gci_view_of(bytes.data + end, bytes.size - end);
+    gci_candidates *grown = former->damaged == 0 ? gci_candidates_grown(former, rest, NULL, &trust) : NULL;
+    gci_candidates_release(former);
+    if (grown == NULL)
+        return;
+    if (grown->count != whole->count || grown->evicted_count != whole->evicted_count ||
+        gci_inside(grown)->size != bytes.size)
+        abort();
+    for (size_t i = 0; i < grown->count; i++) {
+        if (strcmp(grown->items[i]->record.id, whole->items[i]->record.id) != 0)
+            abort();
+    }
+    gci_candidates_release(grown);
+}
+
 static void
 decode(gci_view bytes)
 {
@@ -95,13 +140,14 @@ decode(gci_view bytes)
     gci_candidates *set = gci_candidates_new(&key, bytes, NULL, &trust, &walk);
     if (set == NULL)
         abort();
-    gci_view whole = gci_inside(set)->bytes;
+    gci_view whole = gci_run_inside(gci_inside(set)->runs[0])->bytes;
     if (walk.end > bytes.size)
         abort();
     for (size_t i = 0; i < set->count; i++)
-        check_candidate(&set->items[i], whole);
+        check_candidate(set->items[i], whole);
     for (size_t i = 0; i < set->evicted_count; i++)
-        require_within(set->evicted[i].record.label, whole);
+        require_within(set->evicted[i]->record.label, whole);
+    decode_grown(set, bytes);
     gci_candidates_release(set);
 }
 

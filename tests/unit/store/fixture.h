@@ -219,8 +219,8 @@ find_variant(gci_candidates *set, uint64_t variant)
 
     snprintf(guard, sizeof guard, "s1 == %llu", (unsigned long long)variant);
     for (size_t i = 0; i < set->count; i++) {
-        if (gci_view_is(set->items[i].record.guards[1], guard))
-            return &set->items[i];
+        if (gci_view_is(set->items[i]->record.guards[1], guard))
+            return set->items[i];
     }
     return NULL;
 }

@@ -67,7 +67,7 @@ main(int argc, char **argv)
     gcache_key key = key_of(2);
     gci_candidates *set;
     if (gci_store_candidates(store, &key, &set, &error) != GCI_FOUND ||
-        gci_store_evict(store, &key, set->items[1].record.id, &error) != GCACHE_OK)
+        gci_store_evict(store, &key, set->items[1]->record.id, &error) != GCACHE_OK)
         return 2;
     gci_candidates_release(set);
     gci_store_close(store);

@@ -85,7 +85,7 @@ test_put_in_place(void **state)
     assert_int_equal(gci_store_candidates(store, &key, &set, NULL), GCI_FOUND);
     for (int round = 0; round < 2; round++) {
         for (size_t i = 0; i < 2; i++)
-            assert_int_equal(gci_store_place(store, &set->items[0].record.attachments[i], target, NULL), GCI_FOUND);
+            assert_int_equal(gci_store_place(store, &set->items[0]->record.attachments[i], target, NULL), GCI_FOUND);
         snprintf(path, sizeof path, "%s/lib/k.so", target);
         assert_true(file_holds(path, "kernel"));
         assert_int_equal(stat(path, &facts), 0);
@@ -188,7 +188,7 @@ test_sweep(void **state)
     gcache_key key = key_of(1);
     gci_candidates *set;
     assert_int_equal(gci_store_candidates(store, &key, &set, NULL), GCI_FOUND);
-    assert_int_equal(gci_store_evict(store, &key, set->items[0].record.id, NULL), GCACHE_OK);
+    assert_int_equal(gci_store_evict(store, &key, set->items[0]->record.id, NULL), GCACHE_OK);
     gci_candidates_release(set);
     attach(store, "a", "needed");
     assert_int_equal(gci_store_gc(store, &options, &collected, NULL), GCACHE_OK);

@@ -284,7 +284,7 @@ test_missing_entry_file(void **state)
     assert_int_equal(gci_store_candidates(store, &key, &set, NULL), GCI_FOUND);
     assert_int_equal(set->count, 0);
     assert_int_equal(set->evicted_count, 1);
-    assert_string_equal(set->evicted[0].record.id, inserted.id);
+    assert_string_equal(set->evicted[0]->record.id, inserted.id);
     gci_candidates_release(set);
     assert_int_equal(problems(store), 0);
     gci_store_close(store);

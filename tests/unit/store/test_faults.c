@@ -102,6 +102,8 @@ WRAP(long, syscall, (long number, long a, long b, long c, long d), (number, a, b
 WRAP(DIR *, fdopendir, (int fd), (fd), ALLOCATES, NULL)
 WRAP(int, fstat, (int fd, struct stat *facts), (fd, facts), ASKS, -1)
 WRAP(int, fstatat, (int at, char const *path, struct stat *facts, int flags), (at, path, facts, flags), ASKS, -1)
+WRAP(int, statx, (int at, char const *path, int flags, unsigned mask, struct statx *facts),
+     (at, path, flags, mask, facts), ASKS, -1)
 WRAP(int, mkdirat, (int at, char const *path, mode_t mode), (at, path, mode), MAKES, -1)
 WRAP(int, renameat, (int a, char const *from, int b, char const *to), (a, from, b, to), MAKES, -1)
 WRAP(int, linkat, (int a, char const *from, int b, char const *to, int flags), (a, from, b, to, flags), MAKES, -1)
@@ -272,7 +274,7 @@ look_under_fault(gci_store *store, uint64_t number)
     gci_found found = gci_store_candidates(store, &key, &set, NULL);
     if (found != GCI_FOUND)
         return found == GCI_UNREADABLE ? GCACHE_ERROR_IO : GCACHE_ERROR_CORRUPT;
-    found = gci_store_payload(store, &set->items[0], &payload, NULL);
+    found = gci_store_payload(store, set->items[0], &payload, NULL);
     if (found == GCI_FOUND)
         gci_payload_release(payload);
     gci_candidates_release(set);

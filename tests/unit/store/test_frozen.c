@@ -37,7 +37,7 @@ test_version_1(void **state)
     assert_int_equal(look(store, 3, 1, 500), GCI_FOUND);
 
     assert_int_equal(gci_store_candidates(store, &one, &set, NULL), GCI_FOUND);
-    gci_record const *record = &set->items[0].record;
+    gci_record const *record = &set->items[0]->record;
     assert_true(gci_view_is(record->kind, "fx"));
     assert_true(gci_view_is(record->space, "team"));
     assert_true(gci_view_is(record->guards[0], "s0 % 8 == 0"));
@@ -61,8 +61,8 @@ test_version_1(void **state)
 
     assert_int_equal(gci_store_candidates(store, &two, &set, NULL), GCI_FOUND);
     assert_int_equal(set->evicted_count, 1);
-    assert_true(gci_view_is(set->evicted[0].record.guards[1], "s1 == 2"));
-    gci_attachment const *attachment = &set->items[0].record.attachments[0];
+    assert_true(gci_view_is(set->evicted[0]->record.guards[1], "s1 == 2"));
+    gci_attachment const *attachment = &set->items[0]->record.attachments[0];
     assert_true(gci_view_is(attachment->name, "lib/kernel.so"));
     gci_buf_init(&bytes, 1000);
     assert_int_equal(gci_store_attachment(store, attachment, &bytes, NULL), GCI_FOUND);

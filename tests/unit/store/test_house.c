@@ -79,22 +79,22 @@ test_evicted_candidate_is_remembered(void **state)
     assert_int_equal(gci_store_evict(store, &key, two.id, NULL), GCACHE_ERROR_NOT_FOUND);
     assert_int_equal(gci_store_candidates(store, &key, &set, NULL), GCI_FOUND);
     assert_int_equal(set->count, 1);
-    assert_string_equal(set->items[0].record.id, one.id);
+    assert_string_equal(set->items[0]->record.id, one.id);
     assert_int_equal(set->evicted_count, 1);
-    assert_string_equal(set->evicted[0].record.id, two.id);
-    assert_true(gci_view_is(set->evicted[0].record.guards[1], "s1 == 2"));
-    assert_true(set->evicted[0].evicted_ns > 0);
+    assert_string_equal(set->evicted[0]->record.id, two.id);
+    assert_true(gci_view_is(set->evicted[0]->record.guards[1], "s1 == 2"));
+    assert_true(set->evicted[0]->evicted_ns > 0);
     assert_true(gci_store_tombstone(store, &key, &tombstone));
-    assert_int_equal(tombstone.evicted_ns, set->evicted[0].evicted_ns);
+    assert_int_equal(tombstone.evicted_ns, set->evicted[0]->evicted_ns);
     assert_int_equal(tombstone.left, 1);
-    assert_int_equal(tombstone.stored_ns, set->evicted[0].record.created_ns);
+    assert_int_equal(tombstone.stored_ns, set->evicted[0]->record.created_ns);
     gci_candidates_release(set);
     /* It may come back. */
     assert_false(insert(store, 1, 2, 50000).existed);
     assert_int_equal(look(store, 1, 2, 50000), GCI_FOUND);
     assert_int_equal(gci_store_candidates(store, &key, &set, NULL), GCI_FOUND);
     assert_int_equal(set->evicted_count, 0);
-    assert_int_equal(set->items[1].record.sequence, 3);
+    assert_int_equal(set->items[1]->record.sequence, 3);
     gci_candidates_release(set);
     assert_int_equal(problems(store), 0);
     assert_int_equal(stats_of(store).bytes, measure(*state));
@@ -238,7 +238,7 @@ test_recency_counts(void **state)
     for (uint64_t i = 0; i < 5; i++) {
         gcache_key key = key_of(i);
         assert_int_equal(gci_store_candidates(reader, &key, &set, NULL), GCI_FOUND);
-        gci_store_touch(reader, &set->items[0]);
+        gci_store_touch(reader, set->items[0]);
         gci_candidates_release(set);
     }
     gci_store_close(reader);

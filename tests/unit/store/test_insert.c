@@ -17,7 +17,7 @@ test_entry_comes_back(void **state)
     assert_int_equal(strlen(inserted.id), 32);
     assert_int_equal(gci_store_candidates(store, &key, &set, &error), GCI_FOUND);
     assert_int_equal(set->count, 1);
-    gci_record const *record = &set->items[0].record;
+    gci_record const *record = &set->items[0]->record;
     assert_string_equal(record->id, inserted.id);
     assert_memory_equal(record->key.bytes, key.bytes, 32);
     assert_true(gci_view_is(record->kind, "fx"));
@@ -160,7 +160,7 @@ test_candidates_are_capped(void **state)
     /* The longest unused goes: not the first, if it is used. Recency is told by a coarse clock. */
     usleep(20000);
     assert_int_equal(gci_store_candidates(store, &key, &set, NULL), GCI_FOUND);
-    gci_store_touch(store, &set->items[0]);
+    gci_store_touch(store, set->items[0]);
     gci_candidates_release(set);
     assert_int_equal(try_insert(store, 1, 3, 10, &inserted, &error), GCACHE_OK);
     assert_int_equal(look(store, 1, 0, 10), GCI_FOUND);
@@ -208,15 +208,15 @@ test_held_things_stay(void **state)
     for (size_t i = 0; i < 2; i++) {
         insert(store, i + 1, 1, sizes[i]);
         assert_int_equal(gci_store_candidates(store, &keys[i], &sets[i], NULL), GCI_FOUND);
-        assert_int_equal(gci_store_payload(store, &sets[i]->items[0], &payloads[i], NULL), GCI_FOUND);
-        assert_int_equal(gci_store_evict(store, &keys[i], sets[i]->items[0].record.id, NULL), GCACHE_OK);
+        assert_int_equal(gci_store_payload(store, sets[i]->items[0], &payloads[i], NULL), GCI_FOUND);
+        assert_int_equal(gci_store_evict(store, &keys[i], sets[i]->items[0]->record.id, NULL), GCACHE_OK);
         assert_int_equal(look(store, i + 1, 1, sizes[i]), GCI_EVICTED);
     }
     gci_store_close(store);
     for (size_t i = 0; i < 2; i++) {
         char *expected = payload_of((i + 1) ^ UINT64_C(1) << 32, sizes[i]);
         assert_memory_equal(payloads[i]->data, expected, sizes[i]);
-        assert_true(gci_view_is(sets[i]->items[0].record.guards[1], "s1 == 1"));
+        assert_true(gci_view_is(sets[i]->items[0]->record.guards[1], "s1 == 1"));
         free(expected);
         gci_candidates_release(sets[i]);
         gci_payload_release(payloads[i]);
@@ -240,8 +240,8 @@ test_extras_are_set_once_and_destroyed(void **state)
     insert(store, 1, 1, 10);
     assert_int_equal(gci_store_candidates(store, &key, &set, NULL), GCI_FOUND);
     assert_null(gci_extra_get(&set->extra));
-    assert_ptr_equal(gci_extra_set(set, &set->extra, &first, 100, count_destroyed), &first);
-    assert_ptr_equal(gci_extra_set(set, &set->extra, &second, 100, count_destroyed), &first);
+    assert_ptr_equal(gci_extra_set(&set->extra, set->account, &first, 100, count_destroyed), &first);
+    assert_ptr_equal(gci_extra_set(&set->extra, set->account, &second, 100, count_destroyed), &first);
     assert_int_equal(second, 1);
     assert_ptr_equal(gci_extra_get(&set->extra), &first);
     gci_candidates_release(set);

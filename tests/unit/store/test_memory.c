@@ -147,6 +147,145 @@ test_odd_generation(void **state)
     gci_store_close(store);
 }
 
+/* ---- growth ---- */
+
+/* The key's candidates as `store` has them now, and in how many runs they were read. */
+static gci_candidates *
+candidates_now(gci_store *store, uint64_t key, size_t expected, size_t runs)
+{
+    gcache_key wanted = key_of(key);
+    gci_candidates *set;
+
+    assert_int_equal(gci_store_candidates(store, &wanted, &set, NULL), GCI_FOUND);
+    assert_int_equal(set->count, expected);
+    assert_int_equal(gci_inside(set)->run_count, runs);
+    for (size_t i = 0; i < expected; i++) {
+        assert_int_equal(set->items[i]->record.sequence, i + 1);
+        assert_non_null(find_variant(set, i + 1));
+    }
+    return set;
+}
+
+static void
+let_it_settle(void)
+{
+    usleep(50000);
+}
+
+/* Of a candidate index that another process has added to, what was read before is shared, and only the rest is read. */
+static void
+test_what_was_appended_is_read(void **state)
+{
+    gci_store *store = fixture_open(*state), *other = fixture_open(*state);
+
+    look(other, 12345, 1, 1);
+    insert(store, 1, 1, 10);
+    let_it_settle();
+    gci_candidates *first = candidates_now(other, 1, 1, 1);
+    insert(store, 1, 2, 10);
+    gci_candidates *second = candidates_now(other, 1, 2, 2);
+    assert_ptr_equal(second->items[0], first->items[0]);
+    gci_candidates_release(first);
+    assert_int_equal(look(other, 1, 1, 10), GCI_FOUND);
+    assert_int_equal(look(other, 1, 2, 10), GCI_FOUND);
+    insert(store, 1, 3, 50000);
+    gci_candidates *third = candidates_now(other, 1, 3, 3);
+    assert_ptr_equal(third->items[1], second->items[1]);
+    gci_candidates_release(second);
+    gci_candidates_release(third);
+    assert_int_equal(look(other, 1, 3, 50000), GCI_FOUND);
+    gci_store_close(other);
+    gci_store_close(store);
+}
+
+/* Runs don't become many, and nothing is charged twice or for ever. */
+static void
+test_runs_stay_few(void **state)
+{
+    gci_store *store = fixture_open(*state), *other = fixture_open(*state);
+    size_t most = 0, whole = 0;
+
+    look(other, 12345, 1, 1);
+    uint64_t empty = memory_of(other);
+    insert(store, 1, 1, 10);
+    let_it_settle();
+    for (uint64_t i = 1; i <= 100; i++) {
+        gcache_key key = key_of(1);
+        gci_candidates *set;
+        assert_int_equal(gci_store_candidates(other, &key, &set, NULL), GCI_FOUND);
+        assert_int_equal(set->count, i);
+        size_t runs = gci_inside(set)->run_count;
+        most = runs > most ? runs : most;
+        whole += runs == 1;
+        gci_candidates_release(set);
+        insert(store, 1, i + 1, 10);
+    }
+    assert_in_range(most, 10, 64);
+    assert_in_range(whole, 2, 10);
+    assert_true(memory_of(other) < 1000000);
+    gcache_key key = key_of(1);
+    gci_memory_drop(&other->memory, &key, NULL, NULL);
+    assert_int_equal(memory_of(other), empty);
+    gci_store_close(other);
+    gci_store_close(store);
+}
+
+/* What is evicted is written anew, in another file: all of it is read. What comes back isn't evicted any more. */
+static void
+test_rewritten_is_read_anew(void **state)
+{
+    gci_store *store = fixture_open(*state), *other = fixture_open(*state);
+    gcache_key key = key_of(1);
+    gci_candidates *set;
+
+    look(other, 12345, 1, 1);
+    for (uint64_t i = 1; i <= 3; i++)
+        insert(store, 1, i, 50000);
+    let_it_settle();
+    set = candidates_now(other, 1, 3, 1);
+    assert_int_equal(gci_store_evict(store, &key, set->items[1]->record.id, NULL), GCACHE_OK);
+    gci_candidates_release(set);
+    assert_int_equal(look(other, 1, 2, 50000), GCI_ABSENT);
+    let_it_settle();
+    insert(store, 7, 1, 10);
+    assert_int_equal(gci_store_candidates(other, &key, &set, NULL), GCI_FOUND);
+    assert_int_equal(gci_inside(set)->run_count, 1);
+    assert_int_equal(set->evicted_count, 1);
+    gci_candidates_release(set);
+    insert(store, 1, 2, 50000);
+    assert_int_equal(gci_store_candidates(other, &key, &set, NULL), GCI_FOUND);
+    assert_int_equal(set->evicted_count, 0);
+    assert_int_equal(set->count, 3);
+    gci_candidates_release(set);
+    for (uint64_t i = 1; i <= 3; i++)
+        assert_int_equal(look(other, 1, i, 50000), GCI_FOUND);
+    gci_store_close(other);
+    gci_store_close(store);
+}
+
+/* Damage in what was appended is met as in a first reading: put aside, the others are served. */
+static void
+test_damaged_growth(void **state)
+{
+    gci_store *store = fixture_open(*state), *other = fixture_open(*state);
+    char path[512];
+
+    pack_path(*state, 1, path);
+    look(other, 12345, 1, 1);
+    insert(store, 1, 1, 10);
+    let_it_settle();
+    gci_candidates_release(candidates_now(other, 1, 1, 1));
+    insert(store, 1, 2, 10);
+    flip_byte(path, size_of_file(path) - 100);
+    assert_int_equal(look(other, 1, 1, 10), GCI_FOUND);
+    assert_int_equal(look(other, 1, 2, 10), GCI_ABSENT);
+    insert(store, 1, 3, 10);
+    assert_int_equal(look(other, 1, 3, 10), GCI_FOUND);
+    assert_int_equal(problems(store), 0);
+    gci_store_close(other);
+    gci_store_close(store);
+}
+
 int
 main(void)
 {
@@ -155,6 +294,10 @@ main(void)
         STORE_TEST(test_used_sets_stay),
         STORE_TEST(test_threads_share),
         STORE_TEST(test_odd_generation),
+        STORE_TEST(test_what_was_appended_is_read),
+        STORE_TEST(test_runs_stay_few),
+        STORE_TEST(test_rewritten_is_read_anew),
+        STORE_TEST(test_damaged_growth),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
