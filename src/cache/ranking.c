@@ -4,39 +4,50 @@
 
 #include <stdlib.h>
 
-static int
-compare_numbers(uint64_t a, uint64_t b)
+/* Puts more, best first, among those that are there. There is room behind them. */
+static void
+merge(gci_ranked const **items, size_t count, gci_ranked const *const *more, size_t more_count)
 {
-    return (a > b) - (a < b);
-}
+    size_t at = count + more_count;
 
-/* Best first. */
-static int
-compare_rank(void const *left, void const *right)
-{
-    gci_record const *a = &(*(gci_ranked const *const *)left)->candidate->record;
-    gci_record const *b = &(*(gci_ranked const *const *)right)->candidate->record;
-
-    if (a->priority != b->priority)
-        return a->priority > b->priority ? -1 : 1;
-    if (a->equalities != b->equalities)
-        return a->equalities > b->equalities ? -1 : 1;
-    if (a->conjuncts != b->conjuncts)
-        return a->conjuncts > b->conjuncts ? -1 : 1;
-    return -compare_numbers(a->sequence, b->sequence);
-}
-
-/* false: out of memory. */
-static bool
-rank(gci_candidate *const *candidates, size_t count, gci_ranked const **items)
-{
-    for (size_t i = 0; i < count; i++) {
-        items[i] = gci_ready_of(candidates[i]);
-        if (items[i] == NULL)
-            return false;
+    while (more_count > 0) {
+        if (count > 0 && gci_ranks_before(more[more_count - 1], items[count - 1]))
+            items[--at] = items[--count];
+        else
+            items[--at] = more[--more_count];
     }
-    if (count > 1)
-        qsort(items, count, sizeof *items, compare_rank);
+}
+
+/* From the last run, the smallest, on. false: out of memory. */
+static bool
+rank_live(gci_ranking *ranking)
+{
+    gci_candidates *set = ranking->set;
+
+    for (size_t i = set->run_count; i-- > 0;) {
+        gci_ready const *ready = gci_ready_of(set->runs[i]);
+        if (ready == NULL)
+            return false;
+        merge(ranking->items, ranking->count, ready->order, ready->live);
+        ranking->count += ready->live;
+    }
+    return true;
+}
+
+/* They are few. */
+static bool
+rank_evicted(gci_ranking *ranking)
+{
+    gci_candidates *set = ranking->set;
+
+    for (size_t i = 0; i < set->evicted_count; i++) {
+        gci_run *run = set->evicted[i]->run;
+        gci_ready const *ready = gci_ready_of(run);
+        if (ready == NULL)
+            return false;
+        gci_ranked const *ranked = &ready->items[set->evicted[i] - run->items];
+        merge(ranking->evicted, ranking->evicted_count++, &ranked, 1);
+    }
     return true;
 }
 
@@ -61,11 +72,9 @@ gci_ranking_of(gci_candidates *set)
     if (ranking == NULL)
         return NULL;
     ranking->set = set;
-    ranking->count = set->count;
     ranking->items = (gci_ranked const **)(ranking + 1);
-    ranking->evicted_count = set->evicted_count;
     ranking->evicted = ranking->items + set->count;
-    if (!rank(set->items, set->count, ranking->items) || !rank(set->evicted, set->evicted_count, ranking->evicted)) {
+    if (!rank_live(ranking) || !rank_evicted(ranking)) {
         destroy(ranking);
         return NULL;
     }

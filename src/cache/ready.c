@@ -102,19 +102,47 @@ fill_in(gci_arena *arena, gci_ranked *ranked, gci_candidate *candidate)
     return !arena->failed;
 }
 
+/* ---- rank ---- */
+
+static int
+compare_numbers(uint64_t a, uint64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+/* Best first. */
+static int
+compare_rank(gci_record const *a, gci_record const *b)
+{
+    if (a->priority != b->priority)
+        return a->priority > b->priority ? -1 : 1;
+    if (a->equalities != b->equalities)
+        return a->equalities > b->equalities ? -1 : 1;
+    if (a->conjuncts != b->conjuncts)
+        return a->conjuncts > b->conjuncts ? -1 : 1;
+    return -compare_numbers(a->sequence, b->sequence);
+}
+
+bool
+gci_ranks_before(gci_ranked const *a, gci_ranked const *b)
+{
+    return compare_rank(&a->candidate->record, &b->candidate->record) < 0;
+}
+
+static int
+compare_places(void const *left, void const *right)
+{
+    gci_ranked const *a = *(gci_ranked const *const *)left, *b = *(gci_ranked const *const *)right;
+
+    return compare_rank(&a->candidate->record, &b->candidate->record);
+}
+
 /* ---- a run of them ---- */
 
-/* Of a run's candidates, in its order. */
-typedef struct ready_run {
-    gci_arena arena;
-    size_t count;
-    gci_ranked *items;
-} ready_run;
-
 static void
-destroy_ready(void *value)
+destroy(void *value)
 {
-    ready_run *ready = value;
+    gci_ready *ready = value;
 
     for (size_t i = 0; i < ready->count; i++)
         gci_guards_free(ready->items[i].guards);
@@ -122,23 +150,28 @@ destroy_ready(void *value)
     free(ready);
 }
 
+/* What is counted is freed, also after a failure half-way. */
 static bool
-make_ready(ready_run *ready, gci_run *run)
+fill_in_all(gci_ready *ready, gci_run *run)
 {
-    ready->items = gci_arena_array(&ready->arena, run->count, sizeof *ready->items);
-    for (; ready->items != NULL && ready->count < run->count; ready->count++) {
-        if (!fill_in(&ready->arena, &ready->items[ready->count], &run->items[ready->count])) {
-            ready->count++;
-            return false;
-        }
+    bool filled = ready->items != NULL && ready->order != NULL;
+
+    while (filled && ready->count < run->count) {
+        gci_candidate *candidate = &run->items[ready->count];
+        gci_ranked *ranked = &ready->items[ready->count++];
+        filled = fill_in(&ready->arena, ranked, candidate);
+        if (!candidate->is_evicted)
+            ready->order[ready->live++] = ranked;
     }
-    return ready->items != NULL;
+    if (ready->live > 1)
+        qsort(ready->order, ready->live, sizeof *ready->order, compare_places);
+    return filled;
 }
 
-static ready_run *
-ready_of(gci_run *run)
+gci_ready const *
+gci_ready_of(gci_run *run)
 {
-    ready_run *ready = gci_extra_get(&run->extra);
+    gci_ready *ready = gci_extra_get(&run->extra);
 
     if (ready != NULL)
         return ready;
@@ -146,17 +179,11 @@ ready_of(gci_run *run)
     if (ready == NULL)
         return NULL;
     gci_arena_init(&ready->arena, READY_BYTES_MAX);
-    if (!make_ready(ready, run)) {
-        destroy_ready(ready);
+    ready->items = gci_arena_array(&ready->arena, run->count, sizeof *ready->items);
+    ready->order = gci_arena_array(&ready->arena, run->count, sizeof *ready->order);
+    if (!fill_in_all(ready, run)) {
+        destroy(ready);
         return NULL;
     }
-    return gci_extra_set(&run->extra, run->account, ready, ready->arena.total, destroy_ready);
-}
-
-gci_ranked const *
-gci_ready_of(gci_candidate *candidate)
-{
-    ready_run *ready = ready_of(candidate->run);
-
-    return ready != NULL ? &ready->items[candidate - candidate->run->items] : NULL;
+    return gci_extra_set(&run->extra, run->account, ready, ready->arena.total + sizeof *ready, destroy);
 }

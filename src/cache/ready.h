@@ -16,7 +16,18 @@ typedef struct gci_ranked {
     gcache_result answer; /* what a hit on it looks like to a caller with its producer's names; no payload, no owner */
 } gci_ranked;
 
-/* Lives as long as the candidate. NULL: out of memory. */
-gci_ranked const *gci_ready_of(gci_candidate *candidate);
+typedef struct gci_ready {
+    gci_arena arena;
+    size_t count;
+    gci_ranked *items;        /* the run's candidates, in its order */
+    size_t live;
+    gci_ranked const **order; /* those that aren't evicted, best first */
+} gci_ready;
+
+/* Lives as long as the run. NULL: out of memory. */
+gci_ready const *gci_ready_of(gci_run *run);
+
+/* Whether a is tried before b: see ranking.h. */
+bool gci_ranks_before(gci_ranked const *a, gci_ranked const *b);
 
 #endif

@@ -7,10 +7,6 @@
 /* A node of the memory tier, which most sets have. */
 #define NODE_SIZE 128
 
-/* Each costs the set that shares it a reference, and memory of its own of two pages; reading all again costs little when
-   it is due this seldom. */
-#define RUNS_MAX 32
-
 /* ---- making ---- */
 
 /* Without candidates yet: room for as many live and evicted ones, and for the runs. NULL: no memory. */
@@ -24,7 +20,8 @@ new_set(gcache_key const *key, size_t runs, size_t live, size_t evicted, gci_bud
     if (inside == NULL)
         return NULL;
     inside->set = (gci_candidates){ .key = *key, .account = &inside->account, .inside = inside };
-    inside->set.items = (gci_candidate **)(inside->runs + runs);
+    inside->set.runs = (gci_run **)(inside + 1);
+    inside->set.items = (gci_candidate **)(inside->set.runs + runs);
     inside->set.evicted = inside->set.items + live;
     atomic_store(&inside->references, 1);
     gci_account_open(&inside->account, budget, size + NODE_SIZE);
@@ -47,7 +44,7 @@ add_run(struct gci_candidates_inside *inside, gci_run *run)
 {
     gci_candidates *set = &inside->set;
 
-    inside->runs[inside->run_count++] = run;
+    set->runs[set->run_count++] = run;
     for (size_t i = 0; i < run->count; i++) {
         if (!run->items[i].is_evicted)
             set->items[set->count++] = &run->items[i];
@@ -96,43 +93,96 @@ gci_candidates_new(gcache_key const *key, gci_view bytes, gci_budget *budget, gc
     return &inside->set;
 }
 
-/* What was appended, unless there is anything in it that wants more than a look at the end. */
-static gci_run *
-read_appended(gci_candidates const *former, gci_view appended, gci_budget *budget, gci_trust const *trust)
+/* How many of the former runs stay as they are: those that are larger than what comes behind them. *out_size: of the rest. */
+static size_t
+count_lasting(gci_candidates const *former, size_t appended, size_t *out_size)
 {
-    gci_pack_walk walk = gci_pack_continue(appended);
-    gci_run *run = gci_run_new(&former->key, &walk, budget, trust);
+    size_t lasting = former->run_count, size = appended;
+
+    while (lasting > 0 && gci_run_inside(former->runs[lasting - 1])->bytes.size <= size)
+        size += gci_run_inside(former->runs[--lasting])->bytes.size;
+    *out_size = size;
+    return lasting;
+}
+
+/* The bytes of the runs from `lasting` on and what was appended to them, in one piece of that size. NULL: no memory. */
+static char *
+join(gci_candidates const *former, size_t lasting, gci_view appended, size_t size)
+{
+    char *bytes = malloc(size), *next = bytes;
+
+    for (size_t i = lasting; bytes != NULL && i < former->run_count; i++) {
+        gci_view part = gci_run_inside(former->runs[i])->bytes;
+        memcpy(next, part.data, part.size);
+        next += part.size;
+    }
+    if (bytes != NULL)
+        memcpy(next, appended.data, appended.size);
+    return bytes;
+}
+
+/* A run of frames behind a pack's first, unless there is anything in it that wants more than a look at the end. */
+static gci_run *
+read_behind(gcache_key const *key, gci_view bytes, gci_budget *budget, gci_trust const *trust)
+{
+    gci_pack_walk walk = gci_pack_continue(bytes);
+    gci_run *run = gci_run_new(key, &walk, budget, trust);
 
     if (run == NULL)
         return NULL;
-    if (walk.end == appended.size && gci_run_inside(run)->damaged == 0 && count_live(run) == run->count)
+    if (walk.end == bytes.size && gci_run_inside(run)->damaged == 0 && count_live(run) == run->count)
         return run;
     gci_run_release(run);
     return NULL;
 }
 
-gci_candidates *
-gci_candidates_grown(gci_candidates *former, gci_view appended, gci_budget *budget, gci_trust const *trust)
+static gci_run *
+read_together(gci_candidates const *former, size_t lasting, gci_view appended, size_t size, gci_budget *budget,
+              gci_trust const *trust)
 {
-    struct gci_candidates_inside *before = gci_inside(former);
+    if (size == appended.size)
+        return read_behind(&former->key, appended, budget, trust);
+    char *bytes = join(former, lasting, appended, size);
+    gci_run *run = bytes != NULL ? read_behind(&former->key, gci_view_of(bytes, size), budget, trust) : NULL;
+    free(bytes);
+    return run;
+}
 
-    GCI_ASSERT(former->damaged == 0);
-    gci_run *run = before->run_count < RUNS_MAX ? read_appended(former, appended, budget, trust) : NULL;
-    if (run == NULL)
-        return NULL;
-    struct gci_candidates_inside *inside = new_set(&former->key, before->run_count + 1, former->count + run->count,
-                                                   former->evicted_count, budget);
+/* The former's first runs and the one behind them. Takes over the run; NULL: no memory. */
+static gci_candidates *
+with_run(gci_candidates *former, size_t lasting, gci_run *run, gci_budget *budget)
+{
+    size_t live = count_live(run);
+
+    for (size_t i = 0; i < lasting; i++)
+        live += count_live(former->runs[i]);
+    struct gci_candidates_inside *inside = new_set(&former->key, lasting + 1, live, former->evicted_count, budget);
     if (inside == NULL) {
         gci_run_release(run);
         return NULL;
     }
-    for (size_t i = 0; i < before->run_count; i++)
-        add_run(inside, gci_run_retain(before->runs[i]));
+    for (size_t i = 0; i < lasting; i++)
+        add_run(inside, gci_run_retain(former->runs[i]));
     add_run(inside, run);
     for (size_t i = 0; i < former->evicted_count; i++)
         add_evicted(&inside->set, former->evicted[i], run);
-    inside->size = inside->end = before->end + appended.size;
     return &inside->set;
+}
+
+gci_candidates *
+gci_candidates_grown(gci_candidates *former, gci_view appended, gci_budget *budget, gci_trust const *trust)
+{
+    size_t size, lasting = count_lasting(former, appended.size, &size);
+
+    GCI_ASSERT(former->damaged == 0);
+    /* The first has the pack's header and what was evicted. */
+    if (lasting == 0)
+        return NULL;
+    gci_run *run = read_together(former, lasting, appended, size, budget, trust);
+    gci_candidates *grown = run != NULL ? with_run(former, lasting, run, budget) : NULL;
+    if (grown != NULL)
+        gci_inside(grown)->size = gci_inside(grown)->end = gci_inside(former)->end + appended.size;
+    return grown;
 }
 
 gci_candidate *
@@ -143,22 +193,6 @@ gci_candidates_find(gci_candidates *set, char const *id)
             return set->items[i];
     }
     return NULL;
-}
-
-/* ---- the memory tier ---- */
-
-void
-gci_candidates_enter_memory(gci_candidates *set)
-{
-    for (size_t i = 0; i < set->inside->run_count; i++)
-        atomic_fetch_add(&gci_run_inside(set->inside->runs[i])->in_memory, 1);
-}
-
-void
-gci_candidates_leave_memory(gci_candidates *set)
-{
-    for (size_t i = 0; i < set->inside->run_count; i++)
-        atomic_fetch_sub(&gci_run_inside(set->inside->runs[i])->in_memory, 1);
 }
 
 /* ---- life ---- */
@@ -178,8 +212,8 @@ gci_candidates_release(gci_candidates *set)
     struct gci_candidates_inside *inside = set->inside;
     /* It may point into the runs. */
     gci_extra_destroy(&set->extra);
-    for (size_t i = 0; i < inside->run_count; i++)
-        gci_run_release(inside->runs[i]);
+    for (size_t i = 0; i < set->run_count; i++)
+        gci_run_release(set->runs[i]);
     gci_account_close(&inside->account);
     free(inside);
 }

@@ -4,7 +4,8 @@
  *
  * Invariants:
  *  1. A set is immutable once others can see it, but for its extra (set once) and what its runs allow.
- *  2. A set that grew out of another shares its runs; with few of them, so that old ones are read together again.
+ *  2. A set that grew out of another shares its runs. Each is larger than all behind it together: so they are few, and a
+ *     frame is decoded no more often than its candidate index doubles.
  */
 #ifndef GCI_STORE_CANDIDATES_H
 #define GCI_STORE_CANDIDATES_H
@@ -22,8 +23,6 @@ struct gci_candidates_inside {
     uint64_t end;           /* of its good frames */
     uint64_t last_sequence;
     gci_view description;   /* the frame of the key's description and what follows; empty: the pack has none */
-    size_t run_count;
-    gci_run *runs[];
 };
 
 /* From a pack that passed gci_pack_begin; walk is left at its end. bytes are copied. NULL: no memory. */
@@ -32,7 +31,8 @@ gci_candidates *gci_candidates_new(gcache_key const *key, gci_view bytes, gci_bu
 
 /*
  * What `former`, an undamaged set, has become by `appended`, the bytes of its candidate index from its end on.
- * NULL: the bytes aren't whole good frames, the runs have become too many, or no memory: it must be read as a whole.
+ * NULL: the bytes aren't whole good frames, there are more than were read before, or no memory: it must be read as a
+ * whole.
  */
 gci_candidates *gci_candidates_grown(gci_candidates *former, gci_view appended, gci_budget *budget,
                                      gci_trust const *trust);
@@ -42,10 +42,6 @@ gci_inside(gci_candidates *set)
 {
     return set->inside;
 }
-
-/* Its runs' hits are gathered as long as a set of the memory tier has them. */
-void gci_candidates_enter_memory(gci_candidates *set);
-void gci_candidates_leave_memory(gci_candidates *set);
 
 gci_candidate *gci_candidates_find(gci_candidates *set, char const *id);
 

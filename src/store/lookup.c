@@ -104,7 +104,7 @@ has_grown(gci_candidates *former, gci_file_stamp const *now)
     struct gci_candidates_inside const *inside = gci_inside(former);
 
     return inside->settled && is_same_file(&inside->facts, now) && now->size > inside->end &&
-           now->size - inside->end <= READ_ON_STACK;
+           now->size - inside->end < inside->end;
 }
 
 /* Reads what was appended. NULL: all must be read. */
@@ -113,12 +113,16 @@ read_appended(gci_store *store, gci_file const *file, gci_candidates *former, ui
 {
     gci_trust trust = trust_of(store);
     uint64_t end = gci_inside(former)->end;
-    char bytes[READ_ON_STACK];
-    size_t got;
+    size_t got, wanted = (size_t)(size - end);
+    gci_candidates *grown = NULL;
+    char small[READ_ON_STACK];
 
-    if (gci_file_read(file, bytes, (size_t)(size - end), end, &got, NULL) != GCACHE_OK || got != size - end)
-        return NULL;
-    return gci_candidates_grown(former, gci_view_of(bytes, got), store->memory.budget, &trust);
+    char *bytes = wanted <= sizeof small ? small : malloc(wanted);
+    if (bytes != NULL && gci_file_read(file, bytes, wanted, end, &got, NULL) == GCACHE_OK && got == wanted)
+        grown = gci_candidates_grown(former, gci_view_of(bytes, got), store->memory.budget, &trust);
+    if (bytes != small)
+        free(bytes);
+    return grown;
 }
 
 /* ---- reading ---- */

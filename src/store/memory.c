@@ -110,12 +110,19 @@ leave_bucket(gci_memory *memory, gci_memory_node *node)
     atomic_store(link, atomic_load(&node->next));
 }
 
+/* A set that takes this one's place may share it. */
+static void
+leave_run(gci_run *run, gci_leaving_fn leaving, void *state)
+{
+    if (atomic_fetch_sub(&gci_run_inside(run)->in_memory, 1) == 1 && leaving != NULL)
+        leaving(state, run);
+}
+
 static void
 take_out(gci_memory *memory, gci_memory_node *node, gci_leaving_fn leaving, void *state)
 {
-    gci_candidates_leave_memory(node->set);
-    if (leaving != NULL)
-        leaving(state, node->set);
+    for (size_t i = 0; i < node->set->run_count; i++)
+        leave_run(node->set->runs[i], leaving, state);
     leave_bucket(memory, node);
     leave_ring(memory, node);
     node->after = memory->retired;
@@ -159,7 +166,8 @@ gci_memory_put(gci_memory *memory, gci_candidates *set, uint64_t generation, gci
     node->generation = generation;
     node->set = gci_candidates_retain(set);
     atomic_store(&node->used, true);
-    gci_candidates_enter_memory(set);
+    for (size_t i = 0; i < set->run_count; i++)
+        atomic_fetch_add(&gci_run_inside(set->runs[i])->in_memory, 1);
     gci_memory_bucket *bucket = bucket_of(memory, &set->key);
     pthread_mutex_lock(&memory->mutex);
     gci_memory_node *former = find_node(memory, &set->key);
@@ -190,7 +198,8 @@ gci_memory_each(gci_memory *memory, gci_leaving_fn fn, void *state)
     pthread_mutex_lock(&memory->mutex);
     gci_memory_node *node = memory->hand;
     for (size_t i = 0; i < memory->count; i++, node = node->after)
-        fn(state, node->set);
+        for (size_t j = 0; j < node->set->run_count; j++)
+            fn(state, node->set->runs[j]);
     pthread_mutex_unlock(&memory->mutex);
 }
 

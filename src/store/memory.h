@@ -40,7 +40,7 @@ typedef struct gci_memory {
 } gci_memory;
 
 /* Called for a set that leaves the tier, before its reference is given up. */
-typedef void (*gci_leaving_fn)(void *state, gci_candidates *set);
+typedef void (*gci_leaving_fn)(void *state, gci_run *run);
 
 gcache_status gci_memory_open(gci_memory *memory, size_t limit, gcache_error *error);
 void gci_memory_close(gci_memory *memory, gci_leaving_fn leaving, void *state);

@@ -191,6 +191,8 @@ struct gci_candidates {
     size_t count;
     gci_candidate **evicted;
     size_t evicted_count;
+    gci_run **runs;          /* that hold them, in the same order */
+    size_t run_count;
     size_t damaged;          /* records that were put aside while reading */
     size_t untrusted;        /* records that no signing key of ours verifies, and that is required */
     gci_extra extra;

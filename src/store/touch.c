@@ -55,15 +55,15 @@ gci_store_touch(gci_store *store, gci_candidate *candidate)
 }
 
 void
-gci_save_touches(void *state, gci_candidates *set)
+gci_save_touches(void *state, gci_run *run)
 {
     gci_store *store = state;
 
     if (store->read_only)
         return;
     pthread_mutex_lock(&store->touch_mutex);
-    for (size_t i = 0; i < set->count; i++) {
-        put_touch(&store->touches, set->items[i]);
+    for (size_t i = 0; i < run->count; i++) {
+        put_touch(&store->touches, &run->items[i]);
         if (store->touches.size >= BATCH)
             write_out(store);
     }

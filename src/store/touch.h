@@ -10,7 +10,7 @@
 #define GCI_TOUCH_EVERY_NS UINT64_C(60000000000)
 
 /* Gathers the hits of a set that leaves the memory tier; state is the store. */
-void gci_save_touches(void *state, gci_candidates *set);
+void gci_save_touches(void *state, gci_run *run);
 
 /* Gathers the hits of all sets in memory and writes them out. */
 void gci_flush_touches(gci_store *store);

@@ -140,7 +140,7 @@ decode(gci_view bytes)
     gci_candidates *set = gci_candidates_new(&key, bytes, NULL, &trust, &walk);
     if (set == NULL)
         abort();
-    gci_view whole = gci_run_inside(gci_inside(set)->runs[0])->bytes;
+    gci_view whole = gci_run_inside(set->runs[0])->bytes;
     if (walk.end > bytes.size)
         abort();
     for (size_t i = 0; i < set->count; i++)
