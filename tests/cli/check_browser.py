@@ -14,7 +14,9 @@ import zlib
 from pathlib import Path
 
 SKIPPED = 77
-SECONDS = 120
+SECONDS = 100
+# A browser that dies has said nothing about the page.
+TRIES = 2
 # Below this a page shows next to nothing: a plain surface has a handful of colours.
 COLOURS_LEAST = 12
 
@@ -39,11 +41,23 @@ def make_page(command: str, fixtures: Path, folder: Path) -> Path:
 def show(program: str, page: Path, picture: Path, dark: bool, home: str) -> list[str]:
     """Shows the page and returns what the browser has to say."""
     arguments = [program, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--enable-logging=stderr"]
+    # Containers often have a /dev/shm too small for it.
+    arguments += ["--disable-dev-shm-usage", "--no-first-run"]
     arguments += ["--window-size=1100,2600", f"--user-data-dir={home}", f"--screenshot={picture}"]
     if dark:
         arguments += ["--blink-settings=preferredColorScheme=0"]
-    result = subprocess.run([*arguments, page.as_uri()], capture_output=True, text=True, timeout=SECONDS, check=False)
-    return [line for line in result.stderr.splitlines() if "CONSOLE" in line]
+    said: list[str] = []
+    for _ in range(TRIES):
+        try:
+            result = subprocess.run([*arguments, page.as_uri()], capture_output=True, text=True, timeout=SECONDS, check=False)
+        except subprocess.TimeoutExpired:
+            print(f"the browser didn't end within {SECONDS} s")
+            continue
+        said += [line for line in result.stderr.splitlines() if "CONSOLE" in line]
+        if picture.exists():
+            break
+        print(f"the browser ended with {result.returncode} and no screenshot:", *result.stderr.splitlines()[-5:], sep="\n  ")
+    return said
 
 
 def pixels(picture: Path) -> tuple[int, int, bytes]:
