@@ -251,13 +251,13 @@ ns_of(struct statx_timestamp time)
 }
 
 gcache_status
-gci_file_stamp_of(gci_file const *file, gci_file_stamp *out_facts, gcache_error *error)
+gci_file_stamp_of(gci_file const *file, gci_file_stamp *out_stamp, gcache_error *error)
 {
     struct statx facts;
 
     if (statx(file->fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_BTIME, &facts) != 0)
         return fail_file(file, error);
-    *out_facts = (gci_file_stamp){
+    *out_stamp = (gci_file_stamp){
         .device = (uint64_t)facts.stx_dev_major << 32 | facts.stx_dev_minor,
         .inode = facts.stx_ino,
         .size = facts.stx_size,

@@ -92,7 +92,7 @@ typedef struct gci_file_stamp {
     mode_t mode;
 } gci_file_stamp;
 
-gcache_status gci_file_stamp_of(gci_file const *file, gci_file_stamp *out_facts, gcache_error *error);
+gcache_status gci_file_stamp_of(gci_file const *file, gci_file_stamp *out_stamp, gcache_error *error);
 /* Reads up to size bytes at offset; *out_got is smaller only at the end of the file. */
 gcache_status gci_file_read(gci_file const *file, void *out_bytes, size_t size, uint64_t offset, size_t *out_got,
                             gcache_error *error);

@@ -17,8 +17,8 @@ struct gci_candidates_inside {
     gci_candidates set;
     _Atomic uint32_t references;
     gci_account account;
-    gci_file_stamp facts;   /* of the file, when it was read */
-    bool settled;           /* another file of the same facts can't come any more */
+    gci_file_stamp stamp;   /* of the file, when it was read */
+    bool settled;           /* another file of that stamp can't come any more */
     uint64_t size;          /* of the candidate index */
     uint64_t end;           /* of its good frames */
     uint64_t last_sequence;

@@ -92,10 +92,10 @@ is_unchanged(gci_file_stamp const *then, gci_file_stamp const *now)
 }
 
 static void
-note_file(struct gci_candidates_inside *inside, gci_file_stamp const *facts)
+note_file(struct gci_candidates_inside *inside, gci_file_stamp const *stamp)
 {
-    inside->facts = *facts;
-    inside->settled = facts->born_ns != 0 && gci_clock_coarse_ns() > facts->born_ns + TICKS_NS;
+    inside->stamp = *stamp;
+    inside->settled = stamp->born_ns != 0 && gci_clock_coarse_ns() > stamp->born_ns + TICKS_NS;
 }
 
 static bool
@@ -103,7 +103,7 @@ has_grown(gci_candidates *former, gci_file_stamp const *now)
 {
     struct gci_candidates_inside const *inside = gci_inside(former);
 
-    return inside->settled && is_same_file(&inside->facts, now) && now->size > inside->end &&
+    return inside->settled && is_same_file(&inside->stamp, now) && now->size > inside->end &&
            now->size - inside->end < inside->end;
 }
 
@@ -133,7 +133,7 @@ bring_up_to_date(gci_store *store, gci_file const *file, gci_candidates *former,
 {
     if (former == NULL || former->damaged > 0)
         return NULL;
-    if (is_unchanged(&gci_inside(former)->facts, now))
+    if (is_unchanged(&gci_inside(former)->stamp, now))
         return gci_candidates_retain(former);
     return store->shared.usable && has_grown(former, now) ? read_appended(store, file, former, now->size) : NULL;
 }
@@ -142,19 +142,19 @@ static gci_found
 read_file(gci_store *store, gci_file const *file, gcache_key const *key, gci_candidates *former,
           gci_candidates **out_set, gcache_error *error)
 {
-    gci_file_stamp facts;
+    gci_file_stamp stamp;
 
-    if (gci_file_stamp_of(file, &facts, error) != GCACHE_OK)
+    if (gci_file_stamp_of(file, &stamp, error) != GCACHE_OK)
         return gci_unreadable(store);
-    if (!S_ISREG(facts.mode) || facts.size > GCI_PACK_MAX) {
+    if (!S_ISREG(stamp.mode) || stamp.size > GCI_PACK_MAX) {
         gci_fail(error, GCACHE_ERROR_CORRUPT, "%s: not a candidate index", file->path);
         return GCI_CORRUPT;
     }
-    *out_set = bring_up_to_date(store, file, former, &facts);
+    *out_set = bring_up_to_date(store, file, former, &stamp);
     gci_found found = *out_set != NULL ? GCI_FOUND
-                                       : read_whole(store, file, key, (size_t)facts.size, out_set, error);
+                                       : read_whole(store, file, key, (size_t)stamp.size, out_set, error);
     if (found == GCI_FOUND && *out_set != former)
-        note_file(gci_inside(*out_set), &facts);
+        note_file(gci_inside(*out_set), &stamp);
     return found;
 }
 
