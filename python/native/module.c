@@ -54,6 +54,7 @@ static PyMethodDef module_methods[] = {
     { "version", library_version, METH_NOARGS, NULL },
     { "reasons", library_reasons, METH_NOARGS, NULL },
     { "settings", library_settings, METH_VARARGS, NULL },
+    { "places", bytes_places, METH_VARARGS, NULL },
     { NULL, NULL, 0, NULL },
 };
 

@@ -104,6 +104,9 @@ extern PyType_Spec lease_spec;
 /* settings(directory, namespace): the options of Cache that environment and config.json set, as a dict. */
 PyObject *library_settings(PyObject *module, PyObject *args);
 
+/* places(content, text, pair): where the text occurs, fast if bytes pair and pair + 1 of it are rarely neighbours. */
+PyObject *bytes_places(PyObject *module, PyObject *args);
+
 PyObject *verdict_tuple(gcache_verdict const *verdict);
 
 /* Takes over *result (it is cleared when the object dies). cache is the Cache it came from, which stays open until then. */

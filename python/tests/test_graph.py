@@ -151,9 +151,8 @@ def test_what_a_description_cannot_hold() -> None:
 
 def test_keyed_descriptions() -> None:
     key = "9c" * 32
-    graph = Graph.keyed("fx", key)
-    graph.line("config", "ab" * 32, "max_autotune: False")
-    assert graph.key == key
+    assert Graph.keyed("fx", key).key == key
+    assert Graph.keyed("fx", key, [("config", "ab" * 32, "max_autotune: False")]).key == key
     with pytest.raises(guardcache.ParseError):
         Graph.keyed("fx", "nonsense")
 

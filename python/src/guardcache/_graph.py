@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from guardcache import _native
@@ -32,9 +32,15 @@ class Graph:
         self._native = _native.Graph(kind, None)
 
     @classmethod
-    def keyed(cls, kind: str, key: str) -> Graph:
-        """A description known only by a key that somebody else computed; `line` then says what it was made of."""
-        return cls._wrap(_native.Graph(kind, key))
+    def keyed(cls, kind: str, key: str, lines: Iterable[tuple[str, str, str]] = ()) -> Graph:
+        """A description known only by a key that somebody else computed.
+
+        `lines` say what that was made of: a component's name, its hash in hex, and a text for people.
+        """
+        native = _native.Graph(kind, key)
+        for name, hash, text in lines:
+            native.line(name, hash, text)
+        return cls._wrap(native)
 
     @classmethod
     def read(cls, text: str | bytes, name: str = "") -> Graph:
@@ -81,10 +87,6 @@ class Graph:
     def component(self, name: str, value: Value) -> None:
         """Sets a component: ``options``, ``config``, ``environment``, ``module``, or any other name."""
         self._native.component(name, value)
-
-    def line(self, name: str, hash: str, text: str) -> None:
-        """Adds a component line to a keyed description: its name, its hash in hex, and a text for people."""
-        self._native.line(name, hash, text)
 
     # ---- what comes out ----
 

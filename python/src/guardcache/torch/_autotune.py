@@ -39,10 +39,8 @@ Benchmark = Callable[[Any], dict[Any, float]]
 
 def _row(*names: str) -> Graph:
     digest = hashlib.sha256(json.dumps(names).encode()).hexdigest()
-    graph = Graph.keyed(KIND, digest)
-    for i, name in enumerate(names):
-        graph.line(f"name[{i}]", hashlib.sha256(name.encode()).hexdigest(), name)
-    return graph
+    lines = [(f"name[{i}]", hashlib.sha256(name.encode()).hexdigest(), name) for i, name in enumerate(names)]
+    return Graph.keyed(KIND, digest, lines)
 
 
 def read(cache: Cache, row: Graph) -> bytes | None:

@@ -21,7 +21,7 @@ import torch
 from torch._inductor.cpu_vec_isa import x86_isa_checker
 from torch.utils._dtype_abbrs import dtype_abbrs
 
-from guardcache import Graph
+from guardcache import Graph, _native
 
 FX, AOT = "fx", "aot"
 
@@ -79,10 +79,7 @@ def components(lines: Sequence[str]) -> list[Component]:
 
 def description(kind: str, key: str, made_of: Iterable[Component] = ()) -> Graph:
     """A description that is known by its key."""
-    graph = Graph.keyed(kind, stored_key(kind, key))
-    for component in made_of:
-        graph.line(*component)
-    return graph
+    return Graph.keyed(kind, stored_key(kind, key), made_of)
 
 
 _OPTION = "] inductor_config["
@@ -182,11 +179,6 @@ def guard_list(expression: str | None) -> tuple[str, ...]:
 
 # ---- what is volatile ----
 
-# What two pickles of one graph differ in, and how long the part is that differs. Searched for by bytes.find: an entry
-# has a hundred kilobytes, and a regular expression takes four times as long.
-_ADDRESS = b" at 0x"
-_POINTER = b"_PYOBJECT_TENSOR_DATA_PTR'] = '"  # an environment variable that Inductor sets, in a listing of them
-_TIMING = b"_time_taken_ns\x94"
 _HEX = frozenset(b"0123456789abcdef")
 
 # The integer opcodes of a pickle, and the bytes of their operand; that of LONG1 begins with its length.
@@ -212,12 +204,29 @@ def _end_of_timing(content: bytes, start: int) -> int:
     return start + 1 + _OPERANDS[opcode] if opcode in _OPERANDS else start
 
 
-def _volatile(content: bytes, mark: bytes, end_of: Callable[[bytes, int], int]) -> Iterator[tuple[int, int]]:
-    found = content.find(mark)
-    while found >= 0:
-        start = found + len(mark)
-        yield start, end_of(content, start)
-        found = content.find(mark, start)
+class _Mark(NamedTuple):
+    """What stands before a part in which two pickles of one graph differ."""
+
+    text: bytes
+    pair: int
+    """Where in it two bytes lie that are rarely neighbours in an entry: the search is for these."""
+    end_of: Callable[[bytes, int], int]
+    """Where the part ends that begins there."""
+
+
+_MARKS = (
+    _Mark(b" at 0x", 4, _end_of_address),
+    # An environment variable that Inductor sets, in a listing of them.
+    _Mark(b"_PYOBJECT_TENSOR_DATA_PTR'] = '", 0, _end_of_address),
+    _Mark(b"_time_taken_ns\x94", 13, _end_of_timing),
+)
+
+
+def _volatile(content: bytes) -> Iterator[tuple[int, int]]:
+    for text, pair, end_of in _MARKS:
+        for place in _native.places(content, text, pair):
+            start = place + len(text)
+            yield start, end_of(content, start)
 
 
 def _frames(content: bytes) -> Iterator[tuple[int, int]]:
@@ -237,30 +246,16 @@ _LISTED_OPTION = b"\ntorch._inductor.config."
 
 
 def _listed_options(content: bytes) -> list[tuple[int, int]]:
-    found = []
-    start = content.find(_LISTED_OPTION)
-    while start >= 0:
-        end = content.find(b"\n", start + 1)
-        if end < 0:
-            break
-        found.append((start, end))
-        start = content.find(_LISTED_OPTION, end)
-    return found
+    found = [(start, content.find(b"\n", start + 1)) for start in _native.places(content, _LISTED_OPTION, 0)]
+    return [(start, end) for start, end in found if end >= 0]
 
 
 def identity(content: bytes) -> bytes:
     """What two entries must share to be one: the pickled bytes but for timings, addresses, and the order of options."""
     options = _listed_options(content)
-    parts = [
-        *options,
-        *_frames(content),
-        *_volatile(content, _TIMING, _end_of_timing),
-        *_volatile(content, _ADDRESS, _end_of_address),
-        *_volatile(content, _POINTER, _end_of_address),
-    ]
     hasher = hashlib.sha256()
     kept = 0
-    for start, end in sorted(parts):
+    for start, end in sorted([*options, *_frames(content), *_volatile(content)]):
         hasher.update(content[kept:start])
         kept = max(kept, end)
     hasher.update(content[kept:])
