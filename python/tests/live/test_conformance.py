@@ -22,7 +22,7 @@ from torch._dynamo.utils import counters  # noqa: E402
 from torch._functorch._aot_autograd.autograd_cache import AOTAutogradCache  # noqa: E402
 from torch._inductor import metrics  # noqa: E402
 from torch._inductor.codecache import FxGraphCache, PyCodeCache  # noqa: E402
-from torch._inductor.custom_graph_pass import CustomGraphPass  # noqa: E402
+from torch._inductor.custom_graph_pass import CustomGraphPass, CustomSchedulerPass  # noqa: E402
 from torch._inductor.remote_cache import RemoteCacheBackend, RemoteFxGraphCache  # noqa: E402
 from torch._inductor.runtime.cache_dir_utils import cache_dir  # noqa: E402
 from torch.compiler._cache import (  # noqa: E402
@@ -504,6 +504,31 @@ def test_34_a_raw_callable_where_a_pass_is_wanted() -> None:
     ):
         run(double, torch.ones(4))
     assert "Unsupported _fuse_ddp_communication_pass" in guardcache.torch.statistics().bypasses
+
+
+class SchedulerPass(CustomSchedulerPass):
+    """What `explain` advises to make of a raw callable."""
+
+    def __call__(self, nodes: list[Any]) -> list[Any]:
+        return nodes
+
+    def uuid(self) -> Any:
+        return "one"
+
+
+@pytest.mark.parametrize("setting", ["_pre_fusion_custom_pass", "_post_fusion_custom_pass"])
+def test_34_advice_for_a_raw_callable_in_the_scheduler(setting: str) -> None:
+    with functorch_config.patch(enable_autograd_cache=False):
+        with inductor_config.patch({setting: lambda nodes: nodes}):
+            run(double, torch.ones(4))
+        told = guardcache.torch.explain()
+        assert told.startswith(f"bypass: Unsupported {setting}")
+        assert "CustomSchedulerPass" in told
+        assert fx() == (0, 0)
+        with inductor_config.patch({setting: SchedulerPass()}):
+            run(double, torch.ones(4))
+            run(double, torch.ones(4))
+        assert fx() == (1, 1)
 
 
 def test_35_freezing_bypasses_aots_cache() -> None:
