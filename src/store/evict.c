@@ -243,7 +243,7 @@ evict_slice(gci_store *store, uint64_t want, int cause, uint64_t *out_evicted, g
     gci_flush_touches(store);
     gcache_status status = gci_drain(store, DRAIN_WAIT_NS, NULL);
     if (status == GCACHE_OK)
-        status = gci_victims_oldest(store, SLICE, want, &victims, NULL);
+        status = gci_victims_choose(store, &(gci_choice){ .limit = SLICE, .want = want }, &victims, NULL);
     if (status != GCACHE_OK)
         status = gci_victims_by_files(store, want, &victims, error);
     if (status == GCACHE_OK)
@@ -368,13 +368,14 @@ gcache_status
 gci_make_seats(gci_store *store, gcache_key const *key, size_t count, gcache_error *error)
 {
     size_t most = store->options.max_candidates, seats = count - most + most / SEATS_SHARE + 1;
+    gci_choice choice = { .of = GCI_OF_KEY, .key = key, .limit = seats, .want = UINT64_MAX };
     gci_victims victims = { 0 };
     uint64_t evicted = 0, bytes = 0;
 
     gci_flush_touches(store);
     gcache_status status = gci_drain(store, DRAIN_WAIT_NS, error);
     if (status == GCACHE_OK)
-        status = gci_victims_of_key(store, seats, key, &victims, error);
+        status = gci_victims_choose(store, &choice, &victims, error);
     if (status == GCACHE_OK)
         status = gci_evict(store, victims.items, victims.count, GCI_EVICTED_CROWD, &evicted, &bytes, error);
     gci_victims_clear(&victims);

@@ -77,22 +77,24 @@ name_victims(struct collection *run, gci_victims const *victims)
     }
 }
 
-/* Evicts what a query chose; *out_any tells whether it is worth asking again. Takes the victims. */
+/* Evicts what is chosen; *out_any tells whether it is worth choosing again. */
 static gcache_status
-evict_chosen(struct collection *run, gci_victims *victims, int cause, bool *out_any)
+evict_chosen(struct collection *run, gci_choice const *choice, int cause, bool *out_any)
 {
     uint64_t before = run->out->evicted;
-    gcache_status status = GCACHE_OK;
+    gci_victims victims = { 0 };
 
-    name_victims(run, victims);
-    if (!run->options->dry_run) {
-        status = gci_evict(run->store, victims->items, victims->count, cause, &run->out->evicted, &run->out->bytes,
+    gcache_status status = gci_victims_choose(run->store, choice, &victims, run->error);
+    if (status == GCACHE_OK)
+        name_victims(run, &victims);
+    if (status == GCACHE_OK && !run->options->dry_run) {
+        status = gci_evict(run->store, victims.items, victims.count, cause, &run->out->evicted, &run->out->bytes,
                            run->error);
         if (status == GCACHE_OK)
             status = gci_drain(run->store, WAIT_NS, run->error);
     }
-    *out_any = victims->count > 0 && run->out->evicted > before && !run->options->dry_run;
-    gci_victims_clear(victims);
+    *out_any = status == GCACHE_OK && run->out->evicted > before && !run->options->dry_run;
+    gci_victims_clear(&victims);
     return status;
 }
 
@@ -104,54 +106,43 @@ slice_of(struct collection const *run)
 }
 
 static gcache_status
-evict_space(struct collection *run)
+evict_space(struct collection *run, char const *space)
 {
-    bool any = true;
+    gci_choice choice = { .of = GCI_OF_SPACE, .space = space, .limit = slice_of(run), .want = UINT64_MAX };
+    gcache_status status = GCACHE_OK;
 
-    while (any) {
-        gci_victims victims = { 0 };
-        gcache_status status = gci_victims_of_space(run->store, slice_of(run), run->options->space, &victims, run->error);
-        if (status == GCACHE_OK)
-            status = evict_chosen(run, &victims, GCI_EVICTED_BY_HAND, &any);
-        if (status != GCACHE_OK)
-            return status;
-    }
-    return GCACHE_OK;
+    for (bool any = true; any;)
+        status = evict_chosen(run, &choice, GCI_EVICTED_BY_HAND, &any);
+    return status;
 }
 
 static gcache_status
 evict_aged(struct collection *run, uint64_t max_age_ns)
 {
     uint64_t now = gci_clock_wall_ns();
-    bool any = true;
+    gci_choice choice = { .of = GCI_UNUSED_SINCE, .since_ns = now - max_age_ns, .limit = slice_of(run),
+                          .want = UINT64_MAX };
+    gcache_status status = GCACHE_OK;
 
-    while (any && max_age_ns != 0 && max_age_ns < now) {
-        gci_victims victims = { 0 };
-        gcache_status status = gci_victims_unused(run->store, slice_of(run), now - max_age_ns, &victims, run->error);
-        if (status == GCACHE_OK)
-            status = evict_chosen(run, &victims, GCI_EVICTED_AGE, &any);
-        if (status != GCACHE_OK)
-            return status;
-    }
-    return GCACHE_OK;
+    for (bool any = max_age_ns != 0 && max_age_ns < now; any;)
+        status = evict_chosen(run, &choice, GCI_EVICTED_AGE, &any);
+    return status;
 }
 
 static gcache_status
 evict_down_to(struct collection *run, uint64_t target)
 {
     _Atomic uint64_t *bytes = &run->store->shared.head->bytes;
-    bool any = true;
+    gci_choice choice = { .limit = slice_of(run) };
+    gcache_status status = GCACHE_OK;
+    uint64_t now;
 
-    while (any && atomic_load(bytes) > target) {
-        gci_victims victims = { 0 };
-        gcache_status status = gci_victims_oldest(run->store, slice_of(run), atomic_load(bytes) - target, &victims,
-                                                  run->error);
-        if (status == GCACHE_OK)
-            status = evict_chosen(run, &victims, GCI_EVICTED_SIZE, &any);
-        if (status != GCACHE_OK)
-            return status;
+    /* Read once: others evict as well. */
+    for (bool any = true; any && (now = atomic_load(bytes)) > target;) {
+        choice.want = now - target;
+        status = evict_chosen(run, &choice, GCI_EVICTED_SIZE, &any);
     }
-    return GCACHE_OK;
+    return status;
 }
 
 static gcache_status
@@ -167,7 +158,7 @@ collect(struct collection *run)
     if (status == GCACHE_OK)
         gci_recount(store);
     if (status == GCACHE_OK && options->space != NULL)
-        status = evict_space(run);
+        status = evict_space(run, options->space);
     if (status == GCACHE_OK)
         status = evict_aged(run, options->max_age_ns != 0 ? options->max_age_ns : store->options.max_age_ns);
     if (status == GCACHE_OK)

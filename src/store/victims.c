@@ -86,16 +86,34 @@ end(gci_store *store, gcache_status status, gcache_error *error)
     return gci_index_end(&store->index, GCI_READ, status, error);
 }
 
-gcache_status
-gci_victims_oldest(gci_store *store, size_t limit, uint64_t want, gci_victims *out_victims, gcache_error *error)
+static void
+bind_choice(sqlite3_stmt *rows, gci_choice const *choice)
 {
-    gcache_status status = begin(store, error);
+    gci_bind_number(rows, 1, (int64_t)choice->limit);
+    if (choice->of == GCI_OF_KEY)
+        gci_bind_bytes(rows, 2, choice->key->bytes, sizeof choice->key->bytes);
+    else if (choice->of == GCI_OF_SPACE)
+        gci_bind_text(rows, 2, gci_view_text(choice->space));
+    else if (choice->of == GCI_UNUSED_SINCE)
+        gci_bind_number(rows, 2, (int64_t)choice->since_ns);
+}
 
+gcache_status
+gci_victims_choose(gci_store *store, gci_choice const *choice, gci_victims *out_victims, gcache_error *error)
+{
+    static gci_statement const statements[] = {
+        [GCI_OF_ALL] = GCI_SQL_ENTRY_OLDEST,
+        [GCI_OF_KEY] = GCI_SQL_ENTRY_OLDEST_OF_KEY,
+        [GCI_OF_SPACE] = GCI_SQL_ENTRY_OF_SPACE,
+        [GCI_UNUSED_SINCE] = GCI_SQL_ENTRY_UNUSED,
+    };
+
+    gcache_status status = begin(store, error);
     if (status != GCACHE_OK)
         return status;
-    sqlite3_stmt *rows = gci_index_use(&store->index, GCI_SQL_ENTRY_OLDEST);
-    gci_bind_number(rows, 1, (int64_t)limit);
-    return end(store, collect(store, rows, want, out_victims, error), error);
+    sqlite3_stmt *rows = gci_index_use(&store->index, statements[choice->of]);
+    bind_choice(rows, choice);
+    return end(store, collect(store, rows, choice->want, out_victims, error), error);
 }
 
 uint64_t
@@ -199,46 +217,7 @@ gci_victims_by_files(gci_store *store, uint64_t want, gci_victims *out_victims, 
     return status;
 }
 
-/* ---- by other measures ---- */
-
-gcache_status
-gci_victims_unused(gci_store *store, size_t limit, uint64_t before_ns, gci_victims *out_victims, gcache_error *error)
-{
-    gcache_status status = begin(store, error);
-
-    if (status != GCACHE_OK)
-        return status;
-    sqlite3_stmt *rows = gci_index_use(&store->index, GCI_SQL_ENTRY_UNUSED);
-    gci_bind_number(rows, 1, (int64_t)limit);
-    gci_bind_number(rows, 2, (int64_t)before_ns);
-    return end(store, collect(store, rows, UINT64_MAX, out_victims, error), error);
-}
-
-gcache_status
-gci_victims_of_key(gci_store *store, size_t limit, gcache_key const *key, gci_victims *out_victims, gcache_error *error)
-{
-    gcache_status status = begin(store, error);
-
-    if (status != GCACHE_OK)
-        return status;
-    sqlite3_stmt *rows = gci_index_use(&store->index, GCI_SQL_ENTRY_OLDEST_OF_KEY);
-    gci_bind_number(rows, 1, (int64_t)limit);
-    gci_bind_bytes(rows, 2, key->bytes, sizeof key->bytes);
-    return end(store, collect(store, rows, UINT64_MAX, out_victims, error), error);
-}
-
-gcache_status
-gci_victims_of_space(gci_store *store, size_t limit, char const *space, gci_victims *out_victims, gcache_error *error)
-{
-    gcache_status status = begin(store, error);
-
-    if (status != GCACHE_OK)
-        return status;
-    sqlite3_stmt *rows = gci_index_use(&store->index, GCI_SQL_ENTRY_OF_SPACE);
-    gci_bind_number(rows, 1, (int64_t)limit);
-    gci_bind_text(rows, 2, gci_view_text(space));
-    return end(store, collect(store, rows, UINT64_MAX, out_victims, error), error);
-}
+/* ---- sums ---- */
 
 gcache_status
 gci_victims_totals(gci_store *store, gci_totals *out_totals, gcache_error *error)

@@ -13,20 +13,21 @@ typedef struct gci_victims {
 
 void gci_victims_clear(gci_victims *victims);
 
-/* The longest unused, at most `limit`, no more than it takes to free `want` bytes. */
-gcache_status gci_victims_oldest(gci_store *store, size_t limit, uint64_t want, gci_victims *out_victims,
+/* Which entries may go. */
+typedef struct gci_choice {
+    enum { GCI_OF_ALL, GCI_OF_KEY, GCI_OF_SPACE, GCI_UNUSED_SINCE } of;
+    gcache_key const *key; /* for GCI_OF_KEY */
+    char const *space;     /* for GCI_OF_SPACE */
+    uint64_t since_ns;     /* for GCI_UNUSED_SINCE */
+    size_t limit;          /* at most so many */
+    uint64_t want;         /* no more than it takes to free so many bytes */
+} gci_choice;
+
+/* The longest unused of them; of a namespace, in no order. */
+gcache_status gci_victims_choose(gci_store *store, gci_choice const *choice, gci_victims *out_victims,
                                  gcache_error *error);
-/* The same without index.db, which a full disk may not let us open: whole keys, by the age of their candidate indexes. */
+/* Of all, without index.db, which a full disk may not let us open: whole keys, by the age of their candidate indexes. */
 gcache_status gci_victims_by_files(gci_store *store, uint64_t want, gci_victims *out_victims, gcache_error *error);
-/* The longest unused of a key, `limit` of them. */
-gcache_status gci_victims_of_key(gci_store *store, size_t limit, gcache_key const *key, gci_victims *out_victims,
-                                 gcache_error *error);
-/* Those unused since before_ns, at most `limit`. */
-gcache_status gci_victims_unused(gci_store *store, size_t limit, uint64_t before_ns, gci_victims *out_victims,
-                                 gcache_error *error);
-/* Those of a namespace, at most `limit`. */
-gcache_status gci_victims_of_space(gci_store *store, size_t limit, char const *space, gci_victims *out_victims,
-                                   gcache_error *error);
 
 typedef struct gci_totals {
     uint64_t bytes, entries, keys;
