@@ -14,17 +14,33 @@ gci_token_text(gci_token_type type)
     return token_texts[type];
 }
 
+/* What a character may be part of. Bytes beyond ASCII are letters of some alphabet; Python's finer rules make no difference
+   to a name that must be known. */
+enum { LETTER = 1, DIGIT = 2, BLANK = 4, LINE_END = 8, NO_STRING = 16 };
+
+static uint8_t const classes[256] = {
+    ['a' ... 'z'] = LETTER, ['A' ... 'Z'] = LETTER, ['_'] = LETTER, [0x80 ... 0xff] = LETTER,
+    ['0' ... '9'] = DIGIT,
+    [' '] = BLANK, ['\t'] = BLANK, ['\f'] = BLANK,
+    ['\n'] = LINE_END | NO_STRING, ['\r'] = LINE_END | NO_STRING, ['\\'] = NO_STRING, ['\0'] = NO_STRING,
+};
+
+static bool
+is_in(char c, unsigned wanted)
+{
+    return (classes[(unsigned char)c] & wanted) != 0;
+}
+
 static bool
 is_digit(char c)
 {
-    return c >= '0' && c <= '9';
+    return is_in(c, DIGIT);
 }
 
-/* Bytes beyond ASCII are letters of some alphabet; Python's finer rules make no difference to a name that must be known. */
 static bool
 begins_name(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (unsigned char)c >= 0x80;
+    return is_in(c, LETTER);
 }
 
 static char
@@ -33,27 +49,23 @@ char_at(gci_lexer const *lexer, size_t at)
     return at < lexer->source.size ? lexer->source.data[at] : '\0';
 }
 
-static bool
-is_blank(char c)
+/* Where the characters of some classes end. */
+static inline size_t
+skip(gci_lexer const *lexer, size_t at, unsigned wanted)
 {
-    return c == ' ' || c == '\n' || c == '\r' || c == '\t' || c == '\f';
+    while (at < lexer->source.size && is_in(lexer->source.data[at], wanted))
+        at++;
+    return at;
 }
 
 static void
 skip_space(gci_lexer *lexer)
 {
-    for (; lexer->next < lexer->source.size; lexer->next++) {
-        char c = lexer->source.data[lexer->next];
-        bool line_end = c == '\n' || c == '\r';
-        if (c != ' ' && c != '\t' && c != '\f' && !(line_end && lexer->nesting > 0))
-            break;
-    }
+    size_t at = skip(lexer, lexer->next, lexer->nesting > 0 ? BLANK | LINE_END : BLANK);
     /* What eval() strips: line ends behind the expression. */
-    size_t at = lexer->next;
-    while (at < lexer->source.size && is_blank(lexer->source.data[at]))
-        at++;
-    if (at == lexer->source.size)
-        lexer->next = at;
+    size_t end = skip(lexer, at, BLANK | LINE_END);
+
+    lexer->next = end == lexer->source.size ? end : at;
 }
 
 static void
@@ -189,11 +201,7 @@ lex_number(gci_lexer *lexer)
 static void
 lex_name(gci_lexer *lexer)
 {
-    size_t end = lexer->next;
-
-    while (begins_name(char_at(lexer, end)) || is_digit(char_at(lexer, end)))
-        end++;
-    set_token(lexer, GCI_TOKEN_NAME, end);
+    set_token(lexer, GCI_TOKEN_NAME, skip(lexer, lexer->next, LETTER | DIGIT));
 }
 
 /* string -> quote character* quote, on one line and without escapes: names of hints have none */
@@ -203,7 +211,7 @@ lex_string(gci_lexer *lexer)
     size_t start = lexer->next, end = start + 1;
     char quote = lexer->source.data[start];
 
-    while (end < lexer->source.size && strchr("\\\n\r", lexer->source.data[end]) == NULL && lexer->source.data[end] != quote)
+    while (end < lexer->source.size && lexer->source.data[end] != quote && !is_in(lexer->source.data[end], NO_STRING))
         end++;
     if (char_at(lexer, end) != quote) {
         set_invalid(lexer, end, char_at(lexer, end) == '\\' ? "an escape in a string" : "a string that doesn't end");
@@ -281,12 +289,6 @@ gci_lexer_init(gci_lexer *lexer, gci_view source)
 {
     *lexer = (gci_lexer){ .source = source };
     gci_lexer_next(lexer);
-}
-
-bool
-gci_lexer_is_word(gci_lexer const *lexer, char const *word)
-{
-    return lexer->token.type == GCI_TOKEN_NAME && gci_view_is(lexer->token.text, word);
 }
 
 bool

@@ -75,7 +75,11 @@ void gci_lexer_init(gci_lexer *lexer, gci_view source);
 void gci_lexer_next(gci_lexer *lexer);
 
 /* true if the token is the word ("and", "not"). */
-bool gci_lexer_is_word(gci_lexer const *lexer, char const *word);
+static inline bool
+gci_lexer_is_word(gci_lexer const *lexer, char const *word)
+{
+    return lexer->token.type == GCI_TOKEN_NAME && gci_view_is(lexer->token.text, word);
+}
 
 /* true for words that can't be names in Python. */
 bool gci_word_is_reserved(gci_view word);
