@@ -158,6 +158,7 @@ run(cli_call const *call)
         status = read_content(wanted, &question.arena, &what, &error);
     if (status == GCACHE_OK) {
         gcache_entry entry = entry_of(wanted, &question, &what);
+        cli_question_warn(&wanted->question);
         status = gcache_insert(question.cache, question.graph, cli_question_hints(&question), &entry, &inserted, &error);
     }
     if (status == GCACHE_OK)

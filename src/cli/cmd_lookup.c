@@ -119,6 +119,7 @@ run(cli_call const *call)
     gcache_status status = cli_question_open(&wanted->question, false, &question, &error);
     if (status == GCACHE_OK) {
         gcache_request request = cli_question_request(&question, &wanted->question);
+        cli_question_warn(&wanted->question);
         status = gcache_lookup_with(question.cache, question.graph, cli_question_hints(&question), &request, &found, &error);
     }
     if (status == GCACHE_HIT || status == GCACHE_MISS) {

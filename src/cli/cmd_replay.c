@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 typedef struct options {
-    char const *cache;
+    char const *cache, *rules;
     bool json;
 } options;
 
@@ -89,6 +89,7 @@ typedef struct replay {
     cli_player player;
     cli_progress progress;
     gci_arena arena;
+    gcache_rules *rules;
     gcache *cache;
 } replay;
 
@@ -160,6 +161,7 @@ close_replay(replay *on)
     if (on->fd >= 0)
         close(on->fd);
     gci_arena_clear(&on->arena);
+    gcache_rules_free(on->rules);
     gcache_close(on->cache);
     cli_scratch_remove(on->scratch);
     cli_die_of_signal();
@@ -191,6 +193,10 @@ run(cli_call const *call)
                                        : open_temporary_cache(&on, &error);
     cli_player_init(&on.player, on.cache, folder);
     if (status == GCACHE_OK)
+        status = cli_read_rules(wanted->rules, &on.rules, &error);
+    on.player.rules = on.rules;
+    on.player.any_kind = true;
+    if (status == GCACHE_OK)
         status = play_lines(&on, &error);
     if (status == GCACHE_OK && wanted->json)
         status = print_summary_json(&on.player.counts, &on.arena, &error);
@@ -203,6 +209,7 @@ run(cli_call const *call)
 
 static cli_option const table[] = {
     { "cache", CLI_TEXT, offsetof(options, cache), "DIR", "play on this cache, not on a fresh temporary one" },
+    CLI_RULES_OPTION(options, rules),
     { "json", CLI_FLAG, offsetof(options, json), NULL, "end with a summary object, not a table" },
     { 0 },
 };

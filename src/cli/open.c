@@ -112,6 +112,12 @@ cli_load_settings(char const *directory, char const *space, gcache_settings **ou
     return status;
 }
 
+char const *
+cli_recording(void)
+{
+    return nonempty_variable("GUARDCACHE_RECORD");
+}
+
 static gcache_status
 open_with_settings(char const *directory, bool read_only, gcache **out_cache, gcache_error *error)
 {
@@ -124,7 +130,7 @@ open_with_settings(char const *directory, bool read_only, gcache **out_cache, gc
     gcache_settings_apply(settings, &options);
     options.read_only |= read_only;
     options.log = cli_log;
-    options.record = nonempty_variable("GUARDCACHE_RECORD");
+    options.record = cli_recording();
     status = gcache_open(directory, &options, out_cache, error);
     gcache_settings_free(settings);
     return status;

@@ -32,6 +32,9 @@ gcache_status cli_load_settings(char const *directory, char const *space, gcache
 /* The library's log callback: a line on standard error. */
 void cli_log(void *state, char const *line);
 
+/* The folder that what is asked is recorded in; NULL: it isn't. */
+char const *cli_recording(void);
+
 /* Reads a description file; "-" is standard input. */
 gcache_status cli_read_graph(char const *path, gcache_graph **out_graph, gcache_error *error);
 

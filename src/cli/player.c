@@ -71,7 +71,8 @@ cli_player_graph(cli_player *player, char const *name, gcache_graph **out_graph,
         free(copy);
         return status == GCACHE_ERROR_MEMORY ? gci_fail_memory(error) : status;
     }
-    if (player->rules != NULL && strcmp(gcache_rules_name(player->rules), gcache_graph_kind(graph)) == 0)
+    if (player->rules != NULL &&
+        (player->any_kind || strcmp(gcache_rules_name(player->rules), gcache_graph_kind(graph)) == 0))
         gcache_graph_use_rules(graph, player->rules);
     gcache_graph_free(player->graphs[slot].graph);
     free(player->graphs[slot].name);

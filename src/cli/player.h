@@ -23,6 +23,7 @@ typedef struct cli_player {
     gcache *cache;
     char const *folder; /* file names in events are relative to it */
     gcache_rules const *rules; /* in place of the shipped set of their name; NULL: none */
+    bool any_kind;             /* they are in place of every kind's */
     struct {
         char *name;
         gcache_graph *graph;

@@ -71,6 +71,14 @@ cli_question_open(cli_question_options const *options, bool read_only, cli_quest
 }
 
 void
+cli_question_warn(cli_question_options const *options)
+{
+    if (options->rules != NULL && options->graph != NULL && cli_recording() != NULL)
+        cli_complain("%s: a recording doesn't keep rules: play it with guardcache replay --rules %s", cli_recording(),
+                     options->rules);
+}
+
+void
 cli_question_clear(cli_question *question)
 {
     gcache_graph_free(question->graph);

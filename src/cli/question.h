@@ -47,6 +47,9 @@ gcache_status cli_question_open(cli_question_options const *options, bool read_o
                                 gcache_error *error);
 void cli_question_clear(cli_question *question);
 
+/* Says what a recording of the question will lack. For those that are recorded. */
+void cli_question_warn(cli_question_options const *options);
+
 /* The hints, or NULL where none were given. */
 gcache_hints const *cli_question_hints(cli_question const *question);
 

@@ -38,3 +38,20 @@ TRACE
 run guardcache replay --json trace | mask
 echo '{"seq": 1, "op": "insert", "graph": "graphs/g.json", "guards": ["s0 +"], "payload": {"size": 1}}' >trace/trace.jsonl
 run guardcache replay --json trace | mask
+
+echo "a recording under other rules is played under the same, or its outcomes are others:"
+python3 - "$FIXTURES/stories/fx.json" <<'PY'
+import json, sys
+d = json.load(open(sys.argv[1]))
+for i in 1, 2:
+    d["options"]["graph_id"] = i
+    json.dump(d, open(f"graph{i}.json", "w"))
+json.dump({"format": "guardcache-rules/1", "name": "mine"}, open("mine.json", "w"))
+PY
+record() { run env GUARDCACHE_RECORD=recorded GUARDCACHE_DIR=under guardcache "$@"; }
+echo code >code
+record insert --graph graph1.json --rules mine.json --payload code | mask
+record lookup --graph graph2.json --rules mine.json
+run guardcache replay --rules mine.json recorded | tail -n 4 | mask
+run guardcache replay recorded | tail -n 4 | mask
+run guardcache replay --rules none.json recorded
