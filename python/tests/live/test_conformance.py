@@ -590,6 +590,16 @@ def test_36_clearing_the_lower_cache_turns_the_upper_hit_into_a_miss() -> None:
     assert aot() == (1, 0)
 
 
+def test_36_the_time_that_a_hit_saved_contains_its_graphs() -> None:
+    run(double, torch.ones(4))
+    run(double, torch.ones(4))
+    assert aot() == (1, 1)
+    (upper,) = [entry for entry in guardcache.torch._install.current().cache.entries() if entry.kind == "aot"]
+    found = guardcache.torch.statistics()
+    assert found.hits == 2
+    assert found.saved_ns == upper.compile_ns > 0
+
+
 def test_36_37_bundled() -> None:
     with functorch_config.patch(bundled_autograd_cache=True, strict_autograd_cache=True):
         run(double, torch.ones(4))

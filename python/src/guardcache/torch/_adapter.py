@@ -94,6 +94,8 @@ class _Question:
     label: str = ""
     sources: dict[str, str] = field(default_factory=dict)
     lines: Sequence[str] = ()
+    inside: bool = False
+    """The graph belongs to an AOT entry that was hit, and whose compile time contains the graph's."""
 
 
 class _Thread(threading.local):
@@ -291,8 +293,10 @@ class Adapter:
     # ---- what surrounds lookups and saves ----
 
     @contextmanager
-    def asking(self, inputs: Sequence[Any], lines: Sequence[str] = (), suffix: str = "") -> Iterator[None]:
-        question = _Question(labels.frame_label(suffix), labels.hint_sources(inputs), lines)
+    def asking(
+        self, inputs: Sequence[Any], lines: Sequence[str] = (), suffix: str = "", inside: bool = False
+    ) -> Iterator[None]:
+        question = _Question(labels.frame_label(suffix), labels.hint_sources(inputs), lines, inside)
         outer, self._thread.question = self._thread.question, question
         try:
             yield
@@ -326,7 +330,7 @@ class Adapter:
         with self._lock:
             if isinstance(found, Hit):
                 self._counts["hits"] += 1
-                self._counts["saved_ns"] += found.compile_ns
+                self._counts["saved_ns"] += 0 if question.inside else found.compile_ns
             else:
                 self._misses[found.reason] += 1
         self.records.append(

@@ -214,9 +214,10 @@ def _plan_surroundings(patches: Patches, adapter: Adapter) -> None:
 
     @functools.wraps(load_with_key)
     def load(key: str, lines: list[str], inputs: Sequence[Any], *arguments: Any, **named: Any) -> Any:
+        inside = named.get("evaluate_guards") is not None
         # Behind AOT's hit a hit is all but certain: then what the key was made of isn't worth its time.
-        known = lines if named.get("evaluate_guards") is None else ()
-        with adapter.asking(inputs, known, " (backward)" if named.get("is_backward") else ""):
+        known = () if inside else lines
+        with adapter.asking(inputs, known, " (backward)" if named.get("is_backward") else "", inside):
             return load_with_key(key, lines, inputs, *arguments, **named)
 
     @functools.wraps(prepare_key)
