@@ -36,6 +36,7 @@ from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 # Of one side before the other has its turn.
 INSERTS_PER_TURN = 25
+KEYS_PER_TURN = 5
 
 LIVE_TESTS = Path(__file__).parents[2] / "python" / "tests" / "live"
 
@@ -71,6 +72,24 @@ def side_by_side(name: str, action: Callable[[], object], seconds: float) -> Row
     theirs = median_us(action, seconds)
     with adapter():
         return name, theirs, median_us(action, seconds)
+
+
+Side = Callable[[], contextlib.AbstractContextManager[None]]
+
+
+def by_turns(action: Callable[[], object], sides: dict[str, Side], seconds: float, per_turn: int) -> dict[str, float]:
+    """Each side's median time of an action: what else the machine does meanwhile meets all sides alike."""
+    samples: dict[str, list[float]] = {name: [] for name in sides}
+    end = time.perf_counter() + len(sides) * seconds
+    while time.perf_counter() < end or not all(samples.values()):
+        for name, side in sides.items():
+            with side():
+                action()
+                for _ in range(per_turn):
+                    began = time.process_time_ns()
+                    action()
+                    samples[name].append((time.process_time_ns() - began) / 1000)
+    return {name: statistics.median(found) for name, found in samples.items()}
 
 
 # ---- a real entry, and as many variants of it as are wanted ----
@@ -150,23 +169,10 @@ def lookup_rows(entry: Any, seconds: float) -> Iterator[Row]:
 
 
 def insert_rows(saver: Saver, seconds: float) -> Iterator[Row]:
-    """Saving a compiled graph under a new key, pickling it included. Neither side waits until the disk has it.
-
-    By turns, since what a file costs depends on what else the machine writes.
-    """
+    """Saving a compiled graph under a new key, pickling it included. Neither side waits until the disk has it."""
     numbers = iter(range(1_000_000))
     sides = {"PyTorch": contextlib.nullcontext, "raw": adapter, "compressed": lambda: adapter(compression=1)}
-    samples: dict[str, list[float]] = {name: [] for name in sides}
-    end = time.perf_counter() + len(sides) * seconds
-    while time.perf_counter() < end or len(samples["raw"]) < INSERTS_PER_TURN:
-        for name, side in sides.items():
-            with side():
-                saver(f"f{next(numbers):050d}i")
-                for _ in range(INSERTS_PER_TURN):
-                    began = time.process_time_ns()
-                    saver(f"f{next(numbers):050d}i")
-                    samples[name].append((time.process_time_ns() - began) / 1000)
-    medians = {name: statistics.median(found) for name, found in samples.items()}
+    medians = by_turns(lambda: saver(f"f{next(numbers):050d}i"), sides, seconds, INSERTS_PER_TURN)
     yield "insert", medians["PyTorch"], medians["raw"]
     yield "insert, compressed at level 1", medians["PyTorch"], medians["compressed"]
 
@@ -200,10 +206,9 @@ def key_rows(seconds: float) -> Iterator[Row]:
             def compute(gm: Any = gm, inputs: list[Any] = inputs) -> None:
                 codecache.compiled_fx_graph_hash(gm, inputs, options, [])  # type: ignore[arg-type]
 
-            theirs = median_us(compute, seconds)
-            with adapter(key="canonical"):
-                ours = median_us(compute, seconds)
-        yield f"key, {len(gm.graph.nodes)} nodes, canonical", theirs, ours
+            sides = {"PyTorch": contextlib.nullcontext, "canonical": lambda: adapter(key="canonical")}
+            medians = by_turns(compute, sides, seconds, KEYS_PER_TURN)
+        yield f"key, {len(gm.graph.nodes)} nodes, canonical", medians["PyTorch"], medians["canonical"]
 
 
 # ---- whole processes ----
