@@ -227,6 +227,7 @@ start_and_kill(test_dir *fixture, struct ledger *ledger, uint64_t round)
         children[i] = fork();
         assert_true(children[i] >= 0);
         if (children[i] == 0) {
+            die_with_the_test();
             if (i < WRITERS)
                 write_until_killed(fixture, ledger, round % 4 == 0 ? GCACHE_DURABILITY_ENTRY : GCACHE_DURABILITY_NONE);
             read_until_killed(fixture, ledger);

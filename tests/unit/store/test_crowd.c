@@ -214,6 +214,7 @@ be_a_process(test_dir *fixture, struct crowd *crowd, gci_store_options options)
     struct crew crew = { .crowd = crowd, .evicting = options.max_bytes != UINT64_MAX };
     pthread_t threads[THREADS];
 
+    die_with_the_test();
     crew.store = fixture_open_with(fixture, options);
     for (int i = 0; i < THREADS; i++)
         pthread_create(&threads[i], NULL, i == 0 ? insert_now_and_then : look_all_the_time, &crew);

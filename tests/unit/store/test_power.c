@@ -114,8 +114,10 @@ write_and_cut(char const *image, char const *copy, char const *place, struct led
 
     for (int i = 0; i < 2; i++) {
         writers[i] = fork();
-        if (writers[i] == 0)
+        if (writers[i] == 0) {
+            die_with_the_test();
             write_on(place, ledger, durability);
+        }
     }
     while (atomic_load(&ledger->next) < 60)
         clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){ .tv_nsec = 20000000 }, NULL);
