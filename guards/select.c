@@ -249,7 +249,8 @@ gci_select_traced(gci_selector const *selector, gci_selecting const *asked, gci_
     for (size_t i = 0; i < count; i++)
         trace_one(&a, order[i], tell, state);
     free((void *)order);
-    *out_selection = a.best != NULL ? (gci_selection){ .id = a.best->id }
-                                    : (gci_selection){ GCI_NO_CANDIDATE, a.some_false, a.some_raise };
+    *out_selection = (gci_selection){ GCI_NO_CANDIDATE, a.some_false, a.some_raise };
+    if (a.best != NULL)
+        *out_selection = (gci_selection){ .id = a.best->id };
     return GCACHE_OK;
 }

@@ -17,7 +17,7 @@ SYSTEM_TEXT = """
     inttypes.h limits.h locale.h malloc.h math.h poll.h pthread.h pwd.h sched.h setjmp.h signal.h spawn.h stdalign.h
     stdarg.h stdatomic.h stdbool.h stddef.h stdint.h stdio.h stdlib.h string.h strings.h threads.h time.h unistd.h
     linux/falloc.h linux/fs.h linux/magic.h linux/openat2.h
-    sys/file.h sys/ioctl.h sys/mman.h sys/mount.h sys/random.h sys/resource.h
+    sys/file.h sys/ioctl.h sys/mman.h sys/mount.h sys/prctl.h sys/random.h sys/resource.h
     sys/sendfile.h sys/stat.h sys/statfs.h sys/statvfs.h sys/syscall.h sys/time.h sys/types.h sys/uio.h sys/vfs.h
     sys/wait.h
 """
