@@ -378,6 +378,14 @@ def test_20_configuration_counts_public_and_private(key: str) -> None:
     assert len(set(keys)) >= 4
 
 
+def test_20_an_option_that_is_no_plain_data_counts(key: str) -> None:
+    keys = []
+    for dtype in (torch.float16, torch.float32, torch.float16):
+        with inductor_config.patch(autotune_lookup_table={"a kernel": {"type": dtype}}):
+            keys += keys_of(double, torch.ones(4))
+    assert keys[0] == keys[2] != keys[1]
+
+
 class Pass(CustomGraphPass):
     """A custom pass that has an identity."""
 

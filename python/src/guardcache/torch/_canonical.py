@@ -193,10 +193,17 @@ class _Describer:
         parts = dict(vars(details))
         del parts["gm"], parts["example_inputs"]
         self.graph.component("options", self.settings(parts.pop("fx_kwargs")))
-        self.graph.component("config", self.settings(parts.pop("inductor_config")))
+        self._config(parts.pop("inductor_config"))
         self.graph.component("environment", self.settings(parts))
         if self._constants:
             self.graph.component("constants", self._constants)
+
+    def _config(self, options: dict[str, Any]) -> None:
+        """Six hundred options. As a rule all are plain data: translating them took a quarter of a small graph's key."""
+        try:
+            self.graph.component("config", options)
+        except TypeError:
+            self.graph.component("config", self.settings(options))
 
 
 def describe(gm: GraphModule, example_inputs: Sequence[Any], fx_kwargs: Any, inputs_to_check: Sequence[int]) -> Graph:
