@@ -8,7 +8,6 @@
    what can't happen. */
 #define READY_BYTES_MAX ((size_t)1 << 30)
 
-/* The stored program, or, if it is of another version, the texts compiled anew with the producer's names. */
 static gci_view
 producer_name(void const *state, gci_view name)
 {
@@ -20,6 +19,7 @@ producer_name(void const *state, gci_view name)
     return name;
 }
 
+/* The stored program, or, if it is of another version, the texts compiled anew with the producer's names. */
 static gci_guards *
 load_guards(gci_record const *record)
 {

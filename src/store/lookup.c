@@ -76,7 +76,8 @@ read_whole(gci_store *store, gci_file const *file, gcache_key const *key, size_t
 /* Inode numbers are given again, and times go by in ticks: for this long another file could look the same. */
 #define TICKS_NS UINT64_C(20000000)
 
-/* Whether the name still stands for the file a set was read from: such a file only grows (pack.h, invariant 1). */
+/* Whether the name still stands for the file a set was read from: such a file only grows (pack.h, invariant 1), but for
+   appends that failed, which the generation keeps from being remembered. */
 static bool
 is_same_file(gci_file_stamp const *then, gci_file_stamp const *now)
 {
@@ -85,10 +86,12 @@ is_same_file(gci_file_stamp const *then, gci_file_stamp const *now)
 
 /* For when the generations can't tell. */
 static bool
-is_unchanged(gci_file_stamp const *then, gci_file_stamp const *now)
+is_unchanged(gci_candidates *former, gci_file_stamp const *now)
 {
-    return is_same_file(then, now) && now->size == then->size && now->modified_ns == then->modified_ns &&
-           now->changed_ns == then->changed_ns;
+    gci_file_stamp const *then = &gci_inside(former)->stamp;
+
+    return (gci_inside(former)->settled || then->born_ns == 0) && is_same_file(then, now) && now->size == then->size &&
+           now->modified_ns == then->modified_ns && now->changed_ns == then->changed_ns;
 }
 
 static void
@@ -107,19 +110,33 @@ has_grown(gci_candidates *former, gci_file_stamp const *now)
            now->size - inside->end < inside->end;
 }
 
+/* So many bytes before what was appended are looked at again: an outsider may have cut the file in between. */
+#define OVERLAP 64
+
+/* What of the former's bytes stands right before its end. */
+static gci_view
+last_bytes(gci_candidates const *former)
+{
+    gci_view bytes = gci_run_inside(former->runs[former->run_count - 1])->bytes;
+    size_t end = former->run_count > 1 ? bytes.size : (size_t)former->inside->end;
+
+    return gci_view_of(bytes.data + end - OVERLAP, OVERLAP);
+}
+
 /* Reads what was appended. NULL: all must be read. */
 static gci_candidates *
 read_appended(gci_store *store, gci_file const *file, gci_candidates *former, uint64_t size)
 {
     gci_trust trust = trust_of(store);
-    uint64_t end = gci_inside(former)->end;
-    size_t got, wanted = (size_t)(size - end);
+    uint64_t from = gci_inside(former)->end - OVERLAP;
+    size_t got, wanted = (size_t)(size - from);
     gci_candidates *grown = NULL;
     char small[READ_ON_STACK];
 
     char *bytes = wanted <= sizeof small ? small : malloc(wanted);
-    if (bytes != NULL && gci_file_read(file, bytes, wanted, end, &got, NULL) == GCACHE_OK && got == wanted)
-        grown = gci_candidates_grown(former, gci_view_of(bytes, got), store->memory.budget, &trust);
+    if (bytes != NULL && gci_file_read(file, bytes, wanted, from, &got, NULL) == GCACHE_OK && got == wanted &&
+        gci_view_equal(gci_view_of(bytes, OVERLAP), last_bytes(former)))
+        grown = gci_candidates_grown(former, gci_view_of(bytes + OVERLAP, got - OVERLAP), store->memory.budget, &trust);
     if (bytes != small)
         free(bytes);
     return grown;
@@ -133,7 +150,7 @@ bring_up_to_date(gci_store *store, gci_file const *file, gci_candidates *former,
 {
     if (former == NULL || former->damaged > 0)
         return NULL;
-    if (is_unchanged(&gci_inside(former)->stamp, now))
+    if (is_unchanged(former, now))
         return gci_candidates_retain(former);
     return store->shared.usable && has_grown(former, now) ? read_appended(store, file, former, now->size) : NULL;
 }
@@ -171,8 +188,8 @@ read_pack(gci_store *store, gcache_key const *key, gci_candidates *former, gci_c
         return gci_unreadable(store);
     if (file.fd < 0)
         return GCI_ABSENT;
-    gci_store_count(store, GCI_COUNT_DISK_READS, 1);
     gci_found found = read_file(store, &file, key, former, out_set, error);
+    gci_store_count(store, *out_set != NULL && *out_set == former ? GCI_COUNT_MEMORY_HITS : GCI_COUNT_DISK_READS, 1);
     gci_file_close(&file);
     return found;
 }

@@ -39,7 +39,7 @@ typedef struct gci_memory {
     size_t count;
 } gci_memory;
 
-/* Called for a set that leaves the tier, before its reference is given up. */
+/* Called for a run that leaves the tier with the last set that has it, before its reference is given up. */
 typedef void (*gci_leaving_fn)(void *state, gci_run *run);
 
 gcache_status gci_memory_open(gci_memory *memory, size_t limit, gcache_error *error);
@@ -59,7 +59,7 @@ void gci_memory_put(gci_memory *memory, gci_candidates *set, uint64_t generation
 /* Takes the key's set out. */
 void gci_memory_drop(gci_memory *memory, gcache_key const *key, gci_leaving_fn leaving, void *state);
 
-/* Calls fn for every set, under the mutex. */
+/* Calls fn for every run of every set, under the mutex. */
 void gci_memory_each(gci_memory *memory, gci_leaving_fn fn, void *state);
 
 #endif

@@ -46,7 +46,8 @@ typedef struct gci_pack_walk {
 gci_pack_state gci_pack_begin(gci_view bytes, gcache_key const *key, gci_pack_walk *out_walk);
 bool gci_pack_next(gci_pack_walk *walk, gci_frame *out_frame);
 
-/* A walk over what was appended to a pack whose frames were all good: whole frames, or else nothing to rely on. */
+/* A walk over what was appended to a pack whose frames were all good: whole frames, or else nothing to rely on, since where
+   its pages begin isn't known here. */
 gci_pack_walk gci_pack_continue(gci_view appended);
 
 void gci_pack_put_header(gci_buf *buf, gcache_key const *key);

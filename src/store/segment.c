@@ -16,9 +16,10 @@ static char const event_magic[4] = { 'G', 'C', 'E', '1' };
 #define CHECKSUM_AT 24
 
 /* An append takes microseconds: somebody who holds the lock for longer is emptying the file, was kept from running by a
-   crowd, or was stopped. What was looked up isn't worth waiting for; an entry whose insert isn't written down can't be evicted. */
+   crowd, or was stopped. What was looked up isn't worth waiting for, nor is a removal, since a row without an entry is noticed
+   when it is to be evicted; an entry whose insert isn't written down can't be. */
 #define HINT_WAIT_NS UINT64_C(50000000)
-#define APPEND_WAIT_NS UINT64_C(5000000000)
+#define INSERT_WAIT_NS UINT64_C(2000000000)
 
 void
 gci_segment_init(gci_segment *segment, gci_dir dir)
@@ -76,14 +77,14 @@ size_of(gci_file const *file, uint64_t *out_size, gcache_error *error)
 
 /* A file that is shorter than its header gets one. */
 static gcache_status
-furnish(gci_file const *file, uint64_t wait_ns, gcache_error *error)
+furnish(gci_file const *file, gcache_error *error)
 {
     uint64_t size;
 
     gcache_status status = size_of(file, &size, error);
     if (status != GCACHE_OK || size >= GCI_SEGMENT_HEADER)
         return status;
-    status = gci_file_lock(file, GCI_LOCK_EXCLUSIVE, wait_ns, error);
+    status = gci_file_lock(file, GCI_LOCK_EXCLUSIVE, HINT_WAIT_NS, error);
     if (status != GCACHE_OK)
         return status;
     status = size_of(file, &size, error);
@@ -94,7 +95,7 @@ furnish(gci_file const *file, uint64_t wait_ns, gcache_error *error)
 }
 
 static gcache_status
-open_for_append(gci_segment *segment, uint64_t wait_ns, gcache_error *error)
+open_for_append(gci_segment *segment, gcache_error *error)
 {
     gcache_status status = GCACHE_OK;
 
@@ -103,7 +104,7 @@ open_for_append(gci_segment *segment, uint64_t wait_ns, gcache_error *error)
         gci_file file;
         status = gci_file_open(segment->dir, NAME, O_WRONLY | O_CREAT | O_APPEND, &file, error);
         if (status == GCACHE_OK)
-            status = furnish(&file, wait_ns, error);
+            status = furnish(&file, error);
         if (status == GCACHE_OK)
             segment->file = file;
         else
@@ -124,7 +125,7 @@ checksum(gci_view header, gci_view body)
 static uint64_t
 wait_of(gci_event_type type)
 {
-    return type == GCI_EVENT_INSERTED || type == GCI_EVENT_REMOVED ? APPEND_WAIT_NS : HINT_WAIT_NS;
+    return type == GCI_EVENT_INSERTED ? INSERT_WAIT_NS : HINT_WAIT_NS;
 }
 
 gcache_status
@@ -134,7 +135,7 @@ gci_segment_append(gci_segment *segment, gci_event_type type, gci_view body, gca
     uint64_t size = 0;
 
     GCI_ASSERT(body.size <= GCI_EVENT_MAX - GCI_EVENT_HEADER);
-    gcache_status status = open_for_append(segment, wait_of(type), error);
+    gcache_status status = open_for_append(segment, error);
     if (status != GCACHE_OK)
         return status;
     gci_buf_init(&header, 64);

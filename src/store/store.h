@@ -327,7 +327,8 @@ typedef struct gci_fullness {
     uint64_t bytes, max_bytes;
     uint64_t evicted_bytes;   /* ever, by all processes that have told so far */
     uint64_t least_recent_ns; /* as gci_store_least_recent_ns */
-    uint64_t evictions;       /* entries, ever; and how many of them were asked for again */
+    uint64_t evictions;       /* entries, ever; and how many of them were asked for again, at least:
+                                 of those that left a key together one is counted */
     uint64_t asked_again;
 } gci_fullness;
 

@@ -9,7 +9,7 @@
 /* Hits that are written out at least this often while a process lives, so that others don't evict what it uses. */
 #define GCI_TOUCH_EVERY_NS UINT64_C(60000000000)
 
-/* Gathers the hits of a set that leaves the memory tier; state is the store. */
+/* Gathers the hits of a run that leaves the memory tier; state is the store. */
 void gci_save_touches(void *state, gci_run *run);
 
 /* Gathers the hits of all sets in memory and writes them out. */

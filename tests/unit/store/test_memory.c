@@ -331,6 +331,33 @@ test_damaged_growth(void **state)
     gci_store_close(store);
 }
 
+/* An outsider cut the file, and it has grown beyond its former end since: it isn't what it was and more. */
+static void
+test_cut_index_is_read_anew(void **state)
+{
+    gci_store *store = fixture_open(*state), *other = fixture_open(*state);
+    char path[512];
+
+    pack_path(*state, 1, path);
+    look(other, 12345, 1, 1);
+    for (uint64_t i = 1; i <= 7; i++)
+        insert(store, 1, i, 10);
+    off_t before = size_of_file(path);
+    insert(store, 1, 8, 10);
+    off_t end = size_of_file(path);
+    let_it_settle();
+    gci_candidates_release(candidates_now(other, 1, 8, 1));
+    assert_int_equal(truncate(path, before), 0);
+    insert(store, 1, 9, 10);
+    assert_int_equal(size_of_file(path), end);
+    insert(store, 1, 7000, 10);
+    assert_int_equal(look(other, 1, 8, 10), GCI_ABSENT);
+    assert_int_equal(look(other, 1, 9, 10), GCI_FOUND);
+    assert_int_equal(look(other, 1, 7000, 10), GCI_FOUND);
+    gci_store_close(other);
+    gci_store_close(store);
+}
+
 int
 main(void)
 {
@@ -344,6 +371,7 @@ main(void)
         STORE_TEST(test_shared_hits_are_counted),
         STORE_TEST(test_rewritten_is_read_anew),
         STORE_TEST(test_damaged_growth),
+        STORE_TEST(test_cut_index_is_read_anew),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
