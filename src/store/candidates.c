@@ -38,23 +38,28 @@ count_live(gci_run const *run)
     return live;
 }
 
-/* Takes over the caller's reference. */
+/* Takes over the caller's reference. Of the run's candidates nothing is added yet. */
 static void
 add_run(struct gci_candidates_inside *inside, gci_run *run)
 {
     gci_candidates *set = &inside->set;
 
     set->runs[set->run_count++] = run;
-    for (size_t i = 0; i < run->count; i++) {
-        if (!run->items[i].is_evicted)
-            set->items[set->count++] = &run->items[i];
-    }
     set->damaged += gci_run_inside(run)->damaged;
     set->untrusted += gci_run_inside(run)->untrusted;
     if (gci_run_inside(run)->last_sequence > inside->last_sequence)
         inside->last_sequence = gci_run_inside(run)->last_sequence;
     if (gci_run_inside(run)->description.size > 0)
         inside->description = gci_run_inside(run)->description;
+}
+
+static void
+add_live(gci_candidates *set, gci_run *run)
+{
+    for (size_t i = 0; i < run->count; i++) {
+        if (!run->items[i].is_evicted)
+            set->items[set->count++] = &run->items[i];
+    }
 }
 
 /* An entry that came back after its eviction isn't evicted any more. */
@@ -84,6 +89,7 @@ gci_candidates_new(gcache_key const *key, gci_view bytes, gci_budget *budget, gc
         return NULL;
     }
     add_run(inside, run);
+    add_live(&inside->set, run);
     for (size_t i = 0; i < run->count; i++) {
         if (run->items[i].is_evicted)
             add_evicted(&inside->set, &run->items[i], run);
@@ -148,22 +154,36 @@ read_together(gci_candidates const *former, size_t lasting, gci_view appended, s
     return run;
 }
 
+/* How many of the former's candidates lie in the runs that last: its first ones. The others are few. */
+static size_t
+count_kept(gci_candidates const *former, size_t lasting)
+{
+    size_t kept = former->count;
+
+    for (size_t i = lasting; i < former->run_count; i++)
+        kept -= count_live(former->runs[i]);
+    return kept;
+}
+
 /* The former's first runs and the one behind them. Takes over the run; NULL: no memory. */
 static gci_candidates *
 with_run(gci_candidates *former, size_t lasting, gci_run *run, gci_budget *budget)
 {
-    size_t live = count_live(run);
+    size_t kept = count_kept(former, lasting);
+    struct gci_candidates_inside *inside = new_set(&former->key, lasting + 1, kept + run->count, former->evicted_count,
+                                                   budget);
 
-    for (size_t i = 0; i < lasting; i++)
-        live += count_live(former->runs[i]);
-    struct gci_candidates_inside *inside = new_set(&former->key, lasting + 1, live, former->evicted_count, budget);
     if (inside == NULL) {
         gci_run_release(run);
         return NULL;
     }
     for (size_t i = 0; i < lasting; i++)
         add_run(inside, gci_run_retain(former->runs[i]));
+    /* Their places, not the candidates themselves: those of a large key aren't in the processor's cache. */
+    memcpy(inside->set.items, former->items, kept * sizeof *former->items);
+    inside->set.count = kept;
     add_run(inside, run);
+    add_live(&inside->set, run);
     for (size_t i = 0; i < former->evicted_count; i++)
         add_evicted(&inside->set, former->evicted[i], run);
     return &inside->set;
