@@ -401,26 +401,13 @@ bound_name(void const *state, gci_view name)
     return name;
 }
 
-/* The bound name of a symbol as the candidate's producer called it. */
-static gci_view
-producer_name(void const *state, gci_view name)
-{
-    gci_record const *record = state;
-
-    for (size_t i = 0; i < record->name_count; i++)
-        if (gci_view_equal(record->names[i].name, name))
-            return record->names[i].value;
-    return name;
-}
-
 static void
 compile_guards(gci_ranked *ranked)
 {
     gci_record const *record = &ranked->candidate->record;
-    gci_naming naming = { .rename = producer_name, .state = record };
 
     if (record->guard_count != 0)
-        gci_guards_compile(record->guards, record->guard_count, naming, &ranked->guards, NULL);
+        gci_guards_compile(record->guards, record->guard_count, gci_producer_naming(record), &ranked->guards, NULL);
 }
 
 gcache_status

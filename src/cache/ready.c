@@ -19,16 +19,21 @@ producer_name(void const *state, gci_view name)
     return name;
 }
 
+gci_naming
+gci_producer_naming(gci_record const *record)
+{
+    return (gci_naming){ .rename = producer_name, .state = record };
+}
+
 /* The stored program, or, if it is of another version, the texts compiled anew with the producer's names. */
 static gci_guards *
 load_guards(gci_record const *record)
 {
     gci_guards *guards = NULL;
-    gci_naming naming = { .rename = producer_name, .state = record };
 
     if (gci_guards_load(record->program, &guards, NULL) == GCACHE_OK)
         return guards;
-    if (gci_guards_compile(record->guards, record->guard_count, naming, &guards, NULL) == GCACHE_OK)
+    if (gci_guards_compile(record->guards, record->guard_count, gci_producer_naming(record), &guards, NULL) == GCACHE_OK)
         return guards;
     return NULL;
 }

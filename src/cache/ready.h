@@ -24,6 +24,9 @@ typedef struct gci_ready {
     gci_ranked const **order; /* those that aren't evicted, best first */
 } gci_ready;
 
+/* The bound names of symbols by what the candidate's producer called them; points into the record. */
+gci_naming gci_producer_naming(gci_record const *record);
+
 /* Lives as long as the run. NULL: out of memory. */
 gci_ready const *gci_ready_of(gci_run *run);
 
