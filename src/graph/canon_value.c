@@ -22,8 +22,10 @@ compare_members(void const *a, void const *b)
 void
 gci_canon_sort_members(gci_canon_run *run, size_t mark, uint32_t count)
 {
+    /* Without any there may be no bytes to point into. */
+    if (count == 0)
+        return;
     gci_canon_member *members = (gci_canon_member *)(void *)(run->members.data + mark);
-
     if (count > INSERTION_MEMBERS) {
         qsort(members, count, sizeof *members, compare_members);
         return;
