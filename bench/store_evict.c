@@ -6,7 +6,7 @@
 #include "store_kit.h"
 
 #include "store/drain.h"
-#include "store/evict.h"
+#include "store/room.h"
 
 #include <ftw.h>
 #include <stdatomic.h>
@@ -97,27 +97,18 @@ stop(struct stopwatch const *since, struct slice_times *times, size_t round, uin
     times->waited[round] = (double)(bench_now_ns() - since->waited) / (double)count;
 }
 
-static uint64_t
-entries_of(gci_store *store)
-{
-    gci_store_stats stats;
-
-    bench_require(gci_store_stats_get(store, &stats, &bench_error) == GCACHE_OK, "stats");
-    return stats.entries;
-}
-
-/* A slice out, as an insert at the high watermark does it, and its rows out of index.db; then as many new entries in. */
+/* A slice out, as an insert at the cap does it, and its rows out of index.db; then as many new entries in. */
 static void
 evict_slice(gci_store *store, struct slice_times *times, size_t round)
 {
-    uint64_t before = entries_of(store);
     struct stopwatch since = start();
+    gci_evicted evicted;
 
-    bench_require(gci_evict_for_space(store, SLICE / 4 * BLOCK, &bench_error) == GCACHE_OK, "evict");
+    bench_require(gci_evict_least_recent(store, SLICE * BLOCK, GCI_EVICTED_SIZE, &evicted, &bench_error) == GCACHE_OK,
+                  "evict");
     bench_require(gci_drain(store, WAIT_NS, &bench_error) == GCACHE_OK, "drain");
-    uint64_t evicted = before - entries_of(store);
-    bench_require(evicted > 0, "nothing was evicted");
-    stop(&since, times, round, evicted);
+    bench_require(evicted.entries > 0, "nothing was evicted");
+    stop(&since, times, round, evicted.entries);
 }
 
 static void

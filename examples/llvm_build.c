@@ -4,9 +4,9 @@
  *      llvm_build CACHE OUTPUT [-j WORKERS] MODULE.ll...
  *
  * The key of a module is its text after the rules for llvm-ir, the compiler's version and its flags. Unstable names don't
- * count, so an object may come from a module that called things otherwise. The names its producer used are kept with it;
- * where they aren't this module's, OUTPUT/<module>.names tells the link step what to rename: a line "stored current" each,
- * as `objcopy --redefine-syms` reads it.
+ * count, so an object may come from a module that called things otherwise: renames are accepted. OUTPUT/<module>.names
+ * tells the link step what to rename in an object that was a hit: a line "stored current" each, as
+ * `objcopy --redefine-syms` reads it.
  */
 #include <errno.h>
 #include <guardcache/guardcache.h>
@@ -38,7 +38,6 @@ typedef struct unit {
     char name[256];     /* what its object is called */
     char const *output; /* the folder */
     char *object;       /* bytes, while they are the result's */
-    char *names;        /* likewise: "canonical original" a line */
 } unit;
 
 /* ---- files ---- */
@@ -97,25 +96,7 @@ release(void *state, gcache_compiled *compiled)
 
     (void)compiled;
     free(u->object);
-    free(u->names);
-    u->object = u->names = NULL;
-}
-
-/* What the module calls what counts under another name for the key; NULL without memory. */
-static char *
-list_names(gcache_graph *graph, gcache_error *error)
-{
-    gcache_text_name const *names;
-    size_t count, size = 1;
-
-    if (gcache_graph_text_names(graph, &names, &count, error) != GCACHE_OK)
-        return NULL;
-    for (size_t i = 0; i < count; i++)
-        size += strlen(names[i].canonical) + strlen(names[i].original) + 2;
-    char *text = calloc(1, size), *end = text;
-    for (size_t i = 0; text != NULL && i < count; i++)
-        end += sprintf(end, "%s %s\n", names[i].canonical, names[i].original);
-    return text;
+    u->object = NULL;
 }
 
 static gcache_status
@@ -125,17 +106,15 @@ compile(void *state, gcache_graph *graph, gcache_hints const *hints, gcache_comp
     char object[4096];
     size_t size = 0;
 
+    (void)graph;
     (void)hints;
     snprintf(object, sizeof object, "%s/%s.%d.tmp", u->output, u->name, (int)getpid());
     out_compiled->release = release;
-    u->names = list_names(graph, error);
-    if (u->names == NULL || !run_clang(u->path, object) || (u->object = read_whole(object, &size)) == NULL)
+    if (!run_clang(u->path, object) || (u->object = read_whole(object, &size)) == NULL)
         return fail(error, "can't be compiled", u->path);
     unlink(object);
     out_compiled->entry.payload = u->object;
     out_compiled->entry.payload_size = size;
-    out_compiled->entry.metadata = u->names;
-    out_compiled->entry.metadata_size = strlen(u->names);
     out_compiled->entry.label = u->name;
     return GCACHE_OK;
 }
@@ -189,52 +168,25 @@ name_unit(unit *u, char const *path, char const *output)
         u->name[length - 3] = '\0';
 }
 
-/* The name a stored line is about, as this module has it. line = canonical " " stored "\n" */
-static char const *
-current_name(char const *line, size_t canonical, gcache_text_name const *names, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (strlen(names[i].canonical) == canonical && strncmp(names[i].canonical, line, canonical) == 0)
-            return names[i].original;
-    }
-    return NULL;
-}
-
-/* The producer's names that aren't this module's. */
-static void
-write_renames(FILE *file, gcache_result const *result, gcache_text_name const *names, size_t count)
-{
-    char const *line = result->metadata, *end = line + result->metadata_size;
-
-    while (line < end) {
-        size_t length = strcspn(line, "\n"), canonical = strcspn(line, " ");
-        char const *stored = line + canonical + 1, *current = current_name(line, canonical, names, count);
-        size_t size = length - canonical - 1;
-        if (current != NULL && (strlen(current) != size || strncmp(current, stored, size) != 0))
-            fprintf(file, "%.*s %s\n", (int)size, stored, current);
-        line += length + 1;
-    }
-}
-
 /* The object, and what the link step must rename in it. */
 static bool
-write_out(gcache_module *module, unit const *u)
+write_out(gcache_module const *module, unit const *u)
 {
-    gcache_text_name const *names;
+    gcache_result const *result = &module->result;
     char path[4096];
-    size_t count;
 
     snprintf(path, sizeof path, "%s/%s.o", u->output, u->name);
-    if (!write_whole(path, module->result.payload, module->result.payload_size) ||
-        gcache_graph_text_names(module->graph, &names, &count, &module->error) != GCACHE_OK)
+    if (!write_whole(path, result->payload, result->payload_size))
         return false;
-    if (count == 0 || module->status != GCACHE_HIT)
+    if (result->rename_count == 0 || module->status != GCACHE_HIT)
         return true;
     snprintf(path, sizeof path, "%s/%s.names", u->output, u->name);
     FILE *file = fopen(path, "w");
     if (file == NULL)
         return false;
-    write_renames(file, &module->result, names, count);
+    for (size_t i = 0; i < result->rename_count; i++)
+        if (strcmp(result->renames[i].stored, result->renames[i].current) != 0)
+            fprintf(file, "%s %s\n", result->renames[i].stored, result->renames[i].current);
     return fclose(file) == 0;
 }
 
@@ -251,11 +203,16 @@ show_progress(void *state, gcache_many_summary const *so_far)
 static size_t
 build(gcache *cache, gcache_module *modules, unit *units, size_t count, unsigned workers)
 {
+    gcache_request request = GCACHE_REQUEST_INIT;
+    gcache_compile_options each = GCACHE_COMPILE_OPTIONS_INIT;
     gcache_many_options options = GCACHE_MANY_OPTIONS_INIT;
     gcache_many_summary summary = { 0 };
     char line[GCACHE_MANY_LINE_SIZE];
     size_t failed = 0;
 
+    request.accept_renames = true;
+    each.request = &request;
+    options.each = &each;
     options.workers = workers;
     options.progress = show_progress;
     gcache_compile_many(cache, modules, count, &options, compile, &summary, NULL);

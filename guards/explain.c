@@ -62,18 +62,15 @@ substitute(explaining const *x, gci_ast const *node, uint32_t *at, gci_buf *out)
     }
     if (node->kind == GCI_AST_NUMBER)
         return;
-    /* A conditional's children stand in another order than they are written. */
-    gci_ast const *done = NULL;
-    for (uint32_t i = 0; i < node->count; i++) {
-        gci_ast const *next = NULL;
-        for (gci_ast const *child = node->first; child != NULL; child = child->next)
-            if ((done == NULL || child->begin > done->begin) && (next == NULL || child->begin < next->begin))
-                next = child;
-        if (next == NULL)
-            return;
-        substitute(x, next, at, out);
-        done = next;
+    if (node->kind == GCI_AST_IF) {
+        /* `value if condition else other`: the condition is the first child. */
+        substitute(x, node->first->next, at, out);
+        substitute(x, node->first, at, out);
+        substitute(x, node->first->next->next, at, out);
+        return;
     }
+    for (gci_ast const *child = node->first; child != NULL; child = child->next)
+        substitute(x, child, at, out);
 }
 
 /* The whole of a node: `16 // 3`. */

@@ -10,6 +10,7 @@
  *  3. Sums and products of floats are atoms with all their operands in one list; their integer operands are joined into
  *     at most one, the first. Nothing else about floats is ever computed.
  *  4. hash is of the names as they are written, for joining like terms.
+ *  5. weight and depth are within their limits: whoever walks an expression needs no check of its own.
  */
 #ifndef GCI_GUARDS_EXPR_H
 #define GCI_GUARDS_EXPR_H
@@ -18,11 +19,23 @@
 #include "guards/bigint.h"
 #include "guards/guards.h"
 
-/* Products of sums are multiplied out up to this many terms; a shape has a handful. Beyond it the sums stay factors. */
+/* Products of sums are multiplied out up to this many terms; a shape has a handful. Beyond it all the sums of the product
+   stay factors. */
 #define GCI_EXPR_MAX_TERMS 64
 
 /* Exponents up to which `x ** n` is multiplied out. */
 #define GCI_EXPR_MAX_EXPONENT 32
+
+/* Nodes of an expression as it would be written out: parts that stand in several terms are shared in memory, but hashed and
+   written once for each. */
+#define GCI_EXPR_MAX_WEIGHT ((uint32_t)1 << 20)
+
+/* Levels of nodes, which are walked by recursion. The parser's nesting gives at most three a level; chains of operators
+   that aren't sums or products give one an operator. */
+#define GCI_EXPR_MAX_DEPTH 600
+
+/* Words of a coefficient: more than the longest literal has. Arithmetic on them stays as fast as reading them. */
+#define GCI_EXPR_MAX_LIMBS 256
 
 typedef enum gci_expr_type { GCI_EXPR_POLYNOMIAL, GCI_EXPR_SYMBOL, GCI_EXPR_TEXT, GCI_EXPR_APPLY } gci_expr_type;
 
@@ -44,6 +57,8 @@ struct gci_expr {
     bool commutative; /* of APPLY */
     uint32_t at;      /* the first place of it in the text */
     uint32_t count;
+    uint32_t weight;  /* nodes, written out */
+    uint32_t depth;
     uint64_t hash;
     gci_view name;    /* of a symbol; an applied function; TEXT: a float, True, None, as it is written */
     union {
@@ -69,7 +84,10 @@ gci_expr *gci_expr_small(gci_arena *arena, int64_t value, size_t at);
 gci_expr *gci_expr_apply(gci_arena *arena, char const *name, gci_expr *const *args, size_t count, bool commutative,
                          bool is_integer, size_t at);
 
-/* These are NULL without memory or where an integer gets too large; a NULL operand gives NULL. */
+/* These are NULL without memory or where the result would be too large; a NULL operand gives NULL. Many operands at once
+   take n log n, one after the other they would take n squared. */
+gci_expr *gci_expr_sum(gci_arena *arena, gci_expr *const *operands, size_t count);
+gci_expr *gci_expr_product(gci_arena *arena, gci_expr *const *operands, size_t count);
 gci_expr *gci_expr_add(gci_arena *arena, gci_expr *a, gci_expr *b);
 gci_expr *gci_expr_multiply(gci_arena *arena, gci_expr *a, gci_expr *b);
 gci_expr *gci_expr_negate(gci_arena *arena, gci_expr *a);

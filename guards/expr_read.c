@@ -181,39 +181,73 @@ read_call(reading *r, gci_ast const *node)
 
 /* ---- operators ---- */
 
+/* a op b, for what isn't a sum or a product. */
 static gci_expr *
 join(reading *r, gci_operator op, gci_expr *a, gci_expr *b, gci_ast const *at)
 {
     bool integers = a != NULL && b != NULL && a->is_integer && b->is_integer;
+    bool commutative = op == GCI_OPERATOR_BITAND || op == GCI_OPERATOR_BITOR || op == GCI_OPERATOR_BITXOR;
 
-    switch (op) {
-    case GCI_OPERATOR_ADD:
-        return gci_expr_add(r->arena, a, b);
-    case GCI_OPERATOR_SUB:
-        return gci_expr_add(r->arena, a, gci_expr_negate(r->arena, b));
-    case GCI_OPERATOR_MUL:
-        return gci_expr_multiply(r->arena, a, b);
-    case GCI_OPERATOR_FLOORDIV:
+    if (op == GCI_OPERATOR_FLOORDIV)
         return gci_expr_floor_divide(r->arena, a, b);
-    case GCI_OPERATOR_MOD:
+    if (op == GCI_OPERATOR_MOD)
         return gci_expr_modulo(r->arena, a, b);
-    default: {
-        bool commutative = op == GCI_OPERATOR_BITAND || op == GCI_OPERATOR_BITOR || op == GCI_OPERATOR_BITXOR;
-        return apply(r, gci_operator_token(op), (gci_expr *[]){ a, b }, 2, commutative, integers && op != GCI_OPERATOR_TRUEDIV,
-                     at);
-    }
-    }
+    return apply(r, gci_operator_token(op), (gci_expr *[]){ a, b }, 2, commutative, integers && op != GCI_OPERATOR_TRUEDIV,
+                 at);
+}
+
+/* Operands that one sum or one product will be made of. */
+typedef struct operand_run {
+    gci_expr **items;
+    size_t count;
+    gci_operator op; /* ADD or MUL, once there are two */
+} operand_run;
+
+static gci_expr *
+end_run(reading *r, operand_run *run)
+{
+    gci_expr *value = run->items[0];
+
+    if (run->count > 1)
+        value = run->op == GCI_OPERATOR_ADD ? gci_expr_sum(r->arena, run->items, run->count)
+                                            : gci_expr_product(r->arena, run->items, run->count);
+    run->items[0] = value;
+    run->count = 1;
+    return value;
+}
+
+/* One more operand. false: it couldn't be made. */
+static bool
+add_to_run(reading *r, operand_run *run, gci_operator op, gci_expr *operand, gci_ast const *at)
+{
+    bool sum = op == GCI_OPERATOR_ADD || op == GCI_OPERATOR_SUB, product = op == GCI_OPERATOR_MUL;
+    gci_operator kind = sum ? GCI_OPERATOR_ADD : op;
+
+    if (operand != NULL && op == GCI_OPERATOR_SUB)
+        operand = gci_expr_negate(r->arena, operand);
+    if (operand == NULL || (run->count > 1 && run->op != kind && end_run(r, run) == NULL))
+        return false;
+    run->op = kind;
+    if (sum || product)
+        run->items[run->count++] = operand;
+    else
+        run->items[0] = join(r, op, run->items[0], operand, at);
+    return run->items[0] != NULL;
 }
 
 /* chain -> operand (operator operand)* , from left to right */
 static gci_expr *
 read_chain(reading *r, gci_ast const *node)
 {
-    gci_expr *value = read_node(r, node->first);
+    operand_run run = { .items = gci_arena_array(r->arena, node->count, sizeof *run.items), .count = 1 };
 
-    for (gci_ast const *child = node->first->next; child != NULL && value != NULL; child = child->next)
-        value = join(r, (gci_operator)child->joint, value, read_node(r, child), node);
-    return value;
+    if (run.items == NULL)
+        return NULL;
+    run.items[0] = read_node(r, node->first);
+    for (gci_ast const *child = node->first->next; child != NULL && run.items[0] != NULL; child = child->next)
+        if (!add_to_run(r, &run, (gci_operator)child->joint, read_node(r, child), node))
+            return NULL;
+    return run.items[0] != NULL ? end_run(r, &run) : NULL;
 }
 
 /* Written the other way round, a > b is b < a: one form for both. */
@@ -240,6 +274,8 @@ read_compare(reading *r, gci_ast const *node)
             return NULL;
         pair = compare_pair(r, (gci_operator)child->joint, left, right, node);
         all = all == NULL ? pair : apply(r, "and", (gci_expr *[]){ all, pair }, 2, false, false, node);
+        if (all == NULL)
+            return NULL;
         left = right;
     }
     return all;

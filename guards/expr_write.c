@@ -90,87 +90,109 @@ gci_expr_symbol_hash(gci_expr const *expr, gci_view symbol, gci_color_fn color, 
     return hash_node(&c, expr);
 }
 
-/* ---- symbols ---- */
+/* ---- the places of symbols ---- */
 
-typedef struct symbol_order {
-    gci_view name;
-    uint64_t hash; /* of its context */
-    uint32_t at;
-} symbol_order;
+/*
+ * What stands around a place is hashed on the way down to it, from the hashes of the nodes beside the way. Those are made
+ * on a first walk, in the order in which the second one needs them.
+ */
+typedef struct placing {
+    coloring coloring;
+    gci_symbol_fn fn;
+    void *state;
+    uint64_t *hashes; /* of the nodes and terms, in the order a walk begins them */
+    size_t at;
+} placing;
 
-typedef struct symbol_list {
-    symbol_order *items;
-    size_t count, room;
-} symbol_list;
+static uint64_t hash_before(placing *p, gci_expr const *expr);
 
-static void
-note_symbol(symbol_list *list, gci_expr const *expr)
+/* Walks over long sums are made for each of their symbols' refinements: this is faster than mix. */
+static inline uint64_t
+stir(uint64_t a, uint64_t b)
 {
-    for (size_t i = 0; i < list->count && i < list->room; i++) {
-        if (gci_view_equal(list->items[i].name, expr->name)) {
-            if (expr->at < list->items[i].at)
-                list->items[i].at = expr->at;
-            return;
-        }
-    }
-    if (list->count < list->room)
-        list->items[list->count] = (symbol_order){ .name = expr->name, .at = expr->at };
-    list->count++;
+    a = (a ^ (b + UINT64_C(0x9E3779B97F4A7C15))) * UINT64_C(0xBF58476D1CE4E5B9);
+    return a ^ (a >> 29);
 }
 
-static void
-find_symbols(symbol_list *list, gci_expr const *expr)
+static uint64_t
+hash_term_before(placing *p, gci_term const *term)
 {
+    size_t at = p->at++;
+    gci_int size = term->coefficient;
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < term->count; i++)
+        sum += stir(hash_before(p, term->factors[i].atom), term->factors[i].exponent);
+    size_t limbs = (size_t)(size.size < 0 ? -size.size : size.size);
+    p->hashes[at] = stir(gci_hash64(size.limbs, limbs * sizeof(uint64_t), (uint64_t)(int64_t)size.size), sum);
+    return p->hashes[at];
+}
+
+static uint64_t
+hash_before(placing *p, gci_expr const *expr)
+{
+    size_t at = p->at++;
+    uint64_t hash = gci_hash64(expr->name.data, expr->name.size, expr->count), sum = 0;
+
+    if (expr->type == GCI_EXPR_SYMBOL || expr->type == GCI_EXPR_TEXT)
+        hash = hash_node(&p->coloring, expr);
+    for (uint32_t i = 0; expr->type == GCI_EXPR_POLYNOMIAL && i < expr->count; i++)
+        sum += hash_term_before(p, &expr->terms[i]);
+    for (uint32_t i = 0; expr->type == GCI_EXPR_APPLY && i < expr->count; i++) {
+        uint64_t argument = hash_before(p, expr->args[i]);
+        sum += expr->commutative ? stir(25, argument) : 0;
+        hash = expr->commutative ? hash : stir(hash, argument);
+    }
+    p->hashes[at] = stir(hash, sum);
+    return p->hashes[at];
+}
+
+/* context: of the node. */
+static void
+place_symbols(placing *p, gci_expr const *expr, uint64_t context)
+{
+    uint64_t inside = stir(context, p->hashes[p->at++]);
+
     switch (expr->type) {
     case GCI_EXPR_SYMBOL:
-        note_symbol(list, expr);
+        p->fn(p->state, expr->name, context, expr->at);
         break;
     case GCI_EXPR_POLYNOMIAL:
-        for (uint32_t i = 0; i < expr->count; i++)
-            for (uint32_t j = 0; j < expr->terms[i].count; j++)
-                find_symbols(list, expr->terms[i].factors[j].atom);
+        for (uint32_t i = 0; i < expr->count; i++) {
+            uint64_t term = stir(inside, p->hashes[p->at++]);
+            for (uint32_t k = 0; k < expr->terms[i].count; k++)
+                place_symbols(p, expr->terms[i].factors[k].atom, stir(term, expr->terms[i].factors[k].exponent));
+        }
         break;
     case GCI_EXPR_APPLY:
         for (uint32_t i = 0; i < expr->count; i++)
-            find_symbols(list, expr->args[i]);
+            place_symbols(p, expr->args[i], expr->commutative ? inside : stir(inside, i));
         break;
     case GCI_EXPR_TEXT:
         break;
     }
 }
 
-static int
-compare_symbols(void const *left, void const *right)
+bool
+gci_expr_each_symbol(gci_expr const *expr, gci_color_fn color, gci_symbol_fn fn, void *state)
 {
-    symbol_order const *a = left, *b = right;
+    placing p = { .coloring = { color, state, { NULL, 0 } }, .fn = fn, .state = state };
 
-    if (a->hash != b->hash)
-        return a->hash < b->hash ? -1 : 1;
-    return (a->at > b->at) - (a->at < b->at);
+    p.hashes = malloc(expr->weight * sizeof *p.hashes); /* terms weigh more than one each */
+    if (p.hashes == NULL)
+        return false;
+    hash_before(&p, expr);
+    GCI_ASSERT(p.at <= expr->weight);
+    p.at = 0;
+    place_symbols(&p, expr, 0);
+    free(p.hashes);
+    return true;
 }
 
 size_t
-gci_expr_symbols(gci_expr const *expr, gci_color_fn color, void *state, gci_view *out_symbols, size_t room)
+gci_expr_weight(gci_expr const *expr)
 {
-    symbol_order few[16];
-    symbol_list list = { .items = few, .room = sizeof few / sizeof few[0] };
-
-    find_symbols(&list, expr);
-    if (list.count > list.room) {
-        /* More than the list has room for: count is an upper bound, and that much is enough. */
-        list = (symbol_list){ .items = calloc(list.count, sizeof *list.items), .room = list.count };
-        if (list.items == NULL)
-            return 0;
-        find_symbols(&list, expr);
-    }
-    for (size_t i = 0; i < list.count; i++)
-        list.items[i].hash = gci_expr_symbol_hash(expr, list.items[i].name, color, state);
-    qsort(list.items, list.count, sizeof *list.items, compare_symbols);
-    for (size_t i = 0; i < list.count && i < room; i++)
-        out_symbols[i] = list.items[i].name;
-    if (list.items != few)
-        free(list.items);
-    return list.count;
+    return expr->weight;
 }
 
 /* ---- text ---- */
@@ -273,25 +295,37 @@ write_polynomial(writing *w, gci_expr const *expr, gci_buf *out)
     gci_buf_clear(&scratch);
 }
 
-/* application -> name '(' argument [',' argument]* ')' , the arguments sorted where their order doesn't matter */
 static void
-write_apply(writing *w, gci_expr const *expr, gci_buf *out)
+write_sorted(writing *w, gci_expr const *expr, gci_buf *out)
 {
     pieces p = { .items = gci_arena_array(&w->arena, expr->count, sizeof *p.items) };
     gci_buf scratch;
-    bool open = expr->name.size > 0 && expr->name.data[expr->name.size - 1] == '(';
 
     gci_buf_init(&scratch, out->limit);
     for (uint32_t i = 0; p.items != NULL && i < expr->count; i++) {
         write_node(w, expr->args[i], &scratch);
         add_piece(w, &p, &scratch);
     }
-    gci_buf_append_view(out, expr->name);
-    gci_buf_append_text(out, open ? "" : "(");
-    write_pieces(&p, expr->commutative, ",", out);
-    gci_buf_append_char(out, ')');
+    write_pieces(&p, true, ",", out);
     out->failed |= scratch.failed || p.items == NULL;
     gci_buf_clear(&scratch);
+}
+
+/* application -> name '(' argument [',' argument]* ')' , the arguments sorted where their order doesn't matter */
+static void
+write_apply(writing *w, gci_expr const *expr, gci_buf *out)
+{
+    bool open = expr->name.size > 0 && expr->name.data[expr->name.size - 1] == '(';
+
+    gci_buf_append_view(out, expr->name);
+    gci_buf_append_text(out, open ? "" : "(");
+    if (expr->commutative)
+        write_sorted(w, expr, out);
+    for (uint32_t i = 0; !expr->commutative && i < expr->count; i++) {
+        gci_buf_append_text(out, i > 0 ? "," : "");
+        write_node(w, expr->args[i], out);
+    }
+    gci_buf_append_char(out, ')');
 }
 
 static void

@@ -226,6 +226,15 @@ gci_guards_name(gci_guards const *guards, size_t index)
     return guards->program.names[index].name;
 }
 
+bool
+gci_guards_reads(gci_guards const *guards, gci_view bound_name)
+{
+    for (size_t i = 0; i < gci_guards_name_count(guards); i++)
+        if (gci_view_equal(gci_guards_name(guards, i), bound_name))
+            return true;
+    return false;
+}
+
 gci_view
 gci_guards_text_name(gci_guards const *guards, size_t index)
 {

@@ -83,6 +83,8 @@ void gci_guards_explain(gci_guards const *guards, size_t index, gci_hints const 
 size_t gci_guards_name_count(gci_guards const *guards);
 gci_view gci_guards_name(gci_guards const *guards, size_t index);
 gci_view gci_guards_text_name(gci_guards const *guards, size_t index);
+/* Whether a name, as bound, is among them. */
+bool gci_guards_reads(gci_guards const *guards, gci_view bound_name);
 
 size_t gci_guards_count(gci_guards const *guards);
 gci_view gci_guards_text(gci_guards const *guards, size_t index);
@@ -111,10 +113,19 @@ typedef struct gci_expr gci_expr;
    lives in the arena; text must outlive it. */
 gci_expr *gci_expr_read(gci_view text, gci_arena *arena, gcache_error *error);
 
-/* The distinct symbols (identifiers that no `(` follows), in an order that depends on nothing but the normal form under
-   `color` (see gci_expr_hash): symbols of equal color in an equal position come in text order. */
+/* The colors of symbols, see gci_expr_hash. */
 typedef uint64_t (*gci_color_fn)(void *state, gci_view symbol);
-size_t gci_expr_symbols(gci_expr const *expr, gci_color_fn color, void *state, gci_view *out_symbols, size_t room);
+
+/*
+ * Tells every place of a symbol (an identifier that no `(` follows) in the normal form: a hash of what stands around it,
+ * under `color`, which is the same for places that are interchangeable, and where the symbol was in the text. A symbol that is
+ * used twice is told of twice. false without memory.
+ */
+typedef void (*gci_symbol_fn)(void *state, gci_view symbol, uint64_t context, size_t at);
+bool gci_expr_each_symbol(gci_expr const *expr, gci_color_fn color, gci_symbol_fn fn, void *state);
+
+/* How many steps a walk over the expression takes: its nodes, written out. */
+size_t gci_expr_weight(gci_expr const *expr);
 
 /* A hash of the normal form in which each symbol counts as its color; operand order of sums, products, min, max doesn't. */
 uint64_t gci_expr_hash(gci_expr const *expr, gci_color_fn color, void *state);

@@ -279,13 +279,9 @@ implies_conjunct(gci_claims const *narrow, gci_conjunct const *wanted)
 static bool
 reads_all_of(gci_guards const *narrow, gci_guards const *wide)
 {
-    for (size_t i = 0; i < gci_guards_name_count(wide); i++) {
-        bool found = false;
-        for (size_t j = 0; j < gci_guards_name_count(narrow) && !found; j++)
-            found = gci_view_equal(gci_guards_name(narrow, j), gci_guards_name(wide, i));
-        if (!found)
+    for (size_t i = 0; i < gci_guards_name_count(wide); i++)
+        if (!gci_guards_reads(narrow, gci_guards_name(wide, i)))
             return false;
-    }
     return true;
 }
 

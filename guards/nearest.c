@@ -30,6 +30,12 @@
 #define MAX_WORK_OF_SET ((size_t)1 << 17)
 #define MAX_WORK ((size_t)1 << 20)
 
+/* Conditions looked at to see how far the hints of a set must go at least, in all: there are many sets of many hints. */
+#define MAX_LOOKS ((size_t)1 << 21)
+
+/* Instructions that are run in the time of a look at a condition. */
+#define INSTRUCTIONS_A_LOOK 4
+
 /* Alternatives of all `or` multiplied; beyond it they aren't taken apart. */
 #define MAX_BRANCHES 32
 #define MAX_SPLITS 5
@@ -49,7 +55,7 @@ typedef struct search {
     gci_guards const *guards;
     gci_hints trial; /* a copy whose values are changed; slots are indices of it */
     int64_t *present, *values;
-    bool *known;
+    bool *known, *changeable;
     gci_arena arena;
     gci_normal *making; /* whose symbols are being made */
     gci_normal whole;
@@ -62,7 +68,8 @@ typedef struct search {
     uint16_t set[MAX_CHANGED], order[MAX_CHANGED]; /* order: the set as it is walked */
     size_t set_size;
     uint64_t least[MAX_CHANGED]; /* that the hints of the order change by, whatever the others do */
-    size_t work, work_of_set; /* left */
+    size_t work, work_of_set, looks; /* left */
+    size_t list_size;                /* what evaluating the whole list costs, in looks */
     uint64_t best;            /* the smallest sum of changes; UINT64_MAX: none */
     int64_t best_values[MAX_CHANGED];
     uint16_t best_set[MAX_CHANGED];
@@ -297,7 +304,7 @@ walk_level(search *s, size_t level, uint64_t by)
         if (sum_of(sum, least_of_others(s, level)) >= s->best)
             break;
         bool passes = gci_solutions_pass(&solutions, value);
-        if (!spend(s, passes ? s->part_size : solutions.sieve_count)) {
+        if (!spend(s, passes ? s->part_size + s->list_size : solutions.sieve_count)) {
             sum = sum_of(sum, least_of_others(s, level));
             s->cut = sum < s->cut ? sum : s->cut;
             break;
@@ -345,13 +352,28 @@ find_least(search *s)
     }
 }
 
+/* Pays for find_least and the first walk of a set. false: nothing is known of what wasn't searched yet. */
+static bool
+afford_set(search *s)
+{
+    size_t rounds = s->set_size > 1 ? MAX_NARROWINGS + 3 * s->set_size : 2, cost = (s->part_size + 1) * rounds;
+
+    if (s->looks < cost)
+        s->cut = s->looks = 0;
+    else
+        s->looks -= cost;
+    return s->looks != 0;
+}
+
 /* Every choice of alternatives from split `at` on. */
 static void
 search_branches(search *s, size_t at)
 {
     if (at == s->split_count) {
-        find_least(s);
-        walk_level(s, 0, 0);
+        if (afford_set(s)) {
+            find_least(s);
+            walk_level(s, 0, 0);
+        }
         return;
     }
     for (size_t i = 0; i < s->splits[at].count; i++) {
@@ -405,8 +427,8 @@ search_sets(search *s, size_t chosen, size_t size)
         search_set(s);
         return;
     }
-    for (size_t slot = first; slot < s->trial.count; slot++) {
-        if (is_changeable(s, slot)) {
+    for (size_t slot = first; slot < s->trial.count && s->looks != 0; slot++) {
+        if (s->changeable[slot]) {
             s->set[chosen] = (uint16_t)slot;
             search_sets(s, chosen + 1, size);
         }
@@ -426,6 +448,7 @@ prepare(search *s, gci_hints const *hints)
     s->present = gci_arena_array(&s->arena, count, sizeof *s->present);
     s->values = gci_arena_array(&s->arena, count, sizeof *s->values);
     s->known = gci_arena_array(&s->arena, count, sizeof *s->known);
+    s->changeable = gci_arena_array(&s->arena, count, sizeof *s->changeable);
     s->splits = gci_arena_array(&s->arena, MAX_SPLITS, sizeof *s->splits);
     if (s->arena.failed)
         return false;
@@ -434,6 +457,7 @@ prepare(search *s, gci_hints const *hints)
         s->trial.items[i] = hints->items[i];
         s->known[i] = gci_number_is_small(value);
         s->present[i] = s->values[i] = s->known[i] ? value.i : 0;
+        s->changeable[i] = is_changeable(s, i);
     }
     s->making = &s->whole;
     if (!gci_normal_make(s->guards->texts, s->guards->count, symbol_of, s, &s->whole))
@@ -466,14 +490,15 @@ bool
 gci_guards_nearest(gci_guards const *guards, gci_hints const *hints, bool several, size_t *work, gci_buf *out)
 {
     size_t given = work != NULL && *work < MAX_WORK ? *work : MAX_WORK;
-    search s = { .guards = guards, .work = given, .best = UINT64_MAX, .cut = UINT64_MAX };
+    search s = { .guards = guards, .work = given, .looks = MAX_LOOKS, .best = UINT64_MAX, .cut = UINT64_MAX };
     bool found = false;
 
     /* Where a hint hides a function the normal form isn't what the text means. */
     if (given == 0 || hints->count == 0 || hints->count >= GCI_NO_SLOT || gci_program_is_shadowed(&guards->program, hints))
         return false;
     bool ready = prepare(&s, hints);
-    for (size_t size = 1; ready && s.best == UINT64_MAX && size <= (several ? MAX_CHANGED : 1); size++) {
+    s.list_size = guards->program.code_count / INSTRUCTIONS_A_LOOK;
+    for (size_t size = 1; ready && s.best == UINT64_MAX && s.looks != 0 && size <= (several ? MAX_CHANGED : 1); size++) {
         s.cut = UINT64_MAX;
         search_sets(&s, 0, size);
     }

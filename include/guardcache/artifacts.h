@@ -6,7 +6,9 @@
  * (gcache_artifacts_...), or of what is stored (gcache_export). Importing verifies the whole file first, then adds what isn't
  * there; nothing is overwritten that is as new. An import that was interrupted can be done again.
  *
- * Payloads are executed: import only what you trust.
+ * Payloads are executed: import only what you trust. Entries keep the signatures they have, or have none: nothing that was
+ * imported is ever signed here. With gcache_options.require_signature only entries that one of the given keys signed are taken,
+ * and nothing else is, since blobs, tuning results and artifacts have no signature.
  *
  * Threads: as in cache.h, except that gcache_artifacts_end is not called while other calls of this header are under way.
  */
@@ -27,8 +29,12 @@ typedef struct gcache_transfer {
     uint64_t artifacts; /* of the caller's kinds */
     uint64_t existed;   /* import: entries and blobs that were there already */
     uint64_t unmet;     /* import: entries whose requirements aren't met here */
+    uint64_t left_out;  /* export: what can't be read; import: what is no good or that nobody vouches for */
     uint64_t bytes;     /* of the file */
 } gcache_transfer;
+
+/* Called for each thing that is left out, and why; both belong to the call. */
+typedef void (*gcache_left_out_fn)(void *state, gcache_error const *why);
 
 /* ---- what a run uses ---- */
 
@@ -60,13 +66,15 @@ typedef struct gcache_export_options {
     uint64_t since_ns;     /* only entries stored at or after, since 1970 */
     uint64_t until_ns;     /* only entries stored before; 0: no limit */
     bool entries_only;     /* no blobs, no tuning results: implied by the selections above */
+    gcache_left_out_fn left_out; /* NULL: nobody is told */
+    void *state;
 } gcache_export_options;
 
 #define GCACHE_EXPORT_OPTIONS_VERSION 1
 #define GCACHE_EXPORT_OPTIONS_INIT { .version = GCACHE_EXPORT_OPTIONS_VERSION }
 
 /* options and out_written may be NULL. The file appears whole or not at all. GCACHE_OK, ERROR_LIMIT (larger than the format
-   can say), ERROR_NO_SPACE, ERROR_IO, ERROR_MEMORY. Entries that can't be read are left out. */
+   can say), ERROR_NO_SPACE, ERROR_IO, ERROR_MEMORY. What can't be read is left out, counted and told. */
 GCACHE_API gcache_status gcache_export(gcache *cache, char const *file, gcache_export_options const *options,
                                        gcache_transfer *out_written, gcache_error *error);
 
@@ -95,16 +103,18 @@ typedef struct gcache_import_options {
     gcache_unmet_fn unmet;
     gcache_artifact_fn artifact; /* NULL: artifacts of the caller's kinds are passed over */
     gcache_transfer_fn progress;
-    void *state;                 /* of the three */
+    gcache_left_out_fn left_out; /* ERROR_CORRUPT, ERROR_UNTRUSTED, ERROR_LIMIT, ERROR_ARGUMENT, ERROR_NOT_FOUND */
+    void *state;                 /* of the four */
 } gcache_import_options;
 
 #define GCACHE_IMPORT_OPTIONS_VERSION 1
 #define GCACHE_IMPORT_OPTIONS_INIT { .version = GCACHE_IMPORT_OPTIONS_VERSION }
 
 /*
- * options and out_read may be NULL. GCACHE_OK; ERROR_CORRUPT: the file is damaged, nothing was imported; ERROR_FORMAT: not an
- * export, or of a newer version; ERROR_READ_ONLY, ERROR_NO_SPACE, ERROR_IO, ERROR_MEMORY: what was imported by then is
- * good, *out_read tells how much.
+ * options and out_read may be NULL. GCACHE_OK; GCACHE_REFUSED: something was left out (out_read->left_out, and each was told),
+ * the rest is imported; ERROR_CORRUPT: the file is damaged or doesn't hold what it says, nothing was imported; ERROR_FORMAT: not
+ * an export, or of a newer version; ERROR_READ_ONLY, ERROR_NO_SPACE, ERROR_BUSY, ERROR_IO, ERROR_MEMORY: what was imported by
+ * then is good, *out_read tells how much.
  */
 GCACHE_API gcache_status gcache_import(gcache *cache, char const *file, gcache_import_options const *options,
                                        gcache_transfer *out_read, gcache_error *error);

@@ -2,8 +2,10 @@
  * guardcache/blobs.h - content-addressed files, and directories for a compiler's own caches.
  *
  * A blob is bytes under a name that its content gives it: the same bytes always have the same name and path, and are written
- * once. It is a plain file, for tools that want a path (a generated source, an object to look at). Files that belong to an entry
- * are attachments (gcache_attachment): those are evicted with it, blobs stay until gcache_blobs_expire.
+ * once. What is there under a name is not written again, also where other bytes have that name (white space of a text, a name
+ * that the caller gave), unless it is damaged. It is a plain file, for tools that want a path (a generated source, an object to
+ * look at). Files that belong to an entry are attachments (gcache_attachment): those are evicted with it, blobs stay until
+ * gcache_blobs_expire.
  *
  * Threads and processes: as in cache.h.
  */
@@ -33,12 +35,14 @@ typedef struct gcache_blob_options {
 typedef struct gcache_blob {
     char name[GCACHE_BLOB_NAME_SIZE];
     char path[GCACHE_BLOB_PATH_SIZE]; /* absolute */
-    bool existed;                     /* it was there and has not been written again */
+    bool existed;                     /* it was there and has not been written again: no new work */
 } gcache_blob;
 
 /*
- * Stores bytes under the name their content gives them. extension is "cpp", "so", ...; NULL or "": none. options may be NULL.
- * GCACHE_OK, ERROR_ARGUMENT, ERROR_READ_ONLY, ERROR_NO_SPACE, ERROR_IO, ERROR_MEMORY.
+ * Stores bytes under the name their content gives them, unless something whole is there: of a name that the caller gave all that
+ * can be told is that it isn't empty. extension is "cpp", "so", ...; NULL or "": none. options may be NULL.
+ * GCACHE_OK; GCACHE_REFUSED: nothing is cached (disabled, bypass), and there is no file; ERROR_ARGUMENT, ERROR_READ_ONLY,
+ * ERROR_NO_SPACE, ERROR_IO, ERROR_MEMORY.
  */
 GCACHE_API gcache_status gcache_blob_put(gcache *cache, void const *bytes, size_t size, char const *extension,
                                          gcache_blob_options const *options, gcache_blob *out_blob, gcache_error *error);
@@ -66,7 +70,8 @@ typedef enum gcache_access {
  * The directory called name below the cache, for a cache that the compiler keeps by itself (autotuning results, kernels).
  * A read-only cache gives GCACHE_ACCESS_READ even to who asks for more; *out_access says what to tell the compiler.
  * *out_path is absolute and freed with gcache_free. What is in it belongs to the compiler: it isn't verified or evicted.
- * GCACHE_OK, ERROR_NOT_FOUND (there is none to read), ERROR_ARGUMENT, ERROR_NO_SPACE, ERROR_IO, ERROR_MEMORY.
+ * GCACHE_OK, GCACHE_REFUSED (nothing is cached: disabled, bypass), ERROR_NOT_FOUND (there is none to read), ERROR_ARGUMENT,
+ * ERROR_NO_SPACE, ERROR_IO, ERROR_MEMORY.
  */
 GCACHE_API gcache_status gcache_subdirectory(gcache *cache, char const *name, gcache_access wanted,
                                              gcache_access *out_access, char **out_path, gcache_error *error);

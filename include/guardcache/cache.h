@@ -10,6 +10,8 @@
  *
  * Threads: a gcache may be used by any number of threads at once; results belong to one thread at a time.
  * Processes: any number may have the same directory open. After fork a child may go on using the handle.
+ * A directory that is moved or removed while a handle has it open: lookups go on with what is left, everything that stores
+ * fails with GCACHE_ERROR_IO until the cache is opened anew.
  */
 #ifndef GUARDCACHE_CACHE_H
 #define GUARDCACHE_CACHE_H
@@ -35,6 +37,22 @@ typedef enum gcache_durability {
     GCACHE_DURABILITY_NONE       /* no sync at all; a power cut may lose entries, never yields a wrong one */
 } gcache_durability;
 
+/* Whose files are handed out, since what is in a cache gets executed: identifier, name, meaning */
+#define GCACHE_TRUST_MAP(X)                                                                           \
+    X(OWNER, "owner", "files of this user or root that nobody else may write to")                     \
+    X(GROUP, "group", "also those of the cache directory's group, which is one of this process's own") \
+    X(ANY, "any", "everybody's, if signed with a key of ours: require_signature must be set")
+
+typedef enum gcache_trust {
+#define X(id, name, meaning) GCACHE_TRUST_##id,
+    GCACHE_TRUST_MAP(X)
+#undef X
+    GCACHE_TRUST_COUNT
+} gcache_trust;
+
+/* "owner"; "?" if unknown. Static storage. */
+GCACHE_API char const *gcache_trust_name(gcache_trust trust);
+
 /* Called with a line of text for people: what was quarantined, what could not be written. May be called by any thread. */
 typedef void (*gcache_log_fn)(void *state, char const *line);
 
@@ -47,21 +65,28 @@ typedef struct gcache_signing_key {
 
 typedef struct gcache_options {
     int version;                   /* GCACHE_OPTIONS_VERSION */
-    bool read_only;                /* never write into the directory */
-    bool strict;                   /* trouble with the store is an error, not a miss */
+    bool read_only;                /* never write into the directory: no entry, no lease, no journal */
+    bool strict;                   /* trouble with the store is an error, not a miss: what can't be written too, but for the
+                                      journal, counters and recency */
     bool disabled;                 /* every lookup misses with reason disabled, nothing is stored */
     bool unsafe_skip_guards;       /* for debugging: every candidate's guards pass */
-    bool refresh;                  /* every lookup misses, without a reason; what is stored then is preferred, being newer */
-    char const *bypass;            /* why nothing can be cached: every lookup misses with this reason; NULL: it can */
+    bool refresh;                  /* every lookup misses, without a reason, but for what somebody stored while the caller
+                                      waited for his lease; what is stored then is preferred, being newer */
+    char const *bypass;            /* why nothing can be cached: every lookup misses with this reason, nothing is stored, and
+                                      nobody waits for a lease; NULL: it can */
     gcache_durability durability;
     char const *space;             /* the namespace: part of every key; NULL is the empty one */
     size_t max_candidates;         /* a key, beyond which its longest unused go; 0: GCACHE_MAX_CANDIDATES_DEFAULT */
-    uint64_t max_bytes;            /* size cap of the directory; 0: GCACHE_MAX_BYTES_DEFAULT; UINT64_MAX: none */
+    uint64_t max_bytes;            /* size cap of the directory; 0: GCACHE_MAX_BYTES_DEFAULT; UINT64_MAX: none. The longest
+                                      unused entries go for a new one; but a cache that is larger by more than a tenth lives
+                                      under another cap: inserts fail with ERROR_NO_SPACE and nothing goes, unless max-size
+                                      in its config.json is no larger than this */
     size_t memory_bytes;           /* decoded candidates kept in memory; 0: GCACHE_MEMORY_BYTES_DEFAULT */
     int compression_level;         /* zstd level for payloads, -1 stores them raw; 0: GCACHE_COMPRESSION_DEFAULT */
-    gcache_signing_key const *signing; /* entries are signed with the first and accepted with any; borrowed during open */
+    gcache_signing_key const *signing; /* inserts are signed with the first, entries accepted with any; borrowed during open */
     size_t signing_count;
     bool require_signature;        /* an entry that no key verifies is a miss: unreadable */
+    gcache_trust trust;            /* whose files are handed out; others' are a miss: unreadable */
     uint64_t max_age_ns;           /* gcache_gc evicts what was unused for longer; 0: never for its age */
     bool no_journal;               /* lookups leave nothing behind to be explained or counted by afterwards */
     gcache_log_fn log;             /* NULL: silence */
@@ -86,9 +111,9 @@ typedef struct gcache_options {
 /*
  * Opens a cache directory and makes it if it isn't there (mode 0700). options may be NULL.
  * GCACHE_OK; ERROR_ARGUMENT: also an existing directory that is neither empty nor a cache; ERROR_NOT_FOUND: read_only, and it
- * isn't there; ERROR_FORMAT: of a newer version; ERROR_UNTRUSTED: it belongs to another user or everybody may write to it;
- * ERROR_READ_ONLY, ERROR_NO_SPACE, ERROR_IO: it can't be made; ERROR_MEMORY. Close with gcache_close (NULL is accepted), after
- * all results.
+ * isn't there; ERROR_FORMAT: of a newer version; ERROR_UNTRUSTED: options.trust forbids it, the message says why, or it is any
+ * without require_signature; ERROR_READ_ONLY, ERROR_NO_SPACE, ERROR_IO: it can't be made; ERROR_MEMORY. Close with gcache_close
+ * (NULL is accepted), after all results.
  */
 GCACHE_API gcache_status gcache_open(char const *directory, gcache_options const *options, gcache **out_cache,
                                      gcache_error *error);
@@ -115,14 +140,18 @@ typedef struct gcache_request {
     char const *expect_variant;  /* prefer this variant; a hit on another one says so in note */
     gcache_pair const *provides; /* what candidates' requirements are compared with */
     size_t provides_count;
-    bool accept_renames;         /* candidates whose producer used other symbol names are welcome */
+    bool accept_renames;         /* candidates whose producer used other names are welcome: the caller renames by
+                                    result.renames what it loads. false: those that differ in the name of a symbol, or of
+                                    what a rule left out of a text (gcache_graph_text_names), are skipped: reason names */
     char const *label;           /* whose lookup it is, for explain: "train.py:88 forward" */
     gcache_pair const *sources;  /* hints in the words of the user's program, for explain: "t0", "x.size(0)" */
     size_t sources_count;
     gcache_guard_test_fn guard_test; /* NULL: guards are evaluated */
     void *guard_test_state;
-    char const *bypass;              /* why this can't be cached: a miss with reason bypass; NULL: it can */
+    char const *bypass;              /* why this can't be cached: a miss with reason bypass, and no lease; NULL: it can */
     bool probe;                      /* only whether something holds: the payload is neither read nor handed out */
+    char const *place;               /* put the winner's attachments in place below this directory, as gcache_place does; a
+                                        candidate that has a damaged one is passed over. NULL: leave them */
 } gcache_request;
 
 #define GCACHE_REQUEST_VERSION 1
@@ -139,6 +168,11 @@ typedef struct gcache_attachment {
     bool executable;
 } gcache_attachment;
 
+/* The longest part of such a name between slashes: Linux's file systems take no longer one (NAME_MAX). */
+#define GCACHE_ATTACHMENT_PART_MAX 255
+/* A whole name with its zero: three quarters of a path (PATH_MAX) are left to the directory it is put below. */
+#define GCACHE_ATTACHMENT_NAME_SIZE 1024
+
 /* How far compiling moved one of the caller's counters: recorded with an entry, handed back on a hit to be applied again. */
 typedef struct gcache_delta {
     char const *name;
@@ -147,7 +181,7 @@ typedef struct gcache_delta {
 
 #define GCACHE_ENTRY_ID_SIZE 33 /* 32 hex digits and the terminating zero */
 
-/* A symbol as the winner's producer called it, and as the caller calls it. */
+/* A symbol, or something that a text names, as the winner's producer called it and as the caller calls it. */
 typedef struct gcache_rename {
     char const *stored;
     char const *current;
@@ -164,13 +198,14 @@ typedef struct gcache_result {
     size_t metadata_size;
     char const *const *guards;    /* the winner's guards in the caller's names, to be added to the caller's context */
     size_t guard_count;
-    gcache_rename const *renames; /* stored -> current for every symbol of the description */
+    gcache_rename const *renames; /* stored -> current for every symbol of the description, then for every name in its texts */
     size_t rename_count;
     bool renamed;                 /* at least one name differs */
     char const *variant;          /* "" if none */
     int64_t priority;
     uint64_t compile_ns;          /* what the hit saved */
-    char const *note;             /* "" or a remark: the expected variant is missing */
+    char const *note;             /* "" or a remark: the expected variant is missing, why a compile isn't stored */
+    gcache_status stored;         /* of a compile: what storing it returned; OK too where that wasn't tried */
     gcache_attachment const *attachments; /* what gcache_place would put in place */
     size_t attachment_count;
     gcache_delta const *deltas;   /* of the compile that the hit stands for */
@@ -181,7 +216,8 @@ typedef struct gcache_result {
 /*
  * Looks a graph up. *out_result is always set (its former content is not looked at); clear it with gcache_result_clear
  * whatever the outcome. hints may be NULL (no hints), request may be NULL.
- * GCACHE_HIT or GCACHE_MISS; ERROR_ARGUMENT, ERROR_MEMORY; other errors only if options.strict.
+ * GCACHE_HIT or GCACHE_MISS; ERROR_ARGUMENT, ERROR_MEMORY; ERROR_NO_SPACE, ERROR_IO: request->place can't be written to;
+ * other errors only if options.strict.
  */
 GCACHE_API gcache_status gcache_lookup_with(gcache *cache, gcache_graph *graph, gcache_hints const *hints,
                                             gcache_request const *request, gcache_result *out_result, gcache_error *error);
@@ -191,8 +227,9 @@ GCACHE_API void gcache_result_clear(gcache_result *result);
 
 /*
  * Puts the attachments of a hit in place below directory (made if need be), each atomically; an equal file is left alone.
- * GCACHE_OK; ERROR_NOT_FOUND, ERROR_CORRUPT: one is gone or damaged, so the hit is worth no more than its payload;
- * ERROR_NO_SPACE, ERROR_IO, ERROR_MEMORY.
+ * GCACHE_OK; ERROR_NOT_FOUND, ERROR_CORRUPT: one is gone or damaged, so the hit is worth no more than its payload, and the
+ * entry was put aside: the next lookup finds another candidate, or misses; ERROR_ARGUMENT, ERROR_LIMIT: a stored name leads
+ * out of the directory, or no file system takes it; ERROR_NO_SPACE, ERROR_IO, ERROR_MEMORY.
  */
 GCACHE_API gcache_status gcache_place(gcache *cache, gcache_result const *result, char const *directory,
                                       gcache_error *error);
@@ -235,8 +272,10 @@ typedef struct gcache_inserted {
 /*
  * Stores a variant. With hints, the guards must hold for them, else it is refused (guard_false, guard_error); hints
  * NULL stores unevaluated. An equal entry is stored once. out_inserted may be NULL.
- * GCACHE_OK, GCACHE_REFUSED, ERROR_ARGUMENT, ERROR_SYNTAX (a guard), ERROR_LIMIT, ERROR_READ_ONLY, ERROR_NO_SPACE,
- * ERROR_IO, ERROR_MEMORY. Nothing is left half written.
+ * GCACHE_OK; GCACHE_REFUSED: by a guard, or because nothing is cached (disabled, bypass: *error says why);
+ * ERROR_ARGUMENT (also an attachment's name that leads out of a directory), ERROR_SYNTAX (a
+ * guard), ERROR_LIMIT (also an attachment's name that is too long), ERROR_READ_ONLY, ERROR_NO_SPACE, ERROR_IO, ERROR_MEMORY.
+ * Nothing is left half written.
  */
 GCACHE_API gcache_status gcache_insert(gcache *cache, gcache_graph *graph, gcache_hints const *hints,
                                        gcache_entry const *entry, gcache_inserted *out_inserted, gcache_error *error);

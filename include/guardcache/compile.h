@@ -56,8 +56,9 @@ typedef struct gcache_compile_options {
     uint64_t lease_timeout_ns;   /* how long to wait for another's compile; 0: GCACHE_LEASE_TIMEOUT_DEFAULT_NS */
     uint64_t min_compile_ns;     /* what compiles faster isn't stored */
     bool refresh;                /* ignore what is stored, compile, and store */
-    bool reader;                 /* another process is the one that writes: use, but don't store */
-    bool follow;                 /* a reader that waits, up to lease_timeout_ns, for the writer to store what is wanted */
+    bool reader;                 /* another process is the one that writes: use, but don't store, and wait for no lease */
+    bool follow;                 /* a reader that waits, up to lease_timeout_ns, for the writer to store what is wanted; where
+                                    what is stored is ignored (refresh), there is nothing to wait for */
     gcache_variant const *variant; /* NULL: the callback says which variant it compiled */
     gcache_post_load_fn post_load; /* NULL: hits are handed out as they are */
 } gcache_compile_options;
@@ -74,7 +75,8 @@ typedef struct gcache_compile_options {
  * metadata, variant, priority and compile_ns of what the callback gave, reason says why it had to be compiled, and note
  * why it was not stored ("" if it was), with both sides of the comparison where there was one. A description that can't be
  * keyed is compiled without the cache, with reason bypass. Negative: the callback's own error, ERROR_ARGUMENT or ERROR_MEMORY;
- * with gcache_options.strict also the description's error and trouble with the store.
+ * with gcache_options.strict also the description's error and trouble with the store. If it was the storing that failed, the
+ * result is what it would be for GCACHE_MISS, so that a compile isn't lost.
  */
 GCACHE_API gcache_status gcache_get_or_compile_with(gcache *cache, gcache_graph *graph, gcache_hints const *hints,
                                                     gcache_compile_options const *options, gcache_compile_fn compile,
@@ -91,9 +93,9 @@ typedef struct gcache_lease gcache_lease;
  * After a miss with `reason`: takes the lease on compiling the graph for these hints, or waits for whoever holds it, at most
  * timeout_ns (0: GCACHE_LEASE_TIMEOUT_DEFAULT_NS). Who has it compiles, inserts, and releases it; but looks up again if
  * *out_stored (may be NULL), for then something that holds was stored meanwhile. A holder that dies loses it. request may
- * be NULL.
- * GCACHE_OK; ERROR_BUSY: not in time; ERROR_ARGUMENT: this thread has it already; ERROR_READ_ONLY, ERROR_IO, ERROR_MEMORY:
- * there is none to be had, so compile without.
+ * be NULL. With refresh, *out_stored says whether somebody stored while this thread waited: a lookup finds that.
+ * GCACHE_OK; ERROR_BUSY: not in time; ERROR_ARGUMENT: this thread has it already; ERROR_READ_ONLY: also where nothing is cached
+ * (disabled, bypass), ERROR_IO, ERROR_MEMORY: there is none to be had, so compile without.
  */
 GCACHE_API gcache_status gcache_lease_take(gcache *cache, gcache_graph *graph, gcache_hints const *hints,
                                            gcache_request const *request, gcache_reason reason, uint64_t timeout_ns,

@@ -154,7 +154,7 @@ GCACHE_API char const *gcache_rules_kind(size_t index);
 
 /* One rule of a set, as it is written; texts are NULL where absent and belong to the set. */
 typedef struct gcache_rule {
-    char const *kind;    /* "path" (a value left out), "drop", "const", "ordinal", "sort", "bypass" */
+    char const *kind;    /* "path" (a value left out), "drop", "const", "ordinal", "sort", "bypass", "private" */
     char const *path;    /* what it is bound to */
     char const *pattern; /* PCRE2, of text rules */
     char const *with;    /* what takes a match's place */
@@ -202,7 +202,8 @@ typedef struct gcache_symbol {
 
 /*
  * The key, computed on first use and kept. GCACHE_OK, GCACHE_REFUSED when a rule says the description can't be keyed
- * safely (a bypass; the error has the reason), or an error.
+ * safely (a bypass; the error has the reason), or an error: ERROR_LIMIT where it would take more work than the description's
+ * size allows (docs/formats/description.md).
  */
 GCACHE_API gcache_status gcache_graph_key(gcache_graph *graph, gcache_key *out_key, gcache_error *error);
 
@@ -232,7 +233,8 @@ typedef void (*gcache_change_fn)(void *state, gcache_change const *change);
 /* Normalises once more and tells of every step, in the order they are taken. Not for keyed descriptions. */
 GCACHE_API gcache_status gcache_graph_trace(gcache_graph *graph, gcache_change_fn fn, void *state, gcache_error *error);
 
-/* A whole name in a text that ordinal rules with `hand_back` replaced a part of: what a link step must rename back. */
+/* A whole name in a text that rules with `hand_back` replaced a part of, and that isn't private: what the compiled code may
+   export, so what candidates are compared in (gcache_request.accept_renames) and what a link step must rename. */
 typedef struct gcache_text_name {
     char const *original;
     char const *canonical;

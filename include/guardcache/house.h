@@ -80,8 +80,9 @@ typedef struct gcache_verified {
 } gcache_verified;
 
 /*
- * Reads every file and checks it against its checksums and the indexes; changes nothing. GCACHE_OK also if there are problems;
- * ERROR_IO. The second form has progress and threads; its options may be NULL.
+ * Reads every file and checks it against its checksums and the indexes, and the indexes against the files: an entry that
+ * index.db knows and no file holds is a problem too. Changes nothing; others may use the cache meanwhile. GCACHE_OK also if
+ * there are problems; ERROR_IO. The second form has progress and threads; its options may be NULL.
  */
 GCACHE_API gcache_status gcache_verify(gcache *cache, gcache_problem_fn fn, void *state, gcache_verified *out_verified,
                                        gcache_error *error);
@@ -92,11 +93,13 @@ typedef struct gcache_repaired {
     uint64_t keys, entries; /* that are there now */
     uint64_t quarantined;   /* files and records that were no good and lie in quarantine/ now */
     uint64_t recovered;     /* entries that no index knew of */
+    uint64_t lost;          /* entries that an index knew of and no file holds any more */
 } gcache_repaired;
 
 /*
- * Rebuilds every candidate index and index.db from the entries alone. What is damaged is moved to quarantine/; nothing is
- * deleted. Others may go on using the cache meanwhile. options and out_repaired may be NULL.
+ * Rebuilds every candidate index and index.db from the entries alone. What is damaged is moved to quarantine/, and so is what
+ * stands in the place of something else; nothing is deleted. Afterwards gcache_verify finds nothing, and what was lost can be
+ * stored again. Others may go on using the cache meanwhile. options and out_repaired may be NULL.
  * GCACHE_OK, ERROR_ARGUMENT, ERROR_READ_ONLY, ERROR_BUSY, ERROR_IO, ERROR_NO_SPACE, ERROR_MEMORY.
  */
 GCACHE_API gcache_status gcache_repair(gcache *cache, gcache_house_options const *options,

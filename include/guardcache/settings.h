@@ -8,6 +8,13 @@
  *   file          config.json in the cache directory: the namespace's section, then the general one
  *   default
  *
+ * config.json may be damaged, or name settings that this version doesn't know: what can be read of it counts, for the rest
+ * there are defaults and a warning (gcache_settings_warning).
+ *
+ * config.json counts if it, and the directory, are such that the setting `trust` of the stronger places (owner, where they say
+ * nothing) trusts them; under `any`, since nothing in it is signed, as under `owner`. So no file can extend the trust by which
+ * it is read itself.
+ *
  * The library reads no environment by itself: the caller passes a function that does, or NULL. gcache_open takes what it is
  * given, so programs that want settings to count load them first; the command and the adapters do.
  *
@@ -34,7 +41,8 @@ extern "C" {
     X(MEMORY, "memory", "size", "decoded candidates kept in memory")                                  \
     X(MAX_CANDIDATES, "max-candidates", "count", "variants under one key; beyond it the longest unused go") \
     X(COMPRESSION_LEVEL, "compression-level", "level", "of zstd, 1 to 22; -1 stores payloads as they are") \
-    X(DURABILITY, "durability", "durability", "entry, full or none")
+    X(DURABILITY, "durability", "durability", "entry, full or none")                                  \
+    X(TRUST, "trust", "trust", "whose files are handed out: owner, group, or any with signatures")
 
 typedef enum gcache_setting_id {
 #define X(id, name, type, meaning) GCACHE_SETTING_##id,
@@ -78,13 +86,16 @@ typedef char const *(*gcache_variable_fn)(void *state, char const *name);
 
 /*
  * Collects the settings for a cache directory and a namespace (NULL: the empty one). A directory or file that isn't there
- * has nothing to say. Free with gcache_settings_free (NULL is accepted).
- * GCACHE_OK; ERROR_ARGUMENT: a value makes no sense, the message says where it stands; ERROR_SYNTAX: the file;
- * ERROR_IO, ERROR_MEMORY.
+ * has nothing to say; what is wrong with the file is a warning. Free with gcache_settings_free (NULL is accepted).
+ * GCACHE_OK; ERROR_ARGUMENT: a variable's value makes no sense, the message names it; ERROR_MEMORY.
  */
 GCACHE_API gcache_status gcache_settings_load(char const *directory, char const *space, gcache_variable_fn variable,
                                               void *state, gcache_settings **out_settings, gcache_error *error);
 GCACHE_API void gcache_settings_free(gcache_settings *settings);
+
+/* What is wrong with config.json, a line each, without a line end; NULL: there is no warning of that index (0, 1, ..). Valid
+   as long as the settings are. */
+GCACHE_API char const *gcache_settings_warning(gcache_settings const *settings, size_t index);
 
 /* Overrules all other places. GCACHE_OK; ERROR_NOT_FOUND: there is no such setting; ERROR_ARGUMENT: the value makes no sense. */
 GCACHE_API gcache_status gcache_settings_set(gcache_settings *settings, char const *name, char const *value,
@@ -98,12 +109,18 @@ GCACHE_API gcache_setting gcache_settings_get(gcache_settings const *settings, g
 GCACHE_API void gcache_settings_apply(gcache_settings const *settings, gcache_options *options);
 
 /*
- * Writes one setting into the directory's config.json, for a namespace or (NULL) in general; value NULL takes it out.
- * GCACHE_OK; ERROR_NOT_FOUND: no such setting, or no such directory; ERROR_ARGUMENT: the value makes no sense; ERROR_SYNTAX:
- * the file as it is; ERROR_IO, ERROR_NO_SPACE, ERROR_MEMORY.
+ * Writes one setting into the config.json of a cache directory, for a namespace or (NULL) in general; value NULL takes it
+ * out. Any number of threads and processes may do so at once: none loses another's change, and readers see whole files. What
+ * has been written survives a power cut. A file that can't be read is put into quarantine/ first, with all its settings, and
+ * log (may be NULL) is told.
+ * trust says whose file is taken over, as above.
+ * GCACHE_OK; ERROR_NOT_FOUND: no such setting, or no such directory; ERROR_ARGUMENT: the value makes no sense; ERROR_FORMAT:
+ * the file is of a newer version; ERROR_UNTRUSTED: by trust; ERROR_BUSY, ERROR_READ_ONLY, ERROR_NO_SPACE, ERROR_IO,
+ * ERROR_LIMIT, ERROR_MEMORY.
  */
-GCACHE_API gcache_status gcache_settings_write(char const *directory, char const *space, char const *name,
-                                               char const *value, gcache_error *error);
+GCACHE_API gcache_status gcache_settings_write(char const *directory, gcache_trust trust, char const *space,
+                                               char const *name, char const *value, gcache_log_fn log,
+                                               void *log_state, gcache_error *error);
 
 #ifdef __cplusplus
 }

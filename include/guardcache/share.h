@@ -39,8 +39,8 @@ typedef struct gcache_share {
 /*
  * Tells or learns a value. A handle remembers it, so that asking again costs nothing and gives the same, whatever has
  * become of the file; who tells a second value under one name gets the first one back. *out_value is freed with gcache_free.
- * GCACHE_OK; ERROR_BUSY: the leader said nothing in time; ERROR_READ_ONLY: a leader can't tell; ERROR_LIMIT, ERROR_ARGUMENT,
- * ERROR_NO_SPACE, ERROR_IO, ERROR_MEMORY.
+ * GCACHE_OK; ERROR_BUSY: the leader said nothing in time; with gcache_options.strict ERROR_CORRUPT: what it said is damaged;
+ * ERROR_READ_ONLY: a leader can't tell; ERROR_LIMIT, ERROR_ARGUMENT, ERROR_NO_SPACE, ERROR_IO, ERROR_MEMORY.
  */
 GCACHE_API gcache_status gcache_share_value(gcache *cache, gcache_share const *share, void **out_value, size_t *out_size,
                                             gcache_error *error);

@@ -44,7 +44,7 @@ extern "C" {
     X(ERROR_NOT_FOUND, -10, "there is no such thing")                                                 \
     X(ERROR_NO_SPACE, -11, "the file system or the quota is full")                                    \
     X(ERROR_BUSY, -12, "somebody else holds a lock for too long")                                     \
-    X(ERROR_UNTRUSTED, -13, "the directory belongs to somebody else or is writable by all")           \
+    X(ERROR_UNTRUSTED, -13, "somebody else's directory, or an entry that no key of ours signed")      \
     X(ERROR_INTERNAL, -14, "a defect in guardcache")
 
 typedef enum gcache_status {
@@ -60,7 +60,7 @@ typedef enum gcache_status {
     X(GUARD_FALSE, "guard_false", "no candidate's guards hold for the hints")                         \
     X(GUARD_ERROR, "guard_error", "every candidate's guards raise for the hints")                     \
     X(REQUIREMENT, "requirement", "no candidate's requirements are met")                              \
-    X(NAMES, "names", "the candidates use other symbol names and renames are not accepted")           \
+    X(NAMES, "names", "the candidates were compiled with other names, and renames are not accepted")           \
     X(VARIANT, "variant", "no candidate is of the wanted variant")                                    \
     X(EVICTED, "evicted", "a candidate was stored and has been evicted")                              \
     X(CORRUPT, "corrupt", "the stored bytes are damaged and were put aside")                          \

@@ -2,7 +2,8 @@
  * guardcache/tuning.h - what tuning found out: timings of choices, best configurations of kernels, bundles of those.
  *
  * Three tables, all kept in the cache directory and safe among processes: concurrent updates are never lost. They hold facts
- * about a machine and a toolchain, which the caller names: facts of another one are another's.
+ * about a machine and a toolchain, which the caller names: facts of another one are another's. Where nothing is cached
+ * (disabled, bypass) nothing is found and nothing stored; with refresh nothing is found.
  *
  * Strings are compared byte by byte. Threads and processes: as in cache.h.
  */
@@ -50,8 +51,8 @@ GCACHE_API gcache_status gcache_timings_get(gcache *cache, gcache_site const *si
                                             gcache_benchmark_fn benchmark, void *state, gcache_timings *timings,
                                             gcache_error *error);
 
-/* Adds or replaces timings. GCACHE_OK; ERROR_ARGUMENT: a timing that is NaN; ERROR_READ_ONLY, ERROR_BUSY, ERROR_NO_SPACE,
-   ERROR_IO, ERROR_MEMORY. */
+/* Adds or replaces timings. GCACHE_OK; GCACHE_REFUSED: nothing is cached (disabled, bypass); ERROR_ARGUMENT: a timing that is
+   NaN; ERROR_READ_ONLY, ERROR_BUSY, ERROR_NO_SPACE, ERROR_IO, ERROR_MEMORY. */
 GCACHE_API gcache_status gcache_timings_put(gcache *cache, gcache_site const *site, char const *const *choices,
                                             double const *timings, size_t count, gcache_error *error);
 
@@ -153,9 +154,11 @@ typedef struct gcache_bundle_loaded {
 } gcache_bundle_loaded;
 
 /*
- * Begins a compile. GCACHE_HIT: a bundle was there, all its records can be found now, and nothing is collected. GCACHE_MISS:
- * every record put or found through this handle is collected until gcache_bundle_end. out_loaded may be NULL.
- * ERROR_ARGUMENT: one is open already; both or neither of source and hash; ERROR_MEMORY.
+ * Begins a compile. GCACHE_HIT: a bundle was there, all its records can be found now, in place of older ones of their kernels,
+ * and nothing is collected. GCACHE_MISS: every record put or found through this handle is collected until gcache_bundle_end.
+ * out_loaded may be NULL.
+ * ERROR_ARGUMENT: one is open already; both or neither of source and hash; ERROR_MEMORY; with gcache_options.strict also what
+ * gcache_timings_put returns.
  */
 GCACHE_API gcache_status gcache_bundle_begin(gcache *cache, gcache_bundle_options const *options,
                                              gcache_bundle_loaded *out_loaded, gcache_error *error);

@@ -78,25 +78,47 @@ log_line(void *state, char const *line)
     PyGILState_Release(lock);
 }
 
+/* Keys as a tuple of (id, secret); they borrow from it. The array is freed with PyMem_Free. */
+static int
+keys_read(PyObject *tuple, gcache_options *out_options)
+{
+    size_t count = (size_t)PyTuple_Size(tuple);
+    gcache_signing_key *keys = PyMem_Calloc(count + 1, sizeof *keys);
+
+    out_options->signing = keys;
+    out_options->signing_count = count;
+    for (size_t i = 0; keys != NULL && i < count; i++) {
+        Py_ssize_t size;
+        if (!PyArg_ParseTuple(PyTuple_GetItem(tuple, (Py_ssize_t)i), "sy#", &keys[i].id, &keys[i].secret, &size))
+            return -1;
+        keys[i].secret_size = (size_t)size;
+    }
+    return keys != NULL ? 0 : -1;
+}
+
 static int
 options_read(PyObject *args, char const **out_directory, gcache_options *out_options, PyObject **out_log)
 {
-    int read_only, strict, disabled, unsafe_skip_guards, refresh, durability;
+    int read_only, strict, disabled, unsafe_skip_guards, refresh, durability, trust, require_signature;
     Py_ssize_t max_candidates, memory_bytes;
     unsigned long long max_bytes;
+    PyObject *keys;
 
     *out_options = (gcache_options)GCACHE_OPTIONS_INIT;
-    if (!PyArg_ParseTuple(args, "spppppziznKnizO", out_directory, &read_only, &strict, &disabled,
-                          &unsafe_skip_guards, &refresh, &out_options->bypass, &durability, &out_options->space,
+    if (!PyArg_ParseTuple(args, "spppppziiznKnizOO!p", out_directory, &read_only, &strict, &disabled,
+                          &unsafe_skip_guards, &refresh, &out_options->bypass, &durability, &trust, &out_options->space,
                           &max_candidates, &max_bytes, &memory_bytes, &out_options->compression_level,
-                          &out_options->record, out_log))
+                          &out_options->record, out_log, &PyTuple_Type, &keys, &require_signature)
+        || keys_read(keys, out_options) < 0)
         return -1;
+    out_options->require_signature = require_signature != 0;
     out_options->read_only = read_only != 0;
     out_options->strict = strict != 0;
     out_options->disabled = disabled != 0;
     out_options->unsafe_skip_guards = unsafe_skip_guards != 0;
     out_options->refresh = refresh != 0;
     out_options->durability = (gcache_durability)durability;
+    out_options->trust = (gcache_trust)trust;
     out_options->max_candidates = (size_t)max_candidates;
     out_options->max_bytes = max_bytes;
     out_options->memory_bytes = (size_t)memory_bytes;
@@ -107,27 +129,31 @@ options_read(PyObject *args, char const **out_directory, gcache_options *out_opt
     return 0;
 }
 
-/* Cache(directory, read_only, strict, disabled, unsafe_skip_guards, refresh, bypass, durability, salt, max_candidates,
-   max_bytes, memory_bytes, compression_level, record, log): numbers may be 0 for the default. */
+/* Cache(directory, read_only, strict, disabled, unsafe_skip_guards, refresh, bypass, durability, trust, salt, max_candidates,
+   max_bytes, memory_bytes, compression_level, record, log, signing, require_signature): numbers may be 0 for the default. */
 static PyObject *
 cache_make(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(kwargs))
 {
     char const *directory;
-    gcache_options options;
+    gcache_options options = { .signing = NULL };
     gcache_error error;
     gcache_status status;
     PyObject *log;
+    cache_object *self = NULL;
 
-    if (options_read(args, &directory, &options, &log) < 0)
+    if (options_read(args, &directory, &options, &log) == 0) {
+        allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+        self = (cache_object *)alloc(type, 0);
+    }
+    if (self == NULL) {
+        PyMem_Free((void *)(uintptr_t)options.signing);
         return NULL;
-    allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
-    cache_object *self = (cache_object *)alloc(type, 0);
-    if (self == NULL)
-        return NULL;
+    }
     self->log = Py_NewRef(log);
     Py_BEGIN_ALLOW_THREADS
     status = gcache_open(directory, &options, &self->cache, &error);
     Py_END_ALLOW_THREADS
+    PyMem_Free((void *)(uintptr_t)options.signing);
     if (status != GCACHE_OK) {
         self->cache = NULL;
         Py_DECREF(self);
@@ -209,7 +235,7 @@ attachment_names(gcache_result const *result)
 }
 
 /* (key, entry, payload, metadata, guards, renames, renamed, variant, priority, compile_ns, note, attachments) */
-static PyObject *
+PyObject *
 hit_tuple(native_state *state, PyObject *cache, gcache_result *result)
 {
     char hex[GCACHE_KEY_HEX_SIZE];
@@ -391,8 +417,11 @@ static PyMethodDef cache_methods[] = {
     { "entries", cache_entries, METH_VARARGS, NULL },
     { "remove", cache_remove, METH_VARARGS, NULL },
     { "verify", cache_verify, METH_NOARGS, NULL },
+    { "get_or_compile", cache_get_or_compile, METH_VARARGS, NULL },
     { "lease", cache_lease, METH_VARARGS, NULL },
     { "timings", cache_timings, METH_VARARGS, NULL },
+    { "export", cache_export, METH_VARARGS, NULL },
+    { "import_file", cache_import, METH_VARARGS, NULL },
     { NULL, NULL, 0, NULL },
 };
 

@@ -113,6 +113,9 @@ PyObject *verdict_tuple(gcache_verdict const *verdict);
 PyObject *payload_new(native_state *state, PyObject *cache, gcache_result *result);
 gcache_result const *payload_result(PyObject *payload);
 
+/* What lookup returns of a hit; takes over *result as payload_new does. */
+PyObject *hit_tuple(native_state *state, PyObject *cache, gcache_result *result);
+
 /* A Cache closes when it was told to and nobody uses it any more: every payload, lease and running call is a user. */
 gcache *cache_use(PyObject *cache);
 void cache_unuse(PyObject *cache);
@@ -124,9 +127,12 @@ gcache *cache_enter(PyObject *cache);
 PyObject *cache_entries(PyObject *self, PyObject *args);
 PyObject *cache_remove(PyObject *self, PyObject *args);
 PyObject *cache_verify(PyObject *self, PyObject *none);
+PyObject *cache_get_or_compile(PyObject *self, PyObject *args);
 PyObject *cache_lease(PyObject *self, PyObject *args);
 PyObject *cache_explain_past(PyObject *self, PyObject *args);
 PyObject *cache_timings(PyObject *self, PyObject *args);
+PyObject *cache_export(PyObject *self, PyObject *args);
+PyObject *cache_import(PyObject *self, PyObject *args);
 
 /* ---- request.c: what lookup and explain are asked, insert is given ---- */
 

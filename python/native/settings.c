@@ -1,6 +1,7 @@
 #include "native.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* What environment and config.json say: guardcache/settings.h. */
 
@@ -51,10 +52,27 @@ options_dict(gcache_settings const *settings)
     PUT(MAX_CANDIDATES, "max_candidates", PyLong_FromSize_t(options.max_candidates));
     PUT(COMPRESSION_LEVEL, "compression_level", PyLong_FromLong(options.compression_level));
     PUT(DURABILITY, "durability", PyLong_FromLong((long)options.durability));
+    PUT(TRUST, "trust", PyLong_FromLong((long)options.trust));
 #undef PUT
     if (PyErr_Occurred())
         Py_CLEAR(dict);
     return dict;
+}
+
+/* What is wrong with config.json, as a list of texts. */
+static PyObject *
+warnings_list(gcache_settings const *settings)
+{
+    PyObject *list = PyList_New(0);
+    char const *warning;
+
+    for (size_t i = 0; list != NULL && (warning = gcache_settings_warning(settings, i)) != NULL; i++) {
+        PyObject *text = PyUnicode_DecodeUTF8(warning, (Py_ssize_t)strlen(warning), "replace");
+        if (text == NULL || PyList_Append(list, text) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(text);
+    }
+    return list;
 }
 
 PyObject *
@@ -69,6 +87,11 @@ library_settings(PyObject *module, PyObject *args)
     if (gcache_settings_load(directory, space, variable, NULL, &settings, &error) != GCACHE_OK)
         return raise_error(PyModule_GetState(module), &error);
     PyObject *dict = options_dict(settings);
+    PyObject *warnings = dict != NULL ? warnings_list(settings) : NULL;
     gcache_settings_free(settings);
-    return dict;
+    if (warnings == NULL) {
+        Py_XDECREF(dict);
+        return NULL;
+    }
+    return Py_BuildValue("(NN)", dict, warnings);
 }

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
 import subprocess
 import sys
 import threading
 import time
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ import pytest
 from descriptions import matmul
 
 import guardcache
-from guardcache import Attachment, Cache, Compiled, Durability, Hit, Miss, Reason, Site, _native
+from guardcache import Attachment, Cache, Compiled, Durability, Graph, Hit, Miss, Reason, Site, _native
 
 MULTIPLE_OF_8 = "s0 % 8 == 0"
 
@@ -207,6 +209,35 @@ def test_attachments(cache: Cache, tmp_path: Path) -> None:
 # ---- the handle ----
 
 
+def test_trust(directory: Path) -> None:
+    with guardcache.Cache(directory) as cache:
+        cache.insert(matmul(), b"x")
+    for pack in directory.glob("entries/*/*.pack"):
+        pack.chmod(0o666)
+    with guardcache.Cache(directory) as cache:
+        found = cache.lookup(matmul())
+        assert not found
+        assert found.reason == Reason.UNREADABLE
+        assert "everybody may write to it (mode 666)" in found.note
+    with pytest.raises(guardcache.UntrustedError, match="signatures must be required"):
+        guardcache.Cache(directory, trust=guardcache.Trust.ANY)
+    directory.chmod(0o770)
+    with pytest.raises(guardcache.UntrustedError, match="may write to it"):
+        guardcache.Cache(directory)
+    guardcache.Cache(directory, trust=guardcache.Trust.GROUP).close()
+
+
+def test_settings_that_cant_be_read_are_a_warning(directory: Path, tmp_path: Path) -> None:
+    guardcache.Cache(directory).close()
+    config = directory / "config.json"
+    config.write_text('{"format": "guardcache-config/1", "settings": {"strict": "perhaps", "max-candidates": "7"}}')
+    with pytest.warns(UserWarning, match="'perhaps' is no flag for strict"):
+        assert guardcache.settings(directory) == {"max_candidates": 7}
+    config.write_text('{"format": "guardc')
+    with pytest.warns(UserWarning, match="its settings don't count"):
+        guardcache.open(directory).close()
+
+
 def test_settings_of_environment_and_file(directory: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert guardcache.settings(directory) == {}
     with guardcache.open(directory) as cache:
@@ -371,6 +402,40 @@ def test_verify(directory: Path) -> None:
         assert verified.problems[0].problem
 
 
+def test_export_and_import(directory: Path, tmp_path: Path) -> None:
+    file = tmp_path / "all.gcx"
+    ours, theirs = {"k1": b"our secret"}, {"k3": b"their secret"}
+    with guardcache.open(directory, signing=ours, require_signature=True) as cache:
+        cache.insert(matmul(number=1), b"one", label="train.py:1")
+        cache.insert(matmul(number=2), b"two", requirements={"driver": "535"})
+        assert cache.export(file, label="train.py").entries == 1
+        written = cache.export(file)
+        assert (written.entries, written.keys, written.left_out, written.reasons) == (2, 2, 0, ())
+    with guardcache.open(tmp_path / "theirs", signing=theirs, require_signature=True) as cache:
+        refused = cache.import_(file)
+        assert (refused.entries, refused.left_out) == (0, 2)
+        assert all("isn't one of ours" in reason for reason in refused.reasons)
+        assert not cache.lookup(matmul(number=1))
+    # Whoever holds their key among others signs nothing of it anew.
+    with guardcache.open(tmp_path / "both", signing={**theirs, **ours}, require_signature=True) as cache:
+        assert cache.import_(file).entries == 2
+        assert cache.import_(file).existed == 2
+    with guardcache.open(tmp_path / "both", signing=ours, require_signature=True) as cache:
+        assert hit(cache.lookup(matmul(number=1))).payload == b"one"
+    with guardcache.open(tmp_path / "there") as cache:
+        read = cache.import_(file, provides={"driver": "550"})
+        assert (read.entries, read.unmet) == (1, 1)
+        assert "requires driver=535, here it is 550" in read.reasons[0]
+    file.write_bytes(file.read_bytes()[:-1])
+    with (
+        guardcache.open(tmp_path / "empty") as cache,
+        pytest.raises(guardcache.CorruptError, match="nothing was imported"),
+    ):
+        cache.import_(file)
+    with pytest.raises(guardcache.ArgumentError, match="no key"):
+        guardcache.open(tmp_path / "empty", require_signature=True)
+
+
 def test_reasons_are_the_librarys() -> None:
     assert [str(reason) for reason in Reason] == ["", *(word for word, _ in _native.reasons())]
 
@@ -520,3 +585,121 @@ def test_many_threads_on_one_handle(cache: Cache) -> None:
         thread.join()
     assert failures == []
     assert cache.verify()
+
+
+BROKEN: dict[str, tuple[dict[str, Any], str]] = {
+    "a guard that can't be parsed": ({"guards": ["s0 %% 8 =="]}, "syntax|expected|unexpected|guard"),
+    "a guard that is false": ({"guards": ["s0 == 9"]}, "its guard is false for the hints it was compiled for: s0 == 9"),
+    "a guard that raises": ({"guards": ["1 // (s0 - 8) == 0"]}, "its guard raises ZeroDivisionError"),
+    "a guard that is no text": ({"guards": [8]}, "not stored"),
+    "guards that are no list": ({"guards": 8}, "not stored"),
+    "a payload without bytes": ({"payload": 3}, "not stored"),
+    "metadata that is no bytes": ({"metadata": "text"}, "not stored"),
+    "a requirement that is no text": ({"requirements": {"driver": 5}}, "not stored"),
+    "an attachment that leads out": ({"attachments": [Attachment("../x", b"")]}, "not stored"),
+    "an attachment that is none": ({"attachments": [b"x"]}, "not stored"),
+}
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize(("flaw", "message"), BROKEN.values(), ids=BROKEN)
+def test_what_was_compiled_is_never_lost(directory: Path, flaw: dict[str, Any], message: str, strict: bool) -> None:
+    made = Compiled(**{"payload": b"code", **flaw})
+    compiles = []
+
+    def compile() -> Compiled:
+        compiles.append(1)
+        return made
+
+    with guardcache.open(directory, strict=strict) as cache:
+        if strict and "its guard" not in message:
+            with pytest.raises(Exception) as caught:
+                cache.get_or_compile(matmul(), compile, {"s0": 8})
+            assert caught.value.__dict__["compiled"] is made
+        else:
+            with pytest.warns(guardcache.NotStoredWarning, match=message):
+                assert cache.get_or_compile(matmul(), compile, {"s0": 8}) is made
+        assert len(compiles) == 1
+        assert not list(cache.entries())
+        # Nobody is left waiting.
+        found = cache.get_or_compile(matmul(), lambda: Compiled(b"code"), {"s0": 8}, lease_timeout=1)
+        assert isinstance(found, Compiled)
+        assert len(list(cache.entries())) == 1
+
+
+def test_a_graph_without_a_key_is_compiled_all_the_same(directory: Path) -> None:
+    graph = Graph("llvm-ir")
+    graph.component("module", "  %1 = inttoptr i64 94210245423104 to ptr\n")
+    with guardcache.open(directory) as cache:
+        assert isinstance(cache.get_or_compile(graph, lambda: Compiled(b"code")), Compiled)
+        assert isinstance(cache.get_or_compile(matmul(), lambda: Compiled(b"code"), bypass="textual output"), Compiled)
+        assert not list(cache.entries())
+    with guardcache.open(directory, strict=True) as cache, pytest.raises(guardcache.BypassError):
+        cache.get_or_compile(graph, lambda: Compiled(b"code"))
+
+
+@pytest.mark.parametrize("switch", [{"bypass": "why"}, {"disabled": True}, {"read_only": True}])
+def test_a_closed_gate_stores_nothing_and_waits_for_nobody(directory: Path, switch: dict[str, Any]) -> None:
+    with guardcache.open(directory) as other, guardcache.open(directory, **switch) as cache:
+        lease = other.lease(matmul(), None, Reason.NO_KEY)
+        began = time.monotonic()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert isinstance(cache.get_or_compile(matmul(), lambda: Compiled(b"code"), lease_timeout=30), Compiled)
+        assert time.monotonic() - began < 20
+        with pytest.raises(guardcache.ReadOnlyError):
+            cache.lease(matmul(), None, Reason.NO_KEY, timeout=30)
+        if "read_only" not in switch:
+            assert not cache.insert(matmul(), b"code")
+        lease.release()
+        assert not list(other.entries())
+
+
+def test_those_who_refresh_compile_once(directory: Path) -> None:
+    with guardcache.open(directory) as cache:
+        cache.insert(matmul(), b"old")
+    compiles = []
+
+    def run() -> None:
+        with guardcache.open(directory, refresh=True) as cache:
+
+            def compile() -> Compiled:
+                compiles.append(1)
+                time.sleep(0.3)
+                return Compiled(b"new")
+
+            assert bytes(cache.get_or_compile(matmul(), compile).payload) == b"new"
+
+    threads = [threading.Thread(target=run) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(compiles) == 1
+
+
+# ---- names inside texts ----
+
+
+def numba(version: str) -> Graph:
+    graph = Graph("llvm-ir")
+    graph.component("module", f"define i32 @_ZN8__main__3addB{version}B38cE(i32 %a) {{\n  ret i32 %a\n}}\n")
+    return graph
+
+
+def test_names_inside_texts(cache: Cache) -> None:
+    cache.insert(numba("2v3"), b"object")
+    refused = cache.lookup(numba("3v17"))
+    assert isinstance(refused, Miss)
+    assert refused.reason is Reason.NAMES
+    found = hit(cache.lookup(numba("3v17"), accept_renames=True))
+    assert found.renamed
+    assert found.renames == {"_ZN8__main__3addB2v3B38cE": "_ZN8__main__3addB3v17B38cE"}
+    assert '"asked": "_ZN8__main__3addB3v17B38cE"' in json.dumps(cache.explain_data(numba("3v17")))
+
+    renamed = cache.get_or_compile(numba("3v17"), lambda: pytest.fail("compiled"), accept_renames=True)
+    assert isinstance(renamed, Hit)
+    assert renamed.renamed
+    assert isinstance(cache.get_or_compile(numba("3v17"), lambda: Compiled(b"own")), Compiled)
+    assert hit(cache.lookup(numba("3v17"))).payload == b"own"
+    assert hit(cache.lookup(numba("2v3"))).payload == b"object"

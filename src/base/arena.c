@@ -53,7 +53,7 @@ gci_arena_reset(gci_arena *arena)
     arena->next = newest->bytes;
     arena->end = (char *)newest + newest->size;
     arena->total = newest->size;
-    arena->failed = false;
+    arena->failed = arena->full = false;
 }
 
 static bool
@@ -65,7 +65,8 @@ add_block(gci_arena *arena, size_t need)
         size = BLOCK_LARGEST;
     if (size < need + HEADER)
         size = need + HEADER;
-    if (size > arena->limit || arena->total > arena->limit - size)
+    arena->full = size > arena->limit || arena->total > arena->limit - size;
+    if (arena->full)
         return false;
     gci_arena_block *block = malloc(size);
     if (block == NULL)

@@ -17,7 +17,7 @@ typedef struct gci_arena {
     gci_arena_block *blocks; /* newest first */
     char *next, *end;        /* what is left of the newest block */
     size_t total, limit;     /* bytes in all blocks */
-    bool failed;
+    bool failed, full;       /* full: it failed for its limit */
 } gci_arena;
 
 void gci_arena_init(gci_arena *arena, size_t limit);

@@ -39,7 +39,7 @@ gci_buf_reserve(gci_buf *buf, size_t more)
         buf->data = data;
         buf->capacity = capacity;
     }
-    return buf->data + buf->size;
+    return buf->data != NULL ? buf->data + buf->size : NULL; /* no bytes were wanted, and there are none */
 }
 
 void

@@ -1,5 +1,7 @@
 #include "base/error.h"
 
+#include "base/visible.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -38,6 +40,8 @@ set_message(gcache_error *error, gcache_status status, size_t prefix, char const
 {
     error->status = status;
     vsnprintf(error->message + prefix, sizeof error->message - prefix, format, arguments);
+    trim_partial_utf8(error->message);
+    gci_visible_make(error->message, sizeof error->message);
     trim_partial_utf8(error->message);
 }
 

@@ -1,6 +1,7 @@
 #include "base/file.h"
 
 #include "base/check.h"
+#include "base/clock.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -10,11 +11,41 @@
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/vfs.h>
 #include <unistd.h>
+
+/* ---- trust ---- */
+
+bool
+gci_owners_trust(gci_owners const *owners, uid_t user, gid_t group, mode_t mode, char out_why[GCI_DISTRUST_TEXT])
+{
+    bool ours = user == owners->user || user == 0;
+    unsigned bits = (unsigned)mode & 07777u;
+
+    if (owners->trust == GCACHE_TRUST_ANY)
+        return true;
+    if ((mode & S_IWOTH) != 0)
+        snprintf(out_why, GCI_DISTRUST_TEXT, "everybody may write to it (mode %03o)", bits);
+    else if (owners->trust == GCACHE_TRUST_GROUP && group == owners->group)
+        return true;
+    else if (!ours)
+        snprintf(out_why, GCI_DISTRUST_TEXT, "belongs to user %ld, not to us", (long)user);
+    else if ((mode & S_IWGRP) != 0)
+        snprintf(out_why, GCI_DISTRUST_TEXT, "group %ld may write to it (mode %03o)", (long)group, bits);
+    else
+        return true;
+    return false;
+}
+
+static bool
+shares_with_group(gci_dir dir)
+{
+    return dir.owners != NULL && dir.owners->trust == GCACHE_TRUST_GROUP;
+}
 
 /* ---- directories ---- */
 
@@ -23,7 +54,7 @@ gci_dir_open_user(char const *path, gci_dir *out_dir, gcache_error *error)
 {
     int fd;
 
-    *out_dir = (gci_dir){ -1, path };
+    *out_dir = (gci_dir){ .fd = -1, .name = path };
     do
         fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     while (fd < 0 && errno == EINTR);
@@ -33,6 +64,9 @@ gci_dir_open_user(char const *path, gci_dir *out_dir, gcache_error *error)
     return GCACHE_OK;
 }
 
+/* Not blocking: a pipe or a device that somebody put in a file's place must not stop us. A plain file never blocks. */
+#define OPEN_FLAGS (O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
+
 /*
  * Symbolic links are refused in every component, not only in the last. Kernels before 5.6 and some sandboxes lack
  * openat2; there the last component is all that can be asked for.
@@ -41,7 +75,7 @@ static int
 open_beneath(int at, char const *path, int flags)
 {
     struct open_how how = {
-        .flags = (unsigned)(flags | O_CLOEXEC | O_NOFOLLOW),
+        .flags = (unsigned)(flags | OPEN_FLAGS),
         .mode = (flags & O_CREAT) != 0 ? 0600 : 0,
         .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS,
     };
@@ -53,21 +87,35 @@ open_beneath(int at, char const *path, int flags)
     if (fd >= 0 || (errno != ENOSYS && errno != EPERM))
         return fd;
     do
-        fd = openat(at, path, flags | O_CLOEXEC | O_NOFOLLOW, 0600);
+        fd = openat(at, path, flags | OPEN_FLAGS, 0600);
     while (fd < 0 && errno == EINTR);
     return fd;
+}
+
+/* Whether a call failed because a name, or one on the way to it, stands for something else than was asked for. */
+static bool
+is_of_another_kind(int reason)
+{
+    return reason == ELOOP || reason == ENOTDIR || reason == EISDIR || reason == ENXIO || reason == ENODEV;
 }
 
 static gcache_status
 fail_path(gci_dir dir, char const *path, gcache_error *error)
 {
-    return gci_fail_errno(error, errno, "%s/%s", dir.name, path);
+    int reason = errno;
+    gcache_status status = gci_fail_errno(error, reason, "%s/%s", dir.name, path);
+
+    if (!is_of_another_kind(reason))
+        return status;
+    if (error != NULL)
+        error->status = GCACHE_ERROR_CORRUPT;
+    return GCACHE_ERROR_CORRUPT;
 }
 
 gcache_status
 gci_dir_open(gci_dir dir, char const *path, char const *name, gci_dir *out_dir, gcache_error *error)
 {
-    *out_dir = (gci_dir){ -1, name };
+    *out_dir = (gci_dir){ .fd = -1, .name = name, .owners = dir.owners };
     int fd = open_beneath(dir.fd, path, O_RDONLY | O_DIRECTORY);
     if (fd < 0)
         return fail_path(dir, path, error);
@@ -99,6 +147,11 @@ gci_dir_make(gci_dir dir, char const *path, bool *out_made, gcache_error *error)
 
     if (!made && errno != EEXIST)
         return fail_path(dir, path, error);
+    /* What is made below then has the group from the directory. The umask isn't asked. */
+    if (made && shares_with_group(dir) &&
+        (fchownat(dir.fd, path, (uid_t)-1, dir.owners->group, AT_SYMLINK_NOFOLLOW) != 0 ||
+         fchmodat(dir.fd, path, 02770, 0) != 0))
+        return fail_path(dir, path, error);
     if (out_made != NULL)
         *out_made = made;
     return GCACHE_OK;
@@ -108,6 +161,15 @@ gcache_status
 gci_dir_stat(gci_dir dir, char const *path, struct stat *out_facts, gcache_error *error)
 {
     return fstatat(dir.fd, path, out_facts, AT_SYMLINK_NOFOLLOW) == 0 ? GCACHE_OK : fail_path(dir, path, error);
+}
+
+bool
+gci_dir_may_read(gci_dir dir, char const *path)
+{
+    struct stat facts;
+
+    return gci_dir_stat(dir, path, &facts, NULL) == GCACHE_OK && S_ISREG(facts.st_mode) &&
+           faccessat(dir.fd, path, R_OK, AT_EACCESS) == 0;
 }
 
 gcache_status
@@ -214,36 +276,6 @@ fail_file(gci_file const *file, gcache_error *error)
     return fail_path(file->dir, file->path, error);
 }
 
-gcache_status
-gci_file_open(gci_dir dir, char const *path, int flags, gci_file *out_file, gcache_error *error)
-{
-    *out_file = (gci_file){ -1, dir, path };
-    out_file->fd = open_beneath(dir.fd, path, flags);
-    return out_file->fd >= 0 ? GCACHE_OK : fail_file(out_file, error);
-}
-
-gcache_status
-gci_file_open_existing(gci_dir dir, char const *path, int flags, gci_file *out_file, gcache_error *error)
-{
-    *out_file = (gci_file){ -1, dir, path };
-    out_file->fd = open_beneath(dir.fd, path, flags);
-    return out_file->fd >= 0 || errno == ENOENT ? GCACHE_OK : fail_file(out_file, error);
-}
-
-void
-gci_file_close(gci_file *file)
-{
-    if (file->fd >= 0)
-        close(file->fd);
-    file->fd = -1;
-}
-
-gcache_status
-gci_file_stat(gci_file const *file, struct stat *out_facts, gcache_error *error)
-{
-    return fstat(file->fd, out_facts) == 0 ? GCACHE_OK : fail_file(file, error);
-}
-
 static uint64_t
 ns_of(struct statx_timestamp time)
 {
@@ -266,12 +298,14 @@ stamp_without_birth(gci_file const *file, gci_file_stamp *out_stamp, gcache_erro
         .modified_ns = (uint64_t)facts.st_mtim.tv_sec * 1000000000u + (uint64_t)facts.st_mtim.tv_nsec,
         .changed_ns = (uint64_t)facts.st_ctim.tv_sec * 1000000000u + (uint64_t)facts.st_ctim.tv_nsec,
         .mode = facts.st_mode,
+        .user = facts.st_uid,
+        .group = facts.st_gid,
     };
     return GCACHE_OK;
 }
 
-gcache_status
-gci_file_stamp_of(gci_file const *file, gci_file_stamp *out_stamp, gcache_error *error)
+static gcache_status
+stamp_of(gci_file const *file, gci_file_stamp *out_stamp, gcache_error *error)
 {
     struct statx facts;
 
@@ -285,8 +319,100 @@ gci_file_stamp_of(gci_file const *file, gci_file_stamp *out_stamp, gcache_error 
         .changed_ns = ns_of(facts.stx_ctime),
         .born_ns = (facts.stx_mask & STATX_BTIME) != 0 ? ns_of(facts.stx_btime) : 0,
         .mode = facts.stx_mode,
+        .user = facts.stx_uid,
+        .group = facts.stx_gid,
     };
     return GCACHE_OK;
+}
+
+/* Lets the group into a file of ours that is open for writing: it may be new. */
+static gcache_status
+share_with_group(gci_file *file, gcache_error *error)
+{
+    gci_file_stamp *opened = &file->opened;
+    gid_t group = file->dir.owners->group;
+
+    if (opened->user != file->dir.owners->user || (opened->group == group && (opened->mode & 0060) == 0060))
+        return GCACHE_OK;
+    if ((opened->group != group && fchown(file->fd, (uid_t)-1, group) != 0) ||
+        fchmod(file->fd, (opened->mode & 07777) | 0060) != 0)
+        return fail_file(file, error);
+    opened->group = group;
+    opened->mode |= 0060;
+    return GCACHE_OK;
+}
+
+/* Looks at what was opened: a plain file, by somebody who is trusted? */
+static gcache_status
+look_at(gci_file *file, int flags, gcache_error *error)
+{
+    gci_file_stamp const *opened = &file->opened;
+    gci_owners const *owners = file->dir.owners;
+    char why[GCI_DISTRUST_TEXT];
+
+    gcache_status status = stamp_of(file, &file->opened, error);
+    if (status == GCACHE_OK && !S_ISREG(opened->mode))
+        status = gci_fail(error, GCACHE_ERROR_CORRUPT, "%s/%s: not a plain file", file->dir.name, file->path);
+    if (status == GCACHE_OK && shares_with_group(file->dir) && (flags & O_CREAT) != 0)
+        status = share_with_group(file, error);
+    if (status == GCACHE_OK && owners != NULL &&
+        !gci_owners_trust(owners, opened->user, opened->group, opened->mode, why))
+        status = gci_fail(error, GCACHE_ERROR_UNTRUSTED, "%s/%s: %s", file->dir.name, file->path, why);
+    if (status != GCACHE_OK)
+        gci_file_close(file);
+    return status;
+}
+
+gcache_status
+gci_file_open(gci_dir dir, char const *path, int flags, gci_file *out_file, gcache_error *error)
+{
+    *out_file = (gci_file){ .fd = open_beneath(dir.fd, path, flags), .dir = dir, .path = path };
+    return out_file->fd >= 0 ? look_at(out_file, flags, error) : fail_file(out_file, error);
+}
+
+gcache_status
+gci_file_open_existing(gci_dir dir, char const *path, int flags, gci_file *out_file, gcache_error *error)
+{
+    *out_file = (gci_file){ .fd = open_beneath(dir.fd, path, flags), .dir = dir, .path = path };
+    if (out_file->fd < 0 && errno == ENOENT)
+        return GCACHE_OK;
+    return out_file->fd >= 0 ? look_at(out_file, flags, error) : fail_file(out_file, error);
+}
+
+void
+gci_file_close(gci_file *file)
+{
+    if (file->fd >= 0)
+        close(file->fd);
+    file->fd = -1;
+}
+
+bool
+gci_file_replace(gci_file *file, gci_file *with)
+{
+    int fd;
+
+    do
+        fd = dup3(with->fd, file->fd, O_CLOEXEC);
+    while (fd < 0 && (errno == EINTR || errno == EBUSY));
+    gci_file_close(with);
+    return fd >= 0;
+}
+
+gcache_status
+gci_file_stat(gci_file const *file, struct stat *out_facts, gcache_error *error)
+{
+    return fstat(file->fd, out_facts) == 0 ? GCACHE_OK : fail_file(file, error);
+}
+
+bool
+gci_file_still_named(gci_file const *file)
+{
+    struct stat opened, named;
+
+    return gci_file_stat(file, &opened, NULL) == GCACHE_OK &&
+           gci_dir_stat(file->dir, file->path, &named, NULL) == GCACHE_OK && opened.st_ino == named.st_ino &&
+           opened.st_dev == named.st_dev;
 }
 
 gcache_status
@@ -317,6 +443,8 @@ skip_written(struct iovec *parts, size_t count, size_t written)
 {
     for (size_t i = 0; i < count && written > 0; i++) {
         size_t step = written < parts[i].iov_len ? written : parts[i].iov_len;
+        if (step == 0)
+            continue; /* an empty part may point nowhere */
         parts[i].iov_base = (char *)parts[i].iov_base + step;
         parts[i].iov_len -= step;
         written -= step;
@@ -396,22 +524,46 @@ gci_file_allocate(gci_file const *file, uint64_t size, gcache_error *error)
     return reason != 0 ? fail_file(file, error) : GCACHE_OK;
 }
 
+gcache_status
+gci_file_write_whole(gci_dir dir, char const *temporary, char const *name, gci_view bytes, gcache_error *error)
+{
+    gci_file file;
+
+    gcache_status status = gci_file_open(dir, temporary, O_WRONLY | O_CREAT | O_EXCL, &file, error);
+    if (status != GCACHE_OK)
+        return status;
+    status = gci_file_write(&file, &bytes, 1, error);
+    if (status == GCACHE_OK)
+        status = gci_file_sync(&file, error);
+    gci_file_close(&file);
+    if (status == GCACHE_OK)
+        status = gci_dir_rename(dir, temporary, dir, name, error);
+    if (status != GCACHE_OK)
+        gci_dir_unlink(dir, temporary, NULL);
+    return status;
+}
+
+uint64_t
+gci_unique_number(void)
+{
+    uint64_t number;
+
+    if (getrandom(&number, sizeof number, GRND_NONBLOCK) != sizeof number)
+        number = gci_clock_wall_ns() ^ ((uint64_t)getpid() << 40) ^ (uint64_t)(uintptr_t)&number;
+    return number;
+}
+
 static gcache_status
 load_opened(gci_file const *file, size_t limit, gci_buf *out, gcache_error *error)
 {
-    struct stat facts;
+    uint64_t size = file->opened.size;
 
-    gcache_status status = gci_file_stat(file, &facts, error);
-    if (status != GCACHE_OK)
-        return status;
-    if (!S_ISREG(facts.st_mode))
-        return gci_fail(error, GCACHE_ERROR_IO, "%s/%s: not a plain file", file->dir.name, file->path);
-    if ((uint64_t)facts.st_size > limit)
+    if (size > limit)
         return gci_fail(error, GCACHE_ERROR_LIMIT, "%s/%s: larger than %zu bytes", file->dir.name, file->path, limit);
-    char *room = gci_buf_reserve(out, (size_t)facts.st_size);
+    char *room = gci_buf_reserve(out, (size_t)size);
     if (out->failed)
         return gci_fail_memory(error);
-    return gci_file_read(file, room, (size_t)facts.st_size, 0, &out->size, error);
+    return gci_file_read(file, room, (size_t)size, 0, &out->size, error);
 }
 
 static gcache_status
@@ -425,16 +577,13 @@ load_and_close(gci_file *file, size_t limit, gci_buf *out, gcache_error *error)
     return status;
 }
 
-/* Not blocking: a pipe that somebody put in a file's place must not stop us. */
-#define LOAD_FLAGS (O_RDONLY | O_NONBLOCK)
-
 gcache_status
 gci_file_load(gci_dir dir, char const *path, size_t limit, gci_buf *out, gcache_error *error)
 {
     gci_file file;
 
     gci_buf_clear(out);
-    gcache_status status = gci_file_open(dir, path, LOAD_FLAGS, &file, error);
+    gcache_status status = gci_file_open(dir, path, O_RDONLY, &file, error);
     return status == GCACHE_OK ? load_and_close(&file, limit, out, error) : status;
 }
 
@@ -444,7 +593,7 @@ gci_file_load_existing(gci_dir dir, char const *path, size_t limit, gci_buf *out
     gci_file file;
 
     gci_buf_clear(out);
-    gcache_status status = gci_file_open_existing(dir, path, LOAD_FLAGS, &file, error);
+    gcache_status status = gci_file_open_existing(dir, path, O_RDONLY, &file, error);
     return status == GCACHE_OK && file.fd >= 0 ? load_and_close(&file, limit, out, error) : status;
 }
 
@@ -464,6 +613,20 @@ gci_file_unmap(void *address, size_t size)
 {
     if (address != NULL)
         munmap(address, size);
+}
+
+bool
+gci_file_map_over(gci_file const *file, void *address, size_t size, bool writable)
+{
+    int access = writable ? PROT_READ | PROT_WRITE : PROT_READ;
+
+    return mmap(address, size, access, MAP_SHARED | MAP_FIXED, file->fd, 0) != MAP_FAILED;
+}
+
+void
+gci_file_unmap_to_zeros(void *address, size_t size)
+{
+    mmap(address, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }
 
 bool

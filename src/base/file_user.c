@@ -74,14 +74,16 @@ gci_file_write_user(char const *path, gci_view bytes, gcache_error *error)
     /* A device or a pipe can't be replaced by a rename. */
     bool replace = stat(path, &facts) != 0 || S_ISREG(facts.st_mode);
     gci_buf_init(&temporary, 4096 + 64);
-    gci_buf_format(&temporary, replace ? "%s.tmp.%ld" : "%s", path, (long)getpid());
+    gci_buf_append_text(&temporary, path);
+    if (replace)
+        gci_buf_format(&temporary, ".%016llx.tmp", (unsigned long long)gci_unique_number());
     gci_buf_append_char(&temporary, '\0');
     if (temporary.failed) {
         gci_buf_clear(&temporary);
         return gci_fail(error, GCACHE_ERROR_ARGUMENT, "%s: the path is too long", path);
     }
     gcache_status status = GCACHE_OK;
-    int fd = open(temporary.data, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int fd = open(temporary.data, O_WRONLY | O_CLOEXEC | (replace ? O_CREAT | O_EXCL : O_TRUNC), 0666);
     if (fd < 0) {
         status = gci_fail_errno(error, errno, "%s", path);
     } else {

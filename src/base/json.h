@@ -33,7 +33,8 @@ gcache_status gci_json_read(gci_view text, char const *name, gci_arena *arena, g
 /* Line and column (1-based, bytes) of a value's or member's `at` in its text; 0, 0 if it has none. */
 void gci_json_locate(gci_view text, uint32_t at, int *out_line, int *out_column);
 
-/* Writes a JSON string with quotes and escapes. Bytes that aren't UTF-8 become U+FFFD. */
+/* Writes a JSON string with quotes and escapes, also of what a terminal would act on (base/visible.h). Bytes that aren't UTF-8
+   become U+FFFD. */
 void gci_json_write_text(gci_buf *buf, gci_view text);
 
 /* Writes a double so that reading it gives the same double; a fraction or exponent always shows that it is a float. */

@@ -1,6 +1,7 @@
 #include "base/json.h"
 
 #include "base/utf8.h"
+#include "base/visible.h"
 
 #include <float.h>
 #include <inttypes.h>
@@ -33,7 +34,9 @@ gci_json_write_text(gci_buf *buf, gci_view text)
     gci_buf_append_char(buf, '"');
     while (i < text.size) {
         size_t size = gci_utf8_sequence(text.data + i, text.size - i);
-        bool plain = size != 0 && data[i] >= 0x20 && data[i] != '"' && data[i] != '\\' && data[i] != 0x7F;
+        bool plain = size != 0 && data[i] != '"' && data[i] != '\\' &&
+                     (size == 1 ? data[i] >= 0x20 && data[i] != 0x7F
+                                : gci_visible_sequence(gci_view_of(text.data + i, text.size - i)) != 0);
         if (plain) {
             i += size;
             continue;
@@ -41,9 +44,12 @@ gci_json_write_text(gci_buf *buf, gci_view text)
         gci_buf_append(buf, text.data + run, i - run);
         if (size == 0)
             gci_buf_append_text(buf, "\xEF\xBF\xBD");
-        else
+        else if (size == 1)
             write_escape(buf, data[i]);
-        run = ++i;
+        else
+            gci_visible_append(buf, gci_view_of(text.data + i, size)); /* \uXXXX: none of these is beyond U+FFFF */
+        i += size != 0 ? size : 1;
+        run = i;
     }
     gci_buf_append(buf, text.data + run, i - run);
     gci_buf_append_char(buf, '"');

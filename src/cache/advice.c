@@ -580,7 +580,8 @@ gci_write_advice(gci_story const *story, gci_buf *out)
             advise_on_variant(story, trial, out);
         break;
     case GCACHE_REASON_NAMES:
-        gci_buf_append_text(out, "set accept_renames in the request if the payload can be used under other symbol names.");
+        gci_buf_append_text(out, "set accept_renames in the request if the caller can rename what it loads: a hit says what "
+                                 "is called how. Else what is compiled now is stored beside it, under its own names.");
         break;
     case GCACHE_REASON_EVICTED:
         advise_on_eviction(story, out);

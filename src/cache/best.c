@@ -2,6 +2,7 @@
  * Best configurations of kernels: one record a kernel, used only where it says exactly what to do.
  */
 #include "base/check.h"
+#include "base/clock.h"
 #include "cache/best.h"
 #include "cache/cache.h"
 #include "store/tables.h"
@@ -61,10 +62,13 @@ static gcache_status
 put_record(gcache *cache, gci_view name, gci_view record, gcache_error *error)
 {
     gci_row row = { .table = gci_view_text(GCI_TABLE_BEST), .space = cache->salt, .name = name, .value = record };
+    gcache_status status = gci_tables_put(cache->store, &row, 1, error);
 
-    gci_bundle_collect(&cache->bundle, name, record);
-    gci_recorder_note(&cache->recorder, GCI_USED_ROW, row.table, name, true);
-    return gci_tables_put(cache->store, &row, 1, error);
+    if (status == GCACHE_OK) {
+        gci_bundle_collect(&cache->bundle, name, record, gci_clock_wall_ns());
+        gci_recorder_note(&cache->recorder, GCI_USED_ROW, row.table, name, true);
+    }
+    return status;
 }
 
 gcache_status
@@ -77,7 +81,9 @@ gcache_best_put(gcache *cache, gcache_kernel const *kernel, gcache_best const *b
         return status;
     GCI_REQUIRE(best != NULL, error, "best is NULL");
     status = check_config(&best->config, error);
-    if (status != GCACHE_OK || cache->disabled)
+    if (status == GCACHE_OK)
+        status = gci_pass(&cache->gate, NULL, GCI_STORE, error);
+    if (status != GCACHE_OK)
         return status;
     gci_buf_init(&name, GCI_RECORD_BYTES_MAX);
     gci_buf_init(&record, GCI_RECORD_BYTES_MAX);
@@ -96,6 +102,7 @@ gcache_best_put(gcache *cache, gcache_kernel const *kernel, gcache_best const *b
 typedef struct owner {
     gci_arena arena;
     gci_view value; /* the row's */
+    uint64_t at_ns;
 } owner;
 
 static int
@@ -104,6 +111,7 @@ keep_value(void *state, gci_row const *row)
     owner *o = state;
 
     o->value = gci_arena_copy(&o->arena, row->value);
+    o->at_ns = row->at_ns;
     return 1;
 }
 
@@ -200,7 +208,7 @@ read_row(gcache *cache, gci_view name, owner *o, gcache_error *error)
 {
     gci_row_filter filter = { gci_view_text(GCI_TABLE_BEST), cache->salt, name, gci_view_of("", 0) };
 
-    gcache_status status = gci_tables_each(cache->store, &filter, keep_value, o, error);
+    gcache_status status = gci_tables_each(cache->store, &filter, keep_value, o, cache->strict ? error : NULL);
     if (o->arena.failed)
         return gci_fail_memory(error);
     return cache->strict ? status : GCACHE_OK;
@@ -215,7 +223,7 @@ look_up(gcache *cache, gcache_kernel const *kernel, owner *o, gcache_error *erro
     gci_write_kernel(&name, kernel);
     gcache_status status = name.failed ? gci_fail_memory(error) : read_row(cache, gci_buf_view(&name), o, error);
     if (status == GCACHE_OK && o->value.data != NULL) {
-        gci_bundle_collect(&cache->bundle, gci_buf_view(&name), o->value);
+        gci_bundle_collect(&cache->bundle, gci_buf_view(&name), o->value, o->at_ns);
         gci_recorder_note(&cache->recorder, GCI_USED_ROW, gci_view_text(GCI_TABLE_BEST), gci_buf_view(&name), false);
     }
     gci_buf_clear(&name);
@@ -251,7 +259,7 @@ gcache_best_find(gcache *cache, gcache_kernel const *kernel, gcache_config const
         return gci_fail_memory(error);
     gci_arena_init(&o->arena, 8 * GCI_RECORD_BYTES_MAX);
     out_found->owner = o;
-    if (!cache->disabled)
+    if (gci_is_open(&cache->gate, GCI_LOOK_UP))
         status = look_up(cache, kernel, o, error);
     if (status != GCACHE_OK)
         return status;
@@ -301,7 +309,7 @@ gcache_status
 gcache_best_each(gcache *cache, gcache_best_fn fn, void *state, gcache_error *error)
 {
     GCI_REQUIRE(cache != NULL && fn != NULL, error, "cache or fn is NULL");
-    if (cache->disabled)
+    if (!gci_is_open(&cache->gate, GCI_BROWSE))
         return GCACHE_OK;
     gci_row_filter filter = { gci_view_text(GCI_TABLE_BEST), cache->salt, { NULL, 0 }, { NULL, 0 } };
     return gci_tables_each(cache->store, &filter, visit_best, &(best_visit){ fn, state }, error);

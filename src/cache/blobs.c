@@ -1,11 +1,15 @@
 /*
  * Blobs lie at blobs/<2 characters of the name>/<name>[.<extension>]; a compiler's own caches in sub/<name>.
+ *
+ * A blob that is there is not written again, whatever is put under its name: others have its path. Only a damaged one makes
+ * way: one whose content has another name, or, where the caller gave the name and nothing tells, one that is empty.
  */
 #include <guardcache/blobs.h>
 
 #include "base/check.h"
 #include "base/codec.h"
 #include "base/digest.h"
+#include "cache/blobs.h"
 #include "cache/cache.h"
 #include "cache/side_name.h"
 #include "store/side.h"
@@ -66,7 +70,6 @@ static gcache_status
 check_arguments(gcache const *cache, char const *extension, gcache_blob_options const *options, gcache_error *error)
 {
     GCI_REQUIRE(cache != NULL, error, "cache is NULL");
-    GCI_REQUIRE(cache->store != NULL, error, "the cache is switched off");
     GCI_REQUIRE(options->version == GCACHE_BLOB_OPTIONS_VERSION, error,
                 "the options have version %d, this library knows %d", options->version, GCACHE_BLOB_OPTIONS_VERSION);
     GCI_REQUIRE(options->name == NULL || gci_side_name_valid(options->name, GCACHE_BLOB_NAME_SIZE), error,
@@ -99,6 +102,63 @@ write_path(gcache *cache, char const *place, gcache_blob *blob, gcache_error *er
     return status;
 }
 
+static bool
+has_name(gci_view bytes, char const *name, gcache_blob_options const *options)
+{
+    char found[GCACHE_BLOB_NAME_SIZE];
+
+    return name_content(bytes, options, found, NULL) == GCACHE_OK && strcmp(found, name) == 0;
+}
+
+/* Whether what is there under a name, when other bytes are put under it, is whole. */
+static bool
+is_whole(gci_view there, char const *name, gcache_blob_options const *options)
+{
+    return options->name != NULL ? there.size != 0 : has_name(there, name, options);
+}
+
+/* The same for bytes from elsewhere, of which nobody says how they got the name: it is judged by, if it is theirs. */
+static bool
+is_whole_beside(gci_view there, char const *place, gci_view bytes)
+{
+    gcache_blob_options plain = GCACHE_BLOB_OPTIONS_INIT, text = { .version = GCACHE_BLOB_OPTIONS_VERSION, .text = true };
+    char const *base = strrchr(place, '/') + 1;
+    char name[2 * GCI_SHA256_BYTES + 1];
+
+    snprintf(name, sizeof name, "%s", base);
+    if (has_name(bytes, name, &plain))
+        return has_name(there, name, &plain);
+    if (has_name(bytes, name, &text))
+        return has_name(there, name, &text);
+    return there.size != 0;
+}
+
+/* Whether a blob is there that stays; a damaged one is put aside. name, options: NULL if the bytes come from elsewhere. */
+static bool
+is_kept(gcache *cache, char const *place, gci_view bytes, char const *name, gcache_blob_options const *options)
+{
+    gci_buf buf;
+
+    gci_buf_init(&buf, BLOB_BYTES_MAX + 1);
+    gcache_status status = gci_side_read(cache->store, place, BLOB_BYTES_MAX, &buf, NULL);
+    gci_view there = gci_buf_view(&buf);
+    bool kept = status == GCACHE_OK && (gci_view_equal(there, bytes) ||
+                                        (options != NULL ? is_whole(there, name, options) : is_whole_beside(there, place, bytes)));
+    gci_buf_clear(&buf);
+    if (kept)
+        gci_side_touch(cache->store, place);
+    else if (status != GCACHE_ERROR_NOT_FOUND && status != GCACHE_ERROR_MEMORY)
+        gci_side_quarantine(cache->store, place, "damaged blob");
+    return kept;
+}
+
+gcache_status
+gci_blob_keep(gcache *cache, char const *place, gci_view bytes, bool *out_existed, gcache_error *error)
+{
+    *out_existed = is_kept(cache, place, bytes, NULL, NULL);
+    return *out_existed ? GCACHE_OK : gci_side_write(cache->store, place, bytes, out_existed, error);
+}
+
 gcache_status
 gcache_blob_put(gcache *cache, void const *bytes, size_t size, char const *extension, gcache_blob_options const *options,
                 gcache_blob *out_blob, gcache_error *error)
@@ -121,7 +181,13 @@ gcache_blob_put(gcache *cache, void const *bytes, size_t size, char const *exten
     if (status != GCACHE_OK)
         return status;
     place_of(out_blob->name, extension, place);
-    status = gci_side_write(cache->store, place, gci_view_of(bytes, size), &out_blob->existed, error);
+    /* Who may not write may have what is there. */
+    status = gci_pass(&cache->gate, NULL, GCI_STORE, NULL);
+    out_blob->existed = (status == GCACHE_OK || status == GCACHE_ERROR_READ_ONLY) &&
+                        is_kept(cache, place, gci_view_of(bytes, size), out_blob->name, options);
+    status = out_blob->existed ? GCACHE_OK : gci_pass(&cache->gate, NULL, GCI_STORE, error);
+    if (status == GCACHE_OK && !out_blob->existed)
+        status = gci_side_write(cache->store, place, gci_view_of(bytes, size), &out_blob->existed, error);
     if (status == GCACHE_OK)
         gci_recorder_note(&cache->recorder, GCI_USED_BLOB, gci_view_text(place), gci_view_of("", 0), !out_blob->existed);
     return status == GCACHE_OK ? write_path(cache, place, out_blob, error) : status;
@@ -158,6 +224,10 @@ gcache_blob_get(gcache *cache, char const *name, char const *extension, gcache_b
     gcache_status status = check_arguments(cache, extension, options, error);
     if (status != GCACHE_OK)
         return status;
+    /* What has the name of its content can't be stale. */
+    gci_admission admission = gci_admit(&cache->gate, NULL, GCI_LOOK_UP);
+    if (admission.by != GCI_BY_NOBODY && admission.by != GCI_BY_REFRESH)
+        return gci_fail(error, GCACHE_ERROR_NOT_FOUND, "blob %s isn't looked for: %s", name, admission.why);
     place_of(name, extension, place);
     gci_buf_init(&bytes, BLOB_BYTES_MAX + 1);
     status = gci_side_read(cache->store, place, BLOB_BYTES_MAX, &bytes, error);
@@ -168,6 +238,8 @@ gcache_blob_get(gcache *cache, char const *name, char const *extension, gcache_b
         *out_bytes = gci_buf_take_text(&bytes);
         status = *out_bytes != NULL ? GCACHE_OK : gci_fail_memory(error);
     }
+    if (status == GCACHE_OK)
+        gci_recorder_note(&cache->recorder, GCI_USED_BLOB, gci_view_text(place), gci_view_of("", 0), false);
     gci_buf_clear(&bytes);
     return status;
 }
@@ -193,15 +265,18 @@ gcache_subdirectory(gcache *cache, char const *name, gcache_access wanted, gcach
     side_path place;
     gci_buf path;
 
-    GCI_REQUIRE(cache != NULL && cache->store != NULL, error, "cache is NULL or switched off");
+    GCI_REQUIRE(cache != NULL, error, "cache is NULL");
     GCI_REQUIRE(out_access != NULL && out_path != NULL, error, "out_access or out_path is NULL");
     GCI_REQUIRE(name != NULL && gci_side_name_valid(name, GCACHE_BLOB_NAME_SIZE), error,
                 "\"%s\" can't name a directory", name != NULL ? name : "");
     GCI_REQUIRE(wanted == GCACHE_ACCESS_READ || wanted == GCACHE_ACCESS_UPDATE, error, "unknown access %d", (int)wanted);
-    *out_access = gci_store_is_read_only(cache->store) ? GCACHE_ACCESS_READ : wanted;
     *out_path = NULL;
+    gcache_status status = gci_pass(&cache->gate, NULL, GCI_STORE, NULL);
+    *out_access = status == GCACHE_ERROR_READ_ONLY ? GCACHE_ACCESS_READ : wanted;
+    if (status == GCACHE_REFUSED)
+        return gci_pass(&cache->gate, NULL, GCI_STORE, error);
     snprintf(place, sizeof place, "sub/%s", name);
-    gcache_status status = gci_side_folder(cache->store, place, *out_access == GCACHE_ACCESS_UPDATE, error);
+    status = gci_side_folder(cache->store, place, *out_access == GCACHE_ACCESS_UPDATE, error);
     if (status != GCACHE_OK)
         return status;
     gci_buf_init(&path, GCI_BUF_NO_LIMIT);

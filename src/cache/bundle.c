@@ -1,6 +1,7 @@
 /*
  * Bundles: the records of one compile, stored together under the hash of what was compiled, so that the next process that
- * compiles the same has all of them at once.
+ * compiles the same has all of them at once. In a bundle as outside, a record has the time at which it was made: of a
+ * kernel's two the newer one counts.
  */
 #include "cache/bundle.h"
 
@@ -70,7 +71,7 @@ find_kernel(gci_bundle const *bundle, gci_view kernel)
 }
 
 void
-gci_bundle_collect(gci_bundle *bundle, gci_view kernel, gci_view record)
+gci_bundle_collect(gci_bundle *bundle, gci_view kernel, gci_view record, uint64_t at_ns)
 {
     lock(bundle);
     if (bundle->name.size != 0) {
@@ -81,8 +82,10 @@ gci_bundle_collect(gci_bundle *bundle, gci_view kernel, gci_view record)
             bundle->first = b;
             bundle->count++;
         }
-        if (b != NULL)
+        if (b != NULL) {
             b->record = gci_arena_copy(&bundle->arena, record);
+            b->at_ns = at_ns;
+        }
     }
     unlock(bundle);
 }
@@ -133,7 +136,7 @@ load_row(void *state, gci_row const *row)
 
     if (b == NULL)
         return 1;
-    *b = (gci_bundled){ l->first, gci_arena_copy(&l->arena, row->item), gci_arena_copy(&l->arena, row->value) };
+    *b = (gci_bundled){ l->first, gci_arena_copy(&l->arena, row->item), gci_arena_copy(&l->arena, row->value), row->at_ns };
     if (!gci_read_best(row->value, &l->arena, &best))
         return 0;
     l->first = b;
@@ -142,7 +145,7 @@ load_row(void *state, gci_row const *row)
     return 0;
 }
 
-/* Makes all records of a bundle ones that can be found: those that are there already stay. */
+/* Makes all records of a bundle ones that can be found, in place of older ones. */
 static gcache_status
 spread(gcache *cache, loading const *l, gcache_error *error)
 {
@@ -153,7 +156,7 @@ spread(gcache *cache, loading const *l, gcache_error *error)
         return gci_fail_memory(error);
     for (gci_bundled const *b = l->first; b != NULL; b = b->next)
         rows[count++] = (gci_row){ .table = gci_view_text(GCI_TABLE_BEST), .space = cache->salt, .name = b->kernel,
-                                   .value = b->record, .at_ns = 1 };
+                                   .value = b->record, .at_ns = b->at_ns };
     gcache_status status = gci_tables_put(cache->store, rows, count, error);
     free(rows);
     return status;
@@ -167,7 +170,7 @@ load(gcache *cache, gci_view name, gcache_bundle_loaded *out_loaded, gcache_erro
     gcache_error trouble = { 0 };
     loading l = { .first = NULL };
 
-    if (cache->disabled)
+    if (!gci_is_open(&cache->gate, GCI_LOOK_UP))
         return GCACHE_MISS;
     gci_arena_init(&l.arena, BUNDLE_BYTES_MAX);
     gcache_status status = gci_tables_each(cache->store, &filter, load_row, &l, &trouble);
@@ -181,9 +184,8 @@ load(gcache *cache, gci_view name, gcache_bundle_loaded *out_loaded, gcache_erro
         *out_loaded = l.loaded;
         return GCACHE_HIT;
     }
-    if (status < 0 && cache->strict && error != NULL)
-        *error = trouble;
-    return status < 0 && cache->strict ? status : GCACHE_MISS;
+    /* Who may not write can't have its records, and that is no trouble. */
+    return status < 0 && status != GCACHE_ERROR_READ_ONLY ? gci_trouble(cache, &trouble, error) : GCACHE_MISS;
 }
 
 static bool
@@ -246,7 +248,8 @@ store_bundle(gcache *cache, gci_bundle const *collected, gcache_error *error)
     }
     for (gci_bundled const *b = collected->first; b != NULL; b = b->next)
         rows[count++] = (gci_row){ .table = gci_view_text(GCI_TABLE_BUNDLE), .space = cache->salt,
-                                   .name = gci_buf_view(&collected->name), .item = b->kernel, .value = b->record };
+                                   .name = gci_buf_view(&collected->name), .item = b->kernel, .value = b->record,
+                                   .at_ns = b->at_ns };
     gcache_status status = gci_tables_put(cache->store, rows, count, error);
     if (status == GCACHE_OK)
         gci_recorder_note(&cache->recorder, GCI_USED_ROW, rows[0].table, rows[0].name, true);
@@ -268,7 +271,7 @@ gcache_bundle_end(gcache *cache, gcache_error *error)
     bundle->first = NULL;
     bundle->count = 0;
     unlock(bundle);
-    if (collected.count != 0 && !cache->disabled && !gci_store_is_read_only(cache->store))
+    if (collected.count != 0 && gci_is_open(&cache->gate, GCI_STORE))
         status = store_bundle(cache, &collected, error);
     empty(&collected);
     return status;

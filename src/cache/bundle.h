@@ -18,6 +18,7 @@
 typedef struct gci_bundled {
     struct gci_bundled *next;
     gci_view kernel, record; /* names and values of rows; in the arena */
+    uint64_t at_ns;          /* when the record was made */
 } gci_bundled;
 
 typedef struct gci_bundle {
@@ -31,7 +32,7 @@ typedef struct gci_bundle {
 gcache_status gci_bundle_init(gci_bundle *bundle, gcache_error *error);
 void gci_bundle_clear(gci_bundle *bundle);
 
-/* Notes that a kernel's record was put or found. */
-void gci_bundle_collect(gci_bundle *bundle, gci_view kernel, gci_view record);
+/* Notes that a kernel's record, made at at_ns, was put or found. */
+void gci_bundle_collect(gci_bundle *bundle, gci_view kernel, gci_view record, uint64_t at_ns);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "cache/bundle.h"
 #include "cache/counters.h"
+#include "cache/gate.h"
 #include "cache/recorder.h"
 #include "cache/values.h"
 #include "store/store.h"
@@ -18,9 +19,9 @@
 struct gcache {
     gci_store *store;
     gci_view salt;
-    char const *bypass; /* NULL: none */
-    bool disabled, strict, unsafe_skip_guards;
-    bool journal; /* lookups are written down */
+    gci_gate gate;
+    bool strict, unsafe_skip_guards;
+    bool journal; /* lookups are written down: what the gate says of it */
     gcache_event_fn event;
     void *event_state;
     atomic_bool told_in_use;
@@ -31,5 +32,16 @@ struct gcache {
     gci_recorder recorder;
     gcache_options options; /* as they were given; its texts are not to be followed */
 };
+
+/* What trouble with the store is to the caller: a miss, or with strict an error. */
+static inline gcache_status
+gci_trouble(gcache const *cache, gcache_error const *trouble, gcache_error *error)
+{
+    if (!cache->strict)
+        return GCACHE_MISS;
+    if (error != NULL)
+        *error = *trouble;
+    return trouble->status;
+}
 
 #endif

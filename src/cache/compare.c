@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "base/digest.h"
 #include "base/json.h"
+#include "base/visible.h"
 #include "cache/cache.h"
 #include "cache/description.h"
 
@@ -96,7 +97,7 @@ open_stored(gcache *cache, gcache_key const *key, side *out, gcache_error *error
     char hex[GCACHE_KEY_HEX_SIZE];
     gcache_error trouble = { 0 };
 
-    GCI_REQUIRE(cache != NULL && !cache->disabled, error, "a key needs a cache that holds it");
+    GCI_REQUIRE(cache != NULL && gci_is_open(&cache->gate, GCI_BROWSE), error, "a key needs a cache that holds it");
     gcache_key_to_hex(key, hex);
     switch (gci_store_description(cache->store, key, &out->holder, &trouble)) {
     case GCI_FOUND:
@@ -135,7 +136,7 @@ write_names(gci_description const *of, gci_description const *other, bool equal,
         if (is_equal(find_component(other, component->name), component) != equal)
             continue;
         gci_buf_append_text(out, first ? "" : ", ");
-        gci_buf_append_view(out, component->name);
+        gci_visible_append(out, component->name);
         first = false;
     }
 }

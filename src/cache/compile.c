@@ -5,7 +5,8 @@
  *  1. The callback runs at most once a call, and exactly once if the outcome is a miss without an error.
  *  2. The lease is held from before the second lookup until after the insert, so that of all who wait for it one
  *     compiles and the others find what it stored.
- *  3. What was compiled is handed out whether or not it could be stored; result.note says why not.
+ *  3. What was compiled is handed out whether or not it could be stored; result.note says why not, and with strict it is
+ *     the call's error as well.
  *  4. The listener hears of one request and one hit or miss a call, however often was looked.
  */
 #include "cache/compile.h"
@@ -35,6 +36,7 @@ struct gci_product {
     gcache_compiled compiled;
     void *state;
     char note[NOTE_BYTES]; /* why it isn't stored; "": it is to be */
+    gcache_status stored;  /* what came of trying */
 };
 
 static void
@@ -76,7 +78,7 @@ pass_by(gci_compile *c, gcache_status trouble)
 static gcache_status
 look_up(gci_compile *c)
 {
-    gcache_status status = gci_answer(c->cache, c->graph, c->hints, c->options.request, c->result, c->error);
+    gcache_status status = gci_answer(c->cache, c->graph, c->hints, &c->wish, c->result, c->error);
 
     if (status < 0)
         return pass_by(c, status);
@@ -144,34 +146,37 @@ take_lease_for(gci_question const *question, gcache_reason reason, uint64_t time
     return status;
 }
 
+/* A description that can't be keyed has nothing that others could wait for. */
 static bool
-may_write(gci_compile const *c)
+is_open(gci_compile const *c, gci_way way)
 {
-    gcache_reason reason = c->result->reason;
-
-    return !c->options.reader && !c->options.follow && reason != GCACHE_REASON_DISABLED && reason != GCACHE_REASON_BYPASS &&
-           !gci_store_is_read_only(c->cache->store);
+    return c->result->reason != GCACHE_REASON_BYPASS && gci_admit(&c->cache->gate, &c->wish, way).by == GCI_BY_NOBODY;
 }
 
-/* Takes the lease that the present reason asks for. As take_lease, and sets *out_waited. */
+/* Takes the lease that the present reason asks for. GCACHE_OK; GCACHE_MISS: go on without; or an error. */
 static gcache_status
 take_one_lease(gci_compile *c, bool *out_waited)
 {
-    gcache_error error = { 0 };
+    gcache_error trouble = { 0 };
     gci_question question;
 
-    gcache_status status = gci_question_init(&question, c->cache, c->graph, c->hints, c->options.request, &error);
+    gcache_status status = gci_question_init(&question, c->cache, c->graph, c->hints, c->options.request, &trouble);
     if (status == GCACHE_OK)
-        status = take_lease_for(&question, c->result->reason, c->options.lease_timeout_ns, &c->lease, out_waited, &error);
+        status = take_lease_for(&question, c->result->reason, c->options.lease_timeout_ns, &c->lease, out_waited, &trouble);
     gci_question_clear(&question);
+    if (status == GCACHE_ERROR_BUSY)
+        c->result->reason = GCACHE_REASON_LEASE_TIMEOUT;
     if (status == GCACHE_ERROR_ARGUMENT && c->error != NULL)
-        *c->error = error;
-    return status;
+        *c->error = trouble;
+    if (status >= 0 || status == GCACHE_ERROR_ARGUMENT)
+        return status == GCACHE_REFUSED ? GCACHE_MISS : status;
+    return status == GCACHE_ERROR_BUSY || status == GCACHE_ERROR_READ_ONLY ? GCACHE_MISS
+                                                                           : gci_trouble(c->cache, &trouble, c->error);
 }
 
 /*
  * Takes the lease, or goes on without one. GCACHE_HIT: while waiting, somebody stored what is wanted; GCACHE_MISS:
- * compile; ERROR_ARGUMENT: this thread is compiling the same already.
+ * compile; ERROR_ARGUMENT: this thread is compiling the same already; with strict, what kept the lease from being taken.
  */
 static gcache_status
 take_lease(gci_compile *c)
@@ -180,12 +185,8 @@ take_lease(gci_compile *c)
     bool waited = false;
 
     gcache_status status = take_one_lease(c, &waited);
-    if (status == GCACHE_ERROR_ARGUMENT)
+    if (status != GCACHE_OK)
         return status;
-    if (status == GCACHE_ERROR_BUSY)
-        c->result->reason = GCACHE_REASON_LEASE_TIMEOUT;
-    if (status != GCACHE_OK || c->options.refresh)
-        return GCACHE_MISS;
     /* Also if nobody was waited for: somebody may have been done between the lookup and the lease. */
     gcache_result_clear(c->result);
     status = look_up(c);
@@ -208,16 +209,14 @@ take_lease(gci_compile *c)
 static void
 write_objection(gci_compile const *c, gcache_compiled const *compiled, gci_buf *note)
 {
+    gci_admission admission = gci_admit(&c->cache->gate, &c->wish, GCI_STORE);
+
     if (compiled->do_not_store != NULL) {
         gci_buf_append_text(note, compiled->do_not_store);
-    } else if (c->options.reader || c->options.follow) {
-        gci_buf_append_text(note, "another process is the one that writes");
-    } else if (c->result->reason == GCACHE_REASON_DISABLED) {
-        gci_buf_append_text(note, "the cache is switched off");
     } else if (c->result->reason == GCACHE_REASON_BYPASS) {
         gci_buf_format(note, "bypass: %s", c->result->note);
-    } else if (!may_write(c)) {
-        gci_buf_append_text(note, "the cache is read-only");
+    } else if (admission.by != GCI_BY_NOBODY) {
+        gci_buf_append_text(note, admission.why);
     } else if (compiled->entry.compile_ns < c->options.min_compile_ns) {
         gci_buf_append_text(note, "compiled in ");
         gci_write_duration(note, compiled->entry.compile_ns);
@@ -283,27 +282,34 @@ begin_keeping(gci_compile *c)
     gci_buf_clear(&note);
 }
 
-/* Finds out whether it was stored, and tells. */
-static void
+/* Finds out whether it was stored, and tells. GCACHE_MISS, or with strict why it couldn't be. */
+static gcache_status
 end_keeping(gci_compile *c)
 {
     gci_insert *insert = &c->insert;
     gci_product *p = c->product;
+    gcache_status status = GCACHE_MISS;
     gci_buf note;
 
     gci_buf_init(&note, GCI_BUF_NO_LIMIT);
     if (p->note[0] == '\0') {
         gci_insert_end(insert);
+        p->stored = insert->status;
+        if (insert->status == GCACHE_OK)
+            gci_lease_note_stored(c->lease);
         if (insert->status == GCACHE_REFUSED)
             write_refusal(&insert->inserted, insert->entry, &note);
         else if (insert->status != GCACHE_OK)
             gci_buf_append_text(&note, insert->error.message);
+        if (insert->status < 0)
+            status = gci_trouble(c->cache, &insert->error, c->error);
         set_note(p, &note);
     }
     gci_buf_clear(&note);
     if (p->note[0] != '\0')
         leave_note(c, p);
     tell(c, p->note[0] == '\0' ? GCACHE_EVENT_STORED : GCACHE_EVENT_NOT_STORED, &p->compiled.entry, p->note);
+    return status;
 }
 
 static void
@@ -325,6 +331,7 @@ fill_result(gci_compile const *c, gci_product const *p)
     result->deltas = entry->deltas;
     result->delta_count = entry->delta_count;
     result->note = p->note;
+    result->stored = p->stored;
 }
 
 /* Calls back. GCACHE_OK with p filled in, or the callback's error. */
@@ -405,15 +412,11 @@ find(gci_compile *c)
 {
     gcache_status status = look_up(c);
 
-    if (status == GCACHE_HIT && c->options.refresh) {
-        forget(c, GCACHE_REASON_NONE);
-        status = GCACHE_MISS;
-    }
     if (status != GCACHE_MISS)
         return status;
-    if (c->options.follow && c->result->reason != GCACHE_REASON_DISABLED && c->result->reason != GCACHE_REASON_BYPASS)
+    if (c->options.follow && is_open(c, GCI_LOOK_UP))
         return follow(c);
-    return may_write(c) ? take_lease(c) : status;
+    return is_open(c, GCI_LEASE) ? take_lease(c) : status;
 }
 
 /* After the miss, which it belongs to. */
@@ -433,7 +436,9 @@ gci_compile_begin(gci_compile *c, gcache_status *out_status)
     *out_status = check_arguments(c->cache, c->graph, &c->options, c->compile, c->error);
     if (*out_status != GCACHE_OK)
         return false;
-    c->options.refresh |= c->cache->options.refresh;
+    c->wish = (gci_wish){ .request = c->options.request,
+                          .reader = c->options.reader || c->options.follow,
+                          .refresh = c->options.refresh };
     if (c->options.lease_timeout_ns == 0)
         c->options.lease_timeout_ns = GCACHE_LEASE_TIMEOUT_DEFAULT_NS;
 
@@ -462,11 +467,11 @@ gci_compile_hand_over(gci_compile *c)
 gcache_status
 gci_compile_end(gci_compile *c)
 {
-    end_keeping(c);
-    gcache_status status = hand_out(c);
+    gcache_status kept = end_keeping(c), status = hand_out(c);
+
     gci_lease_release(c->lease);
     c->lease = NULL;
-    return status;
+    return status == GCACHE_MISS ? kept : status;
 }
 
 gcache_status
@@ -505,12 +510,13 @@ static bool
 holds_now(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gcache_request const *request)
 {
     gcache_request probe = GCACHE_REQUEST_INIT;
+    gci_wish wish = { .request = &probe };
     gcache_result result;
 
     if (request != NULL)
         probe = *request;
     probe.probe = true;
-    bool holds = gci_answer(cache, graph, hints, &probe, &result, NULL) == GCACHE_HIT;
+    bool holds = gci_answer(cache, graph, hints, &wish, &result, NULL) == GCACHE_HIT;
     gcache_result_clear(&result);
     return holds;
 }
@@ -525,14 +531,15 @@ gcache_lease_take(gcache *cache, gcache_graph *graph, gcache_hints const *hints,
 
     GCI_REQUIRE(cache != NULL && out_lease != NULL, error, "cache or out_lease is NULL");
     *out_lease = NULL;
-    if (cache->disabled)
-        return gci_fail(error, GCACHE_ERROR_READ_ONLY, "the cache is disabled");
+    gcache_status status = gci_pass(&cache->gate, &(gci_wish){ .request = request }, GCI_LEASE, error);
+    if (status != GCACHE_OK)
+        return status;
     gcache_lease *lease = calloc(1, sizeof *lease);
     if (lease == NULL)
         return gci_fail_memory(error);
     if (timeout_ns == 0)
         timeout_ns = GCACHE_LEASE_TIMEOUT_DEFAULT_NS;
-    gcache_status status = gci_question_init(&question, cache, graph, hints, request, error);
+    status = gci_question_init(&question, cache, graph, hints, request, error);
     if (status == GCACHE_OK)
         status = take_lease_for(&question, reason, timeout_ns, &lease->lease, &waited, error);
     gci_question_clear(&question);

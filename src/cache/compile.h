@@ -15,6 +15,7 @@ typedef struct gci_compile {
     gcache_graph *graph;
     gcache_hints const *hints;
     gcache_compile_options options;
+    gci_wish wish;         /* what of them the gate asks for */
     gcache_compile_fn compile;
     void *state;
     gcache_result *result;
@@ -33,7 +34,7 @@ bool gci_compile_begin(gci_compile *c, gcache_status *out_status);
 /* For whoever ends it in another thread: from here on anybody may wait for the lease, the present thread included. */
 void gci_compile_hand_over(gci_compile *c);
 
-/* After the commit. GCACHE_MISS, or ERROR_MEMORY. */
+/* After the commit. GCACHE_MISS, ERROR_MEMORY, or with strict why it couldn't be stored. */
 gcache_status gci_compile_end(gci_compile *c);
 
 #endif

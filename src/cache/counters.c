@@ -105,3 +105,10 @@ gci_counters_tell_all(gci_counters *counters)
     }
     return all;
 }
+
+void
+gci_counters_untell(gci_lane_numbers *lane, gci_untold untold)
+{
+    atomic_fetch_sub(&lane->told, untold.hits);
+    atomic_fetch_sub(&lane->told_saved_ns, untold.saved_ns);
+}

@@ -74,4 +74,7 @@ gci_untold gci_counters_tell(gci_counters *counters, gci_lane_numbers *lane);
 /* The same for all lanes together: at the end. */
 gci_untold gci_counters_tell_all(gci_counters *counters);
 
+/* Takes it back for a lane: the journal couldn't be written. */
+void gci_counters_untell(gci_lane_numbers *lane, gci_untold untold);
+
 #endif

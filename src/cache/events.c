@@ -1,5 +1,6 @@
 #include "cache/events.h"
 
+#include "base/visible.h"
 #include "cache/words.h"
 
 void
@@ -155,10 +156,10 @@ write_details(gci_buf *line, gcache_event const *event)
         gci_buf_format(line, ": %llu %s, ", (unsigned long long)event->entries, event->entries == 1 ? "entry" : "entries");
         gci_write_size(line, event->bytes);
     } else if (event->variant[0] != '\0') {
-        gci_buf_format(line, ": %s", event->variant);
+        gci_visible_format(line, ": %s", event->variant);
     }
     if (event->text[0] != '\0')
-        gci_buf_format(line, ": %s", event->text);
+        gci_visible_format(line, ": %s", event->text);
 }
 
 void
@@ -170,10 +171,10 @@ gcache_event_line(gcache_event const *event, char *out_line, size_t size)
     gci_buf_init(&line, GCI_BUF_NO_LIMIT);
     gci_buf_append_text(&line, gcache_event_name(event->kind));
     if (event->label[0] != '\0')
-        gci_buf_format(&line, " %s", event->label);
+        gci_visible_format(&line, " %s", event->label);
     bool has_key = memcmp(&event->key, &no_key, sizeof no_key) != 0;
     if (event->graph_kind[0] != '\0' || has_key) {
-        gci_buf_format(&line, " (%s%s", event->graph_kind, event->graph_kind[0] != '\0' && has_key ? " " : "");
+        gci_visible_format(&line, " (%s%s", event->graph_kind, event->graph_kind[0] != '\0' && has_key ? " " : "");
         if (has_key)
             gci_write_short_key(&line, &event->key);
         gci_buf_append_char(&line, ')');

@@ -30,12 +30,13 @@ static gcache_status
 find_story(gci_story *story, gci_question *question, gci_trace *trace, gcache *cache, gcache_graph *graph,
            gcache_hints const *hints, gcache_request const *request, gcache_error *error)
 {
+    gci_admission admission = gci_admit(&cache->gate, &(gci_wish){ .request = request }, GCI_LOOK_UP);
     gcache_result result;
 
-    if (!cache->disabled)
-        story->bypass = cache->bypass != NULL ? cache->bypass : request != NULL ? request->bypass : NULL;
-    if (cache->disabled || story->bypass != NULL) {
-        story->reason = cache->disabled ? GCACHE_REASON_DISABLED : GCACHE_REASON_BYPASS;
+    /* A cache that refreshes is explained as it will be without. */
+    if (admission.reason != GCACHE_REASON_NONE) {
+        story->reason = admission.reason;
+        story->bypass = admission.by == GCI_BY_BYPASS ? admission.why : NULL;
         *question = (gci_question){ .cache = cache, .graph = graph };
         if (request != NULL)
             question->request = *request;

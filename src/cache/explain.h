@@ -17,6 +17,7 @@ typedef struct gci_story {
     uint64_t at_ns;     /* of a past lookup: when it was; 0: now */
     uint64_t cost_ns;   /* of a past lookup: how long what it missed took to compile; 0: not known */
     uint64_t former;    /* of a past lookup: the process that died while it compiled the same; 0: none */
+    bool cut;           /* of a past lookup: too long for the journal, which kept only what decided */
 } gci_story;
 
 /* Candidates for which a change of two hints is searched where one isn't enough: some milliseconds each. */

@@ -3,6 +3,7 @@
  */
 #include "base/json.h"
 #include "cache/advice.h"
+#include "cache/names.h"
 #include "cache/words.h"
 
 static void
@@ -32,6 +33,14 @@ write_verdict(gci_buf *out, gcache_truth truth, gcache_verdict const *verdict)
     write_text_member(out, "message", gci_view_text(verdict->message));
 }
 
+/* A guard whose text the journal left out: those before the failing one held. */
+static void
+write_left_out(gci_trial const *trial, size_t index, gci_buf *out)
+{
+    gci_buf_append_text(out, ", \"cut\": true, \"result\": ");
+    gci_buf_append_text(out, index < trial->verdict.guard ? "true" : "null");
+}
+
 /* Every guard by itself, whatever the others say. */
 static void
 write_guards(gci_question const *question, gci_trial const *trial, gci_buf *out)
@@ -42,8 +51,12 @@ write_guards(gci_question const *question, gci_trial const *trial, gci_buf *out)
     for (size_t i = 0; i < record->guard_count; i++) {
         gci_buf_append_text(out, i > 0 ? ", {\"text\": " : "{\"text\": ");
         gci_json_write_text(out, record->guards[i]);
-        if (trial->ranked->guards != NULL) {
+        if (record->guards[i].size == 0 && trial->cut != GCI_CUT_NOTHING) {
+            write_left_out(trial, i, out);
+        } else if (trial->ranked->guards != NULL) {
             gcache_verdict verdict;
+            if (i == trial->verdict.guard && (trial->cut & GCI_CUT_PART) != 0)
+                gci_buf_append_text(out, ", \"cut\": true");
             write_member(out, "result");
             gcache_truth truth = gci_guards_eval_one(trial->ranked->guards, i, question->hints, &verdict);
             write_verdict(out, truth, &verdict);
@@ -74,7 +87,7 @@ write_decision(gci_question const *question, gci_trial const *trial, bool pairs,
     gci_buf_format(out, ", \"first_failing\": %zu", trial->verdict.guard);
     write_text_member(out, "part", gci_buf_view(&part));
     write_text_member(out, "arithmetic", gci_buf_view(&values));
-    if (!trial->partial && gci_guards_nearest(trial->ranked->guards, question->hints, pairs, work, &nearest))
+    if (trial->cut == GCI_CUT_NOTHING && gci_guards_nearest(trial->ranked->guards, question->hints, pairs, work, &nearest))
         write_text_member(out, "would_hit", gci_buf_view(&nearest));
     out->failed |= part.failed || values.failed || nearest.failed;
     gci_buf_clear(&part);
@@ -94,6 +107,25 @@ write_requirement(gci_trial const *trial, gci_buf *out)
     else
         gci_buf_append_text(out, "null");
     gci_buf_append_char(out, '}');
+}
+
+static void
+write_names(gci_question const *question, gci_record const *record, gci_buf *out)
+{
+    gci_names_walk walk = { .question = question, .record = record };
+    char const *separator = "";
+
+    gci_buf_append_text(out, ", \"names\": [");
+    while (gci_names_next(&walk)) {
+        if (gci_view_equal(walk.stored, walk.current))
+            continue;
+        gci_buf_format(out, "%s{\"stored\": ", separator);
+        gci_json_write_text(out, walk.stored);
+        write_text_member(out, "asked", walk.current);
+        gci_buf_append_char(out, '}');
+        separator = ", ";
+    }
+    gci_buf_append_char(out, ']');
 }
 
 /* A hint's value as JSON: Python's spellings that JSON doesn't know are written as texts. */
@@ -117,25 +149,17 @@ write_hint(gci_question const *question, size_t index, gci_buf *out)
     gci_buf_clear(&text);
 }
 
-static bool
-reads(gci_guards const *guards, gci_view bound_name)
-{
-    for (size_t i = 0; i < gci_guards_name_count(guards); i++)
-        if (gci_view_equal(gci_guards_name(guards, i), bound_name))
-            return true;
-    return false;
-}
-
-/* The hints that the candidate's guards read. */
+/* The hints that the candidate's guards read; all of them where guards were left out. */
 static void
-write_values(gci_question const *question, gci_guards const *guards, gci_buf *out)
+write_values(gci_question const *question, gci_trial const *trial, gci_buf *out)
 {
-    bool first = true;
+    gci_guards const *guards = trial->ranked->guards;
+    bool first = true, all = trial->cut != GCI_CUT_NOTHING;
 
     gci_buf_append_text(out, ", \"values\": {");
     for (size_t i = 0; i < gci_hints_count(question->hints); i++) {
         gci_view name = gci_hints_name(question->hints, i);
-        if (guards == NULL || !reads(guards, gci_question_bound_name(question, name)))
+        if (!all && (guards == NULL || !gci_guards_reads(guards, gci_question_bound_name(question, name))))
             continue;
         gci_buf_append_text(out, first ? "" : ", ");
         gci_json_write_text(out, name);
@@ -161,8 +185,10 @@ write_candidate(gci_question const *question, gci_trial const *trial, bool pairs
         write_decision(question, trial, pairs, work, out);
     if (trial->requirement != NULL)
         write_requirement(trial, out);
-    write_values(question, trial->ranked->guards, out);
-    gci_buf_append_char(out, '}');
+    if (trial->reason == GCACHE_REASON_NAMES)
+        write_names(question, record, out);
+    write_values(question, trial, out);
+    gci_buf_append_text(out, trial->cut != GCI_CUT_NOTHING ? ", \"cut\": true}" : "}");
 }
 
 /* ---- nearest keys ---- */
@@ -225,6 +251,8 @@ write_past(gci_story const *story, gci_buf *out)
         return;
     gci_buf_format(out, ", \"at_ns\": %llu, \"compile_ns\": %llu", (unsigned long long)story->at_ns,
                    (unsigned long long)story->cost_ns);
+    if (story->cut)
+        gci_buf_append_text(out, ", \"cut\": true");
     if (story->former != 0)
         gci_buf_format(out, ", \"taken_over_from\": %llu", (unsigned long long)story->former);
 }

@@ -110,6 +110,7 @@ gci_explain_past(gci_past *past, gcache_explain_form form, gci_buf *out)
         .at_ns = past->at_ns,
         .cost_ns = past->compile_ns,
         .former = past->former,
+        .cut = past->cut,
     };
 
     if (past->reason == GCACHE_REASON_NO_KEY) {

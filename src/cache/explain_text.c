@@ -2,7 +2,9 @@
  * A lookup's trace as a text for people: outcome, reason, whose lookup, key; then only what decides.
  */
 #include "base/clock.h"
+#include "base/visible.h"
 #include "cache/advice.h"
+#include "cache/names.h"
 #include "cache/words.h"
 
 /* What a brief text has room for within 25 lines. */
@@ -11,6 +13,9 @@
 
 /* Columns of the line of a guard: "L['t0'] % 8 == 0      12 % 8 = 4     false". */
 #define GUARD_COLUMN 38
+/* Names that differ, of a candidate, and how much is shown of one: mangled names are long. */
+#define BRIEF_NAMES 3
+#define NAME_WIDTH 64
 #define VALUES_COLUMN 35
 #define FULL_COLUMN 400
 
@@ -43,11 +48,11 @@ write_header(gci_story const *story, gci_buf *out)
     gci_buf_append_text(out, story->outcome == GCACHE_HIT ? "hit" : "miss: ");
     gci_buf_append_text(out, gcache_reason_name(story->reason));
     if (question->request.label != NULL)
-        gci_buf_format(out, "    %s", question->request.label);
+        gci_visible_format(out, "    %s", question->request.label);
     if (keyed) {
         gci_buf_append_text(out, "    key ");
         gci_write_short_key(out, &question->key);
-        gci_buf_format(out, " (%s)", gcache_graph_kind(question->graph));
+        gci_visible_format(out, " (%s)", gcache_graph_kind(question->graph));
     }
     if (story->reason == GCACHE_REASON_NO_KEY)
         gci_buf_append_text(out, story->at_ns == 0 ? "    nothing is stored under it" : "    nothing was stored under it");
@@ -65,7 +70,7 @@ write_hints(gci_question const *question, gci_buf *out)
         gci_buf_append_text(out, " no hints");
     for (size_t i = 0; i < count; i++) {
         gci_buf_append_text(out, "  ");
-        gci_buf_append_view(out, gci_hints_name(question->hints, i));
+        gci_visible_append(out, gci_hints_name(question->hints, i));
         gci_buf_append_char(out, '=');
         gci_hints_write(question->hints, i, out);
     }
@@ -157,7 +162,7 @@ write_candidate_line(gci_trial const *trial, size_t number, uint64_t now_ns, gci
     gci_write_time(out, record->created_ns, now_ns);
     if (record->variant.size != 0) {
         gci_buf_append_text(out, ", variant ");
-        gci_buf_append_view(out, record->variant);
+        gci_visible_append(out, record->variant);
     }
     if (record->priority != 0)
         gci_buf_format(out, ", priority %lld", (long long)record->priority);
@@ -204,6 +209,8 @@ write_failing_guard(gci_question const *question, gci_trial const *trial, bool b
     if (raises && values.size == 0)
         gci_buf_append_text(&values, trial->verdict.message);
     write_row(out, gci_buf_view(&part), gci_buf_view(&values), raises ? trial->verdict.exception : "false", brief);
+    if (trial->cut != GCI_CUT_NOTHING)
+        gci_buf_append_text(out, "        its other guards are too long for the journal\n");
     out->failed |= part.failed || values.failed;
     gci_buf_clear(&part);
     gci_buf_clear(&values);
@@ -232,18 +239,59 @@ write_difference(gci_buf *out, gci_view name, gci_view stored, gci_view asked)
     gci_buf_append_char(out, '\n');
 }
 
-static void
-write_names(gci_question const *question, gci_record const *record, gci_buf *out)
+static size_t
+first_difference(gci_view a, gci_view b)
 {
-    gci_buf_append_text(out, "        compiled with the names ");
-    for (size_t i = 0; i < record->name_count; i++) {
-        gci_buf_append_text(out, i > 0 ? ", " : "");
-        gci_buf_append_view(out, record->names[i].name);
+    size_t i = 0;
+
+    while (i < a.size && i < b.size && a.data[i] == b.data[i])
+        i++;
+    return i;
+}
+
+static void
+write_name(gci_names_walk const *walk, gci_buf *out)
+{
+    size_t at = first_difference(walk->stored, walk->current);
+
+    gci_buf_append_text(out, "        compiled as \"");
+    gci_write_excerpt_around(out, walk->stored, at, NAME_WIDTH);
+    gci_buf_append_text(out, "\", yours is \"");
+    gci_write_excerpt_around(out, walk->current, at, NAME_WIDTH);
+    gci_buf_append_text(out, "\"\n");
+}
+
+/* What the payload would say otherwise than its caller. */
+static void
+write_names(gci_question const *question, gci_record const *record, bool brief, gci_buf *out)
+{
+    gci_names_walk walk = { .question = question, .record = record };
+    size_t differing = 0, shown = 0;
+
+    while (gci_names_next(&walk)) {
+        if (gci_view_equal(walk.stored, walk.current))
+            continue;
+        differing++;
+        if (brief && shown == BRIEF_NAMES)
+            continue;
+        write_name(&walk, out);
+        shown++;
     }
-    gci_buf_append_text(out, "; the caller has ");
-    for (size_t i = 0; i < question->symbol_count; i++)
-        gci_buf_format(out, "%s%s", i > 0 ? ", " : "", question->symbols[i].name);
-    gci_buf_append_text(out, " and accepts no renames\n");
+    if (differing > shown)
+        gci_buf_format(out, "        and %zu more names\n", differing - shown);
+    if (differing == 0)
+        gci_buf_append_text(out, "        compiled with other names than the caller's\n");
+}
+
+static void
+write_holds(gci_story const *story, gci_trial const *trial, bool brief, gci_buf *out)
+{
+    gci_record const *record = record_of(trial);
+    bool renamed = story->question->request.accept_renames && !gci_names_same(story->question, record);
+
+    gci_buf_append_text(out, renamed ? "        holds, under other names:\n" : "        holds\n");
+    if (renamed)
+        write_names(story->question, record, brief, out);
 }
 
 static void
@@ -265,7 +313,7 @@ write_trial(gci_story const *story, gci_trial const *trial, size_t number, bool 
         write_difference(out, trial->requirement->name, trial->requirement->value, trial->provided);
         break;
     case GCACHE_REASON_NAMES:
-        write_names(question, record, out);
+        write_names(question, record, brief, out);
         break;
     case GCACHE_REASON_EVICTED:
         write_candidate_eviction(story, trial->ranked->candidate, out);
@@ -274,7 +322,7 @@ write_trial(gci_story const *story, gci_trial const *trial, size_t number, bool 
         gci_buf_append_text(out, "        its guards can't be read by this version\n");
         break;
     default:
-        gci_buf_append_text(out, "        holds\n");
+        write_holds(story, trial, brief, out);
         break;
     }
 }
@@ -315,11 +363,11 @@ gci_explain_variant(gci_story const *story, gci_buf *out)
     for (size_t i = 0; i < trace->count; i++) {
         if (is_empty(&trace->trials[i]) || strcmp(trace->trials[i].ranked->answer.variant, expected) != 0)
             continue;
-        gci_buf_format(out, "the expected variant \"%s\" is there (#%zu) but can't serve: %s", expected, i + 1,
+        gci_visible_format(out, "the expected variant \"%s\" is there (#%zu) but can't serve: %s", expected, i + 1,
                        gcache_reason_name(trace->trials[i].reason));
         return;
     }
-    gci_buf_format(out, "the expected variant \"%s\" isn't there: perhaps it was never compiled", expected);
+    gci_visible_format(out, "the expected variant \"%s\" isn't there: perhaps it was never compiled", expected);
 }
 
 /* The changes of hints that would have made a candidate hold, each once. */
@@ -335,14 +383,14 @@ write_would_hit(gci_story const *story, gci_buf *out)
         gci_trial const *trial = &trace->trials[i];
         if (trial->reason != GCACHE_REASON_GUARD_FALSE && trial->reason != GCACHE_REASON_GUARD_ERROR)
             continue;
-        if (is_empty(trial) || trial->ranked->guards == NULL || trial->partial)
+        if (is_empty(trial) || trial->ranked->guards == NULL || trial->cut != GCI_CUT_NOTHING)
             continue;
         change.size = 0;
         if (!gci_guards_nearest(trial->ranked->guards, story->question->hints, i < GCI_PAIRS_CANDIDATES, &work,
                                 &change))
             continue;
         gci_buf_append_text(out, written == 0 ? "\n  would hit:  " : "   ");
-        gci_buf_append_view(out, gci_buf_view(&change));
+        gci_visible_append(out, gci_buf_view(&change));
         gci_buf_format(out, " (#%zu)", i + 1);
         written++;
     }
@@ -395,7 +443,7 @@ write_not_stored(gci_trace const *trace, gci_buf *out)
         return;
     gci_buf_append_text(out, "it was compiled at ");
     gci_write_moment(out, trace->not_stored_ns, gci_clock_wall_ns());
-    gci_buf_format(out, " and %s\n", trace->not_stored);
+    gci_visible_format(out, " and %s\n", trace->not_stored);
 }
 
 static void
@@ -448,8 +496,10 @@ void
 gci_explain_text(gci_story const *story, bool brief, gci_buf *out)
 {
     write_header(story, out);
+    if (story->cut)
+        gci_buf_append_text(out, "too long for the journal, which kept only what decided\n");
     if (story->bypass != NULL)
-        gci_buf_format(out, "%s\n", story->bypass);
+        gci_visible_format(out, "%s\n", story->bypass);
     if (is_told_by_reason(story))
         gci_buf_format(out, "%s\n", gcache_reason_text(story->reason));
     if (story->trace->count + story->trace->evicted_count > 0)
@@ -457,7 +507,7 @@ gci_explain_text(gci_story const *story, bool brief, gci_buf *out)
     if (story->reason == GCACHE_REASON_EVICTED)
         write_key_eviction(story, out);
     if (story->trace->trouble.status != GCACHE_OK)
-        gci_buf_format(out, "%s\n", story->trace->trouble.message);
+        gci_visible_format(out, "%s\n", story->trace->trouble.message);
     if (story->reason == GCACHE_REASON_NO_KEY) {
         write_not_stored(story->trace, out);
         gci_explain_nearest(story->trace, brief, out);

@@ -1,6 +1,7 @@
 /*
  * Export: what a run used, or what is stored, as one file. Each thing is written once: a description a key, attachments by
- * content. What can't be read any more is left out, since whoever imports would find nothing there either.
+ * content; entries as they are stored, with the signatures they have. What can't be read any more is left out and told, since
+ * whoever imports would find nothing there either.
  */
 #include <guardcache/artifacts.h>
 
@@ -65,15 +66,32 @@ put_description(exporter *e, gcache_key const *key)
     return e->status == GCACHE_OK && put(e, GCI_TRANSFER_DESCRIPTION, no_bytes(), gci_buf_view(&e->frame));
 }
 
+/* What an eviction took meanwhile is no trouble. */
+static void
+leave_out(exporter *e, gci_found found, gcache_error const *why)
+{
+    if (found != GCI_CORRUPT && found != GCI_UNREADABLE)
+        return;
+    e->sums.left_out++;
+    if (e->options.left_out != NULL)
+        e->options.left_out(e->options.state, why);
+}
+
 /* false: it is gone (then status is OK), or it can't be written. */
 static bool
 put_attachment(exporter *e, gci_attachment const *attachment)
 {
     gci_view name = gci_view_of(attachment->sha256, sizeof attachment->sha256);
+    gcache_error why = { 0 };
     gci_buf bytes;
 
     gci_buf_init(&bytes, GCI_BUF_NO_LIMIT);
-    bool there = gci_store_attachment(e->cache->store, attachment, &bytes, NULL) == GCI_FOUND;
+    gci_found found = gci_store_attachment(e->cache->store, attachment, &bytes, &why);
+    bool there = found == GCI_FOUND;
+    if (found == GCI_ABSENT)
+        gci_fail(&why, GCACHE_ERROR_NOT_FOUND, "attachment %.*s is gone", (int)attachment->name.size, attachment->name.data);
+    if (!there)
+        leave_out(e, GCI_UNREADABLE, &why);
     bool fresh = there && gci_recorder_note(&e->written, GCI_USED_BLOB, name, no_bytes(), false);
     if (fresh && put(e, GCI_TRANSFER_ATTACHMENT, no_bytes(), gci_buf_view(&bytes)))
         e->sums.attachments++;
@@ -84,21 +102,21 @@ put_attachment(exporter *e, gci_attachment const *attachment)
 static bool
 put_candidate(exporter *e, gci_candidate *candidate)
 {
-    gci_payload *payload;
+    gcache_error why = { 0 };
 
     for (size_t i = 0; i < candidate->record.attachment_count; i++) {
         if (!put_attachment(e, &candidate->record.attachments[i]))
             return e->status == GCACHE_OK;
     }
-    if (gci_store_payload(e->cache->store, candidate, &payload, NULL) != GCI_FOUND)
-        return true;
-    if (put_description(e, &candidate->record.key)) {
-        e->frame.size = 0;
-        e->status = gci_portable_write_entry(&candidate->record, gci_view_of(payload->data, payload->size), &e->frame,
-                                             e->error);
-    }
-    gci_payload_release(payload);
-    if (e->status == GCACHE_OK && put(e, GCI_TRANSFER_ENTRY, no_bytes(), gci_buf_view(&e->frame)))
+    if (!put_description(e, &candidate->record.key))
+        return false;
+    e->frame.size = 0;
+    gci_found found = gci_portable_write_entry(e->cache->store, candidate, &e->frame, &why);
+    if (e->frame.failed)
+        e->status = gci_fail_memory(e->error);
+    else if (found != GCI_FOUND)
+        leave_out(e, found, &why);
+    else if (put(e, GCI_TRANSFER_ENTRY, no_bytes(), gci_buf_view(&e->frame)))
         e->sums.entries++;
     return e->status == GCACHE_OK;
 }
@@ -123,10 +141,14 @@ export_key(void *state, gcache_key const *key)
 {
     exporter *e = state;
     gci_candidates *set = NULL;
+    gcache_error why = { 0 };
     bool going = true;
 
-    if (gci_store_load(e->cache->store, key, &set, NULL) != GCI_FOUND)
+    gci_found found = gci_store_load(e->cache->store, key, &set, &why);
+    if (found != GCI_FOUND) {
+        leave_out(e, found, &why);
         return 0;
+    }
     for (size_t i = 0; going && i < set->count; i++) {
         if (is_selected(&e->options, &set->items[i]->record))
             going = put_candidate(e, set->items[i]);
@@ -402,22 +424,11 @@ gcache_status
 gcache_export_show(char const *file, char **out_manifest, gcache_error *error)
 {
     gci_transfer_reader reader;
-    gci_transfer_item item;
-    gci_buf text;
-    bool more = true;
 
     GCI_REQUIRE(file != NULL && out_manifest != NULL, error, "file or out_manifest is NULL");
-    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
     gcache_status status = gci_transfer_open(&reader, file, error);
-    while (status == GCACHE_OK && (status = gci_transfer_next(&reader, &item, &more, error)) == GCACHE_OK && more) {
-        if (item.type == GCI_TRANSFER_MANIFEST)
-            gci_buf_append_view(&text, item.body);
-    }
-    gci_transfer_close_reader(&reader);
-    if (status == GCACHE_OK && text.size == 0)
-        status = gci_fail(error, GCACHE_ERROR_CORRUPT, "%s: has no manifest", file);
-    if (status == GCACHE_OK && (*out_manifest = gci_buf_take_text(&text)) == NULL)
+    if (status == GCACHE_OK && (*out_manifest = gci_buf_take_text(&reader.manifest)) == NULL)
         status = gci_fail_memory(error);
-    gci_buf_clear(&text);
+    gci_transfer_close_reader(&reader);
     return status;
 }

@@ -13,15 +13,18 @@
 
 typedef struct gci_fork_mutex {
     pthread_mutex_t mutex;
-    _Atomic pid_t process; /* 0: not made */
+    _Atomic pid_t process; /* that locked it first; 0: not made */
 } gci_fork_mutex;
+
+/* Nobody has locked it yet, so a child need not make it anew. */
+#define GCI_FORK_MUTEX_UNUSED ((pid_t)-1)
 
 static inline bool
 gci_fork_mutex_init(gci_fork_mutex *mutex)
 {
     if (pthread_mutex_init(&mutex->mutex, NULL) != 0)
         return false;
-    mutex->process = getpid();
+    mutex->process = GCI_FORK_MUTEX_UNUSED;
     return true;
 }
 
@@ -37,7 +40,8 @@ static inline bool
 gci_fork_mutex_lock(gci_fork_mutex *mutex)
 {
     pid_t here = getpid(), owner = mutex->process;
-    bool child = owner != here && atomic_compare_exchange_strong(&mutex->process, &owner, here);
+    bool first = owner != here && atomic_compare_exchange_strong(&mutex->process, &owner, here);
+    bool child = first && owner != GCI_FORK_MUTEX_UNUSED;
 
     if (child)
         pthread_mutex_init(&mutex->mutex, NULL);

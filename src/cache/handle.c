@@ -14,14 +14,16 @@
 /* A directory and a salt. */
 #define TEXT_BYTES_MAX ((size_t)1 << 20)
 
-/* What is saved of gcache_options besides the salt: the field, its type, the type of the JSON value. */
+/* What is saved of gcache_options besides salt and bypass: the field, its type, the type of the JSON value. */
 #define OPTION_MAP(X)                                                                                 \
     X(read_only, bool, GCI_BOOL)                                                                      \
     X(strict, bool, GCI_BOOL)                                                                         \
     X(disabled, bool, GCI_BOOL)                                                                       \
     X(unsafe_skip_guards, bool, GCI_BOOL)                                                             \
     X(refresh, bool, GCI_BOOL)                                                                        \
+    X(no_journal, bool, GCI_BOOL)                                                                     \
     X(require_signature, bool, GCI_BOOL)                                                              \
+    X(trust, gcache_trust, GCI_INT)                                                                   \
     X(max_age_ns, uint64_t, GCI_INT)                                                                  \
     X(durability, gcache_durability, GCI_INT)                                                         \
     X(max_candidates, size_t, GCI_INT)                                                                \
@@ -77,6 +79,8 @@ gcache_handle_save(gcache *cache, char **out_text, gcache_error *error)
     gcache_status status = write_directory(cache, &text, error);
     if (cache->salt.size != 0)
         write_text(&text, "salt", cache->salt);
+    if (cache->gate.bypass != NULL)
+        write_text(&text, "bypass", gci_view_text(cache->gate.bypass));
 #define X(field, type, json_type) write_number(&text, #field, json_type, (uint64_t)cache->options.field);
     OPTION_MAP(X)
 #undef X
@@ -112,6 +116,7 @@ static void
 read_options(gci_value const *map, gci_arena *arena, gcache_options *options)
 {
     options->space = read_text(map, "salt", arena);
+    options->bypass = read_text(map, "bypass", arena);
 #define X(field, type, json_type) options->field = (type)read_number(map, #field, json_type);
     OPTION_MAP(X)
 #undef X

@@ -2,6 +2,8 @@
 
 #include "base/check.h"
 #include "cache/cache.h"
+#include "cache/config_file.h"
+#include "store/side.h"
 
 static char const *const count_names[] = {
 #define X(name, word, text) word,
@@ -34,7 +36,7 @@ gcache_stats_read(gcache *cache, gcache_stats *out_stats, gcache_error *error)
 
     GCI_REQUIRE(cache != NULL && out_stats != NULL, error, "cache or out_stats is NULL");
     *out_stats = (gcache_stats){ 0 };
-    if (cache->disabled)
+    if (!gci_is_open(&cache->gate, GCI_BROWSE))
         return GCACHE_OK;
     gcache_status status = gci_store_stats_get(cache->store, &stats, error);
     if (status != GCACHE_OK)
@@ -70,12 +72,30 @@ check_house(gcache *cache, gcache_house_options const *options, gcache_error *er
     return GCACHE_OK;
 }
 
+/* Looks at the settings, which are no part of the store. Returns how many problems there are: 0 or 1. */
+static uint64_t
+check_config(gcache *cache, gci_house_options const *options, bool mend, uint64_t *out_aside)
+{
+    gcache_error what = { .message = "" }, text = { .message = "" };
+    bool aside;
+
+    *out_aside = 0;
+    if (gci_config_check(gci_side_directory(cache->store), mend, &aside, &what))
+        return 0;
+    gci_fail(&text, what.status, "its settings don't count: %s%s", what.message, aside ? ": put aside" : "");
+    if (options->problem != NULL)
+        options->problem(options->state, GCI_CONFIG_NAME, text.message);
+    *out_aside = aside;
+    return 1;
+}
+
 gcache_status
 gcache_verify_with(gcache *cache, gcache_house_options const *options, gcache_verified *out_verified,
                    gcache_error *error)
 {
     gci_house_options inside = inside_options(options);
     gcache_verified unused;
+    uint64_t aside;
 
     gcache_status status = check_house(cache, options, error);
     if (status != GCACHE_OK)
@@ -83,7 +103,11 @@ gcache_verify_with(gcache *cache, gcache_house_options const *options, gcache_ve
     if (out_verified == NULL)
         out_verified = &unused;
     *out_verified = (gcache_verified){ 0 };
-    return cache->disabled ? GCACHE_OK : gci_store_verify(cache->store, &inside, out_verified, error);
+    if (!gci_is_open(&cache->gate, GCI_BROWSE))
+        return GCACHE_OK;
+    status = gci_store_verify(cache->store, &inside, out_verified, error);
+    out_verified->problems += check_config(cache, &inside, false, &aside);
+    return status;
 }
 
 gcache_status
@@ -91,14 +115,20 @@ gcache_repair(gcache *cache, gcache_house_options const *options, gcache_repaire
 {
     gci_house_options inside = inside_options(options);
     gci_repaired repaired = { 0 };
+    uint64_t aside;
 
     gcache_status status = check_house(cache, options, error);
     if (status != GCACHE_OK)
         return status;
-    if (!cache->disabled)
+    if (gci_is_open(&cache->gate, GCI_BROWSE))
         status = gci_store_repair(cache->store, &inside, &repaired, error);
+    if (status == GCACHE_OK && gci_is_open(&cache->gate, GCI_BROWSE)) {
+        check_config(cache, &inside, true, &aside);
+        repaired.quarantined += aside;
+    }
     if (out_repaired != NULL)
-        *out_repaired = (gcache_repaired){ repaired.keys, repaired.entries, repaired.quarantined, repaired.recovered };
+        *out_repaired = (gcache_repaired){ repaired.keys, repaired.entries, repaired.quarantined, repaired.recovered,
+                                           repaired.lost };
     return status;
 }
 
@@ -117,7 +147,7 @@ gcache_gc(gcache *cache, gcache_gc_options const *options, gcache_collected *out
     gci_gc_options inside = { .dry_run = options->dry_run, .target_bytes = options->target_bytes,
                               .max_age_ns = options->max_age_ns, .space = options->space, .victim = options->victim,
                               .state = options->state };
-    if (!cache->disabled)
+    if (gci_is_open(&cache->gate, GCI_BROWSE))
         status = gci_store_gc(cache->store, &inside, &collected, error);
     if (out_collected != NULL)
         *out_collected = (gcache_collected){ collected.evicted, collected.bytes, collected.attachments, collected.stray,
@@ -129,7 +159,7 @@ gcache_status
 gcache_doctor(gcache *cache, gcache_fact_fn fn, void *state, gcache_error *error)
 {
     GCI_REQUIRE(cache != NULL && fn != NULL, error, "cache or fn is NULL");
-    if (cache->disabled)
+    if (!gci_is_open(&cache->gate, GCI_BROWSE))
         fn(state, "cache", "switched off", NULL);
     else
         gci_store_facts(cache->store, fn, state);

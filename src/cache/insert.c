@@ -9,6 +9,7 @@
 #include "cache/description.h"
 #include "cache/events.h"
 #include "cache/journal.h"
+#include "cache/names.h"
 #include "cache/tape.h"
 #include "cache/trial.h"
 #include "graph/graph.h"
@@ -87,17 +88,8 @@ draft_guards(gci_draft *d, gci_question const *question, gcache_entry const *ent
 static gcache_status
 draft_names(gci_draft *d, gci_question const *question, gcache_error *error)
 {
-    gci_pair *names = gci_arena_array(&d->arena, question->symbol_count, sizeof *names);
-
-    if (names == NULL)
-        return gci_fail_memory(error);
-    for (size_t i = 0; i < question->symbol_count; i++) {
-        gci_view name = gci_view_text(question->symbols[i].name);
-        names[i] = (gci_pair){ name, gci_question_bound_name(question, name) };
-    }
-    d->record.names = names;
-    d->record.name_count = question->symbol_count;
-    return GCACHE_OK;
+    d->record.names = gci_names_of(question, &d->arena, &d->record.name_count);
+    return d->record.names != NULL ? GCACHE_OK : gci_fail_memory(error);
 }
 
 static gcache_status
@@ -230,8 +222,10 @@ gci_insert_begin(gci_insert *insert, gcache *cache, gcache_graph *graph, gcache_
     insert->status = check_entry(entry, &insert->error);
     if (insert->status != GCACHE_OK)
         return;
-    if (cache->disabled)
-        refuse(insert, GCACHE_REASON_DISABLED);
+    insert->status = gci_pass(&cache->gate, NULL, GCI_STORE, &insert->error);
+    insert->turned_away = insert->status != GCACHE_OK;
+    if (insert->turned_away)
+        insert->inserted.reason = gci_admit(&cache->gate, NULL, GCI_STORE).reason;
     else
         begin(insert);
 }
@@ -266,6 +260,7 @@ take_outcome(gci_insert *insert)
     memcpy(insert->inserted.entry, stored.id, sizeof insert->inserted.entry);
     memcpy(insert->inserted.shadows, stored.shadows, sizeof insert->inserted.shadows);
     insert->inserted.existed = stored.existed;
+    gci_leases_note_stored(insert->cache->store, &insert->inserted.key);
     leave_note(insert);
 }
 
@@ -275,9 +270,9 @@ gci_insert_end(gci_insert *insert)
     if (insert->pending != NULL)
         take_outcome(insert);
     insert->inserted.outcome = insert->status;
-    if (insert->status == GCACHE_REFUSED && !insert->cache->disabled)
+    if (insert->status == GCACHE_REFUSED && !insert->turned_away)
         atomic_fetch_add_explicit(&insert->cache->counters.refusals, 1, memory_order_relaxed);
-    if (insert->cache->tape != NULL && insert->status >= 0 && !insert->cache->disabled)
+    if (insert->cache->tape != NULL && insert->status >= 0 && !insert->turned_away)
         gci_tape_insert(insert->cache->tape, insert->graph, insert->hints, insert->entry, &insert->inserted);
     gci_pending_free(insert->pending);
     insert->pending = NULL;
@@ -299,7 +294,7 @@ gcache_insert(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gca
     gci_insert_end(one);
     if (out_inserted != NULL)
         *out_inserted = insert.inserted;
-    if (insert.status < 0 && error != NULL)
+    if (insert.error.status != GCACHE_OK && error != NULL)
         *error = insert.error;
     if (insert.status == GCACHE_OK)
         gci_tell(cache, &(gcache_event){ .kind = GCACHE_EVENT_STORED, .key = insert.inserted.key,

@@ -27,6 +27,7 @@ typedef struct gci_insert {
     gcache_inserted inserted;
     gcache_error error;    /* if status is negative */
     gcache_status status;  /* OK after the first step: to be committed */
+    bool turned_away;      /* the gate is closed: nothing was looked at */
     gci_question question;
     gci_draft draft;
     gci_pending *pending;  /* NULL: there is nothing to commit */

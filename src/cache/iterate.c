@@ -113,7 +113,7 @@ visit_all(visit *v, gcache_key const *key, gcache_error *error)
     gcache_status status = GCACHE_OK;
 
     GCI_REQUIRE(v->cache != NULL && v->fn != NULL, error, "cache or fn is NULL");
-    if (v->cache->disabled)
+    if (!gci_is_open(&v->cache->gate, GCI_BROWSE))
         return GCACHE_OK;
     if (key != NULL)
         visit_key(v, key);
@@ -138,7 +138,7 @@ gcache_status
 gcache_remove(gcache *cache, gcache_key const *key, char const *entry, gcache_error *error)
 {
     GCI_REQUIRE(cache != NULL && key != NULL && entry != NULL, error, "cache, key or entry is NULL");
-    if (cache->disabled)
+    if (!gci_is_open(&cache->gate, GCI_BROWSE))
         return gci_fail(error, GCACHE_ERROR_NOT_FOUND, "the cache is switched off");
     return gci_store_evict(cache->store, key, entry, error);
 }
@@ -153,7 +153,7 @@ gcache_verify(gcache *cache, gcache_problem_fn fn, void *state, gcache_verified 
     if (out_verified == NULL)
         out_verified = &unused;
     *out_verified = (gcache_verified){ 0 };
-    if (cache->disabled)
+    if (!gci_is_open(&cache->gate, GCI_BROWSE))
         return GCACHE_OK;
     return gci_store_verify(cache->store, &options, out_verified, error);
 }

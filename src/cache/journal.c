@@ -2,6 +2,7 @@
 
 #include "base/codec.h"
 #include "cache/description.h"
+#include "cache/names.h"
 #include "cache/trial.h"
 #include "graph/graph.h"
 
@@ -26,32 +27,37 @@ put_pairs(gci_buf *out, gcache_pair const *pairs, size_t count)
 /* ---- what every entry has ---- */
 
 static void
-put_hints(gci_buf *out, gci_question const *question)
+put_hint(gci_buf *out, gci_question const *question, size_t index)
 {
-    size_t count = question->hints != NULL ? gci_hints_count(question->hints) : 0;
+    gci_view name = gci_hints_name(question->hints, index);
     gci_buf value;
 
     gci_buf_init(&value, GCI_JOURNAL_BYTES_MAX);
-    gci_put_u32(out, (uint32_t)count);
-    for (size_t i = 0; i < count; i++) {
-        gci_view name = gci_hints_name(question->hints, i);
-        value.size = 0;
-        gci_hints_write(question->hints, i, &value);
-        gci_put_bytes(out, name);
-        gci_put_bytes(out, gci_question_bound_name(question, name));
-        gci_put_bytes(out, gci_buf_view(&value));
-    }
+    gci_hints_write(question->hints, index, &value);
+    gci_put_bytes(out, name);
+    gci_put_bytes(out, gci_question_bound_name(question, name));
+    gci_put_bytes(out, gci_buf_view(&value));
     out->failed |= value.failed;
     gci_buf_clear(&value);
 }
 
 static void
-put_what(gci_buf *out, gci_question const *question, gcache_act act, gcache_reason reason)
+put_hints(gci_buf *out, gci_question const *question)
+{
+    size_t count = question->hints != NULL ? gci_hints_count(question->hints) : 0;
+
+    gci_put_u32(out, (uint32_t)count);
+    for (size_t i = 0; i < count; i++)
+        put_hint(out, question, i);
+}
+
+static void
+put_what(gci_buf *out, gci_question const *question, gcache_act act, gcache_reason reason, bool cut)
 {
     gci_put_u8(out, GCI_JOURNAL_VERSION);
     gci_put_u8(out, (uint8_t)act);
     gci_put_u8(out, (uint8_t)reason);
-    gci_put_u8(out, 0);
+    gci_put_u8(out, cut);
     gci_put_u32(out, (uint32_t)getpid());
     gci_buf_append(out, question->key.bytes, sizeof question->key.bytes);
     gci_put_bytes(out, question->cache->salt);
@@ -61,24 +67,15 @@ put_what(gci_buf *out, gci_question const *question, gcache_act act, gcache_reas
 static void
 put_head(gci_buf *out, gci_question const *question, gcache_act act, gcache_reason reason)
 {
-    put_what(out, question, act, reason);
+    put_what(out, question, act, reason, false);
     put_text(out, question->request.label);
     put_hints(out, question);
 }
 
-static void
-put_lean_head(gci_buf *out, gci_question const *question, gcache_act act, gcache_reason reason)
-{
-    put_what(out, question, act, reason);
-    put_text(out, "");
-    gci_put_u32(out, 0);
-}
-
-static void
+static bool
 append(gcache *cache, gci_buf *entry)
 {
-    if (!entry->failed)
-        gci_store_journal_append(cache->store, gci_buf_view(entry));
+    return !entry->failed && gci_store_journal_append(cache->store, gci_buf_view(entry));
 }
 
 /* ---- a miss ---- */
@@ -102,6 +99,23 @@ put_symbols(gci_buf *out, gci_question const *question)
         put_text(out, question->symbols[i].name);
         put_text(out, question->symbols[i].canonical);
     }
+}
+
+/* The first names in texts that the caller has otherwise than the producer, and what the caller calls them. */
+static size_t
+pick_names(gci_question const *question, gci_record const *record, gci_pair *out_stored, gci_view *out_current)
+{
+    gci_names_walk walk = { .question = question, .record = record };
+    size_t count = 0;
+
+    while (count < GCI_JOURNAL_NAMES && gci_names_next(&walk)) {
+        gci_pair const *stored = &record->names[walk.next - 1];
+        if (!gci_name_is_text(stored) || gci_view_equal(walk.stored, walk.current))
+            continue;
+        out_stored[count] = *stored;
+        out_current[count++] = walk.current;
+    }
+    return count;
 }
 
 /* eviction: of trace, what gci_trace_find_eviction sets. */
@@ -135,13 +149,29 @@ put_eviction(gci_buf *out, gci_trace const *eviction)
 }
 
 static void
-put_names(gci_buf *out, gci_pair const *pairs, size_t count)
+put_pair_texts(gci_buf *out, gci_pair const *pairs, size_t count)
 {
-    gci_put_u32(out, (uint32_t)count);
     for (size_t i = 0; i < count; i++) {
         gci_put_bytes(out, pairs[i].name);
         gci_put_bytes(out, pairs[i].value);
     }
+}
+
+/* Symbols, since guards have them, and those names in texts that explain a miss. */
+static void
+put_record_names(gci_buf *out, gci_question const *question, gci_trial const *trial)
+{
+    gci_record const *record = &trial->ranked->candidate->record;
+    gci_pair stored[GCI_JOURNAL_NAMES];
+    gci_view current[GCI_JOURNAL_NAMES];
+    size_t symbols = 0;
+
+    while (symbols < record->name_count && !gci_name_is_text(&record->names[symbols]))
+        symbols++;
+    size_t texts = trial->reason == GCACHE_REASON_NAMES ? pick_names(question, record, stored, current) : 0;
+    gci_put_u32(out, (uint32_t)(symbols + texts));
+    put_pair_texts(out, record->names, symbols);
+    put_pair_texts(out, stored, texts);
 }
 
 static size_t
@@ -154,28 +184,51 @@ guards_size(gci_record const *record)
     return size;
 }
 
+/* The failing guard, or of one that is too long the part that decided. */
+static void
+write_decision(gci_question const *question, gci_trial const *trial, gci_buf *out)
+{
+    gci_view text = trial->ranked->candidate->record.guards[trial->verdict.guard];
+    gci_buf arithmetic;
+
+    if (text.size <= GCI_JOURNAL_GUARDS_BYTES || trial->ranked->guards == NULL) {
+        gci_buf_append_view(out, text);
+        return;
+    }
+    gci_buf_init(&arithmetic, GCI_BUF_NO_LIMIT);
+    gci_guards_explain(trial->ranked->guards, trial->verdict.guard, question->hints, out, &arithmetic);
+    gci_buf_clear(&arithmetic);
+}
+
 /*
- * guards = count u32, texts, failing u32, partial u8: all of them, or, if they are too long, only the failing one. failing
- * is the place of the failing guard among the texts that are there, their count if none of them failed.
+ * guards = count u32, texts, failing u32, cut u8 (gci_cut): what decided is kept whatever it takes. failing is the place
+ * of the failing guard, the count if none of them failed.
  */
 static void
-put_guards(gci_buf *out, gci_trial const *trial)
+put_guards(gci_buf *out, gci_question const *question, gci_trial const *trial)
 {
     gci_record const *record = &trial->ranked->candidate->record;
     size_t failing = trial->verdict.guard;
     bool all = guards_size(record) <= GCI_JOURNAL_GUARDS_BYTES;
-    bool one = !all && failing < record->guard_count && record->guards[failing].size <= GCI_JOURNAL_GUARDS_BYTES;
-    size_t first = one ? failing : 0, count = one ? 1 : all ? record->guard_count : 0;
+    unsigned cut = all ? GCI_CUT_NOTHING : GCI_CUT_OTHERS;
+    gci_buf decision;
 
-    gci_put_u32(out, (uint32_t)count);
-    for (size_t i = 0; i < count; i++)
-        gci_put_bytes(out, record->guards[first + i]);
-    gci_put_u32(out, (uint32_t)(failing >= first && failing - first < count ? failing - first : count));
-    gci_put_u8(out, count != record->guard_count);
+    gci_buf_init(&decision, GCI_BUF_NO_LIMIT);
+    if (!all && failing < record->guard_count)
+        write_decision(question, trial, &decision);
+    if (decision.size != 0 && decision.size < record->guards[failing].size)
+        cut |= GCI_CUT_PART;
+    gci_put_u32(out, (uint32_t)record->guard_count);
+    for (size_t i = 0; i < record->guard_count; i++)
+        gci_put_bytes(out, all ? record->guards[i] : i == failing ? gci_buf_view(&decision) : (gci_view){ NULL, 0 });
+    gci_put_u32(out, (uint32_t)failing);
+    gci_put_u8(out, (uint8_t)cut);
+    out->failed |= decision.failed;
+    gci_buf_clear(&decision);
 }
 
 static void
-put_trial(gci_buf *out, gci_trial const *trial, size_t seat)
+put_trial(gci_buf *out, gci_question const *question, gci_trial const *trial, size_t seat)
 {
     gci_record const *record = &trial->ranked->candidate->record;
 
@@ -187,11 +240,12 @@ put_trial(gci_buf *out, gci_trial const *trial, size_t seat)
     gci_put_u64(out, trial->ranked->candidate->evicted_ns);
     gci_put_u64(out, (uint64_t)record->priority);
     gci_put_bytes(out, record->variant);
-    put_names(out, record->names, record->name_count);
-    put_guards(out, trial);
+    put_record_names(out, question, trial);
+    put_guards(out, question, trial);
     put_text(out, trial->verdict.exception);
     put_text(out, trial->reason == GCACHE_REASON_GUARD_ERROR ? trial->verdict.message : "");
-    put_names(out, trial->requirement, trial->requirement != NULL);
+    gci_put_u32(out, trial->requirement != NULL);
+    put_pair_texts(out, trial->requirement, trial->requirement != NULL);
     gci_put_u8(out, trial->provided.data != NULL);
     gci_put_bytes(out, trial->provided);
 }
@@ -213,41 +267,66 @@ try_again(gci_question const *question, gci_ranked const *ranked, gcache_reason 
     trial->verdict.guard = ranked->candidate->record.guard_count;
 }
 
-/* The first candidates that got as far as the reason says; seats are counted through live and evicted ones. */
-static uint32_t
-put_trials_of(gci_buf *out, gci_question const *question, gcache_reason reason, gci_ranking const *ranking)
+/* The next candidate at *seat or behind it that got as far as the reason says; seats are counted through live and evicted
+   ones. */
+static bool
+next_trial(gci_question const *question, gcache_reason reason, gci_ranking const *ranking, size_t *seat, gci_trial *out_trial)
 {
-    size_t all = ranking->count + ranking->evicted_count;
-    uint32_t count = 0;
-
-    for (size_t i = 0; i < all && count < GCI_JOURNAL_TRIALS; i++) {
-        bool evicted = i >= ranking->count;
-        gci_ranked const *ranked = evicted ? ranking->evicted[i - ranking->count] : ranking->items[i];
-        gci_trial trial;
-        try_again(question, ranked, reason, evicted, &trial);
-        if (trial.reason != reason)
-            continue;
-        put_trial(out, &trial, i);
-        count++;
+    for (; *seat < ranking->count + ranking->evicted_count; ++*seat) {
+        bool evicted = *seat >= ranking->count;
+        gci_ranked const *ranked = evicted ? ranking->evicted[*seat - ranking->count] : ranking->items[*seat];
+        try_again(question, ranked, reason, evicted, out_trial);
+        if (out_trial->reason == reason)
+            return true;
     }
+    return false;
+}
+
+static uint32_t
+put_trials_of(gci_buf *out, gci_question const *question, gcache_reason reason, gci_ranking const *ranking, uint32_t most)
+{
+    uint32_t count = 0;
+    gci_trial trial;
+
+    for (size_t seat = 0; count < most && next_trial(question, reason, ranking, &seat, &trial); seat++, count++)
+        put_trial(out, question, &trial, seat);
     return count;
 }
 
-/* trials = live u32, evicted u32, damaged u32, count u32, { trial } */
+/* trials = live u32, evicted u32, count u32, { trial } */
 static void
-put_trials(gci_buf *out, gci_question const *question, gcache_reason reason, gci_candidates *set)
+put_trials(gci_buf *out, gci_question const *question, gcache_reason reason, gci_candidates *set, uint32_t most)
 {
     gci_ranking const *ranking = set != NULL ? gci_ranking_of(set) : NULL;
     gci_buf trials;
 
     gci_buf_init(&trials, GCI_JOURNAL_BYTES_MAX);
-    uint32_t count = ranking != NULL ? put_trials_of(&trials, question, reason, ranking) : 0;
+    uint32_t count = ranking != NULL ? put_trials_of(&trials, question, reason, ranking, most) : 0;
     gci_put_u32(out, ranking != NULL ? (uint32_t)ranking->count : 0);
     gci_put_u32(out, ranking != NULL ? (uint32_t)ranking->evicted_count : 0);
     gci_put_u32(out, count);
     gci_buf_append_view(out, gci_buf_view(&trials));
     out->failed |= trials.failed;
     gci_buf_clear(&trials);
+}
+
+/* texts = count u32, { name, what counts in its place }: as far as the first candidate that is skipped for its names differs */
+static void
+put_text_names(gci_buf *out, gci_question const *question, gcache_reason reason, gci_candidates *set)
+{
+    gci_ranking const *ranking = reason == GCACHE_REASON_NAMES && set != NULL ? gci_ranking_of(set) : NULL;
+    gci_pair stored[GCI_JOURNAL_NAMES];
+    gci_view current[GCI_JOURNAL_NAMES];
+    gci_trial trial;
+    size_t count = 0, seat = 0;
+
+    if (ranking != NULL && next_trial(question, reason, ranking, &seat, &trial))
+        count = pick_names(question, &trial.ranked->candidate->record, stored, current);
+    gci_put_u32(out, (uint32_t)count);
+    for (size_t i = 0; i < count; i++) {
+        gci_put_bytes(out, current[i]);
+        gci_put_bytes(out, gci_view_of(stored[i].value.data + 1, stored[i].value.size - 1));
+    }
 }
 
 /* description = count u32, { name, hash 32 bytes, text }, canonical form; nothing but for a key that nobody knows */
@@ -272,30 +351,84 @@ put_description(gci_buf *out, gci_question const *question, gcache_reason reason
     gci_arena_clear(&arena);
 }
 
-/*
- * What a miss leaves besides its head. Lean: without what may be large, for the rare lookup with megabytes of hints,
- * names or wishes, which is counted and named but not explained.
- */
+/* What a miss leaves besides its head. cut: only what decided. */
 static void
-put_miss(gci_buf *out, gci_question const *question, gcache_result const *result, bool lean)
+put_miss(gci_buf *out, gci_question const *question, gcache_result const *result, gci_candidates *set, bool cut)
 {
     static gcache_request const no_wishes = GCACHE_REQUEST_INIT;
     static gci_question const nothing;
-    gci_candidates *set = NULL;
     gci_trace eviction = { 0 };
 
     if (result->reason == GCACHE_REASON_EVICTED)
         gci_trace_find_eviction(&eviction, question->cache->store, &question->key, false);
-    if (!lean && result->reason != GCACHE_REASON_NO_KEY && result->reason != GCACHE_REASON_BYPASS)
-        gci_store_candidates(question->cache->store, &question->key, &set, NULL);
-    put_wishes(out, lean ? &no_wishes : &question->request);
-    put_symbols(out, lean ? &nothing : question);
-    put_text(out, lean ? "" : result->note);
+    put_wishes(out, cut ? &no_wishes : &question->request);
+    put_symbols(out, cut ? &nothing : question);
+    put_text(out, cut ? "" : result->note);
     put_tombstone(out, &eviction);
-    put_trials(out, question, result->reason, set);
-    put_description(out, question, lean ? GCACHE_REASON_NONE : result->reason);
+    put_trials(out, question, result->reason, set, cut ? 1 : GCI_JOURNAL_TRIALS);
+    put_description(out, question, cut ? GCACHE_REASON_NONE : result->reason);
     put_eviction(out, &eviction);
-    gci_candidates_release(set);
+    put_text_names(out, question, result->reason, set);
+}
+
+/* What decided, as guards by themselves; NULL: no guard did. */
+static gci_guards *
+decision_of(gci_question const *question, gcache_reason reason, gci_candidates *set)
+{
+    gci_ranking const *ranking = set != NULL ? gci_ranking_of(set) : NULL;
+    gci_guards *guards = NULL;
+    gci_trial trial;
+    gci_buf text;
+    size_t seat = 0;
+
+    if (ranking == NULL || !next_trial(question, reason, ranking, &seat, &trial))
+        return NULL;
+    gci_record const *record = &trial.ranked->candidate->record;
+    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
+    if (trial.verdict.guard < record->guard_count)
+        write_decision(question, &trial, &text);
+    gci_view view = gci_buf_view(&text);
+    if (text.size != 0)
+        gci_guards_compile(&view, 1, gci_producer_naming(record), &guards, NULL);
+    gci_buf_clear(&text);
+    return guards;
+}
+
+/* Of the hints those that what decided reads. */
+static void
+put_deciding_hints(gci_buf *out, gci_question const *question, gci_guards const *decision)
+{
+    uint32_t count = 0;
+    gci_buf hints;
+
+    gci_buf_init(&hints, GCI_JOURNAL_BYTES_MAX);
+    for (size_t i = 0; decision != NULL && i < gci_hints_count(question->hints); i++) {
+        if (!gci_guards_reads(decision, gci_question_bound_name(question, gci_hints_name(question->hints, i))))
+            continue;
+        put_hint(&hints, question, i);
+        count++;
+    }
+    gci_put_u32(out, count);
+    gci_buf_append_view(out, gci_buf_view(&hints));
+    out->failed |= hints.failed;
+    gci_buf_clear(&hints);
+}
+
+/*
+ * A miss that is too long with everything: the rare lookup with megabytes of hints, names, wishes or guards. What decided
+ * stays; the entry says that there was more.
+ */
+static void
+put_cut_miss(gci_buf *out, gci_question const *question, gcache_result const *result, gci_candidates *set)
+{
+    gci_guards *decision = question->hints != NULL ? decision_of(question, result->reason, set) : NULL;
+    char const *label = question->request.label;
+
+    put_what(out, question, GCACHE_ACT_MISS, result->reason, true);
+    put_text(out, label != NULL && strlen(label) <= GCI_JOURNAL_LABEL_BYTES ? label : "");
+    put_deciding_hints(out, question, decision);
+    put_miss(out, question, result, set, true);
+    gci_guards_free(decision);
 }
 
 /* Reads the question once more, as the lookup did. Without a key there is not much to it. */
@@ -304,7 +437,7 @@ ask_again(gci_ended const *ended, gci_question *out_question)
 {
     static gcache_request const defaults = GCACHE_REQUEST_INIT;
 
-    if (!ended->cache->journal || ended->cache->store == NULL || gci_store_is_read_only(ended->cache->store))
+    if (!ended->cache->journal)
         return false;
     if (ended->graph != NULL && ended->result->reason != GCACHE_REASON_BYPASS)
         return gci_question_init(out_question, ended->cache, ended->graph, ended->hints, ended->request, NULL) ==
@@ -318,21 +451,25 @@ ask_again(gci_ended const *ended, gci_question *out_question)
 void
 gci_journal_miss(gci_ended const *ended)
 {
+    gcache_reason reason = ended->result->reason;
     gci_question question = { 0 };
+    gci_candidates *set = NULL;
     gci_buf entry;
 
     gci_buf_init(&entry, GCI_JOURNAL_BYTES_MAX);
     if (ask_again(ended, &question)) {
-        put_head(&entry, &question, GCACHE_ACT_MISS, ended->result->reason);
-        put_miss(&entry, &question, ended->result, false);
+        if (reason != GCACHE_REASON_NO_KEY && reason != GCACHE_REASON_BYPASS)
+            gci_store_candidates(ended->cache->store, &question.key, &set, NULL);
+        put_head(&entry, &question, GCACHE_ACT_MISS, reason);
+        put_miss(&entry, &question, ended->result, set, false);
         if (entry.failed) {
             gci_buf_clear(&entry);
-            put_lean_head(&entry, &question, GCACHE_ACT_MISS, ended->result->reason);
-            put_miss(&entry, &question, ended->result, true);
+            put_cut_miss(&entry, &question, ended->result, set);
         }
         append(ended->cache, &entry);
     }
     gci_buf_clear(&entry);
+    gci_candidates_release(set);
     gci_question_clear(&question);
 }
 
@@ -352,15 +489,16 @@ begin_entry(gci_buf *entry, gci_ended const *ended, gcache_act act)
     return asked;
 }
 
-static void
+static bool
 end_entry(gci_buf *entry, gci_ended const *ended)
 {
-    if (entry->size != 0)
-        append(ended->cache, entry);
+    bool written = entry->size != 0 && append(ended->cache, entry);
+
     gci_buf_clear(entry);
+    return written;
 }
 
-void
+bool
 gci_journal_hit(gci_ended const *ended, gci_untold untold)
 {
     gci_buf entry;
@@ -371,7 +509,7 @@ gci_journal_hit(gci_ended const *ended, gci_untold untold)
         gci_put_u64(&entry, untold.saved_ns);
         gci_put_u64(&entry, ended->elapsed_ns);
     }
-    end_entry(&entry, ended);
+    return end_entry(&entry, ended);
 }
 
 void

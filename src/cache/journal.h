@@ -8,9 +8,9 @@
  *
  * An entry's bytes (docs/formats/journal.md), written and read by the store as a whole, which also notes the time:
  *
- *      entry    = version u8, act u8, reason u8, zero u8, process u32, key 32 bytes, space, kind, label, hints, rest
+ *      entry    = version u8, act u8, reason u8, cut u8, process u32, key 32 bytes, space, kind, label, hints, rest
  *      hints    = count u32, { name, bound name, value as Python prints it }
- *      rest     of MISS: wishes, symbols, trouble, tombstone, trials, description, eviction
+ *      rest     of MISS: wishes, symbols, trouble, tombstone, trials, description, eviction, names in texts
  *               of HIT: id, hits it stands for u64, time they saved u64, what it took itself u64
  *               of INSERT: id, compile_ns u64, payload size u64
  *               of NOT_STORED: why, compile_ns u64
@@ -33,8 +33,13 @@
 
 /* As many candidates as a brief explanation shows; the others are only counted. */
 #define GCI_JOURNAL_TRIALS 6
-/* Guards of a candidate that would leave no room for the others are left out but for the failing one. */
+/* Guards of a candidate that would leave no room for the others are left out but for the failing one, and of that all but
+   the part that decided. */
 #define GCI_JOURNAL_GUARDS_BYTES ((size_t)8 << 10)
+/* A label beyond this isn't kept in an entry that is too long with all it has. */
+#define GCI_JOURNAL_LABEL_BYTES ((size_t)1 << 10)
+/* So many names in texts are kept of the caller's and of each candidate's: the first ones that differ are enough to explain. */
+#define GCI_JOURNAL_NAMES 8
 /* A canonical form beyond this isn't kept with a miss: it would leave no room in the entry for the rest. */
 #define GCI_JOURNAL_CANONICAL_BYTES ((size_t)48 << 10)
 
@@ -51,8 +56,9 @@ typedef struct gci_ended {
 /* A lookup that missed, with what decided. */
 void gci_journal_miss(gci_ended const *ended);
 
-/* One hit that stands for all that weren't told yet. Without a graph: the rest of them, of which nothing more is known. */
-void gci_journal_hit(gci_ended const *ended, gci_untold untold);
+/* One hit that stands for all that weren't told yet. Without a graph: the rest of them, of which nothing more is known.
+   false: it isn't written down, others had the file for too long, and what it stood for stays untold. */
+bool gci_journal_hit(gci_ended const *ended, gci_untold untold);
 
 /* What was compiled and stored. An entry that existed cost nothing new and leaves nothing. */
 void gci_journal_insert(gci_question const *question, gcache_inserted const *inserted, gcache_entry const *entry);

@@ -42,7 +42,8 @@ typedef struct walk {
     gci_trace *trace;
     gcache_reason reason; /* of the candidate that got furthest */
     bool *failed;         /* candidates whose payload can't be had; NULL as long as there is none */
-    bool told;            /* *error says why one of them couldn't */
+    bool told;            /* trouble says why one of them couldn't */
+    gcache_error trouble;
 } walk;
 
 static bool
@@ -138,6 +139,31 @@ exclude(walk *w, size_t place, gci_found found, gci_arena *arena)
     return GCACHE_OK;
 }
 
+/* The payload, and the files that belong to it. *out_status: of placing them, if the fault is the caller's directory. */
+static gci_found
+fetch(walk *w, gci_candidate *candidate, gci_payload **out_payload, gcache_status *out_status)
+{
+    gcache_request const *request = &w->question->request;
+    gcache *cache = w->question->cache;
+
+    if (request->probe)
+        return GCI_FOUND;
+    gci_found found = gci_store_complete(cache->store, candidate, &w->trouble);
+    if (found == GCI_FOUND)
+        found = gci_store_payload(cache->store, candidate, out_payload, &w->trouble);
+    if (found != GCI_FOUND || request->place == NULL)
+        return found;
+    gcache_status status = gci_place_attachments(cache, candidate, request->place, &w->trouble);
+    if (status == GCACHE_OK)
+        return GCI_FOUND;
+    gci_payload_release(*out_payload);
+    if (status == GCACHE_ERROR_CORRUPT || status == GCACHE_ERROR_NOT_FOUND)
+        return GCI_CORRUPT;
+    if (status != GCACHE_ERROR_UNTRUSTED)
+        *out_status = status;
+    return GCI_UNREADABLE;
+}
+
 /* Takes the best candidate whose payload can be had. GCACHE_HIT, GCACHE_MISS with w->reason, or ERROR_MEMORY. */
 static gcache_status
 serve_best(walk *w, gci_candidates *set, gcache_result *result, gcache_error *error)
@@ -149,17 +175,18 @@ serve_best(walk *w, gci_candidates *set, gcache_result *result, gcache_error *er
     gci_arena_init(&arena, SIZE_MAX / 2);
     for (size_t place; status == GCACHE_MISS && (place = select_candidate(w)) != GCI_NOBODY;) {
         gci_ranked const *best = w->ranking->items[place];
-        bool probe = w->question->request.probe;
         gci_payload *payload = NULL;
-        gci_found found = probe ? GCI_FOUND : gci_store_payload(store, best->candidate, &payload, error);
+        gci_found found = fetch(w, best->candidate, &payload, &status);
         if (found == GCI_FOUND) {
             status = gci_result_fill(result, w->question, best, set, payload, error);
-            if (!probe)
+            if (!w->question->request.probe)
                 gci_store_touch(store, best->candidate);
-        } else {
+        } else if (status == GCACHE_MISS) {
             w->told = true;
             if (exclude(w, place, found, &arena) != GCACHE_OK)
                 status = gci_fail_memory(error);
+        } else if (error != NULL) {
+            *error = w->trouble;
         }
     }
     gci_arena_clear(&arena);
@@ -206,14 +233,37 @@ fail_strictly(walk const *w, gcache_error *error)
 
     if (!w->told)
         return gci_fail(error, status, "%s", gcache_reason_text(w->reason));
-    return error != NULL ? error->status : status;
+    if (error != NULL)
+        *error = w->trouble;
+    return w->trouble.status;
+}
+
+/* A miss with something to say beside its reason: which call failed, or whose the file is. */
+static gcache_status
+miss_with_note(gcache_result *result, char const *why, gcache_error *error)
+{
+    char *note = strdup(why);
+
+    if (note == NULL || !gci_result_own(result, note, free)) {
+        free(note);
+        return gci_fail_memory(error);
+    }
+    result->note = note;
+    return GCACHE_MISS;
 }
 
 /* The key's candidates are there: which one? */
 static gcache_status
 choose(gci_question const *question, gci_candidates *set, gci_trace *trace, gcache_result *result, gcache_error *error)
 {
-    walk w = { .question = question, .ranking = gci_ranking_of(set), .trace = trace };
+    /* Not all of it is set: the room for an error would take longer than the rest. */
+    walk w;
+
+    w.question = question;
+    w.ranking = gci_ranking_of(set);
+    w.trace = trace;
+    w.failed = NULL;
+    w.told = false;
 
     if (w.ranking == NULL)
         return gci_fail_memory(error);
@@ -225,7 +275,9 @@ choose(gci_question const *question, gci_candidates *set, gci_trace *trace, gcac
         return status;
     result->reason = w.reason;
     bool trouble = w.reason == GCACHE_REASON_CORRUPT || w.reason == GCACHE_REASON_UNREADABLE;
-    return trouble && trace == NULL && question->cache->strict ? fail_strictly(&w, error) : GCACHE_MISS;
+    if (trouble && trace == NULL && question->cache->strict)
+        return fail_strictly(&w, error);
+    return w.reason == GCACHE_REASON_UNREADABLE && w.told ? miss_with_note(result, w.trouble.message, error) : GCACHE_MISS;
 }
 
 gcache_status
@@ -246,6 +298,8 @@ gci_lookup(gci_question const *question, gci_trace *trace, gcache_result *out_re
             if (error != NULL)
                 *error = trouble;
             status = trouble.status;
+        } else if (found == GCI_UNREADABLE && trouble.message[0] != '\0') {
+            status = miss_with_note(out_result, trouble.message, error);
         }
     }
     if (trace != NULL) {
@@ -264,15 +318,8 @@ gci_lookup(gci_question const *question, gci_trace *trace, gcache_result *out_re
 gcache_status
 gci_bypass(gcache_result *result, char const *why, gcache_error *error)
 {
-    char *note = strdup(why);
-
-    if (note == NULL || !gci_result_own(result, note, free)) {
-        free(note);
-        return gci_fail_memory(error);
-    }
     result->reason = GCACHE_REASON_BYPASS;
-    result->note = note;
-    return GCACHE_MISS;
+    return miss_with_note(result, why, error);
 }
 
 /* A lookup that somebody waits for, not one that only asks what would be. */
@@ -286,24 +333,23 @@ look_up(gci_question const *question, gcache_result *out_result, gcache_error *e
     return status;
 }
 
-gcache_status
-gci_answer(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gcache_request const *request,
-           gcache_result *out_result, gcache_error *error)
+/* The key is known: whether what is stored counts. */
+static bool
+is_ignored(gci_question const *question, gci_admission admission)
+{
+    return admission.by == GCI_BY_REFRESH && !gci_leases_others_stored(question->cache->store, &question->key);
+}
+
+/* The gate is open, but perhaps for a refresh. */
+static gcache_status
+ask(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gcache_request const *request, gci_admission admission,
+    gcache_result *out_result, gcache_error *error)
 {
     gci_question question;
     gcache_error why;
 
-    GCI_REQUIRE(out_result != NULL, error, "out_result is NULL");
-    gci_result_init(out_result, NULL);
-    GCI_REQUIRE(cache != NULL, error, "cache is NULL");
-    if (cache->disabled) {
-        out_result->reason = GCACHE_REASON_DISABLED;
-        return GCACHE_MISS;
-    }
-    if (cache->bypass != NULL || (request != NULL && request->bypass != NULL))
-        return gci_bypass(out_result, cache->bypass != NULL ? cache->bypass : request->bypass, error);
     gcache_status status = gci_question_init(&question, cache, graph, hints, request, &why);
-    if (status == GCACHE_OK && cache->options.refresh) {
+    if (status == GCACHE_OK && is_ignored(&question, admission)) {
         gci_result_init(out_result, &question.key);
         status = GCACHE_MISS;
     } else if (status == GCACHE_OK) {
@@ -318,13 +364,31 @@ gci_answer(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gcache
 }
 
 gcache_status
+gci_answer(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gci_wish const *wish, gcache_result *out_result,
+           gcache_error *error)
+{
+    GCI_REQUIRE(out_result != NULL, error, "out_result is NULL");
+    gci_result_init(out_result, NULL);
+    GCI_REQUIRE(cache != NULL, error, "cache is NULL");
+    gci_admission admission = gci_admit(&cache->gate, wish, GCI_LOOK_UP);
+    if (admission.by == GCI_BY_NOBODY || admission.by == GCI_BY_REFRESH)
+        return ask(cache, graph, hints, wish->request, admission, out_result, error);
+    if (admission.reason == GCACHE_REASON_BYPASS)
+        return gci_bypass(out_result, admission.why, error);
+    out_result->reason = admission.reason;
+    return GCACHE_MISS;
+}
+
+gcache_status
 gcache_lookup_with(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gcache_request const *request,
                    gcache_result *out_result, gcache_error *error)
 {
+    gci_wish wish = { .request = request };
+
     if (cache == NULL || out_result == NULL)
-        return gci_answer(cache, graph, hints, request, out_result, error);
+        return gci_answer(cache, graph, hints, &wish, out_result, error);
     gci_watch watch = gci_watch_begin(cache, graph, hints, request);
-    gcache_status status = gci_answer(cache, graph, hints, request, out_result, error);
+    gcache_status status = gci_answer(cache, graph, hints, &wish, out_result, error);
     gci_watch_end(&watch, status, out_result);
     return status;
 }

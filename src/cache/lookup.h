@@ -12,8 +12,11 @@
  */
 gcache_status gci_lookup(gci_question const *question, gci_trace *trace, gcache_result *out_result, gcache_error *error);
 
-/* As gcache_lookup_with, without telling the listener. */
-gcache_status gci_answer(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gcache_request const *request,
+/*
+ * As gcache_lookup_with, without telling the listener. Where refresh keeps it from looking, it looks all the same if somebody
+ * whom this thread waited for with a lease on the key has stored meanwhile.
+ */
+gcache_status gci_answer(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gci_wish const *wish,
                          gcache_result *out_result, gcache_error *error);
 
 /* Makes it a miss that says why the graph can't be cached. GCACHE_MISS or ERROR_MEMORY. */

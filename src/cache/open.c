@@ -3,12 +3,25 @@
 #include "cache/tape.h"
 #include "cache/watch.h"
 
+#include <guardcache/settings.h>
+
 #include <stdlib.h>
 #include <unistd.h>
 
 /* One in use and those before it that entries are still signed with. */
 #define SIGNING_KEYS_MAX 8
 #define SIGNING_ID_MAX 63
+
+char const *
+gcache_trust_name(gcache_trust trust)
+{
+    static char const *const names[GCACHE_TRUST_COUNT] = {
+#define X(id, name, meaning) name,
+        GCACHE_TRUST_MAP(X)
+#undef X
+    };
+    return (unsigned)trust < GCACHE_TRUST_COUNT ? names[trust] : "?";
+}
 
 static gcache_status
 check_options(gcache_options const *options, gcache_error *error)
@@ -22,6 +35,10 @@ check_options(gcache_options const *options, gcache_error *error)
                 options->signing_count, SIGNING_KEYS_MAX);
     GCI_REQUIRE(options->signing_count > 0 || !options->require_signature, error,
                 "signatures are required, but no key is given");
+    GCI_REQUIRE(options->trust < GCACHE_TRUST_COUNT, error, "unknown trust %d", (int)options->trust);
+    if (options->trust == GCACHE_TRUST_ANY && !options->require_signature)
+        return gci_fail(error, GCACHE_ERROR_UNTRUSTED, "trust is any, so signatures must be required: without them anybody "
+                        "who may write to the directory decides what is executed");
     for (size_t i = 0; i < options->signing_count; i++) {
         gcache_signing_key const *key = &options->signing[i];
         GCI_REQUIRE(key->id != NULL && key->id[0] != '\0' && strlen(key->id) <= SIGNING_ID_MAX, error,
@@ -29,6 +46,21 @@ check_options(gcache_options const *options, gcache_error *error)
         GCI_REQUIRE(key->secret != NULL && key->secret_size > 0, error, "signing key %s has no secret", key->id);
     }
     return GCACHE_OK;
+}
+
+/* What config.json says for all namespaces. One that is damaged says nothing: a cache isn't shrunk for that. */
+static uint64_t
+own_cap(char const *directory)
+{
+    gcache_options options = GCACHE_OPTIONS_INIT;
+    gcache_settings *settings;
+
+    if (gcache_settings_load(directory, NULL, NULL, NULL, &settings, NULL) != GCACHE_OK)
+        return UINT64_MAX;
+    bool said = gcache_settings_get(settings, GCACHE_SETTING_MAX_SIZE).origin == GCACHE_ORIGIN_FILE;
+    gcache_settings_apply(settings, &options);
+    gcache_settings_free(settings);
+    return said ? options.max_bytes : UINT64_MAX;
 }
 
 /* signing has room for SIGNING_KEYS_MAX. */
@@ -43,6 +75,7 @@ store_options(gcache *cache, gcache_options const *options, gci_signing_key *sig
         .read_only = options->read_only,
         .durability = options->durability,
         .max_bytes = options->max_bytes,
+        .own_cap = own_cap,
         .memory_bytes = options->memory_bytes,
         .compression_level = options->compression_level,
         .max_candidates = options->max_candidates,
@@ -51,6 +84,7 @@ store_options(gcache *cache, gcache_options const *options, gci_signing_key *sig
         .signing = signing,
         .signing_count = options->signing_count,
         .require_signature = options->require_signature,
+        .trust = options->trust,
         .log = options->log,
         .log_state = options->log_state,
         .news = gci_hear,
@@ -81,10 +115,11 @@ gcache_open(char const *directory, gcache_options const *options, gcache **out_c
     if (salt.size != 0)
         memcpy(texts, salt.data, salt.size);
     if (options->bypass != NULL)
-        cache->bypass = memcpy(texts + salt.size + 1, bypass.data, bypass.size);
-    cache->disabled = options->disabled;
+        cache->gate.bypass = memcpy(texts + salt.size + 1, bypass.data, bypass.size);
+    cache->gate.disabled = options->disabled;
+    cache->gate.refresh = options->refresh;
+    cache->gate.no_journal = options->no_journal;
     cache->strict = options->strict;
-    cache->journal = !options->no_journal && !options->disabled && !options->read_only;
     cache->unsafe_skip_guards = options->unsafe_skip_guards;
     cache->event = options->event;
     cache->event_state = options->event_state;
@@ -94,10 +129,14 @@ gcache_open(char const *directory, gcache_options const *options, gcache **out_c
     status = gci_bundle_init(&cache->bundle, error);
     if (status == GCACHE_OK && !gci_recorder_init(&cache->recorder))
         status = gci_fail_memory(error);
-    if (status == GCACHE_OK && !cache->disabled) {
+    if (status == GCACHE_OK && gci_is_open(&cache->gate, GCI_BROWSE)) {
         gci_signing_key signing[SIGNING_KEYS_MAX];
         gci_store_options inside = store_options(cache, options, signing);
         status = gci_store_open(directory, &inside, &cache->store, error);
+    }
+    if (status == GCACHE_OK) {
+        cache->gate.read_only = options->read_only || (cache->store != NULL && gci_store_is_read_only(cache->store));
+        cache->journal = gci_is_open(&cache->gate, GCI_JOURNAL);
     }
     if (status == GCACHE_OK && options->record != NULL)
         status = gci_tape_open(options->record, options->log, options->log_state, &cache->tape, error);

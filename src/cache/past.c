@@ -90,7 +90,7 @@ get_hints(reader *r)
     past->hint_count = count;
 }
 
-/* head = version u8, act u8, reason u8, zero u8, process u32, key 32 bytes, space, kind, label, hints */
+/* head = version u8, act u8, reason u8, cut u8, process u32, key 32 bytes, space, kind, label, hints */
 static bool
 get_head(reader *r)
 {
@@ -99,7 +99,7 @@ get_head(reader *r)
 
     if (version != GCI_JOURNAL_VERSION || act < GCACHE_ACT_MISS || act > GCACHE_ACT_TAKEOVER || reason >= GCACHE_REASON_COUNT)
         return false;
-    gci_get_u8(&r->from);
+    past->cut = gci_get_u8(&r->from) != 0;
     past->act = (gcache_act)act;
     past->reason = (gcache_reason)reason;
     past->process = gci_get_u32(&r->from);
@@ -165,7 +165,7 @@ get_tombstone(reader *r)
     trace->tombstone.hits = gci_get_u32(&r->from);
 }
 
-/* guards = count u32, texts, failing u32, partial u8 */
+/* guards = count u32, texts, failing u32, cut u8 */
 static void
 get_guards(reader *r, gci_record *record, gci_trial *trial)
 {
@@ -177,7 +177,7 @@ get_guards(reader *r, gci_record *record, gci_trial *trial)
     record->guards = texts;
     record->guard_count = texts != NULL ? count : 0;
     trial->verdict.guard = gci_get_u32(&r->from);
-    trial->partial = gci_get_u8(&r->from) != 0;
+    trial->cut = gci_get_u8(&r->from);
 }
 
 static void
@@ -258,6 +258,21 @@ get_description(reader *r)
                                 .canonical = gci_get_bytes(&r->from) };
 }
 
+/* Entries of earlier builds end before them. */
+static void
+get_text_names(reader *r)
+{
+    size_t count = gci_reader_left(&r->from) != 0 ? gci_get_count(&r->from, 8) : 0;
+    gcache_text_name *names = gci_arena_array(&r->past->arena, count, sizeof *names);
+
+    for (size_t i = 0; names != NULL && i < count; i++) {
+        names[i].original = get_copy(r).data;
+        names[i].canonical = get_copy(r).data;
+    }
+    r->past->question.text_names = names;
+    r->past->question.text_name_count = names != NULL ? count : 0;
+}
+
 /* Entries of earlier builds end before it, or before its last two counts. */
 static void
 get_eviction(reader *r)
@@ -290,6 +305,7 @@ get_miss(reader *r)
     get_trials(r);
     get_description(r);
     get_eviction(r);
+    get_text_names(r);
 }
 
 static void
@@ -365,7 +381,7 @@ gci_past_peek(gci_view bytes, gcache_act *out_act, gcache_key *out_key)
     gci_reader from = gci_reader_of(bytes);
     uint8_t version = gci_get_u8(&from), act = gci_get_u8(&from);
 
-    gci_get_raw(&from, 6); /* reason, zero, process */
+    gci_get_raw(&from, 6); /* reason, cut, process */
     gci_view key = gci_get_raw(&from, sizeof out_key->bytes);
     if (from.failed || version != GCI_JOURNAL_VERSION)
         return false;
@@ -401,13 +417,18 @@ bound_name(void const *state, gci_view name)
     return name;
 }
 
+/* Those whose texts were left out hold as far as anybody knows, so that the others keep their places. */
 static void
-compile_guards(gci_ranked *ranked)
+compile_guards(gci_past *past, gci_ranked *ranked)
 {
     gci_record const *record = &ranked->candidate->record;
+    gci_view *texts = gci_arena_array(&past->arena, record->guard_count, sizeof *texts);
 
-    if (record->guard_count != 0)
-        gci_guards_compile(record->guards, record->guard_count, gci_producer_naming(record), &ranked->guards, NULL);
+    if (record->guard_count == 0 || texts == NULL)
+        return;
+    for (size_t i = 0; i < record->guard_count; i++)
+        texts[i] = record->guards[i].size != 0 ? record->guards[i] : gci_view_text("True");
+    gci_guards_compile(texts, record->guard_count, gci_producer_naming(record), &ranked->guards, NULL);
 }
 
 gcache_status
@@ -420,6 +441,6 @@ gci_past_open(gci_past *past, gcache_error *error)
     if (past->question.graph == NULL)
         return gci_fail_memory(error);
     for (size_t i = 0; i < past->ranked_count; i++)
-        compile_guards(&past->ranked[i]);
+        compile_guards(past, &past->ranked[i]);
     return gci_hints_new(&hints, past->question.naming, &past->question.hints, error);
 }

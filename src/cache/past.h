@@ -14,6 +14,7 @@ typedef struct gci_past {
     uint64_t at_ns;
     gcache_act act;
     gcache_reason reason;
+    bool cut; /* too long for the journal: only what decided was kept */
     uint32_t process;
     gci_view space, kind, label;
     gcache_key key;

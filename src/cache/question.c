@@ -1,6 +1,7 @@
 #include "cache/question.h"
 
 #include "base/check.h"
+#include "cache/names.h"
 #include "graph/graph.h"
 
 static gci_view
@@ -35,19 +36,20 @@ copy_names(gci_question *question, gci_record const *record, gcache_error *error
     speaker *with = GCI_ARENA_NEW(arena, speaker);
     gci_pair *names = gci_arena_array(arena, record->name_count, sizeof *names);
     gcache_symbol *symbols = gci_arena_array(arena, record->name_count, sizeof *symbols);
+    size_t count = 0;
 
-    for (size_t i = 0; !arena->failed && i < record->name_count; i++) {
-        names[i].name = gci_arena_copy(arena, record->names[i].name);
-        names[i].value = gci_arena_copy(arena, record->names[i].value);
-        /* A canonical name is the bound one without its "$" (see binds). */
-        symbols[i] = (gcache_symbol){ names[i].name.data, names[i].value.data + (names[i].value.size != 0) };
+    for (; !arena->failed && count < record->name_count && !gci_name_is_text(&record->names[count]); count++) {
+        names[count].name = gci_arena_copy(arena, record->names[count].name);
+        names[count].value = gci_arena_copy(arena, record->names[count].value);
+        /* A canonical name is the bound one without its "$". */
+        symbols[count] = (gcache_symbol){ names[count].name.data, names[count].value.data + (names[count].value.size != 0) };
     }
     if (arena->failed)
         return gci_fail_memory(error);
-    *with = (speaker){ names, record->name_count };
+    *with = (speaker){ names, count };
     question->naming = (gci_naming){ .rename = speak, .state = with };
     question->symbols = symbols;
-    question->symbol_count = record->name_count;
+    question->symbol_count = count;
     return GCACHE_OK;
 }
 
@@ -95,8 +97,12 @@ gci_question_init(gci_question *question, gcache *cache, gcache_graph *graph, gc
     gcache_status status = check_request(&question->request, error);
     if (status == GCACHE_OK)
         status = gci_graph_key(graph, cache->salt, &question->key, error);
+    if (status == GCACHE_ERROR_LIMIT)
+        status = GCACHE_REFUSED; /* too much work for a key: the caller compiles without a cache */
     if (status == GCACHE_OK)
         status = gcache_graph_symbols(graph, &question->symbols, &question->symbol_count, error);
+    if (status == GCACHE_OK)
+        status = gcache_graph_text_names(graph, &question->text_names, &question->text_name_count, error);
     question->naming = (gci_naming){ .rename = rename_symbol, .state = graph };
     if (status == GCACHE_OK && gci_graph_is_keyed(graph) && cache->store != NULL)
         status = borrow_names(question, error);
@@ -117,38 +123,6 @@ gci_view
 gci_question_bound_name(gci_question const *question, gci_view name)
 {
     return question->naming.rename(question->naming.state, name);
-}
-
-/* Records keep the bound name, "$s0" for the canonical s0 (see gci_graph_canonical_symbol). */
-static bool
-binds(gci_pair const *pair, gcache_symbol const *symbol)
-{
-    return pair->value.size > 1 && gci_view_is(gci_view_of(pair->value.data + 1, pair->value.size - 1), symbol->canonical);
-}
-
-bool
-gci_question_same_names(gci_question const *question, gci_record const *record)
-{
-    if (record->name_count != question->symbol_count)
-        return false;
-    for (size_t i = 0; i < record->name_count; i++)
-        if (!gci_view_is(record->names[i].name, question->symbols[i].name) ||
-            !binds(&record->names[i], &question->symbols[i]))
-            return false;
-    return true;
-}
-
-gci_view
-gci_question_current_name(gci_question const *question, gci_record const *record, gci_view stored)
-{
-    for (size_t i = 0; i < record->name_count; i++) {
-        if (!gci_view_equal(record->names[i].name, stored))
-            continue;
-        for (size_t j = 0; j < question->symbol_count; j++)
-            if (binds(&record->names[i], &question->symbols[j]))
-                return gci_view_text(question->symbols[j].name);
-    }
-    return (gci_view){ NULL, 0 };
 }
 
 static char const *
@@ -184,7 +158,7 @@ gci_question_refusal(gci_question const *question, gci_record const *record, gci
     *out_provided = (gci_view){ NULL, 0 };
     if (request->variant != NULL && !gci_view_is(record->variant, request->variant))
         return GCACHE_REASON_VARIANT;
-    if (!request->accept_renames && !gci_question_same_names(question, record))
+    if (!request->accept_renames && !gci_names_same(question, record))
         return GCACHE_REASON_NAMES;
     *out_requirement = unmet(question, record, out_provided);
     return *out_requirement != NULL ? GCACHE_REASON_REQUIREMENT : GCACHE_REASON_NONE;

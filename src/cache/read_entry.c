@@ -43,7 +43,7 @@ gcache_read_entry(gcache *cache, gcache_key const *key, char const *entry, gcach
     GCI_REQUIRE(out_result != NULL, error, "out_result is NULL");
     gci_result_init(out_result, key);
     GCI_REQUIRE(cache != NULL && key != NULL && entry != NULL, error, "cache, key or entry is NULL");
-    GCI_REQUIRE(!cache->disabled, error, "the cache is disabled");
+    GCI_REQUIRE(gci_is_open(&cache->gate, GCI_BROWSE), error, "the cache is disabled");
     gci_found found = gci_store_load(cache->store, key, &set, &trouble);
     gci_ranking const *ranking = found == GCI_FOUND ? gci_ranking_of(set) : NULL;
     gci_ranked const *ranked = ranking != NULL ? find_entry(ranking, entry) : NULL;

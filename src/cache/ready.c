@@ -1,6 +1,7 @@
 #include "cache/ready.h"
 
 #include "cache/deltas.h"
+#include "cache/names.h"
 
 #include <stdlib.h>
 
@@ -13,7 +14,7 @@ producer_name(void const *state, gci_view name)
 {
     gci_record const *record = state;
 
-    for (size_t i = 0; i < record->name_count; i++)
+    for (size_t i = 0; i < record->name_count && !gci_name_is_text(&record->names[i]); i++)
         if (gci_view_equal(record->names[i].name, name))
             return record->names[i].value;
     return name;

@@ -198,7 +198,7 @@ write_costly(costly *c, gci_buf *out)
         gci_buf_append_text(out, " ");
         gci_write_html(out, group->label);
         gci_buf_append_text(out, "</summary><pre>");
-        gci_write_html(out, gci_buf_view(&c->texts[i]));
+        gci_write_html_lines(out, gci_buf_view(&c->texts[i]));
         gci_buf_append_text(out, "</pre></details>\n");
     }
 }

@@ -2,6 +2,8 @@
 
 #include "base/arena.h"
 #include "base/check.h"
+#include "base/visible.h"
+#include "cache/names.h"
 #include "cache/rename.h"
 
 #include <stdlib.h>
@@ -12,7 +14,7 @@
 /* What a hit's pointers point into. */
 typedef struct owner {
     gci_candidates *set;
-    gci_record const *record; /* the winner's, in set */
+    gci_candidate *candidate; /* the winner, in set */
     gci_payload *payload;
     gci_arena arena; /* renames, and guards in the caller's names */
     void *other;     /* gci_result_own */
@@ -74,7 +76,7 @@ static gci_view
 current_name(void const *state, gci_view name)
 {
     renaming const *r = state;
-    gci_view current = gci_question_current_name(r->question, r->record, name);
+    gci_view current = gci_names_symbol(r->question, r->record, name);
 
     return current.data != NULL ? current : name;
 }
@@ -84,16 +86,15 @@ fill_renames(gcache_result *result, gci_question const *question, gci_record con
 {
     gcache_rename *renames = gci_arena_array(arena, record->name_count, sizeof *renames);
 
+    gci_names_walk walk = { .question = question, .record = record };
+
     if (renames == NULL)
         return false;
-    for (size_t i = 0; i < record->name_count; i++) {
-        gci_view current = gci_question_current_name(question, record, record->names[i].name);
-        renames[i] = result->renames[i];
-        if (current.data != NULL)
-            renames[i].current = gci_arena_copy(arena, current).data;
+    for (size_t i = 0; gci_names_next(&walk); i++) {
+        renames[i] = (gcache_rename){ result->renames[i].stored, gci_arena_copy(arena, walk.current).data };
+        result->renamed |= !gci_view_equal(walk.stored, walk.current);
     }
     result->renames = renames;
-    result->renamed = true;
     return !arena->failed;
 }
 
@@ -127,8 +128,8 @@ fill_note(gcache_result *result, gci_question const *question, gci_arena *arena)
         return true;
     gci_buf note;
     gci_buf_init(&note, GCI_BUF_NO_LIMIT);
-    gci_buf_format(&note, "expected variant \"%s\" is missing; served ", expected);
-    gci_buf_format(&note, variant[0] != '\0' ? "\"%s\"" : "the plain one%s", variant);
+    gci_visible_format(&note, "expected variant \"%s\" is missing; served ", expected);
+    gci_visible_format(&note, variant[0] != '\0' ? "\"%s\"" : "the plain one%s", variant);
     result->note = note.failed ? NULL : gci_arena_copy(arena, gci_buf_view(&note)).data;
     gci_buf_clear(&note);
     return result->note != NULL;
@@ -140,7 +141,7 @@ fill_answer(gcache_result *result, gci_question const *question, gci_record cons
 {
     if (question == NULL)
         return true;
-    if (!gci_question_same_names(question, record) &&
+    if (!gci_names_same(question, record) &&
         (!fill_renames(result, question, record, arena) || !fill_guards(result, question, record, arena)))
         return false;
     return fill_note(result, question, arena);
@@ -159,14 +160,14 @@ gci_result_fill(gcache_result *result, gci_question const *question, gci_ranked 
     gci_arena_init(&o->arena, OWNER_BYTES_MAX);
     o->payload = payload;
     o->set = gci_candidates_retain(set);
-    o->record = &winner->candidate->record;
+    o->candidate = winner->candidate;
     *result = winner->answer;
     result->owner = o;
     if (payload != NULL) {
         result->payload = payload->data;
         result->payload_size = payload->size;
     }
-    if (!fill_answer(result, question, o->record, &o->arena)) {
+    if (!fill_answer(result, question, &o->candidate->record, &o->arena)) {
         gcache_result_clear(result);
         result->key = winner->answer.key;
         return gci_fail_memory(error);
@@ -196,20 +197,26 @@ place_one(gcache *cache, gci_attachment const *attachment, char const *directory
 }
 
 gcache_status
+gci_place_attachments(gcache *cache, gci_candidate *candidate, char const *directory, gcache_error *error)
+{
+    gci_record const *record = &candidate->record;
+    gcache_error trouble = { 0 };
+    gcache_status status = GCACHE_OK;
+
+    for (size_t i = 0; status == GCACHE_OK && i < record->attachment_count; i++)
+        status = place_one(cache, &record->attachments[i], directory, &trouble);
+    if (status == GCACHE_ERROR_CORRUPT || status == GCACHE_ERROR_NOT_FOUND)
+        gci_store_discard_incomplete(cache->store, candidate);
+    if (status != GCACHE_OK && error != NULL)
+        *error = trouble;
+    return status;
+}
+
+gcache_status
 gcache_place(gcache *cache, gcache_result const *result, char const *directory, gcache_error *error)
 {
     GCI_REQUIRE(cache != NULL, error, "cache is NULL");
     GCI_REQUIRE(result != NULL && result->owner != NULL, error, "the result is no hit");
     GCI_REQUIRE(directory != NULL, error, "directory is NULL");
-    gci_record const *record = ((owner const *)result->owner)->record;
-    gcache_error trouble = { 0 };
-    for (size_t i = 0; i < record->attachment_count; i++) {
-        gcache_status status = place_one(cache, &record->attachments[i], directory, &trouble);
-        if (status == GCACHE_OK)
-            continue;
-        if (error != NULL)
-            *error = trouble;
-        return status;
-    }
-    return GCACHE_OK;
+    return gci_place_attachments(cache, ((owner const *)result->owner)->candidate, directory, error);
 }

@@ -1,25 +1,27 @@
 /*
  * Settings: a table of names and readers, and the places that give them values.
  *
- * config.json is {"format": "guardcache-config/1", "settings": {NAME: TEXT, ..}, "namespaces": {NAMESPACE: {NAME: TEXT, ..}}}.
+ * A value in config.json that makes no sense is a warning, so that a torn or mistyped file stops nobody; elsewhere it is an
+ * error, because whoever wrote it is there to read it.
  */
 #include <guardcache/settings.h>
 
 #include "base/arena.h"
 #include "base/check.h"
 #include "base/file.h"
-#include "base/json.h"
 #include "base/quantity.h"
+#include "cache/config_file.h"
+#include "store/paths.h"
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#define FORMAT "guardcache-config/1"
-#define FILE_NAME "config.json"
-#define CONFIG_BYTES_MAX ((size_t)1 << 20)
+/* Every value and warning of a file. */
+#define TEXT_BYTES_MAX ((size_t)16 << 20)
+/* The beginning of a long list says enough. */
+#define WARNINGS_MAX 16
 /* GUARDCACHE_, the longest name, and a namespace. */
 #define VARIABLE_BYTES 256
 
@@ -33,6 +35,8 @@ struct gcache_settings {
     gci_arena arena;
     char const *space;
     held values[GCACHE_SETTING_COUNT];
+    char const *warnings[WARNINGS_MAX];
+    size_t warning_count;
     char variables[GCACHE_SETTING_COUNT][VARIABLE_BYTES];
 };
 
@@ -110,6 +114,16 @@ read_durability(char const *text, int64_t *out_number)
     return false;
 }
 
+static bool
+read_trust(char const *text, int64_t *out_number)
+{
+    for (int trust = 0; trust < GCACHE_TRUST_COUNT; trust++) {
+        if (strcmp(text, gcache_trust_name((gcache_trust)trust)) == 0)
+            return *out_number = trust, true;
+    }
+    return false;
+}
+
 typedef bool (*read_fn)(char const *text, int64_t *out_number);
 
 static read_fn
@@ -121,6 +135,7 @@ reader_of(char const *type)
     } const readers[] = {
         { "flag", read_flag },   { "text", read_text },   { "size", read_size },
         { "count", read_count }, { "level", read_level }, { "durability", read_durability },
+        { "trust", read_trust },
     };
 
     for (size_t i = 0; i < sizeof readers / sizeof *readers; i++) {
@@ -154,6 +169,8 @@ default_of(gcache_setting_id id, char room[24])
         return "";
     if (id == GCACHE_SETTING_DURABILITY)
         return "entry";
+    if (id == GCACHE_SETTING_TRUST)
+        return "owner";
     snprintf(room, 24, "%llu", (unsigned long long)number);
     return room;
 }
@@ -232,71 +249,99 @@ take_environment(gcache_settings *settings, gcache_variable_fn variable, void *s
 
 /* ---- the file ---- */
 
-/* Reads config.json into *out_map, which is empty if there is none; text keeps the bytes. */
 static gcache_status
-read_file(gci_dir dir, gci_arena *arena, gci_buf *text, gci_value *out_map, gcache_error *error)
+warn(gcache_settings *settings, gcache_error const *why, gcache_error *error)
 {
-    *out_map = (gci_value){ .type = GCI_MAP };
-    gcache_status status = gci_file_load(dir, FILE_NAME, CONFIG_BYTES_MAX, text, error);
-    if (status == GCACHE_ERROR_NOT_FOUND)
+    if (settings->warning_count == WARNINGS_MAX)
         return GCACHE_OK;
-    if (status == GCACHE_OK)
-        status = gci_json_read(gci_buf_view(text), FILE_NAME, arena, out_map, error);
-    if (status != GCACHE_OK)
-        return status;
-    gci_value const *format = out_map->type == GCI_MAP ? gci_map_find(out_map, "format") : NULL;
-    if (format == NULL || format->type != GCI_STRING || !gci_view_is(format->text, FORMAT))
-        return gci_fail(error, GCACHE_ERROR_SYNTAX, "%s/" FILE_NAME ": its format isn't " FORMAT, dir.name);
+    gci_view text = gci_arena_copy(&settings->arena, gci_view_text(why->message));
+    if (text.data == NULL)
+        return gci_fail_memory(error);
+    settings->warnings[settings->warning_count++] = text.data;
     return GCACHE_OK;
+}
+
+static gcache_status
+take_member(gcache_settings *settings, gci_member const *member, gcache_origin origin, gcache_error *error)
+{
+    gcache_setting_id id = find_setting(member->name);
+    gcache_error why = { .message = "" };
+    gcache_status status;
+
+    if (id == GCACHE_SETTING_COUNT)
+        status = gci_fail(&why, GCACHE_ERROR_ARGUMENT, GCI_CONFIG_NAME ": there is no setting %.*s", (int)member->name.size,
+                          member->name.data);
+    else if (member->value.type != GCI_STRING)
+        status = gci_fail(&why, GCACHE_ERROR_ARGUMENT, GCI_CONFIG_NAME ": the value of %s is no text", table[id].name);
+    else
+        status = take(settings, id, member->value.text, origin, GCI_CONFIG_NAME, &why);
+    if (status == GCACHE_ERROR_MEMORY)
+        return gci_fail_memory(error);
+    return status == GCACHE_OK ? GCACHE_OK : warn(settings, &why, error);
 }
 
 /* section = object of setting names and texts */
 static gcache_status
 take_section(gcache_settings *settings, gci_value const *section, gcache_origin origin, gcache_error *error)
 {
+    gcache_error why = { .message = "" };
+    gcache_status status = GCACHE_OK;
+
     if (section == NULL)
         return GCACHE_OK;
-    if (section->type != GCI_MAP)
-        return gci_fail(error, GCACHE_ERROR_SYNTAX, FILE_NAME ": a section is not an object");
-    for (uint32_t i = 0; i < section->count; i++) {
-        gci_member const *member = &section->members[i];
-        gcache_setting_id id = find_setting(member->name);
-        if (id == GCACHE_SETTING_COUNT || member->value.type != GCI_STRING)
-            return gci_fail(error, GCACHE_ERROR_ARGUMENT, FILE_NAME ": %.*s is no setting, or its value no text",
-                            (int)member->name.size, member->name.data);
-        gcache_status status = take(settings, id, member->value.text, origin, FILE_NAME, error);
-        if (status != GCACHE_OK)
-            return status;
+    if (section->type != GCI_MAP) {
+        gci_fail(&why, GCACHE_ERROR_SYNTAX, GCI_CONFIG_NAME ": a section is not an object");
+        return warn(settings, &why, error);
     }
-    return GCACHE_OK;
+    for (uint32_t i = 0; status == GCACHE_OK && i < section->count; i++)
+        status = take_member(settings, &section->members[i], origin, error);
+    return status;
 }
 
-static gci_value *
-section_of(gci_value const *map, char const *space)
+static gcache_status
+warn_of_file(gcache_settings *settings, gci_dir dir, gcache_error const *why, gcache_error *error)
 {
-    if (space[0] == '\0')
-        return gci_map_find(map, "settings");
-    gci_value *spaces = gci_map_find(map, "namespaces");
-    return spaces != NULL && spaces->type == GCI_MAP ? gci_map_find(spaces, space) : NULL;
+    gcache_error whole = { .message = "" };
+
+    gci_fail(&whole, why->status, "%s: its settings don't count: %s", dir.name, why->message);
+    return warn(settings, &whole, error);
+}
+
+/* The directory, to read config.json in it as trust says. */
+static gcache_status
+open_trusted(char const *directory, gcache_trust trust, gci_owners *owners, gci_dir *out_dir, gcache_error *error)
+{
+    *owners = (gci_owners){ .trust = trust == GCACHE_TRUST_GROUP ? GCACHE_TRUST_GROUP : GCACHE_TRUST_OWNER };
+    gcache_status status = gci_dir_open_user(directory, out_dir, error);
+    if (status != GCACHE_OK)
+        return status;
+    status = gci_layout_trusted(*out_dir, owners, error);
+    out_dir->owners = owners;
+    if (status != GCACHE_OK)
+        gci_dir_close(out_dir);
+    return status;
 }
 
 static gcache_status
 take_file(gcache_settings *settings, char const *directory, gcache_error *error)
 {
-    gci_value map;
-    gci_buf text;
+    gcache_error why = { .message = "" };
+    gci_config config;
     gci_dir dir;
 
-    /* No directory, no file: then there is nothing to read. */
-    if (gci_dir_open_user(directory, &dir, NULL) != GCACHE_OK)
+    gci_owners owners;
+
+    /* No directory, no file: then there is nothing to read. Of one that isn't trusted gcache_open says so. */
+    if (open_trusted(directory, (gcache_trust)settings->values[GCACHE_SETTING_TRUST].number, &owners, &dir, NULL) != GCACHE_OK)
         return GCACHE_OK;
-    gci_buf_init(&text, CONFIG_BYTES_MAX + 1);
-    gcache_status status = read_file(dir, &settings->arena, &text, &map, error);
+    gcache_status status = GCACHE_OK;
+    if (gci_config_read(dir, &config, &why) != GCI_CONFIG_GOOD)
+        status = why.status == GCACHE_ERROR_MEMORY ? gci_fail_memory(error) : warn_of_file(settings, dir, &why, error);
     if (status == GCACHE_OK)
-        status = take_section(settings, section_of(&map, ""), GCACHE_ORIGIN_FILE, error);
+        status = take_section(settings, gci_config_section(&config, ""), GCACHE_ORIGIN_FILE, error);
     if (status == GCACHE_OK && settings->space[0] != '\0')
-        status = take_section(settings, section_of(&map, settings->space), GCACHE_ORIGIN_FILE_NAMESPACE, error);
-    gci_buf_clear(&text);
+        status = take_section(settings, gci_config_section(&config, settings->space), GCACHE_ORIGIN_FILE_NAMESPACE, error);
+    gci_config_clear(&config);
     gci_dir_close(&dir);
     return status;
 }
@@ -325,13 +370,14 @@ gcache_settings_load(char const *directory, char const *space, gcache_variable_f
     gcache_settings *settings = calloc(1, sizeof *settings);
     if (settings == NULL)
         return gci_fail_memory(error);
-    gci_arena_init(&settings->arena, 16 * CONFIG_BYTES_MAX);
+    gci_arena_init(&settings->arena, TEXT_BYTES_MAX);
     settings->space = gci_arena_copy(&settings->arena, gci_view_text(space)).data;
     gcache_status status = settings->space != NULL ? take_defaults(settings, error) : gci_fail_memory(error);
     if (status == GCACHE_OK)
+        status = variable != NULL ? take_environment(settings, variable, state, error) : GCACHE_OK;
+    /* What the environment says of trust decides about the file. */
+    if (status == GCACHE_OK)
         status = take_file(settings, directory, error);
-    if (status == GCACHE_OK && variable != NULL)
-        status = take_environment(settings, variable, state, error);
     if (status == GCACHE_OK)
         *out_settings = settings;
     else
@@ -366,6 +412,12 @@ gcache_settings_get(gcache_settings const *settings, gcache_setting_id id)
     return (gcache_setting){ table[id].name, value->value, table[id].meaning, settings->variables[id], value->origin };
 }
 
+char const *
+gcache_settings_warning(gcache_settings const *settings, size_t index)
+{
+    return index < settings->warning_count ? settings->warnings[index] : NULL;
+}
+
 void
 gcache_settings_apply(gcache_settings const *settings, gcache_options *options)
 {
@@ -384,117 +436,31 @@ gcache_settings_apply(gcache_settings const *settings, gcache_options *options)
     options->max_candidates = (size_t)NUMBER(MAX_CANDIDATES);
     options->compression_level = (int)NUMBER(COMPRESSION_LEVEL);
     options->durability = (gcache_durability)NUMBER(DURABILITY);
+    options->trust = (gcache_trust)NUMBER(TRUST);
 #undef NUMBER
 }
 
 /* ---- writing ---- */
 
-static void
-write_member(gci_buf *out, bool *first, gci_view name, gci_view value)
-{
-    gci_buf_append_text(out, *first ? "" : ", ");
-    gci_json_write_text(out, name);
-    gci_buf_append_text(out, ": ");
-    gci_json_write_text(out, value);
-    *first = false;
-}
-
-/* A section with one member replaced, added or (value NULL) left out; name NULL: as it is. */
-static void
-write_section(gci_buf *out, gci_value const *section, char const *name, char const *value)
-{
-    bool first = true;
-
-    gci_buf_append_char(out, '{');
-    for (uint32_t i = 0; section != NULL && section->type == GCI_MAP && i < section->count; i++) {
-        gci_member const *member = &section->members[i];
-        if (member->value.type == GCI_STRING && (name == NULL || !gci_view_is(member->name, name)))
-            write_member(out, &first, member->name, member->value.text);
-    }
-    if (name != NULL && value != NULL)
-        write_member(out, &first, gci_view_text(name), gci_view_text(value));
-    gci_buf_append_char(out, '}');
-}
-
-static void
-write_config(gci_buf *out, gci_value const *map, char const *space, char const *name, char const *value)
-{
-    gci_value const *spaces = gci_map_find(map, "namespaces");
-    bool general = space[0] == '\0', seen = false;
-
-    gci_buf_append_text(out, "{\"format\": \"" FORMAT "\",\n \"settings\": ");
-    write_section(out, section_of(map, ""), general ? name : NULL, value);
-    gci_buf_append_text(out, ",\n \"namespaces\": {");
-    for (uint32_t i = 0; spaces != NULL && spaces->type == GCI_MAP && i < spaces->count; i++) {
-        bool own = !general && gci_view_is(spaces->members[i].name, space);
-        gci_buf_append_text(out, i > 0 ? ",\n  " : "\n  ");
-        gci_json_write_text(out, spaces->members[i].name);
-        gci_buf_append_text(out, ": ");
-        write_section(out, &spaces->members[i].value, own ? name : NULL, value);
-        seen |= own;
-    }
-    if (!general && !seen) {
-        gci_buf_append_text(out, spaces != NULL && spaces->count != 0 ? ",\n  " : "\n  ");
-        gci_json_write_text(out, gci_view_text(space));
-        gci_buf_append_text(out, ": ");
-        write_section(out, NULL, name, value);
-    }
-    gci_buf_append_text(out, "}}\n");
-}
-
-static gcache_status
-replace_file(gci_dir dir, gci_view bytes, gcache_error *error)
-{
-    static char const temporary[] = ".config.json.new";
-    gci_file file;
-
-    gcache_status status = gci_file_open(dir, temporary, O_WRONLY | O_CREAT | O_TRUNC, &file, error);
-    if (status != GCACHE_OK)
-        return status;
-    status = gci_file_write(&file, &bytes, 1, error);
-    if (status == GCACHE_OK)
-        status = gci_file_sync(&file, error);
-    gci_file_close(&file);
-    return status == GCACHE_OK ? gci_dir_rename(dir, temporary, dir, FILE_NAME, error) : status;
-}
-
-static gcache_status
-rewrite(gci_dir dir, char const *space, char const *name, char const *value, gcache_error *error)
-{
-    gci_buf text, out;
-    gci_arena arena;
-    gci_value map;
-
-    gci_arena_init(&arena, 16 * CONFIG_BYTES_MAX);
-    gci_buf_init(&text, CONFIG_BYTES_MAX + 1);
-    gci_buf_init(&out, CONFIG_BYTES_MAX);
-    gcache_status status = read_file(dir, &arena, &text, &map, error);
-    if (status == GCACHE_OK) {
-        write_config(&out, &map, space, name, value);
-        status = out.failed ? gci_fail_memory(error) : replace_file(dir, gci_buf_view(&out), error);
-    }
-    gci_buf_clear(&text);
-    gci_buf_clear(&out);
-    gci_arena_clear(&arena);
-    return status;
-}
-
 gcache_status
-gcache_settings_write(char const *directory, char const *space, char const *name, char const *value, gcache_error *error)
+gcache_settings_write(char const *directory, gcache_trust trust, char const *space, char const *name, char const *value,
+                      gcache_log_fn log, void *log_state, gcache_error *error)
 {
+    gci_owners owners;
     int64_t number;
     gci_dir dir;
 
+    GCI_REQUIRE(trust < GCACHE_TRUST_COUNT, error, "unknown trust %d", (int)trust);
     GCI_REQUIRE(directory != NULL && name != NULL, error, "directory or name is NULL");
     gcache_setting_id id = find_setting(gci_view_text(name));
     if (id == GCACHE_SETTING_COUNT)
         return gci_fail(error, GCACHE_ERROR_NOT_FOUND, "there is no setting %s", name);
     GCI_REQUIRE(value == NULL || reader_of(table[id].type)(value, &number), error, "'%s' is no %s for %s", value,
                 table[id].type, name);
-    gcache_status status = gci_dir_open_user(directory, &dir, error);
+    gcache_status status = open_trusted(directory, trust, &owners, &dir, error);
     if (status != GCACHE_OK)
         return status;
-    status = rewrite(dir, space != NULL ? space : "", name, value, error);
+    status = gci_config_change(dir, space != NULL ? space : "", name, value, log, log_state, error);
     gci_dir_close(&dir);
     return status;
 }

@@ -35,7 +35,7 @@ typedef char side_path[GCI_SIDE_PATH_MAX + 1];
 static gcache_status
 check_share(gcache const *cache, gcache_share const *share, gcache_error *error)
 {
-    GCI_REQUIRE(cache != NULL && cache->store != NULL, error, "cache is NULL or switched off");
+    GCI_REQUIRE(cache != NULL && gci_is_open(&cache->gate, GCI_BROWSE), error, "cache is NULL or switched off");
     GCI_REQUIRE(share != NULL && share->version == GCACHE_SHARE_VERSION, error, "share is NULL or of another version");
     GCI_REQUIRE(share->job != NULL && share->name != NULL, error, "job or name is NULL");
     GCI_REQUIRE(share->value != NULL || share->size == 0, error, "the value is NULL");
@@ -72,12 +72,12 @@ place_of(uint8_t const name[GCI_SHA256_BYTES], side_path out_path)
 
 /* ---- the file ---- */
 
+/* *out_existed: another one was faster. */
 static gcache_status
-publish(gcache *cache, char const *place, gci_view value, gcache_error *error)
+publish(gcache *cache, char const *place, gci_view value, bool *out_existed, gcache_error *error)
 {
     gci_checksum sum = gci_checksum_of(value.data, value.size);
     uint64_t removed;
-    bool existed;
     gci_buf file;
 
     gci_side_expire(cache->store, "shared", KEPT_NS, &removed, NULL);
@@ -88,7 +88,7 @@ publish(gcache *cache, char const *place, gci_view value, gcache_error *error)
     gci_put_u64(&file, sum.high);
     gci_buf_append_view(&file, value);
     gcache_status status = file.failed ? gci_fail_memory(error)
-                                       : gci_side_write(cache->store, place, gci_buf_view(&file), &existed, error);
+                                       : gci_side_write(cache->store, place, gci_buf_view(&file), out_existed, error);
     gci_buf_clear(&file);
     return status;
 }
@@ -118,9 +118,10 @@ learn(gcache *cache, uint8_t const name[GCI_SHA256_BYTES], char const *place, gc
 
     gci_buf_init(&file, GCACHE_SHARE_BYTES_MAX + HEADER_BYTES + 1);
     if (gci_side_read(cache->store, place, GCACHE_SHARE_BYTES_MAX + HEADER_BYTES, &file, error) == GCACHE_OK) {
-        if (!parse(gci_buf_view(&file), &bytes))
+        if (!parse(gci_buf_view(&file), &bytes)) {
             gci_side_quarantine(cache->store, place, "damaged shared value");
-        else if ((value = gci_shared_values_add(&cache->values, name, bytes)) == NULL)
+            gci_fail(error, GCACHE_ERROR_CORRUPT, "%s: damaged shared value", place);
+        } else if ((value = gci_shared_values_add(&cache->values, name, bytes)) == NULL)
             gci_fail_memory(error);
     }
     gci_buf_clear(&file);
@@ -129,19 +130,37 @@ learn(gcache *cache, uint8_t const name[GCI_SHA256_BYTES], char const *place, gc
 
 /* ---- the two roles ---- */
 
+/* What is there; *out_value NULL: nothing is, or it can't be had, and the status says why. */
+static gcache_status
+learn_now(gcache *cache, uint8_t const name[GCI_SHA256_BYTES], char const *place, gci_shared_value const **out_value,
+          gcache_error *error)
+{
+    gcache_error trouble = { 0 };
+
+    *out_value = learn(cache, name, place, &trouble);
+    if (*out_value != NULL)
+        return GCACHE_OK;
+    if (error != NULL)
+        *error = trouble;
+    return trouble.status;
+}
+
 /* Who told something earlier, perhaps before it was started again, stays with it. */
 static gcache_status
 lead(gcache *cache, gcache_share const *share, uint8_t const name[GCI_SHA256_BYTES], char const *place,
      gci_shared_value const **out_value, gcache_error *error)
 {
     gci_view value = gci_view_of(share->value, share->size);
+    bool existed;
 
     *out_value = learn(cache, name, place, NULL);
     if (*out_value != NULL)
         return GCACHE_OK;
-    gcache_status status = publish(cache, place, value, error);
+    gcache_status status = publish(cache, place, value, &existed, error);
     if (status != GCACHE_OK)
         return status;
+    if (existed)
+        return learn_now(cache, name, place, out_value, error);
     *out_value = gci_shared_values_add(&cache->values, name, value);
     return *out_value != NULL ? GCACHE_OK : gci_fail_memory(error);
 }
@@ -153,8 +172,14 @@ follow(gcache *cache, gcache_share const *share, uint8_t const name[GCI_SHA256_B
     uint64_t timeout = share->timeout_ns != 0 ? share->timeout_ns : GCACHE_SHARE_TIMEOUT_DEFAULT_NS;
     uint64_t end = gci_clock_steady_ns() + timeout, pause = FIRST_PAUSE_NS;
 
-    while ((*out_value = learn(cache, name, place, NULL)) == NULL) {
+    for (;;) {
+        gcache_error trouble = { 0 };
         uint64_t now = gci_clock_steady_ns();
+        gcache_status status = learn_now(cache, name, place, out_value, &trouble);
+        if (status != GCACHE_OK && status != GCACHE_ERROR_NOT_FOUND)
+            status = gci_trouble(cache, &trouble, error);
+        if (status == GCACHE_OK || (status < 0 && status != GCACHE_ERROR_NOT_FOUND))
+            return status;
         if (now >= end)
             return gci_fail(error, GCACHE_ERROR_BUSY, "\"%s\": the leader told no value within %llu ms", share->name,
                             (unsigned long long)(timeout / 1000000));
@@ -162,7 +187,6 @@ follow(gcache *cache, gcache_share const *share, uint8_t const name[GCI_SHA256_B
         nanosleep(&(struct timespec){ .tv_nsec = (long)left }, NULL);
         pause = pause < MOST_PAUSE_NS ? 2 * pause : pause;
     }
-    return GCACHE_OK;
 }
 
 static gcache_status

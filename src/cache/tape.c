@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -185,21 +186,17 @@ append(gci_tape *tape, gci_view event, gcache_error *error)
 static gcache_status
 keep_graph(gci_tape *tape, gcache_graph *graph, char const *name, gcache_error *error)
 {
+    char temporary[NAME_DIGITS + sizeof ".json" + sizeof ".0123456789abcdef.tmp"];
     struct stat facts;
     char *text = NULL;
     size_t size;
-    gci_file file = GCI_FILE_NONE;
 
     if (gci_dir_stat(tape->graphs, name, &facts, NULL) == GCACHE_OK)
         return GCACHE_OK;
+    snprintf(temporary, sizeof temporary, "%s.%016llx.tmp", name, (unsigned long long)gci_unique_number());
     gcache_status status = gcache_graph_write(graph, &text, &size, error);
     if (status == GCACHE_OK)
-        status = gci_file_open(tape->graphs, name, O_WRONLY | O_CREAT | O_TRUNC, &file, error);
-    if (status == GCACHE_OK) {
-        gci_view whole = gci_view_of(text, size);
-        status = gci_file_write(&file, &whole, 1, error);
-    }
-    gci_file_close(&file);
+        status = gci_file_write_whole(tape->graphs, temporary, name, gci_view_of(text, size), error);
     free(text);
     return status;
 }
@@ -321,7 +318,7 @@ gci_tape_insert(gci_tape *tape, gcache_graph *graph, gcache_hints const *hints, 
 static gcache_status
 open_files(gci_tape *tape, gcache_error *error)
 {
-    gci_dir here = { AT_FDCWD, "." };
+    gci_dir here = { .fd = AT_FDCWD, .name = "." };
     gcache_status status = gci_dir_make(here, tape->name, NULL, error);
 
     if (status == GCACHE_OK)
@@ -344,7 +341,7 @@ gci_tape_open(char const *directory, gcache_log_fn log, void *log_state, gci_tap
     if (tape == NULL)
         return gci_fail_memory(error);
     memcpy(tape->name, directory, size);
-    tape->dir = tape->graphs = (gci_dir){ -1, tape->name };
+    tape->dir = tape->graphs = (gci_dir){ .fd = -1, .name = tape->name };
     tape->file = (gci_file)GCI_FILE_NONE;
     tape->log = log;
     tape->log_state = log_state;

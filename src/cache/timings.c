@@ -103,13 +103,8 @@ look_mildly(query *q, gcache_error *error)
 
     if (status >= 0)
         return status;
-    if (q->cache->strict) {
-        if (error != NULL)
-            *error = trouble;
-        return status;
-    }
     snprintf(q->timings->why, sizeof q->timings->why, "%.255s", trouble.message);
-    return GCACHE_MISS;
+    return gci_trouble(q->cache, &trouble, error);
 }
 
 /* ---- storing ---- */
@@ -149,8 +144,9 @@ gcache_timings_put(gcache *cache, gcache_site const *site, char const *const *ch
     GCI_REQUIRE(timings != NULL || count == 0, error, "timings is NULL");
     for (size_t i = 0; i < count; i++)
         GCI_REQUIRE(!isnan(timings[i]), error, "the timing of %s is not a number", choices[i]);
-    if (cache->disabled)
-        return GCACHE_OK;
+    status = gci_pass(&cache->gate, NULL, GCI_STORE, error);
+    if (status != GCACHE_OK)
+        return status;
     gci_buf_init(&name, ROWS_BYTES_MAX);
     gci_write_site(&name, site);
     status = name.failed ? gci_fail_memory(error)
@@ -174,13 +170,10 @@ measure(query *q, gcache_benchmark_fn benchmark, void *state, gcache_error *erro
     for (size_t i = 0; i < q->count; i++)
         GCI_REQUIRE(!isnan(timings->timings[i]), error, "the benchmark left out %s", q->choices[i]);
     timings->measured = true;
-    if (q->cache->disabled || gci_store_is_read_only(q->cache->store))
+    if (!gci_is_open(&q->cache->gate, GCI_STORE))
         return GCACHE_MISS;
     status = put(q->cache, gci_buf_view(&q->name), q->choices, timings->timings, q->count, &trouble);
-    if (status == GCACHE_OK || !q->cache->strict)
-        return GCACHE_MISS;
-    *error = trouble;
-    return status;
+    return status == GCACHE_OK ? GCACHE_MISS : gci_trouble(q->cache, &trouble, error);
 }
 
 /* Measures, unless somebody else did while this one waited for its turn. */
@@ -189,13 +182,22 @@ measure_in_turn(query *q, gcache_benchmark_fn benchmark, void *state, gcache_err
 {
     gci_lease *lease = NULL;
     bool waited = false;
+    gcache_error trouble = { 0 };
     gcache_status status = GCACHE_MISS;
 
-    if (!q->cache->disabled &&
-        gci_lease_take(q->cache->store, gci_buf_view(&q->name), LEASE_TIMEOUT_NS, &lease, &waited, NULL) == GCACHE_OK)
-        status = look_mildly(q, error);
+    if (gci_is_open(&q->cache->gate, GCI_LEASE))
+        status = gci_lease_take(q->cache->store, gci_buf_view(&q->name), LEASE_TIMEOUT_NS, &lease, &waited, &trouble);
+    bool look = gci_is_open(&q->cache->gate, GCI_LOOK_UP) || gci_lease_others_stored(lease);
+    if (status == GCACHE_OK)
+        status = look ? look_mildly(q, error) : GCACHE_MISS;
+    else if (status == GCACHE_ERROR_BUSY || status == GCACHE_ERROR_READ_ONLY || status == GCACHE_ERROR_ARGUMENT)
+        status = GCACHE_MISS; /* nobody to wait for: it is measured twice at worst */
+    else if (status < 0)
+        status = gci_trouble(q->cache, &trouble, error);
     if (status == GCACHE_MISS)
         status = measure(q, benchmark, state, error);
+    if (q->timings->measured)
+        gci_lease_note_stored(lease);
     gci_lease_release(lease);
     return status;
 }
@@ -214,11 +216,15 @@ gcache_timings_get(gcache *cache, gcache_site const *site, char const *const *ch
     forget(&q);
     gci_buf_init(&q.name, ROWS_BYTES_MAX);
     gci_write_site(&q.name, site);
-    if (q.name.failed)
+    gci_admission admission = gci_admit(&cache->gate, NULL, GCI_LOOK_UP);
+    if (q.name.failed) {
         status = gci_fail_memory(error);
-    else if (cache->disabled)
-        snprintf(timings->why, sizeof timings->why, "the cache is switched off");
-    status = status != GCACHE_OK ? status : cache->disabled ? GCACHE_MISS : look_mildly(&q, error);
+    } else if (admission.by == GCI_BY_NOBODY) {
+        status = look_mildly(&q, error);
+    } else {
+        snprintf(timings->why, sizeof timings->why, "%s", admission.why);
+        status = GCACHE_MISS;
+    }
     if (status == GCACHE_MISS && benchmark != NULL)
         status = measure_in_turn(&q, benchmark, state, error);
     gci_buf_clear(&q.name);
@@ -253,7 +259,7 @@ gcache_status
 gcache_timings_each(gcache *cache, gcache_timing_fn fn, void *state, gcache_error *error)
 {
     GCI_REQUIRE(cache != NULL && fn != NULL, error, "cache or fn is NULL");
-    if (cache->disabled)
+    if (!gci_is_open(&cache->gate, GCI_BROWSE))
         return GCACHE_OK;
     gci_row_filter filter = { gci_view_text(GCI_TABLE_TIMING), cache->salt, { NULL, 0 }, { NULL, 0 } };
     return gci_tables_each(cache->store, &filter, visit_timing, &(timing_visit){ fn, state }, error);

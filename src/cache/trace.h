@@ -12,6 +12,14 @@
 /* Nearest keys that are looked at in full, and shown. */
 #define GCI_TRACE_NEAREST 3
 
+/* What the journal left out of a candidate's guards because they were too long; never what decided. */
+typedef enum gci_cut {
+    GCI_CUT_NOTHING = 0,
+    GCI_CUT_INDEX = 1,  /* in entries of earlier builds: all but the failing guard, which then stands first */
+    GCI_CUT_OTHERS = 2, /* the texts of those that didn't decide, which are empty */
+    GCI_CUT_PART = 4    /* of the failing guard, too, all but the part that decided */
+} gci_cut;
+
 /* One candidate's trial. */
 typedef struct gci_trial {
     gci_ranked const *ranked;
@@ -19,7 +27,7 @@ typedef struct gci_trial {
     gcache_verdict verdict;       /* of its guards, if they were asked */
     gci_pair const *requirement;  /* the first that isn't met */
     gci_view provided;            /* what the caller has instead; data NULL: nothing */
-    bool partial;                 /* of a past lookup: only the failing guard is known */
+    unsigned cut;                 /* of a past lookup: gci_cut */
 } gci_trial;
 
 /* A stored key like the one asked for. */

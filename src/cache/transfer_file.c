@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/codec.h"
+#include "base/json.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -14,6 +15,8 @@
 #define TRAILER_BYTES 48
 /* What is read at a time while the whole file is hashed. */
 #define STEP_BYTES ((size_t)1 << 20)
+/* A manifest is a line of counts, and the selection that was asked for. */
+#define MANIFEST_MAX ((uint64_t)1 << 20)
 
 /* ---- paths ---- */
 
@@ -86,7 +89,7 @@ name_files(gci_transfer_writer *writer, char const *path, gcache_error *error)
 gcache_status
 gci_transfer_create(gci_transfer_writer *writer, char const *path, gcache_error *error)
 {
-    *writer = (gci_transfer_writer){ .dir = { -1, "" }, .file = GCI_FILE_NONE };
+    *writer = (gci_transfer_writer){ .dir = { .fd = -1, .name = "" }, .file = GCI_FILE_NONE };
     gci_buf_init(&writer->names, GCI_BUF_NO_LIMIT);
     writer->digest = gci_digest_new();
     if (writer->digest == NULL || !gci_digest_begin(writer->digest))
@@ -197,14 +200,66 @@ check_header(gci_transfer_reader *reader, gcache_error *error)
     if (reader->size < HEADER_BYTES || !gci_view_is(gci_get_raw(&bytes, sizeof MAGIC - 1), MAGIC))
         return gci_fail(error, GCACHE_ERROR_FORMAT, "%s: not an export of guardcache", reader->path.data);
     uint32_t version = gci_get_u32(&bytes);
-    if (version != GCI_TRANSFER_VERSION)
-        return gci_fail(error, GCACHE_ERROR_FORMAT, "%s: an export of version %u; this library reads version %d",
-                        reader->path.data, version, GCI_TRANSFER_VERSION);
+    if (version < GCI_TRANSFER_VERSION_OLDEST || version > GCI_TRANSFER_VERSION)
+        return gci_fail(error, GCACHE_ERROR_FORMAT, "%s: an export of version %u; this library reads versions %d to %d",
+                        reader->path.data, version, GCI_TRANSFER_VERSION_OLDEST, GCI_TRANSFER_VERSION);
     return GCACHE_OK;
 }
 
+/* What the items' fronts say, picked out of the bytes as they pass by to be hashed. */
+typedef struct scan {
+    uint64_t next, end; /* where the next item begins, and where the last one must end */
+    char front[ITEM_BYTES];
+    size_t got;         /* of the next item's front */
+    uint64_t items, counts[GCI_TRANSFER_TYPES];
+    uint64_t manifest_at, manifest_size;
+    char const *wrong;  /* what doesn't fit; NULL: nothing so far */
+} scan;
+
+static void
+take_front(scan *s)
+{
+    gci_reader front = gci_reader_of(gci_view_of(s->front, sizeof s->front));
+    uint32_t type = gci_get_u32(&front);
+    uint64_t head = gci_get_u32(&front), body = gci_get_u64(&front), left = s->end - s->next - ITEM_BYTES;
+
+    if (head > left || body > left - head)
+        s->wrong = "an item is longer than the file";
+    else if (type == 0 || type >= GCI_TRANSFER_TYPES)
+        s->wrong = "an item is of an unknown type";
+    else if (s->counts[GCI_TRANSFER_MANIFEST] != 0)
+        s->wrong = "its manifest isn't the last item";
+    if (s->wrong != NULL)
+        return;
+    if (type == GCI_TRANSFER_MANIFEST) {
+        s->manifest_at = s->next + ITEM_BYTES + head;
+        s->manifest_size = body;
+    }
+    s->counts[type]++;
+    s->items++;
+    s->next += ITEM_BYTES + head + body;
+    s->got = 0;
+}
+
+static void
+scan_bytes(scan *s, uint64_t at, gci_view bytes)
+{
+    while (s->wrong == NULL && s->next < s->end && s->next + s->got < at + bytes.size) {
+        uint64_t from = s->next + s->got, there = at + bytes.size - from;
+        size_t lacking = ITEM_BYTES - s->got, more = there < lacking ? (size_t)there : lacking;
+        if (s->end - s->next < ITEM_BYTES) {
+            s->wrong = "there is something behind its last item";
+            return;
+        }
+        memcpy(s->front + s->got, bytes.data + (from - at), more);
+        s->got += more;
+        if (s->got == ITEM_BYTES)
+            take_front(s);
+    }
+}
+
 static gcache_status
-hash_file(gci_transfer_reader *reader, uint8_t out_hash[GCI_SHA256_BYTES], gcache_error *error)
+hash_and_scan(gci_transfer_reader *reader, scan *s, uint8_t out_hash[GCI_SHA256_BYTES], gcache_error *error)
 {
     gci_digest *digest = gci_digest_new();
     uint64_t end = reader->size - GCI_SHA256_BYTES;
@@ -214,6 +269,8 @@ hash_file(gci_transfer_reader *reader, uint8_t out_hash[GCI_SHA256_BYTES], gcach
         status = read_at(reader, end - at < STEP_BYTES ? (size_t)(end - at) : STEP_BYTES, at, &reader->bytes, error);
         if (status == GCACHE_OK && !gci_digest_update(digest, reader->bytes.data, reader->bytes.size))
             status = gci_fail_memory(error);
+        if (status == GCACHE_OK)
+            scan_bytes(s, at, gci_buf_view(&reader->bytes));
     }
     if (status == GCACHE_OK && !gci_digest_end(digest, out_hash))
         status = gci_fail_memory(error);
@@ -222,24 +279,88 @@ hash_file(gci_transfer_reader *reader, uint8_t out_hash[GCI_SHA256_BYTES], gcach
 }
 
 static gcache_status
-check_trailer(gci_transfer_reader *reader, gcache_error *error)
+fail_whole(gci_transfer_reader const *reader, char const *why, gcache_error *error)
+{
+    return gci_fail(error, GCACHE_ERROR_CORRUPT, "%s: %s; nothing was imported", reader->path.data, why);
+}
+
+/* Whether the file has as many of each as its manifest says; rows are counted within their items. */
+static gcache_status
+check_counts(gci_transfer_reader const *reader, scan const *s, gci_value const *manifest, gcache_error *error)
+{
+    static struct {
+        gci_transfer_type type;
+        char const *name;
+    } const counted[] = {
+        { GCI_TRANSFER_ENTRY, "entries" },
+        { GCI_TRANSFER_ATTACHMENT, "attachments" },
+        { GCI_TRANSFER_BLOB, "blobs" },
+        { GCI_TRANSFER_ARTIFACT, "artifacts" },
+    };
+
+    for (size_t i = 0; i < sizeof counted / sizeof *counted; i++) {
+        gci_value const *said = manifest->type == GCI_MAP ? gci_map_find(manifest, counted[i].name) : NULL;
+        uint64_t held = s->counts[counted[i].type];
+        if (said == NULL || said->type != GCI_INT)
+            return fail_whole(reader, "its manifest makes no sense", error);
+        if (said->integer < 0 || (uint64_t)said->integer != held)
+            return gci_fail(error, GCACHE_ERROR_CORRUPT, "%s: says it has %lld %s and has %llu; nothing was imported",
+                            reader->path.data, (long long)said->integer, counted[i].name, (unsigned long long)held);
+    }
+    return GCACHE_OK;
+}
+
+static gcache_status
+check_manifest(gci_transfer_reader *reader, scan const *s, gcache_error *error)
+{
+    gci_arena arena;
+    gci_value value;
+
+    if (s->manifest_size > MANIFEST_MAX)
+        return fail_whole(reader, "its manifest makes no sense", error);
+    gcache_status status = read_at(reader, (size_t)s->manifest_size, s->manifest_at, &reader->manifest, error);
+    if (status != GCACHE_OK)
+        return status;
+    gci_arena_init(&arena, SIZE_MAX / 2);
+    status = gci_json_read(gci_buf_view(&reader->manifest), "manifest", &arena, &value, NULL);
+    status = status == GCACHE_OK ? check_counts(reader, s, &value, error)
+             : arena.failed      ? gci_fail_memory(error)
+                                 : fail_whole(reader, "its manifest makes no sense", error);
+    gci_arena_clear(&arena);
+    return status;
+}
+
+static gcache_status
+check_items(gci_transfer_reader *reader, scan const *s, uint64_t items, gcache_error *error)
+{
+    if (s->wrong != NULL)
+        return fail_whole(reader, s->wrong, error);
+    if (s->items != items)
+        return gci_fail(error, GCACHE_ERROR_CORRUPT, "%s: says it has %llu items and has %llu; nothing was imported",
+                        reader->path.data, (unsigned long long)items, (unsigned long long)s->items);
+    if (s->counts[GCI_TRANSFER_MANIFEST] == 0)
+        return fail_whole(reader, "has no manifest", error);
+    return check_manifest(reader, s, error);
+}
+
+static gcache_status
+check_whole(gci_transfer_reader *reader, gcache_error *error)
 {
     uint8_t hash[GCI_SHA256_BYTES];
 
     if (reader->size < HEADER_BYTES + TRAILER_BYTES)
-        return gci_fail(error, GCACHE_ERROR_CORRUPT, "%s: cut off; nothing was imported", reader->path.data);
-    gcache_status status = hash_file(reader, hash, error);
+        return fail_whole(reader, "cut off", error);
+    scan s = { .next = HEADER_BYTES, .end = reader->end };
+    gcache_status status = hash_and_scan(reader, &s, hash, error);
     if (status == GCACHE_OK)
         status = read_at(reader, TRAILER_BYTES, reader->size - TRAILER_BYTES, &reader->bytes, error);
     if (status != GCACHE_OK)
         return status;
     gci_reader bytes = gci_reader_of(gci_buf_view(&reader->bytes));
-    gci_get_u64(&bytes);
-    uint64_t size = gci_get_u64(&bytes);
+    uint64_t items = gci_get_u64(&bytes), size = gci_get_u64(&bytes);
     if (memcmp(gci_get_raw(&bytes, sizeof hash).data, hash, sizeof hash) != 0 || size != reader->size)
-        return gci_fail(error, GCACHE_ERROR_CORRUPT, "%s: damaged or cut off (its SHA-256 doesn't match); nothing was imported",
-                        reader->path.data);
-    return GCACHE_OK;
+        return fail_whole(reader, "damaged or cut off (its SHA-256 doesn't match)", error);
+    return check_items(reader, &s, items, error);
 }
 
 static gcache_status
@@ -258,27 +379,29 @@ open_file(gci_transfer_reader *reader, char const *path, gcache_error *error)
     gcache_status status = open_parent(reader->path.data, &reader->parent, &reader->dir, &name, error);
     if (status == GCACHE_OK)
         status = gci_file_open(reader->dir, name, O_RDONLY, &reader->file, error);
+    if (status == GCACHE_ERROR_CORRUPT)
+        return gci_fail(error, GCACHE_ERROR_FORMAT, "%s: not a plain file", path);
     if (status == GCACHE_OK)
         status = gci_file_stat(&reader->file, &facts, error);
-    if (status == GCACHE_OK)
-        reader->size = (uint64_t)facts.st_size;
-    return status;
+    if (status != GCACHE_OK)
+        return status;
+    reader->size = (uint64_t)facts.st_size;
+    reader->end = reader->size > TRAILER_BYTES ? reader->size - TRAILER_BYTES : 0;
+    return GCACHE_OK;
 }
 
 gcache_status
 gci_transfer_open(gci_transfer_reader *reader, char const *path, gcache_error *error)
 {
-    *reader = (gci_transfer_reader){ .dir = { -1, "" }, .file = GCI_FILE_NONE, .at = HEADER_BYTES };
+    *reader = (gci_transfer_reader){ .dir = { .fd = -1, .name = "" }, .file = GCI_FILE_NONE, .at = HEADER_BYTES };
     gci_buf_init(&reader->path, GCI_BUF_NO_LIMIT);
     gci_buf_init(&reader->parent, GCI_BUF_NO_LIMIT);
     gci_buf_init(&reader->bytes, GCI_BUF_NO_LIMIT);
+    gci_buf_init(&reader->manifest, GCI_BUF_NO_LIMIT);
     gcache_status status = open_file(reader, path, error);
     if (status == GCACHE_OK)
         status = check_header(reader, error);
-    if (status == GCACHE_OK)
-        status = check_trailer(reader, error);
-    reader->end = reader->size - TRAILER_BYTES;
-    return status;
+    return status == GCACHE_OK ? check_whole(reader, error) : status;
 }
 
 /* item = type head_size body_size checksum head body */
@@ -320,4 +443,5 @@ gci_transfer_close_reader(gci_transfer_reader *reader)
     gci_buf_clear(&reader->path);
     gci_buf_clear(&reader->parent);
     gci_buf_clear(&reader->bytes);
+    gci_buf_clear(&reader->manifest);
 }

@@ -3,7 +3,7 @@
  *
  *      at          size    what
  *      0           8       magic "GCEXPORT"
- *      8           4       version, 1
+ *      8           4       version, 2
  *      12          4       0
  *      16                  items:
  *                  4           type
@@ -16,8 +16,8 @@
  *      end-40      8       size of the file
  *      end-32      32      SHA-256 of all bytes before
  *
- * Little-endian. The SHA-256 is looked at before anything is believed; the items' own checksums guard against a file that
- * changes while it is read.
+ * Little-endian. The SHA-256, the sizes and the numbers are looked at before anything is believed; the items' own checksums
+ * guard against a file that changes while it is read.
  */
 #ifndef GCI_CACHE_TRANSFER_FILE_H
 #define GCI_CACHE_TRANSFER_FILE_H
@@ -27,14 +27,16 @@
 
 #include <stdbool.h>
 
-#define GCI_TRANSFER_VERSION 1
+#define GCI_TRANSFER_VERSION 2
+/* Differs in that its entries aren't signed. Who knows no other would sign those of the present version anew. */
+#define GCI_TRANSFER_VERSION_OLDEST 1
 
 /* name, number, what it is */
 #define GCI_TRANSFER_MAP(X)                                                                           \
     X(MANIFEST, 1)    /* body: JSON; the last item */                                                 \
     X(DESCRIPTION, 2) /* body: a DESCRIPTION frame */                                                 \
     X(ATTACHMENT, 3)  /* body: the bytes; before the entries that name it */                          \
-    X(ENTRY, 4)       /* body: an ENTRY frame; behind its key's description */                        \
+    X(ENTRY, 4)       /* body: an ENTRY frame as it is stored; behind its key's description */        \
     X(BLOB, 5)        /* head: the path below the cache directory; body: the bytes */                 \
     X(ROWS, 6)        /* body: rows, each table, space, name, item, value (length and bytes), at (8) */ \
     X(ARTIFACT, 7)    /* head: kind and name (length and bytes each); body: the bytes */
@@ -44,6 +46,13 @@ typedef enum gci_transfer_type {
     GCI_TRANSFER_MAP(X)
 #undef X
 } gci_transfer_type;
+
+/* One more than the largest. */
+enum {
+#define X(name, number) +1
+    GCI_TRANSFER_TYPES = 1 GCI_TRANSFER_MAP(X)
+#undef X
+};
 
 /* ---- writing ---- */
 
@@ -77,10 +86,12 @@ typedef struct gci_transfer_reader {
     gci_file file;
     gci_buf path, parent; /* what messages call the file, and its directory */
     gci_buf bytes; /* of the present item */
+    gci_buf manifest; /* JSON */
     uint64_t size, at, end;
 } gci_transfer_reader;
 
-/* Opens and verifies the whole file. ERROR_FORMAT, ERROR_CORRUPT, ERROR_NOT_FOUND, ERROR_IO. Close it whatever the outcome. */
+/* Opens and verifies the whole file: that nothing is damaged or missing, and that it holds what it says. ERROR_FORMAT,
+   ERROR_CORRUPT, ERROR_NOT_FOUND, ERROR_IO. Close it whatever the outcome. */
 gcache_status gci_transfer_open(gci_transfer_reader *reader, char const *path, gcache_error *error);
 /* The next item, valid until the next call. *out_more is false behind the last. */
 gcache_status gci_transfer_next(gci_transfer_reader *reader, gci_transfer_item *out_item, bool *out_more,

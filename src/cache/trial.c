@@ -50,7 +50,7 @@ void
 gci_try(gci_question const *question, gci_ranked const *ranked, gci_trial *out_trial)
 {
     out_trial->ranked = ranked;
-    out_trial->partial = false;
+    out_trial->cut = GCI_CUT_NOTHING;
     out_trial->verdict.exception[0] = '\0';
     out_trial->verdict.guard = ranked->candidate->record.guard_count;
     out_trial->reason = judge(question, ranked, out_trial);

@@ -35,8 +35,8 @@ journal_hit(gci_watch const *watch, gcache_result const *result)
     gci_untold untold = gci_counters_tell(&watch->cache->counters, watch->lane);
     gci_ended ended = ended_of(watch, result);
 
-    if (untold.hits != 0)
-        gci_journal_hit(&ended, untold);
+    if (untold.hits != 0 && !gci_journal_hit(&ended, untold))
+        gci_counters_untell(watch->lane, untold);
 }
 
 static void
@@ -88,6 +88,6 @@ gci_watch_close(gcache *cache)
     gci_untold untold = gci_counters_tell_all(&cache->counters);
     gcache_result nobody = { .outcome = GCACHE_HIT };
 
-    if (untold.hits != 0 && cache->journal && cache->store != NULL)
+    if (untold.hits != 0 && cache->journal)
         gci_journal_hit(&(gci_ended){ .cache = cache, .result = &nobody }, untold);
 }

@@ -1,6 +1,7 @@
 #include "cache/words.h"
 
 #include "base/check.h"
+#include "base/visible.h"
 #include "store/store.h"
 
 #include <stdio.h>
@@ -133,12 +134,20 @@ tail_start(gci_view text, size_t limit)
     return start;
 }
 
+/* White space is folded; what else a terminal would act on is escaped. */
 static void
 append_folded(gci_buf *out, gci_view text)
 {
-    for (size_t i = 0; i < text.size; i++) {
-        unsigned char c = (unsigned char)text.data[i];
-        gci_buf_append_char(out, c < 0x20 || c == 0x7F ? ' ' : (char)c);
+    size_t from = 0;
+
+    for (size_t i = 0; i <= text.size; i++) {
+        bool space = i < text.size && text.data[i] >= '\t' && text.data[i] <= '\r';
+        if (i < text.size && !space)
+            continue;
+        gci_visible_append(out, gci_view_of(text.data + from, i - from));
+        if (space)
+            gci_buf_append_char(out, ' ');
+        from = i + 1;
     }
 }
 
@@ -158,6 +167,20 @@ gci_write_excerpt(gci_buf *out, gci_view text, size_t width)
     append_folded(out, gci_view_of(text.data, head));
     gci_buf_append_text(out, gap);
     append_folded(out, gci_view_of(text.data + tail, text.size - tail));
+}
+
+void
+gci_write_excerpt_around(gci_buf *out, gci_view text, size_t at, size_t width)
+{
+    size_t start = text.size <= width || at < width / 2 ? 0 : at - width / 2;
+
+    if (start + width > text.size)
+        start = text.size > width ? text.size - width : 0;
+    size_t end = start + width < text.size ? whole_characters(text, start + width) : text.size;
+    start = tail_start(text, text.size - start);
+    gci_buf_append_text(out, start > 0 ? "... " : "");
+    append_folded(out, gci_view_of(text.data + start, end - start));
+    gci_buf_append_text(out, end < text.size ? " ..." : "");
 }
 
 void
@@ -259,16 +282,31 @@ gci_eviction_text(int cause)
     return known ? texts[cause] : "the cause isn't known";
 }
 
+static void
+write_html(gci_buf *out, gci_view text, void (*append)(gci_buf *out, gci_view text))
+{
+    static char const *const entities[256] = { ['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&quot;",
+                                               ['\''] = "&#39;" };
+    size_t from = 0;
+
+    for (size_t i = 0; i <= text.size; i++) {
+        char const *entity = i < text.size ? entities[(unsigned char)text.data[i]] : "";
+        if (entity == NULL)
+            continue;
+        append(out, gci_view_of(text.data + from, i - from));
+        gci_buf_append_text(out, entity);
+        from = i + 1;
+    }
+}
+
 void
 gci_write_html(gci_buf *out, gci_view text)
 {
-    static char const *const entities[256] = { ['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&quot;" };
+    write_html(out, text, gci_visible_append);
+}
 
-    for (size_t i = 0; i < text.size; i++) {
-        char const *entity = entities[(unsigned char)text.data[i]];
-        if (entity != NULL)
-            gci_buf_append_text(out, entity);
-        else
-            gci_buf_append_char(out, text.data[i]);
-    }
+void
+gci_write_html_lines(gci_buf *out, gci_view text)
+{
+    write_html(out, text, gci_visible_append_lines);
 }

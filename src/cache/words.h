@@ -50,10 +50,14 @@ void gci_write_asked_again(gci_buf *out, uint64_t asked, uint64_t evicted);
 /* "taken over from process 4711, which died while it compiled the same" */
 void gci_write_takeover(gci_buf *out, uint64_t process);
 
-/* For HTML: &, <, > and " replaced. */
+/* For HTML: &, <, > and quotes replaced, and what isn't to be seen as in base/visible.h. */
 void gci_write_html(gci_buf *out, gci_view text);
+/* The same for a text of several lines. */
+void gci_write_html_lines(gci_buf *out, gci_view text);
 
 /* The text on one line of at most `width` bytes: white space folded, "..." in the middle if it is cut. */
 void gci_write_excerpt(gci_buf *out, gci_view text, size_t width);
+/* The same, cut at both ends if need be, so that what stands at `at` is there. */
+void gci_write_excerpt_around(gci_buf *out, gci_view text, size_t at, size_t width);
 
 #endif

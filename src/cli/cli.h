@@ -110,7 +110,7 @@ void cli_manual(void);
 
 /* ---- output.c ---- */
 
-/* `guardcache: message` on standard error, after what standard output has to say. */
+/* `guardcache: message` on standard error, after what standard output has to say. %s is as in cli_print. */
 void cli_complain(char const *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Says error's message and returns CLI_ERROR. */
@@ -122,7 +122,13 @@ bool cli_output_lost(void);
 /* Flushes standard output. Its failure turns status into CLI_ERROR, said aloud unless a reader just left. */
 cli_exit cli_finish(cli_exit status);
 
-/* Writes bytes to standard output. */
+/* printf to standard output, where %s is a text from elsewhere: what a terminal would act on is escaped (base/visible.h). */
+void cli_print(char const *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The same for a text of several lines that the library has composed. */
+void cli_print_lines(gci_view text);
+
+/* Writes bytes to standard output, whatever they are: payloads, JSON, canonical forms. */
 void cli_write(gci_view bytes);
 
 #endif

@@ -22,7 +22,7 @@ static void
 write_hex(unsigned char const *bytes, size_t size)
 {
     for (size_t i = 0; i < size && !cli_output_lost(); i++)
-        printf("%02x", bytes[i]);
+        cli_print("%02x", bytes[i]);
     putchar('\n');
 }
 
@@ -68,20 +68,15 @@ print_object(tracer *t, char const *step, char const *path, char const *rule, ch
     gci_arena_clear(&arena);
 }
 
-/* A piece of text on a line of its own: line ends as \n, the end of a long one as dots. */
+/* The beginning of a text on a line of its own. */
 static void
 print_excerpt(char const *text)
 {
-    char const *at = text;
+    size_t size = 0;
 
-    for (; *at != '\0' && (at - text < EXCERPT || ((unsigned char)*at & 0xC0) == 0x80); at++) {
-        if (*at == '\n')
-            fputs("\\n", stdout);
-        else
-            putchar(*at);
-    }
-    if (*at != '\0')
-        fputs("...", stdout);
+    while (text[size] != '\0' && (size < EXCERPT || ((unsigned char)text[size] & 0xC0) == 0x80))
+        size++;
+    cli_print("%.*s%s", (int)size, text, text[size] != '\0' ? "..." : "");
 }
 
 static void
@@ -94,7 +89,7 @@ print_change(void *state, gcache_change const *change)
                      change->to);
         return;
     }
-    printf("%s: ", change->path);
+    cli_print("%s: ", change->path);
     print_excerpt(change->from);
     if (change->to == NULL) {
         fputs(" is left out", stdout);
@@ -103,11 +98,11 @@ print_change(void *state, gcache_change const *change)
         print_excerpt(change->to);
     }
     if (change->rule != NULL)
-        printf("   (rule %s)\n", change->rule);
+        cli_print("   (rule %s)\n", change->rule);
     else
         puts("   (the format's own)");
     if (change->why[0] != '\0')
-        printf("    %s\n", change->why);
+        cli_print("    %s\n", change->why);
 }
 
 static void
@@ -116,7 +111,7 @@ print_rename(tracer *t, char const *step, char const *from, char const *to)
     if (t->json)
         print_object(t, step, NULL, NULL, NULL, from, to);
     else
-        printf("%s %s -> %s\n", step, from, to);
+        cli_print("%s %s -> %s\n", step, from, to);
 }
 
 static gcache_status

@@ -20,8 +20,8 @@ print_setting(bool json, gcache_setting const *setting, gcache_error *error)
     gci_arena arena;
 
     if (!json) {
-        printf("%-19s %-12s %-27s %s\n", setting->name, setting->value[0] != '\0' ? setting->value : "-", origin,
-               setting->meaning);
+        cli_print("%-19s %-12s %-27s %s\n", setting->name, setting->value[0] != '\0' ? setting->value : "-", origin,
+                  setting->meaning);
         return GCACHE_OK;
     }
     gci_arena_init(&arena, OBJECT_MAX_BYTES);
@@ -61,13 +61,18 @@ show(options const *wanted, char const *directory, char const *name, gcache_erro
 static gcache_status
 change(options const *wanted, char const *directory, char const *name, char const *value, gcache_error *error)
 {
+    gcache_options opened = GCACHE_OPTIONS_INIT;
     gcache *cache;
 
-    gcache_status status = gcache_open(directory, NULL, &cache, error);
+    gcache_status status = cli_trust(directory, &opened.trust, error);
+    if (status == GCACHE_OK && opened.trust == GCACHE_TRUST_ANY)
+        opened.trust = GCACHE_TRUST_OWNER; /* what is in the file carries no signature */
+    if (status == GCACHE_OK)
+        status = gcache_open(directory, &opened, &cache, error);
     if (status != GCACHE_OK)
         return status;
     gcache_close(cache);
-    return gcache_settings_write(directory, wanted->space, name, value, error);
+    return gcache_settings_write(directory, opened.trust, wanted->space, name, value, cli_log, NULL, error);
 }
 
 static gcache_status
@@ -117,6 +122,14 @@ cli_command const cli_cmd_config = {
              "    GUARDCACHE_MAX_SIZE\n"
              "    config.json: the namespace's section, then the general one\n"
              "    the default\n"
+             "\n"
+             "Any number of processes may change settings at once. Of a config.json that is damaged nothing counts, which every\n"
+             "command says on standard error; one bad setting in it is left out alone. The next change, or guardcache repair,\n"
+             "puts a damaged file into quarantine/. A variable or --set that makes no sense is an error.\n"
+             "\n"
+             "max-size: for a new entry the longest unused go. A cache that is larger already is shrunk by its own max-size, the\n"
+             "one in the general section of config.json, and by guardcache gc --target. A smaller one given by --set, by the\n"
+             "environment or by a program only keeps that program from storing more, and nothing is evicted.\n"
              "\n"
              "disabled, bypass (with the reason as its value), read-only, strict, unsafe-skip-guards and refresh are\n"
              "switches that are mostly wanted for one call.\n",

@@ -112,7 +112,9 @@ run(cli_call const *call)
         status = gcache_compare(s.cache, &s.subjects[0], &s.subjects[1], (size_t)wanted->max,
                                 wanted->json ? GCACHE_DIFF_JSON : GCACHE_DIFF_TEXT, &text, &count, &error);
     if (status == GCACHE_OK)
-        printf("%s%s", text, wanted->json ? "\n" : "");
+        cli_print_lines(gci_view_text(text));
+    if (status == GCACHE_OK && wanted->json)
+        cli_write(gci_view_text("\n"));
     gcache_free(text);
     clear_sides(&s);
     if (status != GCACHE_OK)

@@ -18,9 +18,9 @@ tell_fact(void *state, char const *name, char const *value, char const *warning)
 
     found->count += warning != NULL;
     if (!found->json) {
-        printf("%-14s  %s\n", name, value);
+        cli_print("%-14s  %s\n", name, value);
         if (warning != NULL)
-            printf("%-14s  ! %s\n", "", warning);
+            cli_print("%-14s  ! %s\n", "", warning);
         return;
     }
     cli_object object = cli_object_new(&found->arena);

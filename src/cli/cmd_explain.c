@@ -22,11 +22,11 @@ form_of(options const *wanted)
 }
 
 static void
-print_lines(char const *text)
+print_text(char const *text)
 {
     size_t size = strlen(text);
 
-    cli_write(gci_view_of(text, size));
+    cli_print_lines(gci_view_of(text, size));
     if (size == 0 || text[size - 1] != '\n')
         cli_write((gci_view)GCI_VIEW("\n"));
 }
@@ -48,7 +48,7 @@ explain_now(options const *wanted)
     }
     cli_exit result = CLI_OK;
     if (status == GCACHE_HIT || status == GCACHE_MISS)
-        print_lines(text);
+        print_text(text);
     else
         result = cli_fail(&error);
     gcache_free(text);
@@ -80,7 +80,7 @@ explain_misses(options const *wanted, gcache *cache, size_t *out_count, gcache_e
     if (status == GCACHE_OK)
         status = gcache_explain_past(cache, &query, form_of(wanted), &text, out_count, error);
     if (status == GCACHE_OK)
-        cli_write(gci_view_text(text));
+        cli_print_lines(gci_view_text(text));
     gcache_free(text);
     return status;
 }

@@ -36,6 +36,7 @@ print_object(gcache_transfer const *sums, gcache_error *error)
     cli_object_set_count(&object, "artifacts", sums->artifacts);
     cli_object_set_count(&object, "existed", sums->existed);
     cli_object_set_count(&object, "unmet", sums->unmet);
+    cli_object_set_count(&object, "left_out", sums->left_out);
     cli_object_set_count(&object, "bytes", sums->bytes);
     gcache_status status = cli_object_print(&object, error);
     gci_arena_clear(&arena);
@@ -47,15 +48,24 @@ print_sums(bool json, char const *verb, gcache_transfer const *sums, gcache_erro
 {
     if (json)
         return print_object(sums, error);
-    printf("%s %llu %s of %llu %s, %llu attachments, %llu blobs, %llu rows", verb, (unsigned long long)sums->entries,
-           sums->entries == 1 ? "entry" : "entries", (unsigned long long)sums->keys, sums->keys == 1 ? "key" : "keys",
-           (unsigned long long)sums->attachments, (unsigned long long)sums->blobs, (unsigned long long)sums->rows);
+    cli_print("%s %llu %s of %llu %s, %llu attachments, %llu blobs, %llu rows", verb, (unsigned long long)sums->entries,
+              sums->entries == 1 ? "entry" : "entries", (unsigned long long)sums->keys, sums->keys == 1 ? "key" : "keys",
+              (unsigned long long)sums->attachments, (unsigned long long)sums->blobs, (unsigned long long)sums->rows);
     if (sums->existed != 0)
-        printf("; %llu were there already", (unsigned long long)sums->existed);
+        cli_print("; %llu were there already", (unsigned long long)sums->existed);
     if (sums->unmet != 0)
-        printf("; %llu can't serve here", (unsigned long long)sums->unmet);
+        cli_print("; %llu can't serve here", (unsigned long long)sums->unmet);
+    if (sums->left_out != 0)
+        cli_print("; %llu left out", (unsigned long long)sums->left_out);
     puts("");
     return GCACHE_OK;
+}
+
+static void
+complain_left_out(void *state, gcache_error const *why)
+{
+    (void)state;
+    cli_complain("left out: %s", why->message);
 }
 
 /* ---- export ---- */
@@ -71,6 +81,7 @@ read_selection(options const *wanted, gcache_key *key, gcache_export_options *ou
     out_selection->since_ns = (uint64_t)wanted->since_ns;
     out_selection->until_ns = (uint64_t)wanted->until_ns;
     out_selection->entries_only = wanted->entries_only;
+    out_selection->left_out = complain_left_out;
     if (wanted->key == NULL)
         return GCACHE_OK;
     out_selection->key = key;
@@ -95,7 +106,9 @@ run_export(cli_call const *call)
     if (status == GCACHE_OK)
         status = print_sums(wanted->json, "wrote", &sums, &error);
     gcache_close(cache);
-    return status == GCACHE_OK ? CLI_OK : cli_fail(&error);
+    if (status != GCACHE_OK)
+        return cli_fail(&error);
+    return sums.left_out == 0 ? CLI_OK : CLI_NO;
 }
 
 /* ---- import ---- */
@@ -144,6 +157,7 @@ import_file(options const *wanted, char const *file, gcache_transfer *out_sums, 
     how.provides_count = wanted->provides.count;
     how.check_requirements = wanted->check || wanted->provides.count != 0;
     how.unmet = complain_unmet;
+    how.left_out = complain_left_out;
     status = gcache_import(cache, file, &how, out_sums, error);
     gcache_close(cache);
     return status;
@@ -159,12 +173,12 @@ run_import(cli_call const *call)
 
     gci_arena_init(&arena, OBJECT_MAX_BYTES);
     gcache_status status = import_file(wanted, call->arguments[0], &sums, &arena, &error);
-    if (status == GCACHE_OK)
+    if (status >= 0)
         status = print_sums(wanted->json, "read", &sums, &error);
     gci_arena_clear(&arena);
     if (status != GCACHE_OK)
         return cli_fail(&error);
-    return sums.unmet == 0 ? CLI_OK : CLI_NO;
+    return sums.unmet == 0 && sums.left_out == 0 ? CLI_OK : CLI_NO;
 }
 
 /* ---- the commands ---- */
@@ -187,7 +201,8 @@ cli_command const cli_cmd_export = {
     .summary = "write what is stored into one file",
     .about = "The file holds entries, their attachments and descriptions, blobs and tuning results; each thing once, all of it\n"
              "under one checksum. A selection of entries leaves blobs and tuning results out. guardcache show FILE tells\n"
-             "what a file holds.\n",
+             "what a file holds. Entries keep the signatures they have. What can't be read is named and left out: exit\n"
+             "status 1.\n",
     .options = export_table,
     .options_size = sizeof(options),
     .least = 1,
@@ -207,9 +222,12 @@ cli_command const cli_cmd_import = {
     .name = "import",
     .arguments = "FILE",
     .summary = "add what an export holds",
-    .about = "The whole file is verified first: from a damaged one nothing is imported. What is there already stays, nothing\n"
-             "newer is overwritten, and an interrupted import can be done again. With --provide or --check, entries whose\n"
-             "requirements aren't met are named and left out: exit status 1. Payloads are executed: import only what you trust.\n",
+    .about = "The whole file is verified first: from one that is damaged, or doesn't hold what it says, nothing is imported.\n"
+             "Then each thing is checked by itself: what is no good, or where signatures are required not signed with a key of\n"
+             "this cache's, is named and left out: exit status 1. Entries keep the signatures they have, or have none.\n"
+             "What is there already stays, nothing newer is overwritten, and an interrupted import can be done again. With\n"
+             "--provide or --check, entries whose requirements aren't met are named and left out too. Payloads are executed:\n"
+             "import only what you trust.\n",
     .options = import_table,
     .options_size = sizeof(options),
     .least = 1,

@@ -126,9 +126,9 @@ print_line(void *state, gcache_fingerprint_line const *line)
     printer const *p = state;
 
     if (line->path[0] == '\0')
-        printf("%s  %s\n", line->value, line->part);
+        cli_print("%s  %s\n", line->value, line->part);
     else if (p->wanted->files)
-        printf("  %s  %s/%s%s\n", line->value, line->part, line->path, line->read ? "" : "  (as remembered)");
+        cli_print("  %s  %s/%s%s\n", line->value, line->part, line->path, line->read ? "" : "  (as remembered)");
 }
 
 static gcache_status
@@ -142,7 +142,7 @@ print_parts(printer *p, gcache_error *error)
         return status;
     gcache_fingerprint_each(p->print, print_line, p);
     gcache_key_to_hex(&hash, hex);
-    printf("%s  -\n", hex);
+    cli_print("%s  -\n", hex);
     return GCACHE_OK;
 }
 
@@ -188,7 +188,7 @@ print_change(void *state, gcache_fingerprint_change const *change)
     char const *word = change->before == NULL ? "new" : change->after == NULL ? "gone" : "changed";
 
     p->changes++;
-    printf("%-7s  %s%s%s\n", word, change->part, change->path[0] != '\0' ? "/" : "", change->path);
+    cli_print("%-7s  %s%s%s\n", word, change->part, change->path[0] != '\0' ? "/" : "", change->path);
 }
 
 static gcache_status

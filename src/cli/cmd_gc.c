@@ -22,7 +22,7 @@ tell_victim(void *state, gcache_key const *key, char const *entry, uint64_t byte
     gcache_key_to_hex(key, hex);
     if (!found->json) {
         cli_size_text(bytes, size);
-        printf("%.12s  %.12s  %10s\n", entry, hex, size);
+        cli_print("%.12s  %.12s  %10s\n", entry, hex, size);
         return;
     }
     cli_object object = cli_object_new(&found->arena);
@@ -72,11 +72,11 @@ print_text(options const *wanted, gcache_collected const *collected)
 
     cli_size_text(collected->bytes, bytes);
     cli_size_text(collected->left_bytes, left);
-    printf("%s%s (%s), %s, %s; %s %s\n", wanted->dry ? "would remove " : "removed ",
-           cli_count_text(collected->entries, "entry", "entries", entries), bytes,
-           cli_count_text(collected->attachments, "attachment", "attachments", attachments),
-           cli_count_text(collected->stray, "left-over file", "left-over files", stray), left,
-           wanted->dry ? "are there now" : "are left");
+    cli_print("%s%s (%s), %s, %s; %s %s\n", wanted->dry ? "would remove " : "removed ",
+              cli_count_text(collected->entries, "entry", "entries", entries), bytes,
+              cli_count_text(collected->attachments, "attachment", "attachments", attachments),
+              cli_count_text(collected->stray, "left-over file", "left-over files", stray), left,
+              wanted->dry ? "are there now" : "are left");
 }
 
 static cli_exit
@@ -122,8 +122,9 @@ cli_command const cli_cmd_gc = {
     .arguments = "",
     .summary = "evict what is too much or too old, clear away what is left over",
     .about = "A cache keeps itself below its cap without this. Evicts by namespace, by age and by size, in this order; without\n"
-             "--target down to nine tenths of max-size. Then removes attachments that no entry has named for six hours and\n"
-             "temporary files of processes that died. What is evicted stays known to guardcache explain.\n",
+             "--target down to nine tenths of max-size (see guardcache config). Then removes attachments that no entry has\n"
+             "named for six hours and temporary files of processes that died. What is evicted stays known to guardcache\n"
+             "explain.\n",
     .options = table,
     .options_size = sizeof(options),
     .run = run,

@@ -189,7 +189,7 @@ print_verdict(options const *wanted, gcache_verdict const *verdict, gci_arena *a
         if (cli_object_print(&object, &error) != GCACHE_OK)
             return cli_fail(&error);
     } else if (verdict->truth == GCACHE_RAISES) {
-        printf("error: %s: %s\n", verdict->exception, verdict->message);
+        cli_print("error: %s: %s\n", verdict->exception, verdict->message);
     } else {
         puts(verdict->truth == GCACHE_TRUE ? "true" : "false");
     }

@@ -19,7 +19,7 @@ list(cli_call const *call, gcache_guards_form form)
     if (status == GCACHE_OK)
         status = gcache_guards_show(guards, form, &text, &error);
     if (status == GCACHE_OK)
-        cli_write(gci_view_text(text));
+        cli_print_lines(gci_view_text(text));
     gcache_free(text);
     gcache_guards_free(guards);
     return status == GCACHE_OK ? CLI_OK : cli_fail(&error);

@@ -116,8 +116,9 @@ entry_of(options const *wanted, cli_question const *question, content const *wha
                            .attachment_count = wanted->attachments.count };
 }
 
+/* error: says why nothing is stored at all, where that is so. */
 static cli_exit
-refused(gcache_inserted const *inserted, options const *wanted)
+refused(gcache_inserted const *inserted, options const *wanted, gcache_error const *error)
 {
     gcache_verdict const *verdict = &inserted->verdict;
     char const *guard = verdict->guard < wanted->guards.count ? wanted->guards.items[verdict->guard] : "";
@@ -127,14 +128,16 @@ refused(gcache_inserted const *inserted, options const *wanted)
                      verdict->message);
     else
         cli_complain("refused: %s: %s", gcache_reason_name(inserted->reason),
-                     guard[0] != '\0' ? guard : gcache_reason_text(inserted->reason));
+                     error->message[0] != '\0' ? error->message
+                     : guard[0] != '\0'       ? guard
+                                              : gcache_reason_text(inserted->reason));
     return CLI_NO;
 }
 
 static void
 tell_inserted(gcache_inserted const *inserted)
 {
-    printf("%s\n", inserted->entry);
+    cli_print("%s\n", inserted->entry);
     if (inserted->shadows[0] != '\0')
         cli_complain("note: entry %s has the same guards and another payload; being newer, this one will be chosen",
                      inserted->shadows);
@@ -164,7 +167,7 @@ run(cli_call const *call)
     if (status == GCACHE_OK)
         tell_inserted(&inserted);
     else if (status == GCACHE_REFUSED)
-        result = refused(&inserted, wanted);
+        result = refused(&inserted, wanted, &error);
     else
         result = cli_fail(&error);
     content_clear(&what, wanted->attachments.count);

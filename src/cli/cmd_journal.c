@@ -5,6 +5,7 @@
  * what is as new as the newest line printed: several entries may bear one time, so those that were printed are counted.
  */
 #include "base/error.h"
+#include "base/visible.h"
 #include "base/json.h"
 #include "cli/commands.h"
 #include "cli/entries.h"
@@ -95,12 +96,12 @@ write_line(gci_buf *out, gcache_past const *past)
     write_what(out, past);
     gci_buf_format(out, "%*s  %.8s", out->size - start < 24 ? (int)(24 - (out->size - start)) : 0, "", hex);
     if (past->label[0] != '\0')
-        gci_buf_format(out, "  %s", past->label);
+        gci_visible_format(out, "  %s", past->label);
     for (size_t i = 0; i < past->hint_count; i++)
-        gci_buf_format(out, "%s%s=%s", i == 0 ? "  " : " ", past->hints[i].name, past->hints[i].literal);
+        gci_visible_format(out, "%s%s=%s", i == 0 ? "  " : " ", past->hints[i].name, past->hints[i].literal);
     write_cost(out, past);
     if (past->text[0] != '\0')
-        gci_buf_format(out, "  %s", past->text);
+        gci_visible_format(out, "  %s", past->text);
     gci_buf_append_char(out, '\n');
 }
 
@@ -188,7 +189,7 @@ print_backwards(listing *list)
         size_t start = i > 0 ? list->lines[i - 1].end : 0;
         if (list->lines[i].at_ns == list->newest && seen++ < list->printed)
             continue;
-        cli_write(gci_view_of(list->text.data + start, list->lines[i].end - start));
+        cli_print_lines(gci_view_of(list->text.data + start, list->lines[i].end - start));
     }
 }
 

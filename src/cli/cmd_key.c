@@ -20,10 +20,10 @@ print_text(options const *wanted, char const *file, char const *hex, gcache_comp
 {
     char component_hex[GCACHE_KEY_HEX_SIZE];
 
-    printf("%s  %s\n", hex, file);
+    cli_print("%s  %s\n", hex, file);
     for (size_t i = 0; wanted->components && i < count; i++) {
         gcache_key_to_hex(&components[i].hash, component_hex);
-        printf("  %s  %s\n", component_hex, components[i].name);
+        cli_print("  %s  %s\n", component_hex, components[i].name);
     }
 }
 
@@ -160,7 +160,8 @@ cli_command const cli_cmd_key = {
     .arguments = "FILE...",
     .summary = "print the keys of descriptions, as sha256sum does",
     .about = "The key is a hash over the canonical form: names, order and volatile parts don't count.\n"
-             "FILE - is standard input.\n",
+             "FILE - is standard input. A description that would take more than 0.5 s and 2 ms a kilobyte is refused\n"
+             "with a reason and exit status 2; one that a rule calls unsafe to key (a bypass) with exit status 1.\n",
     .options = table,
     .options_size = sizeof(options),
     .most = CLI_ANY_NUMBER,

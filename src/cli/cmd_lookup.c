@@ -75,19 +75,6 @@ write_payload(char const *path, gcache_result const *found, gcache_error *error)
     return GCACHE_OK;
 }
 
-/* What a hit leaves behind in files. */
-static gcache_status
-write_files(options const *wanted, gcache *cache, gcache_result const *found, gcache_error *error)
-{
-    gcache_status status = GCACHE_OK;
-
-    if (wanted->place != NULL)
-        status = gcache_place(cache, found, wanted->place, error);
-    if (status == GCACHE_OK && wanted->out != NULL)
-        status = write_payload(wanted->out, found, error);
-    return status;
-}
-
 static gcache_status
 report(options const *wanted, gcache_result const *found, gcache_error *error)
 {
@@ -96,9 +83,11 @@ report(options const *wanted, gcache_result const *found, gcache_error *error)
     if (wanted->json)
         status = print_json(found, error);
     else if (found->outcome == GCACHE_HIT && wanted->out == NULL)
-        printf("%s\n", found->entry);
+        cli_print("%s\n", found->entry);
     if (found->outcome == GCACHE_HIT && found->note[0] != '\0')
         cli_complain("%s", found->note);
+    if (found->outcome == GCACHE_HIT && found->renamed && !wanted->json)
+        cli_complain("its producer used other names, which may be in the payload: --json says what to rename");
     if (found->outcome == GCACHE_MISS && found->reason == GCACHE_REASON_NONE)
         cli_complain("miss: what is stored is ignored (refresh)");
     else if (found->outcome == GCACHE_MISS)
@@ -119,6 +108,7 @@ run(cli_call const *call)
     gcache_status status = cli_question_open(&wanted->question, false, &question, &error);
     if (status == GCACHE_OK) {
         gcache_request request = cli_question_request(&question, &wanted->question);
+        request.place = wanted->place;
         cli_question_warn(&wanted->question);
         status = gcache_lookup_with(question.cache, question.graph, cli_question_hints(&question), &request, &found, &error);
     }
@@ -126,8 +116,8 @@ run(cli_call const *call)
         result = status == GCACHE_HIT ? CLI_OK : CLI_NO;
         status = report(wanted, &found, &error);
     }
-    if (status == GCACHE_OK && result == CLI_OK)
-        status = write_files(wanted, question.cache, &found, &error);
+    if (status == GCACHE_OK && result == CLI_OK && wanted->out != NULL)
+        status = write_payload(wanted->out, &found, &error);
     if (status != GCACHE_OK)
         result = cli_fail(&error);
     gcache_result_clear(&found);

@@ -28,8 +28,8 @@ static void
 print_shadow(gcache_entry_view const *entry)
 {
     for (size_t i = 0; i < entry->guard_count; i++)
-        printf("%*s%s\n", SHADOW_INDENT, "", entry->guards[i]);
-    printf("%*sis never chosen: %.12s is tried before and holds whenever it does\n", SHADOW_INDENT, "", entry->shadowed_by);
+        cli_print("%*s%s\n", SHADOW_INDENT, "", entry->guards[i]);
+    cli_print("%*sis never chosen: %.12s is tried before and holds whenever it does\n", SHADOW_INDENT, "", entry->shadowed_by);
 }
 
 static void
@@ -41,8 +41,8 @@ print_row(gcache_entry_view const *entry)
     cli_size_text(entry->payload_size, size);
     cli_duration_text(entry->compile_ns, compile);
     cli_time_text(entry->created_ns, created);
-    printf("%.12s  %.12s  %-11s %-19s %10s %9s %8lld  %6zu  %s\n", entry->id, hex, entry->kind, created, size, compile,
-           (long long)entry->priority, entry->guard_count, entry->variant != NULL ? entry->variant : "");
+    cli_print("%.12s  %.12s  %-11s %-19s %10s %9s %8lld  %6zu  %s\n", entry->id, hex, entry->kind, created, size, compile,
+              (long long)entry->priority, entry->guard_count, entry->variant != NULL ? entry->variant : "");
 }
 
 static int
@@ -72,8 +72,8 @@ list_entries(options const *wanted, gcache *cache, lister *list)
     if (wanted->key != NULL && gcache_key_from_hex(wanted->key, &key, &list->error) != GCACHE_OK)
         return list->error.status;
     if (!wanted->json)
-        printf("%-12s  %-12s  %-11s %-19s %10s %9s %8s  %6s  %s\n", "ENTRY", "KEY", "KIND", "STORED", "PAYLOAD",
-               "COMPILE", "PRIORITY", "GUARDS", "VARIANT");
+        cli_print("%-12s  %-12s  %-11s %-19s %10s %9s %8s  %6s  %s\n", "ENTRY", "KEY", "KIND", "STORED", "PAYLOAD",
+                  "COMPILE", "PRIORITY", "GUARDS", "VARIANT");
     gcache_key const *only = wanted->key != NULL ? &key : NULL;
     gcache_status status = wanted->shadowed ? gcache_each_shadowed(cache, only, print_entry, list, &list->error)
                                             : gcache_each_entry(cache, only, print_entry, list, &list->error);
@@ -94,8 +94,8 @@ run(cli_call const *call)
         status = list_entries(wanted, cache, &list);
     if (status == GCACHE_OK && !wanted->json) {
         cli_size_text(list.bytes, bytes);
-        printf("%llu %s, %s of payloads\n", (unsigned long long)list.entries, list.entries == 1 ? "entry" : "entries",
-               bytes);
+        cli_print("%llu %s, %s of payloads\n", (unsigned long long)list.entries, list.entries == 1 ? "entry" : "entries",
+                  bytes);
     }
     gcache_close(cache);
     gci_arena_clear(&list.arena);

@@ -19,6 +19,7 @@ print_json(cli_findings *found, gcache_repaired const *repaired, gcache_error *e
     cli_object_set_count(&object, "entries", repaired->entries);
     cli_object_set_count(&object, "quarantined", repaired->quarantined);
     cli_object_set_count(&object, "recovered", repaired->recovered);
+    cli_object_set_count(&object, "lost", repaired->lost);
     cli_object_set(&object, "problems", found->list);
     return cli_object_print(&object, error);
 }
@@ -28,13 +29,13 @@ print_text(cli_findings const *found, gcache_repaired const *repaired)
 {
     char keys[CLI_COUNT_TEXT], entries[CLI_COUNT_TEXT];
 
-    printf("%s, %s: ", cli_count_text(repaired->keys, "key", "keys", keys),
-           cli_count_text(repaired->entries, "entry", "entries", entries));
+    cli_print("%s, %s: ", cli_count_text(repaired->keys, "key", "keys", keys),
+              cli_count_text(repaired->entries, "entry", "entries", entries));
     if (found->count == 0)
         puts("nothing to repair");
     else
-        printf("%llu put aside, %llu recovered\n", (unsigned long long)repaired->quarantined,
-               (unsigned long long)repaired->recovered);
+        cli_print("%llu put aside, %llu recovered, %llu lost\n", (unsigned long long)repaired->quarantined,
+                  (unsigned long long)repaired->recovered, (unsigned long long)repaired->lost);
 }
 
 static cli_exit
@@ -63,7 +64,7 @@ run(cli_call const *call)
 
 static cli_option const table[] = {
     { "cache", CLI_TEXT, offsetof(options, cache), "DIR", "the cache directory" },
-    { "json", CLI_FLAG, offsetof(options, json), NULL, "one object: keys, entries, quarantined, recovered, problems" },
+    { "json", CLI_FLAG, offsetof(options, json), NULL, "one object: keys, entries, quarantined, recovered, lost, problems" },
     { 0 },
 };
 
@@ -71,8 +72,10 @@ cli_command const cli_cmd_repair = {
     .name = "repair",
     .arguments = "",
     .summary = "rebuild every index from the entries, put damaged files aside",
-    .about = "Reads every entry and makes the candidate indexes and index.db anew from them. What is damaged goes into\n"
-             "quarantine/ in the cache directory, to be looked at and removed by hand. Others may use the cache meanwhile.\n",
+    .about = "Reads every entry and makes the candidate indexes and index.db anew from them. What is damaged, or stands in\n"
+             "the place of something else, goes into quarantine/ in the cache directory, to be looked at and removed by\n"
+             "hand. Says how many entries an index knew that no file holds any more: they are lost, and can be stored\n"
+             "again. Others may use the cache meanwhile.\n",
     .options = table,
     .options_size = sizeof(options),
     .run = run,

@@ -51,7 +51,7 @@ print_summary_json(cli_counts const *counts, gci_arena *arena, gcache_error *err
 static void
 print_row(char const *name, uint64_t count)
 {
-    printf("%-22s %8llu\n", name, (unsigned long long)count);
+    cli_print("%-22s %8llu\n", name, (unsigned long long)count);
 }
 
 static void
@@ -61,7 +61,7 @@ print_summary(cli_counts const *counts)
 
     putchar('\n');
     print_row("lookups", counts->lookups);
-    printf("%-22s %8llu  %5.1f %%\n", "hits", (unsigned long long)counts->hits, share);
+    cli_print("%-22s %8llu  %5.1f %%\n", "hits", (unsigned long long)counts->hits, share);
     print_row("misses", counts->lookups - counts->hits);
     for (int reason = 0; reason < GCACHE_REASON_COUNT; reason++) {
         char name[32];

@@ -18,7 +18,7 @@ make_report(options const *wanted, gcache *cache, gcache_past_query const *query
     gcache_status status = gcache_report(cache, query, &text, error);
 
     if (status == GCACHE_OK && wanted->html == NULL)
-        cli_write(gci_view_text(text));
+        cli_print_lines(gci_view_text(text));
     else if (status == GCACHE_OK)
         status = gci_file_write_user(wanted->html, gci_view_text(text), error);
     gcache_free(text);

@@ -60,7 +60,7 @@ print_problem(void *state, size_t index, char const *problem)
     gcache_rule rule;
 
     gcache_rules_at(t->rules, index, &rule);
-    printf("FAIL  %s: rule %zu, %s %s: %s\n", t->argument, index + 1, rule.kind, rule.path, problem);
+    cli_print("FAIL  %s: rule %zu, %s %s: %s\n", t->argument, index + 1, rule.kind, rule.path, problem);
 }
 
 static cli_exit
@@ -76,9 +76,9 @@ test_set(cli_call const *call, char const *argument, gcache_rules const *rules)
         return cli_fail(&error);
     while (gcache_rules_at(rules, count, &rule))
         count++;
-    printf("%s  %s: %zu rules, %zu examples", problems == 0 ? "ok  " : "FAIL", argument, count, examples);
+    cli_print("%s  %s: %zu rules, %zu examples", problems == 0 ? "ok  " : "FAIL", argument, count, examples);
     if (problems != 0)
-        printf(", %zu don't hold", problems);
+        cli_print(", %zu don't hold", problems);
     putchar('\n');
     return problems == 0 ? CLI_OK : CLI_NO;
 }
@@ -94,14 +94,14 @@ run_test(cli_call const *call)
 static void
 print_rule(gcache_rule const *rule)
 {
-    printf("  %-7s  %s", rule->kind, rule->path);
+    cli_print("  %-7s  %s", rule->kind, rule->path);
     if (rule->pattern != NULL)
-        printf("  %s", rule->pattern);
+        cli_print("  %s", rule->pattern);
     if (rule->with != NULL)
-        printf(" -> %s", rule->with);
+        cli_print(" -> %s", rule->with);
     putchar('\n');
     if (rule->why != NULL)
-        printf("           %s\n", rule->why);
+        cli_print("           %s\n", rule->why);
 }
 
 static gcache_status
@@ -138,7 +138,7 @@ list_set(cli_call const *call, char const *argument, gcache_rules const *rules)
     gcache_rules_hash(rules, &hash);
     gcache_key_to_hex(&hash, hex);
     if (!wanted->json)
-        printf("%s  %s\n", hex, argument);
+        cli_print("%s  %s\n", hex, argument);
     for (size_t i = 0; gcache_rules_at(rules, i, &rule); i++) {
         if (!wanted->json)
             print_rule(&rule);

@@ -22,9 +22,9 @@ print_sizes(gcache_entry_view const *entry)
 
     cli_size_text(entry->payload_size, payload);
     cli_size_text(entry->stored_size, stored);
-    printf("payload   %s, %s on disk\n", payload, stored);
+    cli_print("payload   %s, %s on disk\n", payload, stored);
     if (entry->metadata_size != 0)
-        printf("metadata  %zu bytes\n", entry->metadata_size);
+        cli_print("metadata  %zu bytes\n", entry->metadata_size);
 }
 
 static void
@@ -35,20 +35,20 @@ print_text(gcache_entry_view const *entry)
     gcache_key_to_hex(&entry->key, hex);
     cli_time_text(entry->created_ns, created);
     cli_duration_text(entry->compile_ns, compile);
-    printf("entry     %s\nkey       %s\nkind      %s\nstored    %s, number %llu of its key\n", entry->id, hex,
-           entry->kind, created, (unsigned long long)entry->sequence);
+    cli_print("entry     %s\nkey       %s\nkind      %s\nstored    %s, number %llu of its key\n", entry->id, hex,
+              entry->kind, created, (unsigned long long)entry->sequence);
     if (entry->label != NULL && entry->label[0] != '\0')
-        printf("label     %s\n", entry->label);
+        cli_print("label     %s\n", entry->label);
     if (entry->variant != NULL && entry->variant[0] != '\0')
-        printf("variant   %s\n", entry->variant);
-    printf("priority  %lld\ncompile   %s\n", (long long)entry->priority, compile);
+        cli_print("variant   %s\n", entry->variant);
+    cli_print("priority  %lld\ncompile   %s\n", (long long)entry->priority, compile);
     print_sizes(entry);
     for (size_t i = 0; i < entry->requires_count; i++)
-        printf("%s%s = %s\n", i == 0 ? "requires  " : "          ", entry->requires_[i].name, entry->requires_[i].value);
+        cli_print("%s%s = %s\n", i == 0 ? "requires  " : "          ", entry->requires_[i].name, entry->requires_[i].value);
     if (entry->guard_count == 0)
         puts("guards    none: always holds");
     for (size_t i = 0; i < entry->guard_count; i++)
-        printf("%s%s\n", i == 0 ? "guards    " : "          ", entry->guards[i]);
+        cli_print("%s%s\n", i == 0 ? "guards    " : "          ", entry->guards[i]);
 }
 
 static gcache_status
@@ -99,7 +99,8 @@ show_export(char const *file)
 
     if (gcache_export_show(file, &manifest, &error) != GCACHE_OK)
         return cli_fail(&error);
-    puts(manifest);
+    cli_print_lines(gci_view_text(manifest));
+    cli_write(gci_view_text("\n"));
     gcache_free(manifest);
     return CLI_OK;
 }

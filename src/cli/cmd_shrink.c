@@ -285,7 +285,7 @@ run(cli_call const *call)
     if (status == GCACHE_OK && cli_signal_caught() == 0)
         status = write_trace(&s, out, &error);
     if (status == GCACHE_OK && cli_signal_caught() == 0)
-        printf("%s: %zu of %zu %s, found in %zu plays\n", out, s.count, before, before == 1 ? "event" : "events", s.plays);
+        cli_print("%s: %zu of %zu %s, found in %zu plays\n", out, s.count, before, before == 1 ? "event" : "events", s.plays);
     free(s.lines);
     gci_buf_clear(&s.text);
     gci_arena_clear(&s.arena);

@@ -164,9 +164,9 @@ print_plain(fixture const *one)
 {
     static char const *const words[] = { "ok", "FAIL", "accepted", "ERROR" };
 
-    printf("%-9s %-50s %6llu events\n", words[one->verdict], one->folder, (unsigned long long)one->events);
+    cli_print("%-9s %-50s %6llu events\n", words[one->verdict], one->folder, (unsigned long long)one->events);
     if (one->verdict != SAME)
-        cli_write(gci_buf_view(&one->report));
+        cli_print_lines(gci_buf_view(&one->report));
 }
 
 static void
@@ -174,12 +174,12 @@ print_tap(fixture const *one, size_t number)
 {
     gci_view report = gci_buf_view(&one->report);
 
-    printf("%sok %zu - %s\n", is_good(one) ? "" : "not ", number, one->folder);
+    cli_print("%sok %zu - %s\n", is_good(one) ? "" : "not ", number, one->folder);
     while (!is_good(one) && report.size != 0) {
         char const *end = memchr(report.data, '\n', report.size);
         size_t size = end != NULL ? (size_t)(end - report.data) + 1 : report.size;
         fputs("# ", stdout);
-        cli_write(gci_view_of(report.data, size));
+        cli_print_lines(gci_view_of(report.data, size));
         report = gci_view_of(report.data + size, report.size - size);
     }
 }
@@ -227,12 +227,12 @@ print_summary(suite const *all, size_t failed)
     for (size_t i = 0; i < all->count; i++)
         accepted += all->items[i].verdict == ACCEPTED;
     if (accepted != 0)
-        printf("%zu golden %s rewritten\n", accepted, accepted == 1 ? "file is" : "files are");
+        cli_print("%zu golden %s rewritten\n", accepted, accepted == 1 ? "file is" : "files are");
     else if (failed == 0)
-        printf("%zu %s\n", all->count, all->count == 1 ? "fixture is as it was" : "fixtures are as they were");
+        cli_print("%zu %s\n", all->count, all->count == 1 ? "fixture is as it was" : "fixtures are as they were");
     if (failed != 0)
-        printf("%zu of %zu %s; --accept rewrites %s\n", failed, all->count,
-               all->count == 1 ? "fixture differs" : "fixtures differ", failed == 1 ? "it" : "them");
+        cli_print("%zu of %zu %s; --accept rewrites %s\n", failed, all->count,
+                  all->count == 1 ? "fixture differs" : "fixtures differ", failed == 1 ? "it" : "them");
 }
 
 /* ---- the command ---- */
@@ -243,7 +243,7 @@ run_all(suite *all, cli_tried_rules const *rules, options const *wanted)
     size_t failed = 0;
 
     if (wanted->tap)
-        printf("1..%zu\n", all->count);
+        cli_print("1..%zu\n", all->count);
     for (size_t i = 0; i < all->count && cli_signal_caught() == 0 && !cli_output_lost(); i++) {
         run_fixture(&all->items[i], rules, wanted->accept);
         failed += !is_good(&all->items[i]);

@@ -60,7 +60,7 @@ run(cli_call const *call)
     if (status == GCACHE_OK)
         status = gcache_top(cache, &query, kind, count, wanted->json ? GCACHE_SUMS_JSON : GCACHE_SUMS_TEXT, &text, &error);
     if (status == GCACHE_OK)
-        cli_write(gci_view_text(text));
+        cli_print_lines(gci_view_text(text));
     gcache_free(text);
     gcache_close(cache);
     return status == GCACHE_OK ? CLI_OK : cli_fail(&error);

@@ -97,7 +97,7 @@ static void
 print_config(gcache_config const *config)
 {
     for (size_t i = 0; i < config->count; i++)
-        printf("%s%s=%s", i > 0 ? "," : "", config->parameters[i].name, config->parameters[i].value);
+        cli_print("%s%s=%s", i > 0 ? "," : "", config->parameters[i].name, config->parameters[i].value);
 }
 
 static gcache_status
@@ -107,7 +107,7 @@ print_timing(bool json, gcache_site const *site, char const *choice, double timi
     gci_arena arena;
 
     if (!json) {
-        printf("%g\t%s\t%s\t%s\t%s\t%s\n", timing, choice, site->op, site->inputs, site->precision, site->system);
+        cli_print("%g\t%s\t%s\t%s\t%s\t%s\n", timing, choice, site->op, site->inputs, site->precision, site->system);
         return GCACHE_OK;
     }
     gci_arena_init(&arena, OBJECT_MAX_BYTES);
@@ -133,8 +133,8 @@ print_best(bool json, gcache_kernel const *kernel, gcache_best const *best, gcac
 
     if (!json) {
         print_config(&best->config);
-        printf("\t%s%s\t%s\t%s\n", kernel->source_hash, best->by_descent ? " (by descent)" : "", kernel->tag,
-               kernel->toolchain);
+        cli_print("\t%s%s\t%s\t%s\n", kernel->source_hash, best->by_descent ? " (by descent)" : "", kernel->tag,
+                  kernel->toolchain);
         return GCACHE_OK;
     }
     gci_arena_init(&arena, OBJECT_MAX_BYTES);
@@ -360,12 +360,12 @@ print_found(options const *wanted, gcache_best_found const *found, gcache_config
     gci_arena arena;
 
     if (!wanted->json) {
-        printf("%s: %s\n", gcache_best_verdict_name(found->verdict),
-               found->why[0] != '\0' ? found->why : gcache_best_verdict_text(found->verdict));
+        cli_print("%s: %s\n", gcache_best_verdict_name(found->verdict),
+                  found->why[0] != '\0' ? found->why : gcache_best_verdict_text(found->verdict));
         if (exists) {
             fputs("record    ", stdout);
             print_config(&found->record.config);
-            printf("%s\n", found->record.by_descent ? "  (by descent)" : "");
+            cli_print("%s\n", found->record.by_descent ? "  (by descent)" : "");
         }
         if (used) {
             fputs("answer    ", stdout);

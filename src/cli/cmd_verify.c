@@ -34,9 +34,9 @@ print_text(gcache_verified const *verified)
     char bytes[CLI_SIZE_TEXT], keys[CLI_COUNT_TEXT], entries[CLI_COUNT_TEXT], problems[CLI_COUNT_TEXT];
 
     cli_size_text(verified->bytes, bytes);
-    printf("%s, %s, %s: %s\n", cli_count_text(verified->keys, "key", "keys", keys),
-           cli_count_text(verified->entries, "entry", "entries", entries), bytes,
-           verified->problems == 0 ? "no problems" : cli_count_text(verified->problems, "problem", "problems", problems));
+    cli_print("%s, %s, %s: %s\n", cli_count_text(verified->keys, "key", "keys", keys),
+              cli_count_text(verified->entries, "entry", "entries", entries), bytes,
+              verified->problems == 0 ? "no problems" : cli_count_text(verified->problems, "problem", "problems", problems));
 }
 
 static int
@@ -94,7 +94,9 @@ cli_command const cli_cmd_verify = {
     .name = "verify",
     .arguments = "",
     .summary = "read every file of the cache and check it",
-    .about = "Changes nothing. Exit status 1 if there are problems; guardcache repair cures them.\n",
+    .about = "Looks both ways: whether every file is whole and index.db knows it, and whether files hold what index.db\n"
+             "knows. Changes nothing, and may run beside others. Exit status 1 if there are problems; guardcache repair\n"
+             "cures them.\n",
     .options = table,
     .options_size = sizeof(options),
     .run = run,

@@ -1,5 +1,7 @@
 #include "cli/findings.h"
 
+#include "cli/cli.h"
+
 #include <stdio.h>
 
 /* A path and a sentence for each of a million problems. */
@@ -53,7 +55,7 @@ tell_problem(void *state, char const *path, char const *problem)
 
     cli_findings_count(findings);
     if (!findings->json) {
-        printf("%s: %s\n", path, problem);
+        cli_print("%s: %s\n", path, problem);
         return;
     }
     cli_object object = cli_object_new(&findings->arena);

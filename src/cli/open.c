@@ -72,10 +72,17 @@ cli_cache_directory(char const *given, bool read_only, gci_buf *out, gcache_erro
     return status == GCACHE_OK && out->failed ? gci_fail_memory(error) : status;
 }
 
+/* --set trust=.. decides, as GUARDCACHE_TRUST does, whether config.json may be read at all. */
 static char const *
 variable(void *state, char const *name)
 {
-    (void)state;
+    static char const trust[] = "trust=";
+    cli_common const *given = state;
+
+    for (size_t i = given->settings.count; strcmp(name, "GUARDCACHE_TRUST") == 0 && i > 0; i--) {
+        if (strncmp(given->settings.items[i - 1], trust, sizeof trust - 1) == 0)
+            return given->settings.items[i - 1] + sizeof trust - 1;
+    }
     return getenv(name);
 }
 
@@ -96,6 +103,18 @@ set_given(gcache_settings *settings, char const *given, gcache_error *error)
     return status;
 }
 
+/* Commands that open the cache twice say it once. */
+static void
+print_warnings(gcache_settings const *settings)
+{
+    static bool printed;
+    char const *warning;
+
+    for (size_t i = 0; !printed && (warning = gcache_settings_warning(settings, i)) != NULL; i++)
+        cli_complain("warning: %s", warning);
+    printed = true;
+}
+
 gcache_status
 cli_load_settings(char const *directory, char const *space, gcache_settings **out_settings, gcache_error *error)
 {
@@ -103,13 +122,31 @@ cli_load_settings(char const *directory, char const *space, gcache_settings **ou
 
     if (space == NULL)
         space = given->space != NULL ? given->space : getenv("GUARDCACHE_NAMESPACE");
-    gcache_status status = gcache_settings_load(directory, space, variable, NULL, out_settings, error);
+    gcache_status status = gcache_settings_load(directory, space, variable, (void *)(uintptr_t)given, out_settings, error);
     for (size_t i = 0; status == GCACHE_OK && i < given->settings.count; i++) {
         status = set_given(*out_settings, given->settings.items[i], error);
         if (status != GCACHE_OK)
             gcache_settings_free(*out_settings);
     }
+    if (status == GCACHE_OK)
+        print_warnings(*out_settings);
     return status;
+}
+
+gcache_status
+cli_trust(char const *directory, gcache_trust *out_trust, gcache_error *error)
+{
+    gcache_options options = GCACHE_OPTIONS_INIT;
+    gcache_settings *settings;
+
+    gcache_status status = gcache_settings_load(directory, NULL, variable, (void *)(uintptr_t)cli_common_given(),
+                                                &settings, error);
+    if (status != GCACHE_OK)
+        return status;
+    gcache_settings_apply(settings, &options);
+    gcache_settings_free(settings);
+    *out_trust = options.trust;
+    return GCACHE_OK;
 }
 
 char const *

@@ -29,6 +29,9 @@ gcache_status cli_cache_directory(char const *given, bool read_only, gci_buf *ou
 gcache_status cli_load_settings(char const *directory, char const *space, gcache_settings **out_settings,
                                 gcache_error *error);
 
+/* The setting trust alone, for those who change the file that the other settings stand in. */
+gcache_status cli_trust(char const *directory, gcache_trust *out_trust, gcache_error *error);
+
 /* The library's log callback: a line on standard error. */
 void cli_log(void *state, char const *line);
 

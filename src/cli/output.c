@@ -1,11 +1,48 @@
 #include "cli/cli.h"
 
+#include "base/visible.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+static __attribute__((format(printf, 2, 0))) void
+print_to(FILE *stream, char const *format, va_list arguments)
+{
+    gci_buf text;
+
+    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
+    gci_visible_vformat(&text, format, arguments);
+    if (text.failed)
+        fputs("(out of memory)", stream);
+    else if (text.size != 0)
+        fwrite(text.data, 1, text.size, stream);
+    gci_buf_clear(&text);
+}
+
+void
+cli_print(char const *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    print_to(stdout, format, arguments);
+    va_end(arguments);
+}
+
+void
+cli_print_lines(gci_view text)
+{
+    gci_buf lines;
+
+    gci_buf_init(&lines, GCI_BUF_NO_LIMIT);
+    gci_visible_append_lines(&lines, text);
+    cli_write(lines.failed ? gci_view_text("(out of memory)\n") : gci_buf_view(&lines));
+    gci_buf_clear(&lines);
+}
 
 void
 cli_complain(char const *format, ...)
@@ -15,7 +52,7 @@ cli_complain(char const *format, ...)
     fflush(stdout);
     fputs("guardcache: ", stderr);
     va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
+    print_to(stderr, format, arguments);
     va_end(arguments);
     fputc('\n', stderr);
 }

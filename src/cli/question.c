@@ -102,7 +102,7 @@ cli_question_request(cli_question const *question, cli_question_options const *o
     request.expect_variant = options->expect_variant;
     request.provides = question->pairs;
     request.provides_count = options->pairs.count;
-    request.accept_renames = true;
+    request.accept_renames = !options->same_names;
     request.label = options->label;
     request.sources = question->sources;
     request.sources_count = options->sources.count;

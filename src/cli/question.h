@@ -12,6 +12,7 @@
 typedef struct cli_question_options {
     char const *cache, *graph, *key, *hints_file, *variant, *expect_variant, *label, *rules;
     cli_list hints, pairs, sources;
+    bool same_names;
 } cli_question_options;
 
 /* Option table rows for a cli_question_options member of a command's options struct. */
@@ -28,7 +29,8 @@ typedef struct cli_question_options {
     { "variant", CLI_TEXT, offsetof(type, member.variant), "V", "only candidates of this variant" },  \
     { "expect-variant", CLI_TEXT, offsetof(type, member.expect_variant), "V", "prefer this variant, and say if it is missing" }, \
     { "provide", CLI_LIST, offsetof(type, member.pairs), "NAME=VALUE", "what candidates' requirements are compared with" }, \
-    { "source", CLI_LIST, offsetof(type, member.sources), "NAME=TEXT", "what a hint is in the program: t0=x.size(0)" }
+    { "source", CLI_LIST, offsetof(type, member.sources), "NAME=TEXT", "what a hint is in the program: t0=x.size(0)" }, \
+    { "same-names", CLI_FLAG, offsetof(type, member.same_names), NULL, "only candidates whose producer used the same names" }
 
 /* A question with everything it owns. */
 typedef struct cli_question {

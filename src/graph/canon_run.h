@@ -19,6 +19,10 @@
 /* Trees nest no deeper than JSON may; the builder could go on for ever. */
 #define GCI_CANON_MAX_DEPTH 600
 
+/* Sets within sets: the items of each are written twice to be sorted, so that a deeper one would cost the square of its
+   depth. Real ones nest twice. */
+#define GCI_CANON_MAX_SETS 24
+
 typedef enum gci_canon_mode {
     CANON_WRITE,   /* the canonical form */
     CANON_BLIND,   /* for sorting sets: unnamed symbols count as their colors */

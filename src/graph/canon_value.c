@@ -250,6 +250,8 @@ put_set(gci_canon_run *run, gci_value const *set, gci_rules_state place)
 {
     encoded *items = calloc((size_t)set->count + 1, sizeof *items);
 
+    if (run->hold == GCI_CANON_MAX_SETS)
+        gci_canon_fail(run, GCACHE_ERROR_LIMIT, "sets nested deeper than %d levels", GCI_CANON_MAX_SETS);
     if (items == NULL) {
         gci_canon_fail_memory(run);
         return;
@@ -265,12 +267,15 @@ put_set(gci_canon_run *run, gci_value const *set, gci_rules_state place)
 
 /* ---- expressions ---- */
 
+/* The longest integer that arithmetic on expressions makes, and its sign; a longer literal isn't in the language either. */
+#define MAX_DECIMAL 5000
+
 static bool
 is_decimal(gci_view text)
 {
     size_t sign = text.size != 0 && text.data[0] == '-';
 
-    if (text.size == sign)
+    if (text.size == sign || text.size > MAX_DECIMAL)
         return false;
     for (size_t i = sign; i < text.size; i++)
         if (text.data[i] < '0' || text.data[i] > '9')
@@ -298,6 +303,15 @@ record_occurrence(gci_canon_run *run, uint32_t form)
         gci_canon_fail_memory(run);
 }
 
+static void
+fail_expressions(gci_canon_run *run)
+{
+    if (run->exprs->too_large)
+        gci_canon_fail(run, GCACHE_ERROR_LIMIT, "the normal forms of the expressions are too large for their texts");
+    else
+        gci_canon_fail_memory(run);
+}
+
 /* An expression: an integer if it is constant, else its normal form as text, tagged unless it is tagged already. */
 static void
 put_expression(gci_canon_run *run, gci_view text, bool tagged)
@@ -307,7 +321,7 @@ put_expression(gci_canon_run *run, gci_view text, bool tagged)
     if (!is_decimal(text)) {
         uint32_t form = gci_exprs_form(run->exprs, text);
         if (form == GCI_INTERN_NONE) {
-            gci_canon_fail_memory(run);
+            fail_expressions(run);
             return;
         }
         if (run->mode == CANON_COLLECT)
@@ -318,7 +332,7 @@ put_expression(gci_canon_run *run, gci_view text, bool tagged)
         }
         written = gci_exprs_write(run->exprs, form);
         if (written.data == NULL) {
-            gci_canon_fail_memory(run);
+            fail_expressions(run);
             return;
         }
     }

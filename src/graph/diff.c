@@ -54,6 +54,10 @@ add_item(gci_diff_run *run, gci_value const *stored, gci_value const *asked, sho
         return NULL;
     item->stored = shown(run, stored, show);
     item->asked = shown(run, asked, show);
+    if (show == gci_diff_show && !run->in_tensor) {
+        item->typed_stored = shown(run, stored, gci_diff_show_typed);
+        item->typed_asked = shown(run, asked, gci_diff_show_typed);
+    }
     return item;
 }
 
@@ -281,8 +285,12 @@ compare(gci_diff_run *run, gci_value const *stored, gci_value const *asked)
         compare_lists(run, stored, asked);
         break;
     case GCI_MAP:
-    case GCI_TENSOR:
         merge_members(run, stored, asked, compare_member);
+        break;
+    case GCI_TENSOR:
+        run->in_tensor = true;
+        merge_members(run, stored, asked, compare_member);
+        run->in_tensor = false;
         break;
     case GCI_STRING:
         compare_texts(run, stored, asked);

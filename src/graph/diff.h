@@ -18,6 +18,7 @@ typedef struct gci_diff_item {
     gci_view path;   /* options.max_autotune, graph.nodes[41].kwargs.dim */
     gci_view stored; /* the value in the first form; data NULL: absent */
     gci_view asked;  /* in the second */
+    gci_view typed_stored, typed_asked; /* the same as a description writes it; data NULL: as above */
     gci_view hunks;  /* a text's differences as unified hunks, lines ended; data NULL for other values */
 } gci_diff_item;
 
@@ -44,8 +45,8 @@ gci_diff_item const *gci_diff_at(gci_diff const *diff, size_t index);
    each line begun with `indent`, and a last one with the count of what was left out. */
 void gci_diff_write_text(gci_diff const *diff, char const *indent, gci_buf *out);
 
-/* Objects {"path", "stored", "asked"} with commas between: what stands between a list's brackets. Absent is null; a text's
-   object has "hunks" too. */
+/* Objects {"path", "stored", "asked"} with commas between: what stands between a list's brackets. Both values are texts, typed
+   where that differs; absent is null; a text's object has "hunks" too. */
 void gci_diff_write_json(gci_diff const *diff, gci_buf *out);
 
 #endif

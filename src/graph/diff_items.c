@@ -3,6 +3,7 @@
  */
 #include "base/check.h"
 #include "base/json.h"
+#include "base/visible.h"
 #include "graph/diff_run.h"
 
 #include <stdlib.h>
@@ -119,7 +120,7 @@ write_hunks(gci_view hunks, char const *indent, gci_buf *out)
         size_t size = end != NULL ? (size_t)(end - hunks.data) + 1 - start : hunks.size - start;
         gci_buf_append_text(out, indent);
         gci_buf_append_text(out, "  ");
-        gci_buf_append(out, hunks.data + start, size);
+        gci_visible_append_lines(out, gci_view_of(hunks.data + start, size));
         start += size;
     }
 }
@@ -132,17 +133,17 @@ gci_diff_write_text(gci_diff const *diff, char const *indent, gci_buf *out)
         gci_buf_append_text(out, indent);
         if (item->stored.data == NULL || item->asked.data == NULL)
             gci_buf_append_text(out, item->stored.data == NULL ? "+ " : "- ");
-        gci_buf_append_view(out, item->path);
+        gci_visible_append(out, item->path);
         if (item->hunks.data != NULL) {
             gci_buf_append_text(out, ":\n");
             write_hunks(item->hunks, indent, out);
             continue;
         }
         gci_buf_append_text(out, ": ");
-        gci_buf_append_view(out, item->stored);
+        gci_visible_append(out, item->stored);
         if (item->stored.data != NULL && item->asked.data != NULL)
             gci_buf_append_text(out, " -> ");
-        gci_buf_append_view(out, item->asked);
+        gci_visible_append(out, item->asked);
         gci_buf_append_char(out, '\n');
     }
     if (diff->left_out != 0)
@@ -166,8 +167,8 @@ gci_diff_write_json(gci_diff const *diff, gci_buf *out)
         gci_diff_item const *item = &diff->items[i];
         gci_buf_append_text(out, i != 0 ? ", {\"path\": " : "{\"path\": ");
         gci_json_write_text(out, item->path);
-        write_nullable(out, "stored", item->stored);
-        write_nullable(out, "asked", item->asked);
+        write_nullable(out, "stored", item->typed_stored.data != NULL ? item->typed_stored : item->stored);
+        write_nullable(out, "asked", item->typed_asked.data != NULL ? item->typed_asked : item->asked);
         if (item->hunks.data != NULL)
             write_nullable(out, "hunks", item->hunks);
         gci_buf_append_char(out, '}');

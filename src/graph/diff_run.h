@@ -36,6 +36,7 @@ typedef struct gci_diff_run {
     gci_alignment const *open;   /* of the innermost graph */
     gci_alignment const *inputs; /* NULL: none */
     gci_symbol_map stored_symbols, asked_symbols;
+    bool in_tensor; /* whose sizes are written without types */
     bool literal; /* symbols aren't matched up: the second try, when the first found nothing */
     bool failed;  /* no memory */
 } gci_diff_run;
@@ -46,8 +47,9 @@ gci_diff_item *gci_diff_add(gci_diff *diff, gci_view path, bool *out_full);
 /* Long texts of several lines on both sides: hunks say more than the two side by side. false without memory. */
 bool gci_diff_add_hunks(gci_diff *diff, gci_diff_item *item, gci_view stored, gci_view asked);
 
-/* diff_show.c: short texts for people. */
+/* diff_show.c: short texts. For people `s0` is a symbol and `"s0"` a text; typed, the symbol is `{"$sym": "s0"}`. */
 void gci_diff_show(gci_value const *value, gci_buf *out);
+void gci_diff_show_typed(gci_value const *value, gci_buf *out);
 void gci_diff_show_node(gci_value const *node, gci_buf *out);
 
 /* diff_text.c: unified hunks of two texts, bounded; for long texts of several lines. */

@@ -13,7 +13,10 @@
 /* Deeper levels are "..". */
 #define LEVELS_SHOWN 4
 
-static void show(gci_value const *value, int levels, gci_buf *out);
+/* What a description writes as an object of one member (`{"$sym": "s0"}`) is plain for people and an object for programs. */
+typedef enum manner { PLAIN, TYPED } manner;
+
+static void show(gci_value const *value, int levels, manner how, gci_buf *out);
 
 static void
 show_text(gci_view text, gci_buf *out)
@@ -32,13 +35,13 @@ show_text(gci_view text, gci_buf *out)
 }
 
 static void
-show_items(gci_value const *list, char const *open, char const *close, int levels, gci_buf *out)
+show_items(gci_value const *list, char const *open, char const *close, int levels, manner how, gci_buf *out)
 {
     gci_buf_append_text(out, open);
     for (uint32_t i = 0; i < list->count && i < ITEMS_SHOWN; i++) {
         if (i != 0)
             gci_buf_append_text(out, ", ");
-        show(&list->items[i], levels, out);
+        show(&list->items[i], levels, how, out);
     }
     if (list->count > ITEMS_SHOWN)
         gci_buf_format(out, ", ... (%u items)", (unsigned)list->count);
@@ -48,14 +51,14 @@ show_items(gci_value const *list, char const *open, char const *close, int level
 }
 
 static void
-show_members(gci_value const *map, int levels, gci_buf *out)
+show_members(gci_value const *map, int levels, manner how, gci_buf *out)
 {
     gci_buf_append_char(out, '{');
     for (uint32_t i = 0; i < map->count && i < ITEMS_SHOWN; i++) {
         gci_buf_append_text(out, i != 0 ? ", " : "");
         gci_json_write_text(out, map->members[i].name);
         gci_buf_append_text(out, ": ");
-        show(&map->members[i].value, levels, out);
+        show(&map->members[i].value, levels, how, out);
     }
     if (map->count > ITEMS_SHOWN)
         gci_buf_format(out, ", ... (%u members)", (unsigned)map->count);
@@ -74,7 +77,7 @@ show_tensor(gci_value const *tensor, gci_buf *out)
     else
         gci_buf_append_text(out, "tensor");
     if (shape != NULL && shape->type == GCI_LIST)
-        show_items(shape, "[", "]", 1, out);
+        show_items(shape, "[", "]", 1, PLAIN, out);
     if (device != NULL && device->type == GCI_STRING) {
         gci_buf_append_text(out, " on ");
         gci_buf_append_view(out, device->text);
@@ -95,8 +98,21 @@ show_node(int64_t ref, gci_buf *out)
     gci_buf_format(out, "nodes[%u]", position);
 }
 
+/* s0, or {"$sym": "s0"} */
 static void
-show(gci_value const *value, int levels, gci_buf *out)
+show_named(char const *type, gci_view text, manner how, gci_buf *out)
+{
+    if (how == PLAIN) {
+        gci_buf_append_view(out, text);
+        return;
+    }
+    gci_buf_format(out, "{\"%s\": ", type);
+    gci_json_write_text(out, text);
+    gci_buf_append_char(out, '}');
+}
+
+static void
+show(gci_value const *value, int levels, manner how, gci_buf *out)
 {
     bool nested = value->type == GCI_LIST || value->type == GCI_TUPLE || value->type == GCI_SET || value->type == GCI_MAP;
 
@@ -109,8 +125,10 @@ show(gci_value const *value, int levels, gci_buf *out)
         show_text(value->text, out);
         break;
     case GCI_SYM:
+        show_named("$sym", value->text, how, out);
+        break;
     case GCI_ENUM:
-        gci_buf_append_view(out, value->text);
+        show_named("$enum", value->text, how, out);
         break;
     case GCI_BYTES:
         gci_buf_append_text(out, "bytes ");
@@ -123,16 +141,16 @@ show(gci_value const *value, int levels, gci_buf *out)
         show_node(value->integer, out);
         break;
     case GCI_LIST:
-        show_items(value, "[", "]", levels - 1, out);
+        show_items(value, "[", "]", levels - 1, how, out);
         break;
     case GCI_TUPLE:
-        show_items(value, "(", ")", levels - 1, out);
+        show_items(value, "(", ")", levels - 1, how, out);
         break;
     case GCI_SET:
-        show_items(value, "{", "}", levels - 1, out);
+        show_items(value, "{", "}", levels - 1, how, out);
         break;
     case GCI_MAP:
-        show_members(value, levels - 1, out);
+        show_members(value, levels - 1, how, out);
         break;
     case GCI_TENSOR:
         show_tensor(value, out);
@@ -145,7 +163,13 @@ show(gci_value const *value, int levels, gci_buf *out)
 void
 gci_diff_show(gci_value const *value, gci_buf *out)
 {
-    show(value, LEVELS_SHOWN, out);
+    show(value, LEVELS_SHOWN, PLAIN, out);
+}
+
+void
+gci_diff_show_typed(gci_value const *value, gci_buf *out)
+{
+    show(value, LEVELS_SHOWN, TYPED, out);
 }
 
 /* aten.sum.dim_IntList(nodes[3], [1], keepdim=true) */
@@ -167,13 +191,13 @@ gci_diff_show_node(gci_value const *node, gci_buf *out)
     uint32_t shown = 0;
     for (uint32_t i = 0; args != NULL && args->type == GCI_LIST && i < args->count && i < ITEMS_SHOWN; i++) {
         gci_buf_append_text(out, shown++ != 0 ? ", " : "");
-        show(&args->items[i], LEVELS_SHOWN, out);
+        show(&args->items[i], LEVELS_SHOWN, PLAIN, out);
     }
     for (uint32_t i = 0; kwargs != NULL && kwargs->type == GCI_MAP && i < kwargs->count && i < ITEMS_SHOWN; i++) {
         gci_buf_append_text(out, shown++ != 0 ? ", " : "");
         gci_buf_append_view(out, kwargs->members[i].name);
         gci_buf_append_char(out, '=');
-        show(&kwargs->members[i].value, LEVELS_SHOWN, out);
+        show(&kwargs->members[i].value, LEVELS_SHOWN, PLAIN, out);
     }
     gci_buf_append_char(out, ')');
 }

@@ -30,6 +30,7 @@ typedef struct gci_form {
     gci_expr *expr;
     uint32_t *symbols; /* the distinct ones, by number */
     uint32_t symbol_count;
+    uint32_t weight;   /* steps of a walk over it */
     bool named;      /* all symbols have names */
     gci_view written; /* the canonical text; a decimal integer if the expression is constant */
 } gci_form;
@@ -54,25 +55,32 @@ typedef struct gci_exprs {
     uint32_t form_room;
     gci_intern symbols; /* numbers are symbols' */
     gci_symbol_name *names;
-    uint64_t *colors; /* NULL until first asked for */
+    uint64_t *colors;
+    uint64_t *contexts; /* scratch: of the places of one form's symbols, added up */
+    uint32_t *marks;    /* scratch: the last form that was looked through and has the symbol */
+    uint32_t *places;   /* scratch: where it is first in that form */
     uint32_t symbol_room;
     uint32_t *order; /* symbols in the order they were named */
     uint32_t named;
     uint32_t class_counts[256]; /* by the first byte of a name */
-    uint32_t rounds_left;       /* of refinement: a bound on the work for one description */
+    uint32_t mark;
+    uint32_t rounds_left;       /* of refinement; with work_left, a bound on what it costs */
+    uint64_t work_left;         /* steps of refinement, once it has begun */
+    uint64_t text_bytes, weight; /* of all forms: the one bounds the other */
     gci_occurrences_fn occurrences;
     void *state;
-    bool refined;
-    bool failed; /* no memory */
+    bool refined, working;
+    bool failed;    /* no memory, or too_large */
+    bool too_large; /* the expressions take more steps than their size allows */
 } gci_exprs;
 
 void gci_exprs_init(gci_exprs *exprs, gci_occurrences_fn occurrences, void *state);
 void gci_exprs_clear(gci_exprs *exprs);
 
-/* The number of an expression's form; GCI_INTERN_NONE without memory. text must outlive exprs. */
+/* The number of an expression's form; GCI_INTERN_NONE if exprs has failed. text must outlive exprs. */
 uint32_t gci_exprs_form(gci_exprs *exprs, gci_view text);
 
-/* Names the symbols of a form that have none yet, and gives its canonical text; an empty one without memory. */
+/* Names the symbols of a form that have none yet, and gives its canonical text; one without data if exprs has failed. */
 gci_view gci_exprs_write(gci_exprs *exprs, uint32_t form);
 
 /* true if all symbols of a form have names. */
@@ -88,11 +96,13 @@ void gci_exprs_refine(gci_exprs *exprs);
 /* For colors.c: the color of a symbol at the start of refinement. */
 uint64_t gci_exprs_first_color(gci_exprs const *exprs, uint32_t symbol);
 
-/* colors.c: refines exprs->colors until they tell no more symbols apart, or rounds_left is used up. */
+/* colors.c: refines exprs->colors until they tell no more symbols apart, or the rounds or the work are used up. */
 void gci_colors_refine(gci_exprs *exprs);
 
-/* The hash of how a form depends on one of its symbols, under the present colors. */
-uint64_t gci_exprs_symbol_hash(gci_exprs *exprs, gci_form const *form, uint32_t symbol);
+/* How a form depends on each of its symbols, under the present colors: hashes, in the order of form->symbols. */
+void gci_exprs_symbol_hashes(gci_exprs *exprs, gci_form const *form, uint64_t *out_hashes);
+/* How many steps that takes. */
+uint64_t gci_exprs_symbol_work(gci_form const *form);
 
 static inline uint64_t
 gci_mix(uint64_t a, uint64_t b)

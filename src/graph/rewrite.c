@@ -7,13 +7,15 @@
 
 #include <stdlib.h>
 
-/* In a set made for one description, patterns are compiled to machine code for texts from this size on: compiling takes
-   as long as matching some 30 kB without it. Sets that are read for many descriptions are compiled at once. */
-#define JIT_TEXT_BYTES 32768
+/*
+ * What matching may cost: so many steps for each byte of the texts that rules are applied to. A step is an item of a pattern
+ * that is tried at a place, as PCRE2 calls out before each. The shipped sets take one to ten a byte.
+ */
+#define STEPS_FLOOR ((uint64_t)2 << 20)
+#define STEPS_PER_BYTE 32
 
-/* The machine code's own stack; patterns that need more reach a limit. */
-#define JIT_STACK_FIRST ((size_t)32 << 10)
-#define JIT_STACK_LAST ((size_t)1 << 20)
+/* Bytes that are looked through for a pattern's first character in the time of a step. */
+#define BYTES_A_STEP 32
 
 /* What rewriting may make of a text: replacements are short, so that a text hardly grows. */
 #define OUTPUT_FACTOR 4
@@ -25,13 +27,29 @@ struct gci_rewriter {
     void *state;
     pcre2_match_context *context;
     pcre2_match_data *match;
-    pcre2_jit_stack *jit_stack;
+    uint64_t steps_left;   /* for the texts so far */
     gci_arena names;       /* the texts of `ordinals` of scope "description" */
     gci_intern *ordinals;  /* by rule: the texts numbered so far */
     gci_intern among;      /* the texts a rule may number */
     gci_text_names handed; /* names of the text at hand that are handed back */
     gci_buf from, to;      /* the text before and after the rule at work */
 };
+
+static bool
+take_steps(gci_rewriter *r, uint64_t steps)
+{
+    bool enough = steps <= r->steps_left;
+
+    r->steps_left -= enough ? steps : r->steps_left;
+    return enough;
+}
+
+static int
+count_step(pcre2_callout_block *block, void *state)
+{
+    (void)block;
+    return take_steps(state, 1) ? 0 : PCRE2_ERROR_MATCHLIMIT;
+}
 
 gci_rewriter *
 gci_rewriter_new(gcache_rules const *rules, gci_rewrite_fn on_change, gci_rewrite_name_fn on_name, void *state)
@@ -50,16 +68,16 @@ gci_rewriter_new(gcache_rules const *rules, gci_rewrite_fn on_change, gci_rewrit
     gci_buf_init(&r->to, rules->limits.text_bytes * OUTPUT_FACTOR);
     r->context = pcre2_match_context_create(NULL);
     r->match = pcre2_match_data_create(4, NULL);
-    r->jit_stack = pcre2_jit_stack_create(JIT_STACK_FIRST, JIT_STACK_LAST, NULL);
+    r->steps_left = STEPS_FLOOR;
     r->ordinals = calloc((size_t)rules->rule_count + 1, sizeof *r->ordinals);
-    if (r->context == NULL || r->match == NULL || r->jit_stack == NULL || r->ordinals == NULL) {
+    if (r->context == NULL || r->match == NULL || r->ordinals == NULL) {
         gci_rewriter_free(r);
         return NULL;
     }
+    pcre2_set_callout(r->context, count_step, r);
     pcre2_set_match_limit(r->context, rules->limits.match);
     pcre2_set_depth_limit(r->context, rules->limits.depth);
     pcre2_set_heap_limit(r->context, rules->limits.heap_kb);
-    pcre2_jit_stack_assign(r->context, NULL, r->jit_stack);
     return r;
 }
 
@@ -76,7 +94,6 @@ gci_rewriter_free(gci_rewriter *r)
     gci_text_names_clear(&r->handed);
     gci_buf_clear(&r->from);
     gci_buf_clear(&r->to);
-    pcre2_jit_stack_free(r->jit_stack);
     pcre2_match_data_free(r->match);
     pcre2_match_context_free(r->context);
     free(r);
@@ -96,7 +113,7 @@ refuse(gci_rule const *rule, int number, gcache_error *error)
     if (number == PCRE2_ERROR_NOMEMORY)
         return gci_fail_memory(error);
     pcre2_get_error_message(number, reason, sizeof reason);
-    return gci_fail(error, GCACHE_REFUSED, "the rule for %.*s gave up: %s", (int)rule->path.size, rule->path.data,
+    return gci_fail(error, GCACHE_ERROR_LIMIT, "the rule for %.*s gave up: %s", (int)rule->path.size, rule->path.data,
                     (char const *)reason);
 }
 
@@ -109,6 +126,8 @@ next_match(gci_rewriter *r, gci_rule const *rule, pcre2_code *code, gci_view tex
     *out_found = false;
     while (*at <= text.size) {
         int count = pcre2_match(code, (PCRE2_SPTR)text.data, text.size, *at, PCRE2_NO_UTF_CHECK, r->match, r->context);
+        if (!take_steps(r, 1 + ((count > 0 ? pcre2_get_startchar(r->match) : text.size) - *at) / BYTES_A_STEP))
+            count = PCRE2_ERROR_MATCHLIMIT;
         if (count == PCRE2_ERROR_NOMATCH)
             return GCACHE_OK;
         if (count < 0)
@@ -239,6 +258,15 @@ name_end(gci_view text, open_name const *open)
     return (size_t)(open->name.data - text.data) + open->name.size;
 }
 
+/* A name that was matched together with its mark may have its quotes. */
+static gci_view
+without_quotes(gci_view name)
+{
+    bool quoted = name.size >= 2 && name.data[0] == '"' && name.data[name.size - 1] == '"';
+
+    return quoted ? gci_view_of(name.data + 1, name.size - 2) : name;
+}
+
 /* The text is written up to `at`, which is at or behind the name's end: it is whole. */
 static gcache_status
 close_name(gci_rewriter *r, gci_view text, open_name *open, size_t at, gcache_error *error)
@@ -247,7 +275,7 @@ close_name(gci_rewriter *r, gci_view text, open_name *open, size_t at, gcache_er
         return GCACHE_OK;
     size_t end = r->to.size - (at - name_end(text, open));
     gci_view after = gci_view_of(r->to.data + open->written, end - open->written);
-    bool added = gci_text_names_add(&r->handed, open->name, after);
+    bool added = gci_text_names_add(&r->handed, without_quotes(open->name), after);
     open->name.data = NULL;
     return added ? GCACHE_OK : gci_fail_memory(error);
 }
@@ -371,21 +399,38 @@ sort_lines(gci_rewriter *r, gci_rule const *rule, gci_view text, gcache_error *e
     return status;
 }
 
+/* Makes r->to of a text. */
 static gcache_status
-apply_rule(gci_rewriter *r, gci_rule const *rule, gci_view text, gcache_error *error)
+rewrite(gci_rewriter *r, gci_rule const *rule, gci_view text, gcache_error *error)
 {
-    gcache_status status = GCACHE_OK;
-
     r->to.size = 0;
-    if (r->rules->lazy)
-        status = gci_rule_compile((gci_rule *)rule, text.size >= JIT_TEXT_BYTES, error);
-    if (status == GCACHE_OK)
-        status = rule->kind == GCI_RULE_SORT ? sort_lines(r, rule, text, error) : replace_matches(r, rule, text, error);
+    gcache_status status =
+        rule->kind == GCI_RULE_SORT ? sort_lines(r, rule, text, error) : replace_matches(r, rule, text, error);
     if (status == GCACHE_OK && r->to.failed && !r->to.over_limit)
         status = gci_fail_memory(error);
     else if (status == GCACHE_OK && r->to.failed)
-        status = gci_fail(error, GCACHE_REFUSED, "the rule for %.*s makes too large a text of it",
+        status = gci_fail(error, GCACHE_ERROR_LIMIT, "the rule for %.*s makes too large a text of it",
                           (int)rule->path.size, rule->path.data);
+    return status;
+}
+
+static gcache_status
+compile(gci_rewriter const *r, gci_rule const *rule, gcache_error *error)
+{
+    return r->rules->lazy ? gci_rule_compile((gci_rule *)rule, error) : GCACHE_OK;
+}
+
+/* *text is what it becomes, valid until the next call. */
+static gcache_status
+apply_rule(gci_rewriter *r, gci_rule const *rule, gci_view *text, gcache_error *error)
+{
+    gcache_status status = compile(r, rule, error);
+    if (status == GCACHE_OK)
+        status = rewrite(r, rule, *text, error);
+    gci_buf swap = r->from;
+    r->from = r->to;
+    r->to = swap;
+    *text = gci_buf_view(&r->from);
     return status;
 }
 
@@ -397,6 +442,35 @@ may_match(gci_rule const *rule, gci_view text)
            (text.size != 0 && memmem(text.data, text.size, rule->needs.data, rule->needs.size) != NULL);
 }
 
+/* Notes the names that a rule's pattern or its first group finds: they aren't handed back. */
+static gcache_status
+hide_names(gci_rewriter *r, gci_rule const *rule, gci_view text, gcache_error *error)
+{
+    gcache_status status = compile(r, rule, error);
+    size_t at = 0;
+    bool found = true;
+    span match, group;
+
+    while (found && status == GCACHE_OK) {
+        status = next_match(r, rule, rule->code, text, &at, &match, &group, &found, error);
+        if (found && !gci_text_names_hide(&r->handed, gci_view_of(text.data + group.start, group.end - group.start)))
+            status = gci_fail_memory(error);
+    }
+    return status;
+}
+
+/* Names are private in the text as it was. */
+static gcache_status
+hide_private(gci_rewriter *r, gci_rules_node const *node, gci_view text, gcache_error *error)
+{
+    gcache_status status = GCACHE_OK;
+
+    for (uint32_t i = 0; i < node->text_count && status == GCACHE_OK; i++)
+        if (node->text[i]->kind == GCI_RULE_PRIVATE && may_match(node->text[i], text))
+            status = hide_names(r, node->text[i], text, error);
+    return status;
+}
+
 gcache_status
 gci_rewriter_apply(gci_rewriter *r, gci_rules_state place, gci_view text, gci_view *out_text, gcache_error *error)
 {
@@ -404,21 +478,21 @@ gci_rewriter_apply(gci_rewriter *r, gci_rules_state place, gci_view text, gci_vi
     gcache_status status = GCACHE_OK;
 
     if (text.size > r->rules->limits.text_bytes)
-        return gci_fail(error, GCACHE_REFUSED, "a text of %zu bytes, more than rules are applied to", text.size);
+        return gci_fail(error, GCACHE_ERROR_LIMIT, "a text of %zu bytes, more than rules are applied to", text.size);
     *out_text = text;
+    r->steps_left += STEPS_PER_BYTE * (uint64_t)text.size;
     gci_text_names_reset(&r->handed);
     for (uint32_t i = 0; i < node->text_count && status == GCACHE_OK; i++) {
         if (out_text->data == NULL) /* what an earlier rule left is nothing: still a place to count from */
             *out_text = gci_view_text("");
-        if (!may_match(node->text[i], *out_text))
+        if (node->text[i]->kind == GCI_RULE_PRIVATE || !may_match(node->text[i], *out_text))
             continue;
-        status = apply_rule(r, node->text[i], *out_text, error);
-        gci_buf swap = r->from;
-        r->from = r->to;
-        r->to = swap;
-        *out_text = gci_buf_view(&r->from);
+        status = apply_rule(r, node->text[i], out_text, error);
     }
+    if (status == GCACHE_OK && r->handed.count != 0)
+        status = hide_private(r, node, text, error);
     for (size_t i = 0; i < r->handed.count && status == GCACHE_OK; i++)
-        r->on_name(r->state, r->handed.items[i].original, r->handed.items[i].canonical);
+        if (!gci_text_names_is_hidden(&r->handed, i))
+            r->on_name(r->state, r->handed.items[i].original, r->handed.items[i].canonical);
     return status;
 }

@@ -15,10 +15,11 @@
 /* A rule set takes a few times its text, and states: this is far above any sensible one. */
 #define MAX_BYTES ((size_t)64 << 20)
 
-/* Patterns match in a few steps a byte; these stop one that backtracks without end, and keep a thread's stack small. */
+/* Patterns match in a few steps a byte; these stop one that backtracks without end. A string of a text takes a level for
+   each of its characters. */
 #define MATCH_LIMIT 10000000u
-#define DEPTH_LIMIT 10000u
-#define HEAP_LIMIT_KB 20000u
+#define DEPTH_LIMIT 100000u
+#define HEAP_LIMIT_KB 40000u
 #define TEXT_LIMIT ((size_t)64 << 20)
 
 typedef struct reader {
@@ -54,47 +55,45 @@ read_list(reader const *r, gci_value const *value, char const *what)
 
 /* ---- patterns ---- */
 
+/* PCRE2 calls out before each item, so that the rewriter can count; and a repeated character gives back what it took piece by
+   piece, so that its length is counted too. */
+#define COMPILE_OPTIONS (PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C | PCRE2_NO_AUTO_POSSESS | PCRE2_AUTO_CALLOUT)
+
 static gcache_status
-compile_one(gci_view pattern, bool jit, pcre2_code **code, gcache_error *error)
+compile_one(gci_view pattern, pcre2_code **code, gcache_error *error)
 {
     int number;
     PCRE2_SIZE offset;
     PCRE2_UCHAR reason[128];
 
-    if (pattern.data == NULL)
+    if (pattern.data == NULL || *code != NULL)
         return GCACHE_OK;
-    if (*code == NULL) {
-        /* The newline convention is fixed here, so that one build of PCRE2 reads a rule as another does. */
-        pcre2_compile_context *context = pcre2_compile_context_create(NULL);
-        if (context == NULL)
-            return gci_fail_memory(error);
-        pcre2_set_newline(context, PCRE2_NEWLINE_LF);
-        pcre2_set_bsr(context, PCRE2_BSR_ANYCRLF);
-        *code = pcre2_compile((PCRE2_SPTR)pattern.data, pattern.size, PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C, &number,
-                              &offset, context);
-        pcre2_compile_context_free(context);
-    }
+    /* The newline convention is fixed here, so that one build of PCRE2 reads a rule as another does. */
+    pcre2_compile_context *context = pcre2_compile_context_create(NULL);
+    if (context == NULL)
+        return gci_fail_memory(error);
+    pcre2_set_newline(context, PCRE2_NEWLINE_LF);
+    pcre2_set_bsr(context, PCRE2_BSR_ANYCRLF);
+    *code = pcre2_compile((PCRE2_SPTR)pattern.data, pattern.size, COMPILE_OPTIONS, &number, &offset, context);
+    pcre2_compile_context_free(context);
     if (*code == NULL) {
         pcre2_get_error_message(number, reason, sizeof reason);
         return gci_fail(error, GCACHE_ERROR_DESCRIPTION, "%.*s: %s at %zu", (int)pattern.size, pattern.data,
                         (char const *)reason, (size_t)offset);
     }
-    if (jit) /* where there is no machine code for this processor the pattern is interpreted */
-        pcre2_jit_compile(*code, PCRE2_JIT_COMPLETE);
     return GCACHE_OK;
 }
 
 gcache_status
-gci_rule_compile(gci_rule *rule, bool jit, gcache_error *error)
+gci_rule_compile(gci_rule *rule, gcache_error *error)
 {
-    if (rule->kind == GCI_RULE_PATH || (rule->code != NULL && (rule->jitted || !jit)))
+    if (rule->kind == GCI_RULE_PATH || rule->code != NULL)
         return GCACHE_OK;
-    gcache_status status = compile_one(rule->pattern, jit, &rule->code, error);
+    gcache_status status = compile_one(rule->pattern, &rule->code, error);
     if (status == GCACHE_OK)
-        status = compile_one(rule->among, jit, &rule->among_code, error);
+        status = compile_one(rule->among, &rule->among_code, error);
     if (status == GCACHE_OK)
-        status = compile_one(rule->part, jit, &rule->part_code, error);
-    rule->jitted = jit;
+        status = compile_one(rule->part, &rule->part_code, error);
     return status;
 }
 
@@ -105,7 +104,7 @@ compile_rules(reader const *r, gci_value const *list)
     uint32_t first = r->rules->rule_count - (list != NULL ? list->count : 0);
 
     for (uint32_t i = first; i < r->rules->rule_count; i++)
-        if (gci_rule_compile(&r->rules->rules[i], true, &reason) != GCACHE_OK)
+        if (gci_rule_compile(&r->rules->rules[i], &reason) != GCACHE_OK)
             return fail(r, &list->items[i - first], "the pattern", reason.message);
     return GCACHE_OK;
 }
@@ -127,7 +126,7 @@ read_kind(reader const *r, gci_value const *value, gci_rule *rule)
             return GCACHE_OK;
         }
     }
-    return fail(r, value, "kind", "must be drop, const, ordinal, sort or bypass");
+    return fail(r, value, "kind", "must be drop, const, ordinal, sort, bypass or private");
 }
 
 static gcache_status
@@ -211,8 +210,10 @@ check_rule(reader const *r, gci_value const *value, gci_rule const *rule, bool i
     bool renames = rule->kind == GCI_RULE_CONST || rule->kind == GCI_RULE_ORDINAL;
     if (renames != (rule->with.data != NULL))
         return fail(r, value, "with:", renames ? "is needed" : "belongs to const and ordinal");
-    if (rule->kind != GCI_RULE_ORDINAL && (rule->among.data != NULL || rule->part.data != NULL || rule->whole || rule->hand_back))
-        return fail(r, value, "among, part, scope and hand_back", "belong to ordinal");
+    if (rule->kind != GCI_RULE_ORDINAL && (rule->among.data != NULL || rule->part.data != NULL || rule->whole))
+        return fail(r, value, "among, part and scope", "belong to ordinal");
+    if (!renames && rule->hand_back)
+        return fail(r, value, "hand_back", "belongs to const and ordinal");
     if (rule->kind == GCI_RULE_BYPASS && rule->why.data == NULL)
         return fail(r, value, "a bypass", "needs its reason (why)");
     return GCACHE_OK;
@@ -328,7 +329,8 @@ read_set(reader const *r, gci_value const *root)
 
 /* ---- the hash ---- */
 
-/* Over everything that has an effect on a canonical form, so not over reasons, examples and limits. */
+/* Over everything that has an effect on a canonical form, so not over reasons, examples, limits and which names are handed
+   back. */
 static gcache_status
 hash_set(gcache_rules *rules, gcache_error *error)
 {
@@ -340,6 +342,8 @@ hash_set(gcache_rules *rules, gcache_error *error)
     gci_put_bytes(&fields, rules->name);
     for (uint32_t i = 0; i < rules->rule_count; i++) {
         gci_rule const *rule = &rules->rules[i];
+        if (rule->kind == GCI_RULE_PRIVATE)
+            continue;
         gci_put_u8(&fields, (uint8_t)rule->kind);
         gci_put_u8(&fields, rule->whole);
         gci_put_bytes(&fields, rule->path);

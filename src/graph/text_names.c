@@ -21,6 +21,8 @@ gci_text_names_clear(gci_text_names *names)
 {
     gci_arena_clear(&names->arena);
     gci_intern_clear(&names->known);
+    gci_intern_clear(&names->folded);
+    gci_intern_clear(&names->hidden);
     free(names->item_of);
     free(names->items);
     gci_text_names_init(names);
@@ -31,6 +33,8 @@ gci_text_names_reset(gci_text_names *names)
 {
     gci_arena_reset(&names->arena);
     gci_intern_reset(&names->known);
+    gci_intern_reset(&names->folded);
+    gci_intern_reset(&names->hidden);
     names->count = 0;
 }
 
@@ -120,14 +124,58 @@ know(gci_text_names *names, gci_view after, size_t item)
     return true;
 }
 
+/* `after` is what another name became before: a name of its own, unless this pair was met already. */
+static bool
+add_folded(gci_text_names *names, gci_view before, gci_view after)
+{
+    char *pair = gci_arena_alloc(&names->arena, before.size + 1 + after.size);
+    bool is_new = false;
+
+    if (pair == NULL)
+        return false;
+    memcpy(pair, before.data, before.size);
+    pair[before.size] = '\n';
+    memcpy(pair + before.size + 1, after.data, after.size);
+    gci_view whole = gci_view_of(pair, before.size + 1 + after.size);
+    if (gci_intern_add(&names->folded, whole, &is_new) == GCI_INTERN_NONE)
+        return false;
+    if (!is_new)
+        return true;
+    if (!add_item(names, before))
+        return false;
+    names->items[names->count - 1].canonical = gci_view_of(pair + before.size + 1, after.size);
+    return true;
+}
+
 bool
 gci_text_names_add(gci_text_names *names, gci_view before, gci_view after)
 {
-    if (gci_view_equal(before, after) || gci_intern_find(&names->known, after) != GCI_INTERN_NONE)
-        return true; /* left as it is, or met already */
-    uint32_t earlier = gci_intern_find(&names->known, before);
+    if (gci_view_equal(before, after))
+        return true;
+    uint32_t earlier = gci_intern_find(&names->known, before), met = gci_intern_find(&names->known, after);
+    if (met != GCI_INTERN_NONE) {
+        gci_text_name const *first = &names->items[names->item_of[met]];
+        bool same = gci_view_equal(first->original, before) ||
+                    (earlier != GCI_INTERN_NONE && names->item_of[earlier] == names->item_of[met]);
+        return same || add_folded(names, before, after);
+    }
     size_t item = earlier != GCI_INTERN_NONE ? names->item_of[earlier] : names->count;
     if (earlier == GCI_INTERN_NONE && !add_item(names, before))
         return false;
     return know(names, after, item);
+}
+
+bool
+gci_text_names_hide(gci_text_names *names, gci_view name)
+{
+    gci_view copy = gci_arena_copy(&names->arena, name);
+    bool is_new;
+
+    return copy.data != NULL && gci_intern_add(&names->hidden, copy, &is_new) != GCI_INTERN_NONE;
+}
+
+bool
+gci_text_names_is_hidden(gci_text_names const *names, size_t item)
+{
+    return gci_intern_find(&names->hidden, names->items[item].original) != GCI_INTERN_NONE;
 }

@@ -1,6 +1,6 @@
 /*
- * Names in a text that its rules renumbered, from what they were to what they became: whole names, however many rules had a
- * hand in them and however small the part was that each replaced.
+ * Names in a text that its rules replaced, from what they were to what they became: whole names, however many rules had a
+ * hand in them and however small the part was that each replaced. Names that one rule made equal are all there.
  */
 #ifndef GCI_GRAPH_TEXT_NAMES_H
 #define GCI_GRAPH_TEXT_NAMES_H
@@ -15,7 +15,9 @@ typedef struct gci_text_name {
 typedef struct gci_text_names {
     gci_arena arena;     /* of the texts */
     gci_intern known;    /* what names became, also on the way */
-    uint32_t *item_of;   /* by number in `known` */
+    uint32_t *item_of;   /* by number in `known`: the first that became so */
+    gci_intern folded;   /* the others: what they were and became, between them a line end */
+    gci_intern hidden;   /* names that nobody outside sees */
     gci_text_name *items;
     size_t count, known_room, room;
 } gci_text_names;
@@ -30,5 +32,9 @@ gci_view gci_text_name_around(gci_view text, size_t start, size_t end);
 
 /* One rule made `after` of `before`, which may be what an earlier rule made. false without memory. */
 bool gci_text_names_add(gci_text_names *names, gci_view before, gci_view after);
+
+/* A name that nobody outside sees, as it stood in the text. false without memory. */
+bool gci_text_names_hide(gci_text_names *names, gci_view name);
+bool gci_text_names_is_hidden(gci_text_names const *names, size_t item);
 
 #endif

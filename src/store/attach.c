@@ -2,6 +2,8 @@
 #include "store/attach.h"
 #include "store/lookup.h"
 #include "store/publish.h"
+#include "store/room.h"
+#include "store/trust.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -22,14 +24,31 @@ hash_bytes(gci_view bytes, uint8_t out_sha256[32])
     return hashed;
 }
 
-/* Makes an attachment that is there look new, so that a sweep leaves it to the entry that is about to name it. */
 static bool
-renew(gci_store *store, gci_path const *place, uint64_t size)
+holds(gci_store *store, gci_path const *place, gci_view bytes)
+{
+    gci_buf there;
+
+    gci_buf_init(&there, GCI_BUF_NO_LIMIT);
+    bool same = gci_file_load(store->directory, place->text, bytes.size, &there, NULL) == GCACHE_OK &&
+                gci_view_equal(gci_buf_view(&there), bytes);
+    gci_buf_clear(&there);
+    return same;
+}
+
+/* Makes an attachment that is there look new, so that a sweep leaves it to the entry that is about to name it. What is
+   there under its name and isn't it is put aside. */
+static bool
+renew(gci_store *store, gci_path const *place, gci_view bytes)
 {
     struct stat facts;
 
-    return gci_dir_stat(store->directory, place->text, &facts, NULL) == GCACHE_OK && (uint64_t)facts.st_size == size &&
-           gci_dir_touch(store->directory, place->text, NULL) == GCACHE_OK;
+    if (gci_dir_stat(store->directory, place->text, &facts, NULL) != GCACHE_OK)
+        return false;
+    if ((uint64_t)facts.st_size == bytes.size && holds(store, place, bytes))
+        return gci_dir_touch(store->directory, place->text, NULL) == GCACHE_OK;
+    gci_quarantine_file(store, place->text, "damaged attachment", NULL);
+    return false;
 }
 
 static gcache_status
@@ -41,90 +60,148 @@ write_attachment(gci_store *store, gci_path const *place, gci_view bytes, gcache
     if (status == GCACHE_OK)
         status = gci_move_into_place(store, &temporary, place, error);
     if (status == GCACHE_OK)
-        gci_shared_add(&store->shared.head->bytes, (int64_t)gci_disk_cost(bytes.size));
+        gci_count_bytes(store, 0, gci_disk_cost(bytes.size));
     return status;
 }
 
 gcache_status
 gci_attach_lock(gci_store *store, gci_lock_kind kind, uint64_t wait_ns, gci_file *out_lock, gcache_error *error)
 {
-    gcache_status status = gci_file_open(store->directory, "locks/attachments", O_RDWR | O_CREAT, out_lock, error);
+    return gci_lock_take(store->directory, "locks/attachments", kind, wait_ns, out_lock, error);
+}
 
-    if (status != GCACHE_OK)
-        return status;
-    status = gci_file_lock(out_lock, kind, wait_ns, error);
-    if (status != GCACHE_OK)
-        gci_file_close(out_lock);
-    return status;
+/* As much of a name as a message has room for. */
+#define SHOWN(name) (int)((name).size < 64 ? (name).size : 64), (name).data
+
+static gcache_status
+fail_name(gcache_error *error, gci_view name)
+{
+    return gci_fail(error, GCACHE_ERROR_ARGUMENT, "attachment \"%.*s\": its name leads out of a directory", SHOWN(name));
 }
 
 /* name = part ("/" part)*, where a part is neither empty nor "." nor ".." */
-static bool
-is_safe_name(gci_view name)
+gcache_status
+gci_attachment_check_name(gci_view name, gcache_error *error)
 {
     size_t begin = 0;
 
-    if (name.size == 0 || name.size >= GCI_ATTACHMENT_NAME_MAX || memchr(name.data, '\0', name.size) != NULL)
-        return false;
+    if (memchr(name.data, '\0', name.size) != NULL)
+        return fail_name(error, name);
+    if (name.size >= GCACHE_ATTACHMENT_NAME_SIZE)
+        return gci_fail(error, GCACHE_ERROR_LIMIT, "attachment \"%.*s...\": its name has %zu bytes, at most %d are taken",
+                        SHOWN(name), name.size, GCACHE_ATTACHMENT_NAME_SIZE - 1);
     for (size_t i = 0; i <= name.size; i++) {
         if (i < name.size && name.data[i] != '/')
             continue;
         gci_view part = gci_view_of(name.data + begin, i - begin);
         if (part.size == 0 || gci_view_is(part, ".") || gci_view_is(part, ".."))
-            return false;
+            return fail_name(error, name);
+        if (part.size > GCACHE_ATTACHMENT_PART_MAX)
+            return gci_fail(error, GCACHE_ERROR_LIMIT,
+                            "attachment \"%.*s...\": a part of its name has %zu bytes, file systems take %d", SHOWN(name),
+                            part.size, GCACHE_ATTACHMENT_PART_MAX);
         begin = i + 1;
     }
-    return true;
+    return GCACHE_OK;
+}
+
+gcache_status
+gci_attachments_check(gci_store *store, gci_record const *record, gcache_error *error)
+{
+    for (size_t i = 0; i < record->attachment_count; i++) {
+        gci_attachment const *attachment = &record->attachments[i];
+        gcache_status status = gci_attachment_check_name(attachment->name, error);
+        struct stat facts;
+        if (status != GCACHE_OK)
+            return status;
+        gci_path place = gci_path_attachment(attachment->sha256);
+        if (gci_dir_stat(store->directory, place.text, &facts, NULL) != GCACHE_OK ||
+            (uint64_t)facts.st_size != attachment->size)
+            return gci_fail(error, GCACHE_ERROR_NOT_FOUND, "attachment \"%.*s\" of entry %s is missing",
+                            SHOWN(attachment->name), record->id);
+    }
+    return GCACHE_OK;
+}
+
+/* NOT_FOUND: it isn't there, and wasn't to be written. */
+static gcache_status
+renew_or_write(gci_store *store, gci_path const *place, gci_view bytes, bool write, gcache_error *error)
+{
+    gci_file lock;
+
+    gcache_status status = gci_attach_lock(store, GCI_LOCK_SHARED, SWEEP_WAIT_NS, &lock, error);
+    if (status != GCACHE_OK)
+        return status;
+    if (!renew(store, place, bytes))
+        status = write ? write_attachment(store, place, bytes, error) : GCACHE_ERROR_NOT_FOUND;
+    gci_file_close(&lock);
+    return status;
 }
 
 gcache_status
 gci_store_attach(gci_store *store, gci_view bytes, gci_attachment *out_attachment, gcache_error *error)
 {
-    gci_file lock;
-
     gci_store_enter(store);
-    if (!is_safe_name(out_attachment->name))
-        return gci_fail(error, GCACHE_ERROR_ARGUMENT, "attachment %.*s: its name leads out of a directory, or is too long",
-                        (int)out_attachment->name.size, out_attachment->name.data);
+    gcache_status status = gci_attachment_check_name(out_attachment->name, error);
+    if (status != GCACHE_OK)
+        return status;
     if (store->read_only)
         return gci_fail(error, GCACHE_ERROR_READ_ONLY, "%s: the cache is read-only", store->directory.name);
     if (!hash_bytes(bytes, out_attachment->sha256))
         return gci_fail_memory(error);
     out_attachment->size = bytes.size;
     gci_path place = gci_path_attachment(out_attachment->sha256);
-    gcache_status status = gci_attach_lock(store, GCI_LOCK_SHARED, SWEEP_WAIT_NS, &lock, error);
+    status = renew_or_write(store, &place, bytes, false, error);
+    if (status != GCACHE_ERROR_NOT_FOUND)
+        return status;
+    /* Room is made before the lock is taken: making it may have to sweep. */
+    uint64_t need = gci_disk_cost(bytes.size);
+    status = gci_reserve(store, need, error);
     if (status != GCACHE_OK)
         return status;
-    if (!renew(store, &place, bytes.size))
-        status = write_attachment(store, &place, bytes, error);
-    gci_file_close(&lock);
+    status = renew_or_write(store, &place, bytes, true, error);
+    gci_unreserve(store, need);
     return status;
 }
 
 /* ---- taking out ---- */
 
-static gci_found
-load_verified(gci_store *store, gci_attachment const *attachment, gci_buf *out, gcache_error *error)
+gcache_status
+gci_attachment_read(gci_store *store, gci_attachment const *attachment, gci_buf *out, gcache_error *error)
 {
     gci_path place = gci_path_attachment(attachment->sha256);
     uint8_t hash[32];
 
-    gcache_status status = gci_file_load(store->directory, place.text, GCI_BUF_NO_LIMIT, out, error);
-    if (status == GCACHE_ERROR_NOT_FOUND)
+    gcache_status status = gci_trust_folders(store->directory, place.text, error);
+    if (status == GCACHE_OK)
+        /* One that is too long, by far perhaps, isn't read to its end. */
+        status = gci_file_load(store->directory, place.text, (size_t)attachment->size, out, error);
+    if (status != GCACHE_OK && status != GCACHE_ERROR_LIMIT)
+        return status;
+    if (status == GCACHE_OK && !hash_bytes(gci_buf_view(out), hash))
+        return gci_fail_memory(error);
+    if (status == GCACHE_OK && memcmp(hash, attachment->sha256, sizeof hash) == 0)
+        return GCACHE_OK;
+    gci_buf_clear(out);
+    return gci_fail(error, GCACHE_ERROR_CORRUPT, "%s/%s: damaged attachment", store->directory.name, place.text);
+}
+
+/* What is damaged is put aside. */
+static gci_found
+load_verified(gci_store *store, gci_attachment const *attachment, gci_buf *out, gcache_error *error)
+{
+    switch (gci_attachment_read(store, attachment, out, error)) {
+    case GCACHE_OK:
+        return GCI_FOUND;
+    case GCACHE_ERROR_NOT_FOUND:
         return GCI_ABSENT;
-    if (status != GCACHE_OK)
-        return gci_unreadable(store);
-    if (!hash_bytes(gci_buf_view(out), hash)) {
-        gci_fail_memory(error);
+    case GCACHE_ERROR_CORRUPT:
+        if (!store->read_only)
+            gci_quarantine_file(store, gci_path_attachment(attachment->sha256).text, "damaged attachment", NULL);
+        return GCI_CORRUPT;
+    default:
         return gci_unreadable(store);
     }
-    if (memcmp(hash, attachment->sha256, sizeof hash) == 0)
-        return GCI_FOUND;
-    gci_buf_clear(out);
-    if (!store->read_only)
-        gci_quarantine_file(store, place.text, "damaged attachment", NULL);
-    gci_fail(error, GCACHE_ERROR_CORRUPT, "%s/%s: damaged attachment", store->directory.name, place.text);
-    return GCI_CORRUPT;
 }
 
 gci_found
@@ -140,7 +217,7 @@ gci_store_attachment(gci_store *store, gci_attachment const *attachment, gci_buf
 static gcache_status
 make_parents(gci_dir target, char const *name, gcache_error *error)
 {
-    char part[GCI_ATTACHMENT_NAME_MAX];
+    char part[GCACHE_ATTACHMENT_NAME_SIZE];
     gci_dir dir;
 
     for (char const *slash = strchr(name, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
@@ -169,7 +246,8 @@ is_in_place(gci_dir target, char const *name, gci_attachment const *attachment)
     return same;
 }
 
-/* Shares blocks with the stored file where the file system can, else writes the verified bytes. */
+/* Shares blocks with the stored file where the file system can, else writes the verified bytes. Where signatures are
+   required, somebody else may be writing: then it is the verified bytes. */
 static gcache_status
 fill(gci_store *store, gci_attachment const *attachment, gci_view bytes, gci_file const *file, gcache_error *error)
 {
@@ -177,7 +255,8 @@ fill(gci_store *store, gci_attachment const *attachment, gci_view bytes, gci_fil
     gci_file source;
     bool cloned = false;
 
-    if (gci_file_open(store->directory, place.text, O_RDONLY, &source, NULL) == GCACHE_OK) {
+    if (!store->options.require_signature &&
+        gci_file_open(store->directory, place.text, O_RDONLY, &source, NULL) == GCACHE_OK) {
         cloned = gci_file_clone(&source, file);
         gci_file_close(&source);
     }
@@ -191,13 +270,16 @@ static gcache_status
 place_bytes(gci_store *store, gci_attachment const *attachment, gci_view bytes, gci_dir target, char const *name,
             gcache_error *error)
 {
-    char temporary[GCI_ATTACHMENT_NAME_MAX + sizeof(gci_path)];
+    char temporary[GCACHE_ATTACHMENT_NAME_SIZE + sizeof(gci_path)];
+    char const *slash = strrchr(name, '/');
     gci_file file;
 
     gcache_status status = make_parents(target, name, error);
     if (status != GCACHE_OK)
         return status;
-    snprintf(temporary, sizeof temporary, "%s.%s", name, gci_path_temporary().text + sizeof "tmp/" - 1);
+    /* Beside its place, by a short name of its own: the longest that is taken has no room for a suffix. */
+    snprintf(temporary, sizeof temporary, "%.*s.%.16s", slash != NULL ? (int)(slash + 1 - name) : 0, name,
+             gci_path_temporary().text + sizeof "tmp/" - 1);
     status = gci_file_open(target, temporary, O_RDWR | O_CREAT | O_EXCL, &file, error);
     if (status != GCACHE_OK)
         return status;
@@ -213,16 +295,14 @@ place_bytes(gci_store *store, gci_attachment const *attachment, gci_view bytes, 
 gci_found
 gci_store_place(gci_store *store, gci_attachment const *attachment, char const *directory, gcache_error *error)
 {
-    char name[GCI_ATTACHMENT_NAME_MAX];
+    char name[GCACHE_ATTACHMENT_NAME_SIZE];
     gci_found found = GCI_FOUND;
     gci_buf bytes;
     gci_dir target;
 
     gci_store_enter(store);
-    if (!is_safe_name(attachment->name)) {
-        gci_fail(error, GCACHE_ERROR_CORRUPT, "an attachment's name leads out of its directory, or is too long");
-        return GCI_CORRUPT;
-    }
+    if (gci_attachment_check_name(attachment->name, error) != GCACHE_OK)
+        return gci_unreadable(store);
     snprintf(name, sizeof name, "%.*s", (int)attachment->name.size, attachment->name.data);
     gci_dir here = { .fd = AT_FDCWD, .name = "" };
     if (gci_dir_make(here, directory, NULL, error) != GCACHE_OK ||

@@ -1,26 +1,65 @@
 /*
  * Attachments: files that belong to entries, kept once by their SHA-256.
  *
- * Nobody counts who refers to one: counters wouldn't survive crashes, and an attachment that is found again while it is
- * being collected would be lost. A collection marks what entries refer to and sweeps the rest, but nothing younger than
- * a grace period: storing one that is there makes it young. Storing holds locks/attachments shared, sweeping exclusive.
+ * Nobody keeps count of who refers to one: counters wouldn't survive crashes, and an attachment that is found again while it
+ * is being collected would be lost. A collection looks through all entries and sweeps what none refers to, but nothing younger
+ * than a grace period: storing one that is there makes it young. So does eviction below the cap, which also removes what only
+ * its victims referred to, unless it was stored again since. Storing holds locks/attachments shared, sweeping exclusive.
  */
 #ifndef GCI_STORE_ATTACH_H
 #define GCI_STORE_ATTACH_H
 
 #include "store/inside.h"
 
-/* With the random suffix of a temporary file it stays below what file systems take. */
-#define GCI_ATTACHMENT_NAME_MAX 1024
+/* Whether a file can be put below a directory by this name. ERROR_ARGUMENT: it leads out; ERROR_LIMIT: it is too long. */
+gcache_status gci_attachment_check_name(gci_view name, gcache_error *error);
+
+/* Whether an entry's attachments can be put in place: their names, and that something is stored. Also ERROR_NOT_FOUND. */
+gcache_status gci_attachments_check(gci_store *store, gci_record const *record, gcache_error *error);
 
 gcache_status gci_attach_lock(gci_store *store, gci_lock_kind kind, uint64_t wait_ns, gci_file *out_lock,
                               gcache_error *error);
+
+/* Reads one, verified, and changes nothing. ERROR_NOT_FOUND, ERROR_CORRUPT, ERROR_IO, ERROR_MEMORY. */
+gcache_status gci_attachment_read(gci_store *store, gci_attachment const *attachment, gci_buf *out, gcache_error *error);
+
+/* Puts an entry aside unless these attachments of it are whole, seen under the lock of those who store them (complete.c). */
+bool gci_discard_unless_whole(gci_store *store, gcache_key const *key, char const *id, gci_attachment const *attachments,
+                              size_t count);
 
 /* What all attachments take on disk. */
 uint64_t gci_attachments_cost(gci_store *store);
 
 /* Removes those that no entry refers to and that are older than the grace period. dry: only counts them. */
 gcache_status gci_attachments_sweep(gci_store *store, bool dry, uint64_t *out_removed, gcache_error *error);
+
+/* From storing an attachment to inserting the entry that names it is one compile: hours at most, and mostly moments. */
+#define GCI_ATTACHMENT_GRACE_NS UINT64_C(21600000000000)
+#define GCI_ATTACHMENT_PRESSED_NS UINT64_C(3600000000000)
+
+/* Who refers to what, at the time of asking. */
+typedef struct gci_reference {
+    uint8_t sha256[32];
+    size_t count;
+    uint64_t newest_ns; /* when the last of those that refer to it was stored */
+} gci_reference;
+
+typedef struct gci_references {
+    gci_reference *items; /* by sha256 */
+    size_t count, capacity;
+} gci_references;
+
+/* Looks through all entries, those that no candidate index names included. ERROR_IO: something couldn't be read, which may
+   refer to anything. Clear in any case. */
+gcache_status gci_references_find(gci_store *store, gci_references *out_references, gcache_error *error);
+void gci_references_clear(gci_references *references);
+
+/* An entry that referred to an attachment is gone: the attachment goes with the last of them. Adds what became free. */
+void gci_references_drop(gci_store *store, gci_references *references, uint8_t const sha256[32], uint64_t *inout_freed);
+
+/* Removes attachments that nobody refers to and that are older than grace_ns. Adds what became free. dry: only counts. */
+gcache_status gci_references_sweep(gci_store *store, gci_references const *references, uint64_t grace_ns, bool dry,
+                                   uint64_t *inout_removed, uint64_t *inout_freed, gcache_error *error);
 
 /* Calls fn for the SHA-256 of every stored attachment; anything but 0 ends it. */
 typedef int (*gci_attachment_fn)(void *state, uint8_t const sha256[32], struct stat const *facts);

@@ -6,6 +6,7 @@
 #include "store/publish.h"
 #include "store/record.h"
 #include "store/tombstones.h"
+#include "store/touch.h"
 
 /* Payloads up to this size lie in the candidate index: one append commits them, and they cost no inode. Larger ones are
    faster to read from a file of their own than to drag along with every cold lookup of the key (docs/performance.md). */
@@ -37,13 +38,16 @@ is_as_on_disk(gci_store *store, gci_candidates *set)
 
 /* The key's candidates, after damage and torn ends were cleared away. *out_set is NULL if there is no candidate index. */
 static gcache_status
-read_present(gci_insertion *insertion, gci_candidates **out_set)
+read_whole(gci_insertion *insertion, gci_candidates **out_set)
 {
     gcache_key const *key = &insertion->record.key;
     gci_store *store = insertion->store;
+    gcache_error why = { .message = "" };
     gci_mended mended;
 
-    gci_found found = gci_read_current(store, key, out_set, insertion->error);
+    gci_found found = gci_read_current(store, key, out_set, &why);
+    if (found == GCI_UNREADABLE && why.status == GCACHE_ERROR_UNTRUSTED)
+        return gci_fail(insertion->error, why.status, "%s", why.message);
     if (is_whole(found, *out_set) && is_as_on_disk(store, *out_set))
         return GCACHE_OK;
     gci_candidates_release(*out_set);
@@ -55,6 +59,27 @@ read_present(gci_insertion *insertion, gci_candidates **out_set)
     return is_whole(found, *out_set) ? GCACHE_OK
                                      : gci_fail(insertion->error, GCACHE_ERROR_IO, "%s/%s: can't be read",
                                                 store->directory.name, gci_path_pack(key).text);
+}
+
+/*
+ * As read_whole. An equal entry that no key of ours vouches for makes way for one that a key of ours signed: else whoever
+ * requires signatures would never see it. Where signatures are required, the set doesn't show whether there is one.
+ */
+static gcache_status
+read_present(gci_insertion *insertion, gci_candidates **out_set)
+{
+    gci_record const *record = &insertion->record;
+
+    gcache_status status = read_whole(insertion, out_set);
+    if (status != GCACHE_OK || *out_set == NULL || !insertion->vouched)
+        return status;
+    gci_candidate *equal = gci_candidates_find(*out_set, record->id);
+    if (equal != NULL ? gci_is_vouched_for(insertion->store, equal) : (*out_set)->untrusted == 0)
+        return GCACHE_OK;
+    gci_candidates_release(*out_set);
+    *out_set = NULL;
+    status = gci_mend_replace_locked(insertion->store, &record->key, record->id, insertion->error);
+    return status == GCACHE_OK ? read_whole(insertion, out_set) : status;
 }
 
 static bool
@@ -127,13 +152,11 @@ check_present(gci_insertion *insertion, gci_candidates *set)
 static gcache_status
 make_head(gci_insertion *insertion, gci_frame_type type)
 {
-    gci_store const *store = insertion->store;
-    gci_signing_key const *signer = store->options.signing_count > 0 ? &store->options.signing[0] : NULL;
     gci_frame_start start = { type, insertion->payload.size, insertion->checksum, 0 };
 
     insertion->head.size = 0;
     size_t begin = gci_frame_begin(&insertion->head, &start);
-    gci_record_write(&insertion->head, &insertion->record, signer, insertion->sha256);
+    gci_record_write(&insertion->head, &insertion->record, &insertion->signature);
     gci_frame_end(&insertion->head, begin);
     return insertion->head.failed ? gci_fail(insertion->error, GCACHE_ERROR_LIMIT,
                                              "guards, names and metadata take more than %zu bytes, or memory is short",
@@ -171,7 +194,7 @@ write_entry_file(gci_insertion *insertion)
         return status;
     }
     insertion->entry_cost = gci_disk_cost(parts[0].size + parts[1].size + parts[2].size);
-    gci_shared_add(&store->shared.head->bytes, (int64_t)insertion->entry_cost);
+    gci_count_bytes(store, 0, insertion->entry_cost);
     return make_head(insertion, GCI_FRAME_REFERENCE);
 }
 
@@ -187,7 +210,7 @@ write_description_file(gci_insertion *insertion)
     if (status == GCACHE_OK)
         status = gci_move_into_place(store, &temporary, &place, NULL);
     if (status == GCACHE_OK)
-        gci_shared_add(&store->shared.head->bytes, (int64_t)gci_disk_cost(bytes.size));
+        gci_count_bytes(store, 0, gci_disk_cost(bytes.size));
     insertion->description.size = 0;
 }
 
@@ -313,7 +336,8 @@ gci_insertion_commit(gci_insertion *insertion)
     gci_candidates_release(set);
     if (status == GCACHE_OK && !insertion->out->existed) {
         insertion->out->sequence = insertion->record.sequence;
-        gci_shared_add(&insertion->store->shared.head->entries, 1);
+        gci_count_entries(insertion->store, 1);
+        gci_note_stored(insertion->store, &insertion->record);
     }
     return status;
 }

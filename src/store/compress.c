@@ -37,10 +37,13 @@ gci_decompress(gci_view stored, void *out_raw, size_t size, gcache_error *error)
     return got == size ? GCACHE_OK : gci_fail(error, GCACHE_ERROR_CORRUPT, "zstd: %zu bytes instead of %zu", got, size);
 }
 
+/* A block takes 4 bytes at least, 3 of head and one that is repeated, and unfolds to 128 KiB at most. */
+#define MOST_PER_BYTE ((uint64_t)32 << 10)
+
 bool
 gci_compressed_size_is(gci_view stored, uint64_t size)
 {
-    return ZSTD_getFrameContentSize(stored.data, stored.size) == size;
+    return size / MOST_PER_BYTE <= stored.size && ZSTD_getFrameContentSize(stored.data, stored.size) == size;
 }
 
 char const *

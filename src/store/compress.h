@@ -15,7 +15,7 @@ gcache_status gci_compress(gci_view raw, int level, gci_buf *out, gcache_error *
 /* Fills exactly size bytes from stored; anything else in there is ERROR_CORRUPT. */
 gcache_status gci_decompress(gci_view stored, void *out_raw, size_t size, gcache_error *error);
 
-/* Whether stored says of itself that it holds size bytes: asked before room is made for them. */
+/* Whether stored says of itself that it holds size bytes, and can: asked before room is made for them. */
 bool gci_compressed_size_is(gci_view stored, uint64_t size);
 
 /* The library's version as text. Static storage. */

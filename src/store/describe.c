@@ -8,6 +8,7 @@
 #include "store/lookup.h"
 #include "store/mend.h"
 #include "store/publish.h"
+#include "store/trust.h"
 #include "store/verify.h"
 
 #include <stdlib.h>
@@ -156,7 +157,9 @@ read_file(gci_store *store, gcache_key const *key, gci_stored_description **out,
     gci_buf bytes;
 
     gci_buf_init(&bytes, GCI_BUF_NO_LIMIT);
-    gcache_status status = gci_file_load(store->directory, path.text, (size_t)CANONICAL_MAX, &bytes, error);
+    gcache_status status = gci_trust_key(store, key, error);
+    if (status == GCACHE_OK)
+        status = gci_file_load(store->directory, path.text, (size_t)CANONICAL_MAX, &bytes, error);
     if (status == GCACHE_OK)
         status = gci_description_read(key, gci_buf_view(&bytes), out, error);
     gci_buf_clear(&bytes);
@@ -189,6 +192,8 @@ gci_read_description(gci_store *store, gcache_key const *key, gci_stored_descrip
         return GCI_FOUND;
     case GCACHE_ERROR_NOT_FOUND:
         return GCI_ABSENT;
+    /* Larger than any that is written. */
+    case GCACHE_ERROR_LIMIT:
     case GCACHE_ERROR_CORRUPT:
         return GCI_CORRUPT;
     default:

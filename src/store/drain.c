@@ -94,6 +94,18 @@ gci_note_removal(gci_store *store, gcache_key const *key, char const *id, uint64
     append(store, GCI_EVENT_REMOVED, &body);
 }
 
+void
+gci_note_kept(gci_store *store, gcache_key const *key, gci_view ids, uint64_t cost)
+{
+    gci_buf body;
+
+    gci_buf_init(&body, GCI_EVENT_MAX - GCI_EVENT_HEADER);
+    gci_buf_append(&body, key->bytes, sizeof key->bytes);
+    gci_put_u64(&body, cost);
+    gci_buf_append_view(&body, ids);
+    append(store, GCI_EVENT_KEPT, &body);
+}
+
 /* ---- rows ---- */
 
 int64_t
@@ -105,6 +117,16 @@ gci_key_row(gci_index *index, gcache_key const *key)
     return gci_index_step(index, find) ? gci_column_number(find, 0) : -1;
 }
 
+/* What goes into a row stays a number there, and so does the sum of all rows: a negative one, or none, shows damage. */
+#define SIZE_MOST ((uint64_t)1 << 40)
+#define TIME_MOST ((uint64_t)1 << 62)
+
+static int64_t
+at_most(uint64_t limit, uint64_t number)
+{
+    return (int64_t)(number < limit ? number : limit);
+}
+
 void
 gci_put_entry_row(gci_index *index, gci_entry_row const *row)
 {
@@ -112,16 +134,17 @@ gci_put_entry_row(gci_index *index, gci_entry_row const *row)
 
     gci_bind_bytes(put, 1, row->key.bytes, sizeof row->key.bytes);
     gci_bind_text(put, 2, row->kind);
-    gci_bind_number(put, 3, (int64_t)row->key_cost);
+    gci_bind_number(put, 3, at_most(SIZE_MOST, row->key_cost));
     gci_index_run(index, put);
     int64_t key_id = gci_key_row(index, &row->key);
     put = gci_index_use(index, GCI_SQL_ENTRY_PUT);
     gci_bind_number(put, 1, key_id);
     gci_bind_bytes(put, 2, row->id, sizeof row->id);
     gci_bind_text(put, 3, row->space);
-    gci_bind_number(put, 4, (int64_t)row->entry_cost);
-    gci_bind_number(put, 5, (int64_t)row->size);
-    gci_bind_number(put, 6, (int64_t)row->created_ns);
+    gci_bind_number(put, 4, at_most(SIZE_MOST, row->entry_cost));
+    gci_bind_number(put, 5, at_most(SIZE_MOST, row->size));
+    gci_bind_number(put, 6, at_most(TIME_MOST, row->created_ns));
+    gci_bind_number(put, 7, at_most(TIME_MOST, row->used_ns != 0 ? row->used_ns : row->created_ns));
     gci_index_run(index, put);
     for (size_t i = 0; i < row->component_count; i++) {
         put = gci_index_use(index, GCI_SQL_COMPONENT_PUT);
@@ -162,7 +185,7 @@ gci_drop_entry_row(gci_index *index, gcache_key const *key, char const *id, uint
     gci_index_run(index, drop);
     sqlite3_stmt *set = gci_index_use(index, GCI_SQL_KEY_BYTES);
     gci_bind_number(set, 1, key_id);
-    gci_bind_number(set, 2, (int64_t)cost);
+    gci_bind_number(set, 2, at_most(SIZE_MOST, cost));
     gci_index_run(index, set);
 }
 
@@ -214,7 +237,7 @@ apply_touches(gci_index *index, gci_reader *reader)
         sqlite3_stmt *touch = gci_index_use(index, GCI_SQL_ENTRY_TOUCH);
         gci_bind_bytes(touch, 1, key.bytes, sizeof key.bytes);
         gci_bind_bytes(touch, 2, id, sizeof id);
-        gci_bind_number(touch, 3, (int64_t)used);
+        gci_bind_number(touch, 3, at_most(TIME_MOST, used));
         gci_bind_number(touch, 4, hits);
         gci_index_run(index, touch);
     }
@@ -225,7 +248,7 @@ apply_lookup(gci_index *index, gci_event const *event)
 {
     sqlite3_stmt *put = gci_index_use(index, GCI_SQL_LOOKUP_PUT);
 
-    gci_bind_number(put, 1, (int64_t)event->at_ns);
+    gci_bind_number(put, 1, at_most(TIME_MOST, event->at_ns));
     gci_bind_bytes(put, 2, event->body.data, event->body.size);
     gci_index_run(index, put);
 }
@@ -244,8 +267,55 @@ apply_removal(gci_index *index, gci_reader *reader)
         gci_drop_entry_row(index, &key, hex, cost);
 }
 
+static bool
+is_among(gci_view ids, gci_view id)
+{
+    for (size_t at = 0; at + ID_BYTES <= ids.size; at += ID_BYTES) {
+        if (memcmp(ids.data + at, id.data, ID_BYTES) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The id of a row of the key that isn't among ids. false: there is none. */
+static bool
+find_unkept(gci_index *index, gcache_key const *key, gci_view ids, uint8_t out_id[ID_BYTES])
+{
+    sqlite3_stmt *rows = gci_index_use(index, GCI_SQL_ENTRIES_BETWEEN);
+
+    gci_bind_bytes(rows, 1, key->bytes, sizeof key->bytes);
+    gci_bind_bytes(rows, 2, key->bytes, sizeof key->bytes);
+    while (gci_index_step(index, rows)) {
+        gci_view id = gci_column_bytes(rows, 2);
+        if (id.size != ID_BYTES || is_among(ids, id))
+            continue;
+        memcpy(out_id, id.data, ID_BYTES);
+        return true;
+    }
+    return false;
+}
+
 static void
-apply(gci_index *index, gci_event const *event)
+apply_kept(gci_index *index, gci_reader *reader)
+{
+    char hex[GCACHE_ENTRY_ID_SIZE];
+    uint8_t id[ID_BYTES];
+    gcache_key key;
+
+    gci_view named = gci_get_raw(reader, sizeof key.bytes);
+    uint64_t cost = gci_get_u64(reader);
+    gci_view ids = gci_get_raw(reader, gci_reader_left(reader));
+    if (reader->failed)
+        return;
+    memcpy(key.bytes, named.data, named.size);
+    while (find_unkept(index, &key, ids, id)) {
+        gci_hex(id, sizeof id, hex);
+        gci_drop_entry_row(index, &key, hex, ids.size != 0 ? cost : 0);
+    }
+}
+
+void
+gci_apply_event(gci_index *index, gci_event const *event)
 {
     gci_reader reader = gci_reader_of(event->body);
 
@@ -262,10 +332,23 @@ apply(gci_index *index, gci_event const *event)
     case GCI_EVENT_REMOVED:
         apply_removal(index, &reader);
         break;
+    case GCI_EVENT_KEPT:
+        apply_kept(index, &reader);
+        break;
     }
 }
 
 /* ---- draining ---- */
+
+/* What was used at a time that hasn't come yet, because the clock went back, counts as used now: else it would outlive all. */
+static void
+clamp_recency(gci_index *index)
+{
+    sqlite3_stmt *clamp = gci_index_use(index, GCI_SQL_ENTRY_FUTURE);
+
+    gci_bind_number(clamp, 1, (int64_t)gci_clock_wall_ns());
+    gci_index_run(index, clamp);
+}
 
 /* Applies one part of the segment; *out_end is where the next begins, *out_more whether there may be one. */
 static gcache_status
@@ -277,18 +360,22 @@ drain_part(gci_store *store, uint64_t *out_end, bool *out_more, gcache_error *er
     size_t at = 0;
     bool lookups = false;
 
-    gcache_status status = gci_segment_read(&store->segment, gci_meta_get(index, GCI_META_SEGMENT),
-                                            gci_meta_get(index, GCI_META_DRAINED), PART_BYTES, &part,
-                                            error);
+    uint64_t nonce = gci_meta_get(index, GCI_META_SEGMENT), drained = gci_meta_get(index, GCI_META_DRAINED);
+    gcache_status status = gci_segment_read(&store->segment, nonce, drained, PART_BYTES, &part, error);
     if (status != GCACHE_OK)
         return status;
     while (gci_event_next(gci_buf_view(&part.bytes), &at, &event)) {
-        apply(index, &event);
+        gci_apply_event(index, &event);
         lookups |= event.type == GCI_EVENT_LOOKUP;
     }
+    /* Damaged throughout, but for an event that may begin at its end. */
+    if (at == 0 && part.bytes.size == PART_BYTES)
+        at = PART_BYTES - GCI_EVENT_MAX;
+    clamp_recency(index);
     *out_end = part.offset + at;
-    *out_more = at > 0 && part.bytes.size == PART_BYTES;
-    if (at > 0) {
+    *out_more = part.bytes.size == PART_BYTES;
+    /* Also back: a file that was cut grows again. */
+    if (part.nonce != nonce || *out_end != drained) {
         gci_meta_set(index, GCI_META_SEGMENT, part.nonce);
         gci_meta_set(index, GCI_META_DRAINED, *out_end);
     }
@@ -305,7 +392,7 @@ gcache_status
 gci_drain(gci_store *store, uint64_t wait_ns, gcache_error *error)
 {
     uint64_t end = 0;
-    bool more = true;
+    bool more = true, damaged = false;
 
     atomic_store(&store->segment.appended, 0);
     while (more) {
@@ -314,30 +401,16 @@ gci_drain(gci_store *store, uint64_t wait_ns, gcache_error *error)
             return status;
         status = drain_part(store, &end, &more, error);
         status = gci_index_end(&store->index, GCI_WRITE, status, error);
-        if (status != GCACHE_OK)
+        /* What turned out damaged is made anew, and drained into from the beginning. */
+        if (status == GCACHE_ERROR_CORRUPT && !damaged)
+            more = damaged = true;
+        else if (status != GCACHE_OK)
             return status;
     }
     if (end >= RESET_BYTES)
         gci_segment_reset(&store->segment, end);
+    gci_segment_reset_absurd(&store->segment);
     return GCACHE_OK;
-}
-
-bool
-gci_is_drained(gci_store *store)
-{
-    gci_segment_part part = { .bytes = { .limit = 0 } };
-    gci_event event;
-    size_t at = 0;
-
-    if (gci_index_begin(&store->index, GCI_READ, 0, NULL) != GCACHE_OK)
-        return false;
-    uint64_t nonce = gci_meta_get(&store->index, GCI_META_SEGMENT), drained = gci_meta_get(&store->index, GCI_META_DRAINED);
-    gcache_status status = gci_index_end(&store->index, GCI_READ, GCACHE_OK, NULL);
-    if (status == GCACHE_OK)
-        status = gci_segment_read(&store->segment, nonce, drained, PART_BYTES, &part, NULL);
-    bool all = status == GCACHE_OK && !gci_event_next(gci_buf_view(&part.bytes), &at, &event);
-    gci_buf_clear(&part.bytes);
-    return all;
 }
 
 void

@@ -12,11 +12,16 @@
 #include "store/insertion.h"
 #include "store/inside.h"
 
-/* What index.db knows of an entry. */
+/*
+ * What index.db knows of an entry. An insert's event is written before its frame, so a row alone doesn't say that the entry
+ * was ever whole: as long as nobody has seen it, used_ns equals created_ns. Whoever stored it says so with the next hits that
+ * are written out (gci_note_stored), so that what was lost afterwards can be told from what was never finished.
+ */
 typedef struct gci_entry_row {
     gcache_key key;
     uint8_t id[16];
     uint64_t created_ns;
+    uint64_t used_ns;    /* when it was last handed out, or stored; 0: as created_ns */
     uint64_t entry_cost; /* of its own file */
     uint64_t size;       /* of its frame, payload included */
     uint64_t key_cost;   /* of the candidate index and the description */
@@ -35,11 +40,14 @@ void gci_note_insert(gci_store *store, gci_insertion const *insertion, uint64_t 
 /* Appends the event of an entry that was taken out, or wasn't put in; key_cost 0: the key is gone. */
 void gci_note_removal(gci_store *store, gcache_key const *key, char const *id, uint64_t key_cost);
 
+/* Appends the event of a key that was mended: ids (of 16 bytes each) is all that it has now. */
+void gci_note_kept(gci_store *store, gcache_key const *key, gci_view ids, uint64_t key_cost);
+
+/* Does to the rows what an event says. Between begin and end of a write. */
+void gci_apply_event(gci_index *index, gci_event const *event);
+
 /* Drains everything there is. ERROR_BUSY: somebody else does, for longer than wait_ns. */
 gcache_status gci_drain(gci_store *store, uint64_t wait_ns, gcache_error *error);
-
-/* Whether index.db can be read and has everything. */
-bool gci_is_drained(gci_store *store);
 
 /* Drains if enough has gathered and nobody else is at it. */
 void gci_drain_if_due(gci_store *store);

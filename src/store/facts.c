@@ -2,6 +2,8 @@
 #include "store/drain.h"
 #include "store/evict.h"
 #include "store/inside.h"
+#include "store/recount.h"
+#include "store/trust.h"
 #include "store/victims.h"
 
 #include <guardcache/version.h>
@@ -25,8 +27,10 @@ gci_store_stats_get(gci_store *store, gci_store_stats *out_stats, gcache_error *
     gci_store_enter(store);
     gci_shared_head *table = store->shared.head;
     gci_store_flush_counts(store);
-    *out_stats = (gci_store_stats){ .bytes = atomic_load(&table->bytes), .entries = atomic_load(&table->entries),
-                                    .keys = atomic_load(&table->keys), .max_bytes = store->options.max_bytes };
+    if (atomic_load(&store->shared.usable))
+        gci_recount_if_unknown(store);
+    *out_stats = (gci_store_stats){ .bytes = gci_word_value(&table->bytes), .entries = gci_word_value(&table->entries),
+                                    .keys = gci_word_value(&table->keys), .max_bytes = store->options.max_bytes };
     out_stats->memory_bytes = atomic_load(&store->memory.budget->bytes);
     out_stats->memory_sets = store->memory.count;
     for (size_t i = 0; i < GCI_COUNT_COUNT; i++)
@@ -37,7 +41,7 @@ gci_store_stats_get(gci_store *store, gci_store_stats *out_stats, gcache_error *
     if (!store->read_only)
         gci_drain(store, UINT64_C(2000000000), NULL);
     gcache_status status = gci_victims_totals(store, &totals, error);
-    if (status == GCACHE_ERROR_NOT_FOUND)
+    if (gci_index_is_out_of_reach(status))
         return GCACHE_OK;
     if (status == GCACHE_OK) {
         out_stats->bytes = totals.bytes;
@@ -95,7 +99,7 @@ tell_place(struct telling *telling, gci_store *store)
     else
         tell(telling, "file system", NULL, "local");
     if (gci_dir_stat(store->directory, ".", &facts, NULL) == GCACHE_OK)
-        tell(telling, "permissions", (facts.st_mode & 0022) != 0 ? "others may write to it" : NULL, "%03o, owner %ld",
+        tell(telling, "permissions", NULL, "%03o, owner %ld",
              (unsigned)facts.st_mode & 0777u, (long)facts.st_uid);
     if (gci_dir_free_bytes(store->directory, &free_bytes, NULL) == GCACHE_OK)
         tell(telling, "free space", free_bytes < LITTLE_SPACE ? "the file system is nearly full" : NULL, "%.0f MiB",
@@ -104,6 +108,43 @@ tell_place(struct telling *telling, gci_store *store)
         tell(telling, "access", NULL, "read-only");
     else
         tell(telling, "access", NULL, "read and write");
+}
+
+struct distrusted {
+    size_t count;
+    bool foreign; /* one belongs to somebody else, or to another group */
+    char first[300];
+};
+
+static void
+note_distrusted(void *state, char const *path, char const *why)
+{
+    struct distrusted *found = state;
+
+    if (found->count++ == 0)
+        snprintf(found->first, sizeof found->first, "%.180s: %s", path, why);
+    found->foreign |= strncmp(why, "belongs", sizeof "belongs" - 1) == 0;
+}
+
+/* How to mend what lookups pass over because somebody else may have written it. */
+static void
+tell_trust(struct telling *telling, gci_store *store)
+{
+    struct distrusted found = { 0 };
+    char const *name = store->directory.name;
+    char warning[600];
+    gci_owners const *owners = &store->owners;
+
+    gci_trust_each(store, note_distrusted, &found);
+    if (found.count == 0) {
+        tell(telling, "trust", NULL, "%s", gcache_trust_name(owners->trust));
+        return;
+    }
+    int size = snprintf(warning, sizeof warning, "not handed out: %s; if they are ours: chmod -R %s '%s'", found.first,
+                        owners->trust == GCACHE_TRUST_GROUP ? "o-w" : "go-w", name);
+    if (found.foreign && size > 0 && (size_t)size < sizeof warning)
+        snprintf(warning + size, sizeof warning - (size_t)size, "; chown -R %ld '%s'", (long)owners->user, name);
+    tell(telling, "trust", warning, "%s; %zu files or folders aren't trusted", gcache_trust_name(owners->trust), found.count);
 }
 
 /* Locks that can't be taken would show only when the first insert fails. */
@@ -177,6 +218,7 @@ gci_store_facts(gci_store *store, gci_fact_fn fn, void *state)
     gci_store_enter(store);
     tell_libraries(&telling);
     tell_place(&telling, store);
+    tell_trust(&telling, store);
     tell_locks(&telling, store);
     tell_limits(&telling, store);
     tell_content(&telling, store);

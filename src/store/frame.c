@@ -124,7 +124,8 @@ gci_frame_read(gci_view bytes, gci_frame *out_frame)
     out_frame->payload = gci_view_of(bytes.data + at, (size_t)out_frame->payload_size);
     out_frame->size += size;
     gci_checksum sum = gci_checksum_of(out_frame->payload.data, out_frame->payload.size);
-    return same_checksum(sum, out_frame->payload_checksum) ? GCI_FRAME_GOOD : GCI_FRAME_BAD;
+    gci_view padding = gci_view_of(bytes.data + at + out_frame->payload.size, size - out_frame->payload.size);
+    return same_checksum(sum, out_frame->payload_checksum) && is_all_zero(padding) ? GCI_FRAME_GOOD : GCI_FRAME_BAD;
 }
 
 size_t

@@ -1,14 +1,14 @@
 #include "base/clock.h"
 #include "store/attach.h"
 #include "store/drain.h"
-#include "store/evict.h"
+#include "store/recount.h"
+#include "store/room.h"
 #include "store/touch.h"
 #include "store/verify.h"
 #include "store/victims.h"
 
-#include <stdio.h>
-
 #define WAIT_NS UINT64_C(10000000000)
+#define KEY_WAIT_NS UINT64_C(1000000000)
 #define SLICE 512
 
 bool
@@ -18,40 +18,6 @@ gci_is_old(struct stat const *facts)
     uint64_t now = gci_clock_wall_ns();
 
     return now > changed && now - changed > GCI_OLD_NS;
-}
-
-/* ---- left-over temporary files ---- */
-
-struct strays {
-    gci_store *store;
-    char const *folder;
-    bool dry;
-    uint64_t count;
-};
-
-static int
-remove_stray(void *state, char const *name)
-{
-    struct strays *strays = state;
-    struct stat facts;
-    char path[300];
-
-    snprintf(path, sizeof path, "%s/%.255s", strays->folder, name);
-    if (gci_dir_stat(strays->store->directory, path, &facts, NULL) != GCACHE_OK || !gci_is_old(&facts))
-        return 0;
-    if (strays->dry || gci_dir_unlink(strays->store->directory, path, NULL) == GCACHE_OK)
-        strays->count++;
-    return 0;
-}
-
-/* Leases that nobody holds any more lie beside those that somebody does: an old file's holder has long gone. */
-static uint64_t
-remove_strays(gci_store *store, bool dry)
-{
-    struct strays strays = { .store = store, .folder = "tmp", .dry = dry };
-
-    gci_dir_each(store->directory, "tmp", remove_stray, &strays, NULL);
-    return strays.count;
 }
 
 /* ---- evicting ---- */
@@ -79,21 +45,21 @@ name_victims(struct collection *run, gci_victims const *victims)
 
 /* Evicts what is chosen; *out_any tells whether it is worth choosing again. */
 static gcache_status
-evict_chosen(struct collection *run, gci_choice const *choice, int cause, bool *out_any)
+evict_chosen(struct collection *run, gci_choice const *choice, gci_eviction const *eviction, bool *out_any)
 {
-    uint64_t before = run->out->evicted;
+    gci_evicted evicted = { 0 };
     gci_victims victims = { 0 };
 
     gcache_status status = gci_victims_choose(run->store, choice, &victims, run->error);
     if (status == GCACHE_OK)
         name_victims(run, &victims);
     if (status == GCACHE_OK && !run->options->dry_run) {
-        status = gci_evict(run->store, victims.items, victims.count, cause, &run->out->evicted, &run->out->bytes,
-                           run->error);
-        if (status == GCACHE_OK)
-            status = gci_drain(run->store, WAIT_NS, run->error);
+        status = gci_evict(run->store, victims.items, victims.count, eviction, &evicted, run->error);
+        run->out->evicted += evicted.entries;
+        run->out->bytes += evicted.bytes;
+        gci_drain(run->store, WAIT_NS, NULL);
     }
-    *out_any = status == GCACHE_OK && run->out->evicted > before && !run->options->dry_run;
+    *out_any = status == GCACHE_OK && evicted.entries > 0;
     gci_victims_clear(&victims);
     return status;
 }
@@ -109,39 +75,62 @@ static gcache_status
 evict_space(struct collection *run, char const *space)
 {
     gci_choice choice = { .of = GCI_OF_SPACE, .space = space, .limit = slice_of(run), .want = UINT64_MAX };
+    gci_eviction eviction = { .cause = GCI_EVICTED_BY_HAND, .want = UINT64_MAX, .wait_ns = KEY_WAIT_NS, .space = space };
     gcache_status status = GCACHE_OK;
 
     for (bool any = true; any;)
-        status = evict_chosen(run, &choice, GCI_EVICTED_BY_HAND, &any);
+        status = evict_chosen(run, &choice, &eviction, &any);
     return status;
 }
 
 static gcache_status
 evict_aged(struct collection *run, uint64_t max_age_ns)
 {
-    uint64_t now = gci_clock_wall_ns();
-    gci_choice choice = { .of = GCI_UNUSED_SINCE, .since_ns = now - max_age_ns, .limit = slice_of(run),
-                          .want = UINT64_MAX };
+    uint64_t now = gci_clock_wall_ns(), since = now - max_age_ns;
+    gci_choice choice = { .of = GCI_UNUSED_SINCE, .since_ns = since, .limit = slice_of(run), .want = UINT64_MAX };
+    gci_eviction eviction = { .cause = GCI_EVICTED_AGE, .want = UINT64_MAX, .wait_ns = KEY_WAIT_NS, .before_ns = since };
     gcache_status status = GCACHE_OK;
 
     for (bool any = max_age_ns != 0 && max_age_ns < now; any;)
-        status = evict_chosen(run, &choice, GCI_EVICTED_AGE, &any);
+        status = evict_chosen(run, &choice, &eviction, &any);
     return status;
 }
 
-static gcache_status
-evict_down_to(struct collection *run, uint64_t target)
+static uint64_t
+target_of(struct collection *run, uint64_t bytes)
 {
-    _Atomic uint64_t *bytes = &run->store->shared.head->bytes;
-    gci_choice choice = { .limit = slice_of(run) };
-    gcache_status status = GCACHE_OK;
-    uint64_t now;
+    gci_store *store = run->store;
+    uint64_t cap = gci_enforced_cap(store, bytes);
 
-    /* Read once: others evict as well. */
-    for (bool any = true; any && (now = atomic_load(bytes)) > target;) {
-        choice.want = now - target;
-        status = evict_chosen(run, &choice, GCI_EVICTED_SIZE, &any);
+    if (run->options->target_bytes != 0)
+        return run->options->target_bytes;
+    if (cap > store->options.max_bytes)
+        gci_store_log(store, "%s: holds %llu bytes; the max-size of %llu given to this program doesn't shrink it: "
+                             "`guardcache gc --target` does, and `guardcache config max-size`",
+                      store->directory.name, (unsigned long long)bytes, (unsigned long long)store->options.max_bytes);
+    return gci_low_watermark(cap);
+}
+
+/* By what a count says that is there now. */
+static gcache_status
+evict_down_to_target(struct collection *run)
+{
+    gci_recounted counted;
+    gci_evicted evicted;
+
+    gcache_status status = run->options->dry_run ? gci_count_files(run->store, &counted, run->error)
+                                                 : gci_recount(run->store, &counted, run->error);
+    uint64_t target = status == GCACHE_OK ? target_of(run, counted.bytes) : 0;
+    if (status != GCACHE_OK || counted.bytes <= target)
+        return status;
+    if (run->options->dry_run) {
+        gci_choice choice = { .limit = slice_of(run), .want = counted.bytes - target };
+        bool any;
+        return evict_chosen(run, &choice, NULL, &any);
     }
+    status = gci_evict_least_recent(run->store, counted.bytes - target, GCI_EVICTED_SIZE, &evicted, run->error);
+    run->out->evicted += evicted.entries;
+    run->out->bytes += evicted.bytes;
     return status;
 }
 
@@ -150,23 +139,18 @@ collect(struct collection *run)
 {
     gci_gc_options const *options = run->options;
     gci_store *store = run->store;
-    uint64_t cap = store->options.max_bytes;
-    uint64_t target = options->target_bytes != 0 ? options->target_bytes : cap == UINT64_MAX ? cap : cap - cap / 10;
 
     gci_flush_touches(store);
-    gcache_status status = gci_drain(store, WAIT_NS, run->error);
-    if (status == GCACHE_OK)
-        gci_recount(store);
-    if (status == GCACHE_OK && options->space != NULL)
-        status = evict_space(run, options->space);
+    run->out->stray = gci_strays_remove(store, options->dry_run);
+    /* On a full disk it fails; what rows don't know of yet is found by its files. */
+    gci_drain(store, WAIT_NS, NULL);
+    gcache_status status = options->space != NULL ? evict_space(run, options->space) : GCACHE_OK;
     if (status == GCACHE_OK)
         status = evict_aged(run, options->max_age_ns != 0 ? options->max_age_ns : store->options.max_age_ns);
     if (status == GCACHE_OK)
-        status = evict_down_to(run, target);
+        status = evict_down_to_target(run);
     if (status == GCACHE_OK)
         status = gci_attachments_sweep(store, options->dry_run, &run->out->attachments, run->error);
-    if (status == GCACHE_OK)
-        run->out->stray = remove_strays(store, options->dry_run);
     return status;
 }
 
@@ -185,6 +169,6 @@ gci_store_gc(gci_store *store, gci_gc_options const *options, gci_collected *out
         return status;
     status = collect(&run);
     gci_file_close(&lock);
-    out_collected->left_bytes = atomic_load(&store->shared.head->bytes);
+    out_collected->left_bytes = gci_usage_bytes(store);
     return status;
 }

@@ -1,8 +1,12 @@
 #include "store/index.h"
 
 #include "base/check.h"
+#include "base/mutex.h"
+#include "store/locks.h"
 #include "store/paths.h"
+#include "store/trust.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -17,18 +21,27 @@
 #define WAL_BYTES_MAX (8 << 20)
 /* Waits inside SQLite: for recovery after a crash, and for programs that don't know our lock. */
 #define BUSY_MS 5000
+/* Who waits for longer leaves a damaged database to whoever opens it next. */
+#define CONDEMN_WAIT_NS UINT64_C(1000000000)
 
-static char const schema[] =
-    "CREATE TABLE meta(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;"
-    "CREATE TABLE keys(id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, kind TEXT NOT NULL, bytes INTEGER NOT NULL);"
-    "CREATE TABLE components(number INTEGER NOT NULL, key_id INTEGER NOT NULL, PRIMARY KEY(number, key_id)) WITHOUT ROWID;"
-    "CREATE INDEX components_of_key ON components(key_id);"
+/* As sqlite_master holds them, in this order. */
+static char const *const schema[] = {
+    "CREATE TABLE meta(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE keys(id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, kind TEXT NOT NULL, bytes INTEGER NOT NULL)",
+    "CREATE TABLE components(number INTEGER NOT NULL, key_id INTEGER NOT NULL, PRIMARY KEY(number, key_id)) WITHOUT ROWID",
+    "CREATE INDEX components_of_key ON components(key_id)",
     "CREATE TABLE entries(key_id INTEGER NOT NULL, id BLOB NOT NULL, space TEXT NOT NULL, bytes INTEGER NOT NULL,"
     " size INTEGER NOT NULL, created INTEGER NOT NULL, used INTEGER NOT NULL, hits INTEGER NOT NULL,"
-    " PRIMARY KEY(key_id, id)) WITHOUT ROWID;"
-    "CREATE INDEX entries_by_use ON entries(used);"
-    "CREATE INDEX entries_by_space ON entries(space) WHERE space <> '';"
-    "CREATE TABLE lookups(seq INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, entry BLOB NOT NULL);";
+    " PRIMARY KEY(key_id, id)) WITHOUT ROWID",
+    "CREATE INDEX entries_by_use ON entries(used)",
+    "CREATE INDEX entries_by_space ON entries(space) WHERE space <> ''",
+    "CREATE TABLE lookups(seq INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, entry BLOB NOT NULL)",
+};
+
+#define SCHEMA_COUNT (sizeof schema / sizeof *schema)
+
+/* What SQLite writes; the journal only on network file systems. */
+static char const *const file_names[] = { "index.db", "index.db-wal", "index.db-shm", "index.db-journal" };
 
 static char const *const statement_texts[] = {
 #define X(name, sql) sql,
@@ -37,10 +50,17 @@ static char const *const statement_texts[] = {
 };
 
 void
-gci_index_init(gci_index *index, gci_dir dir, bool read_only, bool network)
+gci_index_init(gci_index *index, gci_dir dir, bool read_only, bool network, gci_index_owner owner)
 {
-    *index = (gci_index){ .dir = dir, .read_only = read_only, .network = network, .lock = GCI_FILE_NONE };
+    *index = (gci_index){ .dir = dir, .read_only = read_only, .network = network, .owner = owner, .lock = GCI_FILE_NONE };
     pthread_mutex_init(&index->mutex, NULL);
+}
+
+void
+gci_index_init_temporary(gci_index *index)
+{
+    gci_index_init(index, (gci_dir){ .fd = -1, .name = "temporary" }, false, false, (gci_index_owner){ 0 });
+    index->temporary = true;
 }
 
 static void
@@ -74,9 +94,35 @@ gci_index_after_fork(gci_index *index)
 
 /* ---- trouble ---- */
 
+/* SQLITE_ERROR: our statements are right, so the tables aren't, or a sum of theirs. */
+#define DAMAGE_MAP(X)                                                                                 \
+    X(SQLITE_CORRUPT) X(SQLITE_NOTADB) X(SQLITE_ERROR) X(SQLITE_CONSTRAINT) X(SQLITE_MISMATCH)        \
+    X(SQLITE_READONLY) X(SQLITE_IOERR_READ) X(SQLITE_IOERR_SHORT_READ) X(SQLITE_IOERR_CORRUPTFS)
+
+static bool
+is_damage(int code)
+{
+    static int const codes[] = {
+#define X(name) name,
+        DAMAGE_MAP(X)
+#undef X
+    };
+
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
+        if (codes[i] == code || codes[i] == (code & 0xff))
+            return true;
+    }
+    return false;
+}
+
 static gcache_status
 status_of(int code)
 {
+    if (is_damage(code))
+        return GCACHE_ERROR_CORRUPT;
+    /* A full disk has no room for the -shm that whoever reads beside writers needs. */
+    if (code == SQLITE_IOERR_SHMSIZE)
+        return GCACHE_ERROR_NO_SPACE;
     switch (code & 0xff) {
     case SQLITE_OK:
     case SQLITE_ROW:
@@ -84,16 +130,12 @@ status_of(int code)
         return GCACHE_OK;
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
+    case SQLITE_PROTOCOL:
         return GCACHE_ERROR_BUSY;
     case SQLITE_NOMEM:
         return GCACHE_ERROR_MEMORY;
     case SQLITE_FULL:
         return GCACHE_ERROR_NO_SPACE;
-    case SQLITE_READONLY:
-        return GCACHE_ERROR_READ_ONLY;
-    case SQLITE_CORRUPT:
-    case SQLITE_NOTADB:
-        return GCACHE_ERROR_CORRUPT;
     default:
         return GCACHE_ERROR_IO;
     }
@@ -149,6 +191,7 @@ configure(gci_index *index)
     sqlite3_db_config(index->database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     sqlite3_db_config(index->database, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_db_config(index->database, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    sqlite3_db_config(index->database, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
     sqlite3_wal_hook(index->database, note_wal, index);
     snprintf(limits, sizeof limits,
              "PRAGMA wal_autocheckpoint=0; PRAGMA journal_size_limit=%d; PRAGMA synchronous=NORMAL;"
@@ -159,19 +202,33 @@ configure(gci_index *index)
     return code;
 }
 
-/* Makes the tables of a database that has none. Under the index lock. */
+static void
+reset_statements(gci_index *index)
+{
+    for (size_t i = 0; i < GCI_SQL_COUNT; i++) {
+        if (index->statements[i] != NULL)
+            sqlite3_reset(index->statements[i]);
+    }
+}
+
+/* Makes the tables, and fills them. Under the index lock. */
 static int
 make_tables(gci_index *index)
 {
     char head[128];
 
-    int code = execute(index, index->network ? "PRAGMA journal_mode=DELETE" : "PRAGMA journal_mode=WAL");
-    if (code == SQLITE_OK)
-        code = execute(index, "BEGIN IMMEDIATE");
+    int code = execute(index, "BEGIN IMMEDIATE");
     if (code != SQLITE_OK)
         return code;
+    for (size_t i = 0; code == SQLITE_OK && i < SCHEMA_COUNT; i++)
+        code = execute(index, schema[i]);
+    index->trouble = SQLITE_OK;
+    if (code == SQLITE_OK && index->owner.fill != NULL)
+        index->owner.fill(index->owner.state);
+    if (code == SQLITE_OK)
+        code = index->trouble;
+    reset_statements(index);
     snprintf(head, sizeof head, "PRAGMA application_id=%d; PRAGMA user_version=%d", APPLICATION_ID, SCHEMA_VERSION);
-    code = execute(index, schema);
     if (code == SQLITE_OK)
         code = execute(index, head);
     if (code == SQLITE_OK)
@@ -181,74 +238,150 @@ make_tables(gci_index *index)
     return code;
 }
 
+/* How many of the tables and indexes are ours, in their order; -1 if there is another. */
+static int
+count_tables(gci_index *index)
+{
+    sqlite3_stmt *statement = NULL;
+    size_t count = 0;
+    bool ours = true;
+
+    int code = sqlite3_prepare_v2(index->database, "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND "
+                                                   "name <> 'sqlite_sequence' ORDER BY rowid", -1, &statement, NULL);
+    while (code == SQLITE_OK && ours && sqlite3_step(statement) == SQLITE_ROW) {
+        char const *text = (char const *)sqlite3_column_text(statement, 0);
+        ours = text != NULL && count < SCHEMA_COUNT && strcmp(text, schema[count]) == 0;
+        count++;
+    }
+    bool done = sqlite3_finalize(statement) == SQLITE_OK;
+    return done && ours ? (int)count : -1;
+}
+
 static gcache_status
 check_schema(gci_index *index, gcache_error *error)
 {
-    int version = pragma_number(index, "PRAGMA user_version");
+    int version = pragma_number(index, "PRAGMA user_version"), count = count_tables(index);
+    char const *mode = index->network ? "PRAGMA journal_mode=DELETE" : "PRAGMA journal_mode=WAL";
 
-    if (version < 0)
-        return fail(index, sqlite3_errcode(index->database), error);
-    if (version > SCHEMA_VERSION)
-        return gci_fail(error, GCACHE_ERROR_FORMAT, "%s/index.db: version %d; this one reads up to %d", index->dir.name,
-                        version, SCHEMA_VERSION);
-    /* A cache may have been copied to a network file system. */
-    if (index->network && !index->read_only)
-        execute(index, "PRAGMA journal_mode=DELETE");
-    if (version == SCHEMA_VERSION)
+    if (sqlite3_db_readonly(index->database, "main") != index->read_only)
+        return gci_fail(error, GCACHE_ERROR_CORRUPT, "%s/index.db: can't be written to", index->dir.name);
+    /* A cache may have been copied to a network file system, and back. */
+    int code = index->read_only ? SQLITE_OK : execute(index, mode);
+    if (code != SQLITE_OK)
+        return fail(index, code, error);
+    if (version == SCHEMA_VERSION && count == SCHEMA_COUNT &&
+        pragma_number(index, "PRAGMA application_id") == APPLICATION_ID)
         return GCACHE_OK;
-    if (index->read_only)
-        return gci_fail(error, GCACHE_ERROR_NOT_FOUND, "%s/index.db: empty", index->dir.name);
-    int code = make_tables(index);
+    if (version != 0 || count != 0 || index->read_only)
+        return gci_fail(error, GCACHE_ERROR_CORRUPT, "%s/index.db: not our tables", index->dir.name);
+    code = make_tables(index);
     return code == SQLITE_OK ? GCACHE_OK : fail(index, code, error);
 }
 
 /* 0: it isn't there, or is no plain file. */
 static uint64_t
-inode_of_path(gci_index *index, bool *out_strange)
+inode_of_path(gci_index *index)
 {
     struct stat facts;
 
-    bool there = gci_dir_stat(index->dir, "index.db", &facts, NULL) == GCACHE_OK;
-    *out_strange = there && !S_ISREG(facts.st_mode);
-    return there && !*out_strange ? facts.st_ino : 0;
+    return gci_dir_stat(index->dir, file_names[0], &facts, NULL) == GCACHE_OK && S_ISREG(facts.st_mode) ? facts.st_ino : 0;
+}
+
+/* Why the file can't be opened: whose it is, or what it is, can be put right; that we have no descriptors left can't. */
+static gcache_status
+fail_to_open(gci_index *index, int code, gcache_error *error)
+{
+    int reason = index->database != NULL ? sqlite3_system_errno(index->database) : 0;
+    gcache_status status = fail(index, code, error);
+
+    return (code & 0xff) == SQLITE_CANTOPEN && (reason == EACCES || reason == EPERM) ? GCACHE_ERROR_CORRUPT : status;
+}
+
+/* SQLite opens by name what the directory, which is trusted, calls so. */
+static gcache_status
+check_trust(gci_index *index, gcache_error *error)
+{
+    static char const *const names[] = { "index.db", "index.db-wal", "index.db-shm", "index.db-journal" };
+    gcache_status status = GCACHE_OK;
+
+    for (size_t i = 0; status == GCACHE_OK && i < sizeof names / sizeof *names; i++)
+        status = gci_trust_path(index->dir, names[i], error);
+    return status;
 }
 
 static gcache_status
 connect(gci_index *index, gcache_error *error)
 {
     int flags = index->read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
-    bool strange;
     gci_buf path;
 
     /* SQLite goes by the name: it must lead where everything else goes. */
     if (!gci_dir_still_named(index->dir))
         return gci_fail(error, GCACHE_ERROR_IO, "%s: the directory was moved", index->dir.name);
+    gcache_status status = check_trust(index, error);
+    if (status != GCACHE_OK)
+        return status;
     gci_buf_init(&path, GCI_BUF_NO_LIMIT);
-    gci_buf_format(&path, "%s/index.db", index->dir.name);
+    gci_buf_format(&path, "%s/%s", index->dir.name, file_names[0]);
     gci_buf_append_char(&path, '\0');
     int code = path.failed ? SQLITE_NOMEM
                            : sqlite3_open_v2(path.data, &index->database, flags | SQLITE_OPEN_NOMUTEX, NULL);
     gci_buf_clear(&path);
     if (code == SQLITE_OK)
         code = configure(index);
-    gcache_status status = code == SQLITE_OK ? check_schema(index, error) : fail(index, code, error);
+    status = code == SQLITE_OK ? check_schema(index, error) : fail_to_open(index, code, error);
     if (status != GCACHE_OK)
         disconnect(index);
-    index->inode = inode_of_path(index, &strange);
+    index->inode = inode_of_path(index);
     return status;
+}
+
+static bool
+is_there(gci_index *index, char const *name)
+{
+    struct stat facts;
+
+    return gci_dir_stat(index->dir, name, &facts, NULL) == GCACHE_OK;
 }
 
 /* Under the index lock: everybody else who has it open notices by the inode. */
 static void
-put_aside(gci_index *index)
+put_aside(gci_index *index, char const *why)
 {
-    static char const *const names[] = { "index.db", "index.db-wal", "index.db-shm" };
+    char text[300];
 
     disconnect(index);
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        gci_path place = gci_path_quarantine(names[i]);
-        gci_dir_rename(index->dir, names[i], index->dir, place.text, NULL);
+    index->condemned = false;
+    for (size_t i = 0; i < sizeof file_names / sizeof *file_names; i++) {
+        if (is_there(index, file_names[i]))
+            gci_layout_put_aside(index->dir, file_names[i], NULL, NULL);
     }
+    snprintf(text, sizeof text, "%.200s; put aside, and made anew from the entries", why);
+    if (index->owner.tell != NULL)
+        index->owner.tell(index->owner.state, text);
+}
+
+/* What SQLite would wait for, or write to, isn't a file of its own. */
+static bool
+has_other_kinds(gci_index *index)
+{
+    struct stat facts;
+    bool other = false;
+
+    for (size_t i = 0; i < sizeof file_names / sizeof *file_names; i++)
+        other |= gci_dir_stat(index->dir, file_names[i], &facts, NULL) == GCACHE_OK && !S_ISREG(facts.st_mode);
+    return other;
+}
+
+/* A log whose database is gone is another's. */
+static bool
+has_strays(gci_index *index)
+{
+    bool stray = false;
+
+    for (size_t i = 1; i < sizeof file_names / sizeof *file_names; i++)
+        stray |= is_there(index, file_names[i]);
+    return stray && !is_there(index, file_names[0]);
 }
 
 /*
@@ -256,42 +389,82 @@ put_aside(gci_index *index)
  * again takes nobody's locks away.
  */
 static gcache_status
-make_file(gci_index *index, gcache_error *error)
+make_and_connect(gci_index *index, gcache_error *error)
 {
     gci_file file;
 
-    gcache_status status = gci_file_open(index->dir, "index.db", O_RDWR | O_CREAT | O_EXCL, &file, error);
+    gcache_status status = gci_file_open(index->dir, file_names[0], O_RDWR | O_CREAT | O_EXCL, &file, error);
     gci_file_close(&file);
+    return status == GCACHE_OK ? connect(index, error) : status;
+}
+
+static bool
+is_connected(gci_index *index)
+{
+    return index->database != NULL && !index->condemned && index->inode == inode_of_path(index);
+}
+
+/* Under the index lock. */
+static gcache_status
+connect_to_write(gci_index *index, gcache_error *error)
+{
+    gcache_error damage = { .message = "index.db: damaged" };
+
+    if (index->condemned && index->inode == inode_of_path(index))
+        put_aside(index, damage.message);
+    disconnect(index);
+    index->condemned = false;
+    if (has_other_kinds(index))
+        put_aside(index, "index.db: not a plain file");
+    else if (has_strays(index))
+        put_aside(index, "index.db-wal: without its database");
+    gcache_status status = is_there(index, file_names[0]) ? connect(index, &damage) : make_and_connect(index, &damage);
+    if (status == GCACHE_ERROR_CORRUPT) {
+        put_aside(index, damage.message);
+        status = make_and_connect(index, &damage);
+    }
+    if (status != GCACHE_OK && error != NULL)
+        *error = damage;
     return status;
 }
 
 static gcache_status
-make_and_connect(gci_index *index, gcache_error *error)
+connect_to_read(gci_index *index, gcache_error *error)
 {
-    gcache_status status = make_file(index, error);
+    disconnect(index);
+    index->condemned = false;
+    if (inode_of_path(index) == 0 || has_other_kinds(index))
+        return gci_fail(error, GCACHE_ERROR_NOT_FOUND, "%s/index.db: not there", index->dir.name);
+    gcache_status status = connect(index, error);
+    /* Read-only users do without what can't be read. */
+    if (status == GCACHE_ERROR_CORRUPT && error != NULL)
+        error->status = GCACHE_ERROR_NOT_FOUND;
+    return status == GCACHE_ERROR_CORRUPT ? GCACHE_ERROR_NOT_FOUND : status;
+}
 
-    return status == GCACHE_OK ? connect(index, error) : status;
+/* SQLite keeps it in memory as long as it is small, else in a file without a name. */
+static gcache_status
+connect_temporary(gci_index *index, gcache_error *error)
+{
+    int code = sqlite3_open_v2("", &index->database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
+
+    for (size_t i = 0; code == SQLITE_OK && i < SCHEMA_COUNT; i++)
+        code = execute(index, schema[i]);
+    if (code == SQLITE_OK)
+        return GCACHE_OK;
+    gcache_status status = fail(index, code, error);
+    disconnect(index);
+    return status;
 }
 
 static gcache_status
 ensure_connected(gci_index *index, gcache_error *error)
 {
-    bool strange;
-    uint64_t inode = inode_of_path(index, &strange);
-
-    if (index->database != NULL && index->inode != inode)
-        disconnect(index);
-    if (index->database != NULL)
+    if (index->temporary)
+        return index->database != NULL ? GCACHE_OK : connect_temporary(index, error);
+    if (is_connected(index))
         return GCACHE_OK;
-    if (index->read_only && inode == 0)
-        return gci_fail(error, GCACHE_ERROR_NOT_FOUND, "%s/index.db: not there", index->dir.name);
-    if (strange)
-        put_aside(index);
-    gcache_status status = inode == 0 ? make_and_connect(index, error) : connect(index, error);
-    if (status != GCACHE_ERROR_CORRUPT || index->read_only)
-        return status;
-    put_aside(index);
-    return make_and_connect(index, error);
+    return index->read_only ? connect_to_read(index, error) : connect_to_write(index, error);
 }
 
 /* ---- transactions ---- */
@@ -301,9 +474,53 @@ lock(gci_index *index, uint64_t wait_ns, gcache_error *error)
 {
     gcache_status status = GCACHE_OK;
 
-    if (index->lock.fd < 0)
-        status = gci_file_open(index->dir, "locks/index", O_RDWR | O_CREAT, &index->lock, error);
-    return status == GCACHE_OK ? gci_file_lock(&index->lock, GCI_LOCK_EXCLUSIVE, wait_ns, error) : status;
+    if (index->lock.fd >= 0)
+        status = gci_file_lock(&index->lock, GCI_LOCK_EXCLUSIVE, wait_ns, error);
+    if (status != GCACHE_OK || (index->lock.fd >= 0 && gci_file_still_named(&index->lock)))
+        return status;
+    gci_file_close(&index->lock);
+    return gci_lock_take(index->dir, "locks/index", GCI_LOCK_EXCLUSIVE, wait_ns, &index->lock, error);
+}
+
+/* What was read can't be used; what comes next is made anew, by whatever process. */
+static void
+condemn(gci_index *index, bool locked)
+{
+    index->condemned = true;
+    if (!locked && lock(index, CONDEMN_WAIT_NS, NULL) != GCACHE_OK)
+        return;
+    if (index->inode == inode_of_path(index))
+        put_aside(index, "index.db: damaged");
+    if (!locked)
+        gci_file_unlock(&index->lock);
+}
+
+/* What turns out damaged at once is made anew at once. */
+static gcache_status
+begin_transaction(gci_index *index, gci_access access, bool locked, gcache_error *error)
+{
+    gcache_status status = GCACHE_ERROR_CORRUPT;
+
+    for (int attempt = 0; status == GCACHE_ERROR_CORRUPT && attempt < 2; attempt++) {
+        status = ensure_connected(index, error);
+        if (status != GCACHE_OK)
+            return status;
+        int code = execute(index, access == GCI_WRITE ? "BEGIN IMMEDIATE" : "BEGIN");
+        if (code == SQLITE_OK)
+            return status;
+        status = fail(index, code, error);
+        if (status == GCACHE_ERROR_CORRUPT && !index->read_only)
+            condemn(index, locked);
+        if (!locked)
+            break;
+    }
+    return status;
+}
+
+bool
+gci_index_is_out_of_reach(gcache_status status)
+{
+    return status == GCACHE_ERROR_NOT_FOUND || status == GCACHE_ERROR_CORRUPT || status == GCACHE_ERROR_NO_SPACE;
 }
 
 gcache_status
@@ -311,36 +528,23 @@ gci_index_begin(gci_index *index, gci_access access, uint64_t wait_ns, gcache_er
 {
     gcache_status status = GCACHE_OK;
 
-    pthread_mutex_lock(&index->mutex);
+    if (access == GCI_WRITE && index->read_only)
+        return gci_fail(error, GCACHE_ERROR_READ_ONLY, "%s: the cache is read-only", index->dir.name);
+    if (!gci_mutex_lock_within(&index->mutex, wait_ns))
+        return gci_fail(error, GCACHE_ERROR_BUSY, "%s/index.db: another thread uses it", index->dir.name);
     index->trouble = SQLITE_OK;
     /* Connecting may create, recover or migrate: under the lock, unless nothing can be written anyway. */
-    bool locked = !index->read_only && (access == GCI_WRITE || index->database == NULL);
-    if (access == GCI_WRITE && index->read_only)
-        status = gci_fail(error, GCACHE_ERROR_READ_ONLY, "%s: the cache is read-only", index->dir.name);
-    else if (locked)
+    bool locked = !index->read_only && !index->temporary && (access == GCI_WRITE || !is_connected(index));
+    if (locked)
         status = lock(index, wait_ns, error);
     locked = locked && status == GCACHE_OK;
     if (status == GCACHE_OK)
-        status = ensure_connected(index, error);
-    if (status == GCACHE_OK) {
-        int code = execute(index, access == GCI_WRITE ? "BEGIN IMMEDIATE" : "BEGIN");
-        if (code != SQLITE_OK)
-            status = fail(index, code, error);
-    }
+        status = begin_transaction(index, access, locked, error);
     if (locked && (access == GCI_READ || status != GCACHE_OK))
         gci_file_unlock(&index->lock);
     if (status != GCACHE_OK)
         pthread_mutex_unlock(&index->mutex);
     return status;
-}
-
-static void
-reset_statements(gci_index *index)
-{
-    for (size_t i = 0; i < GCI_SQL_COUNT; i++) {
-        if (index->statements[i] != NULL)
-            sqlite3_reset(index->statements[i]);
-    }
 }
 
 /* Under the index lock, after a commit: nobody writes now, so this can't lose anything (invariant 3). */
@@ -368,11 +572,12 @@ gci_index_end(gci_index *index, gci_access access, gcache_status status, gcache_
     }
     if (status != GCACHE_OK)
         execute(index, "ROLLBACK");
-    if (access == GCI_WRITE && status == GCACHE_OK && !index->network)
+    bool shared = access == GCI_WRITE && !index->temporary;
+    if (shared && status == GCACHE_OK && !index->network)
         checkpoint(index);
-    if (status == GCACHE_ERROR_CORRUPT && access == GCI_WRITE)
-        put_aside(index);
-    if (access == GCI_WRITE)
+    if (status == GCACHE_ERROR_CORRUPT && !index->read_only && !index->temporary)
+        condemn(index, access == GCI_WRITE);
+    if (shared)
         gci_file_unlock(&index->lock);
     pthread_mutex_unlock(&index->mutex);
     return status;
@@ -415,12 +620,24 @@ gci_bind_text(sqlite3_stmt *statement, int at, gci_view text)
     sqlite3_bind_text64(statement, at, text.size != 0 ? text.data : "", text.size, SQLITE_STATIC, SQLITE_UTF8);
 }
 
+static bool
+has_negative(sqlite3_stmt *row)
+{
+    bool negative = false;
+
+    for (int i = sqlite3_column_count(row); i-- > 0;)
+        negative |= sqlite3_column_type(row, i) == SQLITE_INTEGER && sqlite3_column_int64(row, i) < 0;
+    return negative;
+}
+
 bool
 gci_index_step(gci_index *index, sqlite3_stmt *statement)
 {
     if (index->trouble != SQLITE_OK || statement == NULL)
         return false;
     int code = sqlite3_step(statement);
+    if (code == SQLITE_ROW && has_negative(statement))
+        code = SQLITE_CORRUPT;
     if (code != SQLITE_ROW && code != SQLITE_DONE)
         index->trouble = code;
     if (code != SQLITE_ROW)
@@ -469,18 +686,50 @@ gci_column_bytes(sqlite3_stmt *statement, int at)
     return gci_view_of(bytes, (size_t)sqlite3_column_bytes(statement, at));
 }
 
-void
-gci_index_check(gci_index *index, gci_buf *out_findings)
+/* Appends what a query answers, line by line, but for "ok". */
+static void
+note_answers(gci_index *index, char const *sql, gci_buf *out_findings)
 {
     sqlite3_stmt *statement = NULL;
 
-    int code = sqlite3_prepare_v2(index->database, "PRAGMA quick_check(20)", -1, &statement, NULL);
-    while (code == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW) {
+    int code = sqlite3_prepare_v2(index->database, sql, -1, &statement, NULL);
+    while (code == SQLITE_OK && (code = sqlite3_step(statement)) == SQLITE_ROW) {
         char const *line = (char const *)sqlite3_column_text(statement, 0);
         if (line != NULL && strcmp(line, "ok") != 0)
             gci_buf_format(out_findings, "%s\n", line);
+        code = SQLITE_OK;
     }
+    if (code != SQLITE_DONE)
+        gci_buf_format(out_findings, "%s\n", sqlite3_errmsg(index->database));
     sqlite3_finalize(statement);
+}
+
+void
+gci_index_check(gci_index *index, gci_buf *out_findings)
+{
+    note_answers(index, "PRAGMA quick_check(20)", out_findings);
+    note_answers(index, "SELECT 'an entry with a negative size or time' FROM entries "
+                        "WHERE bytes < 0 OR size < 0 OR created < 0 OR used < 0 OR hits < 0 LIMIT 1", out_findings);
+    note_answers(index, "SELECT 'a key with a negative size' FROM keys WHERE bytes < 0 LIMIT 1", out_findings);
+    note_answers(index, "SELECT 'entries without a key' FROM entries WHERE key_id NOT IN (SELECT id FROM keys) LIMIT 1",
+                 out_findings);
+}
+
+gcache_status
+gci_index_mend(gci_index *index, uint64_t wait_ns, bool *out_damaged, gcache_error *error)
+{
+    gci_buf findings;
+
+    *out_damaged = false;
+    gcache_status status = gci_index_begin(index, GCI_WRITE, wait_ns, error);
+    if (status != GCACHE_OK)
+        return status;
+    gci_buf_init(&findings, (size_t)64 << 10);
+    gci_index_check(index, &findings);
+    *out_damaged = findings.size > 0;
+    gci_buf_clear(&findings);
+    status = gci_index_end(index, GCI_WRITE, *out_damaged ? GCACHE_ERROR_CORRUPT : GCACHE_OK, error);
+    return *out_damaged ? GCACHE_OK : status;
 }
 
 /* Fixed in 3.51.3, and in two branches. */

@@ -1,29 +1,62 @@
 #include "base/clock.h"
+#include "store/attach.h"
 #include "store/candidates.h"
 #include "store/compress.h"
 #include "store/describe.h"
 #include "store/drain.h"
-#include "store/evict.h"
 #include "store/insertion.h"
 #include "store/lookup.h"
+#include "store/portable.h"
 #include "store/publish.h"
-#include "store/record.h"
+#include "store/recount.h"
+#include "store/room.h"
 
 #include <stdlib.h>
 
-static void
+/* ERROR_READ_ONLY, ERROR_LIMIT. */
+static gcache_status
 insertion_init(gci_insertion *insertion, gci_store *store, gci_record const *record, gci_view payload, gci_inserted *out,
                gcache_error *error)
 {
+    gcache_status status = GCACHE_OK;
+
     *out = (gci_inserted){ 0 };
     *insertion = (gci_insertion){ .store = store, .record = *record, .payload = payload, .out = out, .error = error };
     gci_buf_init(&insertion->compressed, GCI_BUF_NO_LIMIT);
     gci_buf_init(&insertion->head, GCI_HEAD_MAX + GCI_FRAME_OVERHEAD);
     gci_buf_init(&insertion->description, GCI_BUF_NO_LIMIT);
-    if (record->space.data == NULL)
-        insertion->record.space = gci_view_text(store->options.space);
-    if (record->created_ns == 0)
-        insertion->record.created_ns = gci_clock_wall_ns();
+    if (store->read_only)
+        status = gci_fail(error, GCACHE_ERROR_READ_ONLY, "%s: the cache is read-only", store->directory.name);
+    else if (payload.size > GCI_PAYLOAD_MAX)
+        status = gci_fail(error, GCACHE_ERROR_LIMIT, "a payload of %zu bytes: the largest that is stored has %llu",
+                          payload.size, (unsigned long long)GCI_PAYLOAD_MAX);
+    return status;
+}
+
+static gcache_status
+reserve(gci_insertion *insertion)
+{
+    if (insertion->is_reserved)
+        return GCACHE_OK;
+    gcache_status status = gci_reserve(insertion->store, insertion->need, insertion->error);
+    insertion->is_reserved = status == GCACHE_OK;
+    return status;
+}
+
+static bool
+reserve_if_free(gci_insertion *insertion)
+{
+    if (!insertion->is_reserved)
+        insertion->is_reserved = gci_reserve_if_free(insertion->store, insertion->need);
+    return insertion->is_reserved;
+}
+
+static void
+unreserve(gci_insertion *insertion)
+{
+    if (insertion->is_reserved)
+        gci_unreserve(insertion->store, insertion->need);
+    insertion->is_reserved = false;
 }
 
 static void
@@ -33,18 +66,21 @@ insertion_clear(gci_insertion *insertion)
     gci_buf_clear(&insertion->head);
     gci_buf_clear(&insertion->description);
     gci_insertion_unstage(insertion);
+    unreserve(insertion);
 }
 
+/* What the caller leaves to the store. */
 static gcache_status
-identify(gci_insertion *insertion)
+complete(gci_insertion *insertion)
 {
-    if (insertion->store->read_only)
-        return gci_fail(insertion->error, GCACHE_ERROR_READ_ONLY, "%s: the cache is read-only",
-                        insertion->store->directory.name);
-    if (insertion->payload.size > GCI_PAYLOAD_MAX)
-        return gci_fail(insertion->error, GCACHE_ERROR_LIMIT, "a payload of %zu bytes: the largest that is stored has %llu",
-                        insertion->payload.size, (unsigned long long)GCI_PAYLOAD_MAX);
-    insertion->record.payload_size = insertion->payload.size;
+    gci_record *record = &insertion->record;
+
+    if (record->space.data == NULL)
+        record->space = gci_view_text(insertion->store->options.space);
+    if (record->created_ns == 0)
+        record->created_ns = gci_clock_wall_ns();
+    record->payload_size = insertion->payload.size;
+    insertion->vouched = insertion->store->options.signing_count > 0;
     if (!gci_record_identify(&insertion->record, insertion->payload))
         return gci_fail_memory(insertion->error);
     memcpy(insertion->out->id, insertion->record.id, GCACHE_ENTRY_ID_SIZE);
@@ -63,7 +99,7 @@ look_ahead(gci_insertion *insertion, bool *out_lacks_description)
     gci_found found = gci_read_current(insertion->store, key, &set, NULL);
     insertion->fresh = found != GCI_FOUND;
     gci_candidate *equal = found == GCI_FOUND ? gci_candidates_find(set, insertion->record.id) : NULL;
-    if (equal != NULL) {
+    if (equal != NULL && (!insertion->vouched || gci_is_vouched_for(insertion->store, equal))) {
         insertion->out->existed = true;
         insertion->out->sequence = equal->record.sequence;
     }
@@ -93,28 +129,24 @@ compress_payload(gci_insertion *insertion)
 }
 
 static gcache_status
-hash_payload(gci_insertion *insertion)
+sign(gci_insertion *insertion)
 {
-    bool hashed = true;
+    gci_store_options const *options = &insertion->store->options;
 
-    insertion->checksum = gci_checksum_of(insertion->payload.data, insertion->payload.size);
-    insertion->record.stored_size = insertion->payload.size;
-    if (insertion->store->options.signing_count > 0) {
-        gci_digest *digest = gci_digest_new();
-        hashed = digest != NULL && gci_digest_of(digest, insertion->payload, insertion->sha256);
-        gci_digest_free(digest);
-    }
-    return hashed ? GCACHE_OK : gci_fail_memory(insertion->error);
+    if (options->signing_count == 0 ||
+        gci_record_sign(&insertion->record, insertion->payload, &options->signing[0], &insertion->signature))
+        return GCACHE_OK;
+    return gci_fail_memory(insertion->error);
 }
 
 static gcache_status
 prepare(gci_insertion *insertion, gci_description const *description, bool lacks_description)
 {
-    gcache_status status = compress_payload(insertion);
+    gcache_status status = GCACHE_OK;
 
-    if (status == GCACHE_OK)
-        status = hash_payload(insertion);
-    if (status == GCACHE_OK && description != NULL && lacks_description)
+    insertion->checksum = gci_checksum_of(insertion->payload.data, insertion->payload.size);
+    insertion->record.stored_size = insertion->payload.size;
+    if (description != NULL && lacks_description)
         status = gci_description_write(&insertion->record.key, description, &insertion->description, insertion->error);
     /* An entry file or a frame in the candidate index, and a block that either may spill over into. */
     insertion->need = gci_disk_cost(insertion->payload.size) + gci_disk_cost(insertion->description.size) +
@@ -122,56 +154,58 @@ prepare(gci_insertion *insertion, gci_description const *description, bool lacks
     return status;
 }
 
-/* One attempt. *out_full: others have taken the room in the meantime. */
+/* One attempt, within what was reserved. */
 static gcache_status
-lock_and_commit(gci_insertion *insertion, bool *out_full)
+lock_and_commit(gci_insertion *insertion)
 {
     gci_key_locks *locks = &insertion->store->locks;
     gcache_key const *key = &insertion->record.key;
 
-    *out_full = false;
     gcache_status status = gci_key_lock(locks, key, GCI_KEY_LOCK_WAIT_NS, insertion->error);
     if (status != GCACHE_OK)
         return status;
-    *out_full = !gci_reserve(insertion->store, insertion->need);
-    if (!*out_full) {
-        status = gci_insertion_commit(insertion);
-        gci_unreserve(insertion->store, insertion->need);
-    }
+    status = gci_insertion_commit(insertion);
     gci_key_unlock(locks, key);
     return status;
 }
 
-/* Inserts at the cap take room from each other; each attempt lets somebody through. */
+/* A full key is filled again by others while room is made in it; each attempt lets somebody through. */
 #define ATTEMPTS 100
+/* A file system that is full has room after an eviction, unless others were faster. */
+#define SPACE_ATTEMPTS 2
+
+static gcache_status
+commit_reserved(gci_insertion *insertion)
+{
+    gci_store *store = insertion->store;
+    int spaces = 0;
+
+    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+        insertion->crowd = 0;
+        gcache_status status = lock_and_commit(insertion);
+        if (insertion->crowd != 0)
+            status = gci_make_seats(store, &insertion->record.key, insertion->crowd, insertion->error);
+        else if (status == GCACHE_ERROR_NO_SPACE && spaces++ < SPACE_ATTEMPTS)
+            status = gci_evict_for_space(store, insertion->need, insertion->error);
+        else
+            return status;
+        if (status != GCACHE_OK)
+            return status;
+    }
+    return gci_fail(insertion->error, GCACHE_ERROR_LIMIT, "%s: the key is full, and others take what is freed",
+                    store->directory.name);
+}
 
 static gcache_status
 commit_within_space(gci_insertion *insertion)
 {
-    gci_store *store = insertion->store;
-    bool full = true, evicted = false;
+    gcache_status status = reserve(insertion);
 
-    for (int attempt = 0; full && attempt < ATTEMPTS; attempt++) {
-        gcache_status status = gci_make_room(store, insertion->need, insertion->error);
-        if (status != GCACHE_OK)
-            return status;
-        insertion->crowd = 0;
-        status = lock_and_commit(insertion, &full);
-        if (insertion->crowd != 0) {
-            status = gci_make_seats(store, &insertion->record.key, insertion->crowd, insertion->error);
-            full = status == GCACHE_OK;
-        }
-        /* A file system that is full may have room again after an eviction. */
-        if (status == GCACHE_ERROR_NO_SPACE && !evicted) {
-            evicted = true;
-            full = gci_evict_for_space(store, insertion->need, NULL) == GCACHE_OK;
-        }
-        if (status != GCACHE_OK && !full)
-            return status;
-    }
-    return full ? gci_fail(insertion->error, GCACHE_ERROR_NO_SPACE, "%s: full, and others take what is freed",
-                           store->directory.name)
-                : GCACHE_OK;
+    if (status != GCACHE_OK)
+        return status;
+    status = commit_reserved(insertion);
+    unreserve(insertion);
+    return status;
 }
 
 static void
@@ -201,13 +235,20 @@ begin(gci_pending *pending, gci_store *store, gci_record const *record, gci_view
     bool lacks_description = false;
 
     gci_store_enter(store);
-    insertion_init(insertion, store, record, payload, &pending->inserted, &pending->error);
+    gci_check_time(store);
+    gcache_status status = insertion_init(insertion, store, record, payload, &pending->inserted, &pending->error);
     insertion->described = description;
-    gcache_status status = identify(insertion);
+    if (status == GCACHE_OK)
+        status = complete(insertion);
     if (status != GCACHE_OK)
         return status;
     look_ahead(insertion, &lacks_description);
-    return pending->inserted.existed ? GCACHE_OK : prepare(insertion, description, lacks_description);
+    if (pending->inserted.existed)
+        return GCACHE_OK;
+    status = compress_payload(insertion);
+    if (status == GCACHE_OK)
+        status = sign(insertion);
+    return status == GCACHE_OK ? prepare(insertion, description, lacks_description) : status;
 }
 
 static void
@@ -217,7 +258,19 @@ finish(gci_pending *pending)
 
     if (pending->status == GCACHE_OK && !pending->inserted.existed)
         pending->status = commit_within_space(&pending->insertion);
+    if (pending->status == GCACHE_OK)
+        pending->status = gci_store_check_place(store, &pending->error);
     count_outcome(store, &pending->inserted, pending->status);
+}
+
+static gcache_status
+finish_alone(gci_pending *pending, gci_inserted *out_inserted, gcache_error *error)
+{
+    finish(pending);
+    insertion_clear(&pending->insertion);
+    if (pending->status == GCACHE_OK)
+        gci_drain_if_due(pending->insertion.store);
+    return gci_pending_outcome(pending, out_inserted, error);
 }
 
 gcache_status
@@ -227,11 +280,7 @@ gci_store_insert(gci_store *store, gci_record const *record, gci_view payload, g
     gci_pending pending = { 0 };
 
     pending.status = begin(&pending, store, record, payload, description);
-    finish(&pending);
-    insertion_clear(&pending.insertion);
-    if (pending.status == GCACHE_OK)
-        gci_drain_if_due(store);
-    return gci_pending_outcome(&pending, out_inserted, error);
+    return finish_alone(&pending, out_inserted, error);
 }
 
 gcache_status
@@ -261,7 +310,10 @@ gci_store_commit(gci_store *store, gci_pending *const *pending, size_t count)
     bool stage = count > 1 && gci_store_waits_for_disk(store);
 
     gci_store_enter(store);
-    for (size_t i = 0; stage && i < count; i++)
+    if (stage)
+        gci_recount_if_unknown(store);
+    /* What is staged lies on the disk, reserved: what doesn't fit beside the rest has to wait for its turn. */
+    for (size_t i = 0; stage && i < count && reserve_if_free(&pending[i]->insertion); i++)
         gci_insertion_stage(&pending[i]->insertion);
     for (size_t i = 0; stage && i < count; i++)
         gci_insertion_sync_staged(&pending[i]->insertion);
@@ -286,6 +338,86 @@ gci_pending_free(gci_pending *pending)
         return;
     insertion_clear(&pending->insertion);
     free(pending);
+}
+
+/* ---- as it was stored elsewhere ---- */
+
+static bool
+is_key_of_ours(gci_store const *store, gci_view id)
+{
+    for (size_t i = 0; i < store->options.signing_count; i++) {
+        if (gci_view_is(id, store->options.signing[i].id))
+            return true;
+    }
+    return false;
+}
+
+/* Whether a key of ours signed what is about to be written. */
+static bool
+verify_signature(gci_insertion const *insertion)
+{
+    gci_store_options const *options = &insertion->store->options;
+    gci_signature signature = insertion->signature;
+    gci_buf head;
+
+    gci_buf_init(&head, GCI_HEAD_MAX);
+    gci_record_write(&head, &insertion->record, &signature);
+    signature.covered = head.size - sizeof signature.mac;
+    bool verified = !head.failed && gci_signature_verify(gci_buf_view(&head), &signature, options->signing,
+                                                         options->signing_count);
+    gci_buf_clear(&head);
+    return verified;
+}
+
+static gcache_status
+check_signature(gci_insertion *insertion)
+{
+    gci_signature const *signature = &insertion->signature;
+    char const *id = insertion->record.id;
+    bool is_signed = signature->key_id.size != 0, known = is_key_of_ours(insertion->store, signature->key_id);
+
+    if (is_signed && !gci_signature_covers(signature, insertion->payload))
+        return gci_fail(insertion->error, GCACHE_ERROR_CORRUPT, "entry %s: its signature is of another payload", id);
+    insertion->vouched = known && verify_signature(insertion);
+    if (known && !insertion->vouched)
+        return gci_fail(insertion->error, GCACHE_ERROR_UNTRUSTED, "entry %s: not what our key of that name signed", id);
+    if (insertion->vouched || !insertion->store->options.require_signature)
+        return GCACHE_OK;
+    return gci_fail(insertion->error, GCACHE_ERROR_UNTRUSTED, "entry %s: %s", id,
+                    is_signed ? "signed with a key that isn't one of ours" : "not signed");
+}
+
+static gcache_status
+begin_adoption(gci_pending *pending, gci_store *store, gci_portable const *entry, gci_description const *description)
+{
+    gci_insertion *insertion = &pending->insertion;
+    bool lacks_description = false;
+
+    gci_store_enter(store);
+    gcache_status status = insertion_init(insertion, store, &entry->record, entry->payload, &pending->inserted,
+                                          &pending->error);
+    insertion->described = description;
+    insertion->signature = entry->signature;
+    insertion->record.sequence = 0;
+    memcpy(insertion->out->id, insertion->record.id, GCACHE_ENTRY_ID_SIZE);
+    if (status == GCACHE_OK)
+        status = gci_attachments_check(store, &entry->record, insertion->error);
+    if (status == GCACHE_OK)
+        status = check_signature(insertion);
+    if (status != GCACHE_OK)
+        return status;
+    look_ahead(insertion, &lacks_description);
+    return pending->inserted.existed ? GCACHE_OK : prepare(insertion, description, lacks_description);
+}
+
+gcache_status
+gci_store_adopt(gci_store *store, gci_portable const *entry, gci_description const *description,
+                gci_inserted *out_inserted, gcache_error *error)
+{
+    gci_pending pending = { 0 };
+
+    pending.status = begin_adoption(&pending, store, entry, description);
+    return finish_alone(&pending, out_inserted, error);
 }
 
 bool

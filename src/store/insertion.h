@@ -7,6 +7,7 @@
 
 #include "base/digest.h"
 #include "store/inside.h"
+#include "store/record.h"
 
 typedef struct gci_insertion {
     gci_store *store;
@@ -16,8 +17,10 @@ typedef struct gci_insertion {
     gci_buf head;          /* the record's frame but for its payload */
     gci_buf description;   /* a whole frame; empty if none is needed */
     gci_checksum checksum;
-    uint8_t sha256[32];
+    gci_signature signature; /* ours, or the one it came with; key_id empty: none */
+    bool vouched;          /* a key of ours verifies it */
     uint64_t need;         /* bytes it may take on disk */
+    bool is_reserved;      /* they are reserved */
     uint64_t entry_cost;   /* of its own file; 0: it lies in the candidate index */
     bool fresh;            /* nothing was stored under its key when last looked at */
     size_t crowd;          /* not committed, because its key has so many candidates; else 0 */

@@ -6,7 +6,9 @@
  *  2. a key's lock (locks.h): one writer of a key's files at a time;
  *  3. the segment's lock (segment.h): shared to append, exclusive to empty it;
  *  4. the index lock (index.h): one writer or checkpointer of index.db at a time;
- *  5. mutexes inside one process, each within one file.
+ *  5. the attachments' lock (attach.h): shared to store one, exclusive to sweep; never while waiting for 1;
+ *  6. the lock of the generation table's process slots (usage.h);
+ *  7. mutexes inside one process, each within one file.
  * All waits for locks that other processes hold are bounded.
  *
  * Publishing an entry (insert.c) and taking one back (evict.c):
@@ -29,17 +31,22 @@
 #include "store/segment.h"
 #include "store/shared.h"
 #include "store/store.h"
+#include "store/usage.h"
 
 #include <fcntl.h>
 #include <pthread.h>
 
 struct gci_store {
     gci_dir directory;
+    gci_owners owners;   /* whose files are trusted: `directory` points to it */
+    gci_owners unsigned_owners; /* the same for what carries no signature: nobody else's where everybody is trusted */
+    _Atomic uint64_t trusted_shards[4]; /* a bit a folder of entries/ that was looked at */
     gci_store_options options; /* owned copies; defaults filled in */
     char const *network; /* the network file system the directory lies on, or NULL */
     bool read_only;
     gci_fork_mark fork;
     gci_shared shared;
+    gci_usage usage;
     gci_memory memory;
     gci_key_locks locks;
     gci_segment segment;
@@ -55,7 +62,7 @@ struct gci_store {
     bool furnished;              /* the parts below `directory` were initialised */
     _Atomic bool warm;           /* gci_store_warm_up was done */
     pthread_mutex_t warming;
-    pid_t process;               /* that opened the store */
+    _Atomic pid_t process;       /* that used the store first; 0: nobody has */
     _Atomic bool asked;          /* a lookup has been made */
 };
 
@@ -74,6 +81,12 @@ gci_store_enter(gci_store *store)
 
 /* A line for people, through the caller's log function. */
 void gci_store_log(gci_store *store, char const *format, ...) __attribute__((format(printf, 2, 3)));
+
+/*
+ * What was written through a handle is acknowledged only if the directory still has its name: what others open there is
+ * another cache, or none. One stat beside a sync. GCACHE_OK or ERROR_IO.
+ */
+gcache_status gci_store_check_place(gci_store const *store, gcache_error *error);
 
 void gci_store_count(gci_store *store, gci_store_counter counter, uint64_t more);
 void gci_store_flush_counts(gci_store *store);

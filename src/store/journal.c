@@ -9,20 +9,24 @@
 /* Of a segment that can't be drained, the end is read. */
 #define TAIL_BYTES ((size_t)64 << 20)
 
-void
+bool
 gci_store_journal_append(gci_store *store, gci_view entry)
 {
     gcache_error error;
 
     gci_store_enter(store);
     if (store->read_only)
-        return;
-    if (entry.size > GCI_JOURNAL_BYTES_MAX)
+        return false;
+    if (entry.size > GCI_JOURNAL_BYTES_MAX) {
         gci_store_log(store, "a lookup is not written down: %zu bytes", entry.size);
-    else if (gci_segment_append(&store->segment, GCI_EVENT_LOOKUP, entry, &error) != GCACHE_OK)
+        return false;
+    }
+    if (gci_segment_append(&store->segment, GCI_EVENT_LOOKUP, entry, &error) != GCACHE_OK) {
         gci_store_log(store, "a lookup is not written down: %s", error.message);
-    else
-        gci_drain_if_due(store);
+        return false;
+    }
+    gci_drain_if_due(store);
+    return true;
 }
 
 /* ---- what isn't in index.db yet ---- */
@@ -155,5 +159,6 @@ gci_store_journal_each(gci_store *store, gci_journal_fn fn, void *state, gcache_
     if (status != GCACHE_OK || stopped)
         return status;
     status = each_in_rows(store, fn, state, error);
-    return status == GCACHE_ERROR_NOT_FOUND ? GCACHE_OK : status;
+    /* What could be read was all there is. */
+    return gci_index_is_out_of_reach(status) ? GCACHE_OK : status;
 }

@@ -4,9 +4,8 @@
 #include "base/codec.h"
 #include "base/digest.h"
 #include "store/inside.h"
+#include "store/process.h"
 
-#include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -17,22 +16,20 @@
 
 #define TAKEOVER_WAIT_NS UINT64_C(100000000)
 
-/* A process, told apart from all others that ever had its number. */
-struct holder {
-    uint64_t process;
-    uint64_t start;     /* in ticks since boot */
-    uint64_t boot;      /* hash of the kernel's boot id */
-    uint64_t names;     /* inode of the process namespace */
-};
-
 #define HOLDER_BYTES 32
+/* Behind it a byte: 1 once the holder has stored what the lease is for. Who waits has the file open, and reads it when its
+   name has gone. */
+#define STORED_AT HOLDER_BYTES
 
 struct gci_lease {
     gci_store *store;
     gci_path path;
     gci_file file;
     pthread_t thread;
+    uint8_t about[sizeof(gcache_key)]; /* how the name begins: of a compile, with the key */
     bool handed_over; /* to a thread that waits for nobody */
+    gci_file awaited; /* while waiting: the present holder's */
+    bool others_stored; /* one of those that were waited for did */
     uint64_t former;  /* process of the holder that died with it; 0: nobody did */
     gci_lease *next;
 };
@@ -62,62 +59,18 @@ gci_leases_after_fork(gci_leases *leases)
 
 /* ---- who holds it ---- */
 
-static gcache_status
-load_system_file(char const *path, char *out_text, size_t room)
-{
-    gci_buf text;
-
-    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
-    gcache_status status = gci_file_read_user(path, room - 1, &text, NULL);
-    if (status == GCACHE_OK) {
-        memcpy(out_text, text.data != NULL ? text.data : "", text.size);
-        out_text[text.size] = '\0';
-    }
-    gci_buf_clear(&text);
-    return status;
-}
-
-/* The 22nd field of /proc/N/stat; the second one, a name in parentheses, may contain anything. 0: there is no such process. */
-static uint64_t
-start_of(uint64_t process)
-{
-    char path[64], text[1024];
-
-    snprintf(path, sizeof path, "/proc/%llu/stat", (unsigned long long)process);
-    if (load_system_file(path, text, sizeof text) != GCACHE_OK)
-        return 0;
-    char *field = strrchr(text, ')');
-    for (int i = 2; field != NULL && i < 22; i++)
-        field = strchr(field + 1, ' ');
-    return field != NULL ? strtoull(field, NULL, 10) : 0;
-}
-
-static struct holder
-ourselves(void)
-{
-    char boot[64];
-    struct stat names;
-    struct holder we = { .process = (uint64_t)getpid() };
-
-    we.start = start_of(we.process);
-    if (load_system_file("/proc/sys/kernel/random/boot_id", boot, sizeof boot) == GCACHE_OK)
-        we.boot = gci_hash64(boot, strlen(boot), 0);
-    if (stat("/proc/self/ns/pid", &names) == 0)
-        we.names = names.st_ino;
-    return we;
-}
-
 static void
 write_holder(gci_file const *file)
 {
-    struct holder we = ourselves();
+    gci_process we = gci_process_ourselves();
     gci_buf bytes;
 
-    gci_buf_init(&bytes, HOLDER_BYTES);
-    gci_put_u64(&bytes, we.process);
+    gci_buf_init(&bytes, HOLDER_BYTES + 1);
+    gci_put_u64(&bytes, we.number);
     gci_put_u64(&bytes, we.start);
     gci_put_u64(&bytes, we.boot);
     gci_put_u64(&bytes, we.names);
+    gci_put_u8(&bytes, 0);
     /* Without it a dead holder's lock is noticed only when the last of its children has gone. */
     if (!bytes.failed)
         gci_file_write_at(file, gci_buf_view(&bytes), 0, NULL);
@@ -125,7 +78,7 @@ write_holder(gci_file const *file)
 }
 
 static bool
-read_holder(gci_file const *file, struct holder *out_they)
+read_holder(gci_file const *file, gci_process *out_they)
 {
     char bytes[HOLDER_BYTES];
     size_t got;
@@ -133,59 +86,68 @@ read_holder(gci_file const *file, struct holder *out_they)
     if (gci_file_read(file, bytes, sizeof bytes, 0, &got, NULL) != GCACHE_OK || got != sizeof bytes)
         return false;
     gci_reader reader = gci_reader_of(gci_view_of(bytes, sizeof bytes));
-    out_they->process = gci_get_u64(&reader);
+    out_they->number = gci_get_u64(&reader);
     out_they->start = gci_get_u64(&reader);
     out_they->boot = gci_get_u64(&reader);
     out_they->names = gci_get_u64(&reader);
     return true;
 }
 
-/* Only a process that this one could see can be judged. */
-static bool
-is_dead(struct holder they)
-{
-    struct holder we = ourselves();
-
-    if (we.boot == 0 || we.names == 0 || we.start == 0 || they.boot != we.boot || they.names != we.names)
-        return false;
-    if (kill((pid_t)they.process, 0) != 0 && errno == ESRCH)
-        return true;
-    uint64_t start = start_of(they.process);
-    return start != 0 && start != they.start;
-}
-
 /* ---- taking ---- */
 
-static bool
-has_its_name(gci_file const *file)
-{
-    struct stat opened, named;
-
-    return gci_file_stat(file, &opened, NULL) == GCACHE_OK &&
-           gci_dir_stat(file->dir, file->path, &named, NULL) == GCACHE_OK && opened.st_ino == named.st_ino &&
-           opened.st_dev == named.st_dev;
-}
-
 static void
-note_takeover(gci_lease *lease, struct holder former)
+note_takeover(gci_lease *lease, gci_process const *former)
 {
     gci_store_count(lease->store, GCI_COUNT_LEASE_TAKEOVERS, 1);
-    lease->former = former.process;
+    lease->former = former->number;
 }
 
 /* Takes the name away from a file whose holder is dead but whose lock lives on in its children. */
 static void
-take_over(gci_lease *lease, struct holder former)
+take_over(gci_lease *lease, gci_process const *former)
 {
     gci_store *store = lease->store;
     gci_file lock;
 
-    if (gci_file_open(store->directory, "locks/takeover", O_RDWR | O_CREAT, &lock, NULL) != GCACHE_OK)
+    if (gci_lock_take(store->directory, "locks/takeover", GCI_LOCK_EXCLUSIVE, TAKEOVER_WAIT_NS, &lock, NULL) != GCACHE_OK)
         return;
-    if (gci_file_lock(&lock, GCI_LOCK_EXCLUSIVE, TAKEOVER_WAIT_NS, NULL) == GCACHE_OK && has_its_name(&lease->file) &&
+    if (gci_file_still_named(&lease->file) &&
         gci_dir_unlink(store->directory, lease->file.path, NULL) == GCACHE_OK)
         note_takeover(lease, former);
     gci_file_close(&lock);
+}
+
+/* What a former holder's file says: its holder stored what the lease is for. */
+static void
+read_stored(gci_lease *lease, gci_file const *file)
+{
+    char stored;
+    size_t got;
+
+    if (gci_file_read(file, &stored, sizeof stored, STORED_AT, &got, NULL) == GCACHE_OK && got == sizeof stored)
+        lease->others_stored |= stored != 0;
+}
+
+static void
+await_nobody(gci_lease *lease)
+{
+    if (lease->awaited.fd >= 0)
+        read_stored(lease, &lease->awaited);
+    gci_file_close(&lease->awaited);
+}
+
+/* lease->file is somebody else's: it is kept open until another one's is met, or none. */
+static void
+await_holder(gci_lease *lease)
+{
+    struct stat before, now;
+
+    if (lease->awaited.fd >= 0 && gci_file_stat(&lease->awaited, &before, NULL) == GCACHE_OK &&
+        gci_file_stat(&lease->file, &now, NULL) == GCACHE_OK && before.st_ino == now.st_ino)
+        return;
+    await_nobody(lease);
+    lease->awaited = lease->file;
+    lease->file = (gci_file)GCI_FILE_NONE;
 }
 
 /* One attempt. OK with lease->file open: taken. BUSY: somebody else holds it. */
@@ -193,23 +155,26 @@ static gcache_status
 attempt(gci_lease *lease, gcache_error *error)
 {
     gci_store *store = lease->store;
-    struct holder former;
+    gci_process former;
 
-    gcache_status status = gci_file_open(store->directory, lease->path.text, O_RDWR | O_CREAT, &lease->file, error);
+    gcache_status status = gci_layout_create(store->directory, lease->path.text, O_RDWR | O_CREAT, &lease->file, error);
     if (status != GCACHE_OK)
         return status;
     status = gci_file_lock(&lease->file, GCI_LOCK_EXCLUSIVE, 0, error);
-    if (status == GCACHE_OK && has_its_name(&lease->file)) {
+    if (status == GCACHE_OK && gci_file_still_named(&lease->file)) {
         /* Who gives a lease back removes its file: one with a holder in it is what a death has left. */
         if (read_holder(&lease->file, &former))
-            note_takeover(lease, former);
+            note_takeover(lease, &former);
         write_holder(&lease->file);
         return GCACHE_OK;
     }
     if (status == GCACHE_OK)
         status = GCACHE_ERROR_BUSY;
-    else if (status == GCACHE_ERROR_BUSY && read_holder(&lease->file, &former) && is_dead(former))
-        take_over(lease, former);
+    else if (status == GCACHE_ERROR_BUSY && read_holder(&lease->file, &former) &&
+             gci_process_judge(&former) == GCI_PROCESS_DEAD)
+        take_over(lease, &former);
+    if (status == GCACHE_ERROR_BUSY)
+        await_holder(lease);
     gci_file_close(&lease->file);
     return status;
 }
@@ -284,7 +249,10 @@ gci_lease_take(gci_store *store, gci_view name, uint64_t timeout_ns, gci_lease *
     lease->store = store;
     lease->path = path;
     lease->thread = pthread_self();
+    lease->file = lease->awaited = (gci_file)GCI_FILE_NONE;
+    memcpy(lease->about, name.data, name.size < sizeof lease->about ? name.size : sizeof lease->about);
     gcache_status status = wait_and_take(lease, timeout_ns, out_waited, error);
+    await_nobody(lease);
     if (status != GCACHE_OK) {
         free(lease);
         return status;
@@ -313,6 +281,58 @@ gci_lease_former_holder(gci_lease const *lease)
     return lease->former;
 }
 
+/* ---- what was stored meanwhile ---- */
+
+void
+gci_lease_note_stored(gci_lease *lease)
+{
+    /* Without it whoever waits and refreshes compiles once more than need be. */
+    if (lease != NULL && lease->file.fd >= 0)
+        gci_file_write_at(&lease->file, gci_view_of("\1", 1), STORED_AT, NULL);
+}
+
+bool
+gci_lease_others_stored(gci_lease const *lease)
+{
+    return lease != NULL && lease->others_stored;
+}
+
+/* The next lease on the key that this thread holds, behind `lease`; NULL: the first. */
+static gci_lease *
+next_on(gci_leases const *leases, gci_lease const *lease, gcache_key const *key)
+{
+    gci_lease *next = lease != NULL ? lease->next : leases->held;
+
+    while (next != NULL && (next->handed_over || !pthread_equal(next->thread, pthread_self()) ||
+                            memcmp(next->about, key->bytes, sizeof next->about) != 0))
+        next = next->next;
+    return next;
+}
+
+void
+gci_leases_note_stored(gci_store *store, gcache_key const *key)
+{
+    gci_leases *leases = &store->leases;
+
+    pthread_mutex_lock(&leases->mutex);
+    for (gci_lease *lease = NULL; (lease = next_on(leases, lease, key)) != NULL;)
+        gci_lease_note_stored(lease);
+    pthread_mutex_unlock(&leases->mutex);
+}
+
+bool
+gci_leases_others_stored(gci_store *store, gcache_key const *key)
+{
+    gci_leases *leases = &store->leases;
+    bool stored = false;
+
+    pthread_mutex_lock(&leases->mutex);
+    for (gci_lease *lease = NULL; (lease = next_on(leases, lease, key)) != NULL;)
+        stored |= lease->others_stored;
+    pthread_mutex_unlock(&leases->mutex);
+    return stored;
+}
+
 static void
 leave_list(gci_leases *leases, gci_lease *lease)
 {
@@ -334,7 +354,7 @@ gci_lease_release(gci_lease *lease)
     gci_store_enter(lease->store);
     leave_list(&lease->store->leases, lease);
     /* In a forked child the file was closed already, and the lease is the parent's. */
-    if (lease->file.fd >= 0 && has_its_name(&lease->file))
+    if (lease->file.fd >= 0 && gci_file_still_named(&lease->file))
         gci_dir_unlink(lease->store->directory, lease->path.text, NULL);
     if (lease->file.fd >= 0)
         gci_file_unlock(&lease->file);

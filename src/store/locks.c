@@ -1,7 +1,10 @@
 #include "store/locks.h"
 
 #include "base/check.h"
+#include "base/mutex.h"
+#include "store/paths.h"
 #include "store/shared.h"
+#include "store/trust.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -46,9 +49,47 @@ open_lock_file(gci_key_locks *locks, gcache_error *error)
 
     pthread_mutex_lock(&locks->opening);
     if (locks->file.fd < 0)
-        status = gci_file_open(locks->dir, "locks/keys", O_RDWR | O_CREAT, &locks->file, error);
+        status = gci_trust_folders(locks->dir, "locks/keys", error);
+    if (status == GCACHE_OK && locks->file.fd < 0)
+        status = gci_layout_create(locks->dir, "locks/keys", O_RDWR | O_CREAT, &locks->file, error);
     pthread_mutex_unlock(&locks->opening);
     return status;
+}
+
+/* The descriptor's number stays: other threads use it. The locks they hold are on the file that nobody finds any more. */
+static gcache_status
+reopen_lock_file(gci_key_locks *locks, gcache_error *error)
+{
+    gcache_status status = GCACHE_OK;
+    gci_file file;
+
+    pthread_mutex_lock(&locks->opening);
+    if (!gci_file_still_named(&locks->file)) {
+        status = gci_layout_create(locks->dir, "locks/keys", O_RDWR | O_CREAT, &file, error);
+        if (status == GCACHE_OK && !gci_file_replace(&locks->file, &file))
+            status = gci_fail(error, GCACHE_ERROR_IO, "%s/locks/keys: can't be opened again", locks->dir.name);
+    }
+    pthread_mutex_unlock(&locks->opening);
+    return status;
+}
+
+/* Removed again and again: nobody does that. */
+#define ATTEMPTS 4
+
+/* Locks slots, by the holder of their mutexes. */
+static gcache_status
+lock_slots(gci_key_locks *locks, uint64_t first, uint64_t count, uint64_t wait_ns, gcache_error *error)
+{
+    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+        gcache_status status = gci_file_lock_range(&locks->file, GCI_LOCK_EXCLUSIVE, first, count, wait_ns, error);
+        if (status != GCACHE_OK || gci_file_still_named(&locks->file))
+            return status;
+        gci_file_unlock_range(&locks->file, first, count);
+        status = reopen_lock_file(locks, error);
+        if (status != GCACHE_OK)
+            return status;
+    }
+    return gci_fail(error, GCACHE_ERROR_BUSY, "%s/locks/keys: removed again and again", locks->dir.name);
 }
 
 static pthread_mutex_t *
@@ -64,8 +105,10 @@ gci_key_lock(gci_key_locks *locks, gcache_key const *key, uint64_t wait_ns, gcac
 
     if (status != GCACHE_OK)
         return status;
-    pthread_mutex_lock(mutex_of(locks, key));
-    status = gci_file_lock_range(&locks->file, GCI_LOCK_EXCLUSIVE, gci_slot_of(key), 1, wait_ns, error);
+    if (!gci_mutex_lock_within(mutex_of(locks, key), wait_ns))
+        return gci_fail(error, GCACHE_ERROR_BUSY, "%s/locks/keys: another thread holds the key for too long",
+                        locks->dir.name);
+    status = lock_slots(locks, gci_slot_of(key), 1, wait_ns, error);
     if (status != GCACHE_OK)
         pthread_mutex_unlock(mutex_of(locks, key));
     return status;
@@ -78,27 +121,22 @@ gci_key_unlock(gci_key_locks *locks, gcache_key const *key)
     pthread_mutex_unlock(mutex_of(locks, key));
 }
 
+/* ---- whole files ---- */
+
 gcache_status
-gci_key_lock_all(gci_key_locks *locks, uint64_t wait_ns, gcache_error *error)
+gci_lock_take(gci_dir dir, char const *path, gci_lock_kind kind, uint64_t wait_ns, gci_file *out_lock, gcache_error *error)
 {
-    gcache_status status = open_lock_file(locks, error);
-
-    if (status != GCACHE_OK)
-        return status;
-    for (size_t i = 0; i < GCI_KEY_MUTEXES; i++)
-        pthread_mutex_lock(&locks->mutexes[i]);
-    status = gci_file_lock_range(&locks->file, GCI_LOCK_EXCLUSIVE, 0, GCI_SLOTS, wait_ns, error);
-    for (size_t i = 0; status != GCACHE_OK && i < GCI_KEY_MUTEXES; i++)
-        pthread_mutex_unlock(&locks->mutexes[i]);
-    return status;
-}
-
-void
-gci_key_unlock_all(gci_key_locks *locks)
-{
-    gci_file_unlock_range(&locks->file, 0, GCI_SLOTS);
-    for (size_t i = 0; i < GCI_KEY_MUTEXES; i++)
-        pthread_mutex_unlock(&locks->mutexes[i]);
+    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+        gcache_status status = gci_layout_create(dir, path, O_RDWR | O_CREAT, out_lock, error);
+        if (status == GCACHE_OK)
+            status = gci_file_lock(out_lock, kind, wait_ns, error);
+        if (status == GCACHE_OK && gci_file_still_named(out_lock))
+            return status;
+        gci_file_close(out_lock);
+        if (status != GCACHE_OK)
+            return status;
+    }
+    return gci_fail(error, GCACHE_ERROR_BUSY, "%s/%s: removed again and again", dir.name, path);
 }
 
 /* ---- fork ---- */

@@ -4,7 +4,10 @@
  * A key's lock is the byte of its slot (shared.h) in the file locks/keys, locked by an open file description lock: the
  * kernel releases it when its holder dies. Threads of one store share the open file, so a mutex stands before it.
  *
- * Also here: how a forked child is noticed.
+ * Who has a lock looks whether its file still has its name: two files of one name would be two locks. One that was removed
+ * under a writer protects him no longer; all who come later agree again.
+ *
+ * Also here: lock files that are taken whole, and how a forked child is noticed.
  */
 #ifndef GCI_STORE_LOCKS_H
 #define GCI_STORE_LOCKS_H
@@ -37,9 +40,11 @@ void gci_key_locks_after_fork(gci_key_locks *locks);
 gcache_status gci_key_lock(gci_key_locks *locks, gcache_key const *key, uint64_t wait_ns, gcache_error *error);
 void gci_key_unlock(gci_key_locks *locks, gcache_key const *key);
 
-/* All keys at once: whoever holds this knows that no insert is under way. Not while holding a key's lock. */
-gcache_status gci_key_lock_all(gci_key_locks *locks, uint64_t wait_ns, gcache_error *error);
-void gci_key_unlock_all(gci_key_locks *locks);
+/* ---- whole files ---- */
+
+/* Takes the flock on a lock file, which is made if need be; gci_file_close gives it back. ERROR_BUSY, ERROR_IO, ... */
+gcache_status gci_lock_take(gci_dir dir, char const *path, gci_lock_kind kind, uint64_t wait_ns, gci_file *out_lock,
+                            gcache_error *error);
 
 /* ---- fork ---- */
 

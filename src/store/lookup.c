@@ -4,6 +4,7 @@
 #include "store/mend.h"
 #include "store/tombstones.h"
 #include "store/touch.h"
+#include "store/trust.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -24,6 +25,13 @@ trust_of(gci_store const *store)
     return (gci_trust){ store->options.signing, store->options.signing_count, store->options.require_signature };
 }
 
+bool
+gci_is_vouched_for(gci_store const *store, gci_candidate const *candidate)
+{
+    return gci_signature_verify(candidate->place->head, &candidate->place->signature, store->options.signing,
+                                store->options.signing_count);
+}
+
 /* Turns the bytes of a candidate index into a set. */
 static gci_found
 decode(gci_store *store, gcache_key const *key, gci_view bytes, gci_candidates **out_set, gcache_error *error)
@@ -33,7 +41,6 @@ decode(gci_store *store, gcache_key const *key, gci_view bytes, gci_candidates *
 
     switch (gci_pack_begin(bytes, key, &walk)) {
     case GCI_PACK_TORN:
-        return GCI_ABSENT;
     case GCI_PACK_BAD:
         gci_fail(error, GCACHE_ERROR_CORRUPT, "%s: damaged candidate index", gci_path_pack(key).text);
         return GCI_CORRUPT;
@@ -159,19 +166,17 @@ static gci_found
 read_file(gci_store *store, gci_file const *file, gcache_key const *key, gci_candidates *former,
           gci_candidates **out_set, gcache_error *error)
 {
-    gci_file_stamp stamp;
+    gci_file_stamp const *stamp = &file->opened;
 
-    if (gci_file_stamp_of(file, &stamp, error) != GCACHE_OK)
-        return gci_unreadable(store);
-    if (!S_ISREG(stamp.mode) || stamp.size > GCI_PACK_MAX) {
+    if (stamp->size > GCI_PACK_MAX) {
         gci_fail(error, GCACHE_ERROR_CORRUPT, "%s: not a candidate index", file->path);
         return GCI_CORRUPT;
     }
-    *out_set = bring_up_to_date(store, file, former, &stamp);
+    *out_set = bring_up_to_date(store, file, former, stamp);
     gci_found found = *out_set != NULL ? GCI_FOUND
-                                       : read_whole(store, file, key, (size_t)stamp.size, out_set, error);
+                                       : read_whole(store, file, key, (size_t)stamp->size, out_set, error);
     if (found == GCI_FOUND && *out_set != former)
-        note_file(gci_inside(*out_set), &stamp);
+        note_file(gci_inside(*out_set), stamp);
     return found;
 }
 
@@ -183,8 +188,13 @@ read_pack(gci_store *store, gcache_key const *key, gci_candidates *former, gci_c
     gci_file file;
 
     *out_set = NULL;
+    if (gci_trust_key(store, key, error) != GCACHE_OK)
+        return gci_unreadable(store);
     /* Opened even if it hasn't changed, because a network file system's client looks at the server only then. */
-    if (gci_file_open_existing(store->directory, path.text, O_RDONLY | O_NONBLOCK, &file, error) != GCACHE_OK)
+    gcache_status status = gci_file_open_existing(store->directory, path.text, O_RDONLY, &file, error);
+    if (status == GCACHE_ERROR_CORRUPT)
+        return GCI_CORRUPT;
+    if (status != GCACHE_OK)
         return gci_unreadable(store);
     if (file.fd < 0)
         return GCI_ABSENT;
@@ -254,9 +264,8 @@ mend_and_read(gci_store *store, gcache_key const *key, gci_candidates **inout_se
     gci_found found = gci_read_pack(store, key, inout_set, error);
     if (found == GCI_FOUND)
         (*inout_set)->damaged += mended.quarantined;
-    else if (found == GCI_ABSENT && mended.quarantined > 0)
-        found = GCI_CORRUPT;
-    return found;
+    /* It was there, and nothing of it is any more. */
+    return found == GCI_ABSENT && mended.damaged ? GCI_CORRUPT : found;
 }
 
 /* A set without anything in it says no more than why. */
@@ -298,16 +307,17 @@ finish(gci_store *store, gcache_key const *key, gci_found found, gci_candidates 
 static void
 do_what_is_due(gci_store *store, uint64_t now)
 {
-    /* The table has lost its name: somebody removed the directory's content, and others use another table. */
-    if (gci_shared_is_stale(&store->shared))
-        atomic_store(&store->shared.usable, false);
+    if (pthread_mutex_trylock(&store->warming) == 0) {
+        gci_shared_revalidate(&store->shared, store->directory, store->read_only);
+        pthread_mutex_unlock(&store->warming);
+    }
     uint64_t then = atomic_load(&store->touched_ns);
     if (now - then >= GCI_TOUCH_EVERY_NS && atomic_compare_exchange_strong(&store->touched_ns, &then, now))
         gci_flush_touches(store);
 }
 
-static void
-check_time(gci_store *store)
+void
+gci_check_time(gci_store *store)
 {
     uint64_t now = gci_clock_coarse_ns(), then = atomic_load_explicit(&store->checked_ns, memory_order_relaxed);
 
@@ -333,7 +343,7 @@ gci_store_candidates(gci_store *store, gcache_key const *key, gci_candidates **o
         found = gci_read_pack(store, key, out_set, error);
     } else {
         gci_store_enter(store);
-        check_time(store);
+        gci_check_time(store);
         found = gci_read_current(store, key, out_set, error);
     }
     if (found == GCI_FOUND && (*out_set)->damaged == 0 && (*out_set)->count > 0)

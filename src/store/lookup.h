@@ -17,5 +17,10 @@ gci_found gci_read_current(gci_store *store, gcache_key const *key, gci_candidat
 /* For errors of the operating system while reading: counts and names the outcome. */
 gci_found gci_unreadable(gci_store *store);
 
+/* Whether a key of ours signed the candidate. */
+bool gci_is_vouched_for(gci_store const *store, gci_candidate const *candidate);
+
+/* Every public function that looks at candidates or changes them begins with this: what is due once a second is done. */
+void gci_check_time(gci_store *store);
 
 #endif

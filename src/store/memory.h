@@ -36,7 +36,7 @@ typedef struct gci_memory {
     pthread_mutex_t mutex;
     gci_memory_node *hand;    /* of the ring of all nodes */
     gci_memory_node *retired;
-    size_t count;
+    _Atomic size_t count;     /* written under the mutex, read by whoever asks */
 } gci_memory;
 
 /* Called for a run that leaves the tier with the last set that has it, before its reference is given up. */

@@ -20,9 +20,49 @@ struct mender {
     gci_draft draft;
     gci_arena arena;    /* frames made from entry files */
     gci_mended *mended;
+    bool present;       /* there is a candidate index */
     bool changed;
     gcache_error *error;
 };
+
+/* What has a folder's place and isn't one is put aside: it would lead out of the cache, or nowhere. */
+static gcache_status
+clear_folder(struct mender *mender, char const *path)
+{
+    struct stat facts;
+
+    if (gci_dir_stat(mender->store->directory, path, &facts, NULL) != GCACHE_OK || S_ISDIR(facts.st_mode))
+        return GCACHE_OK;
+    mender->mended->damaged = true;
+    mender->mended->quarantined++;
+    return gci_quarantine_file(mender->store, path, "not a directory", mender->error);
+}
+
+/* What isn't a candidate index at all is put aside. */
+static gcache_status
+load_pack(struct mender *mender)
+{
+    gci_path path = gci_path_pack(mender->key), shard = gci_path_shard(mender->key);
+    gci_dir dir = mender->store->directory;
+    struct stat facts;
+
+    gcache_status status = clear_folder(mender, "entries");
+    if (status == GCACHE_OK)
+        status = clear_folder(mender, shard.text);
+    if (status != GCACHE_OK)
+        return status;
+    status = gci_dir_stat(dir, path.text, &facts, mender->error);
+    if (status == GCACHE_ERROR_NOT_FOUND)
+        return GCACHE_OK;
+    if (status != GCACHE_OK)
+        return status;
+    mender->present = true;
+    if (S_ISREG(facts.st_mode) && (uint64_t)facts.st_size <= GCI_PACK_MAX)
+        return gci_file_load_existing(dir, path.text, GCI_PACK_MAX, &mender->pack, mender->error);
+    mender->mended->damaged = true;
+    mender->mended->quarantined++;
+    return gci_quarantine_file(mender->store, path.text, "not a candidate index", mender->error);
+}
 
 static gcache_status
 mender_init(struct mender *mender, gci_store *store, gcache_key const *key, gci_mended *mended, gcache_error *error)
@@ -32,7 +72,7 @@ mender_init(struct mender *mender, gci_store *store, gcache_key const *key, gci_
     gci_buf_init(&mender->pack, GCI_BUF_NO_LIMIT);
     gci_draft_init(&mender->draft, key);
     gci_arena_init(&mender->arena, GCI_BUF_NO_LIMIT);
-    return gci_file_load_existing(store->directory, gci_path_pack(key).text, GCI_PACK_MAX, &mender->pack, error);
+    return load_pack(mender);
 }
 
 static void
@@ -61,17 +101,18 @@ publish_draft(struct mender *mender)
     return status;
 }
 
-/* Takes what is good of the candidate index, and says whether all of it was. */
+/* Takes what is good of the candidate index. If not all of it was, its bytes are put aside. */
 static gcache_status
-take_pack(struct mender *mender, bool *out_damaged)
+take_pack(struct mender *mender)
 {
     gci_view bytes = gci_buf_view(&mender->pack);
     gci_pack_walk walk;
     gci_frame frame;
 
-    *out_damaged = false;
-    if (bytes.size == 0)
+    if (!mender->present || mender->mended->damaged) {
+        mender->changed = mender->present;
         return GCACHE_OK;
+    }
     gci_pack_state state = gci_pack_begin(bytes, mender->key, &walk);
     while (state == GCI_PACK_GOOD && gci_pack_next(&walk, &frame))
         continue;
@@ -79,9 +120,14 @@ take_pack(struct mender *mender, bool *out_damaged)
         return gci_fail(mender->error, GCACHE_ERROR_FORMAT, "%s: of a newer version", gci_path_pack(mender->key).text);
     if (!gci_draft_take_pack(&mender->draft, bytes))
         return gci_fail_memory(mender->error);
-    *out_damaged = state == GCI_PACK_BAD || walk.damaged > 0 || mender->draft.strange > 0;
-    mender->changed = *out_damaged || state == GCI_PACK_TORN || walk.torn;
-    return GCACHE_OK;
+    bool damaged = state == GCI_PACK_BAD || walk.damaged > 0 || mender->draft.strange > 0;
+    mender->mended->damaged = damaged || state == GCI_PACK_TORN;
+    mender->changed = mender->mended->damaged || walk.torn;
+    if (!damaged)
+        return GCACHE_OK;
+    mender->mended->quarantined++;
+    return gci_quarantine_bytes(mender->store, gci_path_pack(mender->key).text, bytes, "damaged candidate index",
+                                mender->error);
 }
 
 /* Reads an entry file and makes the frame that refers to it. An empty view: the file was no good and is put aside. */
@@ -132,7 +178,7 @@ note_recovered(struct mender *mender, gci_frame const *frame, char const *id)
         row.space = record.space;
         row.kind = record.kind;
         gci_note_entry(mender->store, &row);
-        gci_shared_add(&mender->store->shared.head->entries, 1);
+        gci_count_entries(mender->store, 1);
     }
     gci_arena_clear(&arena);
 }
@@ -170,8 +216,9 @@ forget_lost(struct mender *mender)
             continue;
         frame->type = GCI_FRAME_EVICTED;
         frame->evicted_ns = gci_clock_wall_ns();
+        gci_note_removal(mender->store, mender->key, frame->id, gci_cost_of_key(mender->store, mender->key));
         mender->mended->lost++;
-        gci_shared_add(&mender->store->shared.head->entries, -1);
+        gci_count_entries(mender->store, -1);
         mender->changed = true;
     }
 }
@@ -215,6 +262,8 @@ recover_listed(struct mender *mender)
     gci_path shard = gci_path_shard(mender->key);
 
     gcache_status status = gci_dir_each(mender->store->directory, shard.text, note_entry, &names, mender->error);
+    if (status == GCACHE_ERROR_NOT_FOUND)
+        return GCACHE_OK;
     if (names.failed)
         status = gci_fail_memory(mender->error);
     for (size_t i = 0; status == GCACHE_OK && i < names.count; i++)
@@ -225,25 +274,42 @@ recover_listed(struct mender *mender)
 
 /* ---- the two jobs ---- */
 
+/* What was lost with a damaged candidate index has no name any more: the rows learn what is left. */
+static void
+note_kept(struct mender const *mender)
+{
+    uint8_t id[(GCACHE_ENTRY_ID_SIZE - 1) / 2];
+    gci_buf ids;
+
+    gci_buf_init(&ids, GCI_BUF_NO_LIMIT);
+    for (size_t i = 0; i < mender->draft.count; i++) {
+        gci_draft_frame const *frame = &mender->draft.frames[i];
+        if (!frame->dropped && frame->type != GCI_FRAME_EVICTED && gci_unhex(gci_view_text(frame->id), id, sizeof id))
+            gci_buf_append(&ids, id, sizeof id);
+    }
+    if (!ids.failed)
+        gci_note_kept(mender->store, mender->key, gci_buf_view(&ids), gci_cost_of_key(mender->store, mender->key));
+    gci_buf_clear(&ids);
+}
+
 static gcache_status
 mend(struct mender *mender, gci_entry_name const *ids, size_t count)
 {
-    bool damaged;
+    gcache_status status = take_pack(mender);
 
-    gcache_status status = take_pack(mender, &damaged);
-    if (status == GCACHE_OK && damaged) {
-        mender->mended->quarantined++;
-        status = gci_quarantine_bytes(mender->store, gci_path_pack(mender->key).text, gci_buf_view(&mender->pack),
-                                      "damaged candidate index", mender->error);
-    }
-    if (status == GCACHE_OK && damaged && ids == NULL)
+    if (status == GCACHE_OK && mender->mended->damaged && ids == NULL)
         status = recover_listed(mender);
     for (size_t i = 0; status == GCACHE_OK && i < count; i++)
         status = recover_entry(mender, ids[i].id);
     if (status == GCACHE_OK && ids != NULL)
         forget_lost(mender);
     mender->mended->entries = gci_draft_live(&mender->draft);
-    return status == GCACHE_OK && mender->changed ? publish_draft(mender) : status;
+    if (status == GCACHE_OK && mender->changed)
+        status = publish_draft(mender);
+    /* Only what was put aside is known about: of what was cut off verify speaks. */
+    if (status == GCACHE_OK && mender->mended->quarantined > 0)
+        note_kept(mender);
+    return status;
 }
 
 gcache_status
@@ -284,9 +350,8 @@ static gcache_status
 drop_entry(struct mender *mender, char const *id, char const *why)
 {
     gci_path path = gci_path_entry(mender->key, id);
-    bool damaged;
 
-    gcache_status status = take_pack(mender, &damaged);
+    gcache_status status = take_pack(mender);
     gci_draft_frame *frame = status == GCACHE_OK ? gci_draft_find(&mender->draft, id) : NULL;
     if (frame == NULL || frame->type == GCI_FRAME_EVICTED)
         return status;
@@ -297,9 +362,12 @@ drop_entry(struct mender *mender, char const *id, char const *why)
     if (status != GCACHE_OK)
         return status;
     *frame = mender->draft.frames[--mender->draft.count];
-    gci_shared_add(&mender->store->shared.head->entries, -1);
+    gci_count_entries(mender->store, -1);
     mender->mended->quarantined++;
-    return publish_draft(mender);
+    status = publish_draft(mender);
+    if (status == GCACHE_OK)
+        gci_note_removal(mender->store, mender->key, id, gci_cost_of_key(mender->store, mender->key));
+    return status;
 }
 
 gcache_status
@@ -316,5 +384,36 @@ gci_mend_entry(gci_store *store, gcache_key const *key, char const *id, char con
         status = drop_entry(&mender, id, why);
     mender_clear(&mender);
     gci_key_unlock(&store->locks, key);
+    return status;
+}
+
+static gcache_status
+replace_entry(struct mender *mender, char const *id)
+{
+    gci_draft_frame *frame;
+    bool changed = false;
+
+    gcache_status status = take_pack(mender);
+    while (status == GCACHE_OK && (frame = gci_draft_find(&mender->draft, id)) != NULL &&
+           frame->type != GCI_FRAME_EVICTED) {
+        *frame = mender->draft.frames[--mender->draft.count];
+        gci_count_entries(mender->store, -1);
+        changed = true;
+    }
+    if (status == GCACHE_OK && changed)
+        status = publish_draft(mender);
+    return status == GCACHE_OK && changed ? gci_remove_entry(mender->store, mender->key, id, NULL, mender->error) : status;
+}
+
+gcache_status
+gci_mend_replace_locked(gci_store *store, gcache_key const *key, char const *id, gcache_error *error)
+{
+    gci_mended mended;
+    struct mender mender;
+
+    gcache_status status = mender_init(&mender, store, key, &mended, error);
+    if (status == GCACHE_OK)
+        status = replace_entry(&mender, id);
+    mender_clear(&mender);
     return status;
 }

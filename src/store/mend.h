@@ -11,6 +11,7 @@ typedef struct gci_mended {
     uint64_t recovered;   /* entries no index knew */
     uint64_t lost;        /* references whose entry file isn't there */
     uint64_t entries;     /* candidates the key has now */
+    bool damaged;         /* the candidate index was */
 } gci_mended;
 
 /*
@@ -30,5 +31,8 @@ gcache_status gci_mend_locked(gci_store *store, gcache_key const *key, gci_entry
 /* Takes one entry out whose file was found damaged: the file into quarantine, its frame out of the candidate index. */
 gcache_status gci_mend_entry(gci_store *store, gcache_key const *key, char const *id, char const *why,
                              gcache_error *error);
+
+/* Takes one entry out that an equal one is about to replace, by the holder of the key's lock; one that isn't there is fine. */
+gcache_status gci_mend_replace_locked(gci_store *store, gcache_key const *key, char const *id, gcache_error *error);
 
 #endif

@@ -108,7 +108,7 @@ rows_are_complete(gci_store *store)
     gci_totals totals;
 
     return gci_victims_totals(store, &totals, NULL) == GCACHE_OK &&
-           totals.keys >= atomic_load(&store->shared.head->keys);
+           totals.keys >= gci_word_value(&store->shared.head->keys);
 }
 
 /* ---- without index.db ---- */

@@ -1,12 +1,10 @@
 #include "store/paths.h"
 
 #include "base/check.h"
-#include "base/clock.h"
 #include "base/digest.h"
 
 #include <stdio.h>
-#include <sys/random.h>
-#include <unistd.h>
+#include <stdlib.h>
 
 #define HEX_KEY (GCACHE_KEY_HEX_SIZE - 1)
 #define HEX_ID (GCACHE_ENTRY_ID_SIZE - 1)
@@ -81,24 +79,36 @@ gci_path_attachment(uint8_t const sha256[32])
     return path;
 }
 
-/* Process ids repeat among hosts that share a directory; random bits don't. */
-static uint64_t
-unique_number(void)
-{
-    uint64_t number;
-
-    if (getrandom(&number, sizeof number, GRND_NONBLOCK) != sizeof number)
-        number = gci_clock_wall_ns() ^ ((uint64_t)getpid() << 40) ^ (uint64_t)(uintptr_t)&number;
-    return number;
-}
-
 gci_path
 gci_path_temporary(void)
 {
     gci_path path;
 
-    snprintf(path.text, sizeof path.text, "tmp/%016llx", (unsigned long long)unique_number());
+    gci_process we = gci_process_ourselves();
+
+    snprintf(path.text, sizeof path.text, "tmp/%016llx.%llx.%llx.%016llx.%llx", (unsigned long long)gci_unique_number(),
+             (unsigned long long)we.number, (unsigned long long)we.start, (unsigned long long)we.boot,
+             (unsigned long long)we.names);
     return path;
+}
+
+/* name = random "." number "." start "." boot "." namespace */
+bool
+gci_path_writer(char const *name, gci_process *out_writer)
+{
+    uint64_t *const parts[] = { &out_writer->number, &out_writer->start, &out_writer->boot, &out_writer->names };
+
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        char const *dot = strchr(name, '.');
+        char *end;
+        if (dot == NULL)
+            return false;
+        *parts[i] = strtoull(dot + 1, &end, 16);
+        if (end == dot + 1 || (*end != '.' && *end != '\0'))
+            return false;
+        name = end;
+    }
+    return *name == '\0';
 }
 
 gci_path
@@ -107,7 +117,7 @@ gci_path_quarantine(char const *origin)
     char const *name = strrchr(origin, '/');
     gci_path path;
 
-    snprintf(path.text, sizeof path.text, "quarantine/%016llx.%.140s", (unsigned long long)unique_number(),
+    snprintf(path.text, sizeof path.text, "quarantine/%016llx.%.140s", (unsigned long long)gci_unique_number(),
              name != NULL ? name + 1 : origin);
     return path;
 }

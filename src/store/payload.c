@@ -54,15 +54,12 @@ may_map(gci_store *store, gci_candidate const *candidate, uint64_t size)
 static gcache_status
 image_read(gci_store *store, gci_candidate const *candidate, gci_file const *file, struct image *out, gcache_error *error)
 {
-    struct stat facts;
+    uint64_t size = file->opened.size;
     size_t got;
 
-    gcache_status status = gci_file_stat(file, &facts, error);
-    if (status != GCACHE_OK)
-        return status;
-    if (!S_ISREG(facts.st_mode) || facts.st_size == 0 || (uint64_t)facts.st_size > GCI_PAYLOAD_MAX + GCI_HEAD_MAX)
+    if (size == 0 || size > GCI_PAYLOAD_MAX + GCI_HEAD_MAX)
         return gci_fail(error, GCACHE_ERROR_CORRUPT, "%s: not an entry", file->path);
-    out->size = (size_t)facts.st_size;
+    out->size = (size_t)size;
     if (may_map(store, candidate, out->size)) {
         out->hold = GCI_HOLD_MAP;
         out->base = gci_file_map(file, out->size, false, error);
@@ -72,7 +69,7 @@ image_read(gci_store *store, gci_candidate const *candidate, gci_file const *fil
     out->base = malloc(out->size);
     if (out->base == NULL)
         return gci_fail_memory(error);
-    status = gci_file_read(file, out->base, out->size, 0, &got, error);
+    gcache_status status = gci_file_read(file, out->base, out->size, 0, &got, error);
     if (status == GCACHE_OK && got != out->size)
         status = gci_fail(error, GCACHE_ERROR_CORRUPT, "%s: shorter than it was", file->path);
     return status;
@@ -82,7 +79,7 @@ image_read(gci_store *store, gci_candidate const *candidate, gci_file const *fil
 static bool
 is_signed_payload(gci_store *store, gci_candidate const *candidate, gci_view stored)
 {
-    return !store->options.require_signature || gci_candidate_is_signed_payload(candidate, stored);
+    return !store->options.require_signature || gci_signature_covers(&candidate->place->signature, stored);
 }
 
 /* Verifies the image against itself and against what the candidate index says; *out_stored is the payload in it. */
@@ -139,35 +136,38 @@ unfold(gci_candidate const *candidate, struct image *image, gci_view stored, gci
     return *out_payload != NULL ? GCACHE_OK : gci_fail_memory(error);
 }
 
+/* The entry file, verified; *out_stored is the payload in it. On an error there is nothing to clear. */
 static gcache_status
-read_file(gci_store *store, gci_candidate *candidate, gci_payload **out_payload, gcache_error *error)
+load_image(gci_store *store, gci_candidate const *candidate, struct image *out_image, gci_view *out_stored,
+           gcache_error *error)
 {
     gci_path path = gci_path_entry(&candidate->record.key, candidate->record.id);
-    struct image image = { 0 };
-    gci_view stored;
     gci_file file;
 
-    gcache_status status = gci_file_open(store->directory, path.text, O_RDONLY | O_NONBLOCK, &file, error);
+    *out_image = (struct image){ 0 };
+    gcache_status status = gci_file_open(store->directory, path.text, O_RDONLY, &file, error);
     if (status != GCACHE_OK)
         return status;
-    status = image_read(store, candidate, &file, &image, error);
+    status = image_read(store, candidate, &file, out_image, error);
     gci_file_close(&file);
     if (status == GCACHE_OK)
-        status = image_verify(store, candidate, &image, &stored, error);
-    if (status != GCACHE_OK) {
-        image_clear(&image);
-        return status;
-    }
-    return unfold(candidate, &image, stored, out_payload, error);
+        status = image_verify(store, candidate, out_image, out_stored, error);
+    if (status != GCACHE_OK)
+        image_clear(out_image);
+    return status;
 }
 
 static gcache_status
 read_payload(gci_store *store, gci_candidate *candidate, gci_payload **out_payload, gcache_error *error)
 {
     struct gci_candidate_place const *place = candidate->place;
+    struct image image;
+    gci_view stored;
 
-    if (!place->in_pack)
-        return read_file(store, candidate, out_payload, error);
+    if (!place->in_pack) {
+        gcache_status status = load_image(store, candidate, &image, &stored, error);
+        return status == GCACHE_OK ? unfold(candidate, &image, stored, out_payload, error) : status;
+    }
     /* The bytes were verified when the set was read. */
     return expand(candidate, place->inlined, out_payload, error);
 }
@@ -185,19 +185,14 @@ gci_check_payload(gci_store *store, gci_candidate *candidate, gcache_error *erro
     return status;
 }
 
-gci_found
-gci_store_payload(gci_store *store, gci_candidate *candidate, gci_payload **out_payload, gcache_error *error)
+/* What a payload that was read with this status is worth; what can be mended is. */
+static gci_found
+settle(gci_store *store, gci_candidate const *candidate, gcache_status status)
 {
     gci_mended mended;
 
-    *out_payload = gci_payload_kept(candidate);
-    if (*out_payload != NULL)
-        return GCI_FOUND;
-    gci_store_enter(store);
-    switch (read_payload(store, candidate, out_payload, error)) {
+    switch (status) {
     case GCACHE_OK:
-        if ((*out_payload)->size <= store->options.memory_bytes / KEEP_PART)
-            gci_payload_keep(candidate, *out_payload);
         return GCI_FOUND;
     case GCACHE_ERROR_NOT_FOUND:
         /* Eviction takes the reference away first: if it is still there, somebody else removed the file. */
@@ -209,4 +204,52 @@ gci_store_payload(gci_store *store, gci_candidate *candidate, gci_payload **out_
     default:
         return gci_unreadable(store);
     }
+}
+
+gci_found
+gci_store_payload(gci_store *store, gci_candidate *candidate, gci_payload **out_payload, gcache_error *error)
+{
+    *out_payload = gci_payload_kept(candidate);
+    if (*out_payload != NULL)
+        return GCI_FOUND;
+    gci_store_enter(store);
+    gci_found found = settle(store, candidate, read_payload(store, candidate, out_payload, error));
+    if (found == GCI_FOUND && (*out_payload)->size <= store->options.memory_bytes / KEEP_PART)
+        gci_payload_keep(candidate, *out_payload);
+    return found;
+}
+
+/* What lies in the candidate index was verified with it. */
+static gcache_status
+copy_inlined(gci_candidate const *candidate, gci_payload **out_payload, gcache_error *error)
+{
+    gci_view stored = candidate->place->inlined;
+    char *copy = malloc(stored.size + 1);
+
+    if (copy == NULL)
+        return gci_fail_memory(error);
+    memcpy(copy, stored.data, stored.size);
+    *out_payload = gci_payload_new(GCI_HOLD_MALLOC, copy, stored.size, gci_view_of(copy, stored.size));
+    return *out_payload != NULL ? GCACHE_OK : gci_fail_memory(error);
+}
+
+gci_found
+gci_store_stored_payload(gci_store *store, gci_candidate *candidate, gci_payload **out_payload, gcache_error *error)
+{
+    gcache_status status;
+    struct image image;
+    gci_view stored;
+
+    *out_payload = NULL;
+    gci_store_enter(store);
+    if (candidate->place->in_pack) {
+        status = copy_inlined(candidate, out_payload, error);
+    } else {
+        status = load_image(store, candidate, &image, &stored, error);
+        if (status == GCACHE_OK) {
+            *out_payload = gci_payload_new(image.hold, image.base, image.size, stored);
+            status = *out_payload != NULL ? GCACHE_OK : gci_fail_memory(error);
+        }
+    }
+    return settle(store, candidate, status);
 }

@@ -1,19 +1,37 @@
 /*
- * Entries on their way from one cache to another: the frames they are stored as (frame.h), without signatures, and what reading
- * such a frame gives back. A face of the store, for src/cache alone.
+ * Entries on their way from one cache to another: the frames they are stored as (frame.h), byte by byte, so that a signature
+ * goes along and stays good. A face of the store, for src/cache alone.
  */
 #ifndef GCI_STORE_PORTABLE_H
 #define GCI_STORE_PORTABLE_H
 
 #include "base/arena.h"
+#include "store/record.h"
 #include "store/store.h"
 
-/* Appends an ENTRY frame. */
-gcache_status gci_portable_write_entry(gci_record const *record, gci_view payload, gci_buf *out, gcache_error *error);
+/* An entry as another cache stored it. */
+typedef struct gci_portable {
+    gci_record record;
+    gci_view payload;        /* as stored */
+    gci_signature signature; /* key_id empty: none */
+} gci_portable;
 
-/* Reads one: the record's texts point into frame, its arrays live in the arena. *out_payload is cleared first. */
-gcache_status gci_portable_read_entry(gci_view frame, gci_arena *arena, gci_record *out_record, gci_buf *out_payload,
-                                      gcache_error *error);
+/* Appends an ENTRY frame with the candidate's payload. FOUND; EVICTED, CORRUPT, UNREADABLE: what it has can't be had. */
+gci_found gci_portable_write_entry(gci_store *store, gci_candidate *candidate, gci_buf *out, gcache_error *error);
+
+/*
+ * Reads one and checks it against itself: whole, with a payload that unfolds to the size it says, under the id that its
+ * content has. Texts and payload point into frame, arrays live in the arena. ERROR_CORRUPT, ERROR_MEMORY.
+ */
+gcache_status gci_portable_read_entry(gci_view frame, gci_arena *arena, gci_portable *out_entry, gcache_error *error);
+
+/*
+ * Stores an entry as it is, with the signature it has or none; gci_store_insert would sign it. Otherwise as gci_store_insert.
+ * ERROR_UNTRUSTED: a key of ours is named as the signer and isn't, or signatures are required and no key of ours made this one;
+ * ERROR_ARGUMENT, ERROR_LIMIT: an attachment's name can't be put in place; ERROR_NOT_FOUND: an attachment isn't stored.
+ */
+gcache_status gci_store_adopt(gci_store *store, gci_portable const *entry, gci_description const *description,
+                              gci_inserted *out_inserted, gcache_error *error);
 
 /* Appends a DESCRIPTION frame. */
 gcache_status gci_portable_write_description(gcache_key const *key, gci_description const *description, gci_buf *out,

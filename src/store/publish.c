@@ -1,27 +1,34 @@
 #include "store/publish.h"
 
+#include "store/trust.h"
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+
+uint64_t
+gci_cost_of_facts(struct stat const *facts)
+{
+    uint64_t size = gci_disk_cost((uint64_t)facts->st_size), taken = gci_disk_cost((uint64_t)facts->st_blocks * 512);
+
+    if (!S_ISREG(facts->st_mode) || facts->st_size <= 0)
+        return 0;
+    /* Small files may lie in their inode, and on some file systems a file that is being written has no blocks yet. */
+    return taken == 0 ? GCI_DISK_BLOCK : taken < size ? taken : size;
+}
 
 uint64_t
 gci_cost_of_path(gci_store *store, char const *path)
 {
     struct stat facts;
 
-    return gci_dir_stat(store->directory, path, &facts, NULL) == GCACHE_OK ? gci_disk_cost((uint64_t)facts.st_size) : 0;
+    return gci_dir_stat(store->directory, path, &facts, NULL) == GCACHE_OK ? gci_cost_of_facts(&facts) : 0;
 }
 
 uint64_t
 gci_cost_of_key(gci_store *store, gcache_key const *key)
 {
     return gci_cost_of_path(store, gci_path_pack(key).text) + gci_cost_of_path(store, gci_path_description(key).text);
-}
-
-static void
-count_bytes(gci_store *store, uint64_t before, uint64_t after)
-{
-    gci_shared_add(&store->shared.head->bytes, (int64_t)after - (int64_t)before);
 }
 
 bool
@@ -48,7 +55,10 @@ gci_begin_temporary(gci_store *store, gci_view const *parts, size_t count, gci_p
                     gcache_error *error)
 {
     *out_path = gci_path_temporary();
-    gcache_status status = gci_file_open(store->directory, out_path->text, O_WRONLY | O_CREAT | O_EXCL, out_file, error);
+    gcache_status status = gci_trust_folders(store->directory, out_path->text, error);
+    if (status == GCACHE_OK)
+        status = gci_layout_create(store->directory, out_path->text, O_WRONLY | O_CREAT | O_EXCL, out_file,
+                                             error);
     if (status != GCACHE_OK)
         return status;
     status = gci_file_write(out_file, parts, count, error);
@@ -102,15 +112,14 @@ sync_parent(gci_store *store, gci_path const *place, gcache_error *error)
     return status;
 }
 
-/* `full` makes it durable too. */
+/* `full` makes what is made durable too. */
 static gcache_status
-make_parent(gci_store *store, gci_path const *place, gcache_error *error)
+make_way(gci_store *store, gci_path const *place, gcache_error *error)
 {
     gci_path parent = parent_of(place);
-    bool made = false;
 
-    gcache_status status = gci_dir_make(store->directory, parent.text, &made, error);
-    if (status == GCACHE_OK && made && store->options.durability == GCACHE_DURABILITY_FULL)
+    gcache_status status = gci_layout_make_way(store->directory, place->text, error);
+    if (status == GCACHE_OK && store->options.durability == GCACHE_DURABILITY_FULL)
         status = sync_parent(store, &parent, error);
     return status;
 }
@@ -120,11 +129,13 @@ static gcache_status
 rename_into(gci_store *store, gci_path const *temporary, gci_path const *place, gcache_error *error)
 {
     gci_dir dir = store->directory;
+    gcache_status status = GCACHE_ERROR_NOT_FOUND;
 
-    gcache_status status = gci_dir_rename(dir, temporary->text, dir, place->text, error);
-    if (status != GCACHE_ERROR_NOT_FOUND)
+    if (gci_layout_has_way(dir, place->text))
+        status = gci_dir_rename(dir, temporary->text, dir, place->text, error);
+    if (!gci_layout_may_help(status))
         return status;
-    status = make_parent(store, place, error);
+    status = make_way(store, place, error);
     return status == GCACHE_OK ? gci_dir_rename(dir, temporary->text, dir, place->text, error) : status;
 }
 
@@ -139,6 +150,25 @@ gci_move_into_place(gci_store *store, gci_path const *temporary, gci_path const 
     if (status != GCACHE_OK)
         gci_dir_unlink(dir, temporary->text, NULL);
     return status;
+}
+
+gcache_status
+gci_link_into_place(gci_store *store, gci_path const *temporary, gci_path const *place, bool *out_existed,
+                    gcache_error *error)
+{
+    gci_dir dir = store->directory;
+    struct stat facts;
+
+    /* Not every file system has hard links: there the later of two writers wins. And what exists must be a file. */
+    bool linked = (gci_layout_has_way(dir, place->text) || gci_layout_make_way(dir, place->text, NULL) == GCACHE_OK) &&
+                  gci_dir_link(dir, temporary->text, dir, place->text, out_existed, NULL) == GCACHE_OK;
+    if (!linked || (*out_existed && (gci_dir_stat(dir, place->text, &facts, NULL) != GCACHE_OK || !S_ISREG(facts.st_mode)))) {
+        *out_existed = false;
+        return gci_move_into_place(store, temporary, place, error);
+    }
+    gci_dir_unlink(dir, temporary->text, NULL);
+    return !*out_existed && store->options.durability == GCACHE_DURABILITY_FULL ? sync_parent(store, place, error)
+                                                                                : GCACHE_OK;
 }
 
 gcache_status
@@ -168,9 +198,9 @@ gci_publish_temporary(gci_store *store, gcache_key const *key, gci_path const *t
     gci_generation_end(&store->shared, key);
     if (status != GCACHE_OK)
         return status;
-    count_bytes(store, before, gci_disk_cost(size));
+    gci_count_bytes(store, before, gci_disk_cost(size));
     if (before == 0)
-        gci_shared_add(&store->shared.head->keys, 1);
+        gci_count_keys(store, 1);
     return GCACHE_OK;
 }
 
@@ -194,7 +224,7 @@ gci_append_pack(gci_store *store, gcache_key const *key, gci_weight weight, uint
     gci_generation_end(&store->shared, key);
     gci_file_close(&file);
     if (status == GCACHE_OK)
-        count_bytes(store, gci_disk_cost(end), gci_disk_cost(end + total_size(parts, count)));
+        gci_count_bytes(store, gci_disk_cost(end), gci_disk_cost(end + total_size(parts, count)));
     return status;
 }
 
@@ -212,8 +242,8 @@ remove_counted(gci_store *store, gci_path const *path, uint64_t *out_freed, gcac
     status = gci_dir_unlink(store->directory, path->text, error);
     if (status != GCACHE_OK)
         return status;
-    uint64_t freed = gci_disk_cost((uint64_t)facts.st_size);
-    count_bytes(store, freed, 0);
+    uint64_t freed = gci_cost_of_facts(&facts);
+    gci_count_bytes(store, freed, 0);
     if (out_freed != NULL)
         *out_freed = freed;
     return GCACHE_OK;
@@ -229,7 +259,7 @@ gci_remove_pack(gci_store *store, gcache_key const *key, gcache_error *error)
     gci_generation_end(&store->shared, key);
     if (status != GCACHE_OK)
         return status;
-    gci_shared_add(&store->shared.head->keys, -1);
+    gci_count_keys(store, -1);
     return remove_counted(store, &description, NULL, error);
 }
 
@@ -259,13 +289,13 @@ report(gci_store *store, char const *origin, char const *why, gci_path const *pl
 gcache_status
 gci_quarantine_file(gci_store *store, char const *path, char const *why, gcache_error *error)
 {
-    gci_path place = gci_path_quarantine(path);
     uint64_t before = gci_cost_of_path(store, path);
+    gci_path place;
 
-    gcache_status status = gci_dir_rename(store->directory, path, store->directory, place.text, error);
+    gcache_status status = gci_layout_put_aside(store->directory, path, &place, error);
     if (status != GCACHE_OK)
         return status;
-    count_bytes(store, before, 0);
+    gci_count_bytes(store, before, 0);
     report(store, path, why, &place);
     return GCACHE_OK;
 }
@@ -278,7 +308,7 @@ gci_quarantine_bytes(gci_store *store, char const *origin, gci_view bytes, char 
     gcache_status status = gci_write_temporary(store, GCI_WEIGHT_LIGHT, &bytes, 1, &temporary, error);
     if (status != GCACHE_OK)
         return status;
-    status = gci_dir_rename(store->directory, temporary.text, store->directory, place.text, error);
+    status = rename_into(store, &temporary, &place, error);
     if (status == GCACHE_OK)
         report(store, origin, why, &place);
     else

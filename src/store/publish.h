@@ -15,7 +15,9 @@ gci_disk_cost(uint64_t size)
     return (size + GCI_DISK_BLOCK - 1) / GCI_DISK_BLOCK * GCI_DISK_BLOCK;
 }
 
-/* What a file takes; 0 if it isn't there. */
+/* What a file takes: its size in blocks, or less where it has holes. An absurd size costs no more than there is on disk. */
+uint64_t gci_cost_of_facts(struct stat const *facts);
+/* The same; 0 if it isn't there. */
 uint64_t gci_cost_of_path(gci_store *store, char const *path);
 
 /* What has to reach the disk before it gets its name. */
@@ -40,6 +42,10 @@ gcache_status gci_begin_temporary(gci_store *store, gci_view const *parts, size_
 /* Moves a temporary file to its place below entries/ or attachments/, making the directory if it is missing. On an
    error the temporary file is removed. */
 gcache_status gci_move_into_place(gci_store *store, gci_path const *temporary, gci_path const *place, gcache_error *error);
+
+/* The same where what is there stays: *out_existed. */
+gcache_status gci_link_into_place(gci_store *store, gci_path const *temporary, gci_path const *place, bool *out_existed,
+                                  gcache_error *error);
 
 /* Replaces (or makes) the key's candidate index. */
 gcache_status gci_publish_pack(gci_store *store, gcache_key const *key, gci_weight weight, gci_view const *parts,

@@ -6,10 +6,15 @@
 #include <stdio.h>
 
 /* Domain tags: a MAC or an id can't be taken for one of another kind or version. */
-static char const mac_tag[] = "guardcache-entry-mac-1";
 static char const id_tag[] = "guardcache-entry-id-1";
+static char const mac_tag[] = "guardcache-entry-mac-2";
+/* The first form covers the sequence too: good in the cache that made it, and nowhere else. */
+static char const local_mac_tag[] = "guardcache-entry-mac-1";
 
 #define ID_BYTES ((GCACHE_ENTRY_ID_SIZE - 1) / 2)
+/* Where a head has its sequence. */
+#define SEQUENCE_AT (GCACHE_KEY_BYTES + ID_BYTES)
+#define SEQUENCE_BYTES sizeof(uint64_t)
 
 void
 gci_put_text(gci_buf *buf, gci_view text)
@@ -59,40 +64,22 @@ put_attachments(gci_buf *buf, gci_record const *record)
     }
 }
 
-static bool
-make_mac(gci_view covered, gci_signing_key const *key, uint8_t out_mac[32])
-{
-    gci_buf bytes;
-
-    gci_buf_init(&bytes, GCI_BUF_NO_LIMIT);
-    gci_buf_append(&bytes, mac_tag, sizeof mac_tag);
-    gci_buf_append_view(&bytes, covered);
-    bool made = !bytes.failed && gci_hmac_sha256(key->secret, gci_buf_view(&bytes), out_mac);
-    gci_buf_clear(&bytes);
-    return made;
-}
-
 static void
-put_signature(gci_buf *buf, size_t head_begin, gci_signing_key const *key, uint8_t const payload_sha256[32])
+put_signature(gci_buf *buf, gci_signature const *signature)
 {
-    uint8_t mac[32];
+    bool is_signed = signature != NULL && signature->key_id.size != 0;
 
-    gci_put_text(buf, gci_view_text(key != NULL ? key->id : ""));
-    if (key == NULL)
+    gci_put_text(buf, is_signed ? signature->key_id : gci_view_text(""));
+    if (!is_signed)
         return;
-    gci_buf_append(buf, payload_sha256, 32);
-    if (buf->failed || !make_mac(gci_view_of(buf->data + head_begin, buf->size - head_begin), key, mac)) {
-        buf->failed = true;
-        return;
-    }
-    gci_buf_append(buf, mac, sizeof mac);
+    gci_buf_append(buf, signature->payload_sha256, sizeof signature->payload_sha256);
+    gci_buf_append(buf, signature->mac, sizeof signature->mac);
 }
 
 void
-gci_record_write(gci_buf *buf, gci_record const *record, gci_signing_key const *key, uint8_t const payload_sha256[32])
+gci_record_write(gci_buf *buf, gci_record const *record, gci_signature const *signature)
 {
     uint8_t id[ID_BYTES] = { 0 };
-    size_t begin = buf->size;
 
     gci_unhex(gci_view_text(record->id), id, sizeof id);
     gci_buf_append(buf, record->key.bytes, sizeof record->key.bytes);
@@ -116,8 +103,97 @@ gci_record_write(gci_buf *buf, gci_record const *record, gci_signing_key const *
     put_pairs(buf, record->names, record->name_count);
     put_pairs(buf, record->requirements, record->requirement_count);
     put_attachments(buf, record);
-    put_signature(buf, begin, key, payload_sha256);
+    put_signature(buf, signature);
 }
+
+/* ---- signing ---- */
+
+/* The MAC over a head's bytes up to where it stands; `travels`: with zeros for the sequence. */
+static bool
+make_mac(gci_view covered, bool travels, gci_signing_key const *key, uint8_t out_mac[32])
+{
+    gci_buf bytes;
+
+    if (covered.size < SEQUENCE_AT + SEQUENCE_BYTES)
+        return false;
+    gci_buf_init(&bytes, GCI_BUF_NO_LIMIT);
+    gci_buf_append(&bytes, travels ? mac_tag : local_mac_tag, sizeof mac_tag);
+    gci_buf_append_view(&bytes, covered);
+    if (!bytes.failed && travels)
+        memset(bytes.data + sizeof mac_tag + SEQUENCE_AT, 0, SEQUENCE_BYTES);
+    bool made = !bytes.failed && gci_hmac_sha256(key->secret, gci_buf_view(&bytes), out_mac);
+    gci_buf_clear(&bytes);
+    return made;
+}
+
+static bool
+hash_stored(gci_view stored, uint8_t out_hash[GCI_SHA256_BYTES])
+{
+    gci_digest *digest = gci_digest_new();
+    bool hashed = digest != NULL && gci_digest_of(digest, stored, out_hash);
+
+    gci_digest_free(digest);
+    return hashed;
+}
+
+bool
+gci_record_sign(gci_record const *record, gci_view stored, gci_signing_key const *key, gci_signature *out_signature)
+{
+    gci_buf head;
+
+    *out_signature = (gci_signature){ .key_id = gci_view_text(key->id) };
+    if (!hash_stored(stored, out_signature->payload_sha256))
+        return false;
+    gci_buf_init(&head, GCI_BUF_NO_LIMIT);
+    gci_record_write(&head, record, out_signature);
+    bool made = !head.failed && make_mac(gci_view_of(head.data, head.size - sizeof out_signature->mac), true, key,
+                                         out_signature->mac);
+    gci_buf_clear(&head);
+    return made;
+}
+
+bool
+gci_signature_covers(gci_signature const *signature, gci_view stored)
+{
+    uint8_t hash[GCI_SHA256_BYTES];
+
+    return hash_stored(stored, hash) && memcmp(hash, signature->payload_sha256, sizeof hash) == 0;
+}
+
+/* In constant time: how much of a MAC was right must not show. */
+static bool
+same_mac(uint8_t const a[32], uint8_t const b[32])
+{
+    unsigned difference = 0;
+
+    for (size_t i = 0; i < 32; i++)
+        difference |= (unsigned)(a[i] ^ b[i]);
+    return difference == 0;
+}
+
+static bool
+is_made_by(gci_signing_key const *key, gci_view covered, gci_signature const *signature)
+{
+    uint8_t mac[32];
+
+    return (make_mac(covered, true, key, mac) && same_mac(mac, signature->mac)) ||
+           (make_mac(covered, false, key, mac) && same_mac(mac, signature->mac));
+}
+
+bool
+gci_signature_verify(gci_view head, gci_signature const *signature, gci_signing_key const *keys, size_t count)
+{
+    if (signature->key_id.size == 0)
+        return false;
+    GCI_ASSERT(signature->covered <= head.size);
+    for (size_t i = 0; i < count; i++) {
+        if (gci_view_is(signature->key_id, keys[i].id))
+            return is_made_by(&keys[i], gci_view_of(head.data, signature->covered), signature);
+    }
+    return false;
+}
+
+/* ---- reading ---- */
 
 /* The smallest a text can take: its length and its zero. */
 #define TEXT_MIN 5
@@ -224,31 +300,7 @@ gci_record_read(gci_view head, gci_arena *arena, gci_record *out_record, gci_sig
     return !reader.failed && !arena->failed && gci_reader_left(&reader) < 8;
 }
 
-/* In constant time: how much of a MAC was right must not show. */
-static bool
-same_mac(uint8_t const a[32], uint8_t const b[32])
-{
-    unsigned difference = 0;
-
-    for (size_t i = 0; i < 32; i++)
-        difference |= (unsigned)(a[i] ^ b[i]);
-    return difference == 0;
-}
-
-bool
-gci_signature_verify(gci_view head, gci_signature const *signature, gci_signing_key const *keys, size_t count)
-{
-    uint8_t mac[32];
-
-    if (signature->key_id.size == 0)
-        return false;
-    GCI_ASSERT(signature->covered <= head.size);
-    for (size_t i = 0; i < count; i++) {
-        if (gci_view_is(signature->key_id, keys[i].id))
-            return make_mac(gci_view_of(head.data, signature->covered), &keys[i], mac) && same_mac(mac, signature->mac);
-    }
-    return false;
-}
+/* ---- the id ---- */
 
 /* What makes two entries equal: not when, how long, or for whom it was compiled. */
 static void

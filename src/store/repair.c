@@ -1,10 +1,16 @@
-#include "base/clock.h"
+#include "store/attach.h"
+#include "store/attached.h"
 #include "store/candidates.h"
 #include "store/evict.h"
 #include "store/lookup.h"
 #include "store/mend.h"
+#include "store/publish.h"
+#include "store/recount.h"
 #include "store/rows.h"
 #include "store/shard.h"
+#include "store/strange.h"
+#include "store/tables.h"
+#include "store/trust.h"
 #include "store/verify.h"
 
 #include <stdlib.h>
@@ -15,7 +21,10 @@ struct repair {
     gci_store *store;
     gci_house_options const *options;
     gci_repaired *out;
+    gci_attached_list references;
     gcache_error *error;
+    bool distrusted; /* something of the shard isn't trusted */
+    bool rowless;    /* index.db isn't */
 };
 
 static void
@@ -23,6 +32,19 @@ report(struct repair *repair, char const *path, char const *what)
 {
     if (repair->options->problem != NULL)
         repair->options->problem(repair->options->state, path, what);
+}
+
+/* ---- what has no business there ---- */
+
+static void
+put_aside(void *state, char const *path, char const *what)
+{
+    struct repair *repair = state;
+
+    if (gci_quarantine_file(repair->store, path, what, NULL) != GCACHE_OK)
+        return;
+    report(repair, path, what);
+    repair->out->quarantined++;
 }
 
 /* ---- one key ---- */
@@ -38,6 +60,8 @@ check_payloads(struct repair *repair, gcache_key const *key, uint64_t *inout_ent
         return GCACHE_OK;
     for (size_t i = 0; status == GCACHE_OK && i < set->count; i++) {
         gci_path path = gci_path_entry(key, set->items[i]->record.id);
+        if (!gci_attached_add(&repair->references, &set->items[i]->record))
+            status = gci_fail_memory(repair->error);
         if (gci_check_payload(repair->store, set->items[i], NULL) != GCACHE_ERROR_CORRUPT)
             continue;
         report(repair, path.text, "damaged entry: put aside");
@@ -62,6 +86,23 @@ report_mended(struct repair *repair, gcache_key const *key, gci_mended const *me
         report(repair, path.text, "entries whose files are gone are forgotten");
     repair->out->quarantined += mended->quarantined;
     repair->out->recovered += mended->recovered;
+    repair->out->lost += mended->lost;
+}
+
+static void
+report_distrusted(void *state, char const *path, char const *why)
+{
+    report(state, path, why);
+}
+
+/* What isn't trusted stays as it is, for its owner to mend, and so do the rows that speak of it. */
+static gcache_status
+leave_distrusted(struct repair *repair, gcache_status status)
+{
+    if (status != GCACHE_ERROR_UNTRUSTED)
+        return status;
+    repair->distrusted = true;
+    return GCACHE_OK;
 }
 
 static gcache_status
@@ -78,17 +119,62 @@ repair_key(struct repair *repair, gci_shard_key const *key)
         if (key->files[i].kind == GCI_NAME_ENTRY)
             memcpy(ids[count++].id, key->files[i].id, sizeof ids->id);
     }
-    gcache_status status = gci_mend_key(repair->store, &key->key, ids, count, &mended, repair->error);
+    gcache_status status = gci_trust_key(repair->store, &key->key, repair->error);
+    if (status == GCACHE_OK)
+        status = gci_mend_key(repair->store, &key->key, ids, count, &mended, repair->error);
     free(ids);
     if (status != GCACHE_OK)
-        return status;
+        return leave_distrusted(repair, status);
     report_mended(repair, &key->key, &mended);
     status = check_payloads(repair, &key->key, &mended.entries);
-    gci_store_description(repair->store, &key->key, &description, NULL);
+    if (gci_store_description(repair->store, &key->key, &description, NULL) == GCI_CORRUPT) {
+        report(repair, gci_path_description(&key->key).text, "damaged description: put aside");
+        repair->out->quarantined++;
+    }
     gci_stored_description_free(description);
     repair->out->keys += mended.entries > 0;
     repair->out->entries += mended.entries;
     return status;
+}
+
+/* ---- rows ---- */
+
+static void
+report_lost(void *state, gci_lone_row const *row)
+{
+    struct repair *repair = state;
+
+    report(repair, gci_path_pack(&row->key).text, "an entry that index.db knew is lost");
+    repair->out->lost++;
+}
+
+/* What was put aside just now has left with an event. */
+static gcache_status
+repair_rows(struct repair *repair, unsigned number, bool mended)
+{
+    gcache_status status = mended ? gci_drain(repair->store, WAIT_NS, repair->error) : GCACHE_OK;
+
+    return status == GCACHE_OK ? gci_rows_rebuild(repair->store, number, report_lost, repair, repair->error) : status;
+}
+
+/* ---- attachments ---- */
+
+/* It can be stored again only when it is gone. */
+static void
+put_incomplete_aside(void *state, gci_attached const *reference, gcache_status why)
+{
+    gci_path path = gci_path_entry(&reference->key, reference->id);
+    gci_attachment attachment = { .size = reference->size };
+    struct repair *repair = state;
+
+    memcpy(attachment.sha256, reference->sha256, sizeof attachment.sha256);
+    if ((why != GCACHE_ERROR_CORRUPT && why != GCACHE_ERROR_NOT_FOUND) ||
+        !gci_discard_unless_whole(repair->store, &reference->key, reference->id, &attachment, 1))
+        return;
+    report(repair, path.text, "an attachment is gone or damaged: entry put aside");
+    repair->out->quarantined++;
+    repair->out->entries -= repair->out->entries > 0;
+    repair->out->keys -= repair->out->keys > 0 && gci_cost_of_path(repair->store, gci_path_pack(&reference->key).text) == 0;
 }
 
 /* ---- all ---- */
@@ -96,21 +182,61 @@ repair_key(struct repair *repair, gci_shard_key const *key)
 static gcache_status
 repair_shard(struct repair *repair, unsigned number)
 {
+    uint64_t before = repair->out->quarantined + repair->out->lost;
     gci_shard_key key;
     gci_shard shard;
     size_t at = 0;
 
+    repair->distrusted = false;
     gcache_status status = gci_shard_read(repair->store, number, &shard, repair->error);
     while (status == GCACHE_OK && gci_shard_next(&shard, &at, &key))
         status = repair_key(repair, &key);
     gci_shard_clear(&shard);
-    return status == GCACHE_OK ? gci_rows_rebuild(repair->store, number, repair->error) : status;
+    if (status != GCACHE_OK || repair->distrusted || repair->rowless)
+        return status;
+    bool mended = repair->out->quarantined + repair->out->lost != before;
+    return repair_rows(repair, number, mended);
+}
+
+static gcache_status
+repair_all(struct repair *repair)
+{
+    gci_house_options const *options = repair->options;
+    bool damaged = false;
+
+    gcache_status status = gci_layout_furnish(repair->store->directory, repair->error);
+    if (status == GCACHE_OK)
+        status = gci_strange_each(repair->store, put_aside, repair, repair->error);
+    gci_trust_each(repair->store, report_distrusted, repair);
+    if (status == GCACHE_OK)
+        status = gci_index_mend(&repair->store->index, WAIT_NS, &damaged, repair->error);
+    if (status == GCACHE_OK && gci_tables_mend(repair->store)) {
+        report(repair, "tables.db", "damaged database: put aside");
+        repair->out->quarantined++;
+    }
+    if (damaged)
+        report(repair, "index.db", "damaged: put aside, and made anew from the entries");
+    if (status == GCACHE_OK)
+        status = gci_drain(repair->store, WAIT_NS, repair->error);
+    repair->rowless = status == GCACHE_ERROR_UNTRUSTED;
+    if (repair->rowless)
+        status = GCACHE_OK;
+    for (unsigned number = 0; status == GCACHE_OK && number < GCI_SHARDS; number++) {
+        status = repair_shard(repair, number);
+        if (options->progress != NULL)
+            options->progress(options->state, number + 1, GCI_SHARDS);
+    }
+    if (status == GCACHE_OK)
+        gci_attached_check(repair->store, &repair->references, put_incomplete_aside, repair);
+    gci_attached_clear(&repair->references);
+    return status == GCACHE_OK && !repair->rowless ? gci_drain(repair->store, WAIT_NS, repair->error) : status;
 }
 
 gcache_status
 gci_store_repair(gci_store *store, gci_house_options const *options, gci_repaired *out_repaired, gcache_error *error)
 {
     struct repair repair = { .store = store, .options = options, .out = out_repaired, .error = error };
+    gci_recounted counted;
     gci_file lock;
 
     gci_store_enter(store);
@@ -120,14 +246,9 @@ gci_store_repair(gci_store *store, gci_house_options const *options, gci_repaire
     gcache_status status = gci_evictor_lock(store, WAIT_NS, &lock, error);
     if (status != GCACHE_OK)
         return status;
-    status = gci_drain(store, WAIT_NS, error);
-    for (unsigned number = 0; status == GCACHE_OK && number < GCI_SHARDS; number++) {
-        status = repair_shard(&repair, number);
-        if (options->progress != NULL)
-            options->progress(options->state, number + 1, GCI_SHARDS);
-    }
-    gci_file_close(&lock);
+    status = repair_all(&repair);
     if (status == GCACHE_OK)
-        gci_recount(store);
+        status = gci_recount(store, &counted, error);
+    gci_file_close(&lock);
     return status;
 }

@@ -87,7 +87,8 @@ gci_draft_take(gci_draft *draft, gci_frame const *frame, gci_view bytes)
     if (taken == NULL)
         return false;
     *taken = (gci_draft_frame){ .type = frame->type, .sequence = record.sequence,
-                                .created_ns = record.created_ns, .evicted_ns = frame->evicted_ns, .bytes = bytes };
+                                .created_ns = record.created_ns, .evicted_ns = frame->evicted_ns, .space = record.space,
+                                .bytes = bytes };
     memcpy(taken->id, record.id, sizeof taken->id);
     return true;
 }

@@ -1,11 +1,14 @@
 #include "store/rows.h"
 
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/digest.h"
 #include "store/candidates.h"
 #include "store/describe.h"
 #include "store/lookup.h"
 #include "store/publish.h"
+#include "store/tombstones.h"
+#include "store/verify.h"
 
 #include <stdlib.h>
 
@@ -74,6 +77,7 @@ gci_row_list_add(gci_store *store, gci_row_list *list, gci_candidates *set, bool
         if (row == NULL)
             return;
         *row = (gci_entry_row){ .key = set->key, .created_ns = record->created_ns, .key_cost = cost,
+                                .used_ns = record->created_ns + 1,
                                 .size = candidate->place->head.size + GCI_FRAME_OVERHEAD + record->stored_size,
                                 .components = numbers, .component_count = count };
         gci_unhex(gci_view_text(record->id), row->id, sizeof row->id);
@@ -97,105 +101,171 @@ has_row(gci_index *index, gci_entry_row const *row)
 }
 
 gcache_status
-gci_rows_missing(gci_store *store, gci_row_list const *list, gci_missing_row_fn fn, void *state, gcache_error *error)
+gci_rows_missing(gci_index *index, gci_row_list const *list, gci_missing_row_fn fn, void *state, gcache_error *error)
 {
-    gcache_status status = gci_index_begin(&store->index, GCI_READ, WAIT_NS, error);
+    gcache_status status = gci_index_begin(index, GCI_READ, WAIT_NS, error);
 
     if (status != GCACHE_OK)
         return status;
     for (size_t i = 0; i < list->count; i++) {
-        if (!has_row(&store->index, &list->items[i]))
+        if (!has_row(index, &list->items[i]))
             fn(state, &list->items[i]);
     }
-    return gci_index_end(&store->index, GCI_READ, GCACHE_OK, error);
+    return gci_index_end(index, GCI_READ, GCACHE_OK, error);
 }
 
-/* ---- putting right ---- */
+/* ---- rows without entries ---- */
 
-struct known_key {
-    gcache_key key;
-    int64_t id;
-};
-
-/* The keys that have rows in a shard. */
-static struct known_key *
-known_keys(gci_index *index, unsigned shard, size_t *out_count)
+/* row = key_id key (id | NULL) created used */
+static bool
+read_lone(sqlite3_stmt *row, gci_lone_row *out)
 {
-    struct known_key *keys = NULL;
+    gci_view key = gci_column_bytes(row, 1), id = gci_column_bytes(row, 2);
+
+    *out = (gci_lone_row){ .key_id = gci_column_number(row, 0), .is_entry = id.size == sizeof out->id };
+    out->created_ns = (uint64_t)gci_column_number(row, 3);
+    out->used_ns = (uint64_t)gci_column_number(row, 4);
+    if (key.size == sizeof out->key.bytes)
+        memcpy(out->key.bytes, key.data, key.size);
+    if (out->is_entry)
+        memcpy(out->id, id.data, id.size);
+    return key.size == sizeof out->key.bytes;
+}
+
+/* List and rows are by key: *at is where the row's key begins in the list, and doesn't go back. */
+static bool
+is_listed(gci_row_list const *list, size_t *at, gci_lone_row const *row)
+{
+    while (*at < list->count && memcmp(&list->items[*at].key, &row->key, sizeof row->key) < 0)
+        ++*at;
+    for (size_t i = *at; i < list->count && memcmp(&list->items[i].key, &row->key, sizeof row->key) == 0; i++) {
+        if (!row->is_entry || memcmp(list->items[i].id, row->id, sizeof row->id) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool
+add_lone(gci_lone_rows *rows, gci_lone_row const *row)
+{
+    if (rows->count == rows->capacity) {
+        size_t capacity = rows->capacity == 0 ? 64 : rows->capacity * 2;
+        gci_lone_row *items = realloc(rows->items, capacity * sizeof *items);
+        if (items == NULL)
+            return false;
+        rows->items = items;
+        rows->capacity = capacity;
+    }
+    rows->items[rows->count++] = *row;
+    return true;
+}
+
+/* Between begin and end. */
+static gcache_status
+find_lone(gci_index *index, unsigned shard, gci_row_list const *list, gci_lone_rows *out_rows, gcache_error *error)
+{
+    gcache_status status = GCACHE_OK;
     gcache_key low, high;
-    size_t capacity = 0;
+    gci_lone_row row;
+    size_t at = 0;
 
     memset(&low, 0, sizeof low);
     memset(&high, 0xff, sizeof high);
     low.bytes[0] = high.bytes[0] = (uint8_t)shard;
-    *out_count = 0;
-    sqlite3_stmt *rows = gci_index_use(index, GCI_SQL_KEYS_BETWEEN);
+    *out_rows = (gci_lone_rows){ 0 };
+    sqlite3_stmt *rows = gci_index_use(index, GCI_SQL_ENTRIES_BETWEEN);
     gci_bind_bytes(rows, 1, low.bytes, sizeof low.bytes);
     gci_bind_bytes(rows, 2, high.bytes, sizeof high.bytes);
-    while (gci_index_step(index, rows)) {
-        if (*out_count == capacity) {
-            capacity = capacity == 0 ? 64 : capacity * 2;
-            struct known_key *grown = realloc(keys, capacity * sizeof *grown);
-            if (grown == NULL)
-                break;
-            keys = grown;
-        }
-        gci_view key = gci_column_bytes(rows, 1);
-        if (key.size != sizeof(gcache_key))
-            continue;
-        keys[*out_count].id = gci_column_number(rows, 0);
-        memcpy(keys[(*out_count)++].key.bytes, key.data, key.size);
+    while (status == GCACHE_OK && gci_index_step(index, rows)) {
+        if (read_lone(rows, &row) && !is_listed(list, &at, &row) && !add_lone(out_rows, &row))
+            status = gci_fail_memory(error);
     }
-    return keys;
+    return status;
 }
 
-/* Drops a key's rows of entries that aren't in list[begin, end). */
-static void
-drop_strangers(gci_index *index, int64_t key_id, gci_row_list const *list, size_t begin, size_t end)
+gcache_status
+gci_rows_lone(gci_index *index, unsigned shard, gci_row_list const *list, gci_lone_rows *out_rows, gcache_error *error)
 {
-    uint8_t ids[64][16];
-    size_t count;
-
-    do {
-        sqlite3_stmt *rows = gci_index_use(index, GCI_SQL_ENTRIES_OF_KEY);
-        gci_bind_number(rows, 1, key_id);
-        for (count = 0; count < 64 && gci_index_step(index, rows);) {
-            gci_view id = gci_column_bytes(rows, 0);
-            bool listed = id.size != 16;
-            for (size_t i = begin; i < end && !listed; i++)
-                listed = memcmp(list->items[i].id, id.data, 16) == 0;
-            if (!listed)
-                memcpy(ids[count++], id.data, 16);
-        }
-        for (size_t i = 0; i < count; i++) {
-            sqlite3_stmt *drop = gci_index_use(index, GCI_SQL_ENTRY_DROP);
-            gci_bind_number(drop, 1, key_id);
-            gci_bind_bytes(drop, 2, ids[i], 16);
-            gci_index_run(index, drop);
-        }
-    } while (count == 64 && index->trouble == 0);
+    *out_rows = (gci_lone_rows){ 0 };
+    gcache_status status = gci_index_begin(index, GCI_READ, WAIT_NS, error);
+    if (status != GCACHE_OK)
+        return status;
+    status = find_lone(index, shard, list, out_rows, error);
+    return gci_index_end(index, GCI_READ, status, error);
 }
 
-/* The list is by key, and so are the known keys: one pass over both. */
-static void
-drop_unlisted(gci_index *index, unsigned shard, gci_row_list const *list)
+/* Eviction leaves an EVICTED frame or, with the last candidate, a tombstone, before anything goes. */
+static bool
+is_known_evicted(gci_store *store, gci_lone_row const *row, gci_candidates const *set)
 {
-    size_t known_count, at = 0;
-    struct known_key *known = known_keys(index, shard, &known_count);
+    char hex[GCACHE_ENTRY_ID_SIZE];
+    gci_tombstone tombstone;
 
-    for (size_t i = 0; i < known_count; i++) {
-        while (at < list->count && memcmp(&list->items[at].key, &known[i].key, sizeof(gcache_key)) < 0)
-            at++;
-        size_t end = at;
-        while (end < list->count && memcmp(&list->items[end].key, &known[i].key, sizeof(gcache_key)) == 0)
-            end++;
-        if (end == at)
-            gci_drop_entry_row(index, &known[i].key, "", 0);
-        else
-            drop_strangers(index, known[i].id, list, at, end);
-        at = end;
+    gci_hex(row->id, sizeof row->id, hex);
+    for (size_t i = 0; set != NULL && i < set->evicted_count; i++) {
+        if (memcmp(set->evicted[i]->record.id, hex, sizeof hex) == 0)
+            return true;
     }
-    free(known);
+    return set == NULL && gci_tombstone_get(store, &row->key, &tombstone) && tombstone.left == 0 &&
+           tombstone.evicted_ns >= row->used_ns;
+}
+
+/* What files say about an entry that a list of them didn't have. */
+typedef enum fate {
+    FATE_THERE,      /* it is there by now, or nobody can look */
+    FATE_UNFINISHED, /* nobody has seen it whole */
+    FATE_EVICTED,
+    FATE_LOST
+} fate;
+
+static fate
+fate_of(gci_store *store, gci_lone_row const *row)
+{
+    char hex[GCACHE_ENTRY_ID_SIZE];
+    gci_candidates *set = NULL;
+
+    gci_hex(row->id, sizeof row->id, hex);
+    gci_found found = gci_read_pack(store, &row->key, &set, NULL);
+    bool there = found == GCI_UNREADABLE || (row->is_entry && set != NULL && gci_candidates_find(set, hex) != NULL);
+    bool evicted = !there && is_known_evicted(store, row, set);
+    gci_candidates_release(set);
+    if (there)
+        return FATE_THERE;
+    if (!row->is_entry || row->used_ns <= row->created_ns)
+        return FATE_UNFINISHED;
+    return evicted ? FATE_EVICTED : FATE_LOST;
+}
+
+bool
+gci_row_is_lost(gci_store *store, gci_lone_row const *row)
+{
+    return row->is_entry && row->used_ns > row->created_ns && fate_of(store, row) == FATE_LOST;
+}
+
+/* ---- putting right ---- */
+
+/* An insert that hasn't returned may still bring the entry. */
+static bool
+may_be_under_way(gci_lone_row const *row)
+{
+    uint64_t now = gci_clock_wall_ns();
+
+    return row->is_entry && row->used_ns == row->created_ns && row->created_ns <= now && now - row->created_ns < GCI_OLD_NS;
+}
+
+static void
+drop_lone(gci_index *index, gci_lone_row const *row)
+{
+    static gci_statement const drops[] = { GCI_SQL_ENTRY_DROP, GCI_SQL_KEY_COMPONENTS_DROP_UNUSED,
+                                          GCI_SQL_KEY_DROP_UNUSED };
+
+    for (size_t i = row->is_entry ? 0 : 1; i < sizeof drops / sizeof *drops; i++) {
+        sqlite3_stmt *drop = gci_index_use(index, drops[i]);
+        gci_bind_number(drop, 1, row->key_id);
+        if (drops[i] == GCI_SQL_ENTRY_DROP)
+            gci_bind_bytes(drop, 2, row->id, sizeof row->id);
+        gci_index_run(index, drop);
+    }
 }
 
 static gcache_status
@@ -219,23 +289,56 @@ list_shard(gci_store *store, unsigned number, gci_row_list *list, gcache_error *
     return status;
 }
 
-gcache_status
-gci_rows_rebuild(gci_store *store, unsigned shard, gcache_error *error)
+/* Between begin and end of a write. */
+static gcache_status
+rebuild(gci_store *store, unsigned shard, gci_row_list *list, gci_lost_row_fn lost, void *state, gcache_error *error)
 {
     gci_index *index = &store->index;
+    gci_lone_rows lone = { 0 };
+
+    gcache_status status = list_shard(store, shard, list, error);
+    if (status == GCACHE_OK)
+        status = find_lone(index, shard, list, &lone, error);
+    for (size_t i = 0; status == GCACHE_OK && i < lone.count; i++) {
+        fate became = fate_of(store, &lone.items[i]);
+        if (became == FATE_THERE || (became == FATE_UNFINISHED && may_be_under_way(&lone.items[i])))
+            continue;
+        if (became == FATE_LOST)
+            lost(state, &lone.items[i]);
+        drop_lone(index, &lone.items[i]);
+    }
+    for (size_t i = 0; status == GCACHE_OK && i < list->count; i++)
+        gci_put_entry_row(index, &list->items[i]);
+    free(lone.items);
+    return status;
+}
+
+gcache_status
+gci_rows_rebuild(gci_store *store, unsigned shard, gci_lost_row_fn lost, void *state, gcache_error *error)
+{
     gci_row_list list;
 
-    gcache_status status = gci_index_begin(index, GCI_WRITE, WAIT_NS, error);
+    gcache_status status = gci_index_begin(&store->index, GCI_WRITE, WAIT_NS, error);
     if (status != GCACHE_OK)
         return status;
     gci_row_list_init(&list);
-    status = list_shard(store, shard, &list, error);
-    if (status == GCACHE_OK) {
-        drop_unlisted(index, shard, &list);
-        for (size_t i = 0; i < list.count; i++)
-            gci_put_entry_row(index, &list.items[i]);
-    }
-    status = gci_index_end(index, GCI_WRITE, status, error);
+    status = rebuild(store, shard, &list, lost, state, error);
+    status = gci_index_end(&store->index, GCI_WRITE, status, error);
     gci_row_list_clear(&list);
     return status;
+}
+
+void
+gci_rows_fill(gci_store *store)
+{
+    for (unsigned shard = 0; shard < GCI_SHARDS; shard++) {
+        gcache_error error = { .message = "" };
+        gci_row_list list;
+        gci_row_list_init(&list);
+        if (list_shard(store, shard, &list, &error) != GCACHE_OK)
+            gci_store_log(store, "entries/%02x: can't be read into index.db: %s", shard, error.message);
+        for (size_t i = 0; i < list.count; i++)
+            gci_put_entry_row(&store->index, &list.items[i]);
+        gci_row_list_clear(&list);
+    }
 }

@@ -49,25 +49,13 @@ collect_frames(struct gci_run_inside *inside, gci_pack_walk *walk, struct frames
 
 /* ---- decoding ---- */
 
-bool
-gci_candidate_is_signed_payload(gci_candidate const *candidate, gci_view stored)
-{
-    uint8_t hash[GCI_SHA256_BYTES];
-    gci_digest *digest = gci_digest_new();
-
-    bool same = digest != NULL && gci_digest_of(digest, stored, hash) &&
-                memcmp(hash, candidate->place->signature.payload_sha256, sizeof hash) == 0;
-    gci_digest_free(digest);
-    return same;
-}
-
 static bool
 is_trusted(gci_frame const *frame, gci_candidate const *candidate, gci_trust const *trust)
 {
     if (!trust->required)
         return true;
     return gci_signature_verify(frame->head, &candidate->place->signature, trust->keys, trust->count) &&
-           (frame->type != GCI_FRAME_ENTRY || gci_candidate_is_signed_payload(candidate, frame->payload));
+           (frame->type != GCI_FRAME_ENTRY || gci_signature_covers(&candidate->place->signature, frame->payload));
 }
 
 /* Fills in a candidate from a frame. false: the frame doesn't hold one, or of another key. */

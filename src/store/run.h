@@ -79,9 +79,6 @@ gci_run_inside(gci_run *run)
     return run->inside;
 }
 
-/* Whether the stored payload is the one the candidate's signature covers. */
-bool gci_candidate_is_signed_payload(gci_candidate const *candidate, gci_view stored);
-
 /* ---- payloads (held.c) ---- */
 
 /* Takes over base, also on failure. NULL: no memory. */

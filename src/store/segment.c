@@ -4,6 +4,8 @@
 #include "base/clock.h"
 #include "base/codec.h"
 #include "base/digest.h"
+#include "base/mutex.h"
+#include "store/paths.h"
 
 #include <fcntl.h>
 
@@ -25,45 +27,24 @@ void
 gci_segment_init(gci_segment *segment, gci_dir dir)
 {
     *segment = (gci_segment){ .dir = dir, .file = GCI_FILE_NONE };
-    pthread_mutex_init(&segment->opening, NULL);
+    pthread_mutex_init(&segment->appending, NULL);
 }
 
 void
 gci_segment_close(gci_segment *segment)
 {
     gci_file_close(&segment->file);
-    pthread_mutex_destroy(&segment->opening);
+    pthread_mutex_destroy(&segment->appending);
 }
 
 void
 gci_segment_after_fork(gci_segment *segment)
 {
     gci_file_close(&segment->file);
-    pthread_mutex_init(&segment->opening, NULL);
+    pthread_mutex_init(&segment->appending, NULL);
 }
 
 /* ---- the file ---- */
-
-static gcache_status
-write_header(gci_dir dir, gcache_error *error)
-{
-    uint64_t nonce = gci_clock_wall_ns();
-    gci_buf header;
-    gci_file file;
-
-    gci_buf_init(&header, 64);
-    gci_buf_append(&header, file_magic, sizeof file_magic);
-    gci_put_u64(&header, nonce);
-    gcache_status status = header.failed ? gci_fail_memory(error) : gci_file_open(dir, NAME, O_WRONLY, &file, error);
-    if (status == GCACHE_OK) {
-        status = gci_file_write_at(&file, gci_buf_view(&header), 0, error);
-        if (status == GCACHE_OK)
-            status = gci_file_truncate(&file, GCI_SEGMENT_HEADER, error);
-        gci_file_close(&file);
-    }
-    gci_buf_clear(&header);
-    return status;
-}
 
 static gcache_status
 size_of(gci_file const *file, uint64_t *out_size, gcache_error *error)
@@ -75,43 +56,96 @@ size_of(gci_file const *file, uint64_t *out_size, gcache_error *error)
     return status;
 }
 
-/* A file that is shorter than its header gets one. */
+/* Empties the file. Under its exclusive lock; not one that was opened to append, which writes to the end only. */
 static gcache_status
-furnish(gci_file const *file, gcache_error *error)
+write_header(gci_file const *file, gcache_error *error)
 {
-    uint64_t size;
+    gci_buf header;
 
-    gcache_status status = size_of(file, &size, error);
-    if (status != GCACHE_OK || size >= GCI_SEGMENT_HEADER)
-        return status;
-    status = gci_file_lock(file, GCI_LOCK_EXCLUSIVE, HINT_WAIT_NS, error);
-    if (status != GCACHE_OK)
-        return status;
-    status = size_of(file, &size, error);
-    if (status == GCACHE_OK && size < GCI_SEGMENT_HEADER)
-        status = write_header(file->dir, error);
-    gci_file_unlock(file);
+    gci_buf_init(&header, 64);
+    gci_buf_append(&header, file_magic, sizeof file_magic);
+    gci_put_u64(&header, gci_clock_wall_ns());
+    gcache_status status = header.failed ? gci_fail_memory(error)
+                                         : gci_file_write_at(file, gci_buf_view(&header), 0, error);
+    if (status == GCACHE_OK)
+        status = gci_file_truncate(file, GCI_SEGMENT_HEADER, error);
+    gci_buf_clear(&header);
     return status;
 }
 
+/* Empties the file if its size is at least `from` and at most `to`, and nobody appends to it within wait_ns. */
 static gcache_status
-open_for_append(gci_segment *segment, gcache_error *error)
+empty(gci_dir dir, uint64_t from, uint64_t to, uint64_t wait_ns, gcache_error *error)
+{
+    gci_file file;
+    uint64_t size;
+
+    gcache_status status = gci_file_open(dir, NAME, O_RDWR, &file, error);
+    if (status != GCACHE_OK)
+        return status;
+    status = gci_file_lock(&file, GCI_LOCK_EXCLUSIVE, wait_ns, error);
+    if (status == GCACHE_OK)
+        status = size_of(&file, &size, error);
+    if (status == GCACHE_OK && from <= size && size <= to && gci_file_still_named(&file))
+        status = write_header(&file, error);
+    gci_file_close(&file);
+    return status;
+}
+
+/* One attempt to have the file open, whole and locked. *out_again: it was replaced meanwhile, or has a header now. */
+static gcache_status
+open_and_lock(gci_segment *segment, uint64_t wait_ns, bool *out_again, gcache_error *error)
 {
     gcache_status status = GCACHE_OK;
+    uint64_t size;
 
-    pthread_mutex_lock(&segment->opening);
-    if (segment->file.fd < 0) {
-        gci_file file;
-        status = gci_file_open(segment->dir, NAME, O_WRONLY | O_CREAT | O_APPEND, &file, error);
-        if (status == GCACHE_OK)
-            status = furnish(&file, error);
-        if (status == GCACHE_OK)
-            segment->file = file;
-        else
-            gci_file_close(&file);
-    }
-    pthread_mutex_unlock(&segment->opening);
+    *out_again = false;
+    if (segment->file.fd < 0)
+        status = gci_layout_create(segment->dir, NAME, O_WRONLY | O_CREAT | O_APPEND, &segment->file, error);
+    if (status == GCACHE_OK)
+        status = gci_file_lock(&segment->file, GCI_LOCK_SHARED, wait_ns, error);
+    if (status != GCACHE_OK)
+        return status;
+    status = size_of(&segment->file, &size, error);
+    bool named = gci_file_still_named(&segment->file);
+    if (status == GCACHE_OK && named && size >= GCI_SEGMENT_HEADER && size <= GCI_SEGMENT_MAX)
+        return status;
+    gci_file_unlock(&segment->file);
+    if (!named)
+        gci_file_close(&segment->file);
+    else if (status == GCACHE_OK && size > GCI_SEGMENT_MAX)
+        return gci_fail(error, GCACHE_ERROR_LIMIT, "%s/" NAME ": nobody drains it", segment->dir.name);
+    else if (status == GCACHE_OK)
+        status = empty(segment->dir, 0, GCI_SEGMENT_HEADER - 1, wait_ns, error);
+    *out_again = status == GCACHE_OK;
     return status;
+}
+
+/* Removed, made, and without a header yet: more is bad luck. */
+#define ATTEMPTS 4
+
+static gcache_status
+begin_append(gci_segment *segment, uint64_t wait_ns, gcache_error *error)
+{
+    gcache_status status = GCACHE_OK;
+    bool again = true;
+
+    if (!gci_mutex_lock_within(&segment->appending, wait_ns))
+        return gci_fail(error, GCACHE_ERROR_BUSY, "%s/" NAME ": other threads wait to append", segment->dir.name);
+    for (int attempt = 0; again && attempt < ATTEMPTS; attempt++)
+        status = open_and_lock(segment, wait_ns, &again, error);
+    if (again)
+        status = gci_fail(error, GCACHE_ERROR_BUSY, "%s/" NAME ": it is replaced again and again", segment->dir.name);
+    if (status != GCACHE_OK)
+        pthread_mutex_unlock(&segment->appending);
+    return status;
+}
+
+static void
+end_append(gci_segment *segment)
+{
+    gci_file_unlock(&segment->file);
+    pthread_mutex_unlock(&segment->appending);
 }
 
 /* ---- events ---- */
@@ -128,37 +162,32 @@ wait_of(gci_event_type type)
     return type == GCI_EVENT_INSERTED ? INSERT_WAIT_NS : HINT_WAIT_NS;
 }
 
+static bool
+put_event_header(gci_buf *header, gci_event_type type, gci_view body)
+{
+    gci_buf_append(header, event_magic, sizeof event_magic);
+    gci_put_u32(header, (uint32_t)(GCI_EVENT_HEADER + body.size));
+    gci_put_u16(header, (uint16_t)type);
+    gci_put_u16(header, 0);
+    gci_put_u32(header, 0);
+    gci_put_u64(header, gci_clock_wall_ns());
+    if (!header->failed)
+        gci_put_u64(header, checksum(gci_buf_view(header), body));
+    return !header->failed;
+}
+
 gcache_status
 gci_segment_append(gci_segment *segment, gci_event_type type, gci_view body, gcache_error *error)
 {
     gci_buf header;
-    uint64_t size = 0;
 
     GCI_ASSERT(body.size <= GCI_EVENT_MAX - GCI_EVENT_HEADER);
-    gcache_status status = open_for_append(segment, error);
-    if (status != GCACHE_OK)
-        return status;
     gci_buf_init(&header, 64);
-    gci_buf_append(&header, event_magic, sizeof event_magic);
-    gci_put_u32(&header, (uint32_t)(GCI_EVENT_HEADER + body.size));
-    gci_put_u16(&header, (uint16_t)type);
-    gci_put_u16(&header, 0);
-    gci_put_u32(&header, 0);
-    gci_put_u64(&header, gci_clock_wall_ns());
-    if (!header.failed)
-        gci_put_u64(&header, checksum(gci_buf_view(&header), body));
-    if (header.failed) {
-        gci_buf_clear(&header);
-        return gci_fail_memory(error);
-    }
-    status = gci_file_lock(&segment->file, GCI_LOCK_SHARED, wait_of(type), error);
+    gcache_status status = put_event_header(&header, type, body) ? begin_append(segment, wait_of(type), error)
+                                                                 : gci_fail_memory(error);
     if (status == GCACHE_OK) {
-        status = size_of(&segment->file, &size, error);
-        if (status == GCACHE_OK && size > GCI_SEGMENT_MAX)
-            status = gci_fail(error, GCACHE_ERROR_LIMIT, "%s/" NAME ": nobody drains it", segment->dir.name);
-        if (status == GCACHE_OK)
-            status = gci_file_write(&segment->file, (gci_view[]){ gci_buf_view(&header), body }, 2, error);
-        gci_file_unlock(&segment->file);
+        status = gci_file_write(&segment->file, (gci_view[]){ gci_buf_view(&header), body }, 2, error);
+        end_append(segment);
     }
     gci_buf_clear(&header);
     if (status == GCACHE_OK)
@@ -202,6 +231,11 @@ gci_event_next(gci_view bytes, size_t *at, gci_event *out_event)
     return false;
 }
 
+/* Of a damaged header. */
+#define NO_NONCE 0
+/* All that appends can have made of it: each of many processes adds one event to the largest file that isn't too large. */
+#define READ_MAX (GCI_SEGMENT_MAX + 64 * (uint64_t)GCI_EVENT_MAX)
+
 static gcache_status
 read_part(gci_file const *file, uint64_t nonce, uint64_t offset, size_t limit, gci_segment_part *out, gcache_error *error)
 {
@@ -212,10 +246,12 @@ read_part(gci_file const *file, uint64_t nonce, uint64_t offset, size_t limit, g
     gcache_status status = size_of(file, &size, error);
     if (status == GCACHE_OK)
         status = gci_file_read(file, header, sizeof header, 0, &got, error);
-    if (status != GCACHE_OK || got < sizeof header || memcmp(header, file_magic, sizeof file_magic) != 0)
+    if (status != GCACHE_OK || got < sizeof header || size < sizeof header)
         return status;
     gci_reader reader = gci_reader_of(gci_view_of(header + 8, 8));
-    out->nonce = gci_get_u64(&reader);
+    if (size > READ_MAX)
+        size = READ_MAX;
+    out->nonce = memcmp(header, file_magic, sizeof file_magic) == 0 ? gci_get_u64(&reader) : NO_NONCE;
     out->offset = out->nonce == nonce && offset >= GCI_SEGMENT_HEADER && offset <= size ? offset : GCI_SEGMENT_HEADER;
     size_t wanted = size - out->offset < limit ? (size_t)(size - out->offset) : limit;
     char *room = gci_buf_reserve(&out->bytes, wanted);
@@ -232,7 +268,7 @@ gci_segment_read(gci_segment *segment, uint64_t nonce, uint64_t offset, size_t l
 
     *out_part = (gci_segment_part){ 0 };
     gci_buf_init(&out_part->bytes, GCI_BUF_NO_LIMIT);
-    gcache_status status = gci_file_open_existing(segment->dir, NAME, O_RDONLY | O_NONBLOCK, &file, error);
+    gcache_status status = gci_file_open_existing(segment->dir, NAME, O_RDONLY, &file, error);
     if (status != GCACHE_OK || file.fd < 0)
         return status;
     status = read_part(&file, nonce, offset, limit, out_part, error);
@@ -245,16 +281,15 @@ gci_segment_read(gci_segment *segment, uint64_t nonce, uint64_t offset, size_t l
 void
 gci_segment_reset(gci_segment *segment, uint64_t size)
 {
-    gci_file file;
-    uint64_t now;
+    /* Trouble here leaves events that are drained again, which changes nothing. */
+    empty(segment->dir, size, size < READ_MAX ? size : UINT64_MAX, 0, NULL);
+}
 
-    if (gci_file_open(segment->dir, NAME, O_RDWR, &file, NULL) != GCACHE_OK)
-        return;
-    if (gci_file_lock(&file, GCI_LOCK_EXCLUSIVE, 0, NULL) == GCACHE_OK) {
-        /* Trouble here leaves events that are drained again, which changes nothing. */
-        if (size_of(&file, &now, NULL) == GCACHE_OK && now == size)
-            write_header(segment->dir, NULL);
-        gci_file_unlock(&file);
-    }
-    gci_file_close(&file);
+void
+gci_segment_reset_absurd(gci_segment *segment)
+{
+    struct stat facts;
+
+    if (gci_dir_stat(segment->dir, NAME, &facts, NULL) == GCACHE_OK && (uint64_t)facts.st_size >= READ_MAX)
+        empty(segment->dir, READ_MAX, UINT64_MAX, 0, NULL);
 }

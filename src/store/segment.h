@@ -14,8 +14,10 @@
  *                  8           XXH3-64 of the event with these 8 bytes left out
  *                              body
  *
- * Locking: flock on the file, shared to append, exclusive to empty it. Reading needs none: what follows the last whole
- * event is being written. A damaged event is stepped over.
+ * Locking: flock on the file, shared to append, exclusive to empty it. A flock belongs to the open file, which the threads
+ * of a store share: a mutex lets one of them append at a time. Who has the lock looks whether the file still has its name:
+ * somebody may have put it aside or removed it. Reading needs no lock: what follows the last whole event is being written.
+ * A damaged event is stepped over; under a damaged header the events still count, and the nonce is 0.
  */
 #ifndef GCI_STORE_SEGMENT_H
 #define GCI_STORE_SEGMENT_H
@@ -35,7 +37,8 @@ typedef enum gci_event_type {
     GCI_EVENT_INSERTED = 1,
     GCI_EVENT_TOUCHED = 2,
     GCI_EVENT_LOOKUP = 3,
-    GCI_EVENT_REMOVED = 4
+    GCI_EVENT_REMOVED = 4,
+    GCI_EVENT_KEPT = 5
 } gci_event_type;
 
 typedef struct gci_event {
@@ -47,7 +50,7 @@ typedef struct gci_event {
 typedef struct gci_segment {
     gci_dir dir;
     gci_file file; /* for appending; opened when first needed */
-    pthread_mutex_t opening;
+    pthread_mutex_t appending;
     _Atomic uint32_t appended; /* events since the last drain, by this process */
 } gci_segment;
 
@@ -76,5 +79,8 @@ bool gci_event_next(gci_view bytes, size_t *at, gci_event *out_event);
 
 /* Empties the file if it still ends at `size`, that is, if everything in it was drained. */
 void gci_segment_reset(gci_segment *segment, uint64_t size);
+
+/* Empties a file that is larger than all that appends can have made of it, once what can be read of it was drained. */
+void gci_segment_reset_absurd(gci_segment *segment);
 
 #endif

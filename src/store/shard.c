@@ -17,11 +17,8 @@ note_name(void *state, char const *name)
     gci_shard_file file;
 
     file.kind = gci_name_read(name, &file.key, file.id);
-    if (file.kind == GCI_NAME_STRANGE || file.key.bytes[0] != listing->number) {
-        shard->strange++;
-        snprintf(shard->strange_name, sizeof shard->strange_name, "entries/%02x/%.160s", listing->number, name);
+    if (file.kind == GCI_NAME_STRANGE || file.key.bytes[0] != listing->number)
         return 0;
-    }
     if (shard->count == shard->capacity) {
         size_t capacity = shard->capacity == 0 ? 64 : shard->capacity * 2;
         gci_shard_file *files = realloc(shard->files, capacity * sizeof *files);
@@ -47,6 +44,14 @@ by_key(void const *left, void const *right)
     return order != 0 ? order : strcmp(a->id, b->id);
 }
 
+static bool
+is_folder(gci_store *store, char const *path)
+{
+    struct stat facts;
+
+    return gci_dir_stat(store->directory, path, &facts, NULL) == GCACHE_OK && S_ISDIR(facts.st_mode);
+}
+
 gcache_status
 gci_shard_read(gci_store *store, unsigned number, gci_shard *out_shard, gcache_error *error)
 {
@@ -56,9 +61,12 @@ gci_shard_read(gci_store *store, unsigned number, gci_shard *out_shard, gcache_e
 
     *out_shard = (gci_shard){ 0 };
     snprintf(path, sizeof path, "entries/%02x", number & 0xffu);
-    if (gci_dir_stat(store->directory, path, &facts, NULL) == GCACHE_ERROR_NOT_FOUND)
+    gcache_status status = gci_dir_stat(store->directory, path, &facts, error);
+    if (status != GCACHE_OK)
+        return status == GCACHE_ERROR_NOT_FOUND || !is_folder(store, "entries") ? GCACHE_OK : status;
+    if (!S_ISDIR(facts.st_mode))
         return GCACHE_OK;
-    gcache_status status = gci_dir_each(store->directory, path, note_name, &listing, error);
+    status = gci_dir_each(store->directory, path, note_name, &listing, error);
     if (listing.failed)
         status = gci_fail_memory(error);
     if (status != GCACHE_OK)

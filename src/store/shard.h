@@ -15,15 +15,13 @@ typedef struct gci_shard_file {
     char id[GCACHE_ENTRY_ID_SIZE]; /* of an entry */
 } gci_shard_file;
 
-/* All files, by key, then kind, then id; and how many names are none of ours. */
+/* All files, by key, then kind, then id. Names that are none of ours are left out (strange.h). */
 typedef struct gci_shard {
     gci_shard_file *files;
     size_t count, capacity;
-    size_t strange;
-    char strange_name[192]; /* one of them */
 } gci_shard;
 
-/* A directory that isn't there is empty. */
+/* A directory that isn't there, or isn't one, is empty. */
 gcache_status gci_shard_read(gci_store *store, unsigned number, gci_shard *out_shard, gcache_error *error);
 void gci_shard_clear(gci_shard *shard);
 

@@ -1,12 +1,13 @@
 /*
- * Locking: none. A file is written under a temporary name and renamed; two writers of one name write the same bytes, or the
- * later one wins.
+ * Locking: none. A file is written under a temporary name and then gets its own; of two writers of one name the first wins.
  */
 #include "store/side.h"
 
 #include "base/clock.h"
 #include "base/dir_path.h"
 #include "store/publish.h"
+#include "store/trust.h"
+#include "store/usage.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -19,30 +20,30 @@ check_writable(gci_store *store, gcache_error *error)
     return GCACHE_OK;
 }
 
-/* Makes the folders that path goes through; path itself too if `whole`. */
+/* What has its place and isn't one is put aside: a link would lead out of the cache. */
 static gcache_status
-make_folders(gci_store *store, char const *path, bool whole, gcache_error *error)
+make_folder(gci_store *store, char const *path, gcache_error *error)
+{
+    struct stat facts;
+
+    if (gci_dir_stat(store->directory, path, &facts, NULL) == GCACHE_OK && !S_ISDIR(facts.st_mode))
+        gci_quarantine_file(store, path, "not a directory", NULL);
+    return gci_dir_make(store->directory, path, NULL, error);
+}
+
+/* Makes a folder, and those that path goes through. */
+static gcache_status
+make_folders(gci_store *store, char const *path, gcache_error *error)
 {
     char part[GCI_SIDE_PATH_MAX + 1];
 
     for (char const *slash = strchr(path, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
         snprintf(part, sizeof part, "%.*s", (int)(slash - path), path);
-        gcache_status status = gci_dir_make(store->directory, part, NULL, error);
+        gcache_status status = make_folder(store, part, error);
         if (status != GCACHE_OK)
             return status;
     }
-    return whole ? gci_dir_make(store->directory, path, NULL, error) : GCACHE_OK;
-}
-
-static bool
-is_there(gci_store *store, char const *path, uint64_t size)
-{
-    struct stat facts;
-
-    if (gci_dir_stat(store->directory, path, &facts, NULL) != GCACHE_OK || (uint64_t)facts.st_size != size)
-        return false;
-    gci_dir_touch(store->directory, path, NULL);
-    return true;
+    return make_folder(store, path, error);
 }
 
 gcache_status
@@ -54,33 +55,49 @@ gci_side_write(gci_store *store, char const *path, gci_view bytes, bool *out_exi
     gci_store_enter(store);
     *out_existed = false;
     gcache_status status = check_writable(store, error);
-    if (status != GCACHE_OK)
-        return status;
-    *out_existed = is_there(store, path, bytes.size);
-    if (*out_existed)
-        return GCACHE_OK;
-    status = make_folders(store, path, false, error);
+    if (status == GCACHE_OK)
+        status = gci_trust_path(gci_trust_unsigned(store), path, error);
     if (status == GCACHE_OK)
         status = gci_write_temporary(store, GCI_WEIGHT_COMMIT, &bytes, 1, &temporary, error);
     if (status != GCACHE_OK)
         return status;
     snprintf(place.text, sizeof place.text, "%s", path);
-    return gci_move_into_place(store, &temporary, &place, error);
+    status = gci_link_into_place(store, &temporary, &place, out_existed, error);
+    return status == GCACHE_OK ? gci_store_check_place(store, error) : status;
+}
+
+void
+gci_side_touch(gci_store *store, char const *path)
+{
+    gci_store_enter(store);
+    if (!store->read_only)
+        gci_dir_touch(store->directory, path, NULL);
 }
 
 gcache_status
 gci_side_read(gci_store *store, char const *path, size_t limit, gci_buf *out, gcache_error *error)
 {
+    gci_dir dir = gci_trust_unsigned(store);
+
     gci_store_enter(store);
-    return gci_file_load(store->directory, path, limit, out, error);
+    gcache_status status = gci_trust_folders(dir, path, error);
+    return status == GCACHE_OK ? gci_file_load(dir, path, limit, out, error) : status;
 }
 
 void
 gci_side_quarantine(gci_store *store, char const *path, char const *why)
 {
     gci_store_enter(store);
-    if (!store->read_only)
-        gci_quarantine_file(store, path, why, NULL);
+    uint64_t cost = gci_cost_of_path(store, path);
+    /* Quarantine takes off what the file took; side files were never added. */
+    if (!store->read_only && gci_quarantine_file(store, path, why, NULL) == GCACHE_OK)
+        gci_count_bytes(store, 0, cost);
+}
+
+gci_dir
+gci_side_directory(gci_store const *store)
+{
+    return store->directory;
 }
 
 gcache_status
@@ -89,10 +106,13 @@ gci_side_folder(gci_store *store, char const *path, bool make, gcache_error *err
     struct stat facts;
 
     gci_store_enter(store);
+    gcache_status status = gci_trust_path(gci_trust_unsigned(store), path, error);
+    if (status != GCACHE_OK)
+        return status;
     if (!make)
         return gci_dir_stat(store->directory, path, &facts, error);
-    gcache_status status = check_writable(store, error);
-    return status == GCACHE_OK ? make_folders(store, path, true, error) : status;
+    status = check_writable(store, error);
+    return status == GCACHE_OK ? make_folders(store, path, error) : status;
 }
 
 gcache_status
@@ -149,7 +169,7 @@ gci_side_each(gci_store *store, char const *folder, gci_side_fn fn, void *state,
     struct stat facts;
 
     gci_store_enter(store);
-    if (gci_dir_stat(store->directory, folder, &facts, NULL) != GCACHE_OK)
+    if (gci_dir_stat(store->directory, folder, &facts, NULL) != GCACHE_OK || !S_ISDIR(facts.st_mode))
         return GCACHE_OK;
     return gci_dir_each(store->directory, folder, visit_name, &w, error);
 }

@@ -14,11 +14,12 @@
 #ifndef GCI_STORE_SIDE_H
 #define GCI_STORE_SIDE_H
 
+#include "base/file.h"
 #include "store/store.h"
 
 #define GCI_SIDE_PATH_MAX 190
 
-/* Writes a file, unless one of this size is there already: then it is only marked as used. *out_existed tells. */
+/* Writes a file, unless one is there: *out_existed. Whether that is whole is for the caller to say. */
 gcache_status gci_side_write(gci_store *store, char const *path, gci_view bytes, bool *out_existed, gcache_error *error);
 
 /* Reads a file of at most limit bytes. ERROR_NOT_FOUND, ERROR_LIMIT, ERROR_IO, ERROR_MEMORY. */
@@ -28,8 +29,14 @@ gcache_status gci_side_read(gci_store *store, char const *path, size_t limit, gc
 typedef int (*gci_side_fn)(void *state, char const *path);
 gcache_status gci_side_each(gci_store *store, char const *folder, gci_side_fn fn, void *state, gcache_error *error);
 
+/* Marks a file as used, as far as that can be done. */
+void gci_side_touch(gci_store *store, char const *path);
+
 /* Puts a damaged file aside. */
 void gci_side_quarantine(gci_store *store, char const *path, char const *why);
+
+/* The cache directory itself, open as long as the store is. */
+gci_dir gci_side_directory(gci_store const *store);
 
 /* Makes a directory (`make`) or finds it. ERROR_NOT_FOUND, ERROR_READ_ONLY, ... */
 gcache_status gci_side_folder(gci_store *store, char const *path, bool make, gcache_error *error);

@@ -1,7 +1,9 @@
 #include "store/inside.h"
 
 #include "base/clock.h"
+#include "base/visible.h"
 #include "store/drain.h"
+#include "store/rows.h"
 #include "store/touch.h"
 
 #include <limits.h>
@@ -21,7 +23,17 @@ gci_store_log(gci_store *store, char const *format, ...)
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
+    gci_visible_make(line, sizeof line);
     store->options.log(store->options.log_state, line);
+}
+
+gcache_status
+gci_store_check_place(gci_store const *store, gcache_error *error)
+{
+    if (gci_dir_still_named(store->directory))
+        return GCACHE_OK;
+    return gci_fail(error, GCACHE_ERROR_IO, "%s: the directory was moved or removed; open the cache anew",
+                    store->directory.name);
 }
 
 void
@@ -110,13 +122,35 @@ may_write(gci_store const *store)
     return faccessat(store->directory.fd, ".", W_OK, AT_EACCESS) == 0;
 }
 
+static void
+fill_index(void *state)
+{
+    gci_rows_fill(state);
+}
+
+static void
+tell_of_index(void *state, char const *what)
+{
+    gci_store_count(state, GCI_COUNT_CORRUPT, 1);
+    gci_store_log(state, "%s", what);
+}
+
 static gcache_status
 open_parts(gci_store *store, gcache_error *error)
 {
-    gcache_status status = gci_layout_open(store->name, !store->options.read_only, &store->directory, error);
+    bool mended;
 
+    store->owners.trust = store->options.trust;
+    gcache_status status = gci_layout_open(store->name, !store->options.read_only, &store->owners, &store->directory,
+                                           &mended, error);
     if (status != GCACHE_OK)
         return status;
+    store->unsigned_owners = store->owners;
+    if (store->owners.trust == GCACHE_TRUST_ANY)
+        store->unsigned_owners.trust = GCACHE_TRUST_OWNER;
+    if (mended)
+        gci_store_log(store, "%s/format: lost or damaged; %s", store->directory.name,
+                      store->options.read_only ? "read as this version's" : "made anew");
     store->network = gci_dir_network(store->directory);
     if (store->network == NULL && store->options.network)
         store->network = "as if on a network";
@@ -125,13 +159,14 @@ open_parts(gci_store *store, gcache_error *error)
         gci_store_log(store, "%s: can't be written to; opened read-only", store->directory.name);
     gci_key_locks_init(&store->locks, store->directory);
     gci_segment_init(&store->segment, store->directory);
-    gci_index_init(&store->index, store->directory, store->read_only, store->network != NULL);
+    gci_index_init(&store->index, store->directory, store->read_only, store->network != NULL,
+                   (gci_index_owner){ .fill = fill_index, .tell = tell_of_index, .state = store });
     gci_leases_init(&store->leases);
     pthread_mutex_init(&store->touch_mutex, NULL);
     gci_buf_init(&store->touches, GCI_EVENT_MAX - GCI_EVENT_HEADER);
     gci_shared_init(&store->shared);
+    gci_usage_init(&store->usage);
     pthread_mutex_init(&store->warming, NULL);
-    store->process = getpid();
     store->furnished = true;
     return gci_memory_open(&store->memory, store->options.memory_bytes, error);
 }
@@ -143,7 +178,7 @@ gci_store_open(char const *directory, gci_store_options const *options, gci_stor
     gci_store *store = calloc(1, sizeof *store);
     if (store == NULL)
         return gci_fail_memory(error);
-    store->directory = (gci_dir){ -1, directory };
+    store->directory = (gci_dir){ .fd = -1, .name = directory };
     store->name = absolute_path(directory);
     gcache_status status = store->name != NULL && copy_options(store, options) ? open_parts(store, error)
                                                                              : gci_fail_memory(error);
@@ -172,6 +207,7 @@ static void
 close_parts(gci_store *store)
 {
     gci_memory_close(&store->memory, NULL, NULL);
+    gci_usage_close(store);
     gci_shared_close(&store->shared);
     pthread_mutex_destroy(&store->warming);
     gci_fork_mark_close(&store->fork);
@@ -205,6 +241,12 @@ gci_store_is_read_only(gci_store const *store)
     return store->read_only;
 }
 
+bool
+gci_store_requires_signature(gci_store const *store)
+{
+    return store->options.require_signature;
+}
+
 /* ---- entering ---- */
 
 /* Locks and connections of the parent are forgotten; what it counted and gathered, it will write itself. */
@@ -215,8 +257,10 @@ after_fork(gci_store *store)
     gci_segment_after_fork(&store->segment);
     gci_index_after_fork(&store->index);
     gci_leases_after_fork(&store->leases);
+    gci_usage_after_fork(store);
     gci_memory_after_fork(&store->memory);
     pthread_mutex_init(&store->touch_mutex, NULL);
+    pthread_mutex_init(&store->warming, NULL);
     gci_buf_init(&store->touches, store->touches.limit);
     for (size_t i = 0; i < GCI_COUNT_COUNT; i++)
         atomic_store(&store->counts[i], 0);
@@ -233,7 +277,7 @@ warm_up(gci_store *store)
     gci_fork_mark_open(&store->fork);
     if (store->network == NULL)
         gci_shared_map(&store->shared, store->directory, store->read_only);
-    else if (!store->read_only)
+    if (!store->read_only && (store->network != NULL || !gci_layout_has_tag(store->directory)))
         gci_layout_furnish(store->directory, NULL);
     atomic_store_explicit(&store->warm, true, memory_order_release);
 }
@@ -241,9 +285,11 @@ warm_up(gci_store *store)
 static void
 warm_up_once(gci_store *store)
 {
+    pid_t here = getpid(), first = 0;
+
     /* Forked before anything was shared: only this mutex may have been held by a thread that isn't there. */
-    if (store->process != getpid()) {
-        store->process = getpid();
+    if (!atomic_compare_exchange_strong(&store->process, &first, here) && first != here) {
+        atomic_store(&store->process, here);
         pthread_mutex_init(&store->warming, NULL);
     }
     pthread_mutex_lock(&store->warming);

@@ -55,6 +55,9 @@ typedef struct gci_store_options {
     bool read_only;
     gcache_durability durability;
     uint64_t max_bytes;     /* of the directory; 0: default, UINT64_MAX: none */
+    /* What the cache's own setting says, UINT64_MAX if it says nothing: a cache that is larger than max_bytes by more than a
+       tenth is shrunk on this word only. NULL: max_bytes is it */
+    uint64_t (*own_cap)(char const *directory);
     size_t memory_bytes;    /* for decoded sets and payloads; 0: default */
     int compression_level;  /* -1: raw; 0: default */
     size_t max_candidates;  /* a key; 0: default */
@@ -63,6 +66,7 @@ typedef struct gci_store_options {
     gci_signing_key const *signing; /* borrowed during open */
     size_t signing_count;
     bool require_signature; /* entries that no key verifies are not handed out */
+    gcache_trust trust;     /* whose files are read */
     bool network;           /* treat the directory as one on a network file system even if it isn't */
     gcache_log_fn log;
     void *log_state;
@@ -73,7 +77,7 @@ typedef struct gci_store_options {
 /*
  * Opens a directory, making it if need be (unless read_only). An existing cache in a place that can't be written to is
  * opened as if read_only had been set, and the log says so.
- * ERROR_FORMAT: of a newer version; ERROR_UNTRUSTED: owned by somebody else, or world-writable; ERROR_NOT_FOUND:
+ * ERROR_FORMAT: of a newer version; ERROR_UNTRUSTED: the directory is none that options.trust accepts; ERROR_NOT_FOUND:
  * read_only and not there; ERROR_READ_ONLY, ERROR_NO_SPACE, ERROR_IO: can't be made; ERROR_ARGUMENT: exists and is no
  * cache and not empty.
  */
@@ -83,6 +87,7 @@ gcache_status gci_store_open(char const *directory, gci_store_options const *opt
 void gci_store_close(gci_store *store);
 
 bool gci_store_is_read_only(gci_store const *store);
+bool gci_store_requires_signature(gci_store const *store);
 
 /* ---- records ---- */
 
@@ -350,7 +355,7 @@ void gci_store_asked_again(gci_store *store, gcache_key const *key);
 #define GCI_JOURNAL_BYTES_MAX ((size_t)64 << 10)
 
 /* One write. Trouble is logged and counted, never reported: a journal must not make a lookup fail. */
-void gci_store_journal_append(gci_store *store, gci_view entry);
+bool gci_store_journal_append(gci_store *store, gci_view entry);
 
 /* Calls fn for past entries, newest first; anything but 0 ends it. */
 typedef int (*gci_journal_fn)(void *state, uint64_t at_ns, gci_view entry);
@@ -404,6 +409,7 @@ typedef struct gci_repaired {
     uint64_t keys, entries;
     uint64_t quarantined; /* files and records put aside */
     uint64_t recovered;   /* entries that no index knew */
+    uint64_t lost;        /* entries that an index knew and no file holds */
 } gci_repaired;
 
 /* Rebuilds candidate indexes and index.db from entry records alone; puts damaged things aside, deletes nothing. */
@@ -445,6 +451,13 @@ gcache_status gci_lease_take(gci_store *store, gci_view name, uint64_t timeout_n
                              gcache_error *error);
 /* The process that held it before and died with it; 0: it was free, or given back. */
 uint64_t gci_lease_former_holder(gci_lease const *lease);
+/* Its holder has stored what it is for: told to those who wait for it. NULL is accepted. */
+void gci_lease_note_stored(gci_lease *lease);
+/* Somebody who was waited for did. NULL is accepted. */
+bool gci_lease_others_stored(gci_lease const *lease);
+/* The same for all leases that this thread holds on a key: those whose names begin with it. */
+void gci_leases_note_stored(gci_store *store, gcache_key const *key);
+bool gci_leases_others_stored(gci_store *store, gcache_key const *key);
 /* NULL is accepted. By the thread that took it, or by whomever it was handed over to. */
 void gci_lease_release(gci_lease *lease);
 /* The thread that took it leaves it to another: from here on it may wait for it itself. NULL is accepted. */
@@ -455,11 +468,19 @@ void gci_lease_hand_over(gci_lease *lease);
 /* Stores bytes once, by content; fills in *out_attachment's hash and size. They are kept as long as an entry names them.
    Its name must be set: one that would lead out of a directory is ERROR_ARGUMENT. */
 gcache_status gci_store_attach(gci_store *store, gci_view bytes, gci_attachment *out_attachment, gcache_error *error);
-/* Reads one back, verified. FOUND, ABSENT, CORRUPT, UNREADABLE. */
+/* Reads one back, verified. FOUND, ABSENT, CORRUPT (it is put aside), UNREADABLE. */
 gci_found gci_store_attachment(gci_store *store, gci_attachment const *attachment, gci_buf *out_bytes,
                                gcache_error *error);
 /* Puts one in place under a directory (made if its parent is there), by reflink or copy, atomically; an equal file there is
    left alone. */
 gci_found gci_store_place(gci_store *store, gci_attachment const *attachment, char const *directory, gcache_error *error);
+
+/*
+ * Whether an entry's attachments are there, by their sizes: nothing is read, and without attachments nothing is asked. FOUND or
+ * CORRUPT: then the entry is put aside.
+ */
+gci_found gci_store_complete(gci_store *store, gci_candidate *candidate, gcache_error *error);
+/* One of them couldn't be had: reads them all again and puts the entry aside unless they are whole by now. */
+void gci_store_discard_incomplete(gci_store *store, gci_candidate *candidate);
 
 #endif

@@ -4,11 +4,13 @@
 #include "base/dir_path.h"
 #include "store/inside.h"
 #include "store/publish.h"
+#include "store/trust.h"
 
 #include <sqlite3.h>
 #include <string.h>
 
 #define FILE_NAME "tables.db"
+#define JOURNAL_NAME FILE_NAME "-journal"
 /* A writer holds the lock for a transaction of a few rows; this long means it has been stopped. */
 #define BUSY_MS 10000
 
@@ -46,7 +48,9 @@ fail_sqlite(gci_store *store, sqlite3 *database, int code, gcache_error *error)
         { SQLITE_NOMEM, GCACHE_ERROR_MEMORY },     { SQLITE_BUSY, GCACHE_ERROR_BUSY },
         { SQLITE_FULL, GCACHE_ERROR_NO_SPACE },    { SQLITE_READONLY, GCACHE_ERROR_READ_ONLY },
         { SQLITE_CORRUPT, GCACHE_ERROR_CORRUPT },  { SQLITE_NOTADB, GCACHE_ERROR_CORRUPT },
-        { SQLITE_CANTOPEN, GCACHE_ERROR_NOT_FOUND },
+        /* Our statements are right, so the table isn't. */
+        { SQLITE_ERROR, GCACHE_ERROR_CORRUPT },    { SQLITE_CONSTRAINT, GCACHE_ERROR_CORRUPT },
+        { SQLITE_MISMATCH, GCACHE_ERROR_CORRUPT }, { SQLITE_CANTOPEN, GCACHE_ERROR_NOT_FOUND },
     };
     gcache_status status = GCACHE_ERROR_IO;
 
@@ -56,6 +60,42 @@ fail_sqlite(gci_store *store, sqlite3 *database, int code, gcache_error *error)
     }
     return gci_fail(error, status, "%s/" FILE_NAME ": %s", store->directory.name,
                     database != NULL ? sqlite3_errmsg(database) : sqlite3_errstr(code));
+}
+
+/*
+ * SQLite would make it readable, and under some umasks writable, for others. It gets its name when it is closed: closing it
+ * under that name would take away the locks of a thread that uses it already.
+ */
+static gcache_status
+make_file(gci_store *store, gcache_error *error)
+{
+    gci_path temporary = gci_path_temporary();
+    gci_dir dir = store->directory;
+    struct stat facts;
+    gci_file file;
+    bool existed;
+
+    if (gci_dir_stat(dir, FILE_NAME, &facts, NULL) == GCACHE_OK)
+        return GCACHE_OK;
+    gcache_status status = gci_layout_create(dir, temporary.text, O_WRONLY | O_CREAT | O_EXCL, &file, error);
+    if (status != GCACHE_OK)
+        return status;
+    gci_file_close(&file);
+    status = gci_dir_link(dir, temporary.text, dir, FILE_NAME, &existed, error);
+    gci_dir_unlink(dir, temporary.text, NULL);
+    return status;
+}
+
+/* Rows carry no signature. */
+static gcache_status
+check_trust(gci_store *store, bool writing, gcache_error *error)
+{
+    gci_dir dir = gci_trust_unsigned(store);
+
+    gcache_status status = writing ? make_file(store, error) : GCACHE_OK;
+    if (status == GCACHE_OK)
+        status = gci_trust_path(dir, FILE_NAME, error);
+    return status == GCACHE_OK ? gci_trust_path(dir, FILE_NAME "-journal", error) : status;
 }
 
 static gcache_status
@@ -69,7 +109,9 @@ connect(gci_store *store, bool writing, sqlite3 **out_database, gcache_error *er
 
     *out_database = NULL;
     gci_buf_init(&path, GCI_BUF_NO_LIMIT);
-    gcache_status status = gci_dir_path(store->directory, &path, error);
+    gcache_status status = check_trust(store, writing, error);
+    if (status == GCACHE_OK)
+        status = gci_dir_path(store->directory, &path, error);
     gci_buf_append(&path, "/" FILE_NAME, sizeof "/" FILE_NAME);
     if (status == GCACHE_OK && path.failed)
         status = gci_fail_memory(error);
@@ -87,15 +129,42 @@ connect(gci_store *store, bool writing, sqlite3 **out_database, gcache_error *er
     return status;
 }
 
-/* The journal goes with the database: it would be played back into the next one. */
-static void
-put_aside(gci_store *store)
+/* ---- damage ---- */
+
+/* What has the name, whatever it is; 0: nothing. */
+static uint64_t
+inode_of(gci_store *store, char const *name)
 {
     struct stat facts;
 
-    gci_quarantine_file(store, FILE_NAME, "damaged database", NULL);
-    if (gci_dir_stat(store->directory, FILE_NAME "-journal", &facts, NULL) == GCACHE_OK)
-        gci_quarantine_file(store, FILE_NAME "-journal", "journal of a damaged database", NULL);
+    return gci_dir_stat(store->directory, name, &facts, NULL) == GCACHE_OK ? facts.st_ino : 0;
+}
+
+static bool
+is_plain(gci_store *store, char const *name)
+{
+    struct stat facts;
+
+    return gci_dir_stat(store->directory, name, &facts, NULL) != GCACHE_OK || S_ISREG(facts.st_mode);
+}
+
+/*
+ * Of several who find it damaged the first puts it aside; the others see that another file has the name. The journal goes
+ * with the database: it would be played back into the next one.
+ */
+static void
+put_aside(gci_store *store, uint64_t damaged)
+{
+    bool whole = is_plain(store, FILE_NAME) && !is_plain(store, JOURNAL_NAME);
+    gci_file lock;
+
+    gci_layout_lock(store->directory, &lock);
+    bool ours = !whole && damaged != 0 && inode_of(store, FILE_NAME) == damaged;
+    if (ours)
+        gci_quarantine_file(store, FILE_NAME, "damaged, and can't be rebuilt: what was tuned is to be tuned again", NULL);
+    if ((ours && inode_of(store, JOURNAL_NAME) != 0) || !is_plain(store, JOURNAL_NAME))
+        gci_quarantine_file(store, JOURNAL_NAME, "journal of a damaged database, or none", NULL);
+    gci_file_close(&lock);
 }
 
 /* What is done with a connection. SQLITE_OK, or SQLite's code for why it failed. */
@@ -105,10 +174,16 @@ static gcache_status
 try_once(gci_store *store, bool writing, work_fn fn, void *work, gcache_error *error)
 {
     sqlite3 *database;
-    gcache_status status = connect(store, writing, &database, error);
 
+    /* SQLite would wait for a pipe. */
+    if (!is_plain(store, FILE_NAME) || !is_plain(store, JOURNAL_NAME))
+        return gci_fail(error, GCACHE_ERROR_CORRUPT, "%s/" FILE_NAME ": not a plain file", store->directory.name);
+    gcache_status status = connect(store, writing, &database, error);
     if (status == GCACHE_OK) {
         int code = fn(database, work);
+        /* One who makes the database hasn't made its table yet. */
+        if (code == SQLITE_ERROR && !writing)
+            code = SQLITE_CANTOPEN;
         if (code != SQLITE_OK)
             status = fail_sqlite(store, database, code, error);
     }
@@ -124,11 +199,17 @@ with_database(gci_store *store, bool writing, work_fn fn, void *work, gcache_err
     gci_store_enter(store);
     if (writing && store->read_only)
         return gci_fail(error, GCACHE_ERROR_READ_ONLY, "%s: the cache is read-only", store->directory.name);
+    uint64_t inode = inode_of(store, FILE_NAME);
     gcache_status status = try_once(store, writing, fn, work, &trouble);
     if (status == GCACHE_ERROR_CORRUPT && !store->read_only) {
-        put_aside(store);
-        status = writing ? try_once(store, writing, fn, work, &trouble) : GCACHE_OK;
+        put_aside(store, inode);
+        status = try_once(store, writing, fn, work, &trouble);
+    } else if (status == GCACHE_ERROR_CORRUPT) {
+        gci_store_log(store, "%s; done without", trouble.message);
+        status = GCACHE_OK;
     }
+    if (status == GCACHE_OK && writing)
+        status = gci_store_check_place(store, &trouble);
     /* Nothing has ever been put. */
     if (status == GCACHE_ERROR_NOT_FOUND && !writing)
         status = GCACHE_OK;
@@ -312,4 +393,37 @@ gci_tables_remove(gci_store *store, gci_row_filter const *filter, uint64_t *out_
     gcache_status status = with_database(store, true, remove_rows, &work, error);
     *out_removed = work.removed;
     return status;
+}
+
+/* ---- check ---- */
+
+static int
+check_database(sqlite3 *database, void *work)
+{
+    sqlite3_stmt *statement = NULL;
+
+    (void)work;
+    int code = sqlite3_prepare_v2(database, "PRAGMA quick_check(1)", -1, &statement, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_step(statement);
+    char const *text = code == SQLITE_ROW ? (char const *)sqlite3_column_text(statement, 0) : NULL;
+    if (code == SQLITE_ROW)
+        code = text != NULL && strcmp(text, "ok") == 0 ? SQLITE_OK : SQLITE_CORRUPT;
+    sqlite3_finalize(statement);
+    return code;
+}
+
+bool
+gci_tables_are_whole(gci_store *store)
+{
+    return try_once(store, false, check_database, NULL, NULL) != GCACHE_ERROR_CORRUPT;
+}
+
+bool
+gci_tables_mend(gci_store *store)
+{
+    if (gci_tables_are_whole(store))
+        return false;
+    put_aside(store, inode_of(store, FILE_NAME));
+    return true;
 }

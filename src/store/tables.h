@@ -12,7 +12,7 @@
  * Invariants:
  *  1. A connection lives for one call. So nothing is shared by threads or inherited by forked children, and journal_mode
  *     DELETE, SQLite's own locks and busy timeout are all the locking there is.
- *  2. A row that comes from elsewhere (at_ns given) never replaces a newer one; one made now always does.
+ *  2. A row that comes from elsewhere (at_ns given) replaces an older one, never a newer one; one made now always does.
  *  3. Rows put together appear together.
  *  4. A damaged database is put aside, with its journal, and an empty one takes its place.
  */
@@ -43,5 +43,11 @@ gcache_status gci_tables_each(gci_store *store, gci_row_filter const *filter, gc
 /* Removes matching rows; filter->table must be given. */
 gcache_status gci_tables_remove(gci_store *store, gci_row_filter const *filter, uint64_t *out_removed,
                                 gcache_error *error);
+
+/* Whether the database can be read. One that isn't there is whole. */
+bool gci_tables_are_whole(gci_store *store);
+
+/* Puts it aside unless it is whole; whether it did. For repair. */
+bool gci_tables_mend(gci_store *store);
 
 #endif

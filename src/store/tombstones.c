@@ -72,7 +72,9 @@ open_bucket(gci_store *store, gcache_key const *key, int flags, gci_file *out_fi
     size_t got = 0;
 
     memset(out_bytes, 0, WAYS * SLOT);
-    if (gci_file_open(store->directory, NAME, flags | O_NONBLOCK, out_file, NULL) != GCACHE_OK)
+    gcache_status status = (flags & O_CREAT) != 0 ? gci_layout_create(store->directory, NAME, flags, out_file, NULL)
+                                                  : gci_file_open(store->directory, NAME, flags, out_file, NULL);
+    if (status != GCACHE_OK)
         return false;
     if (gci_file_read(out_file, out_bytes, WAYS * SLOT, bucket_offset(key), &got, NULL) == GCACHE_OK)
         return true;

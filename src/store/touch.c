@@ -9,18 +9,26 @@
 #define BATCH (GCI_TOUCH_BYTES * 1024)
 
 static void
-put_touch(gci_buf *out, gci_candidate *candidate)
+put_use(gci_buf *out, gci_record const *record, uint64_t used_ns, uint32_t hits)
 {
     uint8_t id[(GCACHE_ENTRY_ID_SIZE - 1) / 2];
+
+    if (!gci_unhex(gci_view_text(record->id), id, sizeof id))
+        return;
+    gci_buf_append(out, record->key.bytes, sizeof record->key.bytes);
+    gci_buf_append(out, id, sizeof id);
+    gci_put_u64(out, used_ns);
+    gci_put_u32(out, hits);
+}
+
+static void
+put_touch(gci_buf *out, gci_candidate *candidate)
+{
     _Atomic uint32_t *gathered = &candidate->place->hits;
     uint32_t hits = atomic_load_explicit(gathered, memory_order_relaxed) != 0 ? atomic_exchange(gathered, 0) : 0;
 
-    if (hits == 0 || !gci_unhex(gci_view_text(candidate->record.id), id, sizeof id))
-        return;
-    gci_buf_append(out, candidate->record.key.bytes, sizeof candidate->record.key.bytes);
-    gci_buf_append(out, id, sizeof id);
-    gci_put_u64(out, atomic_load(&candidate->place->used_ns));
-    gci_put_u32(out, hits);
+    if (hits != 0)
+        put_use(out, &candidate->record, atomic_load(&candidate->place->used_ns), hits);
 }
 
 /* Under touch_mutex. What can't be written is lost: recency is a hint. */
@@ -49,6 +57,18 @@ gci_store_touch(gci_store *store, gci_candidate *candidate)
     /* Nobody will come to gather it. */
     pthread_mutex_lock(&store->touch_mutex);
     put_touch(&store->touches, candidate);
+    if (store->touches.size >= BATCH)
+        write_out(store);
+    pthread_mutex_unlock(&store->touch_mutex);
+}
+
+void
+gci_note_stored(gci_store *store, gci_record const *record)
+{
+    uint64_t now = gci_clock_wall_ns();
+
+    pthread_mutex_lock(&store->touch_mutex);
+    put_use(&store->touches, record, now > record->created_ns ? now : record->created_ns + 1, 0);
     if (store->touches.size >= BATCH)
         write_out(store);
     pthread_mutex_unlock(&store->touch_mutex);

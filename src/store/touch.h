@@ -9,6 +9,9 @@
 /* Hits that are written out at least this often while a process lives, so that others don't evict what it uses. */
 #define GCI_TOUCH_EVERY_NS UINT64_C(60000000000)
 
+/* An insert has returned, so its entry was whole: written out with the hits, none of its own. */
+void gci_note_stored(gci_store *store, gci_record const *record);
+
 /* Gathers the hits of a run that leaves the memory tier; state is the store. */
 void gci_save_touches(void *state, gci_run *run);
 

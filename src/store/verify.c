@@ -1,16 +1,20 @@
 #include "store/verify.h"
 
 #include "base/digest.h"
-#include "store/attach.h"
+#include "store/attached.h"
 #include "store/candidates.h"
 #include "store/lookup.h"
-#include "store/publish.h"
 #include "store/rows.h"
 #include "store/shard.h"
+#include "store/snapshot.h"
+#include "store/strange.h"
+#include "store/tables.h"
+#include "store/trust.h"
 
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #define WAIT_NS UINT64_C(5000000000)
 #define THREADS_MAX 64
@@ -25,6 +29,9 @@ struct verification {
     uint64_t total;
     gcache_status status; /* the first failure */
     gcache_error *error;
+    gci_attached_list references;
+    gci_index *index;     /* the rows: index.db's, or NULL where they can't be read */
+    gci_snapshot snapshot; /* or a copy of them, in a cache that is only read */
 };
 
 static void report(struct verification *run, char const *path, char const *format, ...)
@@ -48,31 +55,27 @@ report(struct verification *run, char const *path, char const *format, ...)
 
 /* ---- one key ---- */
 
+/* Attachments are read when all that refers to them is known. */
 static void
-check_attachments(struct verification *run, gci_record const *record)
+note_attachments(struct verification *run, gci_record const *record)
 {
-    for (size_t i = 0; i < record->attachment_count; i++) {
-        gci_attachment const *attachment = &record->attachments[i];
-        struct stat facts;
-        gci_path path = gci_path_attachment(attachment->sha256);
-        if (gci_dir_stat(run->store->directory, path.text, &facts, NULL) != GCACHE_OK)
-            report(run, path.text, "attachment %.80s of entry %s is not there", attachment->name.data, record->id);
-        else if ((uint64_t)facts.st_size != attachment->size)
-            report(run, path.text, "attachment %.80s of entry %s has another size", attachment->name.data, record->id);
-    }
+    pthread_mutex_lock(&run->mutex);
+    if (!gci_attached_add(&run->references, record) && run->status == GCACHE_OK)
+        run->status = gci_fail_memory(run->error);
+    pthread_mutex_unlock(&run->mutex);
 }
 
-/* Whether the entry file went away since the candidate index was read: by eviction, which is no problem. */
+/* Whether an entry is still named: else it was evicted since its candidate index was read, which is no problem. */
 static bool
-was_evicted(struct verification *run, gci_candidate const *candidate)
+is_still_there(struct verification *run, gcache_key const *key, char const *id)
 {
     gci_candidates *now;
 
-    if (gci_read_pack(run->store, &candidate->record.key, &now, NULL) != GCI_FOUND)
-        return true;
-    bool gone = gci_candidates_find(now, candidate->record.id) == NULL;
+    if (gci_read_pack(run->store, key, &now, NULL) != GCI_FOUND)
+        return false;
+    bool there = gci_candidates_find(now, id) != NULL;
     gci_candidates_release(now);
-    return gone;
+    return there;
 }
 
 static void
@@ -82,17 +85,19 @@ check_candidate(struct verification *run, gci_shard_key const *key, gci_candidat
     char const *id = candidate->record.id;
     gcache_error error = { .message = "" };
 
-    check_attachments(run, &candidate->record);
+    note_attachments(run, &candidate->record);
     switch (gci_check_payload(run->store, candidate, &error)) {
     case GCACHE_OK:
         break;
     case GCACHE_ERROR_NOT_FOUND:
-        if (!was_evicted(run, candidate))
+        if (is_still_there(run, &key->key, id))
             report(run, path.text, "the candidate index refers to an entry file that is not there");
         break;
     case GCACHE_ERROR_CORRUPT:
         report(run, candidate->place->in_pack ? gci_path_pack(&key->key).text : path.text, "entry %s is damaged", id);
         break;
+    case GCACHE_ERROR_UNTRUSTED:
+        break; /* reported with all that isn't trusted */
     default:
         report(run, path.text, "can't be read: %s", error.message);
     }
@@ -110,7 +115,8 @@ check_description(struct verification *run, gci_shard_key const *key)
     gci_stored_description_free(description);
 }
 
-/* An entry file that no candidate index names: a crash between the two, or a lost candidate index. */
+/* An entry file that no candidate index names: a crash between the two. Without its row, or with a lost candidate index, it
+   has been acknowledged, and check_rows says so. */
 static void
 check_orphans(struct verification *run, gci_shard_key const *key, gci_candidates *set)
 {
@@ -136,7 +142,7 @@ check_key(struct verification *run, gci_shard_key const *key, gci_row_list *list
     gci_found found = key->has_pack ? gci_read_pack(run->store, &key->key, &set, &error) : GCI_ABSENT;
     if (found == GCI_CORRUPT || (found == GCI_FOUND && set->damaged > 0))
         report(run, path.text, "damaged candidate index");
-    else if (found == GCI_UNREADABLE)
+    else if (found == GCI_UNREADABLE && error.status != GCACHE_ERROR_UNTRUSTED)
         report(run, path.text, "can't be read: %s", error.message);
     check_orphans(run, key, set);
     if (set == NULL)
@@ -163,19 +169,47 @@ report_missing_row(void *state, gci_entry_row const *row)
     report(state, gci_path_pack(&row->key).text, "entry %s has no row in index.db", hex);
 }
 
-/*
- * An insert writes its event before its frame: after a drain, what was seen has its row. Where nothing may be written,
- * rows can be asked for only if somebody else has drained everything.
- */
-static gcache_status
-check_rows(struct verification *run, gci_row_list const *list, gcache_error *error)
+static void
+report_lost(struct verification *run, gci_lone_row const *row)
 {
-    bool read_only = run->store->read_only;
+    char hex[GCACHE_ENTRY_ID_SIZE];
 
-    if (list->count == 0 || (read_only && !gci_is_drained(run->store)))
+    gci_hex(row->id, sizeof row->id, hex);
+    report(run, gci_path_pack(&row->key).text, "entry %s is lost: index.db knows it, no candidate index does", hex);
+}
+
+/* From rows to files. What has been evicted meanwhile, or is being stored, is looked at again. */
+static gcache_status
+check_lone_rows(struct verification *run, unsigned number, gci_row_list const *list, gcache_error *error)
+{
+    gci_lone_rows rows;
+
+    gcache_status status = gci_rows_lone(run->index, number, list, &rows, error);
+    for (size_t i = 0; status == GCACHE_OK && i < rows.count; i++) {
+        if (gci_row_is_lost(run->store, &rows.items[i]))
+            report_lost(run, &rows.items[i]);
+    }
+    free(rows.items);
+    return status;
+}
+
+static gcache_status
+refresh_rows(struct verification *run, gcache_error *error)
+{
+    return run->store->read_only ? gci_snapshot_refresh(&run->snapshot, error) : gci_drain(run->store, WAIT_NS, error);
+}
+
+/* An insert writes its event before its frame: once events are in the rows, what was seen in files before has its row. */
+static gcache_status
+check_rows(struct verification *run, unsigned number, gci_row_list const *list, gcache_error *error)
+{
+    if (run->index == NULL)
         return GCACHE_OK;
-    gcache_status status = read_only ? GCACHE_OK : gci_drain(run->store, WAIT_NS, error);
-    return status == GCACHE_OK ? gci_rows_missing(run->store, list, report_missing_row, run, error) : status;
+    gcache_status status = refresh_rows(run, error);
+    /* An index.db that isn't there is made by whoever may. */
+    if (status == GCACHE_OK && (!run->store->read_only || run->snapshot.whole))
+        status = gci_rows_missing(run->index, list, report_missing_row, run, error);
+    return status == GCACHE_OK ? check_lone_rows(run, number, list, error) : status;
 }
 
 static gcache_status
@@ -190,17 +224,21 @@ check_shard(struct verification *run, unsigned number, gcache_verified *sums, gc
     if (status != GCACHE_OK)
         return status;
     gci_row_list_init(&list);
-    if (shard.strange > 0)
-        report(run, shard.strange_name, "%zu names that are none of ours", shard.strange);
     while (gci_shard_next(&shard, &at, &key))
         check_key(run, &key, &list, sums);
-    status = list.failed ? gci_fail_memory(error) : check_rows(run, &list, error);
+    status = list.failed ? gci_fail_memory(error) : check_rows(run, number, &list, error);
     gci_row_list_clear(&list);
     gci_shard_clear(&shard);
     return status;
 }
 
 /* ---- all ---- */
+
+static void
+report_distrusted(void *state, char const *path, char const *why)
+{
+    report(state, path, "not handed out: %s", why);
+}
 
 static void
 add_sums(struct verification *run, gcache_verified const *sums, gcache_status status, gcache_error const *error)
@@ -252,41 +290,63 @@ work_in_threads(struct verification *run, int count)
 }
 
 static gcache_status
-check_index(struct verification *run)
+quick_check(struct verification *run)
 {
+    gci_index *index = &run->store->index;
     gci_buf findings;
 
-    gcache_status status = gci_index_begin(&run->store->index, GCI_READ, WAIT_NS, run->error);
+    gcache_status status = gci_index_begin(index, GCI_READ, WAIT_NS, run->error);
     if (status != GCACHE_OK)
-        return run->store->read_only ? GCACHE_OK : status;
+        return status;
     gci_buf_init(&findings, (size_t)64 << 10);
-    gci_index_check(&run->store->index, &findings);
-    status = gci_index_end(&run->store->index, GCI_READ, GCACHE_OK, run->error);
+    gci_index_check(index, &findings);
+    status = gci_index_end(index, GCI_READ, GCACHE_OK, run->error);
     if (findings.size > 0)
         report(run, "index.db", "%.*s", (int)findings.size, findings.data);
     gci_buf_clear(&findings);
     return status;
 }
 
-static int
-check_attachment(void *state, uint8_t const sha256[32], struct stat const *facts)
+/* Where index.db can't be made anew, one that can't be read is a problem (unless only a full disk is in the way), and nothing
+   is known about rows. */
+static gcache_status
+check_index(struct verification *run)
+{
+    gcache_status status = GCACHE_OK;
+    bool read_only = run->store->read_only;
+
+    if (!read_only)
+        status = gci_drain(run->store, WAIT_NS, run->error);
+    if (status == GCACHE_OK)
+        status = quick_check(run);
+    if (read_only && (status == GCACHE_OK || status == GCACHE_ERROR_NOT_FOUND))
+        status = gci_snapshot_refresh(&run->snapshot, run->error);
+    if (status == GCACHE_OK)
+        run->index = read_only ? &run->snapshot.index : &run->store->index;
+    else if (read_only && status != GCACHE_ERROR_UNTRUSTED && status != GCACHE_ERROR_NO_SPACE)
+        report(run, "index.db", "can't be read");
+    return read_only ? GCACHE_OK : status;
+}
+
+/* Of an entry that has been evicted meanwhile the attachments may be gone. */
+static void
+report_reference(void *state, gci_attached const *reference, gcache_status why)
 {
     struct verification *run = state;
-    gci_path path = gci_path_attachment(sha256);
-    uint8_t hash[32];
-    gci_buf bytes;
+    gci_path path = gci_path_attachment(reference->sha256);
 
-    (void)facts;
-    gci_buf_init(&bytes, GCI_BUF_NO_LIMIT);
-    gci_digest *digest = gci_digest_new();
-    if (gci_file_load_existing(run->store->directory, path.text, GCI_BUF_NO_LIMIT, &bytes, NULL) != GCACHE_OK)
-        report(run, path.text, "can't be read");
-    else if (digest != NULL && gci_digest_of(digest, gci_buf_view(&bytes), hash) &&
-             memcmp(hash, sha256, sizeof hash) != 0)
-        report(run, path.text, "damaged attachment");
-    gci_digest_free(digest);
-    gci_buf_clear(&bytes);
-    return 0;
+    /* Whose it is has been reported. */
+    if (why == GCACHE_ERROR_UNTRUSTED || !is_still_there(run, &reference->key, reference->id))
+        return;
+    report(run, path.text, why == GCACHE_ERROR_NOT_FOUND ? "attachment of entry %s is not there"
+                           : why == GCACHE_ERROR_CORRUPT ? "attachment of entry %s is damaged"
+                                                         : "attachment of entry %s can't be read", reference->id);
+}
+
+static void
+report_strange(void *state, char const *path, char const *what)
+{
+    report(state, path, "%s", what);
 }
 
 gcache_status
@@ -296,15 +356,22 @@ gci_store_verify(gci_store *store, gci_house_options const *options, gcache_veri
 
     gci_store_enter(store);
     pthread_mutex_init(&run.mutex, NULL);
-    run.total = atomic_load(&store->shared.head->keys);
-    if (!store->read_only)
-        run.status = gci_drain(store, WAIT_NS, error);
+    run.total = gci_word_value(&store->shared.head->keys);
+    gci_snapshot_init(&run.snapshot, store);
+    run.status = gci_strange_each(store, report_strange, &run, error);
     if (run.status == GCACHE_OK)
         run.status = check_index(&run);
-    if (run.status == GCACHE_OK)
-        run.status = gci_attachments_each(store, check_attachment, &run, error);
+    gci_trust_each(store, report_distrusted, &run);
+    if (run.status == GCACHE_ERROR_UNTRUSTED)
+        run.status = GCACHE_OK; /* index.db, which has just been reported */
+    if (run.status == GCACHE_OK && !gci_tables_are_whole(store))
+        report(&run, "tables.db", "damaged database");
     if (run.status == GCACHE_OK)
         work_in_threads(&run, options->threads);
+    if (run.status == GCACHE_OK)
+        gci_attached_check(store, &run.references, report_reference, &run);
+    gci_attached_clear(&run.references);
+    gci_snapshot_close(&run.snapshot);
     pthread_mutex_destroy(&run.mutex);
     *out_verified = run.sums;
     return run.status;

@@ -4,6 +4,7 @@
 #include "store/drain.h"
 #include "store/inside.h"
 #include "store/lookup.h"
+#include "store/pack.h"
 #include "store/publish.h"
 #include "store/touch.h"
 
@@ -49,10 +50,50 @@ read_row(sqlite3_stmt *row, gci_victim *out)
     return true;
 }
 
+/* A row's word about an entry's own file isn't taken; one about a place in a candidate index only if it may be true. */
+static void
+measure(gci_store *store, gci_victim *victim)
+{
+    uint64_t taken = gci_cost_of_path(store, gci_path_entry(&victim->key, victim->id).text);
+
+    if (taken != 0)
+        victim->bytes = taken;
+    else if (victim->bytes == 0 || victim->bytes > GCI_PACK_MAX)
+        victim->bytes = GCI_DISK_BLOCK;
+}
+
 static int
 by_key(void const *a, void const *b)
 {
-    return memcmp(&((gci_victim const *)a)->key, &((gci_victim const *)b)->key, sizeof(gcache_key));
+    gci_victim const *left = a, *right = b;
+    int order = memcmp(&left->key, &right->key, sizeof(gcache_key));
+
+    return order != 0 ? order : (left->rank > right->rank) - (left->rank < right->rank);
+}
+
+static int
+by_rank(void const *a, void const *b)
+{
+    gci_victim const *left = a, *right = b;
+
+    return left->rank != right->rank ? (left->rank > right->rank) - (left->rank < right->rank)
+                                     : memcmp(left->id, right->id, sizeof left->id);
+}
+
+/* Puts those of a key together, in the place of the first of them: a candidate index is rewritten once. */
+static void
+group(gci_victims *victims)
+{
+    if (victims->count == 0)
+        return;
+    for (size_t i = 0; i < victims->count; i++)
+        victims->items[i].rank = i;
+    qsort(victims->items, victims->count, sizeof *victims->items, by_key);
+    for (size_t i = 1; i < victims->count; i++) {
+        if (memcmp(&victims->items[i].key, &victims->items[i - 1].key, sizeof(gcache_key)) == 0)
+            victims->items[i].rank = victims->items[i - 1].rank;
+    }
+    qsort(victims->items, victims->count, sizeof *victims->items, by_rank);
 }
 
 /* Collects the rows of a bound statement until `want` bytes are reached. */
@@ -65,12 +106,12 @@ collect(gci_store *store, sqlite3_stmt *rows, uint64_t want, gci_victims *out, g
     while (bytes < want && gci_index_step(&store->index, rows)) {
         if (!read_row(rows, &victim))
             continue;
+        measure(store, &victim);
         if (!add(out, &victim))
             return gci_fail_memory(error);
         bytes += victim.bytes;
     }
-    if (out->count > 0)
-        qsort(out->items, out->count, sizeof *out->items, by_key);
+    group(out);
     return GCACHE_OK;
 }
 
@@ -90,7 +131,9 @@ static void
 bind_choice(sqlite3_stmt *rows, gci_choice const *choice)
 {
     gci_bind_number(rows, 1, (int64_t)choice->limit);
-    if (choice->of == GCI_OF_KEY)
+    if (choice->of == GCI_OF_ALL)
+        gci_bind_number(rows, 2, (int64_t)choice->skip);
+    else if (choice->of == GCI_OF_KEY)
         gci_bind_bytes(rows, 2, choice->key->bytes, sizeof choice->key->bytes);
     else if (choice->of == GCI_OF_SPACE)
         gci_bind_text(rows, 2, gci_view_text(choice->space));
@@ -98,8 +141,8 @@ bind_choice(sqlite3_stmt *rows, gci_choice const *choice)
         gci_bind_number(rows, 2, (int64_t)choice->since_ns);
 }
 
-gcache_status
-gci_victims_choose(gci_store *store, gci_choice const *choice, gci_victims *out_victims, gcache_error *error)
+static gcache_status
+choose(gci_store *store, gci_choice const *choice, gci_victims *out_victims, gcache_error *error)
 {
     static gci_statement const statements[] = {
         [GCI_OF_ALL] = GCI_SQL_ENTRY_OLDEST,
@@ -116,6 +159,18 @@ gci_victims_choose(gci_store *store, gci_choice const *choice, gci_victims *out_
     return end(store, collect(store, rows, choice->want, out_victims, error), error);
 }
 
+/* What turned out damaged is made anew: it is asked once more. */
+gcache_status
+gci_victims_choose(gci_store *store, gci_choice const *choice, gci_victims *out_victims, gcache_error *error)
+{
+    gcache_status status = choose(store, choice, out_victims, error);
+
+    if (status != GCACHE_ERROR_CORRUPT)
+        return status;
+    gci_victims_clear(out_victims);
+    return choose(store, choice, out_victims, error);
+}
+
 uint64_t
 gci_store_least_recent_ns(gci_store *store, bool settle)
 {
@@ -130,6 +185,7 @@ gci_store_least_recent_ns(gci_store *store, bool settle)
         return 0;
     sqlite3_stmt *rows = gci_index_use(&store->index, GCI_SQL_ENTRY_OLDEST);
     gci_bind_number(rows, 1, 1);
+    gci_bind_number(rows, 2, 0);
     if (gci_index_step(&store->index, rows))
         used = (uint64_t)gci_column_number(rows, 4);
     return end(store, GCACHE_OK, NULL) == GCACHE_OK ? used : 0;
@@ -180,16 +236,16 @@ by_age(void const *a, void const *b)
     return (left > right) - (left < right);
 }
 
-/* All candidates of a key; *inout_want shrinks by what they take. */
+/* At most `limit` candidates of a key, as they were stored; *inout_want shrinks by what they take. */
 static bool
-take_key(gci_store *store, gcache_key const *key, uint64_t *inout_want, gci_victims *out)
+take_key(gci_store *store, gcache_key const *key, size_t limit, uint64_t *inout_want, gci_victims *out)
 {
     gci_candidates *set;
     bool taken = true;
 
     if (gci_read_pack(store, key, &set, NULL) != GCI_FOUND)
         return true;
-    for (size_t i = 0; taken && i < set->count; i++) {
+    for (size_t i = 0; taken && i < set->count && i < limit; i++) {
         gci_victim victim = { .key = *key, .bytes = set->items[i]->record.stored_size + GCI_DISK_BLOCK };
         memcpy(victim.id, set->items[i]->record.id, sizeof victim.id);
         taken = add(out, &victim);
@@ -197,6 +253,14 @@ take_key(gci_store *store, gcache_key const *key, uint64_t *inout_want, gci_vict
     }
     gci_candidates_release(set);
     return taken;
+}
+
+gcache_status
+gci_victims_of_key(gci_store *store, gcache_key const *key, size_t limit, gci_victims *out_victims, gcache_error *error)
+{
+    uint64_t want = UINT64_MAX;
+
+    return take_key(store, key, limit, &want, out_victims) ? GCACHE_OK : gci_fail_memory(error);
 }
 
 gcache_status
@@ -210,7 +274,7 @@ gci_victims_by_files(gci_store *store, uint64_t want, gci_victims *out_victims, 
     if (status == GCACHE_OK && keys.count > 0)
         qsort(keys.items, keys.count, sizeof *keys.items, by_age);
     for (size_t i = 0; status == GCACHE_OK && want > 0 && i < keys.count; i++) {
-        if (!take_key(store, &keys.items[i].key, &want, out_victims))
+        if (!take_key(store, &keys.items[i].key, SIZE_MAX, &want, out_victims))
             status = gci_fail_memory(error);
     }
     free(keys.items);
@@ -219,8 +283,8 @@ gci_victims_by_files(gci_store *store, uint64_t want, gci_victims *out_victims, 
 
 /* ---- sums ---- */
 
-gcache_status
-gci_victims_totals(gci_store *store, gci_totals *out_totals, gcache_error *error)
+static gcache_status
+sum(gci_store *store, gci_totals *out_totals, gcache_error *error)
 {
     gcache_status status = begin(store, error);
 
@@ -234,4 +298,12 @@ gci_victims_totals(gci_store *store, gci_totals *out_totals, gcache_error *error
         out_totals->keys = (uint64_t)gci_column_number(row, 2);
     }
     return end(store, GCACHE_OK, error);
+}
+
+gcache_status
+gci_victims_totals(gci_store *store, gci_totals *out_totals, gcache_error *error)
+{
+    gcache_status status = sum(store, out_totals, error);
+
+    return status == GCACHE_ERROR_CORRUPT ? sum(store, out_totals, error) : status;
 }

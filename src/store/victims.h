@@ -7,7 +7,7 @@
 #include "store/evict.h"
 
 typedef struct gci_victims {
-    gci_victim *items; /* by key */
+    gci_victim *items; /* those of a key together, the keys by what was unused for longest */
     size_t count, capacity;
 } gci_victims;
 
@@ -20,6 +20,7 @@ typedef struct gci_choice {
     char const *space;     /* for GCI_OF_SPACE */
     uint64_t since_ns;     /* for GCI_UNUSED_SINCE */
     size_t limit;          /* at most so many */
+    size_t skip;           /* of all: so many of the longest unused are left out */
     uint64_t want;         /* no more than it takes to free so many bytes */
 } gci_choice;
 
@@ -28,6 +29,10 @@ gcache_status gci_victims_choose(gci_store *store, gci_choice const *choice, gci
                                  gcache_error *error);
 /* Of all, without index.db, which a full disk may not let us open: whole keys, by the age of their candidate indexes. */
 gcache_status gci_victims_by_files(gci_store *store, uint64_t want, gci_victims *out_victims, gcache_error *error);
+
+/* Those of a key that were stored first, without index.db. */
+gcache_status gci_victims_of_key(gci_store *store, gcache_key const *key, size_t limit, gci_victims *out_victims,
+                                 gcache_error *error);
 
 typedef struct gci_totals {
     uint64_t bytes, entries, keys;

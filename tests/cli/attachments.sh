@@ -12,3 +12,25 @@ run guardcache insert --graph g.json --payload payload --attach /outside=kernel.
 run guardcache insert --graph g.json --payload payload --attach kernel.so
 run guardcache insert --graph g.json --payload payload --attach a=missing
 run guardcache verify | sed -E 's/[0-9.]+ (B|KiB)/SIZE/'
+
+damage() { printf X | dd of="$(grep -rl "$1" "$GUARDCACHE_DIR/attachments")" bs=1 conv=notrunc status=none; }
+names() { mask | sed -E 's/quarantine\/[0-9a-f]{16}/quarantine\/NUMBER/; s/\b[0-9a-f]{2}\//XX\//g; s/[0-9.]+ (B|KiB)/SIZE/'; }
+echo "a damaged one makes its entry a miss, once; then it is gone, and can be stored again:"
+damage "hared object"
+run guardcache verify | names
+run guardcache lookup --graph g.json --place elsewhere --out found | names
+run guardcache lookup --graph g.json --place elsewhere --out found
+run guardcache verify | names
+run guardcache insert --graph g.json --payload payload --attach lib/kernel.so=kernel.so --attach kernel.cpp=kernel.cpp | mask
+run guardcache lookup --graph g.json --place again --out found
+cmp again/lib/kernel.so kernel.so && cmp again/kernel.cpp kernel.cpp && echo "same bytes"
+echo "another candidate is as good:"
+guardcache insert --graph g.json --payload kernel.cpp --priority 1 --attach tool=payload >/dev/null
+rm "$(grep -rl code "$GUARDCACHE_DIR/attachments")"
+run guardcache lookup --graph g.json --out found | names
+cmp found payload && echo "the other one"
+echo "repair puts aside what can't be put in place:"
+damage "ource"
+run guardcache repair | names
+run guardcache verify | names
+run guardcache lookup --graph g.json

@@ -33,6 +33,10 @@ run guardcache lookup --graph g.json --hint s0=16 --set disabled=no | mask
 run guardcache lookup --graph g.json --hint s0=16 --set bypass="a release is under way"
 run guardcache lookup --graph g.json --hint s0=7 --set unsafe-skip-guards | mask
 run guardcache lookup --graph g.json --hint s0=16 --set refresh
+echo other >other
+run guardcache insert --graph g.json --payload other --set bypass="a release is under way"
+run guardcache insert --graph g.json --payload other --set disabled
+guardcache ls | tail -n 1
 run guardcache lookup --graph g.json --hint s0=16 --namespace other
 run guardcache insert --graph g.json --payload payload --set read-only
 GUARDCACHE_READ_ONLY=1 run guardcache insert --graph g.json --payload payload --hint s0=16 --set read-only=0 | mask

@@ -13,7 +13,8 @@ echo "with damage put aside, and open to a group:"
 victim=$(find "$GUARDCACHE_DIR/entries" -name '*.pack')
 printf XXXX | dd of="$victim" bs=1 seek=120 conv=notrunc status=none
 run guardcache lookup --graph g.json 2>&1 | tail -n 1
+run guardcache doctor | grep -A 1 -E '^(quarantine|[0-9]* warning|exit)'
 chmod 770 "$GUARDCACHE_DIR"
-run guardcache doctor | grep -A 1 -E '^(permissions|quarantine|[0-9]* warning|exit)' | sed 's/, owner.*//'
+run guardcache doctor | sed 's/: group [0-9]*/: group G/'
 chmod 777 "$GUARDCACHE_DIR"
 run guardcache doctor

@@ -39,3 +39,21 @@ head -c 100 all.gcx >short.gcx
 run guardcache import --cache fourth short.gcx
 run guardcache import --cache fourth payload
 run guardcache import --cache fourth nowhere.gcx
+
+echo "what can't be imported:"
+run guardcache import --cache fourth .
+python3 - all.gcx few.gcx <<'PY'
+import hashlib
+import sys
+
+# One item less than the file says, under a good checksum.
+data = bytearray(open(sys.argv[1], "rb").read())
+count = int.from_bytes(data[-48:-40], "little")
+data[-48:-40] = (count + 1).to_bytes(8, "little")
+data[-32:] = hashlib.sha256(data[:-32]).digest()
+open(sys.argv[2], "wb").write(data)
+PY
+run guardcache import --cache fourth few.gcx
+run guardcache show few.gcx
+long=$(printf 'n%.0s' {1..256})
+run guardcache insert --graph g.json --payload payload --attach "lib/$long=payload"

@@ -154,8 +154,8 @@ class Names:
         back = {canonical: symbol for symbol, canonical in self.symbols.items()}
         return SYMBOL.sub(lambda found: back.get(found[0], found[0]), expression)
 
-    def value(self, text: str, like: Any, field: str | int) -> Any:
-        """The value that `text` stands for, written as the description would write it at that place."""
+    def value(self, text: str, is_size: bool) -> Any:
+        """The value that `text` stands for, as the description writes it there: a tensor's size is a plain expression."""
         node = re.fullmatch(r"nodes\[(\d+)\]", text)
         if node:
             return {"$node": self.nodes[int(node[1])]}
@@ -164,13 +164,11 @@ class Names:
         try:
             value = json.loads(text)
         except json.JSONDecodeError:
-            if isinstance(like, dict) and "$sym" in like:
-                return {"$sym": self.own(text)}
-            if isinstance(like, (str, int)) and re.fullmatch(r"[\w*+ ()/%-]+", text):
+            if is_size:
                 return self.own(text)
             raise Unclear(text) from None
-        if isinstance(like, dict) and set(like) == {"$enum"} and isinstance(value, str):
-            return {"$enum": value}
+        if isinstance(value, dict) and set(value) == {"$sym"}:
+            return {"$sym": self.own(value["$sym"])}
         return value
 
 
@@ -192,8 +190,8 @@ def apply_difference(description: Answer, names: Names, item: Answer) -> None:
             place = inside(place, step)
         while isinstance(place, dict) and len(place) == 1 and next(iter(place)).startswith("$"):
             place = next(iter(place.values()))
-        like = place[last] if item["stored"] is not None else None
-        place[last] = names.value(item["asked"], like, last)
+        is_size = isinstance(last, int) and outer[-1] in ("shape", "stride")
+        place[last] = names.value(item["asked"], is_size)
     except (KeyError, IndexError, TypeError) as error:
         raise Unclear(item["path"]) from error
 

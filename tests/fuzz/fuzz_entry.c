@@ -2,6 +2,7 @@
  * Candidate indexes and entries from a hostile disk: decoded without harm, whatever they are. The checksums are put right
  * first, for somebody who can write can do that too; what is decoded lies within what was given.
  */
+#include "frames.h"
 #include "store/candidates.h"
 #include "store/compress.h"
 #include "store/segment.h"
@@ -9,45 +10,6 @@
 #include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(uint8_t const *data, size_t size);
-
-static void
-put_sum(char *at, gci_checksum sum)
-{
-    memcpy(at, &sum.low, sizeof sum.low);
-    memcpy(at + 8, &sum.high, sizeof sum.high);
-}
-
-static uint64_t
-number_at(char const *bytes, size_t size)
-{
-    uint64_t value = 0;
-
-    memcpy(&value, bytes, size);
-    return value;
-}
-
-/* Rights the header and every frame from its own sizes on. */
-static void
-right_checksums(char *bytes, size_t size)
-{
-    if (size >= GCI_PACK_HEADER)
-        put_sum(bytes + 48, gci_checksum_of(bytes, 48));
-    for (size_t at = GCI_PACK_HEADER; at + GCI_FRAME_OVERHEAD <= size;) {
-        uint64_t head = number_at(bytes + at + 12, 4), payload = number_at(bytes + at + 16, 8);
-        bool has_payload = gci_frame_has_payload((gci_frame_type)number_at(bytes + at + 10, 2));
-        if (head > size - at - GCI_FRAME_OVERHEAD)
-            return;
-        size_t end = at + GCI_FRAME_OVERHEAD + (size_t)head;
-        if (has_payload && payload <= size - end) {
-            put_sum(bytes + at + 24, gci_checksum_of(bytes + end, (size_t)payload));
-            put_sum(bytes + end - 16, gci_checksum_of(bytes + at, GCI_FRAME_PROLOGUE + (size_t)head));
-            at = end + ((size_t)payload + 7) / 8 * 8;
-        } else {
-            put_sum(bytes + end - 16, gci_checksum_of(bytes + at, GCI_FRAME_PROLOGUE + (size_t)head));
-            at = end;
-        }
-    }
-}
 
 static void
 require_within(gci_view view, gci_view whole)
@@ -176,7 +138,7 @@ LLVMFuzzerTestOneInput(uint8_t const *data, size_t size)
     memcpy(copy, data, size);
     decode(gci_view_of(copy, size));
     read_events(gci_view_of(copy, size));
-    right_checksums(copy, size);
+    frames_right_pack(copy, size);
     decode(gci_view_of(copy, size));
     free(copy);
     return 0;

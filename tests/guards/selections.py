@@ -4,12 +4,14 @@
     selections.py --command build/tests/unit/guards/test_guards_select [--count N] [--seed N]
 
 The command compares every answer of the index with trying the candidates one by one; of those it tells a part, and Python
-tries these once more: the first in rank order of which all guards are true. The seed is printed.
+answers these once more: of the candidates whose guards are all true, the one of the highest rank. Rank is Python's own too:
+by priority, then more equalities, then more conjuncts, then newer. The seed is printed.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import functools
 import json
 import math
@@ -27,10 +29,30 @@ from meaning import evaluate
 LITERALS = {"inf": math.inf, "nan": math.nan}
 
 
-
 @functools.lru_cache(maxsize=4096)
 def compiled(guard: str) -> types.CodeType:
     return compile(guard, "guard", "eval")
+
+
+def count(node: ast.expr) -> tuple[int, int]:
+    """How many equalities, and how many conjuncts: a < b < c is two."""
+    if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
+        counts = [count(value) for value in node.values]
+        return sum(equalities for equalities, _ in counts), sum(conjuncts for _, conjuncts in counts)
+    if isinstance(node, ast.Compare):
+        return sum(isinstance(op, ast.Eq) for op in node.ops), len(node.ops)
+    function = node.func if isinstance(node, ast.Call) and len(node.args) == 2 else None
+    return int(isinstance(function, ast.Name) and function.id == "Eq"), 1
+
+
+@functools.lru_cache(maxsize=4096)
+def specificity(guard: str) -> tuple[int, int]:
+    return count(ast.parse(guard, mode="eval").body)
+
+
+def rank(candidate: dict[str, Any]) -> tuple[int, ...]:
+    counts = [specificity(guard) for guard in candidate["guards"]]
+    return candidate["priority"], sum(c[0] for c in counts), sum(c[1] for c in counts), candidate["number"]
 
 
 def holds(guards: list[str], hints: dict[str, Any]) -> bool:
@@ -39,8 +61,8 @@ def holds(guards: list[str], hints: dict[str, Any]) -> bool:
 
 def choose(answer: dict[str, Any]) -> int | None:
     hints = {name: eval(literal, dict(LITERALS)) for name, literal in answer["hints"].items()}
-    places = range(len(answer["candidates"]))
-    return next((place for place in places if holds(answer["candidates"][place], hints)), None)
+    ranked = sorted(answer["candidates"], key=rank, reverse=True)
+    return next((candidate["number"] for candidate in ranked if holds(candidate["guards"], hints)), None)
 
 
 def main() -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -24,10 +25,27 @@ TABLE = """
 FUNCTION = "int\nlong_one(void)\n{\n" + "    step();\n" * 80 + "}\n"
 SHORT = "int\nshort_one(void)\n{\n    return 0;\n}\n"
 
-ROWS = [f"{letter}{number}" for letter, count in zip("IAJNX", (23, 10, 14, 7, 14)) for number in range(1, count + 1)]
+COUNTS = {"I": 23, "A": 10, "J": 14, "N": 7, "X": 14, "E": 8, "C": 10, "F": 8, "Y": 7}
+ROWS = [f"{letter}{number}" for letter, count in COUNTS.items() for number in range(1, count + 1)]
 FEATURES = "".join(f"| {row} | what | how | open: nothing of it is here |\n" for row in ROWS)
 I1 = "| I1 | what | how | "
 OPEN = I1 + "open: nothing of it is here |"
+
+
+def proved_by(proof: str) -> str:
+    """The table with one proof in it."""
+    return FEATURES.replace(OPEN, f"{I1}{proof} |")
+
+
+# A build of which only the list of tests is there, and programs that say which cases they run.
+TESTS = """[
+ {"name": "a", "cmd": ["tests/test_cache_a"]},
+ {"name": "canon", "cmd": ["tests/test_graph_canon"]},
+ {"name": "played", "cmd": ["guardcache", "replay", "../fixtures/traces/mlp"]},
+ {"name": "page", "cmd": ["python3", "../tests/cli/run.py", "../tests/cli/page.sh"]}
+]"""
+PROGRAM = "#!/bin/sh\necho case runs\n# echo case commented_out\n"
+SKIPPED_CASE = "import pytest\n\n\n@pytest.mark.skip\ndef test_a():\n    pass\n\n\n# def test_b():\n"
 
 # check, file, its content, what must be said about it
 FAULTS = [
@@ -47,13 +65,29 @@ FAULTS = [
     ("marks", "docs/a.md", "see /ro" + "ot/a\n", "a path of one machine"),
     ("marks", "src/base/a.c", SHORT + " \n", "white space"),
     ("features", "docs/features.md", FEATURES.replace(OPEN, ""), "no row I1"),
-    ("features", "docs/features.md", FEATURES.replace(OPEN, I1 + "open: no |"), "open without a reason"),
-    ("features", "docs/features.md", FEATURES.replace(OPEN, I1 + "cache/test_a: b |"), "there is no tests/unit/cache"),
-    ("features", "docs/features.md", FEATURES.replace(OPEN, I1 + "lint/check_lint |"), "names no test"),
+    ("features", "docs/features.md", proved_by("open: no"), "open without a reason"),
+    ("features", "docs/features.md", proved_by("lint/check_lint"), "no test runs lint/check_lint"),
+    ("features", "docs/features.md", proved_by("cache/test_b: runs"), "no test runs test_cache_b"),
+    ("features", "docs/features.md", proved_by("cache/test_a"), "names no case"),
+    ("features", "docs/features.md", proved_by("cache/test_a: runs, walks"), "runs no case walks"),
+    ("features", "docs/features.md", proved_by("cache/test_a: commented_out"), "runs no case commented_out"),
+    ("features", "docs/features.md", proved_by("traces/test"), "no test runs traces/test"),
+    ("features", "docs/features.md", proved_by("traces/*"), "names no test"),
+    ("features", "docs/features.md", proved_by("cli/other"), "no test runs cli/other"),
+    ("features", "docs/features.md", proved_by("canon: one, two"), "runs no case two"),
+    ("features", "docs/features.md", proved_by("python/test_p: test_a"), "runs no case test_a"),
+    ("features", "docs/features.md", proved_by("python/test_p: test_b"), "runs no case test_b"),
+    ("features", "docs/features.md", FEATURES.replace(OPEN, OPEN + "\n| | more | | |"), "'' names no test"),
+    ("features", "../shared/FEATURES.md", "| I1 | what and more |\n", "where the list says 'what and more'"),
     ("headers", "include/guardcache/a.h", "gcache_key key;\n", "does not compile alone"),
 ]
 GOOD = {
-    "docs/features.md": FEATURES,
+    "docs/features.md": proved_by("cache/test_a: runs; traces/mlp; cli/page; canon: one"),
+    "build/meson-info/intro-tests.json": TESTS,
+    "build/tests/test_cache_a": PROGRAM,
+    "build/tests/test_graph_canon": "#!/bin/sh\necho case test_pairs\n",
+    "fixtures/canon/pairs.jsonl": '{"name": "one"}\n',
+    "python/tests/test_p.py": SKIPPED_CASE,
     "src/README.md": TABLE,
     "src/base/good.c": '#include <stdio.h>\n#include "base/good.h"\n' + SHORT,
     "src/base/good.h": "/* sprintf( is only spoken of here */\nvoid long_name(void);\n",
@@ -65,11 +99,13 @@ GOOD = {
 
 
 def check(name: str, files: dict[str, str]) -> tuple[int, str]:
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as outer:
+        folder = f"{outer}/tree"
         for file, text in files.items():
-            path = Path(folder) / file
+            path = Path(os.path.normpath(Path(folder) / file))
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
+            path.chmod(0o755 if text.startswith("#!") else 0o644)
         script = Path(__file__).parent / f"check_{name}.py"
         result = subprocess.run([sys.executable, str(script), folder], capture_output=True, text=True, check=False)
         return result.returncode, result.stdout + result.stderr

@@ -5,15 +5,14 @@ from __future__ import annotations
 import enum
 import json
 import os
-import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Literal, NamedTuple, TypeAlias, Union
 
 from guardcache import _native
-from guardcache._errors import StoreError
+from guardcache._errors import BypassError, NotStoredWarning
 from guardcache._graph import Graph
 from guardcache._guards import Verdict, make_verdict
 from guardcache._native import Lease
@@ -57,6 +56,17 @@ class Durability(enum.IntEnum):
     """Nothing is promised but that no wrong entry is ever served."""
 
 
+class Trust(enum.IntEnum):
+    """Whose files are handed out, since what is in a cache gets executed. What others may have written is a miss."""
+
+    OWNER = 0
+    """Files of this user or root that nobody else may write to."""
+    GROUP = 1
+    """Also those of the cache directory's group, which is one of this process's own."""
+    ANY = 2
+    """Everybody's, if signed with a key of ours: opening is refused without `signing` and `require_signature`."""
+
+
 @dataclass(frozen=True, slots=True)
 class Hit:
     """A stored candidate whose guards hold. Always true."""
@@ -70,7 +80,7 @@ class Hit:
     guards: tuple[str, ...]
     """The candidate's guards in the caller's names: to be added to the caller's own context."""
     renames: dict[str, str]
-    """The producer's symbol names -> the caller's."""
+    """The producer's names -> the caller's: of symbols, and of what the description's texts name."""
     renamed: bool
     """At least one name differs."""
     variant: str
@@ -190,6 +200,65 @@ class Site(NamedTuple):
     precision: str
 
 
+class Transfer(NamedTuple):
+    """What went into an export or came out of it."""
+
+    entries: int
+    keys: int
+    attachments: int
+    blobs: int
+    rows: int
+    """Timings, best configurations, bundles."""
+    artifacts: int
+    existed: int
+    """Of an import: entries and blobs that were there already."""
+    unmet: int
+    """Of an import: entries whose requirements aren't met."""
+    left_out: int
+    """What couldn't be read, was no good, or had nobody to vouch for it."""
+    bytes: int
+    """Of the file."""
+    reasons: tuple[str, ...]
+    """Why each of them was left out or isn't met."""
+
+
+def _make_transfer(found: tuple[Any, ...]) -> Transfer:
+    return Transfer._make((*found[:-1], tuple(found[-1])))
+
+
+def _make_hit(found: _native._Hit) -> Hit:
+    return Hit(
+        key=found[0],
+        entry=found[1],
+        payload=memoryview(found[2]),
+        metadata=found[3],
+        guards=found[4],
+        renames=dict(found[5]),
+        renamed=found[6],
+        variant=found[7],
+        priority=found[8],
+        compile_ns=found[9],
+        note=found[10],
+        attachments=found[11],
+    )
+
+
+def _entry_of(compiled: Compiled, label: str | None) -> _native._Entry:
+    """As the library takes it; it measures the time by itself."""
+    return (
+        tuple(compiled.guards),
+        compiled.payload,
+        compiled.metadata,
+        compiled.variant,
+        compiled.priority,
+        compiled.requirements,
+        0,
+        label,
+        None,
+        tuple((a.name, a.content, a.executable) for a in compiled.attachments),
+    )
+
+
 class Cache:
     """An open cache directory. Any number of threads may use it, and any number of processes the directory.
 
@@ -209,6 +278,7 @@ class Cache:
         refresh: bool = False,
         bypass: str | None = None,
         durability: Durability = Durability.ENTRY,
+        trust: Trust = Trust.OWNER,
         salt: str | None = None,
         max_candidates: int = 0,
         max_bytes: int = 0,
@@ -216,13 +286,17 @@ class Cache:
         compression_level: int = 0,
         record: str | os.PathLike[str] | None = None,
         log: Log | None = None,
+        signing: Mapping[str, bytes] | None = None,
+        require_signature: bool = False,
     ) -> None:
         """Opens a directory and makes it (mode 0700) if it isn't there. Numbers that are 0 mean the default.
 
         With `strict`, trouble with the store raises instead of being a miss. With `refresh` every lookup misses, and
         what is inserted then is preferred; with `disabled` nothing is inserted either. `bypass` says why nothing can be
-        cached for now. `salt` is a namespace: a part of every key. `record` is a folder that gets a trace of lookups
-        and inserts, for ``guardcache test``. `log` is called with a line of text for people; any thread may call it.
+        cached for now. `trust` says whose files are handed out. `salt` is a namespace: a part of every key. `record`
+        is a folder that gets a trace of lookups and inserts, for ``guardcache test``. `log` is called with a line of
+        text for people; any thread may call it. `signing` maps names of keys to secrets: inserts are signed with the
+        first, and with `require_signature` only entries that one of them signed are handed out or imported.
         """
         self.directory = os.fspath(directory)
         self._strict = strict
@@ -235,6 +309,7 @@ class Cache:
             refresh,
             bypass,
             durability,
+            trust,
             salt,
             max_candidates,
             max_bytes,
@@ -242,6 +317,8 @@ class Cache:
             compression_level,
             None if record is None else os.fspath(record),
             log,
+            tuple((signing or {}).items()),
+            require_signature,
         )
 
     def close(self) -> None:
@@ -281,7 +358,8 @@ class Cache:
         """Looks for the best stored candidate whose guards hold for `hints`.
 
         `variant` admits only candidates of that variant, `expect_variant` prefers one; `provides` is compared with
-        the candidates' requirements; `accept_renames` admits candidates whose producer named its symbols otherwise.
+        the candidates' requirements; `accept_renames` admits candidates whose producer used other names, of symbols or
+        inside texts: the caller renames by the hit's `renames` what it loads.
         `label` says whose lookup it is and `sources` what the hints are in the user's program (``{"t0":
         "x.size(0)"}``): both are for explanations. `guard_test` takes the place of evaluating guards.
         `bypass` says why this can't be cached at all: a miss that is remembered with its reason.
@@ -291,20 +369,7 @@ class Cache:
         if len(found) == 3:
             key, reason, note = found
             return Miss(key, Reason(reason), note)
-        return Hit(
-            key=found[0],
-            entry=found[1],
-            payload=memoryview(found[2]),
-            metadata=found[3],
-            guards=found[4],
-            renames=dict(found[5]),
-            renamed=found[6],
-            variant=found[7],
-            priority=found[8],
-            compile_ns=found[9],
-            note=found[10],
-            attachments=found[11],
-        )
+        return _make_hit(found)
 
     def place(self, hit: Hit, directory: str | os.PathLike[str]) -> None:
         """Puts the attachments of a hit in place below `directory`, verified, each atomically."""
@@ -358,63 +423,55 @@ class Cache:
         *,
         label: str | None = None,
         provides: Mapping[str, str] | None = None,
+        accept_renames: bool = False,
+        bypass: str | None = None,
         lease_timeout: float = 0,
     ) -> Hit | Compiled:
         """Looks up; on a miss compiles through the callback, once among all threads and processes, and stores the
         result.
 
         Others who want the same wait up to `lease_timeout` seconds (0: the library's default) and find what was
-        stored. A failing callback stores nothing, and its exception is the caller's. If only the caching fails, what
-        was compiled is returned all the same, unless the cache is strict.
+        stored. A failing callback stores nothing, and its exception is the caller's. `accept_renames` and `bypass` are
+        as in `lookup`.
+
+        What was compiled is returned whatever becomes of storing it. If that fails (a guard that can't be parsed or
+        doesn't hold, a full disk) there is a `NotStoredWarning`; on a strict cache the error is raised, with what was
+        compiled as its `compiled`.
         """
-        found = self.lookup(graph, hints, label=label, provides=provides)
-        if isinstance(found, Hit):
-            return found
-        with self._compiling(graph, hints, found.reason, lease_timeout, provides) as lease:
-            if lease is not None and lease.stored():
-                found = self.lookup(graph, hints, label=label, provides=provides)
-                if isinstance(found, Hit):
-                    return found
-            began = time.perf_counter_ns()
-            compiled = compile()
-            self._keep(graph, hints, compiled, time.perf_counter_ns() - began, label)
-        return compiled
+        request = (None, None, provides, accept_renames, label, None, None, bypass)
+        compiled: list[Compiled] = []
 
-    @contextmanager
-    def _compiling(
-        self, graph: Graph, hints: Hints | None, reason: Reason, timeout: float, provides: Mapping[str, str] | None
-    ) -> Iterator[Lease | None]:
-        """Holds the lease, if there is one to be had."""
-        lease = None
-        try:
-            lease = self.lease(graph, hints, reason, timeout=timeout, provides=provides)
-        except StoreError:
-            if self._strict:
-                raise
-        try:
-            yield lease
-        finally:
-            if lease is not None:
-                lease.release()
+        def produce() -> _native._Entry:
+            compiled.append(compile())
+            return _entry_of(compiled[0], label)
 
-    def _keep(self, graph: Graph, hints: Hints | None, compiled: Compiled, took_ns: int, label: str | None) -> None:
         try:
-            self.insert(
-                graph,
-                compiled.payload,
-                guards=compiled.guards,
-                hints=hints,
-                metadata=compiled.metadata,
-                variant=compiled.variant,
-                priority=compiled.priority,
-                requirements=compiled.requirements,
-                compile_ns=took_ns,
-                label=label,
-                attachments=compiled.attachments,
+            found = self._native.get_or_compile(
+                graph._native, hints, request, int(lease_timeout * 1_000_000_000), produce
             )
-        except StoreError:
-            if self._strict:
+        except BypassError:
+            # It has no key: that costs the caching, not the compile.
+            if compiled or self._strict:
                 raise
+            return compile()
+        except Exception as error:
+            if not compiled:
+                raise
+            return self._not_stored(compiled[0], error)
+        if len(found) != 4:
+            return _make_hit(found)
+        _, _, note, status = found
+        if status != "OK":
+            warnings.warn(note, NotStoredWarning, stacklevel=2)
+        return compiled[0]
+
+    def _not_stored(self, compiled: Compiled, error: Exception) -> Compiled:
+        """The error is about storing: it must not cost the compile."""
+        if self._strict:
+            error.__dict__["compiled"] = compiled
+            raise error
+        warnings.warn(f"not stored: {error}", NotStoredWarning, stacklevel=3)
+        return compiled
 
     def lease(
         self,
@@ -424,14 +481,17 @@ class Cache:
         *,
         timeout: float = 0,
         provides: Mapping[str, str] | None = None,
+        accept_renames: bool = False,
+        bypass: str | None = None,
     ) -> Lease:
         """After a miss with `reason`: takes the lease on compiling, or waits for whoever holds it.
 
         Whoever has it compiles, inserts and releases it, in the same thread; but if `stored()` of it is true, something
         that holds was stored meanwhile, and looking up again finds it. `BusyError` after `timeout` seconds (0: the
-        library's default), `ArgumentError` if this thread holds it already.
+        library's default), `ArgumentError` if this thread holds it already, `ReadOnlyError` where nothing is cached:
+        there is none to be had, so compile without. The other arguments are those of the lookup.
         """
-        request = (None, None, provides, True, None, None, None, None)
+        request = (None, None, provides, accept_renames, None, None, None, bypass)
         return self._native.lease(graph._native, hints, request, str(reason), int(timeout * 1_000_000_000))
 
     def remove(self, key: str, entry: str) -> None:
@@ -499,6 +559,34 @@ class Cache:
         """Every stored entry, or those of one key: keys in order, candidates in rank order."""
         return (Entry(*found) for found in self._native.entries(key))
 
+    def export(
+        self,
+        file: str | os.PathLike[str],
+        *,
+        key: str | None = None,
+        label: str | None = None,
+        namespace: str | None = None,
+        since_ns: int = 0,
+        until_ns: int = 0,
+        entries_only: bool = False,
+    ) -> Transfer:
+        """Writes what is stored into one file for another machine; entries keep the signatures they have.
+
+        `key`, `label` (a text that occurs in it), `namespace` and times select entries; then, or with `entries_only`,
+        blobs and tuning results stay out. What can't be read is left out and told.
+        """
+        chosen = (key, label, namespace, since_ns, until_ns, entries_only)
+        return _make_transfer(self._native.export(os.fspath(file), *chosen))
+
+    def import_(self, file: str | os.PathLike[str], *, provides: Mapping[str, str] | None = None) -> Transfer:
+        """Adds what an export holds; payloads are executed, so import only what you trust.
+
+        A file that is damaged or doesn't hold what it says raises, and nothing of it is imported. What is no good, or
+        what nobody vouches for if signatures are required, is left out and told; nothing is signed. With `provides`
+        entries whose requirements aren't met are left out too.
+        """
+        return _make_transfer(self._native.import_file(os.fspath(file), provides))
+
     def verify(self) -> Verified:
         """Reads everything and checks it against its checksums."""
         keys, entries, size, problems = self._native.verify()
@@ -518,10 +606,13 @@ def settings(directory: str | os.PathLike[str] | None = None) -> dict[str, Any]:
     """What the environment (``GUARDCACHE_READ_ONLY=1``, ``GUARDCACHE_NAMESPACE``, ...) and the directory's config.json
     say, as options of `Cache`; what nobody set isn't there.
 
-    ``guardcache config`` lists them all. `ArgumentError` or `FormatError` for a value that makes no sense.
+    ``guardcache config`` lists them all. `ArgumentError` for a variable that makes no sense; what can't be read of
+    config.json is a `UserWarning`.
     """
     space = os.environ.get("GUARDCACHE_NAMESPACE")
-    found = _native.settings(os.fspath(default_directory() if directory is None else directory), space)
+    found, trouble = _native.settings(os.fspath(default_directory() if directory is None else directory), space)
+    for line in trouble:
+        warnings.warn(line, stacklevel=2)
     for option, variable in (("salt", "GUARDCACHE_NAMESPACE"), ("record", "GUARDCACHE_RECORD")):
         if value := os.environ.get(variable):
             found[option] = value

@@ -15,6 +15,12 @@ class Error(Exception):
         """1-based column in bytes, 0 where there is none."""
         self.path = path
         """Place in a description (``graph.nodes[3].kwargs.dim``), empty where there is none."""
+        self.compiled: object = None
+        """Of `Cache.get_or_compile` on a strict cache: what was compiled, where only storing it failed."""
+
+
+class NotStoredWarning(UserWarning):
+    """What was compiled couldn't be stored, and is used all the same."""
 
 
 class ArgumentError(Error, ValueError):

@@ -28,6 +28,7 @@ _Hit = tuple[
     tuple[str, ...],  # attachments
 ]
 _Miss = tuple[str, str, str]  # key, reason, note
+_NewlyCompiled = tuple[str, str, str, str]  # key, reason, note, status of storing
 _Verdict = tuple[int, int, str, str]  # truth, guard, exception, message
 _Entry = tuple[
     Sequence[str],  # guards
@@ -45,7 +46,7 @@ _Inserted = tuple[bool, str, str, str, bool, _Verdict]  # stored, reason, key, e
 
 def version() -> str: ...
 def reasons() -> list[tuple[str, str]]: ...
-def settings(directory: str, namespace: str | None, /) -> dict[str, Any]: ...
+def settings(directory: str, namespace: str | None, /) -> tuple[dict[str, Any], list[str]]: ...
 def places(content: bytes, text: bytes, pair: int, /) -> list[int]: ...
 
 class Payload:
@@ -88,6 +89,7 @@ class Cache:
         refresh: bool,
         bypass: str | None,
         durability: int,
+        trust: int,
         salt: str | None,
         max_candidates: int,
         max_bytes: int,
@@ -95,6 +97,8 @@ class Cache:
         compression_level: int,
         record: str | None,
         log: Callable[[str], object] | None,
+        signing: tuple[tuple[str, bytes], ...],
+        require_signature: bool,
         /,
     ) -> None: ...
     def close(self) -> None: ...
@@ -106,6 +110,15 @@ class Cache:
     def insert(self, graph: Graph, hints: Mapping[str, Hint] | None, entry: _Entry, /) -> _Inserted: ...
     def entries(self, key: str | None, /) -> list[tuple[Any, ...]]: ...
     def remove(self, key: str, entry: str, /) -> None: ...
+    def get_or_compile(
+        self,
+        graph: Graph,
+        hints: Mapping[str, Hint] | None,
+        request: _Request,
+        lease_timeout_ns: int,
+        function: Callable[[], _Entry],
+        /,
+    ) -> _Hit | _NewlyCompiled: ...
     def lease(
         self, graph: Graph, hints: Mapping[str, Hint] | None, request: _Request, reason: str, timeout_ns: int, /
     ) -> Lease: ...
@@ -117,3 +130,15 @@ class Cache:
         /,
     ) -> tuple[bool, tuple[float, ...], str]: ...
     def verify(self) -> tuple[int, int, int, list[tuple[str, str]]]: ...
+    def export(
+        self,
+        file: str,
+        key: str | None,
+        label: str | None,
+        namespace: str | None,
+        since_ns: int,
+        until_ns: int,
+        entries_only: bool,
+        /,
+    ) -> tuple[Any, ...]: ...
+    def import_file(self, file: str, provides: Mapping[str, str] | None, /) -> tuple[Any, ...]: ...

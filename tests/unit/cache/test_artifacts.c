@@ -470,6 +470,47 @@ only_what_a_run_used_is_saved(void **state)
     gcache_graph_free(g);
 }
 
+/* Timings and best configurations that a run only read belong to what it used; what it didn't ask for doesn't. */
+static void
+read_timings_and_records_are_saved(void **state)
+{
+    pair *p = *state;
+    gcache *cache = p->from->cache;
+    gcache_site const sites[] = { { .op = "mm" }, { .op = "bmm" } };
+    char const *const choices[] = { "a", "b" };
+    gcache_kernel const kernels[] = { { .source_hash = "one" }, { .source_hash = "two" } };
+    gcache_config const config = { .parameters = (gcache_pair[]){ { "BLOCK", "64" } }, .count = 1 };
+    gcache_best const best = { .config = config, .configs_hash = "h" };
+    double timings[2];
+    gcache_timings t = { .timings = timings };
+    gcache_best_found found;
+    gcache_transfer written;
+
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(gcache_timings_put(cache, &sites[i], choices, (double[]){ 1, 2 }, 2, NULL), GCACHE_OK);
+        assert_int_equal(gcache_best_put(cache, &kernels[i], &best, NULL), GCACHE_OK);
+    }
+    assert_int_equal(gcache_artifacts_begin(cache, NULL), GCACHE_OK);
+    assert_int_equal(gcache_timings_get(cache, &sites[1], choices, 2, NULL, NULL, &t, NULL), GCACHE_HIT);
+    assert_int_equal(gcache_artifacts_save(cache, p->file, &written, NULL), GCACHE_OK);
+    assert_int_equal(written.rows, 2); /* a timing a choice */
+    assert_int_equal(gcache_best_find(cache, &kernels[0], &config, 1, "h", false, &found, NULL), GCACHE_HIT);
+    gcache_best_found_clear(&found);
+    assert_false(gcache_artifacts_dirty(cache));
+    assert_int_equal(gcache_artifacts_save(cache, p->file, &written, NULL), GCACHE_OK);
+    assert_int_equal(written.rows, 3);
+    gcache_artifacts_end(cache);
+
+    cache = p->to->cache;
+    assert_int_equal(gcache_import(cache, p->file, NULL, NULL, &p->to->error), GCACHE_OK);
+    assert_int_equal(gcache_timings_get(cache, &sites[1], choices, 2, NULL, NULL, &t, NULL), GCACHE_HIT);
+    assert_int_equal(gcache_timings_get(cache, &sites[0], choices, 2, NULL, NULL, &t, NULL), GCACHE_MISS);
+    assert_int_equal(gcache_best_find(cache, &kernels[0], &config, 1, "h", false, &found, NULL), GCACHE_HIT);
+    gcache_best_found_clear(&found);
+    assert_int_equal(gcache_best_find(cache, &kernels[1], &config, 1, "h", false, &found, NULL), GCACHE_MISS);
+    gcache_best_found_clear(&found);
+}
+
 static void
 the_manifest_tells_what_is_inside(void **state)
 {
@@ -479,7 +520,7 @@ the_manifest_tells_what_is_inside(void **state)
     fill(p->from);
     export(p, NULL);
     assert_int_equal(gcache_export_show(p->file, &manifest, &p->from->error), GCACHE_OK);
-    assert_non_null(strstr(manifest, "\"format\": \"guardcache-export/1\""));
+    assert_non_null(strstr(manifest, "\"format\": \"guardcache-export/2\""));
     assert_non_null(strstr(manifest, "\"entries\": 24, \"keys\": 12, \"attachments\": 1, \"blobs\": 1, \"rows\": 2"));
     gcache_free(manifest);
     assert_int_equal(gcache_export_show("/dev/null", &manifest, &p->from->error), GCACHE_ERROR_FORMAT);
@@ -500,6 +541,7 @@ main(void)
         CASE(an_interrupted_import_can_be_repeated),
         CASE(entries_that_cannot_serve_here_are_named),
         CASE(only_what_a_run_used_is_saved),
+        CASE(read_timings_and_records_are_saved),
         CASE(the_manifest_tells_what_is_inside),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

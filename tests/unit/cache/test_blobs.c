@@ -4,8 +4,10 @@
 #include "fixture.h"
 
 #include <fcntl.h>
+#include <guardcache/artifacts.h>
 #include <guardcache/blobs.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static gcache_blob
@@ -128,6 +130,122 @@ a_shorter_file_is_written_again(void **state)
     assert_file(blob.path, "int main;");
 }
 
+/* Under one name there are two contents, with white space and without, or that the caller gave the name: the first stays. */
+static void
+what_is_there_is_not_written_again(void **state)
+{
+    static char const *const contents[][2] = { { "  int x;\n", "int x;" }, { "aaa", "bbbb" }, { "bbbb", "aaaa" } };
+    fixture *f = *state;
+    gcache_blob_options options = GCACHE_BLOB_OPTIONS_INIT;
+    struct stat before, after;
+
+    for (size_t i = 0; i < sizeof contents / sizeof *contents; i++) {
+        options.text = i == 0;
+        options.name = i == 0 ? NULL : i == 1 ? "named" : "other";
+        gcache_blob first = put(f, contents[i][0], "c", &options);
+        assert_false(first.existed);
+        assert_int_equal(stat(first.path, &before), 0);
+        assert_int_equal(gcache_artifacts_begin(f->cache, &f->error), GCACHE_OK);
+        for (int k = 0; k < 4; k++) {
+            gcache_blob again = put(f, contents[i][(k + 1) % 2], "c", &options);
+            assert_true(again.existed);
+            assert_string_equal(again.path, first.path);
+        }
+        assert_int_equal(stat(first.path, &after), 0);
+        assert_int_equal(before.st_ino, after.st_ino);
+        assert_file(first.path, contents[i][0]);
+        /* Nor is it new work, so there is nothing to save. */
+        assert_false(gcache_artifacts_dirty(f->cache));
+        gcache_artifacts_end(f->cache);
+    }
+    /* Who may not write finds it all the same. */
+    gcache_options reading = GCACHE_OPTIONS_INIT;
+    reading.read_only = true;
+    fixture_reopen(f, &reading);
+    assert_true(put(f, "aaaa", "c", &options).existed);
+}
+
+/* Damage of the same size, none of it, too much of it, and what is no file: put writes it again. */
+static void
+a_damaged_one_is_written_again(void **state)
+{
+    static char const *const damages[] = { "int Main;", "", "int main; int main;", NULL };
+    fixture *f = *state;
+    gcache_blob_options named = GCACHE_BLOB_OPTIONS_INIT, text = GCACHE_BLOB_OPTIONS_INIT;
+
+    named.name = "kernel";
+    text.text = true;
+    for (size_t i = 0; i < sizeof damages / sizeof *damages; i++) {
+        gcache_blob_options const *const options[] = { NULL, &text, &named };
+        for (size_t k = 0; k < 3; k++) {
+            /* Nothing tells of other content under the caller's name that it isn't what was put. */
+            if (k == 2 && damages[i] != NULL && damages[i][0] != '\0')
+                continue;
+            gcache_blob blob = put(f, "int main;", "c", options[k]);
+            assert_int_equal(unlink(blob.path), 0);
+            if (damages[i] == NULL) {
+                assert_int_equal(mkdir(blob.path, 0700), 0);
+            } else {
+                int file = open(blob.path, O_WRONLY | O_CREAT, 0600);
+                assert_int_equal(write(file, damages[i], strlen(damages[i])), strlen(damages[i]));
+                close(file);
+            }
+            assert_false(put(f, "int main;", "c", options[k]).existed);
+            assert_file(blob.path, "int main;");
+            assert_true(put(f, "int main;", "c", options[k]).existed);
+        }
+    }
+}
+
+/* A second handle puts another content under the same name at the same time: one of them is there, whole, for both. */
+static void
+racing_writers_leave_one(void **state)
+{
+    fixture *f = *state;
+    gcache_blob_options text = GCACHE_BLOB_OPTIONS_INIT;
+    char content[64];
+    int made = 0;
+
+    text.text = true;
+    for (int round = 0; round < 20; round++) {
+        pid_t children[2];
+        for (int k = 0; k < 2; k++) {
+            snprintf(content, sizeof content, "%sround %d", k == 0 ? "" : "   ", round);
+            children[k] = fork();
+            if (children[k] == 0)
+                _exit(put(f, content, "c", &text).existed ? 0 : 1);
+        }
+        for (int k = 0; k < 2; k++) {
+            int status;
+            assert_int_equal(waitpid(children[k], &status, 0), children[k]);
+            assert_true(WIFEXITED(status));
+            made += WEXITSTATUS(status);
+        }
+    }
+    assert_int_equal(made, 20);
+}
+
+static void
+what_is_read_is_exported(void **state)
+{
+    fixture *f = *state;
+    gcache_blob read = put(f, "read", "txt", NULL);
+    gcache_transfer written;
+    char path[128];
+    void *bytes;
+    size_t size;
+
+    put(f, "not read", "txt", NULL);
+    assert_int_equal(gcache_artifacts_begin(f->cache, &f->error), GCACHE_OK);
+    assert_int_equal(gcache_blob_get(f->cache, read.name, "txt", NULL, &bytes, &size, &f->error), GCACHE_OK);
+    gcache_free(bytes);
+    assert_false(gcache_artifacts_dirty(f->cache));
+    snprintf(path, sizeof path, "%s/export", f->directory);
+    assert_int_equal(gcache_artifacts_save(f->cache, path, &written, &f->error), GCACHE_OK);
+    assert_int_equal(written.blobs, 1);
+    gcache_artifacts_end(f->cache);
+}
+
 static void
 what_is_unused_expires(void **state)
 {
@@ -181,6 +299,10 @@ main(void)
         CASE(names_stay_inside),
         CASE(damage_is_found_when_read_back),
         CASE(a_shorter_file_is_written_again),
+        CASE(what_is_there_is_not_written_again),
+        CASE(a_damaged_one_is_written_again),
+        CASE(racing_writers_leave_one),
+        CASE(what_is_read_is_exported),
         CASE(what_is_unused_expires),
         CASE(compilers_get_directories_of_their_own),
     };

@@ -12,7 +12,7 @@ typedef struct compiler {
     atomic_int calls, released;
     char const *guard;
     char const *do_not_store;
-    uint64_t takes_us;
+    uint64_t takes_us, says_ns; /* says_ns: the compile time it hands over; 0: measured */
     gcache_status fails;
     bool post_load_refuses;
 } compiler;
@@ -39,7 +39,7 @@ compile(void *state, gcache_graph *graph, gcache_hints const *hints, gcache_comp
         return c->fails;
     }
     out_compiled->entry = (gcache_entry){ .guards = &c->guard, .guard_count = c->guard != NULL,
-                                          .payload = "code", .payload_size = 4 };
+                                          .payload = "code", .payload_size = 4, .compile_ns = c->says_ns };
     out_compiled->do_not_store = c->do_not_store;
     out_compiled->release = release;
     return GCACHE_OK;
@@ -131,6 +131,30 @@ says_why_a_compile_is_not_kept(void **state)
     options.refresh = true;
     assert_int_equal(get(f, g, NULL, &options, &c, note), GCACHE_MISS);
     assert_int_equal(c.calls, 5);
+    gcache_graph_free(g);
+}
+
+/* What took exactly the minimum is kept; a nanosecond less isn't, and both times are told. */
+static void
+the_minimum_compile_time_itself_is_enough(void **state)
+{
+    fixture *f = *state;
+    gcache_graph *g = make_matmul("s0", "s1");
+    gcache_compile_options options = GCACHE_COMPILE_OPTIONS_INIT;
+    compiler c = { .says_ns = 2999999999 };
+    char note[256];
+
+    options.min_compile_ns = 3000000000;
+    assert_int_equal(get(f, g, NULL, &options, &c, note), GCACHE_MISS);
+    assert_memory_equal(note, "not stored: compiled in ", 24);
+    c.says_ns = 1500000000;
+    assert_int_equal(get(f, g, NULL, &options, &c, note), GCACHE_MISS);
+    assert_string_equal(note, "not stored: compiled in 1.5 s, less than 3.0 s");
+    c.says_ns = 3000000000;
+    assert_int_equal(get(f, g, NULL, &options, &c, note), GCACHE_MISS);
+    assert_string_equal(note, "");
+    assert_int_equal(get(f, g, NULL, &options, &c, NULL), GCACHE_HIT);
+    assert_int_equal(c.calls, 3);
     gcache_graph_free(g);
 }
 
@@ -320,6 +344,7 @@ main(void)
         CASE(compiles_once_and_hits_afterwards),
         CASE(a_failing_compile_stores_nothing),
         CASE(says_why_a_compile_is_not_kept),
+        CASE(the_minimum_compile_time_itself_is_enough),
         CASE(a_post_load_step_may_turn_a_hit_into_a_miss),
         CASE(what_cannot_be_keyed_is_compiled_without_the_cache),
         CASE(a_nested_compile_of_the_same_is_an_error),

@@ -419,6 +419,109 @@ too_many_hints_leave_a_lean_entry(void **state)
     gcache_graph_free(g);
 }
 
+/* ---- what is long ---- */
+
+/* "s1 != 1000 and s1 != 1001 and .." of at least so many bytes: true for s1 = 16. */
+static char *
+long_text(size_t size, char const *end)
+{
+    char *text = malloc(size + 100);
+    size_t used = 0;
+
+    assert_non_null(text);
+    for (int i = 1000; used < size; i++)
+        used += (size_t)snprintf(text + used, 32, "s1 != %d and ", i);
+    snprintf(text + used, 64, "%s", end);
+    return text;
+}
+
+/* Whatever a candidate's guards are like, the journal has which one failed, its values, and whether there was more. */
+static void
+check_long_guards(fixture *f, char const *const *guards, size_t count, char const *const *parts, size_t part_count)
+{
+    gcache_graph *g = make_matmul("s0", "s1");
+    gcache_hints good = GCACHE_HINTS({ "s0", 16 }, { "s1", 16 }), now = GCACHE_HINTS({ "s0", 12 }, { "s1", 16 });
+    gcache_entry entry = { .guards = guards, .guard_count = count, .payload = "x", .payload_size = 1 };
+    gcache_past_query last = GCACHE_PAST_QUERY_INIT;
+    char *text;
+
+    last.last = 1;
+    assert_int_equal(gcache_insert(f->cache, g, &good, &entry, NULL, &f->error), GCACHE_OK);
+    look_up(f, g, &now, NULL, GCACHE_MISS);
+    text = explain_past(f, &last, GCACHE_EXPLAIN_JSON, 1);
+    for (size_t i = 0; i < part_count; i++)
+        assert_has(text, parts[i]);
+    gcache_free(text);
+    text = explain_past(f, &last, GCACHE_EXPLAIN_TEXT, 1);
+    assert_has(text, "s0 % 8 == 0");
+    assert_has(text, "12 % 8 = 4");
+    assert_has(text, "its other guards are too long for the journal");
+    gcache_free(text);
+    gcache_graph_free(g);
+}
+
+static void
+long_guards_keep_what_decided(void **state)
+{
+    char *filler = long_text(9000, "s1 != 2");
+    char const *const guards[] = { filler, "s1 == 16", "s0 % 8 == 0", "s1 > 3" };
+    static char const *const parts[] = {
+        ("{\"text\": \"\", \"cut\": true, \"result\": true}, {\"text\": \"\", \"cut\": true, \"result\": true}, "
+         "{\"text\": \"s0 % 8 == 0\", \"result\": false}, {\"text\": \"\", \"cut\": true, \"result\": null}]"),
+        "\"first_failing\": 2, ", "\"arithmetic\": \"12 % 8 = 4\"", "\"values\": {\"s0\": 12, \"s1\": 16}, \"cut\": true}",
+    };
+
+    check_long_guards(*state, guards, 4, parts, 4);
+    free(filler);
+}
+
+/* PyTorch joins all guards to one. */
+static void
+a_long_guard_keeps_the_part_that_decided(void **state)
+{
+    char *joined = long_text(30000, "s0 % 8 == 0");
+    char const *const guards[] = { "s1 == 16", joined };
+    static char const *const parts[] = {
+        "{\"text\": \"\", \"cut\": true, \"result\": true}, {\"text\": \"s0 % 8 == 0\", \"cut\": true, \"result\": false}]",
+        "\"first_failing\": 1, ", "\"arithmetic\": \"12 % 8 = 4\"", "\"values\": {\"s0\": 12, \"s1\": 16}, \"cut\": true}",
+    };
+
+    check_long_guards(*state, guards, 2, parts, 4);
+    free(joined);
+}
+
+/* Thousands of hints don't fit in: those that decided do. */
+static void
+many_hints_keep_those_that_decided(void **state)
+{
+    enum { COUNT = 4000 };
+    static gcache_hint items[COUNT];
+    static char names[COUNT][32];
+    fixture *f = *state;
+    gcache_graph *g = make_matmul("s0", "s1");
+    gcache_hints hints = { .items = items, .count = COUNT };
+    gcache_request request = GCACHE_REQUEST_INIT;
+
+    for (int i = 0; i < COUNT; i++) {
+        snprintf(names[i], sizeof names[i], i == 3000 ? "s0" : "a_long_name_of_a_symbol_%d", i);
+        items[i] = (gcache_hint){ names[i], i == 3000 ? 12 : i };
+    }
+    request.label = "model.py:7 forward";
+    assert_int_equal(insert_text(f, g, NULL, "s0 % 8 == 0", "x"), GCACHE_OK);
+    look_up(f, g, &hints, &request, GCACHE_MISS);
+    char *text = explain_past(f, NULL, GCACHE_EXPLAIN_JSON, 1);
+    assert_has(text, "\"label\": \"model.py:7 forward\"");
+    assert_has(text, ", \"cut\": true, \"candidates\": [");
+    assert_has(text, "\"first_failing\": 0, ");
+    assert_has(text, "\"values\": {\"s0\": 12}");
+    gcache_free(text);
+    text = explain_past(f, NULL, GCACHE_EXPLAIN_TEXT, 1);
+    assert_has(text, "\ntoo long for the journal, which kept only what decided\n");
+    assert_has(text, "12 % 8 = 4");
+    gcache_free(text);
+    gcache_graph_free(g);
+}
+
 static int
 damage(void *state, uint64_t at_ns, gci_view entry)
 {
@@ -474,6 +577,9 @@ main(void)
         CASE(a_call_leaves_one_miss),
         CASE(a_read_only_cache_writes_none),
         CASE(too_many_hints_leave_a_lean_entry),
+        CASE(long_guards_keep_what_decided),
+        CASE(a_long_guard_keeps_the_part_that_decided),
+        CASE(many_hints_keep_those_that_decided),
         CASE(damaged_entries_are_passed_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

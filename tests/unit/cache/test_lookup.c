@@ -115,6 +115,190 @@ rank_is_priority_then_specificity_then_newest(void **state)
     gcache_graph_free(g);
 }
 
+/* Overwrites the middle of the entry file that holds these bytes; the other files are left alone. */
+static void
+damage_entry_with(fixture *f, char mark)
+{
+    char command[256];
+
+    snprintf(command, sizeof command,
+             "for e in %s/entries/*/*.entry; do grep -q %c%c%c%c $e && printf X | dd of=$e bs=1 seek=15000 conv=notrunc "
+             "status=none; done; true", f->directory, mark, mark, mark, mark);
+    assert_int_equal(system(command), 0);
+}
+
+static void
+count_line(void *state, char const *line)
+{
+    (void)line;
+    ++*(int *)state;
+}
+
+/* Three hold, best first: each damaged one is passed over with a warning for the next, down to the miss. */
+static void
+a_damaged_candidate_gives_way_to_the_next(void **state)
+{
+    static char const *const guards[] = { "s0 > 0", "s0 % 2 == 0", "s0 == 8" };
+    static char payload[20000];
+    fixture *f = *state;
+    gcache_graph *g = make_matmul("s0", "s1");
+    gcache_hints hints = GCACHE_HINTS({ "s0", 8 }, { "s1", 16 });
+    gcache_options options = GCACHE_OPTIONS_INIT;
+    int warnings = 0;
+    gcache_result r;
+
+    options.compression_level = -1; /* raw: its marks can be found in the file */
+    options.log = count_line;
+    options.log_state = &warnings;
+    fixture_reopen(f, &options);
+    for (int i = 0; i < 3; i++) {
+        memset(payload, 'a' + i, sizeof payload);
+        gcache_entry entry = { .guards = &guards[i], .guard_count = 1, .payload = payload, .payload_size = sizeof payload,
+                               .priority = i };
+        assert_int_equal(gcache_insert(f->cache, g, &hints, &entry, NULL, &f->error), GCACHE_OK);
+    }
+    for (int best = 2; best >= 0; best--) {
+        fixture_reopen(f, &options);
+        assert_int_equal(gcache_lookup(f->cache, g, &hints, &r, &f->error), GCACHE_HIT);
+        assert_int_equal(r.payload_size, sizeof payload);
+        assert_int_equal(((char const *)r.payload)[0], 'a' + best);
+        gcache_result_clear(&r);
+        assert_int_equal(warnings, 2 - best);
+        damage_entry_with(f, (char)('a' + best));
+    }
+    fixture_reopen(f, &options);
+    assert_int_equal(gcache_lookup(f->cache, g, &hints, &r, &f->error), GCACHE_MISS);
+    assert_int_equal(r.reason, GCACHE_REASON_CORRUPT);
+    gcache_result_clear(&r);
+    gcache_graph_free(g);
+}
+
+/* Of three that hold for a caller with the right library the best one needs another: the next is served. */
+static void
+another_candidate_is_tried_where_a_requirement_is_not_met(void **state)
+{
+    fixture *f = *state;
+    gcache_graph *g = make_matmul("s0", "s1");
+    gcache_pair const versions[] = { { "libdevice", "10" }, { "libdevice", "11" }, { "libdevice", "12" } };
+    gcache_request request = GCACHE_REQUEST_INIT;
+    static char const *const payloads[] = { "for 10", "for 11", "for 12" };
+
+    for (int i = 0; i < 3; i++) {
+        gcache_entry entry = { .payload = payloads[i], .payload_size = 6, .requires_ = &versions[i], .requires_count = 1,
+                               .priority = i };
+        assert_int_equal(gcache_insert(f->cache, g, NULL, &entry, NULL, &f->error), GCACHE_OK);
+    }
+    request.provides_count = 1;
+    for (int i = 0; i < 3; i++) {
+        request.provides = &versions[i];
+        expect(f, g, NULL, &request, GCACHE_REASON_NONE, payloads[i]);
+    }
+    request.provides = &(gcache_pair){ "libdevice", "13" };
+    expect(f, g, NULL, &request, GCACHE_REASON_REQUIREMENT, NULL);
+    gcache_graph_free(g);
+}
+
+/* What the caller handed in is what it was, whether its guards held, failed or raised; so is the description's key. */
+static void
+a_lookup_leaves_no_trace(void **state)
+{
+    fixture *f = *state;
+    gcache_graph *g = make_matmul("s0", "s1");
+    gcache_hint items[] = { { "s0", 16 }, { "s1", 0 } }, before[2];
+    gcache_hints hints = { .items = items, .count = 2 };
+    gcache_key first, again;
+    size_t symbols;
+    gcache_result r;
+
+    memcpy(before, items, sizeof items);
+    assert_int_equal(gcache_graph_key(g, &first, NULL), GCACHE_OK);
+    assert_int_equal(insert_text(f, g, NULL, "s0 // s1 == 2", "raises"), GCACHE_OK);
+    assert_int_equal(insert_text(f, g, NULL, "s0 % 32 == 0", "fails"), GCACHE_OK);
+    assert_int_equal(insert_text(f, g, NULL, "s0 % 8 == 0", "holds"), GCACHE_OK);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(gcache_lookup(f->cache, g, &hints, &r, &f->error), GCACHE_HIT);
+        assert_string_equal(r.guards[0], "s0 % 8 == 0");
+        assert_int_equal(r.guard_count, 1);
+        gcache_result_clear(&r);
+        assert_memory_equal(items, before, sizeof items);
+    }
+    assert_int_equal(gcache_graph_key(g, &again, NULL), GCACHE_OK);
+    assert_memory_equal(&first, &again, sizeof first);
+    gcache_graph_symbols(g, NULL, &symbols, NULL);
+    gcache_graph_free(g);
+}
+
+/* Payload files of which not a byte is right: as long as their guards are false nobody notices. */
+static void
+no_payload_is_read_before_its_guards_hold(void **state)
+{
+    enum { COUNT = 20 };
+    static char payload[20000];
+    fixture *f = *state;
+    gcache_graph *g = make_matmul("s0", "s1");
+    gcache_options options = GCACHE_OPTIONS_INIT;
+    int warnings = 0;
+    char guard[32];
+    char const *texts = guard;
+    gcache_verified verified;
+    gcache_result r;
+
+    options.compression_level = -1;
+    options.log = count_line;
+    options.log_state = &warnings;
+    fixture_reopen(f, &options);
+    for (int i = 0; i < COUNT; i++) {
+        gcache_entry entry = { .guards = &texts, .guard_count = 1, .payload = payload, .payload_size = sizeof payload };
+        snprintf(guard, sizeof guard, "s0 == %d", i);
+        memset(payload, 'a' + i, sizeof payload);
+        assert_int_equal(gcache_insert(f->cache, g, NULL, &entry, NULL, &f->error), GCACHE_OK);
+    }
+    for (int i = 1; i < COUNT; i++)
+        damage_entry_with(f, (char)('a' + i));
+    fixture_reopen(f, &options);
+    for (int i = 0; i < 100; i++) {
+        gcache_hints first = GCACHE_HINTS({ "s0", 0 }, { "s1", 16 }), none = GCACHE_HINTS({ "s0", COUNT + i }, { "s1", 16 });
+        assert_int_equal(gcache_lookup(f->cache, g, &first, &r, &f->error), GCACHE_HIT);
+        assert_int_equal(((char const *)r.payload)[0], 'a');
+        gcache_result_clear(&r);
+        expect(f, g, &none, NULL, GCACHE_REASON_GUARD_FALSE, NULL);
+    }
+    assert_int_equal(warnings, 0);
+    assert_int_equal(gcache_verify(f->cache, NULL, NULL, &verified, &f->error), GCACHE_OK);
+    assert_int_equal(verified.problems, COUNT - 1);
+    gcache_graph_free(g);
+}
+
+/* Files are named after what is in them, in no order at all: the newest of equals is the answer each time. */
+static void
+file_names_decide_nothing(void **state)
+{
+    enum { COUNT = 12 };
+    static char payload[20000];
+    fixture *f = *state;
+    gcache_graph *g = make_matmul("s0", "s1");
+    gcache_hints hints = GCACHE_HINTS({ "s0", 8 }, { "s1", 16 });
+    char const *guard = "s0 > 0";
+    gcache_entry entry = { .guards = &guard, .guard_count = 1, .payload = payload, .payload_size = sizeof payload };
+    char least[GCACHE_ENTRY_ID_SIZE] = "g", most[GCACHE_ENTRY_ID_SIZE] = "";
+    gcache_inserted inserted;
+    gcache_result r;
+
+    for (int i = 0; i < COUNT; i++) {
+        memset(payload, 'a' + i, sizeof payload);
+        assert_int_equal(gcache_insert(f->cache, g, &hints, &entry, &inserted, &f->error), GCACHE_OK);
+        fixture_reopen(f, NULL);
+        assert_int_equal(gcache_lookup(f->cache, g, &hints, &r, &f->error), GCACHE_HIT);
+        assert_string_equal(r.entry, inserted.entry);
+        gcache_result_clear(&r);
+        strcpy(strcmp(inserted.entry, least) < 0 ? least : most, inserted.entry);
+        if (strcmp(inserted.entry, most) > 0)
+            strcpy(most, inserted.entry);
+    }
+    assert_true(strcmp(inserted.entry, least) != 0 || strcmp(inserted.entry, most) != 0);
+    gcache_graph_free(g);
+}
+
 static void
 requirements_and_variants_filter(void **state)
 {
@@ -355,7 +539,12 @@ main(void)
         CASE(guards_that_do_not_parse_are_errors),
         CASE(equal_inserts_are_one_entry),
         CASE(rank_is_priority_then_specificity_then_newest),
+        CASE(a_damaged_candidate_gives_way_to_the_next),
         CASE(requirements_and_variants_filter),
+        CASE(another_candidate_is_tried_where_a_requirement_is_not_met),
+        CASE(a_lookup_leaves_no_trace),
+        CASE(no_payload_is_read_before_its_guards_hold),
+        CASE(file_names_decide_nothing),
         CASE(the_expected_variant_is_preferred),
         CASE(isomorphic_graphs_share_under_other_names),
         CASE(evicted_entries_that_are_missed_are_counted),

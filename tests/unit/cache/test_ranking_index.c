@@ -9,6 +9,7 @@
 #include "cache/ranking_index.h"
 
 #include <pthread.h>
+#include <time.h>
 
 enum { CANDIDATES = 90, QUESTIONS = 600, THREADS = 4 };
 
@@ -226,6 +227,45 @@ candidates_without_payloads_are_passed_over(void **state)
     gcache_graph_free(g);
 }
 
+/*
+ * A thousand candidates, each for one size: what a lookup takes of the processor, a few microseconds, is far below what
+ * trying each would. A hundred is for sanitizers.
+ */
+static void
+a_thousand_candidates_are_asked_in_microseconds(void **state)
+{
+    enum { COUNT = 1000, LOOKUPS = 2000, MOST_US = 100 };
+    fixture *f = *state;
+    gcache_graph *g = make_matmul("a", "b");
+    gcache_options options = GCACHE_OPTIONS_INIT;
+    char guard[64], payload[16];
+    char const *texts = guard;
+    gcache_result r;
+
+    options.durability = GCACHE_DURABILITY_NONE;
+    fixture_reopen(f, &options);
+    for (int i = 0; i < COUNT; i++) {
+        snprintf(guard, sizeof guard, "a == %d and b %% 4 == 0", i);
+        snprintf(payload, sizeof payload, "%d", i);
+        gcache_entry entry = { .guards = &texts, .guard_count = 1, .payload = payload, .payload_size = strlen(payload) };
+        assert_int_equal(gcache_insert(f->cache, g, NULL, &entry, NULL, &f->error), GCACHE_OK);
+    }
+    clock_t start = 0;
+    for (int i = -100; i < LOOKUPS; i++) {
+        gcache_hints hints = GCACHE_HINTS({ "a", (i + 100) % COUNT }, { "b", 8 });
+        if (i == 0)
+            start = clock();
+        assert_int_equal(gcache_lookup(f->cache, g, &hints, &r, &f->error), GCACHE_HIT);
+        snprintf(payload, sizeof payload, "%d", (i + 100) % COUNT);
+        assert_memory_equal(r.payload, payload, strlen(payload));
+        gcache_result_clear(&r);
+    }
+    double took_us = (double)(clock() - start) * 1e6 / CLOCKS_PER_SEC / LOOKUPS;
+    print_message("    %.1f us a lookup\n", took_us);
+    assert_true(took_us < MOST_US);
+    gcache_graph_free(g);
+}
+
 typedef struct worker {
     fixture *f;
     dice d;
@@ -265,6 +305,7 @@ main(void)
     struct CMUnitTest const tests[] = {
         CASE(the_index_answers_as_the_walk),
         CASE(candidates_without_payloads_are_passed_over),
+        CASE(a_thousand_candidates_are_asked_in_microseconds),
         CASE(threads_share_an_index),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -45,11 +45,14 @@ the_strongest_place_wins(void **state)
 
     assert_setting(settings, GCACHE_SETTING_MAX_CANDIDATES, "1000", GCACHE_ORIGIN_DEFAULT);
     gcache_settings_free(settings);
-    assert_int_equal(gcache_settings_write(f->directory, NULL, "max-candidates", "20", &f->error), GCACHE_OK);
+    assert_int_equal(gcache_settings_write(f->directory, GCACHE_TRUST_OWNER, NULL, "max-candidates", "20", NULL, NULL, &f->error),
+                     GCACHE_OK);
     settings = load(f, "team a", NULL);
     assert_setting(settings, GCACHE_SETTING_MAX_CANDIDATES, "20", GCACHE_ORIGIN_FILE);
     gcache_settings_free(settings);
-    assert_int_equal(gcache_settings_write(f->directory, "team a", "max-candidates", "30", &f->error), GCACHE_OK);
+    assert_int_equal(gcache_settings_write(f->directory, GCACHE_TRUST_OWNER,
+                                           "team a", "max-candidates", "30", NULL, NULL, &f->error),
+                     GCACHE_OK);
     settings = load(f, "team a", NULL);
     assert_setting(settings, GCACHE_SETTING_MAX_CANDIDATES, "30", GCACHE_ORIGIN_FILE_NAMESPACE);
     gcache_settings_free(settings);
@@ -62,7 +65,9 @@ the_strongest_place_wins(void **state)
     assert_setting(settings, GCACHE_SETTING_MAX_CANDIDATES, "60", GCACHE_ORIGIN_OPTION);
     gcache_settings_free(settings);
     /* Taken out again, the next place speaks. */
-    assert_int_equal(gcache_settings_write(f->directory, "team a", "max-candidates", NULL, &f->error), GCACHE_OK);
+    assert_int_equal(gcache_settings_write(f->directory, GCACHE_TRUST_OWNER,
+                                           "team a", "max-candidates", NULL, NULL, NULL, &f->error),
+                     GCACHE_OK);
     settings = load(f, "team a", NULL);
     assert_setting(settings, GCACHE_SETTING_MAX_CANDIDATES, "20", GCACHE_ORIGIN_FILE);
     gcache_settings_free(settings);

@@ -4,6 +4,7 @@
 #include "fixture.h"
 
 #include <fcntl.h>
+#include <guardcache/artifacts.h>
 #include <guardcache/tuning.h>
 #include <math.h>
 #include <sys/wait.h>
@@ -253,6 +254,33 @@ exactly_one_offered_configuration_must_match(void **state)
     gcache_best_found_clear(&found);
 }
 
+/* Another process, which has all of it from the disk. */
+static void
+every_field_of_a_record_comes_back(void **state)
+{
+    fixture *f = *state;
+    gcache_pair const all[] = { { "BLOCK_M", "128" }, { "num_warps", "8" }, { "num_stages", "3" },
+                                { "num_consumer_groups", "2" }, { "num_buffers_warp_spec", "4" } };
+    gcache_config const config = { all, 5 }, tuned = { all, 3 };
+    gcache_best const best = { .config = config, .configs_hash = "c0nf", .by_descent = true, .tuning_ns = 123456789012,
+                               .kernel_hash = "be57" };
+    gcache_best_found found;
+
+    assert_int_equal(gcache_best_put(f->cache, &kernel, &best, &f->error), GCACHE_OK);
+    fixture_reopen(f, NULL);
+    assert_int_equal(find(f, &kernel, &tuned, 1, "c0nf", false, &found), GCACHE_BEST_USED);
+    assert_int_equal(found.record.config.count, 5);
+    for (size_t i = 0; i < 5; i++) {
+        assert_string_equal(found.record.config.parameters[i].name, all[i].name);
+        assert_string_equal(found.record.config.parameters[i].value, all[i].value);
+    }
+    assert_string_equal(found.record.configs_hash, "c0nf");
+    assert_true(found.record.by_descent);
+    assert_int_equal(found.record.tuning_ns, 123456789012);
+    assert_string_equal(found.record.kernel_hash, "be57");
+    gcache_best_found_clear(&found);
+}
+
 static void
 descent_gives_a_configuration_of_its_own(void **state)
 {
@@ -345,6 +373,161 @@ a_bundle_brings_all_records_of_a_compile(void **state)
     gcache_best_found_clear(&found);
 }
 
+/* A local record that is older than the bundle's makes way, a newer one stays. */
+static void
+of_two_records_the_newer_one_counts(void **state)
+{
+    fixture *f = *state;
+    gcache_kernel const second = { "beef", NULL, "t1" };
+    gcache_bundle_options options = bundle_of("x = 1\n"), later = bundle_of("y = 1\n");
+    gcache_best_found found;
+    char command[256];
+
+    assert_int_equal(gcache_bundle_begin(f->cache, &options, NULL, &f->error), GCACHE_MISS);
+    put(f, &kernel, "128", "4", false);
+    put(f, &second, "128", "8", false);
+    assert_int_equal(gcache_bundle_end(f->cache, &f->error), GCACHE_OK);
+    put(f, &second, "64", "4", false);
+    /* As an import from elsewhere would have left it: an hour older than the bundle. */
+    put(f, &kernel, "64", "4", false);
+    snprintf(command, sizeof command,
+             "python3 -c \"import sqlite3; c = sqlite3.connect('%s/tables.db'); "
+             "c.execute('UPDATE rows SET at = at - 3600000000000 WHERE \\\"table\\\" = ? AND name LIKE ?', "
+             "('best', '%%%s%%')); c.commit()\"", f->directory, kernel.source_hash);
+    assert_int_equal(system(command), 0);
+    assert_int_equal(find(f, &kernel, offered, 3, "h1", false, &found), GCACHE_BEST_USED);
+    assert_string_equal(found.record.config.parameters[0].value, "64");
+    gcache_best_found_clear(&found);
+
+    assert_int_equal(gcache_bundle_begin(f->cache, &options, NULL, &f->error), GCACHE_HIT);
+    assert_int_equal(find(f, &kernel, offered, 3, "h1", false, &found), GCACHE_BEST_USED);
+    assert_string_equal(found.record.config.parameters[0].value, "128");
+    gcache_best_found_clear(&found);
+    assert_int_equal(find(f, &second, offered, 3, "h1", false, &found), GCACHE_BEST_USED);
+    assert_string_equal(found.record.config.parameters[0].value, "64");
+    gcache_best_found_clear(&found);
+
+    /* A record that was only read has the time at which it was made in the bundle as well, not that of the bundle. */
+    assert_int_equal(gcache_bundle_begin(f->cache, &later, NULL, &f->error), GCACHE_MISS);
+    find(f, &kernel, offered, 3, "h1", false, &found);
+    gcache_best_found_clear(&found);
+    put(f, &kernel, "64", "4", false);
+    find(f, &kernel, offered, 3, "h1", false, &found);
+    gcache_best_found_clear(&found);
+    assert_int_equal(gcache_bundle_end(f->cache, &f->error), GCACHE_OK);
+    put(f, &kernel, "128", "4", false);
+    assert_int_equal(gcache_bundle_begin(f->cache, &later, NULL, &f->error), GCACHE_HIT);
+    assert_int_equal(find(f, &kernel, offered, 3, "h1", false, &found), GCACHE_BEST_USED);
+    assert_string_equal(found.record.config.parameters[0].value, "128");
+    gcache_best_found_clear(&found);
+}
+
+/* What was found goes into the file of what the run used, and makes it no newer. */
+static void
+hits_belong_to_the_artifacts(void **state)
+{
+    fixture *f = *state;
+    char const *const choices[] = { "a" };
+    char path[128];
+    gcache_best_found found;
+    gcache_transfer written;
+    double timing;
+    gcache_timings timings = { .timings = &timing };
+
+    put(f, &kernel, "128", "4", false);
+    assert_int_equal(gcache_timings_put(f->cache, &mm, choices, (double[]){ 1 }, 1, &f->error), GCACHE_OK);
+    assert_int_equal(gcache_artifacts_begin(f->cache, &f->error), GCACHE_OK);
+    find(f, &kernel, offered, 3, "h1", false, &found);
+    gcache_best_found_clear(&found);
+    assert_int_equal(gcache_timings_get(f->cache, &mm, choices, 1, NULL, NULL, &timings, &f->error), GCACHE_HIT);
+    assert_false(gcache_artifacts_dirty(f->cache));
+    snprintf(path, sizeof path, "%s/export", f->directory);
+    assert_int_equal(gcache_artifacts_save(f->cache, path, &written, &f->error), GCACHE_OK);
+    assert_int_equal(written.rows, 2);
+    gcache_artifacts_end(f->cache);
+}
+
+/* A bundle with one record in it, begun and ended. */
+static void
+store_bundle(fixture *f, gcache_bundle_options const *options)
+{
+    assert_int_equal(gcache_bundle_begin(f->cache, options, NULL, &f->error), GCACHE_MISS);
+    put(f, &kernel, "128", "4", false);
+    assert_int_equal(gcache_bundle_end(f->cache, &f->error), GCACHE_OK);
+}
+
+static gcache_status
+begin_and_end(fixture *f, gcache_bundle_options const *options)
+{
+    gcache_status status = gcache_bundle_begin(f->cache, options, NULL, &f->error);
+
+    assert_int_equal(gcache_bundle_end(f->cache, &f->error), GCACHE_OK);
+    return status;
+}
+
+static void
+source_backend_and_salt_name_the_bundle(void **state)
+{
+    fixture *f = *state;
+    gcache_bundle_options options = bundle_of("x = 1  # a\n"), other, hashed = bundle_of(NULL);
+    char hex[GCACHE_KEY_HEX_SIZE];
+    gcache_key hash;
+
+    store_bundle(f, &options);
+    assert_int_equal(begin_and_end(f, &options), GCACHE_HIT);
+    other = options;
+    other.source = "x = 2  # a\n";
+    assert_int_equal(begin_and_end(f, &other), GCACHE_MISS);
+    other = options;
+    other.backend = "b2";
+    assert_int_equal(begin_and_end(f, &other), GCACHE_MISS);
+    other = options;
+    other.salt = "mine";
+    assert_int_equal(begin_and_end(f, &other), GCACHE_MISS);
+    /* Its hash stands for a source. */
+    assert_int_equal(gcache_source_hash("x = 1  # b\n", NULL, &hash, NULL), GCACHE_OK);
+    gcache_key_to_hex(&hash, hex);
+    hashed.source_hash = hex;
+    assert_int_equal(begin_and_end(f, &hashed), GCACHE_HIT);
+}
+
+/* Once loaded nothing more is gathered: the bundle stays as it was stored. */
+static void
+a_loaded_bundle_collects_nothing(void **state)
+{
+    fixture *f = *state;
+    gcache_kernel const later = { "beef", NULL, "t1" };
+    gcache_bundle_options options = bundle_of("x = 1\n");
+    gcache_bundle_loaded loaded;
+
+    store_bundle(f, &options);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(gcache_bundle_begin(f->cache, &options, &loaded, &f->error), GCACHE_HIT);
+        assert_int_equal(loaded.records, 1);
+        put(f, &later, "64", "4", false);
+        assert_int_equal(gcache_bundle_end(f->cache, &f->error), GCACHE_OK);
+    }
+}
+
+static void
+a_bundle_needs_a_cache_to_write_to(void **state)
+{
+    fixture *f = *state;
+    gcache_bundle_options options = bundle_of("x = 1\n");
+    gcache_options read_only = GCACHE_OPTIONS_INIT;
+    gcache_best_found found;
+
+    put(f, &kernel, "128", "4", false);
+    read_only.read_only = true;
+    fixture_reopen(f, &read_only);
+    assert_int_equal(gcache_bundle_begin(f->cache, &options, NULL, &f->error), GCACHE_MISS);
+    assert_int_equal(find(f, &kernel, offered, 3, "h1", false, &found), GCACHE_BEST_USED);
+    gcache_best_found_clear(&found);
+    assert_int_equal(gcache_bundle_end(f->cache, &f->error), GCACHE_OK); /* of nothing: nothing was collected */
+    fixture_reopen(f, NULL);
+    assert_int_equal(begin_and_end(f, &options), GCACHE_MISS);
+}
+
 static void
 an_empty_bundle_is_not_stored(void **state)
 {
@@ -412,9 +595,15 @@ main(void)
         CASE(a_damaged_table_is_put_aside),
         CASE(a_read_only_cache_answers_and_measures),
         CASE(exactly_one_offered_configuration_must_match),
+        CASE(every_field_of_a_record_comes_back),
         CASE(descent_gives_a_configuration_of_its_own),
         CASE(source_tag_and_toolchain_name_the_kernel),
         CASE(a_bundle_brings_all_records_of_a_compile),
+        CASE(of_two_records_the_newer_one_counts),
+        CASE(hits_belong_to_the_artifacts),
+        CASE(source_backend_and_salt_name_the_bundle),
+        CASE(a_loaded_bundle_collects_nothing),
+        CASE(a_bundle_needs_a_cache_to_write_to),
         CASE(an_empty_bundle_is_not_stored),
         CASE(misuse_of_bundles_is_an_error),
         CASE(comments_do_not_count_but_quoted_text_does),

@@ -179,6 +179,35 @@ a_probe_reads_no_payload(void **state)
     gcache_graph_free(g);
 }
 
+/* The payload's file is gone, and yet it is there: a probe doesn't look. Who loads it finds out. */
+static void
+a_probe_opens_no_file(void **state)
+{
+    static char payload[20000];
+    fixture *f = *state;
+    gcache_graph *g = make_matmul("s0", "s1");
+    gcache_options options = GCACHE_OPTIONS_INIT;
+    gcache_entry entry = { .payload = payload, .payload_size = sizeof payload };
+    gcache_request request = GCACHE_REQUEST_INIT;
+    char command[160];
+    gcache_result r;
+
+    options.compression_level = -1;
+    fixture_reopen(f, &options);
+    assert_int_equal(gcache_insert(f->cache, g, NULL, &entry, NULL, &f->error), GCACHE_OK);
+    snprintf(command, sizeof command, "rm %s/entries/*/*.entry", f->directory);
+    assert_int_equal(system(command), 0);
+    fixture_reopen(f, &options);
+    request.probe = true;
+    assert_int_equal(gcache_lookup_with(f->cache, g, NULL, &request, &r, &f->error), GCACHE_HIT);
+    assert_int_equal(r.payload_size, 0);
+    gcache_result_clear(&r);
+    request.probe = false;
+    assert_int_equal(gcache_lookup_with(f->cache, g, NULL, &request, &r, &f->error), GCACHE_MISS);
+    gcache_result_clear(&r);
+    gcache_graph_free(g);
+}
+
 static void
 a_declared_bypass_compiles_and_says_why(void **state)
 {
@@ -203,6 +232,39 @@ a_declared_bypass_compiles_and_says_why(void **state)
     assert_int_equal(gcache_lookup(f->cache, g, NULL, &r, &f->error), GCACHE_MISS);
     assert_int_equal(r.reason, GCACHE_REASON_NO_KEY);
     gcache_result_clear(&r);
+    gcache_graph_free(g);
+}
+
+/* What PyTorch's graph cache says of what it doesn't cache; the empty one is its bisector's. */
+static void
+every_reason_of_pytorchs_can_be_said(void **state)
+{
+    static char const *const reasons[] = {
+        "mkldnn tensors unpickleable", "Reduce unsupported", "Failed to pickle cache key",
+        "Can't cache HigherOrderOperator: cond", "Can't cache torchbind objects", "Unsupported post grad custom pass",
+        "Unsupported joint custom pass", "Unsupported _pre_fusion_custom_pass",
+        "Unsupported _fuse_ddp_communication_pass", "Skipping graph with frozen constants",
+        "Runtime constant folding can introduce constants that aren't static across runs", "", "No shape env",
+    };
+    enum { COUNT = sizeof reasons / sizeof *reasons };
+    fixture *f = *state;
+    gcache_graph *g = make_matmul("s0", "s1");
+    gcache_request request = GCACHE_REQUEST_INIT;
+    gcache_counters counters;
+    gcache_result r;
+
+    assert_int_equal(COUNT, 13);
+    assert_int_equal(insert_text(f, g, NULL, NULL, "code"), GCACHE_OK);
+    for (int i = 0; i < COUNT; i++) {
+        request.bypass = reasons[i];
+        assert_int_equal(gcache_lookup_with(f->cache, g, NULL, &request, &r, &f->error), GCACHE_MISS);
+        assert_int_equal(r.reason, GCACHE_REASON_BYPASS);
+        assert_string_equal(r.note, reasons[i]);
+        gcache_result_clear(&r);
+    }
+    gcache_counters_read(f->cache, &counters);
+    assert_int_equal(counters.misses[GCACHE_REASON_BYPASS], COUNT);
+    assert_int_equal(counters.hits, 0);
     gcache_graph_free(g);
 }
 
@@ -266,6 +328,8 @@ main(void)
         CASE(a_listener_hears_every_decision),
         CASE(explain_says_that_only_the_plain_one_is_there),
         CASE(a_probe_reads_no_payload),
+        CASE(a_probe_opens_no_file),
+        CASE(every_reason_of_pytorchs_can_be_said),
         CASE(a_declared_bypass_compiles_and_says_why),
         CASE(a_follower_waits_for_the_writer),
     };

@@ -184,12 +184,68 @@ test_errors(void **state)
     check_error(HEAD "\"x\": tru}", GCACHE_ERROR_SYNTAX, "d:1:53: x: expected a value");
 }
 
+/* ---- long expressions ---- */
+
+/* A sum or product of parts in one order or the other, under one set of names or the other. */
+static gcache_key
+key_of_long(char const *part, char const *joint, size_t count, bool turned, gcache_status wanted)
+{
+    gci_buf text;
+    gcache_graph *graph;
+    gcache_key key = { .bytes = { 0 } };
+
+    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
+    gci_buf_append_text(&text, "{\"format\": \"guardcache-graph/1\", \"kind\": \"generic\", \"sizes\": {\"$sym\": \"");
+    for (size_t i = 0; i < count; i++) {
+        size_t number = turned ? 9 * count - i : i;
+        gci_buf_append_text(&text, i != 0 ? joint : "");
+        for (char const *c = part; *c != '\0'; c++) {
+            if (*c == '#')
+                gci_buf_format(&text, "%zu", number);
+            else
+                gci_buf_append(&text, c, 1);
+        }
+    }
+    gci_buf_append_text(&text, "\"}}");
+    assert_int_equal(gcache_graph_read(text.data, text.size, "long", &graph, NULL), GCACHE_OK);
+    assert_int_equal(gcache_graph_key(graph, &key, NULL), wanted);
+    gcache_graph_free(graph);
+    gci_buf_clear(&text);
+    return key;
+}
+
+static void
+check_long(char const *part, char const *joint, size_t count)
+{
+    gcache_key a = key_of_long(part, joint, count, false, GCACHE_OK), b = key_of_long(part, joint, count, true, GCACHE_OK);
+    gcache_key other = key_of_long(part, joint, count - 1, false, GCACHE_OK);
+
+    assert_memory_equal(a.bytes, b.bytes, sizeof a.bytes);
+    assert_memory_not_equal(a.bytes, other.bytes, sizeof a.bytes);
+}
+
+/* What is long has a key like any other: names and order don't count. tests/complexity says what it may take. */
+static void
+test_long_expressions(void **state)
+{
+    (void)state;
+    check_long("s#", " + ", 3000);
+    check_long("s#", "*", 3000);
+    check_long("3*s#*u#", " + ", 1000);
+    check_long("(s# + 1)", "*", 28);
+    check_long("(s# + u# + v#)**9", "*", 12);
+    check_long("Max(s#, 7)", " + ", 500);
+    /* Each of these few bytes would make a hundred thousand. */
+    key_of_long("((((7**32)**32)**5)*s# + (((5**32)**32)**5)*u#)", " + ", 6000, false, GCACHE_ERROR_LIMIT);
+}
+
 int
 main(void)
 {
     struct CMUnitTest const tests[] = {
         cmocka_unit_test(test_pairs),
         cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_long_expressions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,6 +74,34 @@ test_values(void **state)
                "a: f32[s0, 4] on cpu -> 1\n");
 }
 
+/* What was asked for, typed: a symbol, a text of the same letters and a number are told apart in both forms. */
+static void
+check_typed(char const *asked, char const *plain, char const *typed)
+{
+    gcache_graph *graphs[2] = { read_description("\"a\": 2"), read_description(asked) };
+    char *text = diff_text(graphs[0], graphs[1], 50, GCACHE_DIFF_TEXT);
+    char *json = diff_text(graphs[0], graphs[1], 50, GCACHE_DIFF_JSON);
+
+    if (strstr(text, plain) == NULL || strstr(json, typed) == NULL)
+        fail_msg("no %s in %s, or no %s in %s", plain, text, typed, json);
+    free(text);
+    free(json);
+    gcache_graph_free(graphs[0]);
+    gcache_graph_free(graphs[1]);
+}
+
+static void
+test_types_can_be_told(void **state)
+{
+    (void)state;
+    check_typed("\"a\": \"s0\"", "a: 2 -> \"s0\"\n", "\"stored\": \"2\", \"asked\": \"\\\"s0\\\"\"");
+    check_typed("\"a\": {\"$sym\": \"s9\"}", "a: 2 -> s0\n", "\"asked\": \"{\\\"$sym\\\": \\\"s0\\\"}\"");
+    check_typed("\"a\": \"2\"", "a: 2 -> \"2\"\n", "\"asked\": \"\\\"2\\\"\"");
+    check_typed("\"a\": {\"$enum\": \"x.y\"}", "a: 2 -> x.y\n", "\"asked\": \"{\\\"$enum\\\": \\\"x.y\\\"}\"");
+    check_typed("\"a\": [{\"$sym\": \"s9\"}, \"s0\"]", "a: 2 -> [s0, \"s0\"]\n",
+                "\"asked\": \"[{\\\"$sym\\\": \\\"s0\\\"}, \\\"s0\\\"]\"");
+}
+
 /* ---- graphs ---- */
 
 #define NODE(name, op, args) "{\"name\": \"" name "\", \"op\": \"call_function\", \"target\": \"" op "\", \"args\": [" args "]}"
@@ -284,7 +312,8 @@ int
 main(void)
 {
     struct CMUnitTest const tests[] = {
-        cmocka_unit_test(test_values), cmocka_unit_test(test_nodes),  cmocka_unit_test(test_long_graph),
+        cmocka_unit_test(test_values), cmocka_unit_test(test_types_can_be_told),
+        cmocka_unit_test(test_nodes),  cmocka_unit_test(test_long_graph),
         cmocka_unit_test(test_symbols), cmocka_unit_test(test_hunks), cmocka_unit_test(test_bounds),
         cmocka_unit_test(test_no_form), cmocka_unit_test(test_lcs),
     };

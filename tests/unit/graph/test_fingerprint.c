@@ -193,6 +193,22 @@ test_parts(void **state)
     gcache_graph_free(graph);
 }
 
+/* A machine without an accelerator has no facts to tell: the same everywhere, and another than any with one. */
+static void
+test_nothing_has_a_hash(void **state)
+{
+    fixture *f = *state;
+    gcache_key none, again, some;
+
+    assert_int_equal(gcache_fingerprint_hash(f->print, &none, NULL), GCACHE_OK);
+    gcache_fingerprint_fact(f->print, "device", "A100", NULL);
+    assert_int_equal(gcache_fingerprint_hash(f->print, &some, NULL), GCACHE_OK);
+    gcache_fingerprint_clear(f->print);
+    assert_int_equal(gcache_fingerprint_hash(f->print, &again, NULL), GCACHE_OK);
+    assert_memory_equal(none.bytes, again.bytes, sizeof none.bytes);
+    assert_memory_not_equal(none.bytes, some.bytes, sizeof none.bytes);
+}
+
 /* ---- the index ---- */
 
 static void
@@ -333,6 +349,7 @@ main(void)
         cmocka_unit_test_setup_teardown(test_links, setup, teardown),
         cmocka_unit_test_setup_teardown(test_suffixes, setup, teardown),
         cmocka_unit_test_setup_teardown(test_parts, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_nothing_has_a_hash, setup, teardown),
         cmocka_unit_test_setup_teardown(test_index, setup, teardown),
         cmocka_unit_test_setup_teardown(test_bad_index, setup, teardown),
         cmocka_unit_test_setup_teardown(test_changes, setup, teardown),

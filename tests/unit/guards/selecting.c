@@ -88,25 +88,42 @@ write_conjunct(chance *s, gci_buf *out)
     }
 }
 
+size_t
+selecting_make_texts(chance *c, gci_buf *out_texts)
+{
+    /* One that always holds would answer nearly everything: rare. */
+    size_t count = chance_below(c, 200) == 0 ? 0 : 1 + (size_t)chance_below(c, SELECTING_TEXTS);
+
+    for (size_t i = 0; i < count; i++) {
+        gci_buf_init(&out_texts[i], GCI_BUF_NO_LIMIT);
+        for (int k = chance_below(c, 3); k >= 0; k--) {
+            write_conjunct(c, &out_texts[i]);
+            gci_buf_append_text(&out_texts[i], k != 0 ? " and " : "");
+        }
+    }
+    return count;
+}
+
+gci_guards *
+selecting_compile(gci_buf const *texts, size_t count)
+{
+    gci_view views[SELECTING_TEXTS] = { 0 };
+    gci_guards *guards = NULL;
+
+    for (size_t i = 0; i < count; i++)
+        views[i] = gci_buf_view(&texts[i]);
+    MUST(gci_guards_compile(views, count, (gci_naming){ NULL, NULL }, &guards, NULL) == GCACHE_OK);
+    return guards;
+}
+
 static gci_guards *
 make_guards(void *state, chance *c)
 {
-    gci_buf texts[3];
-    gci_view views[3] = { 0 };
-    gci_guards *guards = NULL;
-    /* One that always holds would answer nearly everything: rare. */
-    size_t count = chance_below(c, 200) == 0 ? 0 : 1 + (size_t)chance_below(c, 3);
+    gci_buf texts[SELECTING_TEXTS];
+    size_t count = selecting_make_texts(c, texts);
+    gci_guards *guards = selecting_compile(texts, count);
 
     (void)state;
-    for (size_t i = 0; i < count; i++) {
-        gci_buf_init(&texts[i], GCI_BUF_NO_LIMIT);
-        for (int k = chance_below(c, 3); k >= 0; k--) {
-            write_conjunct(c, &texts[i]);
-            gci_buf_append_text(&texts[i], k != 0 ? " and " : "");
-        }
-        views[i] = gci_buf_view(&texts[i]);
-    }
-    MUST(gci_guards_compile(views, count, (gci_naming){ NULL, NULL }, &guards, NULL) == GCACHE_OK);
     for (size_t i = 0; i < count; i++)
         gci_buf_clear(&texts[i]);
     return guards;
@@ -140,7 +157,7 @@ make_hints(void *state, chance *c)
     return read;
 }
 
-selecting_source const selecting_made_up = { make_guards, make_hints, NULL };
+selecting_source const selecting_made_up = { make_guards, make_hints, NULL, NULL };
 
 /* ---- candidates ---- */
 
@@ -202,39 +219,34 @@ select_plainly(selecting const *s, gci_hints const *hints, bool all)
 
 /* ---- telling ---- */
 
-static int
-compare_stored(void const *left, void const *right)
+/* {"number", "priority", "guards": [text..]}: what rank depends on, and nothing that was computed from it. */
+static void
+tell_candidate(stored const *item, gci_buf *line)
 {
-    stored const *a = left, *b = right;
-
-    return gci_rank_compare(&a->rank, &b->rank);
+    gci_buf_format(line, "{\"number\": %u, \"priority\": %d, \"guards\": [", item->id, (int)item->rank.priority);
+    for (size_t k = 0; k < gci_guards_count(item->guards); k++) {
+        gci_buf_append_text(line, k != 0 ? ", " : "");
+        gci_json_write_text(line, gci_guards_text(item->guards, k));
+    }
+    gci_buf_append_text(line, "]}");
 }
 
-/* {"candidates": [[guard..]..] in rank order, "hints": {name: Python literal}, "chosen": place, or null} */
+/* {"candidates": [candidate..], "hints": {name: Python literal}, "chosen": number, or null} */
 static void
 tell_answer(selecting *s, gci_hints const *hints, uint32_t id)
 {
-    stored *sorted = malloc((s->count + (size_t)1) * sizeof *sorted);
-    uint32_t there = 0, chosen = UINT32_MAX;
+    char const *separator = "";
     gci_buf line, value;
 
-    MUST(sorted != NULL);
     gci_buf_init(&line, GCI_BUF_NO_LIMIT);
     gci_buf_init(&value, GCI_BUF_NO_LIMIT);
-    for (uint32_t i = 0; i < s->count; i++)
-        if (s->items[i].is_there)
-            sorted[there++] = s->items[i];
-    if (there > 1)
-        qsort(sorted, there, sizeof *sorted, compare_stored);
     gci_buf_append_text(&line, "{\"candidates\": [");
-    for (uint32_t i = 0; i < there; i++) {
-        chosen = sorted[i].id == id ? i : chosen;
-        gci_buf_append_text(&line, i != 0 ? ", [" : "[");
-        for (size_t k = 0; k < gci_guards_count(sorted[i].guards); k++) {
-            gci_buf_append_text(&line, k != 0 ? ", " : "");
-            gci_json_write_text(&line, gci_guards_text(sorted[i].guards, k));
-        }
-        gci_buf_append_text(&line, "]");
+    for (uint32_t i = 0; i < s->count; i++) {
+        if (!s->items[i].is_there)
+            continue;
+        gci_buf_append_text(&line, separator);
+        tell_candidate(&s->items[i], &line);
+        separator = ", ";
     }
     gci_buf_append_text(&line, "], \"hints\": {");
     for (size_t i = 0; i < gci_hints_count(hints); i++) {
@@ -245,14 +257,13 @@ tell_answer(selecting *s, gci_hints const *hints, uint32_t id)
         gci_hints_write(hints, i, &value);
         gci_json_write_text(&line, gci_buf_view(&value));
     }
-    if (chosen == UINT32_MAX)
+    if (id == GCI_NO_CANDIDATE)
         gci_buf_append_text(&line, "}, \"chosen\": null}\n");
     else
-        gci_buf_format(&line, "}, \"chosen\": %u}\n", chosen);
+        gci_buf_format(&line, "}, \"chosen\": %u}\n", id);
     fwrite(line.data, 1, line.size, s->tell);
     gci_buf_clear(&value);
     gci_buf_clear(&line);
-    free(sorted);
 }
 
 /* ---- comparing ---- */
@@ -337,8 +348,12 @@ selecting_new(chance c, selecting_source const *source, uint32_t limit, FILE *te
 void
 selecting_free(selecting *s)
 {
-    for (uint32_t i = 0; i < s->count; i++)
-        gci_guards_free(s->items[i].guards);
+    for (uint32_t i = 0; i < s->count; i++) {
+        if (s->source.keep != NULL)
+            s->source.keep(s->source.state, s->items[i].guards);
+        else
+            gci_guards_free(s->items[i].guards);
+    }
     gci_selector_free(s->selector);
     gci_binding_clear(&s->binding);
     gci_memo_free(s->memo);

@@ -20,15 +20,22 @@ int chance_below(chance *c, int limit);
 
 typedef struct selecting selecting;
 
-/* What guards and hints are made of. hints may be NULL: made up. The list is freed by the game. */
+/* What guards and hints are made of. hints may be NULL: made up. The list is freed by the game, or, if there is keep, given to
+   it. */
 typedef struct selecting_source {
     gci_guards *(*guards)(void *state, chance *c);
     gci_hints *(*hints)(void *state, chance *c);
     void *state;
+    void (*keep)(void *state, gci_guards *guards);
 } selecting_source;
 
 /* Conjuncts over s0..s5, some of which raise, in `or` and conditionals too; and hints of every kind for them. */
 extern selecting_source const selecting_made_up;
+
+/* The texts of such a list, at most SELECTING_TEXTS, for whoever compiles them; the buffers are initialised and to be cleared. */
+#define SELECTING_TEXTS 3
+size_t selecting_make_texts(chance *c, gci_buf *out_texts);
+gci_guards *selecting_compile(gci_buf const *texts, size_t count);
 
 /*
  * Starts a game of at most `limit` candidates. tell may be NULL; else some answers are written there, a JSON object a line

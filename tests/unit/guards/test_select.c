@@ -177,7 +177,7 @@ main(int argc, char **argv)
     static recorded real;
     char const *source = getenv("GUARDCACHE_SOURCE");
     options o = read_options(argc, argv);
-    selecting_source const sources[] = { selecting_made_up, { recorded_guards, recorded_hints, &real } };
+    selecting_source const sources[] = { selecting_made_up, { recorded_guards, recorded_hints, &real, NULL } };
     uint64_t asked = 0, games = 0;
 
     gci_arena_init(&real.arena, SIZE_MAX / 2);

@@ -10,6 +10,8 @@
 
 #include "store/evict.h"
 
+#include <guardcache/settings.h>
+
 #include <dirent.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
@@ -335,6 +337,100 @@ reopen(struct scene *scene, gci_store *store, gcache_status *out_status)
     gci_store_close(another);
 }
 
+/* ---- what is made anew ---- */
+
+/* Somebody else's bytes in a file's place; none: it is removed. */
+static void
+spoil(struct scene *scene, char const *name, char const *content)
+{
+    char path[512];
+
+    plan.armed = false;
+    path_in(scene->fixture, name, path);
+    unlink(path);
+    FILE *file = content != NULL ? fopen(path, "w") : NULL;
+    if (file != NULL) {
+        fputs(content, file);
+        fclose(file);
+    }
+    plan.armed = true;
+}
+
+static void
+open_and_insert(struct scene *scene, gcache_status *out_status)
+{
+    gci_store *another;
+
+    *out_status = gci_store_open(scene->fixture->directory, &scene->options, &another, NULL);
+    if (*out_status == GCACHE_OK)
+        *out_status = insert_under_fault(another, 1000 + scene->next, 1, SMALL);
+    gci_store_close(another);
+}
+
+static void
+mend_format(struct scene *scene, gci_store *store, gcache_status *out_status)
+{
+    (void)store;
+    spoil(scene, "format", scene->next % 2 == 0 ? "not a format\n" : NULL);
+    open_and_insert(scene, out_status);
+}
+
+static void
+mend_tag(struct scene *scene, gci_store *store, gcache_status *out_status)
+{
+    (void)store;
+    spoil(scene, "CACHEDIR.TAG", scene->next % 2 == 0 ? "" : NULL);
+    open_and_insert(scene, out_status);
+}
+
+static void
+replace_generations(struct scene *scene, gci_store *store, gcache_status *out_status)
+{
+    (void)store;
+    spoil(scene, "generations", scene->next % 2 == 0 ? "no table" : NULL);
+    open_and_insert(scene, out_status);
+}
+
+static void
+remake_locks(struct scene *scene, gci_store *store, gcache_status *out_status)
+{
+    static char const *const names[] = { "locks/keys", "locks/evict", "locks/index", "locks/attachments", "segment" };
+
+    (void)store;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        spoil(scene, names[i], NULL);
+    open_and_insert(scene, out_status);
+}
+
+/* Written or not, it can be read: the new value or the one before. */
+static void
+write_setting(struct scene *scene, gci_store *store, gcache_status *out_status)
+{
+    char const *directory = scene->fixture->directory;
+    gcache_settings *settings = NULL;
+
+    (void)store;
+    *out_status = gcache_settings_write(directory, GCACHE_TRUST_OWNER, "", "memory", scene->next % 2 == 0 ? "32M" : "48M",
+                                        NULL, NULL, NULL);
+    plan.armed = false;
+    assert_int_equal(gcache_settings_load(directory, "", NULL, NULL, &settings, NULL), GCACHE_OK);
+    char const *value = gcache_settings_get(settings, GCACHE_SETTING_MEMORY).value;
+    if (*out_status == GCACHE_OK)
+        assert_string_equal(value, scene->next % 2 == 0 ? "32M" : "48M");
+    gcache_settings_free(settings);
+    plan.armed = true;
+}
+
+static void
+read_settings(struct scene *scene, gci_store *store, gcache_status *out_status)
+{
+    gcache_settings *settings = NULL;
+
+    (void)store;
+    *out_status = gcache_settings_load(scene->fixture->directory, "", NULL, NULL, &settings, NULL);
+    gcache_settings_free(*out_status == GCACHE_OK ? settings : NULL);
+}
+
 /* An insert that succeeded is there; one that failed left nothing that could be found, unless even that couldn't be done. */
 static void
 check_insert(gci_store *store, uint64_t key, uint64_t variant, size_t size, gcache_status status)
@@ -352,8 +448,10 @@ check_insert(gci_store *store, uint64_t key, uint64_t variant, size_t size, gcac
 static void
 check_scene(struct scene *scene, gci_store *store, operation run, gcache_status status)
 {
+    bool opened = run == mend_format || run == mend_tag || run == replace_generations || run == remake_locks;
+
     check_kept(store);
-    if (run == insert_small)
+    if (run == insert_small || opened)
         check_insert(store, 1000 + scene->next, 1, SMALL, status);
     else if (run == insert_large)
         check_insert(store, 1000 + scene->next, 1, LARGE, status);
@@ -453,6 +551,12 @@ FAULT_TEST(evict_one)
 FAULT_TEST(collect)
 FAULT_TEST(repair)
 FAULT_TEST(reopen)
+FAULT_TEST(mend_format)
+FAULT_TEST(mend_tag)
+FAULT_TEST(replace_generations)
+FAULT_TEST(remake_locks)
+FAULT_TEST(write_setting)
+FAULT_TEST(read_settings)
 
 int
 main(void)
@@ -466,6 +570,12 @@ main(void)
         STORE_TEST(test_collect),
         STORE_TEST(test_repair),
         STORE_TEST(test_reopen),
+        STORE_TEST(test_mend_format),
+        STORE_TEST(test_mend_tag),
+        STORE_TEST(test_replace_generations),
+        STORE_TEST(test_remake_locks),
+        STORE_TEST(test_write_setting),
+        STORE_TEST(test_read_settings),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

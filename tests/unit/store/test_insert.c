@@ -289,6 +289,43 @@ test_description_is_kept_once(void **state)
     gci_store_close(store);
 }
 
+/* Whole entries and candidate indexes under names that a writer uses on its way, or that nobody uses, are nobody's. */
+static void
+test_temporary_names_are_no_candidates(void **state)
+{
+    test_dir *dir = *state;
+    gci_store *store = fixture_open(dir);
+    gci_house_options house = { 0 };
+    gci_repaired repaired;
+    gci_store_stats stats;
+    char from[512], to[600], command[4096];
+
+    insert(store, 1, 1, 100);
+    gci_inserted large = insert(store, 2, 1, 100000);
+    gci_store_close(store);
+    for (uint64_t key = 1; key <= 2; key++) {
+        static char const *const endings[] = { ".tmp", "~", ".1234.tmp" };
+        if (key == 1)
+            pack_path(dir, key, from);
+        else
+            entry_path(dir, key, large.id, from);
+        for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+            snprintf(to, sizeof to, "%s%s", from, endings[i]);
+            snprintf(command, sizeof command, "cp '%s' '%s'; cp '%s' '%s/tmp/%zu%llu'", from, to, from, dir->directory, i,
+                     (unsigned long long)key);
+            assert_int_equal(system(command), 0);
+        }
+    }
+    store = fixture_open(dir);
+    assert_int_equal(gci_store_repair(store, &house, &repaired, NULL), GCACHE_OK);
+    assert_int_equal(gci_store_stats_get(store, &stats, NULL), GCACHE_OK);
+    assert_int_equal(stats.entries, 2);
+    assert_int_equal(stats.keys, 2);
+    assert_int_equal(look(store, 1, 1, 100), GCI_FOUND);
+    assert_int_equal(look(store, 2, 1, 100000), GCI_FOUND);
+    gci_store_close(store);
+}
+
 int
 main(void)
 {
@@ -304,6 +341,7 @@ main(void)
         STORE_TEST(test_held_things_stay),
         STORE_TEST(test_extras_are_set_once_and_destroyed),
         STORE_TEST(test_description_is_kept_once),
+        STORE_TEST(test_temporary_names_are_no_candidates),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -358,6 +358,51 @@ test_cut_index_is_read_anew(void **state)
     gci_store_close(store);
 }
 
+/* ---- asking how things are while others work ---- */
+
+static void
+ignore_fact(void *state, char const *name, char const *value, char const *warning)
+{
+    (void)state, (void)name, (void)value, (void)warning;
+}
+
+typedef struct observed {
+    gci_store *store;
+    atomic_bool done;
+} observed;
+
+static void *
+ask_for_facts(void *state)
+{
+    observed *o = state;
+    gci_store_stats stats;
+
+    do {
+        gci_store_facts(o->store, ignore_fact, NULL);
+        gci_store_stats_get(o->store, &stats, NULL);
+        assert_true(stats.memory_sets <= 40);
+    } while (!atomic_load(&o->done));
+    return NULL;
+}
+
+/* What doctor and stats ask for, beside lookups that change it: for a build with the thread sanitizer. */
+static void
+test_facts_beside_lookups(void **state)
+{
+    observed o = { .store = fixture_open_with(*state, (gci_store_options){ .durability = GCACHE_DURABILITY_NONE }) };
+    pthread_t thread;
+
+    look(o.store, 12345, 1, 1);
+    for (uint64_t i = 0; i < 40; i++)
+        insert(o.store, i, 1, 100);
+    assert_int_equal(pthread_create(&thread, NULL, ask_for_facts, &o), 0);
+    for (uint64_t i = 0; i < 400; i++)
+        assert_int_equal(look(o.store, i % 40, 1, 100), GCI_FOUND);
+    atomic_store(&o.done, true);
+    pthread_join(thread, NULL);
+    gci_store_close(o.store);
+}
+
 int
 main(void)
 {
@@ -372,6 +417,7 @@ main(void)
         STORE_TEST(test_rewritten_is_read_anew),
         STORE_TEST(test_damaged_growth),
         STORE_TEST(test_cut_index_is_read_anew),
+        STORE_TEST(test_facts_beside_lookups),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -62,12 +62,90 @@ test_newer_format_is_refused(void **state)
     write_file(fixture, "format", "guardcache-store 2\n");
     assert_int_equal(try_open(fixture, (gci_store_options){ 0 }, &error), GCACHE_ERROR_FORMAT);
     assert_non_null(strstr(error.message, "format 2"));
-    write_file(fixture, "format", "something else\n");
-    assert_int_equal(try_open(fixture, (gci_store_options){ 0 }, &error), GCACHE_ERROR_FORMAT);
-    write_file(fixture, "format", "");
-    assert_int_equal(try_open(fixture, (gci_store_options){ 0 }, &error), GCACHE_ERROR_FORMAT);
     write_file(fixture, "format", "guardcache-store 1\n");
     assert_int_equal(try_open(fixture, (gci_store_options){ 0 }, &error), GCACHE_OK);
+}
+
+/* Nothing that somebody may have needed was in it: what is stored counts. */
+static void
+test_damaged_format_is_made_anew(void **state)
+{
+    static char const *const damaged[] = { "", "something else\n", "guardcache-store 1", "guardcache-store 01\n",
+                                           "guardcache-store 3 0123456789abcdef\n", NULL };
+    test_dir *fixture = *state;
+    char path[512];
+
+    path_in(fixture, "format", path);
+    gci_store *store = fixture_open(fixture);
+    insert(store, 1, 1, 10);
+    gci_store_close(store);
+    for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++) {
+        if (damaged[i] != NULL)
+            write_file(fixture, "format", damaged[i]);
+        else
+            assert_int_equal(unlink(path), 0);
+        for (int turn = 0; turn < 3; turn++) {
+            fixture->log[0] = '\0';
+            store = fixture_open_with(fixture, (gci_store_options){ .read_only = turn == 0 });
+            assert_int_equal(look(store, 1, 1, 10), GCI_FOUND);
+            assert_int_equal(strstr(fixture->log, "format") != NULL, turn < 2);
+            gci_store_close(store);
+        }
+    }
+}
+
+/* A format file that is none, in a newer cache: the candidate indexes tell. */
+static void
+test_damaged_format_of_a_newer_cache(void **state)
+{
+    test_dir *fixture = *state;
+    gcache_error error = { 0 };
+    char path[512];
+    uint32_t version = 2;
+
+    gci_store *store = fixture_open(fixture);
+    insert(store, 1, 1, 10);
+    gci_store_close(store);
+    pack_path(fixture, 1, path);
+    char header[64];
+    int fd = open(path, O_RDWR);
+    assert_int_equal(pread(fd, header, sizeof header, 0), sizeof header);
+    memcpy(header + 8, &version, sizeof version);
+    gci_checksum sum = gci_checksum_of(header, 48);
+    memcpy(header + 48, &sum.low, 8);
+    memcpy(header + 56, &sum.high, 8);
+    assert_int_equal(pwrite(fd, header, sizeof header, 0), sizeof header);
+    close(fd);
+    write_file(fixture, "format", "");
+    assert_int_equal(try_open(fixture, (gci_store_options){ 0 }, &error), GCACHE_ERROR_FORMAT);
+    path_in(fixture, "format", path);
+    assert_int_equal(size_of_file(path), 0);
+}
+
+/* What is called as ours is ours. */
+static void
+test_own_names_are_no_strangers(void **state)
+{
+    static char const *const names[] = { "index.db-wal", "index.db-shm", "tables.db", "tables.db-journal", "config.json" };
+    static char const *const folders[] = { "blobs", "shared", "sub" };
+    test_dir *fixture = *state;
+    char path[512];
+
+    for (size_t i = 0; i < sizeof names / sizeof *names + sizeof folders / sizeof *folders; i++) {
+        bool folder = i >= sizeof names / sizeof *names;
+        assert_int_equal(mkdir(fixture->directory, 0700) != 0 && errno != EEXIST, 0);
+        path_in(fixture, folder ? folders[i - sizeof names / sizeof *names] : names[i], path);
+        if (folder)
+            assert_int_equal(mkdir(path, 0700), 0);
+        else
+            write_file(fixture, names[i], "{}");
+        gci_store *store = fixture_open(fixture);
+        insert(store, 1, 1, 10);
+        assert_int_equal(look(store, 1, 1, 10), GCI_FOUND);
+        gci_store_close(store);
+        fixture_remove_tree(fixture->directory);
+    }
+    assert_int_equal(mkdir(fixture->directory, 0700), 0);
 }
 
 static void
@@ -186,6 +264,12 @@ test_full_disk(void **state)
     assert_int_equal(look(store, 0, 1, 60000), GCI_EVICTED);
     assert_int_equal(try_insert(store, 100, 1, 1200000, &inserted, &error), GCACHE_ERROR_NO_SPACE);
     assert_non_null(strstr(error.message, "No space"));
+    /* Nothing went for what could never have fitted. A collection makes room although index.db can't be written. */
+    assert_int_equal(look(store, 39, 1, 60000), GCI_FOUND);
+    gci_gc_options collect = { .target_bytes = 200000 };
+    gci_collected collected;
+    assert_int_equal(gci_store_gc(store, &collect, &collected, NULL), GCACHE_OK);
+    assert_true(collected.evicted > 0);
     assert_int_equal(problems(store), 0);
     gci_store_close(store);
     assert_int_equal(umount(fixture->directory), 0);
@@ -249,7 +333,7 @@ test_links_inside_are_not_followed(void **state)
     assert_int_equal(rename(path, aside), 0);
     assert_int_equal(symlink(aside, path), 0);
     store = fixture_open_with(fixture, (gci_store_options){ .read_only = true });
-    assert_int_equal(look(store, 1, 1, 10), GCI_UNREADABLE);
+    assert_int_equal(look(store, 1, 1, 10), GCI_CORRUPT);
     gci_store_close(store);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(rename(aside, path), 0);
@@ -258,7 +342,7 @@ test_links_inside_are_not_followed(void **state)
     assert_int_equal(rename(shard, aside), 0);
     assert_int_equal(symlink(aside, shard), 0);
     store = fixture_open_with(fixture, (gci_store_options){ .read_only = true });
-    assert_int_equal(look(store, 1, 1, 10), GCI_UNREADABLE);
+    assert_int_equal(look(store, 1, 1, 10), GCI_CORRUPT);
     gci_store_close(store);
 }
 
@@ -298,12 +382,72 @@ test_facts_are_told(void **state)
     gci_store_close(store);
 }
 
+/* ---- a directory that goes away ---- */
+
+static void
+assert_not_acknowledged(gci_store *store, uint64_t key)
+{
+    gcache_error error = { 0 };
+    gci_inserted inserted;
+
+    assert_int_equal(try_insert(store, key, 1, 100, &inserted, &error), GCACHE_ERROR_IO);
+    assert_non_null(strstr(error.message, "moved or removed"));
+}
+
+/* A handle of a directory that was moved away acknowledges nothing, whatever lies in its place; lookups go on. */
+static void
+test_moved_directory(void **state)
+{
+    test_dir *dir = *state;
+    gci_store *store = fixture_open(dir), *anew;
+    char away[160];
+
+    snprintf(away, sizeof away, "%s.away", dir->directory);
+    insert(store, 1, 1, 100);
+    assert_int_equal(rename(dir->directory, away), 0);
+    assert_not_acknowledged(store, 2);
+    assert_not_acknowledged(store, 1); /* it is there already, but where nobody will look */
+    anew = fixture_open(dir);
+    assert_not_acknowledged(store, 3);
+    assert_int_equal(look(store, 1, 1, 100), GCI_FOUND);
+    insert(anew, 3, 1, 100);
+    assert_int_equal(look(anew, 3, 1, 100), GCI_FOUND);
+    assert_int_equal(look(anew, 1, 1, 100), GCI_ABSENT);
+    gci_store_close(anew);
+    fixture_remove_tree(dir->directory);
+    assert_int_equal(rename(away, dir->directory), 0);
+    insert(store, 4, 1, 100);
+    gci_store_close(store);
+}
+
+static void
+test_removed_directory(void **state)
+{
+    test_dir *dir = *state;
+    gci_store *store = fixture_open(dir), *anew;
+    gcache_error error = { 0 };
+    gci_inserted inserted;
+
+    insert(store, 1, 1, 100);
+    fixture_remove_tree(dir->directory);
+    assert_true(try_insert(store, 2, 1, 100, &inserted, &error) < 0);
+    anew = fixture_open(dir);
+    assert_true(try_insert(store, 2, 1, 100, &inserted, &error) < 0);
+    insert(anew, 2, 1, 100);
+    gci_store_close(store);
+    assert_int_equal(look(anew, 2, 1, 100), GCI_FOUND);
+    gci_store_close(anew);
+}
+
 int
 main(void)
 {
     struct CMUnitTest const tests[] = {
         STORE_TEST(test_directory_is_made),
         STORE_TEST(test_newer_format_is_refused),
+        STORE_TEST(test_damaged_format_is_made_anew),
+        STORE_TEST(test_damaged_format_of_a_newer_cache),
+        STORE_TEST(test_own_names_are_no_strangers),
         STORE_TEST(test_other_directories_are_left_alone),
         STORE_TEST(test_half_made_directory_is_finished),
         STORE_TEST(test_directory_that_others_may_write_is_refused),
@@ -315,6 +459,8 @@ main(void)
         STORE_TEST(test_links_inside_are_not_followed),
         STORE_TEST(test_relative_path),
         STORE_TEST(test_facts_are_told),
+        STORE_TEST(test_moved_directory),
+        STORE_TEST(test_removed_directory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -46,6 +46,25 @@ test_lease_excludes(void **state)
     gci_store_close(other);
 }
 
+/* Keys' locks and leases: files in one directory of the cache, nowhere beside what they protect. */
+static void
+test_locks_lie_in_their_directory(void **state)
+{
+    test_dir *dir = *state;
+    gci_store *store = fixture_open(dir);
+    char command[512];
+    gci_lease *lease;
+    bool waited;
+
+    insert(store, 1, 1, 100);
+    assert_int_equal(gci_lease_take(store, gci_view_text("a"), 0, &lease, &waited, NULL), GCACHE_OK);
+    snprintf(command, sizeof command, "cd %s && test -n \"$(find locks -type f)\" && test -z \"$(find . -name '*lock*' "
+             "-not -path './locks*')\"", dir->directory);
+    assert_int_equal(system(command), 0);
+    gci_lease_release(lease);
+    gci_store_close(store);
+}
+
 /* A process that takes the lease and is killed with it, leaving a child of its own behind if `orphan`. */
 static pid_t
 hold_lease_and_die(test_dir *fixture, bool orphan)
@@ -178,7 +197,7 @@ test_all_share_one_table(void **state)
             atomic_fetch_add(ready, 1);
             while (atomic_load(ready) < 2 * AT_ONCE)
                 sched_yield();
-            _exit(!store->shared.usable || gci_shared_is_stale(&store->shared));
+            _exit(!store->shared.usable || !gci_file_still_named(&store->shared.file));
         }
         for (int i = 0; i < AT_ONCE; i++) {
             int how;
@@ -445,6 +464,7 @@ main(void)
 {
     struct CMUnitTest const tests[] = {
         STORE_TEST(test_lease_excludes),
+        STORE_TEST(test_locks_lie_in_their_directory),
         STORE_TEST(test_dead_holders_lease_is_taken_over),
         STORE_TEST(test_sixteen_processes_compile_once),
         STORE_TEST(test_all_share_one_table),

@@ -187,7 +187,9 @@ class Adapter:
         """Waits for whoever compiles the same. True if what is wanted was stored meanwhile."""
         described = entries.description(kind, key)
         try:
-            lease = self.cache.lease(described, hints, reason, timeout=_LEASE_SECONDS, provides=entries.provided())
+            lease = self.cache.lease(
+                described, hints, reason, timeout=_LEASE_SECONDS, provides=entries.provided(), accept_renames=True
+            )
         except guardcache.Error as error:
             log.info("compiling without a lease: %s", error)
             return False
@@ -260,6 +262,9 @@ class Adapter:
             identity=entries.identity(content),
             attachments=attachments,
         )
+        if not inserted:
+            log.info("not stored: %s", inserted.reason)
+            return
         with self._lock:
             self._counts["duplicates" if inserted.existed else "stored"] += 1
 

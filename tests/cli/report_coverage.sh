@@ -1,0 +1,35 @@
+# The report's picture of coverage: where the stored candidates serve is coloured, each lookup has its mark, and both agree.
+small g.json torch.softmax
+echo code >payload
+guardcache insert --graph g.json --guard "s0 <= 10" --payload payload >/dev/null
+guardcache insert --graph g.json --guard "30 <= s0 and s0 <= 40" --payload payload >/dev/null
+for size in 4 8 20 35 50; do
+    guardcache lookup --graph g.json --hint "s0=$size" >/dev/null 2>&1
+done
+guardcache report --html page.html
+python3 - page.html <<'PY'
+import re
+import sys
+
+page = open(sys.argv[1], encoding="utf-8").read()
+print(re.findall('aria-label="(Coverage[^"]*)"', page))
+regions = {
+    (int(kind), int(x), int(x) + int(width))
+    for kind, x, width in re.findall(r'<rect class="region c(\d+)" x="(\d+)" y="\d+" width="(\d+)"', page)
+}
+print(len(regions), "regions of candidates", sorted(kind for kind, _, _ in regions))
+hits = sorted({float(x) for x in re.findall(r'<circle class="hit" cx="([\d.]+)"', page)})
+crosses = sorted({float(x) + 4 for x in re.findall(r'<path class="cross" d="M([\d.]+)', page)})
+
+
+def server(x):
+    return [kind for kind, begin, end in regions if begin <= x <= end]
+
+
+print("the hits were served by", [server(x) for x in hits])
+print("the misses lie outside:", [server(x) for x in crosses])
+# The axis is true: 8, 20 and 35 lie where they belong between 4 and 50, by their logarithms.
+marks = sorted(hits + crosses)
+places = [round(4 * (50 / 4) ** ((x - marks[0]) / (marks[-1] - marks[0]))) for x in marks]
+print("sizes read from the picture:", places)
+PY
