@@ -49,7 +49,8 @@ gci_attachments_each(gci_store *store, gci_attachment_fn fn, void *state, gcache
         if (gci_dir_stat(store->directory, visit.folder, &facts, NULL) != GCACHE_OK || !S_ISDIR(facts.st_mode))
             continue;
         gcache_status status = gci_dir_each(store->directory, visit.folder, visit_name, &visit, error);
-        if (status != GCACHE_OK)
+        /* Removed meanwhile, or behind a link: then nothing in it is ours. */
+        if (status != GCACHE_OK && status != GCACHE_ERROR_NOT_FOUND && status != GCACHE_ERROR_CORRUPT)
             return status;
     }
     return GCACHE_OK;
