@@ -27,7 +27,9 @@ typedef struct gci_reader {
 static inline gci_reader
 gci_reader_of(gci_view bytes)
 {
-    return (gci_reader){ .next = bytes.data, .end = bytes.data + bytes.size, .failed = false };
+    char const *first = bytes.data != NULL ? bytes.data : ""; /* nothing is added to NULL, not even zero */
+
+    return (gci_reader){ .next = first, .end = first + bytes.size, .failed = false };
 }
 
 static inline size_t

@@ -16,6 +16,9 @@
 
 int LLVMFuzzerTestOneInput(uint8_t const *data, size_t size);
 
+/* Of the sanitizers, where there are any: standard error is nowhere while the command runs. */
+void __sanitizer_set_report_fd(void *fd) __attribute__((weak));
+
 /* src/cli/main.c is compiled with this name for its main. */
 int guardcache_command(int argc, char **argv);
 
@@ -29,6 +32,17 @@ static char const between[] = "\n----\n";
 
 /* ---- the place ---- */
 
+/* Standard error as it was at first. */
+static int
+reports(void)
+{
+    static int fd = -1;
+
+    if (fd < 0)
+        fd = dup(STDERR_FILENO);
+    return fd;
+}
+
 static void
 begin_folder(void)
 {
@@ -38,6 +52,8 @@ begin_folder(void)
         setenv(variables[i], place_path(""), 1);
     setenv("GUARDCACHE_DIR", place_path("cache"), 1);
     setenv("GUARDCACHE_DURABILITY", "none", 1);
+    if (__sanitizer_set_report_fd != NULL)
+        __sanitizer_set_report_fd((void *)(intptr_t)reports());
 }
 
 /* Where the process was, and the streams it had. */
