@@ -67,6 +67,9 @@ gci_shard_read(gci_store *store, unsigned number, gci_shard *out_shard, gcache_e
     if (!S_ISDIR(facts.st_mode))
         return GCACHE_OK;
     status = gci_dir_each(store->directory, path, note_name, &listing, error);
+    /* Removed meanwhile, or behind a link: then nothing in it is ours. */
+    if (status == GCACHE_ERROR_NOT_FOUND || status == GCACHE_ERROR_CORRUPT)
+        status = GCACHE_OK;
     if (listing.failed)
         status = gci_fail_memory(error);
     if (status != GCACHE_OK)

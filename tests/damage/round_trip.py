@@ -116,7 +116,8 @@ class Trial:
         random = Random(f"{self.case}")
         for (harm, _), place in zip(self.case.hurts, self.hurt, strict=True):
             path = self.command.cache / place
-            if os.path.lexists(path):
+            # The first may have left nothing there that has bytes.
+            if path.is_file() or (harm in harms.OF_FOLDERS and os.path.lexists(path)):
                 (harms.OF_FILES | harms.OF_FOLDERS | harms.RANDOM_OF_FILES)[harm](path, random)
 
     # ---- what must hold ----

@@ -24,7 +24,7 @@ enum { WRITERS = 4, MOST = 1 << 16, TABLE = 1 << 18, SMALLEST = 200, LARGEST = 1
 struct ledger {
     _Atomic uint32_t next;
     _Atomic uint64_t evictions, unjustified, failed;
-    _Atomic uint64_t under_way[WRITERS]; /* bytes; the test clears those of the dead */
+    _Atomic uint64_t under_way[WRITERS]; /* number and bytes, 32 bits each; the test clears those of the dead */
     _Atomic uint8_t acknowledged[MOST], evicted[MOST];
     uint64_t keys[TABLE]; /* the first bytes of each number's key, to find the number again */
     uint32_t numbers[TABLE];
@@ -106,13 +106,32 @@ really_there(test_dir const *fixture)
 /* ---- writing ---- */
 
 static uint64_t
-all_under_way(struct ledger *ledger)
+note_of(uint32_t number)
 {
-    uint64_t sum = 0;
+    return (uint64_t)number << 32 | (size_of_number(number) + BESIDE);
+}
+
+static uint64_t
+bytes_of(uint64_t note)
+{
+    return note & UINT32_MAX;
+}
+
+/* What is in the cache or on its way into it, at most. A file that was given its place while the tree was walked may have been
+   missed in both: so what was under way before counts too. */
+static uint64_t
+there_or_under_way(struct writer const *writer)
+{
+    uint64_t before[WRITERS], sum = 0;
 
     for (int i = 0; i < WRITERS; i++)
-        sum += atomic_load(&ledger->under_way[i]);
-    return sum;
+        before[i] = atomic_load(&writer->ledger->under_way[i]);
+    uint64_t there = really_there(writer->fixture);
+    for (int i = 0; i < WRITERS; i++) {
+        uint64_t now = atomic_load(&writer->ledger->under_way[i]);
+        sum += bytes_of(now) + (before[i] != now ? bytes_of(before[i]) : 0);
+    }
+    return there + sum;
 }
 
 /* Called by whoever evicts: with what goes and what is under way, the cache has to be above where eviction ends. */
@@ -126,7 +145,7 @@ judge_eviction(void *state, gci_news const *news)
         return;
     atomic_store(&ledger->evicted[number_of(ledger, news->key)], 1);
     atomic_fetch_add(&ledger->evictions, 1);
-    uint64_t there = really_there(writer->fixture) + news->bytes + all_under_way(ledger);
+    uint64_t there = there_or_under_way(writer) + news->bytes;
     if (news->cause != GCI_EVICTED_SIZE || there <= LOW) {
         fprintf(stderr, "evicted %llu bytes with %llu there or under way, cause %d\n", (unsigned long long)news->bytes,
                 (unsigned long long)there, news->cause);
@@ -154,7 +173,7 @@ write_until_killed(struct writer writer, gcache_durability durability)
         gci_inserted inserted;
         if (number >= MOST)
             pause();
-        atomic_store(&ledger->under_way[writer.seat], size_of_number(number) + BESIDE);
+        atomic_store(&ledger->under_way[writer.seat], note_of(number));
         if (try_insert(store, number, 1, size_of_number(number), &inserted, &error) == GCACHE_OK) {
             atomic_store(&ledger->acknowledged[number], 1);
         } else {
