@@ -41,6 +41,12 @@ gci_view_is(gci_view a, char const *text)
     return gci_view_equal(a, gci_view_text(text));
 }
 
+static inline bool
+gci_view_contains(gci_view text, char const *part)
+{
+    return text.size != 0 && memmem(text.data, text.size, part, strlen(part)) != NULL;
+}
+
 /* Bytewise order, a prefix before what it begins. */
 static inline int
 gci_view_compare(gci_view a, gci_view b)

@@ -63,12 +63,6 @@ is_of_kind(gci_story const *story, kinds wanted)
 }
 
 static bool
-has(gci_view text, char const *part)
-{
-    return memmem(text.data, text.size, part, strlen(part)) != NULL;
-}
-
-static bool
 is_number(gci_view text)
 {
     for (size_t i = 0; i < text.size; i++)
@@ -127,7 +121,7 @@ holds(where what, gci_diff_item const *item)
     case SIZES:
         return is_number(item->stored) && is_number(item->asked);
     case ADDRESSES:
-        return item->hunks.data == NULL && has(item->stored, "0x") && has(item->asked, "0x");
+        return item->hunks.data == NULL && gci_view_contains(item->stored, "0x") && gci_view_contains(item->asked, "0x");
     case SHAPES:
         return item->hunks.data != NULL && only_sizes_differ(item->hunks);
     case ALWAYS:
@@ -436,7 +430,7 @@ advise_on_guard(gci_story const *story, gci_trial const *trial, gci_buf *out)
     gci_buf_init(&part, GCI_BUF_NO_LIMIT);
     gci_buf_init(&values, GCI_BUF_NO_LIMIT);
     gci_guards_explain(trial->ranked->guards, trial->verdict.guard, story->question->hints, &part, &values);
-    if (has(gci_buf_view(&part), INT32_LIMIT))
+    if (gci_view_contains(gci_buf_view(&part), INT32_LIMIT))
         gci_buf_append_text(out, "beyond 2,147,483,647 elements an index needs 64 bits: the first such size compiles once, "
                                  "and later ones use what it stores.");
     else if (read_simple_guard(gci_buf_view(&part), &guard))

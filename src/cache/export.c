@@ -124,7 +124,7 @@ put_candidate(exporter *e, gci_candidate *candidate)
 static bool
 contains(gci_view text, char const *part)
 {
-    return part == NULL || (text.size != 0 && memmem(text.data, text.size, part, strlen(part)) != NULL);
+    return part == NULL || gci_view_contains(text, part);
 }
 
 static bool

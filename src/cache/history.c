@@ -95,7 +95,7 @@ note(walk *w, gci_past const *past)
 static bool
 contains(gci_view text, char const *part)
 {
-    return part == NULL || memmem(text.data, text.size, part, strlen(part)) != NULL;
+    return part == NULL || gci_view_contains(text, part);
 }
 
 static bool

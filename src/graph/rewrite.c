@@ -9,10 +9,18 @@
 
 /*
  * What matching may cost: so many steps for each byte of the texts that rules are applied to. A step is an item of a pattern
- * that is tried at a place, as PCRE2 calls out before each. The shipped sets take one to ten a byte.
+ * that is tried at a place, as PCRE2 calls out before each, from machine code too. The shipped sets take one to ten a byte.
  */
 #define STEPS_FLOOR ((uint64_t)2 << 20)
 #define STEPS_PER_BYTE 32
+
+/* In a set made for one description, patterns are compiled to machine code for texts from this size on: compiling takes
+   as long as matching some 30 kB without it. Sets that are read for many descriptions are compiled at once. */
+#define JIT_TEXT_BYTES 32768
+
+/* The machine code's own stack; patterns that need more reach a limit. */
+#define JIT_STACK_FIRST ((size_t)32 << 10)
+#define JIT_STACK_LAST ((size_t)1 << 20)
 
 /* Bytes that are looked through for a pattern's first character in the time of a step. */
 #define BYTES_A_STEP 32
@@ -27,6 +35,7 @@ struct gci_rewriter {
     void *state;
     pcre2_match_context *context;
     pcre2_match_data *match;
+    pcre2_jit_stack *jit_stack;
     uint64_t steps_left;   /* for the texts so far */
     gci_arena names;       /* the texts of `ordinals` of scope "description" */
     gci_intern *ordinals;  /* by rule: the texts numbered so far */
@@ -68,9 +77,10 @@ gci_rewriter_new(gcache_rules const *rules, gci_rewrite_fn on_change, gci_rewrit
     gci_buf_init(&r->to, rules->limits.text_bytes * OUTPUT_FACTOR);
     r->context = pcre2_match_context_create(NULL);
     r->match = pcre2_match_data_create(4, NULL);
+    r->jit_stack = pcre2_jit_stack_create(JIT_STACK_FIRST, JIT_STACK_LAST, NULL);
     r->steps_left = STEPS_FLOOR;
     r->ordinals = calloc((size_t)rules->rule_count + 1, sizeof *r->ordinals);
-    if (r->context == NULL || r->match == NULL || r->ordinals == NULL) {
+    if (r->context == NULL || r->match == NULL || r->jit_stack == NULL || r->ordinals == NULL) {
         gci_rewriter_free(r);
         return NULL;
     }
@@ -78,6 +88,7 @@ gci_rewriter_new(gcache_rules const *rules, gci_rewrite_fn on_change, gci_rewrit
     pcre2_set_match_limit(r->context, rules->limits.match);
     pcre2_set_depth_limit(r->context, rules->limits.depth);
     pcre2_set_heap_limit(r->context, rules->limits.heap_kb);
+    pcre2_jit_stack_assign(r->context, NULL, r->jit_stack);
     return r;
 }
 
@@ -94,6 +105,7 @@ gci_rewriter_free(gci_rewriter *r)
     gci_text_names_clear(&r->handed);
     gci_buf_clear(&r->from);
     gci_buf_clear(&r->to);
+    pcre2_jit_stack_free(r->jit_stack);
     pcre2_match_data_free(r->match);
     pcre2_match_context_free(r->context);
     free(r);
@@ -415,16 +427,16 @@ rewrite(gci_rewriter *r, gci_rule const *rule, gci_view text, gcache_error *erro
 }
 
 static gcache_status
-compile(gci_rewriter const *r, gci_rule const *rule, gcache_error *error)
+compile(gci_rewriter const *r, gci_rule const *rule, gci_view text, gcache_error *error)
 {
-    return r->rules->lazy ? gci_rule_compile((gci_rule *)rule, error) : GCACHE_OK;
+    return r->rules->lazy ? gci_rule_compile((gci_rule *)rule, text.size >= JIT_TEXT_BYTES, error) : GCACHE_OK;
 }
 
 /* *text is what it becomes, valid until the next call. */
 static gcache_status
 apply_rule(gci_rewriter *r, gci_rule const *rule, gci_view *text, gcache_error *error)
 {
-    gcache_status status = compile(r, rule, error);
+    gcache_status status = compile(r, rule, *text, error);
     if (status == GCACHE_OK)
         status = rewrite(r, rule, *text, error);
     gci_buf swap = r->from;
@@ -446,7 +458,7 @@ may_match(gci_rule const *rule, gci_view text)
 static gcache_status
 hide_names(gci_rewriter *r, gci_rule const *rule, gci_view text, gcache_error *error)
 {
-    gcache_status status = compile(r, rule, error);
+    gcache_status status = compile(r, rule, text, error);
     size_t at = 0;
     bool found = true;
     span match, group;

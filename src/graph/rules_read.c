@@ -59,41 +59,58 @@ read_list(reader const *r, gci_value const *value, char const *what)
    piece, so that its length is counted too. */
 #define COMPILE_OPTIONS (PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C | PCRE2_NO_AUTO_POSSESS | PCRE2_AUTO_CALLOUT)
 
-static gcache_status
-compile_one(gci_view pattern, pcre2_code **code, gcache_error *error)
+/* NULL: the pattern is wrong at *out_offset, or PCRE2_ERROR_NOMEMORY. */
+static pcre2_code *
+read_pattern(gci_view pattern, int *out_number, PCRE2_SIZE *out_offset)
 {
-    int number;
-    PCRE2_SIZE offset;
-    PCRE2_UCHAR reason[128];
-
-    if (pattern.data == NULL || *code != NULL)
-        return GCACHE_OK;
-    /* The newline convention is fixed here, so that one build of PCRE2 reads a rule as another does. */
     pcre2_compile_context *context = pcre2_compile_context_create(NULL);
+
+    *out_number = PCRE2_ERROR_NOMEMORY;
     if (context == NULL)
-        return gci_fail_memory(error);
+        return NULL;
+    /* The newline convention is fixed here, so that one build of PCRE2 reads a rule as another does. */
     pcre2_set_newline(context, PCRE2_NEWLINE_LF);
     pcre2_set_bsr(context, PCRE2_BSR_ANYCRLF);
-    *code = pcre2_compile((PCRE2_SPTR)pattern.data, pattern.size, COMPILE_OPTIONS, &number, &offset, context);
+    pcre2_code *code =
+        pcre2_compile((PCRE2_SPTR)pattern.data, pattern.size, COMPILE_OPTIONS, out_number, out_offset, context);
     pcre2_compile_context_free(context);
+    return code;
+}
+
+static gcache_status
+compile_one(gci_view pattern, bool jit, pcre2_code **code, gcache_error *error)
+{
+    int number = 0;
+    PCRE2_SIZE offset = 0;
+    PCRE2_UCHAR reason[128];
+
+    if (pattern.data == NULL)
+        return GCACHE_OK;
+    if (*code == NULL)
+        *code = read_pattern(pattern, &number, &offset);
+    if (*code == NULL && number == PCRE2_ERROR_NOMEMORY)
+        return gci_fail_memory(error);
     if (*code == NULL) {
         pcre2_get_error_message(number, reason, sizeof reason);
         return gci_fail(error, GCACHE_ERROR_DESCRIPTION, "%.*s: %s at %zu", (int)pattern.size, pattern.data,
                         (char const *)reason, (size_t)offset);
     }
+    if (jit) /* where there is no machine code for this processor the pattern is interpreted */
+        pcre2_jit_compile(*code, PCRE2_JIT_COMPLETE);
     return GCACHE_OK;
 }
 
 gcache_status
-gci_rule_compile(gci_rule *rule, gcache_error *error)
+gci_rule_compile(gci_rule *rule, bool jit, gcache_error *error)
 {
-    if (rule->kind == GCI_RULE_PATH || rule->code != NULL)
+    if (rule->kind == GCI_RULE_PATH || (rule->code != NULL && (rule->jitted || !jit)))
         return GCACHE_OK;
-    gcache_status status = compile_one(rule->pattern, &rule->code, error);
+    gcache_status status = compile_one(rule->pattern, jit, &rule->code, error);
     if (status == GCACHE_OK)
-        status = compile_one(rule->among, &rule->among_code, error);
+        status = compile_one(rule->among, jit, &rule->among_code, error);
     if (status == GCACHE_OK)
-        status = compile_one(rule->part, &rule->part_code, error);
+        status = compile_one(rule->part, jit, &rule->part_code, error);
+    rule->jitted = jit;
     return status;
 }
 
@@ -104,7 +121,7 @@ compile_rules(reader const *r, gci_value const *list)
     uint32_t first = r->rules->rule_count - (list != NULL ? list->count : 0);
 
     for (uint32_t i = first; i < r->rules->rule_count; i++)
-        if (gci_rule_compile(&r->rules->rules[i], &reason) != GCACHE_OK)
+        if (gci_rule_compile(&r->rules->rules[i], true, &reason) != GCACHE_OK)
             return fail(r, &list->items[i - first], "the pattern", reason.message);
     return GCACHE_OK;
 }

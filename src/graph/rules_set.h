@@ -56,6 +56,7 @@ struct gci_rule {
     gci_view path, needs, pattern, with, among, part, why; /* as written; data NULL where absent */
     gci_path_step steps[GCI_RULES_MAX_STEPS];
     uint32_t step_count;
+    bool jitted;
     bool hand_back;           /* const, ordinal: names with a match in them are compared and handed back */
     bool whole;               /* ordinals: one numbering for the description, not one for each text */
     pcre2_code *code;         /* of pattern */
@@ -101,8 +102,8 @@ struct gcache_rules {
 /* path := word { "." word | "[" index "]" }. NULL, or what is wrong with it. */
 char const *gci_rules_parse_path(gci_view path, gci_path_step *out_steps, uint32_t *out_count);
 
-/* Compiles a rule's patterns as far as they aren't. */
-gcache_status gci_rule_compile(gci_rule *rule, gcache_error *error);
+/* Compiles a rule's patterns as far as they aren't, to machine code too if wanted. */
+gcache_status gci_rule_compile(gci_rule *rule, bool jit, gcache_error *error);
 
 /* Builds the automaton of all rules' paths. ERROR_LIMIT or ERROR_MEMORY. */
 gcache_status gci_rules_build_states(gcache_rules *rules, gcache_error *error);

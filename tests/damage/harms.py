@@ -69,10 +69,15 @@ def absurd(path: Path, _: Random) -> None:
 
 
 def flip(path: Path, at: int, bit: int) -> None:
-    content = bytearray(path.read_bytes())
-    if content:
-        content[min(at, len(content) - 1)] ^= 1 << bit
-        path.write_bytes(content)
+    size = path.stat().st_size
+    if size == 0:
+        return
+    # In place: the file may be as large as `absurd` made it.
+    with path.open("r+b") as file:
+        file.seek(min(at, size - 1))
+        byte = file.read(1)[0]
+        file.seek(-1, os.SEEK_CUR)
+        file.write(bytes([byte ^ 1 << bit]))
 
 
 def flipped_at(share: float) -> Harm:

@@ -363,7 +363,9 @@ test_runaway_texts(void **state)
     (void)state;
     assert_int_equal(key_of_repeated("stablehlo", "x loc", "(", 100, &error), GCACHE_OK);
     assert_int_equal(key_of_repeated("stablehlo", "x loc", "(", 200000, &error), GCACHE_ERROR_LIMIT);
-    assert_string_equal(error.message, "d: module: the rule for module gave up: matching depth limit exceeded");
+    /* In machine code or interpreted. */
+    assert_true(strcmp(error.message, "d: module: the rule for module gave up: JIT stack limit reached") == 0 ||
+                strcmp(error.message, "d: module: the rule for module gave up: matching depth limit exceeded") == 0);
     assert_int_equal(key_of_repeated("stablehlo", "loc() ", " ", 1000, &error), GCACHE_OK);
     assert_int_equal(key_of_repeated("stablehlo", "loc() ", " ", 300000, &error), GCACHE_ERROR_LIMIT);
     assert_string_equal(error.message, "d: module: the rule for module gave up: match limit exceeded");

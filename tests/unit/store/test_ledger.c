@@ -24,7 +24,7 @@ enum { WRITERS = 4, MOST = 1 << 16, TABLE = 1 << 18, SMALLEST = 200, LARGEST = 1
 struct ledger {
     _Atomic uint32_t next;
     _Atomic uint64_t evictions, unjustified, failed;
-    _Atomic uint64_t under_way[WRITERS]; /* number and bytes, 32 bits each; the test clears those of the dead */
+    _Atomic uint64_t under_way[WRITERS]; /* number and bytes, 32 bits each; the test clears those of the dead after each round */
     _Atomic uint8_t acknowledged[MOST], evicted[MOST];
     uint64_t keys[TABLE]; /* the first bytes of each number's key, to find the number again */
     uint32_t numbers[TABLE];
@@ -206,8 +206,10 @@ start_and_kill(test_dir *fixture, struct ledger *ledger, uint64_t round)
         kill(children[i], SIGKILL);
         assert_int_equal(waitpid(children[i], &how, 0), children[i]);
         assert_true(WIFSIGNALED(how) && WTERMSIG(how) == SIGKILL);
-        atomic_store(&ledger->under_way[i], 0);
     }
+    /* Not before: a pass that was begun while one of them lived makes room for it to its end. */
+    for (int i = 0; i < WRITERS; i++)
+        atomic_store(&ledger->under_way[i], 0);
 }
 
 /* ---- checking ---- */
