@@ -10,6 +10,7 @@
 #include "store/record.h"
 #include "store/rewrite.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 
 /* What a mender works with, under the key's lock. */
@@ -130,7 +131,45 @@ take_pack(struct mender *mender)
                                 mender->error);
 }
 
-/* Reads an entry file and makes the frame that refers to it. An empty view: the file was no good and is put aside. */
+/* Until out holds so many bytes of the file, or all there are. */
+static gcache_status
+read_up_to(gci_file const *file, uint64_t size, gci_buf *out, gcache_error *error)
+{
+    uint64_t end = size < file->opened.size ? size : file->opened.size;
+    size_t got = 0;
+
+    if (end <= out->size)
+        return GCACHE_OK;
+    char *room = gci_buf_reserve(out, (size_t)(end - out->size));
+    if (out->failed)
+        return gci_fail_memory(error);
+    gcache_status status = gci_file_read(file, room, (size_t)(end - out->size), out->size, &got, error);
+    out->size += got;
+    return status;
+}
+
+/* The frame that a file begins with. Of one that can't hold its frame only the head is read: its size may be without end. */
+static gcache_status
+read_first_frame(gci_store *store, char const *path, gci_buf *out, gcache_error *error)
+{
+    gci_frame frame;
+    gci_file file;
+
+    gcache_status status = gci_file_open(store->directory, path, O_RDONLY, &file, error);
+    if (status != GCACHE_OK)
+        return status;
+    status = read_up_to(&file, GCI_FRAME_OVERHEAD + GCI_HEAD_MAX, out, error);
+    if (status == GCACHE_OK && gci_frame_read_head(gci_buf_view(out), &frame) == GCI_FRAME_GOOD) {
+        uint64_t whole = frame.size + frame.payload_size + gci_frame_padding(frame.payload_size).size;
+        if (whole <= file.opened.size)
+            status = read_up_to(&file, whole, out, error);
+    }
+    gci_file_close(&file);
+    return status;
+}
+
+/* Reads an entry file and makes the frame that refers to it. An empty view: the file was no good and is put aside, or it is of
+   a newer version, for which it stays. */
 static gcache_status
 reference_from_file(struct mender *mender, char const *id, gci_frame *out_frame, gci_view *out_bytes)
 {
@@ -140,12 +179,13 @@ reference_from_file(struct mender *mender, char const *id, gci_frame *out_frame,
 
     gci_buf_init(&file, GCI_BUF_NO_LIMIT);
     gci_buf_init(&bytes, GCI_HEAD_MAX + GCI_FRAME_OVERHEAD);
-    gcache_status status = gci_file_load(mender->store->directory, path.text, GCI_BUF_NO_LIMIT, &file, mender->error);
-    if (status == GCACHE_OK && (gci_frame_read(gci_buf_view(&file), &frame) != GCI_FRAME_GOOD ||
-                                !gci_is_entry_of(&frame, mender->key, id))) {
+    gcache_status status = read_first_frame(mender->store, path.text, &file, mender->error);
+    gci_frame_state state = gci_frame_read(gci_buf_view(&file), &frame);
+    bool good = state == GCI_FRAME_GOOD && gci_is_entry_of(&frame, mender->key, id);
+    if (status == GCACHE_OK && !good && state != GCI_FRAME_NEWER) {
         mender->mended->quarantined++;
         status = gci_quarantine_file(mender->store, path.text, "damaged entry", mender->error);
-    } else if (status == GCACHE_OK) {
+    } else if (status == GCACHE_OK && good) {
         gci_frame_start start = { GCI_FRAME_REFERENCE, frame.payload_size, frame.payload_checksum, 0 };
         size_t begin = gci_frame_begin(&bytes, &start);
         gci_buf_append_view(&bytes, frame.head);

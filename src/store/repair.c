@@ -23,7 +23,7 @@ struct repair {
     gci_repaired *out;
     gci_attached_list references;
     gcache_error *error;
-    bool distrusted; /* something of the shard isn't trusted */
+    bool left; /* something of the shard isn't trusted, or of a newer version */
     bool rowless;    /* index.db isn't */
 };
 
@@ -95,13 +95,15 @@ report_distrusted(void *state, char const *path, char const *why)
     report(state, path, why);
 }
 
-/* What isn't trusted stays as it is, for its owner to mend, and so do the rows that speak of it. */
+/* What isn't trusted, or is of a newer version, stays as it is, for its owner to mend, and so do the rows that speak of it. */
 static gcache_status
-leave_distrusted(struct repair *repair, gcache_status status)
+leave(struct repair *repair, gcache_key const *key, gcache_status status)
 {
-    if (status != GCACHE_ERROR_UNTRUSTED)
+    if (status == GCACHE_ERROR_FORMAT)
+        report(repair, gci_path_pack(key).text, "of a newer version: left as it is");
+    else if (status != GCACHE_ERROR_UNTRUSTED)
         return status;
-    repair->distrusted = true;
+    repair->left = true;
     return GCACHE_OK;
 }
 
@@ -124,7 +126,7 @@ repair_key(struct repair *repair, gci_shard_key const *key)
         status = gci_mend_key(repair->store, &key->key, ids, count, &mended, repair->error);
     free(ids);
     if (status != GCACHE_OK)
-        return leave_distrusted(repair, status);
+        return leave(repair, &key->key, status);
     report_mended(repair, &key->key, &mended);
     status = check_payloads(repair, &key->key, &mended.entries);
     if (gci_store_description(repair->store, &key->key, &description, NULL) == GCI_CORRUPT) {
@@ -187,12 +189,12 @@ repair_shard(struct repair *repair, unsigned number)
     gci_shard shard;
     size_t at = 0;
 
-    repair->distrusted = false;
+    repair->left = false;
     gcache_status status = gci_shard_read(repair->store, number, &shard, repair->error);
     while (status == GCACHE_OK && gci_shard_next(&shard, &at, &key))
         status = repair_key(repair, &key);
     gci_shard_clear(&shard);
-    if (status != GCACHE_OK || repair->distrusted || repair->rowless)
+    if (status != GCACHE_OK || repair->left || repair->rowless)
         return status;
     bool mended = repair->out->quarantined + repair->out->lost != before;
     return repair_rows(repair, number, mended);

@@ -252,8 +252,10 @@ def larger(chance: random.Random, value: Any, size: int) -> Any:
 
 
 def grow_seed(chance: random.Random, seeds: list[Any], size: int) -> str:
-    description = json.loads(json.dumps(chance.choice(seeds)))
+    description = chance.choice(seeds)
     for _ in range(chance.choice([1, 1, 2])):
+        # A copy in which nothing is shared: what is made large must not be so in many places at once.
+        description = json.loads(json.dumps(description))
         path = chance.choice([path for path in places(description) if path])
         at(description, path[:-1])[path[-1]] = larger(chance, at(description, path), size)
     return json.dumps(description)

@@ -333,6 +333,49 @@ test_newer_frames_are_left_alone(void **state)
     gci_store_close(store);
 }
 
+/* Repair goes on with the other keys, and loses nothing of this one. */
+static void
+test_repair_leaves_what_is_newer(void **state)
+{
+    char path[512];
+
+    store_three(*state);
+    pack_path(*state, 1, path);
+    make_newer(path);
+    gci_store *store = fixture_open(*state);
+    repair_store(store);
+    assert_int_equal(count_found(store), 2);
+    gci_store_close(store);
+    char bytes[GCI_PACK_HEADER + 16];
+    int fd = open(path, O_RDONLY);
+    assert_int_equal(pread(fd, bytes, sizeof bytes, 0), sizeof bytes);
+    close(fd);
+    assert_int_equal(bytes[GCI_PACK_HEADER + 8], 9);
+}
+
+/* An entry file that nobody names, with a hole behind it that no memory holds, is put aside. */
+static void
+test_repair_of_a_file_without_end(void **state)
+{
+    gcache_error error = { 0 };
+    gci_inserted inserted;
+    char path[512], pack[512];
+
+    gci_store *store = fixture_open(*state);
+    assert_int_equal(try_insert(store, 1, 1, 200000, &inserted, &error), GCACHE_OK);
+    gci_store_close(store);
+    entry_path(*state, 1, inserted.id, path);
+    pack_path(*state, 1, pack);
+    assert_int_equal(unlink(pack), 0);
+    assert_int_equal(truncate(path, (off_t)1 << 40), 0);
+    store = fixture_open(*state);
+    assert_int_equal(repair_store(store).quarantined, 1);
+    assert_int_equal(problems(store), 0);
+    assert_int_equal(try_insert(store, 1, 1, 200000, &inserted, &error), GCACHE_OK);
+    assert_int_equal(look(store, 1, 1, 200000), GCI_FOUND);
+    gci_store_close(store);
+}
+
 /* ---- random damage ---- */
 
 static uint64_t
@@ -493,6 +536,8 @@ main(void)
         STORE_TEST(test_insert_after_a_cut),
         STORE_TEST(test_missing_entry_file),
         STORE_TEST(test_newer_frames_are_left_alone),
+        STORE_TEST(test_repair_leaves_what_is_newer),
+        STORE_TEST(test_repair_of_a_file_without_end),
         STORE_TEST(test_random_damage),
     };
 
