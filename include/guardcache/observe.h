@@ -114,7 +114,9 @@ typedef enum gcache_sums_form {
 
 /*
  * Hit rate, misses by reason, compile time saved, retrieval times, by label and namespace, what is stored, evictions: of the
- * journal's entries that query means (NULL: all). *out_text is freed with gcache_free.
+ * journal's entries that query means (NULL: all). A process writes its first 32 hits down one by one and later ones ever more
+ * seldom, each for those since the last: sums of all are exact, hits of one label, namespace or key are then estimates.
+ * *out_text is freed with gcache_free.
  * GCACHE_OK, ERROR_ARGUMENT, ERROR_IO, ERROR_MEMORY.
  */
 GCACHE_API gcache_status gcache_sums(gcache *cache, gcache_past_query const *query, gcache_sums_form form, char **out_text,

@@ -1,5 +1,7 @@
 #include "cache/counters.h"
 
+#include "base/digest.h"
+
 #include <pthread.h>
 #include <unistd.h>
 
@@ -10,6 +12,18 @@
 #define DUE_EACH 32
 #define DUE_SHARE 16
 #define DUE_GAP_MAX 8192
+
+/*
+ * As far behind as ahead of the gap by chance, so that what comes round regularly (an evaluation after so many steps) isn't
+ * always told or never: over a long run each label's share of what entries stand for is its share of the hits.
+ */
+static uint64_t
+next_due(uint64_t hits)
+{
+    uint64_t gap = hits / DUE_SHARE < DUE_GAP_MAX ? hits / DUE_SHARE : DUE_GAP_MAX;
+
+    return hits + 1 + (hits < DUE_EACH ? 0 : gci_hash64(&hits, sizeof hits, 0) % (2 * gap - 1));
+}
 
 static bool
 is_shared(gci_counters const *counters, gci_lane_numbers const *lane)
@@ -58,10 +72,8 @@ gci_count_hit(gci_counters *counters, gci_lane_numbers *lane, uint64_t saved_ns)
     uint64_t due = atomic_load_explicit(&lane->due, memory_order_relaxed);
     if (hits < due)
         return false;
-    uint64_t gap = hits < DUE_EACH ? 1 : hits / DUE_SHARE;
-    uint64_t next = hits + (gap < DUE_GAP_MAX ? gap : DUE_GAP_MAX);
     /* Of several threads on the shared lane one is told that it is due. */
-    return atomic_compare_exchange_strong(&lane->due, &due, next);
+    return atomic_compare_exchange_strong(&lane->due, &due, next_due(hits));
 }
 
 /* A forked child's lanes begin with what its parent counted, which is the parent's to tell. */

@@ -72,8 +72,9 @@ print_text(options const *wanted, gcache_collected const *collected)
 
     cli_size_text(collected->bytes, bytes);
     cli_size_text(collected->left_bytes, left);
-    cli_print("%s%s (%s), %s, %s; %s %s\n", wanted->dry ? "would remove " : "removed ",
-              cli_count_text(collected->entries, "entry", "entries", entries), bytes,
+    /* What becomes free with an entry is known when its candidate index has been written anew. */
+    cli_print("%s%s (%s%s), %s, %s; %s %s\n", wanted->dry ? "would remove " : "removed ",
+              cli_count_text(collected->entries, "entry", "entries", entries), wanted->dry ? "about " : "", bytes,
               cli_count_text(collected->attachments, "attachment", "attachments", attachments),
               cli_count_text(collected->stray, "left-over file", "left-over files", stray), left,
               wanted->dry ? "are there now" : "are left");

@@ -55,7 +55,8 @@ cli_command const cli_cmd_stats = {
     .arguments = "",
     .summary = "hit rate, misses by reason, time saved, what is stored",
     .about = "Sums over the journal, as far back as it goes, and the state of the directory. A process that is still\n"
-             "running has told of most of its hits, not of all.\n",
+             "running has told of most of its hits, not of all. Hits of one label, namespace or key are estimated from a\n"
+             "sample of them; so are those of top keys.\n",
     .options = table,
     .options_size = sizeof(options),
     .run = run,

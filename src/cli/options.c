@@ -110,7 +110,9 @@ set_last(cli_option const *option, char const *value, int64_t *out_value)
     *out_value = 1;
     if (value == NULL)
         return true;
-    if (!is_number(value) || !set_int(option, value, out_value) || *out_value == 0) {
+    if (is_number(value) && !set_int(option, value, out_value))
+        return false;
+    if (!is_number(value) || *out_value == 0) {
         cli_complain("--%s: '%s' is not a positive number", option->name, value);
         return false;
     }
@@ -167,6 +169,24 @@ check_arguments(cli_command const *command, size_t count)
     return command->least <= count && count <= command->most;
 }
 
+/* getopt stays at a word of single letters until it has seen them all. */
+static bool
+complain_about_option(cli_command const *command, char **argv, int found)
+{
+    char const *word = argv[optind - 1], *next = argv[optind];
+
+    if (found == ':') {
+        cli_complain("%s: %s needs a value", command->name, word);
+        return false;
+    }
+    bool letter = optopt > 0 && optopt < FIRST_OPTION;
+    if (letter && next != NULL && next[0] == '-' && next[1] == optopt && next[2] != '\0')
+        word = next;
+    cli_complain("%s: no such option: %s%s", command->name, word,
+                 letter ? " (what begins with '-' and is no option goes behind --)" : "");
+    return false;
+}
+
 bool
 cli_call_parse(cli_command const *command, int argc, char **argv, cli_call *out_call, bool *out_help)
 {
@@ -185,11 +205,8 @@ cli_call_parse(cli_command const *command, int argc, char **argv, cli_call *out_
             *out_help = true;
             return true;
         }
-        if (found == ':' || found == '?') {
-            cli_complain(found == ':' ? "%s: %s needs a value" : "%s: no such option: %s", command->name,
-                         argv[optind - 1]);
-            return false;
-        }
+        if (found == ':' || found == '?')
+            return complain_about_option(command, argv, found);
         bool common = found >= COMMON_OPTION;
         cli_option const *option =
             common ? &cli_common_options[found - COMMON_OPTION] : &command->options[found - FIRST_OPTION];

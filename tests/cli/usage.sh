@@ -9,3 +9,10 @@ for wrong in "" "nix" "guard" "guard nix" "lookup --nix" "lookup --hint" "canon"
     # shellcheck disable=SC2086 # words
     run guardcache $wrong
 done
+echo "what begins with - and is no option:"
+run guardcache guard eval "-1 > s0" --hint s0=0
+run guardcache guard eval --hint s0=1 "-s0 < 0"
+run guardcache guard eval --hint s0=1 -- "-s0 < 0"
+run guardcache config compression-level -1 --cache cache
+run guardcache config --cache cache -- compression-level -1
+run guardcache journal --last 99999999999999999999

@@ -3,6 +3,7 @@
  */
 #include "fixture.h"
 
+#include "cache/counters.h"
 #include "cache/totals.h"
 
 static void
@@ -89,6 +90,39 @@ guards_are_known_by_what_failed_them(void **state)
     gcache_graph_free(g);
 }
 
+/* Of so many hits, how many are journaled as those that come once in `period`, from `phase` on. */
+static uint64_t
+told_of_every(unsigned period, unsigned phase, uint64_t hits)
+{
+    gci_counters counters = { .process = getpid() };
+    gci_lane_numbers *lane = gci_counters_lane(&counters);
+    uint64_t told = 0;
+
+    for (uint64_t hit = 0; hit < hits; hit++) {
+        bool due = gci_count_hit(&counters, lane, 0);
+        if (due) {
+            uint64_t stands_for = gci_counters_tell(&counters, lane).hits;
+            told += hit % period == phase ? stands_for : 0;
+        }
+    }
+    return told;
+}
+
+/* A label that comes so regularly is off by chance; all of them together are right. */
+static void
+what_comes_round_regularly_is_sampled_fairly(void **state)
+{
+    double sum = 0, truth = 0;
+
+    (void)state;
+    for (unsigned period = 2; period <= 128; period++) {
+        sum += (double)told_of_every(period, period - 1, 40000) * period;
+        truth += 40000;
+    }
+    print_message("    %.2f\n", sum / truth);
+    assert_in_range((uint64_t)(100 * sum / truth), 80, 125);
+}
+
 static void
 a_cache_without_a_past_has_sums(void **state)
 {
@@ -118,6 +152,7 @@ main(void)
     struct CMUnitTest const tests[] = {
         CASE(adds_up),
         CASE(guards_are_known_by_what_failed_them),
+        cmocka_unit_test(what_comes_round_regularly_is_sampled_fairly),
         CASE(a_cache_without_a_past_has_sums),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
