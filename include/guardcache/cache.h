@@ -216,8 +216,8 @@ typedef struct gcache_result {
 /*
  * Looks a graph up. *out_result is always set (its former content is not looked at); clear it with gcache_result_clear
  * whatever the outcome. hints may be NULL (no hints), request may be NULL.
- * GCACHE_HIT or GCACHE_MISS; ERROR_ARGUMENT, ERROR_MEMORY; ERROR_NO_SPACE, ERROR_IO: request->place can't be written to;
- * other errors only if options.strict.
+ * GCACHE_HIT or GCACHE_MISS; ERROR_ARGUMENT, ERROR_MEMORY; ERROR_NO_SPACE, ERROR_READ_ONLY, ERROR_IO: request->place can't be
+ * written to (the message says what is in the way); other errors only if options.strict.
  */
 GCACHE_API gcache_status gcache_lookup_with(gcache *cache, gcache_graph *graph, gcache_hints const *hints,
                                             gcache_request const *request, gcache_result *out_result, gcache_error *error);
@@ -229,7 +229,8 @@ GCACHE_API void gcache_result_clear(gcache_result *result);
  * Puts the attachments of a hit in place below directory (made if need be), each atomically; an equal file is left alone.
  * GCACHE_OK; ERROR_NOT_FOUND, ERROR_CORRUPT: one is gone or damaged, so the hit is worth no more than its payload, and the
  * entry was put aside: the next lookup finds another candidate, or misses; ERROR_ARGUMENT, ERROR_LIMIT: a stored name leads
- * out of the directory, or no file system takes it; ERROR_NO_SPACE, ERROR_IO, ERROR_MEMORY.
+ * out of the directory, or no file system takes it; ERROR_NO_SPACE, ERROR_READ_ONLY, ERROR_IO: the directory can't be written
+ * to (the message says what is in the way); ERROR_MEMORY.
  */
 GCACHE_API gcache_status gcache_place(gcache *cache, gcache_result const *result, char const *directory,
                                       gcache_error *error);
@@ -273,8 +274,9 @@ typedef struct gcache_inserted {
  * Stores a variant. With hints, the guards must hold for them, else it is refused (guard_false, guard_error); hints
  * NULL stores unevaluated. An equal entry is stored once. out_inserted may be NULL.
  * GCACHE_OK; GCACHE_REFUSED: by a guard, or because nothing is cached (disabled, bypass: *error says why);
- * ERROR_ARGUMENT (also an attachment's name that leads out of a directory), ERROR_SYNTAX (a
- * guard), ERROR_LIMIT (also an attachment's name that is too long), ERROR_READ_ONLY, ERROR_NO_SPACE, ERROR_IO, ERROR_MEMORY.
+ * ERROR_ARGUMENT (also attachments that can't be put in place: a name that leads out of a directory, or is another's too, or
+ * that of the folder of another), ERROR_SYNTAX (a guard), ERROR_LIMIT (also an attachment's name that is too long),
+ * ERROR_READ_ONLY, ERROR_NO_SPACE, ERROR_IO, ERROR_MEMORY.
  * Nothing is left half written.
  */
 GCACHE_API gcache_status gcache_insert(gcache *cache, gcache_graph *graph, gcache_hints const *hints,

@@ -146,14 +146,16 @@ store_attachments(gci_draft *d, gci_store *store, gcache_entry const *entry, gca
     if (attachments == NULL)
         return gci_fail_memory(error);
     for (size_t i = 0; i < entry->attachment_count; i++) {
-        gcache_attachment const *given = &entry->attachments[i];
-        attachments[i].name = gci_view_text(given->name);
-        attachments[i].mode = given->executable ? 0755 : 0644;
-        gcache_status status =
-            gci_store_attach(store, gci_view_of(given->bytes, (size_t)given->size), &attachments[i], error);
-        if (status != GCACHE_OK)
-            return status;
+        attachments[i].name = gci_view_text(entry->attachments[i].name);
+        attachments[i].mode = entry->attachments[i].executable ? 0755 : 0644;
     }
+    gcache_status status = gci_attachments_check_names(attachments, entry->attachment_count, error);
+    for (size_t i = 0; status == GCACHE_OK && i < entry->attachment_count; i++) {
+        gcache_attachment const *given = &entry->attachments[i];
+        status = gci_store_attach(store, gci_view_of(given->bytes, (size_t)given->size), &attachments[i], error);
+    }
+    if (status != GCACHE_OK)
+        return status;
     d->record.attachments = attachments;
     d->record.attachment_count = entry->attachment_count;
     return GCACHE_OK;

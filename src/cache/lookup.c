@@ -153,15 +153,15 @@ fetch(walk *w, gci_candidate *candidate, gci_payload **out_payload, gcache_statu
         found = gci_store_payload(cache->store, candidate, out_payload, &w->trouble);
     if (found != GCI_FOUND || request->place == NULL)
         return found;
-    gcache_status status = gci_place_attachments(cache, candidate, request->place, &w->trouble);
+    gcache_status status = gci_place_attachments(cache, candidate, request->place, &found, &w->trouble);
     if (status == GCACHE_OK)
         return GCI_FOUND;
     gci_payload_release(*out_payload);
-    if (status == GCACHE_ERROR_CORRUPT || status == GCACHE_ERROR_NOT_FOUND)
-        return GCI_CORRUPT;
-    if (status != GCACHE_ERROR_UNTRUSTED)
+    if (found == GCI_FOUND) {
         *out_status = status;
-    return GCI_UNREADABLE;
+        return GCI_UNREADABLE;
+    }
+    return found == GCI_ABSENT ? GCI_CORRUPT : found;
 }
 
 /* Takes the best candidate whose payload can be had. GCACHE_HIT, GCACHE_MISS with w->reason, or ERROR_MEMORY. */

@@ -178,37 +178,28 @@ gci_result_fill(gcache_result *result, gci_question const *question, gci_ranked 
 /* ---- attachments ---- */
 
 static gcache_status
-place_one(gcache *cache, gci_attachment const *attachment, char const *directory, gcache_error *error)
+place_one(gcache *cache, gci_attachment const *attachment, char const *directory, gci_found *out_found, gcache_error *error)
 {
-    switch (gci_store_place(cache->store, attachment, directory, error)) {
-    case GCI_FOUND:
-        return GCACHE_OK;
-    case GCI_UNREADABLE:
-        return error->status;
-    case GCI_CORRUPT:
-        return gci_fail(error, GCACHE_ERROR_CORRUPT, "attachment %.*s is damaged", (int)attachment->name.size,
-                        attachment->name.data);
-    case GCI_ABSENT:
-    case GCI_EVICTED:
-        break;
-    }
-    return gci_fail(error, GCACHE_ERROR_NOT_FOUND, "attachment %.*s is gone", (int)attachment->name.size,
-                    attachment->name.data);
+    gcache_status status = gci_store_place(cache->store, attachment, directory, out_found, error);
+
+    if (*out_found != GCI_CORRUPT && *out_found != GCI_ABSENT)
+        return status;
+    return gci_fail(error, status, "attachment %.*s is %s", (int)attachment->name.size, attachment->name.data,
+                    *out_found == GCI_CORRUPT ? "damaged" : "gone");
 }
 
 gcache_status
-gci_place_attachments(gcache *cache, gci_candidate *candidate, char const *directory, gcache_error *error)
+gci_place_attachments(gcache *cache, gci_candidate *candidate, char const *directory, gci_found *out_found,
+                      gcache_error *error)
 {
     gci_record const *record = &candidate->record;
-    gcache_error trouble = { 0 };
     gcache_status status = GCACHE_OK;
 
+    *out_found = GCI_FOUND;
     for (size_t i = 0; status == GCACHE_OK && i < record->attachment_count; i++)
-        status = place_one(cache, &record->attachments[i], directory, &trouble);
-    if (status == GCACHE_ERROR_CORRUPT || status == GCACHE_ERROR_NOT_FOUND)
+        status = place_one(cache, &record->attachments[i], directory, out_found, error);
+    if (*out_found == GCI_CORRUPT || *out_found == GCI_ABSENT)
         gci_store_discard_incomplete(cache->store, candidate);
-    if (status != GCACHE_OK && error != NULL)
-        *error = trouble;
     return status;
 }
 
@@ -218,5 +209,6 @@ gcache_place(gcache *cache, gcache_result const *result, char const *directory, 
     GCI_REQUIRE(cache != NULL, error, "cache is NULL");
     GCI_REQUIRE(result != NULL && result->owner != NULL, error, "the result is no hit");
     GCI_REQUIRE(directory != NULL, error, "directory is NULL");
-    return gci_place_attachments(cache, ((owner const *)result->owner)->candidate, directory, error);
+    gci_found found;
+    return gci_place_attachments(cache, ((owner const *)result->owner)->candidate, directory, &found, error);
 }

@@ -17,7 +17,8 @@ gcache_status gci_result_fill(gcache_result *result, gci_question const *questio
 
 /* Puts an entry's attachments in place. ERROR_CORRUPT, ERROR_NOT_FOUND: one can't be had, and the entry is put aside; else it
    is the directory's trouble. */
-gcache_status gci_place_attachments(gcache *cache, gci_candidate *candidate, char const *directory, gcache_error *error);
+gcache_status gci_place_attachments(gcache *cache, gci_candidate *candidate, char const *directory, gci_found *out_found,
+                                    gcache_error *error);
 
 /* Hangs something else on the result, freed with it. false without memory: value stays the caller's. */
 bool gci_result_own(gcache_result *result, void *value, void (*destroy)(void *value));

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 
 /* A sweep holds its lock for as long as it takes to remove what it found. */
@@ -80,8 +81,8 @@ fail_name(gcache_error *error, gci_view name)
 }
 
 /* name = part ("/" part)*, where a part is neither empty nor "." nor ".." */
-gcache_status
-gci_attachment_check_name(gci_view name, gcache_error *error)
+static gcache_status
+check_name(gci_view name, gcache_error *error)
 {
     size_t begin = 0;
 
@@ -105,15 +106,63 @@ gci_attachment_check_name(gci_view name, gcache_error *error)
     return GCACHE_OK;
 }
 
+/* By parts: what lies in a folder follows the folder's own name at once. */
+static int
+by_parts(void const *left, void const *right)
+{
+    gci_view const *a = left, *b = right;
+
+    for (size_t i = 0; i < a->size && i < b->size; i++)
+        if (a->data[i] != b->data[i])
+            return a->data[i] == '/' ? -1 : b->data[i] == '/' ? 1 : (unsigned char)a->data[i] - (unsigned char)b->data[i];
+    return (a->size > b->size) - (a->size < b->size);
+}
+
+/* Of two neighbours in that order. */
+static gcache_status
+check_neighbours(gci_view const *name, gci_view const *next, gcache_error *error)
+{
+    if (next->size < name->size || memcmp(name->data, next->data, name->size) != 0)
+        return GCACHE_OK;
+    if (next->size == name->size)
+        return gci_fail(error, GCACHE_ERROR_ARGUMENT, "two attachments are named \"%.*s\"", SHOWN(*name));
+    if (next->data[name->size] == '/')
+        return gci_fail(error, GCACHE_ERROR_ARGUMENT, "attachment \"%.*s\" can't be a file and the folder of \"%.*s\"",
+                        SHOWN(*name), SHOWN(*next));
+    return GCACHE_OK;
+}
+
+gcache_status
+gci_attachments_check_names(gci_attachment const *attachments, size_t count, gcache_error *error)
+{
+    gcache_status status = GCACHE_OK;
+
+    for (size_t i = 0; status == GCACHE_OK && i < count; i++)
+        status = check_name(attachments[i].name, error);
+    if (status != GCACHE_OK || count < 2)
+        return status;
+    gci_view *names = malloc(count * sizeof *names);
+    if (names == NULL)
+        return gci_fail_memory(error);
+    for (size_t i = 0; i < count; i++)
+        names[i] = attachments[i].name;
+    qsort(names, count, sizeof *names, by_parts);
+    for (size_t i = 1; status == GCACHE_OK && i < count; i++)
+        status = check_neighbours(&names[i - 1], &names[i], error);
+    free(names);
+    return status;
+}
+
 gcache_status
 gci_attachments_check(gci_store *store, gci_record const *record, gcache_error *error)
 {
+    gcache_status status = gci_attachments_check_names(record->attachments, record->attachment_count, error);
+
+    if (status != GCACHE_OK)
+        return status;
     for (size_t i = 0; i < record->attachment_count; i++) {
         gci_attachment const *attachment = &record->attachments[i];
-        gcache_status status = gci_attachment_check_name(attachment->name, error);
         struct stat facts;
-        if (status != GCACHE_OK)
-            return status;
         gci_path place = gci_path_attachment(attachment->sha256);
         if (gci_dir_stat(store->directory, place.text, &facts, NULL) != GCACHE_OK ||
             (uint64_t)facts.st_size != attachment->size)
@@ -142,7 +191,7 @@ gcache_status
 gci_store_attach(gci_store *store, gci_view bytes, gci_attachment *out_attachment, gcache_error *error)
 {
     gci_store_enter(store);
-    gcache_status status = gci_attachment_check_name(out_attachment->name, error);
+    gcache_status status = check_name(out_attachment->name, error);
     if (status != GCACHE_OK)
         return status;
     if (store->read_only)
@@ -187,31 +236,48 @@ gci_attachment_read(gci_store *store, gci_attachment const *attachment, gci_buf 
 }
 
 /* What is damaged is put aside. */
-static gci_found
-load_verified(gci_store *store, gci_attachment const *attachment, gci_buf *out, gcache_error *error)
+static gcache_status
+load_verified(gci_store *store, gci_attachment const *attachment, gci_buf *out, gci_found *out_found, gcache_error *error)
 {
-    switch (gci_attachment_read(store, attachment, out, error)) {
-    case GCACHE_OK:
-        return GCI_FOUND;
-    case GCACHE_ERROR_NOT_FOUND:
-        return GCI_ABSENT;
-    case GCACHE_ERROR_CORRUPT:
-        if (!store->read_only)
-            gci_quarantine_file(store, gci_path_attachment(attachment->sha256).text, "damaged attachment", NULL);
-        return GCI_CORRUPT;
-    default:
-        return gci_unreadable(store);
-    }
+    gcache_status status = gci_attachment_read(store, attachment, out, error);
+
+    if (status == GCACHE_ERROR_CORRUPT && !store->read_only)
+        gci_quarantine_file(store, gci_path_attachment(attachment->sha256).text, "damaged attachment", NULL);
+    *out_found = status == GCACHE_OK                ? GCI_FOUND
+                 : status == GCACHE_ERROR_NOT_FOUND ? GCI_ABSENT
+                 : status == GCACHE_ERROR_CORRUPT   ? GCI_CORRUPT
+                                                    : gci_unreadable(store);
+    return status;
 }
 
 gci_found
 gci_store_attachment(gci_store *store, gci_attachment const *attachment, gci_buf *out_bytes, gcache_error *error)
 {
+    gci_found found;
+
     gci_store_enter(store);
-    return load_verified(store, attachment, out_bytes, error);
+    load_verified(store, attachment, out_bytes, &found, error);
+    return found;
 }
 
 /* ---- putting in place ---- */
+
+/* Trouble with the caller's directory: whatever stands in the way there, nothing that is stored is damaged or gone. */
+static gcache_status
+fail_in_the_way(gci_dir target, char const *path, gcache_status status, gcache_error *error)
+{
+    struct stat facts;
+
+    if (status != GCACHE_ERROR_CORRUPT && status != GCACHE_ERROR_NOT_FOUND)
+        return status;
+    if (gci_dir_stat(target, path, &facts, NULL) != GCACHE_OK)
+        return gci_fail(error, GCACHE_ERROR_IO, "%s/%s: can't be put in place there", target.name, path);
+    char const *what = S_ISDIR(facts.st_mode)   ? "a directory"
+                       : S_ISLNK(facts.st_mode) ? "a symbolic link"
+                       : S_ISREG(facts.st_mode) ? "a file"
+                                                : "something else than a file or directory";
+    return gci_fail(error, GCACHE_ERROR_IO, "%s/%s: %s is in the way of an attachment", target.name, path, what);
+}
 
 /* Makes the directories that name goes through. No link is followed: what stands there must be directories. */
 static gcache_status
@@ -226,7 +292,7 @@ make_parents(gci_dir target, char const *name, gcache_error *error)
         if (status == GCACHE_OK)
             status = gci_dir_open(target, part, target.name, &dir, error);
         if (status != GCACHE_OK)
-            return status;
+            return fail_in_the_way(target, part, status, error);
         gci_dir_close(&dir);
     }
     return GCACHE_OK;
@@ -282,40 +348,52 @@ place_bytes(gci_store *store, gci_attachment const *attachment, gci_view bytes, 
              gci_path_temporary().text + sizeof "tmp/" - 1);
     status = gci_file_open(target, temporary, O_RDWR | O_CREAT | O_EXCL, &file, error);
     if (status != GCACHE_OK)
-        return status;
+        return fail_in_the_way(target, temporary, status, error);
     status = fill(store, attachment, bytes, &file, error);
     gci_file_close(&file);
     if (status == GCACHE_OK)
         status = gci_dir_rename(target, temporary, target, name, error);
-    if (status != GCACHE_OK)
-        gci_dir_unlink(target, temporary, NULL);
+    if (status == GCACHE_OK)
+        return GCACHE_OK;
+    gci_dir_unlink(target, temporary, NULL);
+    return fail_in_the_way(target, name, status, error);
+}
+
+/* The directory that the user named. */
+static gcache_status
+open_target(char const *directory, gci_dir *out_target, gcache_error *error)
+{
+    if (mkdir(directory, 0700) == 0 || errno == EEXIST)
+        return gci_dir_open_user(directory, out_target, error);
+    gcache_status status = gci_fail_errno(error, errno, "%s", directory);
+    if (status == GCACHE_ERROR_NOT_FOUND)
+        status = gci_fail(error, GCACHE_ERROR_IO, "%s: there is no directory to make it in", directory);
     return status;
 }
 
-gci_found
-gci_store_place(gci_store *store, gci_attachment const *attachment, char const *directory, gcache_error *error)
+gcache_status
+gci_store_place(gci_store *store, gci_attachment const *attachment, char const *directory, gci_found *out_found,
+                gcache_error *error)
 {
     char name[GCACHE_ATTACHMENT_NAME_SIZE];
-    gci_found found = GCI_FOUND;
     gci_buf bytes;
     gci_dir target;
 
     gci_store_enter(store);
-    if (gci_attachment_check_name(attachment->name, error) != GCACHE_OK)
-        return gci_unreadable(store);
+    *out_found = GCI_FOUND;
+    gcache_status status = check_name(attachment->name, error);
+    if (status == GCACHE_OK)
+        status = open_target(directory, &target, error);
+    if (status != GCACHE_OK)
+        return status;
     snprintf(name, sizeof name, "%.*s", (int)attachment->name.size, attachment->name.data);
-    gci_dir here = { .fd = AT_FDCWD, .name = "" };
-    if (gci_dir_make(here, directory, NULL, error) != GCACHE_OK ||
-        gci_dir_open_user(directory, &target, error) != GCACHE_OK)
-        return gci_unreadable(store);
     gci_buf_init(&bytes, GCI_BUF_NO_LIMIT);
     if (!is_in_place(target, name, attachment)) {
-        found = load_verified(store, attachment, &bytes, error);
-        if (found == GCI_FOUND &&
-            place_bytes(store, attachment, gci_buf_view(&bytes), target, name, error) != GCACHE_OK)
-            found = gci_unreadable(store);
+        status = load_verified(store, attachment, &bytes, out_found, error);
+        if (status == GCACHE_OK)
+            status = place_bytes(store, attachment, gci_buf_view(&bytes), target, name, error);
     }
     gci_buf_clear(&bytes);
     gci_dir_close(&target);
-    return found;
+    return status;
 }

@@ -11,9 +11,6 @@
 
 #include "store/inside.h"
 
-/* Whether a file can be put below a directory by this name. ERROR_ARGUMENT: it leads out; ERROR_LIMIT: it is too long. */
-gcache_status gci_attachment_check_name(gci_view name, gcache_error *error);
-
 /* Whether an entry's attachments can be put in place: their names, and that something is stored. Also ERROR_NOT_FOUND. */
 gcache_status gci_attachments_check(gci_store *store, gci_record const *record, gcache_error *error);
 

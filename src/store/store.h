@@ -465,6 +465,9 @@ void gci_lease_hand_over(gci_lease *lease);
 
 /* ---- attachments ---- */
 
+/* Whether all of them can be put below one directory by their names. ERROR_ARGUMENT: one leads out, two are the same, or one is
+   a folder in another's; ERROR_LIMIT: one is too long; ERROR_MEMORY. */
+gcache_status gci_attachments_check_names(gci_attachment const *attachments, size_t count, gcache_error *error);
 /* Stores bytes once, by content; fills in *out_attachment's hash and size. They are kept as long as an entry names them.
    Its name must be set: one that would lead out of a directory is ERROR_ARGUMENT. */
 gcache_status gci_store_attach(gci_store *store, gci_view bytes, gci_attachment *out_attachment, gcache_error *error);
@@ -472,8 +475,10 @@ gcache_status gci_store_attach(gci_store *store, gci_view bytes, gci_attachment 
 gci_found gci_store_attachment(gci_store *store, gci_attachment const *attachment, gci_buf *out_bytes,
                                gcache_error *error);
 /* Puts one in place under a directory (made if its parent is there), by reflink or copy, atomically; an equal file there is
-   left alone. */
-gci_found gci_store_place(gci_store *store, gci_attachment const *attachment, char const *directory, gcache_error *error);
+   left alone. *out_found: what became of the stored bytes. Not GCACHE_OK although they are FOUND: the fault is the directory's,
+   or the name's; ERROR_IO: the message says what is in the way. */
+gcache_status gci_store_place(gci_store *store, gci_attachment const *attachment, char const *directory, gci_found *out_found,
+                              gcache_error *error);
 
 /*
  * Whether an entry's attachments are there, by their sizes: nothing is read, and without attachments nothing is asked. FOUND or

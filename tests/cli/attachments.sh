@@ -34,3 +34,21 @@ damage "ource"
 run guardcache repair | names
 run guardcache verify | names
 run guardcache lookup --graph g.json
+echo "what is in the way below the caller's own directory is said, and nothing stored is blamed for it:"
+run guardcache insert --graph g.json --payload payload --attach lib/kernel.so=kernel.so --attach kernel.cpp=kernel.cpp | mask
+mkdir -p way/elsewhere
+blocked() { run guardcache lookup --graph g.json --place way; rm -rf way/lib way/kernel.cpp; }
+echo text >way/lib; blocked
+mkdir way/kernel.cpp; blocked
+ln -s elsewhere way/lib; blocked
+mkfifo way/lib; blocked
+mkdir -p way/lib/kernel.so/x; blocked
+run guardcache lookup --graph g.json --place payload
+run guardcache lookup --graph g.json --place payload/below
+run guardcache lookup --graph g.json --place nowhere/below
+run guardcache verify | names
+run guardcache lookup --graph g.json --place way | mask
+echo "files that can't lie side by side are refused:"
+run guardcache insert --graph g.json --payload payload --attach a=payload --attach a=kernel.so
+run guardcache insert --graph g.json --payload payload --attach x=payload --attach x-y=payload --attach x/y=kernel.so
+run guardcache insert --graph g.json --payload payload --attach x/y=payload --attach x-y/z=payload --attach xy=kernel.so --variant side | mask

@@ -135,6 +135,29 @@ test_an_attachment_stays_below_its_directory(void **state)
 }
 
 static void
+test_attachments_must_fit_side_by_side(void **state)
+{
+    static struct {
+        char const *names[3];
+        gcache_status expected;
+    } const cases[] = {
+        { { "a", "b", "a" }, GCACHE_ERROR_ARGUMENT },          { { "a/b", "a-b", "a" }, GCACHE_ERROR_ARGUMENT },
+        { { "a/b/c", "a/b.c", "a/b" }, GCACHE_ERROR_ARGUMENT }, { { "a/b", "a-b", "ab" }, GCACHE_OK },
+    };
+    fixture *f = *state;
+    gcache_graph *g = make_matmul("a", "b");
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        gcache_attachment files[3];
+        for (size_t n = 0; n < 3; n++)
+            files[n] = (gcache_attachment){ .name = cases[i].names[n], .bytes = "x", .size = 1 };
+        gcache_entry entry = { .payload = "p", .payload_size = 1, .attachments = files, .attachment_count = 3 };
+        assert_int_equal(gcache_insert(f->cache, g, NULL, &entry, NULL, &f->error), cases[i].expected);
+    }
+    gcache_graph_free(g);
+}
+
+static void
 test_entries_are_taken_out(void **state)
 {
     fixture *f = *state;
@@ -214,6 +237,7 @@ main(void)
         cmocka_unit_test_setup_teardown(test_equal_identities_are_equal_entries, fixture_open, fixture_close),
         cmocka_unit_test_setup_teardown(test_attachments_are_put_in_place, fixture_open, fixture_close),
         cmocka_unit_test_setup_teardown(test_an_attachment_stays_below_its_directory, fixture_open, fixture_close),
+        cmocka_unit_test_setup_teardown(test_attachments_must_fit_side_by_side, fixture_open, fixture_close),
         cmocka_unit_test_setup_teardown(test_entries_are_taken_out, fixture_open, fixture_close),
         cmocka_unit_test_setup_teardown(test_a_lease_by_itself, fixture_open, fixture_close),
         cmocka_unit_test_setup_teardown(test_no_lease_where_nothing_is_stored, fixture_open, fixture_close),
