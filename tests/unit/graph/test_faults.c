@@ -62,7 +62,7 @@ static char const description[] =
     "\"stride\": [16, 1], \"requires_grad\": true}}},"
     "{\"name\": \"y\", \"value\": {\"$tensor\": {\"dtype\": \"float32\", \"shape\": [\"s1\", 4], \"requires_grad\": false}}}],"
     "\"options\": {\"graph_id\": 7, \"set\": {\"$set\": [3, 1, 2]}, \"big\": 18446744073709551616},"
-    "\"code\": \"kernel_idx = 12\\nconstant_args_idx = 3\\n\"}";
+    "\"code\": \"f(kernel_idx = 12, constant_args_idx = 3)\\n\"}";
 
 /* ---- what is tried ---- */
 
