@@ -34,6 +34,36 @@ fixture_close(void **state)
     return 0;
 }
 
+int
+fixture_pair_open(void **state)
+{
+    fixture_pair *pair = calloc(1, sizeof *pair);
+    void *one;
+
+    assert_non_null(pair);
+    fixture_open(&one);
+    pair->from = one;
+    fixture_open(&one);
+    pair->to = one;
+    snprintf(pair->file, sizeof pair->file, "%s.export", pair->from->directory);
+    *state = pair;
+    return 0;
+}
+
+int
+fixture_pair_close(void **state)
+{
+    fixture_pair *pair = *state;
+    void *one = pair->from;
+
+    fixture_close(&one);
+    one = pair->to;
+    fixture_close(&one);
+    unlink(pair->file);
+    free(pair);
+    return 0;
+}
+
 void
 fixture_reopen(fixture *f, gcache_options const *options)
 {

@@ -25,6 +25,18 @@ typedef struct fixture {
 int fixture_open(void **state);
 int fixture_close(void **state);
 
+/* A cache to export from, one to import into, the file between them, and what an import said. */
+typedef struct fixture_pair {
+    fixture *from, *to;
+    char file[128];
+    gcache_transfer read;
+    char told[4096];
+} fixture_pair;
+
+/* The same for two: *state is a fixture_pair. */
+int fixture_pair_open(void **state);
+int fixture_pair_close(void **state);
+
 /* Opens the fixture's directory once more, after closing it. options may be NULL. */
 void fixture_reopen(fixture *f, gcache_options const *options);
 

@@ -14,42 +14,6 @@
 
 enum { GRAPHS = 12 };
 
-/* A cache with something of everything, a file beside it, and a second, empty cache. */
-typedef struct pair {
-    fixture *from, *to;
-    char file[128];
-} pair;
-
-static int
-pair_open(void **state)
-{
-    pair *p = calloc(1, sizeof *p);
-    void *one;
-
-    assert_non_null(p);
-    fixture_open(&one);
-    p->from = one;
-    fixture_open(&one);
-    p->to = one;
-    snprintf(p->file, sizeof p->file, "%s.export", p->from->directory);
-    *state = p;
-    return 0;
-}
-
-static int
-pair_close(void **state)
-{
-    pair *p = *state;
-    void *one = p->from;
-
-    fixture_close(&one);
-    one = p->to;
-    fixture_close(&one);
-    unlink(p->file);
-    free(p);
-    return 0;
-}
-
 static gcache_graph *
 numbered(int number)
 {
@@ -123,7 +87,7 @@ fill(fixture *f)
 }
 
 static gcache_transfer
-export(pair *p, gcache_export_options const *options)
+export(fixture_pair *p, gcache_export_options const *options)
 {
     gcache_transfer written;
 
@@ -133,7 +97,7 @@ export(pair *p, gcache_export_options const *options)
 }
 
 static gcache_transfer
-import(pair *p)
+import(fixture_pair *p)
 {
     gcache_transfer read;
 
@@ -145,7 +109,7 @@ import(pair *p)
 static void
 everything_arrives(void **state)
 {
-    pair *p = *state;
+    fixture_pair *p = *state;
     gcache_graph *g = numbered(3);
     gcache_hints hints = GCACHE_HINTS({ "s0", 16 }, { "s1", 4 });
     char place[160], *text;
@@ -198,7 +162,7 @@ everything_arrives(void **state)
 static void
 importing_again_adds_nothing(void **state)
 {
-    pair *p = *state;
+    fixture_pair *p = *state;
 
     fill(p->from);
     export(p, NULL);
@@ -211,7 +175,7 @@ importing_again_adds_nothing(void **state)
 static void
 nothing_newer_is_overwritten(void **state)
 {
-    pair *p = *state;
+    fixture_pair *p = *state;
     gcache_site const site = { .op = "mm" };
     char const *const choices[] = { "a" };
     double timing = 0;
@@ -233,7 +197,7 @@ nothing_newer_is_overwritten(void **state)
 static void
 selections_narrow_it_down(void **state)
 {
-    pair *p = *state;
+    fixture_pair *p = *state;
     gcache_export_options options = GCACHE_EXPORT_OPTIONS_INIT;
     gcache_graph *g = numbered(4);
     gcache_key key;
@@ -262,7 +226,7 @@ selections_narrow_it_down(void **state)
 static void
 namespaces_travel_along(void **state)
 {
-    pair *p = *state;
+    fixture_pair *p = *state;
     gcache_options options = GCACHE_OPTIONS_INIT;
     gcache_export_options selection = GCACHE_EXPORT_OPTIONS_INIT;
 
@@ -307,7 +271,7 @@ save(char const *path, unsigned char const *bytes, size_t size)
 }
 
 static void
-assert_refused(pair *p)
+assert_refused(fixture_pair *p)
 {
     gcache_transfer read;
     gcache_status status = gcache_import(p->to->cache, p->file, NULL, &read, &p->to->error);
@@ -320,7 +284,7 @@ assert_refused(pair *p)
 static void
 a_flipped_bit_anywhere_is_refused(void **state)
 {
-    pair *p = *state;
+    fixture_pair *p = *state;
     unsigned char *bytes;
 
     fill(p->from);
@@ -355,7 +319,7 @@ die_after_five(void *state, gcache_transfer const *so_far)
 static void
 an_interrupted_import_can_be_repeated(void **state)
 {
-    pair *p = *state;
+    fixture_pair *p = *state;
     gcache_verified verified;
     int status;
 
@@ -396,7 +360,7 @@ count_unmet(void *state, gcache_key const *key, char const *entry, char const *n
 static void
 entries_that_cannot_serve_here_are_named(void **state)
 {
-    pair *p = *state;
+    fixture_pair *p = *state;
     gcache_import_options options = GCACHE_IMPORT_OPTIONS_INIT;
     gcache_pair const here[] = { { "driver", "535" } };
     gcache_transfer read;
@@ -430,7 +394,7 @@ take_artifact(void *state, char const *kind, char const *name, void const *bytes
 static void
 only_what_a_run_used_is_saved(void **state)
 {
-    pair *p = *state;
+    fixture_pair *p = *state;
     gcache *cache = p->from->cache;
     gcache_import_options options = GCACHE_IMPORT_OPTIONS_INIT;
     gcache_graph *g = numbered(2);
@@ -474,7 +438,7 @@ only_what_a_run_used_is_saved(void **state)
 static void
 read_timings_and_records_are_saved(void **state)
 {
-    pair *p = *state;
+    fixture_pair *p = *state;
     gcache *cache = p->from->cache;
     gcache_site const sites[] = { { .op = "mm" }, { .op = "bmm" } };
     char const *const choices[] = { "a", "b" };
@@ -514,7 +478,7 @@ read_timings_and_records_are_saved(void **state)
 static void
 the_manifest_tells_what_is_inside(void **state)
 {
-    pair *p = *state;
+    fixture_pair *p = *state;
     char *manifest;
 
     fill(p->from);
@@ -530,7 +494,7 @@ the_manifest_tells_what_is_inside(void **state)
 int
 main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, pair_open, pair_close)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, fixture_pair_open, fixture_pair_close)
     struct CMUnitTest const tests[] = {
         CASE(everything_arrives),
         CASE(importing_again_adds_nothing),

@@ -20,14 +20,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A cache to export from, one to import into, the file between them, and what the import said. */
-typedef struct pair {
-    fixture *from, *to;
-    char file[128];
-    gcache_transfer read;
-    char told[4096];
-} pair;
-
 /* NULL keys: none. Without waiting for the disk. */
 static void
 reopen(fixture *f, gcache_signing_key const *keys, size_t count, bool required)
@@ -41,42 +33,22 @@ reopen(fixture *f, gcache_signing_key const *keys, size_t count, bool required)
     fixture_reopen(f, &options);
 }
 
+/* Both without waiting for the disk. */
 static int
 pair_open(void **state)
 {
-    pair *p = calloc(1, sizeof *p);
-    void *one;
-
-    assert_non_null(p);
-    fixture_open(&one);
-    p->from = one;
-    fixture_open(&one);
-    p->to = one;
+    if (fixture_pair_open(state) != 0)
+        return -1;
+    fixture_pair *p = *state;
     reopen(p->from, NULL, 0, false);
     reopen(p->to, NULL, 0, false);
-    snprintf(p->file, sizeof p->file, "%s.export", p->from->directory);
-    *state = p;
-    return 0;
-}
-
-static int
-pair_close(void **state)
-{
-    pair *p = *state;
-    void *one = p->from;
-
-    fixture_close(&one);
-    one = p->to;
-    fixture_close(&one);
-    unlink(p->file);
-    free(p);
     return 0;
 }
 
 static void
 note_left_out(void *state, gcache_error const *why)
 {
-    pair *p = state;
+    fixture_pair *p = state;
     size_t used = strlen(p->told);
 
     snprintf(p->told + used, sizeof p->told - used, "%s\n", why->message);
@@ -95,7 +67,7 @@ empty(fixture **f)
 }
 
 static gcache_status
-import(pair *p)
+import(fixture_pair *p)
 {
     gcache_import_options options = GCACHE_IMPORT_OPTIONS_INIT;
 
@@ -107,14 +79,14 @@ import(pair *p)
 }
 
 static void
-export(pair *p)
+export(fixture_pair *p)
 {
     if (gcache_export(p->from->cache, p->file, NULL, NULL, &p->from->error) != GCACHE_OK)
         fail_msg("%s", p->from->error.message);
 }
 
 static void
-assert_told(pair const *p, char const *what)
+assert_told(fixture_pair const *p, char const *what)
 {
     if (strstr(p->told, what) == NULL)
         fail_msg("\"%s\" isn't told in: %s", what, p->told);
@@ -179,7 +151,7 @@ count_signed(fixture *f, gcache_signing_key const *key)
 static void
 unsigned_entries_are_left_out_where_signatures_are_required(void **state)
 {
-    pair *p = *state;
+    fixture_pair *p = *state;
 
     put_variants(p->from);
     export(p);
@@ -197,7 +169,7 @@ unsigned_entries_are_left_out_where_signatures_are_required(void **state)
 static void
 unsigned_entries_stay_unsigned(void **state)
 {
-    pair *p = *state;
+    fixture_pair *p = *state;
 
     put_variants(p->from);
     export(p);
@@ -210,7 +182,7 @@ unsigned_entries_stay_unsigned(void **state)
 static void
 foreign_signatures_stay_foreign(void **state)
 {
-    pair *p = *state;
+    fixture_pair *p = *state;
 
     reopen(p->from, &theirs, 1, false);
     put_variants(p->from);
@@ -230,7 +202,7 @@ foreign_signatures_stay_foreign(void **state)
 static void
 signatures_go_along(void **state)
 {
-    pair *p = *state;
+    fixture_pair *p = *state;
     gcache_signing_key const keys[] = { second, ours };
     gcache_graph *g = make_matmul("s0", "s1");
     gcache_verified verified;
@@ -261,7 +233,7 @@ signatures_go_along(void **state)
 static void
 a_forged_signature_is_never_taken(void **state)
 {
-    pair *p = *state;
+    fixture_pair *p = *state;
 
     reopen(p->from, &forged, 1, false);
     put_variants(p->from);
@@ -276,7 +248,7 @@ a_forged_signature_is_never_taken(void **state)
 static void
 a_signed_entry_replaces_an_equal_one(void **state)
 {
-    pair *p = *state;
+    fixture_pair *p = *state;
     gcache_graph *g = make_matmul("s0", "s1");
     char entry[GCACHE_ENTRY_ID_SIZE];
     gcache_inserted inserted;
@@ -327,7 +299,7 @@ refuse_artifact(void *state, char const *kind, char const *name, void const *byt
 static void
 what_has_no_signature_is_left_out_where_they_are_required(void **state)
 {
-    pair *p = *state;
+    fixture_pair *p = *state;
     gcache_import_options options = GCACHE_IMPORT_OPTIONS_INIT;
     gcache *cache = p->from->cache;
     gcache_blob blob;
@@ -359,7 +331,7 @@ typedef struct forgery {
 } forgery;
 
 static void
-forge_begin(forgery *f, pair *p)
+forge_begin(forgery *f, fixture_pair *p)
 {
     char path[160];
 
@@ -379,7 +351,7 @@ forge_put(forgery *f, gci_transfer_type type, gci_view head, gci_view body)
 
 /* Writes a manifest that says so, and the file in place of the export. */
 static void
-forge_end(forgery *f, pair *p, uint64_t entries, uint64_t attachments, uint64_t blobs)
+forge_end(forgery *f, fixture_pair *p, uint64_t entries, uint64_t attachments, uint64_t blobs)
 {
     char path[160];
 
@@ -406,7 +378,7 @@ forge_next(forgery *f, gci_transfer_item *out_item)
 
 /* Changes the bytes of a file and makes its SHA-256 right again. */
 static void
-rewrite(pair *p, size_t from_end, uint64_t word, size_t cut_at, size_t cut)
+rewrite(fixture_pair *p, size_t from_end, uint64_t word, size_t cut_at, size_t cut)
 {
     uint8_t hash[GCI_SHA256_BYTES];
     gci_digest *digest = gci_digest_new();
@@ -430,7 +402,7 @@ rewrite(pair *p, size_t from_end, uint64_t word, size_t cut_at, size_t cut)
 }
 
 static void
-assert_nothing_imported(pair *p, char const *why)
+assert_nothing_imported(fixture_pair *p, char const *why)
 {
     assert_int_equal(import(p), GCACHE_ERROR_CORRUPT);
     if (strstr(p->to->error.message, why) == NULL || strstr(p->to->error.message, "nothing was imported") == NULL)
@@ -446,7 +418,7 @@ a_file_that_does_not_hold_what_it_says_is_refused(void **state)
         uint64_t entries;
         char const *why;
     } const said[] = { { VARIANTS - 1, "says it has 3 entries and has 4" }, { 1000000, "says it has 1000000 entries and has 4" } };
-    pair *p = *state;
+    fixture_pair *p = *state;
     gci_transfer_item item;
     forgery f;
 
@@ -474,7 +446,7 @@ a_file_that_does_not_hold_what_it_says_is_refused(void **state)
 static void
 items_must_fill_the_file(void **state)
 {
-    pair *p = *state;
+    fixture_pair *p = *state;
     struct stat facts;
 
     put_variants(p->from);
@@ -596,7 +568,7 @@ one_bad_entry_leaves_the_others(void **state)
         { have_a_long_name, "its name has 2999 bytes" },
         { lose_an_attachment, "is missing" },
     };
-    pair *p = *state;
+    fixture_pair *p = *state;
     gci_transfer_item item;
     forgery f;
 
@@ -623,7 +595,7 @@ one_bad_entry_leaves_the_others(void **state)
 static void
 things_that_come_twice_are_taken_once(void **state)
 {
-    pair *p = *state;
+    fixture_pair *p = *state;
     gci_transfer_item item;
     forgery f;
 
@@ -646,7 +618,7 @@ blobs_stay_in_their_folder(void **state)
     static char const *const places[] = { "blobs/../../x", "blobs/ab/../ab", "blobs//etc", "/etc/passwd", "sub/x/y", "blobs/ab/cd",
                                           "entries/ab/ab", "blobs/..", "blobs/ab/ab/ab", "" };
     enum { PLACES = sizeof places / sizeof *places };
-    pair *p = *state;
+    fixture_pair *p = *state;
     forgery f;
 
     export(p);
@@ -664,7 +636,7 @@ blobs_stay_in_their_folder(void **state)
 static void
 absurd_sizes_take_no_memory(void **state)
 {
-    pair *p = *state;
+    fixture_pair *p = *state;
     gci_transfer_item item;
     struct rlimit limit, former;
     forgery f;
@@ -742,7 +714,7 @@ put_changed(forgery *f, gci_transfer_item const *item, uint64_t random)
 static void
 any_bytes_are_taken_or_left_out(void **state)
 {
-    pair *p = *state;
+    fixture_pair *p = *state;
     gcache_graph *g = make_matmul("s0", "s1");
     uint64_t seed = effort_seed() << 32;
     gci_transfer_item item;
@@ -781,7 +753,7 @@ any_bytes_are_taken_or_left_out(void **state)
 static void
 attachments_have_names_that_file_systems_take(void **state)
 {
-    pair *p = *state;
+    fixture_pair *p = *state;
     fixture *f = p->from;
     char name[2000], place[200];
     gcache_graph *g = make_matmul("s0", "s1");
@@ -816,7 +788,7 @@ attachments_have_names_that_file_systems_take(void **state)
 int
 main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, pair_open, pair_close)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, pair_open, fixture_pair_close)
     struct CMUnitTest const tests[] = {
         CASE(unsigned_entries_are_left_out_where_signatures_are_required),
         CASE(unsigned_entries_stay_unsigned),

@@ -1,4 +1,5 @@
 /* index.db under damage of every kind: no lookup and no insert fails, nothing is evicted for it, and all rows come back. */
+#include "become.h"
 #include "fixture.h"
 
 #include "store/drain.h"
@@ -131,33 +132,6 @@ static void
 write_text(char const *path)
 {
     overwrite(path, 0, "this is no database, and never was one", 38);
-}
-
-static void
-delete_file(char const *path)
-{
-    assert_int_equal(unlink(path), 0);
-}
-
-static void
-become_directory(char const *path)
-{
-    delete_file(path);
-    assert_int_equal(mkdir(path, 0700), 0);
-}
-
-static void
-become_pipe(char const *path)
-{
-    delete_file(path);
-    assert_int_equal(mkfifo(path, 0600), 0);
-}
-
-static void
-become_link(char const *path)
-{
-    delete_file(path);
-    assert_int_equal(symlink("/dev/zero", path), 0);
 }
 
 static void

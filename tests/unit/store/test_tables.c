@@ -1,4 +1,5 @@
 /* tables.db under damage of every kind: what was in it is put aside and said, what is put afterwards is there. */
+#include "become.h"
 #include "fixture.h"
 
 #include "store/tables.h"
@@ -37,33 +38,6 @@ change_columns(char const *path)
     assert_int_equal(sqlite3_open(path, &database), SQLITE_OK);
     assert_int_equal(sqlite3_exec(database, "DROP TABLE rows; CREATE TABLE rows(a)", NULL, NULL, NULL), SQLITE_OK);
     sqlite3_close(database);
-}
-
-static void
-delete_file(char const *path)
-{
-    assert_int_equal(unlink(path), 0);
-}
-
-static void
-become_directory(char const *path)
-{
-    delete_file(path);
-    assert_int_equal(mkdir(path, 0700), 0);
-}
-
-static void
-become_pipe(char const *path)
-{
-    delete_file(path);
-    assert_int_equal(mkfifo(path, 0600), 0);
-}
-
-static void
-become_link(char const *path)
-{
-    delete_file(path);
-    assert_int_equal(symlink("/dev/zero", path), 0);
 }
 
 static void
