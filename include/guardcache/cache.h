@@ -10,6 +10,8 @@
  *
  * Threads: a gcache may be used by any number of threads at once; results belong to one thread at a time.
  * Processes: any number may have the same directory open. After fork a child may go on using the handle.
+ * A fork waits until no other thread is in SQLite, which takes milliseconds. If that lasts for more than five seconds, the child
+ * gets GCACHE_ERROR_BUSY from what needs SQLite: timings, best configurations, statistics. Lookups and inserts don't.
  * A directory that is moved or removed while a handle has it open: lookups go on with what is left, everything that stores
  * fails with GCACHE_ERROR_IO until the cache is opened anew.
  */

@@ -18,10 +18,10 @@
  * from files and environment (settings.h), what happens (events.h) and what happened (observe.h), verification, repair and
  * collection (house.h).
  *
- * Caveats first. The library has no global state, reads no environment variables, prints nothing, installs no signal
- * handlers and starts no threads on its own. Payloads are executed by their users, so a cache directory must
- * belong to one user (it is made with mode 0700 and refused otherwise). All strings are UTF-8 and zero-terminated unless
- * a size stands beside them; sizes are in bytes, times in nanoseconds.
+ * Caveats first. The library has no global state but a lock that a fork takes (cache.h), reads no environment variables,
+ * prints nothing, installs no signal handlers and starts no threads on its own. Payloads are executed by their users, so
+ * a cache directory must belong to one user (it is made with mode 0700 and refused otherwise). All strings are UTF-8 and
+ * zero-terminated unless a size stands beside them; sizes are in bytes, times in nanoseconds.
  */
 #ifndef GUARDCACHE_GUARDCACHE_H
 #define GUARDCACHE_GUARDCACHE_H

@@ -72,12 +72,30 @@ disconnect(gci_index *index)
     }
     sqlite3_close(index->database);
     index->database = NULL;
+    gci_fork_guest_remove(&index->guest);
+}
+
+static void
+disconnect_before_fork(void *state)
+{
+    disconnect(state);
+}
+
+/* A temporary one can't be opened again: it isn't on the list, and a child does without it. */
+static void
+list_connection(gci_index *index)
+{
+    index->guest = (gci_fork_guest){ .disconnect = disconnect_before_fork, .state = index };
+    gci_fork_guest_add(&index->guest);
 }
 
 void
 gci_index_close(gci_index *index)
 {
-    disconnect(index);
+    if (gci_fork_gate_enter()) {
+        disconnect(index);
+        gci_fork_gate_leave();
+    }
     gci_file_close(&index->lock);
     pthread_mutex_destroy(&index->mutex);
 }
@@ -85,9 +103,10 @@ gci_index_close(gci_index *index)
 void
 gci_index_after_fork(gci_index *index)
 {
-    /* The connection stays as it is: SQLite's locks belong to the parent. The lock file is only closed. */
+    /* One that couldn't be closed before the fork stays as it is: SQLite's locks belong to the parent. */
     memset(index->statements, 0, sizeof index->statements);
     index->database = NULL;
+    index->guest.listed = false;
     gci_file_close(&index->lock);
     pthread_mutex_init(&index->mutex, NULL);
 }
@@ -330,7 +349,9 @@ connect(gci_index *index, gcache_error *error)
     if (code == SQLITE_OK)
         code = configure(index);
     status = code == SQLITE_OK ? check_schema(index, error) : fail_to_open(index, code, error);
-    if (status != GCACHE_OK)
+    if (status == GCACHE_OK)
+        list_connection(index);
+    else
         disconnect(index);
     index->inode = inode_of_path(index);
     return status;
@@ -523,23 +544,42 @@ gci_index_is_out_of_reach(gcache_status status)
     return status == GCACHE_ERROR_NOT_FOUND || status == GCACHE_ERROR_CORRUPT || status == GCACHE_ERROR_NO_SPACE;
 }
 
+/* Through the gate, and with the index lock if it is needed. The lock comes first: a fork waits for whoever is inside. */
+static gcache_status
+enter(gci_index *index, gci_access access, uint64_t wait_ns, bool *out_locked, gcache_error *error)
+{
+    bool alone = index->read_only || index->temporary, entered = gci_fork_gate_enter();
+
+    *out_locked = false;
+    /* Connecting may create, recover or migrate: under the lock, unless nothing can be written anyway. */
+    if (entered && !alone && (access == GCI_WRITE || !is_connected(index))) {
+        gci_fork_gate_leave();
+        gcache_status status = lock(index, wait_ns, error);
+        if (status != GCACHE_OK)
+            return status;
+        entered = *out_locked = gci_fork_gate_enter();
+        if (!entered)
+            gci_file_unlock(&index->lock);
+    }
+    return entered ? GCACHE_OK : gci_fail(error, GCACHE_ERROR_BUSY, "%s/index.db: " GCI_FORK_GATE_SHUT, index->dir.name);
+}
+
 gcache_status
 gci_index_begin(gci_index *index, gci_access access, uint64_t wait_ns, gcache_error *error)
 {
-    gcache_status status = GCACHE_OK;
+    bool locked;
 
     if (access == GCI_WRITE && index->read_only)
         return gci_fail(error, GCACHE_ERROR_READ_ONLY, "%s: the cache is read-only", index->dir.name);
     if (!gci_mutex_lock_within(&index->mutex, wait_ns))
         return gci_fail(error, GCACHE_ERROR_BUSY, "%s/index.db: another thread uses it", index->dir.name);
     index->trouble = SQLITE_OK;
-    /* Connecting may create, recover or migrate: under the lock, unless nothing can be written anyway. */
-    bool locked = !index->read_only && !index->temporary && (access == GCI_WRITE || !is_connected(index));
-    if (locked)
-        status = lock(index, wait_ns, error);
-    locked = locked && status == GCACHE_OK;
-    if (status == GCACHE_OK)
+    gcache_status status = enter(index, access, wait_ns, &locked, error);
+    if (status == GCACHE_OK) {
         status = begin_transaction(index, access, locked, error);
+        if (status != GCACHE_OK)
+            gci_fork_gate_leave();
+    }
     if (locked && (access == GCI_READ || status != GCACHE_OK))
         gci_file_unlock(&index->lock);
     if (status != GCACHE_OK)
@@ -577,6 +617,7 @@ gci_index_end(gci_index *index, gci_access access, gcache_status status, gcache_
         checkpoint(index);
     if (status == GCACHE_ERROR_CORRUPT && !index->read_only && !index->temporary)
         condemn(index, access == GCI_WRITE);
+    gci_fork_gate_leave();
     if (shared)
         gci_file_unlock(&index->lock);
     pthread_mutex_unlock(&index->mutex);

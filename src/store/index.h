@@ -13,7 +13,7 @@
  *     degrade to a passive one. It is done after a commit that left more than CHECKPOINT_FRAMES frames in the WAL.
  * And:
  *  4. The database is opened when it is first needed, never on the way to a hit, and never by other means than SQLite.
- *  5. A forked child forgets its parent's connection without closing it, and opens its own.
+ *  5. No connection goes over a fork: it is closed before, and parent and child open their own (fork_gate.h).
  *  6. On a network file system, where WAL doesn't work, the journal mode is DELETE.
  *  7. A database that turns out damaged is put aside. One that is made is filled from the entries before anybody sees it,
  *     in the transaction that makes its tables. So rows are complete, whatever happened to the file.
@@ -28,6 +28,7 @@
 #define GCI_STORE_INDEX_H
 
 #include "base/file.h"
+#include "store/fork_gate.h"
 #include "store/store.h"
 
 #include <pthread.h>
@@ -108,6 +109,7 @@ typedef struct gci_index {
     bool temporary;      /* nobody else sees it, and it goes with the connection */
     pthread_mutex_t mutex;
     sqlite3 *database;
+    gci_fork_guest guest; /* while `database` is open */
     gci_file lock;
     sqlite3_stmt *statements[GCI_SQL_COUNT];
     int wal_frames;      /* as the WAL hook last saw it */

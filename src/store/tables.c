@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/dir_path.h"
+#include "store/fork_gate.h"
 #include "store/inside.h"
 #include "store/publish.h"
 #include "store/trust.h"
@@ -171,13 +172,10 @@ put_aside(gci_store *store, uint64_t damaged)
 typedef int (*work_fn)(sqlite3 *database, void *work);
 
 static gcache_status
-try_once(gci_store *store, bool writing, work_fn fn, void *work, gcache_error *error)
+connect_and_do(gci_store *store, bool writing, work_fn fn, void *work, gcache_error *error)
 {
     sqlite3 *database;
 
-    /* SQLite would wait for a pipe. */
-    if (!is_plain(store, FILE_NAME) || !is_plain(store, JOURNAL_NAME))
-        return gci_fail(error, GCACHE_ERROR_CORRUPT, "%s/" FILE_NAME ": not a plain file", store->directory.name);
     gcache_status status = connect(store, writing, &database, error);
     if (status == GCACHE_OK) {
         int code = fn(database, work);
@@ -188,6 +186,19 @@ try_once(gci_store *store, bool writing, work_fn fn, void *work, gcache_error *e
             status = fail_sqlite(store, database, code, error);
     }
     sqlite3_close(database);
+    return status;
+}
+
+static gcache_status
+try_once(gci_store *store, bool writing, work_fn fn, void *work, gcache_error *error)
+{
+    /* SQLite would wait for a pipe. */
+    if (!is_plain(store, FILE_NAME) || !is_plain(store, JOURNAL_NAME))
+        return gci_fail(error, GCACHE_ERROR_CORRUPT, "%s/" FILE_NAME ": not a plain file", store->directory.name);
+    if (!gci_fork_gate_enter())
+        return gci_fail(error, GCACHE_ERROR_BUSY, "%s/" FILE_NAME ": " GCI_FORK_GATE_SHUT, store->directory.name);
+    gcache_status status = connect_and_do(store, writing, fn, work, error);
+    gci_fork_gate_leave();
     return status;
 }
 

@@ -1,0 +1,157 @@
+/* Forks while other threads are in SQLite: what it has in memory of the process's locks mustn't keep a child waiting. */
+#include "fixture.h"
+
+#include "base/clock.h"
+#include "store/drain.h"
+#include "store/fork_gate.h"
+#include "store/tables.h"
+
+#include <pthread.h>
+#include <sys/wait.h>
+
+enum { FORKS = 24 };
+/* A child that has to wait for its parent's locks waits for 5 or 10 seconds, or for ever. */
+#define CHILD_MOST_NS UINT64_C(2500000000)
+
+typedef struct load {
+    gci_store *store;
+    int (*work)(gci_store *store, int number);
+    _Atomic bool pause, stop;
+    _Atomic int done;
+} load;
+
+static void *
+go_on(void *state)
+{
+    load *l = state;
+
+    for (int i = 0; !l->stop; i++) {
+        l->done += l->work(l->store, i);
+        while (l->pause)
+            usleep(200);
+    }
+    return NULL;
+}
+
+static int
+count_row(void *state, gci_row const *row)
+{
+    (void)row;
+    ++*(int *)state;
+    return 0;
+}
+
+static int
+put_and_get(gci_store *store, int number)
+{
+    char name[16];
+    int count = 0;
+
+    snprintf(name, sizeof name, "%d", number % 50);
+    gci_view text = gci_view_text(name), table = gci_view_text("timing");
+    gci_row row = { .table = table, .space = gci_view_text(""), .name = text, .item = text, .value = text };
+    gci_row_filter filter = { .table = table, .name = text };
+    return gci_tables_put(store, &row, 1, NULL) == GCACHE_OK &&
+           gci_tables_each(store, &filter, count_row, &count, NULL) == GCACHE_OK && count == 1;
+}
+
+static int
+insert_and_drain(gci_store *store, int number)
+{
+    gci_record record = { .key = key_of((uint64_t)number), .kind = gci_view_text("test") };
+    gci_inserted inserted;
+
+    return gci_store_insert(store, &record, gci_view_text("payload"), NULL, &inserted, NULL) == GCACHE_OK &&
+           gci_drain(store, CHILD_MOST_NS, NULL) == GCACHE_OK;
+}
+
+/* Exit status of the child: whether it could do the same, on the handle it has inherited and on one of its own. */
+static void
+be_a_child(test_dir *dir, load *l, int number)
+{
+    die_with_the_test();
+    alarm(20);
+    uint64_t begin = gci_clock_steady_ns();
+    bool inherited = l->work(l->store, 1000000 + number) == 1;
+    gci_store *own = fixture_open(dir);
+    bool opened = l->work(own, 2000000 + number) == 1;
+    gci_store_close(own);
+    bool soon = gci_clock_steady_ns() - begin < CHILD_MOST_NS;
+    _exit(!inherited ? 1 : !opened ? 2 : !soon ? 3 : 0);
+}
+
+static void
+fork_under_load(test_dir *dir, int (*work)(gci_store *store, int number))
+{
+    load l = { .store = fixture_open(dir), .work = work };
+    pthread_t threads[2];
+    int how;
+
+    for (int i = 0; i < 2; i++)
+        pthread_create(&threads[i], NULL, go_on, &l);
+    for (int i = 0; i < FORKS; i++) {
+        usleep(1000 + 377 * (useconds_t)i);
+        pid_t child = fork();
+        if (child == 0)
+            be_a_child(dir, &l, i);
+        /* What others have locked just now isn't what the child is to be measured by. */
+        l.pause = true;
+        assert_int_equal(waitpid(child, &how, 0), child);
+        l.pause = false;
+        if (how != 0)
+            fail_msg("child %d ended with %d", i, WIFEXITED(how) ? WEXITSTATUS(how) : -WTERMSIG(how));
+    }
+    l.stop = true;
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+    assert_true(l.done > 0);
+    gci_store_close(l.store);
+}
+
+static void
+test_tables(void **state)
+{
+    fork_under_load(*state, put_and_get);
+}
+
+static void
+test_index(void **state)
+{
+    fork_under_load(*state, insert_and_drain);
+}
+
+/* Who is forked from inside must not wait for its parent's locks, nor touch its connections. */
+static void
+test_from_inside(void **state)
+{
+    gci_store *store = fixture_open(*state);
+    int how;
+
+    assert_int_equal(put_and_get(store, 1), 1);
+    assert_true(gci_fork_gate_enter());
+    pid_t child = fork();
+    if (child == 0) {
+        gcache_error error = { 0 };
+        gci_row row = { .table = gci_view_text("timing") };
+        die_with_the_test();
+        gci_fork_gate_leave();
+        _exit(gci_tables_put(store, &row, 1, &error) == GCACHE_ERROR_BUSY && strstr(error.message, "forked") ? 0 : 1);
+    }
+    gci_fork_gate_leave();
+    assert_int_equal(waitpid(child, &how, 0), child);
+    assert_int_equal(how, 0);
+    assert_int_equal(put_and_get(store, 2), 1);
+    gci_store_close(store);
+}
+
+int
+main(void)
+{
+    struct CMUnitTest const tests[] = {
+        STORE_TEST(test_tables),
+        STORE_TEST(test_index),
+        STORE_TEST(test_from_inside),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
