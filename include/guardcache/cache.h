@@ -70,10 +70,11 @@ typedef struct gcache_options {
     bool read_only;                /* never write into the directory: no entry, no lease, no journal */
     bool strict;                   /* trouble with the store is an error, not a miss: what can't be written too, but for the
                                       journal, counters and recency */
-    bool disabled;                 /* every lookup misses with reason disabled, nothing is stored */
+    bool disabled;                 /* every lookup misses with reason disabled, nothing is stored or noted in the journal */
     bool unsafe_skip_guards;       /* for debugging: every candidate's guards pass */
-    bool refresh;                  /* every lookup misses, without a reason, but for what somebody stored while the caller
-                                      waited for his lease; what is stored then is preferred, being newer */
+    bool refresh;                  /* every lookup misses with reason refresh, but for what somebody stored while the caller
+                                      waited for his lease; what is stored then is preferred, being newer: an entry that
+                                      equals it is renewed */
     char const *bypass;            /* why nothing can be cached: every lookup misses with this reason, nothing is stored, and
                                       nobody waits for a lease; NULL: it can */
     gcache_durability durability;
@@ -266,7 +267,7 @@ typedef struct gcache_inserted {
     gcache_reason reason;  /* of a refusal */
     gcache_key key;
     char entry[GCACHE_ENTRY_ID_SIZE];
-    bool existed;          /* an equal entry was there already */
+    bool existed;          /* an equal entry was there already, and stays as it was */
     gcache_verdict verdict; /* of the guards for hints, where hints were given */
     char shadows[GCACHE_ENTRY_ID_SIZE]; /* an older entry that differs in its payload alone, so that no lookup will choose
                                            it any more; "" if there is none */
@@ -274,7 +275,7 @@ typedef struct gcache_inserted {
 
 /*
  * Stores a variant. With hints, the guards must hold for them, else it is refused (guard_false, guard_error); hints
- * NULL stores unevaluated. An equal entry is stored once. out_inserted may be NULL.
+ * NULL stores unevaluated. An equal entry is stored once (with refresh anew, as the newest). out_inserted may be NULL.
  * GCACHE_OK; GCACHE_REFUSED: by a guard, or because nothing is cached (disabled, bypass: *error says why);
  * ERROR_ARGUMENT (also attachments that can't be put in place: a name that leads out of a directory, or is another's too, or
  * that of the folder of another), ERROR_SYNTAX (a guard), ERROR_LIMIT (also an attachment's name that is too long),

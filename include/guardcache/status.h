@@ -69,7 +69,8 @@ typedef enum gcache_status {
     X(REMOTE_TIMEOUT, "remote_timeout", "the remote tier did not answer in time")                     \
     X(BYPASS, "bypass", "the graph can't be described safely")                                        \
     X(DISABLED, "disabled", "the cache is switched off")                                              \
-    X(LEASE_TIMEOUT, "lease_timeout", "another process compiles the same and took too long")
+    X(LEASE_TIMEOUT, "lease_timeout", "another process compiles the same and took too long") \
+    X(REFRESH, "refresh", "what is stored is ignored")
 
 typedef enum gcache_reason {
 #define X(name, word, text) GCACHE_REASON_##name,

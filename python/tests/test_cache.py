@@ -272,7 +272,7 @@ def test_bypass_and_refresh(directory: Path, monkeypatch: pytest.MonkeyPatch) ->
     with guardcache.open(directory) as cache:
         cache.insert(matmul(), b"x")
     with guardcache.open(directory, refresh=True) as cache:
-        assert miss(cache.lookup(matmul())).reason == Reason.NONE
+        assert miss(cache.lookup(matmul())).reason == Reason.REFRESH
     monkeypatch.setenv("GUARDCACHE_BYPASS", "under repair")
     with guardcache.open(directory) as cache:
         assert miss(cache.lookup(matmul())).reason == Reason.BYPASS

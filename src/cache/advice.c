@@ -583,6 +583,10 @@ gci_write_advice(gci_story const *story, gci_buf *out)
     case GCACHE_REASON_DISABLED:
         gci_buf_append_text(out, "guardcache config shows what has switched it off.");
         break;
+    case GCACHE_REASON_REFRESH:
+        gci_buf_append_text(out, "nothing to do: what is compiled now is stored as the newest. guardcache config shows what has "
+                                 "set refresh.");
+        break;
     case GCACHE_REASON_CORRUPT:
         gci_buf_append_text(out, "nothing to do: the damaged file is put aside, and the next compile replaces it. If it "
                                  "happens again, check the disk; guardcache verify reads everything.");

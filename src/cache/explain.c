@@ -33,8 +33,7 @@ find_story(gci_story *story, gci_question *question, gci_trace *trace, gcache *c
     gci_admission admission = gci_admit(&cache->gate, &(gci_wish){ .request = request }, GCI_LOOK_UP);
     gcache_result result;
 
-    /* A cache that refreshes is explained as it will be without. */
-    if (admission.reason != GCACHE_REASON_NONE) {
+    if (admission.by == GCI_BY_DISABLED || admission.by == GCI_BY_BYPASS) {
         story->reason = admission.reason;
         story->bypass = admission.by == GCI_BY_BYPASS ? admission.why : NULL;
         *question = (gci_question){ .cache = cache, .graph = graph };
@@ -46,6 +45,10 @@ find_story(gci_story *story, gci_question *question, gci_trace *trace, gcache *c
     if (status == GCACHE_REFUSED) {
         story->reason = GCACHE_REASON_BYPASS;
         story->bypass = error->message;
+        return GCACHE_MISS;
+    }
+    if (status == GCACHE_OK && admission.by == GCI_BY_REFRESH) {
+        story->reason = admission.reason;
         return GCACHE_MISS;
     }
     if (status == GCACHE_OK) {

@@ -19,7 +19,7 @@ static struct {
     [GCI_BY_BYPASS] = { L | S | W, GCACHE_REASON_BYPASS, NULL }, /* the bypass says it itself */
     [GCI_BY_READ_ONLY] = { S | W | J, GCACHE_REASON_NONE, "the cache is read-only" },
     [GCI_BY_READER] = { S | W, GCACHE_REASON_NONE, "another process is the one that writes" },
-    [GCI_BY_REFRESH] = { L, GCACHE_REASON_NONE, "what is stored is ignored (refresh)" },
+    [GCI_BY_REFRESH] = { L, GCACHE_REASON_REFRESH, "what is stored is ignored (refresh)" },
     [GCI_BY_NO_JOURNAL] = { J, GCACHE_REASON_NONE, "there is no journal" },
 };
 

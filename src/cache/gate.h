@@ -56,7 +56,7 @@ typedef struct gci_wish {
 
 typedef struct gci_admission {
     gci_closer by;        /* GCI_BY_NOBODY: the way is open */
-    gcache_reason reason; /* of a miss or a refusal: DISABLED, BYPASS or NONE */
+    gcache_reason reason; /* of a miss or a refusal: DISABLED, BYPASS, REFRESH or NONE */
     char const *why;      /* for people; "" if the way is open */
 } gci_admission;
 

@@ -458,7 +458,7 @@ gci_journal_miss(gci_ended const *ended)
 
     gci_buf_init(&entry, GCI_JOURNAL_BYTES_MAX);
     if (ask_again(ended, &question)) {
-        if (reason != GCACHE_REASON_NO_KEY && reason != GCACHE_REASON_BYPASS)
+        if (reason != GCACHE_REASON_NO_KEY && reason != GCACHE_REASON_BYPASS && reason != GCACHE_REASON_REFRESH)
             gci_store_candidates(ended->cache->store, &question.key, &set, NULL);
         put_head(&entry, &question, GCACHE_ACT_MISS, reason);
         put_miss(&entry, &question, ended->result, set, false);

@@ -351,6 +351,7 @@ ask(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gcache_reques
     gcache_status status = gci_question_init(&question, cache, graph, hints, request, &why);
     if (status == GCACHE_OK && is_ignored(&question, admission)) {
         gci_result_init(out_result, &question.key);
+        out_result->reason = admission.reason;
         status = GCACHE_MISS;
     } else if (status == GCACHE_OK) {
         status = look_up(&question, out_result, error);

@@ -74,6 +74,7 @@ store_options(gcache *cache, gcache_options const *options, gci_signing_key *sig
     return (gci_store_options){
         .read_only = options->read_only,
         .durability = options->durability,
+        .renew = options->refresh,
         .max_bytes = options->max_bytes,
         .own_cap = own_cap,
         .memory_bytes = options->memory_bytes,

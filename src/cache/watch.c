@@ -45,8 +45,7 @@ journal_miss(gci_watch const *watch, gcache_result const *result)
     gci_ended ended = ended_of(watch, result);
 
     atomic_fetch_add_explicit(&watch->cache->counters.misses[result->reason], 1, memory_order_relaxed);
-    if (result->reason != GCACHE_REASON_NONE)
-        gci_journal_miss(&ended);
+    gci_journal_miss(&ended);
 }
 
 /* Those who only listen if they are asked to. */

@@ -88,9 +88,7 @@ report(options const *wanted, gcache_result const *found, gcache_error *error)
         cli_complain("%s", found->note);
     if (found->outcome == GCACHE_HIT && found->renamed && !wanted->json)
         cli_complain("its producer used other names, which may be in the payload: --json says what to rename");
-    if (found->outcome == GCACHE_MISS && found->reason == GCACHE_REASON_NONE)
-        cli_complain("miss: what is stored is ignored (refresh)");
-    else if (found->outcome == GCACHE_MISS)
+    if (found->outcome == GCACHE_MISS)
         cli_complain("miss: %s: %s", gcache_reason_name(found->reason),
                      found->note[0] != '\0' ? found->note : gcache_reason_text(found->reason));
     return status;

@@ -61,6 +61,14 @@ read_whole(gci_insertion *insertion, gci_candidates **out_set)
                                                 store->directory.name, gci_path_pack(key).text);
 }
 
+bool
+gci_is_replaced(gci_insertion const *insertion, gci_candidates *set, gci_candidate *equal)
+{
+    if (insertion->vouched && !gci_is_vouched_for(insertion->store, equal))
+        return true;
+    return insertion->store->options.renew && equal->record.sequence < gci_inside(set)->last_sequence;
+}
+
 /*
  * As read_whole. An equal entry that no key of ours vouches for makes way for one that a key of ours signed: else whoever
  * requires signatures would never see it. Where signatures are required, the set doesn't show whether there is one.
@@ -71,10 +79,11 @@ read_present(gci_insertion *insertion, gci_candidates **out_set)
     gci_record const *record = &insertion->record;
 
     gcache_status status = read_whole(insertion, out_set);
-    if (status != GCACHE_OK || *out_set == NULL || !insertion->vouched)
+    if (status != GCACHE_OK || *out_set == NULL)
         return status;
     gci_candidate *equal = gci_candidates_find(*out_set, record->id);
-    if (equal != NULL ? gci_is_vouched_for(insertion->store, equal) : (*out_set)->untrusted == 0)
+    bool hidden = equal == NULL && insertion->vouched && (*out_set)->untrusted != 0;
+    if (!hidden && (equal == NULL || !gci_is_replaced(insertion, *out_set, equal)))
         return GCACHE_OK;
     gci_candidates_release(*out_set);
     *out_set = NULL;

@@ -55,6 +55,7 @@ typedef struct gci_store_options {
     bool read_only;
     gcache_durability durability;
     uint64_t max_bytes;     /* of the directory; 0: default, UINT64_MAX: none */
+    bool renew;             /* an insert that equals an older entry takes its place as the newest of its key */
     /* What the cache's own setting says, UINT64_MAX if it says nothing: a cache that is larger than max_bytes by more than a
        tenth is shrunk on this word only. NULL: max_bytes is it */
     uint64_t (*own_cap)(char const *directory);

@@ -33,10 +33,23 @@ run guardcache lookup --graph g.json --hint s0=16 --set disabled=no | mask
 run guardcache lookup --graph g.json --hint s0=16 --set bypass="a release is under way"
 run guardcache lookup --graph g.json --hint s0=7 --set unsafe-skip-guards | mask
 run guardcache lookup --graph g.json --hint s0=16 --set refresh
+run guardcache explain --graph g.json --hint s0=16 --set refresh | story
+run guardcache explain --last --reason refresh | sed -E 's/[0-9:]{8}/TIME/; s/hits [0-9a-f]{6}/hits ID/' | story
+guardcache stats | grep -o "refresh 1"
 echo other >other
 run guardcache insert --graph g.json --payload other --set bypass="a release is under way"
 run guardcache insert --graph g.json --payload other --set disabled
 guardcache ls | tail -n 1
+echo "stored again with refresh, an older entry is the newest:"
+guardcache insert --cache again --graph g.json --payload payload >/dev/null
+guardcache insert --cache again --graph g.json --payload other >/dev/null 2>&1
+guardcache lookup --cache again --graph g.json --out - | cmp - other
+for once in "" "--set refresh" "--set refresh"; do
+    # shellcheck disable=SC2086
+    guardcache insert --cache again $once --graph g.json --payload payload >/dev/null 2>&1
+    guardcache lookup --cache again --graph g.json --out -
+done
+guardcache verify --cache again | sed -E 's/[0-9.]+ (B|KiB)/SIZE/'
 run guardcache lookup --graph g.json --hint s0=16 --namespace other
 run guardcache insert --graph g.json --payload payload --set read-only
 GUARDCACHE_READ_ONLY=1 run guardcache insert --graph g.json --payload payload --hint s0=16 --set read-only=0 | mask

@@ -28,7 +28,7 @@ class Reason(enum.StrEnum):
     """Why a lookup missed, or an insert was refused: the library's closed list (`guardcache/status.h`)."""
 
     NONE = ""
-    """Nothing was looked for: the cache is open with `refresh`."""
+    """There is none: it was a hit, or it was stored."""
     NO_KEY = "no_key"
     GUARD_FALSE = "guard_false"
     GUARD_ERROR = "guard_error"
@@ -43,6 +43,7 @@ class Reason(enum.StrEnum):
     BYPASS = "bypass"
     DISABLED = "disabled"
     LEASE_TIMEOUT = "lease_timeout"
+    REFRESH = "refresh"
 
 
 class Durability(enum.IntEnum):

@@ -200,7 +200,7 @@ wait_for_another(trial *t, char *out)
     char text[WORD];
 
     assert_int_equal(gcache_open(t->f->directory, NULL, &other, NULL), GCACHE_OK);
-    gcache_reason reason = t->setting == REFRESH || t->setting == ASKED_REFRESH ? GCACHE_REASON_NONE : GCACHE_REASON_NO_KEY;
+    gcache_reason reason = t->setting == REFRESH || t->setting == ASKED_REFRESH ? GCACHE_REASON_REFRESH : GCACHE_REASON_NO_KEY;
     assert_int_equal(gcache_lease_take(other, t->unknown, NULL, NULL, reason, 0, NULL, &held, NULL), GCACHE_OK);
     gcache_counters before, after;
     gcache_stats stats[2];
@@ -394,11 +394,11 @@ static struct {
     char const *nothing, *disabled, *bypass, *asked_bypass, *read_only, *reader, *refresh, *asked_refresh, *no_journal;
 } const calls[] = {
     { "entries", browse, "1", "0", NULL, NULL, NULL, NULL, NULL, NULL, NULL },
-    { "journal", journal, "no_key ", "nothing", "bypass a release", "bypass a release", "nothing", NULL, "nothing", NULL,
+    { "journal", journal, "no_key ", "nothing", "bypass a release", "bypass a release", "nothing", NULL, "refresh ", NULL,
       "nothing" },
-    { "lookup", look_up, "hit old", "MISS disabled", "MISS bypass", "MISS bypass", NULL, NULL, "MISS ", NULL, NULL },
-    { "probe", probe, "hit ", "MISS disabled", "MISS bypass", "MISS bypass", NULL, NULL, "MISS ", NULL, NULL },
-    { "explain", explain, "HIT", "MISS", "MISS", "MISS", NULL, NULL, NULL, NULL, NULL },
+    { "lookup", look_up, "hit old", "MISS disabled", "MISS bypass", "MISS bypass", NULL, NULL, "MISS refresh", NULL, NULL },
+    { "probe", probe, "hit ", "MISS disabled", "MISS bypass", "MISS bypass", NULL, NULL, "MISS refresh", NULL, NULL },
+    { "explain", explain, "HIT", "MISS", "MISS", "MISS", NULL, NULL, "MISS", NULL, NULL },
     { "insert", insert, "OK", "REFUSED the cache is switched off", "REFUSED a release", NULL,
       "ERROR_READ_ONLY the cache is read-only", NULL, NULL, NULL, NULL },
     { "get_or_compile, known", get_known, "hit old", NOT_OFF, NOT_BYPASS, NOT_BYPASS, NULL, NULL, "compiled, stored",
