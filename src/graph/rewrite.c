@@ -432,13 +432,29 @@ compile(gci_rewriter const *r, gci_rule const *rule, gci_view text, gcache_error
     return r->rules->lazy ? gci_rule_compile((gci_rule *)rule, text.size >= JIT_TEXT_BYTES, error) : GCACHE_OK;
 }
 
+/* Does the rule's `unless` match anywhere? */
+static gcache_status
+is_passed_over(gci_rewriter *r, gci_rule const *rule, gci_view text, bool *out_passed, gcache_error *error)
+{
+    size_t at = 0;
+    span match, group;
+
+    *out_passed = false;
+    return rule->unless_code == NULL ? GCACHE_OK
+                                     : next_match(r, rule, rule->unless_code, text, &at, &match, &group, out_passed, error);
+}
+
 /* *text is what it becomes, valid until the next call. */
 static gcache_status
 apply_rule(gci_rewriter *r, gci_rule const *rule, gci_view *text, gcache_error *error)
 {
+    bool passed = false;
     gcache_status status = compile(r, rule, *text, error);
     if (status == GCACHE_OK)
-        status = rewrite(r, rule, *text, error);
+        status = is_passed_over(r, rule, *text, &passed, error);
+    if (status != GCACHE_OK || passed)
+        return status;
+    status = rewrite(r, rule, *text, error);
     gci_buf swap = r->from;
     r->from = r->to;
     r->to = swap;
@@ -460,10 +476,12 @@ hide_names(gci_rewriter *r, gci_rule const *rule, gci_view text, gcache_error *e
 {
     gcache_status status = compile(r, rule, text, error);
     size_t at = 0;
-    bool found = true;
+    bool found = true, passed = false;
     span match, group;
 
-    while (found && status == GCACHE_OK) {
+    if (status == GCACHE_OK)
+        status = is_passed_over(r, rule, text, &passed, error);
+    while (found && !passed && status == GCACHE_OK) {
         status = next_match(r, rule, rule->code, text, &at, &match, &group, &found, error);
         if (found && !gci_text_names_hide(&r->handed, gci_view_of(text.data + group.start, group.end - group.start)))
             status = gci_fail_memory(error);

@@ -110,6 +110,8 @@ gci_rule_compile(gci_rule *rule, bool jit, gcache_error *error)
         status = compile_one(rule->among, jit, &rule->among_code, error);
     if (status == GCACHE_OK)
         status = compile_one(rule->part, jit, &rule->part_code, error);
+    if (status == GCACHE_OK)
+        status = compile_one(rule->unless, jit, &rule->unless_code, error);
     rule->jitted = jit;
     return status;
 }
@@ -180,8 +182,8 @@ read_examples(reader const *r, gci_value const *value, gci_value const **out_exa
     return GCACHE_OK;
 }
 
-/* rule := { "path", "why", "same", "different" }, and for texts also "kind", "needs", "pattern", "with", "among", "part",
- * "scope", "hand_back" */
+/* rule := { "path", "why", "same", "different" }, and for texts also "kind", "needs", "unless", "pattern", "with", "among",
+ * "part", "scope", "hand_back" */
 static gcache_status
 read_rule_member(reader const *r, gci_member const *member, bool is_text, gci_rule *rule)
 {
@@ -200,6 +202,8 @@ read_rule_member(reader const *r, gci_member const *member, bool is_text, gci_ru
         return read_kind(r, value, rule);
     if (is_text && gci_view_is(name, "needs"))
         return read_text(r, value, "needs", &rule->needs);
+    if (is_text && gci_view_is(name, "unless"))
+        return read_text(r, value, "unless", &rule->unless);
     if (is_text && gci_view_is(name, "pattern"))
         return read_text(r, value, "pattern", &rule->pattern);
     if (is_text && gci_view_is(name, "with"))
@@ -346,6 +350,9 @@ read_set(reader const *r, gci_value const *root)
 
 /* ---- the hash ---- */
 
+/* In a rule's scope byte: `unless` follows. Rules without it have the hash they had before there was one. */
+#define HASHED_UNLESS 2
+
 /* Over everything that has an effect on a canonical form, so not over reasons, examples, limits and which names are handed
    back. */
 static gcache_status
@@ -362,13 +369,15 @@ hash_set(gcache_rules *rules, gcache_error *error)
         if (rule->kind == GCI_RULE_PRIVATE)
             continue;
         gci_put_u8(&fields, (uint8_t)rule->kind);
-        gci_put_u8(&fields, rule->whole);
+        gci_put_u8(&fields, (uint8_t)(rule->whole | (rule->unless.data != NULL ? HASHED_UNLESS : 0)));
         gci_put_bytes(&fields, rule->path);
         gci_put_bytes(&fields, rule->needs);
         gci_put_bytes(&fields, rule->pattern);
         gci_put_bytes(&fields, rule->with);
         gci_put_bytes(&fields, rule->among);
         gci_put_bytes(&fields, rule->part);
+        if (rule->unless.data != NULL)
+            gci_put_bytes(&fields, rule->unless);
     }
     bool hashed = digest != NULL && !fields.failed && gci_digest_of(digest, gci_buf_view(&fields), rules->hash);
     gci_buf_clear(&fields);
@@ -425,6 +434,7 @@ gcache_rules_free(gcache_rules *rules)
         pcre2_code_free(rules->rules[i].code);
         pcre2_code_free(rules->rules[i].among_code);
         pcre2_code_free(rules->rules[i].part_code);
+        pcre2_code_free(rules->rules[i].unless_code);
     }
     gci_arena_clear(&rules->arena);
     free(rules);

@@ -53,13 +53,14 @@ typedef struct gci_path_step {
 
 struct gci_rule {
     gci_rule_kind kind;
-    gci_view path, needs, pattern, with, among, part, why; /* as written; data NULL where absent */
+    gci_view path, needs, unless, pattern, with, among, part, why; /* as written; data NULL where absent */
     gci_path_step steps[GCI_RULES_MAX_STEPS];
     uint32_t step_count;
     bool jitted;
     bool hand_back;           /* const, ordinal: names with a match in them are compared and handed back */
     bool whole;               /* ordinals: one numbering for the description, not one for each text */
     pcre2_code *code;         /* of pattern */
+    pcre2_code *unless_code;  /* where this matches anywhere, the rule is passed over */
     pcre2_code *among_code;   /* ordinals: only texts this finds are renumbered */
     pcre2_code *part_code;    /* ordinals: a new numbering begins where this matches */
     gci_value const *same, *different; /* examples; NULL where absent */

@@ -202,6 +202,7 @@ test_texts(void **state)
     char const *ordinal = "\"kind\": \"ordinal\", \"pattern\": \"v\\\\d+\", \"with\": \"v\"";
     char const *among = "\"kind\": \"ordinal\", \"pattern\": \"\\\\w+\", \"among\": \"def (\\\\w+)\", \"with\": \"!\"";
     char const *part = "\"kind\": \"ordinal\", \"pattern\": \"v\\\\d+\", \"part\": \"fn\", \"with\": \"!\"";
+    char const *unless = "\"kind\": \"ordinal\", \"pattern\": \"v\\\\d+\", \"unless\": \"&v\\\\d\", \"with\": \"!\"";
 
     (void)state;
     check_text_rule("\"kind\": \"drop\", \"pattern\": \"\\\\d\"", "a1b22", "ab", true);
@@ -215,6 +216,8 @@ test_texts(void **state)
     check_text_rule(among, "def f f g", "def h h k", false);
     check_text_rule(part, "fn v5 v6 fn v6", "fn v1 v2 fn v1", true);
     check_text_rule(part, "fn v5 v6 fn v6 v5", "fn v1 v2 fn v1 v1", false);
+    check_text_rule(unless, "v5 v6 &", "v1 v2 &", true);
+    check_text_rule(unless, "v5 v6 &v5", "v1 v2 &v1", false);
     check_text_rule("\"kind\": \"sort\", \"pattern\": \"(?m)^- \"", "- b\\nx\\n- a", "- a\\nx\\n- b", true);
     check_text_rule("\"kind\": \"sort\", \"pattern\": \"(?m)^- \"", "- b\\nx\\n- a", "- a\\n- b\\nx", false);
 }
