@@ -260,6 +260,7 @@ put_replacement(gci_rewriter *r, gci_rule const *rule, gci_view found, gcache_er
 
 /* A name in which a rule replaces something: where it is in the text, and begins in what is written. */
 typedef struct open_name {
+    gci_text_name_search search;
     gci_view name; /* data NULL: none is open */
     size_t written;
 } open_name;
@@ -301,7 +302,7 @@ meet_name(gci_rewriter *r, gci_view text, span match, open_name *open, gcache_er
     if (open->name.data != NULL && match.start < name_end(text, open))
         return GCACHE_OK;
     status = close_name(r, text, open, match.start, error);
-    open->name = gci_text_name_around(text, match.start, match.end);
+    open->name = gci_text_name_around(&open->search, match.start, match.end);
     open->written = r->to.size + (size_t)(open->name.data - text.data) - match.start;
     return status;
 }
@@ -313,7 +314,7 @@ replace_matches(gci_rewriter *r, gci_rule const *rule, gci_view text, gcache_err
     size_t at = 0, copied = 0, part_end = 0;
     bool found = true;
     span match, group;
-    open_name open = { .written = 0 };
+    open_name open = { .search = { .text = text } };
     gcache_status status = GCACHE_OK;
 
     if (rule->among_code != NULL)

@@ -47,30 +47,35 @@ is_name_byte(char c)
 
 /* name := "@" '"' any byte but '"' .. '"' */
 static bool
-find_quoted(gci_view text, size_t start, size_t end, gci_view *out_name)
+find_quoted(gci_text_name_search *search, size_t start, size_t end, gci_view *out_name)
 {
-    size_t left = start;
+    gci_view text = search->text;
 
-    while (left > 0 && text.data[left - 1] != '"' && text.data[left - 1] != '\n')
-        left--;
+    for (; search->seen < start; search->seen++)
+        if (text.data[search->seen] == '"' || text.data[search->seen] == '\n')
+            search->left = search->seen + 1;
+    size_t left = search->left;
     if (left < 2 || text.data[left - 1] != '"' || text.data[left - 2] != '@')
         return false;
-    char const *right = memchr(text.data + end, '"', text.size - end);
-    if (right == NULL)
+    if (search->right < end) {
+        char const *right = memchr(text.data + end, '"', text.size - end);
+        search->right = right != NULL ? (size_t)(right - text.data) : text.size;
+    }
+    if (search->right == text.size)
         return false;
-    *out_name = gci_view_of(text.data + left, (size_t)(right - text.data) - left);
+    *out_name = gci_view_of(text.data + left, search->right - left);
     return true;
 }
 
 gci_view
-gci_text_name_around(gci_view text, size_t start, size_t end)
+gci_text_name_around(gci_text_name_search *search, size_t start, size_t end)
 {
-    gci_view name;
+    gci_view text = search->text, name;
 
     GCI_ASSERT(start < end && end <= text.size);
     if (text.data[start] == '@')
         start++; /* the match begins with the mark of a name */
-    else if (find_quoted(text, start, end, &name))
+    else if (find_quoted(search, start, end, &name))
         return name;
     else
         while (start > 0 && is_name_byte(text.data[start - 1]))

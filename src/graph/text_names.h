@@ -27,8 +27,17 @@ void gci_text_names_clear(gci_text_names *names);
 /* Forgets all; memory is kept. */
 void gci_text_names_reset(gci_text_names *names);
 
-/* The name that text[start..end) is in or begins: what stands between quotes behind '@', else a word of [-\w$.#!]. */
-gci_view gci_text_name_around(gci_view text, size_t start, size_t end);
+/* Looks for names from a text's start to its end, each byte once; begins as { .text = text }. */
+typedef struct gci_text_name_search {
+    gci_view text;
+    size_t seen;  /* the quotes of text[0..seen) are known */
+    size_t left;  /* behind the last quote or line end of these */
+    size_t right; /* the first quote behind the last match it was asked for, or the text's end */
+} gci_text_name_search;
+
+/* The name that text[start..end) is in or begins: what stands between quotes behind '@', else a word of [-\w$.#!]. No
+   earlier one than before, and none within the last name. */
+gci_view gci_text_name_around(gci_text_name_search *search, size_t start, size_t end);
 
 /* One rule made `after` of `before`, which may be what an earlier rule made. false without memory. */
 bool gci_text_names_add(gci_text_names *names, gci_view before, gci_view after);

@@ -188,6 +188,13 @@ def text_of(kind: str, text: str) -> str:
     )
 
 
+# Names that rules hand back: no line end, and no quote or one that is never closed, ends the search for where they begin.
+NAMES = joined(" ", "__numba_array_expr_0x{i:x}")
+DESCRIPTIONS["names on one line"] = lambda n: text_of("llvm-ir", NAMES(n))
+DESCRIPTIONS["names behind a quote"] = lambda n: text_of("llvm-ir", '@"' + NAMES(n) + '"')
+DESCRIPTIONS["names of strings on one line"] = lambda n: text_of("llvm-ir", joined(" ", "@.bytes.{i}")(n))
+
+
 def pieces(chance: random.Random, n: int) -> str:
     """A few pieces, repeated, with a start and an end."""
     some = [chance.choice(PIECES) for _ in range(chance.randint(1, 4))]
