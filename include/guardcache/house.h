@@ -83,6 +83,7 @@ typedef struct gcache_verified {
  * Reads every file and checks it against its checksums and the indexes, and the indexes against the files: an entry that
  * index.db knows and no file holds is a problem too. Changes nothing; others may use the cache meanwhile. GCACHE_OK also if
  * there are problems; ERROR_IO. The second form has progress and threads; its options may be NULL.
+ * GCACHE_REFUSED: the cache is switched off (options.disabled), so nothing was looked at. The same holds for repair and gc.
  */
 GCACHE_API gcache_status gcache_verify(gcache *cache, gcache_problem_fn fn, void *state, gcache_verified *out_verified,
                                        gcache_error *error);
@@ -100,7 +101,7 @@ typedef struct gcache_repaired {
  * Rebuilds every candidate index and index.db from the entries alone. What is damaged is moved to quarantine/, and so is what
  * stands in the place of something else; nothing is deleted. Afterwards gcache_verify finds nothing, and what was lost can be
  * stored again. Others may go on using the cache meanwhile. options and out_repaired may be NULL.
- * GCACHE_OK, ERROR_ARGUMENT, ERROR_READ_ONLY, ERROR_BUSY, ERROR_IO, ERROR_NO_SPACE, ERROR_MEMORY.
+ * GCACHE_OK, GCACHE_REFUSED, ERROR_ARGUMENT, ERROR_READ_ONLY, ERROR_BUSY, ERROR_IO, ERROR_NO_SPACE, ERROR_MEMORY.
  */
 GCACHE_API gcache_status gcache_repair(gcache *cache, gcache_house_options const *options,
                                        gcache_repaired *out_repaired, gcache_error *error);
@@ -130,7 +131,7 @@ typedef struct gcache_collected {
 /*
  * Evicts by namespace, age and size, in that order; removes attachments that no entry has named for six hours, and
  * temporary files older than one. What is evicted is remembered, so that a miss can say so. options and out_collected may be NULL.
- * GCACHE_OK, ERROR_ARGUMENT, ERROR_READ_ONLY, ERROR_BUSY (somebody else is at it), ERROR_IO, ERROR_MEMORY.
+ * GCACHE_OK, GCACHE_REFUSED, ERROR_ARGUMENT, ERROR_READ_ONLY, ERROR_BUSY (somebody else is at it), ERROR_IO, ERROR_MEMORY.
  */
 GCACHE_API gcache_status gcache_gc(gcache *cache, gcache_gc_options const *options, gcache_collected *out_collected,
                                    gcache_error *error);

@@ -103,8 +103,9 @@ gcache_verify_with(gcache *cache, gcache_house_options const *options, gcache_ve
     if (out_verified == NULL)
         out_verified = &unused;
     *out_verified = (gcache_verified){ 0 };
-    if (!gci_is_open(&cache->gate, GCI_BROWSE))
-        return GCACHE_OK;
+    status = gci_pass(&cache->gate, NULL, GCI_BROWSE, error);
+    if (status != GCACHE_OK)
+        return status;
     status = gci_store_verify(cache->store, &inside, out_verified, error);
     out_verified->problems += check_config(cache, &inside, false, &aside);
     return status;
@@ -120,9 +121,10 @@ gcache_repair(gcache *cache, gcache_house_options const *options, gcache_repaire
     gcache_status status = check_house(cache, options, error);
     if (status != GCACHE_OK)
         return status;
-    if (gci_is_open(&cache->gate, GCI_BROWSE))
+    status = gci_pass(&cache->gate, NULL, GCI_BROWSE, error);
+    if (status == GCACHE_OK)
         status = gci_store_repair(cache->store, &inside, &repaired, error);
-    if (status == GCACHE_OK && gci_is_open(&cache->gate, GCI_BROWSE)) {
+    if (status == GCACHE_OK) {
         check_config(cache, &inside, true, &aside);
         repaired.quarantined += aside;
     }
@@ -147,7 +149,8 @@ gcache_gc(gcache *cache, gcache_gc_options const *options, gcache_collected *out
     gci_gc_options inside = { .dry_run = options->dry_run, .target_bytes = options->target_bytes,
                               .max_age_ns = options->max_age_ns, .space = options->space, .victim = options->victim,
                               .state = options->state };
-    if (gci_is_open(&cache->gate, GCI_BROWSE))
+    status = gci_pass(&cache->gate, NULL, GCI_BROWSE, error);
+    if (status == GCACHE_OK)
         status = gci_store_gc(cache->store, &inside, &collected, error);
     if (out_collected != NULL)
         *out_collected = (gcache_collected){ collected.evicted, collected.bytes, collected.attachments, collected.stray,

@@ -153,7 +153,8 @@ gcache_verify(gcache *cache, gcache_problem_fn fn, void *state, gcache_verified 
     if (out_verified == NULL)
         out_verified = &unused;
     *out_verified = (gcache_verified){ 0 };
-    if (!gci_is_open(&cache->gate, GCI_BROWSE))
-        return GCACHE_OK;
+    gcache_status status = gci_pass(&cache->gate, NULL, GCI_BROWSE, error);
+    if (status != GCACHE_OK)
+        return status;
     return gci_store_verify(cache->store, &options, out_verified, error);
 }

@@ -66,7 +66,7 @@ read_text(char const *text, int64_t *out_number)
     return true;
 }
 
-/* a size, or "none" */
+/* a size, or "none"; not 0, which in gcache_options stands for the default */
 static bool
 read_size(char const *text, int64_t *out_number)
 {
@@ -74,7 +74,7 @@ read_size(char const *text, int64_t *out_number)
 
     if (strcmp(text, "none") == 0)
         return *out_number = -1, true;
-    if (!gci_size_read(text, &bytes))
+    if (!gci_size_read(text, &bytes) || bytes == 0)
         return false;
     *out_number = (int64_t)bytes;
     return true;

@@ -30,7 +30,7 @@ run(cli_call const *call)
     gcache_error error = { 0 };
     gcache *cache;
 
-    gcache_status status = cli_open_cache(wanted->cache, true, &cache, &error);
+    gcache_status status = cli_open_directory(wanted->cache, true, &cache, &error);
     if (status == GCACHE_OK)
         status = cli_entry_find(cache, call->arguments[0], &entry, &error);
     if (status == GCACHE_OK)

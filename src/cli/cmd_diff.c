@@ -79,7 +79,7 @@ open_side(options const *wanted, sides *s, size_t index, char const *argument, g
 {
     if (!is_key(argument))
         return cli_read_graph_under(argument, s->rules, &s->subjects[index].graph, error);
-    gcache_status status = s->cache == NULL ? cli_open_cache(wanted->cache, true, &s->cache, error) : GCACHE_OK;
+    gcache_status status = s->cache == NULL ? cli_open_directory(wanted->cache, true, &s->cache, error) : GCACHE_OK;
     return status == GCACHE_OK ? find_key(s->cache, argument, &s->subjects[index].key, error) : status;
 }
 

@@ -96,7 +96,7 @@ explain_past(options const *wanted)
     if (wanted->question.graph != NULL)
         status = gci_fail(&error, GCACHE_ERROR_ARGUMENT, "--graph asks about now, --last, --since and --reason about the past");
     if (status == GCACHE_OK)
-        status = cli_open_cache(wanted->question.cache, true, &cache, &error);
+        status = cli_open_directory(wanted->question.cache, true, &cache, &error);
     if (status == GCACHE_OK)
         status = explain_misses(wanted, cache, &count, &error);
     gcache_close(cache);

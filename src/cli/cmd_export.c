@@ -100,7 +100,7 @@ run_export(cli_call const *call)
 
     gcache_status status = read_selection(wanted, &key, &selection, &error);
     if (status == GCACHE_OK)
-        status = cli_open_cache(wanted->cache, true, &cache, &error);
+        status = cli_open_directory(wanted->cache, true, &cache, &error);
     if (status == GCACHE_OK)
         status = gcache_export(cache, call->arguments[0], &selection, &sums, &error);
     if (status == GCACHE_OK)

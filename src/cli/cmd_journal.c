@@ -249,7 +249,7 @@ run(cli_call const *call)
     gci_buf_init(&list.text, GCI_BUF_NO_LIMIT);
     gcache_status status = cli_past_query(&wanted->past, &query, &error);
     if (status == GCACHE_OK)
-        status = cli_open_cache(wanted->cache, true, &cache, &error);
+        status = cli_open_directory(wanted->cache, true, &cache, &error);
     if (status == GCACHE_OK)
         status = print_entries(&list, cache, &query, &error);
     if (status == GCACHE_OK && wanted->follow)

@@ -89,7 +89,7 @@ run(cli_call const *call)
     char bytes[CLI_SIZE_TEXT];
 
     gci_arena_init(&list.arena, OBJECT_MAX_BYTES);
-    gcache_status status = cli_open_cache(wanted->cache, true, &cache, &list.error);
+    gcache_status status = cli_open_directory(wanted->cache, true, &cache, &list.error);
     if (status == GCACHE_OK)
         status = list_entries(wanted, cache, &list);
     if (status == GCACHE_OK && !wanted->json) {

@@ -35,7 +35,7 @@ run(cli_call const *call)
 
     gcache_status status = cli_past_query(&wanted->past, &query, &error);
     if (status == GCACHE_OK)
-        status = cli_open_cache(wanted->cache, true, &cache, &error);
+        status = cli_open_directory(wanted->cache, true, &cache, &error);
     if (status == GCACHE_OK)
         status = make_report(wanted, cache, &query, &error);
     gcache_close(cache);

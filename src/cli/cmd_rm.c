@@ -14,7 +14,7 @@ run(cli_call const *call)
     gcache_error error = { 0 };
     gcache *cache;
 
-    gcache_status status = cli_open_cache(wanted->cache, false, &cache, &error);
+    gcache_status status = cli_open_directory(wanted->cache, false, &cache, &error);
     for (size_t i = 0; status == GCACHE_OK && i < call->count; i++) {
         cli_entry_name entry;
         status = cli_entry_find(cache, call->arguments[i], &entry, &error);

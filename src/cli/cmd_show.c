@@ -115,7 +115,7 @@ run(cli_call const *call)
 
     if (is_file(call->arguments[0]))
         return show_export(call->arguments[0]);
-    gcache_status status = cli_open_cache(wanted->cache, true, &cache, &error);
+    gcache_status status = cli_open_directory(wanted->cache, true, &cache, &error);
     if (status == GCACHE_OK)
         status = cli_entry_find(cache, call->arguments[0], &show.name, &error);
     if (status == GCACHE_OK)

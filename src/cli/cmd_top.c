@@ -56,7 +56,7 @@ run(cli_call const *call)
     if (status == GCACHE_OK)
         status = cli_past_query(&wanted->past, &query, &error);
     if (status == GCACHE_OK)
-        status = cli_open_cache(wanted->cache, true, &cache, &error);
+        status = cli_open_directory(wanted->cache, true, &cache, &error);
     if (status == GCACHE_OK)
         status = gcache_top(cache, &query, kind, count, wanted->json ? GCACHE_SUMS_JSON : GCACHE_SUMS_TEXT, &text, &error);
     if (status == GCACHE_OK)

@@ -189,7 +189,7 @@ run_ls(cli_call const *call)
     lister list = { wanted->json, GCACHE_OK, &error };
     gcache *cache;
 
-    gcache_status status = cli_open_cache(wanted->cache, true, &cache, &error);
+    gcache_status status = cli_open_directory(wanted->cache, true, &cache, &error);
     if (status == GCACHE_OK)
         status = gcache_timings_each(cache, list_timing, &list, &error);
     if (status == GCACHE_OK && list.status == GCACHE_OK)
@@ -348,7 +348,10 @@ run_put(cli_call const *call)
                                         : put_timings(wanted, cache, call, &arena, &error);
     gcache_close(cache);
     gci_arena_clear(&arena);
-    return status == GCACHE_OK ? CLI_OK : cli_fail(&error);
+    if (status != GCACHE_REFUSED)
+        return status == GCACHE_OK ? CLI_OK : cli_fail(&error);
+    cli_complain("refused: %s", error.message);
+    return CLI_NO;
 }
 
 /* ---- explain ---- */

@@ -155,8 +155,20 @@ cli_recording(void)
     return nonempty_variable("GUARDCACHE_RECORD");
 }
 
+/* Whoever looks after the directory itself does so while the cache is switched off too, and hears of it once. */
+static void
+look_all_the_same(gcache_options *options)
+{
+    static bool printed;
+
+    if (options->disabled && !printed)
+        cli_complain("note: the cache is switched off: every lookup misses, nothing is stored");
+    printed = printed || options->disabled;
+    options->disabled = false;
+}
+
 static gcache_status
-open_with_settings(char const *directory, bool read_only, gcache **out_cache, gcache_error *error)
+open_with_settings(char const *directory, bool read_only, bool keeper, gcache **out_cache, gcache_error *error)
 {
     gcache_options options = GCACHE_OPTIONS_INIT;
     gcache_settings *settings;
@@ -165,6 +177,8 @@ open_with_settings(char const *directory, bool read_only, gcache **out_cache, gc
     if (status != GCACHE_OK)
         return status;
     gcache_settings_apply(settings, &options);
+    if (keeper)
+        look_all_the_same(&options);
     options.read_only |= read_only;
     options.log = cli_log;
     options.record = cli_recording();
@@ -173,8 +187,8 @@ open_with_settings(char const *directory, bool read_only, gcache **out_cache, gc
     return status;
 }
 
-gcache_status
-cli_open_cache(char const *directory, bool read_only, gcache **out_cache, gcache_error *error)
+static gcache_status
+open_cache(char const *directory, bool read_only, bool keeper, gcache **out_cache, gcache_error *error)
 {
     gci_buf path;
 
@@ -182,20 +196,32 @@ cli_open_cache(char const *directory, bool read_only, gcache **out_cache, gcache
     gci_buf_init(&path, GCI_BUF_NO_LIMIT);
     gcache_status status = cli_cache_directory(directory, read_only, &path, error);
     if (status == GCACHE_OK)
-        status = open_with_settings(path.data, read_only, out_cache, error);
+        status = open_with_settings(path.data, read_only, keeper, out_cache, error);
     gci_buf_clear(&path);
     return status;
 }
 
 gcache_status
+cli_open_cache(char const *directory, bool read_only, gcache **out_cache, gcache_error *error)
+{
+    return open_cache(directory, read_only, false, out_cache, error);
+}
+
+gcache_status
+cli_open_directory(char const *directory, bool read_only, gcache **out_cache, gcache_error *error)
+{
+    return open_cache(directory, read_only, true, out_cache, error);
+}
+
+gcache_status
 cli_open_existing(char const *directory, gcache **out_cache, gcache_error *error)
 {
-    gcache_status status = cli_open_cache(directory, true, out_cache, error);
+    gcache_status status = cli_open_directory(directory, true, out_cache, error);
 
     if (status != GCACHE_OK)
         return status;
     gcache_close(*out_cache);
-    return cli_open_cache(directory, false, out_cache, error);
+    return cli_open_directory(directory, false, out_cache, error);
 }
 
 gcache_status

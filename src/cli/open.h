@@ -17,6 +17,9 @@
  */
 gcache_status cli_open_cache(char const *directory, bool read_only, gcache **out_cache, gcache_error *error);
 
+/* The same for commands that look after what is stored, or at it: they do so while the cache is switched off (disabled) too. */
+gcache_status cli_open_directory(char const *directory, bool read_only, gcache **out_cache, gcache_error *error);
+
 /* The same for writing, but a cache that isn't there is ERROR_NOT_FOUND: for commands that only make sense on one. */
 gcache_status cli_open_existing(char const *directory, gcache **out_cache, gcache_error *error);
 

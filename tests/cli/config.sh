@@ -39,6 +39,8 @@ guardcache stats | grep -o "refresh 1"
 echo other >other
 run guardcache insert --graph g.json --payload other --set bypass="a release is under way"
 run guardcache insert --graph g.json --payload other --set disabled
+run guardcache tune put --op o a=1 --set disabled
+run guardcache tune put --op o a=1 --set bypass="a release is under way"
 guardcache ls | tail -n 1
 echo "stored again with refresh, an older entry is the newest:"
 guardcache insert --cache again --graph g.json --payload payload >/dev/null
@@ -53,7 +55,7 @@ guardcache verify --cache again | sed -E 's/[0-9.]+ (B|KiB)/SIZE/'
 run guardcache lookup --graph g.json --hint s0=16 --namespace other
 run guardcache insert --graph g.json --payload payload --set read-only
 GUARDCACHE_READ_ONLY=1 run guardcache insert --graph g.json --payload payload --hint s0=16 --set read-only=0 | mask
-for wrong in strict=perhaps strickt =1 max-size; do run guardcache ls --set "$wrong"; done
+for wrong in strict=perhaps strickt =1 max-size max-size=0 memory=0KiB; do run guardcache ls --set "$wrong"; done
 
 
 echo "strict, over a damaged cache:"

@@ -380,6 +380,19 @@ browse(trial *t, char *out)
     snprintf(out, WORD, "%d", count);
 }
 
+/* What looks at nothing must not say that all is well. */
+static void
+keep_house(trial *t, char *out)
+{
+    gcache *cache = t->f->cache;
+
+    gcache_status status = gcache_verify(cache, NULL, NULL, NULL, NULL);
+    assert_int_equal(gcache_verify_with(cache, NULL, NULL, NULL), status);
+    if (status == GCACHE_REFUSED)
+        assert_true(gcache_repair(cache, NULL, NULL, NULL) == status && gcache_gc(cache, NULL, NULL, NULL) == status);
+    write_status(status, out);
+}
+
 /* ---- the table ---- */
 
 #define NOT_BYPASS "compiled, not stored: bypass: a release"
@@ -394,6 +407,7 @@ static struct {
     char const *nothing, *disabled, *bypass, *asked_bypass, *read_only, *reader, *refresh, *asked_refresh, *no_journal;
 } const calls[] = {
     { "entries", browse, "1", "0", NULL, NULL, NULL, NULL, NULL, NULL, NULL },
+    { "verify", keep_house, "OK", "REFUSED", NULL, NULL, NULL, NULL, NULL, NULL, NULL },
     { "journal", journal, "no_key ", "nothing", "bypass a release", "bypass a release", "nothing", NULL, "refresh ", NULL,
       "nothing" },
     { "lookup", look_up, "hit old", "MISS disabled", "MISS bypass", "MISS bypass", NULL, NULL, "MISS refresh", NULL, NULL },
