@@ -88,6 +88,8 @@ def steps(command: str, file: Path) -> collections.Counter[tuple[str, str]]:
     found: collections.Counter[tuple[str, str]] = collections.Counter()
     for line in run(command, "canon", "--trace", "--json", file).splitlines():
         step = json.loads(line)
+        if step["step"] == "name":
+            continue  # a whole name that is handed back: its rule's step was told already
         if step["step"] == "symbol":
             reason = "names of symbols"
         elif step.get("rule") is not None:
