@@ -173,6 +173,8 @@ typedef enum gci_lock_kind {
  */
 gcache_status gci_file_lock(gci_file const *file, gci_lock_kind kind, uint64_t wait_ns, gcache_error *error);
 void gci_file_unlock(gci_file const *file);
+/* Closing alone leaves the lock with a child that was forked meanwhile. */
+void gci_file_unlock_and_close(gci_file *file);
 
 /* The same for a range of bytes (an open file description lock); the bytes need not exist. */
 gcache_status gci_file_lock_range(gci_file const *file, gci_lock_kind kind, uint64_t offset, uint64_t size,

@@ -68,6 +68,14 @@ gci_file_unlock(gci_file const *file)
     flock(file->fd, LOCK_UN);
 }
 
+void
+gci_file_unlock_and_close(gci_file *file)
+{
+    if (file->fd >= 0)
+        gci_file_unlock(file);
+    gci_file_close(file);
+}
+
 static int
 attempt_range(gci_file const *file, void const *range)
 {

@@ -252,7 +252,7 @@ gci_config_change(gci_dir dir, char const *space, char const *name, char const *
     gcache_status status = lock_config(dir, &lock, error);
     if (status == GCACHE_OK)
         status = change_locked(dir, &edit, log, log_state, error);
-    gci_file_close(&lock);
+    gci_file_unlock_and_close(&lock);
     return status == GCACHE_OK ? gci_dir_sync(dir, error) : status;
 }
 
@@ -278,6 +278,6 @@ gci_config_check(gci_dir dir, bool mend, bool *out_aside, gcache_error *what)
         *out_aside = state == GCI_CONFIG_DAMAGED &&
                      gci_layout_put_aside(dir, GCI_CONFIG_NAME, NULL, NULL) == GCACHE_OK;
     }
-    gci_file_close(&lock);
+    gci_file_unlock_and_close(&lock);
     return state == GCI_CONFIG_GOOD;
 }

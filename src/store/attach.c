@@ -183,7 +183,7 @@ renew_or_write(gci_store *store, gci_path const *place, gci_view bytes, bool wri
         return status;
     if (!renew(store, place, bytes))
         status = write ? write_attachment(store, place, bytes, error) : GCACHE_ERROR_NOT_FOUND;
-    gci_file_close(&lock);
+    gci_file_unlock_and_close(&lock);
     return status;
 }
 

@@ -55,7 +55,7 @@ gci_discard_unless_whole(gci_store *store, gcache_key const *key, char const *id
         return false;
     bool discarded = !are_whole(store, attachments, count) &&
                      gci_mend_entry(store, key, id, "an attachment is gone or damaged", NULL) == GCACHE_OK;
-    gci_file_close(&lock);
+    gci_file_unlock_and_close(&lock);
     return discarded;
 }
 

@@ -168,7 +168,7 @@ gci_store_gc(gci_store *store, gci_gc_options const *options, gci_collected *out
     if (status != GCACHE_OK)
         return status;
     status = collect(&run);
-    gci_file_close(&lock);
+    gci_file_unlock_and_close(&lock);
     out_collected->left_bytes = gci_usage_bytes(store);
     return status;
 }

@@ -129,7 +129,7 @@ gci_layout_make_way(gci_dir dir, char const *path, gcache_error *error)
     }
     if (status == GCACHE_OK)
         status = clear_place(dir, path, S_IFREG, error);
-    gci_file_close(&lock);
+    gci_file_unlock_and_close(&lock);
     return status;
 }
 
@@ -178,7 +178,7 @@ gci_layout_furnish(gci_dir dir, gcache_error *error)
     gci_layout_lock(dir, &lock);
     for (size_t i = 0; status == GCACHE_OK && i < sizeof folders / sizeof *folders; i++)
         status = make_folder(dir, folders[i], error);
-    gci_file_close(&lock);
+    gci_file_unlock_and_close(&lock);
     if (status == GCACHE_OK && !gci_layout_has_tag(dir))
         status = gci_layout_write(dir, "CACHEDIR.TAG", gci_view_text(cachedir_tag), error);
     return status;

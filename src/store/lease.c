@@ -114,7 +114,7 @@ take_over(gci_lease *lease, gci_process const *former)
     if (gci_file_still_named(&lease->file) &&
         gci_dir_unlink(store->directory, lease->file.path, NULL) == GCACHE_OK)
         note_takeover(lease, former);
-    gci_file_close(&lock);
+    gci_file_unlock_and_close(&lock);
 }
 
 /* What a former holder's file says: its holder stored what the lease is for. */
@@ -356,8 +356,6 @@ gci_lease_release(gci_lease *lease)
     /* In a forked child the file was closed already, and the lease is the parent's. */
     if (lease->file.fd >= 0 && gci_file_still_named(&lease->file))
         gci_dir_unlink(lease->store->directory, lease->path.text, NULL);
-    if (lease->file.fd >= 0)
-        gci_file_unlock(&lease->file);
-    gci_file_close(&lease->file);
+    gci_file_unlock_and_close(&lease->file);
     free(lease);
 }

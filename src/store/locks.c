@@ -132,7 +132,7 @@ gci_lock_take(gci_dir dir, char const *path, gci_lock_kind kind, uint64_t wait_n
             status = gci_file_lock(out_lock, kind, wait_ns, error);
         if (status == GCACHE_OK && gci_file_still_named(out_lock))
             return status;
-        gci_file_close(out_lock);
+        gci_file_unlock_and_close(out_lock);
         if (status != GCACHE_OK)
             return status;
     }

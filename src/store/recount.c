@@ -178,5 +178,5 @@ gci_recount_if_unknown(gci_store *store)
     if (gci_evictor_lock(store, EVICTOR_WAIT_NS, &lock, NULL) != GCACHE_OK)
         return;
     gci_recount(store, &counted, NULL);
-    gci_file_close(&lock);
+    gci_file_unlock_and_close(&lock);
 }

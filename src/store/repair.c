@@ -251,6 +251,6 @@ gci_store_repair(gci_store *store, gci_house_options const *options, gci_repaire
     status = repair_all(&repair);
     if (status == GCACHE_OK)
         status = gci_recount(store, &counted, error);
-    gci_file_close(&lock);
+    gci_file_unlock_and_close(&lock);
     return status;
 }

@@ -215,7 +215,7 @@ reserve_at_cap(gci_store *store, uint64_t need, gcache_error *error)
         gcache_status status = gci_evictor_lock(store, EVICTOR_LOOK_NS, &lock, error);
         if (status == GCACHE_OK) {
             status = shrink(store, need, error);
-            gci_file_close(&lock);
+            gci_file_unlock_and_close(&lock);
         }
         if (status != GCACHE_ERROR_BUSY)
             return status;
@@ -236,7 +236,7 @@ clear_leftovers(gci_store *store)
     if (!atomic_load(&store->usage.leftovers) || gci_evictor_lock(store, 0, &lock, NULL) != GCACHE_OK)
         return;
     gci_recount(store, &counted, NULL);
-    gci_file_close(&lock);
+    gci_file_unlock_and_close(&lock);
 }
 
 gcache_status
@@ -375,6 +375,6 @@ gci_evict_for_space(gci_store *store, uint64_t need, gcache_error *error)
         return status;
     gci_strays_remove(store, false);
     status = was_futile(store) ? probe(store, need, &nameless, error) : evict_until_it_fits(store, need, error);
-    gci_file_close(&lock);
+    gci_file_unlock_and_close(&lock);
     return status;
 }

@@ -88,7 +88,7 @@ empty(gci_dir dir, uint64_t from, uint64_t to, uint64_t wait_ns, gcache_error *e
         status = size_of(&file, &size, error);
     if (status == GCACHE_OK && from <= size && size <= to && gci_file_still_named(&file))
         status = write_header(&file, error);
-    gci_file_close(&file);
+    gci_file_unlock_and_close(&file);
     return status;
 }
 

@@ -136,7 +136,7 @@ replace_table(gci_dir dir, gci_file *out_file)
             gci_dir_unlink(dir, temporary.text, NULL);
         opened = status == GCACHE_OK && open_table(dir, false, out_file);
     }
-    gci_file_close(&lock);
+    gci_file_unlock_and_close(&lock);
     return opened;
 }
 

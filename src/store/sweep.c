@@ -252,7 +252,7 @@ gci_references_drop(gci_store *store, gci_references *references, uint8_t const 
     if (gci_dir_stat(store->directory, path.text, &facts, NULL) == GCACHE_OK && S_ISREG(facts.st_mode) &&
         changed_ns(&facts) <= reference->newest_ns)
         remove_attachment(store, sha256, &facts, inout_freed);
-    gci_file_close(&lock);
+    gci_file_unlock_and_close(&lock);
 }
 
 struct sweep {
@@ -289,7 +289,7 @@ gci_references_sweep(gci_store *store, gci_references const *references, uint64_
     if (status != GCACHE_OK)
         return status;
     status = gci_attachments_each(store, sweep_one, &sweep, error);
-    gci_file_close(&lock);
+    gci_file_unlock_and_close(&lock);
     *inout_removed += sweep.removed;
     *inout_freed += sweep.freed;
     return status;

@@ -165,7 +165,7 @@ put_aside(gci_store *store, uint64_t damaged)
         gci_quarantine_file(store, FILE_NAME, "damaged, and can't be rebuilt: what was tuned is to be tuned again", NULL);
     if ((ours && inode_of(store, JOURNAL_NAME) != 0) || !is_plain(store, JOURNAL_NAME))
         gci_quarantine_file(store, JOURNAL_NAME, "journal of a damaged database, or none", NULL);
-    gci_file_close(&lock);
+    gci_file_unlock_and_close(&lock);
 }
 
 /* What is done with a connection. SQLITE_OK, or SQLite's code for why it failed. */

@@ -164,7 +164,7 @@ claim_slot(gci_store *store)
     slot = find_slot(store);
     if (slot != NULL)
         write_owner(slot, &we);
-    gci_file_close(&lock);
+    gci_file_unlock_and_close(&lock);
     return slot;
 }
 
@@ -304,5 +304,5 @@ gci_usage_forget_dead(gci_store *store)
         if (atomic_load(&slot->number) != 0 && (!gci_word_get(&slot->reserved, &reserved) || reserved != 0))
             forget_if_dead(slot);
     }
-    gci_file_close(&lock);
+    gci_file_unlock_and_close(&lock);
 }

@@ -144,6 +144,47 @@ test_from_inside(void **state)
     gci_store_close(store);
 }
 
+static int
+collect(gci_store *store, int number)
+{
+    gci_gc_options options = { .target_bytes = 0 };
+    gci_collected collected;
+
+    (void)number;
+    return gci_store_gc(store, &options, &collected, NULL) == GCACHE_OK;
+}
+
+/* Children that do nothing hold nothing: what their parent had locked when it forked is free when the parent gives it back. */
+static void
+test_idle_children(void **state)
+{
+    load l = { .store = fixture_open(*state), .work = collect };
+    pid_t children[FORKS];
+    pthread_t thread;
+
+    pthread_create(&thread, NULL, go_on, &l);
+    for (int i = 0; i < FORKS; i++) {
+        usleep(1000 + 377 * (useconds_t)i);
+        children[i] = fork();
+        if (children[i] == 0) {
+            die_with_the_test();
+            pause();
+        }
+    }
+    l.stop = true;
+    pthread_join(thread, NULL);
+    gci_store_close(l.store);
+    gci_store *own = fixture_open(*state);
+    uint64_t begin = gci_clock_steady_ns();
+    assert_int_equal(collect(own, 0), 1);
+    assert_true(gci_clock_steady_ns() - begin < CHILD_MOST_NS);
+    gci_store_close(own);
+    for (int i = 0; i < FORKS; i++) {
+        kill(children[i], SIGKILL);
+        assert_int_equal(waitpid(children[i], NULL, 0), children[i]);
+    }
+}
+
 int
 main(void)
 {
@@ -151,6 +192,7 @@ main(void)
         STORE_TEST(test_tables),
         STORE_TEST(test_index),
         STORE_TEST(test_from_inside),
+        STORE_TEST(test_idle_children),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
