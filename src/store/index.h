@@ -58,6 +58,7 @@ typedef struct sqlite3_stmt sqlite3_stmt;
     X(ENTRY_TOUCH, "UPDATE entries SET used = max(used, ?3), hits = hits + ?4 "                       \
                    "WHERE key_id = (SELECT id FROM keys WHERE key = ?1) AND id = ?2")                 \
     X(ENTRY_DROP, "DELETE FROM entries WHERE key_id = ?1 AND id = ?2")                                \
+    X(ENTRIES_CLEAR, "DELETE FROM entries")                                                           \
     X(ENTRY_FIND, "SELECT k.key, e.id FROM entries e JOIN keys k ON k.id = e.key_id "                 \
                   "WHERE e.id >= ?1 AND e.id <= ?2 LIMIT 2")                                          \
     X(ENTRY_OLDEST, "SELECT k.key, e.id, e.size, e.hits, e.used FROM entries e "                      \

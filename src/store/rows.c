@@ -268,8 +268,8 @@ drop_lone(gci_index *index, gci_lone_row const *row)
     }
 }
 
-static gcache_status
-list_shard(gci_store *store, unsigned number, gci_row_list *list, gcache_error *error)
+gcache_status
+gci_row_list_read(gci_store *store, unsigned number, bool described, gci_row_list *list, gcache_error *error)
 {
     gci_candidates *set;
     gci_shard_key key;
@@ -280,7 +280,7 @@ list_shard(gci_store *store, unsigned number, gci_row_list *list, gcache_error *
     while (status == GCACHE_OK && gci_shard_next(&shard, &at, &key)) {
         if (!key.has_pack || gci_read_pack(store, &key.key, &set, NULL) != GCI_FOUND)
             continue;
-        gci_row_list_add(store, list, set, true);
+        gci_row_list_add(store, list, set, described);
         gci_candidates_release(set);
         if (list->failed)
             status = gci_fail_memory(error);
@@ -296,7 +296,7 @@ rebuild(gci_store *store, unsigned shard, gci_row_list *list, gci_lost_row_fn lo
     gci_index *index = &store->index;
     gci_lone_rows lone = { 0 };
 
-    gcache_status status = list_shard(store, shard, list, error);
+    gcache_status status = gci_row_list_read(store, shard, true, list, error);
     if (status == GCACHE_OK)
         status = find_lone(index, shard, list, &lone, error);
     for (size_t i = 0; status == GCACHE_OK && i < lone.count; i++) {
@@ -335,7 +335,7 @@ gci_rows_fill(gci_store *store)
         gcache_error error = { .message = "" };
         gci_row_list list;
         gci_row_list_init(&list);
-        if (list_shard(store, shard, &list, &error) != GCACHE_OK)
+        if (gci_row_list_read(store, shard, true, &list, &error) != GCACHE_OK)
             gci_store_log(store, "entries/%02x: can't be read into index.db: %s", shard, error.message);
         for (size_t i = 0; i < list.count; i++)
             gci_put_entry_row(&store->index, &list.items[i]);

@@ -22,6 +22,9 @@ void gci_row_list_clear(gci_row_list *list);
 /* Adds a key's live candidates, and its components if `described`. */
 void gci_row_list_add(gci_store *store, gci_row_list *list, gci_candidates *set, bool described);
 
+/* The same for all keys of a shard; candidate indexes that can't be read are left out. */
+gcache_status gci_row_list_read(gci_store *store, unsigned shard, bool described, gci_row_list *list, gcache_error *error);
+
 /* An entry of the list that has no row. Called between begin and end: fn may not use the index. */
 typedef void (*gci_missing_row_fn)(void *state, gci_entry_row const *row);
 

@@ -42,13 +42,14 @@ read_row(sqlite3_stmt *row, gci_entry_row *out)
     return true;
 }
 
-/* Between begin and end of both. */
+/* Between begin and end of both. What was taken in before may be gone from it. */
 static void
 copy_rows(gci_snapshot *snapshot)
 {
     gci_index *from = &snapshot->store->index;
     gci_entry_row row;
 
+    gci_index_run(&snapshot->index, gci_index_use(&snapshot->index, GCI_SQL_ENTRIES_CLEAR));
     sqlite3_stmt *rows = gci_index_use(from, GCI_SQL_ROWS);
     while (gci_index_step(from, rows)) {
         if (read_row(rows, &row))
@@ -75,7 +76,8 @@ load(gci_snapshot *snapshot, gcache_error *error)
     return gci_index_end(from, GCI_READ, GCACHE_OK, error);
 }
 
-/* *out_behind: the segment was emptied since index.db was taken in. */
+/* *out_behind: the segment was emptied, perhaps since index.db was taken in. One that was seen emptied before that isn't behind:
+   what it had then is in index.db. */
 static gcache_status
 take_events(gci_snapshot *snapshot, bool *out_behind, bool *out_more, gcache_error *error)
 {
@@ -88,7 +90,9 @@ take_events(gci_snapshot *snapshot, bool *out_behind, bool *out_more, gcache_err
                                             error);
     if (status != GCACHE_OK)
         return status;
-    *out_behind = snapshot->nonce != 0 && part.nonce != snapshot->nonce;
+    *out_behind = snapshot->nonce != 0 && part.nonce != snapshot->nonce && part.nonce != snapshot->emptied;
+    if (*out_behind)
+        snapshot->emptied = part.nonce;
     while (!*out_behind && gci_event_next(gci_buf_view(&part.bytes), &at, &event))
         gci_apply_event(&snapshot->index, &event);
     if (at > 0) {

@@ -12,6 +12,7 @@ typedef struct gci_snapshot {
     gci_index index;  /* temporary */
     uint64_t nonce;   /* of the segment, and how far it is taken in */
     uint64_t taken;
+    uint64_t emptied; /* the nonce of a segment that was seen emptied before index.db was last taken in */
     bool loaded;      /* index.db is taken in */
     bool whole;       /* there is one: without it only what the segment has is known */
     pthread_mutex_t mutex;

@@ -3,6 +3,7 @@
 #include "base/digest.h"
 #include "store/attached.h"
 #include "store/candidates.h"
+#include "store/doubts.h"
 #include "store/lookup.h"
 #include "store/rows.h"
 #include "store/shard.h"
@@ -161,36 +162,13 @@ check_key(struct verification *run, gci_shard_key const *key, gci_row_list *list
 /* ---- one shard ---- */
 
 static void
-report_missing_row(void *state, gci_entry_row const *row)
+report_doubt(struct verification *run, gci_doubt const *what)
 {
     char hex[GCACHE_ENTRY_ID_SIZE];
 
-    gci_hex(row->id, sizeof row->id, hex);
-    report(state, gci_path_pack(&row->key).text, "entry %s has no row in index.db", hex);
-}
-
-static void
-report_lost(struct verification *run, gci_lone_row const *row)
-{
-    char hex[GCACHE_ENTRY_ID_SIZE];
-
-    gci_hex(row->id, sizeof row->id, hex);
-    report(run, gci_path_pack(&row->key).text, "entry %s is lost: index.db knows it, no candidate index does", hex);
-}
-
-/* From rows to files. What has been evicted meanwhile, or is being stored, is looked at again. */
-static gcache_status
-check_lone_rows(struct verification *run, unsigned number, gci_row_list const *list, gcache_error *error)
-{
-    gci_lone_rows rows;
-
-    gcache_status status = gci_rows_lone(run->index, number, list, &rows, error);
-    for (size_t i = 0; status == GCACHE_OK && i < rows.count; i++) {
-        if (gci_row_is_lost(run->store, &rows.items[i]))
-            report_lost(run, &rows.items[i]);
-    }
-    free(rows.items);
-    return status;
+    gci_hex(what->id, sizeof what->id, hex);
+    report(run, gci_path_pack(&what->key).text,
+           what->lost ? "entry %s is lost: index.db knows it, no candidate index does" : "entry %s has no row in index.db", hex);
 }
 
 static gcache_status
@@ -201,15 +179,47 @@ refresh_rows(struct verification *run, gcache_error *error)
 
 /* An insert writes its event before its frame: once events are in the rows, what was seen in files before has its row. */
 static gcache_status
+find_doubts(struct verification *run, unsigned number, gci_row_list const *list, gci_doubts *out, gcache_error *error)
+{
+    *out = (gci_doubts){ 0 };
+    gcache_status status = list->failed ? gci_fail_memory(error) : refresh_rows(run, error);
+    /* An index.db that isn't there is made by whoever may. */
+    bool whole = !run->store->read_only || run->snapshot.whole;
+    return status == GCACHE_OK ? gci_doubts_find(run->store, run->index, whole, number, list, out, error) : status;
+}
+
+/* Looks once more, files first: what comes or goes meanwhile is in doubt once, what is wrong each time. */
+static gcache_status
+settle_doubts(struct verification *run, unsigned number, gci_doubts const *before, gcache_error *error)
+{
+    gci_row_list list;
+    gci_doubts again = { 0 };
+
+    gci_row_list_init(&list);
+    gcache_status status = gci_row_list_read(run->store, number, false, &list, error);
+    if (status == GCACHE_OK)
+        status = find_doubts(run, number, &list, &again, error);
+    for (size_t i = 0; status == GCACHE_OK && i < again.count; i++) {
+        if (gci_doubts_have(before, &again.items[i]))
+            report_doubt(run, &again.items[i]);
+    }
+    free(again.items);
+    gci_row_list_clear(&list);
+    return status;
+}
+
+static gcache_status
 check_rows(struct verification *run, unsigned number, gci_row_list const *list, gcache_error *error)
 {
+    gci_doubts found;
+
     if (run->index == NULL)
         return GCACHE_OK;
-    gcache_status status = refresh_rows(run, error);
-    /* An index.db that isn't there is made by whoever may. */
-    if (status == GCACHE_OK && (!run->store->read_only || run->snapshot.whole))
-        status = gci_rows_missing(run->index, list, report_missing_row, run, error);
-    return status == GCACHE_OK ? check_lone_rows(run, number, list, error) : status;
+    gcache_status status = find_doubts(run, number, list, &found, error);
+    if (status == GCACHE_OK && found.count > 0)
+        status = settle_doubts(run, number, &found, error);
+    free(found.items);
+    return status;
 }
 
 static gcache_status
@@ -226,7 +236,7 @@ check_shard(struct verification *run, unsigned number, gcache_verified *sums, gc
     gci_row_list_init(&list);
     while (gci_shard_next(&shard, &at, &key))
         check_key(run, &key, &list, sums);
-    status = list.failed ? gci_fail_memory(error) : check_rows(run, number, &list, error);
+    status = check_rows(run, number, &list, error);
     gci_row_list_clear(&list);
     gci_shard_clear(&shard);
     return status;
