@@ -8,6 +8,8 @@
 #include "store/tombstones.h"
 #include "store/touch.h"
 
+#include <errno.h>
+
 /* Payloads up to this size lie in the candidate index: one append commits them, and they cost no inode. Larger ones are
    faster to read from a file of their own than to drag along with every cold lookup of the key (docs/performance.md). */
 #define INLINE_MAX ((size_t)8 << 10)
@@ -322,8 +324,12 @@ write_and_publish(gci_insertion *insertion, gci_candidates *set)
     uint64_t after = (pack_size != 0 ? pack_size : GCI_PACK_HEADER) + insertion->description.size + insertion->head.size;
     if (insertion->entry_cost == 0)
         after += insertion->payload.size + gci_frame_padding(insertion->payload.size).size;
-    gci_note_insert(store, insertion, cost - gci_disk_cost(pack_size) + gci_disk_cost(after));
-    status = publish(insertion, set);
+    status = gci_note_insert(store, insertion, cost - gci_disk_cost(pack_size) + gci_disk_cost(after));
+    /* A full disk is the insert's to make room on; other trouble costs a row, which repair finds. */
+    if (status == GCACHE_ERROR_NO_SPACE)
+        gci_fail_errno(insertion->error, ENOSPC, "%s/segment", store->directory.name);
+    else
+        status = publish(insertion, set);
     if (status == GCACHE_OK)
         return GCACHE_OK;
     if (insertion->entry_cost != 0)

@@ -22,7 +22,7 @@
 
 /* ---- events ---- */
 
-static void
+static gcache_status
 append(gci_store *store, gci_event_type type, gci_buf *body)
 {
     gcache_error error = { 0 };
@@ -32,6 +32,7 @@ append(gci_store *store, gci_event_type type, gci_buf *body)
     if (status != GCACHE_OK)
         gci_store_log(store, "not written down, repair will find it: %s", error.message);
     gci_buf_clear(body);
+    return status;
 }
 
 static void
@@ -44,7 +45,7 @@ put_key_and_id(gci_buf *body, gcache_key const *key, char const *id)
     gci_buf_append(body, bytes, sizeof bytes);
 }
 
-void
+gcache_status
 gci_note_entry(gci_store *store, gci_entry_row const *row)
 {
     gci_buf body;
@@ -61,10 +62,10 @@ gci_note_entry(gci_store *store, gci_entry_row const *row)
     gci_put_u32(&body, (uint32_t)row->component_count);
     for (size_t i = 0; i < row->component_count; i++)
         gci_put_u64(&body, row->components[i]);
-    append(store, GCI_EVENT_INSERTED, &body);
+    return append(store, GCI_EVENT_INSERTED, &body);
 }
 
-void
+gcache_status
 gci_note_insert(gci_store *store, gci_insertion const *insertion, uint64_t key_cost)
 {
     gci_record const *record = &insertion->record;
@@ -79,8 +80,9 @@ gci_note_insert(gci_store *store, gci_insertion const *insertion, uint64_t key_c
     row.component_count = numbers != NULL ? count : 0;
     for (size_t i = 0; i < row.component_count; i++)
         numbers[i] = gci_component_number(description->kind, &description->components[i]);
-    gci_note_entry(store, &row);
+    gcache_status status = gci_note_entry(store, &row);
     free(numbers);
+    return status;
 }
 
 void
@@ -388,8 +390,9 @@ drain_part(gci_store *store, uint64_t *out_end, bool *out_more, gcache_error *er
     return GCACHE_OK;
 }
 
-gcache_status
-gci_drain(gci_store *store, uint64_t wait_ns, gcache_error *error)
+/* A segment that has reached empty_from is emptied. */
+static gcache_status
+drain(gci_store *store, uint64_t wait_ns, uint64_t empty_from, gcache_error *error)
 {
     uint64_t end = 0;
     bool more = true, damaged = false;
@@ -407,10 +410,22 @@ gci_drain(gci_store *store, uint64_t wait_ns, gcache_error *error)
         else if (status != GCACHE_OK)
             return status;
     }
-    if (end >= RESET_BYTES)
+    if (end >= empty_from)
         gci_segment_reset(&store->segment, end);
     gci_segment_reset_absurd(&store->segment);
     return GCACHE_OK;
+}
+
+gcache_status
+gci_drain(gci_store *store, uint64_t wait_ns, gcache_error *error)
+{
+    return drain(store, wait_ns, RESET_BYTES, error);
+}
+
+gcache_status
+gci_drain_and_empty(gci_store *store, uint64_t wait_ns, gcache_error *error)
+{
+    return drain(store, wait_ns, GCI_SEGMENT_HEADER + 1, error);
 }
 
 void

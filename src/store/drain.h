@@ -32,11 +32,11 @@ typedef struct gci_entry_row {
 
 /*
  * Appends the event of an entry that is about to appear in a candidate index. Before it does: an entry without a row
- * would never be evicted, a row without an entry is dropped when eviction comes to it.
+ * would never be evicted, a row without an entry is dropped when eviction comes to it. What fails is logged as well.
  */
-void gci_note_entry(gci_store *store, gci_entry_row const *row);
+gcache_status gci_note_entry(gci_store *store, gci_entry_row const *row);
 /* The same for an insert. key_cost is what the key's own files will take. */
-void gci_note_insert(gci_store *store, gci_insertion const *insertion, uint64_t key_cost);
+gcache_status gci_note_insert(gci_store *store, gci_insertion const *insertion, uint64_t key_cost);
 /* Appends the event of an entry that was taken out, or wasn't put in; key_cost 0: the key is gone. */
 void gci_note_removal(gci_store *store, gcache_key const *key, char const *id, uint64_t key_cost);
 
@@ -48,6 +48,9 @@ void gci_apply_event(gci_index *index, gci_event const *event);
 
 /* Drains everything there is. ERROR_BUSY: somebody else does, for longer than wait_ns. */
 gcache_status gci_drain(gci_store *store, uint64_t wait_ns, gcache_error *error);
+
+/* The same, and the segment is emptied however small it is. */
+gcache_status gci_drain_and_empty(gci_store *store, uint64_t wait_ns, gcache_error *error);
 
 /* Drains if enough has gathered and nobody else is at it. */
 void gci_drain_if_due(gci_store *store);

@@ -1,6 +1,7 @@
 #include "base/clock.h"
 #include "store/attach.h"
 #include "store/drain.h"
+#include "store/overhead.h"
 #include "store/recount.h"
 #include "store/room.h"
 #include "store/touch.h"
@@ -134,6 +135,19 @@ evict_down_to_target(struct collection *run)
     return status;
 }
 
+/* On a full disk draining fails; what rows don't know of yet is found by its files. */
+static void
+settle(gci_store *store, bool dry_run)
+{
+    if (!dry_run && gci_space_is_short(store)) {
+        gci_overhead_shrink(store);
+        return;
+    }
+    gci_drain(store, WAIT_NS, NULL);
+    if (!dry_run)
+        gci_index_truncate_wal(&store->index, WAIT_NS);
+}
+
 static gcache_status
 collect(struct collection *run)
 {
@@ -142,8 +156,7 @@ collect(struct collection *run)
 
     gci_flush_touches(store);
     run->out->stray = gci_strays_remove(store, options->dry_run);
-    /* On a full disk it fails; what rows don't know of yet is found by its files. */
-    gci_drain(store, WAIT_NS, NULL);
+    settle(store, options->dry_run);
     gcache_status status = options->space != NULL ? evict_space(run, options->space) : GCACHE_OK;
     if (status == GCACHE_OK)
         status = evict_aged(run, options->max_age_ns != 0 ? options->max_age_ns : store->options.max_age_ns);
@@ -151,6 +164,7 @@ collect(struct collection *run)
         status = evict_down_to_target(run);
     if (status == GCACHE_OK)
         status = gci_attachments_sweep(store, options->dry_run, &run->out->attachments, run->error);
+    settle(store, options->dry_run);
     return status;
 }
 

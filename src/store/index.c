@@ -21,6 +21,8 @@
 #define WAL_BYTES_MAX (8 << 20)
 /* Waits inside SQLite: for recovery after a crash, and for programs that don't know our lock. */
 #define BUSY_MS 5000
+/* An insert on a full disk waits so long for readers of an old state to be done with it. */
+#define TRUNCATE_MS 100
 /* Who waits for longer leaves a damaged database to whoever opens it next. */
 #define CONDEMN_WAIT_NS UINT64_C(1000000000)
 
@@ -591,10 +593,14 @@ gci_index_begin(gci_index *index, gci_access access, uint64_t wait_ns, gcache_er
 static void
 checkpoint(gci_index *index)
 {
-    if (index->wal_frames <= CHECKPOINT_FRAMES)
+    int how = index->truncate ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_RESTART;
+
+    if (!index->truncate && index->wal_frames <= CHECKPOINT_FRAMES)
         return;
     /* Readers in the way make it incomplete; it is tried again after the next commit. */
-    sqlite3_wal_checkpoint_v2(index->database, NULL, SQLITE_CHECKPOINT_RESTART, NULL, NULL);
+    sqlite3_busy_timeout(index->database, index->truncate ? TRUNCATE_MS : BUSY_MS);
+    sqlite3_wal_checkpoint_v2(index->database, NULL, how, NULL, NULL);
+    sqlite3_busy_timeout(index->database, BUSY_MS);
     index->wal_frames = 0;
 }
 
@@ -615,6 +621,7 @@ gci_index_end(gci_index *index, gci_access access, gcache_status status, gcache_
     bool shared = access == GCI_WRITE && !index->temporary;
     if (shared && status == GCACHE_OK && !index->network)
         checkpoint(index);
+    index->truncate = false;
     if (status == GCACHE_ERROR_CORRUPT && !index->read_only && !index->temporary)
         condemn(index, access == GCI_WRITE);
     gci_fork_gate_leave();
@@ -622,6 +629,33 @@ gci_index_end(gci_index *index, gci_access access, gcache_status status, gcache_
         gci_file_unlock(&index->lock);
     pthread_mutex_unlock(&index->mutex);
     return status;
+}
+
+void
+gci_index_truncate_wal(gci_index *index, uint64_t wait_ns)
+{
+    if (index->read_only || index->temporary || !is_there(index, file_names[1]) ||
+        gci_index_begin(index, GCI_WRITE, wait_ns, NULL) != GCACHE_OK)
+        return;
+    index->truncate = true;
+    gci_index_end(index, GCI_WRITE, GCACHE_OK, NULL);
+}
+
+void
+gci_index_discard(gci_index *index, uint64_t wait_ns)
+{
+    bool locked;
+
+    if (index->read_only || index->temporary || !gci_mutex_lock_within(&index->mutex, wait_ns))
+        return;
+    if (enter(index, GCI_WRITE, wait_ns, &locked, NULL) == GCACHE_OK) {
+        disconnect(index);
+        for (size_t i = 0; i < sizeof file_names / sizeof *file_names; i++)
+            gci_dir_unlink(index->dir, file_names[i], NULL);
+        gci_fork_gate_leave();
+        gci_file_unlock(&index->lock);
+    }
+    pthread_mutex_unlock(&index->mutex);
 }
 
 /* ---- statements ---- */

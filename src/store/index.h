@@ -9,8 +9,9 @@
  *     itself.
  *  2. Every write transaction and every checkpoint, making and migrating the database included, is done under the
  *     exclusive flock on locks/index: no checkpoint runs beside a commit.
- *  3. A checkpoint is RESTART, which takes the writer's lock of its own; under 2 it can't be busy and so can't
- *     degrade to a passive one. It is done after a commit that left more than CHECKPOINT_FRAMES frames in the WAL.
+ *  3. A checkpoint is RESTART or TRUNCATE, which take the writer's lock of their own; under 2 it can't be busy and so can't
+ *     degrade to a passive one. It is done after a commit that left more than CHECKPOINT_FRAMES frames in the WAL, and where
+ *     room is short (TRUNCATE).
  * And:
  *  4. The database is opened when it is first needed, never on the way to a hit, and never by other means than SQLite.
  *  5. No connection goes over a fork: it is closed before, and parent and child open their own (fork_gate.h).
@@ -113,6 +114,7 @@ typedef struct gci_index {
     gci_fork_guest guest; /* while `database` is open */
     gci_file lock;
     sqlite3_stmt *statements[GCI_SQL_COUNT];
+    bool truncate;       /* the WAL, at the end of this transaction */
     int wal_frames;      /* as the WAL hook last saw it */
     int trouble;         /* the first failure since begin, as SQLite calls it */
     uint64_t inode;      /* of the file that is open */
@@ -162,6 +164,12 @@ void gci_meta_set(gci_index *index, char const *name, uint64_t value);
 
 int64_t gci_column_number(sqlite3_stmt *statement, int at);
 gci_view gci_column_bytes(sqlite3_stmt *statement, int at);
+
+/* Brings the WAL into the database and gives back what it took. Where that can't be done it stays. */
+void gci_index_truncate_wal(gci_index *index, uint64_t wait_ns);
+
+/* Removes the database; whoever needs it next makes it anew from the entries. */
+void gci_index_discard(gci_index *index, uint64_t wait_ns);
 
 /* Looks at everything, between begin and end: what is wrong, in lines; "" if nothing is. For verify. */
 void gci_index_check(gci_index *index, gci_buf *out_findings);

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "store/attach.h"
 #include "store/drain.h"
+#include "store/overhead.h"
 #include "store/recount.h"
 #include "store/touch.h"
 #include "store/victims.h"
@@ -286,6 +287,7 @@ gci_make_seats(gci_store *store, gcache_key const *key, size_t count, gcache_err
    other for so long. */
 #define FUTILE_ENTRIES 16
 #define FUTILE_S 60
+#define SHORT_BYTES ((uint64_t)64 << 10)
 
 /* An insert makes an entry file, perhaps the folder it lies in, and a candidate index: an inode each. */
 #define NAMES 3
@@ -357,11 +359,21 @@ evict_until_it_fits(gci_store *store, uint64_t need, gcache_error *error)
             break;
         all.entries += evicted.entries;
         all.bytes += evicted.bytes;
+        /* What was written about it may take what was freed. */
+        gci_overhead_settle(store);
         status = probe(store, need, &nameless, error);
     }
     if (status == GCACHE_ERROR_NO_SPACE)
         gci_word_set(&store->shared.head->futile_s, gci_clock_wall_ns() / 1000000000u);
     return status;
+}
+
+bool
+gci_space_is_short(gci_store *store)
+{
+    bool nameless;
+
+    return probe(store, SHORT_BYTES, &nameless, NULL) == GCACHE_ERROR_NO_SPACE;
 }
 
 gcache_status
@@ -374,6 +386,7 @@ gci_evict_for_space(gci_store *store, uint64_t need, gcache_error *error)
     if (status != GCACHE_OK)
         return status;
     gci_strays_remove(store, false);
+    gci_overhead_shrink(store);
     status = was_futile(store) ? probe(store, need, &nameless, error) : evict_until_it_fits(store, need, error);
     gci_file_unlock_and_close(&lock);
     return status;

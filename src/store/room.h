@@ -50,4 +50,8 @@ gcache_status gci_evict_for_space(gci_store *store, uint64_t need, gcache_error 
 gcache_status gci_evict_least_recent(gci_store *store, uint64_t want, int cause, gci_evicted *out_evicted,
                                      gcache_error *error);
 
+
+/* Whether not even a small entry could be stored now for want of room. */
+bool gci_space_is_short(gci_store *store);
+
 #endif

@@ -286,6 +286,12 @@ gci_segment_reset(gci_segment *segment, uint64_t size)
 }
 
 void
+gci_segment_discard(gci_segment *segment)
+{
+    empty(segment->dir, 0, UINT64_MAX, HINT_WAIT_NS, NULL);
+}
+
+void
 gci_segment_reset_absurd(gci_segment *segment)
 {
     struct stat facts;

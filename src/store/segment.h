@@ -80,6 +80,9 @@ bool gci_event_next(gci_view bytes, size_t *at, gci_event *out_event);
 /* Empties the file if it still ends at `size`, that is, if everything in it was drained. */
 void gci_segment_reset(gci_segment *segment, uint64_t size);
 
+/* Empties the file, drained or not. */
+void gci_segment_discard(gci_segment *segment);
+
 /* Empties a file that is larger than all that appends can have made of it, once what can be read of it was drained. */
 void gci_segment_reset_absurd(gci_segment *segment);
 

@@ -2,6 +2,7 @@
 
 #include "base/codec.h"
 #include "base/digest.h"
+#include "store/publish.h"
 
 #include <fcntl.h>
 
@@ -155,6 +156,18 @@ gci_tombstone_remove(gci_store *store, gcache_key const *key)
     if (find(bytes, key, &former, &way))
         write_slot(&file, bucket_offset(key) + way * SLOT, &(gci_tombstone){ .key = *key });
     gci_file_close(&file);
+}
+
+uint64_t
+gci_tombstones_cost(gci_store *store)
+{
+    return gci_cost_of_path(store, NAME);
+}
+
+void
+gci_tombstones_forget(gci_store *store)
+{
+    gci_dir_unlink(store->directory, NAME, NULL);
 }
 
 bool

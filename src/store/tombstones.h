@@ -29,4 +29,9 @@ bool gci_tombstone_put(gci_store *store, gci_tombstone const *tombstone);
 void gci_tombstone_remove(gci_store *store, gcache_key const *key);
 bool gci_tombstone_get(gci_store *store, gcache_key const *key, gci_tombstone *out_tombstone);
 
+/* What all of them take on disk. */
+uint64_t gci_tombstones_cost(gci_store *store);
+/* Where their room is needed for entries. Who writes one just now may do it in vain. */
+void gci_tombstones_forget(gci_store *store);
+
 #endif
