@@ -6,17 +6,49 @@
 #include "base/visible.h"
 #include "cache/cache.h"
 #include "cache/description.h"
+#include "graph/intern.h"
+
+#include <stdlib.h>
 
 /* Names and hashes of two descriptions' components. */
 #define ARENA_LIMIT ((size_t)1 << 30)
 
-static gci_component const *
-find_component(gci_description const *description, gci_view name)
+/* Each side's components, beside those of the same name on the other: NULL where there is none. */
+typedef struct pairing {
+    gci_component const **of_stored, **of_asked;
+} pairing;
+
+static void
+pairing_clear(pairing *p)
 {
-    for (size_t i = 0; i < description->component_count; i++)
-        if (gci_view_equal(description->components[i].name, name))
-            return &description->components[i];
-    return NULL;
+    free(p->of_stored);
+    free(p->of_asked);
+}
+
+static gcache_status
+pair_up(gci_description const *stored, gci_description const *asked, pairing *out, gcache_error *error)
+{
+    gci_intern names = { 0 };
+    bool is_new, failed = false;
+
+    out->of_stored = calloc(stored->component_count + 1, sizeof *out->of_stored);
+    out->of_asked = calloc(asked->component_count + 1, sizeof *out->of_asked);
+    failed = out->of_stored == NULL || out->of_asked == NULL;
+    for (size_t i = 0; i < stored->component_count && !failed; i++)
+        failed = gci_intern_add(&names, stored->components[i].name, &is_new) == GCI_INTERN_NONE;
+    /* Names are numbered in their order: no side has one twice, and where one does nothing is paired. */
+    for (size_t i = 0; i < asked->component_count && !failed; i++) {
+        uint32_t number = gci_intern_find(&names, asked->components[i].name);
+        if (number == GCI_INTERN_NONE || names.count != stored->component_count)
+            continue;
+        out->of_asked[i] = &stored->components[number];
+        out->of_stored[number] = &asked->components[i];
+    }
+    gci_intern_clear(&names);
+    if (!failed)
+        return GCACHE_OK;
+    pairing_clear(out);
+    return gci_fail_memory(error);
 }
 
 static bool
@@ -49,19 +81,23 @@ static gcache_status
 compare_lines(gci_description const *stored, gci_description const *asked, size_t max_items, gci_diff **out_diff,
               gcache_error *error)
 {
+    pairing p;
+
+    gcache_status status = pair_up(stored, asked, &p, error);
+    if (status != GCACHE_OK)
+        return status;
     gci_diff *diff = gci_diff_new(max_items);
     bool added = diff != NULL;
-
     if (added && !gci_view_equal(stored->kind, asked->kind))
         added = gci_diff_add_texts(diff, (gci_view)GCI_VIEW("kind"), stored->kind, asked->kind);
     for (size_t i = 0; i < asked->component_count && added; i++) {
-        gci_component const *there = find_component(stored, asked->components[i].name);
-        if (!is_equal(there, &asked->components[i]))
-            added = add_line(diff, there, &asked->components[i]);
+        if (!is_equal(p.of_asked[i], &asked->components[i]))
+            added = add_line(diff, p.of_asked[i], &asked->components[i]);
     }
     for (size_t i = 0; i < stored->component_count && added; i++)
-        if (find_component(asked, stored->components[i].name) == NULL)
+        if (p.of_stored[i] == NULL)
             added = add_line(diff, &stored->components[i], NULL);
+    pairing_clear(&p);
     if (!added) {
         gci_diff_free(diff);
         return gci_fail_memory(error);
@@ -127,40 +163,39 @@ open_side(gcache *cache, gcache_subject const *subject, gci_arena *arena, side *
 /* ---- writing ---- */
 
 static void
-write_names(gci_description const *of, gci_description const *other, bool equal, gci_buf *out)
+write_equal_names(gci_description const *asked, pairing const *p, gci_buf *out)
 {
     bool first = true;
 
-    for (size_t i = 0; i < of->component_count; i++) {
-        gci_component const *component = &of->components[i];
-        if (is_equal(find_component(other, component->name), component) != equal)
+    for (size_t i = 0; i < asked->component_count; i++) {
+        if (!is_equal(p->of_asked[i], &asked->components[i]))
             continue;
         gci_buf_append_text(out, first ? "" : ", ");
-        gci_visible_append(out, component->name);
+        gci_visible_append(out, asked->components[i].name);
         first = false;
     }
 }
 
 static size_t
-count_equal(gci_description const *a, gci_description const *b)
+count_equal(gci_description const *asked, pairing const *p)
 {
     size_t count = 0;
 
-    for (size_t i = 0; i < a->component_count; i++)
-        count += is_equal(find_component(b, a->components[i].name), &a->components[i]);
+    for (size_t i = 0; i < asked->component_count; i++)
+        count += is_equal(p->of_asked[i], &asked->components[i]);
     return count;
 }
 
 /* "4 of 5 components equal: config, environment, graph, inputs", then the differences. Nothing for equal sides. */
 static void
-write_text(gci_description const *stored, gci_description const *asked, gci_diff const *diff, gci_buf *out)
+write_text(gci_description const *asked, pairing const *p, gci_diff const *diff, gci_buf *out)
 {
-    size_t equal = count_equal(asked, stored);
+    size_t equal = count_equal(asked, p);
 
     if (gci_diff_count(diff) + gci_diff_left_out(diff) == 0)
         return;
     gci_buf_format(out, "%zu of %zu components equal%s", equal, asked->component_count, equal != 0 ? ": " : "");
-    write_names(asked, stored, true, out);
+    write_equal_names(asked, p, out);
     gci_buf_append_char(out, '\n');
     gci_diff_write_text(diff, "  ", out);
 }
@@ -175,19 +210,20 @@ write_component_state(gci_buf *out, bool *first, gci_view name, char const *word
 }
 
 static void
-write_json(gci_description const *stored, gci_description const *asked, gci_diff const *diff, gci_buf *out)
+write_json(gci_description const *stored, gci_description const *asked, pairing const *p, gci_diff const *diff,
+           gci_buf *out)
 {
     bool first = true;
 
     gci_buf_format(out, "{\"equal\": %s, \"components\": {",
                    gci_diff_count(diff) + gci_diff_left_out(diff) == 0 ? "true" : "false");
     for (size_t i = 0; i < asked->component_count; i++) {
-        gci_component const *component = &asked->components[i], *there = find_component(stored, component->name);
+        gci_component const *component = &asked->components[i], *there = p->of_asked[i];
         write_component_state(out, &first, component->name,
                               there == NULL ? "asked" : is_equal(there, component) ? "equal" : "differs");
     }
     for (size_t i = 0; i < stored->component_count; i++)
-        if (find_component(asked, stored->components[i].name) == NULL)
+        if (p->of_stored[i] == NULL)
             write_component_state(out, &first, stored->components[i].name, "stored");
     gci_buf_append_text(out, "}, \"differs\": [");
     gci_diff_write_json(diff, out);
@@ -200,19 +236,26 @@ compare_sides(side const *stored, side const *asked, size_t max_items, gcache_di
 {
     gci_diff *diff;
     gci_buf text;
+    pairing p;
 
     gcache_status status = gci_compare(&stored->description, &asked->description, max_items, &diff, error);
     if (status != GCACHE_OK)
         return status;
+    status = pair_up(&stored->description, &asked->description, &p, error);
+    if (status != GCACHE_OK) {
+        gci_diff_free(diff);
+        return status;
+    }
     gci_buf_init(&text, GCI_BUF_NO_LIMIT);
     if (form == GCACHE_DIFF_TEXT)
-        write_text(&stored->description, &asked->description, diff, &text);
+        write_text(&asked->description, &p, diff, &text);
     else
-        write_json(&stored->description, &asked->description, diff, &text);
+        write_json(&stored->description, &asked->description, &p, diff, &text);
     if (out_count != NULL)
         *out_count = gci_diff_count(diff) + gci_diff_left_out(diff);
     *out_text = gci_buf_take_text(&text);
     gci_diff_free(diff);
+    pairing_clear(&p);
     return *out_text != NULL ? GCACHE_OK : gci_fail_memory(error);
 }
 

@@ -75,7 +75,8 @@ cli_command const cli_cmd_repair = {
     .about = "Reads every entry and makes the candidate indexes and index.db anew from them. What is damaged, or stands in\n"
              "the place of something else, goes into quarantine/ in the cache directory, to be looked at and removed by\n"
              "hand. Says how many entries an index knew that no file holds any more: they are lost, and can be stored\n"
-             "again. Others may use the cache meanwhile.\n",
+             "again. What isn't trusted for its owner or mode stays: guardcache doctor says what to do. Others may use the\n"
+             "cache meanwhile.\n",
     .options = table,
     .options_size = sizeof(options),
     .run = run,

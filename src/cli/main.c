@@ -126,5 +126,7 @@ main(int argc, char **argv)
 {
     /* A reader that leaves is found by the failing write, so that temporary directories are still removed. */
     signal(SIGPIPE, SIG_IGN);
+    /* A limit of file sizes is a write that fails, and a miss. */
+    signal(SIGXFSZ, SIG_IGN);
     return (int)cli_finish(dispatch(argc, argv));
 }

@@ -119,6 +119,9 @@ def fixed() -> Iterator[Case]:
     yield key_of("a sum of 3,000 symbols", described(inputs=inputs([symbolic(EXPRESSIONS["sum"](3000))])))
     yield key_of("256 lazy rules on 1 MB", described(options={"t": ("ab" * 50 + "\n") * 10000 + "c 0123456789"}),
                  "--rules", "r.json", **{"r.json": lazy_rules(256).encode()})  # fmt: skip
+    sides = [described(**{f"{letter}{i}": i for i in range(40000)}).encode() for letter in "jk"]
+    yield Case("diff: 40,000 components of other names", ["diff", "a.json", "b.json"],
+               {"a.json": sides[0], "b.json": sides[1]})  # fmt: skip
     yield key_of("a blank line of 300 kB before a location", text_of("stablehlo", "loc() " + " " * 300000))
 
 
