@@ -9,7 +9,8 @@
 
 /*
  * What matching may cost: so many steps for each byte of the texts that rules are applied to. A step is an item of a pattern
- * that is tried at a place, as PCRE2 calls out before each, from machine code too. The shipped sets take one to ten a byte.
+ * that is tried at a place, as PCRE2 calls out before each, from machine code before most. The shipped sets take one to ten a
+ * byte.
  */
 #define STEPS_FLOOR ((uint64_t)2 << 20)
 #define STEPS_PER_BYTE 32
@@ -430,7 +431,9 @@ rewrite(gci_rewriter *r, gci_rule const *rule, gci_view text, gcache_error *erro
 static gcache_status
 compile(gci_rewriter const *r, gci_rule const *rule, gci_view text, gcache_error *error)
 {
-    return r->rules->lazy ? gci_rule_compile((gci_rule *)rule, text.size >= JIT_TEXT_BYTES, error) : GCACHE_OK;
+    bool jit = r->rules->shipped && text.size >= JIT_TEXT_BYTES;
+
+    return r->rules->lazy ? gci_rule_compile((gci_rule *)rule, jit, error) : GCACHE_OK;
 }
 
 /* Does the rule's `unless` match anywhere? */

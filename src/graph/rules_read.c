@@ -123,7 +123,7 @@ compile_rules(reader const *r, gci_value const *list)
     uint32_t first = r->rules->rule_count - (list != NULL ? list->count : 0);
 
     for (uint32_t i = first; i < r->rules->rule_count; i++)
-        if (gci_rule_compile(&r->rules->rules[i], true, &reason) != GCACHE_OK)
+        if (gci_rule_compile(&r->rules->rules[i], r->rules->shipped, &reason) != GCACHE_OK)
             return fail(r, &list->items[i - first], "the pattern", reason.message);
     return GCACHE_OK;
 }
@@ -388,7 +388,7 @@ hash_set(gcache_rules *rules, gcache_error *error)
 /* ---- the faces ---- */
 
 static gcache_status
-read_rule_set(gci_view text, char const *name, bool lazy, gcache_rules **out_rules, gcache_error *error)
+read_rule_set(gci_view text, char const *name, bool shipped, bool lazy, gcache_rules **out_rules, gcache_error *error)
 {
     gcache_rules *rules = calloc(1, sizeof *rules);
     gci_value *root;
@@ -396,6 +396,7 @@ read_rule_set(gci_view text, char const *name, bool lazy, gcache_rules **out_rul
     *out_rules = NULL;
     if (rules == NULL)
         return gci_fail_memory(error);
+    rules->shipped = shipped;
     rules->lazy = lazy;
     gci_arena_init(&rules->arena, MAX_BYTES);
     rules->limits = (gci_rules_limits){ MATCH_LIMIT, DEPTH_LIMIT, HEAP_LIMIT_KB, TEXT_LIMIT };
@@ -422,7 +423,7 @@ gcache_status
 gcache_rules_read(char const *text, size_t size, char const *name, gcache_rules **out_rules, gcache_error *error)
 {
     GCI_REQUIRE(out_rules != NULL && (text != NULL || size == 0), error, "gcache_rules_read needs a text and a result");
-    return read_rule_set(gci_view_of(text, size), name, false, out_rules, error);
+    return read_rule_set(gci_view_of(text, size), name, false, false, out_rules, error);
 }
 
 void
@@ -457,7 +458,8 @@ read_shipped(gci_view kind, bool lazy, gcache_rules **out_rules, gcache_error *e
     if (shipped == NULL)
         shipped = find_shipped((gci_view)GCI_VIEW("generic"));
     GCI_ASSERT(shipped != NULL);
-    return read_rule_set(gci_view_of(shipped->rules, shipped->rules_size), shipped->kind, lazy, out_rules, error);
+    return read_rule_set(gci_view_of(shipped->rules, shipped->rules_size), shipped->kind, true, lazy, out_rules,
+                         error);
 }
 
 gcache_status

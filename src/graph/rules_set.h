@@ -4,7 +4,9 @@
  * Invariants:
  *  1. Everything but compiled patterns lives in the set's arena, and nothing changes once the set is read.
  *  2. In a lazy set, which belongs to one rewriter, patterns are compiled when a text first needs them.
- *  3. states[GCI_RULES_INERT] has no rule and leads to itself only.
+ *  3. Only shipped patterns become machine code. It passes over some of the steps that are counted, as in x(?=.*y), which takes
+ *     time by a text's square; tests/complexity shows of the shipped ones that they don't.
+ *  4. states[GCI_RULES_INERT] has no rule and leads to itself only.
  */
 #ifndef GCI_GRAPH_RULES_SET_H
 #define GCI_GRAPH_RULES_SET_H
@@ -96,7 +98,7 @@ struct gcache_rules {
     uint32_t state_count;
     gci_rules_state start;
     gci_rules_limits limits;
-    bool lazy;
+    bool shipped, lazy;
     uint8_t hash[GCI_SHA256_BYTES];
 };
 
