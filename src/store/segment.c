@@ -56,8 +56,9 @@ size_of(gci_file const *file, uint64_t *out_size, gcache_error *error)
     return status;
 }
 
-/* Empties the file, before it gets its new nonce: who reads without the lock never takes old events for new ones. Under its
-   exclusive lock; not one that was opened to append, which writes to the end only. */
+/* Empties the file, before it gets its new nonce: who reads without the lock never takes old events for new ones. Not down to
+   nothing, after which ext4 writes a file out when it is closed. Under its exclusive lock; not one that was opened to append,
+   which writes to the end only. */
 static gcache_status
 write_header(gci_file const *file, gcache_error *error)
 {
@@ -66,7 +67,8 @@ write_header(gci_file const *file, gcache_error *error)
     gci_buf_init(&header, 64);
     gci_buf_append(&header, file_magic, sizeof file_magic);
     gci_put_u64(&header, gci_clock_wall_ns());
-    gcache_status status = header.failed ? gci_fail_memory(error) : gci_file_truncate(file, 0, error);
+    gcache_status status = header.failed ? gci_fail_memory(error)
+                                         : gci_file_truncate(file, GCI_SEGMENT_HEADER, error);
     if (status == GCACHE_OK)
         status = gci_file_write_at(file, gci_buf_view(&header), 0, error);
     gci_buf_clear(&header);
