@@ -60,12 +60,12 @@ after_fork_in_parent(void)
 static void
 after_fork_in_child(void)
 {
-    pthread_mutex_init(&gate.mutex, NULL);
-    pthread_cond_init(&gate.changed, NULL);
+    pthread_cond_init(&gate.changed, NULL); /* threads that waited aren't here */
     gate.torn = gate.torn || gate.inside > 0;
     gate.inside = depth > 0 ? 1 : 0;
     gate.forking = 0;
     gate.guests = NULL;
+    pthread_mutex_unlock(&gate.mutex); /* before_fork took it in this thread */
 }
 
 static void
