@@ -258,9 +258,6 @@ finish(gci_pending *pending)
 
     if (pending->status == GCACHE_OK && !pending->inserted.existed)
         pending->status = commit_within_space(&pending->insertion);
-    /* What is there when an insert begins, or is made by it, somebody has removed meanwhile. */
-    if (pending->status == GCACHE_ERROR_NOT_FOUND)
-        pending->status = pending->error.status = GCACHE_ERROR_IO;
     if (pending->status == GCACHE_OK)
         pending->status = gci_store_check_place(store, &pending->error);
     count_outcome(store, &pending->inserted, pending->status);
