@@ -100,8 +100,8 @@ typedef struct gcache_repaired {
 /*
  * Rebuilds every candidate index and index.db from the entries alone. What is damaged is moved to quarantine/, and so is what
  * stands in the place of something else; nothing is deleted. Afterwards gcache_verify finds nothing, and what was lost can be
- * stored again. What isn't trusted for its owner or mode stays as it is, and so do its findings: doctor says what to do. Others
- * may go on using the cache meanwhile. options and out_repaired may be NULL.
+ * stored again. What isn't trusted for its owner or mode stays as it is, and so do its findings: doctor says what to do; so does
+ * what a newer version of guardcache wrote. Others may go on using the cache meanwhile. options and out_repaired may be NULL.
  * GCACHE_OK, GCACHE_REFUSED, ERROR_ARGUMENT, ERROR_READ_ONLY, ERROR_BUSY, ERROR_IO, ERROR_NO_SPACE, ERROR_MEMORY.
  */
 GCACHE_API gcache_status gcache_repair(gcache *cache, gcache_house_options const *options,

@@ -12,6 +12,19 @@ mask() {
     sed -E 's/\b[0-9a-f]{64}\b/KEY/g; s/\b[0-9a-f]{32}0?\b/ENTRY/g; s/[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]{8}/TIME/g'
 }
 
+# flip FILE OFFSET: changes the byte there, whatever it was.
+flip() {
+    python3 - "$1" "$2" <<'PY'
+import sys
+
+with open(sys.argv[1], "r+b") as file:
+    file.seek(int(sys.argv[2]))
+    byte = file.read(1)[0]
+    file.seek(-1, 1)
+    file.write(bytes([byte ^ 0xFF]))
+PY
+}
+
 # small NAME TARGET [DTYPE]: writes a description with one call of TARGET on a tensor of s0 by 16.
 small() {
     cat >"$1" <<GRAPH

@@ -6,7 +6,7 @@ guardcache insert --graph g.json --payload payload >/dev/null
 guardcache insert --graph h.json --payload payload >/dev/null
 key=$(guardcache key g.json | cut -c -64)
 victim=$(find "$GUARDCACHE_DIR/entries" -path "*$key*" -type f -size +200k | head -n 1)
-printf X | dd of="$victim" bs=1 seek=150000 conv=notrunc status=none
+flip "$victim" 150000
 run guardcache verify | sed -E 's/[0-9a-f]{64}/KEY/g; s/[0-9a-f]{32}/ENTRY/g; s/[0-9.]+ (B|KiB)/SIZE/'
 echo "a cache that is switched off is looked after all the same:"
 GUARDCACHE_DISABLED=1 run guardcache verify | sed -E 's/[0-9a-f]{64}/KEY/g; s/[0-9a-f]{32}/ENTRY/g; s/[0-9.]+ (B|KiB)/SIZE/'

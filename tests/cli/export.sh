@@ -31,7 +31,7 @@ run guardcache import --cache third --provide driver=535 all.gcx
 echo "damage:"
 size=$(stat -c %s all.gcx)
 cp all.gcx bad.gcx
-printf '\377' | dd of=bad.gcx bs=1 seek=$((size / 2)) conv=notrunc status=none
+flip bad.gcx $((size / 2))
 run guardcache import --cache fourth bad.gcx
 run guardcache show bad.gcx
 run guardcache ls --cache fourth

@@ -21,7 +21,7 @@ run guardcache verify | names
 
 echo "a damaged entry:"
 victim=$(find "$GUARDCACHE_DIR/entries" -path "*$(guardcache key g.json | cut -c -64)*" -type f -size +200k | head -n 1)
-printf X | dd of="$victim" bs=1 seek=150000 conv=notrunc status=none
+flip "$victim" 150000
 run guardcache repair --json | names
 find "$GUARDCACHE_DIR/quarantine" -type f | wc -l
 run guardcache lookup --graph g.json --hint s0=3 --out -

@@ -80,9 +80,19 @@ be_a_child(test_dir *dir, load *l, int number)
     _exit(!inherited ? 1 : !opened ? 2 : !soon ? 3 : 0);
 }
 
+/* GCC 12's libasan doesn't guard its allocator over a fork: a child may wait for ever for one of its locks that another thread
+   of the parent held. */
+#ifdef __SANITIZE_ADDRESS__
+enum { ALLOCATOR_SURVIVES_FORKS = false };
+#else
+enum { ALLOCATOR_SURVIVES_FORKS = true };
+#endif
+
 static void
 fork_under_load(test_dir *dir, int (*work)(gci_store *store, int number))
 {
+    if (!ALLOCATOR_SURVIVES_FORKS)
+        skip();
     load l = { .store = fixture_open(dir), .work = work };
     pthread_t threads[2];
     int how;
