@@ -36,6 +36,8 @@ void gci_json_locate(gci_view text, uint32_t at, int *out_line, int *out_column)
 /* Writes a JSON string with quotes and escapes, also of what a terminal would act on (base/visible.h). Bytes that aren't UTF-8
    become U+FFFD. */
 void gci_json_write_text(gci_buf *buf, gci_view text);
+/* Writes "path": "..", and if that isn't exact, "path_hex" with all of its bytes: what files are called needn't be UTF-8. */
+void gci_json_write_path(gci_buf *buf, gci_view path);
 
 /* Writes a double so that reading it gives the same double; a fraction or exponent always shows that it is a float. */
 void gci_json_write_float(gci_buf *buf, double value);

@@ -1,5 +1,6 @@
 #include "base/json.h"
 
+#include "base/digest.h"
 #include "base/utf8.h"
 #include "base/visible.h"
 
@@ -52,6 +53,23 @@ gci_json_write_text(gci_buf *buf, gci_view text)
         run = i;
     }
     gci_buf_append(buf, text.data + run, i - run);
+    gci_buf_append_char(buf, '"');
+}
+
+void
+gci_json_write_path(gci_buf *buf, gci_view path)
+{
+    char hex[3];
+
+    gci_buf_append_text(buf, "\"path\": ");
+    gci_json_write_text(buf, path);
+    if (gci_utf8_valid(path))
+        return;
+    gci_buf_append_text(buf, ", \"path_hex\": \"");
+    for (size_t i = 0; i < path.size; i++) {
+        gci_hex((uint8_t const *)path.data + i, 1, hex);
+        gci_buf_append_text(buf, hex);
+    }
     gci_buf_append_char(buf, '"');
 }
 

@@ -42,7 +42,10 @@ gci_check_kernel(gcache const *cache, gcache_kernel const *kernel, gcache_error 
     GCI_REQUIRE(cache != NULL, error, "cache is NULL");
     GCI_REQUIRE(kernel != NULL, error, "kernel is NULL");
     GCI_REQUIRE(kernel->source_hash != NULL && kernel->source_hash[0] != '\0', error, "the kernel has no source hash");
-    return GCACHE_OK;
+    gcache_pair const texts[] = { { "the source hash", kernel->source_hash },
+                                  { "the tag", kernel->tag },
+                                  { "the toolchain", kernel->toolchain } };
+    return gci_check_utf8(texts, sizeof texts / sizeof *texts, error);
 }
 
 static gcache_status
@@ -52,10 +55,23 @@ check_config(gcache_config const *config, gcache_error *error)
     for (size_t i = 0; i < config->count; i++) {
         char const *name = config->parameters[i].name;
         GCI_REQUIRE(name != NULL && config->parameters[i].value != NULL, error, "parameter %zu has no name or no value", i);
+        gcache_pair const texts[] = { { "a parameter's name", name }, { name, config->parameters[i].value } };
+        gcache_status status = gci_check_utf8(texts, 2, error);
+        if (status != GCACHE_OK)
+            return status;
         for (size_t j = 0; j < i; j++)
             GCI_REQUIRE(strcmp(config->parameters[j].name, name) != 0, error, "parameter %s is given twice", name);
     }
     return GCACHE_OK;
+}
+
+static gcache_status
+check_record(gcache_best const *best, gcache_error *error)
+{
+    gcache_pair const hashes[] = { { "configs_hash", best->configs_hash }, { "kernel_hash", best->kernel_hash } };
+    gcache_status status = gci_check_utf8(hashes, 2, error);
+
+    return status == GCACHE_OK ? check_config(&best->config, error) : status;
 }
 
 static gcache_status
@@ -80,7 +96,7 @@ gcache_best_put(gcache *cache, gcache_kernel const *kernel, gcache_best const *b
     if (status != GCACHE_OK)
         return status;
     GCI_REQUIRE(best != NULL, error, "best is NULL");
-    status = check_config(&best->config, error);
+    status = check_record(best, error);
     if (status == GCACHE_OK)
         status = gci_pass(&cache->gate, NULL, GCI_STORE, error);
     if (status != GCACHE_OK)

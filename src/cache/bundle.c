@@ -100,7 +100,10 @@ check_options(gcache const *cache, gcache_bundle_options const *options, gcache_
                 "the options are NULL or of another version");
     GCI_REQUIRE((options->source != NULL) != (options->source_hash != NULL), error,
                 "either the source or its hash is needed, not both");
-    return GCACHE_OK;
+    gcache_pair const texts[] = { { "the source hash", options->source_hash },
+                                  { "the back end", options->backend },
+                                  { "the salt", options->salt } };
+    return gci_check_utf8(texts, sizeof texts / sizeof *texts, error);
 }
 
 static gcache_status

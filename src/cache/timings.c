@@ -3,6 +3,7 @@
  * none. Who measures holds a lease, so that of all who ask one does.
  */
 #include "base/check.h"
+#include "base/utf8.h"
 #include "cache/cache.h"
 #include "cache/tuning_rows.h"
 #include "store/tables.h"
@@ -31,9 +32,11 @@ check_arguments(gcache const *cache, gcache_site const *site, char const *const 
     GCI_REQUIRE(cache != NULL, error, "cache is NULL");
     GCI_REQUIRE(site != NULL, error, "site is NULL");
     GCI_REQUIRE(choices != NULL || count == 0, error, "choices is NULL");
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         GCI_REQUIRE(choices[i] != NULL, error, "choice %zu is NULL", i);
-    return GCACHE_OK;
+        GCI_REQUIRE(gci_utf8_valid(gci_view_text(choices[i])), error, "choice %zu isn't UTF-8", i);
+    }
+    return gci_check_site(site, error);
 }
 
 /* ---- looking ---- */

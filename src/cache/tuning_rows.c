@@ -1,11 +1,34 @@
 #include "cache/tuning_rows.h"
 
 #include "base/codec.h"
+#include "base/error.h"
 #include "base/json.h"
+#include "base/utf8.h"
 
 #include <math.h>
 
 /* ---- names ---- */
+
+gcache_status
+gci_check_utf8(gcache_pair const *texts, size_t count, gcache_error *error)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (texts[i].value != NULL && !gci_utf8_valid(gci_view_text(texts[i].value)))
+            return gci_fail(error, GCACHE_ERROR_ARGUMENT, "%s isn't UTF-8", texts[i].name);
+    }
+    return GCACHE_OK;
+}
+
+gcache_status
+gci_check_site(gcache_site const *site, gcache_error *error)
+{
+    gcache_pair const texts[] = {
+        { "the system", site->system }, { "the op", site->op },           { "the inputs", site->inputs },
+        { "the hint", site->hint },     { "the precision", site->precision },
+    };
+
+    return gci_check_utf8(texts, sizeof texts / sizeof *texts, error);
+}
 
 void
 gci_write_name(gci_buf *out, char const *const *parts, size_t count)

@@ -6,7 +6,7 @@
  *      best        [source hash, tag, toolchain]                   ""              a record
  *      bundle      [source hash, back end, salt]                   as best's name  a record
  *
- * Names are JSON arrays of strings, so that they are read by people and never ambiguous. A record is a JSON object:
+ * Names are JSON arrays of strings, so that they are read by people and never ambiguous; hence UTF-8. A record is a JSON object:
  *
  *      {"config": {"num_warps": "4", ..}, "configs_hash": "..", "by_descent": false, "tuning_ns": 12, "kernel_hash": ".."}
  */
@@ -25,7 +25,11 @@
 #define GCI_SITE_PARTS 5
 #define GCI_KERNEL_PARTS 3
 
-/* Appends ["a", "b"]; NULL counts as "". */
+/* JSON can't hold other bytes, so two names that differ only in them would be one row. pairs: what it is called, text or NULL. */
+gcache_status gci_check_utf8(gcache_pair const *texts, size_t count, gcache_error *error);
+gcache_status gci_check_site(gcache_site const *site, gcache_error *error);
+
+/* Appends ["a", "b"]; NULL counts as "". All are UTF-8. */
 void gci_write_name(gci_buf *out, char const *const *parts, size_t count);
 /* Reads such a name of exactly count parts into texts that live in the arena. false: it is no such name. */
 bool gci_read_name(gci_view name, gci_arena *arena, char const **out_parts, size_t count);

@@ -158,8 +158,8 @@ print_object(void *state, gcache_fingerprint_line const *line)
     gci_buf_init(&out, GCI_BUF_NO_LIMIT);
     gci_buf_append_text(&out, "{\"part\": ");
     gci_json_write_text(&out, gci_view_text(line->part));
-    gci_buf_append_text(&out, ", \"path\": ");
-    gci_json_write_text(&out, gci_view_text(line->path));
+    gci_buf_append_text(&out, ", ");
+    gci_json_write_path(&out, gci_view_text(line->path));
     gci_buf_append_text(&out, ", \"value\": ");
     gci_json_write_text(&out, gci_view_text(line->value));
     gci_buf_format(&out, "%s}\n", line->path[0] == '\0' ? "" : line->read ? ", \"read\": true" : ", \"read\": false");

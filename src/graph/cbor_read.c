@@ -144,32 +144,50 @@ read_simple(reader *r, head const *h, gci_value *value)
     }
 }
 
-/* Writes bytes, most significant first, plus add (0 or 1), as decimal. */
+/* Nine decimal digits, the most whose product with a chunk of four bytes fits in 64 bits. */
+#define CHUNK_DIGITS 9
+#define CHUNK_BASE 1000000000u
+
+/* Least significant chunk first, room for one more: chunks = chunks * 2**bits + addend, bits <= 32. */
+static void
+shift_add(uint32_t *chunks, size_t *count, unsigned bits, uint64_t addend)
+{
+    uint64_t carry = addend;
+
+    for (size_t k = 0; k < *count || carry != 0; k++) {
+        carry += k < *count ? (uint64_t)chunks[k] << bits : 0;
+        chunks[k] = (uint32_t)(carry % CHUNK_BASE);
+        carry /= CHUNK_BASE;
+        *count += k == *count;
+    }
+}
+
+/* Writes bytes, most significant first, as decimal; of a negative number they are what is above -1. */
 static bool
 set_decimal(reader *r, gci_view bytes, bool negative, gci_value *value)
 {
-    size_t room = bytes.size * 241 / 100 + 4, size = 0; /* log10(256) is 2.408 */
-    uint8_t *digits = gci_arena_alloc(r->arena, room + 1);
+    size_t room = bytes.size * 241 / 100 / CHUNK_DIGITS + 3, count = 0; /* log10(256) is 2.408 */
+    uint32_t *chunks = gci_arena_array(r->arena, room, sizeof *chunks);
+    char *text = gci_arena_alloc(r->arena, room * CHUNK_DIGITS + 2), *end = text;
 
-    if (digits == NULL)
+    if (chunks == NULL || text == NULL)
         return fail_memory(r);
-    for (size_t i = 0; i < bytes.size; i++) {
-        unsigned carry = (uint8_t)bytes.data[i] + (negative && i == bytes.size - 1 ? 1u : 0u);
-        for (size_t k = 0; k < size || carry != 0; k++) {
-            carry += k < size ? digits[k] * 256u : 0;
-            digits[k] = (uint8_t)(carry % 10);
-            carry /= 10;
-            size += k == size;
-        }
+    for (size_t i = 0, take; i < bytes.size; i += take) {
+        uint32_t word = 0;
+        take = bytes.size - i < sizeof word ? bytes.size - i : sizeof word;
+        for (size_t k = 0; k < take; k++)
+            word = word << 8 | (uint8_t)bytes.data[i + k];
+        bool last = i + take == bytes.size;
+        shift_add(chunks, &count, (unsigned)(8 * take), (uint64_t)word + (negative && last));
     }
-    char *text = gci_arena_alloc(r->arena, size + 2);
-    if (text == NULL)
-        return fail_memory(r);
-    text[0] = '-';
-    for (size_t k = 0; k < size; k++)
-        text[negative + k] = (char)('0' + digits[size - 1 - k]);
+    GCI_ASSERT(count != 0);
+    if (negative)
+        *end++ = '-';
+    end += snprintf(end, CHUNK_DIGITS + 2, "%" PRIu32, chunks[count - 1]);
+    for (size_t k = count - 1; k-- > 0;)
+        end += snprintf(end, CHUNK_DIGITS + 1, "%0*" PRIu32, CHUNK_DIGITS, chunks[k]);
     value->type = GCI_BIGINT;
-    value->text = gci_view_of(text, size + negative);
+    value->text = gci_view_of(text, (size_t)(end - text));
     return true;
 }
 

@@ -255,8 +255,8 @@ write_json_line(void *state, gcache_fingerprint_line const *line)
 
     gci_buf_append_text(out, "{\"part\": ");
     gci_json_write_text(out, gci_view_text(line->part));
-    gci_buf_append_text(out, ", \"path\": ");
-    gci_json_write_text(out, gci_view_text(line->path));
+    gci_buf_append_text(out, ", ");
+    gci_json_write_path(out, gci_view_text(line->path));
     gci_buf_append_text(out, ", \"value\": ");
     gci_json_write_text(out, gci_view_text(line->value));
     gci_buf_append_text(out, "}\n");
@@ -303,6 +303,20 @@ add_present(void *state, gcache_fingerprint_line const *line)
     add_entry(state, gci_view_text(line->part), gci_view_text(line->path), gci_view_text(line->value));
 }
 
+/* The path of a line, or its exact bytes if it has them. No data: neither is there. */
+static gci_view
+read_path(gci_value const *line, gci_arena *arena)
+{
+    gci_value const *path = gci_map_find(line, "path"), *hex = gci_map_find(line, "path_hex");
+
+    if (hex == NULL)
+        return path != NULL && path->type == GCI_STRING ? path->text : (gci_view){ NULL, 0 };
+    size_t size = hex->type == GCI_STRING ? hex->text.size / 2 : 0;
+    uint8_t *bytes = gci_arena_alloc(arena, size + 1);
+    bool read = bytes != NULL && size != 0 && gci_unhex(hex->text, bytes, size);
+    return read ? gci_view_of(bytes, size) : (gci_view){ NULL, 0 };
+}
+
 static gcache_status
 read_written(entries *e, gci_view text, gcache_error *error)
 {
@@ -316,12 +330,11 @@ read_written(entries *e, gci_view text, gcache_error *error)
         if (status != GCACHE_OK)
             break;
         gci_value const *part = line.type == GCI_MAP ? gci_map_find(&line, "part") : NULL;
-        gci_value const *path = line.type == GCI_MAP ? gci_map_find(&line, "path") : NULL;
+        gci_view path = line.type == GCI_MAP ? read_path(&line, &e->arena) : (gci_view){ NULL, 0 };
         gci_value const *value = line.type == GCI_MAP ? gci_map_find(&line, "value") : NULL;
-        if (part == NULL || path == NULL || value == NULL || part->type != GCI_STRING || path->type != GCI_STRING ||
-            value->type != GCI_STRING)
+        if (part == NULL || path.data == NULL || value == NULL || part->type != GCI_STRING || value->type != GCI_STRING)
             return gci_fail(error, GCACHE_ERROR_DESCRIPTION, "not what gcache_fingerprint_write wrote");
-        add_entry(e, part->text, path->text, value->text);
+        add_entry(e, part->text, path, value->text);
         start = end + 1;
     }
     return status;

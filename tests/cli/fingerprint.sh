@@ -38,3 +38,12 @@ run guardcache fingerprint --preset tool=12
 run guardcache fingerprint --fact version
 run guardcache fingerprint --threads 1000 tree/lib
 run guardcache fingerprint --since first tree/lib
+
+echo "names that aren't UTF-8:"
+mkdir odd
+echo one >odd/$'a\xfe'
+echo two >odd/$'a\xff'
+guardcache fingerprint odd --save before --json --files
+run guardcache fingerprint odd --since before
+echo three >odd/$'a\xff'
+run guardcache fingerprint odd --since before

@@ -23,3 +23,6 @@ run guardcache tune get "${kernel[@]}"
 run guardcache tune get --kernel beef
 run guardcache tune ls
 run guardcache tune ls --json
+run guardcache tune put --op $'\xff' a=1
+run guardcache tune get --op $'\xff' a
+run guardcache tune put --kernel $'\xfe' --config n=1 --configs-hash h1

@@ -583,6 +583,54 @@ comments_do_not_count_but_quoted_text_does(void **state)
     assert_false(same_hash("a # x", "a # y", ""));
 }
 
+/* ---- what isn't UTF-8 ---- */
+
+/* Rows are named in JSON, where all such bytes would be the same. */
+static void
+texts_that_are_not_utf8_are_refused(void **state)
+{
+    fixture *f = *state;
+    char const *const choices[] = { "a" }, *const bad_choices[] = { "\xff" };
+    double const timing = 1;
+    gcache_site const sites[] = { { .system = "\xff" }, { .op = "\xff" },        { .inputs = "\xff" },
+                                  { .hint = "\xff" },   { .precision = "\xff" } };
+    answer a;
+
+    for (size_t i = 0; i < sizeof sites / sizeof *sites; i++) {
+        assert_int_equal(gcache_timings_put(f->cache, &sites[i], choices, &timing, 1, &f->error), GCACHE_ERROR_ARGUMENT);
+        assert_int_equal(get(f, &sites[i], choices, 1, NULL, &a), GCACHE_ERROR_ARGUMENT);
+    }
+    assert_string_equal(f->error.message, "the precision isn't UTF-8");
+    assert_int_equal(gcache_timings_put(f->cache, &mm, bad_choices, &timing, 1, &f->error), GCACHE_ERROR_ARGUMENT);
+    assert_string_equal(f->error.message, "choice 0 isn't UTF-8");
+}
+
+static void
+records_and_bundles_that_are_not_utf8_are_refused(void **state)
+{
+    fixture *f = *state;
+    gcache_pair const good = { "n", "1" }, bad[] = { { "\xff", "1" }, { "n", "\xff" } };
+    gcache_kernel const kernels[] = { { "\xff", NULL, NULL }, { "c0ffee", "\xff", NULL }, { "c0ffee", NULL, "\xff" } };
+    gcache_best const best = { .config = { &good, 1 }, .configs_hash = "h" };
+    gcache_bundle_options options = GCACHE_BUNDLE_OPTIONS_INIT;
+
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
+        assert_int_equal(gcache_best_put(f->cache, &kernels[i], &best, &f->error), GCACHE_ERROR_ARGUMENT);
+    assert_string_equal(f->error.message, "the toolchain isn't UTF-8");
+    gcache_kernel const plain = { "c0ffee", NULL, NULL };
+    gcache_best const records[] = { { .config = { &bad[0], 1 }, .configs_hash = "h" },
+                                    { .config = { &bad[1], 1 }, .configs_hash = "h" },
+                                    { .config = { &good, 1 }, .configs_hash = "\xff" },
+                                    { .config = { &good, 1 }, .configs_hash = "h", .kernel_hash = "\xff" } };
+    for (size_t i = 0; i < sizeof records / sizeof *records; i++)
+        assert_int_equal(gcache_best_put(f->cache, &plain, &records[i], &f->error), GCACHE_ERROR_ARGUMENT);
+    assert_string_equal(f->error.message, "kernel_hash isn't UTF-8");
+    options.source_hash = "h";
+    options.salt = "\xff";
+    assert_int_equal(gcache_bundle_begin(f->cache, &options, NULL, &f->error), GCACHE_ERROR_ARGUMENT);
+    assert_string_equal(f->error.message, "the salt isn't UTF-8");
+}
+
 int
 main(void)
 {
@@ -607,6 +655,8 @@ main(void)
         CASE(an_empty_bundle_is_not_stored),
         CASE(misuse_of_bundles_is_an_error),
         CASE(comments_do_not_count_but_quoted_text_does),
+        CASE(texts_that_are_not_utf8_are_refused),
+        CASE(records_and_bundles_that_are_not_utf8_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

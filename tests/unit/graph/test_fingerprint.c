@@ -323,6 +323,35 @@ test_changes(void **state)
     free(before);
 }
 
+/* Names of files are any bytes: two that JSON would write alike are told apart, and one that is as it was is no change. */
+static void
+test_changes_of_odd_names(void **state)
+{
+    fixture *f = *state;
+    char *before;
+    gci_buf changes;
+
+    gci_buf_init(&changes, GCI_BUF_NO_LIMIT);
+    write_file(f, "t/odd\xfe", "one");
+    write_file(f, "t/odd\xff", "two");
+    gcache_fingerprint_tree(f->print, "t", full_path(f, "t"), NULL, NULL);
+    assert_int_equal(gcache_fingerprint_write(f->print, &before, NULL), GCACHE_OK);
+    assert_int_equal(gcache_fingerprint_compare(f->print, before, strlen(before), join_changes, &changes, NULL), GCACHE_OK);
+    assert_int_equal(changes.size, 0);
+
+    write_file(f, "t/odd\xff", "three");
+    gcache_fingerprint_clear(f->print);
+    gcache_fingerprint_tree(f->print, "t", full_path(f, "t"), NULL, NULL);
+    assert_int_equal(gcache_fingerprint_compare(f->print, before, strlen(before), join_changes, &changes, NULL), GCACHE_OK);
+    gci_buf_append_char(&changes, '\0');
+    assert_string_equal(changes.data, "t/odd\xff -+\n");
+    char const odd[] = "{\"part\": \"t\", \"path\": \"\", \"path_hex\": \"f\", \"value\": \"\"}";
+    assert_int_equal(gcache_fingerprint_compare(f->print, odd, strlen(odd), join_changes, &changes, NULL),
+                     GCACHE_ERROR_DESCRIPTION);
+    gci_buf_clear(&changes);
+    free(before);
+}
+
 /* ---- errors ---- */
 
 static void
@@ -353,6 +382,7 @@ main(void)
         cmocka_unit_test_setup_teardown(test_index, setup, teardown),
         cmocka_unit_test_setup_teardown(test_bad_index, setup, teardown),
         cmocka_unit_test_setup_teardown(test_changes, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_changes_of_odd_names, setup, teardown),
         cmocka_unit_test_setup_teardown(test_errors, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
