@@ -95,3 +95,13 @@ insert_text(fixture *f, gcache_graph *graph, gcache_hints const *hints, char con
 
     return gcache_insert(f->cache, graph, hints, &entry, NULL, &f->error);
 }
+
+gcache_status
+compile_new(void *state, gcache_graph *graph, gcache_hints const *hints, gcache_compiled *out_compiled,
+            gcache_error *error)
+{
+    (void)state, (void)graph, (void)hints, (void)error;
+    out_compiled->entry.payload = "new";
+    out_compiled->entry.payload_size = 3;
+    return GCACHE_OK;
+}

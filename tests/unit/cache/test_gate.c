@@ -80,15 +80,6 @@ typedef struct trial {
     gcache_graph *known, *unknown; /* one has an entry */
 } trial;
 
-static gcache_status
-compile(void *state, gcache_graph *graph, gcache_hints const *hints, gcache_compiled *out_compiled, gcache_error *error)
-{
-    (void)state, (void)graph, (void)hints, (void)error;
-    out_compiled->entry.payload = "new";
-    out_compiled->entry.payload_size = 3;
-    return GCACHE_OK;
-}
-
 static void
 write_status(gcache_status status, char *out)
 {
@@ -153,7 +144,7 @@ get_or_compile(trial *t, gcache_graph *graph, char *out)
     gcache_compile_options options = compile_options_of(t->setting, &request);
     gcache_result r;
 
-    write_result(gcache_get_or_compile_with(t->f->cache, graph, NULL, &options, compile, NULL, &r, NULL), &r, out);
+    write_result(gcache_get_or_compile_with(t->f->cache, graph, NULL, &options, compile_new, NULL, &r, NULL), &r, out);
 }
 
 static void
@@ -177,7 +168,7 @@ compile_many(trial *t, char *out)
     gcache_module module = { .graph = t->unknown };
 
     options.each = &each;
-    assert_int_equal(gcache_compile_many(t->f->cache, &module, 1, &options, compile, NULL, NULL), GCACHE_OK);
+    assert_int_equal(gcache_compile_many(t->f->cache, &module, 1, &options, compile_new, NULL, NULL), GCACHE_OK);
     write_result(module.status, &module.result, out);
 }
 
@@ -512,7 +503,7 @@ compile_slowly(void *state, gcache_graph *graph, gcache_hints const *hints, gcac
 
     nanosleep(&(struct timespec){ .tv_nsec = 150000000 }, NULL);
     atomic_fetch_add(r->compiles, 1);
-    return compile(NULL, graph, hints, out_compiled, error);
+    return compile_new(NULL, graph, hints, out_compiled, error);
 }
 
 /* As adapters do: a lookup, a lease, perhaps another lookup, a compile, an insert. */
@@ -675,7 +666,7 @@ compile_badly(void *state, gcache_graph *graph, gcache_hints const *hints, gcach
 {
     out_compiled->entry.guards = state;
     out_compiled->entry.guard_count = 1;
-    return compile(NULL, graph, hints, out_compiled, error);
+    return compile_new(NULL, graph, hints, out_compiled, error);
 }
 
 /* Whatever keeps it from being stored, its caller has what was compiled; with strict and trouble, beside the error. */

@@ -397,20 +397,29 @@ a_read_only_cache_writes_none(void **state)
 
 /* ---- what can't be ---- */
 
-static void
-too_many_hints_leave_a_lean_entry(void **state)
+/* Thousands of hints, more than an entry of the journal holds; s0 = 12 is one of them, under the name that is given. */
+static gcache_hints
+many_hints(char const *s0)
 {
     enum { COUNT = 4000 };
     static gcache_hint items[COUNT];
     static char names[COUNT][32];
-    fixture *f = *state;
-    gcache_graph *g = make_matmul("s0", "s1");
-    gcache_hints hints = { .items = items, .count = COUNT };
 
     for (int i = 0; i < COUNT; i++) {
         snprintf(names[i], sizeof names[i], "a_long_name_of_a_symbol_%d", i);
         items[i] = (gcache_hint){ names[i], i };
     }
+    items[COUNT / 2] = (gcache_hint){ s0, 12 };
+    return (gcache_hints){ .items = items, .count = COUNT };
+}
+
+static void
+too_many_hints_leave_a_lean_entry(void **state)
+{
+    fixture *f = *state;
+    gcache_graph *g = make_matmul("s0", "s1");
+    gcache_hints hints = many_hints("another_name");
+
     look_up(f, g, &hints, NULL, GCACHE_MISS);
     assert_int_equal(sum_up(f).misses, 1);
     char *text = explain_past(f, NULL, GCACHE_EXPLAIN_TEXT, 1);
@@ -494,18 +503,11 @@ a_long_guard_keeps_the_part_that_decided(void **state)
 static void
 many_hints_keep_those_that_decided(void **state)
 {
-    enum { COUNT = 4000 };
-    static gcache_hint items[COUNT];
-    static char names[COUNT][32];
     fixture *f = *state;
     gcache_graph *g = make_matmul("s0", "s1");
-    gcache_hints hints = { .items = items, .count = COUNT };
+    gcache_hints hints = many_hints("s0");
     gcache_request request = GCACHE_REQUEST_INIT;
 
-    for (int i = 0; i < COUNT; i++) {
-        snprintf(names[i], sizeof names[i], i == 3000 ? "s0" : "a_long_name_of_a_symbol_%d", i);
-        items[i] = (gcache_hint){ names[i], i == 3000 ? 12 : i };
-    }
     request.label = "model.py:7 forward";
     assert_int_equal(insert_text(f, g, NULL, "s0 % 8 == 0", "x"), GCACHE_OK);
     look_up(f, g, &hints, &request, GCACHE_MISS);

@@ -149,15 +149,6 @@ look(fixture *f, gcache_reason *out_reason, char *out_text)
     return status;
 }
 
-static gcache_status
-compile(void *state, gcache_graph *graph, gcache_hints const *hints, gcache_compiled *out_compiled, gcache_error *error)
-{
-    (void)state, (void)graph, (void)hints, (void)error;
-    out_compiled->entry.payload = "new";
-    out_compiled->entry.payload_size = 3;
-    return GCACHE_OK;
-}
-
 static void
 each_switch_does_what_it_says(void **state)
 {
@@ -186,7 +177,7 @@ each_switch_does_what_it_says(void **state)
     assert_string_equal(text, "old");
     /* What is compiled now is found from now on, though the old one is there. */
     reopen_with(f, "refresh", "1");
-    assert_int_equal(gcache_get_or_compile(f->cache, g, NULL, compile, NULL, &r, &f->error), GCACHE_MISS);
+    assert_int_equal(gcache_get_or_compile(f->cache, g, NULL, compile_new, NULL, &r, &f->error), GCACHE_MISS);
     assert_string_equal(r.note, "");
     gcache_result_clear(&r);
     assert_int_equal(look(f, &reason, text), GCACHE_MISS);
