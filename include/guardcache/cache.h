@@ -372,7 +372,8 @@ GCACHE_API gcache_status gcache_compare(gcache *cache, gcache_subject const *sto
 
 /*
  * Takes an entry out of the cache, as eviction does: that it was there stays known, for explain.
- * GCACHE_OK, ERROR_NOT_FOUND, ERROR_READ_ONLY, ERROR_BUSY, ERROR_IO, ERROR_MEMORY.
+ * GCACHE_OK, ERROR_NOT_FOUND, ERROR_READ_ONLY, ERROR_FORMAT (a newer version of guardcache has stored under the key too: it
+ * would lose that), ERROR_BUSY, ERROR_IO, ERROR_MEMORY.
  */
 GCACHE_API gcache_status gcache_remove(gcache *cache, gcache_key const *key, char const *entry, gcache_error *error);
 

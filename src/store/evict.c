@@ -173,8 +173,8 @@ cull_key(struct cull *cull, gcache_key const *key)
 
     gcache_status status = gci_file_load_existing(store->directory, gci_path_pack(key).text, GCI_PACK_MAX, &cull->pack,
                                                   cull->error);
-    if (status == GCACHE_OK && !gci_draft_take_pack(&cull->draft, gci_buf_view(&cull->pack)))
-        status = gci_fail_memory(cull->error);
+    if (status == GCACHE_OK)
+        status = gci_draft_take_pack(&cull->draft, gci_buf_view(&cull->pack), cull->error);
     if (status != GCACHE_OK)
         return status;
     uint64_t before = gci_cost_of_path(store, gci_path_description(key).text) + gci_disk_cost(cull->pack.size);
@@ -248,7 +248,8 @@ gci_evict(gci_store *store, gci_victim const *victims, size_t count, gci_evictio
                                             first == GCACHE_OK ? error : NULL);
         if (status != GCACHE_OK)
             inout_evicted->failed += end - begin;
-        if (first == GCACHE_OK)
+        /* What a newer version wrote stays, and keeps nothing else from going. */
+        if (first == GCACHE_OK && status != GCACHE_ERROR_FORMAT)
             first = status;
     }
     return first;
@@ -266,6 +267,8 @@ gci_store_evict(gci_store *store, gcache_key const *key, char const *id, gcache_
         return gci_fail(error, GCACHE_ERROR_READ_ONLY, "%s: the cache is read-only", store->directory.name);
     memcpy(victim.id, id, sizeof victim.id);
     gcache_status status = gci_evict(store, &victim, 1, &eviction, &evicted, error);
+    if (status == GCACHE_OK && evicted.failed > 0)
+        return GCACHE_ERROR_FORMAT;
     if (status == GCACHE_OK && evicted.entries == 0)
         return gci_fail(error, GCACHE_ERROR_NOT_FOUND, "no entry %s under the key", id);
     return status;

@@ -129,7 +129,7 @@ gci_frame_read(gci_view bytes, gci_frame *out_frame)
 }
 
 size_t
-gci_frame_find(gci_view bytes, size_t from)
+gci_frame_find(gci_view bytes, size_t from, bool *inout_newer)
 {
     gci_frame frame;
 
@@ -137,8 +137,10 @@ gci_frame_find(gci_view bytes, size_t from)
     for (size_t at = from; at + GCI_FRAME_OVERHEAD <= bytes.size; at += 8) {
         if (memcmp(bytes.data + at, magic, sizeof magic) != 0)
             continue;
-        if (gci_frame_read(gci_view_of(bytes.data + at, bytes.size - at), &frame) == GCI_FRAME_GOOD)
+        gci_frame_state state = gci_frame_read(gci_view_of(bytes.data + at, bytes.size - at), &frame);
+        if (state == GCI_FRAME_GOOD)
             return at;
+        *inout_newer |= state == GCI_FRAME_NEWER;
     }
     return bytes.size;
 }

@@ -74,8 +74,9 @@ gci_frame_state gci_frame_read_head(gci_view bytes, gci_frame *out_frame);
 
 bool gci_frame_has_payload(gci_frame_type type);
 
-/* The offset of the next good frame in bytes at or after `from` (a multiple of 8), or bytes.size. */
-size_t gci_frame_find(gci_view bytes, size_t from);
+/* The offset of the next good frame in bytes at or after `from` (a multiple of 8), or bytes.size. *inout_newer is set if it
+   has passed one of a newer version. */
+size_t gci_frame_find(gci_view bytes, size_t from, bool *inout_newer);
 
 /*
  * Writing: begin, append the head to buf, end. The payload's bytes and the padding follow as the caller likes.

@@ -117,10 +117,9 @@ take_pack(struct mender *mender)
     gci_pack_state state = gci_pack_begin(bytes, mender->key, &walk);
     while (state == GCI_PACK_GOOD && gci_pack_next(&walk, &frame))
         continue;
-    if (state == GCI_PACK_NEWER || walk.newer)
-        return gci_fail(mender->error, GCACHE_ERROR_FORMAT, "%s: of a newer version", gci_path_pack(mender->key).text);
-    if (!gci_draft_take_pack(&mender->draft, bytes))
-        return gci_fail_memory(mender->error);
+    gcache_status status = gci_draft_take_pack(&mender->draft, bytes, mender->error);
+    if (status != GCACHE_OK)
+        return status;
     bool damaged = state == GCI_PACK_BAD || walk.damaged > 0 || mender->draft.strange > 0;
     mender->mended->damaged = damaged || state == GCI_PACK_TORN;
     mender->changed = mender->mended->damaged || walk.torn;

@@ -86,7 +86,7 @@ gci_pack_next(gci_pack_walk *walk, gci_frame *out_frame)
     gci_view rest = gci_view_of(walk->bytes.data + walk->at, walk->bytes.size - walk->at);
     gci_frame_state state = gci_frame_read(rest, out_frame);
     if (state != GCI_FRAME_GOOD) {
-        size_t found = gci_frame_find(walk->bytes, walk->at + 8);
+        size_t found = gci_frame_find(walk->bytes, walk->at + 8, &walk->newer);
         bool last = found == walk->bytes.size;
         if (state == GCI_FRAME_NEWER)
             walk->newer = true;

@@ -93,21 +93,25 @@ gci_draft_take(gci_draft *draft, gci_frame const *frame, gci_view bytes)
     return true;
 }
 
-bool
-gci_draft_take_pack(gci_draft *draft, gci_view bytes)
+gcache_status
+gci_draft_take_pack(gci_draft *draft, gci_view bytes, gcache_error *error)
 {
+    gci_pack_walk walk;
     gci_frame frame;
     size_t at = 0;
+    bool newer = gci_pack_begin(bytes, &draft->key, &walk) == GCI_PACK_NEWER;
 
-    while ((at = gci_frame_find(bytes, at)) < bytes.size) {
+    while ((at = gci_frame_find(bytes, at, &newer)) < bytes.size) {
         gci_view rest = gci_view_of(bytes.data + at, bytes.size - at);
         if (gci_frame_read(rest, &frame) != GCI_FRAME_GOOD)
             break;
         if (!gci_draft_take(draft, &frame, gci_view_of(rest.data, frame.size)))
-            return false;
+            return gci_fail_memory(error);
         at += frame.size;
     }
-    return true;
+    if (newer)
+        return gci_fail(error, GCACHE_ERROR_FORMAT, "%s: of a newer version", gci_path_pack(&draft->key).text);
+    return GCACHE_OK;
 }
 
 size_t

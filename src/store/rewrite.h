@@ -33,8 +33,9 @@ typedef struct gci_draft {
 void gci_draft_init(gci_draft *draft, gcache_key const *key);
 void gci_draft_clear(gci_draft *draft);
 
-/* Takes all good frames of the key found in bytes, header or not. false: no memory. */
-bool gci_draft_take_pack(gci_draft *draft, gci_view bytes);
+/* Takes all good frames of the key found in bytes, header or not. ERROR_FORMAT: it, or a frame in it, is of a newer version,
+   which would be lost if it were written anew; ERROR_MEMORY. */
+gcache_status gci_draft_take_pack(gci_draft *draft, gci_view bytes, gcache_error *error);
 
 /* Takes a frame, unless it makes no sense under the key or its id is there as a live one. false: no memory. */
 bool gci_draft_take(gci_draft *draft, gci_frame const *frame, gci_view bytes);

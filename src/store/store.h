@@ -311,7 +311,8 @@ void gci_pending_free(gci_pending *pending);
 /* Whether an insert waits for the disk, so that it is worth gathering several. */
 bool gci_store_waits_for_disk(gci_store const *store);
 
-/* Takes an entry out, as eviction does: its record stays remembered. ERROR_NOT_FOUND, ERROR_READ_ONLY, ... */
+/* Takes an entry out, as eviction does: its record stays remembered. ERROR_NOT_FOUND, ERROR_READ_ONLY, ERROR_FORMAT (beside
+   it lie entries of a newer version: all stay), ... */
 gcache_status gci_store_evict(gci_store *store, gcache_key const *key, char const *id, gcache_error *error);
 
 /* What is known about the last eviction under a key. Times are 0 where they aren't known. */

@@ -353,6 +353,32 @@ test_repair_leaves_what_is_newer(void **state)
     assert_int_equal(bytes[GCI_PACK_HEADER + 8], 9);
 }
 
+/* To make room others go: written anew by this version it would lose what it doesn't know. */
+static void
+test_eviction_passes_over_what_is_newer(void **state)
+{
+    gci_gc_options options = { .target_bytes = 1 };
+    gci_collected collected;
+    gci_inserted inserted;
+    char path[512];
+
+    store_three(*state);
+    gci_store *store = fixture_open(*state);
+    assert_int_equal(try_insert(store, 1, 2, 100, &inserted, NULL), GCACHE_OK);
+    pack_path(*state, 1, path);
+    make_newer(path);
+    off_t size = size_of_file(path);
+    assert_int_equal(gci_store_gc(store, &options, &collected, NULL), GCACHE_OK);
+    assert_int_equal(collected.evicted, 1);
+    assert_int_equal(look(store, 2, 1, 100), GCI_EVICTED);
+    assert_int_equal(size_of_file(path), size);
+    assert_int_equal(gci_store_evict(store, &(gcache_key){ .bytes = { 0 } }, inserted.id, NULL), GCACHE_ERROR_NOT_FOUND);
+    gcache_key key = key_of(1);
+    assert_int_equal(gci_store_evict(store, &key, inserted.id, NULL), GCACHE_ERROR_FORMAT);
+    assert_int_equal(size_of_file(path), size);
+    gci_store_close(store);
+}
+
 /* An entry file that nobody names, with a hole behind it that no memory holds, is put aside. */
 static void
 test_repair_of_a_file_without_end(void **state)
@@ -537,6 +563,7 @@ main(void)
         STORE_TEST(test_missing_entry_file),
         STORE_TEST(test_newer_frames_are_left_alone),
         STORE_TEST(test_repair_leaves_what_is_newer),
+        STORE_TEST(test_eviction_passes_over_what_is_newer),
         STORE_TEST(test_repair_of_a_file_without_end),
         STORE_TEST(test_random_damage),
     };
