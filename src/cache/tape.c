@@ -1,5 +1,7 @@
 #include "cache/tape.h"
 
+#include "base/codec.h"
+#include "base/digest.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "graph/graph.h"
@@ -16,8 +18,10 @@
 #define COUNT_BYTES ((size_t)64 << 10)
 /* Guards of 30,000 characters each, a thousand of them. */
 #define EVENT_BYTES_MAX ((size_t)64 << 20)
-/* Digits of a key in a description's file name: enough to tell the graphs of a run apart. */
+/* A description's file: so many digits of its key, enough to tell the graphs of a run apart, and a hash of its names, which hints
+   and guards are written in. */
 #define NAME_DIGITS 16
+#define NAME_SIZE (NAME_DIGITS + sizeof "-01234567.json")
 
 struct gci_tape {
     pthread_mutex_t mutex;
@@ -182,11 +186,11 @@ append(gci_tape *tape, gci_view event, gcache_error *error)
     return status;
 }
 
-/* Writes the description unless it is there; equal keys are one file. */
+/* Writes the description unless it is there; equal keys with equal names are one file. */
 static gcache_status
 keep_graph(gci_tape *tape, gcache_graph *graph, char const *name, gcache_error *error)
 {
-    char temporary[NAME_DIGITS + sizeof ".json" + sizeof ".0123456789abcdef.tmp"];
+    char temporary[NAME_SIZE + sizeof ".0123456789abcdef.tmp"];
     struct stat facts;
     char *text = NULL;
     size_t size;
@@ -201,19 +205,54 @@ keep_graph(gci_tape *tape, gcache_graph *graph, char const *name, gcache_error *
     return status;
 }
 
+/* Symbols and names in texts, as the caller has them; nothing where there are none. */
+static gcache_status
+put_names(gcache_graph *graph, gci_buf *out, gcache_error *error)
+{
+    gcache_symbol const *symbols = NULL;
+    gcache_text_name const *texts = NULL;
+    size_t symbol_count = 0, text_count = 0;
+    gcache_status status = gcache_graph_symbols(graph, &symbols, &symbol_count, error);
+
+    if (status == GCACHE_OK)
+        status = gcache_graph_text_names(graph, &texts, &text_count, error);
+    for (size_t i = 0; status == GCACHE_OK && i < symbol_count; i++)
+        gci_put_bytes(out, gci_view_text(symbols[i].name));
+    for (size_t i = 0; status == GCACHE_OK && i < text_count; i++)
+        gci_put_bytes(out, gci_view_text(texts[i].original));
+    return status == GCACHE_OK && out->failed ? gci_fail_memory(error) : status;
+}
+
+static gcache_status
+name_graph(gcache_graph *graph, char out_name[NAME_SIZE], gcache_error *error)
+{
+    char hex[GCACHE_KEY_HEX_SIZE], suffix[sizeof "-01234567"] = "";
+    gcache_key key;
+    gci_buf names;
+
+    gci_buf_init(&names, GCI_BUF_NO_LIMIT);
+    gcache_status status = gcache_graph_key(graph, &key, error);
+    if (status == GCACHE_OK)
+        status = put_names(graph, &names, error);
+    if (status == GCACHE_OK) {
+        gcache_key_to_hex(&key, hex);
+        if (names.size != 0)
+            snprintf(suffix, sizeof suffix, "-%08x", (unsigned)gci_hash64(names.data, names.size, 0));
+        snprintf(out_name, NAME_SIZE, "%.*s%s.json", NAME_DIGITS, hex, suffix);
+    }
+    gci_buf_clear(&names);
+    return status;
+}
+
 /* op, and the graph if it can be keyed. */
 static gcache_status
 begin_event(gci_tape *tape, gcache_graph *graph, char const *op, gci_buf *out, gcache_error *error)
 {
-    char hex[GCACHE_KEY_HEX_SIZE], name[NAME_DIGITS + sizeof ".json"];
-    gcache_key key;
+    char name[NAME_SIZE];
+    gcache_status status = name_graph(graph, name, error);
 
-    gcache_status status = gcache_graph_key(graph, &key, error);
     if (status != GCACHE_OK)
         return status;
-    gcache_key_to_hex(&key, hex);
-    memcpy(name, hex, NAME_DIGITS);
-    memcpy(name + NAME_DIGITS, ".json", sizeof ".json");
     gci_buf_format(out, ", \"op\": \"%s\", \"graph\": \"graphs/%s\"", op, name);
     return keep_graph(tape, graph, name, error);
 }
@@ -264,6 +303,8 @@ write_lookup(gci_tape *tape, gcache_graph *graph, gcache_hints const *hints, gca
         write_pairs(out, "provides", request->provides, request->provides_count);
         write_wish(out, "label", request->label);
     }
+    if (request == NULL || !request->accept_renames) /* the player accepts them unless told */
+        gci_buf_append_text(out, ", \"accept_renames\": false");
     write_expectation(out, result);
     return status;
 }

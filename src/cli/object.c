@@ -156,6 +156,8 @@ type_message(gci_value_type type)
         return "must be an integer of 64 bits";
     case GCI_LIST:
         return "must be a list";
+    case GCI_BOOL:
+        return "must be true or false";
     default:
         return "must be an object";
     }

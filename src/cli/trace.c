@@ -179,14 +179,26 @@ read_insert(reader *from)
     return status;
 }
 
+/* Candidates under other names are accepted unless a line says that its caller didn't. */
+static gcache_status
+read_accept_renames(reader *from)
+{
+    gci_value const *accept = NULL;
+    gcache_status status = cli_get_value(&from->map, "accept_renames", GCI_BOOL, from->place, &accept, from->error);
+
+    from->event->request.accept_renames = accept == NULL || accept->boolean;
+    return status;
+}
+
 static gcache_status
 read_lookup(reader *from)
 {
     gcache_request *request = &from->event->request;
 
     *request = (gcache_request)GCACHE_REQUEST_INIT;
-    request->accept_renames = true;
-    gcache_status status = get_text(from, "variant", &request->variant);
+    gcache_status status = read_accept_renames(from);
+    if (status == GCACHE_OK)
+        status = get_text(from, "variant", &request->variant);
     if (status == GCACHE_OK)
         status = get_text(from, "expect_variant", &request->expect_variant);
     if (status == GCACHE_OK)

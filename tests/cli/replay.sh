@@ -55,3 +55,16 @@ record lookup --graph graph2.json --rules mine.json
 run guardcache replay --rules mine.json recorded | tail -n 4 | mask
 run guardcache replay recorded | tail -n 4 | mask
 run guardcache replay --rules none.json recorded
+
+echo "a lookup that took only candidates under its own names is played as one:"
+small names.json torch.tan
+sed 's/s0/s7/g' names.json >others.json
+export GUARDCACHE_RECORD=named GUARDCACHE_DIR=kept_names
+guardcache insert --graph names.json --payload code >/dev/null
+run guardcache lookup --graph others.json --same-names
+run guardcache lookup --graph others.json
+unset GUARDCACHE_RECORD GUARDCACHE_DIR
+grep -c '"accept_renames": false' named/trace.jsonl
+run guardcache replay named | tail -n 4 | mask
+echo '{"seq": 1, "op": "lookup", "graph": "graphs/g.json", "accept_renames": 1}' >trace/trace.jsonl
+run guardcache replay trace | mask

@@ -12,7 +12,7 @@ guardcache lookup --graph h.json --hint s0=12 --hint 'f={"$float": "nan"}' --hin
 guardcache insert --graph h.json --require libdevice=a --payload payload >/dev/null
 guardcache lookup --graph h.json --provide libdevice=b >/dev/null 2>&1
 unset GUARDCACHE_RECORD
-sed 's/[0-9a-f]\{16\}\.json/GRAPH.json/' recorded/trace.jsonl
+sed -E 's/[0-9a-f]{16}(-[0-9a-f]{8})?\.json/GRAPH.json/' recorded/trace.jsonl
 find recorded/graphs -name '*.json' | wc -l
 
 run guardcache replay recorded | tail -n 3
