@@ -4,6 +4,7 @@
 #include "store/lookup.h"
 #include "store/mend.h"
 #include "store/publish.h"
+#include "store/renewal.h"
 #include "store/record.h"
 #include "store/tombstones.h"
 #include "store/touch.h"
@@ -72,25 +73,19 @@ gci_is_replaced(gci_insertion const *insertion, gci_candidates *set, gci_candida
 }
 
 /*
- * As read_whole. An equal entry that no key of ours vouches for makes way for one that a key of ours signed: else whoever
- * requires signatures would never see it. Where signatures are required, the set doesn't show whether there is one.
+ * An equal entry that no key of ours vouches for makes way for one that a key of ours signed: else whoever requires signatures
+ * would never see it. Where signatures are required, the set doesn't show whether there is one.
  */
 static gcache_status
-read_present(gci_insertion *insertion, gci_candidates **out_set)
+find_replaced(gci_insertion *insertion, gci_candidates *set, gci_renewal *renewal)
 {
-    gci_record const *record = &insertion->record;
+    char const *id = insertion->record.id;
+    gci_candidate *equal = gci_candidates_find(set, id);
+    bool hidden = equal == NULL && insertion->vouched && set->untrusted != 0;
 
-    gcache_status status = read_whole(insertion, out_set);
-    if (status != GCACHE_OK || *out_set == NULL)
-        return status;
-    gci_candidate *equal = gci_candidates_find(*out_set, record->id);
-    bool hidden = equal == NULL && insertion->vouched && (*out_set)->untrusted != 0;
-    if (!hidden && (equal == NULL || !gci_is_replaced(insertion, *out_set, equal)))
+    if (!hidden && (equal == NULL || !gci_is_replaced(insertion, set, equal)))
         return GCACHE_OK;
-    gci_candidates_release(*out_set);
-    *out_set = NULL;
-    status = gci_mend_replace_locked(insertion->store, &record->key, record->id, insertion->error);
-    return status == GCACHE_OK ? read_whole(insertion, out_set) : status;
+    return gci_renewal_find(renewal, insertion->store, id, insertion->error);
 }
 
 static bool
@@ -131,10 +126,11 @@ static void
 note_shadowed(gci_insertion *insertion, gci_candidates const *set)
 {
     for (size_t i = set->count; i-- > 0;) {
-        if (!shadows(&insertion->record, &set->items[i]->record))
+        gci_record const *older = &set->items[i]->record;
+        if (!shadows(&insertion->record, older) || memcmp(older->id, insertion->record.id, sizeof older->id) == 0)
             continue;
         insertion->out->shadowed = true;
-        memcpy(insertion->out->shadows, set->items[i]->record.id, GCACHE_ENTRY_ID_SIZE);
+        memcpy(insertion->out->shadows, older->id, GCACHE_ENTRY_ID_SIZE);
         return;
     }
 }
@@ -186,25 +182,34 @@ write_or_take_staged(gci_insertion *insertion, gci_view const *parts, size_t cou
     return GCACHE_OK;
 }
 
-/* The payload's own file, complete and under its name; then the head is that of a reference to it. */
+/* The payload's own file, complete but for its name. */
+static gcache_status
+write_entry_temporary(gci_insertion *insertion, gci_path *out_path)
+{
+    gcache_status status = make_head(insertion, GCI_FRAME_ENTRY);
+    if (status != GCACHE_OK)
+        return status;
+    gci_view parts[] = { gci_buf_view(&insertion->head), insertion->payload, gci_frame_padding(insertion->payload.size) };
+    status = write_or_take_staged(insertion, parts, 3, out_path);
+    if (status == GCACHE_OK)
+        insertion->entry_cost = gci_disk_cost(parts[0].size + parts[1].size + parts[2].size);
+    return status;
+}
+
+/* The same under its name; then the head is that of a reference to it. */
 static gcache_status
 write_entry_file(gci_insertion *insertion)
 {
     gci_path place = gci_path_entry(&insertion->record.key, insertion->record.id), temporary;
     gci_store *store = insertion->store;
 
-    gcache_status status = make_head(insertion, GCI_FRAME_ENTRY);
-    if (status != GCACHE_OK)
-        return status;
-    gci_view parts[] = { gci_buf_view(&insertion->head), insertion->payload, gci_frame_padding(insertion->payload.size) };
-    status = write_or_take_staged(insertion, parts, 3, &temporary);
+    gcache_status status = write_entry_temporary(insertion, &temporary);
     if (status == GCACHE_OK)
         status = gci_move_into_place(store, &temporary, &place, insertion->error);
     if (status != GCACHE_OK) {
         gci_dir_unlink(store->directory, place.text, NULL);
         return status;
     }
-    insertion->entry_cost = gci_disk_cost(parts[0].size + parts[1].size + parts[2].size);
     gci_count_bytes(store, 0, insertion->entry_cost);
     return make_head(insertion, GCI_FRAME_REFERENCE);
 }
@@ -338,20 +343,118 @@ write_and_publish(gci_insertion *insertion, gci_candidates *set)
     return status;
 }
 
+/* ---- in an equal entry's place ---- */
+
+/* The new frame and the candidate index with it, complete but for their names; *out_entry "": the payload lies in the frame. */
+static gcache_status
+write_renewed(gci_insertion *insertion, gci_renewal *renewal, size_t pack_size, gci_path *out_entry, gci_path *out_pack,
+              uint64_t *out_size)
+{
+    gcache_status status;
+    gci_buf frame;
+
+    if (lies_in_pack(insertion, pack_size))
+        status = make_head(insertion, GCI_FRAME_ENTRY);
+    else if ((status = write_entry_temporary(insertion, out_entry)) == GCACHE_OK)
+        status = make_head(insertion, GCI_FRAME_REFERENCE);
+    if (status != GCACHE_OK)
+        return status;
+    gci_buf_init(&frame, GCI_BUF_NO_LIMIT);
+    gci_buf_append_view(&frame, gci_buf_view(&insertion->head));
+    if (insertion->entry_cost == 0) {
+        gci_buf_append_view(&frame, insertion->payload);
+        gci_buf_append_view(&frame, gci_frame_padding(insertion->payload.size));
+    }
+    status = frame.failed ? gci_fail_memory(insertion->error)
+                          : gci_renewal_write(renewal, insertion->store, gci_buf_view(&frame),
+                                              gci_buf_view(&insertion->description), out_pack, out_size, insertion->error);
+    gci_buf_clear(&frame);
+    return status;
+}
+
+/* Both get their names. What goes wrong with the second leaves a newer file to the old reference, which is as good. */
+static gcache_status
+publish_renewed(gci_insertion *insertion, gci_renewal const *renewal, gci_path const *entry, gci_path const *pack,
+                uint64_t size)
+{
+    gcache_key const *key = &insertion->record.key;
+    gci_path place = gci_path_entry(key, insertion->record.id);
+    uint64_t before = gci_cost_of_path(insertion->store, place.text);
+    gci_store *store = insertion->store;
+    gcache_status status = GCACHE_OK;
+
+    if (insertion->entry_cost != 0) {
+        status = gci_move_into_place(store, entry, &place, insertion->error);
+        if (status != GCACHE_OK) {
+            gci_dir_unlink(store->directory, pack->text, NULL);
+            return status;
+        }
+        gci_count_bytes(store, before, insertion->entry_cost);
+    }
+    status = gci_publish_temporary(store, key, pack, size, insertion->error);
+    bool unneeded = status == GCACHE_OK ? insertion->entry_cost == 0 : renewal->former != GCI_FRAME_REFERENCE;
+    if (unneeded)
+        gci_remove_entry(store, key, insertion->record.id, NULL, NULL);
+    return status;
+}
+
+/* Its row is there already: it follows, and may fail. */
+static gcache_status
+renew(gci_insertion *insertion, gci_renewal *renewal, gci_candidates *set)
+{
+    gci_path entry = { "" }, pack = { "" };
+    gci_store *store = insertion->store;
+    uint64_t size = 0;
+
+    gci_insertion_unstage(insertion);
+    note_shadowed(insertion, set);
+    insertion->entry_cost = 0;
+    insertion->record.sequence = gci_inside(set)->last_sequence + 1;
+    write_description(insertion, set);
+    gcache_status status = write_renewed(insertion, renewal, gci_inside(set)->end, &entry, &pack, &size);
+    if (status != GCACHE_OK) {
+        if (entry.text[0] != '\0')
+            gci_dir_unlink(store->directory, entry.text, NULL);
+        return status;
+    }
+    status = publish_renewed(insertion, renewal, &entry, &pack, size);
+    if (status == GCACHE_OK)
+        gci_note_insert(store, insertion, gci_cost_of_key(store, &insertion->record.key));
+    return status;
+}
+
+/* *out_added: it is one more, and hasn't taken another's place. */
+static gcache_status
+commit(gci_insertion *insertion, gci_candidates *set, bool *out_added)
+{
+    gcache_status status = GCACHE_OK;
+    gci_renewal renewal;
+
+    gci_renewal_init(&renewal, &insertion->record.key);
+    if (set != NULL)
+        status = find_replaced(insertion, set, &renewal);
+    if (status == GCACHE_OK && set != NULL && !renewal.found)
+        status = check_present(insertion, set);
+    if (status == GCACHE_OK && !insertion->out->existed)
+        status = renewal.found ? renew(insertion, &renewal, set) : write_and_publish(insertion, set);
+    *out_added = !renewal.found;
+    gci_renewal_clear(&renewal);
+    return status;
+}
+
 gcache_status
 gci_insertion_commit(gci_insertion *insertion)
 {
     gci_candidates *set = NULL;
+    bool added = false;
 
-    gcache_status status = read_present(insertion, &set);
-    if (status == GCACHE_OK && set != NULL)
-        status = check_present(insertion, set);
-    if (status == GCACHE_OK && !insertion->out->existed)
-        status = write_and_publish(insertion, set);
+    gcache_status status = read_whole(insertion, &set);
+    if (status == GCACHE_OK)
+        status = commit(insertion, set, &added);
     gci_candidates_release(set);
     if (status == GCACHE_OK && !insertion->out->existed) {
         insertion->out->sequence = insertion->record.sequence;
-        gci_count_entries(insertion->store, 1);
+        gci_count_entries(insertion->store, added);
         gci_note_stored(insertion->store, &insertion->record);
     }
     return status;

@@ -17,6 +17,7 @@
  *  3. A frame in the candidate index is the commit. Rows in index.db follow; they can be lost and rebuilt.
  *  4. Eviction first replaces the frame by an EVICTED one, then removes the entry file: a file that isn't there means
  *     evicted.
+ *  5. What takes the place of an equal entry is written before the old one goes (renewal.h).
  */
 #ifndef GCI_STORE_INSIDE_H
 #define GCI_STORE_INSIDE_H

@@ -425,34 +425,3 @@ gci_mend_entry(gci_store *store, gcache_key const *key, char const *id, char con
     gci_key_unlock(&store->locks, key);
     return status;
 }
-
-static gcache_status
-replace_entry(struct mender *mender, char const *id)
-{
-    gci_draft_frame *frame;
-    bool changed = false;
-
-    gcache_status status = take_pack(mender);
-    while (status == GCACHE_OK && (frame = gci_draft_find(&mender->draft, id)) != NULL &&
-           frame->type != GCI_FRAME_EVICTED) {
-        *frame = mender->draft.frames[--mender->draft.count];
-        gci_count_entries(mender->store, -1);
-        changed = true;
-    }
-    if (status == GCACHE_OK && changed)
-        status = publish_draft(mender);
-    return status == GCACHE_OK && changed ? gci_remove_entry(mender->store, mender->key, id, NULL, mender->error) : status;
-}
-
-gcache_status
-gci_mend_replace_locked(gci_store *store, gcache_key const *key, char const *id, gcache_error *error)
-{
-    gci_mended mended;
-    struct mender mender;
-
-    gcache_status status = mender_init(&mender, store, key, &mended, error);
-    if (status == GCACHE_OK)
-        status = replace_entry(&mender, id);
-    mender_clear(&mender);
-    return status;
-}

@@ -32,7 +32,4 @@ gcache_status gci_mend_locked(gci_store *store, gcache_key const *key, gci_entry
 gcache_status gci_mend_entry(gci_store *store, gcache_key const *key, char const *id, char const *why,
                              gcache_error *error);
 
-/* Takes one entry out that an equal one is about to replace, by the holder of the key's lock; one that isn't there is fine. */
-gcache_status gci_mend_replace_locked(gci_store *store, gcache_key const *key, char const *id, gcache_error *error);
-
 #endif

@@ -31,6 +31,9 @@ struct image {
     gci_payload_hold hold;
     void *base;
     size_t size;
+    gci_compression compression; /* what the file says of itself, as what follows: */
+    uint64_t payload_size;
+    gci_view head;
 };
 
 static void
@@ -82,29 +85,70 @@ is_signed_payload(gci_store *store, gci_candidate const *candidate, gci_view sto
     return !store->options.require_signature || gci_signature_covers(&candidate->place->signature, stored);
 }
 
+/* What the candidate index says. */
+static void
+image_is_as_named(struct image *image, gci_candidate const *candidate)
+{
+    image->compression = candidate->record.compression;
+    image->payload_size = candidate->record.payload_size;
+    image->head = candidate->place->head;
+}
+
+static bool
+is_named(gci_candidate const *candidate, gci_frame const *frame)
+{
+    gci_checksum expected = candidate->place->checksum;
+
+    return gci_view_equal(frame->head, candidate->place->head) && frame->payload_size == candidate->record.stored_size &&
+           frame->payload_checksum.low == expected.low && frame->payload_checksum.high == expected.high;
+}
+
+/* A whole file of that key and id, and newer than the one that the candidate index names: the entry was renewed, or is being
+   renewed (renewal.h), and is what the file says. */
+static bool
+take_renewed(gci_store *store, gci_candidate const *candidate, gci_frame const *frame, struct image *image)
+{
+    gci_signature signature;
+    gci_record record;
+    gci_arena arena;
+
+    gci_arena_init(&arena, GCI_BUF_NO_LIMIT);
+    bool good = gci_record_read(frame->head, &arena, &record, &signature) && record.sequence > candidate->record.sequence;
+    if (good && store->options.require_signature)
+        good = gci_signature_verify(frame->head, &signature, store->options.signing, store->options.signing_count) &&
+               gci_signature_covers(&signature, frame->payload);
+    if (good) {
+        image->compression = record.compression;
+        image->payload_size = record.payload_size;
+        image->head = frame->head;
+    }
+    gci_arena_clear(&arena);
+    return good;
+}
+
 /* Verifies the image against itself and against what the candidate index says; *out_stored is the payload in it. */
 static gcache_status
-image_verify(gci_store *store, gci_candidate const *candidate, struct image const *image, gci_view *out_stored,
+image_verify(gci_store *store, gci_candidate const *candidate, struct image *image, gci_view *out_stored,
              gcache_error *error)
 {
     gci_record const *record = &candidate->record;
-    gci_checksum expected = candidate->place->checksum;
     gci_frame frame;
 
     bool good = gci_frame_read(gci_view_of(image->base, image->size), &frame) == GCI_FRAME_GOOD &&
-                gci_is_entry_of(&frame, &record->key, record->id) &&
-                gci_view_equal(frame.head, candidate->place->head) && frame.payload_size == record->stored_size &&
-                frame.payload_checksum.low == expected.low && frame.payload_checksum.high == expected.high &&
-                is_signed_payload(store, candidate, frame.payload);
+                gci_is_entry_of(&frame, &record->key, record->id);
+    if (good && is_named(candidate, &frame)) {
+        image_is_as_named(image, candidate);
+        good = is_signed_payload(store, candidate, frame.payload);
+    } else {
+        good = good && take_renewed(store, candidate, &frame, image);
+    }
     *out_stored = frame.payload;
     return good ? GCACHE_OK : gci_fail(error, GCACHE_ERROR_CORRUPT, "entry %s: damaged", record->id);
 }
 
 static gcache_status
-expand(gci_candidate const *candidate, gci_view stored, gci_payload **out_payload, gcache_error *error)
+expand(gci_candidate const *candidate, uint64_t size, gci_view stored, gci_payload **out_payload, gcache_error *error)
 {
-    uint64_t size = candidate->record.payload_size;
-
     if (size > GCI_PAYLOAD_MAX || !gci_compressed_size_is(stored, size))
         return gci_fail(error, GCACHE_ERROR_CORRUPT, "entry %s: not as large as it says", candidate->record.id);
     void *raw = malloc(size != 0 ? (size_t)size : 1);
@@ -123,12 +167,12 @@ expand(gci_candidate const *candidate, gci_view stored, gci_payload **out_payloa
 static gcache_status
 unfold(gci_candidate const *candidate, struct image *image, gci_view stored, gci_payload **out_payload, gcache_error *error)
 {
-    if (candidate->record.compression == GCI_ZSTD) {
-        gcache_status status = expand(candidate, stored, out_payload, error);
+    if (image->compression == GCI_ZSTD) {
+        gcache_status status = expand(candidate, image->payload_size, stored, out_payload, error);
         image_clear(image);
         return status;
     }
-    if (stored.size != candidate->record.payload_size) {
+    if (stored.size != image->payload_size) {
         image_clear(image);
         return gci_fail(error, GCACHE_ERROR_CORRUPT, "entry %s: not as large as it says", candidate->record.id);
     }
@@ -169,7 +213,7 @@ read_payload(gci_store *store, gci_candidate *candidate, gci_payload **out_paylo
         return status == GCACHE_OK ? unfold(candidate, &image, stored, out_payload, error) : status;
     }
     /* The bytes were verified when the set was read. */
-    return expand(candidate, place->inlined, out_payload, error);
+    return expand(candidate, candidate->record.payload_size, place->inlined, out_payload, error);
 }
 
 gcache_status
@@ -234,19 +278,22 @@ copy_inlined(gci_candidate const *candidate, gci_payload **out_payload, gcache_e
 }
 
 gci_found
-gci_store_stored_payload(gci_store *store, gci_candidate *candidate, gci_payload **out_payload, gcache_error *error)
+gci_store_stored_payload(gci_store *store, gci_candidate *candidate, gci_payload **out_payload, gci_view *out_head,
+                         gcache_error *error)
 {
     gcache_status status;
     struct image image;
     gci_view stored;
 
     *out_payload = NULL;
+    *out_head = candidate->place->head;
     gci_store_enter(store);
     if (candidate->place->in_pack) {
         status = copy_inlined(candidate, out_payload, error);
     } else {
         status = load_image(store, candidate, &image, &stored, error);
         if (status == GCACHE_OK) {
+            *out_head = image.head;
             *out_payload = gci_payload_new(image.hold, image.base, image.size, stored);
             status = *out_payload != NULL ? GCACHE_OK : gci_fail_memory(error);
         }

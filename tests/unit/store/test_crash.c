@@ -161,6 +161,64 @@ test_death_at_every_call(void **state)
     assert_true(at > 100);
 }
 
+/* ---- dying while an entry is renewed ---- */
+
+enum { RENEWED = 5000 };
+
+/* What was stored once is renewed, time and again: it is never the newest of its key. */
+static void
+renew_all(test_dir *fixture)
+{
+    gci_store *store = fixture_open_with(fixture, (gci_store_options){ .durability = GCACHE_DURABILITY_FULL, .renew = true });
+
+    plan.armed = true;
+    insert(store, RENEWED, 1, SMALL);
+    insert(store, RENEWED, 2, LARGE);
+    insert(store, RENEWED, 3, SMALL);
+    plan.armed = false;
+    gci_store_close(store);
+}
+
+static void
+check_renewed(test_dir *fixture)
+{
+    gci_store *store = fixture_open(fixture);
+
+    for (uint64_t variant = 1; variant <= 3; variant++)
+        assert_int_equal(look(store, RENEWED, variant, variant == 2 ? LARGE : SMALL), GCI_FOUND);
+    assert_int_equal(problems(store), 0);
+    gci_store_close(store);
+}
+
+/* Whatever is written, and whenever it ends: the entry was acknowledged long ago. */
+static void
+test_death_while_renewing(void **state)
+{
+    bool died = true;
+    unsigned at = 1;
+
+    gci_store *store = fixture_open(*state);
+    for (uint64_t variant = 1; variant <= 3; variant++)
+        insert(store, RENEWED, variant, variant == 2 ? LARGE : SMALL);
+    gci_store_close(store);
+    for (; died; at++) {
+        pid_t child = fork();
+        int how;
+        if (child == 0) {
+            plan.countdown = (at + 1) / 2;
+            plan.after = at % 2 == 0;
+            renew_all(*state);
+            _exit(0);
+        }
+        assert_int_equal(waitpid(child, &how, 0), child);
+        died = WIFSIGNALED(how) && WTERMSIG(how) == SIGKILL;
+        assert_true(died || how == 0);
+        check_renewed(*state);
+    }
+    print_message("    died before and after calls up to %u\n", at / 2);
+    assert_true(at > 30);
+}
+
 /* ---- dying at random ---- */
 
 enum { WRITERS = 8, READERS = 8, KEYS = 300, LEDGER = 1 << 20, MOST_KEPT = 10000 };
@@ -298,6 +356,7 @@ main(void)
 {
     struct CMUnitTest const tests[] = {
         STORE_TEST(test_death_at_every_call),
+        STORE_TEST(test_death_while_renewing),
         STORE_TEST(test_death_at_random),
     };
 

@@ -266,6 +266,25 @@ insert_beside(struct scene *scene, gci_store *store, gcache_status *out_status)
     *out_status = insert_under_fault(store, 0, 1000 + scene->next, SMALL);
 }
 
+/* What was stored once takes its own place: check_kept asks whether it is still there. */
+static void
+renew_kept(struct scene *scene, gci_store *store, gcache_status *out_status)
+{
+    gci_store_options options = scene->options;
+
+    (void)store;
+    options.renew = true;
+    for (uint64_t key = 0; key < 2 && *out_status == GCACHE_OK; key++) {
+        plan.armed = false;
+        gci_store *renewing = fixture_open_with(scene->fixture, options);
+        /* The newest of its key is as new as can be. */
+        insert(renewing, key, 2, size_of_kept(key));
+        plan.armed = true;
+        *out_status = insert_under_fault(renewing, key, 1, size_of_kept(key));
+        gci_store_close(renewing);
+    }
+}
+
 static gcache_status
 look_under_fault(gci_store *store, uint64_t number)
 {
@@ -546,6 +565,7 @@ try_all(void **state, operation run, char const *name)
 FAULT_TEST(insert_small)
 FAULT_TEST(insert_large)
 FAULT_TEST(insert_beside)
+FAULT_TEST(renew_kept)
 FAULT_TEST(look_up)
 FAULT_TEST(evict_one)
 FAULT_TEST(collect)
@@ -565,6 +585,7 @@ main(void)
         STORE_TEST(test_insert_small),
         STORE_TEST(test_insert_large),
         STORE_TEST(test_insert_beside),
+        STORE_TEST(test_renew_kept),
         STORE_TEST(test_look_up),
         STORE_TEST(test_evict_one),
         STORE_TEST(test_collect),

@@ -168,13 +168,14 @@ test_a_forged_entry_file(void **state)
     assert_int_not_equal(read_back(*state, true, 1, &forged), GCI_FOUND);
 }
 
-/* Signed by us, for the same entry of another cache: what it says of itself isn't what the index was signed with. */
+/* Signed by us, for the same entry of another cache: a newer one is what a renewal leaves (renewal.h), an older one nobody needs
+   but who wants an old payload back. */
 static void
 test_an_entry_file_of_another_cache(void **state)
 {
     test_dir *here = *state, *there = NULL;
     void *made = NULL;
-    char from[512], to[512];
+    char first[512], second[512];
     size_t size;
     bool forged;
 
@@ -182,16 +183,22 @@ test_an_entry_file_of_another_cache(void **state)
     there = made;
     insert_signed(here, 1, IN_FILE);
     gci_store *store = fixture_open_with(there, signing(false));
-    insert(store, 1, 2, IN_PACK); /* so that the sequence is another one */
+    gci_inserted other = insert(store, 1, 2, IN_PACK); /* so that the sequence is another one */
     gci_inserted inserted = insert(store, 1, 1, IN_FILE);
+    gcache_key key = key_of(1);
+    assert_int_equal(gci_store_evict(store, &key, other.id, NULL), GCACHE_OK);
     gci_store_close(store);
-    entry_path(there, 1, inserted.id, from);
-    entry_path(here, 1, inserted.id, to);
-    char *bytes = load(from, &size);
-    assert_int_equal(size_of_file(to), size);
-    save(to, bytes, size);
-    free(bytes);
-    assert_int_equal(read_back(here, true, 1, &forged), GCI_CORRUPT);
+    entry_path(here, 1, inserted.id, first);
+    entry_path(there, 1, inserted.id, second);
+    char *older = load(first, &size), *newer = load(second, &size);
+    assert_int_equal(size_of_file(first), size);
+    save(first, newer, size);
+    assert_int_equal(read_back(here, true, 1, &forged), GCI_FOUND);
+    assert_false(forged);
+    save(second, older, size);
+    assert_int_equal(read_back(there, true, 1, &forged), GCI_CORRUPT);
+    free(older);
+    free(newer);
     fixture_teardown(&made);
 }
 
