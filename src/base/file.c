@@ -200,6 +200,12 @@ gci_dir_unlink(gci_dir dir, char const *path, gcache_error *error)
 }
 
 gcache_status
+gci_dir_remove(gci_dir dir, char const *path, gcache_error *error)
+{
+    return unlinkat(dir.fd, path, AT_REMOVEDIR) == 0 ? GCACHE_OK : fail_path(dir, path, error);
+}
+
+gcache_status
 gci_dir_sync(gci_dir dir, gcache_error *error)
 {
     return fsync(dir.fd) == 0 ? GCACHE_OK : gci_fail_errno(error, errno, "%s", dir.name);
@@ -243,6 +249,14 @@ gci_dir_free_bytes(gci_dir dir, uint64_t *out_bytes, gcache_error *error)
         return gci_fail_errno(error, errno, "%s", dir.name);
     *out_bytes = (uint64_t)facts.f_bavail * facts.f_frsize;
     return GCACHE_OK;
+}
+
+uint64_t
+gci_dir_free_names(gci_dir dir)
+{
+    struct statvfs facts;
+
+    return fstatvfs(dir.fd, &facts) == 0 && facts.f_files != 0 ? facts.f_favail : UINT64_MAX;
 }
 
 char const *

@@ -73,6 +73,8 @@ bool gci_dir_may_read(gci_dir dir, char const *path);
 gcache_status gci_dir_touch(gci_dir dir, char const *path, gcache_error *error);
 /* A file that isn't there is fine. */
 gcache_status gci_dir_unlink(gci_dir dir, char const *path, gcache_error *error);
+/* Removes an empty folder. */
+gcache_status gci_dir_remove(gci_dir dir, char const *path, gcache_error *error);
 /* Makes the directory's names durable. */
 gcache_status gci_dir_sync(gci_dir dir, gcache_error *error);
 
@@ -82,6 +84,8 @@ gcache_status gci_dir_each(gci_dir dir, char const *path, gci_name_fn fn, void *
 
 /* Bytes a user may still write to the file system of dir. */
 gcache_status gci_dir_free_bytes(gci_dir dir, uint64_t *out_bytes, gcache_error *error);
+/* How many files and folders may still be made; UINT64_MAX: the file system doesn't say. */
+uint64_t gci_dir_free_names(gci_dir dir);
 
 /* The name of a network file system ("nfs", "cifs", ...) or NULL for a local one, by statfs's type. Static storage. */
 char const *gci_dir_network(gci_dir dir);

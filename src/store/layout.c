@@ -133,6 +133,18 @@ gci_layout_make_way(gci_dir dir, char const *path, gcache_error *error)
     return status;
 }
 
+void
+gci_layout_prune(gci_dir dir)
+{
+    static char const *const parents[] = { "entries", "attachments" };
+    char path[32];
+
+    for (unsigned i = 0; i < 2 * GCI_SHARDS; i++) {
+        snprintf(path, sizeof path, "%s/%02x", parents[i / GCI_SHARDS], i % GCI_SHARDS);
+        gci_dir_remove(dir, path, NULL);
+    }
+}
+
 gcache_status
 gci_layout_create(gci_dir dir, char const *path, int flags, gci_file *out_file, gcache_error *error)
 {

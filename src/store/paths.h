@@ -93,6 +93,9 @@ bool gci_layout_may_help(gcache_status status);
  */
 gcache_status gci_layout_make_way(gci_dir dir, char const *path, gcache_error *error);
 
+/* Removes empty folders of entries and attachments, each of which takes an inode; whoever needs one makes it again. */
+void gci_layout_prune(gci_dir dir);
+
 /* Whether the folders on the way to a file are there, and folders. A rename would follow a link. */
 bool gci_layout_has_way(gci_dir dir, char const *path);
 

@@ -124,6 +124,9 @@ make_way(gci_store *store, gci_path const *place, gcache_error *error)
     return status;
 }
 
+/* Folders that are empty go when inodes are short, and one that was just made may. */
+#define RENAME_ATTEMPTS 3
+
 /* The directories are made when the first file goes in: of 256, so that hardly any rename fails. */
 static gcache_status
 rename_into(gci_store *store, gci_path const *temporary, gci_path const *place, gcache_error *error)
@@ -133,10 +136,13 @@ rename_into(gci_store *store, gci_path const *temporary, gci_path const *place, 
 
     if (gci_layout_has_way(dir, place->text))
         status = gci_dir_rename(dir, temporary->text, dir, place->text, error);
-    if (!gci_layout_may_help(status))
-        return status;
-    status = make_way(store, place, error);
-    return status == GCACHE_OK ? gci_dir_rename(dir, temporary->text, dir, place->text, error) : status;
+    for (int attempt = 0; attempt < RENAME_ATTEMPTS && gci_layout_may_help(status); attempt++) {
+        status = make_way(store, place, error);
+        if (status != GCACHE_OK)
+            return status;
+        status = gci_dir_rename(dir, temporary->text, dir, place->text, error);
+    }
+    return status;
 }
 
 gcache_status

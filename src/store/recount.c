@@ -81,6 +81,7 @@ count_file(void *state, char const *name)
     if (kind == GCI_NAME_STRANGE || gci_dir_stat(count->shard, name, &facts, NULL) != GCACHE_OK)
         return 0;
     count->sums.bytes += gci_cost_of_facts(&facts);
+    count->sums.names++;
     count->sums.keys += kind == GCI_NAME_PACK && S_ISREG(facts.st_mode);
     return 0;
 }
@@ -95,6 +96,7 @@ count_shard(struct count *count, unsigned number, gcache_error *error)
     gcache_status status = gci_dir_open(count->store->directory, path, path, &count->shard, error);
     if (status != GCACHE_OK)
         return status;
+    count->sums.names++;
     status = gci_dir_each(count->shard, ".", count_file, count, error);
     gci_dir_close(&count->shard);
     return status;

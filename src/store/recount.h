@@ -11,6 +11,7 @@ typedef struct gci_recounted {
     uint64_t bytes;       /* all of it, attachments included */
     uint64_t attachments; /* of them */
     uint64_t keys;
+    uint64_t names;       /* files and folders of entries */
 } gci_recounted;
 
 /* Only looks. ERROR_MEMORY; a folder that can't be read counts as empty, and the log says so. */

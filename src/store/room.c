@@ -323,6 +323,18 @@ probe(gci_store *store, uint64_t size, bool *out_nameless, gcache_error *error)
     return status;
 }
 
+/* The same, after room was made for names where that costs no entry. */
+static gcache_status
+probe_pruned(gci_store *store, uint64_t size, bool *out_nameless, gcache_error *error)
+{
+    gcache_status status = probe(store, size, out_nameless, error);
+
+    if (status != GCACHE_ERROR_NO_SPACE || !*out_nameless)
+        return status;
+    gci_layout_prune(store->directory);
+    return probe(store, size, out_nameless, error);
+}
+
 static bool
 was_futile(gci_store *store)
 {
@@ -331,15 +343,18 @@ was_futile(gci_store *store)
     return gci_word_get(&store->shared.head->futile_s, &then) && then <= now && now - then < FUTILE_S;
 }
 
-/* Whether all that could go would be enough. */
+/* Whether all that could go would be enough. How many names attachments take isn't counted. */
 static bool
-could_fit(gci_store *store, uint64_t need)
+could_fit(gci_store *store, uint64_t need, bool nameless)
 {
     gci_recounted counted;
-    uint64_t free_bytes;
+    uint64_t free_bytes, free_names = gci_dir_free_names(store->directory);
 
-    return gci_count_files(store, &counted, NULL) == GCACHE_OK &&
-           (gci_dir_free_bytes(store->directory, &free_bytes, NULL) != GCACHE_OK || free_bytes + counted.bytes >= need);
+    if (gci_count_files(store, &counted, NULL) != GCACHE_OK)
+        return false;
+    if (nameless)
+        return free_names >= NAMES || counted.attachments > 0 || free_names + counted.names >= NAMES;
+    return gci_dir_free_bytes(store->directory, &free_bytes, NULL) != GCACHE_OK || free_bytes + counted.bytes >= need;
 }
 
 /* By the holder of the evict lock: as many bytes as are needed, or one entry after the other where names are short; twice
@@ -350,8 +365,8 @@ evict_until_it_fits(gci_store *store, uint64_t need, gcache_error *error)
     gci_evicted all = { 0 }, evicted;
     bool nameless;
 
-    gcache_status status = probe(store, need, &nameless, error);
-    if (status == GCACHE_ERROR_NO_SPACE && !could_fit(store, need))
+    gcache_status status = probe_pruned(store, need, &nameless, error);
+    if (status == GCACHE_ERROR_NO_SPACE && !could_fit(store, need, nameless))
         return status;
     while (status == GCACHE_ERROR_NO_SPACE && (nameless ? all.entries < FUTILE_ENTRIES : all.bytes < 2 * need)) {
         if (gci_evict_least_recent(store, nameless ? 1 : need, GCI_EVICTED_SPACE, &evicted, NULL) != GCACHE_OK ||
@@ -361,7 +376,7 @@ evict_until_it_fits(gci_store *store, uint64_t need, gcache_error *error)
         all.bytes += evicted.bytes;
         /* What was written about it may take what was freed. */
         gci_overhead_settle(store);
-        status = probe(store, need, &nameless, error);
+        status = probe_pruned(store, need, &nameless, error);
     }
     if (status == GCACHE_ERROR_NO_SPACE)
         gci_word_set(&store->shared.head->futile_s, gci_clock_wall_ns() / 1000000000u);
@@ -387,7 +402,7 @@ gci_evict_for_space(gci_store *store, uint64_t need, gcache_error *error)
         return status;
     gci_strays_remove(store, false);
     gci_overhead_shrink(store);
-    status = was_futile(store) ? probe(store, need, &nameless, error) : evict_until_it_fits(store, need, error);
+    status = was_futile(store) ? probe_pruned(store, need, &nameless, error) : evict_until_it_fits(store, need, error);
     gci_file_unlock_and_close(&lock);
     return status;
 }

@@ -621,30 +621,86 @@ test_without_inodes_little_goes(void **state)
     gci_store_close(store);
 }
 
-static void
-test_a_disk_without_inodes(void **state)
+/* false, and it says so: it can't be done here. */
+static bool
+mount_small(test_dir *fixture, char const *options)
 {
-    enum { SIZE = 60000, COUNT = 40 };
-    test_dir *fixture = *state;
+    if (geteuid() == 0 && mount("none", fixture->directory, "tmpfs", 0, options) == 0)
+        return true;
+    print_message("    no tmpfs can be mounted here: skipped\n");
+    return false;
+}
+
+/* Others take every inode that is left. */
+static void
+take_inodes(test_dir *fixture)
+{
     char path[512];
 
-    if (geteuid() != 0 || mount("none", fixture->directory, "tmpfs", 0, "size=64m,nr_inodes=400,mode=700") != 0) {
-        print_message("    no tmpfs can be mounted here: skipped\n");
-        skip();
-    }
-    gci_store *store = fixture_open_with(fixture, (gci_store_options){ .compression_level = -1 });
-    for (uint64_t key = 0; key < COUNT; key++)
-        insert(store, key, 1, SIZE);
     for (int i = 0, fd = 0; fd >= 0; i++) {
         snprintf(path, sizeof path, "%.200s/filler-%d", fixture->directory, i);
         fd = open(path, O_CREAT | O_WRONLY, 0600);
         close(fd);
     }
+}
+
+static void
+test_a_disk_without_inodes(void **state)
+{
+    enum { SIZE = 60000, COUNT = 40 };
+    test_dir *fixture = *state;
+
+    if (!mount_small(fixture, "size=64m,nr_inodes=400,mode=700"))
+        skip();
+    gci_store *store = fixture_open_with(fixture, (gci_store_options){ .compression_level = -1 });
+    for (uint64_t key = 0; key < COUNT; key++)
+        insert(store, key, 1, SIZE);
+    take_inodes(fixture);
     for (uint64_t key = 100; key < 105; key++)
         insert(store, key, 1, SIZE);
     all_there(store, 100, 105, SIZE);
     /* An entry has two files; one that is stored needs a third while it is written. */
     assert_true(count_found(store, 0, COUNT, SIZE) >= COUNT - 15);
+    gci_store_close(store);
+    assert_int_equal(umount(fixture->directory), 0);
+}
+
+/* The folder of an entry that went is an inode too: each that goes makes room for the next. */
+static void
+test_few_inodes_are_enough_for_a_few_entries(void **state)
+{
+    enum { SIZE = 60000, COUNT = 40 };
+    test_dir *fixture = *state;
+
+    if (!mount_small(fixture, "size=64m,nr_inodes=30,mode=700"))
+        skip();
+    gci_store *store = fixture_open_with(fixture, (gci_store_options){ .compression_level = -1 });
+    for (uint64_t key = 0; key < COUNT; key++) {
+        insert(store, key, 1, SIZE);
+        assert_true(count_found(store, 0, key + 1, SIZE) >= (key < 2 ? key + 1 : 2));
+        assert_int_equal(look(store, key, 1, SIZE), GCI_FOUND);
+    }
+    gci_store_close(store);
+    assert_int_equal(umount(fixture->directory), 0);
+}
+
+/* All that could go has a file and a folder, and an insert may need three names. */
+static void
+test_no_entry_goes_for_inodes_it_has_not(void **state)
+{
+    enum { SIZE = 100 };
+    test_dir *fixture = *state;
+    gcache_error error = { 0 };
+    gci_inserted inserted;
+
+    if (!mount_small(fixture, "size=64m,nr_inodes=60,mode=700"))
+        skip();
+    gci_store *store = fixture_open(fixture);
+    insert(store, 1, 1, SIZE);
+    take_inodes(fixture);
+    for (uint64_t key = 100; key < 103; key++)
+        assert_int_equal(try_insert(store, key, 1, SIZE, &inserted, &error), GCACHE_ERROR_NO_SPACE);
+    assert_int_equal(look(store, 1, 1, SIZE), GCI_FOUND);
     gci_store_close(store);
     assert_int_equal(umount(fixture->directory), 0);
 }
@@ -668,6 +724,8 @@ main(void)
         CAP_TEST(test_attachments_go_with_their_entries),
         CAP_TEST(test_without_inodes_little_goes),
         CAP_TEST(test_a_disk_without_inodes),
+        CAP_TEST(test_few_inodes_are_enough_for_a_few_entries),
+        CAP_TEST(test_no_entry_goes_for_inodes_it_has_not),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
