@@ -210,7 +210,8 @@ gci_store_attach(gci_store *store, gci_view bytes, gci_attachment *out_attachmen
         return status;
     status = renew_or_write(store, &place, bytes, true, error);
     gci_unreserve(store, need);
-    return status;
+    return status != GCACHE_ERROR_NOT_FOUND ? status : gci_fail(error, GCACHE_ERROR_IO, "%s/%s: removed while it was written",
+                                                                store->directory.name, place.text);
 }
 
 /* ---- taking out ---- */

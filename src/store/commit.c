@@ -452,6 +452,9 @@ gci_insertion_commit(gci_insertion *insertion)
     if (status == GCACHE_OK)
         status = commit(insertion, set, &added);
     gci_candidates_release(set);
+    /* What was there a moment ago, or was being written, somebody has removed. */
+    if (status == GCACHE_ERROR_NOT_FOUND)
+        status = insertion->error->status = GCACHE_ERROR_IO;
     if (status == GCACHE_OK && !insertion->out->existed) {
         insertion->out->sequence = insertion->record.sequence;
         gci_count_entries(insertion->store, added);

@@ -146,13 +146,25 @@ gci_layout_prune(gci_dir dir)
 }
 
 gcache_status
+gci_layout_fail_gone(gci_dir dir, gcache_error *error)
+{
+    return gci_fail(error, GCACHE_ERROR_IO, "%s: the directory was moved or removed; open the cache anew", dir.name);
+}
+
+gcache_status
 gci_layout_create(gci_dir dir, char const *path, int flags, gci_file *out_file, gcache_error *error)
 {
     gcache_status status = gci_file_open(dir, path, flags, out_file, error);
 
-    if (!gci_layout_may_help(status) || gci_layout_make_way(dir, path, NULL) != GCACHE_OK)
+    if (!gci_layout_may_help(status))
         return status;
-    return gci_file_open(dir, path, flags, out_file, error);
+    bool lacking = status == GCACHE_ERROR_NOT_FOUND;
+    gcache_status made = gci_layout_make_way(dir, path, lacking ? error : NULL);
+    if (made == GCACHE_OK)
+        status = gci_file_open(dir, path, flags, out_file, error);
+    else if (lacking)
+        status = made;
+    return status == GCACHE_ERROR_NOT_FOUND ? gci_layout_fail_gone(dir, error) : status;
 }
 
 gcache_status

@@ -99,7 +99,10 @@ void gci_layout_prune(gci_dir dir);
 /* Whether the folders on the way to a file are there, and folders. A rename would follow a link. */
 bool gci_layout_has_way(gci_dir dir, char const *path);
 
-/* Opens a file to write to (flags with O_CREAT), after making way for it if need be. */
+/* ERROR_IO: nothing can be made in a directory that has no name any more, or another one. */
+gcache_status gci_layout_fail_gone(gci_dir dir, gcache_error *error);
+
+/* Opens a file to write to (flags with O_CREAT), after making way for it if need be. Never ERROR_NOT_FOUND. */
 gcache_status gci_layout_create(gci_dir dir, char const *path, int flags, gci_file *out_file, gcache_error *error);
 
 /* Writes a whole small file, whoever else does so at the same time: under a name of its own in tmp/, synced, renamed. */

@@ -30,10 +30,7 @@ gci_store_log(gci_store *store, char const *format, ...)
 gcache_status
 gci_store_check_place(gci_store const *store, gcache_error *error)
 {
-    if (gci_dir_still_named(store->directory))
-        return GCACHE_OK;
-    return gci_fail(error, GCACHE_ERROR_IO, "%s: the directory was moved or removed; open the cache anew",
-                    store->directory.name);
+    return gci_dir_still_named(store->directory) ? GCACHE_OK : gci_layout_fail_gone(store->directory, error);
 }
 
 void

@@ -420,21 +420,26 @@ test_moved_directory(void **state)
     gci_store_close(store);
 }
 
+/* Whether it has been used before or not, and whatever is to be stored. */
 static void
 test_removed_directory(void **state)
 {
     test_dir *dir = *state;
-    gci_store *store = fixture_open(dir), *anew;
+    gci_store *store = fixture_open(dir), *unused = fixture_open(dir), *anew;
+    gci_attachment attachment = { .name = GCI_VIEW("a.bin") };
     gcache_error error = { 0 };
-    gci_inserted inserted;
 
     insert(store, 1, 1, 100);
     fixture_remove_tree(dir->directory);
-    assert_true(try_insert(store, 2, 1, 100, &inserted, &error) < 0);
+    assert_not_acknowledged(store, 2);
+    assert_not_acknowledged(unused, 2);
+    assert_int_equal(gci_store_attach(store, gci_view_text("bytes"), &attachment, &error), GCACHE_ERROR_IO);
+    assert_non_null(strstr(error.message, "moved or removed"));
     anew = fixture_open(dir);
-    assert_true(try_insert(store, 2, 1, 100, &inserted, &error) < 0);
+    assert_not_acknowledged(store, 2);
     insert(anew, 2, 1, 100);
     gci_store_close(store);
+    gci_store_close(unused);
     assert_int_equal(look(anew, 2, 1, 100), GCI_FOUND);
     gci_store_close(anew);
 }
