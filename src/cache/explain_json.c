@@ -60,6 +60,10 @@ write_guards(gci_question const *question, gci_trial const *trial, gci_buf *out)
             write_member(out, "result");
             gcache_truth truth = gci_guards_eval_one(trial->ranked->guards, i, question->hints, &verdict);
             write_verdict(out, truth, &verdict);
+        } else if ((trial->cut & GCI_CUT_SHORT) != 0) {
+            gci_buf_append_text(out, ", \"cut\": true");
+            write_member(out, "result");
+            write_verdict(out, trial->reason == GCACHE_REASON_GUARD_FALSE ? GCACHE_FALSE : GCACHE_RAISES, &trial->verdict);
         }
         gci_buf_append_char(out, '}');
     }

@@ -198,14 +198,17 @@ write_failing_guard(gci_question const *question, gci_trial const *trial, bool b
         gci_buf_append_text(out, "        the caller's own test of guards doesn't want it\n");
         return;
     }
+    bool raises = trial->reason == GCACHE_REASON_GUARD_ERROR;
     if (trial->ranked->guards == NULL || trial->verdict.guard >= record_of(trial)->guard_count) {
+        if ((trial->cut & GCI_CUT_SHORT) != 0 && trial->verdict.guard < record_of(trial)->guard_count)
+            write_row(out, record_of(trial)->guards[trial->verdict.guard],
+                      gci_view_text(raises ? trial->verdict.message : ""), raises ? trial->verdict.exception : "false", brief);
         gci_buf_append_text(out, "        its guards are too long for the journal\n");
         return;
     }
     gci_buf_init(&part, GCI_BUF_NO_LIMIT);
     gci_buf_init(&values, GCI_BUF_NO_LIMIT);
     gci_guards_explain(trial->ranked->guards, trial->verdict.guard, question->hints, &part, &values);
-    bool raises = trial->reason == GCACHE_REASON_GUARD_ERROR;
     if (raises && values.size == 0)
         gci_buf_append_text(&values, trial->verdict.message);
     write_row(out, gci_buf_view(&part), gci_buf_view(&values), raises ? trial->verdict.exception : "false", brief);

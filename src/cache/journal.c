@@ -4,6 +4,7 @@
 #include "cache/description.h"
 #include "cache/names.h"
 #include "cache/trial.h"
+#include "cache/words.h"
 #include "graph/graph.h"
 
 #include <unistd.h>
@@ -22,6 +23,49 @@ put_pairs(gci_buf *out, gcache_pair const *pairs, size_t count)
         put_text(out, pairs[i].name);
         put_text(out, pairs[i].value);
     }
+}
+
+/* How much of a miss is written down: what doesn't fit is told in less detail. */
+typedef enum extent {
+    DETAIL_ALL,
+    DETAIL_DECISION, /* what decided, and its hints */
+    DETAIL_SHORT     /* what decided, shortened so that it fits whatever it is */
+} extent;
+
+/* The text, or one with " ... " in its middle. */
+static void
+append_short(gci_buf *out, gci_view text)
+{
+    if (text.size > GCI_JOURNAL_TEXT_BYTES)
+        gci_write_excerpt(out, text, GCI_JOURNAL_TEXT_BYTES);
+    else
+        gci_buf_append_view(out, text);
+}
+
+static gci_view
+short_text(gci_arena *arena, gci_view text)
+{
+    gci_buf shortened;
+
+    if (text.size <= GCI_JOURNAL_TEXT_BYTES)
+        return text;
+    gci_buf_init(&shortened, GCI_BUF_NO_LIMIT);
+    append_short(&shortened, text);
+    gci_view copy = gci_arena_copy(arena, gci_buf_view(&shortened));
+    gci_buf_clear(&shortened);
+    return copy;
+}
+
+static void
+put_short(gci_buf *out, gci_view text)
+{
+    gci_buf shortened;
+
+    gci_buf_init(&shortened, GCI_BUF_NO_LIMIT);
+    append_short(&shortened, text);
+    gci_put_bytes(out, gci_buf_view(&shortened));
+    out->failed |= shortened.failed;
+    gci_buf_clear(&shortened);
 }
 
 /* ---- what every entry has ---- */
@@ -60,8 +104,14 @@ put_what(gci_buf *out, gci_question const *question, gcache_act act, gcache_reas
     gci_put_u8(out, cut);
     gci_put_u32(out, (uint32_t)getpid());
     gci_buf_append(out, question->key.bytes, sizeof question->key.bytes);
-    gci_put_bytes(out, question->cache->salt);
-    put_text(out, question->graph != NULL ? gcache_graph_kind(question->graph) : "");
+    gci_view kind = gci_view_text(question->graph != NULL ? gcache_graph_kind(question->graph) : "");
+    if (cut) {
+        put_short(out, question->cache->salt);
+        put_short(out, kind);
+    } else {
+        gci_put_bytes(out, question->cache->salt);
+        gci_put_bytes(out, kind);
+    }
 }
 
 static void
@@ -70,6 +120,28 @@ put_head(gci_buf *out, gci_question const *question, gcache_act act, gcache_reas
     put_what(out, question, act, reason, false);
     put_text(out, question->request.label);
     put_hints(out, question);
+}
+
+/* Of an entry that is too long with all it has. */
+static void
+put_cut_what(gci_buf *out, gci_question const *question, gcache_act act, gcache_reason reason)
+{
+    char const *label = question->request.label;
+
+    put_what(out, question, act, reason, true);
+    put_text(out, label != NULL && strlen(label) <= GCI_JOURNAL_LABEL_BYTES ? label : "");
+}
+
+/* The head of an entry other than a miss: without the hints if they are too many. */
+static void
+put_head_that_fits(gci_buf *out, gci_question const *question, gcache_act act)
+{
+    put_head(out, question, act, GCACHE_REASON_NONE);
+    if (!out->failed && out->size <= GCI_JOURNAL_HEAD_BYTES)
+        return;
+    gci_buf_clear(out);
+    put_cut_what(out, question, act, GCACHE_REASON_NONE);
+    gci_put_u32(out, 0);
 }
 
 static bool
@@ -210,7 +282,7 @@ put_guards(gci_buf *out, gci_question const *question, gci_trial const *trial)
     gci_record const *record = &trial->ranked->candidate->record;
     size_t failing = trial->verdict.guard;
     bool all = guards_size(record) <= GCI_JOURNAL_GUARDS_BYTES;
-    unsigned cut = all ? GCI_CUT_NOTHING : GCI_CUT_OTHERS;
+    unsigned cut = trial->cut | (all ? GCI_CUT_NOTHING : GCI_CUT_OTHERS);
     gci_buf decision;
 
     gci_buf_init(&decision, GCI_BUF_NO_LIMIT);
@@ -250,6 +322,55 @@ put_trial(gci_buf *out, gci_question const *question, gci_trial const *trial, si
     gci_put_bytes(out, trial->provided);
 }
 
+/* The failing guard as it begins and ends. " ..." behind it even if it is all there: it can't be evaluated without hints. */
+static gci_view
+short_guard(gci_question const *question, gci_trial const *trial, gci_arena *arena)
+{
+    gci_buf decision, shortened;
+
+    gci_buf_init(&decision, GCI_BUF_NO_LIMIT);
+    gci_buf_init(&shortened, GCI_BUF_NO_LIMIT);
+    write_decision(question, trial, &decision);
+    append_short(&shortened, gci_buf_view(&decision));
+    gci_buf_append_text(&shortened, " ...");
+    gci_view copy = decision.failed ? (gci_view){ NULL, 0 } : gci_arena_copy(arena, gci_buf_view(&shortened));
+    gci_buf_clear(&decision);
+    gci_buf_clear(&shortened);
+    return copy;
+}
+
+/* A trial as put_trial writes it, of a size that fits whatever the candidate is like. */
+static void
+put_short_trial(gci_buf *out, gci_question const *question, gci_trial const *trial, size_t seat)
+{
+    gci_candidate candidate = *trial->ranked->candidate;
+    gci_ranked ranked = { .candidate = &candidate };
+    gci_trial lean = *trial;
+    gci_pair requirement;
+    gci_view guard;
+    gci_arena arena;
+
+    gci_arena_init(&arena, GCI_JOURNAL_BYTES_MAX);
+    bool has_guard = trial->verdict.guard < candidate.record.guard_count;
+    guard = has_guard ? short_guard(question, trial, &arena) : (gci_view){ NULL, 0 };
+    candidate.record.guards = &guard;
+    candidate.record.guard_count = has_guard;
+    candidate.record.name_count = 0;
+    candidate.record.variant = short_text(&arena, candidate.record.variant);
+    if (trial->requirement != NULL) {
+        requirement = (gci_pair){ .name = short_text(&arena, trial->requirement->name),
+                                  .value = short_text(&arena, trial->requirement->value) };
+        lean.requirement = &requirement;
+    }
+    lean.provided = short_text(&arena, trial->provided);
+    lean.ranked = &ranked;
+    lean.verdict.guard = 0;
+    lean.cut = GCI_CUT_SHORT;
+    put_trial(out, question, &lean, seat);
+    out->failed |= arena.failed;
+    gci_arena_clear(&arena);
+}
+
 /* A caller's own test of guards isn't called again: it may count its calls. */
 static void
 try_again(gci_question const *question, gci_ranked const *ranked, gcache_reason reason, bool evicted, gci_trial *trial)
@@ -283,25 +404,29 @@ next_trial(gci_question const *question, gcache_reason reason, gci_ranking const
 }
 
 static uint32_t
-put_trials_of(gci_buf *out, gci_question const *question, gcache_reason reason, gci_ranking const *ranking, uint32_t most)
+put_trials_of(gci_buf *out, gci_question const *question, gcache_reason reason, gci_ranking const *ranking, extent detail)
 {
-    uint32_t count = 0;
+    uint32_t count = 0, most = detail == DETAIL_ALL ? GCI_JOURNAL_TRIALS : 1;
     gci_trial trial;
 
-    for (size_t seat = 0; count < most && next_trial(question, reason, ranking, &seat, &trial); seat++, count++)
-        put_trial(out, question, &trial, seat);
+    for (size_t seat = 0; count < most && next_trial(question, reason, ranking, &seat, &trial); seat++, count++) {
+        if (detail == DETAIL_SHORT)
+            put_short_trial(out, question, &trial, seat);
+        else
+            put_trial(out, question, &trial, seat);
+    }
     return count;
 }
 
 /* trials = live u32, evicted u32, count u32, { trial } */
 static void
-put_trials(gci_buf *out, gci_question const *question, gcache_reason reason, gci_candidates *set, uint32_t most)
+put_trials(gci_buf *out, gci_question const *question, gcache_reason reason, gci_candidates *set, extent detail)
 {
     gci_ranking const *ranking = set != NULL ? gci_ranking_of(set) : NULL;
     gci_buf trials;
 
     gci_buf_init(&trials, GCI_JOURNAL_BYTES_MAX);
-    uint32_t count = ranking != NULL ? put_trials_of(&trials, question, reason, ranking, most) : 0;
+    uint32_t count = ranking != NULL ? put_trials_of(&trials, question, reason, ranking, detail) : 0;
     gci_put_u32(out, ranking != NULL ? (uint32_t)ranking->count : 0);
     gci_put_u32(out, ranking != NULL ? (uint32_t)ranking->evicted_count : 0);
     gci_put_u32(out, count);
@@ -351,10 +476,11 @@ put_description(gci_buf *out, gci_question const *question, gcache_reason reason
     gci_arena_clear(&arena);
 }
 
-/* What a miss leaves besides its head. cut: only what decided. */
+/* What a miss leaves besides its head. */
 static void
-put_miss(gci_buf *out, gci_question const *question, gcache_result const *result, gci_candidates *set, bool cut)
+put_miss(gci_buf *out, gci_question const *question, gcache_result const *result, gci_candidates *set, extent detail)
 {
+    bool cut = detail != DETAIL_ALL;
     static gcache_request const no_wishes = GCACHE_REQUEST_INIT;
     static gci_question const nothing;
     gci_trace eviction = { 0 };
@@ -365,10 +491,10 @@ put_miss(gci_buf *out, gci_question const *question, gcache_result const *result
     put_symbols(out, cut ? &nothing : question);
     put_text(out, cut ? "" : result->note);
     put_tombstone(out, &eviction);
-    put_trials(out, question, result->reason, set, cut ? 1 : GCI_JOURNAL_TRIALS);
+    put_trials(out, question, result->reason, set, detail);
     put_description(out, question, cut ? GCACHE_REASON_NONE : result->reason);
     put_eviction(out, &eviction);
-    put_text_names(out, question, result->reason, set);
+    put_text_names(out, question, detail == DETAIL_SHORT ? GCACHE_REASON_NONE : result->reason, set);
 }
 
 /* What decided, as guards by themselves; NULL: no guard did. */
@@ -422,13 +548,20 @@ static void
 put_cut_miss(gci_buf *out, gci_question const *question, gcache_result const *result, gci_candidates *set)
 {
     gci_guards *decision = question->hints != NULL ? decision_of(question, result->reason, set) : NULL;
-    char const *label = question->request.label;
 
-    put_what(out, question, GCACHE_ACT_MISS, result->reason, true);
-    put_text(out, label != NULL && strlen(label) <= GCI_JOURNAL_LABEL_BYTES ? label : "");
+    put_cut_what(out, question, GCACHE_ACT_MISS, result->reason);
     put_deciding_hints(out, question, decision);
-    put_miss(out, question, result, set, true);
+    put_miss(out, question, result, set, DETAIL_DECISION);
     gci_guards_free(decision);
+}
+
+/* The rarer one whose decision is too long by itself: a guard, a requirement, names or values of hints beyond 64 KiB. */
+static void
+put_short_miss(gci_buf *out, gci_question const *question, gcache_result const *result, gci_candidates *set)
+{
+    put_cut_what(out, question, GCACHE_ACT_MISS, result->reason);
+    gci_put_u32(out, 0); /* hints */
+    put_miss(out, question, result, set, DETAIL_SHORT);
 }
 
 /* Reads the question once more, as the lookup did. Without a key there is not much to it. */
@@ -461,10 +594,14 @@ gci_journal_miss(gci_ended const *ended)
         if (reason != GCACHE_REASON_NO_KEY && reason != GCACHE_REASON_BYPASS && reason != GCACHE_REASON_REFRESH)
             gci_store_candidates(ended->cache->store, &question.key, &set, NULL);
         put_head(&entry, &question, GCACHE_ACT_MISS, reason);
-        put_miss(&entry, &question, ended->result, set, false);
+        put_miss(&entry, &question, ended->result, set, DETAIL_ALL);
         if (entry.failed) {
             gci_buf_clear(&entry);
             put_cut_miss(&entry, &question, ended->result, set);
+        }
+        if (entry.failed) {
+            gci_buf_clear(&entry);
+            put_short_miss(&entry, &question, ended->result, set);
         }
         append(ended->cache, &entry);
     }
@@ -484,7 +621,7 @@ begin_entry(gci_buf *entry, gci_ended const *ended, gcache_act act)
     gci_buf_init(entry, GCI_JOURNAL_BYTES_MAX);
     bool asked = ask_again(ended, &question);
     if (asked)
-        put_head(entry, &question, act, GCACHE_REASON_NONE);
+        put_head_that_fits(entry, &question, act);
     gci_question_clear(&question);
     return asked;
 }
@@ -518,7 +655,7 @@ gci_journal_not_stored(gci_ended const *ended, char const *why, uint64_t compile
     gci_buf entry;
 
     if (begin_entry(&entry, ended, GCACHE_ACT_NOT_STORED)) {
-        put_text(&entry, why);
+        put_short(&entry, gci_view_text(why));
         gci_put_u64(&entry, compile_ns);
     }
     end_entry(&entry, ended);
@@ -542,7 +679,7 @@ gci_journal_insert(gci_question const *question, gcache_inserted const *inserted
     if (inserted->existed || !question->cache->journal)
         return;
     gci_buf_init(&out, GCI_JOURNAL_BYTES_MAX);
-    put_head(&out, question, GCACHE_ACT_INSERT, GCACHE_REASON_NONE);
+    put_head_that_fits(&out, question, GCACHE_ACT_INSERT);
     put_text(&out, inserted->entry);
     gci_put_u64(&out, entry->compile_ns);
     gci_put_u64(&out, entry->payload_size);

@@ -36,8 +36,12 @@
 /* Guards of a candidate that would leave no room for the others are left out but for the failing one, and of that all but
    the part that decided. */
 #define GCI_JOURNAL_GUARDS_BYTES ((size_t)8 << 10)
+/* A head beyond this leaves no room for what a hit or an insert adds. */
+#define GCI_JOURNAL_HEAD_BYTES ((size_t)60 << 10)
 /* A label beyond this isn't kept in an entry that is too long with all it has. */
 #define GCI_JOURNAL_LABEL_BYTES ((size_t)1 << 10)
+/* Where even what decided is too long, texts longer than this are shortened in the middle. */
+#define GCI_JOURNAL_TEXT_BYTES ((size_t)1 << 10)
 /* So many names in texts are kept of the caller's and of each candidate's: the first ones that differ are enough to explain. */
 #define GCI_JOURNAL_NAMES 8
 /* A canonical form beyond this isn't kept with a miss: it would leave no room in the entry for the rest. */

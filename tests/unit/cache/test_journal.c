@@ -3,6 +3,7 @@
  */
 #include "fixture.h"
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "cache/past.h"
 
@@ -524,6 +525,85 @@ many_hints_keep_those_that_decided(void **state)
     gcache_graph_free(g);
 }
 
+/* One comparison of 70,000 bytes: there is no smaller part that decided. */
+static void
+a_decision_that_is_too_long_is_shortened(void **state)
+{
+    enum { TERMS = 10000 };
+    fixture *f = *state;
+    gcache_graph *g = make_matmul("s0", "s1");
+    gcache_hints good = GCACHE_HINTS({ "s0", 5 }, { "s1", 16 }), now = GCACHE_HINTS({ "s0", 12 }, { "s1", 16 });
+    gci_buf guard;
+
+    gci_buf_init(&guard, GCI_BUF_NO_LIMIT);
+    gci_buf_append_text(&guard, "s0");
+    for (int i = 0; i < TERMS; i++)
+        gci_buf_append_text(&guard, " + 0*s1");
+    gci_buf_append_text(&guard, " == 5");
+    gci_buf_append_char(&guard, '\0');
+    assert_int_equal(insert_text(f, g, &good, guard.data, "x"), GCACHE_OK);
+    look_up(f, g, &now, NULL, GCACHE_MISS);
+    assert_int_equal(sum_up(f).misses, 1);
+    char *text = explain_past(f, NULL, GCACHE_EXPLAIN_JSON, 1);
+    assert_has(text, "\"reason\": \"guard_false\"");
+    assert_has(text, ", \"cut\": true, \"candidates\": [");
+    assert_has(text, "{\"text\": \"s0 + 0*s1 + 0*s1");
+    assert_has(text, "+ 0*s1 == 5 ...\", \"cut\": true, \"result\": false}");
+    gcache_free(text);
+    text = explain_past(f, NULL, GCACHE_EXPLAIN_TEXT, 1);
+    assert_has(text, "\ntoo long for the journal, which kept only what decided\n");
+    assert_has(text, "== 5 ...");
+    gcache_free(text);
+    gci_buf_clear(&guard);
+    gcache_graph_free(g);
+}
+
+static void
+a_requirement_that_is_too_long_is_shortened(void **state)
+{
+    enum { SIZE = 70000 };
+    static char longest[SIZE + 1];
+    fixture *f = *state;
+    gcache_graph *g = make_matmul("s0", "s1");
+    gcache_hints now = GCACHE_HINTS({ "s0", 12 }, { "s1", 16 });
+    gcache_pair const needed = { "flags", longest };
+    gcache_entry entry = { .payload = "x", .payload_size = 1, .requires_ = &needed, .requires_count = 1, .variant = longest };
+
+    memset(longest, 'v', SIZE);
+    longest[0] = 'a';
+    assert_int_equal(gcache_insert(f->cache, g, NULL, &entry, NULL, &f->error), GCACHE_OK);
+    look_up(f, g, &now, NULL, GCACHE_MISS);
+    assert_int_equal(sum_up(f).misses, 1);
+    char *text = explain_past(f, NULL, GCACHE_EXPLAIN_JSON, 1);
+    assert_has(text, "\"requirement\": {\"name\": \"flags\", \"stored\": \"avvvvv");
+    assert_has(text, "vvv ... vvv");
+    gcache_free(text);
+    gcache_graph_free(g);
+}
+
+/* What isn't a miss is counted with as many hints as there are. */
+static void
+hits_and_inserts_with_many_hints_are_counted(void **state)
+{
+    enum { COUNT = 4000 };
+    static gcache_hint items[COUNT];
+    static char names[COUNT][32];
+    fixture *f = *state;
+    gcache_graph *g = make_matmul("s0", "s1");
+    gcache_hints hints = { .items = items, .count = COUNT };
+
+    for (int i = 0; i < COUNT; i++) {
+        snprintf(names[i], sizeof names[i], "a_long_name_of_a_symbol_%d", i);
+        items[i] = (gcache_hint){ names[i], i };
+    }
+    assert_int_equal(insert_text(f, g, &hints, NULL, "x"), GCACHE_OK);
+    look_up(f, g, &hints, NULL, GCACHE_HIT);
+    sums s = sum_up(f);
+    assert_int_equal(s.inserts, 1);
+    assert_int_equal(s.hits, 1);
+    gcache_graph_free(g);
+}
+
 static int
 damage(void *state, uint64_t at_ns, gci_view entry)
 {
@@ -582,6 +662,9 @@ main(void)
         CASE(long_guards_keep_what_decided),
         CASE(a_long_guard_keeps_the_part_that_decided),
         CASE(many_hints_keep_those_that_decided),
+        CASE(a_decision_that_is_too_long_is_shortened),
+        CASE(a_requirement_that_is_too_long_is_shortened),
+        CASE(hits_and_inserts_with_many_hints_are_counted),
         CASE(damaged_entries_are_passed_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
