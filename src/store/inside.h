@@ -7,7 +7,7 @@
  *  3. the segment's lock (segment.h): shared to append, exclusive to empty it;
  *  4. the index lock (index.h): one writer or checkpointer of index.db at a time;
  *  5. the attachments' lock (attach.h): shared to store one, exclusive to sweep; never while waiting for 1;
- *  6. the lock of the generation table's process slots (usage.h);
+ *  6. the lock of the generation table's process slots (usage.h); likewise that of a turn at tables.db (tables.c), by itself;
  *  7. mutexes inside one process, each within one file.
  * All waits for locks that other processes hold are bounded.
  *

@@ -11,7 +11,8 @@
  *
  * Invariants:
  *  1. A connection lives for one call, which a fork waits for (fork_gate.h). So nothing is shared by threads or inherited by
- *     forked children, and journal_mode DELETE, SQLite's own locks and busy timeout are all the locking there is.
+ *     forked children, and journal_mode DELETE, SQLite's own locks and busy timeout are all the locking that is needed. Writers
+ *     take turns before they begin (locks/tables), so that none waits for ever; who can't have a turn does without.
  *  2. A row that comes from elsewhere (at_ns given) replaces an older one, never a newer one; one made now always does.
  *  3. Rows put together appear together.
  *  4. A damaged database is put aside, with its journal, and an empty one takes its place.
