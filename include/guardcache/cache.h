@@ -331,7 +331,8 @@ typedef int (*gcache_entry_fn)(void *state, gcache_entry_view const *entry);
 
 /*
  * Calls fn for every stored entry, keys in order, candidates in rank order. key NULL: all keys.
- * GCACHE_OK also if fn ended it; ERROR_IO. Damaged files are skipped (gcache_verify of house.h reports them).
+ * GCACHE_OK also if fn ended it; ERROR_IO. Damaged files are skipped (gcache_verify of house.h reports them). With
+ * options.disabled the directory is looked at all the same, if it is there; then also what gcache_open returns.
  */
 GCACHE_API gcache_status gcache_each_entry(gcache *cache, gcache_key const *key, gcache_entry_fn fn, void *state,
                                            gcache_error *error);

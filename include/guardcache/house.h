@@ -53,7 +53,8 @@ typedef struct gcache_stats {
     uint64_t counts[GCACHE_COUNT_COUNT];
 } gcache_stats;
 
-/* GCACHE_OK, ERROR_ARGUMENT; on a network file system also ERROR_BUSY, ERROR_IO. */
+/* GCACHE_OK, ERROR_ARGUMENT; on a network file system also ERROR_BUSY, ERROR_IO. With options.disabled the directory is looked
+   at all the same, if it is there; then also what gcache_open returns. */
 GCACHE_API gcache_status gcache_stats_read(gcache *cache, gcache_stats *out_stats, gcache_error *error);
 
 /* ---- verification and repair ---- */

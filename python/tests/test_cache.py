@@ -301,6 +301,7 @@ def test_options(directory: Path) -> None:
             cache.insert(matmul(), b"y")
     with guardcache.open(directory, salt="tests", disabled=True) as cache:
         assert miss(cache.lookup(matmul())).reason == Reason.DISABLED
+        assert len(list(cache.entries())) == 1
 
 
 def test_closed(directory: Path) -> None:

@@ -17,7 +17,8 @@
 #include <guardcache/cache.h>
 
 struct gcache {
-    gci_store *store;
+    gci_store *store;      /* NULL: the cache is switched off */
+    char *directory;       /* where it would be, if that is known; else NULL */
     gci_view salt;
     gci_gate gate;
     bool strict, unsafe_skip_guards;
@@ -32,6 +33,13 @@ struct gcache {
     gci_recorder recorder;
     gcache_options options; /* as they were given; its texts are not to be followed */
 };
+
+/*
+ * The store for those who only look, also at a cache that is switched off: there one that is opened to be read, and closed
+ * again. *out_store is NULL if nothing is there. OK, and what gci_store_open returns.
+ */
+gcache_status gci_look_begin(gcache const *cache, gci_store **out_store, gcache_error *error);
+void gci_look_end(gcache const *cache, gci_store *store);
 
 /* What trouble with the store is to the caller: a miss, or with strict an error. */
 static inline gcache_status

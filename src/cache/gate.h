@@ -4,7 +4,8 @@
  * What closes which way; the first row that holds and closes a way decides, and is what the caller is told:
  *
  *                  look up   store   lease   journal   browse
- *   disabled          x        x       x        x         x      there isn't even a store
+ *   disabled          x        x       x        x         x      there isn't even a store; only entries and statistics are
+ *                                                                looked at all the same (gci_look_begin)
  *   bypass            x        x       x                         the cache's, or the request's own
  *   read-only                  x       x        x                an option, or a directory that can't be written to
  *   reader                     x       x                         another process is the one that writes

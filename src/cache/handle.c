@@ -61,7 +61,7 @@ write_directory(gcache *cache, gci_buf *out, gcache_error *error)
     if (cache->store != NULL)
         status = gci_side_absolute(cache->store, "", &path, error);
     else
-        gci_buf_append_text(&path, "."); /* a cache that is switched off opens no directory */
+        gci_buf_append_text(&path, cache->directory != NULL ? cache->directory : ".");
     if (status == GCACHE_OK)
         write_text(out, "directory", gci_buf_view(&path));
     gci_buf_clear(&path);

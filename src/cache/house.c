@@ -32,13 +32,15 @@ gcache_count_text(gcache_count count)
 gcache_status
 gcache_stats_read(gcache *cache, gcache_stats *out_stats, gcache_error *error)
 {
-    gci_store_stats stats;
+    gci_store_stats stats = { 0 };
+    gci_store *store;
 
     GCI_REQUIRE(cache != NULL && out_stats != NULL, error, "cache or out_stats is NULL");
     *out_stats = (gcache_stats){ 0 };
-    if (!gci_is_open(&cache->gate, GCI_BROWSE))
-        return GCACHE_OK;
-    gcache_status status = gci_store_stats_get(cache->store, &stats, error);
+    gcache_status status = gci_look_begin(cache, &store, error);
+    if (status == GCACHE_OK && store != NULL)
+        status = gci_store_stats_get(store, &stats, error);
+    gci_look_end(cache, store);
     if (status != GCACHE_OK)
         return status;
     out_stats->bytes = stats.bytes;

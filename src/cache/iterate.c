@@ -10,6 +10,7 @@
 
 typedef struct visit {
     gcache *cache;
+    gci_store *store;
     gcache_entry_fn fn;
     void *state;
     bool shadowed; /* only those that are */
@@ -101,7 +102,7 @@ visit_key(void *state, gcache_key const *key)
     gci_candidates *set = NULL;
     int end = 0;
 
-    if (gci_store_load(v->cache->store, key, &set, NULL) == GCI_FOUND)
+    if (gci_store_load(v->store, key, &set, NULL) == GCI_FOUND)
         end = visit_set(v, set);
     gci_candidates_release(set);
     return end;
@@ -110,15 +111,13 @@ visit_key(void *state, gcache_key const *key)
 static gcache_status
 visit_all(visit *v, gcache_key const *key, gcache_error *error)
 {
-    gcache_status status = GCACHE_OK;
-
     GCI_REQUIRE(v->cache != NULL && v->fn != NULL, error, "cache or fn is NULL");
-    if (!gci_is_open(&v->cache->gate, GCI_BROWSE))
-        return GCACHE_OK;
-    if (key != NULL)
+    gcache_status status = gci_look_begin(v->cache, &v->store, error);
+    if (status == GCACHE_OK && v->store != NULL && key != NULL)
         visit_key(v, key);
-    else
-        status = gci_store_each_key(v->cache->store, visit_key, v, error);
+    else if (status == GCACHE_OK && v->store != NULL)
+        status = gci_store_each_key(v->store, visit_key, v, error);
+    gci_look_end(v->cache, v->store);
     return v->no_memory ? gci_fail_memory(error) : status;
 }
 

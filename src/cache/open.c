@@ -134,6 +134,8 @@ gcache_open(char const *directory, gcache_options const *options, gcache **out_c
         gci_signing_key signing[SIGNING_KEYS_MAX];
         gci_store_options inside = store_options(cache, options, signing);
         status = gci_store_open(directory, &inside, &cache->store, error);
+    } else if (status == GCACHE_OK) {
+        cache->directory = gci_store_absolute_path(directory);
     }
     if (status == GCACHE_OK) {
         cache->gate.read_only = options->read_only || (cache->store != NULL && gci_store_is_read_only(cache->store));
@@ -160,5 +162,30 @@ gcache_close(gcache *cache)
     gci_shared_values_clear(&cache->values);
     gci_bundle_clear(&cache->bundle);
     gci_recorder_clear(&cache->recorder);
+    free(cache->directory);
     free(cache);
+}
+
+gcache_status
+gci_look_begin(gcache const *cache, gci_store **out_store, gcache_error *error)
+{
+    gcache_options const *given = &cache->options;
+    gci_store_options options = { .read_only = true, .max_bytes = given->max_bytes, .memory_bytes = given->memory_bytes,
+                                  .trust = given->trust, .log = given->log, .log_state = given->log_state };
+
+    *out_store = cache->store;
+    if (cache->store != NULL || cache->directory == NULL)
+        return GCACHE_OK;
+    gcache_status status = gci_store_open(cache->directory, &options, out_store, error);
+    if (status == GCACHE_OK)
+        return GCACHE_OK;
+    *out_store = NULL;
+    return status == GCACHE_ERROR_NOT_FOUND ? GCACHE_OK : status;
+}
+
+void
+gci_look_end(gcache const *cache, gci_store *store)
+{
+    if (store != cache->store)
+        gci_store_close(store);
 }

@@ -343,14 +343,18 @@ gcache_sums(gcache *cache, gcache_past_query const *query, gcache_sums_form form
 {
     static void (*const writers[])(sums const *, gci_buf *) = { write_text, write_json, write_prometheus };
     sums all = { 0 };
+    gci_store *store = NULL;
     gci_buf out;
 
     GCI_REQUIRE(cache != NULL && out_text != NULL, error, "cache or out_text is NULL");
     GCI_REQUIRE(form <= GCACHE_SUMS_PROMETHEUS, error, "unknown form %d", (int)form);
     *out_text = NULL;
     gcache_status status = gci_totals_make(cache, query, false, &all.totals, error);
-    if (status == GCACHE_OK && cache->store != NULL)
-        status = ask_store(cache->store, &all, error);
+    if (status == GCACHE_OK)
+        status = gci_look_begin(cache, &store, error);
+    if (status == GCACHE_OK && store != NULL)
+        status = ask_store(store, &all, error);
+    gci_look_end(cache, store);
     if (status == GCACHE_OK) {
         gci_groups_sort(&all.totals.labels);
         gci_groups_sort(&all.totals.spaces);

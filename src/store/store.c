@@ -54,8 +54,8 @@ gci_store_flush_counts(gci_store *store)
 
 /* ---- opening ---- */
 
-static char *
-absolute_path(char const *path)
+char *
+gci_store_absolute_path(char const *path)
 {
     char here[PATH_MAX];
     char *absolute = NULL;
@@ -176,7 +176,7 @@ gci_store_open(char const *directory, gci_store_options const *options, gci_stor
     if (store == NULL)
         return gci_fail_memory(error);
     store->directory = (gci_dir){ .fd = -1, .name = directory };
-    store->name = absolute_path(directory);
+    store->name = gci_store_absolute_path(directory);
     gcache_status status = store->name != NULL && copy_options(store, options) ? open_parts(store, error)
                                                                              : gci_fail_memory(error);
     if (status != GCACHE_OK) {

@@ -75,6 +75,9 @@ typedef struct gci_store_options {
     void *news_state;
 } gci_store_options;
 
+/* The same path, wherever the process goes. NULL: no memory, or nobody knows where we are. Free it. */
+char *gci_store_absolute_path(char const *path);
+
 /*
  * Opens a directory, making it if need be (unless read_only). An existing cache in a place that can't be written to is
  * opened as if read_only had been set, and the log says so.

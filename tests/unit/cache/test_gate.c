@@ -362,13 +362,16 @@ count_entry(void *state, gcache_entry_view const *entry)
     return 0;
 }
 
+/* Entries and statistics are what lies in the directory, whatever is switched off. */
 static void
 browse(trial *t, char *out)
 {
+    gcache_stats stats;
     int count = 0;
 
-    gcache_each_entry(t->f->cache, NULL, count_entry, &count, NULL);
-    snprintf(out, WORD, "%d", count);
+    assert_int_equal(gcache_each_entry(t->f->cache, NULL, count_entry, &count, NULL), GCACHE_OK);
+    assert_int_equal(gcache_stats_read(t->f->cache, &stats, NULL), GCACHE_OK);
+    snprintf(out, WORD, "%d %d", count, (int)stats.entries);
 }
 
 /* What looks at nothing must not say that all is well. */
@@ -397,7 +400,7 @@ static struct {
     void (*call)(trial *t, char *out);
     char const *nothing, *disabled, *bypass, *asked_bypass, *read_only, *reader, *refresh, *asked_refresh, *no_journal;
 } const calls[] = {
-    { "entries", browse, "1", "0", NULL, NULL, NULL, NULL, NULL, NULL, NULL },
+    { "entries", browse, "1 1", NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL },
     { "verify", keep_house, "OK", "REFUSED", NULL, NULL, NULL, NULL, NULL, NULL, NULL },
     { "journal", journal, "no_key ", "nothing", "bypass a release", "bypass a release", "nothing", NULL, "refresh ", NULL,
       "nothing" },
