@@ -452,9 +452,9 @@ gci_insertion_commit(gci_insertion *insertion)
     if (status == GCACHE_OK)
         status = commit(insertion, set, &added);
     gci_candidates_release(set);
-    /* What was there a moment ago, or was being written, somebody has removed. */
     if (status == GCACHE_ERROR_NOT_FOUND)
-        status = insertion->error->status = GCACHE_ERROR_IO;
+        status = gci_fail(insertion->error, GCACHE_ERROR_IO, "%s: somebody removes files while the entry is stored",
+                          insertion->store->directory.name);
     if (status == GCACHE_OK && !insertion->out->existed) {
         insertion->out->sequence = insertion->record.sequence;
         gci_count_entries(insertion->store, added);
