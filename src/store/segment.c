@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "base/codec.h"
 #include "base/digest.h"
-#include "base/mutex.h"
 #include "store/paths.h"
 
 #include <fcntl.h>
@@ -27,21 +26,21 @@ void
 gci_segment_init(gci_segment *segment, gci_dir dir)
 {
     *segment = (gci_segment){ .dir = dir, .file = GCI_FILE_NONE };
-    pthread_mutex_init(&segment->appending, NULL);
+    gci_turns_init(&segment->appending);
 }
 
 void
 gci_segment_close(gci_segment *segment)
 {
     gci_file_close(&segment->file);
-    pthread_mutex_destroy(&segment->appending);
+    gci_turns_destroy(&segment->appending);
 }
 
 void
 gci_segment_after_fork(gci_segment *segment)
 {
     gci_file_close(&segment->file);
-    pthread_mutex_init(&segment->appending, NULL);
+    gci_turns_init(&segment->appending);
 }
 
 /* ---- the file ---- */
@@ -132,14 +131,14 @@ begin_append(gci_segment *segment, uint64_t wait_ns, gcache_error *error)
     gcache_status status = GCACHE_OK;
     bool again = true;
 
-    if (!gci_mutex_lock_within(&segment->appending, wait_ns))
+    if (!gci_turns_lock(&segment->appending, wait_ns))
         return gci_fail(error, GCACHE_ERROR_BUSY, "%s/" NAME ": other threads wait to append", segment->dir.name);
     for (int attempt = 0; again && attempt < ATTEMPTS; attempt++)
         status = open_and_lock(segment, wait_ns, &again, error);
     if (again)
         status = gci_fail(error, GCACHE_ERROR_BUSY, "%s/" NAME ": it is replaced again and again", segment->dir.name);
     if (status != GCACHE_OK)
-        pthread_mutex_unlock(&segment->appending);
+        gci_turns_unlock(&segment->appending);
     return status;
 }
 
@@ -147,7 +146,7 @@ static void
 end_append(gci_segment *segment)
 {
     gci_file_unlock(&segment->file);
-    pthread_mutex_unlock(&segment->appending);
+    gci_turns_unlock(&segment->appending);
 }
 
 /* ---- events ---- */

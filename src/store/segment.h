@@ -23,8 +23,8 @@
 #define GCI_STORE_SEGMENT_H
 
 #include "base/file.h"
+#include "base/turns.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 #define GCI_SEGMENT_HEADER 16
@@ -50,7 +50,7 @@ typedef struct gci_event {
 typedef struct gci_segment {
     gci_dir dir;
     gci_file file; /* for appending; opened when first needed */
-    pthread_mutex_t appending;
+    gci_turns appending;
     _Atomic uint32_t appended; /* events since the last drain, by this process */
 } gci_segment;
 

@@ -30,7 +30,12 @@ end(segment_test *test)
 static gcache_status
 append_number(gci_segment *segment, uint64_t number)
 {
-    return gci_segment_append(segment, GCI_EVENT_INSERTED, gci_view_of(&number, sizeof number), NULL);
+    gcache_error error;
+    gcache_status status = gci_segment_append(segment, GCI_EVENT_INSERTED, gci_view_of(&number, sizeof number), &error);
+
+    if (status != GCACHE_OK)
+        print_message("    %s\n", error.message);
+    return status;
 }
 
 /* ---- reading ---- */
