@@ -5,8 +5,8 @@
  * about a machine and a toolchain, which the caller names: facts of another one are another's. Where nothing is cached
  * (disabled, bypass) nothing is found and nothing stored; with refresh nothing is found.
  *
- * Strings are UTF-8, or the call fails with ERROR_ARGUMENT (only a bundle's source may be any bytes), and are compared byte by
- * byte. Threads and processes: as in cache.h.
+ * Strings are UTF-8, or the call fails with ERROR_ARGUMENT (only sources, and what begins their comments, may be any bytes), and
+ * are compared byte by byte. Threads and processes: as in cache.h.
  */
 #ifndef GUARDCACHE_TUNING_H
 #define GUARDCACHE_TUNING_H

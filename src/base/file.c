@@ -194,6 +194,14 @@ gci_dir_touch(gci_dir dir, char const *path, gcache_error *error)
 }
 
 gcache_status
+gci_dir_make_old(gci_dir dir, char const *path, gcache_error *error)
+{
+    struct timespec const times[] = { { .tv_nsec = UTIME_OMIT }, { .tv_sec = 0 } };
+
+    return utimensat(dir.fd, path, times, AT_SYMLINK_NOFOLLOW) == 0 ? GCACHE_OK : fail_path(dir, path, error);
+}
+
+gcache_status
 gci_dir_unlink(gci_dir dir, char const *path, gcache_error *error)
 {
     return unlinkat(dir.fd, path, 0) == 0 || errno == ENOENT ? GCACHE_OK : fail_path(dir, path, error);

@@ -71,6 +71,8 @@ gcache_status gci_dir_link(gci_dir from_dir, char const *from, gci_dir to_dir, c
 bool gci_dir_may_read(gci_dir dir, char const *path);
 /* Sets the times of a file to now. */
 gcache_status gci_dir_touch(gci_dir dir, char const *path, gcache_error *error);
+/* Sets a file's modification time to the beginning of time. */
+gcache_status gci_dir_make_old(gci_dir dir, char const *path, gcache_error *error);
 /* A file that isn't there is fine. */
 gcache_status gci_dir_unlink(gci_dir dir, char const *path, gcache_error *error);
 /* Removes an empty folder. */

@@ -3,6 +3,7 @@
  */
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/utf8.h"
 #include "cache/best.h"
 #include "cache/cache.h"
 #include "store/tables.h"
@@ -251,6 +252,7 @@ check_offer(gcache_config const *offered, size_t count, char const *configs_hash
 {
     GCI_REQUIRE(offered != NULL || count == 0, error, "the offered configurations are NULL");
     GCI_REQUIRE(configs_hash != NULL, error, "configs_hash is NULL");
+    GCI_REQUIRE(gci_utf8_valid(gci_view_text(configs_hash)), error, "configs_hash isn't UTF-8");
     for (size_t i = 0; i < count; i++) {
         gcache_status status = check_config(&offered[i], error);
         if (status != GCACHE_OK)

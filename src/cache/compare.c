@@ -147,6 +147,7 @@ open_stored(gcache *cache, gcache_key const *key, side *out, gcache_error *error
         return trouble.status;
     case GCI_ABSENT:
     case GCI_EVICTED:
+    case GCI_RENEWED:
         break;
     }
     return gci_fail(error, GCACHE_ERROR_NOT_FOUND, "nothing is stored under key %s", hex);

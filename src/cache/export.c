@@ -99,11 +99,16 @@ put_attachment(exporter *e, gci_attachment const *attachment)
     return there && e->status == GCACHE_OK;
 }
 
+/* So often an entry that was renewed while it was read is read again. */
+#define RENEWALS_MET 4
+
+/* *out_found RENEWED: nothing was put, but perhaps attachments that nobody needs. */
 static bool
-put_candidate(exporter *e, gci_candidate *candidate)
+put_as_read(exporter *e, gci_candidate *candidate, gci_found *out_found)
 {
     gcache_error why = { 0 };
 
+    *out_found = GCI_ABSENT;
     for (size_t i = 0; i < candidate->record.attachment_count; i++) {
         if (!put_attachment(e, &candidate->record.attachments[i]))
             return e->status == GCACHE_OK;
@@ -111,14 +116,41 @@ put_candidate(exporter *e, gci_candidate *candidate)
     if (!put_description(e, &candidate->record.key))
         return false;
     e->frame.size = 0;
-    gci_found found = gci_portable_write_entry(e->cache->store, candidate, &e->frame, &why);
+    *out_found = gci_portable_write_entry(e->cache->store, candidate, &e->frame, &why);
     if (e->frame.failed)
         e->status = gci_fail_memory(e->error);
-    else if (found != GCI_FOUND)
-        leave_out(e, found, &why);
+    else if (*out_found == GCI_RENEWED)
+        return true;
+    else if (*out_found != GCI_FOUND)
+        leave_out(e, *out_found, &why);
     else if (put(e, GCI_TRANSFER_ENTRY, no_bytes(), gci_buf_view(&e->frame)))
         e->sums.entries++;
     return e->status == GCACHE_OK;
+}
+
+/* An entry that was renewed meanwhile goes as it is now. */
+static bool
+put_candidate(exporter *e, gci_candidate *candidate)
+{
+    gci_candidates *set = NULL;
+    gcache_error why = { 0 };
+    gci_found found;
+
+    bool go_on = put_as_read(e, candidate, &found);
+    for (int i = 0; go_on && found == GCI_RENEWED && i < RENEWALS_MET; i++) {
+        gci_candidates_release(set);
+        found = gci_store_load(e->cache->store, &candidate->record.key, &set, &why);
+        for (size_t k = 0; found == GCI_FOUND && k < set->count; k++) {
+            if (memcmp(set->items[k]->record.id, candidate->record.id, sizeof candidate->record.id) == 0) {
+                go_on = put_as_read(e, set->items[k], &found);
+                break;
+            }
+        }
+    }
+    gci_candidates_release(set);
+    if (go_on && found == GCI_RENEWED)
+        leave_out(e, GCI_UNREADABLE, &why);
+    return go_on && e->status == GCACHE_OK;
 }
 
 static bool

@@ -43,6 +43,7 @@ typedef struct walk {
     gcache_reason reason; /* of the candidate that got furthest */
     bool *failed;         /* candidates whose payload can't be had; NULL as long as there is none */
     bool told;            /* trouble says why one of them couldn't */
+    bool *again;          /* set if one has been renewed meanwhile; NULL: it is passed over */
     gcache_error trouble;
 } walk;
 
@@ -118,6 +119,7 @@ reason_of_found(gci_found found)
     case GCI_CORRUPT:
         return GCACHE_REASON_CORRUPT;
     case GCI_UNREADABLE:
+    case GCI_RENEWED:
         return GCACHE_REASON_UNREADABLE;
     case GCI_ABSENT:
     case GCI_FOUND:
@@ -181,6 +183,9 @@ serve_best(walk *w, gci_candidates *set, gcache_result *result, gcache_error *er
             status = gci_result_fill(result, w->question, best, set, payload, error);
             if (!w->question->request.probe)
                 gci_store_touch(store, best->candidate);
+        } else if (found == GCI_RENEWED && w->again != NULL) {
+            *w->again = true;
+            break;
         } else if (status == GCACHE_MISS) {
             w->told = true;
             if (exclude(w, place, found, &arena) != GCACHE_OK)
@@ -252,9 +257,10 @@ miss_with_note(gcache_result *result, char const *why, gcache_error *error)
     return GCACHE_MISS;
 }
 
-/* The key's candidates are there: which one? */
+/* The key's candidates are there: which one? *again, if not NULL: they are old by now. */
 static gcache_status
-choose(gci_question const *question, gci_candidates *set, gci_trace *trace, gcache_result *result, gcache_error *error)
+choose(gci_question const *question, gci_candidates *set, gci_trace *trace, bool *again, gcache_result *result,
+       gcache_error *error)
 {
     /* Not all of it is set: the room for an error would take longer than the rest. */
     walk w;
@@ -264,11 +270,14 @@ choose(gci_question const *question, gci_candidates *set, gci_trace *trace, gcac
     w.trace = trace;
     w.failed = NULL;
     w.told = false;
+    w.again = again;
 
     if (w.ranking == NULL)
         return gci_fail_memory(error);
     w.reason = reason_of_empty(set);
     gcache_status status = trace != NULL ? record_best(&w) : serve_best(&w, set, result, error);
+    if (again != NULL && *again)
+        return status;
     if (status == GCACHE_MISS || trace != NULL)
         try_evicted(&w);
     if (status != GCACHE_MISS)
@@ -280,28 +289,53 @@ choose(gci_question const *question, gci_candidates *set, gci_trace *trace, gcac
     return w.reason == GCACHE_REASON_UNREADABLE && w.told ? miss_with_note(result, w.trouble.message, error) : GCACHE_MISS;
 }
 
+/* There are no candidates to choose from. */
+static gcache_status
+found_none(gci_question const *question, gci_found found, gcache_error const *trouble, gcache_result *result,
+           gcache_error *error)
+{
+    result->reason = reason_of_found(found);
+    if (question->cache->strict && (found == GCI_CORRUPT || found == GCI_UNREADABLE)) {
+        if (error != NULL)
+            *error = *trouble;
+        return trouble->status;
+    }
+    return found == GCI_UNREADABLE && trouble->message[0] != '\0' ? miss_with_note(result, trouble->message, error)
+                                                                  : GCACHE_MISS;
+}
+
+/* So often candidates are read again because one that was chosen was being renewed; then it is passed over. */
+#define RENEWALS_MET 4
+
+/* *out_set is NULL unless there are candidates. */
+static gcache_status
+answer(gci_question const *question, gci_trace *trace, gci_candidates **out_set, gcache_error *trouble,
+    gcache_result *out_result, gcache_error *error)
+{
+    gcache_status status = GCACHE_MISS;
+    bool again = true;
+
+    for (int met = 0; again; met++) {
+        gci_candidates_release(*out_set);
+        gci_found found = gci_store_candidates(question->cache->store, &question->key, out_set, trouble);
+        again = false;
+        if (found == GCI_FOUND)
+            status = choose(question, *out_set, trace, met < RENEWALS_MET ? &again : NULL, out_result, error);
+        else
+            status = found_none(question, found, trouble, out_result, error);
+    }
+    return status;
+}
+
 gcache_status
 gci_lookup(gci_question const *question, gci_trace *trace, gcache_result *out_result, gcache_error *error)
 {
     gci_store *store = question->cache->store;
     gci_candidates *set = NULL;
     gcache_error trouble = { 0 };
-    gcache_status status = GCACHE_MISS;
 
     gci_result_init(out_result, &question->key);
-    gci_found found = gci_store_candidates(store, &question->key, &set, &trouble);
-    if (found == GCI_FOUND) {
-        status = choose(question, set, trace, out_result, error);
-    } else {
-        out_result->reason = reason_of_found(found);
-        if (question->cache->strict && (found == GCI_CORRUPT || found == GCI_UNREADABLE)) {
-            if (error != NULL)
-                *error = trouble;
-            status = trouble.status;
-        } else if (found == GCI_UNREADABLE && trouble.message[0] != '\0') {
-            status = miss_with_note(out_result, trouble.message, error);
-        }
-    }
+    gcache_status status = answer(question, trace, &set, &trouble, out_result, error);
     if (trace != NULL) {
         trace->set = set != NULL ? gci_candidates_retain(set) : NULL;
         trace->trouble = trouble;

@@ -34,6 +34,10 @@ gcache_status gci_attachments_sweep(gci_store *store, bool dry, uint64_t *out_re
 #define GCI_ATTACHMENT_GRACE_NS UINT64_C(21600000000000)
 #define GCI_ATTACHMENT_PRESSED_NS UINT64_C(3600000000000)
 
+/* An entry stored at since_ns needs it no more: unless it was stored again since, it has no time of grace left, and goes with
+   the next sweep if no other entry needs it. */
+void gci_attachment_let_go(gci_store *store, uint8_t const sha256[32], uint64_t since_ns);
+
 /* Who refers to what, at the time of asking. */
 typedef struct gci_reference {
     uint8_t sha256[32];

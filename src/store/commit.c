@@ -1,3 +1,4 @@
+#include "store/attach.h"
 #include "store/candidates.h"
 #include "store/drain.h"
 #include "store/insertion.h"
@@ -65,11 +66,11 @@ read_whole(gci_insertion *insertion, gci_candidates **out_set)
 }
 
 bool
-gci_is_replaced(gci_insertion const *insertion, gci_candidates *set, gci_candidate *equal)
+gci_is_replaced(gci_insertion const *insertion, gci_candidate *equal)
 {
     if (insertion->vouched && !gci_is_vouched_for(insertion->store, equal))
         return true;
-    return insertion->store->options.renew && equal->record.sequence < gci_inside(set)->last_sequence;
+    return insertion->store->options.renew;
 }
 
 /*
@@ -83,7 +84,7 @@ find_replaced(gci_insertion *insertion, gci_candidates *set, gci_renewal *renewa
     gci_candidate *equal = gci_candidates_find(set, id);
     bool hidden = equal == NULL && insertion->vouched && set->untrusted != 0;
 
-    if (!hidden && (equal == NULL || !gci_is_replaced(insertion, set, equal)))
+    if (!hidden && (equal == NULL || !gci_is_replaced(insertion, equal)))
         return GCACHE_OK;
     return gci_renewal_find(renewal, insertion->store, id, insertion->error);
 }
@@ -398,6 +399,28 @@ publish_renewed(gci_insertion *insertion, gci_renewal const *renewal, gci_path c
     return status;
 }
 
+static bool
+has_attachment(gci_record const *record, gci_attachment const *attachment)
+{
+    for (size_t i = 0; i < record->attachment_count; i++) {
+        if (memcmp(record->attachments[i].sha256, attachment->sha256, sizeof attachment->sha256) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void
+let_attachments_go(gci_insertion *insertion, gci_candidates *set)
+{
+    gci_candidate *former = gci_candidates_find(set, insertion->record.id);
+
+    for (size_t i = 0; former != NULL && i < former->record.attachment_count; i++) {
+        gci_attachment const *attachment = &former->record.attachments[i];
+        if (!has_attachment(&insertion->record, attachment))
+            gci_attachment_let_go(insertion->store, attachment->sha256, former->record.created_ns);
+    }
+}
+
 /* Its row is there already: it follows, and may fail. */
 static gcache_status
 renew(gci_insertion *insertion, gci_renewal *renewal, gci_candidates *set)
@@ -418,9 +441,11 @@ renew(gci_insertion *insertion, gci_renewal *renewal, gci_candidates *set)
         return status;
     }
     status = publish_renewed(insertion, renewal, &entry, &pack, size);
-    if (status == GCACHE_OK)
-        gci_note_insert(store, insertion, gci_cost_of_key(store, &insertion->record.key));
-    return status;
+    if (status != GCACHE_OK)
+        return status;
+    gci_note_insert(store, insertion, gci_cost_of_key(store, &insertion->record.key));
+    let_attachments_go(insertion, set);
+    return GCACHE_OK;
 }
 
 /* *out_added: it is one more, and hasn't taken another's place. */

@@ -37,9 +37,8 @@ void gci_insertion_stage(gci_insertion *insertion);
 void gci_insertion_sync_staged(gci_insertion *insertion);
 void gci_insertion_unstage(gci_insertion *insertion);
 
-/* Whether an equal entry makes way: no key of ours vouches for it, as one does for the new one, or it is to be renewed and isn't
-   the newest of its key. */
-bool gci_is_replaced(gci_insertion const *insertion, gci_candidates *set, gci_candidate *equal);
+/* Whether an equal entry makes way: no key of ours vouches for it, as one does for the new one, or it is to be renewed. */
+bool gci_is_replaced(gci_insertion const *insertion, gci_candidate *equal);
 
 /* Under the key's lock: looks again whether the entry is there, writes it, publishes it. */
 gcache_status gci_insertion_commit(gci_insertion *insertion);

@@ -409,8 +409,29 @@ drop_entry(struct mender *mender, char const *id, char const *why)
     return status;
 }
 
-gcache_status
-gci_mend_entry(gci_store *store, gcache_key const *key, char const *id, char const *why, gcache_error *error)
+/* The file's head takes the reference's place. */
+static gcache_status
+end_renewal(struct mender *mender, char const *id, char const *why)
+{
+    gci_view bytes = { NULL, 0 };
+    gci_frame frame;
+
+    (void)why;
+    gcache_status status = take_pack(mender);
+    gci_draft_frame *former = status == GCACHE_OK ? gci_draft_find(&mender->draft, id) : NULL;
+    if (former == NULL || former->type != GCI_FRAME_REFERENCE)
+        return status;
+    status = reference_from_file(mender, id, &frame, &bytes);
+    if (status != GCACHE_OK || bytes.size == 0 || gci_view_equal(bytes, former->bytes))
+        return status;
+    former->dropped = true;
+    return gci_draft_take(&mender->draft, &frame, bytes) ? publish_draft(mender) : gci_fail_memory(mender->error);
+}
+
+/* One job under the key's lock. */
+static gcache_status
+under_lock(gci_store *store, gcache_key const *key, char const *id, char const *why,
+           gcache_status (*job)(struct mender *mender, char const *id, char const *why), gcache_error *error)
 {
     gci_mended mended;
     struct mender mender;
@@ -420,8 +441,20 @@ gci_mend_entry(gci_store *store, gcache_key const *key, char const *id, char con
         return status;
     status = mender_init(&mender, store, key, &mended, error);
     if (status == GCACHE_OK)
-        status = drop_entry(&mender, id, why);
+        status = job(&mender, id, why);
     mender_clear(&mender);
     gci_key_unlock(&store->locks, key);
     return status;
+}
+
+gcache_status
+gci_mend_entry(gci_store *store, gcache_key const *key, char const *id, char const *why, gcache_error *error)
+{
+    return under_lock(store, key, id, why, drop_entry, error);
+}
+
+gcache_status
+gci_mend_renewed(gci_store *store, gcache_key const *key, char const *id, gcache_error *error)
+{
+    return under_lock(store, key, id, "renewed", end_renewal, error);
 }

@@ -32,4 +32,8 @@ gcache_status gci_mend_locked(gci_store *store, gcache_key const *key, gci_entry
 gcache_status gci_mend_entry(gci_store *store, gcache_key const *key, char const *id, char const *why,
                              gcache_error *error);
 
+/* Ends the renewal of an entry whose file is newer than what the candidate index says of it (renewal.h): its writer has ended
+   it by now, or died. */
+gcache_status gci_mend_renewed(gci_store *store, gcache_key const *key, char const *id, gcache_error *error);
+
 #endif

@@ -31,9 +31,6 @@ struct image {
     gci_payload_hold hold;
     void *base;
     size_t size;
-    gci_compression compression; /* what the file says of itself, as what follows: */
-    uint64_t payload_size;
-    gci_view head;
 };
 
 static void
@@ -85,50 +82,38 @@ is_signed_payload(gci_store *store, gci_candidate const *candidate, gci_view sto
     return !store->options.require_signature || gci_signature_covers(&candidate->place->signature, stored);
 }
 
-/* What the candidate index says. */
-static void
-image_is_as_named(struct image *image, gci_candidate const *candidate)
-{
-    image->compression = candidate->record.compression;
-    image->payload_size = candidate->record.payload_size;
-    image->head = candidate->place->head;
-}
-
+/* Whether it is what the candidate index says. */
 static bool
-is_named(gci_candidate const *candidate, gci_frame const *frame)
+is_named(gci_store *store, gci_candidate const *candidate, gci_frame const *frame)
 {
     gci_checksum expected = candidate->place->checksum;
 
     return gci_view_equal(frame->head, candidate->place->head) && frame->payload_size == candidate->record.stored_size &&
-           frame->payload_checksum.low == expected.low && frame->payload_checksum.high == expected.high;
+           frame->payload_checksum.low == expected.low && frame->payload_checksum.high == expected.high &&
+           is_signed_payload(store, candidate, frame->payload);
 }
 
-/* A whole file of that key and id, and newer than the one that the candidate index names: the entry was renewed, or is being
-   renewed (renewal.h), and is what the file says. */
+/* Whether it is newer than what the candidate index names, and no less trusted: the entry was renewed, or is being renewed. */
 static bool
-take_renewed(gci_store *store, gci_candidate const *candidate, gci_frame const *frame, struct image *image)
+is_renewed(gci_store *store, gci_candidate const *candidate, gci_frame const *frame)
 {
     gci_signature signature;
     gci_record record;
     gci_arena arena;
 
     gci_arena_init(&arena, GCI_BUF_NO_LIMIT);
-    bool good = gci_record_read(frame->head, &arena, &record, &signature) && record.sequence > candidate->record.sequence;
-    if (good && store->options.require_signature)
-        good = gci_signature_verify(frame->head, &signature, store->options.signing, store->options.signing_count) &&
-               gci_signature_covers(&signature, frame->payload);
-    if (good) {
-        image->compression = record.compression;
-        image->payload_size = record.payload_size;
-        image->head = frame->head;
-    }
+    bool newer = gci_record_read(frame->head, &arena, &record, &signature) && record.sequence > candidate->record.sequence;
+    if (newer && store->options.require_signature)
+        newer = gci_signature_verify(frame->head, &signature, store->options.signing, store->options.signing_count) &&
+                gci_signature_covers(&signature, frame->payload);
     gci_arena_clear(&arena);
-    return good;
+    return newer;
 }
 
-/* Verifies the image against itself and against what the candidate index says; *out_stored is the payload in it. */
+/* Verifies the image against itself and against what the candidate index says; *out_stored is the payload in it. ERROR_BUSY:
+   it is renewed. */
 static gcache_status
-image_verify(gci_store *store, gci_candidate const *candidate, struct image *image, gci_view *out_stored,
+image_verify(gci_store *store, gci_candidate const *candidate, struct image const *image, gci_view *out_stored,
              gcache_error *error)
 {
     gci_record const *record = &candidate->record;
@@ -136,19 +121,19 @@ image_verify(gci_store *store, gci_candidate const *candidate, struct image *ima
 
     bool good = gci_frame_read(gci_view_of(image->base, image->size), &frame) == GCI_FRAME_GOOD &&
                 gci_is_entry_of(&frame, &record->key, record->id);
-    if (good && is_named(candidate, &frame)) {
-        image_is_as_named(image, candidate);
-        good = is_signed_payload(store, candidate, frame.payload);
-    } else {
-        good = good && take_renewed(store, candidate, &frame, image);
-    }
     *out_stored = frame.payload;
-    return good ? GCACHE_OK : gci_fail(error, GCACHE_ERROR_CORRUPT, "entry %s: damaged", record->id);
+    if (good && is_named(store, candidate, &frame))
+        return GCACHE_OK;
+    return good && is_renewed(store, candidate, &frame)
+               ? gci_fail(error, GCACHE_ERROR_BUSY, "entry %s: being renewed", record->id)
+               : gci_fail(error, GCACHE_ERROR_CORRUPT, "entry %s: damaged", record->id);
 }
 
 static gcache_status
-expand(gci_candidate const *candidate, uint64_t size, gci_view stored, gci_payload **out_payload, gcache_error *error)
+expand(gci_candidate const *candidate, gci_view stored, gci_payload **out_payload, gcache_error *error)
 {
+    uint64_t size = candidate->record.payload_size;
+
     if (size > GCI_PAYLOAD_MAX || !gci_compressed_size_is(stored, size))
         return gci_fail(error, GCACHE_ERROR_CORRUPT, "entry %s: not as large as it says", candidate->record.id);
     void *raw = malloc(size != 0 ? (size_t)size : 1);
@@ -167,12 +152,12 @@ expand(gci_candidate const *candidate, uint64_t size, gci_view stored, gci_paylo
 static gcache_status
 unfold(gci_candidate const *candidate, struct image *image, gci_view stored, gci_payload **out_payload, gcache_error *error)
 {
-    if (image->compression == GCI_ZSTD) {
-        gcache_status status = expand(candidate, image->payload_size, stored, out_payload, error);
+    if (candidate->record.compression == GCI_ZSTD) {
+        gcache_status status = expand(candidate, stored, out_payload, error);
         image_clear(image);
         return status;
     }
-    if (stored.size != image->payload_size) {
+    if (stored.size != candidate->record.payload_size) {
         image_clear(image);
         return gci_fail(error, GCACHE_ERROR_CORRUPT, "entry %s: not as large as it says", candidate->record.id);
     }
@@ -213,7 +198,7 @@ read_payload(gci_store *store, gci_candidate *candidate, gci_payload **out_paylo
         return status == GCACHE_OK ? unfold(candidate, &image, stored, out_payload, error) : status;
     }
     /* The bytes were verified when the set was read. */
-    return expand(candidate, candidate->record.payload_size, place->inlined, out_payload, error);
+    return expand(candidate, place->inlined, out_payload, error);
 }
 
 gcache_status
@@ -242,6 +227,9 @@ settle(gci_store *store, gci_candidate const *candidate, gcache_status status)
         /* Eviction takes the reference away first: if it is still there, somebody else removed the file. */
         gci_mend_key(store, &candidate->record.key, &(gci_entry_name){ "" }, 0, &mended, NULL);
         return GCI_EVICTED;
+    case GCACHE_ERROR_BUSY:
+        gci_mend_renewed(store, &candidate->record.key, candidate->record.id, NULL);
+        return GCI_RENEWED;
     case GCACHE_ERROR_CORRUPT:
         gci_mend_entry(store, &candidate->record.key, candidate->record.id, "damaged entry", NULL);
         return GCI_CORRUPT;
@@ -278,22 +266,19 @@ copy_inlined(gci_candidate const *candidate, gci_payload **out_payload, gcache_e
 }
 
 gci_found
-gci_store_stored_payload(gci_store *store, gci_candidate *candidate, gci_payload **out_payload, gci_view *out_head,
-                         gcache_error *error)
+gci_store_stored_payload(gci_store *store, gci_candidate *candidate, gci_payload **out_payload, gcache_error *error)
 {
     gcache_status status;
     struct image image;
     gci_view stored;
 
     *out_payload = NULL;
-    *out_head = candidate->place->head;
     gci_store_enter(store);
     if (candidate->place->in_pack) {
         status = copy_inlined(candidate, out_payload, error);
     } else {
         status = load_image(store, candidate, &image, &stored, error);
         if (status == GCACHE_OK) {
-            *out_head = image.head;
             *out_payload = gci_payload_new(image.hold, image.base, image.size, stored);
             status = *out_payload != NULL ? GCACHE_OK : gci_fail_memory(error);
         }

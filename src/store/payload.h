@@ -10,9 +10,8 @@
 /* Whether a frame holds the entry that its place says it is. */
 bool gci_is_entry_of(gci_frame const *frame, gcache_key const *key, char const *id);
 
-/* The payload as it is stored, compressed or not, verified, with the head it goes with, which lives as long as the payload and
-   the candidate. As gci_store_payload. */
-gci_found gci_store_stored_payload(gci_store *store, gci_candidate *candidate, gci_payload **out_payload, gci_view *out_head,
+/* The payload as it is stored, compressed or not, verified. As gci_store_payload. */
+gci_found gci_store_stored_payload(gci_store *store, gci_candidate *candidate, gci_payload **out_payload,
                                    gcache_error *error);
 
 #endif

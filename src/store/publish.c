@@ -133,15 +133,20 @@ rename_into(gci_store *store, gci_path const *temporary, gci_path const *place, 
 {
     gci_dir dir = store->directory;
     gcache_status status = GCACHE_ERROR_NOT_FOUND;
+    gcache_error why = { .status = status };
 
     if (gci_layout_has_way(dir, place->text))
-        status = gci_dir_rename(dir, temporary->text, dir, place->text, error);
+        status = gci_dir_rename(dir, temporary->text, dir, place->text, &why);
     for (int attempt = 0; attempt < RENAME_ATTEMPTS && gci_layout_may_help(status); attempt++) {
-        status = make_way(store, place, error);
-        if (status != GCACHE_OK)
-            return status;
-        status = gci_dir_rename(dir, temporary->text, dir, place->text, error);
+        status = make_way(store, place, &why);
+        if (status == GCACHE_OK)
+            status = gci_dir_rename(dir, temporary->text, dir, place->text, &why);
+        else
+            break;
     }
+    /* What a later attempt mended is no error. */
+    if (status != GCACHE_OK && error != NULL)
+        *error = why;
     return status;
 }
 

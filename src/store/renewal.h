@@ -4,7 +4,8 @@
  *
  * Where both have an entry file, which is one of that name, the new file gets it just before the candidate index gets its own.
  * Who comes in between, or after a crash there, finds the old reference and a file of the same key and id and of a larger
- * sequence, and takes what the file says of itself (payload.c).
+ * sequence: GCI_RENEWED (payload.c). He waits for the key's lock, writes the reference anew from the file if the writer hasn't
+ * (gci_mend_renewed), and asks again: no hit has the payload of one and the metadata of the other.
  *
  * All of this is done by the holder of the key's lock.
  */

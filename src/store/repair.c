@@ -62,7 +62,10 @@ check_payloads(struct repair *repair, gcache_key const *key, uint64_t *inout_ent
         gci_path path = gci_path_entry(key, set->items[i]->record.id);
         if (!gci_attached_add(&repair->references, &set->items[i]->record))
             status = gci_fail_memory(repair->error);
-        if (gci_check_payload(repair->store, set->items[i], NULL) != GCACHE_ERROR_CORRUPT)
+        gcache_status state = gci_check_payload(repair->store, set->items[i], NULL);
+        if (state == GCACHE_ERROR_BUSY)
+            status = gci_mend_renewed(repair->store, key, set->items[i]->record.id, repair->error);
+        if (state != GCACHE_ERROR_CORRUPT)
             continue;
         report(repair, path.text, "damaged entry: put aside");
         repair->out->quarantined++;

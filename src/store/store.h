@@ -55,7 +55,7 @@ typedef struct gci_store_options {
     bool read_only;
     gcache_durability durability;
     uint64_t max_bytes;     /* of the directory; 0: default, UINT64_MAX: none */
-    bool renew;             /* an insert that equals an older entry takes its place as the newest of its key */
+    bool renew;             /* an insert that equals an entry takes its place, as the newest of its key */
     /* What the cache's own setting says, UINT64_MAX if it says nothing: a cache that is larger than max_bytes by more than a
        tenth is shrunk on this word only. NULL: max_bytes is it */
     uint64_t (*own_cap)(char const *directory);
@@ -151,7 +151,8 @@ typedef enum gci_found {
     GCI_ABSENT,     /* nothing is stored */
     GCI_EVICTED,    /* it was stored and has been evicted */
     GCI_CORRUPT,    /* damaged; put aside, counted and logged */
-    GCI_UNREADABLE  /* the operating system said no, no memory, or no key of ours verifies it: the error says which */
+    GCI_UNREADABLE, /* the operating system said no, no memory, or no key of ours verifies it: the error says which */
+    GCI_RENEWED     /* of a payload: its entry was renewed since its candidates were read, which are to be read again */
 } gci_found;
 
 /* Something of the caller's that hangs on a run or set of candidates and is freed with it. Set once, by any thread. */

@@ -255,6 +255,21 @@ gci_references_drop(gci_store *store, gci_references *references, uint8_t const 
     gci_file_unlock_and_close(&lock);
 }
 
+void
+gci_attachment_let_go(gci_store *store, uint8_t const sha256[32], uint64_t since_ns)
+{
+    gci_path path = gci_path_attachment(sha256);
+    struct stat facts;
+    gci_file lock;
+
+    if (gci_attach_lock(store, GCI_LOCK_EXCLUSIVE, SWEEP_WAIT_NS, &lock, NULL) != GCACHE_OK)
+        return;
+    if (gci_dir_stat(store->directory, path.text, &facts, NULL) == GCACHE_OK && S_ISREG(facts.st_mode) &&
+        changed_ns(&facts) <= since_ns)
+        gci_dir_make_old(store->directory, path.text, NULL);
+    gci_file_unlock_and_close(&lock);
+}
+
 struct sweep {
     gci_store *store;
     gci_references const *references;

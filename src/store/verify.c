@@ -97,6 +97,8 @@ check_candidate(struct verification *run, gci_shard_key const *key, gci_candidat
     case GCACHE_ERROR_CORRUPT:
         report(run, candidate->place->in_pack ? gci_path_pack(&key->key).text : path.text, "entry %s is damaged", id);
         break;
+    case GCACHE_ERROR_BUSY:
+        break; /* being renewed: whole, and whoever asks for it next ends that if its writer has died */
     case GCACHE_ERROR_UNTRUSTED:
         break; /* reported with all that isn't trusted */
     default:

@@ -187,6 +187,44 @@ each_switch_does_what_it_says(void **state)
     gcache_graph_free(g);
 }
 
+/* One entry again and again, by itself: each is another compile of the same, with files of its own. */
+static void
+what_is_renewed_is_what_was_stored_last(void **state)
+{
+    enum { CAP = 2 << 20, PART = 200000, ROUNDS = 30 };
+    static char bytes[PART];
+    fixture *f = *state;
+    gcache_options options = GCACHE_OPTIONS_INIT;
+    gcache_graph *g = make_matmul("s0", "s1"), *other = make_matmul("s0", "3*s1");
+    gcache_attachment file = { .name = "kernel.so", .bytes = bytes, .size = PART };
+    char text[16];
+
+    options.max_bytes = CAP;
+    options.refresh = true;
+    fixture_reopen(f, &options);
+    assert_int_equal(insert_text(f, other, NULL, NULL, "other"), GCACHE_OK);
+    for (int i = 0; i < ROUNDS; i++) {
+        gcache_error untouched = { .status = GCACHE_OK };
+        gcache_entry entry = { .identity = "same", .identity_size = 4, .payload = text,
+                               .attachments = &file, .attachment_count = 1 };
+        entry.payload_size = (size_t)snprintf(text, sizeof text, "version %d", i);
+        for (size_t k = 0; k < PART; k++)
+            bytes[k] = (char)(k * k >> (i % 8) ^ (size_t)i);
+        assert_int_equal(gcache_insert(f->cache, g, NULL, &entry, NULL, &untouched), GCACHE_OK);
+        assert_string_equal(untouched.message, "");
+    }
+    fixture_reopen(f, NULL);
+    gcache_reason reason;
+    char found[64];
+    assert_int_equal(look(f, &reason, found), GCACHE_HIT);
+    assert_string_equal(found, text);
+    gcache_result r;
+    assert_int_equal(gcache_lookup(f->cache, other, NULL, &r, &f->error), GCACHE_HIT);
+    gcache_result_clear(&r);
+    gcache_graph_free(other);
+    gcache_graph_free(g);
+}
+
 int
 main(void)
 {
@@ -196,6 +234,7 @@ main(void)
         CASE(sizes_are_read_as_people_write_them),
         CASE(nonsense_says_where_it_stands),
         CASE(each_switch_does_what_it_says),
+        CASE(what_is_renewed_is_what_was_stored_last),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

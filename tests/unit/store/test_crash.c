@@ -165,7 +165,21 @@ test_death_at_every_call(void **state)
 
 enum { RENEWED = 5000 };
 
-/* What was stored once is renewed, time and again: it is never the newest of its key. */
+/* Equal entries whose payloads differ: what stands for the payload is the same. */
+static void
+insert_version(gci_store *store, int version)
+{
+    char *payload = payload_of((uint64_t)version, LARGE), text[16];
+    gci_inserted inserted;
+
+    snprintf(text, sizeof text, "%d", version);
+    gci_record record = { .key = key_of(RENEWED + 1), .kind = gci_view_text("test"), .identity = gci_view_text("same"),
+                          .metadata = gci_view_text(text) };
+    assert_int_equal(gci_store_insert(store, &record, gci_view_of(payload, LARGE), NULL, &inserted, NULL), GCACHE_OK);
+    free(payload);
+}
+
+/* What was stored once is renewed, time and again. */
 static void
 renew_all(test_dir *fixture)
 {
@@ -175,8 +189,33 @@ renew_all(test_dir *fixture)
     insert(store, RENEWED, 1, SMALL);
     insert(store, RENEWED, 2, LARGE);
     insert(store, RENEWED, 3, SMALL);
+    insert_version(store, 2);
     plan.armed = false;
     gci_store_close(store);
+}
+
+/* Of which version the metadata and the payload are: of the same. */
+static int
+version_of(gci_store *store)
+{
+    gcache_key key = key_of(RENEWED + 1);
+    gci_found found = GCI_RENEWED;
+    gci_candidates *set;
+    gci_payload *payload;
+    int version = 0;
+
+    while (found == GCI_RENEWED) {
+        assert_int_equal(gci_store_candidates(store, &key, &set, NULL), GCI_FOUND);
+        version = atoi(set->items[0]->record.metadata.data);
+        found = gci_store_payload(store, set->items[0], &payload, NULL);
+        gci_candidates_release(set);
+    }
+    assert_int_equal(found, GCI_FOUND);
+    char *expected = payload_of((uint64_t)version, LARGE);
+    assert_memory_equal(payload->data, expected, LARGE);
+    gci_payload_release(payload);
+    free(expected);
+    return version;
 }
 
 static void
@@ -186,6 +225,8 @@ check_renewed(test_dir *fixture)
 
     for (uint64_t variant = 1; variant <= 3; variant++)
         assert_int_equal(look(store, RENEWED, variant, variant == 2 ? LARGE : SMALL), GCI_FOUND);
+    int version = version_of(store);
+    assert_int_equal(version_of(store), version);
     assert_int_equal(problems(store), 0);
     gci_store_close(store);
 }
@@ -202,6 +243,10 @@ test_death_while_renewing(void **state)
         insert(store, RENEWED, variant, variant == 2 ? LARGE : SMALL);
     gci_store_close(store);
     for (; died; at++) {
+        gci_store *again = fixture_open_with(*state, (gci_store_options){ .renew = true });
+        insert_version(again, 1);
+        assert_int_equal(version_of(again), 1);
+        gci_store_close(again);
         pid_t child = fork();
         int how;
         if (child == 0) {
