@@ -347,7 +347,8 @@ GCACHE_API gcache_status gcache_each_shadowed(gcache *cache, gcache_key const *k
 /*
  * Reads one entry by its id, whatever its guards: for tools that look into a cache. It isn't a lookup: nothing is counted,
  * no recency changes. *out_result is set as for a hit (renames are empty); clear it with gcache_result_clear whatever the
- * outcome. GCACHE_HIT, ERROR_NOT_FOUND, ERROR_CORRUPT (the bytes don't verify), ERROR_ARGUMENT, ERROR_IO, ERROR_MEMORY.
+ * outcome. GCACHE_HIT, ERROR_NOT_FOUND, ERROR_CORRUPT (the bytes don't verify), ERROR_BUSY (it is renewed again and again),
+ * ERROR_ARGUMENT, ERROR_IO, ERROR_MEMORY.
  */
 GCACHE_API gcache_status gcache_read_entry(gcache *cache, gcache_key const *key, char const *entry,
                                            gcache_result *out_result, gcache_error *error);

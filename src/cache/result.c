@@ -199,7 +199,7 @@ gci_place_attachments(gcache *cache, gci_candidate *candidate, char const *direc
     for (size_t i = 0; status == GCACHE_OK && i < record->attachment_count; i++)
         status = place_one(cache, &record->attachments[i], directory, out_found, error);
     if (*out_found == GCI_CORRUPT || *out_found == GCI_ABSENT)
-        gci_store_discard_incomplete(cache->store, candidate);
+        *out_found = gci_store_discard_incomplete(cache->store, candidate);
     return status;
 }
 

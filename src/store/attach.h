@@ -20,9 +20,10 @@ gcache_status gci_attach_lock(gci_store *store, gci_lock_kind kind, uint64_t wai
 /* Reads one, verified, and changes nothing. ERROR_NOT_FOUND, ERROR_CORRUPT, ERROR_IO, ERROR_MEMORY. */
 gcache_status gci_attachment_read(gci_store *store, gci_attachment const *attachment, gci_buf *out, gcache_error *error);
 
-/* Puts an entry aside unless these attachments of it are whole, seen under the lock of those who store them (complete.c). */
-bool gci_discard_unless_whole(gci_store *store, gcache_key const *key, char const *id, gci_attachment const *attachments,
-                              size_t count);
+/* Puts an entry aside, as it was read, unless these attachments of it are whole, seen under the lock of those who store them
+   (complete.c). Whether it was. */
+bool gci_discard_unless_whole(gci_store *store, gcache_key const *key, char const *id, uint64_t sequence,
+                              gci_attachment const *attachments, size_t count);
 
 /* What all attachments take on disk. */
 uint64_t gci_attachments_cost(gci_store *store);

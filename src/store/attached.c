@@ -18,7 +18,7 @@ gci_attached_add(gci_attached_list *references, gci_record const *record)
             references->capacity = capacity;
         }
         gci_attached *reference = &references->items[references->count++];
-        *reference = (gci_attached){ .size = attachment->size, .key = record->key };
+        *reference = (gci_attached){ .size = attachment->size, .key = record->key, .sequence = record->sequence };
         memcpy(reference->sha256, attachment->sha256, sizeof reference->sha256);
         memcpy(reference->id, record->id, sizeof reference->id);
     }

@@ -11,6 +11,7 @@ typedef struct gci_attached {
     uint64_t size;
     gcache_key key;
     char id[GCACHE_ENTRY_ID_SIZE];
+    uint64_t sequence;
 } gci_attached;
 
 typedef struct gci_attached_list {

@@ -45,27 +45,38 @@ are_whole(gci_store *store, gci_attachment const *attachments, size_t count)
     return whole;
 }
 
-bool
-gci_discard_unless_whole(gci_store *store, gcache_key const *key, char const *id, gci_attachment const *attachments,
-                         size_t count)
+/* ERROR_NOT_FOUND: it was renewed since. */
+static gcache_status
+discard_unless_whole(gci_store *store, gcache_key const *key, char const *id, uint64_t sequence,
+                     gci_attachment const *attachments, size_t count)
 {
+    gcache_status status = GCACHE_ERROR_BUSY;
     gci_file lock;
 
     if (store->read_only || gci_attach_lock(store, GCI_LOCK_EXCLUSIVE, LOCK_WAIT_NS, &lock, NULL) != GCACHE_OK)
-        return false;
-    bool discarded = !are_whole(store, attachments, count) &&
-                     gci_mend_entry(store, key, id, "an attachment is gone or damaged", NULL) == GCACHE_OK;
+        return status;
+    if (!are_whole(store, attachments, count))
+        status = gci_mend_entry(store, key, id, sequence, "an attachment is gone or damaged", NULL);
     gci_file_unlock_and_close(&lock);
-    return discarded;
+    return status;
 }
 
-void
+bool
+gci_discard_unless_whole(gci_store *store, gcache_key const *key, char const *id, uint64_t sequence,
+                         gci_attachment const *attachments, size_t count)
+{
+    return discard_unless_whole(store, key, id, sequence, attachments, count) == GCACHE_OK;
+}
+
+gci_found
 gci_store_discard_incomplete(gci_store *store, gci_candidate *candidate)
 {
     gci_record const *record = &candidate->record;
 
     gci_store_enter(store);
-    gci_discard_unless_whole(store, &record->key, record->id, record->attachments, record->attachment_count);
+    gcache_status status = discard_unless_whole(store, &record->key, record->id, record->sequence, record->attachments,
+                                                record->attachment_count);
+    return status == GCACHE_ERROR_NOT_FOUND ? GCI_RENEWED : GCI_CORRUPT;
 }
 
 gci_found
@@ -80,10 +91,9 @@ gci_store_complete(gci_store *store, gci_candidate *candidate, gcache_error *err
             return found;
         if (found == GCI_FOUND)
             continue;
-        gci_store_discard_incomplete(store, candidate);
         gci_fail(error, GCACHE_ERROR_CORRUPT, "entry %s: attachment %.*s is gone or damaged", record->id, (int)name.size,
                  name.data);
-        return GCI_CORRUPT;
+        return gci_store_discard_incomplete(store, candidate);
     }
     return GCI_FOUND;
 }

@@ -385,19 +385,29 @@ gci_mend_key(gci_store *store, gcache_key const *key, gci_entry_name const *ids,
     return status;
 }
 
+/* The entry that a job is about, as it was read. */
+struct subject {
+    char const *id;
+    uint64_t sequence;
+    char const *why;
+};
+
 static gcache_status
-drop_entry(struct mender *mender, char const *id, char const *why)
+drop_entry(struct mender *mender, struct subject const *subject)
 {
+    char const *id = subject->id;
     gci_path path = gci_path_entry(mender->key, id);
 
     gcache_status status = take_pack(mender);
     gci_draft_frame *frame = status == GCACHE_OK ? gci_draft_find(&mender->draft, id) : NULL;
     if (frame == NULL || frame->type == GCI_FRAME_EVICTED)
         return status;
+    if (frame->sequence != subject->sequence)
+        return gci_fail(mender->error, GCACHE_ERROR_NOT_FOUND, "entry %s: renewed meanwhile", id);
     if (frame->type == GCI_FRAME_ENTRY)
-        status = gci_quarantine_bytes(mender->store, path.text, frame->bytes, why, mender->error);
+        status = gci_quarantine_bytes(mender->store, path.text, frame->bytes, subject->why, mender->error);
     else
-        status = gci_quarantine_file(mender->store, path.text, why, mender->error);
+        status = gci_quarantine_file(mender->store, path.text, subject->why, mender->error);
     if (status != GCACHE_OK)
         return status;
     *frame = mender->draft.frames[--mender->draft.count];
@@ -411,17 +421,16 @@ drop_entry(struct mender *mender, char const *id, char const *why)
 
 /* The file's head takes the reference's place. */
 static gcache_status
-end_renewal(struct mender *mender, char const *id, char const *why)
+end_renewal(struct mender *mender, struct subject const *subject)
 {
     gci_view bytes = { NULL, 0 };
     gci_frame frame;
 
-    (void)why;
     gcache_status status = take_pack(mender);
-    gci_draft_frame *former = status == GCACHE_OK ? gci_draft_find(&mender->draft, id) : NULL;
-    if (former == NULL || former->type != GCI_FRAME_REFERENCE)
+    gci_draft_frame *former = status == GCACHE_OK ? gci_draft_find(&mender->draft, subject->id) : NULL;
+    if (former == NULL || former->type != GCI_FRAME_REFERENCE || former->sequence != subject->sequence)
         return status;
-    status = reference_from_file(mender, id, &frame, &bytes);
+    status = reference_from_file(mender, subject->id, &frame, &bytes);
     if (status != GCACHE_OK || bytes.size == 0 || gci_view_equal(bytes, former->bytes))
         return status;
     former->dropped = true;
@@ -430,8 +439,8 @@ end_renewal(struct mender *mender, char const *id, char const *why)
 
 /* One job under the key's lock. */
 static gcache_status
-under_lock(gci_store *store, gcache_key const *key, char const *id, char const *why,
-           gcache_status (*job)(struct mender *mender, char const *id, char const *why), gcache_error *error)
+under_lock(gci_store *store, gcache_key const *key, struct subject const *subject,
+           gcache_status (*job)(struct mender *mender, struct subject const *subject), gcache_error *error)
 {
     gci_mended mended;
     struct mender mender;
@@ -441,20 +450,21 @@ under_lock(gci_store *store, gcache_key const *key, char const *id, char const *
         return status;
     status = mender_init(&mender, store, key, &mended, error);
     if (status == GCACHE_OK)
-        status = job(&mender, id, why);
+        status = job(&mender, subject);
     mender_clear(&mender);
     gci_key_unlock(&store->locks, key);
     return status;
 }
 
 gcache_status
-gci_mend_entry(gci_store *store, gcache_key const *key, char const *id, char const *why, gcache_error *error)
+gci_mend_entry(gci_store *store, gcache_key const *key, char const *id, uint64_t sequence, char const *why,
+               gcache_error *error)
 {
-    return under_lock(store, key, id, why, drop_entry, error);
+    return under_lock(store, key, &(struct subject){ id, sequence, why }, drop_entry, error);
 }
 
 gcache_status
-gci_mend_renewed(gci_store *store, gcache_key const *key, char const *id, gcache_error *error)
+gci_mend_renewed(gci_store *store, gcache_key const *key, char const *id, uint64_t sequence, gcache_error *error)
 {
-    return under_lock(store, key, id, "renewed", end_renewal, error);
+    return under_lock(store, key, &(struct subject){ id, sequence, NULL }, end_renewal, error);
 }

@@ -28,12 +28,14 @@ gcache_status gci_mend_key(gci_store *store, gcache_key const *key, gci_entry_na
 gcache_status gci_mend_locked(gci_store *store, gcache_key const *key, gci_entry_name const *ids, size_t count,
                               gci_mended *out_mended, gcache_error *error);
 
-/* Takes one entry out whose file was found damaged: the file into quarantine, its frame out of the candidate index. */
-gcache_status gci_mend_entry(gci_store *store, gcache_key const *key, char const *id, char const *why,
+/* Takes one entry out whose file was found damaged: the file into quarantine, its frame out of the candidate index.
+   ERROR_NOT_FOUND: it isn't the one that was read any more, but has been renewed since, and stays. */
+gcache_status gci_mend_entry(gci_store *store, gcache_key const *key, char const *id, uint64_t sequence, char const *why,
                              gcache_error *error);
 
 /* Ends the renewal of an entry whose file is newer than what the candidate index says of it (renewal.h): its writer has ended
    it by now, or died. */
-gcache_status gci_mend_renewed(gci_store *store, gcache_key const *key, char const *id, gcache_error *error);
+gcache_status gci_mend_renewed(gci_store *store, gcache_key const *key, char const *id, uint64_t sequence,
+                               gcache_error *error);
 
 #endif

@@ -218,6 +218,7 @@ gci_check_payload(gci_store *store, gci_candidate *candidate, gcache_error *erro
 static gci_found
 settle(gci_store *store, gci_candidate const *candidate, gcache_status status)
 {
+    gci_record const *record = &candidate->record;
     gci_mended mended;
 
     switch (status) {
@@ -225,14 +226,14 @@ settle(gci_store *store, gci_candidate const *candidate, gcache_status status)
         return GCI_FOUND;
     case GCACHE_ERROR_NOT_FOUND:
         /* Eviction takes the reference away first: if it is still there, somebody else removed the file. */
-        gci_mend_key(store, &candidate->record.key, &(gci_entry_name){ "" }, 0, &mended, NULL);
+        gci_mend_key(store, &record->key, &(gci_entry_name){ "" }, 0, &mended, NULL);
         return GCI_EVICTED;
     case GCACHE_ERROR_BUSY:
-        gci_mend_renewed(store, &candidate->record.key, candidate->record.id, NULL);
+        gci_mend_renewed(store, &record->key, record->id, record->sequence, NULL);
         return GCI_RENEWED;
     case GCACHE_ERROR_CORRUPT:
-        gci_mend_entry(store, &candidate->record.key, candidate->record.id, "damaged entry", NULL);
-        return GCI_CORRUPT;
+        status = gci_mend_entry(store, &record->key, record->id, record->sequence, "damaged entry", NULL);
+        return status == GCACHE_ERROR_NOT_FOUND ? GCI_RENEWED : GCI_CORRUPT;
     default:
         return gci_unreadable(store);
     }

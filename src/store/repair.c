@@ -49,6 +49,23 @@ put_aside(void *state, char const *path, char const *what)
 
 /* ---- one key ---- */
 
+/* Unless it has been renewed since it was read. */
+static gcache_status
+put_entry_aside(struct repair *repair, gci_record const *record, uint64_t *inout_entries)
+{
+    gcache_status status = gci_mend_entry(repair->store, &record->key, record->id, record->sequence, "damaged entry",
+                                          repair->error);
+
+    if (status == GCACHE_ERROR_NOT_FOUND)
+        return GCACHE_OK;
+    if (status != GCACHE_OK)
+        return status;
+    report(repair, gci_path_entry(&record->key, record->id).text, "damaged entry: put aside");
+    repair->out->quarantined++;
+    *inout_entries -= *inout_entries > 0;
+    return GCACHE_OK;
+}
+
 /* Reads every payload; those that are no good are put aside and leave *inout_entries. */
 static gcache_status
 check_payloads(struct repair *repair, gcache_key const *key, uint64_t *inout_entries)
@@ -59,18 +76,14 @@ check_payloads(struct repair *repair, gcache_key const *key, uint64_t *inout_ent
     if (gci_read_pack(repair->store, key, &set, repair->error) != GCI_FOUND)
         return GCACHE_OK;
     for (size_t i = 0; status == GCACHE_OK && i < set->count; i++) {
-        gci_path path = gci_path_entry(key, set->items[i]->record.id);
-        if (!gci_attached_add(&repair->references, &set->items[i]->record))
+        gci_record const *record = &set->items[i]->record;
+        if (!gci_attached_add(&repair->references, record))
             status = gci_fail_memory(repair->error);
         gcache_status state = gci_check_payload(repair->store, set->items[i], NULL);
         if (state == GCACHE_ERROR_BUSY)
-            status = gci_mend_renewed(repair->store, key, set->items[i]->record.id, repair->error);
-        if (state != GCACHE_ERROR_CORRUPT)
-            continue;
-        report(repair, path.text, "damaged entry: put aside");
-        repair->out->quarantined++;
-        *inout_entries -= *inout_entries > 0;
-        status = gci_mend_entry(repair->store, key, set->items[i]->record.id, "damaged entry", repair->error);
+            status = gci_mend_renewed(repair->store, key, record->id, record->sequence, repair->error);
+        if (state == GCACHE_ERROR_CORRUPT)
+            status = put_entry_aside(repair, record, inout_entries);
     }
     gci_candidates_release(set);
     return status;
@@ -174,7 +187,7 @@ put_incomplete_aside(void *state, gci_attached const *reference, gcache_status w
 
     memcpy(attachment.sha256, reference->sha256, sizeof attachment.sha256);
     if ((why != GCACHE_ERROR_CORRUPT && why != GCACHE_ERROR_NOT_FOUND) ||
-        !gci_discard_unless_whole(repair->store, &reference->key, reference->id, &attachment, 1))
+        !gci_discard_unless_whole(repair->store, &reference->key, reference->id, reference->sequence, &attachment, 1))
         return;
     report(repair, path.text, "an attachment is gone or damaged: entry put aside");
     repair->out->quarantined++;

@@ -487,11 +487,12 @@ gcache_status gci_store_place(gci_store *store, gci_attachment const *attachment
                               gcache_error *error);
 
 /*
- * Whether an entry's attachments are there, by their sizes: nothing is read, and without attachments nothing is asked. FOUND or
- * CORRUPT: then the entry is put aside.
+ * Whether an entry's attachments are there, by their sizes: nothing is read, and without attachments nothing is asked. FOUND,
+ * CORRUPT: then the entry is put aside, or RENEWED.
  */
 gci_found gci_store_complete(gci_store *store, gci_candidate *candidate, gcache_error *error);
-/* One of them couldn't be had: reads them all again and puts the entry aside unless they are whole by now. */
-void gci_store_discard_incomplete(gci_store *store, gci_candidate *candidate);
+/* One of them couldn't be had: reads them all again and puts the entry aside unless they are whole by now, or it
+   was renewed since it was read. CORRUPT or RENEWED. */
+gci_found gci_store_discard_incomplete(gci_store *store, gci_candidate *candidate);
 
 #endif

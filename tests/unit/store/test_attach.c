@@ -225,6 +225,43 @@ test_sweep(void **state)
     gci_store_close(store);
 }
 
+static void
+insert_renewed(gci_store *store, gci_attachment const *attachment)
+{
+    gci_inserted inserted;
+    made_record made;
+
+    record_of(&made, 1, 1);
+    made.record.identity = gci_view_text("same");
+    made.record.attachments = attachment;
+    made.record.attachment_count = 1;
+    assert_int_equal(gci_store_insert(store, &made.record, gci_view_text("x"), NULL, &inserted, NULL), GCACHE_OK);
+}
+
+/* Who has read an entry before it was renewed misses its former files: that is no reason to put the new one aside. */
+static void
+test_renewed_meanwhile(void **state)
+{
+    gci_store *store = fixture_open_with(*state, (gci_store_options){ .renew = true });
+    gcache_key key = key_of(1);
+    gci_attachment before = attach(store, "a", "before");
+    gci_candidates *then, *now;
+    char path[512];
+
+    insert_renewed(store, &before);
+    assert_int_equal(gci_store_candidates(store, &key, &then, NULL), GCI_FOUND);
+    gci_attachment after = attach(store, "a", "after");
+    insert_renewed(store, &after);
+    attachment_path(*state, &before, path);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(gci_store_complete(store, then->items[0], NULL), GCI_RENEWED);
+    assert_int_equal(gci_store_candidates(store, &key, &now, NULL), GCI_FOUND);
+    assert_int_equal(gci_store_complete(store, now->items[0], NULL), GCI_FOUND);
+    gci_candidates_release(now);
+    gci_candidates_release(then);
+    gci_store_close(store);
+}
+
 int
 main(void)
 {
@@ -235,6 +272,7 @@ main(void)
         STORE_TEST(test_damaged_attachment),
         STORE_TEST(test_storing_heals),
         STORE_TEST(test_sweep),
+        STORE_TEST(test_renewed_meanwhile),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

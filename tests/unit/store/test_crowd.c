@@ -169,7 +169,7 @@ look_up(gci_store *store, uint32_t variant, gci_payload **out_payload, struct lo
     found = candidate != NULL ? gci_store_payload(store, candidate, out_payload, NULL) : GCI_ABSENT;
     gci_candidates_release(set);
     add_time(out_looked, begin);
-    return found;
+    return found == GCI_RENEWED ? look_up(store, variant, out_payload, out_looked) : found;
 }
 
 static bool
