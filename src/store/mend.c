@@ -431,10 +431,16 @@ end_renewal(struct mender *mender, struct subject const *subject)
     if (former == NULL || former->type != GCI_FRAME_REFERENCE || former->sequence != subject->sequence)
         return status;
     status = reference_from_file(mender, subject->id, &frame, &bytes);
-    if (status != GCACHE_OK || bytes.size == 0 || gci_view_equal(bytes, former->bytes))
+    if (status != GCACHE_OK || bytes.size == 0)
         return status;
+    size_t strange = mender->draft.strange;
     former->dropped = true;
-    return gci_draft_take(&mender->draft, &frame, bytes) ? publish_draft(mender) : gci_fail_memory(mender->error);
+    if (!gci_draft_take(&mender->draft, &frame, bytes))
+        return gci_fail_memory(mender->error);
+    gci_draft_frame const *taken = gci_draft_find(&mender->draft, subject->id);
+    if (mender->draft.strange != strange || taken == NULL || taken->sequence <= subject->sequence)
+        return gci_fail(mender->error, GCACHE_ERROR_CORRUPT, "entry %s: its file lies", subject->id);
+    return publish_draft(mender);
 }
 
 /* One job under the key's lock. */

@@ -34,7 +34,7 @@ gcache_status gci_mend_entry(gci_store *store, gcache_key const *key, char const
                              gcache_error *error);
 
 /* Ends the renewal of an entry whose file is newer than what the candidate index says of it (renewal.h): its writer has ended
-   it by now, or died. */
+   it by now, or died. ERROR_CORRUPT: there is none to end; what else can't be done isn't. */
 gcache_status gci_mend_renewed(gci_store *store, gcache_key const *key, char const *id, uint64_t sequence,
                                gcache_error *error);
 

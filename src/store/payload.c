@@ -229,8 +229,13 @@ settle(gci_store *store, gci_candidate const *candidate, gcache_status status)
         gci_mend_key(store, &record->key, &(gci_entry_name){ "" }, 0, &mended, NULL);
         return GCI_EVICTED;
     case GCACHE_ERROR_BUSY:
-        gci_mend_renewed(store, &record->key, record->id, record->sequence, NULL);
-        return GCI_RENEWED;
+        status = gci_mend_renewed(store, &record->key, record->id, record->sequence, NULL);
+        if (status == GCACHE_OK || status == GCACHE_ERROR_READ_ONLY)
+            return GCI_RENEWED;
+        if (status != GCACHE_ERROR_CORRUPT && status != GCACHE_ERROR_FORMAT)
+            return gci_unreadable(store);
+        gci_mend_entry(store, &record->key, record->id, record->sequence, "damaged entry", NULL);
+        return GCI_CORRUPT;
     case GCACHE_ERROR_CORRUPT:
         status = gci_mend_entry(store, &record->key, record->id, record->sequence, "damaged entry", NULL);
         return status == GCACHE_ERROR_NOT_FOUND ? GCI_RENEWED : GCI_CORRUPT;

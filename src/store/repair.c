@@ -81,7 +81,7 @@ check_payloads(struct repair *repair, gcache_key const *key, uint64_t *inout_ent
             status = gci_fail_memory(repair->error);
         gcache_status state = gci_check_payload(repair->store, set->items[i], NULL);
         if (state == GCACHE_ERROR_BUSY)
-            status = gci_mend_renewed(repair->store, key, record->id, record->sequence, repair->error);
+            state = gci_mend_renewed(repair->store, key, record->id, record->sequence, NULL);
         if (state == GCACHE_ERROR_CORRUPT)
             status = put_entry_aside(repair, record, inout_entries);
     }
