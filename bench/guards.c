@@ -10,8 +10,8 @@
 #include "harness.h"
 
 #include "base/json.h"
-#include "guards/hints.h"
-#include "guards/selector.h"
+#include "guards/text/hint.h"
+#include "guards/select/selector.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

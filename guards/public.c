@@ -1,8 +1,11 @@
 /*
  * include/guardcache/guard.h: guard lists for users of the library.
  */
-#include "base/check.h"
 #include "guards/guards.h"
+
+#include "base/check.h"
+#include "guards/normal/normal.h"
+#include "guards/program/program.h"
 
 #include <stdlib.h>
 
@@ -66,6 +69,15 @@ gcache_guards_eval(gcache_guards const *guards, gcache_hints const *hints, gcach
     gci_guards_eval(guards->list, read, out_verdict);
     gci_hints_free(read);
     return GCACHE_OK;
+}
+
+void
+gci_guards_show(gci_guards const *guards, gcache_guards_form form, gci_buf *out)
+{
+    if (form == GCACHE_GUARDS_PROGRAM)
+        gci_program_show(&guards->program, out);
+    else
+        gci_normal_write(guards->texts, guards->count, out);
 }
 
 gcache_status

@@ -13,7 +13,7 @@
 #include "cache/ranking_index.h"
 
 #include "base/check.h"
-#include "guards/select.h"
+#include "guards/guards.h"
 
 #include <stdlib.h>
 

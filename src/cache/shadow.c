@@ -1,6 +1,6 @@
 #include "cache/shadow.h"
 
-#include "guards/implies.h"
+#include "guards/guards.h"
 
 static bool
 has_pair(gci_pair const *pairs, size_t count, gci_pair const *wanted)

@@ -10,7 +10,7 @@
 
 /*
  * For every candidate of a ranking the one that shadows it, by its number, or GCI_NOT_SHADOWED. In the arena; NULL without
- * memory. As far as guards/implies.h decides it: for integer hints. One of another variant or with requirements that the
+ * memory. As far as guards/prove/prove.h decides it: for integer hints. One of another variant or with requirements that the
  * other hasn't shadows nobody, since some lookups pass it over.
  */
 size_t *gci_shadows_find(gci_ranking const *ranking, gci_arena *arena);

@@ -2,9 +2,10 @@
  * Guard texts, one a line: what compiles can be evaluated, saved, loaded, listed and explained, and the ways to evaluate
  * agree: the fast path, the exact one, and the program that was loaded.
  */
-#include "guards/hints.h"
-#include "guards/limits.h"
-#include "guards/list.h"
+#include "guards/guards.h"
+#include "guards/text/hint.h"
+#include "guards/value/limits.h"
+#include "guards/program/program.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #ifndef TESTS_UNIT_GUARDS_SELECTING_H
 #define TESTS_UNIT_GUARDS_SELECTING_H
 
-#include "guards/select.h"
+#include "guards/guards.h"
 
 #include <stdio.h>
 

@@ -3,13 +3,13 @@
  */
 #define GCI_PORTABLE_DISPATCH
 #define gci_fast_run run_portably
-#include "guards/fast.c"
+#include "guards/program/fast.c"
 #undef gci_fast_run
 
 gci_fast_truth gci_fast_run(gci_instruction const *code, int64_t *registers, uint32_t *out_at);
 
-#include "guards/limits.h"
-#include "guards/list.h"
+#include "guards/value/limits.h"
+#include "guards/program/program.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
  */
 #include "given.h"
 #include "guards/guards.h"
-#include "guards/hints.h"
+#include "guards/text/hint.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

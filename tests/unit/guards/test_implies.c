@@ -1,7 +1,7 @@
 /*
  * Whether one guard list implies another: what must be decided, what must not, and that nothing is decided wrongly.
  */
-#include "guards/implies.h"
+#include "guards/guards.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

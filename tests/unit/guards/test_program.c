@@ -2,8 +2,9 @@
  * The verifier: programs that a damaged or hostile file could hold are refused, each for one broken invariant of
  * program.h; and saved programs are read back as they were, or refused where bytes are missing.
  */
-#include "guards/limits.h"
-#include "guards/list.h"
+#include "guards/guards.h"
+#include "guards/value/limits.h"
+#include "guards/program/program.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

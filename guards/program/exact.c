@@ -1,0 +1,250 @@
+/*
+ * Runs a program with Python's exact meaning, on values of any type. Slower than fast.c by an order of magnitude, and the
+ * reference for it.
+ */
+#include "guards/program/program.h"
+
+#include "base/check.h"
+#include "guards/value/functions.h"
+#include "guards/value/limits.h"
+
+typedef struct run {
+    gci_program const *program;
+    gci_number const *const *values;
+    gci_calc *calc;
+    gci_number registers[GCI_GUARD_MAX_REGISTERS];
+} run;
+
+/* ---- names ---- */
+
+/* A name that nothing is bound to: a builtin of Python's, or an exception. */
+static bool
+read_unbound(run *r, uint16_t name, gci_number *out)
+{
+    gci_bound_name const *unbound = &r->program->names[name];
+    int size = unbound->text.size < 100 ? (int)unbound->text.size : 100;
+
+    if (unbound->is_key)
+        return gci_raise(r->calc, GCI_RAISED_KEY, "'%.*s'", size, unbound->text.data);
+    if (gci_function_object(unbound->text, out))
+        return true;
+    return gci_raise(r->calc, GCI_RAISED_NAME, "name '%.*s' is not defined", size, unbound->text.data);
+}
+
+static bool
+read_register(run *r, uint16_t index, gci_number *out)
+{
+    GCI_ASSERT(index < r->program->register_count);
+    if (index < r->program->name_count && r->values[index] == NULL)
+        return read_unbound(r, index, out);
+    *out = r->registers[index];
+    return true;
+}
+
+static bool
+read_two(run *r, uint16_t a, uint16_t b, gci_number *out_a, gci_number *out_b)
+{
+    return read_register(r, a, out_a) && read_register(r, b, out_b);
+}
+
+/* ---- instructions that compute ---- */
+
+static bool
+multiply(run *r, gci_number a, int64_t scale, gci_number *out)
+{
+    return gci_calc_binary(r->calc, GCI_OPERATOR_MUL, a, gci_number_int(scale), out);
+}
+
+static bool
+compute_unary(run *r, gci_instruction const *i, gci_number a, gci_number *out)
+{
+    switch (i->op) {
+    case GCI_OP_MOVE: *out = a; return true;
+    case GCI_OP_NEG: return gci_calc_unary(r->calc, GCI_OPERATOR_NEG, a, out);
+    case GCI_OP_POS: return gci_calc_unary(r->calc, GCI_OPERATOR_POS, a, out);
+    case GCI_OP_INVERT: return gci_calc_unary(r->calc, GCI_OPERATOR_INVERT, a, out);
+    case GCI_OP_NOT: *out = gci_number_bool(!gci_number_truth(a)); return true;
+    default: GCI_ASSERT(i->op == GCI_OP_ABS); return gci_function_abs(r->calc, a, out);
+    }
+}
+
+static bool
+compute_binary(run *r, gci_instruction const *i, gci_number a, gci_number b, gci_number *out)
+{
+    bool truth;
+
+    if (i->op == GCI_OP_MAX || i->op == GCI_OP_MIN) {
+        gci_function_kind kind = i->op == GCI_OP_MAX ? GCI_FUNCTION_MAX : GCI_FUNCTION_MIN;
+        if (!gci_function_replaces(r->calc, kind, a, b, &truth))
+            return false;
+        *out = truth ? b : a;
+        return true;
+    }
+    gci_operator op = (gci_operator)(i->op - GCI_OP_ADD);
+    if (!gci_operator_is_comparison(op))
+        return gci_calc_binary(r->calc, op, a, b, out);
+    if (!gci_calc_compare(r->calc, op, a, b, &truth))
+        return false;
+    *out = gci_number_bool(truth);
+    return true;
+}
+
+static bool
+compute_immediate(run *r, gci_instruction const *i, gci_number a, gci_number *out)
+{
+    bool by_power = i->op == GCI_OP_FLOORDIV_2 || i->op == GCI_OP_MOD_2;
+    gci_number right = gci_number_int(by_power ? (int64_t)1 << i->imm : i->imm);
+
+    switch (i->op) {
+    case GCI_OP_ADD_I: return gci_calc_binary(r->calc, GCI_OPERATOR_ADD, a, right, out);
+    case GCI_OP_MUL_I: return multiply(r, a, i->imm, out);
+    case GCI_OP_FLOORDIV_I:
+    case GCI_OP_FLOORDIV_2: return gci_calc_binary(r->calc, GCI_OPERATOR_FLOORDIV, a, right, out);
+    default:
+        GCI_ASSERT(i->op == GCI_OP_MOD_I || i->op == GCI_OP_MOD_2);
+        return gci_calc_binary(r->calc, GCI_OPERATOR_MOD, a, right, out);
+    }
+}
+
+/* The result goes to a place of its own at first: its register may be one of the arguments'. */
+static bool
+compute_call(run *r, gci_instruction const *i, gci_number *out)
+{
+    gci_number first, result;
+
+    if (i->c == 1 && !read_register(r, i->b, &first))
+        return false;
+    gci_function const *function = gci_function_at((size_t)i->imm);
+    if (!function->call(r->calc, i->c == 1 ? &first : &r->registers[i->b], i->c, &result))
+        return false;
+    *out = result;
+    return true;
+}
+
+static bool
+compute(run *r, gci_instruction const *i)
+{
+    gci_number a, b, *out = &r->registers[i->a];
+
+    switch (gci_opcode_at(i->op)->operands) {
+    case GCI_D_I: *out = i->op == GCI_OP_CONST ? gci_number_int(i->imm) : r->program->constants[i->imm]; return true;
+    case GCI_D_S: return read_register(r, i->b, &a) && compute_unary(r, i, a, out);
+    case GCI_D_S_S: return read_two(r, i->b, i->c, &a, &b) && compute_binary(r, i, a, b, out);
+    case GCI_D_S_I: return read_register(r, i->b, &a) && compute_immediate(r, i, a, out);
+    case GCI_D_S_S_I:
+        GCI_ASSERT(i->op == GCI_OP_ADD_MUL);
+        return read_two(r, i->b, i->c, &a, &b) && multiply(r, b, i->imm, &b)
+               && gci_calc_binary(r->calc, GCI_OPERATOR_ADD, a, b, out);
+    default: GCI_ASSERT(i->op == GCI_OP_CALL); return compute_call(r, i, out);
+    }
+}
+
+/* ---- instructions that decide ---- */
+
+static bool
+decide_range(run *r, gci_number a, int32_t low, int32_t high, bool *out)
+{
+    if (!gci_calc_compare(r->calc, GCI_OPERATOR_LE, gci_number_int(low), a, out))
+        return false;
+    return !*out || gci_calc_compare(r->calc, GCI_OPERATOR_LE, a, gci_number_int(high), out);
+}
+
+static bool
+decide_remainder(run *r, gci_instruction const *i, gci_number a, bool *out)
+{
+    bool equal = i->op == GCI_OP_UNLESS_MOD_EQ || i->op == GCI_OP_IF_MOD_EQ;
+
+    if (!gci_calc_binary(r->calc, GCI_OPERATOR_MOD, a, gci_number_int(i->x), &a))
+        return false;
+    return gci_calc_compare(r->calc, equal ? GCI_OPERATOR_EQ : GCI_OPERATOR_NE, a, gci_number_int(gci_instruction_z(i)),
+                            out);
+}
+
+/* The condition of an instruction that jumps. */
+static bool
+decide(run *r, gci_instruction const *i, bool *out)
+{
+    gci_operands operands = gci_opcode_at(i->op)->operands;
+    gci_number a, b;
+
+    if (!read_register(r, i->a, &a) || ((operands == GCI_S_S_T || operands == GCI_S_S_X_T) && !read_register(r, i->b, &b)))
+        return false;
+    switch (operands) {
+    case GCI_S_T: *out = gci_number_truth(a); return true;
+    case GCI_S_S_T:
+        return gci_calc_compare(r->calc, GCI_OPERATOR_EQ + (i->op - GCI_OP_UNLESS_EQ) % 6, a, b, out);
+    case GCI_S_X_T:
+        return gci_calc_compare(r->calc, GCI_OPERATOR_EQ + (i->op - GCI_OP_UNLESS_EQ_I) % 6, a, gci_number_int(i->x), out);
+    case GCI_S_X_Z_T:
+        if (i->op == GCI_OP_UNLESS_RANGE)
+            return decide_range(r, a, i->x, gci_instruction_z(i), out);
+        return decide_remainder(r, i, a, out);
+    default:
+        GCI_ASSERT(i->op == GCI_OP_UNLESS_EQ_MUL);
+        return multiply(r, b, i->x, &b) && gci_calc_compare(r->calc, GCI_OPERATOR_EQ, a, b, out);
+    }
+}
+
+/* Whether the instruction jumps when its condition is true. */
+static bool
+jumps_if(unsigned op)
+{
+    return op == GCI_OP_IF || (op >= GCI_OP_IF_EQ && op <= GCI_OP_IF_GE) || (op >= GCI_OP_IF_EQ_I && op <= GCI_OP_IF_GE_I)
+           || op == GCI_OP_IF_MOD_EQ || op == GCI_OP_IF_MOD_NE;
+}
+
+/* ---- the loop ---- */
+
+static bool
+raise_stated(run *r, gci_instruction const *i)
+{
+    gci_view message = r->program->messages[i->imm];
+
+    return gci_raise(r->calc, (gci_exception)i->a, "%.*s", (int)message.size, message.data);
+}
+
+/* One instruction. false: it raised. *at is the next one, 0 for failure of the list. */
+static bool
+step(run *r, uint32_t *at)
+{
+    gci_instruction const *i = &r->program->code[*at];
+    gci_number unused;
+    bool truth;
+
+    switch (i->op) {
+    case GCI_OP_JUMP: *at = i->y; return true;
+    case GCI_OP_RAISE: return raise_stated(r, i);
+    case GCI_OP_NEED: ++*at; return read_register(r, i->a, &unused);
+    default: break;
+    }
+    if (!gci_operands_have_target(gci_opcode_at(i->op)->operands)) {
+        ++*at;
+        return compute(r, i);
+    }
+    if (!decide(r, i, &truth))
+        return false;
+    *at = truth == jumps_if(i->op) ? i->y : *at + 1;
+    return true;
+}
+
+gcache_truth
+gci_exact_run(gci_program const *program, gci_number const *const *values, gci_calc *calc, uint32_t *out_at)
+{
+    run r;
+    uint32_t at = 0;
+
+    r.program = program;
+    r.values = values;
+    r.calc = calc;
+    for (uint32_t i = 0; i < program->name_count; i++)
+        if (values[i] != NULL)
+            r.registers[i] = *values[i];
+    while (program->code[at].op != GCI_OP_HOLD) {
+        *out_at = at;
+        if (!step(&r, &at))
+            return GCACHE_RAISES;
+        if (at == 0)
+            return GCACHE_FALSE;
+    }
+    return GCACHE_TRUE;
+}

@@ -1,0 +1,121 @@
+/*
+ * The instruction table and the listing of a program.
+ */
+#include "guards/program/program.h"
+
+#include "base/check.h"
+#include "guards/value/functions.h"
+
+/* The word opcode.def has for instructions without operands. */
+#define GCI_NONE GCI_NONE_OPERANDS
+
+static gci_opcode_facts const facts[] = {
+#define OPCODE(name, operands, effect) { #name, GCI_##operands, effect },
+#include "guards/program/opcode.def"
+#undef OPCODE
+};
+
+gci_opcode_facts const *
+gci_opcode_at(unsigned op)
+{
+    return op < GCI_OPCODE_COUNT ? &facts[op] : NULL;
+}
+
+bool
+gci_operands_have_target(gci_operands operands)
+{
+    return operands == GCI_T || operands >= GCI_S_T;
+}
+
+/* ---- listing ---- */
+
+static void
+show_register(gci_program const *program, uint32_t index, gci_buf *out)
+{
+    if (index >= program->name_count) {
+        gci_buf_format(out, " r%u", index);
+        return;
+    }
+    gci_bound_name const *name = &program->names[index];
+    gci_buf_format(out, name->is_key ? " L['%.*s']" : " %.*s", (int)name->text.size, name->text.data);
+}
+
+static void
+show_target(gci_instruction const *instruction, gci_buf *out)
+{
+    if (instruction->y == 0)
+        gci_buf_append_text(out, " -> false");
+    else
+        gci_buf_format(out, " -> %u", instruction->y);
+}
+
+static void
+show_immediate(gci_program const *program, gci_instruction const *instruction, gci_buf *out)
+{
+    if (instruction->op == GCI_OP_POOL) {
+        gci_buf_append_char(out, ' ');
+        gci_number_write(program->constants[instruction->imm], out);
+    } else {
+        gci_buf_format(out, " %lld", (long long)instruction->imm);
+    }
+}
+
+static void
+show_operands(gci_program const *program, gci_instruction const *i, gci_buf *out)
+{
+    gci_operands operands = facts[i->op].operands;
+
+    if (operands == GCI_R_I) {
+        gci_buf_format(out, " %s %.*s", gci_exception_name((gci_exception)i->a), (int)program->messages[i->imm].size,
+                       program->messages[i->imm].data);
+        return;
+    }
+    if (operands == GCI_CALL) {
+        show_register(program, i->a, out);
+        gci_buf_format(out, " = %s(%u from r%u)", gci_function_at((size_t)i->imm)->name, i->c, i->b);
+        return;
+    }
+    if (operands != GCI_NONE_OPERANDS && operands != GCI_T)
+        show_register(program, i->a, out);
+    if (operands == GCI_D_S || operands == GCI_D_S_S || operands == GCI_D_S_I || operands == GCI_D_S_S_I ||
+        operands == GCI_S_S_T || operands == GCI_S_S_X_T)
+        show_register(program, i->b, out);
+    if (operands == GCI_D_S_S || operands == GCI_D_S_S_I)
+        show_register(program, i->c, out);
+    if (operands == GCI_D_I || operands == GCI_D_S_I || operands == GCI_D_S_S_I)
+        show_immediate(program, i, out);
+    if (operands == GCI_S_X_T || operands == GCI_S_X_Z_T || operands == GCI_S_S_X_T)
+        gci_buf_format(out, " %d", i->x);
+    if (operands == GCI_S_X_Z_T)
+        gci_buf_format(out, " %d", gci_instruction_z(i));
+    if (gci_operands_have_target(operands))
+        show_target(i, out);
+}
+
+void
+gci_program_show(gci_program const *program, gci_buf *out)
+{
+    uint32_t guard = 0;
+
+    for (uint32_t at = 0; at < program->code_count; at++) {
+        gci_instruction const *instruction = &program->code[at];
+        for (; guard < program->guard_count && program->starts[guard] == at; guard++)
+            gci_buf_format(out, "guard %u\n", guard + 1);
+        gci_buf_format(out, "  %4u  %-13s", at, facts[instruction->op].name);
+        show_operands(program, instruction, out);
+        while (out->size > 0 && !out->failed && out->data[out->size - 1] == ' ')
+            out->size--;
+        gci_buf_append_char(out, '\n');
+    }
+}
+
+uint32_t
+gci_program_guard_at(gci_program const *program, uint32_t at)
+{
+    uint32_t guard = 0;
+
+    GCI_ASSERT(at < program->code_count);
+    while (guard + 1 < program->guard_count && program->starts[guard + 1] <= at)
+        guard++;
+    return guard;
+}

@@ -1,0 +1,146 @@
+/*
+ * The register program of a guard list, and what makes, checks and runs it.
+ *
+ * Invariants, which compile.c keeps and verify.c proves of a program that was loaded:
+ *  1. Every jump goes forward and lands inside the code; the last instruction is HOLD.
+ *  2. Registers below name_count are names and never written; the others are written before they are read on every path.
+ *  3. Indices of functions, constants, messages and exceptions exist; a call has as many arguments as its function takes.
+ *  4. starts[i] is where guard i begins; they don't fall, and no register is read in a guard that wasn't written before it
+ *     begins or in it.
+ *
+ * A program is immutable: any number of threads may run it.
+ */
+#ifndef GCI_GUARDS_PROGRAM_H
+#define GCI_GUARDS_PROGRAM_H
+
+#include "base/arena.h"
+#include "guards/program/list.h"
+#include "guards/value/number.h"
+
+typedef enum gci_opcode {
+#define OPCODE(name, operands, effect) GCI_OP_##name,
+#include "guards/program/opcode.def"
+#undef OPCODE
+    GCI_OPCODE_COUNT
+} gci_opcode;
+
+/* Which fields of an instruction mean what: D is a register that is written, S one that is read. */
+typedef enum gci_operands {
+    GCI_NONE_OPERANDS,
+    GCI_T,       /* target y */
+    GCI_R_I,     /* exception a, message imm */
+    GCI_S,       /* a */
+    GCI_D_I,     /* a, imm */
+    GCI_D_S,     /* a, b */
+    GCI_D_S_S,   /* a, b, c */
+    GCI_D_S_I,   /* a, b, imm */
+    GCI_D_S_S_I, /* a, b, c, imm */
+    GCI_CALL,    /* a, c registers from b, function imm */
+    GCI_S_T,     /* a, target y */
+    GCI_S_S_T,   /* a, b, target y */
+    GCI_S_X_T,   /* a, x, target y */
+    GCI_S_X_Z_T, /* a, x, z in b and c, target y */
+    GCI_S_S_X_T  /* a, b, x, target y */
+} gci_operands;
+
+typedef struct gci_instruction {
+    uint16_t op, a, b, c;
+    union {
+        int64_t imm;
+        struct {
+            int32_t x;
+            uint32_t y;
+        };
+    };
+} gci_instruction;
+
+static inline int32_t
+gci_instruction_z(gci_instruction const *instruction)
+{
+    return (int32_t)((uint32_t)instruction->b | (uint32_t)instruction->c << 16);
+}
+
+typedef struct gci_opcode_facts {
+    char const *name;
+    gci_operands operands;
+    char const *effect;
+} gci_opcode_facts;
+
+gci_opcode_facts const *gci_opcode_at(unsigned op);
+bool gci_operands_have_target(gci_operands operands);
+
+typedef struct gci_bound_name {
+    gci_view name; /* what hints call it, after renaming */
+    gci_view text; /* what the guard calls it */
+    bool is_key;   /* L['t0'], whose absence is a KeyError; else s0 and NameError */
+} gci_bound_name;
+
+typedef struct gci_program {
+    gci_instruction *code;
+    gci_bound_name *names;
+    gci_number *constants;
+    gci_view *messages;
+    uint32_t *starts;
+    gci_view *callees; /* names that stand for functions and modules, renamed: a hint of that name takes their place */
+    uint32_t code_count, name_count, constant_count, message_count, guard_count, callee_count;
+    uint32_t register_count; /* names included */
+    uint32_t equalities, conjuncts;
+    bool exact_only; /* some instruction has no fast form: don't try */
+} gci_program;
+
+/* ---- making ---- */
+
+typedef struct gci_compilation {
+    gci_view const *texts;
+    size_t count;
+    gci_naming naming;
+    gci_hints const *shadows; /* hints that take the place of functions of the same name; may be NULL */
+} gci_compilation;
+
+/* The program and all it points to live in the arena; texts must outlive it. */
+gcache_status gci_program_compile(gci_compilation const *what, gci_arena *arena, gci_program *out, gcache_error *error);
+
+/* true if the invariants hold. The arena is for scratch. */
+bool gci_program_verify(gci_program const *program, gci_arena *arena);
+
+/* ---- running ---- */
+
+/* The fast path's answer: what holds for 64-bit integers, or that it can't tell. */
+typedef enum gci_fast_truth { GCI_FAST_FALSE, GCI_FAST_TRUE, GCI_FAST_UNKNOWN } gci_fast_truth;
+
+/*
+ * Runs code on registers, the first of which hold the names' values. *out_at is the instruction that failed. Never reads
+ * or writes outside registers[0..register_count).
+ */
+gci_fast_truth gci_fast_run(gci_instruction const *code, int64_t *registers, uint32_t *out_at);
+
+/* The same with Python's exact meaning. values[i] is the value of name i, NULL where it is not bound. */
+gcache_truth gci_exact_run(gci_program const *program, gci_number const *const *values, gci_calc *calc,
+                           uint32_t *out_at);
+
+/* The guard that an instruction belongs to. */
+uint32_t gci_program_guard_at(gci_program const *program, uint32_t at);
+
+/* ---- text ---- */
+
+void gci_program_show(gci_program const *program, gci_buf *out);
+
+/* ---- lists ---- */
+
+struct gci_guards {
+    gci_arena arena;
+    size_t count;
+    gci_view *texts;
+    gci_program program; /* lives in the arena */
+};
+
+/* A list with copies of the texts and no program yet. NULL without memory. */
+gci_guards *gci_guards_new(gci_view const *texts, size_t count);
+
+/* The bound name of what the texts call `text`: a naming's function, state is the list. */
+gci_view gci_guards_bound_name(void const *guards, gci_view text);
+
+/* A hint called `max` takes the place of the function, as a local variable does in Python: the program isn't for it. */
+bool gci_program_is_shadowed(gci_program const *program, gci_hints const *hints);
+
+#endif

@@ -1,0 +1,238 @@
+/*
+ * A guard explained for people: the part of it that decides, and its arithmetic with the values put in.
+ *
+ * The tree is walked as it is written, since people know the text and not the program.
+ */
+#include "guards/prove/prove.h"
+
+#include "base/check.h"
+#include "guards/text/ast.h"
+#include "guards/text/hint.h"
+#include "guards/program/program.h"
+#include "guards/text/tree.h"
+
+typedef struct explaining {
+    gci_guards const *guards;
+    gci_hints const *hints;
+    gci_view text;
+    gci_calc calc;
+    gci_tree tree;
+} explaining;
+
+/* ---- values put in ---- */
+
+static gci_number const *
+bound_value(void const *state, gci_ast const *node)
+{
+    explaining const *x = state;
+
+    return gci_hints_find(x->hints, gci_guards_bound_name(x->guards, node->name));
+}
+
+static bool
+is_name(gci_ast const *node)
+{
+    return node->kind == GCI_AST_NAME || node->kind == GCI_AST_HINT;
+}
+
+static void
+write_value(gci_number value, gci_buf *out)
+{
+    /* 3 - -2 reads better as 3 - (-2). */
+    bool negative = (value.kind == GCI_KIND_INT && value.i < 0) || (value.kind == GCI_KIND_BIG && value.size < 0) ||
+                    (value.kind == GCI_KIND_FLOAT && value.f < 0);
+
+    gci_buf_append_text(out, negative ? "(" : "");
+    gci_number_write(value, out);
+    gci_buf_append_text(out, negative ? ")" : "");
+}
+
+/* Copies the text from *at up to the node's end, with names replaced by their values. */
+static void
+substitute(explaining const *x, gci_ast const *node, uint32_t *at, gci_buf *out)
+{
+    if (is_name(node)) {
+        gci_number const *value = bound_value(x, node);
+        if (*at < node->begin) /* behind it where the name is all, in parentheses that are left out */
+            gci_buf_append(out, x->text.data + *at, node->begin - *at);
+        if (value != NULL)
+            write_value(*value, out);
+        else
+            gci_buf_append_view(out, gci_ast_text(node, x->text));
+        *at = node->end;
+        return;
+    }
+    if (node->kind == GCI_AST_NUMBER)
+        return;
+    if (node->kind == GCI_AST_IF) {
+        /* `value if condition else other`: the condition is the first child. */
+        substitute(x, node->first->next, at, out);
+        substitute(x, node->first, at, out);
+        substitute(x, node->first->next->next, at, out);
+        return;
+    }
+    for (gci_ast const *child = node->first; child != NULL; child = child->next)
+        substitute(x, child, at, out);
+}
+
+/* The whole of a node: `16 // 3`. */
+static void
+write_substituted(explaining const *x, gci_ast const *node, gci_buf *out)
+{
+    uint32_t at = node->begin, end = node->end;
+
+    if (node->parenthesised && end - at >= 2 && x->text.data[at] == '(') {
+        at++;
+        end--;
+    }
+    substitute(x, node, &at, out);
+    if (at < end)
+        gci_buf_append(out, x->text.data + at, end - at);
+}
+
+/* ---- the part that decides ---- */
+
+typedef enum truth_of { IS_FALSE, IS_TRUE, IS_RAISED } truth_of;
+
+static truth_of
+truth(explaining *x, gci_ast const *node)
+{
+    gci_number value;
+
+    x->calc.raised = GCI_RAISED_NONE;
+    if (!gci_tree_eval(&x->tree, node, &value))
+        return IS_RAISED;
+    return gci_number_truth(value) ? IS_TRUE : IS_FALSE;
+}
+
+/* One comparison of a chain, or a node by itself. */
+typedef struct part {
+    gci_ast const *left, *right; /* of a comparison; else left is the node and right NULL */
+} part;
+
+/* The first pair of a chain that is false or raises. */
+static part
+deciding_pair(explaining *x, gci_ast const *node)
+{
+    gci_ast const *left = node->first;
+
+    for (gci_ast const *right = left->next; right != NULL; left = right, right = right->next) {
+        gci_number a, b;
+        bool holds = false;
+        x->calc.raised = GCI_RAISED_NONE;
+        bool known = gci_tree_eval(&x->tree, left, &a) && gci_tree_eval(&x->tree, right, &b) &&
+                     gci_calc_compare(&x->calc, (gci_operator)right->joint, a, b, &holds);
+        if (!known || !holds || right->next == NULL)
+            return (part){ left, right };
+    }
+    return (part){ node, NULL };
+}
+
+/* Down through conjunctions and the branch a conditional takes, to what decides. */
+static part
+deciding_part(explaining *x, gci_ast const *node)
+{
+    for (;;) {
+        gci_ast const *next = NULL;
+        if (node->kind == GCI_AST_AND) {
+            for (gci_ast const *child = node->first; child != NULL && next == NULL; child = child->next)
+                if (truth(x, child) != IS_TRUE)
+                    next = child;
+        } else if (node->kind == GCI_AST_IF) {
+            truth_of condition = truth(x, node->first);
+            next = condition == IS_RAISED ? node->first
+                                          : condition == IS_TRUE ? node->first->next : node->first->next->next;
+        }
+        if (next == NULL)
+            break;
+        node = next;
+    }
+    return node->kind == GCI_AST_COMPARE ? deciding_pair(x, node) : (part){ node, NULL };
+}
+
+/* ---- the arithmetic ---- */
+
+static bool
+is_constant(gci_ast const *node)
+{
+    if (node->kind == GCI_AST_UNARY)
+        return is_constant(node->first);
+    return node->kind == GCI_AST_NUMBER;
+}
+
+/* "12 % 8 = 4" for what is computed, "L['t1'] = 5" for a name beside it, nothing for a constant. */
+static void
+write_side(explaining *x, gci_ast const *node, gci_buf *out)
+{
+    gci_number value;
+
+    if (is_constant(node))
+        return;
+    gci_buf_append_text(out, out->size != 0 ? ", " : "");
+    if (is_name(node))
+        gci_buf_append_view(out, gci_ast_text(node, x->text));
+    else
+        write_substituted(x, node, out);
+    x->calc.raised = GCI_RAISED_NONE;
+    if (gci_tree_eval(&x->tree, node, &value)) {
+        gci_buf_append_text(out, " = ");
+        gci_number_write(value, out);
+    }
+}
+
+static bool
+is_leaf(gci_ast const *node)
+{
+    return is_name(node) || is_constant(node);
+}
+
+static void
+write_values(explaining *x, part decisive, gci_buf *out)
+{
+    if (decisive.right == NULL) {
+        if (!is_leaf(decisive.left))
+            write_substituted(x, decisive.left, out);
+        else
+            write_side(x, decisive.left, out);
+        return;
+    }
+    if (is_leaf(decisive.left) && is_leaf(decisive.right)) {
+        write_substituted(x, decisive.left, out);
+        gci_buf_format(out, " %s ", gci_operator_token((gci_operator)decisive.right->joint));
+        write_substituted(x, decisive.right, out);
+        return;
+    }
+    write_side(x, decisive.left, out);
+    write_side(x, decisive.right, out);
+}
+
+static gci_view
+part_text(gci_view text, part decisive)
+{
+    gci_ast const *last = decisive.right != NULL ? decisive.right : decisive.left;
+
+    return gci_view_of(text.data + decisive.left->begin, last->end - decisive.left->begin);
+}
+
+void
+gci_guards_explain(gci_guards const *guards, size_t index, gci_hints const *hints, gci_buf *out_part,
+                   gci_buf *out_values)
+{
+    explaining x = { .guards = guards, .hints = hints, .text = guards->texts[index] };
+    gci_arena arena;
+
+    GCI_ASSERT(index < guards->count);
+    gci_arena_init(&arena, SIZE_MAX / 2);
+    gci_calc_init(&x.calc);
+    x.tree = (gci_tree){ .calc = &x.calc, .value = bound_value, .state = &x };
+    gci_ast *tree = gci_ast_parse(x.text, &arena, NULL);
+    if (tree != NULL) {
+        part decisive = deciding_part(&x, tree);
+        gci_buf_append_view(out_part, part_text(x.text, decisive));
+        write_values(&x, decisive, out_values);
+    } else {
+        gci_buf_append_view(out_part, x.text);
+    }
+    gci_calc_clear(&x.calc);
+    gci_arena_clear(&arena);
+}

@@ -1,0 +1,51 @@
+/*
+ * What can be said of guard lists beyond their verdict: what decides one, what would change it, what it implies.
+ */
+#ifndef GCI_GUARDS_PROVE_H
+#define GCI_GUARDS_PROVE_H
+
+#include "guards/program/list.h"
+
+/* ---- what decides ---- */
+
+/*
+ * Explains guard `index` for hints, for people: the decisive part of it and its arithmetic, as
+ *   part    "L['t0'] % 8 == 0"       the failing conjunct of a conjunction, the guard itself otherwise
+ *   values  "12 % 8 = 4"             both sides substituted and computed; "" where nothing is to be computed
+ * Also for a guard that raises: the part that raises.
+ */
+void gci_guards_explain(gci_guards const *guards, size_t index, gci_hints const *hints, gci_buf *out_part,
+                        gci_buf *out_values);
+
+/* ---- the smallest change ---- */
+
+/*
+ * The smallest change of hints that would make the list hold: "t0=8" or "t0=16 t1=128". As few hints as possible are changed:
+ * one, or with several up to three, which takes some milliseconds to find. false where it is not determined (then nothing
+ * is written): always determined are lists of comparisons of affine expressions and of their remainders by a known number.
+ *
+ * *work is what the search may spend on looking at conditions, and less afterwards: of what several lists have in common.
+ * NULL: as much as one list ever gets, about a tenth of a second.
+ */
+bool gci_guards_nearest(gci_guards const *guards, gci_hints const *hints, bool several, size_t *work, gci_buf *out);
+
+/* ---- implication ---- */
+
+/*
+ * Whether one guard list implies another: what makes a candidate that is tried later a shadowed one.
+ *
+ * Decided on the normal form, so for names that are bound to integers, and only where bounds, equalities and remainders
+ * decide it: "false" means that it isn't known. Both lists must call the same things by the same (bound) names.
+ */
+
+/* A list made ready to be compared with others. */
+typedef struct gci_claims gci_claims;
+
+/* NULL without memory. The list must outlive it. */
+gci_claims *gci_claims_new(gci_guards const *guards);
+void gci_claims_free(gci_claims *claims);
+
+/* true: whenever `narrow` holds, `wide` holds too, without raising. */
+bool gci_claims_imply(gci_claims const *narrow, gci_claims const *wide);
+
+#endif

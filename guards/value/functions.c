@@ -1,0 +1,651 @@
+/*
+ * What the functions of functions.def compute, with the exceptions of Python, PyTorch and JAX.
+ */
+#include "guards/value/functions.h"
+
+#include "base/check.h"
+
+#include <math.h>
+
+/* Digits beyond this make no difference to round(); Python clips as well. */
+#define MAX_ROUND_DIGITS 1000000000
+
+/* ---- conversions ---- */
+
+static bool
+to_bool(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
+{
+    (void)calc;
+    *out = gci_number_bool(count != 0 && gci_number_truth(args[0]));
+    return true;
+}
+
+static bool
+raise_not_integer(gci_calc *calc, gci_number a)
+{
+    return gci_raise(calc, GCI_RAISED_TYPE, "'%s' object cannot be interpreted as an integer", gci_number_type(a));
+}
+
+static bool
+to_float(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
+{
+    double value = 0.0;
+
+    if (count != 0 && !gci_number_is_real(args[0]))
+        return gci_raise(calc, GCI_RAISED_TYPE, "float() argument must be a string or a real number, not '%s'",
+                         gci_number_type(args[0]));
+    if (count != 0 && !gci_number_to_double(calc, args[0], &value))
+        return false;
+    *out = count != 0 && args[0].kind == GCI_KIND_FLOAT ? args[0] : gci_number_float(value);
+    return true;
+}
+
+/* Only strings have a base. Python looks at the base first. */
+static bool
+raise_with_base(gci_calc *calc, gci_number base)
+{
+    if (!gci_number_is_integral(base))
+        return raise_not_integer(calc, base);
+    if (base.kind == GCI_KIND_BIG || base.i < 0 || base.i == 1 || base.i > 36)
+        return gci_raise(calc, GCI_RAISED_VALUE, "int() base must be >= 2 and <= 36, or 0");
+    return gci_raise(calc, GCI_RAISED_TYPE, "int() can't convert non-string with explicit base");
+}
+
+static bool
+to_int(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
+{
+    *out = gci_number_int(0);
+    if (count == 0)
+        return true;
+    if (count == 2)
+        return raise_with_base(calc, args[1]);
+    if (gci_number_is_integral(args[0]))
+        return gci_calc_unary(calc, GCI_OPERATOR_POS, args[0], out);
+    if (args[0].kind == GCI_KIND_FLOAT)
+        return gci_calc_round(calc, GCI_TRUNC, args[0].f, out);
+    return gci_raise(calc, GCI_RAISED_TYPE,
+                     "int() argument must be a string, a bytes-like object or a real number, not '%s'",
+                     gci_number_type(args[0]));
+}
+
+/* PyTorch's: a bool only, since anything else would have to be symbolic. */
+static bool
+cast_bool(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
+{
+    (void)count;
+    if (args[0].kind != GCI_KIND_BOOL)
+        return gci_raise(calc, GCI_RAISED_ATTRIBUTE, "'%s' object has no attribute 'node'", gci_number_type(args[0]));
+    *out = gci_number_int(args[0].i);
+    return true;
+}
+
+static bool
+negate(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
+{
+    (void)calc, (void)count;
+    *out = gci_number_bool(!gci_number_truth(args[0]));
+    return true;
+}
+
+/* ---- rounding ---- */
+
+static bool
+raise_not_real(gci_calc *calc, gci_number a)
+{
+    return gci_raise(calc, GCI_RAISED_TYPE, "must be real number, not %s", gci_number_type(a));
+}
+
+static bool
+round_with(gci_calc *calc, gci_rounding how, gci_number a, gci_number *out)
+{
+    if (gci_number_is_integral(a))
+        return gci_calc_unary(calc, GCI_OPERATOR_POS, a, out);
+    if (a.kind == GCI_KIND_FLOAT)
+        return gci_calc_round(calc, how, a.f, out);
+    if (how == GCI_TRUNC)
+        return gci_raise(calc, GCI_RAISED_TYPE, "type %s doesn't define __trunc__ method", gci_number_type(a));
+    return raise_not_real(calc, a);
+}
+
+static bool
+floor_number(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
+{
+    (void)count;
+    return round_with(calc, GCI_FLOOR, args[0], out);
+}
+
+static bool
+ceil_number(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
+{
+    (void)count;
+    return round_with(calc, GCI_CEIL, args[0], out);
+}
+
+static bool
+trunc_number(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
+{
+    (void)count;
+    return round_with(calc, GCI_TRUNC, args[0], out);
+}
+
+static int64_t
+clip_digits(gci_number digits)
+{
+    bool negative = digits.kind == GCI_KIND_BIG ? digits.size < 0 : digits.i < 0;
+
+    if (digits.kind == GCI_KIND_BIG || digits.i > MAX_ROUND_DIGITS || digits.i < -MAX_ROUND_DIGITS)
+        return negative ? -MAX_ROUND_DIGITS : MAX_ROUND_DIGITS;
+    return digits.i;
+}
+
+/* round(x) and round(x, None) give an integer, round(x, n) x's own type. */
+static bool
+round_number(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
+{
+    gci_number a = args[0];
+
+    if (!gci_number_is_real(a))
+        return gci_raise(calc, GCI_RAISED_TYPE, "type %s doesn't define __round__ method", gci_number_type(a));
+    if (count == 1 || args[1].kind == GCI_KIND_NONE)
+        return round_with(calc, GCI_ROUND_EVEN, a, out);
+    if (!gci_number_is_integral(args[1]))
+        return raise_not_integer(calc, args[1]);
+    return gci_calc_round_digits(calc, a, clip_digits(args[1]), out);
+}
+
+/* ---- functions of floats ---- */
+
+static bool
+to_double(gci_calc *calc, gci_number a, double *out)
+{
+    return gci_number_is_real(a) ? gci_number_to_double(calc, a, out) : raise_not_real(calc, a);
+}
+
+static bool
+raise_domain(gci_calc *calc)
+{
+    return gci_raise(calc, GCI_RAISED_VALUE, "math domain error");
+}
+
+static bool
+raise_range(gci_calc *calc)
+{
+    return gci_raise(calc, GCI_RAISED_OVERFLOW, "math range error");
+}
+
+typedef enum infinite_result { POLE, BOUNDED } infinite_result;
+
+static bool
+apply_unary(gci_calc *calc, double (*function)(double), infinite_result infinite, gci_number a, gci_number *out)
+{
+    double argument;
+
+    if (!to_double(calc, a, &argument))
+        return false;
+    double result = function(argument);
+    if (isnan(result) && !isnan(argument))
+        return raise_domain(calc);
+    if (isinf(result) && isfinite(argument))
+        return infinite == BOUNDED ? raise_range(calc) : raise_domain(calc);
+    *out = gci_number_float(result);
+    return true;
+}
+
+static bool
+is_nan(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
+{
+    double a;
+
+    (void)count;
+    if (!to_double(calc, args[0], &a))
+        return false;
+    *out = gci_number_bool(isnan(a));
+    return true;
+}
+
+static bool
+is_infinite(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
+{
+    double a;
+
+    (void)count;
+    if (!to_double(calc, args[0], &a))
+        return false;
+    *out = gci_number_bool(isinf(a));
+    return true;
+}
+
+static bool
+is_finite(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
+{
+    double a;
+
+    (void)count;
+    if (!to_double(calc, args[0], &a))
+        return false;
+    *out = gci_number_bool(isfinite(a));
+    return true;
+}
+
+/* Logarithms take integers of any size: of those beyond a double by their fraction and exponent. */
+static bool
+logarithm(gci_calc *calc, double (*function)(double), gci_number a, double *out)
+{
+    double argument;
+    int64_t exponent;
+    int rounded;
+
+    if (a.kind == GCI_KIND_BIG) {
+        gci_int value = { a.limbs, a.size };
+        if (value.size < 0)
+            return raise_domain(calc);
+        argument = gci_int_to_double(value);
+        *out = function(argument);
+        if (isinf(argument)) {
+            double fraction = gci_int_fraction(value, &exponent, &rounded);
+            *out = function(fraction) + function(2.0) * (double)exponent;
+        }
+        return true;
+    }
+    if (!to_double(calc, a, &argument))
+        return false;
+    if (argument <= 0.0)
+        return raise_domain(calc);
+    *out = function(argument);
+    return true;
+}
+
+static bool
+log2_number(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
+{
+    double result = 0.0;
+
+    (void)count;
+    if (!logarithm(calc, log2, args[0], &result))
+        return false;
+    *out = gci_number_float(result);
+    return true;
+}
+
+static bool
+log10_number(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
+{
+    double result = 0.0;
+
+    (void)count;
+    if (!logarithm(calc, log10, args[0], &result))
+        return false;
+    *out = gci_number_float(result);
+    return true;
+}
+
+static bool
+log_number(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
+{
+    double result = 0.0, base = 0.0;
+
+    if (!logarithm(calc, log, args[0], &result))
+        return false;
+    *out = gci_number_float(result);
+    if (count == 1)
+        return true;
+    return logarithm(calc, log, args[1], &base) && gci_calc_float(calc, GCI_OPERATOR_TRUEDIV, result, base, out);
+}
+
+static bool
+two_doubles(gci_calc *calc, gci_number const *args, double *out_a, double *out_b)
+{
+    return to_double(calc, args[0], out_a) && to_double(calc, args[1], out_b);
+}
+
+static bool
+finish_pair(gci_calc *calc, double a, double b, double result, gci_number *out)
+{
+    if (isnan(result) && !isnan(a) && !isnan(b))
+        return raise_domain(calc);
+    if (isinf(result) && isfinite(a) && isfinite(b))
+        return raise_range(calc);
+    *out = gci_number_float(result);
+    return true;
+}
+
+static bool
+float_power(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
+{
+    double a, b;
+
+    (void)count;
+    if (!two_doubles(calc, args, &a, &b))
+        return false;
+    if (a == 0.0 && b < 0.0 && isfinite(b))
+        return raise_domain(calc);
+    return finish_pair(calc, a, b, pow(a, b), out);
+}
+
+static bool
+copy_sign(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
+{
+    double a, b;
+
+    (void)count;
+    if (!two_doubles(calc, args, &a, &b))
+        return false;
+    *out = gci_number_float(copysign(a, b));
+    return true;
+}
+
+static bool
+float_remainder(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
+{
+    double a, b;
+
+    (void)count;
+    return two_doubles(calc, args, &a, &b) && finish_pair(calc, a, b, fmod(a, b), out);
+}
+
+static bool
+arc_tangent_2(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
+{
+    double a, b;
+
+    (void)count;
+    return two_doubles(calc, args, &a, &b) && finish_pair(calc, a, b, atan2(a, b), out);
+}
+
+/* ---- extremes ---- */
+
+bool
+gci_function_replaces(gci_calc *calc, gci_function_kind kind, gci_number best, gci_number item, bool *out)
+{
+    gci_operator op = kind == GCI_FUNCTION_MAX ? GCI_OPERATOR_GT : GCI_OPERATOR_LT;
+
+    return gci_calc_compare(calc, op, item, best, out);
+}
+
+static bool
+non_negative(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
+{
+    gci_number zero = gci_number_int(0);
+    bool replaces;
+
+    (void)count;
+    if (!gci_function_replaces(calc, GCI_FUNCTION_MAX, args[0], zero, &replaces))
+        return false;
+    *out = replaces ? zero : args[0];
+    return true;
+}
+
+/* torch.sym_max and sym_min: of numbers only, and a float if any of the two is one. */
+static bool
+promoted(gci_calc *calc, gci_function_kind kind, gci_number const *args, gci_number *out)
+{
+    bool replaces;
+
+    for (int i = 0; i < 2; i++)
+        if (!gci_number_is_real(args[i]))
+            return gci_raise(calc, GCI_RAISED_ASSERTION, "<class '%s'>", gci_number_type(args[i]));
+    if (!gci_function_replaces(calc, kind, args[0], args[1], &replaces))
+        return false;
+    *out = replaces ? args[1] : args[0];
+    if (args[0].kind == GCI_KIND_FLOAT || args[1].kind == GCI_KIND_FLOAT)
+        return to_float(calc, out, 1, out);
+    return true;
+}
+
+static bool
+promoted_max(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
+{
+    (void)count;
+    return promoted(calc, GCI_FUNCTION_MAX, args, out);
+}
+
+static bool
+promoted_min(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
+{
+    (void)count;
+    return promoted(calc, GCI_FUNCTION_MIN, args, out);
+}
+
+static bool
+if_then_else(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
+{
+    (void)count;
+    if (args[0].kind != GCI_KIND_BOOL || strcmp(gci_number_type(args[1]), gci_number_type(args[2])) != 0)
+        return gci_raise(calc, GCI_RAISED_ASSERTION, "a bool and two values of one type are expected");
+    *out = args[0].i != 0 ? args[1] : args[2];
+    return true;
+}
+
+bool
+gci_function_abs(gci_calc *calc, gci_number a, gci_number *out)
+{
+    bool negative = a.kind == GCI_KIND_BIG ? a.size < 0 : gci_number_is_small(a) && a.i < 0;
+
+    if (gci_number_is_integral(a))
+        return gci_calc_unary(calc, negative ? GCI_OPERATOR_NEG : GCI_OPERATOR_POS, a, out);
+    if (a.kind == GCI_KIND_FLOAT) {
+        *out = gci_number_float(fabs(a.f));
+        return true;
+    }
+    if (a.kind != GCI_KIND_COMPLEX)
+        return gci_raise(calc, GCI_RAISED_TYPE, "bad operand type for abs(): '%s'", gci_number_type(a));
+    double size = hypot(a.parts[0], a.parts[1]);
+    if (isinf(size) && isfinite(a.parts[0]) && isfinite(a.parts[1]))
+        return gci_raise(calc, GCI_RAISED_OVERFLOW, "absolute value too large");
+    *out = gci_number_float(size);
+    return true;
+}
+
+/* ---- the indicator of dense tensors ---- */
+
+/* Sorts indices of dimensions by their strides, stably as Python's sorted(). */
+static bool
+sort_by_stride(gci_calc *calc, gci_number const *strides, size_t rank, uint8_t *order)
+{
+    for (size_t i = 0; i < rank; i++) {
+        size_t place = i;
+        bool before = true;
+        for (; place > 0; place--) {
+            if (!gci_calc_compare(calc, GCI_OPERATOR_LT, strides[i], strides[order[place - 1]], &before))
+                return false;
+            if (!before)
+                break;
+            order[place] = order[place - 1];
+        }
+        order[place] = (uint8_t)i;
+    }
+    return true;
+}
+
+/* One dimension: dense if the stride is 1 or there are less than two elements. */
+static bool
+is_dense_line(gci_calc *calc, gci_number size, gci_number stride, bool *out)
+{
+    gci_calc_compare(calc, GCI_OPERATOR_EQ, stride, gci_number_int(1), out);
+    if (*out)
+        return true;
+    return gci_calc_compare(calc, GCI_OPERATOR_LT, size, gci_number_int(2), out);
+}
+
+/* Dimensions sorted by stride, those of size 1 left out: each stride is the product of the sizes before it. */
+static bool
+is_dense_volume(gci_calc *calc, gci_number const *sizes, gci_number const *strides, size_t rank, bool *out)
+{
+    uint8_t order[GCI_FUNCTION_MAX_ARGUMENTS];
+    gci_number expected = gci_number_int(1);
+    bool equal;
+
+    if (!sort_by_stride(calc, strides, rank, order))
+        return false;
+    *out = true;
+    for (size_t i = 0; i < rank; i++) {
+        gci_calc_compare(calc, GCI_OPERATOR_EQ, sizes[order[i]], gci_number_int(1), &equal);
+        if (equal)
+            continue;
+        gci_calc_compare(calc, GCI_OPERATOR_EQ, strides[order[i]], expected, out);
+        if (!*out)
+            return true;
+        if (!gci_calc_binary(calc, GCI_OPERATOR_MUL, expected, sizes[order[i]], &expected))
+            return false;
+    }
+    return true;
+}
+
+/* Sizes, then as many strides. With an odd number of arguments the strides are one more than the sizes. */
+static bool
+is_dense(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
+{
+    size_t rank = count / 2;
+    bool dense, done;
+
+    if (rank == 1)
+        done = is_dense_line(calc, args[0], args[1], &dense);
+    else
+        done = is_dense_volume(calc, args, args + rank, rank, &dense);
+    *out = gci_number_int(done && dense);
+    return done;
+}
+
+static bool
+make_tuple(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
+{
+    gci_number *items = gci_arena_array(&calc->arena, count, sizeof *items);
+
+    if (items == NULL)
+        return gci_raise_memory(calc);
+    for (size_t i = 0; i < count; i++)
+        items[i] = args[i];
+    *out = (gci_number){ .kind = GCI_KIND_TUPLE, .size = (int32_t)count, .items = items };
+    return true;
+}
+
+/* ---- the table ---- */
+
+/*
+ * One wrapper for each libm function, whatever names it has. Where a finite argument gives an infinite result, Python
+ * says OverflowError of BOUNDED functions, which only grow too large, and ValueError of those with a POLE.
+ */
+#define WRAP(function, infinite)                                                                      \
+    static bool call_##function(gci_calc *calc, gci_number const *args, size_t count, gci_number *out) \
+    {                                                                                                 \
+        (void)count;                                                                                  \
+        return apply_unary(calc, function, infinite, args[0], out);                                   \
+    }
+
+WRAP(sqrt, POLE)
+WRAP(cos, POLE)
+WRAP(sin, POLE)
+WRAP(tan, POLE)
+WRAP(acos, POLE)
+WRAP(asin, POLE)
+WRAP(atan, POLE)
+WRAP(cosh, BOUNDED)
+WRAP(sinh, BOUNDED)
+WRAP(tanh, POLE)
+WRAP(acosh, POLE)
+WRAP(asinh, POLE)
+WRAP(atanh, POLE)
+WRAP(exp, BOUNDED)
+WRAP(expm1, BOUNDED)
+WRAP(log1p, POLE)
+WRAP(cbrt, POLE)
+WRAP(fabs, POLE)
+WRAP(erf, BOUNDED)
+WRAP(erfc, BOUNDED)
+
+static gci_function const table[] = {
+#define OPERATOR(text, operator_name)                                                                 \
+    { .name = text, .size = sizeof text - 1, .kind = GCI_FUNCTION_OPERATOR, .op = GCI_OPERATOR_##operator_name,           \
+      .least = 2, .most = 2 },
+#define LOWERED(text, lowering, fewest)                                                               \
+    { .name = text, .size = sizeof text - 1, .kind = GCI_FUNCTION_##lowering, .least = fewest,                                 \
+      .most = GCI_FUNCTION_##lowering == GCI_FUNCTION_ABS ? 1 : GCI_FUNCTION_MAX_ARGUMENTS },
+#define FUNCTION(text, function, fewest, greatest)                                                    \
+    { .name = text, .size = sizeof text - 1, .kind = GCI_FUNCTION_CALLED, .call = function, .least = fewest, .most = greatest },
+#define UNARY(text, function)                                                                         \
+    { .name = text, .size = sizeof text - 1, .kind = GCI_FUNCTION_CALLED, .call = call_##function, .least = 1, .most = 1 },
+#define CONSTANT(text, number) { .name = text, .size = sizeof text - 1, .kind = GCI_FUNCTION_CONSTANT, .value = number },
+#include "guards/value/functions.def"
+#undef OPERATOR
+#undef LOWERED
+#undef FUNCTION
+#undef UNARY
+#undef CONSTANT
+};
+
+#define TABLE_SIZE (sizeof table / sizeof table[0])
+
+size_t
+gci_function_count(void)
+{
+    return TABLE_SIZE;
+}
+
+gci_function const *
+gci_function_at(size_t index)
+{
+    GCI_ASSERT(index < TABLE_SIZE);
+    return &table[index];
+}
+
+size_t
+gci_function_index(gci_function const *function)
+{
+    return (size_t)(function - table);
+}
+
+gci_function const *
+gci_function_tuple(void)
+{
+    return &table[TABLE_SIZE - 1];
+}
+
+gci_function const *
+gci_function_find(gci_view module, gci_view name)
+{
+    size_t prefix = module.size != 0 ? module.size + 1 : 0;
+
+    for (size_t i = 0; i < TABLE_SIZE - 1; i++) {
+        char const *text = table[i].name;
+        if (table[i].size != prefix + name.size || memcmp(text + prefix, name.data, name.size) != 0)
+            continue;
+        if (prefix == 0 || (text[module.size] == '.' && memcmp(text, module.data, module.size) == 0))
+            return &table[i];
+    }
+    return NULL;
+}
+
+bool
+gci_function_is_module(gci_view name)
+{
+    return gci_view_is(name, "math") || gci_view_is(name, "torch");
+}
+
+gci_number
+gci_function_as_object(gci_function const *function)
+{
+    bool class = strcmp(function->name, "bool") == 0 || strcmp(function->name, "int") == 0
+                 || strcmp(function->name, "float") == 0;
+
+    if (function->kind == GCI_FUNCTION_CONSTANT)
+        return gci_number_float_object(function->value, GCI_OBJECT_NAN);
+    return (gci_number){ .kind = GCI_KIND_OBJECT,
+                         .size = (int32_t)(function - table),
+                         .type = class ? "type" : "builtin_function_or_method" };
+}
+
+bool
+gci_function_object(gci_view name, gci_number *out)
+{
+    gci_function const *function = gci_function_find((gci_view){ NULL, 0 }, name);
+
+    if (function != NULL) {
+        *out = gci_function_as_object(function);
+        return true;
+    }
+    if (!gci_function_is_module(name))
+        return false;
+    int32_t which = gci_view_is(name, "math") ? -1 : -2;
+    *out = (gci_number){ .kind = GCI_KIND_OBJECT, .size = which, .type = "module" };
+    return true;
+}

@@ -1,0 +1,52 @@
+/*
+ * The functions and constants a guard can name: functions.def, looked up.
+ */
+#ifndef GCI_GUARDS_FUNCTIONS_H
+#define GCI_GUARDS_FUNCTIONS_H
+
+#include "guards/value/number.h"
+
+typedef enum gci_function_kind {
+    GCI_FUNCTION_OPERATOR, /* op */
+    GCI_FUNCTION_ABS,
+    GCI_FUNCTION_MAX,
+    GCI_FUNCTION_MIN,
+    GCI_FUNCTION_CALLED,  /* call */
+    GCI_FUNCTION_CONSTANT /* value */
+} gci_function_kind;
+
+typedef struct gci_function {
+    char const *name; /* with its module: "math.floor" */
+    size_t size;      /* of the name */
+    gci_function_kind kind;
+    gci_operator op;
+    size_t least, most; /* arguments; a call with another number is a TypeError */
+    bool (*call)(gci_calc *calc, gci_number const *args, size_t count, gci_number *out);
+    double value;
+} gci_function;
+
+/* Arguments of a call, at most; more are ERROR_LIMIT. Indicators of tensors need two for each dimension. */
+#define GCI_FUNCTION_MAX_ARGUMENTS 254
+
+size_t gci_function_count(void);
+gci_function const *gci_function_at(size_t index);
+
+/* The entry for a plain name (module is empty) or an attribute of `math` or `torch`. NULL if there is none. */
+gci_function const *gci_function_find(gci_view module, gci_view name);
+size_t gci_function_index(gci_function const *function);
+
+/* The function "()", which makes a tuple of its arguments. */
+gci_function const *gci_function_tuple(void);
+
+/* true for "math" and "torch". */
+bool gci_function_is_module(gci_view name);
+
+/* What a plain name is when nothing is bound to it: a function or a module as a value. false: NameError. */
+bool gci_function_object(gci_view name, gci_number *out);
+gci_number gci_function_as_object(gci_function const *function);
+
+/* "max" and "min": item replaces best? Python compares in this order. */
+bool gci_function_replaces(gci_calc *calc, gci_function_kind kind, gci_number best, gci_number item, bool *out);
+bool gci_function_abs(gci_calc *calc, gci_number a, gci_number *out);
+
+#endif
