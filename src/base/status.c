@@ -1,3 +1,7 @@
+/*
+ * The names and texts of statuses, reasons and trusts, from the tables of the public headers.
+ */
+#include <guardcache/cache.h>
 #include <guardcache/status.h>
 #include <guardcache/version.h>
 
@@ -55,4 +59,15 @@ char const *
 gcache_version(void)
 {
     return GCACHE_VERSION;
+}
+
+char const *
+gcache_trust_name(gcache_trust trust)
+{
+    static char const *const names[GCACHE_TRUST_COUNT] = {
+#define X(id, name, meaning) name,
+        GCACHE_TRUST_MAP(X)
+#undef X
+    };
+    return (unsigned)trust < GCACHE_TRUST_COUNT ? names[trust] : "?";
 }

@@ -1,7 +1,11 @@
+/*
+ * Opening and closing a cache: options are checked, then the parts are made, each after those it needs.
+ */
 #include "base/check.h"
-#include "cache/events.h"
-#include "cache/tape.h"
-#include "cache/watch.h"
+#include "cache/journal/events.h"
+#include "cache/journal/lookup_report.h"
+#include "cache/journal/trace_writer.h"
+#include "cache/tuning/bundle.h"
 
 #include <guardcache/settings.h>
 
@@ -11,17 +15,6 @@
 /* One in use and those before it that entries are still signed with. */
 #define SIGNING_KEYS_MAX 8
 #define SIGNING_ID_MAX 63
-
-char const *
-gcache_trust_name(gcache_trust trust)
-{
-    static char const *const names[GCACHE_TRUST_COUNT] = {
-#define X(id, name, meaning) name,
-        GCACHE_TRUST_MAP(X)
-#undef X
-    };
-    return (unsigned)trust < GCACHE_TRUST_COUNT ? names[trust] : "?";
-}
 
 static gcache_status
 check_options(gcache_options const *options, gcache_error *error)
@@ -127,7 +120,7 @@ gcache_open(char const *directory, gcache_options const *options, gcache **out_c
     cache->counters.process = getpid();
     cache->options = *options;
 
-    status = gci_bundle_init(&cache->bundle, error);
+    status = gci_bundle_new(&cache->bundle, error);
     if (status == GCACHE_OK && !gci_recorder_init(&cache->recorder))
         status = gci_fail_memory(error);
     if (status == GCACHE_OK && gci_is_open(&cache->gate, GCI_BROWSE)) {
@@ -160,32 +153,8 @@ gcache_close(gcache *cache)
     gci_store_close(cache->store);
     gci_tape_close(cache->tape);
     gci_shared_values_clear(&cache->values);
-    gci_bundle_clear(&cache->bundle);
+    gci_bundle_free(cache->bundle);
     gci_recorder_clear(&cache->recorder);
     free(cache->directory);
     free(cache);
-}
-
-gcache_status
-gci_look_begin(gcache const *cache, gci_store **out_store, gcache_error *error)
-{
-    gcache_options const *given = &cache->options;
-    gci_store_options options = { .read_only = true, .max_bytes = given->max_bytes, .memory_bytes = given->memory_bytes,
-                                  .trust = given->trust, .log = given->log, .log_state = given->log_state };
-
-    *out_store = cache->store;
-    if (cache->store != NULL || cache->directory == NULL)
-        return GCACHE_OK;
-    gcache_status status = gci_store_open(cache->directory, &options, out_store, error);
-    if (status == GCACHE_OK)
-        return GCACHE_OK;
-    *out_store = NULL;
-    return status == GCACHE_ERROR_NOT_FOUND ? GCACHE_OK : status;
-}
-
-void
-gci_look_end(gcache const *cache, gci_store *store)
-{
-    if (store != cache->store)
-        gci_store_close(store);
 }

@@ -2,7 +2,7 @@
  * The manual's list of commands, in the man macros, from the same tables as help: docs/man/guardcache.1.in is the rest of
  * the page, and the build puts them together.
  */
-#include "cli/cli.h"
+#include "cli/shared/cli.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * config.json from a hostile or a broken disk: what can be read of it counts, a change keeps the rest or puts the file aside,
  * and afterwards it can be read.
  */
-#include "cache/config_file.h"
+#include "cache/settings/config_file.h"
 #include "place.h"
 
 #include <guardcache/settings.h>

@@ -2,7 +2,7 @@
  * Exports from somebody else: imported, shown or refused without harm. The sizes and checksums are put right first, for
  * whoever makes an export can do that too.
  */
-#include "cache/transfer_file.h"
+#include "cache/transfer/transfer_file.h"
 #include "place.h"
 
 #include <guardcache/artifacts.h>

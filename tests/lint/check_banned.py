@@ -72,11 +72,11 @@ COMMAND = {
 ALLOWED = {
     **{
         (f"src/cli/{name}.c", function): "prints only what the command itself says"
-        for name in ("cmd_version", "help", "main", "manual", "progress")
+        for name in ("maintenance/cmd_version", "main", "help", "manual", "shared/progress")
         for function in ("printf", "fprintf")
     },
-    ("src/cli/output.c", "strerror"): "the command is one thread that ends after printing its message",
-    ("src/cache/bulk.c", "pthread_create"): "the caller asked for workers",
+    ("src/cli/shared/output.c", "strerror"): "the command is one thread that ends after printing its message",
+    ("src/cache/compile/bulk.c", "pthread_create"): "the caller asked for workers",
     ("src/graph/fingerprint_read.c", "pthread_create"): "the caller asked for threads",
     ("src/store/fork_gate.c", "pthread_atfork"): "SQLite's state is the process's, and a child inherits it",
     ("src/store/verify.c", "pthread_create"): "the caller asked for threads",

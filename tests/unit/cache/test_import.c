@@ -7,7 +7,7 @@
 #include "../store/effort.h"
 #include "base/codec.h"
 #include "base/digest.h"
-#include "cache/transfer_file.h"
+#include "cache/transfer/transfer_file.h"
 #include "store/compress.h"
 #include "store/frame.h"
 #include "store/record.h"

@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "cache/past.h"
+#include "cache/journal/journal_entry.h"
 
 #include <pthread.h>
 #include <signal.h>

@@ -5,8 +5,8 @@
 #include "fixture.h"
 
 #include "base/file.h"
-#include "cache/lookup.h"
-#include "cache/ranking_index.h"
+#include "cache/candidates/ranking_index.h"
+#include "cache/lookup/cache_lookup.h"
 
 #include <pthread.h>
 #include <time.h>

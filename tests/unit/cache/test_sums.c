@@ -3,8 +3,8 @@
  */
 #include "fixture.h"
 
-#include "cache/counters.h"
-#include "cache/totals.h"
+#include "cache/handle/counters.h"
+#include "cache/observe/totals.h"
 
 static void
 look_up(fixture *f, gcache_graph *g, int64_t size, char const *label)

@@ -1,0 +1,17 @@
+/*
+ * How two descriptions differ, whether they are at hand or stored under a key.
+ */
+#ifndef GCI_CACHE_CANDIDATES_COMPARE_H
+#define GCI_CACHE_CANDIDATES_COMPARE_H
+
+#include "graph/diff.h"
+#include "store/store.h"
+
+/*
+ * Keys of ours are compared by their canonical forms, keys that somebody else computed by their component lines.
+ * GCACHE_OK, ERROR_ARGUMENT (one of each sort: there is nothing to compare), ERROR_CORRUPT, ERROR_MEMORY.
+ */
+gcache_status gci_compare(gci_description const *stored, gci_description const *asked, size_t max_items,
+                          gci_diff **out_diff, gcache_error *error);
+
+#endif

@@ -1,0 +1,120 @@
+#include "cache/candidates/context.h"
+
+#include "base/check.h"
+#include "cache/candidates/names.h"
+#include "graph/graph.h"
+
+static gci_view
+rename_symbol(void const *state, gci_view name)
+{
+    return gci_graph_canonical_symbol(state, name);
+}
+
+/* ---- the names of a description that is only a key ---- */
+
+/* Whose names it speaks with: what the producer called the symbols, and how they are bound. */
+typedef struct speaker {
+    gci_pair const *names;
+    size_t count;
+} speaker;
+
+static gci_view
+speak(void const *state, gci_view name)
+{
+    speaker const *with = state;
+
+    for (size_t i = 0; i < with->count; i++)
+        if (gci_view_equal(with->names[i].name, name))
+            return with->names[i].value;
+    return name;
+}
+
+static gcache_status
+copy_names(gci_question *question, gci_record const *record, gcache_error *error)
+{
+    gci_arena *arena = &question->arena;
+    speaker *with = GCI_ARENA_NEW(arena, speaker);
+    gci_pair *names = gci_arena_array(arena, record->name_count, sizeof *names);
+    gcache_symbol *symbols = gci_arena_array(arena, record->name_count, sizeof *symbols);
+    size_t count = 0;
+
+    for (; !arena->failed && count < record->name_count && !gci_name_is_text(&record->names[count]); count++) {
+        names[count].name = gci_arena_copy(arena, record->names[count].name);
+        names[count].value = gci_arena_copy(arena, record->names[count].value);
+        /* A canonical name is the bound one without its "$". */
+        symbols[count] = (gcache_symbol){ names[count].name.data, names[count].value.data + (names[count].value.size != 0) };
+    }
+    if (arena->failed)
+        return gci_fail_memory(error);
+    *with = (speaker){ names, count };
+    question->naming = (gci_naming){ .rename = speak, .state = with };
+    question->symbols = symbols;
+    question->symbol_count = count;
+    return GCACHE_OK;
+}
+
+/* Where nothing is stored, or nothing with symbols, names stay as they are. */
+static gcache_status
+borrow_names(gci_question *question, gcache_error *error)
+{
+    gci_candidates *set = NULL;
+    gcache_status status = GCACHE_OK;
+
+    if (gci_store_candidates(question->cache->store, &question->key, &set, NULL) != GCI_FOUND)
+        return GCACHE_OK;
+    gci_candidate const *first = set->count != 0 ? set->items[0] : set->evicted_count != 0 ? set->evicted[0] : NULL;
+    if (first != NULL && first->record.name_count != 0)
+        status = copy_names(question, &first->record, error);
+    gci_candidates_release(set);
+    return status;
+}
+
+/* ---- the question ---- */
+
+static gcache_status
+check_request(gcache_request const *request, gcache_error *error)
+{
+    GCI_REQUIRE(request->version == GCACHE_REQUEST_VERSION, error, "the request has version %d, this library knows %d",
+                request->version, GCACHE_REQUEST_VERSION);
+    GCI_REQUIRE(request->provides_count == 0 || request->provides != NULL, error, "provides is NULL");
+    for (size_t i = 0; i < request->provides_count; i++)
+        GCI_REQUIRE(request->provides[i].name != NULL && request->provides[i].value != NULL, error,
+                    "provides[%zu] has no name or no value", i);
+    return GCACHE_OK;
+}
+
+gcache_status
+gci_question_init(gci_question *question, gcache *cache, gcache_graph *graph, gcache_hints const *hints,
+                  gcache_request const *request, gcache_error *error)
+{
+    static gcache_hints const no_hints;
+    static gcache_request const defaults = GCACHE_REQUEST_INIT;
+
+    *question = (gci_question){ .cache = cache, .graph = graph, .request = request != NULL ? *request : defaults };
+    gci_arena_init(&question->arena, SIZE_MAX / 2);
+    GCI_REQUIRE(cache != NULL, error, "cache is NULL");
+    GCI_REQUIRE(graph != NULL, error, "graph is NULL");
+    gcache_status status = check_request(&question->request, error);
+    if (status == GCACHE_OK)
+        status = gci_graph_key(graph, cache->salt, &question->key, error);
+    if (status == GCACHE_ERROR_LIMIT)
+        status = GCACHE_REFUSED; /* too much work for a key: the caller compiles without a cache */
+    if (status == GCACHE_OK)
+        status = gcache_graph_symbols(graph, &question->symbols, &question->symbol_count, error);
+    if (status == GCACHE_OK)
+        status = gcache_graph_text_names(graph, &question->text_names, &question->text_name_count, error);
+    question->naming = (gci_naming){ .rename = rename_symbol, .state = graph };
+    if (status == GCACHE_OK && gci_graph_is_keyed(graph) && cache->store != NULL)
+        status = borrow_names(question, error);
+    if (status == GCACHE_OK)
+        status = gci_hints_new(hints != NULL ? hints : &no_hints, question->naming, &question->hints, error);
+    return status;
+}
+
+void
+gci_question_clear(gci_question *question)
+{
+    gci_hints_free(question->hints);
+    question->hints = NULL;
+    gci_arena_clear(&question->arena);
+}

@@ -1,0 +1,33 @@
+/*
+ * A lookup's question: which key, which hints, in whose names, with which wishes.
+ */
+#ifndef GCI_CACHE_CANDIDATES_CONTEXT_H
+#define GCI_CACHE_CANDIDATES_CONTEXT_H
+
+#include "cache/handle/cache.h"
+#include "guards/guards.h"
+
+typedef struct gci_question {
+    gcache *cache;
+    gcache_graph *graph;
+    gcache_request request; /* the caller's, or the defaults */
+    gcache_key key;
+    gci_naming naming;
+    gci_hints *hints;
+    gcache_symbol const *symbols; /* of the graph, in canonical order; the graph's, or in the arena */
+    size_t symbol_count;
+    gcache_text_name const *text_names; /* those its rules left out of its texts; the graph's */
+    size_t text_name_count;
+    gci_arena arena;
+} gci_question;
+
+/*
+ * Reads the caller's arguments. A description that is only a key has no symbols of its own: it speaks with the names of
+ * the key's first candidate, and knows no names in texts. request and hints may be NULL. GCACHE_OK; GCACHE_REFUSED: the
+ * graph can't be keyed (a bypass, or beyond a limit), key isn't set; or an error. Clear it whatever the status.
+ */
+gcache_status gci_question_init(gci_question *question, gcache *cache, gcache_graph *graph, gcache_hints const *hints,
+                                gcache_request const *request, gcache_error *error);
+void gci_question_clear(gci_question *question);
+
+#endif

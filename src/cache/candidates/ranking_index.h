@@ -1,0 +1,33 @@
+/*
+ * An index over a ranking, for keys with many candidates that are asked often. Its answer is that of trying them one by
+ * one in rank order (lookup.c); what it isn't made for it leaves to that.
+ *
+ * Threads: any number may ask at once. Nobody waits: what a lookup computes in is taken from a few seats, or made.
+ */
+#ifndef GCI_CACHE_CANDIDATES_RANKING_INDEX_H
+#define GCI_CACHE_CANDIDATES_RANKING_INDEX_H
+
+#include "cache/candidates/context.h"
+#include "cache/candidates/ranking.h"
+
+/* Fewer candidates than this are tried one by one, which is as fast. */
+#define GCI_RANKING_INDEX_LEAST 8
+
+/* The index is made for this lookup of a set, not the first: making it costs about as much as so many walks. */
+#define GCI_RANKING_INDEX_LOOKUPS 32
+
+typedef struct gci_indexed {
+    size_t best; /* place in the ranking, or GCI_NOBODY: none holds */
+    gcache_reason reason;   /* then: of the candidate that got furthest */
+} gci_indexed;
+
+/*
+ * failed: by place in the ranking, candidates that don't count; may be NULL. false: try them one by one; nothing is
+ * told.
+ */
+bool gci_ranking_index_ask(gci_ranking *ranking, gci_question const *question, bool const *failed, gci_indexed *out);
+
+/* NULL is accepted. */
+void gci_ranking_index_free(void *index);
+
+#endif

@@ -1,0 +1,195 @@
+#include "cache/candidates/ready.h"
+
+#include "cache/candidates/deltas.h"
+#include "cache/candidates/names.h"
+
+#include <stdlib.h>
+
+/* A key's candidates are bounded by options.max_candidates, their texts by the record's limits; this is only a stop for
+   what can't happen. */
+#define READY_BYTES_MAX ((size_t)1 << 30)
+
+static gci_view
+producer_name(void const *state, gci_view name)
+{
+    gci_record const *record = state;
+
+    for (size_t i = 0; i < record->name_count && !gci_name_is_text(&record->names[i]); i++)
+        if (gci_view_equal(record->names[i].name, name))
+            return record->names[i].value;
+    return name;
+}
+
+gci_naming
+gci_producer_naming(gci_record const *record)
+{
+    return (gci_naming){ .rename = producer_name, .state = record };
+}
+
+/* The stored program, or, if it is of another version, the texts compiled anew with the producer's names. */
+static gci_guards *
+load_guards(gci_record const *record)
+{
+    gci_guards *guards = NULL;
+
+    if (gci_guards_load(record->program, &guards, NULL) == GCACHE_OK)
+        return guards;
+    if (gci_guards_compile(record->guards, record->guard_count, gci_producer_naming(record), &guards, NULL) == GCACHE_OK)
+        return guards;
+    return NULL;
+}
+
+/* ---- what a hit looks like ---- */
+
+static char const *const *
+copy_guard_texts(gci_arena *arena, gci_record const *record)
+{
+    char const **texts = gci_arena_array(arena, record->guard_count, sizeof *texts);
+
+    for (size_t i = 0; texts != NULL && i < record->guard_count; i++)
+        texts[i] = gci_arena_copy(arena, record->guards[i]).data;
+    return texts;
+}
+
+static gcache_rename const *
+copy_names(gci_arena *arena, gci_record const *record)
+{
+    gcache_rename *renames = gci_arena_array(arena, record->name_count, sizeof *renames);
+
+    for (size_t i = 0; renames != NULL && i < record->name_count; i++)
+        renames[i].stored = renames[i].current = gci_arena_copy(arena, record->names[i].name).data;
+    return renames;
+}
+
+static gcache_attachment const *
+copy_attachments(gci_arena *arena, gci_record const *record)
+{
+    gcache_attachment *attachments = gci_arena_array(arena, record->attachment_count, sizeof *attachments);
+
+    for (size_t i = 0; attachments != NULL && i < record->attachment_count; i++) {
+        gci_attachment const *stored = &record->attachments[i];
+        attachments[i] = (gcache_attachment){
+            .name = gci_arena_copy(arena, stored->name).data,
+            .size = stored->size,
+            .executable = (stored->mode & 0100) != 0,
+        };
+    }
+    return attachments;
+}
+
+static bool
+fill_in(gci_arena *arena, gci_ranked *ranked, gci_candidate *candidate)
+{
+    gci_record const *record = &candidate->record;
+
+    *ranked = (gci_ranked){
+        .candidate = candidate,
+        .guards = load_guards(record),
+        .answer = {
+            .outcome = GCACHE_HIT,
+            .key = record->key,
+            .guards = copy_guard_texts(arena, record),
+            .guard_count = record->guard_count,
+            .renames = copy_names(arena, record),
+            .rename_count = record->name_count,
+            .variant = gci_arena_copy(arena, record->variant).data,
+            .priority = record->priority,
+            .compile_ns = record->compile_ns,
+            .note = "",
+            .attachments = copy_attachments(arena, record),
+            .attachment_count = record->attachment_count,
+        },
+    };
+    memcpy(ranked->answer.entry, record->id, sizeof ranked->answer.entry);
+    gci_view metadata;
+    gci_read_metadata(record->metadata, arena, &metadata, &ranked->answer.deltas, &ranked->answer.delta_count);
+    ranked->answer.metadata = metadata.data;
+    ranked->answer.metadata_size = metadata.size;
+    return !arena->failed;
+}
+
+/* ---- rank ---- */
+
+static int
+compare_numbers(uint64_t a, uint64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+/* Best first. */
+static int
+compare_rank(gci_record const *a, gci_record const *b)
+{
+    if (a->priority != b->priority)
+        return a->priority > b->priority ? -1 : 1;
+    if (a->equalities != b->equalities)
+        return a->equalities > b->equalities ? -1 : 1;
+    if (a->conjuncts != b->conjuncts)
+        return a->conjuncts > b->conjuncts ? -1 : 1;
+    return -compare_numbers(a->sequence, b->sequence);
+}
+
+bool
+gci_ranks_before(gci_ranked const *a, gci_ranked const *b)
+{
+    return compare_rank(&a->candidate->record, &b->candidate->record) < 0;
+}
+
+static int
+compare_places(void const *left, void const *right)
+{
+    gci_ranked const *a = *(gci_ranked const *const *)left, *b = *(gci_ranked const *const *)right;
+
+    return compare_rank(&a->candidate->record, &b->candidate->record);
+}
+
+/* ---- a run of them ---- */
+
+static void
+destroy(void *value)
+{
+    gci_ready *ready = value;
+
+    for (size_t i = 0; i < ready->count; i++)
+        gci_guards_free(ready->items[i].guards);
+    gci_arena_clear(&ready->arena);
+    free(ready);
+}
+
+/* What is counted is freed, also after a failure half-way. */
+static bool
+fill_in_all(gci_ready *ready, gci_run *run)
+{
+    bool filled = ready->items != NULL && ready->order != NULL;
+
+    while (filled && ready->count < run->count) {
+        gci_candidate *candidate = &run->items[ready->count];
+        gci_ranked *ranked = &ready->items[ready->count++];
+        filled = fill_in(&ready->arena, ranked, candidate);
+        if (!candidate->is_evicted)
+            ready->order[ready->live++] = ranked;
+    }
+    if (ready->live > 1)
+        qsort(ready->order, ready->live, sizeof *ready->order, compare_places);
+    return filled;
+}
+
+gci_ready const *
+gci_ready_of(gci_run *run)
+{
+    gci_ready *ready = gci_extra_get(&run->extra);
+
+    if (ready != NULL)
+        return ready;
+    ready = calloc(1, sizeof *ready);
+    if (ready == NULL)
+        return NULL;
+    gci_arena_init(&ready->arena, READY_BYTES_MAX);
+    ready->items = gci_arena_array(&ready->arena, run->count, sizeof *ready->items);
+    ready->order = gci_arena_array(&ready->arena, run->count, sizeof *ready->order);
+    if (!fill_in_all(ready, run)) {
+        destroy(ready);
+        return NULL;
+    }
+    return gci_extra_set(&run->extra, run->account, ready, ready->arena.total + sizeof *ready, destroy);
+}

@@ -1,0 +1,77 @@
+/*
+ * What a lookup saw on its way, recorded for explain: explain prints a trace, it never finds out anything for itself.
+ */
+#ifndef GCI_CACHE_CANDIDATES_TRACE_H
+#define GCI_CACHE_CANDIDATES_TRACE_H
+
+#include "base/arena.h"
+#include "cache/candidates/context.h"
+#include "cache/candidates/ranking.h"
+#include "graph/diff.h"
+
+/* Nearest keys that are looked at in full, and shown. */
+#define GCI_TRACE_NEAREST 3
+
+/* What the journal left out of a candidate's guards because they were too long; never what decided. */
+typedef enum gci_cut {
+    GCI_CUT_NOTHING = 0,
+    GCI_CUT_INDEX = 1,  /* in entries of earlier builds: all but the failing guard, which then stands first */
+    GCI_CUT_OTHERS = 2, /* the texts of those that didn't decide, which are empty */
+    GCI_CUT_PART = 4,   /* of the failing guard, too, all but the part that decided */
+    GCI_CUT_SHORT = 8   /* all but how that part begins and ends, which then stands first, is marked " ..." and has no values */
+} gci_cut;
+
+/* One candidate's trial. */
+typedef struct gci_trial {
+    gci_ranked const *ranked;
+    gcache_reason reason;         /* NONE: it passes */
+    gcache_verdict verdict;       /* of its guards, if they were asked */
+    gci_pair const *requirement;  /* the first that isn't met */
+    gci_view provided;            /* what the caller has instead; data NULL: nothing */
+    unsigned cut;                 /* of a past lookup: gci_cut */
+} gci_trial;
+
+/* A stored key like the one asked for. */
+typedef struct gci_near_key {
+    gcache_key key;
+    uint32_t components, equal;   /* of the key asked for: all, and those with the same hash */
+    uint64_t created_ns;          /* of its oldest candidate; 0 if it has none any more */
+    gci_diff *diff;               /* what items point into */
+    gci_diff_item const *items;   /* stored against asked */
+    size_t count, left_out;       /* items, and further differences */
+} gci_near_key;
+
+typedef struct gci_trace {
+    gci_arena arena;
+    gci_candidates *set;        /* keeps what trials point to alive */
+    gci_trial *trials;          /* live candidates in rank order, then remembered evicted ones */
+    size_t count, evicted_count;
+    gci_trial const *winner;
+    bool has_tombstone;
+    gci_tombstone tombstone;
+    gci_fullness fullness;      /* of the cache that had evicted it; zeros where nothing was evicted */
+    gci_near_key nearest[GCI_TRACE_NEAREST];
+    size_t nearest_count;
+    uint64_t stored_keys;       /* in the whole cache */
+    bool past;                  /* nearest are those that were stored then */
+    char const *not_stored;     /* of a key that was compiled before and not kept: why; else NULL */
+    uint64_t not_stored_ns;     /* when */
+    gcache_error trouble;       /* why the store could not say more; status OK if nothing */
+} gci_trace;
+
+void gci_trace_init(gci_trace *trace);
+void gci_trace_clear(gci_trace *trace);
+
+/* Notes what is remembered of the key's last eviction, and how full the cache is. settle: as in gci_store_fullness. */
+void gci_trace_find_eviction(gci_trace *trace, gci_store *store, gcache_key const *key, bool settle);
+
+/* The eviction that decided: the tombstone if it is of the candidate that would have hit, or of the whole key; else NULL. */
+gci_tombstone const *gci_trace_eviction(gci_trace const *trace);
+
+/* Finds the stored keys nearest to the question's and how they differ. Trouble leaves fewer of them. */
+void gci_trace_find_nearest(gci_trace *trace, gci_question const *question);
+
+/* The same for a description, among the keys that were stored before a moment. */
+void gci_trace_find_nearest_of(gci_trace *trace, gci_store *store, gci_description const *asked, uint64_t before_ns);
+
+#endif

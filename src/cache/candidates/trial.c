@@ -1,0 +1,98 @@
+/*
+ * One candidate tried: variant, names, requirements, guards, in this order.
+ */
+#include "cache/candidates/trial.h"
+
+#include "cache/candidates/names.h"
+
+static char const *
+provided(gcache_request const *request, gci_view name)
+{
+    for (size_t i = 0; i < request->provides_count; i++)
+        if (gci_view_is(name, request->provides[i].name))
+            return request->provides[i].value;
+    return NULL;
+}
+
+static gci_pair const *
+unmet(gci_question const *question, gci_record const *record, gci_view *out_provided)
+{
+    for (size_t i = 0; i < record->requirement_count; i++) {
+        gci_pair const *requirement = &record->requirements[i];
+        char const *value = provided(&question->request, requirement->name);
+        if (value == NULL || !gci_view_is(requirement->value, value)) {
+            *out_provided = gci_view_text(value);
+            return requirement;
+        }
+    }
+    return NULL;
+}
+
+gcache_reason
+gci_question_refusal(gci_question const *question, gci_record const *record, gci_pair const **out_requirement,
+                     gci_view *out_provided)
+{
+    gcache_request const *request = &question->request;
+
+    *out_requirement = NULL;
+    *out_provided = (gci_view){ NULL, 0 };
+    if (request->variant != NULL && !gci_view_is(record->variant, request->variant))
+        return GCACHE_REASON_VARIANT;
+    if (!request->accept_renames && !gci_names_same(question, record))
+        return GCACHE_REASON_NAMES;
+    *out_requirement = unmet(question, record, out_provided);
+    return *out_requirement != NULL ? GCACHE_REASON_REQUIREMENT : GCACHE_REASON_NONE;
+}
+
+gcache_reason
+gci_try_guards(gci_guards const *guards, gci_hints const *hints, gcache_verdict *out_verdict)
+{
+    switch (gci_guards_eval(guards, hints, out_verdict)) {
+    case GCACHE_TRUE:
+        return GCACHE_REASON_NONE;
+    case GCACHE_FALSE:
+        return GCACHE_REASON_GUARD_FALSE;
+    default:
+        return GCACHE_REASON_GUARD_ERROR;
+    }
+}
+
+/* The caller's own test has a yes or no, but no failing guard: the verdict names none. */
+static gcache_reason
+ask_guard_test(gcache_request const *request, gci_ranked const *ranked, gci_trial *trial)
+{
+    size_t count = ranked->candidate->record.guard_count;
+    bool welcome = request->guard_test(request->guard_test_state, ranked->answer.guards, count);
+
+    trial->verdict.truth = welcome ? GCACHE_TRUE : GCACHE_FALSE;
+    trial->verdict.guard = count;
+    return welcome ? GCACHE_REASON_NONE : GCACHE_REASON_GUARD_FALSE;
+}
+
+static gcache_reason
+judge(gci_question const *question, gci_ranked const *ranked, gci_trial *trial)
+{
+    gcache_request const *request = &question->request;
+    gcache_reason refusal =
+        gci_question_refusal(question, &ranked->candidate->record, &trial->requirement, &trial->provided);
+
+    if (refusal != GCACHE_REASON_NONE)
+        return refusal;
+    if (request->guard_test != NULL)
+        return ask_guard_test(request, ranked, trial);
+    if (ranked->guards == NULL)
+        return GCACHE_REASON_UNREADABLE;
+    if (question->cache->unsafe_skip_guards)
+        return GCACHE_REASON_NONE;
+    return gci_try_guards(ranked->guards, question->hints, &trial->verdict);
+}
+
+void
+gci_try(gci_question const *question, gci_ranked const *ranked, gci_trial *out_trial)
+{
+    out_trial->ranked = ranked;
+    out_trial->cut = GCI_CUT_NOTHING;
+    out_trial->verdict.exception[0] = '\0';
+    out_trial->verdict.guard = ranked->candidate->record.guard_count;
+    out_trial->reason = judge(question, ranked, out_trial);
+}

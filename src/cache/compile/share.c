@@ -1,0 +1,223 @@
+/*
+ * A shared value is a side file, shared/<SHA-256 of job and name>:
+ *
+ *      at          size    what
+ *      0           8       magic "GCVALUE1"
+ *      8           8       size of the value, little-endian
+ *      16          16      XXH3-128 of the value, low half first
+ *      32                  the value
+ *
+ * Followers look for it at growing intervals: that works on every file system, and a few dozen processes that look ten
+ * times a second are no load.
+ */
+#include <guardcache/share.h>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/codec.h"
+#include "cache/handle/cache.h"
+#include "cache/handle/values.h"
+#include "store/side.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define MAGIC "GCVALUE1"
+#define HEADER_BYTES 32
+#define FIRST_PAUSE_NS UINT64_C(1000000)
+#define MOST_PAUSE_NS UINT64_C(100000000)
+/* A job that takes longer has long told its values; those of former jobs are litter. */
+#define KEPT_NS (UINT64_C(7) * 86400 * 1000000000)
+
+typedef char side_path[GCI_SIDE_PATH_MAX + 1];
+
+static gcache_status
+check_share(gcache const *cache, gcache_share const *share, gcache_error *error)
+{
+    GCI_REQUIRE(cache != NULL && gci_is_open(&cache->gate, GCI_BROWSE), error, "cache is NULL or switched off");
+    GCI_REQUIRE(share != NULL && share->version == GCACHE_SHARE_VERSION, error, "share is NULL or of another version");
+    GCI_REQUIRE(share->job != NULL && share->name != NULL, error, "job or name is NULL");
+    GCI_REQUIRE(share->value != NULL || share->size == 0, error, "the value is NULL");
+    if (share->size > GCACHE_SHARE_BYTES_MAX)
+        return gci_fail(error, GCACHE_ERROR_LIMIT, "a value of %zu bytes is more than the %zu that can be shared",
+                        share->size, GCACHE_SHARE_BYTES_MAX);
+    return GCACHE_OK;
+}
+
+static gcache_status
+hash_name(gcache_share const *share, uint8_t out_name[GCI_SHA256_BYTES], gcache_error *error)
+{
+    gci_digest *digest = gci_digest_new();
+    gci_buf text;
+
+    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
+    gci_put_u64(&text, strlen(share->job));
+    gci_buf_append_text(&text, share->job);
+    gci_buf_append_text(&text, share->name);
+    bool done = digest != NULL && !text.failed && gci_digest_of(digest, gci_buf_view(&text), out_name);
+    gci_digest_free(digest);
+    gci_buf_clear(&text);
+    return done ? GCACHE_OK : gci_fail_memory(error);
+}
+
+static void
+place_of(uint8_t const name[GCI_SHA256_BYTES], side_path out_path)
+{
+    char hex[2 * GCI_SHA256_BYTES + 1];
+
+    gci_hex(name, GCI_SHA256_BYTES, hex);
+    snprintf(out_path, sizeof(side_path), "shared/%s", hex);
+}
+
+/* ---- the file ---- */
+
+/* *out_existed: another one was faster. */
+static gcache_status
+publish(gcache *cache, char const *place, gci_view value, bool *out_existed, gcache_error *error)
+{
+    gci_checksum sum = gci_checksum_of(value.data, value.size);
+    uint64_t removed;
+    gci_buf file;
+
+    gci_side_expire(cache->store, "shared", KEPT_NS, &removed, NULL);
+    gci_buf_init(&file, GCACHE_SHARE_BYTES_MAX + HEADER_BYTES);
+    gci_buf_append_text(&file, MAGIC);
+    gci_put_u64(&file, value.size);
+    gci_put_u64(&file, sum.low);
+    gci_put_u64(&file, sum.high);
+    gci_buf_append_view(&file, value);
+    gcache_status status = file.failed ? gci_fail_memory(error)
+                                       : gci_side_write(cache->store, place, gci_buf_view(&file), out_existed, error);
+    gci_buf_clear(&file);
+    return status;
+}
+
+/* file = magic size checksum value */
+static bool
+parse(gci_view file, gci_view *out_value)
+{
+    gci_reader reader = gci_reader_of(file);
+    gci_view magic = gci_get_raw(&reader, sizeof MAGIC - 1);
+    uint64_t size = gci_get_u64(&reader), low = gci_get_u64(&reader), high = gci_get_u64(&reader);
+
+    if (reader.failed || !gci_view_is(magic, MAGIC) || size != gci_reader_left(&reader))
+        return false;
+    *out_value = gci_get_raw(&reader, (size_t)size);
+    gci_checksum sum = gci_checksum_of(out_value->data, out_value->size);
+    return sum.low == low && sum.high == high;
+}
+
+/* Reads the value and remembers it. NULL with *error set: it isn't there (yet), or it is damaged. */
+static gci_shared_value const *
+learn(gcache *cache, uint8_t const name[GCI_SHA256_BYTES], char const *place, gcache_error *error)
+{
+    gci_shared_value const *value = NULL;
+    gci_view bytes;
+    gci_buf file;
+
+    gci_buf_init(&file, GCACHE_SHARE_BYTES_MAX + HEADER_BYTES + 1);
+    if (gci_side_read(cache->store, place, GCACHE_SHARE_BYTES_MAX + HEADER_BYTES, &file, error) == GCACHE_OK) {
+        if (!parse(gci_buf_view(&file), &bytes)) {
+            gci_side_quarantine(cache->store, place, "damaged shared value");
+            gci_fail(error, GCACHE_ERROR_CORRUPT, "%s: damaged shared value", place);
+        } else if ((value = gci_shared_values_add(&cache->values, name, bytes)) == NULL)
+            gci_fail_memory(error);
+    }
+    gci_buf_clear(&file);
+    return value;
+}
+
+/* ---- the two roles ---- */
+
+/* What is there; *out_value NULL: nothing is, or it can't be had, and the status says why. */
+static gcache_status
+learn_now(gcache *cache, uint8_t const name[GCI_SHA256_BYTES], char const *place, gci_shared_value const **out_value,
+          gcache_error *error)
+{
+    gcache_error trouble = { 0 };
+
+    *out_value = learn(cache, name, place, &trouble);
+    if (*out_value != NULL)
+        return GCACHE_OK;
+    if (error != NULL)
+        *error = trouble;
+    return trouble.status;
+}
+
+/* Who told something earlier, perhaps before it was started again, stays with it. */
+static gcache_status
+lead(gcache *cache, gcache_share const *share, uint8_t const name[GCI_SHA256_BYTES], char const *place,
+     gci_shared_value const **out_value, gcache_error *error)
+{
+    gci_view value = gci_view_of(share->value, share->size);
+    bool existed;
+
+    *out_value = learn(cache, name, place, NULL);
+    if (*out_value != NULL)
+        return GCACHE_OK;
+    gcache_status status = publish(cache, place, value, &existed, error);
+    if (status != GCACHE_OK)
+        return status;
+    if (existed)
+        return learn_now(cache, name, place, out_value, error);
+    *out_value = gci_shared_values_add(&cache->values, name, value);
+    return *out_value != NULL ? GCACHE_OK : gci_fail_memory(error);
+}
+
+static gcache_status
+follow(gcache *cache, gcache_share const *share, uint8_t const name[GCI_SHA256_BYTES], char const *place,
+       gci_shared_value const **out_value, gcache_error *error)
+{
+    uint64_t timeout = share->timeout_ns != 0 ? share->timeout_ns : GCACHE_SHARE_TIMEOUT_DEFAULT_NS;
+    uint64_t end = gci_clock_steady_ns() + timeout, pause = FIRST_PAUSE_NS;
+
+    for (;;) {
+        gcache_error trouble = { 0 };
+        uint64_t now = gci_clock_steady_ns();
+        gcache_status status = learn_now(cache, name, place, out_value, &trouble);
+        if (status != GCACHE_OK && status != GCACHE_ERROR_NOT_FOUND)
+            status = gci_trouble(cache, &trouble, error);
+        if (status == GCACHE_OK || (status < 0 && status != GCACHE_ERROR_NOT_FOUND))
+            return status;
+        if (now >= end)
+            return gci_fail(error, GCACHE_ERROR_BUSY, "\"%s\": the leader told no value within %llu ms", share->name,
+                            (unsigned long long)(timeout / 1000000));
+        uint64_t left = end - now < pause ? end - now : pause;
+        nanosleep(&(struct timespec){ .tv_nsec = (long)left }, NULL);
+        pause = pause < MOST_PAUSE_NS ? 2 * pause : pause;
+    }
+}
+
+static gcache_status
+copy_out(gci_shared_value const *value, void **out_value, size_t *out_size, gcache_error *error)
+{
+    char *copy = malloc(value->size + 1);
+
+    if (copy == NULL)
+        return gci_fail_memory(error);
+    memcpy(copy, value->bytes, value->size);
+    *out_value = copy;
+    *out_size = value->size;
+    return GCACHE_OK;
+}
+
+gcache_status
+gcache_share_value(gcache *cache, gcache_share const *share, void **out_value, size_t *out_size, gcache_error *error)
+{
+    uint8_t name[GCI_SHA256_BYTES];
+    side_path place;
+
+    GCI_REQUIRE(out_value != NULL && out_size != NULL, error, "out_value or out_size is NULL");
+    gcache_status status = check_share(cache, share, error);
+    if (status == GCACHE_OK)
+        status = hash_name(share, name, error);
+    if (status != GCACHE_OK)
+        return status;
+    place_of(name, place);
+    gci_shared_value const *value = gci_shared_values_find(&cache->values, name);
+    if (value == NULL)
+        status = share->leader ? lead(cache, share, name, place, &value, error)
+                               : follow(cache, share, name, place, &value, error);
+    return status == GCACHE_OK ? copy_out(value, out_value, out_size, error) : status;
+}

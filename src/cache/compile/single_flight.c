@@ -1,0 +1,565 @@
+/*
+ * gcache_get_or_compile: lookup, lease, lookup again, compile, insert.
+ *
+ * Invariants:
+ *  1. The callback runs at most once a call, and exactly once if the outcome is a miss without an error.
+ *  2. The lease is held from before the second lookup until after the insert, so that of all who wait for it one
+ *     compiles and the others find what it stored.
+ *  3. What was compiled is handed out whether or not it could be stored; result.note says why not, and with strict it is
+ *     the call's error as well.
+ *  4. The listener hears of one request and one hit or miss a call, however often was looked.
+ */
+#include "cache/compile/single_flight.h"
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "cache/journal/events.h"
+#include "cache/handle/words.h"
+#include "cache/journal/journal_writer.h"
+#include "cache/journal/lookup_report.h"
+#include "cache/lookup/cache_lookup.h"
+#include "cache/lookup/result.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* A key and a few dozen hints. */
+#define LEASE_NAME_BYTES_MAX ((size_t)1 << 20)
+#define NOTE_BYTES 320
+/* How often a follower looks: soon enough for a short compile, seldom enough for a network file system. */
+#define FOLLOW_FIRST_NS UINT64_C(1000000)
+#define FOLLOW_MOST_NS UINT64_C(100000000)
+
+/* What a result points into that was compiled and not loaded. */
+struct gci_product {
+    gcache_compiled compiled;
+    void *state;
+    char note[NOTE_BYTES]; /* why it isn't stored; "": it is to be */
+    gcache_status stored;  /* what came of trying */
+};
+
+static void
+free_product(void *value)
+{
+    gci_product *p = value;
+
+    if (p->compiled.release != NULL)
+        p->compiled.release(p->state, &p->compiled);
+    free(p);
+}
+
+/* ---- looking up ---- */
+
+/* Forgets the result but for the key and the reason. */
+static void
+forget(gci_compile *c, gcache_reason reason)
+{
+    gcache_key key = c->result->key;
+
+    gcache_result_clear(c->result);
+    c->result->key = key;
+    c->result->reason = reason;
+}
+
+/* A description that can't be keyed costs the caching, not the compile: a bypass that says why. */
+static gcache_status
+pass_by(gci_compile *c, gcache_status trouble)
+{
+    gcache_error why;
+    gcache_key key;
+
+    if (c->cache->strict || trouble == GCACHE_ERROR_MEMORY || gcache_graph_key(c->graph, &key, &why) != trouble)
+        return trouble;
+    return gci_bypass(c->result, why.message, c->error);
+}
+
+/* GCACHE_HIT, GCACHE_MISS with result->reason, or an error. */
+static gcache_status
+look_up(gci_compile *c)
+{
+    gcache_status status = gci_answer(c->cache, c->graph, c->hints, &c->wish, c->result, c->error);
+
+    if (status < 0)
+        return pass_by(c, status);
+    if (status != GCACHE_HIT || c->options.post_load == NULL || c->options.post_load(c->state, c->result))
+        return status;
+    forget(c, GCACHE_REASON_UNREADABLE);
+    return GCACHE_MISS;
+}
+
+/* Looks until the writer has stored what is wanted. GCACHE_HIT, GCACHE_MISS with lease_timeout, or an error. */
+static gcache_status
+follow(gci_compile *c)
+{
+    uint64_t end = gci_clock_steady_ns() + c->options.lease_timeout_ns;
+    gcache_status status = GCACHE_MISS;
+
+    for (uint64_t pause = FOLLOW_FIRST_NS; status == GCACHE_MISS; pause = pause < FOLLOW_MOST_NS ? 2 * pause : pause) {
+        uint64_t now = gci_clock_steady_ns();
+        if (now >= end) {
+            forget(c, GCACHE_REASON_LEASE_TIMEOUT);
+            break;
+        }
+        uint64_t left = end - now < pause ? end - now : pause;
+        nanosleep(&(struct timespec){ .tv_nsec = (long)left }, NULL);
+        gcache_result_clear(c->result);
+        status = look_up(c);
+    }
+    return status;
+}
+
+/* ---- the lease ---- */
+
+/* Nothing stored: everybody who wants the key waits. Something stored for other shapes: only who has the same hints. */
+static void
+name_lease(gci_question const *question, gcache_reason reason, gci_buf *name)
+{
+    gci_buf_append(name, question->key.bytes, sizeof question->key.bytes);
+    if (reason == GCACHE_REASON_NO_KEY)
+        return;
+    for (size_t i = 0; i < gci_hints_count(question->hints); i++) {
+        gci_buf_append_char(name, ' ');
+        gci_buf_append_view(name, gci_hints_name(question->hints, i));
+        gci_buf_append_char(name, '=');
+        gci_hints_write(question->hints, i, name);
+    }
+}
+
+/* As gci_lease_take, for the lease that a miss with reason needs. */
+static gcache_status
+take_lease_for(gci_question const *question, gcache_reason reason, uint64_t timeout_ns, gci_lease **out_lease,
+               bool *out_waited, gcache_error *error)
+{
+    uint64_t start = gci_clock_steady_ns();
+    gci_buf name;
+
+    *out_lease = NULL;
+    *out_waited = false;
+    gci_buf_init(&name, LEASE_NAME_BYTES_MAX);
+    name_lease(question, reason, &name);
+    gcache_status status = name.failed ? gci_fail_memory(error)
+                                       : gci_lease_take(question->cache->store, gci_buf_view(&name), timeout_ns,
+                                                        out_lease, out_waited, error);
+    gci_buf_clear(&name);
+    gci_tell_lease(question, status, *out_lease, *out_waited, gci_clock_steady_ns() - start);
+    return status;
+}
+
+/* A description that can't be keyed has nothing that others could wait for. */
+static bool
+is_open(gci_compile const *c, gci_way way)
+{
+    return c->result->reason != GCACHE_REASON_BYPASS && gci_admit(&c->cache->gate, &c->wish, way).by == GCI_BY_NOBODY;
+}
+
+/* Takes the lease that the present reason asks for. GCACHE_OK; GCACHE_MISS: go on without; or an error. */
+static gcache_status
+take_one_lease(gci_compile *c, bool *out_waited)
+{
+    gcache_error trouble = { 0 };
+    gci_question question;
+
+    gcache_status status = gci_question_init(&question, c->cache, c->graph, c->hints, c->options.request, &trouble);
+    if (status == GCACHE_OK)
+        status = take_lease_for(&question, c->result->reason, c->options.lease_timeout_ns, &c->lease, out_waited, &trouble);
+    gci_question_clear(&question);
+    if (status == GCACHE_ERROR_BUSY)
+        c->result->reason = GCACHE_REASON_LEASE_TIMEOUT;
+    if (status == GCACHE_ERROR_ARGUMENT && c->error != NULL)
+        *c->error = trouble;
+    if (status >= 0 || status == GCACHE_ERROR_ARGUMENT)
+        return status == GCACHE_REFUSED ? GCACHE_MISS : status;
+    return status == GCACHE_ERROR_BUSY || status == GCACHE_ERROR_READ_ONLY ? GCACHE_MISS
+                                                                           : gci_trouble(c->cache, &trouble, c->error);
+}
+
+/*
+ * Takes the lease, or goes on without one. GCACHE_HIT: while waiting, somebody stored what is wanted; GCACHE_MISS:
+ * compile; ERROR_ARGUMENT: this thread is compiling the same already; with strict, what kept the lease from being taken.
+ */
+static gcache_status
+take_lease(gci_compile *c)
+{
+    gcache_reason asked = c->result->reason;
+    bool waited = false;
+
+    gcache_status status = take_one_lease(c, &waited);
+    if (status != GCACHE_OK)
+        return status;
+    /* Also if nobody was waited for: somebody may have been done between the lookup and the lease. */
+    gcache_result_clear(c->result);
+    status = look_up(c);
+    if (status != GCACHE_MISS)
+        return status;
+    if (asked != GCACHE_REASON_NO_KEY && !waited) {
+        c->result->reason = asked;
+    } else if (asked == GCACHE_REASON_NO_KEY && c->result->reason != GCACHE_REASON_NO_KEY) {
+        /* Something is stored under the key now, for other hints: who has the same hints no longer waits for this lease. */
+        gci_lease_release(c->lease);
+        c->lease = NULL;
+        return take_lease(c);
+    }
+    return status;
+}
+
+/* ---- compiling ---- */
+
+/* Writes why what was compiled isn't to be stored; nothing: store it. */
+static void
+write_objection(gci_compile const *c, gcache_compiled const *compiled, gci_buf *note)
+{
+    gci_admission admission = gci_admit(&c->cache->gate, &c->wish, GCI_STORE);
+
+    if (compiled->do_not_store != NULL) {
+        gci_buf_append_text(note, compiled->do_not_store);
+    } else if (c->result->reason == GCACHE_REASON_BYPASS) {
+        gci_buf_format(note, "bypass: %s", c->result->note);
+    } else if (admission.by != GCI_BY_NOBODY) {
+        gci_buf_append_text(note, admission.why);
+    } else if (compiled->entry.compile_ns < c->options.min_compile_ns) {
+        gci_buf_append_text(note, "compiled in ");
+        gci_write_duration(note, compiled->entry.compile_ns);
+        gci_buf_append_text(note, ", less than ");
+        gci_write_duration(note, c->options.min_compile_ns);
+    }
+}
+
+/* A guard that doesn't hold for the very hints it was compiled for. */
+static void
+write_refusal(gcache_inserted const *inserted, gcache_entry const *entry, gci_buf *note)
+{
+    gcache_verdict const *verdict = &inserted->verdict;
+
+    if (verdict->truth == GCACHE_TRUE || verdict->guard >= entry->guard_count)
+        gci_buf_append_text(note, gcache_reason_text(inserted->reason));
+    else if (verdict->truth == GCACHE_FALSE)
+        gci_buf_format(note, "its guard is false for the hints it was compiled for: %s", entry->guards[verdict->guard]);
+    else
+        gci_buf_format(note, "its guard raises %s for the hints it was compiled for: %s", verdict->exception,
+                       entry->guards[verdict->guard]);
+}
+
+static void
+tell(gci_compile const *c, gcache_event_kind kind, gcache_entry const *entry, char const *text)
+{
+    gcache_event event = { .kind = kind, .key = c->result->key, .graph_kind = gcache_graph_kind(c->graph),
+                           .label = c->options.request != NULL ? c->options.request->label : NULL,
+                           .variant = entry->variant, .compile_ns = entry->compile_ns, .text = text };
+
+    gci_tell(c->cache, &event);
+}
+
+/* The next miss of the same graph can say that it was compiled before, and why that didn't help. */
+static void
+leave_note(gci_compile const *c, gci_product const *p)
+{
+    gci_ended ended = { c->cache, c->graph, c->hints, c->options.request, c->result, 0 };
+
+    atomic_fetch_add_explicit(&c->cache->counters.not_stored, 1, memory_order_relaxed);
+    gci_journal_not_stored(&ended, p->note, p->compiled.entry.compile_ns);
+}
+
+static void
+set_note(gci_product *p, gci_buf const *note)
+{
+    if (note->size != 0)
+        snprintf(p->note, sizeof p->note, "not stored: %.*s", (int)note->size, note->data);
+}
+
+/* Begins to store what was compiled, unless something speaks against it. */
+static void
+begin_keeping(gci_compile *c)
+{
+    gci_product *p = c->product;
+    gci_buf note;
+
+    gci_buf_init(&note, GCI_BUF_NO_LIMIT);
+    write_objection(c, &p->compiled, &note);
+    set_note(p, &note);
+    if (note.size == 0)
+        gci_insert_begin(&c->insert, c->cache, c->graph, c->hints, &p->compiled.entry);
+    gci_buf_clear(&note);
+}
+
+/* Finds out whether it was stored, and tells. GCACHE_MISS, or with strict why it couldn't be. */
+static gcache_status
+end_keeping(gci_compile *c)
+{
+    gci_insert *insert = &c->insert;
+    gci_product *p = c->product;
+    gcache_status status = GCACHE_MISS;
+    gci_buf note;
+
+    gci_buf_init(&note, GCI_BUF_NO_LIMIT);
+    if (p->note[0] == '\0') {
+        gci_insert_end(insert);
+        p->stored = insert->status;
+        if (insert->status == GCACHE_OK)
+            gci_lease_note_stored(c->lease);
+        if (insert->status == GCACHE_REFUSED)
+            write_refusal(&insert->inserted, insert->entry, &note);
+        else if (insert->status != GCACHE_OK)
+            gci_buf_append_text(&note, insert->error.message);
+        if (insert->status < 0)
+            status = gci_trouble(c->cache, &insert->error, c->error);
+        set_note(p, &note);
+    }
+    gci_buf_clear(&note);
+    if (p->note[0] != '\0')
+        leave_note(c, p);
+    tell(c, p->note[0] == '\0' ? GCACHE_EVENT_STORED : GCACHE_EVENT_NOT_STORED, &p->compiled.entry, p->note);
+    return status;
+}
+
+static void
+fill_result(gci_compile const *c, gci_product const *p)
+{
+    gcache_entry const *entry = &p->compiled.entry;
+    gcache_result *result = c->result;
+
+    result->outcome = GCACHE_MISS;
+    result->payload = entry->payload;
+    result->payload_size = entry->payload_size;
+    result->metadata = entry->metadata;
+    result->metadata_size = entry->metadata_size;
+    result->guards = entry->guards;
+    result->guard_count = entry->guard_count;
+    result->variant = entry->variant != NULL ? entry->variant : "";
+    result->priority = entry->priority;
+    result->compile_ns = entry->compile_ns;
+    result->deltas = entry->deltas;
+    result->delta_count = entry->delta_count;
+    result->note = p->note;
+    result->stored = p->stored;
+}
+
+/* Calls back. GCACHE_OK with p filled in, or the callback's error. */
+static gcache_status
+call_back(gci_compile *c, gci_product *p)
+{
+    gcache_variant const *variant = c->options.variant;
+    gcache_error unused = { 0 }, *error = c->error != NULL ? c->error : &unused;
+
+    p->state = c->state;
+    if (variant != NULL) {
+        p->compiled.entry.variant = variant->label;
+        p->compiled.entry.priority = variant->priority;
+        p->compiled.options = variant->options;
+        p->compiled.option_count = variant->option_count;
+    }
+    uint64_t start = gci_clock_steady_ns();
+    gcache_status status = c->compile(c->state, c->graph, c->hints, &p->compiled, error);
+    if (p->compiled.entry.compile_ns == 0)
+        p->compiled.entry.compile_ns = gci_clock_steady_ns() - start;
+    if (status > 0)
+        status = gci_fail(error, GCACHE_ERROR_ARGUMENT, "the compile callback returned %d", status);
+    tell(c, status == GCACHE_OK ? GCACHE_EVENT_COMPILED : GCACHE_EVENT_COMPILE_FAILED, &p->compiled.entry,
+         status == GCACHE_OK ? NULL : error->message);
+    return status;
+}
+
+/* Compiles and begins to keep it. GCACHE_OK, or the callback's error. */
+static gcache_status
+compile_now(gci_compile *c)
+{
+    c->product = calloc(1, sizeof *c->product);
+    if (c->product == NULL)
+        return gci_fail_memory(c->error);
+    gcache_status status = call_back(c, c->product);
+    if (status == GCACHE_OK) {
+        begin_keeping(c);
+        return GCACHE_OK;
+    }
+    free_product(c->product);
+    c->product = NULL;
+    return status;
+}
+
+static gcache_status
+hand_out(gci_compile *c)
+{
+    gci_product *p = c->product;
+
+    c->product = NULL;
+    forget(c, c->result->reason);
+    if (!gci_result_own(c->result, p, free_product)) {
+        free_product(p);
+        return gci_fail_memory(c->error);
+    }
+    fill_result(c, p);
+    return GCACHE_MISS;
+}
+
+/* ---- the call ---- */
+
+static gcache_status
+check_arguments(gcache const *cache, gcache_graph const *graph, gcache_compile_options const *options,
+                gcache_compile_fn compile, gcache_error *error)
+{
+    GCI_REQUIRE(cache != NULL, error, "cache is NULL");
+    GCI_REQUIRE(graph != NULL, error, "graph is NULL");
+    GCI_REQUIRE(compile != NULL, error, "there is no compile callback");
+    GCI_REQUIRE(options->version == GCACHE_COMPILE_OPTIONS_VERSION, error,
+                "the compile options have version %d, this library knows %d", options->version,
+                GCACHE_COMPILE_OPTIONS_VERSION);
+    return GCACHE_OK;
+}
+
+/* Looks, and sees to it that at most one compiles. GCACHE_HIT; GCACHE_MISS: compile now; or an error. */
+static gcache_status
+find(gci_compile *c)
+{
+    gcache_status status = look_up(c);
+
+    if (status != GCACHE_MISS)
+        return status;
+    if (c->options.follow && is_open(c, GCI_LOOK_UP))
+        return follow(c);
+    return is_open(c, GCI_LEASE) ? take_lease(c) : status;
+}
+
+/* After the miss, which it belongs to. */
+static void
+journal_takeover(gci_lease const *lease, gci_ended const *ended)
+{
+    uint64_t former = lease != NULL ? gci_lease_former_holder(lease) : 0;
+
+    if (former != 0)
+        gci_journal_takeover(ended, former);
+}
+
+bool
+gci_compile_begin(gci_compile *c, gcache_status *out_status)
+{
+    gci_result_init(c->result, NULL);
+    *out_status = check_arguments(c->cache, c->graph, &c->options, c->compile, c->error);
+    if (*out_status != GCACHE_OK)
+        return false;
+    c->wish = (gci_wish){ .request = c->options.request,
+                          .reader = c->options.reader || c->options.follow,
+                          .refresh = c->options.refresh };
+    if (c->options.lease_timeout_ns == 0)
+        c->options.lease_timeout_ns = GCACHE_LEASE_TIMEOUT_DEFAULT_NS;
+
+    gci_watch watch = gci_watch_begin(c->cache, c->graph, c->hints, c->options.request);
+    *out_status = find(c);
+    gci_watch_end(&watch, *out_status, c->result);
+    if (*out_status == GCACHE_MISS) {
+        journal_takeover(c->lease, &(gci_ended){ c->cache, c->graph, c->hints, c->options.request, c->result, 0 });
+        *out_status = compile_now(c);
+    }
+    if (*out_status == GCACHE_OK && c->product->note[0] == '\0')
+        return true;
+    if (*out_status == GCACHE_OK)
+        *out_status = gci_compile_end(c);
+    gci_lease_release(c->lease);
+    c->lease = NULL;
+    return false;
+}
+
+void
+gci_compile_hand_over(gci_compile *c)
+{
+    gci_lease_hand_over(c->lease);
+}
+
+gcache_status
+gci_compile_end(gci_compile *c)
+{
+    gcache_status kept = end_keeping(c), status = hand_out(c);
+
+    gci_lease_release(c->lease);
+    c->lease = NULL;
+    return status == GCACHE_MISS ? kept : status;
+}
+
+gcache_status
+gcache_get_or_compile_with(gcache *cache, gcache_graph *graph, gcache_hints const *hints,
+                           gcache_compile_options const *options, gcache_compile_fn compile, void *state,
+                           gcache_result *out_result, gcache_error *error)
+{
+    static gcache_compile_options const defaults = GCACHE_COMPILE_OPTIONS_INIT;
+    gcache_status status;
+
+    GCI_REQUIRE(out_result != NULL, error, "out_result is NULL");
+    gci_compile c = { .cache = cache, .graph = graph, .hints = hints, .options = options != NULL ? *options : defaults,
+                      .compile = compile, .state = state, .result = out_result, .error = error };
+    if (!gci_compile_begin(&c, &status))
+        return status;
+    gci_insert *insert = &c.insert;
+    gci_insert_commit(&insert, 1);
+    return gci_compile_end(&c);
+}
+
+gcache_status
+gcache_get_or_compile(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gcache_compile_fn compile,
+                      void *state, gcache_result *out_result, gcache_error *error)
+{
+    return gcache_get_or_compile_with(cache, graph, hints, NULL, compile, state, out_result, error);
+}
+
+/* ---- leases by themselves ---- */
+
+struct gcache_lease {
+    gci_lease *lease;
+};
+
+/* Whether a lookup would hit now: asked in passing, so nobody is told. */
+static bool
+holds_now(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gcache_request const *request)
+{
+    gcache_request probe = GCACHE_REQUEST_INIT;
+    gci_wish wish = { .request = &probe };
+    gcache_result result;
+
+    if (request != NULL)
+        probe = *request;
+    probe.probe = true;
+    bool holds = gci_answer(cache, graph, hints, &wish, &result, NULL) == GCACHE_HIT;
+    gcache_result_clear(&result);
+    return holds;
+}
+
+gcache_status
+gcache_lease_take(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gcache_request const *request,
+                  gcache_reason reason, uint64_t timeout_ns, bool *out_stored, gcache_lease **out_lease,
+                  gcache_error *error)
+{
+    gci_question question;
+    bool waited;
+
+    GCI_REQUIRE(cache != NULL && out_lease != NULL, error, "cache or out_lease is NULL");
+    *out_lease = NULL;
+    gcache_status status = gci_pass(&cache->gate, &(gci_wish){ .request = request }, GCI_LEASE, error);
+    if (status != GCACHE_OK)
+        return status;
+    gcache_lease *lease = calloc(1, sizeof *lease);
+    if (lease == NULL)
+        return gci_fail_memory(error);
+    if (timeout_ns == 0)
+        timeout_ns = GCACHE_LEASE_TIMEOUT_DEFAULT_NS;
+    status = gci_question_init(&question, cache, graph, hints, request, error);
+    if (status == GCACHE_OK)
+        status = take_lease_for(&question, reason, timeout_ns, &lease->lease, &waited, error);
+    gci_question_clear(&question);
+    if (status == GCACHE_OK)
+        journal_takeover(lease->lease, &(gci_ended){ cache, graph, hints, request, &(gcache_result){ .reason = reason }, 0 });
+    if (status != GCACHE_OK) {
+        free(lease);
+        return status;
+    }
+    if (out_stored != NULL)
+        *out_stored = holds_now(cache, graph, hints, request);
+    *out_lease = lease;
+    return GCACHE_OK;
+}
+
+void
+gcache_lease_release(gcache_lease *lease)
+{
+    if (lease == NULL)
+        return;
+    gci_lease_release(lease->lease);
+    free(lease);
+}

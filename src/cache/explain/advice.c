@@ -1,0 +1,597 @@
+#include "cache/explain/advice.h"
+
+#include "cache/handle/words.h"
+
+#include <ctype.h>
+
+/* Where a kernel's indices stop fitting 32 bits. */
+#define INT32_LIMIT "2147483647"
+
+static bool
+is_torch(gci_story const *story)
+{
+    char const *kind = gcache_graph_kind(story->question->graph);
+
+    return strcmp(kind, "fx") == 0 || strcmp(kind, "aot") == 0;
+}
+
+/* ---- a key that nobody stored: advice.def ---- */
+
+typedef enum kinds {
+    ANY,
+    TORCH,
+    STABLEHLO,
+    LLVM
+} kinds;
+
+typedef enum where {
+    ALWAYS,
+    SIZES,
+    ADDRESSES,
+    SHAPES
+} where;
+
+typedef struct rule {
+    kinds kinds;
+    char const *path;
+    where where;
+    char const *text;
+} rule;
+
+static rule const rules[] = {
+#define ADVICE(kinds, path, where, text) { kinds, path, where, text },
+#include "cache/explain/advice.def"
+#undef ADVICE
+};
+
+static bool
+is_of_kind(gci_story const *story, kinds wanted)
+{
+    char const *kind = gcache_graph_kind(story->question->graph);
+
+    switch (wanted) {
+    case TORCH:
+        return is_torch(story);
+    case STABLEHLO:
+        return strcmp(kind, "stablehlo") == 0;
+    case LLVM:
+        return strcmp(kind, "llvm-ir") == 0;
+    case ANY:
+        break;
+    }
+    return true;
+}
+
+static bool
+is_number(gci_view text)
+{
+    for (size_t i = 0; i < text.size; i++)
+        if (!isdigit((unsigned char)text.data[i]))
+            return false;
+    return text.size != 0;
+}
+
+/* The lines that begin with sign: their text with the sizes of tensors taken out, and those sizes. */
+static void
+part_sizes(gci_view hunks, char sign, gci_buf *text, gci_buf *sizes)
+{
+    static char const type[] = "tensor<";
+    bool wanted = false;
+
+    for (size_t i = 0; i < hunks.size; i++) {
+        if (i == 0 || hunks.data[i - 1] == '\n') {
+            wanted = hunks.data[i] == sign;
+            continue;
+        }
+        if (!wanted)
+            continue;
+        gci_buf_append_char(text, hunks.data[i]);
+        if (i + 1 < sizeof type || memcmp(hunks.data + i - (sizeof type - 2), type, sizeof type - 1) != 0)
+            continue;
+        while (i + 1 < hunks.size && (isdigit((unsigned char)hunks.data[i + 1]) || hunks.data[i + 1] == 'x'))
+            gci_buf_append_char(sizes, hunks.data[++i]);
+        gci_buf_append_char(sizes, ' ');
+    }
+}
+
+/* Two texts that are equal but for the sizes of tensors. */
+static bool
+only_sizes_differ(gci_view hunks)
+{
+    gci_buf texts[2], sizes[2];
+
+    for (size_t i = 0; i < 2; i++) {
+        gci_buf_init(&texts[i], GCI_BUF_NO_LIMIT);
+        gci_buf_init(&sizes[i], GCI_BUF_NO_LIMIT);
+        part_sizes(hunks, i == 0 ? '-' : '+', &texts[i], &sizes[i]);
+    }
+    bool only = gci_view_equal(gci_buf_view(&texts[0]), gci_buf_view(&texts[1])) &&
+                !gci_view_equal(gci_buf_view(&sizes[0]), gci_buf_view(&sizes[1]));
+    for (size_t i = 0; i < 2; i++) {
+        gci_buf_clear(&texts[i]);
+        gci_buf_clear(&sizes[i]);
+    }
+    return only;
+}
+
+static bool
+holds(where what, gci_diff_item const *item)
+{
+    switch (what) {
+    case SIZES:
+        return is_number(item->stored) && is_number(item->asked);
+    case ADDRESSES:
+        return item->hunks.data == NULL && gci_view_contains(item->stored, "0x") && gci_view_contains(item->asked, "0x");
+    case SHAPES:
+        return item->hunks.data != NULL && only_sizes_differ(item->hunks);
+    case ALWAYS:
+        break;
+    }
+    return true;
+}
+
+static bool
+begins(gci_view text, char const *start)
+{
+    size_t size = strlen(start);
+
+    return text.size >= size && (size == 0 || memcmp(text.data, start, size) == 0);
+}
+
+/* pattern = the beginning of a path, in which * stands for an index */
+static bool
+path_begins(gci_view path, char const *pattern)
+{
+    for (; *pattern != '\0'; pattern++) {
+        if (*pattern == '*') {
+            while (path.size != 0 && isdigit((unsigned char)path.data[0]))
+                path = gci_view_of(path.data + 1, path.size - 1);
+        } else if (path.size == 0 || path.data[0] != *pattern) {
+            return false;
+        } else {
+            path = gci_view_of(path.data + 1, path.size - 1);
+        }
+    }
+    return true;
+}
+
+/* The path behind its first part: max_autotune of options.max_autotune. */
+static gci_view
+name_of(gci_view path)
+{
+    char const *dot = memchr(path.data, '.', path.size);
+
+    return dot == NULL ? path : gci_view_of(dot + 1, path.size - (size_t)(dot + 1 - path.data));
+}
+
+static void
+write_value(gci_buf *out, gci_view value)
+{
+    if (value.data == NULL)
+        gci_buf_append_text(out, "not there");
+    else
+        gci_write_excerpt(out, value, 60);
+}
+
+static void
+write_template(char const *text, gci_diff_item const *item, gci_buf *out)
+{
+    for (char const *at = text; *at != '\0';) {
+        if (strncmp(at, "{name}", 6) == 0) {
+            gci_buf_append_view(out, name_of(item->path));
+            at += 6;
+        } else if (strncmp(at, "{stored}", 8) == 0) {
+            write_value(out, item->stored);
+            at += 8;
+        } else if (strncmp(at, "{asked}", 7) == 0) {
+            write_value(out, item->asked);
+            at += 7;
+        } else {
+            gci_buf_append_char(out, *at++);
+        }
+    }
+}
+
+static rule const *
+find_rule(gci_story const *story, gci_diff_item const *item)
+{
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
+        if (is_of_kind(story, rules[i].kinds) && path_begins(item->path, rules[i].path) && holds(rules[i].where, item))
+            return &rules[i];
+    return NULL;
+}
+
+/* The nodes of the graph (gm in PyTorch's own lines) differ: whatever else does, nothing stored would have served. */
+static bool
+is_other_graph(gci_near_key const *near)
+{
+    for (size_t i = 0; i < near->count; i++)
+        if (begins(near->items[i].path, "graph") || gci_view_is(near->items[i].path, "gm"))
+            return true;
+    return false;
+}
+
+static void
+advise_on_key(gci_story const *story, gci_buf *out)
+{
+    gci_trace const *trace = story->trace;
+
+    if (trace->nearest_count == 0 || is_other_graph(&trace->nearest[0]))
+        return;
+    for (size_t i = 0; i < trace->nearest[0].count; i++) {
+        rule const *found = find_rule(story, &trace->nearest[0].items[i]);
+        if (found == NULL)
+            continue;
+        write_template(found->text, &trace->nearest[0].items[i], out);
+        return;
+    }
+}
+
+/* ---- guards ---- */
+
+/* A guard of one symbol: `L['t0'] % 8 == 0`, `s0 == 16`, `2 <= s0`. */
+typedef struct simple_guard {
+    gci_view name;
+    char const *modulus; /* NULL: the symbol itself is compared */
+    size_t modulus_size;
+    bool equality;
+    gci_view lower, upper; /* of a bound, what stands before and behind the symbol: "2 <= " or " <= 1024" */
+} simple_guard;
+
+static gci_view
+skip(gci_view text, char const *start)
+{
+    return begins(text, start) ? gci_view_of(text.data + strlen(start), text.size - strlen(start)) : text;
+}
+
+/* symbol = "L['" name "']" | name */
+static gci_view
+read_symbol(gci_view text, gci_view *out_name)
+{
+    bool local = begins(text, "L['");
+    gci_view rest = skip(text, "L['");
+    size_t size = 0;
+
+    while (size < rest.size && (isalnum((unsigned char)rest.data[size]) || rest.data[size] == '_'))
+        size++;
+    *out_name = gci_view_of(rest.data, size);
+    rest = gci_view_of(rest.data + size, rest.size - size);
+    return local ? skip(rest, "']") : rest;
+}
+
+/* comparison = " <= " | " < " | " >= " | " > ": its size, 0 where none begins */
+static size_t
+comparison_size(gci_view text)
+{
+    static char const *const comparisons[] = { " <= ", " < ", " >= ", " > " };
+
+    for (size_t i = 0; i < sizeof comparisons / sizeof *comparisons; i++)
+        if (begins(text, comparisons[i]))
+            return strlen(comparisons[i]);
+    return 0;
+}
+
+/* bound = symbol comparison digits | digits comparison symbol */
+static bool
+read_bound(gci_view text, simple_guard *out_guard)
+{
+    size_t digits = 0;
+
+    while (digits < text.size && isdigit((unsigned char)text.data[digits]))
+        digits++;
+    if (digits != 0)
+        digits += comparison_size(gci_view_of(text.data + digits, text.size - digits));
+    out_guard->lower = gci_view_of(text.data, digits);
+    out_guard->upper = read_symbol(gci_view_of(text.data + digits, text.size - digits), &out_guard->name);
+    if (out_guard->name.size == 0 || isdigit((unsigned char)out_guard->name.data[0]))
+        return false;
+    if (digits != 0)
+        return out_guard->upper.size == 0;
+    size_t size = comparison_size(out_guard->upper);
+    return size != 0 && is_number(gci_view_of(out_guard->upper.data + size, out_guard->upper.size - size));
+}
+
+/* guard = symbol " % " digits " == 0" | symbol " == " digits */
+static bool
+read_simple_guard(gci_view text, simple_guard *out_guard)
+{
+    gci_view rest = read_symbol(text, &out_guard->name);
+
+    *out_guard = (simple_guard){ .name = out_guard->name };
+    if (out_guard->name.size == 0)
+        return false;
+    if (begins(rest, " == ")) {
+        out_guard->equality = true;
+        return is_number(skip(rest, " == "));
+    }
+    if (!begins(rest, " % "))
+        return false;
+    rest = skip(rest, " % ");
+    while (out_guard->modulus_size < rest.size && isdigit((unsigned char)rest.data[out_guard->modulus_size]))
+        out_guard->modulus_size++;
+    out_guard->modulus = rest.data;
+    return out_guard->modulus_size != 0 &&
+           gci_view_is(gci_view_of(rest.data + out_guard->modulus_size, rest.size - out_guard->modulus_size), " == 0");
+}
+
+static char const *
+source_of(gci_story const *story, gci_view name)
+{
+    gcache_request const *request = &story->question->request;
+
+    for (size_t i = 0; i < request->sources_count; i++)
+        if (gci_view_is(name, request->sources[i].name))
+            return request->sources[i].value;
+    return NULL;
+}
+
+/* source = tensor ".size(" dimension ")": torch._dynamo.mark_dynamic(tensor, dimension) */
+static bool
+write_mark_dynamic(gci_story const *story, char const *source, gci_buf *out)
+{
+    char const *call = source != NULL ? strstr(source, ".size(") : NULL;
+
+    if (!is_torch(story) || call == NULL || strchr(call, ')') == NULL)
+        return false;
+    gci_buf_append_text(out, "torch._dynamo.mark_dynamic(");
+    gci_buf_append(out, source, (size_t)(call - source));
+    gci_buf_append_text(out, ", ");
+    call += strlen(".size(");
+    gci_buf_append(out, call, strcspn(call, ")"));
+    gci_buf_append_text(out, ") before the first call");
+    return true;
+}
+
+/* "t0 is x.size(0). " */
+static void
+write_source(gci_view name, char const *source, gci_buf *out)
+{
+    if (source == NULL)
+        return;
+    gci_buf_append_view(out, name);
+    gci_buf_format(out, " is %s. ", source);
+}
+
+static void
+write_name(gci_view name, char const *source, gci_buf *out)
+{
+    if (source != NULL)
+        gci_buf_append_text(out, source);
+    else
+        gci_buf_append_view(out, name);
+}
+
+static void
+advise_on_simple_guard(gci_story const *story, simple_guard const *guard, gci_buf *out)
+{
+    char const *source = source_of(story, guard->name);
+    gci_buf call;
+
+    gci_buf_init(&call, GCI_BUF_NO_LIMIT);
+    bool markable = write_mark_dynamic(story, source, &call);
+    if (guard->equality && markable) {
+        write_source(guard->name, source, out);
+        gci_buf_append_text(out, "Each of its sizes compiles by itself: call ");
+        gci_buf_append_view(out, gci_buf_view(&call));
+        gci_buf_append_char(out, '.');
+    } else if (guard->modulus != NULL) {
+        write_source(guard->name, source, out);
+        gci_buf_append_text(out, "What is stored serves multiples of ");
+        gci_buf_append(out, guard->modulus, guard->modulus_size);
+        gci_buf_append_text(out, " only: pad ");
+        write_name(guard->name, source, out);
+        gci_buf_append_text(out, " to one of them");
+        if (markable) {
+            gci_buf_append_text(out, ", or call ");
+            gci_buf_append_view(out, gci_buf_view(&call));
+        }
+        gci_buf_append_char(out, '.');
+    }
+    out->failed |= call.failed;
+    gci_buf_clear(&call);
+}
+
+/* Each side of a bound compiles once and is kept: to be told only where a side isn't meant to come at all. */
+static void
+advise_on_bound(gci_story const *story, simple_guard const *guard, gci_buf *out)
+{
+    char const *source = source_of(story, guard->name);
+
+    if (!is_torch(story) || source == NULL)
+        return;
+    write_source(guard->name, source, out);
+    gci_buf_append_text(out, "A size beyond this bound compiles once, and its entry is kept beside the others. If none "
+                             "is meant to come, torch._check(");
+    gci_buf_append_view(out, guard->lower);
+    gci_buf_append_text(out, source);
+    gci_buf_append_view(out, guard->upper);
+    gci_buf_append_text(out, ") in the compiled function makes it an error.");
+}
+
+static gci_trial const *
+first_of_reason(gci_story const *story)
+{
+    gci_trace const *trace = story->trace;
+
+    for (size_t i = 0; i < trace->count + trace->evicted_count; i++)
+        if (trace->trials[i].ranked != NULL && trace->trials[i].reason == story->reason)
+            return &trace->trials[i];
+    return NULL;
+}
+
+static void
+advise_on_guard(gci_story const *story, gci_trial const *trial, gci_buf *out)
+{
+    gci_buf part, values;
+    simple_guard guard;
+
+    if (trial->ranked->guards == NULL || trial->verdict.guard >= trial->ranked->candidate->record.guard_count)
+        return;
+    gci_buf_init(&part, GCI_BUF_NO_LIMIT);
+    gci_buf_init(&values, GCI_BUF_NO_LIMIT);
+    gci_guards_explain(trial->ranked->guards, trial->verdict.guard, story->question->hints, &part, &values);
+    if (gci_view_contains(gci_buf_view(&part), INT32_LIMIT))
+        gci_buf_append_text(out, "beyond 2,147,483,647 elements an index needs 64 bits: the first such size compiles once, "
+                                 "and later ones use what it stores.");
+    else if (read_simple_guard(gci_buf_view(&part), &guard))
+        advise_on_simple_guard(story, &guard, out);
+    else if (read_bound(gci_buf_view(&part), &guard))
+        advise_on_bound(story, &guard, out);
+    gci_buf_clear(&part);
+    gci_buf_clear(&values);
+}
+
+static void
+advise_on_error(gci_trial const *trial, gci_buf *out)
+{
+    char const *exception = trial->verdict.exception;
+
+    if (strcmp(exception, "KeyError") == 0 || strcmp(exception, "NameError") == 0)
+        gci_buf_append_text(out, "the lookup gives no value for a name that the guard reads: pass a hint for it.");
+}
+
+/* ---- the others ---- */
+
+/* Numbers to be typed: two digits or three, rounded up. */
+static void
+write_typed_size(uint64_t bytes, char const *space, gci_buf *out)
+{
+    static char const units[] = "KMGT";
+    uint64_t unit = 1024;
+    size_t at = 0;
+
+    while (units[at + 1] != '\0' && bytes / unit >= 10 * 1024) {
+        unit *= 1024;
+        at++;
+    }
+    gci_buf_format(out, "%llu%s%ciB", (unsigned long long)((bytes + unit - 1) / unit), space, units[at]);
+}
+
+/*
+ * The cap with which the least recent entries would have gone without this one: room for all that is there and all that
+ * went since, this one included, where an eviction leaves nine tenths of the cap. 0: not known.
+ */
+static uint64_t
+sufficient_cap(gci_trace const *trace, gci_tombstone const *tombstone)
+{
+    gci_fullness const *fullness = &trace->fullness;
+
+    if (fullness->max_bytes == 0 || fullness->evicted_bytes <= tombstone->evicted_bytes)
+        return 0;
+    uint64_t room = fullness->bytes + (fullness->evicted_bytes - tombstone->evicted_bytes);
+    return room + room / 9;
+}
+
+static void
+advise_on_size(gci_trace const *trace, gci_tombstone const *tombstone, gci_buf *out)
+{
+    uint64_t cap = sufficient_cap(trace, tombstone);
+
+    if (cap <= trace->fullness.max_bytes) {
+        gci_buf_append_text(out, "raise the size cap: guardcache config max-size SIZE.");
+        return;
+    }
+    gci_buf_append_text(out, "about ");
+    write_typed_size(cap, " ", out);
+    gci_buf_append_text(out, tombstone->entries == 1 ? " would have kept it" : " would have kept them");
+    gci_buf_append_text(out, ": guardcache config max-size ");
+    write_typed_size(cap, "", out);
+    gci_buf_append_char(out, '.');
+}
+
+static void
+advise_on_eviction(gci_story const *story, gci_buf *out)
+{
+    gci_tombstone const *tombstone = gci_trace_eviction(story->trace);
+
+    if (tombstone == NULL)
+        return;
+    switch (tombstone->cause) {
+    case GCI_EVICTED_SIZE:
+        advise_on_size(story->trace, tombstone, out);
+        break;
+    case GCI_EVICTED_AGE:
+        gci_buf_append_text(out, "raise the age that guardcache gc --unused is called with.");
+        break;
+    case GCI_EVICTED_SPACE:
+        gci_buf_append_text(out, "free space on the cache's disk, or move the cache to a larger one (GUARDCACHE_DIR).");
+        break;
+    case GCI_EVICTED_CROWD:
+        gci_buf_append_text(out, "guardcache config max-candidates N allows a key more of them; better are wider guards: "
+                                 "mark what varies as dynamic.");
+        break;
+    case GCI_EVICTED_BY_HAND:
+        break;
+    }
+}
+
+static void
+advise_on_requirement(gci_trial const *trial, gci_buf *out)
+{
+    gci_buf_append_text(out, "each value of ");
+    gci_buf_append_view(out, trial->requirement->name);
+    gci_buf_append_text(out, " compiles once for itself; both entries are then kept side by side.");
+}
+
+/* Another variant than the wanted one. */
+static void
+advise_on_variant(gci_story const *story, gci_trial const *trial, gci_buf *out)
+{
+    gci_view variant = trial->ranked->candidate->record.variant;
+
+    gci_buf_append_text(out, "ask without a variant to be offered ");
+    if (variant.size == 0)
+        gci_buf_append_text(out, "the one that has none");
+    else
+        gci_buf_format(out, "\"%.*s\"", (int)variant.size, variant.data);
+    gci_buf_format(out, " as well, or compile \"%s\" once: both are then kept side by side.",
+                   story->question->request.variant);
+}
+
+void
+gci_write_advice(gci_story const *story, gci_buf *out)
+{
+    gci_trial const *trial = first_of_reason(story);
+
+    switch (story->reason) {
+    case GCACHE_REASON_NO_KEY:
+        advise_on_key(story, out);
+        break;
+    case GCACHE_REASON_GUARD_FALSE:
+        if (trial != NULL)
+            advise_on_guard(story, trial, out);
+        break;
+    case GCACHE_REASON_GUARD_ERROR:
+        if (trial != NULL)
+            advise_on_error(trial, out);
+        break;
+    case GCACHE_REASON_REQUIREMENT:
+        if (trial != NULL && trial->requirement != NULL)
+            advise_on_requirement(trial, out);
+        break;
+    case GCACHE_REASON_VARIANT:
+        if (trial != NULL && story->question->request.variant != NULL)
+            advise_on_variant(story, trial, out);
+        break;
+    case GCACHE_REASON_NAMES:
+        gci_buf_append_text(out, "set accept_renames in the request if the caller can rename what it loads: a hit says what "
+                                 "is called how. Else what is compiled now is stored beside it, under its own names.");
+        break;
+    case GCACHE_REASON_EVICTED:
+        advise_on_eviction(story, out);
+        break;
+    case GCACHE_REASON_DISABLED:
+        gci_buf_append_text(out, "guardcache config shows what has switched it off.");
+        break;
+    case GCACHE_REASON_REFRESH:
+        gci_buf_append_text(out, "nothing to do: what is compiled now is stored as the newest. guardcache config shows what has "
+                                 "set refresh.");
+        break;
+    case GCACHE_REASON_CORRUPT:
+        gci_buf_append_text(out, "nothing to do: the damaged file is put aside, and the next compile replaces it. If it "
+                                 "happens again, check the disk; guardcache verify reads everything.");
+        break;
+    default:
+        break;
+    }
+}

@@ -1,0 +1,325 @@
+/*
+ * A lookup's trace as JSON: everything the text has, for programs. docs/formats/explain.md lists the members.
+ */
+#include "base/json.h"
+#include "cache/candidates/names.h"
+#include "cache/explain/advice.h"
+#include "cache/handle/words.h"
+
+static void
+write_member(gci_buf *out, char const *name)
+{
+    gci_buf_format(out, ", \"%s\": ", name);
+}
+
+static void
+write_text_member(gci_buf *out, char const *name, gci_view text)
+{
+    write_member(out, name);
+    gci_json_write_text(out, text);
+}
+
+/* ---- candidates ---- */
+
+static void
+write_verdict(gci_buf *out, gcache_truth truth, gcache_verdict const *verdict)
+{
+    if (truth != GCACHE_RAISES) {
+        gci_buf_append_text(out, truth == GCACHE_TRUE ? "true" : "false");
+        return;
+    }
+    gci_buf_append_text(out, "\"error\"");
+    write_text_member(out, "error", gci_view_text(verdict->exception));
+    write_text_member(out, "message", gci_view_text(verdict->message));
+}
+
+/* A guard whose text the journal left out: those before the failing one held. */
+static void
+write_left_out(gci_trial const *trial, size_t index, gci_buf *out)
+{
+    gci_buf_append_text(out, ", \"cut\": true, \"result\": ");
+    gci_buf_append_text(out, index < trial->verdict.guard ? "true" : "null");
+}
+
+/* Every guard by itself, whatever the others say. */
+static void
+write_guards(gci_question const *question, gci_trial const *trial, gci_buf *out)
+{
+    gci_record const *record = &trial->ranked->candidate->record;
+
+    gci_buf_append_text(out, ", \"guards\": [");
+    for (size_t i = 0; i < record->guard_count; i++) {
+        gci_buf_append_text(out, i > 0 ? ", {\"text\": " : "{\"text\": ");
+        gci_json_write_text(out, record->guards[i]);
+        if (record->guards[i].size == 0 && trial->cut != GCI_CUT_NOTHING) {
+            write_left_out(trial, i, out);
+        } else if (trial->ranked->guards != NULL) {
+            gcache_verdict verdict;
+            if (i == trial->verdict.guard && (trial->cut & GCI_CUT_PART) != 0)
+                gci_buf_append_text(out, ", \"cut\": true");
+            write_member(out, "result");
+            gcache_truth truth = gci_guards_eval_one(trial->ranked->guards, i, question->hints, &verdict);
+            write_verdict(out, truth, &verdict);
+        } else if ((trial->cut & GCI_CUT_SHORT) != 0) {
+            gci_buf_append_text(out, ", \"cut\": true");
+            write_member(out, "result");
+            write_verdict(out, trial->reason == GCACHE_REASON_GUARD_FALSE ? GCACHE_FALSE : GCACHE_RAISES, &trial->verdict);
+        }
+        gci_buf_append_char(out, '}');
+    }
+    gci_buf_append_char(out, ']');
+}
+
+/* Not by the caller's own test, which names no guard. */
+static bool
+decided_by_guards(gci_trial const *trial)
+{
+    return (trial->reason == GCACHE_REASON_GUARD_FALSE || trial->reason == GCACHE_REASON_GUARD_ERROR) &&
+           trial->verdict.guard < trial->ranked->candidate->record.guard_count;
+}
+
+/* The decisive part, its arithmetic, and the hints that would have hit. */
+static void
+write_decision(gci_question const *question, gci_trial const *trial, bool pairs, size_t *work, gci_buf *out)
+{
+    gci_buf part, values, nearest;
+
+    gci_buf_init(&part, GCI_BUF_NO_LIMIT);
+    gci_buf_init(&values, GCI_BUF_NO_LIMIT);
+    gci_buf_init(&nearest, GCI_BUF_NO_LIMIT);
+    gci_guards_explain(trial->ranked->guards, trial->verdict.guard, question->hints, &part, &values);
+    gci_buf_format(out, ", \"first_failing\": %zu", trial->verdict.guard);
+    write_text_member(out, "part", gci_buf_view(&part));
+    write_text_member(out, "arithmetic", gci_buf_view(&values));
+    if (trial->cut == GCI_CUT_NOTHING && gci_guards_nearest(trial->ranked->guards, question->hints, pairs, work, &nearest))
+        write_text_member(out, "would_hit", gci_buf_view(&nearest));
+    out->failed |= part.failed || values.failed || nearest.failed;
+    gci_buf_clear(&part);
+    gci_buf_clear(&values);
+    gci_buf_clear(&nearest);
+}
+
+static void
+write_requirement(gci_trial const *trial, gci_buf *out)
+{
+    gci_buf_append_text(out, ", \"requirement\": {\"name\": ");
+    gci_json_write_text(out, trial->requirement->name);
+    write_text_member(out, "stored", trial->requirement->value);
+    write_member(out, "asked");
+    if (trial->provided.data != NULL)
+        gci_json_write_text(out, trial->provided);
+    else
+        gci_buf_append_text(out, "null");
+    gci_buf_append_char(out, '}');
+}
+
+static void
+write_names(gci_question const *question, gci_record const *record, gci_buf *out)
+{
+    gci_names_walk walk = { .question = question, .record = record };
+    char const *separator = "";
+
+    gci_buf_append_text(out, ", \"names\": [");
+    while (gci_names_next(&walk)) {
+        if (gci_view_equal(walk.stored, walk.current))
+            continue;
+        gci_buf_format(out, "%s{\"stored\": ", separator);
+        gci_json_write_text(out, walk.stored);
+        write_text_member(out, "asked", walk.current);
+        gci_buf_append_char(out, '}');
+        separator = ", ";
+    }
+    gci_buf_append_char(out, ']');
+}
+
+/* A hint's value as JSON: Python's spellings that JSON doesn't know are written as texts. */
+static void
+write_hint(gci_question const *question, size_t index, gci_buf *out)
+{
+    gci_buf text;
+
+    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
+    gci_hints_write(question->hints, index, &text);
+    gci_view value = gci_buf_view(&text);
+    if (gci_view_is(value, "True") || gci_view_is(value, "False"))
+        gci_buf_append_text(out, gci_view_is(value, "True") ? "true" : "false");
+    else if (gci_view_is(value, "None"))
+        gci_buf_append_text(out, "null");
+    else if (gci_view_is(value, "nan") || gci_view_is(value, "inf") || gci_view_is(value, "-inf"))
+        gci_buf_format(out, "{\"$float\": \"%.*s\"}", (int)value.size, value.data);
+    else
+        gci_buf_append_view(out, value);
+    out->failed |= text.failed;
+    gci_buf_clear(&text);
+}
+
+/* The hints that the candidate's guards read; all of them where guards were left out. */
+static void
+write_values(gci_question const *question, gci_trial const *trial, gci_buf *out)
+{
+    gci_guards const *guards = trial->ranked->guards;
+    bool first = true, all = trial->cut != GCI_CUT_NOTHING;
+
+    gci_buf_append_text(out, ", \"values\": {");
+    for (size_t i = 0; i < gci_hints_count(question->hints); i++) {
+        gci_view name = gci_hints_name(question->hints, i);
+        if (!all && (guards == NULL || !gci_guards_reads(guards, gci_question_bound_name(question, name))))
+            continue;
+        gci_buf_append_text(out, first ? "" : ", ");
+        gci_json_write_text(out, name);
+        gci_buf_append_text(out, ": ");
+        write_hint(question, i, out);
+        first = false;
+    }
+    gci_buf_append_char(out, '}');
+}
+
+static void
+write_candidate(gci_question const *question, gci_trial const *trial, bool pairs, size_t *work, gci_buf *out)
+{
+    gci_record const *record = &trial->ranked->candidate->record;
+
+    gci_buf_format(out, "{\"entry\": \"%s\", \"outcome\": \"%s\"", record->id,
+                   trial->reason == GCACHE_REASON_NONE ? "holds" : gcache_reason_name(trial->reason));
+    write_text_member(out, "variant", record->variant);
+    gci_buf_format(out, ", \"priority\": %lld, \"created_ns\": %llu, \"compile_ns\": %llu", (long long)record->priority,
+                   (unsigned long long)record->created_ns, (unsigned long long)record->compile_ns);
+    write_guards(question, trial, out);
+    if (trial->ranked->guards != NULL && decided_by_guards(trial))
+        write_decision(question, trial, pairs, work, out);
+    if (trial->requirement != NULL)
+        write_requirement(trial, out);
+    if (trial->reason == GCACHE_REASON_NAMES)
+        write_names(question, record, out);
+    write_values(question, trial, out);
+    gci_buf_append_text(out, trial->cut != GCI_CUT_NOTHING ? ", \"cut\": true}" : "}");
+}
+
+/* ---- nearest keys ---- */
+
+static void
+write_near_key(gci_near_key const *near, gci_buf *out)
+{
+    char hex[GCACHE_KEY_HEX_SIZE];
+
+    gcache_key_to_hex(&near->key, hex);
+    gci_buf_format(out, "{\"key\": \"%s\", \"components\": %u, \"equal\": %u, \"differs\": [", hex, near->components,
+                   near->equal);
+    gci_diff_write_json(near->diff, out);
+    gci_buf_format(out, "], \"left_out\": %zu}", near->left_out);
+}
+
+/* Candidates that the journal only counts are left out. */
+static void
+write_candidates(gci_story const *story, gci_buf *out)
+{
+    gci_trace const *trace = story->trace;
+    char const *separator = "";
+    size_t work = GCI_NEAREST_WORK;
+
+    gci_buf_append_text(out, ", \"candidates\": [");
+    for (size_t i = 0; i < trace->count + trace->evicted_count; i++) {
+        if (trace->trials[i].ranked == NULL)
+            continue;
+        gci_buf_append_text(out, separator);
+        write_candidate(story->question, &trace->trials[i], i < GCI_PAIRS_CANDIDATES, &work, out);
+        separator = ", ";
+    }
+}
+
+static void
+write_eviction(gci_trace const *trace, gci_buf *out)
+{
+    gci_tombstone const *tombstone = gci_trace_eviction(trace);
+
+    if (tombstone == NULL)
+        return;
+    gci_buf_format(out, ", \"eviction\": {\"entries\": %u, \"hits\": %u", tombstone->entries, tombstone->hits);
+    gci_buf_format(out, ", \"stored_ns\": %llu, \"used_ns\": %llu, \"evicted_ns\": %llu",
+                   (unsigned long long)tombstone->stored_ns, (unsigned long long)tombstone->used_ns,
+                   (unsigned long long)tombstone->evicted_ns);
+    write_text_member(out, "why", gci_view_text(gci_eviction_text((int)tombstone->cause)));
+    gci_buf_format(out, ", \"bytes\": %llu, \"max_bytes\": %llu, \"least_recent_ns\": %llu",
+                   (unsigned long long)trace->fullness.bytes, (unsigned long long)trace->fullness.max_bytes,
+                   (unsigned long long)trace->fullness.least_recent_ns);
+    gci_buf_format(out, ", \"evictions\": %llu, \"asked_again\": %llu}", (unsigned long long)trace->fullness.evictions,
+                   (unsigned long long)trace->fullness.asked_again);
+}
+
+static void
+write_past(gci_story const *story, gci_buf *out)
+{
+    if (story->question->request.label != NULL)
+        write_text_member(out, "label", gci_view_text(story->question->request.label));
+    if (story->at_ns == 0)
+        return;
+    gci_buf_format(out, ", \"at_ns\": %llu, \"compile_ns\": %llu", (unsigned long long)story->at_ns,
+                   (unsigned long long)story->cost_ns);
+    if (story->cut)
+        gci_buf_append_text(out, ", \"cut\": true");
+    if (story->former != 0)
+        gci_buf_format(out, ", \"taken_over_from\": %llu", (unsigned long long)story->former);
+}
+
+static void
+write_note(gci_story const *story, gci_buf *out)
+{
+    gci_buf note;
+
+    gci_buf_init(&note, GCI_BUF_NO_LIMIT);
+    gci_explain_variant(story, &note);
+    if (note.size != 0)
+        write_text_member(out, "note", gci_buf_view(&note));
+    gci_buf_clear(&note);
+}
+
+static void
+write_advice(gci_story const *story, gci_buf *out)
+{
+    gci_buf advice;
+
+    gci_buf_init(&advice, GCI_BUF_NO_LIMIT);
+    if (story->trace->not_stored != NULL)
+        write_text_member(out, "not_stored", gci_view_text(story->trace->not_stored));
+    if (story->outcome == GCACHE_MISS)
+        gci_write_advice(story, &advice);
+    if (advice.size != 0)
+        write_text_member(out, "advice", gci_buf_view(&advice));
+    out->failed |= advice.failed;
+    gci_buf_clear(&advice);
+}
+
+void
+gci_explain_json(gci_story const *story, gci_buf *out)
+{
+    gci_trace const *trace = story->trace;
+    char hex[GCACHE_KEY_HEX_SIZE];
+
+    gcache_key_to_hex(&story->question->key, hex);
+    gci_buf_format(out, "{\"outcome\": \"%s\", \"reason\": ", story->outcome == GCACHE_HIT ? "hit" : "miss");
+    if (story->reason == GCACHE_REASON_NONE)
+        gci_buf_append_text(out, "null");
+    else
+        gci_json_write_text(out, gci_view_text(gcache_reason_name(story->reason)));
+    gci_buf_format(out, ", \"key\": \"%s\"", hex);
+    write_text_member(out, "kind", gci_view_text(gcache_graph_kind(story->question->graph)));
+    if (trace->winner != NULL)
+        write_text_member(out, "entry", gci_view_text(trace->winner->ranked->candidate->record.id));
+    if (story->bypass != NULL)
+        write_text_member(out, "message", gci_view_text(story->bypass));
+    if (trace->trouble.status != GCACHE_OK)
+        write_text_member(out, "message", gci_view_text(trace->trouble.message));
+    write_note(story, out);
+    write_past(story, out);
+    if (story->reason == GCACHE_REASON_EVICTED)
+        write_eviction(trace, out);
+    write_candidates(story, out);
+    gci_buf_append_text(out, "], \"nearest\": [");
+    for (size_t i = 0; i < trace->nearest_count; i++) {
+        gci_buf_append_text(out, i > 0 ? ", " : "");
+        write_near_key(&trace->nearest[i], out);
+    }
+    gci_buf_append_char(out, ']');
+    write_advice(story, out);
+    gci_buf_append_char(out, '}');
+}

@@ -1,0 +1,105 @@
+/*
+ * For a key under which nothing is stored: the stored keys like it, and where they differ.
+ */
+#include "base/clock.h"
+#include "cache/explain/explanation.h"
+#include "cache/handle/words.h"
+
+/* Rows a brief text has room for within 25 lines, and how long a hunk of a text may be in it. */
+#define BRIEF_ROWS 16
+#define BRIEF_HUNK_LINES 10
+
+#define PATH_COLUMN 44
+#define VALUE_WIDTH 40
+#define FULL_WIDTH 400
+
+static void
+write_near_line(gci_trace const *trace, gci_near_key const *near, gci_buf *out)
+{
+    gci_buf_append_text(out, "nearest of ");
+    gci_write_count(out, trace->stored_keys);
+    gci_buf_append_text(out, trace->stored_keys == 1 ? " key: " : " keys: ");
+    gci_write_short_key(out, &near->key);
+    if (near->created_ns != 0) {
+        gci_buf_append_text(out, ", stored ");
+        gci_write_time(out, near->created_ns, gci_clock_wall_ns());
+    }
+    gci_buf_format(out, ", %u of %u components equal\n\n", near->equal, near->components);
+}
+
+static void
+write_value(gci_buf *out, char const *word, gci_view value, size_t width, bool last)
+{
+    gci_buf_append_text(out, word);
+    if (value.data == NULL)
+        value = gci_view_text("nothing");
+    if (last)
+        gci_write_excerpt(out, value, width);
+    else
+        gci_write_cell(out, value, width == FULL_WIDTH || value.size <= 20 ? 20 : width, width);
+}
+
+/* At most `lines` lines of a text's hunks, indented. Returns how many. */
+static size_t
+write_hunks(gci_buf *out, gci_view hunks, size_t lines)
+{
+    size_t written = 0;
+
+    while (hunks.size != 0 && written < lines) {
+        char const *end = memchr(hunks.data, '\n', hunks.size);
+        size_t size = end != NULL ? (size_t)(end - hunks.data) : hunks.size;
+        gci_buf_append_text(out, "      ");
+        gci_write_excerpt(out, gci_view_of(hunks.data, size), 110);
+        gci_buf_append_char(out, '\n');
+        size += end != NULL;
+        hunks = gci_view_of(hunks.data + size, hunks.size - size);
+        written++;
+    }
+    return written;
+}
+
+/* One difference; returns the lines it took. */
+static size_t
+write_row(gci_diff_item const *item, bool brief, gci_buf *out)
+{
+    size_t width = brief ? VALUE_WIDTH : FULL_WIDTH;
+
+    gci_buf_append_text(out, "  ");
+    if (item->hunks.data != NULL) {
+        gci_write_excerpt(out, item->path, FULL_WIDTH);
+        gci_buf_append_text(out, "\n");
+        return 1 + write_hunks(out, item->hunks, brief ? BRIEF_HUNK_LINES : SIZE_MAX);
+    }
+    gci_write_cell(out, item->path, PATH_COLUMN, brief ? PATH_COLUMN : FULL_WIDTH);
+    write_value(out, " stored ", item->stored, width, false);
+    write_value(out, " asked ", item->asked, width, true);
+    gci_buf_append_char(out, '\n');
+    return 1;
+}
+
+static void
+write_rows(gci_near_key const *near, bool brief, gci_buf *out)
+{
+    size_t lines = 0, shown = 0;
+
+    while (shown < near->count && (!brief || lines < BRIEF_ROWS))
+        lines += write_row(&near->items[shown++], brief, out);
+    size_t more = near->count - shown + near->left_out;
+    if (more > 0)
+        gci_buf_format(out, "  and %zu more%s\n", more, brief ? " (--all shows them)" : "");
+}
+
+void
+gci_explain_nearest(gci_trace const *trace, bool brief, gci_buf *out)
+{
+    if (trace->stored_keys == 0)
+        gci_buf_append_text(out, trace->past ? "the cache was empty\n" : "the cache is empty\n");
+    else if (trace->nearest_count == 0 && trace->past)
+        gci_buf_append_text(out, "of what was stored then and still is, nothing of this kind shares a component with it\n");
+    else if (trace->nearest_count == 0)
+        gci_buf_append_text(out, "no stored key of this kind shares a component with it\n");
+    for (size_t i = 0; i < trace->nearest_count && (!brief || i == 0); i++) {
+        write_near_line(trace, &trace->nearest[i], out);
+        write_rows(&trace->nearest[i], brief, out);
+    }
+}

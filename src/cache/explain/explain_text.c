@@ -1,0 +1,524 @@
+/*
+ * A lookup's trace as a text for people: outcome, reason, whose lookup, key; then only what decides.
+ */
+#include "base/clock.h"
+#include "base/visible.h"
+#include "cache/candidates/names.h"
+#include "cache/explain/advice.h"
+#include "cache/handle/words.h"
+
+/* What a brief text has room for within 25 lines. */
+#define BRIEF_CANDIDATES 6
+#define BRIEF_NEAREST_HINTS 4
+
+/* Columns of the line of a guard: "L['t0'] % 8 == 0      12 % 8 = 4     false". */
+#define GUARD_COLUMN 38
+/* Names that differ, of a candidate, and how much is shown of one: mangled names are long. */
+#define BRIEF_NAMES 3
+#define NAME_WIDTH 64
+#define VALUES_COLUMN 35
+#define FULL_COLUMN 400
+
+/* Sentences are broken here: what a terminal of ordinary width shows. */
+#define TEXT_WIDTH 110
+
+static gci_record const *
+record_of(gci_trial const *trial)
+{
+    return &trial->ranked->candidate->record;
+}
+
+static void
+write_when(gci_story const *story, gci_buf *out)
+{
+    gci_buf_append_text(out, "    ");
+    gci_write_moment(out, story->at_ns, gci_clock_wall_ns());
+    if (story->cost_ns != 0) {
+        gci_buf_append_text(out, story->reason == GCACHE_REASON_NO_KEY ? ", compiled in " : ", compiled again in ");
+        gci_write_duration(out, story->cost_ns);
+    }
+}
+
+static void
+write_header(gci_story const *story, gci_buf *out)
+{
+    gci_question const *question = story->question;
+    bool keyed = story->reason != GCACHE_REASON_DISABLED && story->reason != GCACHE_REASON_BYPASS;
+
+    gci_buf_append_text(out, story->outcome == GCACHE_HIT ? "hit" : "miss: ");
+    gci_buf_append_text(out, gcache_reason_name(story->reason));
+    if (question->request.label != NULL)
+        gci_visible_format(out, "    %s", question->request.label);
+    if (keyed) {
+        gci_buf_append_text(out, "    key ");
+        gci_write_short_key(out, &question->key);
+        gci_visible_format(out, " (%s)", gcache_graph_kind(question->graph));
+    }
+    if (story->reason == GCACHE_REASON_NO_KEY)
+        gci_buf_append_text(out, story->at_ns == 0 ? "    nothing is stored under it" : "    nothing was stored under it");
+    if (story->at_ns != 0)
+        write_when(story, out);
+    gci_buf_append_char(out, '\n');
+}
+
+static void
+write_hints(gci_question const *question, gci_buf *out)
+{
+    size_t count = gci_hints_count(question->hints);
+
+    if (count == 0)
+        gci_buf_append_text(out, " no hints");
+    for (size_t i = 0; i < count; i++) {
+        gci_buf_append_text(out, "  ");
+        gci_visible_append(out, gci_hints_name(question->hints, i));
+        gci_buf_append_char(out, '=');
+        gci_hints_write(question->hints, i, out);
+    }
+}
+
+/* ---- evictions ---- */
+
+/* "the cache holds 5.0 GiB of at most 5.0 GiB; its least recent entry is unused for 40 min 3 s; 61 % of evicted ..." */
+static void
+write_fullness(gci_story const *story, char const *indent, gci_buf *out)
+{
+    gci_fullness const *fullness = &story->trace->fullness;
+    uint64_t then_ns = story->at_ns != 0 ? story->at_ns : gci_clock_wall_ns();
+
+    if (fullness->max_bytes == 0 || fullness->max_bytes == UINT64_MAX)
+        return;
+    gci_buf_format(out, "%sthe cache %s ", indent, story->at_ns == 0 ? "holds" : "held");
+    gci_write_size(out, fullness->bytes);
+    gci_buf_append_text(out, " of at most ");
+    gci_write_size(out, fullness->max_bytes);
+    if (fullness->least_recent_ns != 0 && fullness->least_recent_ns < then_ns) {
+        gci_buf_append_text(out, story->at_ns == 0 ? "; its least recent entry is unused for "
+                                                   : "; its least recent entry was unused for ");
+        gci_write_duration(out, then_ns - fullness->least_recent_ns);
+    }
+    gci_write_asked_again(out, fullness->asked_again, fullness->evictions);
+    gci_buf_append_char(out, '\n');
+}
+
+/* "evicted at 14:29, 12 s after the last hit: the cache was over its size limit" */
+static void
+write_evicted(gci_tombstone const *tombstone, gci_buf *out)
+{
+    gci_buf_append_text(out, "evicted at ");
+    gci_write_time(out, tombstone->evicted_ns, gci_clock_wall_ns());
+    if (tombstone->used_ns != 0 && tombstone->used_ns < tombstone->evicted_ns) {
+        gci_buf_append_text(out, ", ");
+        gci_write_duration(out, tombstone->evicted_ns - tombstone->used_ns);
+        gci_buf_append_text(out, tombstone->hits != 0 ? " after the last hit" : " later and never hit");
+    }
+    gci_buf_format(out, ": %s\n", gci_eviction_text((int)tombstone->cause));
+}
+
+/* A key of which nothing is left. "1 entry was stored at 13:58 and evicted at 14:29, ..." */
+static void
+write_key_eviction(gci_story const *story, gci_buf *out)
+{
+    gci_tombstone const *tombstone = gci_trace_eviction(story->trace);
+
+    if (tombstone == NULL || tombstone->left != 0)
+        return;
+    gci_buf_format(out, "%u %s ", tombstone->entries, tombstone->entries == 1 ? "entry was" : "entries were");
+    if (tombstone->stored_ns != 0) {
+        gci_buf_append_text(out, "stored at ");
+        gci_write_time(out, tombstone->stored_ns, gci_clock_wall_ns());
+        gci_buf_append_text(out, " and ");
+    }
+    write_evicted(tombstone, out);
+    if (tombstone->cause == GCI_EVICTED_SIZE)
+        write_fullness(story, "  ", out);
+}
+
+/* One candidate of several. */
+static void
+write_candidate_eviction(gci_story const *story, gci_candidate const *candidate, gci_buf *out)
+{
+    gci_tombstone const *tombstone = gci_trace_eviction(story->trace);
+
+    gci_buf_append_text(out, "        would have hit, but was ");
+    if (tombstone == NULL || tombstone->evicted_ns != candidate->evicted_ns) {
+        gci_buf_append_text(out, "evicted at ");
+        gci_write_time(out, candidate->evicted_ns, gci_clock_wall_ns());
+        gci_buf_append_char(out, '\n');
+        return;
+    }
+    write_evicted(tombstone, out);
+    if (tombstone->cause == GCI_EVICTED_SIZE)
+        write_fullness(story, "        ", out);
+}
+
+/* ---- one candidate ---- */
+
+static void
+write_candidate_line(gci_trial const *trial, size_t number, uint64_t now_ns, gci_buf *out)
+{
+    gci_record const *record = record_of(trial);
+
+    gci_buf_format(out, "  #%zu  %.*s  since ", number, GCI_SHORT_ENTRY_DIGITS, record->id);
+    gci_write_time(out, record->created_ns, now_ns);
+    if (record->variant.size != 0) {
+        gci_buf_append_text(out, ", variant ");
+        gci_visible_append(out, record->variant);
+    }
+    if (record->priority != 0)
+        gci_buf_format(out, ", priority %lld", (long long)record->priority);
+    if (record->compile_ns != 0) {
+        gci_buf_append_text(out, ", ");
+        gci_write_duration(out, record->compile_ns);
+        gci_buf_append_text(out, " to compile");
+    }
+    gci_buf_append_char(out, '\n');
+}
+
+static void
+write_row(gci_buf *out, gci_view part, gci_view values, char const *verdict, bool brief)
+{
+    gci_buf_append_text(out, "        ");
+    gci_write_cell(out, part, GUARD_COLUMN, brief ? GUARD_COLUMN : FULL_COLUMN);
+    gci_buf_append_char(out, ' ');
+    gci_write_cell(out, values, VALUES_COLUMN, brief ? VALUES_COLUMN : FULL_COLUMN);
+    gci_buf_append_char(out, ' ');
+    gci_buf_append_text(out, verdict);
+    while (out->size > 0 && !out->failed && out->data[out->size - 1] == ' ')
+        out->size--;
+    gci_buf_append_char(out, '\n');
+}
+
+/* The decisive part of a guard that is false or raises, and its arithmetic. */
+static void
+write_failing_guard(gci_question const *question, gci_trial const *trial, bool brief, gci_buf *out)
+{
+    gci_buf part, values;
+
+    if (question->request.guard_test != NULL) {
+        gci_buf_append_text(out, "        the caller's own test of guards doesn't want it\n");
+        return;
+    }
+    bool raises = trial->reason == GCACHE_REASON_GUARD_ERROR;
+    if (trial->ranked->guards == NULL || trial->verdict.guard >= record_of(trial)->guard_count) {
+        if ((trial->cut & GCI_CUT_SHORT) != 0 && trial->verdict.guard < record_of(trial)->guard_count)
+            write_row(out, record_of(trial)->guards[trial->verdict.guard],
+                      gci_view_text(raises ? trial->verdict.message : ""), raises ? trial->verdict.exception : "false", brief);
+        gci_buf_append_text(out, "        its guards are too long for the journal\n");
+        return;
+    }
+    gci_buf_init(&part, GCI_BUF_NO_LIMIT);
+    gci_buf_init(&values, GCI_BUF_NO_LIMIT);
+    gci_guards_explain(trial->ranked->guards, trial->verdict.guard, question->hints, &part, &values);
+    if (raises && values.size == 0)
+        gci_buf_append_text(&values, trial->verdict.message);
+    write_row(out, gci_buf_view(&part), gci_buf_view(&values), raises ? trial->verdict.exception : "false", brief);
+    if (trial->cut != GCI_CUT_NOTHING)
+        gci_buf_append_text(out, "        its other guards are too long for the journal\n");
+    out->failed |= part.failed || values.failed;
+    gci_buf_clear(&part);
+    gci_buf_clear(&values);
+}
+
+static void
+write_quoted(gci_buf *out, char const *word, gci_view value)
+{
+    gci_buf_append_text(out, word);
+    if (value.data == NULL) {
+        gci_buf_append_text(out, " nothing");
+        return;
+    }
+    gci_buf_append_text(out, " \"");
+    gci_write_excerpt(out, value, 60);
+    gci_buf_append_char(out, '"');
+}
+
+static void
+write_difference(gci_buf *out, gci_view name, gci_view stored, gci_view asked)
+{
+    gci_buf_append_text(out, "        ");
+    gci_write_column(out, name, GUARD_COLUMN);
+    write_quoted(out, " stored", stored);
+    write_quoted(out, "   asked", asked);
+    gci_buf_append_char(out, '\n');
+}
+
+static size_t
+first_difference(gci_view a, gci_view b)
+{
+    size_t i = 0;
+
+    while (i < a.size && i < b.size && a.data[i] == b.data[i])
+        i++;
+    return i;
+}
+
+static void
+write_name(gci_names_walk const *walk, gci_buf *out)
+{
+    size_t at = first_difference(walk->stored, walk->current);
+
+    gci_buf_append_text(out, "        compiled as \"");
+    gci_write_excerpt_around(out, walk->stored, at, NAME_WIDTH);
+    gci_buf_append_text(out, "\", yours is \"");
+    gci_write_excerpt_around(out, walk->current, at, NAME_WIDTH);
+    gci_buf_append_text(out, "\"\n");
+}
+
+/* What the payload would say otherwise than its caller. */
+static void
+write_names(gci_question const *question, gci_record const *record, bool brief, gci_buf *out)
+{
+    gci_names_walk walk = { .question = question, .record = record };
+    size_t differing = 0, shown = 0;
+
+    while (gci_names_next(&walk)) {
+        if (gci_view_equal(walk.stored, walk.current))
+            continue;
+        differing++;
+        if (brief && shown == BRIEF_NAMES)
+            continue;
+        write_name(&walk, out);
+        shown++;
+    }
+    if (differing > shown)
+        gci_buf_format(out, "        and %zu more names\n", differing - shown);
+    if (differing == 0)
+        gci_buf_append_text(out, "        compiled with other names than the caller's\n");
+}
+
+static void
+write_holds(gci_story const *story, gci_trial const *trial, bool brief, gci_buf *out)
+{
+    gci_record const *record = record_of(trial);
+    bool renamed = story->question->request.accept_renames && !gci_names_same(story->question, record);
+
+    gci_buf_append_text(out, renamed ? "        holds, under other names:\n" : "        holds\n");
+    if (renamed)
+        write_names(story->question, record, brief, out);
+}
+
+static void
+write_trial(gci_story const *story, gci_trial const *trial, size_t number, bool brief, gci_buf *out)
+{
+    gci_question const *question = story->question;
+    gci_record const *record = record_of(trial);
+
+    write_candidate_line(trial, number, gci_clock_wall_ns(), out);
+    switch (trial->reason) {
+    case GCACHE_REASON_GUARD_FALSE:
+    case GCACHE_REASON_GUARD_ERROR:
+        write_failing_guard(question, trial, brief, out);
+        break;
+    case GCACHE_REASON_VARIANT:
+        write_difference(out, gci_view_text("variant"), record->variant, gci_view_text(question->request.variant));
+        break;
+    case GCACHE_REASON_REQUIREMENT:
+        write_difference(out, trial->requirement->name, trial->requirement->value, trial->provided);
+        break;
+    case GCACHE_REASON_NAMES:
+        write_names(question, record, brief, out);
+        break;
+    case GCACHE_REASON_EVICTED:
+        write_candidate_eviction(story, trial->ranked->candidate, out);
+        break;
+    case GCACHE_REASON_UNREADABLE:
+        gci_buf_append_text(out, "        its guards can't be read by this version\n");
+        break;
+    default:
+        write_holds(story, trial, brief, out);
+        break;
+    }
+}
+
+/* ---- all candidates ---- */
+
+static void
+write_summary(gci_story const *story, gci_buf *out)
+{
+    gci_trace const *trace = story->trace;
+
+    gci_write_count(out, trace->count);
+    gci_buf_append_text(out, trace->count == 1 ? " candidate" : " candidates");
+    if (story->outcome == GCACHE_HIT)
+        gci_buf_format(out, ", #%zu is the best that holds for", (size_t)(trace->winner - trace->trials) + 1);
+    else
+        gci_buf_append_text(out, trace->count == 1 ? ", it doesn't hold for" : ", none holds for");
+    write_hints(story->question, out);
+    gci_buf_append_char(out, '\n');
+}
+
+/* An empty seat: a candidate that the journal only counts. */
+static bool
+is_empty(gci_trial const *trial)
+{
+    return trial->ranked == NULL;
+}
+
+void
+gci_explain_variant(gci_story const *story, gci_buf *out)
+{
+    gci_trace const *trace = story->trace;
+    char const *expected = story->question->request.expect_variant;
+
+    if (story->outcome != GCACHE_HIT || expected == NULL || is_empty(trace->winner) ||
+        strcmp(trace->winner->ranked->answer.variant, expected) == 0)
+        return;
+    for (size_t i = 0; i < trace->count; i++) {
+        if (is_empty(&trace->trials[i]) || strcmp(trace->trials[i].ranked->answer.variant, expected) != 0)
+            continue;
+        gci_visible_format(out, "the expected variant \"%s\" is there (#%zu) but can't serve: %s", expected, i + 1,
+                       gcache_reason_name(trace->trials[i].reason));
+        return;
+    }
+    gci_visible_format(out, "the expected variant \"%s\" isn't there: perhaps it was never compiled", expected);
+}
+
+/* The changes of hints that would have made a candidate hold, each once. */
+static void
+write_would_hit(gci_story const *story, gci_buf *out)
+{
+    gci_trace const *trace = story->trace;
+    gci_buf change;
+    size_t written = 0, work = GCI_NEAREST_WORK;
+
+    gci_buf_init(&change, GCI_BUF_NO_LIMIT);
+    for (size_t i = 0; i < trace->count && written < BRIEF_NEAREST_HINTS; i++) {
+        gci_trial const *trial = &trace->trials[i];
+        if (trial->reason != GCACHE_REASON_GUARD_FALSE && trial->reason != GCACHE_REASON_GUARD_ERROR)
+            continue;
+        if (is_empty(trial) || trial->ranked->guards == NULL || trial->cut != GCI_CUT_NOTHING)
+            continue;
+        change.size = 0;
+        if (!gci_guards_nearest(trial->ranked->guards, story->question->hints, i < GCI_PAIRS_CANDIDATES, &work,
+                                &change))
+            continue;
+        gci_buf_append_text(out, written == 0 ? "\n  would hit:  " : "   ");
+        gci_visible_append(out, gci_buf_view(&change));
+        gci_buf_format(out, " (#%zu)", i + 1);
+        written++;
+    }
+    if (written > 0)
+        gci_buf_append_char(out, '\n');
+    gci_buf_clear(&change);
+}
+
+/* Those that got as far as the reason says come first in interest; in a brief text the others give way. */
+static bool
+worth_showing(gci_story const *story, gci_trial const *trial, size_t shown)
+{
+    if (story->outcome == GCACHE_HIT)
+        return trial == story->trace->winner || shown < 2;
+    return trial->reason == story->reason;
+}
+
+static void
+write_candidates(gci_story const *story, bool brief, gci_buf *out)
+{
+    gci_trace const *trace = story->trace;
+    size_t all = trace->count + trace->evicted_count, shown = 0, live = 0;
+
+    write_summary(story, out);
+    size_t before = out->size;
+    gci_explain_variant(story, out);
+    gci_buf_append_text(out, out->size != before ? "\n\n" : "\n");
+    for (size_t i = 0; i < all; i++) {
+        gci_trial const *trial = &trace->trials[i];
+        bool evicted = i >= trace->count;
+        if (is_empty(trial) || (evicted && trial->reason != GCACHE_REASON_EVICTED))
+            continue;
+        if (brief && (shown == BRIEF_CANDIDATES || !worth_showing(story, trial, shown)))
+            continue;
+        write_trial(story, trial, i + 1, brief, out);
+        shown++;
+        live += !evicted;
+    }
+    if (live < trace->count)
+        gci_buf_format(out, "  and %zu more%s\n", trace->count - live, story->at_ns == 0 ? " (--all shows them)" : "");
+    if (story->outcome == GCACHE_MISS)
+        write_would_hit(story, out);
+}
+
+/* It was compiled before, and that didn't help. */
+static void
+write_not_stored(gci_trace const *trace, gci_buf *out)
+{
+    if (trace->not_stored == NULL)
+        return;
+    gci_buf_append_text(out, "it was compiled at ");
+    gci_write_moment(out, trace->not_stored_ns, gci_clock_wall_ns());
+    gci_visible_format(out, " and %s\n", trace->not_stored);
+}
+
+static void
+write_advice(gci_story const *story, gci_buf *out)
+{
+    gci_buf advice;
+
+    gci_buf_init(&advice, GCI_BUF_NO_LIMIT);
+    gci_write_advice(story, &advice);
+    if (advice.size != 0) {
+        gci_buf_append_char(out, '\n');
+        gci_write_paragraph(out, "  advice:     ", gci_buf_view(&advice), TEXT_WIDTH);
+    }
+    out->failed |= advice.failed;
+    gci_buf_clear(&advice);
+}
+
+static void
+write_takeover(gci_story const *story, gci_buf *out)
+{
+    gci_buf_append_text(out, "the compile was ");
+    gci_write_takeover(out, story->former);
+    gci_buf_append_char(out, '\n');
+}
+
+/* The miss will come again, whatever is compiled. */
+static void
+write_read_only(gci_story const *story, gci_buf *out)
+{
+    gci_store const *store = story->question->cache->store;
+
+    if (store != NULL && gci_store_is_read_only(store))
+        gci_buf_append_text(out, "\n  note:       the cache is read-only: what is compiled now isn't stored, and will miss "
+                                 "again\n");
+}
+
+/* Where there is no candidate to show, the reason in words is all there is to tell. */
+static bool
+is_told_by_reason(gci_story const *story)
+{
+    gci_trace const *trace = story->trace;
+
+    if (trace->count + trace->evicted_count != 0 || trace->has_tombstone)
+        return false;
+    return story->reason != GCACHE_REASON_NO_KEY && story->reason != GCACHE_REASON_BYPASS &&
+           story->outcome == GCACHE_MISS;
+}
+
+void
+gci_explain_text(gci_story const *story, bool brief, gci_buf *out)
+{
+    write_header(story, out);
+    if (story->cut)
+        gci_buf_append_text(out, "too long for the journal, which kept only what decided\n");
+    if (story->bypass != NULL)
+        gci_visible_format(out, "%s\n", story->bypass);
+    if (is_told_by_reason(story))
+        gci_buf_format(out, "%s\n", gcache_reason_text(story->reason));
+    if (story->trace->count + story->trace->evicted_count > 0)
+        write_candidates(story, brief, out);
+    if (story->reason == GCACHE_REASON_EVICTED)
+        write_key_eviction(story, out);
+    if (story->trace->trouble.status != GCACHE_OK)
+        gci_visible_format(out, "%s\n", story->trace->trouble.message);
+    if (story->reason == GCACHE_REASON_NO_KEY) {
+        write_not_stored(story->trace, out);
+        gci_explain_nearest(story->trace, brief, out);
+    }
+    if (story->former != 0)
+        write_takeover(story, out);
+    if (story->outcome == GCACHE_MISS && story->at_ns == 0)
+        write_read_only(story, out);
+    if (story->outcome == GCACHE_MISS)
+        write_advice(story, out);
+}

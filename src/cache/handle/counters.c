@@ -1,0 +1,126 @@
+#include "cache/handle/counters.h"
+
+#include "base/digest.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+/*
+ * The first hits of a thread are journaled one by one, later ones ever more seldom: short runs are known exactly, and a run
+ * of a million hits leaves some 270 entries. An entry takes some ten microseconds, so that makes less than 3 ns a hit.
+ */
+#define DUE_EACH 32
+#define DUE_SHARE 16
+#define DUE_GAP_MAX 8192
+
+/*
+ * As far behind as ahead of the gap by chance, so that what comes round regularly (an evaluation after so many steps) isn't
+ * always told or never: over a long run each label's share of what entries stand for is its share of the hits.
+ */
+static uint64_t
+next_due(uint64_t hits)
+{
+    uint64_t gap = hits / DUE_SHARE < DUE_GAP_MAX ? hits / DUE_SHARE : DUE_GAP_MAX;
+
+    return hits + 1 + (hits < DUE_EACH ? 0 : gci_hash64(&hits, sizeof hits, 0) % (2 * gap - 1));
+}
+
+static bool
+is_shared(gci_counters const *counters, gci_lane_numbers const *lane)
+{
+    return lane == &counters->lanes[GCI_LANES].numbers;
+}
+
+/* Thread identifiers are addresses of stacks, whole pages apart. */
+static size_t
+lane_of(uintptr_t self)
+{
+    return (size_t)((self >> 12) ^ (self >> 20)) % GCI_LANES;
+}
+
+gci_lane_numbers *
+gci_counters_lane(gci_counters *counters)
+{
+    uintptr_t self = (uintptr_t)pthread_self(), nobody = 0;
+    gci_lane_numbers *lane = &counters->lanes[lane_of(self)].numbers;
+
+    if (atomic_load_explicit(&lane->owner, memory_order_relaxed) == self)
+        return lane;
+    if (atomic_compare_exchange_strong(&lane->owner, &nobody, self) || nobody == self)
+        return lane;
+    return &counters->lanes[GCI_LANES].numbers;
+}
+
+/* Adds, and returns the sum. */
+static uint64_t
+add(_Atomic uint64_t *number, uint64_t more, bool shared)
+{
+    if (shared)
+        return atomic_fetch_add_explicit(number, more, memory_order_relaxed) + more;
+    uint64_t sum = atomic_load_explicit(number, memory_order_relaxed) + more;
+    atomic_store_explicit(number, sum, memory_order_relaxed);
+    return sum;
+}
+
+bool
+gci_count_hit(gci_counters *counters, gci_lane_numbers *lane, uint64_t saved_ns)
+{
+    bool shared = is_shared(counters, lane);
+    uint64_t hits = add(&lane->hits, 1, shared);
+
+    add(&lane->saved_ns, saved_ns, shared);
+    uint64_t due = atomic_load_explicit(&lane->due, memory_order_relaxed);
+    if (hits < due)
+        return false;
+    /* Of several threads on the shared lane one is told that it is due. */
+    return atomic_compare_exchange_strong(&lane->due, &due, next_due(hits));
+}
+
+/* A forked child's lanes begin with what its parent counted, which is the parent's to tell. */
+static void
+forget_parent(gci_counters *counters)
+{
+    if (counters->process == getpid())
+        return;
+    for (size_t i = 0; i <= GCI_LANES; i++) {
+        gci_lane_numbers *lane = &counters->lanes[i].numbers;
+        atomic_store(&lane->told, atomic_load(&lane->hits));
+        atomic_store(&lane->told_saved_ns, atomic_load(&lane->saved_ns));
+    }
+    counters->process = getpid();
+}
+
+static uint64_t
+since(_Atomic uint64_t *number, _Atomic uint64_t *told)
+{
+    uint64_t now = atomic_load(number);
+
+    return now - atomic_exchange(told, now);
+}
+
+gci_untold
+gci_counters_tell(gci_counters *counters, gci_lane_numbers *lane)
+{
+    forget_parent(counters);
+    return (gci_untold){ since(&lane->hits, &lane->told), since(&lane->saved_ns, &lane->told_saved_ns) };
+}
+
+gci_untold
+gci_counters_tell_all(gci_counters *counters)
+{
+    gci_untold all = { 0, 0 };
+
+    for (size_t i = 0; i <= GCI_LANES; i++) {
+        gci_untold one = gci_counters_tell(counters, &counters->lanes[i].numbers);
+        all.hits += one.hits;
+        all.saved_ns += one.saved_ns;
+    }
+    return all;
+}
+
+void
+gci_counters_untell(gci_lane_numbers *lane, gci_untold untold)
+{
+    atomic_fetch_sub(&lane->told, untold.hits);
+    atomic_fetch_sub(&lane->told_saved_ns, untold.saved_ns);
+}

@@ -1,0 +1,80 @@
+/*
+ * What an open cache counts while it runs, for a few nanoseconds a hit.
+ *
+ * Invariants:
+ *  1. A lane belongs to the first thread that took it, for good: only that thread writes its numbers, so that counting a
+ *     hit needs no locked instruction. Threads that find their lane taken share the last one, with locked additions.
+ *  2. told <= hits: hits that the journal knows of. told, told_saved_ns and due are touched under the same rule.
+ *  3. A thread's identifier may be that of an earlier, ended thread: it inherits that thread's lane.
+ *
+ * Locking: none; every number is atomic, and a reader sees each as it was at some moment of its reading.
+ */
+#ifndef GCI_CACHE_HANDLE_COUNTERS_H
+#define GCI_CACHE_HANDLE_COUNTERS_H
+
+#include <guardcache/status.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* More threads than these rarely ask at once; each lane is two cache lines, so that neighbours don't disturb each other. */
+#define GCI_LANES 16
+#define GCI_LANE_BYTES 128
+
+typedef struct gci_lane_numbers {
+    _Atomic uintptr_t owner; /* pthread_self(); 0: nobody yet */
+    _Atomic uint64_t hits, saved_ns;
+    _Atomic uint64_t due;    /* the hit that is journaled next, counted in hits */
+    _Atomic uint64_t told, told_saved_ns;
+} gci_lane_numbers;
+
+typedef union gci_lane {
+    gci_lane_numbers numbers;
+    char bytes[GCI_LANE_BYTES];
+} gci_lane;
+
+typedef struct gci_counters {
+    gci_lane lanes[GCI_LANES + 1]; /* the last is shared */
+    _Atomic uint64_t misses[GCACHE_REASON_COUNT];
+    _Atomic uint64_t inserts, refusals, not_stored;
+    _Atomic uint64_t evictions, evicted_bytes, corrupt, leases, lease_waits;
+    pid_t process;                 /* that opened the cache */
+} gci_counters;
+
+/* For what happens too rarely for a lane. */
+static inline void
+gci_count(_Atomic uint64_t *counter, uint64_t more)
+{
+    atomic_fetch_add_explicit(counter, more, memory_order_relaxed);
+}
+
+/* The calling thread's lane. */
+gci_lane_numbers *gci_counters_lane(gci_counters *counters);
+
+/* Counts one hit. true: it is due to be journaled. */
+bool gci_count_hit(gci_counters *counters, gci_lane_numbers *lane, uint64_t saved_ns);
+
+/* true if the lane's next hit is due: then its duration is worth measuring. */
+static inline bool
+gci_counters_next_is_due(gci_lane_numbers const *lane)
+{
+    return atomic_load_explicit(&lane->hits, memory_order_relaxed) + 1 >=
+           atomic_load_explicit(&lane->due, memory_order_relaxed);
+}
+
+/* Hits that the journal doesn't know of. */
+typedef struct gci_untold {
+    uint64_t hits, saved_ns;
+} gci_untold;
+
+/* Hands out what a lane's next journal entry stands for, and takes it as told. */
+gci_untold gci_counters_tell(gci_counters *counters, gci_lane_numbers *lane);
+
+/* The same for all lanes together: at the end. */
+gci_untold gci_counters_tell_all(gci_counters *counters);
+
+/* Takes it back for a lane: the journal couldn't be written. */
+void gci_counters_untell(gci_lane_numbers *lane, gci_untold untold);
+
+#endif

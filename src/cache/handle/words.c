@@ -1,0 +1,312 @@
+#include "cache/handle/words.h"
+
+#include "base/check.h"
+#include "base/visible.h"
+#include "store/store.h"
+
+#include <stdio.h>
+#include <time.h>
+
+#define NS_PER_SECOND UINT64_C(1000000000)
+
+void
+gci_write_short_key(gci_buf *out, gcache_key const *key)
+{
+    char hex[GCACHE_KEY_HEX_SIZE];
+
+    gcache_key_to_hex(key, hex);
+    gci_buf_append(out, hex, GCI_SHORT_KEY_DIGITS);
+}
+
+void
+gci_write_duration(gci_buf *out, uint64_t ns)
+{
+    uint64_t seconds = ns / NS_PER_SECOND;
+
+    if (ns < 1000)
+        gci_buf_format(out, "%llu ns", (unsigned long long)ns);
+    else if (ns < 1000000)
+        gci_buf_format(out, "%llu us", (unsigned long long)(ns / 1000));
+    else if (seconds == 0)
+        gci_buf_format(out, "%llu ms", (unsigned long long)(ns / 1000000));
+    else if (seconds < 100)
+        gci_buf_format(out, "%.1f s", (double)ns / 1e9);
+    else if (seconds < 3600)
+        gci_buf_format(out, "%llu min %llu s", (unsigned long long)(seconds / 60), (unsigned long long)(seconds % 60));
+    else
+        gci_buf_format(out, "%llu h %llu min", (unsigned long long)(seconds / 3600),
+                       (unsigned long long)(seconds / 60 % 60));
+}
+
+static void
+write_clock(gci_buf *out, uint64_t at_ns, uint64_t now_ns, bool seconds)
+{
+    time_t at = (time_t)(at_ns / NS_PER_SECOND), now = (time_t)(now_ns / NS_PER_SECOND);
+    struct tm then, today;
+
+    if (localtime_r(&at, &then) == NULL || localtime_r(&now, &today) == NULL) {
+        gci_buf_append_text(out, "?");
+        return;
+    }
+    if (then.tm_year != today.tm_year || then.tm_yday != today.tm_yday)
+        gci_buf_format(out, "%04d-%02d-%02d ", then.tm_year + 1900, then.tm_mon + 1, then.tm_mday);
+    gci_buf_format(out, "%02d:%02d", then.tm_hour, then.tm_min);
+    if (seconds)
+        gci_buf_format(out, ":%02d", then.tm_sec);
+}
+
+void
+gci_write_time(gci_buf *out, uint64_t at_ns, uint64_t now_ns)
+{
+    write_clock(out, at_ns, now_ns, false);
+}
+
+void
+gci_write_moment(gci_buf *out, uint64_t at_ns, uint64_t now_ns)
+{
+    write_clock(out, at_ns, now_ns, true);
+}
+
+void
+gci_write_count(gci_buf *out, uint64_t count)
+{
+    char digits[24];
+    int size = snprintf(digits, sizeof digits, "%llu", (unsigned long long)count);
+
+    for (int i = 0; i < size; i++) {
+        if (i > 0 && (size - i) % 3 == 0)
+            gci_buf_append_char(out, ',');
+        gci_buf_append_char(out, digits[i]);
+    }
+}
+
+void
+gci_write_size(gci_buf *out, uint64_t bytes)
+{
+    static char const *const units[] = { "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+    double scaled = (double)bytes / 1024;
+    size_t unit = 0;
+
+    if (bytes < 1024) {
+        gci_buf_format(out, "%llu bytes", (unsigned long long)bytes);
+        return;
+    }
+    for (; scaled >= 1024 && unit + 1 < sizeof units / sizeof units[0]; unit++)
+        scaled /= 1024;
+    gci_buf_format(out, "%.1f %s", scaled, units[unit]);
+}
+
+static bool
+continues_character(char c)
+{
+    return ((unsigned char)c & 0xC0) == 0x80;
+}
+
+/* Terminal columns, counting every character as one. */
+static size_t
+columns(gci_view text)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < text.size; i++)
+        count += !continues_character(text.data[i]);
+    return count;
+}
+
+static size_t
+whole_characters(gci_view text, size_t limit)
+{
+    size_t size = limit < text.size ? limit : text.size;
+
+    while (size > 0 && size < text.size && continues_character(text.data[size]))
+        size--;
+    return size;
+}
+
+/* Where the last `limit` bytes begin, moved on to a character's start. */
+static size_t
+tail_start(gci_view text, size_t limit)
+{
+    size_t start = text.size > limit ? text.size - limit : 0;
+
+    while (start < text.size && continues_character(text.data[start]))
+        start++;
+    return start;
+}
+
+/* White space is folded; what else a terminal would act on is escaped. */
+static void
+append_folded(gci_buf *out, gci_view text)
+{
+    size_t from = 0;
+
+    for (size_t i = 0; i <= text.size; i++) {
+        bool space = i < text.size && text.data[i] >= '\t' && text.data[i] <= '\r';
+        if (i < text.size && !space)
+            continue;
+        gci_visible_append(out, gci_view_of(text.data + from, i - from));
+        if (space)
+            gci_buf_append_char(out, ' ');
+        from = i + 1;
+    }
+}
+
+void
+gci_write_excerpt(gci_buf *out, gci_view text, size_t width)
+{
+    static char const gap[] = " ... ";
+    GCI_ASSERT(width > 2 * sizeof gap);
+
+    if (text.size <= width) {
+        append_folded(out, text);
+        return;
+    }
+    size_t room = width - (sizeof gap - 1);
+    size_t head = whole_characters(text, room * 2 / 3);
+    size_t tail = tail_start(text, room - room * 2 / 3);
+    append_folded(out, gci_view_of(text.data, head));
+    gci_buf_append_text(out, gap);
+    append_folded(out, gci_view_of(text.data + tail, text.size - tail));
+}
+
+void
+gci_write_excerpt_around(gci_buf *out, gci_view text, size_t at, size_t width)
+{
+    size_t start = text.size <= width || at < width / 2 ? 0 : at - width / 2;
+
+    if (start + width > text.size)
+        start = text.size > width ? text.size - width : 0;
+    size_t end = start + width < text.size ? whole_characters(text, start + width) : text.size;
+    start = tail_start(text, text.size - start);
+    gci_buf_append_text(out, start > 0 ? "... " : "");
+    append_folded(out, gci_view_of(text.data + start, end - start));
+    gci_buf_append_text(out, end < text.size ? " ..." : "");
+}
+
+void
+gci_write_cell(gci_buf *out, gci_view text, size_t width, size_t widest)
+{
+    size_t before = out->size;
+
+    gci_write_excerpt(out, text, widest > 12 ? widest : 12);
+    if (out->failed)
+        return;
+    size_t used = columns(gci_view_of(out->data + before, out->size - before));
+    for (; used < width; used++)
+        gci_buf_append_char(out, ' ');
+}
+
+void
+gci_write_column(gci_buf *out, gci_view text, size_t width)
+{
+    gci_write_cell(out, text, width, width);
+}
+
+void
+gci_copy_line(gci_buf const *line, char *out_text, size_t size)
+{
+    if (size == 0)
+        return;
+    size_t length = line->size < size ? line->size : size - 1;
+    if (length != 0)
+        memcpy(out_text, line->data, length);
+    out_text[length] = '\0';
+}
+
+/* How many bytes of text fit into a line of `room` columns: up to the last space, a whole word in any case. */
+static size_t
+fitting(gci_view text, size_t room)
+{
+    size_t best = 0;
+
+    for (size_t i = 0; i <= text.size; i++) {
+        if (i < text.size && text.data[i] != ' ')
+            continue;
+        if (best != 0 && columns(gci_view_of(text.data, i)) > room)
+            break;
+        best = i;
+    }
+    return best;
+}
+
+void
+gci_write_paragraph(gci_buf *out, char const *first, gci_view text, size_t width)
+{
+    size_t indent = strlen(first);
+    GCI_ASSERT(width > indent);
+
+    gci_buf_append_text(out, first);
+    while (text.size != 0) {
+        size_t size = fitting(text, width - indent);
+        append_folded(out, gci_view_of(text.data, size));
+        gci_buf_append_char(out, '\n');
+        size += size < text.size;
+        text = gci_view_of(text.data + size, text.size - size);
+        if (text.size != 0)
+            gci_buf_format(out, "%*s", (int)indent, "");
+    }
+}
+
+void
+gci_write_takeover(gci_buf *out, uint64_t process)
+{
+    gci_buf_format(out, "taken over from process %llu, which died while it compiled the same", (unsigned long long)process);
+}
+
+/* Another process may not have told yet of evictions that were asked for: no more than all of them. */
+void
+gci_write_asked_again(gci_buf *out, uint64_t asked, uint64_t evicted)
+{
+    if (asked == 0 || evicted == 0)
+        return;
+    double share = asked < evicted ? 100.0 * (double)asked / (double)evicted : 100;
+    if (share < 1)
+        gci_buf_append_text(out, "; under 1 %");
+    else
+        gci_buf_format(out, "; %.0f %%", share);
+    gci_buf_append_text(out, " of evicted entries were asked for again");
+}
+
+char const *
+gci_eviction_text(int cause)
+{
+    static char const *const texts[] = {
+        [GCI_EVICTED_SIZE] = "the cache was over its size limit",
+        [GCI_EVICTED_AGE] = "it had not been used for too long",
+        [GCI_EVICTED_SPACE] = "the disk was full",
+        [GCI_EVICTED_CROWD] = "its key had as many candidates as it may",
+        [GCI_EVICTED_BY_HAND] = "it was taken out by hand",
+    };
+    bool known = cause > 0 && (size_t)cause < sizeof texts / sizeof texts[0];
+
+    return known ? texts[cause] : "the cause isn't known";
+}
+
+static void
+write_html(gci_buf *out, gci_view text, void (*append)(gci_buf *out, gci_view text))
+{
+    static char const *const entities[256] = { ['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&quot;",
+                                               ['\''] = "&#39;" };
+    size_t from = 0;
+
+    for (size_t i = 0; i <= text.size; i++) {
+        char const *entity = i < text.size ? entities[(unsigned char)text.data[i]] : "";
+        if (entity == NULL)
+            continue;
+        append(out, gci_view_of(text.data + from, i - from));
+        gci_buf_append_text(out, entity);
+        from = i + 1;
+    }
+}
+
+void
+gci_write_html(gci_buf *out, gci_view text)
+{
+    write_html(out, text, gci_visible_append);
+}
+
+void
+gci_write_html_lines(gci_buf *out, gci_view text)
+{
+    write_html(out, text, gci_visible_append_lines);
+}

@@ -1,0 +1,185 @@
+#include "cache/journal/events.h"
+
+#include "base/visible.h"
+#include "cache/handle/words.h"
+
+void
+gci_tell(gcache *cache, gcache_event const *event)
+{
+    gcache_event told = *event;
+
+    if (cache->event == NULL)
+        return;
+    told.graph_kind = told.graph_kind != NULL ? told.graph_kind : "";
+    told.label = told.label != NULL ? told.label : "";
+    told.variant = told.variant != NULL ? told.variant : "";
+    told.text = told.text != NULL ? told.text : "";
+    cache->event(cache->event_state, &told);
+}
+
+static gcache_event
+event_about(gcache_event_kind kind, gcache_graph *graph, gcache_request const *request)
+{
+    return (gcache_event){ .kind = kind,
+                           .graph_kind = graph != NULL ? gcache_graph_kind(graph) : NULL,
+                           .label = request != NULL ? request->label : NULL };
+}
+
+void
+gci_tell_request(gcache *cache, gcache_graph *graph, gcache_request const *request)
+{
+    if (cache->event == NULL)
+        return;
+    gcache_event event = event_about(GCACHE_EVENT_IN_USE, graph, request);
+    if (!atomic_exchange(&cache->told_in_use, true))
+        gci_tell(cache, &event);
+    event.kind = GCACHE_EVENT_REQUEST;
+    gci_tell(cache, &event);
+}
+
+void
+gci_tell_outcome(gcache *cache, gcache_graph *graph, gcache_request const *request, gcache_result const *result,
+                 uint64_t elapsed_ns)
+{
+    char const *expected = request != NULL ? request->expect_variant : NULL;
+
+    if (cache->event == NULL)
+        return;
+    gcache_event event = event_about(GCACHE_EVENT_MISS, graph, request);
+    event.key = result->key;
+    event.reason = result->reason;
+    event.elapsed_ns = elapsed_ns;
+    event.text = result->note;
+    if (result->outcome == GCACHE_HIT) {
+        event.compile_ns = result->compile_ns;
+        if (expected != NULL && strcmp(expected, result->variant) != 0) {
+            event.kind = GCACHE_EVENT_VARIANT_MISSING;
+            event.variant = expected;
+            gci_tell(cache, &event);
+        }
+        event.kind = GCACHE_EVENT_HIT;
+        event.variant = result->variant;
+    }
+    gci_tell(cache, &event);
+}
+
+static void
+write_lease(gcache_status status, gci_lease const *lease, bool waited, gci_buf *out)
+{
+    uint64_t former = status == GCACHE_OK ? gci_lease_former_holder(lease) : 0;
+
+    if (status == GCACHE_ERROR_BUSY)
+        gci_buf_append_text(out, "not given: somebody else is still compiling the same");
+    else if (status != GCACHE_OK)
+        gci_buf_append_text(out, "not given: compiling goes on without it");
+    else if (former != 0)
+        gci_write_takeover(out, former);
+    else
+        gci_buf_append_text(out, waited ? "taken, after somebody else had it" : "taken");
+}
+
+void
+gci_tell_lease(gci_question const *question, gcache_status status, gci_lease const *lease, bool waited,
+               uint64_t elapsed_ns)
+{
+    gcache *cache = question->cache;
+    gci_buf text;
+
+    if (status == GCACHE_OK)
+        gci_count(&cache->counters.leases, 1);
+    if (waited)
+        gci_count(&cache->counters.lease_waits, 1);
+    gcache_event event = event_about(GCACHE_EVENT_LEASE, question->graph, &question->request);
+    event.key = question->key;
+    event.elapsed_ns = elapsed_ns;
+    if (cache->event == NULL)
+        return;
+    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
+    write_lease(status, lease, waited, &text);
+    gci_buf_append_char(&text, '\0');
+    event.text = text.failed ? NULL : text.data;
+    gci_tell(cache, &event);
+    gci_buf_clear(&text);
+}
+
+void
+gci_hear(void *state, gci_news const *news)
+{
+    gcache *cache = state;
+    gcache_event event = { .entries = news->entries, .bytes = news->bytes };
+
+    switch (news->kind) {
+    case GCI_NEWS_EVICTED:
+        gci_count(&cache->counters.evictions, news->entries);
+        gci_count(&cache->counters.evicted_bytes, news->bytes);
+        event.kind = GCACHE_EVENT_EVICTED;
+        event.key = *news->key;
+        event.text = gci_eviction_text(news->cause);
+        break;
+    case GCI_NEWS_CORRUPT:
+        gci_count(&cache->counters.corrupt, 1);
+        event.kind = GCACHE_EVENT_CORRUPT;
+        event.text = news->text;
+        break;
+    }
+    gci_tell(cache, &event);
+}
+
+/* ---- in words ---- */
+
+char const *
+gcache_event_name(gcache_event_kind kind)
+{
+    static char const *const words[GCACHE_EVENT_COUNT] = {
+#define X(name, word, meaning) [GCACHE_EVENT_##name] = word,
+        GCACHE_EVENT_MAP(X)
+#undef X
+    };
+    return kind < GCACHE_EVENT_COUNT ? words[kind] : "?";
+}
+
+/* What only events of this kind have to tell. */
+static void
+write_details(gci_buf *line, gcache_event const *event)
+{
+    if (event->kind == GCACHE_EVENT_HIT) {
+        gci_buf_append_text(line, ": saved ");
+        gci_write_duration(line, event->compile_ns);
+        gci_buf_append_text(line, ", took ");
+        gci_write_duration(line, event->elapsed_ns);
+    } else if (event->kind == GCACHE_EVENT_COMPILED) {
+        gci_buf_append_text(line, " in ");
+        gci_write_duration(line, event->compile_ns);
+    } else if (event->kind == GCACHE_EVENT_MISS) {
+        gci_buf_format(line, ": %s", gcache_reason_name(event->reason));
+    } else if (event->kind == GCACHE_EVENT_EVICTED) {
+        gci_buf_format(line, ": %llu %s, ", (unsigned long long)event->entries, event->entries == 1 ? "entry" : "entries");
+        gci_write_size(line, event->bytes);
+    } else if (event->variant[0] != '\0') {
+        gci_visible_format(line, ": %s", event->variant);
+    }
+    if (event->text[0] != '\0')
+        gci_visible_format(line, ": %s", event->text);
+}
+
+void
+gcache_event_line(gcache_event const *event, char *out_line, size_t size)
+{
+    static gcache_key const no_key;
+    gci_buf line;
+
+    gci_buf_init(&line, GCI_BUF_NO_LIMIT);
+    gci_buf_append_text(&line, gcache_event_name(event->kind));
+    if (event->label[0] != '\0')
+        gci_visible_format(&line, " %s", event->label);
+    bool has_key = memcmp(&event->key, &no_key, sizeof no_key) != 0;
+    if (event->graph_kind[0] != '\0' || has_key) {
+        gci_visible_format(&line, " (%s%s", event->graph_kind, event->graph_kind[0] != '\0' && has_key ? " " : "");
+        if (has_key)
+            gci_write_short_key(&line, &event->key);
+        gci_buf_append_char(&line, ')');
+    }
+    write_details(&line, event);
+    gci_copy_line(&line, out_line, size);
+    gci_buf_clear(&line);
+}

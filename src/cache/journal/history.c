@@ -1,0 +1,220 @@
+#include "cache/journal/history.h"
+
+#include "base/check.h"
+
+#include <stdlib.h>
+
+/* A compile that no miss has been found for yet: the walk goes back in time, so the miss comes later. */
+typedef struct compile {
+    gcache_key key;
+    uint32_t process;
+    uint64_t ns;
+    uint64_t former; /* process from which its lease was taken over; 0: none */
+} compile;
+
+typedef struct walk {
+    gcache *cache;
+    gcache_past_query query;
+    gci_history_fn fn;
+    void *state;
+    size_t told;
+    compile *compiles;
+    size_t compile_count, compile_room;
+    gcache_status status;
+    gcache_error *error;
+} walk;
+
+/* ---- what a miss cost ---- */
+
+static bool
+note_compile(walk *w, gci_past const *past)
+{
+    if (w->compile_count == w->compile_room) {
+        size_t room = w->compile_room != 0 ? 2 * w->compile_room : 64;
+        compile *larger = realloc(w->compiles, room * sizeof *larger);
+        if (larger == NULL)
+            return false;
+        w->compiles = larger;
+        w->compile_room = room;
+    }
+    w->compiles[w->compile_count++] = (compile){ past->key, past->process, past->compile_ns, past->former };
+    return true;
+}
+
+/* What its process compiled next for its key, which is the one noted last; NULL if nothing. */
+static compile *
+find_compile(walk *w, gci_past const *past)
+{
+    for (size_t i = w->compile_count; i-- > 0;)
+        if (w->compiles[i].process == past->process && memcmp(&w->compiles[i].key, &past->key, sizeof past->key) == 0)
+            return &w->compiles[i];
+    return NULL;
+}
+
+/* A lease is taken between the miss and the compile. Whoever holds it may not be done yet, or never have been. */
+static bool
+note_takeover(walk *w, gci_past const *past)
+{
+    compile *of = find_compile(w, past);
+
+    if (of == NULL)
+        return note_compile(w, past);
+    of->former = past->former;
+    return true;
+}
+
+static void
+take_compile(walk *w, gci_past *past)
+{
+    compile *found = find_compile(w, past);
+
+    if (found == NULL)
+        return;
+    past->compile_ns = found->ns;
+    past->former = found->former;
+    memmove(found, found + 1, (size_t)(w->compiles + w->compile_count - (found + 1)) * sizeof *found);
+    w->compile_count--;
+}
+
+static bool
+note(walk *w, gci_past const *past)
+{
+    switch (past->act) {
+    case GCACHE_ACT_INSERT:
+    case GCACHE_ACT_NOT_STORED:
+        return note_compile(w, past);
+    case GCACHE_ACT_TAKEOVER:
+        return note_takeover(w, past);
+    default:
+        return true;
+    }
+}
+
+/* ---- which entries are meant ---- */
+
+static bool
+contains(gci_view text, char const *part)
+{
+    return part == NULL || gci_view_contains(text, part);
+}
+
+static bool
+begins(gcache_key const *key, char const *hex)
+{
+    char digits[GCACHE_KEY_HEX_SIZE];
+
+    if (hex == NULL)
+        return true;
+    gcache_key_to_hex(key, digits);
+    return strncmp(digits, hex, strlen(hex)) == 0;
+}
+
+static bool
+is_meant(gcache_past_query const *query, gci_past const *past)
+{
+    if ((query->misses_only || query->reason != GCACHE_REASON_NONE) && past->act != GCACHE_ACT_MISS)
+        return false;
+    if (query->reason != GCACHE_REASON_NONE && past->reason != query->reason)
+        return false;
+    return contains(past->label, query->label) && begins(&past->key, query->key);
+}
+
+/* ---- the walk ---- */
+
+static int
+visit(walk *w, gci_past *past)
+{
+    if (!note(w, past)) {
+        w->status = gci_fail_memory(w->error);
+        return 1;
+    }
+    if (past->act == GCACHE_ACT_MISS)
+        take_compile(w, past);
+    if (!is_meant(&w->query, past))
+        return 0;
+    w->told++;
+    return w->fn(w->state, past) != 0 || w->told == w->query.last;
+}
+
+static int
+read_and_visit(void *state, uint64_t at_ns, gci_view entry)
+{
+    walk *w = state;
+    gci_past past;
+    int ends = 0;
+
+    if (at_ns < w->query.since_ns)
+        return 1;
+    gcache_status status = gci_past_read(w->cache, at_ns, entry, &past, NULL);
+    if (status == GCACHE_OK)
+        ends = visit(w, &past);
+    else if (status == GCACHE_ERROR_MEMORY)
+        w->status = gci_fail_memory(w->error);
+    gci_past_clear(&past);
+    return ends != 0 || w->status != GCACHE_OK;
+}
+
+static gcache_status
+check_query(gcache_past_query const *query, gcache_error *error)
+{
+    GCI_REQUIRE(query->version == GCACHE_PAST_QUERY_VERSION, error, "the query has version %d, this library knows %d",
+                query->version, GCACHE_PAST_QUERY_VERSION);
+    GCI_REQUIRE(query->reason < GCACHE_REASON_COUNT, error, "unknown reason %d", (int)query->reason);
+    return GCACHE_OK;
+}
+
+gcache_status
+gci_history_each(gcache *cache, gcache_past_query const *query, gci_history_fn fn, void *state, gcache_error *error)
+{
+    static gcache_past_query const everything = GCACHE_PAST_QUERY_INIT;
+    walk w = { .cache = cache, .query = query != NULL ? *query : everything, .fn = fn, .state = state, .error = error };
+
+    gcache_status status = check_query(&w.query, error);
+    if (status != GCACHE_OK || cache->store == NULL)
+        return status;
+    status = gci_store_journal_each(cache->store, read_and_visit, &w, error);
+    free(w.compiles);
+    return status == GCACHE_OK ? w.status : status;
+}
+
+/* ---- compiled and not kept ---- */
+
+/* How far back is looked: further would take longer than an explanation may. */
+#define NOT_STORED_ENTRIES 1000
+
+typedef struct search {
+    gcache *cache;
+    gcache_key const *key;
+    uint64_t before_ns;
+    gci_trace *trace;
+    size_t seen;
+} search;
+
+static int
+find_not_stored(void *state, uint64_t at_ns, gci_view entry)
+{
+    search *s = state;
+    gcache_act act;
+    gcache_key key;
+    gci_past past;
+
+    if (++s->seen > NOT_STORED_ENTRIES)
+        return 1;
+    if (at_ns >= s->before_ns || !gci_past_peek(entry, &act, &key) || act != GCACHE_ACT_NOT_STORED ||
+        memcmp(&key, s->key, sizeof key) != 0)
+        return 0;
+    if (gci_past_read(s->cache, at_ns, entry, &past, NULL) == GCACHE_OK) {
+        s->trace->not_stored = gci_arena_copy(&s->trace->arena, gci_view_text(past.why)).data;
+        s->trace->not_stored_ns = at_ns;
+    }
+    gci_past_clear(&past);
+    return 1;
+}
+
+void
+gci_history_find_not_stored(gcache *cache, gcache_key const *key, uint64_t before_ns, gci_trace *trace)
+{
+    search s = { .cache = cache, .key = key, .before_ns = before_ns, .trace = trace };
+
+    gci_store_journal_each(cache->store, find_not_stored, &s, NULL);
+}

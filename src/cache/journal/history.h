@@ -1,0 +1,27 @@
+/*
+ * Walking over the journal: entries read back, filtered, and each miss with what its process compiled because of it.
+ */
+#ifndef GCI_CACHE_JOURNAL_HISTORY_H
+#define GCI_CACHE_JOURNAL_HISTORY_H
+
+#include "cache/journal/journal_entry.h"
+
+#include <guardcache/observe.h>
+
+/* Anything but 0 ends the walk. *past may be opened by the callee; it is cleared afterwards. */
+typedef int (*gci_history_fn)(void *state, gci_past *past);
+
+/* Calls fn for the entries that query means, newest first. Entries of other versions and damaged ones are passed over. */
+gcache_status gci_history_each(gcache *cache, gcache_past_query const *query, gci_history_fn fn, void *state,
+                               gcache_error *error);
+
+/*
+ * Looks in the newest part of the journal for a compile of the key that wasn't kept, before a moment, and notes it in the
+ * trace.
+ */
+void gci_history_find_not_stored(gcache *cache, gcache_key const *key, uint64_t before_ns, gci_trace *trace);
+
+/* Writes the explanation of a past miss that has been opened; as JSON, with a line end. */
+void gci_explain_past(gci_past *past, gcache_explain_form form, gci_buf *out);
+
+#endif

@@ -1,0 +1,28 @@
+/*
+ * What every lookup's beginning and end are told to: the counters, the listener, the journal. One pair of calls around
+ * whatever the caller regards as one lookup.
+ */
+#ifndef GCI_CACHE_JOURNAL_LOOKUP_REPORT_H
+#define GCI_CACHE_JOURNAL_LOOKUP_REPORT_H
+
+#include "cache/handle/cache.h"
+
+typedef struct gci_watch {
+    gcache *cache;
+    gcache_graph *graph;
+    gcache_hints const *hints;
+    gcache_request const *request;
+    gci_lane_numbers *lane;
+    uint64_t start_ns; /* 0: nobody wants to know how long it takes */
+} gci_watch;
+
+/* graph, hints and request may be NULL. */
+gci_watch gci_watch_begin(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gcache_request const *request);
+
+/* status and *result are the lookup's. An error leaves nothing behind. */
+void gci_watch_end(gci_watch const *watch, gcache_status status, gcache_result const *result);
+
+/* Journals the hits that no entry stands for yet: before the store is closed. */
+void gci_watch_close(gcache *cache);
+
+#endif

@@ -1,0 +1,409 @@
+#include "cache/journal/trace_writer.h"
+
+#include "base/codec.h"
+#include "base/digest.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "graph/graph.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Another process writes one line, or reads what others wrote: that takes no longer. */
+#define LOCK_NS UINT64_C(5000000000)
+/* Lines are counted in pieces of this size. */
+#define COUNT_BYTES ((size_t)64 << 10)
+/* Guards of 30,000 characters each, a thousand of them. */
+#define EVENT_BYTES_MAX ((size_t)64 << 20)
+/* A description's file: so many digits of its key, enough to tell the graphs of a run apart, and a hash of its names, which hints
+   and guards are written in. */
+#define NAME_DIGITS 16
+#define NAME_SIZE (NAME_DIGITS + sizeof "-01234567.json")
+
+struct gci_tape {
+    pthread_mutex_t mutex;
+    gci_dir dir, graphs;
+    gci_file file;
+    uint64_t counted, counted_size;
+    bool ended;
+    pid_t process; /* that opened the file: a forked child shares its lock and so has to open its own */
+    gcache_log_fn log;
+    void *log_state;
+    char name[]; /* the directory, for messages */
+};
+
+/* ---- pieces of an event ---- */
+
+static void
+write_text(gci_buf *out, char const *member, char const *text)
+{
+    gci_buf_format(out, ", \"%s\": ", member);
+    gci_json_write_text(out, gci_view_text(text));
+}
+
+/* Only what is there. */
+static void
+write_wish(gci_buf *out, char const *member, char const *text)
+{
+    if (text != NULL && text[0] != '\0')
+        write_text(out, member, text);
+}
+
+static void
+write_pairs(gci_buf *out, char const *member, gcache_pair const *pairs, size_t count)
+{
+    if (count == 0)
+        return;
+    gci_buf_format(out, ", \"%s\": {", member);
+    for (size_t i = 0; i < count; i++) {
+        gci_buf_append_text(out, i > 0 ? ", " : "");
+        gci_json_write_text(out, gci_view_text(pairs[i].name));
+        gci_buf_append_text(out, ": ");
+        gci_json_write_text(out, gci_view_text(pairs[i].value));
+    }
+    gci_buf_append_char(out, '}');
+}
+
+/* A literal as Python writes it becomes what JSON has for it. */
+static void
+write_literal(gci_buf *out, char const *literal)
+{
+    static char const *const words[][2] = { { "True", "true" }, { "False", "false" }, { "None", "null" } };
+
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (strcmp(literal, words[i][0]) == 0) {
+            gci_buf_append_text(out, words[i][1]);
+            return;
+        }
+    }
+    char last = literal[strlen(literal) - 1];
+    if (last >= '0' && last <= '9')
+        gci_buf_append_text(out, literal);
+    else
+        gci_buf_format(out, "{\"$float\": \"%s\"}", literal);
+}
+
+static void
+write_hints(gci_buf *out, gcache_hints const *hints)
+{
+    char const *separator = "";
+
+    if (hints == NULL)
+        return;
+    gci_buf_append_text(out, ", \"hints\": {");
+    for (size_t i = 0; i < hints->count; i++, separator = ", ") {
+        gci_buf_append_text(out, separator);
+        gci_json_write_text(out, gci_view_text(hints->items[i].name));
+        gci_buf_format(out, ": %lld", (long long)hints->items[i].value);
+    }
+    for (size_t i = 0; i < hints->literal_count; i++, separator = ", ") {
+        gci_buf_append_text(out, separator);
+        gci_json_write_text(out, gci_view_text(hints->literals[i].name));
+        gci_buf_append_text(out, ": ");
+        write_literal(out, hints->literals[i].literal);
+    }
+    gci_buf_append_char(out, '}');
+}
+
+static void
+write_guards(gci_buf *out, gcache_entry const *entry)
+{
+    gci_buf_append_text(out, ", \"guards\": [");
+    for (size_t i = 0; i < entry->guard_count; i++) {
+        gci_buf_append_text(out, i > 0 ? ", " : "");
+        gci_json_write_text(out, gci_view_text(entry->guards[i]));
+    }
+    gci_buf_append_char(out, ']');
+}
+
+/* ---- writing an event ---- */
+
+static void
+end_recording(gci_tape *tape, gcache_error const *error)
+{
+    gci_buf line;
+
+    tape->ended = true;
+    if (tape->log == NULL)
+        return;
+    gci_buf_init(&line, GCI_BUF_NO_LIMIT);
+    gci_buf_format(&line, "recording ends: %s", error->message);
+    char *text = gci_buf_take_text(&line);
+    if (text != NULL)
+        tape->log(tape->log_state, text);
+    free(text);
+}
+
+/* Counts the lines that were written since the last time, by whoever. */
+static gcache_status
+count_lines(gci_tape *tape, gcache_error *error)
+{
+    char *bytes = malloc(COUNT_BYTES);
+    size_t got = COUNT_BYTES;
+    gcache_status status = bytes != NULL ? GCACHE_OK : gci_fail_memory(error);
+
+    while (status == GCACHE_OK && got == COUNT_BYTES) {
+        status = gci_file_read(&tape->file, bytes, COUNT_BYTES, tape->counted_size, &got, error);
+        for (size_t i = 0; status == GCACHE_OK && i < got; i++)
+            tape->counted += bytes[i] == '\n';
+        if (status == GCACHE_OK)
+            tape->counted_size += got;
+    }
+    free(bytes);
+    return status;
+}
+
+static gcache_status
+open_trace(gci_tape *tape, gcache_error *error)
+{
+    gci_file_close(&tape->file);
+    tape->process = getpid();
+    return gci_file_open(tape->dir, "trace.jsonl", O_RDWR | O_CREAT | O_APPEND, &tape->file, error);
+}
+
+static gcache_status
+append(gci_tape *tape, gci_view event, gcache_error *error)
+{
+    gci_buf number;
+    gcache_status status = tape->process == getpid() ? GCACHE_OK : open_trace(tape, error);
+
+    if (status == GCACHE_OK)
+        status = gci_file_lock(&tape->file, GCI_LOCK_EXCLUSIVE, LOCK_NS, error);
+    if (status != GCACHE_OK)
+        return status;
+    status = count_lines(tape, error);
+    if (status == GCACHE_OK) {
+        gci_buf_init(&number, GCI_BUF_NO_LIMIT);
+        gci_buf_format(&number, "{\"seq\": %llu", (unsigned long long)tape->counted + 1);
+        gci_view parts[] = { gci_buf_view(&number), event };
+        status = number.failed ? gci_fail_memory(error) : gci_file_write(&tape->file, parts, 2, error);
+        gci_buf_clear(&number);
+    }
+    gci_file_unlock(&tape->file);
+    return status;
+}
+
+/* Writes the description unless it is there; equal keys with equal names are one file. */
+static gcache_status
+keep_graph(gci_tape *tape, gcache_graph *graph, char const *name, gcache_error *error)
+{
+    char temporary[NAME_SIZE + sizeof ".0123456789abcdef.tmp"];
+    struct stat facts;
+    char *text = NULL;
+    size_t size;
+
+    if (gci_dir_stat(tape->graphs, name, &facts, NULL) == GCACHE_OK)
+        return GCACHE_OK;
+    snprintf(temporary, sizeof temporary, "%s.%016llx.tmp", name, (unsigned long long)gci_unique_number());
+    gcache_status status = gcache_graph_write(graph, &text, &size, error);
+    if (status == GCACHE_OK)
+        status = gci_file_write_whole(tape->graphs, temporary, name, gci_view_of(text, size), error);
+    free(text);
+    return status;
+}
+
+/* Symbols and names in texts, as the caller has them; nothing where there are none. */
+static gcache_status
+put_names(gcache_graph *graph, gci_buf *out, gcache_error *error)
+{
+    gcache_symbol const *symbols = NULL;
+    gcache_text_name const *texts = NULL;
+    size_t symbol_count = 0, text_count = 0;
+    gcache_status status = gcache_graph_symbols(graph, &symbols, &symbol_count, error);
+
+    if (status == GCACHE_OK)
+        status = gcache_graph_text_names(graph, &texts, &text_count, error);
+    for (size_t i = 0; status == GCACHE_OK && i < symbol_count; i++)
+        gci_put_bytes(out, gci_view_text(symbols[i].name));
+    for (size_t i = 0; status == GCACHE_OK && i < text_count; i++)
+        gci_put_bytes(out, gci_view_text(texts[i].original));
+    return status == GCACHE_OK && out->failed ? gci_fail_memory(error) : status;
+}
+
+static gcache_status
+name_graph(gcache_graph *graph, char out_name[NAME_SIZE], gcache_error *error)
+{
+    char hex[GCACHE_KEY_HEX_SIZE], suffix[sizeof "-01234567"] = "";
+    gcache_key key;
+    gci_buf names;
+
+    gci_buf_init(&names, GCI_BUF_NO_LIMIT);
+    gcache_status status = gcache_graph_key(graph, &key, error);
+    if (status == GCACHE_OK)
+        status = put_names(graph, &names, error);
+    if (status == GCACHE_OK) {
+        gcache_key_to_hex(&key, hex);
+        if (names.size != 0)
+            snprintf(suffix, sizeof suffix, "-%08x", (unsigned)gci_hash64(names.data, names.size, 0));
+        snprintf(out_name, NAME_SIZE, "%.*s%s.json", NAME_DIGITS, hex, suffix);
+    }
+    gci_buf_clear(&names);
+    return status;
+}
+
+/* op, and the graph if it can be keyed. */
+static gcache_status
+begin_event(gci_tape *tape, gcache_graph *graph, char const *op, gci_buf *out, gcache_error *error)
+{
+    char name[NAME_SIZE];
+    gcache_status status = name_graph(graph, name, error);
+
+    if (status != GCACHE_OK)
+        return status;
+    gci_buf_format(out, ", \"op\": \"%s\", \"graph\": \"graphs/%s\"", op, name);
+    return keep_graph(tape, graph, name, error);
+}
+
+static void
+finish_event(gci_tape *tape, gcache_status status, gci_buf *out, gcache_error *error)
+{
+    gci_buf_append_text(out, "}\n");
+    if (status == GCACHE_OK && out->failed)
+        status = gci_fail_memory(error);
+    if (status == GCACHE_OK)
+        status = append(tape, gci_buf_view(out), error);
+    if (status != GCACHE_OK)
+        end_recording(tape, error);
+    gci_buf_clear(out);
+}
+
+/* ---- what is recorded ---- */
+
+static void
+write_expectation(gci_buf *out, gcache_result const *result)
+{
+    if (result->outcome == GCACHE_HIT) {
+        gci_buf_append_text(out, ", \"expect\": {\"outcome\": \"hit\"");
+        write_wish(out, "variant", result->variant);
+        gci_buf_format(out, ", \"priority\": %lld}", (long long)result->priority);
+        return;
+    }
+    gci_buf_append_text(out, ", \"expect\": {\"outcome\": \"miss\"");
+    write_text(out, "reason", gcache_reason_name(result->reason));
+    gci_buf_append_char(out, '}');
+}
+
+static gcache_status
+write_lookup(gci_tape *tape, gcache_graph *graph, gcache_hints const *hints, gcache_request const *request,
+             gcache_result const *result, gci_buf *out, gcache_error *error)
+{
+    if (result->reason == GCACHE_REASON_BYPASS) {
+        gci_buf_append_text(out, ", \"op\": \"bypass\", \"graph\": null");
+        write_text(out, "reason", result->note);
+        return GCACHE_OK;
+    }
+    gcache_status status = begin_event(tape, graph, "lookup", out, error);
+    write_hints(out, hints);
+    if (request != NULL) {
+        write_wish(out, "variant", request->variant);
+        write_wish(out, "expect_variant", request->expect_variant);
+        write_pairs(out, "provides", request->provides, request->provides_count);
+        write_wish(out, "label", request->label);
+    }
+    if (request == NULL || !request->accept_renames) /* the player accepts them unless told */
+        gci_buf_append_text(out, ", \"accept_renames\": false");
+    write_expectation(out, result);
+    return status;
+}
+
+void
+gci_tape_lookup(gci_tape *tape, gcache_graph *graph, gcache_hints const *hints, gcache_request const *request,
+                gcache_result const *result)
+{
+    gcache_error error = { 0 };
+    gci_buf out;
+
+    pthread_mutex_lock(&tape->mutex);
+    if (!tape->ended && graph != NULL) {
+        gci_buf_init(&out, EVENT_BYTES_MAX);
+        gcache_status status = write_lookup(tape, graph, hints, request, result, &out, &error);
+        finish_event(tape, status, &out, &error);
+    }
+    pthread_mutex_unlock(&tape->mutex);
+}
+
+void
+gci_tape_insert(gci_tape *tape, gcache_graph *graph, gcache_hints const *hints, gcache_entry const *entry,
+                gcache_inserted const *inserted)
+{
+    gcache_error error = { 0 };
+    gci_buf out;
+
+    pthread_mutex_lock(&tape->mutex);
+    if (!tape->ended && inserted->reason != GCACHE_REASON_BYPASS) {
+        gci_buf_init(&out, EVENT_BYTES_MAX);
+        gcache_status status = begin_event(tape, graph, "insert", &out, &error);
+        write_hints(&out, hints);
+        write_guards(&out, entry);
+        gci_buf_format(&out, ", \"payload\": {\"size\": %zu}, \"compile_ns\": %llu", entry->payload_size,
+                       (unsigned long long)entry->compile_ns);
+        write_wish(&out, "variant", entry->variant);
+        if (entry->priority != 0)
+            gci_buf_format(&out, ", \"priority\": %lld", (long long)entry->priority);
+        write_pairs(&out, "requires", entry->requires_, entry->requires_count);
+        gci_buf_append_text(&out, inserted->outcome == GCACHE_REFUSED ? ", \"expect\": {\"outcome\": \"refused\""
+                                                                      : ", \"expect\": {\"outcome\": \"inserted\"");
+        if (inserted->outcome == GCACHE_REFUSED)
+            write_text(&out, "reason", gcache_reason_name(inserted->reason));
+        gci_buf_append_char(&out, '}');
+        finish_event(tape, status, &out, &error);
+    }
+    pthread_mutex_unlock(&tape->mutex);
+}
+
+/* ---- opening ---- */
+
+static gcache_status
+open_files(gci_tape *tape, gcache_error *error)
+{
+    gci_dir here = { .fd = AT_FDCWD, .name = "." };
+    gcache_status status = gci_dir_make(here, tape->name, NULL, error);
+
+    if (status == GCACHE_OK)
+        status = gci_dir_open_user(tape->name, &tape->dir, error);
+    if (status == GCACHE_OK)
+        status = gci_dir_make(tape->dir, "graphs", NULL, error);
+    if (status == GCACHE_OK)
+        status = gci_dir_open(tape->dir, "graphs", tape->name, &tape->graphs, error);
+    if (status == GCACHE_OK)
+        status = open_trace(tape, error);
+    return status;
+}
+
+gcache_status
+gci_tape_open(char const *directory, gcache_log_fn log, void *log_state, gci_tape **out_tape, gcache_error *error)
+{
+    size_t size = strlen(directory);
+    gci_tape *tape = calloc(1, sizeof *tape + size + 1);
+
+    if (tape == NULL)
+        return gci_fail_memory(error);
+    memcpy(tape->name, directory, size);
+    tape->dir = tape->graphs = (gci_dir){ .fd = -1, .name = tape->name };
+    tape->file = (gci_file)GCI_FILE_NONE;
+    tape->log = log;
+    tape->log_state = log_state;
+    pthread_mutex_init(&tape->mutex, NULL);
+    gcache_status status = open_files(tape, error);
+    if (status != GCACHE_OK) {
+        gci_tape_close(tape);
+        return status;
+    }
+    *out_tape = tape;
+    return GCACHE_OK;
+}
+
+void
+gci_tape_close(gci_tape *tape)
+{
+    if (tape == NULL)
+        return;
+    gci_file_close(&tape->file);
+    gci_dir_close(&tape->graphs);
+    gci_dir_close(&tape->dir);
+    pthread_mutex_destroy(&tape->mutex);
+    free(tape);
+}

@@ -1,0 +1,436 @@
+/*
+ * The story of a lookup: question -> candidates of the key -> the best one whose guards hold -> its payload.
+ *
+ * Nothing on this path is an error by itself. Whatever goes wrong turns into a miss with a reason, or, if only one candidate
+ * is concerned, into a try of the next one.
+ */
+#include "cache/lookup/cache_lookup.h"
+
+#include "base/check.h"
+#include "cache/candidates/ranking_index.h"
+#include "cache/candidates/trial.h"
+#include "cache/journal/lookup_report.h"
+#include "cache/lookup/result.h"
+
+#include <stdlib.h>
+
+/* How far a candidate got: the miss is explained by the one that got furthest. */
+static int
+distance(gcache_reason reason)
+{
+    static uint8_t const distances[GCACHE_REASON_COUNT] = {
+        [GCACHE_REASON_NO_KEY] = 1,      [GCACHE_REASON_VARIANT] = 2,     [GCACHE_REASON_NAMES] = 3,
+        [GCACHE_REASON_REQUIREMENT] = 4, [GCACHE_REASON_GUARD_ERROR] = 5, [GCACHE_REASON_GUARD_FALSE] = 6,
+        [GCACHE_REASON_UNREADABLE] = 7,  [GCACHE_REASON_CORRUPT] = 8,     [GCACHE_REASON_EVICTED] = 9,
+    };
+    return distances[reason];
+}
+
+static void
+keep_furthest(gcache_reason *furthest, gcache_reason reason)
+{
+    if (distance(reason) > distance(*furthest))
+        *furthest = reason;
+}
+
+/* ---- the best candidate ---- */
+
+/* The state of one walk over a key's candidates. */
+typedef struct walk {
+    gci_question const *question;
+    gci_ranking *ranking;
+    gci_trace *trace;
+    gcache_reason reason; /* of the candidate that got furthest */
+    bool *failed;         /* candidates whose payload can't be had; NULL as long as there is none */
+    bool told;            /* trouble says why one of them couldn't */
+    bool *again;          /* set if one has been renewed meanwhile; NULL: it is passed over */
+    gcache_error trouble;
+} walk;
+
+static bool
+is_expected(gci_question const *question, gci_ranked const *ranked)
+{
+    char const *expected = question->request.expect_variant;
+
+    return expected == NULL || strcmp(ranked->answer.variant, expected) == 0;
+}
+
+/*
+ * Candidates are tried in rank order, so the first that holds is the answer; one of the expected variant is preferred to
+ * any other. With a trace all of them are tried and recorded.
+ */
+static size_t
+try_all(walk *w)
+{
+    gci_ranked const *const *items = w->ranking->items;
+    size_t best = GCI_NOBODY;
+
+    for (size_t i = 0; i < w->ranking->count; i++) {
+        gci_trial trial;
+        if (w->failed != NULL && w->failed[i])
+            continue;
+        gci_trial *seat = w->trace != NULL ? &w->trace->trials[i] : &trial;
+        gci_try(w->question, items[i], seat);
+        keep_furthest(&w->reason, seat->reason);
+        if (seat->reason != GCACHE_REASON_NONE)
+            continue;
+        if (best == GCI_NOBODY || (!is_expected(w->question, items[best]) && is_expected(w->question, items[i])))
+            best = i;
+        if (w->trace == NULL && is_expected(w->question, items[best]))
+            break;
+    }
+    return best;
+}
+
+/* The same without looking at each, where there is an index. */
+static size_t
+select_candidate(walk *w)
+{
+    gci_indexed indexed;
+
+    if (w->trace != NULL || !gci_ranking_index_ask(w->ranking, w->question, w->failed, &indexed))
+        return try_all(w);
+    if (indexed.best == GCI_NOBODY)
+        keep_furthest(&w->reason, indexed.reason);
+    return indexed.best;
+}
+
+/* Would a remembered candidate, whose payload is gone, have been a hit? */
+static void
+try_evicted(walk *w)
+{
+    for (size_t i = 0; i < w->ranking->evicted_count; i++) {
+        gci_trial trial;
+        gci_trial *seat = w->trace != NULL ? &w->trace->trials[w->ranking->count + i] : &trial;
+        gci_try(w->question, w->ranking->evicted[i], seat);
+        if (seat->reason == GCACHE_REASON_NONE) {
+            seat->reason = GCACHE_REASON_EVICTED;
+            keep_furthest(&w->reason, GCACHE_REASON_EVICTED);
+        }
+    }
+}
+
+static gcache_reason
+reason_of_found(gci_found found)
+{
+    switch (found) {
+    case GCI_EVICTED:
+        return GCACHE_REASON_EVICTED;
+    case GCI_CORRUPT:
+        return GCACHE_REASON_CORRUPT;
+    case GCI_UNREADABLE:
+    case GCI_RENEWED:
+        return GCACHE_REASON_UNREADABLE;
+    case GCI_ABSENT:
+    case GCI_FOUND:
+        break;
+    }
+    return GCACHE_REASON_NO_KEY;
+}
+
+/* Notes that a candidate can't be served and that the walk goes on without it. */
+static gcache_status
+exclude(walk *w, size_t place, gci_found found, gci_arena *arena)
+{
+    keep_furthest(&w->reason, reason_of_found(found));
+    if (w->failed == NULL)
+        w->failed = gci_arena_array(arena, w->ranking->count, sizeof *w->failed);
+    if (w->failed == NULL)
+        return GCACHE_ERROR_MEMORY;
+    w->failed[place] = true;
+    return GCACHE_OK;
+}
+
+/* The payload, and the files that belong to it. *out_status: of placing them, if the fault is the caller's directory. */
+static gci_found
+fetch(walk *w, gci_candidate *candidate, gci_payload **out_payload, gcache_status *out_status)
+{
+    gcache_request const *request = &w->question->request;
+    gcache *cache = w->question->cache;
+
+    if (request->probe)
+        return GCI_FOUND;
+    gci_found found = gci_store_complete(cache->store, candidate, &w->trouble);
+    if (found == GCI_FOUND)
+        found = gci_store_payload(cache->store, candidate, out_payload, &w->trouble);
+    if (found != GCI_FOUND || request->place == NULL)
+        return found;
+    gcache_status status = gci_place_attachments(cache, candidate, request->place, &found, &w->trouble);
+    if (status == GCACHE_OK)
+        return GCI_FOUND;
+    gci_payload_release(*out_payload);
+    if (found == GCI_FOUND) {
+        *out_status = status;
+        return GCI_UNREADABLE;
+    }
+    return found == GCI_ABSENT ? GCI_CORRUPT : found;
+}
+
+/* Takes the best candidate whose payload can be had. GCACHE_HIT, GCACHE_MISS with w->reason, or ERROR_MEMORY. */
+static gcache_status
+serve_best(walk *w, gci_candidates *set, gcache_result *result, gcache_error *error)
+{
+    gci_store *store = w->question->cache->store;
+    gcache_status status = GCACHE_MISS;
+    gci_arena arena;
+
+    gci_arena_init(&arena, SIZE_MAX / 2);
+    for (size_t place; status == GCACHE_MISS && (place = select_candidate(w)) != GCI_NOBODY;) {
+        gci_ranked const *best = w->ranking->items[place];
+        gci_payload *payload = NULL;
+        gci_found found = fetch(w, best->candidate, &payload, &status);
+        if (found == GCI_FOUND) {
+            status = gci_result_fill(result, w->question, best, set, payload, error);
+            if (!w->question->request.probe)
+                gci_store_touch(store, best->candidate);
+        } else if (found == GCI_RENEWED && w->again != NULL) {
+            *w->again = true;
+            break;
+        } else if (status == GCACHE_MISS) {
+            w->told = true;
+            if (exclude(w, place, found, &arena) != GCACHE_OK)
+                status = gci_fail_memory(error);
+        } else if (error != NULL) {
+            *error = w->trouble;
+        }
+    }
+    gci_arena_clear(&arena);
+    return status;
+}
+
+/* The same without payloads: what explain asks. */
+static gcache_status
+record_best(walk *w)
+{
+    gci_trace *trace = w->trace;
+    size_t count = w->ranking->count + w->ranking->evicted_count;
+
+    trace->trials = gci_arena_array(&trace->arena, count, sizeof *trace->trials);
+    if (trace->trials == NULL)
+        return GCACHE_ERROR_MEMORY;
+    trace->count = w->ranking->count;
+    trace->evicted_count = w->ranking->evicted_count;
+    size_t best = select_candidate(w);
+    if (best == GCI_NOBODY)
+        return GCACHE_MISS;
+    trace->winner = &trace->trials[best];
+    return GCACHE_HIT;
+}
+
+/* ---- the whole ---- */
+
+/* What a miss is called if no candidate is there to try. */
+static gcache_reason
+reason_of_empty(gci_candidates const *set)
+{
+    if (set->count != 0)
+        return GCACHE_REASON_NO_KEY;
+    if (set->damaged != 0)
+        return GCACHE_REASON_CORRUPT;
+    return set->untrusted != 0 ? GCACHE_REASON_UNREADABLE : GCACHE_REASON_NO_KEY;
+}
+
+/* A miss for trouble with the store, where that is to be an error. */
+static gcache_status
+fail_strictly(walk const *w, gcache_error *error)
+{
+    gcache_status status = w->reason == GCACHE_REASON_CORRUPT ? GCACHE_ERROR_CORRUPT : GCACHE_ERROR_IO;
+
+    if (!w->told)
+        return gci_fail(error, status, "%s", gcache_reason_text(w->reason));
+    if (error != NULL)
+        *error = w->trouble;
+    return w->trouble.status;
+}
+
+/* A miss with something to say beside its reason: which call failed, or whose the file is. */
+static gcache_status
+miss_with_note(gcache_result *result, char const *why, gcache_error *error)
+{
+    char *note = strdup(why);
+
+    if (note == NULL || !gci_result_own(result, note, free)) {
+        free(note);
+        return gci_fail_memory(error);
+    }
+    result->note = note;
+    return GCACHE_MISS;
+}
+
+/* The key's candidates are there: which one? *again, if not NULL: they are old by now. */
+static gcache_status
+choose(gci_question const *question, gci_candidates *set, gci_trace *trace, bool *again, gcache_result *result,
+       gcache_error *error)
+{
+    /* Not all of it is set: the room for an error would take longer than the rest. */
+    walk w;
+
+    w.question = question;
+    w.ranking = gci_ranking_of(set);
+    w.trace = trace;
+    w.failed = NULL;
+    w.told = false;
+    w.again = again;
+
+    if (w.ranking == NULL)
+        return gci_fail_memory(error);
+    w.reason = reason_of_empty(set);
+    gcache_status status = trace != NULL ? record_best(&w) : serve_best(&w, set, result, error);
+    if (again != NULL && *again)
+        return status;
+    if (status == GCACHE_MISS || trace != NULL)
+        try_evicted(&w);
+    if (status != GCACHE_MISS)
+        return status;
+    result->reason = w.reason;
+    bool trouble = w.reason == GCACHE_REASON_CORRUPT || w.reason == GCACHE_REASON_UNREADABLE;
+    if (trouble && trace == NULL && question->cache->strict)
+        return fail_strictly(&w, error);
+    return w.reason == GCACHE_REASON_UNREADABLE && w.told ? miss_with_note(result, w.trouble.message, error) : GCACHE_MISS;
+}
+
+/* There are no candidates to choose from. */
+static gcache_status
+found_none(gci_question const *question, gci_found found, gcache_error const *trouble, gcache_result *result,
+           gcache_error *error)
+{
+    result->reason = reason_of_found(found);
+    if (question->cache->strict && (found == GCI_CORRUPT || found == GCI_UNREADABLE)) {
+        if (error != NULL)
+            *error = *trouble;
+        return trouble->status;
+    }
+    return found == GCI_UNREADABLE && trouble->message[0] != '\0' ? miss_with_note(result, trouble->message, error)
+                                                                  : GCACHE_MISS;
+}
+
+/* So often candidates are read again because one that was chosen was being renewed; then it is passed over. */
+#define RENEWALS_MET 4
+
+/* *out_set is NULL unless there are candidates. */
+static gcache_status
+answer(gci_question const *question, gci_trace *trace, gci_candidates **out_set, gcache_error *trouble,
+    gcache_result *out_result, gcache_error *error)
+{
+    gcache_status status = GCACHE_MISS;
+    bool again = true;
+
+    for (int met = 0; again; met++) {
+        gci_candidates_release(*out_set);
+        gci_found found = gci_store_candidates(question->cache->store, &question->key, out_set, trouble);
+        again = false;
+        if (found == GCI_FOUND)
+            status = choose(question, *out_set, trace, met < RENEWALS_MET ? &again : NULL, out_result, error);
+        else
+            status = found_none(question, found, trouble, out_result, error);
+    }
+    return status;
+}
+
+gcache_status
+gci_lookup(gci_question const *question, gci_trace *trace, gcache_result *out_result, gcache_error *error)
+{
+    gci_store *store = question->cache->store;
+    gci_candidates *set = NULL;
+    gcache_error trouble = { 0 };
+
+    gci_result_init(out_result, &question->key);
+    gcache_status status = answer(question, trace, &set, &trouble, out_result, error);
+    if (trace != NULL) {
+        trace->set = set != NULL ? gci_candidates_retain(set) : NULL;
+        trace->trouble = trouble;
+        if (out_result->reason == GCACHE_REASON_EVICTED)
+            gci_trace_find_eviction(trace, store, &question->key, true);
+        if (status == GCACHE_MISS && out_result->reason == GCACHE_REASON_NO_KEY)
+            gci_trace_find_nearest(trace, question);
+    }
+    gci_candidates_release(set);
+    out_result->outcome = status == GCACHE_HIT ? GCACHE_HIT : GCACHE_MISS;
+    return status;
+}
+
+gcache_status
+gci_bypass(gcache_result *result, char const *why, gcache_error *error)
+{
+    result->reason = GCACHE_REASON_BYPASS;
+    return miss_with_note(result, why, error);
+}
+
+/* A lookup that somebody waits for, not one that only asks what would be. */
+static gcache_status
+look_up(gci_question const *question, gcache_result *out_result, gcache_error *error)
+{
+    gcache_status status = gci_lookup(question, NULL, out_result, error);
+
+    if (out_result->reason == GCACHE_REASON_EVICTED && !question->request.probe)
+        gci_store_asked_again(question->cache->store, &question->key);
+    return status;
+}
+
+/* The key is known: whether what is stored counts. */
+static bool
+is_ignored(gci_question const *question, gci_admission admission)
+{
+    return admission.by == GCI_BY_REFRESH && !gci_leases_others_stored(question->cache->store, &question->key);
+}
+
+/* The gate is open, but perhaps for a refresh. */
+static gcache_status
+ask(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gcache_request const *request, gci_admission admission,
+    gcache_result *out_result, gcache_error *error)
+{
+    gci_question question;
+    gcache_error why;
+
+    gcache_status status = gci_question_init(&question, cache, graph, hints, request, &why);
+    if (status == GCACHE_OK && is_ignored(&question, admission)) {
+        gci_result_init(out_result, &question.key);
+        out_result->reason = admission.reason;
+        status = GCACHE_MISS;
+    } else if (status == GCACHE_OK) {
+        status = look_up(&question, out_result, error);
+    } else if (status == GCACHE_REFUSED) {
+        status = gci_bypass(out_result, why.message, error);
+    } else if (error != NULL) {
+        *error = why;
+    }
+    gci_question_clear(&question);
+    return status;
+}
+
+gcache_status
+gci_answer(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gci_wish const *wish, gcache_result *out_result,
+           gcache_error *error)
+{
+    GCI_REQUIRE(out_result != NULL, error, "out_result is NULL");
+    gci_result_init(out_result, NULL);
+    GCI_REQUIRE(cache != NULL, error, "cache is NULL");
+    gci_admission admission = gci_admit(&cache->gate, wish, GCI_LOOK_UP);
+    if (admission.by == GCI_BY_NOBODY || admission.by == GCI_BY_REFRESH)
+        return ask(cache, graph, hints, wish->request, admission, out_result, error);
+    if (admission.reason == GCACHE_REASON_BYPASS)
+        return gci_bypass(out_result, admission.why, error);
+    out_result->reason = admission.reason;
+    return GCACHE_MISS;
+}
+
+gcache_status
+gcache_lookup_with(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gcache_request const *request,
+                   gcache_result *out_result, gcache_error *error)
+{
+    gci_wish wish = { .request = request };
+
+    if (cache == NULL || out_result == NULL)
+        return gci_answer(cache, graph, hints, &wish, out_result, error);
+    gci_watch watch = gci_watch_begin(cache, graph, hints, request);
+    gcache_status status = gci_answer(cache, graph, hints, &wish, out_result, error);
+    gci_watch_end(&watch, status, out_result);
+    return status;
+}
+
+gcache_status
+gcache_lookup(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gcache_result *out_result,
+              gcache_error *error)
+{
+    return gcache_lookup_with(cache, graph, hints, NULL, out_result, error);
+}

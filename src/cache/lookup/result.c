@@ -1,0 +1,214 @@
+#include "cache/lookup/result.h"
+
+#include "base/arena.h"
+#include "base/check.h"
+#include "base/visible.h"
+#include "cache/candidates/names.h"
+#include "cache/lookup/rename.h"
+
+#include <stdlib.h>
+
+/* A winner's guards and names, which the record's own limits bound already. */
+#define OWNER_BYTES_MAX ((size_t)256 << 20)
+
+/* What a hit's pointers point into. */
+typedef struct owner {
+    gci_candidates *set;
+    gci_candidate *candidate; /* the winner, in set */
+    gci_payload *payload;
+    gci_arena arena; /* renames, and guards in the caller's names */
+    void *other;     /* gci_result_own */
+    void (*destroy_other)(void *value);
+} owner;
+
+void
+gci_result_init(gcache_result *result, gcache_key const *key)
+{
+    *result = (gcache_result){ .outcome = GCACHE_MISS, .variant = "", .note = "" };
+    if (key != NULL)
+        result->key = *key;
+}
+
+static void
+free_owner(owner *o)
+{
+    if (o == NULL)
+        return;
+    gci_payload_release(o->payload);
+    gci_candidates_release(o->set);
+    gci_arena_clear(&o->arena);
+    if (o->other != NULL)
+        o->destroy_other(o->other);
+    free(o);
+}
+
+bool
+gci_result_own(gcache_result *result, void *value, void (*destroy)(void *value))
+{
+    GCI_ASSERT(result->owner == NULL);
+    owner *o = calloc(1, sizeof *o);
+
+    if (o == NULL)
+        return false;
+    o->other = value;
+    o->destroy_other = destroy;
+    result->owner = o;
+    return true;
+}
+
+void
+gcache_result_clear(gcache_result *result)
+{
+    if (result == NULL)
+        return;
+    free_owner(result->owner);
+    gci_result_init(result, NULL);
+}
+
+/* ---- names ---- */
+
+typedef struct renaming {
+    gci_question const *question;
+    gci_record const *record;
+} renaming;
+
+static gci_view
+current_name(void const *state, gci_view name)
+{
+    renaming const *r = state;
+    gci_view current = gci_names_symbol(r->question, r->record, name);
+
+    return current.data != NULL ? current : name;
+}
+
+static bool
+fill_renames(gcache_result *result, gci_question const *question, gci_record const *record, gci_arena *arena)
+{
+    gcache_rename *renames = gci_arena_array(arena, record->name_count, sizeof *renames);
+
+    gci_names_walk walk = { .question = question, .record = record };
+
+    if (renames == NULL)
+        return false;
+    for (size_t i = 0; gci_names_next(&walk); i++) {
+        renames[i] = (gcache_rename){ result->renames[i].stored, gci_arena_copy(arena, walk.current).data };
+        result->renamed |= !gci_view_equal(walk.stored, walk.current);
+    }
+    result->renames = renames;
+    return !arena->failed;
+}
+
+/* The guards as the caller would write them. */
+static bool
+fill_guards(gcache_result *result, gci_question const *question, gci_record const *record, gci_arena *arena)
+{
+    renaming names = { question, record };
+    gci_naming naming = { .rename = current_name, .state = &names };
+    char const **texts = gci_arena_array(arena, record->guard_count, sizeof *texts);
+    gci_buf text;
+
+    gci_buf_init(&text, OWNER_BYTES_MAX);
+    for (size_t i = 0; texts != NULL && i < record->guard_count; i++) {
+        text.size = 0;
+        gci_guard_rename(record->guards[i], naming, &text);
+        texts[i] = gci_arena_copy(arena, gci_buf_view(&text)).data;
+    }
+    bool done = texts != NULL && !text.failed && !arena->failed;
+    gci_buf_clear(&text);
+    result->guards = texts;
+    return done;
+}
+
+static bool
+fill_note(gcache_result *result, gci_question const *question, gci_arena *arena)
+{
+    char const *expected = question->request.expect_variant, *variant = result->variant;
+
+    if (expected == NULL || strcmp(expected, variant) == 0)
+        return true;
+    gci_buf note;
+    gci_buf_init(&note, GCI_BUF_NO_LIMIT);
+    gci_visible_format(&note, "expected variant \"%s\" is missing; served ", expected);
+    gci_visible_format(&note, variant[0] != '\0' ? "\"%s\"" : "the plain one%s", variant);
+    result->note = note.failed ? NULL : gci_arena_copy(arena, gci_buf_view(&note)).data;
+    gci_buf_clear(&note);
+    return result->note != NULL;
+}
+
+/* What depends on who asks: nothing, for a caller who uses the producer's names. */
+static bool
+fill_answer(gcache_result *result, gci_question const *question, gci_record const *record, gci_arena *arena)
+{
+    if (question == NULL)
+        return true;
+    if (!gci_names_same(question, record) &&
+        (!fill_renames(result, question, record, arena) || !fill_guards(result, question, record, arena)))
+        return false;
+    return fill_note(result, question, arena);
+}
+
+gcache_status
+gci_result_fill(gcache_result *result, gci_question const *question, gci_ranked const *winner, gci_candidates *set,
+                gci_payload *payload, gcache_error *error)
+{
+    owner *o = calloc(1, sizeof *o);
+
+    if (o == NULL) {
+        gci_payload_release(payload);
+        return gci_fail_memory(error);
+    }
+    gci_arena_init(&o->arena, OWNER_BYTES_MAX);
+    o->payload = payload;
+    o->set = gci_candidates_retain(set);
+    o->candidate = winner->candidate;
+    *result = winner->answer;
+    result->owner = o;
+    if (payload != NULL) {
+        result->payload = payload->data;
+        result->payload_size = payload->size;
+    }
+    if (!fill_answer(result, question, &o->candidate->record, &o->arena)) {
+        gcache_result_clear(result);
+        result->key = winner->answer.key;
+        return gci_fail_memory(error);
+    }
+    return GCACHE_HIT;
+}
+
+/* ---- attachments ---- */
+
+static gcache_status
+place_one(gcache *cache, gci_attachment const *attachment, char const *directory, gci_found *out_found, gcache_error *error)
+{
+    gcache_status status = gci_store_place(cache->store, attachment, directory, out_found, error);
+
+    if (*out_found != GCI_CORRUPT && *out_found != GCI_ABSENT)
+        return status;
+    return gci_fail(error, status, "attachment %.*s is %s", (int)attachment->name.size, attachment->name.data,
+                    *out_found == GCI_CORRUPT ? "damaged" : "gone");
+}
+
+gcache_status
+gci_place_attachments(gcache *cache, gci_candidate *candidate, char const *directory, gci_found *out_found,
+                      gcache_error *error)
+{
+    gci_record const *record = &candidate->record;
+    gcache_status status = GCACHE_OK;
+
+    *out_found = GCI_FOUND;
+    for (size_t i = 0; status == GCACHE_OK && i < record->attachment_count; i++)
+        status = place_one(cache, &record->attachments[i], directory, out_found, error);
+    if (*out_found == GCI_CORRUPT || *out_found == GCI_ABSENT)
+        *out_found = gci_store_discard_incomplete(cache->store, candidate);
+    return status;
+}
+
+gcache_status
+gcache_place(gcache *cache, gcache_result const *result, char const *directory, gcache_error *error)
+{
+    GCI_REQUIRE(cache != NULL, error, "cache is NULL");
+    GCI_REQUIRE(result != NULL && result->owner != NULL, error, "the result is no hit");
+    GCI_REQUIRE(directory != NULL, error, "directory is NULL");
+    gci_found found;
+    return gci_place_attachments(cache, ((owner const *)result->owner)->candidate, directory, &found, error);
+}

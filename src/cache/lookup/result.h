@@ -1,0 +1,26 @@
+/*
+ * The result of a lookup: what the caller sees, and what keeps it alive.
+ */
+#ifndef GCI_CACHE_LOOKUP_RESULT_H
+#define GCI_CACHE_LOOKUP_RESULT_H
+
+#include "cache/candidates/context.h"
+#include "cache/candidates/ranking.h"
+
+/* A miss without a reason yet. key may be NULL. */
+void gci_result_init(gcache_result *result, gcache_key const *key);
+
+/* Makes it a hit on `winner`. Takes over payload (released on failure too; NULL for a probe) and retains set.
+   GCACHE_HIT or ERROR_MEMORY. */
+gcache_status gci_result_fill(gcache_result *result, gci_question const *question, gci_ranked const *winner,
+                              gci_candidates *set, gci_payload *payload, gcache_error *error);
+
+/* Puts an entry's attachments in place. ERROR_CORRUPT, ERROR_NOT_FOUND: one can't be had, and the entry is put aside; else it
+   is the directory's trouble. */
+gcache_status gci_place_attachments(gcache *cache, gci_candidate *candidate, char const *directory, gci_found *out_found,
+                                    gcache_error *error);
+
+/* Hangs something else on the result, freed with it. false without memory: value stays the caller's. */
+bool gci_result_own(gcache_result *result, void *value, void (*destroy)(void *value));
+
+#endif

@@ -1,0 +1,172 @@
+#include <guardcache/house.h>
+
+#include "base/check.h"
+#include "cache/handle/cache.h"
+#include "cache/settings/config_file.h"
+#include "store/side.h"
+
+static char const *const count_names[] = {
+#define X(name, word, text) word,
+    GCACHE_COUNT_MAP(X)
+#undef X
+};
+
+static char const *const count_texts[] = {
+#define X(name, word, text) text,
+    GCACHE_COUNT_MAP(X)
+#undef X
+};
+
+char const *
+gcache_count_name(gcache_count count)
+{
+    return (unsigned)count < GCACHE_COUNT_COUNT ? count_names[count] : "?";
+}
+
+char const *
+gcache_count_text(gcache_count count)
+{
+    return (unsigned)count < GCACHE_COUNT_COUNT ? count_texts[count] : "?";
+}
+
+gcache_status
+gcache_stats_read(gcache *cache, gcache_stats *out_stats, gcache_error *error)
+{
+    gci_store_stats stats = { 0 };
+    gci_store *store;
+
+    GCI_REQUIRE(cache != NULL && out_stats != NULL, error, "cache or out_stats is NULL");
+    *out_stats = (gcache_stats){ 0 };
+    gcache_status status = gci_look_begin(cache, &store, error);
+    if (status == GCACHE_OK && store != NULL)
+        status = gci_store_stats_get(store, &stats, error);
+    gci_look_end(cache, store);
+    if (status != GCACHE_OK)
+        return status;
+    out_stats->bytes = stats.bytes;
+    out_stats->max_bytes = stats.max_bytes;
+    out_stats->entries = stats.entries;
+    out_stats->keys = stats.keys;
+    out_stats->memory_bytes = stats.memory_bytes;
+    out_stats->memory_keys = stats.memory_sets;
+    for (size_t i = 0; i < GCACHE_COUNT_COUNT; i++)
+        out_stats->counts[i] = stats.counters[i];
+    return GCACHE_OK;
+}
+
+/* The caller's functions behind the store's. */
+static gci_house_options
+inside_options(gcache_house_options const *options)
+{
+    if (options == NULL)
+        return (gci_house_options){ 0 };
+    return (gci_house_options){ .problem = options->problem, .progress = options->progress, .state = options->state,
+                                .threads = options->threads };
+}
+
+static gcache_status
+check_house(gcache *cache, gcache_house_options const *options, gcache_error *error)
+{
+    GCI_REQUIRE(cache != NULL, error, "cache is NULL");
+    GCI_REQUIRE(options == NULL || options->version == GCACHE_HOUSE_OPTIONS_VERSION, error,
+                "options have version %d, this library knows %d", options->version, GCACHE_HOUSE_OPTIONS_VERSION);
+    GCI_REQUIRE(options == NULL || options->threads >= 0, error, "%d threads", options->threads);
+    return GCACHE_OK;
+}
+
+/* Looks at the settings, which are no part of the store. Returns how many problems there are: 0 or 1. */
+static uint64_t
+check_config(gcache *cache, gci_house_options const *options, bool mend, uint64_t *out_aside)
+{
+    gcache_error what = { .message = "" }, text = { .message = "" };
+    bool aside;
+
+    *out_aside = 0;
+    if (gci_config_check(gci_side_directory(cache->store), mend, &aside, &what))
+        return 0;
+    gci_fail(&text, what.status, "its settings don't count: %s%s", what.message, aside ? ": put aside" : "");
+    if (options->problem != NULL)
+        options->problem(options->state, GCI_CONFIG_NAME, text.message);
+    *out_aside = aside;
+    return 1;
+}
+
+gcache_status
+gcache_verify_with(gcache *cache, gcache_house_options const *options, gcache_verified *out_verified,
+                   gcache_error *error)
+{
+    gci_house_options inside = inside_options(options);
+    gcache_verified unused;
+    uint64_t aside;
+
+    gcache_status status = check_house(cache, options, error);
+    if (status != GCACHE_OK)
+        return status;
+    if (out_verified == NULL)
+        out_verified = &unused;
+    *out_verified = (gcache_verified){ 0 };
+    status = gci_pass(&cache->gate, NULL, GCI_BROWSE, error);
+    if (status != GCACHE_OK)
+        return status;
+    status = gci_store_verify(cache->store, &inside, out_verified, error);
+    out_verified->problems += check_config(cache, &inside, false, &aside);
+    return status;
+}
+
+gcache_status
+gcache_repair(gcache *cache, gcache_house_options const *options, gcache_repaired *out_repaired, gcache_error *error)
+{
+    gci_house_options inside = inside_options(options);
+    gci_repaired repaired = { 0 };
+    uint64_t aside;
+
+    gcache_status status = check_house(cache, options, error);
+    if (status != GCACHE_OK)
+        return status;
+    status = gci_pass(&cache->gate, NULL, GCI_BROWSE, error);
+    if (status == GCACHE_OK)
+        status = gci_store_repair(cache->store, &inside, &repaired, error);
+    if (status == GCACHE_OK) {
+        check_config(cache, &inside, true, &aside);
+        repaired.quarantined += aside;
+    }
+    if (out_repaired != NULL)
+        *out_repaired = (gcache_repaired){ repaired.keys, repaired.entries, repaired.quarantined, repaired.recovered,
+                                           repaired.lost };
+    return status;
+}
+
+gcache_status
+gcache_gc(gcache *cache, gcache_gc_options const *options, gcache_collected *out_collected, gcache_error *error)
+{
+    gcache_gc_options const defaults = GCACHE_GC_OPTIONS_INIT;
+    gci_collected collected = { 0 };
+    gcache_status status = GCACHE_OK;
+
+    GCI_REQUIRE(cache != NULL, error, "cache is NULL");
+    if (options == NULL)
+        options = &defaults;
+    GCI_REQUIRE(options->version == GCACHE_GC_OPTIONS_VERSION, error, "options have version %d, this library knows %d",
+                options->version, GCACHE_GC_OPTIONS_VERSION);
+    gci_gc_options inside = { .dry_run = options->dry_run, .target_bytes = options->target_bytes,
+                              .max_age_ns = options->max_age_ns, .space = options->space, .victim = options->victim,
+                              .state = options->state };
+    status = gci_pass(&cache->gate, NULL, GCI_BROWSE, error);
+    if (status == GCACHE_OK)
+        status = gci_store_gc(cache->store, &inside, &collected, error);
+    if (out_collected != NULL)
+        *out_collected = (gcache_collected){ collected.evicted, collected.bytes, collected.attachments, collected.stray,
+                                             collected.left_bytes };
+    return status;
+}
+
+gcache_status
+gcache_doctor(gcache *cache, gcache_fact_fn fn, void *state, gcache_error *error)
+{
+    GCI_REQUIRE(cache != NULL && fn != NULL, error, "cache or fn is NULL");
+    if (!gci_is_open(&cache->gate, GCI_BROWSE))
+        fn(state, "cache", "switched off", NULL);
+    else
+        gci_store_facts(cache->store, fn, state);
+    return GCACHE_OK;
+}

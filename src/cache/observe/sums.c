@@ -1,0 +1,368 @@
+/*
+ * gcache_sums: the sums over the journal and the state of the store, for people, programs and Prometheus.
+ */
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "cache/handle/words.h"
+#include "cache/observe/totals.h"
+
+/* Labels that a text shows; JSON has all of them. */
+#define LABELS_SHOWN 10
+
+/* Columns of the text. */
+#define NAME_WIDTH 12
+#define COUNT_WIDTH 10
+
+typedef struct sums {
+    gci_totals totals;
+    gci_store_stats store;
+    uint64_t idle_ns; /* of the least recent entry; 0: not known */
+} sums;
+
+static uint64_t
+all_misses(gci_totals const *totals)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < GCACHE_REASON_COUNT; i++)
+        sum += totals->misses[i];
+    return sum;
+}
+
+static double
+share(uint64_t part, uint64_t whole)
+{
+    return whole != 0 ? 100.0 * (double)part / (double)whole : 0;
+}
+
+/* ---- for people ---- */
+
+static void
+write_row_start(gci_buf *out, char const *name, uint64_t count)
+{
+    gci_buf number;
+
+    gci_buf_init(&number, GCI_BUF_NO_LIMIT);
+    gci_write_count(&number, count);
+    gci_buf_format(out, "%-*s%*.*s", NAME_WIDTH, name, COUNT_WIDTH, (int)number.size, number.data);
+    gci_buf_clear(&number);
+}
+
+static void
+write_lookups(gci_totals const *totals, gci_buf *out)
+{
+    uint64_t misses = all_misses(totals), lookups = totals->hits + misses;
+
+    write_row_start(out, "lookups", lookups);
+    gci_buf_append_text(out, "      hits ");
+    gci_write_count(out, totals->hits);
+    gci_buf_format(out, " (%.1f %%)      compile time saved ", share(totals->hits, lookups));
+    gci_write_duration(out, totals->saved_ns);
+    gci_buf_append_char(out, '\n');
+    write_row_start(out, "misses", misses);
+    gci_buf_append_text(out, "   ");
+    for (int i = 1; i < GCACHE_REASON_COUNT; i++) {
+        if (totals->misses[i] == 0)
+            continue;
+        gci_buf_format(out, "   %s ", gcache_reason_name((gcache_reason)i));
+        gci_write_count(out, totals->misses[i]);
+    }
+    if (totals->cost_ns != 0) {
+        gci_buf_append_text(out, "      compiled for ");
+        gci_write_duration(out, totals->cost_ns);
+    }
+    gci_buf_append_char(out, '\n');
+}
+
+static void
+write_entries(sums const *all, gci_buf *out)
+{
+    gci_store_stats const *store = &all->store;
+
+    write_row_start(out, "entries", store->entries);
+    gci_buf_append_text(out, "      ");
+    gci_write_count(out, store->keys);
+    gci_buf_append_text(out, store->keys == 1 ? " key, " : " keys, ");
+    gci_write_size(out, store->bytes);
+    if (store->max_bytes != UINT64_MAX) {
+        gci_buf_append_text(out, " of at most ");
+        gci_write_size(out, store->max_bytes);
+    }
+    if (all->idle_ns != 0) {
+        gci_buf_append_text(out, "; the least recent is unused for ");
+        gci_write_duration(out, all->idle_ns);
+    }
+    gci_buf_append_char(out, '\n');
+    write_row_start(out, "evicted", store->counters[GCI_COUNT_EVICTIONS]);
+    gci_buf_append_text(out, "      ");
+    gci_write_size(out, store->counters[GCI_COUNT_EVICTED_BYTES]);
+    gci_write_asked_again(out, store->counters[GCI_COUNT_ASKED_AGAIN], store->counters[GCI_COUNT_EVICTIONS]);
+    gci_buf_append_text(out, "; damaged and put aside ");
+    gci_write_count(out, store->counters[GCI_COUNT_CORRUPT]);
+    gci_buf_append_char(out, '\n');
+}
+
+/* From which tier the candidates of the lookups came. */
+static void
+write_tiers(gci_store_stats const *store, gci_buf *out)
+{
+    uint64_t memory = store->counters[GCI_COUNT_MEMORY_HITS], disk = store->counters[GCI_COUNT_DISK_READS];
+
+    if (memory + disk == 0)
+        return;
+    write_row_start(out, "asked", memory + disk);
+    gci_buf_append_text(out, "      memory ");
+    gci_write_count(out, memory);
+    gci_buf_format(out, " (%.1f %%)   disk ", share(memory, memory + disk));
+    gci_write_count(out, disk);
+    gci_buf_append_char(out, '\n');
+}
+
+static void
+write_times(gci_totals const *totals, gci_buf *out)
+{
+    if (totals->timed == 0)
+        return;
+    gci_buf_append_text(out, "\na hit took ");
+    gci_write_duration(out, totals->time_sum_ns / totals->timed);
+    gci_buf_append_text(out, " on average:");
+    for (size_t i = 0; i < GCI_TIME_BUCKETS; i++) {
+        if (totals->times[i] == 0)
+            continue;
+        bool last = i + 1 == GCI_TIME_BUCKETS;
+        gci_buf_format(out, "   %s ", last ? "over" : "under");
+        gci_write_duration(out, gci_time_bucket_end(last ? i - 1 : i));
+        gci_buf_format(out, " %.0f %%", share(totals->times[i], totals->timed));
+    }
+    gci_buf_append_char(out, '\n');
+}
+
+static void
+write_groups(char const *title, gci_groups const *groups, gci_buf *out)
+{
+    bool named = groups->count > 1 || (groups->count == 1 && groups->items[0].name.size != 0);
+
+    if (!named)
+        return;
+    gci_buf_format(out, "\n%-40s %10s %10s %8s %14s\n", title, "hits", "misses", "rate", "compiled for");
+    for (size_t i = 0; i < groups->count && i < LABELS_SHOWN; i++) {
+        gci_group const *group = &groups->items[i];
+        gci_buf cost;
+        gci_buf_init(&cost, GCI_BUF_NO_LIMIT);
+        gci_write_duration(&cost, group->cost_ns);
+        gci_write_column(out, group->name.size != 0 ? group->name : gci_view_text("(none)"), 40);
+        gci_buf_format(out, " %10llu %10llu %6.1f %% %14.*s\n", (unsigned long long)group->hits,
+                       (unsigned long long)group->misses, share(group->hits, group->hits + group->misses),
+                       (int)cost.size, cost.data);
+        gci_buf_clear(&cost);
+    }
+    if (groups->count > LABELS_SHOWN)
+        gci_buf_format(out, "and %zu more (--json has all)\n", groups->count - LABELS_SHOWN);
+}
+
+static void
+write_text(sums const *all, gci_buf *out)
+{
+    write_lookups(&all->totals, out);
+    write_entries(all, out);
+    write_tiers(&all->store, out);
+    if (all->totals.oldest_ns != 0) {
+        gci_buf_append_text(out, "since ");
+        gci_write_time(out, all->totals.oldest_ns, gci_clock_wall_ns());
+        gci_buf_append_char(out, '\n');
+    }
+    write_times(&all->totals, out);
+    write_groups("label", &all->totals.labels, out);
+    write_groups("namespace", &all->totals.spaces, out);
+}
+
+/* ---- JSON ---- */
+
+static void
+write_number(gci_buf *out, char const *separator, char const *name, uint64_t value)
+{
+    gci_buf_format(out, "%s\"%s\": %llu", separator, name, (unsigned long long)value);
+}
+
+static void
+write_groups_json(char const *name, gci_groups const *groups, gci_buf *out)
+{
+    gci_buf_format(out, ", \"%s\": [", name);
+    for (size_t i = 0; i < groups->count; i++) {
+        gci_group const *group = &groups->items[i];
+        gci_buf_append_text(out, i > 0 ? ", {\"name\": " : "{\"name\": ");
+        gci_json_write_text(out, group->name);
+        write_number(out, ", ", "hits", group->hits);
+        write_number(out, ", ", "misses", group->misses);
+        write_number(out, ", ", "saved_ns", group->saved_ns);
+        write_number(out, ", ", "compile_ns", group->cost_ns);
+        gci_buf_append_char(out, '}');
+    }
+    gci_buf_append_char(out, ']');
+}
+
+static void
+write_times_json(gci_totals const *totals, gci_buf *out)
+{
+    gci_buf_append_text(out, ", \"retrieval\": [");
+    for (size_t i = 0; i < GCI_TIME_BUCKETS; i++) {
+        gci_buf_append_text(out, i > 0 ? ", {" : "{");
+        if (i + 1 < GCI_TIME_BUCKETS)
+            write_number(out, "", "below_ns", gci_time_bucket_end(i));
+        else
+            gci_buf_append_text(out, "\"below_ns\": null");
+        write_number(out, ", ", "count", totals->times[i]);
+        gci_buf_append_char(out, '}');
+    }
+    gci_buf_append_char(out, ']');
+}
+
+static void
+write_counters_json(sums const *all, gci_buf *out)
+{
+    static char const *const words[GCI_COUNT_COUNT] = {
+#define X(name, word, text) [GCI_COUNT_##name] = word,
+        GCACHE_COUNT_MAP(X)
+#undef X
+    };
+    gci_store_stats const *store = &all->store;
+
+    gci_buf_append_text(out, ", \"store\": {");
+    write_number(out, "", "keys", store->keys);
+    write_number(out, ", ", "entries", store->entries);
+    write_number(out, ", ", "bytes", store->bytes);
+    if (store->max_bytes != UINT64_MAX)
+        write_number(out, ", ", "max_bytes", store->max_bytes);
+    if (all->idle_ns != 0)
+        write_number(out, ", ", "least_recent_idle_ns", all->idle_ns);
+    for (size_t i = 0; i < GCI_COUNT_COUNT; i++)
+        write_number(out, ", ", words[i], store->counters[i]);
+    gci_buf_append_char(out, '}');
+}
+
+static void
+write_json(sums const *all, gci_buf *out)
+{
+    gci_totals const *totals = &all->totals;
+    char const *separator = "";
+
+    write_number(out, "{", "lookups", totals->hits + all_misses(totals));
+    write_number(out, ", ", "hits", totals->hits);
+    gci_buf_append_text(out, ", \"misses\": {");
+    for (int i = 1; i < GCACHE_REASON_COUNT; i++) {
+        if (totals->misses[i] == 0)
+            continue;
+        write_number(out, separator, gcache_reason_name((gcache_reason)i), totals->misses[i]);
+        separator = ", ";
+    }
+    write_number(out, "}, ", "saved_ns", totals->saved_ns);
+    write_number(out, ", ", "compile_ns", totals->cost_ns);
+    write_number(out, ", ", "inserts", totals->inserts);
+    write_number(out, ", ", "not_stored", totals->not_stored);
+    write_number(out, ", ", "oldest_ns", totals->oldest_ns);
+    write_number(out, ", ", "newest_ns", totals->newest_ns);
+    write_times_json(totals, out);
+    write_groups_json("labels", &totals->labels, out);
+    write_groups_json("namespaces", &totals->spaces, out);
+    write_counters_json(all, out);
+    gci_buf_append_text(out, "}\n");
+}
+
+/* ---- Prometheus ---- */
+
+static void
+write_metric(gci_buf *out, char const *name, char const *type, char const *help, double value)
+{
+    gci_buf_format(out, "# HELP guardcache_%s %s\n# TYPE guardcache_%s %s\nguardcache_%s %.15g\n", name, help, name, type,
+                   name, value);
+}
+
+/* Cumulative, as its histograms are. */
+static void
+write_times_prometheus(gci_totals const *totals, gci_buf *out)
+{
+    uint64_t sum = 0;
+
+    gci_buf_append_text(out, "# HELP guardcache_retrieval_seconds What a measured hit took\n"
+                             "# TYPE guardcache_retrieval_seconds histogram\n");
+    for (size_t i = 0; i < GCI_TIME_BUCKETS; i++) {
+        sum += totals->times[i];
+        if (i + 1 < GCI_TIME_BUCKETS)
+            gci_buf_format(out, "guardcache_retrieval_seconds_bucket{le=\"%g\"} %llu\n",
+                           (double)gci_time_bucket_end(i) / 1e9, (unsigned long long)sum);
+    }
+    gci_buf_format(out, "guardcache_retrieval_seconds_bucket{le=\"+Inf\"} %llu\n", (unsigned long long)sum);
+    gci_buf_format(out, "guardcache_retrieval_seconds_sum %.15g\nguardcache_retrieval_seconds_count %llu\n",
+                   (double)totals->time_sum_ns / 1e9, (unsigned long long)sum);
+}
+
+static void
+write_prometheus(sums const *all, gci_buf *out)
+{
+    gci_totals const *totals = &all->totals;
+
+    write_metric(out, "hits", "gauge", "Hits that the journal knows of", (double)totals->hits);
+    gci_buf_append_text(out, "# HELP guardcache_misses Misses that the journal knows of, by reason\n"
+                             "# TYPE guardcache_misses gauge\n");
+    for (int i = 1; i < GCACHE_REASON_COUNT; i++)
+        gci_buf_format(out, "guardcache_misses{reason=\"%s\"} %llu\n", gcache_reason_name((gcache_reason)i),
+                       (unsigned long long)totals->misses[i]);
+    write_metric(out, "saved_seconds", "gauge", "Compile time that those hits saved", (double)totals->saved_ns / 1e9);
+    write_metric(out, "compile_seconds", "gauge", "Compile time that those misses cost", (double)totals->cost_ns / 1e9);
+    write_metric(out, "entries", "gauge", "Entries stored", (double)all->store.entries);
+    write_metric(out, "keys", "gauge", "Keys stored", (double)all->store.keys);
+    write_metric(out, "bytes", "gauge", "Size of the cache directory", (double)all->store.bytes);
+    if (all->store.max_bytes != UINT64_MAX)
+        write_metric(out, "max_bytes", "gauge", "Size cap of the cache directory", (double)all->store.max_bytes);
+    if (all->idle_ns != 0)
+        write_metric(out, "least_recent_idle_seconds", "gauge", "For how long the least recent entry is unused",
+                     (double)all->idle_ns / 1e9);
+#define X(name, word, text) write_metric(out, word "_total", "counter", text, (double)all->store.counters[GCI_COUNT_##name]);
+    GCACHE_COUNT_MAP(X)
+#undef X
+    write_times_prometheus(totals, out);
+}
+
+/* ---- the call ---- */
+
+static gcache_status
+ask_store(gci_store *store, sums *all, gcache_error *error)
+{
+    gcache_status status = gci_store_stats_get(store, &all->store, error);
+
+    if (status != GCACHE_OK)
+        return status;
+    uint64_t used = gci_store_least_recent_ns(store, true), now = gci_clock_wall_ns();
+    all->idle_ns = used != 0 && used < now ? now - used : 0;
+    return GCACHE_OK;
+}
+
+gcache_status
+gcache_sums(gcache *cache, gcache_past_query const *query, gcache_sums_form form, char **out_text, gcache_error *error)
+{
+    static void (*const writers[])(sums const *, gci_buf *) = { write_text, write_json, write_prometheus };
+    sums all = { 0 };
+    gci_store *store = NULL;
+    gci_buf out;
+
+    GCI_REQUIRE(cache != NULL && out_text != NULL, error, "cache or out_text is NULL");
+    GCI_REQUIRE(form <= GCACHE_SUMS_PROMETHEUS, error, "unknown form %d", (int)form);
+    *out_text = NULL;
+    gcache_status status = gci_totals_make(cache, query, false, &all.totals, error);
+    if (status == GCACHE_OK)
+        status = gci_look_begin(cache, &store, error);
+    if (status == GCACHE_OK && store != NULL)
+        status = ask_store(store, &all, error);
+    gci_look_end(cache, store);
+    if (status == GCACHE_OK) {
+        gci_groups_sort(&all.totals.labels);
+        gci_groups_sort(&all.totals.spaces);
+        gci_buf_init(&out, GCI_BUF_NO_LIMIT);
+        writers[form](&all, &out);
+        *out_text = gci_buf_take_text(&out);
+        status = *out_text != NULL ? GCACHE_OK : gci_fail_memory(error);
+    }
+    gci_totals_clear(&all.totals);
+    return status;
+}

@@ -1,0 +1,175 @@
+/*
+ * gcache_top: what costs most.
+ */
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "cache/handle/words.h"
+#include "cache/observe/totals.h"
+
+#define KIND_WIDTH 14
+#define LABEL_WIDTH 36
+#define GUARD_WIDTH 44
+
+typedef struct listing {
+    gci_groups *groups;
+    size_t shown;
+    gcache_top_kind kind;
+} listing;
+
+/* ---- for people ---- */
+
+static void
+write_cost(gci_buf *out, gci_group const *group)
+{
+    gci_buf cost;
+
+    gci_buf_init(&cost, GCI_BUF_NO_LIMIT);
+    gci_write_duration(&cost, group->cost_ns);
+    gci_buf_format(out, "%12.*s %8llu  ", (int)cost.size, cost.data, (unsigned long long)group->misses);
+    gci_buf_clear(&cost);
+}
+
+static void
+write_miss(gci_group const *group, gci_buf *out)
+{
+    gci_buf_format(out, "%-12s ", gcache_reason_name(group->reason));
+    gci_write_short_key(out, &group->key);
+    gci_buf_append_text(out, "  ");
+    gci_write_column(out, group->label, LABEL_WIDTH);
+    gci_buf_append_text(out, "  ");
+    gci_write_time(out, group->newest_ns, gci_clock_wall_ns());
+}
+
+static void
+write_key(gci_group const *group, gci_buf *out)
+{
+    gci_buf_format(out, "%8llu  ", (unsigned long long)group->hits);
+    gci_write_short_key(out, &group->key);
+    gci_buf_append_text(out, "  ");
+    gci_write_column(out, group->kind, KIND_WIDTH);
+    gci_write_column(out, group->label, LABEL_WIDTH);
+}
+
+static void
+write_guard(gci_group const *group, gci_buf *out)
+{
+    gci_write_column(out, group->name, GUARD_WIDTH);
+    for (size_t i = 0; i < group->value_count; i++) {
+        gci_buf_append_text(out, i > 0 ? ", " : "  ");
+        gci_write_excerpt(out, group->values[i], 40);
+    }
+}
+
+static void
+write_text(listing const *list, gci_buf *out)
+{
+    static void (*const writers[])(gci_group const *, gci_buf *) = { write_miss, write_key, write_guard };
+    static char const *const titles[] = { "reason       key       label", "    hits  key       kind          label",
+                                          "guard that fails                              for" };
+
+    gci_buf_format(out, "%12s %8s  %s\n", "compiled for", "misses", titles[list->kind]);
+    for (size_t i = 0; i < list->shown; i++) {
+        write_cost(out, &list->groups->items[i]);
+        writers[list->kind](&list->groups->items[i], out);
+        while (out->size > 0 && !out->failed && out->data[out->size - 1] == ' ')
+            out->size--;
+        gci_buf_append_char(out, '\n');
+    }
+    if (list->groups->count > list->shown)
+        gci_buf_format(out, "and %zu more\n", list->groups->count - list->shown);
+}
+
+/* ---- JSON ---- */
+
+static void
+write_texts(gci_view const *texts, size_t count, gci_buf *out)
+{
+    gci_buf_append_char(out, '[');
+    for (size_t i = 0; i < count; i++) {
+        gci_buf_append_text(out, i > 0 ? ", " : "");
+        gci_json_write_text(out, texts[i]);
+    }
+    gci_buf_append_char(out, ']');
+}
+
+static void
+write_group_json(gci_group const *group, gcache_top_kind kind, gci_buf *out)
+{
+    char hex[GCACHE_KEY_HEX_SIZE];
+
+    gci_buf_format(out, "{\"misses\": %llu, \"compile_ns\": %llu", (unsigned long long)group->misses,
+                   (unsigned long long)group->cost_ns);
+    if (kind == GCACHE_TOP_GUARDS) {
+        gci_buf_append_text(out, ", \"guard\": ");
+        gci_json_write_text(out, group->name);
+        gci_buf_append_text(out, ", \"values\": ");
+        write_texts(group->values, group->value_count, out);
+    } else {
+        gcache_key_to_hex(&group->key, hex);
+        gci_buf_format(out, ", \"key\": \"%s\", \"kind\": ", hex);
+        gci_json_write_text(out, group->kind);
+    }
+    if (kind == GCACHE_TOP_MISSES)
+        gci_buf_format(out, ", \"reason\": \"%s\"", gcache_reason_name(group->reason));
+    if (kind == GCACHE_TOP_KEYS)
+        gci_buf_format(out, ", \"hits\": %llu, \"saved_ns\": %llu", (unsigned long long)group->hits,
+                       (unsigned long long)group->saved_ns);
+    gci_buf_append_text(out, ", \"label\": ");
+    gci_json_write_text(out, group->label);
+    gci_buf_append_char(out, '}');
+}
+
+static void
+write_json(listing const *list, gci_buf *out)
+{
+    gci_buf_append_text(out, "{\"top\": [");
+    for (size_t i = 0; i < list->shown; i++) {
+        gci_buf_append_text(out, i > 0 ? ", " : "");
+        write_group_json(&list->groups->items[i], list->kind, out);
+    }
+    gci_buf_append_text(out, "]}\n");
+}
+
+/* ---- the call ---- */
+
+/* Keys that only hit cost nothing and aren't worth a place. */
+static size_t
+count_with_misses(gci_groups const *groups)
+{
+    size_t count = 0;
+
+    while (count < groups->count && groups->items[count].misses != 0)
+        count++;
+    return count;
+}
+
+gcache_status
+gcache_top(gcache *cache, gcache_past_query const *query, gcache_top_kind kind, size_t count, gcache_sums_form form,
+           char **out_text, gcache_error *error)
+{
+    gci_totals totals = { 0 };
+    gci_buf out;
+
+    GCI_REQUIRE(cache != NULL && out_text != NULL, error, "cache or out_text is NULL");
+    GCI_REQUIRE(kind <= GCACHE_TOP_GUARDS && form <= GCACHE_SUMS_JSON, error, "unknown kind %d or form %d", (int)kind,
+                (int)form);
+    *out_text = NULL;
+    gcache_status status = gci_totals_make(cache, query, kind == GCACHE_TOP_GUARDS, &totals, error);
+    if (status == GCACHE_OK) {
+        gci_groups *all[] = { &totals.misses_by_cost, &totals.keys, &totals.guards };
+        listing list = { .groups = all[kind], .kind = kind };
+        gci_groups_sort(list.groups);
+        list.groups->count = count_with_misses(list.groups);
+        list.shown = list.groups->count < count ? list.groups->count : count;
+        gci_buf_init(&out, GCI_BUF_NO_LIMIT);
+        if (form == GCACHE_SUMS_JSON)
+            write_json(&list, &out);
+        else
+            write_text(&list, &out);
+        *out_text = gci_buf_take_text(&out);
+        status = *out_text != NULL ? GCACHE_OK : gci_fail_memory(error);
+    }
+    gci_totals_clear(&totals);
+    return status;
+}

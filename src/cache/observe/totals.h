@@ -1,0 +1,55 @@
+/*
+ * Sums over the journal: what stats, top and the report are made from.
+ *
+ * Groups are kept by a text (a label, a key, a guard) in the order they were met first; everything lives in one arena.
+ */
+#ifndef GCI_CACHE_OBSERVE_TOTALS_H
+#define GCI_CACHE_OBSERVE_TOTALS_H
+
+#include "cache/journal/history.h"
+
+/* Retrieval times by decades: below 1 us, 10 us, ... 1 s, and above. */
+#define GCI_TIME_BUCKETS 8
+/* Values that are remembered with a failing guard: enough to see a pattern. */
+#define GCI_GROUP_VALUES 6
+
+typedef struct gci_group {
+    gci_view name;
+    gci_view kind, label; /* of the entry met first: the newest */
+    gcache_reason reason; /* likewise, of its misses */
+    gcache_key key;
+    uint64_t hits, misses;
+    uint64_t saved_ns, cost_ns; /* what compiling the hits had taken; what compiling the misses took */
+    uint64_t newest_ns;
+    gci_view values[GCI_GROUP_VALUES];
+    size_t value_count;
+} gci_group;
+
+typedef struct gci_groups {
+    gci_group *items;
+    size_t count, room;
+} gci_groups;
+
+typedef struct gci_totals {
+    gci_arena arena;
+    uint64_t hits, saved_ns, inserts, not_stored, cost_ns;
+    uint64_t misses[GCACHE_REASON_COUNT];
+    uint64_t times[GCI_TIME_BUCKETS], timed, time_sum_ns; /* of hits that were measured */
+    uint64_t oldest_ns, newest_ns;                        /* of the journal's entries; 0 without any */
+    gci_groups labels, spaces, keys, misses_by_cost, guards;
+    bool with_guards; /* groups of guards are wanted: every miss has to be explained for them */
+    bool failed;
+} gci_totals;
+
+/* The upper end of a bucket of `times`; UINT64_MAX for the last. */
+uint64_t gci_time_bucket_end(size_t bucket);
+
+/* Adds up what query means (NULL: everything). Clear *out_totals whatever the outcome. */
+gcache_status gci_totals_make(gcache *cache, gcache_past_query const *query, bool with_guards, gci_totals *out_totals,
+                              gcache_error *error);
+void gci_totals_clear(gci_totals *totals);
+
+/* Costliest first, then most misses. */
+void gci_groups_sort(gci_groups *groups);
+
+#endif

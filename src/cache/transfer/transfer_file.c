@@ -1,0 +1,447 @@
+#include "cache/transfer/transfer_file.h"
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/codec.h"
+#include "base/json.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define MAGIC "GCEXPORT"
+#define HEADER_BYTES 16
+#define ITEM_BYTES 32
+#define TRAILER_BYTES 48
+/* What is read at a time while the whole file is hashed. */
+#define STEP_BYTES ((size_t)1 << 20)
+/* A manifest is a line of counts, and the selection that was asked for. */
+#define MANIFEST_MAX ((uint64_t)1 << 20)
+
+/* ---- paths ---- */
+
+/* The directory that path lies in, opened; *out_name is the rest of path. */
+static gcache_status
+open_parent(char const *path, gci_buf *room, gci_dir *out_dir, char const **out_name, gcache_error *error)
+{
+    char const *slash = strrchr(path, '/');
+
+    *out_name = slash != NULL ? slash + 1 : path;
+    room->size = 0;
+    if (slash == NULL)
+        gci_buf_append_text(room, ".");
+    else
+        gci_buf_append(room, path, slash == path ? 1 : (size_t)(slash - path));
+    gci_buf_append_char(room, '\0');
+    if (room->failed)
+        return gci_fail_memory(error);
+    GCI_REQUIRE((*out_name)[0] != '\0', error, "%s is a directory", path);
+    return gci_dir_open_user(room->data, out_dir, error);
+}
+
+/* ---- writing ---- */
+
+static gcache_status
+write_bytes(gci_transfer_writer *writer, gci_view bytes, gcache_error *error)
+{
+    if (!gci_digest_update(writer->digest, bytes.data, bytes.size))
+        return gci_fail_memory(error);
+    writer->size += bytes.size;
+    return bytes.size != 0 ? gci_file_write(&writer->file, &bytes, 1, error) : GCACHE_OK;
+}
+
+static gcache_status
+write_header(gci_transfer_writer *writer, gcache_error *error)
+{
+    gci_buf header;
+
+    gci_buf_init(&header, HEADER_BYTES);
+    gci_buf_append_text(&header, MAGIC);
+    gci_put_u32(&header, GCI_TRANSFER_VERSION);
+    gci_put_u32(&header, 0);
+    gcache_status status = header.failed ? gci_fail_memory(error) : write_bytes(writer, gci_buf_view(&header), error);
+    gci_buf_clear(&header);
+    return status;
+}
+
+/* names = directory NUL temporary NUL final NUL */
+static gcache_status
+name_files(gci_transfer_writer *writer, char const *path, gcache_error *error)
+{
+    char const *name;
+
+    gcache_status status = open_parent(path, &writer->names, &writer->dir, &name, error);
+    if (status != GCACHE_OK)
+        return status;
+    writer->temporary_at = writer->names.size;
+    gci_buf_format(&writer->names, ".%s.%lx-%lx", name, (unsigned long)getpid(), (unsigned long)gci_clock_steady_ns());
+    gci_buf_append_char(&writer->names, '\0');
+    writer->final_at = writer->names.size;
+    gci_buf_append_text(&writer->names, name);
+    gci_buf_append_char(&writer->names, '\0');
+    if (writer->names.failed)
+        return gci_fail_memory(error);
+    /* The buffer may have moved since the directory was given its name. */
+    writer->dir.name = writer->names.data;
+    return GCACHE_OK;
+}
+
+gcache_status
+gci_transfer_create(gci_transfer_writer *writer, char const *path, gcache_error *error)
+{
+    *writer = (gci_transfer_writer){ .dir = { .fd = -1, .name = "" }, .file = GCI_FILE_NONE };
+    gci_buf_init(&writer->names, GCI_BUF_NO_LIMIT);
+    writer->digest = gci_digest_new();
+    if (writer->digest == NULL || !gci_digest_begin(writer->digest))
+        return gci_fail_memory(error);
+    gcache_status status = name_files(writer, path, error);
+    if (status == GCACHE_OK)
+        status = gci_file_open(writer->dir, writer->names.data + writer->temporary_at, O_WRONLY | O_CREAT | O_EXCL,
+                               &writer->file, error);
+    return status == GCACHE_OK ? write_header(writer, error) : status;
+}
+
+gcache_status
+gci_transfer_put(gci_transfer_writer *writer, gci_transfer_type type, gci_view head, gci_view body, gcache_error *error)
+{
+    gci_buf front;
+
+    gci_buf_init(&front, GCI_BUF_NO_LIMIT);
+    gci_checksum head_sum = gci_checksum_of(head.data, head.size), body_sum = gci_checksum_of(body.data, body.size);
+    gci_put_u32(&front, type);
+    gci_put_u32(&front, (uint32_t)head.size);
+    gci_put_u64(&front, body.size);
+    gci_put_u64(&front, head_sum.low ^ body_sum.low);
+    gci_put_u64(&front, head_sum.high + body_sum.high);
+    gci_buf_append_view(&front, head);
+    gcache_status status = front.failed ? gci_fail_memory(error) : write_bytes(writer, gci_buf_view(&front), error);
+    if (status == GCACHE_OK)
+        status = write_bytes(writer, body, error);
+    gci_buf_clear(&front);
+    writer->items++;
+    return status;
+}
+
+static gcache_status
+write_trailer(gci_transfer_writer *writer, gcache_error *error)
+{
+    uint8_t hash[GCI_SHA256_BYTES];
+    gci_buf trailer;
+
+    gci_buf_init(&trailer, TRAILER_BYTES);
+    gci_put_u64(&trailer, writer->items);
+    gci_put_u64(&trailer, writer->size + TRAILER_BYTES);
+    gcache_status status = trailer.failed ? gci_fail_memory(error) : write_bytes(writer, gci_buf_view(&trailer), error);
+    gci_buf_clear(&trailer);
+    if (status == GCACHE_OK && !gci_digest_end(writer->digest, hash))
+        status = gci_fail_memory(error);
+    if (status == GCACHE_OK)
+        status = gci_file_write(&writer->file, &(gci_view){ (char const *)hash, sizeof hash }, 1, error);
+    writer->size += sizeof hash;
+    return status;
+}
+
+gcache_status
+gci_transfer_finish(gci_transfer_writer *writer, gcache_error *error)
+{
+    gcache_status status = write_trailer(writer, error);
+
+    if (status == GCACHE_OK)
+        status = gci_file_sync(&writer->file, error);
+    if (status == GCACHE_OK)
+        status = gci_dir_rename(writer->dir, writer->names.data + writer->temporary_at, writer->dir,
+                                writer->names.data + writer->final_at, error);
+    if (status == GCACHE_OK)
+        gci_file_close(&writer->file);
+    return status;
+}
+
+void
+gci_transfer_close(gci_transfer_writer *writer)
+{
+    if (writer->file.fd >= 0) {
+        gci_file_close(&writer->file);
+        gci_dir_unlink(writer->dir, writer->names.data + writer->temporary_at, NULL);
+    }
+    if (writer->dir.fd >= 0)
+        gci_dir_close(&writer->dir);
+    gci_digest_free(writer->digest);
+    gci_buf_clear(&writer->names);
+}
+
+/* ---- reading ---- */
+
+static gcache_status
+read_at(gci_transfer_reader *reader, size_t size, uint64_t at, gci_buf *out, gcache_error *error)
+{
+    size_t got;
+
+    gci_buf_clear(out);
+    char *room = gci_buf_reserve(out, size + 1);
+    if (room == NULL)
+        return gci_fail_memory(error);
+    gcache_status status = gci_file_read(&reader->file, room, size, at, &got, error);
+    if (status == GCACHE_OK && got != size)
+        status = gci_fail(error, GCACHE_ERROR_CORRUPT, "%s: shorter than it was", reader->path.data);
+    out->size = size;
+    return status;
+}
+
+static gcache_status
+check_header(gci_transfer_reader *reader, gcache_error *error)
+{
+    gcache_status status = GCACHE_OK;
+
+    if (reader->size >= HEADER_BYTES)
+        status = read_at(reader, HEADER_BYTES, 0, &reader->bytes, error);
+    gci_reader bytes = gci_reader_of(gci_buf_view(&reader->bytes));
+    if (status != GCACHE_OK)
+        return status;
+    if (reader->size < HEADER_BYTES || !gci_view_is(gci_get_raw(&bytes, sizeof MAGIC - 1), MAGIC))
+        return gci_fail(error, GCACHE_ERROR_FORMAT, "%s: not an export of guardcache", reader->path.data);
+    uint32_t version = gci_get_u32(&bytes);
+    if (version < GCI_TRANSFER_VERSION_OLDEST || version > GCI_TRANSFER_VERSION)
+        return gci_fail(error, GCACHE_ERROR_FORMAT, "%s: an export of version %u; this library reads versions %d to %d",
+                        reader->path.data, version, GCI_TRANSFER_VERSION_OLDEST, GCI_TRANSFER_VERSION);
+    return GCACHE_OK;
+}
+
+/* What the items' fronts say, picked out of the bytes as they pass by to be hashed. */
+typedef struct scan {
+    uint64_t next, end; /* where the next item begins, and where the last one must end */
+    char front[ITEM_BYTES];
+    size_t got;         /* of the next item's front */
+    uint64_t items, counts[GCI_TRANSFER_TYPES];
+    uint64_t manifest_at, manifest_size;
+    char const *wrong;  /* what doesn't fit; NULL: nothing so far */
+} scan;
+
+static void
+take_front(scan *s)
+{
+    gci_reader front = gci_reader_of(gci_view_of(s->front, sizeof s->front));
+    uint32_t type = gci_get_u32(&front);
+    uint64_t head = gci_get_u32(&front), body = gci_get_u64(&front), left = s->end - s->next - ITEM_BYTES;
+
+    if (head > left || body > left - head)
+        s->wrong = "an item is longer than the file";
+    else if (type == 0 || type >= GCI_TRANSFER_TYPES)
+        s->wrong = "an item is of an unknown type";
+    else if (s->counts[GCI_TRANSFER_MANIFEST] != 0)
+        s->wrong = "its manifest isn't the last item";
+    if (s->wrong != NULL)
+        return;
+    if (type == GCI_TRANSFER_MANIFEST) {
+        s->manifest_at = s->next + ITEM_BYTES + head;
+        s->manifest_size = body;
+    }
+    s->counts[type]++;
+    s->items++;
+    s->next += ITEM_BYTES + head + body;
+    s->got = 0;
+}
+
+static void
+scan_bytes(scan *s, uint64_t at, gci_view bytes)
+{
+    while (s->wrong == NULL && s->next < s->end && s->next + s->got < at + bytes.size) {
+        uint64_t from = s->next + s->got, there = at + bytes.size - from;
+        size_t lacking = ITEM_BYTES - s->got, more = there < lacking ? (size_t)there : lacking;
+        if (s->end - s->next < ITEM_BYTES) {
+            s->wrong = "there is something behind its last item";
+            return;
+        }
+        memcpy(s->front + s->got, bytes.data + (from - at), more);
+        s->got += more;
+        if (s->got == ITEM_BYTES)
+            take_front(s);
+    }
+}
+
+static gcache_status
+hash_and_scan(gci_transfer_reader *reader, scan *s, uint8_t out_hash[GCI_SHA256_BYTES], gcache_error *error)
+{
+    gci_digest *digest = gci_digest_new();
+    uint64_t end = reader->size - GCI_SHA256_BYTES;
+    gcache_status status = digest != NULL && gci_digest_begin(digest) ? GCACHE_OK : gci_fail_memory(error);
+
+    for (uint64_t at = 0; status == GCACHE_OK && at < end; at += reader->bytes.size) {
+        status = read_at(reader, end - at < STEP_BYTES ? (size_t)(end - at) : STEP_BYTES, at, &reader->bytes, error);
+        if (status == GCACHE_OK && !gci_digest_update(digest, reader->bytes.data, reader->bytes.size))
+            status = gci_fail_memory(error);
+        if (status == GCACHE_OK)
+            scan_bytes(s, at, gci_buf_view(&reader->bytes));
+    }
+    if (status == GCACHE_OK && !gci_digest_end(digest, out_hash))
+        status = gci_fail_memory(error);
+    gci_digest_free(digest);
+    return status;
+}
+
+static gcache_status
+fail_whole(gci_transfer_reader const *reader, char const *why, gcache_error *error)
+{
+    return gci_fail(error, GCACHE_ERROR_CORRUPT, "%s: %s; nothing was imported", reader->path.data, why);
+}
+
+/* Whether the file has as many of each as its manifest says; rows are counted within their items. */
+static gcache_status
+check_counts(gci_transfer_reader const *reader, scan const *s, gci_value const *manifest, gcache_error *error)
+{
+    static struct {
+        gci_transfer_type type;
+        char const *name;
+    } const counted[] = {
+        { GCI_TRANSFER_ENTRY, "entries" },
+        { GCI_TRANSFER_ATTACHMENT, "attachments" },
+        { GCI_TRANSFER_BLOB, "blobs" },
+        { GCI_TRANSFER_ARTIFACT, "artifacts" },
+    };
+
+    for (size_t i = 0; i < sizeof counted / sizeof *counted; i++) {
+        gci_value const *said = manifest->type == GCI_MAP ? gci_map_find(manifest, counted[i].name) : NULL;
+        uint64_t held = s->counts[counted[i].type];
+        if (said == NULL || said->type != GCI_INT)
+            return fail_whole(reader, "its manifest makes no sense", error);
+        if (said->integer < 0 || (uint64_t)said->integer != held)
+            return gci_fail(error, GCACHE_ERROR_CORRUPT, "%s: says it has %lld %s and has %llu; nothing was imported",
+                            reader->path.data, (long long)said->integer, counted[i].name, (unsigned long long)held);
+    }
+    return GCACHE_OK;
+}
+
+static gcache_status
+check_manifest(gci_transfer_reader *reader, scan const *s, gcache_error *error)
+{
+    gci_arena arena;
+    gci_value value;
+
+    if (s->manifest_size > MANIFEST_MAX)
+        return fail_whole(reader, "its manifest makes no sense", error);
+    gcache_status status = read_at(reader, (size_t)s->manifest_size, s->manifest_at, &reader->manifest, error);
+    if (status != GCACHE_OK)
+        return status;
+    gci_arena_init(&arena, SIZE_MAX / 2);
+    status = gci_json_read(gci_buf_view(&reader->manifest), "manifest", &arena, &value, NULL);
+    status = status == GCACHE_OK ? check_counts(reader, s, &value, error)
+             : arena.failed      ? gci_fail_memory(error)
+                                 : fail_whole(reader, "its manifest makes no sense", error);
+    gci_arena_clear(&arena);
+    return status;
+}
+
+static gcache_status
+check_items(gci_transfer_reader *reader, scan const *s, uint64_t items, gcache_error *error)
+{
+    if (s->wrong != NULL)
+        return fail_whole(reader, s->wrong, error);
+    if (s->items != items)
+        return gci_fail(error, GCACHE_ERROR_CORRUPT, "%s: says it has %llu items and has %llu; nothing was imported",
+                        reader->path.data, (unsigned long long)items, (unsigned long long)s->items);
+    if (s->counts[GCI_TRANSFER_MANIFEST] == 0)
+        return fail_whole(reader, "has no manifest", error);
+    return check_manifest(reader, s, error);
+}
+
+static gcache_status
+check_whole(gci_transfer_reader *reader, gcache_error *error)
+{
+    uint8_t hash[GCI_SHA256_BYTES];
+
+    if (reader->size < HEADER_BYTES + TRAILER_BYTES)
+        return fail_whole(reader, "cut off", error);
+    scan s = { .next = HEADER_BYTES, .end = reader->end };
+    gcache_status status = hash_and_scan(reader, &s, hash, error);
+    if (status == GCACHE_OK)
+        status = read_at(reader, TRAILER_BYTES, reader->size - TRAILER_BYTES, &reader->bytes, error);
+    if (status != GCACHE_OK)
+        return status;
+    gci_reader bytes = gci_reader_of(gci_buf_view(&reader->bytes));
+    uint64_t items = gci_get_u64(&bytes), size = gci_get_u64(&bytes);
+    if (memcmp(gci_get_raw(&bytes, sizeof hash).data, hash, sizeof hash) != 0 || size != reader->size)
+        return fail_whole(reader, "damaged or cut off (its SHA-256 doesn't match)", error);
+    return check_items(reader, &s, items, error);
+}
+
+static gcache_status
+open_file(gci_transfer_reader *reader, char const *path, gcache_error *error)
+{
+    struct stat facts;
+    char const *name;
+    /* A user may name a file by a symbolic link. */
+    char *real = realpath(path, NULL);
+
+    gci_buf_append_text(&reader->path, real != NULL ? real : path);
+    gci_buf_append_char(&reader->path, '\0');
+    free(real);
+    if (reader->path.failed)
+        return gci_fail_memory(error);
+    gcache_status status = open_parent(reader->path.data, &reader->parent, &reader->dir, &name, error);
+    if (status == GCACHE_OK)
+        status = gci_file_open(reader->dir, name, O_RDONLY, &reader->file, error);
+    if (status == GCACHE_ERROR_CORRUPT)
+        return gci_fail(error, GCACHE_ERROR_FORMAT, "%s: not a plain file", path);
+    if (status == GCACHE_OK)
+        status = gci_file_stat(&reader->file, &facts, error);
+    if (status != GCACHE_OK)
+        return status;
+    reader->size = (uint64_t)facts.st_size;
+    reader->end = reader->size > TRAILER_BYTES ? reader->size - TRAILER_BYTES : 0;
+    return GCACHE_OK;
+}
+
+gcache_status
+gci_transfer_open(gci_transfer_reader *reader, char const *path, gcache_error *error)
+{
+    *reader = (gci_transfer_reader){ .dir = { .fd = -1, .name = "" }, .file = GCI_FILE_NONE, .at = HEADER_BYTES };
+    gci_buf_init(&reader->path, GCI_BUF_NO_LIMIT);
+    gci_buf_init(&reader->parent, GCI_BUF_NO_LIMIT);
+    gci_buf_init(&reader->bytes, GCI_BUF_NO_LIMIT);
+    gci_buf_init(&reader->manifest, GCI_BUF_NO_LIMIT);
+    gcache_status status = open_file(reader, path, error);
+    if (status == GCACHE_OK)
+        status = check_header(reader, error);
+    return status == GCACHE_OK ? check_whole(reader, error) : status;
+}
+
+/* item = type head_size body_size checksum head body */
+gcache_status
+gci_transfer_next(gci_transfer_reader *reader, gci_transfer_item *out_item, bool *out_more, gcache_error *error)
+{
+    *out_more = reader->at < reader->end;
+    if (!*out_more)
+        return GCACHE_OK;
+    gcache_status status = read_at(reader, ITEM_BYTES, reader->at, &reader->bytes, error);
+    if (status != GCACHE_OK)
+        return status;
+    gci_reader front = gci_reader_of(gci_buf_view(&reader->bytes));
+    out_item->type = (gci_transfer_type)gci_get_u32(&front);
+    uint64_t head = gci_get_u32(&front), body = gci_get_u64(&front), low = gci_get_u64(&front), high = gci_get_u64(&front);
+    uint64_t left = reader->end - reader->at - ITEM_BYTES;
+    if (head > left || body > left - head)
+        return gci_fail(error, GCACHE_ERROR_CORRUPT, "%s: an item is longer than the file", reader->path.data);
+    status = read_at(reader, (size_t)(head + body), reader->at + ITEM_BYTES, &reader->bytes, error);
+    if (status != GCACHE_OK)
+        return status;
+    out_item->head = gci_view_of(reader->bytes.data, (size_t)head);
+    out_item->body = gci_view_of(reader->bytes.data + head, (size_t)body);
+    gci_checksum head_sum = gci_checksum_of(out_item->head.data, out_item->head.size);
+    gci_checksum body_sum = gci_checksum_of(out_item->body.data, out_item->body.size);
+    if ((head_sum.low ^ body_sum.low) != low || head_sum.high + body_sum.high != high)
+        return gci_fail(error, GCACHE_ERROR_CORRUPT, "%s: it changed while it was read", reader->path.data);
+    reader->at += ITEM_BYTES + head + body;
+    return GCACHE_OK;
+}
+
+void
+gci_transfer_close_reader(gci_transfer_reader *reader)
+{
+    if (reader->file.fd >= 0)
+        gci_file_close(&reader->file);
+    if (reader->dir.fd >= 0)
+        gci_dir_close(&reader->dir);
+    gci_buf_clear(&reader->path);
+    gci_buf_clear(&reader->parent);
+    gci_buf_clear(&reader->bytes);
+    gci_buf_clear(&reader->manifest);
+}

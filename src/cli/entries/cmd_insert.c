@@ -1,0 +1,201 @@
+#include "base/error.h"
+#include "base/file.h"
+#include "cli/shared/commands.h"
+#include "cli/shared/question.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
+
+typedef struct options {
+    cli_question_options question;
+    cli_list guards, attachments;
+    char const *payload, *meta;
+    int64_t priority, compile_ns;
+} options;
+
+/* A payload is read into memory whole. */
+#define PAYLOAD_MAX_BYTES ((size_t)4 << 30)
+#define METADATA_MAX_BYTES ((size_t)16 << 20)
+
+/* What is read from files for one insert. */
+typedef struct content {
+    gci_buf payload, metadata;
+    gci_buf *files; /* one an attachment */
+    gcache_attachment *attachments;
+} content;
+
+static gcache_status
+check_options(options const *wanted, gcache_error *error)
+{
+    if (wanted->payload == NULL)
+        return gci_fail(error, GCACHE_ERROR_ARGUMENT, "insert: --payload FILE is missing");
+    if (wanted->compile_ns < 0)
+        return gci_fail(error, GCACHE_ERROR_ARGUMENT, "insert: --compile-ns must not be negative");
+    return GCACHE_OK;
+}
+
+/* attachment: NAME=FILE */
+static gcache_status
+read_attachment(char const *text, gci_arena *arena, gci_buf *file, gcache_attachment *out, gcache_error *error)
+{
+    char const *equals = strchr(text, '=');
+    struct stat facts;
+
+    gci_buf_init(file, GCI_BUF_NO_LIMIT);
+    if (equals == NULL || equals == text)
+        return gci_fail(error, GCACHE_ERROR_ARGUMENT, "--attach %s: must be NAME=FILE", text);
+    gcache_status status = gci_file_read_user(equals + 1, PAYLOAD_MAX_BYTES, file, error);
+    if (status != GCACHE_OK)
+        return status;
+    out->name = gci_arena_copy(arena, gci_view_of(text, (size_t)(equals - text))).data;
+    out->bytes = file->data;
+    out->size = file->size;
+    out->executable = stat(equals + 1, &facts) == 0 && (facts.st_mode & S_IXUSR) != 0;
+    return out->name != NULL ? GCACHE_OK : gci_fail_memory(error);
+}
+
+static gcache_status
+read_attachments(cli_list texts, gci_arena *arena, content *out, gcache_error *error)
+{
+    gcache_status status = GCACHE_OK;
+
+    out->files = gci_arena_array(arena, texts.count, sizeof *out->files);
+    out->attachments = gci_arena_array(arena, texts.count, sizeof *out->attachments);
+    if (out->files == NULL || out->attachments == NULL)
+        return gci_fail_memory(error);
+    for (size_t i = 0; status == GCACHE_OK && i < texts.count; i++)
+        status = read_attachment(texts.items[i], arena, &out->files[i], &out->attachments[i], error);
+    return status;
+}
+
+static gcache_status
+read_content(options const *wanted, gci_arena *arena, content *out, gcache_error *error)
+{
+    gcache_status status = gci_file_read_user(wanted->payload, PAYLOAD_MAX_BYTES, &out->payload, error);
+
+    if (status == GCACHE_OK && wanted->meta != NULL)
+        status = gci_file_read_user(wanted->meta, METADATA_MAX_BYTES, &out->metadata, error);
+    if (status == GCACHE_OK)
+        status = read_attachments(wanted->attachments, arena, out, error);
+    return status;
+}
+
+static void
+content_init(content *what)
+{
+    *what = (content){ 0 };
+    gci_buf_init(&what->payload, GCI_BUF_NO_LIMIT);
+    gci_buf_init(&what->metadata, GCI_BUF_NO_LIMIT);
+}
+
+static void
+content_clear(content *what, size_t attachment_count)
+{
+    gci_buf_clear(&what->payload);
+    gci_buf_clear(&what->metadata);
+    for (size_t i = 0; what->files != NULL && i < attachment_count; i++)
+        gci_buf_clear(&what->files[i]);
+}
+
+static gcache_entry
+entry_of(options const *wanted, cli_question const *question, content const *what)
+{
+    return (gcache_entry){ .guards = wanted->guards.items,
+                           .guard_count = wanted->guards.count,
+                           .payload = what->payload.data,
+                           .payload_size = what->payload.size,
+                           .metadata = what->metadata.data,
+                           .metadata_size = what->metadata.size,
+                           .variant = wanted->question.variant,
+                           .priority = wanted->priority,
+                           .requires_ = question->pairs,
+                           .requires_count = wanted->question.pairs.count,
+                           .compile_ns = (uint64_t)wanted->compile_ns,
+                           .label = wanted->question.label,
+                           .attachments = what->attachments,
+                           .attachment_count = wanted->attachments.count };
+}
+
+/* error: says why nothing is stored at all, where that is so. */
+static cli_exit
+refused(gcache_inserted const *inserted, options const *wanted, gcache_error const *error)
+{
+    gcache_verdict const *verdict = &inserted->verdict;
+    char const *guard = verdict->guard < wanted->guards.count ? wanted->guards.items[verdict->guard] : "";
+
+    if (verdict->truth == GCACHE_RAISES)
+        cli_complain("refused: %s: %s: %s: %s", gcache_reason_name(inserted->reason), guard, verdict->exception,
+                     verdict->message);
+    else
+        cli_complain("refused: %s: %s", gcache_reason_name(inserted->reason),
+                     error->message[0] != '\0' ? error->message
+                     : guard[0] != '\0'       ? guard
+                                              : gcache_reason_text(inserted->reason));
+    return CLI_NO;
+}
+
+static void
+tell_inserted(gcache_inserted const *inserted)
+{
+    cli_print("%s\n", inserted->entry);
+    if (inserted->shadows[0] != '\0')
+        cli_complain("note: entry %s has the same guards and another payload; being newer, this one will be chosen",
+                     inserted->shadows);
+}
+
+static cli_exit
+run(cli_call const *call)
+{
+    options const *wanted = call->options;
+    cli_question question = { 0 };
+    content what;
+    gcache_inserted inserted = { 0 };
+    gcache_error error = { 0 };
+    cli_exit result = CLI_OK;
+
+    content_init(&what);
+    gcache_status status = check_options(wanted, &error);
+    if (status == GCACHE_OK)
+        status = cli_question_open(&wanted->question, false, &question, &error);
+    if (status == GCACHE_OK)
+        status = read_content(wanted, &question.arena, &what, &error);
+    if (status == GCACHE_OK) {
+        gcache_entry entry = entry_of(wanted, &question, &what);
+        cli_question_warn(&wanted->question);
+        status = gcache_insert(question.cache, question.graph, cli_question_hints(&question), &entry, &inserted, &error);
+    }
+    if (status == GCACHE_OK)
+        tell_inserted(&inserted);
+    else if (status == GCACHE_REFUSED)
+        result = refused(&inserted, wanted, &error);
+    else
+        result = cli_fail(&error);
+    content_clear(&what, wanted->attachments.count);
+    cli_question_clear(&question);
+    return result;
+}
+
+static cli_option const table[] = {
+    CLI_SUBJECT_OPTIONS(options, question),
+    { "guard", CLI_LIST, offsetof(options, guards), "EXPRESSION", "a guard; repeat for more, all must hold" },
+    { "payload", CLI_TEXT, offsetof(options, payload), "FILE", "the compiler's bytes" },
+    { "variant", CLI_TEXT, offsetof(options, question.variant), "V", "a label for the variant" },
+    { "priority", CLI_INT, offsetof(options, priority), "N", "rank among candidates that hold; higher is preferred" },
+    { "require", CLI_LIST, offsetof(options, question.pairs), "NAME=VALUE", "must equal what a lookup provides" },
+    { "meta", CLI_TEXT, offsetof(options, meta), "FILE", "metadata, handed back with a hit" },
+    { "attach", CLI_LIST, offsetof(options, attachments), "NAME=FILE", "a file that running the payload needs; repeat for more" },
+    { "compile-ns", CLI_INT, offsetof(options, compile_ns), "N", "what compiling took, in nanoseconds" },
+    { 0 },
+};
+
+cli_command const cli_cmd_insert = {
+    .name = "insert",
+    .arguments = "",
+    .summary = "store a compiled variant with its guards",
+    .about = "Prints the entry's id. With hints, the guards must hold for them: otherwise the insert is refused, exit\n"
+             "status 1. Without hints it is stored unevaluated. An equal entry is stored once; one that has the guards of a\n"
+             "stored entry and another payload is stored, and said so.\n",
+    .options = table,
+    .options_size = sizeof(options),
+    .run = run,
+};

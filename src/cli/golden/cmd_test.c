@@ -1,0 +1,332 @@
+/*
+ * guardcache test: plays fixtures and compares keys, components, outcomes, chosen entries and explanations with their
+ * golden files.
+ */
+#include "base/error.h"
+#include "base/file.h"
+#include "cli/golden/golden.h"
+#include "cli/shared/scratch.h"
+#include "cli/shared/commands.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+typedef struct options {
+    char const *junit, *rules;
+    bool accept, tap;
+} options;
+
+#define PATH_BYTES 4096
+/* Folders in folders: fixtures lie one or two levels deep. */
+#define DEPTH_MAX 8
+/* Differences that are shown of one fixture. */
+#define DIFFERENCES_SHOWN 10
+#define RULES_BYTES_MAX ((size_t)16 << 20)
+
+typedef enum verdict {
+    SAME,
+    DIFFERS,
+    ACCEPTED,
+    BROKEN /* the trace itself can't be played */
+} verdict;
+
+typedef struct fixture {
+    char *folder;
+    verdict verdict;
+    uint64_t events;
+    gci_buf report;
+} fixture;
+
+typedef struct suite {
+    fixture *items;
+    size_t count, room;
+} suite;
+
+/* ---- finding fixtures ---- */
+
+static gcache_status
+add_fixture(suite *all, char const *folder, gcache_error *error)
+{
+    if (all->count == all->room) {
+        size_t room = all->room != 0 ? 2 * all->room : 32;
+        fixture *larger = realloc(all->items, room * sizeof *larger);
+        if (larger == NULL)
+            return gci_fail_memory(error);
+        all->items = larger;
+        all->room = room;
+    }
+    fixture *added = &all->items[all->count];
+    *added = (fixture){ .folder = strdup(folder) };
+    gci_buf_init(&added->report, GCI_BUF_NO_LIMIT);
+    if (added->folder == NULL)
+        return gci_fail_memory(error);
+    all->count++;
+    return GCACHE_OK;
+}
+
+static gcache_status find_fixtures(suite *all, char const *folder, int depth, gcache_error *error);
+
+static gcache_status
+find_below(suite *all, char const *folder, int depth, gcache_error *error)
+{
+    struct dirent **names;
+    int count = scandir(folder, &names, NULL, alphasort);
+    gcache_status status = count >= 0 ? GCACHE_OK : gci_fail_errno(error, errno, "%s", folder);
+
+    for (int i = 0; i < count; i++) {
+        char path[PATH_BYTES];
+        bool visible = names[i]->d_name[0] != '.' && (names[i]->d_type == DT_DIR || names[i]->d_type == DT_UNKNOWN);
+        if (status == GCACHE_OK && visible && snprintf(path, sizeof path, "%s/%s", folder, names[i]->d_name) < PATH_BYTES)
+            status = find_fixtures(all, path, depth + 1, error);
+        free(names[i]);
+    }
+    if (count >= 0)
+        free(names);
+    return status;
+}
+
+/* A folder with a trace is a fixture; any other is searched. */
+static gcache_status
+find_fixtures(suite *all, char const *folder, int depth, gcache_error *error)
+{
+    char path[PATH_BYTES];
+
+    if (snprintf(path, sizeof path, "%s/trace.jsonl", folder) >= PATH_BYTES)
+        return gci_fail(error, GCACHE_ERROR_ARGUMENT, "the path is too long: %s", folder);
+    if (access(path, F_OK) == 0)
+        return add_fixture(all, folder, error);
+    return depth < DEPTH_MAX ? find_below(all, folder, depth, error) : GCACHE_OK;
+}
+
+/* ---- one fixture ---- */
+
+static gcache_status
+judge(fixture *one, cli_golden *golden, cli_tried_rules const *rules, bool accept, gcache_error *error)
+{
+    gci_buf expected;
+    bool exists;
+
+    gci_buf_init(&expected, GCI_BUF_NO_LIMIT);
+    gcache_status status = cli_golden_load(one->folder, &expected, &exists, error);
+    if (status == GCACHE_OK) {
+        gci_view found = gci_buf_view(&golden->found);
+        size_t differences = cli_golden_compare(gci_buf_view(&expected), found, DIFFERENCES_SHOWN, &one->report);
+        one->verdict = differences == 0 && exists ? SAME : accept ? ACCEPTED : DIFFERS;
+        if (!exists) {
+            gci_buf_clear(&one->report);
+            gci_buf_append_text(&one->report, accept ? "" : "    it has no " CLI_GOLDEN_NAME " yet; --accept writes it\n");
+        }
+        if (one->verdict == DIFFERS && exists)
+            cli_golden_write_rules(one->folder, rules, gci_buf_view(&expected), &one->report);
+        if (one->verdict == ACCEPTED)
+            status = cli_golden_save(one->folder, found, error);
+    }
+    if (golden->counts.mismatches != 0) {
+        gci_buf_format(&one->report, "    %llu %s from what the trace expects\n",
+                       (unsigned long long)golden->counts.mismatches,
+                       golden->counts.mismatches == 1 ? "event differs" : "events differ");
+        one->verdict = one->verdict == SAME ? DIFFERS : one->verdict;
+    }
+    gci_buf_clear(&expected);
+    return status;
+}
+
+static void
+run_fixture(fixture *one, cli_tried_rules const *rules, bool accept)
+{
+    gcache_error error = { 0 };
+    cli_golden golden;
+
+    gcache_status status = cli_golden_play(one->folder, rules, &golden, &error);
+    one->events = golden.events;
+    if (status == GCACHE_OK)
+        status = judge(one, &golden, rules, accept, &error);
+    if (status != GCACHE_OK) {
+        one->verdict = BROKEN;
+        gci_buf_format(&one->report, "    %s\n", error.message);
+    }
+    cli_golden_clear(&golden);
+}
+
+/* ---- what comes out ---- */
+
+static bool
+is_good(fixture const *one)
+{
+    return one->verdict == SAME || one->verdict == ACCEPTED;
+}
+
+static void
+print_plain(fixture const *one)
+{
+    static char const *const words[] = { "ok", "FAIL", "accepted", "ERROR" };
+
+    cli_print("%-9s %-50s %6llu events\n", words[one->verdict], one->folder, (unsigned long long)one->events);
+    if (one->verdict != SAME)
+        cli_print_lines(gci_buf_view(&one->report));
+}
+
+static void
+print_tap(fixture const *one, size_t number)
+{
+    gci_view report = gci_buf_view(&one->report);
+
+    cli_print("%sok %zu - %s\n", is_good(one) ? "" : "not ", number, one->folder);
+    while (!is_good(one) && report.size != 0) {
+        char const *end = memchr(report.data, '\n', report.size);
+        size_t size = end != NULL ? (size_t)(end - report.data) + 1 : report.size;
+        fputs("# ", stdout);
+        cli_print_lines(gci_view_of(report.data, size));
+        report = gci_view_of(report.data + size, report.size - size);
+    }
+}
+
+static void
+write_xml(gci_buf *out, gci_view text)
+{
+    for (size_t i = 0; i < text.size; i++) {
+        char c = text.data[i];
+        if (c == '<' || c == '>' || c == '&' || c == '"')
+            gci_buf_append_text(out, c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : "&quot;");
+        else
+            gci_buf_append_char(out, (unsigned char)c < 0x20 && c != '\n' && c != '\t' ? '?' : c);
+    }
+}
+
+static gcache_status
+write_junit(suite const *all, char const *path, size_t failed, gcache_error *error)
+{
+    gci_buf out;
+
+    gci_buf_init(&out, GCI_BUF_NO_LIMIT);
+    gci_buf_format(&out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+                         "<testsuite name=\"guardcache test\" tests=\"%zu\" failures=\"%zu\">\n", all->count, failed);
+    for (size_t i = 0; i < all->count; i++) {
+        gci_buf_append_text(&out, "  <testcase name=\"");
+        write_xml(&out, gci_view_text(all->items[i].folder));
+        gci_buf_append_text(&out, is_good(&all->items[i]) ? "\"/>\n" : "\"><failure>");
+        if (is_good(&all->items[i]))
+            continue;
+        write_xml(&out, gci_buf_view(&all->items[i].report));
+        gci_buf_append_text(&out, "</failure></testcase>\n");
+    }
+    gci_buf_append_text(&out, "</testsuite>\n");
+    gcache_status status = out.failed ? gci_fail_memory(error) : gci_file_write_user(path, gci_buf_view(&out), error);
+    gci_buf_clear(&out);
+    return status;
+}
+
+static void
+print_summary(suite const *all, size_t failed)
+{
+    size_t accepted = 0;
+
+    for (size_t i = 0; i < all->count; i++)
+        accepted += all->items[i].verdict == ACCEPTED;
+    if (accepted != 0)
+        cli_print("%zu golden %s rewritten\n", accepted, accepted == 1 ? "file is" : "files are");
+    else if (failed == 0)
+        cli_print("%zu %s\n", all->count, all->count == 1 ? "fixture is as it was" : "fixtures are as they were");
+    if (failed != 0)
+        cli_print("%zu of %zu %s; --accept rewrites %s\n", failed, all->count,
+                  all->count == 1 ? "fixture differs" : "fixtures differ", failed == 1 ? "it" : "them");
+}
+
+/* ---- the command ---- */
+
+static size_t
+run_all(suite *all, cli_tried_rules const *rules, options const *wanted)
+{
+    size_t failed = 0;
+
+    if (wanted->tap)
+        cli_print("1..%zu\n", all->count);
+    for (size_t i = 0; i < all->count && cli_signal_caught() == 0 && !cli_output_lost(); i++) {
+        run_fixture(&all->items[i], rules, wanted->accept);
+        failed += !is_good(&all->items[i]);
+        if (wanted->tap)
+            print_tap(&all->items[i], i + 1);
+        else
+            print_plain(&all->items[i]);
+        fflush(stdout);
+    }
+    if (!wanted->tap)
+        print_summary(all, failed);
+    return failed;
+}
+
+static void
+clear(suite *all)
+{
+    for (size_t i = 0; i < all->count; i++) {
+        free(all->items[i].folder);
+        gci_buf_clear(&all->items[i].report);
+    }
+    free(all->items);
+}
+
+static gcache_status
+read_rules(char const *path, cli_tried_rules *out_rules, gcache_error *error)
+{
+    gcache_status status = gci_file_read_user(path, RULES_BYTES_MAX, &out_rules->text, error);
+
+    if (status == GCACHE_OK)
+        status = gcache_rules_read(out_rules->text.data, out_rules->text.size, path, &out_rules->set, error);
+    return status;
+}
+
+static cli_exit
+run(cli_call const *call)
+{
+    options const *wanted = call->options;
+    gcache_error error = { 0 };
+    gcache_status status = GCACHE_OK;
+    cli_tried_rules rules = { 0 };
+    suite all = { 0 };
+    size_t failed = 0;
+
+    cli_catch_signals();
+    gci_buf_init(&rules.text, GCI_BUF_NO_LIMIT);
+    if (wanted->rules != NULL)
+        status = read_rules(wanted->rules, &rules, &error);
+    for (size_t i = 0; status == GCACHE_OK && i < call->count; i++)
+        status = find_fixtures(&all, call->arguments[i], 0, &error);
+    if (status == GCACHE_OK && all.count == 0)
+        status = gci_fail(&error, GCACHE_ERROR_NOT_FOUND, "there is no trace.jsonl in or below %s", call->arguments[0]);
+    if (status == GCACHE_OK)
+        failed = run_all(&all, wanted->rules != NULL ? &rules : NULL, wanted);
+    if (status == GCACHE_OK && wanted->junit != NULL)
+        status = write_junit(&all, wanted->junit, failed, &error);
+    clear(&all);
+    gcache_rules_free(rules.set);
+    gci_buf_clear(&rules.text);
+    cli_die_of_signal();
+    if (status != GCACHE_OK)
+        return cli_fail(&error);
+    return failed == 0 ? CLI_OK : CLI_NO;
+}
+
+static cli_option const table[] = {
+    { "accept", CLI_FLAG, offsetof(options, accept), NULL, "rewrite the golden files that differ" },
+    { "rules", CLI_TEXT, offsetof(options, rules), "FILE", "a rule set in place of the shipped one of its name" },
+    { "tap", CLI_FLAG, offsetof(options, tap), NULL, "print in the Test Anything Protocol" },
+    { "junit", CLI_TEXT, offsetof(options, junit), "FILE", "write a JUnit XML report as well" },
+    { 0 },
+};
+
+cli_command const cli_cmd_test = {
+    .name = "test",
+    .arguments = "DIR...",
+    .summary = "play recorded runs and compare them with their golden files",
+    .about = "Every folder with a trace.jsonl, in or below DIR, is a fixture: its events are played on a fresh cache, and\n"
+             "keys, components, outcomes, chosen entries and explanations must be those of its golden.jsonl.\n"
+             "GUARDCACHE_RECORD=DIR in the environment of a run records one. Exit status 1 if a fixture differs.\n",
+    .options = table,
+    .options_size = sizeof(options),
+    .least = 1,
+    .most = CLI_ANY_NUMBER,
+    .run = run,
+};

@@ -1,0 +1,185 @@
+/*
+ * Rule sets, those compiled in and the user's own: what is in them, and whether their examples hold.
+ */
+#include "base/error.h"
+#include "cli/shared/commands.h"
+#include "cli/shared/object.h"
+#include "cli/shared/open.h"
+
+#include <guardcache/graph.h>
+#include <stdio.h>
+
+typedef struct options {
+    bool json;
+} options;
+
+/* One rule's texts. */
+#define OBJECT_MAX_BYTES ((size_t)64 << 20)
+
+/* argument is a kind with rules of its own, or a file. */
+static gcache_status
+read_set(char const *argument, gcache_rules **out_rules, gcache_error *error)
+{
+    size_t size;
+    char const *shipped = gcache_rules_shipped(argument, &size);
+
+    return shipped != NULL ? gcache_rules_read(shipped, size, argument, out_rules, error)
+                           : cli_read_rules(argument, out_rules, error);
+}
+
+/* Does something with each set that is named, else with each that is compiled in. The worst status is the command's. */
+static cli_exit
+each_set(cli_call const *call, cli_exit (*fn)(cli_call const *call, char const *argument, gcache_rules const *rules))
+{
+    cli_exit worst = CLI_OK;
+    char const *argument;
+
+    for (size_t i = 0; (argument = call->count != 0 ? (i < call->count ? call->arguments[i] : NULL)
+                                                    : gcache_rules_kind(i)) != NULL; i++) {
+        gcache_rules *rules;
+        gcache_error error = { 0 };
+        gcache_status status = read_set(argument, &rules, &error);
+        cli_exit result = status == GCACHE_OK ? fn(call, argument, rules) : cli_fail(&error);
+        gcache_rules_free(rules);
+        worst = result > worst ? result : worst;
+    }
+    return worst;
+}
+
+/* ---- rules test ---- */
+
+typedef struct tester {
+    gcache_rules const *rules;
+    char const *argument;
+} tester;
+
+static void
+print_problem(void *state, size_t index, char const *problem)
+{
+    tester const *t = state;
+    gcache_rule rule;
+
+    gcache_rules_at(t->rules, index, &rule);
+    cli_print("FAIL  %s: rule %zu, %s %s: %s\n", t->argument, index + 1, rule.kind, rule.path, problem);
+}
+
+static cli_exit
+test_set(cli_call const *call, char const *argument, gcache_rules const *rules)
+{
+    tester t = { .rules = rules, .argument = argument };
+    size_t examples, problems, count = 0;
+    gcache_error error = { 0 };
+    gcache_rule rule;
+
+    (void)call;
+    if (gcache_rules_test(rules, print_problem, &t, &examples, &problems, &error) != GCACHE_OK)
+        return cli_fail(&error);
+    while (gcache_rules_at(rules, count, &rule))
+        count++;
+    cli_print("%s  %s: %zu rules, %zu examples", problems == 0 ? "ok  " : "FAIL", argument, count, examples);
+    if (problems != 0)
+        cli_print(", %zu don't hold", problems);
+    putchar('\n');
+    return problems == 0 ? CLI_OK : CLI_NO;
+}
+
+static cli_exit
+run_test(cli_call const *call)
+{
+    return each_set(call, test_set);
+}
+
+/* ---- rules list ---- */
+
+static void
+print_rule(gcache_rule const *rule)
+{
+    cli_print("  %-7s  %s", rule->kind, rule->path);
+    if (rule->pattern != NULL)
+        cli_print("  %s", rule->pattern);
+    if (rule->with != NULL)
+        cli_print(" -> %s", rule->with);
+    putchar('\n');
+    if (rule->why != NULL)
+        cli_print("           %s\n", rule->why);
+}
+
+static gcache_status
+print_rule_object(gcache_rules const *rules, char const *argument, size_t index, gcache_rule const *rule,
+                  gcache_error *error)
+{
+    gci_arena arena;
+
+    gci_arena_init(&arena, OBJECT_MAX_BYTES);
+    cli_object object = cli_object_new(&arena);
+    cli_object_set_text(&object, "set", argument);
+    cli_object_set_text(&object, "name", gcache_rules_name(rules));
+    cli_object_set_count(&object, "rule", index + 1);
+    cli_object_set_text(&object, "kind", rule->kind);
+    cli_object_set_text(&object, "path", rule->path);
+    cli_object_set_text(&object, "pattern", rule->pattern);
+    cli_object_set_text(&object, "with", rule->with);
+    cli_object_set_text(&object, "why", rule->why);
+    cli_object_set_count(&object, "examples", rule->examples);
+    gcache_status status = cli_object_print(&object, error);
+    gci_arena_clear(&arena);
+    return status;
+}
+
+static cli_exit
+list_set(cli_call const *call, char const *argument, gcache_rules const *rules)
+{
+    options const *wanted = call->options;
+    gcache_error error = { 0 };
+    char hex[GCACHE_KEY_HEX_SIZE];
+    gcache_key hash;
+    gcache_rule rule;
+
+    gcache_rules_hash(rules, &hash);
+    gcache_key_to_hex(&hash, hex);
+    if (!wanted->json)
+        cli_print("%s  %s\n", hex, argument);
+    for (size_t i = 0; gcache_rules_at(rules, i, &rule); i++) {
+        if (!wanted->json)
+            print_rule(&rule);
+        else if (print_rule_object(rules, argument, i, &rule, &error) != GCACHE_OK)
+            return cli_fail(&error);
+    }
+    return CLI_OK;
+}
+
+static cli_exit
+run_list(cli_call const *call)
+{
+    return each_set(call, list_set);
+}
+
+static cli_option const test_table[] = { { 0 } };
+
+cli_command const cli_cmd_rules_test = {
+    .name = "rules test",
+    .arguments = "[KIND | FILE]...",
+    .summary = "run the examples of rule sets: what must become equal, what must stay different",
+    .about = "KIND is one of the sets that are compiled in (fx, aot, stablehlo, llvm-ir, triton, generic), FILE one of your own;\n"
+             "without either all that are compiled in. An example that doesn't hold is a line, and the status is 1.\n",
+    .options = test_table,
+    .most = CLI_ANY_NUMBER,
+    .run = run_test,
+};
+
+static cli_option const list_table[] = {
+    { "json", CLI_FLAG, offsetof(options, json), NULL, "an object a rule" },
+    { 0 },
+};
+
+cli_command const cli_cmd_rules_list = {
+    .name = "rules list",
+    .arguments = "[KIND | FILE]...",
+    .summary = "list rule sets: what is left out or rewritten where, and why",
+    .about = "For each set a line with its hash, which is part of every key computed under it, then its rules in the order in\n"
+             "which they are applied. KIND and FILE are as for rules test.\n",
+    .options = list_table,
+    .options_size = sizeof(options),
+    .most = CLI_ANY_NUMBER,
+    .run = run_list,
+};

@@ -1,0 +1,90 @@
+#include "cli/maintenance/findings.h"
+
+#include "cli/shared/cli.h"
+
+#include <stdio.h>
+
+/* A path and a sentence for each of a million problems. */
+#define REPORT_MAX_BYTES ((size_t)256 << 20)
+#define FIRST_ROOM 16
+
+void
+cli_findings_init(cli_findings *findings, bool json)
+{
+    *findings = (cli_findings){ .json = json, .list = { .type = GCI_LIST } };
+    gci_arena_init(&findings->arena, REPORT_MAX_BYTES);
+}
+
+void
+cli_findings_clear(cli_findings *findings)
+{
+    cli_progress_end(&findings->progress);
+    gci_arena_clear(&findings->arena);
+}
+
+void
+cli_findings_count(cli_findings *findings)
+{
+    cli_progress_end(&findings->progress);
+    findings->count++;
+}
+
+/* Without memory the arena remembers, and the printing of the object fails. */
+void
+cli_findings_add(cli_findings *findings, cli_object const *object)
+{
+    gci_value *list = &findings->list;
+
+    if (list->count == findings->room) {
+        size_t room = findings->room == 0 ? FIRST_ROOM : findings->room * 2;
+        gci_value larger = cli_list_of(&findings->arena, room);
+        if (larger.items == NULL)
+            return;
+        if (list->count != 0)
+            memcpy(larger.items, list->items, list->count * sizeof *list->items);
+        list->items = larger.items;
+        findings->room = room;
+    }
+    list->items[list->count++] = object->map;
+}
+
+static void
+tell_problem(void *state, char const *path, char const *problem)
+{
+    cli_findings *findings = state;
+
+    cli_findings_count(findings);
+    if (!findings->json) {
+        cli_print("%s: %s\n", path, problem);
+        return;
+    }
+    cli_object object = cli_object_new(&findings->arena);
+    cli_object_set_text(&object, "path", path);
+    cli_object_set_text(&object, "problem", problem);
+    cli_findings_add(findings, &object);
+}
+
+static void
+show_progress(void *state, uint64_t done, uint64_t total)
+{
+    cli_findings *findings = state;
+
+    if (!findings->watching)
+        cli_progress_init_beside(&findings->progress, total);
+    findings->watching = total != 0;
+    cli_progress_step(&findings->progress, done);
+}
+
+gcache_house_options
+cli_findings_options(cli_findings *findings, int threads)
+{
+    return (gcache_house_options){ .version = GCACHE_HOUSE_OPTIONS_VERSION, .problem = tell_problem,
+                                   .progress = show_progress, .state = findings, .threads = threads };
+}
+
+char const *
+cli_count_text(uint64_t count, char const *one, char const *many, char out_text[CLI_COUNT_TEXT])
+{
+    snprintf(out_text, CLI_COUNT_TEXT, "%llu %s", (unsigned long long)count, count == 1 ? one : many);
+    return out_text;
+}

@@ -1,0 +1,38 @@
+/*
+ * What verify, repair, gc and doctor share: findings that come one by one are told as they come, or gathered for the one
+ * object that --json prints; a bar shows how far the work has come.
+ */
+#ifndef GCI_CLI_MAINTENANCE_FINDINGS_H
+#define GCI_CLI_MAINTENANCE_FINDINGS_H
+
+#include "cli/shared/object.h"
+#include "cli/shared/progress.h"
+
+#include <guardcache/house.h>
+
+typedef struct cli_findings {
+    bool json;
+    gci_arena arena;
+    gci_value list; /* with --json: an object a finding */
+    size_t room;    /* of list.items */
+    cli_progress progress;
+    bool watching;  /* the bar knows its total */
+    uint64_t count;
+} cli_findings;
+
+void cli_findings_init(cli_findings *findings, bool json);
+void cli_findings_clear(cli_findings *findings);
+
+/* Counts a finding and takes the bar away: the caller prints a line. */
+void cli_findings_count(cli_findings *findings);
+/* Puts an object behind the others. */
+void cli_findings_add(cli_findings *findings, cli_object const *object);
+
+/* Callbacks that tell `findings` of problems and progress. */
+gcache_house_options cli_findings_options(cli_findings *findings, int threads);
+
+/* "3 entries": the noun in its number. */
+#define CLI_COUNT_TEXT 48
+char const *cli_count_text(uint64_t count, char const *one, char const *many, char out_text[CLI_COUNT_TEXT]);
+
+#endif

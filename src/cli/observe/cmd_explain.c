@@ -1,0 +1,140 @@
+#include "base/error.h"
+#include "cli/shared/commands.h"
+#include "cli/shared/open.h"
+#include "cli/shared/past.h"
+#include "cli/shared/question.h"
+
+#include <guardcache/guard.h>
+
+typedef struct options {
+    cli_question_options question;
+    char const *since, *reason;
+    int64_t last;
+    bool all, json;
+} options;
+
+static gcache_explain_form
+form_of(options const *wanted)
+{
+    if (wanted->json)
+        return GCACHE_EXPLAIN_JSON;
+    return wanted->all ? GCACHE_EXPLAIN_ALL : GCACHE_EXPLAIN_TEXT;
+}
+
+static void
+print_text(char const *text)
+{
+    size_t size = strlen(text);
+
+    cli_print_lines(gci_view_of(text, size));
+    if (size == 0 || text[size - 1] != '\n')
+        cli_write((gci_view)GCI_VIEW("\n"));
+}
+
+/* ---- now ---- */
+
+static cli_exit
+explain_now(options const *wanted)
+{
+    cli_question question;
+    gcache_error error = { 0 };
+    char *text = NULL;
+
+    gcache_status status = cli_question_open(&wanted->question, false, &question, &error);
+    if (status == GCACHE_OK) {
+        gcache_request request = cli_question_request(&question, &wanted->question);
+        status = gcache_explain(question.cache, question.graph, cli_question_hints(&question), &request,
+                                form_of(wanted), &text, &error);
+    }
+    cli_exit result = CLI_OK;
+    if (status == GCACHE_HIT || status == GCACHE_MISS)
+        print_text(text);
+    else
+        result = cli_fail(&error);
+    gcache_free(text);
+    cli_question_clear(&question);
+    return result;
+}
+
+/* ---- past lookups ---- */
+
+/* Without a description, or with a wish that only the journal can meet. */
+static bool
+asks_for_past(options const *wanted)
+{
+    return wanted->last != 0 || wanted->since != NULL || wanted->reason != NULL ||
+           (wanted->question.graph == NULL && wanted->question.key == NULL);
+}
+
+static gcache_status
+explain_misses(options const *wanted, gcache *cache, size_t *out_count, gcache_error *error)
+{
+    cli_past_options chosen = { .since = wanted->since, .label = wanted->question.label, .reason = wanted->reason,
+                                .key = wanted->question.key, .last = wanted->last };
+    gcache_past_query query;
+    char *text = NULL;
+
+    if (chosen.last == 0 && chosen.since == NULL)
+        chosen.last = 1;
+    gcache_status status = cli_past_query(&chosen, &query, error);
+    if (status == GCACHE_OK)
+        status = gcache_explain_past(cache, &query, form_of(wanted), &text, out_count, error);
+    if (status == GCACHE_OK)
+        cli_print_lines(gci_view_text(text));
+    gcache_free(text);
+    return status;
+}
+
+static cli_exit
+explain_past(options const *wanted)
+{
+    gcache_error error = { 0 };
+    gcache *cache = NULL;
+    size_t count = 0;
+
+    gcache_status status = GCACHE_OK;
+    if (wanted->question.graph != NULL)
+        status = gci_fail(&error, GCACHE_ERROR_ARGUMENT, "--graph asks about now, --last, --since and --reason about the past");
+    if (status == GCACHE_OK)
+        status = cli_open_directory(wanted->question.cache, true, &cache, &error);
+    if (status == GCACHE_OK)
+        status = explain_misses(wanted, cache, &count, &error);
+    gcache_close(cache);
+    if (status != GCACHE_OK)
+        return cli_fail(&error);
+    if (count == 0)
+        cli_complain("the journal has no such miss");
+    return count != 0 ? CLI_OK : CLI_NO;
+}
+
+static cli_exit
+run(cli_call const *call)
+{
+    options const *wanted = call->options;
+
+    return asks_for_past(wanted) ? explain_past(wanted) : explain_now(wanted);
+}
+
+static cli_option const table[] = {
+    CLI_SUBJECT_OPTIONS(options, question),
+    CLI_REQUEST_OPTIONS(options, question),
+    { "last", CLI_LAST, offsetof(options, last), "[N]", "the last miss of any process, or the last N" },
+    { "since", CLI_TEXT, offsetof(options, since), "AGE", "past misses that are at most so old: 90s, 10m, 2h, 3d" },
+    { "reason", CLI_TEXT, offsetof(options, reason), "REASON", "past misses for this reason: guard_false, no_key, ..." },
+    { "all", CLI_FLAG, offsetof(options, all), NULL, "everything, not only what decides" },
+    { "json", CLI_FLAG, offsetof(options, json), NULL, "one object on one line" },
+    { 0 },
+};
+
+cli_command const cli_cmd_explain = {
+    .name = "explain",
+    .arguments = "",
+    .summary = "say why a lookup hits or misses",
+    .about = "Does the lookup with every step recorded: each candidate's first failing guard with the values, and what\n"
+             "would have hit; or the nearest stored keys and the paths that differ. Without --graph or --key, or with\n"
+             "--last, --since or --reason: the same for past misses of any process, newest first, from the journal; --label\n"
+             "and --key (or its beginning) choose among them. Exit status 0, hit or miss; 1 if the journal has no such miss.\n",
+    .options = table,
+    .options_size = sizeof(options),
+    .run = run,
+};

@@ -1,0 +1,61 @@
+#include "base/error.h"
+#include "base/file.h"
+#include "cli/shared/commands.h"
+#include "cli/shared/open.h"
+#include "cli/shared/past.h"
+
+#include <guardcache/guard.h>
+
+typedef struct options {
+    char const *cache, *html;
+    cli_past_options past;
+} options;
+
+static gcache_status
+make_report(options const *wanted, gcache *cache, gcache_past_query const *query, gcache_error *error)
+{
+    char *text = NULL;
+    gcache_status status = gcache_report(cache, query, &text, error);
+
+    if (status == GCACHE_OK && wanted->html == NULL)
+        cli_print_lines(gci_view_text(text));
+    else if (status == GCACHE_OK)
+        status = gci_file_write_user(wanted->html, gci_view_text(text), error);
+    gcache_free(text);
+    return status;
+}
+
+static cli_exit
+run(cli_call const *call)
+{
+    options const *wanted = call->options;
+    gcache_past_query query;
+    gcache_error error = { 0 };
+    gcache *cache = NULL;
+
+    gcache_status status = cli_past_query(&wanted->past, &query, &error);
+    if (status == GCACHE_OK)
+        status = cli_open_directory(wanted->cache, true, &cache, &error);
+    if (status == GCACHE_OK)
+        status = make_report(wanted, cache, &query, &error);
+    gcache_close(cache);
+    return status == GCACHE_OK ? CLI_OK : cli_fail(&error);
+}
+
+static cli_option const table[] = {
+    { "cache", CLI_TEXT, offsetof(options, cache), "DIR", "the cache directory" },
+    { "html", CLI_TEXT, offsetof(options, html), "FILE", "where the page goes; standard output if not given" },
+    CLI_PAST_OPTIONS(options, past),
+    { 0 },
+};
+
+cli_command const cli_cmd_report = {
+    .name = "report",
+    .arguments = "",
+    .summary = "one page of HTML: timeline, misses explained, what is covered",
+    .about = "The page stands alone: no scripts, no network. Its coverage pictures have symbols as axes and show which\n"
+             "shapes the stored candidates serve, and where hits and misses fell.\n",
+    .options = table,
+    .options_size = sizeof(options),
+    .run = run,
+};

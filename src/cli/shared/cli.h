@@ -1,0 +1,134 @@
+/*
+ * What the parts of the guardcache command share: the command table's types, exit statuses, and what is said on the
+ * two output streams.
+ *
+ * A command is one file, cmd_<name>.c, that defines one cli_command: its options are a table over the fields of a struct,
+ * so that parsing, `guardcache help` and the man page's list come from one place.
+ */
+#ifndef GCI_CLI_SHARED_CLI_H
+#define GCI_CLI_SHARED_CLI_H
+
+#include "base/view.h"
+
+#include <guardcache/status.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The closed set of exit statuses. */
+typedef enum cli_exit {
+    CLI_OK = 0,   /* done; a hit; true */
+    CLI_NO = 1,   /* a miss, a refusal, a mismatch, a problem found; false */
+    CLI_ERROR = 2 /* the question could not be answered; standard error says why */
+} cli_exit;
+
+typedef enum cli_option_kind {
+    CLI_FLAG, /* bool */
+    CLI_TEXT, /* char const *, NULL if not given */
+    CLI_INT,  /* int64_t */
+    CLI_LAST, /* int64_t: a number that may be left out, then 1; 0 if the option isn't given */
+    CLI_LIST  /* cli_list: may be repeated */
+} cli_option_kind;
+
+typedef struct cli_list {
+    char const **items;
+    size_t count;
+} cli_list;
+
+/* One option; a table of them ends with a NULL name. */
+typedef struct cli_option {
+    char const *name;
+    cli_option_kind kind;
+    size_t offset;        /* of the field in the command's options struct */
+    char const *argument; /* what help calls the value; NULL for a flag */
+    char const *help;
+} cli_option;
+
+/* A command line after parsing. */
+typedef struct cli_call {
+    void *options; /* the command's options struct */
+    char **arguments;
+    size_t count;
+} cli_call;
+
+#define CLI_ANY_NUMBER SIZE_MAX
+
+typedef struct cli_command {
+    char const *name;      /* "key", "guard eval" */
+    char const *arguments; /* "FILE...", "" */
+    char const *summary;   /* half a sentence for the list of commands */
+    char const *about;     /* paragraphs for `guardcache help COMMAND` */
+    cli_option const *options;
+    size_t options_size;   /* of the options struct */
+    size_t least, most;    /* number of arguments */
+    cli_exit (*run)(cli_call const *call);
+} cli_command;
+
+/* Every command, in the order of help; ends with NULL. */
+extern cli_command const *const cli_commands[];
+
+/* The command called `name`, or NULL. */
+cli_command const *cli_command_find(char const *name);
+
+/* ---- options.c ---- */
+
+/*
+ * Reads a command's options from argv (argv[0] is the program). false after saying what is wrong. *out_call owns memory:
+ * cli_call_clear, whatever the outcome. *out_help is set when --help was among them.
+ */
+bool cli_call_parse(cli_command const *command, int argc, char **argv, cli_call *out_call, bool *out_help);
+void cli_call_clear(cli_call *call, cli_command const *command);
+
+/*
+ * What commands with an option --cache take besides their own options: how the cache is opened for this call alone. An option
+ * that the command has itself is the command's.
+ */
+extern cli_option const cli_common_options[];
+
+bool cli_has_option(cli_command const *command, char const *name);
+
+/* Whether the command takes that common option. */
+bool cli_takes_common(cli_command const *command, cli_option const *common);
+
+/* What the common options of this process say. */
+typedef struct cli_common {
+    cli_list settings; /* NAME or NAME=VALUE each */
+    char const *space;
+} cli_common;
+
+cli_common const *cli_common_given(void);
+
+/* ---- help.c ---- */
+
+void cli_help(void);
+void cli_help_command(cli_command const *command);
+
+/* ---- manual.c ---- */
+
+/* The manual page's list of commands, for the build. */
+void cli_manual(void);
+
+/* ---- output.c ---- */
+
+/* `guardcache: message` on standard error, after what standard output has to say. %s is as in cli_print. */
+void cli_complain(char const *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Says error's message and returns CLI_ERROR. */
+cli_exit cli_fail(gcache_error const *error);
+
+/* true once standard output can't be written to (a closed pipe, a full disk): long commands stop then. */
+bool cli_output_lost(void);
+
+/* Flushes standard output. Its failure turns status into CLI_ERROR, said aloud unless a reader just left. */
+cli_exit cli_finish(cli_exit status);
+
+/* printf to standard output, where %s is a text from elsewhere: what a terminal would act on is escaped (base/visible.h). */
+void cli_print(char const *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The same for a text of several lines that the library has composed. */
+void cli_print_lines(gci_view text);
+
+/* Writes bytes to standard output, whatever they are: payloads, JSON, canonical forms. */
+void cli_write(gci_view bytes);
+
+#endif

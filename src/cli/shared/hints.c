@@ -1,0 +1,175 @@
+#include "cli/shared/hints.h"
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+
+/* A file of hints names a graph's symbols: thousands at the very most. */
+#define HINTS_FILE_MAX_BYTES ((size_t)16 << 20)
+
+typedef struct collector {
+    gci_arena *arena;
+    gcache_hint *ints;
+    gcache_hint_literal *literals;
+    gcache_hints hints; /* counts are kept here */
+} collector;
+
+static gcache_status
+collector_init(collector *into, gci_arena *arena, size_t room, gcache_error *error)
+{
+    *into = (collector){ .arena = arena };
+    into->ints = gci_arena_array(arena, room, sizeof *into->ints);
+    into->literals = gci_arena_array(arena, room, sizeof *into->literals);
+    if (into->ints == NULL || into->literals == NULL)
+        return gci_fail_memory(error);
+    into->hints.items = into->ints;
+    into->hints.literals = into->literals;
+    return GCACHE_OK;
+}
+
+static char const *
+float_literal(gci_arena *arena, double value)
+{
+    gci_buf text;
+
+    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
+    gci_json_write_float(&text, value);
+    char const *literal = text.failed ? NULL : gci_arena_copy(arena, gci_buf_view(&text)).data;
+    gci_buf_clear(&text);
+    return literal;
+}
+
+/* {"$int": "123"} and {"$float": "inf"} carry the literal themselves. */
+static char const *
+object_literal(gci_arena *arena, gci_value const *value)
+{
+    gci_member const *only = value->members;
+
+    if (value->count != 1 || !(gci_view_is(only->name, "$int") || gci_view_is(only->name, "$float")))
+        return NULL;
+    return cli_copy_text(arena, &only->value);
+}
+
+/* What a value is called in gcache_hint_literal; NULL for a value that can't be a hint. */
+static char const *
+literal_of(gci_arena *arena, gci_value const *value)
+{
+    switch (value->type) {
+    case GCI_NULL:
+        return "None";
+    case GCI_BOOL:
+        return value->boolean ? "True" : "False";
+    case GCI_BIGINT:
+        return gci_arena_copy(arena, value->text).data;
+    case GCI_FLOAT:
+        return float_literal(arena, value->real);
+    case GCI_MAP:
+        return object_literal(arena, value);
+    default:
+        return NULL;
+    }
+}
+
+/* false if the value can't be a hint, or without memory (the arena knows). */
+static bool
+collect(collector *into, char const *name, gci_value const *value)
+{
+    if (value->type == GCI_INT) {
+        into->ints[into->hints.count++] = (gcache_hint){ .name = name, .value = value->integer };
+        return true;
+    }
+    char const *literal = literal_of(into->arena, value);
+    if (literal == NULL)
+        return false;
+    into->literals[into->hints.literal_count++] = (gcache_hint_literal){ .name = name, .literal = literal };
+    return true;
+}
+
+static gcache_status
+collect_map(collector *into, gci_value const *map, cli_place place, gcache_error *error)
+{
+    for (uint32_t i = 0; i < map->count; i++) {
+        gci_value name = { .type = GCI_STRING, .text = map->members[i].name };
+        char const *text = cli_copy_text(into->arena, &name);
+        if (text != NULL && collect(into, text, &map->members[i].value))
+            continue;
+        if (into->arena->failed)
+            return gci_fail_memory(error);
+        return cli_bad_member(place, text != NULL ? text : "?", "is not a hint: an integer, float, bool or null", error);
+    }
+    return GCACHE_OK;
+}
+
+gcache_status
+cli_hints_read(gci_value const *map, cli_place place, gci_arena *arena, gcache_hints *out_hints, gcache_error *error)
+{
+    collector into;
+    gcache_status status = collector_init(&into, arena, map->count, error);
+
+    if (status == GCACHE_OK)
+        status = collect_map(&into, map, place, error);
+    *out_hints = into.hints;
+    return status;
+}
+
+/* option: NAME=VALUE, VALUE in JSON */
+static gcache_status
+collect_option(collector *into, char const *option, gcache_error *error)
+{
+    char const *equals = strchr(option, '=');
+    gci_value value;
+
+    if (equals == NULL || equals == option)
+        return gci_fail(error, GCACHE_ERROR_ARGUMENT, "--hint %s: must be NAME=VALUE", option);
+    char const *name = gci_arena_copy(into->arena, gci_view_of(option, (size_t)(equals - option))).data;
+    if (name == NULL)
+        return gci_fail_memory(error);
+    gcache_status status = gci_json_read(gci_view_text(equals + 1), "", into->arena, &value, error);
+    if (status == GCACHE_ERROR_MEMORY)
+        return status;
+    if (status != GCACHE_OK || !collect(into, name, &value))
+        return gci_fail(error, GCACHE_ERROR_ARGUMENT, "--hint %s: the value must be JSON: an integer, float, bool or null",
+                        option);
+    return GCACHE_OK;
+}
+
+gcache_status
+cli_hints_gather(char const *file, cli_list options, gci_arena *arena, gcache_hints *out_hints, gcache_error *error)
+{
+    gci_buf text;
+    gci_value map = { .type = GCI_MAP };
+    collector into = { 0 };
+    gcache_status status = GCACHE_OK;
+
+    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
+    if (file != NULL)
+        status = gci_file_read_user(file, HINTS_FILE_MAX_BYTES, &text, error);
+    cli_place place = { .file = file };
+    if (status == GCACHE_OK && file != NULL)
+        status = cli_object_read(gci_buf_view(&text), place, arena, &map, error);
+    if (status == GCACHE_OK)
+        status = collector_init(&into, arena, map.count + options.count, error);
+    if (status == GCACHE_OK)
+        status = collect_map(&into, &map, place, error);
+    for (size_t i = 0; status == GCACHE_OK && i < options.count; i++)
+        status = collect_option(&into, options.items[i], error);
+    gci_buf_clear(&text);
+    *out_hints = into.hints;
+    return status;
+}
+
+gci_value
+cli_hint_value(char const *literal, gci_arena *arena)
+{
+    gci_value value = { .type = GCI_NULL };
+
+    if (strcmp(literal, "None") == 0)
+        return value;
+    if (strcmp(literal, "True") == 0 || strcmp(literal, "False") == 0)
+        return (gci_value){ .type = GCI_BOOL, .boolean = literal[0] == 'T' };
+    if (gci_json_read(gci_view_text(literal), "hint", arena, &value, NULL) == GCACHE_OK)
+        return value;
+    cli_object special = cli_object_new(arena);
+    cli_object_set_text(&special, "$float", literal);
+    return special.map;
+}

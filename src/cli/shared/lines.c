@@ -1,0 +1,88 @@
+#include "cli/shared/lines.h"
+
+#include "base/error.h"
+#include "base/json.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/* What a pipe holds on Linux. */
+#define READ_STEP ((size_t)64 << 10)
+
+/* A line is one JSON value; room for what the reader would take, and the step that found it too long. */
+#define MAX_LINE GCI_JSON_MAX_BYTES
+
+void
+cli_lines_init(cli_lines *lines, int fd, char const *name)
+{
+    *lines = (cli_lines){ .fd = fd, .name = name };
+    gci_buf_init(&lines->buf, MAX_LINE + 2 * READ_STEP);
+}
+
+void
+cli_lines_clear(cli_lines *lines)
+{
+    gci_buf_clear(&lines->buf);
+}
+
+static void
+drop_read_lines(cli_lines *lines)
+{
+    size_t left = lines->buf.size - lines->start;
+
+    if (lines->start != 0 && left != 0)
+        memmove(lines->buf.data, lines->buf.data + lines->start, left);
+    lines->buf.size = left;
+    lines->start = 0;
+}
+
+static gcache_status
+read_more(cli_lines *lines, gcache_error *error)
+{
+    drop_read_lines(lines);
+    if (lines->buf.size > MAX_LINE)
+        return gci_fail(error, GCACHE_ERROR_LIMIT, "%s:%zu: longer than %zu bytes", lines->name, lines->number + 1,
+                        MAX_LINE);
+    char *room = gci_buf_reserve(&lines->buf, READ_STEP);
+    if (room == NULL)
+        return gci_fail_memory(error);
+    fflush(stdout);
+    ssize_t got;
+    do
+        got = read(lines->fd, room, READ_STEP);
+    while (got < 0 && errno == EINTR);
+    if (got < 0)
+        return gci_fail_errno(error, errno, "%s", lines->name);
+    lines->buf.size += (size_t)got;
+    lines->ended = got == 0;
+    return GCACHE_OK;
+}
+
+gcache_status
+cli_lines_next(cli_lines *lines, gci_view *out_line, gcache_error *error)
+{
+    size_t searched = 0;
+
+    for (;;) {
+        size_t left = lines->buf.size - lines->start;
+        char const *begin = left != 0 ? lines->buf.data + lines->start : NULL;
+        char const *end = left > searched ? memchr(begin + searched, '\n', left - searched) : NULL;
+        if (end != NULL || (lines->ended && left != 0)) {
+            size_t size = end != NULL ? (size_t)(end - begin) : left;
+            *out_line = gci_view_of(begin, size);
+            lines->start += end != NULL ? size + 1 : size;
+            lines->passed += end != NULL ? size + 1 : size;
+            lines->number++;
+            return GCACHE_OK;
+        }
+        if (lines->ended) {
+            *out_line = (gci_view){ NULL, 0 };
+            return GCACHE_OK;
+        }
+        searched = left;
+        gcache_status status = read_more(lines, error);
+        if (status != GCACHE_OK)
+            return status;
+    }
+}

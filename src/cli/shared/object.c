@@ -1,0 +1,204 @@
+#include "cli/shared/object.h"
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "cli/shared/cli.h"
+
+#include <stdio.h>
+
+/* Most of the command's objects have fewer members than this. */
+#define FIRST_MEMBERS 12
+
+/* ---- writing ---- */
+
+cli_object
+cli_object_new(gci_arena *arena)
+{
+    return (cli_object){ .arena = arena, .map = { .type = GCI_MAP } };
+}
+
+void
+cli_object_set(cli_object *object, char const *name, gci_value value)
+{
+    if (object->map.count == object->room) {
+        uint32_t room = object->room == 0 ? FIRST_MEMBERS : object->room * 2;
+        gci_member *members = gci_arena_array(object->arena, room, sizeof *members);
+        if (members == NULL)
+            return;
+        if (object->map.count != 0)
+            memcpy(members, object->map.members, object->map.count * sizeof *members);
+        object->map.members = members;
+        object->room = room;
+    }
+    object->map.members[object->map.count++] = (gci_member){ .name = gci_view_text(name), .value = value };
+}
+
+gci_value
+cli_text(gci_arena *arena, char const *text)
+{
+    if (text == NULL)
+        return (gci_value){ .type = GCI_NULL };
+    return (gci_value){ .type = GCI_STRING, .text = gci_arena_copy(arena, gci_view_text(text)) };
+}
+
+gci_value
+cli_list_of(gci_arena *arena, size_t count)
+{
+    gci_value list = { .type = GCI_LIST, .items = gci_arena_array(arena, count, sizeof *list.items) };
+
+    if (list.items != NULL)
+        list.count = (uint32_t)count;
+    return list;
+}
+
+void
+cli_object_set_text(cli_object *object, char const *name, char const *text)
+{
+    cli_object_set(object, name, cli_text(object->arena, text));
+}
+
+void
+cli_object_set_int(cli_object *object, char const *name, int64_t value)
+{
+    cli_object_set(object, name, (gci_value){ .type = GCI_INT, .integer = value });
+}
+
+void
+cli_object_set_count(cli_object *object, char const *name, uint64_t value)
+{
+    cli_object_set_int(object, name, value < INT64_MAX ? (int64_t)value : INT64_MAX);
+}
+
+void
+cli_object_set_bool(cli_object *object, char const *name, bool value)
+{
+    cli_object_set(object, name, (gci_value){ .type = GCI_BOOL, .boolean = value });
+}
+
+gcache_status
+cli_object_print(cli_object const *object, gcache_error *error)
+{
+    gci_buf line;
+
+    gci_buf_init(&line, GCI_BUF_NO_LIMIT);
+    gci_json_write(&line, &object->map);
+    gci_buf_append_char(&line, '\n');
+    bool complete = !line.failed && !object->arena->failed;
+    if (complete)
+        cli_write(gci_buf_view(&line));
+    gci_buf_clear(&line);
+    return complete ? GCACHE_OK : gci_fail_memory(error);
+}
+
+/* ---- reading ---- */
+
+/* The JSON reader counts lines within the text it is given; for a line of a file the file's own number is the true one. */
+static gcache_status
+move_to_line(cli_place place, gcache_error *error)
+{
+    char prefix[64];
+    int size = snprintf(prefix, sizeof prefix, "%d:%d: ", error->line, error->column);
+    char const *message = error->message;
+
+    if (error->line == 0)
+        size = 0;
+    else if (strncmp(message, prefix, (size_t)size) == 0)
+        message += size;
+
+    char text[sizeof error->message];
+    snprintf(text, sizeof text, "%s", message);
+    return gci_fail(error, error->status, "%s:%zu:%d: %s", place.file, place.line, error->column, text);
+}
+
+gcache_status
+cli_object_read(gci_view text, cli_place place, gci_arena *arena, gci_value *out_map, gcache_error *error)
+{
+    gcache_error found = { 0 };
+    gcache_status status = gci_json_read(text, place.line == 0 ? place.file : "", arena, out_map, &found);
+
+    if (status != GCACHE_OK) {
+        if (place.line != 0)
+            move_to_line(place, &found);
+        *error = found;
+        return status;
+    }
+    if (out_map->type == GCI_MAP)
+        return GCACHE_OK;
+    if (place.line == 0)
+        return gci_fail(error, GCACHE_ERROR_SYNTAX, "%s: not a JSON object", place.file);
+    return gci_fail(error, GCACHE_ERROR_SYNTAX, "%s:%zu: not a JSON object", place.file, place.line);
+}
+
+gcache_status
+cli_bad_member(cli_place place, char const *name, char const *message, gcache_error *error)
+{
+    if (place.line == 0)
+        return gci_fail(error, GCACHE_ERROR_SYNTAX, "%s: member \"%s\" %s", place.file, name, message);
+    return gci_fail(error, GCACHE_ERROR_SYNTAX, "%s:%zu: member \"%s\" %s", place.file, place.line, name, message);
+}
+
+char const *
+cli_copy_text(gci_arena *arena, gci_value const *value)
+{
+    if (value->type != GCI_STRING || (value->text.size != 0 && memchr(value->text.data, 0, value->text.size) != NULL))
+        return NULL;
+    return gci_arena_copy(arena, value->text).data;
+}
+
+static char const *
+type_message(gci_value_type type)
+{
+    switch (type) {
+    case GCI_STRING:
+        return "must be a string";
+    case GCI_INT:
+        return "must be an integer of 64 bits";
+    case GCI_LIST:
+        return "must be a list";
+    case GCI_BOOL:
+        return "must be true or false";
+    default:
+        return "must be an object";
+    }
+}
+
+gcache_status
+cli_get_value(gci_value const *map, char const *name, gci_value_type type, cli_place place, gci_value const **out_value,
+              gcache_error *error)
+{
+    gci_value const *value = gci_map_find(map, name);
+
+    if (value == NULL || value->type == GCI_NULL)
+        return GCACHE_OK;
+    if (value->type != type)
+        return cli_bad_member(place, name, type_message(type), error);
+    *out_value = value;
+    return GCACHE_OK;
+}
+
+gcache_status
+cli_get_int(gci_value const *map, char const *name, cli_place place, int64_t *out_value, gcache_error *error)
+{
+    gci_value const *value = NULL;
+    gcache_status status = cli_get_value(map, name, GCI_INT, place, &value, error);
+
+    if (value != NULL)
+        *out_value = value->integer;
+    return status;
+}
+
+gcache_status
+cli_get_text(gci_value const *map, char const *name, cli_place place, gci_arena *arena, char const **out_value,
+             gcache_error *error)
+{
+    gci_value const *value = NULL;
+    gcache_status status = cli_get_value(map, name, GCI_STRING, place, &value, error);
+
+    if (value == NULL)
+        return status;
+    *out_value = cli_copy_text(arena, value);
+    if (*out_value != NULL)
+        return GCACHE_OK;
+    return arena->failed ? gci_fail_memory(error) : cli_bad_member(place, name, "has a zero character", error);
+}

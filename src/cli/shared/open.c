@@ -1,0 +1,265 @@
+#include "cli/shared/open.h"
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static char const *
+nonempty_variable(char const *name)
+{
+    char const *value = getenv(name);
+
+    return value != NULL && value[0] != '\0' ? value : NULL;
+}
+
+/* The XDG base directory specification: a relative XDG_CACHE_HOME is ignored. The directory may not exist yet. */
+static gcache_status
+find_cache_home(gci_buf *out, gcache_error *error)
+{
+    char const *xdg = nonempty_variable("XDG_CACHE_HOME"), *home = nonempty_variable("HOME");
+
+    if (xdg != NULL && xdg[0] == '/')
+        gci_buf_append_text(out, xdg);
+    else if (home != NULL)
+        gci_buf_format(out, "%s/.cache", home);
+    else
+        return gci_fail(error, GCACHE_ERROR_ARGUMENT, "no cache directory: give --cache DIR or set GUARDCACHE_DIR");
+    return GCACHE_OK;
+}
+
+static gcache_status
+find_default_directory(bool read_only, gci_buf *out, gcache_error *error)
+{
+    gcache_status status = find_cache_home(out, error);
+
+    if (status != GCACHE_OK)
+        return status;
+    gci_buf_append_char(out, '\0');
+    if (out->failed)
+        return gci_fail_memory(error);
+    /* Only its last part may be missing on a fresh account, and the library makes nothing but the cache itself. */
+    if (!read_only && mkdir(out->data, 0700) != 0 && errno != EEXIST)
+        return gci_fail_errno(error, errno, "%s", out->data);
+    out->size--;
+    gci_buf_append_text(out, "/guardcache");
+    return GCACHE_OK;
+}
+
+void
+cli_log(void *state, char const *line)
+{
+    (void)state;
+    cli_complain("%s", line);
+}
+
+gcache_status
+cli_cache_directory(char const *given, bool read_only, gci_buf *out, gcache_error *error)
+{
+    gcache_status status = GCACHE_OK;
+
+    if (given == NULL)
+        given = nonempty_variable("GUARDCACHE_DIR");
+    if (given == NULL)
+        status = find_default_directory(read_only, out, error);
+    else
+        gci_buf_append_text(out, given);
+    gci_buf_append_char(out, '\0');
+    return status == GCACHE_OK && out->failed ? gci_fail_memory(error) : status;
+}
+
+/* --set trust=.. decides, as GUARDCACHE_TRUST does, whether config.json may be read at all. */
+static char const *
+variable(void *state, char const *name)
+{
+    static char const trust[] = "trust=";
+    cli_common const *given = state;
+
+    for (size_t i = given->settings.count; strcmp(name, "GUARDCACHE_TRUST") == 0 && i > 0; i--) {
+        if (strncmp(given->settings.items[i - 1], trust, sizeof trust - 1) == 0)
+            return given->settings.items[i - 1] + sizeof trust - 1;
+    }
+    return getenv(name);
+}
+
+/* given = NAME [ "=" VALUE ]; a name alone is a flag that is set */
+static gcache_status
+set_given(gcache_settings *settings, char const *given, gcache_error *error)
+{
+    size_t size = strcspn(given, "=");
+    gci_buf name;
+
+    gci_buf_init(&name, GCI_BUF_NO_LIMIT);
+    gci_buf_append(&name, given, size);
+    gci_buf_append_char(&name, '\0');
+    gcache_status status = name.failed ? gci_fail_memory(error)
+                                       : gcache_settings_set(settings, name.data, given[size] == '=' ? given + size + 1 : "yes",
+                                                             error);
+    gci_buf_clear(&name);
+    return status;
+}
+
+/* Commands that open the cache twice say it once. */
+static void
+print_warnings(gcache_settings const *settings)
+{
+    static bool printed;
+    char const *warning;
+
+    for (size_t i = 0; !printed && (warning = gcache_settings_warning(settings, i)) != NULL; i++)
+        cli_complain("warning: %s", warning);
+    printed = true;
+}
+
+gcache_status
+cli_load_settings(char const *directory, char const *space, gcache_settings **out_settings, gcache_error *error)
+{
+    cli_common const *given = cli_common_given();
+
+    if (space == NULL)
+        space = given->space != NULL ? given->space : getenv("GUARDCACHE_NAMESPACE");
+    gcache_status status = gcache_settings_load(directory, space, variable, (void *)(uintptr_t)given, out_settings, error);
+    for (size_t i = 0; status == GCACHE_OK && i < given->settings.count; i++) {
+        status = set_given(*out_settings, given->settings.items[i], error);
+        if (status != GCACHE_OK)
+            gcache_settings_free(*out_settings);
+    }
+    if (status == GCACHE_OK)
+        print_warnings(*out_settings);
+    return status;
+}
+
+gcache_status
+cli_trust(char const *directory, gcache_trust *out_trust, gcache_error *error)
+{
+    gcache_options options = GCACHE_OPTIONS_INIT;
+    gcache_settings *settings;
+
+    gcache_status status = gcache_settings_load(directory, NULL, variable, (void *)(uintptr_t)cli_common_given(),
+                                                &settings, error);
+    if (status != GCACHE_OK)
+        return status;
+    gcache_settings_apply(settings, &options);
+    gcache_settings_free(settings);
+    *out_trust = options.trust;
+    return GCACHE_OK;
+}
+
+char const *
+cli_recording(void)
+{
+    return nonempty_variable("GUARDCACHE_RECORD");
+}
+
+/* Whoever looks after the directory itself does so while the cache is switched off too, and hears of it once. */
+static void
+look_all_the_same(gcache_options *options)
+{
+    static bool printed;
+
+    if (options->disabled && !printed)
+        cli_complain("note: the cache is switched off: every lookup misses, nothing is stored");
+    printed = printed || options->disabled;
+    options->disabled = false;
+}
+
+static gcache_status
+open_with_settings(char const *directory, bool read_only, bool keeper, gcache **out_cache, gcache_error *error)
+{
+    gcache_options options = GCACHE_OPTIONS_INIT;
+    gcache_settings *settings;
+
+    gcache_status status = cli_load_settings(directory, NULL, &settings, error);
+    if (status != GCACHE_OK)
+        return status;
+    gcache_settings_apply(settings, &options);
+    if (keeper)
+        look_all_the_same(&options);
+    options.read_only |= read_only;
+    options.log = cli_log;
+    options.record = cli_recording();
+    status = gcache_open(directory, &options, out_cache, error);
+    gcache_settings_free(settings);
+    return status;
+}
+
+static gcache_status
+open_cache(char const *directory, bool read_only, bool keeper, gcache **out_cache, gcache_error *error)
+{
+    gci_buf path;
+
+    *out_cache = NULL;
+    gci_buf_init(&path, GCI_BUF_NO_LIMIT);
+    gcache_status status = cli_cache_directory(directory, read_only, &path, error);
+    if (status == GCACHE_OK)
+        status = open_with_settings(path.data, read_only, keeper, out_cache, error);
+    gci_buf_clear(&path);
+    return status;
+}
+
+gcache_status
+cli_open_cache(char const *directory, bool read_only, gcache **out_cache, gcache_error *error)
+{
+    return open_cache(directory, read_only, false, out_cache, error);
+}
+
+gcache_status
+cli_open_directory(char const *directory, bool read_only, gcache **out_cache, gcache_error *error)
+{
+    return open_cache(directory, read_only, true, out_cache, error);
+}
+
+gcache_status
+cli_open_existing(char const *directory, gcache **out_cache, gcache_error *error)
+{
+    gcache_status status = cli_open_directory(directory, true, out_cache, error);
+
+    if (status != GCACHE_OK)
+        return status;
+    gcache_close(*out_cache);
+    return cli_open_directory(directory, false, out_cache, error);
+}
+
+gcache_status
+cli_read_graph(char const *path, gcache_graph **out_graph, gcache_error *error)
+{
+    gci_buf text;
+
+    *out_graph = NULL;
+    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
+    gcache_status status = gci_file_read_user(path, GCI_JSON_MAX_BYTES, &text, error);
+    if (status == GCACHE_OK)
+        status = gcache_graph_read(text.data, text.size, path, out_graph, error);
+    gci_buf_clear(&text);
+    return status;
+}
+
+gcache_status
+cli_read_rules(char const *path, gcache_rules **out_rules, gcache_error *error)
+{
+    gci_buf text;
+
+    *out_rules = NULL;
+    if (path == NULL)
+        return GCACHE_OK;
+    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
+    gcache_status status = gci_file_read_user(path, GCI_JSON_MAX_BYTES, &text, error);
+    if (status == GCACHE_OK)
+        status = gcache_rules_read(text.data, text.size, path, out_rules, error);
+    gci_buf_clear(&text);
+    return status;
+}
+
+gcache_status
+cli_read_graph_under(char const *path, gcache_rules const *rules, gcache_graph **out_graph, gcache_error *error)
+{
+    gcache_status status = cli_read_graph(path, out_graph, error);
+
+    if (status == GCACHE_OK && rules != NULL)
+        gcache_graph_use_rules(*out_graph, rules);
+    return status;
+}

@@ -1,0 +1,236 @@
+#include "cli/shared/cli.h"
+
+#include "base/check.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* No command has more options than this; getopt_long wants an array of its own. */
+#define MAX_OPTIONS 24
+/* Values of getopt_long's `val` for long options: beyond any character. */
+#define FIRST_OPTION 1000
+#define HELP_OPTION (FIRST_OPTION + MAX_OPTIONS)
+#define COMMON_OPTION (HELP_OPTION + 1)
+#define COMMON_OPTIONS 2
+
+static int
+takes_value(cli_option_kind kind)
+{
+    if (kind == CLI_LAST)
+        return optional_argument;
+    return kind == CLI_FLAG ? no_argument : required_argument;
+}
+
+/* ---- common options ---- */
+
+static cli_common given;
+
+cli_option const cli_common_options[] = {
+    { "set", CLI_LIST, offsetof(cli_common, settings), "NAME[=VALUE]", "a setting for this call alone; see help config" },
+    { "namespace", CLI_TEXT, offsetof(cli_common, space), "NAME", "the namespace, in place of GUARDCACHE_NAMESPACE" },
+    { 0 },
+};
+
+cli_common const *
+cli_common_given(void)
+{
+    return &given;
+}
+
+bool
+cli_has_option(cli_command const *command, char const *name)
+{
+    cli_option const *option = command->options;
+
+    while (option->name != NULL && strcmp(option->name, name) != 0)
+        option++;
+    return option->name != NULL;
+}
+
+bool
+cli_takes_common(cli_command const *command, cli_option const *common)
+{
+    return cli_has_option(command, "cache") && !cli_has_option(command, common->name);
+}
+
+/* ---- parsing ---- */
+
+static struct option
+long_option(cli_option const *option, int number)
+{
+    return (struct option){ .name = option->name, .has_arg = takes_value(option->kind), .val = number };
+}
+
+static void
+list_options(cli_command const *command, struct option *out_long)
+{
+    size_t count = 0;
+
+    for (; command->options[count].name != NULL; count++) {
+        GCI_ASSERT(count < MAX_OPTIONS);
+        out_long[count] = long_option(&command->options[count], FIRST_OPTION + (int)count);
+    }
+    for (int i = 0; cli_common_options[i].name != NULL; i++) {
+        if (cli_takes_common(command, &cli_common_options[i]))
+            out_long[count++] = long_option(&cli_common_options[i], COMMON_OPTION + i);
+    }
+    out_long[count] = (struct option){ .name = "help", .val = HELP_OPTION };
+    out_long[count + 1] = (struct option){ 0 };
+}
+
+static bool
+set_int(cli_option const *option, char const *text, int64_t *out_value)
+{
+    char *end;
+
+    errno = 0;
+    long long value = strtoll(text, &end, 10);
+    if (errno != 0 || end == text || *end != '\0') {
+        cli_complain("--%s: '%s' is not an integer of 64 bits", option->name, text);
+        return false;
+    }
+    *out_value = value;
+    return true;
+}
+
+/* word may be the NULL behind the last argument. */
+static bool
+is_number(char const *word)
+{
+    return word != NULL && word[0] != '\0' && word[strspn(word, "0123456789")] == '\0';
+}
+
+/* `--last 5` as well as `--last=5` and `--last`: the next word is the option's if it is a number. */
+static bool
+set_last(cli_option const *option, char const *value, int64_t *out_value)
+{
+    *out_value = 1;
+    if (value == NULL)
+        return true;
+    if (is_number(value) && !set_int(option, value, out_value))
+        return false;
+    if (!is_number(value) || *out_value == 0) {
+        cli_complain("--%s: '%s' is not a positive number", option->name, value);
+        return false;
+    }
+    return true;
+}
+
+static bool
+append(cli_list *list, char const *item)
+{
+    char const **items = realloc(list->items, (list->count + 1) * sizeof *items);
+
+    if (items == NULL) {
+        cli_complain("out of memory");
+        return false;
+    }
+    items[list->count++] = item;
+    list->items = items;
+    return true;
+}
+
+static bool
+set_option(cli_option const *option, char *fields, char const *value)
+{
+    void *field = fields + option->offset;
+
+    switch (option->kind) {
+    case CLI_FLAG:
+        *(bool *)field = true;
+        return true;
+    case CLI_TEXT:
+        if (*(char const **)field != NULL) {
+            cli_complain("--%s is given twice", option->name);
+            return false;
+        }
+        *(char const **)field = value;
+        return true;
+    case CLI_INT:
+        return set_int(option, value, field);
+    case CLI_LAST:
+        return set_last(option, value, field);
+    case CLI_LIST:
+        return append(field, value);
+    }
+    return false;
+}
+
+static bool
+check_arguments(cli_command const *command, size_t count)
+{
+    if (count < command->least)
+        cli_complain("%s: %s is missing; see guardcache help %s", command->name, command->arguments, command->name);
+    else if (count > command->most)
+        cli_complain("%s: too many arguments; see guardcache help %s", command->name, command->name);
+    return command->least <= count && count <= command->most;
+}
+
+/* getopt stays at a word of single letters until it has seen them all. */
+static bool
+complain_about_option(cli_command const *command, char **argv, int found)
+{
+    char const *word = argv[optind - 1], *next = argv[optind];
+
+    if (found == ':') {
+        cli_complain("%s: %s needs a value", command->name, word);
+        return false;
+    }
+    bool letter = optopt > 0 && optopt < FIRST_OPTION;
+    if (letter && next != NULL && next[0] == '-' && next[1] == optopt && next[2] != '\0')
+        word = next;
+    cli_complain("%s: no such option: %s%s", command->name, word,
+                 letter ? " (what begins with '-' and is no option goes behind --)" : "");
+    return false;
+}
+
+bool
+cli_call_parse(cli_command const *command, int argc, char **argv, cli_call *out_call, bool *out_help)
+{
+    struct option long_options[MAX_OPTIONS + COMMON_OPTIONS + 2];
+
+    *out_help = false;
+    *out_call = (cli_call){ .options = calloc(1, command->options_size + 1) };
+    if (out_call->options == NULL) {
+        cli_complain("out of memory");
+        return false;
+    }
+    list_options(command, long_options);
+    opterr = 0;
+    for (int found; (found = getopt_long(argc, argv, ":h", long_options, NULL)) != -1;) {
+        if (found == 'h' || found == HELP_OPTION) {
+            *out_help = true;
+            return true;
+        }
+        if (found == ':' || found == '?')
+            return complain_about_option(command, argv, found);
+        bool common = found >= COMMON_OPTION;
+        cli_option const *option =
+            common ? &cli_common_options[found - COMMON_OPTION] : &command->options[found - FIRST_OPTION];
+        if (option->kind == CLI_LAST && optarg == NULL && is_number(argv[optind]))
+            optarg = argv[optind++];
+        if (!set_option(option, common ? (void *)&given : out_call->options, optarg))
+            return false;
+    }
+    out_call->arguments = argv + optind;
+    out_call->count = (size_t)(argc - optind);
+    return check_arguments(command, out_call->count);
+}
+
+void
+cli_call_clear(cli_call *call, cli_command const *command)
+{
+    free(given.settings.items);
+    given = (cli_common){ 0 };
+    if (call->options == NULL)
+        return;
+    for (cli_option const *option = command->options; option->name != NULL; option++) {
+        if (option->kind == CLI_LIST)
+            free(((cli_list *)(void *)((char *)call->options + option->offset))->items);
+    }
+    free(call->options);
+    *call = (cli_call){ 0 };
+}

@@ -1,0 +1,98 @@
+#include "cli/shared/cli.h"
+
+#include "base/visible.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static __attribute__((format(printf, 2, 0))) void
+print_to(FILE *stream, char const *format, va_list arguments)
+{
+    gci_buf text;
+
+    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
+    gci_visible_vformat(&text, format, arguments);
+    if (text.failed)
+        fputs("(out of memory)", stream);
+    else if (text.size != 0)
+        fwrite(text.data, 1, text.size, stream);
+    gci_buf_clear(&text);
+}
+
+void
+cli_print(char const *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    print_to(stdout, format, arguments);
+    va_end(arguments);
+}
+
+void
+cli_print_lines(gci_view text)
+{
+    gci_buf lines;
+
+    gci_buf_init(&lines, GCI_BUF_NO_LIMIT);
+    gci_visible_append_lines(&lines, text);
+    cli_write(lines.failed ? gci_view_text("(out of memory)\n") : gci_buf_view(&lines));
+    gci_buf_clear(&lines);
+}
+
+void
+cli_complain(char const *format, ...)
+{
+    va_list arguments;
+
+    fflush(stdout);
+    fputs("guardcache: ", stderr);
+    va_start(arguments, format);
+    print_to(stderr, format, arguments);
+    va_end(arguments);
+    fputc('\n', stderr);
+}
+
+cli_exit
+cli_fail(gcache_error const *error)
+{
+    cli_complain("%s", error->message[0] != '\0' ? error->message : gcache_status_text(error->status));
+    return CLI_ERROR;
+}
+
+void
+cli_write(gci_view bytes)
+{
+    if (bytes.size != 0)
+        fwrite(bytes.data, 1, bytes.size, stdout);
+}
+
+bool
+cli_output_lost(void)
+{
+    return ferror(stdout) != 0;
+}
+
+/* `guardcache ls | head`: the reader has what it wanted. The failed write, and with it errno, may be long past. */
+static bool
+reader_left(void)
+{
+    struct pollfd out = { .fd = STDOUT_FILENO };
+
+    return poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0;
+}
+
+cli_exit
+cli_finish(cli_exit status)
+{
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return status;
+    if (!reader_left())
+        cli_complain("standard output: %s", errno != 0 ? strerror(errno) : "write error");
+    return CLI_ERROR;
+}

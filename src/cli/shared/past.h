@@ -1,0 +1,29 @@
+/*
+ * Options that choose entries of the journal, as explain, journal, stats, top and report take them.
+ */
+#ifndef GCI_CLI_SHARED_PAST_H
+#define GCI_CLI_SHARED_PAST_H
+
+#include "cli/shared/cli.h"
+
+#include <guardcache/observe.h>
+
+typedef struct cli_past_options {
+    char const *since, *label, *reason, *key;
+    int64_t last;
+} cli_past_options;
+
+/* Option table rows for a cli_past_options member of a command's options struct. */
+#define CLI_PAST_OPTIONS(type, member)                                                                \
+    { "since", CLI_TEXT, offsetof(type, member.since), "AGE", "only what is at most so old: 90s, 10m, 2h, 3d" }, \
+    { "label", CLI_TEXT, offsetof(type, member.label), "TEXT", "only what has this in its label" },   \
+    { "reason", CLI_TEXT, offsetof(type, member.reason), "REASON", "only misses for this reason: guard_false, no_key, ..." }, \
+    { "key", CLI_TEXT, offsetof(type, member.key), "HEX", "only this key, or the keys that begin so" }
+
+#define CLI_LAST_OPTION(type, member)                                                                 \
+    { "last", CLI_LAST, offsetof(type, member.last), "[N]", "only the newest, or the N newest" }
+
+/* ERROR_ARGUMENT for an age or a reason that isn't one. The query borrows the options' texts. */
+gcache_status cli_past_query(cli_past_options const *options, gcache_past_query *out_query, gcache_error *error);
+
+#endif

@@ -1,0 +1,61 @@
+/*
+ * What insert, lookup and explain are about: a description or a key, hints, and what a lookup asks for besides.
+ */
+#ifndef GCI_CLI_SHARED_QUESTION_H
+#define GCI_CLI_SHARED_QUESTION_H
+
+#include "base/arena.h"
+#include "cli/shared/open.h"
+
+#include <guardcache/cache.h>
+
+typedef struct cli_question_options {
+    char const *cache, *graph, *key, *hints_file, *variant, *expect_variant, *label, *rules;
+    cli_list hints, pairs, sources;
+    bool same_names;
+} cli_question_options;
+
+/* Option table rows for a cli_question_options member of a command's options struct. */
+#define CLI_SUBJECT_OPTIONS(type, member)                                                             \
+    { "cache", CLI_TEXT, offsetof(type, member.cache), "DIR", "the cache directory" },                \
+    { "graph", CLI_TEXT, offsetof(type, member.graph), "FILE", "the description; - is standard input" }, \
+    { "key", CLI_TEXT, offsetof(type, member.key), "HEX", "a key in place of a description" },        \
+    CLI_RULES_OPTION(type, member.rules),                                                             \
+    { "hint", CLI_LIST, offsetof(type, member.hints), "NAME=VALUE", "a symbol's value, in JSON; repeat for more" }, \
+    { "hints", CLI_TEXT, offsetof(type, member.hints_file), "FILE", "a JSON object of hints" },       \
+    { "label", CLI_TEXT, offsetof(type, member.label), "TEXT", "whose it is, for explain" }
+
+#define CLI_REQUEST_OPTIONS(type, member)                                                             \
+    { "variant", CLI_TEXT, offsetof(type, member.variant), "V", "only candidates of this variant" },  \
+    { "expect-variant", CLI_TEXT, offsetof(type, member.expect_variant), "V", "prefer this variant, and say if it is missing" }, \
+    { "provide", CLI_LIST, offsetof(type, member.pairs), "NAME=VALUE", "what candidates' requirements are compared with" }, \
+    { "source", CLI_LIST, offsetof(type, member.sources), "NAME=TEXT", "what a hint is in the program: t0=x.size(0)" }, \
+    { "same-names", CLI_FLAG, offsetof(type, member.same_names), NULL, "only candidates whose producer used the same names" }
+
+/* A question with everything it owns. */
+typedef struct cli_question {
+    gci_arena arena;
+    gcache *cache;
+    gcache_rules *rules; /* the graph's, if they aren't those of its kind */
+    gcache_graph *graph;
+    gcache_hints hints;
+    bool hinted; /* hints were given, if only an empty file of them */
+    gcache_pair *pairs;   /* required or provided */
+    gcache_pair *sources; /* hints in the words of the user's program */
+} cli_question;
+
+/* Opens the cache and reads description and hints. Clear *out_question whatever the outcome. */
+gcache_status cli_question_open(cli_question_options const *options, bool read_only, cli_question *out_question,
+                                gcache_error *error);
+void cli_question_clear(cli_question *question);
+
+/* Says what a recording of the question will lack. For those that are recorded. */
+void cli_question_warn(cli_question_options const *options);
+
+/* The hints, or NULL where none were given. */
+gcache_hints const *cli_question_hints(cli_question const *question);
+
+/* The request of a lookup. It accepts candidates under other names: the command has no names of its own. */
+gcache_request cli_question_request(cli_question const *question, cli_question_options const *options);
+
+#endif
