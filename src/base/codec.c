@@ -1,39 +1,41 @@
+/* Little-endian integers and length-prefixed bytes: see codec.h. */
 #include "base/codec.h"
 
 #include "base/check.h"
 
-static void
-put_little_endian(gci_buf *buf, uint64_t value, size_t size)
-{
-    char bytes[8];
+#include <endian.h>
 
-    for (size_t i = 0; i < size; i++)
-        bytes[i] = (char)(uint8_t)(value >> (8 * i));
-    gci_buf_append(buf, bytes, size);
+void
+gci_put_number(gci_buf *buf, uint64_t value, size_t size)
+{
+    uint64_t bytes = htole64(value);
+
+    GCI_ASSERT(size <= sizeof bytes);
+    gci_buf_append(buf, &bytes, size);
 }
 
 void
 gci_put_u8(gci_buf *buf, uint8_t value)
 {
-    put_little_endian(buf, value, 1);
+    gci_put_number(buf, value, sizeof value);
 }
 
 void
 gci_put_u16(gci_buf *buf, uint16_t value)
 {
-    put_little_endian(buf, value, 2);
+    gci_put_number(buf, value, sizeof value);
 }
 
 void
 gci_put_u32(gci_buf *buf, uint32_t value)
 {
-    put_little_endian(buf, value, 4);
+    gci_put_number(buf, value, sizeof value);
 }
 
 void
 gci_put_u64(gci_buf *buf, uint64_t value)
 {
-    put_little_endian(buf, value, 8);
+    gci_put_number(buf, value, sizeof value);
 }
 
 void
@@ -59,39 +61,39 @@ gci_get_raw(gci_reader *reader, size_t size)
     return bytes;
 }
 
-static uint64_t
-get_little_endian(gci_reader *reader, size_t size)
+uint64_t
+gci_get_number(gci_reader *reader, size_t size)
 {
     gci_view bytes = gci_get_raw(reader, size);
     uint64_t value = 0;
 
-    for (size_t i = 0; i < bytes.size; i++)
-        value |= (uint64_t)(uint8_t)bytes.data[i] << (8 * i);
-    return value;
+    GCI_ASSERT(size <= sizeof value);
+    memcpy(&value, bytes.data, bytes.size);
+    return le64toh(value);
 }
 
 uint8_t
 gci_get_u8(gci_reader *reader)
 {
-    return (uint8_t)get_little_endian(reader, 1);
+    return (uint8_t)gci_get_number(reader, 1);
 }
 
 uint16_t
 gci_get_u16(gci_reader *reader)
 {
-    return (uint16_t)get_little_endian(reader, 2);
+    return (uint16_t)gci_get_number(reader, 2);
 }
 
 uint32_t
 gci_get_u32(gci_reader *reader)
 {
-    return (uint32_t)get_little_endian(reader, 4);
+    return (uint32_t)gci_get_number(reader, 4);
 }
 
 uint64_t
 gci_get_u64(gci_reader *reader)
 {
-    return get_little_endian(reader, 8);
+    return gci_get_number(reader, 8);
 }
 
 gci_view

@@ -1,7 +1,7 @@
+/* Descriptions of keys: written and read as frames, from the candidate index or from a file. */
 #include "store/describe.h"
 
 #include "base/arena.h"
-#include "base/codec.h"
 #include "base/digest.h"
 #include "store/candidates.h"
 #include "store/compress.h"
@@ -33,22 +33,32 @@ gci_component_number(gci_view kind, gci_component const *component)
     return gci_hash64(component->hash, sizeof component->hash, seed);
 }
 
-/* ---- writing ---- */
+/* ---- what its head consists of ---- */
 
-static void
-put_head(gci_buf *out, gcache_key const *key, gci_description const *description, gci_compression compression)
-{
-    gci_buf_append(out, key->bytes, sizeof key->bytes);
-    gci_put_u64(out, description->canonical.size);
-    gci_put_u32(out, (uint32_t)compression);
-    gci_put_text(out, description->kind);
-    gci_put_u32(out, (uint32_t)description->component_count);
-    for (size_t i = 0; i < description->component_count; i++) {
-        gci_put_text(out, description->components[i].name);
-        gci_buf_append(out, description->components[i].hash, sizeof description->components[i].hash);
-        gci_put_text(out, description->components[i].text);
-    }
-}
+typedef struct described {
+    gcache_key key;
+    gci_description description; /* but its canonical form */
+    uint64_t size;
+    gci_compression compression;
+} described;
+
+static gci_field const component_fields[] = {
+    GCI_TEXT(gci_component, name, "name", ""),
+    GCI_BYTES(gci_component, hash, "hash", ""),
+    GCI_TEXT(gci_component, text, "text", "a line for people"),
+};
+gci_fields const gci_component_item = GCI_FIELDS("component", gci_component, component_fields);
+
+static gci_field const description_fields[] = {
+    GCI_BYTES(described, key, "key", ""),
+    GCI_NUMBER(described, size, 8, "size", "of the canonical form; 0 for a key that somebody else computed"),
+    GCI_NUMBER_UP_TO(described, compression, 1, GCI_ZSTD, "compression", "0 raw, 1 zstd"),
+    GCI_TEXT(described, description.kind, "kind", ""),
+    GCI_LIST(described, description.components, description.component_count, &gci_component_item, "components", ""),
+};
+gci_fields const gci_description_fields = GCI_FIELDS("description", described, description_fields);
+
+/* ---- writing ---- */
 
 gcache_status
 gci_description_write(gcache_key const *key, gci_description const *description, gci_buf *out, gcache_error *error)
@@ -67,7 +77,8 @@ gci_description_write(gcache_key const *key, gci_description const *description,
     if (status == GCACHE_OK) {
         gci_frame_start start = { GCI_FRAME_DESCRIPTION, payload.size, gci_checksum_of(payload.data, payload.size), 0 };
         size_t begin = gci_frame_begin(out, &start);
-        put_head(out, key, description, compression);
+        gci_fields_write(out, &gci_description_fields,
+                         &(described){ *key, *description, description->canonical.size, compression });
         gci_frame_end(out, begin);
         gci_buf_append_view(out, payload);
         gci_buf_append_view(out, gci_frame_padding(payload.size));
@@ -79,24 +90,9 @@ gci_description_write(gcache_key const *key, gci_description const *description,
 
 /* ---- reading ---- */
 
-/* components = count (name hash text)* */
-static gci_component const *
-get_components(gci_reader *reader, gci_arena *arena, size_t *out_count)
-{
-    *out_count = gci_get_count(reader, 5 + 32 + 5);
-    gci_component *components = gci_arena_array(arena, *out_count, sizeof *components);
-
-    for (size_t i = 0; components != NULL && i < *out_count; i++) {
-        components[i].name = gci_get_text(reader);
-        gci_view hash = gci_get_raw(reader, sizeof components[i].hash);
-        memcpy(components[i].hash, hash.data, hash.size);
-        components[i].text = gci_get_text(reader);
-    }
-    return components;
-}
-
 static gcache_status
-get_canonical(gci_stored_description *stored, gci_view payload, uint64_t size, uint32_t compression, gcache_error *error)
+get_canonical(gci_stored_description *stored, gci_view payload, uint64_t size, gci_compression compression,
+              gcache_error *error)
 {
     if (compression == GCI_RAW && payload.size == size) {
         stored->description.canonical = gci_arena_copy(&stored->arena, payload);
@@ -111,24 +107,20 @@ get_canonical(gci_stored_description *stored, gci_view payload, uint64_t size, u
     return gci_decompress(payload, room, (size_t)size, error);
 }
 
-/* head = key size compression kind components zeros */
 static gcache_status
 read_description(gcache_key const *key, gci_frame const *frame, gci_stored_description *stored, gcache_error *error)
 {
     gci_view head = gci_arena_copy(&stored->arena, frame->head);
-    if (head.data == NULL)
-        return gci_fail_memory(error);
     gci_reader reader = gci_reader_of(head);
-    gci_view named = gci_get_raw(&reader, sizeof key->bytes);
-    uint64_t size = gci_get_u64(&reader);
-    uint32_t compression = gci_get_u32(&reader);
-    stored->description.kind = gci_get_text(&reader);
-    stored->description.components = get_components(&reader, &stored->arena, &stored->description.component_count);
+    described read = { .size = 0 };
+
+    gci_fields_read(&reader, &gci_description_fields, &stored->arena, &read);
     if (stored->arena.failed)
         return gci_fail_memory(error);
-    if (reader.failed || memcmp(named.data, key->bytes, sizeof key->bytes) != 0)
+    if (reader.failed || memcmp(&read.key, key, sizeof read.key) != 0)
         return gci_fail(error, GCACHE_ERROR_CORRUPT, "description: damaged, or another key's");
-    return get_canonical(stored, frame->payload, size, compression, error);
+    stored->description = read.description;
+    return get_canonical(stored, frame->payload, read.size, read.compression, error);
 }
 
 gcache_status

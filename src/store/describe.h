@@ -1,13 +1,11 @@
 /*
  * What a key was computed from, as a frame: in the candidate index if it is small, else in a file of its own.
- *
- * Head of a DESCRIPTION frame (docs/formats/candidate-index.md): key (32), size of the canonical form (8),
- * compression (4), kind (text), components: count (4), then name (text), hash (32), text (text) each. The payload is
- * the canonical form.
+ * docs/formats/candidate-index.md has the byte table.
  */
 #ifndef GCI_STORE_DESCRIBE_H
 #define GCI_STORE_DESCRIBE_H
 
+#include "base/fields.h"
 #include "store/frame.h"
 #include "store/inside.h"
 
@@ -21,5 +19,7 @@ gcache_status gci_description_read(gcache_key const *key, gci_view bytes, gci_st
 
 /* What index.db knows a component by: equal numbers stand for components equal in kind, name and content. */
 uint64_t gci_component_number(gci_view kind, gci_component const *component);
+
+extern gci_fields const gci_description_fields, gci_component_item;
 
 #endif

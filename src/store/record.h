@@ -8,7 +8,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/codec.h"
+#include "base/fields.h"
 #include "store/store.h"
 
 /*
@@ -42,8 +42,7 @@ bool gci_signature_covers(gci_signature const *signature, gci_view stored);
 /* The id of a record with this payload: 32 hex digits of a SHA-256 over its content. false: libcrypto failed. */
 bool gci_record_identify(gci_record *record, gci_view payload);
 
-/* A length, the bytes, and a zero that isn't counted. */
-void gci_put_text(gci_buf *buf, gci_view text);
-gci_view gci_get_text(gci_reader *reader);
+/* Their byte tables; that of a pair is used by other formats too. */
+extern gci_fields const gci_record_fields, gci_signature_fields, gci_pair_item;
 
 #endif

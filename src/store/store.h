@@ -139,6 +139,8 @@ typedef struct gci_record {
     gci_view identity;             /* stands for the payload's content in the id; empty: the payload itself */
     gci_attachment const *attachments;
     size_t attachment_count;
+    gcache_delta const *deltas;    /* of the compiler's counters */
+    size_t delta_count;
     uint64_t payload_size;         /* store: as the caller gave it */
     uint64_t stored_size;          /* store: payload bytes on disk */
     gci_compression compression;   /* store */

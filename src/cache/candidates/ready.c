@@ -1,6 +1,5 @@
 #include "cache/candidates/ready.h"
 
-#include "cache/candidates/deltas.h"
 #include "cache/candidates/names.h"
 
 #include <stdlib.h>
@@ -98,13 +97,13 @@ fill_in(gci_arena *arena, gci_ranked *ranked, gci_candidate *candidate)
             .note = "",
             .attachments = copy_attachments(arena, record),
             .attachment_count = record->attachment_count,
+            .metadata = record->metadata.data,
+            .metadata_size = record->metadata.size,
+            .deltas = record->deltas,
+            .delta_count = record->delta_count,
         },
     };
     memcpy(ranked->answer.entry, record->id, sizeof ranked->answer.entry);
-    gci_view metadata;
-    gci_read_metadata(record->metadata, arena, &metadata, &ranked->answer.deltas, &ranked->answer.delta_count);
-    ranked->answer.metadata = metadata.data;
-    ranked->answer.metadata_size = metadata.size;
     return !arena->failed;
 }
 

@@ -5,7 +5,6 @@
 #include "cache/lookup/cache_insert.h"
 
 #include "base/check.h"
-#include "cache/candidates/deltas.h"
 #include "cache/candidates/graph_description.h"
 #include "cache/candidates/names.h"
 #include "cache/candidates/trial.h"
@@ -23,7 +22,6 @@ draft_init(gci_draft *d)
     *d = (gci_draft){ 0 };
     gci_arena_init(&d->arena, DRAFT_BYTES_MAX);
     gci_buf_init(&d->program, GCI_BUF_NO_LIMIT);
-    gci_buf_init(&d->metadata, GCI_BUF_NO_LIMIT);
 }
 
 static void
@@ -31,7 +29,6 @@ draft_clear(gci_draft *d)
 {
     gci_guards_free(d->guards);
     gci_buf_clear(&d->program);
-    gci_buf_clear(&d->metadata);
     gci_arena_clear(&d->arena);
 }
 
@@ -115,10 +112,9 @@ draft_record(gci_draft *d, gci_question const *question, gcache_entry const *ent
     d->record.priority = entry->priority;
     d->record.compile_ns = entry->compile_ns;
     d->record.label = gci_view_text(entry->label);
-    gci_write_metadata(&d->metadata, entry);
-    if (d->metadata.failed)
-        return gci_fail_memory(error);
-    d->record.metadata = gci_buf_view(&d->metadata);
+    d->record.metadata = gci_view_of(entry->metadata, entry->metadata_size);
+    d->record.deltas = entry->deltas;
+    d->record.delta_count = entry->delta_count;
     d->record.identity = gci_view_of(entry->identity, entry->identity_size);
     gcache_status status = draft_guards(d, question, entry, error);
     if (status == GCACHE_OK)

@@ -13,7 +13,7 @@
 /* What an insert puts together before the store sees it. */
 typedef struct gci_draft {
     gci_arena arena;
-    gci_buf program, metadata;
+    gci_buf program;
     gci_guards *guards;
     gci_record record;
     gci_description description;

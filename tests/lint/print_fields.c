@@ -1,0 +1,120 @@
+/* Prints the byte table of every binary format, as docs/formats/ has them: for check_formats.py. */
+#include "store/describe.h"
+#include "store/record.h"
+
+#include <stdio.h>
+
+static gci_fields const *const tables[] = {
+    &gci_record_fields,
+    &gci_signature_fields,
+    &gci_description_fields,
+};
+
+/* What a size is called where it depends on the value; NULL: it is field->size. */
+static char const *
+size_of(gci_field const *field)
+{
+    switch (field->type) {
+    case GCI_FIELD_TEXT:
+    case GCI_FIELD_STRING:
+    case GCI_FIELD_CHARS:
+        return "text";
+    case GCI_FIELD_OPTION:
+        return "option";
+    case GCI_FIELD_LIST:
+        return "list";
+    case GCI_FIELD_SUM64:
+        return "8";
+    case GCI_FIELD_SUM128:
+        return "16";
+    default:
+        return NULL;
+    }
+}
+
+static void
+print_size(gci_field const *field)
+{
+    char const *size = size_of(field);
+
+    if (size != NULL)
+        printf("%s", size);
+    else
+        printf("%zu", field->type == GCI_FIELD_STRUCT ? gci_fields_least(field->item) : field->size);
+}
+
+/* "name (text), value (8)": what an item of a list consists of. */
+static void
+print_item(gci_fields const *item)
+{
+    for (size_t i = 0; i < item->count; i++) {
+        gci_field const *field = &item->fields[i];
+        printf("%s%s (", i > 0 ? ", " : "", field->name);
+        print_size(field);
+        if (field->item != NULL) {
+            printf(" of ");
+            print_item(field->item);
+        }
+        printf("%s%s)", field->what[0] != '\0' ? ": " : "", field->what);
+    }
+}
+
+static char const *
+implied(gci_field const *field)
+{
+    return field->type == GCI_FIELD_SUM64 ? "XXH3-64 of the bytes before" : "XXH3-128 (low, high) of the bytes before";
+}
+
+static void
+print_what(gci_field const *field)
+{
+    bool is_sum = field->type == GCI_FIELD_SUM64 || field->type == GCI_FIELD_SUM128;
+
+    printf("%s", field->what[0] == '\0' && is_sum ? implied(field) : field->what);
+    if (field->item == NULL || field->item == &gci_text_item)
+        return;
+    printf("%s", field->what[0] != '\0' ? ": " : "");
+    print_item(field->item);
+}
+
+static bool
+is_fixed(gci_fields const *table)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        char const *size = size_of(&table->fields[i]);
+        if (size != NULL && size[0] >= 'a')
+            return false;
+    }
+    return true;
+}
+
+static void
+print_table(gci_fields const *table)
+{
+    bool fixed = is_fixed(table);
+    size_t at = 0;
+
+    printf("%s\n%s| size | %s | what |\n%s| --- | --- | --- |\n", table->name, fixed ? "| at " : "", "field",
+           fixed ? "| --- " : "");
+    for (size_t i = 0; i < table->count; i++) {
+        gci_field const *field = &table->fields[i];
+        gci_fields one = { .fields = field, .count = 1 };
+        if (fixed)
+            printf("| %zu ", at);
+        printf("| ");
+        print_size(field);
+        printf(" | %s | ", field->name);
+        print_what(field);
+        printf(" |\n");
+        at += gci_fields_least(&one);
+    }
+    printf("\n");
+}
+
+int
+main(void)
+{
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        print_table(tables[i]);
+    return 0;
+}
