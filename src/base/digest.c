@@ -2,6 +2,8 @@
 
 #include "base/check.h"
 
+#include <guardcache/graph.h>
+
 #include <stdlib.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -138,4 +140,24 @@ gci_unhex(gci_view hex, uint8_t *out_bytes, size_t size)
         out_bytes[i] = (uint8_t)(high * 16 + low);
     }
     return true;
+}
+
+/* ---- keys in hex ---- */
+
+void
+gcache_key_to_hex(gcache_key const *key, char out_hex[GCACHE_KEY_HEX_SIZE])
+{
+    gci_hex(key->bytes, sizeof key->bytes, out_hex);
+}
+
+gcache_status
+gcache_key_from_hex(char const *hex, gcache_key *out_key, gcache_error *error)
+{
+    gcache_key key;
+
+    GCI_REQUIRE(hex != NULL && out_key != NULL, error, "gcache_key_from_hex needs a text and a result");
+    if (!gci_unhex(gci_view_text(hex), key.bytes, sizeof key.bytes))
+        return gci_fail(error, GCACHE_ERROR_SYNTAX, "a key is 64 hex digits");
+    *out_key = key;
+    return GCACHE_OK;
 }

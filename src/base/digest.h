@@ -38,6 +38,16 @@ gci_checksum gci_checksum_of(void const *data, size_t size);
 /* XXH3-64, for hash tables. */
 uint64_t gci_hash64(void const *data, size_t size, uint64_t seed);
 
+/* One more number mixed into a hash that never leaves the process. */
+static inline uint64_t
+gci_mix(uint64_t a, uint64_t b)
+{
+    a ^= b + UINT64_C(0x9E3779B97F4A7C15) + (a << 6) + (a >> 2);
+    a = (a ^ (a >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    a = (a ^ (a >> 27)) * UINT64_C(0x94D049BB133111EB);
+    return a ^ (a >> 31);
+}
+
 /* 2*size hex digits and a terminating zero. */
 void gci_hex(uint8_t const *bytes, size_t size, char *out_hex);
 

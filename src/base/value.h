@@ -30,7 +30,7 @@ typedef enum gci_value_type {
     GCI_BYTES,  /* text: the decoded bytes */
     GCI_TUPLE,  /* list */
     GCI_SET,    /* list */
-    GCI_NODE,   /* text: a node's or input's name */
+    GCI_NODE,   /* integer: gci_node_ref; while it is read, text: the name */
     GCI_SYM,    /* text: an expression */
     GCI_TENSOR, /* map */
     GCI_ENUM    /* text */
@@ -70,6 +70,30 @@ gci_map_find(gci_value const *map, char const *name)
             return &member->value;
     }
     return NULL;
+}
+
+/*
+ * The integer of a GCI_NODE whose name is resolved: the serial number of a (sub)graph, or GCI_NODE_INPUTS for the list of
+ * inputs, and the position in it.
+ */
+#define GCI_NODE_INPUTS 0 /* the serial number that stands for the list of inputs */
+
+static inline int64_t
+gci_node_ref(uint32_t serial, uint32_t position)
+{
+    return (int64_t)((uint64_t)serial << 32 | position);
+}
+
+static inline uint32_t
+gci_node_ref_serial(int64_t ref)
+{
+    return (uint32_t)((uint64_t)ref >> 32);
+}
+
+static inline uint32_t
+gci_node_ref_position(int64_t ref)
+{
+    return (uint32_t)ref;
 }
 
 #endif

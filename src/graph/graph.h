@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/view.h"
+#include "graph/describe/keyed.h"
 
 #include <guardcache/graph.h>
 
@@ -23,17 +24,6 @@ gcache_status gci_graph_key(gcache_graph *graph, gci_view salt, gcache_key *out_
  * have its key already. The view lives as long as the graph, or as name.
  */
 gci_view gci_graph_canonical_symbol(gcache_graph const *graph, gci_view name);
-
-/* true for a description made by gcache_graph_new_keyed. */
-bool gci_graph_is_keyed(gcache_graph const *graph);
-
-/* A component line of a keyed description. */
-typedef struct gci_graph_line {
-    gci_view name, hash, text;
-} gci_graph_line;
-
-size_t gci_graph_line_count(gcache_graph const *graph);
-gci_graph_line gci_graph_line_at(gcache_graph const *graph, size_t index);
 
 /* The hash of the rule set the description was normalised with. It must have its key already. */
 void gci_graph_rules_hash(gcache_graph const *graph, gcache_key *out_hash);

@@ -3,7 +3,9 @@
  */
 #include "base/check.h"
 #include "base/codec.h"
-#include "graph/description.h"
+#include "graph/canon/canon.h"
+#include "graph/describe/description.h"
+#include "graph/graph.h"
 
 #include <stdlib.h>
 
@@ -21,7 +23,7 @@ canonical_of(gcache_graph *graph, bool with_bytes, gci_canonical const **out_can
     *out_canon = kept != NULL || with_bytes ? kept : hashed;
     if (*out_canon != NULL)
         return GCACHE_OK;
-    gcache_status status = gci_canonical_make(graph, with_bytes, &made, error);
+    gcache_status status = gci_canonical_make(graph, with_bytes, NULL, NULL, &made, error);
     if (status != GCACHE_OK)
         return status;
     if (!atomic_compare_exchange_strong(with_bytes ? &graph->kept : &graph->hashed, &none, made)) {
@@ -74,7 +76,6 @@ static gcache_status
 compute_key(gcache_graph *graph, gci_view salt, gcache_key *out_key, gcache_error *error)
 {
     gci_canonical const *canon;
-    uint8_t rules_hash[GCI_SHA256_BYTES];
     gci_buf fields;
 
     if (graph->keyed)
@@ -82,15 +83,14 @@ compute_key(gcache_graph *graph, gci_view salt, gcache_key *out_key, gcache_erro
     gcache_status status = canonical_of(graph, false, &canon, error);
     if (status != GCACHE_OK)
         return status;
-    gci_canonical_rules_hash(canon, rules_hash);
     gci_buf_init(&fields, GCI_BUF_NO_LIMIT);
     gci_put_bytes(&fields, (gci_view)GCI_VIEW(KEY_DOMAIN));
     gci_put_bytes(&fields, (gci_view)GCI_VIEW(GCI_GRAPH_FORMAT));
     gci_put_bytes(&fields, graph->kind);
-    gci_put_bytes(&fields, gci_view_of(rules_hash, sizeof rules_hash));
+    gci_put_bytes(&fields, gci_view_of(canon->rules_hash, sizeof canon->rules_hash));
     gci_put_bytes(&fields, salt);
-    gcache_component const *components = gci_canonical_components(canon);
-    for (size_t i = 0; i < gci_canonical_count(canon); i++) {
+    gcache_component const *components = canon->components;
+    for (size_t i = 0; i < canon->count; i++) {
         gci_put_bytes(&fields, gci_view_text(components[i].name));
         gci_put_bytes(&fields, gci_view_of(components[i].hash.bytes, sizeof components[i].hash.bytes));
     }
@@ -155,8 +155,8 @@ gcache_graph_components(gcache_graph *graph, gcache_component const **out_compon
     status = canonical_of(graph, false, &canon, error);
     if (status != GCACHE_OK)
         return status;
-    *out_components = gci_canonical_components(canon);
-    *out_count = gci_canonical_count(canon);
+    *out_components = canon->components;
+    *out_count = canon->count;
     return GCACHE_OK;
 }
 
@@ -174,8 +174,10 @@ gcache_graph_symbols(gcache_graph *graph, gcache_symbol const **out_symbols, siz
     if (graph->keyed)
         return GCACHE_OK;
     status = canonical_of(graph, false, &canon, error);
-    if (status == GCACHE_OK)
-        *out_symbols = gci_canonical_symbols(canon, out_count);
+    if (status == GCACHE_OK) {
+        *out_symbols = canon->symbols;
+        *out_count = canon->symbol_names.count;
+    }
     return status;
 }
 
@@ -192,9 +194,9 @@ gcache_graph_canonical(gcache_graph *graph, void const **out_bytes, size_t *out_
     status = canonical_of(graph, true, &canon, error);
     if (status != GCACHE_OK)
         return status;
-    gci_view bytes = gci_canonical_bytes(canon);
-    *out_bytes = bytes.data;
-    *out_size = bytes.size;
+    GCI_ASSERT(canon->bytes.size != 0);
+    *out_bytes = canon->bytes.data;
+    *out_size = canon->bytes.size;
     return GCACHE_OK;
 }
 
@@ -212,8 +214,10 @@ gcache_graph_text_names(gcache_graph *graph, gcache_text_name const **out_names,
     if (graph->keyed)
         return GCACHE_OK;
     status = canonical_of(graph, false, &canon, error);
-    if (status == GCACHE_OK)
-        *out_names = gci_canonical_text_names(canon, out_count);
+    if (status == GCACHE_OK) {
+        *out_names = (gcache_text_name const *)(void const *)canon->text_names.data;
+        *out_count = canon->text_names.size / sizeof **out_names;
+    }
     return status;
 }
 
@@ -242,7 +246,7 @@ gci_graph_rules_hash(gcache_graph const *graph, gcache_key *out_hash)
     gci_canonical const *canon = present_canonical(graph);
 
     GCI_ASSERT(canon != NULL);
-    gci_canonical_rules_hash(canon, out_hash->bytes);
+    memcpy(out_hash->bytes, canon->rules_hash, sizeof out_hash->bytes);
 }
 
 void
@@ -252,24 +256,4 @@ gcache_graph_use_rules(gcache_graph *graph, gcache_rules const *rules)
         return;
     gci_graph_drop_canonical(graph);
     graph->rules = rules;
-}
-
-/* ---- hex ---- */
-
-void
-gcache_key_to_hex(gcache_key const *key, char out_hex[GCACHE_KEY_HEX_SIZE])
-{
-    gci_hex(key->bytes, sizeof key->bytes, out_hex);
-}
-
-gcache_status
-gcache_key_from_hex(char const *hex, gcache_key *out_key, gcache_error *error)
-{
-    gcache_key key;
-
-    GCI_REQUIRE(hex != NULL && out_key != NULL, error, "gcache_key_from_hex needs a text and a result");
-    if (!gci_unhex(gci_view_text(hex), key.bytes, sizeof key.bytes))
-        return gci_fail(error, GCACHE_ERROR_SYNTAX, "a key is 64 hex digits");
-    *out_key = key;
-    return GCACHE_OK;
 }

@@ -51,14 +51,14 @@ fixtures() {
     done
 }
 fixtures
-python3 - "$FIXTURES/../src/graph/rules/fx.json" >fewer.json <<'PY'
+python3 - "$FIXTURES/../src/kinds/fx/rules.json" >fewer.json <<'PY'
 import json, sys
 rules = json.load(open(sys.argv[1]))
 rules["drop"] = []
 json.dump(rules, sys.stdout)
 PY
 run guardcache test --accept kinds
-run guardcache test --rules "$FIXTURES/../src/graph/rules/fx.json" kinds
+run guardcache test --rules "$FIXTURES/../src/kinds/fx/rules.json" kinds
 run guardcache test --rules fewer.json kinds | sed -E 's/[0-9a-f]{64}/HASH/g'
 # The same when the shipped set is the one that has changed since the golden file was written.
 run guardcache test --accept --rules fewer.json kinds | sed -E 's/[0-9a-f]{64}/HASH/g'

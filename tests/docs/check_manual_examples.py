@@ -29,7 +29,7 @@ def furnish(folder: Path, top: Path, command: str) -> None:
     (folder / "graphs").mkdir()
     for name in ("a.json", "b.json"):
         (folder / "graphs" / name).write_text(story)
-    shutil.copy(top / "src/graph/rules/fx.json", folder / "mine.json")
+    shutil.copy(top / "src/kinds/fx/rules.json", folder / "mine.json")
     (folder / "compiler").mkdir()
     (folder / "compiler" / "pass.py").write_text("print()\n")
     (folder / "payload").write_text("code")

@@ -1,6 +1,6 @@
 /* Canonical forms from elsewhere: read and compared without harm, whatever they are. */
-#include "graph/cbor_read.h"
-#include "graph/diff.h"
+#include "graph/cbor/cbor_read.h"
+#include "graph/diff/diff.h"
 
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 /* Descriptions: whatever is read has a key or is refused, its canonical form is read back without a difference, and built by
    calls it is the same. */
 #include "tests/unit/graph/by_calls.h"
-#include "graph/cbor_read.h"
-#include "graph/diff.h"
+#include "graph/cbor/cbor_read.h"
+#include "graph/diff/diff.h"
 
 #include <stdlib.h>
 

@@ -77,7 +77,7 @@ ALLOWED = {
     },
     ("src/cli/shared/output.c", "strerror"): "the command is one thread that ends after printing its message",
     ("src/cache/compile/bulk.c", "pthread_create"): "the caller asked for workers",
-    ("src/graph/fingerprint_read.c", "pthread_create"): "the caller asked for threads",
+    ("src/graph/fingerprint/fingerprint_read.c", "pthread_create"): "the caller asked for threads",
     ("src/store/fork_gate.c", "pthread_atfork"): "SQLite's state is the process's, and a child inherits it",
     ("src/store/verify.c", "pthread_create"): "the caller asked for threads",
 }

@@ -6,7 +6,7 @@
 #include "base/visible.h"
 #include "cache/candidates/graph_description.h"
 #include "cache/handle/cache.h"
-#include "graph/intern.h"
+#include "base/intern.h"
 
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
 #ifndef GCI_CACHE_CANDIDATES_COMPARE_H
 #define GCI_CACHE_CANDIDATES_COMPARE_H
 
-#include "graph/diff.h"
+#include "graph/diff/diff.h"
 #include "store/store.h"
 
 /*

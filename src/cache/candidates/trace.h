@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "cache/candidates/context.h"
 #include "cache/candidates/ranking.h"
-#include "graph/diff.h"
+#include "graph/diff/diff.h"
 
 /* Nearest keys that are looked at in full, and shown. */
 #define GCI_TRACE_NEAREST 3

@@ -3,7 +3,7 @@
  * the latter with a path that the diff must name.
  */
 #include "base/json.h"
-#include "graph/diff.h"
+#include "graph/diff/diff.h"
 
 #include <guardcache/graph.h>
 

@@ -2,9 +2,9 @@
  * CBOR: RFC 8949's appendix A (fixtures/canon/rfc8949.txt) and bytes that aren't canonical forms.
  */
 #include "base/digest.h"
-#include "graph/cbor.h"
-#include "graph/cbor_read.h"
-#include "graph/description.h"
+#include "graph/cbor/cbor.h"
+#include "graph/cbor/cbor_read.h"
+#include "graph/describe/description.h"
 
 #include "base/json.h"
 

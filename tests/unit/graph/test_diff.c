@@ -2,8 +2,8 @@
  * The diff of canonical forms: alignment, hunks, bounds, and what is no form.
  */
 #include "base/json.h"
-#include "graph/diff.h"
-#include "graph/lcs.h"
+#include "graph/diff/diff.h"
+#include "graph/diff/lcs.h"
 
 #include <guardcache/graph.h>
 

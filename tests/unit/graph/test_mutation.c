@@ -7,7 +7,7 @@
  */
 #include "base/file.h"
 #include "base/json.h"
-#include "graph/intern.h"
+#include "base/intern.h"
 
 #include <guardcache/graph.h>
 

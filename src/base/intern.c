@@ -1,0 +1,99 @@
+#include "base/intern.h"
+
+#include "base/digest.h"
+
+#include <stdlib.h>
+
+#define FIRST_SLOTS 32
+
+void
+gci_intern_clear(gci_intern *set)
+{
+    free(set->texts);
+    free(set->slots);
+    *set = (gci_intern){ .count = 0 };
+}
+
+void
+gci_intern_reset(gci_intern *set)
+{
+    if (set->count != 0)
+        memset(set->slots, 0, set->slot_room * sizeof *set->slots);
+    set->count = 0;
+}
+
+/* Most texts are names of a few bytes, for which one multiplication does. */
+static inline uint64_t
+hash_text(gci_view text)
+{
+    uint64_t first = 0, last = 0;
+
+    if (text.size > 16)
+        return gci_hash64(text.data, text.size, 0);
+    if (text.size >= 8) {
+        memcpy(&first, text.data, 8);
+        memcpy(&last, text.data + text.size - 8, 8);
+    } else {
+        for (size_t i = 0; i < text.size; i++)
+            first = first << 8 | (uint8_t)text.data[i];
+    }
+    unsigned __int128 product = (unsigned __int128)(first ^ UINT64_C(0x9E3779B97F4A7C15)) *
+                                (last ^ (text.size + UINT64_C(0xD6E8FEB86659FD93)));
+    return (uint64_t)(product >> 64) ^ (uint64_t)product;
+}
+
+static uint32_t *
+find_slot(gci_intern const *set, gci_view text)
+{
+    size_t slot = (size_t)hash_text(text) & (set->slot_room - 1);
+
+    while (set->slots[slot] != 0 && !gci_view_equal(set->texts[set->slots[slot] - 1], text))
+        slot = (slot + 1) & (set->slot_room - 1);
+    return &set->slots[slot];
+}
+
+uint32_t
+gci_intern_find(gci_intern const *set, gci_view text)
+{
+    if (set->count == 0)
+        return GCI_INTERN_NONE;
+    uint32_t slot = *find_slot(set, text);
+    return slot != 0 ? slot - 1 : GCI_INTERN_NONE;
+}
+
+/* Twice the slots, and the texts put back into them. */
+static bool
+grow(gci_intern *set)
+{
+    size_t room = set->slot_room == 0 ? FIRST_SLOTS : set->slot_room * 2;
+    uint32_t *slots = calloc(room, sizeof *slots);
+    gci_view *texts = realloc(set->texts, room / 2 * sizeof *texts);
+
+    if (texts != NULL)
+        set->texts = texts;
+    if (slots == NULL || texts == NULL || room / 2 >= GCI_INTERN_NONE) {
+        free(slots);
+        return false;
+    }
+    free(set->slots);
+    set->slots = slots;
+    set->slot_room = room;
+    set->text_room = (uint32_t)(room / 2);
+    for (uint32_t i = 0; i < set->count; i++)
+        *find_slot(set, set->texts[i]) = i + 1;
+    return true;
+}
+
+uint32_t
+gci_intern_add(gci_intern *set, gci_view text, bool *out_new)
+{
+    if (set->count == set->text_room && !grow(set))
+        return GCI_INTERN_NONE;
+    uint32_t *slot = find_slot(set, text);
+    *out_new = *slot == 0;
+    if (*out_new) {
+        set->texts[set->count++] = text;
+        *slot = set->count;
+    }
+    return *slot - 1;
+}

@@ -1,0 +1,33 @@
+/*
+ * What canonicalisation found out about a description: components, symbols, names, the form's bytes. The description keeps
+ * it. Immutable once made, so that any number of threads may read it.
+ */
+#ifndef GCI_GRAPH_CANONICAL_H
+#define GCI_GRAPH_CANONICAL_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/digest.h"
+#include "base/intern.h"
+
+#include <guardcache/graph.h>
+
+typedef struct gci_canonical {
+    gci_arena arena;               /* of all texts and arrays */
+    gcache_component *components;  /* in the order of their names' bytes */
+    size_t count;
+    gcache_symbol *symbols;        /* in order of first use; a canonical name has '$' before it */
+    gci_intern symbol_names;       /* numbers are those of symbols */
+    gci_buf text_names;            /* gcache_text_name's: what ordinal rules with hand_back renamed */
+    uint8_t rules_hash[GCI_SHA256_BYTES];
+    gci_buf bytes; /* the whole form, one CBOR item; empty if it wasn't to be kept */
+} gci_canonical;
+
+/* NULL without memory. */
+gci_canonical *gci_canonical_new(void);
+void gci_canonical_free(gci_canonical *canon);
+
+/* "$s0" for a symbol, else a view without data. */
+gci_view gci_canonical_bound_name(gci_canonical const *canon, gci_view name);
+
+#endif

@@ -1,0 +1,343 @@
+/*
+ * From JSON's types to a description's: the `$` objects, and what a tensor must have.
+ */
+#include "graph/describe/typed.h"
+
+#include "base/check.h"
+#include "base/json.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+/* ---- messages ---- */
+
+/* Writes the path from `from` down to value, looking through all of the tree: only errors pay for it. */
+static bool
+write_path(gci_buf *out, gci_value const *from, gci_value const *value)
+{
+    size_t mark = out->size;
+
+    if (from == value)
+        return true;
+    bool is_map = from->type == GCI_MAP || from->type == GCI_TENSOR;
+    bool is_list = from->type == GCI_LIST || from->type == GCI_TUPLE || from->type == GCI_SET;
+    for (uint32_t i = 0; i < from->count && (is_map || is_list); i++) {
+        if (is_map)
+            gci_buf_format(out, "%s%.*s", mark != 0 ? "." : "", (int)from->members[i].name.size,
+                           from->members[i].name.data);
+        else
+            gci_buf_format(out, "[%u]", (unsigned)i);
+        if (write_path(out, is_map ? &from->members[i].value : &from->items[i], value))
+            return true;
+        out->size = mark;
+    }
+    return false;
+}
+
+bool
+gci_typed_fail(gci_typing const *typing, gci_value const *value, char const *format, ...)
+{
+    gcache_graph *graph = typing->graph;
+    char message[sizeof graph->error.message];
+    gci_place place = { .name = typing->name };
+    gci_buf path;
+    va_list arguments;
+
+    if (graph->status != GCACHE_OK)
+        return false;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    gci_buf_init(&path, GCI_BUF_NO_LIMIT);
+    if (typing->root != NULL && value != NULL)
+        write_path(&path, typing->root, value);
+    gci_buf_append_char(&path, '\0');
+    place.path = path.failed ? NULL : path.data;
+    if (typing->text.data != NULL && value != NULL)
+        gci_json_locate(typing->text, value->at, &place.line, &place.column);
+    graph->status = gci_fail_at(&graph->error, GCACHE_ERROR_DESCRIPTION, &place, "%s", message);
+    gci_buf_clear(&path);
+    return false;
+}
+
+/* ---- the `$` objects ---- */
+
+/* Finds a name from the innermost scope outwards. */
+static bool
+find_node(gci_scope const *scope, gci_view name, int64_t *out_ref)
+{
+    for (; scope != NULL; scope = scope->outer) {
+        uint32_t position = gci_intern_find(&scope->names, name);
+        if (position != GCI_INTERN_NONE) {
+            *out_ref = gci_node_ref(scope->serial, position);
+            return true;
+        }
+    }
+    return false;
+}
+
+bool
+gci_typed_integer(gci_view decimal, gci_value *out_value)
+{
+    char const *c = decimal.data, *end = c + decimal.size;
+    bool negative = c < end && *c == '-';
+
+    c += negative || (c < end && *c == '+');
+    if (c == end || (size_t)(end - c) > GCI_JSON_MAX_DIGITS)
+        return false;
+    for (char const *p = c; p < end; p++)
+        if (*p < '0' || *p > '9')
+            return false;
+    while (end - c > 1 && *c == '0')
+        c++;
+    size_t digits = (size_t)(end - c);
+    uint64_t magnitude = 0;
+    for (char const *p = c; p < end && digits <= 19; p++)
+        magnitude = magnitude * 10 + (uint64_t)(*p - '0');
+    if (digits <= 19 && magnitude <= (uint64_t)INT64_MAX + negative) {
+        out_value->type = GCI_INT;
+        out_value->integer = negative ? (int64_t)(0 - magnitude) : (int64_t)magnitude;
+        return true;
+    }
+    /* The sign stands right before the digits unless zeros were skipped; then nothing tells a '+' from a '-'. */
+    if (negative && c - decimal.data != 1)
+        return false;
+    out_value->type = GCI_BIGINT;
+    out_value->text = negative ? decimal : gci_view_of(c, digits);
+    return true;
+}
+
+static int
+base64_value(char c)
+{
+    if (c >= 'A' && c <= 'Z')
+        return c - 'A';
+    if (c >= 'a' && c <= 'z')
+        return c - 'a' + 26;
+    if (c >= '0' && c <= '9')
+        return c - '0' + 52;
+    return c == '+' ? 62 : c == '/' ? 63 : -1;
+}
+
+/* Strict base64: padded to a multiple of four, no white space, unused bits zero. */
+static bool
+decode_base64(gci_view text, uint8_t *out, size_t *out_size)
+{
+    size_t padding = 0, size = 0;
+
+    if (text.size % 4 != 0)
+        return false;
+    while (padding < 2 && padding < text.size && text.data[text.size - 1 - padding] == '=')
+        padding++;
+    uint32_t group = 0;
+    for (size_t i = 0; i < text.size; i++) {
+        int digit = i < text.size - padding ? base64_value(text.data[i]) : 0;
+        if (digit < 0)
+            return false;
+        group = group << 6 | (uint32_t)digit;
+        if (i % 4 == 3) {
+            out[size++] = (uint8_t)(group >> 16);
+            out[size++] = (uint8_t)(group >> 8);
+            out[size++] = (uint8_t)group;
+            group = 0;
+        }
+    }
+    for (size_t i = 0; i < padding; i++)
+        if (out[--size] != 0)
+            return false;
+    *out_size = size;
+    return true;
+}
+
+static bool
+type_int(gci_typing const *typing, gci_value *value, gci_value *inner)
+{
+    if (inner->type != GCI_STRING || !gci_typed_integer(inner->text, value))
+        return gci_typed_fail(typing, value, "$int must be a string of decimal digits, at most %d", GCI_JSON_MAX_DIGITS);
+    return true;
+}
+
+static bool
+type_float(gci_typing const *typing, gci_value *value, gci_value *inner)
+{
+    static struct {
+        char const *name;
+        double real;
+    } const names[] = { { "nan", NAN }, { "inf", INFINITY }, { "-inf", -INFINITY } };
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0] && inner->type == GCI_STRING; i++) {
+        if (gci_view_is(inner->text, names[i].name)) {
+            value->type = GCI_FLOAT;
+            value->real = names[i].real;
+            return true;
+        }
+    }
+    return gci_typed_fail(typing, value, "$float must be \"nan\", \"inf\" or \"-inf\"");
+}
+
+static bool
+type_bytes(gci_typing const *typing, gci_value *value, gci_value *inner)
+{
+    size_t size;
+
+    if (inner->type != GCI_STRING)
+        return gci_typed_fail(typing, value, "$bytes must be a string");
+    uint8_t *bytes = gci_arena_alloc(&typing->graph->arena, inner->text.size / 4 * 3);
+    if (bytes == NULL) {
+        gci_graph_fail_memory(typing->graph);
+        return false;
+    }
+    if (!decode_base64(inner->text, bytes, &size))
+        return gci_typed_fail(typing, value, "$bytes must be padded base64");
+    value->type = GCI_BYTES;
+    value->text = gci_view_of(bytes, size);
+    return true;
+}
+
+static bool
+type_text(gci_typing const *typing, gci_value *value, gci_value *inner, gci_value_type type, char const *name)
+{
+    if (inner->type != GCI_STRING)
+        return gci_typed_fail(typing, value, "%s must be a string", name);
+    value->type = (uint8_t)type;
+    value->text = inner->text;
+    return true;
+}
+
+static bool
+type_sym(gci_typing const *typing, gci_value *value, gci_value *inner)
+{
+    return type_text(typing, value, inner, GCI_SYM, "$sym");
+}
+
+static bool
+type_enum(gci_typing const *typing, gci_value *value, gci_value *inner)
+{
+    return type_text(typing, value, inner, GCI_ENUM, "$enum");
+}
+
+static bool
+type_node(gci_typing const *typing, gci_value *value, gci_value *inner)
+{
+    int64_t ref;
+
+    if (inner->type != GCI_STRING)
+        return gci_typed_fail(typing, value, "$node must be a string");
+    if (!find_node(typing->scope, inner->text, &ref))
+        return gci_typed_fail(typing, value, "there is no node \"%.*s\" here", (int)inner->text.size, inner->text.data);
+    value->type = GCI_NODE;
+    value->integer = ref;
+    value->count = 0;
+    return true;
+}
+
+static bool
+type_list(gci_typing const *typing, gci_value *value, gci_value *inner, gci_value_type type, char const *name)
+{
+    if (inner->type != GCI_LIST)
+        return gci_typed_fail(typing, value, "%s must be a list", name);
+    value->type = (uint8_t)type;
+    value->count = inner->count;
+    value->items = inner->items;
+    for (uint32_t i = 0; i < value->count; i++)
+        if (!gci_typed_value(typing, &value->items[i]))
+            return false;
+    return true;
+}
+
+static bool
+type_tuple(gci_typing const *typing, gci_value *value, gci_value *inner)
+{
+    return type_list(typing, value, inner, GCI_TUPLE, "$tuple");
+}
+
+static bool
+type_set(gci_typing const *typing, gci_value *value, gci_value *inner)
+{
+    return type_list(typing, value, inner, GCI_SET, "$set");
+}
+
+static bool
+type_tensor(gci_typing const *typing, gci_value *value, gci_value *inner)
+{
+    if (inner->type != GCI_MAP)
+        return gci_typed_fail(typing, value, "$tensor must be a map");
+    value->type = GCI_TENSOR;
+    value->count = inner->count;
+    value->members = inner->members;
+    for (uint32_t i = 0; i < value->count; i++)
+        if (!gci_typed_value(typing, &value->members[i].value))
+            return false;
+    return gci_typed_tensor(typing, value);
+}
+
+/* The typed objects: a map of one member of such a name is not a map. */
+static struct {
+    gci_view name;
+    bool (*type)(gci_typing const *, gci_value *, gci_value *);
+} const dollar_types[] = {
+    { GCI_VIEW("$node"), type_node },   { GCI_VIEW("$tensor"), type_tensor }, { GCI_VIEW("$tuple"), type_tuple },
+    { GCI_VIEW("$sym"), type_sym },     { GCI_VIEW("$enum"), type_enum },     { GCI_VIEW("$float"), type_float },
+    { GCI_VIEW("$bytes"), type_bytes }, { GCI_VIEW("$set"), type_set },       { GCI_VIEW("$int"), type_int },
+};
+
+static bool
+type_dollar(gci_typing const *typing, gci_value *value)
+{
+    gci_view name = value->members[0].name;
+
+    for (size_t i = 0; i < sizeof dollar_types / sizeof dollar_types[0]; i++)
+        if (gci_view_equal(dollar_types[i].name, name))
+            return dollar_types[i].type(typing, value, &value->members[0].value);
+    return gci_typed_fail(typing, value, "\"%.*s\" is not a known type", (int)name.size, name.data);
+}
+
+bool
+gci_typed_value(gci_typing const *typing, gci_value *value)
+{
+    if (value->type == GCI_LIST) {
+        for (uint32_t i = 0; i < value->count; i++)
+            if (!gci_typed_value(typing, &value->items[i]))
+                return false;
+    } else if (value->type == GCI_MAP) {
+        if (value->count == 1 && value->members[0].name.size != 0 && value->members[0].name.data[0] == '$')
+            return type_dollar(typing, value);
+        for (uint32_t i = 0; i < value->count; i++)
+            if (!gci_typed_value(typing, &value->members[i].value))
+                return false;
+    }
+    return true;
+}
+
+/* ---- tensors ---- */
+
+static bool
+check_dimensions(gci_typing const *typing, gci_value const *list, char const *name)
+{
+    if (list->type == GCI_NULL)
+        return true;
+    if (list->type != GCI_LIST)
+        return gci_typed_fail(typing, list, "%s must be a list", name);
+    for (uint32_t i = 0; i < list->count; i++) {
+        uint8_t type = list->items[i].type;
+        if (type != GCI_INT && type != GCI_BIGINT && type != GCI_SYM && type != GCI_STRING)
+            return gci_typed_fail(typing, &list->items[i], "a size must be an integer or an expression");
+    }
+    return true;
+}
+
+bool
+gci_typed_tensor(gci_typing const *typing, gci_value const *value)
+{
+    gci_value const *dtype = gci_map_find(value, "dtype"), *shape = gci_map_find(value, "shape");
+    gci_value const *stride = gci_map_find(value, "stride"), *fixed = gci_map_find(value, "static");
+
+    if (dtype == NULL || shape == NULL)
+        return gci_typed_fail(typing, value, "a tensor needs %s", dtype == NULL ? "dtype" : "shape");
+    if (dtype->type != GCI_STRING && dtype->type != GCI_ENUM)
+        return gci_typed_fail(typing, dtype, "dtype must be a string");
+    if (fixed != NULL && fixed->type != GCI_BOOL)
+        return gci_typed_fail(typing, fixed, "static must be true or false");
+    return check_dimensions(typing, shape, "shape") && (stride == NULL || check_dimensions(typing, stride, "stride"));
+}

@@ -1,0 +1,455 @@
+#include "graph/diff/diff.h"
+
+#include "base/check.h"
+#include "base/json.h"
+#include "graph/cbor/cbor_read.h"
+#include "graph/diff/diff_run.h"
+#include "graph/diff/lcs.h"
+
+#include <stdlib.h>
+
+/* The trees of two forms of the largest size. */
+#define ARENA_LIMIT ((size_t)16 << 30)
+
+/* What is shown of a value. */
+#define VALUE_SHOWN 200
+
+static void compare(gci_diff_run *run, gci_value const *stored, gci_value const *asked);
+
+/* ---- items ---- */
+
+typedef void (*show_fn)(gci_value const *value, gci_buf *out);
+
+static gci_view
+shown(gci_diff_run *run, gci_value const *value, show_fn show)
+{
+    gci_buf text;
+
+    if (value == NULL)
+        return (gci_view){ NULL, 0 };
+    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
+    show(value, &text);
+    if (text.size > VALUE_SHOWN) {
+        for (text.size = VALUE_SHOWN; text.size > 0 && ((uint8_t)text.data[text.size] & 0xC0) == 0x80;)
+            text.size--; /* not inside a character */
+        gci_buf_append_text(&text, "...");
+    }
+    gci_view copy = gci_arena_copy(&run->diff->arena, gci_buf_view(&text));
+    run->failed = run->failed || text.failed || copy.data == NULL;
+    gci_buf_clear(&text);
+    return copy;
+}
+
+/* A difference at the present path. NULL: the value is absent on that side. */
+static gci_diff_item *
+add_item(gci_diff_run *run, gci_value const *stored, gci_value const *asked, show_fn show)
+{
+    gci_diff *diff = run->diff;
+    bool full;
+
+    gci_diff_item *item = gci_diff_add(diff, gci_buf_view(&run->path), &full);
+    run->failed = run->failed || (item == NULL && !full);
+    if (item == NULL)
+        return NULL;
+    item->stored = shown(run, stored, show);
+    item->asked = shown(run, asked, show);
+    if (show == gci_diff_show && !run->in_tensor) {
+        item->typed_stored = shown(run, stored, gci_diff_show_typed);
+        item->typed_asked = shown(run, asked, gci_diff_show_typed);
+    }
+    return item;
+}
+
+/* ---- paths ---- */
+
+static size_t
+push_name(gci_diff_run *run, gci_view name)
+{
+    size_t mark = run->path.size;
+
+    if (mark != 0)
+        gci_buf_append_char(&run->path, '.');
+    gci_buf_append_view(&run->path, name);
+    return mark;
+}
+
+static size_t
+push_index(gci_diff_run *run, uint32_t index)
+{
+    size_t mark = run->path.size;
+
+    gci_buf_format(&run->path, "[%u]", (unsigned)index);
+    return mark;
+}
+
+static void
+pop_path(gci_diff_run *run, size_t mark)
+{
+    run->failed = run->failed || run->path.failed;
+    run->path.size = mark;
+}
+
+/* ---- containers ---- */
+
+static void
+compare_aligned(gci_diff_run *run, gci_value const *stored, gci_value const *asked, gci_alignment const *alignment,
+                show_fn show)
+{
+    uint32_t k = 0;
+
+    for (uint32_t i = 0; i <= stored->count && !run->failed; i++) {
+        uint32_t to = i < stored->count ? alignment->to_asked[i] : asked->count;
+        if (to == GCI_LCS_NONE) {
+            size_t mark = push_index(run, i);
+            add_item(run, &stored->items[i], NULL, show);
+            pop_path(run, mark);
+            continue;
+        }
+        for (; k < to; k++) {
+            size_t mark = push_index(run, k);
+            add_item(run, NULL, &asked->items[k], show);
+            pop_path(run, mark);
+        }
+        if (i < stored->count) {
+            size_t mark = push_index(run, to);
+            compare(run, &stored->items[i], &asked->items[to]);
+            pop_path(run, mark);
+            k = to + 1;
+        }
+    }
+}
+
+static void
+compare_lists(gci_diff_run *run, gci_value const *stored, gci_value const *asked)
+{
+    gci_alignment alignment = { .outer = NULL };
+
+    if (stored->count == asked->count) {
+        for (uint32_t i = 0; i < stored->count && !run->failed; i++) {
+            size_t mark = push_index(run, i);
+            compare(run, &stored->items[i], &asked->items[i]);
+            pop_path(run, mark);
+        }
+    } else if (gci_diff_align_list(&run->arena, stored, asked, &alignment)) {
+        compare_aligned(run, stored, asked, &alignment, gci_diff_show);
+    } else {
+        run->failed = true;
+    }
+}
+
+/* Members of two maps in canonical order, merged. */
+typedef void (*member_fn)(gci_diff_run *run, gci_view name, gci_value const *stored, gci_value const *asked);
+
+static void
+merge_members(gci_diff_run *run, gci_value const *stored, gci_value const *asked, member_fn fn)
+{
+    uint32_t i = 0, k = 0;
+
+    while ((i < stored->count || k < asked->count) && !run->failed) {
+        gci_member const *a = i < stored->count ? &stored->members[i] : NULL;
+        gci_member const *b = k < asked->count ? &asked->members[k] : NULL;
+        int order = a == NULL ? 1 : b == NULL ? -1 : a->name.size != b->name.size
+                        ? (a->name.size < b->name.size ? -1 : 1) : gci_view_compare(a->name, b->name);
+        gci_view name = order <= 0 ? a->name : b->name;
+        size_t mark = push_name(run, name);
+        fn(run, name, order <= 0 ? &a->value : NULL, order >= 0 ? &b->value : NULL);
+        pop_path(run, mark);
+        i += order <= 0;
+        k += order >= 0;
+    }
+}
+
+static void
+compare_member(gci_diff_run *run, gci_view name, gci_value const *stored, gci_value const *asked)
+{
+    (void)name;
+    if (stored == NULL || asked == NULL)
+        add_item(run, stored, asked, gci_diff_show);
+    else
+        compare(run, stored, asked);
+}
+
+/* ---- graphs ---- */
+
+static gci_value const no_nodes = { .type = GCI_LIST };
+
+static gci_value const *
+nodes_of(gci_value const *graph)
+{
+    gci_value const *nodes = graph != NULL && graph->type == GCI_MAP ? gci_map_find(graph, "nodes") : NULL;
+
+    return nodes != NULL && nodes->type == GCI_LIST ? nodes : &no_nodes;
+}
+
+static void compare_graphs(gci_diff_run *run, gci_value const *stored, gci_value const *asked);
+
+static void
+compare_subgraph(gci_diff_run *run, gci_view name, gci_value const *stored, gci_value const *asked)
+{
+    (void)name;
+    if (stored == NULL || asked == NULL || stored->type != GCI_MAP || asked->type != GCI_MAP)
+        compare_member(run, name, stored, asked);
+    else
+        compare_graphs(run, stored, asked);
+}
+
+static void
+compare_graph_member(gci_diff_run *run, gci_view name, gci_value const *stored, gci_value const *asked)
+{
+    bool lists = stored != NULL && asked != NULL && stored->type == GCI_LIST && asked->type == GCI_LIST;
+
+    if (lists && gci_view_is(name, "nodes"))
+        compare_aligned(run, stored, asked, run->open, gci_diff_show_node);
+    else if (gci_view_is(name, "subgraphs") && stored != NULL && asked != NULL && stored->type == GCI_MAP &&
+             asked->type == GCI_MAP)
+        merge_members(run, stored, asked, compare_subgraph);
+    else
+        compare_member(run, name, stored, asked);
+}
+
+static void
+compare_graphs(gci_diff_run *run, gci_value const *stored, gci_value const *asked)
+{
+    gci_alignment alignment = { .outer = run->open };
+    gci_alignment const *outer = run->open;
+
+    if (!gci_diff_align_nodes(&run->arena, nodes_of(stored), nodes_of(asked), &alignment)) {
+        run->failed = true;
+        return;
+    }
+    run->open = &alignment;
+    merge_members(run, stored, asked, compare_graph_member);
+    run->open = outer;
+}
+
+/* ---- values ---- */
+
+static bool
+same_reference(gci_diff_run const *run, int64_t stored, int64_t asked)
+{
+    uint32_t serial = gci_node_ref_serial(stored), position = gci_node_ref_position(stored);
+    gci_alignment const *alignment = serial == GCI_NODE_INPUTS ? run->inputs : run->open;
+
+    if (serial != gci_node_ref_serial(asked))
+        return false;
+    for (uint32_t up = serial; up > 1 && alignment != NULL; up--)
+        alignment = alignment->outer;
+    if (alignment == NULL || position >= alignment->stored_count)
+        return stored == asked;
+    return alignment->to_asked[position] == gci_node_ref_position(asked);
+}
+
+static void
+compare_texts(gci_diff_run *run, gci_value const *stored, gci_value const *asked)
+{
+    if (gci_view_equal(stored->text, asked->text))
+        return;
+    gci_diff_item *item = add_item(run, stored, asked, gci_diff_show);
+    if (item != NULL && !gci_diff_add_hunks(run->diff, item, stored->text, asked->text))
+        run->failed = true;
+}
+
+static bool
+same_scalar(gci_diff_run *run, gci_value const *stored, gci_value const *asked)
+{
+    switch ((gci_value_type)stored->type) {
+    case GCI_NULL:
+        return true;
+    case GCI_BOOL:
+        return stored->boolean == asked->boolean;
+    case GCI_INT:
+        return stored->integer == asked->integer;
+    case GCI_FLOAT:
+        return memcmp(&stored->real, &asked->real, sizeof stored->real) == 0;
+    case GCI_SYM:
+        return gci_diff_same_expression(run, stored->text, asked->text);
+    case GCI_NODE:
+        return same_reference(run, stored->integer, asked->integer);
+    default:
+        return gci_view_equal(stored->text, asked->text);
+    }
+}
+
+static void
+compare(gci_diff_run *run, gci_value const *stored, gci_value const *asked)
+{
+    if (stored->type != asked->type) {
+        add_item(run, stored, asked, gci_diff_show);
+        return;
+    }
+    switch ((gci_value_type)stored->type) {
+    case GCI_LIST:
+    case GCI_TUPLE:
+    case GCI_SET:
+        compare_lists(run, stored, asked);
+        break;
+    case GCI_MAP:
+        merge_members(run, stored, asked, compare_member);
+        break;
+    case GCI_TENSOR:
+        run->in_tensor = true;
+        merge_members(run, stored, asked, compare_member);
+        run->in_tensor = false;
+        break;
+    case GCI_STRING:
+        compare_texts(run, stored, asked);
+        break;
+    default:
+        if (!same_scalar(run, stored, asked))
+            add_item(run, stored, asked, gci_diff_show);
+    }
+}
+
+/* ---- forms ---- */
+
+static void
+compare_component(gci_diff_run *run, gci_view name, gci_value const *stored, gci_value const *asked)
+{
+    if (gci_view_is(name, "inputs"))
+        return; /* compared first */
+    if (gci_view_is(name, "graph") && stored != NULL && asked != NULL && stored->type == GCI_MAP &&
+        asked->type == GCI_MAP)
+        compare_graphs(run, stored, asked);
+    else
+        compare_member(run, name, stored, asked);
+}
+
+static void
+compare_inputs(gci_diff_run *run, gci_value const *stored, gci_value const *asked)
+{
+    size_t mark = push_name(run, (gci_view)GCI_VIEW("inputs"));
+    bool lists = stored != NULL && asked != NULL && stored->type == GCI_LIST && asked->type == GCI_LIST;
+
+    if (lists)
+        compare_aligned(run, stored, asked, run->inputs, gci_diff_show);
+    else if (stored != NULL || asked != NULL)
+        compare_member(run, (gci_view)GCI_VIEW("inputs"), stored, asked);
+    pop_path(run, mark);
+}
+
+/* Inputs come first, as their symbols tell which stand for which; then the other components, which may name nodes. */
+static void
+compare_components(gci_diff_run *run, gci_value const *stored, gci_value const *asked)
+{
+    gci_alignment inputs = { .outer = NULL }, nodes = { .outer = NULL };
+    gci_value const *a = gci_map_find(stored, "inputs"), *b = gci_map_find(asked, "inputs");
+    bool lists = a != NULL && b != NULL && a->type == GCI_LIST && b->type == GCI_LIST;
+
+    if ((lists && !gci_diff_align_list(&run->arena, a, b, &inputs)) ||
+        !gci_diff_align_nodes(&run->arena, nodes_of(gci_map_find(stored, "graph")),
+                              nodes_of(gci_map_find(asked, "graph")), &nodes)) {
+        run->failed = true;
+        return;
+    }
+    run->inputs = lists ? &inputs : NULL;
+    compare_inputs(run, a, b);
+    run->open = &nodes;
+    merge_members(run, stored, asked, compare_component);
+    run->open = run->inputs = NULL;
+}
+
+static void
+compare_form_member(gci_diff_run *run, gci_view name, gci_value const *stored, gci_value const *asked)
+{
+    bool components = gci_view_is(name, "components") && stored != NULL && asked != NULL && stored->type == GCI_MAP &&
+                      asked->type == GCI_MAP;
+
+    if (components) {
+        run->path.size = 0; /* components are named without "components." before them */
+        compare_components(run, stored, asked);
+    } else {
+        compare_member(run, name, stored, asked);
+    }
+}
+
+static void
+clear_map(gci_symbol_map *map)
+{
+    gci_intern_clear(&map->names);
+    free(map->to);
+    *map = (gci_symbol_map){ .room = 0 };
+}
+
+static gcache_status
+read_forms(gci_diff_run *run, gci_view stored, gci_view asked, gci_value *out_stored, gci_value *out_asked,
+           gcache_error *error)
+{
+    gcache_status status = gci_cbor_read(stored, &run->arena, out_stored, error);
+
+    if (status == GCACHE_OK)
+        status = gci_cbor_read(asked, &run->arena, out_asked, error);
+    if (status == GCACHE_OK && (out_stored->type != GCI_MAP || out_asked->type != GCI_MAP))
+        status = gci_fail(error, GCACHE_ERROR_CORRUPT, "not a canonical form: it isn't a map");
+    return status;
+}
+
+gcache_status
+gci_diff_make(gci_view stored, gci_view asked, size_t max_items, gci_diff **out_diff, gcache_error *error)
+{
+    gci_diff *diff = gci_diff_new(max_items);
+    gci_diff_run run = { .diff = diff };
+    gci_value a, b;
+
+    *out_diff = NULL;
+    if (diff == NULL)
+        return gci_fail_memory(error);
+    gci_arena_init(&run.arena, ARENA_LIMIT);
+    gci_buf_init(&run.path, GCI_BUF_NO_LIMIT);
+    gcache_status status = read_forms(&run, stored, asked, &a, &b, error);
+    if (status == GCACHE_OK && !gci_view_equal(stored, asked)) {
+        merge_members(&run, &a, &b, compare_form_member);
+        if (diff->count == 0 && diff->left_out == 0 && !run.failed) {
+            run.literal = true; /* the same but for which symbol is which */
+            merge_members(&run, &a, &b, compare_form_member);
+        }
+        GCI_ASSERT(run.failed || diff->count != 0 || diff->left_out != 0);
+    }
+    if (run.failed)
+        status = gci_fail_memory(error);
+    clear_map(&run.stored_symbols);
+    clear_map(&run.asked_symbols);
+    gci_buf_clear(&run.path);
+    gci_arena_clear(&run.arena);
+    if (status != GCACHE_OK) {
+        gci_diff_free(diff);
+        return status;
+    }
+    *out_diff = diff;
+    return GCACHE_OK;
+}
+
+/* ---- as text ---- */
+
+static void
+write_diff(gci_diff const *diff, gcache_diff_form form, gci_buf *out)
+{
+    if (form == GCACHE_DIFF_TEXT) {
+        gci_diff_write_text(diff, "", out);
+        return;
+    }
+    gci_buf_format(out, "{\"equal\": %s, \"differs\": [", gci_diff_count(diff) == 0 ? "true" : "false");
+    gci_diff_write_json(diff, out);
+    gci_buf_format(out, "], \"left_out\": %zu}", gci_diff_left_out(diff));
+}
+
+gcache_status
+gcache_diff(void const *stored, size_t stored_size, void const *asked, size_t asked_size, size_t max_items,
+            gcache_diff_form form, char **out_text, size_t *out_count, gcache_error *error)
+{
+    gci_diff *diff;
+    gci_buf text;
+
+    GCI_REQUIRE(stored != NULL && asked != NULL && out_text != NULL, error, "gcache_diff needs two forms and a result");
+    *out_text = NULL;
+    gcache_status status = gci_diff_make(gci_view_of(stored, stored_size), gci_view_of(asked, asked_size),
+                                         max_items != 0 ? max_items : GCI_DIFF_ITEMS_DEFAULT, &diff, error);
+    if (status != GCACHE_OK)
+        return status;
+    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
+    write_diff(diff, form, &text);
+    if (out_count != NULL)
+        *out_count = gci_diff_count(diff) + gci_diff_left_out(diff);
+    *out_text = gci_buf_take_text(&text);
+    gci_diff_free(diff);
+    return *out_text != NULL ? GCACHE_OK : gci_fail_memory(error);
+}

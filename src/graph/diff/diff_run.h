@@ -1,0 +1,71 @@
+/*
+ * A comparison at work: the state that the diff_*.c files share.
+ */
+#ifndef GCI_GRAPH_DIFF_RUN_H
+#define GCI_GRAPH_DIFF_RUN_H
+
+#include "base/arena.h"
+#include "base/value.h"
+#include "graph/diff/diff.h"
+#include "base/intern.h"
+
+/* Which node of one list stands for which of the other. */
+typedef struct gci_alignment {
+    struct gci_alignment const *outer; /* of the enclosing graph */
+    uint32_t *to_asked, *to_stored;    /* GCI_LCS_NONE: no counterpart */
+    uint32_t stored_count, asked_count;
+} gci_alignment;
+
+/* Symbols of one form and what they are called in the other, as far as it has turned out. */
+typedef struct gci_symbol_map {
+    gci_intern names;
+    uint32_t *to; /* by number, in the other's names; GCI_INTERN_NONE: not known yet */
+    uint32_t room;
+} gci_symbol_map;
+
+struct gci_diff {
+    gci_arena arena; /* of the items' texts */
+    gci_diff_item *items;
+    size_t count, room, left_out, max_items;
+};
+
+typedef struct gci_diff_run {
+    gci_diff *diff;
+    gci_arena arena; /* of the two trees */
+    gci_buf path;
+    gci_alignment const *open;   /* of the innermost graph */
+    gci_alignment const *inputs; /* NULL: none */
+    gci_symbol_map stored_symbols, asked_symbols;
+    bool in_tensor; /* whose sizes are written without types */
+    bool literal; /* symbols aren't matched up: the second try, when the first found nothing */
+    bool failed;  /* no memory */
+} gci_diff_run;
+
+/* diff_items.c: a further item, still without values. NULL: it was only counted (*out_full), or there is no memory. */
+gci_diff_item *gci_diff_add(gci_diff *diff, gci_view path, bool *out_full);
+
+/* Long texts of several lines on both sides: hunks say more than the two side by side. false without memory. */
+bool gci_diff_add_hunks(gci_diff *diff, gci_diff_item *item, gci_view stored, gci_view asked);
+
+/* diff_show.c: short texts. For people `s0` is a symbol and `"s0"` a text; typed, the symbol is `{"$sym": "s0"}`. */
+void gci_diff_show(gci_value const *value, gci_buf *out);
+void gci_diff_show_typed(gci_value const *value, gci_buf *out);
+void gci_diff_show_node(gci_value const *node, gci_buf *out);
+
+/* diff_text.c: unified hunks of two texts, bounded; for long texts of several lines. */
+bool gci_diff_wants_hunks(gci_view stored, gci_view asked);
+bool gci_diff_hunks(gci_view stored, gci_view asked, gci_buf *out);
+
+/* diff_align.c */
+
+/* A hash in which references count as what weak says of their nodes (NULL: all alike) and symbols as their class. */
+uint64_t gci_diff_hash(gci_value const *value, uint64_t const *weak, uint32_t weak_count);
+
+/* Aligns the nodes of two graphs, or two lists of other values. false without memory; *out lives in the arena. */
+bool gci_diff_align_nodes(gci_arena *arena, gci_value const *stored, gci_value const *asked, gci_alignment *out);
+bool gci_diff_align_list(gci_arena *arena, gci_value const *stored, gci_value const *asked, gci_alignment *out);
+
+/* true if two expressions are the same once symbols are matched up; matches up those that aren't yet. */
+bool gci_diff_same_expression(gci_diff_run *run, gci_view stored, gci_view asked);
+
+#endif

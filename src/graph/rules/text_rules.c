@@ -1,0 +1,532 @@
+#include "graph/rules/text_rules.h"
+
+#include "base/check.h"
+#include "base/intern.h"
+#include "graph/rules/rules_set.h"
+#include "graph/rules/text_names.h"
+
+#include <stdlib.h>
+
+/*
+ * What matching may cost: so many steps for each byte of the texts that rules are applied to. A step is an item of a pattern
+ * that is tried at a place, as PCRE2 calls out before each, from machine code before most. The shipped sets take one to ten a
+ * byte.
+ */
+#define STEPS_FLOOR ((uint64_t)2 << 20)
+#define STEPS_PER_BYTE 32
+
+/* In a set made for one description, patterns are compiled to machine code for texts from this size on: compiling takes
+   as long as matching some 30 kB without it. Sets that are read for many descriptions are compiled at once. */
+#define JIT_TEXT_BYTES 32768
+
+/* The machine code's own stack; patterns that need more reach a limit. */
+#define JIT_STACK_FIRST ((size_t)32 << 10)
+#define JIT_STACK_LAST ((size_t)1 << 20)
+
+/* Bytes that are looked through for a pattern's first character in the time of a step. */
+#define BYTES_A_STEP 32
+
+/* What rewriting may make of a text: replacements are short, so that a text hardly grows. */
+#define OUTPUT_FACTOR 4
+
+struct gci_rewriter {
+    gcache_rules const *rules;
+    gci_rewrite_fn on_change;
+    gci_rewrite_name_fn on_name;
+    void *state;
+    pcre2_match_context *context;
+    pcre2_match_data *match;
+    pcre2_jit_stack *jit_stack;
+    uint64_t steps_left;   /* for the texts so far */
+    gci_arena names;       /* the texts of `ordinals` of scope "description" */
+    gci_intern *ordinals;  /* by rule: the texts numbered so far */
+    gci_intern among;      /* the texts a rule may number */
+    gci_text_names handed; /* names of the text at hand that are handed back */
+    gci_buf from, to;      /* the text before and after the rule at work */
+};
+
+static bool
+take_steps(gci_rewriter *r, uint64_t steps)
+{
+    bool enough = steps <= r->steps_left;
+
+    r->steps_left -= enough ? steps : r->steps_left;
+    return enough;
+}
+
+static int
+count_step(pcre2_callout_block *block, void *state)
+{
+    (void)block;
+    return take_steps(state, 1) ? 0 : PCRE2_ERROR_MATCHLIMIT;
+}
+
+gci_rewriter *
+gci_rewriter_new(gcache_rules const *rules, gci_rewrite_fn on_change, gci_rewrite_name_fn on_name, void *state)
+{
+    gci_rewriter *r = calloc(1, sizeof *r);
+
+    if (r == NULL)
+        return NULL;
+    r->rules = rules;
+    r->on_change = on_change;
+    r->on_name = on_name;
+    r->state = state;
+    gci_arena_init(&r->names, rules->limits.text_bytes);
+    gci_text_names_init(&r->handed);
+    gci_buf_init(&r->from, rules->limits.text_bytes * OUTPUT_FACTOR);
+    gci_buf_init(&r->to, rules->limits.text_bytes * OUTPUT_FACTOR);
+    r->context = pcre2_match_context_create(NULL);
+    r->match = pcre2_match_data_create(4, NULL);
+    r->jit_stack = pcre2_jit_stack_create(JIT_STACK_FIRST, JIT_STACK_LAST, NULL);
+    r->steps_left = STEPS_FLOOR;
+    r->ordinals = calloc((size_t)rules->rule_count + 1, sizeof *r->ordinals);
+    if (r->context == NULL || r->match == NULL || r->jit_stack == NULL || r->ordinals == NULL) {
+        gci_rewriter_free(r);
+        return NULL;
+    }
+    pcre2_set_callout(r->context, count_step, r);
+    pcre2_set_match_limit(r->context, rules->limits.match);
+    pcre2_set_depth_limit(r->context, rules->limits.depth);
+    pcre2_set_heap_limit(r->context, rules->limits.heap_kb);
+    pcre2_jit_stack_assign(r->context, NULL, r->jit_stack);
+    return r;
+}
+
+void
+gci_rewriter_free(gci_rewriter *r)
+{
+    if (r == NULL)
+        return;
+    for (uint32_t i = 0; i < r->rules->rule_count && r->ordinals != NULL; i++)
+        gci_intern_clear(&r->ordinals[i]);
+    free(r->ordinals);
+    gci_intern_clear(&r->among);
+    gci_arena_clear(&r->names);
+    gci_text_names_clear(&r->handed);
+    gci_buf_clear(&r->from);
+    gci_buf_clear(&r->to);
+    pcre2_jit_stack_free(r->jit_stack);
+    pcre2_match_data_free(r->match);
+    pcre2_match_context_free(r->context);
+    free(r);
+}
+
+/* ---- matching ---- */
+
+typedef struct span {
+    size_t start, end;
+} span;
+
+static gcache_status
+refuse(gci_rule const *rule, int number, gcache_error *error)
+{
+    PCRE2_UCHAR reason[128];
+
+    if (number == PCRE2_ERROR_NOMEMORY)
+        return gci_fail_memory(error);
+    pcre2_get_error_message(number, reason, sizeof reason);
+    return gci_fail(error, GCACHE_ERROR_LIMIT, "the rule for %.*s gave up: %s", (int)rule->path.size, rule->path.data,
+                    (char const *)reason);
+}
+
+/* The next match at or behind *at, which moves on; out_group is the first group's span if there is one, else the match's.
+   *out_found false: there is none. */
+static gcache_status
+next_match(gci_rewriter *r, gci_rule const *rule, pcre2_code *code, gci_view text, size_t *at, span *out_match,
+           span *out_group, bool *out_found, gcache_error *error)
+{
+    *out_found = false;
+    while (*at <= text.size) {
+        int count = pcre2_match(code, (PCRE2_SPTR)text.data, text.size, *at, PCRE2_NO_UTF_CHECK, r->match, r->context);
+        if (!take_steps(r, 1 + ((count > 0 ? pcre2_get_startchar(r->match) : text.size) - *at) / BYTES_A_STEP))
+            count = PCRE2_ERROR_MATCHLIMIT;
+        if (count == PCRE2_ERROR_NOMATCH)
+            return GCACHE_OK;
+        if (count < 0)
+            return refuse(rule, count, error);
+        PCRE2_SIZE const *ends = pcre2_get_ovector_pointer(r->match);
+        *out_match = *out_group = (span){ ends[0], ends[1] };
+        if (count > 1 && ends[2] != PCRE2_UNSET)
+            *out_group = (span){ ends[2], ends[3] };
+        if (out_match->end > *at || out_match->end > out_match->start) {
+            *at = out_match->end;
+            *out_found = out_match->end > out_match->start;
+        }
+        if (*out_found)
+            return GCACHE_OK;
+        /* An empty match changes nothing: look behind the next character. */
+        for (++*at; *at < text.size && ((uint8_t)text.data[*at] & 0xC0) == 0x80;)
+            ++*at;
+    }
+    return GCACHE_OK;
+}
+
+/* ---- the kinds ---- */
+
+/* The texts that `among` finds, which alone are numbered. */
+static gcache_status
+collect_among(gci_rewriter *r, gci_rule const *rule, gci_view text, gcache_error *error)
+{
+    gcache_status status = GCACHE_OK;
+    size_t at = 0;
+    bool found = true, is_new;
+    span match, group;
+
+    gci_intern_reset(&r->among);
+    while (found && status == GCACHE_OK) {
+        status = next_match(r, rule, rule->among_code, text, &at, &match, &group, &found, error);
+        if (found &&
+            gci_intern_add(&r->among, gci_view_of(text.data + group.start, group.end - group.start), &is_new) ==
+                GCI_INTERN_NONE)
+            status = gci_fail_memory(error);
+    }
+    return status;
+}
+
+/* Where the part that begins at or behind `at` ends: at the next match of `part`. */
+static gcache_status
+next_part(gci_rewriter *r, gci_rule const *rule, gci_view text, size_t at, size_t *out_end, gcache_error *error)
+{
+    span match, group;
+    bool found;
+
+    *out_end = text.size + 1;
+    if (rule->part_code == NULL)
+        return GCACHE_OK;
+    gcache_status status = next_match(r, rule, rule->part_code, text, &at, &match, &group, &found, error);
+    if (found)
+        *out_end = match.start;
+    return status;
+}
+
+static void
+append_number(gci_buf *out, uint32_t number)
+{
+    char digits[10];
+    size_t size = sizeof digits;
+
+    do
+        digits[--size] = (char)('0' + number % 10);
+    while ((number /= 10) != 0);
+    gci_buf_append(out, digits + size, sizeof digits - size);
+}
+
+/* Writes `with` and the number of a text, or the text as it is if it isn't to be numbered. */
+static gcache_status
+put_ordinal(gci_rewriter *r, gci_rule const *rule, gci_view found, gcache_error *error)
+{
+    gci_intern *ordinals = &r->ordinals[rule - r->rules->rules];
+    bool is_new;
+
+    if (rule->among_code != NULL && gci_intern_find(&r->among, found) == GCI_INTERN_NONE) {
+        gci_buf_append_view(&r->to, found);
+        return GCACHE_OK;
+    }
+    if (rule->whole && gci_intern_find(ordinals, found) == GCI_INTERN_NONE)
+        found = gci_arena_copy(&r->names, found); /* it must outlive this text */
+    uint32_t number = found.data != NULL ? gci_intern_add(ordinals, found, &is_new) : GCI_INTERN_NONE;
+    if (number == GCI_INTERN_NONE)
+        return gci_fail_memory(error);
+    gci_buf_append_view(&r->to, rule->with);
+    append_number(&r->to, number);
+    return GCACHE_OK;
+}
+
+static gcache_status
+put_replacement(gci_rewriter *r, gci_rule const *rule, gci_view found, gcache_error *error)
+{
+    gcache_status status = GCACHE_OK;
+    size_t mark = r->to.size;
+
+    switch (rule->kind) {
+    case GCI_RULE_CONST:
+        gci_buf_append_view(&r->to, rule->with);
+        break;
+    case GCI_RULE_ORDINAL:
+        status = put_ordinal(r, rule, found, error);
+        break;
+    case GCI_RULE_BYPASS:
+        return gci_fail(error, GCACHE_REFUSED, "%.*s", (int)rule->why.size, rule->why.data);
+    default:
+        break;
+    }
+    if (status == GCACHE_OK && !r->to.failed && r->on_change != NULL) {
+        gci_view to = gci_view_of(r->to.data + mark, r->to.size - mark);
+        if (!gci_view_equal(found, to))
+            r->on_change(r->state, rule, found, to);
+    }
+    return status;
+}
+
+/* A name in which a rule replaces something: where it is in the text, and begins in what is written. */
+typedef struct open_name {
+    gci_text_name_search search;
+    gci_view name; /* data NULL: none is open */
+    size_t written;
+} open_name;
+
+static size_t
+name_end(gci_view text, open_name const *open)
+{
+    return (size_t)(open->name.data - text.data) + open->name.size;
+}
+
+/* A name that was matched together with its mark may have its quotes. */
+static gci_view
+without_quotes(gci_view name)
+{
+    bool quoted = name.size >= 2 && name.data[0] == '"' && name.data[name.size - 1] == '"';
+
+    return quoted ? gci_view_of(name.data + 1, name.size - 2) : name;
+}
+
+/* The text is written up to `at`, which is at or behind the name's end: it is whole. */
+static gcache_status
+close_name(gci_rewriter *r, gci_view text, open_name *open, size_t at, gcache_error *error)
+{
+    if (open->name.data == NULL || r->to.failed)
+        return GCACHE_OK;
+    size_t end = r->to.size - (at - name_end(text, open));
+    gci_view after = gci_view_of(r->to.data + open->written, end - open->written);
+    bool added = gci_text_names_add(&r->handed, without_quotes(open->name), after);
+    open->name.data = NULL;
+    return added ? GCACHE_OK : gci_fail_memory(error);
+}
+
+/* The text is written up to a match, whose name begins here or is the open one. */
+static gcache_status
+meet_name(gci_rewriter *r, gci_view text, span match, open_name *open, gcache_error *error)
+{
+    gcache_status status = GCACHE_OK;
+
+    if (open->name.data != NULL && match.start < name_end(text, open))
+        return GCACHE_OK;
+    status = close_name(r, text, open, match.start, error);
+    open->name = gci_text_name_around(&open->search, match.start, match.end);
+    open->written = r->to.size + (size_t)(open->name.data - text.data) - match.start;
+    return status;
+}
+
+/* Replaces every match. A group in the pattern narrows what is replaced down to it. */
+static gcache_status
+replace_matches(gci_rewriter *r, gci_rule const *rule, gci_view text, gcache_error *error)
+{
+    size_t at = 0, copied = 0, part_end = 0;
+    bool found = true;
+    span match, group;
+    open_name open = { .search = { .text = text } };
+    gcache_status status = GCACHE_OK;
+
+    if (rule->among_code != NULL)
+        status = collect_among(r, rule, text, error);
+    if (rule->kind == GCI_RULE_ORDINAL && !rule->whole)
+        gci_intern_reset(&r->ordinals[rule - r->rules->rules]);
+    if (status == GCACHE_OK)
+        status = next_part(r, rule, text, 0, &part_end, error);
+    while (status == GCACHE_OK) {
+        status = next_match(r, rule, rule->code, text, &at, &match, &group, &found, error);
+        if (!found || status != GCACHE_OK)
+            break;
+        while (group.start >= part_end && status == GCACHE_OK) {
+            gci_intern_reset(&r->ordinals[rule - r->rules->rules]);
+            status = next_part(r, rule, text, part_end + 1, &part_end, error);
+        }
+        gci_buf_append(&r->to, text.data + copied, group.start - copied);
+        copied = group.end;
+        if (status == GCACHE_OK && rule->hand_back)
+            status = meet_name(r, text, group, &open, error);
+        if (status == GCACHE_OK)
+            status = put_replacement(r, rule, gci_view_of(text.data + group.start, group.end - group.start), error);
+    }
+    gci_buf_append(&r->to, text.data + copied, text.size - copied);
+    return status == GCACHE_OK ? close_name(r, text, &open, text.size, error) : status;
+}
+
+static int
+compare_lines(void const *a, void const *b)
+{
+    return gci_view_compare(*(gci_view const *)a, *(gci_view const *)b);
+}
+
+/* The line around a match, without its end. */
+static gci_view
+line_around(gci_view text, span match)
+{
+    size_t start = match.start, end = match.end;
+
+    while (start > 0 && text.data[start - 1] != '\n')
+        start--;
+    while (end < text.size && text.data[end] != '\n')
+        end++;
+    return gci_view_of(text.data + start, end - start);
+}
+
+/* The lines in which the pattern matches, in order, as views in `out`. */
+static gcache_status
+find_lines(gci_rewriter *r, gci_rule const *rule, gci_view text, gci_buf *out, gcache_error *error)
+{
+    gcache_status status = GCACHE_OK;
+    size_t at = 0;
+    bool found = true;
+    span match, group;
+
+    while (status == GCACHE_OK) {
+        status = next_match(r, rule, rule->code, text, &at, &match, &group, &found, error);
+        if (!found || status != GCACHE_OK)
+            break;
+        gci_view line = line_around(text, match);
+        at = (size_t)(line.data - text.data) + line.size;
+        gci_buf_append(out, &line, sizeof line);
+    }
+    return status == GCACHE_OK && out->failed ? gci_fail_memory(error) : status;
+}
+
+/* Sorts the lines in which the pattern matches: they take each other's places. */
+static gcache_status
+sort_lines(gci_rewriter *r, gci_rule const *rule, gci_view text, gcache_error *error)
+{
+    gci_buf lines, sorted;
+    size_t copied = 0;
+
+    gci_buf_init(&lines, GCI_BUF_NO_LIMIT);
+    gci_buf_init(&sorted, GCI_BUF_NO_LIMIT);
+    gcache_status status = find_lines(r, rule, text, &lines, error);
+    gci_buf_append_view(&sorted, gci_buf_view(&lines));
+    if (status == GCACHE_OK && !sorted.failed && lines.size != 0) {
+        size_t count = lines.size / sizeof(gci_view);
+        gci_view const *places = (gci_view const *)(void *)lines.data;
+        gci_view *order = (gci_view *)(void *)sorted.data;
+        qsort(order, count, sizeof *order, compare_lines);
+        for (size_t i = 0; i < count; i++) {
+            size_t start = (size_t)(places[i].data - text.data);
+            gci_buf_append(&r->to, text.data + copied, start - copied);
+            gci_buf_append_view(&r->to, order[i]);
+            copied = start + places[i].size;
+        }
+    }
+    gci_buf_append(&r->to, text.data + copied, text.size - copied);
+    if (sorted.failed && status == GCACHE_OK)
+        status = gci_fail_memory(error);
+    gci_buf_clear(&sorted);
+    gci_buf_clear(&lines);
+    return status;
+}
+
+/* Makes r->to of a text. */
+static gcache_status
+rewrite(gci_rewriter *r, gci_rule const *rule, gci_view text, gcache_error *error)
+{
+    r->to.size = 0;
+    gcache_status status =
+        rule->kind == GCI_RULE_SORT ? sort_lines(r, rule, text, error) : replace_matches(r, rule, text, error);
+    if (status == GCACHE_OK && r->to.failed && !r->to.over_limit)
+        status = gci_fail_memory(error);
+    else if (status == GCACHE_OK && r->to.failed)
+        status = gci_fail(error, GCACHE_ERROR_LIMIT, "the rule for %.*s makes too large a text of it",
+                          (int)rule->path.size, rule->path.data);
+    return status;
+}
+
+static gcache_status
+compile(gci_rewriter const *r, gci_rule const *rule, gci_view text, gcache_error *error)
+{
+    bool jit = r->rules->shipped && text.size >= JIT_TEXT_BYTES;
+
+    return r->rules->lazy ? gci_rule_compile((gci_rule *)rule, jit, error) : GCACHE_OK;
+}
+
+/* Does the rule's `unless` match anywhere? */
+static gcache_status
+is_passed_over(gci_rewriter *r, gci_rule const *rule, gci_view text, bool *out_passed, gcache_error *error)
+{
+    size_t at = 0;
+    span match, group;
+
+    *out_passed = false;
+    return rule->unless_code == NULL ? GCACHE_OK
+                                     : next_match(r, rule, rule->unless_code, text, &at, &match, &group, out_passed, error);
+}
+
+/* *text is what it becomes, valid until the next call. */
+static gcache_status
+apply_rule(gci_rewriter *r, gci_rule const *rule, gci_view *text, gcache_error *error)
+{
+    bool passed = false;
+    gcache_status status = compile(r, rule, *text, error);
+    if (status == GCACHE_OK)
+        status = is_passed_over(r, rule, *text, &passed, error);
+    if (status != GCACHE_OK || passed)
+        return status;
+    status = rewrite(r, rule, *text, error);
+    gci_buf swap = r->from;
+    r->from = r->to;
+    r->to = swap;
+    *text = gci_buf_view(&r->from);
+    return status;
+}
+
+/* A rule that needs a literal text can be passed over where that isn't found: a search a hundred times as fast. */
+static bool
+may_match(gci_rule const *rule, gci_view text)
+{
+    return rule->needs.data == NULL ||
+           (text.size != 0 && memmem(text.data, text.size, rule->needs.data, rule->needs.size) != NULL);
+}
+
+/* Notes the names that a rule's pattern or its first group finds: they aren't handed back. */
+static gcache_status
+hide_names(gci_rewriter *r, gci_rule const *rule, gci_view text, gcache_error *error)
+{
+    gcache_status status = compile(r, rule, text, error);
+    size_t at = 0;
+    bool found = true, passed = false;
+    span match, group;
+
+    if (status == GCACHE_OK)
+        status = is_passed_over(r, rule, text, &passed, error);
+    while (found && !passed && status == GCACHE_OK) {
+        status = next_match(r, rule, rule->code, text, &at, &match, &group, &found, error);
+        if (found && !gci_text_names_hide(&r->handed, gci_view_of(text.data + group.start, group.end - group.start)))
+            status = gci_fail_memory(error);
+    }
+    return status;
+}
+
+/* Names are private in the text as it was. */
+static gcache_status
+hide_private(gci_rewriter *r, gci_rules_node const *node, gci_view text, gcache_error *error)
+{
+    gcache_status status = GCACHE_OK;
+
+    for (uint32_t i = 0; i < node->text_count && status == GCACHE_OK; i++)
+        if (node->text[i]->kind == GCI_RULE_PRIVATE && may_match(node->text[i], text))
+            status = hide_names(r, node->text[i], text, error);
+    return status;
+}
+
+gcache_status
+gci_rewriter_apply(gci_rewriter *r, gci_rules_state place, gci_view text, gci_view *out_text, gcache_error *error)
+{
+    gci_rules_node const *node = &r->rules->states[place];
+    gcache_status status = GCACHE_OK;
+
+    if (text.size > r->rules->limits.text_bytes)
+        return gci_fail(error, GCACHE_ERROR_LIMIT, "a text of %zu bytes, more than rules are applied to", text.size);
+    *out_text = text;
+    r->steps_left += STEPS_PER_BYTE * (uint64_t)text.size;
+    gci_text_names_reset(&r->handed);
+    for (uint32_t i = 0; i < node->text_count && status == GCACHE_OK; i++) {
+        if (out_text->data == NULL) /* what an earlier rule left is nothing: still a place to count from */
+            *out_text = gci_view_text("");
+        if (node->text[i]->kind == GCI_RULE_PRIVATE || !may_match(node->text[i], *out_text))
+            continue;
+        status = apply_rule(r, node->text[i], out_text, error);
+    }
+    if (status == GCACHE_OK && r->handed.count != 0)
+        status = hide_private(r, node, text, error);
+    for (size_t i = 0; i < r->handed.count && status == GCACHE_OK; i++)
+        if (!gci_text_names_is_hidden(&r->handed, i))
+            r->on_name(r->state, r->handed.items[i].original, r->handed.items[i].canonical);
+    return status;
+}
