@@ -9,7 +9,7 @@
 #include "harness.h"
 #include "store_kit.h"
 
-#include "store/compress.h"
+#include "store/format/compress.h"
 
 #include <fcntl.h>
 #include <stdio.h>

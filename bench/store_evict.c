@@ -5,8 +5,8 @@
 #include "harness.h"
 #include "store_kit.h"
 
-#include "store/drain.h"
-#include "store/room.h"
+#include "store/index/drain.h"
+#include "store/evict/space.h"
 
 #include <ftw.h>
 #include <stdatomic.h>

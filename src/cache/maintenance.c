@@ -3,7 +3,7 @@
 #include "base/check.h"
 #include "cache/handle/cache.h"
 #include "cache/settings/config_file.h"
-#include "store/side.h"
+#include "store/publish/side.h"
 
 static char const *const count_names[] = {
 #define X(name, word, text) word,

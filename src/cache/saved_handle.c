@@ -6,7 +6,7 @@
 #include "base/check.h"
 #include "base/json.h"
 #include "cache/handle/cache.h"
-#include "store/side.h"
+#include "store/publish/side.h"
 
 #include <string.h>
 

@@ -1,10 +1,12 @@
-#include "store/compress.h"
-#include "store/drain.h"
-#include "store/evict.h"
-#include "store/inside.h"
-#include "store/recount.h"
-#include "store/trust.h"
-#include "store/victims.h"
+#include "store/directory/trust.h"
+#include "store/evict/evict.h"
+#include "store/evict/recount.h"
+#include "store/evict/victims.h"
+#include "store/format/compress.h"
+#include "store/index/drain.h"
+#include "store/index/sizes.h"
+#include "store/state/state.h"
+#include "store/store.h"
 
 #include <guardcache/version.h>
 
@@ -22,7 +24,7 @@
 gcache_status
 gci_store_stats_get(gci_store *store, gci_store_stats *out_stats, gcache_error *error)
 {
-    gci_totals totals;
+    gci_index_size totals;
 
     gci_store_enter(store);
     gci_shared_head *table = store->shared.head;
@@ -40,7 +42,7 @@ gci_store_stats_get(gci_store *store, gci_store_stats *out_stats, gcache_error *
     /* The table is this process's alone: the rows know what others did. */
     if (!store->read_only)
         gci_drain(store, UINT64_C(2000000000), NULL);
-    gcache_status status = gci_victims_totals(store, &totals, error);
+    gcache_status status = gci_index_sizes(store, &totals, error);
     if (gci_index_is_out_of_reach(status))
         return GCACHE_OK;
     if (status == GCACHE_OK) {
@@ -135,7 +137,7 @@ tell_trust(struct telling *telling, gci_store *store)
     char warning[600];
     gci_owners const *owners = &store->owners;
 
-    gci_trust_each(store, note_distrusted, &found);
+    gci_trust_each(store->directory, note_distrusted, &found);
     if (found.count == 0) {
         tell(telling, "trust", NULL, "%s", gcache_trust_name(owners->trust));
         return;

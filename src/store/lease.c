@@ -3,8 +3,9 @@
 #include "base/clock.h"
 #include "base/codec.h"
 #include "base/digest.h"
-#include "store/inside.h"
-#include "store/process.h"
+#include "store/directory/layout.h"
+#include "store/directory/process.h"
+#include "store/state/state.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,42 +21,6 @@
 /* Behind it a byte: 1 once the holder has stored what the lease is for. Who waits has the file open, and reads it when its
    name has gone. */
 #define STORED_AT HOLDER_BYTES
-
-struct gci_lease {
-    gci_store *store;
-    gci_path path;
-    gci_file file;
-    pthread_t thread;
-    uint8_t about[sizeof(gcache_key)]; /* how the name begins: of a compile, with the key */
-    bool handed_over; /* to a thread that waits for nobody */
-    gci_file awaited; /* while waiting: the present holder's */
-    bool others_stored; /* one of those that were waited for did */
-    uint64_t former;  /* process of the holder that died with it; 0: nobody did */
-    gci_lease *next;
-};
-
-void
-gci_leases_init(gci_leases *leases)
-{
-    *leases = (gci_leases){ 0 };
-    pthread_mutex_init(&leases->mutex, NULL);
-}
-
-void
-gci_leases_close(gci_leases *leases)
-{
-    GCI_ASSERT(leases->held == NULL);
-    pthread_mutex_destroy(&leases->mutex);
-}
-
-void
-gci_leases_after_fork(gci_leases *leases)
-{
-    for (gci_lease *lease = leases->held; lease != NULL; lease = lease->next)
-        gci_file_close(&lease->file);
-    leases->held = NULL;
-    pthread_mutex_init(&leases->mutex, NULL);
-}
 
 /* ---- who holds it ---- */
 
@@ -179,19 +144,6 @@ attempt(gci_lease *lease, gcache_error *error)
     return status;
 }
 
-static bool
-is_held_by_this_thread(gci_leases *leases, gci_path const *path)
-{
-    bool held = false;
-
-    pthread_mutex_lock(&leases->mutex);
-    for (gci_lease *lease = leases->held; lease != NULL; lease = lease->next)
-        held |= strcmp(lease->path.text, path->text) == 0 &&
-                pthread_equal(lease->thread, pthread_self()) && !lease->handed_over;
-    pthread_mutex_unlock(&leases->mutex);
-    return held;
-}
-
 static gcache_status
 wait_and_take(gci_lease *lease, uint64_t timeout_ns, bool *out_waited, gcache_error *error)
 {
@@ -241,7 +193,7 @@ gci_lease_take(gci_store *store, gci_view name, uint64_t timeout_ns, gci_lease *
     *out_waited = false;
     if (store->read_only)
         return gci_fail(error, GCACHE_ERROR_READ_ONLY, "%s: the cache is read-only", store->directory.name);
-    if (is_held_by_this_thread(&store->leases, &path))
+    if (gci_leases_have(&store->leases, &path))
         return gci_fail(error, GCACHE_ERROR_ARGUMENT, "this thread compiles the same already: it would wait for itself");
     gci_lease *lease = calloc(1, sizeof *lease);
     if (lease == NULL)
@@ -257,10 +209,7 @@ gci_lease_take(gci_store *store, gci_view name, uint64_t timeout_ns, gci_lease *
         free(lease);
         return status;
     }
-    pthread_mutex_lock(&store->leases.mutex);
-    lease->next = store->leases.held;
-    store->leases.held = lease;
-    pthread_mutex_unlock(&store->leases.mutex);
+    gci_leases_join(&store->leases, lease);
     *out_lease = lease;
     return GCACHE_OK;
 }
@@ -297,25 +246,13 @@ gci_lease_others_stored(gci_lease const *lease)
     return lease != NULL && lease->others_stored;
 }
 
-/* The next lease on the key that this thread holds, behind `lease`; NULL: the first. */
-static gci_lease *
-next_on(gci_leases const *leases, gci_lease const *lease, gcache_key const *key)
-{
-    gci_lease *next = lease != NULL ? lease->next : leases->held;
-
-    while (next != NULL && (next->handed_over || !pthread_equal(next->thread, pthread_self()) ||
-                            memcmp(next->about, key->bytes, sizeof next->about) != 0))
-        next = next->next;
-    return next;
-}
-
 void
 gci_leases_note_stored(gci_store *store, gcache_key const *key)
 {
     gci_leases *leases = &store->leases;
 
     pthread_mutex_lock(&leases->mutex);
-    for (gci_lease *lease = NULL; (lease = next_on(leases, lease, key)) != NULL;)
+    for (gci_lease *lease = NULL; (lease = gci_leases_next(leases, lease, key)) != NULL;)
         gci_lease_note_stored(lease);
     pthread_mutex_unlock(&leases->mutex);
 }
@@ -327,23 +264,10 @@ gci_leases_others_stored(gci_store *store, gcache_key const *key)
     bool stored = false;
 
     pthread_mutex_lock(&leases->mutex);
-    for (gci_lease *lease = NULL; (lease = next_on(leases, lease, key)) != NULL;)
+    for (gci_lease *lease = NULL; (lease = gci_leases_next(leases, lease, key)) != NULL;)
         stored |= lease->others_stored;
     pthread_mutex_unlock(&leases->mutex);
     return stored;
-}
-
-static void
-leave_list(gci_leases *leases, gci_lease *lease)
-{
-    pthread_mutex_lock(&leases->mutex);
-    for (gci_lease **link = &leases->held; *link != NULL; link = &(*link)->next) {
-        if (*link == lease) {
-            *link = lease->next;
-            break;
-        }
-    }
-    pthread_mutex_unlock(&leases->mutex);
 }
 
 void
@@ -352,7 +276,7 @@ gci_lease_release(gci_lease *lease)
     if (lease == NULL)
         return;
     gci_store_enter(lease->store);
-    leave_list(&lease->store->leases, lease);
+    gci_leases_leave(&lease->store->leases, lease);
     /* In a forked child the file was closed already, and the lease is the parent's. */
     if (lease->file.fd >= 0 && gci_file_still_named(&lease->file))
         gci_dir_unlink(lease->store->directory, lease->path.text, NULL);

@@ -17,17 +17,31 @@
 #ifndef GCI_STORE_LEASE_H
 #define GCI_STORE_LEASE_H
 
-#include "store/store.h"
+#include "base/error.h"
+#include "base/view.h"
+#include "store/state/options.h"
 
-#include <pthread.h>
+typedef struct gci_lease gci_lease;
 
-typedef struct gci_leases {
-    pthread_mutex_t mutex;
-    gci_lease *held;
-} gci_leases;
-
-void gci_leases_init(gci_leases *leases);
-void gci_leases_close(gci_leases *leases);
-void gci_leases_after_fork(gci_leases *leases);
+/*
+ * Takes the lease called name (any bytes) or waits for it. Who gets it must look again before compiling: the holder it
+ * waited for may have stored what is wanted. ERROR_BUSY: not within timeout_ns; ERROR_ARGUMENT: this thread holds it
+ * already; ERROR_READ_ONLY; ERROR_IO. *out_waited tells whether somebody else held it.
+ */
+gcache_status gci_lease_take(gci_store *store, gci_view name, uint64_t timeout_ns, gci_lease **out_lease, bool *out_waited,
+                             gcache_error *error);
+/* The process that held it before and died with it; 0: it was free, or given back. */
+uint64_t gci_lease_former_holder(gci_lease const *lease);
+/* Its holder has stored what it is for: told to those who wait for it. NULL is accepted. */
+void gci_lease_note_stored(gci_lease *lease);
+/* Somebody who was waited for did. NULL is accepted. */
+bool gci_lease_others_stored(gci_lease const *lease);
+/* The same for all leases that this thread holds on a key: those whose names begin with it. */
+void gci_leases_note_stored(gci_store *store, gcache_key const *key);
+bool gci_leases_others_stored(gci_store *store, gcache_key const *key);
+/* NULL is accepted. By the thread that took it, or by whomever it was handed over to. */
+void gci_lease_release(gci_lease *lease);
+/* The thread that took it leaves it to another: from here on it may wait for it itself. NULL is accepted. */
+void gci_lease_hand_over(gci_lease *lease);
 
 #endif

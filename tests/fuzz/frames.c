@@ -1,7 +1,7 @@
 #include "frames.h"
 
-#include "store/frame.h"
-#include "store/pack.h"
+#include "store/format/frame.h"
+#include "store/format/candidate_index.h"
 
 static void
 put_sum(char *at, gci_checksum sum)

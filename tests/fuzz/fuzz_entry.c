@@ -3,9 +3,9 @@
  * first, for somebody who can write can do that too; what is decoded lies within what was given.
  */
 #include "frames.h"
-#include "store/candidates.h"
-#include "store/compress.h"
-#include "store/segment.h"
+#include "store/memory/candidates.h"
+#include "store/format/compress.h"
+#include "store/database/event_log.h"
 
 #include <stdlib.h>
 

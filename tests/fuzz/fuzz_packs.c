@@ -7,7 +7,7 @@
 #include "base/digest.h"
 #include "frames.h"
 #include "place.h"
-#include "store/pack.h"
+#include "store/format/candidate_index.h"
 
 #include <guardcache/cache.h>
 #include <guardcache/house.h>

@@ -78,8 +78,8 @@ ALLOWED = {
     ("src/cli/shared/output.c", "strerror"): "the command is one thread that ends after printing its message",
     ("src/cache/compile/bulk.c", "pthread_create"): "the caller asked for workers",
     ("src/graph/fingerprint/fingerprint_read.c", "pthread_create"): "the caller asked for threads",
-    ("src/store/fork_gate.c", "pthread_atfork"): "SQLite's state is the process's, and a child inherits it",
-    ("src/store/verify.c", "pthread_create"): "the caller asked for threads",
+    ("src/store/processes/fork_gate.c", "pthread_atfork"): "SQLite's state is the process's, and a child inherits it",
+    ("src/store/repair/verify_store.c", "pthread_create"): "the caller asked for threads",
 }
 
 

@@ -1,6 +1,6 @@
 /* Prints the byte table of every binary format, as docs/formats/ has them: for check_formats.py. */
-#include "store/describe.h"
-#include "store/record.h"
+#include "store/format/describe.h"
+#include "store/format/record.h"
 
 #include <stdio.h>
 

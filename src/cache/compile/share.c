@@ -17,7 +17,7 @@
 #include "base/codec.h"
 #include "cache/handle/cache.h"
 #include "cache/handle/values.h"
-#include "store/side.h"
+#include "store/publish/side.h"
 
 #include <stdio.h>
 #include <stdlib.h>

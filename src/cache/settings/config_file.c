@@ -2,7 +2,8 @@
 
 #include "base/check.h"
 #include "base/json.h"
-#include "store/paths.h"
+#include "store/directory/layout.h"
+#include "store/directory/paths.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "base/quantity.h"
 #include "cache/settings/config_file.h"
-#include "store/paths.h"
+#include "store/directory/layout.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -12,7 +12,7 @@
 #include "cache/handle/cache.h"
 #include "cache/transfer/blobs.h"
 #include "cache/transfer/side_name.h"
-#include "store/side.h"
+#include "store/publish/side.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,9 +11,9 @@
 #include "base/json.h"
 #include "cache/handle/cache.h"
 #include "cache/transfer/transfer_file.h"
-#include "store/portable.h"
-#include "store/side.h"
-#include "store/tables.h"
+#include "store/read/portable.h"
+#include "store/publish/side.h"
+#include "store/index/tables.h"
 
 #include <guardcache/version.h>
 

@@ -18,9 +18,9 @@
 #include "cache/transfer/side_name.h"
 #include "cache/transfer/transfer_file.h"
 #include "cache/tuning/tuning_rows.h"
-#include "store/portable.h"
-#include "store/side.h"
-#include "store/tables.h"
+#include "store/read/portable.h"
+#include "store/publish/side.h"
+#include "store/index/tables.h"
 
 /* A row has at least its five lengths and its time. */
 #define ROW_BYTES_MIN (5 * 4 + 8)

@@ -6,7 +6,7 @@
 #include "base/utf8.h"
 #include "cache/handle/cache.h"
 #include "cache/tuning/best.h"
-#include "store/tables.h"
+#include "store/index/tables.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 #include "base/digest.h"
 #include "cache/handle/cache.h"
 #include "cache/tuning/best.h"
-#include "store/tables.h"
+#include "store/index/tables.h"
 
 #include <stdlib.h>
 

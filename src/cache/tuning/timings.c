@@ -6,7 +6,7 @@
 #include "base/utf8.h"
 #include "cache/handle/cache.h"
 #include "cache/tuning/tuning_rows.h"
-#include "store/tables.h"
+#include "store/index/tables.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -8,9 +8,9 @@
 #include "base/codec.h"
 #include "base/digest.h"
 #include "cache/transfer/transfer_file.h"
-#include "store/compress.h"
-#include "store/frame.h"
-#include "store/record.h"
+#include "store/format/compress.h"
+#include "store/format/frame.h"
+#include "store/format/record.h"
 
 #include <fcntl.h>
 #include <guardcache/artifacts.h>

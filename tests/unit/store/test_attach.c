@@ -1,6 +1,6 @@
 #include "fixture.h"
 
-#include "store/attach.h"
+#include "store/insert/attach.h"
 
 static gci_attachment
 attach(gci_store *store, char const *name, char const *content)

@@ -4,7 +4,7 @@
  */
 #include "fixture.h"
 
-#include "store/inside.h"
+#include "store/state/state.h"
 
 #include <linux/openat2.h>
 #include <signal.h>

@@ -2,8 +2,8 @@
 #include "fixture.h"
 
 #include "base/file.h"
-#include "store/frame.h"
-#include "store/pack.h"
+#include "store/format/frame.h"
+#include "store/format/candidate_index.h"
 
 /* ---- frames ---- */
 

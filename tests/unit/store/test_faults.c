@@ -8,7 +8,7 @@
 #include "effort.h"
 #include "fixture.h"
 
-#include "store/evict.h"
+#include "store/evict/evict.h"
 
 #include <guardcache/settings.h>
 

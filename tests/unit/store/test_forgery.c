@@ -4,8 +4,8 @@
  */
 #include "fixture.h"
 
-#include "store/frame.h"
-#include "store/pack.h"
+#include "store/format/frame.h"
+#include "store/format/candidate_index.h"
 
 enum { IN_PACK = 100, IN_FILE = 100000, PAYLOAD_CHECKSUM_AT = 24 };
 

@@ -2,9 +2,9 @@
 #include "fixture.h"
 
 #include "base/clock.h"
-#include "store/drain.h"
-#include "store/fork_gate.h"
-#include "store/tables.h"
+#include "store/index/drain.h"
+#include "store/processes/fork_gate.h"
+#include "store/index/tables.h"
 
 #include <pthread.h>
 #include <sys/wait.h>

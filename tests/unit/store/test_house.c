@@ -2,8 +2,8 @@
 #include "fixture.h"
 
 #include "base/clock.h"
-#include "store/inside.h"
-#include "store/recount.h"
+#include "store/state/state.h"
+#include "store/evict/recount.h"
 
 #include <sys/wait.h>
 

@@ -2,8 +2,9 @@
 #include "become.h"
 #include "fixture.h"
 
-#include "store/drain.h"
-#include "store/victims.h"
+#include "store/index/drain.h"
+#include "store/evict/victims.h"
+#include "store/index/sizes.h"
 
 #include <sqlite3.h>
 #include <sys/wait.h>
@@ -246,9 +247,9 @@ mend_everything(gci_store *store)
 static void
 assert_rows(gci_store *store, uint64_t entries)
 {
-    gci_totals totals;
+    gci_index_size totals;
 
-    assert_int_equal(gci_victims_totals(store, &totals, NULL), GCACHE_OK);
+    assert_int_equal(gci_index_sizes(store, &totals, NULL), GCACHE_OK);
     assert_int_equal(totals.entries, entries);
     assert_int_equal(totals.keys, entries);
 }

@@ -1,7 +1,7 @@
 /* The memory tier: bounded, shared without locks, and right while others write. */
 #include "fixture.h"
 
-#include "store/inside.h"
+#include "store/state/state.h"
 
 #include <pthread.h>
 #include <sqlite3.h>

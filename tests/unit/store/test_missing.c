@@ -2,8 +2,8 @@
    them, and no link is followed. */
 #include "fixture.h"
 
-#include "store/inside.h"
-#include "store/side.h"
+#include "store/state/state.h"
+#include "store/publish/side.h"
 
 /* ---- what is taken away ---- */
 

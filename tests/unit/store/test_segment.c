@@ -2,7 +2,7 @@
 #include "effort.h"
 #include "fixture.h"
 
-#include "store/segment.h"
+#include "store/database/event_log.h"
 
 #include <pthread.h>
 #include <sys/mman.h>

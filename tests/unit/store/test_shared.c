@@ -1,7 +1,7 @@
 /* The generation table under handles that have it mapped: replaced, cut, emptied, or of another kind. */
 #include "fixture.h"
 
-#include "store/inside.h"
+#include "store/state/state.h"
 
 #include <sys/wait.h>
 

@@ -1,7 +1,7 @@
 /* Several handles, threads and processes on one directory: leases, fork, the journal, the nearest keys, signing. */
 #include "fixture.h"
 
-#include "store/inside.h"
+#include "store/state/state.h"
 
 #include <pthread.h>
 #include <sched.h>

@@ -2,7 +2,7 @@
 #include "become.h"
 #include "fixture.h"
 
-#include "store/tables.h"
+#include "store/index/tables.h"
 
 #include <sqlite3.h>
 #include <sys/wait.h>

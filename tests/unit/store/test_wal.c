@@ -7,7 +7,7 @@
  */
 #include "fixture.h"
 
-#include "store/index.h"
+#include "store/database/index.h"
 
 #include <sqlite3.h>
 

@@ -1,0 +1,303 @@
+#include "store/database/event_log.h"
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/codec.h"
+#include "base/digest.h"
+#include "store/directory/layout.h"
+#include "store/directory/paths.h"
+
+#include <fcntl.h>
+
+#define NAME "segment"
+
+static char const file_magic[8] = { 'G', 'C', 'S', 'E', 'G', 'M', 0, 1 };
+static char const event_magic[4] = { 'G', 'C', 'E', '1' };
+
+/* Of the header: where its checksum stands. */
+#define CHECKSUM_AT 24
+
+/* An append takes microseconds: somebody who holds the lock for longer is emptying the file, was kept from running by a
+   crowd, or was stopped. What was looked up isn't worth waiting for, nor is a removal, since a row without an entry is noticed
+   when it is to be evicted; an entry whose insert isn't written down can't be. */
+#define HINT_WAIT_NS UINT64_C(50000000)
+#define INSERT_WAIT_NS UINT64_C(2000000000)
+
+void
+gci_segment_init(gci_segment *segment, gci_dir dir)
+{
+    *segment = (gci_segment){ .dir = dir, .file = GCI_FILE_NONE };
+    gci_turns_init(&segment->appending);
+}
+
+void
+gci_segment_close(gci_segment *segment)
+{
+    gci_file_close(&segment->file);
+    gci_turns_destroy(&segment->appending);
+}
+
+void
+gci_segment_after_fork(gci_segment *segment)
+{
+    gci_file_close(&segment->file);
+    gci_turns_init(&segment->appending);
+}
+
+/* ---- the file ---- */
+
+static gcache_status
+size_of(gci_file const *file, uint64_t *out_size, gcache_error *error)
+{
+    struct stat facts;
+
+    gcache_status status = gci_file_stat(file, &facts, error);
+    *out_size = status == GCACHE_OK ? (uint64_t)facts.st_size : 0;
+    return status;
+}
+
+/* Empties the file, before it gets its new nonce: who reads without the lock never takes old events for new ones. Not down to
+   nothing, after which ext4 writes a file out when it is closed. Under its exclusive lock; not one that was opened to append,
+   which writes to the end only. */
+static gcache_status
+write_header(gci_file const *file, gcache_error *error)
+{
+    gci_buf header;
+
+    gci_buf_init(&header, 64);
+    gci_buf_append(&header, file_magic, sizeof file_magic);
+    gci_put_u64(&header, gci_clock_wall_ns());
+    gcache_status status = header.failed ? gci_fail_memory(error)
+                                         : gci_file_truncate(file, GCI_SEGMENT_HEADER, error);
+    if (status == GCACHE_OK)
+        status = gci_file_write_at(file, gci_buf_view(&header), 0, error);
+    gci_buf_clear(&header);
+    return status;
+}
+
+/* Empties the file if its size is at least `from` and at most `to`, and nobody appends to it within wait_ns. */
+static gcache_status
+empty(gci_dir dir, uint64_t from, uint64_t to, uint64_t wait_ns, gcache_error *error)
+{
+    gci_file file;
+    uint64_t size;
+
+    gcache_status status = gci_file_open(dir, NAME, O_RDWR, &file, error);
+    if (status != GCACHE_OK)
+        return status;
+    status = gci_file_lock(&file, GCI_LOCK_EXCLUSIVE, wait_ns, error);
+    if (status == GCACHE_OK)
+        status = size_of(&file, &size, error);
+    if (status == GCACHE_OK && from <= size && size <= to && gci_file_still_named(&file))
+        status = write_header(&file, error);
+    gci_file_unlock_and_close(&file);
+    return status;
+}
+
+/* One attempt to have the file open, whole and locked. *out_again: it was replaced meanwhile, or has a header now. */
+static gcache_status
+open_and_lock(gci_segment *segment, uint64_t wait_ns, bool *out_again, gcache_error *error)
+{
+    gcache_status status = GCACHE_OK;
+    uint64_t size;
+
+    *out_again = false;
+    if (segment->file.fd < 0)
+        status = gci_layout_create(segment->dir, NAME, O_WRONLY | O_CREAT | O_APPEND, &segment->file, error);
+    if (status == GCACHE_OK)
+        status = gci_file_lock(&segment->file, GCI_LOCK_SHARED, wait_ns, error);
+    if (status != GCACHE_OK)
+        return status;
+    status = size_of(&segment->file, &size, error);
+    bool named = gci_file_still_named(&segment->file);
+    if (status == GCACHE_OK && named && size >= GCI_SEGMENT_HEADER && size <= GCI_SEGMENT_MAX)
+        return status;
+    gci_file_unlock(&segment->file);
+    if (!named)
+        gci_file_close(&segment->file);
+    else if (status == GCACHE_OK && size > GCI_SEGMENT_MAX)
+        return gci_fail(error, GCACHE_ERROR_LIMIT, "%s/" NAME ": nobody drains it", segment->dir.name);
+    else if (status == GCACHE_OK)
+        status = empty(segment->dir, 0, GCI_SEGMENT_HEADER - 1, wait_ns, error);
+    *out_again = status == GCACHE_OK;
+    return status;
+}
+
+/* Removed, made, and without a header yet: more is bad luck. */
+#define ATTEMPTS 4
+
+static gcache_status
+begin_append(gci_segment *segment, uint64_t wait_ns, gcache_error *error)
+{
+    gcache_status status = GCACHE_OK;
+    bool again = true;
+
+    if (!gci_turns_lock(&segment->appending, wait_ns))
+        return gci_fail(error, GCACHE_ERROR_BUSY, "%s/" NAME ": other threads wait to append", segment->dir.name);
+    for (int attempt = 0; again && attempt < ATTEMPTS; attempt++)
+        status = open_and_lock(segment, wait_ns, &again, error);
+    if (again)
+        status = gci_fail(error, GCACHE_ERROR_BUSY, "%s/" NAME ": it is replaced again and again", segment->dir.name);
+    if (status != GCACHE_OK)
+        gci_turns_unlock(&segment->appending);
+    return status;
+}
+
+static void
+end_append(gci_segment *segment)
+{
+    gci_file_unlock(&segment->file);
+    gci_turns_unlock(&segment->appending);
+}
+
+/* ---- events ---- */
+
+static uint64_t
+checksum(gci_view header, gci_view body)
+{
+    return gci_hash64(body.data, body.size, gci_hash64(header.data, CHECKSUM_AT, 0));
+}
+
+static uint64_t
+wait_of(gci_event_type type)
+{
+    return type == GCI_EVENT_INSERTED ? INSERT_WAIT_NS : HINT_WAIT_NS;
+}
+
+static bool
+put_event_header(gci_buf *header, gci_event_type type, gci_view body)
+{
+    gci_buf_append(header, event_magic, sizeof event_magic);
+    gci_put_u32(header, (uint32_t)(GCI_EVENT_HEADER + body.size));
+    gci_put_u16(header, (uint16_t)type);
+    gci_put_u16(header, 0);
+    gci_put_u32(header, 0);
+    gci_put_u64(header, gci_clock_wall_ns());
+    if (!header->failed)
+        gci_put_u64(header, checksum(gci_buf_view(header), body));
+    return !header->failed;
+}
+
+gcache_status
+gci_segment_append(gci_segment *segment, gci_event_type type, gci_view body, gcache_error *error)
+{
+    gci_buf header;
+
+    GCI_ASSERT(body.size <= GCI_EVENT_MAX - GCI_EVENT_HEADER);
+    gci_buf_init(&header, 64);
+    gcache_status status = put_event_header(&header, type, body) ? begin_append(segment, wait_of(type), error)
+                                                                 : gci_fail_memory(error);
+    if (status == GCACHE_OK) {
+        status = gci_file_write(&segment->file, (gci_view[]){ gci_buf_view(&header), body }, 2, error);
+        end_append(segment);
+    }
+    gci_buf_clear(&header);
+    if (status == GCACHE_OK)
+        atomic_fetch_add(&segment->appended, 1);
+    return status;
+}
+
+/* event = magic size type zeros when checksum body */
+static size_t
+read_event(gci_view bytes, gci_event *out_event)
+{
+    gci_reader reader = gci_reader_of(bytes);
+
+    gci_view magic = gci_get_raw(&reader, sizeof event_magic);
+    uint32_t size = gci_get_u32(&reader);
+    uint16_t type = gci_get_u16(&reader);
+    gci_get_raw(&reader, 6);
+    uint64_t at = gci_get_u64(&reader), stored = gci_get_u64(&reader);
+    if (reader.failed || memcmp(magic.data, event_magic, sizeof event_magic) != 0 || size < GCI_EVENT_HEADER ||
+        size > bytes.size || size > GCI_EVENT_MAX)
+        return 0;
+    gci_view body = gci_view_of(bytes.data + GCI_EVENT_HEADER, size - GCI_EVENT_HEADER);
+    if (checksum(bytes, body) != stored)
+        return 0;
+    *out_event = (gci_event){ (gci_event_type)type, at, body };
+    return size;
+}
+
+bool
+gci_event_next(gci_view bytes, size_t *at, gci_event *out_event)
+{
+    for (size_t from = *at; from + GCI_EVENT_HEADER <= bytes.size; from++) {
+        if (bytes.data[from] != event_magic[0])
+            continue;
+        size_t size = read_event(gci_view_of(bytes.data + from, bytes.size - from), out_event);
+        if (size == 0)
+            continue;
+        *at = from + size;
+        return true;
+    }
+    return false;
+}
+
+/* Of a damaged header. */
+#define NO_NONCE 0
+/* All that appends can have made of it: each of many processes adds one event to the largest file that isn't too large. */
+#define READ_MAX (GCI_SEGMENT_MAX + 64 * (uint64_t)GCI_EVENT_MAX)
+
+static gcache_status
+read_part(gci_file const *file, uint64_t nonce, uint64_t offset, size_t limit, gci_segment_part *out, gcache_error *error)
+{
+    char header[GCI_SEGMENT_HEADER];
+    uint64_t size;
+    size_t got;
+
+    gcache_status status = size_of(file, &size, error);
+    if (status == GCACHE_OK)
+        status = gci_file_read(file, header, sizeof header, 0, &got, error);
+    if (status != GCACHE_OK || got < sizeof header || size < sizeof header)
+        return status;
+    gci_reader reader = gci_reader_of(gci_view_of(header + 8, 8));
+    if (size > READ_MAX)
+        size = READ_MAX;
+    out->nonce = memcmp(header, file_magic, sizeof file_magic) == 0 ? gci_get_u64(&reader) : NO_NONCE;
+    out->offset = out->nonce == nonce && offset >= GCI_SEGMENT_HEADER && offset <= size ? offset : GCI_SEGMENT_HEADER;
+    size_t wanted = size - out->offset < limit ? (size_t)(size - out->offset) : limit;
+    char *room = gci_buf_reserve(&out->bytes, wanted);
+    if (out->bytes.failed)
+        return gci_fail_memory(error);
+    return gci_file_read(file, room, wanted, out->offset, &out->bytes.size, error);
+}
+
+gcache_status
+gci_segment_read(gci_segment *segment, uint64_t nonce, uint64_t offset, size_t limit, gci_segment_part *out_part,
+                 gcache_error *error)
+{
+    gci_file file;
+
+    *out_part = (gci_segment_part){ 0 };
+    gci_buf_init(&out_part->bytes, GCI_BUF_NO_LIMIT);
+    gcache_status status = gci_file_open_existing(segment->dir, NAME, O_RDONLY, &file, error);
+    if (status != GCACHE_OK || file.fd < 0)
+        return status;
+    status = read_part(&file, nonce, offset, limit, out_part, error);
+    gci_file_close(&file);
+    if (status != GCACHE_OK)
+        gci_buf_clear(&out_part->bytes);
+    return status;
+}
+
+void
+gci_segment_reset(gci_segment *segment, uint64_t size)
+{
+    /* Trouble here leaves events that are drained again, which changes nothing. */
+    empty(segment->dir, size, size < READ_MAX ? size : UINT64_MAX, 0, NULL);
+}
+
+void
+gci_segment_discard(gci_segment *segment)
+{
+    empty(segment->dir, 0, UINT64_MAX, HINT_WAIT_NS, NULL);
+}
+
+void
+gci_segment_reset_absurd(gci_segment *segment)
+{
+    struct stat facts;
+
+    if (gci_dir_stat(segment->dir, NAME, &facts, NULL) == GCACHE_OK && (uint64_t)facts.st_size >= READ_MAX)
+        empty(segment->dir, READ_MAX, UINT64_MAX, 0, NULL);
+}

@@ -1,0 +1,93 @@
+#include "store/directory/trust.h"
+
+#include <stdio.h>
+
+/* The deepest path of a cache, and names that aren't ours. */
+#define PATH_ROOM 600
+
+/* What isn't there has nothing in it; what is neither file nor folder is refused by whoever opens it, and put aside. */
+static gcache_status
+check_path(gci_dir dir, char const *path, gcache_error *error)
+{
+    char why[GCI_DISTRUST_TEXT];
+    struct stat facts;
+
+    if (dir.owners == NULL || gci_dir_stat(dir, path, &facts, NULL) != GCACHE_OK ||
+        (!S_ISDIR(facts.st_mode) && !S_ISREG(facts.st_mode)) ||
+        gci_owners_trust(dir.owners, facts.st_uid, facts.st_gid, facts.st_mode, why))
+        return GCACHE_OK;
+    return gci_fail(error, GCACHE_ERROR_UNTRUSTED, "%s/%s: %s", dir.name, path, why);
+}
+
+gcache_status
+gci_trust_folders(gci_dir dir, char const *path, gcache_error *error)
+{
+    gcache_status status = GCACHE_OK;
+    char part[PATH_ROOM];
+
+    if (dir.owners == NULL || dir.owners->trust == GCACHE_TRUST_ANY)
+        return GCACHE_OK;
+    for (char const *slash = strchr(path, '/'); status == GCACHE_OK && slash != NULL; slash = strchr(slash + 1, '/')) {
+        snprintf(part, sizeof part, "%.*s", (int)(slash - path), path);
+        status = check_path(dir, part, error);
+    }
+    return status;
+}
+
+gcache_status
+gci_trust_path(gci_dir dir, char const *path, gcache_error *error)
+{
+    gcache_status status = gci_trust_folders(dir, path, error);
+
+    return status == GCACHE_OK ? check_path(dir, path, error) : status;
+}
+
+/* ---- all ---- */
+
+struct visit {
+    gci_dir dir;
+    char const *folder;
+    gci_distrust_fn fn;
+    void *state;
+};
+
+static void visit_folder(struct visit const *above, char const *folder);
+
+static int
+visit_name(void *state, char const *name)
+{
+    struct visit *visit = state;
+    char path[PATH_ROOM], why[GCI_DISTRUST_TEXT];
+    struct stat facts;
+
+    bool top = visit->folder[0] == '\0';
+    if ((size_t)snprintf(path, sizeof path, "%s%s%s", visit->folder, top ? "" : "/", name) >= sizeof path ||
+        gci_dir_stat(visit->dir, path, &facts, NULL) != GCACHE_OK)
+        return 0;
+    bool folder = S_ISDIR(facts.st_mode);
+    if ((folder || S_ISREG(facts.st_mode)) &&
+        !gci_owners_trust(visit->dir.owners, facts.st_uid, facts.st_gid, facts.st_mode, why))
+        visit->fn(visit->state, path, why);
+    /* What was put aside is nobody's to open, and the compilers' own folders are theirs. */
+    if (folder && strcmp(path, "quarantine") != 0 && strcmp(path, "sub") != 0)
+        visit_folder(visit, path);
+    return 0;
+}
+
+static void
+visit_folder(struct visit const *above, char const *folder)
+{
+    struct visit visit = *above;
+
+    visit.folder = folder;
+    gci_dir_each(visit.dir, folder[0] != '\0' ? folder : ".", visit_name, &visit, NULL);
+}
+
+void
+gci_trust_each(gci_dir dir, gci_distrust_fn fn, void *state)
+{
+    struct visit visit = { dir, "", fn, state };
+
+    if (dir.owners->trust != GCACHE_TRUST_ANY)
+        visit_folder(&visit, "");
+}

@@ -1,0 +1,65 @@
+/*
+ * From the segment into index.db.
+ *
+ * Invariants:
+ *  1. How far the segment was drained is written in the same transaction as what was drained: an event counts once.
+ *  2. Draining what was drained before (the file was emptied, and a crash came in between) changes nothing but hit
+ *     counts and the list of past lookups.
+ */
+#ifndef GCI_STORE_INDEX_DRAIN_H
+#define GCI_STORE_INDEX_DRAIN_H
+
+#include "store/state/state.h"
+
+/*
+ * What index.db knows of an entry. An insert's event is written before its frame, so a row alone doesn't say that the entry
+ * was ever whole: as long as nobody has seen it, used_ns equals created_ns. Whoever stored it says so with the next hits that
+ * are written out (gci_note_stored), so that what was lost afterwards can be told from what was never finished.
+ */
+typedef struct gci_entry_row {
+    gcache_key key;
+    uint8_t id[16];
+    uint64_t created_ns;
+    uint64_t used_ns;    /* when it was last handed out, or stored; 0: as created_ns */
+    uint64_t entry_cost; /* of its own file */
+    uint64_t size;       /* of its frame, payload included */
+    uint64_t key_cost;   /* of the candidate index and the description */
+    gci_view space, kind;
+    uint64_t const *components; /* numbers of the key's, if they may be new */
+    size_t component_count;
+} gci_entry_row;
+
+/*
+ * Appends the event of an entry that is about to appear in a candidate index. Before it does: an entry without a row
+ * would never be evicted, a row without an entry is dropped when eviction comes to it. What fails is logged as well.
+ */
+gcache_status gci_note_entry(gci_store *store, gci_entry_row const *row);
+/* Appends the event of an entry that was taken out, or wasn't put in; key_cost 0: the key is gone. */
+void gci_note_removal(gci_store *store, gcache_key const *key, char const *id, uint64_t key_cost);
+
+/* Appends the event of a key that was mended: ids (of 16 bytes each) is all that it has now. */
+void gci_note_kept(gci_store *store, gcache_key const *key, gci_view ids, uint64_t key_cost);
+
+/* Does to the rows what an event says. Between begin and end of a write. */
+void gci_apply_event(gci_index *index, gci_event const *event);
+
+/* Drains everything there is. ERROR_BUSY: somebody else does, for longer than wait_ns. */
+gcache_status gci_drain(gci_store *store, uint64_t wait_ns, gcache_error *error);
+
+/* The same, and the segment is emptied however small it is. */
+gcache_status gci_drain_and_empty(gci_store *store, uint64_t wait_ns, gcache_error *error);
+
+/* Drains if enough has gathered and nobody else is at it. */
+void gci_drain_if_due(gci_store *store);
+
+/* Before the store closes: drains if it is worth opening a database for. */
+void gci_drain_at_close(gci_store *store);
+
+/* Puts the rows of one entry and its key. Between begin and end of a write. */
+void gci_put_entry_row(gci_index *index, gci_entry_row const *row);
+void gci_drop_entry_row(gci_index *index, gcache_key const *key, char const *id, uint64_t key_cost);
+
+/* The id of a key's row, or -1. */
+int64_t gci_key_row(gci_index *index, gcache_key const *key);
+
+#endif

@@ -1,0 +1,468 @@
+#include "store/index/tables.h"
+
+#include "base/clock.h"
+#include "base/dir_path.h"
+#include "store/directory/layout.h"
+#include "store/directory/trust.h"
+#include "store/processes/fork_gate.h"
+#include "store/state/files.h"
+#include "store/state/state.h"
+
+#include <sqlite3.h>
+#include <string.h>
+
+#define FILE_NAME "tables.db"
+#define JOURNAL_NAME FILE_NAME "-journal"
+#define LOCK_NAME "locks/tables"
+/* A writer holds the lock for a transaction of a few rows; this long means it has been stopped. */
+#define BUSY_MS 10000
+#define TURN_WAIT_NS (BUSY_MS * UINT64_C(1000000))
+
+static char const schema[] =
+    "PRAGMA journal_mode = DELETE;"
+    "CREATE TABLE IF NOT EXISTS rows(\"table\" TEXT NOT NULL, space TEXT NOT NULL, name TEXT NOT NULL,"
+    " item TEXT NOT NULL, value BLOB NOT NULL, at INTEGER NOT NULL,"
+    " PRIMARY KEY(\"table\", space, name, item)) WITHOUT ROWID;";
+
+/* A parameter that is NULL matches everything. */
+#define WHERE                                                                                         \
+    " WHERE (?1 IS NULL OR \"table\" = ?1) AND (?2 IS NULL OR space = ?2)"                            \
+    " AND (?3 IS NULL OR name = ?3) AND (?4 IS NULL OR item = ?4)"
+
+static char const put_sql[] =
+    "INSERT INTO rows(\"table\", space, name, item, value, at) VALUES(?1, ?2, ?3, ?4, ?5, ?6)"
+    " ON CONFLICT DO UPDATE SET value = excluded.value, at = max(excluded.at, at) WHERE ?7 OR excluded.at >= at";
+static char const each_sql[] = "SELECT \"table\", space, name, item, value, at FROM rows" WHERE
+                               " ORDER BY \"table\", space, name, item";
+/* The usual question, by table, namespace and name, written so that the primary key serves it. */
+static char const each_named_sql[] = "SELECT \"table\", space, name, item, value, at FROM rows"
+                                     " WHERE \"table\" = ?1 AND space = ?2 AND name = ?3 AND (?4 IS NULL OR item = ?4)"
+                                     " ORDER BY item";
+static char const remove_sql[] = "DELETE FROM rows" WHERE;
+
+/* ---- a connection ---- */
+
+static gcache_status
+fail_sqlite(gci_store *store, sqlite3 *database, int code, gcache_error *error)
+{
+    static struct {
+        int code;
+        gcache_status status;
+    } const known[] = {
+        { SQLITE_NOMEM, GCACHE_ERROR_MEMORY },     { SQLITE_BUSY, GCACHE_ERROR_BUSY },
+        { SQLITE_FULL, GCACHE_ERROR_NO_SPACE },    { SQLITE_READONLY, GCACHE_ERROR_READ_ONLY },
+        { SQLITE_CORRUPT, GCACHE_ERROR_CORRUPT },  { SQLITE_NOTADB, GCACHE_ERROR_CORRUPT },
+        /* Our statements are right, so the table isn't. */
+        { SQLITE_ERROR, GCACHE_ERROR_CORRUPT },    { SQLITE_CONSTRAINT, GCACHE_ERROR_CORRUPT },
+        { SQLITE_MISMATCH, GCACHE_ERROR_CORRUPT }, { SQLITE_CANTOPEN, GCACHE_ERROR_NOT_FOUND },
+    };
+    gcache_status status = GCACHE_ERROR_IO;
+
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (known[i].code == (code & 0xff))
+            status = known[i].status;
+    }
+    return gci_fail(error, status, "%s/" FILE_NAME ": %s", store->directory.name,
+                    database != NULL ? sqlite3_errmsg(database) : sqlite3_errstr(code));
+}
+
+/*
+ * SQLite would make it readable, and under some umasks writable, for others. It gets its name when it is closed: closing it
+ * under that name would take away the locks of a thread that uses it already.
+ */
+static gcache_status
+make_file(gci_store *store, gcache_error *error)
+{
+    gci_path temporary = gci_path_temporary();
+    gci_dir dir = store->directory;
+    struct stat facts;
+    gci_file file;
+    bool existed;
+
+    if (gci_dir_stat(dir, FILE_NAME, &facts, NULL) == GCACHE_OK)
+        return GCACHE_OK;
+    gcache_status status = gci_layout_create(dir, temporary.text, O_WRONLY | O_CREAT | O_EXCL, &file, error);
+    if (status != GCACHE_OK)
+        return status;
+    gci_file_close(&file);
+    status = gci_dir_link(dir, temporary.text, dir, FILE_NAME, &existed, error);
+    gci_dir_unlink(dir, temporary.text, NULL);
+    return status;
+}
+
+/* Rows carry no signature. */
+static gcache_status
+check_trust(gci_store *store, bool writing, gcache_error *error)
+{
+    gci_dir dir = gci_trust_unsigned(store);
+
+    gcache_status status = writing ? make_file(store, error) : GCACHE_OK;
+    if (status == GCACHE_OK)
+        status = gci_trust_path(dir, FILE_NAME, error);
+    return status == GCACHE_OK ? gci_trust_path(dir, FILE_NAME "-journal", error) : status;
+}
+
+static gcache_status
+connect(gci_store *store, bool writing, sqlite3 **out_database, gcache_error *error)
+{
+    /* A reader may have to roll back what a writer left that died. */
+    int flags = writing            ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+                : store->read_only ? SQLITE_OPEN_READONLY
+                                   : SQLITE_OPEN_READWRITE;
+    gci_buf path;
+
+    *out_database = NULL;
+    gci_buf_init(&path, GCI_BUF_NO_LIMIT);
+    gcache_status status = check_trust(store, writing, error);
+    if (status == GCACHE_OK)
+        status = gci_dir_path(store->directory, &path, error);
+    gci_buf_append(&path, "/" FILE_NAME, sizeof "/" FILE_NAME);
+    if (status == GCACHE_OK && path.failed)
+        status = gci_fail_memory(error);
+    if (status == GCACHE_OK) {
+        int code = sqlite3_open_v2(path.data, out_database, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW,
+                                   NULL);
+        if (code == SQLITE_OK)
+            code = sqlite3_busy_timeout(*out_database, BUSY_MS);
+        if (code == SQLITE_OK && writing)
+            code = sqlite3_exec(*out_database, schema, NULL, NULL, NULL);
+        if (code != SQLITE_OK)
+            status = fail_sqlite(store, *out_database, code, error);
+    }
+    gci_buf_clear(&path);
+    return status;
+}
+
+/* ---- damage ---- */
+
+/* What has the name, whatever it is; 0: nothing. */
+static uint64_t
+inode_of(gci_store *store, char const *name)
+{
+    struct stat facts;
+
+    return gci_dir_stat(store->directory, name, &facts, NULL) == GCACHE_OK ? facts.st_ino : 0;
+}
+
+static bool
+is_plain(gci_store *store, char const *name)
+{
+    struct stat facts;
+
+    return gci_dir_stat(store->directory, name, &facts, NULL) != GCACHE_OK || S_ISREG(facts.st_mode);
+}
+
+/*
+ * Of several who find it damaged the first puts it aside; the others see that another file has the name. The journal goes
+ * with the database: it would be played back into the next one.
+ */
+static void
+put_aside(gci_store *store, uint64_t damaged)
+{
+    bool whole = is_plain(store, FILE_NAME) && !is_plain(store, JOURNAL_NAME);
+    gci_file lock;
+
+    gci_layout_lock(store->directory, &lock);
+    bool ours = !whole && damaged != 0 && inode_of(store, FILE_NAME) == damaged;
+    if (ours)
+        gci_quarantine_file(store, FILE_NAME, "damaged, and can't be rebuilt: what was tuned is to be tuned again", NULL);
+    if ((ours && inode_of(store, JOURNAL_NAME) != 0) || !is_plain(store, JOURNAL_NAME))
+        gci_quarantine_file(store, JOURNAL_NAME, "journal of a damaged database, or none", NULL);
+    gci_file_unlock_and_close(&lock);
+}
+
+/* What is done with a connection. SQLITE_OK, or SQLite's code for why it failed. */
+typedef int (*work_fn)(sqlite3 *database, void *work);
+
+static gcache_status
+connect_and_do(gci_store *store, bool writing, work_fn fn, void *work, gcache_error *error)
+{
+    sqlite3 *database;
+
+    gcache_status status = connect(store, writing, &database, error);
+    if (status == GCACHE_OK) {
+        int code = fn(database, work);
+        /* One who makes the database hasn't made its table yet. */
+        if (code == SQLITE_ERROR && !writing)
+            code = SQLITE_CANTOPEN;
+        if (code != SQLITE_OK)
+            status = fail_sqlite(store, database, code, error);
+    }
+    sqlite3_close(database);
+    return status;
+}
+
+static gcache_status
+try_once(gci_store *store, bool writing, work_fn fn, void *work, gcache_error *error)
+{
+    /* SQLite would wait for a pipe. */
+    if (!is_plain(store, FILE_NAME) || !is_plain(store, JOURNAL_NAME))
+        return gci_fail(error, GCACHE_ERROR_CORRUPT, "%s/" FILE_NAME ": not a plain file", store->directory.name);
+    if (!gci_fork_gate_enter())
+        return gci_fail(error, GCACHE_ERROR_BUSY, "%s/" FILE_NAME ": " GCI_FORK_GATE_SHUT, store->directory.name);
+    gcache_status status = connect_and_do(store, writing, fn, work, error);
+    gci_fork_gate_leave();
+    return status;
+}
+
+/*
+ * A writer's turn. SQLite alone keeps writers apart, but who waits for it sleeps ever longer while others come and go. So they
+ * wait here, where who has waited for long asks more often, and SQLite has one writer at a time to deal with. Who can't have
+ * the lock goes on without it, and is no worse off than before. Taken before the fork gate: a fork waits for nobody who waits.
+ */
+static void
+take_turn(gci_store *store, gci_file *out_turn)
+{
+    *out_turn = (gci_file)GCI_FILE_NONE;
+    gci_lock_take(store->directory, LOCK_NAME, GCI_LOCK_EXCLUSIVE, TURN_WAIT_NS, out_turn, NULL);
+}
+
+static gcache_status
+try_in_turn(gci_store *store, bool writing, work_fn fn, void *work, gcache_error *error)
+{
+    gci_file turn;
+
+    if (!writing)
+        return try_once(store, writing, fn, work, error);
+    take_turn(store, &turn);
+    gcache_status status = try_once(store, writing, fn, work, error);
+    gci_file_unlock_and_close(&turn);
+    return status;
+}
+
+static gcache_status
+with_database(gci_store *store, bool writing, work_fn fn, void *work, gcache_error *error)
+{
+    gcache_error trouble = { 0 };
+
+    gci_store_enter(store);
+    if (writing && store->read_only)
+        return gci_fail(error, GCACHE_ERROR_READ_ONLY, "%s: the cache is read-only", store->directory.name);
+    uint64_t inode = inode_of(store, FILE_NAME);
+    gcache_status status = try_in_turn(store, writing, fn, work, &trouble);
+    if (status == GCACHE_ERROR_CORRUPT && !store->read_only) {
+        put_aside(store, inode);
+        status = try_in_turn(store, writing, fn, work, &trouble);
+    } else if (status == GCACHE_ERROR_CORRUPT) {
+        gci_store_log(store, "%s; done without", trouble.message);
+        status = GCACHE_OK;
+    }
+    if (status == GCACHE_OK && writing)
+        status = gci_store_check_place(store, &trouble);
+    /* Nothing has ever been put. */
+    if (status == GCACHE_ERROR_NOT_FOUND && !writing)
+        status = GCACHE_OK;
+    if (status != GCACHE_OK && error != NULL)
+        *error = trouble;
+    return status;
+}
+
+/* ---- statements ---- */
+
+static int
+bind_view(sqlite3_stmt *statement, int at, gci_view view)
+{
+    if (view.data == NULL)
+        return sqlite3_bind_null(statement, at);
+    return sqlite3_bind_text64(statement, at, view.data, view.size, SQLITE_STATIC, SQLITE_UTF8);
+}
+
+static int
+bind_filter(sqlite3_stmt *statement, gci_row_filter const *filter)
+{
+    int code = bind_view(statement, 1, filter->table);
+
+    if (code == SQLITE_OK)
+        code = bind_view(statement, 2, filter->space);
+    if (code == SQLITE_OK)
+        code = bind_view(statement, 3, filter->name);
+    return code == SQLITE_OK ? bind_view(statement, 4, filter->item) : code;
+}
+
+/* ---- put ---- */
+
+typedef struct put_work {
+    gci_row const *rows;
+    size_t count;
+} put_work;
+
+/* Bytes of an empty view are no NULL here. */
+static gci_view
+present(gci_view view)
+{
+    return view.data != NULL ? view : gci_view_of("", 0);
+}
+
+static int
+put_row(sqlite3_stmt *statement, gci_row const *row)
+{
+    gci_row_filter place = { present(row->table), present(row->space), present(row->name), present(row->item) };
+    gci_view value = present(row->value);
+    uint64_t at_ns = row->at_ns != 0 ? row->at_ns : gci_clock_wall_ns();
+    int code = bind_filter(statement, &place);
+
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_blob64(statement, 5, value.data, value.size, SQLITE_STATIC);
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_int64(statement, 6, (sqlite3_int64)at_ns);
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_int(statement, 7, row->at_ns == 0);
+    if (code == SQLITE_OK)
+        code = sqlite3_step(statement);
+    if (code == SQLITE_DONE)
+        code = SQLITE_OK;
+    sqlite3_reset(statement);
+    return code;
+}
+
+static int
+put_rows(sqlite3 *database, void *work)
+{
+    put_work const *w = work;
+    sqlite3_stmt *statement = NULL;
+
+    int code = sqlite3_exec(database, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_prepare_v2(database, put_sql, sizeof put_sql, &statement, NULL);
+    for (size_t i = 0; code == SQLITE_OK && i < w->count; i++)
+        code = put_row(statement, &w->rows[i]);
+    sqlite3_finalize(statement);
+    /* What isn't committed is rolled back when the connection is closed. */
+    return code == SQLITE_OK ? sqlite3_exec(database, "COMMIT", NULL, NULL, NULL) : code;
+}
+
+gcache_status
+gci_tables_put(gci_store *store, gci_row const *rows, size_t count, gcache_error *error)
+{
+    put_work work = { rows, count };
+
+    return count != 0 ? with_database(store, true, put_rows, &work, error) : GCACHE_OK;
+}
+
+/* ---- each ---- */
+
+typedef struct each_work {
+    gci_row_filter const *filter;
+    gci_row_fn fn;
+    void *state;
+} each_work;
+
+static gci_view
+column_view(sqlite3_stmt *statement, int column)
+{
+    void const *bytes = sqlite3_column_blob(statement, column);
+
+    return gci_view_of(bytes != NULL ? bytes : "", (size_t)sqlite3_column_bytes(statement, column));
+}
+
+static int
+visit_row(sqlite3_stmt *statement, each_work const *w)
+{
+    gci_row row = {
+        .table = column_view(statement, 0),
+        .space = column_view(statement, 1),
+        .name = column_view(statement, 2),
+        .item = column_view(statement, 3),
+        .value = column_view(statement, 4),
+        .at_ns = (uint64_t)sqlite3_column_int64(statement, 5),
+    };
+    return w->fn(w->state, &row);
+}
+
+static int
+each_row(sqlite3 *database, void *work)
+{
+    each_work const *w = work;
+    gci_row_filter const *filter = w->filter;
+    bool named = filter->table.data != NULL && filter->space.data != NULL && filter->name.data != NULL;
+    sqlite3_stmt *statement = NULL;
+
+    int code = sqlite3_prepare_v2(database, named ? each_named_sql : each_sql, -1, &statement, NULL);
+    if (code == SQLITE_OK)
+        code = bind_filter(statement, filter);
+    if (code == SQLITE_OK) {
+        while ((code = sqlite3_step(statement)) == SQLITE_ROW && visit_row(statement, w) == 0)
+            continue;
+        if (code == SQLITE_DONE || code == SQLITE_ROW)
+            code = SQLITE_OK;
+    }
+    sqlite3_finalize(statement);
+    return code;
+}
+
+gcache_status
+gci_tables_each(gci_store *store, gci_row_filter const *filter, gci_row_fn fn, void *state, gcache_error *error)
+{
+    each_work work = { filter, fn, state };
+
+    return with_database(store, false, each_row, &work, error);
+}
+
+/* ---- remove ---- */
+
+typedef struct remove_work {
+    gci_row_filter const *filter;
+    uint64_t removed;
+} remove_work;
+
+static int
+remove_rows(sqlite3 *database, void *work)
+{
+    remove_work *w = work;
+    sqlite3_stmt *statement = NULL;
+
+    int code = sqlite3_prepare_v2(database, remove_sql, sizeof remove_sql, &statement, NULL);
+    if (code == SQLITE_OK)
+        code = bind_filter(statement, w->filter);
+    if (code == SQLITE_OK)
+        code = sqlite3_step(statement);
+    if (code == SQLITE_DONE)
+        code = SQLITE_OK;
+    w->removed = code == SQLITE_OK ? (uint64_t)sqlite3_changes64(database) : 0;
+    sqlite3_finalize(statement);
+    return code;
+}
+
+gcache_status
+gci_tables_remove(gci_store *store, gci_row_filter const *filter, uint64_t *out_removed, gcache_error *error)
+{
+    remove_work work = { filter, 0 };
+
+    GCI_ASSERT(filter->table.data != NULL);
+    gcache_status status = with_database(store, true, remove_rows, &work, error);
+    *out_removed = work.removed;
+    return status;
+}
+
+/* ---- check ---- */
+
+static int
+check_database(sqlite3 *database, void *work)
+{
+    sqlite3_stmt *statement = NULL;
+
+    (void)work;
+    int code = sqlite3_prepare_v2(database, "PRAGMA quick_check(1)", -1, &statement, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_step(statement);
+    char const *text = code == SQLITE_ROW ? (char const *)sqlite3_column_text(statement, 0) : NULL;
+    if (code == SQLITE_ROW)
+        code = text != NULL && strcmp(text, "ok") == 0 ? SQLITE_OK : SQLITE_CORRUPT;
+    sqlite3_finalize(statement);
+    return code;
+}
+
+bool
+gci_tables_are_whole(gci_store *store)
+{
+    return try_once(store, false, check_database, NULL, NULL) != GCACHE_ERROR_CORRUPT;
+}
+
+bool
+gci_tables_mend(gci_store *store)
+{
+    if (gci_tables_are_whole(store))
+        return false;
+    put_aside(store, inode_of(store, FILE_NAME));
+    return true;
+}

@@ -1,0 +1,103 @@
+#include "store/index/touch.h"
+
+#include "base/clock.h"
+#include "base/codec.h"
+#include "base/digest.h"
+#include "store/memory/run.h"
+#include "store/state/state.h"
+
+/* Written out when this much has gathered. */
+#define BATCH (GCI_TOUCH_BYTES * 1024)
+
+static void
+put_use(gci_buf *out, gci_record const *record, uint64_t used_ns, uint32_t hits)
+{
+    uint8_t id[(GCACHE_ENTRY_ID_SIZE - 1) / 2];
+
+    if (!gci_unhex(gci_view_text(record->id), id, sizeof id))
+        return;
+    gci_buf_append(out, record->key.bytes, sizeof record->key.bytes);
+    gci_buf_append(out, id, sizeof id);
+    gci_put_u64(out, used_ns);
+    gci_put_u32(out, hits);
+}
+
+static void
+put_touch(gci_buf *out, gci_candidate *candidate)
+{
+    _Atomic uint32_t *gathered = &candidate->place->hits;
+    uint32_t hits = atomic_load_explicit(gathered, memory_order_relaxed) != 0 ? atomic_exchange(gathered, 0) : 0;
+
+    if (hits != 0)
+        put_use(out, &candidate->record, atomic_load(&candidate->place->used_ns), hits);
+}
+
+/* Under touch_mutex. What can't be written is lost: recency is a hint. */
+static void
+write_out(gci_store *store)
+{
+    if (store->touches.size > 0 && !store->touches.failed)
+        gci_segment_append(&store->segment, GCI_EVENT_TOUCHED, gci_buf_view(&store->touches), NULL);
+    store->touches.size = 0;
+    store->touches.failed = false;
+}
+
+void
+gci_store_touch(gci_store *store, gci_candidate *candidate)
+{
+    struct gci_candidate_place *place = candidate->place;
+    uint64_t now = gci_clock_coarse_ns();
+
+    if (store->read_only)
+        return;
+    atomic_fetch_add_explicit(&place->hits, 1, memory_order_relaxed);
+    if (atomic_load_explicit(&place->used_ns, memory_order_relaxed) != now)
+        atomic_store_explicit(&place->used_ns, now, memory_order_relaxed);
+    if (atomic_load_explicit(&gci_run_inside(candidate->run)->in_memory, memory_order_relaxed) != 0)
+        return;
+    /* Nobody will come to gather it. */
+    pthread_mutex_lock(&store->touch_mutex);
+    put_touch(&store->touches, candidate);
+    if (store->touches.size >= BATCH)
+        write_out(store);
+    pthread_mutex_unlock(&store->touch_mutex);
+}
+
+void
+gci_note_stored(gci_store *store, gci_record const *record)
+{
+    uint64_t now = gci_clock_wall_ns();
+
+    pthread_mutex_lock(&store->touch_mutex);
+    put_use(&store->touches, record, now > record->created_ns ? now : record->created_ns + 1, 0);
+    if (store->touches.size >= BATCH)
+        write_out(store);
+    pthread_mutex_unlock(&store->touch_mutex);
+}
+
+void
+gci_save_touches(void *state, gci_run *run)
+{
+    gci_store *store = state;
+
+    if (store->read_only)
+        return;
+    pthread_mutex_lock(&store->touch_mutex);
+    for (size_t i = 0; i < run->count; i++) {
+        put_touch(&store->touches, &run->items[i]);
+        if (store->touches.size >= BATCH)
+            write_out(store);
+    }
+    pthread_mutex_unlock(&store->touch_mutex);
+}
+
+void
+gci_flush_touches(gci_store *store)
+{
+    if (store->read_only)
+        return;
+    gci_memory_each(&store->memory, gci_save_touches, store);
+    pthread_mutex_lock(&store->touch_mutex);
+    write_out(store);
+    pthread_mutex_unlock(&store->touch_mutex);
+}

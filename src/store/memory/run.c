@@ -1,0 +1,265 @@
+#include "store/memory/run.h"
+
+#include "base/check.h"
+#include "base/file.h"
+
+#include <stdlib.h>
+
+/* ---- the frames ---- */
+
+/* Of a pack, verified; most keys have few enough for the stack. */
+#define FRAMES_ON_STACK 16
+
+struct frames {
+    gci_frame *items;
+    size_t count, capacity;
+    gci_frame local[FRAMES_ON_STACK];
+};
+
+static bool
+add_frame(struct frames *frames, gci_frame const *frame)
+{
+    if (frames->count == frames->capacity) {
+        size_t capacity = frames->capacity * 4;
+        gci_frame *items = malloc(capacity * sizeof *items);
+        if (items == NULL)
+            return false;
+        memcpy(items, frames->items, frames->count * sizeof *items);
+        if (frames->items != frames->local)
+            free(frames->items);
+        frames->items = items;
+        frames->capacity = capacity;
+    }
+    frames->items[frames->count++] = *frame;
+    return true;
+}
+
+/* Walks the pack, verifying everything, and keeps the candidates' frames. false: no memory. */
+static bool
+collect_frames(struct gci_run_inside *inside, gci_pack_walk *walk, struct frames *frames)
+{
+    gci_frame frame;
+
+    while (gci_pack_next(walk, &frame)) {
+        if (frame.type == GCI_FRAME_DESCRIPTION)
+            inside->description = gci_view_of(walk->bytes.data + walk->at, walk->bytes.size - walk->at);
+        else if (!add_frame(frames, &frame))
+            return false;
+    }
+    inside->damaged = walk->damaged;
+    return true;
+}
+
+/* ---- decoding ---- */
+
+static bool
+is_trusted(gci_frame const *frame, gci_candidate const *candidate, gci_trust const *trust)
+{
+    if (!trust->required)
+        return true;
+    return gci_signature_verify(frame->head, &candidate->place->signature, trust->keys, trust->count) &&
+           (frame->type != GCI_FRAME_ENTRY || gci_signature_covers(&candidate->place->signature, frame->payload));
+}
+
+/* Fills in a candidate from a frame. false: the frame doesn't hold one, or of another key. */
+static bool
+decode(struct gci_run_inside *inside, gci_frame const *frame, gci_candidate *out, struct gci_candidate_place *place)
+{
+    *place = (struct gci_candidate_place){ 0 };
+    *out = (gci_candidate){ .run = &inside->run, .evicted_ns = frame->evicted_ns, .place = place };
+    if (!gci_record_read(frame->head, &inside->arena, &out->record, &place->signature) ||
+        memcmp(out->record.key.bytes, inside->key.bytes, sizeof inside->key.bytes) != 0)
+        return false;
+    out->is_evicted = frame->type == GCI_FRAME_EVICTED;
+    out->record.stored_size = frame->payload_size;
+    place->head = frame->head;
+    place->checksum = frame->payload_checksum;
+    place->in_pack = frame->type == GCI_FRAME_ENTRY;
+    place->inlined = frame->payload;
+    place->own.payload = (gci_payload){ frame->payload.data, frame->payload.size };
+    place->own.hold = GCI_HOLD_RUN;
+    place->own.run = &inside->run;
+    return !place->in_pack || out->record.compression != GCI_RAW || out->record.payload_size == frame->payload.size;
+}
+
+static void
+take_candidate(struct gci_run_inside *inside, gci_frame const *frame, struct gci_candidate_place *place,
+               gci_trust const *trust)
+{
+    gci_candidate *candidate = &inside->run.items[inside->run.count];
+
+    if (!decode(inside, frame, candidate, place)) {
+        inside->damaged++;
+        return;
+    }
+    if (!is_trusted(frame, candidate, trust)) {
+        inside->untrusted++;
+        return;
+    }
+    if (candidate->record.sequence > inside->last_sequence)
+        inside->last_sequence = candidate->record.sequence;
+    inside->run.count++;
+}
+
+static bool
+decode_frames(struct gci_run_inside *inside, struct frames const *frames, gci_trust const *trust)
+{
+    gci_run *run = &inside->run;
+
+    run->items = gci_arena_array(&inside->arena, frames->count, sizeof *run->items);
+    struct gci_candidate_place *places = gci_arena_array(&inside->arena, frames->count, sizeof *places);
+    if (run->items == NULL || places == NULL)
+        return false;
+    for (size_t i = 0; i < frames->count; i++)
+        take_candidate(inside, &frames->items[i], &places[i], trust);
+    return !inside->arena.failed;
+}
+
+static bool
+read_all(struct gci_run_inside *inside, gci_pack_walk *walk, gci_trust const *trust)
+{
+    struct frames frames = { .capacity = FRAMES_ON_STACK };
+
+    frames.items = frames.local;
+    inside->bytes = gci_arena_copy(&inside->arena, walk->bytes);
+    if (inside->bytes.data == NULL)
+        return false;
+    walk->bytes = inside->bytes;
+    bool decoded = collect_frames(inside, walk, &frames) && decode_frames(inside, &frames, trust);
+    if (frames.items != frames.local)
+        free(frames.items);
+    return decoded;
+}
+
+gci_run *
+gci_run_new(gcache_key const *key, gci_pack_walk *walk, gci_budget *budget, gci_trust const *trust)
+{
+    struct gci_run_inside *inside = calloc(1, sizeof *inside);
+
+    if (inside == NULL)
+        return NULL;
+    inside->run.inside = inside;
+    inside->run.account = &inside->account;
+    inside->key = *key;
+    atomic_store(&inside->references, 1);
+    gci_arena_init(&inside->arena, SIZE_MAX);
+    bool whole = read_all(inside, walk, trust);
+    gci_account_open(&inside->account, budget, inside->arena.total + sizeof *inside);
+    if (whole)
+        return &inside->run;
+    gci_run_release(&inside->run);
+    return NULL;
+}
+
+/* ---- life ---- */
+
+gci_run *
+gci_run_retain(gci_run *run)
+{
+    atomic_fetch_add_explicit(&run->inside->references, 1, memory_order_relaxed);
+    return run;
+}
+
+void
+gci_run_release(gci_run *run)
+{
+    if (run == NULL || atomic_fetch_sub_explicit(&run->inside->references, 1, memory_order_acq_rel) != 1)
+        return;
+    struct gci_run_inside *inside = run->inside;
+    gci_extra_destroy(&run->extra);
+    for (size_t i = 0; i < run->count; i++) {
+        struct gci_held_payload *kept = atomic_load(&run->items[i].place->payload);
+        if (kept != NULL)
+            gci_payload_release(&kept->payload);
+    }
+    gci_account_close(&inside->account);
+    gci_arena_clear(&inside->arena);
+    free(inside);
+}
+
+/* ---- payloads ---- */
+
+static struct gci_held_payload *
+held_of(gci_payload *payload)
+{
+    return (struct gci_held_payload *)payload;
+}
+
+static void
+free_base(gci_payload_hold hold, void *base, size_t base_size)
+{
+    if (hold == GCI_HOLD_MALLOC)
+        free(base);
+    else if (hold == GCI_HOLD_MAP)
+        gci_file_unmap(base, base_size);
+}
+
+gci_payload *
+gci_payload_new(gci_payload_hold hold, void *base, size_t base_size, gci_view bytes)
+{
+    struct gci_held_payload *held = calloc(1, sizeof *held);
+
+    GCI_ASSERT(hold != GCI_HOLD_RUN);
+    if (held == NULL) {
+        free_base(hold, base, base_size);
+        return NULL;
+    }
+    held->payload = (gci_payload){ bytes.data, bytes.size };
+    held->hold = hold;
+    held->base = base;
+    held->base_size = base_size;
+    atomic_store(&held->references, 1);
+    return &held->payload;
+}
+
+gci_payload *
+gci_payload_retain(gci_payload *payload)
+{
+    struct gci_held_payload *held = held_of(payload);
+
+    if (held->hold == GCI_HOLD_RUN)
+        gci_run_retain(held->run);
+    else
+        atomic_fetch_add_explicit(&held->references, 1, memory_order_relaxed);
+    return payload;
+}
+
+void
+gci_payload_release(gci_payload *payload)
+{
+    struct gci_held_payload *held = held_of(payload);
+
+    if (held == NULL)
+        return;
+    if (held->hold == GCI_HOLD_RUN) {
+        gci_run_release(held->run);
+    } else if (atomic_fetch_sub_explicit(&held->references, 1, memory_order_acq_rel) == 1) {
+        free_base(held->hold, held->base, held->base_size);
+        gci_account_close(&held->account);
+        free(held);
+    }
+}
+
+void
+gci_payload_keep(gci_candidate *candidate, gci_payload *payload)
+{
+    struct gci_held_payload *held = held_of(payload), *expected = NULL;
+
+    GCI_ASSERT(held->hold != GCI_HOLD_RUN && held->account.budget == NULL);
+    gci_payload_retain(payload);
+    gci_account_open(&held->account, gci_run_inside(candidate->run)->account.budget, held->base_size);
+    /* If another thread was faster, this one stays with its reader and counts until then. */
+    if (!atomic_compare_exchange_strong(&candidate->place->payload, &expected, held))
+        gci_payload_release(payload);
+}
+
+gci_payload *
+gci_payload_kept(gci_candidate *candidate)
+{
+    struct gci_candidate_place *place = candidate->place;
+    struct gci_held_payload *held = atomic_load_explicit(&place->payload, memory_order_acquire);
+
+    if (held == NULL && place->in_pack && candidate->record.compression == GCI_RAW)
+        held = &place->own;
+    return held != NULL ? gci_payload_retain(&held->payload) : NULL;
+}

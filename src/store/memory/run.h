@@ -1,0 +1,93 @@
+/*
+ * Runs: candidates that were read in one go, the bytes of whole frames and what was decoded from them. Counted, because
+ * the sets of a key that follow each other share them: of a candidate index that has grown only what is new is read.
+ *
+ * Invariants:
+ *  1. A run is immutable once others can see it, but for: its extra (set once), payloads kept in its places (set once),
+ *     and the hit counts and times in its places (atomic).
+ *  2. A run holds whole, verified frames. Damaged ones are counted and left out.
+ */
+#ifndef GCI_STORE_MEMORY_RUN_H
+#define GCI_STORE_MEMORY_RUN_H
+
+#include "base/arena.h"
+#include "base/digest.h"
+#include "store/format/candidate_index.h"
+#include "store/format/record.h"
+#include "store/memory/budget.h"
+#include "store/memory/candidate_set.h"
+
+#include <stdatomic.h>
+
+typedef enum gci_payload_hold {
+    GCI_HOLD_MALLOC, /* own bytes */
+    GCI_HOLD_MAP,    /* a mapping of the whole entry file */
+    GCI_HOLD_RUN     /* bytes within a run: counted by the run's references, part of a candidate's place */
+} gci_payload_hold;
+
+struct gci_held_payload {
+    gci_payload payload;
+    _Atomic uint32_t references;
+    gci_payload_hold hold;
+    void *base;           /* what to free or unmap */
+    size_t base_size;
+    gci_run *run;         /* GCI_HOLD_RUN only */
+    gci_account account;
+};
+
+/* Where a candidate's payload is, and what happened to it. */
+struct gci_candidate_place {
+    bool in_pack;
+    gci_view inlined;             /* the stored bytes within the run, if they are in the pack */
+    struct gci_held_payload own;  /* hands those out as they are, if they are raw */
+    gci_view head;                /* of the frame, within the run */
+    gci_checksum checksum;        /* of the stored bytes */
+    gci_signature signature;
+    _Atomic(struct gci_held_payload *) payload; /* kept for the next reader, or NULL */
+    _Atomic uint64_t used_ns;     /* last handed out; 0: not since it was read */
+    _Atomic uint32_t hits;        /* since they were last written out */
+};
+
+struct gci_run_inside {
+    gci_run run;
+    _Atomic uint32_t references;
+    _Atomic uint32_t in_memory; /* sets of the memory tier with it, where its hits are gathered */
+    gci_account account;
+    gci_arena arena;
+    gcache_key key;
+    gci_view bytes;             /* of the pack, in the arena */
+    gci_view description;       /* from its frame on; empty: none in here */
+    size_t damaged, untrusted;  /* frames that were left out */
+    uint64_t last_sequence;
+};
+
+/* Signatures are checked if they are required. */
+typedef struct gci_trust {
+    gci_signing_key const *keys;
+    size_t count;
+    bool required;
+} gci_trust;
+
+/* Copies and decodes what the walk, which has begun, finds in its bytes, and leaves the walk at its end. NULL: no memory. */
+gci_run *gci_run_new(gcache_key const *key, gci_pack_walk *walk, gci_budget *budget, gci_trust const *trust);
+gci_run *gci_run_retain(gci_run *run);
+void gci_run_release(gci_run *run);
+
+static inline struct gci_run_inside *
+gci_run_inside(gci_run *run)
+{
+    return run->inside;
+}
+
+/* ---- payloads (run.c) ---- */
+
+/* Takes over base, also on failure. NULL: no memory. */
+gci_payload *gci_payload_new(gci_payload_hold hold, void *base, size_t base_size, gci_view bytes);
+
+/* Keeps the payload with its candidate for the next reader. */
+void gci_payload_keep(gci_candidate *candidate, gci_payload *payload);
+
+/* What is kept, with a reference; or NULL. */
+gci_payload *gci_payload_kept(gci_candidate *candidate);
+
+#endif

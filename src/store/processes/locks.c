@@ -1,0 +1,191 @@
+#include "store/processes/locks.h"
+
+#include "base/check.h"
+#include "base/mutex.h"
+#include "store/directory/layout.h"
+#include "store/directory/paths.h"
+#include "store/directory/trust.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static void
+init_mutexes(gci_key_locks *locks)
+{
+    pthread_mutex_init(&locks->opening, NULL);
+    for (size_t i = 0; i < GCI_KEY_MUTEXES; i++)
+        pthread_mutex_init(&locks->mutexes[i], NULL);
+}
+
+void
+gci_key_locks_init(gci_key_locks *locks, gci_dir dir)
+{
+    *locks = (gci_key_locks){ .dir = dir, .file = GCI_FILE_NONE };
+    init_mutexes(locks);
+}
+
+void
+gci_key_locks_close(gci_key_locks *locks)
+{
+    gci_file_close(&locks->file);
+    pthread_mutex_destroy(&locks->opening);
+    for (size_t i = 0; i < GCI_KEY_MUTEXES; i++)
+        pthread_mutex_destroy(&locks->mutexes[i]);
+}
+
+void
+gci_key_locks_after_fork(gci_key_locks *locks)
+{
+    gci_file_close(&locks->file);
+    init_mutexes(locks);
+}
+
+static gcache_status
+open_lock_file(gci_key_locks *locks, gcache_error *error)
+{
+    gcache_status status = GCACHE_OK;
+
+    pthread_mutex_lock(&locks->opening);
+    if (locks->file.fd < 0)
+        status = gci_trust_folders(locks->dir, "locks/keys", error);
+    if (status == GCACHE_OK && locks->file.fd < 0)
+        status = gci_layout_create(locks->dir, "locks/keys", O_RDWR | O_CREAT, &locks->file, error);
+    pthread_mutex_unlock(&locks->opening);
+    return status;
+}
+
+/* The descriptor's number stays: other threads use it. The locks they hold are on the file that nobody finds any more. */
+static gcache_status
+reopen_lock_file(gci_key_locks *locks, gcache_error *error)
+{
+    gcache_status status = GCACHE_OK;
+    gci_file file;
+
+    pthread_mutex_lock(&locks->opening);
+    if (!gci_file_still_named(&locks->file)) {
+        status = gci_layout_create(locks->dir, "locks/keys", O_RDWR | O_CREAT, &file, error);
+        if (status == GCACHE_OK && !gci_file_replace(&locks->file, &file))
+            status = gci_fail(error, GCACHE_ERROR_IO, "%s/locks/keys: can't be opened again", locks->dir.name);
+    }
+    pthread_mutex_unlock(&locks->opening);
+    return status;
+}
+
+/* Removed again and again: nobody does that. */
+#define ATTEMPTS 4
+
+/* Locks slots, by the holder of their mutexes. */
+static gcache_status
+lock_slots(gci_key_locks *locks, uint64_t first, uint64_t count, uint64_t wait_ns, gcache_error *error)
+{
+    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+        gcache_status status = gci_file_lock_range(&locks->file, GCI_LOCK_EXCLUSIVE, first, count, wait_ns, error);
+        if (status != GCACHE_OK || gci_file_still_named(&locks->file))
+            return status;
+        gci_file_unlock_range(&locks->file, first, count);
+        status = reopen_lock_file(locks, error);
+        if (status != GCACHE_OK)
+            return status;
+    }
+    return gci_fail(error, GCACHE_ERROR_BUSY, "%s/locks/keys: removed again and again", locks->dir.name);
+}
+
+static pthread_mutex_t *
+mutex_of(gci_key_locks *locks, gcache_key const *key)
+{
+    return &locks->mutexes[gci_slot_of(key) % GCI_KEY_MUTEXES];
+}
+
+gcache_status
+gci_key_lock(gci_key_locks *locks, gcache_key const *key, uint64_t wait_ns, gcache_error *error)
+{
+    gcache_status status = open_lock_file(locks, error);
+
+    if (status != GCACHE_OK)
+        return status;
+    if (!gci_mutex_lock_within(mutex_of(locks, key), wait_ns))
+        return gci_fail(error, GCACHE_ERROR_BUSY, "%s/locks/keys: another thread holds the key for too long",
+                        locks->dir.name);
+    status = lock_slots(locks, gci_slot_of(key), 1, wait_ns, error);
+    if (status != GCACHE_OK)
+        pthread_mutex_unlock(mutex_of(locks, key));
+    return status;
+}
+
+void
+gci_key_unlock(gci_key_locks *locks, gcache_key const *key)
+{
+    gci_file_unlock_range(&locks->file, gci_slot_of(key), 1);
+    pthread_mutex_unlock(mutex_of(locks, key));
+}
+
+/* ---- whole files ---- */
+
+gcache_status
+gci_lock_take(gci_dir dir, char const *path, gci_lock_kind kind, uint64_t wait_ns, gci_file *out_lock, gcache_error *error)
+{
+    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+        gcache_status status = gci_layout_create(dir, path, O_RDWR | O_CREAT, out_lock, error);
+        if (status == GCACHE_OK)
+            status = gci_file_lock(out_lock, kind, wait_ns, error);
+        if (status == GCACHE_OK && gci_file_still_named(out_lock))
+            return status;
+        gci_file_unlock_and_close(out_lock);
+        if (status != GCACHE_OK)
+            return status;
+    }
+    return gci_fail(error, GCACHE_ERROR_BUSY, "%s/%s: removed again and again", dir.name, path);
+}
+
+/* ---- fork ---- */
+
+void
+gci_fork_mark_open(gci_fork_mark *mark)
+{
+    size_t size = (size_t)sysconf(_SC_PAGESIZE);
+    void *page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    mark->word = &mark->own;
+    atomic_store(&mark->process, getpid());
+    if (page != MAP_FAILED && madvise(page, size, MADV_WIPEONFORK) == 0) {
+        mark->word = page;
+        atomic_store(&mark->process, 0);
+    } else if (page != MAP_FAILED) {
+        munmap(page, size);
+    }
+    atomic_store(mark->word, 1);
+}
+
+void
+gci_fork_mark_close(gci_fork_mark *mark)
+{
+    if (mark->word != NULL && mark->word != &mark->own)
+        munmap((void *)mark->word, (size_t)sysconf(_SC_PAGESIZE));
+    mark->word = NULL;
+}
+
+bool
+gci_fork_mark_begin(gci_fork_mark *mark)
+{
+    uint32_t inherited = mark->word == &mark->own ? 1 : 0;
+
+    if (atomic_compare_exchange_strong(mark->word, &inherited, 2)) {
+        if (mark->word != &mark->own || atomic_load(&mark->process) != getpid())
+            return true;
+        /* Without a page, what was inherited looks like what is settled: another thread has been here. */
+        atomic_store(mark->word, 1);
+    }
+    while (atomic_load_explicit(mark->word, memory_order_acquire) != 1)
+        sched_yield();
+    return false;
+}
+
+void
+gci_fork_mark_settle(gci_fork_mark *mark)
+{
+    if (mark->word == &mark->own)
+        atomic_store(&mark->process, getpid());
+    atomic_store_explicit(mark->word, 1, memory_order_release);
+}

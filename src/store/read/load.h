@@ -1,0 +1,27 @@
+/*
+ * Reading a key's candidates: from memory if they are current there, else from the candidate index.
+ */
+#ifndef GCI_STORE_READ_LOAD_H
+#define GCI_STORE_READ_LOAD_H
+
+#include "store/memory/candidates.h"
+#include "store/read/read.h"
+#include "store/state/state.h"
+
+/* Reads and decodes the candidate index as it is. Damage is counted in the set, not acted on. ABSENT, FOUND (perhaps
+   without any candidate), CORRUPT (not even the header is good), UNREADABLE. */
+gci_found gci_read_pack(gci_store *store, gcache_key const *key, gci_candidates **out_set, gcache_error *error);
+
+/* The same through the memory tier. The holder of the key's lock gets what is current. */
+gci_found gci_read_current(gci_store *store, gcache_key const *key, gci_candidates **out_set, gcache_error *error);
+
+/* For errors of the operating system while reading: counts and names the outcome. */
+gci_found gci_unreadable(gci_store *store);
+
+/* Whether a key of ours signed the candidate. */
+bool gci_is_vouched_for(gci_store const *store, gci_candidate const *candidate);
+
+/* Every public function that looks at candidates or changes them begins with this: what is due once a second is done. */
+void gci_check_time(gci_store *store);
+
+#endif

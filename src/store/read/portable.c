@@ -1,0 +1,94 @@
+#include "store/read/portable.h"
+
+#include "base/check.h"
+#include "store/format/compress.h"
+#include "store/format/describe.h"
+#include "store/memory/run.h"
+#include "store/read/payload.h"
+
+#include <stdlib.h>
+
+/* ---- entries ---- */
+
+gci_found
+gci_portable_write_entry(gci_store *store, gci_candidate *candidate, gci_buf *out, gcache_error *error)
+{
+    gci_payload *stored;
+
+    gci_found found = gci_store_stored_payload(store, candidate, &stored, error);
+    if (found != GCI_FOUND)
+        return found;
+    gci_frame_start start = { GCI_FRAME_ENTRY, stored->size, gci_checksum_of(stored->data, stored->size), 0 };
+    size_t begin = gci_frame_begin(out, &start);
+    gci_buf_append_view(out, candidate->place->head);
+    gci_frame_end(out, begin);
+    gci_buf_append(out, stored->data, stored->size);
+    gci_buf_append_view(out, gci_frame_padding(stored->size));
+    gci_payload_release(stored);
+    return GCI_FOUND;
+}
+
+/* The id that the record has with this payload must be the one it says it has. */
+static gcache_status
+check_id(gci_record const *record, gci_view payload, gcache_error *error)
+{
+    gci_record computed = *record;
+
+    if (!gci_record_identify(&computed, payload))
+        return gci_fail_memory(error);
+    return memcmp(computed.id, record->id, sizeof computed.id) == 0
+               ? GCACHE_OK
+               : gci_fail(error, GCACHE_ERROR_CORRUPT, "entry %s: its content has another id", record->id);
+}
+
+static gcache_status
+check_payload(gci_portable const *entry, gcache_error *error)
+{
+    gci_record const *record = &entry->record;
+    uint64_t size = record->payload_size;
+
+    if (record->compression == GCI_RAW && entry->payload.size == size)
+        return check_id(record, entry->payload, error);
+    if (record->compression != GCI_ZSTD || size > GCI_PAYLOAD_MAX || !gci_compressed_size_is(entry->payload, size))
+        return gci_fail(error, GCACHE_ERROR_CORRUPT, "entry %s: not as large as it says", record->id);
+    char *raw = malloc(size != 0 ? (size_t)size : 1);
+    gcache_status status = raw != NULL ? gci_decompress(entry->payload, raw, (size_t)size, error) : gci_fail_memory(error);
+    if (status == GCACHE_OK)
+        status = check_id(record, gci_view_of(raw, (size_t)size), error);
+    free(raw);
+    return status;
+}
+
+gcache_status
+gci_portable_read_entry(gci_view frame, gci_arena *arena, gci_portable *out_entry, gcache_error *error)
+{
+    gci_frame parts;
+
+    if (gci_frame_read(frame, &parts) != GCI_FRAME_GOOD || parts.type != GCI_FRAME_ENTRY || parts.size != frame.size)
+        return gci_fail(error, GCACHE_ERROR_CORRUPT, "an entry is damaged");
+    if (!gci_record_read(parts.head, arena, &out_entry->record, &out_entry->signature))
+        return arena->failed ? gci_fail_memory(error) : gci_fail(error, GCACHE_ERROR_CORRUPT, "an entry is damaged");
+    out_entry->payload = parts.payload;
+    return check_payload(out_entry, error);
+}
+
+/* ---- descriptions ---- */
+
+gcache_status
+gci_portable_write_description(gcache_key const *key, gci_description const *description, gci_buf *out,
+                               gcache_error *error)
+{
+    return gci_description_write(key, description, out, error);
+}
+
+gcache_status
+gci_portable_read_description(gci_view frame, gcache_key *out_key, gci_stored_description **out_description,
+                              gcache_error *error)
+{
+    gci_frame parts;
+
+    if (gci_frame_read(frame, &parts) != GCI_FRAME_GOOD || parts.size != frame.size || parts.head.size < sizeof out_key->bytes)
+        return gci_fail(error, GCACHE_ERROR_CORRUPT, "a description is damaged");
+    memcpy(out_key->bytes, parts.head.data, sizeof out_key->bytes);
+    return gci_description_read(out_key, frame, out_description, error);
+}

@@ -1,0 +1,52 @@
+/*
+ * The face of this room: reading candidates, payloads and descriptions, and walking over what is stored.
+ */
+#ifndef GCI_STORE_READ_READ_H
+#define GCI_STORE_READ_READ_H
+
+#include "base/error.h"
+#include "store/format/describe.h"
+#include "store/memory/candidate_set.h"
+#include "store/state/options.h"
+
+/* ---- candidates ---- */
+
+/*
+ * The key's candidates. *out_set is counted: release it. FOUND with at least one item, or with evicted or damaged ones;
+ * ABSENT, EVICTED, CORRUPT, UNREADABLE: *out_set is NULL.
+ */
+gci_found gci_store_candidates(gci_store *store, gcache_key const *key, gci_candidates **out_set, gcache_error *error);
+
+/* The same, read from disk and kept out of the memory tier: for those who walk over everything. */
+gci_found gci_store_load(gci_store *store, gcache_key const *key, gci_candidates **out_set, gcache_error *error);
+
+/* ---- payloads ---- */
+
+/* FOUND, EVICTED (the entry went away meanwhile), CORRUPT or UNREADABLE. Release it. */
+gci_found gci_store_payload(gci_store *store, gci_candidate *candidate, gci_payload **out_payload, gcache_error *error);
+
+/* ---- descriptions ---- */
+
+/* FOUND, ABSENT, CORRUPT, UNREADABLE. What `gci_stored_description_get` points to lives as long as the object. */
+gci_found gci_store_description(gci_store *store, gcache_key const *key, gci_stored_description **out_description,
+                                gcache_error *error);
+typedef struct gci_near {
+    gcache_key key;
+    uint32_t equal; /* components with the same hash */
+} gci_near;
+
+/* The stored keys of a kind that share most components, best first, at most `room`; those that share none are not near. */
+gcache_status gci_store_nearest(gci_store *store, gci_view kind, gci_component const *components, size_t count,
+                                gci_near *out_near, size_t room, size_t *out_count, gcache_error *error);
+
+/* ---- walking ---- */
+
+/* Calls fn for every key in ascending order; anything but 0 ends it. */
+typedef int (*gci_key_fn)(void *state, gcache_key const *key);
+gcache_status gci_store_each_key(gci_store *store, gci_key_fn fn, void *state, gcache_error *error);
+
+/* The key under which an entry id (or a unique beginning of one, at least 4 digits) is stored. ERROR_NOT_FOUND. */
+gcache_status gci_store_find_entry(gci_store *store, char const *id, gcache_key *out_key,
+                                   char out_id[GCACHE_ENTRY_ID_SIZE], gcache_error *error);
+
+#endif

@@ -1,0 +1,70 @@
+#include "store/repair/doubts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+_Static_assert(sizeof(gci_doubt) == GCACHE_KEY_BYTES + 16 + 1, "compared by their bytes");
+
+static void
+add_doubt(gci_doubts *all, gcache_key const *key, uint8_t const id[16], bool lost)
+{
+    if (all->count == all->capacity) {
+        size_t capacity = all->capacity == 0 ? 16 : all->capacity * 2;
+        gci_doubt *items = realloc(all->items, capacity * sizeof *items);
+        if (items == NULL) {
+            all->failed = true;
+            return;
+        }
+        all->items = items;
+        all->capacity = capacity;
+    }
+    all->items[all->count] = (gci_doubt){ .key = *key, .lost = lost };
+    memcpy(all->items[all->count++].id, id, sizeof all->items->id);
+}
+
+static int
+by_bytes(void const *a, void const *b)
+{
+    return memcmp(a, b, sizeof(gci_doubt));
+}
+
+bool
+gci_doubts_have(gci_doubts const *all, gci_doubt const *wanted)
+{
+    return all->count != 0 && bsearch(wanted, all->items, all->count, sizeof *wanted, by_bytes) != NULL;
+}
+
+static void
+doubt_missing_row(void *state, gci_entry_row const *row)
+{
+    add_doubt(state, &row->key, row->id, false);
+}
+
+/* From rows to files. */
+static gcache_status
+doubt_lone_rows(gci_store *store, gci_index *index, unsigned shard, gci_row_list const *list, gci_doubts *out,
+                gcache_error *error)
+{
+    gci_lone_rows rows;
+
+    gcache_status status = gci_rows_lone(index, shard, list, &rows, error);
+    for (size_t i = 0; status == GCACHE_OK && i < rows.count; i++) {
+        if (gci_row_is_lost(store, &rows.items[i]))
+            add_doubt(out, &rows.items[i].key, rows.items[i].id, true);
+    }
+    free(rows.items);
+    return status;
+}
+
+gcache_status
+gci_doubts_find(gci_store *store, gci_index *index, bool whole, unsigned shard, gci_row_list const *list, gci_doubts *out,
+                gcache_error *error)
+{
+    gcache_status status = whole ? gci_rows_missing(index, list, doubt_missing_row, out, error) : GCACHE_OK;
+
+    if (status == GCACHE_OK)
+        status = doubt_lone_rows(store, index, shard, list, out, error);
+    if (out->count != 0)
+        qsort(out->items, out->count, sizeof *out->items, by_bytes);
+    return status == GCACHE_OK && out->failed ? gci_fail_memory(error) : status;
+}

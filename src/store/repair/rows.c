@@ -1,0 +1,344 @@
+#include "store/repair/rows.h"
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/digest.h"
+#include "store/format/describe.h"
+#include "store/index/tombstones.h"
+#include "store/memory/candidates.h"
+#include "store/publish/publish.h"
+#include "store/read/load.h"
+#include "store/read/stored_description.h"
+
+#include <stdlib.h>
+
+#define WAIT_NS UINT64_C(10000000000)
+
+void
+gci_row_list_init(gci_row_list *list)
+{
+    *list = (gci_row_list){ 0 };
+    gci_arena_init(&list->arena, GCI_BUF_NO_LIMIT);
+}
+
+void
+gci_row_list_clear(gci_row_list *list)
+{
+    free(list->items);
+    gci_arena_clear(&list->arena);
+    gci_row_list_init(list);
+}
+
+static gci_entry_row *
+add_row(gci_row_list *list)
+{
+    if (list->count == list->capacity) {
+        size_t capacity = list->capacity == 0 ? 256 : list->capacity * 2;
+        gci_entry_row *items = realloc(list->items, capacity * sizeof *items);
+        if (items == NULL) {
+            list->failed = true;
+            return NULL;
+        }
+        list->items = items;
+        list->capacity = capacity;
+    }
+    return &list->items[list->count++];
+}
+
+/* The numbers of a key's components, or none if it isn't described. */
+static uint64_t const *
+component_numbers(gci_store *store, gci_row_list *list, gcache_key const *key, size_t *out_count)
+{
+    gci_stored_description *stored;
+
+    *out_count = 0;
+    if (gci_store_description(store, key, &stored, NULL) != GCI_FOUND)
+        return NULL;
+    gci_description const *description = gci_stored_description_get(stored);
+    uint64_t *numbers = gci_arena_array(&list->arena, description->component_count + 1, sizeof *numbers);
+    for (size_t i = 0; numbers != NULL && i < description->component_count; i++)
+        numbers[i] = gci_component_number(description->kind, &description->components[i]);
+    *out_count = numbers != NULL ? description->component_count : 0;
+    gci_stored_description_free(stored);
+    return numbers;
+}
+
+void
+gci_row_list_add(gci_store *store, gci_row_list *list, gci_candidates *set, bool described)
+{
+    size_t count = 0;
+    uint64_t const *numbers = described ? component_numbers(store, list, &set->key, &count) : NULL;
+    uint64_t cost = gci_cost_of_key(store, &set->key);
+
+    for (size_t i = 0; i < set->count; i++) {
+        gci_candidate const *candidate = set->items[i];
+        gci_record const *record = &candidate->record;
+        gci_entry_row *row = add_row(list);
+        if (row == NULL)
+            return;
+        *row = (gci_entry_row){ .key = set->key, .created_ns = record->created_ns, .key_cost = cost,
+                                .used_ns = record->created_ns + 1,
+                                .size = candidate->place->head.size + GCI_FRAME_OVERHEAD + record->stored_size,
+                                .components = numbers, .component_count = count };
+        gci_unhex(gci_view_text(record->id), row->id, sizeof row->id);
+        row->space = gci_arena_copy(&list->arena, record->space);
+        row->kind = gci_arena_copy(&list->arena, record->kind);
+        if (!candidate->place->in_pack)
+            row->entry_cost = gci_cost_of_path(store, gci_path_entry(&set->key, record->id).text);
+    }
+    list->failed |= list->arena.failed;
+}
+
+static bool
+has_row(gci_index *index, gci_entry_row const *row)
+{
+    sqlite3_stmt *find = gci_index_use(index, GCI_SQL_ENTRY_HAS);
+
+    gci_bind_bytes(find, 1, row->key.bytes, sizeof row->key.bytes);
+    gci_bind_bytes(find, 2, row->id, sizeof row->id);
+    bool found = gci_index_step(index, find);
+    return found || index->trouble != 0;
+}
+
+gcache_status
+gci_rows_missing(gci_index *index, gci_row_list const *list, gci_missing_row_fn fn, void *state, gcache_error *error)
+{
+    gcache_status status = gci_index_begin(index, GCI_READ, WAIT_NS, error);
+
+    if (status != GCACHE_OK)
+        return status;
+    for (size_t i = 0; i < list->count; i++) {
+        if (!has_row(index, &list->items[i]))
+            fn(state, &list->items[i]);
+    }
+    return gci_index_end(index, GCI_READ, GCACHE_OK, error);
+}
+
+/* ---- rows without entries ---- */
+
+/* row = key_id key (id | NULL) created used */
+static bool
+read_lone(sqlite3_stmt *row, gci_lone_row *out)
+{
+    gci_view key = gci_column_bytes(row, 1), id = gci_column_bytes(row, 2);
+
+    *out = (gci_lone_row){ .key_id = gci_column_number(row, 0), .is_entry = id.size == sizeof out->id };
+    out->created_ns = (uint64_t)gci_column_number(row, 3);
+    out->used_ns = (uint64_t)gci_column_number(row, 4);
+    if (key.size == sizeof out->key.bytes)
+        memcpy(out->key.bytes, key.data, key.size);
+    if (out->is_entry)
+        memcpy(out->id, id.data, id.size);
+    return key.size == sizeof out->key.bytes;
+}
+
+/* List and rows are by key: *at is where the row's key begins in the list, and doesn't go back. */
+static bool
+is_listed(gci_row_list const *list, size_t *at, gci_lone_row const *row)
+{
+    while (*at < list->count && memcmp(&list->items[*at].key, &row->key, sizeof row->key) < 0)
+        ++*at;
+    for (size_t i = *at; i < list->count && memcmp(&list->items[i].key, &row->key, sizeof row->key) == 0; i++) {
+        if (!row->is_entry || memcmp(list->items[i].id, row->id, sizeof row->id) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool
+add_lone(gci_lone_rows *rows, gci_lone_row const *row)
+{
+    if (rows->count == rows->capacity) {
+        size_t capacity = rows->capacity == 0 ? 64 : rows->capacity * 2;
+        gci_lone_row *items = realloc(rows->items, capacity * sizeof *items);
+        if (items == NULL)
+            return false;
+        rows->items = items;
+        rows->capacity = capacity;
+    }
+    rows->items[rows->count++] = *row;
+    return true;
+}
+
+/* Between begin and end. */
+static gcache_status
+find_lone(gci_index *index, unsigned shard, gci_row_list const *list, gci_lone_rows *out_rows, gcache_error *error)
+{
+    gcache_status status = GCACHE_OK;
+    gcache_key low, high;
+    gci_lone_row row;
+    size_t at = 0;
+
+    memset(&low, 0, sizeof low);
+    memset(&high, 0xff, sizeof high);
+    low.bytes[0] = high.bytes[0] = (uint8_t)shard;
+    *out_rows = (gci_lone_rows){ 0 };
+    sqlite3_stmt *rows = gci_index_use(index, GCI_SQL_ENTRIES_BETWEEN);
+    gci_bind_bytes(rows, 1, low.bytes, sizeof low.bytes);
+    gci_bind_bytes(rows, 2, high.bytes, sizeof high.bytes);
+    while (status == GCACHE_OK && gci_index_step(index, rows)) {
+        if (read_lone(rows, &row) && !is_listed(list, &at, &row) && !add_lone(out_rows, &row))
+            status = gci_fail_memory(error);
+    }
+    return status;
+}
+
+gcache_status
+gci_rows_lone(gci_index *index, unsigned shard, gci_row_list const *list, gci_lone_rows *out_rows, gcache_error *error)
+{
+    *out_rows = (gci_lone_rows){ 0 };
+    gcache_status status = gci_index_begin(index, GCI_READ, WAIT_NS, error);
+    if (status != GCACHE_OK)
+        return status;
+    status = find_lone(index, shard, list, out_rows, error);
+    return gci_index_end(index, GCI_READ, status, error);
+}
+
+/* Eviction leaves an EVICTED frame or, with the last candidate, a tombstone, before anything goes. */
+static bool
+is_known_evicted(gci_store *store, gci_lone_row const *row, gci_candidates const *set)
+{
+    char hex[GCACHE_ENTRY_ID_SIZE];
+    gci_tombstone tombstone;
+
+    gci_hex(row->id, sizeof row->id, hex);
+    for (size_t i = 0; set != NULL && i < set->evicted_count; i++) {
+        if (memcmp(set->evicted[i]->record.id, hex, sizeof hex) == 0)
+            return true;
+    }
+    return set == NULL && gci_tombstone_get(store, &row->key, &tombstone) && tombstone.left == 0 &&
+           tombstone.evicted_ns >= row->used_ns;
+}
+
+/* What files say about an entry that a list of them didn't have. */
+typedef enum fate {
+    FATE_THERE,      /* it is there by now, or nobody can look */
+    FATE_UNFINISHED, /* nobody has seen it whole */
+    FATE_EVICTED,
+    FATE_LOST
+} fate;
+
+static fate
+fate_of(gci_store *store, gci_lone_row const *row)
+{
+    char hex[GCACHE_ENTRY_ID_SIZE];
+    gci_candidates *set = NULL;
+
+    gci_hex(row->id, sizeof row->id, hex);
+    gci_found found = gci_read_pack(store, &row->key, &set, NULL);
+    bool there = found == GCI_UNREADABLE || (row->is_entry && set != NULL && gci_candidates_find(set, hex) != NULL);
+    bool evicted = !there && is_known_evicted(store, row, set);
+    gci_candidates_release(set);
+    if (there)
+        return FATE_THERE;
+    if (!row->is_entry || row->used_ns <= row->created_ns)
+        return FATE_UNFINISHED;
+    return evicted ? FATE_EVICTED : FATE_LOST;
+}
+
+bool
+gci_row_is_lost(gci_store *store, gci_lone_row const *row)
+{
+    return row->is_entry && row->used_ns > row->created_ns && fate_of(store, row) == FATE_LOST;
+}
+
+/* ---- putting right ---- */
+
+/* An insert that hasn't returned may still bring the entry. */
+static bool
+may_be_under_way(gci_lone_row const *row)
+{
+    uint64_t now = gci_clock_wall_ns();
+
+    return row->is_entry && row->used_ns == row->created_ns && row->created_ns <= now && now - row->created_ns < GCI_OLD_NS;
+}
+
+static void
+drop_lone(gci_index *index, gci_lone_row const *row)
+{
+    static gci_statement const drops[] = { GCI_SQL_ENTRY_DROP, GCI_SQL_KEY_COMPONENTS_DROP_UNUSED,
+                                          GCI_SQL_KEY_DROP_UNUSED };
+
+    for (size_t i = row->is_entry ? 0 : 1; i < sizeof drops / sizeof *drops; i++) {
+        sqlite3_stmt *drop = gci_index_use(index, drops[i]);
+        gci_bind_number(drop, 1, row->key_id);
+        if (drops[i] == GCI_SQL_ENTRY_DROP)
+            gci_bind_bytes(drop, 2, row->id, sizeof row->id);
+        gci_index_run(index, drop);
+    }
+}
+
+gcache_status
+gci_row_list_read(gci_store *store, unsigned number, bool described, gci_row_list *list, gcache_error *error)
+{
+    gci_candidates *set;
+    gci_shard_key key;
+    gci_shard shard;
+    size_t at = 0;
+
+    gcache_status status = gci_shard_read(store->directory, number, &shard, error);
+    while (status == GCACHE_OK && gci_shard_next(&shard, &at, &key)) {
+        if (!key.has_pack || gci_read_pack(store, &key.key, &set, NULL) != GCI_FOUND)
+            continue;
+        gci_row_list_add(store, list, set, described);
+        gci_candidates_release(set);
+        if (list->failed)
+            status = gci_fail_memory(error);
+    }
+    gci_shard_clear(&shard);
+    return status;
+}
+
+/* Between begin and end of a write. */
+static gcache_status
+rebuild(gci_store *store, unsigned shard, gci_row_list *list, gci_lost_row_fn lost, void *state, gcache_error *error)
+{
+    gci_index *index = &store->index;
+    gci_lone_rows lone = { 0 };
+
+    gcache_status status = gci_row_list_read(store, shard, true, list, error);
+    if (status == GCACHE_OK)
+        status = find_lone(index, shard, list, &lone, error);
+    for (size_t i = 0; status == GCACHE_OK && i < lone.count; i++) {
+        fate became = fate_of(store, &lone.items[i]);
+        if (became == FATE_THERE || (became == FATE_UNFINISHED && may_be_under_way(&lone.items[i])))
+            continue;
+        if (became == FATE_LOST)
+            lost(state, &lone.items[i]);
+        drop_lone(index, &lone.items[i]);
+    }
+    for (size_t i = 0; status == GCACHE_OK && i < list->count; i++)
+        gci_put_entry_row(index, &list->items[i]);
+    free(lone.items);
+    return status;
+}
+
+gcache_status
+gci_rows_rebuild(gci_store *store, unsigned shard, gci_lost_row_fn lost, void *state, gcache_error *error)
+{
+    gci_row_list list;
+
+    gcache_status status = gci_index_begin(&store->index, GCI_WRITE, WAIT_NS, error);
+    if (status != GCACHE_OK)
+        return status;
+    gci_row_list_init(&list);
+    status = rebuild(store, shard, &list, lost, state, error);
+    status = gci_index_end(&store->index, GCI_WRITE, status, error);
+    gci_row_list_clear(&list);
+    return status;
+}
+
+void
+gci_rows_fill(gci_store *store)
+{
+    for (unsigned shard = 0; shard < GCI_SHARDS; shard++) {
+        gcache_error error = { .message = "" };
+        gci_row_list list;
+        gci_row_list_init(&list);
+        if (gci_row_list_read(store, shard, true, &list, &error) != GCACHE_OK)
+            gci_store_log(store, "entries/%02x: can't be read into index.db: %s", shard, error.message);
+        for (size_t i = 0; i < list.count; i++)
+            gci_put_entry_row(&store->index, &list.items[i]);
+        gci_row_list_clear(&list);
+    }
+}

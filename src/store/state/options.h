@@ -1,0 +1,54 @@
+/*
+ * How a store is opened, and what it reports by itself.
+ */
+#ifndef GCI_STORE_STATE_OPTIONS_H
+#define GCI_STORE_STATE_OPTIONS_H
+
+#include "base/error.h"
+#include "store/format/entry.h"
+#include <guardcache/cache.h>
+#include <guardcache/house.h>
+
+typedef struct gci_store gci_store;
+
+/* What the store does by itself. Told by the thread that does it, which may hold locks. */
+typedef enum gci_news_kind {
+    GCI_NEWS_EVICTED, /* key, entries, bytes and cause are set */
+    GCI_NEWS_CORRUPT  /* text is set */
+} gci_news_kind;
+
+typedef struct gci_news {
+    gci_news_kind kind;
+    gcache_key const *key;
+    uint64_t entries, bytes;
+    int cause;        /* as in gci_tombstone */
+    char const *text; /* what was put aside, and why */
+} gci_news;
+
+typedef void (*gci_news_fn)(void *state, gci_news const *news);
+
+typedef struct gci_store_options {
+    bool read_only;
+    gcache_durability durability;
+    uint64_t max_bytes;     /* of the directory; 0: default, UINT64_MAX: none */
+    bool renew;             /* an insert that equals an entry takes its place, as the newest of its key */
+    /* What the cache's own setting says, UINT64_MAX if it says nothing: a cache that is larger than max_bytes by more than a
+       tenth is shrunk on this word only. NULL: max_bytes is it */
+    uint64_t (*own_cap)(char const *directory);
+    size_t memory_bytes;    /* for decoded sets and payloads; 0: default */
+    int compression_level;  /* -1: raw; 0: default */
+    size_t max_candidates;  /* a key; 0: default */
+    uint64_t max_age_ns;    /* entries unused for longer are evicted by gc; 0: none */
+    char const *space;      /* the namespace new entries are labelled with; NULL: "" */
+    gci_signing_key const *signing; /* borrowed during open */
+    size_t signing_count;
+    bool require_signature; /* entries that no key verifies are not handed out */
+    gcache_trust trust;     /* whose files are read */
+    bool network;           /* treat the directory as one on a network file system even if it isn't */
+    gcache_log_fn log;
+    void *log_state;
+    gci_news_fn news;       /* may be NULL */
+    void *news_state;
+} gci_store_options;
+
+#endif
