@@ -11,7 +11,7 @@
 /* Keys whose stored descriptions are compared in full: of those with as many equal components, the one whose structure
    differs least is nearest. */
 #define CLOSE_LOOKS 8
-/* Of a past miss the keys that were stored since are passed over: so many are thought of. */
+/* When explaining a past miss, skip keys stored since: so many are looked through. */
 #define PAST_LOOKS 256
 
 void
@@ -28,6 +28,16 @@ gci_trace_clear(gci_trace *trace)
         gci_diff_free(trace->nearest[i].diff);
     gci_candidates_release(trace->set);
     gci_arena_clear(&trace->arena);
+}
+
+void
+gci_missed_clear(gci_missed *missed)
+{
+    if (!missed->asked)
+        return;
+    missed->asked = false;
+    gci_trace_clear(&missed->trace);
+    gci_question_clear(&missed->question);
 }
 
 /* ---- evictions ---- */
@@ -47,9 +57,9 @@ gci_trace_eviction(gci_trace const *trace)
         return NULL;
     if (trace->tombstone.left == 0 && trace->count + trace->evicted_count == 0)
         return &trace->tombstone;
-    for (size_t i = trace->count; i < trace->count + trace->evicted_count; i++) {
+    for (size_t i = 0; i < trace->trial_count; i++) {
         gci_trial const *trial = &trace->trials[i];
-        if (trial->ranked != NULL && trial->reason == GCACHE_REASON_EVICTED &&
+        if (gci_trial_is_evicted(trace, trial) && trial->reason == GCACHE_REASON_EVICTED &&
             trial->ranked->candidate->evicted_ns == trace->tombstone.evicted_ns)
             return &trace->tombstone;
     }

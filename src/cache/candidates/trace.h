@@ -24,6 +24,7 @@ typedef enum gci_cut {
 /* One candidate's trial. */
 typedef struct gci_trial {
     gci_ranked const *ranked;
+    size_t place;                 /* among the live candidates in rank order, then the remembered evicted ones */
     gcache_reason reason;         /* NONE: it passes */
     gcache_verdict verdict;       /* of its guards, if they were asked */
     gci_pair const *requirement;  /* the first that isn't met */
@@ -44,8 +45,9 @@ typedef struct gci_near_key {
 typedef struct gci_trace {
     gci_arena arena;
     gci_candidates *set;        /* keeps what trials point to alive */
-    gci_trial *trials;          /* live candidates in rank order, then remembered evicted ones */
-    size_t count, evicted_count;
+    gci_trial *trials;          /* by place; of a lookup's miss, and so of a past one, only those that decided */
+    size_t trial_count;
+    size_t count, evicted_count; /* candidates that were there */
     gci_trial const *winner;
     bool has_tombstone;
     gci_tombstone tombstone;
@@ -61,6 +63,22 @@ typedef struct gci_trace {
 
 void gci_trace_init(gci_trace *trace);
 void gci_trace_clear(gci_trace *trace);
+
+static inline bool
+gci_trial_is_evicted(gci_trace const *trace, gci_trial const *trial)
+{
+    return trial->place >= trace->count;
+}
+
+/* A lookup that missed, as it was: the journal writes it down, and nobody asks again. */
+typedef struct gci_missed {
+    bool asked;       /* question and trace are there */
+    bool may_refuse;  /* set before: keep the question of a hit too, because the caller may refuse it */
+    gci_question question;
+    gci_trace trace;
+} gci_missed;
+
+void gci_missed_clear(gci_missed *missed);
 
 /* Notes what is remembered of the key's last eviction, and how full the cache is. settle: as in gci_store_fullness. */
 void gci_trace_find_eviction(gci_trace *trace, gci_store *store, gcache_key const *key, bool settle);

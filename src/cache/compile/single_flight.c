@@ -78,13 +78,15 @@ pass_by(gci_compile *c, gcache_status trouble)
 static gcache_status
 look_up(gci_compile *c)
 {
-    gcache_status status = gci_answer(c->cache, c->graph, c->hints, &c->wish, c->result, c->error);
+    gcache_status status = gci_answer(c->cache, c->graph, c->hints, &c->wish, c->missed, c->result, c->error);
 
     if (status < 0)
         return pass_by(c, status);
     if (status != GCACHE_HIT || c->options.post_load == NULL || c->options.post_load(c->state, c->result))
         return status;
     forget(c, GCACHE_REASON_UNREADABLE);
+    if (c->missed != NULL)
+        gci_missed_decide(c->missed, GCACHE_REASON_UNREADABLE);
     return GCACHE_MISS;
 }
 
@@ -432,6 +434,8 @@ journal_takeover(gci_lease const *lease, gci_ended const *ended)
 bool
 gci_compile_begin(gci_compile *c, gcache_status *out_status)
 {
+    gci_watch watch;
+
     gci_result_init(c->result, NULL);
     *out_status = check_arguments(c->cache, c->graph, &c->options, c->compile, c->error);
     if (*out_status != GCACHE_OK)
@@ -442,9 +446,11 @@ gci_compile_begin(gci_compile *c, gcache_status *out_status)
     if (c->options.lease_timeout_ns == 0)
         c->options.lease_timeout_ns = GCACHE_LEASE_TIMEOUT_DEFAULT_NS;
 
-    gci_watch watch = gci_watch_begin(c->cache, c->graph, c->hints, c->options.request);
+    c->missed = gci_watch_begin(&watch, c->cache, c->graph, c->hints, c->options.request);
+    watch.missed.may_refuse = c->options.post_load != NULL;
     *out_status = find(c);
     gci_watch_end(&watch, *out_status, c->result);
+    c->missed = NULL;
     if (*out_status == GCACHE_MISS) {
         journal_takeover(c->lease, &(gci_ended){ c->cache, c->graph, c->hints, c->options.request, c->result, 0 });
         *out_status = compile_now(c);
@@ -516,7 +522,7 @@ holds_now(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gcache_
     if (request != NULL)
         probe = *request;
     probe.probe = true;
-    bool holds = gci_answer(cache, graph, hints, &wish, &result, NULL) == GCACHE_HIT;
+    bool holds = gci_answer(cache, graph, hints, &wish, NULL, &result, NULL) == GCACHE_HIT;
     gcache_result_clear(&result);
     return holds;
 }

@@ -4,6 +4,7 @@
 #ifndef GCI_CACHE_COMPILE_SINGLE_FLIGHT_H
 #define GCI_CACHE_COMPILE_SINGLE_FLIGHT_H
 
+#include "cache/candidates/trace.h"
 #include "cache/lookup/cache_insert.h"
 
 #include <guardcache/compile.h>
@@ -18,6 +19,7 @@ typedef struct gci_compile {
     gci_wish wish;         /* what of them the gate asks for */
     gcache_compile_fn compile;
     void *state;
+    gci_missed *missed;    /* what the journal writes down of the latest lookup; NULL: nothing */
     gcache_result *result;
     gcache_error *error;
     gci_lease *lease;      /* NULL: there is none to be had, or none is needed */

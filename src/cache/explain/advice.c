@@ -413,8 +413,8 @@ first_of_reason(gci_story const *story)
 {
     gci_trace const *trace = story->trace;
 
-    for (size_t i = 0; i < trace->count + trace->evicted_count; i++)
-        if (trace->trials[i].ranked != NULL && trace->trials[i].reason == story->reason)
+    for (size_t i = 0; i < trace->trial_count; i++)
+        if (trace->trials[i].reason == story->reason)
             return &trace->trials[i];
     return NULL;
 }

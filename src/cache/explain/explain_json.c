@@ -214,16 +214,13 @@ static void
 write_candidates(gci_story const *story, gci_buf *out)
 {
     gci_trace const *trace = story->trace;
-    char const *separator = "";
     size_t work = GCI_NEAREST_WORK;
 
     gci_buf_append_text(out, ", \"candidates\": [");
-    for (size_t i = 0; i < trace->count + trace->evicted_count; i++) {
-        if (trace->trials[i].ranked == NULL)
-            continue;
-        gci_buf_append_text(out, separator);
-        write_candidate(story->question, &trace->trials[i], i < GCI_PAIRS_CANDIDATES, &work, out);
-        separator = ", ";
+    for (size_t i = 0; i < trace->trial_count; i++) {
+        gci_trial const *trial = &trace->trials[i];
+        gci_buf_append_text(out, i != 0 ? ", " : "");
+        write_candidate(story->question, trial, trial->place < GCI_PAIRS_CANDIDATES, &work, out);
     }
 }
 

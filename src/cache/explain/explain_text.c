@@ -340,18 +340,11 @@ write_summary(gci_story const *story, gci_buf *out)
     gci_write_count(out, trace->count);
     gci_buf_append_text(out, trace->count == 1 ? " candidate" : " candidates");
     if (story->outcome == GCACHE_HIT)
-        gci_buf_format(out, ", #%zu is the best that holds for", (size_t)(trace->winner - trace->trials) + 1);
+        gci_buf_format(out, ", #%zu is the best that holds for", trace->winner->place + 1);
     else
         gci_buf_append_text(out, trace->count == 1 ? ", it doesn't hold for" : ", none holds for");
     write_hints(story->question, out);
     gci_buf_append_char(out, '\n');
-}
-
-/* An empty seat: a candidate that the journal only counts. */
-static bool
-is_empty(gci_trial const *trial)
-{
-    return trial->ranked == NULL;
 }
 
 void
@@ -360,14 +353,15 @@ gci_explain_variant(gci_story const *story, gci_buf *out)
     gci_trace const *trace = story->trace;
     char const *expected = story->question->request.expect_variant;
 
-    if (story->outcome != GCACHE_HIT || expected == NULL || is_empty(trace->winner) ||
+    if (story->outcome != GCACHE_HIT || expected == NULL ||
         strcmp(trace->winner->ranked->answer.variant, expected) == 0)
         return;
-    for (size_t i = 0; i < trace->count; i++) {
-        if (is_empty(&trace->trials[i]) || strcmp(trace->trials[i].ranked->answer.variant, expected) != 0)
+    for (size_t i = 0; i < trace->trial_count; i++) {
+        gci_trial const *trial = &trace->trials[i];
+        if (gci_trial_is_evicted(trace, trial) || strcmp(trial->ranked->answer.variant, expected) != 0)
             continue;
-        gci_visible_format(out, "the expected variant \"%s\" is there (#%zu) but can't serve: %s", expected, i + 1,
-                       gcache_reason_name(trace->trials[i].reason));
+        gci_visible_format(out, "the expected variant \"%s\" is there (#%zu) but can't serve: %s", expected,
+                           trial->place + 1, gcache_reason_name(trial->reason));
         return;
     }
     gci_visible_format(out, "the expected variant \"%s\" isn't there: perhaps it was never compiled", expected);
@@ -382,19 +376,19 @@ write_would_hit(gci_story const *story, gci_buf *out)
     size_t written = 0, work = GCI_NEAREST_WORK;
 
     gci_buf_init(&change, GCI_BUF_NO_LIMIT);
-    for (size_t i = 0; i < trace->count && written < BRIEF_NEAREST_HINTS; i++) {
+    for (size_t i = 0; i < trace->trial_count && written < BRIEF_NEAREST_HINTS; i++) {
         gci_trial const *trial = &trace->trials[i];
         if (trial->reason != GCACHE_REASON_GUARD_FALSE && trial->reason != GCACHE_REASON_GUARD_ERROR)
             continue;
-        if (is_empty(trial) || trial->ranked->guards == NULL || trial->cut != GCI_CUT_NOTHING)
+        if (gci_trial_is_evicted(trace, trial) || trial->ranked->guards == NULL || trial->cut != GCI_CUT_NOTHING)
             continue;
         change.size = 0;
-        if (!gci_guards_nearest(trial->ranked->guards, story->question->hints, i < GCI_PAIRS_CANDIDATES, &work,
-                                &change))
+        if (!gci_guards_nearest(trial->ranked->guards, story->question->hints, trial->place < GCI_PAIRS_CANDIDATES,
+                                &work, &change))
             continue;
         gci_buf_append_text(out, written == 0 ? "\n  would hit:  " : "   ");
         gci_visible_append(out, gci_buf_view(&change));
-        gci_buf_format(out, " (#%zu)", i + 1);
+        gci_buf_format(out, " (#%zu)", trial->place + 1);
         written++;
     }
     if (written > 0)
@@ -415,20 +409,20 @@ static void
 write_candidates(gci_story const *story, bool brief, gci_buf *out)
 {
     gci_trace const *trace = story->trace;
-    size_t all = trace->count + trace->evicted_count, shown = 0, live = 0;
+    size_t shown = 0, live = 0;
 
     write_summary(story, out);
     size_t before = out->size;
     gci_explain_variant(story, out);
     gci_buf_append_text(out, out->size != before ? "\n\n" : "\n");
-    for (size_t i = 0; i < all; i++) {
+    for (size_t i = 0; i < trace->trial_count; i++) {
         gci_trial const *trial = &trace->trials[i];
-        bool evicted = i >= trace->count;
-        if (is_empty(trial) || (evicted && trial->reason != GCACHE_REASON_EVICTED))
+        bool evicted = gci_trial_is_evicted(trace, trial);
+        if (evicted && trial->reason != GCACHE_REASON_EVICTED)
             continue;
         if (brief && (shown == BRIEF_CANDIDATES || !worth_showing(story, trial, shown)))
             continue;
-        write_trial(story, trial, i + 1, brief, out);
+        write_trial(story, trial, trial->place + 1, brief, out);
         shown++;
         live += !evicted;
     }

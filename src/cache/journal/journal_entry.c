@@ -4,10 +4,8 @@
 #include "base/codec.h"
 #include "cache/handle/words.h"
 
-/* What an entry of 64 KiB unfolds to, with a seat for every one of a thousand candidates. */
+/* What an entry of 64 KiB unfolds to. */
 #define PAST_BYTES_MAX ((size_t)16 << 20)
-/* More candidates than this a key can't have had; a larger number is damage. */
-#define SEATS_MAX ((size_t)1 << 20)
 
 typedef struct reader {
     gci_reader from;
@@ -210,7 +208,7 @@ get_trial(reader *r, gci_trial *trial, gci_ranked *ranked, gci_candidate *candid
     trial->ranked = ranked;
 }
 
-/* trials = live u32, evicted u32, count u32, { seat u32, trial } */
+/* trials = live u32, evicted u32, count u32, { place u32, trial }; places ascend */
 static void
 get_trials(reader *r)
 {
@@ -219,23 +217,18 @@ get_trials(reader *r)
 
     trace->count = gci_get_u32(&r->from);
     trace->evicted_count = gci_get_u32(&r->from);
-    size_t seats = trace->count + trace->evicted_count, count = gci_get_count(&r->from, 100);
-    if (seats > SEATS_MAX || count > seats) {
-        r->from.failed = true;
-        return;
-    }
-    trace->trials = gci_arena_array(arena, seats, sizeof *trace->trials);
+    size_t places = trace->count + trace->evicted_count, next = 0, count = gci_get_count(&r->from, 100);
+    trace->trials = gci_arena_array(arena, count, sizeof *trace->trials);
     gci_ranked *ranked = gci_arena_array(arena, count, sizeof *ranked);
     gci_candidate *candidates = gci_arena_array(arena, count, sizeof *candidates);
     for (size_t i = 0; !arena->failed && !r->from.failed && i < count; i++) {
-        size_t seat = gci_get_u32(&r->from);
-        if (seat < seats && trace->trials[seat].ranked == NULL)
-            get_trial(r, &trace->trials[seat], &ranked[i], &candidates[i]);
-        else
-            r->from.failed = true;
+        trace->trials[i].place = gci_get_u32(&r->from);
+        r->from.failed |= trace->trials[i].place < next || trace->trials[i].place >= places;
+        next = trace->trials[i].place + 1;
+        get_trial(r, &trace->trials[i], &ranked[i], &candidates[i]);
     }
+    trace->trial_count = arena->failed || r->from.failed ? 0 : count;
     r->past->ranked = ranked;
-    r->past->ranked_count = arena->failed || r->from.failed ? 0 : count;
 }
 
 static void
@@ -393,9 +386,9 @@ gci_past_peek(gci_view bytes, gcache_act *out_act, gcache_key *out_key)
 void
 gci_past_clear(gci_past *past)
 {
-    for (size_t i = 0; i < past->ranked_count; i++)
+    for (size_t i = 0; i < past->trace.trial_count; i++)
         gci_guards_free(past->ranked[i].guards);
-    past->ranked_count = 0;
+    past->trace.trial_count = 0;
     gci_trace_clear(&past->trace);
     gci_question_clear(&past->question);
     gcache_graph_free(past->question.graph);
@@ -440,7 +433,7 @@ gci_past_open(gci_past *past, gcache_error *error)
     past->question.graph = gcache_graph_new_keyed(past->kind.data, &past->key);
     if (past->question.graph == NULL)
         return gci_fail_memory(error);
-    for (size_t i = 0; i < past->ranked_count; i++)
+    for (size_t i = 0; i < past->trace.trial_count; i++)
         compile_guards(past, &past->ranked[i]);
     return gci_hints_new(&hints, past->question.naming, &past->question.hints, error);
 }

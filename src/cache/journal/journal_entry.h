@@ -2,8 +2,8 @@
  * A journal entry read back: the question and the trace as they were, so that what explains a lookup now explains a past
  * one with the same code.
  *
- * A past owns everything it points to. Its question has no graph but one that knows kind and key; its trace has a seat for
- * every candidate that was there, and those that the journal didn't keep are empty (ranked is NULL).
+ * A past owns everything it points to. Its question has no graph but one that knows kind and key; its trace has the trials
+ * that decided.
  */
 #ifndef GCI_CACHE_JOURNAL_JOURNAL_ENTRY_H
 #define GCI_CACHE_JOURNAL_JOURNAL_ENTRY_H
@@ -22,7 +22,6 @@ typedef struct gci_past {
     gci_question question; /* hints are read by gci_past_open only */
     gci_trace trace;
     gci_ranked *ranked; /* what the trials that were kept point to */
-    size_t ranked_count;
     gcache_hint_literal *hints; /* in the caller's names; the values as Python prints them */
     gci_view *bound_names;
     size_t hint_count;

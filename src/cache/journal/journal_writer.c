@@ -153,7 +153,7 @@ append(gcache *cache, gci_buf *entry)
 /* ---- a miss ---- */
 
 static void
-put_wishes(gci_buf *out, gcache_request const *request)
+put_request(gci_buf *out, gcache_request const *request)
 {
     put_text(out, request->variant);
     put_text(out, request->expect_variant);
@@ -190,34 +190,34 @@ pick_names(gci_question const *question, gci_record const *record, gci_pair *out
     return count;
 }
 
-/* eviction: of trace, what gci_trace_find_eviction sets. */
+/* The part of a trace that gci_trace_find_eviction sets. */
 static void
-put_tombstone(gci_buf *out, gci_trace const *eviction)
+put_tombstone(gci_buf *out, gci_trace const *trace)
 {
-    gci_put_u8(out, eviction->has_tombstone ? (uint8_t)eviction->tombstone.cause : 0);
-    if (!eviction->has_tombstone)
+    gci_put_u8(out, trace->has_tombstone ? (uint8_t)trace->tombstone.cause : 0);
+    if (!trace->has_tombstone)
         return;
-    gci_put_u64(out, eviction->tombstone.evicted_ns);
-    gci_put_u32(out, eviction->tombstone.entries);
-    gci_put_u32(out, eviction->tombstone.hits);
+    gci_put_u64(out, trace->tombstone.evicted_ns);
+    gci_put_u32(out, trace->tombstone.entries);
+    gci_put_u32(out, trace->tombstone.hits);
 }
 
 /* eviction = left u32, stored, used, evicted before u64, fullness; nothing without a tombstone */
 static void
-put_eviction(gci_buf *out, gci_trace const *eviction)
+put_eviction(gci_buf *out, gci_trace const *trace)
 {
-    if (!eviction->has_tombstone)
+    if (!trace->has_tombstone)
         return;
-    gci_put_u32(out, eviction->tombstone.left);
-    gci_put_u64(out, eviction->tombstone.stored_ns);
-    gci_put_u64(out, eviction->tombstone.used_ns);
-    gci_put_u64(out, eviction->tombstone.evicted_bytes);
-    gci_put_u64(out, eviction->fullness.bytes);
-    gci_put_u64(out, eviction->fullness.max_bytes);
-    gci_put_u64(out, eviction->fullness.evicted_bytes);
-    gci_put_u64(out, eviction->fullness.least_recent_ns);
-    gci_put_u64(out, eviction->fullness.evictions);
-    gci_put_u64(out, eviction->fullness.asked_again);
+    gci_put_u32(out, trace->tombstone.left);
+    gci_put_u64(out, trace->tombstone.stored_ns);
+    gci_put_u64(out, trace->tombstone.used_ns);
+    gci_put_u64(out, trace->tombstone.evicted_bytes);
+    gci_put_u64(out, trace->fullness.bytes);
+    gci_put_u64(out, trace->fullness.max_bytes);
+    gci_put_u64(out, trace->fullness.evicted_bytes);
+    gci_put_u64(out, trace->fullness.least_recent_ns);
+    gci_put_u64(out, trace->fullness.evictions);
+    gci_put_u64(out, trace->fullness.asked_again);
 }
 
 static void
@@ -300,11 +300,11 @@ put_guards(gci_buf *out, gci_question const *question, gci_trial const *trial)
 }
 
 static void
-put_trial(gci_buf *out, gci_question const *question, gci_trial const *trial, size_t seat)
+put_trial(gci_buf *out, gci_question const *question, gci_trial const *trial)
 {
     gci_record const *record = &trial->ranked->candidate->record;
 
-    gci_put_u32(out, (uint32_t)seat);
+    gci_put_u32(out, (uint32_t)trial->place);
     gci_put_u8(out, (uint8_t)trial->reason);
     gci_buf_append(out, record->id, GCACHE_ENTRY_ID_SIZE - 1);
     gci_put_u64(out, record->created_ns);
@@ -341,7 +341,7 @@ short_guard(gci_question const *question, gci_trial const *trial, gci_arena *are
 
 /* A trial as put_trial writes it, of a size that fits whatever the candidate is like. */
 static void
-put_short_trial(gci_buf *out, gci_question const *question, gci_trial const *trial, size_t seat)
+put_short_trial(gci_buf *out, gci_question const *question, gci_trial const *trial)
 {
     gci_candidate candidate = *trial->ranked->candidate;
     gci_ranked ranked = { .candidate = &candidate };
@@ -366,87 +366,48 @@ put_short_trial(gci_buf *out, gci_question const *question, gci_trial const *tri
     lean.ranked = &ranked;
     lean.verdict.guard = 0;
     lean.cut = GCI_CUT_SHORT;
-    put_trial(out, question, &lean, seat);
+    put_trial(out, question, &lean);
     out->failed |= arena.failed;
     gci_arena_clear(&arena);
 }
 
-/* A caller's own test of guards isn't called again: it may count its calls. */
-static void
-try_again(gci_question const *question, gci_ranked const *ranked, gcache_reason reason, bool evicted, gci_trial *trial)
+/* The first candidate that decided; NULL: none did. Who has waited for a lease in vain may miss for another reason. */
+static gci_trial const *
+first_of(gci_trace const *trace, gcache_reason reason)
 {
-    if (question->request.guard_test == NULL) {
-        gci_try(question, ranked, trial);
-    } else {
-        *trial = (gci_trial){ .ranked = ranked, .reason = GCACHE_REASON_GUARD_FALSE };
-        trial->verdict.guard = ranked->candidate->record.guard_count;
-    }
-    if (trial->reason != GCACHE_REASON_NONE)
-        return;
-    /* It holds and yet it is a miss: so its payload couldn't be had. */
-    trial->reason = evicted ? GCACHE_REASON_EVICTED : reason;
-    trial->verdict.guard = ranked->candidate->record.guard_count;
-}
-
-/* The next candidate at *seat or behind it that got as far as the reason says; seats are counted through live and evicted
-   ones. */
-static bool
-next_trial(gci_question const *question, gcache_reason reason, gci_ranking const *ranking, size_t *seat, gci_trial *out_trial)
-{
-    for (; *seat < ranking->count + ranking->evicted_count; ++*seat) {
-        bool evicted = *seat >= ranking->count;
-        gci_ranked const *ranked = evicted ? ranking->evicted[*seat - ranking->count] : ranking->items[*seat];
-        try_again(question, ranked, reason, evicted, out_trial);
-        if (out_trial->reason == reason)
-            return true;
-    }
-    return false;
-}
-
-static uint32_t
-put_trials_of(gci_buf *out, gci_question const *question, gcache_reason reason, gci_ranking const *ranking, extent detail)
-{
-    uint32_t count = 0, most = detail == DETAIL_ALL ? GCI_JOURNAL_TRIALS : 1;
-    gci_trial trial;
-
-    for (size_t seat = 0; count < most && next_trial(question, reason, ranking, &seat, &trial); seat++, count++) {
-        if (detail == DETAIL_SHORT)
-            put_short_trial(out, question, &trial, seat);
-        else
-            put_trial(out, question, &trial, seat);
-    }
-    return count;
+    for (size_t i = 0; i < trace->trial_count; i++)
+        if (trace->trials[i].reason == reason)
+            return &trace->trials[i];
+    return NULL;
 }
 
 /* trials = live u32, evicted u32, count u32, { trial } */
 static void
-put_trials(gci_buf *out, gci_question const *question, gcache_reason reason, gci_candidates *set, extent detail)
+put_trials(gci_buf *out, gci_question const *question, gcache_reason reason, gci_trace const *trace, extent detail)
 {
-    gci_ranking const *ranking = set != NULL ? gci_ranking_of(set) : NULL;
-    gci_buf trials;
+    gci_trial const *first = first_of(trace, reason);
+    size_t count = first == NULL ? 0 : detail == DETAIL_ALL ? trace->trial_count : 1;
 
-    gci_buf_init(&trials, GCI_JOURNAL_BYTES_MAX);
-    uint32_t count = ranking != NULL ? put_trials_of(&trials, question, reason, ranking, detail) : 0;
-    gci_put_u32(out, ranking != NULL ? (uint32_t)ranking->count : 0);
-    gci_put_u32(out, ranking != NULL ? (uint32_t)ranking->evicted_count : 0);
-    gci_put_u32(out, count);
-    gci_buf_append_view(out, gci_buf_view(&trials));
-    out->failed |= trials.failed;
-    gci_buf_clear(&trials);
+    gci_put_u32(out, (uint32_t)trace->count);
+    gci_put_u32(out, (uint32_t)trace->evicted_count);
+    gci_put_u32(out, (uint32_t)count);
+    for (size_t i = 0; i < count; i++) {
+        if (detail == DETAIL_SHORT)
+            put_short_trial(out, question, &first[i]);
+        else
+            put_trial(out, question, &first[i]);
+    }
 }
 
 /* texts = count u32, { name, what counts in its place }: as far as the first candidate that is skipped for its names differs */
 static void
-put_text_names(gci_buf *out, gci_question const *question, gcache_reason reason, gci_candidates *set)
+put_text_names(gci_buf *out, gci_question const *question, gcache_reason reason, gci_trace const *trace)
 {
-    gci_ranking const *ranking = reason == GCACHE_REASON_NAMES && set != NULL ? gci_ranking_of(set) : NULL;
+    gci_trial const *first = reason == GCACHE_REASON_NAMES ? first_of(trace, reason) : NULL;
     gci_pair stored[GCI_JOURNAL_NAMES];
     gci_view current[GCI_JOURNAL_NAMES];
-    gci_trial trial;
-    size_t count = 0, seat = 0;
 
-    if (ranking != NULL && next_trial(question, reason, ranking, &seat, &trial))
-        count = pick_names(question, &trial.ranked->candidate->record, stored, current);
+    size_t count = first != NULL ? pick_names(question, &first->ranked->candidate->record, stored, current) : 0;
     gci_put_u32(out, (uint32_t)count);
     for (size_t i = 0; i < count; i++) {
         gci_put_bytes(out, current[i]);
@@ -478,41 +439,35 @@ put_description(gci_buf *out, gci_question const *question, gcache_reason reason
 
 /* What a miss leaves besides its head. */
 static void
-put_miss(gci_buf *out, gci_question const *question, gcache_result const *result, gci_candidates *set, extent detail)
+put_miss(gci_buf *out, gci_question const *question, gcache_result const *result, gci_trace const *trace, extent detail)
 {
-    bool cut = detail != DETAIL_ALL;
-    static gcache_request const no_wishes = GCACHE_REQUEST_INIT;
+    static gcache_request const no_request = GCACHE_REQUEST_INIT;
     static gci_question const nothing;
-    gci_trace eviction = { 0 };
+    bool cut = detail != DETAIL_ALL;
 
-    if (result->reason == GCACHE_REASON_EVICTED)
-        gci_trace_find_eviction(&eviction, question->cache->store, &question->key, false);
-    put_wishes(out, cut ? &no_wishes : &question->request);
+    put_request(out, cut ? &no_request : &question->request);
     put_symbols(out, cut ? &nothing : question);
     put_text(out, cut ? "" : result->note);
-    put_tombstone(out, &eviction);
-    put_trials(out, question, result->reason, set, detail);
+    put_tombstone(out, trace);
+    put_trials(out, question, result->reason, trace, detail);
     put_description(out, question, cut ? GCACHE_REASON_NONE : result->reason);
-    put_eviction(out, &eviction);
-    put_text_names(out, question, detail == DETAIL_SHORT ? GCACHE_REASON_NONE : result->reason, set);
+    put_eviction(out, trace);
+    put_text_names(out, question, detail == DETAIL_SHORT ? GCACHE_REASON_NONE : result->reason, trace);
 }
 
 /* What decided, as guards by themselves; NULL: no guard did. */
 static gci_guards *
-decision_of(gci_question const *question, gcache_reason reason, gci_candidates *set)
+decision_of(gci_question const *question, gci_trial const *trial)
 {
-    gci_ranking const *ranking = set != NULL ? gci_ranking_of(set) : NULL;
     gci_guards *guards = NULL;
-    gci_trial trial;
     gci_buf text;
-    size_t seat = 0;
 
-    if (ranking == NULL || !next_trial(question, reason, ranking, &seat, &trial))
+    if (trial == NULL)
         return NULL;
-    gci_record const *record = &trial.ranked->candidate->record;
+    gci_record const *record = &trial->ranked->candidate->record;
     gci_buf_init(&text, GCI_BUF_NO_LIMIT);
-    if (trial.verdict.guard < record->guard_count)
-        write_decision(question, &trial, &text);
+    if (trial->verdict.guard < record->guard_count)
+        write_decision(question, trial, &text);
     gci_view view = gci_buf_view(&text);
     if (text.size != 0)
         gci_guards_compile(&view, 1, gci_producer_naming(record), &guards, NULL);
@@ -541,76 +496,77 @@ put_deciding_hints(gci_buf *out, gci_question const *question, gci_guards const 
 }
 
 /*
- * A miss that is too long with everything: the rare lookup with megabytes of hints, names, wishes or guards. What decided
+ * A miss that is too long with everything: the rare lookup with megabytes of hints, names, requirements or guards. What decided
  * stays; the entry says that there was more.
  */
 static void
-put_cut_miss(gci_buf *out, gci_question const *question, gcache_result const *result, gci_candidates *set)
+put_cut_miss(gci_buf *out, gci_question const *question, gcache_result const *result, gci_trace const *trace)
 {
-    gci_guards *decision = question->hints != NULL ? decision_of(question, result->reason, set) : NULL;
+    gci_guards *decision = question->hints != NULL ? decision_of(question, first_of(trace, result->reason)) : NULL;
 
     put_cut_what(out, question, GCACHE_ACT_MISS, result->reason);
     put_deciding_hints(out, question, decision);
-    put_miss(out, question, result, set, DETAIL_DECISION);
+    put_miss(out, question, result, trace, DETAIL_DECISION);
     gci_guards_free(decision);
 }
 
 /* The rarer one whose decision is too long by itself: a guard, a requirement, names or values of hints beyond 64 KiB. */
 static void
-put_short_miss(gci_buf *out, gci_question const *question, gcache_result const *result, gci_candidates *set)
+put_short_miss(gci_buf *out, gci_question const *question, gcache_result const *result, gci_trace const *trace)
 {
     put_cut_what(out, question, GCACHE_ACT_MISS, result->reason);
     gci_put_u32(out, 0); /* hints */
-    put_miss(out, question, result, set, DETAIL_SHORT);
+    put_miss(out, question, result, trace, DETAIL_SHORT);
 }
 
-/* Reads the question once more, as the lookup did. Without a key there is not much to it. */
-static bool
-ask_again(gci_ended const *ended, gci_question *out_question)
+/* All that is known of a graph without a key. */
+static gci_question
+keyless(gci_ended const *ended)
 {
     static gcache_request const defaults = GCACHE_REQUEST_INIT;
 
-    if (!ended->cache->journal)
-        return false;
-    if (ended->graph != NULL && ended->result->reason != GCACHE_REASON_BYPASS)
-        return gci_question_init(out_question, ended->cache, ended->graph, ended->hints, ended->request, NULL) ==
-               GCACHE_OK;
-    *out_question = (gci_question){ .cache = ended->cache,
-                                    .graph = ended->graph,
-                                    .request = ended->request != NULL ? *ended->request : defaults };
-    return true;
+    return (gci_question){ .cache = ended->cache,
+                           .graph = ended->graph,
+                           .request = ended->request != NULL ? *ended->request : defaults };
 }
 
 void
-gci_journal_miss(gci_ended const *ended)
+gci_journal_miss(gci_ended const *ended, gci_missed const *missed)
 {
-    gcache_reason reason = ended->result->reason;
-    gci_question question = { 0 };
-    gci_candidates *set = NULL;
+    static gci_trace const nothing;
+    gcache_result const *result = ended->result;
+    gci_question unasked = keyless(ended);
+    gci_question const *question = missed->asked ? &missed->question : &unasked;
+    gci_trace const *trace = missed->asked ? &missed->trace : &nothing;
     gci_buf entry;
 
     gci_buf_init(&entry, GCI_JOURNAL_BYTES_MAX);
-    if (ask_again(ended, &question)) {
-        if (reason != GCACHE_REASON_NO_KEY && reason != GCACHE_REASON_BYPASS && reason != GCACHE_REASON_REFRESH)
-            gci_store_candidates(ended->cache->store, &question.key, &set, NULL);
-        put_head(&entry, &question, GCACHE_ACT_MISS, reason);
-        put_miss(&entry, &question, ended->result, set, DETAIL_ALL);
-        if (entry.failed) {
-            gci_buf_clear(&entry);
-            put_cut_miss(&entry, &question, ended->result, set);
-        }
-        if (entry.failed) {
-            gci_buf_clear(&entry);
-            put_short_miss(&entry, &question, ended->result, set);
-        }
-        append(ended->cache, &entry);
+    put_head(&entry, question, GCACHE_ACT_MISS, result->reason);
+    put_miss(&entry, question, result, trace, DETAIL_ALL);
+    if (entry.failed) {
+        gci_buf_clear(&entry);
+        put_cut_miss(&entry, question, result, trace);
     }
+    if (entry.failed) {
+        gci_buf_clear(&entry);
+        put_short_miss(&entry, question, result, trace);
+    }
+    append(ended->cache, &entry);
     gci_buf_clear(&entry);
-    gci_candidates_release(set);
-    gci_question_clear(&question);
 }
 
 /* ---- the others ---- */
+
+/* Whose key and hints an entry besides a miss names. */
+static bool
+init_question(gci_ended const *ended, gci_question *out_question)
+{
+    if (ended->graph != NULL && ended->result->reason != GCACHE_REASON_BYPASS)
+        return gci_question_init(out_question, ended->cache, ended->graph, ended->hints, ended->request, NULL) ==
+               GCACHE_OK;
+    *out_question = keyless(ended);
+    return true;
+}
 
 /* An entry of act, to be filled in; false: there is nothing to be written down. End it in any case. */
 static bool
@@ -619,7 +575,7 @@ begin_entry(gci_buf *entry, gci_ended const *ended, gcache_act act)
     gci_question question = { 0 };
 
     gci_buf_init(entry, GCI_JOURNAL_BYTES_MAX);
-    bool asked = ask_again(ended, &question);
+    bool asked = ended->cache->journal && init_question(ended, &question);
     if (asked)
         put_head_that_fits(entry, &question, act);
     gci_question_clear(&question);

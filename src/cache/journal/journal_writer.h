@@ -31,8 +31,6 @@
 
 #define GCI_JOURNAL_VERSION 1
 
-/* As many candidates as a brief explanation shows; the others are only counted. */
-#define GCI_JOURNAL_TRIALS 6
 /* Guards of a candidate that would leave no room for the others are left out but for the failing one, and of that all but
    the part that decided. */
 #define GCI_JOURNAL_GUARDS_BYTES ((size_t)8 << 10)
@@ -58,7 +56,7 @@ typedef struct gci_ended {
 } gci_ended;
 
 /* A lookup that missed, with what decided. */
-void gci_journal_miss(gci_ended const *ended);
+void gci_journal_miss(gci_ended const *ended, gci_missed const *missed);
 
 /* One hit that stands for all that weren't told yet. Without a graph: the rest of them, of which nothing more is known.
    false: it isn't written down, others had the file for too long, and what it stood for stays untold. */

@@ -5,17 +5,22 @@
 #include "cache/journal/journal_writer.h"
 #include "cache/journal/trace_writer.h"
 
-gci_watch
-gci_watch_begin(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gcache_request const *request)
+gci_missed *
+gci_watch_begin(gci_watch *watch, gcache *cache, gcache_graph *graph, gcache_hints const *hints,
+                gcache_request const *request)
 {
-    gci_watch watch = { .cache = cache, .graph = graph, .hints = hints, .request = request };
-
-    watch.lane = gci_counters_lane(&cache->counters);
+    watch->cache = cache;
+    watch->graph = graph;
+    watch->hints = hints;
+    watch->request = request;
+    watch->lane = gci_counters_lane(&cache->counters);
+    watch->start_ns = 0;
+    watch->missed.asked = watch->missed.may_refuse = false;
     if (cache->event != NULL)
         gci_tell_request(cache, graph, request);
-    if (cache->event != NULL || (cache->journal && gci_counters_next_is_due(watch.lane)))
-        watch.start_ns = gci_clock_steady_ns();
-    return watch;
+    if (cache->event != NULL || (cache->journal && gci_counters_next_is_due(watch->lane)))
+        watch->start_ns = gci_clock_steady_ns();
+    return cache->journal ? &watch->missed : NULL;
 }
 
 static gci_ended
@@ -45,7 +50,8 @@ journal_miss(gci_watch const *watch, gcache_result const *result)
     gci_ended ended = ended_of(watch, result);
 
     atomic_fetch_add_explicit(&watch->cache->counters.misses[result->reason], 1, memory_order_relaxed);
-    gci_journal_miss(&ended);
+    if (watch->cache->journal)
+        gci_journal_miss(&ended, &watch->missed);
 }
 
 /* Those who only listen if they are asked to. */
@@ -63,13 +69,11 @@ tell_others(gci_watch const *watch, gcache_status status, gcache_result const *r
                           gci_view_text(result->entry), false);
 }
 
-void
-gci_watch_end(gci_watch const *watch, gcache_status status, gcache_result const *result)
+static void
+report(gci_watch const *watch, gcache_status status, gcache_result const *result)
 {
     gcache *cache = watch->cache;
 
-    if (status < 0)
-        return;
     if (cache->event != NULL || cache->tape != NULL ||
         atomic_load_explicit(&cache->recorder.recording, memory_order_relaxed))
         tell_others(watch, status, result);
@@ -79,6 +83,14 @@ gci_watch_end(gci_watch const *watch, gcache_status status, gcache_result const 
     } else if (status == GCACHE_MISS) {
         journal_miss(watch, result);
     }
+}
+
+void
+gci_watch_end(gci_watch *watch, gcache_status status, gcache_result const *result)
+{
+    if (status >= 0)
+        report(watch, status, result);
+    gci_missed_clear(&watch->missed);
 }
 
 void

@@ -5,7 +5,7 @@
 #ifndef GCI_CACHE_JOURNAL_LOOKUP_REPORT_H
 #define GCI_CACHE_JOURNAL_LOOKUP_REPORT_H
 
-#include "cache/handle/cache.h"
+#include "cache/candidates/trace.h"
 
 typedef struct gci_watch {
     gcache *cache;
@@ -14,13 +14,15 @@ typedef struct gci_watch {
     gcache_request const *request;
     gci_lane_numbers *lane;
     uint64_t start_ns; /* 0: nobody wants to know how long it takes */
+    gci_missed missed; /* for the journal */
 } gci_watch;
 
-/* graph, hints and request may be NULL. */
-gci_watch gci_watch_begin(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gcache_request const *request);
+/* graph, hints and request may be NULL. What the lookup is to set when it misses; NULL if no journal is kept. */
+gci_missed *gci_watch_begin(gci_watch *watch, gcache *cache, gcache_graph *graph, gcache_hints const *hints,
+                            gcache_request const *request);
 
 /* status and *result are the lookup's. An error leaves nothing behind. */
-void gci_watch_end(gci_watch const *watch, gcache_status status, gcache_result const *result);
+void gci_watch_end(gci_watch *watch, gcache_status status, gcache_result const *result);
 
 /* Journals the hits that no entry stands for yet: before the store is closed. */
 void gci_watch_close(gcache *cache);

@@ -69,10 +69,11 @@ try_all(walk *w)
         gci_trial trial;
         if (w->failed != NULL && w->failed[i])
             continue;
-        gci_trial *seat = w->trace != NULL ? &w->trace->trials[i] : &trial;
-        gci_try(w->question, items[i], seat);
-        keep_furthest(&w->reason, seat->reason);
-        if (seat->reason != GCACHE_REASON_NONE)
+        gci_trial *tried = w->trace != NULL ? &w->trace->trials[i] : &trial;
+        gci_try(w->question, items[i], tried);
+        tried->place = i;
+        keep_furthest(&w->reason, tried->reason);
+        if (tried->reason != GCACHE_REASON_NONE)
             continue;
         if (best == GCI_NOBODY || (!is_expected(w->question, items[best]) && is_expected(w->question, items[i])))
             best = i;
@@ -100,11 +101,13 @@ static void
 try_evicted(walk *w)
 {
     for (size_t i = 0; i < w->ranking->evicted_count; i++) {
+        size_t place = w->ranking->count + i;
         gci_trial trial;
-        gci_trial *seat = w->trace != NULL ? &w->trace->trials[w->ranking->count + i] : &trial;
-        gci_try(w->question, w->ranking->evicted[i], seat);
-        if (seat->reason == GCACHE_REASON_NONE) {
-            seat->reason = GCACHE_REASON_EVICTED;
+        gci_trial *tried = w->trace != NULL ? &w->trace->trials[place] : &trial;
+        gci_try(w->question, w->ranking->evicted[i], tried);
+        tried->place = place;
+        if (tried->reason == GCACHE_REASON_NONE) {
+            tried->reason = GCACHE_REASON_EVICTED;
             keep_furthest(&w->reason, GCACHE_REASON_EVICTED);
         }
     }
@@ -208,6 +211,7 @@ record_best(walk *w)
     trace->trials = gci_arena_array(&trace->arena, count, sizeof *trace->trials);
     if (trace->trials == NULL)
         return GCACHE_ERROR_MEMORY;
+    trace->trial_count = count;
     trace->count = w->ranking->count;
     trace->evicted_count = w->ranking->evicted_count;
     size_t best = select_candidate(w);
@@ -327,25 +331,27 @@ answer(gci_question const *question, gci_trace *trace, gci_candidates **out_set,
     return status;
 }
 
+/* gci_lookup without the trace's rest. *out_set: the candidates, if there are any. */
+static gcache_status
+ask(gci_question const *question, gci_trace *trace, gci_candidates **out_set, gcache_error *trouble,
+    gcache_result *out_result, gcache_error *error)
+{
+    *out_set = NULL;
+    gci_result_init(out_result, &question->key);
+    gcache_status status = answer(question, trace, out_set, trouble, out_result, error);
+    out_result->outcome = status == GCACHE_HIT ? GCACHE_HIT : GCACHE_MISS;
+    return status;
+}
+
 gcache_status
 gci_lookup(gci_question const *question, gci_trace *trace, gcache_result *out_result, gcache_error *error)
 {
-    gci_store *store = question->cache->store;
-    gci_candidates *set = NULL;
-    gcache_error trouble = { 0 };
+    gcache_status status = ask(question, trace, &trace->set, &trace->trouble, out_result, error);
 
-    gci_result_init(out_result, &question->key);
-    gcache_status status = answer(question, trace, &set, &trouble, out_result, error);
-    if (trace != NULL) {
-        trace->set = set != NULL ? gci_candidates_retain(set) : NULL;
-        trace->trouble = trouble;
-        if (out_result->reason == GCACHE_REASON_EVICTED)
-            gci_trace_find_eviction(trace, store, &question->key, true);
-        if (status == GCACHE_MISS && out_result->reason == GCACHE_REASON_NO_KEY)
-            gci_trace_find_nearest(trace, question);
-    }
-    gci_candidates_release(set);
-    out_result->outcome = status == GCACHE_HIT ? GCACHE_HIT : GCACHE_MISS;
+    if (out_result->reason == GCACHE_REASON_EVICTED)
+        gci_trace_find_eviction(trace, question->cache->store, &question->key, true);
+    if (status == GCACHE_MISS && out_result->reason == GCACHE_REASON_NO_KEY)
+        gci_trace_find_nearest(trace, question);
     return status;
 }
 
@@ -356,14 +362,25 @@ gci_bypass(gcache_result *result, char const *why, gcache_error *error)
     return miss_with_note(result, why, error);
 }
 
-/* A lookup that somebody waits for, not one that only asks what would be. */
+/* A lookup that somebody waits for, not one that only asks what would be. missed: NULL, or it has the question. */
 static gcache_status
-look_up(gci_question const *question, gcache_result *out_result, gcache_error *error)
+look_up(gci_question const *question, gci_missed *missed, gcache_result *out_result, gcache_error *error)
 {
-    gcache_status status = gci_lookup(question, NULL, out_result, error);
+    gcache_error trouble = { 0 };
+    gci_candidates *set;
 
+    gcache_status status = ask(question, NULL, &set, &trouble, out_result, error);
     if (out_result->reason == GCACHE_REASON_EVICTED && !question->request.probe)
         gci_store_asked_again(question->cache->store, &question->key);
+    if (missed != NULL && (status == GCACHE_MISS || missed->may_refuse)) {
+        gci_trace_init(&missed->trace);
+        missed->trace.set = set;
+        missed->asked = true;
+        if (status == GCACHE_MISS)
+            gci_missed_decide(missed, out_result->reason);
+    } else {
+        gci_candidates_release(set);
+    }
     return status;
 }
 
@@ -376,38 +393,45 @@ is_ignored(gci_question const *question, gci_admission admission)
 
 /* The gate is open, but perhaps for a refresh. */
 static gcache_status
-ask(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gcache_request const *request, gci_admission admission,
-    gcache_result *out_result, gcache_error *error)
+ask_store(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gcache_request const *request,
+          gci_admission admission, gci_missed *missed, gcache_result *out_result, gcache_error *error)
 {
-    gci_question question;
+    gci_question local, *question = missed != NULL ? &missed->question : &local;
     gcache_error why;
 
-    gcache_status status = gci_question_init(&question, cache, graph, hints, request, &why);
-    if (status == GCACHE_OK && is_ignored(&question, admission)) {
-        gci_result_init(out_result, &question.key);
+    gcache_status status = gci_question_init(question, cache, graph, hints, request, &why);
+    if (status == GCACHE_OK && is_ignored(question, admission)) {
+        gci_result_init(out_result, &question->key);
         out_result->reason = admission.reason;
         status = GCACHE_MISS;
+        if (missed != NULL) {
+            gci_trace_init(&missed->trace);
+            missed->asked = true;
+        }
     } else if (status == GCACHE_OK) {
-        status = look_up(&question, out_result, error);
+        status = look_up(question, missed, out_result, error);
     } else if (status == GCACHE_REFUSED) {
         status = gci_bypass(out_result, why.message, error);
     } else if (error != NULL) {
         *error = why;
     }
-    gci_question_clear(&question);
+    if (missed == NULL || !missed->asked)
+        gci_question_clear(question);
     return status;
 }
 
 gcache_status
-gci_answer(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gci_wish const *wish, gcache_result *out_result,
-           gcache_error *error)
+gci_answer(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gci_wish const *wish, gci_missed *missed,
+           gcache_result *out_result, gcache_error *error)
 {
     GCI_REQUIRE(out_result != NULL, error, "out_result is NULL");
     gci_result_init(out_result, NULL);
     GCI_REQUIRE(cache != NULL, error, "cache is NULL");
+    if (missed != NULL)
+        gci_missed_clear(missed);
     gci_admission admission = gci_admit(&cache->gate, wish, GCI_LOOK_UP);
     if (admission.by == GCI_BY_NOBODY || admission.by == GCI_BY_REFRESH)
-        return ask(cache, graph, hints, wish->request, admission, out_result, error);
+        return ask_store(cache, graph, hints, wish->request, admission, missed, out_result, error);
     if (admission.reason == GCACHE_REASON_BYPASS)
         return gci_bypass(out_result, admission.why, error);
     out_result->reason = admission.reason;
@@ -419,11 +443,12 @@ gcache_lookup_with(gcache *cache, gcache_graph *graph, gcache_hints const *hints
                    gcache_result *out_result, gcache_error *error)
 {
     gci_wish wish = { .request = request };
+    gci_watch watch;
 
     if (cache == NULL || out_result == NULL)
-        return gci_answer(cache, graph, hints, &wish, out_result, error);
-    gci_watch watch = gci_watch_begin(cache, graph, hints, request);
-    gcache_status status = gci_answer(cache, graph, hints, &wish, out_result, error);
+        return gci_answer(cache, graph, hints, &wish, NULL, out_result, error);
+    gci_missed *missed = gci_watch_begin(&watch, cache, graph, hints, request);
+    gcache_status status = gci_answer(cache, graph, hints, &wish, missed, out_result, error);
     gci_watch_end(&watch, status, out_result);
     return status;
 }

@@ -7,17 +7,24 @@
 #include "cache/candidates/trace.h"
 
 /*
- * Answers a question. trace may be NULL; with a trace every candidate is tried and recorded, and no payload is read.
+ * Asks what a lookup would answer, for an explanation: every candidate is tried and recorded, and no payload is read.
  * *out_result is set in any case. GCACHE_HIT, GCACHE_MISS or an error (strict mode, no memory).
  */
 gcache_status gci_lookup(gci_question const *question, gci_trace *trace, gcache_result *out_result, gcache_error *error);
 
 /*
- * As gcache_lookup_with, without telling the listener. Where refresh keeps it from looking, it looks all the same if somebody
- * whom this thread waited for with a lease on the key has stored meanwhile.
+ * As gcache_lookup_with, without a report to listener and journal. missed: NULL, or set on a miss of a graph that has a key.
+ * Where refresh keeps it from looking, it looks all the same if somebody whom this thread waited for with a lease on the key
+ * has stored meanwhile.
  */
 gcache_status gci_answer(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gci_wish const *wish,
-                         gcache_result *out_result, gcache_error *error);
+                         gci_missed *missed, gcache_result *out_result, gcache_error *error);
+
+/*
+ * Records what decided the miss: the first candidates that got as far as the reason says. The lookup itself only notes the
+ * reason, since most misses of a large key are decided by the index.
+ */
+void gci_missed_decide(gci_missed *missed, gcache_reason reason);
 
 /* Makes it a miss that says why the graph can't be cached. GCACHE_MISS or ERROR_MEMORY. */
 gcache_status gci_bypass(gcache_result *result, char const *why, gcache_error *error);

@@ -152,9 +152,9 @@ add_failing_guard(gci_totals *totals, gci_past *past)
 
     if (!by_guard || past->question.request.guard_test != NULL || gci_past_open(past, NULL) != GCACHE_OK)
         return;
-    for (size_t i = 0; i < past->trace.count; i++) {
+    for (size_t i = 0; i < past->trace.trial_count; i++) {
         gci_trial const *trial = &past->trace.trials[i];
-        if (trial->ranked == NULL || trial->ranked->guards == NULL ||
+        if (gci_trial_is_evicted(&past->trace, trial) || trial->ranked->guards == NULL ||
             trial->verdict.guard >= trial->ranked->candidate->record.guard_count)
             continue;
         add_guard(totals, past, trial);

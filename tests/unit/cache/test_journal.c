@@ -170,6 +170,64 @@ a_key_nobody_knew_is_compared_with_what_was_there_then(void **state)
     gcache_graph_free(asked);
 }
 
+/* ---- what happens between a miss and its journal entry ---- */
+
+typedef struct intruder {
+    fixture *f;
+    gcache_graph *graph;
+    char const *guard;
+} intruder;
+
+/* A listener hears of the miss before it is journaled. */
+static void
+store_after_miss(void *state, gcache_event const *event)
+{
+    intruder *i = state;
+    char const *guard = i->guard;
+
+    if (event->kind != GCACHE_EVENT_MISS || guard == NULL)
+        return;
+    i->guard = NULL;
+    assert_int_equal(insert_text(i->f, i->graph, NULL, guard, "stored meanwhile"), GCACHE_OK);
+}
+
+/* A candidate that is stored then didn't fail: nobody tried it. */
+static void
+check_intruder(fixture *f, char const *guard, char const *expected)
+{
+    gcache_graph *g = make_matmul("s0", "s1");
+    gcache_hints seven = GCACHE_HINTS({ "s0", 7 }, { "s1", 16 });
+    gcache_options options = GCACHE_OPTIONS_INIT;
+    intruder i = { .f = f, .graph = g };
+    gcache_past_query last = GCACHE_PAST_QUERY_INIT;
+
+    options.event = store_after_miss;
+    options.event_state = &i;
+    fixture_reopen(f, &options);
+    assert_int_equal(insert_text(f, g, NULL, "s0 % 8 == 0", "x"), GCACHE_OK);
+    i.guard = guard;
+    look_up(f, g, &seven, NULL, GCACHE_MISS);
+    last.last = 1;
+    char *text = explain_past(f, &last, GCACHE_EXPLAIN_TEXT, 1);
+    assert_has(text, "1 candidate,");
+    assert_has(text, expected);
+    assert_null(strstr(text, "s0 > 100"));
+    gcache_free(text);
+    gcache_graph_free(g);
+}
+
+static void
+what_is_stored_after_the_miss_is_not_among_those_that_failed(void **state)
+{
+    check_intruder(*state, "s0 > 100", "s0 % 8 == 0");
+}
+
+static void
+what_would_have_hit_after_the_miss_is_not_among_those_that_failed(void **state)
+{
+    check_intruder(*state, "s0 == 7", "since then: now it hits ");
+}
+
 static void
 only_what_was_meant_is_told(void **state)
 {
@@ -652,6 +710,8 @@ main(void)
         CASE(renamed_guards_read_as_then),
         CASE(errors_requirements_and_variants_read_as_then),
         CASE(a_key_nobody_knew_is_compared_with_what_was_there_then),
+        CASE(what_is_stored_after_the_miss_is_not_among_those_that_failed),
+        CASE(what_would_have_hit_after_the_miss_is_not_among_those_that_failed),
         CASE(only_what_was_meant_is_told),
         CASE(a_killed_process_has_told_why),
         CASE(every_hit_is_counted),
