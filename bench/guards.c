@@ -27,7 +27,7 @@ typedef struct subject {
     bench_case const *given;
     gci_guards *guards;
     gci_selector *selector; /* of this one */
-    gci_binding binding;
+    gci_binding *binding;
     gci_hints *hints;
     gci_instruction const *code; /* NULL: no fast program */
     size_t slot_count;
@@ -80,8 +80,8 @@ bind(subject *s)
 {
     gci_hints_free(s->hints);
     s->hints = hints_of(s->given->names, s->given->values, s->given->name_count);
-    require(gci_binding_set(&s->binding, s->selector, s->hints), "binding");
-    memcpy(s->slots, s->binding.frame + GCI_FRAME_SLOTS, s->slot_count * sizeof *s->slots);
+    gci_binding_set(s->binding, s->hints);
+    memcpy(s->slots, s->binding->frame.registers + GCI_FRAME_SLOTS, s->slot_count * sizeof *s->slots);
 }
 
 static void
@@ -89,10 +89,12 @@ prepare(subject *s, bench_case const *given)
 {
     gcache_verdict verdict;
 
-    *s = (subject){ .given = given, .guards = compile(gci_view_text(given->guard)), .selector = gci_selector_new() };
-    require(gci_selector_insert(s->selector, 0, s->guards, (gci_rank){ .sequence = 1 }, NULL) == GCACHE_OK, "inserting");
-    s->slot_count = s->selector->tables.slot_count;
-    s->code = s->selector->by_id[0]->code;
+    *s = (subject){ .given = given, .guards = compile(gci_view_text(given->guard)) };
+    gci_guards const *only = s->guards;
+    s->selector = gci_selector_new(&only, 1);
+    require(s->selector != NULL && (s->binding = gci_binding_new(s->selector)) != NULL, "memory");
+    s->slot_count = s->selector->slot_count;
+    s->code = s->selector->lists[0].code;
     require(s->slot_count <= sizeof s->slots / sizeof s->slots[0], "few names");
     bind(s);
     require(gci_guards_eval(s->guards, s->hints, &verdict) == GCACHE_TRUE, "a guard that holds");
@@ -101,8 +103,8 @@ prepare(subject *s, bench_case const *given)
 static void
 release(subject *s)
 {
+    gci_binding_free(s->binding);
     gci_selector_free(s->selector);
-    gci_binding_clear(&s->binding);
     gci_hints_free(s->hints);
     gci_guards_free(s->guards);
 }
@@ -124,7 +126,7 @@ write_cases(bench_cases const *cases, subject const *subjects, char const *path)
         gci_buf_format(&line, ", \"timed\": %s, \"names\": [", c->timed ? "true" : "false");
         for (size_t k = 0; k < subjects[i].slot_count; k++) {
             gci_buf_append_text(&line, k != 0 ? ", " : "");
-            gci_json_write_text(&line, subjects[i].selector->tables.slots[k].name);
+            gci_json_write_text(&line, subjects[i].selector->slots[k].name);
         }
         gci_buf_append_text(&line, "], \"hints\": {");
         for (size_t k = 0; k < c->name_count; k++)
@@ -186,7 +188,7 @@ static void
 run_programs(void *state)
 {
     stream *s = state;
-    int64_t *frame = s->items[0].binding.frame;
+    int64_t *frame = s->items[0].binding->frame.registers;
     uint32_t at;
     int held = 0;
 
@@ -234,7 +236,7 @@ run_hot(void *state)
     int held = 0;
 
     for (int i = 0; i < MANY; i++)
-        held += gci_fast_run(s->code, s->binding.frame, &at) == GCI_FAST_TRUE;
+        held += gci_fast_run(s->code, s->binding->frame.registers, &at) == GCI_FAST_TRUE;
     sink = held;
 }
 
@@ -310,9 +312,9 @@ measure_hot(subject *s)
     bench_print("  gcc -O2", gcc, "");
     print_beside("  Python, code object", alone(s->code_ns), gcc, "gcc");
     print_beside("  Python, eval of the text", alone(s->eval_ns), gcc, "gcc");
-    s->binding.frame[GCI_FRAME_SLOTS] = s->slots[0] / 8;
+    s->binding->frame.registers[GCI_FRAME_SLOTS] = s->slots[0] / 8;
     print_beside("  it fails at the first conjunct: program", divide(bench_run(run_hot, s, BATCHES, 10), MANY), gcc, "gcc");
-    s->binding.frame[GCI_FRAME_SLOTS] = s->slots[0];
+    s->binding->frame.registers[GCI_FRAME_SLOTS] = s->slots[0];
 }
 
 /* The first name is s0, that the first two conjuncts bound. */
@@ -431,8 +433,7 @@ typedef struct crowd {
     size_t count, slots;
     gci_guards **guards;
     gci_selector *selector;
-    gci_binding binding;
-    gci_memo *memo;
+    gci_binding *binding;
     gci_hints *hints[2 * QUERIES];
     int64_t values[2 * QUERIES][BENCH_SYMBOLS];
     uint32_t chosen[2 * QUERIES];
@@ -446,7 +447,7 @@ static char const *const symbol_names[BENCH_SYMBOLS] = { "s0", "s1", "s2", "s3",
 static int64_t *
 frame_values(crowd *c)
 {
-    return c->binding.frame + GCI_FRAME_SLOTS;
+    return c->binding->frame.registers + GCI_FRAME_SLOTS;
 }
 
 static uint32_t
@@ -454,15 +455,9 @@ scan(crowd *c)
 {
     uint32_t at;
 
-    for (size_t i = 0; i < c->selector->segment_count; i++) {
-        gci_segment const *segment = c->selector->segments[i];
-        for (uint32_t k = 0; k < segment->count; k++)
-            if (gci_fast_run(segment->candidates[k]->code, c->binding.frame, &at) == GCI_FAST_TRUE)
-                return segment->candidates[k]->id;
-    }
-    for (uint32_t k = 0; k < c->selector->fresh_count; k++)
-        if (gci_fast_run(c->selector->fresh[k]->code, c->binding.frame, &at) == GCI_FAST_TRUE)
-            return c->selector->fresh[k]->id;
+    for (uint32_t i = 0; i < c->selector->count; i++)
+        if (gci_fast_run(c->selector->lists[i].code, c->binding->frame.registers, &at) == GCI_FAST_TRUE)
+            return i;
     return GCI_NO_CANDIDATE;
 }
 
@@ -470,12 +465,12 @@ static void
 run_selections(void *state)
 {
     crowd *c = state;
-    gci_selecting asked = { .binding = &c->binding, .memo = c->remembered ? c->memo : NULL };
+    gci_selecting asked = { .remember = c->remembered };
     uint32_t sum = 0;
 
     for (size_t i = c->first; i < c->first + c->asked; i++) {
         memcpy(frame_values(c), c->values[i], c->slots * sizeof(int64_t));
-        sum += gci_select(c->selector, &asked).id;
+        sum += gci_select(c->binding, &asked).place;
     }
     sink = (int)sum;
 }
@@ -484,12 +479,12 @@ static void
 run_bound_selections(void *state)
 {
     crowd *c = state;
-    gci_selecting asked = { .binding = &c->binding };
+    gci_selecting asked = { .eligible = NULL };
     uint32_t sum = 0;
 
     for (size_t i = c->first; i < c->first + c->asked; i++) {
-        gci_binding_set(&c->binding, c->selector, c->hints[i]);
-        sum += gci_select(c->selector, &asked).id;
+        gci_binding_set(c->binding, c->hints[i]);
+        sum += gci_select(c->binding, &asked).place;
     }
     sink = (int)sum;
 }
@@ -512,7 +507,7 @@ static void
 set_question(crowd *c, size_t i, int64_t const values[BENCH_SYMBOLS])
 {
     c->hints[i] = hints_of(symbol_names, values, BENCH_SYMBOLS);
-    require(gci_binding_set(&c->binding, c->selector, c->hints[i]), "binding");
+    gci_binding_set(c->binding, c->hints[i]);
     memcpy(c->values[i], frame_values(c), c->slots * sizeof(int64_t));
     c->chosen[i] = scan(c);
 }
@@ -531,6 +526,14 @@ set_miss(crowd *c, size_t i, int64_t values[BENCH_SYMBOLS])
     bench_die("a miss", "everything holds");
 }
 
+static void
+build(crowd *c)
+{
+    c->selector = gci_selector_new((gci_guards const *const *)c->guards, c->count);
+    require(c->selector != NULL && (c->binding = gci_binding_new(c->selector)) != NULL, "memory");
+    c->slots = c->selector->slot_count;
+}
+
 static crowd *
 gather(size_t count)
 {
@@ -543,17 +546,12 @@ gather(size_t count)
     gci_buf_init(&guard, GCI_BUF_NO_LIMIT);
     c->count = count;
     c->guards = calloc(count, sizeof(gci_guards *));
-    c->selector = gci_selector_new();
-    c->memo = gci_memo_new();
-    require(c->guards != NULL && c->selector != NULL && c->memo != NULL, "memory");
+    require(c->guards != NULL, "memory");
     for (uint32_t i = 0; i < count; i++) {
         bench_make_candidate(&random, &guard, values[i]);
         c->guards[i] = compile(gci_buf_view(&guard));
-        gci_rank rank = { 0, gci_guards_specificity(c->guards[i]), i };
-        require(gci_selector_insert(c->selector, i, c->guards[i], rank, NULL) == GCACHE_OK, "inserting");
     }
-    require(gci_selector_compact(c->selector, NULL) == GCACHE_OK, "compacting");
-    c->slots = c->selector->tables.slot_count;
+    build(c);
     for (size_t i = 0; i < QUERIES; i++) {
         set_question(c, i, values[(i * 7919) % count]);
         set_miss(c, QUERIES + i, values[(i * 104729) % count]);
@@ -566,11 +564,11 @@ gather(size_t count)
 static void
 check(crowd *c)
 {
-    gci_selecting asked = { .binding = &c->binding };
+    gci_selecting asked = { .eligible = NULL };
 
     for (size_t i = 0; i < (size_t)2 * QUERIES; i++) {
-        require(gci_binding_set(&c->binding, c->selector, c->hints[i]), "binding");
-        require(gci_select(c->selector, &asked).id == c->chosen[i], "index and scan agree");
+        gci_binding_set(c->binding, c->hints[i]);
+        require(gci_select(c->binding, &asked).place == c->chosen[i], "index and scan agree");
     }
 }
 
@@ -579,9 +577,8 @@ disperse(crowd *c)
 {
     for (size_t i = 0; i < (size_t)2 * QUERIES; i++)
         gci_hints_free(c->hints[i]);
+    gci_binding_free(c->binding);
     gci_selector_free(c->selector);
-    gci_binding_clear(&c->binding);
-    gci_memo_free(c->memo);
     for (size_t i = 0; i < c->count; i++)
         gci_guards_free(c->guards[i]);
     free(c->guards);
@@ -622,28 +619,22 @@ measure_memo(void)
     static char const *const texts[] = { "s0 == 8 and s1 <= 64", "s2 % 8 == 0 and s3 <= s1", "s0 < 100 and s3 == 2*s2" };
     enum { COUNT = 3, ASKED = 8 };
     crowd *c = calloc(1, sizeof *c);
-    gci_guards *guards[COUNT];
 
-    c->selector = gci_selector_new();
-    c->memo = gci_memo_new();
     c->remembered = true;
-    for (uint32_t i = 0; i < COUNT; i++) {
-        guards[i] = compile(gci_view_text(texts[i]));
-        require(gci_selector_insert(c->selector, i, guards[i], (gci_rank){ .sequence = i }, NULL) == GCACHE_OK, "inserting");
-    }
-    c->slots = c->selector->tables.slot_count;
+    c->count = COUNT;
+    c->guards = calloc(COUNT, sizeof(gci_guards *));
+    for (uint32_t i = 0; i < COUNT; i++)
+        c->guards[i] = compile(gci_view_text(texts[i]));
+    build(c);
     for (size_t i = 0; i < ASKED; i++) {
         int64_t values[] = { (int64_t)(8 * i), 64, 16, (int64_t)(2 * i) };
         c->hints[i] = hints_of(symbol_names, values, 4);
-        require(gci_binding_set(&c->binding, c->selector, c->hints[i]), "binding");
+        gci_binding_set(c->binding, c->hints[i]);
         memcpy(c->values[i], frame_values(c), 4 * sizeof(int64_t));
     }
     bench_print("remembered, 4 symbols", measure_questions(c, run_selections, 0, ASKED), "");
-    gci_selecting asked = { .binding = &c->binding, .memo = c->memo };
     gci_selection found;
-    require(gci_memo_find(c->memo, c->selector, &asked, &found), "it is remembered");
-    for (uint32_t i = 0; i < COUNT; i++)
-        gci_guards_free(guards[i]);
+    require(gci_memo_find(&c->binding->memo, frame_values(c), 0, &found), "it is remembered");
     disperse(c);
 }
 

@@ -27,6 +27,29 @@ gci_operands_have_target(gci_operands operands)
     return operands == GCI_T || operands >= GCI_S_T;
 }
 
+unsigned
+gci_operands_registers(gci_operands operands)
+{
+    switch (operands) {
+    case GCI_NONE_OPERANDS:
+    case GCI_T:
+    case GCI_R_I: return 0;
+    case GCI_S:
+    case GCI_D_I:
+    case GCI_S_T:
+    case GCI_S_X_T:
+    case GCI_S_X_Z_T: return 1;
+    case GCI_D_S:
+    case GCI_D_S_I:
+    case GCI_CALL:
+    case GCI_S_S_T:
+    case GCI_S_S_X_T: return 2;
+    case GCI_D_S_S:
+    case GCI_D_S_S_I: return 3;
+    }
+    return 0;
+}
+
 /* ---- listing ---- */
 
 static void
@@ -75,13 +98,9 @@ show_operands(gci_program const *program, gci_instruction const *i, gci_buf *out
         gci_buf_format(out, " = %s(%u from r%u)", gci_function_at((size_t)i->imm)->name, i->c, i->b);
         return;
     }
-    if (operands != GCI_NONE_OPERANDS && operands != GCI_T)
-        show_register(program, i->a, out);
-    if (operands == GCI_D_S || operands == GCI_D_S_S || operands == GCI_D_S_I || operands == GCI_D_S_S_I ||
-        operands == GCI_S_S_T || operands == GCI_S_S_X_T)
-        show_register(program, i->b, out);
-    if (operands == GCI_D_S_S || operands == GCI_D_S_S_I)
-        show_register(program, i->c, out);
+    uint16_t const fields[] = { i->a, i->b, i->c };
+    for (unsigned k = 0; k < gci_operands_registers(operands); k++)
+        show_register(program, fields[k], out);
     if (operands == GCI_D_I || operands == GCI_D_S_I || operands == GCI_D_S_S_I)
         show_immediate(program, i, out);
     if (operands == GCI_S_X_T || operands == GCI_S_X_Z_T || operands == GCI_S_S_X_T)

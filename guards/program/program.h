@@ -68,6 +68,8 @@ typedef struct gci_opcode_facts {
 
 gci_opcode_facts const *gci_opcode_at(unsigned op);
 bool gci_operands_have_target(gci_operands operands);
+/* How many of a, b and c are registers, from a on; of the arguments of a call the first. */
+unsigned gci_operands_registers(gci_operands operands);
 
 typedef struct gci_bound_name {
     gci_view name; /* what hints call it, after renaming */

@@ -19,77 +19,6 @@ typedef struct writer {
 
 static uint16_t write_value(writer *w, gci_expr const *expr);
 
-/* ---- copies ---- */
-
-static gci_expr *copy_expr(gci_arena *arena, gci_expr const *expr);
-
-static bool
-copy_int(gci_arena *arena, gci_int value, gci_int *out)
-{
-    gci_number copy;
-
-    if (value.size == 0) {
-        *out = value;
-        return true;
-    }
-    gci_number number = { .kind = GCI_KIND_BIG, .size = value.size, .limbs = value.limbs };
-    if (!gci_number_copy(arena, number, &copy))
-        return false;
-    *out = (gci_int){ copy.limbs, copy.size };
-    return true;
-}
-
-static bool
-copy_term(gci_arena *arena, gci_term const *term, gci_term *out)
-{
-    *out = *term;
-    out->factors = gci_arena_array(arena, term->count, sizeof *out->factors);
-    if (out->factors == NULL || !copy_int(arena, term->coefficient, &out->coefficient))
-        return false;
-    for (uint32_t i = 0; i < term->count; i++) {
-        out->factors[i] = (gci_factor){ copy_expr(arena, term->factors[i].atom), term->factors[i].exponent };
-        if (out->factors[i].atom == NULL)
-            return false;
-    }
-    return true;
-}
-
-static bool
-copy_inside(gci_arena *arena, gci_expr const *expr, gci_expr *copy)
-{
-    if (expr->type == GCI_EXPR_POLYNOMIAL) {
-        copy->terms = gci_arena_array(arena, expr->count, sizeof *copy->terms);
-        for (uint32_t i = 0; copy->terms != NULL && i < expr->count; i++)
-            if (!copy_term(arena, &expr->terms[i], &copy->terms[i]))
-                return false;
-        return copy->terms != NULL;
-    }
-    copy->args = gci_arena_array(arena, expr->count, sizeof *copy->args);
-    for (uint32_t i = 0; copy->args != NULL && i < expr->count; i++) {
-        copy->args[i] = copy_expr(arena, expr->args[i]);
-        if (copy->args[i] == NULL)
-            return false;
-    }
-    return copy->args != NULL;
-}
-
-static gci_expr *
-copy_expr(gci_arena *arena, gci_expr const *expr)
-{
-    gci_expr *copy = GCI_ARENA_NEW(arena, gci_expr);
-
-    if (copy == NULL)
-        return NULL;
-    *copy = *expr;
-    copy->name = gci_arena_copy(arena, expr->name);
-    if (copy->name.data == NULL)
-        return NULL;
-    bool leaf = expr->type == GCI_EXPR_SYMBOL || expr->type == GCI_EXPR_TEXT;
-    return leaf || copy_inside(arena, expr, copy) ? copy : NULL;
-}
-
-/* ---- programs ---- */
-
 static uint16_t
 append(writer *w, gci_instruction instruction)
 {
@@ -252,9 +181,9 @@ gci_dimension_make(gci_expr const *expr, gci_arena *arena, gci_dimension *out, b
     w.code[w.count] = (gci_instruction){ .op = GCI_OP_HOLD };
     gci_view code = gci_arena_copy(arena, gci_view_of(w.code, (w.count + 1) * sizeof w.code[0]));
     gci_view slots = gci_arena_copy(arena, gci_view_of(w.slots, w.slot_count * sizeof w.slots[0]));
-    out->expr = copy_expr(arena, expr);
+    out->expr = expr;
     out->code = w.count != 0 ? (gci_instruction *)(void *)code.data : NULL;
     out->slots = (uint16_t *)(void *)slots.data;
     out->slot_count = w.slot_count;
-    return code.data != NULL && slots.data != NULL && out->expr != NULL;
+    return code.data != NULL && slots.data != NULL;
 }

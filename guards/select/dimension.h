@@ -14,14 +14,14 @@
 #define GCI_FRAME_SLOTS ((uint32_t)GCI_GUARD_MAX_REGISTERS)
 
 typedef struct gci_dimension {
-    gci_expr const *expr;
+    gci_expr const *expr;  /* while filters are made */
     gci_instruction *code; /* NULL: a slot by itself */
     uint16_t result;       /* the register of the value */
     uint16_t *slots;       /* that it reads */
     size_t slot_count;
 } gci_dimension;
 
-/* Copies the expression and compiles it. false: no memory, or *out_unfit: it has parts that aren't of 64-bit integers. */
+/* Compiles the expression, which is borrowed. false: no memory, or *out_unfit: it has parts that aren't of 64-bit integers. */
 bool gci_dimension_make(gci_expr const *expr, gci_arena *arena, gci_dimension *out, bool *out_unfit);
 
 /* The value for a frame. false: it overflows or divides by zero. */

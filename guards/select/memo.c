@@ -1,10 +1,8 @@
 /*
  * Answers for recent hints, by all values of a selector's names.
  *
- * Two places for each hash: the newer answer takes the first and pushes the other one on. An answer is valid for one
- * generation of its selector.
+ * Two places for each hash: the newer answer takes the first and pushes the other one on.
  */
-#include "base/check.h"
 #include "guards/select/selector.h"
 
 #include <stdlib.h>
@@ -15,48 +13,42 @@
 /* Lookups with more names aren't remembered: comparing them all costs as much as the index. */
 #define MAX_VALUES 24
 
-typedef struct memory {
-    uint64_t generation; /* 0: empty */
+/* The values it is for stand behind it. */
+typedef struct answer {
     uint64_t eligibility;
     gci_selection selection;
-} memory;
+    bool is_kept;
+} answer;
 
-/* The values of a memory stand behind it. */
-struct gci_memo {
-    char *memories;
-    uint32_t width; /* values of each */
-    size_t stride;
-};
-
-gci_memo *
-gci_memo_new(void)
+void
+gci_memo_init(gci_memo *memo, uint32_t width)
 {
-    return calloc(1, sizeof(gci_memo));
+    *memo = (gci_memo){ .width = width, .stride = sizeof(answer) + width * sizeof(int64_t) };
+    if (width <= MAX_VALUES)
+        memo->answers = calloc((size_t)SETS * WAYS, memo->stride);
 }
 
 void
-gci_memo_free(gci_memo *memo)
+gci_memo_clear(gci_memo *memo)
 {
-    if (memo == NULL)
-        return;
-    free(memo->memories);
-    free(memo);
+    free(memo->answers);
 }
 
-static size_t
-set_of(int64_t const *values, uint32_t count, uint64_t eligibility)
+/* The first of the answers whose values have this hash. */
+static inline answer *
+set_of(gci_memo const *memo, int64_t const *values, uint64_t eligibility)
 {
     uint64_t hash = eligibility;
 
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < memo->width; i++)
         hash = (hash ^ (uint64_t)values[i]) * UINT64_C(0x9e3779b97f4a7c15);
-    return (size_t)(hash >> 57) % SETS;
+    return (answer *)(void *)(memo->answers + (size_t)(hash >> 57) % SETS * WAYS * memo->stride);
 }
 
-static inline memory *
-way(gci_memo const *memo, size_t set, size_t number)
+static inline answer *
+next_of(gci_memo const *memo, answer *a)
 {
-    return (memory *)(void *)(memo->memories + (set * WAYS + number) * memo->stride);
+    return (answer *)(void *)((char *)a + memo->stride);
 }
 
 static bool
@@ -70,49 +62,27 @@ is_same(int64_t const *kept, int64_t const *values, uint32_t count)
 }
 
 bool
-gci_memo_find(gci_memo const *memo, gci_selector const *selector, gci_selecting const *asked, gci_selection *out)
+gci_memo_find(gci_memo const *memo, int64_t const *values, uint64_t eligibility, gci_selection *out)
 {
-    int64_t const *values = asked->binding->frame + GCI_FRAME_SLOTS;
-    uint32_t count = selector->tables.slot_count;
-
-    if (memo->memories == NULL || count != memo->width)
+    if (memo->answers == NULL)
         return false;
-    size_t set = set_of(values, count, asked->eligibility);
-    for (size_t i = 0; i < WAYS; i++) {
-        memory const *m = way(memo, set, i);
-        if (m->generation != selector->generation || m->eligibility != asked->eligibility
-            || !is_same((int64_t const *)(m + 1), values, count))
+    answer *a = set_of(memo, values, eligibility);
+    for (size_t i = 0; i < WAYS; i++, a = next_of(memo, a)) {
+        if (!a->is_kept || a->eligibility != eligibility || !is_same((int64_t const *)(a + 1), values, memo->width))
             continue;
-        *out = m->selection;
+        *out = a->selection;
         return true;
     }
     return false;
 }
 
-/* false: no memory, or there are too many. */
-static bool
-set_width(gci_memo *memo, uint32_t width)
-{
-    if (memo->memories != NULL && width == memo->width)
-        return true;
-    free(memo->memories);
-    memo->width = width;
-    memo->stride = sizeof(memory) + width * sizeof(int64_t);
-    memo->memories = width <= MAX_VALUES ? calloc((size_t)SETS * WAYS, memo->stride) : NULL;
-    return memo->memories != NULL;
-}
-
 void
-gci_memo_keep(gci_memo *memo, gci_selector const *selector, gci_selecting const *asked, gci_selection selection)
+gci_memo_keep(gci_memo *memo, int64_t const *values, uint64_t eligibility, gci_selection selection)
 {
-    int64_t const *values = asked->binding->frame + GCI_FRAME_SLOTS;
-    uint32_t count = selector->tables.slot_count;
-
-    if (!set_width(memo, count))
+    if (memo->answers == NULL)
         return;
-    size_t set = set_of(values, count, asked->eligibility);
-    memory *newest = way(memo, set, 0);
-    memcpy(way(memo, set, 1), newest, memo->stride);
-    *newest = (memory){ .generation = selector->generation, .eligibility = asked->eligibility, .selection = selection };
-    memcpy(newest + 1, values, count * sizeof *values);
+    answer *newest = set_of(memo, values, eligibility);
+    memcpy(next_of(memo, newest), newest, memo->stride);
+    *newest = (answer){ .eligibility = eligibility, .selection = selection, .is_kept = true };
+    memcpy(newest + 1, values, memo->width * sizeof *values);
 }

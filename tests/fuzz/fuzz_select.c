@@ -1,5 +1,5 @@
 /*
- * Candidates come, go and are asked for as the bytes say: the index must answer as trying each does, for whatever guards.
+ * Candidates are added and asked for as the bytes say: the index must answer as trying each does, for whatever guards.
  *
  * Compiling would take most of the time. Lists that were compiled for inputs before are kept and used again: they never
  * change, and most of an input's are those of the one it was made from.
@@ -12,8 +12,8 @@
 
 int LLVMFuzzerTestOneInput(uint8_t const *data, size_t size);
 
-/* Enough for a selector of several segments; each answer tries all of them four times. */
-#define MOST_CANDIDATES 32
+/* Enough for an index; each answer tries all of them. */
+#define MOST_CANDIDATES 40
 #define MOST_BYTES 224
 
 /* A power of 2; half of them are used, a few hundred bytes each. */

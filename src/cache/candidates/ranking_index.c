@@ -1,14 +1,14 @@
 /*
  * Asks the guards' selector on behalf of a lookup.
  *
- * Candidates of one variant, with the same names and requirements, are a class: a question admits all of it or none, so
+ * Candidates of one variant, with the same names and requirements, are a class: a lookup admits all of it or none, so
  * that it is decided once a lookup. The admitted classes are a word of bits, which is also what the memo tells questions
  * of equal hints apart by.
  *
  * Invariants:
- *  1. A candidate's number in the selector is its place in the ranking, and so is its rank.
- *  2. The index doesn't change once it hangs on its ranking, but for the seats.
- *  3. A seat is used by one thread at a time: who has taken it out of `seats` has it alone.
+ *  1. A candidate's place in the selector is its place in the ranking.
+ *  2. The index doesn't change once it hangs on its ranking, but for the spare bindings.
+ *  3. A binding is used by one thread at a time: who has taken it out of `spare` has it alone.
  */
 #include "cache/candidates/ranking_index.h"
 
@@ -21,13 +21,8 @@
 /* A bit each. A key with more classes is tried one by one. */
 #define MAX_CLASSES 64
 
-/* Threads beyond so many at once in one key make a seat for the one lookup. */
-#define SEATS 8
-
-typedef struct seat {
-    gci_binding binding;
-    gci_memo *memo;
-} seat;
+/* Threads beyond so many at once in one key make a binding for the one lookup. */
+#define SPARE_BINDINGS 8
 
 typedef struct ranking_index {
     gci_ranked const *const *items; /* the ranking's */
@@ -35,7 +30,7 @@ typedef struct ranking_index {
     uint8_t *class_of;                      /* by place */
     gci_ranked const *leaders[MAX_CLASSES]; /* a candidate of each class */
     uint32_t class_count;
-    _Atomic(seat *) seats[SEATS];
+    _Atomic(gci_binding *) spare[SPARE_BINDINGS];
 } ranking_index;
 
 /* ---- classes ---- */
@@ -103,44 +98,31 @@ expected_classes(ranking_index const *index, char const *variant)
     return classes;
 }
 
-/* ---- seats ---- */
+/* ---- bindings ---- */
 
-static void
-free_seat(seat *s)
+static gci_binding *
+take_binding(ranking_index *index)
 {
-    if (s == NULL)
-        return;
-    gci_binding_clear(&s->binding);
-    gci_memo_free(s->memo);
-    free(s);
-}
-
-static seat *
-take_seat(ranking_index *index)
-{
-    for (size_t i = 0; i < SEATS; i++) {
-        if (atomic_load_explicit(&index->seats[i], memory_order_relaxed) == NULL)
+    for (size_t i = 0; i < SPARE_BINDINGS; i++) {
+        if (atomic_load_explicit(&index->spare[i], memory_order_relaxed) == NULL)
             continue;
-        seat *s = atomic_exchange_explicit(&index->seats[i], NULL, memory_order_acquire);
-        if (s != NULL)
-            return s;
+        gci_binding *binding = atomic_exchange_explicit(&index->spare[i], NULL, memory_order_acquire);
+        if (binding != NULL)
+            return binding;
     }
-    seat *s = calloc(1, sizeof *s);
-    if (s != NULL)
-        s->memo = gci_memo_new();
-    return s;
+    return gci_binding_new(index->selector);
 }
 
 static void
-give_back(ranking_index *index, seat *s)
+give_back(ranking_index *index, gci_binding *binding)
 {
-    for (size_t i = 0; i < SEATS; i++) {
-        seat *expected = NULL;
-        if (atomic_compare_exchange_strong_explicit(&index->seats[i], &expected, s, memory_order_release,
+    for (size_t i = 0; i < SPARE_BINDINGS; i++) {
+        gci_binding *expected = NULL;
+        if (atomic_compare_exchange_strong_explicit(&index->spare[i], &expected, binding, memory_order_release,
                                                     memory_order_relaxed))
             return;
     }
-    free_seat(s);
+    gci_binding_free(binding);
 }
 
 /* ---- making ---- */
@@ -152,24 +134,27 @@ gci_ranking_index_free(void *value)
 
     if (index == NULL)
         return;
-    for (size_t i = 0; i < SEATS; i++)
-        free_seat(atomic_load(&index->seats[i]));
+    for (size_t i = 0; i < SPARE_BINDINGS; i++)
+        gci_binding_free(atomic_load(&index->spare[i]));
     gci_selector_free(index->selector);
     free(index->class_of);
     free(index);
 }
 
+/* false: no memory, or the candidates are not for an index. */
 static bool
 fill(ranking_index *index, gci_ranking const *ranking)
 {
-    for (size_t i = 0; i < ranking->count; i++) {
-        gci_rank rank = { .sequence = ranking->count - i };
-        if (ranking->items[i]->guards == NULL || !classify(index, i))
-            return false;
-        if (gci_selector_insert(index->selector, (uint32_t)i, ranking->items[i]->guards, rank, NULL) != GCACHE_OK)
-            return false;
+    gci_guards const **lists = malloc((ranking->count + 1) * sizeof(gci_guards const *));
+    bool fits = lists != NULL;
+
+    for (size_t i = 0; i < ranking->count && fits; i++) {
+        lists[i] = ranking->items[i]->guards;
+        fits = lists[i] != NULL && classify(index, i);
     }
-    return gci_selector_compact(index->selector, NULL) == GCACHE_OK;
+    index->selector = fits ? gci_selector_new(lists, ranking->count) : NULL;
+    free((void *)lists);
+    return index->selector != NULL;
 }
 
 /* NULL: no memory, or the candidates are not for an index. */
@@ -181,9 +166,8 @@ make(gci_ranking const *ranking)
     if (index == NULL)
         return NULL;
     index->items = ranking->items;
-    index->selector = gci_selector_new();
     index->class_of = malloc(ranking->count);
-    if (index->selector != NULL && index->class_of != NULL && fill(index, ranking))
+    if (index->class_of != NULL && fill(index, ranking))
         return index;
     gci_ranking_index_free(index);
     return NULL;
@@ -209,65 +193,61 @@ index_of(gci_ranking *ranking)
 
 /* ---- asking ---- */
 
-typedef struct asking {
+/* Which candidates may be chosen. */
+typedef struct eligibility {
     ranking_index const *index;
     uint64_t classes;
     bool const *failed;
-} asking;
+} eligibility;
 
 static bool
-is_eligible(void *state, uint32_t place)
+is_eligible(void const *state, uint32_t place)
 {
-    asking const *a = state;
+    eligibility const *e = state;
 
-    return (a->classes >> a->index->class_of[place] & 1) != 0 && (a->failed == NULL || !a->failed[place]);
+    return (e->classes >> e->index->class_of[place] & 1) != 0 && (e->failed == NULL || !e->failed[place]);
 }
 
 static gci_selection
-select_from(seat *s, ranking_index const *index, uint64_t classes, bool const *failed)
+select_from(ranking_index const *index, gci_binding *binding, uint64_t classes, bool const *failed)
 {
-    asking a = { .index = index, .classes = classes, .failed = failed };
-    gci_selecting asked = { .binding = &s->binding, .state = &a, .eligibility = classes };
+    eligibility e = { .index = index, .classes = classes, .failed = failed };
+    bool all = failed == NULL && classes == (UINT64_MAX >> (MAX_CLASSES - index->class_count));
+    gci_selecting asked = {
+        .eligible = all ? NULL : is_eligible, .state = &e, .remember = failed == NULL, .eligibility = classes
+    };
 
-    if (failed != NULL || classes != (UINT64_MAX >> (MAX_CLASSES - index->class_count)))
-        asked.eligible = is_eligible;
-    if (failed == NULL)
-        asked.memo = s->memo;
-    return gci_select(index->selector, &asked);
+    return gci_select(binding, &asked);
 }
 
 static gci_selection
-choose(seat *s, ranking_index const *index, gci_question const *question, uint64_t admitted, bool const *failed)
+choose(ranking_index const *index, gci_binding *binding, gci_question const *question, uint64_t admitted, bool const *failed)
 {
     char const *variant = question->request.expect_variant;
     uint64_t expected = variant != NULL ? admitted & expected_classes(index, variant) : 0;
 
     if (expected != 0 && expected != admitted) {
-        gci_selection selection = select_from(s, index, expected, failed);
-        if (selection.id != GCI_NO_CANDIDATE)
+        gci_selection selection = select_from(index, binding, expected, failed);
+        if (selection.place != GCI_NO_CANDIDATE)
             return selection;
     }
-    return select_from(s, index, admitted, failed);
+    return select_from(index, binding, admitted, failed);
 }
 
 bool
 gci_ranking_index_ask(gci_ranking *ranking, gci_question const *question, bool const *failed, gci_indexed *out)
 {
-    bool answered = false;
-
     if (question->request.guard_test != NULL || question->cache->unsafe_skip_guards)
         return false;
     ranking_index *index = index_of(ranking);
     uint64_t admitted = index != NULL ? admitted_classes(index, question) : 0;
-    seat *s = admitted != 0 ? take_seat(index) : NULL;
-    if (s == NULL)
+    gci_binding *binding = admitted != 0 ? take_binding(index) : NULL;
+    if (binding == NULL)
         return false;
-    if (gci_binding_set(&s->binding, index->selector, question->hints)) {
-        gci_selection found = choose(s, index, question, admitted, failed);
-        out->best = found.id != GCI_NO_CANDIDATE ? found.id : GCI_NOBODY;
-        out->reason = found.some_false ? GCACHE_REASON_GUARD_FALSE : GCACHE_REASON_GUARD_ERROR;
-        answered = out->best != GCI_NOBODY || found.some_false || found.some_raise;
-    }
-    give_back(index, s);
-    return answered;
+    gci_binding_set(binding, question->hints);
+    gci_selection found = choose(index, binding, question, admitted, failed);
+    give_back(index, binding);
+    out->best = found.place != GCI_NO_CANDIDATE ? found.place : GCI_NOBODY;
+    out->reason = found.some_false ? GCACHE_REASON_GUARD_FALSE : GCACHE_REASON_GUARD_ERROR;
+    return out->best != GCI_NOBODY || found.some_false || found.some_raise;
 }

@@ -7,24 +7,23 @@
 
 #define SYMBOLS 6
 
-/* One answer in so many is told; asked for with a trace, too. */
-#define TOLD 4
-#define TRACED 8
+/* One answer in so many is written for Python. */
+#define WRITTEN 4
 
 typedef struct stored {
     gci_guards *guards;
-    gci_rank rank;
-    uint32_t id;
-    bool is_there, is_eligible;
+    gci_specificity specificity;
+    int priority;
+    uint32_t id; /* newer is larger */
+    bool is_eligible;
 } stored;
 
 struct selecting {
     chance chance;
     selecting_source source;
     gci_selector *selector;
-    gci_binding binding;
-    gci_memo *memo;
-    stored *items;
+    gci_binding *binding;
+    stored *items; /* in rank order */
     uint32_t count, limit;
     uint64_t asked;
     FILE *tell;
@@ -160,39 +159,56 @@ make_hints(void *state, chance *c)
 selecting_source const selecting_made_up = { make_guards, make_hints, NULL, NULL };
 
 /* ---- candidates ---- */
-
-static void
-insert(selecting *s)
+static stored
+make_item(selecting *s, uint32_t id)
 {
-    uint32_t id = s->count++;
-    stored *item = &s->items[id];
-    gcache_error error;
+    gci_guards *guards = s->source.guards(s->source.state, &s->chance);
+    int priority = chance_below(&s->chance, 3) - 1;
 
-    item->guards = s->source.guards(s->source.state, &s->chance);
-    item->id = id;
-    item->rank = (gci_rank){ chance_below(&s->chance, 3) - 1, gci_guards_specificity(item->guards), id };
-    item->is_there = true;
-    item->is_eligible = chance_below(&s->chance, 10) != 0;
-    MUST(gci_selector_insert(s->selector, id, item->guards, item->rank, &error) == GCACHE_OK);
-    MUST(gci_selector_insert(s->selector, id, item->guards, item->rank, &error) == GCACHE_ERROR_ARGUMENT);
+    return (stored){ guards, gci_guards_specificity(guards), priority, id, chance_below(&s->chance, 10) != 0 };
 }
 
-static void
-remove_one(selecting *s)
+static int
+compare_rank(void const *left, void const *right)
 {
-    uint32_t id = (uint32_t)chance_below(&s->chance, (int)s->count);
+    stored const *a = left, *b = right;
+    int64_t const one[] = { a->priority, a->specificity.equalities, a->specificity.conjuncts, a->id };
+    int64_t const other[] = { b->priority, b->specificity.equalities, b->specificity.conjuncts, b->id };
+    size_t i = 0;
 
-    MUST(gci_selector_remove(s->selector, id) == s->items[id].is_there);
-    s->items[id].is_there = false;
+    while (i < 3 && one[i] == other[i])
+        i++;
+    return one[i] > other[i] ? -1 : one[i] < other[i];
+}
+
+/* Some more candidates, and a selector of all. */
+static void
+grow(selecting *s)
+{
+    uint32_t more = 1 + (uint32_t)chance_below(&s->chance, (int)(s->limit - s->count));
+    gci_guards const **lists = calloc(s->limit, sizeof(gci_guards const *));
+
+    MUST(lists != NULL);
+    for (; more > 0; more--, s->count++)
+        s->items[s->count] = make_item(s, s->count);
+    qsort(s->items, s->count, sizeof *s->items, compare_rank);
+    for (uint32_t i = 0; i < s->count; i++)
+        lists[i] = s->items[i].guards;
+    gci_binding_free(s->binding);
+    gci_selector_free(s->selector);
+    s->selector = gci_selector_new(lists, s->count);
+    s->binding = s->selector != NULL ? gci_binding_new(s->selector) : NULL;
+    MUST(s->binding != NULL);
+    free((void *)lists);
 }
 
 static bool
-is_eligible(void *state, uint32_t id)
+is_eligible(void const *state, uint32_t place)
 {
     selecting const *s = state;
 
-    MUST(id < s->count && s->items[id].is_there);
-    return s->items[id].is_eligible;
+    MUST(place < s->count);
+    return s->items[place].is_eligible;
 }
 
 /* ---- the answer without an index ---- */
@@ -200,19 +216,17 @@ is_eligible(void *state, uint32_t id)
 static gci_selection
 select_plainly(selecting const *s, gci_hints const *hints, bool all)
 {
-    gci_selection best = { .id = GCI_NO_CANDIDATE };
+    gci_selection best = { .place = GCI_NO_CANDIDATE };
     gcache_verdict verdict;
 
-    for (uint32_t id = 0; id < s->count; id++) {
-        stored const *item = &s->items[id];
-        if (!item->is_there || (!all && !item->is_eligible))
+    for (uint32_t i = 0; i < s->count; i++) {
+        if (!all && !s->items[i].is_eligible)
             continue;
-        gcache_truth truth = gci_guards_eval(item->guards, hints, &verdict);
+        gcache_truth truth = gci_guards_eval(s->items[i].guards, hints, &verdict);
         best.some_false = best.some_false || truth == GCACHE_FALSE;
         best.some_raise = best.some_raise || truth == GCACHE_RAISES;
-        bool better = best.id == GCI_NO_CANDIDATE || gci_rank_compare(&item->rank, &s->items[best.id].rank) < 0;
-        if (truth == GCACHE_TRUE && better)
-            best.id = id;
+        if (truth == GCACHE_TRUE && best.place == GCI_NO_CANDIDATE)
+            best.place = i;
     }
     return best;
 }
@@ -223,7 +237,7 @@ select_plainly(selecting const *s, gci_hints const *hints, bool all)
 static void
 tell_candidate(stored const *item, gci_buf *line)
 {
-    gci_buf_format(line, "{\"number\": %u, \"priority\": %d, \"guards\": [", item->id, (int)item->rank.priority);
+    gci_buf_format(line, "{\"number\": %u, \"priority\": %d, \"guards\": [", item->id, item->priority);
     for (size_t k = 0; k < gci_guards_count(item->guards); k++) {
         gci_buf_append_text(line, k != 0 ? ", " : "");
         gci_json_write_text(line, gci_guards_text(item->guards, k));
@@ -233,7 +247,7 @@ tell_candidate(stored const *item, gci_buf *line)
 
 /* {"candidates": [candidate..], "hints": {name: Python literal}, "chosen": number, or null} */
 static void
-tell_answer(selecting *s, gci_hints const *hints, uint32_t id)
+tell_answer(selecting *s, gci_hints const *hints, uint32_t place)
 {
     char const *separator = "";
     gci_buf line, value;
@@ -242,8 +256,6 @@ tell_answer(selecting *s, gci_hints const *hints, uint32_t id)
     gci_buf_init(&value, GCI_BUF_NO_LIMIT);
     gci_buf_append_text(&line, "{\"candidates\": [");
     for (uint32_t i = 0; i < s->count; i++) {
-        if (!s->items[i].is_there)
-            continue;
         gci_buf_append_text(&line, separator);
         tell_candidate(&s->items[i], &line);
         separator = ", ";
@@ -257,10 +269,10 @@ tell_answer(selecting *s, gci_hints const *hints, uint32_t id)
         gci_hints_write(hints, i, &value);
         gci_json_write_text(&line, gci_buf_view(&value));
     }
-    if (id == GCI_NO_CANDIDATE)
+    if (place == GCI_NO_CANDIDATE)
         gci_buf_append_text(&line, "}, \"chosen\": null}\n");
     else
-        gci_buf_format(&line, "}, \"chosen\": %u}\n", id);
+        gci_buf_format(&line, "}, \"chosen\": %u}\n", s->items[place].id);
     fwrite(line.data, 1, line.size, s->tell);
     gci_buf_clear(&value);
     gci_buf_clear(&line);
@@ -268,41 +280,14 @@ tell_answer(selecting *s, gci_hints const *hints, uint32_t id)
 
 /* ---- comparing ---- */
 
-typedef struct told {
-    uint32_t count;
-    gci_rank last;
-    selecting const *game;
-} told;
-
-static void
-tell(void *state, uint32_t id, gcache_verdict const *verdict)
-{
-    told *t = state;
-
-    MUST(verdict->truth <= GCACHE_RAISES);
-    MUST(t->count == 0 || gci_rank_compare(&t->last, &t->game->items[id].rank) < 0);
-    t->count++;
-    t->last = t->game->items[id].rank;
-}
-
 static void
 must_be_same(gci_selection a, gci_selection b)
 {
-    MUST(a.id == b.id);
-    if (a.id != GCI_NO_CANDIDATE)
+    MUST(a.place == b.place);
+    if (a.place != GCI_NO_CANDIDATE)
         return;
     MUST(a.some_false == b.some_false);
     MUST(a.some_false || a.some_raise == b.some_raise);
-}
-
-static void
-ask_traced(selecting *s, gci_selecting const *asked, gci_selection plain)
-{
-    gci_selection traced;
-    told t = { .game = s };
-
-    MUST(gci_select_traced(s->selector, asked, tell, &t, &traced, NULL) == GCACHE_OK);
-    must_be_same(traced, plain);
 }
 
 static void
@@ -310,18 +295,16 @@ ask(selecting *s)
 {
     gci_hints *hints = s->source.hints(s->source.state, &s->chance);
     bool all = chance_below(&s->chance, 2) == 0;
-    gci_selecting asked = { .binding = &s->binding, .eligible = all ? NULL : is_eligible, .state = s, .eligibility = all };
+    gci_selecting asked = { .eligible = all ? NULL : is_eligible, .state = s, .eligibility = all };
     gci_selection plain = select_plainly(s, hints, all);
 
-    MUST(gci_binding_set(&s->binding, s->selector, hints));
-    must_be_same(gci_select(s->selector, &asked), plain);
-    asked.memo = s->memo;
-    must_be_same(gci_select(s->selector, &asked), plain);
-    must_be_same(gci_select(s->selector, &asked), plain);
-    if (s->asked % TRACED == 0)
-        ask_traced(s, &asked, plain);
-    if (s->tell != NULL && all && s->asked % TOLD == 0)
-        tell_answer(s, hints, plain.id);
+    gci_binding_set(s->binding, hints);
+    must_be_same(gci_select(s->binding, &asked), plain);
+    asked.remember = true;
+    must_be_same(gci_select(s->binding, &asked), plain);
+    must_be_same(gci_select(s->binding, &asked), plain);
+    if (s->tell != NULL && all && s->asked % WRITTEN == 0)
+        tell_answer(s, hints, plain.place);
     s->asked++;
     gci_hints_free(hints);
 }
@@ -339,9 +322,7 @@ selecting_new(chance c, selecting_source const *source, uint32_t limit, FILE *te
     s->limit = limit;
     s->tell = tell_to;
     s->items = calloc(limit, sizeof *s->items);
-    s->selector = gci_selector_new();
-    s->memo = gci_memo_new();
-    MUST(s->items != NULL && s->selector != NULL && s->memo != NULL);
+    MUST(s->items != NULL);
     return s;
 }
 
@@ -354,9 +335,8 @@ selecting_free(selecting *s)
         else
             gci_guards_free(s->items[i].guards);
     }
+    gci_binding_free(s->binding);
     gci_selector_free(s->selector);
-    gci_binding_clear(&s->binding);
-    gci_memo_free(s->memo);
     free(s->items);
     free(s);
 }
@@ -364,14 +344,8 @@ selecting_free(selecting *s)
 void
 selecting_turn(selecting *s)
 {
-    int pick = chance_below(&s->chance, 10);
-
-    if (pick < 5 && s->count < s->limit)
-        insert(s);
-    else if (pick < 6 && s->count > 0 && chance_below(&s->chance, 3) == 0)
-        remove_one(s);
-    else if (pick < 7 && chance_below(&s->chance, 40) == 0)
-        MUST(gci_selector_compact(s->selector, NULL) == GCACHE_OK);
+    if (s->count == 0 || (s->count < s->limit && chance_below(&s->chance, 40) == 0))
+        grow(s);
     else
         ask(s);
 }

@@ -1,6 +1,6 @@
 /*
- * A selector that candidates join and leave and that is asked, at random, each answer compared with trying every candidate
- * one by one. Chance is a seed or a fuzzer's bytes. A difference ends the program.
+ * Selectors of more and more candidates that are asked, at random, each answer compared with trying every candidate one by
+ * one. Chance is a seed or a fuzzer's bytes. A difference ends the program.
  */
 #ifndef TESTS_UNIT_GUARDS_SELECTING_H
 #define TESTS_UNIT_GUARDS_SELECTING_H
@@ -44,7 +44,7 @@ gci_guards *selecting_compile(gci_buf const *texts, size_t count);
 selecting *selecting_new(chance c, selecting_source const *source, uint32_t limit, FILE *tell);
 void selecting_free(selecting *game);
 
-/* Adds, takes away or asks. */
+/* Adds candidates, or asks. */
 void selecting_turn(selecting *game);
 
 /* true: the bytes are used up. */

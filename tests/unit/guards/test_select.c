@@ -18,7 +18,7 @@
 #define MAX_FILE ((size_t)64 << 20)
 #define MAX_RECORDED 1000
 
-/* Candidates of a game: so that selectors stay linear, get a segment, and get several. */
+/* Candidates of a game: so that selectors stay linear, get an index, and rows of several words. */
 static uint32_t const limits[] = { 60, 20, 150, 400 };
 
 static void

@@ -1,0 +1,75 @@
+/*
+ * A binding: what hints bind a selector's names to.
+ */
+#include "guards/select/selector.h"
+
+#include "guards/text/hint.h"
+
+#include <stdlib.h>
+
+gci_binding *
+gci_binding_new(gci_selector const *selector)
+{
+    gci_binding *b = calloc(1, sizeof *b);
+    size_t slots = selector->slot_count;
+
+    if (b == NULL)
+        return NULL;
+    b->selector = selector;
+    b->numbers = malloc((slots + 1) * sizeof(gci_number const *));
+    b->frame.registers = malloc((GCI_FRAME_SLOTS + slots) * sizeof *b->frame.registers);
+    b->frame.odd = malloc((slots + 1) * sizeof *b->frame.odd);
+    b->frame.rows = malloc((slots + GCI_MAX_WATCHED_HAZARDS) * sizeof(gci_bits const *));
+    gci_memo_init(&b->memo, selector->slot_count);
+    if (b->numbers != NULL && b->frame.registers != NULL && b->frame.odd != NULL && b->frame.rows != NULL)
+        return b;
+    gci_binding_free(b);
+    return NULL;
+}
+
+void
+gci_binding_free(gci_binding *binding)
+{
+    if (binding == NULL)
+        return;
+    free((void *)binding->numbers);
+    free(binding->frame.registers);
+    free(binding->frame.odd);
+    free((void *)binding->frame.rows);
+    gci_memo_clear(&binding->memo);
+    free(binding);
+}
+
+static void
+bind_hint(gci_binding *b, gci_hint const *hint)
+{
+    uint32_t slot = gci_selector_find_slot(b->selector, hint->hash, hint->bound);
+
+    if (slot == GCI_MAX_SLOTS)
+        return;
+    b->is_shadowed = b->is_shadowed || b->selector->slots[slot].is_callee;
+    b->numbers[slot] = &hint->value;
+    if (gci_number_is_small(hint->value))
+        b->frame.registers[GCI_FRAME_SLOTS + slot] = hint->value.i;
+}
+
+void
+gci_binding_set(gci_binding *binding, gci_hints const *hints)
+{
+    gci_selector const *selector = binding->selector;
+    gci_frame *frame = &binding->frame;
+
+    binding->hints = hints;
+    binding->is_shadowed = false;
+    frame->odd_count = 0;
+    for (uint32_t i = 0; i < selector->slot_count; i++) {
+        binding->numbers[i] = NULL;
+        frame->registers[GCI_FRAME_SLOTS + i] = 0;
+    }
+    for (size_t i = 0; i < hints->count; i++)
+        bind_hint(binding, &hints->items[i]);
+    for (uint32_t i = 0; i < selector->slot_count; i++)
+        if (selector->slots[i].is_name && (binding->numbers[i] == NULL || !gci_number_is_small(*binding->numbers[i])))
+            frame->odd[frame->odd_count++] = (uint16_t)i;
+    binding->is_plain = !binding->is_shadowed && frame->odd_count == 0;
+}
