@@ -34,7 +34,7 @@ open_cache(char const *directory, bool journal)
 
     options.no_journal = !journal;
     options.durability = GCACHE_DURABILITY_NONE;
-    options.max_bytes = UINT64_MAX;
+    options.max_size = UINT64_MAX;
     require(gcache_open(directory, &options, &cache, &error) == GCACHE_OK, "open");
     return cache;
 }
@@ -231,13 +231,13 @@ static void
 explain_past(void *state)
 {
     asked *a = state;
-    gcache_past_query query = GCACHE_PAST_QUERY_INIT;
+    gcache_journal_query query = GCACHE_JOURNAL_QUERY_INIT;
     char *text;
     size_t count;
 
     query.last = 1;
     query.reason = GCACHE_REASON_NO_KEY;
-    require(gcache_explain_past(a->cache, &query, GCACHE_EXPLAIN_TEXT, &text, &count, &error) == GCACHE_OK && count == 1,
+    require(gcache_journal_explain(a->cache, &query, GCACHE_EXPLAIN_TEXT, &text, &count, &error) == GCACHE_OK && count == 1,
             "explain the last miss");
     gcache_free(text);
 }

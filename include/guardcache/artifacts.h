@@ -62,7 +62,7 @@ typedef struct gcache_export_options {
     int version;           /* GCACHE_EXPORT_OPTIONS_VERSION */
     gcache_key const *key; /* only entries under it; NULL: all */
     char const *label;     /* only entries in whose label this occurs */
-    char const *space;     /* only entries of this namespace */
+    char const *namespace_; /* only entries of this namespace */
     uint64_t since_ns;     /* only entries stored at or after, since 1970 */
     uint64_t until_ns;     /* only entries stored before; 0: no limit */
     bool entries_only;     /* no blobs, no tuning results: implied by the selections above */

@@ -78,9 +78,9 @@ typedef struct gcache_options {
     char const *bypass;            /* why nothing can be cached: every lookup misses with this reason, nothing is stored, and
                                       nobody waits for a lease; NULL: it can */
     gcache_durability durability;
-    char const *space;             /* the namespace: part of every key; NULL is the empty one */
+    char const *namespace_;        /* part of every key; NULL is the empty one */
     size_t max_candidates;         /* a key, beyond which its longest unused go; 0: GCACHE_MAX_CANDIDATES_DEFAULT */
-    uint64_t max_bytes;            /* size cap of the directory; 0: GCACHE_MAX_BYTES_DEFAULT; UINT64_MAX: none. The longest
+    uint64_t max_size;             /* size cap of the directory; 0: GCACHE_MAX_SIZE_DEFAULT; UINT64_MAX: none. The longest
                                       unused entries go for a new one; but a cache that is larger by more than a tenth lives
                                       under another cap: inserts fail with ERROR_NO_SPACE and nothing goes, unless max-size
                                       in its config.json is no larger than this */
@@ -106,7 +106,7 @@ typedef struct gcache_options {
 /* A thousand variants of one graph come from guards that pin every size: what is asked for again stays, the rest goes. */
 #define GCACHE_MAX_CANDIDATES_DEFAULT 1000
 /* A working set of a few thousand compiled graphs. */
-#define GCACHE_MAX_BYTES_DEFAULT (UINT64_C(5) << 30)
+#define GCACHE_MAX_SIZE_DEFAULT (UINT64_C(5) << 30)
 #define GCACHE_MEMORY_BYTES_DEFAULT ((size_t)64 << 20)
 /* zstd's own default: decompression speed hardly depends on it, higher levels cost 3 to 5 times the time for a tenth. */
 #define GCACHE_COMPRESSION_DEFAULT 3
@@ -331,7 +331,7 @@ typedef int (*gcache_entry_fn)(void *state, gcache_entry_view const *entry);
 
 /*
  * Calls fn for every stored entry, keys in order, candidates in rank order. key NULL: all keys.
- * GCACHE_OK also if fn ended it; ERROR_IO. Damaged files are skipped (gcache_verify of house.h reports them). With
+ * GCACHE_OK also if fn ended it; ERROR_IO. Damaged files are skipped (gcache_verify of maintenance.h reports them). With
  * options.disabled the directory is looked at all the same, if it is there; then also what gcache_open returns.
  */
 GCACHE_API gcache_status gcache_each_entry(gcache *cache, gcache_key const *key, gcache_entry_fn fn, void *state,

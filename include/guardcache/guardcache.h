@@ -16,7 +16,7 @@
  * of what a run used for another machine (artifacts.h), files by content and directories for a compiler's own caches
  * (blobs.h), values among the processes of a job (share.h), fingerprints of compilers (fingerprint.h), switches and limits
  * from files and environment (settings.h), what happens (events.h) and what happened (observe.h), verification, repair and
- * collection (house.h).
+ * collection (maintenance.h).
  *
  * Caveats first. The library has no global state but a lock that a fork takes (cache.h), reads no environment variables,
  * prints nothing, installs no signal handlers and starts no threads on its own. Payloads are executed by their users, so
@@ -36,7 +36,7 @@
 #include <guardcache/graph.h>
 #include <guardcache/guard.h>
 #include <guardcache/hints.h>
-#include <guardcache/house.h>
+#include <guardcache/maintenance.h>
 #include <guardcache/key.h>
 #include <guardcache/observe.h>
 #include <guardcache/settings.h>

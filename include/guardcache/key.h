@@ -2,7 +2,7 @@
  * guardcache/key.h - the key of a description: a SHA-256 value.
  *
  * The key is a Merkle hash: SHA-256 over the domain tag "guardcache-key", the format version, the kind, the hash of
- * the rule set, the salt and every component's name and hash, each length-prefixed (docs/formats/canonical.md).
+ * the rule set, the namespace and every component's name and hash, each length-prefixed (docs/formats/canonical.md).
  *
  * Threads: pure functions.
  */

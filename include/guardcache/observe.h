@@ -1,5 +1,5 @@
 /*
- * guardcache/observe.h - what a cache has been doing: counters of this process, and the journal of all of them.
+ * guardcache/observe.h - what a cache has been doing: counters of a handle, statistics of the directory, the journal.
  *
  * Every miss leaves its whole story in the cache directory, so that it can be explained later, from another process, after
  * the one that missed is gone, and although the cache has changed since. Hits are counted; inserts leave what they cost.
@@ -16,67 +16,122 @@
 extern "C" {
 #endif
 
-/* ---- this process ---- */
+/* ---- counters of this handle ---- */
 
-/* Counted since gcache_open, for this handle. */
-typedef struct gcache_counters {
-    uint64_t hits;
-    uint64_t misses[GCACHE_REASON_COUNT]; /* by reason */
-    uint64_t inserts;
-    uint64_t refusals;   /* inserts refused because their guards don't hold */
-    uint64_t not_stored; /* compiled by gcache_get_or_compile, and not kept */
-    uint64_t saved_ns;   /* what compiling the hits had taken */
-    uint64_t evictions;  /* entries that this handle evicted, and what they took on disk */
-    uint64_t evicted_bytes;
-    uint64_t corrupt;    /* damaged things that it put aside */
-    uint64_t leases, lease_waits; /* leases it was given; how often somebody else had the lease first */
-} gcache_counters;
+/* name, word, what it counts since gcache_open, for this handle */
+#define GCACHE_COUNTER_MAP(X)                                                                         \
+    X(HITS, "hits", "lookups that hit")                                                               \
+    X(SAVED_NS, "saved_ns", "what compiling the hits had taken")                                      \
+    X(INSERTS, "inserts", "entries stored")                                                           \
+    X(REFUSALS, "refusals", "inserts refused because their guards don't hold")                        \
+    X(NOT_STORED, "not_stored", "compiled by gcache_get_or_compile, and not kept")                    \
+    X(EVICTIONS, "evictions", "entries that this handle evicted")                                     \
+    X(EVICTED_BYTES, "evicted_bytes", "what those took on disk")                                      \
+    X(CORRUPT, "corrupt", "damaged things that it put aside")                                         \
+    X(LEASES, "leases", "leases it was given")                                                        \
+    X(LEASE_WAITS, "lease_waits", "how often somebody else had the lease first")
 
-/* Reads the counters: no file is touched, nobody waits. */
-GCACHE_API void gcache_counters_read(gcache *cache, gcache_counters *out_counters);
+typedef enum gcache_counter {
+#define X(name, word, text) GCACHE_COUNTER_##name,
+    GCACHE_COUNTER_MAP(X)
+#undef X
+    GCACHE_COUNTER_COUNT
+} gcache_counter;
+
+/* Read a counter, or the misses for one reason (NONE: for all): no file is touched, nobody waits. 0 for an unknown one. */
+GCACHE_API uint64_t gcache_counter_read(gcache *cache, gcache_counter counter);
+GCACHE_API uint64_t gcache_counter_misses(gcache *cache, gcache_reason reason);
+
+/* ---- statistics of the directory ---- */
+
+/* name, word, meaning: how things are now */
+#define GCACHE_STATISTIC_SIZE_MAP(X)                                                                  \
+    X(BYTES, "bytes", "size on disk, in blocks of 4 KiB: all but index.db and the journal")           \
+    X(MAX_SIZE, "max_size", "the size cap; UINT64_MAX: none")                                         \
+    X(ENTRIES, "entries", "entries stored")                                                           \
+    X(KEYS, "keys", "keys stored")                                                                    \
+    X(MEMORY_BYTES, "memory_bytes", "taken by this handle's memory tier")                             \
+    X(MEMORY_KEYS, "memory_keys", "keys in this handle's memory tier")
+
+/* name, word, what it counts: by all processes since the directory was made */
+#define GCACHE_STATISTIC_COUNTER_MAP(X)                                                               \
+    X(INSERTS, "inserts", "entries stored")                                                           \
+    X(DUPLICATES, "duplicates", "inserts of an entry that was there")                                 \
+    X(REFUSALS, "refusals", "inserts refused for want of space or by a limit")                        \
+    X(EVICTIONS, "evictions", "entries evicted")                                                      \
+    X(EVICTED_BYTES, "evicted_bytes", "bytes freed by eviction")                                      \
+    X(CORRUPT, "corrupt", "damaged files and records put aside")                                      \
+    X(UNREADABLE, "unreadable", "reads that the operating system refused")                            \
+    X(MEMORY_HITS, "memory_hits", "candidate sets served from memory")                                \
+    X(DISK_READS, "disk_reads", "candidate sets read from disk")                                      \
+    X(LEASE_WAITS, "lease_waits", "waits for somebody else's compile")                                \
+    X(LEASE_TAKEOVERS, "lease_takeovers", "leases taken over from a dead holder")                     \
+    X(ASKED_AGAIN, "asked_again", "evicted entries asked for again; one of several that left a key at once")
+
+typedef enum gcache_statistic {
+#define X(name, word, text) GCACHE_STATISTIC_##name,
+    GCACHE_STATISTIC_SIZE_MAP(X)
+    GCACHE_STATISTIC_COUNTER_MAP(X)
+#undef X
+    GCACHE_STATISTIC_COUNT
+} gcache_statistic;
+
+/* The statistics at one moment. */
+typedef struct gcache_statistics gcache_statistics;
+
+/*
+ * Reads the directory's statistics. Free them with gcache_statistics_free (NULL is accepted).
+ * GCACHE_OK, ERROR_ARGUMENT, ERROR_MEMORY; on a network file system also ERROR_BUSY, ERROR_IO. With options.disabled they are
+ * those of the directory, if it is there; then also what gcache_open returns.
+ */
+GCACHE_API gcache_status gcache_statistics_read(gcache *cache, gcache_statistics **out_statistics, gcache_error *error);
+GCACHE_API void gcache_statistics_free(gcache_statistics *statistics);
+
+/* One of them; 0 for an unknown one, and of NULL. */
+GCACHE_API uint64_t gcache_statistics_get(gcache_statistics const *statistics, gcache_statistic statistic);
 
 /* ---- the journal ---- */
 
 /* name, value in the journal, word, meaning */
-#define GCACHE_ACT_MAP(X)                                                                             \
+#define GCACHE_JOURNAL_KIND_MAP(X)                                                                    \
     X(MISS, 1, "miss", "a lookup that missed")                                                        \
     X(HIT, 2, "hit", "a lookup that hit, and stands for some others")                                 \
     X(INSERT, 3, "insert", "an entry was stored")                                                     \
     X(NOT_STORED, 4, "not_stored", "something was compiled and not kept; text says why")                     \
     X(TAKEOVER, 5, "takeover", "a compile's lease was taken over from a process that died; text says which")
 
-typedef enum gcache_act {
-#define X(name, value, word, meaning) GCACHE_ACT_##name = value,
-    GCACHE_ACT_MAP(X)
+typedef enum gcache_journal_kind {
+#define X(name, value, word, meaning) GCACHE_JOURNAL_##name = value,
+    GCACHE_JOURNAL_KIND_MAP(X)
 #undef X
-} gcache_act;
+} gcache_journal_kind;
 
-/* The word for an act ("not_stored"), "?" if unknown. Static storage. */
-GCACHE_API char const *gcache_act_name(gcache_act act);
+/* The word for a kind ("not_stored"), "?" if unknown. Static storage. */
+GCACHE_API char const *gcache_journal_kind_name(gcache_journal_kind kind);
 
 /* Which entries of the journal are meant. */
-typedef struct gcache_past_query {
-    int version;          /* GCACHE_PAST_QUERY_VERSION */
+typedef struct gcache_journal_query {
+    int version;          /* GCACHE_JOURNAL_QUERY_VERSION */
     size_t last;          /* only so many, the newest; 0: all */
     uint64_t since_ns;    /* not before this, in ns since 1970 */
     char const *label;    /* only labels that contain this; NULL: all */
     char const *key;      /* only keys whose hex form begins with this; NULL: all */
     gcache_reason reason; /* only misses for this reason; NONE: all */
     bool misses_only;
-} gcache_past_query;
+} gcache_journal_query;
 
-#define GCACHE_PAST_QUERY_VERSION 1
-#define GCACHE_PAST_QUERY_INIT { .version = GCACHE_PAST_QUERY_VERSION }
+#define GCACHE_JOURNAL_QUERY_VERSION 1
+#define GCACHE_JOURNAL_QUERY_INIT { .version = GCACHE_JOURNAL_QUERY_VERSION }
 
 /* One entry of the journal. Valid during the call; texts are "" where there is nothing to say. */
-typedef struct gcache_past {
+typedef struct gcache_journal_entry {
     uint64_t at_ns; /* since 1970, UTC */
-    gcache_act act;
+    gcache_journal_kind kind;
     gcache_reason reason; /* of a miss */
     uint32_t process;
     gcache_key key;
-    char const *space;    /* the namespace */
-    char const *kind;     /* "fx" */
+    char const *namespace_;
+    char const *graph_kind; /* "fx" */
     char const *label;    /* whose it was */
     gcache_hint_literal const *hints;
     size_t hint_count;
@@ -87,13 +142,13 @@ typedef struct gcache_past {
     uint64_t compile_ns;  /* of an insert, of what was not stored; of a miss: what its process compiled next for the key */
     uint64_t payload_size;
     char const *text;     /* why it was not stored, why it can't be cached, from whom it was taken over */
-} gcache_past;
+} gcache_journal_entry;
 
 /* Returning anything but 0 ends the iteration. */
-typedef int (*gcache_past_fn)(void *state, gcache_past const *past);
+typedef int (*gcache_journal_fn)(void *state, gcache_journal_entry const *entry);
 
 /* Calls fn for the entries that query means (NULL: all), newest first. GCACHE_OK, ERROR_ARGUMENT, ERROR_IO, ERROR_MEMORY. */
-GCACHE_API gcache_status gcache_each_past(gcache *cache, gcache_past_query const *query, gcache_past_fn fn, void *state,
+GCACHE_API gcache_status gcache_journal_each(gcache *cache, gcache_journal_query const *query, gcache_journal_fn fn, void *state,
                                           gcache_error *error);
 
 /*
@@ -101,26 +156,26 @@ GCACHE_API gcache_status gcache_each_past(gcache *cache, gcache_past_query const
  * since: an empty line between two texts, an object a line as JSON. *out_text is zero-terminated, freed with gcache_free;
  * *out_count (may be NULL) is how many there are. GCACHE_OK, ERROR_ARGUMENT, ERROR_IO, ERROR_MEMORY.
  */
-GCACHE_API gcache_status gcache_explain_past(gcache *cache, gcache_past_query const *query, gcache_explain_form form,
+GCACHE_API gcache_status gcache_journal_explain(gcache *cache, gcache_journal_query const *query, gcache_explain_form form,
                                              char **out_text, size_t *out_count, gcache_error *error);
 
-/* ---- sums ---- */
+/* ---- statistics of the journal ---- */
 
-typedef enum gcache_sums_form {
-    GCACHE_SUMS_TEXT,      /* for people */
-    GCACHE_SUMS_JSON,      /* one object on one line */
-    GCACHE_SUMS_PROMETHEUS /* of gcache_sums only: the text format that Prometheus scrapes */
-} gcache_sums_form;
+typedef enum gcache_statistics_form {
+    GCACHE_STATISTICS_TEXT,      /* for people */
+    GCACHE_STATISTICS_JSON,      /* one object on one line */
+    GCACHE_STATISTICS_PROMETHEUS /* of gcache_statistics_show only: the text format that Prometheus scrapes */
+} gcache_statistics_form;
 
 /*
  * Hit rate, misses by reason, compile time saved, retrieval times, by label and namespace, what is stored, evictions: of the
  * journal's entries that query means (NULL: all). A process writes its first 32 hits down one by one and later ones ever more
- * seldom, each for those since the last: sums of all are exact, hits of one label, namespace or key are then estimates.
+ * seldom, each for those since the last: totals are exact, hits of one label, namespace or key are then estimates.
  * *out_text is freed with gcache_free.
  * GCACHE_OK, ERROR_ARGUMENT, ERROR_IO, ERROR_MEMORY.
  */
-GCACHE_API gcache_status gcache_sums(gcache *cache, gcache_past_query const *query, gcache_sums_form form, char **out_text,
-                                      gcache_error *error);
+GCACHE_API gcache_status gcache_statistics_show(gcache *cache, gcache_journal_query const *query, gcache_statistics_form form,
+                                               char **out_text, gcache_error *error);
 
 typedef enum gcache_top_kind {
     GCACHE_TOP_MISSES, /* what costs most compile time, by key and reason */
@@ -128,16 +183,16 @@ typedef enum gcache_top_kind {
     GCACHE_TOP_GUARDS  /* which guards fail, and for which values */
 } gcache_top_kind;
 
-/* The `count` costliest of a kind; text or JSON. Otherwise as gcache_sums. */
-GCACHE_API gcache_status gcache_top(gcache *cache, gcache_past_query const *query, gcache_top_kind kind, size_t count,
-                                    gcache_sums_form form, char **out_text, gcache_error *error);
+/* The `count` costliest of a kind; text or JSON. Otherwise as gcache_statistics_show. */
+GCACHE_API gcache_status gcache_statistics_top(gcache *cache, gcache_journal_query const *query, gcache_top_kind kind, size_t count,
+                                    gcache_statistics_form form, char **out_text, gcache_error *error);
 
 /*
  * One self-contained page of HTML, without scripts or network: timeline, misses by reason, the costliest misses explained,
  * and for their keys a picture of which shapes the stored candidates serve. *out_html is freed with gcache_free.
  * GCACHE_OK, ERROR_ARGUMENT, ERROR_IO, ERROR_MEMORY.
  */
-GCACHE_API gcache_status gcache_report(gcache *cache, gcache_past_query const *query, char **out_html, gcache_error *error);
+GCACHE_API gcache_status gcache_report(gcache *cache, gcache_journal_query const *query, char **out_html, gcache_error *error);
 
 #ifdef __cplusplus
 }

@@ -89,7 +89,7 @@ typedef char const *(*gcache_variable_fn)(void *state, char const *name);
  * has nothing to say; what is wrong with the file is a warning. Free with gcache_settings_free (NULL is accepted).
  * GCACHE_OK; ERROR_ARGUMENT: a variable's value makes no sense, the message names it; ERROR_MEMORY.
  */
-GCACHE_API gcache_status gcache_settings_load(char const *directory, char const *space, gcache_variable_fn variable,
+GCACHE_API gcache_status gcache_settings_load(char const *directory, char const *namespace_, gcache_variable_fn variable,
                                               void *state, gcache_settings **out_settings, gcache_error *error);
 GCACHE_API void gcache_settings_free(gcache_settings *settings);
 
@@ -118,7 +118,7 @@ GCACHE_API void gcache_settings_apply(gcache_settings const *settings, gcache_op
  * the file is of a newer version; ERROR_UNTRUSTED: by trust; ERROR_BUSY, ERROR_READ_ONLY, ERROR_NO_SPACE, ERROR_IO,
  * ERROR_LIMIT, ERROR_MEMORY.
  */
-GCACHE_API gcache_status gcache_settings_write(char const *directory, gcache_trust trust, char const *space,
+GCACHE_API gcache_status gcache_settings_write(char const *directory, gcache_trust trust, char const *namespace_,
                                                char const *name, char const *value, gcache_log_fn log,
                                                void *log_state, gcache_error *error);
 

@@ -143,7 +143,7 @@ typedef struct gcache_bundle_options {
     char const *source_hash; /* that hash; exactly one of the two */
     char const *comment;     /* what begins a comment that ends with its line; NULL: "#". "" : there are none */
     char const *backend;     /* hash of the compiler's back end */
-    char const *salt;        /* NULL: "" */
+    char const *extra;       /* mixed into the bundle's name; NULL: "" */
 } gcache_bundle_options;
 
 #define GCACHE_BUNDLE_OPTIONS_VERSION 1

@@ -147,7 +147,7 @@ cache_remove(PyObject *self, PyObject *args)
 PyObject *
 cache_explain_past(PyObject *self, PyObject *args)
 {
-    gcache_past_query query = GCACHE_PAST_QUERY_INIT;
+    gcache_journal_query query = GCACHE_JOURNAL_QUERY_INIT;
     Py_ssize_t last;
     int form;
     char *text = NULL;
@@ -162,7 +162,7 @@ cache_explain_past(PyObject *self, PyObject *args)
     if (cache == NULL)
         return NULL;
     Py_BEGIN_ALLOW_THREADS
-    status = gcache_explain_past(cache, &query, (gcache_explain_form)form, &text, NULL, &error);
+    status = gcache_journal_explain(cache, &query, (gcache_explain_form)form, &text, NULL, &error);
     Py_END_ALLOW_THREADS
     cache_unuse(self);
     PyObject *shown = status == GCACHE_OK ? PyUnicode_FromString(text) : raise_error(state_of(self), &error);

@@ -101,13 +101,13 @@ options_read(PyObject *args, char const **out_directory, gcache_options *out_opt
 {
     int read_only, strict, disabled, unsafe_skip_guards, refresh, durability, trust, require_signature;
     Py_ssize_t max_candidates, memory_bytes;
-    unsigned long long max_bytes;
+    unsigned long long max_size;
     PyObject *keys;
 
     *out_options = (gcache_options)GCACHE_OPTIONS_INIT;
     if (!PyArg_ParseTuple(args, "spppppziiznKnizOO!p", out_directory, &read_only, &strict, &disabled,
-                          &unsafe_skip_guards, &refresh, &out_options->bypass, &durability, &trust, &out_options->space,
-                          &max_candidates, &max_bytes, &memory_bytes, &out_options->compression_level,
+                          &unsafe_skip_guards, &refresh, &out_options->bypass, &durability, &trust, &out_options->namespace_,
+                          &max_candidates, &max_size, &memory_bytes, &out_options->compression_level,
                           &out_options->record, out_log, &PyTuple_Type, &keys, &require_signature)
         || keys_read(keys, out_options) < 0)
         return -1;
@@ -120,7 +120,7 @@ options_read(PyObject *args, char const **out_directory, gcache_options *out_opt
     out_options->durability = (gcache_durability)durability;
     out_options->trust = (gcache_trust)trust;
     out_options->max_candidates = (size_t)max_candidates;
-    out_options->max_bytes = max_bytes;
+    out_options->max_size = max_size;
     out_options->memory_bytes = (size_t)memory_bytes;
     if (*out_log != Py_None) {
         out_options->log = log_line;
@@ -129,8 +129,8 @@ options_read(PyObject *args, char const **out_directory, gcache_options *out_opt
     return 0;
 }
 
-/* Cache(directory, read_only, strict, disabled, unsafe_skip_guards, refresh, bypass, durability, trust, salt, max_candidates,
-   max_bytes, memory_bytes, compression_level, record, log, signing, require_signature): numbers may be 0 for the default. */
+/* Cache(directory, read_only, strict, disabled, unsafe_skip_guards, refresh, bypass, durability, trust, namespace, max_candidates,
+   max_size, memory_bytes, compression_level, record, log, signing, require_signature): numbers may be 0 for the default. */
 static PyObject *
 cache_make(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(kwargs))
 {

@@ -47,7 +47,7 @@ options_dict(gcache_settings const *settings)
     PUT(STRICT, "strict", PyBool_FromLong(options.strict));
     PUT(UNSAFE_SKIP_GUARDS, "unsafe_skip_guards", PyBool_FromLong(options.unsafe_skip_guards));
     PUT(REFRESH, "refresh", PyBool_FromLong(options.refresh));
-    PUT(MAX_SIZE, "max_bytes", PyLong_FromUnsignedLongLong(options.max_bytes));
+    PUT(MAX_SIZE, "max_size", PyLong_FromUnsignedLongLong(options.max_size));
     PUT(MEMORY, "memory_bytes", PyLong_FromSize_t(memory_bytes));
     PUT(MAX_CANDIDATES, "max_candidates", PyLong_FromSize_t(options.max_candidates));
     PUT(COMPRESSION_LEVEL, "compression_level", PyLong_FromLong(options.compression_level));
@@ -78,13 +78,13 @@ warnings_list(gcache_settings const *settings)
 PyObject *
 library_settings(PyObject *module, PyObject *args)
 {
-    char const *directory, *space;
+    char const *directory, *namespace;
     gcache_settings *settings;
     gcache_error error;
 
-    if (!PyArg_ParseTuple(args, "sz", &directory, &space))
+    if (!PyArg_ParseTuple(args, "sz", &directory, &namespace))
         return NULL;
-    if (gcache_settings_load(directory, space, variable, NULL, &settings, &error) != GCACHE_OK)
+    if (gcache_settings_load(directory, namespace, variable, NULL, &settings, &error) != GCACHE_OK)
         return raise_error(PyModule_GetState(module), &error);
     PyObject *dict = options_dict(settings);
     PyObject *warnings = dict != NULL ? warnings_list(settings) : NULL;

@@ -62,7 +62,7 @@ cache_export(PyObject *self, PyObject *args)
     gcache_key key;
     left_out_list found;
 
-    if (!PyArg_ParseTuple(args, "szzzKKp", &file, &hex, &options.label, &options.space, &since_ns, &until_ns,
+    if (!PyArg_ParseTuple(args, "szzzKKp", &file, &hex, &options.label, &options.namespace_, &since_ns, &until_ns,
                           &entries_only))
         return NULL;
     if (hex != NULL && gcache_key_from_hex(hex, &key, &error) != GCACHE_OK)

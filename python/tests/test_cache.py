@@ -252,7 +252,7 @@ def test_settings_of_environment_and_file(directory: Path, monkeypatch: pytest.M
     assert guardcache.settings(directory) == {
         "max_candidates": 7,
         "read_only": True,
-        "max_bytes": 1 << 30,
+        "max_size": 1 << 30,
         "memory_bytes": sys.maxsize,
     }
     with guardcache.open(directory) as cache, pytest.raises(guardcache.ReadOnlyError):
@@ -291,15 +291,15 @@ def test_a_recorded_run_is_played(directory: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_options(directory: Path) -> None:
-    with guardcache.open(directory, durability=Durability.FULL, salt="tests", compression_level=-1) as cache:
+    with guardcache.open(directory, durability=Durability.FULL, namespace="tests", compression_level=-1) as cache:
         cache.insert(matmul(), b"x")
     with guardcache.open(directory) as cache:
         assert miss(cache.lookup(matmul())).reason == Reason.NO_KEY
-    with guardcache.open(directory, salt="tests", read_only=True) as cache:
+    with guardcache.open(directory, namespace="tests", read_only=True) as cache:
         assert cache.lookup(matmul())
         with pytest.raises(guardcache.ReadOnlyError):
             cache.insert(matmul(), b"y")
-    with guardcache.open(directory, salt="tests", disabled=True) as cache:
+    with guardcache.open(directory, namespace="tests", disabled=True) as cache:
         assert miss(cache.lookup(matmul())).reason == Reason.DISABLED
         assert len(list(cache.entries())) == 1
 

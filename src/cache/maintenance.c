@@ -1,62 +1,13 @@
-#include <guardcache/house.h>
+#include <guardcache/maintenance.h>
 
 #include "base/check.h"
 #include "cache/handle/cache.h"
 #include "cache/settings/config_file.h"
 #include "store/publish/side.h"
 
-static char const *const count_names[] = {
-#define X(name, word, text) word,
-    GCACHE_COUNT_MAP(X)
-#undef X
-};
-
-static char const *const count_texts[] = {
-#define X(name, word, text) text,
-    GCACHE_COUNT_MAP(X)
-#undef X
-};
-
-char const *
-gcache_count_name(gcache_count count)
-{
-    return (unsigned)count < GCACHE_COUNT_COUNT ? count_names[count] : "?";
-}
-
-char const *
-gcache_count_text(gcache_count count)
-{
-    return (unsigned)count < GCACHE_COUNT_COUNT ? count_texts[count] : "?";
-}
-
-gcache_status
-gcache_stats_read(gcache *cache, gcache_stats *out_stats, gcache_error *error)
-{
-    gci_store_stats stats = { 0 };
-    gci_store *store;
-
-    GCI_REQUIRE(cache != NULL && out_stats != NULL, error, "cache or out_stats is NULL");
-    *out_stats = (gcache_stats){ 0 };
-    gcache_status status = gci_look_begin(cache, &store, error);
-    if (status == GCACHE_OK && store != NULL)
-        status = gci_store_stats_get(store, &stats, error);
-    gci_look_end(cache, store);
-    if (status != GCACHE_OK)
-        return status;
-    out_stats->bytes = stats.bytes;
-    out_stats->max_bytes = stats.max_bytes;
-    out_stats->entries = stats.entries;
-    out_stats->keys = stats.keys;
-    out_stats->memory_bytes = stats.memory_bytes;
-    out_stats->memory_keys = stats.memory_sets;
-    for (size_t i = 0; i < GCACHE_COUNT_COUNT; i++)
-        out_stats->counts[i] = stats.counters[i];
-    return GCACHE_OK;
-}
-
 /* The caller's functions behind the store's. */
 static gci_house_options
-inside_options(gcache_house_options const *options)
+inside_options(gcache_maintenance_options const *options)
 {
     if (options == NULL)
         return (gci_house_options){ 0 };
@@ -65,11 +16,11 @@ inside_options(gcache_house_options const *options)
 }
 
 static gcache_status
-check_house(gcache *cache, gcache_house_options const *options, gcache_error *error)
+check_house(gcache *cache, gcache_maintenance_options const *options, gcache_error *error)
 {
     GCI_REQUIRE(cache != NULL, error, "cache is NULL");
-    GCI_REQUIRE(options == NULL || options->version == GCACHE_HOUSE_OPTIONS_VERSION, error,
-                "options have version %d, this library knows %d", options->version, GCACHE_HOUSE_OPTIONS_VERSION);
+    GCI_REQUIRE(options == NULL || options->version == GCACHE_MAINTENANCE_OPTIONS_VERSION, error,
+                "options have version %d, this library knows %d", options->version, GCACHE_MAINTENANCE_OPTIONS_VERSION);
     GCI_REQUIRE(options == NULL || options->threads >= 0, error, "%d threads", options->threads);
     return GCACHE_OK;
 }
@@ -92,7 +43,7 @@ check_config(gcache *cache, gci_house_options const *options, bool mend, uint64_
 }
 
 gcache_status
-gcache_verify_with(gcache *cache, gcache_house_options const *options, gcache_verified *out_verified,
+gcache_verify_with(gcache *cache, gcache_maintenance_options const *options, gcache_verified *out_verified,
                    gcache_error *error)
 {
     gci_house_options inside = inside_options(options);
@@ -114,7 +65,7 @@ gcache_verify_with(gcache *cache, gcache_house_options const *options, gcache_ve
 }
 
 gcache_status
-gcache_repair(gcache *cache, gcache_house_options const *options, gcache_repaired *out_repaired, gcache_error *error)
+gcache_repair(gcache *cache, gcache_maintenance_options const *options, gcache_repaired *out_repaired, gcache_error *error)
 {
     gci_house_options inside = inside_options(options);
     gci_repaired repaired = { 0 };
@@ -149,7 +100,7 @@ gcache_gc(gcache *cache, gcache_gc_options const *options, gcache_collected *out
     GCI_REQUIRE(options->version == GCACHE_GC_OPTIONS_VERSION, error, "options have version %d, this library knows %d",
                 options->version, GCACHE_GC_OPTIONS_VERSION);
     gci_gc_options inside = { .dry_run = options->dry_run, .target_bytes = options->target_bytes,
-                              .max_age_ns = options->max_age_ns, .space = options->space, .victim = options->victim,
+                              .max_age_ns = options->max_age_ns, .space = options->namespace_, .victim = options->victim,
                               .state = options->state };
     status = gci_pass(&cache->gate, NULL, GCI_BROWSE, error);
     if (status == GCACHE_OK)

@@ -53,7 +53,7 @@ own_cap(char const *directory)
     bool said = gcache_settings_get(settings, GCACHE_SETTING_MAX_SIZE).origin == GCACHE_ORIGIN_FILE;
     gcache_settings_apply(settings, &options);
     gcache_settings_free(settings);
-    return said ? options.max_bytes : UINT64_MAX;
+    return said ? options.max_size : UINT64_MAX;
 }
 
 /* signing has room for SIGNING_KEYS_MAX. */
@@ -68,13 +68,13 @@ store_options(gcache *cache, gcache_options const *options, gci_signing_key *sig
         .read_only = options->read_only,
         .durability = options->durability,
         .renew = options->refresh,
-        .max_bytes = options->max_bytes,
+        .max_bytes = options->max_size,
         .own_cap = own_cap,
         .memory_bytes = options->memory_bytes,
         .compression_level = options->compression_level,
         .max_candidates = options->max_candidates,
         .max_age_ns = options->max_age_ns,
-        .space = options->space,
+        .space = options->namespace_,
         .signing = signing,
         .signing_count = options->signing_count,
         .require_signature = options->require_signature,
@@ -100,7 +100,7 @@ gcache_open(char const *directory, gcache_options const *options, gcache **out_c
     if (status != GCACHE_OK)
         return status;
 
-    gci_view salt = gci_view_text(options->space), bypass = gci_view_text(options->bypass);
+    gci_view salt = gci_view_text(options->namespace_), bypass = gci_view_text(options->bypass);
     gcache *cache = calloc(1, sizeof *cache + salt.size + 1 + bypass.size + 1);
     if (cache == NULL)
         return gci_fail_memory(error);

@@ -27,7 +27,7 @@
     X(max_age_ns, uint64_t, GCI_INT)                                                                  \
     X(durability, gcache_durability, GCI_INT)                                                         \
     X(max_candidates, size_t, GCI_INT)                                                                \
-    X(max_bytes, uint64_t, GCI_INT)                                                                   \
+    X(max_size, uint64_t, GCI_INT)                                                                   \
     X(memory_bytes, size_t, GCI_INT)                                                                  \
     X(compression_level, int, GCI_INT)
 
@@ -78,7 +78,7 @@ gcache_handle_save(gcache *cache, char **out_text, gcache_error *error)
     gci_buf_append_text(&text, "{\"format\": \"" FORMAT "\"");
     gcache_status status = write_directory(cache, &text, error);
     if (cache->salt.size != 0)
-        write_text(&text, "salt", cache->salt);
+        write_text(&text, "namespace", cache->salt);
     if (cache->gate.bypass != NULL)
         write_text(&text, "bypass", gci_view_text(cache->gate.bypass));
 #define X(field, type, json_type) write_number(&text, #field, json_type, (uint64_t)cache->options.field);
@@ -115,7 +115,7 @@ read_number(gci_value const *map, char const *name, gci_value_type type)
 static void
 read_options(gci_value const *map, gci_arena *arena, gcache_options *options)
 {
-    options->space = read_text(map, "salt", arena);
+    options->namespace_ = read_text(map, "namespace", arena);
     options->bypass = read_text(map, "bypass", arena);
 #define X(field, type, json_type) options->field = (type)read_number(map, #field, json_type);
     OPTION_MAP(X)

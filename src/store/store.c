@@ -63,7 +63,7 @@ copy_options(gci_store *store, gci_store_options const *given)
 
     *options = *given;
     if (options->max_bytes == 0)
-        options->max_bytes = GCACHE_MAX_BYTES_DEFAULT;
+        options->max_bytes = GCACHE_MAX_SIZE_DEFAULT;
     if (options->memory_bytes == 0)
         options->memory_bytes = GCACHE_MEMORY_BYTES_DEFAULT;
     if (options->compression_level == 0)

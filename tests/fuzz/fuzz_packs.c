@@ -10,7 +10,7 @@
 #include "store/format/candidate_index.h"
 
 #include <guardcache/cache.h>
-#include <guardcache/house.h>
+#include <guardcache/maintenance.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -134,7 +134,7 @@ note_left(void *state, char const *path, char const *what)
 static void
 repair(gcache *cache)
 {
-    gcache_house_options options = GCACHE_HOUSE_OPTIONS_INIT;
+    gcache_maintenance_options options = GCACHE_MAINTENANCE_OPTIONS_INIT;
     gcache_verified verified;
     gcache_error error;
     bool left = false;

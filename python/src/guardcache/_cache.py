@@ -280,9 +280,9 @@ class Cache:
         bypass: str | None = None,
         durability: Durability = Durability.ENTRY,
         trust: Trust = Trust.OWNER,
-        salt: str | None = None,
+        namespace: str | None = None,
         max_candidates: int = 0,
-        max_bytes: int = 0,
+        max_size: int = 0,
         memory_bytes: int = 0,
         compression_level: int = 0,
         record: str | os.PathLike[str] | None = None,
@@ -294,7 +294,7 @@ class Cache:
 
         With `strict`, trouble with the store raises instead of being a miss. With `refresh` every lookup misses, and
         what is inserted then is preferred; with `disabled` nothing is inserted either. `bypass` says why nothing can be
-        cached for now. `trust` says whose files are handed out. `salt` is a namespace: a part of every key. `record`
+        cached for now. `trust` says whose files are handed out. `namespace` is a part of every key. `record`
         is a folder that gets a trace of lookups and inserts, for ``guardcache test``. `log` is called with a line of
         text for people; any thread may call it. `signing` maps names of keys to secrets: inserts are signed with the
         first, and with `require_signature` only entries that one of them signed are handed out or imported.
@@ -311,9 +311,9 @@ class Cache:
             bypass,
             durability,
             trust,
-            salt,
+            namespace,
             max_candidates,
-            max_bytes,
+            max_size,
             memory_bytes,
             compression_level,
             None if record is None else os.fspath(record),
@@ -610,11 +610,11 @@ def settings(directory: str | os.PathLike[str] | None = None) -> dict[str, Any]:
     ``guardcache config`` lists them all. `ArgumentError` for a variable that makes no sense; what can't be read of
     config.json is a `UserWarning`.
     """
-    space = os.environ.get("GUARDCACHE_NAMESPACE")
-    found, trouble = _native.settings(os.fspath(default_directory() if directory is None else directory), space)
+    namespace = os.environ.get("GUARDCACHE_NAMESPACE")
+    found, trouble = _native.settings(os.fspath(default_directory() if directory is None else directory), namespace)
     for line in trouble:
         warnings.warn(line, stacklevel=2)
-    for option, variable in (("salt", "GUARDCACHE_NAMESPACE"), ("record", "GUARDCACHE_RECORD")):
+    for option, variable in (("namespace", "GUARDCACHE_NAMESPACE"), ("record", "GUARDCACHE_RECORD")):
         if value := os.environ.get(variable):
             found[option] = value
     return found

@@ -258,7 +258,7 @@ leave_note(gci_compile const *c, gci_product const *p)
 {
     gci_ended ended = { c->cache, c->graph, c->hints, c->options.request, c->result, 0 };
 
-    atomic_fetch_add_explicit(&c->cache->counters.not_stored, 1, memory_order_relaxed);
+    gci_count(&c->cache->counters, GCACHE_COUNTER_NOT_STORED, 1);
     gci_journal_not_stored(&ended, p->note, p->compiled.entry.compile_ns);
 }
 

@@ -140,10 +140,10 @@ tell(void *state, gci_past *past)
 }
 
 gcache_status
-gcache_explain_past(gcache *cache, gcache_past_query const *query, gcache_explain_form form, char **out_text,
+gcache_journal_explain(gcache *cache, gcache_journal_query const *query, gcache_explain_form form, char **out_text,
                     size_t *out_count, gcache_error *error)
 {
-    gcache_past_query misses = GCACHE_PAST_QUERY_INIT;
+    gcache_journal_query misses = GCACHE_JOURNAL_QUERY_INIT;
     gci_buf out;
 
     GCI_REQUIRE(cache != NULL && out_text != NULL, error, "cache or out_text is NULL");

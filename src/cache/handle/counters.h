@@ -12,7 +12,7 @@
 #ifndef GCI_CACHE_HANDLE_COUNTERS_H
 #define GCI_CACHE_HANDLE_COUNTERS_H
 
-#include <guardcache/status.h>
+#include <guardcache/observe.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,16 +37,14 @@ typedef union gci_lane {
 typedef struct gci_counters {
     gci_lane lanes[GCI_LANES + 1]; /* the last is shared */
     _Atomic uint64_t misses[GCACHE_REASON_COUNT];
-    _Atomic uint64_t inserts, refusals, not_stored;
-    _Atomic uint64_t evictions, evicted_bytes, corrupt, leases, lease_waits;
+    _Atomic uint64_t numbers[GCACHE_COUNTER_COUNT]; /* what happens too rarely for a lane */
     pid_t process;                 /* that opened the cache */
 } gci_counters;
 
-/* For what happens too rarely for a lane. */
 static inline void
-gci_count(_Atomic uint64_t *counter, uint64_t more)
+gci_count(gci_counters *counters, gcache_counter counter, uint64_t more)
 {
-    atomic_fetch_add_explicit(counter, more, memory_order_relaxed);
+    atomic_fetch_add_explicit(&counters->numbers[counter], more, memory_order_relaxed);
 }
 
 /* The calling thread's lane. */

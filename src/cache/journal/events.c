@@ -86,9 +86,9 @@ gci_tell_lease(gci_question const *question, gcache_status status, gci_lease con
     gci_buf text;
 
     if (status == GCACHE_OK)
-        gci_count(&cache->counters.leases, 1);
+        gci_count(&cache->counters, GCACHE_COUNTER_LEASES, 1);
     if (waited)
-        gci_count(&cache->counters.lease_waits, 1);
+        gci_count(&cache->counters, GCACHE_COUNTER_LEASE_WAITS, 1);
     gcache_event event = event_about(GCACHE_EVENT_LEASE, question->graph, &question->request);
     event.key = question->key;
     event.elapsed_ns = elapsed_ns;
@@ -110,14 +110,14 @@ gci_hear(void *state, gci_news const *news)
 
     switch (news->kind) {
     case GCI_NEWS_EVICTED:
-        gci_count(&cache->counters.evictions, news->entries);
-        gci_count(&cache->counters.evicted_bytes, news->bytes);
+        gci_count(&cache->counters, GCACHE_COUNTER_EVICTIONS, news->entries);
+        gci_count(&cache->counters, GCACHE_COUNTER_EVICTED_BYTES, news->bytes);
         event.kind = GCACHE_EVENT_EVICTED;
         event.key = *news->key;
         event.text = gci_eviction_text(news->cause);
         break;
     case GCI_NEWS_CORRUPT:
-        gci_count(&cache->counters.corrupt, 1);
+        gci_count(&cache->counters, GCACHE_COUNTER_CORRUPT, 1);
         event.kind = GCACHE_EVENT_CORRUPT;
         event.text = news->text;
         break;

@@ -14,7 +14,7 @@ typedef struct compile {
 
 typedef struct walk {
     gcache *cache;
-    gcache_past_query query;
+    gcache_journal_query query;
     gci_history_fn fn;
     void *state;
     size_t told;
@@ -80,10 +80,10 @@ static bool
 note(walk *w, gci_past const *past)
 {
     switch (past->act) {
-    case GCACHE_ACT_INSERT:
-    case GCACHE_ACT_NOT_STORED:
+    case GCACHE_JOURNAL_INSERT:
+    case GCACHE_JOURNAL_NOT_STORED:
         return note_compile(w, past);
-    case GCACHE_ACT_TAKEOVER:
+    case GCACHE_JOURNAL_TAKEOVER:
         return note_takeover(w, past);
     default:
         return true;
@@ -110,9 +110,9 @@ begins(gcache_key const *key, char const *hex)
 }
 
 static bool
-is_meant(gcache_past_query const *query, gci_past const *past)
+is_meant(gcache_journal_query const *query, gci_past const *past)
 {
-    if ((query->misses_only || query->reason != GCACHE_REASON_NONE) && past->act != GCACHE_ACT_MISS)
+    if ((query->misses_only || query->reason != GCACHE_REASON_NONE) && past->act != GCACHE_JOURNAL_MISS)
         return false;
     if (query->reason != GCACHE_REASON_NONE && past->reason != query->reason)
         return false;
@@ -128,7 +128,7 @@ visit(walk *w, gci_past *past)
         w->status = gci_fail_memory(w->error);
         return 1;
     }
-    if (past->act == GCACHE_ACT_MISS)
+    if (past->act == GCACHE_JOURNAL_MISS)
         take_compile(w, past);
     if (!is_meant(&w->query, past))
         return 0;
@@ -155,18 +155,18 @@ read_and_visit(void *state, uint64_t at_ns, gci_view entry)
 }
 
 static gcache_status
-check_query(gcache_past_query const *query, gcache_error *error)
+check_query(gcache_journal_query const *query, gcache_error *error)
 {
-    GCI_REQUIRE(query->version == GCACHE_PAST_QUERY_VERSION, error, "the query has version %d, this library knows %d",
-                query->version, GCACHE_PAST_QUERY_VERSION);
+    GCI_REQUIRE(query->version == GCACHE_JOURNAL_QUERY_VERSION, error, "the query has version %d, this library knows %d",
+                query->version, GCACHE_JOURNAL_QUERY_VERSION);
     GCI_REQUIRE(query->reason < GCACHE_REASON_COUNT, error, "unknown reason %d", (int)query->reason);
     return GCACHE_OK;
 }
 
 gcache_status
-gci_history_each(gcache *cache, gcache_past_query const *query, gci_history_fn fn, void *state, gcache_error *error)
+gci_history_each(gcache *cache, gcache_journal_query const *query, gci_history_fn fn, void *state, gcache_error *error)
 {
-    static gcache_past_query const everything = GCACHE_PAST_QUERY_INIT;
+    static gcache_journal_query const everything = GCACHE_JOURNAL_QUERY_INIT;
     walk w = { .cache = cache, .query = query != NULL ? *query : everything, .fn = fn, .state = state, .error = error };
 
     gcache_status status = check_query(&w.query, error);
@@ -194,13 +194,13 @@ static int
 find_not_stored(void *state, uint64_t at_ns, gci_view entry)
 {
     search *s = state;
-    gcache_act act;
+    gcache_journal_kind act;
     gcache_key key;
     gci_past past;
 
     if (++s->seen > NOT_STORED_ENTRIES)
         return 1;
-    if (at_ns >= s->before_ns || !gci_past_peek(entry, &act, &key) || act != GCACHE_ACT_NOT_STORED ||
+    if (at_ns >= s->before_ns || !gci_past_peek(entry, &act, &key) || act != GCACHE_JOURNAL_NOT_STORED ||
         memcmp(&key, s->key, sizeof key) != 0)
         return 0;
     if (gci_past_read(s->cache, at_ns, entry, &past, NULL) == GCACHE_OK) {

@@ -12,7 +12,7 @@
 typedef int (*gci_history_fn)(void *state, gci_past *past);
 
 /* Calls fn for the entries that query means, newest first. Entries of other versions and damaged ones are passed over. */
-gcache_status gci_history_each(gcache *cache, gcache_past_query const *query, gci_history_fn fn, void *state,
+gcache_status gci_history_each(gcache *cache, gcache_journal_query const *query, gci_history_fn fn, void *state,
                                gcache_error *error);
 
 /*

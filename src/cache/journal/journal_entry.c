@@ -95,10 +95,11 @@ get_head(reader *r)
     gci_past *past = r->past;
     uint8_t version = gci_get_u8(&r->from), act = gci_get_u8(&r->from), reason = gci_get_u8(&r->from);
 
-    if (version != GCI_JOURNAL_VERSION || act < GCACHE_ACT_MISS || act > GCACHE_ACT_TAKEOVER || reason >= GCACHE_REASON_COUNT)
+    if (version != GCI_JOURNAL_VERSION || act < GCACHE_JOURNAL_MISS || act > GCACHE_JOURNAL_TAKEOVER ||
+        reason >= GCACHE_REASON_COUNT)
         return false;
     past->cut = gci_get_u8(&r->from) != 0;
-    past->act = (gcache_act)act;
+    past->act = (gcache_journal_kind)act;
     past->reason = (gcache_reason)reason;
     past->process = gci_get_u32(&r->from);
     gci_view key = gci_get_raw(&r->from, sizeof past->key.bytes);
@@ -322,25 +323,25 @@ get_rest(reader *r)
     gci_past *past = r->past;
 
     switch (past->act) {
-    case GCACHE_ACT_MISS:
+    case GCACHE_JOURNAL_MISS:
         get_miss(r);
         break;
-    case GCACHE_ACT_HIT:
+    case GCACHE_JOURNAL_HIT:
         past->entry = get_copy(r).data;
         past->hits = gci_get_u64(&r->from);
         past->saved_ns = gci_get_u64(&r->from);
         past->elapsed_ns = gci_get_u64(&r->from);
         break;
-    case GCACHE_ACT_INSERT:
+    case GCACHE_JOURNAL_INSERT:
         past->entry = get_copy(r).data;
         past->compile_ns = gci_get_u64(&r->from);
         past->payload_size = gci_get_u64(&r->from);
         break;
-    case GCACHE_ACT_NOT_STORED:
+    case GCACHE_JOURNAL_NOT_STORED:
         past->why = get_copy(r).data;
         past->compile_ns = gci_get_u64(&r->from);
         break;
-    case GCACHE_ACT_TAKEOVER:
+    case GCACHE_JOURNAL_TAKEOVER:
         get_takeover(r);
         break;
     }
@@ -369,7 +370,7 @@ gci_past_read(gcache *cache, uint64_t at_ns, gci_view bytes, gci_past *out_past,
 }
 
 bool
-gci_past_peek(gci_view bytes, gcache_act *out_act, gcache_key *out_key)
+gci_past_peek(gci_view bytes, gcache_journal_kind *out_act, gcache_key *out_key)
 {
     gci_reader from = gci_reader_of(bytes);
     uint8_t version = gci_get_u8(&from), act = gci_get_u8(&from);
@@ -378,7 +379,7 @@ gci_past_peek(gci_view bytes, gcache_act *out_act, gcache_key *out_key)
     gci_view key = gci_get_raw(&from, sizeof out_key->bytes);
     if (from.failed || version != GCI_JOURNAL_VERSION)
         return false;
-    *out_act = (gcache_act)act;
+    *out_act = (gcache_journal_kind)act;
     memcpy(out_key->bytes, key.data, sizeof out_key->bytes);
     return true;
 }

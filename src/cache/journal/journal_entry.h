@@ -12,7 +12,7 @@
 
 typedef struct gci_past {
     uint64_t at_ns;
-    gcache_act act;
+    gcache_journal_kind act;
     gcache_reason reason;
     bool cut; /* too long for the journal: only what decided was kept */
     uint32_t process;
@@ -42,7 +42,7 @@ typedef struct gci_past {
  */
 gcache_status gci_past_read(gcache *cache, uint64_t at_ns, gci_view bytes, gci_past *out_past, gcache_error *error);
 /* Only what an entry is about, without reading the rest of it. false: it can't be read. */
-bool gci_past_peek(gci_view bytes, gcache_act *out_act, gcache_key *out_key);
+bool gci_past_peek(gci_view bytes, gcache_journal_kind *out_act, gcache_key *out_key);
 void gci_past_clear(gci_past *past);
 
 /* Makes hints and guards ready for an explanation. A guard that can't be compiled any more is shown as text only. */

@@ -96,7 +96,7 @@ put_hints(gci_buf *out, gci_question const *question)
 }
 
 static void
-put_what(gci_buf *out, gci_question const *question, gcache_act act, gcache_reason reason, bool cut)
+put_what(gci_buf *out, gci_question const *question, gcache_journal_kind act, gcache_reason reason, bool cut)
 {
     gci_put_u8(out, GCI_JOURNAL_VERSION);
     gci_put_u8(out, (uint8_t)act);
@@ -115,7 +115,7 @@ put_what(gci_buf *out, gci_question const *question, gcache_act act, gcache_reas
 }
 
 static void
-put_head(gci_buf *out, gci_question const *question, gcache_act act, gcache_reason reason)
+put_head(gci_buf *out, gci_question const *question, gcache_journal_kind act, gcache_reason reason)
 {
     put_what(out, question, act, reason, false);
     put_text(out, question->request.label);
@@ -124,7 +124,7 @@ put_head(gci_buf *out, gci_question const *question, gcache_act act, gcache_reas
 
 /* Of an entry that is too long with all it has. */
 static void
-put_cut_what(gci_buf *out, gci_question const *question, gcache_act act, gcache_reason reason)
+put_cut_what(gci_buf *out, gci_question const *question, gcache_journal_kind act, gcache_reason reason)
 {
     char const *label = question->request.label;
 
@@ -134,7 +134,7 @@ put_cut_what(gci_buf *out, gci_question const *question, gcache_act act, gcache_
 
 /* The head of an entry other than a miss: without the hints if they are too many. */
 static void
-put_head_that_fits(gci_buf *out, gci_question const *question, gcache_act act)
+put_head_that_fits(gci_buf *out, gci_question const *question, gcache_journal_kind act)
 {
     put_head(out, question, act, GCACHE_REASON_NONE);
     if (!out->failed && out->size <= GCI_JOURNAL_HEAD_BYTES)
@@ -504,7 +504,7 @@ put_cut_miss(gci_buf *out, gci_question const *question, gcache_result const *re
 {
     gci_guards *decision = question->hints != NULL ? decision_of(question, first_of(trace, result->reason)) : NULL;
 
-    put_cut_what(out, question, GCACHE_ACT_MISS, result->reason);
+    put_cut_what(out, question, GCACHE_JOURNAL_MISS, result->reason);
     put_deciding_hints(out, question, decision);
     put_miss(out, question, result, trace, DETAIL_DECISION);
     gci_guards_free(decision);
@@ -514,7 +514,7 @@ put_cut_miss(gci_buf *out, gci_question const *question, gcache_result const *re
 static void
 put_short_miss(gci_buf *out, gci_question const *question, gcache_result const *result, gci_trace const *trace)
 {
-    put_cut_what(out, question, GCACHE_ACT_MISS, result->reason);
+    put_cut_what(out, question, GCACHE_JOURNAL_MISS, result->reason);
     gci_put_u32(out, 0); /* hints */
     put_miss(out, question, result, trace, DETAIL_SHORT);
 }
@@ -541,7 +541,7 @@ gci_journal_miss(gci_ended const *ended, gci_missed const *missed)
     gci_buf entry;
 
     gci_buf_init(&entry, GCI_JOURNAL_BYTES_MAX);
-    put_head(&entry, question, GCACHE_ACT_MISS, result->reason);
+    put_head(&entry, question, GCACHE_JOURNAL_MISS, result->reason);
     put_miss(&entry, question, result, trace, DETAIL_ALL);
     if (entry.failed) {
         gci_buf_clear(&entry);
@@ -570,7 +570,7 @@ init_question(gci_ended const *ended, gci_question *out_question)
 
 /* An entry of act, to be filled in; false: there is nothing to be written down. End it in any case. */
 static bool
-begin_entry(gci_buf *entry, gci_ended const *ended, gcache_act act)
+begin_entry(gci_buf *entry, gci_ended const *ended, gcache_journal_kind act)
 {
     gci_question question = { 0 };
 
@@ -596,7 +596,7 @@ gci_journal_hit(gci_ended const *ended, gci_untold untold)
 {
     gci_buf entry;
 
-    if (begin_entry(&entry, ended, GCACHE_ACT_HIT)) {
+    if (begin_entry(&entry, ended, GCACHE_JOURNAL_HIT)) {
         put_text(&entry, ended->result->entry);
         gci_put_u64(&entry, untold.hits);
         gci_put_u64(&entry, untold.saved_ns);
@@ -610,7 +610,7 @@ gci_journal_not_stored(gci_ended const *ended, char const *why, uint64_t compile
 {
     gci_buf entry;
 
-    if (begin_entry(&entry, ended, GCACHE_ACT_NOT_STORED)) {
+    if (begin_entry(&entry, ended, GCACHE_JOURNAL_NOT_STORED)) {
         put_short(&entry, gci_view_text(why));
         gci_put_u64(&entry, compile_ns);
     }
@@ -622,7 +622,7 @@ gci_journal_takeover(gci_ended const *ended, uint64_t former)
 {
     gci_buf entry;
 
-    if (begin_entry(&entry, ended, GCACHE_ACT_TAKEOVER))
+    if (begin_entry(&entry, ended, GCACHE_JOURNAL_TAKEOVER))
         gci_put_u64(&entry, former);
     end_entry(&entry, ended);
 }
@@ -635,7 +635,7 @@ gci_journal_insert(gci_question const *question, gcache_inserted const *inserted
     if (inserted->existed || !question->cache->journal)
         return;
     gci_buf_init(&out, GCI_JOURNAL_BYTES_MAX);
-    put_head_that_fits(&out, question, GCACHE_ACT_INSERT);
+    put_head_that_fits(&out, question, GCACHE_JOURNAL_INSERT);
     put_text(&out, inserted->entry);
     gci_put_u64(&out, entry->compile_ns);
     gci_put_u64(&out, entry->payload_size);

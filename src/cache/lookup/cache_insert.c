@@ -179,7 +179,7 @@ leave_note(gci_insert *insert)
     gcache_inserted const *inserted = &insert->inserted;
 
     insert->question.request.label = insert->entry->label;
-    atomic_fetch_add_explicit(&insert->cache->counters.inserts, 1, memory_order_relaxed);
+    gci_count(&insert->cache->counters, GCACHE_COUNTER_INSERTS, 1);
     gci_journal_insert(&insert->question, inserted, insert->entry);
     gci_recorder_note(&insert->cache->recorder, GCI_USED_ENTRY,
                       gci_view_of(inserted->key.bytes, sizeof inserted->key.bytes), gci_view_text(inserted->entry),
@@ -269,7 +269,7 @@ gci_insert_end(gci_insert *insert)
         take_outcome(insert);
     insert->inserted.outcome = insert->status;
     if (insert->status == GCACHE_REFUSED && !insert->turned_away)
-        atomic_fetch_add_explicit(&insert->cache->counters.refusals, 1, memory_order_relaxed);
+        gci_count(&insert->cache->counters, GCACHE_COUNTER_REFUSALS, 1);
     if (insert->cache->tape != NULL && insert->status >= 0 && !insert->turned_away)
         gci_tape_insert(insert->cache->tape, insert->graph, insert->hints, insert->entry, &insert->inserted);
     gci_pending_free(insert->pending);

@@ -86,7 +86,7 @@ add_point(picture *p, gci_past const *past)
     for (size_t i = 0; i < p->hint_count; i++)
         if (strcmp(past->hints[i].name, p->names[i]) != 0 || !read_value(past->hints[i].literal, &added->values[i]))
             return;
-    added->hit = past->act == GCACHE_ACT_HIT;
+    added->hit = past->act == GCACHE_JOURNAL_HIT;
     p->count++;
 }
 
@@ -100,7 +100,7 @@ gather(void *state, gci_past *past)
 {
     gatherer *g = state;
 
-    if (past->act != GCACHE_ACT_MISS && past->act != GCACHE_ACT_HIT)
+    if (past->act != GCACHE_JOURNAL_MISS && past->act != GCACHE_JOURNAL_HIT)
         return 0;
     for (size_t i = 0; i < g->count; i++)
         if (memcmp(&g->pictures[i].key, &past->key, sizeof past->key) == 0)
@@ -362,7 +362,7 @@ draw(gcache *cache, picture *p, gci_buf *out)
 }
 
 gcache_status
-gci_report_coverage(gcache *cache, gcache_past_query const *query, gci_totals const *totals, gci_buf *out,
+gci_report_coverage(gcache *cache, gcache_journal_query const *query, gci_totals const *totals, gci_buf *out,
                     gcache_error *error)
 {
     picture pictures[PICTURES];

@@ -115,7 +115,7 @@ add_to_timeline(void *state, gci_past *past)
     if (bar >= TIMELINE_BARS)
         bar = TIMELINE_BARS - 1;
     line->hits[bar] += past->hits;
-    line->misses[bar] += past->act == GCACHE_ACT_MISS;
+    line->misses[bar] += past->act == GCACHE_JOURNAL_MISS;
     return 0;
 }
 
@@ -148,7 +148,7 @@ write_timeline(timeline const *line, gci_buf *out)
 }
 
 static gcache_status
-add_timeline(gcache *cache, gcache_past_query const *query, gci_totals const *totals, gci_buf *out, gcache_error *error)
+add_timeline(gcache *cache, gcache_journal_query const *query, gci_totals const *totals, gci_buf *out, gcache_error *error)
 {
     timeline line = { .start_ns = totals->oldest_ns, .span_ns = totals->newest_ns - totals->oldest_ns + 1 };
 
@@ -173,7 +173,7 @@ explain_costly(void *state, gci_past *past)
 {
     costly *c = state;
 
-    for (size_t i = 0; past->act == GCACHE_ACT_MISS && i < c->shown; i++) {
+    for (size_t i = 0; past->act == GCACHE_JOURNAL_MISS && i < c->shown; i++) {
         gci_group const *group = &c->groups->items[i];
         if (c->texts[i].size != 0 || past->reason != group->reason ||
             memcmp(&past->key, &group->key, sizeof past->key) != 0 || gci_past_open(past, NULL) != GCACHE_OK)
@@ -204,7 +204,7 @@ write_costly(costly *c, gci_buf *out)
 }
 
 static gcache_status
-add_costly(gcache *cache, gcache_past_query const *query, gci_totals const *totals, gci_buf *out, gcache_error *error)
+add_costly(gcache *cache, gcache_journal_query const *query, gci_totals const *totals, gci_buf *out, gcache_error *error)
 {
     costly c = { .groups = &totals->misses_by_cost };
 
@@ -222,7 +222,7 @@ add_costly(gcache *cache, gcache_past_query const *query, gci_totals const *tota
 /* ---- the page ---- */
 
 static gcache_status
-write_page(gcache *cache, gcache_past_query const *query, gci_totals *totals, gci_buf *out, gcache_error *error)
+write_page(gcache *cache, gcache_journal_query const *query, gci_totals *totals, gci_buf *out, gcache_error *error)
 {
     gci_groups_sort(&totals->misses_by_cost);
     gci_groups_sort(&totals->keys);
@@ -239,7 +239,7 @@ write_page(gcache *cache, gcache_past_query const *query, gci_totals *totals, gc
 }
 
 gcache_status
-gcache_report(gcache *cache, gcache_past_query const *query, char **out_html, gcache_error *error)
+gcache_report(gcache *cache, gcache_journal_query const *query, char **out_html, gcache_error *error)
 {
     gci_totals totals;
     gci_buf out;

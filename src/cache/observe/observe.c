@@ -1,10 +1,14 @@
 /*
- * The public side of observe.h but for explanations and sums.
+ * The public side of observe.h: counters, statistics, the journal; but neither explanations nor what is shown of statistics.
  */
 #include <guardcache/observe.h>
 
 #include "base/check.h"
 #include "cache/journal/history.h"
+
+#include <stdlib.h>
+
+/* ---- counters of a handle ---- */
 
 static uint64_t
 read_number(_Atomic uint64_t *number)
@@ -12,45 +16,99 @@ read_number(_Atomic uint64_t *number)
     return atomic_load_explicit(number, memory_order_relaxed);
 }
 
-void
-gcache_counters_read(gcache *cache, gcache_counters *out_counters)
+uint64_t
+gcache_counter_read(gcache *cache, gcache_counter counter)
 {
-    *out_counters = (gcache_counters){ 0 };
-    if (cache == NULL)
-        return;
+    if (cache == NULL || (unsigned)counter >= GCACHE_COUNTER_COUNT)
+        return 0;
+    uint64_t sum = read_number(&cache->counters.numbers[counter]);
     for (size_t i = 0; i <= GCI_LANES; i++) {
-        out_counters->hits += read_number(&cache->counters.lanes[i].numbers.hits);
-        out_counters->saved_ns += read_number(&cache->counters.lanes[i].numbers.saved_ns);
+        gci_lane_numbers *lane = &cache->counters.lanes[i].numbers;
+        sum += counter == GCACHE_COUNTER_HITS ? read_number(&lane->hits) : 0;
+        sum += counter == GCACHE_COUNTER_SAVED_NS ? read_number(&lane->saved_ns) : 0;
     }
-    for (size_t i = 0; i < GCACHE_REASON_COUNT; i++)
-        out_counters->misses[i] = read_number(&cache->counters.misses[i]);
-    out_counters->inserts = read_number(&cache->counters.inserts);
-    out_counters->refusals = read_number(&cache->counters.refusals);
-    out_counters->not_stored = read_number(&cache->counters.not_stored);
-    out_counters->evictions = read_number(&cache->counters.evictions);
-    out_counters->evicted_bytes = read_number(&cache->counters.evicted_bytes);
-    out_counters->corrupt = read_number(&cache->counters.corrupt);
-    out_counters->leases = read_number(&cache->counters.leases);
-    out_counters->lease_waits = read_number(&cache->counters.lease_waits);
+    return sum;
 }
 
-char const *
-gcache_act_name(gcache_act act)
+uint64_t
+gcache_counter_misses(gcache *cache, gcache_reason reason)
 {
-    switch (act) {
+    uint64_t sum = 0;
+
+    for (unsigned i = 0; cache != NULL && i < GCACHE_REASON_COUNT; i++)
+        if (reason == GCACHE_REASON_NONE || i == (unsigned)reason)
+            sum += read_number(&cache->counters.misses[i]);
+    return sum;
+}
+
+/* ---- statistics of the directory ---- */
+
+struct gcache_statistics {
+    uint64_t values[GCACHE_STATISTIC_COUNT];
+};
+
+static void
+take_statistics(gci_store_stats const *stats, uint64_t values[GCACHE_STATISTIC_COUNT])
+{
+    values[GCACHE_STATISTIC_BYTES] = stats->bytes;
+    values[GCACHE_STATISTIC_MAX_SIZE] = stats->max_bytes;
+    values[GCACHE_STATISTIC_ENTRIES] = stats->entries;
+    values[GCACHE_STATISTIC_KEYS] = stats->keys;
+    values[GCACHE_STATISTIC_MEMORY_BYTES] = stats->memory_bytes;
+    values[GCACHE_STATISTIC_MEMORY_KEYS] = stats->memory_sets;
+#define X(name, word, text) values[GCACHE_STATISTIC_##name] = stats->counters[GCI_COUNT_##name];
+    GCACHE_STATISTIC_COUNTER_MAP(X)
+#undef X
+}
+
+gcache_status
+gcache_statistics_read(gcache *cache, gcache_statistics **out_statistics, gcache_error *error)
+{
+    gci_store_stats stats = { 0 };
+    gci_store *store;
+
+    GCI_REQUIRE(cache != NULL && out_statistics != NULL, error, "cache or out_statistics is NULL");
+    *out_statistics = NULL;
+    gcache_status status = gci_look_begin(cache, &store, error);
+    if (status == GCACHE_OK && store != NULL)
+        status = gci_store_stats_get(store, &stats, error);
+    gci_look_end(cache, store);
+    if (status == GCACHE_OK && (*out_statistics = malloc(sizeof **out_statistics)) == NULL)
+        status = gci_fail_memory(error);
+    if (status == GCACHE_OK)
+        take_statistics(&stats, (*out_statistics)->values);
+    return status;
+}
+
+void
+gcache_statistics_free(gcache_statistics *statistics)
+{
+    free(statistics);
+}
+
+uint64_t
+gcache_statistics_get(gcache_statistics const *statistics, gcache_statistic statistic)
+{
+    return statistics != NULL && (unsigned)statistic < GCACHE_STATISTIC_COUNT ? statistics->values[statistic] : 0;
+}
+
+/* ---- the journal ---- */
+
+char const *
+gcache_journal_kind_name(gcache_journal_kind kind)
+{
+    switch (kind) {
 #define X(name, value, word, meaning)                                                                 \
-    case GCACHE_ACT_##name:                                                                           \
+    case GCACHE_JOURNAL_##name:                                                                           \
         return word;
-        GCACHE_ACT_MAP(X)
+        GCACHE_JOURNAL_KIND_MAP(X)
 #undef X
     }
     return "?";
 }
 
-/* ---- the journal ---- */
-
 typedef struct listener {
-    gcache_past_fn fn;
+    gcache_journal_fn fn;
     void *state;
 } listener;
 
@@ -63,23 +121,23 @@ text_of(gci_view view)
 static char const *
 remark_of(gci_past const *past)
 {
-    if (past->act == GCACHE_ACT_NOT_STORED || past->act == GCACHE_ACT_TAKEOVER)
+    if (past->act == GCACHE_JOURNAL_NOT_STORED || past->act == GCACHE_JOURNAL_TAKEOVER)
         return past->why;
-    return past->act == GCACHE_ACT_MISS ? past->bypass : "";
+    return past->act == GCACHE_JOURNAL_MISS ? past->bypass : "";
 }
 
 static int
 hand_over(void *state, gci_past *past)
 {
     listener const *to = state;
-    gcache_past view = {
+    gcache_journal_entry view = {
         .at_ns = past->at_ns,
-        .act = past->act,
+        .kind = past->act,
         .reason = past->reason,
         .process = past->process,
         .key = past->key,
-        .space = text_of(past->space),
-        .kind = text_of(past->kind),
+        .namespace_ = text_of(past->space),
+        .graph_kind = text_of(past->kind),
         .label = text_of(past->label),
         .hints = past->hints,
         .hint_count = past->hint_count,
@@ -96,7 +154,7 @@ hand_over(void *state, gci_past *past)
 }
 
 gcache_status
-gcache_each_past(gcache *cache, gcache_past_query const *query, gcache_past_fn fn, void *state, gcache_error *error)
+gcache_journal_each(gcache *cache, gcache_journal_query const *query, gcache_journal_fn fn, void *state, gcache_error *error)
 {
     listener to = { fn, state };
 

@@ -1,5 +1,5 @@
 /*
- * gcache_sums: the sums over the journal and the state of the store, for people, programs and Prometheus.
+ * gcache_statistics_show: the sums over the journal and the state of the store, for people, programs and Prometheus.
  */
 #include "base/check.h"
 #include "base/clock.h"
@@ -223,7 +223,7 @@ write_counters_json(sums const *all, gci_buf *out)
 {
     static char const *const words[GCI_COUNT_COUNT] = {
 #define X(name, word, text) [GCI_COUNT_##name] = word,
-        GCACHE_COUNT_MAP(X)
+        GCACHE_STATISTIC_COUNTER_MAP(X)
 #undef X
     };
     gci_store_stats const *store = &all->store;
@@ -319,7 +319,7 @@ write_prometheus(sums const *all, gci_buf *out)
         write_metric(out, "least_recent_idle_seconds", "gauge", "For how long the least recent entry is unused",
                      (double)all->idle_ns / 1e9);
 #define X(name, word, text) write_metric(out, word "_total", "counter", text, (double)all->store.counters[GCI_COUNT_##name]);
-    GCACHE_COUNT_MAP(X)
+    GCACHE_STATISTIC_COUNTER_MAP(X)
 #undef X
     write_times_prometheus(totals, out);
 }
@@ -339,7 +339,8 @@ ask_store(gci_store *store, sums *all, gcache_error *error)
 }
 
 gcache_status
-gcache_sums(gcache *cache, gcache_past_query const *query, gcache_sums_form form, char **out_text, gcache_error *error)
+gcache_statistics_show(gcache *cache, gcache_journal_query const *query, gcache_statistics_form form, char **out_text,
+                       gcache_error *error)
 {
     static void (*const writers[])(sums const *, gci_buf *) = { write_text, write_json, write_prometheus };
     sums all = { 0 };
@@ -347,7 +348,7 @@ gcache_sums(gcache *cache, gcache_past_query const *query, gcache_sums_form form
     gci_buf out;
 
     GCI_REQUIRE(cache != NULL && out_text != NULL, error, "cache or out_text is NULL");
-    GCI_REQUIRE(form <= GCACHE_SUMS_PROMETHEUS, error, "unknown form %d", (int)form);
+    GCI_REQUIRE(form <= GCACHE_STATISTICS_PROMETHEUS, error, "unknown form %d", (int)form);
     *out_text = NULL;
     gcache_status status = gci_totals_make(cache, query, false, &all.totals, error);
     if (status == GCACHE_OK)

@@ -1,5 +1,5 @@
 /*
- * gcache_top: what costs most.
+ * gcache_statistics_top: what costs most.
  */
 #include "base/check.h"
 #include "base/clock.h"
@@ -145,14 +145,14 @@ count_with_misses(gci_groups const *groups)
 }
 
 gcache_status
-gcache_top(gcache *cache, gcache_past_query const *query, gcache_top_kind kind, size_t count, gcache_sums_form form,
-           char **out_text, gcache_error *error)
+gcache_statistics_top(gcache *cache, gcache_journal_query const *query, gcache_top_kind kind, size_t count,
+                      gcache_statistics_form form, char **out_text, gcache_error *error)
 {
     gci_totals totals = { 0 };
     gci_buf out;
 
     GCI_REQUIRE(cache != NULL && out_text != NULL, error, "cache or out_text is NULL");
-    GCI_REQUIRE(kind <= GCACHE_TOP_GUARDS && form <= GCACHE_SUMS_JSON, error, "unknown kind %d or form %d", (int)kind,
+    GCI_REQUIRE(kind <= GCACHE_TOP_GUARDS && form <= GCACHE_STATISTICS_JSON, error, "unknown kind %d or form %d", (int)kind,
                 (int)form);
     *out_text = NULL;
     gcache_status status = gci_totals_make(cache, query, kind == GCACHE_TOP_GUARDS, &totals, error);
@@ -163,7 +163,7 @@ gcache_top(gcache *cache, gcache_past_query const *query, gcache_top_kind kind, 
         list.groups->count = count_with_misses(list.groups);
         list.shown = list.groups->count < count ? list.groups->count : count;
         gci_buf_init(&out, GCI_BUF_NO_LIMIT);
-        if (form == GCACHE_SUMS_JSON)
+        if (form == GCACHE_STATISTICS_JSON)
             write_json(&list, &out);
         else
             write_text(&list, &out);

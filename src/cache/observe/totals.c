@@ -57,7 +57,7 @@ add_to(gci_totals *totals, gci_groups *groups, gci_view name, gci_past const *pa
     }
     group->hits += past->hits;
     group->saved_ns += past->saved_ns;
-    if (past->act != GCACHE_ACT_MISS)
+    if (past->act != GCACHE_JOURNAL_MISS)
         return;
     group->misses++;
     group->cost_ns += past->compile_ns;
@@ -216,13 +216,13 @@ add(void *state, gci_past *past)
         totals->newest_ns = past->at_ns;
     totals->hits += past->hits;
     totals->saved_ns += past->saved_ns;
-    totals->inserts += past->act == GCACHE_ACT_INSERT;
-    totals->not_stored += past->act == GCACHE_ACT_NOT_STORED;
-    if (past->act == GCACHE_ACT_HIT)
+    totals->inserts += past->act == GCACHE_JOURNAL_INSERT;
+    totals->not_stored += past->act == GCACHE_JOURNAL_NOT_STORED;
+    if (past->act == GCACHE_JOURNAL_HIT)
         add_time(totals, past->elapsed_ns);
-    if (past->act == GCACHE_ACT_MISS)
+    if (past->act == GCACHE_JOURNAL_MISS)
         add_miss(totals, past);
-    if (past->act == GCACHE_ACT_HIT || past->act == GCACHE_ACT_MISS) {
+    if (past->act == GCACHE_JOURNAL_HIT || past->act == GCACHE_JOURNAL_MISS) {
         add_to(totals, &totals->labels, past->label, past);
         add_to(totals, &totals->spaces, past->space, past);
         add_to(totals, &totals->keys, gci_view_of(past->key.bytes, sizeof past->key.bytes), past);
@@ -231,7 +231,7 @@ add(void *state, gci_past *past)
 }
 
 gcache_status
-gci_totals_make(gcache *cache, gcache_past_query const *query, bool with_guards, gci_totals *out_totals,
+gci_totals_make(gcache *cache, gcache_journal_query const *query, bool with_guards, gci_totals *out_totals,
                 gcache_error *error)
 {
     *out_totals = (gci_totals){ .with_guards = with_guards };

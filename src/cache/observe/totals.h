@@ -45,7 +45,7 @@ typedef struct gci_totals {
 uint64_t gci_time_bucket_end(size_t bucket);
 
 /* Adds up what query means (NULL: everything). Clear *out_totals whatever the outcome. */
-gcache_status gci_totals_make(gcache *cache, gcache_past_query const *query, bool with_guards, gci_totals *out_totals,
+gcache_status gci_totals_make(gcache *cache, gcache_journal_query const *query, bool with_guards, gci_totals *out_totals,
                               gcache_error *error);
 void gci_totals_clear(gci_totals *totals);
 

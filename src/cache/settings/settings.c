@@ -33,7 +33,7 @@ typedef struct held {
 
 struct gcache_settings {
     gci_arena arena;
-    char const *space;
+    char const *namespace_;
     held values[GCACHE_SETTING_COUNT];
     char const *warnings[WARNINGS_MAX];
     size_t warning_count;
@@ -159,7 +159,7 @@ static struct {
 static char const *
 default_of(gcache_setting_id id, char room[24])
 {
-    uint64_t number = id == GCACHE_SETTING_MAX_SIZE            ? GCACHE_MAX_BYTES_DEFAULT
+    uint64_t number = id == GCACHE_SETTING_MAX_SIZE            ? GCACHE_MAX_SIZE_DEFAULT
                       : id == GCACHE_SETTING_MEMORY            ? GCACHE_MEMORY_BYTES_DEFAULT
                       : id == GCACHE_SETTING_MAX_CANDIDATES    ? GCACHE_MAX_CANDIDATES_DEFAULT
                       : id == GCACHE_SETTING_COMPRESSION_LEVEL ? GCACHE_COMPRESSION_DEFAULT
@@ -220,9 +220,9 @@ take(gcache_settings *settings, gcache_setting_id id, gci_view text, gcache_orig
 
 /* GUARDCACHE_MAX_SIZE[__TEAM_A] */
 static void
-name_variable(char const *name, char const *space, char out[VARIABLE_BYTES])
+name_variable(char const *name, char const *namespace_, char out[VARIABLE_BYTES])
 {
-    snprintf(out, VARIABLE_BYTES, "GUARDCACHE_%s%s%s", name, space[0] != '\0' ? "__" : "", space);
+    snprintf(out, VARIABLE_BYTES, "GUARDCACHE_%s%s%s", name, namespace_[0] != '\0' ? "__" : "", namespace_);
     for (char *p = out; *p != '\0'; p++)
         *p = isalnum((unsigned char)*p) ? (char)toupper((unsigned char)*p) : '_';
 }
@@ -231,9 +231,9 @@ static gcache_status
 take_environment(gcache_settings *settings, gcache_variable_fn variable, void *state, gcache_error *error)
 {
     for (size_t id = 0; id < GCACHE_SETTING_COUNT; id++) {
-        for (int own = 0; own <= (settings->space[0] != '\0'); own++) {
+        for (int own = 0; own <= (settings->namespace_[0] != '\0'); own++) {
             char name[VARIABLE_BYTES];
-            name_variable(table[id].name, own ? settings->space : "", name);
+            name_variable(table[id].name, own ? settings->namespace_ : "", name);
             char const *value = variable(state, name);
             if (value == NULL)
                 continue;
@@ -339,8 +339,8 @@ take_file(gcache_settings *settings, char const *directory, gcache_error *error)
         status = why.status == GCACHE_ERROR_MEMORY ? gci_fail_memory(error) : warn_of_file(settings, dir, &why, error);
     if (status == GCACHE_OK)
         status = take_section(settings, gci_config_section(&config, ""), GCACHE_ORIGIN_FILE, error);
-    if (status == GCACHE_OK && settings->space[0] != '\0')
-        status = take_section(settings, gci_config_section(&config, settings->space), GCACHE_ORIGIN_FILE_NAMESPACE, error);
+    if (status == GCACHE_OK && settings->namespace_[0] != '\0')
+        status = take_section(settings, gci_config_section(&config, settings->namespace_), GCACHE_ORIGIN_FILE_NAMESPACE, error);
     gci_config_clear(&config);
     gci_dir_close(&dir);
     return status;
@@ -363,7 +363,7 @@ take_defaults(gcache_settings *settings, gcache_error *error)
 }
 
 gcache_status
-gcache_settings_load(char const *directory, char const *space, gcache_variable_fn variable, void *state,
+gcache_settings_load(char const *directory, char const *namespace_, gcache_variable_fn variable, void *state,
                      gcache_settings **out_settings, gcache_error *error)
 {
     GCI_REQUIRE(directory != NULL && out_settings != NULL, error, "directory or out_settings is NULL");
@@ -371,8 +371,8 @@ gcache_settings_load(char const *directory, char const *space, gcache_variable_f
     if (settings == NULL)
         return gci_fail_memory(error);
     gci_arena_init(&settings->arena, TEXT_BYTES_MAX);
-    settings->space = gci_arena_copy(&settings->arena, gci_view_text(space)).data;
-    gcache_status status = settings->space != NULL ? take_defaults(settings, error) : gci_fail_memory(error);
+    settings->namespace_ = gci_arena_copy(&settings->arena, gci_view_text(namespace_)).data;
+    gcache_status status = settings->namespace_ != NULL ? take_defaults(settings, error) : gci_fail_memory(error);
     if (status == GCACHE_OK)
         status = variable != NULL ? take_environment(settings, variable, state, error) : GCACHE_OK;
     /* What the environment says of trust decides about the file. */
@@ -424,14 +424,14 @@ gcache_settings_apply(gcache_settings const *settings, gcache_options *options)
 #define NUMBER(id) settings->values[GCACHE_SETTING_##id].number
     char const *bypass = settings->values[GCACHE_SETTING_BYPASS].value;
 
-    options->space = settings->space;
+    options->namespace_ = settings->namespace_;
     options->disabled = NUMBER(DISABLED) != 0;
     options->bypass = bypass[0] != '\0' ? bypass : NULL;
     options->read_only = NUMBER(READ_ONLY) != 0;
     options->strict = NUMBER(STRICT) != 0;
     options->unsafe_skip_guards = NUMBER(UNSAFE_SKIP_GUARDS) != 0;
     options->refresh = NUMBER(REFRESH) != 0;
-    options->max_bytes = (uint64_t)NUMBER(MAX_SIZE);
+    options->max_size = (uint64_t)NUMBER(MAX_SIZE);
     options->memory_bytes = NUMBER(MEMORY) >= 0 ? (size_t)NUMBER(MEMORY) : SIZE_MAX;
     options->max_candidates = (size_t)NUMBER(MAX_CANDIDATES);
     options->compression_level = (int)NUMBER(COMPRESSION_LEVEL);
@@ -443,7 +443,7 @@ gcache_settings_apply(gcache_settings const *settings, gcache_options *options)
 /* ---- writing ---- */
 
 gcache_status
-gcache_settings_write(char const *directory, gcache_trust trust, char const *space, char const *name, char const *value,
+gcache_settings_write(char const *directory, gcache_trust trust, char const *namespace_, char const *name, char const *value,
                       gcache_log_fn log, void *log_state, gcache_error *error)
 {
     gci_owners owners;
@@ -460,7 +460,7 @@ gcache_settings_write(char const *directory, gcache_trust trust, char const *spa
     gcache_status status = open_trusted(directory, trust, &owners, &dir, error);
     if (status != GCACHE_OK)
         return status;
-    status = gci_config_change(dir, space != NULL ? space : "", name, value, log, log_state, error);
+    status = gci_config_change(dir, namespace_ != NULL ? namespace_ : "", name, value, log, log_state, error);
     gci_dir_close(&dir);
     return status;
 }

@@ -163,7 +163,7 @@ static bool
 is_selected(gcache_export_options const *options, gci_record const *record)
 {
     return contains(record->label, options->label) &&
-           (options->space == NULL || gci_view_is(record->space, options->space)) &&
+           (options->namespace_ == NULL || gci_view_is(record->space, options->namespace_)) &&
            record->created_ns >= options->since_ns &&
            (options->until_ns == 0 || record->created_ns < options->until_ns);
 }
@@ -258,9 +258,9 @@ write_selection(gci_buf *out, gcache_export_options const *options)
         gci_json_write_text(out, gci_view_text(options->label));
         gci_buf_append_text(out, ", ");
     }
-    if (options->space != NULL) {
+    if (options->namespace_ != NULL) {
         gci_buf_append_text(out, "\"namespace\": ");
-        gci_json_write_text(out, gci_view_text(options->space));
+        gci_json_write_text(out, gci_view_text(options->namespace_));
         gci_buf_append_text(out, ", ");
     }
     gci_buf_format(out, "\"since_ns\": %llu, \"until_ns\": %llu}", (unsigned long long)options->since_ns,
@@ -336,7 +336,7 @@ check_arguments(gcache const *cache, char const *file, gcache_export_options con
 static bool
 selects_entries(gcache_export_options const *options)
 {
-    return options->entries_only || options->key != NULL || options->label != NULL || options->space != NULL ||
+    return options->entries_only || options->key != NULL || options->label != NULL || options->namespace_ != NULL ||
            options->since_ns != 0 || options->until_ns != 0;
 }
 

@@ -105,7 +105,7 @@ check_options(gcache const *cache, gcache_bundle_options const *options, gcache_
                 "either the source or its hash is needed, not both");
     gcache_pair const texts[] = { { "the source hash", options->source_hash },
                                   { "the back end", options->backend },
-                                  { "the salt", options->salt } };
+                                  { "extra", options->extra } };
     return gci_check_utf8(texts, sizeof texts / sizeof *texts, error);
 }
 
@@ -121,7 +121,7 @@ name_bundle(gcache_bundle_options const *options, gci_buf *out, gcache_error *er
             return status;
         gcache_key_to_hex(&hash, hex);
     }
-    gci_write_name(out, (char const *[]){ options->source != NULL ? hex : options->source_hash, options->backend, options->salt },
+    gci_write_name(out, (char const *[]){ options->source != NULL ? hex : options->source_hash, options->backend, options->extra },
                    BUNDLE_PARTS);
     return out->failed ? gci_fail_memory(error) : GCACHE_OK;
 }

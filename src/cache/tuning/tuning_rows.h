@@ -4,7 +4,7 @@
  *      table       name                                            item            value
  *      timing      [system, op, inputs, hint, precision]           choice          8 bytes: a double, little-endian
  *      best        [source hash, tag, toolchain]                   ""              a record
- *      bundle      [source hash, back end, salt]                   as best's name  a record
+ *      bundle      [source hash, back end, extra]                   as best's name  a record
  *
  * Names are JSON arrays of strings, so that they are read by people and never ambiguous; hence UTF-8. A record is a JSON object:
  *

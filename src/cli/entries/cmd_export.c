@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 typedef struct options {
-    char const *cache, *key, *label, *space;
+    char const *cache, *key, *label, *namespace;
     cli_list provides;
     int64_t since_ns, until_ns;
     bool entries_only, check, json;
@@ -77,7 +77,7 @@ read_selection(options const *wanted, gcache_key *key, gcache_export_options *ou
     if (wanted->since_ns < 0 || wanted->until_ns < 0)
         return gci_fail(error, GCACHE_ERROR_ARGUMENT, "export: times are not negative");
     out_selection->label = wanted->label;
-    out_selection->space = wanted->space;
+    out_selection->namespace_ = wanted->namespace;
     out_selection->since_ns = (uint64_t)wanted->since_ns;
     out_selection->until_ns = (uint64_t)wanted->until_ns;
     out_selection->entries_only = wanted->entries_only;
@@ -187,7 +187,7 @@ static cli_option const export_table[] = {
     { "cache", CLI_TEXT, offsetof(options, cache), "DIR", "the cache directory" },
     { "key", CLI_TEXT, offsetof(options, key), "HEX", "only entries under this key" },
     { "label", CLI_TEXT, offsetof(options, label), "TEXT", "only entries in whose label this occurs" },
-    { "namespace", CLI_TEXT, offsetof(options, space), "NAME", "only entries of this namespace" },
+    { "namespace", CLI_TEXT, offsetof(options, namespace), "NAME", "only entries of this namespace" },
     { "since-ns", CLI_INT, offsetof(options, since_ns), "N", "only entries stored at or after, in ns since 1970" },
     { "until-ns", CLI_INT, offsetof(options, until_ns), "N", "only entries stored before" },
     { "entries-only", CLI_FLAG, offsetof(options, entries_only), NULL, "no blobs and no tuning results" },

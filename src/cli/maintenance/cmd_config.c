@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 typedef struct options {
-    char const *cache, *space;
+    char const *cache, *namespace;
     bool unset, json;
 } options;
 
@@ -43,7 +43,7 @@ show(options const *wanted, char const *directory, char const *name, gcache_erro
     gcache_settings *settings;
     bool found = name == NULL;
 
-    gcache_status status = cli_load_settings(directory, wanted->space, &settings, error);
+    gcache_status status = cli_load_settings(directory, wanted->namespace, &settings, error);
     if (status != GCACHE_OK)
         return status;
     for (int id = 0; status == GCACHE_OK && id < GCACHE_SETTING_COUNT; id++) {
@@ -72,7 +72,7 @@ change(options const *wanted, char const *directory, char const *name, char cons
     if (status != GCACHE_OK)
         return status;
     gcache_close(cache);
-    return gcache_settings_write(directory, opened.trust, wanted->space, name, value, cli_log, NULL, error);
+    return gcache_settings_write(directory, opened.trust, wanted->namespace, name, value, cli_log, NULL, error);
 }
 
 static gcache_status
@@ -104,7 +104,7 @@ run(cli_call const *call)
 
 static cli_option const table[] = {
     { "cache", CLI_TEXT, offsetof(options, cache), "DIR", "the cache directory" },
-    { "namespace", CLI_TEXT, offsetof(options, space), "NAME", "settings of this namespace" },
+    { "namespace", CLI_TEXT, offsetof(options, namespace), "NAME", "settings of this namespace" },
     { "unset", CLI_FLAG, offsetof(options, unset), NULL, "take the value out of the file" },
     { "json", CLI_FLAG, offsetof(options, json), NULL, "an object a setting" },
     { 0 },

@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 typedef struct options {
-    char const *cache, *target, *age, *space;
+    char const *cache, *target, *age, *namespace;
     bool dry, json;
 } options;
 
@@ -36,7 +36,7 @@ static gcache_status
 read_limits(options const *wanted, gcache_gc_options *out, gcache_error *error)
 {
     out->dry_run = wanted->dry;
-    out->space = wanted->space;
+    out->namespace_ = wanted->namespace;
     if (wanted->target != NULL && !gci_size_read(wanted->target, &out->target_bytes))
         return gci_fail(error, GCACHE_ERROR_ARGUMENT, "--target: '%s' is not a size such as 500M or 2GiB", wanted->target);
     /* To the library 0 is "not said". */
@@ -113,7 +113,7 @@ static cli_option const table[] = {
     { "dry-run", CLI_FLAG, offsetof(options, dry), NULL, "name what would go, change nothing" },
     { "target", CLI_TEXT, offsetof(options, target), "SIZE", "evict the longest unused down to this: 500M, 2GiB" },
     { "unused", CLI_TEXT, offsetof(options, age), "AGE", "evict what has been unused for longer: 12h, 30d" },
-    { "namespace", CLI_TEXT, offsetof(options, space), "NAME", "evict this namespace whole" },
+    { "namespace", CLI_TEXT, offsetof(options, namespace), "NAME", "evict this namespace whole" },
     { "json", CLI_FLAG, offsetof(options, json), NULL, "one object: what goes, entry by entry, and sums" },
     { 0 },
 };

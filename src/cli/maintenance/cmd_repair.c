@@ -48,7 +48,7 @@ run(cli_call const *call)
     cli_findings found;
 
     cli_findings_init(&found, wanted->json);
-    gcache_house_options house = cli_findings_options(&found, 1);
+    gcache_maintenance_options house = cli_findings_options(&found, 1);
     gcache_status status = cli_open_existing(wanted->cache, &cache, &error);
     if (status == GCACHE_OK)
         status = gcache_repair(cache, &house, &repaired, &error);

@@ -75,10 +75,10 @@ show_progress(void *state, uint64_t done, uint64_t total)
     cli_progress_step(&findings->progress, done);
 }
 
-gcache_house_options
+gcache_maintenance_options
 cli_findings_options(cli_findings *findings, int threads)
 {
-    return (gcache_house_options){ .version = GCACHE_HOUSE_OPTIONS_VERSION, .problem = tell_problem,
+    return (gcache_maintenance_options){ .version = GCACHE_MAINTENANCE_OPTIONS_VERSION, .problem = tell_problem,
                                    .progress = show_progress, .state = findings, .threads = threads };
 }
 

@@ -8,7 +8,7 @@
 #include "cli/shared/object.h"
 #include "cli/shared/progress.h"
 
-#include <guardcache/house.h>
+#include <guardcache/maintenance.h>
 
 typedef struct cli_findings {
     bool json;
@@ -29,7 +29,7 @@ void cli_findings_count(cli_findings *findings);
 void cli_findings_add(cli_findings *findings, cli_object const *object);
 
 /* Callbacks that tell `findings` of problems and progress. */
-gcache_house_options cli_findings_options(cli_findings *findings, int threads);
+gcache_maintenance_options cli_findings_options(cli_findings *findings, int threads);
 
 /* "3 entries": the noun in its number. */
 #define CLI_COUNT_TEXT 48

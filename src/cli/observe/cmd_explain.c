@@ -71,14 +71,14 @@ explain_misses(options const *wanted, gcache *cache, size_t *out_count, gcache_e
 {
     cli_past_options chosen = { .since = wanted->since, .label = wanted->question.label, .reason = wanted->reason,
                                 .key = wanted->question.key, .last = wanted->last };
-    gcache_past_query query;
+    gcache_journal_query query;
     char *text = NULL;
 
     if (chosen.last == 0 && chosen.since == NULL)
         chosen.last = 1;
     gcache_status status = cli_past_query(&chosen, &query, error);
     if (status == GCACHE_OK)
-        status = gcache_explain_past(cache, &query, form_of(wanted), &text, out_count, error);
+        status = gcache_journal_explain(cache, &query, form_of(wanted), &text, out_count, error);
     if (status == GCACHE_OK)
         cli_print_lines(gci_view_text(text));
     gcache_free(text);

@@ -63,87 +63,87 @@ write_time(gci_buf *out, uint64_t at_ns)
 }
 
 static void
-write_what(gci_buf *out, gcache_past const *past)
+write_what(gci_buf *out, gcache_journal_entry const *entry)
 {
-    if (past->act == GCACHE_ACT_MISS)
-        gci_buf_format(out, "miss %s", gcache_reason_name(past->reason));
-    else if (past->act == GCACHE_ACT_HIT && past->hits != 1)
-        gci_buf_format(out, "hit, 1 of %llu", (unsigned long long)past->hits);
+    if (entry->kind == GCACHE_JOURNAL_MISS)
+        gci_buf_format(out, "miss %s", gcache_reason_name(entry->reason));
+    else if (entry->kind == GCACHE_JOURNAL_HIT && entry->hits != 1)
+        gci_buf_format(out, "hit, 1 of %llu", (unsigned long long)entry->hits);
     else
-        gci_buf_append_text(out, past->act == GCACHE_ACT_NOT_STORED ? "not stored" : gcache_act_name(past->act));
+        gci_buf_append_text(out, entry->kind == GCACHE_JOURNAL_NOT_STORED ? "not stored" : gcache_journal_kind_name(entry->kind));
 }
 
 static void
-write_cost(gci_buf *out, gcache_past const *past)
+write_cost(gci_buf *out, gcache_journal_entry const *entry)
 {
     char duration[CLI_DURATION_TEXT];
 
-    if (past->compile_ns == 0)
+    if (entry->compile_ns == 0)
         return;
-    cli_duration_text(past->compile_ns, duration);
+    cli_duration_text(entry->compile_ns, duration);
     gci_buf_format(out, "  compiled in %s", duration);
 }
 
 static void
-write_line(gci_buf *out, gcache_past const *past)
+write_line(gci_buf *out, gcache_journal_entry const *entry)
 {
     char hex[GCACHE_KEY_HEX_SIZE];
 
-    gcache_key_to_hex(&past->key, hex);
-    write_time(out, past->at_ns);
-    gci_buf_format(out, "  %7u  ", past->process);
+    gcache_key_to_hex(&entry->key, hex);
+    write_time(out, entry->at_ns);
+    gci_buf_format(out, "  %7u  ", entry->process);
     size_t start = out->size;
-    write_what(out, past);
+    write_what(out, entry);
     gci_buf_format(out, "%*s  %.8s", out->size - start < 24 ? (int)(24 - (out->size - start)) : 0, "", hex);
-    if (past->label[0] != '\0')
-        gci_visible_format(out, "  %s", past->label);
-    for (size_t i = 0; i < past->hint_count; i++)
-        gci_visible_format(out, "%s%s=%s", i == 0 ? "  " : " ", past->hints[i].name, past->hints[i].literal);
-    write_cost(out, past);
-    if (past->text[0] != '\0')
-        gci_visible_format(out, "  %s", past->text);
+    if (entry->label[0] != '\0')
+        gci_visible_format(out, "  %s", entry->label);
+    for (size_t i = 0; i < entry->hint_count; i++)
+        gci_visible_format(out, "%s%s=%s", i == 0 ? "  " : " ", entry->hints[i].name, entry->hints[i].literal);
+    write_cost(out, entry);
+    if (entry->text[0] != '\0')
+        gci_visible_format(out, "  %s", entry->text);
     gci_buf_append_char(out, '\n');
 }
 
 /* ---- one object ---- */
 
 static void
-set_times(cli_object *object, gcache_past const *past)
+set_times(cli_object *object, gcache_journal_entry const *entry)
 {
-    if (past->act == GCACHE_ACT_HIT) {
-        cli_object_set_count(object, "hits", past->hits);
-        cli_object_set_count(object, "saved_ns", past->saved_ns);
-        cli_object_set_count(object, "elapsed_ns", past->elapsed_ns);
+    if (entry->kind == GCACHE_JOURNAL_HIT) {
+        cli_object_set_count(object, "hits", entry->hits);
+        cli_object_set_count(object, "saved_ns", entry->saved_ns);
+        cli_object_set_count(object, "elapsed_ns", entry->elapsed_ns);
         return;
     }
-    cli_object_set_count(object, "compile_ns", past->compile_ns);
-    if (past->act == GCACHE_ACT_INSERT)
-        cli_object_set_count(object, "payload_size", past->payload_size);
+    cli_object_set_count(object, "compile_ns", entry->compile_ns);
+    if (entry->kind == GCACHE_JOURNAL_INSERT)
+        cli_object_set_count(object, "payload_size", entry->payload_size);
 }
 
 static void
-write_object(listing *list, gcache_past const *past)
+write_object(listing *list, gcache_journal_entry const *entry)
 {
     char hex[GCACHE_KEY_HEX_SIZE];
 
     gci_arena_reset(&list->arena);
     cli_object object = cli_object_new(&list->arena), hints = cli_object_new(&list->arena);
-    gcache_key_to_hex(&past->key, hex);
-    for (size_t i = 0; i < past->hint_count; i++)
-        cli_object_set(&hints, past->hints[i].name, cli_hint_value(past->hints[i].literal, &list->arena));
-    cli_object_set_count(&object, "at_ns", past->at_ns);
-    cli_object_set_count(&object, "process", past->process);
-    cli_object_set_text(&object, "act", gcache_act_name(past->act));
-    cli_object_set_text(&object, "reason", past->act == GCACHE_ACT_MISS ? gcache_reason_name(past->reason) : NULL);
+    gcache_key_to_hex(&entry->key, hex);
+    for (size_t i = 0; i < entry->hint_count; i++)
+        cli_object_set(&hints, entry->hints[i].name, cli_hint_value(entry->hints[i].literal, &list->arena));
+    cli_object_set_count(&object, "at_ns", entry->at_ns);
+    cli_object_set_count(&object, "process", entry->process);
+    cli_object_set_text(&object, "act", gcache_journal_kind_name(entry->kind));
+    cli_object_set_text(&object, "reason", entry->kind == GCACHE_JOURNAL_MISS ? gcache_reason_name(entry->reason) : NULL);
     cli_object_set_text(&object, "key", hex);
-    cli_object_set_text(&object, "kind", past->kind);
-    cli_object_set_text(&object, "namespace", past->space);
-    cli_object_set_text(&object, "label", past->label);
+    cli_object_set_text(&object, "kind", entry->graph_kind);
+    cli_object_set_text(&object, "namespace", entry->namespace_);
+    cli_object_set_text(&object, "label", entry->label);
     cli_object_set(&object, "hints", hints.map);
-    cli_object_set_text(&object, "entry", past->entry[0] != '\0' ? past->entry : NULL);
-    set_times(&object, past);
-    if (past->text[0] != '\0')
-        cli_object_set_text(&object, "text", past->text);
+    cli_object_set_text(&object, "entry", entry->entry[0] != '\0' ? entry->entry : NULL);
+    set_times(&object, entry);
+    if (entry->text[0] != '\0')
+        cli_object_set_text(&object, "text", entry->text);
     gci_json_write(&list->text, &object.map);
     gci_buf_append_char(&list->text, '\n');
 }
@@ -166,15 +166,15 @@ add_line(listing *list, uint64_t at_ns)
 }
 
 static int
-gather(void *state, gcache_past const *past)
+gather(void *state, gcache_journal_entry const *entry)
 {
     listing *list = state;
 
     if (list->json)
-        write_object(list, past);
+        write_object(list, entry);
     else
-        write_line(&list->text, past);
-    if (list->text.failed || list->arena.failed || !add_line(list, past->at_ns))
+        write_line(&list->text, entry);
+    if (list->text.failed || list->arena.failed || !add_line(list, entry->at_ns))
         list->status = GCACHE_ERROR_MEMORY;
     return list->status != GCACHE_OK;
 }
@@ -205,11 +205,11 @@ remember_newest(listing *list)
 }
 
 static gcache_status
-print_entries(listing *list, gcache *cache, gcache_past_query const *query, gcache_error *error)
+print_entries(listing *list, gcache *cache, gcache_journal_query const *query, gcache_error *error)
 {
     list->text.size = 0;
     list->count = 0;
-    gcache_status status = gcache_each_past(cache, query, gather, list, error);
+    gcache_status status = gcache_journal_each(cache, query, gather, list, error);
     if (status == GCACHE_OK && list->status != GCACHE_OK)
         status = gci_fail_memory(error);
     if (status != GCACHE_OK)
@@ -220,7 +220,7 @@ print_entries(listing *list, gcache *cache, gcache_past_query const *query, gcac
 }
 
 static gcache_status
-follow(listing *list, gcache *cache, gcache_past_query *query, gcache_error *error)
+follow(listing *list, gcache *cache, gcache_journal_query *query, gcache_error *error)
 {
     gcache_status status = GCACHE_OK;
 
@@ -241,7 +241,7 @@ run(cli_call const *call)
 {
     options const *wanted = call->options;
     listing list = { .json = wanted->json };
-    gcache_past_query query;
+    gcache_journal_query query;
     gcache_error error = { 0 };
     gcache *cache = NULL;
 

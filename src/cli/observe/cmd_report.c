@@ -12,7 +12,7 @@ typedef struct options {
 } options;
 
 static gcache_status
-make_report(options const *wanted, gcache *cache, gcache_past_query const *query, gcache_error *error)
+make_report(options const *wanted, gcache *cache, gcache_journal_query const *query, gcache_error *error)
 {
     char *text = NULL;
     gcache_status status = gcache_report(cache, query, &text, error);
@@ -29,7 +29,7 @@ static cli_exit
 run(cli_call const *call)
 {
     options const *wanted = call->options;
-    gcache_past_query query;
+    gcache_journal_query query;
     gcache_error error = { 0 };
     gcache *cache = NULL;
 

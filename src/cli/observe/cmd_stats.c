@@ -11,19 +11,19 @@ typedef struct options {
     bool json, prometheus;
 } options;
 
-static gcache_sums_form
+static gcache_statistics_form
 form_of(options const *wanted)
 {
     if (wanted->json)
-        return GCACHE_SUMS_JSON;
-    return wanted->prometheus ? GCACHE_SUMS_PROMETHEUS : GCACHE_SUMS_TEXT;
+        return GCACHE_STATISTICS_JSON;
+    return wanted->prometheus ? GCACHE_STATISTICS_PROMETHEUS : GCACHE_STATISTICS_TEXT;
 }
 
 static cli_exit
 run(cli_call const *call)
 {
     options const *wanted = call->options;
-    gcache_past_query query;
+    gcache_journal_query query;
     gcache_error error = { 0 };
     gcache *cache = NULL;
     char *text = NULL;
@@ -34,7 +34,7 @@ run(cli_call const *call)
     if (status == GCACHE_OK)
         status = cli_open_existing(wanted->cache, &cache, &error);
     if (status == GCACHE_OK)
-        status = gcache_sums(cache, &query, form_of(wanted), &text, &error);
+        status = gcache_statistics_show(cache, &query, form_of(wanted), &text, &error);
     if (status == GCACHE_OK)
         cli_print_lines(gci_view_text(text));
     gcache_free(text);

@@ -44,7 +44,7 @@ run(cli_call const *call)
 {
     options const *wanted = call->options;
     gcache_top_kind kind = GCACHE_TOP_MISSES;
-    gcache_past_query query;
+    gcache_journal_query query;
     gcache_error error = { 0 };
     gcache *cache = NULL;
     char *text = NULL;
@@ -58,7 +58,8 @@ run(cli_call const *call)
     if (status == GCACHE_OK)
         status = cli_open_directory(wanted->cache, true, &cache, &error);
     if (status == GCACHE_OK)
-        status = gcache_top(cache, &query, kind, count, wanted->json ? GCACHE_SUMS_JSON : GCACHE_SUMS_TEXT, &text, &error);
+        status = gcache_statistics_top(cache, &query, kind, count,
+                                       wanted->json ? GCACHE_STATISTICS_JSON : GCACHE_STATISTICS_TEXT, &text, &error);
     if (status == GCACHE_OK)
         cli_print_lines(gci_view_text(text));
     gcache_free(text);

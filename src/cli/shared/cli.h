@@ -93,7 +93,7 @@ bool cli_takes_common(cli_command const *command, cli_option const *common);
 /* What the common options of this process say. */
 typedef struct cli_common {
     cli_list settings; /* NAME or NAME=VALUE each */
-    char const *space;
+    char const *namespace;
 } cli_common;
 
 cli_common const *cli_common_given(void);

@@ -116,13 +116,13 @@ print_warnings(gcache_settings const *settings)
 }
 
 gcache_status
-cli_load_settings(char const *directory, char const *space, gcache_settings **out_settings, gcache_error *error)
+cli_load_settings(char const *directory, char const *namespace, gcache_settings **out_settings, gcache_error *error)
 {
     cli_common const *given = cli_common_given();
 
-    if (space == NULL)
-        space = given->space != NULL ? given->space : getenv("GUARDCACHE_NAMESPACE");
-    gcache_status status = gcache_settings_load(directory, space, variable, (void *)(uintptr_t)given, out_settings, error);
+    if (namespace == NULL)
+        namespace = given->namespace != NULL ? given->namespace : getenv("GUARDCACHE_NAMESPACE");
+    gcache_status status = gcache_settings_load(directory, namespace, variable, (void *)(uintptr_t)given, out_settings, error);
     for (size_t i = 0; status == GCACHE_OK && i < given->settings.count; i++) {
         status = set_given(*out_settings, given->settings.items[i], error);
         if (status != GCACHE_OK)

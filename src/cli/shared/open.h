@@ -29,7 +29,7 @@ gcache_status cli_cache_directory(char const *given, bool read_only, gci_buf *ou
 
 /* The settings for a directory and a namespace, with those of --set; NULL: the namespace of --namespace, else the one in
    GUARDCACHE_NAMESPACE. */
-gcache_status cli_load_settings(char const *directory, char const *space, gcache_settings **out_settings,
+gcache_status cli_load_settings(char const *directory, char const *namespace, gcache_settings **out_settings,
                                 gcache_error *error);
 
 /* The setting trust alone, for those who change the file that the other settings stand in. */

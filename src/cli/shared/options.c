@@ -30,7 +30,7 @@ static cli_common given;
 
 cli_option const cli_common_options[] = {
     { "set", CLI_LIST, offsetof(cli_common, settings), "NAME[=VALUE]", "a setting for this call alone; see help config" },
-    { "namespace", CLI_TEXT, offsetof(cli_common, space), "NAME", "the namespace, in place of GUARDCACHE_NAMESPACE" },
+    { "namespace", CLI_TEXT, offsetof(cli_common, namespace), "NAME", "the namespace, in place of GUARDCACHE_NAMESPACE" },
     { 0 },
 };
 

@@ -30,11 +30,11 @@ read_reason(char const *text, gcache_reason *out_reason, gcache_error *error)
 }
 
 gcache_status
-cli_past_query(cli_past_options const *options, gcache_past_query *out_query, gcache_error *error)
+cli_past_query(cli_past_options const *options, gcache_journal_query *out_query, gcache_error *error)
 {
     gcache_status status = GCACHE_OK;
 
-    *out_query = (gcache_past_query)GCACHE_PAST_QUERY_INIT;
+    *out_query = (gcache_journal_query)GCACHE_JOURNAL_QUERY_INIT;
     out_query->last = (size_t)options->last;
     out_query->label = options->label;
     out_query->key = options->key;

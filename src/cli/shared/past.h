@@ -24,6 +24,6 @@ typedef struct cli_past_options {
     { "last", CLI_LAST, offsetof(type, member.last), "[N]", "only the newest, or the N newest" }
 
 /* ERROR_ARGUMENT for an age or a reason that isn't one. The query borrows the options' texts. */
-gcache_status cli_past_query(cli_past_options const *options, gcache_past_query *out_query, gcache_error *error);
+gcache_status cli_past_query(cli_past_options const *options, gcache_journal_query *out_query, gcache_error *error);
 
 #endif

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "store/format/entry.h"
 #include <guardcache/cache.h>
-#include <guardcache/house.h>
+#include <guardcache/maintenance.h>
 
 typedef struct gci_store gci_store;
 

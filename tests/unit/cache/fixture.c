@@ -105,3 +105,14 @@ compile_new(void *state, gcache_graph *graph, gcache_hints const *hints, gcache_
     out_compiled->entry.payload_size = 3;
     return GCACHE_OK;
 }
+
+uint64_t
+fixture_statistic(gcache *cache, gcache_statistic statistic)
+{
+    gcache_statistics *statistics;
+
+    assert_int_equal(gcache_statistics_read(cache, &statistics, NULL), GCACHE_OK);
+    uint64_t value = gcache_statistics_get(statistics, statistic);
+    gcache_statistics_free(statistics);
+    return value;
+}

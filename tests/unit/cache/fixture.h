@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <guardcache/observe.h>
 #include <guardcache/guardcache.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,6 +46,9 @@ gcache_graph *make_matmul(char const *a, char const *b);
 
 /* One more insert of a payload that is its own text. NULL guards: unconditional. */
 gcache_status insert_text(fixture *f, gcache_graph *graph, gcache_hints const *hints, char const *guard, char const *payload);
+
+/* A statistic of the cache's directory. */
+uint64_t fixture_statistic(gcache *cache, gcache_statistic statistic);
 
 /* A compiler (gcache_compile_fn) that makes the payload "new" of everything. */
 gcache_status compile_new(void *state, gcache_graph *graph, gcache_hints const *hints, gcache_compiled *out_compiled,

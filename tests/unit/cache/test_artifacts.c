@@ -218,7 +218,7 @@ selections_narrow_it_down(void **state)
     options.until_ns = 0;
     options.since_ns = 1;
     assert_int_equal(export(p, &options).entries, 2 * GRAPHS);
-    options.space = "elsewhere";
+    options.namespace_ = "elsewhere";
     assert_int_equal(export(p, &options).entries, 0);
     gcache_graph_free(g);
 }
@@ -230,7 +230,7 @@ namespaces_travel_along(void **state)
     gcache_options options = GCACHE_OPTIONS_INIT;
     gcache_export_options selection = GCACHE_EXPORT_OPTIONS_INIT;
 
-    options.space = "team a";
+    options.namespace_ = "team a";
     fixture_reopen(p->from, &options);
     fill(p->from);
     export(p, NULL);
@@ -238,7 +238,7 @@ namespaces_travel_along(void **state)
     assert_int_equal(count_hits(p->to), 0);
     fixture_reopen(p->to, &options);
     assert_int_equal(count_hits(p->to), 2 * GRAPHS);
-    selection.space = "team a";
+    selection.namespace_ = "team a";
     gcache_transfer written;
     assert_int_equal(gcache_export(p->to->cache, p->file, &selection, &written, NULL), GCACHE_OK);
     assert_int_equal(written.entries, 2 * GRAPHS);

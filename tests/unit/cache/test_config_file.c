@@ -7,7 +7,7 @@
 #include "../store/effort.h"
 
 #include <fcntl.h>
-#include <guardcache/house.h>
+#include <guardcache/maintenance.h>
 #include <guardcache/settings.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -298,7 +298,7 @@ static int
 problems(fixture *f, bool repair)
 {
     int count = 0;
-    gcache_house_options house = { .version = GCACHE_HOUSE_OPTIONS_VERSION, .problem = count_problem, .state = &count };
+    gcache_maintenance_options house = { .version = GCACHE_MAINTENANCE_OPTIONS_VERSION, .problem = count_problem, .state = &count };
     gcache_status status = repair ? gcache_repair(f->cache, &house, NULL, &f->error)
                                   : gcache_verify_with(f->cache, &house, NULL, &f->error);
 

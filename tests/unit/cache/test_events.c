@@ -121,10 +121,9 @@ evictions_are_told_and_counted(void **state)
 {
     heard *h = *state;
     gcache_options options = GCACHE_OPTIONS_INIT;
-    gcache_counters counters;
     uint64_t entries = 0, bytes = 0;
 
-    options.max_bytes = CAP_BYTES;
+    options.max_size = CAP_BYTES;
     fixture *f = open_listening(h, options);
     for (unsigned i = 0; i < 40; i++)
         insert_numbered(f, i);
@@ -137,9 +136,8 @@ evictions_are_told_and_counted(void **state)
         bytes += h->events[i].bytes;
     }
     assert_true(entries >= 40 - CAP_BYTES / PAYLOAD_BYTES);
-    gcache_counters_read(f->cache, &counters);
-    assert_int_equal(counters.evictions, entries);
-    assert_int_equal(counters.evicted_bytes, bytes);
+    assert_int_equal(gcache_counter_read(f->cache, GCACHE_COUNTER_EVICTIONS), entries);
+    assert_int_equal(gcache_counter_read(f->cache, GCACHE_COUNTER_EVICTED_BYTES), bytes);
     char const *line = h->events[find(h, GCACHE_EVENT_EVICTED, 0)].line;
     assert_memory_equal(line, "evicted (", strlen("evicted ("));
     assert_non_null(strstr(line, "): 1 entry, "));
@@ -192,7 +190,6 @@ damage_is_told_and_counted(void **state)
     heard *h = *state;
     gcache_options options = GCACHE_OPTIONS_INIT;
     gcache_graph *g = make_matmul("s0", "s1");
-    gcache_counters counters;
     gcache_result found;
 
     assert_int_equal(insert_text(h->fixture, g, NULL, NULL, "code"), GCACHE_OK);
@@ -204,9 +201,8 @@ damage_is_told_and_counted(void **state)
     size_t at = find(h, GCACHE_EVENT_CORRUPT, 0);
     assert_non_null(strstr(h->events[at].text, "entries/"));
     assert_non_null(strstr(h->events[at].line, "corrupt: entries/"));
-    gcache_counters_read(f->cache, &counters);
-    assert_int_equal(counters.corrupt, count_of(h, GCACHE_EVENT_CORRUPT));
-    assert_int_equal(counters.misses[GCACHE_REASON_CORRUPT], 1);
+    assert_int_equal(gcache_counter_read(f->cache, GCACHE_COUNTER_CORRUPT), count_of(h, GCACHE_EVENT_CORRUPT));
+    assert_int_equal(gcache_counter_misses(f->cache, GCACHE_REASON_CORRUPT), 1);
     gcache_graph_free(g);
 }
 
@@ -242,7 +238,6 @@ leases_are_told_and_counted(void **state)
 {
     heard *h = *state;
     gcache_options options = GCACHE_OPTIONS_INIT;
-    gcache_counters counters;
     pthread_t threads[2];
 
     fixture *f = open_listening(h, options);
@@ -255,9 +250,8 @@ leases_are_told_and_counted(void **state)
     assert_string_equal(h->events[first].text, "taken");
     for (size_t i = 0; i < h->count; i++)
         waits += h->events[i].kind == GCACHE_EVENT_LEASE && strstr(h->events[i].text, "somebody else had it") != NULL;
-    gcache_counters_read(f->cache, &counters);
-    assert_int_equal(counters.leases, count_of(h, GCACHE_EVENT_LEASE));
-    assert_int_equal(counters.lease_waits, waits);
+    assert_int_equal(gcache_counter_read(f->cache, GCACHE_COUNTER_LEASES), count_of(h, GCACHE_EVENT_LEASE));
+    assert_int_equal(gcache_counter_read(f->cache, GCACHE_COUNTER_LEASE_WAITS), waits);
     assert_int_equal(count_of(h, GCACHE_EVENT_COMPILED), 1);
 }
 
@@ -317,12 +311,12 @@ hold_and_die(char const *directory, gcache_graph *g)
 }
 
 static int
-note_takeover(void *state, gcache_past const *past)
+note_takeover(void *state, gcache_journal_entry const *entry)
 {
     char *text = state;
 
-    if (past->act == GCACHE_ACT_TAKEOVER)
-        snprintf(text, 128, "%s", past->text);
+    if (entry->kind == GCACHE_JOURNAL_TAKEOVER)
+        snprintf(text, 128, "%s", entry->text);
     return 0;
 }
 
@@ -335,7 +329,6 @@ a_takeover_is_told(void **state)
     gcache_graph *g = make_matmul("s0", "s1");
     char told[128], text[128] = "", *explained;
     gcache_result result;
-    gcache_stats stats;
 
     fixture *f = open_listening(h, options);
     pid_t died = hold_and_die(f->directory, g);
@@ -343,14 +336,13 @@ a_takeover_is_told(void **state)
     assert_int_equal(gcache_get_or_compile(f->cache, g, NULL, compile_slowly, NULL, &result, &f->error), GCACHE_MISS);
     gcache_result_clear(&result);
     assert_string_equal(h->events[find(h, GCACHE_EVENT_LEASE, 0)].text, told);
-    assert_int_equal(gcache_each_past(f->cache, NULL, note_takeover, text, &f->error), GCACHE_OK);
+    assert_int_equal(gcache_journal_each(f->cache, NULL, note_takeover, text, &f->error), GCACHE_OK);
     assert_string_equal(text, told);
-    assert_int_equal(gcache_explain_past(f->cache, NULL, GCACHE_EXPLAIN_TEXT, &explained, NULL, &f->error), GCACHE_OK);
+    assert_int_equal(gcache_journal_explain(f->cache, NULL, GCACHE_EXPLAIN_TEXT, &explained, NULL, &f->error), GCACHE_OK);
     assert_non_null(strstr(explained, "\nthe compile was taken over from process "));
     assert_non_null(strstr(explained, ", compiled in "));
     free(explained);
-    assert_int_equal(gcache_stats_read(f->cache, &stats, &f->error), GCACHE_OK);
-    assert_int_equal(stats.counts[GCACHE_COUNT_LEASE_TAKEOVERS], 1);
+    assert_int_equal(fixture_statistic(f->cache, GCACHE_STATISTIC_LEASE_TAKEOVERS), 1);
     /* Given back in order: the next one takes over from nobody. */
     options.refresh = true;
     f = open_listening(h, options);

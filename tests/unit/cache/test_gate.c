@@ -6,7 +6,7 @@
 
 #include <guardcache/blobs.h>
 #include <guardcache/bulk.h>
-#include <guardcache/house.h>
+#include <guardcache/maintenance.h>
 #include <guardcache/share.h>
 #include <guardcache/tuning.h>
 
@@ -193,14 +193,9 @@ wait_for_another(trial *t, char *out)
     assert_int_equal(gcache_open(t->f->directory, NULL, &other, NULL), GCACHE_OK);
     gcache_reason reason = t->setting == REFRESH || t->setting == ASKED_REFRESH ? GCACHE_REASON_REFRESH : GCACHE_REASON_NO_KEY;
     assert_int_equal(gcache_lease_take(other, t->unknown, NULL, NULL, reason, 0, NULL, &held, NULL), GCACHE_OK);
-    gcache_counters before, after;
-    gcache_stats stats[2];
-    gcache_counters_read(t->f->cache, &before);
-    gcache_stats_read(t->f->cache, &stats[0], NULL);
+    uint64_t before = fixture_statistic(t->f->cache, GCACHE_STATISTIC_LEASE_WAITS);
     get_unknown(t, text);
-    gcache_stats_read(t->f->cache, &stats[1], NULL);
-    gcache_counters_read(t->f->cache, &after);
-    bool waited = stats[1].counts[GCACHE_COUNT_LEASE_WAITS] != stats[0].counts[GCACHE_COUNT_LEASE_WAITS];
+    bool waited = fixture_statistic(t->f->cache, GCACHE_STATISTIC_LEASE_WAITS) != before;
     snprintf(out, WORD, "%s", waited ? "waits" : "goes on");
     gcache_lease_release(held);
     gcache_close(other);
@@ -331,11 +326,11 @@ share(trial *t, char *out)
 }
 
 static int
-count_past(void *state, gcache_past const *past)
+count_past(void *state, gcache_journal_entry const *entry)
 {
-    if (past->act == GCACHE_ACT_MISS)
-        snprintf(state, WORD, "%s %s", gcache_reason_name(past->reason), past->text);
-    return past->act == GCACHE_ACT_MISS;
+    if (entry->kind == GCACHE_JOURNAL_MISS)
+        snprintf(state, WORD, "%s %s", gcache_reason_name(entry->reason), entry->text);
+    return entry->kind == GCACHE_JOURNAL_MISS;
 }
 
 /* The newest miss that the journal has after one more. */
@@ -350,7 +345,7 @@ journal(trial *t, char *out)
     gcache_result_clear(&r);
     snprintf(out, WORD, "nothing");
     assert_int_equal(gcache_open(t->f->directory, NULL, &other, NULL), GCACHE_OK);
-    gcache_each_past(other, NULL, count_past, out, NULL);
+    gcache_journal_each(other, NULL, count_past, out, NULL);
     gcache_close(other);
 }
 
@@ -366,12 +361,10 @@ count_entry(void *state, gcache_entry_view const *entry)
 static void
 browse(trial *t, char *out)
 {
-    gcache_stats stats;
     int count = 0;
 
     assert_int_equal(gcache_each_entry(t->f->cache, NULL, count_entry, &count, NULL), GCACHE_OK);
-    assert_int_equal(gcache_stats_read(t->f->cache, &stats, NULL), GCACHE_OK);
-    snprintf(out, WORD, "%d %d", count, (int)stats.entries);
+    snprintf(out, WORD, "%d %d", count, (int)fixture_statistic(t->f->cache, GCACHE_STATISTIC_ENTRIES));
 }
 
 /* What looks at nothing must not say that all is well. */

@@ -22,12 +22,12 @@ look_up(fixture *f, gcache_graph *g, gcache_hints const *hints, gcache_request c
 }
 
 static char *
-explain_past(fixture *f, gcache_past_query const *query, gcache_explain_form form, size_t expected)
+explain_past(fixture *f, gcache_journal_query const *query, gcache_explain_form form, size_t expected)
 {
     char *text = NULL;
     size_t count = 0;
 
-    if (gcache_explain_past(f->cache, query, form, &text, &count, &f->error) != GCACHE_OK)
+    if (gcache_journal_explain(f->cache, query, form, &text, &count, &f->error) != GCACHE_OK)
         fail_msg("%s", f->error.message);
     assert_int_equal(count, expected);
     return text;
@@ -44,7 +44,7 @@ assert_has(char const *text, char const *part)
 static void
 assert_reads_as(fixture *f, char const *then)
 {
-    gcache_past_query last = GCACHE_PAST_QUERY_INIT;
+    gcache_journal_query last = GCACHE_JOURNAL_QUERY_INIT;
     size_t first_line = strcspn(then, "\n"), up_to_kind = strcspn(then, ")");
 
     last.last = 1;
@@ -159,7 +159,7 @@ a_key_nobody_knew_is_compared_with_what_was_there_then(void **state)
 
     assert_int_equal(insert_text(f, stored, NULL, NULL, "x"), GCACHE_OK);
     check_story(f, asked, NULL, NULL, store_what_holds);
-    gcache_past_query last = GCACHE_PAST_QUERY_INIT;
+    gcache_journal_query last = GCACHE_JOURNAL_QUERY_INIT;
     last.last = 1;
     text = explain_past(f, &last, GCACHE_EXPLAIN_TEXT, 1);
     assert_has(text, "nothing was stored under it");
@@ -199,7 +199,7 @@ check_intruder(fixture *f, char const *guard, char const *expected)
     gcache_hints seven = GCACHE_HINTS({ "s0", 7 }, { "s1", 16 });
     gcache_options options = GCACHE_OPTIONS_INIT;
     intruder i = { .f = f, .graph = g };
-    gcache_past_query last = GCACHE_PAST_QUERY_INIT;
+    gcache_journal_query last = GCACHE_JOURNAL_QUERY_INIT;
 
     options.event = store_after_miss;
     options.event_state = &i;
@@ -247,26 +247,26 @@ only_what_was_meant_is_told(void **state)
     look_up(f, g, &now, &resnet, GCACHE_MISS);
 
     gcache_free(explain_past(f, NULL, GCACHE_EXPLAIN_ALL, 3));
-    gcache_past_query query = GCACHE_PAST_QUERY_INIT;
+    gcache_journal_query query = GCACHE_JOURNAL_QUERY_INIT;
     query.label = "resnet";
     gcache_free(explain_past(f, &query, GCACHE_EXPLAIN_TEXT, 2));
     query.reason = GCACHE_REASON_GUARD_FALSE;
     char *text = explain_past(f, &query, GCACHE_EXPLAIN_TEXT, 1);
     assert_has(text, "miss: guard_false    resnet.py:12 forward    key ");
     gcache_free(text);
-    query = (gcache_past_query)GCACHE_PAST_QUERY_INIT;
+    query = (gcache_journal_query)GCACHE_JOURNAL_QUERY_INIT;
     query.since_ns = middle;
     gcache_free(explain_past(f, &query, GCACHE_EXPLAIN_JSON, 2));
     assert_int_equal(gcache_graph_key(h, &key, &f->error), GCACHE_OK);
     gcache_key_to_hex(&key, hex);
     hex[8] = '\0';
-    query = (gcache_past_query)GCACHE_PAST_QUERY_INIT;
+    query = (gcache_journal_query)GCACHE_JOURNAL_QUERY_INIT;
     query.key = hex;
     text = explain_past(f, &query, GCACHE_EXPLAIN_TEXT, 1);
     assert_has(text, "bert.py:7 forward");
     gcache_free(text);
     query.version = 9;
-    assert_int_equal(gcache_explain_past(f->cache, &query, GCACHE_EXPLAIN_TEXT, &text, NULL, &f->error), GCACHE_ERROR_ARGUMENT);
+    assert_int_equal(gcache_journal_explain(f->cache, &query, GCACHE_EXPLAIN_TEXT, &text, NULL, &f->error), GCACHE_ERROR_ARGUMENT);
     gcache_graph_free(g);
     gcache_graph_free(h);
 }
@@ -309,20 +309,20 @@ typedef struct sums {
 } sums;
 
 static int
-add_up(void *state, gcache_past const *past)
+add_up(void *state, gcache_journal_entry const *entry)
 {
     sums *s = state;
 
-    s->misses += past->act == GCACHE_ACT_MISS;
-    s->hits += past->hits;
-    s->hit_entries += past->act == GCACHE_ACT_HIT;
-    s->saved_ns += past->saved_ns;
-    s->inserts += past->act == GCACHE_ACT_INSERT;
-    s->not_stored += past->act == GCACHE_ACT_NOT_STORED;
-    if (past->act == GCACHE_ACT_MISS)
-        s->compile_ns += past->compile_ns;
-    if (past->act == GCACHE_ACT_NOT_STORED)
-        snprintf(s->text, sizeof s->text, "%s", past->text);
+    s->misses += entry->kind == GCACHE_JOURNAL_MISS;
+    s->hits += entry->hits;
+    s->hit_entries += entry->kind == GCACHE_JOURNAL_HIT;
+    s->saved_ns += entry->saved_ns;
+    s->inserts += entry->kind == GCACHE_JOURNAL_INSERT;
+    s->not_stored += entry->kind == GCACHE_JOURNAL_NOT_STORED;
+    if (entry->kind == GCACHE_JOURNAL_MISS)
+        s->compile_ns += entry->compile_ns;
+    if (entry->kind == GCACHE_JOURNAL_NOT_STORED)
+        snprintf(s->text, sizeof s->text, "%s", entry->text);
     return 0;
 }
 
@@ -331,7 +331,7 @@ sum_up(fixture *f)
 {
     sums s = { 0 };
 
-    assert_int_equal(gcache_each_past(f->cache, NULL, add_up, &s, &f->error), GCACHE_OK);
+    assert_int_equal(gcache_journal_each(f->cache, NULL, add_up, &s, &f->error), GCACHE_OK);
     return s;
 }
 
@@ -364,7 +364,6 @@ every_hit_is_counted(void **state)
     gcache_graph *g = make_matmul("s0", "s1");
     asker a = { f, g };
     pthread_t threads[THREADS];
-    gcache_counters counters;
 
     assert_int_equal(insert_text(f, g, NULL, "s0 % 8 == 0", "x"), GCACHE_OK);
     for (int i = 0; i < THREADS; i++)
@@ -374,14 +373,13 @@ every_hit_is_counted(void **state)
         pthread_join(threads[i], &right);
         assert_ptr_equal(right, &a);
     }
-    gcache_counters_read(f->cache, &counters);
-    assert_int_equal(counters.hits, THREADS * HITS);
-    assert_int_equal(counters.saved_ns, UINT64_C(4100000000) * THREADS * HITS);
-    assert_int_equal(counters.inserts, 1);
+    assert_int_equal(gcache_counter_read(f->cache, GCACHE_COUNTER_HITS), THREADS * HITS);
+    assert_int_equal(gcache_counter_read(f->cache, GCACHE_COUNTER_SAVED_NS), UINT64_C(4100000000) * THREADS * HITS);
+    assert_int_equal(gcache_counter_read(f->cache, GCACHE_COUNTER_INSERTS), 1);
     fixture_reopen(f, NULL);
     sums s = sum_up(f);
     assert_int_equal(s.hits, THREADS * HITS);
-    assert_int_equal(s.saved_ns, counters.saved_ns);
+    assert_int_equal(s.saved_ns, UINT64_C(4100000000) * THREADS * HITS);
     /* Each lane tells of its first 64 hits one by one and then of ever fewer: some 220 of a thread's 700. */
     assert_in_range(s.hit_entries, 64, THREADS * HITS / 2);
     gcache_graph_free(g);
@@ -423,7 +421,6 @@ a_call_leaves_one_miss(void **state)
 {
     fixture *f = *state;
     gcache_graph *g = make_matmul("s0", "s1");
-    gcache_counters counters;
     gcache_result r;
 
     assert_int_equal(gcache_get_or_compile(f->cache, g, NULL, compile, NULL, &r, &f->error), GCACHE_MISS);
@@ -432,8 +429,7 @@ a_call_leaves_one_miss(void **state)
     assert_int_equal(s.misses, 1);
     assert_int_equal(s.inserts, 1);
     assert_int_equal(s.compile_ns, 12000000);
-    gcache_counters_read(f->cache, &counters);
-    assert_int_equal(counters.misses[GCACHE_REASON_NO_KEY], 1);
+    assert_int_equal(gcache_counter_misses(f->cache, GCACHE_REASON_NO_KEY), 1);
     gcache_graph_free(g);
 }
 
@@ -443,13 +439,11 @@ a_read_only_cache_writes_none(void **state)
     fixture *f = *state;
     gcache_graph *g = make_matmul("s0", "s1");
     gcache_options options = GCACHE_OPTIONS_INIT;
-    gcache_counters counters;
 
     options.read_only = true;
     fixture_reopen(f, &options);
     look_up(f, g, NULL, NULL, GCACHE_MISS);
-    gcache_counters_read(f->cache, &counters);
-    assert_int_equal(counters.misses[GCACHE_REASON_NO_KEY], 1);
+    assert_int_equal(gcache_counter_misses(f->cache, GCACHE_REASON_NO_KEY), 1);
     assert_int_equal(sum_up(f).misses, 0);
     gcache_graph_free(g);
 }
@@ -510,7 +504,7 @@ check_long_guards(fixture *f, char const *const *guards, size_t count, char cons
     gcache_graph *g = make_matmul("s0", "s1");
     gcache_hints good = GCACHE_HINTS({ "s0", 16 }, { "s1", 16 }), now = GCACHE_HINTS({ "s0", 12 }, { "s1", 16 });
     gcache_entry entry = { .guards = guards, .guard_count = count, .payload = "x", .payload_size = 1 };
-    gcache_past_query last = GCACHE_PAST_QUERY_INIT;
+    gcache_journal_query last = GCACHE_JOURNAL_QUERY_INIT;
     char *text;
 
     last.last = 1;

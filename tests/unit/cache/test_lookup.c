@@ -393,7 +393,7 @@ switches(void **state)
     expect(f, g, &good, NULL, GCACHE_REASON_NONE, "x");
     assert_int_equal(insert_text(f, g, &good, "s0 % 4 == 0", "x"), GCACHE_ERROR_READ_ONLY);
     options = (gcache_options)GCACHE_OPTIONS_INIT;
-    options.space = "another namespace";
+    options.namespace_ = "another namespace";
     fixture_reopen(f, &options);
     expect(f, g, &good, NULL, GCACHE_REASON_NO_KEY, NULL);
     gcache_graph_free(g);
@@ -425,10 +425,7 @@ store_and_damage(fixture *f, gcache_graph *g, char *out_entry)
 static uint64_t
 asked_again(fixture *f)
 {
-    gcache_stats stats;
-
-    assert_int_equal(gcache_stats_read(f->cache, &stats, &f->error), GCACHE_OK);
-    return stats.counts[GCACHE_COUNT_ASKED_AGAIN];
+    return fixture_statistic(f->cache, GCACHE_STATISTIC_ASKED_AGAIN);
 }
 
 /* One of two candidates was evicted: who misses it is counted, not who asks for another or only asks. */

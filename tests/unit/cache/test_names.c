@@ -272,7 +272,7 @@ both_names_are_told(void **state)
 {
     fixture *f = *state;
     gcache_graph *stored = describe("llvm-ir", NUMBA_MODULE("2v3")), *asked = describe("llvm-ir", NUMBA_MODULE("3v17"));
-    gcache_past_query query = GCACHE_PAST_QUERY_INIT;
+    gcache_journal_query query = GCACHE_JOURNAL_QUERY_INIT;
     char const line[] = "compiled as \"" NUMBA("2v3") "\", yours is \"" NUMBA("3v17") "\"";
     gcache_result r;
     char *text = NULL;
@@ -285,7 +285,7 @@ both_names_are_told(void **state)
     gcache_explain(f->cache, asked, NULL, NULL, GCACHE_EXPLAIN_JSON, &text, &f->error);
     assert_told(text, "{\"stored\": \"" NUMBA("2v3") "\", \"asked\": \"" NUMBA("3v17") "\"}");
     query.last = 1;
-    assert_int_equal(gcache_explain_past(f->cache, &query, GCACHE_EXPLAIN_TEXT, &text, NULL, &f->error), GCACHE_OK);
+    assert_int_equal(gcache_journal_explain(f->cache, &query, GCACHE_EXPLAIN_TEXT, &text, NULL, &f->error), GCACHE_OK);
     assert_told(text, line);
     gcache_graph_free(stored);
     gcache_graph_free(asked);

@@ -82,7 +82,7 @@ size_of(fixture *f, char const *text)
     assert_int_equal(gcache_settings_set(settings, "max-size", text, &f->error), GCACHE_OK);
     gcache_settings_apply(settings, &options);
     gcache_settings_free(settings);
-    return options.max_bytes;
+    return options.max_size;
 }
 
 static void
@@ -199,7 +199,7 @@ what_is_renewed_is_what_was_stored_last(void **state)
     gcache_attachment file = { .name = "kernel.so", .bytes = bytes, .size = PART };
     char text[16];
 
-    options.max_bytes = CAP;
+    options.max_size = CAP;
     options.refresh = true;
     fixture_reopen(f, &options);
     assert_int_equal(insert_text(f, other, NULL, NULL, "other"), GCACHE_OK);

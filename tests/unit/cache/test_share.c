@@ -155,8 +155,8 @@ a_saved_handle_opens_the_same_cache(void **state)
     gcache_result r;
     char *text, *again;
 
-    options.space = "team \"a\"";
-    options.max_bytes = UINT64_MAX;
+    options.namespace_ = "team \"a\"";
+    options.max_size = UINT64_MAX;
     options.compression_level = -1;
     fixture_reopen(f, &options);
     assert_int_equal(insert_text(f, g, NULL, NULL, "code"), GCACHE_OK);

@@ -130,18 +130,20 @@ a_cache_without_a_past_has_sums(void **state)
     gcache_options options = GCACHE_OPTIONS_INIT;
     char *text = NULL;
 
-    for (gcache_sums_form form = GCACHE_SUMS_TEXT; form <= GCACHE_SUMS_PROMETHEUS; form++) {
-        assert_int_equal(gcache_sums(f->cache, NULL, form, &text, &f->error), GCACHE_OK);
+    for (gcache_statistics_form form = GCACHE_STATISTICS_TEXT; form <= GCACHE_STATISTICS_PROMETHEUS; form++) {
+        assert_int_equal(gcache_statistics_show(f->cache, NULL, form, &text, &f->error), GCACHE_OK);
         assert_true(strlen(text) > 20);
         gcache_free(text);
     }
     options.disabled = true;
     fixture_reopen(f, &options);
-    assert_int_equal(gcache_sums(f->cache, NULL, GCACHE_SUMS_TEXT, &text, &f->error), GCACHE_OK);
+    assert_int_equal(gcache_statistics_show(f->cache, NULL, GCACHE_STATISTICS_TEXT, &text, &f->error),
+                     GCACHE_OK);
     gcache_free(text);
-    assert_int_equal(gcache_top(f->cache, NULL, GCACHE_TOP_GUARDS, 5, GCACHE_SUMS_TEXT, &text, &f->error), GCACHE_OK);
+    assert_int_equal(gcache_statistics_top(f->cache, NULL, GCACHE_TOP_GUARDS, 5, GCACHE_STATISTICS_TEXT, &text, &f->error),
+                     GCACHE_OK);
     gcache_free(text);
-    assert_int_equal(gcache_top(f->cache, NULL, GCACHE_TOP_GUARDS, 5, GCACHE_SUMS_PROMETHEUS, &text, &f->error),
+    assert_int_equal(gcache_statistics_top(f->cache, NULL, GCACHE_TOP_GUARDS, 5, GCACHE_STATISTICS_PROMETHEUS, &text, &f->error),
                      GCACHE_ERROR_ARGUMENT);
 }
 

@@ -482,7 +482,7 @@ source_backend_and_salt_name_the_bundle(void **state)
     other.backend = "b2";
     assert_int_equal(begin_and_end(f, &other), GCACHE_MISS);
     other = options;
-    other.salt = "mine";
+    other.extra = "mine";
     assert_int_equal(begin_and_end(f, &other), GCACHE_MISS);
     /* Its hash stands for a source. */
     assert_int_equal(gcache_source_hash("x = 1  # b\n", NULL, &hash, NULL), GCACHE_OK);
@@ -626,9 +626,9 @@ records_and_bundles_that_are_not_utf8_are_refused(void **state)
         assert_int_equal(gcache_best_put(f->cache, &plain, &records[i], &f->error), GCACHE_ERROR_ARGUMENT);
     assert_string_equal(f->error.message, "kernel_hash isn't UTF-8");
     options.source_hash = "h";
-    options.salt = "\xff";
+    options.extra = "\xff";
     assert_int_equal(gcache_bundle_begin(f->cache, &options, NULL, &f->error), GCACHE_ERROR_ARGUMENT);
-    assert_string_equal(f->error.message, "the salt isn't UTF-8");
+    assert_string_equal(f->error.message, "extra isn't UTF-8");
 }
 
 int

@@ -1,61 +1,19 @@
 /*
- * guardcache/house.h - keeping house: sizes and counts, verification, repair, collection, and what a doctor asks.
+ * guardcache/maintenance.h - verification, repair, garbage collection, and the facts a doctor asks for.
  *
- * None of this is needed for lookups and inserts: the cache keeps itself below its cap, puts damage aside when it meets
- * it, and forgets what is old. These functions do the same at a time of the caller's choosing, for everything at once, and
- * tell what they found.
+ * Lookups and inserts need none of this: the cache keeps itself below its cap, puts damage aside when it meets it, and
+ * forgets what is old. These functions do the same for everything at once, when the caller wants it, and report it.
  *
  * Threads: as in cache.h. Callbacks of one call never overlap.
  */
-#ifndef GUARDCACHE_HOUSE_H
-#define GUARDCACHE_HOUSE_H
+#ifndef GUARDCACHE_MAINTENANCE_H
+#define GUARDCACHE_MAINTENANCE_H
 
 #include <guardcache/cache.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* ---- sizes and counts ---- */
-
-/* name, word, what it counts: by all processes since the directory was made. */
-#define GCACHE_COUNT_MAP(X)                                                                           \
-    X(INSERTS, "inserts", "entries stored")                                                           \
-    X(DUPLICATES, "duplicates", "inserts of an entry that was there")                                 \
-    X(REFUSALS, "refusals", "inserts refused for want of space or by a limit")                        \
-    X(EVICTIONS, "evictions", "entries evicted")                                                      \
-    X(EVICTED_BYTES, "evicted_bytes", "bytes freed by eviction")                                      \
-    X(CORRUPT, "corrupt", "damaged files and records put aside")                                      \
-    X(UNREADABLE, "unreadable", "reads that the operating system refused")                            \
-    X(MEMORY_HITS, "memory_hits", "candidate sets served from memory")                                \
-    X(DISK_READS, "disk_reads", "candidate sets read from disk")                                      \
-    X(LEASE_WAITS, "lease_waits", "waits for somebody else's compile")                                \
-    X(LEASE_TAKEOVERS, "lease_takeovers", "leases taken over from a dead holder")                     \
-    X(ASKED_AGAIN, "asked_again", "evicted entries asked for again; one of several that left a key at once")
-
-typedef enum gcache_count {
-#define X(name, word, text) GCACHE_COUNT_##name,
-    GCACHE_COUNT_MAP(X)
-#undef X
-    GCACHE_COUNT_COUNT
-} gcache_count;
-
-/* The word for a count ("evictions") and one sentence about it; "?" if unknown. Static storage. */
-GCACHE_API char const *gcache_count_name(gcache_count count);
-GCACHE_API char const *gcache_count_text(gcache_count count);
-
-typedef struct gcache_stats {
-    uint64_t bytes;        /* on disk, in blocks of 4 KiB: entries, candidate indexes, descriptions, attachments */
-    uint64_t max_bytes;    /* the cap; UINT64_MAX: none */
-    uint64_t entries, keys;
-    uint64_t memory_bytes; /* taken by this handle's memory tier */
-    uint64_t memory_keys;
-    uint64_t counts[GCACHE_COUNT_COUNT];
-} gcache_stats;
-
-/* GCACHE_OK, ERROR_ARGUMENT; on a network file system also ERROR_BUSY, ERROR_IO. With options.disabled the directory is looked
-   at all the same, if it is there; then also what gcache_open returns. */
-GCACHE_API gcache_status gcache_stats_read(gcache *cache, gcache_stats *out_stats, gcache_error *error);
 
 /* ---- verification and repair ---- */
 
@@ -65,16 +23,16 @@ typedef void (*gcache_problem_fn)(void *state, char const *path, char const *pro
 /* Called now and then: so many of so many keys; total is 0 while nobody knows. */
 typedef void (*gcache_progress_fn)(void *state, uint64_t done, uint64_t total);
 
-typedef struct gcache_house_options {
-    int version;                  /* GCACHE_HOUSE_OPTIONS_VERSION */
+typedef struct gcache_maintenance_options {
+    int version;                  /* GCACHE_MAINTENANCE_OPTIONS_VERSION */
     gcache_problem_fn problem;    /* one call a finding; NULL: only count them */
     gcache_progress_fn progress;  /* NULL: nobody watches */
     void *state;                  /* for both */
     int threads;                  /* gcache_verify_with: at most so many, 0 is one. They end with the call. */
-} gcache_house_options;
+} gcache_maintenance_options;
 
-#define GCACHE_HOUSE_OPTIONS_VERSION 1
-#define GCACHE_HOUSE_OPTIONS_INIT { .version = GCACHE_HOUSE_OPTIONS_VERSION }
+#define GCACHE_MAINTENANCE_OPTIONS_VERSION 1
+#define GCACHE_MAINTENANCE_OPTIONS_INIT { .version = GCACHE_MAINTENANCE_OPTIONS_VERSION }
 
 typedef struct gcache_verified {
     uint64_t keys, entries, bytes, problems;
@@ -88,7 +46,7 @@ typedef struct gcache_verified {
  */
 GCACHE_API gcache_status gcache_verify(gcache *cache, gcache_problem_fn fn, void *state, gcache_verified *out_verified,
                                        gcache_error *error);
-GCACHE_API gcache_status gcache_verify_with(gcache *cache, gcache_house_options const *options,
+GCACHE_API gcache_status gcache_verify_with(gcache *cache, gcache_maintenance_options const *options,
                                             gcache_verified *out_verified, gcache_error *error);
 
 typedef struct gcache_repaired {
@@ -105,7 +63,7 @@ typedef struct gcache_repaired {
  * what a newer version of guardcache wrote. Others may go on using the cache meanwhile. options and out_repaired may be NULL.
  * GCACHE_OK, GCACHE_REFUSED, ERROR_ARGUMENT, ERROR_READ_ONLY, ERROR_BUSY, ERROR_IO, ERROR_NO_SPACE, ERROR_MEMORY.
  */
-GCACHE_API gcache_status gcache_repair(gcache *cache, gcache_house_options const *options,
+GCACHE_API gcache_status gcache_repair(gcache *cache, gcache_maintenance_options const *options,
                                        gcache_repaired *out_repaired, gcache_error *error);
 
 /* ---- collection ---- */
@@ -115,7 +73,7 @@ typedef struct gcache_gc_options {
     bool dry_run;          /* tell what would go, change nothing */
     uint64_t target_bytes; /* evict the longest unused down to this; 0: nine tenths of the cap */
     uint64_t max_age_ns;   /* evict what has been unused for longer; 0: keep */
-    char const *space;     /* evict this namespace whole; NULL: none */
+    char const *namespace_; /* evict this namespace whole; NULL: none */
     void (*victim)(void *state, gcache_key const *key, char const *entry, uint64_t bytes); /* each that goes; or NULL */
     void *state;
 } gcache_gc_options;
