@@ -2,7 +2,6 @@
 #include "base/fields.h"
 
 #include "base/check.h"
-#include "base/digest.h"
 
 /* The largest number that is hex digits in memory. */
 #define HEX_BYTES_MAX 32
@@ -13,9 +12,15 @@ static gci_field const text_fields[] = { { GCI_FIELD_TEXT, "text", "", .at = 0 }
 static gci_field const u32_fields[] = { { GCI_FIELD_NUMBER, "number", "", .size = 4, .width = 4, .most = UINT32_MAX } };
 static gci_field const u64_fields[] = { { GCI_FIELD_NUMBER, "number", "", .size = 8, .width = 8, .most = UINT64_MAX } };
 
+static gci_field const checksum_fields[] = {
+    GCI_NUMBER(gci_checksum, low, 8, "low", ""),
+    GCI_NUMBER(gci_checksum, high, 8, "high", ""),
+};
+
 gci_fields const gci_text_item = GCI_FIELDS("text", gci_view, text_fields);
 gci_fields const gci_u32_item = GCI_FIELDS("u32", uint32_t, u32_fields);
 gci_fields const gci_u64_item = GCI_FIELDS("u64", uint64_t, u64_fields);
+gci_fields const gci_checksum_item = GCI_FIELDS("checksum", gci_checksum, checksum_fields);
 
 /* ---- what is in memory ---- */
 
@@ -127,13 +132,10 @@ put_sum(gci_buf *buf, size_t begin, bool wide)
         return;
     char const *bytes = buf->data + begin;
     size_t size = buf->size - begin;
-    if (wide) {
-        gci_checksum sum = gci_checksum_of(bytes, size);
-        gci_put_u64(buf, sum.low);
+    gci_checksum sum = wide ? gci_checksum_of(bytes, size) : (gci_checksum){ gci_hash64(bytes, size, 0), 0 };
+    gci_put_u64(buf, sum.low);
+    if (wide)
         gci_put_u64(buf, sum.high);
-    } else {
-        gci_put_u64(buf, gci_hash64(bytes, size, 0));
-    }
 }
 
 /* begin: where the value begins in buf. */

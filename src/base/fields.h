@@ -12,6 +12,7 @@
 
 #include "base/arena.h"
 #include "base/codec.h"
+#include "base/digest.h"
 
 typedef enum gci_field_type {
     GCI_FIELD_NUMBER,   /* `size` bytes; in memory an integer, enumeration, bool or double of `width` bytes */
@@ -103,7 +104,7 @@ size_t gci_fields_least(gci_fields const *fields);
 #define GCI_SUM64(...) { GCI_FIELD_SUM64, __VA_ARGS__, .at = 0 }
 #define GCI_SUM128(...) { GCI_FIELD_SUM128, __VA_ARGS__, .at = 0 }
 
-/* Items that are one text or one number. */
-extern gci_fields const gci_text_item, gci_u32_item, gci_u64_item;
+/* Items that are one text, number or gci_checksum. */
+extern gci_fields const gci_text_item, gci_u32_item, gci_u64_item, gci_checksum_item;
 
 #endif

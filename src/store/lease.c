@@ -1,8 +1,8 @@
+/* Leases: files that one process holds and the others wait for. See lease.h. */
 #include "store/lease.h"
 
 #include "base/clock.h"
-#include "base/codec.h"
-#include "base/digest.h"
+#include "base/fields.h"
 #include "store/directory/layout.h"
 #include "store/directory/process.h"
 #include "store/state/state.h"
@@ -17,25 +17,32 @@
 
 #define TAKEOVER_WAIT_NS UINT64_C(100000000)
 
-#define HOLDER_BYTES 32
-/* Behind it a byte: 1 once the holder has stored what the lease is for. Who waits has the file open, and reads it when its
-   name has gone. */
-#define STORED_AT HOLDER_BYTES
+/* What is in the file. `stored` is read by those who wait, when its name has gone. */
+typedef struct holder {
+    gci_process process;
+    bool stored;
+} holder;
+
+static gci_field const holder_fields[] = {
+    GCI_NUMBER(holder, process.number, 8, "process", "its id"),
+    GCI_NUMBER(holder, process.start, 8, "start", "its start time, in ticks"),
+    GCI_NUMBER(holder, process.boot, 8, "boot", "a hash of the boot id"),
+    GCI_NUMBER(holder, process.names, 8, "namespace", "the inode of its process namespace"),
+    GCI_FLAG(holder, stored, "stored", "1 once it has stored what the lease is for"),
+};
+gci_fields const gci_lease_fields = GCI_FIELDS("lease", holder, holder_fields);
+
+#define HOLDER_BYTES 33
 
 /* ---- who holds it ---- */
 
 static void
 write_holder(gci_file const *file)
 {
-    gci_process we = gci_process_ourselves();
     gci_buf bytes;
 
-    gci_buf_init(&bytes, HOLDER_BYTES + 1);
-    gci_put_u64(&bytes, we.number);
-    gci_put_u64(&bytes, we.start);
-    gci_put_u64(&bytes, we.boot);
-    gci_put_u64(&bytes, we.names);
-    gci_put_u8(&bytes, 0);
+    gci_buf_init(&bytes, 2 * HOLDER_BYTES);
+    gci_fields_write(&bytes, &gci_lease_fields, &(holder){ gci_process_ourselves(), false });
     /* Without it a dead holder's lock is noticed only when the last of its children has gone. */
     if (!bytes.failed)
         gci_file_write_at(file, gci_buf_view(&bytes), 0, NULL);
@@ -43,19 +50,13 @@ write_holder(gci_file const *file)
 }
 
 static bool
-read_holder(gci_file const *file, gci_process *out_they)
+read_holder(gci_file const *file, holder *out_they)
 {
     char bytes[HOLDER_BYTES];
     size_t got;
 
-    if (gci_file_read(file, bytes, sizeof bytes, 0, &got, NULL) != GCACHE_OK || got != sizeof bytes)
-        return false;
-    gci_reader reader = gci_reader_of(gci_view_of(bytes, sizeof bytes));
-    out_they->number = gci_get_u64(&reader);
-    out_they->start = gci_get_u64(&reader);
-    out_they->boot = gci_get_u64(&reader);
-    out_they->names = gci_get_u64(&reader);
-    return true;
+    return gci_file_read(file, bytes, sizeof bytes, 0, &got, NULL) == GCACHE_OK &&
+           gci_fields_read_all(gci_view_of(bytes, got), &gci_lease_fields, NULL, out_they);
 }
 
 /* ---- taking ---- */
@@ -82,22 +83,13 @@ take_over(gci_lease *lease, gci_process const *former)
     gci_file_unlock_and_close(&lock);
 }
 
-/* What a former holder's file says: its holder stored what the lease is for. */
-static void
-read_stored(gci_lease *lease, gci_file const *file)
-{
-    char stored;
-    size_t got;
-
-    if (gci_file_read(file, &stored, sizeof stored, STORED_AT, &got, NULL) == GCACHE_OK && got == sizeof stored)
-        lease->others_stored |= stored != 0;
-}
-
 static void
 await_nobody(gci_lease *lease)
 {
-    if (lease->awaited.fd >= 0)
-        read_stored(lease, &lease->awaited);
+    holder former;
+
+    if (lease->awaited.fd >= 0 && read_holder(&lease->awaited, &former))
+        lease->others_stored |= former.stored;
     gci_file_close(&lease->awaited);
 }
 
@@ -120,7 +112,7 @@ static gcache_status
 attempt(gci_lease *lease, gcache_error *error)
 {
     gci_store *store = lease->store;
-    gci_process former;
+    holder former;
 
     gcache_status status = gci_layout_create(store->directory, lease->path.text, O_RDWR | O_CREAT, &lease->file, error);
     if (status != GCACHE_OK)
@@ -129,15 +121,15 @@ attempt(gci_lease *lease, gcache_error *error)
     if (status == GCACHE_OK && gci_file_still_named(&lease->file)) {
         /* Who gives a lease back removes its file: one with a holder in it is what a death has left. */
         if (read_holder(&lease->file, &former))
-            note_takeover(lease, &former);
+            note_takeover(lease, &former.process);
         write_holder(&lease->file);
         return GCACHE_OK;
     }
     if (status == GCACHE_OK)
         status = GCACHE_ERROR_BUSY;
     else if (status == GCACHE_ERROR_BUSY && read_holder(&lease->file, &former) &&
-             gci_process_judge(&former) == GCI_PROCESS_DEAD)
-        take_over(lease, &former);
+             gci_process_judge(&former.process) == GCI_PROCESS_DEAD)
+        take_over(lease, &former.process);
     if (status == GCACHE_ERROR_BUSY)
         await_holder(lease);
     gci_file_close(&lease->file);
@@ -237,7 +229,7 @@ gci_lease_note_stored(gci_lease *lease)
 {
     /* Without it whoever waits and refreshes compiles once more than need be. */
     if (lease != NULL && lease->file.fd >= 0)
-        gci_file_write_at(&lease->file, gci_view_of("\1", 1), STORED_AT, NULL);
+        gci_file_write_at(&lease->file, gci_view_of("\1", 1), HOLDER_BYTES - 1, NULL); /* stored */
 }
 
 bool

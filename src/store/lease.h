@@ -44,4 +44,6 @@ void gci_lease_release(gci_lease *lease);
 /* The thread that took it leaves it to another: from here on it may wait for it itself. NULL is accepted. */
 void gci_lease_hand_over(gci_lease *lease);
 
+extern struct gci_fields const gci_lease_fields;
+
 #endif

@@ -1,13 +1,29 @@
 /* Prints the byte table of every binary format, as docs/formats/ has them: for check_formats.py. */
+#include "base/fields.h"
+#include "store/database/event_log.h"
+#include "store/format/candidate_index.h"
 #include "store/format/describe.h"
 #include "store/format/record.h"
+#include "store/index/drain.h"
+#include "store/index/tombstones.h"
+#include "store/lease.h"
 
 #include <stdio.h>
 
 static gci_fields const *const tables[] = {
+    &gci_prologue_fields,
     &gci_record_fields,
     &gci_signature_fields,
     &gci_description_fields,
+    &gci_pack_header_fields,
+    &gci_tombstone_fields,
+    &gci_segment_fields,
+    &gci_event_fields,
+    &gci_inserted_fields,
+    &gci_touched_fields,
+    &gci_removed_fields,
+    &gci_kept_fields,
+    &gci_lease_fields,
 };
 
 /* What a size is called where it depends on the value; NULL: it is field->size. */

@@ -1,9 +1,8 @@
+/* The segment: events appended to one file, and read from it. See event_log.h. */
 #include "store/database/event_log.h"
 
 #include "base/check.h"
 #include "base/clock.h"
-#include "base/codec.h"
-#include "base/digest.h"
 #include "store/directory/layout.h"
 #include "store/directory/paths.h"
 
@@ -11,11 +10,35 @@
 
 #define NAME "segment"
 
-static char const file_magic[8] = { 'G', 'C', 'S', 'E', 'G', 'M', 0, 1 };
-static char const event_magic[4] = { 'G', 'C', 'E', '1' };
+#define EVENT_MAGIC "GCE1"
 
-/* Of the header: where its checksum stands. */
-#define CHECKSUM_AT 24
+typedef struct file_header {
+    uint64_t nonce;
+} file_header;
+
+static gci_field const file_fields[] = {
+    GCI_CONSTANT("GCSEGM\0\1", "magic", "`GCSEGM` 00 01"),
+    GCI_NUMBER(file_header, nonce, 8, "nonce", "another one each time it is emptied"),
+};
+gci_fields const gci_segment_fields = GCI_FIELDS("segment", file_header, file_fields);
+
+typedef struct event_header {
+    uint32_t size;
+    gci_event_type type;
+    uint64_t at_ns;
+} event_header;
+
+/* Its checksum follows. */
+static gci_field const event_fields[] = {
+    GCI_CONSTANT(EVENT_MAGIC, "magic", "`GCE1`"),
+    GCI_NUMBER(event_header, size, 4, "size", "of the whole event, at most 1 MiB"),
+    GCI_NUMBER(event_header, type, 2, "type", ""),
+    GCI_CONSTANT("\0\0\0\0\0\0", "zeros", ""),
+    GCI_NUMBER(event_header, at_ns, 8, "when", "in ns since 1970"),
+};
+gci_fields const gci_event_fields = GCI_FIELDS("event", event_header, event_fields);
+
+#define CHECKSUM_AT (GCI_EVENT_HEADER - sizeof(uint64_t))
 
 /* An append takes microseconds: somebody who holds the lock for longer is emptying the file, was kept from running by a
    crowd, or was stopped. What was looked up isn't worth waiting for, nor is a removal, since a row without an entry is noticed
@@ -65,8 +88,7 @@ write_header(gci_file const *file, gcache_error *error)
     gci_buf header;
 
     gci_buf_init(&header, 64);
-    gci_buf_append(&header, file_magic, sizeof file_magic);
-    gci_put_u64(&header, gci_clock_wall_ns());
+    gci_fields_write(&header, &gci_segment_fields, &(file_header){ gci_clock_wall_ns() });
     gcache_status status = header.failed ? gci_fail_memory(error)
                                          : gci_file_truncate(file, GCI_SEGMENT_HEADER, error);
     if (status == GCACHE_OK)
@@ -167,12 +189,8 @@ wait_of(gci_event_type type)
 static bool
 put_event_header(gci_buf *header, gci_event_type type, gci_view body)
 {
-    gci_buf_append(header, event_magic, sizeof event_magic);
-    gci_put_u32(header, (uint32_t)(GCI_EVENT_HEADER + body.size));
-    gci_put_u16(header, (uint16_t)type);
-    gci_put_u16(header, 0);
-    gci_put_u32(header, 0);
-    gci_put_u64(header, gci_clock_wall_ns());
+    gci_fields_write(header, &gci_event_fields,
+                     &(event_header){ (uint32_t)(GCI_EVENT_HEADER + body.size), type, gci_clock_wall_ns() });
     if (!header->failed)
         gci_put_u64(header, checksum(gci_buf_view(header), body));
     return !header->failed;
@@ -197,32 +215,29 @@ gci_segment_append(gci_segment *segment, gci_event_type type, gci_view body, gca
     return status;
 }
 
-/* event = magic size type zeros when checksum body */
+/* event = header checksum body. 0: there is none. */
 static size_t
 read_event(gci_view bytes, gci_event *out_event)
 {
     gci_reader reader = gci_reader_of(bytes);
+    event_header header;
 
-    gci_view magic = gci_get_raw(&reader, sizeof event_magic);
-    uint32_t size = gci_get_u32(&reader);
-    uint16_t type = gci_get_u16(&reader);
-    gci_get_raw(&reader, 6);
-    uint64_t at = gci_get_u64(&reader), stored = gci_get_u64(&reader);
-    if (reader.failed || memcmp(magic.data, event_magic, sizeof event_magic) != 0 || size < GCI_EVENT_HEADER ||
-        size > bytes.size || size > GCI_EVENT_MAX)
+    gci_fields_read(&reader, &gci_event_fields, NULL, &header);
+    uint64_t stored = gci_get_u64(&reader);
+    if (reader.failed || header.size < GCI_EVENT_HEADER || header.size > bytes.size || header.size > GCI_EVENT_MAX)
         return 0;
-    gci_view body = gci_view_of(bytes.data + GCI_EVENT_HEADER, size - GCI_EVENT_HEADER);
+    gci_view body = gci_view_of(bytes.data + GCI_EVENT_HEADER, header.size - GCI_EVENT_HEADER);
     if (checksum(bytes, body) != stored)
         return 0;
-    *out_event = (gci_event){ (gci_event_type)type, at, body };
-    return size;
+    *out_event = (gci_event){ header.type, header.at_ns, body };
+    return header.size;
 }
 
 bool
 gci_event_next(gci_view bytes, size_t *at, gci_event *out_event)
 {
     for (size_t from = *at; from + GCI_EVENT_HEADER <= bytes.size; from++) {
-        if (bytes.data[from] != event_magic[0])
+        if (bytes.data[from] != EVENT_MAGIC[0])
             continue;
         size_t size = read_event(gci_view_of(bytes.data + from, bytes.size - from), out_event);
         if (size == 0)
@@ -241,19 +256,20 @@ gci_event_next(gci_view bytes, size_t *at, gci_event *out_event)
 static gcache_status
 read_part(gci_file const *file, uint64_t nonce, uint64_t offset, size_t limit, gci_segment_part *out, gcache_error *error)
 {
-    char header[GCI_SEGMENT_HEADER];
+    char bytes[GCI_SEGMENT_HEADER];
+    file_header header;
     uint64_t size;
     size_t got;
 
     gcache_status status = size_of(file, &size, error);
     if (status == GCACHE_OK)
-        status = gci_file_read(file, header, sizeof header, 0, &got, error);
-    if (status != GCACHE_OK || got < sizeof header || size < sizeof header)
+        status = gci_file_read(file, bytes, sizeof bytes, 0, &got, error);
+    if (status != GCACHE_OK || got < sizeof bytes || size < sizeof bytes)
         return status;
-    gci_reader reader = gci_reader_of(gci_view_of(header + 8, 8));
     if (size > READ_MAX)
         size = READ_MAX;
-    out->nonce = memcmp(header, file_magic, sizeof file_magic) == 0 ? gci_get_u64(&reader) : NO_NONCE;
+    bool whole = gci_fields_read_all(gci_view_of(bytes, sizeof bytes), &gci_segment_fields, NULL, &header);
+    out->nonce = whole ? header.nonce : NO_NONCE;
     out->offset = out->nonce == nonce && offset >= GCI_SEGMENT_HEADER && offset <= size ? offset : GCI_SEGMENT_HEADER;
     size_t wanted = size - out->offset < limit ? (size_t)(size - out->offset) : limit;
     char *room = gci_buf_reserve(&out->bytes, wanted);

@@ -1,18 +1,7 @@
 /*
  * The segment: what happened and isn't in index.db yet, as events at the end of one file. One write an event, no sync:
- * all of it can be lost or rebuilt (docs/formats/index-db.md has the byte tables).
- *
- *      at          size    what
- *      0           8       magic "GCSEGM" 0 1
- *      8           8       nonce: changes when the file is emptied
- *      16                  events:
- *                  4           magic "GCE1"
- *                  4           size of the whole event
- *                  2           type
- *                  6           zeros
- *                  8           when, in ns since 1970
- *                  8           XXH3-64 of the event with these 8 bytes left out
- *                              body
+ * all of it can be lost or rebuilt (docs/formats/index-db.md has the byte tables: a header of 16 bytes, and
+ * events, each a header of 24 bytes, a checksum and a body).
  *
  * Locking: flock on the file, shared to append, exclusive to empty it. A flock belongs to the open file, which the threads
  * of a store share: a mutex lets one of them append at a time. Who has the lock looks whether the file still has its name:
@@ -22,6 +11,7 @@
 #ifndef GCI_STORE_DATABASE_EVENT_LOG_H
 #define GCI_STORE_DATABASE_EVENT_LOG_H
 
+#include "base/fields.h"
 #include "base/file.h"
 #include "base/turns.h"
 
@@ -85,5 +75,7 @@ void gci_segment_discard(gci_segment *segment);
 
 /* Empties a file that is larger than all that appends can have made of it, once what can be read of it was drained. */
 void gci_segment_reset_absurd(gci_segment *segment);
+
+extern gci_fields const gci_segment_fields, gci_event_fields;
 
 #endif

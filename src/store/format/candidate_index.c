@@ -1,12 +1,24 @@
+/* Candidate indexes: their header, and the walk over their frames. See candidate_index.h. */
 #include "store/format/candidate_index.h"
 
 #include "base/check.h"
-#include "base/codec.h"
+#include "base/fields.h"
 
 #define PACK_VERSION 1
-#define CHECKED 48
 
-static char const magic[8] = { '\x89', 'G', 'C', 'P', '\r', '\n', '\x1a', '\n' };
+typedef struct header {
+    uint32_t version, size;
+    gcache_key key;
+} header;
+
+static gci_field const header_fields[] = {
+    GCI_CONSTANT("\x89GCP\r\n\x1a\n", "magic", "`89 47 43 50 0d 0a 1a 0a` (`.GCP....`)"),
+    GCI_NUMBER(header, version, 4, "version", "1"),
+    GCI_NUMBER(header, size, 4, "size", "of the header, 64"),
+    GCI_BYTES(header, key, "key", ""),
+    GCI_SUM128("sum", ""),
+};
+gci_fields const gci_pack_header_fields = GCI_FIELDS("candidate index", header, header_fields);
 
 /* What a file system writes at once: after a power cut a page is there or is zeros. */
 #define PAGE 4096
@@ -14,17 +26,7 @@ static char const magic[8] = { '\x89', 'G', 'C', 'P', '\r', '\n', '\x1a', '\n' }
 void
 gci_pack_put_header(gci_buf *buf, gcache_key const *key)
 {
-    size_t begin = buf->size;
-
-    gci_buf_append(buf, magic, sizeof magic);
-    gci_put_u32(buf, PACK_VERSION);
-    gci_put_u32(buf, GCI_PACK_HEADER);
-    gci_buf_append(buf, key->bytes, sizeof key->bytes);
-    if (buf->failed)
-        return;
-    gci_checksum sum = gci_checksum_of(buf->data + begin, CHECKED);
-    gci_put_u64(buf, sum.low);
-    gci_put_u64(buf, sum.high);
+    gci_fields_write(buf, &gci_pack_header_fields, &(header){ PACK_VERSION, GCI_PACK_HEADER, *key });
 }
 
 static bool
@@ -33,26 +35,22 @@ is_zero(char const *bytes, size_t size)
     return size == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0);
 }
 
-/* header = magic version size key checksum */
 gci_pack_state
 gci_pack_begin(gci_view bytes, gcache_key const *key, gci_pack_walk *out_walk)
 {
     gci_reader reader = gci_reader_of(bytes);
+    header read;
 
     *out_walk = (gci_pack_walk){ .bytes = bytes, .at = GCI_PACK_HEADER, .next = GCI_PACK_HEADER, .end = GCI_PACK_HEADER };
-    gci_view begin = gci_get_raw(&reader, sizeof magic);
-    uint32_t version = gci_get_u32(&reader), size = gci_get_u32(&reader);
-    gci_view named = gci_get_raw(&reader, sizeof key->bytes);
-    uint64_t low = gci_get_u64(&reader), high = gci_get_u64(&reader);
-    if (reader.failed || is_zero(bytes.data, GCI_PACK_HEADER))
+    if (bytes.size < GCI_PACK_HEADER || is_zero(bytes.data, GCI_PACK_HEADER))
         return GCI_PACK_TORN;
-    gci_checksum sum = gci_checksum_of(bytes.data, CHECKED);
-    if (memcmp(begin.data, magic, sizeof magic) != 0 || sum.low != low || sum.high != high)
+    gci_fields_read(&reader, &gci_pack_header_fields, NULL, &read);
+    if (reader.failed)
         return GCI_PACK_BAD;
-    if (version > PACK_VERSION)
+    if (read.version > PACK_VERSION)
         return GCI_PACK_NEWER;
-    bool good = version == PACK_VERSION && size == GCI_PACK_HEADER;
-    return good && memcmp(named.data, key->bytes, sizeof key->bytes) == 0 ? GCI_PACK_GOOD : GCI_PACK_BAD;
+    bool good = read.version == PACK_VERSION && read.size == GCI_PACK_HEADER;
+    return good && memcmp(&read.key, key, sizeof read.key) == 0 ? GCI_PACK_GOOD : GCI_PACK_BAD;
 }
 
 gci_pack_walk

@@ -2,11 +2,7 @@
  * A key's candidate index: one file that a cold lookup reads in one go (docs/formats/candidate-index.md).
  *
  *      at          size    what
- *      0           8       magic 89 'G' 'C' 'P' 0d 0a 1a 0a
- *      8           4       version, 1
- *      12          4       size of this header, 64
- *      16          32      key
- *      48          16      XXH3-128 of bytes 0 .. 48
+ *      0           64      header (pack.c)
  *      64                  frames (frame.h), oldest first
  *
  * Invariants:
@@ -50,6 +46,8 @@ bool gci_pack_next(gci_pack_walk *walk, gci_frame *out_frame);
 /* A walk over what was appended to a pack whose frames were all good: whole frames, or else nothing to rely on, since where
    its pages begin isn't known here. */
 gci_pack_walk gci_pack_continue(gci_view appended);
+
+extern gci_fields const gci_pack_header_fields;
 
 void gci_pack_put_header(gci_buf *buf, gcache_key const *key);
 

@@ -1,10 +1,35 @@
+/* Frames: written, and told apart from torn and damaged ones. See frame.h. */
 #include "store/format/frame.h"
 
 #include "base/check.h"
-#include "base/codec.h"
 
-static char const magic[8] = { '\x89', 'G', 'C', 'R', '\r', '\n', '\x1a', '\n' };
+#include <endian.h>
+
+#define MAGIC "\x89GCR\r\n\x1a\n"
+#define MAGIC_BYTES (sizeof MAGIC - 1)
+#define HEAD_SIZE_AT 12
+
 static char const zeros[8];
+
+/* What stands before the head. */
+typedef struct prologue {
+    uint16_t version, type;
+    uint32_t head_size;
+    uint64_t payload_size;
+    gci_checksum payload_checksum;
+    uint64_t evicted_ns;
+} prologue;
+
+static gci_field const prologue_fields[] = {
+    GCI_CONSTANT(MAGIC, "magic", "`89 47 43 52 0d 0a 1a 0a` (`.GCR....`)"),
+    GCI_NUMBER(prologue, version, 2, "version", "1"),
+    GCI_NUMBER(prologue, type, 2, "type", ""),
+    GCI_NUMBER(prologue, head_size, 4, "H", "size of the head, a multiple of 8, at most 16 MiB"),
+    GCI_NUMBER(prologue, payload_size, 8, "P", "size of the payload as stored, at most 64 GiB"),
+    GCI_STRUCT(prologue, payload_checksum, &gci_checksum_item, "XXH3-128", "of the payload as stored"),
+    GCI_NUMBER(prologue, evicted_ns, 8, "evicted", "ns since 1970; 0 unless the type is EVICTED"),
+};
+gci_fields const gci_prologue_fields = GCI_FIELDS("prologue", prologue, prologue_fields);
 
 static size_t
 padded(size_t size)
@@ -18,46 +43,26 @@ gci_frame_padding(uint64_t size)
     return gci_view_of(zeros, (size_t)(-size & 7));
 }
 
+typedef struct type_facts {
+    bool exists, has_payload;
+} type_facts;
+
+static type_facts
+facts_of(unsigned type)
+{
+    static type_facts const facts[] = {
+#define X(name, number, payload) [number] = { true, payload },
+        GCI_FRAME_TYPE_MAP(X)
+#undef X
+    };
+
+    return type < sizeof facts / sizeof *facts ? facts[type] : (type_facts){ false, false };
+}
+
 bool
 gci_frame_has_payload(gci_frame_type type)
 {
-    switch (type) {
-#define X(name, number, payload)                                                                      \
-    case GCI_FRAME_##name:                                                                            \
-        return payload;
-        GCI_FRAME_TYPE_MAP(X)
-#undef X
-    }
-    return false;
-}
-
-static bool
-is_type(uint16_t number)
-{
-    switch (number) {
-#define X(name, value, payload)                                                                       \
-    case value:                                                                                       \
-        return true;
-        GCI_FRAME_TYPE_MAP(X)
-#undef X
-    default:
-        return false;
-    }
-}
-
-static gci_checksum
-get_checksum(gci_reader *reader)
-{
-    uint64_t low = gci_get_u64(reader), high = gci_get_u64(reader);
-
-    return (gci_checksum){ .low = low, .high = high };
-}
-
-static void
-put_checksum(gci_buf *buf, gci_checksum sum)
-{
-    gci_put_u64(buf, sum.low);
-    gci_put_u64(buf, sum.high);
+    return facts_of(type).has_payload;
 }
 
 static bool
@@ -77,38 +82,38 @@ is_all_zero(gci_view bytes)
     return true;
 }
 
-/* frame = prologue head checksum, see the table in frame.h */
+static bool
+is_possible(prologue const *p)
+{
+    return p->version != 0 && (p->version > GCI_FRAME_VERSION || facts_of(p->type).exists) && p->head_size <= GCI_HEAD_MAX &&
+           p->head_size % 8 == 0 && p->payload_size <= GCI_PAYLOAD_MAX;
+}
+
+/* frame = prologue head checksum */
 gci_frame_state
 gci_frame_read_head(gci_view bytes, gci_frame *out_frame)
 {
     gci_reader reader = gci_reader_of(bytes);
-    size_t known = bytes.size < sizeof magic ? bytes.size : sizeof magic;
+    gci_checksum stored;
+    prologue p;
 
     *out_frame = (gci_frame){ 0 };
-    if (bytes.size == 0 || memcmp(bytes.data, magic, known) != 0)
+    if (bytes.size == 0 || memcmp(bytes.data, MAGIC, bytes.size < MAGIC_BYTES ? bytes.size : MAGIC_BYTES) != 0)
         return is_all_zero(bytes) ? GCI_FRAME_TORN : GCI_FRAME_BAD;
-    gci_get_raw(&reader, known);
-    uint16_t version = gci_get_u16(&reader), type = gci_get_u16(&reader);
-    uint32_t head_size = gci_get_u32(&reader);
-    out_frame->payload_size = gci_get_u64(&reader);
-    out_frame->payload_checksum = get_checksum(&reader);
-    out_frame->evicted_ns = gci_get_u64(&reader);
+    gci_fields_read(&reader, &gci_prologue_fields, NULL, &p);
     if (reader.failed)
         return GCI_FRAME_TORN;
-    bool newer = version > GCI_FRAME_VERSION;
-    if (version == 0 || (!newer && !is_type(type)) || head_size > GCI_HEAD_MAX || head_size % 8 != 0 ||
-        out_frame->payload_size > GCI_PAYLOAD_MAX)
+    if (!is_possible(&p))
         return GCI_FRAME_BAD;
-    out_frame->type = (gci_frame_type)type;
-    out_frame->head = gci_get_raw(&reader, head_size);
-    gci_checksum stored = get_checksum(&reader);
+    *out_frame = (gci_frame){ .type = (gci_frame_type)p.type, .head = gci_get_raw(&reader, p.head_size),
+                              .payload_size = p.payload_size, .payload_checksum = p.payload_checksum,
+                              .evicted_ns = p.evicted_ns, .size = GCI_FRAME_OVERHEAD + p.head_size };
+    gci_fields_read(&reader, &gci_checksum_item, NULL, &stored);
     if (reader.failed)
         return GCI_FRAME_TORN;
-    out_frame->size = GCI_FRAME_OVERHEAD + head_size;
-    gci_checksum sum = gci_checksum_of(bytes.data, GCI_FRAME_PROLOGUE + (size_t)head_size);
-    if (!same_checksum(stored, sum))
+    if (!same_checksum(stored, gci_checksum_of(bytes.data, GCI_FRAME_PROLOGUE + (size_t)p.head_size)))
         return GCI_FRAME_BAD;
-    return newer ? GCI_FRAME_NEWER : GCI_FRAME_GOOD;
+    return p.version > GCI_FRAME_VERSION ? GCI_FRAME_NEWER : GCI_FRAME_GOOD;
 }
 
 gci_frame_state
@@ -135,7 +140,7 @@ gci_frame_find(gci_view bytes, size_t from, bool *inout_newer)
 
     GCI_ASSERT(from % 8 == 0);
     for (size_t at = from; at + GCI_FRAME_OVERHEAD <= bytes.size; at += 8) {
-        if (memcmp(bytes.data + at, magic, sizeof magic) != 0)
+        if (memcmp(bytes.data + at, MAGIC, MAGIC_BYTES) != 0)
             continue;
         gci_frame_state state = gci_frame_read(gci_view_of(bytes.data + at, bytes.size - at), &frame);
         if (state == GCI_FRAME_GOOD)
@@ -151,13 +156,11 @@ gci_frame_begin(gci_buf *buf, gci_frame_start const *start)
     size_t begin = buf->size;
 
     GCI_ASSERT(begin % 8 == 0 || buf->failed);
-    gci_buf_append(buf, magic, sizeof magic);
-    gci_put_u16(buf, GCI_FRAME_VERSION);
-    gci_put_u16(buf, (uint16_t)start->type);
-    gci_put_u32(buf, 0); /* the head's size, known at the end */
-    gci_put_u64(buf, start->payload_size);
-    put_checksum(buf, start->payload_checksum);
-    gci_put_u64(buf, start->evicted_ns);
+    /* The head's size is known at the end. */
+    gci_fields_write(buf, &gci_prologue_fields,
+                     &(prologue){ .version = GCI_FRAME_VERSION, .type = (uint16_t)start->type,
+                                  .payload_size = start->payload_size, .payload_checksum = start->payload_checksum,
+                                  .evicted_ns = start->evicted_ns });
     return begin;
 }
 
@@ -172,7 +175,8 @@ gci_frame_end(gci_buf *buf, size_t begin)
         buf->failed = true;
         return;
     }
-    for (int i = 0; i < 4; i++)
-        buf->data[begin + 12 + (size_t)i] = (char)(uint8_t)(head_size >> (8 * i));
-    put_checksum(buf, gci_checksum_of(buf->data + begin, buf->size - begin));
+    uint32_t stored_size = htole32((uint32_t)head_size);
+    memcpy(buf->data + begin + HEAD_SIZE_AT, &stored_size, sizeof stored_size);
+    gci_checksum sum = gci_checksum_of(buf->data + begin, buf->size - begin);
+    gci_fields_write(buf, &gci_checksum_item, &sum);
 }

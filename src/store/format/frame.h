@@ -5,13 +5,7 @@
  * Little-endian; every frame begins and ends at a multiple of 8 bytes.
  *
  *      at          size    what
- *      0           8       magic 89 'G' 'C' 'R' 0d 0a 1a 0a
- *      8           2       version, 1
- *      10          2       type
- *      12          4       H, size of the head, a multiple of 8
- *      16          8       P, size of the payload as stored
- *      24          16      XXH3-128 of the payload as stored
- *      40          8       when it was evicted, in ns since 1970; 0 unless the type says so
+ *      0           48      prologue (frame.c)
  *      48          H       head: a record (record.h) or a description (describe.h)
  *      48+H        16      XXH3-128 of bytes 0 .. 48+H
  *      64+H        P       payload, only where the type has it; then zeros up to a multiple of 8
@@ -22,8 +16,7 @@
 #ifndef GCI_STORE_FORMAT_FRAME_H
 #define GCI_STORE_FORMAT_FRAME_H
 
-#include "base/buf.h"
-#include "base/digest.h"
+#include "base/fields.h"
 
 #include <stdint.h>
 
@@ -88,6 +81,8 @@ typedef struct gci_frame_start {
     gci_checksum payload_checksum;
     uint64_t evicted_ns;
 } gci_frame_start;
+
+extern gci_fields const gci_prologue_fields;
 
 size_t gci_frame_begin(gci_buf *buf, gci_frame_start const *start);
 void gci_frame_end(gci_buf *buf, size_t begin);

@@ -1,15 +1,12 @@
 #include "store/index/drain.h"
 
 #include "base/clock.h"
-#include "base/codec.h"
-#include "base/digest.h"
 #include "store/index/journal_rows.h"
-#include "store/index/touch.h"
 #include "store/state/files.h"
 
 #include <stdlib.h>
 
-#define ID_BYTES ((GCACHE_ENTRY_ID_SIZE - 1) / 2)
+#define ID_BYTES sizeof(((gci_entry_row *)0)->id)
 
 /* A batch takes a few milliseconds, one insert in so many. */
 #define DRAIN_EVERY 512
@@ -35,57 +32,84 @@ append(gci_store *store, gci_event_type type, gci_buf *body)
     return status;
 }
 
-static void
-put_key_and_id(gci_buf *body, gcache_key const *key, char const *id)
-{
-    uint8_t bytes[ID_BYTES] = { 0 };
+/* ---- what events say ---- */
 
-    gci_unhex(gci_view_text(id), bytes, sizeof bytes);
-    gci_buf_append(body, key->bytes, sizeof key->bytes);
-    gci_buf_append(body, bytes, sizeof bytes);
+static gci_field const inserted_fields[] = {
+    GCI_BYTES(gci_entry_row, key, "key", ""),
+    GCI_BYTES(gci_entry_row, id, "id", ""),
+    GCI_NUMBER(gci_entry_row, created_ns, 8, "created", ""),
+    GCI_NUMBER(gci_entry_row, entry_cost, 8, "entry cost", "of the entry file; 0: none"),
+    GCI_NUMBER(gci_entry_row, size, 8, "size", "of the frame"),
+    GCI_NUMBER(gci_entry_row, key_cost, 8, "key cost", "of the key's other files"),
+    GCI_TEXT(gci_entry_row, space, "namespace", ""),
+    GCI_TEXT(gci_entry_row, kind, "kind", ""),
+    GCI_LIST(gci_entry_row, components, component_count, &gci_u64_item, "components", "their numbers"),
+};
+gci_fields const gci_inserted_fields = GCI_FIELDS("INSERTED", gci_entry_row, inserted_fields);
+
+static gci_field const touched_fields[] = {
+    GCI_BYTES(gci_entry_row, key, "key", ""),
+    GCI_BYTES(gci_entry_row, id, "id", ""),
+    GCI_NUMBER(gci_entry_row, used_ns, 8, "used", "when it last was"),
+    GCI_NUMBER(gci_entry_row, hits, 4, "hits", "since the event before; 0: an insert returned then"),
+};
+gci_fields const gci_touched_fields = GCI_FIELDS("TOUCHED", gci_entry_row, touched_fields);
+
+typedef struct removed {
+    gcache_key key;
+    char id[GCACHE_ENTRY_ID_SIZE];
+    uint64_t key_cost;
+} removed;
+
+static gci_field const removed_fields[] = {
+    GCI_BYTES(removed, key, "key", ""),
+    GCI_HEX(removed, id, "id", ""),
+    GCI_NUMBER(removed, key_cost, 8, "key cost", "of the key's other files; 0: the key is gone"),
+};
+gci_fields const gci_removed_fields = GCI_FIELDS("REMOVED", removed, removed_fields);
+
+typedef struct kept {
+    gcache_key key;
+    uint64_t key_cost;
+    gci_view ids;
+} kept;
+
+static gci_field const kept_fields[] = {
+    GCI_BYTES(kept, key, "key", ""),
+    GCI_NUMBER(kept, key_cost, 8, "key cost", "of its files"),
+    GCI_TEXT(kept, ids, "ids", "16 bytes each: after its candidate index was found damaged, the key has these and no others"),
+};
+gci_fields const gci_kept_fields = GCI_FIELDS("KEPT", kept, kept_fields);
+
+static gcache_status
+note(gci_store *store, gci_event_type type, gci_fields const *fields, void const *value)
+{
+    gci_buf body;
+
+    gci_buf_init(&body, GCI_EVENT_MAX - GCI_EVENT_HEADER);
+    gci_fields_write(&body, fields, value);
+    return append(store, type, &body);
 }
 
 gcache_status
 gci_note_entry(gci_store *store, gci_entry_row const *row)
 {
-    gci_buf body;
-
-    gci_buf_init(&body, GCI_EVENT_MAX - GCI_EVENT_HEADER);
-    gci_buf_append(&body, row->key.bytes, sizeof row->key.bytes);
-    gci_buf_append(&body, row->id, sizeof row->id);
-    gci_put_u64(&body, row->created_ns);
-    gci_put_u64(&body, row->entry_cost);
-    gci_put_u64(&body, row->size);
-    gci_put_u64(&body, row->key_cost);
-    gci_put_bytes(&body, row->space);
-    gci_put_bytes(&body, row->kind);
-    gci_put_u32(&body, (uint32_t)row->component_count);
-    for (size_t i = 0; i < row->component_count; i++)
-        gci_put_u64(&body, row->components[i]);
-    return append(store, GCI_EVENT_INSERTED, &body);
+    return note(store, GCI_EVENT_INSERTED, &gci_inserted_fields, row);
 }
 
 void
 gci_note_removal(gci_store *store, gcache_key const *key, char const *id, uint64_t cost)
 {
-    gci_buf body;
+    removed removal = { .key = *key, .key_cost = cost };
 
-    gci_buf_init(&body, 256);
-    put_key_and_id(&body, key, id);
-    gci_put_u64(&body, cost);
-    append(store, GCI_EVENT_REMOVED, &body);
+    memcpy(removal.id, id, sizeof removal.id);
+    note(store, GCI_EVENT_REMOVED, &gci_removed_fields, &removal);
 }
 
 void
 gci_note_kept(gci_store *store, gcache_key const *key, gci_view ids, uint64_t cost)
 {
-    gci_buf body;
-
-    gci_buf_init(&body, GCI_EVENT_MAX - GCI_EVENT_HEADER);
-    gci_buf_append(&body, key->bytes, sizeof key->bytes);
-    gci_put_u64(&body, cost);
-    gci_buf_append_view(&body, ids);
-    append(store, GCI_EVENT_KEPT, &body);
+    note(store, GCI_EVENT_KEPT, &gci_kept_fields, &(kept){ *key, cost, ids });
 }
 
 /* ---- rows ---- */
@@ -174,53 +198,32 @@ gci_drop_entry_row(gci_index *index, gcache_key const *key, char const *id, uint
 /* ---- applying events ---- */
 
 static void
-get_key_and_id(gci_reader *reader, gcache_key *out_key, uint8_t out_id[ID_BYTES])
-{
-    gci_view key = gci_get_raw(reader, sizeof out_key->bytes), id = gci_get_raw(reader, ID_BYTES);
-
-    memcpy(out_key->bytes, key.data, key.size);
-    memcpy(out_id, id.data, id.size);
-}
-
-static void
-apply_insert(gci_index *index, gci_reader *reader)
+apply_insert(gci_index *index, gci_view body)
 {
     gci_entry_row row = { 0 };
+    gci_arena arena;
 
-    get_key_and_id(reader, &row.key, row.id);
-    row.created_ns = gci_get_u64(reader);
-    row.entry_cost = gci_get_u64(reader);
-    row.size = gci_get_u64(reader);
-    row.key_cost = gci_get_u64(reader);
-    row.space = gci_get_bytes(reader);
-    row.kind = gci_get_bytes(reader);
-    row.component_count = gci_get_count(reader, sizeof(uint64_t));
-    uint64_t *numbers = calloc(row.component_count + 1, sizeof *numbers);
-    if (numbers == NULL)
-        row.component_count = 0;
-    for (size_t i = 0; i < row.component_count; i++)
-        numbers[i] = gci_get_u64(reader);
-    row.components = numbers;
-    if (!reader->failed)
+    gci_arena_init(&arena, GCI_EVENT_MAX * 2);
+    if (gci_fields_read_all(body, &gci_inserted_fields, &arena, &row))
         gci_put_entry_row(index, &row);
-    free(numbers);
+    gci_arena_clear(&arena);
 }
 
 static void
-apply_touches(gci_index *index, gci_reader *reader)
+apply_touches(gci_index *index, gci_view body)
 {
-    uint8_t id[ID_BYTES];
-    gcache_key key;
+    gci_reader reader = gci_reader_of(body);
+    gci_entry_row row;
 
-    while (gci_reader_left(reader) >= GCI_TOUCH_BYTES) {
-        get_key_and_id(reader, &key, id);
-        uint64_t used = gci_get_u64(reader);
-        uint32_t hits = gci_get_u32(reader);
+    while (gci_reader_left(&reader) != 0) {
+        gci_fields_read(&reader, &gci_touched_fields, NULL, &row);
+        if (reader.failed)
+            return;
         sqlite3_stmt *touch = gci_index_use(index, GCI_SQL_ENTRY_TOUCH);
-        gci_bind_bytes(touch, 1, key.bytes, sizeof key.bytes);
-        gci_bind_bytes(touch, 2, id, sizeof id);
-        gci_bind_number(touch, 3, at_most(TIME_MOST, used));
-        gci_bind_number(touch, 4, hits);
+        gci_bind_bytes(touch, 1, row.key.bytes, sizeof row.key.bytes);
+        gci_bind_bytes(touch, 2, row.id, sizeof row.id);
+        gci_bind_number(touch, 3, at_most(TIME_MOST, row.used_ns));
+        gci_bind_number(touch, 4, row.hits);
         gci_index_run(index, touch);
     }
 }
@@ -236,17 +239,12 @@ apply_lookup(gci_index *index, gci_event const *event)
 }
 
 static void
-apply_removal(gci_index *index, gci_reader *reader)
+apply_removal(gci_index *index, gci_view body)
 {
-    uint8_t id[ID_BYTES];
-    char hex[GCACHE_ENTRY_ID_SIZE];
-    gcache_key key;
+    removed removal;
 
-    get_key_and_id(reader, &key, id);
-    uint64_t cost = gci_get_u64(reader);
-    gci_hex(id, sizeof id, hex);
-    if (!reader->failed)
-        gci_drop_entry_row(index, &key, hex, cost);
+    if (gci_fields_read_all(body, &gci_removed_fields, NULL, &removal))
+        gci_drop_entry_row(index, &removal.key, removal.id, removal.key_cost);
 }
 
 static bool
@@ -278,44 +276,38 @@ find_unkept(gci_index *index, gcache_key const *key, gci_view ids, uint8_t out_i
 }
 
 static void
-apply_kept(gci_index *index, gci_reader *reader)
+apply_kept(gci_index *index, gci_view body)
 {
     char hex[GCACHE_ENTRY_ID_SIZE];
     uint8_t id[ID_BYTES];
-    gcache_key key;
+    kept left;
 
-    gci_view named = gci_get_raw(reader, sizeof key.bytes);
-    uint64_t cost = gci_get_u64(reader);
-    gci_view ids = gci_get_raw(reader, gci_reader_left(reader));
-    if (reader->failed)
+    if (!gci_fields_read_all(body, &gci_kept_fields, NULL, &left))
         return;
-    memcpy(key.bytes, named.data, named.size);
-    while (find_unkept(index, &key, ids, id)) {
+    while (find_unkept(index, &left.key, left.ids, id)) {
         gci_hex(id, sizeof id, hex);
-        gci_drop_entry_row(index, &key, hex, ids.size != 0 ? cost : 0);
+        gci_drop_entry_row(index, &left.key, hex, left.ids.size != 0 ? left.key_cost : 0);
     }
 }
 
 void
 gci_apply_event(gci_index *index, gci_event const *event)
 {
-    gci_reader reader = gci_reader_of(event->body);
-
     switch (event->type) {
     case GCI_EVENT_INSERTED:
-        apply_insert(index, &reader);
+        apply_insert(index, event->body);
         break;
     case GCI_EVENT_TOUCHED:
-        apply_touches(index, &reader);
+        apply_touches(index, event->body);
         break;
     case GCI_EVENT_LOOKUP:
         apply_lookup(index, event);
         break;
     case GCI_EVENT_REMOVED:
-        apply_removal(index, &reader);
+        apply_removal(index, event->body);
         break;
     case GCI_EVENT_KEPT:
-        apply_kept(index, &reader);
+        apply_kept(index, event->body);
         break;
     }
 }

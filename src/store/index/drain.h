@@ -23,6 +23,7 @@ typedef struct gci_entry_row {
     uint64_t used_ns;    /* when it was last handed out, or stored; 0: as created_ns */
     uint64_t entry_cost; /* of its own file */
     uint64_t size;       /* of its frame, payload included */
+    uint32_t hits;       /* of a use */
     uint64_t key_cost;   /* of the candidate index and the description */
     gci_view space, kind;
     uint64_t const *components; /* numbers of the key's, if they may be new */
@@ -61,5 +62,7 @@ void gci_drop_entry_row(gci_index *index, gcache_key const *key, char const *id,
 
 /* The id of a key's row, or -1. */
 int64_t gci_key_row(gci_index *index, gcache_key const *key);
+
+extern gci_fields const gci_inserted_fields, gci_touched_fields, gci_removed_fields, gci_kept_fields;
 
 #endif

@@ -1,7 +1,7 @@
+/* Tombstones: the file `evicted`, one slot a key, four slots a bucket. See tombstones.h. */
 #include "store/index/tombstones.h"
 
-#include "base/codec.h"
-#include "base/digest.h"
+#include "base/fields.h"
 #include "store/directory/layout.h"
 #include "store/state/files.h"
 #include "store/state/state.h"
@@ -10,7 +10,6 @@
 
 #define NAME "evicted"
 #define SLOT 96
-#define CHECKED 88
 #define WAYS 4
 #define BUCKETS 4096
 /* A miss that is told late is worse than one that isn't counted. */
@@ -24,24 +23,27 @@ bucket_offset(gcache_key const *key)
     return (uint64_t)bucket * WAYS * SLOT;
 }
 
-/* slot = key when entries hits cause left stored used evicted_bytes asked zeros checksum */
+static gci_field const slot_fields[] = {
+    GCI_BYTES(gci_tombstone, key, "key", ""),
+    GCI_NUMBER(gci_tombstone, evicted_ns, 8, "evicted", "ns since 1970; 0: an empty slot"),
+    GCI_NUMBER(gci_tombstone, entries, 4, "entries", "that went"),
+    GCI_NUMBER(gci_tombstone, hits, 4, "hits", "how often they had been handed out"),
+    GCI_NUMBER(gci_tombstone, cause, 4, "cause", "1 size, 2 age, 3 a full disk, 4 by hand, 5 a full key"),
+    GCI_NUMBER(gci_tombstone, left, 4, "left", "candidates that stayed under the key; 0: it was evicted whole"),
+    GCI_NUMBER(gci_tombstone, stored_ns, 8, "stored", "when the first of those that went was; 0: not known"),
+    GCI_NUMBER(gci_tombstone, used_ns, 8, "used", "when one of them last was; 0: not known"),
+    GCI_NUMBER(gci_tombstone, evicted_bytes, 8, "bytes", "that the cache had evicted before, as the counter `evicted_bytes`"),
+    GCI_NUMBER_UP_TO(gci_tombstone, asked, 4, 1, "asked",
+                     "1: a lookup has missed what went, and is counted in `asked_again`; else 0"),
+    GCI_CONSTANT("\0\0\0\0", "zeros", ""),
+    GCI_SUM64("sum", ""),
+};
+gci_fields const gci_tombstone_fields = GCI_FIELDS("tombstone", gci_tombstone, slot_fields);
+
 static bool
 read_slot(char const *bytes, gci_tombstone *out)
 {
-    gci_reader reader = gci_reader_of(gci_view_of(bytes, SLOT));
-
-    memcpy(out->key.bytes, gci_get_raw(&reader, sizeof out->key.bytes).data, sizeof out->key.bytes);
-    out->evicted_ns = gci_get_u64(&reader);
-    out->entries = gci_get_u32(&reader);
-    out->hits = gci_get_u32(&reader);
-    out->cause = gci_get_u32(&reader);
-    out->left = gci_get_u32(&reader);
-    out->stored_ns = gci_get_u64(&reader);
-    out->used_ns = gci_get_u64(&reader);
-    out->evicted_bytes = gci_get_u64(&reader);
-    out->asked = gci_get_u32(&reader) != 0;
-    gci_get_u32(&reader);
-    return gci_get_u64(&reader) == gci_hash64(bytes, CHECKED, 0) && out->evicted_ns != 0;
+    return gci_fields_read_all(gci_view_of(bytes, SLOT), &gci_tombstone_fields, NULL, out) && out->evicted_ns != 0;
 }
 
 static bool
@@ -50,19 +52,7 @@ write_slot(gci_file const *file, uint64_t offset, gci_tombstone const *tombstone
     gci_buf bytes;
 
     gci_buf_init(&bytes, 2 * SLOT);
-    gci_buf_append(&bytes, tombstone->key.bytes, sizeof tombstone->key.bytes);
-    gci_put_u64(&bytes, tombstone->evicted_ns);
-    gci_put_u32(&bytes, tombstone->entries);
-    gci_put_u32(&bytes, tombstone->hits);
-    gci_put_u32(&bytes, tombstone->cause);
-    gci_put_u32(&bytes, tombstone->left);
-    gci_put_u64(&bytes, tombstone->stored_ns);
-    gci_put_u64(&bytes, tombstone->used_ns);
-    gci_put_u64(&bytes, tombstone->evicted_bytes);
-    gci_put_u32(&bytes, tombstone->asked ? 1 : 0);
-    gci_put_u32(&bytes, 0);
-    if (!bytes.failed)
-        gci_put_u64(&bytes, gci_hash64(bytes.data, CHECKED, 0));
+    gci_fields_write(&bytes, &gci_tombstone_fields, tombstone);
     bool written = !bytes.failed && gci_file_write_at(file, gci_buf_view(&bytes), offset, NULL) == GCACHE_OK;
     gci_buf_clear(&bytes);
     return written;

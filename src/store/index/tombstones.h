@@ -1,19 +1,7 @@
 /*
  * What is remembered of the last eviction under a key: a file of fixed size, `evicted`, read on a miss.
  *
- *      at          size    what, 96 bytes for each of 16384 slots; 4 slots are a bucket, selected by the key
- *      0           32      key
- *      32          8       when, in ns since 1970
- *      40          4       entries that went
- *      44          4       how often they had been handed out
- *      48          4       cause
- *      52          4       candidates that stayed under the key; 0: it was evicted whole
- *      56          8       when the first of those that went was stored; 0: not known
- *      64          8       when one of them was last used; 0: not known
- *      72          8       bytes that the cache had evicted before
- *      80          4       1: a miss was told for it, and is counted; else 0
- *      84          4       zeros
- *      88          8       XXH3-64 of the bytes before
+ * 16384 slots of 96 bytes (docs/formats/directory.md); 4 slots are a bucket, selected by the key.
  *
  * A new tombstone takes the place of the oldest of its bucket. Holes are empty slots. Nothing here is synced: a lost or
  * damaged tombstone is an eviction that nobody remembers.
@@ -21,6 +9,7 @@
 #ifndef GCI_STORE_INDEX_TOMBSTONES_H
 #define GCI_STORE_INDEX_TOMBSTONES_H
 
+#include "base/fields.h"
 #include "store/state/options.h"
 
 /* What is known about the last eviction under a key. Times are 0 where they aren't known. */
@@ -54,5 +43,7 @@ bool gci_tombstone_get(gci_store *store, gcache_key const *key, gci_tombstone *o
 uint64_t gci_tombstones_cost(gci_store *store);
 /* Where their room is needed for entries. Who writes one just now may do it in vain. */
 void gci_tombstones_forget(gci_store *store);
+
+extern gci_fields const gci_tombstone_fields;
 
 #endif

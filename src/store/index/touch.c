@@ -1,25 +1,21 @@
+/* Recency: hits are gathered with the candidates in memory and written out in batches. */
 #include "store/index/touch.h"
 
 #include "base/clock.h"
-#include "base/codec.h"
-#include "base/digest.h"
+#include "store/index/drain.h"
 #include "store/memory/run.h"
 #include "store/state/state.h"
 
 /* Written out when this much has gathered. */
-#define BATCH (GCI_TOUCH_BYTES * 1024)
+#define BATCH ((size_t)60 << 10)
 
 static void
 put_use(gci_buf *out, gci_record const *record, uint64_t used_ns, uint32_t hits)
 {
-    uint8_t id[(GCACHE_ENTRY_ID_SIZE - 1) / 2];
+    gci_entry_row row = { .key = record->key, .used_ns = used_ns, .hits = hits };
 
-    if (!gci_unhex(gci_view_text(record->id), id, sizeof id))
-        return;
-    gci_buf_append(out, record->key.bytes, sizeof record->key.bytes);
-    gci_buf_append(out, id, sizeof id);
-    gci_put_u64(out, used_ns);
-    gci_put_u32(out, hits);
+    if (gci_unhex(gci_view_text(record->id), row.id, sizeof row.id))
+        gci_fields_write(out, &gci_touched_fields, &row);
 }
 
 static void

@@ -22,7 +22,4 @@ void gci_save_touches(void *state, gci_run *run);
 /* Gathers the hits of all sets in memory and writes them out. */
 void gci_flush_touches(gci_store *store);
 
-/* The body of a GCI_EVENT_TOUCHED: key (32) id (16) when (8) hits (4), repeated. */
-#define GCI_TOUCH_BYTES 60
-
 #endif
