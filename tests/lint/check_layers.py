@@ -46,6 +46,19 @@ def read_table(readme: Path) -> list[Layer]:
     return layers
 
 
+def against_the_order(layers: list[Layer]) -> list[str]:
+    """Rows stand in the order in which they build on each other."""
+    problems = []
+    order = {layer.folder: number for number, layer in enumerate(layers)}
+    for layer in layers:
+        for used in sorted(layer.may_use - {"all", "-", "include"}):
+            if used not in order:
+                problems.append(f"src/README.md: {layer.folder} may use {used}, which has no row")
+            elif order[used] >= order[layer.folder]:
+                problems.append(f"src/README.md: {layer.folder} uses {used}, which stands below it")
+    return problems
+
+
 def layer_of(path: Path, layers: list[Layer]) -> Layer | None:
     fitting = [layer for layer in layers if path.as_posix().startswith(layer.folder + "/")]
     return max(fitting, key=lambda layer: len(layer.folder), default=None)
@@ -83,6 +96,7 @@ def main() -> None:
     top = tree.root()
     layers = read_table(top / "src/README.md")
     problems = [] if len(layers) >= 8 else ["src/README.md: the table of layers is not there"]
+    problems += against_the_order(layers)
     checked = 0
     for found in tree.files(top, ".c", ".h", ".cc", ".inc", ".def"):
         path = found.relative_to(top)

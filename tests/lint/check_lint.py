@@ -54,6 +54,8 @@ FAULTS = [
     ("layers", "src/base/a.c", "#include <curl/curl.h>\n", "src/base may not use <curl/curl.h>"),
     ("layers", "src/cli/a.c", '#include "cache/lookup.h"\n', "src/cli may not use src/cache"),
     ("layers", "src/nowhere/a.c", SHORT, "its folder is not in the table"),
+    ("layers", "src/README.md", TABLE.replace("`include` |", "`include` `src/cli` |", 1), "which stands below it"),
+    ("layers", "src/README.md", TABLE.replace("`src/base` `guards` |", "`src/attic` |"), "which has no row"),
     ("banned", "src/base/a.c", "    sprintf(text, format);\n", "sprintf"),
     ("banned", "src/store/a.c", "    value = getenv(name);\n", "getenv"),
     ("banned", "guards/a.c", '    printf("x");\n', "printf"),

@@ -16,12 +16,12 @@ import tree
 
 # What is left of each kind; none may be added.
 LEFT = {
-    "folders with too many files": 7,
-    "circles of files": 8,
-    "circles of folders": 12,
-    "file names with two meanings": 12,
-    "type names with two meanings": 6,
-    "files without an opening comment": 166,
+    "folders with too many files": 2,
+    "circles of files": 4,
+    "circles of folders": 0,
+    "file names with two meanings": 0,
+    "type names with two meanings": 3,
+    "files without an opening comment": 139,
     "doubled runs of code": 8,
 }
 
