@@ -17,18 +17,6 @@ read_text(gci_typing const *typing, gci_value const *value, char const *what, gc
     return true;
 }
 
-/* Types the members of a map that is one by its place, whatever its members are called. */
-static bool
-read_map(gci_typing const *typing, gci_value *value, char const *what)
-{
-    if (value->type != GCI_MAP)
-        return gci_typed_fail(typing, value, "%s must be a map", what);
-    for (uint32_t i = 0; i < value->count; i++)
-        if (!gci_typed_value(typing, &value->members[i].value))
-            return false;
-    return true;
-}
-
 /* Adds a member that isn't well known, of a map of `room` members, to those that count as they are. */
 static bool
 add_other(gci_typing const *typing, gci_value *others, uint32_t room, gci_member *member)
@@ -45,14 +33,117 @@ add_other(gci_typing const *typing, gci_value *others, uint32_t room, gci_member
     return true;
 }
 
-static gci_value const *
+static gci_value *
 require(gci_typing const *typing, gci_value const *map, char const *name)
 {
-    gci_value const *value = gci_map_find(map, name);
+    gci_value *value = gci_map_find(map, name);
 
     if (value == NULL)
         gci_typed_fail(typing, map, "\"%s\" is missing", name);
     return value;
+}
+
+/* ---- well-known members ---- */
+
+typedef enum field_type {
+    FIELD_DONE,  /* read before, or by its own function */
+    FIELD_TEXT,  /* gci_view */
+    FIELD_VALUE, /* gci_value, of any type */
+    FIELD_LIST,  /* gci_value */
+    FIELD_MAP,   /* gci_value, a map by its place */
+    FIELD_META   /* gci_value const *: volatile, anything goes */
+} field_type;
+
+typedef struct field {
+    char const *name;
+    field_type type;
+    bool required;
+    size_t at; /* in the struct that is read */
+} field;
+
+static field const node_fields[] = {
+    { "name", FIELD_TEXT, true, offsetof(gci_node, name) },      { "op", FIELD_TEXT, true, offsetof(gci_node, op) },
+    { "target", FIELD_TEXT, false, offsetof(gci_node, target) }, { "args", FIELD_LIST, false, offsetof(gci_node, args) },
+    { "kwargs", FIELD_MAP, false, offsetof(gci_node, kwargs) },  { "meta", FIELD_META, false, offsetof(gci_node, meta) },
+    { NULL },
+};
+
+static field const input_fields[] = {
+    { "name", FIELD_TEXT, true, offsetof(gci_input, name) },
+    { "value", FIELD_VALUE, true, offsetof(gci_input, value) },
+    { NULL },
+};
+
+static field const graph_fields[] = {
+    { "nodes", FIELD_DONE, true, 0 },
+    { "subgraphs", FIELD_DONE, false, 0 },
+    { "constants", FIELD_MAP, false, offsetof(gci_subgraph, constants) },
+    { NULL },
+};
+
+static bool
+read_field(gci_typing const *typing, field const *f, gci_value *value, char *object)
+{
+    void *member = object + f->at;
+
+    if (f->type == FIELD_LIST && value->type != GCI_LIST)
+        return gci_typed_fail(typing, value, "%s must be a list", f->name);
+    if (f->type == FIELD_MAP && value->type != GCI_MAP)
+        return gci_typed_fail(typing, value, "%s must be a map", f->name);
+    if (f->type == FIELD_TEXT)
+        return read_text(typing, value, f->name, member);
+    if (f->type == FIELD_META)
+        *(gci_value const **)member = value;
+    if (f->type == FIELD_DONE || f->type == FIELD_META)
+        return true;
+    bool typed = f->type == FIELD_MAP ? gci_typed_members(typing, value) : gci_typed_value(typing, value);
+    *(gci_value *)member = *value;
+    return typed;
+}
+
+/* Reads a map into a struct; members that aren't well known are added to others. */
+static bool
+read_fields(gci_typing const *typing, gci_value *map, field const *fields, void *object, gci_value *others)
+{
+    for (field const *f = fields; f->name != NULL; f++)
+        if (f->required && require(typing, map, f->name) == NULL)
+            return false;
+    for (uint32_t i = 0; i < map->count; i++) {
+        gci_member *member = &map->members[i];
+        field const *f = fields;
+        while (f->name != NULL && !gci_view_is(member->name, f->name))
+            f++;
+        if (f->name != NULL ? !read_field(typing, f, &member->value, object)
+                            : !add_other(typing, others, map->count, member))
+            return false;
+    }
+    return true;
+}
+
+/* ---- names ---- */
+
+/* The names in a list of nodes or inputs, `name_at` in structs that are made for them: references to them come next. NULL:
+   the graph has failed. */
+static void *
+read_names(gci_typing const *typing, gci_value const *list, char const *what, char const *each, size_t struct_size,
+           size_t name_at)
+{
+    if (list->type != GCI_LIST) {
+        gci_typed_fail(typing, list, "%s must be a list", what);
+        return NULL;
+    }
+    char *items = gci_arena_array(&typing->graph->arena, list->count, struct_size);
+    if (items == NULL)
+        gci_graph_fail_memory(typing->graph);
+    for (uint32_t i = 0; i < list->count && items != NULL; i++) {
+        gci_value const *item = &list->items[i];
+        gci_value const *name = item->type == GCI_MAP ? require(typing, item, "name") : NULL;
+        if (item->type != GCI_MAP)
+            gci_typed_fail(typing, item, "%s must be a map", each);
+        if (name == NULL || !read_text(typing, name, "name", (gci_view *)(void *)(items + i * struct_size + name_at)))
+            return NULL;
+    }
+    return items;
 }
 
 /* Fills the table of sub's nodes, of the inputs where sub is NULL, inside typing's scope. list is where they were read,
@@ -74,71 +165,6 @@ init_scope(gci_scope *scope, gci_typing const *typing, gci_value const *list, gc
         if (!is_new)
             return gci_typed_fail(typing, list != NULL ? &list->items[i] : NULL, "a second %s \"%.*s\"",
                                   sub != NULL ? "node" : "input", (int)name.size, name.data);
-    }
-    return true;
-}
-
-/* ---- nodes ---- */
-
-/* node := { "name": string, "op": string, "target": string, "args": list, "kwargs": map, "meta": any, other members } */
-static bool
-read_node_member(gci_typing const *typing, gci_member *member, uint32_t room, gci_node *node)
-{
-    gci_value *value = &member->value;
-
-    if (gci_view_is(member->name, "name"))
-        return true; /* read before, for references */
-    if (gci_view_is(member->name, "meta")) {
-        node->meta = value; /* volatile: anything goes */
-        return true;
-    }
-    if (gci_view_is(member->name, "op"))
-        return read_text(typing, value, "op", &node->op);
-    if (gci_view_is(member->name, "target"))
-        return read_text(typing, value, "target", &node->target);
-    if (gci_view_is(member->name, "args")) {
-        if (value->type != GCI_LIST)
-            return gci_typed_fail(typing, value, "args must be a list");
-        node->args = *value;
-        return gci_typed_value(typing, value);
-    }
-    if (gci_view_is(member->name, "kwargs")) {
-        node->kwargs = *value;
-        return read_map(typing, value, "kwargs");
-    }
-    return add_other(typing, &node->others, room, member);
-}
-
-static bool
-read_node(gci_typing const *typing, gci_value *value, gci_node *node)
-{
-    for (uint32_t i = 0; i < value->count; i++)
-        if (!read_node_member(typing, &value->members[i], value->count, node))
-            return false;
-    return node->op.data != NULL || require(typing, value, "op") != NULL;
-}
-
-/* The names of all nodes, before the first reference to one is read. */
-static bool
-read_node_names(gci_typing const *typing, gci_value const *list, gci_subgraph *sub)
-{
-    if (list->type != GCI_LIST)
-        return gci_typed_fail(typing, list, "nodes must be a list");
-    sub->nodes = gci_arena_array(&typing->graph->arena, list->count, sizeof *sub->nodes);
-    if (sub->nodes == NULL) {
-        gci_graph_fail_memory(typing->graph);
-        return false;
-    }
-    sub->node_count = list->count;
-    for (uint32_t i = 0; i < list->count; i++) {
-        gci_value const *value = &list->items[i];
-        if (value->type != GCI_MAP)
-            return gci_typed_fail(typing, value, "a node must be a map");
-        gci_value const *name = require(typing, value, "name");
-        if (name == NULL || !read_text(typing, name, "name", &sub->nodes[i].name))
-            return false;
-        sub->nodes[i].args.type = GCI_LIST;
-        sub->nodes[i].kwargs.type = sub->nodes[i].others.type = GCI_MAP;
     }
     return true;
 }
@@ -167,24 +193,18 @@ read_subgraphs(gci_typing const *typing, gci_value *value, gci_subgraph *sub)
     return true;
 }
 
+/* node := { "name": string, "op": string, "target": string, "args": list, "kwargs": map, "meta": any, other members } */
 static bool
-read_graph_member(gci_typing const *typing, gci_member *member, uint32_t room, gci_subgraph *sub)
+read_nodes(gci_typing const *typing, gci_value *list, gci_subgraph *sub)
 {
-    gci_value *value = &member->value;
-
-    if (gci_view_is(member->name, "nodes")) {
-        for (uint32_t i = 0; i < value->count; i++)
-            if (!read_node(typing, &value->items[i], &sub->nodes[i]))
-                return false;
-        return true;
+    for (uint32_t i = 0; i < list->count; i++) {
+        gci_node *node = &sub->nodes[i];
+        node->args.type = GCI_LIST;
+        node->kwargs.type = node->others.type = GCI_MAP;
+        if (!read_fields(typing, &list->items[i], node_fields, node, &node->others))
+            return false;
     }
-    if (gci_view_is(member->name, "subgraphs"))
-        return read_subgraphs(typing, value, sub);
-    if (gci_view_is(member->name, "constants")) {
-        sub->constants = *value;
-        return read_map(typing, value, "constants");
-    }
-    return add_other(typing, &sub->others, room, member);
+    return true;
 }
 
 /* graph := { "nodes": [node, ..], "subgraphs": subgraphs, "constants": map, other members } */
@@ -196,60 +216,42 @@ read_graph(gci_typing const *outer, gci_value *value, gci_subgraph *sub)
 
     if (value->type != GCI_MAP)
         return gci_typed_fail(outer, value, "a graph must be a map");
-    gci_value const *nodes = require(outer, value, "nodes");
+    gci_value *nodes = require(outer, value, "nodes"), *subgraphs = gci_map_find(value, "subgraphs");
+    sub->nodes = nodes != NULL ? read_names(outer, nodes, "nodes", "a node", sizeof *sub->nodes, offsetof(gci_node, name))
+                               : NULL;
+    sub->node_count = sub->nodes != NULL ? nodes->count : 0;
     typing.scope = &scope;
-    bool read = nodes != NULL && read_node_names(outer, nodes, sub) &&
-                init_scope(&scope, outer, nodes, sub);
-    for (uint32_t i = 0; i < value->count && read; i++)
-        read = read_graph_member(&typing, &value->members[i], value->count, sub);
+    bool read = sub->nodes != NULL && init_scope(&scope, outer, nodes, sub) && read_nodes(&typing, nodes, sub) &&
+                (subgraphs == NULL || read_subgraphs(&typing, subgraphs, sub)) &&
+                read_fields(&typing, value, graph_fields, sub, &sub->others);
     gci_intern_clear(&scope.names);
     return read;
 }
 
 /* ---- inputs ---- */
 
-/* input := { "name": string, "value": any, other members }: here the names, for references */
 static bool
 read_input_names(gci_typing const *typing, gci_value const *list)
 {
     gcache_graph *graph = typing->graph;
 
-    if (list->type != GCI_LIST)
-        return gci_typed_fail(typing, list, "inputs must be a list");
-    graph->inputs = gci_arena_array(&graph->arena, list->count, sizeof *graph->inputs);
-    if (graph->inputs == NULL) {
-        gci_graph_fail_memory(graph);
+    if (gci_graph_add_component(graph, (gci_view)GCI_VIEW("inputs"), GCI_COMPONENT_INPUTS) == NULL)
         return false;
-    }
-    graph->has_inputs = true;
-    graph->input_count = list->count;
-    for (uint32_t i = 0; i < list->count; i++) {
-        gci_value const *value = &list->items[i];
-        if (value->type != GCI_MAP)
-            return gci_typed_fail(typing, value, "an input must be a map");
-        gci_value const *name = require(typing, value, "name");
-        if (name == NULL || !read_text(typing, name, "name", &graph->inputs[i].name) ||
-            require(typing, value, "value") == NULL)
-            return false;
-        graph->inputs[i].others.type = GCI_MAP;
-    }
-    return true;
+    graph->inputs = read_names(typing, list, "inputs", "an input", sizeof *graph->inputs, offsetof(gci_input, name));
+    graph->has_inputs = graph->inputs != NULL;
+    graph->input_count = graph->has_inputs ? list->count : 0;
+    return graph->has_inputs;
 }
 
+/* input := { "name": string, "value": any, other members } */
 static bool
-read_input(gci_typing const *typing, gci_value *value, gci_input *input)
+read_inputs(gci_typing const *typing, gci_value *list)
 {
-    for (uint32_t i = 0; i < value->count; i++) {
-        gci_member *member = &value->members[i];
-        if (gci_view_is(member->name, "name"))
-            continue;
-        if (gci_view_is(member->name, "value")) {
-            if (!gci_typed_value(typing, &member->value))
-                return false;
-            input->value = member->value;
-        } else if (!add_other(typing, &input->others, value->count, member)) {
+    for (uint32_t i = 0; i < typing->graph->input_count; i++) {
+        gci_input *input = &typing->graph->inputs[i];
+        input->others.type = GCI_MAP;
+        if (!read_fields(typing, &list->items[i], input_fields, input, &input->others))
             return false;
-        }
     }
     return true;
 }
@@ -323,9 +325,7 @@ read_description(gci_typing *typing, gci_value *root)
     if (!read_format(typing, root))
         return false;
     gci_value *input_list = gci_map_find(root, "inputs"), *tree = gci_map_find(root, "graph");
-    bool read = (input_list == NULL ||
-                 (gci_graph_add_component(graph, (gci_view)GCI_VIEW("inputs"), GCI_COMPONENT_INPUTS) != NULL &&
-                  read_input_names(typing, input_list))) &&
+    bool read = (input_list == NULL || read_input_names(typing, input_list)) &&
                 init_scope(&inputs, typing, input_list, NULL);
     typing->scope = &inputs;
     if (read && tree != NULL) {
@@ -334,9 +334,7 @@ read_description(gci_typing *typing, gci_value *root)
                init_scope(&nodes, typing, gci_map_find(tree, "nodes"), top);
         typing->scope = &nodes;
     }
-    for (uint32_t i = 0; i < graph->input_count && read; i++)
-        read = read_input(typing, &input_list->items[i], &graph->inputs[i]);
-    read = read && read_rest(typing, root);
+    read = read && read_inputs(typing, input_list) && read_rest(typing, root);
     gci_intern_clear(&nodes.names);
     gci_intern_clear(&inputs.names);
     return read;

@@ -150,164 +150,153 @@ decode_base64(gci_view text, uint8_t *out, size_t *out_size)
     return true;
 }
 
+/*
+ * A typed object is a map of one member of such a name: no map. `of` is the type that the member must have and `must` what
+ * it is told when it hasn't. finish makes the value of what the member holds, which it has been given already; NULL: that is
+ * it.
+ */
+typedef struct dollar_type {
+    char const *name;
+    gci_value_type of, type;
+    char const *must;
+    bool (*finish)(gci_typing const *typing, struct dollar_type const *dollar, gci_value *value);
+} dollar_type;
+
 static bool
-type_int(gci_typing const *typing, gci_value *value, gci_value *inner)
+fail_dollar(gci_typing const *typing, dollar_type const *dollar, gci_value const *value)
 {
-    if (inner->type != GCI_STRING || !gci_typed_integer(inner->text, value))
-        return gci_typed_fail(typing, value, "$int must be a string of decimal digits, at most %d", GCI_JSON_MAX_DIGITS);
-    return true;
+    return gci_typed_fail(typing, value, "%s must be %s", dollar->name, dollar->must);
 }
 
 static bool
-type_float(gci_typing const *typing, gci_value *value, gci_value *inner)
+finish_int(gci_typing const *typing, dollar_type const *dollar, gci_value *value)
+{
+    return gci_typed_integer(value->text, value) || fail_dollar(typing, dollar, value);
+}
+
+static bool
+finish_float(gci_typing const *typing, dollar_type const *dollar, gci_value *value)
 {
     static struct {
         char const *name;
         double real;
     } const names[] = { { "nan", NAN }, { "inf", INFINITY }, { "-inf", -INFINITY } };
 
-    for (size_t i = 0; i < sizeof names / sizeof names[0] && inner->type == GCI_STRING; i++) {
-        if (gci_view_is(inner->text, names[i].name)) {
-            value->type = GCI_FLOAT;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (gci_view_is(value->text, names[i].name)) {
             value->real = names[i].real;
             return true;
         }
     }
-    return gci_typed_fail(typing, value, "$float must be \"nan\", \"inf\" or \"-inf\"");
+    return fail_dollar(typing, dollar, value);
 }
 
 static bool
-type_bytes(gci_typing const *typing, gci_value *value, gci_value *inner)
+finish_bytes(gci_typing const *typing, dollar_type const *dollar, gci_value *value)
 {
     size_t size;
+    uint8_t *bytes = gci_arena_alloc(&typing->graph->arena, value->text.size / 4 * 3);
 
-    if (inner->type != GCI_STRING)
-        return gci_typed_fail(typing, value, "$bytes must be a string");
-    uint8_t *bytes = gci_arena_alloc(&typing->graph->arena, inner->text.size / 4 * 3);
+    (void)dollar;
     if (bytes == NULL) {
         gci_graph_fail_memory(typing->graph);
         return false;
     }
-    if (!decode_base64(inner->text, bytes, &size))
+    if (!decode_base64(value->text, bytes, &size))
         return gci_typed_fail(typing, value, "$bytes must be padded base64");
-    value->type = GCI_BYTES;
     value->text = gci_view_of(bytes, size);
     return true;
 }
 
 static bool
-type_text(gci_typing const *typing, gci_value *value, gci_value *inner, gci_value_type type, char const *name)
-{
-    if (inner->type != GCI_STRING)
-        return gci_typed_fail(typing, value, "%s must be a string", name);
-    value->type = (uint8_t)type;
-    value->text = inner->text;
-    return true;
-}
-
-static bool
-type_sym(gci_typing const *typing, gci_value *value, gci_value *inner)
-{
-    return type_text(typing, value, inner, GCI_SYM, "$sym");
-}
-
-static bool
-type_enum(gci_typing const *typing, gci_value *value, gci_value *inner)
-{
-    return type_text(typing, value, inner, GCI_ENUM, "$enum");
-}
-
-static bool
-type_node(gci_typing const *typing, gci_value *value, gci_value *inner)
+finish_node(gci_typing const *typing, dollar_type const *dollar, gci_value *value)
 {
     int64_t ref;
 
-    if (inner->type != GCI_STRING)
-        return gci_typed_fail(typing, value, "$node must be a string");
-    if (!find_node(typing->scope, inner->text, &ref))
-        return gci_typed_fail(typing, value, "there is no node \"%.*s\" here", (int)inner->text.size, inner->text.data);
-    value->type = GCI_NODE;
+    (void)dollar;
+    if (!find_node(typing->scope, value->text, &ref))
+        return gci_typed_fail(typing, value, "there is no node \"%.*s\" here", (int)value->text.size, value->text.data);
     value->integer = ref;
-    value->count = 0;
     return true;
 }
 
 static bool
-type_list(gci_typing const *typing, gci_value *value, gci_value *inner, gci_value_type type, char const *name)
+type_items(gci_typing const *typing, gci_value *list)
 {
-    if (inner->type != GCI_LIST)
-        return gci_typed_fail(typing, value, "%s must be a list", name);
-    value->type = (uint8_t)type;
-    value->count = inner->count;
-    value->items = inner->items;
-    for (uint32_t i = 0; i < value->count; i++)
-        if (!gci_typed_value(typing, &value->items[i]))
+    for (uint32_t i = 0; i < list->count; i++)
+        if (!gci_typed_value(typing, &list->items[i]))
+            return false;
+    return true;
+}
+
+bool
+gci_typed_members(gci_typing const *typing, gci_value *map)
+{
+    for (uint32_t i = 0; i < map->count; i++)
+        if (!gci_typed_value(typing, &map->members[i].value))
             return false;
     return true;
 }
 
 static bool
-type_tuple(gci_typing const *typing, gci_value *value, gci_value *inner)
+finish_list(gci_typing const *typing, dollar_type const *dollar, gci_value *value)
 {
-    return type_list(typing, value, inner, GCI_TUPLE, "$tuple");
+    (void)dollar;
+    return type_items(typing, value);
 }
 
 static bool
-type_set(gci_typing const *typing, gci_value *value, gci_value *inner)
+finish_tensor(gci_typing const *typing, dollar_type const *dollar, gci_value *value)
 {
-    return type_list(typing, value, inner, GCI_SET, "$set");
+    (void)dollar;
+    return gci_typed_members(typing, value) && gci_typed_tensor(typing, value);
 }
 
-static bool
-type_tensor(gci_typing const *typing, gci_value *value, gci_value *inner)
-{
-    if (inner->type != GCI_MAP)
-        return gci_typed_fail(typing, value, "$tensor must be a map");
-    value->type = GCI_TENSOR;
-    value->count = inner->count;
-    value->members = inner->members;
-    for (uint32_t i = 0; i < value->count; i++)
-        if (!gci_typed_value(typing, &value->members[i].value))
-            return false;
-    return gci_typed_tensor(typing, value);
-}
+#define TEXT_OF(number) #number
+#define DIGITS(number) TEXT_OF(number)
 
-/* The typed objects: a map of one member of such a name is not a map. */
-static struct {
-    gci_view name;
-    bool (*type)(gci_typing const *, gci_value *, gci_value *);
-} const dollar_types[] = {
-    { GCI_VIEW("$node"), type_node },   { GCI_VIEW("$tensor"), type_tensor }, { GCI_VIEW("$tuple"), type_tuple },
-    { GCI_VIEW("$sym"), type_sym },     { GCI_VIEW("$enum"), type_enum },     { GCI_VIEW("$float"), type_float },
-    { GCI_VIEW("$bytes"), type_bytes }, { GCI_VIEW("$set"), type_set },       { GCI_VIEW("$int"), type_int },
+static dollar_type const dollar_types[] = {
+    { "$node", GCI_STRING, GCI_NODE, "a string", finish_node },
+    { "$tensor", GCI_MAP, GCI_TENSOR, "a map", finish_tensor },
+    { "$tuple", GCI_LIST, GCI_TUPLE, "a list", finish_list },
+    { "$sym", GCI_STRING, GCI_SYM, "a string", NULL },
+    { "$enum", GCI_STRING, GCI_ENUM, "a string", NULL },
+    { "$float", GCI_STRING, GCI_FLOAT, "\"nan\", \"inf\" or \"-inf\"", finish_float },
+    { "$bytes", GCI_STRING, GCI_BYTES, "a string", finish_bytes },
+    { "$set", GCI_LIST, GCI_SET, "a list", finish_list },
+    { "$int", GCI_STRING, GCI_INT, "a string of decimal digits, at most " DIGITS(GCI_JSON_MAX_DIGITS), finish_int },
 };
 
 static bool
 type_dollar(gci_typing const *typing, gci_value *value)
 {
     gci_view name = value->members[0].name;
+    gci_value held = value->members[0].value;
 
-    for (size_t i = 0; i < sizeof dollar_types / sizeof dollar_types[0]; i++)
-        if (gci_view_equal(dollar_types[i].name, name))
-            return dollar_types[i].type(typing, value, &value->members[0].value);
+    for (size_t i = 0; i < sizeof dollar_types / sizeof dollar_types[0]; i++) {
+        dollar_type const *dollar = &dollar_types[i];
+        if (!gci_view_is(name, dollar->name))
+            continue;
+        if (held.type != dollar->of)
+            return fail_dollar(typing, dollar, value);
+        held.at = value->at;
+        held.type = (uint8_t)dollar->type;
+        *value = held;
+        return dollar->finish == NULL || dollar->finish(typing, dollar, value);
+    }
     return gci_typed_fail(typing, value, "\"%.*s\" is not a known type", (int)name.size, name.data);
 }
 
 bool
 gci_typed_value(gci_typing const *typing, gci_value *value)
 {
-    if (value->type == GCI_LIST) {
-        for (uint32_t i = 0; i < value->count; i++)
-            if (!gci_typed_value(typing, &value->items[i]))
-                return false;
-    } else if (value->type == GCI_MAP) {
-        if (value->count == 1 && value->members[0].name.size != 0 && value->members[0].name.data[0] == '$')
-            return type_dollar(typing, value);
-        for (uint32_t i = 0; i < value->count; i++)
-            if (!gci_typed_value(typing, &value->members[i].value))
-                return false;
-    }
-    return true;
+    if (value->type == GCI_LIST)
+        return type_items(typing, value);
+    if (value->type != GCI_MAP)
+        return true;
+    if (value->count == 1 && value->members[0].name.size != 0 && value->members[0].name.data[0] == '$')
+        return type_dollar(typing, value);
+    return gci_typed_members(typing, value);
 }
 
 /* ---- tensors ---- */

@@ -32,6 +32,9 @@ bool gci_typed_fail(gci_typing const *typing, gci_value const *value, char const
 /* Types a value and everything in it. */
 bool gci_typed_value(gci_typing const *typing, gci_value *value);
 
+/* Types the members of a map that is one by its place, whatever its members are called. */
+bool gci_typed_members(gci_typing const *typing, gci_value *map);
+
 /* The checks of one tensor's members; value is a GCI_TENSOR whose members are typed. */
 bool gci_typed_tensor(gci_typing const *typing, gci_value const *value);
 
