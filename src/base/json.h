@@ -42,7 +42,8 @@ void gci_json_write_path(gci_buf *buf, gci_view path);
 /* Writes a double so that reading it gives the same double; a fraction or exponent always shows that it is a float. */
 void gci_json_write_float(gci_buf *buf, double value);
 
-/* Writes a tree; types beyond JSON's are written as their `$` objects. Compact: no white space except ", " and ": ". */
+/* Writes a tree; types beyond JSON's are written as their `$` objects, nodes as n<serial>_<position> and inputs as
+   in<position>. Compact: no white space except ", " and ": ". */
 void gci_json_write(gci_buf *buf, gci_value const *value);
 
 #endif

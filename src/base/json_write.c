@@ -186,8 +186,13 @@ write_plain(gci_buf *buf, gci_value const *value)
     case GCI_BYTES:
         write_base64(buf, value->text);
         break;
-    case GCI_STRING:
     case GCI_NODE:
+        if (gci_node_ref_serial(value->integer) == GCI_NODE_INPUTS)
+            gci_buf_format(buf, "\"in%u\"", gci_node_ref_position(value->integer));
+        else
+            gci_buf_format(buf, "\"n%u_%u\"", gci_node_ref_serial(value->integer), gci_node_ref_position(value->integer));
+        break;
+    case GCI_STRING:
     case GCI_SYM:
     case GCI_ENUM:
         gci_json_write_text(buf, value->text);

@@ -13,4 +13,15 @@ size_t gci_utf8_sequence(char const *p, size_t left);
 
 bool gci_utf8_valid(gci_view text);
 
+/* The beginning of a text: at most `size` bytes, not cut inside a character. */
+static inline gci_view
+gci_utf8_cut(gci_view text, size_t size)
+{
+    if (size >= text.size)
+        return text;
+    while (size > 0 && ((uint8_t)text.data[size] & 0xC0) == 0x80)
+        size--;
+    return gci_view_of(text.data, size);
+}
+
 #endif

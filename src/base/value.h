@@ -30,7 +30,7 @@ typedef enum gci_value_type {
     GCI_BYTES,  /* text: the decoded bytes */
     GCI_TUPLE,  /* list */
     GCI_SET,    /* list */
-    GCI_NODE,   /* integer: gci_node_ref; while it is read, text: the name */
+    GCI_NODE,   /* integer: gci_node_ref */
     GCI_SYM,    /* text: an expression */
     GCI_TENSOR, /* map */
     GCI_ENUM    /* text */
@@ -73,7 +73,7 @@ gci_map_find(gci_value const *map, char const *name)
 }
 
 /*
- * The integer of a GCI_NODE whose name is resolved: the serial number of a (sub)graph, or GCI_NODE_INPUTS for the list of
+ * The integer of a GCI_NODE: the serial number of a (sub)graph, or GCI_NODE_INPUTS for the list of
  * inputs, and the position in it.
  */
 #define GCI_NODE_INPUTS 0 /* the serial number that stands for the list of inputs */

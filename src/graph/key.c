@@ -34,16 +34,6 @@ canonical_of(gcache_graph *graph, bool with_bytes, gci_canonical const **out_can
     return GCACHE_OK;
 }
 
-/* The graph's own error, if it has one. */
-static gcache_status
-check_graph(gcache_graph const *graph, gcache_error *error)
-{
-    GCI_REQUIRE(graph != NULL, error, "the graph is missing (NULL)");
-    if (graph->status != GCACHE_OK && error != NULL)
-        *error = graph->error;
-    return graph->status;
-}
-
 static gcache_status
 hash_fields(gci_buf *fields, gcache_key *out_key, gcache_error *error)
 {
@@ -116,7 +106,7 @@ remember_key(gcache_graph *graph, gci_view salt, gcache_key const *key)
 gcache_status
 gci_graph_key(gcache_graph *graph, gci_view salt, gcache_key *out_key, gcache_error *error)
 {
-    gcache_status status = check_graph(graph, error);
+    gcache_status status = gci_graph_check(graph, error);
 
     if (status != GCACHE_OK)
         return status;
@@ -138,45 +128,59 @@ gcache_graph_key(gcache_graph *graph, gcache_key *out_key, gcache_error *error)
     return gci_graph_key(graph, (gci_view){ NULL, 0 }, out_key, error);
 }
 
+/* What a call asks of the canonical form: *out_canon stays NULL for a keyed description, which has none. */
+static gcache_status
+ask(gcache_graph *graph, bool with_bytes, bool has_results, char const *call, gci_canonical const **out_canon,
+    gcache_error *error)
+{
+    gcache_status status = gci_graph_check(graph, error);
+
+    *out_canon = NULL;
+    if (status != GCACHE_OK)
+        return status;
+    GCI_REQUIRE(has_results, error, "%s needs results", call);
+    return graph->keyed ? GCACHE_OK : canonical_of(graph, with_bytes, out_canon, error);
+}
+
 gcache_status
 gcache_graph_components(gcache_graph *graph, gcache_component const **out_components, size_t *out_count,
                         gcache_error *error)
 {
     gci_canonical const *canon;
-    gcache_status status = check_graph(graph, error);
+    bool has_results = out_components != NULL && out_count != NULL;
+    gcache_status status = ask(graph, false, has_results, "gcache_graph_components", &canon, error);
 
-    if (status != GCACHE_OK)
-        return status;
-    GCI_REQUIRE(out_components != NULL && out_count != NULL, error, "gcache_graph_components needs results");
-    *out_components = NULL;
-    *out_count = 0;
-    if (graph->keyed)
-        return GCACHE_OK;
-    status = canonical_of(graph, false, &canon, error);
-    if (status != GCACHE_OK)
-        return status;
-    *out_components = canon->components;
-    *out_count = canon->count;
-    return GCACHE_OK;
+    if (has_results) {
+        *out_components = canon != NULL ? canon->components : NULL;
+        *out_count = canon != NULL ? canon->count : 0;
+    }
+    return status;
 }
 
 gcache_status
 gcache_graph_symbols(gcache_graph *graph, gcache_symbol const **out_symbols, size_t *out_count, gcache_error *error)
 {
     gci_canonical const *canon;
-    gcache_status status = check_graph(graph, error);
+    bool has_results = out_symbols != NULL && out_count != NULL;
+    gcache_status status = ask(graph, false, has_results, "gcache_graph_symbols", &canon, error);
 
-    if (status != GCACHE_OK)
-        return status;
-    GCI_REQUIRE(out_symbols != NULL && out_count != NULL, error, "gcache_graph_symbols needs results");
-    *out_symbols = NULL;
-    *out_count = 0;
-    if (graph->keyed)
-        return GCACHE_OK;
-    status = canonical_of(graph, false, &canon, error);
-    if (status == GCACHE_OK) {
-        *out_symbols = canon->symbols;
-        *out_count = canon->symbol_names.count;
+    if (has_results) {
+        *out_symbols = canon != NULL ? canon->symbols : NULL;
+        *out_count = canon != NULL ? canon->symbol_names.count : 0;
+    }
+    return status;
+}
+
+gcache_status
+gcache_graph_text_names(gcache_graph *graph, gcache_text_name const **out_names, size_t *out_count, gcache_error *error)
+{
+    gci_canonical const *canon;
+    bool has_results = out_names != NULL && out_count != NULL;
+    gcache_status status = ask(graph, false, has_results, "gcache_graph_text_names", &canon, error);
+
+    if (has_results) {
+        *out_names = canon != NULL ? (gcache_text_name const *)(void const *)canon->text_names.data : NULL;
+        *out_count = canon != NULL ? canon->text_names.size / sizeof **out_names : 0;
     }
     return status;
 }
@@ -185,40 +189,14 @@ gcache_status
 gcache_graph_canonical(gcache_graph *graph, void const **out_bytes, size_t *out_size, gcache_error *error)
 {
     gci_canonical const *canon;
-    gcache_status status = check_graph(graph, error);
+    gcache_status status = ask(graph, true, out_bytes != NULL && out_size != NULL, "gcache_graph_canonical", &canon, error);
 
     if (status != GCACHE_OK)
         return status;
-    GCI_REQUIRE(out_bytes != NULL && out_size != NULL, error, "gcache_graph_canonical needs results");
-    GCI_REQUIRE(!graph->keyed, error, "a keyed description has no canonical form");
-    status = canonical_of(graph, true, &canon, error);
-    if (status != GCACHE_OK)
-        return status;
-    GCI_ASSERT(canon->bytes.size != 0);
+    GCI_REQUIRE(canon != NULL, error, "a keyed description has no canonical form");
     *out_bytes = canon->bytes.data;
     *out_size = canon->bytes.size;
     return GCACHE_OK;
-}
-
-gcache_status
-gcache_graph_text_names(gcache_graph *graph, gcache_text_name const **out_names, size_t *out_count, gcache_error *error)
-{
-    gci_canonical const *canon;
-    gcache_status status = check_graph(graph, error);
-
-    if (status != GCACHE_OK)
-        return status;
-    GCI_REQUIRE(out_names != NULL && out_count != NULL, error, "gcache_graph_text_names needs results");
-    *out_names = NULL;
-    *out_count = 0;
-    if (graph->keyed)
-        return GCACHE_OK;
-    status = canonical_of(graph, false, &canon, error);
-    if (status == GCACHE_OK) {
-        *out_names = (gcache_text_name const *)(void const *)canon->text_names.data;
-        *out_count = canon->text_names.size / sizeof **out_names;
-    }
-    return status;
 }
 
 /* What is there of a canonical form; the caller has asked for the key before. */

@@ -2,7 +2,7 @@
  * What a description says about itself to people: the trace of its normalisation, its texts, its lines.
  */
 #include "base/check.h"
-#include "base/json.h"
+#include "base/utf8.h"
 #include "graph/canon/canon.h"
 #include "graph/cbor/cbor_read.h"
 #include "graph/describe/description.h"
@@ -14,15 +14,6 @@
 
 /* A line's text: enough to recognise the part by. */
 #define LINE_TEXT 160
-
-static gcache_status
-check_graph(gcache_graph const *graph, gcache_error *error)
-{
-    GCI_REQUIRE(graph != NULL, error, "the graph is missing (NULL)");
-    if (graph->status != GCACHE_OK && error != NULL)
-        *error = graph->error;
-    return graph->status;
-}
 
 /* ---- traces ---- */
 
@@ -59,7 +50,7 @@ gcache_graph_trace(gcache_graph *graph, gcache_change_fn fn, void *state, gcache
 {
     tracer t = { .fn = fn, .state = state };
     gci_canonical *canon;
-    gcache_status status = check_graph(graph, error);
+    gcache_status status = gci_graph_check(graph, error);
 
     if (status != GCACHE_OK)
         return status;
@@ -99,7 +90,7 @@ gcache_graph_text(gcache_graph *graph, char const *name, char **out_text, size_t
     gci_arena arena;
     gci_view bytes;
     gci_value *components = NULL;
-    gcache_status status = check_graph(graph, error);
+    gcache_status status = gci_graph_check(graph, error);
 
     if (status != GCACHE_OK)
         return status;
@@ -148,9 +139,7 @@ put_line(liner *l, char const *name, gci_value const *value)
         gci_diff_show_node(value, &text);
     else
         gci_diff_show(value, &text);
-    if (text.size > LINE_TEXT)
-        for (text.size = LINE_TEXT; text.size > 0 && ((uint8_t)text.data[text.size] & 0xC0) == 0x80;)
-            text.size--;
+    text.size = gci_utf8_cut(gci_buf_view(&text), LINE_TEXT).size;
     gci_buf_append_char(&text, '\0');
     item.size = gci_cbor_item_size(item);
     if (text.failed || !gci_digest_of(l->digest, item, hash)) {
@@ -223,7 +212,7 @@ gcache_graph_lines(gcache_graph *graph, gcache_line_fn fn, void *state, gcache_e
     gci_arena arena;
     gci_value *components = NULL;
     liner l = { .fn = fn, .state = state };
-    gcache_status status = check_graph(graph, error);
+    gcache_status status = gci_graph_check(graph, error);
 
     if (status != GCACHE_OK)
         return status;

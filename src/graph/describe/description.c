@@ -80,6 +80,15 @@ gci_graph_fail_memory(gcache_graph *graph)
         gci_graph_fail(graph, GCACHE_ERROR_MEMORY, "out of memory");
 }
 
+gcache_status
+gci_graph_check(gcache_graph const *graph, gcache_error *error)
+{
+    GCI_REQUIRE(graph != NULL, error, "the graph is missing (NULL)");
+    if (graph->status != GCACHE_OK && error != NULL)
+        *error = graph->error;
+    return graph->status;
+}
+
 /* ---- parts ---- */
 
 void *

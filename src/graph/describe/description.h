@@ -160,6 +160,9 @@ void gci_graph_fail(gcache_graph *graph, gcache_status status, char const *forma
     __attribute__((format(printf, 3, 4)));
 void gci_graph_fail_memory(gcache_graph *graph);
 
+/* The graph's own error, if it has one; ERROR_ARGUMENT for NULL. */
+gcache_status gci_graph_check(gcache_graph const *graph, gcache_error *error);
+
 /* Adds a component; the caller has checked that there is none of this name. NULL without memory. */
 gci_component *gci_graph_add_component(gcache_graph *graph, gci_view name, gci_component_type type);
 gci_component *gci_graph_find_component(gcache_graph const *graph, gci_view name);

@@ -13,86 +13,9 @@
 #define WRITE_BYTES_MAX GCI_JSON_MAX_BYTES
 
 typedef struct writer {
-    gci_arena arena; /* of the value at hand */
     gci_buf out;
     bool failed; /* no memory */
 } writer;
-
-/* ---- values ---- */
-
-static gci_view
-name_of(int64_t ref, gci_arena *arena)
-{
-    gci_buf text;
-
-    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
-    if (gci_node_ref_serial(ref) == GCI_NODE_INPUTS)
-        gci_buf_format(&text, "in%u", gci_node_ref_position(ref));
-    else
-        gci_buf_format(&text, "n%u_%u", gci_node_ref_serial(ref), gci_node_ref_position(ref));
-    gci_view copy = gci_arena_copy(arena, gci_buf_view(&text));
-    arena->failed |= text.failed;
-    gci_buf_clear(&text);
-    return copy;
-}
-
-static gci_value name_references(gci_value value, gci_arena *arena);
-
-static gci_value
-name_in_list(gci_value list, gci_arena *arena)
-{
-    gci_value *items = gci_arena_array(arena, list.count, sizeof *items);
-
-    for (uint32_t i = 0; items != NULL && i < list.count; i++)
-        items[i] = name_references(list.items[i], arena);
-    list.items = items;
-    list.count = items != NULL ? list.count : 0;
-    return list;
-}
-
-static gci_value
-name_in_map(gci_value map, gci_arena *arena)
-{
-    gci_member *members = gci_arena_array(arena, map.count, sizeof *members);
-
-    for (uint32_t i = 0; members != NULL && i < map.count; i++) {
-        members[i].name = map.members[i].name;
-        members[i].value = name_references(map.members[i].value, arena);
-    }
-    map.members = members;
-    map.count = members != NULL ? map.count : 0;
-    return map;
-}
-
-/* A copy in which references are names again. */
-static gci_value
-name_references(gci_value value, gci_arena *arena)
-{
-    switch ((gci_value_type)value.type) {
-    case GCI_NODE:
-        value.text = name_of(value.integer, arena);
-        return value;
-    case GCI_LIST:
-    case GCI_TUPLE:
-    case GCI_SET:
-        return name_in_list(value, arena);
-    case GCI_MAP:
-    case GCI_TENSOR:
-        return name_in_map(value, arena);
-    default:
-        return value;
-    }
-}
-
-static void
-write_value(writer *w, gci_value const *value)
-{
-    gci_arena_reset(&w->arena);
-    gci_value named = name_references(*value, &w->arena);
-    w->failed = w->failed || w->arena.failed; /* the next reset forgets it */
-    if (!w->failed)
-        gci_json_write(&w->out, &named);
-}
 
 static void
 write_others(writer *w, gci_value const *others)
@@ -101,7 +24,7 @@ write_others(writer *w, gci_value const *others)
         gci_buf_append_text(&w->out, ", ");
         gci_json_write_text(&w->out, others->members[i].name);
         gci_buf_append_text(&w->out, ": ");
-        write_value(w, &others->members[i].value);
+        gci_json_write(&w->out, &others->members[i].value);
     }
 }
 
@@ -117,9 +40,9 @@ write_node(writer *w, gci_subgraph const *sub, gci_node const *node, uint32_t po
         gci_json_write_text(&w->out, node->target);
     }
     gci_buf_append_text(&w->out, ", \"args\": ");
-    write_value(w, &node->args);
+    gci_json_write(&w->out, &node->args);
     gci_buf_append_text(&w->out, ", \"kwargs\": ");
-    write_value(w, &node->kwargs);
+    gci_json_write(&w->out, &node->kwargs);
     write_others(w, &node->others);
     gci_buf_append_char(&w->out, '}');
 }
@@ -147,7 +70,7 @@ write_graph(writer *w, gci_subgraph const *sub)
     gci_buf_append_text(&w->out, sub->sub_count > 0 ? "}" : "");
     if (sub->constants.count != 0) {
         gci_buf_append_text(&w->out, ", \"constants\": ");
-        write_value(w, &sub->constants);
+        gci_json_write(&w->out, &sub->constants);
     }
     write_others(w, &sub->others);
     gci_buf_append_char(&w->out, '}');
@@ -164,7 +87,7 @@ write_inputs(writer *w, gcache_graph const *graph)
         gci_buf_format(&w->out, "%s{\"name\": \"in%u\", \"value\": ", i > 0 ? ", " : "", i);
         gci_value value;
         w->failed = !gci_unpack_input(graph, &graph->inputs[i], &arena, &value) || w->failed;
-        write_value(w, &value);
+        gci_json_write(&w->out, &value);
         write_others(w, &graph->inputs[i].others);
         gci_buf_append_char(&w->out, '}');
     }
@@ -195,7 +118,7 @@ write_component(writer *w, gcache_graph const *graph, gci_component const *compo
     else if (component->type == GCI_COMPONENT_INPUTS)
         write_inputs(w, graph);
     else
-        write_value(w, &component->value);
+        gci_json_write(&w->out, &component->value);
 }
 
 gcache_status
@@ -203,14 +126,11 @@ gcache_graph_write(gcache_graph const *graph, char **out_text, size_t *out_size,
 {
     writer w = { .failed = false };
 
-    GCI_REQUIRE(graph != NULL && out_text != NULL, error, "graph or out_text is NULL");
+    GCI_REQUIRE(out_text != NULL, error, "gcache_graph_write needs a result");
     *out_text = NULL;
-    if (graph->status != GCACHE_OK) {
-        if (error != NULL)
-            *error = graph->error;
-        return graph->status;
-    }
-    gci_arena_init(&w.arena, GCI_GRAPH_MAX_BYTES);
+    gcache_status status = gci_graph_check(graph, error);
+    if (status != GCACHE_OK)
+        return status;
     gci_buf_init(&w.out, WRITE_BYTES_MAX);
     gci_buf_append_text(&w.out, "{\"format\": \"" GCI_GRAPH_FORMAT "\", \"kind\": ");
     gci_json_write_text(&w.out, graph->kind);
@@ -221,7 +141,6 @@ gcache_graph_write(gcache_graph const *graph, char **out_text, size_t *out_size,
             write_component(&w, graph, &graph->components[i]);
     gci_buf_append_text(&w.out, "}\n");
     size_t size = w.out.size;
-    gci_arena_clear(&w.arena);
     *out_text = !w.failed ? gci_buf_take_text(&w.out) : NULL;
     gci_buf_clear(&w.out);
     if (out_size != NULL)

@@ -1,7 +1,7 @@
 #include "graph/diff/diff.h"
 
 #include "base/check.h"
-#include "base/json.h"
+#include "base/utf8.h"
 #include "graph/cbor/cbor_read.h"
 #include "graph/diff/diff_run.h"
 #include "graph/diff/lcs.h"
@@ -30,8 +30,7 @@ shown(gci_diff_run *run, gci_value const *value, show_fn show)
     gci_buf_init(&text, GCI_BUF_NO_LIMIT);
     show(value, &text);
     if (text.size > VALUE_SHOWN) {
-        for (text.size = VALUE_SHOWN; text.size > 0 && ((uint8_t)text.data[text.size] & 0xC0) == 0x80;)
-            text.size--; /* not inside a character */
+        text.size = gci_utf8_cut(gci_buf_view(&text), VALUE_SHOWN).size;
         gci_buf_append_text(&text, "...");
     }
     gci_view copy = gci_arena_copy(&run->diff->arena, gci_buf_view(&text));

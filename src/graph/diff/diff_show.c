@@ -2,6 +2,7 @@
  * Values of canonical forms as short texts.
  */
 #include "base/json.h"
+#include "base/utf8.h"
 #include "graph/cbor/cbor_read.h"
 #include "graph/diff/diff_run.h"
 
@@ -20,17 +21,9 @@ static void show(gci_value const *value, int levels, manner how, gci_buf *out);
 static void
 show_text(gci_view text, gci_buf *out)
 {
-    size_t size = text.size;
-
-    if (size <= TEXT_SHOWN) {
-        gci_json_write_text(out, text);
-        return;
-    }
-    size = TEXT_SHOWN;
-    while (size > 0 && ((uint8_t)text.data[size] & 0xC0) == 0x80)
-        size--; /* not inside a character */
-    gci_json_write_text(out, gci_view_of(text.data, size));
-    gci_buf_format(out, "... (%zu bytes)", text.size);
+    gci_json_write_text(out, gci_utf8_cut(text, TEXT_SHOWN));
+    if (text.size > TEXT_SHOWN)
+        gci_buf_format(out, "... (%zu bytes)", text.size);
 }
 
 static void

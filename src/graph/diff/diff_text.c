@@ -2,6 +2,7 @@
  * Two texts as unified hunks.
  */
 #include "base/digest.h"
+#include "base/utf8.h"
 #include "graph/diff/diff_run.h"
 #include "graph/diff/lcs.h"
 
@@ -53,14 +54,11 @@ split_lines(gci_view text, lines *l)
 static void
 put_line(gci_buf *out, char mark, gci_view line)
 {
-    size_t size = line.size;
+    gci_view shown = gci_utf8_cut(line, LINE_SHOWN);
 
-    if (size > LINE_SHOWN)
-        for (size = LINE_SHOWN; size > 0 && ((uint8_t)line.data[size] & 0xC0) == 0x80;)
-            size--;
     gci_buf_append_char(out, mark);
-    gci_buf_append(out, line.data, size);
-    gci_buf_append_text(out, size < line.size ? "...\n" : "\n");
+    gci_buf_append_view(out, shown);
+    gci_buf_append_text(out, shown.size < line.size ? "...\n" : "\n");
 }
 
 /* One hunk: a_start..a_end of the stored lines against b_start..b_end of the asked ones. */
