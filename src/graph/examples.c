@@ -206,33 +206,3 @@ gcache_rules_test(gcache_rules const *rules, gcache_rules_problem_fn fn, void *s
         *out_problems = t.problems;
     return status;
 }
-
-/* ---- looking at a set ---- */
-
-bool
-gcache_rules_at(gcache_rules const *rules, size_t index, gcache_rule *out_rule)
-{
-    if (rules == NULL || out_rule == NULL || index >= rules->rule_count)
-        return false;
-    gci_rule const *rule = &rules->rules[index];
-    *out_rule = (gcache_rule){ .kind = gci_rule_kind_word(rule),
-                               .path = rule->path.data,
-                               .pattern = rule->pattern.data,
-                               .with = rule->with.data,
-                               .why = rule->why.data,
-                               .examples = (rule->same != NULL ? rule->same->count : 0) +
-                                           (rule->different != NULL ? rule->different->count : 0) };
-    return true;
-}
-
-char const *
-gcache_rules_name(gcache_rules const *rules)
-{
-    return rules->name.data;
-}
-
-void
-gcache_rules_hash(gcache_rules const *rules, gcache_key *out_hash)
-{
-    gci_rules_hash(rules, out_hash->bytes);
-}

@@ -44,22 +44,6 @@ put_plain_node(gci_canon_run *run, gci_node const *node)
 }
 
 static void
-put_members(gci_canon_run *run, size_t mark, uint32_t count)
-{
-    gci_canon_sort_members(run, mark, count);
-    gci_cbor_head(&run->out, GCI_CBOR_MAP, count);
-    for (uint32_t i = 0; i < count && run->status == GCACHE_OK; i++) {
-        gci_canon_member member = gci_canon_member_at(run, mark, i);
-        gci_canon_step step = { .outer = run->step, .name = member.name };
-        run->step = &step;
-        gci_cbor_text(&run->out, member.name);
-        gci_canon_value(run, member.value, member.place);
-        run->step = step.outer;
-    }
-    gci_canon_members_pop(run, mark);
-}
-
-static void
 put_any_node(gci_canon_run *run, gci_node const *node, gci_rules_state place)
 {
     size_t mark = run->members.size;
@@ -78,12 +62,8 @@ put_any_node(gci_canon_run *run, gci_node const *node, gci_rules_state place)
     gci_canon_push_member(run, (gci_view)GCI_VIEW("kwargs"), &node->kwargs, place, &count);
     if (has_target(node))
         gci_canon_push_member(run, (gci_view)GCI_VIEW("target"), &target, place, &count);
-    for (uint32_t i = 0; i < node->others.count; i++)
-        gci_canon_push_member(run, node->others.members[i].name, &node->others.members[i].value, place, &count);
-    if (run->members.failed)
-        gci_canon_fail_memory(run);
-    else
-        put_members(run, mark, count);
+    gci_canon_push_members(run, &node->others, place, &count);
+    gci_canon_put_members(run, mark, count, gci_canon_put_member);
 }
 
 static void
@@ -152,21 +132,16 @@ put_subgraphs(gci_canon_run *run, gci_subgraph const *graph, gci_rules_state pla
     free(links);
 }
 
-/* A member of a graph by its name; values of nodes and subgraphs stand for what is in the struct. */
+/* A member of the open graph by its name; values of nodes and subgraphs stand for what is in the struct. */
 static void
-put_graph_member(gci_canon_run *run, gci_subgraph const *graph, gci_canon_member const *member)
+put_graph_member(gci_canon_run *run, gci_canon_member const *member)
 {
-    gci_canon_step step = { .outer = run->step, .name = member->name };
-
-    run->step = &step;
-    gci_cbor_text(&run->out, member->name);
     if (gci_view_is(member->name, "nodes"))
-        put_nodes(run, graph, member->place);
+        put_nodes(run, run->open, member->place);
     else if (gci_view_is(member->name, "subgraphs"))
-        put_subgraphs(run, graph, member->place);
+        put_subgraphs(run, run->open, member->place);
     else
-        gci_canon_value(run, member->value, member->place);
-    run->step = step.outer;
+        gci_canon_put_member(run, member);
 }
 
 void
@@ -183,19 +158,8 @@ gci_canon_graph(gci_canon_run *run, gci_subgraph const *graph, gci_rules_state p
         gci_canon_push_member(run, (gci_view)GCI_VIEW("subgraphs"), &null, place, &count);
     if (graph->constants.count != 0)
         gci_canon_push_member(run, (gci_view)GCI_VIEW("constants"), &graph->constants, place, &count);
-    for (uint32_t i = 0; i < graph->others.count; i++)
-        gci_canon_push_member(run, graph->others.members[i].name, &graph->others.members[i].value, place, &count);
-    if (run->members.failed) {
-        gci_canon_fail_memory(run);
-        return;
-    }
-    gci_canon_sort_members(run, mark, count);
-    gci_cbor_head(&run->out, GCI_CBOR_MAP, count);
-    for (uint32_t i = 0; i < count && run->status == GCACHE_OK; i++) {
-        gci_canon_member member = gci_canon_member_at(run, mark, i);
-        put_graph_member(run, graph, &member);
-    }
-    gci_canon_members_pop(run, mark);
+    gci_canon_push_members(run, &graph->others, place, &count);
+    gci_canon_put_members(run, mark, count, put_graph_member);
     run->open = outer;
 }
 
@@ -252,12 +216,8 @@ put_any_input(gci_canon_run *run, gci_input const *input, gci_rules_state place)
         gci_canon_fail_memory(run);
     gci_canon_left_out(run, (gci_view)GCI_VIEW("name"), &name);
     gci_canon_push_member(run, (gci_view)GCI_VIEW("value"), &value, place, &count);
-    for (uint32_t i = 0; i < input->others.count; i++)
-        gci_canon_push_member(run, input->others.members[i].name, &input->others.members[i].value, place, &count);
-    if (run->members.failed)
-        gci_canon_fail_memory(run);
-    else
-        put_members(run, mark, count);
+    gci_canon_push_members(run, &input->others, place, &count);
+    gci_canon_put_members(run, mark, count, gci_canon_put_member);
     gci_arena_clear(&arena);
 }
 

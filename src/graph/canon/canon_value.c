@@ -7,6 +7,16 @@
 
 /* ---- members ---- */
 
+/* A member on the scratch stack, which may have moved. */
+static inline gci_canon_member
+member_at(gci_canon_run const *run, size_t mark, uint32_t index)
+{
+    gci_canon_member member;
+
+    memcpy(&member, run->members.data + mark + index * sizeof member, sizeof member);
+    return member;
+}
+
 static int
 compare_members(void const *a, void const *b)
 {
@@ -18,8 +28,8 @@ compare_members(void const *a, void const *b)
 /* Few members, or members in order already, are the rule: insertion takes one comparison a member for the latter. */
 #define INSERTION_MEMBERS 24
 
-void
-gci_canon_sort_members(gci_canon_run *run, size_t mark, uint32_t count)
+static void
+sort_members(gci_canon_run *run, size_t mark, uint32_t count)
 {
     /* Without any there may be no bytes to point into. */
     if (count == 0)
@@ -56,39 +66,47 @@ gci_canon_push_member(gci_canon_run *run, gci_view name, gci_value const *value,
     ++*count;
 }
 
-size_t
-gci_canon_members(gci_canon_run *run, gci_value const *map, gci_rules_state place, uint32_t *out_count)
+void
+gci_canon_put_members(gci_canon_run *run, size_t mark, uint32_t count, gci_put_member_fn *put)
 {
-    size_t mark = run->members.size;
-
-    *out_count = 0;
-    for (uint32_t i = 0; i < map->count; i++)
-        gci_canon_push_member(run, map->members[i].name, &map->members[i].value, place, out_count);
     if (run->members.failed) {
         gci_canon_fail_memory(run);
-        *out_count = 0;
-        return mark;
+        return;
     }
-    gci_canon_sort_members(run, mark, *out_count);
-    return mark;
+    sort_members(run, mark, count);
+    gci_cbor_head(&run->out, GCI_CBOR_MAP, count);
+    for (uint32_t i = 0; i < count && run->status == GCACHE_OK; i++) {
+        gci_canon_member member = member_at(run, mark, i);
+        gci_canon_step step = { .outer = run->step, .name = member.name };
+        run->step = &step;
+        gci_cbor_text(&run->out, member.name);
+        put(run, &member);
+        run->step = step.outer;
+    }
+    run->members.size = mark;
+}
+
+void
+gci_canon_put_member(gci_canon_run *run, gci_canon_member const *member)
+{
+    gci_canon_value(run, member->value, member->place);
+}
+
+void
+gci_canon_push_members(gci_canon_run *run, gci_value const *map, gci_rules_state place, uint32_t *count)
+{
+    for (uint32_t i = 0; i < map->count; i++)
+        gci_canon_push_member(run, map->members[i].name, &map->members[i].value, place, count);
 }
 
 static void
 put_map(gci_canon_run *run, gci_value const *map, gci_rules_state place)
 {
-    uint32_t count;
-    size_t mark = gci_canon_members(run, map, place, &count);
+    size_t mark = run->members.size;
+    uint32_t count = 0;
 
-    gci_cbor_head(&run->out, GCI_CBOR_MAP, count);
-    for (uint32_t i = 0; i < count && run->status == GCACHE_OK; i++) {
-        gci_canon_member member = gci_canon_member_at(run, mark, i);
-        gci_canon_step step = { .outer = run->step, .name = member.name };
-        run->step = &step;
-        gci_cbor_text(&run->out, member.name);
-        gci_canon_value(run, member.value, member.place);
-        run->step = step.outer;
-    }
-    gci_canon_members_pop(run, mark);
+    gci_canon_push_members(run, map, place, &count);
+    gci_canon_put_members(run, mark, count, gci_canon_put_member);
 }
 
 /* ---- lists ---- */
@@ -465,7 +483,7 @@ static bool
 has_trees(gci_canon_run const *run, size_t mark, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        gci_canon_member member = gci_canon_member_at(run, mark, i);
+        gci_canon_member member = member_at(run, mark, i);
         uint8_t type = member.value->type;
         if (classify(member.name) == MEMBER_OTHER && (type == GCI_SYM || type == GCI_LIST || type == GCI_MAP ||
                                                       type == GCI_TUPLE || type == GCI_SET || type == GCI_TENSOR))
@@ -480,24 +498,10 @@ put_tensor(gci_canon_run *run, gci_value const *tensor, gci_rules_state place)
     size_t mark = run->members.size;
     uint32_t count = push_tensor_members(run, tensor, place);
 
-    if (run->members.failed) {
-        gci_canon_fail_memory(run);
-        return;
-    }
-    gci_canon_sort_members(run, mark, count);
-    if (run->mode == CANON_WRITE && has_trees(run, mark, count))
+    if (run->mode == CANON_WRITE && !run->members.failed && has_trees(run, mark, count))
         name_sizes(run, tensor);
     gci_cbor_tag(&run->out, GCI_TAG_TENSOR);
-    gci_cbor_head(&run->out, GCI_CBOR_MAP, count);
-    for (uint32_t i = 0; i < count && run->status == GCACHE_OK; i++) {
-        gci_canon_member member = gci_canon_member_at(run, mark, i);
-        gci_canon_step step = { .outer = run->step, .name = member.name };
-        run->step = &step;
-        gci_cbor_text(&run->out, member.name);
-        put_tensor_member(run, &member);
-        run->step = step.outer;
-    }
-    gci_canon_members_pop(run, mark);
+    gci_canon_put_members(run, mark, count, put_tensor_member);
 }
 
 /* ---- the rest ---- */
@@ -505,27 +509,21 @@ put_tensor(gci_canon_run *run, gci_value const *tensor, gci_rules_state place)
 static void
 put_node(gci_canon_run *run, int64_t ref)
 {
-    uint32_t serial = gci_node_ref_serial(ref), up = 0;
-    gci_subgraph const *graph = run->open;
+    uint32_t serial = gci_node_ref_serial(ref), up;
 
-    gci_cbor_tag(&run->out, GCI_TAG_NODE);
     if (serial == GCI_NODE_INPUTS) {
+        gci_cbor_tag(&run->out, GCI_TAG_NODE);
         gci_cbor_head(&run->out, GCI_CBOR_ARRAY, 1);
+        gci_cbor_head(&run->out, GCI_CBOR_UINT, gci_node_ref_position(ref));
+    } else if (gci_subgraph_levels(run->open, serial, &up)) {
+        gci_cbor_reference(&run->out, up, gci_node_ref_position(ref));
     } else {
-        for (; graph != NULL && graph->serial != serial; up++)
-            graph = graph->outer;
-        if (graph == NULL) {
-            gci_canon_fail(run, GCACHE_ERROR_DESCRIPTION, "a reference to a node of a graph that doesn't enclose it");
-            return;
-        }
-        gci_cbor_head(&run->out, GCI_CBOR_ARRAY, 2);
-        gci_cbor_head(&run->out, GCI_CBOR_UINT, up);
+        gci_canon_fail(run, GCACHE_ERROR_DESCRIPTION, "a reference to a node of a graph that doesn't enclose it");
     }
-    gci_cbor_head(&run->out, GCI_CBOR_UINT, gci_node_ref_position(ref));
 }
 
-void
-gci_canon_text(gci_canon_run *run, gci_view text, gci_rules_state place)
+static void
+put_text(gci_canon_run *run, gci_view text, gci_rules_state place)
 {
     if (place != GCI_RULES_INERT && gci_rules_has_text(run->rules, place)) {
         run->rewrites = true;
@@ -548,31 +546,21 @@ gci_canon_value(gci_canon_run *run, gci_value const *value, gci_rules_state plac
     }
     switch ((gci_value_type)value->type) {
     case GCI_NULL:
-        gci_cbor_simple(out, GCI_CBOR_NULL);
-        break;
     case GCI_BOOL:
-        gci_cbor_simple(out, value->boolean ? GCI_CBOR_TRUE : GCI_CBOR_FALSE);
-        break;
     case GCI_INT:
-        gci_cbor_int(out, value->integer);
-        break;
     case GCI_BIGINT:
-        gci_cbor_decimal(out, value->text);
-        break;
     case GCI_FLOAT:
-        gci_cbor_float(out, value->real);
+    case GCI_BYTES:
+        gci_cbor_scalar(out, value);
         break;
     case GCI_STRING:
-        gci_canon_text(run, value->text, place);
+        put_text(run, value->text, place);
         break;
     case GCI_LIST:
         put_list(run, value, place);
         break;
     case GCI_MAP:
         put_map(run, value, place);
-        break;
-    case GCI_BYTES:
-        gci_cbor_bytes(out, value->text);
         break;
     case GCI_TUPLE:
         gci_cbor_tag(out, GCI_TAG_TUPLE);
@@ -593,7 +581,7 @@ gci_canon_value(gci_canon_run *run, gci_value const *value, gci_rules_state plac
         break;
     case GCI_ENUM:
         gci_cbor_tag(out, GCI_TAG_ENUM);
-        gci_canon_text(run, value->text, place);
+        put_text(run, value->text, place);
         break;
     }
     run->depth--;

@@ -1,3 +1,6 @@
+/*
+ * Deterministic CBOR (RFC 8949 section 4.2.1): what takes more than a head.
+ */
 #include "graph/cbor/cbor.h"
 
 #include "base/check.h"
@@ -157,4 +160,29 @@ gci_cbor_decimal(gci_buf *out, gci_view decimal)
     else
         put_bignum(out, &m, negative);
     free(m.words);
+}
+
+void
+gci_cbor_scalar(gci_buf *out, gci_value const *value)
+{
+    switch ((gci_value_type)value->type) {
+    case GCI_NULL:
+        gci_cbor_simple(out, GCI_CBOR_NULL);
+        break;
+    case GCI_BOOL:
+        gci_cbor_simple(out, value->boolean ? GCI_CBOR_TRUE : GCI_CBOR_FALSE);
+        break;
+    case GCI_INT:
+        gci_cbor_int(out, value->integer);
+        break;
+    case GCI_BIGINT:
+        gci_cbor_decimal(out, value->text);
+        break;
+    case GCI_FLOAT:
+        gci_cbor_float(out, value->real);
+        break;
+    default:
+        GCI_ASSERT(value->type == GCI_BYTES);
+        gci_cbor_bytes(out, value->text);
+    }
 }

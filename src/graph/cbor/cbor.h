@@ -8,6 +8,7 @@
 #define GCI_GRAPH_CBOR_H
 
 #include "base/buf.h"
+#include "base/value.h"
 
 #include <stdint.h>
 
@@ -134,6 +135,21 @@ gci_cbor_simple(gci_buf *out, unsigned value)
 void gci_cbor_decimal(gci_buf *out, gci_view decimal);
 
 void gci_cbor_float(gci_buf *out, double value);
+
+/* Null, bool, integer of any size, float or bytes. Texts and what holds others are the caller's: they depend on rules. */
+void gci_cbor_scalar(gci_buf *out, gci_value const *value);
+
+/* A reference to a node of the graph `up` levels out. */
+static inline void
+gci_cbor_reference(gci_buf *out, uint32_t up, uint32_t position)
+{
+    static uint8_t const start[] = { GCI_CBOR_TAG << 5 | 25, GCI_TAG_NODE >> 8, GCI_TAG_NODE & 0xFF,
+                                     GCI_CBOR_ARRAY << 5 | 2 };
+
+    gci_cbor_append(out, start, sizeof start);
+    gci_cbor_head(out, GCI_CBOR_UINT, up);
+    gci_cbor_head(out, GCI_CBOR_UINT, position);
+}
 
 /* The order of text keys in a map: that of their encodings, which is the shorter first, then bytewise. */
 static inline int

@@ -170,6 +170,15 @@ gci_component *gci_graph_find_component(gcache_graph const *graph, gci_view name
 /* packed: its nodes will come from the builder. */
 gci_subgraph *gci_graph_new_subgraph(gcache_graph *graph, gci_subgraph *outer, bool packed);
 
+/* How many levels out of `sub` the (sub)graph of a serial number is; false if it doesn't enclose it. */
+static inline bool
+gci_subgraph_levels(gci_subgraph const *sub, uint32_t serial, uint32_t *out_up)
+{
+    for (*out_up = 0; sub != NULL && sub->serial != serial; sub = sub->outer)
+        ++*out_up;
+    return sub != NULL;
+}
+
 /* The component `graph`, made if there is none yet. NULL without memory. */
 gci_subgraph *gci_graph_root(gcache_graph *graph, bool packed);
 

@@ -1,3 +1,6 @@
+/*
+ * Nodes as canonical bytes and tensors as numbers of texts, from the start; and back to trees.
+ */
 #include "graph/describe/encoded.h"
 
 #include "base/check.h"
@@ -35,31 +38,16 @@ gci_find_node(gcache_graph const *graph, gcache_node node)
 
 /* ---- writing ---- */
 
+/* false: the graph isn't around this one, and the tree's reader says what is wrong with it. */
 static bool
-put_reference(gci_buf *out, gci_subgraph const *sub, gci_subgraph const *target, uint32_t position)
+put_reference(gci_buf *out, gci_subgraph const *sub, uint32_t serial, uint32_t position)
 {
-    static uint8_t const start[] = { GCI_CBOR_TAG << 5 | 25, GCI_TAG_NODE >> 8, GCI_TAG_NODE & 0xFF,
-                                     GCI_CBOR_ARRAY << 5 | 2 };
-    uint32_t up = 0;
+    uint32_t up;
 
-    for (; sub != NULL && sub != target; sub = sub->outer)
-        up++;
-    if (sub == NULL)
-        return false; /* the tree's reader says what is wrong with it */
-    gci_cbor_append(out, start, sizeof start);
-    gci_cbor_head(out, GCI_CBOR_UINT, up);
-    gci_cbor_head(out, GCI_CBOR_UINT, position);
+    if (!gci_subgraph_levels(sub, serial, &up))
+        return false;
+    gci_cbor_reference(out, up, position);
     return true;
-}
-
-static bool
-put_reference_value(gci_buf *out, gci_subgraph const *sub, int64_t ref)
-{
-    gci_subgraph const *target = sub;
-
-    while (target != NULL && target->serial != gci_node_ref_serial(ref))
-        target = target->outer;
-    return target != NULL && put_reference(out, sub, target, gci_node_ref_position(ref));
 }
 
 static bool put_value(gci_buf *out, gci_subgraph const *sub, gci_value const *value, int depth);
@@ -80,32 +68,22 @@ put_value(gci_buf *out, gci_subgraph const *sub, gci_value const *value, int dep
 {
     switch ((gci_value_type)value->type) {
     case GCI_NULL:
-        gci_cbor_simple(out, GCI_CBOR_NULL);
-        return true;
     case GCI_BOOL:
-        gci_cbor_simple(out, value->boolean ? GCI_CBOR_TRUE : GCI_CBOR_FALSE);
-        return true;
     case GCI_INT:
-        gci_cbor_int(out, value->integer);
-        return true;
     case GCI_BIGINT:
-        gci_cbor_decimal(out, value->text);
-        return true;
     case GCI_FLOAT:
-        gci_cbor_float(out, value->real);
+    case GCI_BYTES:
+        gci_cbor_scalar(out, value);
         return true;
     case GCI_STRING:
         gci_cbor_text(out, value->text);
-        return true;
-    case GCI_BYTES:
-        gci_cbor_bytes(out, value->text);
         return true;
     case GCI_ENUM:
         gci_cbor_tag(out, GCI_TAG_ENUM);
         gci_cbor_text(out, value->text);
         return true;
     case GCI_NODE:
-        return put_reference_value(out, sub, value->integer);
+        return put_reference(out, sub, gci_node_ref_serial(value->integer), gci_node_ref_position(value->integer));
     case GCI_TUPLE:
         gci_cbor_tag(out, GCI_TAG_TUPLE);
         return depth < MAX_DEPTH && put_list(out, sub, value, depth);
@@ -125,7 +103,7 @@ put_arguments(gcache_graph *graph, gci_subgraph *sub, gci_new_node const *node)
     for (size_t i = 0; i < node->count; i++) {
         if (node->nodes != NULL) {
             gci_node_place place = gci_find_node(graph, node->nodes[i]);
-            if (place.graph == NULL || !put_reference(out, sub, place.graph, place.position))
+            if (place.graph == NULL || !put_reference(out, sub, place.graph->serial, place.position))
                 return false;
         } else if (node->values[i] == NULL || !put_value(out, sub, &node->values[i]->value, 0)) {
             return false;

@@ -39,6 +39,5 @@ char const *gci_rule_kind_word(gci_rule const *rule);
 gcache_status gci_rules_of_kind(gci_view kind, gcache_rules **out_rules, gcache_error *error);
 
 void gci_rules_hash(gcache_rules const *rules, uint8_t out_hash[GCI_SHA256_BYTES]);
-gci_view gci_rules_name(gcache_rules const *rules);
 
 #endif

@@ -15,13 +15,6 @@
 /* A rule set takes a few times its text, and states: this is far above any sensible one. */
 #define MAX_BYTES ((size_t)64 << 20)
 
-/* Patterns match in a few steps a byte; these stop one that backtracks without end. A string of a text takes a level for
-   each of its characters. */
-#define MATCH_LIMIT 10000000u
-#define DEPTH_LIMIT 100000u
-#define HEAP_LIMIT_KB 40000u
-#define TEXT_LIMIT ((size_t)64 << 20)
-
 typedef struct reader {
     gcache_rules *rules;
     char const *name;
@@ -39,18 +32,14 @@ fail(reader const *r, gci_value const *value, char const *what, char const *why)
 }
 
 static gcache_status
-read_text(reader const *r, gci_value const *value, char const *what, gci_view *out_text)
+read_text(reader const *r, gci_value const *value, char const *what, void *out)
 {
+    gci_view *out_text = out;
+
     if (value->type != GCI_STRING)
         return fail(r, value, what, "must be a string");
     *out_text = gci_arena_copy(&r->rules->arena, value->text); /* zero-terminated, for gcache_rules_at */
     return out_text->data != NULL ? GCACHE_OK : gci_fail_memory(r->error);
-}
-
-static gcache_status
-read_list(reader const *r, gci_value const *value, char const *what)
-{
-    return value->type == GCI_LIST ? GCACHE_OK : fail(r, value, what, "must be a list");
 }
 
 /* ---- patterns ---- */
@@ -78,40 +67,37 @@ read_pattern(gci_view pattern, int *out_number, PCRE2_SIZE *out_offset)
 }
 
 static gcache_status
-compile_one(gci_view pattern, bool jit, pcre2_code **code, gcache_error *error)
+compile_one(gci_pattern *pattern, bool jit, gcache_error *error)
 {
     int number = 0;
     PCRE2_SIZE offset = 0;
     PCRE2_UCHAR reason[128];
 
-    if (pattern.data == NULL)
+    if (pattern->text.data == NULL)
         return GCACHE_OK;
-    if (*code == NULL)
-        *code = read_pattern(pattern, &number, &offset);
-    if (*code == NULL && number == PCRE2_ERROR_NOMEMORY)
+    if (pattern->code == NULL)
+        pattern->code = read_pattern(pattern->text, &number, &offset);
+    if (pattern->code == NULL && number == PCRE2_ERROR_NOMEMORY)
         return gci_fail_memory(error);
-    if (*code == NULL) {
+    if (pattern->code == NULL) {
         pcre2_get_error_message(number, reason, sizeof reason);
-        return gci_fail(error, GCACHE_ERROR_DESCRIPTION, "%.*s: %s at %zu", (int)pattern.size, pattern.data,
+        return gci_fail(error, GCACHE_ERROR_DESCRIPTION, "%.*s: %s at %zu", (int)pattern->text.size, pattern->text.data,
                         (char const *)reason, (size_t)offset);
     }
     if (jit) /* where there is no machine code for this processor the pattern is interpreted */
-        pcre2_jit_compile(*code, PCRE2_JIT_COMPLETE);
+        pcre2_jit_compile(pattern->code, PCRE2_JIT_COMPLETE);
     return GCACHE_OK;
 }
 
 gcache_status
 gci_rule_compile(gci_rule *rule, bool jit, gcache_error *error)
 {
-    if (rule->kind == GCI_RULE_PATH || (rule->code != NULL && (rule->jitted || !jit)))
+    gcache_status status = GCACHE_OK;
+
+    if (rule->kind == GCI_RULE_PATH || (rule->patterns[GCI_PATTERN].code != NULL && (rule->jitted || !jit)))
         return GCACHE_OK;
-    gcache_status status = compile_one(rule->pattern, jit, &rule->code, error);
-    if (status == GCACHE_OK)
-        status = compile_one(rule->among, jit, &rule->among_code, error);
-    if (status == GCACHE_OK)
-        status = compile_one(rule->part, jit, &rule->part_code, error);
-    if (status == GCACHE_OK)
-        status = compile_one(rule->unless, jit, &rule->unless_code, error);
+    for (size_t i = 0; i < GCI_PATTERN_COUNT && status == GCACHE_OK; i++)
+        status = compile_one(&rule->patterns[i], jit, error);
     rule->jitted = jit;
     return status;
 }
@@ -136,33 +122,44 @@ static char const *const kind_words[] = {
 #undef X
 };
 
+/* Readers of a rule's members: out points to what is in the struct. */
+typedef gcache_status read_fn(reader const *r, gci_value const *value, char const *what, void *out);
+
 static gcache_status
-read_kind(reader const *r, gci_value const *value, gci_rule *rule)
+read_kind(reader const *r, gci_value const *value, char const *what, void *out)
 {
     for (size_t i = GCI_RULE_DROP; i < sizeof kind_words / sizeof kind_words[0]; i++) {
         if (value->type == GCI_STRING && gci_view_is(value->text, kind_words[i])) {
-            rule->kind = (gci_rule_kind)i;
+            *(gci_rule_kind *)out = (gci_rule_kind)i;
             return GCACHE_OK;
         }
     }
-    return fail(r, value, "kind", "must be drop, const, ordinal, sort, bypass or private");
+    return fail(r, value, what, "must be drop, const, ordinal, sort, bypass or private");
 }
 
 static gcache_status
-read_scope(reader const *r, gci_value const *value, gci_rule *rule)
+read_scope(reader const *r, gci_value const *value, char const *what, void *out)
 {
     bool whole = value->type == GCI_STRING && gci_view_is(value->text, "description");
 
     if (!whole && !(value->type == GCI_STRING && gci_view_is(value->text, "text")))
-        return fail(r, value, "scope", "must be text or description");
-    rule->whole = whole;
+        return fail(r, value, what, "must be text or description");
+    *(bool *)out = whole;
     return GCACHE_OK;
 }
 
 static gcache_status
-read_path(reader const *r, gci_value const *value, gci_rule *rule)
+read_bool(reader const *r, gci_value const *value, char const *what, void *out)
 {
-    gcache_status status = read_text(r, value, "path", &rule->path);
+    *(bool *)out = value->type == GCI_BOOL && value->boolean;
+    return value->type == GCI_BOOL ? GCACHE_OK : fail(r, value, what, "must be true or false");
+}
+
+static gcache_status
+read_path(reader const *r, gci_value const *value, char const *what, void *out)
+{
+    gci_rule *rule = out;
+    gcache_status status = read_text(r, value, what, &rule->path);
 
     if (status != GCACHE_OK)
         return status;
@@ -171,54 +168,47 @@ read_path(reader const *r, gci_value const *value, gci_rule *rule)
 }
 
 static gcache_status
-read_examples(reader const *r, gci_value const *value, gci_value const **out_examples)
+read_examples(reader const *r, gci_value const *value, char const *what, void *out)
 {
+    (void)what;
     if (value->type != GCI_LIST)
         return fail(r, value, "examples", "must be a list of pairs");
     for (uint32_t i = 0; i < value->count; i++)
         if (value->items[i].type != GCI_LIST || value->items[i].count != 2)
             return fail(r, &value->items[i], "an example", "must be a pair");
-    *out_examples = value;
+    *(gci_value const **)out = value;
     return GCACHE_OK;
 }
 
-/* rule := { "path", "why", "same", "different" }, and for texts also "kind", "needs", "unless", "pattern", "with", "among",
- * "part", "scope", "hand_back" */
+/* rule := a map of these; the first four in every rule, the others in rules for texts */
+static struct {
+    char const *name;
+    bool text_only;
+    read_fn *read;
+    size_t at;
+} const rule_members[] = {
+    { "path", false, read_path, 0 },
+    { "why", false, read_text, offsetof(gci_rule, why) },
+    { "same", false, read_examples, offsetof(gci_rule, same) },
+    { "different", false, read_examples, offsetof(gci_rule, different) },
+    { "kind", true, read_kind, offsetof(gci_rule, kind) },
+    { "needs", true, read_text, offsetof(gci_rule, needs) },
+    { "unless", true, read_text, offsetof(gci_rule, patterns[GCI_PATTERN_UNLESS].text) },
+    { "pattern", true, read_text, offsetof(gci_rule, patterns[GCI_PATTERN].text) },
+    { "with", true, read_text, offsetof(gci_rule, with) },
+    { "among", true, read_text, offsetof(gci_rule, patterns[GCI_PATTERN_AMONG].text) },
+    { "part", true, read_text, offsetof(gci_rule, patterns[GCI_PATTERN_PART].text) },
+    { "scope", true, read_scope, offsetof(gci_rule, whole) },
+    { "hand_back", true, read_bool, offsetof(gci_rule, hand_back) },
+};
+
 static gcache_status
 read_rule_member(reader const *r, gci_member const *member, bool is_text, gci_rule *rule)
 {
-    gci_view name = member->name;
-    gci_value const *value = &member->value;
-
-    if (gci_view_is(name, "path"))
-        return read_path(r, value, rule);
-    if (gci_view_is(name, "why"))
-        return read_text(r, value, "why", &rule->why);
-    if (gci_view_is(name, "same"))
-        return read_examples(r, value, &rule->same);
-    if (gci_view_is(name, "different"))
-        return read_examples(r, value, &rule->different);
-    if (is_text && gci_view_is(name, "kind"))
-        return read_kind(r, value, rule);
-    if (is_text && gci_view_is(name, "needs"))
-        return read_text(r, value, "needs", &rule->needs);
-    if (is_text && gci_view_is(name, "unless"))
-        return read_text(r, value, "unless", &rule->unless);
-    if (is_text && gci_view_is(name, "pattern"))
-        return read_text(r, value, "pattern", &rule->pattern);
-    if (is_text && gci_view_is(name, "with"))
-        return read_text(r, value, "with", &rule->with);
-    if (is_text && gci_view_is(name, "among"))
-        return read_text(r, value, "among", &rule->among);
-    if (is_text && gci_view_is(name, "part"))
-        return read_text(r, value, "part", &rule->part);
-    if (is_text && gci_view_is(name, "scope"))
-        return read_scope(r, value, rule);
-    if (is_text && gci_view_is(name, "hand_back")) {
-        rule->hand_back = value->type == GCI_BOOL && value->boolean;
-        return value->type == GCI_BOOL ? GCACHE_OK : fail(r, value, "hand_back", "must be true or false");
-    }
-    return fail(r, value, "this member", "isn't one of a rule");
+    for (size_t i = 0; i < sizeof rule_members / sizeof rule_members[0]; i++)
+        if (gci_view_is(member->name, rule_members[i].name) && (is_text || !rule_members[i].text_only))
+            return rule_members[i].read(r, &member->value, rule_members[i].name, (char *)rule + rule_members[i].at);
+    return fail(r, &member->value, "this member", "isn't one of a rule");
 }
 
 static gcache_status
@@ -226,12 +216,12 @@ check_rule(reader const *r, gci_value const *value, gci_rule const *rule, bool i
 {
     if (rule->path.data == NULL)
         return fail(r, value, "a rule", "needs a path");
-    if (is_text && (rule->kind == GCI_RULE_PATH || rule->pattern.data == NULL))
+    if (is_text && (rule->kind == GCI_RULE_PATH || rule->patterns[GCI_PATTERN].text.data == NULL))
         return fail(r, value, "a text rule", "needs kind and pattern");
     bool renames = rule->kind == GCI_RULE_CONST || rule->kind == GCI_RULE_ORDINAL;
     if (renames != (rule->with.data != NULL))
         return fail(r, value, "with:", renames ? "is needed" : "belongs to const and ordinal");
-    if (rule->kind != GCI_RULE_ORDINAL && (rule->among.data != NULL || rule->part.data != NULL || rule->whole))
+    if (rule->kind != GCI_RULE_ORDINAL && (rule->patterns[GCI_PATTERN_AMONG].text.data != NULL || rule->patterns[GCI_PATTERN_PART].text.data != NULL || rule->whole))
         return fail(r, value, "among, part and scope", "belong to ordinal");
     if (!renames && rule->hand_back)
         return fail(r, value, "hand_back", "belongs to const and ordinal");
@@ -244,8 +234,10 @@ static gcache_status
 read_rules(reader const *r, gci_value const *list, bool is_text)
 {
     gcache_rules *rules = r->rules;
-    gcache_status status = read_list(r, list, is_text ? "text" : "drop");
+    gcache_status status = GCACHE_OK;
 
+    if (list->type != GCI_LIST)
+        return fail(r, list, is_text ? "text" : "drop", "must be a list");
     for (uint32_t i = 0; i < list->count && status == GCACHE_OK; i++) {
         gci_value const *value = &list->items[i];
         if (value->type != GCI_MAP)
@@ -263,42 +255,43 @@ read_rules(reader const *r, gci_value const *list, bool is_text)
 
 /* ---- the set ---- */
 
-static gcache_status
-read_limit(reader const *r, gci_value const *value, uint64_t most, uint64_t *out_limit)
+/* limits := a map of these. Patterns match in a few steps a byte; these stop one that backtracks without end. A string of a
+   text takes a level for each of its characters. */
+static struct {
+    char const *name;
+    size_t most, at;
+} const limits[] = {
+    { "match", 10000000, offsetof(gci_rules_limits, match) },
+    { "depth", 100000, offsetof(gci_rules_limits, depth) },
+    { "heap_kb", 40000, offsetof(gci_rules_limits, heap_kb) },
+    { "text_bytes", (size_t)64 << 20, offsetof(gci_rules_limits, text_bytes) },
+};
+
+#define LIMIT_COUNT (sizeof limits / sizeof limits[0])
+
+static void
+set_limit(gcache_rules *rules, size_t which, size_t value)
 {
-    if (value->type != GCI_INT || value->integer < 1 || (uint64_t)value->integer > most)
-        return fail(r, value, "a limit", "must be an integer from 1 to the built-in limit");
-    *out_limit = (uint64_t)value->integer;
-    return GCACHE_OK;
+    memcpy((char *)&rules->limits + limits[which].at, &value, sizeof value);
 }
 
-/* limits := { "match": int, "depth": int, "heap_kb": int, "text_bytes": int } */
 static gcache_status
 read_limits(reader const *r, gci_value const *map)
 {
-    gci_rules_limits *limits = &r->rules->limits;
-    gcache_status status = map->type == GCI_MAP ? GCACHE_OK : fail(r, map, "limits", "must be a map");
-
-    for (uint32_t i = 0; i < map->count && status == GCACHE_OK; i++) {
-        gci_member const *member = &map->members[i];
-        uint64_t limit = 0;
-        if (gci_view_is(member->name, "match")) {
-            status = read_limit(r, &member->value, MATCH_LIMIT, &limit);
-            limits->match = (uint32_t)limit;
-        } else if (gci_view_is(member->name, "depth")) {
-            status = read_limit(r, &member->value, DEPTH_LIMIT, &limit);
-            limits->depth = (uint32_t)limit;
-        } else if (gci_view_is(member->name, "heap_kb")) {
-            status = read_limit(r, &member->value, HEAP_LIMIT_KB, &limit);
-            limits->heap_kb = (uint32_t)limit;
-        } else if (gci_view_is(member->name, "text_bytes")) {
-            status = read_limit(r, &member->value, TEXT_LIMIT, &limit);
-            limits->text_bytes = (size_t)limit;
-        } else {
-            status = fail(r, &member->value, "this member", "isn't one of limits");
-        }
+    if (map->type != GCI_MAP)
+        return fail(r, map, "limits", "must be a map");
+    for (uint32_t i = 0; i < map->count; i++) {
+        gci_value const *value = &map->members[i].value;
+        size_t which = 0;
+        while (which < LIMIT_COUNT && !gci_view_is(map->members[i].name, limits[which].name))
+            which++;
+        if (which == LIMIT_COUNT)
+            return fail(r, value, "this member", "isn't one of limits");
+        if (value->type != GCI_INT || value->integer < 1 || (uint64_t)value->integer > limits[which].most)
+            return fail(r, value, "a limit", "must be an integer from 1 to the built-in limit");
+        set_limit(r->rules, which, (size_t)value->integer);
     }
-    return status;
+    return GCACHE_OK;
 }
 
 static gcache_status
@@ -369,15 +362,15 @@ hash_set(gcache_rules *rules, gcache_error *error)
         if (rule->kind == GCI_RULE_PRIVATE)
             continue;
         gci_put_u8(&fields, (uint8_t)rule->kind);
-        gci_put_u8(&fields, (uint8_t)(rule->whole | (rule->unless.data != NULL ? HASHED_UNLESS : 0)));
+        gci_put_u8(&fields, (uint8_t)(rule->whole | (rule->patterns[GCI_PATTERN_UNLESS].text.data != NULL ? HASHED_UNLESS : 0)));
         gci_put_bytes(&fields, rule->path);
         gci_put_bytes(&fields, rule->needs);
-        gci_put_bytes(&fields, rule->pattern);
+        gci_put_bytes(&fields, rule->patterns[GCI_PATTERN].text);
         gci_put_bytes(&fields, rule->with);
-        gci_put_bytes(&fields, rule->among);
-        gci_put_bytes(&fields, rule->part);
-        if (rule->unless.data != NULL)
-            gci_put_bytes(&fields, rule->unless);
+        gci_put_bytes(&fields, rule->patterns[GCI_PATTERN_AMONG].text);
+        gci_put_bytes(&fields, rule->patterns[GCI_PATTERN_PART].text);
+        if (rule->patterns[GCI_PATTERN_UNLESS].text.data != NULL)
+            gci_put_bytes(&fields, rule->patterns[GCI_PATTERN_UNLESS].text);
     }
     bool hashed = digest != NULL && !fields.failed && gci_digest_of(digest, gci_buf_view(&fields), rules->hash);
     gci_buf_clear(&fields);
@@ -399,7 +392,8 @@ read_rule_set(gci_view text, char const *name, bool shipped, bool lazy, gcache_r
     rules->shipped = shipped;
     rules->lazy = lazy;
     gci_arena_init(&rules->arena, MAX_BYTES);
-    rules->limits = (gci_rules_limits){ MATCH_LIMIT, DEPTH_LIMIT, HEAP_LIMIT_KB, TEXT_LIMIT };
+    for (size_t i = 0; i < LIMIT_COUNT; i++)
+        set_limit(rules, i, limits[i].most);
     gci_view copy = gci_arena_copy(&rules->arena, text);
     root = GCI_ARENA_NEW(&rules->arena, gci_value);
     gcache_status status = copy.data != NULL && root != NULL ? gci_json_read(copy, name, &rules->arena, root, error)
@@ -432,10 +426,8 @@ gcache_rules_free(gcache_rules *rules)
     if (rules == NULL)
         return;
     for (uint32_t i = 0; i < rules->rule_count; i++) {
-        pcre2_code_free(rules->rules[i].code);
-        pcre2_code_free(rules->rules[i].among_code);
-        pcre2_code_free(rules->rules[i].part_code);
-        pcre2_code_free(rules->rules[i].unless_code);
+        for (size_t k = 0; k < GCI_PATTERN_COUNT; k++)
+            pcre2_code_free(rules->rules[i].patterns[k].code);
     }
     gci_arena_clear(&rules->arena);
     free(rules);
@@ -515,8 +507,30 @@ gci_rules_hash(gcache_rules const *rules, uint8_t out_hash[GCI_SHA256_BYTES])
     memcpy(out_hash, rules->hash, GCI_SHA256_BYTES);
 }
 
-gci_view
-gci_rules_name(gcache_rules const *rules)
+bool
+gcache_rules_at(gcache_rules const *rules, size_t index, gcache_rule *out_rule)
 {
-    return rules->name;
+    if (rules == NULL || out_rule == NULL || index >= rules->rule_count)
+        return false;
+    gci_rule const *rule = &rules->rules[index];
+    *out_rule = (gcache_rule){ .kind = gci_rule_kind_word(rule),
+                               .path = rule->path.data,
+                               .pattern = rule->patterns[GCI_PATTERN].text.data,
+                               .with = rule->with.data,
+                               .why = rule->why.data,
+                               .examples = (rule->same != NULL ? rule->same->count : 0) +
+                                           (rule->different != NULL ? rule->different->count : 0) };
+    return true;
+}
+
+char const *
+gcache_rules_name(gcache_rules const *rules)
+{
+    return rules->name.data;
+}
+
+void
+gcache_rules_hash(gcache_rules const *rules, gcache_key *out_hash)
+{
+    gci_rules_hash(rules, out_hash->bytes);
 }

@@ -53,18 +53,28 @@ typedef struct gci_path_step {
     uint32_t index;
 } gci_path_step;
 
+typedef enum gci_pattern_use {
+    GCI_PATTERN,        /* what is rewritten */
+    GCI_PATTERN_AMONG,  /* ordinals: only texts this finds are renumbered */
+    GCI_PATTERN_PART,   /* ordinals: a new numbering begins where this matches */
+    GCI_PATTERN_UNLESS, /* where this matches anywhere, the rule is passed over */
+    GCI_PATTERN_COUNT
+} gci_pattern_use;
+
+typedef struct gci_pattern {
+    gci_view text; /* data NULL: there is none */
+    pcre2_code *code;
+} gci_pattern;
+
 struct gci_rule {
     gci_rule_kind kind;
-    gci_view path, needs, unless, pattern, with, among, part, why; /* as written; data NULL where absent */
+    gci_view path, needs, with, why; /* as written; data NULL where absent */
+    gci_pattern patterns[GCI_PATTERN_COUNT];
     gci_path_step steps[GCI_RULES_MAX_STEPS];
     uint32_t step_count;
     bool jitted;
     bool hand_back;           /* const, ordinal: names with a match in them are compared and handed back */
     bool whole;               /* ordinals: one numbering for the description, not one for each text */
-    pcre2_code *code;         /* of pattern */
-    pcre2_code *unless_code;  /* where this matches anywhere, the rule is passed over */
-    pcre2_code *among_code;   /* ordinals: only texts this finds are renumbered */
-    pcre2_code *part_code;    /* ordinals: a new numbering begins where this matches */
     gci_value const *same, *different; /* examples; NULL where absent */
 };
 
@@ -85,8 +95,7 @@ typedef struct gci_rules_node {
 
 /* How far a pattern may go on one text, a rule set's own choice up to these. */
 typedef struct gci_rules_limits {
-    uint32_t match, depth, heap_kb;
-    size_t text_bytes;
+    size_t match, depth, heap_kb, text_bytes;
 } gci_rules_limits;
 
 struct gcache_rules {

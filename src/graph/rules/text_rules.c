@@ -86,9 +86,9 @@ gci_rewriter_new(gcache_rules const *rules, gci_rewrite_fn on_change, gci_rewrit
         return NULL;
     }
     pcre2_set_callout(r->context, count_step, r);
-    pcre2_set_match_limit(r->context, rules->limits.match);
-    pcre2_set_depth_limit(r->context, rules->limits.depth);
-    pcre2_set_heap_limit(r->context, rules->limits.heap_kb);
+    pcre2_set_match_limit(r->context, (uint32_t)rules->limits.match);
+    pcre2_set_depth_limit(r->context, (uint32_t)rules->limits.depth);
+    pcre2_set_heap_limit(r->context, (uint32_t)rules->limits.heap_kb);
     pcre2_jit_stack_assign(r->context, NULL, r->jit_stack);
     return r;
 }
@@ -175,7 +175,7 @@ collect_among(gci_rewriter *r, gci_rule const *rule, gci_view text, gcache_error
 
     gci_intern_reset(&r->among);
     while (found && status == GCACHE_OK) {
-        status = next_match(r, rule, rule->among_code, text, &at, &match, &group, &found, error);
+        status = next_match(r, rule, rule->patterns[GCI_PATTERN_AMONG].code, text, &at, &match, &group, &found, error);
         if (found &&
             gci_intern_add(&r->among, gci_view_of(text.data + group.start, group.end - group.start), &is_new) ==
                 GCI_INTERN_NONE)
@@ -192,9 +192,9 @@ next_part(gci_rewriter *r, gci_rule const *rule, gci_view text, size_t at, size_
     bool found;
 
     *out_end = text.size + 1;
-    if (rule->part_code == NULL)
+    if (rule->patterns[GCI_PATTERN_PART].code == NULL)
         return GCACHE_OK;
-    gcache_status status = next_match(r, rule, rule->part_code, text, &at, &match, &group, &found, error);
+    gcache_status status = next_match(r, rule, rule->patterns[GCI_PATTERN_PART].code, text, &at, &match, &group, &found, error);
     if (found)
         *out_end = match.start;
     return status;
@@ -219,7 +219,7 @@ put_ordinal(gci_rewriter *r, gci_rule const *rule, gci_view found, gcache_error 
     gci_intern *ordinals = &r->ordinals[rule - r->rules->rules];
     bool is_new;
 
-    if (rule->among_code != NULL && gci_intern_find(&r->among, found) == GCI_INTERN_NONE) {
+    if (rule->patterns[GCI_PATTERN_AMONG].code != NULL && gci_intern_find(&r->among, found) == GCI_INTERN_NONE) {
         gci_buf_append_view(&r->to, found);
         return GCACHE_OK;
     }
@@ -318,14 +318,14 @@ replace_matches(gci_rewriter *r, gci_rule const *rule, gci_view text, gcache_err
     open_name open = { .search = { .text = text } };
     gcache_status status = GCACHE_OK;
 
-    if (rule->among_code != NULL)
+    if (rule->patterns[GCI_PATTERN_AMONG].code != NULL)
         status = collect_among(r, rule, text, error);
     if (rule->kind == GCI_RULE_ORDINAL && !rule->whole)
         gci_intern_reset(&r->ordinals[rule - r->rules->rules]);
     if (status == GCACHE_OK)
         status = next_part(r, rule, text, 0, &part_end, error);
     while (status == GCACHE_OK) {
-        status = next_match(r, rule, rule->code, text, &at, &match, &group, &found, error);
+        status = next_match(r, rule, rule->patterns[GCI_PATTERN].code, text, &at, &match, &group, &found, error);
         if (!found || status != GCACHE_OK)
             break;
         while (group.start >= part_end && status == GCACHE_OK) {
@@ -372,7 +372,7 @@ find_lines(gci_rewriter *r, gci_rule const *rule, gci_view text, gci_buf *out, g
     span match, group;
 
     while (status == GCACHE_OK) {
-        status = next_match(r, rule, rule->code, text, &at, &match, &group, &found, error);
+        status = next_match(r, rule, rule->patterns[GCI_PATTERN].code, text, &at, &match, &group, &found, error);
         if (!found || status != GCACHE_OK)
             break;
         gci_view line = line_around(text, match);
@@ -444,8 +444,8 @@ is_passed_over(gci_rewriter *r, gci_rule const *rule, gci_view text, bool *out_p
     span match, group;
 
     *out_passed = false;
-    return rule->unless_code == NULL ? GCACHE_OK
-                                     : next_match(r, rule, rule->unless_code, text, &at, &match, &group, out_passed, error);
+    return rule->patterns[GCI_PATTERN_UNLESS].code == NULL ? GCACHE_OK
+                                     : next_match(r, rule, rule->patterns[GCI_PATTERN_UNLESS].code, text, &at, &match, &group, out_passed, error);
 }
 
 /* *text is what it becomes, valid until the next call. */
@@ -486,7 +486,7 @@ hide_names(gci_rewriter *r, gci_rule const *rule, gci_view text, gcache_error *e
     if (status == GCACHE_OK)
         status = is_passed_over(r, rule, text, &passed, error);
     while (found && !passed && status == GCACHE_OK) {
-        status = next_match(r, rule, rule->code, text, &at, &match, &group, &found, error);
+        status = next_match(r, rule, rule->patterns[GCI_PATTERN].code, text, &at, &match, &group, &found, error);
         if (found && !gci_text_names_hide(&r->handed, gci_view_of(text.data + group.start, group.end - group.start)))
             status = gci_fail_memory(error);
     }
