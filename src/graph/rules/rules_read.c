@@ -221,7 +221,9 @@ check_rule(reader const *r, gci_value const *value, gci_rule const *rule, bool i
     bool renames = rule->kind == GCI_RULE_CONST || rule->kind == GCI_RULE_ORDINAL;
     if (renames != (rule->with.data != NULL))
         return fail(r, value, "with:", renames ? "is needed" : "belongs to const and ordinal");
-    if (rule->kind != GCI_RULE_ORDINAL && (rule->patterns[GCI_PATTERN_AMONG].text.data != NULL || rule->patterns[GCI_PATTERN_PART].text.data != NULL || rule->whole))
+    bool numbers = rule->patterns[GCI_PATTERN_AMONG].text.data != NULL ||
+                   rule->patterns[GCI_PATTERN_PART].text.data != NULL || rule->whole;
+    if (rule->kind != GCI_RULE_ORDINAL && numbers)
         return fail(r, value, "among, part and scope", "belong to ordinal");
     if (!renames && rule->hand_back)
         return fail(r, value, "hand_back", "belongs to const and ordinal");

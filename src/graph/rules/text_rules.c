@@ -440,12 +440,12 @@ compile(gci_rewriter const *r, gci_rule const *rule, gci_view text, gcache_error
 static gcache_status
 is_passed_over(gci_rewriter *r, gci_rule const *rule, gci_view text, bool *out_passed, gcache_error *error)
 {
+    pcre2_code *unless = rule->patterns[GCI_PATTERN_UNLESS].code;
     size_t at = 0;
     span match, group;
 
     *out_passed = false;
-    return rule->patterns[GCI_PATTERN_UNLESS].code == NULL ? GCACHE_OK
-                                     : next_match(r, rule, rule->patterns[GCI_PATTERN_UNLESS].code, text, &at, &match, &group, out_passed, error);
+    return unless != NULL ? next_match(r, rule, unless, text, &at, &match, &group, out_passed, error) : GCACHE_OK;
 }
 
 /* *text is what it becomes, valid until the next call. */
