@@ -1,5 +1,6 @@
 /*
- * A list of guards to one program: each guard is a condition whose failure fails the list.
+ * A list of guards to one program: each guard is a condition whose failure fails the list. And one tree to a program that
+ * ends with its value in a register.
  */
 #include "guards/program/compiler.h"
 
@@ -24,6 +25,14 @@ collect_names(gci_emitter *e, gci_ast const *node)
         collect_names(e, child);
 }
 
+static void
+add_tree(gci_emitter *e, gci_ast *tree)
+{
+    if (!gci_classes_add(&e->classes, tree))
+        gci_emit_fail(e, GCACHE_ERROR_MEMORY, "out of memory");
+    collect_names(e, tree);
+}
+
 static gci_ast *
 add_guard(gci_emitter *e, size_t index)
 {
@@ -37,9 +46,7 @@ add_guard(gci_emitter *e, size_t index)
             *e->error = error;
         return NULL;
     }
-    if (!gci_classes_add(&e->classes, tree))
-        gci_emit_fail(e, GCACHE_ERROR_MEMORY, "out of memory");
-    collect_names(e, tree);
+    add_tree(e, tree);
     return tree;
 }
 
@@ -122,6 +129,45 @@ compile_list(gci_emitter *e, gci_ast **trees, gci_program *out)
     gci_emit(e, (gci_instruction){ .op = GCI_OP_HOLD });
 }
 
+/* Moved, so that a name is looked up even where nothing else reads it. */
+static uint16_t
+compile_tree(gci_emitter *e, gci_ast *tree)
+{
+    add_tree(e, tree);
+    if (e->status == GCACHE_OK)
+        gci_emit_begin_code(e, e->classes.count);
+    if (e->status != GCACHE_OK)
+        return 0;
+    uint16_t value = gci_compile_value(e, tree), result = gci_emit_new(e);
+    gci_emit(e, (gci_instruction){ .op = GCI_OP_MOVE, .a = result, .b = value });
+    gci_emit(e, (gci_instruction){ .op = GCI_OP_HOLD });
+    return result;
+}
+
+/* Takes the program out of the emitter, if there is one. */
+static gcache_status
+end(gci_emitter *e, gci_program *out)
+{
+    if (e->status == GCACHE_OK)
+        finish(e, out);
+    GCI_ASSERT(e->status != GCACHE_OK || gci_program_verify(out, &e->scratch));
+    gcache_status status = e->status;
+    gci_emitter_clear(e);
+    return status;
+}
+
+gcache_status
+gci_program_compile_tree(gci_compilation const *what, gci_ast *tree, gci_arena *arena, gci_program *out,
+                         uint16_t *out_result)
+{
+    gci_emitter e;
+
+    *out = (gci_program){ .code = NULL };
+    gci_emitter_init(&e, what, arena, NULL);
+    *out_result = compile_tree(&e, tree);
+    return end(&e, out);
+}
+
 gcache_status
 gci_program_compile(gci_compilation const *what, gci_arena *arena, gci_program *out, gcache_error *error)
 {
@@ -133,10 +179,5 @@ gci_program_compile(gci_compilation const *what, gci_arena *arena, gci_program *
     if (trees == NULL)
         gci_emit_fail(&e, GCACHE_ERROR_MEMORY, "out of memory");
     compile_list(&e, trees, out);
-    if (e.status == GCACHE_OK)
-        finish(&e, out);
-    GCI_ASSERT(e.status != GCACHE_OK || gci_program_verify(out, &e.scratch));
-    gcache_status status = e.status;
-    gci_emitter_clear(&e);
-    return status;
+    return end(&e, out);
 }

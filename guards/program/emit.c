@@ -262,20 +262,15 @@ append(gci_emitter *e, gci_instruction instruction)
 static uint32_t
 sources_of(gci_instruction const *i, uint16_t out_sources[2])
 {
-    switch (gci_opcode_at(i->op)->operands) {
-    case GCI_S:
-    case GCI_S_T:
-    case GCI_S_X_T:
-    case GCI_S_X_Z_T: out_sources[0] = i->a; return 1;
-    case GCI_D_S:
-    case GCI_D_S_I: out_sources[0] = i->b; return 1;
-    case GCI_S_S_T:
-    case GCI_S_S_X_T: out_sources[0] = i->a, out_sources[1] = i->b; return 2;
-    case GCI_D_S_S:
-    case GCI_D_S_S_I: out_sources[0] = i->b, out_sources[1] = i->c; return 2;
-    case GCI_CALL: out_sources[0] = i->b; return i->c == 1; /* several arguments are never names: see emit_run */
-    default: return 0;
-    }
+    gci_operand_shape shape = gci_opcode_shape(i->op);
+    uint16_t const fields[] = { i->a, i->b, i->c };
+    uint32_t count = 0;
+
+    if (i->op == GCI_OP_CALL && i->c != 1) /* several arguments are never names: see compile_run */
+        return 0;
+    for (uint32_t k = shape.writes; k < shape.registers; k++)
+        out_sources[count++] = fields[k];
+    return count;
 }
 
 /* How many of the last pending names the instruction reads itself, in the same order. */
@@ -324,7 +319,7 @@ gci_emit_last(gci_emitter *e)
 void
 gci_emit_jump(gci_emitter *e, gci_instruction instruction, gci_label *label)
 {
-    GCI_ASSERT(gci_operands_have_target(gci_opcode_at(instruction.op)->operands));
+    GCI_ASSERT(gci_opcode_shape(instruction.op).jumps);
     instruction.y = label != NULL ? label->last_jump : 0;
     uint32_t place = gci_emit(e, instruction);
     if (label == NULL)

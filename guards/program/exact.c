@@ -217,7 +217,7 @@ step(run *r, uint32_t *at)
     case GCI_OP_NEED: ++*at; return read_register(r, i->a, &unused);
     default: break;
     }
-    if (!gci_operands_have_target(gci_opcode_at(i->op)->operands)) {
+    if (!gci_opcode_shape(i->op).jumps) {
         ++*at;
         return compute(r, i);
     }
@@ -227,24 +227,52 @@ step(run *r, uint32_t *at)
     return true;
 }
 
-gcache_truth
-gci_exact_run(gci_program const *program, gci_number const *const *values, gci_calc *calc, uint32_t *out_at)
+static void
+begin(run *r, gci_program const *program, gci_number const *const *values, gci_calc *calc)
 {
-    run r;
-    uint32_t at = 0;
-
-    r.program = program;
-    r.values = values;
-    r.calc = calc;
+    r->program = program;
+    r->values = values;
+    r->calc = calc;
     for (uint32_t i = 0; i < program->name_count; i++)
         if (values[i] != NULL)
-            r.registers[i] = *values[i];
-    while (program->code[at].op != GCI_OP_HOLD) {
+            r->registers[i] = *values[i];
+}
+
+static gcache_truth
+run_to_end(run *r, uint32_t *out_at)
+{
+    uint32_t at = 0;
+
+    while (r->program->code[at].op != GCI_OP_HOLD) {
         *out_at = at;
-        if (!step(&r, &at))
+        if (!step(r, &at))
             return GCACHE_RAISES;
         if (at == 0)
             return GCACHE_FALSE;
     }
+    *out_at = at;
     return GCACHE_TRUE;
+}
+
+gcache_truth
+gci_exact_run(gci_program const *program, gci_number const *const *values, gci_calc *calc, uint32_t *out_at)
+{
+    run r;
+
+    begin(&r, program, values, calc);
+    return run_to_end(&r, out_at);
+}
+
+bool
+gci_exact_value(gci_program const *program, gci_number const *const *values, gci_calc *calc, uint16_t result,
+                gci_number *out)
+{
+    uint32_t at;
+    run r;
+
+    begin(&r, program, values, calc);
+    if (run_to_end(&r, &at) != GCACHE_TRUE)
+        return false;
+    *out = r.registers[result];
+    return true;
 }

@@ -182,6 +182,23 @@ gci_guards_eval(gci_guards const *guards, gci_hints const *hints, gcache_verdict
     return compile_and_run(&what, hints, out_verdict);
 }
 
+bool
+gci_guards_value(gci_guards const *guards, gci_ast *tree, gci_hints const *hints, gci_calc *calc, gci_number *out)
+{
+    gci_naming naming = { .rename = gci_guards_bound_name, .state = guards };
+    gci_compilation what = { .naming = naming, .shadows = hints };
+    gci_number const *values[GCI_GUARD_MAX_NAMES];
+    int64_t registers[GCI_GUARD_MAX_REGISTERS];
+    gci_program program;
+    uint16_t result;
+
+    /* The program lives as long as its value, which may be one of its constants. */
+    if (gci_program_compile_tree(&what, tree, &calc->arena, &program, &result) != GCACHE_OK)
+        return gci_raise_memory(calc);
+    bind_names(&program, hints, values, registers);
+    return gci_exact_value(&program, values, calc, result, out);
+}
+
 gci_view
 gci_guards_bound_name(void const *guards_, gci_view text)
 {
@@ -233,22 +250,4 @@ gci_guards_reads(gci_guards const *guards, gci_view bound_name)
         if (gci_view_equal(gci_guards_name(guards, i), bound_name))
             return true;
     return false;
-}
-
-gci_view
-gci_guards_text_name(gci_guards const *guards, size_t index)
-{
-    return guards->program.names[index].text;
-}
-
-size_t
-gci_guards_count(gci_guards const *guards)
-{
-    return guards->count;
-}
-
-gci_view
-gci_guards_text(gci_guards const *guards, size_t index)
-{
-    return guards->texts[index];
 }

@@ -34,14 +34,10 @@ typedef struct gci_specificity {
 } gci_specificity;
 gci_specificity gci_guards_specificity(gci_guards const *guards);
 
-/* The names the list reads, in order of first use: renamed (as bound) and as the text has them. */
+/* The names the list reads, as bound, in order of first use. */
 size_t gci_guards_name_count(gci_guards const *guards);
 gci_view gci_guards_name(gci_guards const *guards, size_t index);
-gci_view gci_guards_text_name(gci_guards const *guards, size_t index);
 /* Whether a name, as bound, is among them. */
 bool gci_guards_reads(gci_guards const *guards, gci_view bound_name);
-
-size_t gci_guards_count(gci_guards const *guards);
-gci_view gci_guards_text(gci_guards const *guards, size_t index);
 
 #endif

@@ -21,33 +21,28 @@ gci_opcode_at(unsigned op)
     return op < GCI_OPCODE_COUNT ? &facts[op] : NULL;
 }
 
-bool
-gci_operands_have_target(gci_operands operands)
+gci_operand_shape
+gci_opcode_shape(unsigned op)
 {
-    return operands == GCI_T || operands >= GCI_S_T;
-}
+    static gci_operand_shape const shapes[] = {
+        [GCI_NONE_OPERANDS] = { 0, false, false },
+        [GCI_T] = { 0, false, true },
+        [GCI_R_I] = { 0, false, false },
+        [GCI_S] = { 1, false, false },
+        [GCI_D_I] = { 1, true, false },
+        [GCI_D_S] = { 2, true, false },
+        [GCI_D_S_S] = { 3, true, false },
+        [GCI_D_S_I] = { 2, true, false },
+        [GCI_D_S_S_I] = { 3, true, false },
+        [GCI_CALL] = { 2, true, false },
+        [GCI_S_T] = { 1, false, true },
+        [GCI_S_S_T] = { 2, false, true },
+        [GCI_S_X_T] = { 1, false, true },
+        [GCI_S_X_Z_T] = { 1, false, true },
+        [GCI_S_S_X_T] = { 2, false, true },
+    };
 
-unsigned
-gci_operands_registers(gci_operands operands)
-{
-    switch (operands) {
-    case GCI_NONE_OPERANDS:
-    case GCI_T:
-    case GCI_R_I: return 0;
-    case GCI_S:
-    case GCI_D_I:
-    case GCI_S_T:
-    case GCI_S_X_T:
-    case GCI_S_X_Z_T: return 1;
-    case GCI_D_S:
-    case GCI_D_S_I:
-    case GCI_CALL:
-    case GCI_S_S_T:
-    case GCI_S_S_X_T: return 2;
-    case GCI_D_S_S:
-    case GCI_D_S_S_I: return 3;
-    }
-    return 0;
+    return shapes[facts[op].operands];
 }
 
 /* ---- listing ---- */
@@ -98,8 +93,9 @@ show_operands(gci_program const *program, gci_instruction const *i, gci_buf *out
         gci_buf_format(out, " = %s(%u from r%u)", gci_function_at((size_t)i->imm)->name, i->c, i->b);
         return;
     }
+    gci_operand_shape shape = gci_opcode_shape(i->op);
     uint16_t const fields[] = { i->a, i->b, i->c };
-    for (unsigned k = 0; k < gci_operands_registers(operands); k++)
+    for (unsigned k = 0; k < shape.registers; k++)
         show_register(program, fields[k], out);
     if (operands == GCI_D_I || operands == GCI_D_S_I || operands == GCI_D_S_S_I)
         show_immediate(program, i, out);
@@ -107,7 +103,7 @@ show_operands(gci_program const *program, gci_instruction const *i, gci_buf *out
         gci_buf_format(out, " %d", i->x);
     if (operands == GCI_S_X_Z_T)
         gci_buf_format(out, " %d", gci_instruction_z(i));
-    if (gci_operands_have_target(operands))
+    if (shape.jumps)
         show_target(i, out);
 }
 

@@ -15,6 +15,7 @@
 
 #include "base/arena.h"
 #include "guards/program/list.h"
+#include "guards/text/ast.h"
 #include "guards/value/number.h"
 
 typedef enum gci_opcode {
@@ -67,9 +68,15 @@ typedef struct gci_opcode_facts {
 } gci_opcode_facts;
 
 gci_opcode_facts const *gci_opcode_at(unsigned op);
-bool gci_operands_have_target(gci_operands operands);
-/* How many of a, b and c are registers, from a on; of the arguments of a call the first. */
-unsigned gci_operands_registers(gci_operands operands);
+
+/* How many of a, b and c are registers, from a on (of the arguments of a call the first); whether a is written; whether y
+   is a target. */
+typedef struct gci_operand_shape {
+    uint8_t registers;
+    bool writes, jumps;
+} gci_operand_shape;
+
+gci_operand_shape gci_opcode_shape(unsigned op);
 
 typedef struct gci_bound_name {
     gci_view name; /* what hints call it, after renaming */
@@ -102,6 +109,10 @@ typedef struct gci_compilation {
 /* The program and all it points to live in the arena; texts must outlive it. */
 gcache_status gci_program_compile(gci_compilation const *what, gci_arena *arena, gci_program *out, gcache_error *error);
 
+/* The same for one tree, whose value is in *out_result at the end. */
+gcache_status gci_program_compile_tree(gci_compilation const *what, gci_ast *tree, gci_arena *arena, gci_program *out,
+                                       uint16_t *out_result);
+
 /* true if the invariants hold. The arena is for scratch. */
 bool gci_program_verify(gci_program const *program, gci_arena *arena);
 
@@ -119,6 +130,10 @@ gci_fast_truth gci_fast_run(gci_instruction const *code, int64_t *registers, uin
 /* The same with Python's exact meaning. values[i] is the value of name i, NULL where it is not bound. */
 gcache_truth gci_exact_run(gci_program const *program, gci_number const *const *values, gci_calc *calc,
                            uint32_t *out_at);
+
+/* The value that a program for one tree has in a register at its end. false: it raised. */
+bool gci_exact_value(gci_program const *program, gci_number const *const *values, gci_calc *calc, uint16_t result,
+                     gci_number *out);
 
 /* The guard that an instruction belongs to. */
 uint32_t gci_program_guard_at(gci_program const *program, uint32_t at);
@@ -138,6 +153,9 @@ struct gci_guards {
 
 /* A list with copies of the texts and no program yet. NULL without memory. */
 gci_guards *gci_guards_new(gci_view const *texts, size_t count);
+
+/* The value of a part of one of the texts, for explain. false: Python would raise; the calc has the exception. */
+bool gci_guards_value(gci_guards const *guards, gci_ast *tree, gci_hints const *hints, gci_calc *calc, gci_number *out);
 
 /* The bound name of what the texts call `text`: a naming's function, state is the list. */
 gci_view gci_guards_bound_name(void const *guards, gci_view text);

@@ -89,24 +89,20 @@ check_raise(check const *c, gci_instruction const *i)
 static bool
 check_operands(check *c, gci_instruction const *i)
 {
+    gci_operand_shape shape = gci_opcode_shape(i->op);
+    uint16_t const fields[] = { i->a, i->b, i->c };
+
     switch (gci_opcode_at(i->op)->operands) {
-    case GCI_NONE_OPERANDS:
-    case GCI_T: return true;
     case GCI_R_I: return check_raise(c, i);
     case GCI_S: return i->a < c->program->name_count;
     case GCI_D_I: return check_load(c, i);
-    case GCI_D_S:
-    case GCI_D_S_I: return is_written(c, i->b) && check_destination(c, i->a);
-    case GCI_D_S_S:
-    case GCI_D_S_S_I: return is_written(c, i->b) && is_written(c, i->c) && check_destination(c, i->a);
     case GCI_CALL: return check_call(c, i);
-    case GCI_S_T:
-    case GCI_S_X_T:
-    case GCI_S_X_Z_T: return is_written(c, i->a);
-    case GCI_S_S_T:
-    case GCI_S_S_X_T: return is_written(c, i->a) && is_written(c, i->b);
+    default: break;
     }
-    return false;
+    for (unsigned k = shape.writes; k < shape.registers; k++)
+        if (!is_written(c, fields[k]))
+            return false;
+    return !shape.writes || check_destination(c, i->a);
 }
 
 /* ---- paths ---- */
@@ -152,7 +148,7 @@ check_instruction(check *c, uint32_t at)
         memset(&c->now, 0xff, sizeof c->now);
     if (!check_operands(c, i))
         return false;
-    if (gci_operands_have_target(gci_opcode_at(i->op)->operands) && i->y != 0) {
+    if (gci_opcode_shape(i->op).jumps && i->y != 0) {
         if (i->y <= at || i->y >= c->program->code_count || (c->reachable && !arrive(c, i->y)))
             return false;
     }

@@ -9,28 +9,24 @@
 #include "guards/text/ast.h"
 #include "guards/text/hint.h"
 #include "guards/program/program.h"
-#include "guards/text/tree.h"
 
 typedef struct explaining {
     gci_guards const *guards;
     gci_hints const *hints;
     gci_view text;
     gci_calc calc;
-    gci_tree tree;
 } explaining;
 
 /* ---- values put in ---- */
 
 static gci_number const *
-bound_value(void const *state, gci_ast const *node)
+bound_value(explaining const *x, gci_ast *node)
 {
-    explaining const *x = state;
-
     return gci_hints_find(x->hints, gci_guards_bound_name(x->guards, node->name));
 }
 
 static bool
-is_name(gci_ast const *node)
+is_name(gci_ast *node)
 {
     return node->kind == GCI_AST_NAME || node->kind == GCI_AST_HINT;
 }
@@ -49,7 +45,7 @@ write_value(gci_number value, gci_buf *out)
 
 /* Copies the text from *at up to the node's end, with names replaced by their values. */
 static void
-substitute(explaining const *x, gci_ast const *node, uint32_t *at, gci_buf *out)
+substitute(explaining const *x, gci_ast *node, uint32_t *at, gci_buf *out)
 {
     if (is_name(node)) {
         gci_number const *value = bound_value(x, node);
@@ -71,13 +67,13 @@ substitute(explaining const *x, gci_ast const *node, uint32_t *at, gci_buf *out)
         substitute(x, node->first->next->next, at, out);
         return;
     }
-    for (gci_ast const *child = node->first; child != NULL; child = child->next)
+    for (gci_ast *child = node->first; child != NULL; child = child->next)
         substitute(x, child, at, out);
 }
 
 /* The whole of a node: `16 // 3`. */
 static void
-write_substituted(explaining const *x, gci_ast const *node, gci_buf *out)
+write_substituted(explaining const *x, gci_ast *node, gci_buf *out)
 {
     uint32_t at = node->begin, end = node->end;
 
@@ -92,36 +88,41 @@ write_substituted(explaining const *x, gci_ast const *node, gci_buf *out)
 
 /* ---- the part that decides ---- */
 
+static bool
+value_of(explaining *x, gci_ast *node, gci_number *out)
+{
+    x->calc.raised = GCI_RAISED_NONE;
+    return gci_guards_value(x->guards, node, x->hints, &x->calc, out);
+}
+
 typedef enum truth_of { IS_FALSE, IS_TRUE, IS_RAISED } truth_of;
 
 static truth_of
-truth(explaining *x, gci_ast const *node)
+truth(explaining *x, gci_ast *node)
 {
     gci_number value;
 
-    x->calc.raised = GCI_RAISED_NONE;
-    if (!gci_tree_eval(&x->tree, node, &value))
+    if (!value_of(x, node, &value))
         return IS_RAISED;
     return gci_number_truth(value) ? IS_TRUE : IS_FALSE;
 }
 
 /* One comparison of a chain, or a node by itself. */
 typedef struct part {
-    gci_ast const *left, *right; /* of a comparison; else left is the node and right NULL */
+    gci_ast *left, *right; /* of a comparison; else left is the node and right NULL */
 } part;
 
 /* The first pair of a chain that is false or raises. */
 static part
-deciding_pair(explaining *x, gci_ast const *node)
+deciding_pair(explaining *x, gci_ast *node)
 {
-    gci_ast const *left = node->first;
+    gci_ast *left = node->first;
 
-    for (gci_ast const *right = left->next; right != NULL; left = right, right = right->next) {
+    for (gci_ast *right = left->next; right != NULL; left = right, right = right->next) {
         gci_number a, b;
         bool holds = false;
-        x->calc.raised = GCI_RAISED_NONE;
-        bool known = gci_tree_eval(&x->tree, left, &a) && gci_tree_eval(&x->tree, right, &b) &&
-                     gci_calc_compare(&x->calc, (gci_operator)right->joint, a, b, &holds);
+        bool known = value_of(x, left, &a) && value_of(x, right, &b)
+                     && gci_calc_compare(&x->calc, (gci_operator)right->joint, a, b, &holds);
         if (!known || !holds || right->next == NULL)
             return (part){ left, right };
     }
@@ -130,12 +131,12 @@ deciding_pair(explaining *x, gci_ast const *node)
 
 /* Down through conjunctions and the branch a conditional takes, to what decides. */
 static part
-deciding_part(explaining *x, gci_ast const *node)
+deciding_part(explaining *x, gci_ast *node)
 {
     for (;;) {
-        gci_ast const *next = NULL;
+        gci_ast *next = NULL;
         if (node->kind == GCI_AST_AND) {
-            for (gci_ast const *child = node->first; child != NULL && next == NULL; child = child->next)
+            for (gci_ast *child = node->first; child != NULL && next == NULL; child = child->next)
                 if (truth(x, child) != IS_TRUE)
                     next = child;
         } else if (node->kind == GCI_AST_IF) {
@@ -153,7 +154,7 @@ deciding_part(explaining *x, gci_ast const *node)
 /* ---- the arithmetic ---- */
 
 static bool
-is_constant(gci_ast const *node)
+is_constant(gci_ast *node)
 {
     if (node->kind == GCI_AST_UNARY)
         return is_constant(node->first);
@@ -162,7 +163,7 @@ is_constant(gci_ast const *node)
 
 /* "12 % 8 = 4" for what is computed, "L['t1'] = 5" for a name beside it, nothing for a constant. */
 static void
-write_side(explaining *x, gci_ast const *node, gci_buf *out)
+write_side(explaining *x, gci_ast *node, gci_buf *out)
 {
     gci_number value;
 
@@ -173,15 +174,14 @@ write_side(explaining *x, gci_ast const *node, gci_buf *out)
         gci_buf_append_view(out, gci_ast_text(node, x->text));
     else
         write_substituted(x, node, out);
-    x->calc.raised = GCI_RAISED_NONE;
-    if (gci_tree_eval(&x->tree, node, &value)) {
+    if (value_of(x, node, &value)) {
         gci_buf_append_text(out, " = ");
         gci_number_write(value, out);
     }
 }
 
 static bool
-is_leaf(gci_ast const *node)
+is_leaf(gci_ast *node)
 {
     return is_name(node) || is_constant(node);
 }
@@ -209,7 +209,7 @@ write_values(explaining *x, part decisive, gci_buf *out)
 static gci_view
 part_text(gci_view text, part decisive)
 {
-    gci_ast const *last = decisive.right != NULL ? decisive.right : decisive.left;
+    gci_ast *last = decisive.right != NULL ? decisive.right : decisive.left;
 
     return gci_view_of(text.data + decisive.left->begin, last->end - decisive.left->begin);
 }
@@ -224,7 +224,6 @@ gci_guards_explain(gci_guards const *guards, size_t index, gci_hints const *hint
     GCI_ASSERT(index < guards->count);
     gci_arena_init(&arena, SIZE_MAX / 2);
     gci_calc_init(&x.calc);
-    x.tree = (gci_tree){ .calc = &x.calc, .value = bound_value, .state = &x };
     gci_ast *tree = gci_ast_parse(x.text, &arena, NULL);
     if (tree != NULL) {
         part decisive = deciding_part(&x, tree);

@@ -16,7 +16,6 @@
 #include "guards/value/limits.h"
 #include "guards/program/program.h"
 #include "guards/prove/solve.h"
-#include "guards/text/tree.h"
 
 #include <stdlib.h>
 
@@ -101,15 +100,6 @@ symbol_of(void *state, gci_ast const *node)
     return gci_expr_slot(&s->making->arena, small ? slot : GCI_NO_SLOT);
 }
 
-static gci_number const *
-value_of(void const *state, gci_ast const *node)
-{
-    search const *s = state;
-    uint16_t slot = slot_of(s, node->name);
-
-    return slot != GCI_NO_SLOT ? &s->trial.items[slot].value : NULL;
-}
-
 static uint64_t
 slots_read(search const *s, gci_ast const *node)
 {
@@ -150,14 +140,13 @@ add_split(search *s, gci_view text, gci_ast const *node, size_t *branches)
 }
 
 static void
-add_stuck(search *s, gci_ast const *node)
+add_stuck(search *s, gci_ast *node)
 {
     gci_calc calc;
     gci_number value;
 
     gci_calc_init(&calc);
-    gci_tree tree = { .calc = &calc, .value = value_of, .state = s };
-    if (!gci_tree_eval(&tree, node, &value) || !gci_number_truth(value))
+    if (!gci_guards_value(s->guards, node, &s->trial, &calc, &value) || !gci_number_truth(value))
         s->stuck[s->stuck_count++] = (stuck){ slots_read(s, node) };
     gci_calc_clear(&calc);
 }
@@ -171,7 +160,7 @@ examine_others(search *s)
         gci_conjunct const *c = &s->whole.conjuncts[i];
         if (c->kind != GCI_CONJUNCT_OTHER)
             continue;
-        gci_ast const *node = gci_ast_parse(c->text, &s->arena, NULL);
+        gci_ast *node = gci_ast_parse(c->text, &s->arena, NULL);
         if (node == NULL)
             continue;
         add_stuck(s, node);

@@ -97,7 +97,7 @@ place_code(gci_selector *s, gci_placed_list *list)
     for (uint32_t at = 0; list->code != NULL && at < program->code_count; at++) {
         gci_instruction *i = &list->code[at];
         *i = program->code[at];
-        unsigned registers = gci_operands_registers(gci_opcode_at(i->op)->operands);
+        unsigned registers = gci_opcode_shape(i->op).registers;
         i->a = registers >= 1 ? on_frame(list, i->a) : i->a;
         i->b = registers >= 2 ? on_frame(list, i->b) : i->b;
         i->c = registers >= 3 ? on_frame(list, i->c) : i->c;

@@ -5,6 +5,7 @@
  * put there. So the seeds mean something in every version of the format. Without a guard the rest is the program itself.
  */
 #include "guards/guards.h"
+#include "guards/program/program.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -35,7 +36,7 @@ use(gci_guards const *guards)
         if (gci_hints_new(&hint_sets[i], (gci_naming){ NULL, NULL }, &hints, &error) != GCACHE_OK)
             abort();
         gci_guards_eval(guards, hints, &verdict);
-        for (size_t k = 0; k < gci_guards_count(guards); k++)
+        for (size_t k = 0; k < guards->count; k++)
             gci_guards_explain(guards, k, hints, &text, &text);
         gci_hints_free(hints);
     }

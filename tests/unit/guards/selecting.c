@@ -1,6 +1,7 @@
 #include "selecting.h"
 
 #include "base/json.h"
+#include "guards/program/program.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -238,9 +239,9 @@ static void
 tell_candidate(stored const *item, gci_buf *line)
 {
     gci_buf_format(line, "{\"number\": %u, \"priority\": %d, \"guards\": [", item->id, item->priority);
-    for (size_t k = 0; k < gci_guards_count(item->guards); k++) {
+    for (size_t k = 0; k < item->guards->count; k++) {
         gci_buf_append_text(line, k != 0 ? ", " : "");
-        gci_json_write_text(line, gci_guards_text(item->guards, k));
+        gci_json_write_text(line, item->guards->texts[k]);
     }
     gci_buf_append_text(line, "]}");
 }
