@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "guards/text/ast.h"
 #include "guards/normal/expr.h"
+#include "guards/value/functions.h"
 
 #include <stdlib.h>
 
@@ -41,134 +42,74 @@ read_children(reading *r, gci_ast const *first, size_t *out_count)
     return exprs;
 }
 
-static bool
-all_integers(gci_expr *const *exprs, size_t count)
+/* ---- functions ---- */
+
+static gci_expr *
+apply_operator(reading *r, gci_operator op, gci_expr *a, gci_expr *b, gci_ast const *at)
 {
-    for (size_t i = 0; i < count; i++)
-        if (exprs[i] == NULL || !exprs[i]->is_integer)
-            return false;
+    bool symmetric = op == GCI_OPERATOR_EQ || op == GCI_OPERATOR_NE;
+
+    switch (op) {
+    case GCI_OPERATOR_MOD: return gci_expr_modulo(r->arena, a, b);
+    case GCI_OPERATOR_FLOORDIV: return gci_expr_floor_divide(r->arena, a, b);
+    case GCI_OPERATOR_POW: return gci_expr_power(r->arena, a, b);
+    default: return apply(r, gci_operator_token(op), (gci_expr *[]){ a, b }, 2, symmetric, false, at);
+    }
+}
+
+/* Functions that only shape expressions have. */
+static bool
+apply_of_shapes(reading *r, gci_view name, gci_expr **args, size_t count, gci_ast const *at, gci_expr **out)
+{
+    if (gci_view_is(name, "Pow") && count == 2)
+        *out = gci_expr_power(r->arena, args[0], args[1]);
+    else if (gci_view_is(name, "ModularIndexing") && count == 3)
+        *out = gci_expr_modulo(r->arena, gci_expr_floor_divide(r->arena, args[0], args[1]), args[2]);
+    else if (gci_view_is(name, "Identity") && count == 1)
+        *out = args[0];
+    else if (gci_view_is(name, "OpaqueUnaryFn_sqrt") && count == 1)
+        *out = apply(r, "sqrt", args, count, false, false, at);
+    else
+        return false;
     return true;
 }
 
-/* ---- functions ---- */
-
-/* How the arguments of a function make its normal form. */
-typedef enum meaning {
-    MEANS_ITSELF,   /* an atom of the canonical name */
-    MEANS_INTEGER,  /* the same, and its value is an integer */
-    MEANS_SYMMETRIC, /* an atom whose arguments may be swapped */
-    MEANS_OPERATOR, /* as the operator of the canonical name */
-    MEANS_EXTREME,  /* max, min */
-    MEANS_INDEXING, /* (a // b) % c */
-    MEANS_ARGUMENT  /* its argument */
-} meaning;
-
-/* name as written, canonical name, arguments (0: any number), meaning */
-static struct function {
-    char const *name, *canonical;
-    size_t arity;
-    meaning means;
-} const functions[] = {
-    { "Mod", "%", 2, MEANS_OPERATOR },
-    { "PythonMod", "%", 2, MEANS_OPERATOR },
-    { "mod", "%", 2, MEANS_OPERATOR },
-    { "FloorDiv", "//", 2, MEANS_OPERATOR },
-    { "CleanDiv", "//", 2, MEANS_OPERATOR },
-    { "floordiv", "//", 2, MEANS_OPERATOR },
-    { "IntTrueDiv", "/", 2, MEANS_OPERATOR },
-    { "FloatTrueDiv", "/", 2, MEANS_OPERATOR },
-    { "TrueDiv", "/", 2, MEANS_OPERATOR },
-    { "Pow", "**", 2, MEANS_OPERATOR },
-    { "PowByNatural", "**", 2, MEANS_OPERATOR },
-    { "FloatPow", "**", 2, MEANS_OPERATOR },
-    { "Max", "max", 0, MEANS_EXTREME },
-    { "max", "max", 0, MEANS_EXTREME },
-    { "Min", "min", 0, MEANS_EXTREME },
-    { "min", "min", 0, MEANS_EXTREME },
-    { "ModularIndexing", "", 3, MEANS_INDEXING },
-    { "Identity", "", 1, MEANS_ARGUMENT },
-    { "Eq", "==", 2, MEANS_SYMMETRIC },
-    { "Ne", "!=", 2, MEANS_SYMMETRIC },
-    { "Lt", "<", 2, MEANS_ITSELF },
-    { "Le", "<=", 2, MEANS_ITSELF },
-    { "Gt", ">", 2, MEANS_ITSELF },
-    { "Ge", ">=", 2, MEANS_ITSELF },
-    { "ToFloat", "float", 1, MEANS_ITSELF },
-    { "torch.sym_float", "float", 1, MEANS_ITSELF },
-    { "float", "float", 1, MEANS_ITSELF },
-    { "TruncToInt", "trunc", 1, MEANS_INTEGER },
-    { "math.trunc", "trunc", 1, MEANS_INTEGER },
-    { "CeilToInt", "ceil", 1, MEANS_INTEGER },
-    { "ceiling", "ceil", 1, MEANS_INTEGER },
-    { "math.ceil", "ceil", 1, MEANS_INTEGER },
-    { "FloorToInt", "floor", 1, MEANS_INTEGER },
-    { "floor", "floor", 1, MEANS_INTEGER },
-    { "math.floor", "floor", 1, MEANS_INTEGER },
-    { "RoundToInt", "round", 1, MEANS_INTEGER },
-    { "round", "round", 1, MEANS_INTEGER },
-    { "Abs", "abs", 1, MEANS_INTEGER },
-    { "abs", "abs", 1, MEANS_INTEGER },
-    { "OpaqueUnaryFn_sqrt", "sqrt", 1, MEANS_ITSELF },
-    { "torch._sym_sqrt", "sqrt", 1, MEANS_ITSELF },
-    { "math.sqrt", "sqrt", 1, MEANS_ITSELF },
-};
-
-/* "math.floor" of an attribute node, "Max" of a name: what stands before the parenthesis, as it is written. */
-static gci_view
-callee_name(reading *r, gci_ast const *callee)
+/* false: the normal form has no name for a call of the function. */
+static bool
+apply_known(reading *r, gci_function const *f, gci_expr **args, size_t count, gci_ast const *at, gci_expr **out)
 {
-    return gci_ast_text(callee, r->text);
-}
+    bool power = f->canonical != NULL && strcmp(f->canonical, "**") == 0;
 
-static gci_expr *
-apply_operator(reading *r, char const *name, gci_expr *a, gci_expr *b, gci_ast const *at)
-{
-    if (name[0] == '%')
-        return gci_expr_modulo(r->arena, a, b);
-    if (name[0] == '/' && name[1] == '/')
-        return gci_expr_floor_divide(r->arena, a, b);
-    if (name[0] == '*' && name[1] == '*')
-        return gci_expr_power(r->arena, a, b);
-    return apply(r, name, (gci_expr *[]){ a, b }, 2, false, false, at);
-}
-
-static gci_expr *
-apply_known(reading *r, struct function const *f, gci_expr **args, size_t count, gci_ast const *at)
-{
-    switch (f->means) {
-    case MEANS_OPERATOR:
-        return apply_operator(r, f->canonical, args[0], args[1], at);
-    case MEANS_EXTREME:
-        return gci_expr_extreme(r->arena, f->canonical, args, count, at->begin);
-    case MEANS_INDEXING:
-        return gci_expr_modulo(r->arena, gci_expr_floor_divide(r->arena, args[0], args[1]), args[2]);
-    case MEANS_ARGUMENT:
-        return args[0];
-    case MEANS_SYMMETRIC:
-        return apply(r, f->canonical, args, count, true, false, at);
-    case MEANS_INTEGER:
-        return apply(r, f->canonical, args, count, false, f->canonical[0] != 'a' || all_integers(args, count), at);
-    case MEANS_ITSELF:
-        break;
-    }
-    return apply(r, f->canonical, args, count, false, false, at);
+    if (f->kind == GCI_FUNCTION_OPERATOR && count == 2)
+        *out = apply_operator(r, f->op, args[0], args[1], at);
+    else if (f->kind == GCI_FUNCTION_ABS && count == 1)
+        *out = apply(r, "abs", args, 1, false, args[0] != NULL && args[0]->is_integer, at);
+    else if ((f->kind == GCI_FUNCTION_MAX || f->kind == GCI_FUNCTION_MIN) && count > 0)
+        *out = gci_expr_extreme(r->arena, f->kind == GCI_FUNCTION_MAX ? "max" : "min", args, count, at->begin);
+    else if (power && count == 2)
+        *out = gci_expr_power(r->arena, args[0], args[1]);
+    else if (f->canonical != NULL && !power && count == 1)
+        *out = apply(r, f->canonical, args, 1, false, f->result == GCI_RESULT_WHOLE, at);
+    else
+        return false;
+    return true;
 }
 
 /* call -> callee '(' arguments ')' */
 static gci_expr *
 read_call(reading *r, gci_ast const *node)
 {
-    gci_view name = callee_name(r, node->first);
+    gci_view const name = gci_ast_text(node->first, r->text), no_module = { NULL, 0 };
+    gci_function const *function = gci_function_find(no_module, name);
+    gci_expr *known;
     size_t count;
     gci_expr **args = read_children(r, node->first->next, &count);
 
     if (args == NULL)
         return NULL;
-    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
-        struct function const *f = &functions[i];
-        if (gci_view_is(name, f->name) && (f->arity == 0 ? count > 0 : f->arity == count))
-            return apply_known(r, f, args, count, node);
-    }
+    if (function != NULL ? apply_known(r, function, args, count, node, &known)
+                         : apply_of_shapes(r, name, args, count, node, &known))
+        return known;
     /* A call's name has its parenthesis, so that it can't be taken for an operator or a known function. */
     gci_buf text;
     gci_buf_init(&text, GCI_BUF_NO_LIMIT);

@@ -197,12 +197,6 @@ gci_expr_weight(gci_expr const *expr)
 
 /* ---- text ---- */
 
-/* Texts to be sorted: slices of one buffer, each begun at starts[i], the last ended by its size. */
-typedef struct pieces {
-    gci_view *items;
-    size_t count;
-} pieces;
-
 typedef struct writing {
     gci_naming naming;
     gci_arena arena; /* for big integers and texts to be sorted */
@@ -216,33 +210,39 @@ compare_pieces(void const *left, void const *right)
     return gci_view_compare(*(gci_view const *)left, *(gci_view const *)right);
 }
 
-/* Writes the pieces, sorted if wanted, with a separator between. */
+/* Writes item i of a node's or a term's. */
+typedef void (*item_fn)(writing *w, void const *of, uint32_t i, gci_buf *out);
+
+/* The items' texts, sorted, with a separator between. */
 static void
-write_pieces(pieces *p, bool sorted, char const *separator, gci_buf *out)
+write_sorted(writing *w, item_fn write, void const *of, uint32_t count, char const *separator, gci_buf *out)
 {
-    if (sorted && p->count > 1)
-        qsort(p->items, p->count, sizeof *p->items, compare_pieces);
-    for (size_t i = 0; i < p->count; i++) {
+    gci_view *pieces = gci_arena_array(&w->arena, count, sizeof *pieces);
+    gci_buf scratch;
+
+    gci_buf_init(&scratch, out->limit);
+    for (uint32_t i = 0; pieces != NULL && i < count; i++) {
+        scratch.size = 0;
+        write(w, of, i, &scratch);
+        pieces[i] = gci_arena_copy(&w->arena, gci_buf_view(&scratch));
+    }
+    out->failed |= scratch.failed || w->arena.failed;
+    gci_buf_clear(&scratch);
+    if (out->failed)
+        return;
+    if (count > 1)
+        qsort(pieces, count, sizeof *pieces, compare_pieces);
+    for (uint32_t i = 0; i < count; i++) {
         gci_buf_append_text(out, i > 0 ? separator : "");
-        gci_buf_append_view(out, p->items[i]);
+        gci_buf_append_view(out, pieces[i]);
     }
 }
 
-/* Takes the text in scratch as one more piece. */
 static void
-add_piece(writing *w, pieces *p, gci_buf *scratch)
+write_factor(writing *w, void const *term, uint32_t i, gci_buf *out)
 {
-    gci_view copy = gci_arena_copy(&w->arena, gci_buf_view(scratch));
+    gci_factor const *factor = &((gci_term const *)term)->factors[i];
 
-    scratch->failed |= copy.data == NULL;
-    if (copy.data != NULL)
-        p->items[p->count++] = copy;
-    scratch->size = 0;
-}
-
-static void
-write_factor(writing *w, gci_factor const *factor, gci_buf *out)
-{
     write_node(w, factor->atom, out);
     if (factor->exponent > 1)
         gci_buf_format(out, "**%u", factor->exponent);
@@ -250,65 +250,38 @@ write_factor(writing *w, gci_factor const *factor, gci_buf *out)
 
 /* term -> coefficient ['*' factor]* , the factors sorted */
 static void
-write_term(writing *w, gci_term const *term, gci_buf *out)
+write_term(writing *w, void const *expr, uint32_t i, gci_buf *out)
 {
-    pieces p = { .items = gci_arena_array(&w->arena, term->count, sizeof *p.items) };
+    gci_term const *term = &((gci_expr const *)expr)->terms[i];
     int64_t small;
-    gci_buf scratch;
 
-    gci_buf_init(&scratch, out->limit);
     bool one = gci_int_fits(term->coefficient, &small) && small == 1 && term->count > 0;
     if (!one && !gci_int_write(&w->arena, term->coefficient, out))
         out->failed = true;
     if (!one && term->count > 0)
         gci_buf_append_char(out, '*');
-    for (uint32_t i = 0; p.items != NULL && i < term->count; i++) {
-        write_factor(w, &term->factors[i], &scratch);
-        add_piece(w, &p, &scratch);
-    }
-    write_pieces(&p, true, "*", out);
-    out->failed |= scratch.failed || p.items == NULL;
-    gci_buf_clear(&scratch);
+    write_sorted(w, write_factor, term, term->count, "*", out);
 }
 
 /* polynomial -> '(' term ['+' term]* ')' , the terms sorted; a constant alone is a plain integer */
 static void
 write_polynomial(writing *w, gci_expr const *expr, gci_buf *out)
 {
-    pieces p = { .items = gci_arena_array(&w->arena, expr->count, sizeof *p.items) };
     gci_int value;
-    gci_buf scratch;
 
     if (gci_expr_is_constant(expr, &value)) {
         out->failed |= !gci_int_write(&w->arena, value, out);
         return;
     }
-    gci_buf_init(&scratch, out->limit);
-    for (uint32_t i = 0; p.items != NULL && i < expr->count; i++) {
-        write_term(w, &expr->terms[i], &scratch);
-        add_piece(w, &p, &scratch);
-    }
     gci_buf_append_char(out, '(');
-    write_pieces(&p, true, "+", out);
+    write_sorted(w, write_term, expr, expr->count, "+", out);
     gci_buf_append_char(out, ')');
-    out->failed |= scratch.failed || p.items == NULL;
-    gci_buf_clear(&scratch);
 }
 
 static void
-write_sorted(writing *w, gci_expr const *expr, gci_buf *out)
+write_argument(writing *w, void const *expr, uint32_t i, gci_buf *out)
 {
-    pieces p = { .items = gci_arena_array(&w->arena, expr->count, sizeof *p.items) };
-    gci_buf scratch;
-
-    gci_buf_init(&scratch, out->limit);
-    for (uint32_t i = 0; p.items != NULL && i < expr->count; i++) {
-        write_node(w, expr->args[i], &scratch);
-        add_piece(w, &p, &scratch);
-    }
-    write_pieces(&p, true, ",", out);
-    out->failed |= scratch.failed || p.items == NULL;
-    gci_buf_clear(&scratch);
+    write_node(w, ((gci_expr const *)expr)->args[i], out);
 }
 
 /* application -> name '(' argument [',' argument]* ')' , the arguments sorted where their order doesn't matter */
@@ -320,7 +293,7 @@ write_apply(writing *w, gci_expr const *expr, gci_buf *out)
     gci_buf_append_view(out, expr->name);
     gci_buf_append_text(out, open ? "" : "(");
     if (expr->commutative)
-        write_sorted(w, expr, out);
+        write_sorted(w, write_argument, expr, expr->count, ",", out);
     for (uint32_t i = 0; !expr->commutative && i < expr->count; i++) {
         gci_buf_append_text(out, i > 0 ? "," : "");
         write_node(w, expr->args[i], out);

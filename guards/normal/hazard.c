@@ -159,24 +159,6 @@ examine_any(gci_hazards *h, gci_ast const *first)
 
 /* ---- calls ---- */
 
-/* Functions of one real number that don't raise for finite ones, and whether their result is an integer. */
-static bool
-is_harmless(gci_view name, bool *out_integer)
-{
-    static char const *const to_integer[] = { "int", "torch.sym_int", "floor", "ceiling", "FloorToInt", "CeilToInt",
-                                              "TruncToInt", "RoundToInt", "round", "math.floor", "math.ceil", "math.trunc",
-                                              "bool", "non_negative" };
-    static char const *const to_float[] = { "float", "ToFloat", "torch.sym_float" };
-
-    for (size_t i = 0; i < sizeof to_integer / sizeof to_integer[0]; i++)
-        if (gci_view_is(name, to_integer[i]))
-            return *out_integer = true, true;
-    for (size_t i = 0; i < sizeof to_float / sizeof to_float[0]; i++)
-        if (gci_view_is(name, to_float[i]))
-            return *out_integer = false, true;
-    return false;
-}
-
 static gci_function const *
 called_function(gci_ast const *callee)
 {
@@ -191,15 +173,13 @@ called_function(gci_ast const *callee)
 static fact
 examine_called(gci_hazards *h, gci_function const *function, gci_ast const *argument, size_t count)
 {
-    bool is_integer;
-
-    if (count != 1 || !is_harmless(gci_view_of(function->name, function->size), &is_integer))
+    if (count != 1 || function->result == GCI_RESULT_ANY)
         return raises(h);
     fact value = examine(h, argument);
     /* non_negative hands back what it was given. */
     if (gci_view_is(gci_view_text(function->name), "non_negative"))
         return value;
-    return known(h, is_integer, value.bits + 1);
+    return known(h, function->result == GCI_RESULT_WHOLE, value.bits + 1);
 }
 
 static fact

@@ -4,6 +4,7 @@
 #include "guards/normal/normal.h"
 
 #include "base/check.h"
+#include "guards/value/functions.h"
 #include "guards/value/limits.h"
 
 #include <stdlib.h>
@@ -121,30 +122,11 @@ split(gci_arena *arena, gci_expr *expr, gci_expr **out_base, int64_t *out_factor
     return base != NULL;
 }
 
-static int64_t
-floor_divide(int64_t a, int64_t b)
-{
-    return a / b - (a % b != 0 && (a < 0) != (b < 0));
-}
-
-/* The operator with both sides negated. */
-static gci_operator
-mirrored(gci_operator op)
-{
-    switch (op) {
-    case GCI_OPERATOR_LT: return GCI_OPERATOR_GT;
-    case GCI_OPERATOR_LE: return GCI_OPERATOR_GE;
-    case GCI_OPERATOR_GT: return GCI_OPERATOR_LT;
-    case GCI_OPERATOR_GE: return GCI_OPERATOR_LE;
-    default: return op;
-    }
-}
-
 /* Sets what factor*base op value says of base; factor > 0. */
 static void
 set_bounds(gci_conjunct *c, int64_t factor, gci_operator op, int64_t value)
 {
-    int64_t floor = floor_divide(value, factor);
+    int64_t floor = gci_floor_divide(value, factor);
     bool exact = floor * factor == value;
 
     c->kind = GCI_CONJUNCT_BOUNDS;
@@ -179,7 +161,7 @@ normalise(making *m, gci_conjunct *conjunct, gci_expr *left, gci_operator op, gc
         return;
     /* Room for one more and one less. */
     if (factor < 0) {
-        op = mirrored(op);
+        op = gci_operator_mirrored(op);
         factor = -factor;
         constant = -constant;
     }
@@ -221,21 +203,15 @@ opposite(gci_operator op)
 static bool
 called_comparison(gci_ast const *node, gci_operator *out)
 {
-    static struct {
-        char const *name;
-        gci_operator op;
-    } const names[] = { { "Eq", GCI_OPERATOR_EQ }, { "Ne", GCI_OPERATOR_NE }, { "Lt", GCI_OPERATOR_LT },
-                        { "Le", GCI_OPERATOR_LE }, { "Gt", GCI_OPERATOR_GT }, { "Ge", GCI_OPERATOR_GE } };
+    gci_view const no_module = { NULL, 0 };
 
     if (node->kind != GCI_AST_CALL || node->count != 3 || node->first->kind != GCI_AST_NAME)
         return false;
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (gci_view_is(node->first->name, names[i].name)) {
-            *out = names[i].op;
-            return true;
-        }
-    }
-    return false;
+    gci_function const *function = gci_function_find(no_module, node->first->name);
+    if (function == NULL || function->kind != GCI_FUNCTION_OPERATOR || !gci_operator_is_comparison(function->op))
+        return false;
+    *out = function->op;
+    return true;
 }
 
 /* `condition == False` and `condition == True`: the condition, and whether it is wanted. */

@@ -15,19 +15,6 @@ jump_opcode(gci_operator op, bool sense, bool immediate)
     return (gci_opcode)(base + (op - GCI_OPERATOR_EQ));
 }
 
-/* The comparison with its sides changed. */
-static gci_operator
-mirrored(gci_operator op)
-{
-    switch (op) {
-    case GCI_OPERATOR_LT: return GCI_OPERATOR_GT;
-    case GCI_OPERATOR_LE: return GCI_OPERATOR_GE;
-    case GCI_OPERATOR_GT: return GCI_OPERATOR_LT;
-    case GCI_OPERATOR_GE: return GCI_OPERATOR_LE;
-    default: return op;
-    }
-}
-
 static bool
 fits_32(int64_t value)
 {
@@ -164,7 +151,7 @@ compare_two(gci_emitter *e, gci_ast const *left, gci_operator op, gci_ast const 
         return;
     }
     if (small_constant(e, left, &constant)) {
-        compare_constant(e, right, mirrored(op), constant, sense, label);
+        compare_constant(e, right, gci_operator_mirrored(op), constant, sense, label);
         return;
     }
     if (op == GCI_OPERATOR_EQ && label == NULL && !sense && fuse_multiple(e, left, right))

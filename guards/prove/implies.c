@@ -106,12 +106,6 @@ product(interval a, interval b)
     return corners;
 }
 
-static int64_t
-floor_divide(int64_t a, int64_t b)
-{
-    return a / b - (a % b != 0 && (a < 0) != (b < 0));
-}
-
 static bool
 positive_constant(gci_expr const *expr, int64_t *out)
 {
@@ -141,9 +135,9 @@ interval_of_term(gci_claims const *claims, gci_term const *term, int depth)
 static interval
 interval_of_remainder(interval dividend, int64_t divisor)
 {
-    int64_t quotient = floor_divide(dividend.low, divisor);
+    int64_t quotient = gci_floor_divide(dividend.low, divisor);
 
-    if (is_bounded(dividend) && quotient == floor_divide(dividend.high, divisor))
+    if (is_bounded(dividend) && quotient == gci_floor_divide(dividend.high, divisor))
         return (interval){ dividend.low - quotient * divisor, dividend.high - quotient * divisor };
     return (interval){ 0, divisor - 1 };
 }
@@ -171,8 +165,8 @@ interval_of_call(gci_claims const *claims, gci_expr const *expr, int depth)
         return interval_of_remainder(first, divisor);
     if (!gci_view_is(expr->name, "//"))
         return everything;
-    first.low = first.low != INT64_MIN ? floor_divide(first.low, divisor) : INT64_MIN;
-    first.high = first.high != INT64_MAX ? floor_divide(first.high, divisor) : INT64_MAX;
+    first.low = first.low != INT64_MIN ? gci_floor_divide(first.low, divisor) : INT64_MIN;
+    first.high = first.high != INT64_MAX ? gci_floor_divide(first.high, divisor) : INT64_MAX;
     return first;
 }
 

@@ -107,26 +107,16 @@ round_with(gci_calc *calc, gci_rounding how, gci_number a, gci_number *out)
     return raise_not_real(calc, a);
 }
 
-static bool
-floor_number(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
-{
-    (void)count;
-    return round_with(calc, GCI_FLOOR, args[0], out);
-}
+#define ROUNDING(name, how)                                                                          \
+    static bool name(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)           \
+    {                                                                                                 \
+        (void)count;                                                                                  \
+        return round_with(calc, how, args[0], out);                                                   \
+    }
 
-static bool
-ceil_number(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
-{
-    (void)count;
-    return round_with(calc, GCI_CEIL, args[0], out);
-}
-
-static bool
-trunc_number(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
-{
-    (void)count;
-    return round_with(calc, GCI_TRUNC, args[0], out);
-}
+ROUNDING(floor_number, GCI_FLOOR)
+ROUNDING(ceil_number, GCI_CEIL)
+ROUNDING(trunc_number, GCI_TRUNC)
 
 static int64_t
 clip_digits(gci_number digits)
@@ -191,41 +181,19 @@ apply_unary(gci_calc *calc, double (*function)(double), infinite_result infinite
     return true;
 }
 
-static bool
-is_nan(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
-{
-    double a;
+#define PREDICATE(name, holds)                                                                       \
+    static bool name(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)           \
+    {                                                                                                 \
+        double a = 0.0;                                                                               \
+        (void)count;                                                                                  \
+        bool real = to_double(calc, args[0], &a);                                                     \
+        *out = gci_number_bool(holds(a));                                                             \
+        return real;                                                                                  \
+    }
 
-    (void)count;
-    if (!to_double(calc, args[0], &a))
-        return false;
-    *out = gci_number_bool(isnan(a));
-    return true;
-}
-
-static bool
-is_infinite(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
-{
-    double a;
-
-    (void)count;
-    if (!to_double(calc, args[0], &a))
-        return false;
-    *out = gci_number_bool(isinf(a));
-    return true;
-}
-
-static bool
-is_finite(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
-{
-    double a;
-
-    (void)count;
-    if (!to_double(calc, args[0], &a))
-        return false;
-    *out = gci_number_bool(isfinite(a));
-    return true;
-}
+PREDICATE(is_nan, isnan)
+PREDICATE(is_infinite, isinf)
+PREDICATE(is_finite, isfinite)
 
 /* Logarithms take integers of any size: of those beyond a double by their fraction and exponent. */
 static bool
@@ -255,29 +223,18 @@ logarithm(gci_calc *calc, double (*function)(double), gci_number a, double *out)
     return true;
 }
 
-static bool
-log2_number(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
-{
-    double result = 0.0;
+#define LOGARITHM(name, function)                                                                    \
+    static bool name(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)           \
+    {                                                                                                 \
+        double result = 0.0;                                                                          \
+        (void)count;                                                                                  \
+        bool defined = logarithm(calc, function, args[0], &result);                                   \
+        *out = gci_number_float(result);                                                              \
+        return defined;                                                                               \
+    }
 
-    (void)count;
-    if (!logarithm(calc, log2, args[0], &result))
-        return false;
-    *out = gci_number_float(result);
-    return true;
-}
-
-static bool
-log10_number(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
-{
-    double result = 0.0;
-
-    (void)count;
-    if (!logarithm(calc, log10, args[0], &result))
-        return false;
-    *out = gci_number_float(result);
-    return true;
-}
+LOGARITHM(log2_number, log2)
+LOGARITHM(log10_number, log10)
 
 static bool
 log_number(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
@@ -322,35 +279,17 @@ float_power(gci_calc *calc, gci_number const *args, size_t count, gci_number *ou
     return finish_pair(calc, a, b, pow(a, b), out);
 }
 
-static bool
-copy_sign(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
-{
-    double a, b;
+#define PAIR(name, function)                                                                         \
+    static bool name(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)           \
+    {                                                                                                 \
+        double a, b;                                                                                  \
+        (void)count;                                                                                  \
+        return two_doubles(calc, args, &a, &b) && finish_pair(calc, a, b, function(a, b), out);       \
+    }
 
-    (void)count;
-    if (!two_doubles(calc, args, &a, &b))
-        return false;
-    *out = gci_number_float(copysign(a, b));
-    return true;
-}
-
-static bool
-float_remainder(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
-{
-    double a, b;
-
-    (void)count;
-    return two_doubles(calc, args, &a, &b) && finish_pair(calc, a, b, fmod(a, b), out);
-}
-
-static bool
-arc_tangent_2(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
-{
-    double a, b;
-
-    (void)count;
-    return two_doubles(calc, args, &a, &b) && finish_pair(calc, a, b, atan2(a, b), out);
-}
+PAIR(copy_sign, copysign)
+PAIR(float_remainder, fmod)
+PAIR(arc_tangent_2, atan2)
 
 /* ---- extremes ---- */
 
@@ -560,10 +499,10 @@ static gci_function const table[] = {
 #define LOWERED(text, lowering, fewest)                                                               \
     { .name = text, .size = sizeof text - 1, .kind = GCI_FUNCTION_##lowering, .least = fewest,                                 \
       .most = GCI_FUNCTION_##lowering == GCI_FUNCTION_ABS ? 1 : GCI_FUNCTION_MAX_ARGUMENTS },
-#define FUNCTION(text, function, fewest, greatest)                                                    \
-    { .name = text, .size = sizeof text - 1, .kind = GCI_FUNCTION_CALLED, .call = function, .least = fewest, .most = greatest },
-#define UNARY(text, function)                                                                         \
-    { .name = text, .size = sizeof text - 1, .kind = GCI_FUNCTION_CALLED, .call = call_##function, .least = 1, .most = 1 },
+#define FUNCTION(text, function, fewest, greatest, gives, normal)                                                         \
+    { .name = text, .size = sizeof text - 1, .kind = GCI_FUNCTION_CALLED, .call = function, .least = fewest,               \
+      .most = greatest, .result = GCI_RESULT_##gives, .canonical = normal },
+#define UNARY(text, function, normal) FUNCTION(text, call_##function, 1, 1, ANY, normal)
 #define CONSTANT(text, number) { .name = text, .size = sizeof text - 1, .kind = GCI_FUNCTION_CONSTANT, .value = number },
 #include "guards/value/functions.def"
 #undef OPERATOR

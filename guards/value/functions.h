@@ -15,6 +15,13 @@ typedef enum gci_function_kind {
     GCI_FUNCTION_CONSTANT /* value */
 } gci_function_kind;
 
+/* What a call with one finite number gives. */
+typedef enum gci_function_result {
+    GCI_RESULT_ANY, /* it may raise */
+    GCI_RESULT_WHOLE,
+    GCI_RESULT_REAL
+} gci_function_result;
+
 typedef struct gci_function {
     char const *name; /* with its module: "math.floor" */
     size_t size;      /* of the name */
@@ -23,6 +30,8 @@ typedef struct gci_function {
     size_t least, most; /* arguments; a call with another number is a TypeError */
     bool (*call)(gci_calc *calc, gci_number const *args, size_t count, gci_number *out);
     double value;
+    gci_function_result result;
+    char const *canonical; /* in normal form; NULL: as it is written */
 } gci_function;
 
 /* Arguments of a call, at most; more are ERROR_LIMIT. Indicators of tensors need two for each dimension. */
@@ -31,7 +40,7 @@ typedef struct gci_function {
 size_t gci_function_count(void);
 gci_function const *gci_function_at(size_t index);
 
-/* The entry for a plain name (module is empty) or an attribute of `math` or `torch`. NULL if there is none. */
+/* The entry for a name as it is in the table (module is empty) or an attribute of `math` or `torch`. NULL if there is none. */
 gci_function const *gci_function_find(gci_view module, gci_view name);
 size_t gci_function_index(gci_function const *function);
 

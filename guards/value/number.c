@@ -34,6 +34,18 @@ gci_operator_token(gci_operator op)
     return tokens[op];
 }
 
+gci_operator
+gci_operator_mirrored(gci_operator op)
+{
+    switch (op) {
+    case GCI_OPERATOR_LT: return GCI_OPERATOR_GT;
+    case GCI_OPERATOR_LE: return GCI_OPERATOR_GE;
+    case GCI_OPERATOR_GT: return GCI_OPERATOR_LT;
+    case GCI_OPERATOR_GE: return GCI_OPERATOR_LE;
+    default: return op;
+    }
+}
+
 void
 gci_calc_init(gci_calc *calc)
 {

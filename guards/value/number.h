@@ -197,6 +197,16 @@ gci_operator_is_comparison(gci_operator op)
     return op >= GCI_OPERATOR_EQ && op <= GCI_OPERATOR_GE;
 }
 
+/* The comparison with its sides changed. */
+gci_operator gci_operator_mirrored(gci_operator op);
+
+/* Quotients that don't overflow, rounded down. */
+static inline int64_t
+gci_floor_divide(int64_t a, int64_t b)
+{
+    return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
+
 /* ADD to BITXOR. */
 bool gci_calc_binary(gci_calc *calc, gci_operator op, gci_number a, gci_number b, gci_number *out);
 /* NEG, POS, INVERT. */

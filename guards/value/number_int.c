@@ -24,13 +24,6 @@ finish(gci_calc *calc, bool done, gci_int value, gci_number *out)
 }
 
 static int64_t
-floor_quotient(int64_t a, int64_t b)
-{
-    int64_t quotient = a / b;
-    return quotient - (a % b != 0 && (a < 0) != (b < 0));
-}
-
-static int64_t
 floor_remainder(int64_t a, int64_t b)
 {
     int64_t remainder = a % b;
@@ -48,7 +41,7 @@ small_binary(gci_operator op, int64_t a, int64_t b, int64_t *out)
     case GCI_OPERATOR_FLOORDIV:
         if (b == -1)
             return !__builtin_sub_overflow((int64_t)0, a, out);
-        *out = floor_quotient(a, b);
+        *out = gci_floor_divide(a, b);
         return true;
     case GCI_OPERATOR_MOD: *out = b == -1 ? 0 : floor_remainder(a, b); return true;
     case GCI_OPERATOR_BITAND: *out = a & b; return true;
