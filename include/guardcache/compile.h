@@ -87,21 +87,28 @@ GCACHE_API gcache_status gcache_get_or_compile(gcache *cache, gcache_graph *grap
 
 /* ---- for compilers that call instead of being called ---- */
 
-typedef struct gcache_lease gcache_lease;
+/* A compile that has begun. */
+typedef struct gcache_compile gcache_compile;
 
 /*
- * After a miss with `reason`: takes the lease on compiling the graph for these hints, or waits for whoever holds it, at most
- * timeout_ns (0: GCACHE_LEASE_TIMEOUT_DEFAULT_NS). Who has it compiles, inserts, and releases it; but looks up again if
- * *out_stored (may be NULL), for then something that holds was stored meanwhile. A holder that dies loses it. request may
- * be NULL. With refresh, *out_stored says whether somebody stored while this thread waited: a lookup finds that.
- * GCACHE_OK; ERROR_BUSY: not in time; ERROR_ARGUMENT: this thread has it already; ERROR_READ_ONLY: also where nothing is cached
- * (disabled, bypass), ERROR_IO, ERROR_MEMORY: there is none to be had, so compile without.
+ * The first half of gcache_get_or_compile_with: looks up and, on a miss, takes the lease or waits for whoever holds it, and
+ * looks again. graph, hints, what options point to and *out_result have to stay until the end. state goes to post_load and to
+ * gcache_compiled.release. GCACHE_HIT: *out_result is a stored candidate. GCACHE_MISS: compile now, in this thread, and end
+ * it; *out_result says why. Else as gcache_get_or_compile_with, with GCACHE_ERROR_ARGUMENT also if this thread is compiling
+ * the same already. *out_compile is NULL unless it is a miss. A process that dies before the end loses the lease.
  */
-GCACHE_API gcache_status gcache_lease_take(gcache *cache, gcache_graph *graph, gcache_hints const *hints,
-                                           gcache_request const *request, gcache_reason reason, uint64_t timeout_ns,
-                                           bool *out_stored, gcache_lease **out_lease, gcache_error *error);
-/* By the thread that took it. NULL is accepted. */
-GCACHE_API void gcache_lease_release(gcache_lease *lease);
+GCACHE_API gcache_status gcache_compile_begin(gcache *cache, gcache_graph *graph, gcache_hints const *hints,
+                                              gcache_compile_options const *options, void *state,
+                                              gcache_compile **out_compile, gcache_result *out_result,
+                                              gcache_error *error);
+
+/*
+ * The second half, by the same thread: stores what was compiled, gives the lease back, and makes begin's *out_result what
+ * gcache_get_or_compile_with would have made it; *compiled is copied, what it points to has to stay until it is released.
+ * compiled NULL: nothing is stored, because the compile failed or the caller has inserted it. GCACHE_MISS, ERROR_MEMORY, or
+ * with gcache_options.strict why it couldn't be stored. A compile of NULL is accepted.
+ */
+GCACHE_API gcache_status gcache_compile_end(gcache_compile *compile, gcache_compiled const *compiled, gcache_error *error);
 
 #ifdef __cplusplus
 }

@@ -252,16 +252,13 @@ hit_tuple(native_state *state, PyObject *cache, gcache_result *result)
 }
 
 /* (key, reason, note) */
-static PyObject *
-miss_tuple(gcache_result *result)
+PyObject *
+miss_tuple(gcache_result const *result)
 {
     char hex[GCACHE_KEY_HEX_SIZE];
 
     gcache_key_to_hex(&result->key, hex);
-    PyObject *tuple = Py_BuildValue("(sss)", hex, gcache_reason_name(result->reason),
-                                    result->note == NULL ? "" : result->note);
-    gcache_result_clear(result);
-    return tuple;
+    return Py_BuildValue("(sss)", hex, gcache_reason_name(result->reason), result->note == NULL ? "" : result->note);
 }
 
 /* lookup(graph, hints, request) */
@@ -290,12 +287,12 @@ cache_lookup(PyObject *self, PyObject *args)
     bool raised = question.request.raised;
     question_clear(&question);
     PyObject *found = NULL;
-    if (readable && (raised || status < 0))
-        gcache_result_clear(&result);
     if (readable && !raised)
         found = status == GCACHE_HIT    ? hit_tuple(state, self, &result)
                 : status == GCACHE_MISS ? miss_tuple(&result)
                                         : raise_error(state, &error);
+    if (readable && (raised || status != GCACHE_HIT))
+        gcache_result_clear(&result);
     cache_unuse(self);
     return found;
 }
@@ -417,8 +414,7 @@ static PyMethodDef cache_methods[] = {
     { "entries", cache_entries, METH_VARARGS, NULL },
     { "remove", cache_remove, METH_VARARGS, NULL },
     { "verify", cache_verify, METH_NOARGS, NULL },
-    { "get_or_compile", cache_get_or_compile, METH_VARARGS, NULL },
-    { "lease", cache_lease, METH_VARARGS, NULL },
+    { "begin", cache_begin, METH_VARARGS, NULL },
     { "timings", cache_timings, METH_VARARGS, NULL },
     { "export", cache_export, METH_VARARGS, NULL },
     { "import_file", cache_import, METH_VARARGS, NULL },

@@ -1,80 +1,154 @@
+/*
+ * Compile: a compile that has begun, and that others wait for (gcache_compile_begin and _end). compile is NULL once it has
+ * ended. The thread that began it ends it; the object's death is only the last resort.
+ */
 #include "native.h"
 
-/*
- * Look up or compile, in one call: gcache_get_or_compile_with, with a compile in Python. The callback gives back an entry as
- * entry_read takes it; what was compiled besides is for the Python side to keep.
- */
-typedef struct native_compile {
-    PyObject *function; /* () -> an entry */
-    PyThreadState *thread;
-    PyObject *given;    /* what it returned, which `entry` borrows from */
-    native_entry entry;
-} native_compile;
-
-/* Runs in the thread of the call, which let the interpreter lock go. An exception stays set, and is what the caller sees. */
-static gcache_status
-compile_call(void *state, gcache_graph *graph, gcache_hints const *hints, gcache_compiled *out_compiled, gcache_error *error)
-{
-    native_compile *compile = state;
-
-    (void)graph, (void)hints, (void)error;
-    PyEval_RestoreThread(compile->thread);
-    compile->given = PyObject_CallNoArgs(compile->function);
-    bool readable = compile->given != NULL && entry_read(compile->given, &compile->entry) == 0;
-    if (readable)
-        out_compiled->entry = compile->entry.view;
-    compile->thread = PyEval_SaveThread();
-    return readable ? GCACHE_OK : GCACHE_ERROR_ARGUMENT;
-}
-
-/* (key, reason, note, name of the status of storing) of what was compiled just now */
-static PyObject *
-compiled_tuple(gcache_result const *result)
-{
-    char hex[GCACHE_KEY_HEX_SIZE];
-
-    gcache_key_to_hex(&result->key, hex);
-    return Py_BuildValue("(ssss)", hex, gcache_reason_name(result->reason), result->note, gcache_status_name(result->stored));
-}
-
-/* get_or_compile(graph, hints, request, lease_timeout_ns, function) -> a hit as lookup gives it, or compiled_tuple */
-PyObject *
-cache_get_or_compile(PyObject *self, PyObject *args)
-{
-    native_state *state = state_of(self);
-    PyObject *graph, *mapping, *asked;
-    native_compile compile = { .thread = NULL };
-    gcache_compile_options options = GCACHE_COMPILE_OPTIONS_INIT;
-    unsigned long long timeout_ns;
+typedef struct compile_object {
+    PyObject_HEAD
+    PyObject *cache, *arguments; /* what the question borrows from */
+    gcache_compile *compile;
     lookup_question question;
-    gcache_result result = { .note = "" };
-    gcache_error error = { .message = "" };
-    gcache_status status = GCACHE_MISS;
+    gcache_result result;
+} compile_object;
 
-    if (!PyArg_ParseTuple(args, "OOO!KO", &graph, &mapping, &PyTuple_Type, &asked, &timeout_ns, &compile.function))
+/* Ends it with an entry or with NULL, and lets go of all but the result. */
+static gcache_status
+end(compile_object *self, gcache_entry const *entry, gcache_error *error)
+{
+    gcache_compiled compiled = { 0 };
+    gcache_compile *compile = self->compile;
+    gcache_status status;
+
+    if (entry != NULL)
+        compiled.entry = *entry;
+    self->compile = NULL;
+    Py_BEGIN_ALLOW_THREADS
+    status = gcache_compile_end(compile, entry != NULL ? &compiled : NULL, error);
+    Py_END_ALLOW_THREADS
+    question_clear(&self->question);
+    Py_CLEAR(self->arguments);
+    cache_unuse(self->cache);
+    return status;
+}
+
+/* end([entry]) -> (note, name of the status of storing); entry as entry_read takes it, None: there is nothing to store */
+static PyObject *
+compile_end(PyObject *object, PyObject *args)
+{
+    compile_object *self = (compile_object *)object;
+    PyObject *given = Py_None;
+    native_entry entry = { 0 };
+    gcache_error error = { .message = "" };
+
+    if (!PyArg_ParseTuple(args, "|O", &given))
         return NULL;
-    gcache *cache = cache_enter(self);
+    if (self->compile == NULL)
+        Py_RETURN_NONE;
+    bool readable = given == Py_None || entry_read(given, &entry) == 0;
+    gcache_status status = end(self, readable && given != Py_None ? &entry.view : NULL, &error);
+    PyObject *outcome = NULL;
+    if (readable)
+        outcome = status < 0 ? raise_error(state_of(object), &error)
+                             : Py_BuildValue("(ss)", self->result.note, gcache_status_name(self->result.stored));
+    gcache_result_clear(&self->result);
+    entry_clear(&entry);
+    return outcome;
+}
+
+static void
+compile_dealloc(PyObject *object)
+{
+    compile_object *self = (compile_object *)object;
+    PyTypeObject *type = Py_TYPE(object);
+    freefunc free_object = (freefunc)PyType_GetSlot(type, Py_tp_free);
+
+    if (self->compile != NULL)
+        end(self, NULL, NULL);
+    gcache_result_clear(&self->result);
+    Py_CLEAR(self->cache);
+    free_object(object);
+    Py_DECREF(type);
+}
+
+/* The lookup's answer: (hit, None), (miss, Compile), or NULL with an exception set. Takes over self, and the use of its cache. */
+static PyObject *
+answer(native_state *state, compile_object *self, gcache_status status, gcache_error const *error)
+{
+    if (status == GCACHE_MISS && !PyErr_Occurred()) {
+        PyObject *found = miss_tuple(&self->result);
+        return found != NULL ? Py_BuildValue("(NN)", found, (PyObject *)self) : (Py_DECREF(self), NULL);
+    }
+    PyObject *found = NULL;
+    if (status == GCACHE_MISS) {
+        end(self, NULL, NULL);
+    } else {
+        question_clear(&self->question);
+        if (!PyErr_Occurred() && status == GCACHE_HIT) {
+            found = hit_tuple(state, self->cache, &self->result);
+            self->result = (gcache_result){ .note = "" };
+        }
+        cache_unuse(self->cache);
+    }
+    if (status < 0 && !PyErr_Occurred())
+        raise_error(state, error);
+    Py_XDECREF(self->arguments);
+    self->arguments = NULL;
+    Py_DECREF(self);
+    return found != NULL ? Py_BuildValue("(NO)", found, Py_None) : NULL;
+}
+
+/* begin(graph, hints, request, lease_timeout_ns) -> (a hit as lookup gives it, None), or (a miss, Compile) */
+PyObject *
+cache_begin(PyObject *cache_object, PyObject *args)
+{
+    native_state *state = state_of(cache_object);
+    gcache_compile_options options = GCACHE_COMPILE_OPTIONS_INIT;
+    PyObject *graph, *mapping, *asked;
+    unsigned long long timeout_ns;
+    gcache_error error = { .message = "" };
+
+    if (!PyArg_ParseTuple(args, "OOO!K", &graph, &mapping, &PyTuple_Type, &asked, &timeout_ns))
+        return NULL;
+    gcache *cache = cache_enter(cache_object);
     if (cache == NULL)
         return NULL;
-    bool readable = question_read(state, graph, mapping, asked, &question) == 0;
-    if (readable) {
-        options.request = &question.request.view;
-        options.lease_timeout_ns = timeout_ns;
-        compile.thread = question.request.thread = PyEval_SaveThread();
-        status = gcache_get_or_compile_with(cache, question.graph, hints_or_null(&question.hints), &options, compile_call,
-                                            &compile, &result, &error);
-        PyEval_RestoreThread(compile.thread);
+    allocfunc alloc = (allocfunc)PyType_GetSlot(state->compile_type, Py_tp_alloc);
+    compile_object *self = (compile_object *)alloc(state->compile_type, 0);
+    if (self == NULL) {
+        cache_unuse(cache_object);
+        return NULL;
     }
-    question_clear(&question);
-    PyObject *found = NULL;
-    if (readable && !PyErr_Occurred())
-        found = status == GCACHE_HIT    ? hit_tuple(state, self, &result)
-                : status == GCACHE_MISS ? compiled_tuple(&result)
-                                        : raise_error(state, &error);
-    if (readable && status != GCACHE_HIT)
-        gcache_result_clear(&result);
-    entry_clear(&compile.entry);
-    Py_XDECREF(compile.given);
-    cache_unuse(self);
-    return found;
+    self->cache = Py_NewRef(cache_object);
+    self->arguments = Py_NewRef(args);
+    self->result.note = "";
+    gcache_status status = GCACHE_ERROR_ARGUMENT;
+    if (question_read(state, graph, mapping, asked, &self->question) == 0) {
+        options.request = &self->question.request.view;
+        options.lease_timeout_ns = timeout_ns;
+        self->question.request.thread = PyEval_SaveThread();
+        status = gcache_compile_begin(cache, self->question.graph, hints_or_null(&self->question.hints), &options, NULL,
+                                      &self->compile, &self->result, &error);
+        PyEval_RestoreThread(self->question.request.thread);
+    }
+    return answer(state, self, status, &error);
 }
+
+static PyMethodDef compile_methods[] = {
+    { "end", compile_end, METH_VARARGS, NULL },
+    { NULL, NULL, 0, NULL },
+};
+
+static PyType_Slot compile_slots[] = {
+    { Py_tp_dealloc, compile_dealloc },
+    { Py_tp_doc, "A compile that has begun (Cache.begin), for which others wait until its end()." },
+    { Py_tp_methods, compile_methods },
+    { 0, NULL },
+};
+
+PyType_Spec compile_spec = {
+    .name = "guardcache._native.Compile",
+    .basicsize = sizeof(compile_object),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = compile_slots,
+};

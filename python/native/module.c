@@ -84,7 +84,7 @@ module_exec(PyObject *module)
         || add_type(module, &guards_spec, &state->guards_type) < 0
         || add_type(module, &cache_spec, &state->cache_type) < 0
         || add_type(module, &payload_spec, &state->payload_type) < 0
-        || add_type(module, &lease_spec, &state->lease_type) < 0)
+        || add_type(module, &compile_spec, &state->compile_type) < 0)
         return -1;
     if (import_from("guardcache._errors", "make_error", &state->make_error) < 0
         || import_from("guardcache._values", "Node", (PyObject **)&state->node_type) < 0
@@ -104,7 +104,7 @@ module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->guards_type);
     Py_VISIT(state->cache_type);
     Py_VISIT(state->payload_type);
-    Py_VISIT(state->lease_type);
+    Py_VISIT(state->compile_type);
     Py_VISIT(state->make_error);
     Py_VISIT(state->node_type);
     Py_VISIT(state->symbolic_type);
@@ -122,7 +122,7 @@ module_clear(PyObject *module)
     Py_CLEAR(state->guards_type);
     Py_CLEAR(state->cache_type);
     Py_CLEAR(state->payload_type);
-    Py_CLEAR(state->lease_type);
+    Py_CLEAR(state->compile_type);
     Py_CLEAR(state->make_error);
     Py_CLEAR(state->node_type);
     Py_CLEAR(state->symbolic_type);

@@ -26,7 +26,7 @@ typedef struct native_state {
     PyTypeObject *guards_type;
     PyTypeObject *cache_type;
     PyTypeObject *payload_type;
-    PyTypeObject *lease_type;
+    PyTypeObject *compile_type;
     PyObject *make_error;      /* guardcache._errors.make_error */
     PyTypeObject *node_type;   /* guardcache._values.Node, and so on */
     PyTypeObject *symbolic_type;
@@ -99,7 +99,7 @@ gcache_graph *graph_finished(native_state *state, PyObject *object);
 extern PyType_Spec guards_spec;
 extern PyType_Spec cache_spec;
 extern PyType_Spec payload_spec;
-extern PyType_Spec lease_spec;
+extern PyType_Spec compile_spec;
 
 /* settings(directory, namespace): the options of Cache that environment and config.json set, as a dict. */
 PyObject *library_settings(PyObject *module, PyObject *args);
@@ -115,8 +115,10 @@ gcache_result const *payload_result(PyObject *payload);
 
 /* What lookup returns of a hit; takes over *result as payload_new does. */
 PyObject *hit_tuple(native_state *state, PyObject *cache, gcache_result *result);
+/* What it returns of a miss. */
+PyObject *miss_tuple(gcache_result const *result);
 
-/* A Cache closes when it was told to and nobody uses it any more: every payload, lease and running call is a user. */
+/* A Cache closes when it was told to and nobody uses it any more: every payload, compile and running call is a user. */
 gcache *cache_use(PyObject *cache);
 void cache_unuse(PyObject *cache);
 
@@ -127,8 +129,7 @@ gcache *cache_enter(PyObject *cache);
 PyObject *cache_entries(PyObject *self, PyObject *args);
 PyObject *cache_remove(PyObject *self, PyObject *args);
 PyObject *cache_verify(PyObject *self, PyObject *none);
-PyObject *cache_get_or_compile(PyObject *self, PyObject *args);
-PyObject *cache_lease(PyObject *self, PyObject *args);
+PyObject *cache_begin(PyObject *self, PyObject *args);
 PyObject *cache_explain_past(PyObject *self, PyObject *args);
 PyObject *cache_timings(PyObject *self, PyObject *args);
 PyObject *cache_export(PyObject *self, PyObject *args);

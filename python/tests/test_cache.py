@@ -517,11 +517,15 @@ def test_threads_compile_once(cache: Cache) -> None:
 def test_waiting_lets_other_threads_run(cache: Cache) -> None:
     """The interpreter lock is let go while the library waits."""
     graph = matmul()
-    lease = cache.lease(graph, None, Reason.NO_KEY)
+    _, begun = cache.begin(graph)
+    assert begun is not None
 
     def wait() -> None:
-        with pytest.raises(guardcache.BusyError):
-            cache.lease(graph, None, Reason.NO_KEY, timeout=1)
+        found, other = cache.begin(graph, lease_timeout=1)
+        assert isinstance(found, Miss)
+        assert found.reason == Reason.LEASE_TIMEOUT
+        assert other is not None
+        other.end()
 
     waiter = threading.Thread(target=wait)
     waiter.start()
@@ -530,21 +534,24 @@ def test_waiting_lets_other_threads_run(cache: Cache) -> None:
         time.sleep(0.01)
         steps += 1
     assert steps > 20
-    lease.release()
+    begun.end()
 
 
-def test_a_lease_tells_what_was_stored_meanwhile(cache: Cache) -> None:
+def test_the_halves_of_a_compile(cache: Cache) -> None:
     graph = matmul()
-    lease = cache.lease(graph, None, Reason.NO_KEY)
-    assert not lease.stored()
+    found, begun = cache.begin(graph)
+    assert isinstance(found, Miss)
+    assert found.reason == Reason.NO_KEY
+    assert begun is not None
     with pytest.raises(guardcache.ArgumentError):
-        cache.lease(graph, None, Reason.NO_KEY)
-    lease.release()
+        cache.begin(graph)
     cache.insert(graph, b"x")
-    lease = cache.lease(graph, None, Reason.NO_KEY)
-    assert lease.stored()
-    lease.release()
-    lease.release()
+    begun.end()
+    begun.end()
+    found, begun = cache.begin(graph)
+    assert isinstance(found, Hit)
+    assert bytes(found.payload) == b"x"
+    assert begun is None
 
 
 def test_processes_compile_once(directory: Path) -> None:
@@ -642,17 +649,16 @@ def test_a_graph_without_a_key_is_compiled_all_the_same(directory: Path) -> None
 @pytest.mark.parametrize("switch", [{"bypass": "why"}, {"disabled": True}, {"read_only": True}])
 def test_a_closed_gate_stores_nothing_and_waits_for_nobody(directory: Path, switch: dict[str, Any]) -> None:
     with guardcache.open(directory) as other, guardcache.open(directory, **switch) as cache:
-        lease = other.lease(matmul(), None, Reason.NO_KEY)
+        _, begun = other.begin(matmul())
+        assert begun is not None
         began = time.monotonic()
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             assert isinstance(cache.get_or_compile(matmul(), lambda: Compiled(b"code"), lease_timeout=30), Compiled)
         assert time.monotonic() - began < 20
-        with pytest.raises(guardcache.ReadOnlyError):
-            cache.lease(matmul(), None, Reason.NO_KEY, timeout=30)
         if "read_only" not in switch:
             assert not cache.insert(matmul(), b"code")
-        lease.release()
+        begun.end()
         assert not list(other.entries())
 
 

@@ -113,17 +113,18 @@ use_bundle(gcache *cache)
         fail("a bundle can't be stored", &error);
 }
 
-static gcache_lease *
-take_lease(gcache *cache)
+static gcache_compile *
+begin_compile(gcache *cache, gcache_graph *graph, gcache_result *result)
 {
-    gcache_graph *graph = gcache_graph_new("generic");
-    gcache_lease *lease = NULL;
+    gcache_compile_options options = GCACHE_COMPILE_OPTIONS_INIT;
+    gcache_compile *compile = NULL;
     gcache_error error = { 0 };
 
-    if (gcache_lease_take(cache, graph, NULL, NULL, GCACHE_REASON_NO_KEY, LEASE_WAIT_NS, NULL, &lease, &error) != GCACHE_OK)
-        fail("a lease can't be taken", &error);
-    gcache_graph_free(graph);
-    return lease;
+    options.lease_timeout_ns = LEASE_WAIT_NS;
+    if (gcache_compile_begin(cache, graph, NULL, &options, NULL, &compile, result, &error) != GCACHE_MISS ||
+        result->reason != GCACHE_REASON_NO_KEY)
+        fail("a compile can't be begun", &error);
+    return compile;
 }
 
 int
@@ -142,10 +143,14 @@ main(int count, char **arguments)
     share_value(cache, make ? "second job" : "third job", true);
     make_folder(cache);
     use_bundle(cache);
-    gcache_lease *lease = take_lease(cache);
+    gcache_result result;
+    gcache_graph *graph = gcache_graph_new("generic");
+    gcache_compile *compile = begin_compile(cache, graph, &result);
     if (make)
         _exit(0);
-    gcache_lease_release(lease);
+    gcache_compile_end(compile, NULL, NULL);
+    gcache_result_clear(&result);
+    gcache_graph_free(graph);
     gcache_close(cache);
     return 0;
 }

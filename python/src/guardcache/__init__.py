@@ -51,7 +51,7 @@ from guardcache._errors import (
 )
 from guardcache._graph import Graph
 from guardcache._guards import Guards, Verdict
-from guardcache._native import Lease
+from guardcache._native import Compile
 from guardcache._native import version as _version
 from guardcache._values import Enum, Hint, Hints, Node, Size, Symbolic, Tensor, Value
 
@@ -63,6 +63,7 @@ __all__ = [
     "BusyError",
     "BypassError",
     "Cache",
+    "Compile",
     "Compiled",
     "CorruptError",
     "DescriptionError",
@@ -78,7 +79,6 @@ __all__ = [
     "Hit",
     "Inserted",
     "InternalError",
-    "Lease",
     "LimitError",
     "Miss",
     "NoSpaceError",

@@ -15,7 +15,7 @@ from guardcache import _native
 from guardcache._errors import BypassError, NotStoredWarning
 from guardcache._graph import Graph
 from guardcache._guards import Verdict, make_verdict
-from guardcache._native import Lease
+from guardcache._native import Compile
 from guardcache._values import Hints
 
 Buffer: TypeAlias = Union[bytes, bytearray, memoryview]
@@ -227,6 +227,11 @@ def _make_transfer(found: tuple[Any, ...]) -> Transfer:
     return Transfer._make((*found[:-1], tuple(found[-1])))
 
 
+def _make_miss(found: _native._Miss) -> Miss:
+    key, reason, note = found
+    return Miss(key, Reason(reason), note)
+
+
 def _make_hit(found: _native._Hit) -> Hit:
     return Hit(
         key=found[0],
@@ -367,10 +372,7 @@ class Cache:
         """
         request = (variant, expect_variant, provides, accept_renames, label, sources, guard_test, bypass)
         found = self._native.lookup(graph._native, hints, request)
-        if len(found) == 3:
-            key, reason, note = found
-            return Miss(key, Reason(reason), note)
-        return _make_hit(found)
+        return _make_miss(found) if len(found) == 3 else _make_hit(found)
 
     def place(self, hit: Hit, directory: str | os.PathLike[str]) -> None:
         """Puts the attachments of a hit in place below `directory`, verified, each atomically."""
@@ -439,32 +441,37 @@ class Cache:
         doesn't hold, a full disk) there is a `NotStoredWarning`; on a strict cache the error is raised, with what was
         compiled as its `compiled`.
         """
-        request = (None, None, provides, accept_renames, label, None, None, bypass)
-        compiled: list[Compiled] = []
-
-        def produce() -> _native._Entry:
-            compiled.append(compile())
-            return _entry_of(compiled[0], label)
-
         try:
-            found = self._native.get_or_compile(
-                graph._native, hints, request, int(lease_timeout * 1_000_000_000), produce
+            found, begun = self.begin(
+                graph,
+                hints,
+                label=label,
+                provides=provides,
+                accept_renames=accept_renames,
+                bypass=bypass,
+                lease_timeout=lease_timeout,
             )
         except BypassError:
             # It has no key: that costs the caching, not the compile.
-            if compiled or self._strict:
+            if self._strict:
                 raise
             return compile()
+        if begun is None:
+            assert isinstance(found, Hit)
+            return found
+        try:
+            compiled = compile()
+        except BaseException:
+            begun.end()
+            raise
+        try:
+            outcome = begun.end(_entry_of(compiled, label))
         except Exception as error:
-            if not compiled:
-                raise
-            return self._not_stored(compiled[0], error)
-        if len(found) != 4:
-            return _make_hit(found)
-        _, _, note, status = found
-        if status != "OK":
-            warnings.warn(note, NotStoredWarning, stacklevel=2)
-        return compiled[0]
+            begun.end()
+            return self._not_stored(compiled, error)
+        if outcome is not None and outcome[1] != "OK":
+            warnings.warn(outcome[0], NotStoredWarning, stacklevel=2)
+        return compiled
 
     def _not_stored(self, compiled: Compiled, error: Exception) -> Compiled:
         """The error is about storing: it must not cost the compile."""
@@ -474,26 +481,29 @@ class Cache:
         warnings.warn(f"not stored: {error}", NotStoredWarning, stacklevel=3)
         return compiled
 
-    def lease(
+    def begin(
         self,
         graph: Graph,
-        hints: Hints | None,
-        reason: Reason,
+        hints: Hints | None = None,
         *,
-        timeout: float = 0,
+        label: str | None = None,
         provides: Mapping[str, str] | None = None,
         accept_renames: bool = False,
+        sources: Mapping[str, str] | None = None,
+        guard_test: GuardTest | None = None,
         bypass: str | None = None,
-    ) -> Lease:
-        """After a miss with `reason`: takes the lease on compiling, or waits for whoever holds it.
+        lease_timeout: float = 0,
+    ) -> tuple[Hit | Miss, Compile | None]:
+        """The first half of `get_or_compile`, for compilers that call instead of being called.
 
-        Whoever has it compiles, inserts and releases it, in the same thread; but if `stored()` of it is true, something
-        that holds was stored meanwhile, and looking up again finds it. `BusyError` after `timeout` seconds (0: the
-        library's default), `ArgumentError` if this thread holds it already, `ReadOnlyError` where nothing is cached:
-        there is none to be had, so compile without. The other arguments are those of the lookup.
+        Looks up; on a miss takes the lease, or waits for whoever holds it, and looks again. Whoever gets a miss
+        compiles, inserts, and calls `end()` of the second, in the same thread and whatever came of it; until then
+        others who want the same wait. After a hit there is nothing to end. `ArgumentError` if this thread is compiling
+        the same already. The arguments are those of `lookup` and `get_or_compile`.
         """
-        request = (None, None, provides, accept_renames, None, None, None, bypass)
-        return self._native.lease(graph._native, hints, request, str(reason), int(timeout * 1_000_000_000))
+        request = (None, None, provides, accept_renames, label, sources, guard_test, bypass)
+        found, begun = self._native.begin(graph._native, hints, request, int(lease_timeout * 1_000_000_000))
+        return (_make_miss(found) if len(found) == 3 else _make_hit(found)), begun
 
     def remove(self, key: str, entry: str) -> None:
         """Takes an entry out; that it was there stays known, for `explain`."""

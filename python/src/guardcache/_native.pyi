@@ -28,7 +28,6 @@ _Hit = tuple[
     tuple[str, ...],  # attachments
 ]
 _Miss = tuple[str, str, str]  # key, reason, note
-_NewlyCompiled = tuple[str, str, str, str]  # key, reason, note, status of storing
 _Verdict = tuple[int, int, str, str]  # truth, guard, exception, message
 _Entry = tuple[
     Sequence[str],  # guards
@@ -52,9 +51,8 @@ def places(content: bytes, text: bytes, pair: int, /) -> list[int]: ...
 class Payload:
     def __buffer__(self, flags: int, /) -> memoryview: ...
 
-class Lease:
-    def release(self) -> None: ...
-    def stored(self) -> bool: ...
+class Compile:
+    def end(self, entry: _Entry | None = None, /) -> tuple[str, str] | None: ...  # note, status of storing
 
 class Graph:
     def __init__(self, kind: str, key: str | None, /) -> None: ...
@@ -110,18 +108,9 @@ class Cache:
     def insert(self, graph: Graph, hints: Mapping[str, Hint] | None, entry: _Entry, /) -> _Inserted: ...
     def entries(self, key: str | None, /) -> list[tuple[Any, ...]]: ...
     def remove(self, key: str, entry: str, /) -> None: ...
-    def get_or_compile(
-        self,
-        graph: Graph,
-        hints: Mapping[str, Hint] | None,
-        request: _Request,
-        lease_timeout_ns: int,
-        function: Callable[[], _Entry],
-        /,
-    ) -> _Hit | _NewlyCompiled: ...
-    def lease(
-        self, graph: Graph, hints: Mapping[str, Hint] | None, request: _Request, reason: str, timeout_ns: int, /
-    ) -> Lease: ...
+    def begin(
+        self, graph: Graph, hints: Mapping[str, Hint] | None, request: _Request, lease_timeout_ns: int, /
+    ) -> tuple[_Hit, None] | tuple[_Miss, Compile]: ...
     def timings(
         self,
         site: tuple[str, str, str, str | None, str],  # system, op, inputs, hint, precision

@@ -164,8 +164,7 @@ begin(pool const *p, gcache_module *module, unstored *u)
 
     u->module = module;
     u->compile = (gci_compile){ .cache = p->cache, .graph = module->graph, .hints = module->hints, .options = p->each,
-                                .compile = p->compile, .state = module->state, .result = &module->result,
-                                .error = &module->error };
+                                .state = module->state, .result = &module->result, .error = &module->error };
     if (module->bypass == NULL)
         return;
     u->request = p->each.request != NULL ? *p->each.request : defaults;
@@ -177,14 +176,16 @@ static void
 run_module(pool *p, gcache_module *module)
 {
     unstored *u = calloc(1, sizeof *u);
-    gcache_status status;
 
     if (u == NULL) {
         end_module(p, module, gci_fail_memory(&module->error));
         return;
     }
     begin(p, module, u);
-    if (!gci_compile_begin(&u->compile, &status)) {
+    gcache_status status = gci_compile_call(&u->compile, p->compile);
+    if (status == GCACHE_OK && !gci_compile_is_to_commit(&u->compile))
+        status = gci_compile_end(&u->compile);
+    if (status != GCACHE_OK) {
         end_module(p, module, status);
         free(u);
     } else if (!gci_store_waits_for_disk(p->cache->store) || !leave_to_writer(p, u)) {

@@ -1,10 +1,11 @@
 /*
- * gcache_get_or_compile: lookup, lease, lookup again, compile, insert.
+ * Single flight: lookup, lease, lookup again, compile, insert. gcache_compile_begin and _end are the two halves around the
+ * compile; gcache_get_or_compile puts a callback between them, and gcache_compile_many does so for a queue.
  *
  * Invariants:
  *  1. The callback runs at most once a call, and exactly once if the outcome is a miss without an error.
- *  2. The lease is held from before the second lookup until after the insert, so that of all who wait for it one
- *     compiles and the others find what it stored.
+ *  2. The lease is held from before the second lookup until the end, so that of all who wait for it one compiles and the
+ *     others find what it stored.
  *  3. What was compiled is handed out whether or not it could be stored; result.note says why not, and with strict it is
  *     the call's error as well.
  *  4. The listener hears of one request and one hit or miss a call, however often was looked.
@@ -336,46 +337,52 @@ fill_result(gci_compile const *c, gci_product const *p)
     result->stored = p->stored;
 }
 
-/* Calls back. GCACHE_OK with p filled in, or the callback's error. */
-static gcache_status
-call_back(gci_compile *c, gci_product *p)
+static void
+release(gci_compile *c)
 {
-    gcache_variant const *variant = c->options.variant;
-    gcache_error unused = { 0 }, *error = c->error != NULL ? c->error : &unused;
-
-    p->state = c->state;
-    if (variant != NULL) {
-        p->compiled.entry.variant = variant->label;
-        p->compiled.entry.priority = variant->priority;
-        p->compiled.options = variant->options;
-        p->compiled.option_count = variant->option_count;
-    }
-    uint64_t start = gci_clock_steady_ns();
-    gcache_status status = c->compile(c->state, c->graph, c->hints, &p->compiled, error);
-    if (p->compiled.entry.compile_ns == 0)
-        p->compiled.entry.compile_ns = gci_clock_steady_ns() - start;
-    if (status > 0)
-        status = gci_fail(error, GCACHE_ERROR_ARGUMENT, "the compile callback returned %d", status);
-    tell(c, status == GCACHE_OK ? GCACHE_EVENT_COMPILED : GCACHE_EVENT_COMPILE_FAILED, &p->compiled.entry,
-         status == GCACHE_OK ? NULL : error->message);
-    return status;
+    gci_lease_release(c->lease);
+    c->lease = NULL;
 }
 
-/* Compiles and begins to keep it. GCACHE_OK, or the callback's error. */
+/* The compile has ended with this status. GCACHE_OK: it is kept, or known why not; else the compile's own error. */
 static gcache_status
-compile_now(gci_compile *c)
+take_product(gci_compile *c, gcache_status status, char const *failure)
 {
-    c->product = calloc(1, sizeof *c->product);
-    if (c->product == NULL)
-        return gci_fail_memory(c->error);
-    gcache_status status = call_back(c, c->product);
+    gci_product *p = c->product;
+
+    p->state = c->state;
+    if (p->compiled.entry.compile_ns == 0)
+        p->compiled.entry.compile_ns = gci_clock_steady_ns() - c->start_ns;
+    tell(c, status == GCACHE_OK ? GCACHE_EVENT_COMPILED : GCACHE_EVENT_COMPILE_FAILED, &p->compiled.entry,
+         status == GCACHE_OK ? NULL : failure);
     if (status == GCACHE_OK) {
         begin_keeping(c);
         return GCACHE_OK;
     }
-    free_product(c->product);
+    free_product(p);
     c->product = NULL;
+    release(c);
     return status;
+}
+
+/* GCACHE_OK, or the callback's error. */
+static gcache_status
+call_back(gci_compile *c, gcache_compile_fn compile)
+{
+    gcache_variant const *variant = c->options.variant;
+    gcache_error unused = { 0 }, *error = c->error != NULL ? c->error : &unused;
+    gcache_compiled *compiled = &c->product->compiled;
+
+    if (variant != NULL) {
+        compiled->entry.variant = variant->label;
+        compiled->entry.priority = variant->priority;
+        compiled->options = variant->options;
+        compiled->option_count = variant->option_count;
+    }
+    gcache_status status = compile(c->state, c->graph, c->hints, compiled, error);
+    if (status > 0)
+        status = gci_fail(error, GCACHE_ERROR_ARGUMENT, "the compile callback returned %d", status);
+    return take_product(c, status, error->message);
 }
 
 static gcache_status
@@ -396,12 +403,10 @@ hand_out(gci_compile *c)
 /* ---- the call ---- */
 
 static gcache_status
-check_arguments(gcache const *cache, gcache_graph const *graph, gcache_compile_options const *options,
-                gcache_compile_fn compile, gcache_error *error)
+check_arguments(gcache const *cache, gcache_graph const *graph, gcache_compile_options const *options, gcache_error *error)
 {
     GCI_REQUIRE(cache != NULL, error, "cache is NULL");
     GCI_REQUIRE(graph != NULL, error, "graph is NULL");
-    GCI_REQUIRE(compile != NULL, error, "there is no compile callback");
     GCI_REQUIRE(options->version == GCACHE_COMPILE_OPTIONS_VERSION, error,
                 "the compile options have version %d, this library knows %d", options->version,
                 GCACHE_COMPILE_OPTIONS_VERSION);
@@ -431,15 +436,15 @@ journal_takeover(gci_lease const *lease, gci_ended const *ended)
         gci_journal_takeover(ended, former);
 }
 
-bool
-gci_compile_begin(gci_compile *c, gcache_status *out_status)
+gcache_status
+gci_compile_begin(gci_compile *c)
 {
     gci_watch watch;
 
     gci_result_init(c->result, NULL);
-    *out_status = check_arguments(c->cache, c->graph, &c->options, c->compile, c->error);
-    if (*out_status != GCACHE_OK)
-        return false;
+    gcache_status status = check_arguments(c->cache, c->graph, &c->options, c->error);
+    if (status != GCACHE_OK)
+        return status;
     c->wish = (gci_wish){ .request = c->options.request,
                           .reader = c->options.reader || c->options.follow,
                           .refresh = c->options.refresh };
@@ -448,20 +453,32 @@ gci_compile_begin(gci_compile *c, gcache_status *out_status)
 
     c->missed = gci_watch_begin(&watch, c->cache, c->graph, c->hints, c->options.request);
     watch.missed.may_refuse = c->options.post_load != NULL;
-    *out_status = find(c);
-    gci_watch_end(&watch, *out_status, c->result);
+    status = find(c);
+    gci_watch_end(&watch, status, c->result);
     c->missed = NULL;
-    if (*out_status == GCACHE_MISS) {
+    if (status == GCACHE_MISS && (c->product = calloc(1, sizeof *c->product)) == NULL)
+        status = gci_fail_memory(c->error);
+    if (status == GCACHE_MISS)
         journal_takeover(c->lease, &(gci_ended){ c->cache, c->graph, c->hints, c->options.request, c->result, 0 });
-        *out_status = compile_now(c);
-    }
-    if (*out_status == GCACHE_OK && c->product->note[0] == '\0')
-        return true;
-    if (*out_status == GCACHE_OK)
-        *out_status = gci_compile_end(c);
-    gci_lease_release(c->lease);
-    c->lease = NULL;
-    return false;
+    else
+        release(c);
+    c->start_ns = gci_clock_steady_ns();
+    return status;
+}
+
+gcache_status
+gci_compile_call(gci_compile *c, gcache_compile_fn compile)
+{
+    gci_result_init(c->result, NULL);
+    GCI_REQUIRE(compile != NULL, c->error, "there is no compile callback");
+    gcache_status status = gci_compile_begin(c);
+    return status == GCACHE_MISS ? call_back(c, compile) : status;
+}
+
+bool
+gci_compile_is_to_commit(gci_compile const *c)
+{
+    return c->product->note[0] == '\0';
 }
 
 void
@@ -475,9 +492,19 @@ gci_compile_end(gci_compile *c)
 {
     gcache_status kept = end_keeping(c), status = hand_out(c);
 
-    gci_lease_release(c->lease);
-    c->lease = NULL;
+    release(c);
     return status == GCACHE_MISS ? kept : status;
+}
+
+/* The product is there: stores it, if it is to be stored, and hands it out. */
+static gcache_status
+store(gci_compile *c)
+{
+    gci_insert *insert = &c->insert;
+
+    if (gci_compile_is_to_commit(c))
+        gci_insert_commit(&insert, 1);
+    return gci_compile_end(c);
 }
 
 gcache_status
@@ -486,16 +513,12 @@ gcache_get_or_compile_with(gcache *cache, gcache_graph *graph, gcache_hints cons
                            gcache_result *out_result, gcache_error *error)
 {
     static gcache_compile_options const defaults = GCACHE_COMPILE_OPTIONS_INIT;
-    gcache_status status;
 
     GCI_REQUIRE(out_result != NULL, error, "out_result is NULL");
     gci_compile c = { .cache = cache, .graph = graph, .hints = hints, .options = options != NULL ? *options : defaults,
-                      .compile = compile, .state = state, .result = out_result, .error = error };
-    if (!gci_compile_begin(&c, &status))
-        return status;
-    gci_insert *insert = &c.insert;
-    gci_insert_commit(&insert, 1);
-    return gci_compile_end(&c);
+                      .state = state, .result = out_result, .error = error };
+    gcache_status status = gci_compile_call(&c, compile);
+    return status == GCACHE_OK ? store(&c) : status;
 }
 
 gcache_status
@@ -505,67 +528,51 @@ gcache_get_or_compile(gcache *cache, gcache_graph *graph, gcache_hints const *hi
     return gcache_get_or_compile_with(cache, graph, hints, NULL, compile, state, out_result, error);
 }
 
-/* ---- leases by themselves ---- */
+/* ---- the two halves by themselves ---- */
 
-struct gcache_lease {
-    gci_lease *lease;
+struct gcache_compile {
+    gci_compile flight;
 };
 
-/* Whether a lookup would hit now: asked in passing, so nobody is told. */
-static bool
-holds_now(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gcache_request const *request)
+gcache_status
+gcache_compile_begin(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gcache_compile_options const *options,
+                     void *state, gcache_compile **out_compile, gcache_result *out_result, gcache_error *error)
 {
-    gcache_request probe = GCACHE_REQUEST_INIT;
-    gci_wish wish = { .request = &probe };
-    gcache_result result;
+    static gcache_compile_options const defaults = GCACHE_COMPILE_OPTIONS_INIT;
 
-    if (request != NULL)
-        probe = *request;
-    probe.probe = true;
-    bool holds = gci_answer(cache, graph, hints, &wish, NULL, &result, NULL) == GCACHE_HIT;
-    gcache_result_clear(&result);
-    return holds;
+    GCI_REQUIRE(out_compile != NULL && out_result != NULL, error, "out_compile or out_result is NULL");
+    *out_compile = NULL;
+    gcache_compile *compile = malloc(sizeof *compile);
+    if (compile == NULL)
+        return gci_fail_memory(error);
+    compile->flight = (gci_compile){ .cache = cache, .graph = graph, .hints = hints,
+                                     .options = options != NULL ? *options : defaults, .state = state,
+                                     .result = out_result, .error = error };
+    gcache_status status = gci_compile_begin(&compile->flight);
+    if (status == GCACHE_MISS)
+        *out_compile = compile;
+    else
+        free(compile);
+    return status;
 }
 
 gcache_status
-gcache_lease_take(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gcache_request const *request,
-                  gcache_reason reason, uint64_t timeout_ns, bool *out_stored, gcache_lease **out_lease,
-                  gcache_error *error)
+gcache_compile_end(gcache_compile *compile, gcache_compiled const *compiled, gcache_error *error)
 {
-    gci_question question;
-    bool waited;
+    gcache_status status = GCACHE_MISS;
 
-    GCI_REQUIRE(cache != NULL && out_lease != NULL, error, "cache or out_lease is NULL");
-    *out_lease = NULL;
-    gcache_status status = gci_pass(&cache->gate, &(gci_wish){ .request = request }, GCI_LEASE, error);
-    if (status != GCACHE_OK)
-        return status;
-    gcache_lease *lease = calloc(1, sizeof *lease);
-    if (lease == NULL)
-        return gci_fail_memory(error);
-    if (timeout_ns == 0)
-        timeout_ns = GCACHE_LEASE_TIMEOUT_DEFAULT_NS;
-    status = gci_question_init(&question, cache, graph, hints, request, error);
-    if (status == GCACHE_OK)
-        status = take_lease_for(&question, reason, timeout_ns, &lease->lease, &waited, error);
-    gci_question_clear(&question);
-    if (status == GCACHE_OK)
-        journal_takeover(lease->lease, &(gci_ended){ cache, graph, hints, request, &(gcache_result){ .reason = reason }, 0 });
-    if (status != GCACHE_OK) {
-        free(lease);
-        return status;
+    if (compile == NULL)
+        return GCACHE_MISS;
+    gci_compile *c = &compile->flight;
+    c->error = error;
+    if (compiled != NULL) {
+        c->product->compiled = *compiled;
+        take_product(c, GCACHE_OK, NULL);
+        status = store(c);
+    } else {
+        free(c->product);
+        release(c);
     }
-    if (out_stored != NULL)
-        *out_stored = holds_now(cache, graph, hints, request);
-    *out_lease = lease;
-    return GCACHE_OK;
-}
-
-void
-gcache_lease_release(gcache_lease *lease)
-{
-    if (lease == NULL)
-        return;
-    gci_lease_release(lease->lease);
-    free(lease);
+    free(compile);
+    return status;
 }

@@ -1,5 +1,5 @@
 /*
- * One gcache_get_or_compile under way, so that the storing of many can be put off and done together.
+ * One compile under way, so that the storing of many can be put off and done together.
  */
 #ifndef GCI_CACHE_COMPILE_SINGLE_FLIGHT_H
 #define GCI_CACHE_COMPILE_SINGLE_FLIGHT_H
@@ -17,21 +17,30 @@ typedef struct gci_compile {
     gcache_hints const *hints;
     gcache_compile_options options;
     gci_wish wish;         /* what of them the gate asks for */
-    gcache_compile_fn compile;
-    void *state;
+    void *state;           /* of the callbacks */
     gci_missed *missed;    /* what the journal writes down of the latest lookup; NULL: nothing */
     gcache_result *result;
     gcache_error *error;
     gci_lease *lease;      /* NULL: there is none to be had, or none is needed */
     gci_product *product;  /* what was compiled, until it is handed out */
+    uint64_t start_ns;     /* of the compile */
     gci_insert insert;     /* of the product; its status says whether it is to be committed */
 } gci_compile;
 
 /*
- * Looks up and, on a miss, compiles: all but storing. options, result and error have to stay until the end.
- * true: commit `insert` and call gci_compile_end. false: it has ended, with *out_status.
+ * Looks up, and on a miss takes the lease or waits for it. options, result and error have to stay until the end. GCACHE_MISS:
+ * compile. GCACHE_HIT or an error: it has ended.
  */
-bool gci_compile_begin(gci_compile *c, gcache_status *out_status);
+gcache_status gci_compile_begin(gci_compile *c);
+
+/*
+ * Begins and, on a miss, compiles: all but storing. GCACHE_OK: commit `insert`, if gci_compile_is_to_commit, and call
+ * gci_compile_end. Anything else: it has ended.
+ */
+gcache_status gci_compile_call(gci_compile *c, gcache_compile_fn compile);
+
+/* false: something speaks against storing what was compiled. */
+bool gci_compile_is_to_commit(gci_compile const *c);
 
 /* For whoever ends it in another thread: from here on anybody may wait for the lease, the present thread included. */
 void gci_compile_hand_over(gci_compile *c);

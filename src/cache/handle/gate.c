@@ -78,7 +78,7 @@ gcache_status
 gci_pass(gci_gate const *gate, gci_wish const *wish, gci_way way, gcache_error *error)
 {
     gci_admission admission = gci_admit(gate, wish, way);
-    bool unwritable = admission.by == GCI_BY_READ_ONLY || admission.by == GCI_BY_READER || way == GCI_LEASE;
+    bool unwritable = admission.by == GCI_BY_READ_ONLY || admission.by == GCI_BY_READER;
 
     if (admission.by == GCI_BY_NOBODY)
         return GCACHE_OK;

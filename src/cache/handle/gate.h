@@ -68,8 +68,8 @@ gci_admission gci_admit(gci_gate const *gate, gci_wish const *wish, gci_way way)
 bool gci_is_open(gci_gate const *gate, gci_way way);
 
 /*
- * Fails a call whose way is closed, with the reason in *error: ERROR_READ_ONLY by read-only or reader, and for any lease, since
- * there is none to be had; else GCACHE_REFUSED. GCACHE_OK: the way is open.
+ * Fails a call whose way is closed, with the reason in *error: ERROR_READ_ONLY by read-only or reader, else GCACHE_REFUSED.
+ * GCACHE_OK: the way is open.
  */
 gcache_status gci_pass(gci_gate const *gate, gci_wish const *wish, gci_way way, gcache_error *error);
 

@@ -176,38 +176,49 @@ test_entries_are_taken_out(void **state)
 }
 
 static gcache_status
-take(fixture *f, gcache_graph *g, gcache_hints const *hints, gcache_reason reason, bool *out_stored,
-     gcache_lease **out_lease)
+begin(fixture *f, gcache_graph *g, gcache_hints const *hints, gcache_compile **out_compile, gcache_result *r)
 {
-    return gcache_lease_take(f->cache, g, hints, NULL, reason, 0, out_stored, out_lease, &f->error);
+    return gcache_compile_begin(f->cache, g, hints, NULL, NULL, out_compile, r, &f->error);
 }
 
 static void
-test_a_lease_by_itself(void **state)
+test_the_halves_of_a_compile(void **state)
 {
     fixture *f = *state;
     gcache_graph *g = make_matmul("a", "b");
     gcache_hints hints = GCACHE_HINTS({ "a", 7 }, { "b", 1 }), others = GCACHE_HINTS({ "a", 8 }, { "b", 1 });
-    gcache_lease *lease, *second;
-    bool stored = true;
+    gcache_compiled compiled = { .entry = { .payload = "new", .payload_size = 3 } };
+    char const *guard = "a == 8";
+    gcache_compile *first, *second;
+    gcache_result r, s;
 
-    assert_int_equal(take(f, g, &hints, GCACHE_REASON_GUARD_FALSE, &stored, &lease), GCACHE_OK);
-    assert_false(stored);
-    assert_int_equal(take(f, g, &hints, GCACHE_REASON_GUARD_FALSE, NULL, &second), GCACHE_ERROR_ARGUMENT);
+    insert_text(f, g, NULL, "a == 1", "another");
+    assert_int_equal(begin(f, g, &hints, &first, &r), GCACHE_MISS);
+    assert_int_equal(r.reason, GCACHE_REASON_GUARD_FALSE);
+    assert_int_equal(begin(f, g, &hints, &second, &s), GCACHE_ERROR_ARGUMENT);
     assert_null(second);
+    gcache_result_clear(&s);
     /* Other sizes of a known key are another compile. */
-    assert_int_equal(take(f, g, &others, GCACHE_REASON_GUARD_FALSE, NULL, &second), GCACHE_OK);
-    gcache_lease_release(second);
-    gcache_lease_release(lease);
+    assert_int_equal(begin(f, g, &others, &second, &s), GCACHE_MISS);
+    compiled.entry.guards = &guard;
+    compiled.entry.guard_count = 1;
+    assert_int_equal(gcache_compile_end(second, &compiled, &f->error), GCACHE_MISS);
+    assert_memory_equal(s.payload, "new", 3);
+    assert_int_equal(s.stored, GCACHE_OK);
+    gcache_result_clear(&s);
 
-    insert_text(f, g, NULL, "a == 7", "stored meanwhile");
-    assert_int_equal(take(f, g, &hints, GCACHE_REASON_NO_KEY, &stored, &lease), GCACHE_OK);
-    assert_true(stored);
-    gcache_lease_release(lease);
-    assert_int_equal(take(f, g, &others, GCACHE_REASON_NO_KEY, &stored, &lease), GCACHE_OK);
-    assert_false(stored);
-    gcache_lease_release(lease);
-    gcache_lease_release(NULL);
+    /* Whoever has begun may insert by itself. */
+    insert_text(f, g, NULL, "a == 7", "inserted");
+    assert_int_equal(gcache_compile_end(first, NULL, &f->error), GCACHE_MISS);
+    gcache_result_clear(&r);
+    assert_int_equal(begin(f, g, &hints, &first, &r), GCACHE_HIT);
+    assert_null(first);
+    assert_memory_equal(r.payload, "inserted", 8);
+    gcache_result_clear(&r);
+    assert_int_equal(begin(f, g, &others, &first, &r), GCACHE_HIT);
+    assert_null(first);
+    gcache_result_clear(&r);
+    assert_int_equal(gcache_compile_end(NULL, NULL, NULL), GCACHE_MISS);
     gcache_graph_free(g);
 }
 
@@ -217,15 +228,18 @@ test_no_lease_where_nothing_is_stored(void **state)
     fixture *f = *state;
     gcache_options disabled = GCACHE_OPTIONS_INIT, read_only = GCACHE_OPTIONS_INIT;
     gcache_graph *g = make_matmul("a", "b");
-    gcache_lease *lease;
+    gcache_options const *const each[] = { &disabled, &read_only };
 
     disabled.disabled = read_only.read_only = true;
-    fixture_reopen(f, &disabled);
-    assert_int_equal(take(f, g, NULL, GCACHE_REASON_DISABLED, NULL, &lease), GCACHE_ERROR_READ_ONLY);
-    assert_null(lease);
-    fixture_reopen(f, &read_only);
-    assert_int_equal(take(f, g, NULL, GCACHE_REASON_NO_KEY, NULL, &lease), GCACHE_ERROR_READ_ONLY);
-    assert_null(lease);
+    for (size_t i = 0; i < sizeof each / sizeof *each; i++) {
+        gcache_compile *compile;
+        gcache_result r;
+        fixture_reopen(f, each[i]);
+        assert_int_equal(begin(f, g, NULL, &compile, &r), GCACHE_MISS);
+        assert_int_equal(gcache_counter_read(f->cache, GCACHE_COUNTER_LEASES), 0);
+        assert_int_equal(gcache_compile_end(compile, NULL, NULL), GCACHE_MISS);
+        gcache_result_clear(&r);
+    }
     gcache_graph_free(g);
 }
 
@@ -239,7 +253,7 @@ main(void)
         cmocka_unit_test_setup_teardown(test_an_attachment_stays_below_its_directory, fixture_open, fixture_close),
         cmocka_unit_test_setup_teardown(test_attachments_must_fit_side_by_side, fixture_open, fixture_close),
         cmocka_unit_test_setup_teardown(test_entries_are_taken_out, fixture_open, fixture_close),
-        cmocka_unit_test_setup_teardown(test_a_lease_by_itself, fixture_open, fixture_close),
+        cmocka_unit_test_setup_teardown(test_the_halves_of_a_compile, fixture_open, fixture_close),
         cmocka_unit_test_setup_teardown(test_no_lease_where_nothing_is_stored, fixture_open, fixture_close),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

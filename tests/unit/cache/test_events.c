@@ -263,14 +263,14 @@ a_lease_that_is_not_given_is_told(void **state)
     gcache_options options = GCACHE_OPTIONS_INIT;
     gcache_compile_options impatient = GCACHE_COMPILE_OPTIONS_INIT;
     gcache_graph *g = make_matmul("s0", "s1");
-    gcache_lease *lease = NULL;
+    gcache_compile *held = NULL;
     gcache *other = NULL;
-    gcache_result result;
+    gcache_result result, theirs;
 
     impatient.lease_timeout_ns = 20000000;
     fixture *f = open_listening(h, options);
     assert_int_equal(gcache_open(f->directory, NULL, &other, &f->error), GCACHE_OK);
-    assert_int_equal(gcache_lease_take(other, g, NULL, NULL, GCACHE_REASON_NO_KEY, 0, NULL, &lease, &f->error), GCACHE_OK);
+    assert_int_equal(gcache_compile_begin(other, g, NULL, NULL, NULL, &held, &theirs, &f->error), GCACHE_MISS);
     assert_int_equal(gcache_get_or_compile_with(f->cache, g, NULL, &impatient, compile_slowly, NULL, &result, &f->error),
                      GCACHE_MISS);
     assert_int_equal(result.reason, GCACHE_REASON_LEASE_TIMEOUT);
@@ -278,7 +278,8 @@ a_lease_that_is_not_given_is_told(void **state)
     size_t at = find(h, GCACHE_EVENT_LEASE, 0);
     assert_string_equal(h->events[at].text, "not given: somebody else is still compiling the same");
     assert_true(h->events[at].elapsed_ns >= impatient.lease_timeout_ns);
-    gcache_lease_release(lease);
+    gcache_compile_end(held, NULL, NULL);
+    gcache_result_clear(&theirs);
     gcache_close(other);
     gcache_graph_free(g);
 }
@@ -294,10 +295,11 @@ hold_and_die(char const *directory, gcache_graph *g)
     pid_t holder = fork();
     assert_true(holder >= 0);
     if (holder == 0) {
-        gcache_lease *lease;
+        gcache_compile *held;
+        gcache_result result;
         gcache *cache;
         if (gcache_open(directory, NULL, &cache, NULL) != GCACHE_OK ||
-            gcache_lease_take(cache, g, NULL, NULL, GCACHE_REASON_NO_KEY, 0, NULL, &lease, NULL) != GCACHE_OK ||
+            gcache_compile_begin(cache, g, NULL, NULL, NULL, &held, &result, NULL) != GCACHE_MISS ||
             write(ready[1], "r", 1) != 1)
             _exit(1);
         pause();

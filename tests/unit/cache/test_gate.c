@@ -173,13 +173,18 @@ compile_many(trial *t, char *out)
 }
 
 static void
-take_lease(trial *t, char *out)
+begin_compile(trial *t, char *out)
 {
     gcache_request request = request_of(t->setting);
-    gcache_lease *lease;
+    gcache_compile_options options = compile_options_of(t->setting, &request);
+    uint64_t before = gcache_counter_read(t->f->cache, GCACHE_COUNTER_LEASES);
+    gcache_compile *compile;
+    gcache_result r;
 
-    write_status(gcache_lease_take(t->f->cache, t->unknown, NULL, &request, GCACHE_REASON_NO_KEY, 1, NULL, &lease, NULL), out);
-    gcache_lease_release(lease);
+    assert_int_equal(gcache_compile_begin(t->f->cache, t->unknown, NULL, &options, NULL, &compile, &r, NULL), GCACHE_MISS);
+    snprintf(out, WORD, "%s", gcache_counter_read(t->f->cache, GCACHE_COUNTER_LEASES) != before ? "leased" : "goes on");
+    assert_int_equal(gcache_compile_end(compile, NULL, NULL), GCACHE_MISS);
+    gcache_result_clear(&r);
 }
 
 /* Somebody else holds the lease: who may not have it doesn't wait for it either. */
@@ -187,17 +192,20 @@ static void
 wait_for_another(trial *t, char *out)
 {
     gcache *other;
-    gcache_lease *held;
+    gcache_compile_options options = GCACHE_COMPILE_OPTIONS_INIT;
+    gcache_compile *held;
+    gcache_result r;
     char text[WORD];
 
     assert_int_equal(gcache_open(t->f->directory, NULL, &other, NULL), GCACHE_OK);
-    gcache_reason reason = t->setting == REFRESH || t->setting == ASKED_REFRESH ? GCACHE_REASON_REFRESH : GCACHE_REASON_NO_KEY;
-    assert_int_equal(gcache_lease_take(other, t->unknown, NULL, NULL, reason, 0, NULL, &held, NULL), GCACHE_OK);
+    options.refresh = t->setting == REFRESH || t->setting == ASKED_REFRESH;
+    assert_int_equal(gcache_compile_begin(other, t->unknown, NULL, &options, NULL, &held, &r, NULL), GCACHE_MISS);
     uint64_t before = fixture_statistic(t->f->cache, GCACHE_STATISTIC_LEASE_WAITS);
     get_unknown(t, text);
     bool waited = fixture_statistic(t->f->cache, GCACHE_STATISTIC_LEASE_WAITS) != before;
     snprintf(out, WORD, "%s", waited ? "waits" : "goes on");
-    gcache_lease_release(held);
+    gcache_compile_end(held, NULL, NULL);
+    gcache_result_clear(&r);
     gcache_close(other);
 }
 
@@ -406,8 +414,7 @@ static struct {
       "compiled, stored", NULL },
     { "get_or_compile", get_unknown, "compiled, stored", NOT_OFF, NOT_BYPASS, NOT_BYPASS, NOT_RO, NOT_READER, NULL, NULL, NULL },
     { "compile_many", compile_many, "compiled, stored", NOT_OFF, NOT_BYPASS, NOT_BYPASS, NOT_RO, NOT_READER, NULL, NULL, NULL },
-    { "lease", take_lease, "OK", "ERROR_READ_ONLY", "ERROR_READ_ONLY", "ERROR_READ_ONLY", "ERROR_READ_ONLY", NULL, NULL, NULL,
-      NULL },
+    { "compile_begin", begin_compile, "leased", "goes on", "goes on", "goes on", "goes on", "goes on", NULL, NULL, NULL },
     { "waiting", wait_for_another, "waits", "goes on", "goes on", "goes on", "goes on", "goes on", NULL, NULL, NULL },
     { "timings", get_timings, "known", "measured", "measured", NULL, NULL, NULL, "measured", NULL, NULL },
     { "timings_put", put_timings, "OK", "REFUSED", "REFUSED", NULL, "ERROR_READ_ONLY", NULL, NULL, NULL, NULL },
@@ -502,33 +509,27 @@ compile_slowly(void *state, gcache_graph *graph, gcache_hints const *hints, gcac
     return compile_new(NULL, graph, hints, out_compiled, error);
 }
 
-/* As adapters do: a lookup, a lease, perhaps another lookup, a compile, an insert. */
+/* As adapters do: the halves of a compile, and an insert between them. */
 static gcache_status
-get_by_lease(gcache *cache, gcache_graph *graph, rank *r)
+get_in_halves(gcache *cache, gcache_graph *graph, rank *r)
 {
     gcache_entry entry = { .payload = "new", .payload_size = 3 };
+    gcache_compile_options options = GCACHE_COMPILE_OPTIONS_INIT;
     gcache_request request = GCACHE_REQUEST_INIT;
-    gcache_lease *lease = NULL;
+    gcache_compile *compile = NULL;
     gcache_result result;
-    bool stored = false;
 
     request.bypass = r->bypass;
-    gcache_status status = gcache_lookup_with(cache, graph, NULL, &request, &result, NULL);
-    gcache_reason reason = result.reason;
-    gcache_result_clear(&result);
-    if (status == GCACHE_MISS)
-        gcache_lease_take(cache, graph, NULL, &request, reason, 0, &stored, &lease, NULL);
-    if (stored) {
-        status = gcache_lookup_with(cache, graph, NULL, &request, &result, NULL);
-        gcache_result_clear(&result);
-    }
+    options.request = &request;
+    gcache_status status = gcache_compile_begin(cache, graph, NULL, &options, NULL, &compile, &result, NULL);
     if (status == GCACHE_MISS) {
         gcache_compiled compiled = { 0 };
         compile_slowly(r, graph, NULL, &compiled, NULL);
         if (r->bypass == NULL)
             gcache_insert(cache, graph, NULL, &entry, NULL, NULL);
     }
-    gcache_lease_release(lease);
+    gcache_compile_end(compile, NULL, NULL);
+    gcache_result_clear(&result);
     return status;
 }
 
@@ -546,7 +547,7 @@ run_rank(void *state)
     request.bypass = r->bypass;
     options.request = &request;
     if (r->by_lease) {
-        r->status = get_by_lease(cache, g, r);
+        r->status = get_in_halves(cache, g, r);
     } else {
         r->status = gcache_get_or_compile_with(cache, g, NULL, &options, compile_slowly, r, &result, NULL);
         gcache_result_clear(&result);

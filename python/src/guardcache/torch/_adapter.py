@@ -28,7 +28,7 @@ from torch._inductor.runtime.cache_dir_utils import cache_dir
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 import guardcache
-from guardcache import Cache, Graph, Hit, Lease, Miss, Reason
+from guardcache import Cache, Compile, Graph, Hit, Miss, Reason
 from guardcache.torch import _entries as entries
 from guardcache.torch import _labels as labels
 from guardcache.torch import _live as live
@@ -109,7 +109,8 @@ class _Thread(threading.local):
         """Inductor compiles that are under way."""
         self.components: tuple[Sequence[str], list[entries.Component]] | None = None
         """PyTorch's lines that were read last, and what was read."""
-        self.leases: list[Lease] = []
+        self.begun: list[Compile] = []
+        """What others wait for, innermost last."""
 
 
 class Adapter:
@@ -152,10 +153,7 @@ class Adapter:
         test = _guard_test(evaluate_guards, values)
         # The extent of a jagged dimension is a symbol of its own and no number: PyTorch alone can judge it.
         hints = {f"t{i}": value for i, value in enumerate(values) if isinstance(value, (int, float))}
-        found = self._look_up(kind, key, test, hints, question)
-        if isinstance(found, Miss) and self._may_compile(kind, evaluate_guards):
-            stored = self._take_lease(kind, key, hints, found.reason)
-            found = self._look_up(kind, key, test, hints, question) if stored else found
+        found = self._look_up(kind, key, test, hints, question, self._may_compile(kind, evaluate_guards))
         graph, content = self._load(found, key) if isinstance(found, Hit) else (None, None)
         if graph is None and isinstance(found, Hit):
             found = Miss(found.key, Reason.UNREADABLE)
@@ -163,18 +161,19 @@ class Adapter:
         return graph, content, found
 
     def _look_up(
-        self, kind: str, key: str, test: GuardTest | None, hints: dict[str, int], question: _Question
+        self, kind: str, key: str, test: GuardTest | None, hints: dict[str, int], question: _Question, begin: bool
     ) -> Hit | Miss:
+        arguments: dict[str, Any] = {
+            "graph": self._description(kind, key, question.lines),
+            "hints": hints,
+            "provides": entries.provided(),
+            "accept_renames": True,
+            "label": question.label,
+            "sources": question.sources,
+            "guard_test": test,
+        }
         try:
-            return self.cache.lookup(
-                self._description(kind, key, question.lines),
-                hints,
-                provides=entries.provided(),
-                accept_renames=True,
-                label=question.label,
-                sources=question.sources,
-                guard_test=test,
-            )
+            return self._begin(arguments) if begin else self.cache.lookup(**arguments)
         except Exception:
             log.warning("a lookup failed and counts as a miss", exc_info=True)
             return Miss(entries.stored_key(kind, key), Reason.UNREADABLE)
@@ -183,30 +182,28 @@ class Adapter:
         """A miss here is followed by an Inductor compile, which others may want as well."""
         return kind == entries.FX and self._thread.compiles > 0 and _evaluates_text(evaluate_guards)
 
-    def _take_lease(self, kind: str, key: str, hints: dict[str, int], reason: Reason) -> bool:
-        """Waits for whoever compiles the same. True if what is wanted was stored meanwhile."""
-        described = entries.description(kind, key)
+    def _begin(self, arguments: dict[str, Any]) -> Hit | Miss:
+        """A lookup whose miss others wait for, until the Inductor compile around it has ended."""
         try:
-            lease = self.cache.lease(
-                described, hints, reason, timeout=_LEASE_SECONDS, provides=entries.provided(), accept_renames=True
-            )
-        except guardcache.Error as error:
+            found, begun = self.cache.begin(**arguments, lease_timeout=_LEASE_SECONDS)
+        except guardcache.ArgumentError as error:
             log.info("compiling without a lease: %s", error)
-            return False
-        self._thread.leases.append(lease)
-        return lease.stored()
+            return self.cache.lookup(**arguments)
+        if begun is not None:
+            self._thread.begun.append(begun)
+        return found
 
     @contextmanager
     def compiling(self) -> Iterator[None]:
-        """Around an Inductor compile: whatever becomes of it, its leases end with it."""
-        held = len(self._thread.leases)
+        """Around an Inductor compile: whatever becomes of it, what others wait for ends with it."""
+        outer = len(self._thread.begun)
         self._thread.compiles += 1
         try:
             yield
         finally:
             self._thread.compiles -= 1
-            while len(self._thread.leases) > held:
-                self._thread.leases.pop().release()
+            while len(self._thread.begun) > outer:
+                self._thread.begun.pop().end()
 
     def _load(self, hit: Hit, key: str) -> tuple[Any, bytes | None]:
         content = bytes(hit.payload)
