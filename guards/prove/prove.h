@@ -17,6 +17,16 @@
 void gci_guards_explain(gci_guards const *guards, size_t index, gci_hints const *hints, gci_buf *out_part,
                         gci_buf *out_values);
 
+/* What a condition says of one symbol. */
+typedef struct gci_symbol_bounds {
+    gci_view name;     /* within the text: t0 of L['t0'] */
+    int64_t modulus;   /* 0: the symbol is bounded; else the symbol % modulus */
+    int64_t low, high; /* INT64_MIN, INT64_MAX: no bound */
+} gci_symbol_bounds;
+
+/* false: the condition's normal form isn't of this kind. */
+bool gci_bounds_of_symbol(gci_view text, gci_symbol_bounds *out);
+
 /* ---- the smallest change ---- */
 
 /*

@@ -241,30 +241,38 @@ gci_int_power(gci_arena *arena, gci_int base, uint64_t exponent, gci_int *out)
     return add_magnitudes(arena, result, (gci_int){ NULL, 0 }, result.size < 0, out);
 }
 
-bool
-gci_int_shift_left(gci_arena *arena, gci_int a, uint64_t bits, gci_int *out)
+/* 2**bits */
+static bool
+power_of_two(gci_arena *arena, uint64_t bits, gci_int *out)
 {
-    mp_size_t n = magnitude(a);
+    mp_size_t whole = bits <= GCI_INT_MAX_BITS ? (mp_size_t)(bits / 64) : MAX_LIMBS * 2;
+    mp_limb_t *limbs = new_limbs(arena, whole + 1);
 
-    if (n == 0) {
-        *out = a;
-        return true;
-    }
-    if (bits > GCI_INT_MAX_BITS) {
-        arena->failed = true;
-        return false;
-    }
-    mp_size_t whole = (mp_size_t)(bits / 64);
-    mp_limb_t *limbs = new_limbs(arena, n + whole + 1);
     if (limbs == NULL)
         return false;
     memset(limbs, 0, (size_t)whole * sizeof *limbs);
-    limbs[n + whole] = 0;
-    if (bits % 64 != 0)
-        limbs[n + whole] = mpn_lshift(limbs + whole, limbs_of(a), n, (unsigned)(bits % 64));
-    else
-        mpn_copyi(limbs + whole, limbs_of(a), n);
-    return finish(arena, limbs, n + whole + 1, a.size < 0, out);
+    limbs[whole] = (mp_limb_t)1 << bits % 64;
+    *out = (gci_int){ (uint64_t const *)limbs, (int32_t)whole + 1 };
+    return true;
+}
+
+bool
+gci_int_shift_left(gci_arena *arena, gci_int a, uint64_t bits, gci_int *out)
+{
+    gci_int factor;
+
+    *out = a;
+    return a.size == 0 || (power_of_two(arena, bits, &factor) && gci_int_multiply(arena, a, factor, out));
+}
+
+/* Bits beyond those of a give 0 or -1, however many they are. */
+bool
+gci_int_shift_right(gci_arena *arena, gci_int a, uint64_t bits, gci_int *out)
+{
+    uint64_t most = gci_int_bits(a) + 1;
+    gci_int divisor, rest;
+
+    return power_of_two(arena, bits < most ? bits : most, &divisor) && gci_int_divide(arena, a, divisor, out, &rest);
 }
 
 /* Whether any of the lowest `bits` bits of the magnitude is set. */
@@ -277,30 +285,6 @@ has_low_bits(gci_int a, uint64_t bits)
         if (a.limbs[i] != 0)
             return true;
     return bits % 64 != 0 && (a.limbs[whole] << (64 - bits % 64)) != 0;
-}
-
-bool
-gci_int_shift_right(gci_arena *arena, gci_int a, uint64_t bits, gci_int *out)
-{
-    mp_size_t n = magnitude(a), whole = bits / 64 >= (uint64_t)n ? n : (mp_size_t)(bits / 64);
-    uint64_t cell;
-
-    if (whole == n) {
-        gci_int rest = gci_int_small(a.size < 0 ? -1 : 0, &cell);
-        return add_magnitudes(arena, rest, (gci_int){ NULL, 0 }, a.size < 0, out);
-    }
-    mp_limb_t *limbs = new_limbs(arena, n - whole);
-    if (limbs == NULL)
-        return false;
-    if (bits % 64 != 0)
-        mpn_rshift(limbs, limbs_of(a) + whole, n - whole, (unsigned)(bits % 64));
-    else
-        mpn_copyi(limbs, limbs_of(a) + whole, n - whole);
-    if (!finish(arena, limbs, n - whole, a.size < 0, out))
-        return false;
-    if (a.size > 0 || !has_low_bits(a, bits))
-        return true;
-    return gci_int_add(arena, *out, gci_int_small(-1, &cell), out);
 }
 
 /* The lowest `count` limbs of a's two's complement, into limbs. */

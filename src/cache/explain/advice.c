@@ -229,91 +229,6 @@ advise_on_key(gci_story const *story, gci_buf *out)
 
 /* ---- guards ---- */
 
-/* A guard of one symbol: `L['t0'] % 8 == 0`, `s0 == 16`, `2 <= s0`. */
-typedef struct simple_guard {
-    gci_view name;
-    char const *modulus; /* NULL: the symbol itself is compared */
-    size_t modulus_size;
-    bool equality;
-    gci_view lower, upper; /* of a bound, what stands before and behind the symbol: "2 <= " or " <= 1024" */
-} simple_guard;
-
-static gci_view
-skip(gci_view text, char const *start)
-{
-    return begins(text, start) ? gci_view_of(text.data + strlen(start), text.size - strlen(start)) : text;
-}
-
-/* symbol = "L['" name "']" | name */
-static gci_view
-read_symbol(gci_view text, gci_view *out_name)
-{
-    bool local = begins(text, "L['");
-    gci_view rest = skip(text, "L['");
-    size_t size = 0;
-
-    while (size < rest.size && (isalnum((unsigned char)rest.data[size]) || rest.data[size] == '_'))
-        size++;
-    *out_name = gci_view_of(rest.data, size);
-    rest = gci_view_of(rest.data + size, rest.size - size);
-    return local ? skip(rest, "']") : rest;
-}
-
-/* comparison = " <= " | " < " | " >= " | " > ": its size, 0 where none begins */
-static size_t
-comparison_size(gci_view text)
-{
-    static char const *const comparisons[] = { " <= ", " < ", " >= ", " > " };
-
-    for (size_t i = 0; i < sizeof comparisons / sizeof *comparisons; i++)
-        if (begins(text, comparisons[i]))
-            return strlen(comparisons[i]);
-    return 0;
-}
-
-/* bound = symbol comparison digits | digits comparison symbol */
-static bool
-read_bound(gci_view text, simple_guard *out_guard)
-{
-    size_t digits = 0;
-
-    while (digits < text.size && isdigit((unsigned char)text.data[digits]))
-        digits++;
-    if (digits != 0)
-        digits += comparison_size(gci_view_of(text.data + digits, text.size - digits));
-    out_guard->lower = gci_view_of(text.data, digits);
-    out_guard->upper = read_symbol(gci_view_of(text.data + digits, text.size - digits), &out_guard->name);
-    if (out_guard->name.size == 0 || isdigit((unsigned char)out_guard->name.data[0]))
-        return false;
-    if (digits != 0)
-        return out_guard->upper.size == 0;
-    size_t size = comparison_size(out_guard->upper);
-    return size != 0 && is_number(gci_view_of(out_guard->upper.data + size, out_guard->upper.size - size));
-}
-
-/* guard = symbol " % " digits " == 0" | symbol " == " digits */
-static bool
-read_simple_guard(gci_view text, simple_guard *out_guard)
-{
-    gci_view rest = read_symbol(text, &out_guard->name);
-
-    *out_guard = (simple_guard){ .name = out_guard->name };
-    if (out_guard->name.size == 0)
-        return false;
-    if (begins(rest, " == ")) {
-        out_guard->equality = true;
-        return is_number(skip(rest, " == "));
-    }
-    if (!begins(rest, " % "))
-        return false;
-    rest = skip(rest, " % ");
-    while (out_guard->modulus_size < rest.size && isdigit((unsigned char)rest.data[out_guard->modulus_size]))
-        out_guard->modulus_size++;
-    out_guard->modulus = rest.data;
-    return out_guard->modulus_size != 0 &&
-           gci_view_is(gci_view_of(rest.data + out_guard->modulus_size, rest.size - out_guard->modulus_size), " == 0");
-}
-
 static char const *
 source_of(gci_story const *story, gci_view name)
 {
@@ -361,51 +276,74 @@ write_name(gci_view name, char const *source, gci_buf *out)
         gci_buf_append_view(out, name);
 }
 
+/* Each of the values it is equal to compiles by itself. */
 static void
-advise_on_simple_guard(gci_story const *story, simple_guard const *guard, gci_buf *out)
+advise_on_equality(gci_story const *story, gci_view name, gci_buf *out)
 {
-    char const *source = source_of(story, guard->name);
+    char const *source = source_of(story, name);
     gci_buf call;
 
     gci_buf_init(&call, GCI_BUF_NO_LIMIT);
-    bool markable = write_mark_dynamic(story, source, &call);
-    if (guard->equality && markable) {
-        write_source(guard->name, source, out);
+    if (write_mark_dynamic(story, source, &call)) {
+        write_source(name, source, out);
         gci_buf_append_text(out, "Each of its sizes compiles by itself: call ");
         gci_buf_append_view(out, gci_buf_view(&call));
-        gci_buf_append_char(out, '.');
-    } else if (guard->modulus != NULL) {
-        write_source(guard->name, source, out);
-        gci_buf_append_text(out, "What is stored serves multiples of ");
-        gci_buf_append(out, guard->modulus, guard->modulus_size);
-        gci_buf_append_text(out, " only: pad ");
-        write_name(guard->name, source, out);
-        gci_buf_append_text(out, " to one of them");
-        if (markable) {
-            gci_buf_append_text(out, ", or call ");
-            gci_buf_append_view(out, gci_buf_view(&call));
-        }
         gci_buf_append_char(out, '.');
     }
     out->failed |= call.failed;
     gci_buf_clear(&call);
 }
 
+static void
+advise_on_multiple(gci_story const *story, gci_symbol_bounds const *bounds, gci_buf *out)
+{
+    char const *source = source_of(story, bounds->name);
+    gci_buf call;
+
+    gci_buf_init(&call, GCI_BUF_NO_LIMIT);
+    write_source(bounds->name, source, out);
+    gci_buf_format(out, "What is stored serves multiples of %lld only: pad ", (long long)bounds->modulus);
+    write_name(bounds->name, source, out);
+    gci_buf_append_text(out, " to one of them");
+    if (write_mark_dynamic(story, source, &call)) {
+        gci_buf_append_text(out, ", or call ");
+        gci_buf_append_view(out, gci_buf_view(&call));
+    }
+    gci_buf_append_char(out, '.');
+    out->failed |= call.failed;
+    gci_buf_clear(&call);
+}
+
 /* Each side of a bound compiles once and is kept: to be told only where a side isn't meant to come at all. */
 static void
-advise_on_bound(gci_story const *story, simple_guard const *guard, gci_buf *out)
+advise_on_bound(gci_story const *story, gci_symbol_bounds const *bounds, gci_buf *out)
 {
-    char const *source = source_of(story, guard->name);
+    char const *source = source_of(story, bounds->name);
 
     if (!is_torch(story) || source == NULL)
         return;
-    write_source(guard->name, source, out);
+    write_source(bounds->name, source, out);
     gci_buf_append_text(out, "A size beyond this bound compiles once, and its entry is kept beside the others. If none "
                              "is meant to come, torch._check(");
-    gci_buf_append_view(out, guard->lower);
-    gci_buf_append_text(out, source);
-    gci_buf_append_view(out, guard->upper);
+    if (bounds->low != INT64_MIN)
+        gci_buf_format(out, "%lld <= %s", (long long)bounds->low, source);
+    else
+        gci_buf_format(out, "%s <= %lld", source, (long long)bounds->high);
     gci_buf_append_text(out, ") in the compiled function makes it an error.");
+}
+
+/* From the normal form of what decides the guard. */
+static void
+advise_on_bounds(gci_story const *story, gci_symbol_bounds const *bounds, gci_buf *out)
+{
+    bool one_side = (bounds->low == INT64_MIN) != (bounds->high == INT64_MAX);
+
+    if (bounds->modulus != 0 && bounds->low == 0 && bounds->high == 0)
+        advise_on_multiple(story, bounds, out);
+    else if (bounds->modulus == 0 && bounds->low == bounds->high)
+        advise_on_equality(story, bounds->name, out);
+    else if (bounds->modulus == 0 && one_side)
+        advise_on_bound(story, bounds, out);
 }
 
 static gci_trial const *
@@ -422,8 +360,8 @@ first_of_reason(gci_story const *story)
 static void
 advise_on_guard(gci_story const *story, gci_trial const *trial, gci_buf *out)
 {
+    gci_symbol_bounds bounds;
     gci_buf part, values;
-    simple_guard guard;
 
     if (trial->ranked->guards == NULL || trial->verdict.guard >= trial->ranked->candidate->record.guard_count)
         return;
@@ -433,10 +371,9 @@ advise_on_guard(gci_story const *story, gci_trial const *trial, gci_buf *out)
     if (gci_view_contains(gci_buf_view(&part), INT32_LIMIT))
         gci_buf_append_text(out, "beyond 2,147,483,647 elements an index needs 64 bits: the first such size compiles once, "
                                  "and later ones use what it stores.");
-    else if (read_simple_guard(gci_buf_view(&part), &guard))
-        advise_on_simple_guard(story, &guard, out);
-    else if (read_bound(gci_buf_view(&part), &guard))
-        advise_on_bound(story, &guard, out);
+    /* Calls and what is put in parentheses are a compiler's own arithmetic: nothing is said of them. */
+    else if (!gci_view_contains(gci_buf_view(&part), "(") && gci_bounds_of_symbol(gci_buf_view(&part), &bounds))
+        advise_on_bounds(story, &bounds, out);
     gci_buf_clear(&part);
     gci_buf_clear(&values);
 }
