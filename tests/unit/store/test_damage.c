@@ -379,6 +379,48 @@ test_eviction_passes_over_what_is_newer(void **state)
     gci_store_close(store);
 }
 
+/*
+ * A file of the same entry with a larger sequence is what a renewal leaves, and ending that makes its reference anew. Where that
+ * can't be done, because beside it lies what a newer version wrote, the file lies for good: nobody may ask again and again.
+ */
+static void
+test_a_file_that_lies_about_being_newer(void **state)
+{
+    char here[512], there[512], pack[512], command[1200];
+    gcache_key key = key_of(1);
+    gci_candidates *set;
+    gci_payload *payload;
+    void *other = NULL;
+
+    gci_store *store = fixture_open(*state);
+    insert(store, 1, 2, 100);
+    gci_inserted inserted = insert(store, 1, 1, 100000);
+    gci_store_close(store);
+    assert_int_equal(fixture_setup(&other), 0);
+    store = fixture_open(other);
+    for (uint64_t variant = 2; variant < 5; variant++)
+        insert(store, 1, variant, 100);
+    assert_true(insert(store, 1, 1, 100000).sequence > inserted.sequence);
+    gci_store_close(store);
+    entry_path(*state, 1, inserted.id, here);
+    entry_path(other, 1, inserted.id, there);
+    snprintf(command, sizeof command, "cp '%s' '%s'", there, here);
+    assert_int_equal(system(command), 0);
+    pack_path(*state, 1, pack);
+    make_newer(pack);
+
+    store = fixture_open(*state);
+    for (int turn = 0; turn < 2; turn++) {
+        assert_int_equal(gci_store_candidates(store, &key, &set, NULL), GCI_FOUND);
+        gci_candidate *candidate = find_variant(set, 1);
+        assert_non_null(candidate);
+        assert_int_equal(gci_store_payload(store, candidate, &payload, NULL), GCI_CORRUPT);
+        gci_candidates_release(set);
+    }
+    gci_store_close(store);
+    fixture_teardown(&other);
+}
+
 /* An entry file that nobody names, with a hole behind it that no memory holds, is put aside. */
 static void
 test_repair_of_a_file_without_end(void **state)
@@ -564,6 +606,7 @@ main(void)
         STORE_TEST(test_newer_frames_are_left_alone),
         STORE_TEST(test_repair_leaves_what_is_newer),
         STORE_TEST(test_eviction_passes_over_what_is_newer),
+        STORE_TEST(test_a_file_that_lies_about_being_newer),
         STORE_TEST(test_repair_of_a_file_without_end),
         STORE_TEST(test_random_damage),
     };
