@@ -324,17 +324,16 @@ write_format(long version, char line[FORMAT_MAX])
     return gci_view_text(line);
 }
 
-/* format = "guardcache-store " number [" " checksum] "\n". What isn't exactly one that was written is damaged. */
+/* format = "guardcache-store " number " " checksum "\n". What isn't exactly one that was written is damaged. */
 static gcache_status
 check_format(gci_dir dir, gci_view text, gcache_error *error)
 {
-    char line[FORMAT_MAX + 1], whole[FORMAT_MAX], plain[FORMAT_MAX];
+    char line[FORMAT_MAX + 1], whole[FORMAT_MAX];
 
     snprintf(line, sizeof line, "%.*s", (int)text.size, text.data);
     bool known = strncmp(line, FORMAT_WORD, sizeof FORMAT_WORD - 1) == 0;
     long version = known ? strtol(line + sizeof FORMAT_WORD - 1, NULL, 10) : 0;
-    snprintf(plain, sizeof plain, FORMAT_WORD "%ld\n", version);
-    if (version < 1 || !(gci_view_is(text, plain) || gci_view_equal(text, write_format(version, whole))))
+    if (version < 1 || !gci_view_equal(text, write_format(version, whole)))
         return gci_fail(error, GCACHE_ERROR_CORRUPT, "%s/format: not a guardcache format file", dir.name);
     if (version != GCI_FORMAT_VERSION)
         return gci_fail(error, GCACHE_ERROR_FORMAT, "%s: a cache of format %ld; this version reads up to %d", dir.name,

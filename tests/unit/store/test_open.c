@@ -53,16 +53,26 @@ test_directory_is_made(void **state)
 }
 
 static void
+write_format(test_dir *fixture, int version)
+{
+    char line[64];
+
+    int size = snprintf(line, sizeof line, "guardcache-store %d", version);
+    snprintf(line + size, sizeof line - (size_t)size, " %016llx\n", (unsigned long long)gci_hash64(line, (size_t)size, 0));
+    write_file(fixture, "format", line);
+}
+
+static void
 test_newer_format_is_refused(void **state)
 {
     test_dir *fixture = *state;
     gcache_error error = { 0 };
 
     gci_store_close(fixture_open(fixture));
-    write_file(fixture, "format", "guardcache-store 2\n");
+    write_format(fixture, 2);
     assert_int_equal(try_open(fixture, (gci_store_options){ 0 }, &error), GCACHE_ERROR_FORMAT);
     assert_non_null(strstr(error.message, "format 2"));
-    write_file(fixture, "format", "guardcache-store 1\n");
+    write_format(fixture, 1);
     assert_int_equal(try_open(fixture, (gci_store_options){ 0 }, &error), GCACHE_OK);
 }
 
@@ -70,7 +80,7 @@ test_newer_format_is_refused(void **state)
 static void
 test_damaged_format_is_made_anew(void **state)
 {
-    static char const *const damaged[] = { "", "something else\n", "guardcache-store 1", "guardcache-store 01\n",
+    static char const *const damaged[] = { "", "something else\n", "guardcache-store 1", "guardcache-store 01\n", "guardcache-store 2\n",
                                            "guardcache-store 3 0123456789abcdef\n", NULL };
     test_dir *fixture = *state;
     char path[512];
