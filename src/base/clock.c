@@ -1,7 +1,5 @@
 #include "base/clock.h"
 
-#include <time.h>
-
 static uint64_t
 read_clock(clockid_t id)
 {
@@ -27,4 +25,12 @@ uint64_t
 gci_clock_coarse_ns(void)
 {
     return read_clock(CLOCK_REALTIME_COARSE);
+}
+
+struct timespec
+gci_clock_deadline(uint64_t wait_ns)
+{
+    uint64_t end = gci_clock_wall_ns() + wait_ns;
+
+    return (struct timespec){ .tv_sec = (time_t)(end / 1000000000u), .tv_nsec = (long)(end % 1000000000u) };
 }

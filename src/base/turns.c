@@ -4,7 +4,6 @@
 #include "base/clock.h"
 
 #include <stddef.h>
-#include <time.h>
 
 #define PATIENCE_NS UINT64_C(1000000)
 
@@ -24,7 +23,7 @@ gci_turns_init(gci_turns *turns)
 }
 
 void
-gci_turns_destroy(gci_turns *turns)
+gci_turns_clear(gci_turns *turns)
 {
     GCI_ASSERT(!turns->held && turns->first == NULL);
     pthread_mutex_destroy(&turns->mutex);
@@ -41,25 +40,12 @@ link_to(gci_turns *turns, struct gci_turns_waiter const *waiter)
     return link;
 }
 
-/* By the wall clock: the thread sanitizer of GCC 12 doesn't know pthread_cond_clockwait. */
-static struct timespec
-end_of_wait(uint64_t wait_ns)
-{
-    struct timespec end;
-
-    clock_gettime(CLOCK_REALTIME, &end);
-    uint64_t ns = (uint64_t)end.tv_nsec + wait_ns;
-    end.tv_sec += (time_t)(ns / 1000000000);
-    end.tv_nsec = (long)(ns % 1000000000);
-    return end;
-}
-
 /* Under the mutex. */
 static bool
 wait_for_turn(gci_turns *turns, uint64_t wait_ns)
 {
     struct gci_turns_waiter self = { .next = NULL, .wake = PTHREAD_COND_INITIALIZER, .since_ns = gci_clock_steady_ns() };
-    struct timespec end = end_of_wait(wait_ns);
+    struct timespec end = gci_clock_deadline(wait_ns);
 
     *link_to(turns, NULL) = &self;
     for (int result = 0; !self.given && turns->held && result == 0;)

@@ -19,7 +19,7 @@ typedef struct gci_turns {
 
 void gci_turns_init(gci_turns *turns);
 /* Nobody waits for it or has it. */
-void gci_turns_destroy(gci_turns *turns);
+void gci_turns_clear(gci_turns *turns);
 
 /* false: others have had it for wait_ns. */
 bool gci_turns_lock(gci_turns *turns, uint64_t wait_ns);

@@ -184,7 +184,7 @@ gci_lease_take(gci_store *store, gci_view name, uint64_t timeout_ns, gci_lease *
     *out_lease = NULL;
     *out_waited = false;
     if (store->read_only)
-        return gci_fail(error, GCACHE_ERROR_READ_ONLY, "%s: the cache is read-only", store->directory.name);
+        return gci_store_check_writable(store, error);
     if (gci_leases_have(&store->leases, &path))
         return gci_fail(error, GCACHE_ERROR_ARGUMENT, "this thread compiles the same already: it would wait for itself");
     gci_lease *lease = calloc(1, sizeof *lease);

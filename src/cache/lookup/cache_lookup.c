@@ -308,9 +308,6 @@ found_none(gci_question const *question, gci_found found, gcache_error const *tr
                                                                   : GCACHE_MISS;
 }
 
-/* So often candidates are read again because one that was chosen was being renewed; then it is passed over. */
-#define RENEWALS_MET 4
-
 /* *out_set is NULL unless there are candidates. */
 static gcache_status
 answer(gci_question const *question, gci_trace *trace, gci_candidates **out_set, gcache_error *trouble,
@@ -324,7 +321,7 @@ answer(gci_question const *question, gci_trace *trace, gci_candidates **out_set,
         gci_found found = gci_store_candidates(question->cache->store, &question->key, out_set, trouble);
         again = false;
         if (found == GCI_FOUND)
-            status = choose(question, *out_set, trace, met < RENEWALS_MET ? &again : NULL, out_result, error);
+            status = choose(question, *out_set, trace, met < GCI_RENEWALS_MET ? &again : NULL, out_result, error);
         else
             status = found_none(question, found, trouble, out_result, error);
     }

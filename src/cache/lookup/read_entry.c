@@ -55,9 +55,6 @@ read_once(gcache *cache, gcache_key const *key, char const *entry, gcache_result
     return status;
 }
 
-/* So often an entry that was renewed while it was read is read again. */
-#define ATTEMPTS 4
-
 gcache_status
 gcache_read_entry(gcache *cache, gcache_key const *key, char const *entry, gcache_result *out_result, gcache_error *error)
 {
@@ -68,7 +65,7 @@ gcache_read_entry(gcache *cache, gcache_key const *key, char const *entry, gcach
     gci_result_init(out_result, key);
     GCI_REQUIRE(cache != NULL && key != NULL && entry != NULL, error, "cache, key or entry is NULL");
     GCI_REQUIRE(gci_is_open(&cache->gate, GCI_BROWSE), error, "the cache is disabled");
-    for (int i = 0; status == GCACHE_ERROR_BUSY && i < ATTEMPTS; i++)
+    for (int i = 0; status == GCACHE_ERROR_BUSY && i < GCI_RENEWALS_MET; i++)
         status = read_once(cache, key, entry, out_result, &trouble);
     if (status < 0 && error != NULL)
         *error = trouble;

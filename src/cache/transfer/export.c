@@ -99,9 +99,6 @@ put_attachment(exporter *e, gci_attachment const *attachment)
     return there && e->status == GCACHE_OK;
 }
 
-/* So often an entry that was renewed while it was read is read again. */
-#define RENEWALS_MET 4
-
 /* *out_found RENEWED: nothing was put, but perhaps attachments that nobody needs. */
 static bool
 put_as_read(exporter *e, gci_candidate *candidate, gci_found *out_found)
@@ -137,7 +134,7 @@ put_candidate(exporter *e, gci_candidate *candidate)
     gci_found found;
 
     bool go_on = put_as_read(e, candidate, &found);
-    for (int i = 0; go_on && found == GCI_RENEWED && i < RENEWALS_MET; i++) {
+    for (int i = 0; go_on && found == GCI_RENEWED && i < GCI_RENEWALS_MET; i++) {
         gci_candidates_release(set);
         found = gci_store_load(e->cache->store, &candidate->record.key, &set, &why);
         for (size_t k = 0; found == GCI_FOUND && k < set->count; k++) {

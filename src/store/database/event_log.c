@@ -57,7 +57,7 @@ void
 gci_segment_close(gci_segment *segment)
 {
     gci_file_close(&segment->file);
-    gci_turns_destroy(&segment->appending);
+    gci_turns_clear(&segment->appending);
 }
 
 void

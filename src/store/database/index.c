@@ -1,7 +1,6 @@
 #include "store/database/index.h"
 
 #include "base/check.h"
-#include "base/mutex.h"
 #include "store/directory/layout.h"
 #include "store/directory/paths.h"
 #include "store/directory/trust.h"
@@ -56,7 +55,7 @@ void
 gci_index_init(gci_index *index, gci_dir dir, bool read_only, bool network, gci_index_owner owner)
 {
     *index = (gci_index){ .dir = dir, .read_only = read_only, .network = network, .owner = owner, .lock = GCI_FILE_NONE };
-    pthread_mutex_init(&index->mutex, NULL);
+    gci_turns_init(&index->turns);
 }
 
 void
@@ -100,7 +99,7 @@ gci_index_close(gci_index *index)
         gci_fork_gate_leave();
     }
     gci_file_close(&index->lock);
-    pthread_mutex_destroy(&index->mutex);
+    gci_turns_clear(&index->turns);
 }
 
 void
@@ -111,7 +110,7 @@ gci_index_after_fork(gci_index *index)
     index->database = NULL;
     index->guest.listed = false;
     gci_file_close(&index->lock);
-    pthread_mutex_init(&index->mutex, NULL);
+    gci_turns_init(&index->turns);
 }
 
 /* ---- trouble ---- */
@@ -574,7 +573,7 @@ gci_index_begin(gci_index *index, gci_access access, uint64_t wait_ns, gcache_er
 
     if (access == GCI_WRITE && index->read_only)
         return gci_fail(error, GCACHE_ERROR_READ_ONLY, "%s: the cache is read-only", index->dir.name);
-    if (!gci_mutex_lock_within(&index->mutex, wait_ns))
+    if (!gci_turns_lock(&index->turns, wait_ns))
         return gci_fail(error, GCACHE_ERROR_BUSY, "%s/index.db: another thread uses it", index->dir.name);
     index->trouble = SQLITE_OK;
     gcache_status status = enter(index, access, wait_ns, &locked, error);
@@ -586,7 +585,7 @@ gci_index_begin(gci_index *index, gci_access access, uint64_t wait_ns, gcache_er
     if (locked && (access == GCI_READ || status != GCACHE_OK))
         gci_file_unlock(&index->lock);
     if (status != GCACHE_OK)
-        pthread_mutex_unlock(&index->mutex);
+        gci_turns_unlock(&index->turns);
     return status;
 }
 
@@ -628,7 +627,7 @@ gci_index_end(gci_index *index, gci_access access, gcache_status status, gcache_
     gci_fork_gate_leave();
     if (shared)
         gci_file_unlock(&index->lock);
-    pthread_mutex_unlock(&index->mutex);
+    gci_turns_unlock(&index->turns);
     return status;
 }
 
@@ -647,7 +646,7 @@ gci_index_discard(gci_index *index, uint64_t wait_ns)
 {
     bool locked;
 
-    if (index->read_only || index->temporary || !gci_mutex_lock_within(&index->mutex, wait_ns))
+    if (index->read_only || index->temporary || !gci_turns_lock(&index->turns, wait_ns))
         return;
     if (enter(index, GCI_WRITE, wait_ns, &locked, NULL) == GCACHE_OK) {
         disconnect(index);
@@ -656,7 +655,7 @@ gci_index_discard(gci_index *index, uint64_t wait_ns)
         gci_fork_gate_leave();
         gci_file_unlock(&index->lock);
     }
-    pthread_mutex_unlock(&index->mutex);
+    gci_turns_unlock(&index->turns);
 }
 
 /* ---- statements ---- */

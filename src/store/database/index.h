@@ -23,15 +23,14 @@
  * number, since all we ever read are amounts, times and ids. The format of the directory stands for that of the tables: a
  * version that isn't ours is damage too.
  *
- * Locking: one connection a store, under `mutex`; begin and end bracket every use.
+ * Locking: one connection a store, under `turns`; begin and end bracket every use.
  */
 #ifndef GCI_STORE_DATABASE_INDEX_H
 #define GCI_STORE_DATABASE_INDEX_H
 
 #include "base/file.h"
+#include "base/turns.h"
 #include "store/processes/fork_gate.h"
-
-#include <pthread.h>
 
 typedef struct sqlite3 sqlite3;
 typedef struct sqlite3_stmt sqlite3_stmt;
@@ -108,7 +107,7 @@ typedef struct gci_index {
     bool read_only, network;
     gci_index_owner owner;
     bool temporary;      /* nobody else sees it, and it goes with the connection */
-    pthread_mutex_t mutex;
+    gci_turns turns;
     sqlite3 *database;
     gci_fork_guest guest; /* while `database` is open */
     gci_file lock;

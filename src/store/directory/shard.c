@@ -1,10 +1,13 @@
 #include "store/directory/shard.h"
 
+#include "base/array.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
 struct listing {
-    gci_shard *shard;
+    gci_shard_file *files;
+    size_t count, capacity;
     unsigned number;
     bool failed;
 };
@@ -13,23 +16,16 @@ static int
 note_name(void *state, char const *name)
 {
     struct listing *listing = state;
-    gci_shard *shard = listing->shard;
     gci_shard_file file;
 
     file.kind = gci_name_read(name, &file.key, file.id);
     if (file.kind == GCI_NAME_STRANGE || file.key.bytes[0] != listing->number)
         return 0;
-    if (shard->count == shard->capacity) {
-        size_t capacity = shard->capacity == 0 ? 64 : shard->capacity * 2;
-        gci_shard_file *files = realloc(shard->files, capacity * sizeof *files);
-        if (files == NULL) {
-            listing->failed = true;
-            return 1;
-        }
-        shard->files = files;
-        shard->capacity = capacity;
+    if (!GCI_ARRAY_HAS_ROOM(listing, files)) {
+        listing->failed = true;
+        return 1;
     }
-    shard->files[shard->count++] = file;
+    listing->files[listing->count++] = file;
     return 0;
 }
 
@@ -52,53 +48,54 @@ is_folder(gci_dir dir, char const *path)
     return gci_dir_stat(dir, path, &facts, NULL) == GCACHE_OK && S_ISDIR(facts.st_mode);
 }
 
-gcache_status
-gci_shard_read(gci_dir dir, unsigned number, gci_shard *out_shard, gcache_error *error)
+/* Which *out may be cleared of in any case. */
+static gcache_status
+list_files(gci_dir dir, struct listing *out, gcache_error *error)
 {
-    struct listing listing = { .shard = out_shard, .number = number };
     struct stat facts;
     char path[16];
 
-    *out_shard = (gci_shard){ 0 };
-    snprintf(path, sizeof path, "entries/%02x", number & 0xffu);
+    snprintf(path, sizeof path, "entries/%02x", out->number & 0xffu);
     gcache_status status = gci_dir_stat(dir, path, &facts, error);
     if (status != GCACHE_OK)
         return status == GCACHE_ERROR_NOT_FOUND || !is_folder(dir, "entries") ? GCACHE_OK : status;
     if (!S_ISDIR(facts.st_mode))
         return GCACHE_OK;
-    status = gci_dir_each(dir, path, note_name, &listing, error);
+    status = gci_dir_each(dir, path, note_name, out, error);
+    if (out->failed)
+        return gci_fail_memory(error);
     /* Removed meanwhile, or behind a link: then nothing in it is ours. */
     if (status == GCACHE_ERROR_NOT_FOUND || status == GCACHE_ERROR_CORRUPT)
         status = GCACHE_OK;
-    if (listing.failed)
-        status = gci_fail_memory(error);
-    if (status != GCACHE_OK)
-        gci_shard_clear(out_shard);
-    else if (out_shard->count > 0)
-        qsort(out_shard->files, out_shard->count, sizeof *out_shard->files, by_key);
+    if (status == GCACHE_OK && out->count > 0)
+        qsort(out->files, out->count, sizeof *out->files, by_key);
     return status;
 }
 
-void
-gci_shard_clear(gci_shard *shard)
+/* The key whose files begin at `begin`. */
+static gci_shard_key
+key_at(struct listing const *listing, size_t begin)
 {
-    free(shard->files);
-    *shard = (gci_shard){ 0 };
+    gci_shard_key key = { .key = listing->files[begin].key, .files = listing->files + begin };
+
+    for (size_t i = begin; i < listing->count && memcmp(&listing->files[i].key, &key.key, sizeof key.key) == 0; i++) {
+        key.has_pack |= listing->files[i].kind == GCI_NAME_PACK;
+        key.count++;
+    }
+    return key;
 }
 
-bool
-gci_shard_next(gci_shard const *shard, size_t *at, gci_shard_key *out_key)
+gcache_status
+gci_shard_each(gci_dir dir, unsigned number, gci_shard_key_fn fn, void *state, gcache_error *error)
 {
-    size_t begin = *at, end = begin;
+    struct listing listing = { .number = number };
+    gci_shard_key key;
 
-    if (begin >= shard->count)
-        return false;
-    *out_key = (gci_shard_key){ .key = shard->files[begin].key, .files = shard->files + begin };
-    for (; end < shard->count && memcmp(&shard->files[end].key, &out_key->key, sizeof out_key->key) == 0; end++) {
-        out_key->has_pack |= shard->files[end].kind == GCI_NAME_PACK;
-        out_key->has_description |= shard->files[end].kind == GCI_NAME_DESCRIPTION;
+    gcache_status status = list_files(dir, &listing, error);
+    for (size_t at = 0; status == GCACHE_OK && at < listing.count; at += key.count) {
+        key = key_at(&listing, at);
+        status = fn(state, &key);
     }
-    out_key->count = end - begin;
-    *at = end;
-    return true;
+    free(listing.files);
+    return status;
 }

@@ -15,25 +15,19 @@ typedef struct gci_shard_file {
     char id[GCACHE_ENTRY_ID_SIZE]; /* of an entry */
 } gci_shard_file;
 
-/* All files, by key, then kind, then id. Names that are none of ours are left out (strange.h). */
-typedef struct gci_shard {
-    gci_shard_file *files;
-    size_t count, capacity;
-} gci_shard;
-
-/* A directory that isn't there, or isn't one, is empty. */
-gcache_status gci_shard_read(gci_dir dir, unsigned number, gci_shard *out_shard, gcache_error *error);
-void gci_shard_clear(gci_shard *shard);
-
-/* One key's files within the array. */
+/* The files of one key, by kind, then id. Names that are none of ours are left out (strange.h). */
 typedef struct gci_shard_key {
     gcache_key key;
     gci_shard_file const *files;
     size_t count;
-    bool has_pack, has_description;
+    bool has_pack;
 } gci_shard_key;
 
-/* The key whose files begin at *at; *at moves behind them. false: none is left. */
-bool gci_shard_next(gci_shard const *shard, size_t *at, gci_shard_key *out_key);
+/*
+ * Calls fn for each key of a shard, in order of the keys; the files were listed before. Anything but GCACHE_OK ends the walk and
+ * is returned. A directory that isn't there, or isn't one, is empty.
+ */
+typedef gcache_status (*gci_shard_key_fn)(void *state, gci_shard_key const *key);
+gcache_status gci_shard_each(gci_dir dir, unsigned number, gci_shard_key_fn fn, void *state, gcache_error *error);
 
 #endif

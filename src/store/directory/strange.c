@@ -4,6 +4,7 @@
  */
 #include "store/directory/strange.h"
 
+#include "base/array.h"
 #include "base/digest.h"
 
 #include <limits.h>
@@ -121,15 +122,9 @@ add_name(void *state, char const *name)
 {
     names *list = state;
 
-    if (list->count == list->capacity) {
-        size_t capacity = list->capacity == 0 ? 64 : list->capacity * 2;
-        char(*items)[NAME_MAX + 1] = realloc(list->items, capacity * sizeof *items);
-        if (items == NULL) {
-            list->failed = true;
-            return 1;
-        }
-        list->items = items;
-        list->capacity = capacity;
+    if (!GCI_ARRAY_HAS_ROOM(list, items)) {
+        list->failed = true;
+        return 1;
     }
     snprintf(list->items[list->count++], sizeof *list->items, "%s", name);
     return 0;

@@ -97,24 +97,19 @@ put_tombstone(struct cull *cull, gcache_key const *key)
     return gci_tombstone_put(cull->store, &tombstone);
 }
 
+/* A key without live candidates goes whole. */
 static gcache_status
 publish_remaining(struct cull *cull, gcache_key const *key)
 {
-    gci_buf bytes;
+    uint64_t size;
 
     if (gci_draft_live(&cull->draft) == 0) {
         cull->cost = 0;
         return gci_remove_pack(cull->store, key, cull->error);
     }
-    gci_buf_init(&bytes, GCI_PACK_MAX);
-    gci_draft_write(&cull->draft, &bytes);
-    gci_view whole = gci_buf_view(&bytes);
-    gcache_status status = bytes.failed
-                               ? gci_fail_memory(cull->error)
-                               : gci_publish_pack(cull->store, key, GCI_WEIGHT_COMMIT, &whole, 1, cull->error);
+    gcache_status status = gci_publish_draft(cull->store, &cull->draft, &size, cull->error);
     if (status == GCACHE_OK)
-        cull->cost += gci_disk_cost(whole.size) - gci_disk_cost(cull->pack.size);
-    gci_buf_clear(&bytes);
+        cull->cost += gci_disk_cost(size) - gci_disk_cost(cull->pack.size);
     return status;
 }
 
@@ -265,7 +260,7 @@ gci_store_evict(gci_store *store, gcache_key const *key, char const *id, gcache_
 
     gci_store_enter(store);
     if (store->read_only)
-        return gci_fail(error, GCACHE_ERROR_READ_ONLY, "%s: the cache is read-only", store->directory.name);
+        return gci_store_check_writable(store, error);
     memcpy(victim.id, id, sizeof victim.id);
     gcache_status status = gci_evict(store, &victim, 1, &eviction, &evicted, error);
     if (status == GCACHE_OK && evicted.failed > 0)

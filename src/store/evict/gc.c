@@ -168,7 +168,7 @@ gci_store_gc(gci_store *store, gci_gc_options const *options, gci_collected *out
     gci_store_enter(store);
     *out_collected = (gci_collected){ 0 };
     if (store->read_only)
-        return gci_fail(error, GCACHE_ERROR_READ_ONLY, "%s: the cache is read-only", store->directory.name);
+        return gci_store_check_writable(store, error);
     gcache_status status = gci_evictor_lock(store, WAIT_NS, &lock, error);
     if (status != GCACHE_OK)
         return status;

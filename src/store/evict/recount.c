@@ -27,8 +27,7 @@ struct strays {
 static bool
 is_stray(struct stat const *facts, gci_process_state state)
 {
-    uint64_t changed = (uint64_t)facts->st_mtim.tv_sec * 1000000000u + (uint64_t)facts->st_mtim.tv_nsec;
-    uint64_t now = gci_clock_wall_ns();
+    uint64_t changed = gci_changed_ns(facts), now = gci_clock_wall_ns();
 
     if (state == GCI_PROCESS_ALIVE || state == GCI_PROCESS_DEAD)
         return state == GCI_PROCESS_DEAD;

@@ -1,4 +1,5 @@
 #include "base/arena.h"
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/digest.h"
 #include "store/directory/shard.h"
@@ -108,14 +109,8 @@ find_reference(gci_references const *references, uint8_t const sha256[32])
 static bool
 add_reference(gci_references *references, uint8_t const sha256[32], uint64_t created_ns)
 {
-    if (references->count == references->capacity) {
-        size_t capacity = references->capacity == 0 ? 256 : references->capacity * 2;
-        gci_reference *items = realloc(references->items, capacity * sizeof *items);
-        if (items == NULL)
-            return false;
-        references->items = items;
-        references->capacity = capacity;
-    }
+    if (!GCI_ARRAY_HAS_ROOM(references, items))
+        return false;
     gci_reference *added = &references->items[references->count++];
     *added = (gci_reference){ .count = 1, .newest_ns = created_ns };
     memcpy(added->sha256, sha256, sizeof added->sha256);
@@ -156,9 +151,10 @@ add_orphan(struct finding *finding, gcache_key const *key, char const *id)
 }
 
 /* A key that can't be read may refer to anything: then nothing may be swept. */
-static void
-add_key(struct finding *finding, gci_shard_key const *key)
+static gcache_status
+add_key(void *state, gci_shard_key const *key)
 {
+    struct finding *finding = state;
     gci_candidates *set = NULL;
 
     gci_found found = key->has_pack ? gci_store_load(finding->store, &key->key, &set, finding->error) : GCI_ABSENT;
@@ -173,6 +169,7 @@ add_key(struct finding *finding, gci_shard_key const *key)
             add_orphan(finding, &key->key, file->id);
     }
     gci_candidates_release(set);
+    return finding->status;
 }
 
 /* Sorted, each once. */
@@ -202,15 +199,8 @@ gci_references_find(gci_store *store, gci_references *out_references, gcache_err
     struct finding finding = { .store = store, .references = out_references, .error = error };
 
     *out_references = (gci_references){ 0 };
-    for (unsigned number = 0; finding.status == GCACHE_OK && number < GCI_SHARDS; number++) {
-        gci_shard_key key;
-        gci_shard shard;
-        size_t at = 0;
-        finding.status = gci_shard_read(store->directory, number, &shard, error);
-        while (finding.status == GCACHE_OK && gci_shard_next(&shard, &at, &key))
-            add_key(&finding, &key);
-        gci_shard_clear(&shard);
-    }
+    for (unsigned number = 0; finding.status == GCACHE_OK && number < GCI_SHARDS; number++)
+        finding.status = gci_shard_each(store->directory, number, add_key, &finding, error);
     settle(out_references);
     return finding.status;
 }
@@ -223,12 +213,6 @@ gci_references_clear(gci_references *references)
 }
 
 /* ---- sweep ---- */
-
-static uint64_t
-changed_ns(struct stat const *facts)
-{
-    return (uint64_t)facts->st_mtim.tv_sec * 1000000000u + (uint64_t)facts->st_mtim.tv_nsec;
-}
 
 /* Under the lock, exclusively. */
 static bool
@@ -257,7 +241,7 @@ gci_references_drop(gci_store *store, gci_references *references, uint8_t const 
         return;
     /* Stored again since, it is for an entry that is still to come. */
     if (gci_dir_stat(store->directory, path.text, &facts, NULL) == GCACHE_OK && S_ISREG(facts.st_mode) &&
-        changed_ns(&facts) <= reference->newest_ns)
+        gci_changed_ns(&facts) <= reference->newest_ns)
         remove_attachment(store, sha256, &facts, inout_freed);
     gci_file_unlock_and_close(&lock);
 }
@@ -272,7 +256,7 @@ gci_attachment_let_go(gci_store *store, uint8_t const sha256[32], uint64_t since
     if (gci_attach_lock(store, GCI_LOCK_EXCLUSIVE, SWEEP_WAIT_NS, &lock, NULL) != GCACHE_OK)
         return;
     if (gci_dir_stat(store->directory, path.text, &facts, NULL) == GCACHE_OK && S_ISREG(facts.st_mode) &&
-        changed_ns(&facts) <= since_ns)
+        gci_changed_ns(&facts) <= since_ns)
         gci_dir_make_old(store->directory, path.text, NULL);
     gci_file_unlock_and_close(&lock);
 }
@@ -290,7 +274,7 @@ sweep_one(void *state, uint8_t const sha256[32], struct stat const *facts)
 {
     struct sweep *sweep = state;
 
-    if (changed_ns(facts) > sweep->before_ns || find_reference(sweep->references, sha256) != NULL)
+    if (gci_changed_ns(facts) > sweep->before_ns || find_reference(sweep->references, sha256) != NULL)
         return 0;
     if (sweep->dry || remove_attachment(sweep->store, sha256, facts, &sweep->freed))
         sweep->removed++;

@@ -1,5 +1,6 @@
 #include "store/evict/victims.h"
 
+#include "base/array.h"
 #include "base/digest.h"
 #include "store/evict/collect.h"
 #include "store/format/candidate_index.h"
@@ -24,14 +25,8 @@ gci_victims_clear(gci_victims *victims)
 static bool
 add(gci_victims *victims, gci_victim const *victim)
 {
-    if (victims->count == victims->capacity) {
-        size_t capacity = victims->capacity == 0 ? 64 : victims->capacity * 2;
-        gci_victim *items = realloc(victims->items, capacity * sizeof *items);
-        if (items == NULL)
-            return false;
-        victims->items = items;
-        victims->capacity = capacity;
-    }
+    if (!GCI_ARRAY_HAS_ROOM(victims, items))
+        return false;
     victims->items[victims->count++] = *victim;
     return true;
 }
@@ -216,17 +211,10 @@ note_age(void *state, gcache_key const *key)
 
     if (gci_dir_stat(keys->store->directory, path.text, &facts, NULL) != GCACHE_OK)
         return 0;
-    if (keys->count == keys->capacity) {
-        size_t capacity = keys->capacity == 0 ? 256 : keys->capacity * 2;
-        struct aged_key *items = realloc(keys->items, capacity * sizeof *items);
-        keys->failed = items == NULL;
-        if (keys->failed)
-            return 1;
-        keys->items = items;
-        keys->capacity = capacity;
-    }
-    uint64_t changed = (uint64_t)facts.st_mtim.tv_sec * 1000000000u + (uint64_t)facts.st_mtim.tv_nsec;
-    keys->items[keys->count++] = (struct aged_key){ *key, changed };
+    keys->failed = !GCI_ARRAY_HAS_ROOM(keys, items);
+    if (keys->failed)
+        return 1;
+    keys->items[keys->count++] = (struct aged_key){ *key, gci_changed_ns(&facts) };
     return 0;
 }
 

@@ -1,5 +1,6 @@
 #include "store/index/journal_rows.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "store/index/drain.h"
 
@@ -42,14 +43,8 @@ struct tail {
 static bool
 tail_add(struct tail *tail, gci_event const *event)
 {
-    if (tail->count == tail->capacity) {
-        size_t capacity = tail->capacity == 0 ? 64 : tail->capacity * 2;
-        gci_event *events = realloc(tail->events, capacity * sizeof *events);
-        if (events == NULL)
-            return false;
-        tail->events = events;
-        tail->capacity = capacity;
-    }
+    if (!GCI_ARRAY_HAS_ROOM(tail, events))
+        return false;
     tail->events[tail->count++] = *event;
     return true;
 }

@@ -237,7 +237,7 @@ with_database(gci_store *store, bool writing, work_fn fn, void *work, gcache_err
 
     gci_store_enter(store);
     if (writing && store->read_only)
-        return gci_fail(error, GCACHE_ERROR_READ_ONLY, "%s: the cache is read-only", store->directory.name);
+        return gci_store_check_writable(store, error);
     uint64_t inode = inode_of(store, FILE_NAME);
     gcache_status status = try_in_turn(store, writing, fn, work, &trouble);
     if (status == GCACHE_ERROR_CORRUPT && !store->read_only) {

@@ -191,7 +191,7 @@ gci_store_attach(gci_store *store, gci_view bytes, gci_attachment *out_attachmen
     if (status != GCACHE_OK)
         return status;
     if (store->read_only)
-        return gci_fail(error, GCACHE_ERROR_READ_ONLY, "%s: the cache is read-only", store->directory.name);
+        return gci_store_check_writable(store, error);
     if (!hash_bytes(bytes, out_attachment->sha256))
         return gci_fail_memory(error);
     out_attachment->size = bytes.size;

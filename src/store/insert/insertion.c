@@ -28,7 +28,7 @@ insertion_init(gci_insertion *insertion, gci_store *store, gci_record const *rec
     gci_buf_init(&insertion->head, GCI_HEAD_MAX + GCI_FRAME_OVERHEAD);
     gci_buf_init(&insertion->description, GCI_BUF_NO_LIMIT);
     if (store->read_only)
-        status = gci_fail(error, GCACHE_ERROR_READ_ONLY, "%s: the cache is read-only", store->directory.name);
+        status = gci_store_check_writable(store, error);
     else if (payload.size > GCI_PAYLOAD_MAX)
         status = gci_fail(error, GCACHE_ERROR_LIMIT, "a payload of %zu bytes: the largest that is stored has %llu",
                           payload.size, (unsigned long long)GCI_PAYLOAD_MAX);

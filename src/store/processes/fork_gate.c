@@ -1,13 +1,14 @@
 #include "store/processes/fork_gate.h"
 
+#include "base/clock.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <stddef.h>
-#include <time.h>
 
 /* Transactions take milliseconds. One that waits for another process, or looks at every row, may take longer than a fork
    should. */
-#define FORK_WAIT_S 5
+#define FORK_WAIT_NS UINT64_C(5000000000)
 
 static struct {
     pthread_mutex_t mutex; /* held while the process forks */
@@ -27,10 +28,8 @@ static void
 wait_until_empty(void)
 {
     unsigned own = depth > 0 ? 1 : 0;
-    struct timespec end;
+    struct timespec end = gci_clock_deadline(FORK_WAIT_NS);
 
-    clock_gettime(CLOCK_REALTIME, &end);
-    end.tv_sec += FORK_WAIT_S;
     while (gate.inside > own && pthread_cond_timedwait(&gate.changed, &gate.mutex, &end) != ETIMEDOUT)
         continue;
 }

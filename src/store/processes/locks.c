@@ -1,7 +1,6 @@
 #include "store/processes/locks.h"
 
 #include "base/check.h"
-#include "base/mutex.h"
 #include "store/directory/layout.h"
 #include "store/directory/paths.h"
 #include "store/directory/trust.h"
@@ -12,18 +11,18 @@
 #include <unistd.h>
 
 static void
-init_mutexes(gci_key_locks *locks)
+init_turns(gci_key_locks *locks)
 {
     pthread_mutex_init(&locks->opening, NULL);
-    for (size_t i = 0; i < GCI_KEY_MUTEXES; i++)
-        pthread_mutex_init(&locks->mutexes[i], NULL);
+    for (size_t i = 0; i < GCI_KEY_TURNS; i++)
+        gci_turns_init(&locks->turns[i]);
 }
 
 void
 gci_key_locks_init(gci_key_locks *locks, gci_dir dir)
 {
     *locks = (gci_key_locks){ .dir = dir, .file = GCI_FILE_NONE };
-    init_mutexes(locks);
+    init_turns(locks);
 }
 
 void
@@ -31,15 +30,15 @@ gci_key_locks_close(gci_key_locks *locks)
 {
     gci_file_close(&locks->file);
     pthread_mutex_destroy(&locks->opening);
-    for (size_t i = 0; i < GCI_KEY_MUTEXES; i++)
-        pthread_mutex_destroy(&locks->mutexes[i]);
+    for (size_t i = 0; i < GCI_KEY_TURNS; i++)
+        gci_turns_clear(&locks->turns[i]);
 }
 
 void
 gci_key_locks_after_fork(gci_key_locks *locks)
 {
     gci_file_close(&locks->file);
-    init_mutexes(locks);
+    init_turns(locks);
 }
 
 static gcache_status
@@ -76,7 +75,7 @@ reopen_lock_file(gci_key_locks *locks, gcache_error *error)
 /* Removed again and again: nobody does that. */
 #define ATTEMPTS 4
 
-/* Locks slots, by the holder of their mutexes. */
+/* Locks slots, by the holder of their turns. */
 static gcache_status
 lock_slots(gci_key_locks *locks, uint64_t first, uint64_t count, uint64_t wait_ns, gcache_error *error)
 {
@@ -92,10 +91,10 @@ lock_slots(gci_key_locks *locks, uint64_t first, uint64_t count, uint64_t wait_n
     return gci_fail(error, GCACHE_ERROR_BUSY, "%s/locks/keys: removed again and again", locks->dir.name);
 }
 
-static pthread_mutex_t *
-mutex_of(gci_key_locks *locks, gcache_key const *key)
+static gci_turns *
+turns_of(gci_key_locks *locks, gcache_key const *key)
 {
-    return &locks->mutexes[gci_slot_of(key) % GCI_KEY_MUTEXES];
+    return &locks->turns[gci_slot_of(key) % GCI_KEY_TURNS];
 }
 
 gcache_status
@@ -105,12 +104,12 @@ gci_key_lock(gci_key_locks *locks, gcache_key const *key, uint64_t wait_ns, gcac
 
     if (status != GCACHE_OK)
         return status;
-    if (!gci_mutex_lock_within(mutex_of(locks, key), wait_ns))
+    if (!gci_turns_lock(turns_of(locks, key), wait_ns))
         return gci_fail(error, GCACHE_ERROR_BUSY, "%s/locks/keys: another thread holds the key for too long",
                         locks->dir.name);
     status = lock_slots(locks, gci_slot_of(key), 1, wait_ns, error);
     if (status != GCACHE_OK)
-        pthread_mutex_unlock(mutex_of(locks, key));
+        gci_turns_unlock(turns_of(locks, key));
     return status;
 }
 
@@ -118,7 +117,7 @@ void
 gci_key_unlock(gci_key_locks *locks, gcache_key const *key)
 {
     gci_file_unlock_range(&locks->file, gci_slot_of(key), 1);
-    pthread_mutex_unlock(mutex_of(locks, key));
+    gci_turns_unlock(turns_of(locks, key));
 }
 
 /* ---- whole files ---- */

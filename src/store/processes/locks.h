@@ -2,7 +2,7 @@
  * One writer of a key's files at a time, among threads and processes.
  *
  * A key's lock is the byte of its slot in the file locks/keys, locked by an open file description lock: the
- * kernel releases it when its holder dies. Threads of one store share the open file, so a mutex stands before it.
+ * kernel releases it when its holder dies. Threads of one store share the open file, so they take turns before it.
  *
  * Who has a lock looks whether its file still has its name: two files of one name would be two locks. One that was removed
  * under a writer protects him no longer; all who come later agree again.
@@ -13,6 +13,7 @@
 #define GCI_STORE_PROCESSES_LOCKS_H
 
 #include "base/file.h"
+#include "base/turns.h"
 
 #include <guardcache/key.h>
 
@@ -31,13 +32,13 @@ gci_slot_of(gcache_key const *key)
 }
 
 /* More than threads that insert at the same time. */
-#define GCI_KEY_MUTEXES 32
+#define GCI_KEY_TURNS 32
 
 typedef struct gci_key_locks {
     gci_dir dir;
     gci_file file;         /* opened when the first key is locked */
     pthread_mutex_t opening;
-    pthread_mutex_t mutexes[GCI_KEY_MUTEXES];
+    gci_turns turns[GCI_KEY_TURNS]; /* before the lock on the file, which threads share */
 } gci_key_locks;
 
 void gci_key_locks_init(gci_key_locks *locks, gci_dir dir);

@@ -1,6 +1,7 @@
 #include "store/publish/draft.h"
 
 #include "base/arena.h"
+#include "base/array.h"
 #include "store/format/candidate_index.h"
 #include "store/format/record.h"
 
@@ -32,14 +33,8 @@ gci_draft_find(gci_draft *draft, char const *id)
 static gci_draft_frame *
 add_frame(gci_draft *draft)
 {
-    if (draft->count == draft->capacity) {
-        size_t capacity = draft->capacity == 0 ? 16 : draft->capacity * 2;
-        gci_draft_frame *frames = realloc(draft->frames, capacity * sizeof *frames);
-        if (frames == NULL)
-            return NULL;
-        draft->frames = frames;
-        draft->capacity = capacity;
-    }
+    if (!GCI_ARRAY_HAS_ROOM(draft, frames))
+        return NULL;
     return &draft->frames[draft->count++];
 }
 

@@ -1,6 +1,7 @@
 #include "store/publish/mend.h"
 
 #include "base/arena.h"
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/digest.h"
 #include "store/format/candidate_index.h"
@@ -92,24 +93,6 @@ mender_clear(struct mender *mender)
     gci_buf_clear(&mender->pack);
     gci_draft_clear(&mender->draft);
     gci_arena_clear(&mender->arena);
-}
-
-/* Writes the draft out, or removes the key's files if nothing is left of it. */
-static gcache_status
-publish_draft(struct mender *mender)
-{
-    gci_buf bytes;
-    gcache_status status;
-
-    if (mender->draft.count == 0)
-        return gci_remove_pack(mender->store, mender->key, mender->error);
-    gci_buf_init(&bytes, GCI_PACK_MAX);
-    gci_draft_write(&mender->draft, &bytes);
-    gci_view whole = gci_buf_view(&bytes);
-    status = bytes.failed ? gci_fail_memory(mender->error)
-                          : gci_publish_pack(mender->store, mender->key, GCI_WEIGHT_COMMIT, &whole, 1, mender->error);
-    gci_buf_clear(&bytes);
-    return status;
 }
 
 /* Takes what is good of the candidate index. If not all of it was, its bytes are put aside. */
@@ -290,15 +273,9 @@ note_entry(void *state, char const *name)
 
     if (gci_name_read(name, &key, entry.id) != GCI_NAME_ENTRY || memcmp(&key, names->key, sizeof key) != 0)
         return 0;
-    if (names->count == names->capacity) {
-        size_t capacity = names->capacity == 0 ? 16 : names->capacity * 2;
-        gci_entry_name *grown = realloc(names->names, capacity * sizeof *grown);
-        if (grown == NULL) {
-            names->failed = true;
-            return 1;
-        }
-        names->names = grown;
-        names->capacity = capacity;
+    if (!GCI_ARRAY_HAS_ROOM(names, names)) {
+        names->failed = true;
+        return 1;
     }
     names->names[names->count++] = entry;
     return 0;
@@ -354,7 +331,7 @@ mend(struct mender *mender, gci_entry_name const *ids, size_t count)
         forget_lost(mender);
     mender->mended->entries = gci_draft_live(&mender->draft);
     if (status == GCACHE_OK && mender->changed)
-        status = publish_draft(mender);
+        status = gci_publish_draft(mender->store, &mender->draft, &(uint64_t){ 0 }, mender->error);
     /* Only what was put aside is known about: of what was cut off verify speaks. */
     if (status == GCACHE_OK && mender->mended->quarantined > 0)
         note_kept(mender);
@@ -378,7 +355,7 @@ static gcache_status
 lock_for_mending(gci_store *store, gcache_key const *key, gcache_error *error)
 {
     if (store->read_only)
-        return gci_fail(error, GCACHE_ERROR_READ_ONLY, "%s: the cache is read-only", store->directory.name);
+        return gci_store_check_writable(store, error);
     return gci_key_lock(&store->locks, key, GCI_KEY_LOCK_WAIT_NS, error);
 }
 
@@ -423,7 +400,7 @@ drop_entry(struct mender *mender, struct subject const *subject)
     *frame = mender->draft.frames[--mender->draft.count];
     gci_count_entries(mender->store, -1);
     mender->mended->quarantined++;
-    status = publish_draft(mender);
+    status = gci_publish_draft(mender->store, &mender->draft, &(uint64_t){ 0 }, mender->error);
     if (status == GCACHE_OK)
         gci_note_removal(mender->store, mender->key, id, gci_cost_of_key(mender->store, mender->key));
     return status;
@@ -450,7 +427,7 @@ end_renewal(struct mender *mender, struct subject const *subject)
     gci_draft_frame const *taken = gci_draft_find(&mender->draft, subject->id);
     if (mender->draft.strange != strange || taken == NULL || taken->sequence <= subject->sequence)
         return gci_fail(mender->error, GCACHE_ERROR_CORRUPT, "entry %s: its file lies", subject->id);
-    return publish_draft(mender);
+    return gci_publish_draft(mender->store, &mender->draft, &(uint64_t){ 0 }, mender->error);
 }
 
 /* One job under the key's lock. */

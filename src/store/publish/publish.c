@@ -1,6 +1,8 @@
 /* Changes to a key's candidate index and entry files, each between two changes of its generation. */
 #include "store/publish/publish.h"
 
+#include "store/format/candidate_index.h"
+
 #include <fcntl.h>
 
 uint64_t
@@ -50,6 +52,24 @@ gci_publish_temporary(gci_store *store, gcache_key const *key, gci_path const *t
     if (before == 0)
         gci_count_keys(store, 1);
     return GCACHE_OK;
+}
+
+gcache_status
+gci_publish_draft(gci_store *store, gci_draft *draft, uint64_t *out_size, gcache_error *error)
+{
+    gcache_status status;
+    gci_buf bytes;
+
+    *out_size = 0;
+    if (draft->count == 0)
+        return gci_remove_pack(store, &draft->key, error);
+    gci_buf_init(&bytes, GCI_PACK_MAX);
+    gci_draft_write(draft, &bytes);
+    gci_view whole = gci_buf_view(&bytes);
+    *out_size = whole.size;
+    status = bytes.failed ? gci_fail_memory(error) : gci_publish_pack(store, &draft->key, GCI_WEIGHT_COMMIT, &whole, 1, error);
+    gci_buf_clear(&bytes);
+    return status;
 }
 
 gcache_status

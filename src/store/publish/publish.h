@@ -5,6 +5,7 @@
 #ifndef GCI_STORE_PUBLISH_PUBLISH_H
 #define GCI_STORE_PUBLISH_PUBLISH_H
 
+#include "store/publish/draft.h"
 #include "store/state/files.h"
 
 /* What a key's candidate index and description take. */
@@ -16,6 +17,9 @@ gcache_status gci_publish_pack(gci_store *store, gcache_key const *key, gci_weig
 /* The same with a temporary file of `size` bytes, which is gone afterwards in any case. */
 gcache_status gci_publish_temporary(gci_store *store, gcache_key const *key, gci_path const *temporary, uint64_t size,
                                     gcache_error *error);
+
+/* Writes a draft in place of the key's candidate index, or removes that if nothing is left. *out_size: what it has then. */
+gcache_status gci_publish_draft(gci_store *store, gci_draft *draft, uint64_t *out_size, gcache_error *error);
 
 /* Adds frames to the key's candidate index, which ends at `end` and has nothing behind it. On an error the file is as
    long as it was. */

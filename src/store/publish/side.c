@@ -12,14 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static gcache_status
-check_writable(gci_store *store, gcache_error *error)
-{
-    if (store->read_only)
-        return gci_fail(error, GCACHE_ERROR_READ_ONLY, "%s: the cache is read-only", store->directory.name);
-    return GCACHE_OK;
-}
-
 /* What has its place and isn't one is put aside: a link would lead out of the cache. */
 static gcache_status
 make_folder(gci_store *store, char const *path, gcache_error *error)
@@ -54,7 +46,7 @@ gci_side_write(gci_store *store, char const *path, gci_view bytes, bool *out_exi
     GCI_ASSERT(strlen(path) <= GCI_SIDE_PATH_MAX);
     gci_store_enter(store);
     *out_existed = false;
-    gcache_status status = check_writable(store, error);
+    gcache_status status = gci_store_check_writable(store, error);
     if (status == GCACHE_OK)
         status = gci_trust_path(gci_trust_unsigned(store), path, error);
     if (status == GCACHE_OK)
@@ -111,7 +103,7 @@ gci_side_folder(gci_store *store, char const *path, bool make, gcache_error *err
         return status;
     if (!make)
         return gci_dir_stat(store->directory, path, &facts, error);
-    status = check_writable(store, error);
+    status = gci_store_check_writable(store, error);
     return status == GCACHE_OK ? make_folders(store, path, error) : status;
 }
 
@@ -190,8 +182,7 @@ expire_file(void *state, char const *path)
 
     if (gci_dir_stat(e->store->directory, path, &facts, NULL) != GCACHE_OK)
         return 0;
-    uint64_t used_ns = (uint64_t)facts.st_mtim.tv_sec * 1000000000 + (uint64_t)facts.st_mtim.tv_nsec;
-    if (used_ns < e->oldest_ns && gci_dir_unlink(e->store->directory, path, NULL) == GCACHE_OK)
+    if (gci_changed_ns(&facts) < e->oldest_ns && gci_dir_unlink(e->store->directory, path, NULL) == GCACHE_OK)
         e->removed++;
     return 0;
 }
@@ -203,7 +194,7 @@ gci_side_expire(gci_store *store, char const *folder, uint64_t age_ns, uint64_t 
     expiry e = { .store = store, .oldest_ns = now > age_ns ? now - age_ns : 0 };
 
     gci_store_enter(store);
-    gcache_status status = check_writable(store, error);
+    gcache_status status = gci_store_check_writable(store, error);
     if (status == GCACHE_OK)
         status = gci_side_each(store, folder, expire_file, &e, error);
     *out_removed = e.removed;

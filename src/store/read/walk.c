@@ -8,27 +8,30 @@
 #define ID_BYTES ((GCACHE_ENTRY_ID_SIZE - 1) / 2)
 #define WAIT_NS UINT64_C(2000000000)
 
+struct walk {
+    gci_key_fn fn;
+    void *state;
+};
+
+/* MISS: fn wants no more. */
+static gcache_status
+visit_key(void *state, gci_shard_key const *key)
+{
+    struct walk *walk = state;
+
+    return key->has_pack && walk->fn(walk->state, &key->key) != 0 ? GCACHE_MISS : GCACHE_OK;
+}
+
 gcache_status
 gci_store_each_key(gci_store *store, gci_key_fn fn, void *state, gcache_error *error)
 {
+    struct walk walk = { fn, state };
+    gcache_status status = GCACHE_OK;
+
     gci_store_enter(store);
-    for (unsigned number = 0; number < GCI_SHARDS; number++) {
-        gci_shard_key key;
-        gci_shard shard;
-        size_t at = 0;
-        int stop = 0;
-        gcache_status status = gci_shard_read(store->directory, number, &shard, error);
-        if (status != GCACHE_OK)
-            return status;
-        while (stop == 0 && gci_shard_next(&shard, &at, &key)) {
-            if (key.has_pack)
-                stop = fn(state, &key.key);
-        }
-        gci_shard_clear(&shard);
-        if (stop != 0)
-            break;
-    }
-    return GCACHE_OK;
+    for (unsigned number = 0; status == GCACHE_OK && number < GCI_SHARDS; number++)
+        status = gci_shard_each(store->directory, number, visit_key, &walk, error);
+    return status == GCACHE_MISS ? GCACHE_OK : status;
 }
 
 /* ---- finding an entry by its id ---- */

@@ -1,5 +1,6 @@
 #include "store/repair/attached.h"
 
+#include "base/array.h"
 #include "store/insert/attach.h"
 
 #include <stdlib.h>
@@ -9,14 +10,8 @@ gci_attached_add(gci_attached_list *references, gci_record const *record)
 {
     for (size_t i = 0; i < record->attachment_count; i++) {
         gci_attachment const *attachment = &record->attachments[i];
-        if (references->count == references->capacity) {
-            size_t capacity = references->capacity == 0 ? 64 : references->capacity * 2;
-            gci_attached *items = realloc(references->items, capacity * sizeof *items);
-            if (items == NULL)
-                return false;
-            references->items = items;
-            references->capacity = capacity;
-        }
+        if (!GCI_ARRAY_HAS_ROOM(references, items))
+            return false;
         gci_attached *reference = &references->items[references->count++];
         *reference = (gci_attached){ .size = attachment->size, .key = record->key, .sequence = record->sequence };
         memcpy(reference->sha256, attachment->sha256, sizeof reference->sha256);

@@ -1,5 +1,7 @@
 #include "store/repair/doubts.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,15 +10,9 @@ _Static_assert(sizeof(gci_doubt) == GCACHE_KEY_BYTES + 16 + 1, "compared by thei
 static void
 add_doubt(gci_doubts *all, gcache_key const *key, uint8_t const id[16], bool lost)
 {
-    if (all->count == all->capacity) {
-        size_t capacity = all->capacity == 0 ? 16 : all->capacity * 2;
-        gci_doubt *items = realloc(all->items, capacity * sizeof *items);
-        if (items == NULL) {
-            all->failed = true;
-            return;
-        }
-        all->items = items;
-        all->capacity = capacity;
+    if (!GCI_ARRAY_HAS_ROOM(all, items)) {
+        all->failed = true;
+        return;
     }
     all->items[all->count] = (gci_doubt){ .key = *key, .lost = lost };
     memcpy(all->items[all->count++].id, id, sizeof all->items->id);

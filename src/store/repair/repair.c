@@ -128,8 +128,9 @@ leave(struct repair *repair, gcache_key const *key, gcache_status status)
 }
 
 static gcache_status
-repair_key(struct repair *repair, gci_shard_key const *key)
+repair_key(void *state, gci_shard_key const *key)
 {
+    struct repair *repair = state;
     gci_entry_name *ids = calloc(key->count + 1, sizeof *ids);
     gci_stored_description *description;
     gci_mended mended;
@@ -205,15 +206,9 @@ static gcache_status
 repair_shard(struct repair *repair, unsigned number)
 {
     uint64_t before = repair->out->quarantined + repair->out->lost;
-    gci_shard_key key;
-    gci_shard shard;
-    size_t at = 0;
 
     repair->left = false;
-    gcache_status status = gci_shard_read(repair->store->directory, number, &shard, repair->error);
-    while (status == GCACHE_OK && gci_shard_next(&shard, &at, &key))
-        status = repair_key(repair, &key);
-    gci_shard_clear(&shard);
+    gcache_status status = gci_shard_each(repair->store->directory, number, repair_key, repair, repair->error);
     if (status != GCACHE_OK || repair->left || repair->rowless)
         return status;
     bool mended = repair->out->quarantined + repair->out->lost != before;
@@ -264,7 +259,7 @@ gci_store_repair(gci_store *store, gci_house_options const *options, gci_repaire
     gci_store_enter(store);
     *out_repaired = (gci_repaired){ 0 };
     if (store->read_only)
-        return gci_fail(error, GCACHE_ERROR_READ_ONLY, "%s: the cache is read-only", store->directory.name);
+        return gci_store_check_writable(store, error);
     gcache_status status = gci_evictor_lock(store, WAIT_NS, &lock, error);
     if (status != GCACHE_OK)
         return status;

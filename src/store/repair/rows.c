@@ -1,6 +1,7 @@
 #include "store/repair/rows.h"
 
 #include "base/arena.h"
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/digest.h"
 #include "store/format/describe.h"
@@ -32,15 +33,9 @@ gci_row_list_clear(gci_row_list *list)
 static gci_entry_row *
 add_row(gci_row_list *list)
 {
-    if (list->count == list->capacity) {
-        size_t capacity = list->capacity == 0 ? 256 : list->capacity * 2;
-        gci_entry_row *items = realloc(list->items, capacity * sizeof *items);
-        if (items == NULL) {
-            list->failed = true;
-            return NULL;
-        }
-        list->items = items;
-        list->capacity = capacity;
+    if (!GCI_ARRAY_HAS_ROOM(list, items)) {
+        list->failed = true;
+        return NULL;
     }
     return &list->items[list->count++];
 }
@@ -148,14 +143,8 @@ is_listed(gci_row_list const *list, size_t *at, gci_lone_row const *row)
 static bool
 add_lone(gci_lone_rows *rows, gci_lone_row const *row)
 {
-    if (rows->count == rows->capacity) {
-        size_t capacity = rows->capacity == 0 ? 64 : rows->capacity * 2;
-        gci_lone_row *items = realloc(rows->items, capacity * sizeof *items);
-        if (items == NULL)
-            return false;
-        rows->items = items;
-        rows->capacity = capacity;
-    }
+    if (!GCI_ARRAY_HAS_ROOM(rows, items))
+        return false;
     rows->items[rows->count++] = *row;
     return true;
 }
@@ -268,25 +257,32 @@ drop_lone(gci_index *index, gci_lone_row const *row)
     }
 }
 
+struct row_reader {
+    gci_store *store;
+    gci_row_list *list;
+    bool described;
+    gcache_error *error;
+};
+
+static gcache_status
+read_rows_of(void *state, gci_shard_key const *key)
+{
+    struct row_reader *reader = state;
+    gci_candidates *set;
+
+    if (!key->has_pack || gci_read_pack(reader->store, &key->key, &set, NULL) != GCI_FOUND)
+        return GCACHE_OK;
+    gci_row_list_add(reader->store, reader->list, set, reader->described);
+    gci_candidates_release(set);
+    return reader->list->failed ? gci_fail_memory(reader->error) : GCACHE_OK;
+}
+
 gcache_status
 gci_row_list_read(gci_store *store, unsigned number, bool described, gci_row_list *list, gcache_error *error)
 {
-    gci_candidates *set;
-    gci_shard_key key;
-    gci_shard shard;
-    size_t at = 0;
+    struct row_reader reader = { store, list, described, error };
 
-    gcache_status status = gci_shard_read(store->directory, number, &shard, error);
-    while (status == GCACHE_OK && gci_shard_next(&shard, &at, &key)) {
-        if (!key.has_pack || gci_read_pack(store, &key.key, &set, NULL) != GCI_FOUND)
-            continue;
-        gci_row_list_add(store, list, set, described);
-        gci_candidates_release(set);
-        if (list->failed)
-            status = gci_fail_memory(error);
-    }
-    gci_shard_clear(&shard);
-    return status;
+    return gci_shard_each(store->directory, number, read_rows_of, &reader, error);
 }
 
 /* Between begin and end of a write. */

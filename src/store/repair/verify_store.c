@@ -138,9 +138,19 @@ check_orphans(struct verification *run, gci_shard_key const *key, gci_candidates
     }
 }
 
-static void
-check_key(struct verification *run, gci_shard_key const *key, gci_row_list *list, gcache_verified *sums)
+/* What a thread does to one shard. */
+struct shard_check {
+    struct verification *run;
+    gci_row_list list;
+    gcache_verified *sums;
+};
+
+static gcache_status
+check_key(void *state, gci_shard_key const *key)
 {
+    struct shard_check *check = state;
+    struct verification *run = check->run;
+    gcache_verified *sums = check->sums;
     gci_path path = gci_path_pack(&key->key);
     gcache_error error = { .message = "" };
     gci_candidates *set = NULL;
@@ -152,7 +162,7 @@ check_key(struct verification *run, gci_shard_key const *key, gci_row_list *list
         report(run, path.text, "can't be read: %s", error.message);
     check_orphans(run, key, set);
     if (set == NULL)
-        return;
+        return GCACHE_OK;
     check_description(run, key);
     for (size_t i = 0; i < set->count; i++) {
         check_candidate(run, key, set->items[i]);
@@ -160,8 +170,9 @@ check_key(struct verification *run, gci_shard_key const *key, gci_row_list *list
     }
     sums->keys++;
     sums->entries += set->count;
-    gci_row_list_add(run->store, list, set, false);
+    gci_row_list_add(run->store, &check->list, set, false);
     gci_candidates_release(set);
+    return GCACHE_OK;
 }
 
 /* ---- one shard ---- */
@@ -230,20 +241,13 @@ check_rows(struct verification *run, unsigned number, gci_row_list const *list, 
 static gcache_status
 check_shard(struct verification *run, unsigned number, gcache_verified *sums, gcache_error *error)
 {
-    gci_row_list list;
-    gci_shard_key key;
-    gci_shard shard;
-    size_t at = 0;
+    struct shard_check check = { .run = run, .sums = sums };
 
-    gcache_status status = gci_shard_read(run->store->directory, number, &shard, error);
-    if (status != GCACHE_OK)
-        return status;
-    gci_row_list_init(&list);
-    while (gci_shard_next(&shard, &at, &key))
-        check_key(run, &key, &list, sums);
-    status = check_rows(run, number, &list, error);
-    gci_row_list_clear(&list);
-    gci_shard_clear(&shard);
+    gci_row_list_init(&check.list);
+    gcache_status status = gci_shard_each(run->store->directory, number, check_key, &check, error);
+    if (status == GCACHE_OK)
+        status = check_rows(run, number, &check.list, error);
+    gci_row_list_clear(&check.list);
     return status;
 }
 

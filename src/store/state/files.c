@@ -172,11 +172,16 @@ gci_link_into_place(gci_store *store, gci_path const *temporary, gci_path const 
                                                                                 : GCACHE_OK;
 }
 
+uint64_t
+gci_changed_ns(struct stat const *facts)
+{
+    return (uint64_t)facts->st_mtim.tv_sec * 1000000000u + (uint64_t)facts->st_mtim.tv_nsec;
+}
+
 bool
 gci_is_old(struct stat const *facts)
 {
-    uint64_t changed = (uint64_t)facts->st_mtim.tv_sec * 1000000000u + (uint64_t)facts->st_mtim.tv_nsec;
-    uint64_t now = gci_clock_wall_ns();
+    uint64_t changed = gci_changed_ns(facts), now = gci_clock_wall_ns();
 
     return now > changed && now - changed > GCI_OLD_NS;
 }

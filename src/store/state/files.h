@@ -47,6 +47,9 @@ gcache_status gci_link_into_place(gci_store *store, gci_path const *temporary, g
 #define GCI_OLD_NS UINT64_C(3600000000000)
 bool gci_is_old(struct stat const *facts);
 
+/* When a file was last written to, in ns since 1970. */
+uint64_t gci_changed_ns(struct stat const *facts);
+
 /* Renames a file into quarantine/, says so in the log, and counts it. */
 gcache_status gci_quarantine_file(gci_store *store, char const *path, char const *why, gcache_error *error);
 

@@ -33,6 +33,13 @@ gci_store_check_place(gci_store const *store, gcache_error *error)
     return gci_dir_still_named(store->directory) ? GCACHE_OK : gci_layout_fail_gone(store->directory, error);
 }
 
+gcache_status
+gci_store_check_writable(gci_store const *store, gcache_error *error)
+{
+    return store->read_only ? gci_fail(error, GCACHE_ERROR_READ_ONLY, "%s: the cache is read-only", store->directory.name)
+                            : GCACHE_OK;
+}
+
 void
 gci_store_count(gci_store *store, gci_store_counter counter, uint64_t more)
 {

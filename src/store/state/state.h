@@ -98,6 +98,9 @@ gcache_status gci_trust_key(gci_store *store, gcache_key const *key, gcache_erro
 /* The cache directory for what carries no signature. */
 gci_dir gci_trust_unsigned(gci_store *store);
 
+/* ERROR_READ_ONLY, or OK. */
+gcache_status gci_store_check_writable(gci_store const *store, gcache_error *error);
+
 void gci_store_count(gci_store *store, gci_store_counter counter, uint64_t more);
 void gci_store_flush_counts(gci_store *store);
 

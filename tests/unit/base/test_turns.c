@@ -52,7 +52,7 @@ one_at_a_time(void **state)
         pthread_join(threads[i], NULL);
     assert_int_equal(c.failed, 0);
     assert_true(c.rounds >= THREADS * (ROUNDS / 3));
-    gci_turns_destroy(&c.turns);
+    gci_turns_clear(&c.turns);
 }
 
 static void *
@@ -97,7 +97,7 @@ who_waits_comes_before_who_comes_again(void **state)
         pthread_join(thread, NULL);
     }
     assert_int_equal(c.failed, 0);
-    gci_turns_destroy(&c.turns);
+    gci_turns_clear(&c.turns);
 }
 
 static void
@@ -113,7 +113,7 @@ who_gives_up_is_gone(void **state)
     gci_turns_unlock(&turns);
     assert_true(gci_turns_lock(&turns, 0));
     gci_turns_unlock(&turns);
-    gci_turns_destroy(&turns);
+    gci_turns_clear(&turns);
 }
 
 int
