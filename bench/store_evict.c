@@ -6,7 +6,7 @@
 #include "store_kit.h"
 
 #include "store/index/drain.h"
-#include "store/evict/space.h"
+#include "store/evict/capacity.h"
 
 #include <ftw.h>
 #include <stdatomic.h>

@@ -6,12 +6,12 @@
 #include "store/publish/side.h"
 
 /* The caller's functions behind the store's. */
-static gci_house_options
+static gci_maintenance_options
 inside_options(gcache_maintenance_options const *options)
 {
     if (options == NULL)
-        return (gci_house_options){ 0 };
-    return (gci_house_options){ .problem = options->problem, .progress = options->progress, .state = options->state,
+        return (gci_maintenance_options){ 0 };
+    return (gci_maintenance_options){ .problem = options->problem, .progress = options->progress, .state = options->state,
                                 .threads = options->threads };
 }
 
@@ -27,7 +27,7 @@ check_house(gcache *cache, gcache_maintenance_options const *options, gcache_err
 
 /* Looks at the settings, which are no part of the store. Returns how many problems there are: 0 or 1. */
 static uint64_t
-check_config(gcache *cache, gci_house_options const *options, bool mend, uint64_t *out_aside)
+check_config(gcache *cache, gci_maintenance_options const *options, bool mend, uint64_t *out_aside)
 {
     gcache_error what = { .message = "" }, text = { .message = "" };
     bool aside;
@@ -46,7 +46,7 @@ gcache_status
 gcache_verify_with(gcache *cache, gcache_maintenance_options const *options, gcache_verified *out_verified,
                    gcache_error *error)
 {
-    gci_house_options inside = inside_options(options);
+    gci_maintenance_options inside = inside_options(options);
     gcache_verified unused;
     uint64_t aside;
 
@@ -67,7 +67,7 @@ gcache_verify_with(gcache *cache, gcache_maintenance_options const *options, gca
 gcache_status
 gcache_repair(gcache *cache, gcache_maintenance_options const *options, gcache_repaired *out_repaired, gcache_error *error)
 {
-    gci_house_options inside = inside_options(options);
+    gci_maintenance_options inside = inside_options(options);
     gci_repaired repaired = { 0 };
     uint64_t aside;
 

@@ -81,8 +81,8 @@ store_options(gcache *cache, gcache_options const *options, gci_signing_key *sig
         .trust = options->trust,
         .log = options->log,
         .log_state = options->log_state,
-        .news = gci_hear,
-        .news_state = cache,
+        .event = gci_hear,
+        .event_state = cache,
     };
 }
 

@@ -1,3 +1,4 @@
+/* Statistics of a store, and facts for doctor. */
 #include "store/directory/trust.h"
 #include "store/evict/evict.h"
 #include "store/evict/recount.h"
@@ -55,16 +56,16 @@ gci_store_stats_get(gci_store *store, gci_store_stats *out_stats, gcache_error *
 
 /* ---- facts ---- */
 
-struct telling {
+struct reporter {
     gci_fact_fn fn;
     void *state;
 };
 
-static void tell(struct telling *telling, char const *name, char const *warning, char const *format, ...)
+static void report(struct reporter *reporter, char const *name, char const *warning, char const *format, ...)
     __attribute__((format(printf, 4, 5)));
 
 static void
-tell(struct telling *telling, char const *name, char const *warning, char const *format, ...)
+report(struct reporter *reporter, char const *name, char const *warning, char const *format, ...)
 {
     char value[300];
     va_list arguments;
@@ -72,44 +73,44 @@ tell(struct telling *telling, char const *name, char const *warning, char const 
     va_start(arguments, format);
     vsnprintf(value, sizeof value, format, arguments);
     va_end(arguments);
-    telling->fn(telling->state, name, value, warning);
+    reporter->fn(reporter->state, name, value, warning);
 }
 
 static void
-tell_libraries(struct telling *telling)
+report_libraries(struct reporter *reporter)
 {
     bool defect;
     char const *sqlite = gci_index_library(&defect);
 
-    tell(telling, "guardcache", NULL, "%s, store format %d", GCACHE_VERSION, GCI_FORMAT_VERSION);
-    tell(telling, "sqlite", NULL, "%s, WAL-reset defect: %s", sqlite,
+    report(reporter, "guardcache", NULL, "%s, store format %d", GCACHE_VERSION, GCI_FORMAT_VERSION);
+    report(reporter, "sqlite", NULL, "%s, WAL-reset defect: %s", sqlite,
          defect ? "present, worked around (every write and checkpoint under one lock): other programs may only read index.db"
                 : "fixed");
-    tell(telling, "zstd", NULL, "%s", gci_compress_version());
+    report(reporter, "zstd", NULL, "%s", gci_compress_version());
 }
 
 static void
-tell_place(struct telling *telling, gci_store *store)
+report_place(struct reporter *reporter, gci_store *store)
 {
     struct stat facts;
     uint64_t free_bytes;
 
-    tell(telling, "directory", NULL, "%s", store->directory.name);
+    report(reporter, "directory", NULL, "%s", store->directory.name);
     if (store->network != NULL)
-        tell(telling, "file system", "shared counters and WAL are off: correct, but every lookup asks the server", "%s",
+        report(reporter, "file system", "shared counters and WAL are off: correct, but every lookup asks the server", "%s",
              store->network);
     else
-        tell(telling, "file system", NULL, "local");
+        report(reporter, "file system", NULL, "local");
     if (gci_dir_stat(store->directory, ".", &facts, NULL) == GCACHE_OK)
-        tell(telling, "permissions", NULL, "%03o, owner %ld",
+        report(reporter, "permissions", NULL, "%03o, owner %ld",
              (unsigned)facts.st_mode & 0777u, (long)facts.st_uid);
     if (gci_dir_free_bytes(store->directory, &free_bytes, NULL) == GCACHE_OK)
-        tell(telling, "free space", free_bytes < LITTLE_SPACE ? "the file system is nearly full" : NULL, "%.0f MiB",
+        report(reporter, "free space", free_bytes < LITTLE_SPACE ? "the file system is nearly full" : NULL, "%.0f MiB",
              MIB(free_bytes));
     if (store->read_only)
-        tell(telling, "access", NULL, "read-only");
+        report(reporter, "access", NULL, "read-only");
     else
-        tell(telling, "access", NULL, "read and write");
+        report(reporter, "access", NULL, "read and write");
 }
 
 struct distrusted {
@@ -130,7 +131,7 @@ note_distrusted(void *state, char const *path, char const *why)
 
 /* How to mend what lookups pass over because somebody else may have written it. */
 static void
-tell_trust(struct telling *telling, gci_store *store)
+report_trust(struct reporter *reporter, gci_store *store)
 {
     struct distrusted found = { 0 };
     char const *name = store->directory.name;
@@ -139,19 +140,19 @@ tell_trust(struct telling *telling, gci_store *store)
 
     gci_trust_each(store->directory, note_distrusted, &found);
     if (found.count == 0) {
-        tell(telling, "trust", NULL, "%s", gcache_trust_name(owners->trust));
+        report(reporter, "trust", NULL, "%s", gcache_trust_name(owners->trust));
         return;
     }
     int size = snprintf(warning, sizeof warning, "not handed out: %s; if they are ours: chmod -R %s '%s'", found.first,
                         owners->trust == GCACHE_TRUST_GROUP ? "o-w" : "go-w", name);
     if (found.foreign && size > 0 && (size_t)size < sizeof warning)
         snprintf(warning + size, sizeof warning - (size_t)size, "; chown -R %ld '%s'", (long)owners->user, name);
-    tell(telling, "trust", warning, "%s; %zu files or folders aren't trusted", gcache_trust_name(owners->trust), found.count);
+    report(reporter, "trust", warning, "%s; %zu files or folders aren't trusted", gcache_trust_name(owners->trust), found.count);
 }
 
 /* Locks that can't be taken would show only when the first insert fails. */
 static void
-tell_locks(struct telling *telling, gci_store *store)
+report_locks(struct reporter *reporter, gci_store *store)
 {
     gcache_error error = { .message = "" };
     gcache_key const any = { { 0 } };
@@ -162,20 +163,20 @@ tell_locks(struct telling *telling, gci_store *store)
     if (status == GCACHE_OK)
         gci_key_unlock(&store->locks, &any);
     if (status == GCACHE_OK || status == GCACHE_ERROR_BUSY)
-        tell(telling, "locks", NULL, "%s", status == GCACHE_OK ? "work" : "held by somebody else just now");
+        report(reporter, "locks", NULL, "%s", status == GCACHE_OK ? "work" : "held by somebody else just now");
     else
-        tell(telling, "locks", "inserts, evictions and single flight need them", "%s", error.message);
+        report(reporter, "locks", "inserts, evictions and single flight need them", "%s", error.message);
 }
 
 static void
-tell_limits(struct telling *telling, gci_store *store)
+report_limits(struct reporter *reporter, gci_store *store)
 {
     struct rlimit files;
 
-    tell(telling, "limits", NULL, "%zu candidates a key, %.0f MiB in memory, payloads of %llu GiB",
+    report(reporter, "limits", NULL, "%zu candidates a key, %.0f MiB in memory, payloads of %llu GiB",
          store->options.max_candidates, MIB(store->options.memory_bytes), (unsigned long long)(GCI_PAYLOAD_MAX >> 30));
     if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur != RLIM_INFINITY)
-        tell(telling, "open files", files.rlim_cur < FEW_FILES ? "threads may run out of them: raise ulimit -n" : NULL,
+        report(reporter, "open files", files.rlim_cur < FEW_FILES ? "threads may run out of them: raise ulimit -n" : NULL,
              "at most %llu", (unsigned long long)files.rlim_cur);
 }
 
@@ -188,40 +189,40 @@ count_name(void *state, char const *name)
 }
 
 static void
-tell_content(struct telling *telling, gci_store *store)
+report_content(struct reporter *reporter, gci_store *store)
 {
     unsigned long quarantined = 0;
     gci_store_stats stats;
 
     if (gci_store_stats_get(store, &stats, NULL) == GCACHE_OK) {
         if (stats.max_bytes == UINT64_MAX)
-            tell(telling, "size", NULL, "%.1f MiB in %llu entries of %llu keys, no cap", MIB(stats.bytes),
+            report(reporter, "size", NULL, "%.1f MiB in %llu entries of %llu keys, no cap", MIB(stats.bytes),
                  (unsigned long long)stats.entries, (unsigned long long)stats.keys);
         else
-            tell(telling, "size", stats.bytes > stats.max_bytes ? "over the cap: run guardcache gc" : NULL,
+            report(reporter, "size", stats.bytes > stats.max_bytes ? "over the cap: run guardcache gc" : NULL,
                  "%.1f of %.1f MiB in %llu entries of %llu keys", MIB(stats.bytes), MIB(stats.max_bytes),
                  (unsigned long long)stats.entries, (unsigned long long)stats.keys);
     }
     gci_dir_each(store->directory, "quarantine", count_name, &quarantined, NULL);
-    tell(telling, "quarantine", quarantined > 0 ? "damaged files were put aside: look at the disk" : NULL, "%lu files",
+    report(reporter, "quarantine", quarantined > 0 ? "damaged files were put aside: look at the disk" : NULL, "%lu files",
          quarantined);
-    tell(telling, "shared table", atomic_load(&store->shared.usable) || store->network != NULL
+    report(reporter, "shared table", atomic_load(&store->shared.usable) || store->network != NULL
                                       ? NULL : "can't be used: every lookup looks at the disk",
          "%s", atomic_load(&store->shared.usable) ? "mapped" : "off");
-    tell(telling, "signing", NULL, "%s", store->options.signing_count == 0 ? "off"
+    report(reporter, "signing", NULL, "%s", store->options.signing_count == 0 ? "off"
                                          : store->options.require_signature ? "required" : "on");
 }
 
 void
 gci_store_facts(gci_store *store, gci_fact_fn fn, void *state)
 {
-    struct telling telling = { fn, state };
+    struct reporter reporter = { fn, state };
 
     gci_store_enter(store);
-    tell_libraries(&telling);
-    tell_place(&telling, store);
-    tell_trust(&telling, store);
-    tell_locks(&telling, store);
-    tell_limits(&telling, store);
-    tell_content(&telling, store);
+    report_libraries(&reporter);
+    report_place(&reporter, store);
+    report_trust(&reporter, store);
+    report_locks(&reporter, store);
+    report_limits(&reporter, store);
+    report_content(&reporter, store);
 }

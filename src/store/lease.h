@@ -2,7 +2,7 @@
  * Leases: one compiles, the others wait.
  *
  * A lease is a file in locks/leases, named by a hash of the lease's name, and locked by flock: the kernel releases it
- * when its holder dies. The file holds who that is: found by the next one who gets the lock, it tells a takeover.
+ * when its holder dies. The file holds who that is: whoever finds one when he gets the lock has taken the lease over.
  *
  * Invariants:
  *  1. Whoever has locked a file looks whether it still has its name, and otherwise begins anew: the holder removes the
@@ -26,13 +26,13 @@ typedef struct gci_lease gci_lease;
 /*
  * Takes the lease called name (any bytes) or waits for it. Who gets it must look again before compiling: the holder it
  * waited for may have stored what is wanted. ERROR_BUSY: not within timeout_ns; ERROR_ARGUMENT: this thread holds it
- * already; ERROR_READ_ONLY; ERROR_IO. *out_waited tells whether somebody else held it.
+ * already; ERROR_READ_ONLY; ERROR_IO. *out_waited: somebody else held it.
  */
 gcache_status gci_lease_take(gci_store *store, gci_view name, uint64_t timeout_ns, gci_lease **out_lease, bool *out_waited,
                              gcache_error *error);
 /* The process that held it before and died with it; 0: it was free, or given back. */
 uint64_t gci_lease_former_holder(gci_lease const *lease);
-/* Its holder has stored what it is for: told to those who wait for it. NULL is accepted. */
+/* Its holder has stored what it is for, which those who wait for it learn. NULL is accepted. */
 void gci_lease_note_stored(gci_lease *lease);
 /* Somebody who was waited for did. NULL is accepted. */
 bool gci_lease_others_stored(gci_lease const *lease);

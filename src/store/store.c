@@ -88,7 +88,7 @@ fill_index(void *state)
 }
 
 static void
-tell_of_index(void *state, char const *what)
+report_index(void *state, char const *what)
 {
     gci_store_count(state, GCI_COUNT_CORRUPT, 1);
     gci_store_log(state, "%s", what);
@@ -119,14 +119,14 @@ open_parts(gci_store *store, gcache_error *error)
     gci_key_locks_init(&store->locks, store->directory);
     gci_segment_init(&store->segment, store->directory);
     gci_index_init(&store->index, store->directory, store->read_only, store->network != NULL,
-                   (gci_index_owner){ .fill = fill_index, .tell = tell_of_index, .state = store });
+                   (gci_index_owner){ .fill = fill_index, .report = report_index, .state = store });
     gci_leases_init(&store->leases);
     pthread_mutex_init(&store->touch_mutex, NULL);
     gci_buf_init(&store->touches, GCI_EVENT_MAX - GCI_EVENT_HEADER);
     gci_shared_init(&store->shared);
     gci_usage_init(&store->usage);
     pthread_mutex_init(&store->warming, NULL);
-    store->furnished = true;
+    store->initialised = true;
     return gci_memory_open(&store->memory, store->options.memory_bytes, error);
 }
 
@@ -183,7 +183,7 @@ gci_store_close(gci_store *store)
 {
     if (store == NULL)
         return;
-    if (store->furnished) {
+    if (store->initialised) {
         write_out_pending(store);
         close_parts(store);
     }

@@ -453,7 +453,7 @@ advise_on_eviction(gci_story const *story, gci_buf *out)
     case GCI_EVICTED_SPACE:
         gci_buf_append_text(out, "free space on the cache's disk, or move the cache to a larger one (GUARDCACHE_DIR).");
         break;
-    case GCI_EVICTED_CROWD:
+    case GCI_EVICTED_OVER_CAP:
         gci_buf_append_text(out, "guardcache config max-candidates N allows a key more of them; better are wider guards: "
                                  "mark what varies as dynamic.");
         break;

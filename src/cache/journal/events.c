@@ -103,23 +103,23 @@ gci_tell_lease(gci_question const *question, gcache_status status, gci_lease con
 }
 
 void
-gci_hear(void *state, gci_news const *news)
+gci_hear(void *state, gci_store_event const *seen)
 {
     gcache *cache = state;
-    gcache_event event = { .entries = news->entries, .bytes = news->bytes };
+    gcache_event event = { .entries = seen->entries, .bytes = seen->bytes };
 
-    switch (news->kind) {
-    case GCI_NEWS_EVICTED:
-        gci_count(&cache->counters, GCACHE_COUNTER_EVICTIONS, news->entries);
-        gci_count(&cache->counters, GCACHE_COUNTER_EVICTED_BYTES, news->bytes);
+    switch (seen->kind) {
+    case GCI_STORE_EVICTED:
+        gci_count(&cache->counters, GCACHE_COUNTER_EVICTIONS, seen->entries);
+        gci_count(&cache->counters, GCACHE_COUNTER_EVICTED_BYTES, seen->bytes);
         event.kind = GCACHE_EVENT_EVICTED;
-        event.key = *news->key;
-        event.text = gci_eviction_text(news->cause);
+        event.key = *seen->key;
+        event.text = gci_eviction_text(seen->cause);
         break;
-    case GCI_NEWS_CORRUPT:
+    case GCI_STORE_CORRUPT:
         gci_count(&cache->counters, GCACHE_COUNTER_CORRUPT, 1);
         event.kind = GCACHE_EVENT_CORRUPT;
-        event.text = news->text;
+        event.text = seen->text;
         break;
     }
     gci_tell(cache, &event);

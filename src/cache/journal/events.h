@@ -20,7 +20,7 @@ void gci_tell_outcome(gcache *cache, gcache_graph *graph, gcache_request const *
 void gci_tell_lease(gci_question const *question, gcache_status status, gci_lease const *lease, bool waited,
                     uint64_t elapsed_ns);
 
-/* A gci_news_fn: counts what the store did by itself, and tells the listener. state is the cache. */
-void gci_hear(void *state, gci_news const *news);
+/* A gci_store_event_fn: counts what the store did by itself, and tells the listener. state is the cache. */
+void gci_hear(void *state, gci_store_event const *seen);
 
 #endif

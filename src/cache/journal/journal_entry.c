@@ -155,7 +155,7 @@ get_tombstone(reader *r)
     gci_trace *trace = &r->past->trace;
     uint8_t cause = gci_get_u8(&r->from);
 
-    trace->has_tombstone = cause >= GCI_EVICTED_SIZE && cause <= GCI_EVICTED_CROWD;
+    trace->has_tombstone = cause >= GCI_EVICTED_SIZE && cause <= GCI_EVICTED_OVER_CAP;
     if (cause == 0)
         return;
     trace->tombstone.cause = cause;

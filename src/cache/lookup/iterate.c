@@ -145,7 +145,7 @@ gcache_remove(gcache *cache, gcache_key const *key, char const *entry, gcache_er
 gcache_status
 gcache_verify(gcache *cache, gcache_problem_fn fn, void *state, gcache_verified *out_verified, gcache_error *error)
 {
-    gci_house_options options = { .problem = fn, .state = state };
+    gci_maintenance_options options = { .problem = fn, .state = state };
     gcache_verified unused;
 
     GCI_REQUIRE(cache != NULL, error, "cache is NULL");

@@ -40,8 +40,8 @@ gci_fields const gci_event_fields = GCI_FIELDS("event", event_header, event_fiel
 
 #define CHECKSUM_AT (GCI_EVENT_HEADER - sizeof(uint64_t))
 
-/* An append takes microseconds: somebody who holds the lock for longer is emptying the file, was kept from running by a
-   crowd, or was stopped. What was looked up isn't worth waiting for, nor is a removal, since a row without an entry is noticed
+/* An append takes microseconds: somebody who holds the lock for longer is emptying the file, was kept from running by many
+   others, or was stopped. What was looked up isn't worth waiting for, nor is a removal, since a row without an entry is noticed
    when it is to be evicted; an entry whose insert isn't written down can't be. */
 #define HINT_WAIT_NS UINT64_C(50000000)
 #define INSERT_WAIT_NS UINT64_C(2000000000)

@@ -1,3 +1,8 @@
+/*
+ * index.db: connecting, transactions under the index lock, checkpoints, and putting a damaged database aside.
+ *
+ * The defect that invariants 1 to 3 of index.h cure is described in https://sqlite.org/wal.html, section 11.
+ */
 #include "store/database/index.h"
 
 #include "base/check.h"
@@ -380,8 +385,8 @@ put_aside(gci_index *index, char const *why)
             gci_layout_put_aside(index->dir, file_names[i], NULL, NULL);
     }
     snprintf(text, sizeof text, "%.200s; put aside, and made anew from the entries", why);
-    if (index->owner.tell != NULL)
-        index->owner.tell(index->owner.state, text);
+    if (index->owner.report != NULL)
+        index->owner.report(index->owner.state, text);
 }
 
 /* What SQLite would wait for, or write to, isn't a file of its own. */

@@ -98,7 +98,7 @@ typedef enum gci_statement {
 /* What the index needs of the store above it; each may be NULL. */
 typedef struct gci_index_owner {
     void (*fill)(void *state); /* puts the rows of all entries; a transaction is open */
-    void (*tell)(void *state, char const *what);
+    void (*report)(void *state, char const *what);
     void *state;
 } gci_index_owner;
 

@@ -1,3 +1,4 @@
+/* A cache directory: recognised by its format file or by what lies in it, made, completed, and kept in order. */
 #include "store/directory/layout.h"
 
 #include "base/check.h"
@@ -195,7 +196,7 @@ gci_layout_has_tag(gci_dir dir)
 }
 
 gcache_status
-gci_layout_furnish(gci_dir dir, gcache_error *error)
+gci_layout_complete(gci_dir dir, gcache_error *error)
 {
     gcache_status status = GCACHE_OK;
     gci_file lock;
@@ -361,11 +362,11 @@ read_format(gci_dir dir, gcache_error *error)
 
 /* Several processes may do this at once: each step leaves what it finds. The format file comes last. */
 static gcache_status
-furnish(gci_dir dir, gcache_error *error)
+complete_and_mark(gci_dir dir, gcache_error *error)
 {
     char line[FORMAT_MAX];
 
-    gcache_status status = gci_layout_furnish(dir, error);
+    gcache_status status = gci_layout_complete(dir, error);
     return status == GCACHE_OK ? gci_layout_write(dir, "format", write_format(GCI_FORMAT_VERSION, line), error) : status;
 }
 
@@ -384,7 +385,7 @@ mend_format(gci_dir dir, bool make, gcache_status damage, bool *out_mended, gcac
         return status;
     /* Without a format file a directory that was never used is one that somebody else is making. */
     *out_mended = used || damage == GCACHE_ERROR_CORRUPT;
-    status = make ? furnish(dir, error) : GCACHE_OK;
+    status = make ? complete_and_mark(dir, error) : GCACHE_OK;
     return cache && faccessat(dir.fd, ".", W_OK, AT_EACCESS) != 0 ? GCACHE_OK : status;
 }
 

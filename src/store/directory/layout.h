@@ -8,7 +8,7 @@
 
 /*
  * Opens the cache directory, making it if `make`. See gci_store_open for the errors. A format file that is lost or damaged
- * is made anew where that can be done, and taken for ours where it can't; *out_mended tells. owners (borrowed as long as the
+ * is made anew where that can be done, and taken for ours where it can't: *out_mended. owners (borrowed as long as the
  * directory is open) goes to everything below.
  */
 gcache_status gci_layout_open(char const *path, bool make, gci_owners *owners, gci_dir *out_dir, bool *out_mended,
@@ -22,7 +22,7 @@ gcache_status gci_layout_trusted(gci_dir dir, gci_owners *owners, gcache_error *
 bool gci_layout_has_tag(gci_dir dir);
 
 /* Makes the folders that are missing, and CACHEDIR.TAG. */
-gcache_status gci_layout_furnish(gci_dir dir, gcache_error *error);
+gcache_status gci_layout_complete(gci_dir dir, gcache_error *error);
 
 /* Whether gci_layout_make_way may help after a call has failed so. */
 bool gci_layout_may_help(gcache_status status);

@@ -1,3 +1,4 @@
+/* Paths of a cache directory, and the names in it read back. */
 #include "store/directory/paths.h"
 
 #include "base/check.h"

@@ -51,11 +51,11 @@ gci_path gci_path_pack(gcache_key const *key);
 gci_path gci_path_entry(gcache_key const *key, char const *id);
 gci_path gci_path_description(gcache_key const *key);
 gci_path gci_path_attachment(uint8_t const sha256[32]);
-/* A name in tmp/ that nobody else uses and that tells whose it is: 16 random hex digits, then the process. */
+/* A unique name in tmp/ that says whose it is: 16 random hex digits, then the process. */
 gci_path gci_path_temporary(void);
 /* Whose it is; false: it doesn't say. */
 bool gci_path_writer(char const *name, gci_process *out_writer);
-/* A name in quarantine/ that nobody else uses and that tells where the thing came from. */
+/* A unique name in quarantine/ that says where the thing came from. */
 gci_path gci_path_quarantine(char const *origin);
 
 typedef enum gci_name_kind {

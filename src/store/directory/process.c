@@ -1,3 +1,4 @@
+/* Processes by /proc: number, start time, boot, and process namespace. */
 #include "store/directory/process.h"
 
 #include "base/buf.h"

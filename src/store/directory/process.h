@@ -1,5 +1,5 @@
 /*
- * Processes told apart from all others that ever had their number, so that what a dead one has left is recognised at once.
+ * Processes, distinguished from all others that ever had their number: so what a dead one has left is recognised at once.
  */
 #ifndef GCI_STORE_DIRECTORY_PROCESS_H
 #define GCI_STORE_DIRECTORY_PROCESS_H

@@ -1,3 +1,4 @@
+/* A folder of entries/, listed and sorted, key by key. */
 #include "store/directory/shard.h"
 
 #include "base/array.h"

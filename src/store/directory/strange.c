@@ -116,7 +116,7 @@ typedef struct names {
     bool failed;
 } names;
 
-/* Names are gathered first: what is told may be moved away. */
+/* Names are gathered first: what is reported may be moved away. */
 static int
 add_name(void *state, char const *name)
 {
@@ -161,11 +161,11 @@ check_folder(walk const *w, room const *r, char const *folder)
     names list = { 0 };
     struct stat facts;
 
-    /* One that isn't a folder was told as a name in its own. */
+    /* One that isn't a folder was reported as a name in its own. */
     if (gci_dir_stat(w->dir, folder, &facts, NULL) != GCACHE_OK || !S_ISDIR(facts.st_mode))
         return GCACHE_OK;
     gcache_status status = gci_dir_each(w->dir, folder, add_name, &list, w->error);
-    /* It was removed meanwhile, or one on the way to it isn't a folder and was told as such. */
+    /* It was removed meanwhile, or one on the way to it isn't a folder and was reported as such. */
     if (status == GCACHE_ERROR_NOT_FOUND || status == GCACHE_ERROR_CORRUPT)
         status = GCACHE_OK;
     if (list.failed)

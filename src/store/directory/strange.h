@@ -11,7 +11,7 @@
 /* path lies in the cache directory. */
 typedef void (*gci_strange_fn)(void *state, char const *path, char const *what);
 
-/* A folder that can't be listed is an error; one that isn't there has nothing strange in it. fn may move what it is told. */
+/* A folder that can't be listed is an error; one that isn't there has nothing strange in it. fn may move what is reported to it. */
 gcache_status gci_strange_each(gci_dir dir, gci_strange_fn fn, void *state, gcache_error *error);
 
 #endif

@@ -1,3 +1,4 @@
+/* Owners and permissions of folders and files. */
 #include "store/directory/trust.h"
 
 #include <stdio.h>

@@ -14,7 +14,7 @@ gcache_status gci_store_evict(gci_store *store, gcache_key const *key, char cons
 /* How full the cache is, to judge by whether a larger one would have kept an entry. */
 typedef struct gci_fullness {
     uint64_t bytes, max_bytes;
-    uint64_t evicted_bytes;   /* ever, by all processes that have told so far */
+    uint64_t evicted_bytes;   /* ever, by all processes that have reported so far */
     uint64_t least_recent_ns; /* as gci_store_least_recent_ns */
     uint64_t evictions;       /* entries, ever; and how many of them were asked for again, at least:
                                  of those that left a key together one is counted */

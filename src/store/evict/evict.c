@@ -1,3 +1,4 @@
+/* Eviction, key by key: mark the victims, remember them in a tombstone, publish what is left, remove the files. */
 #include "store/evict/evict.h"
 
 #include "base/arena.h"
@@ -196,14 +197,14 @@ cull_key(struct cull *cull, gcache_key const *key)
 }
 
 static void
-tell_evicted(struct cull const *cull)
+report_evicted(struct cull const *cull)
 {
     gci_store *store = cull->store;
 
     gci_store_count(store, GCI_COUNT_EVICTIONS, cull->evicted);
     gci_store_count(store, GCI_COUNT_EVICTED_BYTES, cull->bytes);
-    if (cull->evicted > 0 && store->options.news != NULL)
-        store->options.news(store->options.news_state, &(gci_news){ .kind = GCI_NEWS_EVICTED, .key = &cull->victims->key,
+    if (cull->evicted > 0 && store->options.event != NULL)
+        store->options.event(store->options.event_state, &(gci_store_event){ .kind = GCI_STORE_EVICTED, .key = &cull->victims->key,
                                                                     .entries = cull->evicted, .bytes = cull->bytes,
                                                                     .cause = cull->eviction->cause });
 }
@@ -226,7 +227,7 @@ evict_of_key(gci_store *store, gci_victim const *victims, size_t count, gci_evic
     gci_key_unlock(&store->locks, &victims->key);
     inout_evicted->entries += cull.evicted;
     inout_evicted->bytes += cull.bytes;
-    tell_evicted(&cull);
+    report_evicted(&cull);
     return status;
 }
 

@@ -1,9 +1,10 @@
+/* Collection as a user asks for it: strays, a namespace, what is too old, what is over the target, unneeded attachments. */
 #include "base/clock.h"
 #include "store/evict/collect.h"
 #include "store/evict/overhead.h"
 #include "store/evict/recount.h"
 #include "store/evict/references.h"
-#include "store/evict/space.h"
+#include "store/evict/capacity.h"
 #include "store/evict/victims.h"
 #include "store/index/drain.h"
 #include "store/index/touch.h"
@@ -35,7 +36,7 @@ name_victims(struct collection *run, gci_victims const *victims)
     }
 }
 
-/* Evicts what is chosen; *out_any tells whether it is worth choosing again. */
+/* Evicts what is chosen. *out_any: it is worth choosing again. */
 static gcache_status
 evict_chosen(struct collection *run, gci_choice const *choice, gci_eviction const *eviction, bool *out_any)
 {

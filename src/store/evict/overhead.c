@@ -1,3 +1,4 @@
+/* Shrinking what isn't entries, on a full disk. */
 #include "store/evict/overhead.h"
 
 #include "store/evict/recount.h"

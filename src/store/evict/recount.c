@@ -1,3 +1,4 @@
+/* Counting files, and removing temporary ones that dead writers left. */
 #include "store/evict/recount.h"
 
 #include "base/clock.h"
@@ -136,7 +137,7 @@ set_bytes(gci_shared_head *head, uint64_t counted, uint64_t then)
                                            gci_word_of(counted + ((now - then) & GCI_WORD_MAX))));
 }
 
-/* How many entries there are is told by rows: only the candidate indexes themselves would know better. */
+/* Rows say how many entries there are: only the candidate indexes themselves would know better. */
 static void
 set_entries(gci_store *store)
 {

@@ -28,7 +28,7 @@ gcache_status gci_attachments_sweep(gci_store *store, bool dry, uint64_t *out_re
    the next sweep if no other entry needs it. */
 void gci_attachment_let_go(gci_store *store, uint8_t const sha256[32], uint64_t since_ns);
 
-/* Who refers to what, at the time of asking. */
+/* Who refers to what, when it was looked at. */
 typedef struct gci_reference {
     uint8_t sha256[32];
     size_t count;

@@ -1,3 +1,4 @@
+/* Attachments that no entry refers to: mark and sweep, with a time of grace. */
 #include "base/arena.h"
 #include "base/array.h"
 #include "base/clock.h"

@@ -1,3 +1,4 @@
+/* The longest unused entries by the rows of index.db, or, without it, by the age of candidate indexes. */
 #include "store/evict/victims.h"
 
 #include "base/array.h"

@@ -1,3 +1,4 @@
+/* zstd (RFC 8878), through one context for each call. */
 #include "store/format/compress.h"
 
 #include "base/check.h"

@@ -1,3 +1,4 @@
+/* Events: written to the segment, applied to the rows, and drained in batches. */
 #include "store/index/drain.h"
 
 #include "base/clock.h"

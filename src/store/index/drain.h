@@ -14,7 +14,7 @@
 /*
  * What index.db knows of an entry. An insert's event is written before its frame, so a row alone doesn't say that the entry
  * was ever whole: as long as nobody has seen it, used_ns equals created_ns. Whoever stored it says so with the next hits that
- * are written out (gci_note_stored), so that what was lost afterwards can be told from what was never finished.
+ * are written out (gci_note_stored), so that what was lost afterwards can be distinguished from what was never finished.
  */
 typedef struct gci_entry_row {
     gcache_key key;

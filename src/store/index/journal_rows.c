@@ -1,3 +1,4 @@
+/* The journal, newest first: events that aren't drained yet, then rows. */
 #include "store/index/journal_rows.h"
 
 #include "base/array.h"

@@ -1,3 +1,4 @@
+/* A temporary copy of rows: taken from index.db, then brought up to date by events. */
 #include "store/index/snapshot.h"
 
 #include "store/index/drain.h"

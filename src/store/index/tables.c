@@ -1,3 +1,4 @@
+/* tables.db: a connection for each call, statements, and putting a damaged database aside. */
 #include "store/index/tables.h"
 
 #include "base/clock.h"

@@ -12,7 +12,7 @@
 #define SLOT 96
 #define WAYS 4
 #define BUCKETS 4096
-/* A miss that is told late is worse than one that isn't counted. */
+/* A miss that is reported late is worse than one that isn't counted. */
 #define MARK_WAIT_NS UINT64_C(10000000)
 
 static uint64_t

@@ -1,9 +1,10 @@
+/* Attachments: stored by content, read back verified, and put in place below a directory. */
 #include "store/insert/attach.h"
 
 #include "base/digest.h"
 #include "store/directory/trust.h"
 #include "store/evict/references.h"
-#include "store/evict/space.h"
+#include "store/evict/capacity.h"
 #include "store/publish/publish.h"
 #include "store/read/load.h"
 

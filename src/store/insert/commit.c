@@ -1,3 +1,4 @@
+/* The part of an insert under the lock of its key, in the order of state.h. */
 #include "store/evict/references.h"
 #include "store/format/describe.h"
 #include "store/format/record.h"
@@ -115,7 +116,7 @@ same_pairs(gci_pair const *a, size_t a_count, gci_pair const *b, size_t b_count)
     return true;
 }
 
-/* Whether a lookup can tell the two apart by their age only. */
+/* Whether a lookup can distinguish the two by their age only. */
 static bool
 shadows(gci_record const *newer, gci_record const *older)
 {
@@ -149,7 +150,7 @@ check_present(gci_insertion *insertion, gci_candidates *set)
         return GCACHE_OK;
     }
     if (set->count >= insertion->store->options.max_candidates) {
-        insertion->crowd = set->count;
+        insertion->over_cap = set->count;
         return GCACHE_ERROR_LIMIT;
     }
     note_shadowed(insertion, set);

@@ -1,8 +1,9 @@
+/* Inserts: what can be done without a lock, attempts to commit, and making room between them. */
 #include "store/insert/insertion.h"
 
 #include "base/clock.h"
 #include "store/evict/recount.h"
-#include "store/evict/space.h"
+#include "store/evict/capacity.h"
 #include "store/format/compress.h"
 #include "store/format/describe.h"
 #include "store/index/drain.h"
@@ -183,10 +184,10 @@ commit_reserved(gci_insertion *insertion)
     int spaces = 0;
 
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-        insertion->crowd = 0;
+        insertion->over_cap = 0;
         gcache_status status = lock_and_commit(insertion);
-        if (insertion->crowd != 0)
-            status = gci_make_seats(store, &insertion->record.key, insertion->crowd, insertion->error);
+        if (insertion->over_cap != 0)
+            status = gci_make_room_under_key(store, &insertion->record.key, insertion->over_cap, insertion->error);
         else if (status == GCACHE_ERROR_NO_SPACE && spaces++ < SPACE_ATTEMPTS)
             status = gci_evict_for_space(store, insertion->need, insertion->error);
         else

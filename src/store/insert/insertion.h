@@ -24,7 +24,7 @@ typedef struct gci_insertion {
     bool is_reserved;      /* they are reserved */
     uint64_t entry_cost;   /* of its own file; 0: it lies in the candidate index */
     bool fresh;            /* nothing was stored under its key when last looked at */
-    size_t crowd;          /* not committed, because its key has so many candidates; else 0 */
+    size_t over_cap;        /* not committed, because its key has so many candidates; else 0 */
     gci_path staged;       /* a temporary file with what a commit to a fresh key would write; "": none */
     gci_file staging;      /* the same, while it is open */
     gci_description const *described; /* as the caller gave it, or NULL */

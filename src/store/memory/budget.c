@@ -1,3 +1,4 @@
+/* Bytes of what is held in memory, for all holders and for each. */
 #include "store/memory/budget.h"
 
 #include <stdlib.h>

@@ -54,7 +54,7 @@ typedef struct gci_candidates gci_candidates;
 
 /*
  * All candidates of a key, in order of sequence. Immutable but for the extra and the private parts. Evicted ones are
- * those whose record is still remembered though their payload is gone: they tell why a lookup misses, no more.
+ * those whose record is still remembered though their payload is gone: they explain why a lookup misses, no more.
  */
 struct gci_candidates {
     gcache_key key;

@@ -1,3 +1,4 @@
+/* Sets: made from runs, grown by what was appended, counted. */
 #include "store/memory/candidates.h"
 
 #include "base/check.h"

@@ -1,3 +1,4 @@
+/* The memory tier: a hash table whose readers take no lock, and a clock hand that evicts. */
 #include "store/memory/memory.h"
 
 #include "base/check.h"

@@ -1,3 +1,4 @@
+/* Runs: frames decoded in one go, and payloads kept with their candidates. */
 #include "store/memory/run.h"
 
 #include "base/check.h"

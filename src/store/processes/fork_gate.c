@@ -1,3 +1,4 @@
+/* The gate in front of SQLite: threads inside are counted, and a fork waits for them. */
 #include "store/processes/fork_gate.h"
 
 #include "base/clock.h"

@@ -1,3 +1,4 @@
+/* Locks of keys, lock files that are taken whole, and the mark by which a forked child is recognised. */
 #include "store/processes/locks.h"
 
 #include "base/check.h"

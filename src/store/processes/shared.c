@@ -1,3 +1,4 @@
+/* Making, mapping, replacing and checking the generation table. */
 #include "store/processes/shared.h"
 
 #include "base/clock.h"
@@ -147,7 +148,7 @@ open_or_make(gci_dir dir, bool read_only, gci_file *out_file)
     if (open_table(dir, read_only, out_file) || read_only)
         return out_file->fd >= 0;
     /* A new directory, or a copy: those often lack what was empty in the original. */
-    gci_layout_furnish(dir, NULL);
+    gci_layout_complete(dir, NULL);
     return make_table(dir) && (open_table(dir, false, out_file) || replace_table(dir, out_file));
 }
 

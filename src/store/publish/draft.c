@@ -1,3 +1,4 @@
+/* A candidate index as a list of frames that can be changed, and its bytes. */
 #include "store/publish/draft.h"
 
 #include "base/arena.h"

@@ -27,7 +27,7 @@ typedef struct gci_draft {
     size_t strange;       /* frames with good checksums that make no sense under this key: not taken */
 } gci_draft;
 
-/* How many evicted candidates a key remembers: enough to tell why a lookup misses, little enough to stay small. */
+/* How many evicted candidates a key remembers: enough to explain why a lookup misses, little enough to stay small. */
 #define GCI_EVICTED_KEPT 16
 
 void gci_draft_init(gci_draft *draft, gcache_key const *key);

@@ -1,3 +1,7 @@
+/*
+ * Three jobs under the lock of a key: making its candidate index whole again, taking one damaged entry out, and ending a
+ * renewal whose writer died.
+ */
 #include "store/publish/mend.h"
 
 #include "base/arena.h"

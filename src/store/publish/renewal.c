@@ -1,3 +1,4 @@
+/* The candidate index with a new frame in place of an equal entry's. */
 #include "store/publish/renewal.h"
 
 #include "store/format/candidate_index.h"

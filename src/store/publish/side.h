@@ -2,7 +2,7 @@
  * Side files: what lies in a cache beside its entries, under names that its users choose.
  *
  *      blobs/<2>/<name>     content-addressed files for compilers that want a path
- *      shared/<sha256>      values that processes of one job tell each other
+ *      shared/<sha256>      values that processes of one job share
  *      sub/<name>/          directories of a compiler's own caches; their content is none of ours
  *
  * The second face of the store, for src/cache alone. A path is relative to the cache directory, begins with one of the

@@ -1,3 +1,4 @@
+/* Candidates of a key: remembered, read anew, or, of an index that has grown, only what was appended. */
 #include "store/read/load.h"
 
 #include "base/clock.h"
@@ -91,7 +92,7 @@ is_same_file(gci_file_stamp const *then, gci_file_stamp const *now)
     return now->device == then->device && now->inode == then->inode && now->born_ns == then->born_ns;
 }
 
-/* For when the generations can't tell. */
+/* Where generations say nothing. */
 static bool
 is_unchanged(gci_candidates *former, gci_file_stamp const *now)
 {

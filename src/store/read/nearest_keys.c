@@ -1,3 +1,4 @@
+/* Stored keys by how many components they share with a given one, from the rows, or from descriptions where there are none. */
 #include "base/digest.h"
 #include "store/format/describe.h"
 #include "store/index/drain.h"

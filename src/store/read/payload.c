@@ -1,3 +1,4 @@
+/* Payloads: read from the candidate index or a file, verified against what the candidate index says, decompressed. */
 #include "store/read/payload.h"
 
 #include "store/format/compress.h"

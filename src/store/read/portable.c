@@ -1,3 +1,4 @@
+/* Frames for an export, written and read; what is read is checked against itself. */
 #include "store/read/portable.h"
 
 #include "base/check.h"

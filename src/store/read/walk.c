@@ -1,3 +1,4 @@
+/* All keys, and entries by the beginning of their ids. */
 #include "base/digest.h"
 #include "store/directory/shard.h"
 #include "store/index/drain.h"

@@ -1,3 +1,4 @@
+/* References to attachments, each of which is read once. */
 #include "store/repair/attached.h"
 
 #include "base/array.h"

@@ -1,3 +1,4 @@
+/* Repair: what is strange, then index.db and tables.db, then key by key, then rows, then attachments. */
 #include "store/repair/repair.h"
 
 #include "store/directory/layout.h"
@@ -23,7 +24,7 @@
 
 struct repair {
     gci_store *store;
-    gci_house_options const *options;
+    gci_maintenance_options const *options;
     gci_repaired *out;
     gci_attached_list references;
     gcache_error *error;
@@ -218,10 +219,10 @@ repair_shard(struct repair *repair, unsigned number)
 static gcache_status
 repair_all(struct repair *repair)
 {
-    gci_house_options const *options = repair->options;
+    gci_maintenance_options const *options = repair->options;
     bool damaged = false;
 
-    gcache_status status = gci_layout_furnish(repair->store->directory, repair->error);
+    gcache_status status = gci_layout_complete(repair->store->directory, repair->error);
     if (status == GCACHE_OK)
         status = gci_strange_each(repair->store->directory, put_aside, repair, repair->error);
     gci_trust_each(repair->store->directory, report_distrusted, repair);
@@ -250,7 +251,7 @@ repair_all(struct repair *repair)
 }
 
 gcache_status
-gci_store_repair(gci_store *store, gci_house_options const *options, gci_repaired *out_repaired, gcache_error *error)
+gci_store_repair(gci_store *store, gci_maintenance_options const *options, gci_repaired *out_repaired, gcache_error *error)
 {
     struct repair repair = { .store = store, .options = options, .out = out_repaired, .error = error };
     gci_recounted counted;

@@ -7,15 +7,15 @@
 #include "base/error.h"
 #include "store/state/options.h"
 
-typedef struct gci_house_options {
+typedef struct gci_maintenance_options {
     gcache_problem_fn problem; /* one call a finding; calls don't overlap; may be NULL */
     void (*progress)(void *state, uint64_t done, uint64_t total); /* keys, or shards; may be NULL */
     void *state;
     int threads;               /* verify only; 0: one */
-} gci_house_options;
+} gci_maintenance_options;
 
 /* Reads everything and checks files, indexes and rows against each other. Changes nothing. OK also if there are problems. */
-gcache_status gci_store_verify(gci_store *store, gci_house_options const *options, gcache_verified *out_verified,
+gcache_status gci_store_verify(gci_store *store, gci_maintenance_options const *options, gcache_verified *out_verified,
                                gcache_error *error);
 
 typedef struct gci_repaired {
@@ -26,7 +26,7 @@ typedef struct gci_repaired {
 } gci_repaired;
 
 /* Rebuilds candidate indexes and index.db from entry records alone; puts damaged things aside, deletes nothing. */
-gcache_status gci_store_repair(gci_store *store, gci_house_options const *options, gci_repaired *out_repaired,
+gcache_status gci_store_repair(gci_store *store, gci_maintenance_options const *options, gci_repaired *out_repaired,
                                gcache_error *error);
 
 #endif

@@ -1,3 +1,6 @@
+/*
+ * The rows of one shard beside its files: which lack an entry, which entries lack a row, and making them what the files say.
+ */
 #include "store/repair/rows.h"
 
 #include "base/arena.h"

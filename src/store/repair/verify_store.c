@@ -1,4 +1,4 @@
-
+/* Verify: threads take shards, read all that is in them, and compare it with the rows. */
 #include "base/digest.h"
 #include "store/directory/shard.h"
 #include "store/directory/strange.h"
@@ -10,7 +10,7 @@
 #include "store/read/payload.h"
 #include "store/read/stored_description.h"
 #include "store/repair/attached.h"
-#include "store/repair/doubts.h"
+#include "store/repair/mismatches.h"
 #include "store/repair/repair.h"
 #include "store/repair/rows.h"
 #include "store/state/files.h"
@@ -26,7 +26,7 @@
 /* One run. Threads take shards one after the other; findings and sums are under `mutex`. */
 struct verification {
     gci_store *store;
-    gci_house_options const *options;
+    gci_maintenance_options const *options;
     pthread_mutex_t mutex;
     unsigned next;
     gcache_verified sums;
@@ -178,7 +178,7 @@ check_key(void *state, gci_shard_key const *key)
 /* ---- one shard ---- */
 
 static void
-report_doubt(struct verification *run, gci_doubt const *what)
+report_mismatch(struct verification *run, gci_mismatch const *what)
 {
     char hex[GCACHE_ENTRY_ID_SIZE];
 
@@ -195,29 +195,29 @@ refresh_rows(struct verification *run, gcache_error *error)
 
 /* An insert writes its event before its frame: once events are in the rows, what was seen in files before has its row. */
 static gcache_status
-find_doubts(struct verification *run, unsigned number, gci_row_list const *list, gci_doubts *out, gcache_error *error)
+find_mismatches(struct verification *run, unsigned number, gci_row_list const *list, gci_mismatches *out, gcache_error *error)
 {
-    *out = (gci_doubts){ 0 };
+    *out = (gci_mismatches){ 0 };
     gcache_status status = list->failed ? gci_fail_memory(error) : refresh_rows(run, error);
     /* An index.db that isn't there is made by whoever may. */
     bool whole = !run->store->read_only || run->snapshot.whole;
-    return status == GCACHE_OK ? gci_doubts_find(run->store, run->index, whole, number, list, out, error) : status;
+    return status == GCACHE_OK ? gci_mismatches_find(run->store, run->index, whole, number, list, out, error) : status;
 }
 
-/* Looks once more, files first: what comes or goes meanwhile is in doubt once, what is wrong each time. */
+/* Looks once more, files first: what comes or goes meanwhile mismatches once, what is wrong each time. */
 static gcache_status
-settle_doubts(struct verification *run, unsigned number, gci_doubts const *before, gcache_error *error)
+look_again(struct verification *run, unsigned number, gci_mismatches const *before, gcache_error *error)
 {
     gci_row_list list;
-    gci_doubts again = { 0 };
+    gci_mismatches again = { 0 };
 
     gci_row_list_init(&list);
     gcache_status status = gci_row_list_read(run->store, number, false, &list, error);
     if (status == GCACHE_OK)
-        status = find_doubts(run, number, &list, &again, error);
+        status = find_mismatches(run, number, &list, &again, error);
     for (size_t i = 0; status == GCACHE_OK && i < again.count; i++) {
-        if (gci_doubts_have(before, &again.items[i]))
-            report_doubt(run, &again.items[i]);
+        if (gci_mismatches_have(before, &again.items[i]))
+            report_mismatch(run, &again.items[i]);
     }
     free(again.items);
     gci_row_list_clear(&list);
@@ -227,13 +227,13 @@ settle_doubts(struct verification *run, unsigned number, gci_doubts const *befor
 static gcache_status
 check_rows(struct verification *run, unsigned number, gci_row_list const *list, gcache_error *error)
 {
-    gci_doubts found;
+    gci_mismatches found;
 
     if (run->index == NULL)
         return GCACHE_OK;
-    gcache_status status = find_doubts(run, number, list, &found, error);
+    gcache_status status = find_mismatches(run, number, list, &found, error);
     if (status == GCACHE_OK && found.count > 0)
-        status = settle_doubts(run, number, &found, error);
+        status = look_again(run, number, &found, error);
     free(found.items);
     return status;
 }
@@ -369,7 +369,7 @@ report_strange(void *state, char const *path, char const *what)
 }
 
 gcache_status
-gci_store_verify(gci_store *store, gci_house_options const *options, gcache_verified *out_verified, gcache_error *error)
+gci_store_verify(gci_store *store, gci_maintenance_options const *options, gcache_verified *out_verified, gcache_error *error)
 {
     struct verification run = { .store = store, .options = options, .error = error };
 

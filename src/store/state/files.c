@@ -195,10 +195,10 @@ report(gci_store *store, char const *origin, char const *why, gci_path const *pl
 
     gci_store_count(store, GCI_COUNT_CORRUPT, 1);
     gci_store_log(store, "%s/%s: %s; put aside as %s", store->directory.name, origin, why, place->text);
-    if (store->options.news == NULL)
+    if (store->options.event == NULL)
         return;
     snprintf(text, sizeof text, "%s: %s", origin, why);
-    store->options.news(store->options.news_state, &(gci_news){ .kind = GCI_NEWS_CORRUPT, .text = text });
+    store->options.event(store->options.event_state, &(gci_store_event){ .kind = GCI_STORE_CORRUPT, .text = text });
 }
 
 gcache_status

@@ -11,21 +11,21 @@
 
 typedef struct gci_store gci_store;
 
-/* What the store does by itself. Told by the thread that does it, which may hold locks. */
-typedef enum gci_news_kind {
-    GCI_NEWS_EVICTED, /* key, entries, bytes and cause are set */
-    GCI_NEWS_CORRUPT  /* text is set */
-} gci_news_kind;
+/* What the store does by itself. Reported by the thread that does it, which may hold locks. */
+typedef enum gci_store_event_kind {
+    GCI_STORE_EVICTED, /* key, entries, bytes and cause are set */
+    GCI_STORE_CORRUPT  /* text is set */
+} gci_store_event_kind;
 
-typedef struct gci_news {
-    gci_news_kind kind;
+typedef struct gci_store_event {
+    gci_store_event_kind kind;
     gcache_key const *key;
     uint64_t entries, bytes;
     int cause;        /* as in gci_tombstone */
     char const *text; /* what was put aside, and why */
-} gci_news;
+} gci_store_event;
 
-typedef void (*gci_news_fn)(void *state, gci_news const *news);
+typedef void (*gci_store_event_fn)(void *state, gci_store_event const *event);
 
 typedef struct gci_store_options {
     bool read_only;
@@ -47,8 +47,8 @@ typedef struct gci_store_options {
     bool network;           /* treat the directory as one on a network file system even if it isn't */
     gcache_log_fn log;
     void *log_state;
-    gci_news_fn news;       /* may be NULL */
-    void *news_state;
+    gci_store_event_fn event;       /* may be NULL */
+    void *event_state;
 } gci_store_options;
 
 #endif

@@ -117,7 +117,7 @@ warm_up(gci_store *store)
     if (store->network == NULL)
         gci_shared_map(&store->shared, store->directory, store->read_only);
     if (!store->read_only && (store->network != NULL || !gci_layout_has_tag(store->directory)))
-        gci_layout_furnish(store->directory, NULL);
+        gci_layout_complete(store->directory, NULL);
     atomic_store_explicit(&store->warm, true, memory_order_release);
 }
 

@@ -63,7 +63,7 @@ struct gci_store {
     pthread_mutex_t touch_mutex;
     gci_buf touches;             /* hits of sets that left the memory tier */
     char *name;                  /* the directory's absolute path */
-    bool furnished;              /* the parts below `directory` were initialised */
+    bool initialised;              /* the parts below `directory` were initialised */
     _Atomic bool warm;           /* gci_store_warm_up was done */
     pthread_mutex_t warming;
     _Atomic pid_t process;       /* that used the store first; 0: nobody has */

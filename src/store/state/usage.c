@@ -1,3 +1,4 @@
+/* Shared figures of what a cache takes, and the process slots with what inserts have reserved. */
 #include "store/state/usage.h"
 
 #include "base/clock.h"

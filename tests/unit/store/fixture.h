@@ -273,7 +273,7 @@ print_problem(void *state, char const *path, char const *problem)
 static inline uint64_t
 problems(gci_store *store)
 {
-    gci_house_options options = { .problem = print_problem };
+    gci_maintenance_options options = { .problem = print_problem };
     gcache_error error = { 0 };
     gcache_verified verified;
 
@@ -285,7 +285,7 @@ problems(gci_store *store)
 static inline gci_repaired
 repair_store(gci_store *store)
 {
-    gci_house_options options = { .problem = print_problem };
+    gci_maintenance_options options = { .problem = print_problem };
     gcache_error error = { 0 };
     gci_repaired repaired;
 

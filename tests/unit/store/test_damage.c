@@ -576,7 +576,7 @@ test_random_damage(void **state)
         look(store, key, 1, 100);
         look(store, key, 2, 20000);
     }
-    gci_house_options options = { 0 };
+    gci_maintenance_options options = { 0 };
     gci_repaired repaired;
     for (uint64_t key = LIARS; key < LIARS + 8; key++) {
         pack_path(*state, key, path);

@@ -339,7 +339,7 @@ collect(struct scene *scene, gci_store *store, gcache_status *out_status)
 static void
 repair(struct scene *scene, gci_store *store, gcache_status *out_status)
 {
-    gci_house_options options = { 0 };
+    gci_maintenance_options options = { 0 };
     gci_repaired repaired;
 
     (void)scene;
@@ -509,7 +509,7 @@ run_once(struct scene *scene, operation run, fault_kind fault, bool persistent, 
 static void
 check_after(struct scene *scene, char const *what)
 {
-    gci_house_options options = { 0 };
+    gci_maintenance_options options = { 0 };
     gcache_error error = { 0 };
     gci_repaired repaired;
 

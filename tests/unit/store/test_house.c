@@ -420,7 +420,7 @@ static void
 test_parallel_verify(void **state)
 {
     gci_store *store = fixture_open(*state);
-    gci_house_options one = { 0 }, many = { .threads = 4 };
+    gci_maintenance_options one = { 0 }, many = { .threads = 4 };
     gcache_verified a, b;
 
     for (uint64_t i = 0; i < 100; i++)

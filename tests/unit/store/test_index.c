@@ -236,7 +236,7 @@ use_everything(gci_store *store)
 static void
 mend_everything(gci_store *store)
 {
-    gci_house_options house = { 0 };
+    gci_maintenance_options house = { 0 };
     gci_repaired repaired;
 
     assert_int_equal(gci_store_repair(store, &house, &repaired, NULL), GCACHE_OK);

@@ -168,7 +168,7 @@ test_candidates_are_capped(void **state)
     assert_int_equal(look(store, 1, 2, 10), GCI_FOUND);
     assert_int_equal(look(store, 1, 3, 10), GCI_FOUND);
     assert_true(gci_store_tombstone(store, &key, &tombstone));
-    assert_int_equal(tombstone.cause, GCI_EVICTED_CROWD);
+    assert_int_equal(tombstone.cause, GCI_EVICTED_OVER_CAP);
     assert_int_equal(tombstone.left, 2);
     assert_int_equal(try_insert(store, 1, 2, 10, &inserted, &error), GCACHE_OK);
     assert_true(inserted.existed);
@@ -295,7 +295,7 @@ test_temporary_names_are_no_candidates(void **state)
 {
     test_dir *dir = *state;
     gci_store *store = fixture_open(dir);
-    gci_house_options house = { 0 };
+    gci_maintenance_options house = { 0 };
     gci_repaired repaired;
     gci_store_stats stats;
     char from[512], to[600], command[4096];

@@ -136,19 +136,19 @@ there_or_under_way(struct writer const *writer)
 
 /* Called by whoever evicts: with what goes and what is under way, the cache has to be above where eviction ends. */
 static void
-judge_eviction(void *state, gci_news const *news)
+judge_eviction(void *state, gci_store_event const *event)
 {
     struct writer *writer = state;
     struct ledger *ledger = writer->ledger;
 
-    if (news->kind != GCI_NEWS_EVICTED)
+    if (event->kind != GCI_STORE_EVICTED)
         return;
-    atomic_store(&ledger->evicted[number_of(ledger, news->key)], 1);
+    atomic_store(&ledger->evicted[number_of(ledger, event->key)], 1);
     atomic_fetch_add(&ledger->evictions, 1);
-    uint64_t there = there_or_under_way(writer) + news->bytes;
-    if (news->cause != GCI_EVICTED_SIZE || there <= LOW) {
-        fprintf(stderr, "evicted %llu bytes with %llu there or under way, cause %d\n", (unsigned long long)news->bytes,
-                (unsigned long long)there, news->cause);
+    uint64_t there = there_or_under_way(writer) + event->bytes;
+    if (event->cause != GCI_EVICTED_SIZE || there <= LOW) {
+        fprintf(stderr, "evicted %llu bytes with %llu there or under way, cause %d\n", (unsigned long long)event->bytes,
+                (unsigned long long)there, event->cause);
         atomic_fetch_add(&ledger->unjustified, 1);
     }
 }
@@ -157,8 +157,8 @@ static gci_store *
 open_capped(struct writer *writer, gcache_durability durability)
 {
     return fixture_open_with(writer->fixture, (gci_store_options){ .max_bytes = CAP, .compression_level = -1,
-                                                                   .durability = durability, .news = judge_eviction,
-                                                                   .news_state = writer });
+                                                                   .durability = durability, .event = judge_eviction,
+                                                                   .event_state = writer });
 }
 
 static void

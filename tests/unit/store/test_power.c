@@ -152,7 +152,7 @@ check_copy(char const *place, struct ledger *ledger)
     }
     /* It goes on working, and repair leaves it whole. */
     if (there) {
-        gci_house_options house = { 0 };
+        gci_maintenance_options house = { 0 };
         gci_repaired repaired;
         insert(store, 1000, 1, 20000);
         assert_int_equal(look(store, 1000, 1, 20000), GCI_FOUND);

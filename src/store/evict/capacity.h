@@ -4,8 +4,8 @@
  * Two watermarks: eviction begins when the cap itself would be exceeded, and ends at nine tenths of it, so that passes are
  * rare. Each pass begins with a count of the files (recount.h): if that finds room, nothing is evicted.
  */
-#ifndef GCI_STORE_EVICT_SPACE_H
-#define GCI_STORE_EVICT_SPACE_H
+#ifndef GCI_STORE_EVICT_CAPACITY_H
+#define GCI_STORE_EVICT_CAPACITY_H
 
 #include "store/evict/evict.h"
 
@@ -33,7 +33,7 @@ uint64_t gci_low_watermark(uint64_t cap);
  * Makes room for one more candidate of a key that has `count`, which are as many as it may: the longest unused go, some at a
  * time. ERROR_LIMIT: none could. Not while holding a key's lock.
  */
-gcache_status gci_make_seats(gci_store *store, gcache_key const *key, size_t count, gcache_error *error);
+gcache_status gci_make_room_under_key(gci_store *store, gcache_key const *key, size_t count, gcache_error *error);
 
 /*
  * The file system was full for `need` bytes: sweeps what dead writers left, then evicts a little at a time until a file of

@@ -1,4 +1,7 @@
-#include "store/evict/space.h"
+/*
+ * Making room: reservations below the cap, candidates under a key, and what a file system, its inodes or a quota still allow.
+ */
+#include "store/evict/capacity.h"
 
 #include "base/clock.h"
 #include "store/directory/layout.h"
@@ -126,7 +129,7 @@ gci_evict_least_recent(gci_store *store, uint64_t want, int cause, gci_evicted *
 
 /* ---- below the cap ---- */
 
-/* Without a shared table nobody tells us what others have added: the rows do, now and then. */
+/* Without a shared table only the rows say what others have added; they are read now and then. */
 #define ESTIMATE_EVERY 32
 
 static void
@@ -258,14 +261,14 @@ gci_reserve(gci_store *store, uint64_t need, gcache_error *error)
 /* ---- under a key ---- */
 
 /* Of a full key's candidates one in so many goes at a time: its candidate index is written anew for each time. */
-#define SEATS_SHARE 16
+#define ROOM_SHARE 16
 
 gcache_status
-gci_make_seats(gci_store *store, gcache_key const *key, size_t count, gcache_error *error)
+gci_make_room_under_key(gci_store *store, gcache_key const *key, size_t count, gcache_error *error)
 {
-    size_t most = store->options.max_candidates, seats = count - most + most / SEATS_SHARE + 1;
-    gci_choice choice = { .of = GCI_OF_KEY, .key = key, .limit = seats, .want = UINT64_MAX };
-    gci_eviction eviction = { .cause = GCI_EVICTED_CROWD, .want = UINT64_MAX, .wait_ns = KEY_PATIENCE_NS };
+    size_t most = store->options.max_candidates, places = count - most + most / ROOM_SHARE + 1;
+    gci_choice choice = { .of = GCI_OF_KEY, .key = key, .limit = places, .want = UINT64_MAX };
+    gci_eviction eviction = { .cause = GCI_EVICTED_OVER_CAP, .want = UINT64_MAX, .wait_ns = KEY_PATIENCE_NS };
     gci_victims victims = { 0 };
     gci_evicted evicted = { 0 };
 
@@ -274,7 +277,7 @@ gci_make_seats(gci_store *store, gcache_key const *key, size_t count, gcache_err
     if (status == GCACHE_OK)
         status = gci_victims_choose(store, &choice, &victims, NULL);
     if (status != GCACHE_OK || victims.count == 0)
-        status = gci_victims_of_key(store, key, seats, &victims, error);
+        status = gci_victims_of_key(store, key, places, &victims, error);
     if (status == GCACHE_OK)
         status = gci_evict(store, victims.items, victims.count, &eviction, &evicted, error);
     gci_victims_clear(&victims);
