@@ -80,8 +80,8 @@ test_newer_format_is_refused(void **state)
 static void
 test_damaged_format_is_made_anew(void **state)
 {
-    static char const *const damaged[] = { "", "something else\n", "guardcache-store 1", "guardcache-store 01\n", "guardcache-store 2\n",
-                                           "guardcache-store 3 0123456789abcdef\n", NULL };
+    static char const *const damaged[] = { "", "something else\n", "guardcache-store 1", "guardcache-store 01\n",
+                                           "guardcache-store 2\n", "guardcache-store 3 0123456789abcdef\n", NULL };
     test_dir *fixture = *state;
     char path[512];
 
