@@ -58,8 +58,6 @@ typedef struct sqlite3_stmt sqlite3_stmt;
                    "WHERE key_id = (SELECT id FROM keys WHERE key = ?1) AND id = ?2")                 \
     X(ENTRY_DROP, "DELETE FROM entries WHERE key_id = ?1 AND id = ?2")                                \
     X(ENTRIES_CLEAR, "DELETE FROM entries")                                                           \
-    X(ENTRY_FIND, "SELECT k.key, e.id FROM entries e JOIN keys k ON k.id = e.key_id "                 \
-                  "WHERE e.id >= ?1 AND e.id <= ?2 LIMIT 2")                                          \
     X(ENTRY_OLDEST, "SELECT k.key, e.id, e.size, e.hits, e.used FROM entries e "                      \
                     "JOIN keys k ON k.id = e.key_id ORDER BY e.used LIMIT ?1 OFFSET ?2")              \
     X(ENTRY_FUTURE, "UPDATE entries SET used = ?1 WHERE used > ?1")                                   \

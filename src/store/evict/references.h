@@ -52,8 +52,4 @@ void gci_references_drop(gci_store *store, gci_references *references, uint8_t c
 gcache_status gci_references_sweep(gci_store *store, gci_references const *references, uint64_t grace_ns, bool dry,
                                    uint64_t *inout_removed, uint64_t *inout_freed, gcache_error *error);
 
-/* Calls fn for the SHA-256 of every stored attachment; anything but 0 ends it. */
-typedef int (*gci_attachment_fn)(void *state, uint8_t const sha256[32], struct stat const *facts);
-gcache_status gci_attachments_each(gci_store *store, gci_attachment_fn fn, void *state, gcache_error *error);
-
 #endif

@@ -24,9 +24,12 @@ gci_attach_lock(gci_store *store, gci_lock_kind kind, uint64_t wait_ns, gci_file
 
 /* ---- walking ---- */
 
+/* Called for a stored attachment; anything but 0 ends the walk. */
+typedef int (*attachment_fn)(void *state, uint8_t const sha256[32], struct stat const *facts);
+
 struct visit {
     gci_store *store;
-    gci_attachment_fn fn;
+    attachment_fn fn;
     void *state;
     char folder[24];
     int stop;
@@ -47,8 +50,8 @@ visit_name(void *state, char const *name)
     return visit->stop;
 }
 
-gcache_status
-gci_attachments_each(gci_store *store, gci_attachment_fn fn, void *state, gcache_error *error)
+static gcache_status
+attachments_each(gci_store *store, attachment_fn fn, void *state, gcache_error *error)
 {
     struct visit visit = { .store = store, .fn = fn, .state = state };
     struct stat facts;
@@ -78,7 +81,7 @@ gci_attachments_cost(gci_store *store)
 {
     uint64_t cost = 0;
 
-    gci_attachments_each(store, add_cost, &cost, NULL);
+    attachments_each(store, add_cost, &cost, NULL);
     return cost;
 }
 
@@ -295,7 +298,7 @@ gci_references_sweep(gci_store *store, gci_references const *references, uint64_
     gcache_status status = gci_attach_lock(store, GCI_LOCK_EXCLUSIVE, SWEEP_WAIT_NS, &lock, error);
     if (status != GCACHE_OK)
         return status;
-    status = gci_attachments_each(store, sweep_one, &sweep, error);
+    status = attachments_each(store, sweep_one, &sweep, error);
     gci_file_unlock_and_close(&lock);
     *inout_removed += sweep.removed;
     *inout_freed += sweep.freed;
@@ -319,7 +322,7 @@ gci_attachments_sweep(gci_store *store, bool dry, uint64_t *out_removed, gcache_
     bool any = false;
 
     *out_removed = 0;
-    gcache_status status = gci_attachments_each(store, stop_at_first, &any, error);
+    gcache_status status = attachments_each(store, stop_at_first, &any, error);
     if (status != GCACHE_OK || !any)
         return status;
     status = gci_references_find(store, &references, error);

@@ -115,8 +115,8 @@ gci_note_kept(gci_store *store, gcache_key const *key, gci_view ids, uint64_t co
 
 /* ---- rows ---- */
 
-int64_t
-gci_key_row(gci_index *index, gcache_key const *key)
+static int64_t
+key_row(gci_index *index, gcache_key const *key)
 {
     sqlite3_stmt *find = gci_index_use(index, GCI_SQL_KEY_ID);
 
@@ -143,7 +143,7 @@ gci_put_entry_row(gci_index *index, gci_entry_row const *row)
     gci_bind_text(put, 2, row->kind);
     gci_bind_number(put, 3, at_most(SIZE_MOST, row->key_cost));
     gci_index_run(index, put);
-    int64_t key_id = gci_key_row(index, &row->key);
+    int64_t key_id = key_row(index, &row->key);
     put = gci_index_use(index, GCI_SQL_ENTRY_PUT);
     gci_bind_number(put, 1, key_id);
     gci_bind_bytes(put, 2, row->id, sizeof row->id);
@@ -173,11 +173,11 @@ drop_key_row(gci_index *index, int64_t key_id)
     }
 }
 
-void
-gci_drop_entry_row(gci_index *index, gcache_key const *key, char const *id, uint64_t cost)
+static void
+drop_entry_row(gci_index *index, gcache_key const *key, char const *id, uint64_t cost)
 {
     uint8_t bytes[ID_BYTES] = { 0 };
-    int64_t key_id = gci_key_row(index, key);
+    int64_t key_id = key_row(index, key);
 
     if (key_id < 0)
         return;
@@ -245,7 +245,7 @@ apply_removal(gci_index *index, gci_view body)
     removed removal;
 
     if (gci_fields_read_all(body, &gci_removed_fields, NULL, &removal))
-        gci_drop_entry_row(index, &removal.key, removal.id, removal.key_cost);
+        drop_entry_row(index, &removal.key, removal.id, removal.key_cost);
 }
 
 static bool
@@ -287,7 +287,7 @@ apply_kept(gci_index *index, gci_view body)
         return;
     while (find_unkept(index, &left.key, left.ids, id)) {
         gci_hex(id, sizeof id, hex);
-        gci_drop_entry_row(index, &left.key, hex, left.ids.size != 0 ? left.key_cost : 0);
+        drop_entry_row(index, &left.key, hex, left.ids.size != 0 ? left.key_cost : 0);
     }
 }
 

@@ -58,10 +58,6 @@ void gci_drain_at_close(gci_store *store);
 
 /* Puts the rows of one entry and its key. Between begin and end of a write. */
 void gci_put_entry_row(gci_index *index, gci_entry_row const *row);
-void gci_drop_entry_row(gci_index *index, gcache_key const *key, char const *id, uint64_t key_cost);
-
-/* The id of a key's row, or -1. */
-int64_t gci_key_row(gci_index *index, gcache_key const *key);
 
 extern gci_fields const gci_inserted_fields, gci_touched_fields, gci_removed_fields, gci_kept_fields;
 

@@ -39,7 +39,6 @@ static char const each_sql[] = "SELECT \"table\", space, name, item, value, at F
 static char const each_named_sql[] = "SELECT \"table\", space, name, item, value, at FROM rows"
                                      " WHERE \"table\" = ?1 AND space = ?2 AND name = ?3 AND (?4 IS NULL OR item = ?4)"
                                      " ORDER BY item";
-static char const remove_sql[] = "DELETE FROM rows" WHERE;
 
 /* ---- a connection ---- */
 
@@ -397,42 +396,6 @@ gci_tables_each(gci_store *store, gci_row_filter const *filter, gci_row_fn fn, v
     each_work work = { filter, fn, state };
 
     return with_database(store, false, each_row, &work, error);
-}
-
-/* ---- remove ---- */
-
-typedef struct remove_work {
-    gci_row_filter const *filter;
-    uint64_t removed;
-} remove_work;
-
-static int
-remove_rows(sqlite3 *database, void *work)
-{
-    remove_work *w = work;
-    sqlite3_stmt *statement = NULL;
-
-    int code = sqlite3_prepare_v2(database, remove_sql, sizeof remove_sql, &statement, NULL);
-    if (code == SQLITE_OK)
-        code = bind_filter(statement, w->filter);
-    if (code == SQLITE_OK)
-        code = sqlite3_step(statement);
-    if (code == SQLITE_DONE)
-        code = SQLITE_OK;
-    w->removed = code == SQLITE_OK ? (uint64_t)sqlite3_changes64(database) : 0;
-    sqlite3_finalize(statement);
-    return code;
-}
-
-gcache_status
-gci_tables_remove(gci_store *store, gci_row_filter const *filter, uint64_t *out_removed, gcache_error *error)
-{
-    remove_work work = { filter, 0 };
-
-    GCI_ASSERT(filter->table.data != NULL);
-    gcache_status status = with_database(store, true, remove_rows, &work, error);
-    *out_removed = work.removed;
-    return status;
 }
 
 /* ---- check ---- */

@@ -41,10 +41,6 @@ typedef int (*gci_row_fn)(void *state, gci_row const *row);
 gcache_status gci_tables_each(gci_store *store, gci_row_filter const *filter, gci_row_fn fn, void *state,
                               gcache_error *error);
 
-/* Removes matching rows; filter->table must be given. */
-gcache_status gci_tables_remove(gci_store *store, gci_row_filter const *filter, uint64_t *out_removed,
-                                gcache_error *error);
-
 /* Whether the database can be read. One that isn't there is whole. */
 bool gci_tables_are_whole(gci_store *store);
 

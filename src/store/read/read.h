@@ -48,8 +48,4 @@ gcache_status gci_store_nearest(gci_store *store, gci_view kind, gci_component c
 typedef int (*gci_key_fn)(void *state, gcache_key const *key);
 gcache_status gci_store_each_key(gci_store *store, gci_key_fn fn, void *state, gcache_error *error);
 
-/* The key under which an entry id (or a unique beginning of one, at least 4 digits) is stored. ERROR_NOT_FOUND. */
-gcache_status gci_store_find_entry(gci_store *store, char const *id, gcache_key *out_key,
-                                   char out_id[GCACHE_ENTRY_ID_SIZE], gcache_error *error);
-
 #endif
