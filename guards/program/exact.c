@@ -41,48 +41,23 @@ read_register(run *r, uint16_t index, gci_number *out)
     return true;
 }
 
-static bool
-read_two(run *r, uint16_t a, uint16_t b, gci_number *out_a, gci_number *out_b)
-{
-    return read_register(r, a, out_a) && read_register(r, b, out_b);
-}
-
 /* ---- instructions that compute ---- */
 
+/* a op b; of a comparison its truth. */
 static bool
-multiply(run *r, gci_number a, int64_t scale, gci_number *out)
+apply(run *r, gci_instruction const *i, gci_number a, gci_number b, gci_number *out)
 {
-    return gci_calc_binary(r->calc, GCI_OPERATOR_MUL, a, gci_number_int(scale), out);
-}
-
-static bool
-compute_unary(run *r, gci_instruction const *i, gci_number a, gci_number *out)
-{
-    switch (i->op) {
-    case GCI_OP_MOVE: *out = a; return true;
-    case GCI_OP_NEG: return gci_calc_unary(r->calc, GCI_OPERATOR_NEG, a, out);
-    case GCI_OP_POS: return gci_calc_unary(r->calc, GCI_OPERATOR_POS, a, out);
-    case GCI_OP_INVERT: return gci_calc_unary(r->calc, GCI_OPERATOR_INVERT, a, out);
-    case GCI_OP_NOT: *out = gci_number_bool(!gci_number_truth(a)); return true;
-    default: GCI_ASSERT(i->op == GCI_OP_ABS); return gci_function_abs(r->calc, a, out);
-    }
-}
-
-static bool
-compute_binary(run *r, gci_instruction const *i, gci_number a, gci_number b, gci_number *out)
-{
+    gci_operator op = gci_opcode_at(i->op)->op;
     bool truth;
 
+    if (!gci_operator_is_comparison(op))
+        return gci_calc_binary(r->calc, op, a, b, out);
     if (i->op == GCI_OP_MAX || i->op == GCI_OP_MIN) {
-        gci_function_kind kind = i->op == GCI_OP_MAX ? GCI_FUNCTION_MAX : GCI_FUNCTION_MIN;
-        if (!gci_function_replaces(r->calc, kind, a, b, &truth))
+        if (!gci_calc_compare(r->calc, op, b, a, &truth))
             return false;
         *out = truth ? b : a;
         return true;
     }
-    gci_operator op = (gci_operator)(i->op - GCI_OP_ADD);
-    if (!gci_operator_is_comparison(op))
-        return gci_calc_binary(r->calc, op, a, b, out);
     if (!gci_calc_compare(r->calc, op, a, b, &truth))
         return false;
     *out = gci_number_bool(truth);
@@ -90,19 +65,13 @@ compute_binary(run *r, gci_instruction const *i, gci_number a, gci_number b, gci
 }
 
 static bool
-compute_immediate(run *r, gci_instruction const *i, gci_number a, gci_number *out)
+compute_unary(run *r, gci_instruction const *i, gci_number a, gci_number *out)
 {
-    bool by_power = i->op == GCI_OP_FLOORDIV_2 || i->op == GCI_OP_MOD_2;
-    gci_number right = gci_number_int(by_power ? (int64_t)1 << i->imm : i->imm);
-
     switch (i->op) {
-    case GCI_OP_ADD_I: return gci_calc_binary(r->calc, GCI_OPERATOR_ADD, a, right, out);
-    case GCI_OP_MUL_I: return multiply(r, a, i->imm, out);
-    case GCI_OP_FLOORDIV_I:
-    case GCI_OP_FLOORDIV_2: return gci_calc_binary(r->calc, GCI_OPERATOR_FLOORDIV, a, right, out);
-    default:
-        GCI_ASSERT(i->op == GCI_OP_MOD_I || i->op == GCI_OP_MOD_2);
-        return gci_calc_binary(r->calc, GCI_OPERATOR_MOD, a, right, out);
+    case GCI_OP_MOVE: *out = a; return true;
+    case GCI_OP_NOT: *out = gci_number_bool(!gci_number_truth(a)); return true;
+    case GCI_OP_ABS: return gci_function_abs(r->calc, a, out);
+    default: return gci_calc_unary(r->calc, gci_opcode_at(i->op)->op, a, out);
     }
 }
 
@@ -122,20 +91,37 @@ compute_call(run *r, gci_instruction const *i, gci_number *out)
 }
 
 static bool
+multiply(run *r, gci_number a, int64_t scale, gci_number *out)
+{
+    return gci_calc_binary(r->calc, GCI_OPERATOR_MUL, a, gci_number_int(scale), out);
+}
+
+/* The operand behind the operator: a register, one that is scaled, or the immediate. */
+static bool
+read_right(run *r, gci_instruction const *i, gci_number *out)
+{
+    switch (i->op) {
+    case GCI_OP_ADD_I:
+    case GCI_OP_MUL_I:
+    case GCI_OP_FLOORDIV_I:
+    case GCI_OP_MOD_I: *out = gci_number_int(i->imm); return true;
+    case GCI_OP_FLOORDIV_2:
+    case GCI_OP_MOD_2: *out = gci_number_int((int64_t)1 << i->imm); return true;
+    case GCI_OP_ADD_MUL: return read_register(r, i->c, out) && multiply(r, *out, i->imm, out);
+    default: return read_register(r, i->c, out);
+    }
+}
+
+static bool
 compute(run *r, gci_instruction const *i)
 {
     gci_number a, b, *out = &r->registers[i->a];
 
     switch (gci_opcode_at(i->op)->operands) {
     case GCI_D_I: *out = i->op == GCI_OP_CONST ? gci_number_int(i->imm) : r->program->constants[i->imm]; return true;
+    case GCI_CALL: return compute_call(r, i, out);
     case GCI_D_S: return read_register(r, i->b, &a) && compute_unary(r, i, a, out);
-    case GCI_D_S_S: return read_two(r, i->b, i->c, &a, &b) && compute_binary(r, i, a, b, out);
-    case GCI_D_S_I: return read_register(r, i->b, &a) && compute_immediate(r, i, a, out);
-    case GCI_D_S_S_I:
-        GCI_ASSERT(i->op == GCI_OP_ADD_MUL);
-        return read_two(r, i->b, i->c, &a, &b) && multiply(r, b, i->imm, &b)
-               && gci_calc_binary(r->calc, GCI_OPERATOR_ADD, a, b, out);
-    default: GCI_ASSERT(i->op == GCI_OP_CALL); return compute_call(r, i, out);
+    default: return read_register(r, i->b, &a) && read_right(r, i, &b) && apply(r, i, a, b, out);
     }
 }
 
@@ -149,40 +135,32 @@ decide_range(run *r, gci_number a, int32_t low, int32_t high, bool *out)
     return !*out || gci_calc_compare(r->calc, GCI_OPERATOR_LE, a, gci_number_int(high), out);
 }
 
-static bool
-decide_remainder(run *r, gci_instruction const *i, gci_number a, bool *out)
-{
-    bool equal = i->op == GCI_OP_UNLESS_MOD_EQ || i->op == GCI_OP_IF_MOD_EQ;
-
-    if (!gci_calc_binary(r->calc, GCI_OPERATOR_MOD, a, gci_number_int(i->x), &a))
-        return false;
-    return gci_calc_compare(r->calc, equal ? GCI_OPERATOR_EQ : GCI_OPERATOR_NE, a, gci_number_int(gci_instruction_z(i)),
-                            out);
-}
-
 /* The condition of an instruction that jumps. */
 static bool
 decide(run *r, gci_instruction const *i, bool *out)
 {
-    gci_operands operands = gci_opcode_at(i->op)->operands;
-    gci_number a, b;
+    gci_opcode_facts const *facts = gci_opcode_at(i->op);
+    gci_number a, b = gci_number_int(i->x);
 
-    if (!read_register(r, i->a, &a) || ((operands == GCI_S_S_T || operands == GCI_S_S_X_T) && !read_register(r, i->b, &b)))
+    if (!read_register(r, i->a, &a))
         return false;
-    switch (operands) {
-    case GCI_S_T: *out = gci_number_truth(a); return true;
-    case GCI_S_S_T:
-        return gci_calc_compare(r->calc, GCI_OPERATOR_EQ + (i->op - GCI_OP_UNLESS_EQ) % 6, a, b, out);
-    case GCI_S_X_T:
-        return gci_calc_compare(r->calc, GCI_OPERATOR_EQ + (i->op - GCI_OP_UNLESS_EQ_I) % 6, a, gci_number_int(i->x), out);
-    case GCI_S_X_Z_T:
-        if (i->op == GCI_OP_UNLESS_RANGE)
-            return decide_range(r, a, i->x, gci_instruction_z(i), out);
-        return decide_remainder(r, i, a, out);
-    default:
-        GCI_ASSERT(i->op == GCI_OP_UNLESS_EQ_MUL);
-        return multiply(r, b, i->x, &b) && gci_calc_compare(r->calc, GCI_OPERATOR_EQ, a, b, out);
+    if (facts->operands == GCI_S_T) {
+        *out = gci_number_truth(a);
+        return true;
     }
+    if (i->op == GCI_OP_UNLESS_RANGE)
+        return decide_range(r, a, i->x, gci_instruction_z(i), out);
+    if (facts->operands == GCI_S_X_Z_T) {
+        if (!gci_calc_binary(r->calc, GCI_OPERATOR_MOD, a, b, &a))
+            return false;
+        b = gci_number_int(gci_instruction_z(i));
+    }
+    if (facts->operands == GCI_S_S_T || facts->operands == GCI_S_S_X_T)
+        if (!read_register(r, i->b, &b))
+            return false;
+    if (facts->operands == GCI_S_S_X_T && !multiply(r, b, i->x, &b))
+        return false;
+    return gci_calc_compare(r->calc, facts->op, a, b, out);
 }
 
 /* Whether the instruction jumps when its condition is true. */

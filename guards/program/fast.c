@@ -140,7 +140,7 @@ gci_fast_run(gci_instruction const *code, int64_t *registers, uint32_t *out_at)
 
 #if GCI_COMPUTED_GOTO
     static void const *const labels[] = {
-#define OPCODE(name, operands, effect) &&at_##name,
+#define OPCODE(name, operands, op, effect) &&at_##name,
 #include "guards/program/opcode.def"
 #undef OPCODE
     };

@@ -6,11 +6,12 @@
 #include "base/check.h"
 #include "guards/value/functions.h"
 
-/* The word opcode.def has for instructions without operands. */
+/* The word opcode.def has for instructions without operands, or without an operator. */
 #define GCI_NONE GCI_NONE_OPERANDS
+#define GCI_OPERATOR_NONE GCI_OPERATOR_COUNT
 
 static gci_opcode_facts const facts[] = {
-#define OPCODE(name, operands, effect) { #name, GCI_##operands, effect },
+#define OPCODE(name, operands, op, effect) { #name, GCI_##operands, GCI_OPERATOR_##op, effect },
 #include "guards/program/opcode.def"
 #undef OPCODE
 };

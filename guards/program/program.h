@@ -19,7 +19,7 @@
 #include "guards/value/number.h"
 
 typedef enum gci_opcode {
-#define OPCODE(name, operands, effect) GCI_OP_##name,
+#define OPCODE(name, operands, op, effect) GCI_OP_##name,
 #include "guards/program/opcode.def"
 #undef OPCODE
     GCI_OPCODE_COUNT
@@ -64,6 +64,7 @@ gci_instruction_z(gci_instruction const *instruction)
 typedef struct gci_opcode_facts {
     char const *name;
     gci_operands operands;
+    gci_operator op;
     char const *effect;
 } gci_opcode_facts;
 

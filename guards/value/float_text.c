@@ -15,45 +15,40 @@
 #define LARGEST_PLAIN_EXPONENT 15
 #define SMALLEST_PLAIN_EXPONENT (-4)
 
-/* The "C" locale's object is static in the C library: making it costs and allocates nothing. */
-static locale_t
-enter_c_locale(locale_t *out_mine)
-{
-    *out_mine = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    return *out_mine != (locale_t)0 ? uselocale(*out_mine) : (locale_t)0;
-}
-
-static void
-leave_c_locale(locale_t before, locale_t mine)
-{
-    if (mine == (locale_t)0)
-        return;
-    uselocale(before);
-    freelocale(mine);
-}
-
 double
 gci_read_double(char const *text)
 {
-    locale_t mine, before = enter_c_locale(&mine);
-    double value = strtod(text, NULL);
+    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    double value = c != (locale_t)0 ? strtod_l(text, NULL, c) : strtod(text, NULL);
 
-    leave_c_locale(before, mine);
+    if (c != (locale_t)0)
+        freelocale(c);
     return value;
 }
 
-/* "-1.2345e-07" with the fewest digits that read back the same. */
-static void
-shortest_scientific(double value, char *out_text, size_t room)
+/*
+ * The fewest digits that read back as the value, which is positive and finite: it is d.ddd * 10**exponent. Digits and an
+ * exponent without a point are read alike in all locales.
+ */
+static int
+shortest_digits(double value, char out_digits[MAX_DIGITS + 1], int *out_exponent)
 {
-    locale_t mine, before = enter_c_locale(&mine);
+    char text[MAX_DIGITS + 16], again[MAX_DIGITS + 16];
+    int count = 0;
 
-    for (int digits = 1; digits <= MAX_DIGITS; digits++) {
-        snprintf(out_text, room, "%.*e", digits - 1, value);
-        if (strtod(out_text, NULL) == value)
+    for (int wanted = 1; wanted <= MAX_DIGITS; wanted++) {
+        snprintf(text, sizeof text, "%.*e", wanted - 1, value);
+        char const *mark = strchr(text, 'e');
+        count = 0;
+        for (char const *c = text; c < mark; c++)
+            if (*c >= '0' && *c <= '9')
+                out_digits[count++] = *c;
+        *out_exponent = (int)strtol(mark + 1, NULL, 10);
+        snprintf(again, sizeof again, "%.*se%d", count, out_digits, *out_exponent - (count - 1));
+        if (strtod(again, NULL) == value)
             break;
     }
-    leave_c_locale(before, mine);
+    return count;
 }
 
 static void
@@ -78,8 +73,8 @@ write_plain(char const *digits, int count, int exponent, gci_buf *out)
 void
 gci_write_double(double value, gci_buf *out)
 {
-    char text[MAX_DIGITS + 16], digits[MAX_DIGITS + 1];
-    int count = 0;
+    char digits[MAX_DIGITS + 1];
+    int exponent;
 
     if (isnan(value) || isinf(value)) {
         gci_buf_append_text(out, isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
@@ -87,12 +82,7 @@ gci_write_double(double value, gci_buf *out)
     }
     if (signbit(value))
         gci_buf_append_char(out, '-');
-    shortest_scientific(fabs(value), text, sizeof text);
-    char const *mark = strchr(text, 'e');
-    for (char const *c = text; c < mark; c++)
-        if (*c != '.')
-            digits[count++] = *c;
-    int exponent = (int)strtol(mark + 1, NULL, 10);
+    int count = shortest_digits(fabs(value), digits, &exponent);
     if (exponent >= SMALLEST_PLAIN_EXPONENT && exponent <= LARGEST_PLAIN_EXPONENT) {
         write_plain(digits, count, exponent, out);
         return;
