@@ -20,14 +20,6 @@ mix(uint64_t a, uint64_t b)
 }
 
 static uint64_t
-hash_integer(gci_int value)
-{
-    size_t limbs = (size_t)(value.size < 0 ? -value.size : value.size);
-
-    return gci_hash64(value.limbs, limbs * sizeof *value.limbs, (uint64_t)(int64_t)value.size);
-}
-
-static uint64_t
 hash_factors(gci_factor const *factors, uint32_t count)
 {
     uint64_t hash = count;
@@ -55,7 +47,7 @@ hash_polynomial(gci_expr const *expr)
     uint64_t hash = 2 + (uint64_t)expr->count;
 
     for (uint32_t i = 0; i < expr->count; i++)
-        hash = mix(hash, mix(expr->terms[i].hash, hash_integer(expr->terms[i].coefficient)));
+        hash = mix(hash, mix(expr->terms[i].hash, gci_int_hash(expr->terms[i].coefficient)));
     return hash;
 }
 
@@ -579,6 +571,12 @@ gather_operands(gci_arena *arena, char const *name, gci_expr *const *exprs, size
 }
 
 static gci_expr *
+join_integers(gci_arena *arena, char const *name, gci_expr *const *exprs, size_t count)
+{
+    return name[0] == '+' ? add_integers(arena, exprs, count) : multiply_integers(arena, exprs, count);
+}
+
+static gci_expr *
 join_floats(gci_arena *arena, char const *name, gci_expr *const *exprs, size_t count)
 {
     float_operands all;
@@ -588,8 +586,7 @@ join_floats(gci_arena *arena, char const *name, gci_expr *const *exprs, size_t c
     if (!gather_operands(arena, name, exprs, count, &all))
         return NULL;
     if (all.integer_count != 0) {
-        integer = name[0] == '+' ? add_integers(arena, all.integers, all.integer_count)
-                                 : multiply_integers(arena, all.integers, all.integer_count);
+        integer = join_integers(arena, name, all.integers, all.integer_count);
         if (integer == NULL)
             return NULL;
     }
@@ -600,39 +597,31 @@ join_floats(gci_arena *arena, char const *name, gci_expr *const *exprs, size_t c
     return gci_expr_apply(arena, name, all.floats, all.float_count, true, false, first_place(exprs, count));
 }
 
-/* false: an operand couldn't be made. */
-static bool
-look_at(gci_expr *const *exprs, size_t count, bool *out_integers)
+/* name is "+" or "*". */
+static gci_expr *
+join_all(gci_arena *arena, char const *name, gci_expr *const *exprs, size_t count)
 {
-    *out_integers = true;
+    bool integers = true;
+
+    GCI_ASSERT(count != 0);
     for (size_t i = 0; i < count; i++) {
         if (exprs[i] == NULL)
-            return false;
-        *out_integers = *out_integers && exprs[i]->is_integer;
+            return NULL;
+        integers = integers && exprs[i]->is_integer;
     }
-    return true;
+    return integers ? join_integers(arena, name, exprs, count) : join_floats(arena, name, exprs, count);
 }
 
 gci_expr *
 gci_expr_sum(gci_arena *arena, gci_expr *const *exprs, size_t count)
 {
-    bool integers;
-
-    GCI_ASSERT(count != 0);
-    if (!look_at(exprs, count, &integers))
-        return NULL;
-    return integers ? add_integers(arena, exprs, count) : join_floats(arena, "+", exprs, count);
+    return join_all(arena, "+", exprs, count);
 }
 
 gci_expr *
 gci_expr_product(gci_arena *arena, gci_expr *const *exprs, size_t count)
 {
-    bool integers;
-
-    GCI_ASSERT(count != 0);
-    if (!look_at(exprs, count, &integers))
-        return NULL;
-    return integers ? multiply_integers(arena, exprs, count) : join_floats(arena, "*", exprs, count);
+    return join_all(arena, "*", exprs, count);
 }
 
 gci_expr *
@@ -715,41 +704,37 @@ gci_expr_divided(gci_arena *arena, gci_expr *a, gci_int divisor)
     return finish_polynomial(arena, &g, a->at);
 }
 
+/* a // b, or a % b. */
 static gci_expr *
-apply_division(gci_arena *arena, char const *name, gci_expr *a, gci_expr *b)
+divide(gci_arena *arena, bool modulo, gci_expr *a, gci_expr *b)
 {
-    gci_expr *operands[] = { a, b };
+    gci_int dividend, divisor, quotient, rest;
 
-    return gci_expr_apply(arena, name, operands, 2, false, a->is_integer && b->is_integer, first_place(operands, 2));
+    if (a == NULL || b == NULL)
+        return NULL;
+    gci_expr *operands[] = { a, b };
+    bool known = a->is_integer && gci_expr_is_constant(b, &divisor) && divisor.size != 0;
+    if (known && gci_expr_is_constant(a, &dividend))
+        return gci_int_divide(arena, dividend, divisor, &quotient, &rest)
+                   ? gci_expr_integer(arena, modulo ? rest : quotient, a->at)
+                   : NULL;
+    gci_expr *exact = known ? gci_expr_divided(arena, a, divisor) : NULL;
+    if (exact != NULL)
+        return modulo ? gci_expr_small(arena, 0, a->at) : exact;
+    return gci_expr_apply(arena, modulo ? "%" : "//", operands, 2, false, a->is_integer && b->is_integer,
+                          first_place(operands, 2));
 }
 
 gci_expr *
 gci_expr_floor_divide(gci_arena *arena, gci_expr *a, gci_expr *b)
 {
-    gci_int dividend, divisor, rest;
-
-    if (a == NULL || b == NULL)
-        return NULL;
-    if (!a->is_integer || !gci_expr_is_constant(b, &divisor) || divisor.size == 0)
-        return apply_division(arena, "//", a, b);
-    if (gci_expr_is_constant(a, &dividend))
-        return gci_int_divide(arena, dividend, divisor, &dividend, &rest) ? gci_expr_integer(arena, dividend, a->at) : NULL;
-    gci_expr *exact = gci_expr_divided(arena, a, divisor);
-    return exact != NULL ? exact : apply_division(arena, "//", a, b);
+    return divide(arena, false, a, b);
 }
 
 gci_expr *
 gci_expr_modulo(gci_arena *arena, gci_expr *a, gci_expr *b)
 {
-    gci_int dividend, divisor, quotient;
-
-    if (a == NULL || b == NULL)
-        return NULL;
-    if (!a->is_integer || !gci_expr_is_constant(b, &divisor) || divisor.size == 0)
-        return apply_division(arena, "%", a, b);
-    if (gci_expr_is_constant(a, &dividend))
-        return gci_int_divide(arena, dividend, divisor, &quotient, &dividend) ? gci_expr_integer(arena, dividend, a->at) : NULL;
-    return gci_expr_divided(arena, a, divisor) != NULL ? gci_expr_small(arena, 0, a->at) : apply_division(arena, "%", a, b);
+    return divide(arena, true, a, b);
 }
 
 /* ---- max and min ---- */

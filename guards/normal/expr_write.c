@@ -29,13 +29,11 @@ static uint64_t hash_node(coloring const *c, gci_expr const *expr);
 static uint64_t
 hash_term(coloring const *c, gci_term const *term)
 {
-    size_t limbs = (size_t)(term->coefficient.size < 0 ? -term->coefficient.size : term->coefficient.size);
-    uint64_t hash = gci_hash64(term->coefficient.limbs, limbs * sizeof(uint64_t), (uint64_t)(int64_t)term->coefficient.size);
     uint64_t sum = 0;
 
     for (uint32_t i = 0; i < term->count; i++)
         sum += mix(hash_node(c, term->factors[i].atom), term->factors[i].exponent);
-    return mix(hash, sum);
+    return mix(gci_int_hash(term->coefficient), sum);
 }
 
 static uint64_t
@@ -118,13 +116,11 @@ static uint64_t
 hash_term_before(placing *p, gci_term const *term)
 {
     size_t at = p->at++;
-    gci_int size = term->coefficient;
     uint64_t sum = 0;
 
     for (uint32_t i = 0; i < term->count; i++)
         sum += stir(hash_before(p, term->factors[i].atom), term->factors[i].exponent);
-    size_t limbs = (size_t)(size.size < 0 ? -size.size : size.size);
-    p->hashes[at] = stir(gci_hash64(size.limbs, limbs * sizeof(uint64_t), (uint64_t)(int64_t)size.size), sum);
+    p->hashes[at] = stir(gci_int_hash(term->coefficient), sum);
     return p->hashes[at];
 }
 

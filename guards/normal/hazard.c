@@ -159,17 +159,6 @@ examine_any(gci_hazards *h, gci_ast const *first)
 
 /* ---- calls ---- */
 
-static gci_function const *
-called_function(gci_ast const *callee)
-{
-    gci_view const no_module = { NULL, 0 };
-
-    if (callee->kind == GCI_AST_NAME)
-        return gci_function_find(no_module, callee->name);
-    bool attribute = callee->kind == GCI_AST_ATTRIBUTE && callee->first->kind == GCI_AST_NAME;
-    return attribute ? gci_function_find(callee->first->name, callee->name) : NULL;
-}
-
 static fact
 examine_called(gci_hazards *h, gci_function const *function, gci_ast const *argument, size_t count)
 {
@@ -185,7 +174,7 @@ examine_called(gci_hazards *h, gci_function const *function, gci_ast const *argu
 static fact
 examine_call(gci_hazards *h, gci_ast const *node)
 {
-    gci_function const *function = called_function(node->first);
+    gci_function const *function = gci_ast_called(node);
     gci_ast const *first = node->first->next;
     size_t count = node->count - 1;
 

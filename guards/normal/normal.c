@@ -4,7 +4,6 @@
 #include "guards/normal/normal.h"
 
 #include "base/check.h"
-#include "guards/value/functions.h"
 #include "guards/value/limits.h"
 
 #include <stdlib.h>
@@ -199,21 +198,6 @@ opposite(gci_operator op)
     }
 }
 
-/* Eq(a, b) and its kin. */
-static bool
-called_comparison(gci_ast const *node, gci_operator *out)
-{
-    gci_view const no_module = { NULL, 0 };
-
-    if (node->kind != GCI_AST_CALL || node->count != 3 || node->first->kind != GCI_AST_NAME)
-        return false;
-    gci_function const *function = gci_function_find(no_module, node->first->name);
-    if (function == NULL || function->kind != GCI_FUNCTION_OPERATOR || !gci_operator_is_comparison(function->op))
-        return false;
-    *out = function->op;
-    return true;
-}
-
 /* `condition == False` and `condition == True`: the condition, and whether it is wanted. */
 static bool
 compared_with_bool(gci_ast const *node, gci_ast const **out_condition, bool *out_wanted)
@@ -226,7 +210,7 @@ compared_with_bool(gci_ast const *node, gci_ast const **out_condition, bool *out
         return false;
     *out_condition = node->first;
     *out_wanted = right->number.i != 0;
-    return called_comparison(node->first, &op) || (node->first->kind == GCI_AST_COMPARE && node->first->parenthesised);
+    return gci_ast_is_called_comparison(node->first, &op) || (node->first->kind == GCI_AST_COMPARE && node->first->parenthesised);
 }
 
 static void add_condition(making *m, gci_ast const *node, bool wanted, gci_view text);
@@ -261,7 +245,7 @@ add_condition(making *m, gci_ast const *node, bool wanted, gci_view text)
         add_condition(m, inner, truth == wanted, text);
     } else if (node->kind == GCI_AST_COMPARE && (wanted || node->count == 2)) {
         add_compare(m, node, wanted, text);
-    } else if (called_comparison(node, &op)) {
+    } else if (gci_ast_is_called_comparison(node, &op)) {
         gci_ast const *left = node->first->next;
         add_comparison(m, left, wanted ? op : opposite(op), left->next, text);
     } else {

@@ -4,7 +4,6 @@
 #include "guards/program/compiler.h"
 
 #include "base/check.h"
-#include "guards/value/functions.h"
 
 static gci_opcode
 jump_opcode(gci_operator op, bool sense, bool immediate)
@@ -245,13 +244,11 @@ static bool
 compile_called_comparison(gci_emitter *e, gci_ast const *node, bool sense, gci_label *label)
 {
     gci_ast const *callee = node->first;
+    gci_operator op;
 
-    if (callee->kind != GCI_AST_NAME || node->count != 3 || gci_emit_callee(e, callee->name))
+    if (!gci_ast_is_called_comparison(node, &op) || gci_emit_callee(e, callee->name))
         return false;
-    gci_function const *function = gci_function_find((gci_view){ NULL, 0 }, callee->name);
-    if (function == NULL || function->kind != GCI_FUNCTION_OPERATOR || !gci_operator_is_comparison(function->op))
-        return false;
-    compare_two(e, callee->next, function->op, callee->next->next, sense, label);
+    compare_two(e, callee->next, op, callee->next->next, sense, label);
     return true;
 }
 

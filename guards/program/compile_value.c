@@ -87,42 +87,6 @@ materialise(gci_emitter *e, partial const *value)
     return value->is_constant ? load(e, value->number) : value->r;
 }
 
-static bool
-is_power_of_two(int64_t value)
-{
-    return value > 1 && (value & (value - 1)) == 0;
-}
-
-/* The instruction for `register op constant`, or HOLD if it has none. */
-static gci_instruction
-immediate_form(gci_operator op, uint16_t b, int64_t imm)
-{
-    gci_instruction i = { .op = GCI_OP_HOLD, .b = b, .imm = imm };
-
-    switch (op) {
-    case GCI_OPERATOR_ADD: i.op = GCI_OP_ADD_I; break;
-    case GCI_OPERATOR_SUB:
-        if (imm != INT64_MIN && imm != 0) /* -0.0 - 0 is -0.0, -0.0 + 0 isn't */
-            i.op = GCI_OP_ADD_I, i.imm = -imm;
-        break;
-    case GCI_OPERATOR_MUL: i.op = GCI_OP_MUL_I; break;
-    case GCI_OPERATOR_FLOORDIV:
-        if (is_power_of_two(imm))
-            i.op = GCI_OP_FLOORDIV_2, i.imm = __builtin_ctzll((uint64_t)imm);
-        else if (imm != 0)
-            i.op = GCI_OP_FLOORDIV_I;
-        break;
-    case GCI_OPERATOR_MOD:
-        if (is_power_of_two(imm))
-            i.op = GCI_OP_MOD_2, i.imm = __builtin_ctzll((uint64_t)imm);
-        else if (imm != 0)
-            i.op = GCI_OP_MOD_I;
-        break;
-    default: break;
-    }
-    return i;
-}
-
 static uint16_t
 emit_result(gci_emitter *e, gci_instruction instruction, uint16_t left, uint16_t right)
 {
@@ -185,7 +149,7 @@ join_tree(gci_emitter *e, partial const *left, gci_operator op, gci_ast const *r
 
     if (left->is_constant && left->number.kind == GCI_KIND_INT && commutes) {
         uint16_t r = compile_value(e, right);
-        return emit_result(e, immediate_form(op, r, left->number.i), r, r);
+        return emit_result(e, gci_immediate_form(op, r, left->number.i), r, r);
     }
     uint16_t a = materialise(e, left);
     gci_ast const *factor = NULL;
@@ -202,7 +166,7 @@ join_constant(gci_emitter *e, uint16_t left, gci_operator op, gci_number right)
     gci_instruction i = { .op = GCI_OP_HOLD };
 
     if (right.kind == GCI_KIND_INT)
-        i = immediate_form(op, left, right.i);
+        i = gci_immediate_form(op, left, right.i);
     if (i.op != GCI_OP_HOLD)
         return emit_result(e, i, left, left);
     return emit_binary(e, op, left, load(e, right));

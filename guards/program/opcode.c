@@ -46,6 +46,41 @@ gci_opcode_shape(unsigned op)
     return shapes[facts[op].operands];
 }
 
+static bool
+is_power_of_two(int64_t value)
+{
+    return value > 1 && (value & (value - 1)) == 0;
+}
+
+gci_instruction
+gci_immediate_form(gci_operator op, uint16_t b, int64_t imm)
+{
+    gci_instruction i = { .op = GCI_OP_HOLD, .b = b, .imm = imm };
+
+    switch (op) {
+    case GCI_OPERATOR_ADD: i.op = GCI_OP_ADD_I; break;
+    case GCI_OPERATOR_SUB:
+        if (imm != INT64_MIN && imm != 0) /* -0.0 - 0 is -0.0, -0.0 + 0 isn't */
+            i.op = GCI_OP_ADD_I, i.imm = -imm;
+        break;
+    case GCI_OPERATOR_MUL: i.op = GCI_OP_MUL_I; break;
+    case GCI_OPERATOR_FLOORDIV:
+        if (is_power_of_two(imm))
+            i.op = GCI_OP_FLOORDIV_2, i.imm = __builtin_ctzll((uint64_t)imm);
+        else if (imm != 0)
+            i.op = GCI_OP_FLOORDIV_I;
+        break;
+    case GCI_OPERATOR_MOD:
+        if (is_power_of_two(imm))
+            i.op = GCI_OP_MOD_2, i.imm = __builtin_ctzll((uint64_t)imm);
+        else if (imm != 0)
+            i.op = GCI_OP_MOD_I;
+        break;
+    default: break;
+    }
+    return i;
+}
+
 /* ---- listing ---- */
 
 static void

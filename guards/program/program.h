@@ -79,6 +79,9 @@ typedef struct gci_operand_shape {
 
 gci_operand_shape gci_opcode_shape(unsigned op);
 
+/* The instruction for R[b] op constant, or HOLD if it has none. */
+gci_instruction gci_immediate_form(gci_operator op, uint16_t b, int64_t imm);
+
 typedef struct gci_bound_name {
     gci_view name; /* what hints call it, after renaming */
     gci_view text; /* what the guard calls it */

@@ -96,29 +96,18 @@ write_polynomial(writer *w, gci_expr const *expr)
     return constant != 0 ? append(w, (gci_instruction){ .op = GCI_OP_ADD_I, .b = sum, .imm = constant }) : sum;
 }
 
-static bool
-is_power_of_two(int64_t value)
-{
-    return value > 1 && (value & (value - 1)) == 0;
-}
-
 static uint16_t
 write_division(writer *w, gci_expr const *expr)
 {
     bool modulo = expr->name.data[0] == '%';
+    gci_instruction i = { .op = GCI_OP_HOLD };
     uint16_t dividend = write_value(w, expr->args[0]);
     int64_t divisor;
-    gci_instruction i = { .op = modulo ? GCI_OP_MOD : GCI_OP_FLOORDIV, .b = dividend };
 
-    if (!gci_expr_constant(expr->args[1], &divisor) || divisor == 0) {
-        i.c = write_value(w, expr->args[1]);
-    } else if (is_power_of_two(divisor)) {
-        i.op = modulo ? GCI_OP_MOD_2 : GCI_OP_FLOORDIV_2;
-        i.imm = __builtin_ctzll((uint64_t)divisor);
-    } else {
-        i.op = modulo ? GCI_OP_MOD_I : GCI_OP_FLOORDIV_I;
-        i.imm = divisor;
-    }
+    if (gci_expr_constant(expr->args[1], &divisor))
+        i = gci_immediate_form(modulo ? GCI_OPERATOR_MOD : GCI_OPERATOR_FLOORDIV, dividend, divisor);
+    if (i.op == GCI_OP_HOLD)
+        i = (gci_instruction){ .op = modulo ? GCI_OP_MOD : GCI_OP_FLOORDIV, .b = dividend, .c = write_value(w, expr->args[1]) };
     return append(w, i);
 }
 

@@ -9,7 +9,7 @@
 #define GCI_GUARDS_AST_H
 
 #include "base/error.h"
-#include "guards/value/number.h"
+#include "guards/value/functions.h"
 
 typedef enum gci_ast_kind {
     GCI_AST_NUMBER,    /* number */
@@ -49,6 +49,12 @@ struct gci_ast {
  * have the column (from 1, in bytes).
  */
 gci_ast *gci_ast_parse(gci_view text, gci_arena *arena, gcache_error *error);
+
+/* The function that a call names, plainly or as an attribute of its module; NULL if there is none. */
+gci_function const *gci_ast_called(gci_ast const *call);
+
+/* Eq(a, b) and its kin: a comparison under another name. */
+bool gci_ast_is_called_comparison(gci_ast const *node, gci_operator *out);
 
 /* The text of a node. */
 static inline gci_view

@@ -6,7 +6,7 @@
 #include "base/check.h"
 #include "base/digest.h"
 #include "guards/value/limits.h"
-#include "guards/text/literal.h"
+#include "guards/text/ast.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -34,56 +34,35 @@ gci_hints_find(gci_hints const *hints, gci_view bound)
 /* ---- literals ---- */
 
 static bool
-read_word(gci_view text, gci_number *out)
+negate(gci_number *number)
 {
-    if (gci_view_is(text, "None"))
-        *out = (gci_number){ .kind = GCI_KIND_NONE };
-    else if (gci_view_is(text, "True") || gci_view_is(text, "False"))
-        *out = gci_number_bool(text.data[0] == 'T');
-    else
-        return false;
-    return true;
-}
-
-/* inf, nan or a number token, without a sign. */
-static bool
-read_magnitude(gci_view text, gci_arena *arena, gci_number *out)
-{
-    gci_lexer lexer;
-    char const *problem;
-
-    if (gci_view_is(text, "inf") || gci_view_is(text, "nan")) {
-        *out = gci_number_float(text.data[0] == 'i' ? (double)INFINITY : (double)NAN);
-        return true;
-    }
-    gci_lexer_init(&lexer, text);
-    gci_token token = lexer.token;
-    gci_lexer_next(&lexer);
-    bool number = token.type == GCI_TOKEN_INT || token.type == GCI_TOKEN_FLOAT;
-    return number && lexer.token.type == GCI_TOKEN_END && gci_literal_read(&token, arena, out, &problem) == GCACHE_OK;
+    if (number->kind == GCI_KIND_FLOAT)
+        number->f = -number->f;
+    else if (number->kind == GCI_KIND_INT)
+        number->i = -number->i;
+    else if (number->kind == GCI_KIND_BIG)
+        *number = gci_number_of_int(gci_int_negate((gci_int){ number->limbs, number->size }));
+    return number->kind == GCI_KIND_FLOAT || gci_number_is_integral(*number);
 }
 
 /* literal -> 'None' | 'True' | 'False' | '-'? ('inf' | 'nan' | INT | FLOAT) */
 static bool
 read_literal(gci_view text, gci_arena *arena, gci_number *out)
 {
-    bool negative = text.size != 0 && text.data[0] == '-';
+    gci_ast const *node = gci_ast_parse(text, arena, NULL);
+    bool negative = node != NULL && node->kind == GCI_AST_UNARY && node->first->joint == GCI_OPERATOR_NEG;
 
-    if (read_word(text, out))
-        return true;
-    if (negative)
-        text = gci_view_of(text.data + 1, text.size - 1);
-    if (!read_magnitude(text, arena, out))
+    node = negative ? node->first : node;
+    if (node == NULL || node->parenthesised)
         return false;
-    if (!negative)
-        return true;
-    if (out->kind == GCI_KIND_FLOAT)
-        out->f = -out->f;
-    else if (out->kind == GCI_KIND_INT)
-        out->i = -out->i;
+    bool infinite = node->kind == GCI_AST_NAME && gci_view_is(node->name, "inf");
+    if (infinite || (node->kind == GCI_AST_NAME && gci_view_is(node->name, "nan")))
+        *out = gci_number_float(infinite ? (double)INFINITY : (double)NAN);
+    else if (node->kind == GCI_AST_NUMBER && node->number.kind != GCI_KIND_COMPLEX)
+        *out = node->number;
     else
-        *out = gci_number_of_int(gci_int_negate((gci_int){ out->limbs, out->size }));
-    return true;
+        return false;
+    return !negative || (out->kind != GCI_KIND_BOOL && negate(out));
 }
 
 /* ---- reading ---- */

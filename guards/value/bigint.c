@@ -6,6 +6,7 @@
 #include "guards/value/bigint.h"
 
 #include "base/check.h"
+#include "base/digest.h"
 #include "guards/value/limits.h"
 
 #include <gmp.h>
@@ -94,6 +95,12 @@ gci_int_compare(gci_int a, gci_int b)
         return a.size < 0 ? -1 : 1;
     int order = compare_magnitudes(a, b);
     return a.size < 0 ? -order : order;
+}
+
+uint64_t
+gci_int_hash(gci_int a)
+{
+    return gci_hash64(a.limbs, (size_t)magnitude(a) * sizeof *a.limbs, (uint64_t)(int64_t)a.size);
 }
 
 uint64_t

@@ -31,6 +31,7 @@ bool gci_int_fits(gci_int a, int64_t *out_value);
 
 int gci_int_compare(gci_int a, gci_int b);
 gci_int gci_int_negate(gci_int a);
+uint64_t gci_int_hash(gci_int a);
 /* Bits of the magnitude; 0 for zero. */
 uint64_t gci_int_bits(gci_int a);
 

@@ -293,8 +293,9 @@ PAIR(arc_tangent_2, atan2)
 
 /* ---- extremes ---- */
 
-bool
-gci_function_replaces(gci_calc *calc, gci_function_kind kind, gci_number best, gci_number item, bool *out)
+/* Whether item replaces the best so far. Python compares in this order. */
+static bool
+is_better(gci_calc *calc, gci_function_kind kind, gci_number best, gci_number item, bool *out)
 {
     gci_operator op = kind == GCI_FUNCTION_MAX ? GCI_OPERATOR_GT : GCI_OPERATOR_LT;
 
@@ -308,7 +309,7 @@ non_negative(gci_calc *calc, gci_number const *args, size_t count, gci_number *o
     bool replaces;
 
     (void)count;
-    if (!gci_function_replaces(calc, GCI_FUNCTION_MAX, args[0], zero, &replaces))
+    if (!is_better(calc, GCI_FUNCTION_MAX, args[0], zero, &replaces))
         return false;
     *out = replaces ? zero : args[0];
     return true;
@@ -323,7 +324,7 @@ promoted(gci_calc *calc, gci_function_kind kind, gci_number const *args, gci_num
     for (int i = 0; i < 2; i++)
         if (!gci_number_is_real(args[i]))
             return gci_raise(calc, GCI_RAISED_ASSERTION, "<class '%s'>", gci_number_type(args[i]));
-    if (!gci_function_replaces(calc, kind, args[0], args[1], &replaces))
+    if (!is_better(calc, kind, args[0], args[1], &replaces))
         return false;
     *out = replaces ? args[1] : args[0];
     if (args[0].kind == GCI_KIND_FLOAT || args[1].kind == GCI_KIND_FLOAT)

@@ -54,8 +54,6 @@ bool gci_function_is_module(gci_view name);
 bool gci_function_object(gci_view name, gci_number *out);
 gci_number gci_function_as_object(gci_function const *function);
 
-/* "max" and "min": item replaces best? Python compares in this order. */
-bool gci_function_replaces(gci_calc *calc, gci_function_kind kind, gci_number best, gci_number item, bool *out);
 bool gci_function_abs(gci_calc *calc, gci_number a, gci_number *out);
 
 #endif
