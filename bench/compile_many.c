@@ -25,8 +25,8 @@ compile(void *state, gcache_graph *graph, gcache_hints const *hints, gcache_comp
     static char object[OBJECT_BYTES];
 
     (void)state, (void)graph, (void)hints, (void)error;
-    out_compiled->entry.payload = object;
-    out_compiled->entry.payload_size = sizeof object;
+    out_compiled->entry->payload = object;
+    out_compiled->entry->payload_size = sizeof object;
     return GCACHE_OK;
 }
 
@@ -58,12 +58,12 @@ static size_t
 compile_all(rig *r)
 {
     gcache_many_options options = GCACHE_MANY_OPTIONS_INIT;
-    gcache_many_summary summary;
+    gcache_many_summary summary = GCACHE_MANY_SUMMARY_INIT;
     gcache_error error;
 
     options.workers = WORKERS;
     for (int i = 0; i < MODULES; i++)
-        r->modules[i] = (gcache_module){ .graph = describe(r, i) };
+        r->modules[i] = (gcache_module){ .size = sizeof(gcache_module), .graph = describe(r, i) };
     if (gcache_compile_many(r->cache, r->modules, MODULES, &options, compile, &summary, &error) != GCACHE_OK)
         bench_die("gcache_compile_many", error.message);
     clear_modules(r, MODULES);
@@ -75,12 +75,12 @@ static double
 store_together(rig *r, int first)
 {
     gcache_many_options options = GCACHE_MANY_OPTIONS_INIT;
-    gcache_many_summary summary;
+    gcache_many_summary summary = GCACHE_MANY_SUMMARY_INIT;
     gcache_error error;
 
     options.workers = WORKERS;
     for (int i = 0; i < SYNCED; i++)
-        r->modules[i] = (gcache_module){ .graph = describe(r, first + i) };
+        r->modules[i] = (gcache_module){ .size = sizeof(gcache_module), .graph = describe(r, first + i) };
     uint64_t start = bench_now_ns();
     if (gcache_compile_many(r->cache, r->modules, SYNCED, &options, compile, &summary, &error) != GCACHE_OK ||
         summary.stored != SYNCED)
@@ -99,7 +99,7 @@ store_one_by_one(rig *r, int first)
     for (int i = 0; i < SYNCED; i++) {
         gcache_graph *graph = describe(r, first + i);
         gcache_error error;
-        gcache_result result;
+        gcache_result result = GCACHE_RESULT_INIT;
         uint64_t start = bench_now_ns();
         if (gcache_get_or_compile(r->cache, graph, NULL, compile, NULL, &result, &error) != GCACHE_MISS)
             bench_die("gcache_get_or_compile", "no miss");

@@ -46,8 +46,10 @@ make_graph(int64_t serial)
     static char const environment[] = "{\"compiler\": \"1.4.2\", \"device\": \"cpu\", \"isa\": \"avx2\"}";
     char options[64];
     gcache_graph *g = gcache_graph_new("bench/1");
-    gcache_node x = gcache_graph_input(g, "x", &(gcache_tensor){ .dtype = "float32", .shape = { "s0", "s1" }, .rank = 2 });
-    gcache_node w = gcache_graph_input(g, "w", &(gcache_tensor){ .dtype = "float32", .shape = { "s1", "64" }, .rank = 2 });
+    gcache_node x = gcache_graph_input(g, "x", &(gcache_tensor){ .size = sizeof(gcache_tensor), .dtype = "float32",
+                                                                 .shape = { "s0", "s1" }, .rank = 2 });
+    gcache_node w = gcache_graph_input(g, "w", &(gcache_tensor){ .size = sizeof(gcache_tensor), .dtype = "float32",
+                                                                 .shape = { "s1", "64" }, .rank = 2 });
     gcache_node mm = gcache_graph_call(g, "matmul", (gcache_node[]){ x, w }, 2);
     gcache_node relu = gcache_graph_call(g, "relu", &mm, 1);
 
@@ -65,7 +67,7 @@ insert(gcache *cache, int64_t serial)
     static char const code[256];
     gcache_graph *g = make_graph(serial);
     char const *guard = "s0 % 8 == 0 and s0 <= 1024";
-    gcache_entry entry = { .guards = &guard, .guard_count = 1, .payload = code, .payload_size = sizeof code,
+    gcache_entry entry = { .size = sizeof entry, .guards = &guard, .guard_count = 1, .payload = code, .payload_size = sizeof code,
                            .compile_ns = 1000000000 };
 
     require(gcache_insert(cache, g, NULL, &entry, NULL, &error) == GCACHE_OK, "insert");
@@ -85,7 +87,7 @@ static void
 look_up(void *state)
 {
     asked *a = state;
-    gcache_result result;
+    gcache_result result = GCACHE_RESULT_INIT;
 
     require(gcache_lookup(a->cache, a->graph, &a->hints, &result, &error) == a->expected, "lookup");
     gcache_result_clear(&result);

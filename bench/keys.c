@@ -46,7 +46,8 @@ typedef struct counts {
 static gcache_node
 add_input(gcache_graph *g, counts *c, char const *rows, char const *columns)
 {
-    gcache_tensor tensor = { .dtype = "torch.float32", .shape = { rows, columns }, .stride = { columns, "1" }, .rank = 2,
+    gcache_tensor tensor = { .size = sizeof tensor, .dtype = "torch.float32", .shape = { rows, columns }, .stride = { columns,
+                             "1" }, .rank = 2,
                              .device = "cuda:0", .layout = "torch.strided", .requires_grad = true };
 
     c->inputs++;

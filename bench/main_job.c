@@ -33,8 +33,10 @@ static gcache_graph *
 make_graph(int64_t serial)
 {
     gcache_graph *g = gcache_graph_new("bench/1");
-    gcache_node x = gcache_graph_input(g, "x", &(gcache_tensor){ .dtype = "float32", .shape = { "s0", "s1" }, .rank = 2 });
-    gcache_node w = gcache_graph_input(g, "w", &(gcache_tensor){ .dtype = "float32", .shape = { "s1", "64" }, .rank = 2 });
+    gcache_node x = gcache_graph_input(g, "x", &(gcache_tensor){ .size = sizeof(gcache_tensor), .dtype = "float32",
+                                                                 .shape = { "s0", "s1" }, .rank = 2 });
+    gcache_node w = gcache_graph_input(g, "w", &(gcache_tensor){ .size = sizeof(gcache_tensor), .dtype = "float32",
+                                                                 .shape = { "s1", "64" }, .rank = 2 });
     gcache_node mm = gcache_graph_call(g, "matmul", (gcache_node[]){ x, w }, 2);
     gcache_graph_kwarg_int(g, mm, "serial", serial);
     gcache_graph_output(g, mm);
@@ -44,7 +46,8 @@ make_graph(int64_t serial)
 static void
 insert(gcache *cache, gcache_graph *g, char const *guard, gcache_hints const *hints, void const *payload, size_t size)
 {
-    gcache_entry entry = { .guards = &guard, .guard_count = 1, .payload = payload, .payload_size = size, .compile_ns = 1000000000 };
+    gcache_entry entry = { .size = sizeof entry, .guards = &guard, .guard_count = 1, .payload = payload, .payload_size = size,
+                           .compile_ns = 1000000000 };
 
     require(gcache_insert(cache, g, hints, &entry, NULL, &error) == GCACHE_OK, "insert");
 }
@@ -62,7 +65,7 @@ static void
 look_up(void *state)
 {
     lookup_case *c = state;
-    gcache_result result;
+    gcache_result result = GCACHE_RESULT_INIT;
 
     require(gcache_lookup(c->cache, c->graph, &c->hints, &result, &error) == c->expected, "lookup");
     gcache_result_clear(&result);
@@ -118,7 +121,7 @@ answer(char const *directory, bool print)
     gcache_graph *g = make_graph(1);
     gcache_key key;
     gcache *cache;
-    gcache_result result;
+    gcache_result result = GCACHE_RESULT_INIT;
 
     require(gcache_graph_key(g, &key, &error) == GCACHE_OK, "key");
     uint64_t start = bench_now_ns();
@@ -218,7 +221,8 @@ build_and_key(void *state)
 {
     int nodes = *(int *)state;
     gcache_graph *g = gcache_graph_new("bench/1");
-    gcache_node last = gcache_graph_input(g, "x", &(gcache_tensor){ .dtype = "float32", .shape = { "s0", "s1" }, .rank = 2 });
+    gcache_node last = gcache_graph_input(g, "x", &(gcache_tensor){ .size = sizeof(gcache_tensor), .dtype = "float32",
+                                                                    .shape = { "s0", "s1" }, .rank = 2 });
     gcache_key key;
     void const *bytes;
 

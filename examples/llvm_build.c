@@ -113,9 +113,9 @@ compile(void *state, gcache_graph *graph, gcache_hints const *hints, gcache_comp
     if (!run_clang(u->path, object) || (u->object = read_whole(object, &size)) == NULL)
         return fail(error, "can't be compiled", u->path);
     unlink(object);
-    out_compiled->entry.payload = u->object;
-    out_compiled->entry.payload_size = size;
-    out_compiled->entry.label = u->name;
+    out_compiled->entry->payload = u->object;
+    out_compiled->entry->payload_size = size;
+    out_compiled->entry->label = u->name;
     return GCACHE_OK;
 }
 
@@ -206,7 +206,7 @@ build(gcache *cache, gcache_module *modules, unit *units, size_t count, unsigned
     gcache_request request = GCACHE_REQUEST_INIT;
     gcache_compile_options each = GCACHE_COMPILE_OPTIONS_INIT;
     gcache_many_options options = GCACHE_MANY_OPTIONS_INIT;
-    gcache_many_summary summary = { 0 };
+    gcache_many_summary summary = GCACHE_MANY_SUMMARY_INIT;
     char line[GCACHE_MANY_LINE_SIZE];
     size_t failed = 0;
 
@@ -256,7 +256,7 @@ main(int argc, char **argv)
         return fprintf(stderr, "%s\n", error.message), 2;
     for (size_t i = 0; i < count; i++) {
         name_unit(&units[i], argv[first + (int)i], argv[2]);
-        modules[i] = (gcache_module){ .graph = describe(units[i].path, version, rules), .state = &units[i] };
+        modules[i] = (gcache_module){ .size = sizeof(gcache_module), .graph = describe(units[i].path, version, rules), .state = &units[i] };
         if (modules[i].graph == NULL)
             return fprintf(stderr, "%s: can't be read\n", units[i].path), 2;
     }

@@ -49,7 +49,7 @@ static gcache_graph *
 describe(expression const *e)
 {
     gcache_graph *graph = gcache_graph_new("generic");
-    gcache_tensor vector = { .dtype = "float32", .shape = { "n" }, .rank = 1, .device = "cpu" };
+    gcache_tensor vector = { .size = sizeof vector, .dtype = "float32", .shape = { "n" }, .rank = 1, .device = "cpu" };
     gcache_node nodes[16] = { 0 };
     char const *compiler = "tiny 1.0, cc -O2";
     gcache_value *version = gcache_value_text(graph, compiler, strlen(compiler));
@@ -210,7 +210,7 @@ measure(void *state, char const *const *choices, size_t count, double *out_timin
     for (size_t i = 0; i < count; i++) {
         size_t size = 0;
         char *object = make_object(t->e, atoi(choices[i]), &size);
-        gcache_blob blob;
+        gcache_blob blob = GCACHE_BLOB_INIT;
         gcache_status status = gcache_blob_put(t->cache, object, size, "so", NULL, &blob, error);
         free(object);
         kernel_fn kernel = status == GCACHE_OK ? load_kernel(blob.path) : NULL;
@@ -225,10 +225,10 @@ measure(void *state, char const *const *choices, size_t count, double *out_timin
 static int
 find_unroll(gcache *cache, expression const *e)
 {
-    gcache_site site = { .system = "this machine", .op = "relu(x * y + x)", .inputs = "float32 vector" };
+    gcache_site site = { .size = sizeof site, .system = "this machine", .op = "relu(x * y + x)", .inputs = "float32 vector" };
     tuner t = { cache, e };
     double timings[UNROLLS];
-    gcache_timings found = { .timings = timings };
+    gcache_timings found = { .size = sizeof found, .timings = timings };
     gcache_error error;
     int best = 0;
 
@@ -282,8 +282,8 @@ compile(void *state, gcache_graph *graph, gcache_hints const *hints, gcache_comp
     snprintf(j->guard, sizeof j->guard, "n %% %d %s 0", j->unroll, whole ? "==" : "!=");
     j->guards[0] = j->guard;
     j->library = (gcache_attachment){ .name = "kernel.so", .bytes = j->object, .size = size, .executable = true };
-    out_compiled->entry = (gcache_entry){ .guards = j->guards, .guard_count = 1, .payload = "kernel", .payload_size = 6,
-                                          .attachments = &j->library, .attachment_count = 1 };
+    *out_compiled->entry = (gcache_entry){ .size = sizeof(gcache_entry), .guards = j->guards, .guard_count = 1,
+                                           .payload = "kernel", .payload_size = 6, .attachments = &j->library, .attachment_count = 1 };
     out_compiled->release = release;
     return GCACHE_OK;
 }
@@ -316,7 +316,7 @@ static bool
 run_kernel(gcache *cache, gcache_graph *graph, gcache_hints const *hints, char const *folder)
 {
     char path[4096];
-    gcache_result r;
+    gcache_result r = GCACHE_RESULT_INIT;
     bool right = false;
 
     if (gcache_lookup(cache, graph, hints, &r, NULL) == GCACHE_HIT) {
@@ -338,7 +338,7 @@ run_length(gcache *cache, gcache_graph *graph, job *j, char const *folder, long 
     gcache_hints hints = { items, 1, NULL, 0 };
     gcache_request probe = GCACHE_REQUEST_INIT;
     gcache_error error;
-    gcache_result r;
+    gcache_result r = GCACHE_RESULT_INIT;
 
     printf("n = %ld\n", n);
     probe.probe = true;

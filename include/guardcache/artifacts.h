@@ -23,6 +23,7 @@ extern "C" {
 
 /* What went into a file or came out of it. */
 typedef struct gcache_transfer {
+    size_t size;        /* set by GCACHE_TRANSFER_INIT */
     uint64_t entries, keys;
     uint64_t attachments, blobs;
     uint64_t rows;      /* timings, best configurations, bundles */
@@ -32,6 +33,8 @@ typedef struct gcache_transfer {
     uint64_t left_out;  /* export: what can't be read; import: what is no good or that nobody vouches for */
     uint64_t bytes;     /* of the file */
 } gcache_transfer;
+
+#define GCACHE_TRANSFER_INIT { .size = sizeof(gcache_transfer) }
 
 /* Called for each thing that is left out, and why; both belong to the call. */
 typedef void (*gcache_left_out_fn)(void *state, gcache_error const *why);
@@ -59,7 +62,7 @@ GCACHE_API gcache_status gcache_artifacts_save(gcache *cache, char const *file, 
 /* ---- export ---- */
 
 typedef struct gcache_export_options {
-    int version;           /* GCACHE_EXPORT_OPTIONS_VERSION */
+    size_t size;           /* set by GCACHE_EXPORT_OPTIONS_INIT */
     gcache_key const *key; /* only entries under it; NULL: all */
     char const *label;     /* only entries in whose label this occurs */
     char const *namespace_; /* only entries of this namespace */
@@ -70,8 +73,7 @@ typedef struct gcache_export_options {
     void *state;
 } gcache_export_options;
 
-#define GCACHE_EXPORT_OPTIONS_VERSION 1
-#define GCACHE_EXPORT_OPTIONS_INIT { .version = GCACHE_EXPORT_OPTIONS_VERSION }
+#define GCACHE_EXPORT_OPTIONS_INIT { .size = sizeof(gcache_export_options) }
 
 /* options and out_written may be NULL. The file appears whole or not at all. GCACHE_OK, ERROR_LIMIT (larger than the format
    can say), ERROR_NO_SPACE, ERROR_IO, ERROR_MEMORY. What can't be read is left out, counted and told. */
@@ -96,7 +98,7 @@ typedef void (*gcache_unmet_fn)(void *state, gcache_key const *key, char const *
 typedef void (*gcache_transfer_fn)(void *state, gcache_transfer const *so_far);
 
 typedef struct gcache_import_options {
-    int version;                 /* GCACHE_IMPORT_OPTIONS_VERSION */
+    size_t size;                 /* set by GCACHE_IMPORT_OPTIONS_INIT */
     gcache_pair const *provides; /* what this machine offers; entries' requirements are compared with it */
     size_t provides_count;
     bool check_requirements;     /* tell of entries that can't serve here, by unmet, and leave them out */
@@ -107,8 +109,7 @@ typedef struct gcache_import_options {
     void *state;                 /* of the four */
 } gcache_import_options;
 
-#define GCACHE_IMPORT_OPTIONS_VERSION 1
-#define GCACHE_IMPORT_OPTIONS_INIT { .version = GCACHE_IMPORT_OPTIONS_VERSION }
+#define GCACHE_IMPORT_OPTIONS_INIT { .size = sizeof(gcache_import_options) }
 
 /*
  * options and out_read may be NULL. GCACHE_OK; GCACHE_REFUSED: something was left out (out_read->left_out, and each was told),

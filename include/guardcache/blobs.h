@@ -19,24 +19,26 @@ extern "C" {
 #endif
 
 typedef struct gcache_blob_options {
-    int version;      /* GCACHE_BLOB_OPTIONS_VERSION */
+    size_t size;      /* set by GCACHE_BLOB_OPTIONS_INIT */
     char const *name; /* the name to use in place of the content's: letters, digits, "_", "-", "."; NULL: the content's */
     char const *extra; /* mixed into the name: what the content means besides; NULL: nothing */
     bool text;        /* white space around the content doesn't count for the name */
 } gcache_blob_options;
 
-#define GCACHE_BLOB_OPTIONS_VERSION 1
-#define GCACHE_BLOB_OPTIONS_INIT { .version = GCACHE_BLOB_OPTIONS_VERSION }
+#define GCACHE_BLOB_OPTIONS_INIT { .size = sizeof(gcache_blob_options) }
 
 #define GCACHE_BLOB_NAME_SIZE 129      /* of a name, and the terminating zero */
 #define GCACHE_BLOB_EXTENSION_SIZE 33  /* of an extension without its dot, and the terminating zero */
 #define GCACHE_BLOB_PATH_SIZE 4608     /* the longest path to a cache, and a blob's place in it */
 
 typedef struct gcache_blob {
+    size_t size;                      /* set by GCACHE_BLOB_INIT */
     char name[GCACHE_BLOB_NAME_SIZE];
     char path[GCACHE_BLOB_PATH_SIZE]; /* absolute */
     bool existed;                     /* it was there and has not been written again: no new work */
 } gcache_blob;
+
+#define GCACHE_BLOB_INIT { .size = sizeof(gcache_blob) }
 
 /*
  * Stores bytes under the name their content gives them, unless something whole is there: of a name that the caller gave all that

@@ -17,8 +17,9 @@
 extern "C" {
 #endif
 
-/* One of many. The caller sets the first group, the call the second. */
+/* One of many. The caller initialises it and sets the first group, the call sets the second. */
 typedef struct gcache_module {
+    size_t size;                /* set by GCACHE_MODULE_INIT */
     gcache_graph *graph;
     gcache_hints const *hints;  /* may be NULL */
     char const *bypass;         /* why this one can't be cached (another kind of output); NULL: it can */
@@ -30,7 +31,10 @@ typedef struct gcache_module {
     gcache_error error;         /* if status is negative */
 } gcache_module;
 
+#define GCACHE_MODULE_INIT { .size = sizeof(gcache_module) }
+
 typedef struct gcache_many_summary {
+    size_t size;                /* set by GCACHE_MANY_SUMMARY_INIT */
     size_t modules, hits, compiled, failed;
     size_t stored;              /* of those compiled */
     size_t cancelled;           /* modules that weren't begun */
@@ -39,19 +43,20 @@ typedef struct gcache_many_summary {
     uint64_t elapsed_ns;        /* from the call to its end */
 } gcache_many_summary;
 
+#define GCACHE_MANY_SUMMARY_INIT { .size = sizeof(gcache_many_summary) }
+
 /* After each module, with the sums so far; calls don't overlap. false: begin no more modules. */
 typedef bool (*gcache_many_progress_fn)(void *state, gcache_many_summary const *so_far);
 
 typedef struct gcache_many_options {
-    int version;                             /* GCACHE_MANY_OPTIONS_VERSION */
+    size_t size;                             /* set by GCACHE_MANY_OPTIONS_INIT */
     gcache_compile_options const *each;      /* for every module; NULL: defaults */
     unsigned workers;                        /* threads, the caller's included; 0: one a processor */
     gcache_many_progress_fn progress;        /* NULL: none */
     void *progress_state;
 } gcache_many_options;
 
-#define GCACHE_MANY_OPTIONS_VERSION 1
-#define GCACHE_MANY_OPTIONS_INIT { .version = GCACHE_MANY_OPTIONS_VERSION }
+#define GCACHE_MANY_OPTIONS_INIT { .size = sizeof(gcache_many_options) }
 
 /* More threads than this wait for each other and not for the compiler. */
 #define GCACHE_MANY_WORKERS_MAX 1024

@@ -6,8 +6,6 @@
  * disk, a lock held too long) is a miss with its reason, never an error, unless options.strict is set; errors are
  * left for wrong arguments, for want of memory, and for a directory that can't be a cache.
  *
- * Struct versions: option structs begin with `version`, set by their _INIT macro; later libraries accept older versions.
- *
  * Threads: a gcache may be used by any number of threads at once; results belong to one thread at a time.
  * Processes: any number may have the same directory open. After fork a child may go on using the handle.
  * A fork waits until no other thread is in SQLite, which takes milliseconds. If that lasts for more than five seconds, the child
@@ -66,7 +64,7 @@ typedef struct gcache_signing_key {
 } gcache_signing_key;
 
 typedef struct gcache_options {
-    int version;                   /* GCACHE_OPTIONS_VERSION */
+    size_t size;                   /* set by GCACHE_OPTIONS_INIT */
     bool read_only;                /* never write into the directory: no entry, no lease, no journal */
     bool strict;                   /* trouble with the store is an error, not a miss: what can't be written too, but for the
                                       journal, counters and recency */
@@ -100,8 +98,7 @@ typedef struct gcache_options {
                                       plays (docs/regression-tests.md); NULL: nothing is recorded */
 } gcache_options;
 
-#define GCACHE_OPTIONS_VERSION 1
-#define GCACHE_OPTIONS_INIT { .version = GCACHE_OPTIONS_VERSION }
+#define GCACHE_OPTIONS_INIT { .size = sizeof(gcache_options) }
 
 /* A thousand variants of one graph come from guards that pin every size: what is asked for again stays, the rest goes. */
 #define GCACHE_MAX_CANDIDATES_DEFAULT 1000
@@ -138,7 +135,7 @@ typedef bool (*gcache_guard_test_fn)(void *state, char const *const *guards, siz
 
 /* What a lookup asks for besides graph and hints. Borrowed during the call. */
 typedef struct gcache_request {
-    int version;                 /* GCACHE_REQUEST_VERSION */
+    size_t size;                 /* set by GCACHE_REQUEST_INIT */
     char const *variant;         /* only candidates of this variant; NULL: any */
     char const *expect_variant;  /* prefer this variant; a hit on another one says so in note */
     gcache_pair const *provides; /* what candidates' requirements are compared with */
@@ -157,8 +154,7 @@ typedef struct gcache_request {
                                         candidate that has a damaged one is passed over. NULL: leave them */
 } gcache_request;
 
-#define GCACHE_REQUEST_VERSION 1
-#define GCACHE_REQUEST_INIT { .version = GCACHE_REQUEST_VERSION }
+#define GCACHE_REQUEST_INIT { .size = sizeof(gcache_request) }
 
 /*
  * A named file that belongs to an entry: what running the payload needs (a shared object, a kernel). Kept once by
@@ -191,6 +187,7 @@ typedef struct gcache_rename {
 } gcache_rename;
 
 typedef struct gcache_result {
+    size_t size;                  /* set by GCACHE_RESULT_INIT */
     gcache_status outcome;        /* GCACHE_HIT or GCACHE_MISS */
     gcache_reason reason;         /* of a miss */
     gcache_key key;
@@ -216,8 +213,10 @@ typedef struct gcache_result {
     void *owner;                  /* private */
 } gcache_result;
 
+#define GCACHE_RESULT_INIT { .size = sizeof(gcache_result) }
+
 /*
- * Looks a graph up. *out_result is always set (its former content is not looked at); clear it with gcache_result_clear
+ * Looks a graph up. *out_result begins as GCACHE_RESULT_INIT, or as gcache_result_clear left it; clear it
  * whatever the outcome. hints may be NULL (no hints), request may be NULL.
  * GCACHE_HIT or GCACHE_MISS; ERROR_ARGUMENT, ERROR_MEMORY; ERROR_NO_SPACE, ERROR_READ_ONLY, ERROR_IO: request->place can't be
  * written to (the message says what is in the way); other errors only if options.strict.
@@ -242,6 +241,7 @@ GCACHE_API gcache_status gcache_place(gcache *cache, gcache_result const *result
 
 /* One compiled variant. Borrowed during the call. */
 typedef struct gcache_entry {
+    size_t size;               /* set by GCACHE_ENTRY_INIT */
     char const *const *guards; /* all must hold; none: unconditional */
     size_t guard_count;
     void const *payload;
@@ -262,7 +262,10 @@ typedef struct gcache_entry {
     size_t delta_count;
 } gcache_entry;
 
+#define GCACHE_ENTRY_INIT { .size = sizeof(gcache_entry) }
+
 typedef struct gcache_inserted {
+    size_t size;           /* set by GCACHE_INSERTED_INIT */
     gcache_status outcome; /* GCACHE_OK or GCACHE_REFUSED */
     gcache_reason reason;  /* of a refusal */
     gcache_key key;
@@ -272,6 +275,8 @@ typedef struct gcache_inserted {
     char shadows[GCACHE_ENTRY_ID_SIZE]; /* an older entry that differs in its payload alone, so that no lookup will choose
                                            it any more; "" if there is none */
 } gcache_inserted;
+
+#define GCACHE_INSERTED_INIT { .size = sizeof(gcache_inserted) }
 
 /*
  * Stores a variant. With hints, the guards must hold for them, else it is refused (guard_false, guard_error); hints
@@ -346,8 +351,8 @@ GCACHE_API gcache_status gcache_each_shadowed(gcache *cache, gcache_key const *k
 
 /*
  * Reads one entry by its id, whatever its guards: for tools that look into a cache. It isn't a lookup: nothing is counted,
- * no recency changes. *out_result is set as for a hit (renames are empty); clear it with gcache_result_clear whatever the
- * outcome. GCACHE_HIT, ERROR_NOT_FOUND, ERROR_CORRUPT (the bytes don't verify), ERROR_BUSY (it is renewed again and again),
+ * no recency changes. *out_result begins as GCACHE_RESULT_INIT and is set as for a hit (renames are empty); clear it whatever
+ * the outcome. GCACHE_HIT, ERROR_NOT_FOUND, ERROR_CORRUPT (the bytes don't verify), ERROR_BUSY (it is renewed again and again),
  * ERROR_ARGUMENT, ERROR_IO, ERROR_MEMORY.
  */
 GCACHE_API gcache_status gcache_read_entry(gcache *cache, gcache_key const *key, char const *entry,
@@ -355,9 +360,12 @@ GCACHE_API gcache_status gcache_read_entry(gcache *cache, gcache_key const *key,
 
 /* One side of a comparison: a description, or, where that is NULL, a key that the cache holds. */
 typedef struct gcache_subject {
+    size_t size; /* set by GCACHE_SUBJECT_INIT */
     gcache_graph *graph;
     gcache_key key;
 } gcache_subject;
+
+#define GCACHE_SUBJECT_INIT { .size = sizeof(gcache_subject) }
 
 /*
  * How two descriptions differ: which components, then the exact paths, as gcache_diff writes them; for keys that somebody

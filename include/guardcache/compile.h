@@ -17,9 +17,10 @@
 extern "C" {
 #endif
 
-/* What a compile produced. */
+/* What a compile produced. A callback gets one with an entry to fill in. */
 typedef struct gcache_compiled {
-    gcache_entry entry;          /* compile_ns 0: the time the callback took */
+    size_t size;                 /* set by GCACHE_COMPILED_INIT */
+    gcache_entry *entry;         /* compile_ns 0: the time the callback took */
     char const *do_not_store;    /* why the result must not be kept ("it calls back into this process"); NULL: keep it */
     /* Frees what entry points to: called once, when the result is cleared or the call fails. NULL: nothing to free. */
     void (*release)(void *state, struct gcache_compiled *compiled);
@@ -27,21 +28,26 @@ typedef struct gcache_compiled {
     size_t option_count;
 } gcache_compiled;
 
+#define GCACHE_COMPILED_INIT { .size = sizeof(gcache_compiled) }
+
 /*
  * What a miss is compiled as. Variants of a graph lie side by side under its key; which one a lookup gets is said by
  * gcache_request (variant: that one or none; expect_variant: that one rather than another; neither: by priority, so that a
  * plain one never hides a better one that was given a higher priority).
  */
 typedef struct gcache_variant {
+    size_t size;                /* set by GCACHE_VARIANT_INIT */
     char const *label;          /* NULL: the plain one */
     int64_t priority;
     gcache_pair const *options; /* what this variant is compiled with besides; for the callback, no part of the key */
     size_t option_count;
 } gcache_variant;
 
+#define GCACHE_VARIANT_INIT { .size = sizeof(gcache_variant) }
+
 /*
- * Compiles. *out_compiled is zeroed before, except for entry.variant and entry.priority, which are those of
- * options.variant, and for options. Returns GCACHE_OK, or a negative status with *error set: nothing is stored then,
+ * Compiles. *out_compiled and its entry are initialised before; entry->variant and entry->priority are those of
+ * options.variant, and so are its options. Returns GCACHE_OK, or a negative status with *error set: nothing is stored then,
  * waiters are released and find out for themselves, and gcache_get_or_compile returns that very status and error.
  */
 typedef gcache_status (*gcache_compile_fn)(void *state, gcache_graph *graph, gcache_hints const *hints,
@@ -51,7 +57,7 @@ typedef gcache_status (*gcache_compile_fn)(void *state, gcache_graph *graph, gca
 typedef bool (*gcache_post_load_fn)(void *state, gcache_result const *hit);
 
 typedef struct gcache_compile_options {
-    int version;                 /* GCACHE_COMPILE_OPTIONS_VERSION */
+    size_t size;                 /* set by GCACHE_COMPILE_OPTIONS_INIT */
     gcache_request const *request; /* NULL: defaults */
     uint64_t lease_timeout_ns;   /* how long to wait for another's compile; 0: GCACHE_LEASE_TIMEOUT_DEFAULT_NS */
     uint64_t min_compile_ns;     /* what compiles faster isn't stored */
@@ -63,8 +69,7 @@ typedef struct gcache_compile_options {
     gcache_post_load_fn post_load; /* NULL: hits are handed out as they are */
 } gcache_compile_options;
 
-#define GCACHE_COMPILE_OPTIONS_VERSION 1
-#define GCACHE_COMPILE_OPTIONS_INIT { .version = GCACHE_COMPILE_OPTIONS_VERSION }
+#define GCACHE_COMPILE_OPTIONS_INIT { .size = sizeof(gcache_compile_options) }
 
 /* Twenty minutes: the slowest known compiles take several. */
 #define GCACHE_LEASE_TIMEOUT_DEFAULT_NS (UINT64_C(1200) * 1000000000)
@@ -104,7 +109,8 @@ GCACHE_API gcache_status gcache_compile_begin(gcache *cache, gcache_graph *graph
 
 /*
  * The second half, by the same thread: stores what was compiled, gives the lease back, and makes begin's *out_result what
- * gcache_get_or_compile_with would have made it; *compiled is copied, what it points to has to stay until it is released.
+ * gcache_get_or_compile_with would have made it; *compiled and its entry are copied, what they point to
+ * has to stay until it is released.
  * compiled NULL: nothing is stored, because the compile failed or the caller has inserted it. GCACHE_MISS, ERROR_MEMORY, or
  * with gcache_options.strict why it couldn't be stored. A compile of NULL is accepted.
  */

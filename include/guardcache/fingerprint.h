@@ -29,7 +29,7 @@ GCACHE_API void gcache_fingerprint_free(gcache_fingerprint *fingerprint);
 GCACHE_API void gcache_fingerprint_clear(gcache_fingerprint *fingerprint);
 
 typedef struct gcache_tree_options {
-    int version;                 /* GCACHE_TREE_OPTIONS_VERSION */
+    size_t size;                 /* set by GCACHE_TREE_OPTIONS_INIT */
     unsigned threads;            /* that read files beside the caller's; 0: none are started */
     char const *const *suffixes; /* only files that end so (".py", ".so"); none: all */
     size_t suffix_count;
@@ -37,8 +37,7 @@ typedef struct gcache_tree_options {
     size_t skip_count;
 } gcache_tree_options;
 
-#define GCACHE_TREE_OPTIONS_VERSION 1
-#define GCACHE_TREE_OPTIONS_INIT { .version = GCACHE_TREE_OPTIONS_VERSION }
+#define GCACHE_TREE_OPTIONS_INIT { .size = sizeof(gcache_tree_options) }
 
 /*
  * Adds a part. A name may be used once (ERROR_ARGUMENT).

@@ -36,6 +36,7 @@ typedef uint32_t gcache_node;
 
 /* Tensor metadata. Shape and stride items are integers or expressions over symbols, as text: "16", "4*s0 + 1". */
 typedef struct gcache_tensor {
+    size_t size;                            /* set by GCACHE_TENSOR_INIT */
     char const *dtype;                      /* "float32" */
     char const *shape[GCACHE_TENSOR_RANK];
     char const *stride[GCACHE_TENSOR_RANK]; /* all NULL: not given */
@@ -44,6 +45,8 @@ typedef struct gcache_tensor {
     char const *layout;                     /* "strided"; NULL: not given */
     bool requires_grad;
 } gcache_tensor;
+
+#define GCACHE_TENSOR_INIT { .size = sizeof(gcache_tensor) }
 
 /*
  * A new, empty description. kind selects the default rules ("fx", "aot", "stablehlo", "llvm-ir", "triton", "generic");
@@ -154,6 +157,7 @@ GCACHE_API char const *gcache_rules_kind(size_t index);
 
 /* One rule of a set, as it is written; texts are NULL where absent and belong to the set. */
 typedef struct gcache_rule {
+    size_t size;         /* set by GCACHE_RULE_INIT */
     char const *kind;    /* "path" (a value left out), "drop", "const", "ordinal", "sort", "bypass", "private" */
     char const *path;    /* what it is bound to */
     char const *pattern; /* PCRE2, of text rules */
@@ -161,6 +165,8 @@ typedef struct gcache_rule {
     char const *why;
     size_t examples;
 } gcache_rule;
+
+#define GCACHE_RULE_INIT { .size = sizeof(gcache_rule) }
 
 /* A set's rules in order; false past the last. */
 GCACHE_API bool gcache_rules_at(gcache_rules const *rules, size_t index, gcache_rule *out_rule);

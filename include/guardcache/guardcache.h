@@ -12,11 +12,27 @@
  *   gcache_insert          store what was compiled, with its guards
  *   gcache_explain         why it missed, in words
  *
- * Further on: look up or compile in one call (compile.h), many modules at once (bulk.h), what tuning found (tuning.h), one file
- * of what a run used for another machine (artifacts.h), files by content and directories for a compiler's own caches
- * (blobs.h), values among the processes of a job (share.h), fingerprints of compilers (fingerprint.h), switches and limits
- * from files and environment (settings.h), what happens (events.h) and what happened (observe.h), verification, repair and
- * collection (maintenance.h).
+ * Read graph.h, cache.h and observe.h first: they are all that a program needs which looks up, stores and explains. Then,
+ * when you need
+ *
+ *   one call that looks up or compiles, once in all processes      compile.h
+ *   many modules at once, on all processors                        bulk.h
+ *   switches and limits from files and the environment             settings.h
+ *   a listener, log lines                                          events.h
+ *   verification, repair, garbage collection                       maintenance.h
+ *   what tuning found: timings, best configurations, bundles       tuning.h
+ *   what a run used, in one file for another machine               artifacts.h
+ *   files by their content, a directory for a compiler's own cache blobs.h
+ *   values and handles for the other processes of a job            share.h
+ *   hashes of compilers, libraries, source trees                   fingerprint.h
+ *   the guard language by itself                                   guard.h
+ *
+ * status.h, key.h, hints.h and version.h have the types that all of them share.
+ *
+ * How the API grows: a struct that begins with `size` is initialised with its _INIT macro, whoever fills it in. Members are
+ * appended only, so that a later library tells from the size what a caller's header had. Structs that a callback gets, or that
+ * the library points to, grow alike: don't copy them. All others (a key, a pair, an error) stay as they are. Enumerations
+ * grow at their end; what is counted by reason is read by a function, never through an array of the caller's.
  *
  * Caveats first. The library has no global state but a lock that a fork takes (cache.h), reads no environment variables,
  * prints nothing, installs no signal handlers and starts no threads on its own. Payloads are executed by their users, so

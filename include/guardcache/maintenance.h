@@ -24,19 +24,21 @@ typedef void (*gcache_problem_fn)(void *state, char const *path, char const *pro
 typedef void (*gcache_progress_fn)(void *state, uint64_t done, uint64_t total);
 
 typedef struct gcache_maintenance_options {
-    int version;                  /* GCACHE_MAINTENANCE_OPTIONS_VERSION */
+    size_t size;                  /* set by GCACHE_MAINTENANCE_OPTIONS_INIT */
     gcache_problem_fn problem;    /* one call a finding; NULL: only count them */
     gcache_progress_fn progress;  /* NULL: nobody watches */
     void *state;                  /* for both */
     int threads;                  /* gcache_verify_with: at most so many, 0 is one. They end with the call. */
 } gcache_maintenance_options;
 
-#define GCACHE_MAINTENANCE_OPTIONS_VERSION 1
-#define GCACHE_MAINTENANCE_OPTIONS_INIT { .version = GCACHE_MAINTENANCE_OPTIONS_VERSION }
+#define GCACHE_MAINTENANCE_OPTIONS_INIT { .size = sizeof(gcache_maintenance_options) }
 
 typedef struct gcache_verified {
+    size_t size; /* set by GCACHE_VERIFIED_INIT */
     uint64_t keys, entries, bytes, problems;
 } gcache_verified;
+
+#define GCACHE_VERIFIED_INIT { .size = sizeof(gcache_verified) }
 
 /*
  * Reads every file and checks it against its checksums and the indexes, and the indexes against the files: an entry that
@@ -50,11 +52,14 @@ GCACHE_API gcache_status gcache_verify_with(gcache *cache, gcache_maintenance_op
                                             gcache_verified *out_verified, gcache_error *error);
 
 typedef struct gcache_repaired {
+    size_t size;            /* set by GCACHE_REPAIRED_INIT */
     uint64_t keys, entries; /* that are there now */
     uint64_t quarantined;   /* files and records that were no good and lie in quarantine/ now */
     uint64_t recovered;     /* entries that no index knew of */
     uint64_t lost;          /* entries that an index knew of and no file holds any more */
 } gcache_repaired;
+
+#define GCACHE_REPAIRED_INIT { .size = sizeof(gcache_repaired) }
 
 /*
  * Rebuilds every candidate index and index.db from the entries alone. What is damaged is moved to quarantine/, and so is what
@@ -69,7 +74,7 @@ GCACHE_API gcache_status gcache_repair(gcache *cache, gcache_maintenance_options
 /* ---- collection ---- */
 
 typedef struct gcache_gc_options {
-    int version;           /* GCACHE_GC_OPTIONS_VERSION */
+    size_t size;           /* set by GCACHE_GC_OPTIONS_INIT */
     bool dry_run;          /* tell what would go, change nothing */
     uint64_t target_bytes; /* evict the longest unused down to this; 0: nine tenths of the cap */
     uint64_t max_age_ns;   /* evict what has been unused for longer; 0: keep */
@@ -78,15 +83,17 @@ typedef struct gcache_gc_options {
     void *state;
 } gcache_gc_options;
 
-#define GCACHE_GC_OPTIONS_VERSION 1
-#define GCACHE_GC_OPTIONS_INIT { .version = GCACHE_GC_OPTIONS_VERSION }
+#define GCACHE_GC_OPTIONS_INIT { .size = sizeof(gcache_gc_options) }
 
 typedef struct gcache_collected {
+    size_t size;             /* set by GCACHE_COLLECTED_INIT */
     uint64_t entries, bytes; /* evicted, or that would be */
     uint64_t attachments;    /* that no entry needs any more */
     uint64_t stray;          /* left-over temporary files */
     uint64_t left_bytes;
 } gcache_collected;
+
+#define GCACHE_COLLECTED_INIT { .size = sizeof(gcache_collected) }
 
 /*
  * Evicts by namespace, age and size, in that order; removes attachments that no entry has named for six hours, and

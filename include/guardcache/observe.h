@@ -111,7 +111,7 @@ GCACHE_API char const *gcache_journal_kind_name(gcache_journal_kind kind);
 
 /* Which entries of the journal are meant. */
 typedef struct gcache_journal_query {
-    int version;          /* GCACHE_JOURNAL_QUERY_VERSION */
+    size_t size;          /* set by GCACHE_JOURNAL_QUERY_INIT */
     size_t last;          /* only so many, the newest; 0: all */
     uint64_t since_ns;    /* not before this, in ns since 1970 */
     char const *label;    /* only labels that contain this; NULL: all */
@@ -120,8 +120,7 @@ typedef struct gcache_journal_query {
     bool misses_only;
 } gcache_journal_query;
 
-#define GCACHE_JOURNAL_QUERY_VERSION 1
-#define GCACHE_JOURNAL_QUERY_INIT { .version = GCACHE_JOURNAL_QUERY_VERSION }
+#define GCACHE_JOURNAL_QUERY_INIT { .size = sizeof(gcache_journal_query) }
 
 /* One entry of the journal. Valid during the call; texts are "" where there is nothing to say. */
 typedef struct gcache_journal_entry {

@@ -101,8 +101,8 @@ GCACHE_API char const *gcache_settings_warning(gcache_settings const *settings, 
 GCACHE_API gcache_status gcache_settings_set(gcache_settings *settings, char const *name, char const *value,
                                              gcache_error *error);
 
-/* How one setting stands. id must be one of the enumeration. */
-GCACHE_API gcache_setting gcache_settings_get(gcache_settings const *settings, gcache_setting_id id);
+/* How one setting stands; NULL for an unknown id. */
+GCACHE_API gcache_setting const *gcache_settings_get(gcache_settings *settings, gcache_setting_id id);
 
 /* Fills in what settings are about; the namespace too. Texts stay the settings': keep them until gcache_open has
    returned. */

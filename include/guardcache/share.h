@@ -19,17 +19,16 @@ extern "C" {
 #endif
 
 typedef struct gcache_share {
-    int version;          /* GCACHE_SHARE_VERSION */
+    size_t size;          /* set by GCACHE_SHARE_INIT */
     char const *job;      /* the run that the value belongs to: another run doesn't see it; the same text in all processes */
     char const *name;     /* what is shared: "profile of jit_step" */
     bool leader;
     void const *value;    /* the leader's; others give none */
-    size_t size;
+    size_t value_size;
     uint64_t timeout_ns;  /* how long to wait for the leader; 0: GCACHE_SHARE_TIMEOUT_DEFAULT_NS */
 } gcache_share;
 
-#define GCACHE_SHARE_VERSION 1
-#define GCACHE_SHARE_INIT { .version = GCACHE_SHARE_VERSION }
+#define GCACHE_SHARE_INIT { .size = sizeof(gcache_share) }
 
 /* As long as for a compile (GCACHE_LEASE_TIMEOUT_DEFAULT_NS): the leader may be at one first. */
 #define GCACHE_SHARE_TIMEOUT_DEFAULT_NS (UINT64_C(1200) * 1000000000)

@@ -6,7 +6,7 @@
  * accepts NULL. On success the error object is left as it was.
  *
  * A function's comment lists its statuses. Where it says "GCACHE_OK, ERROR_IO", any other status is a defect; ERROR_ARGUMENT
- * (NULL where something is needed, an options struct of an unknown version) and ERROR_MEMORY are possible everywhere and
+ * (NULL where something is needed, a struct that wasn't initialised with its _INIT) and ERROR_MEMORY are possible everywhere and
  * only named where there is more to say about them.
  *
  * Threads: everything here is a pure function of its arguments.

@@ -21,12 +21,15 @@ extern "C" {
 
 /* What is tuned. NULL counts as "". */
 typedef struct gcache_site {
+    size_t size;           /* set by GCACHE_SITE_INIT */
     char const *system;    /* whose timings these are: device and versions, or a hash of them */
     char const *op;        /* "mm" */
     char const *inputs;    /* "(float32, 128x64), (float32, 64x32)" */
     char const *hint;      /* part of the inputs: a size that was assumed in place of the present one; NULL: none */
     char const *precision; /* "highest" */
 } gcache_site;
+
+#define GCACHE_SITE_INIT { .size = sizeof(gcache_site) }
 
 /*
  * Measures all choices: out_timings[i] is for choices[i], in a unit of the caller's, smaller is better; infinity: it can't
@@ -36,11 +39,14 @@ typedef gcache_status (*gcache_benchmark_fn)(void *state, char const *const *cho
                                              gcache_error *error);
 
 typedef struct gcache_timings {
+    size_t size;            /* set by GCACHE_TIMINGS_INIT */
     double *timings;        /* in: room for one a choice; NaN where there is none */
     size_t known;           /* choices for which the table had one */
     bool measured;          /* by the benchmark function, just now */
     char why[256];          /* of a miss, for people: "1 of 5 choices is unknown: triton_mm_3"; else "" */
 } gcache_timings;
+
+#define GCACHE_TIMINGS_INIT { .size = sizeof(gcache_timings) }
 
 /*
  * The timings of all choices, or none: unless every choice is known, all are measured again, by one process for all who ask,
@@ -72,19 +78,25 @@ typedef struct gcache_config {
 
 /* Which kernel. NULL counts as "". */
 typedef struct gcache_kernel {
+    size_t size;             /* set by GCACHE_KERNEL_INIT */
     char const *source_hash; /* of the kernel's source */
     char const *tag;         /* a tag that its users set to keep caches apart */
     char const *toolchain;   /* fingerprint of what compiles it */
 } gcache_kernel;
 
+#define GCACHE_KERNEL_INIT { .size = sizeof(gcache_kernel) }
+
 /* What tuning found. */
 typedef struct gcache_best {
+    size_t size;              /* set by GCACHE_BEST_INIT */
     gcache_config config;     /* every parameter, those besides the tuned ones too */
     char const *configs_hash; /* of the configurations it was chosen among */
     bool by_descent;          /* found by coordinate descent: perhaps none of those */
     uint64_t tuning_ns;       /* what finding it took */
     char const *kernel_hash;  /* of the compiled kernel; "" if unknown */
 } gcache_best;
+
+#define GCACHE_BEST_INIT { .size = sizeof(gcache_best) }
 
 /* Keeps a kernel's record, in place of the one there is. As gcache_timings_put. */
 GCACHE_API gcache_status gcache_best_put(gcache *cache, gcache_kernel const *kernel, gcache_best const *best,
@@ -111,6 +123,7 @@ GCACHE_API char const *gcache_best_verdict_name(gcache_best_verdict verdict);
 GCACHE_API char const *gcache_best_verdict_text(gcache_best_verdict verdict);
 
 typedef struct gcache_best_found {
+    size_t size;              /* set by GCACHE_BEST_FOUND_INIT */
     gcache_best_verdict verdict;
     size_t index;             /* USED: of the offered configuration */
     gcache_best record;       /* whenever there is one, also if it can't be used; DESCENT: its config is the answer */
@@ -118,6 +131,8 @@ typedef struct gcache_best_found {
     char const *why;          /* one line for people, both sides of the comparison; "" if used */
     void *owner;              /* private */
 } gcache_best_found;
+
+#define GCACHE_BEST_FOUND_INIT { .size = sizeof(gcache_best_found) }
 
 /*
  * Finds the kernel's best configuration among those offered. A record may be used only if its configs_hash is the caller's
@@ -138,7 +153,7 @@ GCACHE_API gcache_status gcache_best_each(gcache *cache, gcache_best_fn fn, void
 /* ---- bundles: the records of one compile ---- */
 
 typedef struct gcache_bundle_options {
-    int version;             /* GCACHE_BUNDLE_OPTIONS_VERSION */
+    size_t size;             /* set by GCACHE_BUNDLE_OPTIONS_INIT */
     char const *source;      /* what is compiled: its hash without comments names the bundle; or */
     char const *source_hash; /* that hash; exactly one of the two */
     char const *comment;     /* what begins a comment that ends with its line; NULL: "#". "" : there are none */
@@ -146,13 +161,15 @@ typedef struct gcache_bundle_options {
     char const *extra;       /* mixed into the bundle's name; NULL: "" */
 } gcache_bundle_options;
 
-#define GCACHE_BUNDLE_OPTIONS_VERSION 1
-#define GCACHE_BUNDLE_OPTIONS_INIT { .version = GCACHE_BUNDLE_OPTIONS_VERSION }
+#define GCACHE_BUNDLE_OPTIONS_INIT { .size = sizeof(gcache_bundle_options) }
 
 typedef struct gcache_bundle_loaded {
+    size_t size;       /* set by GCACHE_BUNDLE_LOADED_INIT */
     size_t records;
     uint64_t saved_ns; /* what finding them had taken: by so much this process is ahead of those without a bundle */
 } gcache_bundle_loaded;
+
+#define GCACHE_BUNDLE_LOADED_INIT { .size = sizeof(gcache_bundle_loaded) }
 
 /*
  * Begins a compile. GCACHE_HIT: a bundle was there, all its records can be found now, in place of older ones of their kernels,

@@ -96,7 +96,7 @@ problem_found(void *state, char const *path, char const *problem)
 PyObject *
 cache_verify(PyObject *self, PyObject *Py_UNUSED(none))
 {
-    gcache_verified verified = { 0 };
+    gcache_verified verified = GCACHE_VERIFIED_INIT;
     gcache_error error;
     entry_list found = { 0 };
 

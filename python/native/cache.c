@@ -268,7 +268,7 @@ cache_lookup(PyObject *self, PyObject *args)
     native_state *state = state_of(self);
     PyObject *graph, *mapping, *asked;
     lookup_question question;
-    gcache_result result;
+    gcache_result result = GCACHE_RESULT_INIT;
     gcache_error error;
     gcache_status status = GCACHE_MISS;
 
@@ -379,7 +379,7 @@ cache_insert(PyObject *self, PyObject *args)
     PyObject *object, *mapping, *given;
     native_hints values = { 0 };
     native_entry entry = { 0 };
-    gcache_inserted inserted = { 0 };
+    gcache_inserted inserted = GCACHE_INSERTED_INIT;
     gcache_error error;
     gcache_status status = GCACHE_OK;
 

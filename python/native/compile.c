@@ -16,12 +16,13 @@ typedef struct compile_object {
 static gcache_status
 end(compile_object *self, gcache_entry const *entry, gcache_error *error)
 {
-    gcache_compiled compiled = { 0 };
+    gcache_entry copy = GCACHE_ENTRY_INIT;
+    gcache_compiled compiled = { .size = sizeof compiled, .entry = &copy };
     gcache_compile *compile = self->compile;
     gcache_status status;
 
     if (entry != NULL)
-        compiled.entry = *entry;
+        copy = *entry;
     self->compile = NULL;
     Py_BEGIN_ALLOW_THREADS
     status = gcache_compile_end(compile, entry != NULL ? &compiled : NULL, error);
@@ -86,7 +87,7 @@ answer(native_state *state, compile_object *self, gcache_status status, gcache_e
         question_clear(&self->question);
         if (!PyErr_Occurred() && status == GCACHE_HIT) {
             found = hit_tuple(state, self->cache, &self->result);
-            self->result = (gcache_result){ .note = "" };
+            self->result = (gcache_result){ .size = sizeof(gcache_result), .note = "" };
         }
         cache_unuse(self->cache);
     }
@@ -121,7 +122,7 @@ cache_begin(PyObject *cache_object, PyObject *args)
     }
     self->cache = Py_NewRef(cache_object);
     self->arguments = Py_NewRef(args);
-    self->result.note = "";
+    self->result = (gcache_result){ .size = sizeof(gcache_result), .note = "" };
     gcache_status status = GCACHE_ERROR_ARGUMENT;
     if (question_read(state, graph, mapping, asked, &self->question) == 0) {
         options.request = &self->question.request.view;

@@ -122,7 +122,7 @@ entry_read(PyObject *tuple, native_entry *out_entry)
     long long priority;
     unsigned long long compile_ns;
 
-    *out_entry = (native_entry){ 0 };
+    *out_entry = (native_entry){ .view = GCACHE_ENTRY_INIT };
     gcache_entry *view = &out_entry->view;
     if (!PyArg_ParseTuple(tuple, "OOOzLOKzOO!", &guards, &payload, &metadata, &view->variant, &priority, &requirements,
                           &compile_ns, &view->label, &identity, &PyTuple_Type, &attachments)

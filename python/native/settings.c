@@ -14,9 +14,9 @@ variable(void *state, char const *name)
 
 /* Puts an option into the dict if somebody set it; takes over value. */
 static void
-put(PyObject *dict, gcache_settings const *settings, gcache_setting_id id, char const *name, PyObject *value)
+put(PyObject *dict, gcache_settings *settings, gcache_setting_id id, char const *name, PyObject *value)
 {
-    bool set = gcache_settings_get(settings, id).origin != GCACHE_ORIGIN_DEFAULT;
+    bool set = gcache_settings_get(settings, id)->origin != GCACHE_ORIGIN_DEFAULT;
 
     if (value != NULL && set && !PyErr_Occurred())
         (void)PyDict_SetItemString(dict, name, value);
@@ -31,7 +31,7 @@ text_or_nothing(char const *text)
 
 /* The options of guardcache.Cache that somebody set; what is left at its default isn't there. */
 static PyObject *
-options_dict(gcache_settings const *settings)
+options_dict(gcache_settings *settings)
 {
     gcache_options options = GCACHE_OPTIONS_INIT;
     PyObject *dict = PyDict_New();
@@ -61,7 +61,7 @@ options_dict(gcache_settings const *settings)
 
 /* What is wrong with config.json, as a list of texts. */
 static PyObject *
-warnings_list(gcache_settings const *settings)
+warnings_list(gcache_settings *settings)
 {
     PyObject *list = PyList_New(0);
     char const *warning;

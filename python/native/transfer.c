@@ -57,7 +57,7 @@ cache_export(PyObject *self, PyObject *args)
     char const *file, *hex;
     unsigned long long since_ns, until_ns;
     int entries_only;
-    gcache_transfer sums = { 0 };
+    gcache_transfer sums = GCACHE_TRANSFER_INIT;
     gcache_error error;
     gcache_key key;
     left_out_list found;
@@ -99,7 +99,7 @@ cache_import(PyObject *self, PyObject *args)
     native_pairs provides = { 0 };
     PyObject *given, *answer = NULL;
     char const *file;
-    gcache_transfer sums = { 0 };
+    gcache_transfer sums = GCACHE_TRANSFER_INIT;
     gcache_error error;
     left_out_list found = { 0 };
 

@@ -64,11 +64,11 @@ cache_timings(PyObject *self, PyObject *args)
 {
     native_state *state = state_of(self);
     PyObject *given, *names, *function;
-    gcache_site site;
+    gcache_site site = GCACHE_SITE_INIT;
     native_texts choices = { 0 };
     gcache_error error;
     gcache_status status = GCACHE_OK;
-    gcache_timings found = { 0 };
+    gcache_timings found = GCACHE_TIMINGS_INIT;
     PyObject *answer = NULL;
 
     if (!PyArg_ParseTuple(args, "O!OO", &PyTuple_Type, &given, &names, &function) || site_read(given, &site) < 0)

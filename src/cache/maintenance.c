@@ -19,8 +19,7 @@ static gcache_status
 check_house(gcache *cache, gcache_maintenance_options const *options, gcache_error *error)
 {
     GCI_REQUIRE(cache != NULL, error, "cache is NULL");
-    GCI_REQUIRE(options == NULL || options->version == GCACHE_MAINTENANCE_OPTIONS_VERSION, error,
-                "options have version %d, this library knows %d", options->version, GCACHE_MAINTENANCE_OPTIONS_VERSION);
+    GCI_REQUIRE_INIT(options, error);
     GCI_REQUIRE(options == NULL || options->threads >= 0, error, "%d threads", options->threads);
     return GCACHE_OK;
 }
@@ -47,15 +46,16 @@ gcache_verify_with(gcache *cache, gcache_maintenance_options const *options, gca
                    gcache_error *error)
 {
     gci_maintenance_options inside = inside_options(options);
-    gcache_verified unused;
+    gcache_verified unused = GCACHE_VERIFIED_INIT;
     uint64_t aside;
 
+    GCI_REQUIRE_INIT(out_verified, error);
     gcache_status status = check_house(cache, options, error);
     if (status != GCACHE_OK)
         return status;
     if (out_verified == NULL)
         out_verified = &unused;
-    *out_verified = (gcache_verified){ 0 };
+    *out_verified = (gcache_verified)GCACHE_VERIFIED_INIT;
     status = gci_pass(&cache->gate, NULL, GCI_BROWSE, error);
     if (status != GCACHE_OK)
         return status;
@@ -71,6 +71,7 @@ gcache_repair(gcache *cache, gcache_maintenance_options const *options, gcache_r
     gci_repaired repaired = { 0 };
     uint64_t aside;
 
+    GCI_REQUIRE_INIT(out_repaired, error);
     gcache_status status = check_house(cache, options, error);
     if (status != GCACHE_OK)
         return status;
@@ -82,8 +83,8 @@ gcache_repair(gcache *cache, gcache_maintenance_options const *options, gcache_r
         repaired.quarantined += aside;
     }
     if (out_repaired != NULL)
-        *out_repaired = (gcache_repaired){ repaired.keys, repaired.entries, repaired.quarantined, repaired.recovered,
-                                           repaired.lost };
+        *out_repaired = (gcache_repaired){ sizeof *out_repaired, repaired.keys, repaired.entries, repaired.quarantined,
+                                           repaired.recovered, repaired.lost };
     return status;
 }
 
@@ -97,8 +98,8 @@ gcache_gc(gcache *cache, gcache_gc_options const *options, gcache_collected *out
     GCI_REQUIRE(cache != NULL, error, "cache is NULL");
     if (options == NULL)
         options = &defaults;
-    GCI_REQUIRE(options->version == GCACHE_GC_OPTIONS_VERSION, error, "options have version %d, this library knows %d",
-                options->version, GCACHE_GC_OPTIONS_VERSION);
+    GCI_REQUIRE_INIT(options, error);
+    GCI_REQUIRE_INIT(out_collected, error);
     gci_gc_options inside = { .dry_run = options->dry_run, .target_bytes = options->target_bytes,
                               .max_age_ns = options->max_age_ns, .space = options->namespace_, .victim = options->victim,
                               .state = options->state };
@@ -106,8 +107,8 @@ gcache_gc(gcache *cache, gcache_gc_options const *options, gcache_collected *out
     if (status == GCACHE_OK)
         status = gci_store_gc(cache->store, &inside, &collected, error);
     if (out_collected != NULL)
-        *out_collected = (gcache_collected){ collected.evicted, collected.bytes, collected.attachments, collected.stray,
-                                             collected.left_bytes };
+        *out_collected = (gcache_collected){ sizeof *out_collected, collected.evicted, collected.bytes,
+                                             collected.attachments, collected.stray, collected.left_bytes };
     return status;
 }
 

@@ -19,8 +19,7 @@
 static gcache_status
 check_options(gcache_options const *options, gcache_error *error)
 {
-    GCI_REQUIRE(options->version == GCACHE_OPTIONS_VERSION, error, "options have version %d, this library knows %d",
-                options->version, GCACHE_OPTIONS_VERSION);
+    GCI_REQUIRE_INIT(options, error);
     GCI_REQUIRE(options->durability <= GCACHE_DURABILITY_NONE, error, "unknown durability %d", (int)options->durability);
     GCI_REQUIRE(options->compression_level >= -1 && options->compression_level <= 22, error,
                 "compression level %d is not between -1 and 22", options->compression_level);
@@ -50,7 +49,7 @@ own_cap(char const *directory)
 
     if (gcache_settings_load(directory, NULL, NULL, NULL, &settings, NULL) != GCACHE_OK)
         return UINT64_MAX;
-    bool said = gcache_settings_get(settings, GCACHE_SETTING_MAX_SIZE).origin == GCACHE_ORIGIN_FILE;
+    bool said = gcache_settings_get(settings, GCACHE_SETTING_MAX_SIZE)->origin == GCACHE_ORIGIN_FILE;
     gcache_settings_apply(settings, &options);
     gcache_settings_free(settings);
     return said ? options.max_size : UINT64_MAX;

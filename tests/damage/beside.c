@@ -37,7 +37,7 @@ static void
 put_blob(gcache *cache)
 {
     gcache_error error = { 0 };
-    gcache_blob stored;
+    gcache_blob stored = GCACHE_BLOB_INIT;
     size_t size = 0;
     void *bytes = NULL;
 
@@ -63,7 +63,7 @@ share_value(gcache *cache, char const *job, bool leader)
     share.name = "step";
     share.leader = leader;
     share.value = leader ? value : NULL;
-    share.size = leader ? sizeof value : 0;
+    share.value_size = leader ? sizeof value : 0;
     share.timeout_ns = SHARE_WAIT_NS;
     gcache_status status = gcache_share_value(cache, &share, &told, &size, &error);
     if (status == GCACHE_ERROR_BUSY && !leader)
@@ -98,7 +98,7 @@ use_bundle(gcache *cache)
 {
     static char const *const choices[] = { "tile_16", "tile_32" };
     static double const timings[] = { 1.5, 2.5 };
-    gcache_site site = { "machine", "mm", "16x16", "", "ieee" };
+    gcache_site site = { sizeof site, "machine", "mm", "16x16", "", "ieee" };
     gcache_bundle_options options = GCACHE_BUNDLE_OPTIONS_INIT;
     gcache_error error = { 0 };
 
@@ -143,7 +143,7 @@ main(int count, char **arguments)
     share_value(cache, make ? "second job" : "third job", true);
     make_folder(cache);
     use_bundle(cache);
-    gcache_result result;
+    gcache_result result = GCACHE_RESULT_INIT;
     gcache_graph *graph = gcache_graph_new("generic");
     gcache_compile *compile = begin_compile(cache, graph, &result);
     if (make)

@@ -31,7 +31,7 @@ read_it(gci_dir dir)
 }
 
 /* Every setting has a value whatever the file says; gives that of max-candidates. */
-static gcache_setting
+static gcache_setting const *
 load_all(char const *space, gcache_settings **out_settings)
 {
     gcache_options options = GCACHE_OPTIONS_INIT;
@@ -39,7 +39,7 @@ load_all(char const *space, gcache_settings **out_settings)
 
     require(gcache_settings_load(place_path(""), space, NULL, NULL, out_settings, &error) == GCACHE_OK);
     for (int id = 0; id < GCACHE_SETTING_COUNT; id++)
-        require(gcache_settings_get(*out_settings, (gcache_setting_id)id).value != NULL);
+        require(gcache_settings_get(*out_settings, (gcache_setting_id)id)->value != NULL);
     for (size_t i = 0; gcache_settings_warning(*out_settings, i) != NULL; i++)
         continue;
     gcache_settings_apply(*out_settings, &options);
@@ -56,7 +56,7 @@ change(gci_dir dir, char const *space)
     if (gci_config_change(dir, space, "max-candidates", "77", NULL, NULL, &error) != GCACHE_OK)
         return;
     require(read_it(dir) == GCI_CONFIG_GOOD);
-    require(strcmp(load_all(space, &settings).value, "77") == 0);
+    require(strcmp(load_all(space, &settings)->value, "77") == 0);
     gcache_settings_free(settings);
     gci_config_change(dir, space, "max-candidates", NULL, NULL, NULL, &error);
 }

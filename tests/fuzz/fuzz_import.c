@@ -100,7 +100,7 @@ int
 LLVMFuzzerTestOneInput(uint8_t const *data, size_t size)
 {
     char *copy = malloc(size + END);
-    gcache_transfer read;
+    gcache_transfer read = GCACHE_TRANSFER_INIT;
     gcache_error error;
 
     if (copy != NULL && size >= HEADER) {

@@ -102,7 +102,7 @@ read_entries(gcache *cache, listed const *list)
     gcache_error error;
 
     for (size_t i = 0; i < list->count; i++) {
-        gcache_result result;
+        gcache_result result = GCACHE_RESULT_INIT;
         gcache_read_entry(cache, &the_key, list->ids[i], &result, &error);
         gcache_result_clear(&result);
     }
@@ -114,7 +114,7 @@ look_up(gcache *cache)
     static gcache_hint const sizes[] = { { "s0", 16 }, { "s1", 3 }, { "t0", 8 } };
     gcache_hints hints = { .items = sizes, .count = 3 };
     gcache_graph *graph = gcache_graph_new_keyed("fx", &the_key);
-    gcache_result result;
+    gcache_result result = GCACHE_RESULT_INIT;
     gcache_error error;
 
     require(graph != NULL);
@@ -135,7 +135,7 @@ static void
 repair(gcache *cache)
 {
     gcache_maintenance_options options = GCACHE_MAINTENANCE_OPTIONS_INIT;
-    gcache_verified verified;
+    gcache_verified verified = GCACHE_VERIFIED_INIT;
     gcache_error error;
     bool left = false;
 

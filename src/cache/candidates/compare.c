@@ -268,6 +268,8 @@ gcache_compare(gcache *cache, gcache_subject const *stored, gcache_subject const
     gci_arena arena;
 
     GCI_REQUIRE(stored != NULL && asked != NULL && out_text != NULL, error, "gcache_compare needs two sides and a result");
+    GCI_REQUIRE_INIT(stored, error);
+    GCI_REQUIRE_INIT(asked, error);
     *out_text = NULL;
     gci_arena_init(&arena, ARENA_LIMIT);
     gcache_status status = open_side(cache, stored, &arena, &sides[0], error);

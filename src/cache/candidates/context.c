@@ -74,8 +74,7 @@ borrow_names(gci_question *question, gcache_error *error)
 static gcache_status
 check_request(gcache_request const *request, gcache_error *error)
 {
-    GCI_REQUIRE(request->version == GCACHE_REQUEST_VERSION, error, "the request has version %d, this library knows %d",
-                request->version, GCACHE_REQUEST_VERSION);
+    GCI_REQUIRE_INIT(request, error);
     GCI_REQUIRE(request->provides_count == 0 || request->provides != NULL, error, "provides is NULL");
     for (size_t i = 0; i < request->provides_count; i++)
         GCI_REQUIRE(request->provides[i].name != NULL && request->provides[i].value != NULL, error,

@@ -85,6 +85,7 @@ fill_in(gci_arena *arena, gci_ranked *ranked, gci_candidate *candidate)
         .candidate = candidate,
         .guards = load_guards(record),
         .answer = {
+            .size = sizeof(gcache_result),
             .outcome = GCACHE_HIT,
             .key = record->key,
             .guards = copy_guard_texts(arena, record),

@@ -241,10 +241,12 @@ check_arguments(gcache const *cache, gcache_module const *modules, size_t count,
     GCI_REQUIRE(cache != NULL, error, "cache is NULL");
     GCI_REQUIRE(compile != NULL, error, "there is no compile callback");
     GCI_REQUIRE(modules != NULL || count == 0, error, "modules is NULL");
-    GCI_REQUIRE(options->version == GCACHE_MANY_OPTIONS_VERSION, error,
-                "the options have version %d, this library knows %d", options->version, GCACHE_MANY_OPTIONS_VERSION);
-    for (size_t i = 0; i < count; i++)
-        GCI_REQUIRE(modules[i].graph != NULL, error, "module %zu has no graph", i);
+    GCI_REQUIRE_INIT(options, error);
+    for (size_t i = 0; i < count; i++) {
+        gcache_module const *module = &modules[i];
+        GCI_REQUIRE_INIT(module, error);
+        GCI_REQUIRE(module->graph != NULL, error, "module %zu has no graph", i);
+    }
     return GCACHE_OK;
 }
 
@@ -267,7 +269,7 @@ clear_outcomes(gcache_module *modules, size_t count)
     for (size_t i = 0; i < count; i++) {
         modules[i].done = false;
         modules[i].status = GCACHE_MISS;
-        modules[i].result = (gcache_result){ .outcome = GCACHE_MISS, .variant = "", .note = "" };
+        modules[i].result = (gcache_result){ .size = sizeof(gcache_result), .outcome = GCACHE_MISS, .variant = "", .note = "" };
         modules[i].error = (gcache_error){ .status = GCACHE_OK };
     }
 }
@@ -282,11 +284,13 @@ gcache_compile_many(gcache *cache, gcache_module *modules, size_t count, gcache_
 
     if (options == NULL)
         options = &defaults;
+    GCI_REQUIRE_INIT(out_summary, error);
     gcache_status status = check_arguments(cache, modules, count, options, compile, error);
     if (status != GCACHE_OK)
         return status;
     pool p = { .cache = cache, .modules = modules, .count = count, .options = *options, .compile = compile,
-               .each = options->each != NULL ? *options->each : each_default, .sums = { .modules = count } };
+               .each = options->each != NULL ? *options->each : each_default,
+               .sums = { .size = sizeof(gcache_many_summary), .modules = count } };
     pthread_mutex_init(&p.mutex, NULL);
     pthread_cond_init(&p.arrived, NULL);
     pthread_cond_init(&p.taken, NULL);

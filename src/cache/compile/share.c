@@ -36,12 +36,13 @@ static gcache_status
 check_share(gcache const *cache, gcache_share const *share, gcache_error *error)
 {
     GCI_REQUIRE(cache != NULL && gci_is_open(&cache->gate, GCI_BROWSE), error, "cache is NULL or switched off");
-    GCI_REQUIRE(share != NULL && share->version == GCACHE_SHARE_VERSION, error, "share is NULL or of another version");
+    GCI_REQUIRE(share != NULL, error, "share is NULL");
+    GCI_REQUIRE_INIT(share, error);
     GCI_REQUIRE(share->job != NULL && share->name != NULL, error, "job or name is NULL");
-    GCI_REQUIRE(share->value != NULL || share->size == 0, error, "the value is NULL");
-    if (share->size > GCACHE_SHARE_BYTES_MAX)
+    GCI_REQUIRE(share->value != NULL || share->value_size == 0, error, "the value is NULL");
+    if (share->value_size > GCACHE_SHARE_BYTES_MAX)
         return gci_fail(error, GCACHE_ERROR_LIMIT, "a value of %zu bytes is more than the %zu that can be shared",
-                        share->size, GCACHE_SHARE_BYTES_MAX);
+                        share->value_size, GCACHE_SHARE_BYTES_MAX);
     return GCACHE_OK;
 }
 
@@ -150,7 +151,7 @@ static gcache_status
 lead(gcache *cache, gcache_share const *share, uint8_t const name[GCI_SHA256_BYTES], char const *place,
      gci_shared_value const **out_value, gcache_error *error)
 {
-    gci_view value = gci_view_of(share->value, share->size);
+    gci_view value = gci_view_of(share->value, share->value_size);
     bool existed;
 
     *out_value = learn(cache, name, place, NULL);

@@ -35,10 +35,23 @@
 /* What a result points into that was compiled and not loaded. */
 struct gci_product {
     gcache_compiled compiled;
+    gcache_entry entry;    /* of compiled */
     void *state;
     char note[NOTE_BYTES]; /* why it isn't stored; "": it is to be */
     gcache_status stored;  /* what came of trying */
 };
+
+static gci_product *
+make_product(void)
+{
+    gci_product *p = calloc(1, sizeof *p);
+
+    if (p != NULL) {
+        p->entry = (gcache_entry)GCACHE_ENTRY_INIT;
+        p->compiled = (gcache_compiled){ .size = sizeof p->compiled, .entry = &p->entry };
+    }
+    return p;
+}
 
 static void
 free_product(void *value)
@@ -220,9 +233,9 @@ write_objection(gci_compile const *c, gcache_compiled const *compiled, gci_buf *
         gci_buf_format(note, "bypass: %s", c->result->note);
     } else if (admission.by != GCI_BY_NOBODY) {
         gci_buf_append_text(note, admission.why);
-    } else if (compiled->entry.compile_ns < c->options.min_compile_ns) {
+    } else if (compiled->entry->compile_ns < c->options.min_compile_ns) {
         gci_buf_append_text(note, "compiled in ");
-        gci_write_duration(note, compiled->entry.compile_ns);
+        gci_write_duration(note, compiled->entry->compile_ns);
         gci_buf_append_text(note, ", less than ");
         gci_write_duration(note, c->options.min_compile_ns);
     }
@@ -260,7 +273,7 @@ leave_note(gci_compile const *c, gci_product const *p)
     gci_ended ended = { c->cache, c->graph, c->hints, c->options.request, c->result, 0 };
 
     gci_count(&c->cache->counters, GCACHE_COUNTER_NOT_STORED, 1);
-    gci_journal_not_stored(&ended, p->note, p->compiled.entry.compile_ns);
+    gci_journal_not_stored(&ended, p->note, p->entry.compile_ns);
 }
 
 static void
@@ -281,7 +294,7 @@ begin_keeping(gci_compile *c)
     write_objection(c, &p->compiled, &note);
     set_note(p, &note);
     if (note.size == 0)
-        gci_insert_begin(&c->insert, c->cache, c->graph, c->hints, &p->compiled.entry);
+        gci_insert_begin(&c->insert, c->cache, c->graph, c->hints, &p->entry);
     gci_buf_clear(&note);
 }
 
@@ -311,14 +324,14 @@ end_keeping(gci_compile *c)
     gci_buf_clear(&note);
     if (p->note[0] != '\0')
         leave_note(c, p);
-    tell(c, p->note[0] == '\0' ? GCACHE_EVENT_STORED : GCACHE_EVENT_NOT_STORED, &p->compiled.entry, p->note);
+    tell(c, p->note[0] == '\0' ? GCACHE_EVENT_STORED : GCACHE_EVENT_NOT_STORED, &p->entry, p->note);
     return status;
 }
 
 static void
 fill_result(gci_compile const *c, gci_product const *p)
 {
-    gcache_entry const *entry = &p->compiled.entry;
+    gcache_entry const *entry = &p->entry;
     gcache_result *result = c->result;
 
     result->outcome = GCACHE_MISS;
@@ -351,9 +364,9 @@ take_product(gci_compile *c, gcache_status status, char const *failure)
     gci_product *p = c->product;
 
     p->state = c->state;
-    if (p->compiled.entry.compile_ns == 0)
-        p->compiled.entry.compile_ns = gci_clock_steady_ns() - c->start_ns;
-    tell(c, status == GCACHE_OK ? GCACHE_EVENT_COMPILED : GCACHE_EVENT_COMPILE_FAILED, &p->compiled.entry,
+    if (p->entry.compile_ns == 0)
+        p->entry.compile_ns = gci_clock_steady_ns() - c->start_ns;
+    tell(c, status == GCACHE_OK ? GCACHE_EVENT_COMPILED : GCACHE_EVENT_COMPILE_FAILED, &p->entry,
          status == GCACHE_OK ? NULL : failure);
     if (status == GCACHE_OK) {
         begin_keeping(c);
@@ -374,8 +387,8 @@ call_back(gci_compile *c, gcache_compile_fn compile)
     gcache_compiled *compiled = &c->product->compiled;
 
     if (variant != NULL) {
-        compiled->entry.variant = variant->label;
-        compiled->entry.priority = variant->priority;
+        compiled->entry->variant = variant->label;
+        compiled->entry->priority = variant->priority;
         compiled->options = variant->options;
         compiled->option_count = variant->option_count;
     }
@@ -407,9 +420,8 @@ check_arguments(gcache const *cache, gcache_graph const *graph, gcache_compile_o
 {
     GCI_REQUIRE(cache != NULL, error, "cache is NULL");
     GCI_REQUIRE(graph != NULL, error, "graph is NULL");
-    GCI_REQUIRE(options->version == GCACHE_COMPILE_OPTIONS_VERSION, error,
-                "the compile options have version %d, this library knows %d", options->version,
-                GCACHE_COMPILE_OPTIONS_VERSION);
+    GCI_REQUIRE_INIT(options, error);
+    GCI_REQUIRE_INIT(options->variant, error);
     return GCACHE_OK;
 }
 
@@ -456,7 +468,7 @@ gci_compile_begin(gci_compile *c)
     status = find(c);
     gci_watch_end(&watch, status, c->result);
     c->missed = NULL;
-    if (status == GCACHE_MISS && (c->product = calloc(1, sizeof *c->product)) == NULL)
+    if (status == GCACHE_MISS && (c->product = make_product()) == NULL)
         status = gci_fail_memory(c->error);
     if (status == GCACHE_MISS)
         journal_takeover(c->lease, &(gci_ended){ c->cache, c->graph, c->hints, c->options.request, c->result, 0 });
@@ -515,6 +527,7 @@ gcache_get_or_compile_with(gcache *cache, gcache_graph *graph, gcache_hints cons
     static gcache_compile_options const defaults = GCACHE_COMPILE_OPTIONS_INIT;
 
     GCI_REQUIRE(out_result != NULL, error, "out_result is NULL");
+    GCI_REQUIRE_INIT(out_result, error);
     gci_compile c = { .cache = cache, .graph = graph, .hints = hints, .options = options != NULL ? *options : defaults,
                       .state = state, .result = out_result, .error = error };
     gcache_status status = gci_compile_call(&c, compile);
@@ -541,6 +554,7 @@ gcache_compile_begin(gcache *cache, gcache_graph *graph, gcache_hints const *hin
     static gcache_compile_options const defaults = GCACHE_COMPILE_OPTIONS_INIT;
 
     GCI_REQUIRE(out_compile != NULL && out_result != NULL, error, "out_compile or out_result is NULL");
+    GCI_REQUIRE_INIT(out_result, error);
     *out_compile = NULL;
     gcache_compile *compile = malloc(sizeof *compile);
     if (compile == NULL)
@@ -565,13 +579,18 @@ gcache_compile_end(gcache_compile *compile, gcache_compiled const *compiled, gca
         return GCACHE_MISS;
     gci_compile *c = &compile->flight;
     c->error = error;
-    if (compiled != NULL) {
+    bool given = compiled != NULL && compiled->size == sizeof *compiled && compiled->entry != NULL;
+    if (given) {
+        c->product->entry = *compiled->entry;
         c->product->compiled = *compiled;
+        c->product->compiled.entry = &c->product->entry;
         take_product(c, GCACHE_OK, NULL);
         status = store(c);
     } else {
         free(c->product);
         release(c);
+        if (compiled != NULL)
+            status = gci_fail(error, GCACHE_ERROR_ARGUMENT, "what was compiled isn't initialised, or has no entry");
     }
     free(compile);
     return status;

@@ -57,7 +57,7 @@ write_hit_now(gci_past const *past, gci_trace const *trace, gci_buf *out)
 static void
 write_change(gci_past *past, gcache_explain_form form, gci_buf *out)
 {
-    gcache_result now;
+    gcache_result now = GCACHE_RESULT_INIT;
     gci_trace trace;
 
     if (!can_be_asked_again(past))

@@ -31,7 +31,7 @@ find_story(gci_story *story, gci_question *question, gci_trace *trace, gcache *c
            gcache_hints const *hints, gcache_request const *request, gcache_error *error)
 {
     gci_admission admission = gci_admit(&cache->gate, &(gci_wish){ .request = request }, GCI_LOOK_UP);
-    gcache_result result;
+    gcache_result result = GCACHE_RESULT_INIT;
 
     if (admission.by == GCI_BY_DISABLED || admission.by == GCI_BY_BYPASS) {
         story->reason = admission.reason;

@@ -157,8 +157,7 @@ read_and_visit(void *state, uint64_t at_ns, gci_view entry)
 static gcache_status
 check_query(gcache_journal_query const *query, gcache_error *error)
 {
-    GCI_REQUIRE(query->version == GCACHE_JOURNAL_QUERY_VERSION, error, "the query has version %d, this library knows %d",
-                query->version, GCACHE_JOURNAL_QUERY_VERSION);
+    GCI_REQUIRE_INIT(query, error);
     GCI_REQUIRE(query->reason < GCACHE_REASON_COUNT, error, "unknown reason %d", (int)query->reason);
     return GCACHE_OK;
 }

@@ -97,7 +97,7 @@ void
 gci_watch_close(gcache *cache)
 {
     gci_untold untold = gci_counters_tell_all(&cache->counters);
-    gcache_result nobody = { .outcome = GCACHE_HIT };
+    gcache_result nobody = { .size = sizeof nobody, .outcome = GCACHE_HIT };
 
     if (untold.hits != 0 && cache->journal)
         gci_journal_hit(&(gci_ended){ .cache = cache, .result = &nobody }, untold);

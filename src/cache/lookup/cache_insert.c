@@ -36,6 +36,7 @@ static gcache_status
 check_entry(gcache_entry const *entry, gcache_error *error)
 {
     GCI_REQUIRE(entry != NULL, error, "entry is NULL");
+    GCI_REQUIRE_INIT(entry, error);
     GCI_REQUIRE(entry->payload != NULL || entry->payload_size == 0, error, "the payload is NULL");
     GCI_REQUIRE(entry->metadata != NULL || entry->metadata_size == 0, error, "the metadata is NULL");
     GCI_REQUIRE(entry->guards != NULL || entry->guard_count == 0, error, "the guards are NULL");
@@ -215,7 +216,8 @@ void
 gci_insert_begin(gci_insert *insert, gcache *cache, gcache_graph *graph, gcache_hints const *hints,
                  gcache_entry const *entry)
 {
-    *insert = (gci_insert){ .cache = cache, .graph = graph, .hints = hints, .entry = entry };
+    *insert = (gci_insert){ .cache = cache, .graph = graph, .hints = hints, .entry = entry,
+                            .inserted = GCACHE_INSERTED_INIT };
     draft_init(&insert->draft);
     insert->status = check_entry(entry, &insert->error);
     if (insert->status != GCACHE_OK)
@@ -284,8 +286,9 @@ gcache_insert(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gca
 {
     gci_insert insert, *one = &insert;
 
+    GCI_REQUIRE_INIT(out_inserted, error);
     if (out_inserted != NULL)
-        *out_inserted = (gcache_inserted){ .outcome = GCACHE_OK };
+        *out_inserted = (gcache_inserted){ .size = sizeof(gcache_inserted), .outcome = GCACHE_OK };
     GCI_REQUIRE(cache != NULL, error, "cache is NULL");
     gci_insert_begin(one, cache, graph, hints, entry);
     gci_insert_commit(&one, 1);

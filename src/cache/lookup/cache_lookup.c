@@ -442,6 +442,7 @@ gcache_lookup_with(gcache *cache, gcache_graph *graph, gcache_hints const *hints
     gci_wish wish = { .request = request };
     gci_watch watch;
 
+    GCI_REQUIRE_INIT(out_result, error);
     if (cache == NULL || out_result == NULL)
         return gci_answer(cache, graph, hints, &wish, NULL, out_result, error);
     gci_missed *missed = gci_watch_begin(&watch, cache, graph, hints, request);

@@ -146,12 +146,12 @@ gcache_status
 gcache_verify(gcache *cache, gcache_problem_fn fn, void *state, gcache_verified *out_verified, gcache_error *error)
 {
     gci_maintenance_options options = { .problem = fn, .state = state };
-    gcache_verified unused;
+    gcache_verified unused = GCACHE_VERIFIED_INIT;
 
     GCI_REQUIRE(cache != NULL, error, "cache is NULL");
     if (out_verified == NULL)
         out_verified = &unused;
-    *out_verified = (gcache_verified){ 0 };
+    *out_verified = (gcache_verified)GCACHE_VERIFIED_INIT;
     gcache_status status = gci_pass(&cache->gate, NULL, GCI_BROWSE, error);
     if (status != GCACHE_OK)
         return status;

@@ -62,6 +62,7 @@ gcache_read_entry(gcache *cache, gcache_key const *key, char const *entry, gcach
     gcache_status status = GCACHE_ERROR_BUSY;
 
     GCI_REQUIRE(out_result != NULL, error, "out_result is NULL");
+    GCI_REQUIRE_INIT(out_result, error);
     gci_result_init(out_result, key);
     GCI_REQUIRE(cache != NULL && key != NULL && entry != NULL, error, "cache, key or entry is NULL");
     GCI_REQUIRE(gci_is_open(&cache->gate, GCI_BROWSE), error, "the cache is disabled");

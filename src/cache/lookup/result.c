@@ -24,7 +24,7 @@ typedef struct owner {
 void
 gci_result_init(gcache_result *result, gcache_key const *key)
 {
-    *result = (gcache_result){ .outcome = GCACHE_MISS, .variant = "", .note = "" };
+    *result = (gcache_result){ .size = sizeof(gcache_result), .outcome = GCACHE_MISS, .variant = "", .note = "" };
     if (key != NULL)
         result->key = *key;
 }
@@ -59,7 +59,7 @@ gci_result_own(gcache_result *result, void *value, void (*destroy)(void *value))
 void
 gcache_result_clear(gcache_result *result)
 {
-    if (result == NULL)
+    if (result == NULL || result->size != sizeof *result)
         return;
     free_owner(result->owner);
     gci_result_init(result, NULL);
@@ -207,6 +207,7 @@ gcache_status
 gcache_place(gcache *cache, gcache_result const *result, char const *directory, gcache_error *error)
 {
     GCI_REQUIRE(cache != NULL, error, "cache is NULL");
+    GCI_REQUIRE_INIT(result, error);
     GCI_REQUIRE(result != NULL && result->owner != NULL, error, "the result is no hit");
     GCI_REQUIRE(directory != NULL, error, "directory is NULL");
     gci_found found;

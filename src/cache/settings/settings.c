@@ -35,6 +35,7 @@ struct gcache_settings {
     gci_arena arena;
     char const *namespace_;
     held values[GCACHE_SETTING_COUNT];
+    gcache_setting shown[GCACHE_SETTING_COUNT]; /* gcache_settings_get */
     char const *warnings[WARNINGS_MAX];
     size_t warning_count;
     char variables[GCACHE_SETTING_COUNT][VARIABLE_BYTES];
@@ -404,12 +405,15 @@ gcache_settings_set(gcache_settings *settings, char const *name, char const *val
     return take(settings, id, gci_view_text(value), GCACHE_ORIGIN_OPTION, "option", error);
 }
 
-gcache_setting
-gcache_settings_get(gcache_settings const *settings, gcache_setting_id id)
+gcache_setting const *
+gcache_settings_get(gcache_settings *settings, gcache_setting_id id)
 {
-    GCI_ASSERT(id < GCACHE_SETTING_COUNT);
+    if ((unsigned)id >= GCACHE_SETTING_COUNT)
+        return NULL;
     held const *value = &settings->values[id];
-    return (gcache_setting){ table[id].name, value->value, table[id].meaning, settings->variables[id], value->origin };
+    settings->shown[id] =
+        (gcache_setting){ table[id].name, value->value, table[id].meaning, settings->variables[id], value->origin };
+    return &settings->shown[id];
 }
 
 char const *

@@ -70,8 +70,7 @@ static gcache_status
 check_arguments(gcache const *cache, char const *extension, gcache_blob_options const *options, gcache_error *error)
 {
     GCI_REQUIRE(cache != NULL, error, "cache is NULL");
-    GCI_REQUIRE(options->version == GCACHE_BLOB_OPTIONS_VERSION, error,
-                "the options have version %d, this library knows %d", options->version, GCACHE_BLOB_OPTIONS_VERSION);
+    GCI_REQUIRE_INIT(options, error);
     GCI_REQUIRE(options->name == NULL || gci_side_name_valid(options->name, GCACHE_BLOB_NAME_SIZE), error,
                 "\"%s\" can't name a blob", options->name);
     GCI_REQUIRE(extension[0] == '\0' || gci_side_name_valid(extension, GCACHE_BLOB_EXTENSION_SIZE), error,
@@ -121,7 +120,7 @@ is_whole(gci_view there, char const *name, gcache_blob_options const *options)
 static bool
 is_whole_beside(gci_view there, char const *place, gci_view bytes)
 {
-    gcache_blob_options plain = GCACHE_BLOB_OPTIONS_INIT, text = { .version = GCACHE_BLOB_OPTIONS_VERSION, .text = true };
+    gcache_blob_options plain = GCACHE_BLOB_OPTIONS_INIT, text = { .size = sizeof(gcache_blob_options), .text = true };
     char const *base = strrchr(place, '/') + 1;
     char name[2 * GCI_SHA256_BYTES + 1];
 
@@ -167,6 +166,7 @@ gcache_blob_put(gcache *cache, void const *bytes, size_t size, char const *exten
     side_path place;
 
     GCI_REQUIRE(out_blob != NULL, error, "out_blob is NULL");
+    GCI_REQUIRE_INIT(out_blob, error);
     GCI_REQUIRE(bytes != NULL || size == 0, error, "bytes is NULL");
     GCI_REQUIRE(size <= BLOB_BYTES_MAX, error, "a blob of %zu bytes is too large", size);
     options = options != NULL ? options : &defaults;

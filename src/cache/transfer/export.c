@@ -292,7 +292,8 @@ exporter_init(exporter *e, gcache *cache, char const *file, gcache_export_option
 {
     static gcache_export_options const defaults = GCACHE_EXPORT_OPTIONS_INIT;
 
-    *e = (exporter){ .cache = cache, .options = options != NULL ? *options : defaults, .error = error };
+    *e = (exporter){ .cache = cache, .options = options != NULL ? *options : defaults, .sums = GCACHE_TRANSFER_INIT,
+                     .error = error };
     gci_buf_init(&e->frame, GCI_BUF_NO_LIMIT);
     gci_buf_init(&e->rows, GCI_BUF_NO_LIMIT);
     e->status = gci_recorder_init(&e->written) ? gci_recorder_start(&e->written, error) : gci_fail_memory(error);
@@ -321,12 +322,13 @@ exporter_finish(exporter *e, gcache_transfer *out_written)
 }
 
 static gcache_status
-check_arguments(gcache const *cache, char const *file, gcache_export_options const *options, gcache_error *error)
+check_arguments(gcache const *cache, char const *file, gcache_export_options const *options,
+                gcache_transfer const *out_written, gcache_error *error)
 {
     GCI_REQUIRE(cache != NULL && cache->store != NULL, error, "cache is NULL or switched off");
     GCI_REQUIRE(file != NULL, error, "file is NULL");
-    GCI_REQUIRE(options == NULL || options->version == GCACHE_EXPORT_OPTIONS_VERSION, error,
-                "the options are of another version");
+    GCI_REQUIRE_INIT(options, error);
+    GCI_REQUIRE_INIT(out_written, error);
     return GCACHE_OK;
 }
 
@@ -364,7 +366,7 @@ gcache_export(gcache *cache, char const *file, gcache_export_options const *opti
 {
     exporter e;
 
-    gcache_status status = check_arguments(cache, file, options, error);
+    gcache_status status = check_arguments(cache, file, options, out_written, error);
     if (status != GCACHE_OK)
         return status;
     exporter_init(&e, cache, file, options, error);
@@ -432,7 +434,7 @@ gcache_artifacts_save(gcache *cache, char const *file, gcache_transfer *out_writ
     gci_arena arena;
     exporter e;
 
-    gcache_status status = check_arguments(cache, file, NULL, error);
+    gcache_status status = check_arguments(cache, file, NULL, out_written, error);
     if (status != GCACHE_OK)
         return status;
     GCI_REQUIRE(cache->recorder.recording, error, "no artifacts are being noted");

@@ -305,7 +305,7 @@ check_arguments(gcache const *cache, char const *file, gcache_import_options con
 {
     GCI_REQUIRE(cache != NULL && cache->store != NULL, error, "cache is NULL or switched off");
     GCI_REQUIRE(file != NULL, error, "file is NULL");
-    GCI_REQUIRE(options->version == GCACHE_IMPORT_OPTIONS_VERSION, error, "the options are of another version");
+    GCI_REQUIRE_INIT(options, error);
     GCI_REQUIRE(options->provides != NULL || options->provides_count == 0, error, "provides is NULL");
     if (gci_store_is_read_only(cache->store))
         return gci_fail(error, GCACHE_ERROR_READ_ONLY, "the cache is read-only");
@@ -317,8 +317,9 @@ gcache_import(gcache *cache, char const *file, gcache_import_options const *opti
               gcache_error *error)
 {
     static gcache_import_options const defaults = GCACHE_IMPORT_OPTIONS_INIT;
-    importer i = { .cache = cache, .options = options != NULL ? *options : defaults };
+    importer i = { .cache = cache, .options = options != NULL ? *options : defaults, .sums = GCACHE_TRANSFER_INIT };
 
+    GCI_REQUIRE_INIT(out_read, error);
     gcache_status status = check_arguments(cache, file, &i.options, error);
     if (status != GCACHE_OK)
         return status;

@@ -42,6 +42,7 @@ gci_check_kernel(gcache const *cache, gcache_kernel const *kernel, gcache_error 
 {
     GCI_REQUIRE(cache != NULL, error, "cache is NULL");
     GCI_REQUIRE(kernel != NULL, error, "kernel is NULL");
+    GCI_REQUIRE_INIT(kernel, error);
     GCI_REQUIRE(kernel->source_hash != NULL && kernel->source_hash[0] != '\0', error, "the kernel has no source hash");
     gcache_pair const texts[] = { { "the source hash", kernel->source_hash },
                                   { "the tag", kernel->tag },
@@ -97,6 +98,7 @@ gcache_best_put(gcache *cache, gcache_kernel const *kernel, gcache_best const *b
     if (status != GCACHE_OK)
         return status;
     GCI_REQUIRE(best != NULL, error, "best is NULL");
+    GCI_REQUIRE_INIT(best, error);
     status = check_record(best, error);
     if (status == GCACHE_OK)
         status = gci_pass(&cache->gate, NULL, GCI_STORE, error);
@@ -266,7 +268,8 @@ gcache_best_find(gcache *cache, gcache_kernel const *kernel, gcache_config const
                  char const *configs_hash, bool allow_descent, gcache_best_found *out_found, gcache_error *error)
 {
     GCI_REQUIRE(out_found != NULL, error, "out_found is NULL");
-    *out_found = (gcache_best_found){ .verdict = GCACHE_BEST_NO_RECORD, .index = SIZE_MAX };
+    GCI_REQUIRE_INIT(out_found, error);
+    *out_found = (gcache_best_found){ .size = sizeof(gcache_best_found), .verdict = GCACHE_BEST_NO_RECORD, .index = SIZE_MAX };
     gcache_status status = gci_check_kernel(cache, kernel, error);
     if (status == GCACHE_OK)
         status = check_offer(offered, count, configs_hash, error);
@@ -297,7 +300,7 @@ gcache_best_found_clear(gcache_best_found *found)
     owner *o = found->owner;
     gci_arena_clear(&o->arena);
     free(o);
-    *found = (gcache_best_found){ .verdict = GCACHE_BEST_NO_RECORD, .index = SIZE_MAX };
+    *found = (gcache_best_found){ .size = sizeof(gcache_best_found), .verdict = GCACHE_BEST_NO_RECORD, .index = SIZE_MAX };
 }
 
 /* ---- looking around ---- */

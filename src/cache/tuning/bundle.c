@@ -99,8 +99,8 @@ static gcache_status
 check_options(gcache const *cache, gcache_bundle_options const *options, gcache_error *error)
 {
     GCI_REQUIRE(cache != NULL, error, "cache is NULL");
-    GCI_REQUIRE(options != NULL && options->version == GCACHE_BUNDLE_OPTIONS_VERSION, error,
-                "the options are NULL or of another version");
+    GCI_REQUIRE(options != NULL, error, "there are no options");
+    GCI_REQUIRE_INIT(options, error);
     GCI_REQUIRE((options->source != NULL) != (options->source_hash != NULL), error,
                 "either the source or its hash is needed, not both");
     gcache_pair const texts[] = { { "the source hash", options->source_hash },
@@ -174,7 +174,7 @@ load(gcache *cache, gci_view name, gcache_bundle_loaded *out_loaded, gcache_erro
 {
     gci_row_filter filter = { gci_view_text(GCI_TABLE_BUNDLE), cache->salt, name, { NULL, 0 } };
     gcache_error trouble = { 0 };
-    loading l = { .first = NULL };
+    loading l = { .loaded = GCACHE_BUNDLE_LOADED_INIT };
 
     if (!gci_is_open(&cache->gate, GCI_LOOK_UP))
         return GCACHE_MISS;
@@ -221,9 +221,10 @@ gcache_status
 gcache_bundle_begin(gcache *cache, gcache_bundle_options const *options, gcache_bundle_loaded *out_loaded,
                     gcache_error *error)
 {
-    gcache_bundle_loaded loaded = { 0 };
+    gcache_bundle_loaded loaded = GCACHE_BUNDLE_LOADED_INIT;
     gci_buf name;
 
+    GCI_REQUIRE_INIT(out_loaded, error);
     gcache_status status = check_options(cache, options, error);
     if (status != GCACHE_OK)
         return status;

@@ -31,6 +31,7 @@ check_arguments(gcache const *cache, gcache_site const *site, char const *const 
 {
     GCI_REQUIRE(cache != NULL, error, "cache is NULL");
     GCI_REQUIRE(site != NULL, error, "site is NULL");
+    GCI_REQUIRE_INIT(site, error);
     GCI_REQUIRE(choices != NULL || count == 0, error, "choices is NULL");
     for (size_t i = 0; i < count; i++) {
         GCI_REQUIRE(choices[i] != NULL, error, "choice %zu is NULL", i);
@@ -214,6 +215,7 @@ gcache_timings_get(gcache *cache, gcache_site const *site, char const *const *ch
     if (status != GCACHE_OK)
         return status;
     GCI_REQUIRE(timings != NULL && (timings->timings != NULL || count == 0), error, "timings is NULL");
+    GCI_REQUIRE_INIT(timings, error);
     query q = { .cache = cache, .choices = choices, .count = count, .timings = timings };
     timings->measured = false;
     forget(&q);

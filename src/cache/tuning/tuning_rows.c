@@ -81,7 +81,7 @@ gci_read_site(gci_view name, gci_arena *arena, gcache_site *out_site)
 
     if (!gci_read_name(name, arena, parts, GCI_SITE_PARTS))
         return false;
-    *out_site = (gcache_site){ parts[0], parts[1], parts[2], parts[3], parts[4] };
+    *out_site = (gcache_site){ sizeof(gcache_site), parts[0], parts[1], parts[2], parts[3], parts[4] };
     return true;
 }
 
@@ -98,7 +98,7 @@ gci_read_kernel(gci_view name, gci_arena *arena, gcache_kernel *out_kernel)
 
     if (!gci_read_name(name, arena, parts, GCI_KERNEL_PARTS))
         return false;
-    *out_kernel = (gcache_kernel){ parts[0], parts[1], parts[2] };
+    *out_kernel = (gcache_kernel){ sizeof(gcache_kernel), parts[0], parts[1], parts[2] };
     return true;
 }
 
@@ -176,7 +176,7 @@ gci_read_best(gci_view value, gci_arena *arena, gcache_best *out_best)
 {
     gci_value map;
 
-    *out_best = (gcache_best){ .configs_hash = NULL };
+    *out_best = (gcache_best){ .size = sizeof(gcache_best), .configs_hash = NULL };
     if (!read_json(value, arena, GCI_MAP, &map) || !read_config(gci_map_find(&map, "config"), arena, &out_best->config))
         return false;
     gci_value const *by_descent = gci_map_find(&map, "by_descent"), *tuning_ns = gci_map_find(&map, "tuning_ns");

@@ -26,7 +26,7 @@ run(cli_call const *call)
 {
     options const *wanted = call->options;
     cli_entry_name entry;
-    gcache_result content = { 0 };
+    gcache_result content = GCACHE_RESULT_INIT;
     gcache_error error = { 0 };
     gcache *cache;
 

@@ -93,7 +93,7 @@ run_export(cli_call const *call)
 {
     options const *wanted = call->options;
     gcache_export_options selection;
-    gcache_transfer sums;
+    gcache_transfer sums = GCACHE_TRANSFER_INIT;
     gcache_error error = { 0 };
     gcache *cache = NULL;
     gcache_key key;
@@ -167,7 +167,7 @@ static cli_exit
 run_import(cli_call const *call)
 {
     options const *wanted = call->options;
-    gcache_transfer sums = { 0 };
+    gcache_transfer sums = GCACHE_TRANSFER_INIT;
     gcache_error error = { 0 };
     gci_arena arena;
 

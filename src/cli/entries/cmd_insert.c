@@ -100,7 +100,7 @@ content_clear(content *what, size_t attachment_count)
 static gcache_entry
 entry_of(options const *wanted, cli_question const *question, content const *what)
 {
-    return (gcache_entry){ .guards = wanted->guards.items,
+    return (gcache_entry){ .size = sizeof(gcache_entry), .guards = wanted->guards.items,
                            .guard_count = wanted->guards.count,
                            .payload = what->payload.data,
                            .payload_size = what->payload.size,
@@ -149,7 +149,7 @@ run(cli_call const *call)
     options const *wanted = call->options;
     cli_question question = { 0 };
     content what;
-    gcache_inserted inserted = { 0 };
+    gcache_inserted inserted = GCACHE_INSERTED_INIT;
     gcache_error error = { 0 };
     cli_exit result = CLI_OK;
 

@@ -99,7 +99,7 @@ run(cli_call const *call)
 {
     options const *wanted = call->options;
     cli_question question;
-    gcache_result found = { 0 };
+    gcache_result found = GCACHE_RESULT_INIT;
     gcache_error error = { 0 };
     cli_exit result = CLI_ERROR;
 

@@ -34,14 +34,14 @@ or_empty(char const *text)
 static gcache_site
 site_of(options const *wanted)
 {
-    return (gcache_site){ or_empty(wanted->system), or_empty(wanted->op), or_empty(wanted->inputs),
+    return (gcache_site){ sizeof(gcache_site), or_empty(wanted->system), or_empty(wanted->op), or_empty(wanted->inputs),
                           or_empty(wanted->hint), or_empty(wanted->precision) };
 }
 
 static gcache_kernel
 kernel_of(options const *wanted)
 {
-    return (gcache_kernel){ wanted->kernel, wanted->tag, wanted->toolchain };
+    return (gcache_kernel){ sizeof(gcache_kernel), wanted->kernel, wanted->tag, wanted->toolchain };
 }
 
 /* ---- configurations ---- */
@@ -241,7 +241,7 @@ get_best(options const *wanted, gcache *cache, gcache_error *error)
 static cli_exit
 get_timings(options const *wanted, gcache *cache, char **choices, size_t count, gcache_error *error)
 {
-    gcache_timings timings = { .timings = calloc(count + 1, sizeof(double)) };
+    gcache_timings timings = { .size = sizeof timings, .timings = calloc(count + 1, sizeof(double)) };
     gcache_site site = site_of(wanted);
 
     gcache_status status = timings.timings == NULL
@@ -326,7 +326,8 @@ put_best(options const *wanted, gcache *cache, gci_arena *arena, gcache_error *e
     gcache_status status = read_configs(wanted, arena, &configs, error);
     if (status != GCACHE_OK)
         return status;
-    gcache_best best = { .config = configs[0], .configs_hash = wanted->configs_hash, .by_descent = wanted->by_descent,
+    gcache_best best = { .size = sizeof best, .config = configs[0], .configs_hash = wanted->configs_hash,
+                         .by_descent = wanted->by_descent,
                          .tuning_ns = (uint64_t)wanted->tuning_ns, .kernel_hash = wanted->kernel_hash };
     return gcache_best_put(cache, &kernel, &best, error);
 }
@@ -394,7 +395,7 @@ static gcache_status
 explain(options const *wanted, gcache *cache, gci_arena *arena, gcache_error *error)
 {
     gcache_kernel kernel = kernel_of(wanted);
-    gcache_best_found found = { 0 };
+    gcache_best_found found = GCACHE_BEST_FOUND_INIT;
     gcache_config *offered;
 
     gcache_status status = read_configs(wanted, arena, &offered, error);

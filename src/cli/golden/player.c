@@ -139,7 +139,7 @@ set_error(cli_player *player, cli_event const *event, cli_object *out, gcache_er
 static void
 play_lookup(cli_player *player, cli_event const *event, gcache_graph *graph, cli_object *out)
 {
-    gcache_result result = { 0 };
+    gcache_result result = GCACHE_RESULT_INIT;
     gcache_error found = { 0 };
     gcache_status status = gcache_lookup_with(player->cache, graph, event->hinted ? &event->hints : NULL,
                                               &event->request, &result, &found);
@@ -166,9 +166,10 @@ static void
 play_insert(cli_player *player, cli_event const *event, gcache_graph *graph, cli_object *out)
 {
     gcache_entry entry = event->entry;
-    gcache_inserted inserted = { 0 };
+    gcache_inserted inserted = GCACHE_INSERTED_INIT;
     gcache_error found = { 0 };
 
+    entry.size = sizeof entry;
     entry.payload = player->payload.data;
     entry.payload_size = player->payload.size;
     gcache_status status =

@@ -97,7 +97,7 @@ run(cli_call const *call)
 {
     options const *wanted = call->options;
     gcache_error error = { 0 };
-    sides s = { .cache = NULL };
+    sides s = { .subjects = { GCACHE_SUBJECT_INIT, GCACHE_SUBJECT_INIT } };
     char *text = NULL;
     size_t count = 0;
 

@@ -57,7 +57,7 @@ static void
 print_problem(void *state, size_t index, char const *problem)
 {
     tester const *t = state;
-    gcache_rule rule;
+    gcache_rule rule = GCACHE_RULE_INIT;
 
     gcache_rules_at(t->rules, index, &rule);
     cli_print("FAIL  %s: rule %zu, %s %s: %s\n", t->argument, index + 1, rule.kind, rule.path, problem);
@@ -69,7 +69,7 @@ test_set(cli_call const *call, char const *argument, gcache_rules const *rules)
     tester t = { .rules = rules, .argument = argument };
     size_t examples, problems, count = 0;
     gcache_error error = { 0 };
-    gcache_rule rule;
+    gcache_rule rule = GCACHE_RULE_INIT;
 
     (void)call;
     if (gcache_rules_test(rules, print_problem, &t, &examples, &problems, &error) != GCACHE_OK)
@@ -133,7 +133,7 @@ list_set(cli_call const *call, char const *argument, gcache_rules const *rules)
     gcache_error error = { 0 };
     char hex[GCACHE_KEY_HEX_SIZE];
     gcache_key hash;
-    gcache_rule rule;
+    gcache_rule rule = GCACHE_RULE_INIT;
 
     gcache_rules_hash(rules, &hash);
     gcache_key_to_hex(&hash, hex);

@@ -47,11 +47,11 @@ show(options const *wanted, char const *directory, char const *name, gcache_erro
     if (status != GCACHE_OK)
         return status;
     for (int id = 0; status == GCACHE_OK && id < GCACHE_SETTING_COUNT; id++) {
-        gcache_setting setting = gcache_settings_get(settings, (gcache_setting_id)id);
-        if (name != NULL && strcmp(name, setting.name) != 0)
+        gcache_setting const *setting = gcache_settings_get(settings, (gcache_setting_id)id);
+        if (name != NULL && strcmp(name, setting->name) != 0)
             continue;
         found = true;
-        status = print_setting(wanted->json, &setting, error);
+        status = print_setting(wanted->json, setting, error);
     }
     gcache_settings_free(settings);
     return found ? status : gci_fail(error, GCACHE_ERROR_NOT_FOUND, "there is no setting %s", name);

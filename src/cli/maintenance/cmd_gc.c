@@ -85,7 +85,7 @@ run(cli_call const *call)
 {
     options const *wanted = call->options;
     gcache_gc_options gc = GCACHE_GC_OPTIONS_INIT;
-    gcache_collected collected = { 0 };
+    gcache_collected collected = GCACHE_COLLECTED_INIT;
     gcache_error error = { 0 };
     gcache *cache = NULL;
     cli_findings found;

@@ -42,7 +42,7 @@ static cli_exit
 run(cli_call const *call)
 {
     options const *wanted = call->options;
-    gcache_repaired repaired = { 0 };
+    gcache_repaired repaired = GCACHE_REPAIRED_INIT;
     gcache_error error = { 0 };
     gcache *cache = NULL;
     cli_findings found;

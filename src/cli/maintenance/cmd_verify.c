@@ -75,7 +75,7 @@ verify(options const *wanted, gcache_verified *out_verified, gcache_error *error
 static cli_exit
 run(cli_call const *call)
 {
-    gcache_verified verified = { 0 };
+    gcache_verified verified = GCACHE_VERIFIED_INIT;
     gcache_error error = { 0 };
 
     if (verify(call->options, &verified, &error) != GCACHE_OK)

@@ -78,7 +78,7 @@ show_progress(void *state, uint64_t done, uint64_t total)
 gcache_maintenance_options
 cli_findings_options(cli_findings *findings, int threads)
 {
-    return (gcache_maintenance_options){ .version = GCACHE_MAINTENANCE_OPTIONS_VERSION, .problem = tell_problem,
+    return (gcache_maintenance_options){ .size = sizeof(gcache_maintenance_options), .problem = tell_problem,
                                    .progress = show_progress, .state = findings, .threads = threads };
 }
 

@@ -244,6 +244,10 @@ number_text(gcache_graph *graph, char const *text)
 gci_plain_tensor const *
 gci_pack_tensor(gcache_graph *graph, gcache_tensor const *tensor)
 {
+    if (tensor->size != sizeof *tensor) {
+        gci_graph_fail(graph, GCACHE_ERROR_ARGUMENT, "a tensor must be initialised with GCACHE_TENSOR_INIT");
+        return NULL;
+    }
     if (tensor->rank < 0 || tensor->rank > GCACHE_TENSOR_RANK) {
         gci_graph_fail(graph, GCACHE_ERROR_ARGUMENT, "a tensor's rank must be 0 to %d", GCACHE_TENSOR_RANK);
         return NULL;

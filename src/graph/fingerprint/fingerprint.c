@@ -164,8 +164,7 @@ gcache_fingerprint_tree(gcache_fingerprint *print, char const *name, char const 
     if (status != GCACHE_OK)
         return status;
     GCI_REQUIRE(path != NULL, error, "a tree needs a path");
-    GCI_REQUIRE(options == NULL || options->version == GCACHE_TREE_OPTIONS_VERSION, error,
-                "options of version %d, not %d", options->version, GCACHE_TREE_OPTIONS_VERSION);
+    GCI_REQUIRE_INIT(options, error);
     if (options == NULL)
         options = &none;
     status = gci_print_walk(print, path, options, &part, error);

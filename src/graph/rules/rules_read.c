@@ -512,10 +512,10 @@ gci_rules_hash(gcache_rules const *rules, uint8_t out_hash[GCI_SHA256_BYTES])
 bool
 gcache_rules_at(gcache_rules const *rules, size_t index, gcache_rule *out_rule)
 {
-    if (rules == NULL || out_rule == NULL || index >= rules->rule_count)
+    if (rules == NULL || out_rule == NULL || out_rule->size != sizeof *out_rule || index >= rules->rule_count)
         return false;
     gci_rule const *rule = &rules->rules[index];
-    *out_rule = (gcache_rule){ .kind = gci_rule_kind_word(rule),
+    *out_rule = (gcache_rule){ .size = sizeof *out_rule, .kind = gci_rule_kind_word(rule),
                                .path = rule->path.data,
                                .pattern = rule->patterns[GCI_PATTERN].text.data,
                                .with = rule->with.data,

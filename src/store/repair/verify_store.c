@@ -282,7 +282,7 @@ work(void *state)
     struct verification *run = state;
 
     for (;;) {
-        gcache_verified sums = { 0 };
+        gcache_verified sums = GCACHE_VERIFIED_INIT;
         gcache_error error = { 0 };
         pthread_mutex_lock(&run->mutex);
         unsigned number = run->status == GCACHE_OK ? run->next++ : GCI_SHARDS;

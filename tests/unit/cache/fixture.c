@@ -77,8 +77,8 @@ gcache_graph *
 make_matmul(char const *a, char const *b)
 {
     gcache_graph *g = gcache_graph_new("generic");
-    gcache_tensor x = { .dtype = "float32", .shape = { a, b }, .rank = 2 };
-    gcache_tensor w = { .dtype = "float32", .shape = { b, "4" }, .rank = 2 };
+    gcache_tensor x = { .size = sizeof x, .dtype = "float32", .shape = { a, b }, .rank = 2 };
+    gcache_tensor w = { .size = sizeof w, .dtype = "float32", .shape = { b, "4" }, .rank = 2 };
     gcache_node nodes[] = { gcache_graph_input(g, "x", &x), gcache_graph_input(g, "w", &w) };
     gcache_node mm = gcache_graph_call(g, "matmul", nodes, 2);
 
@@ -90,7 +90,7 @@ make_matmul(char const *a, char const *b)
 gcache_status
 insert_text(fixture *f, gcache_graph *graph, gcache_hints const *hints, char const *guard, char const *payload)
 {
-    gcache_entry entry = { .guards = &guard, .guard_count = guard != NULL, .payload = payload,
+    gcache_entry entry = { .size = sizeof entry, .guards = &guard, .guard_count = guard != NULL, .payload = payload,
                            .payload_size = strlen(payload), .compile_ns = 4100000000 };
 
     return gcache_insert(f->cache, graph, hints, &entry, NULL, &f->error);
@@ -101,8 +101,8 @@ compile_new(void *state, gcache_graph *graph, gcache_hints const *hints, gcache_
             gcache_error *error)
 {
     (void)state, (void)graph, (void)hints, (void)error;
-    out_compiled->entry.payload = "new";
-    out_compiled->entry.payload_size = 3;
+    out_compiled->entry->payload = "new";
+    out_compiled->entry->payload_size = 3;
     return GCACHE_OK;
 }
 

@@ -31,7 +31,7 @@ test_a_guard_test_takes_the_place_of_guards(void **state)
     gcache_hints hints = GCACHE_HINTS({ "a", 7 }, { "b", 1 });
     gcache_request request = GCACHE_REQUEST_INIT;
     wanted w = { .guard = "a == 1" };
-    gcache_result r;
+    gcache_result r = GCACHE_RESULT_INIT;
 
     insert_text(f, g, NULL, "a == 1", "first");
     insert_text(f, g, NULL, "a == 7", "second");
@@ -64,9 +64,9 @@ test_equal_identities_are_equal_entries(void **state)
     bool existed[] = { false, true, false };
 
     for (size_t i = 0; i < 3; i++) {
-        gcache_entry entry = { .payload = payloads[i], .payload_size = 9, .identity = identities[i],
+        gcache_entry entry = { .size = sizeof entry, .payload = payloads[i], .payload_size = 9, .identity = identities[i],
                                .identity_size = strlen(identities[i]) };
-        gcache_inserted inserted;
+        gcache_inserted inserted = GCACHE_INSERTED_INIT;
         assert_int_equal(gcache_insert(f->cache, g, NULL, &entry, &inserted, &f->error), GCACHE_OK);
         assert_int_equal(inserted.existed, existed[i]);
     }
@@ -90,10 +90,10 @@ test_attachments_are_put_in_place(void **state)
     gcache_graph *g = make_matmul("a", "b");
     gcache_attachment files[] = { { .name = "ab/kernel.so", .bytes = "ELF", .size = 3, .executable = true },
                                   { .name = "notes.txt", .bytes = "", .size = 0 } };
-    gcache_entry entry = { .payload = "p", .payload_size = 1, .attachments = files, .attachment_count = 2 };
+    gcache_entry entry = { .size = sizeof entry, .payload = "p", .payload_size = 1, .attachments = files, .attachment_count = 2 };
     char place[96], path[128], content[16];
     struct stat facts;
-    gcache_result r;
+    gcache_result r = GCACHE_RESULT_INIT;
 
     assert_int_equal(gcache_insert(f->cache, g, NULL, &entry, NULL, &f->error), GCACHE_OK);
     assert_int_equal(gcache_lookup(f->cache, g, NULL, &r, &f->error), GCACHE_HIT);
@@ -128,7 +128,8 @@ test_an_attachment_stays_below_its_directory(void **state)
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         gcache_attachment file = { .name = names[i], .bytes = "x", .size = 1 };
-        gcache_entry entry = { .payload = "p", .payload_size = 1, .attachments = &file, .attachment_count = 1 };
+        gcache_entry entry = { .size = sizeof entry, .payload = "p", .payload_size = 1, .attachments = &file,
+                               .attachment_count = 1 };
         assert_int_equal(gcache_insert(f->cache, g, NULL, &entry, NULL, &f->error), GCACHE_ERROR_ARGUMENT);
     }
     gcache_graph_free(g);
@@ -151,7 +152,8 @@ test_attachments_must_fit_side_by_side(void **state)
         gcache_attachment files[3];
         for (size_t n = 0; n < 3; n++)
             files[n] = (gcache_attachment){ .name = cases[i].names[n], .bytes = "x", .size = 1 };
-        gcache_entry entry = { .payload = "p", .payload_size = 1, .attachments = files, .attachment_count = 3 };
+        gcache_entry entry = { .size = sizeof entry, .payload = "p", .payload_size = 1, .attachments = files,
+                               .attachment_count = 3 };
         assert_int_equal(gcache_insert(f->cache, g, NULL, &entry, NULL, &f->error), cases[i].expected);
     }
     gcache_graph_free(g);
@@ -162,9 +164,9 @@ test_entries_are_taken_out(void **state)
 {
     fixture *f = *state;
     gcache_graph *g = make_matmul("a", "b");
-    gcache_entry entry = { .payload = "p", .payload_size = 1 };
-    gcache_inserted inserted;
-    gcache_result r;
+    gcache_entry entry = { .size = sizeof entry, .payload = "p", .payload_size = 1 };
+    gcache_inserted inserted = GCACHE_INSERTED_INIT;
+    gcache_result r = GCACHE_RESULT_INIT;
 
     gcache_insert(f->cache, g, NULL, &entry, &inserted, &f->error);
     assert_int_equal(gcache_remove(f->cache, &inserted.key, inserted.entry, &f->error), GCACHE_OK);
@@ -187,10 +189,11 @@ test_the_halves_of_a_compile(void **state)
     fixture *f = *state;
     gcache_graph *g = make_matmul("a", "b");
     gcache_hints hints = GCACHE_HINTS({ "a", 7 }, { "b", 1 }), others = GCACHE_HINTS({ "a", 8 }, { "b", 1 });
-    gcache_compiled compiled = { .entry = { .payload = "new", .payload_size = 3 } };
+    gcache_entry entry = { .size = sizeof entry, .payload = "new", .payload_size = 3 };
+    gcache_compiled compiled = { .size = sizeof compiled, .entry = &entry };
     char const *guard = "a == 8";
     gcache_compile *first, *second;
-    gcache_result r, s;
+    gcache_result r = GCACHE_RESULT_INIT, s = GCACHE_RESULT_INIT;
 
     insert_text(f, g, NULL, "a == 1", "another");
     assert_int_equal(begin(f, g, &hints, &first, &r), GCACHE_MISS);
@@ -200,8 +203,8 @@ test_the_halves_of_a_compile(void **state)
     gcache_result_clear(&s);
     /* Other sizes of a known key are another compile. */
     assert_int_equal(begin(f, g, &others, &second, &s), GCACHE_MISS);
-    compiled.entry.guards = &guard;
-    compiled.entry.guard_count = 1;
+    entry.guards = &guard;
+    entry.guard_count = 1;
     assert_int_equal(gcache_compile_end(second, &compiled, &f->error), GCACHE_MISS);
     assert_memory_equal(s.payload, "new", 3);
     assert_int_equal(s.stored, GCACHE_OK);
@@ -233,7 +236,7 @@ test_no_lease_where_nothing_is_stored(void **state)
     disabled.disabled = read_only.read_only = true;
     for (size_t i = 0; i < sizeof each / sizeof *each; i++) {
         gcache_compile *compile;
-        gcache_result r;
+        gcache_result r = GCACHE_RESULT_INIT;
         fixture_reopen(f, each[i]);
         assert_int_equal(begin(f, g, NULL, &compile, &r), GCACHE_MISS);
         assert_int_equal(gcache_counter_read(f->cache, GCACHE_COUNTER_LEASES), 0);

@@ -36,7 +36,7 @@ insert_number(fixture *f, int number)
     snprintf(label, sizeof label, "model.py:%d", number);
     memset(payload, 'a' + number, sizeof payload);
     for (int i = 0; i < 2; i++) {
-        gcache_entry entry = { .guards = &guards[i], .guard_count = 1, .payload = payload,
+        gcache_entry entry = { .size = sizeof entry, .guards = &guards[i], .guard_count = 1, .payload = payload,
                                .payload_size = (size_t)(i == 0 ? 100 : 4096), .label = label, .compile_ns = 1000000,
                                .attachments = &library, .attachment_count = i == 0, .requires_ = &driver,
                                .requires_count = i == 1 };
@@ -59,7 +59,7 @@ count_hits(fixture *f)
             gcache_hint const s0[] = { { "s0", k == 0 ? 16 : 17 }, { "s1", 4 } };
             gcache_hints hints = { s0, 2, NULL, 0 };
             gcache_request request = GCACHE_REQUEST_INIT;
-            gcache_result r;
+            gcache_result r = GCACHE_RESULT_INIT;
             request.provides = i % 2 == 0 ? driver : other;
             request.provides_count = 1;
             if (gcache_lookup_with(f->cache, g, &hints, &request, &r, &f->error) == GCACHE_HIT) {
@@ -76,8 +76,8 @@ count_hits(fixture *f)
 static void
 fill(fixture *f)
 {
-    gcache_blob blob;
-    gcache_site const site = { .op = "mm" };
+    gcache_blob blob = GCACHE_BLOB_INIT;
+    gcache_site const site = { .size = sizeof site, .op = "mm" };
     char const *const choices[] = { "a", "b" };
 
     for (int i = 0; i < GRAPHS; i++)
@@ -89,7 +89,7 @@ fill(fixture *f)
 static gcache_transfer
 export(fixture_pair *p, gcache_export_options const *options)
 {
-    gcache_transfer written;
+    gcache_transfer written = GCACHE_TRANSFER_INIT;
 
     if (gcache_export(p->from->cache, p->file, options, &written, &p->from->error) != GCACHE_OK)
         fail_msg("%s", p->from->error.message);
@@ -99,7 +99,7 @@ export(fixture_pair *p, gcache_export_options const *options)
 static gcache_transfer
 import(fixture_pair *p)
 {
-    gcache_transfer read;
+    gcache_transfer read = GCACHE_TRANSFER_INIT;
 
     if (gcache_import(p->to->cache, p->file, NULL, &read, &p->to->error) != GCACHE_OK)
         fail_msg("%s", p->to->error.message);
@@ -113,12 +113,12 @@ everything_arrives(void **state)
     gcache_graph *g = numbered(3);
     gcache_hints hints = GCACHE_HINTS({ "s0", 16 }, { "s1", 4 });
     char place[160], *text;
-    gcache_result r;
+    gcache_result r = GCACHE_RESULT_INIT;
     void *bytes;
     size_t size;
-    gcache_blob blob;
+    gcache_blob blob = GCACHE_BLOB_INIT;
     double timings[2];
-    gcache_timings t = { .timings = timings };
+    gcache_timings t = { .size = sizeof t, .timings = timings };
 
     fill(p->from);
     gcache_transfer written = export(p, NULL);
@@ -148,7 +148,8 @@ everything_arrives(void **state)
     assert_int_equal(gcache_blob_put(p->from->cache, "int main;", 9, "c", NULL, &blob, NULL), GCACHE_OK);
     assert_int_equal(gcache_blob_get(p->to->cache, blob.name, "c", NULL, &bytes, &size, &p->to->error), GCACHE_OK);
     gcache_free(bytes);
-    assert_int_equal(gcache_timings_get(p->to->cache, &(gcache_site){ .op = "mm" }, (char const *const[]){ "a", "b" }, 2,
+    assert_int_equal(gcache_timings_get(p->to->cache, &(gcache_site){ .size = sizeof(gcache_site), .op = "mm" },
+                                                                      (char const *const[]){ "a", "b" }, 2,
                                         NULL, NULL, &t, &p->to->error), GCACHE_HIT);
 
     /* Descriptions came along: an unknown graph is explained by its nearest. */
@@ -176,10 +177,10 @@ static void
 nothing_newer_is_overwritten(void **state)
 {
     fixture_pair *p = *state;
-    gcache_site const site = { .op = "mm" };
+    gcache_site const site = { .size = sizeof site, .op = "mm" };
     char const *const choices[] = { "a" };
     double timing = 0;
-    gcache_timings t = { .timings = &timing };
+    gcache_timings t = { .size = sizeof t, .timings = &timing };
 
     assert_int_equal(gcache_timings_put(p->from->cache, &site, choices, (double[]){ 1 }, 1, NULL), GCACHE_OK);
     export(p, NULL);
@@ -239,7 +240,7 @@ namespaces_travel_along(void **state)
     fixture_reopen(p->to, &options);
     assert_int_equal(count_hits(p->to), 2 * GRAPHS);
     selection.namespace_ = "team a";
-    gcache_transfer written;
+    gcache_transfer written = GCACHE_TRANSFER_INIT;
     assert_int_equal(gcache_export(p->to->cache, p->file, &selection, &written, NULL), GCACHE_OK);
     assert_int_equal(written.entries, 2 * GRAPHS);
 }
@@ -273,7 +274,7 @@ save(char const *path, unsigned char const *bytes, size_t size)
 static void
 assert_refused(fixture_pair *p)
 {
-    gcache_transfer read;
+    gcache_transfer read = GCACHE_TRANSFER_INIT;
     gcache_status status = gcache_import(p->to->cache, p->file, NULL, &read, &p->to->error);
 
     assert_true(status == GCACHE_ERROR_CORRUPT || status == GCACHE_ERROR_FORMAT);
@@ -320,7 +321,7 @@ static void
 an_interrupted_import_can_be_repeated(void **state)
 {
     fixture_pair *p = *state;
-    gcache_verified verified;
+    gcache_verified verified = GCACHE_VERIFIED_INIT;
     int status;
 
     fill(p->from);
@@ -363,7 +364,7 @@ entries_that_cannot_serve_here_are_named(void **state)
     fixture_pair *p = *state;
     gcache_import_options options = GCACHE_IMPORT_OPTIONS_INIT;
     gcache_pair const here[] = { { "driver", "535" } };
-    gcache_transfer read;
+    gcache_transfer read = GCACHE_TRANSFER_INIT;
     int unmet = 0;
 
     fill(p->from);
@@ -399,9 +400,9 @@ only_what_a_run_used_is_saved(void **state)
     gcache_import_options options = GCACHE_IMPORT_OPTIONS_INIT;
     gcache_graph *g = numbered(2);
     gcache_hints hints = GCACHE_HINTS({ "s0", 16 }, { "s1", 4 });
-    gcache_site const site = { .op = "bmm" };
-    gcache_transfer written;
-    gcache_result r;
+    gcache_site const site = { .size = sizeof site, .op = "bmm" };
+    gcache_transfer written = GCACHE_TRANSFER_INIT;
+    gcache_result r = GCACHE_RESULT_INIT;
     char taken[128] = "";
 
     fill(p->from);
@@ -440,15 +441,16 @@ read_timings_and_records_are_saved(void **state)
 {
     fixture_pair *p = *state;
     gcache *cache = p->from->cache;
-    gcache_site const sites[] = { { .op = "mm" }, { .op = "bmm" } };
+    gcache_site const sites[] = { { .size = sizeof(gcache_site), .op = "mm" }, { .size = sizeof(gcache_site), .op = "bmm" } };
     char const *const choices[] = { "a", "b" };
-    gcache_kernel const kernels[] = { { .source_hash = "one" }, { .source_hash = "two" } };
+    gcache_kernel const kernels[] = { { .size = sizeof(gcache_kernel), .source_hash = "one" },
+                                      { .size = sizeof(gcache_kernel), .source_hash = "two" } };
     gcache_config const config = { .parameters = (gcache_pair[]){ { "BLOCK", "64" } }, .count = 1 };
-    gcache_best const best = { .config = config, .configs_hash = "h" };
+    gcache_best const best = { .size = sizeof best, .config = config, .configs_hash = "h" };
     double timings[2];
-    gcache_timings t = { .timings = timings };
-    gcache_best_found found;
-    gcache_transfer written;
+    gcache_timings t = { .size = sizeof t, .timings = timings };
+    gcache_best_found found = GCACHE_BEST_FOUND_INIT;
+    gcache_transfer written = GCACHE_TRANSFER_INIT;
 
     for (int i = 0; i < 2; i++) {
         assert_int_equal(gcache_timings_put(cache, &sites[i], choices, (double[]){ 1, 2 }, 2, NULL), GCACHE_OK);

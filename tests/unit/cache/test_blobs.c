@@ -13,7 +13,7 @@
 static gcache_blob
 put(fixture *f, char const *text, char const *extension, gcache_blob_options const *options)
 {
-    gcache_blob blob;
+    gcache_blob blob = GCACHE_BLOB_INIT;
 
     if (gcache_blob_put(f->cache, text, strlen(text), extension, options, &blob, &f->error) != GCACHE_OK)
         fail_msg("%s", f->error.message);
@@ -85,7 +85,7 @@ names_stay_inside(void **state)
     char const *const bad[] = { "", "..", "../x", ".hidden", "a/b", "a b", "\n" };
     gcache_blob_options named = GCACHE_BLOB_OPTIONS_INIT;
     gcache_access access;
-    gcache_blob blob;
+    gcache_blob blob = GCACHE_BLOB_INIT;
     char *path;
 
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -230,7 +230,7 @@ what_is_read_is_exported(void **state)
 {
     fixture *f = *state;
     gcache_blob read = put(f, "read", "txt", NULL);
-    gcache_transfer written;
+    gcache_transfer written = GCACHE_TRANSFER_INIT;
     char path[128];
     void *bytes;
     size_t size;
@@ -284,7 +284,8 @@ compilers_get_directories_of_their_own(void **state)
     assert_int_equal(gcache_subdirectory(f->cache, "xla-autotune", GCACHE_ACCESS_UPDATE, &access, &again, &f->error), GCACHE_OK);
     assert_int_equal(access, GCACHE_ACCESS_READ);
     assert_string_equal(path, again);
-    assert_int_equal(gcache_blob_put(f->cache, "x", 1, "", NULL, &(gcache_blob){ 0 }, &f->error), GCACHE_ERROR_READ_ONLY);
+    assert_int_equal(gcache_blob_put(f->cache, "x", 1, "", NULL, &(gcache_blob)GCACHE_BLOB_INIT, &f->error),
+                     GCACHE_ERROR_READ_ONLY);
     gcache_free(path);
     gcache_free(again);
 }

@@ -38,8 +38,8 @@ compile(void *state, gcache_graph *graph, gcache_hints const *hints, gcache_comp
         snprintf(error->message, sizeof error->message, "module %d has no register left", u->number);
         return GCACHE_ERROR_INTERNAL;
     }
-    out_compiled->entry.payload = &u->number;
-    out_compiled->entry.payload_size = sizeof u->number;
+    out_compiled->entry->payload = &u->number;
+    out_compiled->entry->payload_size = sizeof u->number;
     return GCACHE_OK;
 }
 
@@ -54,7 +54,7 @@ batch_new(int distinct)
         gcache_graph *g = make_matmul("s0", "s1");
         b->units[i] = (unit){ i % distinct, false, &b->calls, &b->running, &b->most_running };
         gcache_graph_component(g, "number", gcache_value_int(g, i % distinct));
-        b->modules[i] = (gcache_module){ .graph = g, .state = &b->units[i] };
+        b->modules[i] = (gcache_module){ .size = sizeof(gcache_module), .graph = g, .state = &b->units[i] };
     }
     return b;
 }
@@ -72,7 +72,7 @@ batch_clear(batch *b)
 static gcache_many_summary
 run(fixture *f, batch *b, gcache_many_options const *options, gcache_status expected)
 {
-    gcache_many_summary summary;
+    gcache_many_summary summary = GCACHE_MANY_SUMMARY_INIT;
 
     assert_int_equal(gcache_compile_many(f->cache, b->modules, MODULES, options, compile, &summary, &f->error), expected);
     return summary;
@@ -227,7 +227,7 @@ renames_come_back(void **state)
 static void
 the_line_reads_well(void **state)
 {
-    gcache_many_summary summary = { .modules = 2000, .hits = 1990, .compiled = 10, .compile_ns = 1200000000,
+    gcache_many_summary summary = { .size = sizeof summary, .modules = 2000, .hits = 1990, .compiled = 10, .compile_ns = 1200000000,
                                     .saved_ns = 41000000000 };
     char line[GCACHE_MANY_LINE_SIZE], cut[10];
 
@@ -236,7 +236,7 @@ the_line_reads_well(void **state)
     assert_string_equal(line, "2,000 modules, 1,990 hits (99.5 %), compiled in 1.2 s, saved 41.0 s");
     gcache_many_line(&summary, cut, sizeof cut);
     assert_string_equal(cut, "2,000 mod");
-    summary = (gcache_many_summary){ 0 };
+    summary = (gcache_many_summary)GCACHE_MANY_SUMMARY_INIT;
     gcache_many_line(&summary, line, sizeof line);
     assert_string_equal(line, "0 modules, 0 hits (0.0 %), compiled in 0 ns, saved 0 ns");
 }

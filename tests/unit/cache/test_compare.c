@@ -28,8 +28,9 @@ static void
 test_a_graph_against_a_stored_key(void **state)
 {
     fixture *f = *state;
-    gcache_subject was = { .graph = make_with_option("fast", false) }, is = { .graph = make_with_option("fast", true) };
-    gcache_subject stored = { .graph = NULL };
+    gcache_subject was = { .size = sizeof was, .graph = make_with_option("fast", false) },
+        is = { .size = sizeof is, .graph = make_with_option("fast", true) };
+    gcache_subject stored = { .size = sizeof stored, .graph = NULL };
 
     assert_int_equal(gcache_compare(NULL, &stored, &is, 0, GCACHE_DIFF_TEXT, &(char *){ NULL }, NULL, &f->error),
                      GCACHE_ERROR_ARGUMENT);
@@ -65,8 +66,10 @@ static void
 test_component_lines_of_foreign_keys(void **state)
 {
     fixture *f = *state;
-    gcache_subject was = { .graph = make_keyed(1, "01", "2") }, is = { .graph = make_keyed(2, "02", "3") };
-    gcache_subject ours = { .graph = make_matmul("a", "b") }, stored = { .key = { .bytes = { 1 } } };
+    gcache_subject was = { .size = sizeof was, .graph = make_keyed(1, "01", "2") },
+        is = { .size = sizeof is, .graph = make_keyed(2, "02", "3") };
+    gcache_subject ours = { .size = sizeof ours, .graph = make_matmul("a", "b") },
+        stored = { .size = sizeof stored, .key = { .bytes = { 1 } } };
 
     insert_text(f, was.graph, NULL, "a == 1", "payload");
     char *text = compare(f, &stored, &is, GCACHE_DIFF_JSON, 1);
@@ -99,7 +102,8 @@ test_long_texts_of_foreign_keys_are_hunks(void **state)
 
     write_options(texts[0], sizeof texts[0], -1);
     write_options(texts[1], sizeof texts[1], 11);
-    gcache_subject was = { .graph = make_keyed(1, "01", texts[0]) }, is = { .graph = make_keyed(2, "02", texts[1]) };
+    gcache_subject was = { .size = sizeof was, .graph = make_keyed(1, "01", texts[0]) },
+        is = { .size = sizeof is, .graph = make_keyed(2, "02", texts[1]) };
     char *text = compare(f, &was, &is, GCACHE_DIFF_JSON, 1);
     assert_non_null(strstr(text, "\\n-option 11 = 0\\n+option 11 = 1\\n"));
     assert_null(strstr(text, "option 5 = 0\\n "));

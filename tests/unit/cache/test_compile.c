@@ -22,7 +22,7 @@ release(void *state, gcache_compiled *compiled)
 {
     compiler *c = state;
 
-    assert_int_equal(compiled->entry.payload_size, 4);
+    assert_int_equal(compiled->entry->payload_size, 4);
     c->released++;
 }
 
@@ -38,7 +38,7 @@ compile(void *state, gcache_graph *graph, gcache_hints const *hints, gcache_comp
         snprintf(error->message, sizeof error->message, "no register left");
         return c->fails;
     }
-    out_compiled->entry = (gcache_entry){ .guards = &c->guard, .guard_count = c->guard != NULL,
+    *out_compiled->entry = (gcache_entry){ .size = sizeof(gcache_entry), .guards = &c->guard, .guard_count = c->guard != NULL,
                                           .payload = "code", .payload_size = 4, .compile_ns = c->says_ns };
     out_compiled->do_not_store = c->do_not_store;
     out_compiled->release = release;
@@ -58,7 +58,7 @@ post_load(void *state, gcache_result const *hit)
 static gcache_status
 get(fixture *f, gcache_graph *g, gcache_hints const *hints, gcache_compile_options const *options, compiler *c, char *out_note)
 {
-    gcache_result r;
+    gcache_result r = GCACHE_RESULT_INIT;
     gcache_status status = gcache_get_or_compile_with(f->cache, g, hints, options, compile, c, &r, &f->error);
 
     if (status >= 0) {
@@ -165,7 +165,7 @@ a_post_load_step_may_turn_a_hit_into_a_miss(void **state)
     gcache_graph *g = make_matmul("s0", "s1");
     gcache_compile_options options = GCACHE_COMPILE_OPTIONS_INIT;
     compiler c = { 0 };
-    gcache_result r;
+    gcache_result r = GCACHE_RESULT_INIT;
 
     options.post_load = post_load;
     assert_int_equal(get(f, g, NULL, &options, &c, NULL), GCACHE_MISS);
@@ -210,7 +210,7 @@ static gcache_status
 compile_nested(void *state, gcache_graph *graph, gcache_hints const *hints, gcache_compiled *out_compiled, gcache_error *error)
 {
     fixture *f = state;
-    gcache_result r;
+    gcache_result r = GCACHE_RESULT_INIT;
 
     (void)out_compiled;
     gcache_status status = gcache_get_or_compile(f->cache, graph, hints, compile_nested, state, &r, error);
@@ -223,7 +223,7 @@ a_nested_compile_of_the_same_is_an_error(void **state)
 {
     fixture *f = *state;
     gcache_graph *g = make_matmul("s0", "s1");
-    gcache_result r;
+    gcache_result r = GCACHE_RESULT_INIT;
 
     assert_int_equal(gcache_get_or_compile(f->cache, g, NULL, compile_nested, f, &r, &f->error), GCACHE_ERROR_ARGUMENT);
     gcache_result_clear(&r);
@@ -243,7 +243,7 @@ ask_in_thread(void *state)
     ask *a = state;
     gcache_graph *g = make_matmul("s0", "s1");
     gcache_hints hints = GCACHE_HINTS({ "s0", 48 }, { "s1", 16 });
-    gcache_result r;
+    gcache_result r = GCACHE_RESULT_INIT;
     gcache_status status = gcache_get_or_compile(a->f->cache, g, &hints, compile, a->c, &r, NULL);
     bool right = status >= 0 && r.payload_size == 4 && memcmp(r.payload, "code", 4) == 0;
 
@@ -278,7 +278,7 @@ ask_in_process(char const *directory, bool die)
     gcache *cache;
     gcache_graph *g = make_matmul("s0", "s1");
     compiler c = { .takes_us = die ? 10000000 : 50000 };
-    gcache_result r;
+    gcache_result r = GCACHE_RESULT_INIT;
 
     if (gcache_open(directory, NULL, &cache, NULL) != GCACHE_OK)
         return 2;

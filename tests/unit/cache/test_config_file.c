@@ -39,9 +39,9 @@ load(fixture *f, char const *space)
 }
 
 static long
-value_of(gcache_settings const *settings, gcache_setting_id id)
+value_of(gcache_settings *settings, gcache_setting_id id)
 {
-    return strtol(gcache_settings_get(settings, id).value, NULL, 10);
+    return strtol(gcache_settings_get(settings, id)->value, NULL, 10);
 }
 
 static gcache_status
@@ -275,7 +275,7 @@ assert_no_lookup_fails(fixture *f)
     gcache_options options = GCACHE_OPTIONS_INIT;
     gcache_settings *settings = load(f, NULL);
     gcache_graph *g = make_matmul("s0", "s1");
-    gcache_result r;
+    gcache_result r = GCACHE_RESULT_INIT;
 
     gcache_settings_apply(settings, &options);
     fixture_reopen(f, &options);
@@ -298,7 +298,7 @@ static int
 problems(fixture *f, bool repair)
 {
     int count = 0;
-    gcache_maintenance_options house = { .version = GCACHE_MAINTENANCE_OPTIONS_VERSION, .problem = count_problem, .state = &count };
+    gcache_maintenance_options house = { .size = sizeof(gcache_maintenance_options), .problem = count_problem, .state = &count };
     gcache_status status = repair ? gcache_repair(f->cache, &house, NULL, &f->error)
                                   : gcache_verify_with(f->cache, &house, NULL, &f->error);
 
@@ -312,7 +312,7 @@ assert_is_default(fixture *f, bool warned)
 {
     gcache_settings *settings = load(f, NULL);
 
-    assert_int_equal(gcache_settings_get(settings, GCACHE_SETTING_MAX_CANDIDATES).origin, GCACHE_ORIGIN_DEFAULT);
+    assert_int_equal(gcache_settings_get(settings, GCACHE_SETTING_MAX_CANDIDATES)->origin, GCACHE_ORIGIN_DEFAULT);
     assert_int_equal(gcache_settings_warning(settings, 0) != NULL, warned);
     assert_null(gcache_settings_warning(settings, 1));
     gcache_settings_free(settings);
@@ -390,8 +390,8 @@ one_bad_setting_leaves_the_others(void **state)
                    " \"namespaces\": {\"team\": {\"max-size\": \"lots\", \"durability\": \"full\"}, \"odd\": 3}}\n");
     gcache_settings *settings = load(f, "team");
     assert_int_equal(value_of(settings, GCACHE_SETTING_MAX_CANDIDATES), 9);
-    assert_string_equal(gcache_settings_get(settings, GCACHE_SETTING_DURABILITY).value, "full");
-    assert_int_equal(gcache_settings_get(settings, GCACHE_SETTING_MEMORY).origin, GCACHE_ORIGIN_DEFAULT);
+    assert_string_equal(gcache_settings_get(settings, GCACHE_SETTING_DURABILITY)->value, "full");
+    assert_int_equal(gcache_settings_get(settings, GCACHE_SETTING_MEMORY)->origin, GCACHE_ORIGIN_DEFAULT);
     assert_string_equal(gcache_settings_warning(settings, 0), "config.json: 'perhaps' is no flag for strict");
     assert_string_equal(gcache_settings_warning(settings, 1), "config.json: the value of memory is no text");
     assert_string_equal(gcache_settings_warning(settings, 2), "config.json: there is no setting of-tomorrow");

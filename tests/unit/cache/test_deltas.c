@@ -6,7 +6,8 @@
 static gcache_status
 insert(fixture *f, gcache_graph *g, char const *metadata, size_t size, gcache_delta const *deltas, size_t count)
 {
-    gcache_entry entry = { .payload = metadata, .payload_size = size, .metadata = metadata, .metadata_size = size,
+    gcache_entry entry = { .size = sizeof entry, .payload = metadata, .payload_size = size, .metadata = metadata,
+                           .metadata_size = size,
                            .deltas = deltas, .delta_count = count, .compile_ns = 4000 };
 
     return gcache_insert(f->cache, g, NULL, &entry, NULL, &f->error);
@@ -15,7 +16,7 @@ insert(fixture *f, gcache_graph *g, char const *metadata, size_t size, gcache_de
 static void
 assert_hit(fixture *f, gcache_graph *g, char const *metadata, size_t size, gcache_delta const *deltas, size_t count)
 {
-    gcache_result r;
+    gcache_result r = GCACHE_RESULT_INIT;
 
     assert_int_equal(gcache_lookup(f->cache, g, NULL, &r, &f->error), GCACHE_HIT);
     assert_int_equal(r.metadata_size, size);

@@ -110,7 +110,8 @@ insert_numbered(fixture *f, unsigned number)
     }
     snprintf(width, sizeof width, "%u", number + 1);
     gcache_graph *g = make_matmul("s0", width);
-    gcache_entry entry = { .payload = payload, .payload_size = sizeof payload, .compile_ns = 1000, .label = "net.py:1" };
+    gcache_entry entry = { .size = sizeof entry, .payload = payload, .payload_size = sizeof payload, .compile_ns = 1000,
+                           .label = "net.py:1" };
     if (gcache_insert(f->cache, g, NULL, &entry, NULL, &f->error) != GCACHE_OK)
         fail_msg("%s", f->error.message);
     gcache_graph_free(g);
@@ -152,8 +153,8 @@ what_is_taken_out_by_hand_is_told(void **state)
     heard *h = *state;
     gcache_options options = GCACHE_OPTIONS_INIT;
     gcache_graph *g = make_matmul("s0", "s1");
-    gcache_inserted inserted;
-    gcache_entry entry = { .payload = "code", .payload_size = 4 };
+    gcache_inserted inserted = GCACHE_INSERTED_INIT;
+    gcache_entry entry = { .size = sizeof entry, .payload = "code", .payload_size = 4 };
 
     fixture *f = open_listening(h, options);
     assert_int_equal(gcache_insert(f->cache, g, NULL, &entry, &inserted, &f->error), GCACHE_OK);
@@ -190,7 +191,7 @@ damage_is_told_and_counted(void **state)
     heard *h = *state;
     gcache_options options = GCACHE_OPTIONS_INIT;
     gcache_graph *g = make_matmul("s0", "s1");
-    gcache_result found;
+    gcache_result found = GCACHE_RESULT_INIT;
 
     assert_int_equal(insert_text(h->fixture, g, NULL, NULL, "code"), GCACHE_OK);
     nftw(h->fixture->directory, spoil, 16, FTW_PHYS);
@@ -214,8 +215,8 @@ compile_slowly(void *state, gcache_graph *graph, gcache_hints const *hints, gcac
 {
     (void)state, (void)graph, (void)hints, (void)error;
     usleep(50000);
-    out_compiled->entry.payload = "code";
-    out_compiled->entry.payload_size = 4;
+    out_compiled->entry->payload = "code";
+    out_compiled->entry->payload_size = 4;
     return GCACHE_OK;
 }
 
@@ -224,7 +225,7 @@ get_once(void *state)
 {
     fixture *f = state;
     gcache_graph *g = make_matmul("s0", "s1");
-    gcache_result result;
+    gcache_result result = GCACHE_RESULT_INIT;
     gcache_error error;
 
     gcache_get_or_compile(f->cache, g, NULL, compile_slowly, NULL, &result, &error);
@@ -265,7 +266,7 @@ a_lease_that_is_not_given_is_told(void **state)
     gcache_graph *g = make_matmul("s0", "s1");
     gcache_compile *held = NULL;
     gcache *other = NULL;
-    gcache_result result, theirs;
+    gcache_result result = GCACHE_RESULT_INIT, theirs = GCACHE_RESULT_INIT;
 
     impatient.lease_timeout_ns = 20000000;
     fixture *f = open_listening(h, options);
@@ -296,7 +297,7 @@ hold_and_die(char const *directory, gcache_graph *g)
     assert_true(holder >= 0);
     if (holder == 0) {
         gcache_compile *held;
-        gcache_result result;
+        gcache_result result = GCACHE_RESULT_INIT;
         gcache *cache;
         if (gcache_open(directory, NULL, &cache, NULL) != GCACHE_OK ||
             gcache_compile_begin(cache, g, NULL, NULL, NULL, &held, &result, NULL) != GCACHE_MISS ||
@@ -330,7 +331,7 @@ a_takeover_is_told(void **state)
     gcache_options options = GCACHE_OPTIONS_INIT;
     gcache_graph *g = make_matmul("s0", "s1");
     char told[128], text[128] = "", *explained;
-    gcache_result result;
+    gcache_result result = GCACHE_RESULT_INIT;
 
     fixture *f = open_listening(h, options);
     pid_t died = hold_and_die(f->directory, g);

@@ -84,7 +84,8 @@ says_which_requirement_and_variant(void **state)
     fixture *f = *state;
     gcache_graph *g = make_matmul("s0", "s1");
     gcache_pair needs = { "libdevice", "a" };
-    gcache_entry entry = { .payload = "t", .payload_size = 1, .variant = "pgle", .requires_ = &needs, .requires_count = 1 };
+    gcache_entry entry = { .size = sizeof entry, .payload = "t", .payload_size = 1, .variant = "pgle", .requires_ = &needs,
+                           .requires_count = 1 };
     gcache_request request = GCACHE_REQUEST_INIT;
 
     request.label = "train.py:88 forward";
@@ -108,7 +109,7 @@ json_has_every_guard_and_the_values(void **state)
     gcache_graph *g = make_matmul("s0", "s1");
     gcache_hints now = GCACHE_HINTS({ "s0", 12 }, { "s1", 16 });
     char const *guards[] = { "s1 > 2", "s0 % 8 == 0", "s0 // 0 > 1" };
-    gcache_entry entry = { .guards = guards, .guard_count = 3, .payload = "x", .payload_size = 1 };
+    gcache_entry entry = { .size = sizeof entry, .guards = guards, .guard_count = 3, .payload = "x", .payload_size = 1 };
 
     assert_int_equal(gcache_insert(f->cache, g, NULL, &entry, NULL, &f->error), GCACHE_OK);
     char *text = explain(f, g, &now, NULL, GCACHE_EXPLAIN_JSON);

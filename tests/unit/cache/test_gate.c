@@ -102,7 +102,7 @@ static void
 look_up(trial *t, char *out)
 {
     gcache_request request = request_of(t->setting);
-    gcache_result r;
+    gcache_result r = GCACHE_RESULT_INIT;
 
     write_result(gcache_lookup_with(t->f->cache, t->known, NULL, &request, &r, NULL), &r, out);
 }
@@ -111,7 +111,7 @@ static void
 probe(trial *t, char *out)
 {
     gcache_request request = request_of(t->setting);
-    gcache_result r;
+    gcache_result r = GCACHE_RESULT_INIT;
 
     request.probe = true;
     write_result(gcache_lookup_with(t->f->cache, t->known, NULL, &request, &r, NULL), &r, out);
@@ -130,7 +130,7 @@ explain(trial *t, char *out)
 static void
 insert(trial *t, char *out)
 {
-    gcache_entry entry = { .payload = "new", .payload_size = 3 };
+    gcache_entry entry = { .size = sizeof entry, .payload = "new", .payload_size = 3 };
     gcache_error error = { 0 };
 
     gcache_status status = gcache_insert(t->f->cache, t->unknown, NULL, &entry, NULL, &error);
@@ -142,7 +142,7 @@ get_or_compile(trial *t, gcache_graph *graph, char *out)
 {
     gcache_request request = request_of(t->setting);
     gcache_compile_options options = compile_options_of(t->setting, &request);
-    gcache_result r;
+    gcache_result r = GCACHE_RESULT_INIT;
 
     write_result(gcache_get_or_compile_with(t->f->cache, graph, NULL, &options, compile_new, NULL, &r, NULL), &r, out);
 }
@@ -165,7 +165,7 @@ compile_many(trial *t, char *out)
     gcache_request request = request_of(t->setting);
     gcache_compile_options each = compile_options_of(t->setting, &request);
     gcache_many_options options = GCACHE_MANY_OPTIONS_INIT;
-    gcache_module module = { .graph = t->unknown };
+    gcache_module module = { .size = sizeof module, .graph = t->unknown };
 
     options.each = &each;
     assert_int_equal(gcache_compile_many(t->f->cache, &module, 1, &options, compile_new, NULL, NULL), GCACHE_OK);
@@ -179,7 +179,7 @@ begin_compile(trial *t, char *out)
     gcache_compile_options options = compile_options_of(t->setting, &request);
     uint64_t before = gcache_counter_read(t->f->cache, GCACHE_COUNTER_LEASES);
     gcache_compile *compile;
-    gcache_result r;
+    gcache_result r = GCACHE_RESULT_INIT;
 
     assert_int_equal(gcache_compile_begin(t->f->cache, t->unknown, NULL, &options, NULL, &compile, &r, NULL), GCACHE_MISS);
     snprintf(out, WORD, "%s", gcache_counter_read(t->f->cache, GCACHE_COUNTER_LEASES) != before ? "leased" : "goes on");
@@ -194,7 +194,7 @@ wait_for_another(trial *t, char *out)
     gcache *other;
     gcache_compile_options options = GCACHE_COMPILE_OPTIONS_INIT;
     gcache_compile *held;
-    gcache_result r;
+    gcache_result r = GCACHE_RESULT_INIT;
     char text[WORD];
 
     assert_int_equal(gcache_open(t->f->directory, NULL, &other, NULL), GCACHE_OK);
@@ -209,7 +209,7 @@ wait_for_another(trial *t, char *out)
     gcache_close(other);
 }
 
-static gcache_site const site = { .system = "cpu", .op = "mm", .inputs = "8x8", .precision = "highest" };
+static gcache_site const site = { .size = sizeof site, .system = "cpu", .op = "mm", .inputs = "8x8", .precision = "highest" };
 static char const *const choices[] = { "a" };
 
 static gcache_status
@@ -225,7 +225,7 @@ static void
 get_timings(trial *t, char *out)
 {
     double room[1];
-    gcache_timings timings = { .timings = room };
+    gcache_timings timings = { .size = sizeof timings, .timings = room };
 
     gcache_timings_get(t->f->cache, &site, choices, 1, benchmark, NULL, &timings, NULL);
     snprintf(out, WORD, "%s", timings.measured ? "measured" : "known");
@@ -239,13 +239,13 @@ put_timings(trial *t, char *out)
 
 static gcache_pair const parameters[] = { { "XBLOCK", "64" } };
 static gcache_config const config = { parameters, 1 };
-static gcache_kernel const kernel = { .source_hash = "abc" };
-static gcache_best const best = { .config = { parameters, 1 }, .configs_hash = "h" };
+static gcache_kernel const kernel = { .size = sizeof kernel, .source_hash = "abc" };
+static gcache_best const best = { .size = sizeof best, .config = { parameters, 1 }, .configs_hash = "h" };
 
 static void
 find_best(trial *t, char *out)
 {
-    gcache_best_found found;
+    gcache_best_found found = GCACHE_BEST_FOUND_INIT;
 
     gcache_best_find(t->f->cache, &kernel, &config, 1, "h", false, &found, NULL);
     snprintf(out, WORD, "%s", gcache_best_verdict_name(found.verdict));
@@ -288,7 +288,7 @@ store_bundle(trial *t, char *out)
 static void
 put_blob(trial *t, char *out)
 {
-    gcache_blob blob;
+    gcache_blob blob = GCACHE_BLOB_INIT;
 
     write_status(gcache_blob_put(t->f->cache, "b", 1, "txt", NULL, &blob, NULL), out);
 }
@@ -328,7 +328,7 @@ share(trial *t, char *out)
     value.name = "n";
     value.leader = true;
     value.value = "v";
-    value.size = 1;
+    value.value_size = 1;
     write_status(gcache_share_value(t->f->cache, &value, &bytes, &size, NULL), out);
     gcache_free(bytes);
 }
@@ -347,7 +347,7 @@ journal(trial *t, char *out)
 {
     gcache_request request = request_of(t->setting);
     gcache *other;
-    gcache_result r;
+    gcache_result r = GCACHE_RESULT_INIT;
 
     gcache_lookup_with(t->f->cache, t->unknown, NULL, &request, &r, NULL);
     gcache_result_clear(&r);
@@ -436,7 +436,7 @@ fill(fixture *f, gcache_graph *known)
     gcache_bundle_options bundle = GCACHE_BUNDLE_OPTIONS_INIT;
     gcache_blob_options named = GCACHE_BLOB_OPTIONS_INIT;
     gcache_access access;
-    gcache_blob blob;
+    gcache_blob blob = GCACHE_BLOB_INIT;
     char *path = NULL;
 
     bundle.source_hash = "bundle";
@@ -513,17 +513,18 @@ compile_slowly(void *state, gcache_graph *graph, gcache_hints const *hints, gcac
 static gcache_status
 get_in_halves(gcache *cache, gcache_graph *graph, rank *r)
 {
-    gcache_entry entry = { .payload = "new", .payload_size = 3 };
+    gcache_entry entry = { .size = sizeof entry, .payload = "new", .payload_size = 3 };
     gcache_compile_options options = GCACHE_COMPILE_OPTIONS_INIT;
     gcache_request request = GCACHE_REQUEST_INIT;
     gcache_compile *compile = NULL;
-    gcache_result result;
+    gcache_result result = GCACHE_RESULT_INIT;
 
     request.bypass = r->bypass;
     options.request = &request;
     gcache_status status = gcache_compile_begin(cache, graph, NULL, &options, NULL, &compile, &result, NULL);
     if (status == GCACHE_MISS) {
-        gcache_compiled compiled = { 0 };
+        gcache_entry made = GCACHE_ENTRY_INIT;
+        gcache_compiled compiled = { .size = sizeof compiled, .entry = &made };
         compile_slowly(r, graph, NULL, &compiled, NULL);
         if (r->bypass == NULL)
             gcache_insert(cache, graph, NULL, &entry, NULL, NULL);
@@ -541,7 +542,7 @@ run_rank(void *state)
     gcache_compile_options options = GCACHE_COMPILE_OPTIONS_INIT;
     gcache_graph *g = make_matmul("s0", "s1");
     gcache *cache;
-    gcache_result result;
+    gcache_result result = GCACHE_RESULT_INIT;
 
     assert_int_equal(gcache_open(r->directory, &r->options, &cache, NULL), GCACHE_OK);
     request.bypass = r->bypass;
@@ -661,8 +662,8 @@ a_saved_handle_keeps_its_gate(void **state)
 static gcache_status
 compile_badly(void *state, gcache_graph *graph, gcache_hints const *hints, gcache_compiled *out_compiled, gcache_error *error)
 {
-    out_compiled->entry.guards = state;
-    out_compiled->entry.guard_count = 1;
+    out_compiled->entry->guards = state;
+    out_compiled->entry->guard_count = 1;
     return compile_new(NULL, graph, hints, out_compiled, error);
 }
 
@@ -686,7 +687,7 @@ what_was_compiled_is_handed_out(void **state)
     for (size_t i = 0; i < 2 * sizeof flaws / sizeof flaws[0]; i++) {
         char const *guard = flaws[i / 2].guard;
         gcache_graph *g = gcache_graph_new("fx");
-        gcache_result r;
+        gcache_result r = GCACHE_RESULT_INIT;
         gcache_graph_component(g, "number", gcache_value_int(g, (int64_t)i));
         fixture_reopen(f, i % 2 == 1 ? &strict : NULL);
         gcache_status status = gcache_get_or_compile(f->cache, g, &hints, compile_badly, &guard, &r, &f->error);

@@ -75,6 +75,7 @@ import(fixture_pair *p)
     p->to->error.message[0] = '\0';
     options.left_out = note_left_out;
     options.state = p;
+    p->read = (gcache_transfer)GCACHE_TRANSFER_INIT;
     return gcache_import(p->to->cache, p->file, &options, &p->read, &p->to->error);
 }
 
@@ -113,7 +114,8 @@ put_variants(fixture *f)
         size_t size = i < 2 ? 500 : sizeof payload;
         for (size_t k = 0; k < size; k++)
             payload[k] = i % 2 == 0 ? 'x' : (char)(random = random * 6364136223846793005 + 1442695040888963407) >> 3;
-        gcache_entry entry = { .variant = variants[i], .payload = payload, .payload_size = size, .attachments = &library,
+        gcache_entry entry = { .size = sizeof entry, .variant = variants[i], .payload = payload, .payload_size = size,
+                               .attachments = &library,
                                .attachment_count = 1 };
         if (gcache_insert(f->cache, g, NULL, &entry, NULL, &f->error) != GCACHE_OK)
             fail_msg("%s", f->error.message);
@@ -129,7 +131,7 @@ count_hits(fixture *f)
 
     for (size_t i = 0; i < VARIANTS; i++) {
         gcache_request request = GCACHE_REQUEST_INIT;
-        gcache_result r;
+        gcache_result r = GCACHE_RESULT_INIT;
         request.variant = variants[i];
         hits += gcache_lookup_with(f->cache, g, NULL, &request, &r, &f->error) == GCACHE_HIT;
         gcache_result_clear(&r);
@@ -205,7 +207,7 @@ signatures_go_along(void **state)
     fixture_pair *p = *state;
     gcache_signing_key const keys[] = { second, ours };
     gcache_graph *g = make_matmul("s0", "s1");
-    gcache_verified verified;
+    gcache_verified verified = GCACHE_VERIFIED_INIT;
 
     reopen(p->from, &ours, 1, true);
     put_variants(p->from);
@@ -251,9 +253,9 @@ a_signed_entry_replaces_an_equal_one(void **state)
     fixture_pair *p = *state;
     gcache_graph *g = make_matmul("s0", "s1");
     char entry[GCACHE_ENTRY_ID_SIZE];
-    gcache_inserted inserted;
-    gcache_verified verified;
-    gcache_repaired repaired;
+    gcache_inserted inserted = GCACHE_INSERTED_INIT;
+    gcache_verified verified = GCACHE_VERIFIED_INIT;
+    gcache_repaired repaired = GCACHE_REPAIRED_INIT;
 
     for (int required = 0; required < 2; required++) {
         reopen(p->to, NULL, 0, false);
@@ -272,7 +274,7 @@ a_signed_entry_replaces_an_equal_one(void **state)
         assert_int_equal(fixture_statistic(p->to->cache, GCACHE_STATISTIC_CORRUPT), 0);
         assert_int_equal(fixture_statistic(p->to->cache, GCACHE_STATISTIC_ENTRIES), VARIANTS);
         /* An eviction rewrites it. */
-        gcache_entry other = { .variant = "other", .payload = "y", .payload_size = 1 };
+        gcache_entry other = { .size = sizeof other, .variant = "other", .payload = "y", .payload_size = 1 };
         assert_int_equal(gcache_insert(p->to->cache, g, NULL, &other, &inserted, NULL), GCACHE_OK);
         memcpy(entry, inserted.entry, sizeof entry);
         assert_int_equal(gcache_remove(p->to->cache, &inserted.key, entry, NULL), GCACHE_OK);
@@ -300,11 +302,12 @@ what_has_no_signature_is_left_out_where_they_are_required(void **state)
     fixture_pair *p = *state;
     gcache_import_options options = GCACHE_IMPORT_OPTIONS_INIT;
     gcache *cache = p->from->cache;
-    gcache_blob blob;
+    gcache_blob blob = GCACHE_BLOB_INIT;
 
     assert_int_equal(gcache_artifacts_begin(cache, NULL), GCACHE_OK);
     assert_int_equal(gcache_blob_put(cache, "int x;", 6, "c", NULL, &blob, NULL), GCACHE_OK);
-    assert_int_equal(gcache_timings_put(cache, &(gcache_site){ .op = "mm" }, (char const *const[]){ "a" }, (double[]){ 1 }, 1,
+    assert_int_equal(gcache_timings_put(cache, &(gcache_site){ .size = sizeof(gcache_site), .op = "mm" },
+                                                               (char const *const[]){ "a" }, (double[]){ 1 }, 1,
                                         NULL), GCACHE_OK);
     assert_int_equal(gcache_artifacts_add(cache, "pgo", "job", "profile", 7, NULL), GCACHE_OK);
     assert_int_equal(gcache_artifacts_save(cache, p->file, NULL, NULL), GCACHE_OK);
@@ -312,6 +315,7 @@ what_has_no_signature_is_left_out_where_they_are_required(void **state)
     options.artifact = refuse_artifact;
     options.left_out = note_left_out;
     options.state = p;
+    p->read = (gcache_transfer)GCACHE_TRANSFER_INIT;
     assert_int_equal(gcache_import(p->to->cache, p->file, &options, &p->read, NULL), GCACHE_REFUSED);
     assert_int_equal(p->read.left_out, 3);
     assert_int_equal(p->read.blobs + p->read.rows + p->read.artifacts, 0);
@@ -721,7 +725,7 @@ any_bytes_are_taken_or_left_out(void **state)
 
     put_variants(p->from);
     for (effort work = effort_of(60); effort_goes_on(&work);) {
-        gcache_verified verified;
+        gcache_verified verified = GCACHE_VERIFIED_INIT;
         export(p);
         forge_begin(&f, p);
         for (uint64_t i = 0; forge_next(&f, &item); i++) {
@@ -756,8 +760,9 @@ attachments_have_names_that_file_systems_take(void **state)
     char name[2000], place[200];
     gcache_graph *g = make_matmul("s0", "s1");
     gcache_attachment library = { .name = name, .bytes = "code", .size = 4 };
-    gcache_entry entry = { .payload = "x", .payload_size = 1, .attachments = &library, .attachment_count = 1 };
-    gcache_result r;
+    gcache_entry entry = { .size = sizeof entry, .payload = "x", .payload_size = 1, .attachments = &library,
+                           .attachment_count = 1 };
+    gcache_result r = GCACHE_RESULT_INIT;
 
     memset(name, 'n', sizeof name);
     name[256] = '\0';

@@ -15,7 +15,7 @@
 static void
 look_up(fixture *f, gcache_graph *g, gcache_hints const *hints, gcache_request const *request, gcache_status expected)
 {
-    gcache_result r;
+    gcache_result r = GCACHE_RESULT_INIT;
 
     assert_int_equal(gcache_lookup_with(f->cache, g, hints, request, &r, &f->error), expected);
     gcache_result_clear(&r);
@@ -134,7 +134,8 @@ errors_requirements_and_variants_read_as_then(void **state)
     gcache_graph *g = make_matmul("s0", "s1"), *h = make_matmul("s0", "9");
     gcache_hints zero = GCACHE_HINTS({ "s0", 12 }, { "s1", 0 });
     gcache_pair needs = { "libdevice", "a" }, has = { "libdevice", "b" };
-    gcache_entry entry = { .payload = "t", .payload_size = 1, .variant = "pgle", .requires_ = &needs, .requires_count = 1 };
+    gcache_entry entry = { .size = sizeof entry, .payload = "t", .payload_size = 1, .variant = "pgle", .requires_ = &needs,
+                           .requires_count = 1 };
     gcache_request request = GCACHE_REQUEST_INIT;
 
     assert_int_equal(insert_text(f, g, NULL, "s0 // s1 == 2", "x"), GCACHE_OK);
@@ -265,7 +266,7 @@ only_what_was_meant_is_told(void **state)
     text = explain_past(f, &query, GCACHE_EXPLAIN_TEXT, 1);
     assert_has(text, "bert.py:7 forward");
     gcache_free(text);
-    query.version = 9;
+    query.size--;
     assert_int_equal(gcache_journal_explain(f->cache, &query, GCACHE_EXPLAIN_TEXT, &text, NULL, &f->error), GCACHE_ERROR_ARGUMENT);
     gcache_graph_free(g);
     gcache_graph_free(h);
@@ -285,7 +286,7 @@ a_killed_process_has_told_why(void **state)
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        gcache_result r;
+        gcache_result r = GCACHE_RESULT_INIT;
         if (gcache_open(f->directory, NULL, &f->cache, NULL) == GCACHE_OK &&
             gcache_lookup(f->cache, g, &now, &r, NULL) == GCACHE_MISS)
             kill(getpid(), SIGKILL);
@@ -349,7 +350,7 @@ hit_often(void *state)
     gcache_hints hints = GCACHE_HINTS({ "s0", 16 }, { "s1", 16 });
 
     for (int i = 0; i < HITS; i++) {
-        gcache_result r;
+        gcache_result r = GCACHE_RESULT_INIT;
         if (gcache_lookup(a->f->cache, a->graph, &hints, &r, NULL) != GCACHE_HIT)
             return NULL;
         gcache_result_clear(&r);
@@ -389,7 +390,8 @@ static gcache_status
 compile(void *state, gcache_graph *graph, gcache_hints const *hints, gcache_compiled *out_compiled, gcache_error *error)
 {
     (void)state, (void)graph, (void)hints, (void)error;
-    out_compiled->entry = (gcache_entry){ .payload = "code", .payload_size = 4, .compile_ns = 12000000 };
+    *out_compiled->entry = (gcache_entry){ .size = sizeof(gcache_entry), .payload = "code", .payload_size = 4,
+                                          .compile_ns = 12000000 };
     return GCACHE_OK;
 }
 
@@ -399,7 +401,7 @@ a_compile_that_was_not_kept_is_remembered(void **state)
     fixture *f = *state;
     gcache_graph *g = make_matmul("s0", "s1");
     gcache_compile_options options = GCACHE_COMPILE_OPTIONS_INIT;
-    gcache_result r;
+    gcache_result r = GCACHE_RESULT_INIT;
     char *text;
 
     options.min_compile_ns = UINT64_C(1000000000);
@@ -421,7 +423,7 @@ a_call_leaves_one_miss(void **state)
 {
     fixture *f = *state;
     gcache_graph *g = make_matmul("s0", "s1");
-    gcache_result r;
+    gcache_result r = GCACHE_RESULT_INIT;
 
     assert_int_equal(gcache_get_or_compile(f->cache, g, NULL, compile, NULL, &r, &f->error), GCACHE_MISS);
     gcache_result_clear(&r);
@@ -503,7 +505,7 @@ check_long_guards(fixture *f, char const *const *guards, size_t count, char cons
 {
     gcache_graph *g = make_matmul("s0", "s1");
     gcache_hints good = GCACHE_HINTS({ "s0", 16 }, { "s1", 16 }), now = GCACHE_HINTS({ "s0", 12 }, { "s1", 16 });
-    gcache_entry entry = { .guards = guards, .guard_count = count, .payload = "x", .payload_size = 1 };
+    gcache_entry entry = { .size = sizeof entry, .guards = guards, .guard_count = count, .payload = "x", .payload_size = 1 };
     gcache_journal_query last = GCACHE_JOURNAL_QUERY_INIT;
     char *text;
 
@@ -619,7 +621,8 @@ a_requirement_that_is_too_long_is_shortened(void **state)
     gcache_graph *g = make_matmul("s0", "s1");
     gcache_hints now = GCACHE_HINTS({ "s0", 12 }, { "s1", 16 });
     gcache_pair const needed = { "flags", longest };
-    gcache_entry entry = { .payload = "x", .payload_size = 1, .requires_ = &needed, .requires_count = 1, .variant = longest };
+    gcache_entry entry = { .size = sizeof entry, .payload = "x", .payload_size = 1, .requires_ = &needed, .requires_count = 1,
+                           .variant = longest };
 
     memset(longest, 'v', SIZE);
     longest[0] = 'a';

@@ -11,7 +11,7 @@ static void
 expect(fixture *f, gcache_graph *g, gcache_hints const *hints, gcache_request const *request, gcache_reason reason,
        char const *payload)
 {
-    gcache_result r;
+    gcache_result r = GCACHE_RESULT_INIT;
     gcache_status status = gcache_lookup_with(f->cache, g, hints, request, &r, &f->error);
 
     assert_int_equal(status, payload != NULL ? GCACHE_HIT : GCACHE_MISS);
@@ -49,8 +49,8 @@ refuses_guards_that_do_not_hold(void **state)
     gcache_graph *g = make_matmul("s0", "s1");
     gcache_hints hints = GCACHE_HINTS({ "s0", 12 }, { "s1", 0 });
     char const *guards[] = { "s0 > 2", "s0 % 8 == 0" }, *raises = "s0 % s1 == 0";
-    gcache_entry entry = { .guards = guards, .guard_count = 2, .payload = "x", .payload_size = 1 };
-    gcache_inserted inserted;
+    gcache_entry entry = { .size = sizeof entry, .guards = guards, .guard_count = 2, .payload = "x", .payload_size = 1 };
+    gcache_inserted inserted = GCACHE_INSERTED_INIT;
 
     assert_int_equal(gcache_insert(f->cache, g, &hints, &entry, &inserted, &f->error), GCACHE_REFUSED);
     assert_int_equal(inserted.reason, GCACHE_REASON_GUARD_FALSE);
@@ -81,8 +81,8 @@ equal_inserts_are_one_entry(void **state)
     fixture *f = *state;
     gcache_graph *g = make_matmul("s0", "s1");
     char const *guard = "s0 > 1";
-    gcache_entry entry = { .guards = &guard, .guard_count = 1, .payload = "same", .payload_size = 4 };
-    gcache_inserted first, second;
+    gcache_entry entry = { .size = sizeof entry, .guards = &guard, .guard_count = 1, .payload = "same", .payload_size = 4 };
+    gcache_inserted first = GCACHE_INSERTED_INIT, second = GCACHE_INSERTED_INIT;
 
     assert_int_equal(gcache_insert(f->cache, g, NULL, &entry, &first, &f->error), GCACHE_OK);
     assert_int_equal(gcache_insert(f->cache, g, NULL, &entry, &second, &f->error), GCACHE_OK);
@@ -99,7 +99,8 @@ rank_is_priority_then_specificity_then_newest(void **state)
     gcache_graph *g = make_matmul("s0", "s1");
     gcache_hints hints = GCACHE_HINTS({ "s0", 8 }, { "s1", 16 });
     char const *guard = "s0 > 0";
-    gcache_entry plain = { .guards = &guard, .guard_count = 1, .payload = "low", .payload_size = 3, .priority = -5 };
+    gcache_entry plain = { .size = sizeof plain, .guards = &guard, .guard_count = 1, .payload = "low", .payload_size = 3,
+                           .priority = -5 };
 
     assert_int_equal(insert_text(f, g, &hints, "s0 == 8", "equality"), GCACHE_OK);
     assert_int_equal(insert_text(f, g, &hints, "s0 >= 8", "older bound"), GCACHE_OK);
@@ -145,7 +146,7 @@ a_damaged_candidate_gives_way_to_the_next(void **state)
     gcache_hints hints = GCACHE_HINTS({ "s0", 8 }, { "s1", 16 });
     gcache_options options = GCACHE_OPTIONS_INIT;
     int warnings = 0;
-    gcache_result r;
+    gcache_result r = GCACHE_RESULT_INIT;
 
     options.compression_level = -1; /* raw: its marks can be found in the file */
     options.log = count_line;
@@ -153,7 +154,8 @@ a_damaged_candidate_gives_way_to_the_next(void **state)
     fixture_reopen(f, &options);
     for (int i = 0; i < 3; i++) {
         memset(payload, 'a' + i, sizeof payload);
-        gcache_entry entry = { .guards = &guards[i], .guard_count = 1, .payload = payload, .payload_size = sizeof payload,
+        gcache_entry entry = { .size = sizeof entry, .guards = &guards[i], .guard_count = 1, .payload = payload,
+                               .payload_size = sizeof payload,
                                .priority = i };
         assert_int_equal(gcache_insert(f->cache, g, &hints, &entry, NULL, &f->error), GCACHE_OK);
     }
@@ -184,7 +186,8 @@ another_candidate_is_tried_where_a_requirement_is_not_met(void **state)
     static char const *const payloads[] = { "for 10", "for 11", "for 12" };
 
     for (int i = 0; i < 3; i++) {
-        gcache_entry entry = { .payload = payloads[i], .payload_size = 6, .requires_ = &versions[i], .requires_count = 1,
+        gcache_entry entry = { .size = sizeof entry, .payload = payloads[i], .payload_size = 6, .requires_ = &versions[i],
+                               .requires_count = 1,
                                .priority = i };
         assert_int_equal(gcache_insert(f->cache, g, NULL, &entry, NULL, &f->error), GCACHE_OK);
     }
@@ -208,7 +211,7 @@ a_lookup_leaves_no_trace(void **state)
     gcache_hints hints = { .items = items, .count = 2 };
     gcache_key first, again;
     size_t symbols;
-    gcache_result r;
+    gcache_result r = GCACHE_RESULT_INIT;
 
     memcpy(before, items, sizeof items);
     assert_int_equal(gcache_graph_key(g, &first, NULL), GCACHE_OK);
@@ -240,15 +243,16 @@ no_payload_is_read_before_its_guards_hold(void **state)
     int warnings = 0;
     char guard[32];
     char const *texts = guard;
-    gcache_verified verified;
-    gcache_result r;
+    gcache_verified verified = GCACHE_VERIFIED_INIT;
+    gcache_result r = GCACHE_RESULT_INIT;
 
     options.compression_level = -1;
     options.log = count_line;
     options.log_state = &warnings;
     fixture_reopen(f, &options);
     for (int i = 0; i < COUNT; i++) {
-        gcache_entry entry = { .guards = &texts, .guard_count = 1, .payload = payload, .payload_size = sizeof payload };
+        gcache_entry entry = { .size = sizeof entry, .guards = &texts, .guard_count = 1, .payload = payload,
+                               .payload_size = sizeof payload };
         snprintf(guard, sizeof guard, "s0 == %d", i);
         memset(payload, 'a' + i, sizeof payload);
         assert_int_equal(gcache_insert(f->cache, g, NULL, &entry, NULL, &f->error), GCACHE_OK);
@@ -279,10 +283,11 @@ file_names_decide_nothing(void **state)
     gcache_graph *g = make_matmul("s0", "s1");
     gcache_hints hints = GCACHE_HINTS({ "s0", 8 }, { "s1", 16 });
     char const *guard = "s0 > 0";
-    gcache_entry entry = { .guards = &guard, .guard_count = 1, .payload = payload, .payload_size = sizeof payload };
+    gcache_entry entry = { .size = sizeof entry, .guards = &guard, .guard_count = 1, .payload = payload,
+                           .payload_size = sizeof payload };
     char least[GCACHE_ENTRY_ID_SIZE] = "g", most[GCACHE_ENTRY_ID_SIZE] = "";
-    gcache_inserted inserted;
-    gcache_result r;
+    gcache_inserted inserted = GCACHE_INSERTED_INIT;
+    gcache_result r = GCACHE_RESULT_INIT;
 
     for (int i = 0; i < COUNT; i++) {
         memset(payload, 'a' + i, sizeof payload);
@@ -306,7 +311,8 @@ requirements_and_variants_filter(void **state)
     gcache_graph *g = make_matmul("s0", "s1");
     gcache_hints hints = GCACHE_HINTS({ "s0", 8 }, { "s1", 16 });
     gcache_pair needs = { "libdevice", "a" }, other = { "libdevice", "b" };
-    gcache_entry entry = { .payload = "tuned", .payload_size = 5, .variant = "pgle", .requires_ = &needs, .requires_count = 1 };
+    gcache_entry entry = { .size = sizeof entry, .payload = "tuned", .payload_size = 5, .variant = "pgle", .requires_ = &needs,
+                           .requires_count = 1 };
     gcache_request request = GCACHE_REQUEST_INIT;
 
     assert_int_equal(gcache_insert(f->cache, g, NULL, &entry, NULL, &f->error), GCACHE_OK);
@@ -327,9 +333,9 @@ the_expected_variant_is_preferred(void **state)
     fixture *f = *state;
     gcache_graph *g = make_matmul("s0", "s1");
     gcache_hints hints = GCACHE_HINTS({ "s0", 8 }, { "s1", 16 });
-    gcache_entry tuned = { .payload = "tuned", .payload_size = 5, .variant = "pgle", .priority = -1 };
+    gcache_entry tuned = { .size = sizeof tuned, .payload = "tuned", .payload_size = 5, .variant = "pgle", .priority = -1 };
     gcache_request request = GCACHE_REQUEST_INIT;
-    gcache_result r;
+    gcache_result r = GCACHE_RESULT_INIT;
 
     request.expect_variant = "pgle";
     assert_int_equal(insert_text(f, g, &hints, "s0 == 8", "plain"), GCACHE_OK);
@@ -353,7 +359,7 @@ isomorphic_graphs_share_under_other_names(void **state)
     gcache_hints with = GCACHE_HINTS({ "s77", 48 }, { "s3", 16 }), now = GCACHE_HINTS({ "s3", 96 }, { "s77", 5 });
     gcache_hints wrong = GCACHE_HINTS({ "s3", 5 }, { "s77", 96 });
     gcache_request request = GCACHE_REQUEST_INIT;
-    gcache_result r;
+    gcache_result r = GCACHE_RESULT_INIT;
 
     assert_int_equal(insert_text(f, stored, &with, "s77 % 8 == 0 and math.sqrt(s3) > 1", "shared"), GCACHE_OK);
     expect(f, asked, &now, NULL, GCACHE_REASON_NAMES, NULL);
@@ -404,9 +410,9 @@ static void
 store_and_damage(fixture *f, gcache_graph *g, char *out_entry)
 {
     static char payload[20000];
-    gcache_entry entry = { .payload = payload, .payload_size = sizeof payload };
+    gcache_entry entry = { .size = sizeof entry, .payload = payload, .payload_size = sizeof payload };
     gcache_options raw = GCACHE_OPTIONS_INIT;
-    gcache_inserted inserted;
+    gcache_inserted inserted = GCACHE_INSERTED_INIT;
     char hex[GCACHE_KEY_HEX_SIZE], path[256];
 
     raw.compression_level = -1;
@@ -436,9 +442,9 @@ evicted_entries_that_are_missed_are_counted(void **state)
     gcache_graph *g = make_matmul("s0", "s1");
     gcache_hints gone = GCACHE_HINTS({ "s0", 8 }, { "s1", 16 }), other = GCACHE_HINTS({ "s0", 9 }, { "s1", 16 });
     char const *guard = "s0 == 8";
-    gcache_entry entry = { .guards = &guard, .guard_count = 1, .payload = "x", .payload_size = 1 };
+    gcache_entry entry = { .size = sizeof entry, .guards = &guard, .guard_count = 1, .payload = "x", .payload_size = 1 };
     gcache_request probe = GCACHE_REQUEST_INIT;
-    gcache_inserted inserted;
+    gcache_inserted inserted = GCACHE_INSERTED_INIT;
     char *text;
 
     probe.probe = true;
@@ -463,7 +469,7 @@ trouble_is_a_miss_unless_strict(void **state)
     gcache_graph *g = make_matmul("s0", "s1");
     gcache_options strict = GCACHE_OPTIONS_INIT;
     char entry[GCACHE_ENTRY_ID_SIZE];
-    gcache_result r;
+    gcache_result r = GCACHE_RESULT_INIT;
 
     store_and_damage(f, g, entry);
     fixture_reopen(f, NULL);
@@ -485,7 +491,7 @@ wrong_arguments_are_errors(void **state)
     gcache_hints twice = GCACHE_HINTS({ "s0", 1 }, { "s0", 2 });
     gcache_hint_literal literal = { "s0", "twelve" };
     gcache_hints malformed = { .literals = &literal, .literal_count = 1 };
-    gcache_result r;
+    gcache_result r = GCACHE_RESULT_INIT;
 
     assert_int_equal(gcache_lookup(f->cache, g, &twice, &r, &f->error), GCACHE_ERROR_ARGUMENT);
     gcache_result_clear(&r);
@@ -510,7 +516,7 @@ iterates_over_entries(void **state)
 {
     fixture *f = *state;
     gcache_graph *a = make_matmul("s0", "s1"), *b = make_matmul("s0", "7");
-    gcache_verified verified;
+    gcache_verified verified = GCACHE_VERIFIED_INIT;
     int count = 0;
 
     assert_int_equal(insert_text(f, a, NULL, "s0 > 1", "x"), GCACHE_OK);

@@ -87,7 +87,7 @@ no_kind_serves_names_that_its_caller_has_not(void **state)
     for (size_t i = 0; i < sizeof twins / sizeof twins[0]; i++) {
         fixture *f = *state;
         gcache_graph *stored = describe(twins[i].kind, twins[i].stored), *asked = describe(twins[i].kind, twins[i].asked);
-        gcache_result strict, accepted;
+        gcache_result strict = GCACHE_RESULT_INIT, accepted = GCACHE_RESULT_INIT;
 
         assert_int_equal(insert_text(f, stored, NULL, NULL, "object"), GCACHE_OK);
         assert_int_equal(ask(f, asked, false, &strict), twins[i].fate == SHARED ? GCACHE_HIT : GCACHE_MISS);
@@ -119,7 +119,7 @@ renames_are_handed_back(void **state)
     gcache_graph *graphs[] = { describe("llvm-ir", NUMBA_MODULE("2v3")), describe("llvm-ir", NUMBA_MODULE("3v17")),
                                describe("stablehlo", "module @\"jit_<lambda>\" {\n}\n"),
                                describe("stablehlo", "module @jit_g {\n}\n") };
-    gcache_result r;
+    gcache_result r = GCACHE_RESULT_INIT;
 
     assert_int_equal(insert_text(f, graphs[0], NULL, NULL, "object"), GCACHE_OK);
     assert_int_equal(insert_text(f, graphs[2], NULL, NULL, "executable"), GCACHE_OK);
@@ -152,7 +152,7 @@ symbols_come_first(void **state)
     fixture *f = *state;
     gcache_rules *rules;
     gcache_hints small = GCACHE_HINTS({ "s1", 48 }), now = GCACHE_HINTS({ "s2", 16 });
-    gcache_result r;
+    gcache_result r = GCACHE_RESULT_INIT;
 
     assert_int_equal(gcache_rules_read(rule_text, sizeof rule_text - 1, "r", &rules, NULL), GCACHE_OK);
     gcache_graph *stored = describe_both("s1", "call s1"), *asked = describe_both("s2", "call s8");
@@ -177,7 +177,7 @@ a_key_knows_no_names(void **state)
     fixture *f = *state;
     gcache_graph *stored = describe("llvm-ir", NUMBA_MODULE("2v3"));
     gcache_key key;
-    gcache_result r;
+    gcache_result r = GCACHE_RESULT_INIT;
 
     assert_int_equal(insert_text(f, stored, NULL, NULL, "object"), GCACHE_OK);
     assert_int_equal(gcache_graph_key(stored, &key, NULL), GCACHE_OK);
@@ -199,8 +199,8 @@ compile(void *state, gcache_graph *graph, gcache_hints const *hints, gcache_comp
 {
     (void)graph, (void)hints, (void)error;
     ++*(int *)state;
-    out_compiled->entry.payload = "code";
-    out_compiled->entry.payload_size = 4;
+    out_compiled->entry->payload = "code";
+    out_compiled->entry->payload_size = 4;
     return GCACHE_OK;
 }
 
@@ -215,7 +215,7 @@ what_is_compiled_lies_beside(void **state)
 
     for (size_t i = 0; i < 4; i++) {
         gcache_graph *g = describe("llvm-ir", modules[i]);
-        gcache_result r;
+        gcache_result r = GCACHE_RESULT_INIT;
         assert_int_equal(gcache_get_or_compile(f->cache, g, NULL, compile, &calls, &r, &f->error), wanted[i]);
         assert_false(r.renamed);
         assert_string_equal(r.note, "");
@@ -232,10 +232,10 @@ many_at_once(void **state)
     gcache_request request = GCACHE_REQUEST_INIT;
     gcache_compile_options each = GCACHE_COMPILE_OPTIONS_INIT;
     gcache_many_options options = GCACHE_MANY_OPTIONS_INIT;
-    gcache_many_summary sums;
+    gcache_many_summary sums = GCACHE_MANY_SUMMARY_INIT;
     int calls = 0;
-    gcache_module first = { .graph = describe("llvm-ir", NUMBA_MODULE("2v3")), .state = &calls },
-                  second = { .graph = describe("llvm-ir", NUMBA_MODULE("3v17")), .state = &calls };
+    gcache_module first = { .size = sizeof first, .graph = describe("llvm-ir", NUMBA_MODULE("2v3")), .state = &calls },
+                  second = { .size = sizeof second, .graph = describe("llvm-ir", NUMBA_MODULE("3v17")), .state = &calls };
 
     options.each = &each;
     assert_int_equal(gcache_compile_many(f->cache, &first, 1, &options, compile, &sums, &f->error), GCACHE_OK);
@@ -274,7 +274,7 @@ both_names_are_told(void **state)
     gcache_graph *stored = describe("llvm-ir", NUMBA_MODULE("2v3")), *asked = describe("llvm-ir", NUMBA_MODULE("3v17"));
     gcache_journal_query query = GCACHE_JOURNAL_QUERY_INIT;
     char const line[] = "compiled as \"" NUMBA("2v3") "\", yours is \"" NUMBA("3v17") "\"";
-    gcache_result r;
+    gcache_result r = GCACHE_RESULT_INIT;
     char *text = NULL;
 
     assert_int_equal(insert_text(f, stored, NULL, NULL, "object"), GCACHE_OK);

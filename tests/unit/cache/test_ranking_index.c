@@ -62,7 +62,7 @@ insert_one(fixture *f, dice *d, int number)
     gcache_graph *g = renamed ? make_matmul("c", "d") : make_matmul("a", "b");
     char guard[160], payload[24];
     char const *texts = guard;
-    gcache_entry entry = { .guards = &texts, .guard_count = 1, .payload = payload, .priority = roll(d, 3) };
+    gcache_entry entry = { .size = sizeof entry, .guards = &texts, .guard_count = 1, .payload = payload, .priority = roll(d, 3) };
 
     write_guard(d, guard, sizeof guard);
     for (char *at = guard; renamed && *at != '\0'; at++)
@@ -114,7 +114,7 @@ compare(fixture *f, gcache_graph *g, asked *q, size_t *hits)
 {
     gci_question question;
     gci_trace trace;
-    gcache_result tried, indexed;
+    gcache_result tried = GCACHE_RESULT_INIT, indexed = GCACHE_RESULT_INIT;
 
     assert_int_equal(gci_question_init(&question, f->cache, g, &q->hints, &q->request, &f->error), GCACHE_OK);
     gci_trace_init(&trace);
@@ -199,9 +199,10 @@ candidates_without_payloads_are_passed_over(void **state)
     static char payload[20000];
     char guard[32], command[160];
     char const *texts = guard;
-    gcache_entry entry = { .guards = &texts, .guard_count = 1, .payload = payload, .payload_size = sizeof payload };
+    gcache_entry entry = { .size = sizeof entry, .guards = &texts, .guard_count = 1, .payload = payload,
+                           .payload_size = sizeof payload };
     gcache_request probe = GCACHE_REQUEST_INIT;
-    gcache_result r;
+    gcache_result r = GCACHE_RESULT_INIT;
     dice d = { 1 };
 
     /* Nothing that compresses: it would lie in the pack. */
@@ -240,14 +241,15 @@ a_thousand_candidates_are_asked_in_microseconds(void **state)
     gcache_options options = GCACHE_OPTIONS_INIT;
     char guard[64], payload[16];
     char const *texts = guard;
-    gcache_result r;
+    gcache_result r = GCACHE_RESULT_INIT;
 
     options.durability = GCACHE_DURABILITY_NONE;
     fixture_reopen(f, &options);
     for (int i = 0; i < COUNT; i++) {
         snprintf(guard, sizeof guard, "a == %d and b %% 4 == 0", i);
         snprintf(payload, sizeof payload, "%d", i);
-        gcache_entry entry = { .guards = &texts, .guard_count = 1, .payload = payload, .payload_size = strlen(payload) };
+        gcache_entry entry = { .size = sizeof entry, .guards = &texts, .guard_count = 1, .payload = payload,
+                               .payload_size = strlen(payload) };
         assert_int_equal(gcache_insert(f->cache, g, NULL, &entry, NULL, &f->error), GCACHE_OK);
     }
     clock_t start = 0;

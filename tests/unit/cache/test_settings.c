@@ -30,7 +30,7 @@ load(fixture *f, char const *space, char const *const *environment)
 static void
 assert_setting(gcache_settings *settings, gcache_setting_id id, char const *value, gcache_origin origin)
 {
-    gcache_setting setting = gcache_settings_get(settings, id);
+    gcache_setting const setting = *gcache_settings_get(settings, id);
 
     assert_string_equal(setting.value, value);
     assert_string_equal(gcache_origin_name(setting.origin), gcache_origin_name(origin));
@@ -137,7 +137,7 @@ look(fixture *f, gcache_reason *out_reason, char *out_text)
 {
     gcache_graph *g = make_matmul("s0", "s1");
     gcache_hints hints = GCACHE_HINTS({ "s0", 7 }, { "s1", 1 });
-    gcache_result r;
+    gcache_result r = GCACHE_RESULT_INIT;
     gcache_status status = gcache_lookup(f->cache, g, &hints, &r, &f->error);
 
     *out_reason = r.reason;
@@ -156,7 +156,7 @@ each_switch_does_what_it_says(void **state)
     gcache_graph *g = make_matmul("s0", "s1");
     gcache_reason reason;
     char text[256];
-    gcache_result r;
+    gcache_result r = GCACHE_RESULT_INIT;
 
     assert_int_equal(insert_text(f, g, NULL, "s0 % 8 == 0", "even"), GCACHE_OK);
     reopen_with(f, "unsafe-skip-guards", "1");
@@ -205,7 +205,7 @@ what_is_renewed_is_what_was_stored_last(void **state)
     assert_int_equal(insert_text(f, other, NULL, NULL, "other"), GCACHE_OK);
     for (int i = 0; i < ROUNDS; i++) {
         gcache_error untouched = { .status = GCACHE_OK };
-        gcache_entry entry = { .identity = "same", .identity_size = 4, .payload = text,
+        gcache_entry entry = { .size = sizeof entry, .identity = "same", .identity_size = 4, .payload = text,
                                .attachments = &file, .attachment_count = 1 };
         entry.payload_size = (size_t)snprintf(text, sizeof text, "version %d", i);
         for (size_t k = 0; k < PART; k++)
@@ -218,7 +218,7 @@ what_is_renewed_is_what_was_stored_last(void **state)
     char found[64];
     assert_int_equal(look(f, &reason, found), GCACHE_HIT);
     assert_string_equal(found, text);
-    gcache_result r;
+    gcache_result r = GCACHE_RESULT_INIT;
     assert_int_equal(gcache_lookup(f->cache, other, NULL, &r, &f->error), GCACHE_HIT);
     gcache_result_clear(&r);
     gcache_graph_free(other);

@@ -30,7 +30,7 @@ told(char const *job, char const *name, char const *value)
     s.name = name;
     s.leader = value != NULL;
     s.value = value;
-    s.size = value != NULL ? strlen(value) : 0;
+    s.value_size = value != NULL ? strlen(value) : 0;
     s.timeout_ns = 20000000;
     return s;
 }
@@ -133,7 +133,7 @@ work(char const *text)
 {
     gcache_graph *g = make_matmul("s0", "s1");
     gcache_error error;
-    gcache_result r;
+    gcache_result r = GCACHE_RESULT_INIT;
     gcache *cache;
 
     if (gcache_handle_open(text, NULL, &cache, &error) != GCACHE_OK)
@@ -152,7 +152,7 @@ a_saved_handle_opens_the_same_cache(void **state)
     gcache_options options = GCACHE_OPTIONS_INIT;
     gcache_graph *g = make_matmul("s0", "s1");
     gcache *worker;
-    gcache_result r;
+    gcache_result r = GCACHE_RESULT_INIT;
     char *text, *again;
 
     options.namespace_ = "team \"a\"";

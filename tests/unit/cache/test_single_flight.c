@@ -60,8 +60,8 @@ compile(void *state, gcache_graph *graph, gcache_hints const *hints, gcache_comp
     (void)graph, (void)hints, (void)error;
     w->s->compiles[w->number]++;
     usleep(500);
-    out_compiled->entry.payload = &w->number;
-    out_compiled->entry.payload_size = sizeof w->number;
+    out_compiled->entry->payload = &w->number;
+    out_compiled->entry->payload_size = sizeof w->number;
     return GCACHE_OK;
 }
 
@@ -75,7 +75,7 @@ want_all(char const *directory, shared *s, int process)
     for (int i = 0; right && i < GRAPHS; i++) {
         work w = { s, (i + process / 2 * 17) % GRAPHS };
         gcache_graph *g = make_numbered(w.number);
-        gcache_result r;
+        gcache_result r = GCACHE_RESULT_INIT;
         gcache_status status = gcache_get_or_compile(cache, g, NULL, compile, &w, &r, NULL);
         right = status >= 0 && r.payload_size == sizeof(int) && memcmp(r.payload, &w.number, sizeof(int)) == 0;
         gcache_result_clear(&r);
@@ -121,8 +121,8 @@ compile_or_hang(void *state, gcache_graph *graph, gcache_hints const *hints, gca
         pause();
     }
     w->s->took_over_ns = now_ns();
-    out_compiled->entry.payload = "code";
-    out_compiled->entry.payload_size = 4;
+    out_compiled->entry->payload = "code";
+    out_compiled->entry->payload_size = 4;
     return GCACHE_OK;
 }
 
@@ -135,7 +135,7 @@ start_compiler(char const *directory, shared *s, int number)
         return child;
     work w = { s, number };
     gcache *cache;
-    gcache_result r;
+    gcache_result r = GCACHE_RESULT_INIT;
     if (gcache_open(directory, NULL, &cache, NULL) != GCACHE_OK)
         _exit(2);
     gcache_status status = gcache_get_or_compile(cache, make_numbered(0), NULL, compile_or_hang, &w, &r, NULL);

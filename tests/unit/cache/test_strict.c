@@ -63,7 +63,7 @@ compile(void *state, gcache_graph *graph, gcache_hints const *hints, gcache_comp
 {
     (void)graph, (void)hints, (void)error;
     ++*(int *)state;
-    out_compiled->entry = (gcache_entry){ .payload = payload, .payload_size = sizeof payload };
+    *out_compiled->entry = (gcache_entry){ .size = sizeof(gcache_entry), .payload = payload, .payload_size = sizeof payload };
     return GCACHE_OK;
 }
 
@@ -72,7 +72,7 @@ a_compile_that_cannot_be_stored(void **state)
 {
     fixture *f = *state;
     gcache_graph *g = make_matmul("s0", "s1");
-    gcache_result r;
+    gcache_result r = GCACHE_RESULT_INIT;
     int calls = 0;
 
     for (int strict = 0; strict < 2; strict++) {
@@ -102,18 +102,18 @@ modules_that_cannot_be_stored(void **state)
 {
     fixture *f = *state;
     gcache_module modules[3] = { { 0 } };
-    gcache_many_summary summary;
+    gcache_many_summary summary = GCACHE_MANY_SUMMARY_INIT;
     int calls = 0;
 
     for (int strict = 0; strict < 2; strict++) {
         make_strict(f, strict != 0);
         for (int i = 0; i < 3; i++) {
-            modules[i] = (gcache_module){ .graph = make_matmul("s0", "s1"), .state = &calls };
+            modules[i] = (gcache_module){ .size = sizeof(gcache_module), .graph = make_matmul("s0", "s1"), .state = &calls };
             gcache_graph_component(modules[i].graph, "number", gcache_value_int(modules[i].graph, i));
         }
         allow_bytes(SOME);
         gcache_status status = gcache_compile_many(f->cache, modules, 3, &(gcache_many_options){
-            .version = GCACHE_MANY_OPTIONS_VERSION, .workers = 1 }, compile, &summary, &f->error);
+            .size = sizeof(gcache_many_options), .workers = 1 }, compile, &summary, &f->error);
         allow_bytes(RLIM_INFINITY);
         assert_int_equal(status, strict ? GCACHE_ERROR_NO_SPACE : GCACHE_OK);
         assert_int_equal(summary.stored, 0);
@@ -132,7 +132,7 @@ static void
 a_lease_that_cannot_be_taken(void **state)
 {
     fixture *f = *state;
-    gcache_result r;
+    gcache_result r = GCACHE_RESULT_INIT;
     int calls = 0;
 
     for (int strict = 0; strict < 2; strict++) {
@@ -166,10 +166,10 @@ everything_else_that_is_written(void **state)
     fixture *f = *state;
     static char text[4096];
     double timing;
-    gcache_timings timings = { .timings = &timing };
+    gcache_timings timings = { .size = sizeof timings, .timings = &timing };
     gcache_bundle_options bundle = GCACHE_BUNDLE_OPTIONS_INIT;
     gcache_share share = GCACHE_SHARE_INIT;
-    gcache_blob blob;
+    gcache_blob blob = GCACHE_BLOB_INIT;
     char path[128];
     void *value;
     size_t size;
@@ -178,25 +178,29 @@ everything_else_that_is_written(void **state)
     share.job = share.name = "profile";
     share.leader = true;
     share.value = text;
-    share.size = sizeof text;
+    share.value_size = sizeof text;
     bundle.source = "x = 1";
     snprintf(path, sizeof path, "%s/export", f->directory);
     for (int strict = 0; strict < 2; strict++) {
-        gcache_best best = { .configs_hash = "h", .kernel_hash = text };
+        gcache_best best = { .size = sizeof best, .configs_hash = "h", .kernel_hash = text };
         make_strict(f, strict != 0);
         assert_int_equal(gcache_artifacts_begin(f->cache, NULL), GCACHE_OK);
         assert_int_equal(gcache_artifacts_add(f->cache, "kind", "name", text, sizeof text, NULL), GCACHE_OK);
         assert_int_equal(gcache_bundle_begin(f->cache, &bundle, NULL, &f->error), GCACHE_MISS);
-        assert_int_equal(gcache_best_put(f->cache, &(gcache_kernel){ "k", NULL, NULL }, &best, &f->error), GCACHE_OK);
+        assert_int_equal(gcache_best_put(f->cache, &(gcache_kernel){ sizeof(gcache_kernel), "k", NULL, NULL }, &best, &f->error),
+                                                                     GCACHE_OK);
         allow_bytes(2048);
-        assert_true(gcache_best_put(f->cache, &(gcache_kernel){ "other", NULL, NULL }, &best, &f->error) < 0);
+        assert_true(gcache_best_put(f->cache, &(gcache_kernel){ sizeof(gcache_kernel), "other", NULL, NULL }, &best,
+                                                                &f->error) < 0);
         assert_true(gcache_bundle_end(f->cache, &f->error) < 0);
         assert_true(gcache_blob_put(f->cache, text, sizeof text, "c", NULL, &blob, &f->error) < 0);
-        assert_true(gcache_timings_put(f->cache, &(gcache_site){ .op = text }, (char const *const[]){ "a" },
+        assert_true(gcache_timings_put(f->cache, &(gcache_site){ .size = sizeof(gcache_site), .op = text },
+                                                                 (char const *const[]){ "a" },
                                        (double[]){ 1 }, 1, &f->error) < 0);
         assert_true(gcache_share_value(f->cache, &share, &value, &size, &f->error) < 0);
         assert_true(gcache_artifacts_save(f->cache, path, NULL, &f->error) < 0);
-        gcache_status status = gcache_timings_get(f->cache, &(gcache_site){ .op = text }, (char const *const[]){ "a" }, 1,
+        gcache_status status = gcache_timings_get(f->cache, &(gcache_site){ .size = sizeof(gcache_site), .op = text },
+                                                                            (char const *const[]){ "a" }, 1,
                                                   measure, NULL, &timings, &f->error);
         allow_bytes(RLIM_INFINITY);
         assert_true(timing == 1);

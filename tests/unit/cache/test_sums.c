@@ -11,7 +11,7 @@ look_up(fixture *f, gcache_graph *g, int64_t size, char const *label)
 {
     gcache_hints hints = GCACHE_HINTS({ "s0", size }, { "s1", 16 });
     gcache_request request = GCACHE_REQUEST_INIT;
-    gcache_result r;
+    gcache_result r = GCACHE_RESULT_INIT;
 
     request.label = label;
     assert_true(gcache_lookup_with(f->cache, g, &hints, &request, &r, &f->error) >= 0);

@@ -63,7 +63,7 @@ signed_entries_of_others_are_served(void **state)
     fixture *f = *state;
     gcache_options options = options_any(), careful = GCACHE_OPTIONS_INIT;
     gcache_graph *g = make_matmul("s0", "s1"), *h = make_matmul("s0", "8");
-    gcache_result r;
+    gcache_result r = GCACHE_RESULT_INIT;
     gcache *cache;
 
     assert_int_equal(insert_text(f, h, NULL, NULL, "unsigned"), GCACHE_OK);
@@ -89,7 +89,7 @@ others_blobs_are_not_handed_out(void **state)
 {
     fixture *f = *state;
     gcache_options options = options_any();
-    gcache_blob blob;
+    gcache_blob blob = GCACHE_BLOB_INIT;
     void *bytes;
     size_t size;
 

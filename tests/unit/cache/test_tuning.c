@@ -10,9 +10,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define SITE(...) { sizeof(gcache_site), __VA_ARGS__ }
+#define KERNEL(...) { sizeof(gcache_kernel), __VA_ARGS__ }
+
 enum { MOST_CHOICES = 8 };
 
-static gcache_site const mm = { .system = "a100", .op = "mm", .inputs = "64x64", .precision = "highest" };
+static gcache_site const mm = { .size = sizeof mm, .system = "a100", .op = "mm", .inputs = "64x64", .precision = "highest" };
 
 /* ---- timings ---- */
 
@@ -45,7 +48,7 @@ typedef struct answer {
 static gcache_status
 get(fixture *f, gcache_site const *site, char const *const *choices, size_t count, bench *b, answer *a)
 {
-    a->t.timings = a->timings;
+    a->t = (gcache_timings){ .size = sizeof a->t, .timings = a->timings };
     return gcache_timings_get(f->cache, site, choices, count, b != NULL ? benchmark : NULL, b, &a->t, &f->error);
 }
 
@@ -81,9 +84,9 @@ every_part_of_the_site_counts(void **state)
     fixture *f = *state;
     char const *const choices[] = { "a" };
     gcache_site const others[] = {
-        { "h100", "mm", "64x64", NULL, "highest" },   { "a100", "bmm", "64x64", NULL, "highest" },
-        { "a100", "mm", "64x32", NULL, "highest" },   { "a100", "mm", "64x64", "512", "highest" },
-        { "a100", "mm", "64x64", NULL, "medium" },
+        SITE("h100", "mm", "64x64", NULL, "highest"),   SITE("a100", "bmm", "64x64", NULL, "highest"),
+        SITE("a100", "mm", "64x32", NULL, "highest"),   SITE("a100", "mm", "64x64", "512", "highest"),
+        SITE("a100", "mm", "64x64", NULL, "medium"),
     };
     bench b = { 0 };
     answer a;
@@ -191,7 +194,7 @@ a_read_only_cache_answers_and_measures(void **state)
 
 /* ---- best configurations ---- */
 
-static gcache_kernel const kernel = { .source_hash = "c0ffee", .toolchain = "t1" };
+static gcache_kernel const kernel = { .size = sizeof kernel, .source_hash = "c0ffee", .toolchain = "t1" };
 
 #define PAIRS(...) (gcache_pair const[]){ __VA_ARGS__ }
 #define CONFIG(count, ...) { PAIRS(__VA_ARGS__), count }
@@ -205,7 +208,7 @@ static gcache_config const offered[] = {
 static void
 put(fixture *f, gcache_kernel const *k, char const *block, char const *warps, bool by_descent)
 {
-    gcache_best best = { .config = CONFIG(4, { "BLOCK", block }, { "num_warps", warps }, { "num_stages", "1" },
+    gcache_best best = { .size = sizeof best, .config = CONFIG(4, { "BLOCK", block }, { "num_warps", warps }, { "num_stages", "1" },
                                           { "num_consumer_groups", "0" }),
                          .configs_hash = "h1", .by_descent = by_descent, .tuning_ns = 7000000, .kernel_hash = "k" };
 
@@ -227,7 +230,7 @@ static void
 exactly_one_offered_configuration_must_match(void **state)
 {
     fixture *f = *state;
-    gcache_best_found found;
+    gcache_best_found found = GCACHE_BEST_FOUND_INIT;
     gcache_config const twice[] = { offered[1], offered[0], offered[1] };
 
     assert_int_equal(find(f, &kernel, offered, 3, "h1", false, &found), GCACHE_BEST_NO_RECORD);
@@ -262,9 +265,10 @@ every_field_of_a_record_comes_back(void **state)
     gcache_pair const all[] = { { "BLOCK_M", "128" }, { "num_warps", "8" }, { "num_stages", "3" },
                                 { "num_consumer_groups", "2" }, { "num_buffers_warp_spec", "4" } };
     gcache_config const config = { all, 5 }, tuned = { all, 3 };
-    gcache_best const best = { .config = config, .configs_hash = "c0nf", .by_descent = true, .tuning_ns = 123456789012,
+    gcache_best const best = { .size = sizeof best, .config = config, .configs_hash = "c0nf", .by_descent = true,
+                               .tuning_ns = 123456789012,
                                .kernel_hash = "be57" };
-    gcache_best_found found;
+    gcache_best_found found = GCACHE_BEST_FOUND_INIT;
 
     assert_int_equal(gcache_best_put(f->cache, &kernel, &best, &f->error), GCACHE_OK);
     fixture_reopen(f, NULL);
@@ -285,7 +289,7 @@ static void
 descent_gives_a_configuration_of_its_own(void **state)
 {
     fixture *f = *state;
-    gcache_best_found found;
+    gcache_best_found found = GCACHE_BEST_FOUND_INIT;
 
     put(f, &kernel, "96", "16", true);
     assert_int_equal(find(f, &kernel, offered, 3, "h1", true, &found), GCACHE_BEST_DESCENT);
@@ -303,8 +307,9 @@ static void
 source_tag_and_toolchain_name_the_kernel(void **state)
 {
     fixture *f = *state;
-    gcache_kernel const others[] = { { "c0ffef", NULL, "t1" }, { "c0ffee", "mine", "t1" }, { "c0ffee", NULL, "t2" } };
-    gcache_best_found found;
+    gcache_kernel const others[] = { KERNEL("c0ffef", NULL, "t1"), KERNEL("c0ffee", "mine", "t1"),
+                                     KERNEL("c0ffee", NULL, "t2") };
+    gcache_best_found found = GCACHE_BEST_FOUND_INIT;
 
     put(f, &kernel, "128", "4", false);
     for (size_t i = 0; i < 3; i++) {
@@ -345,10 +350,10 @@ static void
 a_bundle_brings_all_records_of_a_compile(void **state)
 {
     fixture *f = *state;
-    gcache_kernel const second = { "beef", NULL, "t1" }, earlier = { "old", NULL, "t1" };
+    gcache_kernel const second = KERNEL("beef", NULL, "t1"), earlier = KERNEL("old", NULL, "t1");
     gcache_bundle_options options = bundle_of("x = 1  # run 17\n"), same = bundle_of("x = 1  # run 18\n");
-    gcache_bundle_loaded loaded;
-    gcache_best_found found;
+    gcache_bundle_loaded loaded = GCACHE_BUNDLE_LOADED_INIT;
+    gcache_best_found found = GCACHE_BEST_FOUND_INIT;
 
     put(f, &earlier, "64", "4", false);
     assert_int_equal(gcache_bundle_begin(f->cache, &options, &loaded, &f->error), GCACHE_MISS);
@@ -378,9 +383,9 @@ static void
 of_two_records_the_newer_one_counts(void **state)
 {
     fixture *f = *state;
-    gcache_kernel const second = { "beef", NULL, "t1" };
+    gcache_kernel const second = KERNEL("beef", NULL, "t1");
     gcache_bundle_options options = bundle_of("x = 1\n"), later = bundle_of("y = 1\n");
-    gcache_best_found found;
+    gcache_best_found found = GCACHE_BEST_FOUND_INIT;
     char command[256];
 
     assert_int_equal(gcache_bundle_begin(f->cache, &options, NULL, &f->error), GCACHE_MISS);
@@ -429,10 +434,10 @@ hits_belong_to_the_artifacts(void **state)
     fixture *f = *state;
     char const *const choices[] = { "a" };
     char path[128];
-    gcache_best_found found;
-    gcache_transfer written;
+    gcache_best_found found = GCACHE_BEST_FOUND_INIT;
+    gcache_transfer written = GCACHE_TRANSFER_INIT;
     double timing;
-    gcache_timings timings = { .timings = &timing };
+    gcache_timings timings = { .size = sizeof timings, .timings = &timing };
 
     put(f, &kernel, "128", "4", false);
     assert_int_equal(gcache_timings_put(f->cache, &mm, choices, (double[]){ 1 }, 1, &f->error), GCACHE_OK);
@@ -496,9 +501,9 @@ static void
 a_loaded_bundle_collects_nothing(void **state)
 {
     fixture *f = *state;
-    gcache_kernel const later = { "beef", NULL, "t1" };
+    gcache_kernel const later = KERNEL("beef", NULL, "t1");
     gcache_bundle_options options = bundle_of("x = 1\n");
-    gcache_bundle_loaded loaded;
+    gcache_bundle_loaded loaded = GCACHE_BUNDLE_LOADED_INIT;
 
     store_bundle(f, &options);
     for (int i = 0; i < 2; i++) {
@@ -515,7 +520,7 @@ a_bundle_needs_a_cache_to_write_to(void **state)
     fixture *f = *state;
     gcache_bundle_options options = bundle_of("x = 1\n");
     gcache_options read_only = GCACHE_OPTIONS_INIT;
-    gcache_best_found found;
+    gcache_best_found found = GCACHE_BEST_FOUND_INIT;
 
     put(f, &kernel, "128", "4", false);
     read_only.read_only = true;
@@ -592,8 +597,8 @@ texts_that_are_not_utf8_are_refused(void **state)
     fixture *f = *state;
     char const *const choices[] = { "a" }, *const bad_choices[] = { "\xff" };
     double const timing = 1;
-    gcache_site const sites[] = { { .system = "\xff" }, { .op = "\xff" },        { .inputs = "\xff" },
-                                  { .hint = "\xff" },   { .precision = "\xff" } };
+    gcache_site const sites[] = { SITE(.system = "\xff"), SITE(.op = "\xff"),        SITE(.inputs = "\xff"),
+                                  SITE(.hint = "\xff"),   SITE(.precision = "\xff") };
     answer a;
 
     for (size_t i = 0; i < sizeof sites / sizeof *sites; i++) {
@@ -610,18 +615,20 @@ records_and_bundles_that_are_not_utf8_are_refused(void **state)
 {
     fixture *f = *state;
     gcache_pair const good = { "n", "1" }, bad[] = { { "\xff", "1" }, { "n", "\xff" } };
-    gcache_kernel const kernels[] = { { "\xff", NULL, NULL }, { "c0ffee", "\xff", NULL }, { "c0ffee", NULL, "\xff" } };
-    gcache_best const best = { .config = { &good, 1 }, .configs_hash = "h" };
+    gcache_kernel const kernels[] = { KERNEL("\xff", NULL, NULL), KERNEL("c0ffee", "\xff", NULL),
+                                      KERNEL("c0ffee", NULL, "\xff") };
+    gcache_best const best = { .size = sizeof best, .config = { &good, 1 }, .configs_hash = "h" };
     gcache_bundle_options options = GCACHE_BUNDLE_OPTIONS_INIT;
 
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
         assert_int_equal(gcache_best_put(f->cache, &kernels[i], &best, &f->error), GCACHE_ERROR_ARGUMENT);
     assert_string_equal(f->error.message, "the toolchain isn't UTF-8");
-    gcache_kernel const plain = { "c0ffee", NULL, NULL };
-    gcache_best const records[] = { { .config = { &bad[0], 1 }, .configs_hash = "h" },
-                                    { .config = { &bad[1], 1 }, .configs_hash = "h" },
-                                    { .config = { &good, 1 }, .configs_hash = "\xff" },
-                                    { .config = { &good, 1 }, .configs_hash = "h", .kernel_hash = "\xff" } };
+    gcache_kernel const plain = KERNEL("c0ffee", NULL, NULL);
+    gcache_best const records[] = { { .size = sizeof(gcache_best), .config = { &bad[0], 1 }, .configs_hash = "h" },
+                                    { .size = sizeof(gcache_best), .config = { &bad[1], 1 }, .configs_hash = "h" },
+                                    { .size = sizeof(gcache_best), .config = { &good, 1 }, .configs_hash = "\xff" },
+                                    { .size = sizeof(gcache_best), .config = { &good, 1 }, .configs_hash = "h",
+                                      .kernel_hash = "\xff" } };
     for (size_t i = 0; i < sizeof records / sizeof *records; i++)
         assert_int_equal(gcache_best_put(f->cache, &plain, &records[i], &f->error), GCACHE_ERROR_ARGUMENT);
     assert_string_equal(f->error.message, "kernel_hash isn't UTF-8");

@@ -42,13 +42,13 @@ static gcache_status
 compile(void *state, gcache_graph *graph, gcache_hints const *hints, gcache_compiled *out_compiled, gcache_error *error)
 {
     char *payload = state;
-    char const *variant = out_compiled->entry.variant;
+    char const *variant = out_compiled->entry->variant;
 
     (void)graph, (void)hints, (void)error;
     sprintf(payload, "%s,%s", variant != NULL ? variant : "plain",
             out_compiled->option_count != 0 ? out_compiled->options[0].value : "");
-    out_compiled->entry.payload = payload;
-    out_compiled->entry.payload_size = strlen(payload);
+    out_compiled->entry->payload = payload;
+    out_compiled->entry->payload_size = strlen(payload);
     return GCACHE_OK;
 }
 
@@ -60,7 +60,7 @@ get(fixture *f, char const *wanted, bool expect, gcache_variant const *variant, 
     gcache_request request = GCACHE_REQUEST_INIT;
     gcache_compile_options options = GCACHE_COMPILE_OPTIONS_INIT;
     char produced[64];
-    gcache_result r;
+    gcache_result r = GCACHE_RESULT_INIT;
 
     request.label = "model.py:7 forward";
     request.variant = expect ? NULL : wanted;
@@ -77,8 +77,8 @@ get(fixture *f, char const *wanted, bool expect, gcache_variant const *variant, 
 }
 
 static gcache_pair const quick[] = { { "level", "quick" } };
-static gcache_variant const plain = { .options = quick, .option_count = 1 };
-static gcache_variant const guided = { .label = "pgle", .priority = 1 };
+static gcache_variant const plain = { .size = sizeof plain, .options = quick, .option_count = 1 };
+static gcache_variant const guided = { .size = sizeof guided, .label = "pgle", .priority = 1 };
 
 static void
 a_profile_guided_build_replaces_the_plain_one(void **state)
@@ -165,7 +165,7 @@ a_probe_reads_no_payload(void **state)
     fixture *f = *state;
     gcache_graph *g = make_matmul("s0", "s1");
     gcache_request request = GCACHE_REQUEST_INIT;
-    gcache_result r;
+    gcache_result r = GCACHE_RESULT_INIT;
 
     request.probe = true;
     assert_int_equal(gcache_lookup_with(f->cache, g, NULL, &request, &r, &f->error), GCACHE_MISS);
@@ -187,10 +187,10 @@ a_probe_opens_no_file(void **state)
     fixture *f = *state;
     gcache_graph *g = make_matmul("s0", "s1");
     gcache_options options = GCACHE_OPTIONS_INIT;
-    gcache_entry entry = { .payload = payload, .payload_size = sizeof payload };
+    gcache_entry entry = { .size = sizeof entry, .payload = payload, .payload_size = sizeof payload };
     gcache_request request = GCACHE_REQUEST_INIT;
     char command[160];
-    gcache_result r;
+    gcache_result r = GCACHE_RESULT_INIT;
 
     options.compression_level = -1;
     fixture_reopen(f, &options);
@@ -216,7 +216,7 @@ a_declared_bypass_compiles_and_says_why(void **state)
     gcache_request request = GCACHE_REQUEST_INIT;
     gcache_compile_options options = GCACHE_COMPILE_OPTIONS_INIT;
     char produced[64];
-    gcache_result r;
+    gcache_result r = GCACHE_RESULT_INIT;
 
     request.bypass = "the output is textual assembly";
     options.request = &request;
@@ -250,7 +250,7 @@ every_reason_of_pytorchs_can_be_said(void **state)
     fixture *f = *state;
     gcache_graph *g = make_matmul("s0", "s1");
     gcache_request request = GCACHE_REQUEST_INIT;
-    gcache_result r;
+    gcache_result r = GCACHE_RESULT_INIT;
 
     assert_int_equal(COUNT, 13);
     assert_int_equal(insert_text(f, g, NULL, NULL, "code"), GCACHE_OK);
@@ -286,7 +286,7 @@ follow(fixture *f, uint64_t timeout_ns, gcache_reason *out_reason, char *out_not
     gcache_graph *g = make_matmul("s0", "s1");
     gcache_compile_options options = GCACHE_COMPILE_OPTIONS_INIT;
     char produced[64];
-    gcache_result r;
+    gcache_result r = GCACHE_RESULT_INIT;
 
     options.follow = true;
     options.lease_timeout_ns = timeout_ns;

@@ -192,7 +192,8 @@ fill_tensor(build *b, gci_value const *map, gcache_tensor *out)
         (stride == NULL && shape->count == 0) ||
         (stride != NULL && (stride->type != GCI_LIST || stride->count != shape->count)))
         return false;
-    *out = (gcache_tensor){ .dtype = text_of(b, gci_map_find(map, "dtype")), .rank = (int)shape->count,
+    *out = (gcache_tensor){ .size = sizeof(gcache_tensor), .dtype = text_of(b, gci_map_find(map, "dtype")),
+                            .rank = (int)shape->count,
                             .device = device != NULL ? text_of(b, device) : NULL,
                             .layout = layout != NULL ? text_of(b, layout) : NULL, .requires_grad = grad->boolean };
     return fill_sizes(b, shape, out->shape) && (stride == NULL || fill_sizes(b, stride, out->stride));

@@ -45,7 +45,8 @@ test_same_as_json(void **state)
     gcache_graph *g = gcache_graph_new("fx");
 
     (void)state;
-    gcache_tensor x = { .dtype = "float32", .shape = { "s0", "16" }, .stride = { "16", "1" }, .rank = 2, .device = "cpu",
+    gcache_tensor x = { .size = sizeof x, .dtype = "float32", .shape = { "s0", "16" }, .stride = { "16", "1" }, .rank = 2,
+                        .device = "cpu",
                         .layout = "strided" };
     gcache_node a = gcache_graph_input(g, "x", &x);
     gcache_node n = gcache_graph_input_value(g, "n", gcache_value_symbolic(g, "s0"));
@@ -103,7 +104,7 @@ test_symbols(void **state)
     size_t count;
 
     (void)state;
-    gcache_tensor t = { .dtype = "f", .shape = { "s77", "u3", "s27 + s77" }, .rank = 3 };
+    gcache_tensor t = { .size = sizeof t, .dtype = "f", .shape = { "s77", "u3", "s27 + s77" }, .rank = 3 };
     gcache_graph_input(g, "x", &t);
     assert_int_equal(gcache_graph_symbols(g, &symbols, &count, NULL), GCACHE_OK);
     assert_int_equal(count, 3);
@@ -185,7 +186,7 @@ check_error(gcache_graph *g, gcache_status status, char const *message)
 static void
 test_errors(void **state)
 {
-    gcache_tensor t = { .dtype = "f", .rank = 0 };
+    gcache_tensor t = { .size = sizeof t, .dtype = "f", .rank = 0 };
     gcache_graph *g = gcache_graph_new("fx");
 
     (void)state;

@@ -74,7 +74,7 @@ test_shipped(void **state)
         size_t size, examples, problems, rules = 0;
         char const *text = gcache_rules_shipped(kind, &size);
         gcache_rules *set;
-        gcache_rule rule;
+        gcache_rule rule = GCACHE_RULE_INIT;
         char name[64];
         snprintf(name, sizeof name, "%s", kind);
         assert_int_equal(gcache_rules_read(text, size, kind, &set, NULL), GCACHE_OK);

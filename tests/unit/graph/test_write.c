@@ -90,7 +90,8 @@ static void
 built_descriptions_keep_their_keys(void **state)
 {
     gcache_graph *g = gcache_graph_new("fx");
-    gcache_tensor x = { .dtype = "float32", .shape = { "s0", "4*s0 + 1" }, .stride = { "4*s0 + 1", "1" }, .rank = 2 };
+    gcache_tensor x = { .size = sizeof x, .dtype = "float32", .shape = { "s0", "4*s0 + 1" }, .stride = { "4*s0 + 1", "1" },
+                        .rank = 2 };
     gcache_node input = gcache_graph_input(g, "x", &x);
     gcache_node relu = gcache_graph_call(g, "relu", &input, 1);
 

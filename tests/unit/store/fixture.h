@@ -275,7 +275,7 @@ problems(gci_store *store)
 {
     gci_maintenance_options options = { .problem = print_problem };
     gcache_error error = { 0 };
-    gcache_verified verified;
+    gcache_verified verified = GCACHE_VERIFIED_INIT;
 
     if (gci_store_verify(store, &options, &verified, &error) != GCACHE_OK)
         fail_msg("%s", error.message);

@@ -78,7 +78,7 @@ main(int argc, char **argv)
     put(store, &made.record, signed_payload, 500, NULL);
     /* Rows for some, events for the rest: index.db and the segment are part of the format. */
     gci_maintenance_options house = { 0 };
-    gcache_verified verified;
+    gcache_verified verified = GCACHE_VERIFIED_INIT;
     if (gci_store_verify(store, &house, &verified, &error) != GCACHE_OK || verified.problems != 0)
         return 2;
     gci_store_journal_append(store, gci_view_text("a lookup"));

@@ -433,7 +433,7 @@ write_setting(struct scene *scene, gci_store *store, gcache_status *out_status)
                                         NULL, NULL, NULL);
     plan.armed = false;
     assert_int_equal(gcache_settings_load(directory, "", NULL, NULL, &settings, NULL), GCACHE_OK);
-    char const *value = gcache_settings_get(settings, GCACHE_SETTING_MEMORY).value;
+    char const *value = gcache_settings_get(settings, GCACHE_SETTING_MEMORY)->value;
     if (*out_status == GCACHE_OK)
         assert_string_equal(value, scene->next % 2 == 0 ? "32M" : "48M");
     gcache_settings_free(settings);

@@ -421,7 +421,7 @@ test_parallel_verify(void **state)
 {
     gci_store *store = fixture_open(*state);
     gci_maintenance_options one = { 0 }, many = { .threads = 4 };
-    gcache_verified a, b;
+    gcache_verified a = GCACHE_VERIFIED_INIT, b = GCACHE_VERIFIED_INIT;
 
     for (uint64_t i = 0; i < 100; i++)
         insert(store, i, 1, 100 + 200 * i);
