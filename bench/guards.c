@@ -9,7 +9,7 @@
 #include "guards_sets.h"
 #include "harness.h"
 
-#include "base/json.h"
+#include "base/text/json.h"
 #include "guards/text/hint.h"
 #include "guards/select/selector.h"
 

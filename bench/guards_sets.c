@@ -1,6 +1,6 @@
 #include "guards_sets.h"
 
-#include "base/json.h"
+#include "base/text/json.h"
 #include "harness.h"
 
 #include <stdio.h>

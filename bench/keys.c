@@ -9,8 +9,8 @@
 #include "harness.h"
 
 #include "base/digest.h"
-#include "base/file.h"
-#include "base/json.h"
+#include "base/system/file.h"
+#include "base/text/json.h"
 
 #include <glob.h>
 #include <guardcache/guardcache.h>

@@ -4,7 +4,7 @@
 #include <guardcache/share.h>
 
 #include "base/check.h"
-#include "base/json.h"
+#include "base/text/json.h"
 #include "cache/handle/cache.h"
 #include "store/publish/side.h"
 

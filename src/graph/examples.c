@@ -5,7 +5,7 @@
  * wildcards), or a map of components. What is compared is the key under the whole set, as users get it.
  */
 #include "base/check.h"
-#include "base/json.h"
+#include "base/text/json.h"
 #include "graph/describe/description.h"
 #include "graph/rules/text_rules.h"
 #include "graph/rules/rules_set.h"

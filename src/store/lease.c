@@ -1,7 +1,7 @@
 /* Leases: files that one process holds and the others wait for. See lease.h. */
 #include "store/lease.h"
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "base/fields.h"
 #include "store/directory/layout.h"
 #include "store/directory/process.h"

@@ -1,5 +1,5 @@
 /* The JSON reader: what it reads, it writes; what it wrote, it reads to the same text. */
-#include "base/json.h"
+#include "base/text/json.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -89,6 +89,9 @@ def check_include(kind: str, header: str, path: Path, layer: Layer, layers: list
         return None
     if other.folder == "include/guardcache" and "include" in layer.may_use:
         return None
+    # The ground is one for all above it; within it a row counts as elsewhere.
+    if other.folder.startswith("src/base/") and "src/base" in layer.may_use and not layer.folder.startswith("src/base"):
+        return None
     return f"{layer.folder} may not use {other.folder} ({header})"
 
 

@@ -2,7 +2,7 @@
 
 #include "base/check.h"
 #include "base/digest.h"
-#include "base/json.h"
+#include "base/text/json.h"
 #include "base/visible.h"
 #include "cache/candidates/graph_description.h"
 #include "cache/handle/cache.h"

@@ -14,7 +14,7 @@
 #include <guardcache/bulk.h>
 
 #include "base/check.h"
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "cache/compile/single_flight.h"
 #include "cache/handle/words.h"
 

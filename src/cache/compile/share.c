@@ -13,7 +13,7 @@
 #include <guardcache/share.h>
 
 #include "base/check.h"
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "base/codec.h"
 #include "cache/handle/cache.h"
 #include "cache/handle/values.h"

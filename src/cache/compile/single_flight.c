@@ -13,7 +13,7 @@
 #include "cache/compile/single_flight.h"
 
 #include "base/check.h"
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "cache/journal/events.h"
 #include "cache/handle/words.h"
 #include "cache/journal/journal_writer.h"

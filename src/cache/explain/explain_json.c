@@ -1,7 +1,7 @@
 /*
  * A lookup's trace as JSON: everything the text has, for programs. docs/formats/explain.md lists the members.
  */
-#include "base/json.h"
+#include "base/text/json.h"
 #include "cache/candidates/names.h"
 #include "cache/explain/advice.h"
 #include "cache/handle/words.h"

@@ -1,7 +1,7 @@
 /*
  * For a key under which nothing is stored: the stored keys like it, and where they differ.
  */
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "cache/explain/explanation.h"
 #include "cache/handle/words.h"
 

@@ -2,7 +2,7 @@
  * Explaining past misses: the journal's trace in the same words as a present one's, and what has changed since.
  */
 #include "base/check.h"
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "cache/explain/explanation.h"
 #include "cache/handle/words.h"
 #include "cache/journal/history.h"

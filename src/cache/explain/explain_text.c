@@ -1,7 +1,7 @@
 /*
  * A lookup's trace as a text for people: outcome, reason, whose lookup, key; then only what decides.
  */
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "base/visible.h"
 #include "cache/candidates/names.h"
 #include "cache/explain/advice.h"

@@ -1,6 +1,6 @@
 #include "cache/journal/lookup_report.h"
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "cache/journal/events.h"
 #include "cache/journal/journal_writer.h"
 #include "cache/journal/trace_writer.h"

@@ -2,8 +2,8 @@
 
 #include "base/codec.h"
 #include "base/digest.h"
-#include "base/file.h"
-#include "base/json.h"
+#include "base/system/file.h"
+#include "base/text/json.h"
 #include "graph/graph.h"
 
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 #include "cache/observe/html_report.h"
 
 #include "base/check.h"
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "cache/handle/words.h"
 
 /* A page that a browser opens at once. */

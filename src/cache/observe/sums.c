@@ -2,8 +2,8 @@
  * gcache_statistics_show: the sums over the journal and the state of the store, for people, programs and Prometheus.
  */
 #include "base/check.h"
-#include "base/clock.h"
-#include "base/json.h"
+#include "base/system/clock.h"
+#include "base/text/json.h"
 #include "cache/handle/words.h"
 #include "cache/observe/totals.h"
 

@@ -2,8 +2,8 @@
  * gcache_statistics_top: what costs most.
  */
 #include "base/check.h"
-#include "base/clock.h"
-#include "base/json.h"
+#include "base/system/clock.h"
+#include "base/text/json.h"
 #include "cache/handle/words.h"
 #include "cache/observe/totals.h"
 

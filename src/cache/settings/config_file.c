@@ -1,7 +1,7 @@
 #include "cache/settings/config_file.h"
 
 #include "base/check.h"
-#include "base/json.h"
+#include "base/text/json.h"
 #include "store/directory/layout.h"
 #include "store/directory/paths.h"
 

@@ -10,8 +10,8 @@
 #define GCI_CACHE_SETTINGS_CONFIG_FILE_H
 
 #include "base/arena.h"
-#include "base/file.h"
-#include "base/value.h"
+#include "base/system/file.h"
+#include "base/text/value.h"
 
 #include <guardcache/cache.h>
 

@@ -8,8 +8,8 @@
 
 #include "base/arena.h"
 #include "base/check.h"
-#include "base/file.h"
-#include "base/quantity.h"
+#include "base/system/file.h"
+#include "base/text/quantity.h"
 #include "cache/settings/config_file.h"
 #include "store/directory/layout.h"
 

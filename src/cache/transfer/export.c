@@ -6,9 +6,9 @@
 #include <guardcache/artifacts.h>
 
 #include "base/check.h"
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "base/codec.h"
-#include "base/json.h"
+#include "base/text/json.h"
 #include "cache/handle/cache.h"
 #include "cache/transfer/transfer_file.h"
 #include "store/read/portable.h"

@@ -11,7 +11,7 @@
 #include <guardcache/artifacts.h>
 
 #include "base/check.h"
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "base/codec.h"
 #include "cache/handle/cache.h"
 #include "cache/transfer/blobs.h"

@@ -1,9 +1,9 @@
 #include "cache/transfer/transfer_file.h"
 
 #include "base/check.h"
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "base/codec.h"
-#include "base/json.h"
+#include "base/text/json.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

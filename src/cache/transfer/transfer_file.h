@@ -23,7 +23,7 @@
 #define GCI_CACHE_TRANSFER_TRANSFER_FILE_H
 
 #include "base/digest.h"
-#include "base/file.h"
+#include "base/system/file.h"
 
 #include <stdbool.h>
 

@@ -2,7 +2,7 @@
  * Best configurations of kernels: one record a kernel, used only where it says exactly what to do.
  */
 #include "base/check.h"
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "base/utf8.h"
 #include "cache/handle/cache.h"
 #include "cache/tuning/best.h"

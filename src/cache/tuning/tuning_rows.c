@@ -2,7 +2,7 @@
 
 #include "base/codec.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/text/json.h"
 #include "base/utf8.h"
 
 #include <math.h>

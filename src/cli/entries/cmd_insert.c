@@ -1,5 +1,5 @@
 #include "base/error.h"
-#include "base/file.h"
+#include "base/system/file.h"
 #include "cli/shared/commands.h"
 #include "cli/shared/question.h"
 

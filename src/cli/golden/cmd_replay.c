@@ -4,7 +4,7 @@
  * Without --cache it works in a temporary directory that is removed however the command ends, and syncs nothing.
  */
 #include "base/error.h"
-#include "base/json.h"
+#include "base/text/json.h"
 #include "cli/golden/player.h"
 #include "cli/shared/scratch.h"
 #include "cli/shared/commands.h"

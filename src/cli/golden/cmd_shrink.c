@@ -6,7 +6,7 @@
  * The result is minimal in that no single event can be left out.
  */
 #include "base/error.h"
-#include "base/file.h"
+#include "base/system/file.h"
 #include "cli/golden/player.h"
 #include "cli/shared/scratch.h"
 #include "cli/shared/commands.h"

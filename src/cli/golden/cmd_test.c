@@ -3,7 +3,7 @@
  * golden files.
  */
 #include "base/error.h"
-#include "base/file.h"
+#include "base/system/file.h"
 #include "cli/golden/golden.h"
 #include "cli/shared/scratch.h"
 #include "cli/shared/commands.h"

@@ -1,8 +1,8 @@
 #include "cli/golden/golden.h"
 
 #include "base/error.h"
-#include "base/file.h"
-#include "base/json.h"
+#include "base/system/file.h"
+#include "base/text/json.h"
 #include "cli/shared/scratch.h"
 #include "cli/shared/lines.h"
 #include "cli/shared/open.h"

@@ -2,7 +2,7 @@
  * What differs between two golden files, line by line: lines are known by their description or their event's number, so
  * that an event that was added doesn't shift all others.
  */
-#include "base/json.h"
+#include "base/text/json.h"
 #include "cli/golden/golden.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * A golden file keeps the rule sets under which it was made. So where a set has changed since, or another one is tried, it
  * can be shown what it makes of a description whose key isn't the golden one, beside what it made of it then.
  */
-#include "base/json.h"
+#include "base/text/json.h"
 #include "cli/golden/golden.h"
 #include "cli/shared/open.h"
 

@@ -1,7 +1,7 @@
 #include "cli/golden/player.h"
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/system/file.h"
 #include "cli/shared/open.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 #include "cli/golden/trace.h"
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/text/json.h"
 #include "cli/shared/hints.h"
 
 /* Large enough for any compiled artefact, small enough to be made in memory. */

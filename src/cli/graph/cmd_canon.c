@@ -1,5 +1,5 @@
 #include "base/error.h"
-#include "base/json.h"
+#include "base/text/json.h"
 #include "cli/shared/commands.h"
 #include "cli/shared/object.h"
 #include "cli/shared/open.h"

@@ -1,7 +1,7 @@
 #include "base/arena.h"
 #include "base/error.h"
-#include "base/file.h"
-#include "base/json.h"
+#include "base/system/file.h"
+#include "base/text/json.h"
 #include "cli/shared/commands.h"
 
 #include <guardcache/fingerprint.h>

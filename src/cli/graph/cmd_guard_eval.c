@@ -5,7 +5,7 @@
  * is invalid; a line that isn't of this form ends the batch with its number.
  */
 #include "base/error.h"
-#include "base/json.h"
+#include "base/text/json.h"
 #include "cli/shared/commands.h"
 #include "cli/shared/hints.h"
 #include "cli/shared/lines.h"

@@ -1,5 +1,5 @@
 #include "base/error.h"
-#include "base/quantity.h"
+#include "base/text/quantity.h"
 #include "cli/shared/commands.h"
 #include "cli/shared/entries.h"
 #include "cli/maintenance/findings.h"

@@ -5,7 +5,7 @@
  * what is as new as the newest line printed: several entries may bear one time, so those that were printed are counted.
  */
 #include "base/error.h"
-#include "base/json.h"
+#include "base/text/json.h"
 #include "base/visible.h"
 #include "cli/shared/scratch.h"
 #include "cli/shared/commands.h"

@@ -1,8 +1,8 @@
 #include "cli/shared/hints.h"
 
 #include "base/error.h"
-#include "base/file.h"
-#include "base/json.h"
+#include "base/system/file.h"
+#include "base/text/json.h"
 
 /* A file of hints names a graph's symbols: thousands at the very most. */
 #define HINTS_FILE_MAX_BYTES ((size_t)16 << 20)

@@ -1,7 +1,7 @@
 #include "cli/shared/lines.h"
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/text/json.h"
 
 #include <errno.h>
 #include <stdio.h>

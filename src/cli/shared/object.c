@@ -2,7 +2,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/text/json.h"
 #include "cli/shared/cli.h"
 
 #include <stdio.h>

@@ -9,7 +9,7 @@
 #define GCI_CLI_SHARED_OBJECT_H
 
 #include "base/arena.h"
-#include "base/value.h"
+#include "base/text/value.h"
 
 #include <guardcache/status.h>
 

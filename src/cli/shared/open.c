@@ -1,8 +1,8 @@
 #include "cli/shared/open.h"
 
 #include "base/error.h"
-#include "base/file.h"
-#include "base/json.h"
+#include "base/system/file.h"
+#include "base/text/json.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 #include "cli/shared/past.h"
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "base/error.h"
-#include "base/quantity.h"
+#include "base/text/quantity.h"
 
 #include <string.h>
 

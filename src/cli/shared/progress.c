@@ -1,6 +1,6 @@
 #include "cli/shared/progress.h"
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 
 #include <stdio.h>
 #include <sys/ioctl.h>

@@ -4,7 +4,7 @@
  */
 #include "graph/canon/canon_run.h"
 
-#include "base/json.h"
+#include "base/text/json.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
 #define GCI_GRAPH_CBOR_H
 
 #include "base/buf.h"
-#include "base/value.h"
+#include "base/text/value.h"
 
 #include <stdint.h>
 

@@ -13,7 +13,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "base/value.h"
+#include "base/text/value.h"
 
 /* Texts of the tree point into bytes. */
 gcache_status gci_cbor_read(gci_view bytes, gci_arena *arena, gci_value *out_value, gcache_error *error);

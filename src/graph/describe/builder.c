@@ -5,7 +5,7 @@
  * checked to be UTF-8, since a canonical form's texts must be.
  */
 #include "base/check.h"
-#include "base/json.h"
+#include "base/text/json.h"
 #include "base/utf8.h"
 #include "graph/describe/description.h"
 #include "graph/describe/encoded.h"

@@ -15,7 +15,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/value.h"
+#include "base/text/value.h"
 #include "graph/describe/canonical.h"
 #include "graph/describe/keyed.h"
 #include "base/intern.h"

@@ -5,7 +5,7 @@
  * The graph and the inputs are read before other components, since those may name their nodes.
  */
 #include "base/check.h"
-#include "base/json.h"
+#include "base/text/json.h"
 #include "graph/describe/reader.h"
 
 static bool

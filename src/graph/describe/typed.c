@@ -4,7 +4,7 @@
 #include "graph/describe/typed.h"
 
 #include "base/check.h"
-#include "base/json.h"
+#include "base/text/json.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -5,7 +5,7 @@
  * that every reference is found in whatever scope it stands; names don't count. Volatile parts are left out.
  */
 #include "base/check.h"
-#include "base/json.h"
+#include "base/text/json.h"
 #include "graph/describe/description.h"
 #include "graph/describe/encoded.h"
 

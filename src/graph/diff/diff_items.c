@@ -2,7 +2,7 @@
  * The differences that were found, whoever found them: kept, counted and written.
  */
 #include "base/check.h"
-#include "base/json.h"
+#include "base/text/json.h"
 #include "base/visible.h"
 #include "graph/diff/diff_run.h"
 

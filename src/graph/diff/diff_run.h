@@ -5,7 +5,7 @@
 #define GCI_GRAPH_DIFF_RUN_H
 
 #include "base/arena.h"
-#include "base/value.h"
+#include "base/text/value.h"
 #include "graph/diff/diff.h"
 #include "base/intern.h"
 

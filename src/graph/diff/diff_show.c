@@ -1,7 +1,7 @@
 /*
  * Values of canonical forms as short texts.
  */
-#include "base/json.h"
+#include "base/text/json.h"
 #include "base/utf8.h"
 #include "graph/cbor/cbor_read.h"
 #include "graph/diff/diff_run.h"

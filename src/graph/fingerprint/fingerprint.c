@@ -1,6 +1,6 @@
 #include "base/check.h"
 #include "base/codec.h"
-#include "base/json.h"
+#include "base/text/json.h"
 #include "base/utf8.h"
 #include "graph/fingerprint/fingerprint_run.h"
 

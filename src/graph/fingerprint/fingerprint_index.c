@@ -6,8 +6,8 @@
  * line is passed over: a file is then read once more. Paths with a line end aren't remembered.
  */
 #include "base/check.h"
-#include "base/clock.h"
-#include "base/file.h"
+#include "base/system/clock.h"
+#include "base/system/file.h"
 #include "graph/fingerprint/fingerprint_run.h"
 
 #include <inttypes.h>

@@ -5,7 +5,7 @@
  * the one of the first file is reported.
  */
 #include "base/check.h"
-#include "base/file.h"
+#include "base/system/file.h"
 #include "graph/fingerprint/fingerprint_run.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
  * Finding the files of a tree.
  */
 #include "base/check.h"
-#include "base/file.h"
+#include "base/system/file.h"
 #include "graph/fingerprint/fingerprint_run.h"
 
 #include <errno.h>

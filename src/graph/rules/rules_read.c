@@ -4,7 +4,7 @@
  */
 #include "base/check.h"
 #include "base/codec.h"
-#include "base/json.h"
+#include "base/text/json.h"
 #include "graph/rules/rules_set.h"
 #include "graph/rules/shipped.h"
 

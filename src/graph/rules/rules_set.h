@@ -12,7 +12,7 @@
 #define GCI_GRAPH_RULES_SET_H
 
 #include "base/arena.h"
-#include "base/value.h"
+#include "base/text/value.h"
 #include "graph/rules/rules.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8

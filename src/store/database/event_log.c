@@ -2,7 +2,7 @@
 #include "store/database/event_log.h"
 
 #include "base/check.h"
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "store/directory/layout.h"
 #include "store/directory/paths.h"
 

@@ -12,8 +12,8 @@
 #define GCI_STORE_DATABASE_EVENT_LOG_H
 
 #include "base/fields.h"
-#include "base/file.h"
-#include "base/turns.h"
+#include "base/system/file.h"
+#include "base/system/turns.h"
 
 #include <stdatomic.h>
 

@@ -28,8 +28,8 @@
 #ifndef GCI_STORE_DATABASE_INDEX_H
 #define GCI_STORE_DATABASE_INDEX_H
 
-#include "base/file.h"
-#include "base/turns.h"
+#include "base/system/file.h"
+#include "base/system/turns.h"
 #include "store/processes/fork_gate.h"
 
 typedef struct sqlite3 sqlite3;

@@ -24,7 +24,7 @@
 #ifndef GCI_STORE_DIRECTORY_PATHS_H
 #define GCI_STORE_DIRECTORY_PATHS_H
 
-#include "base/file.h"
+#include "base/system/file.h"
 #include "store/directory/process.h"
 
 #include <guardcache/cache.h>

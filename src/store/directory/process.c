@@ -3,7 +3,7 @@
 
 #include "base/buf.h"
 #include "base/digest.h"
-#include "base/file.h"
+#include "base/system/file.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -3,7 +3,7 @@
  */
 #include "store/evict/capacity.h"
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "store/directory/layout.h"
 #include "store/evict/overhead.h"
 #include "store/evict/recount.h"

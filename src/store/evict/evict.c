@@ -2,7 +2,7 @@
 #include "store/evict/evict.h"
 
 #include "base/arena.h"
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "base/digest.h"
 #include "store/evict/collect.h"
 #include "store/evict/references.h"

@@ -1,5 +1,5 @@
 /* Collection as a user asks for it: strays, a namespace, what is too old, what is over the target, unneeded attachments. */
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "store/evict/collect.h"
 #include "store/evict/overhead.h"
 #include "store/evict/recount.h"

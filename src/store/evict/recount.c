@@ -1,7 +1,7 @@
 /* Counting files, and removing temporary ones that dead writers left. */
 #include "store/evict/recount.h"
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "store/directory/process.h"
 #include "store/directory/shard.h"
 #include "store/evict/evict.h"

@@ -1,7 +1,7 @@
 /* Attachments that no entry refers to: mark and sweep, with a time of grace. */
 #include "base/arena.h"
 #include "base/array.h"
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "base/digest.h"
 #include "store/directory/shard.h"
 #include "store/evict/references.h"

@@ -1,7 +1,7 @@
 /* Events: written to the segment, applied to the rows, and drained in batches. */
 #include "store/index/drain.h"
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "store/index/journal_rows.h"
 #include "store/state/files.h"
 

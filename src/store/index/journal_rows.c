@@ -2,7 +2,7 @@
 #include "store/index/journal_rows.h"
 
 #include "base/array.h"
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "store/index/drain.h"
 
 #include <stdlib.h>

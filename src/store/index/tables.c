@@ -1,8 +1,8 @@
 /* tables.db: a connection for each call, statements, and putting a damaged database aside. */
 #include "store/index/tables.h"
 
-#include "base/clock.h"
-#include "base/dir_path.h"
+#include "base/system/clock.h"
+#include "base/system/dir_path.h"
 #include "store/directory/layout.h"
 #include "store/directory/trust.h"
 #include "store/processes/fork_gate.h"

@@ -1,7 +1,7 @@
 /* Recency: hits are gathered with the candidates in memory and written out in batches. */
 #include "store/index/touch.h"
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "store/index/drain.h"
 #include "store/memory/run.h"
 #include "store/state/state.h"

@@ -1,7 +1,7 @@
 /* Inserts: what can be done without a lock, attempts to commit, and making room between them. */
 #include "store/insert/insertion.h"
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "store/evict/recount.h"
 #include "store/evict/capacity.h"
 #include "store/format/compress.h"

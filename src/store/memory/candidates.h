@@ -10,7 +10,7 @@
 #ifndef GCI_STORE_MEMORY_CANDIDATES_H
 #define GCI_STORE_MEMORY_CANDIDATES_H
 
-#include "base/file.h"
+#include "base/system/file.h"
 #include "store/memory/run.h"
 
 struct gci_candidates_inside {

@@ -2,7 +2,7 @@
 #include "store/memory/run.h"
 
 #include "base/check.h"
-#include "base/file.h"
+#include "base/system/file.h"
 
 #include <stdlib.h>
 

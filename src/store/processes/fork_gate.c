@@ -1,7 +1,7 @@
 /* The gate in front of SQLite: threads inside are counted, and a fork waits for them. */
 #include "store/processes/fork_gate.h"
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 
 #include <errno.h>
 #include <pthread.h>

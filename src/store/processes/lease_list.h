@@ -5,7 +5,7 @@
 #ifndef GCI_STORE_PROCESSES_LEASE_LIST_H
 #define GCI_STORE_PROCESSES_LEASE_LIST_H
 
-#include "base/file.h"
+#include "base/system/file.h"
 #include "store/directory/paths.h"
 
 #include <pthread.h>

@@ -12,8 +12,8 @@
 #ifndef GCI_STORE_PROCESSES_LOCKS_H
 #define GCI_STORE_PROCESSES_LOCKS_H
 
-#include "base/file.h"
-#include "base/turns.h"
+#include "base/system/file.h"
+#include "base/system/turns.h"
 
 #include <guardcache/key.h>
 

@@ -1,7 +1,7 @@
 /* Making, mapping, replacing and checking the generation table. */
 #include "store/processes/shared.h"
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "store/directory/layout.h"
 #include "store/directory/paths.h"
 #include "store/processes/locks.h"

@@ -36,7 +36,7 @@
 #ifndef GCI_STORE_PROCESSES_SHARED_H
 #define GCI_STORE_PROCESSES_SHARED_H
 
-#include "base/file.h"
+#include "base/system/file.h"
 #include "store/processes/counter_list.h"
 #include "store/processes/locks.h"
 #include "store/processes/word.h"

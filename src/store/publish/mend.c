@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 #include "base/array.h"
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "base/digest.h"
 #include "store/format/candidate_index.h"
 #include "store/format/record.h"

@@ -3,8 +3,8 @@
  */
 #include "store/publish/side.h"
 
-#include "base/clock.h"
-#include "base/dir_path.h"
+#include "base/system/clock.h"
+#include "base/system/dir_path.h"
 #include "store/directory/trust.h"
 #include "store/publish/publish.h"
 #include "store/state/usage.h"

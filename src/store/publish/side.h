@@ -14,7 +14,7 @@
 #ifndef GCI_STORE_PUBLISH_SIDE_H
 #define GCI_STORE_PUBLISH_SIDE_H
 
-#include "base/file.h"
+#include "base/system/file.h"
 #include "store/state/options.h"
 
 #define GCI_SIDE_PATH_MAX 190

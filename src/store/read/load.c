@@ -1,7 +1,7 @@
 /* Candidates of a key: remembered, read anew, or, of an index that has grown, only what was appended. */
 #include "store/read/load.h"
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "store/directory/trust.h"
 #include "store/index/tombstones.h"
 #include "store/index/touch.h"

@@ -5,7 +5,7 @@
 
 #include "base/arena.h"
 #include "base/array.h"
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "base/digest.h"
 #include "store/format/describe.h"
 #include "store/index/tombstones.h"

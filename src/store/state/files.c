@@ -4,7 +4,7 @@
  */
 #include "store/state/files.h"
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "store/directory/layout.h"
 #include "store/directory/trust.h"
 

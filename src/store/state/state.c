@@ -4,7 +4,7 @@
  */
 #include "store/state/state.h"
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "base/visible.h"
 #include "store/directory/layout.h"
 

@@ -23,7 +23,7 @@
 #define GCI_STORE_STATE_STATE_H
 
 #include "base/check.h"
-#include "base/file.h"
+#include "base/system/file.h"
 #include "store/database/event_log.h"
 #include "store/database/index.h"
 #include "store/directory/paths.h"

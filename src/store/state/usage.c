@@ -1,7 +1,7 @@
 /* Shared figures of what a cache takes, and the process slots with what inserts have reserved. */
 #include "store/state/usage.h"
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "base/digest.h"
 #include "store/directory/process.h"
 #include "store/state/state.h"

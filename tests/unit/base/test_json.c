@@ -1,6 +1,6 @@
 /* The JSON reader and writer: fixtures/json/cases.txt, limits, and messages. */
-#include "base/file.h"
-#include "base/json.h"
+#include "base/system/file.h"
+#include "base/text/json.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /*
  * Sizes and ages as people write them.
  */
-#include "base/quantity.h"
+#include "base/text/quantity.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

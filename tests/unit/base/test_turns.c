@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "base/turns.h"
+#include "base/system/turns.h"
 
 #include <stdatomic.h>
 #include <unistd.h>

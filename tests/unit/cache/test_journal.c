@@ -4,7 +4,7 @@
 #include "fixture.h"
 
 #include "base/buf.h"
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "cache/journal/journal_entry.h"
 
 #include <pthread.h>

@@ -4,7 +4,7 @@
  */
 #include "fixture.h"
 
-#include "base/file.h"
+#include "base/system/file.h"
 #include "cache/candidates/ranking_index.h"
 #include "cache/lookup/cache_lookup.h"
 

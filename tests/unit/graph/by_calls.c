@@ -1,6 +1,6 @@
 #include "by_calls.h"
 
-#include "base/json.h"
+#include "base/text/json.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  */
 #include "graph/graph.h"
 
-#include "base/json.h"
+#include "base/text/json.h"
 
 #include <math.h>
 #include <setjmp.h>

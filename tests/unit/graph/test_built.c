@@ -6,8 +6,8 @@
  */
 #include "by_calls.h"
 
-#include "base/file.h"
-#include "base/json.h"
+#include "base/system/file.h"
+#include "base/text/json.h"
 
 #include <glob.h>
 #include <setjmp.h>

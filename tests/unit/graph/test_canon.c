@@ -2,7 +2,7 @@
  * What counts and what doesn't: fixtures/canon/pairs.jsonl, a named pair of descriptions a line, `same` or `different`,
  * the latter with a path that the diff must name.
  */
-#include "base/json.h"
+#include "base/text/json.h"
 #include "graph/diff/diff.h"
 
 #include <guardcache/graph.h>

@@ -6,7 +6,7 @@
 #include "graph/cbor/cbor_read.h"
 #include "graph/describe/description.h"
 
-#include "base/json.h"
+#include "base/text/json.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,8 +4,8 @@
  * The data is fixtures/canon/corpus, or all of what GUARDCACHE_CORPUS names: torch/<program>/keys.jsonl with the class of
  * each description, and pairs.jsonl files with labels.
  */
-#include "base/file.h"
-#include "base/json.h"
+#include "base/system/file.h"
+#include "base/text/json.h"
 
 #include <guardcache/graph.h>
 

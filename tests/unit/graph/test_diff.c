@@ -1,7 +1,7 @@
 /*
  * The diff of canonical forms: alignment, hunks, bounds, and what is no form.
  */
-#include "base/json.h"
+#include "base/text/json.h"
 #include "graph/diff/diff.h"
 #include "graph/diff/lcs.h"
 

@@ -5,8 +5,8 @@
  *
  * A node's name is changed together with the references to it, since a reference to no node is an error.
  */
-#include "base/file.h"
-#include "base/json.h"
+#include "base/system/file.h"
+#include "base/text/json.h"
 #include "base/intern.h"
 
 #include <guardcache/graph.h>

@@ -5,7 +5,7 @@
 #define TESTS_UNIT_GUARDS_GIVEN_H
 
 #include "base/arena.h"
-#include "base/json.h"
+#include "base/text/json.h"
 
 #include <guardcache/guard.h>
 

@@ -1,6 +1,6 @@
 #include "selecting.h"
 
-#include "base/json.h"
+#include "base/text/json.h"
 #include "guards/program/program.h"
 
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 #include "selecting.h"
 
 #include "base/arena.h"
-#include "base/json.h"
+#include "base/text/json.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 #include "effort.h"
 #include "fixture.h"
 
-#include "base/file.h"
+#include "base/system/file.h"
 #include "store/format/frame.h"
 #include "store/format/candidate_index.h"
 

@@ -1,7 +1,7 @@
 /* Forks while other threads are in SQLite: what it has in memory of the process's locks mustn't keep a child waiting. */
 #include "fixture.h"
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "store/index/drain.h"
 #include "store/processes/fork_gate.h"
 #include "store/index/tables.h"

@@ -1,7 +1,7 @@
 #include "effort.h"
 #include "fixture.h"
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "store/state/state.h"
 #include "store/evict/recount.h"
 

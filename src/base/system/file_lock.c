@@ -1,5 +1,5 @@
-#include "base/clock.h"
-#include "base/file.h"
+#include "base/system/clock.h"
+#include "base/system/file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
  * Linux only: the kernel's own record of what a descriptor is called. It follows renames, and doesn't depend on the working
  * directory having stayed what it was.
  */
-#include "base/dir_path.h"
+#include "base/system/dir_path.h"
 
 #include <errno.h>
 #include <limits.h>

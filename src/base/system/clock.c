@@ -1,4 +1,4 @@
-#include "base/clock.h"
+#include "base/system/clock.h"
 
 static uint64_t
 read_clock(clockid_t id)

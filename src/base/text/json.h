@@ -12,7 +12,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/error.h"
-#include "base/value.h"
+#include "base/text/value.h"
 
 /* Deep enough for any real graph (subgraphs of subgraphs reach 20), shallow enough that recursion can't overflow a
    thread's stack of 256 KiB. */

@@ -1,7 +1,7 @@
-#include "base/turns.h"
+#include "base/system/turns.h"
 
 #include "base/check.h"
-#include "base/clock.h"
+#include "base/system/clock.h"
 
 #include <stddef.h>
 

@@ -1,4 +1,4 @@
-#include "base/json.h"
+#include "base/text/json.h"
 
 #include "base/digest.h"
 #include "base/utf8.h"

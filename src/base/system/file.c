@@ -1,7 +1,7 @@
-#include "base/file.h"
+#include "base/system/file.h"
 
 #include "base/check.h"
-#include "base/clock.h"
+#include "base/system/clock.h"
 
 #include <dirent.h>
 #include <errno.h>
