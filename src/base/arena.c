@@ -1,3 +1,6 @@
+/*
+ * The bump allocator: blocks that double, one behind the other.
+ */
 #include "base/arena.h"
 
 #include "base/check.h"

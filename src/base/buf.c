@@ -1,3 +1,6 @@
+/*
+ * Growable bytes: growth, appending, formatting.
+ */
 #include "base/buf.h"
 
 #include "base/check.h"

@@ -1,3 +1,6 @@
+/*
+ * Hashes: SHA-256 (FIPS 180-4) and HMAC-SHA-256 (RFC 2104) from libcrypto, XXH3 from xxHash; hashes and keys in hex.
+ */
 #include "base/digest.h"
 
 #include "base/check.h"

@@ -1,3 +1,6 @@
+/*
+ * Errors: messages cut to their room, still UTF-8 and made visible, with the place they speak of.
+ */
 #include "base/error.h"
 
 #include "base/visible.h"

@@ -1,3 +1,6 @@
+/*
+ * A set of texts: open addressing over numbers, at most half full.
+ */
 #include "base/intern.h"
 
 #include "base/digest.h"

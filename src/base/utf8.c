@@ -1,3 +1,6 @@
+/*
+ * UTF-8 as in Unicode's table 3-7.
+ */
 #include "base/utf8.h"
 
 size_t

@@ -1,3 +1,6 @@
+/*
+ * Texts from elsewhere made harmless for a terminal, alone and in formats.
+ */
 #include "base/visible.h"
 
 #include "base/check.h"

@@ -30,7 +30,7 @@ copy_text(gci_view view)
 }
 
 static void
-tell_change(void *state, char const *path, gci_rule const *rule, gci_view from, gci_view to)
+report_change(void *state, char const *path, gci_rule const *rule, gci_view from, gci_view to)
 {
     tracer *t = state;
     char *texts[4] = { copy_text(from), copy_text(to), rule != NULL ? copy_text(gci_rule_name(rule)) : NULL,
@@ -56,7 +56,7 @@ gcache_graph_trace(gcache_graph *graph, gcache_change_fn fn, void *state, gcache
         return status;
     GCI_REQUIRE(fn != NULL, error, "gcache_graph_trace needs a function");
     GCI_REQUIRE(!graph->keyed, error, "a keyed description isn't normalised");
-    status = gci_canonical_make(graph, false, tell_change, &t, &canon, error);
+    status = gci_canonical_make(graph, false, report_change, &t, &canon, error);
     gci_canonical_free(canon);
     return status == GCACHE_OK && t.failed ? gci_fail_memory(error) : status;
 }

@@ -1,3 +1,6 @@
+/*
+ * The clocks: one for durations, one for dates.
+ */
 #include "base/system/clock.h"
 
 static uint64_t

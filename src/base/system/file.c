@@ -1,3 +1,6 @@
+/*
+ * Files and folders by descriptors: whose they are, opening without following links, reading and writing whole, syncing.
+ */
 #include "base/system/file.h"
 
 #include "base/check.h"

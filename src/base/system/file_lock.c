@@ -1,3 +1,6 @@
+/*
+ * Locks on files and on ranges of them, waited for in pauses that grow.
+ */
 #include "base/system/clock.h"
 #include "base/system/file.h"
 

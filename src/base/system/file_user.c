@@ -1,3 +1,6 @@
+/*
+ * Files that the user names: read whole, written whole by rename.
+ */
 #include "base/system/file.h"
 
 #include <errno.h>

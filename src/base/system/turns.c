@@ -1,3 +1,6 @@
+/*
+ * A lock that is handed on in order, once somebody has waited for long.
+ */
 #include "base/system/turns.h"
 
 #include "base/check.h"

@@ -1,3 +1,13 @@
+/*
+ * Reading JSON (RFC 8259): recursive descent over the text, bounded by GCI_JSON_MAX_DEPTH. Items of an open list and members of an open map lie
+ * on one scratch stack, those of the innermost container on top; closing a container moves them to the arena in one
+ * piece. So a parse makes one allocation a container, and none a value.
+ *
+ * Invariants:
+ *  1. next <= end; every byte before next has been checked.
+ *  2. frame is the chain of open containers, innermost first: an error's path is read off it.
+ *  3. After a failure `status` is set and nothing is parsed any more.
+ */
 #include "base/text/json.h"
 
 #include "base/check.h"
@@ -7,17 +17,6 @@
 #include <locale.h>
 #include <math.h>
 #include <stdlib.h>
-
-/*
- * Recursive descent over the text, bounded by GCI_JSON_MAX_DEPTH. Items of an open list and members of an open map lie
- * on one scratch stack, those of the innermost container on top; closing a container moves them to the arena in one
- * piece. So a parse makes one allocation a container, and none a value.
- *
- * Invariants:
- *  1. next <= end; every byte before next has been checked.
- *  2. frame is the chain of open containers, innermost first: an error's path is read off it.
- *  3. After a failure `status` is set and nothing is parsed any more.
- */
 
 typedef struct frame {
     struct frame const *outer;

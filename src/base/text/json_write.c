@@ -1,3 +1,6 @@
+/*
+ * Writing JSON (RFC 8259): texts, floats, trees of values.
+ */
 #include "base/text/json.h"
 
 #include "base/digest.h"

@@ -1,3 +1,6 @@
+/*
+ * Sizes and durations as people write them.
+ */
 #include "base/text/quantity.h"
 
 #include <ctype.h>

@@ -67,7 +67,7 @@ gci_canon_fail_memory(gci_canon_run *run)
 /* ---- rules and the trace ---- */
 
 static void
-tell(gci_canon_run *run, gci_rule const *rule, gci_value const *value)
+report(gci_canon_run *run, gci_rule const *rule, gci_value const *value)
 {
     gci_buf path, text;
 
@@ -88,7 +88,7 @@ gci_canon_dropped(gci_canon_run *run, gci_rules_state place, gci_value const *va
         return false;
     gci_rule const *rule = gci_rules_drop(run->rules, place);
     if (rule != NULL && run->trace != NULL && run->mode == CANON_WRITE)
-        tell(run, rule, value);
+        report(run, rule, value);
     return rule != NULL;
 }
 
@@ -99,12 +99,12 @@ gci_canon_left_out(gci_canon_run *run, gci_view name, gci_value const *value)
         return;
     gci_canon_step step = { .outer = run->step, .name = name };
     run->step = &step;
-    tell(run, NULL, value);
+    report(run, NULL, value);
     run->step = step.outer;
 }
 
 static void
-tell_rewrite(void *state, gci_rule const *rule, gci_view from, gci_view to)
+report_rewrite(void *state, gci_rule const *rule, gci_view from, gci_view to)
 {
     gci_canon_run *run = state;
     gci_buf path;
@@ -132,7 +132,7 @@ gci_canon_rewrite(gci_canon_run *run, gci_view text, gci_rules_state place)
     gcache_error error;
 
     if (run->rewriter == NULL)
-        run->rewriter = gci_rewriter_new(run->rules, run->trace != NULL ? tell_rewrite : NULL, note_name, run);
+        run->rewriter = gci_rewriter_new(run->rules, run->trace != NULL ? report_rewrite : NULL, note_name, run);
     if (run->rewriter == NULL) {
         gci_canon_fail_memory(run);
         return text;

@@ -76,9 +76,9 @@ void gci_canon_flush(gci_canon_run *run);
 /* Appends canonical bytes that have no expressions in them; long ones are hashed where they are. */
 void gci_canon_append(gci_canon_run *run, gci_view bytes);
 
-/* Asks whether a rule drops what is here; tells the trace. */
+/* Asks whether a rule drops what is here; reports it to the trace. */
 bool gci_canon_dropped(gci_canon_run *run, gci_rules_state place, gci_value const *value);
-/* Tells the trace of something that the format itself leaves out: a name, a node's meta. */
+/* Reports to the trace something that the format itself leaves out: a name, a node's meta. */
 void gci_canon_left_out(gci_canon_run *run, gci_view name, gci_value const *value);
 /* The text after its rules. */
 gci_view gci_canon_rewrite(gci_canon_run *run, gci_view text, gci_rules_state place);

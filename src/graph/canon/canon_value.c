@@ -143,7 +143,7 @@ put_list(gci_canon_run *run, gci_value const *list, gci_rules_state place)
     }
     gci_trace_fn trace = run->trace;
     uint32_t count = 0;
-    run->trace = NULL; /* dropped items are told of once, below */
+    run->trace = NULL; /* dropped items are reported once, below */
     for (uint32_t i = 0; i < list->count; i++)
         count += !item_dropped(run, &list->items[i], i, place);
     run->trace = trace;

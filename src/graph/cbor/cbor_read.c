@@ -1,3 +1,6 @@
+/*
+ * Reading deterministic CBOR (RFC 8949) into a tree, strictly: what is read writes back to the same bytes.
+ */
 #include "graph/cbor/cbor_read.h"
 
 #include "base/check.h"

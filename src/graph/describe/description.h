@@ -38,7 +38,7 @@ typedef struct gci_node {
     gci_value args;    /* a list */
     gci_value kwargs;  /* a map */
     gci_value others;  /* a map: members that aren't well known */
-    gci_value const *meta; /* NULL if absent; never counts, told of in traces */
+    gci_value const *meta; /* NULL if absent; never counts, shown in traces */
 } gci_node;
 
 typedef struct gci_subgraph gci_subgraph;

@@ -152,7 +152,7 @@ decode_base64(gci_view text, uint8_t *out, size_t *out_size)
 
 /*
  * A typed object is a map of one member of such a name: no map. `of` is the type that the member must have and `must` what
- * it is told when it hasn't. finish makes the value of what the member holds, which it has been given already; NULL: that is
+ * the message says when it hasn't. finish makes the value of what the member holds, which it has been given already; NULL: that is
  * it.
  */
 typedef struct dollar_type {

@@ -1,3 +1,6 @@
+/*
+ * Comparing two canonical forms: the walk over both trees, side by side.
+ */
 #include "graph/diff/diff.h"
 
 #include "base/check.h"

@@ -1,3 +1,6 @@
+/*
+ * The longest common subsequence: E. W. Myers, "An O(ND) Difference Algorithm and Its Variations", 1986.
+ */
 #include "graph/diff/lcs.h"
 
 #include <stdlib.h>

@@ -1,3 +1,6 @@
+/*
+ * A fingerprint: its parts, their hash, and what differs from one that was written down.
+ */
 #include "base/check.h"
 #include "base/codec.h"
 #include "base/text/json.h"
@@ -362,7 +365,7 @@ sort_entries(entries *e, size_t *out_count)
 }
 
 static void
-tell_changes(entries *before, entries *after, gcache_fingerprint_change_fn fn, void *state)
+report_changes(entries *before, entries *after, gcache_fingerprint_change_fn fn, void *state)
 {
     size_t before_count, after_count, i = 0, k = 0;
     entry const *a = sort_entries(before, &before_count), *b = sort_entries(after, &after_count);
@@ -371,8 +374,8 @@ tell_changes(entries *before, entries *after, gcache_fingerprint_change_fn fn, v
         int order = i == before_count ? 1 : k == after_count ? -1 : compare_entries(&a[i], &b[k]);
         entry const *old = order <= 0 ? &a[i] : NULL, *new = order >= 0 ? &b[k] : NULL;
         bool same = old != NULL && new != NULL && gci_view_equal(old->value, new->value);
-        bool told_by_files = (old == NULL || old->has_files) && (new == NULL || new->has_files);
-        if (!same && !told_by_files)
+        bool in_files = (old == NULL || old->has_files) && (new == NULL || new->has_files);
+        if (!same && !in_files)
             fn(state, &(gcache_fingerprint_change){ .part = (old != NULL ? old : new)->part.data,
                                                     .path = (old != NULL ? old : new)->path.data,
                                                     .before = old != NULL ? old->value.data : NULL,
@@ -399,7 +402,7 @@ gcache_fingerprint_compare(gcache_fingerprint const *print, char const *written,
     if (status == GCACHE_OK && (before.failed || after.failed))
         status = gci_fail_memory(error);
     if (status == GCACHE_OK)
-        tell_changes(&before, &after, fn, state);
+        report_changes(&before, &after, fn, state);
     gci_arena_clear(&before.arena);
     gci_arena_clear(&after.arena);
     gci_buf_clear(&before.list);

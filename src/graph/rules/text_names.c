@@ -1,3 +1,6 @@
+/*
+ * Names that rules replaced, followed from rule to rule.
+ */
 #include "graph/rules/text_names.h"
 
 #include "base/check.h"

@@ -1,3 +1,6 @@
+/*
+ * Text rules at work: matches found with PCRE2, counted, and replaced.
+ */
 #include "graph/rules/text_rules.h"
 
 #include "base/check.h"

@@ -13,10 +13,10 @@
 
 typedef struct gci_rewriter gci_rewriter;
 
-/* Told of every match that a rule changes. */
+/* Called for every match that a rule changes. */
 typedef void (*gci_rewrite_fn)(void *state, gci_rule const *rule, gci_view from, gci_view to);
 
-/* Told of every whole name in a text that rules with hand_back changed and that isn't private, when all rules are through
+/* Called for every whole name in a text that rules with hand_back changed and that isn't private, when all rules are through
    with the text. The views are valid during the call. */
 typedef void (*gci_rewrite_name_fn)(void *state, gci_view original, gci_view canonical);
 
