@@ -1,12 +1,10 @@
 /*
  * The builder: include/guardcache/graph.h's calls for nodes, components and values.
  *
- * Every call begins with `live`: after the first error nothing is done any more. Strings are copied into the arena and
- * checked to be UTF-8, since a canonical form's texts must be.
+ * Every call begins with `live`: after the first error nothing is done any more. Texts are copied into the arena.
  */
 #include "base/check.h"
 #include "base/text/json.h"
-#include "base/utf8.h"
 #include "graph/describe/description.h"
 #include "graph/describe/encoded.h"
 #include "graph/describe/reader.h"
@@ -29,23 +27,6 @@ live(gcache_graph *graph)
     return true;
 }
 
-static bool
-copy_text(gcache_graph *graph, gci_view text, gci_view *out_text)
-{
-    if (text.data == NULL) {
-        gci_graph_fail(graph, GCACHE_ERROR_ARGUMENT, "a text is missing (NULL)");
-        return false;
-    }
-    if (!gci_utf8_valid(text)) {
-        gci_graph_fail(graph, GCACHE_ERROR_ARGUMENT, "a text that isn't valid UTF-8");
-        return false;
-    }
-    *out_text = gci_arena_copy(&graph->arena, text);
-    if (out_text->data == NULL)
-        gci_graph_fail_memory(graph);
-    return out_text->data != NULL;
-}
-
 /* ---- values ---- */
 
 static gcache_value *
@@ -53,10 +34,8 @@ new_value(gcache_graph *graph, gci_value_type type)
 {
     if (!live(graph))
         return NULL;
-    gcache_value *value = GCI_ARENA_NEW(&graph->arena, gcache_value);
-    if (value == NULL)
-        gci_graph_fail_memory(graph);
-    else
+    gcache_value *value = gci_graph_array(graph, 1, sizeof *value);
+    if (value != NULL)
         value->value.type = (uint8_t)type;
     return value;
 }
@@ -66,7 +45,7 @@ new_text(gcache_graph *graph, gci_value_type type, gci_view text)
 {
     gcache_value *value = new_value(graph, type);
 
-    return value != NULL && copy_text(graph, text, &value->value.text) ? value : NULL;
+    return value != NULL && gci_graph_copy_text(graph, text, &value->value.text) ? value : NULL;
 }
 
 gcache_value *
@@ -136,10 +115,7 @@ gcache_value_bytes(gcache_graph *graph, void const *bytes, size_t size)
         gci_graph_fail(graph, GCACHE_ERROR_ARGUMENT, "bytes are missing (NULL)");
         return NULL;
     }
-    value->value.text = gci_arena_copy(&graph->arena, gci_view_of(bytes, size));
-    if (value->value.text.data == NULL)
-        gci_graph_fail_memory(graph);
-    return value->value.text.data != NULL ? value : NULL;
+    return gci_graph_copy(graph, gci_view_of(bytes, size), &value->value.text) ? value : NULL;
 }
 
 /* The place of a node handed out by this graph. */
@@ -191,11 +167,9 @@ copy_items(gcache_graph *graph, gcache_value *const *items, size_t count, gci_va
         gci_graph_fail(graph, GCACHE_ERROR_ARGUMENT, "a list of %zu items that isn't there", count);
         return false;
     }
-    gci_value *copies = gci_arena_alloc(&graph->arena, count * sizeof *copies);
-    if (copies == NULL) {
-        gci_graph_fail_memory(graph);
+    gci_value *copies = gci_graph_array(graph, count, sizeof *copies);
+    if (copies == NULL)
         return false;
-    }
     for (size_t i = 0; i < count; i++) {
         if (items[i] == NULL) {
             gci_graph_fail(graph, GCACHE_ERROR_ARGUMENT, "item %zu of a list is missing (NULL)", i);
@@ -248,16 +222,14 @@ add_member(gcache_graph *graph, gci_value *map, char const *name, gci_value cons
         }
     }
     if ((count & (count - 1)) == 0) {
-        gci_member *members = gci_arena_alloc(&graph->arena, (count == 0 ? 1 : 2 * (size_t)count) * sizeof *members);
-        if (members == NULL) {
-            gci_graph_fail_memory(graph);
+        gci_member *members = gci_graph_array(graph, count == 0 ? 1 : 2 * (size_t)count, sizeof *members);
+        if (members == NULL)
             return false;
-        }
         if (count != 0)
             memcpy(members, map->members, count * sizeof *members);
         map->members = members;
     }
-    if (!copy_text(graph, name_view, &copy))
+    if (!gci_graph_copy_text(graph, name_view, &copy))
         return false;
     map->members[map->count++] = (gci_member){ .name = copy, .value = *value };
     return true;
@@ -303,18 +275,15 @@ gcache_value_map(gcache_graph *graph, char const *const *names, gcache_value *co
         gci_graph_fail(graph, GCACHE_ERROR_ARGUMENT, "a map of %zu members that isn't there", count);
         return NULL;
     }
-    gci_member *members = gci_arena_alloc(&graph->arena, count * sizeof *members);
-    if (members == NULL) {
-        gci_graph_fail_memory(graph);
+    gci_member *members = gci_graph_array(graph, count, sizeof *members);
+    if (members == NULL)
         return NULL;
-    }
     for (size_t i = 0; i < count; i++) {
-        members[i] = (gci_member){ .at = 0 };
         if (values[i] == NULL) {
             gci_graph_fail(graph, GCACHE_ERROR_ARGUMENT, "a map's value is missing (NULL)");
             return NULL;
         }
-        if (!copy_text(graph, gci_view_text(names[i]), &members[i].name))
+        if (!gci_graph_copy_text(graph, gci_view_text(names[i]), &members[i].name))
             return NULL;
         members[i].value = values[i]->value;
     }
@@ -356,11 +325,9 @@ gcache_value_json(gcache_graph *graph, char const *text, size_t size)
 
     if (value == NULL)
         return NULL;
-    gci_view copy = gci_arena_copy(&graph->arena, gci_view_of(text, text != NULL ? size : 0));
-    if (copy.data == NULL) {
-        gci_graph_fail_memory(graph);
+    gci_view copy;
+    if (!gci_graph_copy(graph, gci_view_of(text, text != NULL ? size : 0), &copy))
         return NULL;
-    }
     gcache_error error;
     gcache_status status = gci_json_read(copy, NULL, &graph->arena, &value->value, &error);
     if (status != GCACHE_OK) {
@@ -396,11 +363,9 @@ set_arguments(gcache_graph *graph, gci_new_node const *given, gci_value *out_lis
 {
     if (given->nodes == NULL)
         return copy_items(graph, given->values, given->count, out_list);
-    gci_value *items = gci_arena_alloc(&graph->arena, given->count * sizeof *items);
-    if (items == NULL) {
-        gci_graph_fail_memory(graph);
+    gci_value *items = gci_graph_array(graph, given->count, sizeof *items);
+    if (items == NULL)
         return false;
-    }
     for (size_t i = 0; i < given->count; i++)
         if (!set_node(graph, given->nodes[i], &items[i]))
             return false;
@@ -413,12 +378,10 @@ set_arguments(gcache_graph *graph, gci_new_node const *given, gci_value *out_lis
 static bool
 add_tree_node(gcache_graph *graph, gci_subgraph *sub, gci_new_node const *given)
 {
-    void *nodes = sub->nodes;
-    gci_node *node = gci_graph_grow(graph, &nodes, sub->node_count, &sub->node_room, sizeof *node);
+    gci_node *node = gci_graph_grow(graph, &sub->nodes, sub->node_count, &sub->node_room, sizeof *node);
 
-    sub->nodes = nodes;
-    if (node == NULL || !copy_text(graph, given->op, &node->op) ||
-        (given->target.data != NULL && !copy_text(graph, given->target, &node->target)))
+    if (node == NULL || !gci_graph_copy_text(graph, given->op, &node->op) ||
+        (given->target.data != NULL && !gci_graph_copy_text(graph, given->target, &node->target)))
         return false;
     node->args.type = GCI_LIST;
     node->kwargs.type = node->others.type = GCI_MAP;
@@ -459,10 +422,8 @@ open_graph(gcache_graph *graph)
 static bool
 begin_run(gcache_graph *graph, gci_subgraph *sub)
 {
-    void *runs = graph->runs;
-    gci_handle_run *run = gci_graph_grow(graph, &runs, graph->run_count, &graph->run_room, sizeof *run);
+    gci_handle_run *run = gci_graph_grow(graph, &graph->runs, graph->run_count, &graph->run_room, sizeof *run);
 
-    graph->runs = runs;
     if (run == NULL)
         return false;
     *run = (gci_handle_run){ .first = graph->handle_count + 1, .position = sub->node_count, .graph = sub };
@@ -492,23 +453,12 @@ add_node(gcache_graph *graph, gci_new_node const *given)
     return ++graph->handle_count;
 }
 
-/* true for what may stand in a node: there, and UTF-8. */
-static bool
-check_text(gcache_graph *graph, gci_view text)
-{
-    if (text.data != NULL && gci_utf8_valid(text))
-        return true;
-    gci_graph_fail(graph, GCACHE_ERROR_ARGUMENT, text.data == NULL ? "a text is missing (NULL)"
-                                                                   : "a text that isn't valid UTF-8");
-    return false;
-}
-
 gcache_node
 gcache_graph_node(gcache_graph *graph, char const *op, char const *target, gcache_value *const *args, size_t count)
 {
     gci_new_node given = { .op = gci_view_text(op), .target = gci_view_text(target), .values = args, .count = count };
 
-    if (!live(graph) || !check_text(graph, given.op) || !check_text(graph, given.target))
+    if (!live(graph) || !gci_graph_check_text(graph, given.op) || !gci_graph_check_text(graph, given.target))
         return 0;
     if (gci_view_is(given.op, "placeholder"))
         given.target = (gci_view){ NULL, 0 }; /* it is only its name */
@@ -522,7 +472,7 @@ gcache_graph_call(gcache_graph *graph, char const *target, gcache_node const *ar
     gci_new_node given = { .op = GCI_VIEW("call_function"), .target = gci_view_text(target),
                            .nodes = args != NULL || count != 0 ? args : none, .count = count };
 
-    return live(graph) && check_text(graph, given.target) ? add_node(graph, &given) : 0;
+    return live(graph) && gci_graph_check_text(graph, given.target) ? add_node(graph, &given) : 0;
 }
 
 static void
@@ -530,7 +480,7 @@ add_kwarg(gcache_graph *graph, gcache_node node, char const *name, gci_value con
 {
     gci_node_place place;
 
-    if (!live(graph) || !find_node(graph, node, &place) || !check_text(graph, gci_view_text(name)))
+    if (!live(graph) || !find_node(graph, node, &place) || !gci_graph_check_text(graph, gci_view_text(name)))
         return;
     gci_subgraph *sub = place.graph;
     bool last = sub->packed && place.position == sub->node_count - 1;
@@ -572,7 +522,7 @@ gcache_graph_kwarg_text(gcache_graph *graph, gcache_node node, char const *name,
 {
     gci_value copy = { .type = GCI_STRING };
 
-    if (live(graph) && copy_text(graph, gci_view_text(value), &copy.text))
+    if (live(graph) && gci_graph_copy_text(graph, gci_view_text(value), &copy.text))
         add_kwarg(graph, node, name, &copy);
 }
 
@@ -599,14 +549,12 @@ add_input(gcache_graph *graph, char const *name, gci_input const *given)
     }
     if (!have_inputs(graph))
         return 0;
-    void *items = graph->inputs;
-    gci_input *input = gci_graph_grow(graph, &items, graph->input_count, &graph->input_room, sizeof *input);
-    graph->inputs = items;
+    gci_input *input = gci_graph_grow(graph, &graph->inputs, graph->input_count, &graph->input_room, sizeof *input);
     if (input == NULL)
         return 0;
     *input = *given;
     input->others.type = GCI_MAP;
-    if (!copy_text(graph, gci_view_text(name), &input->name))
+    if (!gci_graph_copy_text(graph, gci_view_text(name), &input->name))
         return 0;
     graph->input_count++;
     return add_node(graph, &(gci_new_node){ .op = GCI_VIEW("placeholder") });
@@ -644,7 +592,7 @@ gcache_graph_subgraph_begin(gcache_graph *graph, char const *name)
 {
     gci_view copy;
 
-    if (!live(graph) || !copy_text(graph, gci_view_text(name), &copy))
+    if (!live(graph) || !gci_graph_copy_text(graph, gci_view_text(name), &copy))
         return;
     gci_subgraph *outer = graph->open != NULL ? graph->open : outermost_graph(graph);
     if (outer == NULL)
@@ -659,9 +607,7 @@ gcache_graph_subgraph_begin(gcache_graph *graph, char const *name)
             return;
         }
     }
-    void *items = outer->subs;
-    gci_subgraph_link *link = gci_graph_grow(graph, &items, outer->sub_count, &outer->sub_room, sizeof *link);
-    outer->subs = items;
+    gci_subgraph_link *link = gci_graph_grow(graph, &outer->subs, outer->sub_count, &outer->sub_room, sizeof *link);
     gci_subgraph *sub = gci_graph_new_subgraph(graph, outer, true);
     if (link == NULL || sub == NULL)
         return;
@@ -689,7 +635,7 @@ gcache_graph_component(gcache_graph *graph, char const *name, gcache_value *valu
 {
     gci_view copy;
 
-    if (!live(graph) || !copy_text(graph, gci_view_text(name), &copy))
+    if (!live(graph) || !gci_graph_copy_text(graph, gci_view_text(name), &copy))
         return;
     if (value == NULL) {
         gci_graph_fail(graph, GCACHE_ERROR_ARGUMENT, "component \"%s\" has no value (NULL)", name);

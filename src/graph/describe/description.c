@@ -2,6 +2,7 @@
  * A description as an object: its life, its first error, its growing arrays and its parts.
  */
 #include "base/check.h"
+#include "base/utf8.h"
 #include "graph/describe/description.h"
 
 #include <stdarg.h>
@@ -92,22 +93,59 @@ gci_graph_check(gcache_graph const *graph, gcache_error *error)
 /* ---- parts ---- */
 
 void *
-gci_graph_grow(gcache_graph *graph, void **items, size_t count, size_t *room, size_t item_size)
+gci_graph_array(gcache_graph *graph, size_t count, size_t item_size)
 {
+    void *items = gci_arena_array(&graph->arena, count, item_size);
+
+    if (items == NULL)
+        gci_graph_fail_memory(graph);
+    return items;
+}
+
+bool
+gci_graph_check_text(gcache_graph *graph, gci_view text)
+{
+    if (text.data != NULL && gci_utf8_valid(text))
+        return true;
+    gci_graph_fail(graph, GCACHE_ERROR_ARGUMENT, text.data == NULL ? "a text is missing (NULL)"
+                                                                   : "a text that isn't valid UTF-8");
+    return false;
+}
+
+bool
+gci_graph_copy(gcache_graph *graph, gci_view bytes, gci_view *out_copy)
+{
+    *out_copy = gci_arena_copy(&graph->arena, bytes);
+    if (out_copy->data == NULL)
+        gci_graph_fail_memory(graph);
+    return out_copy->data != NULL;
+}
+
+bool
+gci_graph_copy_text(gcache_graph *graph, gci_view text, gci_view *out_text)
+{
+    return gci_graph_check_text(graph, text) && gci_graph_copy(graph, text, out_text);
+}
+
+void *
+gci_graph_grow(gcache_graph *graph, void *items_at, size_t count, size_t *room, size_t item_size)
+{
+    char *items;
+
     GCI_ASSERT(count <= *room);
+    memcpy(&items, items_at, sizeof items);
     if (count == *room) {
         size_t more = *room == 0 ? FIRST_ROOM : *room * 2;
-        void *moved = gci_arena_alloc(&graph->arena, more * item_size);
-        if (moved == NULL) {
-            gci_graph_fail_memory(graph);
+        char *moved = gci_graph_array(graph, more, item_size);
+        if (moved == NULL)
             return NULL;
-        }
         if (count != 0)
-            memcpy(moved, *items, count * item_size);
-        *items = moved;
+            memcpy(moved, items, count * item_size);
+        memcpy(items_at, &moved, sizeof moved);
         *room = more;
+        items = moved;
     }
-    return memset((char *)*items + count * item_size, 0, item_size);
+    return memset(items + count * item_size, 0, item_size);
 }
 
 bool
@@ -128,11 +166,9 @@ gci_graph_find_component(gcache_graph const *graph, gci_view name)
 gci_component *
 gci_graph_add_component(gcache_graph *graph, gci_view name, gci_component_type type)
 {
-    void *items = graph->components;
     gci_component *component =
-        gci_graph_grow(graph, &items, graph->component_count, &graph->component_room, sizeof *component);
+        gci_graph_grow(graph, &graph->components, graph->component_count, &graph->component_room, sizeof *component);
 
-    graph->components = items;
     if (component == NULL)
         return NULL;
     *component = (gci_component){ .name = name, .type = type, .counts = !gci_component_is_volatile(name) };
@@ -143,12 +179,10 @@ gci_graph_add_component(gcache_graph *graph, gci_view name, gci_component_type t
 gci_subgraph *
 gci_graph_new_subgraph(gcache_graph *graph, gci_subgraph *outer, bool packed)
 {
-    gci_subgraph *sub = GCI_ARENA_NEW(&graph->arena, gci_subgraph);
+    gci_subgraph *sub = gci_graph_array(graph, 1, sizeof *sub);
 
-    if (sub == NULL) {
-        gci_graph_fail_memory(graph);
+    if (sub == NULL)
         return NULL;
-    }
     sub->outer = outer;
     sub->serial = ++graph->last_serial;
     sub->packed = packed;

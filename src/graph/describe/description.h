@@ -182,11 +182,22 @@ gci_subgraph_levels(gci_subgraph const *sub, uint32_t serial, uint32_t *out_up)
 /* The component `graph`, made if there is none yet. NULL without memory. */
 gci_subgraph *gci_graph_root(gcache_graph *graph, bool packed);
 
+/* Memory of the graph's arena, zeroed; NULL without any, and the graph has failed. */
+void *gci_graph_array(gcache_graph *graph, size_t count, size_t item_size);
+
+/* Is a text there, and UTF-8, as a canonical form's must be? Else the graph has failed. */
+bool gci_graph_check_text(gcache_graph *graph, gci_view text);
+
+/* Copies bytes, or a text that is checked first, into the arena. false: the graph has failed. */
+bool gci_graph_copy(gcache_graph *graph, gci_view bytes, gci_view *out_copy);
+bool gci_graph_copy_text(gcache_graph *graph, gci_view text, gci_view *out_text);
+
 /*
- * Room for one more item in an array of the arena: *items, of *room items of which count are used, is moved to twice the
- * room when it is full. NULL without memory (and the graph has failed), else the new item, zeroed.
+ * Room for one more item in an array of the arena. items_at is where the pointer to it is; of *room items count are used,
+ * and it is moved to twice the room when it is full. NULL without memory (and the graph has failed), else the new item,
+ * zeroed.
  */
-void *gci_graph_grow(gcache_graph *graph, void **items, size_t count, size_t *room, size_t item_size);
+void *gci_graph_grow(gcache_graph *graph, void *items_at, size_t count, size_t *room, size_t item_size);
 
 /* Forgets what was computed from the content. */
 void gci_graph_drop_canonical(gcache_graph *graph);

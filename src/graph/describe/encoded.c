@@ -4,7 +4,6 @@
 #include "graph/describe/encoded.h"
 
 #include "base/check.h"
-#include "base/utf8.h"
 #include "graph/cbor/cbor.h"
 #include "graph/cbor/cbor_read.h"
 
@@ -229,13 +228,10 @@ number_text(gcache_graph *graph, char const *text)
 
     if (number != GCI_INTERN_NONE)
         return number;
-    if (text == NULL || !gci_utf8_valid(view)) {
-        gci_graph_fail(graph, GCACHE_ERROR_ARGUMENT, text == NULL ? "a text is missing (NULL)"
-                                                                  : "a text that isn't valid UTF-8");
+    gci_view copy;
+    if (!gci_graph_copy_text(graph, view, &copy))
         return GCI_INTERN_NONE;
-    }
-    gci_view copy = gci_arena_copy(&graph->arena, view);
-    number = copy.data != NULL ? gci_intern_add(&graph->texts, copy, &is_new) : GCI_INTERN_NONE;
+    number = gci_intern_add(&graph->texts, copy, &is_new);
     if (number == GCI_INTERN_NONE)
         gci_graph_fail_memory(graph);
     return number;
@@ -255,11 +251,9 @@ gci_pack_tensor(gcache_graph *graph, gcache_tensor const *tensor)
     size_t rank = (size_t)tensor->rank;
     bool has_stride = rank == 0 || tensor->stride[0] != NULL;
     gci_plain_tensor *plain =
-        gci_arena_alloc(&graph->arena, sizeof *plain + (has_stride ? 2 : 1) * rank * sizeof plain->sizes[0]);
-    if (plain == NULL) {
-        gci_graph_fail_memory(graph);
+        gci_graph_array(graph, 1, sizeof *plain + (has_stride ? 2 : 1) * rank * sizeof plain->sizes[0]);
+    if (plain == NULL)
         return NULL;
-    }
     plain->dtype = number_text(graph, tensor->dtype);
     plain->device = tensor->device != NULL ? number_text(graph, tensor->device) : GCI_INTERN_NONE;
     plain->layout = tensor->layout != NULL ? number_text(graph, tensor->layout) : GCI_INTERN_NONE;

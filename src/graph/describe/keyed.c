@@ -30,17 +30,12 @@ gcache_graph_line(gcache_graph *graph, char const *name, char const *hash, char 
         gci_graph_fail(graph, GCACHE_ERROR_ARGUMENT, "a component line needs a keyed description and a name");
         return;
     }
-    void *items = graph->lines;
-    gci_graph_line *line = gci_graph_grow(graph, &items, graph->line_count, &graph->line_room, sizeof *line);
-    graph->lines = items;
+    gci_graph_line *line = gci_graph_grow(graph, &graph->lines, graph->line_count, &graph->line_room, sizeof *line);
     if (line == NULL)
         return;
-    line->name = gci_arena_copy(&graph->arena, gci_view_text(name));
-    line->hash = gci_arena_copy(&graph->arena, gci_view_text(hash));
-    line->text = gci_arena_copy(&graph->arena, gci_view_text(text));
-    graph->line_count++;
-    if (graph->arena.failed)
-        gci_graph_fail_memory(graph);
+    if (gci_graph_copy(graph, gci_view_text(name), &line->name) && gci_graph_copy(graph, gci_view_text(hash), &line->hash) &&
+        gci_graph_copy(graph, gci_view_text(text), &line->text))
+        graph->line_count++;
 }
 
 bool

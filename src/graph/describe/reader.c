@@ -24,11 +24,9 @@ add_other(gci_typing const *typing, gci_value *others, uint32_t room, gci_member
     if (!gci_typed_value(typing, &member->value))
         return false;
     if (others->members == NULL)
-        others->members = gci_arena_array(&typing->graph->arena, room, sizeof *others->members);
-    if (others->members == NULL) {
-        gci_graph_fail_memory(typing->graph);
+        others->members = gci_graph_array(typing->graph, room, sizeof *others->members);
+    if (others->members == NULL)
         return false;
-    }
     others->members[others->count++] = *member;
     return true;
 }
@@ -132,9 +130,7 @@ read_names(gci_typing const *typing, gci_value const *list, char const *what, ch
         gci_typed_fail(typing, list, "%s must be a list", what);
         return NULL;
     }
-    char *items = gci_arena_array(&typing->graph->arena, list->count, struct_size);
-    if (items == NULL)
-        gci_graph_fail_memory(typing->graph);
+    char *items = gci_graph_array(typing->graph, list->count, struct_size);
     for (uint32_t i = 0; i < list->count && items != NULL; i++) {
         gci_value const *item = &list->items[i];
         gci_value const *name = item->type == GCI_MAP ? require(typing, item, "name") : NULL;
@@ -179,11 +175,9 @@ read_subgraphs(gci_typing const *typing, gci_value *value, gci_subgraph *sub)
 {
     if (value->type != GCI_MAP)
         return gci_typed_fail(typing, value, "subgraphs must be a map");
-    sub->subs = gci_arena_array(&typing->graph->arena, value->count, sizeof *sub->subs);
-    if (sub->subs == NULL) {
-        gci_graph_fail_memory(typing->graph);
+    sub->subs = gci_graph_array(typing->graph, value->count, sizeof *sub->subs);
+    if (sub->subs == NULL)
         return false;
-    }
     for (uint32_t i = 0; i < value->count; i++) {
         gci_subgraph *inner = gci_graph_new_subgraph(typing->graph, sub, false);
         if (inner == NULL || !read_graph(typing, &value->members[i].value, inner))

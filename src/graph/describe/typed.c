@@ -195,13 +195,11 @@ static bool
 finish_bytes(gci_typing const *typing, dollar_type const *dollar, gci_value *value)
 {
     size_t size;
-    uint8_t *bytes = gci_arena_alloc(&typing->graph->arena, value->text.size / 4 * 3);
+    uint8_t *bytes = gci_graph_array(typing->graph, value->text.size / 4, 3);
 
     (void)dollar;
-    if (bytes == NULL) {
-        gci_graph_fail_memory(typing->graph);
+    if (bytes == NULL)
         return false;
-    }
     if (!decode_base64(value->text, bytes, &size))
         return gci_typed_fail(typing, value, "$bytes must be padded base64");
     value->text = gci_view_of(bytes, size);
