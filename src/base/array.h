@@ -1,5 +1,5 @@
 /*
- * Arrays that grow by doubling: in a struct with a `count` and a `capacity`.
+ * Arrays from malloc that grow by doubling.
  */
 #ifndef GCI_BASE_ARRAY_H
 #define GCI_BASE_ARRAY_H
@@ -24,9 +24,15 @@ gci_array_grow(void *items, size_t *capacity, size_t size)
     return true;
 }
 
-/* Whether there is room for one more item, by now. */
+/* Whether there is room for one more item than count, by now. */
+static inline bool
+gci_array_has_room(void *items, size_t count, size_t *capacity, size_t size)
+{
+    return count < *capacity || gci_array_grow(items, capacity, size);
+}
+
+/* The same for a struct with a `count` and a `capacity`. */
 #define GCI_ARRAY_HAS_ROOM(array, items)                                                              \
-    ((array)->count < (array)->capacity ||                                                            \
-     gci_array_grow(&(array)->items, &(array)->capacity, sizeof *(array)->items))
+    gci_array_has_room(&(array)->items, (array)->count, &(array)->capacity, sizeof *(array)->items)
 
 #endif

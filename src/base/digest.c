@@ -77,6 +77,17 @@ hash_keyed(uint8_t const key[SHA256_CBLOCK], uint8_t pad, gci_view bytes, uint8_
 }
 
 bool
+gci_digest_of_buf(gci_buf *buf, uint8_t out_hash[GCI_SHA256_BYTES])
+{
+    gci_digest *digest = gci_digest_new();
+    bool hashed = digest != NULL && !buf->failed && gci_digest_of(digest, gci_buf_view(buf), out_hash);
+
+    gci_digest_free(digest);
+    gci_buf_clear(buf);
+    return hashed;
+}
+
+bool
 gci_hmac_sha256(gci_view key, gci_view bytes, uint8_t out_mac[GCI_SHA256_BYTES])
 {
     uint8_t padded[SHA256_CBLOCK] = { 0 }, inner[GCI_SHA256_BYTES];

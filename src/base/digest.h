@@ -6,6 +6,7 @@
 #ifndef GCI_BASE_DIGEST_H
 #define GCI_BASE_DIGEST_H
 
+#include "base/buf.h"
 #include "base/view.h"
 
 #include <stdint.h>
@@ -25,6 +26,9 @@ bool gci_digest_end(gci_digest *digest, uint8_t out_hash[GCI_SHA256_BYTES]);
 
 /* The three in one. */
 bool gci_digest_of(gci_digest *digest, gci_view bytes, uint8_t out_hash[GCI_SHA256_BYTES]);
+
+/* SHA-256 of what a buffer holds, which is cleared. false: libcrypto or the buffer failed. */
+bool gci_digest_of_buf(gci_buf *buf, uint8_t out_hash[GCI_SHA256_BYTES]);
 
 bool gci_hmac_sha256(gci_view key, gci_view bytes, uint8_t out_mac[GCI_SHA256_BYTES]);
 

@@ -47,6 +47,19 @@ gci_view_contains(gci_view text, char const *part)
     return text.size != 0 && memmem(text.data, text.size, part, strlen(part)) != NULL;
 }
 
+/* Takes the next line of a text, without its end, off the front of rest; false when there is none left. */
+static inline bool
+gci_view_next_line(gci_view *rest, gci_view *out_line)
+{
+    if (rest->size == 0)
+        return false;
+    char const *end = memchr(rest->data, '\n', rest->size);
+    *out_line = gci_view_of(rest->data, end != NULL ? (size_t)(end - rest->data) : rest->size);
+    size_t taken = out_line->size + (end != NULL);
+    *rest = gci_view_of(rest->data + taken, rest->size - taken);
+    return true;
+}
+
 /* Bytewise order, a prefix before what it begins. */
 static inline int
 gci_view_compare(gci_view a, gci_view b)

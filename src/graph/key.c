@@ -34,17 +34,6 @@ canonical_of(gcache_graph *graph, bool with_bytes, gci_canonical const **out_can
     return GCACHE_OK;
 }
 
-static gcache_status
-hash_fields(gci_buf *fields, gcache_key *out_key, gcache_error *error)
-{
-    gci_digest *digest = gci_digest_new();
-    bool hashed = digest != NULL && !fields->failed && gci_digest_of(digest, gci_buf_view(fields), out_key->bytes);
-
-    gci_digest_free(digest);
-    gci_buf_clear(fields);
-    return hashed ? GCACHE_OK : gci_fail_memory(error);
-}
-
 /* A caller's own key under a salt; without one it is left alone. */
 static gcache_status
 salt_key(gcache_key const *key, gci_view salt, gcache_key *out_key, gcache_error *error)
@@ -59,7 +48,7 @@ salt_key(gcache_key const *key, gci_view salt, gcache_key *out_key, gcache_error
     gci_put_bytes(&fields, (gci_view)GCI_VIEW(KEYED_DOMAIN));
     gci_put_bytes(&fields, gci_view_of(key->bytes, sizeof key->bytes));
     gci_put_bytes(&fields, salt);
-    return hash_fields(&fields, out_key, error);
+    return gci_digest_of_buf(&fields, out_key->bytes) ? GCACHE_OK : gci_fail_memory(error);
 }
 
 static gcache_status
@@ -84,7 +73,7 @@ compute_key(gcache_graph *graph, gci_view salt, gcache_key *out_key, gcache_erro
         gci_put_bytes(&fields, gci_view_text(components[i].name));
         gci_put_bytes(&fields, gci_view_of(components[i].hash.bytes, sizeof components[i].hash.bytes));
     }
-    return hash_fields(&fields, out_key, error);
+    return gci_digest_of_buf(&fields, out_key->bytes) ? GCACHE_OK : gci_fail_memory(error);
 }
 
 /* Threads may race to remember: the first one's stays. Without memory nothing is remembered. */

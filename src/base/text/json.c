@@ -1,7 +1,7 @@
 /*
- * Reading JSON (RFC 8259): recursive descent over the text, bounded by GCI_JSON_MAX_DEPTH. Items of an open list and members of an open map lie
- * on one scratch stack, those of the innermost container on top; closing a container moves them to the arena in one
- * piece. So a parse makes one allocation a container, and none a value.
+ * Reading JSON (RFC 8259): recursive descent over the text, bounded by GCI_JSON_MAX_DEPTH. Items of an open list and members
+ * of an open map lie on one scratch stack, those of the innermost container on top; closing a container moves them to the
+ * arena in one piece. So a parse makes one allocation a container, and none a value.
  *
  * Invariants:
  *  1. next <= end; every byte before next has been checked.

@@ -203,7 +203,7 @@ list_symbols(gci_canon_run *run, gci_canonical *canon)
     canon->symbols = gci_arena_array(&canon->arena, exprs->named, sizeof *canon->symbols);
     for (uint32_t i = 0; i < exprs->named && canon->symbols != NULL && added; i++) {
         gci_view name = gci_arena_copy(&canon->arena, exprs->symbols.texts[exprs->order[i]]);
-        gci_view bound = gci_arena_copy(&canon->arena, exprs->names[exprs->order[i]].text);
+        gci_view bound = gci_arena_copy(&canon->arena, exprs->by_symbol[exprs->order[i]].bound);
         added = name.data != NULL && bound.data != NULL &&
                 gci_intern_add(&canon->symbol_names, name, &is_new) != GCI_INTERN_NONE;
         if (added)

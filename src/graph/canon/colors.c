@@ -29,11 +29,12 @@ compare_colors(void const *a, void const *b)
 }
 
 static uint32_t
-count_distinct(uint64_t const *colors, uint64_t *scratch, uint32_t count)
+count_distinct(gci_exprs const *x, uint64_t *scratch, uint32_t count)
 {
     uint32_t distinct = count != 0;
 
-    memcpy(scratch, colors, count * sizeof *scratch);
+    for (uint32_t i = 0; i < count; i++)
+        scratch[i] = x->by_symbol[i].color;
     qsort(scratch, count, sizeof *scratch, compare_colors);
     for (uint32_t i = 1; i < count; i++)
         distinct += scratch[i] != scratch[i - 1];
@@ -118,7 +119,7 @@ refine(gci_exprs *x, dependence *d, gci_occurrence const *items, size_t item_cou
     uint32_t count = x->symbols.count, distinct = 0, before;
 
     for (uint32_t i = 0; i < count; i++)
-        x->colors[i] = gci_exprs_first_color(x, i);
+        x->by_symbol[i].color = gci_exprs_first_color(x, i);
     do {
         if (!take_round(x, d))
             break;
@@ -126,8 +127,8 @@ refine(gci_exprs *x, dependence *d, gci_occurrence const *items, size_t item_cou
         memset(sums, 0, count * sizeof *sums);
         add_occurrences(x, d, items, item_count, sums);
         for (uint32_t i = 0; i < count; i++)
-            x->colors[i] = gci_mix(x->colors[i], sums[i]);
-        distinct = count_distinct(x->colors, sums, count);
+            x->by_symbol[i].color = gci_mix(x->by_symbol[i].color, sums[i]);
+        distinct = count_distinct(x, sums, count);
     } while (distinct > before && distinct < count);
 }
 

@@ -3,6 +3,7 @@
  */
 #include "graph/canon/exprs.h"
 
+#include "base/array.h"
 #include "base/check.h"
 #include "base/digest.h"
 #include "graph/canon/tokens.h"
@@ -23,8 +24,6 @@
    constructed one can cost, which then may get another key than one isomorphic to it. */
 #define MAX_ROUNDS 64
 
-#define FIRST_ROOM 16
-
 void
 gci_exprs_init(gci_exprs *x, gci_occurrences_fn occurrences, void *state)
 {
@@ -39,47 +38,12 @@ gci_exprs_clear(gci_exprs *x)
     gci_intern_clear(&x->texts);
     gci_intern_clear(&x->symbols);
     free(x->forms);
-    free(x->names);
-    free(x->colors);
-    free(x->contexts);
-    free(x->marks);
-    free(x->places);
+    free(x->by_symbol);
     free(x->order);
     *x = (gci_exprs){ .failed = false };
 }
 
 /* ---- symbols ---- */
-
-/* Makes room in an array by symbol. */
-static bool
-grow_array(void **array, uint32_t room, size_t item_size)
-{
-    void *grown = realloc(*array, room * item_size);
-
-    if (grown != NULL)
-        *array = grown;
-    return grown != NULL;
-}
-
-static bool
-grow_symbols(gci_exprs *x)
-{
-    uint32_t room = x->symbol_room == 0 ? FIRST_ROOM : x->symbol_room * 2;
-    void *names = x->names, *colors = x->colors, *contexts = x->contexts;
-    void *marks = x->marks, *places = x->places, *order = x->order;
-    bool grown = grow_array(&names, room, sizeof *x->names) && grow_array(&colors, room, sizeof *x->colors) &&
-                 grow_array(&contexts, room, sizeof *x->contexts) && grow_array(&marks, room, sizeof *x->marks) &&
-                 grow_array(&places, room, sizeof *x->places) && grow_array(&order, room, sizeof *x->order);
-
-    x->names = names;
-    x->colors = colors;
-    x->contexts = contexts;
-    x->marks = marks;
-    x->places = places;
-    x->order = order;
-    x->symbol_room = grown ? room : x->symbol_room;
-    return grown;
-}
 
 static uint32_t
 add_symbol(gci_exprs *x, gci_view name)
@@ -87,22 +51,20 @@ add_symbol(gci_exprs *x, gci_view name)
     bool is_new = false;
     uint32_t symbol = gci_intern_add(&x->symbols, name, &is_new);
 
-    if (symbol == GCI_INTERN_NONE || (symbol >= x->symbol_room && !grow_symbols(x))) {
+    if (symbol == GCI_INTERN_NONE || !gci_array_has_room(&x->by_symbol, symbol, &x->symbol_room, sizeof *x->by_symbol) ||
+        !gci_array_has_room(&x->order, symbol, &x->order_room, sizeof *x->order)) {
         x->failed = true;
         return GCI_INTERN_NONE;
     }
-    if (is_new) {
-        x->names[symbol] = (gci_symbol_name){ .text = { NULL, 0 } };
-        x->colors[symbol] = 0; /* until the form is read that brings it */
-        x->marks[symbol] = 0;
-    }
+    if (is_new)
+        x->by_symbol[symbol] = (gci_symbol){ .color = 0 }; /* until the form is read that brings it */
     return symbol;
 }
 
 uint64_t
 gci_exprs_first_color(gci_exprs const *x, uint32_t symbol)
 {
-    gci_view canonical = x->names[symbol].text;
+    gci_view canonical = x->by_symbol[symbol].bound;
 
     return canonical.data != NULL ? gci_hash64(canonical.data, canonical.size, 1)
                                   : gci_mix(2, (uint8_t)x->symbols.texts[symbol].data[0]);
@@ -114,7 +76,7 @@ color_of(void *state, gci_view name)
     gci_exprs const *x = state;
     uint32_t symbol = gci_intern_find(&x->symbols, name);
 
-    return symbol != GCI_INTERN_NONE ? x->colors[symbol] : 0;
+    return symbol != GCI_INTERN_NONE ? x->by_symbol[symbol].color : 0;
 }
 
 /* ---- reading ---- */
@@ -134,15 +96,15 @@ note_symbol(void *state, gci_view name, uint64_t context, size_t at)
 
     if (symbol == GCI_INTERN_NONE)
         return;
-    if (x->marks[symbol] != x->mark) {
-        x->marks[symbol] = x->mark;
-        x->contexts[symbol] = 0;
-        x->places[symbol] = (uint32_t)at;
+    if (x->by_symbol[symbol].mark != x->mark) {
+        x->by_symbol[symbol].mark = x->mark;
+        x->by_symbol[symbol].context = 0;
+        x->by_symbol[symbol].place = (uint32_t)at;
         gci_buf_append(&f->found, &(gci_ranked_symbol){ .symbol = symbol }, sizeof(gci_ranked_symbol));
     }
-    x->contexts[symbol] += context;
-    if (at < x->places[symbol])
-        x->places[symbol] = (uint32_t)at;
+    x->by_symbol[symbol].context += context;
+    if (at < x->by_symbol[symbol].place)
+        x->by_symbol[symbol].place = (uint32_t)at;
 }
 
 int
@@ -167,8 +129,8 @@ set_symbols(gci_exprs *x, gci_form *form, finding *f)
         return false;
     for (size_t i = 0; i < count; i++) {
         form->symbols[i] = found[i].symbol;
-        if (x->colors[found[i].symbol] == 0)
-            x->colors[found[i].symbol] = gci_exprs_first_color(x, found[i].symbol);
+        if (x->by_symbol[found[i].symbol].color == 0)
+            x->by_symbol[found[i].symbol].color = gci_exprs_first_color(x, found[i].symbol);
     }
     form->symbol_count = (uint32_t)count;
     return true;
@@ -202,8 +164,8 @@ find_in_expr(gci_exprs *x, gci_form *form, finding *f)
     size_t count = f->found.size / sizeof *found;
     for (size_t i = 0; i < count; i++) {
         uint32_t symbol = found[i].symbol;
-        found[i].at = x->places[symbol];
-        found[i].hash = count > GCI_FEW_SYMBOLS ? x->contexts[symbol]
+        found[i].at = x->by_symbol[symbol].place;
+        found[i].hash = count > GCI_FEW_SYMBOLS ? x->by_symbol[symbol].context
                                             : gci_expr_symbol_hash(form->expr, x->symbols.texts[symbol], color_of, x);
     }
     if (count > 1)
@@ -251,26 +213,13 @@ read_form(gci_exprs *x, gci_form *form)
     return error.status != GCACHE_ERROR_MEMORY && find_symbols(x, form) && is_in_proportion(x, form);
 }
 
-static bool
-grow_forms(gci_exprs *x)
-{
-    uint32_t room = x->form_room == 0 ? FIRST_ROOM : x->form_room * 2;
-    gci_form *forms = realloc(x->forms, room * sizeof *forms);
-
-    if (forms == NULL)
-        return false;
-    x->forms = forms;
-    x->form_room = room;
-    return true;
-}
-
 uint32_t
 gci_exprs_form(gci_exprs *x, gci_view text)
 {
     bool is_new = false;
     uint32_t number = gci_intern_add(&x->texts, text, &is_new);
 
-    if (number == GCI_INTERN_NONE || (number >= x->form_room && !grow_forms(x))) {
+    if (number == GCI_INTERN_NONE || !gci_array_has_room(&x->forms, number, &x->form_room, sizeof *x->forms)) {
         x->failed = true;
         return GCI_INTERN_NONE;
     }
@@ -290,7 +239,7 @@ gci_exprs_named(gci_exprs *x, uint32_t number)
     gci_form *form = &x->forms[number];
 
     for (uint32_t i = 0; i < form->symbol_count && !form->named; i++)
-        if (x->names[form->symbols[i]].text.data == NULL)
+        if (x->by_symbol[form->symbols[i]].bound.data == NULL)
             return false;
     form->named = true;
     return true;
@@ -322,7 +271,7 @@ add_context(void *state, gci_view name, uint64_t context, size_t at)
     gci_exprs *x = state;
 
     (void)at;
-    x->contexts[gci_intern_find(&x->symbols, name)] += context;
+    x->by_symbol[gci_intern_find(&x->symbols, name)].context += context;
 }
 
 /* Each symbol's contexts added up, in one walk. Tokens stand in an order: a symbol's places are its context. */
@@ -333,7 +282,7 @@ add_contexts(gci_exprs *x, gci_form const *form)
     bool is_name;
 
     for (uint32_t i = 0; i < form->symbol_count; i++)
-        x->contexts[form->symbols[i]] = 0;
+        x->by_symbol[form->symbols[i]].context = 0;
     if (form->type == GCI_FORM_EXPR)
         x->failed = !gci_expr_each_symbol(form->expr, color_of, add_context, x) || x->failed;
     for (uint64_t number = 0; form->type == GCI_FORM_TOKENS && at < form->text.size; number++) {
@@ -351,7 +300,7 @@ gci_exprs_symbol_hashes(gci_exprs *x, gci_form const *form, uint64_t *out_hashes
     if (many)
         add_contexts(x, form);
     for (uint32_t i = 0; i < form->symbol_count; i++)
-        out_hashes[i] = many ? x->contexts[form->symbols[i]] : gci_exprs_symbol_hash(x, form, form->symbols[i]);
+        out_hashes[i] = many ? x->by_symbol[form->symbols[i]].context : gci_exprs_symbol_hash(x, form, form->symbols[i]);
 }
 
 uint64_t
@@ -369,7 +318,7 @@ gci_exprs_hash(gci_exprs *x, uint32_t number)
     bool is_name;
 
     if (form->type == GCI_FORM_SYMBOL)
-        return x->colors[form->symbols[0]];
+        return x->by_symbol[form->symbols[0]].color;
     if (form->type == GCI_FORM_EXPR)
         return gci_expr_hash(form->expr, color_of, x);
     while (at < form->text.size) {

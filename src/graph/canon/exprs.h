@@ -36,9 +36,13 @@ typedef struct gci_form {
     gci_view written; /* the canonical text; a decimal integer if the expression is constant */
 } gci_form;
 
-typedef struct gci_symbol_name {
-    gci_view text; /* "$s0": the bound name; without its first byte the canonical name; data NULL: none yet */
-} gci_symbol_name;
+typedef struct gci_symbol {
+    gci_view bound;   /* "$s0"; without its first byte the canonical name; data NULL: none yet */
+    uint64_t color;
+    uint64_t context; /* scratch: of its places in one form, added up */
+    uint32_t mark;    /* scratch: the last form that was looked through and has it */
+    uint32_t place;   /* scratch: where it is first in that form */
+} gci_symbol;
 
 /* Where an expression stands: a number that depends on the place alone. */
 typedef struct gci_occurrence {
@@ -53,15 +57,11 @@ typedef struct gci_exprs {
     gci_arena arena;
     gci_intern texts; /* numbers are forms' */
     gci_form *forms;
-    uint32_t form_room;
+    size_t form_room;
     gci_intern symbols; /* numbers are symbols' */
-    gci_symbol_name *names;
-    uint64_t *colors;
-    uint64_t *contexts; /* scratch: of the places of one form's symbols, added up */
-    uint32_t *marks;    /* scratch: the last form that was looked through and has the symbol */
-    uint32_t *places;   /* scratch: where it is first in that form */
-    uint32_t symbol_room;
+    gci_symbol *by_symbol;
     uint32_t *order; /* symbols in the order they were named */
+    size_t symbol_room, order_room;
     uint32_t named;
     uint32_t class_counts[256]; /* by the first byte of a name */
     uint32_t mark;
@@ -111,7 +111,7 @@ void gci_exprs_refine(gci_exprs *exprs);
 /* For colors.c: the color of a symbol at the start of refinement. */
 uint64_t gci_exprs_first_color(gci_exprs const *exprs, uint32_t symbol);
 
-/* colors.c: refines exprs->colors until they tell no more symbols apart, or the rounds or the work are used up. */
+/* colors.c: refines the symbols' colors until they tell no more symbols apart, or the rounds or the work are used up. */
 void gci_colors_refine(gci_exprs *exprs);
 
 /* The hash of how a form depends on one of its symbols, others as their colors. */

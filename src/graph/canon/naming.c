@@ -14,8 +14,8 @@ canonical_of(void const *state, gci_view name)
     gci_exprs const *x = state;
     uint32_t symbol = gci_intern_find(&x->symbols, name);
 
-    GCI_ASSERT(symbol != GCI_INTERN_NONE && x->names[symbol].text.data != NULL);
-    gci_view bound = x->names[symbol].text;
+    GCI_ASSERT(symbol != GCI_INTERN_NONE && x->by_symbol[symbol].bound.data != NULL);
+    gci_view bound = x->by_symbol[symbol].bound;
     return gci_view_of(bound.data + 1, bound.size - 1);
 }
 
@@ -44,12 +44,12 @@ name_symbol(gci_exprs *x, uint32_t symbol)
     size -= class.size;
     memcpy(text + size, class.data, class.size);
     text[--size] = '$';
-    x->names[symbol].text = gci_arena_copy(&x->arena, gci_view_of(text + size, sizeof text - size));
-    if (x->names[symbol].text.data == NULL) {
+    x->by_symbol[symbol].bound = gci_arena_copy(&x->arena, gci_view_of(text + size, sizeof text - size));
+    if (x->by_symbol[symbol].bound.data == NULL) {
         x->failed = true;
         return;
     }
-    x->colors[symbol] = gci_exprs_first_color(x, symbol);
+    x->by_symbol[symbol].color = gci_exprs_first_color(x, symbol);
     x->order[x->named++] = symbol;
 }
 
@@ -64,9 +64,9 @@ first_unnamed(gci_exprs *x, gci_form const *form, bool *out_tied)
     *out_tied = false;
     for (uint32_t i = 0; i < form->symbol_count; i++) {
         uint32_t symbol = form->symbols[i];
-        if (x->names[symbol].text.data != NULL)
+        if (x->by_symbol[symbol].bound.data != NULL)
             continue;
-        uint64_t hash = gci_mix(gci_exprs_symbol_hash(x, form, symbol), x->colors[symbol]);
+        uint64_t hash = gci_mix(gci_exprs_symbol_hash(x, form, symbol), x->by_symbol[symbol].color);
         if (best == GCI_INTERN_NONE || hash < best_hash) {
             best = symbol;
             best_hash = hash;
@@ -106,8 +106,8 @@ rank_unnamed(gci_exprs *x, gci_form const *form, uint64_t *hashes, gci_ranked_sy
     gci_exprs_symbol_hashes(x, form, hashes);
     for (uint32_t i = 0; i < form->symbol_count; i++) {
         uint32_t symbol = form->symbols[i];
-        if (x->names[symbol].text.data == NULL)
-            out[count++] = (gci_ranked_symbol){ .symbol = symbol, .at = i, .hash = gci_mix(hashes[i], x->colors[symbol]) };
+        if (x->by_symbol[symbol].bound.data == NULL)
+            out[count++] = (gci_ranked_symbol){ .symbol = symbol, .at = i, .hash = gci_mix(hashes[i], x->by_symbol[symbol].color) };
     }
     if (count > 1)
         qsort(out, count, sizeof *out, gci_ranked_compare);

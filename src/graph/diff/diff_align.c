@@ -1,6 +1,7 @@
 /*
  * What stands for what: nodes by longest common subsequence, symbols by where they stand.
  */
+#include "base/array.h"
 #include "base/check.h"
 #include "base/digest.h"
 #include "graph/cbor/cbor_read.h"
@@ -199,19 +200,11 @@ map_symbol(gci_diff_run *run, gci_symbol_map *map, gci_view name)
     bool is_new = false;
     uint32_t number = gci_intern_add(&map->names, name, &is_new);
 
-    if (number != GCI_INTERN_NONE && number >= map->room) {
-        uint32_t room = map->room == 0 ? 16 : map->room * 2;
-        uint32_t *to = realloc(map->to, room * sizeof *to);
-        if (to == NULL) {
-            run->failed = true;
-            return GCI_INTERN_NONE;
-        }
-        map->to = to;
-        map->room = room;
-    }
-    if (number == GCI_INTERN_NONE)
+    if (number == GCI_INTERN_NONE || !gci_array_has_room(&map->to, number, &map->room, sizeof *map->to)) {
         run->failed = true;
-    else if (is_new)
+        return GCI_INTERN_NONE;
+    }
+    if (is_new)
         map->to[number] = GCI_INTERN_NONE;
     return number;
 }

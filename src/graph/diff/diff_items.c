@@ -1,6 +1,7 @@
 /*
  * The differences that were found, whoever found them: kept, counted and written.
  */
+#include "base/array.h"
 #include "base/check.h"
 #include "base/text/json.h"
 #include "base/visible.h"
@@ -31,14 +32,8 @@ gci_diff_add(gci_diff *diff, gci_view path, bool *out_full)
         diff->left_out++;
         return NULL;
     }
-    if (diff->count == diff->room) {
-        size_t room = diff->room == 0 ? 16 : diff->room * 2;
-        gci_diff_item *items = realloc(diff->items, room * sizeof *items);
-        if (items == NULL)
-            return NULL;
-        diff->items = items;
-        diff->room = room;
-    }
+    if (!gci_array_has_room(&diff->items, diff->count, &diff->room, sizeof *diff->items))
+        return NULL;
     gci_diff_item *item = &diff->items[diff->count];
     *item = (gci_diff_item){ .path = gci_arena_copy(&diff->arena, path) };
     if (item->path.data == NULL)
@@ -115,13 +110,11 @@ gci_diff_at(gci_diff const *diff, size_t index)
 static void
 write_hunks(gci_view hunks, char const *indent, gci_buf *out)
 {
-    for (size_t start = 0; start < hunks.size;) {
-        char const *end = memchr(hunks.data + start, '\n', hunks.size - start);
-        size_t size = end != NULL ? (size_t)(end - hunks.data) + 1 - start : hunks.size - start;
+    for (gci_view line; gci_view_next_line(&hunks, &line);) {
         gci_buf_append_text(out, indent);
         gci_buf_append_text(out, "  ");
-        gci_visible_append_lines(out, gci_view_of(hunks.data + start, size));
-        start += size;
+        gci_visible_append_lines(out, line);
+        gci_buf_append_char(out, '\n');
     }
 }
 

@@ -20,7 +20,7 @@ typedef struct gci_alignment {
 typedef struct gci_symbol_map {
     gci_intern names;
     uint32_t *to; /* by number, in the other's names; GCI_INTERN_NONE: not known yet */
-    uint32_t room;
+    size_t room;
 } gci_symbol_map;
 
 struct gci_diff {

@@ -41,12 +41,9 @@ split_lines(gci_view text, lines *l)
     l->hashes = malloc(count * sizeof *l->hashes);
     if (l->texts == NULL || l->hashes == NULL || count > INT32_MAX / 2)
         return false;
-    for (size_t start = 0; start < text.size; l->count++) {
-        char const *end = memchr(text.data + start, '\n', text.size - start);
-        size_t size = end != NULL ? (size_t)(end - text.data) - start : text.size - start;
-        l->texts[l->count] = gci_view_of(text.data + start, size);
-        l->hashes[l->count] = gci_hash64(text.data + start, size, 0);
-        start += size + 1;
+    for (gci_view line; gci_view_next_line(&text, &line); l->count++) {
+        l->texts[l->count] = line;
+        l->hashes[l->count] = gci_hash64(line.data, line.size, 0);
     }
     return true;
 }

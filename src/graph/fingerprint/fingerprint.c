@@ -1,6 +1,7 @@
 /*
  * A fingerprint: its parts, their hash, and what differs from one that was written down.
  */
+#include "base/array.h"
 #include "base/check.h"
 #include "base/codec.h"
 #include "base/text/json.h"
@@ -66,14 +67,8 @@ check_name(gcache_fingerprint const *print, char const *name, gcache_error *erro
 static gcache_status
 add_part(gcache_fingerprint *print, gci_print_part part, char const *name, gci_view value, gcache_error *error)
 {
-    if (print->part_count == print->part_room) {
-        size_t room = print->part_room == 0 ? 16 : print->part_room * 2;
-        gci_print_part *parts = realloc(print->parts, room * sizeof *parts);
-        if (parts == NULL)
-            return gci_fail_memory(error);
-        print->parts = parts;
-        print->part_room = room;
-    }
+    if (!gci_array_has_room(&print->parts, print->part_count, &print->part_room, sizeof *print->parts))
+        return gci_fail_memory(error);
     part.name = gci_arena_copy(&print->arena, gci_view_text(name));
     part.value = gci_arena_copy(&print->arena, value);
     if (part.name.data == NULL || part.value.data == NULL)
@@ -110,17 +105,6 @@ gcache_fingerprint_preset(gcache_fingerprint *print, char const *name, char cons
 }
 
 static gcache_status
-hash_fields(gci_buf *fields, uint8_t out_hash[GCI_SHA256_BYTES], gcache_error *error)
-{
-    gci_digest *digest = gci_digest_new();
-    bool hashed = digest != NULL && !fields->failed && gci_digest_of(digest, gci_buf_view(fields), out_hash);
-
-    gci_digest_free(digest);
-    gci_buf_clear(fields);
-    return hashed ? GCACHE_OK : gci_fail_memory(error);
-}
-
-static gcache_status
 add_files(gcache_fingerprint *print, gci_print_part *part, char const *name, unsigned threads, gcache_error *error)
 {
     uint8_t hash[GCI_SHA256_BYTES];
@@ -136,9 +120,8 @@ add_files(gcache_fingerprint *print, gci_print_part *part, char const *name, uns
         gci_put_bytes(&fields, part->files[i].path);
         gci_put_bytes(&fields, gci_view_of(part->files[i].hash, sizeof part->files[i].hash));
     }
-    status = hash_fields(&fields, hash, error);
-    if (status != GCACHE_OK)
-        return status;
+    if (!gci_digest_of_buf(&fields, hash))
+        return gci_fail_memory(error);
     gci_hex(part->type == GCI_PART_FILE ? part->files[0].hash : hash, sizeof hash, hex);
     return add_part(print, *part, name, gci_view_text(hex), error);
 }
@@ -211,7 +194,7 @@ gcache_fingerprint_hash(gcache_fingerprint const *print, gcache_key *out_hash, g
         gci_put_bytes(&fields, parts[i]->value);
     }
     free(parts);
-    return hash_fields(&fields, out_hash->bytes, error);
+    return gci_digest_of_buf(&fields, out_hash->bytes) ? GCACHE_OK : gci_fail_memory(error);
 }
 
 gcache_value *
@@ -322,24 +305,19 @@ read_path(gci_value const *line, gci_arena *arena)
 static gcache_status
 read_written(entries *e, gci_view text, gcache_error *error)
 {
-    gcache_status status = GCACHE_OK;
-
-    for (size_t start = 0; start < text.size && status == GCACHE_OK && !e->failed;) {
-        char const *stop = memchr(text.data + start, '\n', text.size - start);
-        size_t end = stop != NULL ? (size_t)(stop - text.data) : text.size;
+    for (gci_view written; !e->failed && gci_view_next_line(&text, &written);) {
         gci_value line;
-        status = gci_json_read(gci_view_of(text.data + start, end - start), "fingerprint", &e->arena, &line, error);
+        gcache_status status = gci_json_read(written, "fingerprint", &e->arena, &line, error);
         if (status != GCACHE_OK)
-            break;
+            return status;
         gci_value const *part = line.type == GCI_MAP ? gci_map_find(&line, "part") : NULL;
         gci_view path = line.type == GCI_MAP ? read_path(&line, &e->arena) : (gci_view){ NULL, 0 };
         gci_value const *value = line.type == GCI_MAP ? gci_map_find(&line, "value") : NULL;
         if (part == NULL || path.data == NULL || value == NULL || part->type != GCI_STRING || value->type != GCI_STRING)
             return gci_fail(error, GCACHE_ERROR_DESCRIPTION, "not what gcache_fingerprint_write wrote");
         add_entry(e, part->text, path, value->text);
-        start = end + 1;
     }
-    return status;
+    return GCACHE_OK;
 }
 
 static int

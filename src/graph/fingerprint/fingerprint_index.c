@@ -5,6 +5,7 @@
  * a file: hash, size, modification time, change time, device, inode (decimal, ns), path. What can't be read as such a
  * line is passed over: a file is then read once more. Paths with a line end aren't remembered.
  */
+#include "base/array.h"
 #include "base/check.h"
 #include "base/system/clock.h"
 #include "base/system/file.h"
@@ -44,14 +45,8 @@ remember(gcache_fingerprint *print, gci_view full, gci_remembered const *what, g
     }
     if (number == GCI_INTERN_NONE)
         return gci_fail_memory(error);
-    if (number >= print->remembered_room) {
-        size_t room = print->remembered_room == 0 ? 256 : print->remembered_room * 2;
-        gci_remembered *more = realloc(print->remembered, room * sizeof *more);
-        if (more == NULL)
-            return gci_fail_memory(error);
-        print->remembered = more;
-        print->remembered_room = room;
-    }
+    if (!gci_array_has_room(&print->remembered, number, &print->remembered_room, sizeof *print->remembered))
+        return gci_fail_memory(error);
     print->remembered[number] = *what;
     return GCACHE_OK;
 }

@@ -354,7 +354,6 @@ static gcache_status
 hash_set(gcache_rules *rules, gcache_error *error)
 {
     gci_buf fields;
-    gci_digest *digest = gci_digest_new();
 
     gci_buf_init(&fields, GCI_BUF_NO_LIMIT);
     gci_put_bytes(&fields, (gci_view)GCI_VIEW(FORMAT));
@@ -374,10 +373,7 @@ hash_set(gcache_rules *rules, gcache_error *error)
         if (rule->patterns[GCI_PATTERN_UNLESS].text.data != NULL)
             gci_put_bytes(&fields, rule->patterns[GCI_PATTERN_UNLESS].text);
     }
-    bool hashed = digest != NULL && !fields.failed && gci_digest_of(digest, gci_buf_view(&fields), rules->hash);
-    gci_buf_clear(&fields);
-    gci_digest_free(digest);
-    return hashed ? GCACHE_OK : gci_fail_memory(error);
+    return gci_digest_of_buf(&fields, rules->hash) ? GCACHE_OK : gci_fail_memory(error);
 }
 
 /* ---- the faces ---- */

@@ -3,14 +3,13 @@
  */
 #include "graph/rules/text_names.h"
 
+#include "base/array.h"
 #include "base/check.h"
 
 #include <stdlib.h>
 
 /* Texts that rules are applied to have at most so many bytes, and names are few of them. */
 #define ARENA_LIMIT ((size_t)1 << 30)
-
-#define FIRST_ROOM 16
 
 void
 gci_text_names_init(gci_text_names *names)
@@ -89,26 +88,10 @@ gci_text_name_around(gci_text_name_search *search, size_t start, size_t end)
 }
 
 static bool
-grow(void **items, size_t *room, size_t item_size)
-{
-    size_t more = *room == 0 ? FIRST_ROOM : *room * 2;
-    void *grown = realloc(*items, more * item_size);
-
-    if (grown == NULL)
-        return false;
-    *items = grown;
-    *room = more;
-    return true;
-}
-
-static bool
 add_item(gci_text_names *names, gci_view original)
 {
-    void *items = names->items;
-
-    if (names->count == names->room && !grow(&items, &names->room, sizeof *names->items))
+    if (!gci_array_has_room(&names->items, names->count, &names->room, sizeof *names->items))
         return false;
-    names->items = items;
     names->items[names->count] = (gci_text_name){ .original = gci_arena_copy(&names->arena, original) };
     names->count++;
     return names->items[names->count - 1].original.data != NULL;
@@ -120,13 +103,11 @@ know(gci_text_names *names, gci_view after, size_t item)
 {
     gci_view copy = gci_arena_copy(&names->arena, after);
     bool is_new = false;
-    void *item_of = names->item_of;
     uint32_t number = copy.data != NULL ? gci_intern_add(&names->known, copy, &is_new) : GCI_INTERN_NONE;
 
     if (number == GCI_INTERN_NONE ||
-        (number >= names->known_room && !grow(&item_of, &names->known_room, sizeof *names->item_of)))
+        !gci_array_has_room(&names->item_of, number, &names->known_room, sizeof *names->item_of))
         return false;
-    names->item_of = item_of;
     names->item_of[number] = (uint32_t)item;
     names->items[item].canonical = copy;
     return true;

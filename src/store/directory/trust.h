@@ -1,8 +1,8 @@
 /*
  * Whose files are handed out (gcache_trust).
  *
- * A file is looked at when it is opened, by its descriptor (base/system/file.h). The folders on the way to it are looked at here: once a
- * store for those of entries/, each time for others. The top is looked at when the cache is opened.
+ * A file is looked at when it is opened, by its descriptor (base/system/file.h). The folders on the way to it are looked at
+ * here: once a store for those of entries/, each time for others. The top is looked at when the cache is opened.
  */
 #ifndef GCI_STORE_DIRECTORY_TRUST_H
 #define GCI_STORE_DIRECTORY_TRUST_H
