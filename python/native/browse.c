@@ -1,3 +1,6 @@
+/*
+ * Cache.entries, remove, verify and explain_past.
+ */
 #include "native.h"
 
 /* Looking around in a cache, beyond lookup and insert. */

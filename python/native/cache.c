@@ -1,3 +1,6 @@
+/*
+ * The Cache type: opening, closing, lookup, explain, insert.
+ */
 #include "native.h"
 
 #include <string.h>

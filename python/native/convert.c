@@ -1,3 +1,6 @@
+/*
+ * Python lists, mappings and texts as C sees them.
+ */
 #include "native.h"
 
 #include <string.h>

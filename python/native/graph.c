@@ -1,3 +1,6 @@
+/*
+ * The Graph type, over the builder of guardcache/graph.h.
+ */
 #include "native.h"
 
 /*

@@ -1,3 +1,6 @@
+/*
+ * The Guards type, over guardcache/guard.h.
+ */
 #include "native.h"
 
 /* Guards: a compiled guard list; immutable. */

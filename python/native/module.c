@@ -1,3 +1,6 @@
+/*
+ * The module: its types, its functions, and errors as exceptions.
+ */
 #include "native.h"
 
 #include <string.h>

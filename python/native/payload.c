@@ -1,3 +1,6 @@
+/*
+ * The Payload type: the bytes of a hit, without a copy.
+ */
 #include "native.h"
 
 /*

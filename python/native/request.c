@@ -1,3 +1,6 @@
+/*
+ * Requests and entries, read from tuples.
+ */
 #include "native.h"
 
 /* Runs in the thread of the lookup, which let the interpreter lock go. */

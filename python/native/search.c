@@ -1,3 +1,6 @@
+/*
+ * Finding a text in large contents, fast.
+ */
 #include "native.h"
 
 #include <string.h>

@@ -1,3 +1,6 @@
+/*
+ * Settings of a directory as a dict.
+ */
 #include "native.h"
 
 #include <stdlib.h>

@@ -1,3 +1,6 @@
+/*
+ * Cache.export and import.
+ */
 #include "native.h"
 
 #include <guardcache/artifacts.h>

@@ -1,3 +1,6 @@
+/*
+ * Cache.timings, over guardcache/tuning.h.
+ */
 #include "native.h"
 
 /* Timings of choices: the table of guardcache/tuning.h. */

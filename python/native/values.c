@@ -1,3 +1,6 @@
+/*
+ * Python values as values of a graph.
+ */
 #include "native.h"
 
 /*

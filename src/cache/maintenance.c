@@ -1,3 +1,6 @@
+/*
+ * Statistics, verify, repair, gc and doctor: the store's work behind the gate, and config.json beside it.
+ */
 #include <guardcache/maintenance.h>
 
 #include "base/check.h"

@@ -1,3 +1,6 @@
+/*
+ * What --help prints, from the tables of commands and options.
+ */
 #include "cli/shared/cli.h"
 
 #include <guardcache/version.h>

@@ -1,3 +1,6 @@
+/*
+ * How two descriptions differ: of keys of ours by their canonical forms, of others by their component lines.
+ */
 #include "cache/candidates/compare.h"
 
 #include "base/check.h"

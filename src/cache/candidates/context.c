@@ -1,3 +1,6 @@
+/*
+ * A lookup's question, read from the caller's arguments.
+ */
 #include "cache/candidates/context.h"
 
 #include "base/check.h"

@@ -1,3 +1,6 @@
+/*
+ * A graph as the store keeps it: components with their hashes, and the canonical form.
+ */
 #include "cache/candidates/graph_description.h"
 
 #include "base/digest.h"

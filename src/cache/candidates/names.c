@@ -1,3 +1,6 @@
+/*
+ * Names that a payload may have inside: as a record keeps them, compared, and walked.
+ */
 #include "cache/candidates/names.h"
 
 #define SYMBOL '$'

@@ -1,3 +1,6 @@
+/*
+ * A key's candidates in the order in which they are tried, merged from the runs in memory.
+ */
 #include "cache/candidates/ranking.h"
 
 #include "cache/candidates/ranking_index.h"

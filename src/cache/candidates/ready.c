@@ -1,3 +1,6 @@
+/*
+ * Candidates made ready: what an answer says of each, and its guards as a program.
+ */
 #include "cache/candidates/ready.h"
 
 #include "cache/candidates/names.h"

@@ -1,3 +1,6 @@
+/*
+ * Which candidates can never be served, because one before them holds wherever they do.
+ */
 #include "cache/candidates/shadow.h"
 
 #include "guards/guards.h"

@@ -1,3 +1,6 @@
+/*
+ * What a trace has besides trials: the key's last eviction, and the stored keys nearest to one that isn't stored.
+ */
 #include "cache/candidates/trace.h"
 
 #include "cache/candidates/compare.h"

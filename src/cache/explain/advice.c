@@ -1,3 +1,6 @@
+/*
+ * Advice for a miss, from a table of what is known to help each framework.
+ */
 #include "cache/explain/advice.h"
 
 #include "cache/handle/words.h"

@@ -1,3 +1,6 @@
+/*
+ * Counting hits in lanes, and how many of them the journal knows of.
+ */
 #include "cache/handle/counters.h"
 
 #include "base/digest.h"

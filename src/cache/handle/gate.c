@@ -1,3 +1,6 @@
+/*
+ * The gate as a table: a row for what closes ways, a bit a way.
+ */
 #include "cache/handle/gate.h"
 
 #include "base/error.h"

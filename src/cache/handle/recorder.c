@@ -1,3 +1,6 @@
+/*
+ * The set of names a run has used: a hash table of lists in an arena.
+ */
 #include "cache/handle/recorder.h"
 
 #include "base/check.h"

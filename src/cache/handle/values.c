@@ -1,3 +1,6 @@
+/*
+ * Shared values that this process knows: a list that only grows.
+ */
 #include "cache/handle/values.h"
 
 #include <stdlib.h>

@@ -1,3 +1,6 @@
+/*
+ * Times, sizes, counts, columns and excerpts as people read them.
+ */
 #include "cache/handle/words.h"
 
 #include "base/check.h"

@@ -1,3 +1,6 @@
+/*
+ * Calls of the caller's listener, and an event as one line.
+ */
 #include "cache/journal/events.h"
 
 #include "base/visible.h"

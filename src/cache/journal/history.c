@@ -1,3 +1,6 @@
+/*
+ * Walking back through the journal: each miss with what its process compiled next for the same key.
+ */
 #include "cache/journal/history.h"
 
 #include "base/check.h"

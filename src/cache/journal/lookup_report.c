@@ -1,3 +1,6 @@
+/*
+ * A lookup's beginning and end, reported to counters, listener, trace writer and journal.
+ */
 #include "cache/journal/lookup_report.h"
 
 #include "base/system/clock.h"

@@ -1,3 +1,6 @@
+/*
+ * Writes lookups and inserts as a trace that guardcache test and replay read.
+ */
 #include "cache/journal/trace_writer.h"
 
 #include "base/codec.h"

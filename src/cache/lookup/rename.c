@@ -1,3 +1,6 @@
+/*
+ * Names replaced in a text, word by word.
+ */
 #include "cache/lookup/rename.h"
 
 #include <ctype.h>

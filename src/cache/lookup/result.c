@@ -1,3 +1,6 @@
+/*
+ * A result filled from the winner, and what it owns.
+ */
 #include "cache/lookup/result.h"
 
 #include "base/arena.h"

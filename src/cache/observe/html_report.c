@@ -1,3 +1,6 @@
+/*
+ * The report: one HTML page without anything to load, with pictures in SVG.
+ */
 #include "cache/observe/html_report.h"
 
 #include "base/check.h"

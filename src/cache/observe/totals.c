@@ -1,3 +1,6 @@
+/*
+ * The journal's entries added up: by reason, label, guard and time.
+ */
 #include "cache/observe/totals.h"
 
 #include "cache/handle/words.h"

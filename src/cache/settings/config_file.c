@@ -1,3 +1,6 @@
+/*
+ * config.json, read leniently and changed under a lock.
+ */
 #include "cache/settings/config_file.h"
 
 #include "base/check.h"

@@ -1,3 +1,6 @@
+/*
+ * Names of side files that come from elsewhere: no path may lead out of the directory.
+ */
 #include "cache/transfer/side_name.h"
 
 #include <string.h>

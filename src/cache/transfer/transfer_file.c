@@ -1,3 +1,6 @@
+/*
+ * The file of an export, written through a digest and read after it was verified whole (docs/formats/export.md).
+ */
 #include "cache/transfer/transfer_file.h"
 
 #include "base/check.h"

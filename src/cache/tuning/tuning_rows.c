@@ -1,3 +1,6 @@
+/*
+ * Names and values of tuning rows as JSON (docs/formats/tables.md).
+ */
 #include "cache/tuning/tuning_rows.h"
 
 #include "base/codec.h"

@@ -1,3 +1,6 @@
+/*
+ * guardcache cat: the payload of an entry on standard output.
+ */
 #include "base/error.h"
 #include "base/system/file.h"
 #include "cli/shared/commands.h"

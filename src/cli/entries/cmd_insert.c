@@ -1,3 +1,6 @@
+/*
+ * guardcache insert: stores a payload under a description, with guards.
+ */
 #include "base/error.h"
 #include "base/system/file.h"
 #include "cli/shared/commands.h"

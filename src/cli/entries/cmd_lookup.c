@@ -1,3 +1,6 @@
+/*
+ * guardcache lookup: a lookup as a program makes it, its payload into a file.
+ */
 #include "base/error.h"
 #include "base/system/file.h"
 #include "cli/shared/commands.h"

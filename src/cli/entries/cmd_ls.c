@@ -1,3 +1,6 @@
+/*
+ * guardcache ls: what is stored.
+ */
 #include "base/error.h"
 #include "cli/shared/commands.h"
 #include "cli/shared/entries.h"

@@ -1,3 +1,6 @@
+/*
+ * guardcache rm: takes entries out.
+ */
 #include "base/error.h"
 #include "cli/shared/commands.h"
 #include "cli/shared/entries.h"

@@ -1,3 +1,6 @@
+/*
+ * guardcache show: all that is known of an entry.
+ */
 #include "base/error.h"
 #include "cli/shared/commands.h"
 #include "cli/shared/entries.h"

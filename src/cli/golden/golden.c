@@ -1,3 +1,6 @@
+/*
+ * Golden files of guardcache test: read, run through the player, compared, rewritten.
+ */
 #include "cli/golden/golden.h"
 
 #include "base/error.h"

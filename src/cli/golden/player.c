@@ -1,3 +1,6 @@
+/*
+ * Plays the steps of a trace against a cache.
+ */
 #include "cli/golden/player.h"
 
 #include "base/error.h"

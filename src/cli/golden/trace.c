@@ -1,3 +1,6 @@
+/*
+ * Reads a trace, step by step.
+ */
 #include "cli/golden/trace.h"
 
 #include "base/error.h"

@@ -1,3 +1,6 @@
+/*
+ * guardcache canon: the canonical form of a description, and what each step of normalisation changed.
+ */
 #include "base/error.h"
 #include "base/text/json.h"
 #include "cli/shared/commands.h"

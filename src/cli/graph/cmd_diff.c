@@ -1,3 +1,6 @@
+/*
+ * guardcache diff: how two descriptions, or a stored key and one, differ.
+ */
 #include "base/error.h"
 #include "cli/shared/commands.h"
 #include "cli/shared/open.h"

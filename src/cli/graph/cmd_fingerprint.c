@@ -1,3 +1,6 @@
+/*
+ * guardcache fingerprint: the hash of a source tree.
+ */
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/system/file.h"

@@ -1,3 +1,6 @@
+/*
+ * guardcache key: the keys of descriptions.
+ */
 #include "cli/shared/commands.h"
 #include "cli/shared/lines.h"
 #include "cli/shared/object.h"

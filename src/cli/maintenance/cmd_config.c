@@ -1,3 +1,6 @@
+/*
+ * guardcache config: settings with their origins, and changing them.
+ */
 #include "base/error.h"
 #include "cli/shared/commands.h"
 #include "cli/shared/object.h"

@@ -1,3 +1,6 @@
+/*
+ * guardcache doctor: facts about a cache directory and the machine.
+ */
 #include "base/error.h"
 #include "cli/shared/commands.h"
 #include "cli/maintenance/findings.h"

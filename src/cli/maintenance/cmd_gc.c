@@ -1,3 +1,6 @@
+/*
+ * guardcache gc: evicts down to a size or an age.
+ */
 #include "base/error.h"
 #include "base/text/quantity.h"
 #include "cli/shared/commands.h"

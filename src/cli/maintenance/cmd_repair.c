@@ -1,3 +1,6 @@
+/*
+ * guardcache repair: makes a damaged cache whole again.
+ */
 #include "base/error.h"
 #include "cli/shared/commands.h"
 #include "cli/maintenance/findings.h"

@@ -1,3 +1,6 @@
+/*
+ * guardcache verify: reads everything that is stored and says what is damaged.
+ */
 #include "base/error.h"
 #include "cli/shared/commands.h"
 #include "cli/shared/entries.h"

@@ -1,3 +1,6 @@
+/*
+ * guardcache version.
+ */
 #include "cli/shared/commands.h"
 
 #include <guardcache/version.h>

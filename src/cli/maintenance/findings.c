@@ -1,3 +1,6 @@
+/*
+ * Problems that verify, repair and gc report, as lines or as JSON, with progress on a terminal.
+ */
 #include "cli/maintenance/findings.h"
 
 #include "cli/shared/cli.h"

@@ -1,3 +1,6 @@
+/*
+ * guardcache explain: why a lookup misses, or has missed.
+ */
 #include "base/error.h"
 #include "cli/shared/commands.h"
 #include "cli/shared/open.h"

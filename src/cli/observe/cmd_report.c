@@ -1,3 +1,6 @@
+/*
+ * guardcache report: the HTML page.
+ */
 #include "base/error.h"
 #include "base/system/file.h"
 #include "cli/shared/commands.h"

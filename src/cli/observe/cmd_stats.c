@@ -1,3 +1,6 @@
+/*
+ * guardcache stats: statistics of the journal and the directory.
+ */
 #include "base/error.h"
 #include "cli/shared/commands.h"
 #include "cli/shared/open.h"

@@ -1,3 +1,6 @@
+/*
+ * guardcache top: what costs most.
+ */
 #include "base/error.h"
 #include "cli/shared/commands.h"
 #include "cli/shared/open.h"

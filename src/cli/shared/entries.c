@@ -1,3 +1,6 @@
+/*
+ * Finding the entry that a command line names by the beginning of its id or key.
+ */
 #include "cli/shared/entries.h"
 
 #include "base/error.h"

@@ -1,3 +1,6 @@
+/*
+ * Hints as a command line gives them: NAME=VALUE, or a JSON object in a file.
+ */
 #include "cli/shared/hints.h"
 
 #include "base/error.h"

@@ -1,3 +1,6 @@
+/*
+ * Reading a file line by line.
+ */
 #include "cli/shared/lines.h"
 
 #include "base/error.h"

@@ -1,3 +1,6 @@
+/*
+ * JSON objects written to standard output, and read from files.
+ */
 #include "cli/shared/object.h"
 
 #include "base/buf.h"

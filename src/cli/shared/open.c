@@ -1,3 +1,6 @@
+/*
+ * Opens the cache that options, environment and config.json name.
+ */
 #include "cli/shared/open.h"
 
 #include "base/error.h"

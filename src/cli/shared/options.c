@@ -1,3 +1,6 @@
+/*
+ * Reads a command's options into its struct, by its table.
+ */
 #include "cli/shared/cli.h"
 
 #include "base/check.h"

@@ -1,3 +1,6 @@
+/*
+ * The command's two output streams: escaped, checked, and flushed once.
+ */
 #include "cli/shared/cli.h"
 
 #include "base/visible.h"

@@ -1,3 +1,6 @@
+/*
+ * Options that say which journal entries are meant.
+ */
 #include "cli/shared/past.h"
 
 #include "base/system/clock.h"

@@ -1,3 +1,6 @@
+/*
+ * A line of progress on a terminal.
+ */
 #include "cli/shared/progress.h"
 
 #include "base/system/clock.h"

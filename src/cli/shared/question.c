@@ -1,3 +1,6 @@
+/*
+ * A lookup as a command line describes it: description, hints, request.
+ */
 #include "cli/shared/question.h"
 
 #include "base/error.h"

@@ -1,3 +1,6 @@
+/*
+ * A temporary directory that is removed again.
+ */
 #include "cli/shared/scratch.h"
 
 #include "base/error.h"
