@@ -80,7 +80,7 @@ store_options(gcache *cache, gcache_options const *options, gci_signing_key *sig
         .trust = options->trust,
         .log = options->log,
         .log_state = options->log_state,
-        .event = gci_hear,
+        .event = gci_report_store_event,
         .event_state = cache,
     };
 }
@@ -134,7 +134,7 @@ gcache_open(char const *directory, gcache_options const *options, gcache **out_c
         cache->journal = gci_is_open(&cache->gate, GCI_JOURNAL);
     }
     if (status == GCACHE_OK && options->record != NULL)
-        status = gci_tape_open(options->record, options->log, options->log_state, &cache->tape, error);
+        status = gci_trace_writer_open(options->record, options->log, options->log_state, &cache->trace_writer, error);
     if (status != GCACHE_OK) {
         gcache_close(cache);
         return status;
@@ -148,9 +148,9 @@ gcache_close(gcache *cache)
 {
     if (cache == NULL)
         return;
-    gci_watch_close(cache);
+    gci_lookups_close(cache);
     gci_store_close(cache->store);
-    gci_tape_close(cache->tape);
+    gci_trace_writer_close(cache->trace_writer);
     gci_shared_values_clear(&cache->values);
     gci_bundle_free(cache->bundle);
     gci_recorder_clear(&cache->recorder);

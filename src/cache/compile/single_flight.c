@@ -92,7 +92,7 @@ pass_by(gci_compile *c, gcache_status trouble)
 static gcache_status
 look_up(gci_compile *c)
 {
-    gcache_status status = gci_answer(c->cache, c->graph, c->hints, &c->wish, c->missed, c->result, c->error);
+    gcache_status status = gci_answer(c->cache, c->graph, c->hints, &c->call, c->missed, c->result, c->error);
 
     if (status < 0)
         return pass_by(c, status);
@@ -158,7 +158,7 @@ take_lease_for(gci_question const *question, gcache_reason reason, uint64_t time
                                        : gci_lease_take(question->cache->store, gci_buf_view(&name), timeout_ns,
                                                         out_lease, out_waited, error);
     gci_buf_clear(&name);
-    gci_tell_lease(question, status, *out_lease, *out_waited, gci_clock_steady_ns() - start);
+    gci_report_lease(question, status, *out_lease, *out_waited, gci_clock_steady_ns() - start);
     return status;
 }
 
@@ -166,7 +166,7 @@ take_lease_for(gci_question const *question, gcache_reason reason, uint64_t time
 static bool
 is_open(gci_compile const *c, gci_way way)
 {
-    return c->result->reason != GCACHE_REASON_BYPASS && gci_admit(&c->cache->gate, &c->wish, way).by == GCI_BY_NOBODY;
+    return c->result->reason != GCACHE_REASON_BYPASS && gci_admit(&c->cache->gate, &c->call, way).by == GCI_BY_NOBODY;
 }
 
 /* Takes the lease that the present reason asks for. GCACHE_OK; GCACHE_MISS: go on without; or an error. */
@@ -225,7 +225,7 @@ take_lease(gci_compile *c)
 static void
 write_objection(gci_compile const *c, gcache_compiled const *compiled, gci_buf *note)
 {
-    gci_admission admission = gci_admit(&c->cache->gate, &c->wish, GCI_STORE);
+    gci_admission admission = gci_admit(&c->cache->gate, &c->call, GCI_STORE);
 
     if (compiled->do_not_store != NULL) {
         gci_buf_append_text(note, compiled->do_not_store);
@@ -257,13 +257,13 @@ write_refusal(gcache_inserted const *inserted, gcache_entry const *entry, gci_bu
 }
 
 static void
-tell(gci_compile const *c, gcache_event_kind kind, gcache_entry const *entry, char const *text)
+report(gci_compile const *c, gcache_event_kind kind, gcache_entry const *entry, char const *text)
 {
     gcache_event event = { .kind = kind, .key = c->result->key, .graph_kind = gcache_graph_kind(c->graph),
                            .label = c->options.request != NULL ? c->options.request->label : NULL,
                            .variant = entry->variant, .compile_ns = entry->compile_ns, .text = text };
 
-    gci_tell(c->cache, &event);
+    gci_report_event(c->cache, &event);
 }
 
 /* The next miss of the same graph can say that it was compiled before, and why that didn't help. */
@@ -324,7 +324,7 @@ end_keeping(gci_compile *c)
     gci_buf_clear(&note);
     if (p->note[0] != '\0')
         leave_note(c, p);
-    tell(c, p->note[0] == '\0' ? GCACHE_EVENT_STORED : GCACHE_EVENT_NOT_STORED, &p->entry, p->note);
+    report(c, p->note[0] == '\0' ? GCACHE_EVENT_STORED : GCACHE_EVENT_NOT_STORED, &p->entry, p->note);
     return status;
 }
 
@@ -366,7 +366,7 @@ take_product(gci_compile *c, gcache_status status, char const *failure)
     p->state = c->state;
     if (p->entry.compile_ns == 0)
         p->entry.compile_ns = gci_clock_steady_ns() - c->start_ns;
-    tell(c, status == GCACHE_OK ? GCACHE_EVENT_COMPILED : GCACHE_EVENT_COMPILE_FAILED, &p->entry,
+    report(c, status == GCACHE_OK ? GCACHE_EVENT_COMPILED : GCACHE_EVENT_COMPILE_FAILED, &p->entry,
          status == GCACHE_OK ? NULL : failure);
     if (status == GCACHE_OK) {
         begin_keeping(c);
@@ -451,22 +451,22 @@ journal_takeover(gci_lease const *lease, gci_ended const *ended)
 gcache_status
 gci_compile_begin(gci_compile *c)
 {
-    gci_watch watch;
+    gci_lookup_report lookup;
 
     gci_result_init(c->result, NULL);
     gcache_status status = check_arguments(c->cache, c->graph, &c->options, c->error);
     if (status != GCACHE_OK)
         return status;
-    c->wish = (gci_wish){ .request = c->options.request,
+    c->call = (gci_call){ .request = c->options.request,
                           .reader = c->options.reader || c->options.follow,
                           .refresh = c->options.refresh };
     if (c->options.lease_timeout_ns == 0)
         c->options.lease_timeout_ns = GCACHE_LEASE_TIMEOUT_DEFAULT_NS;
 
-    c->missed = gci_watch_begin(&watch, c->cache, c->graph, c->hints, c->options.request);
-    watch.missed.may_refuse = c->options.post_load != NULL;
+    c->missed = gci_lookup_begin(&lookup, c->cache, c->graph, c->hints, c->options.request);
+    lookup.missed.may_refuse = c->options.post_load != NULL;
     status = find(c);
-    gci_watch_end(&watch, status, c->result);
+    gci_lookup_end(&lookup, status, c->result);
     c->missed = NULL;
     if (status == GCACHE_MISS && (c->product = make_product()) == NULL)
         status = gci_fail_memory(c->error);

@@ -16,7 +16,7 @@ typedef struct gci_compile {
     gcache_graph *graph;
     gcache_hints const *hints;
     gcache_compile_options options;
-    gci_wish wish;         /* what of them the gate asks for */
+    gci_call call;         /* what of them the gate asks for */
     void *state;           /* of the callbacks */
     gci_missed *missed;    /* what the journal writes down of the latest lookup; NULL: nothing */
     gcache_result *result;

@@ -30,7 +30,7 @@ static gcache_status
 find_story(gci_story *story, gci_question *question, gci_trace *trace, gcache *cache, gcache_graph *graph,
            gcache_hints const *hints, gcache_request const *request, gcache_error *error)
 {
-    gci_admission admission = gci_admit(&cache->gate, &(gci_wish){ .request = request }, GCI_LOOK_UP);
+    gci_admission admission = gci_admit(&cache->gate, &(gci_call){ .request = request }, GCI_LOOK_UP);
     gcache_result result = GCACHE_RESULT_INIT;
 
     if (admission.by == GCI_BY_DISABLED || admission.by == GCI_BY_BYPASS) {

@@ -1,7 +1,7 @@
 /*
  * What an open cache is, for the rooms of src/cache.
  *
- * Locking: after gcache_open everything here but told_in_use, the counters, the values and the bundle is read-only; they
+ * Locking: after gcache_open everything here but reported_in_use, the counters, the values and the bundle is read-only; they
  * and the store do their own locking.
  */
 #ifndef GCI_CACHE_HANDLE_CACHE_H
@@ -24,9 +24,9 @@ struct gcache {
     bool journal; /* lookups are written down: what the gate says of it */
     gcache_event_fn event;
     void *event_state;
-    atomic_bool told_in_use;
+    atomic_bool reported_in_use;
     gci_counters counters;
-    struct gci_tape *tape; /* NULL: nothing is recorded */
+    struct gci_trace_writer *trace_writer; /* NULL: nothing is recorded */
     gci_shared_values values;
     struct gci_bundle *bundle;
     gci_recorder recorder;

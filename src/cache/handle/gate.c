@@ -27,27 +27,27 @@ static struct {
 };
 
 static char const *
-bypass_of(gci_gate const *gate, gci_wish const *wish)
+bypass_of(gci_gate const *gate, gci_call const *call)
 {
     if (gate->bypass != NULL)
         return gate->bypass;
-    return wish != NULL && wish->request != NULL ? wish->request->bypass : NULL;
+    return call != NULL && call->request != NULL ? call->request->bypass : NULL;
 }
 
 static bool
-holds(gci_gate const *gate, gci_wish const *wish, gci_closer row)
+holds(gci_gate const *gate, gci_call const *call, gci_closer row)
 {
     switch (row) {
     case GCI_BY_DISABLED:
         return gate->disabled;
     case GCI_BY_BYPASS:
-        return bypass_of(gate, wish) != NULL;
+        return bypass_of(gate, call) != NULL;
     case GCI_BY_READ_ONLY:
         return gate->read_only;
     case GCI_BY_READER:
-        return wish != NULL && wish->reader;
+        return call != NULL && call->reader;
     case GCI_BY_REFRESH:
-        return gate->refresh || (wish != NULL && wish->refresh);
+        return gate->refresh || (call != NULL && call->refresh);
     case GCI_BY_NO_JOURNAL:
         return gate->no_journal;
     case GCI_BY_NOBODY:
@@ -58,17 +58,17 @@ holds(gci_gate const *gate, gci_wish const *wish, gci_closer row)
 }
 
 gci_admission
-gci_admit(gci_gate const *gate, gci_wish const *wish, gci_way way)
+gci_admit(gci_gate const *gate, gci_call const *call, gci_way way)
 {
     unsigned row = GCI_BY_DISABLED;
 
-    while (row < GCI_CLOSER_COUNT && !((rows[row].closes >> way & 1) != 0 && holds(gate, wish, (gci_closer)row)))
+    while (row < GCI_CLOSER_COUNT && !((rows[row].closes >> way & 1) != 0 && holds(gate, call, (gci_closer)row)))
         row++;
     if (row == GCI_CLOSER_COUNT)
         row = GCI_BY_NOBODY;
     return (gci_admission){ .by = (gci_closer)row,
                             .reason = rows[row].reason,
-                            .why = rows[row].why != NULL ? rows[row].why : bypass_of(gate, wish) };
+                            .why = rows[row].why != NULL ? rows[row].why : bypass_of(gate, call) };
 }
 
 bool
@@ -78,9 +78,9 @@ gci_is_open(gci_gate const *gate, gci_way way)
 }
 
 gcache_status
-gci_pass(gci_gate const *gate, gci_wish const *wish, gci_way way, gcache_error *error)
+gci_pass(gci_gate const *gate, gci_call const *call, gci_way way, gcache_error *error)
 {
-    gci_admission admission = gci_admit(gate, wish, way);
+    gci_admission admission = gci_admit(gate, call, way);
     bool unwritable = admission.by == GCI_BY_READ_ONLY || admission.by == GCI_BY_READER;
 
     if (admission.by == GCI_BY_NOBODY)

@@ -50,10 +50,10 @@ typedef struct gci_gate {
 } gci_gate;
 
 /* What one call brings along. request may be NULL. */
-typedef struct gci_wish {
+typedef struct gci_call {
     gcache_request const *request;
     bool reader, refresh;
-} gci_wish;
+} gci_call;
 
 typedef struct gci_admission {
     gci_closer by;        /* GCI_BY_NOBODY: the way is open */
@@ -61,8 +61,8 @@ typedef struct gci_admission {
     char const *why;      /* for people; "" if the way is open */
 } gci_admission;
 
-/* wish may be NULL: the call brings nothing. */
-gci_admission gci_admit(gci_gate const *gate, gci_wish const *wish, gci_way way);
+/* call may be NULL: the call brings nothing. */
+gci_admission gci_admit(gci_gate const *gate, gci_call const *call, gci_way way);
 
 /* true if the way is open to a call that brings nothing. */
 bool gci_is_open(gci_gate const *gate, gci_way way);
@@ -71,6 +71,6 @@ bool gci_is_open(gci_gate const *gate, gci_way way);
  * Fails a call whose way is closed, with the reason in *error: ERROR_READ_ONLY by read-only or reader, else GCACHE_REFUSED.
  * GCACHE_OK: the way is open.
  */
-gcache_status gci_pass(gci_gate const *gate, gci_wish const *wish, gci_way way, gcache_error *error);
+gcache_status gci_pass(gci_gate const *gate, gci_call const *call, gci_way way, gcache_error *error);
 
 #endif

@@ -7,7 +7,7 @@
 #include "cache/handle/words.h"
 
 void
-gci_tell(gcache *cache, gcache_event const *event)
+gci_report_event(gcache *cache, gcache_event const *event)
 {
     gcache_event told = *event;
 
@@ -29,19 +29,19 @@ event_about(gcache_event_kind kind, gcache_graph *graph, gcache_request const *r
 }
 
 void
-gci_tell_request(gcache *cache, gcache_graph *graph, gcache_request const *request)
+gci_report_request(gcache *cache, gcache_graph *graph, gcache_request const *request)
 {
     if (cache->event == NULL)
         return;
     gcache_event event = event_about(GCACHE_EVENT_IN_USE, graph, request);
-    if (!atomic_exchange(&cache->told_in_use, true))
-        gci_tell(cache, &event);
+    if (!atomic_exchange(&cache->reported_in_use, true))
+        gci_report_event(cache, &event);
     event.kind = GCACHE_EVENT_REQUEST;
-    gci_tell(cache, &event);
+    gci_report_event(cache, &event);
 }
 
 void
-gci_tell_outcome(gcache *cache, gcache_graph *graph, gcache_request const *request, gcache_result const *result,
+gci_report_outcome(gcache *cache, gcache_graph *graph, gcache_request const *request, gcache_result const *result,
                  uint64_t elapsed_ns)
 {
     char const *expected = request != NULL ? request->expect_variant : NULL;
@@ -58,12 +58,12 @@ gci_tell_outcome(gcache *cache, gcache_graph *graph, gcache_request const *reque
         if (expected != NULL && strcmp(expected, result->variant) != 0) {
             event.kind = GCACHE_EVENT_VARIANT_MISSING;
             event.variant = expected;
-            gci_tell(cache, &event);
+            gci_report_event(cache, &event);
         }
         event.kind = GCACHE_EVENT_HIT;
         event.variant = result->variant;
     }
-    gci_tell(cache, &event);
+    gci_report_event(cache, &event);
 }
 
 static void
@@ -82,7 +82,7 @@ write_lease(gcache_status status, gci_lease const *lease, bool waited, gci_buf *
 }
 
 void
-gci_tell_lease(gci_question const *question, gcache_status status, gci_lease const *lease, bool waited,
+gci_report_lease(gci_question const *question, gcache_status status, gci_lease const *lease, bool waited,
                uint64_t elapsed_ns)
 {
     gcache *cache = question->cache;
@@ -101,12 +101,12 @@ gci_tell_lease(gci_question const *question, gcache_status status, gci_lease con
     write_lease(status, lease, waited, &text);
     gci_buf_append_char(&text, '\0');
     event.text = text.failed ? NULL : text.data;
-    gci_tell(cache, &event);
+    gci_report_event(cache, &event);
     gci_buf_clear(&text);
 }
 
 void
-gci_hear(void *state, gci_store_event const *seen)
+gci_report_store_event(void *state, gci_store_event const *seen)
 {
     gcache *cache = state;
     gcache_event event = { .entries = seen->entries, .bytes = seen->bytes };
@@ -125,7 +125,7 @@ gci_hear(void *state, gci_store_event const *seen)
         event.text = seen->text;
         break;
     }
-    gci_tell(cache, &event);
+    gci_report_event(cache, &event);
 }
 
 /* ---- in words ---- */

@@ -7,7 +7,7 @@
 
 #include "cache/candidates/trace.h"
 
-typedef struct gci_watch {
+typedef struct gci_lookup_report {
     gcache *cache;
     gcache_graph *graph;
     gcache_hints const *hints;
@@ -15,16 +15,16 @@ typedef struct gci_watch {
     gci_lane_numbers *lane;
     uint64_t start_ns; /* 0: nobody wants to know how long it takes */
     gci_missed missed; /* for the journal */
-} gci_watch;
+} gci_lookup_report;
 
 /* graph, hints and request may be NULL. What the lookup is to set when it misses; NULL if no journal is kept. */
-gci_missed *gci_watch_begin(gci_watch *watch, gcache *cache, gcache_graph *graph, gcache_hints const *hints,
+gci_missed *gci_lookup_begin(gci_lookup_report *lookup, gcache *cache, gcache_graph *graph, gcache_hints const *hints,
                             gcache_request const *request);
 
 /* status and *result are the lookup's. An error leaves nothing behind. */
-void gci_watch_end(gci_watch *watch, gcache_status status, gcache_result const *result);
+void gci_lookup_end(gci_lookup_report *lookup, gcache_status status, gcache_result const *result);
 
 /* Journals the hits that no entry stands for yet: before the store is closed. */
-void gci_watch_close(gcache *cache);
+void gci_lookups_close(gcache *cache);
 
 #endif

@@ -26,7 +26,7 @@
 #define NAME_DIGITS 16
 #define NAME_SIZE (NAME_DIGITS + sizeof "-01234567.json")
 
-struct gci_tape {
+struct gci_trace_writer {
     pthread_mutex_t mutex;
     gci_dir dir, graphs;
     gci_file file;
@@ -125,85 +125,85 @@ write_guards(gci_buf *out, gcache_entry const *entry)
 /* ---- writing an event ---- */
 
 static void
-end_recording(gci_tape *tape, gcache_error const *error)
+end_recording(gci_trace_writer *writer, gcache_error const *error)
 {
     gci_buf line;
 
-    tape->ended = true;
-    if (tape->log == NULL)
+    writer->ended = true;
+    if (writer->log == NULL)
         return;
     gci_buf_init(&line, GCI_BUF_NO_LIMIT);
     gci_buf_format(&line, "recording ends: %s", error->message);
     char *text = gci_buf_take_text(&line);
     if (text != NULL)
-        tape->log(tape->log_state, text);
+        writer->log(writer->log_state, text);
     free(text);
 }
 
 /* Counts the lines that were written since the last time, by whoever. */
 static gcache_status
-count_lines(gci_tape *tape, gcache_error *error)
+count_lines(gci_trace_writer *writer, gcache_error *error)
 {
     char *bytes = malloc(COUNT_BYTES);
     size_t got = COUNT_BYTES;
     gcache_status status = bytes != NULL ? GCACHE_OK : gci_fail_memory(error);
 
     while (status == GCACHE_OK && got == COUNT_BYTES) {
-        status = gci_file_read(&tape->file, bytes, COUNT_BYTES, tape->counted_size, &got, error);
+        status = gci_file_read(&writer->file, bytes, COUNT_BYTES, writer->counted_size, &got, error);
         for (size_t i = 0; status == GCACHE_OK && i < got; i++)
-            tape->counted += bytes[i] == '\n';
+            writer->counted += bytes[i] == '\n';
         if (status == GCACHE_OK)
-            tape->counted_size += got;
+            writer->counted_size += got;
     }
     free(bytes);
     return status;
 }
 
 static gcache_status
-open_trace(gci_tape *tape, gcache_error *error)
+open_trace(gci_trace_writer *writer, gcache_error *error)
 {
-    gci_file_close(&tape->file);
-    tape->process = getpid();
-    return gci_file_open(tape->dir, "trace.jsonl", O_RDWR | O_CREAT | O_APPEND, &tape->file, error);
+    gci_file_close(&writer->file);
+    writer->process = getpid();
+    return gci_file_open(writer->dir, "trace.jsonl", O_RDWR | O_CREAT | O_APPEND, &writer->file, error);
 }
 
 static gcache_status
-append(gci_tape *tape, gci_view event, gcache_error *error)
+append(gci_trace_writer *writer, gci_view event, gcache_error *error)
 {
     gci_buf number;
-    gcache_status status = tape->process == getpid() ? GCACHE_OK : open_trace(tape, error);
+    gcache_status status = writer->process == getpid() ? GCACHE_OK : open_trace(writer, error);
 
     if (status == GCACHE_OK)
-        status = gci_file_lock(&tape->file, GCI_LOCK_EXCLUSIVE, LOCK_NS, error);
+        status = gci_file_lock(&writer->file, GCI_LOCK_EXCLUSIVE, LOCK_NS, error);
     if (status != GCACHE_OK)
         return status;
-    status = count_lines(tape, error);
+    status = count_lines(writer, error);
     if (status == GCACHE_OK) {
         gci_buf_init(&number, GCI_BUF_NO_LIMIT);
-        gci_buf_format(&number, "{\"seq\": %llu", (unsigned long long)tape->counted + 1);
+        gci_buf_format(&number, "{\"seq\": %llu", (unsigned long long)writer->counted + 1);
         gci_view parts[] = { gci_buf_view(&number), event };
-        status = number.failed ? gci_fail_memory(error) : gci_file_write(&tape->file, parts, 2, error);
+        status = number.failed ? gci_fail_memory(error) : gci_file_write(&writer->file, parts, 2, error);
         gci_buf_clear(&number);
     }
-    gci_file_unlock(&tape->file);
+    gci_file_unlock(&writer->file);
     return status;
 }
 
 /* Writes the description unless it is there; equal keys with equal names are one file. */
 static gcache_status
-keep_graph(gci_tape *tape, gcache_graph *graph, char const *name, gcache_error *error)
+keep_graph(gci_trace_writer *writer, gcache_graph *graph, char const *name, gcache_error *error)
 {
     char temporary[NAME_SIZE + sizeof ".0123456789abcdef.tmp"];
     struct stat facts;
     char *text = NULL;
     size_t size;
 
-    if (gci_dir_stat(tape->graphs, name, &facts, NULL) == GCACHE_OK)
+    if (gci_dir_stat(writer->graphs, name, &facts, NULL) == GCACHE_OK)
         return GCACHE_OK;
     snprintf(temporary, sizeof temporary, "%s.%016llx.tmp", name, (unsigned long long)gci_unique_number());
     gcache_status status = gcache_graph_write(graph, &text, &size, error);
     if (status == GCACHE_OK)
-        status = gci_file_write_whole(tape->graphs, temporary, name, gci_view_of(text, size), error);
+        status = gci_file_write_whole(writer->graphs, temporary, name, gci_view_of(text, size), error);
     free(text);
     return status;
 }
@@ -249,7 +249,7 @@ name_graph(gcache_graph *graph, char out_name[NAME_SIZE], gcache_error *error)
 
 /* op, and the graph if it can be keyed. */
 static gcache_status
-begin_event(gci_tape *tape, gcache_graph *graph, char const *op, gci_buf *out, gcache_error *error)
+begin_event(gci_trace_writer *writer, gcache_graph *graph, char const *op, gci_buf *out, gcache_error *error)
 {
     char name[NAME_SIZE];
     gcache_status status = name_graph(graph, name, error);
@@ -257,19 +257,19 @@ begin_event(gci_tape *tape, gcache_graph *graph, char const *op, gci_buf *out, g
     if (status != GCACHE_OK)
         return status;
     gci_buf_format(out, ", \"op\": \"%s\", \"graph\": \"graphs/%s\"", op, name);
-    return keep_graph(tape, graph, name, error);
+    return keep_graph(writer, graph, name, error);
 }
 
 static void
-finish_event(gci_tape *tape, gcache_status status, gci_buf *out, gcache_error *error)
+finish_event(gci_trace_writer *writer, gcache_status status, gci_buf *out, gcache_error *error)
 {
     gci_buf_append_text(out, "}\n");
     if (status == GCACHE_OK && out->failed)
         status = gci_fail_memory(error);
     if (status == GCACHE_OK)
-        status = append(tape, gci_buf_view(out), error);
+        status = append(writer, gci_buf_view(out), error);
     if (status != GCACHE_OK)
-        end_recording(tape, error);
+        end_recording(writer, error);
     gci_buf_clear(out);
 }
 
@@ -290,7 +290,7 @@ write_expectation(gci_buf *out, gcache_result const *result)
 }
 
 static gcache_status
-write_lookup(gci_tape *tape, gcache_graph *graph, gcache_hints const *hints, gcache_request const *request,
+write_lookup(gci_trace_writer *writer, gcache_graph *graph, gcache_hints const *hints, gcache_request const *request,
              gcache_result const *result, gci_buf *out, gcache_error *error)
 {
     if (result->reason == GCACHE_REASON_BYPASS) {
@@ -298,7 +298,7 @@ write_lookup(gci_tape *tape, gcache_graph *graph, gcache_hints const *hints, gca
         write_text(out, "reason", result->note);
         return GCACHE_OK;
     }
-    gcache_status status = begin_event(tape, graph, "lookup", out, error);
+    gcache_status status = begin_event(writer, graph, "lookup", out, error);
     write_hints(out, hints);
     if (request != NULL) {
         write_wish(out, "variant", request->variant);
@@ -313,32 +313,32 @@ write_lookup(gci_tape *tape, gcache_graph *graph, gcache_hints const *hints, gca
 }
 
 void
-gci_tape_lookup(gci_tape *tape, gcache_graph *graph, gcache_hints const *hints, gcache_request const *request,
+gci_trace_writer_lookup(gci_trace_writer *writer, gcache_graph *graph, gcache_hints const *hints, gcache_request const *request,
                 gcache_result const *result)
 {
     gcache_error error = { 0 };
     gci_buf out;
 
-    pthread_mutex_lock(&tape->mutex);
-    if (!tape->ended && graph != NULL) {
+    pthread_mutex_lock(&writer->mutex);
+    if (!writer->ended && graph != NULL) {
         gci_buf_init(&out, EVENT_BYTES_MAX);
-        gcache_status status = write_lookup(tape, graph, hints, request, result, &out, &error);
-        finish_event(tape, status, &out, &error);
+        gcache_status status = write_lookup(writer, graph, hints, request, result, &out, &error);
+        finish_event(writer, status, &out, &error);
     }
-    pthread_mutex_unlock(&tape->mutex);
+    pthread_mutex_unlock(&writer->mutex);
 }
 
 void
-gci_tape_insert(gci_tape *tape, gcache_graph *graph, gcache_hints const *hints, gcache_entry const *entry,
+gci_trace_writer_insert(gci_trace_writer *writer, gcache_graph *graph, gcache_hints const *hints, gcache_entry const *entry,
                 gcache_inserted const *inserted)
 {
     gcache_error error = { 0 };
     gci_buf out;
 
-    pthread_mutex_lock(&tape->mutex);
-    if (!tape->ended && inserted->reason != GCACHE_REASON_BYPASS) {
+    pthread_mutex_lock(&writer->mutex);
+    if (!writer->ended && inserted->reason != GCACHE_REASON_BYPASS) {
         gci_buf_init(&out, EVENT_BYTES_MAX);
-        gcache_status status = begin_event(tape, graph, "insert", &out, &error);
+        gcache_status status = begin_event(writer, graph, "insert", &out, &error);
         write_hints(&out, hints);
         write_guards(&out, entry);
         gci_buf_format(&out, ", \"payload\": {\"size\": %zu}, \"compile_ns\": %llu", entry->payload_size,
@@ -352,61 +352,61 @@ gci_tape_insert(gci_tape *tape, gcache_graph *graph, gcache_hints const *hints, 
         if (inserted->outcome == GCACHE_REFUSED)
             write_text(&out, "reason", gcache_reason_name(inserted->reason));
         gci_buf_append_char(&out, '}');
-        finish_event(tape, status, &out, &error);
+        finish_event(writer, status, &out, &error);
     }
-    pthread_mutex_unlock(&tape->mutex);
+    pthread_mutex_unlock(&writer->mutex);
 }
 
 /* ---- opening ---- */
 
 static gcache_status
-open_files(gci_tape *tape, gcache_error *error)
+open_files(gci_trace_writer *writer, gcache_error *error)
 {
     gci_dir here = { .fd = AT_FDCWD, .name = "." };
-    gcache_status status = gci_dir_make(here, tape->name, NULL, error);
+    gcache_status status = gci_dir_make(here, writer->name, NULL, error);
 
     if (status == GCACHE_OK)
-        status = gci_dir_open_user(tape->name, &tape->dir, error);
+        status = gci_dir_open_user(writer->name, &writer->dir, error);
     if (status == GCACHE_OK)
-        status = gci_dir_make(tape->dir, "graphs", NULL, error);
+        status = gci_dir_make(writer->dir, "graphs", NULL, error);
     if (status == GCACHE_OK)
-        status = gci_dir_open(tape->dir, "graphs", tape->name, &tape->graphs, error);
+        status = gci_dir_open(writer->dir, "graphs", writer->name, &writer->graphs, error);
     if (status == GCACHE_OK)
-        status = open_trace(tape, error);
+        status = open_trace(writer, error);
     return status;
 }
 
 gcache_status
-gci_tape_open(char const *directory, gcache_log_fn log, void *log_state, gci_tape **out_tape, gcache_error *error)
+gci_trace_writer_open(char const *directory, gcache_log_fn log, void *log_state, gci_trace_writer **out_writer, gcache_error *error)
 {
     size_t size = strlen(directory);
-    gci_tape *tape = calloc(1, sizeof *tape + size + 1);
+    gci_trace_writer *writer = calloc(1, sizeof *writer + size + 1);
 
-    if (tape == NULL)
+    if (writer == NULL)
         return gci_fail_memory(error);
-    memcpy(tape->name, directory, size);
-    tape->dir = tape->graphs = (gci_dir){ .fd = -1, .name = tape->name };
-    tape->file = (gci_file)GCI_FILE_NONE;
-    tape->log = log;
-    tape->log_state = log_state;
-    pthread_mutex_init(&tape->mutex, NULL);
-    gcache_status status = open_files(tape, error);
+    memcpy(writer->name, directory, size);
+    writer->dir = writer->graphs = (gci_dir){ .fd = -1, .name = writer->name };
+    writer->file = (gci_file)GCI_FILE_NONE;
+    writer->log = log;
+    writer->log_state = log_state;
+    pthread_mutex_init(&writer->mutex, NULL);
+    gcache_status status = open_files(writer, error);
     if (status != GCACHE_OK) {
-        gci_tape_close(tape);
+        gci_trace_writer_close(writer);
         return status;
     }
-    *out_tape = tape;
+    *out_writer = writer;
     return GCACHE_OK;
 }
 
 void
-gci_tape_close(gci_tape *tape)
+gci_trace_writer_close(gci_trace_writer *writer)
 {
-    if (tape == NULL)
+    if (writer == NULL)
         return;
-    gci_file_close(&tape->file);
-    gci_dir_close(&tape->graphs);
-    gci_dir_close(&tape->dir);
-    pthread_mutex_destroy(&tape->mutex);
-    free(tape);
+    gci_file_close(&writer->file);
+    gci_dir_close(&writer->graphs);
+    gci_dir_close(&writer->dir);
+    pthread_mutex_destroy(&writer->mutex);
+    free(writer);
 }

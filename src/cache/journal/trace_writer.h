@@ -15,19 +15,19 @@
 
 #include "cache/handle/cache.h"
 
-typedef struct gci_tape gci_tape;
+typedef struct gci_trace_writer gci_trace_writer;
 
 /* Begins or goes on recording into a directory, which is made if need be. log may be NULL. */
-gcache_status gci_tape_open(char const *directory, gcache_log_fn log, void *log_state, gci_tape **out_tape,
+gcache_status gci_trace_writer_open(char const *directory, gcache_log_fn log, void *log_state, gci_trace_writer **out_writer,
                             gcache_error *error);
-void gci_tape_close(gci_tape *tape);
+void gci_trace_writer_close(gci_trace_writer *writer);
 
 /* A lookup and how it ended; a bypass if that is how. hints and request may be NULL. */
-void gci_tape_lookup(gci_tape *tape, gcache_graph *graph, gcache_hints const *hints, gcache_request const *request,
+void gci_trace_writer_lookup(gci_trace_writer *writer, gcache_graph *graph, gcache_hints const *hints, gcache_request const *request,
                      gcache_result const *result);
 
 /* An insert and how it ended. */
-void gci_tape_insert(gci_tape *tape, gcache_graph *graph, gcache_hints const *hints, gcache_entry const *entry,
+void gci_trace_writer_insert(gci_trace_writer *writer, gcache_graph *graph, gcache_hints const *hints, gcache_entry const *entry,
                      gcache_inserted const *inserted);
 
 #endif

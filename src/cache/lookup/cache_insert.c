@@ -272,8 +272,8 @@ gci_insert_end(gci_insert *insert)
     insert->inserted.outcome = insert->status;
     if (insert->status == GCACHE_REFUSED && !insert->turned_away)
         gci_count(&insert->cache->counters, GCACHE_COUNTER_REFUSALS, 1);
-    if (insert->cache->tape != NULL && insert->status >= 0 && !insert->turned_away)
-        gci_tape_insert(insert->cache->tape, insert->graph, insert->hints, insert->entry, &insert->inserted);
+    if (insert->cache->trace_writer != NULL && insert->status >= 0 && !insert->turned_away)
+        gci_trace_writer_insert(insert->cache->trace_writer, insert->graph, insert->hints, insert->entry, &insert->inserted);
     gci_pending_free(insert->pending);
     insert->pending = NULL;
     draft_clear(&insert->draft);
@@ -298,7 +298,7 @@ gcache_insert(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gca
     if (insert.error.status != GCACHE_OK && error != NULL)
         *error = insert.error;
     if (insert.status == GCACHE_OK)
-        gci_tell(cache, &(gcache_event){ .kind = GCACHE_EVENT_STORED, .key = insert.inserted.key,
+        gci_report_event(cache, &(gcache_event){ .kind = GCACHE_EVENT_STORED, .key = insert.inserted.key,
                                          .graph_kind = gcache_graph_kind(graph), .label = entry->label,
                                          .variant = entry->variant, .compile_ns = entry->compile_ns,
                                          .bytes = entry->payload_size });

@@ -418,7 +418,7 @@ ask_store(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gcache_
 }
 
 gcache_status
-gci_answer(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gci_wish const *wish, gci_missed *missed,
+gci_answer(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gci_call const *call, gci_missed *missed,
            gcache_result *out_result, gcache_error *error)
 {
     GCI_REQUIRE(out_result != NULL, error, "out_result is NULL");
@@ -426,9 +426,9 @@ gci_answer(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gci_wi
     GCI_REQUIRE(cache != NULL, error, "cache is NULL");
     if (missed != NULL)
         gci_missed_clear(missed);
-    gci_admission admission = gci_admit(&cache->gate, wish, GCI_LOOK_UP);
+    gci_admission admission = gci_admit(&cache->gate, call, GCI_LOOK_UP);
     if (admission.by == GCI_BY_NOBODY || admission.by == GCI_BY_REFRESH)
-        return ask_store(cache, graph, hints, wish->request, admission, missed, out_result, error);
+        return ask_store(cache, graph, hints, call->request, admission, missed, out_result, error);
     if (admission.reason == GCACHE_REASON_BYPASS)
         return gci_bypass(out_result, admission.why, error);
     out_result->reason = admission.reason;
@@ -439,15 +439,15 @@ gcache_status
 gcache_lookup_with(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gcache_request const *request,
                    gcache_result *out_result, gcache_error *error)
 {
-    gci_wish wish = { .request = request };
-    gci_watch watch;
+    gci_call call = { .request = request };
+    gci_lookup_report lookup;
 
     GCI_REQUIRE_INIT(out_result, error);
     if (cache == NULL || out_result == NULL)
-        return gci_answer(cache, graph, hints, &wish, NULL, out_result, error);
-    gci_missed *missed = gci_watch_begin(&watch, cache, graph, hints, request);
-    gcache_status status = gci_answer(cache, graph, hints, &wish, missed, out_result, error);
-    gci_watch_end(&watch, status, out_result);
+        return gci_answer(cache, graph, hints, &call, NULL, out_result, error);
+    gci_missed *missed = gci_lookup_begin(&lookup, cache, graph, hints, request);
+    gcache_status status = gci_answer(cache, graph, hints, &call, missed, out_result, error);
+    gci_lookup_end(&lookup, status, out_result);
     return status;
 }
 

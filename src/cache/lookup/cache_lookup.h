@@ -17,7 +17,7 @@ gcache_status gci_lookup(gci_question const *question, gci_trace *trace, gcache_
  * Where refresh keeps it from looking, it looks all the same if somebody whom this thread waited for with a lease on the key
  * has stored meanwhile.
  */
-gcache_status gci_answer(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gci_wish const *wish,
+gcache_status gci_answer(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gci_call const *call,
                          gci_missed *missed, gcache_result *out_result, gcache_error *error);
 
 /*

@@ -362,7 +362,7 @@ draw(gcache *cache, picture *p, gci_buf *out)
 }
 
 gcache_status
-gci_report_coverage(gcache *cache, gcache_journal_query const *query, gci_totals const *totals, gci_buf *out,
+gci_report_coverage(gcache *cache, gcache_journal_query const *query, gci_statistics const *statistics, gci_buf *out,
                     gcache_error *error)
 {
     picture pictures[PICTURES];
@@ -370,9 +370,9 @@ gci_report_coverage(gcache *cache, gcache_journal_query const *query, gci_totals
     gci_arena arena;
 
     gci_arena_init(&arena, SIZE_MAX / 2);
-    for (size_t i = 0; i < totals->keys.count && all.count < PICTURES && totals->keys.items[i].misses != 0; i++) {
+    for (size_t i = 0; i < statistics->keys.count && all.count < PICTURES && statistics->keys.items[i].misses != 0; i++) {
         picture *p = &pictures[all.count++];
-        *p = (picture){ .key = totals->keys.items[i].key, .arena = &arena };
+        *p = (picture){ .key = statistics->keys.items[i].key, .arena = &arena };
         /* One seat more than counts: a lookup that turns out to have no place is written there first. */
         p->points = gci_arena_array(&arena, POINTS_MAX + 1, sizeof *p->points);
     }

@@ -40,16 +40,6 @@ static char const page_end[] = "</main>\n</body>\n</html>\n";
 
 /* ---- figures ---- */
 
-static uint64_t
-all_misses(gci_totals const *totals)
-{
-    uint64_t sum = 0;
-
-    for (size_t i = 0; i < GCACHE_REASON_COUNT; i++)
-        sum += totals->misses[i];
-    return sum;
-}
-
 static void
 begin_figure(gci_buf *out, char const *name)
 {
@@ -57,15 +47,15 @@ begin_figure(gci_buf *out, char const *name)
 }
 
 static void
-write_figures(gci_totals const *totals, gci_buf *out)
+write_figures(gci_statistics const *statistics, gci_buf *out)
 {
-    uint64_t misses = all_misses(totals), lookups = totals->hits + misses;
+    uint64_t misses = gci_statistics_misses(statistics), lookups = statistics->hits + misses;
 
     gci_buf_append_text(out, "<h1>guardcache report</h1>\n<p>");
-    if (totals->oldest_ns != 0) {
-        gci_write_moment(out, totals->oldest_ns, 0);
+    if (statistics->oldest_ns != 0) {
+        gci_write_moment(out, statistics->oldest_ns, 0);
         gci_buf_append_text(out, " to ");
-        gci_write_moment(out, totals->newest_ns, 0);
+        gci_write_moment(out, statistics->newest_ns, 0);
     } else {
         gci_buf_append_text(out, "the journal is empty");
     }
@@ -74,30 +64,30 @@ write_figures(gci_totals const *totals, gci_buf *out)
     gci_write_count(out, lookups);
     gci_buf_append_text(out, "</dd></div>");
     begin_figure(out, "hit rate");
-    gci_buf_format(out, "%.1f %%</dd></div>", lookups != 0 ? 100.0 * (double)totals->hits / (double)lookups : 0);
+    gci_buf_format(out, "%.1f %%</dd></div>", gci_percent(statistics->hits, lookups));
     begin_figure(out, "compile time saved");
-    gci_write_duration(out, totals->saved_ns);
+    gci_write_duration(out, statistics->saved_ns);
     gci_buf_append_text(out, "</dd></div>");
     begin_figure(out, "spent on misses");
-    gci_write_duration(out, totals->cost_ns);
+    gci_write_duration(out, statistics->cost_ns);
     gci_buf_append_text(out, "</dd></div></dl>\n");
 }
 
 static void
-write_reasons(gci_totals const *totals, gci_buf *out)
+write_reasons(gci_statistics const *statistics, gci_buf *out)
 {
-    uint64_t misses = all_misses(totals);
+    uint64_t misses = gci_statistics_misses(statistics);
 
     gci_buf_append_text(out, "<h2>Misses by reason</h2>\n<table><tr><th scope=\"col\">reason</th><th scope=\"col\">what it "
                              "means</th><th scope=\"col\" class=\"n\">misses</th><th scope=\"col\">share</th></tr>\n");
     for (int i = 1; i < GCACHE_REASON_COUNT; i++) {
-        if (totals->misses[i] == 0)
+        if (statistics->misses[i] == 0)
             continue;
         gcache_reason reason = (gcache_reason)i;
         gci_buf_format(out, "<tr><th scope=\"row\">%s</th><td>%s</td><td class=\"n\">%llu</td><td><meter max=\"%llu\" "
                             "value=\"%llu\" aria-label=\"share of %s\"></meter></td></tr>\n",
-                       gcache_reason_name(reason), gcache_reason_text(reason), (unsigned long long)totals->misses[i],
-                       (unsigned long long)misses, (unsigned long long)totals->misses[i], gcache_reason_name(reason));
+                       gcache_reason_name(reason), gcache_reason_text(reason), (unsigned long long)statistics->misses[i],
+                       (unsigned long long)misses, (unsigned long long)statistics->misses[i], gcache_reason_name(reason));
     }
     gci_buf_append_text(out, "</table>\n");
 }
@@ -151,11 +141,11 @@ write_timeline(timeline const *line, gci_buf *out)
 }
 
 static gcache_status
-add_timeline(gcache *cache, gcache_journal_query const *query, gci_totals const *totals, gci_buf *out, gcache_error *error)
+add_timeline(gcache *cache, gcache_journal_query const *query, gci_statistics const *statistics, gci_buf *out, gcache_error *error)
 {
-    timeline line = { .start_ns = totals->oldest_ns, .span_ns = totals->newest_ns - totals->oldest_ns + 1 };
+    timeline line = { .start_ns = statistics->oldest_ns, .span_ns = statistics->newest_ns - statistics->oldest_ns + 1 };
 
-    if (totals->oldest_ns == 0)
+    if (statistics->oldest_ns == 0)
         return GCACHE_OK;
     gcache_status status = gci_history_each(cache, query, add_to_timeline, &line, error);
     if (status == GCACHE_OK)
@@ -207,9 +197,9 @@ write_costly(costly *c, gci_buf *out)
 }
 
 static gcache_status
-add_costly(gcache *cache, gcache_journal_query const *query, gci_totals const *totals, gci_buf *out, gcache_error *error)
+add_costly(gcache *cache, gcache_journal_query const *query, gci_statistics const *statistics, gci_buf *out, gcache_error *error)
 {
-    costly c = { .groups = &totals->misses_by_cost };
+    costly c = { .groups = &statistics->misses_by_cost };
 
     c.shown = c.groups->count < COSTLY_SHOWN ? c.groups->count : COSTLY_SHOWN;
     for (size_t i = 0; i < COSTLY_SHOWN; i++)
@@ -225,18 +215,18 @@ add_costly(gcache *cache, gcache_journal_query const *query, gci_totals const *t
 /* ---- the page ---- */
 
 static gcache_status
-write_page(gcache *cache, gcache_journal_query const *query, gci_totals *totals, gci_buf *out, gcache_error *error)
+write_page(gcache *cache, gcache_journal_query const *query, gci_statistics *statistics, gci_buf *out, gcache_error *error)
 {
-    gci_groups_sort(&totals->misses_by_cost);
-    gci_groups_sort(&totals->keys);
+    gci_groups_sort(&statistics->misses_by_cost);
+    gci_groups_sort(&statistics->keys);
     gci_buf_append_text(out, page_start);
-    write_figures(totals, out);
-    gcache_status status = add_timeline(cache, query, totals, out, error);
-    write_reasons(totals, out);
+    write_figures(statistics, out);
+    gcache_status status = add_timeline(cache, query, statistics, out, error);
+    write_reasons(statistics, out);
     if (status == GCACHE_OK)
-        status = add_costly(cache, query, totals, out, error);
+        status = add_costly(cache, query, statistics, out, error);
     if (status == GCACHE_OK && cache->store != NULL)
-        status = gci_report_coverage(cache, query, totals, out, error);
+        status = gci_report_coverage(cache, query, statistics, out, error);
     gci_buf_append_text(out, page_end);
     return status;
 }
@@ -244,20 +234,20 @@ write_page(gcache *cache, gcache_journal_query const *query, gci_totals *totals,
 gcache_status
 gcache_report(gcache *cache, gcache_journal_query const *query, char **out_html, gcache_error *error)
 {
-    gci_totals totals;
+    gci_statistics statistics;
     gci_buf out;
 
     GCI_REQUIRE(cache != NULL && out_html != NULL, error, "cache or out_html is NULL");
     *out_html = NULL;
     gci_buf_init(&out, REPORT_BYTES_MAX);
-    gcache_status status = gci_totals_make(cache, query, false, &totals, error);
+    gcache_status status = gci_statistics_collect(cache, query, false, &statistics, error);
     if (status == GCACHE_OK)
-        status = write_page(cache, query, &totals, &out, error);
+        status = write_page(cache, query, &statistics, &out, error);
     if (status == GCACHE_OK) {
         *out_html = gci_buf_take_text(&out);
         status = *out_html != NULL ? GCACHE_OK : gci_fail_memory(error);
     }
     gci_buf_clear(&out);
-    gci_totals_clear(&totals);
+    gci_statistics_clear(&statistics);
     return status;
 }

@@ -5,7 +5,7 @@
 #include "base/system/clock.h"
 #include "base/text/json.h"
 #include "cache/handle/words.h"
-#include "cache/observe/totals.h"
+#include "cache/observe/statistics.h"
 
 #define KIND_WIDTH 14
 #define LABEL_WIDTH 36
@@ -148,16 +148,16 @@ gcache_status
 gcache_statistics_top(gcache *cache, gcache_journal_query const *query, gcache_top_kind kind, size_t count,
                       gcache_statistics_form form, char **out_text, gcache_error *error)
 {
-    gci_totals totals = { 0 };
+    gci_statistics statistics = { 0 };
     gci_buf out;
 
     GCI_REQUIRE(cache != NULL && out_text != NULL, error, "cache or out_text is NULL");
     GCI_REQUIRE(kind <= GCACHE_TOP_GUARDS && form <= GCACHE_STATISTICS_JSON, error, "unknown kind %d or form %d", (int)kind,
                 (int)form);
     *out_text = NULL;
-    gcache_status status = gci_totals_make(cache, query, kind == GCACHE_TOP_GUARDS, &totals, error);
+    gcache_status status = gci_statistics_collect(cache, query, kind == GCACHE_TOP_GUARDS, &statistics, error);
     if (status == GCACHE_OK) {
-        gci_groups *all[] = { &totals.misses_by_cost, &totals.keys, &totals.guards };
+        gci_groups *all[] = { &statistics.misses_by_cost, &statistics.keys, &statistics.guards };
         listing list = { .groups = all[kind], .kind = kind };
         gci_groups_sort(list.groups);
         list.groups->count = count_with_misses(list.groups);
@@ -170,6 +170,6 @@ gcache_statistics_top(gcache *cache, gcache_journal_query const *query, gcache_t
         *out_text = gci_buf_take_text(&out);
         status = *out_text != NULL ? GCACHE_OK : gci_fail_memory(error);
     }
-    gci_totals_clear(&totals);
+    gci_statistics_clear(&statistics);
     return status;
 }

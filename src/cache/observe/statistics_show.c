@@ -1,11 +1,11 @@
 /*
- * gcache_statistics_show: the sums over the journal and the state of the store, for people, programs and Prometheus.
+ * gcache_statistics_show: the shown over the journal and the state of the store, for people, programs and Prometheus.
  */
 #include "base/check.h"
 #include "base/system/clock.h"
 #include "base/text/json.h"
 #include "cache/handle/words.h"
-#include "cache/observe/totals.h"
+#include "cache/observe/statistics.h"
 
 /* Labels that a text shows; JSON has all of them. */
 #define LABELS_SHOWN 10
@@ -14,27 +14,11 @@
 #define NAME_WIDTH 12
 #define COUNT_WIDTH 10
 
-typedef struct sums {
-    gci_totals totals;
+typedef struct shown {
+    gci_statistics statistics;
     gci_store_stats store;
     uint64_t idle_ns; /* of the least recent entry; 0: not known */
-} sums;
-
-static uint64_t
-all_misses(gci_totals const *totals)
-{
-    uint64_t sum = 0;
-
-    for (size_t i = 0; i < GCACHE_REASON_COUNT; i++)
-        sum += totals->misses[i];
-    return sum;
-}
-
-static double
-share(uint64_t part, uint64_t whole)
-{
-    return whole != 0 ? 100.0 * (double)part / (double)whole : 0;
-}
+} shown;
 
 /* ---- for people ---- */
 
@@ -50,33 +34,33 @@ write_row_start(gci_buf *out, char const *name, uint64_t count)
 }
 
 static void
-write_lookups(gci_totals const *totals, gci_buf *out)
+write_lookups(gci_statistics const *statistics, gci_buf *out)
 {
-    uint64_t misses = all_misses(totals), lookups = totals->hits + misses;
+    uint64_t misses = gci_statistics_misses(statistics), lookups = statistics->hits + misses;
 
     write_row_start(out, "lookups", lookups);
     gci_buf_append_text(out, "      hits ");
-    gci_write_count(out, totals->hits);
-    gci_buf_format(out, " (%.1f %%)      compile time saved ", share(totals->hits, lookups));
-    gci_write_duration(out, totals->saved_ns);
+    gci_write_count(out, statistics->hits);
+    gci_buf_format(out, " (%.1f %%)      compile time saved ", gci_percent(statistics->hits, lookups));
+    gci_write_duration(out, statistics->saved_ns);
     gci_buf_append_char(out, '\n');
     write_row_start(out, "misses", misses);
     gci_buf_append_text(out, "   ");
     for (int i = 1; i < GCACHE_REASON_COUNT; i++) {
-        if (totals->misses[i] == 0)
+        if (statistics->misses[i] == 0)
             continue;
         gci_buf_format(out, "   %s ", gcache_reason_name((gcache_reason)i));
-        gci_write_count(out, totals->misses[i]);
+        gci_write_count(out, statistics->misses[i]);
     }
-    if (totals->cost_ns != 0) {
+    if (statistics->cost_ns != 0) {
         gci_buf_append_text(out, "      compiled for ");
-        gci_write_duration(out, totals->cost_ns);
+        gci_write_duration(out, statistics->cost_ns);
     }
     gci_buf_append_char(out, '\n');
 }
 
 static void
-write_entries(sums const *all, gci_buf *out)
+write_entries(shown const *all, gci_buf *out)
 {
     gci_store_stats const *store = &all->store;
 
@@ -114,26 +98,26 @@ write_tiers(gci_store_stats const *store, gci_buf *out)
     write_row_start(out, "asked", memory + disk);
     gci_buf_append_text(out, "      memory ");
     gci_write_count(out, memory);
-    gci_buf_format(out, " (%.1f %%)   disk ", share(memory, memory + disk));
+    gci_buf_format(out, " (%.1f %%)   disk ", gci_percent(memory, memory + disk));
     gci_write_count(out, disk);
     gci_buf_append_char(out, '\n');
 }
 
 static void
-write_times(gci_totals const *totals, gci_buf *out)
+write_times(gci_statistics const *statistics, gci_buf *out)
 {
-    if (totals->timed == 0)
+    if (statistics->timed == 0)
         return;
     gci_buf_append_text(out, "\na hit took ");
-    gci_write_duration(out, totals->time_sum_ns / totals->timed);
+    gci_write_duration(out, statistics->time_sum_ns / statistics->timed);
     gci_buf_append_text(out, " on average:");
     for (size_t i = 0; i < GCI_TIME_BUCKETS; i++) {
-        if (totals->times[i] == 0)
+        if (statistics->times[i] == 0)
             continue;
         bool last = i + 1 == GCI_TIME_BUCKETS;
         gci_buf_format(out, "   %s ", last ? "over" : "under");
         gci_write_duration(out, gci_time_bucket_end(last ? i - 1 : i));
-        gci_buf_format(out, " %.0f %%", share(totals->times[i], totals->timed));
+        gci_buf_format(out, " %.0f %%", gci_percent(statistics->times[i], statistics->timed));
     }
     gci_buf_append_char(out, '\n');
 }
@@ -153,7 +137,7 @@ write_groups(char const *title, gci_groups const *groups, gci_buf *out)
         gci_write_duration(&cost, group->cost_ns);
         gci_write_column(out, group->name.size != 0 ? group->name : gci_view_text("(none)"), 40);
         gci_buf_format(out, " %10llu %10llu %6.1f %% %14.*s\n", (unsigned long long)group->hits,
-                       (unsigned long long)group->misses, share(group->hits, group->hits + group->misses),
+                       (unsigned long long)group->misses, gci_percent(group->hits, group->hits + group->misses),
                        (int)cost.size, cost.data);
         gci_buf_clear(&cost);
     }
@@ -162,19 +146,19 @@ write_groups(char const *title, gci_groups const *groups, gci_buf *out)
 }
 
 static void
-write_text(sums const *all, gci_buf *out)
+write_text(shown const *all, gci_buf *out)
 {
-    write_lookups(&all->totals, out);
+    write_lookups(&all->statistics, out);
     write_entries(all, out);
     write_tiers(&all->store, out);
-    if (all->totals.oldest_ns != 0) {
+    if (all->statistics.oldest_ns != 0) {
         gci_buf_append_text(out, "since ");
-        gci_write_time(out, all->totals.oldest_ns, gci_clock_wall_ns());
+        gci_write_time(out, all->statistics.oldest_ns, gci_clock_wall_ns());
         gci_buf_append_char(out, '\n');
     }
-    write_times(&all->totals, out);
-    write_groups("label", &all->totals.labels, out);
-    write_groups("namespace", &all->totals.spaces, out);
+    write_times(&all->statistics, out);
+    write_groups("label", &all->statistics.labels, out);
+    write_groups("namespace", &all->statistics.spaces, out);
 }
 
 /* ---- JSON ---- */
@@ -203,7 +187,7 @@ write_groups_json(char const *name, gci_groups const *groups, gci_buf *out)
 }
 
 static void
-write_times_json(gci_totals const *totals, gci_buf *out)
+write_times_json(gci_statistics const *statistics, gci_buf *out)
 {
     gci_buf_append_text(out, ", \"retrieval\": [");
     for (size_t i = 0; i < GCI_TIME_BUCKETS; i++) {
@@ -212,14 +196,14 @@ write_times_json(gci_totals const *totals, gci_buf *out)
             write_number(out, "", "below_ns", gci_time_bucket_end(i));
         else
             gci_buf_append_text(out, "\"below_ns\": null");
-        write_number(out, ", ", "count", totals->times[i]);
+        write_number(out, ", ", "count", statistics->times[i]);
         gci_buf_append_char(out, '}');
     }
     gci_buf_append_char(out, ']');
 }
 
 static void
-write_counters_json(sums const *all, gci_buf *out)
+write_counters_json(shown const *all, gci_buf *out)
 {
     static char const *const words[GCI_COUNT_COUNT] = {
 #define X(name, word, text) [GCI_COUNT_##name] = word,
@@ -242,29 +226,29 @@ write_counters_json(sums const *all, gci_buf *out)
 }
 
 static void
-write_json(sums const *all, gci_buf *out)
+write_json(shown const *all, gci_buf *out)
 {
-    gci_totals const *totals = &all->totals;
+    gci_statistics const *statistics = &all->statistics;
     char const *separator = "";
 
-    write_number(out, "{", "lookups", totals->hits + all_misses(totals));
-    write_number(out, ", ", "hits", totals->hits);
+    write_number(out, "{", "lookups", statistics->hits + gci_statistics_misses(statistics));
+    write_number(out, ", ", "hits", statistics->hits);
     gci_buf_append_text(out, ", \"misses\": {");
     for (int i = 1; i < GCACHE_REASON_COUNT; i++) {
-        if (totals->misses[i] == 0)
+        if (statistics->misses[i] == 0)
             continue;
-        write_number(out, separator, gcache_reason_name((gcache_reason)i), totals->misses[i]);
+        write_number(out, separator, gcache_reason_name((gcache_reason)i), statistics->misses[i]);
         separator = ", ";
     }
-    write_number(out, "}, ", "saved_ns", totals->saved_ns);
-    write_number(out, ", ", "compile_ns", totals->cost_ns);
-    write_number(out, ", ", "inserts", totals->inserts);
-    write_number(out, ", ", "not_stored", totals->not_stored);
-    write_number(out, ", ", "oldest_ns", totals->oldest_ns);
-    write_number(out, ", ", "newest_ns", totals->newest_ns);
-    write_times_json(totals, out);
-    write_groups_json("labels", &totals->labels, out);
-    write_groups_json("namespaces", &totals->spaces, out);
+    write_number(out, "}, ", "saved_ns", statistics->saved_ns);
+    write_number(out, ", ", "compile_ns", statistics->cost_ns);
+    write_number(out, ", ", "inserts", statistics->inserts);
+    write_number(out, ", ", "not_stored", statistics->not_stored);
+    write_number(out, ", ", "oldest_ns", statistics->oldest_ns);
+    write_number(out, ", ", "newest_ns", statistics->newest_ns);
+    write_times_json(statistics, out);
+    write_groups_json("labels", &statistics->labels, out);
+    write_groups_json("namespaces", &statistics->spaces, out);
     write_counters_json(all, out);
     gci_buf_append_text(out, "}\n");
 }
@@ -280,36 +264,36 @@ write_metric(gci_buf *out, char const *name, char const *type, char const *help,
 
 /* Cumulative, as its histograms are. */
 static void
-write_times_prometheus(gci_totals const *totals, gci_buf *out)
+write_times_prometheus(gci_statistics const *statistics, gci_buf *out)
 {
     uint64_t sum = 0;
 
     gci_buf_append_text(out, "# HELP guardcache_retrieval_seconds What a measured hit took\n"
                              "# TYPE guardcache_retrieval_seconds histogram\n");
     for (size_t i = 0; i < GCI_TIME_BUCKETS; i++) {
-        sum += totals->times[i];
+        sum += statistics->times[i];
         if (i + 1 < GCI_TIME_BUCKETS)
             gci_buf_format(out, "guardcache_retrieval_seconds_bucket{le=\"%g\"} %llu\n",
                            (double)gci_time_bucket_end(i) / 1e9, (unsigned long long)sum);
     }
     gci_buf_format(out, "guardcache_retrieval_seconds_bucket{le=\"+Inf\"} %llu\n", (unsigned long long)sum);
     gci_buf_format(out, "guardcache_retrieval_seconds_sum %.15g\nguardcache_retrieval_seconds_count %llu\n",
-                   (double)totals->time_sum_ns / 1e9, (unsigned long long)sum);
+                   (double)statistics->time_sum_ns / 1e9, (unsigned long long)sum);
 }
 
 static void
-write_prometheus(sums const *all, gci_buf *out)
+write_prometheus(shown const *all, gci_buf *out)
 {
-    gci_totals const *totals = &all->totals;
+    gci_statistics const *statistics = &all->statistics;
 
-    write_metric(out, "hits", "gauge", "Hits that the journal knows of", (double)totals->hits);
+    write_metric(out, "hits", "gauge", "Hits that the journal knows of", (double)statistics->hits);
     gci_buf_append_text(out, "# HELP guardcache_misses Misses that the journal knows of, by reason\n"
                              "# TYPE guardcache_misses gauge\n");
     for (int i = 1; i < GCACHE_REASON_COUNT; i++)
         gci_buf_format(out, "guardcache_misses{reason=\"%s\"} %llu\n", gcache_reason_name((gcache_reason)i),
-                       (unsigned long long)totals->misses[i]);
-    write_metric(out, "saved_seconds", "gauge", "Compile time that those hits saved", (double)totals->saved_ns / 1e9);
-    write_metric(out, "compile_seconds", "gauge", "Compile time that those misses cost", (double)totals->cost_ns / 1e9);
+                       (unsigned long long)statistics->misses[i]);
+    write_metric(out, "saved_seconds", "gauge", "Compile time that those hits saved", (double)statistics->saved_ns / 1e9);
+    write_metric(out, "compile_seconds", "gauge", "Compile time that those misses cost", (double)statistics->cost_ns / 1e9);
     write_metric(out, "entries", "gauge", "Entries stored", (double)all->store.entries);
     write_metric(out, "keys", "gauge", "Keys stored", (double)all->store.keys);
     write_metric(out, "bytes", "gauge", "Size of the cache directory", (double)all->store.bytes);
@@ -321,13 +305,13 @@ write_prometheus(sums const *all, gci_buf *out)
 #define X(name, word, text) write_metric(out, word "_total", "counter", text, (double)all->store.counters[GCI_COUNT_##name]);
     GCACHE_STATISTIC_COUNTER_MAP(X)
 #undef X
-    write_times_prometheus(totals, out);
+    write_times_prometheus(statistics, out);
 }
 
 /* ---- the call ---- */
 
 static gcache_status
-ask_store(gci_store *store, sums *all, gcache_error *error)
+ask_store(gci_store *store, shown *all, gcache_error *error)
 {
     gcache_status status = gci_store_stats_get(store, &all->store, error);
 
@@ -342,28 +326,28 @@ gcache_status
 gcache_statistics_show(gcache *cache, gcache_journal_query const *query, gcache_statistics_form form, char **out_text,
                        gcache_error *error)
 {
-    static void (*const writers[])(sums const *, gci_buf *) = { write_text, write_json, write_prometheus };
-    sums all = { 0 };
+    static void (*const writers[])(shown const *, gci_buf *) = { write_text, write_json, write_prometheus };
+    shown all = { 0 };
     gci_store *store = NULL;
     gci_buf out;
 
     GCI_REQUIRE(cache != NULL && out_text != NULL, error, "cache or out_text is NULL");
     GCI_REQUIRE(form <= GCACHE_STATISTICS_PROMETHEUS, error, "unknown form %d", (int)form);
     *out_text = NULL;
-    gcache_status status = gci_totals_make(cache, query, false, &all.totals, error);
+    gcache_status status = gci_statistics_collect(cache, query, false, &all.statistics, error);
     if (status == GCACHE_OK)
         status = gci_look_begin(cache, &store, error);
     if (status == GCACHE_OK && store != NULL)
         status = ask_store(store, &all, error);
     gci_look_end(cache, store);
     if (status == GCACHE_OK) {
-        gci_groups_sort(&all.totals.labels);
-        gci_groups_sort(&all.totals.spaces);
+        gci_groups_sort(&all.statistics.labels);
+        gci_groups_sort(&all.statistics.spaces);
         gci_buf_init(&out, GCI_BUF_NO_LIMIT);
         writers[form](&all, &out);
         *out_text = gci_buf_take_text(&out);
         status = *out_text != NULL ? GCACHE_OK : gci_fail_memory(error);
     }
-    gci_totals_clear(&all.totals);
+    gci_statistics_clear(&all.statistics);
     return status;
 }

@@ -4,7 +4,7 @@
 #include "fixture.h"
 
 #include "cache/handle/counters.h"
-#include "cache/observe/totals.h"
+#include "cache/observe/statistics.h"
 
 static void
 look_up(fixture *f, gcache_graph *g, int64_t size, char const *label)
@@ -39,23 +39,23 @@ adds_up(void **state)
 {
     fixture *f = *state;
     gcache_graph *g = make_history(f);
-    gci_totals totals;
+    gci_statistics statistics;
 
-    assert_int_equal(gci_totals_make(f->cache, NULL, true, &totals, &f->error), GCACHE_OK);
-    assert_int_equal(totals.hits, 3);
-    assert_int_equal(totals.saved_ns, 3 * UINT64_C(4100000000));
-    assert_int_equal(totals.misses[GCACHE_REASON_NO_KEY], 1);
-    assert_int_equal(totals.misses[GCACHE_REASON_GUARD_FALSE], 2);
-    assert_int_equal(totals.cost_ns, 2 * UINT64_C(4100000000));
-    assert_int_equal(totals.inserts, 2);
-    assert_int_equal(totals.timed, 3);
-    assert_true(totals.oldest_ns < totals.newest_ns);
-    assert_int_equal(totals.labels.count, 2);
-    assert_int_equal(totals.keys.count, 1);
-    assert_int_equal(totals.keys.items[0].hits, 3);
-    assert_int_equal(totals.keys.items[0].misses, 3);
-    assert_int_equal(totals.misses_by_cost.count, 2);
-    gci_totals_clear(&totals);
+    assert_int_equal(gci_statistics_collect(f->cache, NULL, true, &statistics, &f->error), GCACHE_OK);
+    assert_int_equal(statistics.hits, 3);
+    assert_int_equal(statistics.saved_ns, 3 * UINT64_C(4100000000));
+    assert_int_equal(statistics.misses[GCACHE_REASON_NO_KEY], 1);
+    assert_int_equal(statistics.misses[GCACHE_REASON_GUARD_FALSE], 2);
+    assert_int_equal(statistics.cost_ns, 2 * UINT64_C(4100000000));
+    assert_int_equal(statistics.inserts, 2);
+    assert_int_equal(statistics.timed, 3);
+    assert_true(statistics.oldest_ns < statistics.newest_ns);
+    assert_int_equal(statistics.labels.count, 2);
+    assert_int_equal(statistics.keys.count, 1);
+    assert_int_equal(statistics.keys.items[0].hits, 3);
+    assert_int_equal(statistics.keys.items[0].misses, 3);
+    assert_int_equal(statistics.misses_by_cost.count, 2);
+    gci_statistics_clear(&statistics);
     gcache_graph_free(g);
 }
 
@@ -74,19 +74,19 @@ guards_are_known_by_what_failed_them(void **state)
 {
     fixture *f = *state;
     gcache_graph *g = make_history(f);
-    gci_totals totals;
+    gci_statistics statistics;
 
-    assert_int_equal(gci_totals_make(f->cache, NULL, true, &totals, &f->error), GCACHE_OK);
-    gci_group const *modulus = find(&totals.guards, "s0 % 8 == 0"), *equality = find(&totals.guards, "s0 == 12");
+    assert_int_equal(gci_statistics_collect(f->cache, NULL, true, &statistics, &f->error), GCACHE_OK);
+    gci_group const *modulus = find(&statistics.guards, "s0 % 8 == 0"), *equality = find(&statistics.guards, "s0 == 12");
     assert_int_equal(modulus->misses, 1);
     assert_int_equal(modulus->cost_ns, UINT64_C(4100000000));
     assert_memory_equal(modulus->values[0].data, "s0=12", 5);
     assert_int_equal(equality->misses, 1);
     assert_int_equal(equality->cost_ns, 0);
     assert_memory_equal(equality->values[0].data, "s0=13", 5);
-    gci_groups_sort(&totals.guards);
-    assert_ptr_equal(find(&totals.guards, "s0 % 8"), &totals.guards.items[0]);
-    gci_totals_clear(&totals);
+    gci_groups_sort(&statistics.guards);
+    assert_ptr_equal(find(&statistics.guards, "s0 % 8"), &statistics.guards.items[0]);
+    gci_statistics_clear(&statistics);
     gcache_graph_free(g);
 }
 

@@ -1,7 +1,7 @@
 /*
  * The journal's entries added up: by reason, label, guard and time.
  */
-#include "cache/observe/totals.h"
+#include "cache/observe/statistics.h"
 
 #include "cache/handle/words.h"
 
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 /* The texts of ten thousand entries' labels, hints and guards. */
-#define TOTALS_BYTES_MAX ((size_t)256 << 20)
+#define STATISTICS_BYTES_MAX ((size_t)256 << 20)
 
 /* ---- groups ---- */
 
@@ -24,7 +24,7 @@ find_group(gci_groups const *groups, gci_view name)
 
 /* The group of this name, which is made if need be; NULL without memory. */
 static gci_group *
-group_of(gci_totals *totals, gci_groups *groups, gci_view name, gci_past const *past)
+group_of(gci_statistics *statistics, gci_groups *groups, gci_view name, gci_past const *past)
 {
     gci_group *found = find_group(groups, name);
 
@@ -39,9 +39,9 @@ group_of(gci_totals *totals, gci_groups *groups, gci_view name, gci_past const *
         groups->room = room;
     }
     groups->items[groups->count] = (gci_group){
-        .name = gci_arena_copy(&totals->arena, name),
-        .kind = gci_arena_copy(&totals->arena, past->kind),
-        .label = gci_arena_copy(&totals->arena, past->label),
+        .name = gci_arena_copy(&statistics->arena, name),
+        .kind = gci_arena_copy(&statistics->arena, past->kind),
+        .label = gci_arena_copy(&statistics->arena, past->label),
         .reason = past->reason,
         .key = past->key,
         .newest_ns = past->at_ns,
@@ -50,12 +50,12 @@ group_of(gci_totals *totals, gci_groups *groups, gci_view name, gci_past const *
 }
 
 static void
-add_to(gci_totals *totals, gci_groups *groups, gci_view name, gci_past const *past)
+add_to(gci_statistics *statistics, gci_groups *groups, gci_view name, gci_past const *past)
 {
-    gci_group *group = group_of(totals, groups, name, past);
+    gci_group *group = group_of(statistics, groups, name, past);
 
     if (group == NULL) {
-        totals->failed = true;
+        statistics->failed = true;
         return;
     }
     group->hits += past->hits;
@@ -67,7 +67,7 @@ add_to(gci_totals *totals, gci_groups *groups, gci_view name, gci_past const *pa
     if (group->misses == 1) {
         group->reason = past->reason;
         if (past->label.size != 0)
-            group->label = gci_arena_copy(&totals->arena, past->label);
+            group->label = gci_arena_copy(&statistics->arena, past->label);
     }
 }
 
@@ -118,17 +118,17 @@ write_values(gci_past const *past, gci_view part, gci_buf *out)
 }
 
 static void
-remember_value(gci_totals *totals, gci_group *group, gci_view value)
+remember_value(gci_statistics *statistics, gci_group *group, gci_view value)
 {
     for (size_t i = 0; i < group->value_count; i++)
         if (gci_view_equal(group->values[i], value))
             return;
     if (group->value_count < GCI_GROUP_VALUES && value.size != 0)
-        group->values[group->value_count++] = gci_arena_copy(&totals->arena, value);
+        group->values[group->value_count++] = gci_arena_copy(&statistics->arena, value);
 }
 
 static void
-add_guard(gci_totals *totals, gci_past *past, gci_trial const *trial)
+add_guard(gci_statistics *statistics, gci_past *past, gci_trial const *trial)
 {
     gci_buf part, arithmetic, values;
 
@@ -137,11 +137,11 @@ add_guard(gci_totals *totals, gci_past *past, gci_trial const *trial)
     gci_buf_init(&values, GCI_BUF_NO_LIMIT);
     gci_guards_explain(trial->ranked->guards, trial->verdict.guard, past->question.hints, &part, &arithmetic);
     write_values(past, gci_buf_view(&part), &values);
-    add_to(totals, &totals->guards, gci_buf_view(&part), past);
-    gci_group *group = find_group(&totals->guards, gci_buf_view(&part));
+    add_to(statistics, &statistics->guards, gci_buf_view(&part), past);
+    gci_group *group = find_group(&statistics->guards, gci_buf_view(&part));
     if (group != NULL)
-        remember_value(totals, group, gci_buf_view(&values));
-    totals->failed |= part.failed || values.failed;
+        remember_value(statistics, group, gci_buf_view(&values));
+    statistics->failed |= part.failed || values.failed;
     gci_buf_clear(&part);
     gci_buf_clear(&arithmetic);
     gci_buf_clear(&values);
@@ -149,7 +149,7 @@ add_guard(gci_totals *totals, gci_past *past, gci_trial const *trial)
 
 /* The first candidate's failing guard stands for the miss, so that costs aren't counted twice. */
 static void
-add_failing_guard(gci_totals *totals, gci_past *past)
+add_failing_guard(gci_statistics *statistics, gci_past *past)
 {
     bool by_guard = past->reason == GCACHE_REASON_GUARD_FALSE || past->reason == GCACHE_REASON_GUARD_ERROR;
 
@@ -160,7 +160,7 @@ add_failing_guard(gci_totals *totals, gci_past *past)
         if (gci_trial_is_evicted(&past->trace, trial) || trial->ranked->guards == NULL ||
             trial->verdict.guard >= trial->ranked->candidate->record.guard_count)
             continue;
-        add_guard(totals, past, trial);
+        add_guard(statistics, past, trial);
         return;
     }
 }
@@ -180,7 +180,7 @@ gci_time_bucket_end(size_t bucket)
 }
 
 static void
-add_time(gci_totals *totals, uint64_t elapsed_ns)
+add_time(gci_statistics *statistics, uint64_t elapsed_ns)
 {
     size_t bucket = 0;
 
@@ -188,70 +188,86 @@ add_time(gci_totals *totals, uint64_t elapsed_ns)
         return;
     while (elapsed_ns >= gci_time_bucket_end(bucket))
         bucket++;
-    totals->times[bucket]++;
-    totals->timed++;
-    totals->time_sum_ns += elapsed_ns;
+    statistics->times[bucket]++;
+    statistics->timed++;
+    statistics->time_sum_ns += elapsed_ns;
 }
 
 /* Misses are the same to a reader if key and reason are. */
 static void
-add_miss(gci_totals *totals, gci_past *past)
+add_miss(gci_statistics *statistics, gci_past *past)
 {
     char name[GCACHE_KEY_HEX_SIZE + 2];
 
-    totals->misses[past->reason]++;
-    totals->cost_ns += past->compile_ns;
+    statistics->misses[past->reason]++;
+    statistics->cost_ns += past->compile_ns;
     gcache_key_to_hex(&past->key, name);
     name[GCACHE_KEY_HEX_SIZE - 1] = (char)('a' + past->reason);
     name[GCACHE_KEY_HEX_SIZE] = '\0';
-    add_to(totals, &totals->misses_by_cost, gci_view_text(name), past);
-    if (totals->with_guards)
-        add_failing_guard(totals, past);
+    add_to(statistics, &statistics->misses_by_cost, gci_view_text(name), past);
+    if (statistics->with_guards)
+        add_failing_guard(statistics, past);
 }
 
 static int
 add(void *state, gci_past *past)
 {
-    gci_totals *totals = state;
+    gci_statistics *statistics = state;
 
-    totals->oldest_ns = past->at_ns;
-    if (totals->newest_ns == 0)
-        totals->newest_ns = past->at_ns;
-    totals->hits += past->hits;
-    totals->saved_ns += past->saved_ns;
-    totals->inserts += past->act == GCACHE_JOURNAL_INSERT;
-    totals->not_stored += past->act == GCACHE_JOURNAL_NOT_STORED;
+    statistics->oldest_ns = past->at_ns;
+    if (statistics->newest_ns == 0)
+        statistics->newest_ns = past->at_ns;
+    statistics->hits += past->hits;
+    statistics->saved_ns += past->saved_ns;
+    statistics->inserts += past->act == GCACHE_JOURNAL_INSERT;
+    statistics->not_stored += past->act == GCACHE_JOURNAL_NOT_STORED;
     if (past->act == GCACHE_JOURNAL_HIT)
-        add_time(totals, past->elapsed_ns);
+        add_time(statistics, past->elapsed_ns);
     if (past->act == GCACHE_JOURNAL_MISS)
-        add_miss(totals, past);
+        add_miss(statistics, past);
     if (past->act == GCACHE_JOURNAL_HIT || past->act == GCACHE_JOURNAL_MISS) {
-        add_to(totals, &totals->labels, past->label, past);
-        add_to(totals, &totals->spaces, past->space, past);
-        add_to(totals, &totals->keys, gci_view_of(past->key.bytes, sizeof past->key.bytes), past);
+        add_to(statistics, &statistics->labels, past->label, past);
+        add_to(statistics, &statistics->spaces, past->space, past);
+        add_to(statistics, &statistics->keys, gci_view_of(past->key.bytes, sizeof past->key.bytes), past);
     }
-    return totals->failed || totals->arena.failed;
+    return statistics->failed || statistics->arena.failed;
 }
 
 gcache_status
-gci_totals_make(gcache *cache, gcache_journal_query const *query, bool with_guards, gci_totals *out_totals,
+gci_statistics_collect(gcache *cache, gcache_journal_query const *query, bool with_guards, gci_statistics *out_statistics,
                 gcache_error *error)
 {
-    *out_totals = (gci_totals){ .with_guards = with_guards };
-    gci_arena_init(&out_totals->arena, TOTALS_BYTES_MAX);
-    gcache_status status = gci_history_each(cache, query, add, out_totals, error);
-    if (status == GCACHE_OK && (out_totals->failed || out_totals->arena.failed))
+    *out_statistics = (gci_statistics){ .with_guards = with_guards };
+    gci_arena_init(&out_statistics->arena, STATISTICS_BYTES_MAX);
+    gcache_status status = gci_history_each(cache, query, add, out_statistics, error);
+    if (status == GCACHE_OK && (out_statistics->failed || out_statistics->arena.failed))
         status = gci_fail_memory(error);
     return status;
 }
 
 void
-gci_totals_clear(gci_totals *totals)
+gci_statistics_clear(gci_statistics *statistics)
 {
-    free(totals->labels.items);
-    free(totals->spaces.items);
-    free(totals->keys.items);
-    free(totals->misses_by_cost.items);
-    free(totals->guards.items);
-    gci_arena_clear(&totals->arena);
+    free(statistics->labels.items);
+    free(statistics->spaces.items);
+    free(statistics->keys.items);
+    free(statistics->misses_by_cost.items);
+    free(statistics->guards.items);
+    gci_arena_clear(&statistics->arena);
+}
+
+uint64_t
+gci_statistics_misses(gci_statistics const *statistics)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < GCACHE_REASON_COUNT; i++)
+        sum += statistics->misses[i];
+    return sum;
+}
+
+double
+gci_percent(uint64_t part, uint64_t whole)
+{
+    return whole != 0 ? 100.0 * (double)part / (double)whole : 0;
 }

@@ -1,10 +1,10 @@
 /*
- * Sums over the journal: what stats, top and the report are made from.
+ * Statistics of the journal: what stats, top and the report show.
  *
  * Groups are kept by a text (a label, a key, a guard) in the order they were met first; everything lives in one arena.
  */
-#ifndef GCI_CACHE_OBSERVE_TOTALS_H
-#define GCI_CACHE_OBSERVE_TOTALS_H
+#ifndef GCI_CACHE_OBSERVE_STATISTICS_H
+#define GCI_CACHE_OBSERVE_STATISTICS_H
 
 #include "cache/journal/history.h"
 
@@ -30,7 +30,7 @@ typedef struct gci_groups {
     size_t count, room;
 } gci_groups;
 
-typedef struct gci_totals {
+typedef struct gci_statistics {
     gci_arena arena;
     uint64_t hits, saved_ns, inserts, not_stored, cost_ns;
     uint64_t misses[GCACHE_REASON_COUNT];
@@ -39,15 +39,21 @@ typedef struct gci_totals {
     gci_groups labels, spaces, keys, misses_by_cost, guards;
     bool with_guards; /* groups of guards are wanted: every miss has to be explained for them */
     bool failed;
-} gci_totals;
+} gci_statistics;
 
 /* The upper end of a bucket of `times`; UINT64_MAX for the last. */
 uint64_t gci_time_bucket_end(size_t bucket);
 
-/* Adds up what query means (NULL: everything). Clear *out_totals whatever the outcome. */
-gcache_status gci_totals_make(gcache *cache, gcache_journal_query const *query, bool with_guards, gci_totals *out_totals,
+/* Adds up what query means (NULL: everything). Clear *out_statistics whatever the outcome. */
+gcache_status gci_statistics_collect(gcache *cache, gcache_journal_query const *query, bool with_guards, gci_statistics *out_statistics,
                               gcache_error *error);
-void gci_totals_clear(gci_totals *totals);
+void gci_statistics_clear(gci_statistics *statistics);
+
+/* Misses for any reason. */
+uint64_t gci_statistics_misses(gci_statistics const *statistics);
+
+/* 0 of nothing. */
+double gci_percent(uint64_t part, uint64_t whole);
 
 /* Costliest first, then most misses. */
 void gci_groups_sort(gci_groups *groups);
