@@ -19,7 +19,7 @@ inside_options(gcache_maintenance_options const *options)
 }
 
 static gcache_status
-check_house(gcache *cache, gcache_maintenance_options const *options, gcache_error *error)
+check_options(gcache *cache, gcache_maintenance_options const *options, gcache_error *error)
 {
     GCI_REQUIRE(cache != NULL, error, "cache is NULL");
     GCI_REQUIRE_INIT(options, error);
@@ -53,7 +53,7 @@ gcache_verify_with(gcache *cache, gcache_maintenance_options const *options, gca
     uint64_t aside;
 
     GCI_REQUIRE_INIT(out_verified, error);
-    gcache_status status = check_house(cache, options, error);
+    gcache_status status = check_options(cache, options, error);
     if (status != GCACHE_OK)
         return status;
     if (out_verified == NULL)
@@ -75,7 +75,7 @@ gcache_repair(gcache *cache, gcache_maintenance_options const *options, gcache_r
     uint64_t aside;
 
     GCI_REQUIRE_INIT(out_repaired, error);
-    gcache_status status = check_house(cache, options, error);
+    gcache_status status = check_options(cache, options, error);
     if (status != GCACHE_OK)
         return status;
     status = gci_pass(&cache->gate, NULL, GCI_BROWSE, error);

@@ -10,9 +10,9 @@
 #include <string.h>
 
 cli_command const *const cli_commands[] = {
-#define X(symbol) &symbol,
-    CLI_COMMAND_MAP(X)
-#undef X
+#define COMMAND(file, symbol) &symbol,
+#include "cli/shared/commands.def"
+#undef COMMAND
     NULL,
 };
 

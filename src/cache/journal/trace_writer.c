@@ -313,8 +313,8 @@ write_lookup(gci_trace_writer *writer, gcache_graph *graph, gcache_hints const *
 }
 
 void
-gci_trace_writer_lookup(gci_trace_writer *writer, gcache_graph *graph, gcache_hints const *hints, gcache_request const *request,
-                gcache_result const *result)
+gci_trace_writer_lookup(gci_trace_writer *writer, gcache_graph *graph, gcache_hints const *hints,
+                        gcache_request const *request, gcache_result const *result)
 {
     gcache_error error = { 0 };
     gci_buf out;
@@ -329,8 +329,8 @@ gci_trace_writer_lookup(gci_trace_writer *writer, gcache_graph *graph, gcache_hi
 }
 
 void
-gci_trace_writer_insert(gci_trace_writer *writer, gcache_graph *graph, gcache_hints const *hints, gcache_entry const *entry,
-                gcache_inserted const *inserted)
+gci_trace_writer_insert(gci_trace_writer *writer, gcache_graph *graph, gcache_hints const *hints,
+                        gcache_entry const *entry, gcache_inserted const *inserted)
 {
     gcache_error error = { 0 };
     gci_buf out;

@@ -23,11 +23,11 @@ gcache_status gci_trace_writer_open(char const *directory, gcache_log_fn log, vo
 void gci_trace_writer_close(gci_trace_writer *writer);
 
 /* A lookup and how it ended; a bypass if that is how. hints and request may be NULL. */
-void gci_trace_writer_lookup(gci_trace_writer *writer, gcache_graph *graph, gcache_hints const *hints, gcache_request const *request,
-                     gcache_result const *result);
+void gci_trace_writer_lookup(gci_trace_writer *writer, gcache_graph *graph, gcache_hints const *hints,
+                             gcache_request const *request, gcache_result const *result);
 
 /* An insert and how it ended. */
-void gci_trace_writer_insert(gci_trace_writer *writer, gcache_graph *graph, gcache_hints const *hints, gcache_entry const *entry,
-                     gcache_inserted const *inserted);
+void gci_trace_writer_insert(gci_trace_writer *writer, gcache_graph *graph, gcache_hints const *hints,
+                             gcache_entry const *entry, gcache_inserted const *inserted);
 
 #endif

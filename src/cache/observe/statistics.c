@@ -234,8 +234,8 @@ add(void *state, gci_past *past)
 }
 
 gcache_status
-gci_statistics_collect(gcache *cache, gcache_journal_query const *query, bool with_guards, gci_statistics *out_statistics,
-                gcache_error *error)
+gci_statistics_collect(gcache *cache, gcache_journal_query const *query, bool with_guards,
+                       gci_statistics *out_statistics, gcache_error *error)
 {
     *out_statistics = (gci_statistics){ .with_guards = with_guards };
     gci_arena_init(&out_statistics->arena, STATISTICS_BYTES_MAX);

@@ -45,8 +45,8 @@ typedef struct gci_statistics {
 uint64_t gci_time_bucket_end(size_t bucket);
 
 /* Adds up what query means (NULL: everything). Clear *out_statistics whatever the outcome. */
-gcache_status gci_statistics_collect(gcache *cache, gcache_journal_query const *query, bool with_guards, gci_statistics *out_statistics,
-                              gcache_error *error);
+gcache_status gci_statistics_collect(gcache *cache, gcache_journal_query const *query, bool with_guards,
+                                     gci_statistics *out_statistics, gcache_error *error);
 void gci_statistics_clear(gci_statistics *statistics);
 
 /* Misses for any reason. */

@@ -3,6 +3,7 @@
  */
 #include "base/error.h"
 #include "cli/shared/commands.h"
+#include "cli/shared/hints.h"
 #include "cli/shared/object.h"
 #include "cli/shared/open.h"
 
@@ -124,23 +125,6 @@ complain_unmet(void *state, gcache_key const *key, char const *entry, char const
         cli_complain("entry %.12s requires %s=%s, which isn't given", entry, name, required);
 }
 
-/* pair = NAME=VALUE */
-static gcache_status
-read_pairs(cli_list const *texts, gci_arena *arena, gcache_pair **out_pairs, gcache_error *error)
-{
-    gcache_pair *pairs = gci_arena_array(arena, texts->count, sizeof *pairs);
-
-    for (size_t i = 0; pairs != NULL && i < texts->count; i++) {
-        size_t name = strcspn(texts->items[i], "=");
-        if (name == 0 || texts->items[i][name] == '\0')
-            return gci_fail(error, GCACHE_ERROR_ARGUMENT, "--provide: '%s' is not NAME=VALUE", texts->items[i]);
-        pairs[i].name = gci_arena_copy(arena, gci_view_of(texts->items[i], name)).data;
-        pairs[i].value = texts->items[i] + name + 1;
-    }
-    *out_pairs = pairs;
-    return arena->failed ? gci_fail_memory(error) : GCACHE_OK;
-}
-
 static gcache_status
 import_file(options const *wanted, char const *file, gcache_transfer *out_sums, gci_arena *arena, gcache_error *error)
 {
@@ -148,7 +132,7 @@ import_file(options const *wanted, char const *file, gcache_transfer *out_sums, 
     gcache_pair *pairs = NULL;
     gcache *cache = NULL;
 
-    gcache_status status = read_pairs(&wanted->provides, arena, &pairs, error);
+    gcache_status status = cli_pairs_read(wanted->provides, arena, &pairs, error);
     if (status == GCACHE_OK)
         status = cli_open_cache(wanted->cache, false, &cache, error);
     if (status != GCACHE_OK)

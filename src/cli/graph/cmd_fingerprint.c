@@ -6,6 +6,7 @@
 #include "base/system/file.h"
 #include "base/text/json.h"
 #include "cli/shared/commands.h"
+#include "cli/shared/hints.h"
 
 #include <guardcache/fingerprint.h>
 #include <guardcache/guard.h>
@@ -34,19 +35,6 @@ typedef struct printer {
 
 /* ---- parts ---- */
 
-/* NAME=VALUE; the name goes to the arena. */
-static gcache_status
-split_pair(printer *p, char const *text, char const **out_name, char const **out_value, gcache_error *error)
-{
-    char const *equals = strchr(text, '=');
-
-    if (equals == NULL || equals == text)
-        return gci_fail(error, GCACHE_ERROR_ARGUMENT, "'%s' must be NAME=VALUE", text);
-    *out_name = gci_arena_copy(&p->arena, gci_view_of(text, (size_t)(equals - text))).data;
-    *out_value = equals + 1;
-    return *out_name != NULL ? GCACHE_OK : gci_fail_memory(error);
-}
-
 /* A part is called as its path's last name, wherever that lies; `/usr/lib/` is lib. */
 static char const *
 last_name(printer *p, char const *path)
@@ -66,24 +54,24 @@ add_path(printer *p, char const *argument, gcache_error *error)
 {
     options const *wanted = p->wanted;
     gcache_tree_options tree = GCACHE_TREE_OPTIONS_INIT;
-    char const *name = NULL, *path = argument;
+    gcache_pair pair = { NULL, argument };
     struct stat facts;
     gcache_status status = GCACHE_OK;
 
     if (stat(argument, &facts) != 0 && strchr(argument, '=') != NULL)
-        status = split_pair(p, argument, &name, &path, error);
-    else if ((name = last_name(p, argument)) == NULL)
+        status = cli_pair_read(argument, &p->arena, &pair, error);
+    else if ((pair.name = last_name(p, argument)) == NULL)
         status = gci_fail_memory(error);
     if (status != GCACHE_OK)
         return status;
-    if (stat(path, &facts) != 0 || !S_ISDIR(facts.st_mode))
-        return gcache_fingerprint_file(p->print, name, path, error);
+    if (stat(pair.value, &facts) != 0 || !S_ISDIR(facts.st_mode))
+        return gcache_fingerprint_file(p->print, pair.name, pair.value, error);
     tree.threads = (unsigned)wanted->threads;
     tree.suffixes = wanted->suffixes.items;
     tree.suffix_count = wanted->suffixes.count;
     tree.skip = wanted->skip.items;
     tree.skip_count = wanted->skip.count;
-    return gcache_fingerprint_tree(p->print, name, path, &tree, error);
+    return gcache_fingerprint_tree(p->print, pair.name, pair.value, &tree, error);
 }
 
 typedef gcache_status (*pair_fn)(gcache_fingerprint *print, char const *name, char const *value, gcache_error *error);
@@ -91,14 +79,11 @@ typedef gcache_status (*pair_fn)(gcache_fingerprint *print, char const *name, ch
 static gcache_status
 add_pairs(printer *p, cli_list pairs, pair_fn add, gcache_error *error)
 {
-    gcache_status status = GCACHE_OK;
-    char const *name = NULL, *value = NULL;
+    gcache_pair *read;
+    gcache_status status = cli_pairs_read(pairs, &p->arena, &read, error);
 
-    for (size_t i = 0; i < pairs.count && status == GCACHE_OK; i++) {
-        status = split_pair(p, pairs.items[i], &name, &value, error);
-        if (status == GCACHE_OK)
-            status = add(p->print, name, value, error);
-    }
+    for (size_t i = 0; i < pairs.count && status == GCACHE_OK; i++)
+        status = add(p->print, read[i].name, read[i].value, error);
     return status;
 }
 

@@ -15,7 +15,7 @@ typedef struct options {
 
 /* Counted are the facts about which something should be done. */
 static void
-tell_fact(void *state, char const *name, char const *value, char const *warning)
+report_fact(void *state, char const *name, char const *value, char const *warning)
 {
     cli_findings *found = state;
 
@@ -59,7 +59,7 @@ run(cli_call const *call)
     cli_findings_init(&found, wanted->json);
     gcache_status status = cli_open_existing(wanted->cache, &cache, &error);
     if (status == GCACHE_OK)
-        status = gcache_doctor(cache, tell_fact, &found, &error);
+        status = gcache_doctor(cache, report_fact, &found, &error);
     if (status == GCACHE_OK)
         status = print_end(&found, &error);
     gcache_close(cache);

@@ -16,7 +16,7 @@ typedef struct options {
 } options;
 
 static void
-tell_victim(void *state, gcache_key const *key, char const *entry, uint64_t bytes)
+report_victim(void *state, gcache_key const *key, char const *entry, uint64_t bytes)
 {
     char hex[GCACHE_KEY_HEX_SIZE], size[CLI_SIZE_TEXT];
     cli_findings *found = state;
@@ -96,7 +96,7 @@ run(cli_call const *call)
     cli_findings_init(&found, wanted->json);
     gc.state = &found;
     /* What really goes isn't named one by one to people: it may be thousands. */
-    gc.victim = wanted->dry || wanted->json ? tell_victim : NULL;
+    gc.victim = wanted->dry || wanted->json ? report_victim : NULL;
     gcache_status status = read_limits(wanted, &gc, &error);
     if (status == GCACHE_OK)
         status = cli_open_existing(wanted->cache, &cache, &error);

@@ -51,10 +51,10 @@ run(cli_call const *call)
     cli_findings found;
 
     cli_findings_init(&found, wanted->json);
-    gcache_maintenance_options house = cli_findings_options(&found, 1);
+    gcache_maintenance_options how = cli_findings_options(&found, 1);
     gcache_status status = cli_open_existing(wanted->cache, &cache, &error);
     if (status == GCACHE_OK)
-        status = gcache_repair(cache, &house, &repaired, &error);
+        status = gcache_repair(cache, &how, &repaired, &error);
     cli_progress_end(&found.progress);
     if (status == GCACHE_OK && wanted->json)
         status = print_json(&found, &repaired, &error);

@@ -61,10 +61,10 @@ verify(options const *wanted, gcache_verified *out_verified, gcache_error *error
     if (wanted->threads < 0 || wanted->threads > INT32_MAX)
         return gci_fail(error, GCACHE_ERROR_ARGUMENT, "--threads: %lld threads", (long long)wanted->threads);
     cli_findings_init(&found, wanted->json);
-    gcache_maintenance_options house = cli_findings_options(&found, thread_count(wanted));
+    gcache_maintenance_options how = cli_findings_options(&found, thread_count(wanted));
     gcache_status status = cli_open_directory(wanted->cache, true, &cache, error);
     if (status == GCACHE_OK)
-        status = gcache_verify_with(cache, &house, out_verified, error);
+        status = gcache_verify_with(cache, &how, out_verified, error);
     cli_progress_end(&found.progress);
     if (status == GCACHE_OK && wanted->json)
         status = print_json(&found, out_verified, error);

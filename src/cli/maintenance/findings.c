@@ -52,7 +52,7 @@ cli_findings_add(cli_findings *findings, cli_object const *object)
 }
 
 static void
-tell_problem(void *state, char const *path, char const *problem)
+report_problem(void *state, char const *path, char const *problem)
 {
     cli_findings *findings = state;
 
@@ -81,7 +81,7 @@ show_progress(void *state, uint64_t done, uint64_t total)
 gcache_maintenance_options
 cli_findings_options(cli_findings *findings, int threads)
 {
-    return (gcache_maintenance_options){ .size = sizeof(gcache_maintenance_options), .problem = tell_problem,
+    return (gcache_maintenance_options){ .size = sizeof(gcache_maintenance_options), .problem = report_problem,
                                    .progress = show_progress, .state = findings, .threads = threads };
 }
 

@@ -176,3 +176,29 @@ cli_hint_value(char const *literal, gci_arena *arena)
     cli_object_set_text(&special, "$float", literal);
     return special.map;
 }
+
+/* ---- other pairs ---- */
+
+gcache_status
+cli_pair_read(char const *text, gci_arena *arena, gcache_pair *out_pair, gcache_error *error)
+{
+    char const *equals = strchr(text, '=');
+
+    if (equals == NULL || equals == text)
+        return gci_fail(error, GCACHE_ERROR_ARGUMENT, "'%s' must be NAME=VALUE", text);
+    out_pair->name = gci_arena_copy(arena, gci_view_of(text, (size_t)(equals - text))).data;
+    out_pair->value = equals + 1;
+    return out_pair->name != NULL ? GCACHE_OK : gci_fail_memory(error);
+}
+
+gcache_status
+cli_pairs_read(cli_list items, gci_arena *arena, gcache_pair **out_pairs, gcache_error *error)
+{
+    gcache_pair *pairs = gci_arena_array(arena, items.count, sizeof *pairs);
+    gcache_status status = pairs != NULL ? GCACHE_OK : gci_fail_memory(error);
+
+    for (size_t i = 0; status == GCACHE_OK && i < items.count; i++)
+        status = cli_pair_read(items.items[i], arena, &pairs[i], error);
+    *out_pairs = pairs;
+    return status;
+}

@@ -30,31 +30,6 @@ read_subject(cli_question_options const *options, cli_question *question, gcache
     return question->graph != NULL ? GCACHE_OK : gci_fail_memory(error);
 }
 
-/* pair: NAME=VALUE */
-static gcache_status
-read_pair(char const *text, gci_arena *arena, gcache_pair *out_pair, gcache_error *error)
-{
-    char const *equals = strchr(text, '=');
-
-    if (equals == NULL || equals == text)
-        return gci_fail(error, GCACHE_ERROR_ARGUMENT, "'%s' must be NAME=VALUE", text);
-    out_pair->name = gci_arena_copy(arena, gci_view_of(text, (size_t)(equals - text))).data;
-    out_pair->value = equals + 1;
-    return out_pair->name != NULL ? GCACHE_OK : gci_fail_memory(error);
-}
-
-static gcache_status
-read_pairs(cli_list items, gci_arena *arena, gcache_pair **out_pairs, gcache_error *error)
-{
-    gcache_pair *pairs = gci_arena_array(arena, items.count, sizeof *pairs);
-    gcache_status status = pairs != NULL ? GCACHE_OK : gci_fail_memory(error);
-
-    for (size_t i = 0; status == GCACHE_OK && i < items.count; i++)
-        status = read_pair(items.items[i], arena, &pairs[i], error);
-    *out_pairs = pairs;
-    return status;
-}
-
 gcache_status
 cli_question_open(cli_question_options const *options, bool read_only, cli_question *out_question, gcache_error *error)
 {
@@ -65,9 +40,9 @@ cli_question_open(cli_question_options const *options, bool read_only, cli_quest
     if (status == GCACHE_OK)
         status = cli_hints_gather(options->hints_file, options->hints, &out_question->arena, &out_question->hints, error);
     if (status == GCACHE_OK)
-        status = read_pairs(options->pairs, &out_question->arena, &out_question->pairs, error);
+        status = cli_pairs_read(options->pairs, &out_question->arena, &out_question->pairs, error);
     if (status == GCACHE_OK)
-        status = read_pairs(options->sources, &out_question->arena, &out_question->sources, error);
+        status = cli_pairs_read(options->sources, &out_question->arena, &out_question->sources, error);
     if (status == GCACHE_OK)
         status = cli_open_cache(options->cache, read_only, &out_question->cache, error);
     return status;
