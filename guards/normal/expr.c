@@ -130,48 +130,43 @@ measure(gci_expr *expr)
 
 /* ---- atoms ---- */
 
-gci_expr *
-gci_expr_symbol(gci_arena *arena, gci_view name, size_t at)
+static gci_expr *
+new_leaf(gci_arena *arena, gci_expr_type type, bool is_integer, gci_view name, size_t at)
 {
-    gci_expr *expr = GCI_ARENA_NEW(arena, gci_expr);
+    gci_expr *expr = name.data != NULL ? GCI_ARENA_NEW(arena, gci_expr) : NULL;
 
     if (expr == NULL)
         return NULL;
-    /* PyTorch's letters: z is a float, s and u are integers; JAX's and everybody else's names are sizes. */
-    *expr = (gci_expr){ .type = GCI_EXPR_SYMBOL, .is_integer = name.data[0] != 'z', .at = (uint32_t)at, .weight = 1,
-                        .depth = 1, .name = name };
-    expr->hash = gci_hash64(name.data, name.size, 11);
+    *expr = (gci_expr){
+        .type = type, .is_integer = is_integer, .at = (uint32_t)at, .weight = 1, .depth = 1, .name = name
+    };
+    expr->hash = gci_hash64(name.data, name.size, type == GCI_EXPR_SYMBOL ? 11 : 12);
     return expr;
+}
+
+gci_expr *
+gci_expr_symbol(gci_arena *arena, gci_view name, size_t at)
+{
+    /* PyTorch's letters: z is a float, s and u are integers; JAX's and everybody else's names are sizes. */
+    return new_leaf(arena, GCI_EXPR_SYMBOL, name.data[0] != 'z', name, at);
 }
 
 gci_expr *
 gci_expr_integer_symbol(gci_arena *arena, gci_view name, size_t at)
 {
-    gci_expr *expr = gci_expr_symbol(arena, name, at);
-
-    if (expr != NULL)
-        expr->is_integer = true;
-    return expr;
+    return new_leaf(arena, GCI_EXPR_SYMBOL, true, name, at);
 }
 
 gci_expr *
 gci_expr_slot(gci_arena *arena, uint16_t slot)
 {
-    gci_view name = gci_arena_copy(arena, gci_view_of(&slot, sizeof slot));
-
-    return name.data != NULL ? gci_expr_integer_symbol(arena, name, slot) : NULL;
+    return gci_expr_integer_symbol(arena, gci_arena_copy(arena, gci_view_of(&slot, sizeof slot)), slot);
 }
 
 gci_expr *
 gci_expr_text(gci_arena *arena, gci_view text, size_t at)
 {
-    gci_expr *expr = GCI_ARENA_NEW(arena, gci_expr);
-
-    if (expr == NULL)
-        return NULL;
-    *expr = (gci_expr){ .type = GCI_EXPR_TEXT, .at = (uint32_t)at, .weight = 1, .depth = 1, .name = text };
-    expr->hash = gci_hash64(text.data, text.size, 12);
-    return expr;
+    return new_leaf(arena, GCI_EXPR_TEXT, false, text, at);
 }
 
 /* Operands whose order doesn't matter are sorted, so that equal ones are found equal. */

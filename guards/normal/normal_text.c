@@ -21,19 +21,22 @@ place_of(gci_term const *term)
     return place;
 }
 
-/* The term that is written after the one at `place`, or NULL. Terms of one place come in their own order. */
+/* Whether a is written before b; b NULL: any is. Terms of one place come in their own order. */
+static bool
+is_before(gci_term const *a, gci_term const *b)
+{
+    return b == NULL || place_of(a) < place_of(b) || (place_of(a) == place_of(b) && a < b);
+}
+
+/* The term that is written after the last one, or NULL. */
 static gci_term const *
 next_term(gci_expr const *expr, gci_term const *last)
 {
     gci_term const *next = NULL;
 
-    for (uint32_t i = 0; i < expr->count; i++) {
-        gci_term const *term = &expr->terms[i];
-        bool after = last == NULL || place_of(term) > place_of(last) || (place_of(term) == place_of(last) && term > last);
-        bool first = next == NULL || place_of(term) < place_of(next) || (place_of(term) == place_of(next) && term < next);
-        if (term != last && after && first)
+    for (gci_term const *term = expr->terms; term < expr->terms + expr->count; term++)
+        if (term != last && (last == NULL || is_before(last, term)) && is_before(term, next))
             next = term;
-    }
     return next;
 }
 

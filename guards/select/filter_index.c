@@ -26,7 +26,7 @@ typedef struct building {
     bool *unsure; /* lists that can't be filtered */
     /* The filters of all lists, grouped: those of dimension d are members[starts[d]..starts[d + 1]). */
     struct member {
-        uint32_t list;
+        uint32_t dimension, list;
         int64_t low, high;
     } *members;
     uint32_t *starts;
@@ -60,33 +60,38 @@ set(gci_bits *row, uint32_t list)
 
 /* ---- filters by dimension ---- */
 
+static int
+compare_members(void const *left, void const *right)
+{
+    struct member const *a = left, *b = right;
+
+    return a->dimension != b->dimension ? (a->dimension > b->dimension) - (a->dimension < b->dimension)
+                                        : (a->list > b->list) - (a->list < b->list);
+}
+
 static bool
 group_filters(building *b)
 {
     gci_filters const *from = b->from;
-    uint32_t dimensions = from->dimension_count, total = 0;
-    uint32_t *ends = gci_arena_array(b->scratch, dimensions + 1, sizeof *ends);
+    uint32_t total = 0, count = 0;
 
-    b->starts = gci_arena_array(b->scratch, dimensions + 1, sizeof *b->starts);
-    if (ends == NULL || b->starts == NULL)
-        return false;
     for (uint32_t i = 0; i < from->count; i++)
-        for (uint32_t k = 0; k < from->lists[i].filter_count && !b->unsure[i]; k++)
-            ends[from->lists[i].filters[k].dimension]++;
-    for (uint32_t d = 0; d < dimensions; d++) {
-        b->starts[d] = total;
-        total += ends[d];
-        ends[d] = b->starts[d];
-    }
-    b->starts[dimensions] = total;
+        total += from->lists[i].filter_count;
+    b->starts = gci_arena_array(b->scratch, from->dimension_count + 1, sizeof *b->starts);
     b->members = gci_arena_array(b->scratch, total, sizeof *b->members);
-    if (b->members == NULL)
+    if (b->starts == NULL || b->members == NULL)
         return false;
     for (uint32_t i = 0; i < from->count; i++) {
-        for (uint32_t k = 0; k < from->lists[i].filter_count && !b->unsure[i]; k++) {
-            gci_filter const *filter = &from->lists[i].filters[k];
-            b->members[ends[filter->dimension]++] = (struct member){ i, filter->low, filter->high };
-        }
+        gci_list_filters const *list = &from->lists[i];
+        for (gci_filter const *f = list->filters; f < list->filters + list->filter_count && !b->unsure[i]; f++)
+            b->members[count++] = (struct member){ f->dimension, i, f->low, f->high };
+    }
+    if (count > 1)
+        qsort(b->members, count, sizeof *b->members, compare_members);
+    for (uint32_t d = 0, at = 0; d <= from->dimension_count; d++) {
+        while (at < count && b->members[at].dimension < d)
+            at++;
+        b->starts[d] = at;
     }
     return true;
 }

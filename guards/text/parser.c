@@ -25,6 +25,7 @@
 #include <stdio.h>
 
 typedef enum power {
+    POWER_NONE, /* of what doesn't continue an expression */
     POWER_CONDITIONAL,
     POWER_OR,
     POWER_AND,
@@ -37,8 +38,7 @@ typedef enum power {
     POWER_SUM,
     POWER_TERM,
     POWER_UNARY,
-    POWER_POWER,
-    POWER_NONE /* of what doesn't continue an expression */
+    POWER_POWER
 } power;
 
 typedef struct parser {
@@ -334,14 +334,9 @@ typedef struct infix {
 static infix
 infix_of(parser const *p)
 {
-#define NONE { POWER_NONE, 0, 0 }
 #define CHAIN(power, op) { POWER_##power, GCI_AST_CHAIN, GCI_OPERATOR_##op }
 #define COMPARE(op) { POWER_COMPARE, GCI_AST_COMPARE, GCI_OPERATOR_##op }
-    static infix const none = NONE, table[GCI_TOKEN_COUNT] = {
-        [GCI_TOKEN_END] = NONE, [GCI_TOKEN_INT] = NONE, [GCI_TOKEN_FLOAT] = NONE, [GCI_TOKEN_IMAGINARY] = NONE,
-        [GCI_TOKEN_NAME] = NONE, [GCI_TOKEN_STRING] = NONE, [GCI_TOKEN_TILDE] = NONE, [GCI_TOKEN_OPEN] = NONE,
-        [GCI_TOKEN_CLOSE] = NONE, [GCI_TOKEN_OPEN_INDEX] = NONE, [GCI_TOKEN_CLOSE_INDEX] = NONE,
-        [GCI_TOKEN_COMMA] = NONE, [GCI_TOKEN_DOT] = NONE, [GCI_TOKEN_INVALID] = NONE,
+    static infix const none = { POWER_NONE, 0, 0 }, table[GCI_TOKEN_COUNT] = {
         [GCI_TOKEN_PLUS] = CHAIN(SUM, ADD), [GCI_TOKEN_MINUS] = CHAIN(SUM, SUB), [GCI_TOKEN_STAR] = CHAIN(TERM, MUL),
         [GCI_TOKEN_SLASH] = CHAIN(TERM, TRUEDIV), [GCI_TOKEN_SLASH_SLASH] = CHAIN(TERM, FLOORDIV),
         [GCI_TOKEN_PERCENT] = CHAIN(TERM, MOD), [GCI_TOKEN_SHIFT_LEFT] = CHAIN(SHIFT, LSHIFT),
@@ -409,7 +404,7 @@ parse(parser *p, power least)
     if (!enter(p))
         return NULL;
     gci_ast *left = parse_operand(p, least);
-    for (infix next; left != NULL && (next = infix_of(p)).power >= least && next.power != POWER_NONE;) {
+    for (infix next; left != NULL && (next = infix_of(p)).power >= least;) {
         gci_ast *node = new_node(p, next.kind, left->begin);
         if (node == NULL || !(next.kind == GCI_AST_IF ? parse_conditional(p, node, left) : parse_chain(p, node, left)))
             return NULL;
