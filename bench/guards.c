@@ -429,7 +429,7 @@ measure_recorded(char const *path)
 /* ---- choosing ---- */
 
 /* A key's candidates and questions; those of the first half hit, of the second half nothing does. */
-typedef struct crowd {
+typedef struct workload {
     size_t count, slots;
     gci_guards **guards;
     gci_selector *selector;
@@ -439,19 +439,19 @@ typedef struct crowd {
     uint32_t chosen[2 * QUERIES];
     size_t first, asked; /* which questions a batch asks */
     bool remembered;
-} crowd;
+} workload;
 
 static char const *const symbol_names[BENCH_SYMBOLS] = { "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7",
                                                          "s8", "s9", "s10", "s11", "s12", "s13", "s14", "s15" };
 
 static int64_t *
-frame_values(crowd *c)
+frame_values(workload *c)
 {
     return c->binding->frame.registers + GCI_FRAME_SLOTS;
 }
 
 static uint32_t
-scan(crowd *c)
+scan(workload *c)
 {
     uint32_t at;
 
@@ -464,13 +464,13 @@ scan(crowd *c)
 static void
 run_selections(void *state)
 {
-    crowd *c = state;
-    gci_selecting asked = { .remember = c->remembered };
+    workload *c = state;
+    gci_select_request request = { .remember = c->remembered };
     uint32_t sum = 0;
 
     for (size_t i = c->first; i < c->first + c->asked; i++) {
         memcpy(frame_values(c), c->values[i], c->slots * sizeof(int64_t));
-        sum += gci_select(c->binding, &asked).place;
+        sum += gci_select(c->binding, &request).place;
     }
     sink = (int)sum;
 }
@@ -478,13 +478,13 @@ run_selections(void *state)
 static void
 run_bound_selections(void *state)
 {
-    crowd *c = state;
-    gci_selecting asked = { .eligible = NULL };
+    workload *c = state;
+    gci_select_request request = { .eligible = NULL };
     uint32_t sum = 0;
 
     for (size_t i = c->first; i < c->first + c->asked; i++) {
         gci_binding_set(c->binding, c->hints[i]);
-        sum += gci_select(c->binding, &asked).place;
+        sum += gci_select(c->binding, &request).place;
     }
     sink = (int)sum;
 }
@@ -492,7 +492,7 @@ run_bound_selections(void *state)
 static void
 run_scans(void *state)
 {
-    crowd *c = state;
+    workload *c = state;
     uint32_t sum = 0;
 
     for (size_t i = c->first; i < c->first + c->asked; i++) {
@@ -504,7 +504,7 @@ run_scans(void *state)
 
 /* The values of hints in the selector's order. */
 static void
-set_question(crowd *c, size_t i, int64_t const values[BENCH_SYMBOLS])
+set_question(workload *c, size_t i, int64_t const values[BENCH_SYMBOLS])
 {
     c->hints[i] = hints_of(symbol_names, values, BENCH_SYMBOLS);
     gci_binding_set(c->binding, c->hints[i]);
@@ -514,7 +514,7 @@ set_question(crowd *c, size_t i, int64_t const values[BENCH_SYMBOLS])
 
 /* One symbol after the other is put out of every bound, until nothing holds. */
 static void
-set_miss(crowd *c, size_t i, int64_t values[BENCH_SYMBOLS])
+set_miss(workload *c, size_t i, int64_t values[BENCH_SYMBOLS])
 {
     for (int k = 0; k < BENCH_SYMBOLS; k++) {
         values[(i + (size_t)k) % BENCH_SYMBOLS] = 4099 + 2 * (int64_t)i;
@@ -526,18 +526,31 @@ set_miss(crowd *c, size_t i, int64_t values[BENCH_SYMBOLS])
     bench_die("a miss", "everything holds");
 }
 
-static void
-build(crowd *c)
+/* As the candidates of a key are ranked: more equalities first, then more conjuncts. */
+static int
+compare_specificity(void const *left, void const *right)
 {
+    gci_specificity a = gci_guards_specificity(*(gci_guards *const *)left);
+    gci_specificity b = gci_guards_specificity(*(gci_guards *const *)right);
+
+    if (a.equalities != b.equalities)
+        return a.equalities > b.equalities ? -1 : 1;
+    return (a.conjuncts < b.conjuncts) - (a.conjuncts > b.conjuncts);
+}
+
+static void
+build(workload *c)
+{
+    qsort(c->guards, c->count, sizeof(gci_guards *), compare_specificity);
     c->selector = gci_selector_new((gci_guards const *const *)c->guards, c->count);
     require(c->selector != NULL && (c->binding = gci_binding_new(c->selector)) != NULL, "memory");
     c->slots = c->selector->slot_count;
 }
 
-static crowd *
+static workload *
 gather(size_t count)
 {
-    crowd *c = calloc(1, sizeof *c);
+    workload *c = calloc(1, sizeof *c);
     int64_t(*values)[BENCH_SYMBOLS] = calloc(count, sizeof *values);
     uint64_t random = 88172645463325252u;
     gci_buf guard;
@@ -562,18 +575,18 @@ gather(size_t count)
 }
 
 static void
-check(crowd *c)
+check(workload *c)
 {
-    gci_selecting asked = { .eligible = NULL };
+    gci_select_request request = { .eligible = NULL };
 
     for (size_t i = 0; i < (size_t)2 * QUERIES; i++) {
         gci_binding_set(c->binding, c->hints[i]);
-        require(gci_select(c->binding, &asked).place == c->chosen[i], "index and scan agree");
+        require(gci_select(c->binding, &request).place == c->chosen[i], "index and scan agree");
     }
 }
 
 static void
-disperse(crowd *c)
+disperse(workload *c)
 {
     for (size_t i = 0; i < (size_t)2 * QUERIES; i++)
         gci_hints_free(c->hints[i]);
@@ -587,7 +600,7 @@ disperse(crowd *c)
 
 /* Fewer questions where a batch would take long; the same for all rows. */
 static bench_figure
-measure_questions(crowd *c, void (*body)(void *state), size_t first, size_t asked)
+measure_questions(workload *c, void (*body)(void *state), size_t first, size_t asked)
 {
     c->first = first;
     c->asked = asked;
@@ -597,7 +610,7 @@ measure_questions(crowd *c, void (*body)(void *state), size_t first, size_t aske
 static void
 measure_crowd(size_t count, char const *label)
 {
-    crowd *c = gather(count);
+    workload *c = gather(count);
     char name[80];
 
     check(c);
@@ -618,7 +631,7 @@ measure_memo(void)
 {
     static char const *const texts[] = { "s0 == 8 and s1 <= 64", "s2 % 8 == 0 and s3 <= s1", "s0 < 100 and s3 == 2*s2" };
     enum { COUNT = 3, ASKED = 8 };
-    crowd *c = calloc(1, sizeof *c);
+    workload *c = calloc(1, sizeof *c);
 
     c->remembered = true;
     c->count = COUNT;

@@ -10,7 +10,7 @@
  *  3. Sums and products of floats are atoms with all their operands in one list; their integer operands are joined into
  *     at most one, the first. Nothing else about floats is ever computed.
  *  4. hash is of the names as they are written, for joining like terms.
- *  5. weight and depth are within their limits: whoever walks an expression needs no check of its own.
+ *  5. weight and depth are within their limits: a walk over an expression needs no check of its own.
  */
 #ifndef GCI_GUARDS_EXPR_H
 #define GCI_GUARDS_EXPR_H

@@ -1,6 +1,6 @@
 /*
  * What the canonical form asks of a normal form: a text in which operand order doesn't show, hashes in which symbols
- * count as colors, and the symbols in an order that nobody's names decide.
+ * count as colors, and the symbols in an order that no name decides.
  */
 #include "base/check.h"
 #include "base/digest.h"

@@ -40,7 +40,7 @@ next_term(gci_expr const *expr, gci_term const *last)
     return next;
 }
 
-/* operand: in parentheses where it would otherwise run into its surroundings. */
+/* operand: in parentheses where it would run into what stands beside it. */
 static void write_expr(gci_expr const *expr, bool operand, gci_buf *out);
 
 static void

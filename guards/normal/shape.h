@@ -24,9 +24,9 @@ gci_expr *gci_expr_read(gci_view text, gci_arena *arena, gcache_error *error);
 typedef uint64_t (*gci_color_fn)(void *state, gci_view symbol);
 
 /*
- * Tells every place of a symbol (an identifier that no `(` follows) in the normal form: a hash of what stands around it,
+ * Reports every place of a symbol (an identifier that no `(` follows) in the normal form: a hash of what stands around it,
  * under `color`, which is the same for places that are interchangeable, and where the symbol was in the text. A symbol that is
- * used twice is told of twice. false without memory.
+ * used twice is reported twice. false without memory.
  */
 typedef void (*gci_symbol_fn)(void *state, gci_view symbol, uint64_t context, size_t at);
 bool gci_expr_each_symbol(gci_expr const *expr, gci_color_fn color, gci_symbol_fn fn, void *state);

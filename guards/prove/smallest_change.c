@@ -225,7 +225,7 @@ static void
 choose_next(search *s, size_t level, gci_walk *out_walk, gci_solutions *out_solutions)
 {
     uint64_t furthest = 0;
-    size_t chosen = level;
+    size_t picked = level;
 
     for (size_t i = level; i < s->set_size && level + 1 < s->set_size; i++) {
         uint64_t distance = UINT64_MAX;
@@ -236,11 +236,11 @@ choose_next(search *s, size_t level, gci_walk *out_walk, gci_solutions *out_solu
             distance = gci_distance(s->present[s->order[i]], value);
         if (distance > furthest) {
             furthest = distance;
-            chosen = i;
+            picked = i;
         }
     }
-    uint16_t slot = s->order[chosen];
-    s->order[chosen] = s->order[level];
+    uint16_t slot = s->order[picked];
+    s->order[picked] = s->order[level];
     s->order[level] = slot;
     find_solutions(s, slot, out_solutions);
     gci_walk_begin(out_walk, out_solutions, s->present[slot]);
@@ -406,21 +406,21 @@ is_changeable(search const *s, size_t slot)
     return false;
 }
 
-/* All sets of `size` hints, the first `chosen` of which are there. */
+/* All sets of `size` hints, the first `picked` of which are there. */
 static void
-search_sets(search *s, size_t chosen, size_t size)
+search_sets(search *s, size_t picked, size_t size)
 {
-    size_t first = chosen == 0 ? 0 : s->set[chosen - 1] + (size_t)1;
+    size_t first = picked == 0 ? 0 : s->set[picked - 1] + (size_t)1;
 
-    if (chosen == size) {
+    if (picked == size) {
         s->set_size = size;
         search_set(s);
         return;
     }
     for (size_t slot = first; slot < s->trial.count && s->looks != 0; slot++) {
         if (s->changeable[slot]) {
-            s->set[chosen] = (uint16_t)slot;
-            search_sets(s, chosen + 1, size);
+            s->set[picked] = (uint16_t)slot;
+            search_sets(s, picked + 1, size);
         }
     }
 }

@@ -159,17 +159,17 @@ choose_edges(building *b, gci_axis *axis, int64_t *bounds)
 {
     struct member const *members = b->members + b->starts[axis->dimension];
     uint32_t count = b->starts[axis->dimension + 1] - b->starts[axis->dimension];
-    int64_t spread[MAX_BUCKETS - 1], *chosen = bounds;
+    int64_t spread[MAX_BUCKETS - 1], *picked = bounds;
     size_t found = sample_bounds(members, count, bounds);
 
     for (size_t i = 0; i < MAX_BUCKETS - 1 && found != 0; i++)
         spread[i] = bounds[(i + 1) * found / MAX_BUCKETS];
     size_t kept = drop_repeated(bounds, found);
     if (kept >= MAX_BUCKETS) {
-        chosen = spread;
+        picked = spread;
         kept = drop_repeated(spread, MAX_BUCKETS - 1);
     }
-    gci_view edges = gci_arena_copy(b->index->arena, gci_view_of(chosen, kept * sizeof *chosen));
+    gci_view edges = gci_arena_copy(b->index->arena, gci_view_of(picked, kept * sizeof *picked));
     axis->edges = (int64_t *)(void *)edges.data;
     axis->bucket_count = (uint32_t)kept + 1;
     return axis->edges != NULL;

@@ -1,5 +1,5 @@
 /*
- * Asking a selector: lists are tried in order, all of them or those that the index lets through, until one holds.
+ * Selecting: lists are tried in order, all of them or those that the index lets through, until one holds.
  */
 #include "guards/select/selector.h"
 
@@ -8,7 +8,7 @@
 /* One choice on its way. */
 typedef struct choosing {
     gci_binding *binding;
-    gci_selecting const *asked;
+    gci_select_request const *request;
     gci_selection selection;
 } choosing;
 
@@ -71,16 +71,16 @@ eval(gci_placed_list const *list, gci_binding const *binding)
 }
 
 static bool
-is_eligible(gci_selecting const *asked, uint32_t place)
+is_eligible(gci_select_request const *request, uint32_t place)
 {
-    return asked->eligible == NULL || asked->eligible(asked->state, place);
+    return request->eligible == NULL || request->eligible(request->state, place);
 }
 
 /* true: it holds. */
 static inline bool
 try_list(choosing *c, uint32_t place)
 {
-    if (!is_eligible(c->asked, place))
+    if (!is_eligible(c->request, place))
         return false;
     switch (eval(&c->binding->selector->lists[place], c->binding)) {
     case GCACHE_TRUE: c->selection.place = place; return true;
@@ -112,8 +112,8 @@ try_filtered(choosing *c)
 }
 
 /*
- * Is any eligible list false? Asked of a miss in which none of those tried was: what the index passed over is false, so
- * that the first one that is looked at nearly always decides.
+ * Is any eligible list false? Needed for a miss in which none of those tried was. The lists that the index skipped are
+ * false, so the first one nearly always decides.
  */
 static bool
 is_any_false(choosing const *c)
@@ -121,15 +121,15 @@ is_any_false(choosing const *c)
     gci_selector const *s = c->binding->selector;
 
     for (uint32_t i = 0; i < s->count; i++)
-        if (is_eligible(c->asked, i) && eval(&s->lists[i], c->binding) == GCACHE_FALSE)
+        if (is_eligible(c->request, i) && eval(&s->lists[i], c->binding) == GCACHE_FALSE)
             return true;
     return false;
 }
 
 static gci_selection
-select_anew(gci_binding *binding, gci_selecting const *asked)
+select_anew(gci_binding *binding, gci_select_request const *request)
 {
-    choosing c = { .binding = binding, .asked = asked, .selection = { .place = GCI_NO_CANDIDATE } };
+    choosing c = { .binding = binding, .request = request, .selection = { .place = GCI_NO_CANDIDATE } };
     bool filtered = binding->selector->index != NULL && !binding->is_shadowed;
 
     if (filtered)
@@ -144,17 +144,17 @@ select_anew(gci_binding *binding, gci_selecting const *asked)
 }
 
 gci_selection
-gci_select(gci_binding *binding, gci_selecting const *asked)
+gci_select(gci_binding *binding, gci_select_request const *request)
 {
     int64_t const *values = binding->frame.registers + GCI_FRAME_SLOTS;
     gci_selection selection;
 
     GCI_ASSERT(binding->hints != NULL);
-    if (!asked->remember || !binding->is_plain)
-        return select_anew(binding, asked);
-    if (gci_memo_find(&binding->memo, values, asked->eligibility, &selection))
+    if (!request->remember || !binding->is_plain)
+        return select_anew(binding, request);
+    if (gci_memo_find(&binding->memo, values, request->eligibility, &selection))
         return selection;
-    selection = select_anew(binding, asked);
-    gci_memo_keep(&binding->memo, values, asked->eligibility, selection);
+    selection = select_anew(binding, request);
+    gci_memo_keep(&binding->memo, values, request->eligibility, selection);
     return selection;
 }

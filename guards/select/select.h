@@ -1,23 +1,23 @@
 /*
  * Choosing among many guard lists: the first, in the caller's order, that holds for given hints.
  *
- * The answer, and what is known of a miss, are those of trying every list in order with gci_guards_eval:
+ * The result, of a miss too, is that of trying every list in order with gci_guards_eval:
  *
- *  1. The index only filters. A list it passes over is certainly false: it relies on conjuncts of integer comparisons
+ *  1. The index only filters. A list that it skips is certainly false: it relies on conjuncts of integer comparisons
  *     that stand before the first one that may raise, and only while the divisors before them aren't zero.
  *  2. A name that isn't bound, or not to an integer, takes the lists that read it out of the filter.
  *  3. Everything the index lets through is evaluated as a whole, in order.
  *
  * Few lists are tried one by one; from GCI_INDEX_LEAST on there is an index.
  *
- * Threads: a selector is built once and never changes. Any number of threads may ask it, each with a binding of its own.
+ * Threads: a selector is built once and never changes. Any number of threads may use it, each with its own binding.
  */
 #ifndef GCI_GUARDS_SELECT_H
 #define GCI_GUARDS_SELECT_H
 
 #include "guards/program/list.h"
 
-/* Below this many lists trying each is as fast as asking an index. */
+/* Below this many lists trying each is as fast as an index. */
 #define GCI_INDEX_LEAST 32
 
 typedef struct gci_selector gci_selector;
@@ -28,7 +28,7 @@ void gci_selector_free(gci_selector *selector);
 /* The bytes it takes, about. */
 size_t gci_selector_size(gci_selector const *selector);
 
-/* What one thread asks one selector with: what hints bind its names to, room to compute in, and recent answers. */
+/* One thread's use of one selector: what hints bind its names to, registers, and recent results. */
 typedef struct gci_binding gci_binding;
 
 /* NULL without memory. */
@@ -37,13 +37,13 @@ void gci_binding_free(gci_binding *binding);
 /* The binding borrows the hints. */
 void gci_binding_set(gci_binding *binding, gci_hints const *hints);
 
-typedef struct gci_selecting {
-    /* Whether a list may be chosen at all, its guards aside. NULL: all may. */
+typedef struct gci_select_request {
+    /* Whether a list may be selected, whatever its guards say. NULL: all may. */
     bool (*eligible)(void const *state, uint32_t place);
     void const *state;
-    bool remember;        /* answer from the memo, and keep the answer there */
-    uint64_t eligibility; /* for the memo: equal numbers mean that eligible gives equal answers */
-} gci_selecting;
+    bool remember;        /* look in the memo first, and keep the result there */
+    uint64_t eligibility; /* for the memo: equal numbers mean that eligible returns the same */
+} gci_select_request;
 
 #define GCI_NO_CANDIDATE UINT32_MAX
 
@@ -52,6 +52,6 @@ typedef struct gci_selection {
     bool some_false, some_raise; /* of a miss: eligible lists that are false, or raise */
 } gci_selection;
 
-gci_selection gci_select(gci_binding *binding, gci_selecting const *asked);
+gci_selection gci_select(gci_binding *binding, gci_select_request const *request);
 
 #endif

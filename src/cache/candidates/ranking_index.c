@@ -1,14 +1,13 @@
 /*
- * Asks the guards' selector on behalf of a lookup.
+ * Uses the guards' selector for a lookup.
  *
- * Candidates of one variant, with the same names and requirements, are a class: a lookup admits all of it or none, so
- * that it is decided once a lookup. The admitted classes are a word of bits, which is also what the memo tells questions
- * of equal hints apart by.
+ * Candidates of one variant, with the same names and requirements, are a class. A lookup admits a class as a whole or not
+ * at all. The admitted classes are a word of bits; the memo keeps results of equal hints apart by it.
  *
  * Invariants:
  *  1. A candidate's place in the selector is its place in the ranking.
  *  2. The index doesn't change once it hangs on its ranking, but for the spare bindings.
- *  3. A binding is used by one thread at a time: who has taken it out of `spare` has it alone.
+ *  3. A binding is used by one thread at a time: the thread that took it out of `spare`.
  */
 #include "cache/candidates/ranking_index.h"
 
@@ -71,7 +70,7 @@ classify(ranking_index *index, size_t place)
     return true;
 }
 
-/* The classes of which every candidate may be chosen, its guards aside. */
+/* The classes that the lookup admits, whatever the guards say. */
 static uint64_t
 admitted_classes(ranking_index const *index, gci_question const *question)
 {
@@ -191,9 +190,9 @@ index_of(gci_ranking *ranking)
     return gci_extra_set(&ranking->index, ranking->set->account, index, cost, gci_ranking_index_free);
 }
 
-/* ---- asking ---- */
+/* ---- selecting ---- */
 
-/* Which candidates may be chosen. */
+/* Which candidates may be selected. */
 typedef struct eligibility {
     ranking_index const *index;
     uint64_t classes;
@@ -213,11 +212,11 @@ select_from(ranking_index const *index, gci_binding *binding, uint64_t classes, 
 {
     eligibility e = { .index = index, .classes = classes, .failed = failed };
     bool all = failed == NULL && classes == (UINT64_MAX >> (MAX_CLASSES - index->class_count));
-    gci_selecting asked = {
+    gci_select_request request = {
         .eligible = all ? NULL : is_eligible, .state = &e, .remember = failed == NULL, .eligibility = classes
     };
 
-    return gci_select(binding, &asked);
+    return gci_select(binding, &request);
 }
 
 static gci_selection
@@ -235,7 +234,7 @@ choose(ranking_index const *index, gci_binding *binding, gci_question const *que
 }
 
 bool
-gci_ranking_index_ask(gci_ranking *ranking, gci_question const *question, bool const *failed, gci_indexed *out)
+gci_ranking_index_select(gci_ranking *ranking, gci_question const *question, bool const *failed, gci_indexed *out)
 {
     if (question->request.guard_test != NULL || question->cache->unsafe_skip_guards)
         return false;

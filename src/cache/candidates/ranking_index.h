@@ -1,8 +1,8 @@
 /*
- * An index over a ranking, for keys with many candidates that are asked often. Its answer is that of trying them one by
- * one in rank order (lookup.c); what it isn't made for it leaves to that.
+ * An index over a ranking, for keys with many candidates and many lookups. Its result is that of trying the candidates one
+ * by one in rank order (cache_lookup.c). Lookups that it can't serve fall back to that.
  *
- * Threads: any number may ask at once. Nobody waits: what a lookup computes in is taken from a few seats, or made.
+ * Threads: any number may use it at once, without waiting. A lookup takes one of a few spare bindings, or makes one.
  */
 #ifndef GCI_CACHE_CANDIDATES_RANKING_INDEX_H
 #define GCI_CACHE_CANDIDATES_RANKING_INDEX_H
@@ -22,10 +22,10 @@ typedef struct gci_indexed {
 } gci_indexed;
 
 /*
- * failed: by place in the ranking, candidates that don't count; may be NULL. false: try them one by one; nothing is
- * told.
+ * failed: by place in the ranking, candidates that don't count; may be NULL. false: try them one by one; out is
+ * unset.
  */
-bool gci_ranking_index_ask(gci_ranking *ranking, gci_question const *question, bool const *failed, gci_indexed *out);
+bool gci_ranking_index_select(gci_ranking *ranking, gci_question const *question, bool const *failed, gci_indexed *out);
 
 /* NULL is accepted. */
 void gci_ranking_index_free(void *index);

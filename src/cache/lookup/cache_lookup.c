@@ -89,7 +89,7 @@ select_candidate(walk *w)
 {
     gci_indexed indexed;
 
-    if (w->trace != NULL || !gci_ranking_index_ask(w->ranking, w->question, w->failed, &indexed))
+    if (w->trace != NULL || !gci_ranking_index_select(w->ranking, w->question, w->failed, &indexed))
         return try_all(w);
     if (indexed.best == GCI_NOBODY)
         keep_furthest(&w->reason, indexed.reason);

@@ -142,7 +142,7 @@ assert_indexed(fixture *f)
 
     assert_int_equal(gci_question_init(&question, f->cache, g, &hints, NULL, &f->error), GCACHE_OK);
     assert_int_equal(gci_store_candidates(f->cache->store, &question.key, &set, NULL), GCI_FOUND);
-    assert_true(gci_ranking_index_ask(gci_ranking_of(set), &question, NULL, &indexed));
+    assert_true(gci_ranking_index_select(gci_ranking_of(set), &question, NULL, &indexed));
     gci_candidates_release(set);
     gci_question_clear(&question);
     gcache_graph_free(g);

@@ -296,14 +296,14 @@ ask(selecting *s)
 {
     gci_hints *hints = s->source.hints(s->source.state, &s->chance);
     bool all = chance_below(&s->chance, 2) == 0;
-    gci_selecting asked = { .eligible = all ? NULL : is_eligible, .state = s, .eligibility = all };
+    gci_select_request request = { .eligible = all ? NULL : is_eligible, .state = s, .eligibility = all };
     gci_selection plain = select_plainly(s, hints, all);
 
     gci_binding_set(s->binding, hints);
-    must_be_same(gci_select(s->binding, &asked), plain);
-    asked.remember = true;
-    must_be_same(gci_select(s->binding, &asked), plain);
-    must_be_same(gci_select(s->binding, &asked), plain);
+    must_be_same(gci_select(s->binding, &request), plain);
+    request.remember = true;
+    must_be_same(gci_select(s->binding, &request), plain);
+    must_be_same(gci_select(s->binding, &request), plain);
     if (s->tell != NULL && all && s->asked % WRITTEN == 0)
         tell_answer(s, hints, plain.place);
     s->asked++;
