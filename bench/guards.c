@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DISTINCT = 1000, QUERIES = 512, MANY = 1000, HOT = 16, BATCHES = 201 };
+enum { DISTINCT = 1000, QUERIES = 512, MANY = 1000, HOT = 16, BATCHES = 201, MAX_SLOTS = 64 };
 
 typedef int (*compiled_fn)(int64_t const *values);
 
@@ -31,7 +31,7 @@ typedef struct subject {
     gci_hints *hints;
     gci_instruction const *code; /* NULL: no fast program */
     size_t slot_count;
-    int64_t slots[64];           /* what the hints bind the selector's names to */
+    int64_t slots[MAX_SLOTS];    /* what the hints bind the selector's names to */
     compiled_fn compiled; /* NULL: gcc has none */
     double eval_ns, code_ns;
 } subject;
@@ -188,7 +188,7 @@ static void
 run_programs(void *state)
 {
     stream *s = state;
-    int64_t *frame = s->items[0].binding->frame.registers;
+    static int64_t frame[GCI_FRAME_SLOTS + MAX_SLOTS];
     uint32_t at;
     int held = 0;
 

@@ -57,7 +57,7 @@ void
 gci_binding_set(gci_binding *binding, gci_hints const *hints)
 {
     gci_selector const *selector = binding->selector;
-    gci_frame *frame = &binding->frame;
+    gci_name_frame *frame = &binding->frame;
 
     binding->hints = hints;
     binding->is_shadowed = false;

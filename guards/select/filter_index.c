@@ -354,7 +354,7 @@ gci_filter_index_make(gci_filters *filters, gci_arena *arena, gci_filter_index *
 /* ---- walking ---- */
 
 static bool
-reads_odd_slot(gci_dimension const *dimension, gci_frame const *frame)
+reads_odd_slot(gci_dimension const *dimension, gci_name_frame const *frame)
 {
     for (size_t i = 0; i < dimension->slot_count; i++)
         for (size_t k = 0; k < frame->odd_count; k++)
@@ -365,7 +365,7 @@ reads_odd_slot(gci_dimension const *dimension, gci_frame const *frame)
 
 /* false: nothing is known of the dimension. */
 static inline bool
-value_of(gci_dimension const *dimension, gci_frame const *frame, int64_t *out)
+value_of(gci_dimension const *dimension, gci_name_frame const *frame, int64_t *out)
 {
     if (frame->odd_count != 0 && reads_odd_slot(dimension, frame))
         return false;
@@ -373,7 +373,7 @@ value_of(gci_dimension const *dimension, gci_frame const *frame, int64_t *out)
 }
 
 static void
-add_unsure(gci_cursor *c, gci_frame const *frame)
+add_unsure(gci_cursor *c, gci_name_frame const *frame)
 {
     gci_filter_index const *index = c->index;
     int64_t value;
@@ -386,7 +386,7 @@ add_unsure(gci_cursor *c, gci_frame const *frame)
 }
 
 void
-gci_cursor_init(gci_cursor *cursor, gci_filter_index const *index, gci_frame const *frame)
+gci_cursor_init(gci_cursor *cursor, gci_filter_index const *index, gci_name_frame const *frame)
 {
     int64_t value;
 

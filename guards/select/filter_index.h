@@ -47,12 +47,12 @@ typedef struct gci_filter_index {
 bool gci_filter_index_make(gci_filters *filters, gci_arena *arena, gci_filter_index **out_index);
 
 /* The values of names, to compute with. */
-typedef struct gci_frame {
+typedef struct gci_name_frame {
     int64_t *registers;
     uint16_t *odd; /* slots of names that aren't bound to integers */
     size_t odd_count;
     gci_bits const **rows; /* room for a cursor */
-} gci_frame;
+} gci_name_frame;
 
 /* A walk over the lists that may hold for a frame. */
 typedef struct gci_cursor {
@@ -65,7 +65,7 @@ typedef struct gci_cursor {
     uint64_t bits[GCI_BLOCK_WORDS];    /* lists of the present block that are left */
 } gci_cursor;
 
-void gci_cursor_init(gci_cursor *cursor, gci_filter_index const *index, gci_frame const *frame);
+void gci_cursor_init(gci_cursor *cursor, gci_filter_index const *index, gci_name_frame const *frame);
 
 /* The place of the next list that may hold, in order; UINT32_MAX at the end. */
 uint32_t gci_cursor_next(gci_cursor *cursor);

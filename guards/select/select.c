@@ -31,7 +31,7 @@ eval_exactly(gci_placed_list const *list, gci_binding const *binding)
 }
 
 static bool
-reads_odd(gci_placed_list const *list, gci_frame const *frame)
+reads_odd(gci_placed_list const *list, gci_name_frame const *frame)
 {
     for (size_t i = 0; i < frame->odd_count; i++)
         for (uint32_t k = 0; k < list->guards->program.name_count; k++)

@@ -56,7 +56,7 @@ struct gci_binding {
     gci_selector const *selector;
     gci_hints const *hints;
     gci_number const **numbers; /* by slot; NULL: not bound */
-    gci_frame frame;
+    gci_name_frame frame;
     bool is_shadowed;           /* a hint has the name of a function */
     bool is_plain;              /* no hint has, and all names are bound to integers */
     gci_memo memo;

@@ -1,7 +1,7 @@
 /*
  * Operators on any values: which type they are computed in, and what Python says where there is none.
  */
-#include "guards/value/number.h"
+#include "guards/value/calc.h"
 
 #include "base/check.h"
 

@@ -4,7 +4,7 @@
 #ifndef GCI_GUARDS_FUNCTIONS_H
 #define GCI_GUARDS_FUNCTIONS_H
 
-#include "guards/value/number.h"
+#include "guards/value/calc.h"
 
 typedef enum gci_function_kind {
     GCI_FUNCTION_OPERATOR, /* op */

@@ -2,7 +2,7 @@
  * Complex numbers, which a guard can only meet through a power such as `(-8.0) ** 0.5` or a literal `1j`. Division and
  * powers follow CPython step by step, since their rounding shows.
  */
-#include "guards/value/number.h"
+#include "guards/value/calc.h"
 
 #include "base/check.h"
 

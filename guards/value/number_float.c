@@ -1,7 +1,7 @@
 /*
  * Floats: arithmetic as CPython's float type does it, and rounding.
  */
-#include "guards/value/number.h"
+#include "guards/value/calc.h"
 
 #include "base/check.h"
 #include "guards/value/limits.h"

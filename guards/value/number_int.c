@@ -1,7 +1,7 @@
 /*
  * Integer arithmetic: int64 where it fits, limbs where it doesn't.
  */
-#include "guards/value/number.h"
+#include "guards/value/calc.h"
 
 #include "base/check.h"
 #include "guards/value/limits.h"

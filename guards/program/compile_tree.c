@@ -15,8 +15,6 @@
 /* Folded integers stay below this; `2 ** 100000` is left to run time. */
 #define MAX_FOLDED_LIMBS 8
 
-static uint16_t compile_value(gci_emitter *e, gci_ast const *node);
-
 /* ---- constants ---- */
 
 /* A nan that is computed is another object each time. */
@@ -38,22 +36,22 @@ fold_binary(gci_emitter *e, gci_operator op, gci_number a, gci_number b, gci_num
 }
 
 /* true and the value if the tree is a constant that computing never raises for. */
-bool
-gci_compile_fold(gci_emitter *e, gci_ast const *node, gci_number *out)
+static bool
+fold(gci_emitter *e, gci_ast const *node, gci_number *out)
 {
     gci_number operand;
 
     switch (node->kind) {
     case GCI_AST_NUMBER: *out = node->number; return true;
     case GCI_AST_UNARY:
-        return gci_compile_fold(e, node->first, &operand)
+        return fold(e, node->first, &operand)
                && gci_calc_unary(&e->calc, node->first->joint, operand, out) && is_modest(*out);
     case GCI_AST_CHAIN:
     case GCI_AST_POWER:
-        if (!gci_compile_fold(e, node->first, out))
+        if (!fold(e, node->first, out))
             return false;
         for (gci_ast const *child = node->first->next; child != NULL; child = child->next)
-            if (!gci_compile_fold(e, child, &operand) || !fold_binary(e, child->joint, *out, operand, out))
+            if (!fold(e, child, &operand) || !fold_binary(e, child->joint, *out, operand, out))
                 return false;
         return true;
     default: return false;
@@ -123,7 +121,7 @@ scaled_summand(gci_emitter *e, gci_ast const *node, int64_t *out_scale)
         return NULL;
     for (gci_ast const *child = node->first; child != NULL; child = child->next) {
         gci_ast const *other = child == node->first ? child->next : node->first;
-        if (gci_compile_fold(e, child, &scale) && scale.kind == GCI_KIND_INT && scale.i != INT64_MIN) {
+        if (fold(e, child, &scale) && scale.kind == GCI_KIND_INT && scale.i != INT64_MIN) {
             *out_scale = scale.i;
             return other;
         }
@@ -134,7 +132,7 @@ scaled_summand(gci_emitter *e, gci_ast const *node, int64_t *out_scale)
 static uint16_t
 add_scaled(gci_emitter *e, uint16_t left, gci_operator op, gci_ast const *factor, int64_t scale)
 {
-    uint16_t right = compile_value(e, factor);
+    uint16_t right = gci_compile_value(e, factor);
     int64_t imm = op == GCI_OPERATOR_SUB ? -scale : scale;
 
     return emit_result(e, (gci_instruction){ .op = GCI_OP_ADD_MUL, .b = left, .c = right, .imm = imm }, left, right);
@@ -148,7 +146,7 @@ join_tree(gci_emitter *e, partial const *left, gci_operator op, gci_ast const *r
     bool commutes = op == GCI_OPERATOR_ADD || op == GCI_OPERATOR_MUL;
 
     if (left->is_constant && left->number.kind == GCI_KIND_INT && commutes) {
-        uint16_t r = compile_value(e, right);
+        uint16_t r = gci_compile_value(e, right);
         return emit_result(e, gci_immediate_form(op, r, left->number.i), r, r);
     }
     uint16_t a = materialise(e, left);
@@ -157,7 +155,7 @@ join_tree(gci_emitter *e, partial const *left, gci_operator op, gci_ast const *r
         factor = scaled_summand(e, right, &scale);
     if (factor != NULL)
         return add_scaled(e, a, op, factor, scale);
-    return emit_binary(e, op, a, compile_value(e, right));
+    return emit_binary(e, op, a, gci_compile_value(e, right));
 }
 
 static uint16_t
@@ -177,14 +175,14 @@ static uint16_t
 compile_chain(gci_emitter *e, gci_ast const *node, uint32_t count)
 {
     gci_ast const *child = node->first;
-    partial left = { .is_constant = gci_compile_fold(e, child, &left.number) };
+    partial left = { .is_constant = fold(e, child, &left.number) };
     gci_number right, folded;
 
     if (!left.is_constant)
-        left.r = compile_value(e, child);
+        left.r = gci_compile_value(e, child);
     for (uint32_t i = 1; i < count; i++) {
         child = child->next;
-        bool constant = gci_compile_fold(e, child, &right);
+        bool constant = fold(e, child, &right);
         if (constant && left.is_constant && fold_binary(e, child->joint, left.number, right, &folded)) {
             left.number = folded;
             continue;
@@ -203,7 +201,7 @@ compile_chain(gci_emitter *e, gci_ast const *node, uint32_t count)
 static uint16_t
 compile_unary(gci_emitter *e, gci_opcode op, gci_ast const *operand)
 {
-    uint16_t r = compile_value(e, operand);
+    uint16_t r = gci_compile_value(e, operand);
 
     return emit_result(e, (gci_instruction){ .op = (uint16_t)op, .b = r }, r, r);
 }
@@ -236,7 +234,7 @@ compile_choice(gci_emitter *e, gci_ast const *node)
 
     gci_label_open(e, &end);
     for (gci_ast const *child = node->first; child != NULL; child = child->next) {
-        move(e, result, compile_value(e, child));
+        move(e, result, gci_compile_value(e, child));
         if (child->next != NULL)
             gci_emit_jump(e, (gci_instruction){ .op = (uint16_t)leave, .a = result }, &end);
     }
@@ -246,18 +244,18 @@ compile_choice(gci_emitter *e, gci_ast const *node)
 
 /* a < b < c: operands are computed as they are needed, each once. */
 static uint16_t
-compile_comparison(gci_emitter *e, gci_ast const *node)
+compile_comparison_value(gci_emitter *e, gci_ast const *node)
 {
     gci_ast const *child = node->first;
-    uint16_t left = compile_value(e, child), result = GCI_NO_REGISTER;
+    uint16_t left = gci_compile_value(e, child), result = GCI_NO_REGISTER;
     gci_label end;
 
     if (node->count == 2)
-        return emit_binary(e, child->next->joint, left, compile_value(e, child->next));
+        return emit_binary(e, child->next->joint, left, gci_compile_value(e, child->next));
     result = gci_emit_new(e);
     gci_label_open(e, &end);
     for (child = child->next; child != NULL; child = child->next) {
-        uint16_t right = compile_value(e, child);
+        uint16_t right = gci_compile_value(e, child);
         gci_emit(e, (gci_instruction){ .op = (uint16_t)binary_opcode(child->joint), .a = result, .b = left, .c = right });
         if (right != left)
             gci_emit_release(e, left);
@@ -271,7 +269,7 @@ compile_comparison(gci_emitter *e, gci_ast const *node)
 }
 
 static uint16_t
-compile_conditional(gci_emitter *e, gci_ast const *node)
+compile_conditional_value(gci_emitter *e, gci_ast const *node)
 {
     gci_ast const *condition = node->first, *value = condition->next;
     uint16_t result = gci_emit_new(e);
@@ -280,10 +278,10 @@ compile_conditional(gci_emitter *e, gci_ast const *node)
     gci_label_open(e, &end);
     gci_label_open(e, &otherwise);
     gci_compile_condition(e, condition, false, &otherwise);
-    move(e, result, compile_value(e, value));
+    move(e, result, gci_compile_value(e, value));
     gci_emit_jump(e, (gci_instruction){ .op = GCI_OP_JUMP }, &end);
     gci_label_bind(e, &otherwise);
-    move(e, result, compile_value(e, value->next));
+    move(e, result, gci_compile_value(e, value->next));
     gci_label_bind(e, &end);
     return result;
 }
@@ -302,7 +300,7 @@ compile_run(gci_emitter *e, gci_ast const *first, uint32_t count)
         return 0;
     }
     for (gci_ast const *child = first; child != NULL; child = child->next)
-        values[n++] = compile_value(e, child);
+        values[n++] = gci_compile_value(e, child);
     if (count == 1)
         return values[0];
     uint16_t run = gci_emit_new_run(e, count);
@@ -316,7 +314,7 @@ static void
 compile_arguments_only(gci_emitter *e, gci_ast const *first)
 {
     for (gci_ast const *child = first; child != NULL; child = child->next) {
-        uint16_t r = compile_value(e, child);
+        uint16_t r = gci_compile_value(e, child);
         gci_emit(e, (gci_instruction){ .op = GCI_OP_MOVE, .a = gci_emit_new(e), .b = r });
         gci_emit_release(e, r);
     }
@@ -347,7 +345,7 @@ call_extreme(gci_emitter *e, gci_opcode op, gci_ast const *first, uint32_t count
         return 0;
     }
     for (gci_ast const *child = first; child != NULL; child = child->next)
-        values[n++] = compile_value(e, child);
+        values[n++] = gci_compile_value(e, child);
     best = values[0];
     for (uint32_t i = 1; i < count; i++)
         best = emit_result(e, (gci_instruction){ .op = (uint16_t)op, .b = best, .c = values[i] }, best, values[i]);
@@ -395,8 +393,8 @@ call_known(gci_emitter *e, gci_function const *function, gci_ast const *first, u
     }
     switch (function->kind) {
     case GCI_FUNCTION_OPERATOR: {
-        uint16_t left = compile_value(e, first);
-        return emit_binary(e, function->op, left, compile_value(e, first->next));
+        uint16_t left = gci_compile_value(e, first);
+        return emit_binary(e, function->op, left, gci_compile_value(e, first->next));
     }
     case GCI_FUNCTION_ABS: return compile_unary(e, GCI_OP_ABS, first);
     case GCI_FUNCTION_MAX:
@@ -430,7 +428,7 @@ compile_attribute(gci_emitter *e, gci_ast const *node, gci_function const **out_
 static uint16_t
 call_value(gci_emitter *e, gci_ast const *callee, gci_ast const *first)
 {
-    uint16_t r = compile_value(e, callee);
+    uint16_t r = gci_compile_value(e, callee);
 
     gci_emit(e, (gci_instruction){ .op = GCI_OP_MOVE, .a = gci_emit_new(e), .b = r });
     compile_arguments_only(e, first);
@@ -481,7 +479,7 @@ compile_new_value(gci_emitter *e, gci_ast const *node)
     gci_number number;
     uint16_t r;
 
-    if (gci_compile_fold(e, node, &number))
+    if (fold(e, node, &number))
         return load(e, number);
     switch ((gci_ast_kind)node->kind) {
     case GCI_AST_NUMBER: return load(e, node->number);
@@ -491,10 +489,10 @@ compile_new_value(gci_emitter *e, gci_ast const *node)
     case GCI_AST_POWER: return compile_chain(e, node, node->count);
     case GCI_AST_UNARY: return compile_sign(e, node);
     case GCI_AST_NOT: return compile_unary(e, GCI_OP_NOT, node->first);
-    case GCI_AST_COMPARE: return compile_comparison(e, node);
+    case GCI_AST_COMPARE: return compile_comparison_value(e, node);
     case GCI_AST_AND:
     case GCI_AST_OR: return compile_choice(e, node);
-    case GCI_AST_IF: return compile_conditional(e, node);
+    case GCI_AST_IF: return compile_conditional_value(e, node);
     case GCI_AST_CALL: return compile_call(e, node);
     case GCI_AST_TUPLE: return call_function(e, gci_function_tuple(), node->first, node->count);
     case GCI_AST_ATTRIBUTE:
@@ -505,8 +503,8 @@ compile_new_value(gci_emitter *e, gci_ast const *node)
 }
 
 /* The register with the node's value. It may be a name's or a kept one: the caller releases it and never writes it. */
-static uint16_t
-compile_value(gci_emitter *e, gci_ast const *node)
+uint16_t
+gci_compile_value(gci_emitter *e, gci_ast const *node)
 {
     if (e->status != GCACHE_OK)
         return 0;
@@ -518,15 +516,293 @@ compile_value(gci_emitter *e, gci_ast const *node)
     return r;
 }
 
-uint16_t
-gci_compile_value(gci_emitter *e, gci_ast const *node)
-{
-    return compile_value(e, node);
-}
-
-uint16_t
-gci_compile_prefix(gci_emitter *e, gci_ast const *node, uint32_t count)
+static uint16_t
+compile_prefix(gci_emitter *e, gci_ast const *node, uint32_t count)
 {
     GCI_ASSERT(node->kind == GCI_AST_CHAIN && count >= 1 && count < node->count);
-    return count == 1 ? compile_value(e, node->first) : compile_chain(e, node, count);
+    return count == 1 ? gci_compile_value(e, node->first) : compile_chain(e, node, count);
+}
+
+/* ---- conditions: jumps, and the instructions that compare and jump at once ---- */
+
+static gci_opcode
+jump_opcode(gci_operator op, bool sense, bool immediate)
+{
+    gci_opcode base = immediate ? sense ? GCI_OP_IF_EQ_I : GCI_OP_UNLESS_EQ_I : sense ? GCI_OP_IF_EQ : GCI_OP_UNLESS_EQ;
+
+    GCI_ASSERT(gci_operator_is_comparison(op));
+    return (gci_opcode)(base + (op - GCI_OPERATOR_EQ));
+}
+
+static bool
+fits_32(int64_t value)
+{
+    return value >= INT32_MIN && value <= INT32_MAX;
+}
+
+/* true and the value of a constant that fits the immediate of a jump. */
+static bool
+small_constant(gci_emitter *e, gci_ast const *node, int32_t *out)
+{
+    gci_number number;
+
+    if (!fold(e, node, &number) || number.kind != GCI_KIND_INT || !fits_32(number.i))
+        return false;
+    *out = (int32_t)number.i;
+    return true;
+}
+
+/* ---- fused forms ---- */
+
+static void
+set_z(gci_instruction *instruction, int32_t z)
+{
+    instruction->b = (uint16_t)((uint32_t)z & 0xffff);
+    instruction->c = (uint16_t)((uint32_t)z >> 16);
+}
+
+/* `low <= r` and `r <= high` that follow each other fail at once. */
+static bool
+fuse_range(gci_emitter *e, uint16_t r, gci_operator op, int32_t bound)
+{
+    gci_instruction *last = gci_emit_last(e);
+
+    if (last == NULL || last->a != r || last->y != 0)
+        return false;
+    bool low_first = last->op == GCI_OP_UNLESS_GE_I && op == GCI_OPERATOR_LE;
+    bool high_first = last->op == GCI_OP_UNLESS_LE_I && op == GCI_OPERATOR_GE;
+    if (!low_first && !high_first)
+        return false;
+    int32_t other = last->x;
+    last->op = GCI_OP_UNLESS_RANGE;
+    last->x = low_first ? other : bound;
+    set_z(last, low_first ? bound : other);
+    return true;
+}
+
+/* The constant divisor of a chain that ends in `% divisor`; 0 if it isn't one, or if the remainder is known already. */
+static int32_t
+last_divisor(gci_emitter *e, gci_ast const *node)
+{
+    gci_ast const *last = node->first;
+    int32_t divisor;
+
+    if (node->kind != GCI_AST_CHAIN || gci_emit_find(e, node->class) != GCI_NO_REGISTER)
+        return 0;
+    while (last->next != NULL)
+        last = last->next;
+    return last->joint == GCI_OPERATOR_MOD && small_constant(e, last, &divisor) ? divisor : 0;
+}
+
+/* x % divisor == constant */
+static bool
+fuse_remainder(gci_emitter *e, gci_ast const *left, gci_operator op, int32_t constant, bool sense, gci_label *label)
+{
+    int32_t divisor = op == GCI_OPERATOR_EQ || op == GCI_OPERATOR_NE ? last_divisor(e, left) : 0;
+
+    if (divisor == 0)
+        return false;
+    uint16_t r = compile_prefix(e, left, left->count - 1);
+    gci_opcode code = op == GCI_OPERATOR_EQ ? sense ? GCI_OP_IF_MOD_EQ : GCI_OP_UNLESS_MOD_EQ
+                                            : sense ? GCI_OP_IF_MOD_NE : GCI_OP_UNLESS_MOD_NE;
+    gci_instruction jump = { .op = (uint16_t)code, .a = r, .x = divisor };
+    set_z(&jump, constant);
+    gci_emit_release(e, r);
+    gci_emit_jump(e, jump, label);
+    return true;
+}
+
+/* The other operand of a product of two with one small constant; NULL if it isn't one. */
+static gci_ast const *
+scaled_operand(gci_emitter *e, gci_ast const *node, int32_t *out_scale)
+{
+    if (node->kind != GCI_AST_CHAIN || node->count != 2 || node->first->next->joint != GCI_OPERATOR_MUL
+        || gci_emit_find(e, node->class) != GCI_NO_REGISTER)
+        return NULL;
+    if (small_constant(e, node->first, out_scale))
+        return node->first->next;
+    return small_constant(e, node->first->next, out_scale) ? node->first : NULL;
+}
+
+/* x == y*constant, or the list fails */
+static bool
+fuse_multiple(gci_emitter *e, gci_ast const *left, gci_ast const *right)
+{
+    int32_t scale;
+    gci_ast const *factor = scaled_operand(e, right, &scale);
+
+    if (factor == NULL)
+        return false;
+    uint16_t a = gci_compile_value(e, left), b = gci_compile_value(e, factor);
+    gci_emit_release(e, a);
+    gci_emit_release(e, b);
+    gci_emit_jump(e, (gci_instruction){ .op = GCI_OP_UNLESS_EQ_MUL, .a = a, .b = b, .x = scale }, NULL);
+    return true;
+}
+
+/* ---- comparisons ---- */
+
+static void
+compare_constant(gci_emitter *e, gci_ast const *node, gci_operator op, int32_t constant, bool sense, gci_label *label)
+{
+    if (fuse_remainder(e, node, op, constant, sense, label))
+        return;
+    uint16_t r = gci_compile_value(e, node);
+    gci_emit_release(e, r);
+    if (label == NULL && !sense && fuse_range(e, r, op, constant))
+        return;
+    gci_emit_jump(e, (gci_instruction){ .op = (uint16_t)jump_opcode(op, sense, true), .a = r, .x = constant }, label);
+}
+
+static void
+compare_registers(gci_emitter *e, uint16_t left, gci_operator op, uint16_t right, bool sense, gci_label *label)
+{
+    gci_emit_jump(e, (gci_instruction){ .op = (uint16_t)jump_opcode(op, sense, false), .a = left, .b = right }, label);
+}
+
+static void
+compare_two(gci_emitter *e, gci_ast const *left, gci_operator op, gci_ast const *right, bool sense, gci_label *label)
+{
+    int32_t constant;
+
+    if (small_constant(e, right, &constant)) {
+        compare_constant(e, left, op, constant, sense, label);
+        return;
+    }
+    if (small_constant(e, left, &constant)) {
+        compare_constant(e, right, gci_operator_mirrored(op), constant, sense, label);
+        return;
+    }
+    if (op == GCI_OPERATOR_EQ && label == NULL && !sense && fuse_multiple(e, left, right))
+        return;
+    uint16_t a = gci_compile_value(e, left), b = gci_compile_value(e, right);
+    gci_emit_release(e, a);
+    if (b != a)
+        gci_emit_release(e, b);
+    compare_registers(e, a, op, b, sense, label);
+}
+
+/* a < b < c: every pair must hold; an operand in the middle is computed once. */
+static void
+compile_long_comparison(gci_emitter *e, gci_ast const *node, bool sense, gci_label *label)
+{
+    gci_ast const *child = node->first;
+    uint16_t left = gci_compile_value(e, child);
+    gci_label fails;
+
+    if (sense)
+        gci_label_open(e, &fails);
+    for (child = child->next; child != NULL; child = child->next) {
+        uint16_t right = gci_compile_value(e, child);
+        bool last = child->next == NULL;
+        if (right != left)
+            gci_emit_release(e, left);
+        compare_registers(e, left, child->joint, right, sense && last, sense && !last ? &fails : label);
+        left = right;
+    }
+    gci_emit_release(e, left);
+    if (sense)
+        gci_label_bind(e, &fails);
+}
+
+static void
+compile_comparison(gci_emitter *e, gci_ast const *node, bool sense, gci_label *label)
+{
+    gci_ast const *first = node->first;
+
+    if (node->count == 2)
+        compare_two(e, first, first->next->joint, first->next, sense, label);
+    else
+        compile_long_comparison(e, node, sense, label);
+}
+
+/* ---- logic ---- */
+
+/*
+ * `and` is decided by the first false operand, `or` by the first true one. Where that is what is jumped on, every
+ * operand jumps; else the deciding ones jump past the last.
+ */
+static void
+compile_logic(gci_emitter *e, gci_ast const *node, bool sense, gci_label *label)
+{
+    bool decides = node->kind == GCI_AST_OR;
+    gci_label past;
+
+    if (sense == decides) {
+        for (gci_ast const *child = node->first; child != NULL; child = child->next)
+            gci_compile_condition(e, child, sense, label);
+        return;
+    }
+    gci_label_open(e, &past);
+    for (gci_ast const *child = node->first; child != NULL; child = child->next) {
+        if (child->next != NULL)
+            gci_compile_condition(e, child, decides, &past);
+        else
+            gci_compile_condition(e, child, sense, label);
+    }
+    gci_label_bind(e, &past);
+}
+
+static void
+compile_conditional(gci_emitter *e, gci_ast const *node, bool sense, gci_label *label)
+{
+    gci_ast const *condition = node->first, *value = condition->next;
+    gci_label end, otherwise;
+
+    gci_label_open(e, &end);
+    gci_label_open(e, &otherwise);
+    gci_compile_condition(e, condition, false, &otherwise);
+    gci_compile_condition(e, value, sense, label);
+    gci_emit_jump(e, (gci_instruction){ .op = GCI_OP_JUMP }, &end);
+    gci_label_bind(e, &otherwise);
+    gci_compile_condition(e, value->next, sense, label);
+    gci_label_bind(e, &end);
+}
+
+/* Eq(a, b) is a comparison under another name. */
+static bool
+compile_called_comparison(gci_emitter *e, gci_ast const *node, bool sense, gci_label *label)
+{
+    gci_ast const *callee = node->first;
+    gci_operator op;
+
+    if (!gci_ast_is_called_comparison(node, &op) || gci_emit_callee(e, callee->name))
+        return false;
+    compare_two(e, callee->next, op, callee->next->next, sense, label);
+    return true;
+}
+
+static void
+compile_truth(gci_emitter *e, gci_ast const *node, bool sense, gci_label *label)
+{
+    gci_number number;
+
+    if (fold(e, node, &number)) {
+        if (gci_number_truth(number) == sense)
+            gci_emit_jump(e, (gci_instruction){ .op = GCI_OP_JUMP }, label);
+        return;
+    }
+    uint16_t r = gci_compile_value(e, node);
+    gci_emit_release(e, r);
+    gci_emit_jump(e, (gci_instruction){ .op = sense ? GCI_OP_IF : GCI_OP_UNLESS, .a = r }, label);
+}
+
+void
+gci_compile_condition(gci_emitter *e, gci_ast const *node, bool sense, gci_label *label)
+{
+    if (e->status != GCACHE_OK)
+        return;
+    switch ((gci_ast_kind)node->kind) {
+    case GCI_AST_NOT: gci_compile_condition(e, node->first, !sense, label); return;
+    case GCI_AST_AND:
+    case GCI_AST_OR: compile_logic(e, node, sense, label); return;
+    case GCI_AST_COMPARE: compile_comparison(e, node, sense, label); return;
+    case GCI_AST_IF: compile_conditional(e, node, sense, label); return;
+    case GCI_AST_CALL:
+        if (compile_called_comparison(e, node, sense, label))
+            return;
+        break;
+    default: break;
+    }
+    compile_truth(e, node, sense, label);
 }
