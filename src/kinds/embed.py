@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the shipped rule sets as C arrays: embed.py OUTPUT RULES.json..."""
+"""Writes the kinds that are compiled in as C tables (kinds.h): embed.py OUTPUT KIND/rules.json... KIND/advice.json..."""
 
 import json
 import pathlib
@@ -26,19 +26,40 @@ def c_bytes(text: str) -> str:
     return ",\n".join("    " + ",".join(numbers[i:i + 24]) for i in range(0, len(numbers), 24))
 
 
+def advice_of(kinds: dict[str, dict], kind: str) -> list[dict]:
+    advice = kinds.get(kind, {})
+    return advice_of(kinds, advice["as"]) if "as" in advice else advice.get("advice", [])
+
+
+def advice_rows(kinds: dict[str, dict]) -> list[str]:
+    """A row each: those before all kinds', the kinds' own, those after them."""
+    rows = [(None, row) for row in kinds["generic"]["before"]]
+    rows += [(kind, row) for kind in sorted(kinds) for row in advice_of(kinds, kind)]
+    rows += [(None, row) for row in kinds["generic"]["after"]]
+    return [
+        f"    {{ {'NULL' if kind is None else json.dumps(kind)}, {json.dumps(row['path'])}, "
+        f"GCI_ADVICE_{row.get('where', 'always').upper()}, {json.dumps(row['text'])} }},"
+        for kind, row in rows
+    ]
+
+
 def main() -> None:
     output, *paths = sys.argv[1:]
     files = sorted((pathlib.Path(path) for path in paths), key=lambda path: path.parent.name)
-    lines = ['#include "graph/rules/shipped.h"', ""]
-    for number, path in enumerate(files):
+    rules = [path for path in files if path.name == "rules.json"]
+    advice = {path.parent.name: json.loads(path.read_text(encoding="utf-8")) for path in files if path.name == "advice.json"}
+    lines = ['#include "kinds/kinds.h"', ""]
+    for number, path in enumerate(rules):
         text = path.read_text(encoding="utf-8")
         for name, content in (("text", text), ("rules", effective(json.loads(text)))):
             lines += [f"static char const {name}_{number}[] = {{", c_bytes(content), "};", ""]
     lines += ["gci_shipped_rules const gci_shipped[] = {"]
-    for number, path in enumerate(files):
+    for number, path in enumerate(rules):
         lines += [f'    {{ "{path.parent.name}", text_{number}, sizeof text_{number} - 1, rules_{number}, '
                   f"sizeof rules_{number} - 1 }},"]
-    lines += ["};", "", f"size_t const gci_shipped_count = {len(files)};", ""]
+    lines += ["};", "", f"size_t const gci_shipped_count = {len(rules)};", ""]
+    lines += ["gci_advice const gci_advice_rows[] = {", *advice_rows(advice), "};", ""]
+    lines += ["size_t const gci_advice_count = sizeof gci_advice_rows / sizeof gci_advice_rows[0];", ""]
     pathlib.Path(output).write_text("\n".join(lines), encoding="utf-8")
 
 

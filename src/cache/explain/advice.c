@@ -1,9 +1,10 @@
 /*
- * Advice for a miss, from a table of what is known to help each framework.
+ * What can be done about a miss: by the path that differs from the nearest key, or by the guard that failed.
  */
 #include "cache/explain/advice.h"
 
 #include "cache/handle/words.h"
+#include "kinds/kinds.h"
 
 #include <ctype.h>
 
@@ -18,52 +19,7 @@ is_torch(gci_story const *story)
     return strcmp(kind, "fx") == 0 || strcmp(kind, "aot") == 0;
 }
 
-/* ---- a key that nobody stored: advice.def ---- */
-
-typedef enum kinds {
-    ANY,
-    TORCH,
-    STABLEHLO,
-    LLVM
-} kinds;
-
-typedef enum where {
-    ALWAYS,
-    SIZES,
-    ADDRESSES,
-    SHAPES
-} where;
-
-typedef struct rule {
-    kinds kinds;
-    char const *path;
-    where where;
-    char const *text;
-} rule;
-
-static rule const rules[] = {
-#define ADVICE(kinds, path, where, text) { kinds, path, where, text },
-#include "cache/explain/advice.def"
-#undef ADVICE
-};
-
-static bool
-is_of_kind(gci_story const *story, kinds wanted)
-{
-    char const *kind = gcache_graph_kind(story->question->graph);
-
-    switch (wanted) {
-    case TORCH:
-        return is_torch(story);
-    case STABLEHLO:
-        return strcmp(kind, "stablehlo") == 0;
-    case LLVM:
-        return strcmp(kind, "llvm-ir") == 0;
-    case ANY:
-        break;
-    }
-    return true;
-}
+/* ---- a key that nobody stored: kinds/kinds.h ---- */
 
 static bool
 is_number(gci_view text)
@@ -118,16 +74,16 @@ only_sizes_differ(gci_view hunks)
 }
 
 static bool
-holds(where what, gci_diff_item const *item)
+holds(gci_advice_where what, gci_diff_item const *item)
 {
     switch (what) {
-    case SIZES:
+    case GCI_ADVICE_SIZES:
         return is_number(item->stored) && is_number(item->asked);
-    case ADDRESSES:
+    case GCI_ADVICE_ADDRESSES:
         return item->hunks.data == NULL && gci_view_contains(item->stored, "0x") && gci_view_contains(item->asked, "0x");
-    case SHAPES:
+    case GCI_ADVICE_SHAPES:
         return item->hunks.data != NULL && only_sizes_differ(item->hunks);
-    case ALWAYS:
+    case GCI_ADVICE_ALWAYS:
         break;
     }
     return true;
@@ -195,12 +151,17 @@ write_template(char const *text, gci_diff_item const *item, gci_buf *out)
     }
 }
 
-static rule const *
-find_rule(gci_story const *story, gci_diff_item const *item)
+static gci_advice const *
+find_advice(gci_story const *story, gci_diff_item const *item)
 {
-    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
-        if (is_of_kind(story, rules[i].kinds) && path_begins(item->path, rules[i].path) && holds(rules[i].where, item))
-            return &rules[i];
+    char const *kind = gcache_graph_kind(story->question->graph);
+
+    for (size_t i = 0; i < gci_advice_count; i++) {
+        gci_advice const *row = &gci_advice_rows[i];
+        bool of_kind = row->kind == NULL || strcmp(row->kind, kind) == 0;
+        if (of_kind && path_begins(item->path, row->path) && holds(row->where, item))
+            return row;
+    }
     return NULL;
 }
 
@@ -222,7 +183,7 @@ advise_on_key(gci_story const *story, gci_buf *out)
     if (trace->nearest_count == 0 || is_other_graph(&trace->nearest[0]))
         return;
     for (size_t i = 0; i < trace->nearest[0].count; i++) {
-        rule const *found = find_rule(story, &trace->nearest[0].items[i]);
+        gci_advice const *found = find_advice(story, &trace->nearest[0].items[i]);
         if (found == NULL)
             continue;
         write_template(found->text, &trace->nearest[0].items[i], out);

@@ -6,7 +6,7 @@
 #include "base/codec.h"
 #include "base/text/json.h"
 #include "graph/rules/rules_set.h"
-#include "graph/rules/shipped.h"
+#include "kinds/kinds.h"
 
 #include <stdlib.h>
 
