@@ -13,6 +13,8 @@ cat >mine.json <<'RULES'
    "same": [["tmp_7 + tmp_9", "tmp_1 + tmp_2"]], "different": [["tmp_7 + tmp_9", "tmp_1 + tmp_1"]]}]}
 RULES
 run guardcache rules test mine.json
+mkdir own && cp mine.json own/rules.json
+run guardcache rules test own
 guardcache rules list mine.json | sed -E 's/^[0-9a-f]{64}/HASH/'
 
 echo "one that doesn't hold:"

@@ -241,19 +241,35 @@ cli_read_graph(char const *path, gcache_graph **out_graph, gcache_error *error)
     return status;
 }
 
+/* A kind's folder stands for the rules in it, as with those that are compiled in (src/kinds). */
+static void
+find_rules(char const *path, gci_buf *out_file)
+{
+    struct stat facts;
+
+    gci_buf_init(out_file, GCI_BUF_NO_LIMIT);
+    gci_buf_append_text(out_file, path);
+    if (stat(path, &facts) == 0 && S_ISDIR(facts.st_mode))
+        gci_buf_append_text(out_file, "/rules.json");
+    gci_buf_append_char(out_file, '\0');
+}
+
 gcache_status
 cli_read_rules(char const *path, gcache_rules **out_rules, gcache_error *error)
 {
-    gci_buf text;
+    gci_buf file, text;
 
     *out_rules = NULL;
     if (path == NULL)
         return GCACHE_OK;
+    find_rules(path, &file);
     gci_buf_init(&text, GCI_BUF_NO_LIMIT);
-    gcache_status status = gci_file_read_user(path, GCI_JSON_MAX_BYTES, &text, error);
+    gcache_status status = file.failed ? gci_fail_memory(error)
+                                       : gci_file_read_user(file.data, GCI_JSON_MAX_BYTES, &text, error);
     if (status == GCACHE_OK)
-        status = gcache_rules_read(text.data, text.size, path, out_rules, error);
+        status = gcache_rules_read(text.data, text.size, file.data, out_rules, error);
     gci_buf_clear(&text);
+    gci_buf_clear(&file);
     return status;
 }
 
