@@ -34,10 +34,10 @@ trim_partial_utf8(char *text)
         text[start - 1] = '\0';
 }
 
-static void
-set_message(gcache_error *error, gcache_status status, size_t prefix, char const *format, va_list arguments)
+static void set_message(gcache_error *error, gcache_status status, size_t prefix, char const *format, va_list arguments)
     __attribute__((format(printf, 4, 0)));
 
+/* The message goes behind a prefix that says where. */
 static void
 set_message(gcache_error *error, gcache_status status, size_t prefix, char const *format, va_list arguments)
 {
@@ -48,16 +48,26 @@ set_message(gcache_error *error, gcache_status status, size_t prefix, char const
     trim_partial_utf8(error->message);
 }
 
-gcache_status
-gci_fail(gcache_error *error, gcache_status status, char const *format, ...)
+static void set_placeless(gcache_error *error, gcache_status status, char const *format, va_list arguments)
+    __attribute__((format(printf, 3, 0)));
+
+static void
+set_placeless(gcache_error *error, gcache_status status, char const *format, va_list arguments)
 {
-    if (error == NULL)
-        return status;
-    va_list arguments;
-    va_start(arguments, format);
     error->line = error->column = 0;
     error->path[0] = '\0';
     set_message(error, status, 0, format, arguments);
+}
+
+gcache_status
+gci_fail(gcache_error *error, gcache_status status, char const *format, ...)
+{
+    va_list arguments;
+
+    if (error == NULL)
+        return status;
+    va_start(arguments, format);
+    set_placeless(error, status, format, arguments);
     va_end(arguments);
     return status;
 }
@@ -85,16 +95,13 @@ gcache_status
 gci_fail_errno(gcache_error *error, int errno_value, char const *format, ...)
 {
     gcache_status status = gci_status_of_errno(errno_value);
+    va_list arguments;
 
     if (error == NULL)
         return status;
-    va_list arguments;
     va_start(arguments, format);
-    error->line = error->column = 0;
-    error->path[0] = '\0';
-    set_message(error, status, 0, format, arguments);
+    set_placeless(error, status, format, arguments);
     va_end(arguments);
-
     size_t used = strlen(error->message);
     char reason[128];
     /* The GNU strerror_r may return a static string instead of filling the buffer. */

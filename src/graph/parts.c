@@ -20,29 +20,28 @@
 typedef struct tracer {
     gcache_change_fn fn;
     void *state;
+    gci_arena arena; /* of the change at hand */
     bool failed;
 } tracer;
 
-static char *
-copy_text(gci_view view)
+static char const *
+copy_text(tracer *t, gci_view view)
 {
-    return view.data != NULL ? strndup(view.data, view.size) : NULL;
+    return view.data != NULL ? gci_arena_copy(&t->arena, view).data : NULL;
 }
 
 static void
 report_change(void *state, char const *path, gci_rule const *rule, gci_view from, gci_view to)
 {
     tracer *t = state;
-    char *texts[4] = { copy_text(from), copy_text(to), rule != NULL ? copy_text(gci_rule_name(rule)) : NULL,
-                       copy_text(rule != NULL ? gci_rule_why(rule) : (gci_view)GCI_VIEW("")) };
-    gcache_change change = { .path = path, .from = texts[0], .to = texts[1], .rule = texts[2], .why = texts[3] };
 
-    if (change.from != NULL && change.why != NULL && (change.to != NULL) == (to.data != NULL))
+    gci_arena_reset(&t->arena);
+    gcache_change change = { .path = path, .from = copy_text(t, from), .to = copy_text(t, to),
+                             .rule = rule != NULL ? copy_text(t, gci_rule_name(rule)) : NULL,
+                             .why = rule != NULL ? copy_text(t, gci_rule_why(rule)) : "" };
+    t->failed = t->failed || t->arena.failed;
+    if (!t->failed)
         t->fn(t->state, &change);
-    else
-        t->failed = true;
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        free(texts[i]);
 }
 
 gcache_status
@@ -56,8 +55,10 @@ gcache_graph_trace(gcache_graph *graph, gcache_change_fn fn, void *state, gcache
         return status;
     GCI_REQUIRE(fn != NULL, error, "gcache_graph_trace needs a function");
     GCI_REQUIRE(!graph->keyed, error, "a keyed description isn't normalised");
+    gci_arena_init(&t.arena, GCI_GRAPH_MAX_BYTES);
     status = gci_canonical_make(graph, false, report_change, &t, &canon, error);
     gci_canonical_free(canon);
+    gci_arena_clear(&t.arena);
     return status == GCACHE_OK && t.failed ? gci_fail_memory(error) : status;
 }
 

@@ -15,16 +15,16 @@
 static int
 compare_components(void const *a, void const *b)
 {
-    gci_component const *x = *(gci_component const *const *)a, *y = *(gci_component const *const *)b;
+    gci_graph_component const *x = *(gci_graph_component const *const *)a, *y = *(gci_graph_component const *const *)b;
     bool x_first = x->type == GCI_COMPONENT_INPUTS, y_first = y->type == GCI_COMPONENT_INPUTS;
 
     return x_first != y_first ? (x_first ? -1 : 1) : gci_view_compare(x->name, y->name);
 }
 
-static gci_component const **
+static gci_graph_component const **
 order_components(gcache_graph const *graph, size_t *out_count)
 {
-    gci_component const **order = malloc((graph->component_count + 1) * sizeof *order);
+    gci_graph_component const **order = malloc((graph->component_count + 1) * sizeof *order);
 
     *out_count = 0;
     if (order == NULL)
@@ -37,7 +37,7 @@ order_components(gcache_graph const *graph, size_t *out_count)
 }
 
 static void
-put_component(gci_canon_run *run, gci_component const *component, gci_rules_state place)
+put_component(gci_canon_run *run, gci_graph_component const *component, gci_rules_state place)
 {
     run->open = component->type == GCI_COMPONENT_GRAPH ? NULL : run->graph->root;
     if (component->type == GCI_COMPONENT_GRAPH)
@@ -51,13 +51,13 @@ put_component(gci_canon_run *run, gci_component const *component, gci_rules_stat
 }
 
 /* Called with each component written, its bytes in run->out as far as they weren't flushed. */
-typedef void (*component_fn)(gci_canon_run *run, gci_component const *component, void *state);
+typedef void (*component_fn)(gci_canon_run *run, gci_graph_component const *component, void *state);
 
 static void
 walk(gci_canon_run *run, component_fn fn, void *state)
 {
     size_t count;
-    gci_component const **order = order_components(run->graph, &count);
+    gci_graph_component const **order = order_components(run->graph, &count);
     static gci_value const null = { .type = GCI_NULL };
 
     if (order == NULL)
@@ -85,7 +85,7 @@ walk(gci_canon_run *run, component_fn fn, void *state)
 /* ---- the places of all expressions, for colors ---- */
 
 static void
-ignore_component(gci_canon_run *run, gci_component const *component, void *state)
+ignore_component(gci_canon_run *run, gci_graph_component const *component, void *state)
 {
     (void)component;
     (void)state;
@@ -131,7 +131,7 @@ typedef struct making {
 } making;
 
 static void
-finish_component(gci_canon_run *run, gci_component const *component, void *state)
+finish_component(gci_canon_run *run, gci_graph_component const *component, void *state)
 {
     making *m = state;
     gci_canonical *canon = m->canon;

@@ -154,7 +154,7 @@ gci_component_is_volatile(gci_view name)
     return gci_view_is(name, "volatile");
 }
 
-gci_component *
+gci_graph_component *
 gci_graph_find_component(gcache_graph const *graph, gci_view name)
 {
     for (size_t i = 0; i < graph->component_count; i++)
@@ -163,15 +163,15 @@ gci_graph_find_component(gcache_graph const *graph, gci_view name)
     return NULL;
 }
 
-gci_component *
+gci_graph_component *
 gci_graph_add_component(gcache_graph *graph, gci_view name, gci_component_type type)
 {
-    gci_component *component =
+    gci_graph_component *component =
         gci_graph_grow(graph, &graph->components, graph->component_count, &graph->component_room, sizeof *component);
 
     if (component == NULL)
         return NULL;
-    *component = (gci_component){ .name = name, .type = type, .counts = !gci_component_is_volatile(name) };
+    *component = (gci_graph_component){ .name = name, .type = type, .counts = !gci_component_is_volatile(name) };
     graph->component_count++;
     return component;
 }

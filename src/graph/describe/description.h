@@ -103,12 +103,12 @@ typedef struct gci_input {
 
 typedef enum gci_component_type { GCI_COMPONENT_VALUE, GCI_COMPONENT_GRAPH, GCI_COMPONENT_INPUTS } gci_component_type;
 
-typedef struct gci_component {
+typedef struct gci_graph_component {
     gci_view name;
     gci_value value; /* of GCI_COMPONENT_VALUE */
     gci_component_type type;
     bool counts; /* false: `volatile` */
-} gci_component;
+} gci_graph_component;
 
 #define GCI_GRAPH_FORMAT "guardcache-graph/1"
 
@@ -126,7 +126,7 @@ struct gcache_graph {
     gcache_status status;
     gcache_error error;
 
-    gci_component *components;
+    gci_graph_component *components;
     size_t component_count, component_room;
     gci_subgraph *root; /* the component `graph`; NULL if there is none */
     gci_subgraph *newest; /* of all (sub)graphs */
@@ -164,8 +164,8 @@ void gci_graph_fail_memory(gcache_graph *graph);
 gcache_status gci_graph_check(gcache_graph const *graph, gcache_error *error);
 
 /* Adds a component; the caller has checked that there is none of this name. NULL without memory. */
-gci_component *gci_graph_add_component(gcache_graph *graph, gci_view name, gci_component_type type);
-gci_component *gci_graph_find_component(gcache_graph const *graph, gci_view name);
+gci_graph_component *gci_graph_add_component(gcache_graph *graph, gci_view name, gci_component_type type);
+gci_graph_component *gci_graph_find_component(gcache_graph const *graph, gci_view name);
 
 /* packed: its nodes will come from the builder. */
 gci_subgraph *gci_graph_new_subgraph(gcache_graph *graph, gci_subgraph *outer, bool packed);

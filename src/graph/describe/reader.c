@@ -262,7 +262,7 @@ gci_read_component(gci_typing const *typing, gci_view name, gci_value *value)
             return gci_typed_fail(typing, value, "%s must be a map", maps[i]);
     if (gci_view_is(name, "module") && value->type != GCI_STRING && value->type != GCI_BYTES)
         return gci_typed_fail(typing, value, "module must be a string");
-    gci_component *component = gci_graph_add_component(typing->graph, name, GCI_COMPONENT_VALUE);
+    gci_graph_component *component = gci_graph_add_component(typing->graph, name, GCI_COMPONENT_VALUE);
     if (component != NULL)
         component->value = *value;
     return component != NULL;

@@ -108,7 +108,7 @@ write_keyed(writer *w, gcache_graph const *graph)
 }
 
 static void
-write_component(writer *w, gcache_graph const *graph, gci_component const *component)
+write_component(writer *w, gcache_graph const *graph, gci_graph_component const *component)
 {
     gci_buf_append_text(&w->out, ", ");
     gci_json_write_text(&w->out, component->name);
