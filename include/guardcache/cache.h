@@ -283,8 +283,10 @@ typedef struct gcache_inserted {
  * NULL stores unevaluated. An equal entry is stored once (with refresh anew, as the newest). out_inserted may be NULL.
  * GCACHE_OK; GCACHE_REFUSED: by a guard, or because nothing is cached (disabled, bypass: *error says why);
  * ERROR_ARGUMENT (also attachments that can't be put in place: a name that leads out of a directory, or is another's too, or
- * that of the folder of another), ERROR_SYNTAX (a guard), ERROR_LIMIT (also an attachment's name that is too long),
- * ERROR_READ_ONLY, ERROR_NO_SPACE, ERROR_IO, ERROR_MEMORY.
+ * that of the folder of another), ERROR_SYNTAX (a guard), ERROR_DESCRIPTION (what only shows when a description is normalised),
+ * ERROR_LIMIT (also an attachment's name that is too long), ERROR_READ_ONLY, ERROR_FORMAT (a newer version of guardcache has
+ * stored under the key too), ERROR_UNTRUSTED (what is stored under the key belongs to somebody else), ERROR_BUSY (the key's lock
+ * is held for too long), ERROR_NO_SPACE, ERROR_IO, ERROR_MEMORY.
  * Nothing is left half written.
  */
 GCACHE_API gcache_status gcache_insert(gcache *cache, gcache_graph *graph, gcache_hints const *hints,

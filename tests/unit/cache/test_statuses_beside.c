@@ -1,0 +1,505 @@
+/*
+ * The statuses of tuning, files, fingerprints and what has been: each that a header lists is returned.
+ */
+#include "statuses.h"
+
+/* ---- tuning ---- */
+
+static char const *const choices[] = { "a" };
+static gcache_site const site = { .size = sizeof site, .op = "mm" };
+
+static gcache_status
+timings_get(trial *t, gcache_site const *one)
+{
+    double room[1];
+    gcache_timings timings = { .size = sizeof timings, .timings = room };
+
+    return gcache_timings_get(C, one, choices, 1, NULL, NULL, &timings, E);
+}
+
+static gcache_status
+timings_put(trial *t, gcache_site const *one)
+{
+    return gcache_timings_put(C, one, choices, (double[]){ 1 }, 1, E);
+}
+
+CASE(gcache_timings_get, HIT) { return timings_put(t, &site) == GCACHE_OK ? timings_get(t, &site) : GCACHE_ERROR_INTERNAL; }
+CASE(gcache_timings_get, MISS) { return timings_get(t, &site); }
+CASE(gcache_timings_get, ERROR_ARGUMENT) { return timings_get(t, NULL); }
+CASE(gcache_timings_put, OK) { return timings_put(t, &site); }
+CASE(gcache_timings_put, REFUSED) { return reopen(t, false, true), timings_put(t, &site); }
+CASE(gcache_timings_put, ERROR_ARGUMENT) { return timings_put(t, NULL); }
+CASE(gcache_timings_put, ERROR_READ_ONLY) { return reopen(t, true, false), timings_put(t, &site); }
+
+/* ---- files ---- */
+
+static gcache_status
+blob_put(trial *t, char const *extension)
+{
+    gcache_blob blob = GCACHE_BLOB_INIT;
+
+    return gcache_blob_put(C, "x", 1, extension, NULL, &blob, E);
+}
+
+CASE(gcache_blob_put, OK) { return blob_put(t, "c"); }
+CASE(gcache_blob_put, REFUSED) { return reopen(t, false, true), blob_put(t, "c"); }
+CASE(gcache_blob_put, ERROR_ARGUMENT) { return blob_put(t, "../c"); }
+CASE(gcache_blob_put, ERROR_READ_ONLY) { return reopen(t, true, false), blob_put(t, "c"); }
+
+static gcache_status
+subdirectory(trial *t, char const *name, gcache_access wanted)
+{
+    gcache_access access;
+    char *path = NULL;
+    gcache_status status = gcache_subdirectory(C, name, wanted, &access, &path, E);
+
+    return free_text(status, path);
+}
+
+CASE(gcache_subdirectory, OK) { return subdirectory(t, "xla", GCACHE_ACCESS_UPDATE); }
+CASE(gcache_subdirectory, REFUSED) { return reopen(t, false, true), subdirectory(t, "xla", GCACHE_ACCESS_UPDATE); }
+CASE(gcache_subdirectory, ERROR_NOT_FOUND) { return subdirectory(t, "xla", GCACHE_ACCESS_READ); }
+CASE(gcache_subdirectory, ERROR_ARGUMENT) { return subdirectory(t, "../xla", GCACHE_ACCESS_UPDATE); }
+
+/* ---- files, from and to other machines ---- */
+
+static gcache_status
+show_file(trial *t, char const *text)
+{
+    char const *file = in_directory(t, "export");
+    char *manifest = NULL;
+
+    if (text != NULL)
+        write_file(file, text);
+    else
+        assert_int_equal(gcache_export(C, file, NULL, NULL, E), GCACHE_OK);
+    return free_text(gcache_export_show(file, &manifest, E), manifest);
+}
+
+CASE(gcache_export, OK) { return gcache_export(C, in_directory(t, "export"), NULL, NULL, E); }
+CASE(gcache_export_show, OK) { return show_file(t, NULL); }
+CASE(gcache_export_show, ERROR_FORMAT) { return show_file(t, "what is this"); }
+
+CASE(gcache_export_show, ERROR_NOT_FOUND)
+{
+    char *manifest = NULL;
+
+    return free_text(gcache_export_show(in_directory(t, "nowhere"), &manifest, E), manifest);
+}
+
+static gcache_status
+import(trial *t, char const *harm)
+{
+    char const *file = in_directory(t, "export");
+
+    stored(t);
+    assert_int_equal(gcache_export(C, file, NULL, NULL, E), GCACHE_OK);
+    harm_files(t, harm);
+    return gcache_import(C, file, NULL, NULL, E);
+}
+
+CASE(gcache_import, OK) { return import(t, NULL); }
+CASE(gcache_import, ERROR_CORRUPT) { return import(t, "truncate -s -1 export"); }
+CASE(gcache_import, ERROR_FORMAT) { return import(t, "printf 'what is this' >export"); }
+
+CASE(gcache_import, ERROR_READ_ONLY)
+{
+    char const *file = in_directory(t, "export");
+
+    assert_int_equal(gcache_export(C, file, NULL, NULL, E), GCACHE_OK);
+    return reopen(t, true, false), gcache_import(C, file, NULL, NULL, E);
+}
+
+static gcache_status
+add_artifact(trial *t, bool begun)
+{
+    if (begun)
+        assert_int_equal(gcache_artifacts_begin(C, E), GCACHE_OK);
+    return gcache_artifacts_add(C, "pgo", "job", "profile", 7, E);
+}
+
+CASE(gcache_artifacts_begin, OK) { return gcache_artifacts_begin(C, E); }
+CASE(gcache_artifacts_begin, ERROR_ARGUMENT) { return add_artifact(t, true), gcache_artifacts_begin(C, E); }
+CASE(gcache_artifacts_add, OK) { return add_artifact(t, true); }
+CASE(gcache_artifacts_add, ERROR_ARGUMENT) { return add_artifact(t, false); }
+CASE(gcache_artifacts_save, ERROR_ARGUMENT) { return gcache_artifacts_save(C, in_directory(t, "file"), NULL, E); }
+
+static gcache_status
+blob_get(trial *t, char const *name, char const *harm)
+{
+    gcache_blob blob = GCACHE_BLOB_INIT;
+    void *bytes = NULL;
+    size_t size;
+
+    assert_int_equal(gcache_blob_put(C, "int x;", 6, "c", NULL, &blob, E), GCACHE_OK);
+    harm_files(t, harm);
+    gcache_status status = gcache_blob_get(C, name != NULL ? name : blob.name, "c", NULL, &bytes, &size, E);
+    gcache_free(bytes);
+    return status;
+}
+
+CASE(gcache_blob_get, OK) { return blob_get(t, NULL, NULL); }
+CASE(gcache_blob_get, ERROR_NOT_FOUND) { return blob_get(t, "nowhere", NULL); }
+CASE(gcache_blob_get, ERROR_ARGUMENT) { return blob_get(t, "../x", NULL); }
+
+CASE(gcache_blob_get, ERROR_CORRUPT)
+{
+    return blob_get(t, NULL, "for f in $(find blobs -type f); do chmod u+w $f; printf 'int y;' >$f; done");
+}
+
+CASE(gcache_blobs_expire, OK) { return gcache_blobs_expire(C, 0, NULL, E); }
+CASE(gcache_blobs_expire, ERROR_READ_ONLY) { return reopen(t, true, false), gcache_blobs_expire(C, 0, NULL, E); }
+
+/* ---- fingerprints ---- */
+
+static gcache_status
+print_preset(trial *t, char const *hash)
+{
+    gcache_fingerprint *print = gcache_fingerprint_new();
+    gcache_status status = gcache_fingerprint_preset(print, "compiler", hash, E);
+
+    gcache_fingerprint_free(print);
+    return status;
+}
+
+static gcache_status
+print_fact(trial *t, int times)
+{
+    gcache_fingerprint *print = gcache_fingerprint_new();
+    gcache_status status = GCACHE_OK;
+
+    for (int i = 0; i < times; i++)
+        status = gcache_fingerprint_fact(print, "version", "1", E);
+    gcache_fingerprint_free(print);
+    return status;
+}
+
+static gcache_status
+print_file(trial *t, char const *path)
+{
+    gcache_fingerprint *print = gcache_fingerprint_new();
+    gcache_status status = gcache_fingerprint_file(print, "file", path, E);
+
+    gcache_fingerprint_free(print);
+    return status;
+}
+
+static gcache_status
+print_deep_tree(trial *t)
+{
+    gcache_fingerprint *print = gcache_fingerprint_new();
+
+    harm_files(t, "d=deep; for i in $(seq 200); do d=$d/d; done; mkdir -p $d && touch $d/f");
+    gcache_status status = gcache_fingerprint_tree(print, "tree", in_directory(t, "deep"), NULL, E);
+    gcache_fingerprint_free(print);
+    return status;
+}
+
+CASE(gcache_fingerprint_fact, OK) { return print_fact(t, 1); }
+CASE(gcache_fingerprint_fact, ERROR_ARGUMENT) { return print_fact(t, 2); }
+CASE(gcache_fingerprint_file, ERROR_NOT_FOUND) { return print_file(t, "/var/tmp/guardcache-test-nowhere"); }
+CASE(gcache_fingerprint_tree, ERROR_LIMIT) { return print_deep_tree(t); }
+CASE(gcache_fingerprint_preset, ERROR_SYNTAX) { return print_preset(t, "no hash"); }
+
+CASE(gcache_fingerprint_index_open, OK)
+{
+    gcache_fingerprint *print = gcache_fingerprint_new();
+    gcache_status status = gcache_fingerprint_index_open(print, in_directory(t, "index"), E);
+
+    gcache_fingerprint_free(print);
+    return status;
+}
+
+CASE(gcache_fingerprint_hash, OK)
+{
+    gcache_fingerprint *print = gcache_fingerprint_new();
+    gcache_key hash;
+    gcache_status status = gcache_fingerprint_hash(print, &hash, E);
+
+    gcache_fingerprint_free(print);
+    return status;
+}
+
+CASE(gcache_fingerprint_write, OK)
+{
+    gcache_fingerprint *print = gcache_fingerprint_new();
+    char *text = NULL;
+    gcache_status status = gcache_fingerprint_write(print, &text, E);
+
+    gcache_fingerprint_free(print);
+    return free_text(status, text);
+}
+
+static void
+ignore_change(void *state, gcache_fingerprint_change const *change)
+{
+    (void)state, (void)change;
+}
+
+static gcache_status
+print_compare(trial *t, char const *written)
+{
+    gcache_fingerprint *print = gcache_fingerprint_new();
+    gcache_status status = gcache_fingerprint_compare(print, written, strlen(written), ignore_change, NULL, E);
+
+    gcache_fingerprint_free(print);
+    return status;
+}
+
+CASE(gcache_fingerprint_compare, OK) { return print_compare(t, ""); }
+CASE(gcache_fingerprint_compare, ERROR_SYNTAX) { return print_compare(t, "what is this"); }
+
+/* ---- what a graph and a rule set say ---- */
+
+CASE(gcache_graph_key, OK)
+{
+    gcache_key key;
+
+    return gcache_graph_key(t->g, &key, E);
+}
+
+CASE(gcache_graph_key, REFUSED)
+{
+    gcache_rules *rules = secretive_rules();
+    gcache_graph *graph = secretive_graph(rules);
+    gcache_key key;
+    gcache_status status = gcache_graph_key(graph, &key, E);
+
+    gcache_graph_free(graph);
+    gcache_rules_free(rules);
+    return status;
+}
+
+CASE(gcache_rules_test, OK)
+{
+    gcache_rules *rules = NULL;
+    size_t examples, problems;
+
+    assert_int_equal(gcache_rules_of_kind("triton", &rules, E), GCACHE_OK);
+    gcache_status status = gcache_rules_test(rules, NULL, NULL, &examples, &problems, E);
+    gcache_rules_free(rules);
+    return status;
+}
+
+CASE(gcache_guards_show, OK)
+{
+    char const *guard = "s0 == 8";
+    gcache_guards *guards = NULL;
+    char *text = NULL;
+
+    assert_int_equal(gcache_guards_compile(&guard, 1, &guards, E), GCACHE_OK);
+    gcache_status status = gcache_guards_show(guards, GCACHE_GUARDS_NORMAL, &text, E);
+    gcache_guards_free(guards);
+    return free_text(status, text);
+}
+
+/* ---- what has been ---- */
+
+static void
+ignore_fact(void *state, char const *name, char const *value, char const *warning)
+{
+    (void)state, (void)name, (void)value, (void)warning;
+}
+
+static int
+ignore_entry(void *state, gcache_journal_entry const *one)
+{
+    (void)state, (void)one;
+    return 0;
+}
+
+static gcache_status
+explain_past(trial *t, gcache *cache)
+{
+    char *text = NULL;
+    gcache_status status = gcache_journal_explain(cache, NULL, GCACHE_EXPLAIN_TEXT, &text, NULL, E);
+
+    return free_text(status, text);
+}
+
+static gcache_status
+report(trial *t, gcache *cache)
+{
+    char *html = NULL;
+    gcache_status status = gcache_report(cache, NULL, &html, E);
+
+    return free_text(status, html);
+}
+
+CASE(gcache_doctor, OK) { return gcache_doctor(C, ignore_fact, NULL, E); }
+CASE(gcache_doctor, ERROR_ARGUMENT) { return gcache_doctor(NULL, ignore_fact, NULL, E); }
+CASE(gcache_journal_each, OK) { return gcache_journal_each(C, NULL, ignore_entry, NULL, E); }
+CASE(gcache_journal_each, ERROR_ARGUMENT) { return gcache_journal_each(NULL, NULL, ignore_entry, NULL, E); }
+CASE(gcache_journal_explain, OK) { return explain_past(t, C); }
+CASE(gcache_journal_explain, ERROR_ARGUMENT) { return explain_past(t, NULL); }
+CASE(gcache_report, OK) { return report(t, C); }
+CASE(gcache_report, ERROR_ARGUMENT) { return report(t, NULL); }
+
+/* ---- other processes, tuning ---- */
+
+static gcache_status
+share(trial *t, char const *job, size_t size)
+{
+    gcache_share value = GCACHE_SHARE_INIT;
+    void *bytes = NULL;
+    size_t found;
+
+    value.job = job;
+    value.name = "n";
+    value.leader = true;
+    value.value = "v";
+    value.value_size = size;
+    gcache_status status = gcache_share_value(C, &value, &bytes, &found, E);
+    gcache_free(bytes);
+    return status;
+}
+
+CASE(gcache_share_value, OK) { return share(t, "j", 1); }
+CASE(gcache_share_value, ERROR_ARGUMENT) { return share(t, NULL, 1); }
+CASE(gcache_share_value, ERROR_LIMIT) { return share(t, "j", GCACHE_SHARE_BYTES_MAX + 1); }
+
+static gcache_status
+save_and_open(trial *t, char const *text)
+{
+    gcache *cache = NULL;
+    char *saved = NULL;
+
+    assert_int_equal(gcache_handle_save(C, &saved, E), GCACHE_OK);
+    gcache_status status = gcache_handle_open(text != NULL ? text : saved, NULL, &cache, E);
+    gcache_close(cache);
+    return free_text(status, saved);
+}
+
+CASE(gcache_handle_save, OK)
+{
+    char *saved = NULL;
+
+    return free_text(gcache_handle_save(C, &saved, E), saved);
+}
+
+CASE(gcache_handle_save, ERROR_NOT_FOUND)
+{
+    char *saved = NULL;
+
+    harm_files(t, "rm -r ../$(basename $PWD)");
+    return free_text(gcache_handle_save(C, &saved, E), saved);
+}
+
+CASE(gcache_handle_open, OK) { return save_and_open(t, NULL); }
+CASE(gcache_handle_open, ERROR_SYNTAX) { return save_and_open(t, "{"); }
+
+static int
+ignore_timing(void *state, gcache_site const *one, char const *choice, double timing, uint64_t at_ns)
+{
+    (void)state, (void)one, (void)choice, (void)timing, (void)at_ns;
+    return 0;
+}
+
+CASE(gcache_timings_each, OK) { return gcache_timings_each(C, ignore_timing, NULL, E); }
+
+static gcache_status
+find_best(trial *t, bool known, char const *configs_hash)
+{
+    static gcache_pair const parameters[] = { { "BLOCK", "64" } };
+    gcache_config const config = { parameters, 1 };
+    gcache_best const best = { .size = sizeof best, .config = config, .configs_hash = "h" };
+    gcache_kernel const kernel = { .size = sizeof kernel, .source_hash = "abc" };
+    gcache_best_found found = GCACHE_BEST_FOUND_INIT;
+
+    if (known)
+        assert_int_equal(gcache_best_put(C, &kernel, &best, E), GCACHE_OK);
+    gcache_status status = gcache_best_find(C, &kernel, &config, 1, configs_hash, false, &found, E);
+    gcache_best_found_clear(&found);
+    return status;
+}
+
+CASE(gcache_best_find, HIT) { return find_best(t, true, "h"); }
+CASE(gcache_best_find, MISS) { return find_best(t, false, "h"); }
+CASE(gcache_best_find, ERROR_ARGUMENT) { return find_best(t, false, NULL); }
+
+static gcache_status
+begin_bundle(trial *t, char const *source)
+{
+    gcache_bundle_options options = GCACHE_BUNDLE_OPTIONS_INIT;
+
+    options.source = source;
+    return gcache_bundle_begin(C, &options, NULL, E);
+}
+
+CASE(gcache_bundle_begin, MISS) { return begin_bundle(t, "x = 1"); }
+CASE(gcache_bundle_begin, ERROR_ARGUMENT) { return begin_bundle(t, NULL); }
+
+CASE(gcache_bundle_begin, HIT)
+{
+    assert_int_equal(begin_bundle(t, "x = 1"), GCACHE_MISS);
+    assert_int_equal(find_best(t, true, "h"), GCACHE_HIT);
+    assert_int_equal(gcache_bundle_end(C, E), GCACHE_OK);
+    return begin_bundle(t, "x = 1");
+}
+
+CASE(gcache_bundle_end, OK) { return gcache_bundle_end(C, E); }
+CASE(gcache_source_hash, OK) { return gcache_source_hash("x = 1", NULL, &(gcache_key){ { 0 } }, E); }
+
+/* ---- all of them ---- */
+
+#define CASES(X)                                                                                      \
+    X(gcache_timings_get, HIT) X(gcache_timings_get, MISS) X(gcache_timings_get, ERROR_ARGUMENT)      \
+    X(gcache_timings_put, OK) X(gcache_timings_put, REFUSED) X(gcache_timings_put, ERROR_ARGUMENT)    \
+    X(gcache_timings_put, ERROR_READ_ONLY)                                                            \
+    X(gcache_blob_put, OK) X(gcache_blob_put, REFUSED) X(gcache_blob_put, ERROR_ARGUMENT)             \
+    X(gcache_blob_put, ERROR_READ_ONLY)                                                               \
+    X(gcache_subdirectory, OK) X(gcache_subdirectory, REFUSED)                                        \
+    X(gcache_subdirectory, ERROR_NOT_FOUND) X(gcache_subdirectory, ERROR_ARGUMENT)                    \
+    X(gcache_export, OK)                                                                              \
+    X(gcache_export_show, OK) X(gcache_export_show, ERROR_FORMAT)                                     \
+    X(gcache_export_show, ERROR_NOT_FOUND)                                                            \
+    X(gcache_import, OK) X(gcache_import, ERROR_CORRUPT) X(gcache_import, ERROR_FORMAT)               \
+    X(gcache_import, ERROR_READ_ONLY)                                                                 \
+    X(gcache_artifacts_begin, OK) X(gcache_artifacts_begin, ERROR_ARGUMENT)                           \
+    X(gcache_artifacts_add, OK) X(gcache_artifacts_add, ERROR_ARGUMENT)                               \
+    X(gcache_artifacts_save, ERROR_ARGUMENT)                                                          \
+    X(gcache_blob_get, OK) X(gcache_blob_get, ERROR_NOT_FOUND) X(gcache_blob_get, ERROR_ARGUMENT)     \
+    X(gcache_blob_get, ERROR_CORRUPT)                                                                 \
+    X(gcache_blobs_expire, OK) X(gcache_blobs_expire, ERROR_READ_ONLY)                                \
+    X(gcache_fingerprint_fact, OK) X(gcache_fingerprint_fact, ERROR_ARGUMENT)                         \
+    X(gcache_fingerprint_file, ERROR_NOT_FOUND)                                                       \
+    X(gcache_fingerprint_tree, ERROR_LIMIT)                                                           \
+    X(gcache_fingerprint_preset, ERROR_SYNTAX)                                                        \
+    X(gcache_fingerprint_index_open, OK)                                                              \
+    X(gcache_fingerprint_hash, OK)                                                                    \
+    X(gcache_fingerprint_write, OK)                                                                   \
+    X(gcache_fingerprint_compare, OK) X(gcache_fingerprint_compare, ERROR_SYNTAX)                     \
+    X(gcache_graph_key, OK) X(gcache_graph_key, REFUSED)                                              \
+    X(gcache_rules_test, OK)                                                                          \
+    X(gcache_guards_show, OK)                                                                         \
+    X(gcache_doctor, OK) X(gcache_doctor, ERROR_ARGUMENT)                                             \
+    X(gcache_journal_each, OK) X(gcache_journal_each, ERROR_ARGUMENT)                                 \
+    X(gcache_journal_explain, OK) X(gcache_journal_explain, ERROR_ARGUMENT)                           \
+    X(gcache_report, OK) X(gcache_report, ERROR_ARGUMENT)                                             \
+    X(gcache_share_value, OK) X(gcache_share_value, ERROR_ARGUMENT)                                   \
+    X(gcache_share_value, ERROR_LIMIT)                                                                \
+    X(gcache_handle_save, OK)                                                                         \
+    X(gcache_handle_save, ERROR_NOT_FOUND)                                                            \
+    X(gcache_handle_open, OK) X(gcache_handle_open, ERROR_SYNTAX)                                     \
+    X(gcache_timings_each, OK)                                                                        \
+    X(gcache_best_find, HIT) X(gcache_best_find, MISS) X(gcache_best_find, ERROR_ARGUMENT)            \
+    X(gcache_bundle_begin, MISS) X(gcache_bundle_begin, ERROR_ARGUMENT) X(gcache_bundle_begin, HIT)   \
+    X(gcache_bundle_end, OK)                                                                          \
+    X(gcache_source_hash, OK)
+
+static status_case const all[] = { CASES(STATUS_CASE) };
+
+static void
+every_listed_status_is_returned(void **state)
+{
+    (void)state;
+    run_cases(all, sizeof all / sizeof *all);
+}
+
+int
+main(void)
+{
+    struct CMUnitTest const tests[] = { cmocka_unit_test(every_listed_status_is_returned) };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
