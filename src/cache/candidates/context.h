@@ -1,5 +1,5 @@
 /*
- * A lookup's question: which key, which hints, in whose names, with which wishes.
+ * A lookup's question: which key, which hints, in whose names, with which request.
  */
 #ifndef GCI_CACHE_CANDIDATES_CONTEXT_H
 #define GCI_CACHE_CANDIDATES_CONTEXT_H

@@ -79,13 +79,13 @@ write_change(gci_past *past, gcache_explain_form form, gci_buf *out)
 
 /* ---- one past miss ---- */
 
-typedef struct teller {
+typedef struct explainer {
     gcache_explain_form form;
     gci_buf *out;
     size_t count;
     gcache_status status;
     gcache_error *error;
-} teller;
+} explainer;
 
 static void
 write_json(gci_story const *story, gci_past *past, gci_buf *out)
@@ -126,9 +126,9 @@ gci_explain_past(gci_past *past, gcache_explain_form form, gci_buf *out)
 }
 
 static int
-tell(void *state, gci_past *past)
+explain_one(void *state, gci_past *past)
 {
-    teller *t = state;
+    explainer *t = state;
 
     t->status = gci_past_open(past, t->error);
     if (t->status != GCACHE_OK)
@@ -150,11 +150,11 @@ gcache_journal_explain(gcache *cache, gcache_journal_query const *query, gcache_
     GCI_REQUIRE(form <= GCACHE_EXPLAIN_JSON, error, "unknown form %d", (int)form);
     *out_text = NULL;
     gci_buf_init(&out, EXPLANATIONS_BYTES_MAX);
-    teller t = { .form = form, .out = &out, .error = error };
+    explainer t = { .form = form, .out = &out, .error = error };
     if (query != NULL)
         misses = *query;
     misses.misses_only = true;
-    gcache_status status = gci_history_each(cache, &misses, tell, &t, error);
+    gcache_status status = gci_history_each(cache, &misses, explain_one, &t, error);
     if (status == GCACHE_OK)
         status = t.status;
     if (status == GCACHE_OK) {

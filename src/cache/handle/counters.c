@@ -18,7 +18,7 @@
 
 /*
  * As far behind as ahead of the gap by chance, so that what comes round regularly (an evaluation after so many steps) isn't
- * always told or never: over a long run each label's share of what entries stand for is its share of the hits.
+ * always reported or never: over a long run each label's share of what entries stand for is its share of the hits.
  */
 static uint64_t
 next_due(uint64_t hits)
@@ -75,11 +75,11 @@ gci_count_hit(gci_counters *counters, gci_lane_numbers *lane, uint64_t saved_ns)
     uint64_t due = atomic_load_explicit(&lane->due, memory_order_relaxed);
     if (hits < due)
         return false;
-    /* Of several threads on the shared lane one is told that it is due. */
+    /* Of several threads on the shared lane one hears that it is due. */
     return atomic_compare_exchange_strong(&lane->due, &due, next_due(hits));
 }
 
-/* A forked child's lanes begin with what its parent counted, which is the parent's to tell. */
+/* A forked child's lanes begin with what its parent counted, which is the parent's to report. */
 static void
 forget_parent(gci_counters *counters)
 {
@@ -87,34 +87,34 @@ forget_parent(gci_counters *counters)
         return;
     for (size_t i = 0; i <= GCI_LANES; i++) {
         gci_lane_numbers *lane = &counters->lanes[i].numbers;
-        atomic_store(&lane->told, atomic_load(&lane->hits));
-        atomic_store(&lane->told_saved_ns, atomic_load(&lane->saved_ns));
+        atomic_store(&lane->reported, atomic_load(&lane->hits));
+        atomic_store(&lane->reported_saved_ns, atomic_load(&lane->saved_ns));
     }
     counters->process = getpid();
 }
 
 static uint64_t
-since(_Atomic uint64_t *number, _Atomic uint64_t *told)
+since(_Atomic uint64_t *number, _Atomic uint64_t *reported)
 {
     uint64_t now = atomic_load(number);
 
-    return now - atomic_exchange(told, now);
+    return now - atomic_exchange(reported, now);
 }
 
-gci_untold
-gci_counters_tell(gci_counters *counters, gci_lane_numbers *lane)
+gci_unreported
+gci_counters_report(gci_counters *counters, gci_lane_numbers *lane)
 {
     forget_parent(counters);
-    return (gci_untold){ since(&lane->hits, &lane->told), since(&lane->saved_ns, &lane->told_saved_ns) };
+    return (gci_unreported){ since(&lane->hits, &lane->reported), since(&lane->saved_ns, &lane->reported_saved_ns) };
 }
 
-gci_untold
-gci_counters_tell_all(gci_counters *counters)
+gci_unreported
+gci_counters_report_all(gci_counters *counters)
 {
-    gci_untold all = { 0, 0 };
+    gci_unreported all = { 0, 0 };
 
     for (size_t i = 0; i <= GCI_LANES; i++) {
-        gci_untold one = gci_counters_tell(counters, &counters->lanes[i].numbers);
+        gci_unreported one = gci_counters_report(counters, &counters->lanes[i].numbers);
         all.hits += one.hits;
         all.saved_ns += one.saved_ns;
     }
@@ -122,8 +122,8 @@ gci_counters_tell_all(gci_counters *counters)
 }
 
 void
-gci_counters_untell(gci_lane_numbers *lane, gci_untold untold)
+gci_counters_take_back(gci_lane_numbers *lane, gci_unreported unreported)
 {
-    atomic_fetch_sub(&lane->told, untold.hits);
-    atomic_fetch_sub(&lane->told_saved_ns, untold.saved_ns);
+    atomic_fetch_sub(&lane->reported, unreported.hits);
+    atomic_fetch_sub(&lane->reported_saved_ns, unreported.saved_ns);
 }

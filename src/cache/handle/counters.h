@@ -4,7 +4,7 @@
  * Invariants:
  *  1. A lane belongs to the first thread that took it, for good: only that thread writes its numbers, so that counting a
  *     hit needs no locked instruction. Threads that find their lane taken share the last one, with locked additions.
- *  2. told <= hits: hits that the journal knows of. told, told_saved_ns and due are touched under the same rule.
+ *  2. reported <= hits: hits that the journal knows of. reported, reported_saved_ns and due are touched under the same rule.
  *  3. A thread's identifier may be that of an earlier, ended thread: it inherits that thread's lane.
  *
  * Locking: none; every number is atomic, and a reader sees each as it was at some moment of its reading.
@@ -26,7 +26,7 @@ typedef struct gci_lane_numbers {
     _Atomic uintptr_t owner; /* pthread_self(); 0: nobody yet */
     _Atomic uint64_t hits, saved_ns;
     _Atomic uint64_t due;    /* the hit that is journaled next, counted in hits */
-    _Atomic uint64_t told, told_saved_ns;
+    _Atomic uint64_t reported, reported_saved_ns;
 } gci_lane_numbers;
 
 typedef union gci_lane {
@@ -62,17 +62,17 @@ gci_counters_next_is_due(gci_lane_numbers const *lane)
 }
 
 /* Hits that the journal doesn't know of. */
-typedef struct gci_untold {
+typedef struct gci_unreported {
     uint64_t hits, saved_ns;
-} gci_untold;
+} gci_unreported;
 
-/* Hands out what a lane's next journal entry stands for, and takes it as told. */
-gci_untold gci_counters_tell(gci_counters *counters, gci_lane_numbers *lane);
+/* Hands out what a lane's next journal entry stands for, and takes it as reported. */
+gci_unreported gci_counters_report(gci_counters *counters, gci_lane_numbers *lane);
 
 /* The same for all lanes together: at the end. */
-gci_untold gci_counters_tell_all(gci_counters *counters);
+gci_unreported gci_counters_report_all(gci_counters *counters);
 
 /* Takes it back for a lane: the journal couldn't be written. */
-void gci_counters_untell(gci_lane_numbers *lane, gci_untold untold);
+void gci_counters_take_back(gci_lane_numbers *lane, gci_unreported unreported);
 
 #endif

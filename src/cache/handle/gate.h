@@ -1,7 +1,7 @@
 /*
  * The one gate: whether a call may use what is stored, store something, or wait for somebody who compiles the same.
  *
- * What closes which way; the first row that holds and closes a way decides, and is what the caller is told:
+ * What closes which way; the first row that holds and closes a way decides, and is what the caller hears:
  *
  *                  look up   store   lease   journal   browse
  *   disabled          x        x       x        x         x      there isn't even a store; only entries and statistics are

@@ -1,5 +1,5 @@
 /*
- * Values this process has told or learnt (gcache_share_value).
+ * Values this process has shared or learnt (gcache_share_value).
  *
  * Invariants: a node never changes once it is in the list, and leaves it only when the handle is closed; so a walk needs no
  * lock, nor does a fork disturb anything. At most one node has a given name.

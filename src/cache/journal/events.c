@@ -9,15 +9,15 @@
 void
 gci_report_event(gcache *cache, gcache_event const *event)
 {
-    gcache_event told = *event;
+    gcache_event complete = *event;
 
     if (cache->event == NULL)
         return;
-    told.graph_kind = told.graph_kind != NULL ? told.graph_kind : "";
-    told.label = told.label != NULL ? told.label : "";
-    told.variant = told.variant != NULL ? told.variant : "";
-    told.text = told.text != NULL ? told.text : "";
-    cache->event(cache->event_state, &told);
+    complete.graph_kind = complete.graph_kind != NULL ? complete.graph_kind : "";
+    complete.label = complete.label != NULL ? complete.label : "";
+    complete.variant = complete.variant != NULL ? complete.variant : "";
+    complete.text = complete.text != NULL ? complete.text : "";
+    cache->event(cache->event_state, &complete);
 }
 
 static gcache_event

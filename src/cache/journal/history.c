@@ -3,6 +3,7 @@
  */
 #include "cache/journal/history.h"
 
+#include "base/array.h"
 #include "base/check.h"
 
 #include <stdlib.h>
@@ -20,7 +21,7 @@ typedef struct walk {
     gcache_journal_query query;
     gci_history_fn fn;
     void *state;
-    size_t told;
+    size_t count;
     compile *compiles;
     size_t compile_count, compile_room;
     gcache_status status;
@@ -32,14 +33,8 @@ typedef struct walk {
 static bool
 note_compile(walk *w, gci_past const *past)
 {
-    if (w->compile_count == w->compile_room) {
-        size_t room = w->compile_room != 0 ? 2 * w->compile_room : 64;
-        compile *larger = realloc(w->compiles, room * sizeof *larger);
-        if (larger == NULL)
-            return false;
-        w->compiles = larger;
-        w->compile_room = room;
-    }
+    if (!gci_array_has_room(&w->compiles, w->compile_count, &w->compile_room, sizeof *w->compiles))
+        return false;
     w->compiles[w->compile_count++] = (compile){ past->key, past->process, past->compile_ns, past->former };
     return true;
 }
@@ -135,8 +130,8 @@ visit(walk *w, gci_past *past)
         take_compile(w, past);
     if (!is_meant(&w->query, past))
         return 0;
-    w->told++;
-    return w->fn(w->state, past) != 0 || w->told == w->query.last;
+    w->count++;
+    return w->fn(w->state, past) != 0 || w->count == w->query.last;
 }
 
 static int

@@ -592,14 +592,14 @@ end_entry(gci_buf *entry, gci_ended const *ended)
 }
 
 bool
-gci_journal_hit(gci_ended const *ended, gci_untold untold)
+gci_journal_hit(gci_ended const *ended, gci_unreported unreported)
 {
     gci_buf entry;
 
     if (begin_entry(&entry, ended, GCACHE_JOURNAL_HIT)) {
         put_text(&entry, ended->result->entry);
-        gci_put_u64(&entry, untold.hits);
-        gci_put_u64(&entry, untold.saved_ns);
+        gci_put_u64(&entry, unreported.hits);
+        gci_put_u64(&entry, unreported.saved_ns);
         gci_put_u64(&entry, ended->elapsed_ns);
     }
     return end_entry(&entry, ended);

@@ -59,8 +59,8 @@ typedef struct gci_ended {
 void gci_journal_miss(gci_ended const *ended, gci_missed const *missed);
 
 /* One hit that stands for all that weren't told yet. Without a graph: the rest of them, of which nothing more is known.
-   false: it isn't written down, others had the file for too long, and what it stood for stays untold. */
-bool gci_journal_hit(gci_ended const *ended, gci_untold untold);
+   false: it isn't written down, others had the file for too long, and what it stood for stays unreported. */
+bool gci_journal_hit(gci_ended const *ended, gci_unreported unreported);
 
 /* What was compiled and stored. An entry that existed cost nothing new and leaves nothing. */
 void gci_journal_insert(gci_question const *question, gcache_inserted const *inserted, gcache_entry const *entry);

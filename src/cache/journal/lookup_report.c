@@ -40,11 +40,11 @@ ended_of(gci_lookup_report const *lookup, gcache_result const *result)
 static void
 journal_hit(gci_lookup_report const *lookup, gcache_result const *result)
 {
-    gci_untold untold = gci_counters_tell(&lookup->cache->counters, lookup->lane);
+    gci_unreported unreported = gci_counters_report(&lookup->cache->counters, lookup->lane);
     gci_ended ended = ended_of(lookup, result);
 
-    if (untold.hits != 0 && !gci_journal_hit(&ended, untold))
-        gci_counters_untell(lookup->lane, untold);
+    if (unreported.hits != 0 && !gci_journal_hit(&ended, unreported))
+        gci_counters_take_back(lookup->lane, unreported);
 }
 
 static void
@@ -99,9 +99,9 @@ gci_lookup_end(gci_lookup_report *lookup, gcache_status status, gcache_result co
 void
 gci_lookups_close(gcache *cache)
 {
-    gci_untold untold = gci_counters_tell_all(&cache->counters);
+    gci_unreported unreported = gci_counters_report_all(&cache->counters);
     gcache_result nobody = { .size = sizeof nobody, .outcome = GCACHE_HIT };
 
-    if (untold.hits != 0 && cache->journal)
-        gci_journal_hit(&(gci_ended){ .cache = cache, .result = &nobody }, untold);
+    if (unreported.hits != 0 && cache->journal)
+        gci_journal_hit(&(gci_ended){ .cache = cache, .result = &nobody }, unreported);
 }

@@ -42,7 +42,7 @@ typedef struct walk {
     gci_trace *trace;
     gcache_reason reason; /* of the candidate that got furthest */
     bool *failed;         /* candidates whose payload can't be had; NULL as long as there is none */
-    bool told;            /* trouble says why one of them couldn't */
+    bool has_trouble;     /* trouble says why one of them couldn't */
     bool *again;          /* set if one has been renewed meanwhile; NULL: it is passed over */
     gcache_error trouble;
 } walk;
@@ -190,7 +190,7 @@ serve_best(walk *w, gci_candidates *set, gcache_result *result, gcache_error *er
             *w->again = true;
             break;
         } else if (status == GCACHE_MISS) {
-            w->told = true;
+            w->has_trouble = true;
             if (exclude(w, place, found, &arena) != GCACHE_OK)
                 status = gci_fail_memory(error);
         } else if (error != NULL) {
@@ -240,7 +240,7 @@ fail_strictly(walk const *w, gcache_error *error)
 {
     gcache_status status = w->reason == GCACHE_REASON_CORRUPT ? GCACHE_ERROR_CORRUPT : GCACHE_ERROR_IO;
 
-    if (!w->told)
+    if (!w->has_trouble)
         return gci_fail(error, status, "%s", gcache_reason_text(w->reason));
     if (error != NULL)
         *error = w->trouble;
@@ -273,7 +273,7 @@ choose(gci_question const *question, gci_candidates *set, gci_trace *trace, bool
     w.ranking = gci_ranking_of(set);
     w.trace = trace;
     w.failed = NULL;
-    w.told = false;
+    w.has_trouble = false;
     w.again = again;
 
     if (w.ranking == NULL)
@@ -290,7 +290,7 @@ choose(gci_question const *question, gci_candidates *set, gci_trace *trace, bool
     bool trouble = w.reason == GCACHE_REASON_CORRUPT || w.reason == GCACHE_REASON_UNREADABLE;
     if (trouble && trace == NULL && question->cache->strict)
         return fail_strictly(&w, error);
-    return w.reason == GCACHE_REASON_UNREADABLE && w.told ? miss_with_note(result, w.trouble.message, error) : GCACHE_MISS;
+    return w.reason == GCACHE_REASON_UNREADABLE && w.has_trouble ? miss_with_note(result, w.trouble.message, error) : GCACHE_MISS;
 }
 
 /* There are no candidates to choose from. */

@@ -373,7 +373,7 @@ gci_report_coverage(gcache *cache, gcache_journal_query const *query, gci_statis
     for (size_t i = 0; i < statistics->keys.count && all.count < PICTURES && statistics->keys.items[i].misses != 0; i++) {
         picture *p = &pictures[all.count++];
         *p = (picture){ .key = statistics->keys.items[i].key, .arena = &arena };
-        /* One seat more than counts: a lookup that turns out to have no place is written there first. */
+        /* One more than counts: a lookup that turns out to have no place is written there first. */
         p->points = gci_arena_array(&arena, POINTS_MAX + 1, sizeof *p->points);
     }
     gcache_status status = arena.failed ? gci_fail_memory(error) : gci_history_each(cache, query, gather, &all, error);

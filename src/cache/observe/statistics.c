@@ -3,6 +3,7 @@
  */
 #include "cache/observe/statistics.h"
 
+#include "base/array.h"
 #include "cache/handle/words.h"
 
 #include <ctype.h>
@@ -30,14 +31,8 @@ group_of(gci_statistics *statistics, gci_groups *groups, gci_view name, gci_past
 
     if (found != NULL)
         return found;
-    if (groups->count == groups->room) {
-        size_t room = groups->room != 0 ? 2 * groups->room : 32;
-        gci_group *larger = realloc(groups->items, room * sizeof *larger);
-        if (larger == NULL)
-            return NULL;
-        groups->items = larger;
-        groups->room = room;
-    }
+    if (!gci_array_has_room(&groups->items, groups->count, &groups->room, sizeof *groups->items))
+        return NULL;
     groups->items[groups->count] = (gci_group){
         .name = gci_arena_copy(&statistics->arena, name),
         .kind = gci_arena_copy(&statistics->arena, past->kind),

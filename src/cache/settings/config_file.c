@@ -16,7 +16,7 @@
 #define FORMAT_VERSION "1"
 /* A tree of one-digit numbers takes so many times the space of its text. */
 #define ARENA_BYTES_MAX (128 * GCI_CONFIG_BYTES_MAX)
-/* A change takes a sync, which on a busy disk may take seconds; a crowd of them queues. */
+/* A change takes a sync, which on a busy disk may take seconds; many of them queue. */
 #define LOCK_WAIT_NS UINT64_C(60000000000)
 
 /* ---- reading ---- */

@@ -1,6 +1,6 @@
 /*
  * Export: what a run used, or what is stored, as one file. Each thing is written once: a description a key, attachments by
- * content; entries as they are stored, with the signatures they have. What can't be read any more is left out and told, since
+ * content; entries as they are stored, with the signatures they have. What can't be read any more is left out and reported, since
  * whoever imports would find nothing there either.
  */
 #include <guardcache/artifacts.h>

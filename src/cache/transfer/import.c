@@ -4,7 +4,7 @@
  * rest.
  *
  * Invariants:
- *  1. An item is added whole or left out; what is left out is counted and told. Only trouble of this cache ends an import.
+ *  1. An item is added whole or left out; what is left out is counted and reported. Only trouble of this cache ends an import.
  *  2. Nothing that is imported gets a signature here: entries keep theirs. Where signatures are required, what has none of a
  *     key of ours is left out.
  */

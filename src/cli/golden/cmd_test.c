@@ -2,6 +2,7 @@
  * guardcache test: plays fixtures and compares keys, components, outcomes, chosen entries and explanations with their
  * golden files.
  */
+#include "base/array.h"
 #include "base/error.h"
 #include "base/system/file.h"
 #include "cli/golden/golden.h"
@@ -50,14 +51,8 @@ typedef struct suite {
 static gcache_status
 add_fixture(suite *all, char const *folder, gcache_error *error)
 {
-    if (all->count == all->room) {
-        size_t room = all->room != 0 ? 2 * all->room : 32;
-        fixture *larger = realloc(all->items, room * sizeof *larger);
-        if (larger == NULL)
-            return gci_fail_memory(error);
-        all->items = larger;
-        all->room = room;
-    }
+    if (!gci_array_has_room(&all->items, all->count, &all->room, sizeof *all->items))
+        return gci_fail_memory(error);
     fixture *added = &all->items[all->count];
     *added = (fixture){ .folder = strdup(folder) };
     gci_buf_init(&added->report, GCI_BUF_NO_LIMIT);

@@ -1,5 +1,5 @@
 /*
- * What verify, repair, gc and doctor share: findings that come one by one are told as they come, or gathered for the one
+ * What verify, repair, gc and doctor share: findings that come one by one are printed as they come, or gathered for the one
  * object that --json prints; a bar shows how far the work has come.
  */
 #ifndef GCI_CLI_MAINTENANCE_FINDINGS_H
@@ -28,7 +28,7 @@ void cli_findings_count(cli_findings *findings);
 /* Puts an object behind the others. */
 void cli_findings_add(cli_findings *findings, cli_object const *object);
 
-/* Callbacks that tell `findings` of problems and progress. */
+/* Callbacks that add to `findings`: problems and progress. */
 gcache_maintenance_options cli_findings_options(cli_findings *findings, int threads);
 
 /* "3 entries": the noun in its number. */

@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "cli/shared/commands.h"
 #include "cli/shared/open.h"
-#include "cli/shared/past.h"
+#include "cli/shared/journal_query.h"
 #include "cli/shared/question.h"
 
 #include <guardcache/guard.h>
@@ -61,9 +61,9 @@ explain_now(options const *wanted)
 
 /* ---- past lookups ---- */
 
-/* Without a description, or with a wish that only the journal can meet. */
+/* Without a description, or with a request that only the journal can meet. */
 static bool
-asks_for_past(options const *wanted)
+asks_journal(options const *wanted)
 {
     return wanted->last != 0 || wanted->since != NULL || wanted->reason != NULL ||
            (wanted->question.graph == NULL && wanted->question.key == NULL);
@@ -72,14 +72,14 @@ asks_for_past(options const *wanted)
 static gcache_status
 explain_misses(options const *wanted, gcache *cache, size_t *out_count, gcache_error *error)
 {
-    cli_past_options chosen = { .since = wanted->since, .label = wanted->question.label, .reason = wanted->reason,
+    cli_journal_options selected = { .since = wanted->since, .label = wanted->question.label, .reason = wanted->reason,
                                 .key = wanted->question.key, .last = wanted->last };
     gcache_journal_query query;
     char *text = NULL;
 
-    if (chosen.last == 0 && chosen.since == NULL)
-        chosen.last = 1;
-    gcache_status status = cli_past_query(&chosen, &query, error);
+    if (selected.last == 0 && selected.since == NULL)
+        selected.last = 1;
+    gcache_status status = cli_journal_query(&selected, &query, error);
     if (status == GCACHE_OK)
         status = gcache_journal_explain(cache, &query, form_of(wanted), &text, out_count, error);
     if (status == GCACHE_OK)
@@ -89,7 +89,7 @@ explain_misses(options const *wanted, gcache *cache, size_t *out_count, gcache_e
 }
 
 static cli_exit
-explain_past(options const *wanted)
+explain_journal(options const *wanted)
 {
     gcache_error error = { 0 };
     gcache *cache = NULL;
@@ -115,7 +115,7 @@ run(cli_call const *call)
 {
     options const *wanted = call->options;
 
-    return asks_for_past(wanted) ? explain_past(wanted) : explain_now(wanted);
+    return asks_journal(wanted) ? explain_journal(wanted) : explain_now(wanted);
 }
 
 static cli_option const table[] = {

@@ -4,6 +4,7 @@
  * The library hands entries out newest first, so that lines are gathered and printed backwards. Following asks again for
  * what is as new as the newest line printed: several entries may bear one time, so those that were printed are counted.
  */
+#include "base/array.h"
 #include "base/error.h"
 #include "base/text/json.h"
 #include "base/visible.h"
@@ -12,7 +13,7 @@
 #include "cli/shared/entries.h"
 #include "cli/shared/hints.h"
 #include "cli/shared/open.h"
-#include "cli/shared/past.h"
+#include "cli/shared/journal_query.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@
 
 typedef struct options {
     char const *cache;
-    cli_past_options past;
+    cli_journal_options journal;
     bool follow, json;
 } options;
 
@@ -153,14 +154,8 @@ write_object(listing *list, gcache_journal_entry const *entry)
 static bool
 add_line(listing *list, uint64_t at_ns)
 {
-    if (list->count == list->room) {
-        size_t room = list->room != 0 ? 2 * list->room : 64;
-        line *larger = realloc(list->lines, room * sizeof *larger);
-        if (larger == NULL)
-            return false;
-        list->lines = larger;
-        list->room = room;
-    }
+    if (!gci_array_has_room(&list->lines, list->count, &list->room, sizeof *list->lines))
+        return false;
     list->lines[list->count++] = (line){ list->text.size, at_ns };
     return true;
 }
@@ -247,7 +242,7 @@ run(cli_call const *call)
 
     gci_arena_init(&list.arena, OBJECT_MAX_BYTES);
     gci_buf_init(&list.text, GCI_BUF_NO_LIMIT);
-    gcache_status status = cli_past_query(&wanted->past, &query, &error);
+    gcache_status status = cli_journal_query(&wanted->journal, &query, &error);
     if (status == GCACHE_OK)
         status = cli_open_directory(wanted->cache, true, &cache, &error);
     if (status == GCACHE_OK)
@@ -264,8 +259,8 @@ run(cli_call const *call)
 
 static cli_option const table[] = {
     { "cache", CLI_TEXT, offsetof(options, cache), "DIR", "the cache directory" },
-    CLI_LAST_OPTION(options, past),
-    CLI_PAST_OPTIONS(options, past),
+    CLI_LAST_OPTION(options, journal),
+    CLI_JOURNAL_OPTIONS(options, journal),
     { "follow", CLI_FLAG, offsetof(options, follow), NULL, "go on printing what comes, until interrupted" },
     { "json", CLI_FLAG, offsetof(options, json), NULL, "an object an entry" },
     { 0 },

@@ -5,13 +5,13 @@
 #include "base/system/file.h"
 #include "cli/shared/commands.h"
 #include "cli/shared/open.h"
-#include "cli/shared/past.h"
+#include "cli/shared/journal_query.h"
 
 #include <guardcache/guard.h>
 
 typedef struct options {
     char const *cache, *html;
-    cli_past_options past;
+    cli_journal_options journal;
 } options;
 
 static gcache_status
@@ -36,7 +36,7 @@ run(cli_call const *call)
     gcache_error error = { 0 };
     gcache *cache = NULL;
 
-    gcache_status status = cli_past_query(&wanted->past, &query, &error);
+    gcache_status status = cli_journal_query(&wanted->journal, &query, &error);
     if (status == GCACHE_OK)
         status = cli_open_directory(wanted->cache, true, &cache, &error);
     if (status == GCACHE_OK)
@@ -48,7 +48,7 @@ run(cli_call const *call)
 static cli_option const table[] = {
     { "cache", CLI_TEXT, offsetof(options, cache), "DIR", "the cache directory" },
     { "html", CLI_TEXT, offsetof(options, html), "FILE", "where the page goes; standard output if not given" },
-    CLI_PAST_OPTIONS(options, past),
+    CLI_JOURNAL_OPTIONS(options, journal),
     { 0 },
 };
 

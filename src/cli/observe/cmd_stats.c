@@ -4,13 +4,13 @@
 #include "base/error.h"
 #include "cli/shared/commands.h"
 #include "cli/shared/open.h"
-#include "cli/shared/past.h"
+#include "cli/shared/journal_query.h"
 
 #include <guardcache/guard.h>
 
 typedef struct options {
     char const *cache;
-    cli_past_options past;
+    cli_journal_options journal;
     bool json, prometheus;
 } options;
 
@@ -31,7 +31,7 @@ run(cli_call const *call)
     gcache *cache = NULL;
     char *text = NULL;
 
-    gcache_status status = cli_past_query(&wanted->past, &query, &error);
+    gcache_status status = cli_journal_query(&wanted->journal, &query, &error);
     if (status == GCACHE_OK && wanted->json && wanted->prometheus)
         status = gci_fail(&error, GCACHE_ERROR_ARGUMENT, "--json and --prometheus are two forms: give one");
     if (status == GCACHE_OK)
@@ -47,7 +47,7 @@ run(cli_call const *call)
 
 static cli_option const table[] = {
     { "cache", CLI_TEXT, offsetof(options, cache), "DIR", "the cache directory" },
-    CLI_PAST_OPTIONS(options, past),
+    CLI_JOURNAL_OPTIONS(options, journal),
     { "json", CLI_FLAG, offsetof(options, json), NULL, "one object" },
     { "prometheus", CLI_FLAG, offsetof(options, prometheus), NULL, "the text format that Prometheus scrapes" },
     { 0 },

@@ -4,14 +4,14 @@
 #include "base/error.h"
 #include "cli/shared/commands.h"
 #include "cli/shared/open.h"
-#include "cli/shared/past.h"
+#include "cli/shared/journal_query.h"
 
 #include <guardcache/guard.h>
 #include <string.h>
 
 typedef struct options {
     char const *cache;
-    cli_past_options past;
+    cli_journal_options journal;
     int64_t count;
     bool json;
 } options;
@@ -57,7 +57,7 @@ run(cli_call const *call)
     if (status == GCACHE_OK && call->count != 0)
         status = read_kind(call->arguments[0], &kind, &error);
     if (status == GCACHE_OK)
-        status = cli_past_query(&wanted->past, &query, &error);
+        status = cli_journal_query(&wanted->journal, &query, &error);
     if (status == GCACHE_OK)
         status = cli_open_directory(wanted->cache, true, &cache, &error);
     if (status == GCACHE_OK)
@@ -72,7 +72,7 @@ run(cli_call const *call)
 
 static cli_option const table[] = {
     { "cache", CLI_TEXT, offsetof(options, cache), "DIR", "the cache directory" },
-    CLI_PAST_OPTIONS(options, past),
+    CLI_JOURNAL_OPTIONS(options, journal),
     { "count", CLI_INT, offsetof(options, count), "N", "so many lines; 20 if not given" },
     { "json", CLI_FLAG, offsetof(options, json), NULL, "one object" },
     { 0 },

@@ -101,7 +101,7 @@ told_of_every(unsigned period, unsigned phase, uint64_t hits)
     for (uint64_t hit = 0; hit < hits; hit++) {
         bool due = gci_count_hit(&counters, lane, 0);
         if (due) {
-            uint64_t stands_for = gci_counters_tell(&counters, lane).hits;
+            uint64_t stands_for = gci_counters_report(&counters, lane).hits;
             told += hit % period == phase ? stands_for : 0;
         }
     }

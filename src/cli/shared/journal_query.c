@@ -1,7 +1,7 @@
 /*
  * Options that say which journal entries are meant.
  */
-#include "cli/shared/past.h"
+#include "cli/shared/journal_query.h"
 
 #include "base/system/clock.h"
 #include "base/error.h"
@@ -33,7 +33,7 @@ read_reason(char const *text, gcache_reason *out_reason, gcache_error *error)
 }
 
 gcache_status
-cli_past_query(cli_past_options const *options, gcache_journal_query *out_query, gcache_error *error)
+cli_journal_query(cli_journal_options const *options, gcache_journal_query *out_query, gcache_error *error)
 {
     gcache_status status = GCACHE_OK;
 

@@ -1,20 +1,20 @@
 /*
  * Options that choose entries of the journal, as explain, journal, stats, top and report take them.
  */
-#ifndef GCI_CLI_SHARED_PAST_H
-#define GCI_CLI_SHARED_PAST_H
+#ifndef GCI_CLI_SHARED_JOURNAL_QUERY_H
+#define GCI_CLI_SHARED_JOURNAL_QUERY_H
 
 #include "cli/shared/cli.h"
 
 #include <guardcache/observe.h>
 
-typedef struct cli_past_options {
+typedef struct cli_journal_options {
     char const *since, *label, *reason, *key;
     int64_t last;
-} cli_past_options;
+} cli_journal_options;
 
-/* Option table rows for a cli_past_options member of a command's options struct. */
-#define CLI_PAST_OPTIONS(type, member)                                                                \
+/* Option table rows for a cli_journal_options member of a command's options struct. */
+#define CLI_JOURNAL_OPTIONS(type, member)                                                                \
     { "since", CLI_TEXT, offsetof(type, member.since), "AGE", "only what is at most so old: 90s, 10m, 2h, 3d" }, \
     { "label", CLI_TEXT, offsetof(type, member.label), "TEXT", "only what has this in its label" },   \
     { "reason", CLI_TEXT, offsetof(type, member.reason), "REASON", "only misses for this reason: guard_false, no_key, ..." }, \
@@ -24,6 +24,6 @@ typedef struct cli_past_options {
     { "last", CLI_LAST, offsetof(type, member.last), "[N]", "only the newest, or the N newest" }
 
 /* ERROR_ARGUMENT for an age or a reason that isn't one. The query borrows the options' texts. */
-gcache_status cli_past_query(cli_past_options const *options, gcache_journal_query *out_query, gcache_error *error);
+gcache_status cli_journal_query(cli_journal_options const *options, gcache_journal_query *out_query, gcache_error *error);
 
 #endif
