@@ -69,14 +69,14 @@ typedef struct gcache_export_options {
     uint64_t since_ns;     /* only entries stored at or after, since 1970 */
     uint64_t until_ns;     /* only entries stored before; 0: no limit */
     bool entries_only;     /* no blobs, no tuning results: implied by the selections above */
-    gcache_left_out_fn left_out; /* NULL: nobody is told */
+    gcache_left_out_fn left_out; /* NULL: they are only counted */
     void *state;
 } gcache_export_options;
 
 #define GCACHE_EXPORT_OPTIONS_INIT { .size = sizeof(gcache_export_options) }
 
 /* options and out_written may be NULL. The file appears whole or not at all. GCACHE_OK, ERROR_LIMIT (larger than the format
-   can say), ERROR_NO_SPACE, ERROR_IO, ERROR_MEMORY. What can't be read is left out, counted and told. */
+   can say), ERROR_NO_SPACE, ERROR_IO, ERROR_MEMORY. What can't be read is left out, counted and reported. */
 GCACHE_API gcache_status gcache_export(gcache *cache, char const *file, gcache_export_options const *options,
                                        gcache_transfer *out_written, gcache_error *error);
 
@@ -101,7 +101,7 @@ typedef struct gcache_import_options {
     size_t size;                 /* set by GCACHE_IMPORT_OPTIONS_INIT */
     gcache_pair const *provides; /* what this machine offers; entries' requirements are compared with it */
     size_t provides_count;
-    bool check_requirements;     /* tell of entries that can't serve here, by unmet, and leave them out */
+    bool check_requirements;     /* report entries that can't serve here, by unmet, and leave them out */
     gcache_unmet_fn unmet;
     gcache_artifact_fn artifact; /* NULL: artifacts of the caller's kinds are passed over */
     gcache_transfer_fn progress;
@@ -112,10 +112,10 @@ typedef struct gcache_import_options {
 #define GCACHE_IMPORT_OPTIONS_INIT { .size = sizeof(gcache_import_options) }
 
 /*
- * options and out_read may be NULL. GCACHE_OK; GCACHE_REFUSED: something was left out (out_read->left_out, and each was told),
+ * options and out_read may be NULL. GCACHE_OK; GCACHE_REFUSED: something was left out (out_read->left_out, and each was reported),
  * the rest is imported; ERROR_CORRUPT: the file is damaged or doesn't hold what it says, nothing was imported; ERROR_FORMAT: not
  * an export, or of a newer version; ERROR_READ_ONLY, ERROR_NO_SPACE, ERROR_BUSY, ERROR_IO, ERROR_MEMORY: what was imported by
- * then is good, *out_read tells how much.
+ * then is good, *out_read says how much.
  */
 GCACHE_API gcache_status gcache_import(gcache *cache, char const *file, gcache_import_options const *options,
                                        gcache_transfer *out_read, gcache_error *error);

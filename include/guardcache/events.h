@@ -1,5 +1,5 @@
 /*
- * guardcache/events.h - what a cache does, told to a listener as it happens.
+ * guardcache/events.h - what a cache does, reported to a listener as it happens.
  *
  * A listener is given with gcache_options. It is called by the thread that does the thing, while a lease may be held, and
  * of an eviction or a damage also other locks: it must not use the cache itself, and had better be quick. For log lines

@@ -112,7 +112,7 @@ GCACHE_API void gcache_settings_apply(gcache_settings const *settings, gcache_op
  * Writes one setting into the config.json of a cache directory, for a namespace or (NULL) in general; value NULL takes it
  * out. Any number of threads and processes may do so at once: none loses another's change, and readers see whole files. What
  * has been written survives a power cut. A file that can't be read is put into quarantine/ first, with all its settings, and
- * log (may be NULL) is told.
+ * log (may be NULL) hears of it.
  * trust says whose file is taken over, as above.
  * GCACHE_OK; ERROR_NOT_FOUND: no such setting, or no such directory; ERROR_ARGUMENT: the value makes no sense; ERROR_FORMAT:
  * the file is of a newer version; ERROR_UNTRUSTED: by trust; ERROR_BUSY, ERROR_READ_ONLY, ERROR_NO_SPACE, ERROR_IO,
