@@ -1,5 +1,6 @@
 /* Prints the byte table of every binary format, as docs/formats/ has them: for check_formats.py. */
 #include "base/fields.h"
+#include "cache/journal/journal_entry.h"
 #include "store/database/event_log.h"
 #include "store/format/candidate_index.h"
 #include "store/format/describe.h"
@@ -75,6 +76,16 @@ print_item(gci_fields const *item)
     }
 }
 
+/* Whether it has a table of its own. */
+static bool
+is_listed(gci_fields const *item)
+{
+    for (size_t i = 0; i < GCI_JOURNAL_TABLES; i++)
+        if (gci_journal_tables[i] == item)
+            return true;
+    return false;
+}
+
 static char const *
 implied(gci_field const *field)
 {
@@ -87,7 +98,7 @@ print_what(gci_field const *field)
     bool is_sum = field->type == GCI_FIELD_SUM64 || field->type == GCI_FIELD_SUM128;
 
     printf("%s", field->what[0] == '\0' && is_sum ? implied(field) : field->what);
-    if (field->item == NULL || field->item == &gci_text_item)
+    if (field->item == NULL || field->item == &gci_text_item || is_listed(field->item))
         return;
     printf("%s", field->what[0] != '\0' ? ": " : "");
     print_item(field->item);
@@ -132,5 +143,7 @@ main(void)
 {
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         print_table(tables[i]);
+    for (size_t i = 0; i < GCI_JOURNAL_TABLES; i++)
+        print_table(gci_journal_tables[i]);
     return 0;
 }

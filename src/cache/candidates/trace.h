@@ -15,7 +15,6 @@
 /* What the journal left out of a candidate's guards because they were too long; never what decided. */
 typedef enum gci_cut {
     GCI_CUT_NOTHING = 0,
-    GCI_CUT_INDEX = 1,  /* in entries of earlier builds: all but the failing guard, which then stands first */
     GCI_CUT_OTHERS = 2, /* the texts of those that didn't decide, which are empty */
     GCI_CUT_PART = 4,   /* of the failing guard, too, all but the part that decided */
     GCI_CUT_SHORT = 8   /* all but how that part begins and ends, which then stands first, is marked " ..." and has no values */

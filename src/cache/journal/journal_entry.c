@@ -1,118 +1,182 @@
+/*
+ * Journal entries: their field tables, and reading them back. An entry is a front, what every entry has, and what its kind
+ * has.
+ */
 #include "cache/journal/journal_entry.h"
 
 #include "base/check.h"
-#include "base/codec.h"
 #include "cache/handle/words.h"
 
+#define VERSION 2
 /* What an entry of 64 KiB unfolds to. */
 #define PAST_BYTES_MAX ((size_t)16 << 20)
+/* More candidates than this a key can't have had; a larger number is damage. */
+#define CANDIDATES_MAX ((uint64_t)1 << 20)
 
-typedef struct reader {
-    gci_reader from;
-    gci_past *past;
-} reader;
+/* ---- what an entry consists of ---- */
 
-/* ---- pieces ---- */
+/* What it is about, at the beginning, so that it is known without reading the rest. */
+typedef struct front {
+    uint8_t version, act, reason;
+    bool cut;
+    uint32_t process;
+    gcache_key key;
+} front;
 
-static gci_view
-get_copy(reader *r)
+static gci_field const front_fields[] = {
+    GCI_NUMBER(front, version, 1, "version", "2; entries of other versions are passed over"),
+    GCI_NUMBER(front, act, 1, "kind", "1 miss, 2 hit, 3 insert, 4 compiled and not stored, 5 lease taken over"),
+    GCI_NUMBER(front, reason, 1, "reason", "of a miss: its number in `GCACHE_REASON_MAP`"),
+    GCI_FLAG(front, cut, "cut", "1: the entry would have been longer than 64 KiB, and only what decided was kept"),
+    GCI_NUMBER(front, process, 4, "process", "its id"),
+    GCI_BYTES(front, key, "key", "zeros where there is none (a bypass, a rest of hits)"),
+};
+static gci_fields const front_table = GCI_FIELDS("journal entry", front, front_fields);
+
+static gci_field const hint_fields[] = {
+    GCI_TEXT(gci_kept_hint, name, "name", ""),
+    GCI_TEXT(gci_kept_hint, bound_name, "bound name", ""),
+    GCI_TEXT(gci_kept_hint, literal, "value", "as Python prints it"),
+};
+static gci_fields const hint_item = GCI_FIELDS("hint", gci_kept_hint, hint_fields);
+
+static gci_field const head_fields[] = {
+    GCI_TEXT(gci_past, space, "namespace", ""),
+    GCI_TEXT(gci_past, kind, "kind", "of the description"),
+    GCI_TEXT(gci_past, label, "label", "whose lookup"),
+    GCI_LIST(gci_past, kept_hints, hint_count, &hint_item, "hints", ""),
+};
+static gci_fields const head_table = GCI_FIELDS("journal entry: all", gci_past, head_fields);
+
+static gci_field const pair_fields[] = {
+    GCI_STRING(gcache_pair, name, "name", ""),
+    GCI_STRING(gcache_pair, value, "value", ""),
+};
+static gci_fields const pair_item = GCI_FIELDS("pair", gcache_pair, pair_fields);
+
+static gci_field const symbol_fields[] = {
+    GCI_STRING(gcache_symbol, name, "name", ""),
+    GCI_STRING(gcache_symbol, canonical, "canonical", ""),
+};
+static gci_fields const symbol_item = GCI_FIELDS("symbol", gcache_symbol, symbol_fields);
+
+static gci_field const text_name_fields[] = {
+    GCI_STRING(gcache_text_name, original, "name", ""),
+    GCI_STRING(gcache_text_name, canonical, "canonical", "what counts in its place"),
+};
+static gci_fields const text_name_item = GCI_FIELDS("text name", gcache_text_name, text_name_fields);
+
+static gci_field const trial_fields[] = {
+    GCI_NUMBER_UP_TO(gci_kept_trial, trial.place, 4, 2 * CANDIDATES_MAX, "place", "in rank order, evicted ones behind the live; ascending"),
+    GCI_NUMBER_UP_TO(gci_kept_trial, trial.reason, 1, GCACHE_REASON_COUNT - 1, "reason", ""),
+    GCI_HEX(gci_kept_trial, candidate.record.id, "id", ""),
+    GCI_NUMBER(gci_kept_trial, candidate.record.created_ns, 8, "created", ""),
+    GCI_NUMBER(gci_kept_trial, candidate.record.compile_ns, 8, "compile time", ""),
+    GCI_NUMBER(gci_kept_trial, candidate.evicted_ns, 8, "evicted", ""),
+    GCI_NUMBER(gci_kept_trial, candidate.record.priority, 8, "priority", ""),
+    GCI_TEXT(gci_kept_trial, candidate.record.variant, "variant", ""),
+    GCI_LIST(gci_kept_trial, candidate.record.names, candidate.record.name_count, &gci_pair_item, "names",
+             "the producer's, as in [entry.md](entry.md); of those in texts only the first 8 that the caller has otherwise, and "
+             "only of a miss for `names`"),
+    GCI_LIST(gci_kept_trial, candidate.record.guards, candidate.record.guard_count, &gci_text_item, "guards", ""),
+    GCI_NUMBER(gci_kept_trial, trial.verdict.guard, 4, "failing guard", "the count if none failed"),
+    GCI_NUMBER(gci_kept_trial, trial.cut, 1, "cut", "see below"),
+    GCI_CHARS(gci_kept_trial, trial.verdict.exception, "exception", ""),
+    GCI_CHARS(gci_kept_trial, trial.verdict.message, "message", ""),
+    GCI_OPTION(gci_kept_trial, trial.requirement, &gci_pair_item, "unmet requirement", ""),
+    GCI_OPTION(gci_kept_trial, provided, &gci_text_item, "value instead", ""),
+};
+static gci_fields const trial_item = GCI_FIELDS("journal entry: trial", gci_kept_trial, trial_fields);
+
+static gci_field const eviction_fields[] = {
+    GCI_NUMBER_UP_TO(gci_kept_eviction, tombstone.cause, 1, GCI_EVICTED_OVER_CAP, "cause", ""),
+    GCI_NUMBER(gci_kept_eviction, tombstone.evicted_ns, 8, "when", ""),
+    GCI_NUMBER(gci_kept_eviction, tombstone.entries, 4, "entries", ""),
+    GCI_NUMBER(gci_kept_eviction, tombstone.hits, 4, "hits", ""),
+    GCI_NUMBER(gci_kept_eviction, tombstone.left, 4, "left", ""),
+    GCI_NUMBER(gci_kept_eviction, tombstone.stored_ns, 8, "stored", ""),
+    GCI_NUMBER(gci_kept_eviction, tombstone.used_ns, 8, "used", ""),
+    GCI_NUMBER(gci_kept_eviction, tombstone.evicted_bytes, 8, "evicted bytes", ""),
+    GCI_NUMBER(gci_kept_eviction, fullness.bytes, 8, "bytes", "on disk at the time of the miss"),
+    GCI_NUMBER(gci_kept_eviction, fullness.max_bytes, 8, "cap", ""),
+    GCI_NUMBER(gci_kept_eviction, fullness.evicted_bytes, 8, "evicted bytes", "ever"),
+    GCI_NUMBER(gci_kept_eviction, fullness.least_recent_ns, 8, "least recent", "when that entry was last used"),
+    GCI_NUMBER(gci_kept_eviction, fullness.evictions, 8, "evictions", "entries evicted ever"),
+    GCI_NUMBER(gci_kept_eviction, fullness.asked_again, 8, "asked again", "of those"),
+};
+static gci_fields const eviction_item = GCI_FIELDS("eviction", gci_kept_eviction, eviction_fields);
+
+static gci_field const miss_fields[] = {
+    GCI_STRING(gci_past, question.request.variant, "variant", "asked for"),
+    GCI_STRING(gci_past, question.request.expect_variant, "expected variant", ""),
+    GCI_FLAG(gci_past, question.request.accept_renames, "accept renames", ""),
+    GCI_LIST(gci_past, question.request.provides, question.request.provides_count, &pair_item, "provides", ""),
+    GCI_LIST(gci_past, question.request.sources, question.request.sources_count, &pair_item, "sources", ""),
+    GCI_FLAG(gci_past, own_test, "own test", "the caller tested guards itself"),
+    GCI_LIST(gci_past, question.symbols, question.symbol_count, &symbol_item, "symbols", ""),
+    GCI_STRING(gci_past, bypass, "remark", "why it is a bypass"),
+    GCI_NUMBER_UP_TO(gci_past, trace.count, 4, CANDIDATES_MAX, "live candidates", ""),
+    GCI_NUMBER_UP_TO(gci_past, trace.evicted_count, 4, CANDIDATES_MAX, "evicted ones", ""),
+    GCI_LIST(gci_past, trials, trace.trial_count, &trial_item, "trials", "those that decided, see below"),
+    GCI_LIST(gci_past, asked.components, asked.component_count, &gci_component_item, "components", "only of `no_key`"),
+    GCI_TEXT(gci_past, asked.canonical, "canonical form",
+             "only of `no_key`; empty if it is longer than 48 KiB: then it is looked up once the key has been stored"),
+    GCI_OPTION(gci_past, eviction, &eviction_item, "eviction", "as in `evicted`, [directory.md](directory.md), and of the whole cache"),
+    GCI_LIST(gci_past, question.text_names, question.text_name_count, &text_name_item, "names in texts", ""),
+};
+static gci_fields const miss_table = GCI_FIELDS("journal entry: miss", gci_past, miss_fields);
+
+static gci_field const hit_fields[] = {
+    GCI_STRING(gci_past, entry, "entry", "its id"),
+    GCI_NUMBER(gci_past, hits, 8, "hits", "it stands for"),
+    GCI_NUMBER(gci_past, saved_ns, 8, "saved", "compile time"),
+    GCI_NUMBER(gci_past, elapsed_ns, 8, "elapsed", "how long it took itself; 0: not known"),
+};
+static gci_fields const hit_table = GCI_FIELDS("journal entry: hit", gci_past, hit_fields);
+
+static gci_field const insert_fields[] = {
+    GCI_STRING(gci_past, entry, "entry", "its id"),
+    GCI_NUMBER(gci_past, compile_ns, 8, "compile time", ""),
+    GCI_NUMBER(gci_past, payload_size, 8, "payload size", ""),
+};
+static gci_fields const insert_table = GCI_FIELDS("journal entry: insert", gci_past, insert_fields);
+
+static gci_field const not_stored_fields[] = {
+    GCI_STRING(gci_past, why, "why", ""),
+    GCI_NUMBER(gci_past, compile_ns, 8, "compile time", ""),
+};
+static gci_fields const not_stored_table = GCI_FIELDS("journal entry: not stored", gci_past, not_stored_fields);
+
+static gci_field const takeover_fields[] = {
+    GCI_NUMBER(gci_past, former, 8, "process", "that died with the lease"),
+};
+static gci_fields const takeover_table = GCI_FIELDS("journal entry: takeover", gci_past, takeover_fields);
+
+static gci_fields const *const tables_of_kinds[] = {
+    [GCACHE_JOURNAL_MISS] = &miss_table,
+    [GCACHE_JOURNAL_HIT] = &hit_table,
+    [GCACHE_JOURNAL_INSERT] = &insert_table,
+    [GCACHE_JOURNAL_NOT_STORED] = &not_stored_table,
+    [GCACHE_JOURNAL_TAKEOVER] = &takeover_table,
+};
+
+gci_fields const *const gci_journal_tables[GCI_JOURNAL_TABLES] = {
+    &front_table, &head_table, &miss_table, &trial_item, &hit_table, &insert_table, &not_stored_table,
+    &takeover_table,
+};
+
+/* ---- writing ---- */
+
+void
+gci_past_write(gci_buf *out, gci_past const *past)
 {
-    return gci_arena_copy(&r->past->arena, gci_get_bytes(&r->from));
+    gci_fields_write(out, &front_table,
+                     &(front){ VERSION, (uint8_t)past->act, (uint8_t)past->reason, past->cut, past->process, past->key });
+    gci_fields_write(out, &head_table, past);
+    gci_fields_write(out, tables_of_kinds[past->act], past);
 }
 
-/* "" is NULL: a wish that wasn't there. */
-static char const *
-get_wish(reader *r)
-{
-    gci_view text = get_copy(r);
-
-    return text.size != 0 ? text.data : NULL;
-}
-
-static gcache_pair *
-get_pairs(reader *r, size_t *out_count)
-{
-    size_t count = gci_get_count(&r->from, 8);
-    gcache_pair *pairs = gci_arena_array(&r->past->arena, count, sizeof *pairs);
-
-    for (size_t i = 0; pairs != NULL && i < count; i++) {
-        pairs[i].name = get_copy(r).data;
-        pairs[i].value = get_copy(r).data;
-    }
-    *out_count = pairs != NULL ? count : 0;
-    return pairs;
-}
-
-static gci_pair *
-get_names(reader *r, size_t *out_count)
-{
-    size_t count = gci_get_count(&r->from, 8);
-    gci_pair *pairs = gci_arena_array(&r->past->arena, count, sizeof *pairs);
-
-    for (size_t i = 0; pairs != NULL && i < count; i++) {
-        pairs[i].name = gci_get_bytes(&r->from);
-        pairs[i].value = gci_get_bytes(&r->from);
-    }
-    *out_count = pairs != NULL ? count : 0;
-    return pairs;
-}
-
-static void
-get_short_text(reader *r, char *out_text, size_t size)
-{
-    gci_view text = gci_get_bytes(&r->from);
-    size_t length = text.size < size ? text.size : size - 1;
-
-    if (length != 0)
-        memcpy(out_text, text.data, length);
-    out_text[length] = '\0';
-}
-
-/* ---- the head ---- */
-
-static void
-get_hints(reader *r)
-{
-    gci_past *past = r->past;
-    size_t count = gci_get_count(&r->from, 12);
-
-    past->hints = gci_arena_array(&past->arena, count, sizeof *past->hints);
-    past->bound_names = gci_arena_array(&past->arena, count, sizeof *past->bound_names);
-    if (past->arena.failed)
-        return;
-    for (size_t i = 0; i < count; i++) {
-        past->hints[i].name = get_copy(r).data;
-        past->bound_names[i] = get_copy(r);
-        past->hints[i].literal = get_copy(r).data;
-    }
-    past->hint_count = count;
-}
-
-/* head = version u8, act u8, reason u8, cut u8, process u32, key 32 bytes, space, kind, label, hints */
-static bool
-get_head(reader *r)
-{
-    gci_past *past = r->past;
-    uint8_t version = gci_get_u8(&r->from), act = gci_get_u8(&r->from), reason = gci_get_u8(&r->from);
-
-    if (version != GCI_JOURNAL_VERSION || act < GCACHE_JOURNAL_MISS || act > GCACHE_JOURNAL_TAKEOVER ||
-        reason >= GCACHE_REASON_COUNT)
-        return false;
-    past->cut = gci_get_u8(&r->from) != 0;
-    past->act = (gcache_journal_kind)act;
-    past->reason = (gcache_reason)reason;
-    past->process = gci_get_u32(&r->from);
-    gci_view key = gci_get_raw(&r->from, sizeof past->key.bytes);
-    if (!r->from.failed)
-        memcpy(past->key.bytes, key.data, sizeof past->key.bytes);
-    past->space = get_copy(r);
-    past->kind = get_copy(r);
-    past->label = get_copy(r);
-    get_hints(r);
-    return true;
-}
-
-/* ---- a miss ---- */
+/* ---- reading ---- */
 
 /* Stands for a caller's own test of guards; nothing asks it again. */
 static bool
@@ -122,265 +186,133 @@ past_test(void *state, char const *const *guards, size_t count)
     return false;
 }
 
-static void
-get_wishes(reader *r)
+static bool
+get_front(gci_reader *reader, front *out)
 {
-    gcache_request *request = &r->past->question.request;
-
-    request->variant = get_wish(r);
-    request->expect_variant = get_wish(r);
-    request->accept_renames = gci_get_u8(&r->from) != 0;
-    request->provides = get_pairs(r, &request->provides_count);
-    request->sources = get_pairs(r, &request->sources_count);
-    request->guard_test = gci_get_u8(&r->from) != 0 ? past_test : NULL;
+    gci_fields_read(reader, &front_table, NULL, out);
+    return !reader->failed && out->version == VERSION && out->act >= GCACHE_JOURNAL_MISS &&
+           out->act <= GCACHE_JOURNAL_TAKEOVER && out->reason < GCACHE_REASON_COUNT;
 }
 
 static void
-get_symbols(reader *r)
+take_hints(gci_past *past)
 {
-    size_t count = gci_get_count(&r->from, 8);
-    gcache_symbol *symbols = gci_arena_array(&r->past->arena, count, sizeof *symbols);
+    past->hints = gci_arena_array(&past->arena, past->hint_count, sizeof *past->hints);
+    for (size_t i = 0; past->hints != NULL && i < past->hint_count; i++)
+        past->hints[i] = (gcache_hint_literal){ past->kept_hints[i].name.data, past->kept_hints[i].literal.data };
+}
 
-    for (size_t i = 0; symbols != NULL && i < count; i++) {
-        symbols[i].name = get_copy(r).data;
-        symbols[i].canonical = get_copy(r).data;
+/* Texts that the entry has empty were absent. */
+static void
+take_request(gci_past *past)
+{
+    gcache_request *request = &past->question.request;
+
+    if (request->variant != NULL && request->variant[0] == '\0')
+        request->variant = NULL;
+    if (request->expect_variant != NULL && request->expect_variant[0] == '\0')
+        request->expect_variant = NULL;
+    if (past->label.size != 0)
+        request->label = past->label.data;
+    request->guard_test = past->own_test ? past_test : NULL;
+}
+
+/* Puts the trials together again. false: their places can't be. */
+static bool
+take_trials(gci_past *past)
+{
+    gci_trace *trace = &past->trace;
+    size_t next = 0;
+
+    trace->trials = gci_arena_array(&past->arena, trace->trial_count, sizeof *trace->trials);
+    for (size_t i = 0; trace->trials != NULL && i < trace->trial_count; i++) {
+        gci_kept_trial *kept = &past->trials[i];
+        if (kept->trial.place < next || kept->trial.place >= trace->count + trace->evicted_count)
+            return false;
+        next = kept->trial.place + 1;
+        kept->candidate.record.key = past->key;
+        kept->ranked = (gci_ranked){ .candidate = &kept->candidate,
+                                     .answer = { .variant = kept->candidate.record.variant.data } };
+        trace->trials[i] = kept->trial;
+        trace->trials[i].ranked = &kept->ranked;
+        trace->trials[i].provided = kept->provided != NULL ? *kept->provided : (gci_view){ NULL, 0 };
     }
-    r->past->question.symbols = symbols;
-    r->past->question.symbol_count = symbols != NULL ? count : 0;
+    return true;
 }
 
-static void
-get_tombstone(reader *r)
+static bool
+take_miss(gci_past *past)
 {
-    gci_trace *trace = &r->past->trace;
-    uint8_t cause = gci_get_u8(&r->from);
-
-    trace->has_tombstone = cause >= GCI_EVICTED_SIZE && cause <= GCI_EVICTED_OVER_CAP;
-    if (cause == 0)
-        return;
-    trace->tombstone.cause = cause;
-    trace->tombstone.evicted_ns = gci_get_u64(&r->from);
-    trace->tombstone.entries = gci_get_u32(&r->from);
-    trace->tombstone.hits = gci_get_u32(&r->from);
-}
-
-/* guards = count u32, texts, failing u32, cut u8 */
-static void
-get_guards(reader *r, gci_record *record, gci_trial *trial)
-{
-    size_t count = gci_get_count(&r->from, 4);
-    gci_view *texts = gci_arena_array(&r->past->arena, count, sizeof *texts);
-
-    for (size_t i = 0; texts != NULL && i < count; i++)
-        texts[i] = get_copy(r);
-    record->guards = texts;
-    record->guard_count = texts != NULL ? count : 0;
-    trial->verdict.guard = gci_get_u32(&r->from);
-    trial->cut = gci_get_u8(&r->from);
-}
-
-static void
-get_trial(reader *r, gci_trial *trial, gci_ranked *ranked, gci_candidate *candidate)
-{
-    gci_record *record = &candidate->record;
-    size_t requirements;
-
-    uint8_t reason = gci_get_u8(&r->from);
-    trial->reason = reason < GCACHE_REASON_COUNT ? (gcache_reason)reason : GCACHE_REASON_UNREADABLE;
-    gci_view id = gci_get_raw(&r->from, GCACHE_ENTRY_ID_SIZE - 1);
-    if (id.size == GCACHE_ENTRY_ID_SIZE - 1)
-        memcpy(record->id, id.data, id.size);
-    record->key = r->past->key;
-    record->created_ns = gci_get_u64(&r->from);
-    record->compile_ns = gci_get_u64(&r->from);
-    candidate->evicted_ns = gci_get_u64(&r->from);
-    record->priority = (int64_t)gci_get_u64(&r->from);
-    record->variant = get_copy(r);
-    record->names = get_names(r, &record->name_count);
-    get_guards(r, record, trial);
-    get_short_text(r, trial->verdict.exception, sizeof trial->verdict.exception);
-    get_short_text(r, trial->verdict.message, sizeof trial->verdict.message);
-    gci_pair const *requirement = get_names(r, &requirements);
-    trial->requirement = requirements != 0 ? requirement : NULL;
-    bool provided = gci_get_u8(&r->from) != 0;
-    gci_view value = get_copy(r);
-    trial->provided = provided ? value : (gci_view){ NULL, 0 };
-    *ranked = (gci_ranked){ .candidate = candidate, .answer = { .variant = record->variant.data } };
-    trial->ranked = ranked;
-}
-
-/* trials = live u32, evicted u32, count u32, { place u32, trial }; places ascend */
-static void
-get_trials(reader *r)
-{
-    gci_trace *trace = &r->past->trace;
-    gci_arena *arena = &r->past->arena;
-
-    trace->count = gci_get_u32(&r->from);
-    trace->evicted_count = gci_get_u32(&r->from);
-    size_t places = trace->count + trace->evicted_count, next = 0, count = gci_get_count(&r->from, 100);
-    trace->trials = gci_arena_array(arena, count, sizeof *trace->trials);
-    gci_ranked *ranked = gci_arena_array(arena, count, sizeof *ranked);
-    gci_candidate *candidates = gci_arena_array(arena, count, sizeof *candidates);
-    for (size_t i = 0; !arena->failed && !r->from.failed && i < count; i++) {
-        trace->trials[i].place = gci_get_u32(&r->from);
-        r->from.failed |= trace->trials[i].place < next || trace->trials[i].place >= places;
-        next = trace->trials[i].place + 1;
-        get_trial(r, &trace->trials[i], &ranked[i], &candidates[i]);
+    take_request(past);
+    past->asked.kind = past->kind;
+    if (past->eviction != NULL) {
+        past->trace.has_tombstone = past->eviction->tombstone.cause != 0;
+        past->trace.tombstone = past->eviction->tombstone;
+        past->trace.fullness = past->eviction->fullness;
     }
-    trace->trial_count = arena->failed || r->from.failed ? 0 : count;
-    r->past->ranked = ranked;
+    return take_trials(past);
 }
 
 static void
-get_description(reader *r)
-{
-    gci_description *asked = &r->past->asked;
-    size_t count = gci_get_count(&r->from, 40);
-    gci_component *components = gci_arena_array(&r->past->arena, count, sizeof *components);
-
-    for (size_t i = 0; components != NULL && i < count; i++) {
-        components[i].name = gci_get_bytes(&r->from);
-        gci_view hash = gci_get_raw(&r->from, sizeof components[i].hash);
-        if (hash.size == sizeof components[i].hash)
-            memcpy(components[i].hash, hash.data, hash.size);
-        components[i].text = gci_get_bytes(&r->from);
-    }
-    *asked = (gci_description){ .kind = r->past->kind,
-                                .components = components,
-                                .component_count = components != NULL ? count : 0,
-                                .canonical = gci_get_bytes(&r->from) };
-}
-
-/* Entries of earlier builds end before them. */
-static void
-get_text_names(reader *r)
-{
-    size_t count = gci_reader_left(&r->from) != 0 ? gci_get_count(&r->from, 8) : 0;
-    gcache_text_name *names = gci_arena_array(&r->past->arena, count, sizeof *names);
-
-    for (size_t i = 0; names != NULL && i < count; i++) {
-        names[i].original = get_copy(r).data;
-        names[i].canonical = get_copy(r).data;
-    }
-    r->past->question.text_names = names;
-    r->past->question.text_name_count = names != NULL ? count : 0;
-}
-
-/* Entries of earlier builds end before it, or before its last two counts. */
-static void
-get_eviction(reader *r)
-{
-    gci_trace *trace = &r->past->trace;
-
-    if (!trace->has_tombstone || gci_reader_left(&r->from) == 0)
-        return;
-    trace->tombstone.left = gci_get_u32(&r->from);
-    trace->tombstone.stored_ns = gci_get_u64(&r->from);
-    trace->tombstone.used_ns = gci_get_u64(&r->from);
-    trace->tombstone.evicted_bytes = gci_get_u64(&r->from);
-    trace->fullness.bytes = gci_get_u64(&r->from);
-    trace->fullness.max_bytes = gci_get_u64(&r->from);
-    trace->fullness.evicted_bytes = gci_get_u64(&r->from);
-    trace->fullness.least_recent_ns = gci_get_u64(&r->from);
-    if (gci_reader_left(&r->from) == 0)
-        return;
-    trace->fullness.evictions = gci_get_u64(&r->from);
-    trace->fullness.asked_again = gci_get_u64(&r->from);
-}
-
-static void
-get_miss(reader *r)
-{
-    get_wishes(r);
-    get_symbols(r);
-    r->past->bypass = get_copy(r).data;
-    get_tombstone(r);
-    get_trials(r);
-    get_description(r);
-    get_eviction(r);
-    get_text_names(r);
-}
-
-static void
-get_takeover(reader *r)
+explain_takeover(gci_past *past)
 {
     gci_buf text;
 
-    r->past->former = gci_get_u64(&r->from);
     gci_buf_init(&text, GCI_BUF_NO_LIMIT);
-    gci_write_takeover(&text, r->past->former);
-    r->past->why = gci_arena_copy(&r->past->arena, gci_buf_view(&text)).data;
-    r->past->arena.failed |= text.failed;
+    gci_write_takeover(&text, past->former);
+    past->why = gci_arena_copy(&past->arena, gci_buf_view(&text)).data;
+    past->arena.failed |= text.failed;
     gci_buf_clear(&text);
 }
 
-/* ---- the whole ---- */
-
-static void
-get_rest(reader *r)
+static bool
+get_rest(gci_reader *reader, gci_past *past)
 {
-    gci_past *past = r->past;
-
-    switch (past->act) {
-    case GCACHE_JOURNAL_MISS:
-        get_miss(r);
-        break;
-    case GCACHE_JOURNAL_HIT:
-        past->entry = get_copy(r).data;
-        past->hits = gci_get_u64(&r->from);
-        past->saved_ns = gci_get_u64(&r->from);
-        past->elapsed_ns = gci_get_u64(&r->from);
-        break;
-    case GCACHE_JOURNAL_INSERT:
-        past->entry = get_copy(r).data;
-        past->compile_ns = gci_get_u64(&r->from);
-        past->payload_size = gci_get_u64(&r->from);
-        break;
-    case GCACHE_JOURNAL_NOT_STORED:
-        past->why = get_copy(r).data;
-        past->compile_ns = gci_get_u64(&r->from);
-        break;
-    case GCACHE_JOURNAL_TAKEOVER:
-        get_takeover(r);
-        break;
-    }
+    gci_fields_read(reader, &head_table, &past->arena, past);
+    gci_fields_read(reader, tables_of_kinds[past->act], &past->arena, past);
+    if (reader->failed)
+        past->trace.trial_count = 0;
+    if (reader->failed || gci_reader_left(reader) != 0)
+        return false;
+    take_hints(past);
+    if (past->act == GCACHE_JOURNAL_TAKEOVER)
+        explain_takeover(past);
+    return past->act != GCACHE_JOURNAL_MISS || take_miss(past);
 }
 
 gcache_status
 gci_past_read(gcache *cache, uint64_t at_ns, gci_view bytes, gci_past *out_past, gcache_error *error)
 {
-    reader r = { .from = gci_reader_of(bytes), .past = out_past };
+    gci_reader reader = gci_reader_of(bytes);
+    front start;
 
     *out_past = (gci_past){ .at_ns = at_ns, .question = { .request = GCACHE_REQUEST_INIT } };
     gci_arena_init(&out_past->arena, PAST_BYTES_MAX);
     gci_trace_init(&out_past->trace);
-    if (!get_head(&r))
+    if (!get_front(&reader, &start))
         return gci_fail(error, GCACHE_ERROR_FORMAT, "a journal entry of another version");
-    get_rest(&r);
+    out_past->act = (gcache_journal_kind)start.act;
+    out_past->reason = (gcache_reason)start.reason;
+    out_past->cut = start.cut;
+    out_past->process = start.process;
+    out_past->key = out_past->question.key = start.key;
+    out_past->question.cache = cache;
+    bool read = get_rest(&reader, out_past);
     if (out_past->arena.failed)
         return gci_fail_memory(error);
-    if (r.from.failed)
-        return gci_fail(error, GCACHE_ERROR_CORRUPT, "a damaged journal entry");
-    out_past->question.cache = cache;
-    out_past->question.key = out_past->key;
-    if (out_past->label.size != 0)
-        out_past->question.request.label = out_past->label.data;
-    return GCACHE_OK;
+    return read ? GCACHE_OK : gci_fail(error, GCACHE_ERROR_CORRUPT, "a damaged journal entry");
 }
 
 bool
 gci_past_peek(gci_view bytes, gcache_journal_kind *out_act, gcache_key *out_key)
 {
-    gci_reader from = gci_reader_of(bytes);
-    uint8_t version = gci_get_u8(&from), act = gci_get_u8(&from);
+    gci_reader reader = gci_reader_of(bytes);
+    front start;
 
-    gci_get_raw(&from, 6); /* reason, cut, process */
-    gci_view key = gci_get_raw(&from, sizeof out_key->bytes);
-    if (from.failed || version != GCI_JOURNAL_VERSION)
+    if (!get_front(&reader, &start))
         return false;
-    *out_act = (gcache_journal_kind)act;
-    memcpy(out_key->bytes, key.data, sizeof out_key->bytes);
+    *out_act = (gcache_journal_kind)start.act;
+    *out_key = start.key;
     return true;
 }
 
@@ -388,7 +320,7 @@ void
 gci_past_clear(gci_past *past)
 {
     for (size_t i = 0; i < past->trace.trial_count; i++)
-        gci_guards_free(past->ranked[i].guards);
+        gci_guards_free(past->trials[i].ranked.guards);
     past->trace.trial_count = 0;
     gci_trace_clear(&past->trace);
     gci_question_clear(&past->question);
@@ -407,7 +339,7 @@ bound_name(void const *state, gci_view name)
 
     for (size_t i = 0; i < past->hint_count; i++)
         if (gci_view_is(name, past->hints[i].name))
-            return past->bound_names[i];
+            return past->kept_hints[i].bound_name;
     return name;
 }
 
@@ -435,6 +367,6 @@ gci_past_open(gci_past *past, gcache_error *error)
     if (past->question.graph == NULL)
         return gci_fail_memory(error);
     for (size_t i = 0; i < past->trace.trial_count; i++)
-        compile_guards(past, &past->ranked[i]);
+        compile_guards(past, &past->trials[i].ranked);
     return gci_hints_new(&hints, past->question.naming, &past->question.hints, error);
 }

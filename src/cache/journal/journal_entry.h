@@ -1,14 +1,35 @@
 /*
- * A journal entry read back: the question and the trace as they were, so that what explains a lookup now explains a past
- * one with the same code.
+ * A journal entry: the question and the trace as they were, so that what explains a lookup now explains a past one with the
+ * same code. It is written and read by the field tables in journal_entry.c (docs/formats/journal.md).
  *
- * A past owns everything it points to. Its question has no graph but one that knows kind and key; its trace has the trials
- * that decided.
+ * One that was read owns everything it points to but the entry's bytes. Its question has no graph but one that knows kind
+ * and key; its trace has the trials that decided.
  */
 #ifndef GCI_CACHE_JOURNAL_JOURNAL_ENTRY_H
 #define GCI_CACHE_JOURNAL_JOURNAL_ENTRY_H
 
-#include "cache/journal/journal_writer.h"
+#include "base/fields.h"
+#include "cache/candidates/context.h"
+#include "cache/candidates/trace.h"
+
+#include <guardcache/observe.h>
+
+typedef struct gci_kept_hint {
+    gci_view name, bound_name, literal; /* as the caller calls it, as guards do, its value as Python prints it */
+} gci_kept_hint;
+
+/* A trial with what it points to. */
+typedef struct gci_kept_trial {
+    gci_trial trial;
+    gci_ranked ranked;
+    gci_candidate candidate;
+    gci_view const *provided; /* trial.provided; NULL: nothing */
+} gci_kept_trial;
+
+typedef struct gci_kept_eviction {
+    gci_tombstone tombstone;
+    gci_fullness fullness;
+} gci_kept_eviction;
 
 typedef struct gci_past {
     uint64_t at_ns;
@@ -21,10 +42,12 @@ typedef struct gci_past {
     gci_arena arena;
     gci_question question; /* hints are read by gci_past_open only */
     gci_trace trace;
-    gci_ranked *ranked; /* what the trials that were kept point to */
-    gcache_hint_literal *hints; /* in the caller's names; the values as Python prints them */
-    gci_view *bound_names;
+    gci_kept_trial *trials; /* what the trace's are made of, as many */
+    gci_kept_hint *kept_hints;
+    gcache_hint_literal *hints; /* the same for callers */
     size_t hint_count;
+    bool own_test; /* the caller tested guards itself */
+    gci_kept_eviction *eviction; /* the trace's; NULL: none */
     gci_description asked; /* of a miss of reason no_key; nothing if it wasn't kept */
     char const *bypass;    /* what a bypass said, "" if nothing */
     char const *entry;     /* of a hit or insert: its id */
@@ -36,6 +59,8 @@ typedef struct gci_past {
     uint64_t former;       /* of a takeover, and of a miss that it followed: the process that died; 0: none */
 } gci_past;
 
+/* Appends an entry as its kind has it. Failures show in out->failed. */
+void gci_past_write(gci_buf *out, gci_past const *past);
 /*
  * Reads an entry. bytes must outlive *out_past. Clear it whatever the outcome. GCACHE_OK, ERROR_FORMAT (another version's
  * entry), ERROR_CORRUPT, ERROR_MEMORY.
@@ -47,5 +72,9 @@ void gci_past_clear(gci_past *past);
 
 /* Makes hints and guards ready for an explanation. A guard that can't be compiled any more is shown as text only. */
 gcache_status gci_past_open(gci_past *past, gcache_error *error);
+
+/* Its byte tables: what every entry begins with, and what follows by kind. */
+#define GCI_JOURNAL_TABLES 8
+extern gci_fields const *const gci_journal_tables[GCI_JOURNAL_TABLES];
 
 #endif

@@ -1,177 +1,119 @@
+/* Puts journal entries together and appends them. What doesn't fit is reported in less detail. */
 #include "cache/journal/journal_writer.h"
 
-#include "base/codec.h"
 #include "cache/candidates/graph_description.h"
 #include "cache/candidates/names.h"
 #include "cache/candidates/trial.h"
 #include "cache/handle/words.h"
+#include "cache/journal/journal_entry.h"
 #include "graph/graph.h"
 
 #include <unistd.h>
 
-static void
-put_text(gci_buf *out, char const *text)
-{
-    gci_put_bytes(out, gci_view_text(text));
-}
+/* Guards of a candidate that would leave no room for the others are left out but for the failing one, and of that all but
+   the part that decided. */
+#define GUARDS_BYTES ((size_t)8 << 10)
+/* A label beyond this isn't kept in an entry that is too long with all it has. */
+#define LABEL_BYTES ((size_t)1 << 10)
+/* Where even what decided is too long, texts longer than this are shortened in the middle. */
+#define TEXT_BYTES ((size_t)1 << 10)
+/* So many names in texts are kept of the caller's and of each candidate's: the first ones that differ are enough to explain. */
+#define NAMES 8
+/* A canonical form beyond this isn't kept with a miss: it would leave no room in the entry for the rest. */
+#define CANONICAL_BYTES ((size_t)48 << 10)
 
-static void
-put_pairs(gci_buf *out, gcache_pair const *pairs, size_t count)
-{
-    gci_put_u32(out, (uint32_t)count);
-    for (size_t i = 0; i < count; i++) {
-        put_text(out, pairs[i].name);
-        put_text(out, pairs[i].value);
-    }
-}
+/* What the parts of an entry may take in memory: more than fit into one. */
+#define PARTS_BYTES_MAX (16 * GCI_JOURNAL_BYTES_MAX)
+/* More hints don't fit: each takes its three lengths and zeros. */
+#define HINTS_MAX (GCI_JOURNAL_BYTES_MAX / 15)
 
-/* How much of a miss is written down: what doesn't fit is told in less detail. */
+/* How much of an entry is written down. */
 typedef enum extent {
     DETAIL_ALL,
     DETAIL_DECISION, /* what decided, and its hints */
     DETAIL_SHORT     /* what decided, shortened so that it fits whatever it is */
 } extent;
 
-/* The text, or one with " ... " in its middle. */
-static void
-append_short(gci_buf *out, gci_view text)
-{
-    if (text.size > GCI_JOURNAL_TEXT_BYTES)
-        gci_write_excerpt(out, text, GCI_JOURNAL_TEXT_BYTES);
-    else
-        gci_buf_append_view(out, text);
-}
-
+/* A copy of the text, with " ... " in its middle if it is long. */
 static gci_view
 short_text(gci_arena *arena, gci_view text)
 {
     gci_buf shortened;
 
-    if (text.size <= GCI_JOURNAL_TEXT_BYTES)
+    if (text.size <= TEXT_BYTES)
         return text;
     gci_buf_init(&shortened, GCI_BUF_NO_LIMIT);
-    append_short(&shortened, text);
+    gci_write_excerpt(&shortened, text, TEXT_BYTES);
     gci_view copy = gci_arena_copy(arena, gci_buf_view(&shortened));
+    arena->failed |= shortened.failed;
     gci_buf_clear(&shortened);
     return copy;
-}
-
-static void
-put_short(gci_buf *out, gci_view text)
-{
-    gci_buf shortened;
-
-    gci_buf_init(&shortened, GCI_BUF_NO_LIMIT);
-    append_short(&shortened, text);
-    gci_put_bytes(out, gci_buf_view(&shortened));
-    out->failed |= shortened.failed;
-    gci_buf_clear(&shortened);
 }
 
 /* ---- what every entry has ---- */
 
 static void
-put_hint(gci_buf *out, gci_question const *question, size_t index)
+fill_head(gci_past *past, gci_question const *question, gcache_journal_kind act, gcache_reason reason, extent detail)
 {
-    gci_view name = gci_hints_name(question->hints, index);
-    gci_buf value;
+    gci_view label = gci_view_text(question->request.label);
+    bool cut = detail != DETAIL_ALL;
 
-    gci_buf_init(&value, GCI_JOURNAL_BYTES_MAX);
-    gci_hints_write(question->hints, index, &value);
-    gci_put_bytes(out, name);
-    gci_put_bytes(out, gci_question_bound_name(question, name));
-    gci_put_bytes(out, gci_buf_view(&value));
-    out->failed |= value.failed;
-    gci_buf_clear(&value);
+    *past = (gci_past){ .act = act, .reason = reason, .cut = cut, .process = (uint32_t)getpid(), .key = question->key,
+                        .space = question->cache->salt,
+                        .kind = gci_view_text(question->graph != NULL ? gcache_graph_kind(question->graph) : "") };
+    gci_arena_init(&past->arena, PARTS_BYTES_MAX);
+    if (cut) {
+        past->space = short_text(&past->arena, past->space);
+        past->kind = short_text(&past->arena, past->kind);
+    }
+    if (!cut || label.size <= LABEL_BYTES)
+        past->label = label;
 }
 
+/* With a decision, of the hints those that it reads. */
 static void
-put_hints(gci_buf *out, gci_question const *question)
+fill_hints(gci_past *past, gci_question const *question, gci_guards const *decision)
 {
     size_t count = question->hints != NULL ? gci_hints_count(question->hints) : 0;
+    gci_buf literal;
 
-    gci_put_u32(out, (uint32_t)count);
-    for (size_t i = 0; i < count; i++)
-        put_hint(out, question, i);
-}
-
-static void
-put_what(gci_buf *out, gci_question const *question, gcache_journal_kind act, gcache_reason reason, bool cut)
-{
-    gci_put_u8(out, GCI_JOURNAL_VERSION);
-    gci_put_u8(out, (uint8_t)act);
-    gci_put_u8(out, (uint8_t)reason);
-    gci_put_u8(out, cut);
-    gci_put_u32(out, (uint32_t)getpid());
-    gci_buf_append(out, question->key.bytes, sizeof question->key.bytes);
-    gci_view kind = gci_view_text(question->graph != NULL ? gcache_graph_kind(question->graph) : "");
-    if (cut) {
-        put_short(out, question->cache->salt);
-        put_short(out, kind);
-    } else {
-        gci_put_bytes(out, question->cache->salt);
-        gci_put_bytes(out, kind);
+    gci_buf_init(&literal, GCI_JOURNAL_BYTES_MAX);
+    past->kept_hints = gci_arena_array(&past->arena, count < HINTS_MAX ? count : HINTS_MAX, sizeof *past->kept_hints);
+    for (size_t i = 0; past->kept_hints != NULL && i < count; i++) {
+        gci_view name = gci_hints_name(question->hints, i), bound = gci_question_bound_name(question, name);
+        if (decision != NULL && !gci_guards_reads(decision, bound))
+            continue;
+        if (past->hint_count == HINTS_MAX) {
+            past->arena.failed = true;
+            break;
+        }
+        literal.size = 0;
+        gci_hints_write(question->hints, i, &literal);
+        past->kept_hints[past->hint_count++] =
+            (gci_kept_hint){ name, bound, gci_arena_copy(&past->arena, gci_buf_view(&literal)) };
     }
+    past->arena.failed |= literal.failed;
+    gci_buf_clear(&literal);
 }
 
-static void
-put_head(gci_buf *out, gci_question const *question, gcache_journal_kind act, gcache_reason reason)
+/* Frees what the entry was made of. false: it is too long, or there is no memory. */
+static bool
+write_entry(gci_buf *out, gci_past *past)
 {
-    put_what(out, question, act, reason, false);
-    put_text(out, question->request.label);
-    put_hints(out, question);
-}
-
-/* Of an entry that is too long with all it has. */
-static void
-put_cut_what(gci_buf *out, gci_question const *question, gcache_journal_kind act, gcache_reason reason)
-{
-    char const *label = question->request.label;
-
-    put_what(out, question, act, reason, true);
-    put_text(out, label != NULL && strlen(label) <= GCI_JOURNAL_LABEL_BYTES ? label : "");
-}
-
-/* The head of an entry other than a miss: without the hints if they are too many. */
-static void
-put_head_that_fits(gci_buf *out, gci_question const *question, gcache_journal_kind act)
-{
-    put_head(out, question, act, GCACHE_REASON_NONE);
-    if (!out->failed && out->size <= GCI_JOURNAL_HEAD_BYTES)
-        return;
     gci_buf_clear(out);
-    put_cut_what(out, question, act, GCACHE_REASON_NONE);
-    gci_put_u32(out, 0);
+    gci_past_write(out, past);
+    out->failed |= past->arena.failed;
+    gci_arena_clear(&past->arena);
+    return !out->failed;
 }
 
 static bool
-append(gcache *cache, gci_buf *entry)
+append(gcache *cache, gci_buf const *entry)
 {
     return !entry->failed && gci_store_journal_append(cache->store, gci_buf_view(entry));
 }
 
 /* ---- a miss ---- */
-
-static void
-put_request(gci_buf *out, gcache_request const *request)
-{
-    put_text(out, request->variant);
-    put_text(out, request->expect_variant);
-    gci_put_u8(out, request->accept_renames);
-    put_pairs(out, request->provides, request->provides_count);
-    put_pairs(out, request->sources, request->sources_count);
-    gci_put_u8(out, request->guard_test != NULL);
-}
-
-static void
-put_symbols(gci_buf *out, gci_question const *question)
-{
-    gci_put_u32(out, (uint32_t)question->symbol_count);
-    for (size_t i = 0; i < question->symbol_count; i++) {
-        put_text(out, question->symbols[i].name);
-        put_text(out, question->symbols[i].canonical);
-    }
-}
 
 /* The first names in texts that the caller has otherwise than the producer, and what the caller calls them. */
 static size_t
@@ -180,7 +122,7 @@ pick_names(gci_question const *question, gci_record const *record, gci_pair *out
     gci_names_walk walk = { .question = question, .record = record };
     size_t count = 0;
 
-    while (count < GCI_JOURNAL_NAMES && gci_names_next(&walk)) {
+    while (count < NAMES && gci_names_next(&walk)) {
         gci_pair const *stored = &record->names[walk.next - 1];
         if (!gci_name_is_text(stored) || gci_view_equal(walk.stored, walk.current))
             continue;
@@ -190,60 +132,22 @@ pick_names(gci_question const *question, gci_record const *record, gci_pair *out
     return count;
 }
 
-/* The part of a trace that gci_trace_find_eviction sets. */
-static void
-put_tombstone(gci_buf *out, gci_trace const *trace)
-{
-    gci_put_u8(out, trace->has_tombstone ? (uint8_t)trace->tombstone.cause : 0);
-    if (!trace->has_tombstone)
-        return;
-    gci_put_u64(out, trace->tombstone.evicted_ns);
-    gci_put_u32(out, trace->tombstone.entries);
-    gci_put_u32(out, trace->tombstone.hits);
-}
-
-/* eviction = left u32, stored, used, evicted before u64, fullness; nothing without a tombstone */
-static void
-put_eviction(gci_buf *out, gci_trace const *trace)
-{
-    if (!trace->has_tombstone)
-        return;
-    gci_put_u32(out, trace->tombstone.left);
-    gci_put_u64(out, trace->tombstone.stored_ns);
-    gci_put_u64(out, trace->tombstone.used_ns);
-    gci_put_u64(out, trace->tombstone.evicted_bytes);
-    gci_put_u64(out, trace->fullness.bytes);
-    gci_put_u64(out, trace->fullness.max_bytes);
-    gci_put_u64(out, trace->fullness.evicted_bytes);
-    gci_put_u64(out, trace->fullness.least_recent_ns);
-    gci_put_u64(out, trace->fullness.evictions);
-    gci_put_u64(out, trace->fullness.asked_again);
-}
-
-static void
-put_pair_texts(gci_buf *out, gci_pair const *pairs, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        gci_put_bytes(out, pairs[i].name);
-        gci_put_bytes(out, pairs[i].value);
-    }
-}
-
 /* Symbols, since guards have them, and those names in texts that explain a miss. */
 static void
-put_record_names(gci_buf *out, gci_question const *question, gci_trial const *trial)
+keep_names(gci_arena *arena, gci_question const *question, gcache_reason reason, gci_record *record)
 {
-    gci_record const *record = &trial->ranked->candidate->record;
-    gci_pair stored[GCI_JOURNAL_NAMES];
-    gci_view current[GCI_JOURNAL_NAMES];
+    gci_pair stored[NAMES];
+    gci_view current[NAMES];
     size_t symbols = 0;
 
     while (symbols < record->name_count && !gci_name_is_text(&record->names[symbols]))
         symbols++;
-    size_t texts = trial->reason == GCACHE_REASON_NAMES ? pick_names(question, record, stored, current) : 0;
-    gci_put_u32(out, (uint32_t)(symbols + texts));
-    put_pair_texts(out, record->names, symbols);
-    put_pair_texts(out, stored, texts);
+    size_t texts = reason == GCACHE_REASON_NAMES ? pick_names(question, record, stored, current) : 0;
+    gci_pair *names = gci_arena_array(arena, symbols + texts, sizeof *names);
+    record->name_count = names != NULL ? symbols + texts : 0;
+    for (size_t i = 0; i < record->name_count; i++)
+        names[i] = i < symbols ? record->names[i] : stored[i - symbols];
+    record->names = names;
 }
 
 static size_t
@@ -256,119 +160,90 @@ guards_size(gci_record const *record)
     return size;
 }
 
-/* The failing guard, or of one that is too long the part that decided. */
-static void
-write_decision(gci_question const *question, gci_trial const *trial, gci_buf *out)
+/* The failing guard, or of one that is too long the part that decided. Empty without memory. */
+static gci_view
+decision_text(gci_arena *arena, gci_question const *question, gci_trial const *trial)
 {
     gci_view text = trial->ranked->candidate->record.guards[trial->verdict.guard];
-    gci_buf arithmetic;
+    gci_buf decision, arithmetic;
 
-    if (text.size <= GCI_JOURNAL_GUARDS_BYTES || trial->ranked->guards == NULL) {
-        gci_buf_append_view(out, text);
-        return;
-    }
+    if (text.size <= GUARDS_BYTES || trial->ranked->guards == NULL)
+        return text;
+    gci_buf_init(&decision, GCI_BUF_NO_LIMIT);
     gci_buf_init(&arithmetic, GCI_BUF_NO_LIMIT);
-    gci_guards_explain(trial->ranked->guards, trial->verdict.guard, question->hints, out, &arithmetic);
+    gci_guards_explain(trial->ranked->guards, trial->verdict.guard, question->hints, &decision, &arithmetic);
+    gci_view copy = gci_arena_copy(arena, gci_buf_view(&decision));
+    arena->failed |= decision.failed;
+    gci_buf_clear(&decision);
     gci_buf_clear(&arithmetic);
-}
-
-/*
- * guards = count u32, texts, failing u32, cut u8 (gci_cut): what decided is kept whatever it takes. failing is the place
- * of the failing guard, the count if none of them failed.
- */
-static void
-put_guards(gci_buf *out, gci_question const *question, gci_trial const *trial)
-{
-    gci_record const *record = &trial->ranked->candidate->record;
-    size_t failing = trial->verdict.guard;
-    bool all = guards_size(record) <= GCI_JOURNAL_GUARDS_BYTES;
-    unsigned cut = trial->cut | (all ? GCI_CUT_NOTHING : GCI_CUT_OTHERS);
-    gci_buf decision;
-
-    gci_buf_init(&decision, GCI_BUF_NO_LIMIT);
-    if (!all && failing < record->guard_count)
-        write_decision(question, trial, &decision);
-    if (decision.size != 0 && decision.size < record->guards[failing].size)
-        cut |= GCI_CUT_PART;
-    gci_put_u32(out, (uint32_t)record->guard_count);
-    for (size_t i = 0; i < record->guard_count; i++)
-        gci_put_bytes(out, all ? record->guards[i] : i == failing ? gci_buf_view(&decision) : (gci_view){ NULL, 0 });
-    gci_put_u32(out, (uint32_t)failing);
-    gci_put_u8(out, (uint8_t)cut);
-    out->failed |= decision.failed;
-    gci_buf_clear(&decision);
-}
-
-static void
-put_trial(gci_buf *out, gci_question const *question, gci_trial const *trial)
-{
-    gci_record const *record = &trial->ranked->candidate->record;
-
-    gci_put_u32(out, (uint32_t)trial->place);
-    gci_put_u8(out, (uint8_t)trial->reason);
-    gci_buf_append(out, record->id, GCACHE_ENTRY_ID_SIZE - 1);
-    gci_put_u64(out, record->created_ns);
-    gci_put_u64(out, record->compile_ns);
-    gci_put_u64(out, trial->ranked->candidate->evicted_ns);
-    gci_put_u64(out, (uint64_t)record->priority);
-    gci_put_bytes(out, record->variant);
-    put_record_names(out, question, trial);
-    put_guards(out, question, trial);
-    put_text(out, trial->verdict.exception);
-    put_text(out, trial->reason == GCACHE_REASON_GUARD_ERROR ? trial->verdict.message : "");
-    gci_put_u32(out, trial->requirement != NULL);
-    put_pair_texts(out, trial->requirement, trial->requirement != NULL);
-    gci_put_u8(out, trial->provided.data != NULL);
-    gci_put_bytes(out, trial->provided);
-}
-
-/* The failing guard as it begins and ends. " ..." behind it even if it is all there: it can't be evaluated without hints. */
-static gci_view
-short_guard(gci_question const *question, gci_trial const *trial, gci_arena *arena)
-{
-    gci_buf decision, shortened;
-
-    gci_buf_init(&decision, GCI_BUF_NO_LIMIT);
-    gci_buf_init(&shortened, GCI_BUF_NO_LIMIT);
-    write_decision(question, trial, &decision);
-    append_short(&shortened, gci_buf_view(&decision));
-    gci_buf_append_text(&shortened, " ...");
-    gci_view copy = decision.failed ? (gci_view){ NULL, 0 } : gci_arena_copy(arena, gci_buf_view(&shortened));
-    gci_buf_clear(&decision);
-    gci_buf_clear(&shortened);
     return copy;
 }
 
-/* A trial as put_trial writes it, of a size that fits whatever the candidate is like. */
+/* What decided is kept whatever it takes; trial->cut says what isn't (gci_cut). */
 static void
-put_short_trial(gci_buf *out, gci_question const *question, gci_trial const *trial)
+keep_guards(gci_arena *arena, gci_question const *question, gci_trial *trial, gci_record *record)
 {
-    gci_candidate candidate = *trial->ranked->candidate;
-    gci_ranked ranked = { .candidate = &candidate };
-    gci_trial lean = *trial;
-    gci_pair requirement;
-    gci_view guard;
-    gci_arena arena;
+    size_t failing = trial->verdict.guard;
 
-    gci_arena_init(&arena, GCI_JOURNAL_BYTES_MAX);
-    bool has_guard = trial->verdict.guard < candidate.record.guard_count;
-    guard = has_guard ? short_guard(question, trial, &arena) : (gci_view){ NULL, 0 };
-    candidate.record.guards = &guard;
-    candidate.record.guard_count = has_guard;
-    candidate.record.name_count = 0;
-    candidate.record.variant = short_text(&arena, candidate.record.variant);
-    if (trial->requirement != NULL) {
-        requirement = (gci_pair){ .name = short_text(&arena, trial->requirement->name),
-                                  .value = short_text(&arena, trial->requirement->value) };
-        lean.requirement = &requirement;
+    trial->cut = GCI_CUT_NOTHING;
+    if (guards_size(record) <= GUARDS_BYTES)
+        return;
+    gci_view *guards = gci_arena_array(arena, record->guard_count, sizeof *guards);
+    if (guards != NULL && failing < record->guard_count) {
+        guards[failing] = decision_text(arena, question, trial);
+        if (guards[failing].size != 0 && guards[failing].size < record->guards[failing].size)
+            trial->cut |= GCI_CUT_PART;
     }
-    lean.provided = short_text(&arena, trial->provided);
-    lean.ranked = &ranked;
-    lean.verdict.guard = 0;
-    lean.cut = GCI_CUT_SHORT;
-    put_trial(out, question, &lean);
-    out->failed |= arena.failed;
-    gci_arena_clear(&arena);
+    trial->cut |= GCI_CUT_OTHERS;
+    record->guard_count = guards != NULL ? record->guard_count : 0;
+    record->guards = guards;
+}
+
+/* A trial of a size that fits whatever the candidate is like. The failing guard ends with " ..." even if it is all there: it
+   can't be evaluated without hints. */
+static void
+shorten_trial(gci_arena *arena, gci_question const *question, gci_trial *trial, gci_record *record)
+{
+    bool has_guard = trial->verdict.guard < record->guard_count;
+    gci_view *guard = gci_arena_array(arena, 1, sizeof *guard);
+    gci_pair *requirement = gci_arena_array(arena, 1, sizeof *requirement);
+    gci_buf text;
+
+    if (guard == NULL || requirement == NULL)
+        return;
+    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
+    if (has_guard)
+        gci_buf_append_view(&text, short_text(arena, decision_text(arena, question, trial)));
+    gci_buf_append_text(&text, " ...");
+    *guard = gci_arena_copy(arena, gci_buf_view(&text));
+    gci_buf_clear(&text);
+    record->guards = guard;
+    record->guard_count = has_guard;
+    record->name_count = 0;
+    record->variant = short_text(arena, record->variant);
+    if (trial->requirement != NULL) {
+        *requirement = (gci_pair){ short_text(arena, trial->requirement->name), short_text(arena, trial->requirement->value) };
+        trial->requirement = requirement;
+    }
+    trial->provided = short_text(arena, trial->provided);
+    trial->verdict.guard = 0;
+    trial->cut = GCI_CUT_SHORT;
+}
+
+static void
+fill_trial(gci_kept_trial *kept, gci_arena *arena, gci_question const *question, gci_trial const *trial, extent detail)
+{
+    kept->trial = *trial;
+    kept->candidate = *trial->ranked->candidate;
+    if (detail == DETAIL_SHORT) {
+        shorten_trial(arena, question, &kept->trial, &kept->candidate.record);
+    } else {
+        keep_names(arena, question, trial->reason, &kept->candidate.record);
+        keep_guards(arena, question, &kept->trial, &kept->candidate.record);
+    }
+    if (trial->reason != GCACHE_REASON_GUARD_ERROR)
+        kept->trial.verdict.message[0] = '\0';
+    kept->provided = kept->trial.provided.data != NULL ? &kept->trial.provided : NULL;
 }
 
 /* The first candidate that decided; NULL: none did. Who has waited for a lease in vain may miss for another reason. */
@@ -381,78 +256,57 @@ first_of(gci_trace const *trace, gcache_reason reason)
     return NULL;
 }
 
-/* trials = live u32, evicted u32, count u32, { trial } */
 static void
-put_trials(gci_buf *out, gci_question const *question, gcache_reason reason, gci_trace const *trace, extent detail)
+fill_trials(gci_past *past, gci_question const *question, gci_trace const *trace, extent detail)
 {
-    gci_trial const *first = first_of(trace, reason);
+    gci_trial const *first = first_of(trace, past->reason);
     size_t count = first == NULL ? 0 : detail == DETAIL_ALL ? trace->trial_count : 1;
 
-    gci_put_u32(out, (uint32_t)trace->count);
-    gci_put_u32(out, (uint32_t)trace->evicted_count);
-    gci_put_u32(out, (uint32_t)count);
-    for (size_t i = 0; i < count; i++) {
-        if (detail == DETAIL_SHORT)
-            put_short_trial(out, question, &first[i]);
-        else
-            put_trial(out, question, &first[i]);
-    }
+    past->trace.count = trace->count;
+    past->trace.evicted_count = trace->evicted_count;
+    past->trials = gci_arena_array(&past->arena, count, sizeof *past->trials);
+    past->trace.trial_count = past->trials != NULL ? count : 0;
+    for (size_t i = 0; i < past->trace.trial_count; i++)
+        fill_trial(&past->trials[i], &past->arena, question, &first[i], detail);
 }
 
-/* texts = count u32, { name, what counts in its place }: as far as the first candidate that is skipped for its names differs */
+/* As far as the first candidate that is skipped for its names differs. */
 static void
-put_text_names(gci_buf *out, gci_question const *question, gcache_reason reason, gci_trace const *trace)
+fill_text_names(gci_past *past, gci_question const *question, gci_trace const *trace)
 {
-    gci_trial const *first = reason == GCACHE_REASON_NAMES ? first_of(trace, reason) : NULL;
-    gci_pair stored[GCI_JOURNAL_NAMES];
-    gci_view current[GCI_JOURNAL_NAMES];
+    gci_trial const *first = past->reason == GCACHE_REASON_NAMES ? first_of(trace, past->reason) : NULL;
+    gcache_text_name *names = gci_arena_array(&past->arena, NAMES, sizeof *names);
+    gci_pair stored[NAMES];
+    gci_view current[NAMES];
 
-    size_t count = first != NULL ? pick_names(question, &first->ranked->candidate->record, stored, current) : 0;
-    gci_put_u32(out, (uint32_t)count);
-    for (size_t i = 0; i < count; i++) {
-        gci_put_bytes(out, current[i]);
-        gci_put_bytes(out, gci_view_of(stored[i].value.data + 1, stored[i].value.size - 1));
-    }
+    if (first == NULL || names == NULL)
+        return;
+    past->question.text_names = names;
+    past->question.text_name_count = pick_names(question, &first->ranked->candidate->record, stored, current);
+    for (size_t i = 0; i < past->question.text_name_count; i++)
+        names[i] = (gcache_text_name){ gci_arena_copy(&past->arena, current[i]).data, stored[i].value.data + 1 };
 }
 
-/* description = count u32, { name, hash 32 bytes, text }, canonical form; nothing but for a key that nobody knows */
+/* For a key that nobody knows. One that is too long by itself is left out. */
 static void
-put_description(gci_buf *out, gci_question const *question, gcache_reason reason)
+fill_description(gci_past *past, gci_question const *question, gci_arena *arena)
 {
-    gci_arena arena;
-    gci_description description = { 0 };
-
-    gci_arena_init(&arena, GCI_JOURNAL_BYTES_MAX);
-    if (reason == GCACHE_REASON_NO_KEY &&
-        gci_description_of(question->graph, true, &arena, &description, NULL) != GCACHE_OK)
-        description = (gci_description){ 0 };
-    gci_put_u32(out, (uint32_t)description.component_count);
-    for (size_t i = 0; i < description.component_count; i++) {
-        gci_put_bytes(out, description.components[i].name);
-        gci_buf_append(out, description.components[i].hash, sizeof description.components[i].hash);
-        gci_put_bytes(out, description.components[i].text);
-    }
-    bool keep = description.canonical.size <= GCI_JOURNAL_CANONICAL_BYTES;
-    gci_put_bytes(out, keep ? description.canonical : (gci_view){ NULL, 0 });
-    gci_arena_clear(&arena);
+    if (past->reason != GCACHE_REASON_NO_KEY)
+        return;
+    if (gci_description_of(question->graph, true, arena, &past->asked, NULL) != GCACHE_OK)
+        past->asked = (gci_description){ 0 };
+    if (past->asked.canonical.size > CANONICAL_BYTES)
+        past->asked.canonical = (gci_view){ NULL, 0 };
 }
 
-/* What a miss leaves besides its head. */
 static void
-put_miss(gci_buf *out, gci_question const *question, gcache_result const *result, gci_trace const *trace, extent detail)
+fill_eviction(gci_past *past, gci_trace const *trace)
 {
-    static gcache_request const no_request = GCACHE_REQUEST_INIT;
-    static gci_question const nothing;
-    bool cut = detail != DETAIL_ALL;
-
-    put_request(out, cut ? &no_request : &question->request);
-    put_symbols(out, cut ? &nothing : question);
-    put_text(out, cut ? "" : result->note);
-    put_tombstone(out, trace);
-    put_trials(out, question, result->reason, trace, detail);
-    put_description(out, question, cut ? GCACHE_REASON_NONE : result->reason);
-    put_eviction(out, trace);
-    put_text_names(out, question, detail == DETAIL_SHORT ? GCACHE_REASON_NONE : result->reason, trace);
+    if (!trace->has_tombstone)
+        return;
+    past->eviction = gci_arena_array(&past->arena, 1, sizeof *past->eviction);
+    if (past->eviction != NULL)
+        *past->eviction = (gci_kept_eviction){ trace->tombstone, trace->fullness };
 }
 
 /* What decided, as guards by themselves; NULL: no guard did. */
@@ -460,63 +314,58 @@ static gci_guards *
 decision_of(gci_question const *question, gci_trial const *trial)
 {
     gci_guards *guards = NULL;
-    gci_buf text;
+    gci_arena arena;
 
     if (trial == NULL)
         return NULL;
     gci_record const *record = &trial->ranked->candidate->record;
-    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
-    if (trial->verdict.guard < record->guard_count)
-        write_decision(question, trial, &text);
-    gci_view view = gci_buf_view(&text);
-    if (text.size != 0)
-        gci_guards_compile(&view, 1, gci_producer_naming(record), &guards, NULL);
-    gci_buf_clear(&text);
+    gci_arena_init(&arena, SIZE_MAX / 2);
+    if (trial->verdict.guard < record->guard_count) {
+        gci_view text = decision_text(&arena, question, trial);
+        if (text.size != 0)
+            gci_guards_compile(&text, 1, gci_producer_naming(record), &guards, NULL);
+    }
+    gci_arena_clear(&arena);
     return guards;
 }
 
-/* Of the hints those that what decided reads. */
+/* With all that was asked, or with the hints that what decided reads. */
 static void
-put_deciding_hints(gci_buf *out, gci_question const *question, gci_guards const *decision)
+fill_asked(gci_past *past, gci_question const *question, gcache_result const *result, gci_trace const *trace, extent detail)
 {
-    uint32_t count = 0;
-    gci_buf hints;
-
-    gci_buf_init(&hints, GCI_JOURNAL_BYTES_MAX);
-    for (size_t i = 0; decision != NULL && i < gci_hints_count(question->hints); i++) {
-        if (!gci_guards_reads(decision, gci_question_bound_name(question, gci_hints_name(question->hints, i))))
-            continue;
-        put_hint(&hints, question, i);
-        count++;
+    if (detail == DETAIL_ALL) {
+        fill_hints(past, question, NULL);
+        past->question.request = question->request;
+        past->question.symbols = question->symbols;
+        past->question.symbol_count = question->symbol_count;
+        past->own_test = question->request.guard_test != NULL;
+        past->bypass = result->note;
+    } else if (detail == DETAIL_DECISION && question->hints != NULL) {
+        gci_guards *decision = decision_of(question, first_of(trace, result->reason));
+        if (decision != NULL)
+            fill_hints(past, question, decision);
+        gci_guards_free(decision);
     }
-    gci_put_u32(out, count);
-    gci_buf_append_view(out, gci_buf_view(&hints));
-    out->failed |= hints.failed;
-    gci_buf_clear(&hints);
 }
 
-/*
- * A miss that is too long with everything: the rare lookup with megabytes of hints, names, requirements or guards. What decided
- * stays; the entry says that there was more.
- */
-static void
-put_cut_miss(gci_buf *out, gci_question const *question, gcache_result const *result, gci_trace const *trace)
+static bool
+write_miss(gci_buf *out, gci_question const *question, gcache_result const *result, gci_trace const *trace, extent detail)
 {
-    gci_guards *decision = question->hints != NULL ? decision_of(question, first_of(trace, result->reason)) : NULL;
+    gci_arena description;
+    gci_past past;
 
-    put_cut_what(out, question, GCACHE_JOURNAL_MISS, result->reason);
-    put_deciding_hints(out, question, decision);
-    put_miss(out, question, result, trace, DETAIL_DECISION);
-    gci_guards_free(decision);
-}
-
-/* The rarer one whose decision is too long by itself: a guard, a requirement, names or values of hints beyond 64 KiB. */
-static void
-put_short_miss(gci_buf *out, gci_question const *question, gcache_result const *result, gci_trace const *trace)
-{
-    put_cut_what(out, question, GCACHE_JOURNAL_MISS, result->reason);
-    gci_put_u32(out, 0); /* hints */
-    put_miss(out, question, result, trace, DETAIL_SHORT);
+    gci_arena_init(&description, GCI_JOURNAL_BYTES_MAX);
+    fill_head(&past, question, GCACHE_JOURNAL_MISS, result->reason, detail);
+    fill_asked(&past, question, result, trace, detail);
+    fill_trials(&past, question, trace, detail);
+    fill_eviction(&past, trace);
+    if (detail == DETAIL_ALL)
+        fill_description(&past, question, &description);
+    if (detail != DETAIL_SHORT)
+        fill_text_names(&past, question, trace);
+    bool written = write_entry(out, &past);
+    gci_arena_clear(&description);
+    return written;
 }
 
 /* All that is known of a graph without a key. */
@@ -530,32 +379,57 @@ keyless(gci_ended const *ended)
                            .request = ended->request != NULL ? *ended->request : defaults };
 }
 
+/*
+ * A miss that is too long with everything is the rare lookup with megabytes of hints, names, requirements or guards; one whose
+ * decision alone is too long, a guard, a requirement, names or values of hints beyond 64 KiB, is rarer. The entry says so.
+ */
 void
 gci_journal_miss(gci_ended const *ended, gci_missed const *missed)
 {
     static gci_trace const nothing;
-    gcache_result const *result = ended->result;
     gci_question unasked = keyless(ended);
     gci_question const *question = missed->asked ? &missed->question : &unasked;
     gci_trace const *trace = missed->asked ? &missed->trace : &nothing;
     gci_buf entry;
 
     gci_buf_init(&entry, GCI_JOURNAL_BYTES_MAX);
-    put_head(&entry, question, GCACHE_JOURNAL_MISS, result->reason);
-    put_miss(&entry, question, result, trace, DETAIL_ALL);
-    if (entry.failed) {
-        gci_buf_clear(&entry);
-        put_cut_miss(&entry, question, result, trace);
-    }
-    if (entry.failed) {
-        gci_buf_clear(&entry);
-        put_short_miss(&entry, question, result, trace);
+    for (extent detail = DETAIL_ALL; detail <= DETAIL_SHORT; detail++) {
+        if (write_miss(&entry, question, ended->result, trace, detail))
+            break;
     }
     append(ended->cache, &entry);
     gci_buf_clear(&entry);
 }
 
 /* ---- the others ---- */
+
+/* An entry like facts about the question: without the hints if they are too many. */
+static bool
+append_entry(gci_question const *question, gci_past const *facts)
+{
+    gci_buf entry;
+    bool written = false;
+
+    gci_buf_init(&entry, GCI_JOURNAL_BYTES_MAX);
+    for (extent detail = DETAIL_ALL; !written && detail <= DETAIL_DECISION; detail++) {
+        gci_past past;
+        fill_head(&past, question, facts->act, GCACHE_REASON_NONE, detail);
+        if (detail == DETAIL_ALL)
+            fill_hints(&past, question, NULL);
+        past.entry = facts->entry;
+        past.hits = facts->hits;
+        past.saved_ns = facts->saved_ns;
+        past.elapsed_ns = facts->elapsed_ns;
+        past.compile_ns = facts->compile_ns;
+        past.payload_size = facts->payload_size;
+        past.why = facts->why;
+        past.former = facts->former;
+        written = write_entry(&entry, &past);
+    }
+    written = append(question->cache, &entry);
+    gci_buf_clear(&entry);
+    return written;
+}
 
 /* Whose key and hints an entry besides a miss names. */
 static bool
@@ -568,77 +442,45 @@ init_question(gci_ended const *ended, gci_question *out_question)
     return true;
 }
 
-/* An entry of act, to be filled in; false: there is nothing to be written down. End it in any case. */
 static bool
-begin_entry(gci_buf *entry, gci_ended const *ended, gcache_journal_kind act)
+append_ended(gci_ended const *ended, gci_past const *facts)
 {
     gci_question question = { 0 };
 
-    gci_buf_init(entry, GCI_JOURNAL_BYTES_MAX);
-    bool asked = ended->cache->journal && init_question(ended, &question);
-    if (asked)
-        put_head_that_fits(entry, &question, act);
+    bool written = ended->cache->journal && init_question(ended, &question) && append_entry(&question, facts);
     gci_question_clear(&question);
-    return asked;
-}
-
-static bool
-end_entry(gci_buf *entry, gci_ended const *ended)
-{
-    bool written = entry->size != 0 && append(ended->cache, entry);
-
-    gci_buf_clear(entry);
     return written;
 }
 
 bool
 gci_journal_hit(gci_ended const *ended, gci_unreported unreported)
 {
-    gci_buf entry;
-
-    if (begin_entry(&entry, ended, GCACHE_JOURNAL_HIT)) {
-        put_text(&entry, ended->result->entry);
-        gci_put_u64(&entry, unreported.hits);
-        gci_put_u64(&entry, unreported.saved_ns);
-        gci_put_u64(&entry, ended->elapsed_ns);
-    }
-    return end_entry(&entry, ended);
+    return append_ended(ended, &(gci_past){ .act = GCACHE_JOURNAL_HIT, .entry = ended->result->entry, .hits = unreported.hits,
+                                            .saved_ns = unreported.saved_ns, .elapsed_ns = ended->elapsed_ns });
 }
 
 void
 gci_journal_not_stored(gci_ended const *ended, char const *why, uint64_t compile_ns)
 {
-    gci_buf entry;
+    gci_arena arena;
 
-    if (begin_entry(&entry, ended, GCACHE_JOURNAL_NOT_STORED)) {
-        put_short(&entry, gci_view_text(why));
-        gci_put_u64(&entry, compile_ns);
-    }
-    end_entry(&entry, ended);
+    gci_arena_init(&arena, PARTS_BYTES_MAX);
+    gci_view text = short_text(&arena, gci_view_text(why));
+    append_ended(ended, &(gci_past){ .act = GCACHE_JOURNAL_NOT_STORED, .why = text.data, .compile_ns = compile_ns });
+    gci_arena_clear(&arena);
 }
 
 void
 gci_journal_takeover(gci_ended const *ended, uint64_t former)
 {
-    gci_buf entry;
-
-    if (begin_entry(&entry, ended, GCACHE_JOURNAL_TAKEOVER))
-        gci_put_u64(&entry, former);
-    end_entry(&entry, ended);
+    append_ended(ended, &(gci_past){ .act = GCACHE_JOURNAL_TAKEOVER, .former = former });
 }
 
 void
 gci_journal_insert(gci_question const *question, gcache_inserted const *inserted, gcache_entry const *entry)
 {
-    gci_buf out;
-
     if (inserted->existed || !question->cache->journal)
         return;
-    gci_buf_init(&out, GCI_JOURNAL_BYTES_MAX);
-    put_head_that_fits(&out, question, GCACHE_JOURNAL_INSERT);
-    put_text(&out, inserted->entry);
-    gci_put_u64(&out, entry->compile_ns);
-    gci_put_u64(&out, entry->payload_size);
-    append(question->cache, &out);
-    gci_buf_clear(&out);
+    append_entry(question, &(gci_past){ .act = GCACHE_JOURNAL_INSERT, .entry = inserted->entry,
+                                        .compile_ns = entry->compile_ns, .payload_size = entry->payload_size });
 }

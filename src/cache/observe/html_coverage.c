@@ -67,7 +67,7 @@ take_names(picture *p, gci_past const *past)
     p->label = gci_arena_copy(p->arena, past->label);
     for (size_t i = 0; i < past->hint_count && p->hint_count < HINTS_MAX; i++) {
         p->names[p->hint_count] = gci_arena_copy(p->arena, gci_view_text(past->hints[i].name)).data;
-        p->bound[p->hint_count++] = gci_arena_copy(p->arena, past->bound_names[i]);
+        p->bound[p->hint_count++] = gci_arena_copy(p->arena, past->kept_hints[i].bound_name);
     }
 }
 

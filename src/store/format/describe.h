@@ -29,6 +29,6 @@ gcache_status gci_description_read(gcache_key const *key, gci_view bytes, gci_st
 /* What index.db knows a component by: equal numbers stand for components equal in kind, name and content. */
 uint64_t gci_component_number(gci_view kind, gci_component const *component);
 
-extern gci_fields const gci_description_fields, gci_component_item;
+extern gci_fields const gci_description_fields;
 
 #endif

@@ -4,7 +4,7 @@
 #ifndef GCI_STORE_FORMAT_ENTRY_H
 #define GCI_STORE_FORMAT_ENTRY_H
 
-#include "base/view.h"
+#include "base/fields.h"
 #include <guardcache/key.h>
 #include <guardcache/cache.h>
 #include <stdint.h>
@@ -79,5 +79,8 @@ typedef struct gci_description {
     size_t component_count;
     gci_view canonical; /* the canonical form; empty for a key that somebody else computed */
 } gci_description;
+
+/* Their field tables, which other formats use too. */
+extern gci_fields const gci_pair_item, gci_component_item;
 
 #endif

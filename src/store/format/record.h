@@ -42,7 +42,7 @@ bool gci_signature_covers(gci_signature const *signature, gci_view stored);
 /* The id of a record with this payload: 32 hex digits of a SHA-256 over its content. false: libcrypto failed. */
 bool gci_record_identify(gci_record *record, gci_view payload);
 
-/* Their byte tables; that of a pair is used by other formats too. */
-extern gci_fields const gci_record_fields, gci_signature_fields, gci_pair_item;
+/* Their byte tables. */
+extern gci_fields const gci_record_fields, gci_signature_fields;
 
 #endif
