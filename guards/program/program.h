@@ -13,7 +13,7 @@
 #ifndef GCI_GUARDS_PROGRAM_H
 #define GCI_GUARDS_PROGRAM_H
 
-#include "base/arena.h"
+#include "base/fields.h"
 #include "guards/program/instruction.h"
 #include "guards/program/list.h"
 #include "guards/text/ast.h"
@@ -112,6 +112,9 @@ struct gci_guards {
     gci_view *texts;
     gci_program program; /* lives in the arena */
 };
+
+/* Its saved form. */
+extern gci_fields const gci_program_fields;
 
 /* A list with copies of the texts and no program yet. NULL without memory. */
 gci_guards *gci_guards_new(gci_view const *texts, size_t count);

@@ -1,130 +1,146 @@
 /*
- * A compiled list as bytes, and back. Everything that was saved is checked when it is loaded: docs/formats/program.md.
- *
- *   version u32, guards u32, { text }, names u32, { bound name, text, is_key u8 }, callees u32, { text },
- *   constants u32, { kind u8, value }, messages u32, { text }, registers u32, equalities u32, conjuncts u32,
- *   exact_only u8, { start u32 }, code u32, { op u16, a u16, b u16, c u16, imm u64 }
+ * A compiled list as bytes, and back (docs/formats/program.md). Everything is checked when it is loaded: verify.c.
  */
 #include "base/check.h"
-#include "base/codec.h"
-#include "guards/value/limits.h"
 #include "guards/program/program.h"
+#include "guards/value/limits.h"
 
-#include <string.h>
+#include <stdlib.h>
 
 /* Changes whenever opcode.def, functions.def or the layout do; another version's programs are compiled anew from texts. */
-#define PROGRAM_VERSION 1
+#define PROGRAM_VERSION 2
+
+/* ---- what a program consists of ---- */
+
+typedef struct saved_constant {
+    uint8_t kind; /* gci_kind */
+    bool is_negative;
+    uint64_t const *words;
+    uint32_t count;
+} saved_constant;
+
+static gci_field const constant_fields[] = {
+    GCI_NUMBER(saved_constant, kind, 1, "kind", "`gci_kind`"),
+    GCI_FLAG(saved_constant, is_negative, "negative", "of a large integer"),
+    GCI_LIST(saved_constant, words, count, &gci_u64_item, "words",
+             "of an integer or float one, of a complex number two, of a large integer its limbs, of None none"),
+};
+static gci_fields const constant_item = GCI_FIELDS("constant", saved_constant, constant_fields);
+
+static gci_field const name_fields[] = {
+    GCI_TEXT(gci_bound_name, name, "bound name", ""),
+    GCI_TEXT(gci_bound_name, text, "text", ""),
+    GCI_FLAG(gci_bound_name, is_key, "is key", ""),
+};
+static gci_fields const name_item = GCI_FIELDS("name", gci_bound_name, name_fields);
+
+static gci_field const instruction_fields[] = {
+    GCI_NUMBER(gci_instruction, op, 2, "op", ""),
+    GCI_NUMBER(gci_instruction, a, 2, "a", ""),
+    GCI_NUMBER(gci_instruction, b, 2, "b", ""),
+    GCI_NUMBER(gci_instruction, c, 2, "c", ""),
+    GCI_NUMBER(gci_instruction, imm, 8, "immediate", ""),
+};
+static gci_fields const instruction_item = GCI_FIELDS("instruction", gci_instruction, instruction_fields);
+
+typedef struct saved_program {
+    uint32_t version;
+    gci_guards guards; /* but for its constants and its arena */
+    saved_constant *constants;
+    uint32_t constant_count;
+} saved_program;
+
+#define PROGRAM(member) guards.program.member
+static gci_field const program_fields[] = {
+    GCI_NUMBER(saved_program, version, 4, "version", "2; 0: it isn't saved, and nothing follows"),
+    GCI_LIST(saved_program, guards.texts, guards.count, &gci_text_item, "guards", "their texts"),
+    GCI_LIST(saved_program, PROGRAM(names), PROGRAM(name_count), &name_item, "names", ""),
+    GCI_LIST(saved_program, PROGRAM(callees), PROGRAM(callee_count), &gci_text_item, "callees",
+             "names that stand for functions"),
+    GCI_LIST(saved_program, constants, constant_count, &constant_item, "constants", ""),
+    GCI_LIST(saved_program, PROGRAM(messages), PROGRAM(message_count), &gci_text_item, "messages", "of exceptions"),
+    GCI_NUMBER(saved_program, PROGRAM(register_count), 4, "registers", "names included"),
+    GCI_NUMBER(saved_program, PROGRAM(equalities), 4, "equalities", ""),
+    GCI_NUMBER(saved_program, PROGRAM(conjuncts), 4, "conjuncts", ""),
+    GCI_FLAG(saved_program, PROGRAM(exact_only), "exact only", "some instruction has no fast form"),
+    GCI_LIST(saved_program, PROGRAM(starts), PROGRAM(guard_count), &gci_u32_item, "starts", "where each guard begins"),
+    GCI_LIST(saved_program, PROGRAM(code), PROGRAM(code_count), &instruction_item, "code", ""),
+};
+gci_fields const gci_program_fields = GCI_FIELDS("program", saved_program, program_fields);
 
 /* ---- constants ---- */
 
-static void
-put_limbs(gci_buf *out, gci_number number)
+/* false: functions as values only ever raise, such lists are compiled anew; or no memory. */
+static bool
+constant_save(gci_number number, gci_arena *arena, saved_constant *out)
 {
-    size_t count = (size_t)(number.size < 0 ? -number.size : number.size);
+    uint64_t *words = gci_arena_array(arena, 2, sizeof *words);
 
-    gci_put_u32(out, (uint32_t)number.size);
-    for (size_t i = 0; i < count; i++)
-        gci_put_u64(out, number.limbs[i]);
-}
-
-static void
-put_double(gci_buf *out, double value)
-{
-    uint64_t bits;
-
-    memcpy(&bits, &value, sizeof bits);
-    gci_put_u64(out, bits);
-}
-
-static void
-put_constant(gci_buf *out, gci_number number)
-{
-    gci_put_u8(out, number.kind);
+    *out = (saved_constant){ .kind = number.kind, .words = words };
+    if (words == NULL)
+        return false;
     switch ((gci_kind)number.kind) {
+    case GCI_KIND_NONE:
+        return true;
     case GCI_KIND_BOOL:
     case GCI_KIND_INT:
-        gci_put_u64(out, (uint64_t)number.i);
-        break;
+        words[0] = (uint64_t)number.i;
+        out->count = 1;
+        return true;
     case GCI_KIND_BIG:
-        put_limbs(out, number);
-        break;
+        out->is_negative = number.size < 0;
+        out->words = number.limbs;
+        out->count = (uint32_t)(out->is_negative ? -number.size : number.size);
+        return true;
     case GCI_KIND_FLOAT:
-        put_double(out, number.f);
-        break;
+        memcpy(words, &number.f, sizeof number.f);
+        out->count = 1;
+        return true;
     case GCI_KIND_COMPLEX:
-        put_double(out, number.parts[0]);
-        put_double(out, number.parts[1]);
-        break;
-    case GCI_KIND_NONE:
-        break;
+        memcpy(words, number.parts, 2 * sizeof *number.parts);
+        out->count = 2;
+        return true;
     case GCI_KIND_TUPLE:
     case GCI_KIND_OBJECT:
-        /* Functions as values only ever raise: such lists are compiled anew. */
-        out->failed = true;
         break;
     }
-}
-
-static double
-get_double(gci_reader *r)
-{
-    uint64_t bits = gci_get_u64(r);
-    double value;
-
-    memcpy(&value, &bits, sizeof value);
-    return value;
+    return false;
 }
 
 static bool
-get_limbs(gci_reader *r, gci_arena *arena, gci_number *out)
+big_load(saved_constant const *saved, gci_number *out)
 {
-    int32_t size = (int32_t)gci_get_u32(r);
-    uint32_t count = size < 0 ? 0u - (uint32_t)size : (uint32_t)size;
-
-    if (r->failed || count == 0 || count > GCI_INT_MAX_BITS / 64 + 1 || count > gci_reader_left(r) / 8)
+    if (saved->count == 0 || saved->count > GCI_INT_MAX_BITS / 64 + 1 || saved->words[saved->count - 1] == 0)
         return false;
-    uint64_t *limbs = gci_arena_array(arena, count, sizeof *limbs);
-    for (uint32_t i = 0; limbs != NULL && i < count; i++)
-        limbs[i] = gci_get_u64(r);
-    if (limbs == NULL || limbs[count - 1] == 0)
-        return false;
-    *out = gci_number_of_int((gci_int){ limbs, size });
+    int32_t size = saved->is_negative ? -(int32_t)saved->count : (int32_t)saved->count;
+    *out = gci_number_of_int((gci_int){ (uint64_t *)(uintptr_t)saved->words, size });
     return out->kind == GCI_KIND_BIG;
 }
 
 static bool
-get_complex(gci_reader *r, gci_arena *arena, gci_number *out)
+constant_load(saved_constant const *saved, gci_arena *arena, gci_number *out)
 {
-    double *parts = gci_arena_array(arena, 2, sizeof *parts);
+    double parts[2] = { 0, 0 }, *kept;
 
-    if (parts == NULL)
-        return false;
-    parts[0] = get_double(r);
-    parts[1] = get_double(r);
-    *out = (gci_number){ .kind = GCI_KIND_COMPLEX, .parts = parts };
-    return true;
-}
-
-static bool
-get_constant(gci_reader *r, gci_arena *arena, gci_number *out)
-{
-    uint8_t kind = gci_get_u8(r);
-
-    *out = (gci_number){ .kind = kind };
-    switch (kind) {
+    *out = (gci_number){ .kind = saved->kind };
+    memcpy(parts, saved->words, (saved->count < 2 ? saved->count : 2) * sizeof *parts);
+    switch (saved->kind) {
     case GCI_KIND_NONE:
-        return true;
+        return saved->count == 0;
     case GCI_KIND_BOOL:
     case GCI_KIND_INT:
-        out->i = (int64_t)gci_get_u64(r);
-        return kind == GCI_KIND_INT || out->i == 0 || out->i == 1;
+        out->i = saved->count == 1 ? (int64_t)saved->words[0] : 0;
+        return saved->count == 1 && (saved->kind == GCI_KIND_INT || out->i == 0 || out->i == 1);
     case GCI_KIND_BIG:
-        return get_limbs(r, arena, out);
+        return big_load(saved, out);
     case GCI_KIND_FLOAT:
-        *out = gci_number_float_object(get_double(r), GCI_OBJECT_NAN); /* no other nan is in a program */
-        return true;
+        *out = gci_number_float_object(parts[0], GCI_OBJECT_NAN); /* no other nan is in a program */
+        return saved->count == 1;
     case GCI_KIND_COMPLEX:
-        return get_complex(r, arena, out);
+        out->parts = kept = gci_arena_array(arena, 2, sizeof *kept);
+        if (kept != NULL)
+            memcpy(kept, parts, sizeof parts);
+        return saved->count == 2 && kept != NULL;
     default:
         return false;
     }
@@ -132,153 +148,67 @@ get_constant(gci_reader *r, gci_arena *arena, gci_number *out)
 
 /* ---- saving ---- */
 
-static void
-put_code(gci_buf *out, gci_program const *p)
-{
-    gci_put_u32(out, p->code_count);
-    for (uint32_t i = 0; i < p->code_count; i++) {
-        gci_put_u16(out, p->code[i].op);
-        gci_put_u16(out, p->code[i].a);
-        gci_put_u16(out, p->code[i].b);
-        gci_put_u16(out, p->code[i].c);
-        gci_put_u64(out, (uint64_t)p->code[i].imm);
-    }
-}
-
 void
 gci_guards_save(gci_guards const *guards, gci_buf *out)
 {
-    gci_program const *p = &guards->program;
-    size_t start = out->size;
+    saved_program saved = { .version = PROGRAM_VERSION, .guards = *guards, .constant_count = guards->program.constant_count };
+    gci_arena arena;
 
-    gci_put_u32(out, PROGRAM_VERSION);
-    gci_put_u32(out, (uint32_t)guards->count);
-    for (size_t i = 0; i < guards->count; i++)
-        gci_put_bytes(out, guards->texts[i]);
-    gci_put_u32(out, p->name_count);
-    for (uint32_t i = 0; i < p->name_count; i++) {
-        gci_put_bytes(out, p->names[i].name);
-        gci_put_bytes(out, p->names[i].text);
-        gci_put_u8(out, p->names[i].is_key);
-    }
-    gci_put_u32(out, p->callee_count);
-    for (uint32_t i = 0; i < p->callee_count; i++)
-        gci_put_bytes(out, p->callees[i]);
-    gci_buf constants;
-    gci_buf_init(&constants, GCI_BUF_NO_LIMIT);
-    for (uint32_t i = 0; i < p->constant_count; i++)
-        put_constant(&constants, p->constants[i]);
-    if (constants.failed) {
-        gci_buf_clear(&constants);
-        out->size = start;
+    gci_arena_init(&arena, SIZE_MAX / 2);
+    saved.constants = gci_arena_array(&arena, saved.constant_count, sizeof *saved.constants);
+    bool savable = saved.constants != NULL;
+    for (uint32_t i = 0; savable && i < saved.constant_count; i++)
+        savable = constant_save(guards->program.constants[i], &arena, &saved.constants[i]);
+    if (savable)
+        gci_fields_write(out, &gci_program_fields, &saved);
+    else
         gci_put_u32(out, 0);
-        return;
-    }
-    gci_put_u32(out, p->constant_count);
-    gci_buf_append_view(out, gci_buf_view(&constants));
-    gci_buf_clear(&constants);
-    gci_put_u32(out, p->message_count);
-    for (uint32_t i = 0; i < p->message_count; i++)
-        gci_put_bytes(out, p->messages[i]);
-    gci_put_u32(out, p->register_count);
-    gci_put_u32(out, p->equalities);
-    gci_put_u32(out, p->conjuncts);
-    gci_put_u8(out, p->exact_only);
-    for (size_t i = 0; i < guards->count; i++)
-        gci_put_u32(out, p->starts[i]);
-    put_code(out, p);
+    gci_arena_clear(&arena);
 }
 
 /* ---- loading ---- */
 
 static bool
-get_texts(gci_reader *r, gci_arena *arena, gci_view **out_texts, uint32_t *out_count)
+load_constants(saved_program const *saved, gci_arena *arena, gci_program *program)
 {
-    *out_count = gci_get_count(r, sizeof(uint32_t));
-    *out_texts = gci_arena_array(arena, *out_count, sizeof **out_texts);
-    for (uint32_t i = 0; *out_texts != NULL && i < *out_count; i++)
-        (*out_texts)[i] = gci_arena_copy(arena, gci_get_bytes(r));
-    return *out_texts != NULL && !r->failed && !arena->failed;
-}
-
-static bool
-get_names(gci_reader *r, gci_arena *arena, gci_program *p)
-{
-    p->name_count = gci_get_count(r, 9);
-    p->names = gci_arena_array(arena, p->name_count, sizeof *p->names);
-    for (uint32_t i = 0; p->names != NULL && i < p->name_count; i++) {
-        p->names[i].name = gci_arena_copy(arena, gci_get_bytes(r));
-        p->names[i].text = gci_arena_copy(arena, gci_get_bytes(r));
-        p->names[i].is_key = gci_get_u8(r) != 0;
-    }
-    return p->names != NULL && !r->failed && !arena->failed;
-}
-
-static bool
-get_constants(gci_reader *r, gci_arena *arena, gci_program *p)
-{
-    p->constant_count = gci_get_count(r, 1);
-    p->constants = gci_arena_array(arena, p->constant_count, sizeof *p->constants);
-    for (uint32_t i = 0; p->constants != NULL && i < p->constant_count; i++)
-        if (!get_constant(r, arena, &p->constants[i]))
+    program->constant_count = saved->constant_count;
+    program->constants = gci_arena_array(arena, saved->constant_count, sizeof *program->constants);
+    for (uint32_t i = 0; program->constants != NULL && i < saved->constant_count; i++)
+        if (!constant_load(&saved->constants[i], arena, &program->constants[i]))
             return false;
-    return p->constants != NULL && !r->failed;
+    return program->constants != NULL;
 }
 
 static bool
-get_code(gci_reader *r, gci_arena *arena, gci_program *p)
+load(gci_view bytes, gci_guards *guards)
 {
-    p->starts = gci_arena_array(arena, p->guard_count, sizeof *p->starts);
-    for (uint32_t i = 0; p->starts != NULL && i < p->guard_count; i++)
-        p->starts[i] = gci_get_u32(r);
-    p->code_count = gci_get_count(r, 16);
-    p->code = gci_arena_array(arena, p->code_count, sizeof *p->code);
-    for (uint32_t i = 0; p->code != NULL && i < p->code_count; i++) {
-        p->code[i].op = gci_get_u16(r);
-        p->code[i].a = gci_get_u16(r);
-        p->code[i].b = gci_get_u16(r);
-        p->code[i].c = gci_get_u16(r);
-        p->code[i].imm = (int64_t)gci_get_u64(r);
-    }
-    return p->starts != NULL && p->code != NULL && !r->failed;
-}
+    saved_program saved = { 0 };
 
-static bool
-get_program(gci_reader *r, gci_arena *arena, gci_program *p)
-{
-    if (!get_names(r, arena, p) || !get_texts(r, arena, &p->callees, &p->callee_count) || !get_constants(r, arena, p) ||
-        !get_texts(r, arena, &p->messages, &p->message_count))
+    if (!gci_fields_read_all(bytes, &gci_program_fields, &guards->arena, &saved))
         return false;
-    p->register_count = gci_get_u32(r);
-    p->equalities = gci_get_u32(r);
-    p->conjuncts = gci_get_u32(r);
-    p->exact_only = gci_get_u8(r) != 0;
-    return get_code(r, arena, p) && gci_reader_left(r) == 0 && gci_program_verify(p, arena);
+    guards->count = saved.guards.count;
+    guards->texts = saved.guards.texts;
+    guards->program = saved.guards.program;
+    return guards->program.guard_count == guards->count && load_constants(&saved, &guards->arena, &guards->program) &&
+           gci_program_verify(&guards->program, &guards->arena);
 }
 
 gcache_status
 gci_guards_load(gci_view bytes, gci_guards **out_guards, gcache_error *error)
 {
-    gci_reader r = gci_reader_of(bytes);
-    gci_arena scratch;
-    gci_view *texts;
-    uint32_t count;
+    gci_reader start = gci_reader_of(bytes);
 
-    if (gci_get_u32(&r) != PROGRAM_VERSION)
+    if (gci_get_u32(&start) != PROGRAM_VERSION)
         return gci_fail(error, GCACHE_ERROR_FORMAT, "a guard program of another version");
-    gci_arena_init(&scratch, GCI_GUARD_PARSE_MEMORY);
-    gci_guards *guards = get_texts(&r, &scratch, &texts, &count) ? gci_guards_new(texts, count) : NULL;
-    bool read = guards != NULL;
-    if (read) {
-        guards->program.guard_count = count;
-        read = get_program(&r, &guards->arena, &guards->program);
+    gci_guards *guards = calloc(1, sizeof *guards);
+    if (guards == NULL)
+        return gci_fail_memory(error);
+    gci_arena_init(&guards->arena, GCI_GUARD_PARSE_MEMORY);
+    bool loaded = load(bytes, guards), no_memory = guards->arena.failed;
+    if (loaded && !no_memory) {
+        *out_guards = guards;
+        return GCACHE_OK;
     }
-    bool no_memory = scratch.failed || (guards != NULL && guards->arena.failed);
-    gci_arena_clear(&scratch);
-    if (!read) {
-        gci_guards_free(guards);
-        return no_memory ? gci_fail_memory(error) : gci_fail(error, GCACHE_ERROR_CORRUPT, "a damaged guard program");
-    }
-    *out_guards = guards;
-    return GCACHE_OK;
+    gci_guards_free(guards);
+    return no_memory ? gci_fail_memory(error) : gci_fail(error, GCACHE_ERROR_CORRUPT, "a damaged guard program");
 }

@@ -113,19 +113,17 @@ evaluate(gci_guards const *guards, gci_guards const *loaded)
     }
 }
 
-/* NULL if the list isn't of the kind that is saved. */
+/* NULL if the list isn't of the kind that is saved. It points into out_bytes. */
 static gci_guards *
-save_and_load(gci_guards const *guards)
+save_and_load(gci_guards const *guards, gci_buf *out_bytes)
 {
     gci_guards *loaded = NULL;
     gcache_error error;
-    gci_buf bytes;
 
-    gci_buf_init(&bytes, GCI_BUF_NO_LIMIT);
-    gci_guards_save(guards, &bytes);
-    gcache_status status = gci_guards_load(gci_buf_view(&bytes), &loaded, &error);
+    gci_buf_init(out_bytes, GCI_BUF_NO_LIMIT);
+    gci_guards_save(guards, out_bytes);
+    gcache_status status = gci_guards_load(gci_buf_view(out_bytes), &loaded, &error);
     require(status == GCACHE_OK || status == GCACHE_ERROR_FORMAT);
-    gci_buf_clear(&bytes);
     return loaded;
 }
 
@@ -136,7 +134,7 @@ LLVMFuzzerTestOneInput(uint8_t const *data, size_t size)
     size_t count = split_lines(gci_view_of((char const *)data, size), lines);
     gcache_error error;
     gci_guards *guards;
-    gci_buf text;
+    gci_buf text, saved;
 
     if (gci_guards_compile(lines, count, (gci_naming){ NULL, NULL }, &guards, &error) != GCACHE_OK)
         return 0;
@@ -144,9 +142,10 @@ LLVMFuzzerTestOneInput(uint8_t const *data, size_t size)
     gci_guards_show(guards, GCACHE_GUARDS_PROGRAM, &text);
     gci_guards_show(guards, GCACHE_GUARDS_NORMAL, &text);
     gci_buf_clear(&text);
-    gci_guards *loaded = save_and_load(guards);
+    gci_guards *loaded = save_and_load(guards, &saved);
     evaluate(guards, loaded);
     gci_guards_free(loaded);
     gci_guards_free(guards);
+    gci_buf_clear(&saved);
     return 0;
 }

@@ -55,12 +55,12 @@ load(gci_view bytes, bool must)
         return;
     memcpy(copy, bytes.data, bytes.size);
     gcache_status status = gci_guards_load(gci_view_of(copy, bytes.size), &guards, &error);
-    free(copy);
     if (status == GCACHE_OK)
         use(guards);
     else if (must && status != GCACHE_ERROR_FORMAT)
         abort();
     gci_guards_free(guards);
+    free(copy);
 }
 
 int

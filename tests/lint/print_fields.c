@@ -1,6 +1,7 @@
 /* Prints the byte table of every binary format, as docs/formats/ has them: for check_formats.py. */
 #include "base/fields.h"
 #include "cache/journal/journal_entry.h"
+#include "guards/program/program.h"
 #include "store/database/event_log.h"
 #include "store/format/candidate_index.h"
 #include "store/format/describe.h"
@@ -25,6 +26,7 @@ static gci_fields const *const tables[] = {
     &gci_removed_fields,
     &gci_kept_fields,
     &gci_lease_fields,
+    &gci_program_fields,
 };
 
 /* What a size is called where it depends on the value; NULL: it is field->size. */
