@@ -3,6 +3,7 @@
  * whoever makes an export can do that too.
  */
 #include "cache/transfer/transfer_file.h"
+#include "frames.h"
 #include "place.h"
 
 #include <guardcache/artifacts.h>
@@ -11,53 +12,33 @@
 int LLVMFuzzerTestOneInput(uint8_t const *data, size_t size);
 
 #define HEADER 16
-#define ITEM_HEADER 32
 #define END 48
 
+/* The frames as far as their own sizes go; *out_end: where they end. */
 static uint64_t
-number_at(char const *bytes, size_t size)
-{
-    uint64_t value = 0;
-
-    memcpy(&value, bytes, size);
-    return value;
-}
-
-static void
-right_item(char *item, size_t head, size_t body)
-{
-    gci_checksum a = gci_checksum_of(item + ITEM_HEADER, head), b = gci_checksum_of(item + ITEM_HEADER + head, body);
-    uint64_t low = a.low ^ b.low, high = a.high + b.high;
-
-    memcpy(item + 16, &low, sizeof low);
-    memcpy(item + 24, &high, sizeof high);
-}
-
-/* The items as far as their own sizes go; *out_end: where they end. */
-static uint64_t
-right_items(char *bytes, size_t size, size_t *out_end)
+right_frames(char *bytes, size_t size, size_t *out_end)
 {
     uint64_t count = 0;
+    gci_frame frame;
     size_t at = HEADER;
 
-    while (at + ITEM_HEADER <= size) {
-        uint64_t head = number_at(bytes + at + 4, 4), body = number_at(bytes + at + 8, 8);
-        if (head > size - at - ITEM_HEADER || body > size - at - ITEM_HEADER - head)
+    frames_right(bytes, size, at);
+    for (; gci_frame_look(gci_view_of(bytes + at, size - at), &frame) && frame.size <= size - at; count++) {
+        size_t left = size - at - frame.size;
+        if (frame.payload_size > left || gci_frame_padding(frame.payload_size).size > left - frame.payload_size)
             break;
-        right_item(bytes + at, (size_t)head, (size_t)body);
-        at += ITEM_HEADER + (size_t)head + (size_t)body;
-        count++;
+        at += frame.size + (size_t)frame.payload_size + gci_frame_padding(frame.payload_size).size;
     }
-    *out_end = at < size ? at : size;
+    *out_end = at;
     return count;
 }
 
-/* A whole export of the bytes: header as given, items, and an end that fits. */
+/* A whole export of the bytes: header as given, frames, and an end that fits. */
 static gci_view
 make_whole(char *bytes, size_t size)
 {
     size_t end;
-    uint64_t count = right_items(bytes, size, &end), whole = end + END;
+    uint64_t count = right_frames(bytes, size, &end), whole = end + END;
     gci_digest *digest = gci_digest_new();
     uint8_t sum[GCI_SHA256_BYTES];
 

@@ -1,12 +1,14 @@
 /* Prints the byte table of every binary format, as docs/formats/ has them: for check_formats.py. */
 #include "base/fields.h"
 #include "cache/journal/journal_entry.h"
+#include "cache/transfer/transfer_file.h"
 #include "guards/program/program.h"
 #include "store/database/event_log.h"
 #include "store/format/candidate_index.h"
 #include "store/format/describe.h"
 #include "store/format/record.h"
 #include "store/index/drain.h"
+#include "store/index/tables.h"
 #include "store/index/tombstones.h"
 #include "store/lease.h"
 
@@ -27,6 +29,11 @@ static gci_fields const *const tables[] = {
     &gci_kept_fields,
     &gci_lease_fields,
     &gci_program_fields,
+    &gci_transfer_header_fields,
+    &gci_transfer_trailer_fields,
+    &gci_blob_fields,
+    &gci_artifact_fields,
+    &gci_row_fields,
 };
 
 /* What a size is called where it depends on the value; NULL: it is field->size. */

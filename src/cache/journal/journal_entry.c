@@ -67,7 +67,8 @@ static gci_field const text_name_fields[] = {
 static gci_fields const text_name_item = GCI_FIELDS("text name", gcache_text_name, text_name_fields);
 
 static gci_field const trial_fields[] = {
-    GCI_NUMBER_UP_TO(gci_kept_trial, trial.place, 4, 2 * CANDIDATES_MAX, "place", "in rank order, evicted ones behind the live; ascending"),
+    GCI_NUMBER_UP_TO(gci_kept_trial, trial.place, 4, 2 * CANDIDATES_MAX, "place",
+                     "in rank order, evicted ones behind the live; ascending"),
     GCI_NUMBER_UP_TO(gci_kept_trial, trial.reason, 1, GCACHE_REASON_COUNT - 1, "reason", ""),
     GCI_HEX(gci_kept_trial, candidate.record.id, "id", ""),
     GCI_NUMBER(gci_kept_trial, candidate.record.created_ns, 8, "created", ""),
@@ -121,7 +122,8 @@ static gci_field const miss_fields[] = {
     GCI_LIST(gci_past, asked.components, asked.component_count, &gci_component_item, "components", "only of `no_key`"),
     GCI_TEXT(gci_past, asked.canonical, "canonical form",
              "only of `no_key`; empty if it is longer than 48 KiB: then it is looked up once the key has been stored"),
-    GCI_OPTION(gci_past, eviction, &eviction_item, "eviction", "as in `evicted`, [directory.md](directory.md), and of the whole cache"),
+    GCI_OPTION(gci_past, eviction, &eviction_item, "eviction",
+               "as in `evicted`, [directory.md](directory.md), and of the whole cache"),
     GCI_LIST(gci_past, question.text_names, question.text_name_count, &text_name_item, "names in texts", ""),
 };
 static gci_fields const miss_table = GCI_FIELDS("journal entry: miss", gci_past, miss_fields);

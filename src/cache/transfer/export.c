@@ -7,10 +7,10 @@
 
 #include "base/check.h"
 #include "base/system/clock.h"
-#include "base/codec.h"
 #include "base/text/json.h"
 #include "cache/handle/cache.h"
 #include "cache/transfer/transfer_file.h"
+#include "store/format/describe.h"
 #include "store/read/portable.h"
 #include "store/publish/side.h"
 #include "store/index/tables.h"
@@ -34,10 +34,30 @@ typedef struct exporter {
 } exporter;
 
 static bool
-put(exporter *e, gci_transfer_type type, gci_view head, gci_view body)
+put(exporter *e, gci_frame_type type, gci_view head, gci_view body)
 {
     e->status = gci_transfer_put(&e->writer, type, head, body, e->error);
     return e->status == GCACHE_OK;
+}
+
+/* What is in e->frame. */
+static bool
+put_frame(exporter *e)
+{
+    e->status = e->frame.failed ? gci_fail_memory(e->error)
+                                : gci_transfer_put_frame(&e->writer, gci_buf_view(&e->frame), e->error);
+    return e->status == GCACHE_OK;
+}
+
+/* With a head of these fields. */
+static bool
+put_headed(exporter *e, gci_frame_type type, gci_fields const *fields, void const *head, gci_view body)
+{
+    e->frame.size = 0;
+    gci_fields_write(&e->frame, fields, head);
+    if (e->frame.failed)
+        e->status = gci_fail_memory(e->error);
+    return e->status == GCACHE_OK && put(e, type, gci_buf_view(&e->frame), body);
 }
 
 static gci_view
@@ -61,9 +81,9 @@ put_description(exporter *e, gcache_key const *key)
     if (gci_store_description(e->cache->store, key, &stored, NULL) != GCI_FOUND)
         return true;
     e->frame.size = 0;
-    e->status = gci_portable_write_description(key, gci_stored_description_get(stored), &e->frame, e->error);
+    e->status = gci_description_write(key, gci_stored_description_get(stored), &e->frame, e->error);
     gci_stored_description_free(stored);
-    return e->status == GCACHE_OK && put(e, GCI_TRANSFER_DESCRIPTION, no_bytes(), gci_buf_view(&e->frame));
+    return e->status == GCACHE_OK && put_frame(e);
 }
 
 /* What an eviction took meanwhile is no trouble. */
@@ -93,7 +113,7 @@ put_attachment(exporter *e, gci_attachment const *attachment)
     if (!there)
         leave_out(e, GCI_UNREADABLE, &why);
     bool fresh = there && gci_recorder_note(&e->written, GCI_USED_BLOB, name, no_bytes(), false);
-    if (fresh && put(e, GCI_TRANSFER_ATTACHMENT, no_bytes(), gci_buf_view(&bytes)))
+    if (fresh && put(e, GCI_FRAME_ATTACHMENT, no_bytes(), gci_buf_view(&bytes)))
         e->sums.attachments++;
     gci_buf_clear(&bytes);
     return there && e->status == GCACHE_OK;
@@ -120,7 +140,7 @@ put_as_read(exporter *e, gci_candidate *candidate, gci_found *out_found)
         return true;
     else if (*out_found != GCI_FOUND)
         leave_out(e, *out_found, &why);
-    else if (put(e, GCI_TRANSFER_ENTRY, no_bytes(), gci_buf_view(&e->frame)))
+    else if (put_frame(e))
         e->sums.entries++;
     return e->status == GCACHE_OK;
 }
@@ -196,7 +216,7 @@ export_blob(void *state, char const *path)
 
     gci_buf_init(&bytes, BLOB_BYTES_MAX + 1);
     if (gci_side_read(e->cache->store, path, BLOB_BYTES_MAX, &bytes, NULL) == GCACHE_OK &&
-        put(e, GCI_TRANSFER_BLOB, gci_view_text(path), gci_buf_view(&bytes)))
+        put_headed(e, GCI_FRAME_BLOB, &gci_blob_fields, &(gci_blob_head){ path }, gci_buf_view(&bytes)))
         e->sums.blobs++;
     gci_buf_clear(&bytes);
     return e->status != GCACHE_OK;
@@ -208,7 +228,7 @@ flush_rows(exporter *e)
     if (e->rows.failed)
         e->status = gci_fail_memory(e->error);
     else if (e->rows.size != 0)
-        put(e, GCI_TRANSFER_ROWS, no_bytes(), gci_buf_view(&e->rows));
+        put(e, GCI_FRAME_ROWS, no_bytes(), gci_buf_view(&e->rows));
     e->rows.size = 0;
 }
 
@@ -217,12 +237,7 @@ export_row(void *state, gci_row const *row)
 {
     exporter *e = state;
 
-    gci_put_bytes(&e->rows, row->table);
-    gci_put_bytes(&e->rows, row->space);
-    gci_put_bytes(&e->rows, row->name);
-    gci_put_bytes(&e->rows, row->item);
-    gci_put_bytes(&e->rows, row->value);
-    gci_put_u64(&e->rows, row->at_ns);
+    gci_fields_write(&e->rows, &gci_row_fields, row);
     e->sums.rows++;
     if (e->rows.failed || e->rows.size >= ROWS_ITEM_BYTES)
         flush_rows(e);
@@ -282,7 +297,7 @@ put_manifest(exporter *e)
     if (e->frame.failed)
         e->status = gci_fail_memory(e->error);
     else
-        put(e, GCI_TRANSFER_MANIFEST, no_bytes(), gci_buf_view(&e->frame));
+        put(e, GCI_FRAME_MANIFEST, no_bytes(), gci_buf_view(&e->frame));
 }
 
 /* ---- the whole ---- */
@@ -396,12 +411,9 @@ export_entry(exporter *e, gci_used const *item)
 static void
 export_artifact(exporter *e, gci_used const *item)
 {
-    e->frame.size = 0;
-    gci_put_bytes(&e->frame, item->first);
-    gci_put_bytes(&e->frame, item->second);
-    if (e->frame.failed)
-        e->status = gci_fail_memory(e->error);
-    else if (put(e, GCI_TRANSFER_ARTIFACT, gci_buf_view(&e->frame), item->bytes))
+    gci_artifact_head head = { item->first.data, item->second.data };
+
+    if (put_headed(e, GCI_FRAME_ARTIFACT, &gci_artifact_fields, &head, item->bytes))
         e->sums.artifacts++;
 }
 

@@ -12,18 +12,15 @@
 
 #include "base/check.h"
 #include "base/system/clock.h"
-#include "base/codec.h"
 #include "cache/handle/cache.h"
 #include "cache/transfer/blobs.h"
 #include "cache/transfer/side_name.h"
 #include "cache/transfer/transfer_file.h"
 #include "cache/tuning/tuning_rows.h"
+#include "store/format/describe.h"
 #include "store/read/portable.h"
 #include "store/publish/side.h"
 #include "store/index/tables.h"
-
-/* A row has at least its five lengths and its time. */
-#define ROW_BYTES_MIN (5 * 4 + 8)
 
 typedef struct importer {
     gcache *cache;
@@ -65,22 +62,22 @@ may_be_unsigned(importer *i, char const *what)
 /* ---- entries ---- */
 
 static gcache_status
-import_description(importer *i, gci_transfer_item const *item)
+import_description(importer *i, gci_frame const *frame)
 {
     gci_stored_description_free(i->description);
     i->description = NULL;
-    gcache_status status = gci_portable_read_description(item->body, &i->key, &i->description, &i->why);
+    gcache_status status = gci_description_take(frame, &i->key, &i->description, &i->why);
     i->sums.keys += status == GCACHE_OK;
     return status;
 }
 
 static gcache_status
-import_attachment(importer *i, gci_transfer_item const *item)
+import_attachment(importer *i, gci_frame const *frame)
 {
     /* Entries name it; the store only wants to know that a name is a name. */
     gci_attachment attachment = { .name = GCI_VIEW("attachment"), .mode = 0644 };
 
-    gcache_status status = gci_store_attach(i->cache->store, item->body, &attachment, &i->why);
+    gcache_status status = gci_store_attach(i->cache->store, frame->payload, &attachment, &i->why);
     i->sums.attachments += status == GCACHE_OK;
     return status;
 }
@@ -114,12 +111,12 @@ is_met(importer *i, gci_record const *record)
 }
 
 static gcache_status
-import_entry(importer *i, gci_transfer_item const *item)
+import_entry(importer *i, gci_frame const *frame)
 {
     gci_inserted inserted;
     gci_portable entry;
 
-    gcache_status status = gci_portable_read_entry(item->body, &i->arena, &entry, &i->why);
+    gcache_status status = gci_portable_read_entry(frame, &i->arena, &entry, &i->why);
     if (status != GCACHE_OK)
         return status;
     if (!is_met(i, &entry.record)) {
@@ -138,6 +135,15 @@ import_entry(importer *i, gci_transfer_item const *item)
 
 /* ---- blobs, rows, artifacts ---- */
 
+static bool
+read_head(gci_frame const *frame, gci_fields const *fields, void *out_head)
+{
+    gci_reader reader = gci_reader_of(frame->head);
+
+    gci_fields_read(&reader, fields, NULL, out_head);
+    return !reader.failed && gci_reader_left(&reader) < 8;
+}
+
 /* path = "blobs/" shard "/" name, where the name begins with the shard: its first two characters or the only one */
 static bool
 is_blob_path(char const *path)
@@ -153,18 +159,16 @@ is_blob_path(char const *path)
 }
 
 static gcache_status
-import_blob(importer *i, gci_transfer_item const *item)
+import_blob(importer *i, gci_frame const *frame)
 {
-    gci_view path = gci_arena_copy(&i->arena, item->head);
+    gci_blob_head head;
     bool existed;
 
-    if (path.data == NULL)
-        return gci_fail_memory(&i->why);
-    if (!is_blob_path(path.data))
+    if (!read_head(frame, &gci_blob_fields, &head) || !is_blob_path(head.path))
         return damaged(i, "a blob's name");
-    if (!may_be_unsigned(i, path.data))
+    if (!may_be_unsigned(i, head.path))
         return GCACHE_OK;
-    gcache_status status = gci_blob_keep(i->cache, path.data, item->body, &existed, &i->why);
+    gcache_status status = gci_blob_keep(i->cache, head.path, frame->payload, &existed, &i->why);
     i->sums.blobs += status == GCACHE_OK;
     i->sums.existed += status == GCACHE_OK && existed;
     return status;
@@ -176,18 +180,12 @@ is_table(gci_view name)
     return gci_view_is(name, GCI_TABLE_TIMING) || gci_view_is(name, GCI_TABLE_BEST) || gci_view_is(name, GCI_TABLE_BUNDLE);
 }
 
-/* row = table space name item value at */
 static gci_row
 get_row(gci_reader *reader, uint64_t now)
 {
-    gci_row row;
+    gci_row row = { .at_ns = 0 };
 
-    row.table = gci_get_bytes(reader);
-    row.space = gci_get_bytes(reader);
-    row.name = gci_get_bytes(reader);
-    row.item = gci_get_bytes(reader);
-    row.value = gci_get_bytes(reader);
-    row.at_ns = gci_get_u64(reader);
+    gci_fields_read(reader, &gci_row_fields, NULL, &row);
     /* Without a time it would be newer than anything, and so would one from the future. */
     row.at_ns = row.at_ns == 0 ? 1 : row.at_ns < now ? row.at_ns : now;
     return row;
@@ -195,10 +193,11 @@ get_row(gci_reader *reader, uint64_t now)
 
 /* rows = row* */
 static gcache_status
-import_rows(importer *i, gci_transfer_item const *item)
+import_rows(importer *i, gci_frame const *frame)
 {
-    gci_reader reader = gci_reader_of(item->body);
-    gci_row *rows = gci_arena_array(&i->arena, item->body.size / ROW_BYTES_MIN + 1, sizeof *rows);
+    gci_reader reader = gci_reader_of(frame->payload);
+    size_t least = gci_fields_least(&gci_row_fields);
+    gci_row *rows = gci_arena_array(&i->arena, frame->payload.size / least + 1, sizeof *rows);
     uint64_t now = gci_clock_wall_ns();
     size_t count = 0;
 
@@ -206,7 +205,7 @@ import_rows(importer *i, gci_transfer_item const *item)
         return gci_fail_memory(&i->why);
     if (!may_be_unsigned(i, "tuning results"))
         return GCACHE_OK;
-    while (!reader.failed && gci_reader_left(&reader) >= ROW_BYTES_MIN) {
+    while (!reader.failed && gci_reader_left(&reader) >= least) {
         rows[count] = get_row(&reader, now);
         if (!is_table(rows[count++].table))
             return damaged(i, "a row's table");
@@ -218,23 +217,18 @@ import_rows(importer *i, gci_transfer_item const *item)
     return status;
 }
 
-/* head = kind name */
 static gcache_status
-import_artifact(importer *i, gci_transfer_item const *item)
+import_artifact(importer *i, gci_frame const *frame)
 {
-    gci_reader reader = gci_reader_of(item->head);
-    gci_view kind = gci_arena_copy(&i->arena, gci_get_bytes(&reader));
-    gci_view name = gci_arena_copy(&i->arena, gci_get_bytes(&reader));
+    gci_artifact_head head;
 
-    if (reader.failed)
+    if (!read_head(frame, &gci_artifact_fields, &head))
         return damaged(i, "an artifact");
-    if (kind.data == NULL || name.data == NULL)
-        return gci_fail_memory(&i->why);
     if (i->options.artifact == NULL || !may_be_unsigned(i, "an artifact"))
         return GCACHE_OK;
     i->sums.artifacts++;
-    gcache_status status = i->options.artifact(i->options.state, kind.data, name.data, item->body.data, item->body.size,
-                                               &i->why);
+    gcache_status status = i->options.artifact(i->options.state, head.kind, head.name, frame->payload.data,
+                                               frame->payload.size, &i->why);
     i->ended = status < 0;
     return i->ended ? status : GCACHE_OK;
 }
@@ -242,23 +236,28 @@ import_artifact(importer *i, gci_transfer_item const *item)
 /* ---- the whole ---- */
 
 static gcache_status
-import_item(importer *i, gci_transfer_item const *item)
+import_item(importer *i, gci_frame const *frame)
 {
-    switch (item->type) {
-    case GCI_TRANSFER_MANIFEST:
+    if (frame->size == 0)
+        return damaged(i, "an item");
+    switch (frame->type) {
+    case GCI_FRAME_MANIFEST:
         return GCACHE_OK;
-    case GCI_TRANSFER_DESCRIPTION:
-        return import_description(i, item);
-    case GCI_TRANSFER_ATTACHMENT:
-        return import_attachment(i, item);
-    case GCI_TRANSFER_ENTRY:
-        return import_entry(i, item);
-    case GCI_TRANSFER_BLOB:
-        return import_blob(i, item);
-    case GCI_TRANSFER_ROWS:
-        return import_rows(i, item);
-    case GCI_TRANSFER_ARTIFACT:
-        return import_artifact(i, item);
+    case GCI_FRAME_DESCRIPTION:
+        return import_description(i, frame);
+    case GCI_FRAME_ATTACHMENT:
+        return import_attachment(i, frame);
+    case GCI_FRAME_ENTRY:
+        return import_entry(i, frame);
+    case GCI_FRAME_BLOB:
+        return import_blob(i, frame);
+    case GCI_FRAME_ROWS:
+        return import_rows(i, frame);
+    case GCI_FRAME_ARTIFACT:
+        return import_artifact(i, frame);
+    case GCI_FRAME_REFERENCE:
+    case GCI_FRAME_EVICTED:
+        break;
     }
     return damaged(i, "an item's type");
 }
@@ -272,10 +271,10 @@ is_of_item(gcache_status status)
 }
 
 static gcache_status
-import_or_leave_out(importer *i, gci_transfer_item const *item, gcache_error *error)
+import_or_leave_out(importer *i, gci_frame const *frame, gcache_error *error)
 {
     gci_arena_reset(&i->arena);
-    gcache_status status = import_item(i, item);
+    gcache_status status = import_item(i, frame);
     if (status != GCACHE_OK && !i->ended && is_of_item(status))
         status = leave_out(i);
     if (status != GCACHE_OK && error != NULL)
@@ -289,13 +288,13 @@ static gcache_status
 import_file(importer *i, char const *file, gcache_error *error)
 {
     gci_transfer_reader reader;
-    gci_transfer_item item;
+    gci_frame frame;
     bool more = true;
 
     gcache_status status = gci_transfer_open(&reader, file, error);
     i->sums.bytes = reader.size;
-    while (status == GCACHE_OK && (status = gci_transfer_next(&reader, &item, &more, error)) == GCACHE_OK && more)
-        status = import_or_leave_out(i, &item, error);
+    while (status == GCACHE_OK && (status = gci_transfer_next(&reader, &frame, &more, error)) == GCACHE_OK && more)
+        status = import_or_leave_out(i, &frame, error);
     gci_transfer_close_reader(&reader);
     return status == GCACHE_OK && i->sums.left_out != 0 ? GCACHE_REFUSED : status;
 }

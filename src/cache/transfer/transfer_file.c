@@ -5,7 +5,6 @@
 
 #include "base/check.h"
 #include "base/system/clock.h"
-#include "base/codec.h"
 #include "base/text/json.h"
 
 #include <fcntl.h>
@@ -14,12 +13,45 @@
 
 #define MAGIC "GCEXPORT"
 #define HEADER_BYTES 16
-#define ITEM_BYTES 32
 #define TRAILER_BYTES 48
 /* What is read at a time while the whole file is hashed. */
 #define STEP_BYTES ((size_t)1 << 20)
 /* A manifest is a line of counts, and the selection that was asked for. */
 #define MANIFEST_MAX ((uint64_t)1 << 20)
+
+/* ---- what the file consists of besides frames ---- */
+
+typedef struct header {
+    uint32_t version;
+} header;
+
+static gci_field const header_fields[] = {
+    GCI_CONSTANT(MAGIC, "magic", "`GCEXPORT`"),
+    GCI_NUMBER(header, version, 4, "version", "3"),
+    GCI_CONSTANT("\0\0\0\0", "zeros", ""),
+};
+gci_fields const gci_transfer_header_fields = GCI_FIELDS("export", header, header_fields);
+
+typedef struct trailer {
+    uint64_t frames, size;
+    uint8_t sha256[GCI_SHA256_BYTES];
+} trailer;
+
+static gci_field const trailer_fields[] = {
+    GCI_NUMBER(trailer, frames, 8, "frames", "how many"),
+    GCI_NUMBER(trailer, size, 8, "size", "of the file"),
+    GCI_BYTES(trailer, sha256, "SHA-256", "of all bytes before"),
+};
+gci_fields const gci_transfer_trailer_fields = GCI_FIELDS("export: trailer", trailer, trailer_fields);
+
+static gci_field const blob_fields[] = { GCI_STRING(gci_blob_head, path, "path", "below the cache directory") };
+gci_fields const gci_blob_fields = GCI_FIELDS("export: blob", gci_blob_head, blob_fields);
+
+static gci_field const artifact_fields[] = {
+    GCI_STRING(gci_artifact_head, kind, "kind", ""),
+    GCI_STRING(gci_artifact_head, name, "name", ""),
+};
+gci_fields const gci_artifact_fields = GCI_FIELDS("export: artifact", gci_artifact_head, artifact_fields);
 
 /* ---- paths ---- */
 
@@ -56,14 +88,12 @@ write_bytes(gci_transfer_writer *writer, gci_view bytes, gcache_error *error)
 static gcache_status
 write_header(gci_transfer_writer *writer, gcache_error *error)
 {
-    gci_buf header;
+    gci_buf bytes;
 
-    gci_buf_init(&header, HEADER_BYTES);
-    gci_buf_append_text(&header, MAGIC);
-    gci_put_u32(&header, GCI_TRANSFER_VERSION);
-    gci_put_u32(&header, 0);
-    gcache_status status = header.failed ? gci_fail_memory(error) : write_bytes(writer, gci_buf_view(&header), error);
-    gci_buf_clear(&header);
+    gci_buf_init(&bytes, HEADER_BYTES);
+    gci_fields_write(&bytes, &gci_transfer_header_fields, &(header){ GCI_TRANSFER_VERSION });
+    gcache_status status = bytes.failed ? gci_fail_memory(error) : write_bytes(writer, gci_buf_view(&bytes), error);
+    gci_buf_clear(&bytes);
     return status;
 }
 
@@ -105,42 +135,53 @@ gci_transfer_create(gci_transfer_writer *writer, char const *path, gcache_error 
 }
 
 gcache_status
-gci_transfer_put(gci_transfer_writer *writer, gci_transfer_type type, gci_view head, gci_view body, gcache_error *error)
+gci_transfer_put_frame(gci_transfer_writer *writer, gci_view frame, gcache_error *error)
 {
+    writer->items++;
+    return write_bytes(writer, frame, error);
+}
+
+gcache_status
+gci_transfer_put(gci_transfer_writer *writer, gci_frame_type type, gci_view head, gci_view payload, gcache_error *error)
+{
+    gci_frame_start start = { type, payload.size, gci_checksum_of(payload.data, payload.size), 0 };
     gci_buf front;
 
     gci_buf_init(&front, GCI_BUF_NO_LIMIT);
-    gci_checksum head_sum = gci_checksum_of(head.data, head.size), body_sum = gci_checksum_of(body.data, body.size);
-    gci_put_u32(&front, type);
-    gci_put_u32(&front, (uint32_t)head.size);
-    gci_put_u64(&front, body.size);
-    gci_put_u64(&front, head_sum.low ^ body_sum.low);
-    gci_put_u64(&front, head_sum.high + body_sum.high);
+    size_t begin = gci_frame_begin(&front, &start);
     gci_buf_append_view(&front, head);
-    gcache_status status = front.failed ? gci_fail_memory(error) : write_bytes(writer, gci_buf_view(&front), error);
+    gci_frame_end(&front, begin);
+    gcache_status status = front.failed ? gci_fail_memory(error)
+                                        : gci_transfer_put_frame(writer, gci_buf_view(&front), error);
     if (status == GCACHE_OK)
-        status = write_bytes(writer, body, error);
+        status = write_bytes(writer, payload, error);
+    if (status == GCACHE_OK)
+        status = write_bytes(writer, gci_frame_padding(payload.size), error);
     gci_buf_clear(&front);
-    writer->items++;
     return status;
 }
 
+/* The SHA-256 covers the other two. */
 static gcache_status
 write_trailer(gci_transfer_writer *writer, gcache_error *error)
 {
-    uint8_t hash[GCI_SHA256_BYTES];
-    gci_buf trailer;
+    trailer end = { .frames = writer->items, .size = writer->size + TRAILER_BYTES };
+    size_t covered = TRAILER_BYTES - sizeof end.sha256;
+    gcache_status status;
+    gci_buf bytes;
 
-    gci_buf_init(&trailer, TRAILER_BYTES);
-    gci_put_u64(&trailer, writer->items);
-    gci_put_u64(&trailer, writer->size + TRAILER_BYTES);
-    gcache_status status = trailer.failed ? gci_fail_memory(error) : write_bytes(writer, gci_buf_view(&trailer), error);
-    gci_buf_clear(&trailer);
-    if (status == GCACHE_OK && !gci_digest_end(writer->digest, hash))
+    gci_buf_init(&bytes, 2 * TRAILER_BYTES);
+    gci_fields_write(&bytes, &gci_transfer_trailer_fields, &end);
+    if (bytes.failed)
+        status = gci_fail_memory(error);
+    else
+        status = write_bytes(writer, gci_view_of(bytes.data, covered), error);
+    if (status == GCACHE_OK && !gci_digest_end(writer->digest, end.sha256))
         status = gci_fail_memory(error);
     if (status == GCACHE_OK)
-        status = gci_file_write(&writer->file, &(gci_view){ (char const *)hash, sizeof hash }, 1, error);
-    writer->size += sizeof hash;
+        status = gci_file_write(&writer->file, &(gci_view){ (char const *)end.sha256, sizeof end.sha256 }, 1, error);
+    gci_buf_clear(&bytes);
+    writer->size += sizeof end.sha256;
     return status;
 }
 
@@ -193,54 +234,58 @@ read_at(gci_transfer_reader *reader, size_t size, uint64_t at, gci_buf *out, gca
 static gcache_status
 check_header(gci_transfer_reader *reader, gcache_error *error)
 {
-    gcache_status status = GCACHE_OK;
+    header read;
 
-    if (reader->size >= HEADER_BYTES)
-        status = read_at(reader, HEADER_BYTES, 0, &reader->bytes, error);
-    gci_reader bytes = gci_reader_of(gci_buf_view(&reader->bytes));
+    gcache_status status = reader->size < HEADER_BYTES ? GCACHE_OK : read_at(reader, HEADER_BYTES, 0, &reader->bytes, error);
     if (status != GCACHE_OK)
         return status;
-    if (reader->size < HEADER_BYTES || !gci_view_is(gci_get_raw(&bytes, sizeof MAGIC - 1), MAGIC))
+    if (!gci_fields_read_all(gci_buf_view(&reader->bytes), &gci_transfer_header_fields, NULL, &read))
         return gci_fail(error, GCACHE_ERROR_FORMAT, "%s: not an export of guardcache", reader->path.data);
-    uint32_t version = gci_get_u32(&bytes);
-    if (version < GCI_TRANSFER_VERSION_OLDEST || version > GCI_TRANSFER_VERSION)
-        return gci_fail(error, GCACHE_ERROR_FORMAT, "%s: an export of version %u; this library reads versions %d to %d",
-                        reader->path.data, version, GCI_TRANSFER_VERSION_OLDEST, GCI_TRANSFER_VERSION);
+    if (read.version != GCI_TRANSFER_VERSION)
+        return gci_fail(error, GCACHE_ERROR_FORMAT, "%s: an export of version %u; this library reads version %d",
+                        reader->path.data, read.version, GCI_TRANSFER_VERSION);
     return GCACHE_OK;
 }
 
-/* What the items' fronts say, picked out of the bytes as they pass by to be hashed. */
+/* What the frames' prologues say, picked out of the bytes as they pass by to be hashed. */
 typedef struct scan {
     uint64_t next, end; /* where the next item begins, and where the last one must end */
-    char front[ITEM_BYTES];
+    char front[GCI_FRAME_PROLOGUE];
     size_t got;         /* of the next item's front */
-    uint64_t items, counts[GCI_TRANSFER_TYPES];
+    uint64_t items, counts[GCI_FRAME_TYPES];
     uint64_t manifest_at, manifest_size;
     char const *wrong;  /* what doesn't fit; NULL: nothing so far */
 } scan;
 
+/* Whether exports have such frames. */
+static bool
+is_of_export(gci_frame_type type)
+{
+    return type != GCI_FRAME_REFERENCE && type != GCI_FRAME_EVICTED;
+}
+
 static void
 take_front(scan *s)
 {
-    gci_reader front = gci_reader_of(gci_view_of(s->front, sizeof s->front));
-    uint32_t type = gci_get_u32(&front);
-    uint64_t head = gci_get_u32(&front), body = gci_get_u64(&front), left = s->end - s->next - ITEM_BYTES;
+    uint64_t left = s->end - s->next;
+    gci_frame frame;
 
-    if (head > left || body > left - head)
-        s->wrong = "an item is longer than the file";
-    else if (type == 0 || type >= GCI_TRANSFER_TYPES)
+    if (!gci_frame_look(gci_view_of(s->front, sizeof s->front), &frame) || !is_of_export(frame.type))
         s->wrong = "an item is of an unknown type";
-    else if (s->counts[GCI_TRANSFER_MANIFEST] != 0)
+    else if (frame.size > left || frame.payload_size > left - frame.size ||
+             gci_frame_padding(frame.payload_size).size > left - frame.size - frame.payload_size)
+        s->wrong = "an item is longer than the file";
+    else if (s->counts[GCI_FRAME_MANIFEST] != 0)
         s->wrong = "its manifest isn't the last item";
     if (s->wrong != NULL)
         return;
-    if (type == GCI_TRANSFER_MANIFEST) {
-        s->manifest_at = s->next + ITEM_BYTES + head;
-        s->manifest_size = body;
+    if (frame.type == GCI_FRAME_MANIFEST) {
+        s->manifest_at = s->next + frame.size;
+        s->manifest_size = frame.payload_size;
     }
-    s->counts[type]++;
+    s->counts[frame.type]++;
     s->items++;
-    s->next += ITEM_BYTES + head + body;
+    s->next += frame.size + frame.payload_size + gci_frame_padding(frame.payload_size).size;
     s->got = 0;
 }
 
@@ -249,14 +294,14 @@ scan_bytes(scan *s, uint64_t at, gci_view bytes)
 {
     while (s->wrong == NULL && s->next < s->end && s->next + s->got < at + bytes.size) {
         uint64_t from = s->next + s->got, there = at + bytes.size - from;
-        size_t lacking = ITEM_BYTES - s->got, more = there < lacking ? (size_t)there : lacking;
-        if (s->end - s->next < ITEM_BYTES) {
+        size_t lacking = GCI_FRAME_PROLOGUE - s->got, more = there < lacking ? (size_t)there : lacking;
+        if (s->end - s->next < GCI_FRAME_PROLOGUE) {
             s->wrong = "there is something behind its last item";
             return;
         }
         memcpy(s->front + s->got, bytes.data + (from - at), more);
         s->got += more;
-        if (s->got == ITEM_BYTES)
+        if (s->got == GCI_FRAME_PROLOGUE)
             take_front(s);
     }
 }
@@ -292,13 +337,13 @@ static gcache_status
 check_counts(gci_transfer_reader const *reader, scan const *s, gci_value const *manifest, gcache_error *error)
 {
     static struct {
-        gci_transfer_type type;
+        gci_frame_type type;
         char const *name;
     } const counted[] = {
-        { GCI_TRANSFER_ENTRY, "entries" },
-        { GCI_TRANSFER_ATTACHMENT, "attachments" },
-        { GCI_TRANSFER_BLOB, "blobs" },
-        { GCI_TRANSFER_ARTIFACT, "artifacts" },
+        { GCI_FRAME_ENTRY, "entries" },
+        { GCI_FRAME_ATTACHMENT, "attachments" },
+        { GCI_FRAME_BLOB, "blobs" },
+        { GCI_FRAME_ARTIFACT, "artifacts" },
     };
 
     for (size_t i = 0; i < sizeof counted / sizeof *counted; i++) {
@@ -341,7 +386,7 @@ check_items(gci_transfer_reader *reader, scan const *s, uint64_t items, gcache_e
     if (s->items != items)
         return gci_fail(error, GCACHE_ERROR_CORRUPT, "%s: says it has %llu items and has %llu; nothing was imported",
                         reader->path.data, (unsigned long long)items, (unsigned long long)s->items);
-    if (s->counts[GCI_TRANSFER_MANIFEST] == 0)
+    if (s->counts[GCI_FRAME_MANIFEST] == 0)
         return fail_whole(reader, "has no manifest", error);
     return check_manifest(reader, s, error);
 }
@@ -350,6 +395,7 @@ static gcache_status
 check_whole(gci_transfer_reader *reader, gcache_error *error)
 {
     uint8_t hash[GCI_SHA256_BYTES];
+    trailer end;
 
     if (reader->size < HEADER_BYTES + TRAILER_BYTES)
         return fail_whole(reader, "cut off", error);
@@ -359,11 +405,10 @@ check_whole(gci_transfer_reader *reader, gcache_error *error)
         status = read_at(reader, TRAILER_BYTES, reader->size - TRAILER_BYTES, &reader->bytes, error);
     if (status != GCACHE_OK)
         return status;
-    gci_reader bytes = gci_reader_of(gci_buf_view(&reader->bytes));
-    uint64_t items = gci_get_u64(&bytes), size = gci_get_u64(&bytes);
-    if (memcmp(gci_get_raw(&bytes, sizeof hash).data, hash, sizeof hash) != 0 || size != reader->size)
+    if (!gci_fields_read_all(gci_buf_view(&reader->bytes), &gci_transfer_trailer_fields, NULL, &end) ||
+        memcmp(end.sha256, hash, sizeof hash) != 0 || end.size != reader->size)
         return fail_whole(reader, "damaged or cut off (its SHA-256 doesn't match)", error);
-    return check_items(reader, &s, items, error);
+    return check_items(reader, &s, end.frames, error);
 }
 
 static gcache_status
@@ -407,32 +452,27 @@ gci_transfer_open(gci_transfer_reader *reader, char const *path, gcache_error *e
     return status == GCACHE_OK ? check_whole(reader, error) : status;
 }
 
-/* item = type head_size body_size checksum head body */
 gcache_status
-gci_transfer_next(gci_transfer_reader *reader, gci_transfer_item *out_item, bool *out_more, gcache_error *error)
+gci_transfer_next(gci_transfer_reader *reader, gci_frame *out_frame, bool *out_more, gcache_error *error)
 {
+    gci_frame front;
+
     *out_more = reader->at < reader->end;
     if (!*out_more)
         return GCACHE_OK;
-    gcache_status status = read_at(reader, ITEM_BYTES, reader->at, &reader->bytes, error);
+    gcache_status status = read_at(reader, GCI_FRAME_PROLOGUE, reader->at, &reader->bytes, error);
     if (status != GCACHE_OK)
         return status;
-    gci_reader front = gci_reader_of(gci_buf_view(&reader->bytes));
-    out_item->type = (gci_transfer_type)gci_get_u32(&front);
-    uint64_t head = gci_get_u32(&front), body = gci_get_u64(&front), low = gci_get_u64(&front), high = gci_get_u64(&front);
-    uint64_t left = reader->end - reader->at - ITEM_BYTES;
-    if (head > left || body > left - head)
-        return gci_fail(error, GCACHE_ERROR_CORRUPT, "%s: an item is longer than the file", reader->path.data);
-    status = read_at(reader, (size_t)(head + body), reader->at + ITEM_BYTES, &reader->bytes, error);
-    if (status != GCACHE_OK)
-        return status;
-    out_item->head = gci_view_of(reader->bytes.data, (size_t)head);
-    out_item->body = gci_view_of(reader->bytes.data + head, (size_t)body);
-    gci_checksum head_sum = gci_checksum_of(out_item->head.data, out_item->head.size);
-    gci_checksum body_sum = gci_checksum_of(out_item->body.data, out_item->body.size);
-    if ((head_sum.low ^ body_sum.low) != low || head_sum.high + body_sum.high != high)
+    uint64_t left = reader->end - reader->at;
+    if (!gci_frame_look(gci_buf_view(&reader->bytes), &front) || front.size > left || front.payload_size > left - front.size)
         return gci_fail(error, GCACHE_ERROR_CORRUPT, "%s: it changed while it was read", reader->path.data);
-    reader->at += ITEM_BYTES + head + body;
+    size_t size = front.size + (size_t)front.payload_size + gci_frame_padding(front.payload_size).size;
+    status = read_at(reader, size, reader->at, &reader->bytes, error);
+    if (status != GCACHE_OK)
+        return status;
+    if (gci_frame_read(gci_buf_view(&reader->bytes), out_frame) != GCI_FRAME_GOOD || out_frame->size != size)
+        *out_frame = (gci_frame){ .type = front.type };
+    reader->at += size;
     return GCACHE_OK;
 }
 

@@ -1,58 +1,35 @@
 /*
- * The file of an export: items one after the other, verifiable as a whole (docs/formats/export.md).
+ * The file of an export: store frames one after the other, verifiable as a whole (docs/formats/export.md).
  *
- *      at          size    what
- *      0           8       magic "GCEXPORT"
- *      8           4       version, 2
- *      12          4       0
- *      16                  items:
- *                  4           type
- *                  4           H, size of the head
- *                  8           P, size of the body
- *                  16          XXH3-128 of the head and of the body: low halves xored, high halves added
- *                  H           head
- *                  P           body
- *      end-48      8       number of items
- *      end-40      8       size of the file
- *      end-32      32      SHA-256 of all bytes before
+ *      at          what
+ *      0           header (transfer_file.c)
+ *      16          frames (store/format/frame.h); the last one is the manifest
+ *      end-48      trailer: number of frames, size of the file, SHA-256 of all bytes before
  *
- * Little-endian. The SHA-256, the sizes and the numbers are looked at before anything is believed; the items' own checksums
- * guard against a file that changes while it is read.
+ * The SHA-256, the sizes and the numbers are looked at before anything is believed.
  */
 #ifndef GCI_CACHE_TRANSFER_TRANSFER_FILE_H
 #define GCI_CACHE_TRANSFER_TRANSFER_FILE_H
 
 #include "base/digest.h"
 #include "base/system/file.h"
+#include "store/format/frame.h"
 
 #include <stdbool.h>
 
-#define GCI_TRANSFER_VERSION 2
-/* Differs in that its entries aren't signed. Who knows no other would sign those of the present version anew. */
-#define GCI_TRANSFER_VERSION_OLDEST 1
+#define GCI_TRANSFER_VERSION 3
 
-/* name, number, what it is */
-#define GCI_TRANSFER_MAP(X)                                                                           \
-    X(MANIFEST, 1)    /* body: JSON; the last item */                                                 \
-    X(DESCRIPTION, 2) /* body: a DESCRIPTION frame */                                                 \
-    X(ATTACHMENT, 3)  /* body: the bytes; before the entries that name it */                          \
-    X(ENTRY, 4)       /* body: an ENTRY frame as it is stored; behind its key's description */        \
-    X(BLOB, 5)        /* head: the path below the cache directory; body: the bytes */                 \
-    X(ROWS, 6)        /* body: rows, each table, space, name, item, value (length and bytes), at (8) */ \
-    X(ARTIFACT, 7)    /* head: kind and name (length and bytes each); body: the bytes */
+/* What stands at the heads of frames that only exports have. Texts of heads that were read point into them. */
+typedef struct gci_blob_head {
+    char const *path; /* below the cache directory */
+} gci_blob_head;
 
-typedef enum gci_transfer_type {
-#define X(name, number) GCI_TRANSFER_##name = number,
-    GCI_TRANSFER_MAP(X)
-#undef X
-} gci_transfer_type;
+typedef struct gci_artifact_head {
+    char const *kind, *name;
+} gci_artifact_head;
 
-/* One more than the largest. */
-enum {
-#define X(name, number) +1
-    GCI_TRANSFER_TYPES = 1 GCI_TRANSFER_MAP(X)
-#undef X
-};
+extern gci_fields const gci_blob_fields, gci_artifact_fields;
+extern gci_fields const gci_transfer_header_fields, gci_transfer_trailer_fields;
 
 /* ---- writing ---- */
 
@@ -67,8 +44,10 @@ typedef struct gci_transfer_writer {
 
 /* Opens a temporary file beside `path`. Close it whatever the outcome. */
 gcache_status gci_transfer_create(gci_transfer_writer *writer, char const *path, gcache_error *error);
-gcache_status gci_transfer_put(gci_transfer_writer *writer, gci_transfer_type type, gci_view head, gci_view body,
+gcache_status gci_transfer_put(gci_transfer_writer *writer, gci_frame_type type, gci_view head, gci_view payload,
                                gcache_error *error);
+/* A whole frame. */
+gcache_status gci_transfer_put_frame(gci_transfer_writer *writer, gci_view frame, gcache_error *error);
 /* Writes the end, makes it durable, and gives the file its name. */
 gcache_status gci_transfer_finish(gci_transfer_writer *writer, gcache_error *error);
 /* Without finish before: removes what was written. */
@@ -76,16 +55,11 @@ void gci_transfer_close(gci_transfer_writer *writer);
 
 /* ---- reading ---- */
 
-typedef struct gci_transfer_item {
-    gci_transfer_type type;
-    gci_view head, body;
-} gci_transfer_item;
-
 typedef struct gci_transfer_reader {
     gci_dir dir;
     gci_file file;
     gci_buf path, parent; /* what messages call the file, and its directory */
-    gci_buf bytes; /* of the present item */
+    gci_buf bytes; /* of the present frame */
     gci_buf manifest; /* JSON */
     uint64_t size, at, end;
 } gci_transfer_reader;
@@ -93,9 +67,9 @@ typedef struct gci_transfer_reader {
 /* Opens and verifies the whole file: that nothing is damaged or missing, and that it holds what it says. ERROR_FORMAT,
    ERROR_CORRUPT, ERROR_NOT_FOUND, ERROR_IO. Close it whatever the outcome. */
 gcache_status gci_transfer_open(gci_transfer_reader *reader, char const *path, gcache_error *error);
-/* The next item, valid until the next call. *out_more is false behind the last. */
-gcache_status gci_transfer_next(gci_transfer_reader *reader, gci_transfer_item *out_item, bool *out_more,
-                                gcache_error *error);
+/* The next frame, valid until the next call; without its head and payload if they are damaged. *out_more is false behind the
+   last. */
+gcache_status gci_transfer_next(gci_transfer_reader *reader, gci_frame *out_frame, bool *out_more, gcache_error *error);
 void gci_transfer_close_reader(gci_transfer_reader *reader);
 
 #endif

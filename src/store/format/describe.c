@@ -100,7 +100,7 @@ get_canonical(gci_stored_description *stored, gci_view payload, uint64_t size, g
 }
 
 static gcache_status
-read_description(gcache_key const *key, gci_frame const *frame, gci_stored_description *stored, gcache_error *error)
+take_frame(gci_frame const *frame, gci_stored_description *stored, gcache_key *out_key, gcache_error *error)
 {
     gci_view head = gci_arena_copy(&stored->arena, frame->head);
     gci_reader reader = gci_reader_of(head);
@@ -109,29 +109,43 @@ read_description(gcache_key const *key, gci_frame const *frame, gci_stored_descr
     gci_fields_read(&reader, &gci_description_fields, &stored->arena, &read);
     if (stored->arena.failed)
         return gci_fail_memory(error);
-    if (reader.failed || memcmp(&read.key, key, sizeof read.key) != 0)
-        return gci_fail(error, GCACHE_ERROR_CORRUPT, "description: damaged, or another key's");
+    if (reader.failed)
+        return gci_fail(error, GCACHE_ERROR_CORRUPT, "description: damaged");
+    *out_key = read.key;
     stored->description = read.description;
     return get_canonical(stored, frame->payload, read.size, read.compression, error);
 }
 
 gcache_status
-gci_description_read(gcache_key const *key, gci_view bytes, gci_stored_description **out, gcache_error *error)
+gci_description_take(gci_frame const *frame, gcache_key *out_key, gci_stored_description **out, gcache_error *error)
 {
-    gci_frame frame;
-
-    if (gci_frame_read(bytes, &frame) != GCI_FRAME_GOOD || frame.type != GCI_FRAME_DESCRIPTION)
-        return gci_fail(error, GCACHE_ERROR_CORRUPT, "description: damaged");
     gci_stored_description *stored = calloc(1, sizeof *stored);
+
     if (stored == NULL)
         return gci_fail_memory(error);
     gci_arena_init(&stored->arena, SIZE_MAX);
-    gcache_status status = read_description(key, &frame, stored, error);
+    gcache_status status = take_frame(frame, stored, out_key, error);
     if (status == GCACHE_OK)
         *out = stored;
     else
         gci_stored_description_free(stored);
     return status;
+}
+
+gcache_status
+gci_description_read(gcache_key const *key, gci_view bytes, gci_stored_description **out, gcache_error *error)
+{
+    gcache_key named;
+    gci_frame frame;
+
+    if (gci_frame_read(bytes, &frame) != GCI_FRAME_GOOD || frame.type != GCI_FRAME_DESCRIPTION)
+        return gci_fail(error, GCACHE_ERROR_CORRUPT, "description: damaged");
+    gcache_status status = gci_description_take(&frame, &named, out, error);
+    if (status != GCACHE_OK || memcmp(&named, key, sizeof named) == 0)
+        return status;
+    gci_stored_description_free(*out);
+    *out = NULL;
+    return gci_fail(error, GCACHE_ERROR_CORRUPT, "description: another key's");
 }
 
 gci_description const *

@@ -116,6 +116,18 @@ gci_frame_read_head(gci_view bytes, gci_frame *out_frame)
     return p.version > GCI_FRAME_VERSION ? GCI_FRAME_NEWER : GCI_FRAME_GOOD;
 }
 
+bool
+gci_frame_look(gci_view bytes, gci_frame *out_frame)
+{
+    gci_reader reader = gci_reader_of(bytes);
+    prologue p;
+
+    gci_fields_read(&reader, &gci_prologue_fields, NULL, &p);
+    *out_frame = (gci_frame){ .type = (gci_frame_type)p.type, .payload_size = p.payload_size,
+                              .size = GCI_FRAME_OVERHEAD + (size_t)p.head_size };
+    return !reader.failed && p.version == GCI_FRAME_VERSION && facts_of(p.type).exists;
+}
+
 gci_frame_state
 gci_frame_read(gci_view bytes, gci_frame *out_frame)
 {

@@ -34,13 +34,25 @@
     X(ENTRY, 1, true)        /* a candidate with its payload */                                       \
     X(REFERENCE, 2, false)   /* a candidate whose payload lies in an entry file */                    \
     X(EVICTED, 3, false)     /* a candidate whose payload is gone */                                  \
-    X(DESCRIPTION, 4, true)  /* what the key was computed from */
+    X(DESCRIPTION, 4, true)  /* what the key was computed from */                                      \
+    X(ATTACHMENT, 5, true)   /* only in exports, as those below: a file that belongs to entries */    \
+    X(BLOB, 6, true)                                                                                  \
+    X(ROWS, 7, true)         /* of tables.db */                                                       \
+    X(ARTIFACT, 8, true)                                                                              \
+    X(MANIFEST, 9, true)     /* what an export holds, as JSON */
 
 typedef enum gci_frame_type {
 #define X(name, number, payload) GCI_FRAME_##name = number,
     GCI_FRAME_TYPE_MAP(X)
 #undef X
 } gci_frame_type;
+
+/* One more than the largest. */
+enum {
+#define X(name, number, payload) +1
+    GCI_FRAME_TYPES = 1 GCI_FRAME_TYPE_MAP(X)
+#undef X
+};
 
 typedef struct gci_frame {
     gci_frame_type type;
@@ -64,6 +76,10 @@ gci_frame_state gci_frame_read(gci_view bytes, gci_frame *out_frame);
 
 /* The same without the payload's bytes: for a file of which only the beginning has been read. */
 gci_frame_state gci_frame_read_head(gci_view bytes, gci_frame *out_frame);
+
+/* Only type and sizes, from the first GCI_FRAME_PROLOGUE bytes; size is that without the payload. Nothing is verified: to walk
+   over frames that something else vouches for. false: not how a frame of this version begins. */
+bool gci_frame_look(gci_view prologue, gci_frame *out_frame);
 
 bool gci_frame_has_payload(gci_frame_type type);
 

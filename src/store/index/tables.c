@@ -19,6 +19,16 @@
 #define BUSY_MS 10000
 #define TURN_WAIT_NS (BUSY_MS * UINT64_C(1000000))
 
+static gci_field const row_fields[] = {
+    GCI_TEXT(gci_row, table, "table", ""),
+    GCI_TEXT(gci_row, space, "namespace", ""),
+    GCI_TEXT(gci_row, name, "name", ""),
+    GCI_TEXT(gci_row, item, "item", ""),
+    GCI_TEXT(gci_row, value, "value", ""),
+    GCI_NUMBER(gci_row, at_ns, 8, "at", "when it was made, in ns since 1970"),
+};
+gci_fields const gci_row_fields = GCI_FIELDS("export: row", gci_row, row_fields);
+
 static char const schema[] =
     "PRAGMA journal_mode = DELETE;"
     "CREATE TABLE IF NOT EXISTS rows(\"table\" TEXT NOT NULL, space TEXT NOT NULL, name TEXT NOT NULL,"

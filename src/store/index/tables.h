@@ -20,6 +20,7 @@
 #ifndef GCI_STORE_INDEX_TABLES_H
 #define GCI_STORE_INDEX_TABLES_H
 
+#include "base/fields.h"
 #include "store/state/options.h"
 
 typedef struct gci_row {
@@ -27,6 +28,8 @@ typedef struct gci_row {
     gci_view value;
     uint64_t at_ns; /* when it was made; 0 when it is put: now */
 } gci_row;
+
+extern gci_fields const gci_row_fields;
 
 /* Puts rows, all or none. ERROR_READ_ONLY, ERROR_BUSY, ERROR_NO_SPACE, ERROR_IO, ERROR_MEMORY. */
 gcache_status gci_tables_put(gci_store *store, gci_row const *rows, size_t count, gcache_error *error);

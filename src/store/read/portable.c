@@ -1,15 +1,12 @@
-/* Frames for an export, written and read; what is read is checked against itself. */
+/* Entries on their way from one cache to another: see portable.h. */
 #include "store/read/portable.h"
 
 #include "base/check.h"
 #include "store/format/compress.h"
-#include "store/format/describe.h"
 #include "store/memory/run.h"
 #include "store/read/payload.h"
 
 #include <stdlib.h>
-
-/* ---- entries ---- */
 
 gci_found
 gci_portable_write_entry(gci_store *store, gci_candidate *candidate, gci_buf *out, gcache_error *error)
@@ -61,35 +58,10 @@ check_payload(gci_portable const *entry, gcache_error *error)
 }
 
 gcache_status
-gci_portable_read_entry(gci_view frame, gci_arena *arena, gci_portable *out_entry, gcache_error *error)
+gci_portable_read_entry(gci_frame const *frame, gci_arena *arena, gci_portable *out_entry, gcache_error *error)
 {
-    gci_frame parts;
-
-    if (gci_frame_read(frame, &parts) != GCI_FRAME_GOOD || parts.type != GCI_FRAME_ENTRY || parts.size != frame.size)
-        return gci_fail(error, GCACHE_ERROR_CORRUPT, "an entry is damaged");
-    if (!gci_record_read(parts.head, arena, &out_entry->record, &out_entry->signature))
+    if (!gci_record_read(frame->head, arena, &out_entry->record, &out_entry->signature))
         return arena->failed ? gci_fail_memory(error) : gci_fail(error, GCACHE_ERROR_CORRUPT, "an entry is damaged");
-    out_entry->payload = parts.payload;
+    out_entry->payload = frame->payload;
     return check_payload(out_entry, error);
-}
-
-/* ---- descriptions ---- */
-
-gcache_status
-gci_portable_write_description(gcache_key const *key, gci_description const *description, gci_buf *out,
-                               gcache_error *error)
-{
-    return gci_description_write(key, description, out, error);
-}
-
-gcache_status
-gci_portable_read_description(gci_view frame, gcache_key *out_key, gci_stored_description **out_description,
-                              gcache_error *error)
-{
-    gci_frame parts;
-
-    if (gci_frame_read(frame, &parts) != GCI_FRAME_GOOD || parts.size != frame.size || parts.head.size < sizeof out_key->bytes)
-        return gci_fail(error, GCACHE_ERROR_CORRUPT, "a description is damaged");
-    memcpy(out_key->bytes, parts.head.data, sizeof out_key->bytes);
-    return gci_description_read(out_key, frame, out_description, error);
 }

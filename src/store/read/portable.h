@@ -23,14 +23,6 @@ gci_found gci_portable_write_entry(gci_store *store, gci_candidate *candidate, g
  * Reads one and checks it against itself: whole, with a payload that unfolds to the size it says, under the id that its
  * content has. Texts and payload point into frame, arrays live in the arena. ERROR_CORRUPT, ERROR_MEMORY.
  */
-gcache_status gci_portable_read_entry(gci_view frame, gci_arena *arena, gci_portable *out_entry, gcache_error *error);
-
-/* Appends a DESCRIPTION frame. */
-gcache_status gci_portable_write_description(gcache_key const *key, gci_description const *description, gci_buf *out,
-                                             gcache_error *error);
-
-/* Reads one: free it with gci_stored_description_free. */
-gcache_status gci_portable_read_description(gci_view frame, gcache_key *out_key, gci_stored_description **out_description,
-                                            gcache_error *error);
+gcache_status gci_portable_read_entry(gci_frame const *frame, gci_arena *arena, gci_portable *out_entry, gcache_error *error);
 
 #endif

@@ -486,7 +486,7 @@ the_manifest_tells_what_is_inside(void **state)
     fill(p->from);
     export(p, NULL);
     assert_int_equal(gcache_export_show(p->file, &manifest, &p->from->error), GCACHE_OK);
-    assert_non_null(strstr(manifest, "\"format\": \"guardcache-export/2\""));
+    assert_non_null(strstr(manifest, "\"format\": \"guardcache-export/3\""));
     assert_non_null(strstr(manifest, "\"entries\": 24, \"keys\": 12, \"attachments\": 1, \"blobs\": 1, \"rows\": 2"));
     gcache_free(manifest);
     assert_int_equal(gcache_export_show("/dev/null", &manifest, &p->from->error), GCACHE_ERROR_FORMAT);

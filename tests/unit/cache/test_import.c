@@ -345,10 +345,10 @@ forge_begin(forgery *f, fixture_pair *p)
 }
 
 static void
-forge_put(forgery *f, gci_transfer_type type, gci_view head, gci_view body)
+forge_put(forgery *f, gci_frame_type type, gci_view head, gci_view body)
 {
     assert_int_equal(gci_transfer_put(&f->writer, type, head, body, NULL), GCACHE_OK);
-    f->entries += type == GCI_TRANSFER_ENTRY;
+    f->entries += type == GCI_FRAME_ENTRY;
 }
 
 /* Writes a manifest that says so, and the file in place of the export. */
@@ -359,7 +359,7 @@ forge_end(forgery *f, fixture_pair *p, uint64_t entries, uint64_t attachments, u
 
     gci_buf_format(&f->manifest, "{\"entries\": %llu, \"attachments\": %llu, \"blobs\": %llu, \"artifacts\": 0}",
                    (unsigned long long)entries, (unsigned long long)attachments, (unsigned long long)blobs);
-    forge_put(f, GCI_TRANSFER_MANIFEST, gci_view_of("", 0), gci_buf_view(&f->manifest));
+    forge_put(f, GCI_FRAME_MANIFEST, gci_view_of("", 0), gci_buf_view(&f->manifest));
     assert_int_equal(gci_transfer_finish(&f->writer, NULL), GCACHE_OK);
     gci_transfer_close(&f->writer);
     gci_transfer_close_reader(&f->reader);
@@ -370,12 +370,12 @@ forge_end(forgery *f, fixture_pair *p, uint64_t entries, uint64_t attachments, u
 
 /* The next item of the export that isn't the manifest. */
 static bool
-forge_next(forgery *f, gci_transfer_item *out_item)
+forge_next(forgery *f, gci_frame *out_item)
 {
     bool more;
 
     assert_int_equal(gci_transfer_next(&f->reader, out_item, &more, NULL), GCACHE_OK);
-    return more && out_item->type != GCI_TRANSFER_MANIFEST;
+    return more && out_item->type != GCI_FRAME_MANIFEST;
 }
 
 /* Changes the bytes of a file and makes its SHA-256 right again. */
@@ -421,7 +421,7 @@ a_file_that_does_not_hold_what_it_says_is_refused(void **state)
         char const *why;
     } const said[] = { { VARIANTS - 1, "says it has 3 entries and has 4" }, { 1000000, "says it has 1000000 entries and has 4" } };
     fixture_pair *p = *state;
-    gci_transfer_item item;
+    gci_frame item;
     forgery f;
 
     put_variants(p->from);
@@ -435,7 +435,7 @@ a_file_that_does_not_hold_what_it_says_is_refused(void **state)
         export(p);
         forge_begin(&f, p);
         while (forge_next(&f, &item))
-            forge_put(&f, item.type, item.head, item.body);
+            forge_put(&f, item.type, item.head, item.payload);
         forge_end(&f, p, said[i].entries, 1, 0);
         assert_nothing_imported(p, said[i].why);
     }
@@ -463,11 +463,11 @@ items_must_fill_the_file(void **state)
     rewrite(p, 0, 0, size - 48 - 8, 8);
     assert_nothing_imported(p, "an item is longer than the file");
     export(p);
-    /* The first item's body, by itself larger than any memory. */
+    /* The first item's payload, by itself larger than any memory. */
     gci_buf bytes;
     gci_buf_init(&bytes, 1 << 24);
     assert_int_equal(gci_file_read_user(p->file, 1 << 24, &bytes, NULL), GCACHE_OK);
-    memset(bytes.data + 16 + 8, 0xff, 8);
+    memset(bytes.data + 16 + 16, 0xff, 8);
     assert_int_equal(gci_file_write_user(p->file, gci_buf_view(&bytes), NULL), GCACHE_OK);
     gci_buf_clear(&bytes);
     rewrite(p, 0, 0, 0, 0);
@@ -476,29 +476,22 @@ items_must_fill_the_file(void **state)
     assert_int_equal(import(p), GCACHE_ERROR_FORMAT);
 }
 
-/* An entry's frame, changed by `change` and with good checksums again. */
+/* An entry, changed by `change` and with good checksums again. */
 static void
-forge_entry(forgery *f, gci_view frame, void (*change)(gci_record *record))
+forge_entry(forgery *f, gci_frame const *frame, void (*change)(gci_record *record))
 {
     gci_signature signature;
     gci_record record;
-    gci_frame parts;
     gci_arena arena;
-    gci_buf out;
+    gci_buf head;
 
     gci_arena_init(&arena, 1 << 20);
-    gci_buf_init(&out, 1 << 20);
-    assert_int_equal(gci_frame_read(frame, &parts), GCI_FRAME_GOOD);
-    assert_true(gci_record_read(parts.head, &arena, &record, &signature));
+    gci_buf_init(&head, 1 << 20);
+    assert_true(gci_record_read(frame->head, &arena, &record, &signature));
     change(&record);
-    gci_frame_start start = { GCI_FRAME_ENTRY, parts.payload_size, parts.payload_checksum, 0 };
-    size_t begin = gci_frame_begin(&out, &start);
-    gci_record_write(&out, &record, &signature);
-    gci_frame_end(&out, begin);
-    gci_buf_append_view(&out, parts.payload);
-    gci_buf_append_view(&out, gci_frame_padding(parts.payload_size));
-    forge_put(f, GCI_TRANSFER_ENTRY, gci_view_of("", 0), gci_buf_view(&out));
-    gci_buf_clear(&out);
+    gci_record_write(&head, &record, &signature);
+    forge_put(f, GCI_FRAME_ENTRY, gci_buf_view(&head), frame->payload);
+    gci_buf_clear(&head);
     gci_arena_clear(&arena);
 }
 
@@ -571,7 +564,7 @@ one_bad_entry_leaves_the_others(void **state)
         { lose_an_attachment, "is missing" },
     };
     fixture_pair *p = *state;
-    gci_transfer_item item;
+    gci_frame item;
     forgery f;
 
     put_variants(p->from);
@@ -579,10 +572,10 @@ one_bad_entry_leaves_the_others(void **state)
         export(p);
         forge_begin(&f, p);
         while (forge_next(&f, &item)) {
-            if (item.type == GCI_TRANSFER_ENTRY && f.entries == i % VARIANTS)
-                forge_entry(&f, item.body, forgeries[i].change);
+            if (item.type == GCI_FRAME_ENTRY && f.entries == i % VARIANTS)
+                forge_entry(&f, &item, forgeries[i].change);
             else
-                forge_put(&f, item.type, item.head, item.body);
+                forge_put(&f, item.type, item.head, item.payload);
         }
         forge_end(&f, p, VARIANTS, 1, 0);
         assert_int_equal(import(p), GCACHE_REFUSED);
@@ -598,7 +591,7 @@ static void
 things_that_come_twice_are_taken_once(void **state)
 {
     fixture_pair *p = *state;
-    gci_transfer_item item;
+    gci_frame item;
     forgery f;
 
     put_variants(p->from);
@@ -606,12 +599,23 @@ things_that_come_twice_are_taken_once(void **state)
     forge_begin(&f, p);
     while (forge_next(&f, &item)) {
         for (int i = 0; i < 2; i++)
-            forge_put(&f, item.type, item.head, item.body);
+            forge_put(&f, item.type, item.head, item.payload);
     }
     forge_end(&f, p, 2 * VARIANTS, 2, 0);
     assert_int_equal(import(p), GCACHE_OK);
     assert_int_equal(p->read.existed, VARIANTS);
     assert_int_equal(count_hits(p->to), VARIANTS);
+}
+
+static void
+forge_blob(forgery *f, char const *path)
+{
+    gci_buf head;
+
+    gci_buf_init(&head, 1000);
+    gci_fields_write(&head, &gci_blob_fields, &(gci_blob_head){ path });
+    forge_put(f, GCI_FRAME_BLOB, gci_buf_view(&head), gci_view_text("content"));
+    gci_buf_clear(&head);
 }
 
 static void
@@ -626,8 +630,8 @@ blobs_stay_in_their_folder(void **state)
     export(p);
     forge_begin(&f, p);
     for (size_t i = 0; i < PLACES; i++)
-        forge_put(&f, GCI_TRANSFER_BLOB, gci_view_text(places[i]), gci_view_text("content"));
-    forge_put(&f, GCI_TRANSFER_BLOB, gci_view_text("blobs/ab/abc.c"), gci_view_text("content"));
+        forge_blob(&f, places[i]);
+    forge_blob(&f, "blobs/ab/abc.c");
     forge_end(&f, p, 0, 0, PLACES + 1);
     assert_int_equal(import(p), GCACHE_REFUSED);
     assert_int_equal(p->read.left_out, PLACES);
@@ -639,7 +643,7 @@ static void
 absurd_sizes_take_no_memory(void **state)
 {
     fixture_pair *p = *state;
-    gci_transfer_item item;
+    gci_frame item;
     struct rlimit limit, former;
     forgery f;
 
@@ -647,8 +651,8 @@ absurd_sizes_take_no_memory(void **state)
     export(p);
     forge_begin(&f, p);
     while (forge_next(&f, &item)) {
-        if (item.type != GCI_TRANSFER_ENTRY) {
-            forge_put(&f, item.type, item.head, item.body);
+        if (item.type != GCI_FRAME_ENTRY) {
+            forge_put(&f, item.type, item.head, item.payload);
             continue;
         }
         /* zstd's magic, a content size of 8 bytes, and that size. */
@@ -656,15 +660,11 @@ absurd_sizes_take_no_memory(void **state)
         gci_view payload = gci_view_of(bomb, sizeof bomb);
         gci_signature signature = { .key_id = { NULL, 0 } };
         gci_record record = { .payload_size = UINT64_C(1) << 35, .compression = GCI_ZSTD };
-        gci_frame_start start = { GCI_FRAME_ENTRY, payload.size, gci_checksum_of(payload.data, payload.size), 0 };
         gci_buf out;
         gci_buf_init(&out, 1 << 20);
         assert_true(gci_record_identify(&record, payload));
-        size_t begin = gci_frame_begin(&out, &start);
         gci_record_write(&out, &record, &signature);
-        gci_frame_end(&out, begin);
-        gci_buf_append_view(&out, payload);
-        forge_put(&f, GCI_TRANSFER_ENTRY, gci_view_of("", 0), gci_buf_view(&out));
+        forge_put(&f, GCI_FRAME_ENTRY, gci_buf_view(&out), payload);
         gci_buf_clear(&out);
     }
     forge_end(&f, p, VARIANTS, 1, 0);
@@ -683,32 +683,21 @@ absurd_sizes_take_no_memory(void **state)
 
 /* A frame of which some bytes are others, with good checksums again. */
 static void
-put_changed(forgery *f, gci_transfer_item const *item, uint64_t random)
+put_changed(forgery *f, gci_frame const *item, uint64_t random)
 {
-    gci_frame parts;
     gci_buf out;
 
     gci_buf_init(&out, 1 << 20);
-    assert_int_equal(gci_frame_read(item->body, &parts), GCI_FRAME_GOOD);
-    gci_buf_append_view(&out, parts.head);
-    gci_buf_append_view(&out, parts.payload);
+    gci_buf_append_view(&out, item->head);
+    gci_buf_append_view(&out, item->payload);
     for (uint64_t k = 0; k <= random % 3; k++) {
         uint64_t word = gci_hash64(&k, sizeof k, random);
         /* Lengths and counts are what goes wrong: mostly the head, and small or huge numbers. */
-        size_t at = (size_t)(word >> 16) % (word % 8 == 0 ? out.size : parts.head.size);
+        size_t at = (size_t)(word >> 16) % (word % 8 == 0 ? out.size : item->head.size);
         out.data[at] = (char)(word % 5 == 0 ? 0xff : word % 5 == 1 ? 0 : word >> 8);
     }
-    gci_view head = gci_view_of(out.data, parts.head.size), payload = gci_view_of(out.data + head.size, parts.payload.size);
-    gci_frame_start start = { parts.type, payload.size, gci_checksum_of(payload.data, payload.size), 0 };
-    gci_buf frame;
-    gci_buf_init(&frame, 1 << 20);
-    size_t begin = gci_frame_begin(&frame, &start);
-    gci_buf_append_view(&frame, head);
-    gci_frame_end(&frame, begin);
-    gci_buf_append_view(&frame, payload);
-    gci_buf_append_view(&frame, gci_frame_padding(payload.size));
-    forge_put(f, item->type, item->head, gci_buf_view(&frame));
-    gci_buf_clear(&frame);
+    forge_put(f, item->type, gci_view_of(out.data, item->head.size),
+              gci_view_of(out.data + item->head.size, item->payload.size));
     gci_buf_clear(&out);
 }
 
@@ -719,7 +708,7 @@ any_bytes_are_taken_or_left_out(void **state)
     fixture_pair *p = *state;
     gcache_graph *g = make_matmul("s0", "s1");
     uint64_t seed = effort_seed() << 32;
-    gci_transfer_item item;
+    gci_frame item;
     forgery f;
     char *text;
 
@@ -729,8 +718,8 @@ any_bytes_are_taken_or_left_out(void **state)
         export(p);
         forge_begin(&f, p);
         for (uint64_t i = 0; forge_next(&f, &item); i++) {
-            if (item.type == GCI_TRANSFER_ATTACHMENT)
-                forge_put(&f, item.type, item.head, item.body);
+            if (item.type == GCI_FRAME_ATTACHMENT)
+                forge_put(&f, item.type, item.head, item.payload);
             else
                 put_changed(&f, &item, gci_hash64(&i, sizeof i, seed + work.round));
         }
