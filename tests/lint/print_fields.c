@@ -1,7 +1,10 @@
 /* Prints the byte table of every binary format, as docs/formats/ has them: for check_formats.py. */
 #include "base/fields.h"
+#include "cache/compile/share.h"
 #include "cache/journal/journal_entry.h"
 #include "cache/transfer/transfer_file.h"
+#include "cache/tuning/tuning_rows.h"
+#include "graph/fingerprint/fingerprint_run.h"
 #include "guards/program/program.h"
 #include "store/database/event_log.h"
 #include "store/format/candidate_index.h"
@@ -29,6 +32,11 @@ static gci_fields const *const tables[] = {
     &gci_kept_fields,
     &gci_lease_fields,
     &gci_program_fields,
+    &gci_share_fields,
+    &gci_timing_fields,
+    &gci_best_fields,
+    &gci_index_header_fields,
+    &gci_index_file_fields,
     &gci_transfer_header_fields,
     &gci_transfer_trailer_fields,
     &gci_blob_fields,

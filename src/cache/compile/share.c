@@ -1,29 +1,22 @@
 /*
- * A shared value is a side file, shared/<SHA-256 of job and name>:
- *
- *      at          size    what
- *      0           8       magic "GCVALUE1"
- *      8           8       size of the value, little-endian
- *      16          16      XXH3-128 of the value, low half first
- *      32                  the value
+ * A shared value is a side file, shared/<SHA-256 of job and name>: a header, then the value (docs/formats/directory.md).
  *
  * Followers look for it at growing intervals: that works on every file system, and a few dozen processes that look ten
  * times a second are no load.
  */
-#include <guardcache/share.h>
+#include "cache/compile/share.h"
 
 #include "base/check.h"
 #include "base/system/clock.h"
-#include "base/codec.h"
 #include "cache/handle/cache.h"
 #include "cache/handle/values.h"
 #include "store/publish/side.h"
 
+#include <guardcache/share.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-#define MAGIC "GCVALUE1"
 #define HEADER_BYTES 32
 #define FIRST_PAUSE_NS UINT64_C(1000000)
 #define MOST_PAUSE_NS UINT64_C(100000000)
@@ -73,20 +66,28 @@ place_of(uint8_t const name[GCI_SHA256_BYTES], side_path out_path)
 
 /* ---- the file ---- */
 
+typedef struct header {
+    uint64_t size;
+    gci_checksum sum;
+} header;
+
+static gci_field const header_fields[] = {
+    GCI_CONSTANT("GCVALUE1", "magic", "`GCVALUE1`"),
+    GCI_NUMBER(header, size, 8, "size", "of the value"),
+    GCI_STRUCT(header, sum, &gci_checksum_item, "XXH3-128", "of the value"),
+};
+gci_fields const gci_share_fields = GCI_FIELDS("shared value", header, header_fields);
+
 /* *out_existed: another one was faster. */
 static gcache_status
 publish(gcache *cache, char const *place, gci_view value, bool *out_existed, gcache_error *error)
 {
-    gci_checksum sum = gci_checksum_of(value.data, value.size);
     uint64_t removed;
     gci_buf file;
 
     gci_side_expire(cache->store, "shared", KEPT_NS, &removed, NULL);
     gci_buf_init(&file, GCACHE_SHARE_BYTES_MAX + HEADER_BYTES);
-    gci_buf_append_text(&file, MAGIC);
-    gci_put_u64(&file, value.size);
-    gci_put_u64(&file, sum.low);
-    gci_put_u64(&file, sum.high);
+    gci_fields_write(&file, &gci_share_fields, &(header){ value.size, gci_checksum_of(value.data, value.size) });
     gci_buf_append_view(&file, value);
     gcache_status status = file.failed ? gci_fail_memory(error)
                                        : gci_side_write(cache->store, place, gci_buf_view(&file), out_existed, error);
@@ -94,19 +95,19 @@ publish(gcache *cache, char const *place, gci_view value, bool *out_existed, gca
     return status;
 }
 
-/* file = magic size checksum value */
+/* file = header value */
 static bool
 parse(gci_view file, gci_view *out_value)
 {
     gci_reader reader = gci_reader_of(file);
-    gci_view magic = gci_get_raw(&reader, sizeof MAGIC - 1);
-    uint64_t size = gci_get_u64(&reader), low = gci_get_u64(&reader), high = gci_get_u64(&reader);
+    header read;
 
-    if (reader.failed || !gci_view_is(magic, MAGIC) || size != gci_reader_left(&reader))
+    gci_fields_read(&reader, &gci_share_fields, NULL, &read);
+    if (reader.failed || read.size != gci_reader_left(&reader))
         return false;
-    *out_value = gci_get_raw(&reader, (size_t)size);
+    *out_value = gci_get_raw(&reader, (size_t)read.size);
     gci_checksum sum = gci_checksum_of(out_value->data, out_value->size);
-    return sum.low == low && sum.high == high;
+    return sum.low == read.sum.low && sum.high == read.sum.high;
 }
 
 /* Reads the value and remembers it. NULL with *error set: it isn't there (yet), or it is damaged. */

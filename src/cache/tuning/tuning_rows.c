@@ -1,9 +1,6 @@
-/*
- * Names and values of tuning rows as JSON (docs/formats/tables.md).
- */
+/* Names and values of tuning rows: written, and read. See tuning_rows.h. */
 #include "cache/tuning/tuning_rows.h"
 
-#include "base/codec.h"
 #include "base/error.h"
 #include "base/text/json.h"
 #include "base/utf8.h"
@@ -105,88 +102,51 @@ gci_read_kernel(gci_view name, gci_arena *arena, gcache_kernel *out_kernel)
     return true;
 }
 
-/* ---- timings ---- */
+/* ---- values ---- */
+
+static gci_field const timing_fields[] = {
+    { GCI_FIELD_NUMBER, "timing", "a double; infinity: it can't run", .size = 8, .width = sizeof(double), .most = UINT64_MAX },
+};
+gci_fields const gci_timing_fields = GCI_FIELDS("timing", double, timing_fields);
 
 void
 gci_write_timing(gci_buf *out, double timing)
 {
-    uint64_t bits;
-
-    memcpy(&bits, &timing, sizeof bits);
-    gci_put_u64(out, bits);
+    gci_fields_write(out, &gci_timing_fields, &timing);
 }
 
-/* timing = 8 bytes, not NaN */
 bool
 gci_read_timing(gci_view value, double *out_timing)
 {
-    gci_reader reader = gci_reader_of(value);
-    uint64_t bits = gci_get_u64(&reader);
-
-    memcpy(out_timing, &bits, sizeof bits);
-    return !reader.failed && gci_reader_left(&reader) == 0 && !isnan(*out_timing);
+    return gci_fields_read_all(value, &gci_timing_fields, NULL, out_timing) && !isnan(*out_timing);
 }
 
-/* ---- records ---- */
+static gci_field const parameter_fields[] = {
+    GCI_STRING(gcache_pair, name, "name", ""),
+    GCI_STRING(gcache_pair, value, "value", ""),
+};
+static gci_fields const parameter_item = GCI_FIELDS("parameter", gcache_pair, parameter_fields);
+
+static gci_field const best_fields[] = {
+    GCI_LIST(gcache_best, config.parameters, config.count, &parameter_item, "config", ""),
+    GCI_STRING(gcache_best, configs_hash, "configs_hash", "of the configurations it was chosen among"),
+    GCI_FLAG(gcache_best, by_descent, "by_descent", "found by coordinate descent"),
+    GCI_NUMBER(gcache_best, tuning_ns, 8, "tuning_ns", "what finding it took"),
+    GCI_STRING(gcache_best, kernel_hash, "kernel_hash", "of the compiled kernel; empty if unknown"),
+};
+gci_fields const gci_best_fields = GCI_FIELDS("best", gcache_best, best_fields);
 
 void
 gci_write_best(gci_buf *out, gcache_best const *best)
 {
-    gci_buf_append_text(out, "{\"config\": {");
-    for (size_t i = 0; i < best->config.count; i++) {
-        gci_buf_append_text(out, i > 0 ? ", " : "");
-        gci_json_write_text(out, gci_view_text(best->config.parameters[i].name));
-        gci_buf_append_text(out, ": ");
-        gci_json_write_text(out, gci_view_text(best->config.parameters[i].value));
-    }
-    gci_buf_append_text(out, "}, \"configs_hash\": ");
-    gci_json_write_text(out, gci_view_text(best->configs_hash));
-    gci_buf_format(out, ", \"by_descent\": %s, \"tuning_ns\": %llu, \"kernel_hash\": ", best->by_descent ? "true" : "false",
-                   (unsigned long long)best->tuning_ns);
-    gci_json_write_text(out, gci_view_text(best->kernel_hash));
-    gci_buf_append_char(out, '}');
+    gci_fields_write(out, &gci_best_fields, best);
 }
 
-static char const *
-member_text(gci_value const *map, char const *name, gci_arena *arena)
-{
-    gci_value const *value = gci_map_find(map, name);
-
-    return value != NULL && value->type == GCI_STRING ? gci_arena_copy(arena, value->text).data : NULL;
-}
-
-/* config = object of strings */
-static bool
-read_config(gci_value const *map, gci_arena *arena, gcache_config *out_config)
-{
-    gcache_pair *pairs;
-
-    if (map == NULL || map->type != GCI_MAP || (pairs = gci_arena_array(arena, map->count, sizeof *pairs)) == NULL)
-        return false;
-    for (uint32_t i = 0; i < map->count; i++) {
-        if (map->members[i].value.type != GCI_STRING)
-            return false;
-        pairs[i].name = gci_arena_copy(arena, map->members[i].name).data;
-        pairs[i].value = gci_arena_copy(arena, map->members[i].value.text).data;
-    }
-    *out_config = (gcache_config){ pairs, map->count };
-    return true;
-}
-
-/* record = object with config, configs_hash, by_descent, tuning_ns, kernel_hash */
 bool
 gci_read_best(gci_view value, gci_arena *arena, gcache_best *out_best)
 {
-    gci_value map;
+    gci_view copy = gci_arena_copy(arena, value);
 
-    *out_best = (gcache_best){ .size = sizeof(gcache_best), .configs_hash = NULL };
-    if (!read_json(value, arena, GCI_MAP, &map) || !read_config(gci_map_find(&map, "config"), arena, &out_best->config))
-        return false;
-    gci_value const *by_descent = gci_map_find(&map, "by_descent"), *tuning_ns = gci_map_find(&map, "tuning_ns");
-    out_best->configs_hash = member_text(&map, "configs_hash", arena);
-    out_best->kernel_hash = member_text(&map, "kernel_hash", arena);
-    out_best->by_descent = by_descent != NULL && by_descent->type == GCI_BOOL && by_descent->boolean;
-    if (tuning_ns != NULL && tuning_ns->type == GCI_INT && tuning_ns->integer > 0)
-        out_best->tuning_ns = (uint64_t)tuning_ns->integer;
-    return !arena->failed && out_best->configs_hash != NULL && out_best->kernel_hash != NULL;
+    *out_best = (gcache_best){ .size = sizeof *out_best };
+    return copy.data != NULL && gci_fields_read_all(copy, &gci_best_fields, arena, out_best);
 }

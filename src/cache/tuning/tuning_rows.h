@@ -2,19 +2,16 @@
  * How timings, best configurations and bundles are written into rows (docs/formats/tables.md):
  *
  *      table       name                                            item            value
- *      timing      [system, op, inputs, hint, precision]           choice          8 bytes: a double, little-endian
+ *      timing      [system, op, inputs, hint, precision]           choice          a timing
  *      best        [source hash, tag, toolchain]                   ""              a record
  *      bundle      [source hash, back end, extra]                   as best's name  a record
  *
- * Names are JSON arrays of strings, so that they are read by people and never ambiguous; hence UTF-8. A record is a JSON object:
- *
- *      {"config": {"num_warps": "4", ..}, "configs_hash": "..", "by_descent": false, "tuning_ns": 12, "kernel_hash": ".."}
+ * Names are JSON arrays of strings, so that they are read by people and never ambiguous; hence UTF-8.
  */
 #ifndef GCI_CACHE_TUNING_TUNING_ROWS_H
 #define GCI_CACHE_TUNING_TUNING_ROWS_H
 
-#include "base/arena.h"
-#include "base/buf.h"
+#include "base/fields.h"
 
 #include <guardcache/tuning.h>
 
@@ -45,5 +42,7 @@ bool gci_read_timing(gci_view value, double *out_timing);
 void gci_write_best(gci_buf *out, gcache_best const *best);
 /* Everything in *out_best lives in the arena. false: it is no record, or there is no memory. */
 bool gci_read_best(gci_view value, gci_arena *arena, gcache_best *out_best);
+
+extern gci_fields const gci_timing_fields, gci_best_fields;
 
 #endif

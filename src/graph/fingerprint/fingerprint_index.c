@@ -1,21 +1,43 @@
 /*
- * The index: what files hashed to, so that they needn't be read again.
+ * The index: what files hashed to, so that they needn't be read again (docs/formats/fingerprint.md).
  *
- * A text file: the line "guardcache-fingerprint-index/1 <saved>" with the time it was saved at (ns since 1970), then a line
- * a file: hash, size, modification time, change time, device, inode (decimal, ns), path. What can't be read as such a
- * line is passed over: a file is then read once more. Paths with a line end aren't remembered.
+ * The first file that isn't whole ends it: what stands behind it is read once more.
  */
 #include "base/array.h"
 #include "base/check.h"
 #include "base/system/clock.h"
+#include "base/fields.h"
 #include "base/system/file.h"
 #include "graph/fingerprint/fingerprint_run.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
-#define HEADER "guardcache-fingerprint-index/1 "
+typedef struct header {
+    uint64_t saved_ns;
+} header;
+
+static gci_field const header_fields[] = {
+    GCI_CONSTANT("GCFPIDX\2", "magic", "`GCFPIDX` 02"),
+    GCI_NUMBER(header, saved_ns, 8, "saved", "when it was, in ns since 1970"),
+};
+gci_fields const gci_index_header_fields = GCI_FIELDS("fingerprint index", header, header_fields);
+
+typedef struct kept_file {
+    gci_remembered what;
+    gci_view path;
+} kept_file;
+
+static gci_field const file_fields[] = {
+    GCI_BYTES(kept_file, what.hash, "hash", ""),
+    GCI_NUMBER(kept_file, what.facts.size, 8, "size", "in bytes"),
+    GCI_NUMBER(kept_file, what.facts.mtime_ns, 8, "modification time", "ns since 1970"),
+    GCI_NUMBER(kept_file, what.facts.ctime_ns, 8, "change time", "ns since 1970"),
+    GCI_NUMBER(kept_file, what.facts.device, 8, "device", ""),
+    GCI_NUMBER(kept_file, what.facts.inode, 8, "inode", ""),
+    GCI_TEXT(kept_file, path, "path", "absolute"),
+    GCI_SUM64("sum", ""),
+};
+gci_fields const gci_index_file_fields = GCI_FIELDS("fingerprint index: file", kept_file, file_fields);
 
 /* An index of a million files. */
 #define MAX_BYTES ((size_t)256 << 20)
@@ -54,57 +76,29 @@ remember(gcache_fingerprint *print, gci_view full, gci_remembered const *what, g
 /* ---- reading ---- */
 
 static bool
-read_number(char const **at, char const *end, uint64_t *out_number)
+is_trusted(gci_file_facts const *facts, uint64_t saved_ns)
 {
-    char const *c = *at;
+    uint64_t latest = facts->mtime_ns > facts->ctime_ns ? facts->mtime_ns : facts->ctime_ns;
 
-    *out_number = 0;
-    while (c < end && *c >= '0' && *c <= '9' && *out_number < UINT64_MAX / 10)
-        *out_number = *out_number * 10 + (uint64_t)(*c++ - '0');
-    bool read = c > *at && c < end && *c == ' ';
-    *at = c + 1;
-    return read;
+    return latest < saved_ns && saved_ns - latest > TICK_NS;
 }
 
-/* line := hash ' ' size ' ' mtime ' ' ctime ' ' device ' ' inode ' ' path */
-static bool
-read_line(gci_view line, uint64_t saved_ns, gci_remembered *out, gci_view *out_path)
-{
-    char const *at = line.data + 2 * GCI_SHA256_BYTES + 1, *end = line.data + line.size;
-    gci_file_facts *f = &out->facts;
-
-    if (line.size < 2 * GCI_SHA256_BYTES + 2 || at[-1] != ' ' ||
-        !gci_unhex(gci_view_of(line.data, 2 * GCI_SHA256_BYTES), out->hash, GCI_SHA256_BYTES))
-        return false;
-    if (!read_number(&at, end, &f->size) || !read_number(&at, end, &f->mtime_ns) || !read_number(&at, end, &f->ctime_ns) ||
-        !read_number(&at, end, &f->device) || !read_number(&at, end, &f->inode) || at >= end)
-        return false;
-    uint64_t latest = f->mtime_ns > f->ctime_ns ? f->mtime_ns : f->ctime_ns;
-    out->trusted = latest < saved_ns && saved_ns - latest > TICK_NS;
-    *out_path = gci_view_of(at, (size_t)(end - at));
-    return true;
-}
-
+/* index = header file*; of another version nothing is remembered */
 static gcache_status
-read_index(gcache_fingerprint *print, gci_view text, gcache_error *error)
+read_index(gcache_fingerprint *print, gci_view bytes, gcache_error *error)
 {
+    gci_reader reader = gci_reader_of(bytes);
     gcache_status status = GCACHE_OK;
-    uint64_t saved_ns = 0;
-    bool first = true;
+    kept_file file;
+    header start;
 
-    for (size_t start = 0; start < text.size && status == GCACHE_OK;) {
-        char const *stop = memchr(text.data + start, '\n', text.size - start);
-        size_t end = stop != NULL ? (size_t)(stop - text.data) : text.size;
-        gci_view line = gci_view_of(text.data + start, end - start), path;
-        gci_remembered what;
-        if (first) {
-            if (sscanf(text.data, HEADER "%" SCNu64, &saved_ns) != 1)
-                return GCACHE_OK; /* not an index, or of another version: nothing is remembered */
-            first = false;
-        } else if (stop != NULL && read_line(line, saved_ns, &what, &path)) {
-            status = remember(print, path, &what, error);
-        }
-        start = end + 1;
+    gci_fields_read(&reader, &gci_index_header_fields, NULL, &start);
+    while (!reader.failed && gci_reader_left(&reader) != 0 && status == GCACHE_OK) {
+        gci_fields_read(&reader, &gci_index_file_fields, NULL, &file);
+        if (reader.failed)
+            break;
+        file.what.trusted = is_trusted(&file.what.facts, start.saved_ns);
+        status = remember(print, file.path, &file.what, error);
     }
     return status;
 }
@@ -112,41 +106,24 @@ read_index(gcache_fingerprint *print, gci_view text, gcache_error *error)
 gcache_status
 gcache_fingerprint_index_open(gcache_fingerprint *print, char const *path, gcache_error *error)
 {
-    gci_buf text;
+    gci_buf bytes;
     gcache_error ignored;
 
     GCI_REQUIRE(print != NULL && path != NULL, error, "gcache_fingerprint_index_open needs a fingerprint and a path");
-    gci_buf_init(&text, MAX_BYTES);
-    gcache_status status = gci_file_read_user(path, MAX_BYTES, &text, &ignored);
+    gci_buf_init(&bytes, MAX_BYTES);
+    gcache_status status = gci_file_read_user(path, MAX_BYTES, &bytes, &ignored);
     if (status == GCACHE_OK) {
-        gci_buf_append_char(&text, '\0'); /* for sscanf */
-        status = text.failed ? gci_fail_memory(error)
-                             : read_index(print, gci_view_of(text.data, text.size - 1), error);
+        status = read_index(print, gci_buf_view(&bytes), error);
     } else if (status == GCACHE_ERROR_NOT_FOUND || status == GCACHE_ERROR_LIMIT) {
         status = GCACHE_OK;
     } else if (error != NULL) {
         *error = ignored;
     }
-    gci_buf_clear(&text);
+    gci_buf_clear(&bytes);
     return status;
 }
 
 /* ---- writing ---- */
-
-static void
-write_line(gci_buf *out, gci_view path, gci_remembered const *what)
-{
-    char hash[2 * GCI_SHA256_BYTES + 1];
-    gci_file_facts const *f = &what->facts;
-
-    if (memchr(path.data, '\n', path.size) != NULL)
-        return;
-    gci_hex(what->hash, sizeof what->hash, hash);
-    gci_buf_format(out, "%s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " ", hash, f->size, f->mtime_ns,
-                   f->ctime_ns, f->device, f->inode);
-    gci_buf_append_view(out, path);
-    gci_buf_append_char(out, '\n');
-}
 
 /* What was read or confirmed now is remembered in place of what was before. */
 static gcache_status
@@ -170,18 +147,18 @@ remember_parts(gcache_fingerprint *print, gcache_error *error)
 gcache_status
 gcache_fingerprint_index_save(gcache_fingerprint *print, char const *path, gcache_error *error)
 {
-    gci_buf text;
+    gci_buf bytes;
 
     GCI_REQUIRE(print != NULL && path != NULL, error, "gcache_fingerprint_index_save needs a fingerprint and a path");
     gcache_status status = remember_parts(print, error);
-    gci_buf_init(&text, MAX_BYTES);
-    gci_buf_format(&text, HEADER "%" PRIu64 "\n", gci_clock_wall_ns());
+    gci_buf_init(&bytes, MAX_BYTES);
+    gci_fields_write(&bytes, &gci_index_header_fields, &(header){ gci_clock_wall_ns() });
     for (uint32_t i = 0; i < print->paths.count && status == GCACHE_OK; i++)
-        write_line(&text, print->paths.texts[i], &print->remembered[i]);
-    if (status == GCACHE_OK && text.failed)
+        gci_fields_write(&bytes, &gci_index_file_fields, &(kept_file){ print->remembered[i], print->paths.texts[i] });
+    if (status == GCACHE_OK && bytes.failed)
         status = gci_fail_memory(error);
     if (status == GCACHE_OK)
-        status = gci_file_write_user(path, gci_buf_view(&text), error);
-    gci_buf_clear(&text);
+        status = gci_file_write_user(path, gci_buf_view(&bytes), error);
+    gci_buf_clear(&bytes);
     return status;
 }

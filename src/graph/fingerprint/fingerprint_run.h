@@ -66,5 +66,6 @@ gcache_status gci_print_read(gcache_fingerprint *print, gci_print_part *part, un
 
 /* fingerprint_index.c */
 gci_remembered const *gci_print_remembered(gcache_fingerprint const *print, gci_view full);
+extern struct gci_fields const gci_index_header_fields, gci_index_file_fields;
 
 #endif
