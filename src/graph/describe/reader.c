@@ -53,30 +53,33 @@ typedef enum field_type {
 } field_type;
 
 typedef struct field {
-    char const *name;
+    gci_view name;
     field_type type;
     bool required;
     size_t at; /* in the struct that is read */
 } field;
 
 static field const node_fields[] = {
-    { "name", FIELD_TEXT, true, offsetof(gci_node, name) },      { "op", FIELD_TEXT, true, offsetof(gci_node, op) },
-    { "target", FIELD_TEXT, false, offsetof(gci_node, target) }, { "args", FIELD_LIST, false, offsetof(gci_node, args) },
-    { "kwargs", FIELD_MAP, false, offsetof(gci_node, kwargs) },  { "meta", FIELD_META, false, offsetof(gci_node, meta) },
-    { NULL },
+    { GCI_VIEW("name"), FIELD_DONE, true, 0 },
+    { GCI_VIEW("op"), FIELD_TEXT, true, offsetof(gci_node, op) },
+    { GCI_VIEW("target"), FIELD_TEXT, false, offsetof(gci_node, target) },
+    { GCI_VIEW("args"), FIELD_LIST, false, offsetof(gci_node, args) },
+    { GCI_VIEW("kwargs"), FIELD_MAP, false, offsetof(gci_node, kwargs) },
+    { GCI_VIEW("meta"), FIELD_META, false, offsetof(gci_node, meta) },
+    { .type = FIELD_DONE },
 };
 
 static field const input_fields[] = {
-    { "name", FIELD_TEXT, true, offsetof(gci_input, name) },
-    { "value", FIELD_VALUE, true, offsetof(gci_input, value) },
-    { NULL },
+    { GCI_VIEW("name"), FIELD_DONE, true, 0 },
+    { GCI_VIEW("value"), FIELD_VALUE, true, offsetof(gci_input, value) },
+    { .type = FIELD_DONE },
 };
 
 static field const graph_fields[] = {
-    { "nodes", FIELD_DONE, true, 0 },
-    { "subgraphs", FIELD_DONE, false, 0 },
-    { "constants", FIELD_MAP, false, offsetof(gci_subgraph, constants) },
-    { NULL },
+    { GCI_VIEW("nodes"), FIELD_DONE, true, 0 },
+    { GCI_VIEW("subgraphs"), FIELD_DONE, false, 0 },
+    { GCI_VIEW("constants"), FIELD_MAP, false, offsetof(gci_subgraph, constants) },
+    { .type = FIELD_DONE },
 };
 
 static bool
@@ -85,11 +88,11 @@ read_field(gci_typing const *typing, field const *f, gci_value *value, char *obj
     void *member = object + f->at;
 
     if (f->type == FIELD_LIST && value->type != GCI_LIST)
-        return gci_typed_fail(typing, value, "%s must be a list", f->name);
+        return gci_typed_fail(typing, value, "%s must be a list", f->name.data);
     if (f->type == FIELD_MAP && value->type != GCI_MAP)
-        return gci_typed_fail(typing, value, "%s must be a map", f->name);
+        return gci_typed_fail(typing, value, "%s must be a map", f->name.data);
     if (f->type == FIELD_TEXT)
-        return read_text(typing, value, f->name, member);
+        return read_text(typing, value, f->name.data, member);
     if (f->type == FIELD_META)
         *(gci_value const **)member = value;
     if (f->type == FIELD_DONE || f->type == FIELD_META)
@@ -99,22 +102,32 @@ read_field(gci_typing const *typing, field const *f, gci_value *value, char *obj
     return typed;
 }
 
+/* Once for most members of a description: the first byte decides nearly always. */
+static inline bool
+is_field(field const *f, gci_view name)
+{
+    return f->name.size == name.size && f->name.data[0] == name.data[0] && memcmp(f->name.data, name.data, name.size) == 0;
+}
+
 /* Reads a map into a struct; members that aren't well known are added to others. */
 static bool
 read_fields(gci_typing const *typing, gci_value *map, field const *fields, void *object, gci_value *others)
 {
-    for (field const *f = fields; f->name != NULL; f++)
-        if (f->required && require(typing, map, f->name) == NULL)
-            return false;
+    unsigned seen = 0;
+
     for (uint32_t i = 0; i < map->count; i++) {
         gci_member *member = &map->members[i];
         field const *f = fields;
-        while (f->name != NULL && !gci_view_is(member->name, f->name))
+        while (f->name.data != NULL && !is_field(f, member->name))
             f++;
-        if (f->name != NULL ? !read_field(typing, f, &member->value, object)
+        seen |= 1u << (f - fields);
+        if (f->name.data != NULL ? !read_field(typing, f, &member->value, object)
                             : !add_other(typing, others, map->count, member))
             return false;
     }
+    for (field const *f = fields; f->name.data != NULL; f++)
+        if (f->required && (seen & 1u << (f - fields)) == 0)
+            return require(typing, map, f->name.data) != NULL;
     return true;
 }
 

@@ -156,7 +156,7 @@ decode_base64(gci_view text, uint8_t *out, size_t *out_size)
  * it.
  */
 typedef struct dollar_type {
-    char const *name;
+    gci_view name;
     gci_value_type of, type;
     char const *must;
     bool (*finish)(gci_typing const *typing, struct dollar_type const *dollar, gci_value *value);
@@ -165,7 +165,7 @@ typedef struct dollar_type {
 static bool
 fail_dollar(gci_typing const *typing, dollar_type const *dollar, gci_value const *value)
 {
-    return gci_typed_fail(typing, value, "%s must be %s", dollar->name, dollar->must);
+    return gci_typed_fail(typing, value, "%s must be %s", dollar->name.data, dollar->must);
 }
 
 static bool
@@ -254,15 +254,15 @@ finish_tensor(gci_typing const *typing, dollar_type const *dollar, gci_value *va
 #define DIGITS(number) TEXT_OF(number)
 
 static dollar_type const dollar_types[] = {
-    { "$node", GCI_STRING, GCI_NODE, "a string", finish_node },
-    { "$tensor", GCI_MAP, GCI_TENSOR, "a map", finish_tensor },
-    { "$tuple", GCI_LIST, GCI_TUPLE, "a list", finish_list },
-    { "$sym", GCI_STRING, GCI_SYM, "a string", NULL },
-    { "$enum", GCI_STRING, GCI_ENUM, "a string", NULL },
-    { "$float", GCI_STRING, GCI_FLOAT, "\"nan\", \"inf\" or \"-inf\"", finish_float },
-    { "$bytes", GCI_STRING, GCI_BYTES, "a string", finish_bytes },
-    { "$set", GCI_LIST, GCI_SET, "a list", finish_list },
-    { "$int", GCI_STRING, GCI_INT, "a string of decimal digits, at most " DIGITS(GCI_JSON_MAX_DIGITS), finish_int },
+    { GCI_VIEW("$node"), GCI_STRING, GCI_NODE, "a string", finish_node },
+    { GCI_VIEW("$tensor"), GCI_MAP, GCI_TENSOR, "a map", finish_tensor },
+    { GCI_VIEW("$tuple"), GCI_LIST, GCI_TUPLE, "a list", finish_list },
+    { GCI_VIEW("$sym"), GCI_STRING, GCI_SYM, "a string", NULL },
+    { GCI_VIEW("$enum"), GCI_STRING, GCI_ENUM, "a string", NULL },
+    { GCI_VIEW("$float"), GCI_STRING, GCI_FLOAT, "\"nan\", \"inf\" or \"-inf\"", finish_float },
+    { GCI_VIEW("$bytes"), GCI_STRING, GCI_BYTES, "a string", finish_bytes },
+    { GCI_VIEW("$set"), GCI_LIST, GCI_SET, "a list", finish_list },
+    { GCI_VIEW("$int"), GCI_STRING, GCI_INT, "a string of decimal digits, at most " DIGITS(GCI_JSON_MAX_DIGITS), finish_int },
 };
 
 static bool
@@ -273,7 +273,7 @@ type_dollar(gci_typing const *typing, gci_value *value)
 
     for (size_t i = 0; i < sizeof dollar_types / sizeof dollar_types[0]; i++) {
         dollar_type const *dollar = &dollar_types[i];
-        if (!gci_view_is(name, dollar->name))
+        if (!gci_view_equal(name, dollar->name))
             continue;
         if (held.type != dollar->of)
             return fail_dollar(typing, dollar, value);
