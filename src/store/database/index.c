@@ -682,22 +682,21 @@ gci_index_use(gci_index *index, gci_statement which)
     return *statement;
 }
 
-void
-gci_bind_number(sqlite3_stmt *statement, int at, int64_t value)
+sqlite3_stmt *
+gci_index_bind(gci_index *index, gci_statement which, gci_sql const *values, size_t count)
 {
-    sqlite3_bind_int64(statement, at, value);
-}
+    sqlite3_stmt *statement = gci_index_use(index, which);
 
-void
-gci_bind_bytes(sqlite3_stmt *statement, int at, void const *bytes, size_t size)
-{
-    sqlite3_bind_blob64(statement, at, size != 0 ? bytes : "", size, SQLITE_STATIC);
-}
-
-void
-gci_bind_text(sqlite3_stmt *statement, int at, gci_view text)
-{
-    sqlite3_bind_text64(statement, at, text.size != 0 ? text.data : "", text.size, SQLITE_STATIC, SQLITE_UTF8);
+    for (int i = 0; i < (int)count; i++) {
+        gci_view view = values[i].view.size != 0 ? values[i].view : gci_view_of("", 0);
+        if (values[i].kind == GCI_SQL_IS_NUMBER)
+            sqlite3_bind_int64(statement, i + 1, values[i].number);
+        else if (values[i].kind == GCI_SQL_IS_BYTES)
+            sqlite3_bind_blob64(statement, i + 1, view.data, view.size, SQLITE_STATIC);
+        else
+            sqlite3_bind_text64(statement, i + 1, view.data, view.size, SQLITE_STATIC, SQLITE_UTF8);
+    }
+    return statement;
 }
 
 static bool
@@ -736,20 +735,15 @@ gci_index_run(gci_index *index, sqlite3_stmt *statement)
 uint64_t
 gci_meta_get(gci_index *index, char const *name)
 {
-    sqlite3_stmt *get = gci_index_use(index, GCI_SQL_META_GET);
+    sqlite3_stmt *get = GCI_QUERY(index, GCI_SQL_META_GET, gci_sql_text(gci_view_text(name)));
 
-    gci_bind_text(get, 1, gci_view_text(name));
     return gci_index_step(index, get) ? (uint64_t)gci_column_number(get, 0) : 0;
 }
 
 void
 gci_meta_set(gci_index *index, char const *name, uint64_t value)
 {
-    sqlite3_stmt *set = gci_index_use(index, GCI_SQL_META_SET);
-
-    gci_bind_text(set, 1, gci_view_text(name));
-    gci_bind_number(set, 2, (int64_t)value);
-    gci_index_run(index, set);
+    GCI_EXECUTE(index, GCI_SQL_META_SET, gci_sql_text(gci_view_text(name)), gci_sql_number((int64_t)value));
 }
 
 int64_t

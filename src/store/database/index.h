@@ -147,9 +147,39 @@ gcache_status gci_index_end(gci_index *index, gci_access access, gcache_status s
  * Trouble is kept and comes out of gci_index_end; what follows it does nothing.
  */
 sqlite3_stmt *gci_index_use(gci_index *index, gci_statement statement);
-void gci_bind_number(sqlite3_stmt *statement, int at, int64_t value);
-void gci_bind_bytes(sqlite3_stmt *statement, int at, void const *bytes, size_t size);
-void gci_bind_text(sqlite3_stmt *statement, int at, gci_view text);
+
+/* What a parameter is bound to; bytes stay where they are until the statement is used again. */
+typedef struct gci_sql {
+    enum { GCI_SQL_IS_NUMBER, GCI_SQL_IS_BYTES, GCI_SQL_IS_TEXT } kind;
+    int64_t number;
+    gci_view view;
+} gci_sql;
+
+static inline gci_sql
+gci_sql_number(int64_t number)
+{
+    return (gci_sql){ .kind = GCI_SQL_IS_NUMBER, .number = number };
+}
+
+static inline gci_sql
+gci_sql_bytes(void const *bytes, size_t size)
+{
+    return (gci_sql){ .kind = GCI_SQL_IS_BYTES, .view = gci_view_of(bytes, size) };
+}
+
+static inline gci_sql
+gci_sql_text(gci_view text)
+{
+    return (gci_sql){ .kind = GCI_SQL_IS_TEXT, .view = text };
+}
+
+sqlite3_stmt *gci_index_bind(gci_index *index, gci_statement statement, gci_sql const *values, size_t count);
+
+/* A statement with all its parameters, in their order: to be stepped, or run to its end. */
+#define GCI_QUERY(index, statement, ...)                                                              \
+    gci_index_bind(index, statement, (gci_sql[]){ __VA_ARGS__ }, sizeof((gci_sql[]){ __VA_ARGS__ }) / sizeof(gci_sql))
+#define GCI_EXECUTE(index, statement, ...) gci_index_run(index, GCI_QUERY(index, statement, __VA_ARGS__))
+
 bool gci_index_step(gci_index *index, sqlite3_stmt *statement); /* true: a row */
 bool gci_index_run(gci_index *index, sqlite3_stmt *statement);  /* false: trouble */
 /* Numbers that are kept under a name; 0 if it isn't set. */

@@ -125,22 +125,8 @@ end(gci_store *store, gcache_status status, gcache_error *error)
     return gci_index_end(&store->index, GCI_READ, status, error);
 }
 
-static void
-bind_choice(sqlite3_stmt *rows, gci_choice const *choice)
-{
-    gci_bind_number(rows, 1, (int64_t)choice->limit);
-    if (choice->of == GCI_OF_ALL)
-        gci_bind_number(rows, 2, (int64_t)choice->skip);
-    else if (choice->of == GCI_OF_KEY)
-        gci_bind_bytes(rows, 2, choice->key->bytes, sizeof choice->key->bytes);
-    else if (choice->of == GCI_OF_SPACE)
-        gci_bind_text(rows, 2, gci_view_text(choice->space));
-    else if (choice->of == GCI_UNUSED_SINCE)
-        gci_bind_number(rows, 2, (int64_t)choice->since_ns);
-}
-
-static gcache_status
-choose(gci_store *store, gci_choice const *choice, gci_victims *out_victims, gcache_error *error)
+static sqlite3_stmt *
+query_choice(gci_store *store, gci_choice const *choice)
 {
     static gci_statement const statements[] = {
         [GCI_OF_ALL] = GCI_SQL_ENTRY_OLDEST,
@@ -148,13 +134,21 @@ choose(gci_store *store, gci_choice const *choice, gci_victims *out_victims, gca
         [GCI_OF_SPACE] = GCI_SQL_ENTRY_OF_SPACE,
         [GCI_UNUSED_SINCE] = GCI_SQL_ENTRY_UNUSED,
     };
+    gci_sql second = choice->of == GCI_OF_ALL     ? gci_sql_number((int64_t)choice->skip)
+                     : choice->of == GCI_OF_KEY   ? gci_sql_bytes(choice->key->bytes, sizeof choice->key->bytes)
+                     : choice->of == GCI_OF_SPACE ? gci_sql_text(gci_view_text(choice->space))
+                                                  : gci_sql_number((int64_t)choice->since_ns);
 
+    return GCI_QUERY(&store->index, statements[choice->of], gci_sql_number((int64_t)choice->limit), second);
+}
+
+static gcache_status
+choose(gci_store *store, gci_choice const *choice, gci_victims *out_victims, gcache_error *error)
+{
     gcache_status status = begin(store, error);
     if (status != GCACHE_OK)
         return status;
-    sqlite3_stmt *rows = gci_index_use(&store->index, statements[choice->of]);
-    bind_choice(rows, choice);
-    return end(store, collect(store, rows, choice->want, out_victims, error), error);
+    return end(store, collect(store, query_choice(store, choice), choice->want, out_victims, error), error);
 }
 
 /* What turned out damaged is made anew: it is asked once more. */
@@ -181,9 +175,7 @@ gci_store_least_recent_ns(gci_store *store, bool settle)
     }
     if (begin(store, NULL) != GCACHE_OK)
         return 0;
-    sqlite3_stmt *rows = gci_index_use(&store->index, GCI_SQL_ENTRY_OLDEST);
-    gci_bind_number(rows, 1, 1);
-    gci_bind_number(rows, 2, 0);
+    sqlite3_stmt *rows = GCI_QUERY(&store->index, GCI_SQL_ENTRY_OLDEST, gci_sql_number(1), gci_sql_number(0));
     if (gci_index_step(&store->index, rows))
         used = (uint64_t)gci_column_number(rows, 4);
     return end(store, GCACHE_OK, NULL) == GCACHE_OK ? used : 0;

@@ -118,9 +118,8 @@ gci_note_kept(gci_store *store, gcache_key const *key, gci_view ids, uint64_t co
 static int64_t
 key_row(gci_index *index, gcache_key const *key)
 {
-    sqlite3_stmt *find = gci_index_use(index, GCI_SQL_KEY_ID);
+    sqlite3_stmt *find = GCI_QUERY(index, GCI_SQL_KEY_ID, gci_sql_bytes(key->bytes, sizeof key->bytes));
 
-    gci_bind_bytes(find, 1, key->bytes, sizeof key->bytes);
     return gci_index_step(index, find) ? gci_column_number(find, 0) : -1;
 }
 
@@ -137,27 +136,15 @@ at_most(uint64_t limit, uint64_t number)
 void
 gci_put_entry_row(gci_index *index, gci_entry_row const *row)
 {
-    sqlite3_stmt *put = gci_index_use(index, GCI_SQL_KEY_PUT);
-
-    gci_bind_bytes(put, 1, row->key.bytes, sizeof row->key.bytes);
-    gci_bind_text(put, 2, row->kind);
-    gci_bind_number(put, 3, at_most(SIZE_MOST, row->key_cost));
-    gci_index_run(index, put);
+    GCI_EXECUTE(index, GCI_SQL_KEY_PUT, gci_sql_bytes(row->key.bytes, sizeof row->key.bytes), gci_sql_text(row->kind),
+                gci_sql_number(at_most(SIZE_MOST, row->key_cost)));
     int64_t key_id = key_row(index, &row->key);
-    put = gci_index_use(index, GCI_SQL_ENTRY_PUT);
-    gci_bind_number(put, 1, key_id);
-    gci_bind_bytes(put, 2, row->id, sizeof row->id);
-    gci_bind_text(put, 3, row->space);
-    gci_bind_number(put, 4, at_most(SIZE_MOST, row->entry_cost));
-    gci_bind_number(put, 5, at_most(SIZE_MOST, row->size));
-    gci_bind_number(put, 6, at_most(TIME_MOST, row->created_ns));
-    gci_bind_number(put, 7, at_most(TIME_MOST, row->used_ns != 0 ? row->used_ns : row->created_ns));
-    gci_index_run(index, put);
+    GCI_EXECUTE(index, GCI_SQL_ENTRY_PUT, gci_sql_number(key_id), gci_sql_bytes(row->id, sizeof row->id),
+                gci_sql_text(row->space), gci_sql_number(at_most(SIZE_MOST, row->entry_cost)),
+                gci_sql_number(at_most(SIZE_MOST, row->size)), gci_sql_number(at_most(TIME_MOST, row->created_ns)),
+                gci_sql_number(at_most(TIME_MOST, row->used_ns != 0 ? row->used_ns : row->created_ns)));
     for (size_t i = 0; i < row->component_count; i++) {
-        put = gci_index_use(index, GCI_SQL_COMPONENT_PUT);
-        gci_bind_number(put, 1, (int64_t)row->components[i]);
-        gci_bind_number(put, 2, key_id);
-        gci_index_run(index, put);
+        GCI_EXECUTE(index, GCI_SQL_COMPONENT_PUT, gci_sql_number((int64_t)row->components[i]), gci_sql_number(key_id));
     }
 }
 
@@ -167,9 +154,7 @@ drop_key_row(gci_index *index, int64_t key_id)
     static gci_statement const drops[] = { GCI_SQL_KEY_ENTRIES_DROP, GCI_SQL_KEY_COMPONENTS_DROP, GCI_SQL_KEY_DROP };
 
     for (size_t i = 0; i < sizeof drops / sizeof *drops; i++) {
-        sqlite3_stmt *drop = gci_index_use(index, drops[i]);
-        gci_bind_number(drop, 1, key_id);
-        gci_index_run(index, drop);
+        GCI_EXECUTE(index, drops[i], gci_sql_number(key_id));
     }
 }
 
@@ -186,14 +171,8 @@ drop_entry_row(gci_index *index, gcache_key const *key, char const *id, uint64_t
         return;
     }
     gci_unhex(gci_view_text(id), bytes, sizeof bytes);
-    sqlite3_stmt *drop = gci_index_use(index, GCI_SQL_ENTRY_DROP);
-    gci_bind_number(drop, 1, key_id);
-    gci_bind_bytes(drop, 2, bytes, sizeof bytes);
-    gci_index_run(index, drop);
-    sqlite3_stmt *set = gci_index_use(index, GCI_SQL_KEY_BYTES);
-    gci_bind_number(set, 1, key_id);
-    gci_bind_number(set, 2, at_most(SIZE_MOST, cost));
-    gci_index_run(index, set);
+    GCI_EXECUTE(index, GCI_SQL_ENTRY_DROP, gci_sql_number(key_id), gci_sql_bytes(bytes, sizeof bytes));
+    GCI_EXECUTE(index, GCI_SQL_KEY_BYTES, gci_sql_number(key_id), gci_sql_number(at_most(SIZE_MOST, cost)));
 }
 
 /* ---- applying events ---- */
@@ -220,23 +199,17 @@ apply_touches(gci_index *index, gci_view body)
         gci_fields_read(&reader, &gci_touched_fields, NULL, &row);
         if (reader.failed)
             return;
-        sqlite3_stmt *touch = gci_index_use(index, GCI_SQL_ENTRY_TOUCH);
-        gci_bind_bytes(touch, 1, row.key.bytes, sizeof row.key.bytes);
-        gci_bind_bytes(touch, 2, row.id, sizeof row.id);
-        gci_bind_number(touch, 3, at_most(TIME_MOST, row.used_ns));
-        gci_bind_number(touch, 4, row.hits);
-        gci_index_run(index, touch);
+        GCI_EXECUTE(index, GCI_SQL_ENTRY_TOUCH, gci_sql_bytes(row.key.bytes, sizeof row.key.bytes),
+                    gci_sql_bytes(row.id, sizeof row.id), gci_sql_number(at_most(TIME_MOST, row.used_ns)),
+                    gci_sql_number(row.hits));
     }
 }
 
 static void
 apply_lookup(gci_index *index, gci_event const *event)
 {
-    sqlite3_stmt *put = gci_index_use(index, GCI_SQL_LOOKUP_PUT);
-
-    gci_bind_number(put, 1, at_most(TIME_MOST, event->at_ns));
-    gci_bind_bytes(put, 2, event->body.data, event->body.size);
-    gci_index_run(index, put);
+    GCI_EXECUTE(index, GCI_SQL_LOOKUP_PUT, gci_sql_number(at_most(TIME_MOST, event->at_ns)),
+                gci_sql_bytes(event->body.data, event->body.size));
 }
 
 static void
@@ -262,10 +235,9 @@ is_among(gci_view ids, gci_view id)
 static bool
 find_unkept(gci_index *index, gcache_key const *key, gci_view ids, uint8_t out_id[ID_BYTES])
 {
-    sqlite3_stmt *rows = gci_index_use(index, GCI_SQL_ENTRIES_BETWEEN);
+    sqlite3_stmt *rows = GCI_QUERY(index, GCI_SQL_ENTRIES_BETWEEN, gci_sql_bytes(key->bytes, sizeof key->bytes),
+                                   gci_sql_bytes(key->bytes, sizeof key->bytes));
 
-    gci_bind_bytes(rows, 1, key->bytes, sizeof key->bytes);
-    gci_bind_bytes(rows, 2, key->bytes, sizeof key->bytes);
     while (gci_index_step(index, rows)) {
         gci_view id = gci_column_bytes(rows, 2);
         if (id.size != ID_BYTES || is_among(ids, id))
@@ -319,10 +291,7 @@ gci_apply_event(gci_index *index, gci_event const *event)
 static void
 clamp_recency(gci_index *index)
 {
-    sqlite3_stmt *clamp = gci_index_use(index, GCI_SQL_ENTRY_FUTURE);
-
-    gci_bind_number(clamp, 1, (int64_t)gci_clock_wall_ns());
-    gci_index_run(index, clamp);
+    GCI_EXECUTE(index, GCI_SQL_ENTRY_FUTURE, gci_sql_number((int64_t)gci_clock_wall_ns()));
 }
 
 /* Applies one part of the segment; *out_end is where the next begins, *out_more whether there may be one. */
@@ -355,9 +324,7 @@ drain_part(gci_store *store, uint64_t *out_end, bool *out_more, gcache_error *er
         gci_meta_set(index, GCI_META_DRAINED, *out_end);
     }
     if (lookups) {
-        sqlite3_stmt *trim = gci_index_use(index, GCI_SQL_LOOKUP_TRIM);
-        gci_bind_number(trim, 1, GCI_JOURNAL_ENTRIES);
-        gci_index_run(index, trim);
+        GCI_EXECUTE(index, GCI_SQL_LOOKUP_TRIM, gci_sql_number(GCI_JOURNAL_ENTRIES));
     }
     gci_buf_clear(&part.bytes);
     return GCACHE_OK;

@@ -111,9 +111,7 @@ chunk_read(gci_store *store, struct chunk *chunk, gcache_error *error)
     gcache_status status = gci_index_begin(index, GCI_READ, WAIT_NS, error);
     if (status != GCACHE_OK)
         return status;
-    sqlite3_stmt *rows = gci_index_use(index, GCI_SQL_LOOKUP_EACH);
-    gci_bind_number(rows, 1, chunk->before);
-    gci_bind_number(rows, 2, CHUNK);
+    sqlite3_stmt *rows = GCI_QUERY(index, GCI_SQL_LOOKUP_EACH, gci_sql_number(chunk->before), gci_sql_number(CHUNK));
     while (chunk->count < CHUNK && gci_index_step(index, rows)) {
         gci_view entry = gci_column_bytes(rows, 2);
         chunk->before = gci_column_number(rows, 0);

@@ -88,9 +88,8 @@ ask_rows(gci_store *store, gci_view kind, gci_component const *components, size_
     if (status != GCACHE_OK)
         return status;
     for (size_t i = 0; status == GCACHE_OK && i < count; i++) {
-        sqlite3_stmt *rows = gci_index_use(index, GCI_SQL_COMPONENT_KEYS);
-        gci_bind_number(rows, 1, (int64_t)gci_component_number(kind, &components[i]));
-        gci_bind_number(rows, 2, KEYS_A_COMPONENT);
+        gci_sql number = gci_sql_number((int64_t)gci_component_number(kind, &components[i]));
+        sqlite3_stmt *rows = GCI_QUERY(index, GCI_SQL_COMPONENT_KEYS, number, gci_sql_number(KEYS_A_COMPONENT));
         while (status == GCACHE_OK && gci_index_step(index, rows)) {
             gci_view stored = gci_column_bytes(rows, 1);
             if (stored.size != sizeof key.bytes)

@@ -90,10 +90,8 @@ gci_row_list_add(gci_store *store, gci_row_list *list, gci_candidates *set, bool
 static bool
 has_row(gci_index *index, gci_entry_row const *row)
 {
-    sqlite3_stmt *find = gci_index_use(index, GCI_SQL_ENTRY_HAS);
-
-    gci_bind_bytes(find, 1, row->key.bytes, sizeof row->key.bytes);
-    gci_bind_bytes(find, 2, row->id, sizeof row->id);
+    sqlite3_stmt *find = GCI_QUERY(index, GCI_SQL_ENTRY_HAS, gci_sql_bytes(row->key.bytes, sizeof row->key.bytes),
+                                   gci_sql_bytes(row->id, sizeof row->id));
     bool found = gci_index_step(index, find);
     return found || index->trouble != 0;
 }
@@ -165,9 +163,8 @@ find_lone(gci_index *index, unsigned shard, gci_row_list const *list, gci_lone_r
     memset(&high, 0xff, sizeof high);
     low.bytes[0] = high.bytes[0] = (uint8_t)shard;
     *out_rows = (gci_lone_rows){ 0 };
-    sqlite3_stmt *rows = gci_index_use(index, GCI_SQL_ENTRIES_BETWEEN);
-    gci_bind_bytes(rows, 1, low.bytes, sizeof low.bytes);
-    gci_bind_bytes(rows, 2, high.bytes, sizeof high.bytes);
+    sqlite3_stmt *rows = GCI_QUERY(index, GCI_SQL_ENTRIES_BETWEEN, gci_sql_bytes(low.bytes, sizeof low.bytes),
+                                   gci_sql_bytes(high.bytes, sizeof high.bytes));
     while (status == GCACHE_OK && gci_index_step(index, rows)) {
         if (read_lone(rows, &row) && !is_listed(list, &at, &row) && !add_lone(out_rows, &row))
             status = gci_fail_memory(error);
@@ -248,16 +245,10 @@ may_be_under_way(gci_lone_row const *row)
 static void
 drop_lone(gci_index *index, gci_lone_row const *row)
 {
-    static gci_statement const drops[] = { GCI_SQL_ENTRY_DROP, GCI_SQL_KEY_COMPONENTS_DROP_UNUSED,
-                                          GCI_SQL_KEY_DROP_UNUSED };
-
-    for (size_t i = row->is_entry ? 0 : 1; i < sizeof drops / sizeof *drops; i++) {
-        sqlite3_stmt *drop = gci_index_use(index, drops[i]);
-        gci_bind_number(drop, 1, row->key_id);
-        if (drops[i] == GCI_SQL_ENTRY_DROP)
-            gci_bind_bytes(drop, 2, row->id, sizeof row->id);
-        gci_index_run(index, drop);
-    }
+    if (row->is_entry)
+        GCI_EXECUTE(index, GCI_SQL_ENTRY_DROP, gci_sql_number(row->key_id), gci_sql_bytes(row->id, sizeof row->id));
+    GCI_EXECUTE(index, GCI_SQL_KEY_COMPONENTS_DROP_UNUSED, gci_sql_number(row->key_id));
+    GCI_EXECUTE(index, GCI_SQL_KEY_DROP_UNUSED, gci_sql_number(row->key_id));
 }
 
 struct row_reader {

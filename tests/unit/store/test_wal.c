@@ -198,12 +198,8 @@ put_lookups(gci_index *index, int64_t at, size_t count, uint64_t wait_ns)
     gcache_status status = gci_index_begin(index, GCI_WRITE, wait_ns, NULL);
     if (status != GCACHE_OK)
         return status;
-    for (size_t i = 0; i < count; i++) {
-        sqlite3_stmt *put = gci_index_use(index, GCI_SQL_LOOKUP_PUT);
-        gci_bind_number(put, 1, at);
-        gci_bind_bytes(put, 2, filling, sizeof filling);
-        gci_index_run(index, put);
-    }
+    for (size_t i = 0; i < count; i++)
+        GCI_EXECUTE(index, GCI_SQL_LOOKUP_PUT, gci_sql_number(at), gci_sql_bytes(filling, sizeof filling));
     return gci_index_end(index, GCI_WRITE, GCACHE_OK, NULL);
 }
 
@@ -219,9 +215,7 @@ count_lookups(gci_index *index, int64_t at)
     size_t count = 0;
 
     assert_int_equal(gci_index_begin(index, GCI_READ, 0, NULL), GCACHE_OK);
-    sqlite3_stmt *rows = gci_index_use(index, GCI_SQL_LOOKUP_EACH);
-    gci_bind_number(rows, 1, INT64_MAX);
-    gci_bind_number(rows, 2, 1000000);
+    sqlite3_stmt *rows = GCI_QUERY(index, GCI_SQL_LOOKUP_EACH, gci_sql_number(INT64_MAX), gci_sql_number(1000000));
     while (gci_index_step(index, rows))
         count += gci_column_number(rows, 1) == at;
     assert_int_equal(gci_index_end(index, GCI_READ, GCACHE_OK, NULL), GCACHE_OK);
