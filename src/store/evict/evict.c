@@ -48,7 +48,7 @@ struct cull {
     gci_victim const *victims;
     size_t count;
     gci_eviction const *eviction;
-    gci_draft draft;
+    gci_pack_draft draft;
     gci_buf pack;
     uint64_t now_ns;
     uint64_t evicted, bytes, hits;
@@ -59,7 +59,7 @@ struct cull {
 
 /* What its row said when it was chosen, its frame has to say too. */
 static bool
-may_go(struct cull const *cull, gci_draft_frame const *frame)
+may_go(struct cull const *cull, gci_pack_draft_frame const *frame)
 {
     gci_eviction const *eviction = cull->eviction;
 
@@ -72,7 +72,7 @@ static void
 mark_victims(struct cull *cull)
 {
     for (size_t i = 0; i < cull->count; i++) {
-        gci_draft_frame *frame = gci_draft_find(&cull->draft, cull->victims[i].id);
+        gci_pack_draft_frame *frame = gci_pack_draft_find(&cull->draft, cull->victims[i].id);
         if (frame == NULL || frame->type == GCI_FRAME_EVICTED || !may_go(cull, frame))
             continue;
         frame->type = GCI_FRAME_EVICTED;
@@ -91,7 +91,7 @@ put_tombstone(struct cull *cull, gcache_key const *key)
 {
     gci_tombstone tombstone = { .key = *key, .evicted_ns = cull->now_ns, .entries = (uint32_t)cull->evicted,
                                 .hits = (uint32_t)cull->hits, .cause = (uint32_t)cull->eviction->cause,
-                                .left = (uint32_t)gci_draft_live(&cull->draft), .stored_ns = cull->stored_ns,
+                                .left = (uint32_t)gci_pack_draft_live(&cull->draft), .stored_ns = cull->stored_ns,
                                 .used_ns = cull->used_ns,
                                 .evicted_bytes = count_of(cull->store, GCI_COUNT_EVICTED_BYTES) };
 
@@ -104,7 +104,7 @@ publish_remaining(struct cull *cull, gcache_key const *key)
 {
     uint64_t size;
 
-    if (gci_draft_live(&cull->draft) == 0) {
+    if (gci_pack_draft_live(&cull->draft) == 0) {
         cull->cost = 0;
         return gci_remove_pack(cull->store, key, cull->error);
     }
@@ -118,7 +118,7 @@ publish_remaining(struct cull *cull, gcache_key const *key)
 static bool
 is_gone(struct cull *cull, gcache_key const *key, char const *id)
 {
-    gci_draft_frame *frame = gci_draft_find(&cull->draft, id);
+    gci_pack_draft_frame *frame = gci_pack_draft_find(&cull->draft, id);
     bool chosen_by_row = cull->eviction->before_ns != 0 || cull->eviction->space != NULL;
 
     if (frame != NULL)
@@ -150,7 +150,7 @@ drop_attachments(struct cull *cull)
     gci_arena arena;
 
     for (size_t i = 0; cull->eviction->references != NULL && i < cull->draft.count; i++) {
-        gci_draft_frame const *gone = &cull->draft.frames[i];
+        gci_pack_draft_frame const *gone = &cull->draft.frames[i];
         if (gone->type != GCI_FRAME_EVICTED || gone->evicted_ns != cull->now_ns)
             continue;
         gci_arena_init(&arena, GCI_BUF_NO_LIMIT);
@@ -171,7 +171,7 @@ cull_key(struct cull *cull, gcache_key const *key)
     gcache_status status = gci_file_load_existing(store->directory, gci_path_pack(key).text, GCI_PACK_MAX, &cull->pack,
                                                   cull->error);
     if (status == GCACHE_OK)
-        status = gci_draft_take_pack(&cull->draft, gci_buf_view(&cull->pack), cull->error);
+        status = gci_pack_draft_take_pack(&cull->draft, gci_buf_view(&cull->pack), cull->error);
     if (status != GCACHE_OK)
         return status;
     uint64_t before = gci_cost_of_path(store, gci_path_description(key).text) + gci_disk_cost(cull->pack.size);
@@ -219,11 +219,11 @@ evict_of_key(gci_store *store, gci_victim const *victims, size_t count, gci_evic
     gcache_status status = gci_key_lock(&store->locks, &victims->key, eviction->wait_ns, error);
     if (status != GCACHE_OK)
         return status;
-    gci_draft_init(&cull.draft, &victims->key);
+    gci_pack_draft_init(&cull.draft, &victims->key);
     gci_buf_init(&cull.pack, GCI_BUF_NO_LIMIT);
     status = cull_key(&cull, &victims->key);
     gci_buf_clear(&cull.pack);
-    gci_draft_clear(&cull.draft);
+    gci_pack_draft_clear(&cull.draft);
     gci_key_unlock(&store->locks, &victims->key);
     inout_evicted->entries += cull.evicted;
     inout_evicted->bytes += cull.bytes;

@@ -9,20 +9,20 @@
 #include <stdlib.h>
 
 void
-gci_draft_init(gci_draft *draft, gcache_key const *key)
+gci_pack_draft_init(gci_pack_draft *draft, gcache_key const *key)
 {
-    *draft = (gci_draft){ .key = *key };
+    *draft = (gci_pack_draft){ .key = *key };
 }
 
 void
-gci_draft_clear(gci_draft *draft)
+gci_pack_draft_clear(gci_pack_draft *draft)
 {
     free(draft->frames);
-    *draft = (gci_draft){ 0 };
+    *draft = (gci_pack_draft){ 0 };
 }
 
-gci_draft_frame *
-gci_draft_find(gci_draft *draft, char const *id)
+gci_pack_draft_frame *
+gci_pack_draft_find(gci_pack_draft *draft, char const *id)
 {
     for (size_t i = 0; i < draft->count; i++) {
         if (!draft->frames[i].dropped && memcmp(draft->frames[i].id, id, GCACHE_ENTRY_ID_SIZE) == 0)
@@ -31,8 +31,8 @@ gci_draft_find(gci_draft *draft, char const *id)
     return NULL;
 }
 
-static gci_draft_frame *
-add_frame(gci_draft *draft)
+static gci_pack_draft_frame *
+add_frame(gci_pack_draft *draft)
 {
     if (!GCI_ARRAY_HAS_ROOM(draft, frames))
         return NULL;
@@ -40,7 +40,7 @@ add_frame(gci_draft *draft)
 }
 
 static bool
-take_description(gci_draft *draft, gci_frame const *frame, gci_view bytes)
+take_description(gci_pack_draft *draft, gci_frame const *frame, gci_view bytes)
 {
     if (frame->head.size > GCACHE_KEY_BYTES && memcmp(frame->head.data, draft->key.bytes, GCACHE_KEY_BYTES) == 0)
         draft->description = bytes;
@@ -51,7 +51,7 @@ take_description(gci_draft *draft, gci_frame const *frame, gci_view bytes)
 
 /* What a reader would accept (candidates.c). */
 static bool
-is_candidate_of(gci_draft const *draft, gci_frame const *frame, gci_record const *record)
+is_candidate_of(gci_pack_draft const *draft, gci_frame const *frame, gci_record const *record)
 {
     return memcmp(record->key.bytes, draft->key.bytes, sizeof record->key.bytes) == 0 &&
            (frame->type != GCI_FRAME_ENTRY || record->compression != GCI_RAW ||
@@ -59,7 +59,7 @@ is_candidate_of(gci_draft const *draft, gci_frame const *frame, gci_record const
 }
 
 bool
-gci_draft_take(gci_draft *draft, gci_frame const *frame, gci_view bytes)
+gci_pack_draft_take(gci_pack_draft *draft, gci_frame const *frame, gci_view bytes)
 {
     gci_signature signature;
     gci_record record;
@@ -74,15 +74,15 @@ gci_draft_take(gci_draft *draft, gci_frame const *frame, gci_view bytes)
         draft->strange += memory;
         return memory;
     }
-    gci_draft_frame *former = gci_draft_find(draft, record.id);
+    gci_pack_draft_frame *former = gci_pack_draft_find(draft, record.id);
     if (former != NULL && former->type != GCI_FRAME_EVICTED)
         return true;
     if (former != NULL)
         former->dropped = true;
-    gci_draft_frame *taken = add_frame(draft);
+    gci_pack_draft_frame *taken = add_frame(draft);
     if (taken == NULL)
         return false;
-    *taken = (gci_draft_frame){ .type = frame->type, .sequence = record.sequence,
+    *taken = (gci_pack_draft_frame){ .type = frame->type, .sequence = record.sequence,
                                 .created_ns = record.created_ns, .evicted_ns = frame->evicted_ns, .space = record.space,
                                 .bytes = bytes };
     memcpy(taken->id, record.id, sizeof taken->id);
@@ -90,7 +90,7 @@ gci_draft_take(gci_draft *draft, gci_frame const *frame, gci_view bytes)
 }
 
 gcache_status
-gci_draft_take_pack(gci_draft *draft, gci_view bytes, gcache_error *error)
+gci_pack_draft_take_pack(gci_pack_draft *draft, gci_view bytes, gcache_error *error)
 {
     gci_pack_walk walk;
     gci_frame frame;
@@ -101,7 +101,7 @@ gci_draft_take_pack(gci_draft *draft, gci_view bytes, gcache_error *error)
         gci_view rest = gci_view_of(bytes.data + at, bytes.size - at);
         if (gci_frame_read(rest, &frame) != GCI_FRAME_GOOD)
             break;
-        if (!gci_draft_take(draft, &frame, gci_view_of(rest.data, frame.size)))
+        if (!gci_pack_draft_take(draft, &frame, gci_view_of(rest.data, frame.size)))
             return gci_fail_memory(error);
         at += frame.size;
     }
@@ -111,7 +111,7 @@ gci_draft_take_pack(gci_draft *draft, gci_view bytes, gcache_error *error)
 }
 
 size_t
-gci_draft_live(gci_draft const *draft)
+gci_pack_draft_live(gci_pack_draft const *draft)
 {
     size_t live = 0;
 
@@ -124,7 +124,7 @@ gci_draft_live(gci_draft const *draft)
 static int
 compare_frames(void const *left, void const *right)
 {
-    gci_draft_frame const *a = left, *b = right;
+    gci_pack_draft_frame const *a = left, *b = right;
 
     if (a->dropped != b->dropped)
         return a->dropped - b->dropped;
@@ -138,7 +138,7 @@ compare_frames(void const *left, void const *right)
 
 /* The head as it was, in a frame that says when its payload went. */
 static void
-write_evicted(gci_draft_frame const *evicted, gci_buf *out)
+write_evicted(gci_pack_draft_frame const *evicted, gci_buf *out)
 {
     gci_frame frame;
 
@@ -151,7 +151,7 @@ write_evicted(gci_draft_frame const *evicted, gci_buf *out)
 }
 
 void
-gci_draft_write(gci_draft *draft, gci_buf *out)
+gci_pack_draft_write(gci_pack_draft *draft, gci_buf *out)
 {
     size_t evicted = 0, skipped = 0;
 
@@ -161,7 +161,7 @@ gci_draft_write(gci_draft *draft, gci_buf *out)
     gci_pack_put_header(out, &draft->key);
     gci_buf_append_view(out, draft->description);
     for (size_t i = 0; i < draft->count && !draft->frames[i].dropped; i++) {
-        gci_draft_frame const *frame = &draft->frames[i];
+        gci_pack_draft_frame const *frame = &draft->frames[i];
         if (frame->type != GCI_FRAME_EVICTED)
             gci_buf_append_view(out, frame->bytes);
         else if (evicted - skipped > GCI_EVICTED_KEPT)

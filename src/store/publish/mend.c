@@ -33,7 +33,7 @@ struct mender {
     gci_store *store;
     gcache_key const *key;
     gci_buf pack;       /* the candidate index as found */
-    gci_draft draft;
+    gci_pack_draft draft;
     gci_arena arena;    /* frames made from entry files */
     gci_mended *mended;
     bool present;       /* there is a candidate index */
@@ -86,7 +86,7 @@ mender_init(struct mender *mender, gci_store *store, gcache_key const *key, gci_
     *mended = (gci_mended){ 0 };
     *mender = (struct mender){ .store = store, .key = key, .mended = mended, .error = error };
     gci_buf_init(&mender->pack, GCI_BUF_NO_LIMIT);
-    gci_draft_init(&mender->draft, key);
+    gci_pack_draft_init(&mender->draft, key);
     gci_arena_init(&mender->arena, GCI_BUF_NO_LIMIT);
     return load_pack(mender);
 }
@@ -95,7 +95,7 @@ static void
 mender_clear(struct mender *mender)
 {
     gci_buf_clear(&mender->pack);
-    gci_draft_clear(&mender->draft);
+    gci_pack_draft_clear(&mender->draft);
     gci_arena_clear(&mender->arena);
 }
 
@@ -114,7 +114,7 @@ take_pack(struct mender *mender)
     gci_pack_state state = gci_pack_begin(bytes, mender->key, &walk);
     while (state == GCI_PACK_GOOD && gci_pack_next(&walk, &frame))
         continue;
-    gcache_status status = gci_draft_take_pack(&mender->draft, bytes, mender->error);
+    gcache_status status = gci_pack_draft_take_pack(&mender->draft, bytes, mender->error);
     if (status != GCACHE_OK)
         return status;
     bool damaged = state == GCI_PACK_BAD || walk.damaged > 0 || mender->draft.strange > 0;
@@ -223,7 +223,7 @@ note_recovered(struct mender *mender, gci_frame const *frame, char const *id)
 static gcache_status
 recover_entry(struct mender *mender, char const *id)
 {
-    gci_draft_frame *known = gci_draft_find(&mender->draft, id);
+    gci_pack_draft_frame *known = gci_pack_draft_find(&mender->draft, id);
     gci_view bytes = { NULL, 0 };
     gci_frame frame;
 
@@ -235,7 +235,7 @@ recover_entry(struct mender *mender, char const *id)
     mender->mended->recovered++;
     mender->changed = true;
     note_recovered(mender, &frame, id);
-    return gci_draft_take(&mender->draft, &frame, bytes) ? GCACHE_OK : gci_fail_memory(mender->error);
+    return gci_pack_draft_take(&mender->draft, &frame, bytes) ? GCACHE_OK : gci_fail_memory(mender->error);
 }
 
 /* References to files that aren't there: remembered as evicted. */
@@ -245,7 +245,7 @@ forget_lost(struct mender *mender)
     struct stat facts;
 
     for (size_t i = 0; i < mender->draft.count; i++) {
-        gci_draft_frame *frame = &mender->draft.frames[i];
+        gci_pack_draft_frame *frame = &mender->draft.frames[i];
         gci_path path = gci_path_entry(mender->key, frame->id);
         if (frame->dropped || frame->type != GCI_FRAME_REFERENCE ||
             gci_dir_stat(mender->store->directory, path.text, &facts, NULL) != GCACHE_ERROR_NOT_FOUND)
@@ -313,7 +313,7 @@ note_kept(struct mender const *mender)
 
     gci_buf_init(&ids, GCI_BUF_NO_LIMIT);
     for (size_t i = 0; i < mender->draft.count; i++) {
-        gci_draft_frame const *frame = &mender->draft.frames[i];
+        gci_pack_draft_frame const *frame = &mender->draft.frames[i];
         if (!frame->dropped && frame->type != GCI_FRAME_EVICTED && gci_unhex(gci_view_text(frame->id), id, sizeof id))
             gci_buf_append(&ids, id, sizeof id);
     }
@@ -333,7 +333,7 @@ mend(struct mender *mender, gci_entry_name const *ids, size_t count)
         status = recover_entry(mender, ids[i].id);
     if (status == GCACHE_OK && ids != NULL)
         forget_lost(mender);
-    mender->mended->entries = gci_draft_live(&mender->draft);
+    mender->mended->entries = gci_pack_draft_live(&mender->draft);
     if (status == GCACHE_OK && mender->changed)
         status = gci_publish_draft(mender->store, &mender->draft, &(uint64_t){ 0 }, mender->error);
     /* Only what was put aside is known about: of what was cut off verify speaks. */
@@ -390,7 +390,7 @@ drop_entry(struct mender *mender, struct subject const *subject)
     gci_path path = gci_path_entry(mender->key, id);
 
     gcache_status status = take_pack(mender);
-    gci_draft_frame *frame = status == GCACHE_OK ? gci_draft_find(&mender->draft, id) : NULL;
+    gci_pack_draft_frame *frame = status == GCACHE_OK ? gci_pack_draft_find(&mender->draft, id) : NULL;
     if (frame == NULL || frame->type == GCI_FRAME_EVICTED)
         return status;
     if (frame->sequence != subject->sequence)
@@ -418,7 +418,7 @@ end_renewal(struct mender *mender, struct subject const *subject)
     gci_frame frame;
 
     gcache_status status = take_pack(mender);
-    gci_draft_frame *former = status == GCACHE_OK ? gci_draft_find(&mender->draft, subject->id) : NULL;
+    gci_pack_draft_frame *former = status == GCACHE_OK ? gci_pack_draft_find(&mender->draft, subject->id) : NULL;
     if (former == NULL || former->type != GCI_FRAME_REFERENCE || former->sequence != subject->sequence)
         return status;
     status = reference_from_file(mender, subject->id, &frame, &bytes);
@@ -426,9 +426,9 @@ end_renewal(struct mender *mender, struct subject const *subject)
         return status;
     size_t strange = mender->draft.strange;
     former->dropped = true;
-    if (!gci_draft_take(&mender->draft, &frame, bytes))
+    if (!gci_pack_draft_take(&mender->draft, &frame, bytes))
         return gci_fail_memory(mender->error);
-    gci_draft_frame const *taken = gci_draft_find(&mender->draft, subject->id);
+    gci_pack_draft_frame const *taken = gci_pack_draft_find(&mender->draft, subject->id);
     if (mender->draft.strange != strange || taken == NULL || taken->sequence <= subject->sequence)
         return gci_fail(mender->error, GCACHE_ERROR_CORRUPT, "entry %s: its file lies", subject->id);
     return gci_publish_draft(mender->store, &mender->draft, &(uint64_t){ 0 }, mender->error);

@@ -55,7 +55,7 @@ gci_publish_temporary(gci_store *store, gcache_key const *key, gci_path const *t
 }
 
 gcache_status
-gci_publish_draft(gci_store *store, gci_draft *draft, uint64_t *out_size, gcache_error *error)
+gci_publish_draft(gci_store *store, gci_pack_draft *draft, uint64_t *out_size, gcache_error *error)
 {
     gcache_status status;
     gci_buf bytes;
@@ -64,7 +64,7 @@ gci_publish_draft(gci_store *store, gci_draft *draft, uint64_t *out_size, gcache
     if (draft->count == 0)
         return gci_remove_pack(store, &draft->key, error);
     gci_buf_init(&bytes, GCI_PACK_MAX);
-    gci_draft_write(draft, &bytes);
+    gci_pack_draft_write(draft, &bytes);
     gci_view whole = gci_buf_view(&bytes);
     *out_size = whole.size;
     status = bytes.failed ? gci_fail_memory(error) : gci_publish_pack(store, &draft->key, GCI_WEIGHT_COMMIT, &whole, 1, error);

@@ -19,7 +19,7 @@ gcache_status gci_publish_temporary(gci_store *store, gcache_key const *key, gci
                                     gcache_error *error);
 
 /* Writes a draft in place of the key's candidate index, or removes that if nothing is left. *out_size: what it has then. */
-gcache_status gci_publish_draft(gci_store *store, gci_draft *draft, uint64_t *out_size, gcache_error *error);
+gcache_status gci_publish_draft(gci_store *store, gci_pack_draft *draft, uint64_t *out_size, gcache_error *error);
 
 /* Adds frames to the key's candidate index, which ends at `end` and has nothing behind it. On an error the file is as
    long as it was. */

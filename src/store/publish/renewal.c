@@ -9,28 +9,28 @@ gci_renewal_init(gci_renewal *renewal, gcache_key const *key)
 {
     *renewal = (gci_renewal){ .found = false };
     gci_buf_init(&renewal->pack, GCI_BUF_NO_LIMIT);
-    gci_draft_init(&renewal->draft, key);
+    gci_pack_draft_init(&renewal->draft, key);
 }
 
 void
 gci_renewal_clear(gci_renewal *renewal)
 {
     gci_buf_clear(&renewal->pack);
-    gci_draft_clear(&renewal->draft);
+    gci_pack_draft_clear(&renewal->draft);
 }
 
 gcache_status
 gci_renewal_find(gci_renewal *renewal, gci_store *store, char const *id, gcache_error *error)
 {
     gci_path path = gci_path_pack(&renewal->draft.key);
-    gci_draft_frame *frame;
+    gci_pack_draft_frame *frame;
 
     gcache_status status = gci_file_load_existing(store->directory, path.text, GCI_PACK_MAX, &renewal->pack, error);
     if (status == GCACHE_OK)
-        status = gci_draft_take_pack(&renewal->draft, gci_buf_view(&renewal->pack), error);
+        status = gci_pack_draft_take_pack(&renewal->draft, gci_buf_view(&renewal->pack), error);
     if (status != GCACHE_OK)
         return status;
-    frame = gci_draft_find(&renewal->draft, id);
+    frame = gci_pack_draft_find(&renewal->draft, id);
     renewal->found = frame != NULL && frame->type != GCI_FRAME_EVICTED;
     if (!renewal->found)
         return GCACHE_OK;
@@ -49,10 +49,10 @@ gci_renewal_write(gci_renewal *renewal, gci_store *store, gci_view frame, gci_vi
 
     if (renewal->draft.description.size == 0)
         renewal->draft.description = description;
-    if (gci_frame_read(frame, &parts) != GCI_FRAME_GOOD || !gci_draft_take(&renewal->draft, &parts, frame))
+    if (gci_frame_read(frame, &parts) != GCI_FRAME_GOOD || !gci_pack_draft_take(&renewal->draft, &parts, frame))
         return gci_fail_memory(error);
     gci_buf_init(&bytes, GCI_PACK_MAX);
-    gci_draft_write(&renewal->draft, &bytes);
+    gci_pack_draft_write(&renewal->draft, &bytes);
     gci_view whole = gci_buf_view(&bytes);
     *out_size = whole.size;
     status = bytes.failed ? gci_fail_memory(error)

@@ -16,7 +16,7 @@
 
 typedef struct gci_renewal {
     gci_buf pack;         /* the candidate index as it is */
-    gci_draft draft;
+    gci_pack_draft draft;
     bool found;           /* there is an entry to renew: */
     gci_frame_type former;
 } gci_renewal;
