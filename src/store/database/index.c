@@ -686,16 +686,10 @@ sqlite3_stmt *
 gci_index_bind(gci_index *index, gci_statement which, gci_sql const *values, size_t count)
 {
     sqlite3_stmt *statement = gci_index_use(index, which);
+    int code = statement != NULL ? gci_sql_bind(statement, values, count) : SQLITE_OK;
 
-    for (int i = 0; i < (int)count; i++) {
-        gci_view view = values[i].view.size != 0 ? values[i].view : gci_view_of("", 0);
-        if (values[i].kind == GCI_SQL_IS_NUMBER)
-            sqlite3_bind_int64(statement, i + 1, values[i].number);
-        else if (values[i].kind == GCI_SQL_IS_BYTES)
-            sqlite3_bind_blob64(statement, i + 1, view.data, view.size, SQLITE_STATIC);
-        else
-            sqlite3_bind_text64(statement, i + 1, view.data, view.size, SQLITE_STATIC, SQLITE_UTF8);
-    }
+    if (code != SQLITE_OK && index->trouble == SQLITE_OK)
+        index->trouble = code;
     return statement;
 }
 
@@ -750,14 +744,6 @@ int64_t
 gci_column_number(sqlite3_stmt *statement, int at)
 {
     return sqlite3_column_int64(statement, at);
-}
-
-gci_view
-gci_column_bytes(sqlite3_stmt *statement, int at)
-{
-    void const *bytes = sqlite3_column_blob(statement, at);
-
-    return gci_view_of(bytes, (size_t)sqlite3_column_bytes(statement, at));
 }
 
 /* Appends what a query answers, line by line, but for "ok". */

@@ -30,10 +30,8 @@
 
 #include "base/system/file.h"
 #include "base/system/turns.h"
+#include "store/database/sql.h"
 #include "store/processes/fork_gate.h"
-
-typedef struct sqlite3 sqlite3;
-typedef struct sqlite3_stmt sqlite3_stmt;
 
 /* name, SQL. Prepared when first used. */
 #define GCI_STATEMENT_MAP(X)                                                                          \
@@ -148,31 +146,6 @@ gcache_status gci_index_end(gci_index *index, gci_access access, gcache_status s
  */
 sqlite3_stmt *gci_index_use(gci_index *index, gci_statement statement);
 
-/* What a parameter is bound to; bytes stay where they are until the statement is used again. */
-typedef struct gci_sql {
-    enum { GCI_SQL_IS_NUMBER, GCI_SQL_IS_BYTES, GCI_SQL_IS_TEXT } kind;
-    int64_t number;
-    gci_view view;
-} gci_sql;
-
-static inline gci_sql
-gci_sql_number(int64_t number)
-{
-    return (gci_sql){ .kind = GCI_SQL_IS_NUMBER, .number = number };
-}
-
-static inline gci_sql
-gci_sql_bytes(void const *bytes, size_t size)
-{
-    return (gci_sql){ .kind = GCI_SQL_IS_BYTES, .view = gci_view_of(bytes, size) };
-}
-
-static inline gci_sql
-gci_sql_text(gci_view text)
-{
-    return (gci_sql){ .kind = GCI_SQL_IS_TEXT, .view = text };
-}
-
 sqlite3_stmt *gci_index_bind(gci_index *index, gci_statement statement, gci_sql const *values, size_t count);
 
 /* A statement with all its parameters, in their order: to be stepped, or run to its end. */
@@ -189,7 +162,6 @@ uint64_t gci_meta_get(gci_index *index, char const *name);
 void gci_meta_set(gci_index *index, char const *name, uint64_t value);
 
 int64_t gci_column_number(sqlite3_stmt *statement, int at);
-gci_view gci_column_bytes(sqlite3_stmt *statement, int at);
 
 /* Brings the WAL into the database and gives back what it took. Where that can't be done it stays. */
 void gci_index_truncate_wal(gci_index *index, uint64_t wait_ns);

@@ -36,7 +36,7 @@ add(gci_victims *victims, gci_victim const *victim)
 static bool
 read_row(sqlite3_stmt *row, gci_victim *out)
 {
-    gci_view key = gci_column_bytes(row, 0), id = gci_column_bytes(row, 1);
+    gci_view key = gci_sql_column(row, 0), id = gci_sql_column(row, 1);
 
     if (key.size != sizeof out->key.bytes || id.size != (GCACHE_ENTRY_ID_SIZE - 1) / 2)
         return false;

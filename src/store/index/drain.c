@@ -239,7 +239,7 @@ find_unkept(gci_index *index, gcache_key const *key, gci_view ids, uint8_t out_i
                                    gci_sql_bytes(key->bytes, sizeof key->bytes));
 
     while (gci_index_step(index, rows)) {
-        gci_view id = gci_column_bytes(rows, 2);
+        gci_view id = gci_sql_column(rows, 2);
         if (id.size != ID_BYTES || is_among(ids, id))
             continue;
         memcpy(out_id, id.data, ID_BYTES);

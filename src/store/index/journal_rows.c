@@ -113,7 +113,7 @@ chunk_read(gci_store *store, struct chunk *chunk, gcache_error *error)
         return status;
     sqlite3_stmt *rows = GCI_QUERY(index, GCI_SQL_LOOKUP_EACH, gci_sql_number(chunk->before), gci_sql_number(CHUNK));
     while (chunk->count < CHUNK && gci_index_step(index, rows)) {
-        gci_view entry = gci_column_bytes(rows, 2);
+        gci_view entry = gci_sql_column(rows, 2);
         chunk->before = gci_column_number(rows, 0);
         chunk->rows[chunk->count].at_ns = (uint64_t)gci_column_number(rows, 1);
         chunk->rows[chunk->count].offset = chunk->bytes.size;

@@ -27,11 +27,11 @@ gci_snapshot_close(gci_snapshot *snapshot)
 static bool
 read_row(sqlite3_stmt *row, gci_entry_row *out)
 {
-    gci_view key = gci_column_bytes(row, 0), id = gci_column_bytes(row, 3);
+    gci_view key = gci_sql_column(row, 0), id = gci_sql_column(row, 3);
 
-    *out = (gci_entry_row){ .kind = gci_column_bytes(row, 1),
+    *out = (gci_entry_row){ .kind = gci_sql_column(row, 1),
                             .key_cost = (uint64_t)gci_column_number(row, 2),
-                            .space = gci_column_bytes(row, 4),
+                            .space = gci_sql_column(row, 4),
                             .entry_cost = (uint64_t)gci_column_number(row, 5),
                             .size = (uint64_t)gci_column_number(row, 6),
                             .created_ns = (uint64_t)gci_column_number(row, 7),

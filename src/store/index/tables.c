@@ -3,6 +3,7 @@
 
 #include "base/system/clock.h"
 #include "base/system/dir_path.h"
+#include "store/database/sql.h"
 #include "store/directory/layout.h"
 #include "store/directory/trust.h"
 #include "store/processes/fork_gate.h"
@@ -269,24 +270,11 @@ with_database(gci_store *store, bool writing, work_fn fn, void *work, gcache_err
 
 /* ---- statements ---- */
 
-static int
-bind_view(sqlite3_stmt *statement, int at, gci_view view)
+/* NULL, which matches everything, for a view without data. */
+static gci_sql
+filter_of(gci_view view)
 {
-    if (view.data == NULL)
-        return sqlite3_bind_null(statement, at);
-    return sqlite3_bind_text64(statement, at, view.data, view.size, SQLITE_STATIC, SQLITE_UTF8);
-}
-
-static int
-bind_filter(sqlite3_stmt *statement, gci_row_filter const *filter)
-{
-    int code = bind_view(statement, 1, filter->table);
-
-    if (code == SQLITE_OK)
-        code = bind_view(statement, 2, filter->space);
-    if (code == SQLITE_OK)
-        code = bind_view(statement, 3, filter->name);
-    return code == SQLITE_OK ? bind_view(statement, 4, filter->item) : code;
+    return view.data != NULL ? gci_sql_text(view) : (gci_sql){ .kind = GCI_SQL_IS_NULL };
 }
 
 /* ---- put ---- */
@@ -296,33 +284,19 @@ typedef struct put_work {
     size_t count;
 } put_work;
 
-/* Bytes of an empty view are no NULL here. */
-static gci_view
-present(gci_view view)
-{
-    return view.data != NULL ? view : gci_view_of("", 0);
-}
-
 static int
 put_row(sqlite3_stmt *statement, gci_row const *row)
 {
-    gci_row_filter place = { present(row->table), present(row->space), present(row->name), present(row->item) };
-    gci_view value = present(row->value);
     uint64_t at_ns = row->at_ns != 0 ? row->at_ns : gci_clock_wall_ns();
-    int code = bind_filter(statement, &place);
+    gci_sql const values[] = { gci_sql_text(row->table), gci_sql_text(row->space), gci_sql_text(row->name),
+                               gci_sql_text(row->item), gci_sql_bytes(row->value.data, row->value.size),
+                               gci_sql_number((int64_t)at_ns), gci_sql_number(row->at_ns == 0) };
 
-    if (code == SQLITE_OK)
-        code = sqlite3_bind_blob64(statement, 5, value.data, value.size, SQLITE_STATIC);
-    if (code == SQLITE_OK)
-        code = sqlite3_bind_int64(statement, 6, (sqlite3_int64)at_ns);
-    if (code == SQLITE_OK)
-        code = sqlite3_bind_int(statement, 7, row->at_ns == 0);
+    int code = gci_sql_bind(statement, values, sizeof values / sizeof *values);
     if (code == SQLITE_OK)
         code = sqlite3_step(statement);
-    if (code == SQLITE_DONE)
-        code = SQLITE_OK;
     sqlite3_reset(statement);
-    return code;
+    return code == SQLITE_DONE ? SQLITE_OK : code;
 }
 
 static int
@@ -357,23 +331,15 @@ typedef struct each_work {
     void *state;
 } each_work;
 
-static gci_view
-column_view(sqlite3_stmt *statement, int column)
-{
-    void const *bytes = sqlite3_column_blob(statement, column);
-
-    return gci_view_of(bytes != NULL ? bytes : "", (size_t)sqlite3_column_bytes(statement, column));
-}
-
 static int
 visit_row(sqlite3_stmt *statement, each_work const *w)
 {
     gci_row row = {
-        .table = column_view(statement, 0),
-        .space = column_view(statement, 1),
-        .name = column_view(statement, 2),
-        .item = column_view(statement, 3),
-        .value = column_view(statement, 4),
+        .table = gci_sql_column(statement, 0),
+        .space = gci_sql_column(statement, 1),
+        .name = gci_sql_column(statement, 2),
+        .item = gci_sql_column(statement, 3),
+        .value = gci_sql_column(statement, 4),
         .at_ns = (uint64_t)sqlite3_column_int64(statement, 5),
     };
     return w->fn(w->state, &row);
@@ -384,12 +350,14 @@ each_row(sqlite3 *database, void *work)
 {
     each_work const *w = work;
     gci_row_filter const *filter = w->filter;
+    gci_sql const values[] = { filter_of(filter->table), filter_of(filter->space), filter_of(filter->name),
+                               filter_of(filter->item) };
     bool named = filter->table.data != NULL && filter->space.data != NULL && filter->name.data != NULL;
     sqlite3_stmt *statement = NULL;
 
     int code = sqlite3_prepare_v2(database, named ? each_named_sql : each_sql, -1, &statement, NULL);
     if (code == SQLITE_OK)
-        code = bind_filter(statement, filter);
+        code = gci_sql_bind(statement, values, sizeof values / sizeof *values);
     if (code == SQLITE_OK) {
         while ((code = sqlite3_step(statement)) == SQLITE_ROW && visit_row(statement, w) == 0)
             continue;

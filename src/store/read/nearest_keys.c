@@ -91,7 +91,7 @@ ask_rows(gci_store *store, gci_view kind, gci_component const *components, size_
         gci_sql number = gci_sql_number((int64_t)gci_component_number(kind, &components[i]));
         sqlite3_stmt *rows = GCI_QUERY(index, GCI_SQL_COMPONENT_KEYS, number, gci_sql_number(KEYS_A_COMPONENT));
         while (status == GCACHE_OK && gci_index_step(index, rows)) {
-            gci_view stored = gci_column_bytes(rows, 1);
+            gci_view stored = gci_sql_column(rows, 1);
             if (stored.size != sizeof key.bytes)
                 continue;
             memcpy(key.bytes, stored.data, stored.size);

@@ -116,7 +116,7 @@ gci_rows_missing(gci_index *index, gci_row_list const *list, gci_missing_row_fn 
 static bool
 read_lone(sqlite3_stmt *row, gci_lone_row *out)
 {
-    gci_view key = gci_column_bytes(row, 1), id = gci_column_bytes(row, 2);
+    gci_view key = gci_sql_column(row, 1), id = gci_sql_column(row, 2);
 
     *out = (gci_lone_row){ .key_id = gci_column_number(row, 0), .is_entry = id.size == sizeof out->id };
     out->created_ns = (uint64_t)gci_column_number(row, 3);

@@ -1,0 +1,37 @@
+/* Binding parameters, and reading columns. */
+#include "store/database/sql.h"
+
+#include <sqlite3.h>
+
+int
+gci_sql_bind(sqlite3_stmt *statement, gci_sql const *values, size_t count)
+{
+    int code = SQLITE_OK;
+
+    for (int i = 0; code == SQLITE_OK && i < (int)count; i++) {
+        gci_view view = values[i].view.size != 0 ? values[i].view : gci_view_of("", 0);
+        switch (values[i].kind) {
+        case GCI_SQL_IS_NULL:
+            code = sqlite3_bind_null(statement, i + 1);
+            break;
+        case GCI_SQL_IS_NUMBER:
+            code = sqlite3_bind_int64(statement, i + 1, values[i].number);
+            break;
+        case GCI_SQL_IS_BYTES:
+            code = sqlite3_bind_blob64(statement, i + 1, view.data, view.size, SQLITE_STATIC);
+            break;
+        case GCI_SQL_IS_TEXT:
+            code = sqlite3_bind_text64(statement, i + 1, view.data, view.size, SQLITE_STATIC, SQLITE_UTF8);
+            break;
+        }
+    }
+    return code;
+}
+
+gci_view
+gci_sql_column(sqlite3_stmt *statement, int at)
+{
+    void const *bytes = sqlite3_column_blob(statement, at);
+
+    return gci_view_of(bytes != NULL ? bytes : "", (size_t)sqlite3_column_bytes(statement, at));
+}
