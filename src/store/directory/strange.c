@@ -4,10 +4,9 @@
  */
 #include "store/directory/strange.h"
 
-#include "base/array.h"
 #include "base/digest.h"
+#include "store/directory/tree.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -102,103 +101,54 @@ knows_top(char const *folder, char const *name, mode_t *out_kind)
     return true;
 }
 
-/* A folder before what lies in it: what isn't one can't be listed. */
 static room const rooms[] = {
     { ".", knows_top },         { "entries", knows_part }, { "entries/*", knows_entry },   { "attachments", knows_part },
     { "attachments/*", knows_attachment }, { "locks", knows_lock }, { "locks/leases", knows_file },
 };
 
+/* The room that a folder is; NULL: what lies in it is none of ours. */
+static room const *
+room_of(char const *folder)
+{
+    for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++) {
+        size_t stem = strcspn(rooms[i].folder, "*");
+        bool part = rooms[i].folder[stem] == '*';
+        if (part ? strncmp(folder, rooms[i].folder, stem) == 0 && is_hex(folder + stem, PART_HEX)
+                 : strcmp(folder, rooms[i].folder) == 0)
+            return &rooms[i];
+    }
+    return NULL;
+}
+
 /* ---- walking ---- */
 
-typedef struct names {
-    char (*items)[NAME_MAX + 1];
-    size_t count, capacity;
-    bool failed;
-} names;
-
-/* Names are gathered first: what is reported may be moved away. */
-static int
-add_name(void *state, char const *name)
-{
-    names *list = state;
-
-    if (!GCI_ARRAY_HAS_ROOM(list, items)) {
-        list->failed = true;
-        return 1;
-    }
-    snprintf(list->items[list->count++], sizeof *list->items, "%s", name);
-    return 0;
-}
-
-typedef struct walk {
-    gci_dir dir;
+struct search {
     gci_strange_fn fn;
     void *state;
-    gcache_error *error;
-} walk;
+};
 
-static void
-check_name(walk const *w, room const *r, char const *folder, char const *name)
+static gci_tree_step
+check_name(void *state, char const *path, struct stat const *facts)
 {
-    char path[sizeof "attachments/xx/" + NAME_MAX + 1];
-    struct stat facts;
+    char const *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+    struct search *search = state;
+    char folder[32];
     mode_t kind;
 
-    snprintf(path, sizeof path, "%s%s%s", strcmp(folder, ".") != 0 ? folder : "", strcmp(folder, ".") != 0 ? "/" : "", name);
-    bool known = r->knows(folder, name, &kind);
-    /* What others have removed meanwhile is nobody's trouble. */
-    if ((known && kind == 0) || gci_dir_stat(w->dir, path, &facts, NULL) != GCACHE_OK)
-        return;
+    snprintf(folder, sizeof folder, "%.*s", slash != NULL ? (int)(slash - path) : 1, slash != NULL ? path : ".");
+    room const *here = room_of(folder);
+    bool known = here != NULL && here->knows(folder, name, &kind);
     if (!known)
-        w->fn(w->state, path, "a name that is none of ours");
-    else if ((facts.st_mode & S_IFMT) != kind)
-        w->fn(w->state, path, kind == S_IFREG ? "not a plain file" : "not a directory");
-}
-
-static gcache_status
-check_folder(walk const *w, room const *r, char const *folder)
-{
-    names list = { 0 };
-    struct stat facts;
-
-    /* One that isn't a folder was reported as a name in its own. */
-    if (gci_dir_stat(w->dir, folder, &facts, NULL) != GCACHE_OK || !S_ISDIR(facts.st_mode))
-        return GCACHE_OK;
-    gcache_status status = gci_dir_each(w->dir, folder, add_name, &list, w->error);
-    /* It was removed meanwhile, or one on the way to it isn't a folder and was reported as such. */
-    if (status == GCACHE_ERROR_NOT_FOUND || status == GCACHE_ERROR_CORRUPT)
-        status = GCACHE_OK;
-    if (list.failed)
-        status = gci_fail_memory(w->error);
-    for (size_t i = 0; status == GCACHE_OK && i < list.count; i++)
-        check_name(w, r, folder, list.items[i]);
-    free(list.items);
-    return status;
-}
-
-static gcache_status
-check_room(walk const *w, room const *r)
-{
-    size_t stem = strcspn(r->folder, "*");
-    gcache_status status = GCACHE_OK;
-    char folder[32];
-
-    if (r->folder[stem] == '\0')
-        return check_folder(w, r, r->folder);
-    for (unsigned number = 0; status == GCACHE_OK && number < 256; number++) {
-        snprintf(folder, sizeof folder, "%.*s%02x", (int)stem, r->folder, number);
-        status = check_folder(w, r, folder);
-    }
-    return status;
+        search->fn(search->state, path, "a name that is none of ours");
+    else if (kind != 0 && (facts->st_mode & S_IFMT) != kind)
+        search->fn(search->state, path, kind == S_IFREG ? "not a plain file" : "not a directory");
+    return known && S_ISDIR(facts->st_mode) && room_of(path) != NULL ? GCI_TREE_ON : GCI_TREE_PAST;
 }
 
 gcache_status
 gci_strange_each(gci_dir dir, gci_strange_fn fn, void *state, gcache_error *error)
 {
-    walk w = { dir, fn, state, error };
-    gcache_status status = GCACHE_OK;
+    struct search search = { fn, state };
 
-    for (size_t i = 0; status == GCACHE_OK && i < sizeof rooms / sizeof *rooms; i++)
-        status = check_room(&w, &rooms[i]);
-    return status;
+    return gci_tree_each(dir, ".", check_name, &search, error);
 }

@@ -1,6 +1,8 @@
 /* Owners and permissions of folders and files. */
 #include "store/directory/trust.h"
 
+#include "store/directory/tree.h"
+
 #include <stdio.h>
 
 /* The deepest path of a cache, and names that aren't ours. */
@@ -45,50 +47,30 @@ gci_trust_path(gci_dir dir, char const *path, gcache_error *error)
 
 /* ---- all ---- */
 
-struct visit {
-    gci_dir dir;
-    char const *folder;
+struct search {
+    gci_owners const *owners;
     gci_distrust_fn fn;
     void *state;
 };
 
-static void visit_folder(struct visit const *above, char const *folder);
-
-static int
-visit_name(void *state, char const *name)
+static gci_tree_step
+check_name(void *state, char const *path, struct stat const *facts)
 {
-    struct visit *visit = state;
-    char path[PATH_ROOM], why[GCI_DISTRUST_TEXT];
-    struct stat facts;
+    struct search *search = state;
+    char why[GCI_DISTRUST_TEXT];
 
-    bool top = visit->folder[0] == '\0';
-    if ((size_t)snprintf(path, sizeof path, "%s%s%s", visit->folder, top ? "" : "/", name) >= sizeof path ||
-        gci_dir_stat(visit->dir, path, &facts, NULL) != GCACHE_OK)
-        return 0;
-    bool folder = S_ISDIR(facts.st_mode);
-    if ((folder || S_ISREG(facts.st_mode)) &&
-        !gci_owners_trust(visit->dir.owners, facts.st_uid, facts.st_gid, facts.st_mode, why))
-        visit->fn(visit->state, path, why);
+    if ((S_ISDIR(facts->st_mode) || S_ISREG(facts->st_mode)) &&
+        !gci_owners_trust(search->owners, facts->st_uid, facts->st_gid, facts->st_mode, why))
+        search->fn(search->state, path, why);
     /* What was put aside is nobody's to open, and the compilers' own folders are theirs. */
-    if (folder && strcmp(path, "quarantine") != 0 && strcmp(path, "sub") != 0)
-        visit_folder(visit, path);
-    return 0;
-}
-
-static void
-visit_folder(struct visit const *above, char const *folder)
-{
-    struct visit visit = *above;
-
-    visit.folder = folder;
-    gci_dir_each(visit.dir, folder[0] != '\0' ? folder : ".", visit_name, &visit, NULL);
+    return strcmp(path, "quarantine") == 0 || strcmp(path, "sub") == 0 ? GCI_TREE_PAST : GCI_TREE_ON;
 }
 
 void
 gci_trust_each(gci_dir dir, gci_distrust_fn fn, void *state)
 {
-    struct visit visit = { dir, "", fn, state };
+    struct search search = { dir.owners, fn, state };
 
     if (dir.owners->trust != GCACHE_TRUST_ANY)
-        visit_folder(&visit, "");
+        gci_tree_each(dir, ".", check_name, &search, NULL);
 }

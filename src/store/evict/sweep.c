@@ -4,6 +4,7 @@
 #include "base/system/clock.h"
 #include "base/digest.h"
 #include "store/directory/shard.h"
+#include "store/directory/tree.h"
 #include "store/evict/references.h"
 #include "store/format/frame.h"
 #include "store/format/record.h"
@@ -28,44 +29,32 @@ gci_attach_lock(gci_store *store, gci_lock_kind kind, uint64_t wait_ns, gci_file
 typedef int (*attachment_fn)(void *state, uint8_t const sha256[32], struct stat const *facts);
 
 struct visit {
-    gci_store *store;
     attachment_fn fn;
     void *state;
-    char folder[24];
-    int stop;
 };
 
-static int
-visit_name(void *state, char const *name)
+/* attachments/<2 hex>/<sha256> */
+static gci_tree_step
+visit_path(void *state, char const *path, struct stat const *facts)
 {
     struct visit *visit = state;
+    char const *name = strrchr(path, '/') + 1;
     uint8_t sha256[32];
-    struct stat facts;
-    char path[128];
 
-    snprintf(path, sizeof path, "%s/%.80s", visit->folder, name);
-    if (gci_unhex(gci_view_text(name), sha256, sizeof sha256) &&
-        gci_dir_stat(visit->store->directory, path, &facts, NULL) == GCACHE_OK && S_ISREG(facts.st_mode))
-        visit->stop = visit->fn(visit->state, sha256, &facts);
-    return visit->stop;
+    if (S_ISDIR(facts->st_mode))
+        return strchr(path, '/') == name - 1 ? GCI_TREE_ON : GCI_TREE_PAST;
+    return S_ISREG(facts->st_mode) && gci_unhex(gci_view_text(name), sha256, sizeof sha256) &&
+                   visit->fn(visit->state, sha256, facts) != 0
+               ? GCI_TREE_END
+               : GCI_TREE_ON;
 }
 
 static gcache_status
 attachments_each(gci_store *store, attachment_fn fn, void *state, gcache_error *error)
 {
-    struct visit visit = { .store = store, .fn = fn, .state = state };
-    struct stat facts;
+    struct visit visit = { fn, state };
 
-    for (unsigned number = 0; number < 256 && visit.stop == 0; number++) {
-        snprintf(visit.folder, sizeof visit.folder, "attachments/%02x", number);
-        if (gci_dir_stat(store->directory, visit.folder, &facts, NULL) != GCACHE_OK || !S_ISDIR(facts.st_mode))
-            continue;
-        gcache_status status = gci_dir_each(store->directory, visit.folder, visit_name, &visit, error);
-        /* Removed meanwhile, or behind a link: then nothing in it is ours. */
-        if (status != GCACHE_OK && status != GCACHE_ERROR_NOT_FOUND && status != GCACHE_ERROR_CORRUPT)
-            return status;
-    }
-    return GCACHE_OK;
+    return gci_tree_each(store->directory, "attachments", visit_path, &visit, error);
 }
 
 static int

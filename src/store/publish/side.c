@@ -5,6 +5,7 @@
 
 #include "base/system/clock.h"
 #include "base/system/dir_path.h"
+#include "store/directory/tree.h"
 #include "store/directory/trust.h"
 #include "store/publish/publish.h"
 #include "store/state/usage.h"
@@ -123,47 +124,28 @@ gci_side_absolute(gci_store *store, char const *path, gci_buf *out, gcache_error
 
 /* ---- walking ---- */
 
-typedef struct walk {
-    gci_store *store;
-    char const *folder;
+struct walk {
     gci_side_fn fn;
     void *state;
-    int ended;
-} walk;
+};
 
-/* Other processes remove things meanwhile: what is gone is passed over. */
-static int
-visit_name(void *state, char const *name)
+static gci_tree_step
+visit_file(void *state, char const *path, struct stat const *facts)
 {
-    walk *w = state;
-    gci_dir dir = w->store->directory;
-    char path[GCI_SIDE_PATH_MAX + 1];
-    struct stat facts;
+    struct walk *walk = state;
 
-    if ((size_t)snprintf(path, sizeof path, "%s/%s", w->folder, name) >= sizeof path ||
-        gci_dir_stat(dir, path, &facts, NULL) != GCACHE_OK)
-        return 0;
-    if (S_ISDIR(facts.st_mode)) {
-        walk inner = *w;
-        inner.folder = path;
-        gci_dir_each(dir, path, visit_name, &inner, NULL);
-        w->ended = inner.ended;
-    } else if (S_ISREG(facts.st_mode)) {
-        w->ended = w->fn(w->state, path);
-    }
-    return w->ended;
+    if (strlen(path) > GCI_SIDE_PATH_MAX)
+        return GCI_TREE_PAST;
+    return S_ISREG(facts->st_mode) && walk->fn(walk->state, path) != 0 ? GCI_TREE_END : GCI_TREE_ON;
 }
 
 gcache_status
 gci_side_each(gci_store *store, char const *folder, gci_side_fn fn, void *state, gcache_error *error)
 {
-    walk w = { .store = store, .folder = folder, .fn = fn, .state = state };
-    struct stat facts;
+    struct walk walk = { fn, state };
 
     gci_store_enter(store);
-    if (gci_dir_stat(store->directory, folder, &facts, NULL) != GCACHE_OK || !S_ISDIR(facts.st_mode))
-        return GCACHE_OK;
-    return gci_dir_each(store->directory, folder, visit_name, &w, error);
+    return gci_tree_each(store->directory, folder, visit_file, &walk, error);
 }
 
 /* ---- expiry ---- */
