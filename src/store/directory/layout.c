@@ -5,6 +5,7 @@
 #include "base/digest.h"
 #include "store/directory/paths.h"
 #include "store/directory/shard.h"
+#include "store/directory/tree.h"
 #include "store/format/candidate_index.h"
 
 #include <errno.h>
@@ -271,29 +272,27 @@ look_around(gci_dir dir, bool *out_cache, bool *out_used, gcache_error *error)
 
 struct newest {
     gci_dir dir;
-    char folder[16];
-    bool newer, seen;
+    bool newer;
 };
 
-static int
-note_pack(void *state, char const *name)
+static gci_tree_step
+note_pack(void *state, char const *path, struct stat const *facts)
 {
     struct newest *newest = state;
-    char path[300], id[GCACHE_ENTRY_ID_SIZE], header[GCI_PACK_HEADER];
+    char id[GCACHE_ENTRY_ID_SIZE], header[GCI_PACK_HEADER];
     gci_pack_walk walk;
     gci_file file;
     gcache_key key;
     size_t got = 0;
 
-    snprintf(path, sizeof path, "%s/%.255s", newest->folder, name);
-    if (gci_name_read(name, &key, id) != GCI_NAME_PACK || gci_file_open(newest->dir, path, O_RDONLY, &file, NULL) != GCACHE_OK)
-        return 0;
+    if (!S_ISREG(facts->st_mode) || gci_name_read(strrchr(path, '/') + 1, &key, id) != GCI_NAME_PACK ||
+        gci_file_open(newest->dir, path, O_RDONLY, &file, NULL) != GCACHE_OK)
+        return GCI_TREE_ON;
     gci_file_read(&file, header, sizeof header, 0, &got, NULL);
     gci_file_close(&file);
     gci_pack_state pack = gci_pack_begin(gci_view_of(header, got), &key, &walk);
     newest->newer = pack == GCI_PACK_NEWER;
-    newest->seen = newest->newer || pack == GCI_PACK_GOOD;
-    return newest->seen;
+    return newest->newer || pack == GCI_PACK_GOOD ? GCI_TREE_END : GCI_TREE_ON;
 }
 
 /* Where the format file says nothing the first whole candidate index does: one cache has one version. */
@@ -301,13 +300,8 @@ static gcache_status
 check_versions(gci_dir dir, gcache_error *error)
 {
     struct newest newest = { .dir = dir };
-    struct stat facts;
 
-    for (unsigned number = 0; number < GCI_SHARDS && !newest.seen; number++) {
-        snprintf(newest.folder, sizeof newest.folder, "entries/%02x", number & 0xffu);
-        if (gci_dir_stat(dir, newest.folder, &facts, NULL) == GCACHE_OK)
-            gci_dir_each(dir, newest.folder, note_pack, &newest, NULL);
-    }
+    gci_tree_each(dir, "entries", note_pack, &newest, NULL);
     return newest.newer ? gci_fail(error, GCACHE_ERROR_FORMAT, "%s: a cache of a newer format than %d", dir.name,
                                    GCI_FORMAT_VERSION)
                         : GCACHE_OK;

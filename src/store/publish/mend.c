@@ -259,46 +259,19 @@ forget_lost(struct mender *mender)
     }
 }
 
-/* ---- finding a key's entry files ---- */
-
-struct entry_names {
-    gcache_key const *key;
-    gci_entry_name *names;
-    size_t count, capacity;
-    bool failed;
-};
-
-static int
-note_entry(void *state, char const *name)
-{
-    struct entry_names *names = state;
-    gci_entry_name entry;
-    gcache_key key;
-
-    if (gci_name_read(name, &key, entry.id) != GCI_NAME_ENTRY || memcmp(&key, names->key, sizeof key) != 0)
-        return 0;
-    if (!GCI_ARRAY_HAS_ROOM(names, names)) {
-        names->failed = true;
-        return 1;
-    }
-    names->names[names->count++] = entry;
-    return 0;
-}
-
+/* The files of the mender's key, whatever its candidate index says. */
 static gcache_status
-recover_listed(struct mender *mender)
+recover_files(void *state, gci_shard_key const *key)
 {
-    struct entry_names names = { .key = mender->key };
-    gci_path shard = gci_path_shard(mender->key);
+    struct mender *mender = state;
+    gcache_status status = GCACHE_OK;
 
-    gcache_status status = gci_dir_each(mender->store->directory, shard.text, note_entry, &names, mender->error);
-    if (status == GCACHE_ERROR_NOT_FOUND)
-        return GCACHE_OK;
-    if (names.failed)
-        status = gci_fail_memory(mender->error);
-    for (size_t i = 0; status == GCACHE_OK && i < names.count; i++)
-        status = recover_entry(mender, names.names[i].id);
-    free(names.names);
+    if (memcmp(&key->key, mender->key, sizeof key->key) != 0)
+        return status;
+    for (size_t i = 0; status == GCACHE_OK && i < key->count; i++) {
+        if (key->files[i].kind == GCI_NAME_ENTRY)
+            status = recover_entry(mender, key->files[i].id);
+    }
     return status;
 }
 
@@ -328,7 +301,7 @@ mend(struct mender *mender, gci_entry_name const *ids, size_t count)
     gcache_status status = take_pack(mender);
 
     if (status == GCACHE_OK && mender->mended->damaged && ids == NULL)
-        status = recover_listed(mender);
+        status = gci_shard_each(mender->store->directory, mender->key->bytes[0], recover_files, mender, mender->error);
     for (size_t i = 0; status == GCACHE_OK && i < count; i++)
         status = recover_entry(mender, ids[i].id);
     if (status == GCACHE_OK && ids != NULL)
