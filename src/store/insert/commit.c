@@ -59,7 +59,7 @@ read_whole(gci_insertion *insertion, gci_candidates **out_set)
         return GCACHE_OK;
     gci_candidates_release(*out_set);
     *out_set = NULL;
-    gcache_status status = gci_mend_locked(store, key, NULL, 0, &mended, insertion->error);
+    gcache_status status = gci_mend_locked(store, key, NULL, &mended, insertion->error);
     if (status != GCACHE_OK)
         return status;
     found = gci_read_pack(store, key, out_set, insertion->error);

@@ -5,7 +5,6 @@
 #include "store/publish/mend.h"
 
 #include "base/arena.h"
-#include "base/array.h"
 #include "base/system/clock.h"
 #include "base/digest.h"
 #include "store/format/candidate_index.h"
@@ -296,15 +295,15 @@ note_kept(struct mender const *mender)
 }
 
 static gcache_status
-mend(struct mender *mender, gci_entry_name const *ids, size_t count)
+mend(struct mender *mender, gci_shard_key const *listed)
 {
     gcache_status status = take_pack(mender);
 
-    if (status == GCACHE_OK && mender->mended->damaged && ids == NULL)
+    if (status == GCACHE_OK && mender->mended->damaged && listed == NULL)
         status = gci_shard_each(mender->store->directory, mender->key->bytes[0], recover_files, mender, mender->error);
-    for (size_t i = 0; status == GCACHE_OK && i < count; i++)
-        status = recover_entry(mender, ids[i].id);
-    if (status == GCACHE_OK && ids != NULL)
+    if (status == GCACHE_OK && listed != NULL)
+        status = recover_files(mender, listed);
+    if (status == GCACHE_OK && listed != NULL)
         forget_lost(mender);
     mender->mended->entries = gci_pack_draft_live(&mender->draft);
     if (status == GCACHE_OK && mender->changed)
@@ -316,14 +315,14 @@ mend(struct mender *mender, gci_entry_name const *ids, size_t count)
 }
 
 gcache_status
-gci_mend_locked(gci_store *store, gcache_key const *key, gci_entry_name const *ids, size_t count,
-                gci_mended *out_mended, gcache_error *error)
+gci_mend_locked(gci_store *store, gcache_key const *key, gci_shard_key const *listed, gci_mended *out_mended,
+                gcache_error *error)
 {
     struct mender mender;
 
     gcache_status status = mender_init(&mender, store, key, out_mended, error);
     if (status == GCACHE_OK)
-        status = mend(&mender, ids, count);
+        status = mend(&mender, listed);
     mender_clear(&mender);
     return status;
 }
@@ -337,14 +336,14 @@ lock_for_mending(gci_store *store, gcache_key const *key, gcache_error *error)
 }
 
 gcache_status
-gci_mend_key(gci_store *store, gcache_key const *key, gci_entry_name const *ids, size_t count, gci_mended *out_mended,
+gci_mend_key(gci_store *store, gcache_key const *key, gci_shard_key const *listed, gci_mended *out_mended,
              gcache_error *error)
 {
     *out_mended = (gci_mended){ 0 };
     gcache_status status = lock_for_mending(store, key, error);
     if (status != GCACHE_OK)
         return status;
-    status = gci_mend_locked(store, key, ids, count, out_mended, error);
+    status = gci_mend_locked(store, key, listed, out_mended, error);
     gci_key_unlock(&store->locks, key);
     return status;
 }

@@ -19,18 +19,14 @@ typedef struct gci_mended {
 } gci_mended;
 
 /*
- * Looks at the key under its lock and changes what is wrong, nothing if all is well. ids: the entry files the key has,
+ * Looks at the key under its lock and changes what is wrong, nothing if all is well. listed: the files the key has,
  * for a caller that has listed them; NULL: they are looked for if the candidate index is damaged.
  */
-typedef struct gci_entry_name {
-    char id[GCACHE_ENTRY_ID_SIZE];
-} gci_entry_name;
-
-gcache_status gci_mend_key(gci_store *store, gcache_key const *key, gci_entry_name const *ids, size_t count,
-                           gci_mended *out_mended, gcache_error *error);
+gcache_status gci_mend_key(gci_store *store, gcache_key const *key, gci_shard_key const *listed, gci_mended *out_mended,
+                           gcache_error *error);
 /* The same by the holder of the key's lock. */
-gcache_status gci_mend_locked(gci_store *store, gcache_key const *key, gci_entry_name const *ids, size_t count,
-                              gci_mended *out_mended, gcache_error *error);
+gcache_status gci_mend_locked(gci_store *store, gcache_key const *key, gci_shard_key const *listed, gci_mended *out_mended,
+                              gcache_error *error);
 
 /* Takes one entry out whose file was found damaged: the file into quarantine, its frame out of the candidate index.
    ERROR_NOT_FOUND: it isn't the one that was read any more, but has been renewed since, and stays. */

@@ -259,7 +259,7 @@ mend_and_read(gci_store *store, gcache_key const *key, gci_candidates **inout_se
 {
     gci_mended mended = { 0 };
 
-    if (gci_mend_key(store, key, NULL, 0, &mended, NULL) != GCACHE_OK)
+    if (gci_mend_key(store, key, NULL, &mended, NULL) != GCACHE_OK)
         return *inout_set != NULL ? GCI_FOUND : GCI_CORRUPT;
     gci_candidates_release(*inout_set);
     gci_found found = gci_read_pack(store, key, inout_set, error);

@@ -216,7 +216,7 @@ settle(gci_store *store, gci_candidate const *candidate, gcache_status status)
         return GCI_FOUND;
     case GCACHE_ERROR_NOT_FOUND:
         /* Eviction takes the reference away first: if it is still there, somebody else removed the file. */
-        gci_mend_key(store, &record->key, &(gci_entry_name){ "" }, 0, &mended, NULL);
+        gci_mend_key(store, &record->key, &(gci_shard_key){ .key = record->key }, &mended, NULL);
         return GCI_EVICTED;
     case GCACHE_ERROR_BUSY:
         status = gci_mend_renewed(store, &record->key, record->id, record->sequence, NULL);

@@ -132,21 +132,12 @@ static gcache_status
 repair_key(void *state, gci_shard_key const *key)
 {
     struct repair *repair = state;
-    gci_entry_name *ids = calloc(key->count + 1, sizeof *ids);
     gci_stored_description *description;
     gci_mended mended;
-    size_t count = 0;
 
-    if (ids == NULL)
-        return gci_fail_memory(repair->error);
-    for (size_t i = 0; i < key->count; i++) {
-        if (key->files[i].kind == GCI_NAME_ENTRY)
-            memcpy(ids[count++].id, key->files[i].id, sizeof ids->id);
-    }
     gcache_status status = gci_trust_key(repair->store, &key->key, repair->error);
     if (status == GCACHE_OK)
-        status = gci_mend_key(repair->store, &key->key, ids, count, &mended, repair->error);
-    free(ids);
+        status = gci_mend_key(repair->store, &key->key, key, &mended, repair->error);
     if (status != GCACHE_OK)
         return leave(repair, &key->key, status);
     report_mended(repair, &key->key, &mended);
