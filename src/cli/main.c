@@ -2,7 +2,6 @@
  * guardcache, the command: finds the command that the first one or two words name, and runs it.
  */
 #include "cli/shared/cli.h"
-#include "cli/shared/commands.h"
 
 #include <guardcache/version.h>
 #include <signal.h>

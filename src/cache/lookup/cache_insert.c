@@ -17,15 +17,15 @@
 #define DRAFT_BYTES_MAX ((size_t)64 << 20)
 
 static void
-draft_init(gci_draft *d)
+draft_init(gci_insert_draft *d)
 {
-    *d = (gci_draft){ 0 };
+    *d = (gci_insert_draft){ 0 };
     gci_arena_init(&d->arena, DRAFT_BYTES_MAX);
     gci_buf_init(&d->program, GCI_BUF_NO_LIMIT);
 }
 
 static void
-draft_clear(gci_draft *d)
+draft_clear(gci_insert_draft *d)
 {
     gci_guards_free(d->guards);
     gci_buf_clear(&d->program);
@@ -60,7 +60,7 @@ check_entry(gcache_entry const *entry, gcache_error *error)
 /* ---- putting the record together ---- */
 
 static gcache_status
-draft_guards(gci_draft *d, gci_question const *question, gcache_entry const *entry, gcache_error *error)
+draft_guards(gci_insert_draft *d, gci_question const *question, gcache_entry const *entry, gcache_error *error)
 {
     gci_view *texts = gci_arena_array(&d->arena, entry->guard_count, sizeof *texts);
 
@@ -84,14 +84,14 @@ draft_guards(gci_draft *d, gci_question const *question, gcache_entry const *ent
 }
 
 static gcache_status
-draft_names(gci_draft *d, gci_question const *question, gcache_error *error)
+draft_names(gci_insert_draft *d, gci_question const *question, gcache_error *error)
 {
     d->record.names = gci_names_of(question, &d->arena, &d->record.name_count);
     return d->record.names != NULL ? GCACHE_OK : gci_fail_memory(error);
 }
 
 static gcache_status
-draft_requirements(gci_draft *d, gcache_entry const *entry, gcache_error *error)
+draft_requirements(gci_insert_draft *d, gcache_entry const *entry, gcache_error *error)
 {
     gci_pair *pairs = gci_arena_array(&d->arena, entry->requires_count, sizeof *pairs);
 
@@ -105,7 +105,7 @@ draft_requirements(gci_draft *d, gcache_entry const *entry, gcache_error *error)
 }
 
 static gcache_status
-draft_record(gci_draft *d, gci_question const *question, gcache_entry const *entry, gcache_error *error)
+draft_record(gci_insert_draft *d, gci_question const *question, gcache_entry const *entry, gcache_error *error)
 {
     d->record.key = question->key;
     d->record.kind = gci_view_text(gcache_graph_kind(question->graph));
@@ -136,7 +136,7 @@ refuse(gci_insert *insert, gcache_reason reason)
 
 /* Attachments are stored before the entry that names them, so that nobody sees it without them. */
 static gcache_status
-store_attachments(gci_draft *d, gci_store *store, gcache_entry const *entry, gcache_error *error)
+store_attachments(gci_insert_draft *d, gci_store *store, gcache_entry const *entry, gcache_error *error)
 {
     gci_attachment *attachments = gci_arena_array(&d->arena, entry->attachment_count, sizeof *attachments);
 
@@ -163,7 +163,7 @@ prepare(gci_insert *insert)
 {
     gci_store *store = insert->cache->store;
     gcache_entry const *entry = insert->entry;
-    gci_draft *d = &insert->draft;
+    gci_insert_draft *d = &insert->draft;
     gcache_status status = gci_description_of(insert->graph, true, &d->arena, &d->description, &insert->error);
 
     if (status == GCACHE_OK)
@@ -192,7 +192,7 @@ begin(gci_insert *insert)
 {
     gci_question *question = &insert->question;
     gcache_error *error = &insert->error;
-    gci_draft *d = &insert->draft;
+    gci_insert_draft *d = &insert->draft;
 
     insert->status = gci_question_init(question, insert->cache, insert->graph, insert->hints, NULL, error);
     if (insert->status == GCACHE_REFUSED)

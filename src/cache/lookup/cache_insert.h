@@ -11,13 +11,13 @@
 #include "base/arena.h"
 
 /* What an insert puts together before the store sees it. */
-typedef struct gci_draft {
+typedef struct gci_insert_draft {
     gci_arena arena;
     gci_buf program;
     gci_guards *guards;
     gci_record record;
     gci_description description;
-} gci_draft;
+} gci_insert_draft;
 
 typedef struct gci_insert {
     gcache *cache;
@@ -29,7 +29,7 @@ typedef struct gci_insert {
     gcache_status status;  /* OK after the first step: to be committed */
     bool turned_away;      /* the gate is closed: nothing was looked at */
     gci_question question;
-    gci_draft draft;
+    gci_insert_draft draft;
     gci_pending *pending;  /* NULL: there is nothing to commit */
 } gci_insert;
 

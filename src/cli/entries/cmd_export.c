@@ -2,7 +2,7 @@
  * guardcache export and import: what is stored, as one file for another machine.
  */
 #include "base/error.h"
-#include "cli/shared/commands.h"
+#include "cli/shared/cli.h"
 #include "cli/shared/hints.h"
 #include "cli/shared/object.h"
 #include "cli/shared/open.h"

@@ -3,7 +3,7 @@
  */
 #include "base/error.h"
 #include "base/system/file.h"
-#include "cli/shared/commands.h"
+#include "cli/shared/cli.h"
 #include "cli/shared/object.h"
 #include "cli/shared/question.h"
 

@@ -2,7 +2,7 @@
  * guardcache ls: what is stored.
  */
 #include "base/error.h"
-#include "cli/shared/commands.h"
+#include "cli/shared/cli.h"
 #include "cli/shared/entries.h"
 #include "cli/shared/open.h"
 

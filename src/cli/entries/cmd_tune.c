@@ -3,7 +3,7 @@
  * --kernel, about one kernel's best configuration.
  */
 #include "base/error.h"
-#include "cli/shared/commands.h"
+#include "cli/shared/cli.h"
 #include "cli/shared/object.h"
 #include "cli/shared/open.h"
 

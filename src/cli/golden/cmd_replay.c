@@ -7,7 +7,7 @@
 #include "base/text/json.h"
 #include "cli/golden/player.h"
 #include "cli/shared/scratch.h"
-#include "cli/shared/commands.h"
+#include "cli/shared/cli.h"
 #include "cli/shared/lines.h"
 #include "cli/shared/open.h"
 #include "cli/shared/progress.h"

@@ -9,7 +9,7 @@
 #include "base/system/file.h"
 #include "cli/golden/player.h"
 #include "cli/shared/scratch.h"
-#include "cli/shared/commands.h"
+#include "cli/shared/cli.h"
 #include "cli/shared/lines.h"
 #include "cli/shared/open.h"
 

@@ -7,7 +7,7 @@
 #include "base/system/file.h"
 #include "cli/golden/golden.h"
 #include "cli/shared/scratch.h"
-#include "cli/shared/commands.h"
+#include "cli/shared/cli.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -3,7 +3,7 @@
  */
 #include "base/error.h"
 #include "base/text/json.h"
-#include "cli/shared/commands.h"
+#include "cli/shared/cli.h"
 #include "cli/shared/object.h"
 #include "cli/shared/open.h"
 

@@ -2,7 +2,7 @@
  * guardcache diff: how two descriptions, or a stored key and one, differ.
  */
 #include "base/error.h"
-#include "cli/shared/commands.h"
+#include "cli/shared/cli.h"
 #include "cli/shared/open.h"
 
 #include <guardcache/cache.h>

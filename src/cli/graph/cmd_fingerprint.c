@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/system/file.h"
 #include "base/text/json.h"
-#include "cli/shared/commands.h"
+#include "cli/shared/cli.h"
 #include "cli/shared/hints.h"
 
 #include <guardcache/fingerprint.h>

@@ -6,7 +6,7 @@
  */
 #include "base/error.h"
 #include "base/text/json.h"
-#include "cli/shared/commands.h"
+#include "cli/shared/cli.h"
 #include "cli/shared/hints.h"
 #include "cli/shared/lines.h"
 

@@ -2,7 +2,7 @@
  * guardcache guard show, guard fmt: two listings of the same compiled guards.
  */
 #include "base/error.h"
-#include "cli/shared/commands.h"
+#include "cli/shared/cli.h"
 
 #include <guardcache/guard.h>
 #include <stdio.h>

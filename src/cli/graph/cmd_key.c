@@ -1,7 +1,7 @@
 /*
  * guardcache key: the keys of descriptions.
  */
-#include "cli/shared/commands.h"
+#include "cli/shared/cli.h"
 #include "cli/shared/lines.h"
 #include "cli/shared/object.h"
 #include "cli/shared/open.h"

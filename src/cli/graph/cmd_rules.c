@@ -2,7 +2,7 @@
  * Rule sets, those compiled in and the user's own: what is in them, and whether their examples hold.
  */
 #include "base/error.h"
-#include "cli/shared/commands.h"
+#include "cli/shared/cli.h"
 #include "cli/shared/object.h"
 #include "cli/shared/open.h"
 

@@ -2,7 +2,7 @@
  * guardcache config: settings with their origins, and changing them.
  */
 #include "base/error.h"
-#include "cli/shared/commands.h"
+#include "cli/shared/cli.h"
 #include "cli/shared/object.h"
 #include "cli/shared/open.h"
 

@@ -3,7 +3,7 @@
  */
 #include "base/error.h"
 #include "base/text/quantity.h"
-#include "cli/shared/commands.h"
+#include "cli/shared/cli.h"
 #include "cli/shared/entries.h"
 #include "cli/maintenance/findings.h"
 #include "cli/shared/open.h"

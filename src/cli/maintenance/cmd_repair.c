@@ -2,7 +2,7 @@
  * guardcache repair: makes a damaged cache whole again.
  */
 #include "base/error.h"
-#include "cli/shared/commands.h"
+#include "cli/shared/cli.h"
 #include "cli/maintenance/findings.h"
 #include "cli/shared/open.h"
 

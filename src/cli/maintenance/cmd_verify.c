@@ -2,7 +2,7 @@
  * guardcache verify: reads everything that is stored and says what is damaged.
  */
 #include "base/error.h"
-#include "cli/shared/commands.h"
+#include "cli/shared/cli.h"
 #include "cli/shared/entries.h"
 #include "cli/maintenance/findings.h"
 #include "cli/shared/open.h"

@@ -1,7 +1,7 @@
 /*
  * guardcache version.
  */
-#include "cli/shared/commands.h"
+#include "cli/shared/cli.h"
 
 #include <guardcache/version.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * guardcache explain: why a lookup misses, or has missed.
  */
 #include "base/error.h"
-#include "cli/shared/commands.h"
+#include "cli/shared/cli.h"
 #include "cli/shared/open.h"
 #include "cli/shared/journal_query.h"
 #include "cli/shared/question.h"

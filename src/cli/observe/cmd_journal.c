@@ -9,7 +9,7 @@
 #include "base/text/json.h"
 #include "base/visible.h"
 #include "cli/shared/scratch.h"
-#include "cli/shared/commands.h"
+#include "cli/shared/cli.h"
 #include "cli/shared/entries.h"
 #include "cli/shared/hints.h"
 #include "cli/shared/open.h"
@@ -238,13 +238,11 @@ run(cli_call const *call)
     listing list = { .json = wanted->json };
     gcache_journal_query query;
     gcache_error error = { 0 };
-    gcache *cache = NULL;
+    gcache *cache;
 
     gci_arena_init(&list.arena, OBJECT_MAX_BYTES);
     gci_buf_init(&list.text, GCI_BUF_NO_LIMIT);
-    gcache_status status = cli_journal_query(&wanted->journal, &query, &error);
-    if (status == GCACHE_OK)
-        status = cli_open_directory(wanted->cache, true, &cache, &error);
+    gcache_status status = cli_journal_open(wanted->cache, &wanted->journal, &query, &cache, &error);
     if (status == GCACHE_OK)
         status = print_entries(&list, cache, &query, &error);
     if (status == GCACHE_OK && wanted->follow)

@@ -3,7 +3,7 @@
  */
 #include "base/error.h"
 #include "base/system/file.h"
-#include "cli/shared/commands.h"
+#include "cli/shared/cli.h"
 #include "cli/shared/open.h"
 #include "cli/shared/journal_query.h"
 
@@ -34,11 +34,9 @@ run(cli_call const *call)
     options const *wanted = call->options;
     gcache_journal_query query;
     gcache_error error = { 0 };
-    gcache *cache = NULL;
+    gcache *cache;
 
-    gcache_status status = cli_journal_query(&wanted->journal, &query, &error);
-    if (status == GCACHE_OK)
-        status = cli_open_directory(wanted->cache, true, &cache, &error);
+    gcache_status status = cli_journal_open(wanted->cache, &wanted->journal, &query, &cache, &error);
     if (status == GCACHE_OK)
         status = make_report(wanted, cache, &query, &error);
     gcache_close(cache);

@@ -2,7 +2,7 @@
  * guardcache stats: statistics of the journal and the directory.
  */
 #include "base/error.h"
-#include "cli/shared/commands.h"
+#include "cli/shared/cli.h"
 #include "cli/shared/open.h"
 #include "cli/shared/journal_query.h"
 
@@ -38,11 +38,7 @@ run(cli_call const *call)
         status = cli_open_existing(wanted->cache, &cache, &error);
     if (status == GCACHE_OK)
         status = gcache_statistics_show(cache, &query, form_of(wanted), &text, &error);
-    if (status == GCACHE_OK)
-        cli_print_lines(gci_view_text(text));
-    gcache_free(text);
-    gcache_close(cache);
-    return status == GCACHE_OK ? CLI_OK : cli_fail(&error);
+    return cli_journal_print(status, text, cache, &error);
 }
 
 static cli_option const table[] = {

@@ -2,7 +2,7 @@
  * guardcache top: what costs most.
  */
 #include "base/error.h"
-#include "cli/shared/commands.h"
+#include "cli/shared/cli.h"
 #include "cli/shared/open.h"
 #include "cli/shared/journal_query.h"
 
@@ -57,17 +57,11 @@ run(cli_call const *call)
     if (status == GCACHE_OK && call->count != 0)
         status = read_kind(call->arguments[0], &kind, &error);
     if (status == GCACHE_OK)
-        status = cli_journal_query(&wanted->journal, &query, &error);
-    if (status == GCACHE_OK)
-        status = cli_open_directory(wanted->cache, true, &cache, &error);
+        status = cli_journal_open(wanted->cache, &wanted->journal, &query, &cache, &error);
     if (status == GCACHE_OK)
         status = gcache_statistics_top(cache, &query, kind, count,
                                        wanted->json ? GCACHE_STATISTICS_JSON : GCACHE_STATISTICS_TEXT, &text, &error);
-    if (status == GCACHE_OK)
-        cli_print_lines(gci_view_text(text));
-    gcache_free(text);
-    gcache_close(cache);
-    return status == GCACHE_OK ? CLI_OK : cli_fail(&error);
+    return cli_journal_print(status, text, cache, &error);
 }
 
 static cli_option const table[] = {

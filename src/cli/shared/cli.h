@@ -64,6 +64,10 @@ typedef struct cli_command {
     cli_exit (*run)(cli_call const *call);
 } cli_command;
 
+#define COMMAND(file, symbol) extern cli_command const symbol;
+#include "cli/shared/commands.def"
+#undef COMMAND
+
 /* Every command, in the order of help; ends with NULL. */
 extern cli_command const *const cli_commands[];
 

@@ -6,6 +6,7 @@
 #include "base/system/clock.h"
 #include "base/error.h"
 #include "base/text/quantity.h"
+#include "cli/shared/open.h"
 
 #include <string.h>
 
@@ -46,4 +47,24 @@ cli_journal_query(cli_journal_options const *options, gcache_journal_query *out_
     if (status == GCACHE_OK && options->reason != NULL)
         status = read_reason(options->reason, &out_query->reason, error);
     return status;
+}
+
+gcache_status
+cli_journal_open(char const *directory, cli_journal_options const *options, gcache_journal_query *out_query,
+                 gcache **out_cache, gcache_error *error)
+{
+    gcache_status status = cli_journal_query(options, out_query, error);
+
+    *out_cache = NULL;
+    return status == GCACHE_OK ? cli_open_directory(directory, true, out_cache, error) : status;
+}
+
+cli_exit
+cli_journal_print(gcache_status status, char *text, gcache *cache, gcache_error const *error)
+{
+    if (status == GCACHE_OK)
+        cli_print_lines(gci_view_text(text));
+    gcache_free(text);
+    gcache_close(cache);
+    return status == GCACHE_OK ? CLI_OK : cli_fail(error);
 }
