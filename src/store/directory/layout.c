@@ -331,7 +331,7 @@ check_format(gci_dir dir, gci_view text, gcache_error *error)
     if (version < 1 || !gci_view_equal(text, write_format(version, whole)))
         return gci_fail(error, GCACHE_ERROR_CORRUPT, "%s/format: not a guardcache format file", dir.name);
     if (version != GCI_FORMAT_VERSION)
-        return gci_fail(error, GCACHE_ERROR_FORMAT, "%s: a cache of format %ld; this version reads up to %d", dir.name,
+        return gci_fail(error, GCACHE_ERROR_FORMAT, "%s: a cache of format %ld; this version reads format %d", dir.name,
                         version, GCI_FORMAT_VERSION);
     return GCACHE_OK;
 }

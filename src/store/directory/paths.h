@@ -2,7 +2,7 @@
  * Where things lie in a cache directory (docs/formats/directory.md).
  *
  *      CACHEDIR.TAG                        so that backups skip it
- *      format                              "guardcache-store 1" and the XXH3-64 of that; written last
+ *      format                              "guardcache-store 2" and the XXH3-64 of that; written last
  *      generations                         shared.h
  *      evicted                             tombstones.h
  *      segment                             event_log.h
@@ -30,7 +30,7 @@
 #include <guardcache/cache.h>
 #include <guardcache/key.h>
 
-#define GCI_FORMAT_VERSION 1
+#define GCI_FORMAT_VERSION 2
 
 /* The fixed names at the top: name, what it stands for. SQLite makes the ones after its databases. */
 #define GCI_TOP_MAP(X)                                                                                \

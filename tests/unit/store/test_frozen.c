@@ -1,4 +1,4 @@
-/* Directories of every format version there has been: they open, and what is in them is found. */
+/* A directory as it was written once, in today's format: it opens, and what is in it is found. */
 #include "fixture.h"
 
 static void
@@ -20,7 +20,7 @@ note_lookup(void *state, uint64_t at_ns, gci_view entry)
 }
 
 static void
-test_version_1(void **state)
+test_version_2(void **state)
 {
     gcache_key one = key_of(1), two = key_of(2);
     gci_stored_description *description;
@@ -28,7 +28,7 @@ test_version_1(void **state)
     gci_buf bytes;
     bool remembered = false;
 
-    copy_frozen(*state, "v1");
+    copy_frozen(*state, "v2");
     gci_store *store = fixture_open(*state);
     assert_int_equal(look(store, 1, 1, 300), GCI_FOUND);
     assert_int_equal(look(store, 1, 2, 20000), GCI_FOUND);
@@ -77,11 +77,11 @@ test_version_1(void **state)
 }
 
 static void
-test_version_1_signature(void **state)
+test_version_2_signature(void **state)
 {
     gci_signing_key ours = { "release", GCI_VIEW("a secret for tests") };
 
-    copy_frozen(*state, "v1");
+    copy_frozen(*state, "v2");
     gci_store *store = fixture_open_with(*state, (gci_store_options){ .signing = &ours, .signing_count = 1,
                                                                       .require_signature = true });
     assert_int_equal(look(store, 3, 1, 500), GCI_FOUND);
@@ -93,8 +93,8 @@ int
 main(void)
 {
     struct CMUnitTest const tests[] = {
-        STORE_TEST(test_version_1),
-        STORE_TEST(test_version_1_signature),
+        STORE_TEST(test_version_2),
+        STORE_TEST(test_version_2_signature),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -63,16 +63,18 @@ write_format(test_dir *fixture, int version)
 }
 
 static void
-test_newer_format_is_refused(void **state)
+test_other_formats_are_refused(void **state)
 {
     test_dir *fixture = *state;
     gcache_error error = { 0 };
 
     gci_store_close(fixture_open(fixture));
+    for (int version = 1; version <= 3; version += 2) {
+        write_format(fixture, version);
+        assert_int_equal(try_open(fixture, (gci_store_options){ 0 }, &error), GCACHE_ERROR_FORMAT);
+        assert_non_null(strstr(error.message, version == 1 ? "format 1" : "format 3"));
+    }
     write_format(fixture, 2);
-    assert_int_equal(try_open(fixture, (gci_store_options){ 0 }, &error), GCACHE_ERROR_FORMAT);
-    assert_non_null(strstr(error.message, "format 2"));
-    write_format(fixture, 1);
     assert_int_equal(try_open(fixture, (gci_store_options){ 0 }, &error), GCACHE_OK);
 }
 
@@ -80,8 +82,8 @@ test_newer_format_is_refused(void **state)
 static void
 test_damaged_format_is_made_anew(void **state)
 {
-    static char const *const damaged[] = { "", "something else\n", "guardcache-store 1", "guardcache-store 01\n",
-                                           "guardcache-store 2\n", "guardcache-store 3 0123456789abcdef\n", NULL };
+    static char const *const damaged[] = { "", "something else\n", "guardcache-store 2", "guardcache-store 02\n",
+                                           "guardcache-store 3\n", "guardcache-store 3 0123456789abcdef\n", NULL };
     test_dir *fixture = *state;
     char path[512];
 
@@ -459,7 +461,7 @@ main(void)
 {
     struct CMUnitTest const tests[] = {
         STORE_TEST(test_directory_is_made),
-        STORE_TEST(test_newer_format_is_refused),
+        STORE_TEST(test_other_formats_are_refused),
         STORE_TEST(test_damaged_format_is_made_anew),
         STORE_TEST(test_damaged_format_of_a_newer_cache),
         STORE_TEST(test_own_names_are_no_strangers),
