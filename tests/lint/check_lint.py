@@ -22,6 +22,9 @@ TABLE = """
 | `src/cli` | command | `include` `src/base` | - |
 | `tests` | everything | all | `cmocka.h` |
 """
+CALLS = "/* It is %s. */\nvoid\ngci_%s(void)\n{\n    gci_%s();\n}\n"
+STEPS = "/* Steps. */\n" + "".join(f"    value = step_{number}(value);\n" for number in range(12))
+TYPE = "/* A type. */\nstruct gci_type {\n    int member;\n};\n"
 FUNCTION = "int\nlong_one(void)\n{\n" + "    step();\n" * 80 + "}\n"
 SHORT = "int\nshort_one(void)\n{\n    return 0;\n}\n"
 
@@ -65,6 +68,12 @@ FAULTS = [
     ("sizes", "src/base/a.c", SHORT + "/* */\n" * 1001, "more than 1000"),
     ("listed", "tests/unit/base/test_a.c", SHORT, "not listed"),
     ("listed", "tests/cli/a.sh", "true\n", "not listed"),
+    ("rooms", "src/base/b.c", CALLS % ("b", "b", "good"), "circles of files"),
+    ("rooms", "src/store/b.c", CALLS % ("b", "b", "good"), "circles of folders"),
+    ("rooms", "src/store/good.h", "/* Another one. */\n", "file names with two meanings: good"),
+    ("rooms", "src/store/b.h", TYPE, "type names with two meanings: gci_type"),
+    ("rooms", "src/base/a.c", SHORT, "src/base/a.c: no opening comment"),
+    ("rooms", "src/store/b.c", STEPS, "stands again at"),
     ("marks", "src/base/a.c", "/* TO" + "DO */\n", "a left-over mark"),
     ("marks", "docs/a.md", "see /ro" + "ot/a\n", "a path of one machine"),
     ("marks", "src/base/a.c", SHORT + " \n", "white space"),
@@ -95,10 +104,14 @@ GOOD = {
     "fixtures/canon/pairs.jsonl": '{"name": "one"}\n',
     "python/tests/test_p.py": SKIPPED_CASE,
     "src/README.md": TABLE,
-    "src/base/good.c": '#include <stdio.h>\n#include "base/good.h"\n' + SHORT,
+    "src/base/good.c": '/* Good. */\n#include <stdio.h>\n#include "base/good.h"\n' + SHORT,
+    "src/base/calls.c": CALLS % ("good", "good", "b"),
+    "src/base/steps.c": STEPS,
+    "src/base/type.h": TYPE,
     "src/base/good.h": "/* sprintf( is only spoken of here */\nvoid long_name(void);\n",
-    "src/cli/good.c": '#include <guardcache/good.h>\n#include "base/good.h"\n    value = getenv(name);\n' + SHORT,
-    "include/guardcache/good.h": "int good(void);\n",
+    "src/cli/good.c": '/* The command. */\n#include <guardcache/good.h>\n#include "base/good.h"\n    value = getenv(name);\n'
+    + SHORT,
+    "include/guardcache/good.h": "/* Good. */\nint good(void);\n",
     "tests/unit/base/test_good.c": SHORT,
     "tests/unit/base/meson.build": "names = ['good']\n",
 }

@@ -82,10 +82,11 @@ harm_files(trial *t, char const *harm)
     assert_int_equal(system(command), 0);
 }
 
+/* Where the text is, since arguments are evaluated in any order. */
 static inline gcache_status
-free_text(gcache_status status, char *text)
+free_text(gcache_status status, char *const *text)
 {
-    gcache_free(text);
+    gcache_free(*text);
     return status;
 }
 

@@ -139,7 +139,7 @@ explain(trial *t, gcache_graph *graph)
     char *text = NULL;
     gcache_status status = gcache_explain(C, graph, NULL, NULL, GCACHE_EXPLAIN_TEXT, &text, E);
 
-    return free_text(status, text);
+    return free_text(status, &text);
 }
 
 CASE(gcache_explain, HIT) { return (void)stored(t), explain(t, t->g); }
@@ -189,7 +189,7 @@ compare(trial *t, gcache_graph *graph)
     a.graph = t->g;
     b.graph = graph;
     gcache_status status = gcache_compare(C, &a, &b, 0, GCACHE_DIFF_TEXT, &text, NULL, E);
-    return free_text(status, text);
+    return free_text(status, &text);
 }
 
 CASE(gcache_compare, OK) { return compare(t, t->g); }
@@ -311,7 +311,7 @@ graph_text(trial *t, char const *name)
     char *text = NULL;
     gcache_status status = gcache_graph_text(t->g, name, &text, NULL, E);
 
-    return free_text(status, text);
+    return free_text(status, &text);
 }
 
 CASE(gcache_graph_text, ERROR_NOT_FOUND) { return graph_text(t, "module"); }
@@ -322,7 +322,7 @@ write_graph(trial *t, gcache_graph *graph)
     char *text = NULL;
     gcache_status status = gcache_graph_write(graph, &text, NULL, E);
 
-    return free_text(status, text);
+    return free_text(status, &text);
 }
 
 CASE(gcache_graph_write, OK) { return write_graph(t, t->g); }
@@ -337,7 +337,7 @@ diff(trial *t, char const *bytes, size_t size)
     assert_int_equal(gcache_graph_canonical(t->g, &own, &own_size, E), GCACHE_OK);
     gcache_status status = gcache_diff(own, own_size, bytes != NULL ? bytes : own, bytes != NULL ? size : own_size, 0,
                                        GCACHE_DIFF_TEXT, &text, NULL, E);
-    return free_text(status, text);
+    return free_text(status, &text);
 }
 
 CASE(gcache_diff, OK) { return diff(t, NULL, 0); }
@@ -442,7 +442,7 @@ show(trial *t, gcache *cache)
     char *text = NULL;
     gcache_status status = gcache_statistics_show(cache, NULL, GCACHE_STATISTICS_TEXT, &text, E);
 
-    return free_text(status, text);
+    return free_text(status, &text);
 }
 
 CASE(gcache_statistics_show, OK) { return show(t, C); }

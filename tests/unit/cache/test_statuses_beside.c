@@ -53,7 +53,7 @@ subdirectory(trial *t, char const *name, gcache_access wanted)
     char *path = NULL;
     gcache_status status = gcache_subdirectory(C, name, wanted, &access, &path, E);
 
-    return free_text(status, path);
+    return free_text(status, &path);
 }
 
 CASE(gcache_subdirectory, OK) { return subdirectory(t, "xla", GCACHE_ACCESS_UPDATE); }
@@ -73,7 +73,7 @@ show_file(trial *t, char const *text)
         write_file(file, text);
     else
         assert_int_equal(gcache_export(C, file, NULL, NULL, E), GCACHE_OK);
-    return free_text(gcache_export_show(file, &manifest, E), manifest);
+    return free_text(gcache_export_show(file, &manifest, E), &manifest);
 }
 
 CASE(gcache_export, OK) { return gcache_export(C, in_directory(t, "export"), NULL, NULL, E); }
@@ -84,7 +84,7 @@ CASE(gcache_export_show, ERROR_NOT_FOUND)
 {
     char *manifest = NULL;
 
-    return free_text(gcache_export_show(in_directory(t, "nowhere"), &manifest, E), manifest);
+    return free_text(gcache_export_show(in_directory(t, "nowhere"), &manifest, E), &manifest);
 }
 
 static gcache_status
@@ -227,7 +227,7 @@ CASE(gcache_fingerprint_write, OK)
     gcache_status status = gcache_fingerprint_write(print, &text, E);
 
     gcache_fingerprint_free(print);
-    return free_text(status, text);
+    return free_text(status, &text);
 }
 
 static void
@@ -290,7 +290,7 @@ CASE(gcache_guards_show, OK)
     assert_int_equal(gcache_guards_compile(&guard, 1, &guards, E), GCACHE_OK);
     gcache_status status = gcache_guards_show(guards, GCACHE_GUARDS_NORMAL, &text, E);
     gcache_guards_free(guards);
-    return free_text(status, text);
+    return free_text(status, &text);
 }
 
 /* ---- what has been ---- */
@@ -314,7 +314,7 @@ explain_past(trial *t, gcache *cache)
     char *text = NULL;
     gcache_status status = gcache_journal_explain(cache, NULL, GCACHE_EXPLAIN_TEXT, &text, NULL, E);
 
-    return free_text(status, text);
+    return free_text(status, &text);
 }
 
 static gcache_status
@@ -323,7 +323,7 @@ report(trial *t, gcache *cache)
     char *html = NULL;
     gcache_status status = gcache_report(cache, NULL, &html, E);
 
-    return free_text(status, html);
+    return free_text(status, &html);
 }
 
 CASE(gcache_doctor, OK) { return gcache_doctor(C, ignore_fact, NULL, E); }
@@ -367,14 +367,14 @@ save_and_open(trial *t, char const *text)
     assert_int_equal(gcache_handle_save(C, &saved, E), GCACHE_OK);
     gcache_status status = gcache_handle_open(text != NULL ? text : saved, NULL, &cache, E);
     gcache_close(cache);
-    return free_text(status, saved);
+    return free_text(status, &saved);
 }
 
 CASE(gcache_handle_save, OK)
 {
     char *saved = NULL;
 
-    return free_text(gcache_handle_save(C, &saved, E), saved);
+    return free_text(gcache_handle_save(C, &saved, E), &saved);
 }
 
 CASE(gcache_handle_save, ERROR_NOT_FOUND)
@@ -382,7 +382,7 @@ CASE(gcache_handle_save, ERROR_NOT_FOUND)
     char *saved = NULL;
 
     harm_files(t, "rm -r ../$(basename $PWD)");
-    return free_text(gcache_handle_save(C, &saved, E), saved);
+    return free_text(gcache_handle_save(C, &saved, E), &saved);
 }
 
 CASE(gcache_handle_open, OK) { return save_and_open(t, NULL); }
