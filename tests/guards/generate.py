@@ -25,7 +25,7 @@ POWERS = ["PowByNatural"]
 
 def table_of_functions() -> list[tuple[str, int, int]]:
     """All that functions.def has, so that a new one is tried from its first day: name, least and most arguments."""
-    table, found = Path(__file__).resolve().parents[2] / "guards" / "functions.def", []
+    table, found = Path(__file__).resolve().parents[2] / "guards" / "value" / "functions.def", []
     for line in table.read_text().splitlines():
         kind, _, rest = line.partition("( ")
         fields = rest.removesuffix(" )").split(", ")
