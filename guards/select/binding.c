@@ -7,6 +7,17 @@
 
 #include <stdlib.h>
 
+#define CACHE_LINE 64
+
+/* On cache lines of their own: a name's value is read right after it was written, which takes longer across two lines. */
+static int64_t *
+new_registers(size_t count)
+{
+    size_t size = count * sizeof(int64_t);
+
+    return aligned_alloc(CACHE_LINE, (size + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE);
+}
+
 gci_binding *
 gci_binding_new(gci_selector const *selector)
 {
@@ -17,7 +28,7 @@ gci_binding_new(gci_selector const *selector)
         return NULL;
     b->selector = selector;
     b->numbers = malloc((slots + 1) * sizeof(gci_number const *));
-    b->frame.registers = malloc((GCI_FRAME_SLOTS + slots) * sizeof *b->frame.registers);
+    b->frame.registers = new_registers(GCI_FRAME_SLOTS + slots);
     b->frame.odd = malloc((slots + 1) * sizeof *b->frame.odd);
     b->frame.rows = malloc((slots + GCI_MAX_WATCHED_HAZARDS) * sizeof(gci_bits const *));
     gci_memo_init(&b->memo, selector->slot_count);
