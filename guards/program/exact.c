@@ -84,7 +84,8 @@ compute_call(run *r, gci_instruction const *i, gci_number *out)
     if (i->c == 1 && !read_register(r, i->b, &first))
         return false;
     gci_function const *function = gci_function_at((size_t)i->imm);
-    if (!function->call(r->calc, i->c == 1 ? &first : &r->registers[i->b], i->c, &result))
+    gci_function_call call = { r->calc, function, i->c == 1 ? &first : &r->registers[i->b], i->c };
+    if (!function->call(&call, &result))
         return false;
     *out = result;
     return true;

@@ -13,10 +13,9 @@
 /* ---- conversions ---- */
 
 static bool
-to_bool(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
+to_bool(gci_function_call const *c, gci_number *out)
 {
-    (void)calc;
-    *out = gci_number_bool(count != 0 && gci_number_truth(args[0]));
+    *out = gci_number_bool(c->count != 0 && gci_number_truth(c->args[0]));
     return true;
 }
 
@@ -27,16 +26,16 @@ raise_not_integer(gci_calc *calc, gci_number a)
 }
 
 static bool
-to_float(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
+to_float(gci_function_call const *c, gci_number *out)
 {
     double value = 0.0;
 
-    if (count != 0 && !gci_number_is_real(args[0]))
-        return gci_raise(calc, GCI_RAISED_TYPE, "float() argument must be a string or a real number, not '%s'",
-                         gci_number_type(args[0]));
-    if (count != 0 && !gci_number_to_double(calc, args[0], &value))
+    if (c->count != 0 && !gci_number_is_real(c->args[0]))
+        return gci_raise(c->calc, GCI_RAISED_TYPE, "float() argument must be a string or a real number, not '%s'",
+                         gci_number_type(c->args[0]));
+    if (c->count != 0 && !gci_number_to_double(c->calc, c->args[0], &value))
         return false;
-    *out = count != 0 && args[0].kind == GCI_KIND_FLOAT ? args[0] : gci_number_float(value);
+    *out = c->count != 0 && c->args[0].kind == GCI_KIND_FLOAT ? c->args[0] : gci_number_float(value);
     return true;
 }
 
@@ -52,38 +51,36 @@ raise_with_base(gci_calc *calc, gci_number base)
 }
 
 static bool
-to_int(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
+to_int(gci_function_call const *c, gci_number *out)
 {
     *out = gci_number_int(0);
-    if (count == 0)
+    if (c->count == 0)
         return true;
-    if (count == 2)
-        return raise_with_base(calc, args[1]);
-    if (gci_number_is_integral(args[0]))
-        return gci_calc_unary(calc, GCI_OPERATOR_POS, args[0], out);
-    if (args[0].kind == GCI_KIND_FLOAT)
-        return gci_calc_round(calc, GCI_TRUNC, args[0].f, out);
-    return gci_raise(calc, GCI_RAISED_TYPE,
+    if (c->count == 2)
+        return raise_with_base(c->calc, c->args[1]);
+    if (gci_number_is_integral(c->args[0]))
+        return gci_calc_unary(c->calc, GCI_OPERATOR_POS, c->args[0], out);
+    if (c->args[0].kind == GCI_KIND_FLOAT)
+        return gci_calc_round(c->calc, GCI_TRUNC, c->args[0].f, out);
+    return gci_raise(c->calc, GCI_RAISED_TYPE,
                      "int() argument must be a string, a bytes-like object or a real number, not '%s'",
-                     gci_number_type(args[0]));
+                     gci_number_type(c->args[0]));
 }
 
 /* PyTorch's: a bool only, since anything else would have to be symbolic. */
 static bool
-cast_bool(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
+cast_bool(gci_function_call const *c, gci_number *out)
 {
-    (void)count;
-    if (args[0].kind != GCI_KIND_BOOL)
-        return gci_raise(calc, GCI_RAISED_ATTRIBUTE, "'%s' object has no attribute 'node'", gci_number_type(args[0]));
-    *out = gci_number_int(args[0].i);
+    if (c->args[0].kind != GCI_KIND_BOOL)
+        return gci_raise(c->calc, GCI_RAISED_ATTRIBUTE, "'%s' object has no attribute 'node'", gci_number_type(c->args[0]));
+    *out = gci_number_int(c->args[0].i);
     return true;
 }
 
 static bool
-negate(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
+negate(gci_function_call const *c, gci_number *out)
 {
-    (void)calc, (void)count;
-    *out = gci_number_bool(!gci_number_truth(args[0]));
+    *out = gci_number_bool(!gci_number_truth(c->args[0]));
     return true;
 }
 
@@ -107,16 +104,11 @@ round_with(gci_calc *calc, gci_rounding how, gci_number a, gci_number *out)
     return raise_not_real(calc, a);
 }
 
-#define ROUNDING(name, how)                                                                          \
-    static bool name(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)           \
-    {                                                                                                 \
-        (void)count;                                                                                  \
-        return round_with(calc, how, args[0], out);                                                   \
-    }
-
-ROUNDING(floor_number, GCI_FLOOR)
-ROUNDING(ceil_number, GCI_CEIL)
-ROUNDING(trunc_number, GCI_TRUNC)
+static bool
+round_whole(gci_function_call const *c, gci_number *out)
+{
+    return round_with(c->calc, (gci_rounding)c->function->option, c->args[0], out);
+}
 
 static int64_t
 clip_digits(gci_number digits)
@@ -130,17 +122,17 @@ clip_digits(gci_number digits)
 
 /* round(x) and round(x, None) give an integer, round(x, n) x's own type. */
 static bool
-round_number(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
+round_number(gci_function_call const *c, gci_number *out)
 {
-    gci_number a = args[0];
+    gci_number a = c->args[0];
 
     if (!gci_number_is_real(a))
-        return gci_raise(calc, GCI_RAISED_TYPE, "type %s doesn't define __round__ method", gci_number_type(a));
-    if (count == 1 || args[1].kind == GCI_KIND_NONE)
-        return round_with(calc, GCI_ROUND_EVEN, a, out);
-    if (!gci_number_is_integral(args[1]))
-        return raise_not_integer(calc, args[1]);
-    return gci_calc_round_digits(calc, a, clip_digits(args[1]), out);
+        return gci_raise(c->calc, GCI_RAISED_TYPE, "type %s doesn't define __round__ method", gci_number_type(a));
+    if (c->count == 1 || c->args[1].kind == GCI_KIND_NONE)
+        return round_with(c->calc, GCI_ROUND_EVEN, a, out);
+    if (!gci_number_is_integral(c->args[1]))
+        return raise_not_integer(c->calc, c->args[1]);
+    return gci_calc_round_digits(c->calc, a, clip_digits(c->args[1]), out);
 }
 
 /* ---- functions of floats ---- */
@@ -150,6 +142,10 @@ to_double(gci_calc *calc, gci_number a, double *out)
 {
     return gci_number_is_real(a) ? gci_number_to_double(calc, a, out) : raise_not_real(calc, a);
 }
+
+/* Where a finite argument gives an infinite result, Python says OverflowError of BOUNDED functions, which only grow too
+   large, and ValueError of those with a POLE. */
+enum { POLE, BOUNDED };
 
 static bool
 raise_domain(gci_calc *calc)
@@ -163,37 +159,32 @@ raise_range(gci_calc *calc)
     return gci_raise(calc, GCI_RAISED_OVERFLOW, "math range error");
 }
 
-typedef enum infinite_result { POLE, BOUNDED } infinite_result;
-
 static bool
-apply_unary(gci_calc *calc, double (*function)(double), infinite_result infinite, gci_number a, gci_number *out)
+apply_unary(gci_function_call const *c, gci_number *out)
 {
     double argument;
 
-    if (!to_double(calc, a, &argument))
+    if (!to_double(c->calc, c->args[0], &argument))
         return false;
-    double result = function(argument);
+    double result = c->function->unary(argument);
     if (isnan(result) && !isnan(argument))
-        return raise_domain(calc);
+        return raise_domain(c->calc);
     if (isinf(result) && isfinite(argument))
-        return infinite == BOUNDED ? raise_range(calc) : raise_domain(calc);
+        return c->function->option == BOUNDED ? raise_range(c->calc) : raise_domain(c->calc);
     *out = gci_number_float(result);
     return true;
 }
 
-#define PREDICATE(name, holds)                                                                       \
-    static bool name(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)           \
-    {                                                                                                 \
-        double a = 0.0;                                                                               \
-        (void)count;                                                                                  \
-        bool real = to_double(calc, args[0], &a);                                                     \
-        *out = gci_number_bool(holds(a));                                                             \
-        return real;                                                                                  \
-    }
+/* Whether a float is of a class: FP_NAN, FP_INFINITE, or FP_NORMAL for any other. */
+static bool
+is_of_class(gci_function_call const *c, gci_number *out)
+{
+    double a = 0.0;
+    bool real = to_double(c->calc, c->args[0], &a);
 
-PREDICATE(is_nan, isnan)
-PREDICATE(is_infinite, isinf)
-PREDICATE(is_finite, isfinite)
+    *out = gci_number_bool((isnan(a) ? FP_NAN : isinf(a) ? FP_INFINITE : FP_NORMAL) == c->function->option);
+    return real;
+}
 
 /* Logarithms take integers of any size: of those beyond a double by their fraction and exponent. */
 static bool
@@ -223,136 +214,79 @@ logarithm(gci_calc *calc, double (*function)(double), gci_number a, double *out)
     return true;
 }
 
-#define LOGARITHM(name, function)                                                                    \
-    static bool name(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)           \
-    {                                                                                                 \
-        double result = 0.0;                                                                          \
-        (void)count;                                                                                  \
-        bool defined = logarithm(calc, function, args[0], &result);                                   \
-        *out = gci_number_float(result);                                                              \
-        return defined;                                                                               \
-    }
-
-LOGARITHM(log2_number, log2)
-LOGARITHM(log10_number, log10)
-
 static bool
-log_number(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
+apply_logarithm(gci_function_call const *c, gci_number *out)
 {
     double result = 0.0, base = 0.0;
 
-    if (!logarithm(calc, log, args[0], &result))
+    if (!logarithm(c->calc, c->function->unary, c->args[0], &result))
         return false;
     *out = gci_number_float(result);
-    if (count == 1)
+    if (c->count == 1)
         return true;
-    return logarithm(calc, log, args[1], &base) && gci_calc_float(calc, GCI_OPERATOR_TRUEDIV, result, base, out);
+    return logarithm(c->calc, c->function->unary, c->args[1], &base)
+           && gci_calc_float(c->calc, GCI_OPERATOR_TRUEDIV, result, base, out);
 }
 
 static bool
-two_doubles(gci_calc *calc, gci_number const *args, double *out_a, double *out_b)
+apply_pair(gci_function_call const *c, gci_number *out)
 {
-    return to_double(calc, args[0], out_a) && to_double(calc, args[1], out_b);
-}
+    double a, b;
 
-static bool
-finish_pair(gci_calc *calc, double a, double b, double result, gci_number *out)
-{
+    if (!to_double(c->calc, c->args[0], &a) || !to_double(c->calc, c->args[1], &b))
+        return false;
+    if (c->function->pair == pow && a == 0.0 && b < 0.0 && isfinite(b))
+        return raise_domain(c->calc);
+    double result = c->function->pair(a, b);
     if (isnan(result) && !isnan(a) && !isnan(b))
-        return raise_domain(calc);
+        return raise_domain(c->calc);
     if (isinf(result) && isfinite(a) && isfinite(b))
-        return raise_range(calc);
+        return raise_range(c->calc);
     *out = gci_number_float(result);
     return true;
 }
 
-static bool
-float_power(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
-{
-    double a, b;
-
-    (void)count;
-    if (!two_doubles(calc, args, &a, &b))
-        return false;
-    if (a == 0.0 && b < 0.0 && isfinite(b))
-        return raise_domain(calc);
-    return finish_pair(calc, a, b, pow(a, b), out);
-}
-
-#define PAIR(name, function)                                                                         \
-    static bool name(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)           \
-    {                                                                                                 \
-        double a, b;                                                                                  \
-        (void)count;                                                                                  \
-        return two_doubles(calc, args, &a, &b) && finish_pair(calc, a, b, function(a, b), out);       \
-    }
-
-PAIR(copy_sign, copysign)
-PAIR(float_remainder, fmod)
-PAIR(arc_tangent_2, atan2)
-
 /* ---- extremes ---- */
 
-/* Whether item replaces the best so far. Python compares in this order. */
 static bool
-is_better(gci_calc *calc, gci_function_kind kind, gci_number best, gci_number item, bool *out)
-{
-    gci_operator op = kind == GCI_FUNCTION_MAX ? GCI_OPERATOR_GT : GCI_OPERATOR_LT;
-
-    return gci_calc_compare(calc, op, item, best, out);
-}
-
-static bool
-non_negative(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
+non_negative(gci_function_call const *c, gci_number *out)
 {
     gci_number zero = gci_number_int(0);
     bool replaces;
 
-    (void)count;
-    if (!is_better(calc, GCI_FUNCTION_MAX, args[0], zero, &replaces))
+    if (!gci_calc_compare(c->calc, GCI_OPERATOR_GT, zero, c->args[0], &replaces))
         return false;
-    *out = replaces ? zero : args[0];
+    *out = replaces ? zero : c->args[0];
     return true;
 }
 
-/* torch.sym_max and sym_min: of numbers only, and a float if any of the two is one. */
+/* torch.sym_max and sym_min, as the operator says: of numbers only, and a float if any of the two is one. */
 static bool
-promoted(gci_calc *calc, gci_function_kind kind, gci_number const *args, gci_number *out)
+promoted_extreme(gci_function_call const *c, gci_number *out)
 {
+    gci_number const *args = c->args;
+    double value;
     bool replaces;
 
     for (int i = 0; i < 2; i++)
         if (!gci_number_is_real(args[i]))
-            return gci_raise(calc, GCI_RAISED_ASSERTION, "<class '%s'>", gci_number_type(args[i]));
-    if (!is_better(calc, kind, args[0], args[1], &replaces))
+            return gci_raise(c->calc, GCI_RAISED_ASSERTION, "<class '%s'>", gci_number_type(args[i]));
+    if (!gci_calc_compare(c->calc, (gci_operator)c->function->option, args[1], args[0], &replaces))
         return false;
     *out = replaces ? args[1] : args[0];
-    if (args[0].kind == GCI_KIND_FLOAT || args[1].kind == GCI_KIND_FLOAT)
-        return to_float(calc, out, 1, out);
-    return true;
+    if (out->kind == GCI_KIND_FLOAT || (args[0].kind != GCI_KIND_FLOAT && args[1].kind != GCI_KIND_FLOAT))
+        return true;
+    bool fits = gci_number_to_double(c->calc, *out, &value);
+    *out = gci_number_float(value);
+    return fits;
 }
 
 static bool
-promoted_max(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
+if_then_else(gci_function_call const *c, gci_number *out)
 {
-    (void)count;
-    return promoted(calc, GCI_FUNCTION_MAX, args, out);
-}
-
-static bool
-promoted_min(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
-{
-    (void)count;
-    return promoted(calc, GCI_FUNCTION_MIN, args, out);
-}
-
-static bool
-if_then_else(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
-{
-    (void)count;
-    if (args[0].kind != GCI_KIND_BOOL || strcmp(gci_number_type(args[1]), gci_number_type(args[2])) != 0)
-        return gci_raise(calc, GCI_RAISED_ASSERTION, "a bool and two values of one type are expected");
-    *out = args[0].i != 0 ? args[1] : args[2];
+    if (c->args[0].kind != GCI_KIND_BOOL || strcmp(gci_number_type(c->args[1]), gci_number_type(c->args[2])) != 0)
+        return gci_raise(c->calc, GCI_RAISED_ASSERTION, "a bool and two values of one type are expected");
+    *out = c->args[0].i != 0 ? c->args[1] : c->args[2];
     return true;
 }
 
@@ -433,65 +367,33 @@ is_dense_volume(gci_calc *calc, gci_number const *sizes, gci_number const *strid
 
 /* Sizes, then as many strides. With an odd number of arguments the strides are one more than the sizes. */
 static bool
-is_dense(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
+is_dense(gci_function_call const *c, gci_number *out)
 {
-    size_t rank = count / 2;
+    size_t rank = c->count / 2;
     bool dense, done;
 
     if (rank == 1)
-        done = is_dense_line(calc, args[0], args[1], &dense);
+        done = is_dense_line(c->calc, c->args[0], c->args[1], &dense);
     else
-        done = is_dense_volume(calc, args, args + rank, rank, &dense);
+        done = is_dense_volume(c->calc, c->args, c->args + rank, rank, &dense);
     *out = gci_number_int(done && dense);
     return done;
 }
 
 static bool
-make_tuple(gci_calc *calc, gci_number const *args, size_t count, gci_number *out)
+make_tuple(gci_function_call const *c, gci_number *out)
 {
-    gci_number *items = gci_arena_array(&calc->arena, count, sizeof *items);
+    gci_number *items = gci_arena_array(&c->calc->arena, c->count, sizeof *items);
 
     if (items == NULL)
-        return gci_raise_memory(calc);
-    for (size_t i = 0; i < count; i++)
-        items[i] = args[i];
-    *out = (gci_number){ .kind = GCI_KIND_TUPLE, .size = (int32_t)count, .items = items };
+        return gci_raise_memory(c->calc);
+    for (size_t i = 0; i < c->count; i++)
+        items[i] = c->args[i];
+    *out = (gci_number){ .kind = GCI_KIND_TUPLE, .size = (int32_t)c->count, .items = items };
     return true;
 }
 
 /* ---- the table ---- */
-
-/*
- * One wrapper for each libm function, whatever names it has. Where a finite argument gives an infinite result, Python
- * says OverflowError of BOUNDED functions, which only grow too large, and ValueError of those with a POLE.
- */
-#define WRAP(function, infinite)                                                                      \
-    static bool call_##function(gci_calc *calc, gci_number const *args, size_t count, gci_number *out) \
-    {                                                                                                 \
-        (void)count;                                                                                  \
-        return apply_unary(calc, function, infinite, args[0], out);                                   \
-    }
-
-WRAP(sqrt, POLE)
-WRAP(cos, POLE)
-WRAP(sin, POLE)
-WRAP(tan, POLE)
-WRAP(acos, POLE)
-WRAP(asin, POLE)
-WRAP(atan, POLE)
-WRAP(cosh, BOUNDED)
-WRAP(sinh, BOUNDED)
-WRAP(tanh, POLE)
-WRAP(acosh, POLE)
-WRAP(asinh, POLE)
-WRAP(atanh, POLE)
-WRAP(exp, BOUNDED)
-WRAP(expm1, BOUNDED)
-WRAP(log1p, POLE)
-WRAP(cbrt, POLE)
-WRAP(fabs, POLE)
-WRAP(erf, BOUNDED)
-WRAP(erfc, BOUNDED)
 
 static gci_function const table[] = {
 #define OPERATOR(text, operator_name)                                                                 \
@@ -500,16 +402,26 @@ static gci_function const table[] = {
 #define LOWERED(text, lowering, fewest)                                                               \
     { .name = text, .size = sizeof text - 1, .kind = GCI_FUNCTION_##lowering, .least = fewest,                                 \
       .most = GCI_FUNCTION_##lowering == GCI_FUNCTION_ABS ? 1 : GCI_FUNCTION_MAX_ARGUMENTS },
-#define FUNCTION(text, function, fewest, greatest, gives, normal)                                                         \
+#define FUNCTION(text, function, fewest, greatest, gives, normal, choice)                             \
     { .name = text, .size = sizeof text - 1, .kind = GCI_FUNCTION_CALLED, .call = function, .least = fewest,               \
-      .most = greatest, .result = GCI_RESULT_##gives, .canonical = normal },
-#define UNARY(text, function, normal) FUNCTION(text, call_##function, 1, 1, ANY, normal)
+      .most = greatest, .result = GCI_RESULT_##gives, .canonical = normal, .option = choice },
+#define UNARY(text, function, infinite, normal)                                                       \
+    { .name = text, .size = sizeof text - 1, .kind = GCI_FUNCTION_CALLED, .call = apply_unary, .unary = function,          \
+      .least = 1, .most = 1, .canonical = normal, .option = infinite },
+#define LOGARITHM(text, function, greatest)                                                           \
+    { .name = text, .size = sizeof text - 1, .kind = GCI_FUNCTION_CALLED, .call = apply_logarithm, .unary = function,      \
+      .least = 1, .most = greatest },
+#define PAIR(text, function, normal)                                                                  \
+    { .name = text, .size = sizeof text - 1, .kind = GCI_FUNCTION_CALLED, .call = apply_pair, .pair = function,            \
+      .least = 2, .most = 2, .canonical = normal },
 #define CONSTANT(text, number) { .name = text, .size = sizeof text - 1, .kind = GCI_FUNCTION_CONSTANT, .value = number },
 #include "guards/value/functions.def"
 #undef OPERATOR
 #undef LOWERED
 #undef FUNCTION
 #undef UNARY
+#undef LOGARITHM
+#undef PAIR
 #undef CONSTANT
 };
 

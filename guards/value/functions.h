@@ -22,17 +22,32 @@ typedef enum gci_function_result {
     GCI_RESULT_REAL
 } gci_function_result;
 
-typedef struct gci_function {
+typedef struct gci_function gci_function;
+
+/* A call of a function, whose table entry may have a choice for it. */
+typedef struct gci_function_call {
+    gci_calc *calc;
+    gci_function const *function;
+    gci_number const *args;
+    size_t count;
+} gci_function_call;
+
+struct gci_function {
     char const *name; /* with its module: "math.floor" */
     size_t size;      /* of the name */
     gci_function_kind kind;
     gci_operator op;
     size_t least, most; /* arguments; a call with another number is a TypeError */
-    bool (*call)(gci_calc *calc, gci_number const *args, size_t count, gci_number *out);
-    double value;
+    bool (*call)(gci_function_call const *call, gci_number *out);
+    union {
+        double value;
+        double (*unary)(double);
+        double (*pair)(double, double);
+    };
+    int option; /* call's */
     gci_function_result result;
     char const *canonical; /* in normal form; NULL: as it is written */
-} gci_function;
+};
 
 /* Arguments of a call, at most; more are ERROR_LIMIT. Indicators of tensors need two for each dimension. */
 #define GCI_FUNCTION_MAX_ARGUMENTS 254

@@ -34,8 +34,10 @@ def table_of_functions() -> list[tuple[str, int, int]]:
             found.append((name, int(fields[2]), 1 if fields[1] == "round_number" else min(int(fields[3]), 6)))
         elif kind == "LOWERED":
             found.append((name, int(fields[2]), 1 if fields[1] == "ABS" else 4))
-        elif kind in ("OPERATOR", "UNARY") and name not in POWERS:
-            found.append((name, *((2, 2) if kind == "OPERATOR" else (1, 1))))
+        elif kind == "LOGARITHM":
+            found.append((name, 1, int(fields[2])))
+        elif kind in ("OPERATOR", "PAIR", "UNARY") and name not in POWERS:
+            found.append((name, *((1, 1) if kind == "UNARY" else (2, 2))))
     return found
 
 
