@@ -113,13 +113,16 @@ is_field(field const *f, gci_view name)
 static bool
 read_fields(gci_typing const *typing, gci_value *map, field const *fields, void *object, gci_value *others)
 {
+    field const *next = fields; /* members mostly come in this order */
     unsigned seen = 0;
 
     for (uint32_t i = 0; i < map->count; i++) {
         gci_member *member = &map->members[i];
-        field const *f = fields;
-        while (f->name.data != NULL && !is_field(f, member->name))
-            f++;
+        field const *f = next;
+        if (f->name.data == NULL || !is_field(f, member->name))
+            for (f = fields; f->name.data != NULL && !is_field(f, member->name);)
+                f++;
+        next = f->name.data != NULL ? f + 1 : fields;
         seen |= 1u << (f - fields);
         if (f->name.data != NULL ? !read_field(typing, f, &member->value, object)
                             : !add_other(typing, others, map->count, member))
