@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 /* Changes whenever opcode.def, functions.def or the layout do; another version's programs are compiled anew from texts. */
-#define PROGRAM_VERSION 2
+#define PROGRAM_VERSION 3
 
 /* ---- what a program consists of ---- */
 
@@ -52,7 +52,7 @@ typedef struct saved_program {
 
 #define PROGRAM(member) guards.program.member
 static gci_field const program_fields[] = {
-    GCI_NUMBER(saved_program, version, 4, "version", "2; 0: it isn't saved, and nothing follows"),
+    GCI_NUMBER(saved_program, version, 4, "version", "3; 0: it isn't saved, and nothing follows"),
     GCI_LIST(saved_program, guards.texts, guards.count, &gci_text_item, "guards", "their texts"),
     GCI_LIST(saved_program, PROGRAM(names), PROGRAM(name_count), &name_item, "names", ""),
     GCI_LIST(saved_program, PROGRAM(callees), PROGRAM(callee_count), &gci_text_item, "callees",
