@@ -62,7 +62,7 @@ bench_store_entry(gci_store *store, uint64_t key, uint64_t variant, gci_view pay
 gci_store *
 bench_open_store(char const *directory, int level, gcache_durability durability, uint64_t max_bytes)
 {
-    gci_store_options options = { .compression_level = level, .max_bytes = max_bytes, .durability = durability };
+    gci_store_options options = { .compression_level = level, .max_size = max_bytes, .durability = durability };
     gci_store *store;
 
     bench_require(gci_store_open(directory, &options, &store, &bench_error) == GCACHE_OK, "open");

@@ -104,7 +104,7 @@ gcache_gc(gcache *cache, gcache_gc_options const *options, gcache_collected *out
     GCI_REQUIRE_INIT(options, error);
     GCI_REQUIRE_INIT(out_collected, error);
     gci_gc_options inside = { .dry_run = options->dry_run, .target_bytes = options->target_bytes,
-                              .max_age_ns = options->max_age_ns, .space = options->namespace_, .victim = options->victim,
+                              .max_age_ns = options->max_age_ns, .namespace_ = options->namespace_, .victim = options->victim,
                               .state = options->state };
     status = gci_pass(&cache->gate, NULL, GCI_BROWSE, error);
     if (status == GCACHE_OK)

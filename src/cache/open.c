@@ -67,13 +67,13 @@ store_options(gcache *cache, gcache_options const *options, gci_signing_key *sig
         .read_only = options->read_only,
         .durability = options->durability,
         .renew = options->refresh,
-        .max_bytes = options->max_size,
+        .max_size = options->max_size,
         .own_cap = own_cap,
         .memory_bytes = options->memory_bytes,
         .compression_level = options->compression_level,
         .max_candidates = options->max_candidates,
         .max_age_ns = options->max_age_ns,
-        .space = options->namespace_,
+        .namespace_ = options->namespace_,
         .signing = signing,
         .signing_count = options->signing_count,
         .require_signature = options->require_signature,
@@ -99,16 +99,16 @@ gcache_open(char const *directory, gcache_options const *options, gcache **out_c
     if (status != GCACHE_OK)
         return status;
 
-    gci_view salt = gci_view_text(options->namespace_), bypass = gci_view_text(options->bypass);
-    gcache *cache = calloc(1, sizeof *cache + salt.size + 1 + bypass.size + 1);
+    gci_view namespace_ = gci_view_text(options->namespace_), bypass = gci_view_text(options->bypass);
+    gcache *cache = calloc(1, sizeof *cache + namespace_.size + 1 + bypass.size + 1);
     if (cache == NULL)
         return gci_fail_memory(error);
     char *texts = (char *)(cache + 1);
-    cache->salt = gci_view_of(texts, salt.size);
-    if (salt.size != 0)
-        memcpy(texts, salt.data, salt.size);
+    cache->namespace_ = gci_view_of(texts, namespace_.size);
+    if (namespace_.size != 0)
+        memcpy(texts, namespace_.data, namespace_.size);
     if (options->bypass != NULL)
-        cache->gate.bypass = memcpy(texts + salt.size + 1, bypass.data, bypass.size);
+        cache->gate.bypass = memcpy(texts + namespace_.size + 1, bypass.data, bypass.size);
     cache->gate.disabled = options->disabled;
     cache->gate.refresh = options->refresh;
     cache->gate.no_journal = options->no_journal;

@@ -11,10 +11,10 @@
 #include <string.h>
 
 #define FORMAT "guardcache-handle/1"
-/* A directory and a salt. */
+/* A directory and a namespace. */
 #define TEXT_BYTES_MAX ((size_t)1 << 20)
 
-/* What is saved of gcache_options besides salt and bypass: the field, its type, the type of the JSON value. */
+/* What is saved of gcache_options besides namespace and bypass: the field, its type, the type of the JSON value. */
 #define OPTION_MAP(X)                                                                                 \
     X(read_only, bool, GCI_BOOL)                                                                      \
     X(strict, bool, GCI_BOOL)                                                                         \
@@ -77,8 +77,8 @@ gcache_handle_save(gcache *cache, char **out_text, gcache_error *error)
     gci_buf_init(&text, TEXT_BYTES_MAX);
     gci_buf_append_text(&text, "{\"format\": \"" FORMAT "\"");
     gcache_status status = write_directory(cache, &text, error);
-    if (cache->salt.size != 0)
-        write_text(&text, "namespace", cache->salt);
+    if (cache->namespace_.size != 0)
+        write_text(&text, "namespace", cache->namespace_);
     if (cache->gate.bypass != NULL)
         write_text(&text, "bypass", gci_view_text(cache->gate.bypass));
 #define X(field, type, json_type) write_number(&text, #field, json_type, (uint64_t)cache->options.field);

@@ -33,7 +33,7 @@ gci_store_stats_get(gci_store *store, gci_store_stats *out_stats, gcache_error *
     if (atomic_load(&store->shared.usable))
         gci_recount_if_unknown(store);
     *out_stats = (gci_store_stats){ .bytes = gci_word_value(&table->bytes), .entries = gci_word_value(&table->entries),
-                                    .keys = gci_word_value(&table->keys), .max_bytes = store->options.max_bytes };
+                                    .keys = gci_word_value(&table->keys), .max_size = store->options.max_size };
     out_stats->memory_bytes = atomic_load(&store->memory.budget->bytes);
     out_stats->memory_sets = store->memory.count;
     for (size_t i = 0; i < GCI_COUNT_COUNT; i++)
@@ -195,12 +195,12 @@ report_content(struct reporter *reporter, gci_store *store)
     gci_store_stats stats;
 
     if (gci_store_stats_get(store, &stats, NULL) == GCACHE_OK) {
-        if (stats.max_bytes == UINT64_MAX)
+        if (stats.max_size == UINT64_MAX)
             report(reporter, "size", NULL, "%.1f MiB in %llu entries of %llu keys, no cap", MIB(stats.bytes),
                  (unsigned long long)stats.entries, (unsigned long long)stats.keys);
         else
-            report(reporter, "size", stats.bytes > stats.max_bytes ? "over the cap: run guardcache gc" : NULL,
-                 "%.1f of %.1f MiB in %llu entries of %llu keys", MIB(stats.bytes), MIB(stats.max_bytes),
+            report(reporter, "size", stats.bytes > stats.max_size ? "over the cap: run guardcache gc" : NULL,
+                 "%.1f of %.1f MiB in %llu entries of %llu keys", MIB(stats.bytes), MIB(stats.max_size),
                  (unsigned long long)stats.entries, (unsigned long long)stats.keys);
     }
     gci_dir_each(store->directory, "quarantine", count_name, &quarantined, NULL);

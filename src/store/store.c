@@ -62,16 +62,16 @@ copy_options(gci_store *store, gci_store_options const *given)
     gci_store_options *options = &store->options;
 
     *options = *given;
-    if (options->max_bytes == 0)
-        options->max_bytes = GCACHE_MAX_SIZE_DEFAULT;
+    if (options->max_size == 0)
+        options->max_size = GCACHE_MAX_SIZE_DEFAULT;
     if (options->memory_bytes == 0)
         options->memory_bytes = GCACHE_MEMORY_BYTES_DEFAULT;
     if (options->compression_level == 0)
         options->compression_level = GCACHE_COMPRESSION_DEFAULT;
     if (options->max_candidates == 0)
         options->max_candidates = GCACHE_MAX_CANDIDATES_DEFAULT;
-    options->space = strdup(given->space != NULL ? given->space : "");
-    return copy_signing(options) && options->space != NULL;
+    options->namespace_ = strdup(given->namespace_ != NULL ? given->namespace_ : "");
+    return copy_signing(options) && options->namespace_ != NULL;
 }
 
 /* Root passes every permission check, but not a read-only file system. */
@@ -188,7 +188,7 @@ gci_store_close(gci_store *store)
         close_parts(store);
     }
     gci_dir_close(&store->directory);
-    free((char *)(uintptr_t)store->options.space);
+    free((char *)(uintptr_t)store->options.namespace_);
     free((void *)(uintptr_t)store->options.signing);
     free(store->name);
     free(store);

@@ -44,7 +44,7 @@ bool gci_store_requires_signature(gci_store const *store);
 
 typedef struct gci_store_stats {
     uint64_t bytes, entries, keys; /* on disk now */
-    uint64_t max_bytes;
+    uint64_t max_size;
     uint64_t memory_bytes, memory_sets;
     uint64_t counters[GCI_COUNT_COUNT];
 } gci_store_stats;

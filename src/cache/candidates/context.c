@@ -1,5 +1,5 @@
 /*
- * A lookup's question, read from the caller's arguments.
+ * A lookup's context, read from the caller's arguments.
  */
 #include "cache/candidates/context.h"
 
@@ -16,15 +16,15 @@ rename_symbol(void const *state, gci_view name)
 /* ---- the names of a description that is only a key ---- */
 
 /* Whose names it speaks with: what the producer called the symbols, and how they are bound. */
-typedef struct speaker {
+typedef struct borrowed {
     gci_pair const *names;
     size_t count;
-} speaker;
+} borrowed;
 
 static gci_view
-speak(void const *state, gci_view name)
+borrowed_name(void const *state, gci_view name)
 {
-    speaker const *with = state;
+    borrowed const *with = state;
 
     for (size_t i = 0; i < with->count; i++)
         if (gci_view_equal(with->names[i].name, name))
@@ -33,10 +33,10 @@ speak(void const *state, gci_view name)
 }
 
 static gcache_status
-copy_names(gci_question *question, gci_record const *record, gcache_error *error)
+copy_names(gci_context *context, gci_record const *record, gcache_error *error)
 {
-    gci_arena *arena = &question->arena;
-    speaker *with = GCI_ARENA_NEW(arena, speaker);
+    gci_arena *arena = &context->arena;
+    borrowed *with = GCI_ARENA_NEW(arena, borrowed);
     gci_pair *names = gci_arena_array(arena, record->name_count, sizeof *names);
     gcache_symbol *symbols = gci_arena_array(arena, record->name_count, sizeof *symbols);
     size_t count = 0;
@@ -49,30 +49,30 @@ copy_names(gci_question *question, gci_record const *record, gcache_error *error
     }
     if (arena->failed)
         return gci_fail_memory(error);
-    *with = (speaker){ names, count };
-    question->naming = (gci_naming){ .rename = speak, .state = with };
-    question->symbols = symbols;
-    question->symbol_count = count;
+    *with = (borrowed){ names, count };
+    context->naming = (gci_naming){ .rename = borrowed_name, .state = with };
+    context->symbols = symbols;
+    context->symbol_count = count;
     return GCACHE_OK;
 }
 
 /* Where nothing is stored, or nothing with symbols, names stay as they are. */
 static gcache_status
-borrow_names(gci_question *question, gcache_error *error)
+borrow_names(gci_context *context, gcache_error *error)
 {
     gci_candidates *set = NULL;
     gcache_status status = GCACHE_OK;
 
-    if (gci_store_candidates(question->cache->store, &question->key, &set, NULL) != GCI_FOUND)
+    if (gci_store_candidates(context->cache->store, &context->key, &set, NULL) != GCI_FOUND)
         return GCACHE_OK;
     gci_candidate const *first = set->count != 0 ? set->items[0] : set->evicted_count != 0 ? set->evicted[0] : NULL;
     if (first != NULL && first->record.name_count != 0)
-        status = copy_names(question, &first->record, error);
+        status = copy_names(context, &first->record, error);
     gci_candidates_release(set);
     return status;
 }
 
-/* ---- the question ---- */
+/* ---- the context ---- */
 
 static gcache_status
 check_request(gcache_request const *request, gcache_error *error)
@@ -86,37 +86,37 @@ check_request(gcache_request const *request, gcache_error *error)
 }
 
 gcache_status
-gci_question_init(gci_question *question, gcache *cache, gcache_graph *graph, gcache_hints const *hints,
+gci_context_init(gci_context *context, gcache *cache, gcache_graph *graph, gcache_hints const *hints,
                   gcache_request const *request, gcache_error *error)
 {
     static gcache_hints const no_hints;
     static gcache_request const defaults = GCACHE_REQUEST_INIT;
 
-    *question = (gci_question){ .cache = cache, .graph = graph, .request = request != NULL ? *request : defaults };
-    gci_arena_init(&question->arena, SIZE_MAX / 2);
+    *context = (gci_context){ .cache = cache, .graph = graph, .request = request != NULL ? *request : defaults };
+    gci_arena_init(&context->arena, SIZE_MAX / 2);
     GCI_REQUIRE(cache != NULL, error, "cache is NULL");
     GCI_REQUIRE(graph != NULL, error, "graph is NULL");
-    gcache_status status = check_request(&question->request, error);
+    gcache_status status = check_request(&context->request, error);
     if (status == GCACHE_OK)
-        status = gci_graph_key(graph, cache->salt, &question->key, error);
+        status = gci_graph_key(graph, cache->namespace_, &context->key, error);
     if (status == GCACHE_ERROR_LIMIT)
         status = GCACHE_REFUSED; /* too much work for a key: the caller compiles without a cache */
     if (status == GCACHE_OK)
-        status = gcache_graph_symbols(graph, &question->symbols, &question->symbol_count, error);
+        status = gcache_graph_symbols(graph, &context->symbols, &context->symbol_count, error);
     if (status == GCACHE_OK)
-        status = gcache_graph_text_names(graph, &question->text_names, &question->text_name_count, error);
-    question->naming = (gci_naming){ .rename = rename_symbol, .state = graph };
+        status = gcache_graph_text_names(graph, &context->text_names, &context->text_name_count, error);
+    context->naming = (gci_naming){ .rename = rename_symbol, .state = graph };
     if (status == GCACHE_OK && gci_graph_is_keyed(graph) && cache->store != NULL)
-        status = borrow_names(question, error);
+        status = borrow_names(context, error);
     if (status == GCACHE_OK)
-        status = gci_hints_new(hints != NULL ? hints : &no_hints, question->naming, &question->hints, error);
+        status = gci_hints_new(hints != NULL ? hints : &no_hints, context->naming, &context->hints, error);
     return status;
 }
 
 void
-gci_question_clear(gci_question *question)
+gci_context_clear(gci_context *context)
 {
-    gci_hints_free(question->hints);
-    question->hints = NULL;
-    gci_arena_clear(&question->arena);
+    gci_hints_free(context->hints);
+    context->hints = NULL;
+    gci_arena_clear(&context->arena);
 }

@@ -1,5 +1,5 @@
 /*
- * A lookup's question: which key, which hints, in whose names, with which request.
+ * A lookup's context: which key, which hints, in whose names, with which request.
  */
 #ifndef GCI_CACHE_CANDIDATES_CONTEXT_H
 #define GCI_CACHE_CANDIDATES_CONTEXT_H
@@ -7,7 +7,7 @@
 #include "cache/handle/cache.h"
 #include "guards/guards.h"
 
-typedef struct gci_question {
+typedef struct gci_context {
     gcache *cache;
     gcache_graph *graph;
     gcache_request request; /* the caller's, or the defaults */
@@ -19,15 +19,15 @@ typedef struct gci_question {
     gcache_text_name const *text_names; /* those its rules left out of its texts; the graph's */
     size_t text_name_count;
     gci_arena arena;
-} gci_question;
+} gci_context;
 
 /*
  * Reads the caller's arguments. A description that is only a key has no symbols of its own: it speaks with the names of
  * the key's first candidate, and knows no names in texts. request and hints may be NULL. GCACHE_OK; GCACHE_REFUSED: the
  * graph can't be keyed (a bypass, or beyond a limit), key isn't set; or an error. Clear it whatever the status.
  */
-gcache_status gci_question_init(gci_question *question, gcache *cache, gcache_graph *graph, gcache_hints const *hints,
+gcache_status gci_context_init(gci_context *context, gcache *cache, gcache_graph *graph, gcache_hints const *hints,
                                 gcache_request const *request, gcache_error *error);
-void gci_question_clear(gci_question *question);
+void gci_context_clear(gci_context *context);
 
 #endif

@@ -7,9 +7,9 @@
 #define TEXT '@'
 
 gci_view
-gci_question_bound_name(gci_question const *question, gci_view name)
+gci_context_bound_name(gci_context const *context, gci_view name)
 {
-    return question->naming.rename(question->naming.state, name);
+    return context->naming.rename(context->naming.state, name);
 }
 
 /* ---- as a record keeps them ---- */
@@ -28,17 +28,17 @@ bind_text(gci_arena *arena, char const *canonical)
 }
 
 gci_pair *
-gci_names_of(gci_question const *question, gci_arena *arena, size_t *out_count)
+gci_names_of(gci_context const *context, gci_arena *arena, size_t *out_count)
 {
-    gci_pair *names = gci_arena_array(arena, question->symbol_count + question->text_name_count, sizeof *names);
+    gci_pair *names = gci_arena_array(arena, context->symbol_count + context->text_name_count, sizeof *names);
     size_t count = 0;
 
-    for (size_t i = 0; names != NULL && i < question->symbol_count; i++) {
-        gci_view name = gci_view_text(question->symbols[i].name);
-        names[count++] = (gci_pair){ name, gci_question_bound_name(question, name) };
+    for (size_t i = 0; names != NULL && i < context->symbol_count; i++) {
+        gci_view name = gci_view_text(context->symbols[i].name);
+        names[count++] = (gci_pair){ name, gci_context_bound_name(context, name) };
     }
-    for (size_t i = 0; names != NULL && i < question->text_name_count; i++) {
-        gcache_text_name const *name = &question->text_names[i];
+    for (size_t i = 0; names != NULL && i < context->text_name_count; i++) {
+        gcache_text_name const *name = &context->text_names[i];
         names[count++] = (gci_pair){ gci_view_text(name->original), bind_text(arena, name->canonical) };
     }
     *out_count = count;
@@ -62,19 +62,19 @@ counts_as(gci_pair const *name, char mark, char const *canonical)
 /* ---- compared ---- */
 
 bool
-gci_names_same(gci_question const *question, gci_record const *record)
+gci_names_same(gci_context const *context, gci_record const *record)
 {
-    gci_pair const *names = record->names, *texts = names + question->symbol_count;
+    gci_pair const *names = record->names, *texts = names + context->symbol_count;
 
-    if (record->name_count != question->symbol_count + question->text_name_count)
+    if (record->name_count != context->symbol_count + context->text_name_count)
         return false;
-    for (size_t i = 0; i < question->symbol_count; i++)
-        if (!gci_view_is(names[i].name, question->symbols[i].name) ||
-            !counts_as(&names[i], SYMBOL, question->symbols[i].canonical))
+    for (size_t i = 0; i < context->symbol_count; i++)
+        if (!gci_view_is(names[i].name, context->symbols[i].name) ||
+            !counts_as(&names[i], SYMBOL, context->symbols[i].canonical))
             return false;
-    for (size_t i = 0; i < question->text_name_count; i++)
-        if (!gci_view_is(texts[i].name, question->text_names[i].original) ||
-            !counts_as(&texts[i], TEXT, question->text_names[i].canonical))
+    for (size_t i = 0; i < context->text_name_count; i++)
+        if (!gci_view_is(texts[i].name, context->text_names[i].original) ||
+            !counts_as(&texts[i], TEXT, context->text_names[i].canonical))
             return false;
     return true;
 }
@@ -82,20 +82,20 @@ gci_names_same(gci_question const *question, gci_record const *record)
 /* ---- translated ---- */
 
 static gci_view
-current_symbol(gci_question const *question, gci_pair const *stored)
+current_symbol(gci_context const *context, gci_pair const *stored)
 {
-    for (size_t i = 0; i < question->symbol_count; i++)
-        if (counts_as(stored, SYMBOL, question->symbols[i].canonical))
-            return gci_view_text(question->symbols[i].name);
+    for (size_t i = 0; i < context->symbol_count; i++)
+        if (counts_as(stored, SYMBOL, context->symbols[i].canonical))
+            return gci_view_text(context->symbols[i].name);
     return (gci_view){ NULL, 0 };
 }
 
 gci_view
-gci_names_symbol(gci_question const *question, gci_record const *record, gci_view stored)
+gci_names_symbol(gci_context const *context, gci_record const *record, gci_view stored)
 {
     for (size_t i = 0; i < record->name_count && !gci_name_is_text(&record->names[i]); i++)
         if (gci_view_equal(record->names[i].name, stored))
-            return current_symbol(question, &record->names[i]);
+            return current_symbol(context, &record->names[i]);
     return (gci_view){ NULL, 0 };
 }
 
@@ -103,13 +103,13 @@ gci_names_symbol(gci_question const *question, gci_record const *record, gci_vie
 static gci_view
 current_text(gci_names_walk *walk, gci_pair const *stored)
 {
-    gci_question const *question = walk->question;
+    gci_context const *context = walk->context;
 
-    for (size_t i = 0; i < question->text_name_count; i++) {
-        size_t at = (walk->near + i) % question->text_name_count;
-        if (counts_as(stored, TEXT, question->text_names[at].canonical)) {
+    for (size_t i = 0; i < context->text_name_count; i++) {
+        size_t at = (walk->near + i) % context->text_name_count;
+        if (counts_as(stored, TEXT, context->text_names[at].canonical)) {
             walk->near = at + 1;
-            return gci_view_text(question->text_names[at].original);
+            return gci_view_text(context->text_names[at].original);
         }
     }
     return (gci_view){ NULL, 0 };
@@ -123,7 +123,7 @@ gci_names_next(gci_names_walk *walk)
     gci_pair const *stored = &walk->record->names[walk->next++];
     walk->stored = stored->name;
     walk->current =
-        gci_name_is_text(stored) ? current_text(walk, stored) : current_symbol(walk->question, stored);
+        gci_name_is_text(stored) ? current_text(walk, stored) : current_symbol(walk->context, stored);
     if (walk->current.data == NULL)
         walk->current = stored->name;
     return true;

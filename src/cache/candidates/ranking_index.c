@@ -72,7 +72,7 @@ classify(ranking_index *index, size_t place)
 
 /* The classes that the lookup admits, whatever the guards say. */
 static uint64_t
-admitted_classes(ranking_index const *index, gci_question const *question)
+admitted_classes(ranking_index const *index, gci_context const *context)
 {
     uint64_t classes = 0;
     gci_pair const *requirement;
@@ -80,7 +80,7 @@ admitted_classes(ranking_index const *index, gci_question const *question)
 
     for (uint32_t i = 0; i < index->class_count; i++) {
         gci_record const *record = &index->leaders[i]->candidate->record;
-        if (gci_question_refusal(question, record, &requirement, &provided) == GCACHE_REASON_NONE)
+        if (gci_context_refusal(context, record, &requirement, &provided) == GCACHE_REASON_NONE)
             classes |= (uint64_t)1 << i;
     }
     return classes;
@@ -220,9 +220,9 @@ select_from(ranking_index const *index, gci_binding *binding, uint64_t classes, 
 }
 
 static gci_selection
-choose(ranking_index const *index, gci_binding *binding, gci_question const *question, uint64_t admitted, bool const *failed)
+choose(ranking_index const *index, gci_binding *binding, gci_context const *context, uint64_t admitted, bool const *failed)
 {
-    char const *variant = question->request.expect_variant;
+    char const *variant = context->request.expect_variant;
     uint64_t expected = variant != NULL ? admitted & expected_classes(index, variant) : 0;
 
     if (expected != 0 && expected != admitted) {
@@ -234,17 +234,17 @@ choose(ranking_index const *index, gci_binding *binding, gci_question const *que
 }
 
 bool
-gci_ranking_index_select(gci_ranking *ranking, gci_question const *question, bool const *failed, gci_indexed *out)
+gci_ranking_index_select(gci_ranking *ranking, gci_context const *context, bool const *failed, gci_indexed *out)
 {
-    if (question->request.guard_test != NULL || question->cache->unsafe_skip_guards)
+    if (context->request.guard_test != NULL || context->cache->unsafe_skip_guards)
         return false;
     ranking_index *index = index_of(ranking);
-    uint64_t admitted = index != NULL ? admitted_classes(index, question) : 0;
+    uint64_t admitted = index != NULL ? admitted_classes(index, context) : 0;
     gci_binding *binding = admitted != 0 ? take_binding(index) : NULL;
     if (binding == NULL)
         return false;
-    gci_binding_set(binding, question->hints);
-    gci_selection found = choose(index, binding, question, admitted, failed);
+    gci_binding_set(binding, context->hints);
+    gci_selection found = choose(index, binding, context, admitted, failed);
     give_back(index, binding);
     out->best = found.place != GCI_NO_CANDIDATE ? found.place : GCI_NOBODY;
     out->reason = found.some_false ? GCACHE_REASON_GUARD_FALSE : GCACHE_REASON_GUARD_ERROR;

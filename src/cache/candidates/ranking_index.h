@@ -25,7 +25,7 @@ typedef struct gci_indexed {
  * failed: by place in the ranking, candidates that don't count; may be NULL. false: try them one by one; out is
  * unset.
  */
-bool gci_ranking_index_select(gci_ranking *ranking, gci_question const *question, bool const *failed, gci_indexed *out);
+bool gci_ranking_index_select(gci_ranking *ranking, gci_context const *context, bool const *failed, gci_indexed *out);
 
 /* NULL is accepted. */
 void gci_ranking_index_free(void *index);

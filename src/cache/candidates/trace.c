@@ -40,7 +40,7 @@ gci_missed_clear(gci_missed *missed)
         return;
     missed->asked = false;
     gci_trace_clear(&missed->trace);
-    gci_question_clear(&missed->question);
+    gci_context_clear(&missed->context);
 }
 
 /* ---- evictions ---- */
@@ -159,10 +159,10 @@ gci_trace_find_nearest_of(gci_trace *trace, gci_store *store, gci_description co
 }
 
 void
-gci_trace_find_nearest(gci_trace *trace, gci_question const *question)
+gci_trace_find_nearest(gci_trace *trace, gci_context const *context)
 {
     gci_description asked;
 
-    if (gci_description_of(question->graph, true, &trace->arena, &asked, NULL) == GCACHE_OK)
-        gci_trace_find_nearest_of(trace, question->cache->store, &asked, UINT64_MAX);
+    if (gci_description_of(context->graph, true, &trace->arena, &asked, NULL) == GCACHE_OK)
+        gci_trace_find_nearest_of(trace, context->cache->store, &asked, UINT64_MAX);
 }

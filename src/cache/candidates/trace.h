@@ -71,9 +71,9 @@ gci_trial_is_evicted(gci_trace const *trace, gci_trial const *trial)
 
 /* A lookup that missed, as it was: the journal writes it down, and nobody asks again. */
 typedef struct gci_missed {
-    bool asked;       /* question and trace are there */
-    bool may_refuse;  /* set before: keep the question of a hit too, because the caller may refuse it */
-    gci_question question;
+    bool asked;       /* context and trace are there */
+    bool may_refuse;  /* set before: keep the context of a hit too, because the caller may refuse it */
+    gci_context context;
     gci_trace trace;
 } gci_missed;
 
@@ -85,8 +85,8 @@ void gci_trace_find_eviction(gci_trace *trace, gci_store *store, gcache_key cons
 /* The eviction that decided: the tombstone if it is of the candidate that would have hit, or of the whole key; else NULL. */
 gci_tombstone const *gci_trace_eviction(gci_trace const *trace);
 
-/* Finds the stored keys nearest to the question's and how they differ. Trouble leaves fewer of them. */
-void gci_trace_find_nearest(gci_trace *trace, gci_question const *question);
+/* Finds the stored keys nearest to the context's and how they differ. Trouble leaves fewer of them. */
+void gci_trace_find_nearest(gci_trace *trace, gci_context const *context);
 
 /* The same for a description, among the keys that were stored before a moment. */
 void gci_trace_find_nearest_of(gci_trace *trace, gci_store *store, gci_description const *asked, uint64_t before_ns);

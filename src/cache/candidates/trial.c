@@ -15,11 +15,11 @@ provided(gcache_request const *request, gci_view name)
 }
 
 static gci_pair const *
-unmet(gci_question const *question, gci_record const *record, gci_view *out_provided)
+unmet(gci_context const *context, gci_record const *record, gci_view *out_provided)
 {
     for (size_t i = 0; i < record->requirement_count; i++) {
         gci_pair const *requirement = &record->requirements[i];
-        char const *value = provided(&question->request, requirement->name);
+        char const *value = provided(&context->request, requirement->name);
         if (value == NULL || !gci_view_is(requirement->value, value)) {
             *out_provided = gci_view_text(value);
             return requirement;
@@ -29,18 +29,18 @@ unmet(gci_question const *question, gci_record const *record, gci_view *out_prov
 }
 
 gcache_reason
-gci_question_refusal(gci_question const *question, gci_record const *record, gci_pair const **out_requirement,
+gci_context_refusal(gci_context const *context, gci_record const *record, gci_pair const **out_requirement,
                      gci_view *out_provided)
 {
-    gcache_request const *request = &question->request;
+    gcache_request const *request = &context->request;
 
     *out_requirement = NULL;
     *out_provided = (gci_view){ NULL, 0 };
     if (request->variant != NULL && !gci_view_is(record->variant, request->variant))
         return GCACHE_REASON_VARIANT;
-    if (!request->accept_renames && !gci_names_same(question, record))
+    if (!request->accept_renames && !gci_names_same(context, record))
         return GCACHE_REASON_NAMES;
-    *out_requirement = unmet(question, record, out_provided);
+    *out_requirement = unmet(context, record, out_provided);
     return *out_requirement != NULL ? GCACHE_REASON_REQUIREMENT : GCACHE_REASON_NONE;
 }
 
@@ -70,11 +70,11 @@ ask_guard_test(gcache_request const *request, gci_ranked const *ranked, gci_tria
 }
 
 static gcache_reason
-judge(gci_question const *question, gci_ranked const *ranked, gci_trial *trial)
+judge(gci_context const *context, gci_ranked const *ranked, gci_trial *trial)
 {
-    gcache_request const *request = &question->request;
+    gcache_request const *request = &context->request;
     gcache_reason refusal =
-        gci_question_refusal(question, &ranked->candidate->record, &trial->requirement, &trial->provided);
+        gci_context_refusal(context, &ranked->candidate->record, &trial->requirement, &trial->provided);
 
     if (refusal != GCACHE_REASON_NONE)
         return refusal;
@@ -82,17 +82,17 @@ judge(gci_question const *question, gci_ranked const *ranked, gci_trial *trial)
         return ask_guard_test(request, ranked, trial);
     if (ranked->guards == NULL)
         return GCACHE_REASON_UNREADABLE;
-    if (question->cache->unsafe_skip_guards)
+    if (context->cache->unsafe_skip_guards)
         return GCACHE_REASON_NONE;
-    return gci_try_guards(ranked->guards, question->hints, &trial->verdict);
+    return gci_try_guards(ranked->guards, context->hints, &trial->verdict);
 }
 
 void
-gci_try(gci_question const *question, gci_ranked const *ranked, gci_trial *out_trial)
+gci_try(gci_context const *context, gci_ranked const *ranked, gci_trial *out_trial)
 {
     out_trial->ranked = ranked;
     out_trial->cut = GCI_CUT_NOTHING;
     out_trial->verdict.exception[0] = '\0';
     out_trial->verdict.guard = ranked->candidate->record.guard_count;
-    out_trial->reason = judge(question, ranked, out_trial);
+    out_trial->reason = judge(context, ranked, out_trial);
 }

@@ -1,5 +1,5 @@
 /*
- * One candidate tried for a question, by a lookup or afterwards for what the journal keeps.
+ * One candidate tried, by a lookup or afterwards for what the journal keeps.
  */
 #ifndef GCI_CACHE_CANDIDATES_TRIAL_H
 #define GCI_CACHE_CANDIDATES_TRIAL_H
@@ -10,13 +10,13 @@
  * Why a candidate can't be the answer whatever its guards say: VARIANT, NAMES, REQUIREMENT or NONE. *out_requirement is the
  * first one that the caller's `provides` doesn't meet, or NULL; *out_provided is what it has instead, data NULL: nothing.
  */
-gcache_reason gci_question_refusal(gci_question const *question, gci_record const *record,
+gcache_reason gci_context_refusal(gci_context const *context, gci_record const *record,
                                    gci_pair const **out_requirement, gci_view *out_provided);
 
 /* Only its guards: REASON_NONE if they hold, else GUARD_FALSE or GUARD_ERROR. */
 gcache_reason gci_try_guards(gci_guards const *guards, gci_hints const *hints, gcache_verdict *out_verdict);
 
 /* Tries one candidate: variant, names, requirements, guards, in this order. */
-void gci_try(gci_question const *question, gci_ranked const *ranked, gci_trial *out_trial);
+void gci_try(gci_context const *context, gci_ranked const *ranked, gci_trial *out_trial);
 
 #endif

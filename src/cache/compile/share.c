@@ -20,7 +20,7 @@
 #define HEADER_BYTES 32
 #define FIRST_PAUSE_NS UINT64_C(1000000)
 #define MOST_PAUSE_NS UINT64_C(100000000)
-/* A job that takes longer has long told its values; those of former jobs are litter. */
+/* A job that takes longer has long published its values; those of former jobs are litter. */
 #define KEPT_NS (UINT64_C(7) * 86400 * 1000000000)
 
 typedef char side_path[GCI_SIDE_PATH_MAX + 1];
@@ -147,7 +147,7 @@ learn_now(gcache *cache, uint8_t const name[GCI_SHA256_BYTES], char const *place
     return trouble.status;
 }
 
-/* Who told something earlier, perhaps before it was started again, stays with it. */
+/* Who published something earlier, perhaps before it was started again, stays with it. */
 static gcache_status
 lead(gcache *cache, gcache_share const *share, uint8_t const name[GCI_SHA256_BYTES], char const *place,
      gci_shared_value const **out_value, gcache_error *error)

@@ -129,22 +129,22 @@ follow(gci_compile *c)
 
 /* Nothing stored: everybody who wants the key waits. Something stored for other shapes: only who has the same hints. */
 static void
-name_lease(gci_question const *question, gcache_reason reason, gci_buf *name)
+name_lease(gci_context const *context, gcache_reason reason, gci_buf *name)
 {
-    gci_buf_append(name, question->key.bytes, sizeof question->key.bytes);
+    gci_buf_append(name, context->key.bytes, sizeof context->key.bytes);
     if (reason == GCACHE_REASON_NO_KEY)
         return;
-    for (size_t i = 0; i < gci_hints_count(question->hints); i++) {
+    for (size_t i = 0; i < gci_hints_count(context->hints); i++) {
         gci_buf_append_char(name, ' ');
-        gci_buf_append_view(name, gci_hints_name(question->hints, i));
+        gci_buf_append_view(name, gci_hints_name(context->hints, i));
         gci_buf_append_char(name, '=');
-        gci_hints_write(question->hints, i, name);
+        gci_hints_write(context->hints, i, name);
     }
 }
 
 /* As gci_lease_take, for the lease that a miss with reason needs. */
 static gcache_status
-take_lease_for(gci_question const *question, gcache_reason reason, uint64_t timeout_ns, gci_lease **out_lease,
+take_lease_for(gci_context const *context, gcache_reason reason, uint64_t timeout_ns, gci_lease **out_lease,
                bool *out_waited, gcache_error *error)
 {
     uint64_t start = gci_clock_steady_ns();
@@ -153,12 +153,12 @@ take_lease_for(gci_question const *question, gcache_reason reason, uint64_t time
     *out_lease = NULL;
     *out_waited = false;
     gci_buf_init(&name, LEASE_NAME_BYTES_MAX);
-    name_lease(question, reason, &name);
+    name_lease(context, reason, &name);
     gcache_status status = name.failed ? gci_fail_memory(error)
-                                       : gci_lease_take(question->cache->store, gci_buf_view(&name), timeout_ns,
+                                       : gci_lease_take(context->cache->store, gci_buf_view(&name), timeout_ns,
                                                         out_lease, out_waited, error);
     gci_buf_clear(&name);
-    gci_report_lease(question, status, *out_lease, *out_waited, gci_clock_steady_ns() - start);
+    gci_report_lease(context, status, *out_lease, *out_waited, gci_clock_steady_ns() - start);
     return status;
 }
 
@@ -174,12 +174,12 @@ static gcache_status
 take_one_lease(gci_compile *c, bool *out_waited)
 {
     gcache_error trouble = { 0 };
-    gci_question question;
+    gci_context context;
 
-    gcache_status status = gci_question_init(&question, c->cache, c->graph, c->hints, c->options.request, &trouble);
+    gcache_status status = gci_context_init(&context, c->cache, c->graph, c->hints, c->options.request, &trouble);
     if (status == GCACHE_OK)
-        status = take_lease_for(&question, c->result->reason, c->options.lease_timeout_ns, &c->lease, out_waited, &trouble);
-    gci_question_clear(&question);
+        status = take_lease_for(&context, c->result->reason, c->options.lease_timeout_ns, &c->lease, out_waited, &trouble);
+    gci_context_clear(&context);
     if (status == GCACHE_ERROR_BUSY)
         c->result->reason = GCACHE_REASON_LEASE_TIMEOUT;
     if (status == GCACHE_ERROR_ARGUMENT && c->error != NULL)

@@ -12,9 +12,9 @@
 #define INT32_LIMIT "2147483647"
 
 static bool
-is_torch(gci_story const *story)
+is_torch(gci_explained const *explained)
 {
-    char const *kind = gcache_graph_kind(story->question->graph);
+    char const *kind = gcache_graph_kind(explained->context->graph);
 
     return strcmp(kind, "fx") == 0 || strcmp(kind, "aot") == 0;
 }
@@ -152,9 +152,9 @@ write_template(char const *text, gci_diff_item const *item, gci_buf *out)
 }
 
 static gci_advice const *
-find_advice(gci_story const *story, gci_diff_item const *item)
+find_advice(gci_explained const *explained, gci_diff_item const *item)
 {
-    char const *kind = gcache_graph_kind(story->question->graph);
+    char const *kind = gcache_graph_kind(explained->context->graph);
 
     for (size_t i = 0; i < gci_advice_count; i++) {
         gci_advice const *row = &gci_advice_rows[i];
@@ -176,14 +176,14 @@ is_other_graph(gci_near_key const *near)
 }
 
 static void
-advise_on_key(gci_story const *story, gci_buf *out)
+advise_on_key(gci_explained const *explained, gci_buf *out)
 {
-    gci_trace const *trace = story->trace;
+    gci_trace const *trace = explained->trace;
 
     if (trace->nearest_count == 0 || is_other_graph(&trace->nearest[0]))
         return;
     for (size_t i = 0; i < trace->nearest[0].count; i++) {
-        gci_advice const *found = find_advice(story, &trace->nearest[0].items[i]);
+        gci_advice const *found = find_advice(explained, &trace->nearest[0].items[i]);
         if (found == NULL)
             continue;
         write_template(found->text, &trace->nearest[0].items[i], out);
@@ -194,9 +194,9 @@ advise_on_key(gci_story const *story, gci_buf *out)
 /* ---- guards ---- */
 
 static char const *
-source_of(gci_story const *story, gci_view name)
+source_of(gci_explained const *explained, gci_view name)
 {
-    gcache_request const *request = &story->question->request;
+    gcache_request const *request = &explained->context->request;
 
     for (size_t i = 0; i < request->sources_count; i++)
         if (gci_view_is(name, request->sources[i].name))
@@ -206,11 +206,11 @@ source_of(gci_story const *story, gci_view name)
 
 /* source = tensor ".size(" dimension ")": torch._dynamo.mark_dynamic(tensor, dimension) */
 static bool
-write_mark_dynamic(gci_story const *story, char const *source, gci_buf *out)
+write_mark_dynamic(gci_explained const *explained, char const *source, gci_buf *out)
 {
     char const *call = source != NULL ? strstr(source, ".size(") : NULL;
 
-    if (!is_torch(story) || call == NULL || strchr(call, ')') == NULL)
+    if (!is_torch(explained) || call == NULL || strchr(call, ')') == NULL)
         return false;
     gci_buf_append_text(out, "torch._dynamo.mark_dynamic(");
     gci_buf_append(out, source, (size_t)(call - source));
@@ -242,13 +242,13 @@ write_name(gci_view name, char const *source, gci_buf *out)
 
 /* Each of the values it is equal to compiles by itself. */
 static void
-advise_on_equality(gci_story const *story, gci_view name, gci_buf *out)
+advise_on_equality(gci_explained const *explained, gci_view name, gci_buf *out)
 {
-    char const *source = source_of(story, name);
+    char const *source = source_of(explained, name);
     gci_buf call;
 
     gci_buf_init(&call, GCI_BUF_NO_LIMIT);
-    if (write_mark_dynamic(story, source, &call)) {
+    if (write_mark_dynamic(explained, source, &call)) {
         write_source(name, source, out);
         gci_buf_append_text(out, "Each of its sizes compiles by itself: call ");
         gci_buf_append_view(out, gci_buf_view(&call));
@@ -259,9 +259,9 @@ advise_on_equality(gci_story const *story, gci_view name, gci_buf *out)
 }
 
 static void
-advise_on_multiple(gci_story const *story, gci_symbol_bounds const *bounds, gci_buf *out)
+advise_on_multiple(gci_explained const *explained, gci_symbol_bounds const *bounds, gci_buf *out)
 {
-    char const *source = source_of(story, bounds->name);
+    char const *source = source_of(explained, bounds->name);
     gci_buf call;
 
     gci_buf_init(&call, GCI_BUF_NO_LIMIT);
@@ -269,7 +269,7 @@ advise_on_multiple(gci_story const *story, gci_symbol_bounds const *bounds, gci_
     gci_buf_format(out, "What is stored serves multiples of %lld only: pad ", (long long)bounds->modulus);
     write_name(bounds->name, source, out);
     gci_buf_append_text(out, " to one of them");
-    if (write_mark_dynamic(story, source, &call)) {
+    if (write_mark_dynamic(explained, source, &call)) {
         gci_buf_append_text(out, ", or call ");
         gci_buf_append_view(out, gci_buf_view(&call));
     }
@@ -278,13 +278,13 @@ advise_on_multiple(gci_story const *story, gci_symbol_bounds const *bounds, gci_
     gci_buf_clear(&call);
 }
 
-/* Each side of a bound compiles once and is kept: to be told only where a side isn't meant to come at all. */
+/* Each side of a bound compiles once and is kept: worth saying only where a side isn't meant to come at all. */
 static void
-advise_on_bound(gci_story const *story, gci_symbol_bounds const *bounds, gci_buf *out)
+advise_on_bound(gci_explained const *explained, gci_symbol_bounds const *bounds, gci_buf *out)
 {
-    char const *source = source_of(story, bounds->name);
+    char const *source = source_of(explained, bounds->name);
 
-    if (!is_torch(story) || source == NULL)
+    if (!is_torch(explained) || source == NULL)
         return;
     write_source(bounds->name, source, out);
     gci_buf_append_text(out, "A size beyond this bound compiles once, and its entry is kept beside the others. If none "
@@ -298,31 +298,31 @@ advise_on_bound(gci_story const *story, gci_symbol_bounds const *bounds, gci_buf
 
 /* From the normal form of what decides the guard. */
 static void
-advise_on_bounds(gci_story const *story, gci_symbol_bounds const *bounds, gci_buf *out)
+advise_on_bounds(gci_explained const *explained, gci_symbol_bounds const *bounds, gci_buf *out)
 {
     bool one_side = (bounds->low == INT64_MIN) != (bounds->high == INT64_MAX);
 
     if (bounds->modulus != 0 && bounds->low == 0 && bounds->high == 0)
-        advise_on_multiple(story, bounds, out);
+        advise_on_multiple(explained, bounds, out);
     else if (bounds->modulus == 0 && bounds->low == bounds->high)
-        advise_on_equality(story, bounds->name, out);
+        advise_on_equality(explained, bounds->name, out);
     else if (bounds->modulus == 0 && one_side)
-        advise_on_bound(story, bounds, out);
+        advise_on_bound(explained, bounds, out);
 }
 
 static gci_trial const *
-first_of_reason(gci_story const *story)
+first_of_reason(gci_explained const *explained)
 {
-    gci_trace const *trace = story->trace;
+    gci_trace const *trace = explained->trace;
 
     for (size_t i = 0; i < trace->trial_count; i++)
-        if (trace->trials[i].reason == story->reason)
+        if (trace->trials[i].reason == explained->reason)
             return &trace->trials[i];
     return NULL;
 }
 
 static void
-advise_on_guard(gci_story const *story, gci_trial const *trial, gci_buf *out)
+advise_on_guard(gci_explained const *explained, gci_trial const *trial, gci_buf *out)
 {
     gci_symbol_bounds bounds;
     gci_buf part, values;
@@ -331,13 +331,13 @@ advise_on_guard(gci_story const *story, gci_trial const *trial, gci_buf *out)
         return;
     gci_buf_init(&part, GCI_BUF_NO_LIMIT);
     gci_buf_init(&values, GCI_BUF_NO_LIMIT);
-    gci_guards_explain(trial->ranked->guards, trial->verdict.guard, story->question->hints, &part, &values);
+    gci_guards_explain(trial->ranked->guards, trial->verdict.guard, explained->context->hints, &part, &values);
     if (gci_view_contains(gci_buf_view(&part), INT32_LIMIT))
         gci_buf_append_text(out, "beyond 2,147,483,647 elements an index needs 64 bits: the first such size compiles once, "
                                  "and later ones use what it stores.");
     /* Calls and what is put in parentheses are a compiler's own arithmetic: nothing is said of them. */
     else if (!gci_view_contains(gci_buf_view(&part), "(") && gci_bounds_of_symbol(gci_buf_view(&part), &bounds))
-        advise_on_bounds(story, &bounds, out);
+        advise_on_bounds(explained, &bounds, out);
     gci_buf_clear(&part);
     gci_buf_clear(&values);
 }
@@ -377,7 +377,7 @@ sufficient_cap(gci_trace const *trace, gci_tombstone const *tombstone)
 {
     gci_fullness const *fullness = &trace->fullness;
 
-    if (fullness->max_bytes == 0 || fullness->evicted_bytes <= tombstone->evicted_bytes)
+    if (fullness->max_size == 0 || fullness->evicted_bytes <= tombstone->evicted_bytes)
         return 0;
     uint64_t room = fullness->bytes + (fullness->evicted_bytes - tombstone->evicted_bytes);
     return room + room / 9;
@@ -388,7 +388,7 @@ advise_on_size(gci_trace const *trace, gci_tombstone const *tombstone, gci_buf *
 {
     uint64_t cap = sufficient_cap(trace, tombstone);
 
-    if (cap <= trace->fullness.max_bytes) {
+    if (cap <= trace->fullness.max_size) {
         gci_buf_append_text(out, "raise the size cap: guardcache config max-size SIZE.");
         return;
     }
@@ -401,15 +401,15 @@ advise_on_size(gci_trace const *trace, gci_tombstone const *tombstone, gci_buf *
 }
 
 static void
-advise_on_eviction(gci_story const *story, gci_buf *out)
+advise_on_eviction(gci_explained const *explained, gci_buf *out)
 {
-    gci_tombstone const *tombstone = gci_trace_eviction(story->trace);
+    gci_tombstone const *tombstone = gci_trace_eviction(explained->trace);
 
     if (tombstone == NULL)
         return;
     switch (tombstone->cause) {
     case GCI_EVICTED_SIZE:
-        advise_on_size(story->trace, tombstone, out);
+        advise_on_size(explained->trace, tombstone, out);
         break;
     case GCI_EVICTED_AGE:
         gci_buf_append_text(out, "raise the age that guardcache gc --unused is called with.");
@@ -436,7 +436,7 @@ advise_on_requirement(gci_trial const *trial, gci_buf *out)
 
 /* Another variant than the wanted one. */
 static void
-advise_on_variant(gci_story const *story, gci_trial const *trial, gci_buf *out)
+advise_on_variant(gci_explained const *explained, gci_trial const *trial, gci_buf *out)
 {
     gci_view variant = trial->ranked->candidate->record.variant;
 
@@ -446,21 +446,21 @@ advise_on_variant(gci_story const *story, gci_trial const *trial, gci_buf *out)
     else
         gci_buf_format(out, "\"%.*s\"", (int)variant.size, variant.data);
     gci_buf_format(out, " as well, or compile \"%s\" once: both are then kept side by side.",
-                   story->question->request.variant);
+                   explained->context->request.variant);
 }
 
 void
-gci_write_advice(gci_story const *story, gci_buf *out)
+gci_write_advice(gci_explained const *explained, gci_buf *out)
 {
-    gci_trial const *trial = first_of_reason(story);
+    gci_trial const *trial = first_of_reason(explained);
 
-    switch (story->reason) {
+    switch (explained->reason) {
     case GCACHE_REASON_NO_KEY:
-        advise_on_key(story, out);
+        advise_on_key(explained, out);
         break;
     case GCACHE_REASON_GUARD_FALSE:
         if (trial != NULL)
-            advise_on_guard(story, trial, out);
+            advise_on_guard(explained, trial, out);
         break;
     case GCACHE_REASON_GUARD_ERROR:
         if (trial != NULL)
@@ -471,15 +471,15 @@ gci_write_advice(gci_story const *story, gci_buf *out)
             advise_on_requirement(trial, out);
         break;
     case GCACHE_REASON_VARIANT:
-        if (trial != NULL && story->question->request.variant != NULL)
-            advise_on_variant(story, trial, out);
+        if (trial != NULL && explained->context->request.variant != NULL)
+            advise_on_variant(explained, trial, out);
         break;
     case GCACHE_REASON_NAMES:
         gci_buf_append_text(out, "set accept_renames in the request if the caller can rename what it loads: a hit says what "
                                  "is called how. Else what is compiled now is stored beside it, under its own names.");
         break;
     case GCACHE_REASON_EVICTED:
-        advise_on_eviction(story, out);
+        advise_on_eviction(explained, out);
         break;
     case GCACHE_REASON_DISABLED:
         gci_buf_append_text(out, "guardcache config shows what has switched it off.");

@@ -8,6 +8,6 @@
 #include "cache/explain/explanation.h"
 
 /* Writes nothing where no advice is known. */
-void gci_write_advice(gci_story const *story, gci_buf *out);
+void gci_write_advice(gci_explained const *explained, gci_buf *out);
 
 #endif

@@ -43,7 +43,7 @@ write_left_out(gci_trial const *trial, size_t index, gci_buf *out)
 
 /* Every guard by itself, whatever the others say. */
 static void
-write_guards(gci_question const *question, gci_trial const *trial, gci_buf *out)
+write_guards(gci_context const *context, gci_trial const *trial, gci_buf *out)
 {
     gci_record const *record = &trial->ranked->candidate->record;
 
@@ -58,7 +58,7 @@ write_guards(gci_question const *question, gci_trial const *trial, gci_buf *out)
             if (i == trial->verdict.guard && (trial->cut & GCI_CUT_PART) != 0)
                 gci_buf_append_text(out, ", \"cut\": true");
             write_member(out, "result");
-            gcache_truth truth = gci_guards_eval_one(trial->ranked->guards, i, question->hints, &verdict);
+            gcache_truth truth = gci_guards_eval_one(trial->ranked->guards, i, context->hints, &verdict);
             write_verdict(out, truth, &verdict);
         } else if ((trial->cut & GCI_CUT_SHORT) != 0) {
             gci_buf_append_text(out, ", \"cut\": true");
@@ -80,18 +80,18 @@ decided_by_guards(gci_trial const *trial)
 
 /* The decisive part, its arithmetic, and the hints that would have hit. */
 static void
-write_decision(gci_question const *question, gci_trial const *trial, bool pairs, size_t *work, gci_buf *out)
+write_decision(gci_context const *context, gci_trial const *trial, bool pairs, size_t *work, gci_buf *out)
 {
     gci_buf part, values, nearest;
 
     gci_buf_init(&part, GCI_BUF_NO_LIMIT);
     gci_buf_init(&values, GCI_BUF_NO_LIMIT);
     gci_buf_init(&nearest, GCI_BUF_NO_LIMIT);
-    gci_guards_explain(trial->ranked->guards, trial->verdict.guard, question->hints, &part, &values);
+    gci_guards_explain(trial->ranked->guards, trial->verdict.guard, context->hints, &part, &values);
     gci_buf_format(out, ", \"first_failing\": %zu", trial->verdict.guard);
     write_text_member(out, "part", gci_buf_view(&part));
     write_text_member(out, "arithmetic", gci_buf_view(&values));
-    if (trial->cut == GCI_CUT_NOTHING && gci_guards_nearest(trial->ranked->guards, question->hints, pairs, work, &nearest))
+    if (trial->cut == GCI_CUT_NOTHING && gci_guards_nearest(trial->ranked->guards, context->hints, pairs, work, &nearest))
         write_text_member(out, "would_hit", gci_buf_view(&nearest));
     out->failed |= part.failed || values.failed || nearest.failed;
     gci_buf_clear(&part);
@@ -114,9 +114,9 @@ write_requirement(gci_trial const *trial, gci_buf *out)
 }
 
 static void
-write_names(gci_question const *question, gci_record const *record, gci_buf *out)
+write_names(gci_context const *context, gci_record const *record, gci_buf *out)
 {
-    gci_names_walk walk = { .question = question, .record = record };
+    gci_names_walk walk = { .context = context, .record = record };
     char const *separator = "";
 
     gci_buf_append_text(out, ", \"names\": [");
@@ -134,12 +134,12 @@ write_names(gci_question const *question, gci_record const *record, gci_buf *out
 
 /* A hint's value as JSON: Python's spellings that JSON doesn't know are written as texts. */
 static void
-write_hint(gci_question const *question, size_t index, gci_buf *out)
+write_hint(gci_context const *context, size_t index, gci_buf *out)
 {
     gci_buf text;
 
     gci_buf_init(&text, GCI_BUF_NO_LIMIT);
-    gci_hints_write(question->hints, index, &text);
+    gci_hints_write(context->hints, index, &text);
     gci_view value = gci_buf_view(&text);
     if (gci_view_is(value, "True") || gci_view_is(value, "False"))
         gci_buf_append_text(out, gci_view_is(value, "True") ? "true" : "false");
@@ -155,27 +155,27 @@ write_hint(gci_question const *question, size_t index, gci_buf *out)
 
 /* The hints that the candidate's guards read; all of them where guards were left out. */
 static void
-write_values(gci_question const *question, gci_trial const *trial, gci_buf *out)
+write_values(gci_context const *context, gci_trial const *trial, gci_buf *out)
 {
     gci_guards const *guards = trial->ranked->guards;
     bool first = true, all = trial->cut != GCI_CUT_NOTHING;
 
     gci_buf_append_text(out, ", \"values\": {");
-    for (size_t i = 0; i < gci_hints_count(question->hints); i++) {
-        gci_view name = gci_hints_name(question->hints, i);
-        if (!all && (guards == NULL || !gci_guards_reads(guards, gci_question_bound_name(question, name))))
+    for (size_t i = 0; i < gci_hints_count(context->hints); i++) {
+        gci_view name = gci_hints_name(context->hints, i);
+        if (!all && (guards == NULL || !gci_guards_reads(guards, gci_context_bound_name(context, name))))
             continue;
         gci_buf_append_text(out, first ? "" : ", ");
         gci_json_write_text(out, name);
         gci_buf_append_text(out, ": ");
-        write_hint(question, i, out);
+        write_hint(context, i, out);
         first = false;
     }
     gci_buf_append_char(out, '}');
 }
 
 static void
-write_candidate(gci_question const *question, gci_trial const *trial, bool pairs, size_t *work, gci_buf *out)
+write_candidate(gci_context const *context, gci_trial const *trial, bool pairs, size_t *work, gci_buf *out)
 {
     gci_record const *record = &trial->ranked->candidate->record;
 
@@ -184,14 +184,14 @@ write_candidate(gci_question const *question, gci_trial const *trial, bool pairs
     write_text_member(out, "variant", record->variant);
     gci_buf_format(out, ", \"priority\": %lld, \"created_ns\": %llu, \"compile_ns\": %llu", (long long)record->priority,
                    (unsigned long long)record->created_ns, (unsigned long long)record->compile_ns);
-    write_guards(question, trial, out);
+    write_guards(context, trial, out);
     if (trial->ranked->guards != NULL && decided_by_guards(trial))
-        write_decision(question, trial, pairs, work, out);
+        write_decision(context, trial, pairs, work, out);
     if (trial->requirement != NULL)
         write_requirement(trial, out);
     if (trial->reason == GCACHE_REASON_NAMES)
-        write_names(question, record, out);
-    write_values(question, trial, out);
+        write_names(context, record, out);
+    write_values(context, trial, out);
     gci_buf_append_text(out, trial->cut != GCI_CUT_NOTHING ? ", \"cut\": true}" : "}");
 }
 
@@ -211,16 +211,16 @@ write_near_key(gci_near_key const *near, gci_buf *out)
 
 /* Candidates that the journal only counts are left out. */
 static void
-write_candidates(gci_story const *story, gci_buf *out)
+write_candidates(gci_explained const *explained, gci_buf *out)
 {
-    gci_trace const *trace = story->trace;
+    gci_trace const *trace = explained->trace;
     size_t work = GCI_NEAREST_WORK;
 
     gci_buf_append_text(out, ", \"candidates\": [");
     for (size_t i = 0; i < trace->trial_count; i++) {
         gci_trial const *trial = &trace->trials[i];
         gci_buf_append_text(out, i != 0 ? ", " : "");
-        write_candidate(story->question, trial, trial->place < GCI_PAIRS_CANDIDATES, &work, out);
+        write_candidate(explained->context, trial, trial->place < GCI_PAIRS_CANDIDATES, &work, out);
     }
 }
 
@@ -237,49 +237,49 @@ write_eviction(gci_trace const *trace, gci_buf *out)
                    (unsigned long long)tombstone->evicted_ns);
     write_text_member(out, "why", gci_view_text(gci_eviction_text((int)tombstone->cause)));
     gci_buf_format(out, ", \"bytes\": %llu, \"max_bytes\": %llu, \"least_recent_ns\": %llu",
-                   (unsigned long long)trace->fullness.bytes, (unsigned long long)trace->fullness.max_bytes,
+                   (unsigned long long)trace->fullness.bytes, (unsigned long long)trace->fullness.max_size,
                    (unsigned long long)trace->fullness.least_recent_ns);
     gci_buf_format(out, ", \"evictions\": %llu, \"asked_again\": %llu}", (unsigned long long)trace->fullness.evictions,
                    (unsigned long long)trace->fullness.asked_again);
 }
 
 static void
-write_past(gci_story const *story, gci_buf *out)
+write_past(gci_explained const *explained, gci_buf *out)
 {
-    if (story->question->request.label != NULL)
-        write_text_member(out, "label", gci_view_text(story->question->request.label));
-    if (story->at_ns == 0)
+    if (explained->context->request.label != NULL)
+        write_text_member(out, "label", gci_view_text(explained->context->request.label));
+    if (explained->at_ns == 0)
         return;
-    gci_buf_format(out, ", \"at_ns\": %llu, \"compile_ns\": %llu", (unsigned long long)story->at_ns,
-                   (unsigned long long)story->cost_ns);
-    if (story->cut)
+    gci_buf_format(out, ", \"at_ns\": %llu, \"compile_ns\": %llu", (unsigned long long)explained->at_ns,
+                   (unsigned long long)explained->cost_ns);
+    if (explained->cut)
         gci_buf_append_text(out, ", \"cut\": true");
-    if (story->former != 0)
-        gci_buf_format(out, ", \"taken_over_from\": %llu", (unsigned long long)story->former);
+    if (explained->former != 0)
+        gci_buf_format(out, ", \"taken_over_from\": %llu", (unsigned long long)explained->former);
 }
 
 static void
-write_note(gci_story const *story, gci_buf *out)
+write_note(gci_explained const *explained, gci_buf *out)
 {
     gci_buf note;
 
     gci_buf_init(&note, GCI_BUF_NO_LIMIT);
-    gci_explain_variant(story, &note);
+    gci_explain_variant(explained, &note);
     if (note.size != 0)
         write_text_member(out, "note", gci_buf_view(&note));
     gci_buf_clear(&note);
 }
 
 static void
-write_advice(gci_story const *story, gci_buf *out)
+write_advice(gci_explained const *explained, gci_buf *out)
 {
     gci_buf advice;
 
     gci_buf_init(&advice, GCI_BUF_NO_LIMIT);
-    if (story->trace->not_stored != NULL)
-        write_text_member(out, "not_stored", gci_view_text(story->trace->not_stored));
-    if (story->outcome == GCACHE_MISS)
-        gci_write_advice(story, &advice);
+    if (explained->trace->not_stored != NULL)
+        write_text_member(out, "not_stored", gci_view_text(explained->trace->not_stored));
+    if (explained->outcome == GCACHE_MISS)
+        gci_write_advice(explained, &advice);
     if (advice.size != 0)
         write_text_member(out, "advice", gci_buf_view(&advice));
     out->failed |= advice.failed;
@@ -287,36 +287,36 @@ write_advice(gci_story const *story, gci_buf *out)
 }
 
 void
-gci_explain_json(gci_story const *story, gci_buf *out)
+gci_explain_json(gci_explained const *explained, gci_buf *out)
 {
-    gci_trace const *trace = story->trace;
+    gci_trace const *trace = explained->trace;
     char hex[GCACHE_KEY_HEX_SIZE];
 
-    gcache_key_to_hex(&story->question->key, hex);
-    gci_buf_format(out, "{\"outcome\": \"%s\", \"reason\": ", story->outcome == GCACHE_HIT ? "hit" : "miss");
-    if (story->reason == GCACHE_REASON_NONE)
+    gcache_key_to_hex(&explained->context->key, hex);
+    gci_buf_format(out, "{\"outcome\": \"%s\", \"reason\": ", explained->outcome == GCACHE_HIT ? "hit" : "miss");
+    if (explained->reason == GCACHE_REASON_NONE)
         gci_buf_append_text(out, "null");
     else
-        gci_json_write_text(out, gci_view_text(gcache_reason_name(story->reason)));
+        gci_json_write_text(out, gci_view_text(gcache_reason_name(explained->reason)));
     gci_buf_format(out, ", \"key\": \"%s\"", hex);
-    write_text_member(out, "kind", gci_view_text(gcache_graph_kind(story->question->graph)));
+    write_text_member(out, "kind", gci_view_text(gcache_graph_kind(explained->context->graph)));
     if (trace->winner != NULL)
         write_text_member(out, "entry", gci_view_text(trace->winner->ranked->candidate->record.id));
-    if (story->bypass != NULL)
-        write_text_member(out, "message", gci_view_text(story->bypass));
+    if (explained->bypass != NULL)
+        write_text_member(out, "message", gci_view_text(explained->bypass));
     if (trace->trouble.status != GCACHE_OK)
         write_text_member(out, "message", gci_view_text(trace->trouble.message));
-    write_note(story, out);
-    write_past(story, out);
-    if (story->reason == GCACHE_REASON_EVICTED)
+    write_note(explained, out);
+    write_past(explained, out);
+    if (explained->reason == GCACHE_REASON_EVICTED)
         write_eviction(trace, out);
-    write_candidates(story, out);
+    write_candidates(explained, out);
     gci_buf_append_text(out, "], \"nearest\": [");
     for (size_t i = 0; i < trace->nearest_count; i++) {
         gci_buf_append_text(out, i > 0 ? ", " : "");
         write_near_key(&trace->nearest[i], out);
     }
     gci_buf_append_char(out, ']');
-    write_advice(story, out);
+    write_advice(explained, out);
     gci_buf_append_char(out, '}');
 }

@@ -18,58 +18,58 @@
  * the canonical form was too long for the journal, the key may have been stored since, and with it the form.
  */
 static void
-find_nearest(gci_past *past)
+find_nearest(gci_journal_entry *entry)
 {
-    gci_store *store = past->question.cache->store;
+    gci_store *store = entry->context.cache->store;
     gci_stored_description *stored = NULL;
     gci_candidates *set = NULL;
-    gci_description asked = past->asked;
+    gci_description asked = entry->asked;
 
-    if (asked.canonical.size == 0 && gci_store_description(store, &past->key, &stored, NULL) == GCI_FOUND)
+    if (asked.canonical.size == 0 && gci_store_description(store, &entry->key, &stored, NULL) == GCI_FOUND)
         asked.canonical = gci_stored_description_get(stored)->canonical;
-    gci_trace_find_nearest_of(&past->trace, store, &asked, past->at_ns);
+    gci_trace_find_nearest_of(&entry->trace, store, &asked, entry->at_ns);
     gci_stored_description_free(stored);
     /* Stored since then: it doesn't count among those that were there. */
-    if (past->trace.stored_keys != 0 && gci_store_candidates(store, &past->key, &set, NULL) == GCI_FOUND)
-        past->trace.stored_keys--;
+    if (entry->trace.stored_keys != 0 && gci_store_candidates(store, &entry->key, &set, NULL) == GCI_FOUND)
+        entry->trace.stored_keys--;
     gci_candidates_release(set);
 }
 
 /* ---- what has changed ---- */
 
 static bool
-can_be_asked_again(gci_past const *past)
+can_be_looked_up_again(gci_journal_entry const *entry)
 {
-    return past->reason != GCACHE_REASON_BYPASS && past->question.request.guard_test == NULL;
+    return entry->reason != GCACHE_REASON_BYPASS && entry->context.request.guard_test == NULL;
 }
 
 static void
-write_hit_now(gci_past const *past, gci_trace const *trace, gci_buf *out)
+write_hit_now(gci_journal_entry const *entry, gci_trace const *trace, gci_buf *out)
 {
     gci_record const *record = &trace->winner->ranked->candidate->record;
 
     gci_buf_format(out, "\n  since then: now it hits %.*s, stored ", GCI_SHORT_ENTRY_DIGITS, record->id);
     gci_write_moment(out, record->created_ns, gci_clock_wall_ns());
-    gci_buf_append_text(out, record->created_ns < past->at_ns ? " already\n" : "\n");
+    gci_buf_append_text(out, record->created_ns < entry->at_ns ? " already\n" : "\n");
 }
 
-/* Asks the same question of the cache as it is now. */
+/* Looks the same up in the cache as it is now. */
 static void
-write_change(gci_past *past, gcache_explain_form form, gci_buf *out)
+write_change(gci_journal_entry *entry, gcache_explain_form form, gci_buf *out)
 {
     gcache_result now = GCACHE_RESULT_INIT;
     gci_trace trace;
 
-    if (!can_be_asked_again(past))
+    if (!can_be_looked_up_again(entry))
         return;
     gci_trace_init(&trace);
-    gcache_status status = gci_lookup(&past->question, &trace, &now, NULL);
-    bool changed = status == GCACHE_HIT || (status == GCACHE_MISS && now.reason != past->reason);
+    gcache_status status = gci_lookup(&entry->context, &trace, &now, NULL);
+    bool changed = status == GCACHE_HIT || (status == GCACHE_MISS && now.reason != entry->reason);
     if (form == GCACHE_EXPLAIN_JSON && status >= 0)
         gci_buf_format(out, ", \"now\": {\"outcome\": \"%s\", \"reason\": \"%s\"}", status == GCACHE_HIT ? "hit" : "miss",
                        gcache_reason_name(now.reason));
     else if (changed && status == GCACHE_HIT)
-        write_hit_now(past, &trace, out);
+        write_hit_now(entry, &trace, out);
     else if (changed)
         gci_buf_format(out, "\n  since then: now it is a miss for another reason: %s, %s\n", gcache_reason_name(now.reason),
                        gcache_reason_text(now.reason));
@@ -88,54 +88,54 @@ typedef struct explainer {
 } explainer;
 
 static void
-write_json(gci_story const *story, gci_past *past, gci_buf *out)
+write_json(gci_explained const *explained, gci_journal_entry *entry, gci_buf *out)
 {
-    gci_explain_json(story, out);
+    gci_explain_json(explained, out);
     if (!out->failed && out->size != 0)
         out->size--; /* the closing brace: there is more to say */
-    gci_buf_format(out, ", \"process\": %u", past->process);
-    write_change(past, GCACHE_EXPLAIN_JSON, out);
+    gci_buf_format(out, ", \"process\": %u", entry->process);
+    write_change(entry, GCACHE_EXPLAIN_JSON, out);
     gci_buf_append_text(out, "}\n");
 }
 
 void
-gci_explain_past(gci_past *past, gcache_explain_form form, gci_buf *out)
+gci_explain_entry(gci_journal_entry *entry, gcache_explain_form form, gci_buf *out)
 {
-    gci_story story = {
-        .question = &past->question,
-        .trace = &past->trace,
+    gci_explained explained = {
+        .context = &entry->context,
+        .trace = &entry->trace,
         .outcome = GCACHE_MISS,
-        .reason = past->reason,
-        .bypass = past->reason == GCACHE_REASON_BYPASS ? past->bypass : NULL,
-        .at_ns = past->at_ns,
-        .cost_ns = past->compile_ns,
-        .former = past->former,
-        .cut = past->cut,
+        .reason = entry->reason,
+        .bypass = entry->reason == GCACHE_REASON_BYPASS ? entry->bypass : NULL,
+        .at_ns = entry->at_ns,
+        .cost_ns = entry->compile_ns,
+        .former = entry->former,
+        .cut = entry->cut,
     };
 
-    if (past->reason == GCACHE_REASON_NO_KEY) {
-        find_nearest(past);
-        gci_history_find_not_stored(past->question.cache, &past->key, past->at_ns, &past->trace);
+    if (entry->reason == GCACHE_REASON_NO_KEY) {
+        find_nearest(entry);
+        gci_history_find_not_stored(entry->context.cache, &entry->key, entry->at_ns, &entry->trace);
     }
     if (form == GCACHE_EXPLAIN_JSON) {
-        write_json(&story, past, out);
+        write_json(&explained, entry, out);
         return;
     }
-    gci_explain_text(&story, form == GCACHE_EXPLAIN_TEXT, out);
-    write_change(past, form, out);
+    gci_explain_text(&explained, form == GCACHE_EXPLAIN_TEXT, out);
+    write_change(entry, form, out);
 }
 
 static int
-explain_one(void *state, gci_past *past)
+explain_one(void *state, gci_journal_entry *entry)
 {
     explainer *t = state;
 
-    t->status = gci_past_open(past, t->error);
+    t->status = gci_journal_entry_open(entry, t->error);
     if (t->status != GCACHE_OK)
         return 1;
     if (t->count++ > 0 && t->form != GCACHE_EXPLAIN_JSON)
         gci_buf_append_char(t->out, '\n');
-    gci_explain_past(past, t->form, t->out);
+    gci_explain_entry(entry, t->form, t->out);
     return 0;
 }
 

@@ -29,50 +29,50 @@ record_of(gci_trial const *trial)
 }
 
 static void
-write_when(gci_story const *story, gci_buf *out)
+write_when(gci_explained const *explained, gci_buf *out)
 {
     gci_buf_append_text(out, "    ");
-    gci_write_moment(out, story->at_ns, gci_clock_wall_ns());
-    if (story->cost_ns != 0) {
-        gci_buf_append_text(out, story->reason == GCACHE_REASON_NO_KEY ? ", compiled in " : ", compiled again in ");
-        gci_write_duration(out, story->cost_ns);
+    gci_write_moment(out, explained->at_ns, gci_clock_wall_ns());
+    if (explained->cost_ns != 0) {
+        gci_buf_append_text(out, explained->reason == GCACHE_REASON_NO_KEY ? ", compiled in " : ", compiled again in ");
+        gci_write_duration(out, explained->cost_ns);
     }
 }
 
 static void
-write_header(gci_story const *story, gci_buf *out)
+write_header(gci_explained const *explained, gci_buf *out)
 {
-    gci_question const *question = story->question;
-    bool keyed = story->reason != GCACHE_REASON_DISABLED && story->reason != GCACHE_REASON_BYPASS;
+    gci_context const *context = explained->context;
+    bool keyed = explained->reason != GCACHE_REASON_DISABLED && explained->reason != GCACHE_REASON_BYPASS;
 
-    gci_buf_append_text(out, story->outcome == GCACHE_HIT ? "hit" : "miss: ");
-    gci_buf_append_text(out, gcache_reason_name(story->reason));
-    if (question->request.label != NULL)
-        gci_visible_format(out, "    %s", question->request.label);
+    gci_buf_append_text(out, explained->outcome == GCACHE_HIT ? "hit" : "miss: ");
+    gci_buf_append_text(out, gcache_reason_name(explained->reason));
+    if (context->request.label != NULL)
+        gci_visible_format(out, "    %s", context->request.label);
     if (keyed) {
         gci_buf_append_text(out, "    key ");
-        gci_write_short_key(out, &question->key);
-        gci_visible_format(out, " (%s)", gcache_graph_kind(question->graph));
+        gci_write_short_key(out, &context->key);
+        gci_visible_format(out, " (%s)", gcache_graph_kind(context->graph));
     }
-    if (story->reason == GCACHE_REASON_NO_KEY)
-        gci_buf_append_text(out, story->at_ns == 0 ? "    nothing is stored under it" : "    nothing was stored under it");
-    if (story->at_ns != 0)
-        write_when(story, out);
+    if (explained->reason == GCACHE_REASON_NO_KEY)
+        gci_buf_append_text(out, explained->at_ns == 0 ? "    nothing is stored under it" : "    nothing was stored under it");
+    if (explained->at_ns != 0)
+        write_when(explained, out);
     gci_buf_append_char(out, '\n');
 }
 
 static void
-write_hints(gci_question const *question, gci_buf *out)
+write_hints(gci_context const *context, gci_buf *out)
 {
-    size_t count = gci_hints_count(question->hints);
+    size_t count = gci_hints_count(context->hints);
 
     if (count == 0)
         gci_buf_append_text(out, " no hints");
     for (size_t i = 0; i < count; i++) {
         gci_buf_append_text(out, "  ");
-        gci_visible_append(out, gci_hints_name(question->hints, i));
+        gci_visible_append(out, gci_hints_name(context->hints, i));
         gci_buf_append_char(out, '=');
-        gci_hints_write(question->hints, i, out);
+        gci_hints_write(context->hints, i, out);
     }
 }
 
@@ -80,19 +80,19 @@ write_hints(gci_question const *question, gci_buf *out)
 
 /* "the cache holds 5.0 GiB of at most 5.0 GiB; its least recent entry is unused for 40 min 3 s; 61 % of evicted ..." */
 static void
-write_fullness(gci_story const *story, char const *indent, gci_buf *out)
+write_fullness(gci_explained const *explained, char const *indent, gci_buf *out)
 {
-    gci_fullness const *fullness = &story->trace->fullness;
-    uint64_t then_ns = story->at_ns != 0 ? story->at_ns : gci_clock_wall_ns();
+    gci_fullness const *fullness = &explained->trace->fullness;
+    uint64_t then_ns = explained->at_ns != 0 ? explained->at_ns : gci_clock_wall_ns();
 
-    if (fullness->max_bytes == 0 || fullness->max_bytes == UINT64_MAX)
+    if (fullness->max_size == 0 || fullness->max_size == UINT64_MAX)
         return;
-    gci_buf_format(out, "%sthe cache %s ", indent, story->at_ns == 0 ? "holds" : "held");
+    gci_buf_format(out, "%sthe cache %s ", indent, explained->at_ns == 0 ? "holds" : "held");
     gci_write_size(out, fullness->bytes);
     gci_buf_append_text(out, " of at most ");
-    gci_write_size(out, fullness->max_bytes);
+    gci_write_size(out, fullness->max_size);
     if (fullness->least_recent_ns != 0 && fullness->least_recent_ns < then_ns) {
-        gci_buf_append_text(out, story->at_ns == 0 ? "; its least recent entry is unused for "
+        gci_buf_append_text(out, explained->at_ns == 0 ? "; its least recent entry is unused for "
                                                    : "; its least recent entry was unused for ");
         gci_write_duration(out, then_ns - fullness->least_recent_ns);
     }
@@ -116,9 +116,9 @@ write_evicted(gci_tombstone const *tombstone, gci_buf *out)
 
 /* A key of which nothing is left. "1 entry was stored at 13:58 and evicted at 14:29, ..." */
 static void
-write_key_eviction(gci_story const *story, gci_buf *out)
+write_key_eviction(gci_explained const *explained, gci_buf *out)
 {
-    gci_tombstone const *tombstone = gci_trace_eviction(story->trace);
+    gci_tombstone const *tombstone = gci_trace_eviction(explained->trace);
 
     if (tombstone == NULL || tombstone->left != 0)
         return;
@@ -130,14 +130,14 @@ write_key_eviction(gci_story const *story, gci_buf *out)
     }
     write_evicted(tombstone, out);
     if (tombstone->cause == GCI_EVICTED_SIZE)
-        write_fullness(story, "  ", out);
+        write_fullness(explained, "  ", out);
 }
 
 /* One candidate of several. */
 static void
-write_candidate_eviction(gci_story const *story, gci_candidate const *candidate, gci_buf *out)
+write_candidate_eviction(gci_explained const *explained, gci_candidate const *candidate, gci_buf *out)
 {
-    gci_tombstone const *tombstone = gci_trace_eviction(story->trace);
+    gci_tombstone const *tombstone = gci_trace_eviction(explained->trace);
 
     gci_buf_append_text(out, "        would have hit, but was ");
     if (tombstone == NULL || tombstone->evicted_ns != candidate->evicted_ns) {
@@ -148,7 +148,7 @@ write_candidate_eviction(gci_story const *story, gci_candidate const *candidate,
     }
     write_evicted(tombstone, out);
     if (tombstone->cause == GCI_EVICTED_SIZE)
-        write_fullness(story, "        ", out);
+        write_fullness(explained, "        ", out);
 }
 
 /* ---- one candidate ---- */
@@ -190,11 +190,11 @@ write_row(gci_buf *out, gci_view part, gci_view values, char const *verdict, boo
 
 /* The decisive part of a guard that is false or raises, and its arithmetic. */
 static void
-write_failing_guard(gci_question const *question, gci_trial const *trial, bool brief, gci_buf *out)
+write_failing_guard(gci_context const *context, gci_trial const *trial, bool brief, gci_buf *out)
 {
     gci_buf part, values;
 
-    if (question->request.guard_test != NULL) {
+    if (context->request.guard_test != NULL) {
         gci_buf_append_text(out, "        the caller's own test of guards doesn't want it\n");
         return;
     }
@@ -208,7 +208,7 @@ write_failing_guard(gci_question const *question, gci_trial const *trial, bool b
     }
     gci_buf_init(&part, GCI_BUF_NO_LIMIT);
     gci_buf_init(&values, GCI_BUF_NO_LIMIT);
-    gci_guards_explain(trial->ranked->guards, trial->verdict.guard, question->hints, &part, &values);
+    gci_guards_explain(trial->ranked->guards, trial->verdict.guard, context->hints, &part, &values);
     if (raises && values.size == 0)
         gci_buf_append_text(&values, trial->verdict.message);
     write_row(out, gci_buf_view(&part), gci_buf_view(&values), raises ? trial->verdict.exception : "false", brief);
@@ -266,9 +266,9 @@ write_name(gci_names_walk const *walk, gci_buf *out)
 
 /* What the payload would say otherwise than its caller. */
 static void
-write_names(gci_question const *question, gci_record const *record, bool brief, gci_buf *out)
+write_names(gci_context const *context, gci_record const *record, bool brief, gci_buf *out)
 {
-    gci_names_walk walk = { .question = question, .record = record };
+    gci_names_walk walk = { .context = context, .record = record };
     size_t differing = 0, shown = 0;
 
     while (gci_names_next(&walk)) {
@@ -287,45 +287,45 @@ write_names(gci_question const *question, gci_record const *record, bool brief, 
 }
 
 static void
-write_holds(gci_story const *story, gci_trial const *trial, bool brief, gci_buf *out)
+write_holds(gci_explained const *explained, gci_trial const *trial, bool brief, gci_buf *out)
 {
     gci_record const *record = record_of(trial);
-    bool renamed = story->question->request.accept_renames && !gci_names_same(story->question, record);
+    bool renamed = explained->context->request.accept_renames && !gci_names_same(explained->context, record);
 
     gci_buf_append_text(out, renamed ? "        holds, under other names:\n" : "        holds\n");
     if (renamed)
-        write_names(story->question, record, brief, out);
+        write_names(explained->context, record, brief, out);
 }
 
 static void
-write_trial(gci_story const *story, gci_trial const *trial, size_t number, bool brief, gci_buf *out)
+write_trial(gci_explained const *explained, gci_trial const *trial, size_t number, bool brief, gci_buf *out)
 {
-    gci_question const *question = story->question;
+    gci_context const *context = explained->context;
     gci_record const *record = record_of(trial);
 
     write_candidate_line(trial, number, gci_clock_wall_ns(), out);
     switch (trial->reason) {
     case GCACHE_REASON_GUARD_FALSE:
     case GCACHE_REASON_GUARD_ERROR:
-        write_failing_guard(question, trial, brief, out);
+        write_failing_guard(context, trial, brief, out);
         break;
     case GCACHE_REASON_VARIANT:
-        write_difference(out, gci_view_text("variant"), record->variant, gci_view_text(question->request.variant));
+        write_difference(out, gci_view_text("variant"), record->variant, gci_view_text(context->request.variant));
         break;
     case GCACHE_REASON_REQUIREMENT:
         write_difference(out, trial->requirement->name, trial->requirement->value, trial->provided);
         break;
     case GCACHE_REASON_NAMES:
-        write_names(question, record, brief, out);
+        write_names(context, record, brief, out);
         break;
     case GCACHE_REASON_EVICTED:
-        write_candidate_eviction(story, trial->ranked->candidate, out);
+        write_candidate_eviction(explained, trial->ranked->candidate, out);
         break;
     case GCACHE_REASON_UNREADABLE:
         gci_buf_append_text(out, "        its guards can't be read by this version\n");
         break;
     default:
-        write_holds(story, trial, brief, out);
+        write_holds(explained, trial, brief, out);
         break;
     }
 }
@@ -333,27 +333,27 @@ write_trial(gci_story const *story, gci_trial const *trial, size_t number, bool 
 /* ---- all candidates ---- */
 
 static void
-write_summary(gci_story const *story, gci_buf *out)
+write_summary(gci_explained const *explained, gci_buf *out)
 {
-    gci_trace const *trace = story->trace;
+    gci_trace const *trace = explained->trace;
 
     gci_write_count(out, trace->count);
     gci_buf_append_text(out, trace->count == 1 ? " candidate" : " candidates");
-    if (story->outcome == GCACHE_HIT)
+    if (explained->outcome == GCACHE_HIT)
         gci_buf_format(out, ", #%zu is the best that holds for", trace->winner->place + 1);
     else
         gci_buf_append_text(out, trace->count == 1 ? ", it doesn't hold for" : ", none holds for");
-    write_hints(story->question, out);
+    write_hints(explained->context, out);
     gci_buf_append_char(out, '\n');
 }
 
 void
-gci_explain_variant(gci_story const *story, gci_buf *out)
+gci_explain_variant(gci_explained const *explained, gci_buf *out)
 {
-    gci_trace const *trace = story->trace;
-    char const *expected = story->question->request.expect_variant;
+    gci_trace const *trace = explained->trace;
+    char const *expected = explained->context->request.expect_variant;
 
-    if (story->outcome != GCACHE_HIT || expected == NULL ||
+    if (explained->outcome != GCACHE_HIT || expected == NULL ||
         strcmp(trace->winner->ranked->answer.variant, expected) == 0)
         return;
     for (size_t i = 0; i < trace->trial_count; i++) {
@@ -369,9 +369,9 @@ gci_explain_variant(gci_story const *story, gci_buf *out)
 
 /* The changes of hints that would have made a candidate hold, each once. */
 static void
-write_would_hit(gci_story const *story, gci_buf *out)
+write_would_hit(gci_explained const *explained, gci_buf *out)
 {
-    gci_trace const *trace = story->trace;
+    gci_trace const *trace = explained->trace;
     gci_buf change;
     size_t written = 0, work = GCI_NEAREST_WORK;
 
@@ -383,7 +383,7 @@ write_would_hit(gci_story const *story, gci_buf *out)
         if (gci_trial_is_evicted(trace, trial) || trial->ranked->guards == NULL || trial->cut != GCI_CUT_NOTHING)
             continue;
         change.size = 0;
-        if (!gci_guards_nearest(trial->ranked->guards, story->question->hints, trial->place < GCI_PAIRS_CANDIDATES,
+        if (!gci_guards_nearest(trial->ranked->guards, explained->context->hints, trial->place < GCI_PAIRS_CANDIDATES,
                                 &work, &change))
             continue;
         gci_buf_append_text(out, written == 0 ? "\n  would hit:  " : "   ");
@@ -398,38 +398,38 @@ write_would_hit(gci_story const *story, gci_buf *out)
 
 /* Those that got as far as the reason says come first in interest; in a brief text the others give way. */
 static bool
-worth_showing(gci_story const *story, gci_trial const *trial, size_t shown)
+worth_showing(gci_explained const *explained, gci_trial const *trial, size_t shown)
 {
-    if (story->outcome == GCACHE_HIT)
-        return trial == story->trace->winner || shown < 2;
-    return trial->reason == story->reason;
+    if (explained->outcome == GCACHE_HIT)
+        return trial == explained->trace->winner || shown < 2;
+    return trial->reason == explained->reason;
 }
 
 static void
-write_candidates(gci_story const *story, bool brief, gci_buf *out)
+write_candidates(gci_explained const *explained, bool brief, gci_buf *out)
 {
-    gci_trace const *trace = story->trace;
+    gci_trace const *trace = explained->trace;
     size_t shown = 0, live = 0;
 
-    write_summary(story, out);
+    write_summary(explained, out);
     size_t before = out->size;
-    gci_explain_variant(story, out);
+    gci_explain_variant(explained, out);
     gci_buf_append_text(out, out->size != before ? "\n\n" : "\n");
     for (size_t i = 0; i < trace->trial_count; i++) {
         gci_trial const *trial = &trace->trials[i];
         bool evicted = gci_trial_is_evicted(trace, trial);
         if (evicted && trial->reason != GCACHE_REASON_EVICTED)
             continue;
-        if (brief && (shown == BRIEF_CANDIDATES || !worth_showing(story, trial, shown)))
+        if (brief && (shown == BRIEF_CANDIDATES || !worth_showing(explained, trial, shown)))
             continue;
-        write_trial(story, trial, trial->place + 1, brief, out);
+        write_trial(explained, trial, trial->place + 1, brief, out);
         shown++;
         live += !evicted;
     }
     if (live < trace->count)
-        gci_buf_format(out, "  and %zu more%s\n", trace->count - live, story->at_ns == 0 ? " (--all shows them)" : "");
-    if (story->outcome == GCACHE_MISS)
-        write_would_hit(story, out);
+        gci_buf_format(out, "  and %zu more%s\n", trace->count - live, explained->at_ns == 0 ? " (--all shows them)" : "");
+    if (explained->outcome == GCACHE_MISS)
+        write_would_hit(explained, out);
 }
 
 /* It was compiled before, and that didn't help. */
@@ -444,12 +444,12 @@ write_not_stored(gci_trace const *trace, gci_buf *out)
 }
 
 static void
-write_advice(gci_story const *story, gci_buf *out)
+write_advice(gci_explained const *explained, gci_buf *out)
 {
     gci_buf advice;
 
     gci_buf_init(&advice, GCI_BUF_NO_LIMIT);
-    gci_write_advice(story, &advice);
+    gci_write_advice(explained, &advice);
     if (advice.size != 0) {
         gci_buf_append_char(out, '\n');
         gci_write_paragraph(out, "  advice:     ", gci_buf_view(&advice), TEXT_WIDTH);
@@ -459,18 +459,18 @@ write_advice(gci_story const *story, gci_buf *out)
 }
 
 static void
-write_takeover(gci_story const *story, gci_buf *out)
+write_takeover(gci_explained const *explained, gci_buf *out)
 {
     gci_buf_append_text(out, "the compile was ");
-    gci_write_takeover(out, story->former);
+    gci_write_takeover(out, explained->former);
     gci_buf_append_char(out, '\n');
 }
 
 /* The miss will come again, whatever is compiled. */
 static void
-write_read_only(gci_story const *story, gci_buf *out)
+write_read_only(gci_explained const *explained, gci_buf *out)
 {
-    gci_store const *store = story->question->cache->store;
+    gci_store const *store = explained->context->cache->store;
 
     if (store != NULL && gci_store_is_read_only(store))
         gci_buf_append_text(out, "\n  note:       the cache is read-only: what is compiled now isn't stored, and will miss "
@@ -479,40 +479,40 @@ write_read_only(gci_story const *story, gci_buf *out)
 
 /* Where there is no candidate to show, the reason in words is all there is to tell. */
 static bool
-is_told_by_reason(gci_story const *story)
+is_told_by_reason(gci_explained const *explained)
 {
-    gci_trace const *trace = story->trace;
+    gci_trace const *trace = explained->trace;
 
     if (trace->count + trace->evicted_count != 0 || trace->has_tombstone)
         return false;
-    return story->reason != GCACHE_REASON_NO_KEY && story->reason != GCACHE_REASON_BYPASS &&
-           story->outcome == GCACHE_MISS;
+    return explained->reason != GCACHE_REASON_NO_KEY && explained->reason != GCACHE_REASON_BYPASS &&
+           explained->outcome == GCACHE_MISS;
 }
 
 void
-gci_explain_text(gci_story const *story, bool brief, gci_buf *out)
+gci_explain_text(gci_explained const *explained, bool brief, gci_buf *out)
 {
-    write_header(story, out);
-    if (story->cut)
+    write_header(explained, out);
+    if (explained->cut)
         gci_buf_append_text(out, "too long for the journal, which kept only what decided\n");
-    if (story->bypass != NULL)
-        gci_visible_format(out, "%s\n", story->bypass);
-    if (is_told_by_reason(story))
-        gci_buf_format(out, "%s\n", gcache_reason_text(story->reason));
-    if (story->trace->count + story->trace->evicted_count > 0)
-        write_candidates(story, brief, out);
-    if (story->reason == GCACHE_REASON_EVICTED)
-        write_key_eviction(story, out);
-    if (story->trace->trouble.status != GCACHE_OK)
-        gci_visible_format(out, "%s\n", story->trace->trouble.message);
-    if (story->reason == GCACHE_REASON_NO_KEY) {
-        write_not_stored(story->trace, out);
-        gci_explain_nearest(story->trace, brief, out);
+    if (explained->bypass != NULL)
+        gci_visible_format(out, "%s\n", explained->bypass);
+    if (is_told_by_reason(explained))
+        gci_buf_format(out, "%s\n", gcache_reason_text(explained->reason));
+    if (explained->trace->count + explained->trace->evicted_count > 0)
+        write_candidates(explained, brief, out);
+    if (explained->reason == GCACHE_REASON_EVICTED)
+        write_key_eviction(explained, out);
+    if (explained->trace->trouble.status != GCACHE_OK)
+        gci_visible_format(out, "%s\n", explained->trace->trouble.message);
+    if (explained->reason == GCACHE_REASON_NO_KEY) {
+        write_not_stored(explained->trace, out);
+        gci_explain_nearest(explained->trace, brief, out);
     }
-    if (story->former != 0)
-        write_takeover(story, out);
-    if (story->outcome == GCACHE_MISS && story->at_ns == 0)
-        write_read_only(story, out);
-    if (story->outcome == GCACHE_MISS)
-        write_advice(story, out);
+    if (explained->former != 0)
+        write_takeover(explained, out);
+    if (explained->outcome == GCACHE_MISS && explained->at_ns == 0)
+        write_read_only(explained, out);
+    if (explained->outcome == GCACHE_MISS)
+        write_advice(explained, out);
 }

@@ -12,50 +12,50 @@
 #define EXPLANATION_BYTES_MAX ((size_t)256 << 20)
 
 static gcache_status
-write_story(gci_story const *story, gcache_explain_form form, char **out_text, gcache_error *error)
+write_explained(gci_explained const *explained, gcache_explain_form form, char **out_text, gcache_error *error)
 {
     gci_buf text;
 
     gci_buf_init(&text, EXPLANATION_BYTES_MAX);
     if (form == GCACHE_EXPLAIN_JSON)
-        gci_explain_json(story, &text);
+        gci_explain_json(explained, &text);
     else
-        gci_explain_text(story, form == GCACHE_EXPLAIN_TEXT, &text);
+        gci_explain_text(explained, form == GCACHE_EXPLAIN_TEXT, &text);
     *out_text = gci_buf_take_text(&text);
-    return *out_text != NULL ? story->outcome : gci_fail_memory(error);
+    return *out_text != NULL ? explained->outcome : gci_fail_memory(error);
 }
 
 /* Finds out what there is to tell. GCACHE_HIT, GCACHE_MISS or an error. */
 static gcache_status
-find_story(gci_story *story, gci_question *question, gci_trace *trace, gcache *cache, gcache_graph *graph,
+find_explained(gci_explained *explained, gci_context *context, gci_trace *trace, gcache *cache, gcache_graph *graph,
            gcache_hints const *hints, gcache_request const *request, gcache_error *error)
 {
     gci_admission admission = gci_admit(&cache->gate, &(gci_call){ .request = request }, GCI_LOOK_UP);
     gcache_result result = GCACHE_RESULT_INIT;
 
     if (admission.by == GCI_BY_DISABLED || admission.by == GCI_BY_BYPASS) {
-        story->reason = admission.reason;
-        story->bypass = admission.by == GCI_BY_BYPASS ? admission.why : NULL;
-        *question = (gci_question){ .cache = cache, .graph = graph };
+        explained->reason = admission.reason;
+        explained->bypass = admission.by == GCI_BY_BYPASS ? admission.why : NULL;
+        *context = (gci_context){ .cache = cache, .graph = graph };
         if (request != NULL)
-            question->request = *request;
+            context->request = *request;
         return GCACHE_MISS;
     }
-    gcache_status status = gci_question_init(question, cache, graph, hints, request, error);
+    gcache_status status = gci_context_init(context, cache, graph, hints, request, error);
     if (status == GCACHE_REFUSED) {
-        story->reason = GCACHE_REASON_BYPASS;
-        story->bypass = error->message;
+        explained->reason = GCACHE_REASON_BYPASS;
+        explained->bypass = error->message;
         return GCACHE_MISS;
     }
     if (status == GCACHE_OK && admission.by == GCI_BY_REFRESH) {
-        story->reason = admission.reason;
+        explained->reason = admission.reason;
         return GCACHE_MISS;
     }
     if (status == GCACHE_OK) {
-        status = gci_lookup(question, trace, &result, error);
-        story->reason = result.reason;
+        status = gci_lookup(context, trace, &result, error);
+        explained->reason = result.reason;
         if (status == GCACHE_MISS && result.reason == GCACHE_REASON_NO_KEY)
-            gci_history_find_not_stored(cache, &question->key, UINT64_MAX, trace);
+            gci_history_find_not_stored(cache, &context->key, UINT64_MAX, trace);
         gcache_result_clear(&result);
     }
     return status;
@@ -66,7 +66,7 @@ gcache_explain(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gc
                gcache_explain_form form, char **out_text, gcache_error *error)
 {
     gcache_error local;
-    gci_question question = { 0 };
+    gci_context context = { 0 };
     gci_trace trace;
 
     GCI_REQUIRE(cache != NULL && graph != NULL && out_text != NULL, error, "cache, graph or out_text is NULL");
@@ -75,12 +75,12 @@ gcache_explain(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gc
     if (error == NULL)
         error = &local;
     gci_trace_init(&trace);
-    gci_story story = { .question = &question, .trace = &trace };
-    story.outcome = find_story(&story, &question, &trace, cache, graph, hints, request, error);
-    gcache_status status = story.outcome;
+    gci_explained explained = { .context = &context, .trace = &trace };
+    explained.outcome = find_explained(&explained, &context, &trace, cache, graph, hints, request, error);
+    gcache_status status = explained.outcome;
     if (status == GCACHE_HIT || status == GCACHE_MISS)
-        status = write_story(&story, form, out_text, error);
+        status = write_explained(&explained, form, out_text, error);
     gci_trace_clear(&trace);
-    gci_question_clear(&question);
+    gci_context_clear(&context);
     return status;
 }

@@ -7,9 +7,9 @@
 #include "base/buf.h"
 #include "cache/candidates/trace.h"
 
-/* An answered question. */
-typedef struct gci_story {
-    gci_question const *question;
+/* A lookup that is explained, and how it ended. */
+typedef struct gci_explained {
+    gci_context const *context;
     gci_trace const *trace;
     gcache_status outcome;
     gcache_reason reason;
@@ -18,7 +18,7 @@ typedef struct gci_story {
     uint64_t cost_ns;   /* of a past lookup: how long what it missed took to compile; 0: not known */
     uint64_t former;    /* of a past lookup: the process that died while it compiled the same; 0: none */
     bool cut;           /* of a past lookup: too long for the journal, which kept only what decided */
-} gci_story;
+} gci_explained;
 
 /* Candidates for which a change of two hints is searched where one isn't enough: some milliseconds each. */
 #define GCI_PAIRS_CANDIDATES 8
@@ -27,15 +27,15 @@ typedef struct gci_story {
 #define GCI_NEAREST_WORK ((size_t)1 << 22)
 
 /* For people. brief: at most 25 lines. */
-void gci_explain_text(gci_story const *story, bool brief, gci_buf *out);
+void gci_explain_text(gci_explained const *explained, bool brief, gci_buf *out);
 
 /* The middle part of gci_explain_text where nothing is stored under the key: the nearest keys and how they differ. */
 void gci_explain_nearest(gci_trace const *trace, bool brief, gci_buf *out);
 
 /* Writes that another variant serves than the expected one, and why; nothing if it doesn't. No line end. */
-void gci_explain_variant(gci_story const *story, gci_buf *out);
+void gci_explain_variant(gci_explained const *explained, gci_buf *out);
 
 /* One JSON object on one line, without a line end. */
-void gci_explain_json(gci_story const *story, gci_buf *out);
+void gci_explain_json(gci_explained const *explained, gci_buf *out);
 
 #endif

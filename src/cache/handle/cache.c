@@ -7,7 +7,7 @@ gcache_status
 gci_look_begin(gcache const *cache, gci_store **out_store, gcache_error *error)
 {
     gcache_options const *given = &cache->options;
-    gci_store_options options = { .read_only = true, .max_bytes = given->max_size, .memory_bytes = given->memory_bytes,
+    gci_store_options options = { .read_only = true, .max_size = given->max_size, .memory_bytes = given->memory_bytes,
                                   .trust = given->trust, .log = given->log, .log_state = given->log_state };
 
     *out_store = cache->store;

@@ -18,7 +18,7 @@
 struct gcache {
     gci_store *store;      /* NULL: the cache is switched off */
     char *directory;       /* where it would be, if that is known; else NULL */
-    gci_view salt;
+    gci_view namespace_; /* salts the keys */
     gci_gate gate;
     bool strict, unsafe_skip_guards;
     bool journal; /* lookups are written down: what the gate says of it */

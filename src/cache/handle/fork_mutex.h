@@ -1,6 +1,6 @@
 /*
  * A mutex that a forked child can use: the parent's may be held by a thread that isn't in the child. Whoever is first in the
- * child makes it anew, and is told, since what the mutex guards may be half done and belongs to the parent.
+ * child makes it anew, and hears of it, since what the mutex guards may be half done and belongs to the parent.
  */
 #ifndef GCI_CACHE_HANDLE_FORK_MUTEX_H
 #define GCI_CACHE_HANDLE_FORK_MUTEX_H

@@ -256,7 +256,7 @@ gci_write_takeover(gci_buf *out, uint64_t process)
     gci_buf_format(out, "taken over from process %llu, which died while it compiled the same", (unsigned long long)process);
 }
 
-/* Another process may not have told yet of evictions that were asked for: no more than all of them. */
+/* Another process may not have reported yet the evictions that were asked for: no more than all of them. */
 void
 gci_write_asked_again(gci_buf *out, uint64_t asked, uint64_t evicted)
 {

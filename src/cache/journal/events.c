@@ -82,18 +82,18 @@ write_lease(gcache_status status, gci_lease const *lease, bool waited, gci_buf *
 }
 
 void
-gci_report_lease(gci_question const *question, gcache_status status, gci_lease const *lease, bool waited,
+gci_report_lease(gci_context const *context, gcache_status status, gci_lease const *lease, bool waited,
                uint64_t elapsed_ns)
 {
-    gcache *cache = question->cache;
+    gcache *cache = context->cache;
     gci_buf text;
 
     if (status == GCACHE_OK)
         gci_count(&cache->counters, GCACHE_COUNTER_LEASES, 1);
     if (waited)
         gci_count(&cache->counters, GCACHE_COUNTER_LEASE_WAITS, 1);
-    gcache_event event = event_about(GCACHE_EVENT_LEASE, question->graph, &question->request);
-    event.key = question->key;
+    gcache_event event = event_about(GCACHE_EVENT_LEASE, context->graph, &context->request);
+    event.key = context->key;
     event.elapsed_ns = elapsed_ns;
     if (cache->event == NULL)
         return;

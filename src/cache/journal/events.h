@@ -17,7 +17,7 @@ void gci_report_outcome(gcache *cache, gcache_graph *graph, gcache_request const
                       uint64_t elapsed_ns);
 
 /* A lease was asked for: status and *lease as gci_lease_take gives them (lease NULL: not given). */
-void gci_report_lease(gci_question const *question, gcache_status status, gci_lease const *lease, bool waited,
+void gci_report_lease(gci_context const *context, gcache_status status, gci_lease const *lease, bool waited,
                     uint64_t elapsed_ns);
 
 /* A gci_store_event_fn: counts what the store did by itself, and tells the listener. state is the cache. */

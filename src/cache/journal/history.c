@@ -31,58 +31,58 @@ typedef struct walk {
 /* ---- what a miss cost ---- */
 
 static bool
-note_compile(walk *w, gci_past const *past)
+note_compile(walk *w, gci_journal_entry const *entry)
 {
     if (!gci_array_has_room(&w->compiles, w->compile_count, &w->compile_room, sizeof *w->compiles))
         return false;
-    w->compiles[w->compile_count++] = (compile){ past->key, past->process, past->compile_ns, past->former };
+    w->compiles[w->compile_count++] = (compile){ entry->key, entry->process, entry->compile_ns, entry->former };
     return true;
 }
 
 /* What its process compiled next for its key, which is the one noted last; NULL if nothing. */
 static compile *
-find_compile(walk *w, gci_past const *past)
+find_compile(walk *w, gci_journal_entry const *entry)
 {
     for (size_t i = w->compile_count; i-- > 0;)
-        if (w->compiles[i].process == past->process && memcmp(&w->compiles[i].key, &past->key, sizeof past->key) == 0)
+        if (w->compiles[i].process == entry->process && memcmp(&w->compiles[i].key, &entry->key, sizeof entry->key) == 0)
             return &w->compiles[i];
     return NULL;
 }
 
 /* A lease is taken between the miss and the compile. Whoever holds it may not be done yet, or never have been. */
 static bool
-note_takeover(walk *w, gci_past const *past)
+note_takeover(walk *w, gci_journal_entry const *entry)
 {
-    compile *of = find_compile(w, past);
+    compile *of = find_compile(w, entry);
 
     if (of == NULL)
-        return note_compile(w, past);
-    of->former = past->former;
+        return note_compile(w, entry);
+    of->former = entry->former;
     return true;
 }
 
 static void
-take_compile(walk *w, gci_past *past)
+take_compile(walk *w, gci_journal_entry *entry)
 {
-    compile *found = find_compile(w, past);
+    compile *found = find_compile(w, entry);
 
     if (found == NULL)
         return;
-    past->compile_ns = found->ns;
-    past->former = found->former;
+    entry->compile_ns = found->ns;
+    entry->former = found->former;
     memmove(found, found + 1, (size_t)(w->compiles + w->compile_count - (found + 1)) * sizeof *found);
     w->compile_count--;
 }
 
 static bool
-note(walk *w, gci_past const *past)
+note(walk *w, gci_journal_entry const *entry)
 {
-    switch (past->act) {
+    switch (entry->kind) {
     case GCACHE_JOURNAL_INSERT:
     case GCACHE_JOURNAL_NOT_STORED:
-        return note_compile(w, past);
+        return note_compile(w, entry);
     case GCACHE_JOURNAL_TAKEOVER:
-        return note_takeover(w, past);
+        return note_takeover(w, entry);
     default:
         return true;
     }
@@ -108,47 +108,47 @@ begins(gcache_key const *key, char const *hex)
 }
 
 static bool
-is_meant(gcache_journal_query const *query, gci_past const *past)
+is_meant(gcache_journal_query const *query, gci_journal_entry const *entry)
 {
-    if ((query->misses_only || query->reason != GCACHE_REASON_NONE) && past->act != GCACHE_JOURNAL_MISS)
+    if ((query->misses_only || query->reason != GCACHE_REASON_NONE) && entry->kind != GCACHE_JOURNAL_MISS)
         return false;
-    if (query->reason != GCACHE_REASON_NONE && past->reason != query->reason)
+    if (query->reason != GCACHE_REASON_NONE && entry->reason != query->reason)
         return false;
-    return contains(past->label, query->label) && begins(&past->key, query->key);
+    return contains(entry->label, query->label) && begins(&entry->key, query->key);
 }
 
 /* ---- the walk ---- */
 
 static int
-visit(walk *w, gci_past *past)
+visit(walk *w, gci_journal_entry *entry)
 {
-    if (!note(w, past)) {
+    if (!note(w, entry)) {
         w->status = gci_fail_memory(w->error);
         return 1;
     }
-    if (past->act == GCACHE_JOURNAL_MISS)
-        take_compile(w, past);
-    if (!is_meant(&w->query, past))
+    if (entry->kind == GCACHE_JOURNAL_MISS)
+        take_compile(w, entry);
+    if (!is_meant(&w->query, entry))
         return 0;
     w->count++;
-    return w->fn(w->state, past) != 0 || w->count == w->query.last;
+    return w->fn(w->state, entry) != 0 || w->count == w->query.last;
 }
 
 static int
-read_and_visit(void *state, uint64_t at_ns, gci_view entry)
+read_and_visit(void *state, uint64_t at_ns, gci_view bytes)
 {
     walk *w = state;
-    gci_past past;
+    gci_journal_entry entry;
     int ends = 0;
 
     if (at_ns < w->query.since_ns)
         return 1;
-    gcache_status status = gci_past_read(w->cache, at_ns, entry, &past, NULL);
+    gcache_status status = gci_journal_entry_read(w->cache, at_ns, bytes, &entry, NULL);
     if (status == GCACHE_OK)
-        ends = visit(w, &past);
+        ends = visit(w, &entry);
     else if (status == GCACHE_ERROR_MEMORY)
         w->status = gci_fail_memory(w->error);
-    gci_past_clear(&past);
+    gci_journal_entry_clear(&entry);
     return ends != 0 || w->status != GCACHE_OK;
 }
 
@@ -188,23 +188,23 @@ typedef struct search {
 } search;
 
 static int
-find_not_stored(void *state, uint64_t at_ns, gci_view entry)
+find_not_stored(void *state, uint64_t at_ns, gci_view bytes)
 {
     search *s = state;
-    gcache_journal_kind act;
+    gcache_journal_kind kind;
     gcache_key key;
-    gci_past past;
+    gci_journal_entry entry;
 
     if (++s->seen > NOT_STORED_ENTRIES)
         return 1;
-    if (at_ns >= s->before_ns || !gci_past_peek(entry, &act, &key) || act != GCACHE_JOURNAL_NOT_STORED ||
+    if (at_ns >= s->before_ns || !gci_journal_entry_peek(bytes, &kind, &key) || kind != GCACHE_JOURNAL_NOT_STORED ||
         memcmp(&key, s->key, sizeof key) != 0)
         return 0;
-    if (gci_past_read(s->cache, at_ns, entry, &past, NULL) == GCACHE_OK) {
-        s->trace->not_stored = gci_arena_copy(&s->trace->arena, gci_view_text(past.why)).data;
+    if (gci_journal_entry_read(s->cache, at_ns, bytes, &entry, NULL) == GCACHE_OK) {
+        s->trace->not_stored = gci_arena_copy(&s->trace->arena, gci_view_text(entry.why)).data;
         s->trace->not_stored_ns = at_ns;
     }
-    gci_past_clear(&past);
+    gci_journal_entry_clear(&entry);
     return 1;
 }
 

@@ -9,7 +9,7 @@
 
 #define VERSION 2
 /* What an entry of 64 KiB unfolds to. */
-#define PAST_BYTES_MAX ((size_t)16 << 20)
+#define ENTRY_BYTES_MAX ((size_t)16 << 20)
 /* More candidates than this a key can't have had; a larger number is damage. */
 #define CANDIDATES_MAX ((uint64_t)1 << 20)
 
@@ -17,7 +17,7 @@
 
 /* What it is about, at the beginning, so that it is known without reading the rest. */
 typedef struct front {
-    uint8_t version, act, reason;
+    uint8_t version, kind, reason;
     bool cut;
     uint32_t process;
     gcache_key key;
@@ -25,7 +25,7 @@ typedef struct front {
 
 static gci_field const front_fields[] = {
     GCI_NUMBER(front, version, 1, "version", "2; entries of other versions are passed over"),
-    GCI_NUMBER(front, act, 1, "kind", "1 miss, 2 hit, 3 insert, 4 compiled and not stored, 5 lease taken over"),
+    GCI_NUMBER(front, kind, 1, "kind", "1 miss, 2 hit, 3 insert, 4 compiled and not stored, 5 lease taken over"),
     GCI_NUMBER(front, reason, 1, "reason", "of a miss: its number in `GCACHE_REASON_MAP`"),
     GCI_FLAG(front, cut, "cut", "1: the entry would have been longer than 64 KiB, and only what decided was kept"),
     GCI_NUMBER(front, process, 4, "process", "its id"),
@@ -41,12 +41,12 @@ static gci_field const hint_fields[] = {
 static gci_fields const hint_item = GCI_FIELDS("hint", gci_kept_hint, hint_fields);
 
 static gci_field const head_fields[] = {
-    GCI_TEXT(gci_past, space, "namespace", ""),
-    GCI_TEXT(gci_past, kind, "kind", "of the description"),
-    GCI_TEXT(gci_past, label, "label", "whose lookup"),
-    GCI_LIST(gci_past, kept_hints, hint_count, &hint_item, "hints", ""),
+    GCI_TEXT(gci_journal_entry, namespace_, "namespace", ""),
+    GCI_TEXT(gci_journal_entry, graph_kind, "kind", "of the description"),
+    GCI_TEXT(gci_journal_entry, label, "label", "whose lookup"),
+    GCI_LIST(gci_journal_entry, kept_hints, hint_count, &hint_item, "hints", ""),
 };
-static gci_fields const head_table = GCI_FIELDS("journal entry: all", gci_past, head_fields);
+static gci_fields const head_table = GCI_FIELDS("journal entry: all", gci_journal_entry, head_fields);
 
 static gci_field const pair_fields[] = {
     GCI_STRING(gcache_pair, name, "name", ""),
@@ -99,7 +99,7 @@ static gci_field const eviction_fields[] = {
     GCI_NUMBER(gci_kept_eviction, tombstone.used_ns, 8, "used", ""),
     GCI_NUMBER(gci_kept_eviction, tombstone.evicted_bytes, 8, "evicted bytes", ""),
     GCI_NUMBER(gci_kept_eviction, fullness.bytes, 8, "bytes", "on disk at the time of the miss"),
-    GCI_NUMBER(gci_kept_eviction, fullness.max_bytes, 8, "cap", ""),
+    GCI_NUMBER(gci_kept_eviction, fullness.max_size, 8, "cap", ""),
     GCI_NUMBER(gci_kept_eviction, fullness.evicted_bytes, 8, "evicted bytes", "ever"),
     GCI_NUMBER(gci_kept_eviction, fullness.least_recent_ns, 8, "least recent", "when that entry was last used"),
     GCI_NUMBER(gci_kept_eviction, fullness.evictions, 8, "evictions", "entries evicted ever"),
@@ -108,51 +108,51 @@ static gci_field const eviction_fields[] = {
 static gci_fields const eviction_item = GCI_FIELDS("eviction", gci_kept_eviction, eviction_fields);
 
 static gci_field const miss_fields[] = {
-    GCI_STRING(gci_past, question.request.variant, "variant", "asked for"),
-    GCI_STRING(gci_past, question.request.expect_variant, "expected variant", ""),
-    GCI_FLAG(gci_past, question.request.accept_renames, "accept renames", ""),
-    GCI_LIST(gci_past, question.request.provides, question.request.provides_count, &pair_item, "provides", ""),
-    GCI_LIST(gci_past, question.request.sources, question.request.sources_count, &pair_item, "sources", ""),
-    GCI_FLAG(gci_past, own_test, "own test", "the caller tested guards itself"),
-    GCI_LIST(gci_past, question.symbols, question.symbol_count, &symbol_item, "symbols", ""),
-    GCI_STRING(gci_past, bypass, "remark", "why it is a bypass"),
-    GCI_NUMBER_UP_TO(gci_past, trace.count, 4, CANDIDATES_MAX, "live candidates", ""),
-    GCI_NUMBER_UP_TO(gci_past, trace.evicted_count, 4, CANDIDATES_MAX, "evicted ones", ""),
-    GCI_LIST(gci_past, trials, trace.trial_count, &trial_item, "trials", "those that decided, see below"),
-    GCI_LIST(gci_past, asked.components, asked.component_count, &gci_component_item, "components", "only of `no_key`"),
-    GCI_TEXT(gci_past, asked.canonical, "canonical form",
+    GCI_STRING(gci_journal_entry, context.request.variant, "variant", "asked for"),
+    GCI_STRING(gci_journal_entry, context.request.expect_variant, "expected variant", ""),
+    GCI_FLAG(gci_journal_entry, context.request.accept_renames, "accept renames", ""),
+    GCI_LIST(gci_journal_entry, context.request.provides, context.request.provides_count, &pair_item, "provides", ""),
+    GCI_LIST(gci_journal_entry, context.request.sources, context.request.sources_count, &pair_item, "sources", ""),
+    GCI_FLAG(gci_journal_entry, own_test, "own test", "the caller tested guards itself"),
+    GCI_LIST(gci_journal_entry, context.symbols, context.symbol_count, &symbol_item, "symbols", ""),
+    GCI_STRING(gci_journal_entry, bypass, "remark", "why it is a bypass"),
+    GCI_NUMBER_UP_TO(gci_journal_entry, trace.count, 4, CANDIDATES_MAX, "live candidates", ""),
+    GCI_NUMBER_UP_TO(gci_journal_entry, trace.evicted_count, 4, CANDIDATES_MAX, "evicted ones", ""),
+    GCI_LIST(gci_journal_entry, trials, trace.trial_count, &trial_item, "trials", "those that decided, see below"),
+    GCI_LIST(gci_journal_entry, asked.components, asked.component_count, &gci_component_item, "components", "only of `no_key`"),
+    GCI_TEXT(gci_journal_entry, asked.canonical, "canonical form",
              "only of `no_key`; empty if it is longer than 48 KiB: then it is looked up once the key has been stored"),
-    GCI_OPTION(gci_past, eviction, &eviction_item, "eviction",
+    GCI_OPTION(gci_journal_entry, eviction, &eviction_item, "eviction",
                "as in `evicted`, [directory.md](directory.md), and of the whole cache"),
-    GCI_LIST(gci_past, question.text_names, question.text_name_count, &text_name_item, "names in texts", ""),
+    GCI_LIST(gci_journal_entry, context.text_names, context.text_name_count, &text_name_item, "names in texts", ""),
 };
-static gci_fields const miss_table = GCI_FIELDS("journal entry: miss", gci_past, miss_fields);
+static gci_fields const miss_table = GCI_FIELDS("journal entry: miss", gci_journal_entry, miss_fields);
 
 static gci_field const hit_fields[] = {
-    GCI_STRING(gci_past, entry, "entry", "its id"),
-    GCI_NUMBER(gci_past, hits, 8, "hits", "it stands for"),
-    GCI_NUMBER(gci_past, saved_ns, 8, "saved", "compile time"),
-    GCI_NUMBER(gci_past, elapsed_ns, 8, "elapsed", "how long it took itself; 0: not known"),
+    GCI_STRING(gci_journal_entry, entry, "entry", "its id"),
+    GCI_NUMBER(gci_journal_entry, hits, 8, "hits", "it stands for"),
+    GCI_NUMBER(gci_journal_entry, saved_ns, 8, "saved", "compile time"),
+    GCI_NUMBER(gci_journal_entry, elapsed_ns, 8, "elapsed", "how long it took itself; 0: not known"),
 };
-static gci_fields const hit_table = GCI_FIELDS("journal entry: hit", gci_past, hit_fields);
+static gci_fields const hit_table = GCI_FIELDS("journal entry: hit", gci_journal_entry, hit_fields);
 
 static gci_field const insert_fields[] = {
-    GCI_STRING(gci_past, entry, "entry", "its id"),
-    GCI_NUMBER(gci_past, compile_ns, 8, "compile time", ""),
-    GCI_NUMBER(gci_past, payload_size, 8, "payload size", ""),
+    GCI_STRING(gci_journal_entry, entry, "entry", "its id"),
+    GCI_NUMBER(gci_journal_entry, compile_ns, 8, "compile time", ""),
+    GCI_NUMBER(gci_journal_entry, payload_size, 8, "payload size", ""),
 };
-static gci_fields const insert_table = GCI_FIELDS("journal entry: insert", gci_past, insert_fields);
+static gci_fields const insert_table = GCI_FIELDS("journal entry: insert", gci_journal_entry, insert_fields);
 
 static gci_field const not_stored_fields[] = {
-    GCI_STRING(gci_past, why, "why", ""),
-    GCI_NUMBER(gci_past, compile_ns, 8, "compile time", ""),
+    GCI_STRING(gci_journal_entry, why, "why", ""),
+    GCI_NUMBER(gci_journal_entry, compile_ns, 8, "compile time", ""),
 };
-static gci_fields const not_stored_table = GCI_FIELDS("journal entry: not stored", gci_past, not_stored_fields);
+static gci_fields const not_stored_table = GCI_FIELDS("journal entry: not stored", gci_journal_entry, not_stored_fields);
 
 static gci_field const takeover_fields[] = {
-    GCI_NUMBER(gci_past, former, 8, "process", "that died with the lease"),
+    GCI_NUMBER(gci_journal_entry, former, 8, "process", "that died with the lease"),
 };
-static gci_fields const takeover_table = GCI_FIELDS("journal entry: takeover", gci_past, takeover_fields);
+static gci_fields const takeover_table = GCI_FIELDS("journal entry: takeover", gci_journal_entry, takeover_fields);
 
 static gci_fields const *const tables_of_kinds[] = {
     [GCACHE_JOURNAL_MISS] = &miss_table,
@@ -170,12 +170,12 @@ gci_fields const *const gci_journal_tables[GCI_JOURNAL_TABLES] = {
 /* ---- writing ---- */
 
 void
-gci_past_write(gci_buf *out, gci_past const *past)
+gci_journal_entry_write(gci_buf *out, gci_journal_entry const *entry)
 {
     gci_fields_write(out, &front_table,
-                     &(front){ VERSION, (uint8_t)past->act, (uint8_t)past->reason, past->cut, past->process, past->key });
-    gci_fields_write(out, &head_table, past);
-    gci_fields_write(out, tables_of_kinds[past->act], past);
+                     &(front){ VERSION, (uint8_t)entry->kind, (uint8_t)entry->reason, entry->cut, entry->process, entry->key });
+    gci_fields_write(out, &head_table, entry);
+    gci_fields_write(out, tables_of_kinds[entry->kind], entry);
 }
 
 /* ---- reading ---- */
@@ -192,47 +192,47 @@ static bool
 get_front(gci_reader *reader, front *out)
 {
     gci_fields_read(reader, &front_table, NULL, out);
-    return !reader->failed && out->version == VERSION && out->act >= GCACHE_JOURNAL_MISS &&
-           out->act <= GCACHE_JOURNAL_TAKEOVER && out->reason < GCACHE_REASON_COUNT;
+    return !reader->failed && out->version == VERSION && out->kind >= GCACHE_JOURNAL_MISS &&
+           out->kind <= GCACHE_JOURNAL_TAKEOVER && out->reason < GCACHE_REASON_COUNT;
 }
 
 static void
-take_hints(gci_past *past)
+take_hints(gci_journal_entry *entry)
 {
-    past->hints = gci_arena_array(&past->arena, past->hint_count, sizeof *past->hints);
-    for (size_t i = 0; past->hints != NULL && i < past->hint_count; i++)
-        past->hints[i] = (gcache_hint_literal){ past->kept_hints[i].name.data, past->kept_hints[i].literal.data };
+    entry->hints = gci_arena_array(&entry->arena, entry->hint_count, sizeof *entry->hints);
+    for (size_t i = 0; entry->hints != NULL && i < entry->hint_count; i++)
+        entry->hints[i] = (gcache_hint_literal){ entry->kept_hints[i].name.data, entry->kept_hints[i].literal.data };
 }
 
 /* Texts that the entry has empty were absent. */
 static void
-take_request(gci_past *past)
+take_request(gci_journal_entry *entry)
 {
-    gcache_request *request = &past->question.request;
+    gcache_request *request = &entry->context.request;
 
     if (request->variant != NULL && request->variant[0] == '\0')
         request->variant = NULL;
     if (request->expect_variant != NULL && request->expect_variant[0] == '\0')
         request->expect_variant = NULL;
-    if (past->label.size != 0)
-        request->label = past->label.data;
-    request->guard_test = past->own_test ? past_test : NULL;
+    if (entry->label.size != 0)
+        request->label = entry->label.data;
+    request->guard_test = entry->own_test ? past_test : NULL;
 }
 
 /* Puts the trials together again. false: their places can't be. */
 static bool
-take_trials(gci_past *past)
+take_trials(gci_journal_entry *entry)
 {
-    gci_trace *trace = &past->trace;
+    gci_trace *trace = &entry->trace;
     size_t next = 0;
 
-    trace->trials = gci_arena_array(&past->arena, trace->trial_count, sizeof *trace->trials);
+    trace->trials = gci_arena_array(&entry->arena, trace->trial_count, sizeof *trace->trials);
     for (size_t i = 0; trace->trials != NULL && i < trace->trial_count; i++) {
-        gci_kept_trial *kept = &past->trials[i];
+        gci_kept_trial *kept = &entry->trials[i];
         if (kept->trial.place < next || kept->trial.place >= trace->count + trace->evicted_count)
             return false;
         next = kept->trial.place + 1;
-        kept->candidate.record.key = past->key;
+        kept->candidate.record.key = entry->key;
         kept->ranked = (gci_ranked){ .candidate = &kept->candidate,
                                      .answer = { .variant = kept->candidate.record.variant.data } };
         trace->trials[i] = kept->trial;
@@ -243,92 +243,92 @@ take_trials(gci_past *past)
 }
 
 static bool
-take_miss(gci_past *past)
+take_miss(gci_journal_entry *entry)
 {
-    take_request(past);
-    past->asked.kind = past->kind;
-    if (past->eviction != NULL) {
-        past->trace.has_tombstone = past->eviction->tombstone.cause != 0;
-        past->trace.tombstone = past->eviction->tombstone;
-        past->trace.fullness = past->eviction->fullness;
+    take_request(entry);
+    entry->asked.kind = entry->graph_kind;
+    if (entry->eviction != NULL) {
+        entry->trace.has_tombstone = entry->eviction->tombstone.cause != 0;
+        entry->trace.tombstone = entry->eviction->tombstone;
+        entry->trace.fullness = entry->eviction->fullness;
     }
-    return take_trials(past);
+    return take_trials(entry);
 }
 
 static void
-explain_takeover(gci_past *past)
+explain_takeover(gci_journal_entry *entry)
 {
     gci_buf text;
 
     gci_buf_init(&text, GCI_BUF_NO_LIMIT);
-    gci_write_takeover(&text, past->former);
-    past->why = gci_arena_copy(&past->arena, gci_buf_view(&text)).data;
-    past->arena.failed |= text.failed;
+    gci_write_takeover(&text, entry->former);
+    entry->why = gci_arena_copy(&entry->arena, gci_buf_view(&text)).data;
+    entry->arena.failed |= text.failed;
     gci_buf_clear(&text);
 }
 
 static bool
-get_rest(gci_reader *reader, gci_past *past)
+get_rest(gci_reader *reader, gci_journal_entry *entry)
 {
-    gci_fields_read(reader, &head_table, &past->arena, past);
-    gci_fields_read(reader, tables_of_kinds[past->act], &past->arena, past);
+    gci_fields_read(reader, &head_table, &entry->arena, entry);
+    gci_fields_read(reader, tables_of_kinds[entry->kind], &entry->arena, entry);
     if (reader->failed)
-        past->trace.trial_count = 0;
+        entry->trace.trial_count = 0;
     if (reader->failed || gci_reader_left(reader) != 0)
         return false;
-    take_hints(past);
-    if (past->act == GCACHE_JOURNAL_TAKEOVER)
-        explain_takeover(past);
-    return past->act != GCACHE_JOURNAL_MISS || take_miss(past);
+    take_hints(entry);
+    if (entry->kind == GCACHE_JOURNAL_TAKEOVER)
+        explain_takeover(entry);
+    return entry->kind != GCACHE_JOURNAL_MISS || take_miss(entry);
 }
 
 gcache_status
-gci_past_read(gcache *cache, uint64_t at_ns, gci_view bytes, gci_past *out_past, gcache_error *error)
+gci_journal_entry_read(gcache *cache, uint64_t at_ns, gci_view bytes, gci_journal_entry *out_entry, gcache_error *error)
 {
     gci_reader reader = gci_reader_of(bytes);
     front start;
 
-    *out_past = (gci_past){ .at_ns = at_ns, .question = { .request = GCACHE_REQUEST_INIT } };
-    gci_arena_init(&out_past->arena, PAST_BYTES_MAX);
-    gci_trace_init(&out_past->trace);
+    *out_entry = (gci_journal_entry){ .at_ns = at_ns, .context = { .request = GCACHE_REQUEST_INIT } };
+    gci_arena_init(&out_entry->arena, ENTRY_BYTES_MAX);
+    gci_trace_init(&out_entry->trace);
     if (!get_front(&reader, &start))
         return gci_fail(error, GCACHE_ERROR_FORMAT, "a journal entry of another version");
-    out_past->act = (gcache_journal_kind)start.act;
-    out_past->reason = (gcache_reason)start.reason;
-    out_past->cut = start.cut;
-    out_past->process = start.process;
-    out_past->key = out_past->question.key = start.key;
-    out_past->question.cache = cache;
-    bool read = get_rest(&reader, out_past);
-    if (out_past->arena.failed)
+    out_entry->kind = (gcache_journal_kind)start.kind;
+    out_entry->reason = (gcache_reason)start.reason;
+    out_entry->cut = start.cut;
+    out_entry->process = start.process;
+    out_entry->key = out_entry->context.key = start.key;
+    out_entry->context.cache = cache;
+    bool read = get_rest(&reader, out_entry);
+    if (out_entry->arena.failed)
         return gci_fail_memory(error);
     return read ? GCACHE_OK : gci_fail(error, GCACHE_ERROR_CORRUPT, "a damaged journal entry");
 }
 
 bool
-gci_past_peek(gci_view bytes, gcache_journal_kind *out_act, gcache_key *out_key)
+gci_journal_entry_peek(gci_view bytes, gcache_journal_kind *out_kind, gcache_key *out_key)
 {
     gci_reader reader = gci_reader_of(bytes);
     front start;
 
     if (!get_front(&reader, &start))
         return false;
-    *out_act = (gcache_journal_kind)start.act;
+    *out_kind = (gcache_journal_kind)start.kind;
     *out_key = start.key;
     return true;
 }
 
 void
-gci_past_clear(gci_past *past)
+gci_journal_entry_clear(gci_journal_entry *entry)
 {
-    for (size_t i = 0; i < past->trace.trial_count; i++)
-        gci_guards_free(past->trials[i].ranked.guards);
-    past->trace.trial_count = 0;
-    gci_trace_clear(&past->trace);
-    gci_question_clear(&past->question);
-    gcache_graph_free(past->question.graph);
-    past->question.graph = NULL;
-    gci_arena_clear(&past->arena);
+    for (size_t i = 0; i < entry->trace.trial_count; i++)
+        gci_guards_free(entry->trials[i].ranked.guards);
+    entry->trace.trial_count = 0;
+    gci_trace_clear(&entry->trace);
+    gci_context_clear(&entry->context);
+    gcache_graph_free(entry->context.graph);
+    entry->context.graph = NULL;
+    gci_arena_clear(&entry->arena);
 }
 
 /* ---- ready to explain ---- */
@@ -337,20 +337,20 @@ gci_past_clear(gci_past *past)
 static gci_view
 bound_name(void const *state, gci_view name)
 {
-    gci_past const *past = state;
+    gci_journal_entry const *entry = state;
 
-    for (size_t i = 0; i < past->hint_count; i++)
-        if (gci_view_is(name, past->hints[i].name))
-            return past->kept_hints[i].bound_name;
+    for (size_t i = 0; i < entry->hint_count; i++)
+        if (gci_view_is(name, entry->hints[i].name))
+            return entry->kept_hints[i].bound_name;
     return name;
 }
 
 /* Those whose texts were left out hold as far as anybody knows, so that the others keep their places. */
 static void
-compile_guards(gci_past *past, gci_ranked *ranked)
+compile_guards(gci_journal_entry *entry, gci_ranked *ranked)
 {
     gci_record const *record = &ranked->candidate->record;
-    gci_view *texts = gci_arena_array(&past->arena, record->guard_count, sizeof *texts);
+    gci_view *texts = gci_arena_array(&entry->arena, record->guard_count, sizeof *texts);
 
     if (record->guard_count == 0 || texts == NULL)
         return;
@@ -360,15 +360,15 @@ compile_guards(gci_past *past, gci_ranked *ranked)
 }
 
 gcache_status
-gci_past_open(gci_past *past, gcache_error *error)
+gci_journal_entry_open(gci_journal_entry *entry, gcache_error *error)
 {
-    gcache_hints hints = { .literals = past->hints, .literal_count = past->hint_count };
+    gcache_hints hints = { .literals = entry->hints, .literal_count = entry->hint_count };
 
-    past->question.naming = (gci_naming){ .rename = bound_name, .state = past };
-    past->question.graph = gcache_graph_new_keyed(past->kind.data, &past->key);
-    if (past->question.graph == NULL)
+    entry->context.naming = (gci_naming){ .rename = bound_name, .state = entry };
+    entry->context.graph = gcache_graph_new_keyed(entry->graph_kind.data, &entry->key);
+    if (entry->context.graph == NULL)
         return gci_fail_memory(error);
-    for (size_t i = 0; i < past->trace.trial_count; i++)
-        compile_guards(past, &past->trials[i].ranked);
-    return gci_hints_new(&hints, past->question.naming, &past->question.hints, error);
+    for (size_t i = 0; i < entry->trace.trial_count; i++)
+        compile_guards(entry, &entry->trials[i].ranked);
+    return gci_hints_new(&hints, entry->context.naming, &entry->context.hints, error);
 }

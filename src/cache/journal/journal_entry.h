@@ -1,8 +1,8 @@
 /*
- * A journal entry: the question and the trace as they were, so that what explains a lookup now explains a past one with the
- * same code. It is written and read by the field tables in journal_entry.c (docs/formats/journal.md).
+ * A journal entry: the lookup context and the trace as they were, so that one code explains a present
+ * lookup and a past one. It is written and read by the field tables in journal_entry.c (docs/formats/journal.md).
  *
- * One that was read owns everything it points to but the entry's bytes. Its question has no graph but one that knows kind
+ * One that was read owns everything it points to but the entry's bytes. Its context has no graph but one that knows kind
  * and key; its trace has the trials that decided.
  */
 #ifndef GCI_CACHE_JOURNAL_JOURNAL_ENTRY_H
@@ -31,16 +31,16 @@ typedef struct gci_kept_eviction {
     gci_fullness fullness;
 } gci_kept_eviction;
 
-typedef struct gci_past {
+typedef struct gci_journal_entry {
     uint64_t at_ns;
-    gcache_journal_kind act;
+    gcache_journal_kind kind;
     gcache_reason reason;
     bool cut; /* too long for the journal: only what decided was kept */
     uint32_t process;
-    gci_view space, kind, label;
+    gci_view namespace_, graph_kind, label;
     gcache_key key;
     gci_arena arena;
-    gci_question question; /* hints are read by gci_past_open only */
+    gci_context context; /* hints are read by gci_journal_entry_open only */
     gci_trace trace;
     gci_kept_trial *trials; /* what the trace's are made of, as many */
     gci_kept_hint *kept_hints;
@@ -57,21 +57,22 @@ typedef struct gci_past {
     uint64_t payload_size;
     char const *why;       /* it wasn't stored; of a takeover: in words */
     uint64_t former;       /* of a takeover, and of a miss that it followed: the process that died; 0: none */
-} gci_past;
+} gci_journal_entry;
 
 /* Appends an entry as its kind has it. Failures show in out->failed. */
-void gci_past_write(gci_buf *out, gci_past const *past);
+void gci_journal_entry_write(gci_buf *out, gci_journal_entry const *entry);
 /*
- * Reads an entry. bytes must outlive *out_past. Clear it whatever the outcome. GCACHE_OK, ERROR_FORMAT (another version's
+ * Reads an entry. bytes must outlive *out_entry. Clear it whatever the outcome. GCACHE_OK, ERROR_FORMAT (another version's
  * entry), ERROR_CORRUPT, ERROR_MEMORY.
  */
-gcache_status gci_past_read(gcache *cache, uint64_t at_ns, gci_view bytes, gci_past *out_past, gcache_error *error);
+gcache_status gci_journal_entry_read(gcache *cache, uint64_t at_ns, gci_view bytes, gci_journal_entry *out_entry,
+                                     gcache_error *error);
 /* Only what an entry is about, without reading the rest of it. false: it can't be read. */
-bool gci_past_peek(gci_view bytes, gcache_journal_kind *out_act, gcache_key *out_key);
-void gci_past_clear(gci_past *past);
+bool gci_journal_entry_peek(gci_view bytes, gcache_journal_kind *out_kind, gcache_key *out_key);
+void gci_journal_entry_clear(gci_journal_entry *entry);
 
 /* Makes hints and guards ready for an explanation. A guard that can't be compiled any more is shown as text only. */
-gcache_status gci_past_open(gci_past *past, gcache_error *error);
+gcache_status gci_journal_entry_open(gci_journal_entry *entry, gcache_error *error);
 
 /* Its byte tables: what every entry begins with, and what follows by kind. */
 #define GCI_JOURNAL_TABLES 8

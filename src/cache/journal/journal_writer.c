@@ -53,73 +53,74 @@ short_text(gci_arena *arena, gci_view text)
 /* ---- what every entry has ---- */
 
 static void
-fill_head(gci_past *past, gci_question const *question, gcache_journal_kind act, gcache_reason reason, extent detail)
+fill_head(gci_journal_entry *entry, gci_context const *context, extent detail)
 {
-    gci_view label = gci_view_text(question->request.label);
-    bool cut = detail != DETAIL_ALL;
+    gci_view label = gci_view_text(context->request.label);
 
-    *past = (gci_past){ .act = act, .reason = reason, .cut = cut, .process = (uint32_t)getpid(), .key = question->key,
-                        .space = question->cache->salt,
-                        .kind = gci_view_text(question->graph != NULL ? gcache_graph_kind(question->graph) : "") };
-    gci_arena_init(&past->arena, PARTS_BYTES_MAX);
-    if (cut) {
-        past->space = short_text(&past->arena, past->space);
-        past->kind = short_text(&past->arena, past->kind);
+    gci_arena_init(&entry->arena, PARTS_BYTES_MAX);
+    entry->cut = detail != DETAIL_ALL;
+    entry->process = (uint32_t)getpid();
+    entry->key = context->key;
+    entry->namespace_ = context->cache->namespace_;
+    entry->graph_kind = gci_view_text(context->graph != NULL ? gcache_graph_kind(context->graph) : "");
+    if (entry->cut) {
+        entry->namespace_ = short_text(&entry->arena, entry->namespace_);
+        entry->graph_kind = short_text(&entry->arena, entry->graph_kind);
     }
-    if (!cut || label.size <= LABEL_BYTES)
-        past->label = label;
+    if (!entry->cut || label.size <= LABEL_BYTES)
+        entry->label = label;
 }
 
 /* With a decision, of the hints those that it reads. */
 static void
-fill_hints(gci_past *past, gci_question const *question, gci_guards const *decision)
+fill_hints(gci_journal_entry *entry, gci_context const *context, gci_guards const *decision)
 {
-    size_t count = question->hints != NULL ? gci_hints_count(question->hints) : 0;
+    size_t count = context->hints != NULL ? gci_hints_count(context->hints) : 0;
     gci_buf literal;
 
     gci_buf_init(&literal, GCI_JOURNAL_BYTES_MAX);
-    past->kept_hints = gci_arena_array(&past->arena, count < HINTS_MAX ? count : HINTS_MAX, sizeof *past->kept_hints);
-    for (size_t i = 0; past->kept_hints != NULL && i < count; i++) {
-        gci_view name = gci_hints_name(question->hints, i), bound = gci_question_bound_name(question, name);
+    entry->kept_hints = gci_arena_array(&entry->arena, count < HINTS_MAX ? count : HINTS_MAX, sizeof *entry->kept_hints);
+    for (size_t i = 0; entry->kept_hints != NULL && i < count; i++) {
+        gci_view name = gci_hints_name(context->hints, i), bound = gci_context_bound_name(context, name);
         if (decision != NULL && !gci_guards_reads(decision, bound))
             continue;
-        if (past->hint_count == HINTS_MAX) {
-            past->arena.failed = true;
+        if (entry->hint_count == HINTS_MAX) {
+            entry->arena.failed = true;
             break;
         }
         literal.size = 0;
-        gci_hints_write(question->hints, i, &literal);
-        past->kept_hints[past->hint_count++] =
-            (gci_kept_hint){ name, bound, gci_arena_copy(&past->arena, gci_buf_view(&literal)) };
+        gci_hints_write(context->hints, i, &literal);
+        entry->kept_hints[entry->hint_count++] =
+            (gci_kept_hint){ name, bound, gci_arena_copy(&entry->arena, gci_buf_view(&literal)) };
     }
-    past->arena.failed |= literal.failed;
+    entry->arena.failed |= literal.failed;
     gci_buf_clear(&literal);
 }
 
 /* Frees what the entry was made of. false: it is too long, or there is no memory. */
 static bool
-write_entry(gci_buf *out, gci_past *past)
+write_entry(gci_buf *out, gci_journal_entry *entry)
 {
     gci_buf_clear(out);
-    gci_past_write(out, past);
-    out->failed |= past->arena.failed;
-    gci_arena_clear(&past->arena);
+    gci_journal_entry_write(out, entry);
+    out->failed |= entry->arena.failed;
+    gci_arena_clear(&entry->arena);
     return !out->failed;
 }
 
 static bool
-append(gcache *cache, gci_buf const *entry)
+append(gcache *cache, gci_buf const *bytes)
 {
-    return !entry->failed && gci_store_journal_append(cache->store, gci_buf_view(entry));
+    return !bytes->failed && gci_store_journal_append(cache->store, gci_buf_view(bytes));
 }
 
 /* ---- a miss ---- */
 
 /* The first names in texts that the caller has otherwise than the producer, and what the caller calls them. */
 static size_t
-pick_names(gci_question const *question, gci_record const *record, gci_pair *out_stored, gci_view *out_current)
+pick_names(gci_context const *context, gci_record const *record, gci_pair *out_stored, gci_view *out_current)
 {
-    gci_names_walk walk = { .question = question, .record = record };
+    gci_names_walk walk = { .context = context, .record = record };
     size_t count = 0;
 
     while (count < NAMES && gci_names_next(&walk)) {
@@ -134,7 +135,7 @@ pick_names(gci_question const *question, gci_record const *record, gci_pair *out
 
 /* Symbols, since guards have them, and those names in texts that explain a miss. */
 static void
-keep_names(gci_arena *arena, gci_question const *question, gcache_reason reason, gci_record *record)
+keep_names(gci_arena *arena, gci_context const *context, gcache_reason reason, gci_record *record)
 {
     gci_pair stored[NAMES];
     gci_view current[NAMES];
@@ -142,7 +143,7 @@ keep_names(gci_arena *arena, gci_question const *question, gcache_reason reason,
 
     while (symbols < record->name_count && !gci_name_is_text(&record->names[symbols]))
         symbols++;
-    size_t texts = reason == GCACHE_REASON_NAMES ? pick_names(question, record, stored, current) : 0;
+    size_t texts = reason == GCACHE_REASON_NAMES ? pick_names(context, record, stored, current) : 0;
     gci_pair *names = gci_arena_array(arena, symbols + texts, sizeof *names);
     record->name_count = names != NULL ? symbols + texts : 0;
     for (size_t i = 0; i < record->name_count; i++)
@@ -162,7 +163,7 @@ guards_size(gci_record const *record)
 
 /* The failing guard, or of one that is too long the part that decided. Empty without memory. */
 static gci_view
-decision_text(gci_arena *arena, gci_question const *question, gci_trial const *trial)
+decision_text(gci_arena *arena, gci_context const *context, gci_trial const *trial)
 {
     gci_view text = trial->ranked->candidate->record.guards[trial->verdict.guard];
     gci_buf decision, arithmetic;
@@ -171,7 +172,7 @@ decision_text(gci_arena *arena, gci_question const *question, gci_trial const *t
         return text;
     gci_buf_init(&decision, GCI_BUF_NO_LIMIT);
     gci_buf_init(&arithmetic, GCI_BUF_NO_LIMIT);
-    gci_guards_explain(trial->ranked->guards, trial->verdict.guard, question->hints, &decision, &arithmetic);
+    gci_guards_explain(trial->ranked->guards, trial->verdict.guard, context->hints, &decision, &arithmetic);
     gci_view copy = gci_arena_copy(arena, gci_buf_view(&decision));
     arena->failed |= decision.failed;
     gci_buf_clear(&decision);
@@ -181,7 +182,7 @@ decision_text(gci_arena *arena, gci_question const *question, gci_trial const *t
 
 /* What decided is kept whatever it takes; trial->cut says what isn't (gci_cut). */
 static void
-keep_guards(gci_arena *arena, gci_question const *question, gci_trial *trial, gci_record *record)
+keep_guards(gci_arena *arena, gci_context const *context, gci_trial *trial, gci_record *record)
 {
     size_t failing = trial->verdict.guard;
 
@@ -190,7 +191,7 @@ keep_guards(gci_arena *arena, gci_question const *question, gci_trial *trial, gc
         return;
     gci_view *guards = gci_arena_array(arena, record->guard_count, sizeof *guards);
     if (guards != NULL && failing < record->guard_count) {
-        guards[failing] = decision_text(arena, question, trial);
+        guards[failing] = decision_text(arena, context, trial);
         if (guards[failing].size != 0 && guards[failing].size < record->guards[failing].size)
             trial->cut |= GCI_CUT_PART;
     }
@@ -202,7 +203,7 @@ keep_guards(gci_arena *arena, gci_question const *question, gci_trial *trial, gc
 /* A trial of a size that fits whatever the candidate is like. The failing guard ends with " ..." even if it is all there: it
    can't be evaluated without hints. */
 static void
-shorten_trial(gci_arena *arena, gci_question const *question, gci_trial *trial, gci_record *record)
+shorten_trial(gci_arena *arena, gci_context const *context, gci_trial *trial, gci_record *record)
 {
     bool has_guard = trial->verdict.guard < record->guard_count;
     gci_view *guard = gci_arena_array(arena, 1, sizeof *guard);
@@ -213,7 +214,7 @@ shorten_trial(gci_arena *arena, gci_question const *question, gci_trial *trial, 
         return;
     gci_buf_init(&text, GCI_BUF_NO_LIMIT);
     if (has_guard)
-        gci_buf_append_view(&text, short_text(arena, decision_text(arena, question, trial)));
+        gci_buf_append_view(&text, short_text(arena, decision_text(arena, context, trial)));
     gci_buf_append_text(&text, " ...");
     *guard = gci_arena_copy(arena, gci_buf_view(&text));
     gci_buf_clear(&text);
@@ -231,15 +232,15 @@ shorten_trial(gci_arena *arena, gci_question const *question, gci_trial *trial, 
 }
 
 static void
-fill_trial(gci_kept_trial *kept, gci_arena *arena, gci_question const *question, gci_trial const *trial, extent detail)
+fill_trial(gci_kept_trial *kept, gci_arena *arena, gci_context const *context, gci_trial const *trial, extent detail)
 {
     kept->trial = *trial;
     kept->candidate = *trial->ranked->candidate;
     if (detail == DETAIL_SHORT) {
-        shorten_trial(arena, question, &kept->trial, &kept->candidate.record);
+        shorten_trial(arena, context, &kept->trial, &kept->candidate.record);
     } else {
-        keep_names(arena, question, trial->reason, &kept->candidate.record);
-        keep_guards(arena, question, &kept->trial, &kept->candidate.record);
+        keep_names(arena, context, trial->reason, &kept->candidate.record);
+        keep_guards(arena, context, &kept->trial, &kept->candidate.record);
     }
     if (trial->reason != GCACHE_REASON_GUARD_ERROR)
         kept->trial.verdict.message[0] = '\0';
@@ -257,61 +258,61 @@ first_of(gci_trace const *trace, gcache_reason reason)
 }
 
 static void
-fill_trials(gci_past *past, gci_question const *question, gci_trace const *trace, extent detail)
+fill_trials(gci_journal_entry *entry, gci_context const *context, gci_trace const *trace, extent detail)
 {
-    gci_trial const *first = first_of(trace, past->reason);
+    gci_trial const *first = first_of(trace, entry->reason);
     size_t count = first == NULL ? 0 : detail == DETAIL_ALL ? trace->trial_count : 1;
 
-    past->trace.count = trace->count;
-    past->trace.evicted_count = trace->evicted_count;
-    past->trials = gci_arena_array(&past->arena, count, sizeof *past->trials);
-    past->trace.trial_count = past->trials != NULL ? count : 0;
-    for (size_t i = 0; i < past->trace.trial_count; i++)
-        fill_trial(&past->trials[i], &past->arena, question, &first[i], detail);
+    entry->trace.count = trace->count;
+    entry->trace.evicted_count = trace->evicted_count;
+    entry->trials = gci_arena_array(&entry->arena, count, sizeof *entry->trials);
+    entry->trace.trial_count = entry->trials != NULL ? count : 0;
+    for (size_t i = 0; i < entry->trace.trial_count; i++)
+        fill_trial(&entry->trials[i], &entry->arena, context, &first[i], detail);
 }
 
 /* As far as the first candidate that is skipped for its names differs. */
 static void
-fill_text_names(gci_past *past, gci_question const *question, gci_trace const *trace)
+fill_text_names(gci_journal_entry *entry, gci_context const *context, gci_trace const *trace)
 {
-    gci_trial const *first = past->reason == GCACHE_REASON_NAMES ? first_of(trace, past->reason) : NULL;
-    gcache_text_name *names = gci_arena_array(&past->arena, NAMES, sizeof *names);
+    gci_trial const *first = entry->reason == GCACHE_REASON_NAMES ? first_of(trace, entry->reason) : NULL;
+    gcache_text_name *names = gci_arena_array(&entry->arena, NAMES, sizeof *names);
     gci_pair stored[NAMES];
     gci_view current[NAMES];
 
     if (first == NULL || names == NULL)
         return;
-    past->question.text_names = names;
-    past->question.text_name_count = pick_names(question, &first->ranked->candidate->record, stored, current);
-    for (size_t i = 0; i < past->question.text_name_count; i++)
-        names[i] = (gcache_text_name){ gci_arena_copy(&past->arena, current[i]).data, stored[i].value.data + 1 };
+    entry->context.text_names = names;
+    entry->context.text_name_count = pick_names(context, &first->ranked->candidate->record, stored, current);
+    for (size_t i = 0; i < entry->context.text_name_count; i++)
+        names[i] = (gcache_text_name){ gci_arena_copy(&entry->arena, current[i]).data, stored[i].value.data + 1 };
 }
 
 /* For a key that nobody knows. One that is too long by itself is left out. */
 static void
-fill_description(gci_past *past, gci_question const *question, gci_arena *arena)
+fill_description(gci_journal_entry *entry, gci_context const *context, gci_arena *arena)
 {
-    if (past->reason != GCACHE_REASON_NO_KEY)
+    if (entry->reason != GCACHE_REASON_NO_KEY)
         return;
-    if (gci_description_of(question->graph, true, arena, &past->asked, NULL) != GCACHE_OK)
-        past->asked = (gci_description){ 0 };
-    if (past->asked.canonical.size > CANONICAL_BYTES)
-        past->asked.canonical = (gci_view){ NULL, 0 };
+    if (gci_description_of(context->graph, true, arena, &entry->asked, NULL) != GCACHE_OK)
+        entry->asked = (gci_description){ 0 };
+    if (entry->asked.canonical.size > CANONICAL_BYTES)
+        entry->asked.canonical = (gci_view){ NULL, 0 };
 }
 
 static void
-fill_eviction(gci_past *past, gci_trace const *trace)
+fill_eviction(gci_journal_entry *entry, gci_trace const *trace)
 {
     if (!trace->has_tombstone)
         return;
-    past->eviction = gci_arena_array(&past->arena, 1, sizeof *past->eviction);
-    if (past->eviction != NULL)
-        *past->eviction = (gci_kept_eviction){ trace->tombstone, trace->fullness };
+    entry->eviction = gci_arena_array(&entry->arena, 1, sizeof *entry->eviction);
+    if (entry->eviction != NULL)
+        *entry->eviction = (gci_kept_eviction){ trace->tombstone, trace->fullness };
 }
 
 /* What decided, as guards by themselves; NULL: no guard did. */
 static gci_guards *
-decision_of(gci_question const *question, gci_trial const *trial)
+decision_of(gci_context const *context, gci_trial const *trial)
 {
     gci_guards *guards = NULL;
     gci_arena arena;
@@ -321,7 +322,7 @@ decision_of(gci_question const *question, gci_trial const *trial)
     gci_record const *record = &trial->ranked->candidate->record;
     gci_arena_init(&arena, SIZE_MAX / 2);
     if (trial->verdict.guard < record->guard_count) {
-        gci_view text = decision_text(&arena, question, trial);
+        gci_view text = decision_text(&arena, context, trial);
         if (text.size != 0)
             gci_guards_compile(&text, 1, gci_producer_naming(record), &guards, NULL);
     }
@@ -331,50 +332,51 @@ decision_of(gci_question const *question, gci_trial const *trial)
 
 /* With all that was asked, or with the hints that what decided reads. */
 static void
-fill_asked(gci_past *past, gci_question const *question, gcache_result const *result, gci_trace const *trace, extent detail)
+fill_request(gci_journal_entry *entry, gci_context const *context, gcache_result const *result, gci_trace const *trace,
+             extent detail)
 {
     if (detail == DETAIL_ALL) {
-        fill_hints(past, question, NULL);
-        past->question.request = question->request;
-        past->question.symbols = question->symbols;
-        past->question.symbol_count = question->symbol_count;
-        past->own_test = question->request.guard_test != NULL;
-        past->bypass = result->note;
-    } else if (detail == DETAIL_DECISION && question->hints != NULL) {
-        gci_guards *decision = decision_of(question, first_of(trace, result->reason));
+        fill_hints(entry, context, NULL);
+        entry->context.request = context->request;
+        entry->context.symbols = context->symbols;
+        entry->context.symbol_count = context->symbol_count;
+        entry->own_test = context->request.guard_test != NULL;
+        entry->bypass = result->note;
+    } else if (detail == DETAIL_DECISION && context->hints != NULL) {
+        gci_guards *decision = decision_of(context, first_of(trace, result->reason));
         if (decision != NULL)
-            fill_hints(past, question, decision);
+            fill_hints(entry, context, decision);
         gci_guards_free(decision);
     }
 }
 
 static bool
-write_miss(gci_buf *out, gci_question const *question, gcache_result const *result, gci_trace const *trace, extent detail)
+write_miss(gci_buf *out, gci_context const *context, gcache_result const *result, gci_trace const *trace, extent detail)
 {
+    gci_journal_entry entry = { .kind = GCACHE_JOURNAL_MISS, .reason = result->reason };
     gci_arena description;
-    gci_past past;
 
     gci_arena_init(&description, GCI_JOURNAL_BYTES_MAX);
-    fill_head(&past, question, GCACHE_JOURNAL_MISS, result->reason, detail);
-    fill_asked(&past, question, result, trace, detail);
-    fill_trials(&past, question, trace, detail);
-    fill_eviction(&past, trace);
+    fill_head(&entry, context, detail);
+    fill_request(&entry, context, result, trace, detail);
+    fill_trials(&entry, context, trace, detail);
+    fill_eviction(&entry, trace);
     if (detail == DETAIL_ALL)
-        fill_description(&past, question, &description);
+        fill_description(&entry, context, &description);
     if (detail != DETAIL_SHORT)
-        fill_text_names(&past, question, trace);
-    bool written = write_entry(out, &past);
+        fill_text_names(&entry, context, trace);
+    bool written = write_entry(out, &entry);
     gci_arena_clear(&description);
     return written;
 }
 
 /* All that is known of a graph without a key. */
-static gci_question
+static gci_context
 keyless(gci_ended const *ended)
 {
     static gcache_request const defaults = GCACHE_REQUEST_INIT;
 
-    return (gci_question){ .cache = ended->cache,
+    return (gci_context){ .cache = ended->cache,
                            .graph = ended->graph,
                            .request = ended->request != NULL ? *ended->request : defaults };
 }
@@ -387,76 +389,69 @@ void
 gci_journal_miss(gci_ended const *ended, gci_missed const *missed)
 {
     static gci_trace const nothing;
-    gci_question unasked = keyless(ended);
-    gci_question const *question = missed->asked ? &missed->question : &unasked;
+    gci_context unasked = keyless(ended);
+    gci_context const *context = missed->asked ? &missed->context : &unasked;
     gci_trace const *trace = missed->asked ? &missed->trace : &nothing;
-    gci_buf entry;
+    gci_buf bytes;
 
-    gci_buf_init(&entry, GCI_JOURNAL_BYTES_MAX);
+    gci_buf_init(&bytes, GCI_JOURNAL_BYTES_MAX);
     for (extent detail = DETAIL_ALL; detail <= DETAIL_SHORT; detail++) {
-        if (write_miss(&entry, question, ended->result, trace, detail))
+        if (write_miss(&bytes, context, ended->result, trace, detail))
             break;
     }
-    append(ended->cache, &entry);
-    gci_buf_clear(&entry);
+    append(ended->cache, &bytes);
+    gci_buf_clear(&bytes);
 }
 
 /* ---- the others ---- */
 
-/* An entry like facts about the question: without the hints if they are too many. */
+/* An entry with these facts: without the hints if they are too many. */
 static bool
-append_entry(gci_question const *question, gci_past const *facts)
+append_entry(gci_context const *context, gci_journal_entry const *facts)
 {
-    gci_buf entry;
+    gci_buf bytes;
     bool written = false;
 
-    gci_buf_init(&entry, GCI_JOURNAL_BYTES_MAX);
+    gci_buf_init(&bytes, GCI_JOURNAL_BYTES_MAX);
     for (extent detail = DETAIL_ALL; !written && detail <= DETAIL_DECISION; detail++) {
-        gci_past past;
-        fill_head(&past, question, facts->act, GCACHE_REASON_NONE, detail);
+        gci_journal_entry entry = *facts;
+        fill_head(&entry, context, detail);
         if (detail == DETAIL_ALL)
-            fill_hints(&past, question, NULL);
-        past.entry = facts->entry;
-        past.hits = facts->hits;
-        past.saved_ns = facts->saved_ns;
-        past.elapsed_ns = facts->elapsed_ns;
-        past.compile_ns = facts->compile_ns;
-        past.payload_size = facts->payload_size;
-        past.why = facts->why;
-        past.former = facts->former;
-        written = write_entry(&entry, &past);
+            fill_hints(&entry, context, NULL);
+        written = write_entry(&bytes, &entry);
     }
-    written = append(question->cache, &entry);
-    gci_buf_clear(&entry);
+    written = append(context->cache, &bytes);
+    gci_buf_clear(&bytes);
     return written;
 }
 
 /* Whose key and hints an entry besides a miss names. */
 static bool
-init_question(gci_ended const *ended, gci_question *out_question)
+init_question(gci_ended const *ended, gci_context *out_question)
 {
     if (ended->graph != NULL && ended->result->reason != GCACHE_REASON_BYPASS)
-        return gci_question_init(out_question, ended->cache, ended->graph, ended->hints, ended->request, NULL) ==
+        return gci_context_init(out_question, ended->cache, ended->graph, ended->hints, ended->request, NULL) ==
                GCACHE_OK;
     *out_question = keyless(ended);
     return true;
 }
 
 static bool
-append_ended(gci_ended const *ended, gci_past const *facts)
+append_ended(gci_ended const *ended, gci_journal_entry const *facts)
 {
-    gci_question question = { 0 };
+    gci_context context = { 0 };
 
-    bool written = ended->cache->journal && init_question(ended, &question) && append_entry(&question, facts);
-    gci_question_clear(&question);
+    bool written = ended->cache->journal && init_question(ended, &context) && append_entry(&context, facts);
+    gci_context_clear(&context);
     return written;
 }
 
 bool
 gci_journal_hit(gci_ended const *ended, gci_unreported unreported)
 {
-    return append_ended(ended, &(gci_past){ .act = GCACHE_JOURNAL_HIT, .entry = ended->result->entry, .hits = unreported.hits,
-                                            .saved_ns = unreported.saved_ns, .elapsed_ns = ended->elapsed_ns });
+    return append_ended(ended, &(gci_journal_entry){ .kind = GCACHE_JOURNAL_HIT, .entry = ended->result->entry,
+                                                     .hits = unreported.hits, .saved_ns = unreported.saved_ns,
+                                                     .elapsed_ns = ended->elapsed_ns });
 }
 
 void
@@ -466,21 +461,21 @@ gci_journal_not_stored(gci_ended const *ended, char const *why, uint64_t compile
 
     gci_arena_init(&arena, PARTS_BYTES_MAX);
     gci_view text = short_text(&arena, gci_view_text(why));
-    append_ended(ended, &(gci_past){ .act = GCACHE_JOURNAL_NOT_STORED, .why = text.data, .compile_ns = compile_ns });
+    append_ended(ended, &(gci_journal_entry){ .kind = GCACHE_JOURNAL_NOT_STORED, .why = text.data, .compile_ns = compile_ns });
     gci_arena_clear(&arena);
 }
 
 void
 gci_journal_takeover(gci_ended const *ended, uint64_t former)
 {
-    append_ended(ended, &(gci_past){ .act = GCACHE_JOURNAL_TAKEOVER, .former = former });
+    append_ended(ended, &(gci_journal_entry){ .kind = GCACHE_JOURNAL_TAKEOVER, .former = former });
 }
 
 void
-gci_journal_insert(gci_question const *question, gcache_inserted const *inserted, gcache_entry const *entry)
+gci_journal_insert(gci_context const *context, gcache_inserted const *inserted, gcache_entry const *entry)
 {
-    if (inserted->existed || !question->cache->journal)
+    if (inserted->existed || !context->cache->journal)
         return;
-    append_entry(question, &(gci_past){ .act = GCACHE_JOURNAL_INSERT, .entry = inserted->entry,
+    append_entry(context, &(gci_journal_entry){ .kind = GCACHE_JOURNAL_INSERT, .entry = inserted->entry,
                                         .compile_ns = entry->compile_ns, .payload_size = entry->payload_size });
 }

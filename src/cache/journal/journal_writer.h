@@ -1,7 +1,7 @@
 /*
  * The journal: what lookups leave behind, so that they can be explained and counted afterwards, by another process too.
  *
- * A miss leaves everything its explanation needs, as it was seen then: the question, the candidates that decided, and
+ * A miss leaves everything its explanation needs, as it was seen then: the context, the candidates that decided, and
  * for a key nobody knew the description itself. So nothing has to be run twice, and what happens to the cache later
  * changes nothing. An insert leaves what it cost. Hits are counted; some of them, with how many they stand for, leave
  * a line.
@@ -30,12 +30,12 @@ typedef struct gci_ended {
 /* A lookup that missed, with what decided. */
 void gci_journal_miss(gci_ended const *ended, gci_missed const *missed);
 
-/* One hit that stands for all that weren't told yet. Without a graph: the rest of them, of which nothing more is known.
+/* One hit that stands for all that weren't reported yet. Without a graph: the rest of them, of which nothing more is known.
    false: it isn't written down, others had the file for too long, and what it stood for stays unreported. */
 bool gci_journal_hit(gci_ended const *ended, gci_unreported unreported);
 
 /* What was compiled and stored. An entry that existed cost nothing new and leaves nothing. */
-void gci_journal_insert(gci_question const *question, gcache_inserted const *inserted, gcache_entry const *entry);
+void gci_journal_insert(gci_context const *context, gcache_inserted const *inserted, gcache_entry const *entry);
 
 /* What was compiled and can't be found again, and why. */
 void gci_journal_not_stored(gci_ended const *ended, char const *why, uint64_t compile_ns);

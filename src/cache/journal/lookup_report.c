@@ -5,17 +5,13 @@
 
 #include "base/system/clock.h"
 #include "cache/journal/events.h"
-#include "cache/journal/journal_writer.h"
 #include "cache/journal/trace_writer.h"
 
 gci_missed *
 gci_lookup_begin(gci_lookup_report *lookup, gcache *cache, gcache_graph *graph, gcache_hints const *hints,
                 gcache_request const *request)
 {
-    lookup->cache = cache;
-    lookup->graph = graph;
-    lookup->hints = hints;
-    lookup->request = request;
+    lookup->ended = (gci_ended){ .cache = cache, .graph = graph, .hints = hints, .request = request };
     lookup->lane = gci_counters_lane(&cache->counters);
     lookup->start_ns = 0;
     lookup->missed.asked = lookup->missed.may_refuse = false;
@@ -26,73 +22,59 @@ gci_lookup_begin(gci_lookup_report *lookup, gcache *cache, gcache_graph *graph, 
     return cache->journal ? &lookup->missed : NULL;
 }
 
-static gci_ended
-ended_of(gci_lookup_report const *lookup, gcache_result const *result)
-{
-    gci_ended ended = { lookup->cache, lookup->graph, lookup->hints, lookup->request, result, 0 };
-
-    if (lookup->start_ns != 0)
-        ended.elapsed_ns = gci_clock_steady_ns() - lookup->start_ns;
-    return ended;
-}
-
 /* A hit that wasn't timed when it began became due through another thread's hits: its duration isn't known. */
 static void
-journal_hit(gci_lookup_report const *lookup, gcache_result const *result)
+journal_hit(gci_lookup_report const *lookup)
 {
-    gci_unreported unreported = gci_counters_report(&lookup->cache->counters, lookup->lane);
-    gci_ended ended = ended_of(lookup, result);
+    gci_unreported unreported = gci_counters_report(&lookup->ended.cache->counters, lookup->lane);
 
-    if (unreported.hits != 0 && !gci_journal_hit(&ended, unreported))
+    if (unreported.hits != 0 && !gci_journal_hit(&lookup->ended, unreported))
         gci_counters_take_back(lookup->lane, unreported);
-}
-
-static void
-journal_miss(gci_lookup_report const *lookup, gcache_result const *result)
-{
-    gci_ended ended = ended_of(lookup, result);
-
-    atomic_fetch_add_explicit(&lookup->cache->counters.misses[result->reason], 1, memory_order_relaxed);
-    if (lookup->cache->journal)
-        gci_journal_miss(&ended, &lookup->missed);
 }
 
 /* Those who only listen if they are asked to. */
 static void
-report_to_others(gci_lookup_report const *lookup, gcache_status status, gcache_result const *result)
+report_to_others(gci_ended const *ended)
 {
-    gcache *cache = lookup->cache;
+    gcache_result const *result = ended->result;
+    gcache *cache = ended->cache;
 
     if (cache->event != NULL)
-        gci_report_outcome(cache, lookup->graph, lookup->request, result, ended_of(lookup, result).elapsed_ns);
+        gci_report_outcome(cache, ended->graph, ended->request, result, ended->elapsed_ns);
     if (cache->trace_writer != NULL)
-        gci_trace_writer_lookup(cache->trace_writer, lookup->graph, lookup->hints, lookup->request, result);
-    if (status == GCACHE_HIT && atomic_load_explicit(&cache->recorder.recording, memory_order_relaxed))
+        gci_trace_writer_lookup(cache->trace_writer, ended->graph, ended->hints, ended->request, result);
+    if (result->outcome == GCACHE_HIT)
         gci_recorder_note(&cache->recorder, GCI_USED_ENTRY, gci_view_of(result->key.bytes, sizeof result->key.bytes),
                           gci_view_text(result->entry), false);
 }
 
 static void
-report(gci_lookup_report const *lookup, gcache_status status, gcache_result const *result)
+report(gci_lookup_report const *lookup)
 {
-    gcache *cache = lookup->cache;
+    gcache_result const *result = lookup->ended.result;
+    gcache *cache = lookup->ended.cache;
 
     if (cache->event != NULL || cache->trace_writer != NULL ||
         atomic_load_explicit(&cache->recorder.recording, memory_order_relaxed))
-        report_to_others(lookup, status, result);
-    if (status == GCACHE_HIT) {
+        report_to_others(&lookup->ended);
+    if (result->outcome == GCACHE_HIT) {
         if (gci_count_hit(&cache->counters, lookup->lane, result->compile_ns) && cache->journal)
-            journal_hit(lookup, result);
-    } else if (status == GCACHE_MISS) {
-        journal_miss(lookup, result);
+            journal_hit(lookup);
+        return;
     }
+    atomic_fetch_add_explicit(&cache->counters.misses[result->reason], 1, memory_order_relaxed);
+    if (cache->journal)
+        gci_journal_miss(&lookup->ended, &lookup->missed);
 }
 
 void
 gci_lookup_end(gci_lookup_report *lookup, gcache_status status, gcache_result const *result)
 {
-    if (status >= 0)
-        report(lookup, status, result);
+    lookup->ended.result = result;
+    if (lookup->start_ns != 0)
+        lookup->ended.elapsed_ns = gci_clock_steady_ns() - lookup->start_ns;
+    if (status == GCACHE_HIT || status == GCACHE_MISS)
+        report(lookup);
     gci_missed_clear(&lookup->missed);
 }
 

@@ -5,16 +5,13 @@
 #ifndef GCI_CACHE_JOURNAL_LOOKUP_REPORT_H
 #define GCI_CACHE_JOURNAL_LOOKUP_REPORT_H
 
-#include "cache/candidates/trace.h"
+#include "cache/journal/journal_writer.h"
 
 typedef struct gci_lookup_report {
-    gcache *cache;
-    gcache_graph *graph;
-    gcache_hints const *hints;
-    gcache_request const *request;
+    gci_ended ended;        /* result and elapsed_ns are set at the end */
     gci_lane_numbers *lane;
-    uint64_t start_ns; /* 0: nobody wants to know how long it takes */
-    gci_missed missed; /* for the journal */
+    uint64_t start_ns;      /* 0: nobody wants to know how long it takes */
+    gci_missed missed;      /* for the journal */
 } gci_lookup_report;
 
 /* graph, hints and request may be NULL. What the lookup is to set when it misses; NULL if no journal is kept. */

@@ -49,7 +49,7 @@ write_text(gci_buf *out, char const *member, char const *text)
 
 /* Only what is there. */
 static void
-write_wish(gci_buf *out, char const *member, char const *text)
+write_optional(gci_buf *out, char const *member, char const *text)
 {
     if (text != NULL && text[0] != '\0')
         write_text(out, member, text);
@@ -280,7 +280,7 @@ write_expectation(gci_buf *out, gcache_result const *result)
 {
     if (result->outcome == GCACHE_HIT) {
         gci_buf_append_text(out, ", \"expect\": {\"outcome\": \"hit\"");
-        write_wish(out, "variant", result->variant);
+        write_optional(out, "variant", result->variant);
         gci_buf_format(out, ", \"priority\": %lld}", (long long)result->priority);
         return;
     }
@@ -301,12 +301,12 @@ write_lookup(gci_trace_writer *writer, gcache_graph *graph, gcache_hints const *
     gcache_status status = begin_event(writer, graph, "lookup", out, error);
     write_hints(out, hints);
     if (request != NULL) {
-        write_wish(out, "variant", request->variant);
-        write_wish(out, "expect_variant", request->expect_variant);
+        write_optional(out, "variant", request->variant);
+        write_optional(out, "expect_variant", request->expect_variant);
         write_pairs(out, "provides", request->provides, request->provides_count);
-        write_wish(out, "label", request->label);
+        write_optional(out, "label", request->label);
     }
-    if (request == NULL || !request->accept_renames) /* the player accepts them unless told */
+    if (request == NULL || !request->accept_renames) /* replay accepts them by default */
         gci_buf_append_text(out, ", \"accept_renames\": false");
     write_expectation(out, result);
     return status;
@@ -343,7 +343,7 @@ gci_trace_writer_insert(gci_trace_writer *writer, gcache_graph *graph, gcache_hi
         write_guards(&out, entry);
         gci_buf_format(&out, ", \"payload\": {\"size\": %zu}, \"compile_ns\": %llu", entry->payload_size,
                        (unsigned long long)entry->compile_ns);
-        write_wish(&out, "variant", entry->variant);
+        write_optional(&out, "variant", entry->variant);
         if (entry->priority != 0)
             gci_buf_format(&out, ", \"priority\": %lld", (long long)entry->priority);
         write_pairs(&out, "requires", entry->requires_, entry->requires_count);

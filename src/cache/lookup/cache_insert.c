@@ -60,7 +60,7 @@ check_entry(gcache_entry const *entry, gcache_error *error)
 /* ---- putting the record together ---- */
 
 static gcache_status
-draft_guards(gci_insert_draft *d, gci_question const *question, gcache_entry const *entry, gcache_error *error)
+draft_guards(gci_insert_draft *d, gci_context const *context, gcache_entry const *entry, gcache_error *error)
 {
     gci_view *texts = gci_arena_array(&d->arena, entry->guard_count, sizeof *texts);
 
@@ -70,7 +70,7 @@ draft_guards(gci_insert_draft *d, gci_question const *question, gcache_entry con
         texts[i] = gci_view_text(entry->guards[i]);
     d->record.guards = texts;
     d->record.guard_count = entry->guard_count;
-    gcache_status status = gci_guards_compile(texts, entry->guard_count, question->naming, &d->guards, error);
+    gcache_status status = gci_guards_compile(texts, entry->guard_count, context->naming, &d->guards, error);
     if (status != GCACHE_OK)
         return status;
     gci_guards_save(d->guards, &d->program);
@@ -84,9 +84,9 @@ draft_guards(gci_insert_draft *d, gci_question const *question, gcache_entry con
 }
 
 static gcache_status
-draft_names(gci_insert_draft *d, gci_question const *question, gcache_error *error)
+draft_names(gci_insert_draft *d, gci_context const *context, gcache_error *error)
 {
-    d->record.names = gci_names_of(question, &d->arena, &d->record.name_count);
+    d->record.names = gci_names_of(context, &d->arena, &d->record.name_count);
     return d->record.names != NULL ? GCACHE_OK : gci_fail_memory(error);
 }
 
@@ -105,10 +105,10 @@ draft_requirements(gci_insert_draft *d, gcache_entry const *entry, gcache_error 
 }
 
 static gcache_status
-draft_record(gci_insert_draft *d, gci_question const *question, gcache_entry const *entry, gcache_error *error)
+draft_record(gci_insert_draft *d, gci_context const *context, gcache_entry const *entry, gcache_error *error)
 {
-    d->record.key = question->key;
-    d->record.kind = gci_view_text(gcache_graph_kind(question->graph));
+    d->record.key = context->key;
+    d->record.kind = gci_view_text(gcache_graph_kind(context->graph));
     d->record.variant = gci_view_text(entry->variant);
     d->record.priority = entry->priority;
     d->record.compile_ns = entry->compile_ns;
@@ -117,9 +117,9 @@ draft_record(gci_insert_draft *d, gci_question const *question, gcache_entry con
     d->record.deltas = entry->deltas;
     d->record.delta_count = entry->delta_count;
     d->record.identity = gci_view_of(entry->identity, entry->identity_size);
-    gcache_status status = draft_guards(d, question, entry, error);
+    gcache_status status = draft_guards(d, context, entry, error);
     if (status == GCACHE_OK)
-        status = draft_names(d, question, error);
+        status = draft_names(d, context, error);
     if (status == GCACHE_OK)
         status = draft_requirements(d, entry, error);
     return status;
@@ -179,9 +179,9 @@ leave_note(gci_insert *insert)
 {
     gcache_inserted const *inserted = &insert->inserted;
 
-    insert->question.request.label = insert->entry->label;
+    insert->context.request.label = insert->entry->label;
     gci_count(&insert->cache->counters, GCACHE_COUNTER_INSERTS, 1);
-    gci_journal_insert(&insert->question, inserted, insert->entry);
+    gci_journal_insert(&insert->context, inserted, insert->entry);
     gci_recorder_note(&insert->cache->recorder, GCI_USED_ENTRY,
                       gci_view_of(inserted->key.bytes, sizeof inserted->key.bytes), gci_view_text(inserted->entry),
                       !inserted->existed);
@@ -190,22 +190,22 @@ leave_note(gci_insert *insert)
 static void
 begin(gci_insert *insert)
 {
-    gci_question *question = &insert->question;
+    gci_context *context = &insert->context;
     gcache_error *error = &insert->error;
     gci_insert_draft *d = &insert->draft;
 
-    insert->status = gci_question_init(question, insert->cache, insert->graph, insert->hints, NULL, error);
+    insert->status = gci_context_init(context, insert->cache, insert->graph, insert->hints, NULL, error);
     if (insert->status == GCACHE_REFUSED)
         refuse(insert, GCACHE_REASON_BYPASS);
     if (insert->status != GCACHE_OK)
         return;
-    insert->inserted.key = question->key;
-    insert->status = draft_record(d, question, insert->entry, error);
+    insert->inserted.key = context->key;
+    insert->status = draft_record(d, context, insert->entry, error);
     if (insert->status != GCACHE_OK)
         return;
     gcache_reason reason = GCACHE_REASON_NONE;
     if (insert->hints != NULL)
-        reason = gci_try_guards(d->guards, question->hints, &insert->inserted.verdict);
+        reason = gci_try_guards(d->guards, context->hints, &insert->inserted.verdict);
     if (reason != GCACHE_REASON_NONE)
         refuse(insert, reason);
     else
@@ -277,7 +277,7 @@ gci_insert_end(gci_insert *insert)
     gci_pending_free(insert->pending);
     insert->pending = NULL;
     draft_clear(&insert->draft);
-    gci_question_clear(&insert->question);
+    gci_context_clear(&insert->context);
 }
 
 gcache_status

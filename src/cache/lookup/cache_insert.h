@@ -28,7 +28,7 @@ typedef struct gci_insert {
     gcache_error error;    /* if status is negative */
     gcache_status status;  /* OK after the first step: to be committed */
     bool turned_away;      /* the gate is closed: nothing was looked at */
-    gci_question question;
+    gci_context context;
     gci_insert_draft draft;
     gci_pending *pending;  /* NULL: there is nothing to commit */
 } gci_insert;

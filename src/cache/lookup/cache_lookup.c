@@ -1,5 +1,5 @@
 /*
- * The story of a lookup: question -> candidates of the key -> the best one whose guards hold -> its payload.
+ * The story of a lookup: context -> candidates of the key -> the best one whose guards hold -> its payload.
  *
  * Nothing on this path is an error by itself. Whatever goes wrong turns into a miss with a reason, or, if only one candidate
  * is concerned, into a try of the next one.
@@ -37,7 +37,7 @@ keep_furthest(gcache_reason *furthest, gcache_reason reason)
 
 /* The state of one walk over a key's candidates. */
 typedef struct walk {
-    gci_question const *question;
+    gci_context const *context;
     gci_ranking *ranking;
     gci_trace *trace;
     gcache_reason reason; /* of the candidate that got furthest */
@@ -48,9 +48,9 @@ typedef struct walk {
 } walk;
 
 static bool
-is_expected(gci_question const *question, gci_ranked const *ranked)
+is_expected(gci_context const *context, gci_ranked const *ranked)
 {
-    char const *expected = question->request.expect_variant;
+    char const *expected = context->request.expect_variant;
 
     return expected == NULL || strcmp(ranked->answer.variant, expected) == 0;
 }
@@ -70,14 +70,14 @@ try_all(walk *w)
         if (w->failed != NULL && w->failed[i])
             continue;
         gci_trial *tried = w->trace != NULL ? &w->trace->trials[i] : &trial;
-        gci_try(w->question, items[i], tried);
+        gci_try(w->context, items[i], tried);
         tried->place = i;
         keep_furthest(&w->reason, tried->reason);
         if (tried->reason != GCACHE_REASON_NONE)
             continue;
-        if (best == GCI_NOBODY || (!is_expected(w->question, items[best]) && is_expected(w->question, items[i])))
+        if (best == GCI_NOBODY || (!is_expected(w->context, items[best]) && is_expected(w->context, items[i])))
             best = i;
-        if (w->trace == NULL && is_expected(w->question, items[best]))
+        if (w->trace == NULL && is_expected(w->context, items[best]))
             break;
     }
     return best;
@@ -89,7 +89,7 @@ select_candidate(walk *w)
 {
     gci_indexed indexed;
 
-    if (w->trace != NULL || !gci_ranking_index_select(w->ranking, w->question, w->failed, &indexed))
+    if (w->trace != NULL || !gci_ranking_index_select(w->ranking, w->context, w->failed, &indexed))
         return try_all(w);
     if (indexed.best == GCI_NOBODY)
         keep_furthest(&w->reason, indexed.reason);
@@ -104,7 +104,7 @@ try_evicted(walk *w)
         size_t place = w->ranking->count + i;
         gci_trial trial;
         gci_trial *tried = w->trace != NULL ? &w->trace->trials[place] : &trial;
-        gci_try(w->question, w->ranking->evicted[i], tried);
+        gci_try(w->context, w->ranking->evicted[i], tried);
         tried->place = place;
         if (tried->reason == GCACHE_REASON_NONE) {
             tried->reason = GCACHE_REASON_EVICTED;
@@ -148,8 +148,8 @@ exclude(walk *w, size_t place, gci_found found, gci_arena *arena)
 static gci_found
 fetch(walk *w, gci_candidate *candidate, gci_payload **out_payload, gcache_status *out_status)
 {
-    gcache_request const *request = &w->question->request;
-    gcache *cache = w->question->cache;
+    gcache_request const *request = &w->context->request;
+    gcache *cache = w->context->cache;
 
     if (request->probe)
         return GCI_FOUND;
@@ -173,7 +173,7 @@ fetch(walk *w, gci_candidate *candidate, gci_payload **out_payload, gcache_statu
 static gcache_status
 serve_best(walk *w, gci_candidates *set, gcache_result *result, gcache_error *error)
 {
-    gci_store *store = w->question->cache->store;
+    gci_store *store = w->context->cache->store;
     gcache_status status = GCACHE_MISS;
     gci_arena arena;
 
@@ -183,8 +183,8 @@ serve_best(walk *w, gci_candidates *set, gcache_result *result, gcache_error *er
         gci_payload *payload = NULL;
         gci_found found = fetch(w, best->candidate, &payload, &status);
         if (found == GCI_FOUND) {
-            status = gci_result_fill(result, w->question, best, set, payload, error);
-            if (!w->question->request.probe)
+            status = gci_result_fill(result, w->context, best, set, payload, error);
+            if (!w->context->request.probe)
                 gci_store_touch(store, best->candidate);
         } else if (found == GCI_RENEWED && w->again != NULL) {
             *w->again = true;
@@ -263,13 +263,13 @@ miss_with_note(gcache_result *result, char const *why, gcache_error *error)
 
 /* The key's candidates are there: which one? *again, if not NULL: they are old by now. */
 static gcache_status
-choose(gci_question const *question, gci_candidates *set, gci_trace *trace, bool *again, gcache_result *result,
+choose(gci_context const *context, gci_candidates *set, gci_trace *trace, bool *again, gcache_result *result,
        gcache_error *error)
 {
     /* Not all of it is set: the room for an error would take longer than the rest. */
     walk w;
 
-    w.question = question;
+    w.context = context;
     w.ranking = gci_ranking_of(set);
     w.trace = trace;
     w.failed = NULL;
@@ -288,18 +288,18 @@ choose(gci_question const *question, gci_candidates *set, gci_trace *trace, bool
         return status;
     result->reason = w.reason;
     bool trouble = w.reason == GCACHE_REASON_CORRUPT || w.reason == GCACHE_REASON_UNREADABLE;
-    if (trouble && trace == NULL && question->cache->strict)
+    if (trouble && trace == NULL && context->cache->strict)
         return fail_strictly(&w, error);
     return w.reason == GCACHE_REASON_UNREADABLE && w.has_trouble ? miss_with_note(result, w.trouble.message, error) : GCACHE_MISS;
 }
 
 /* There are no candidates to choose from. */
 static gcache_status
-found_none(gci_question const *question, gci_found found, gcache_error const *trouble, gcache_result *result,
+found_none(gci_context const *context, gci_found found, gcache_error const *trouble, gcache_result *result,
            gcache_error *error)
 {
     result->reason = reason_of_found(found);
-    if (question->cache->strict && (found == GCI_CORRUPT || found == GCI_UNREADABLE)) {
+    if (context->cache->strict && (found == GCI_CORRUPT || found == GCI_UNREADABLE)) {
         if (error != NULL)
             *error = *trouble;
         return trouble->status;
@@ -310,7 +310,7 @@ found_none(gci_question const *question, gci_found found, gcache_error const *tr
 
 /* *out_set is NULL unless there are candidates. */
 static gcache_status
-answer(gci_question const *question, gci_trace *trace, gci_candidates **out_set, gcache_error *trouble,
+answer(gci_context const *context, gci_trace *trace, gci_candidates **out_set, gcache_error *trouble,
     gcache_result *out_result, gcache_error *error)
 {
     gcache_status status = GCACHE_MISS;
@@ -318,37 +318,37 @@ answer(gci_question const *question, gci_trace *trace, gci_candidates **out_set,
 
     for (int met = 0; again; met++) {
         gci_candidates_release(*out_set);
-        gci_found found = gci_store_candidates(question->cache->store, &question->key, out_set, trouble);
+        gci_found found = gci_store_candidates(context->cache->store, &context->key, out_set, trouble);
         again = false;
         if (found == GCI_FOUND)
-            status = choose(question, *out_set, trace, met < GCI_RENEWALS_MET ? &again : NULL, out_result, error);
+            status = choose(context, *out_set, trace, met < GCI_RENEWALS_MET ? &again : NULL, out_result, error);
         else
-            status = found_none(question, found, trouble, out_result, error);
+            status = found_none(context, found, trouble, out_result, error);
     }
     return status;
 }
 
 /* gci_lookup without the trace's rest. *out_set: the candidates, if there are any. */
 static gcache_status
-ask(gci_question const *question, gci_trace *trace, gci_candidates **out_set, gcache_error *trouble,
+ask(gci_context const *context, gci_trace *trace, gci_candidates **out_set, gcache_error *trouble,
     gcache_result *out_result, gcache_error *error)
 {
     *out_set = NULL;
-    gci_result_init(out_result, &question->key);
-    gcache_status status = answer(question, trace, out_set, trouble, out_result, error);
+    gci_result_init(out_result, &context->key);
+    gcache_status status = answer(context, trace, out_set, trouble, out_result, error);
     out_result->outcome = status == GCACHE_HIT ? GCACHE_HIT : GCACHE_MISS;
     return status;
 }
 
 gcache_status
-gci_lookup(gci_question const *question, gci_trace *trace, gcache_result *out_result, gcache_error *error)
+gci_lookup(gci_context const *context, gci_trace *trace, gcache_result *out_result, gcache_error *error)
 {
-    gcache_status status = ask(question, trace, &trace->set, &trace->trouble, out_result, error);
+    gcache_status status = ask(context, trace, &trace->set, &trace->trouble, out_result, error);
 
     if (out_result->reason == GCACHE_REASON_EVICTED)
-        gci_trace_find_eviction(trace, question->cache->store, &question->key, true);
+        gci_trace_find_eviction(trace, context->cache->store, &context->key, true);
     if (status == GCACHE_MISS && out_result->reason == GCACHE_REASON_NO_KEY)
-        gci_trace_find_nearest(trace, question);
+        gci_trace_find_nearest(trace, context);
     return status;
 }
 
@@ -359,16 +359,16 @@ gci_bypass(gcache_result *result, char const *why, gcache_error *error)
     return miss_with_note(result, why, error);
 }
 
-/* A lookup that somebody waits for, not one that only asks what would be. missed: NULL, or it has the question. */
+/* A lookup that somebody waits for, not one that only asks what would be. missed: NULL, or it has the context. */
 static gcache_status
-look_up(gci_question const *question, gci_missed *missed, gcache_result *out_result, gcache_error *error)
+look_up(gci_context const *context, gci_missed *missed, gcache_result *out_result, gcache_error *error)
 {
     gcache_error trouble = { 0 };
     gci_candidates *set;
 
-    gcache_status status = ask(question, NULL, &set, &trouble, out_result, error);
-    if (out_result->reason == GCACHE_REASON_EVICTED && !question->request.probe)
-        gci_store_asked_again(question->cache->store, &question->key);
+    gcache_status status = ask(context, NULL, &set, &trouble, out_result, error);
+    if (out_result->reason == GCACHE_REASON_EVICTED && !context->request.probe)
+        gci_store_asked_again(context->cache->store, &context->key);
     if (missed != NULL && (status == GCACHE_MISS || missed->may_refuse)) {
         gci_trace_init(&missed->trace);
         missed->trace.set = set;
@@ -383,9 +383,9 @@ look_up(gci_question const *question, gci_missed *missed, gcache_result *out_res
 
 /* The key is known: whether what is stored counts. */
 static bool
-is_ignored(gci_question const *question, gci_admission admission)
+is_ignored(gci_context const *context, gci_admission admission)
 {
-    return admission.by == GCI_BY_REFRESH && !gci_leases_others_stored(question->cache->store, &question->key);
+    return admission.by == GCI_BY_REFRESH && !gci_leases_others_stored(context->cache->store, &context->key);
 }
 
 /* The gate is open, but perhaps for a refresh. */
@@ -393,12 +393,12 @@ static gcache_status
 ask_store(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gcache_request const *request,
           gci_admission admission, gci_missed *missed, gcache_result *out_result, gcache_error *error)
 {
-    gci_question local, *question = missed != NULL ? &missed->question : &local;
+    gci_context local, *context = missed != NULL ? &missed->context : &local;
     gcache_error why;
 
-    gcache_status status = gci_question_init(question, cache, graph, hints, request, &why);
-    if (status == GCACHE_OK && is_ignored(question, admission)) {
-        gci_result_init(out_result, &question->key);
+    gcache_status status = gci_context_init(context, cache, graph, hints, request, &why);
+    if (status == GCACHE_OK && is_ignored(context, admission)) {
+        gci_result_init(out_result, &context->key);
         out_result->reason = admission.reason;
         status = GCACHE_MISS;
         if (missed != NULL) {
@@ -406,14 +406,14 @@ ask_store(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gcache_
             missed->asked = true;
         }
     } else if (status == GCACHE_OK) {
-        status = look_up(question, missed, out_result, error);
+        status = look_up(context, missed, out_result, error);
     } else if (status == GCACHE_REFUSED) {
         status = gci_bypass(out_result, why.message, error);
     } else if (error != NULL) {
         *error = why;
     }
     if (missed == NULL || !missed->asked)
-        gci_question_clear(question);
+        gci_context_clear(context);
     return status;
 }
 

@@ -1,7 +1,7 @@
 /*
  * What decided a miss, for the journal.
  *
- * The trials are made once more, but of the very candidates, question and hints of the lookup that missed, so nothing that
+ * The trials are made once more, but of the very candidates, context and hints of the lookup that missed, so nothing that
  * was stored or removed meanwhile can be among them.
  */
 #include "cache/candidates/ranking.h"
@@ -13,10 +13,10 @@
 
 /* A caller's own test of guards isn't called again: it may count its calls. */
 static void
-try_once_more(gci_question const *question, gci_ranked const *ranked, gcache_reason reason, bool evicted, gci_trial *trial)
+try_once_more(gci_context const *context, gci_ranked const *ranked, gcache_reason reason, bool evicted, gci_trial *trial)
 {
-    if (question->request.guard_test == NULL) {
-        gci_try(question, ranked, trial);
+    if (context->request.guard_test == NULL) {
+        gci_try(context, ranked, trial);
     } else {
         *trial = (gci_trial){ .ranked = ranked, .reason = GCACHE_REASON_GUARD_FALSE };
         trial->verdict.guard = ranked->candidate->record.guard_count;
@@ -36,7 +36,7 @@ gci_missed_decide(gci_missed *missed, gcache_reason reason)
 
     trace->trial_count = 0;
     if (reason == GCACHE_REASON_EVICTED)
-        gci_trace_find_eviction(trace, missed->question.cache->store, &missed->question.key, false);
+        gci_trace_find_eviction(trace, missed->context.cache->store, &missed->context.key, false);
     if (ranking == NULL || reason == GCACHE_REASON_NO_KEY)
         return;
     trace->count = ranking->count;
@@ -48,7 +48,7 @@ gci_missed_decide(gci_missed *missed, gcache_reason reason)
         bool evicted = i >= ranking->count;
         gci_ranked const *ranked = evicted ? ranking->evicted[i - ranking->count] : ranking->items[i];
         gci_trial *trial = &trace->trials[trace->trial_count];
-        try_once_more(&missed->question, ranked, reason, evicted, trial);
+        try_once_more(&missed->context, ranked, reason, evicted, trial);
         trial->place = i;
         trace->trial_count += trial->reason == reason;
     }

@@ -1,5 +1,5 @@
 /*
- * Reading one entry by its id, without a question: for tools that look into a cache.
+ * Reading one entry by its id, without a lookup: for tools that look into a cache.
  */
 #include "base/check.h"
 #include "cache/handle/cache.h"

@@ -71,7 +71,7 @@ gcache_result_clear(gcache_result *result)
 /* ---- names ---- */
 
 typedef struct renaming {
-    gci_question const *question;
+    gci_context const *context;
     gci_record const *record;
 } renaming;
 
@@ -79,17 +79,17 @@ static gci_view
 current_name(void const *state, gci_view name)
 {
     renaming const *r = state;
-    gci_view current = gci_names_symbol(r->question, r->record, name);
+    gci_view current = gci_names_symbol(r->context, r->record, name);
 
     return current.data != NULL ? current : name;
 }
 
 static bool
-fill_renames(gcache_result *result, gci_question const *question, gci_record const *record, gci_arena *arena)
+fill_renames(gcache_result *result, gci_context const *context, gci_record const *record, gci_arena *arena)
 {
     gcache_rename *renames = gci_arena_array(arena, record->name_count, sizeof *renames);
 
-    gci_names_walk walk = { .question = question, .record = record };
+    gci_names_walk walk = { .context = context, .record = record };
 
     if (renames == NULL)
         return false;
@@ -103,9 +103,9 @@ fill_renames(gcache_result *result, gci_question const *question, gci_record con
 
 /* The guards as the caller would write them. */
 static bool
-fill_guards(gcache_result *result, gci_question const *question, gci_record const *record, gci_arena *arena)
+fill_guards(gcache_result *result, gci_context const *context, gci_record const *record, gci_arena *arena)
 {
-    renaming names = { question, record };
+    renaming names = { context, record };
     gci_naming naming = { .rename = current_name, .state = &names };
     char const **texts = gci_arena_array(arena, record->guard_count, sizeof *texts);
     gci_buf text;
@@ -123,9 +123,9 @@ fill_guards(gcache_result *result, gci_question const *question, gci_record cons
 }
 
 static bool
-fill_note(gcache_result *result, gci_question const *question, gci_arena *arena)
+fill_note(gcache_result *result, gci_context const *context, gci_arena *arena)
 {
-    char const *expected = question->request.expect_variant, *variant = result->variant;
+    char const *expected = context->request.expect_variant, *variant = result->variant;
 
     if (expected == NULL || strcmp(expected, variant) == 0)
         return true;
@@ -140,18 +140,18 @@ fill_note(gcache_result *result, gci_question const *question, gci_arena *arena)
 
 /* What depends on who asks: nothing, for a caller who uses the producer's names. */
 static bool
-fill_answer(gcache_result *result, gci_question const *question, gci_record const *record, gci_arena *arena)
+fill_answer(gcache_result *result, gci_context const *context, gci_record const *record, gci_arena *arena)
 {
-    if (question == NULL)
+    if (context == NULL)
         return true;
-    if (!gci_names_same(question, record) &&
-        (!fill_renames(result, question, record, arena) || !fill_guards(result, question, record, arena)))
+    if (!gci_names_same(context, record) &&
+        (!fill_renames(result, context, record, arena) || !fill_guards(result, context, record, arena)))
         return false;
-    return fill_note(result, question, arena);
+    return fill_note(result, context, arena);
 }
 
 gcache_status
-gci_result_fill(gcache_result *result, gci_question const *question, gci_ranked const *winner, gci_candidates *set,
+gci_result_fill(gcache_result *result, gci_context const *context, gci_ranked const *winner, gci_candidates *set,
                 gci_payload *payload, gcache_error *error)
 {
     owner *o = calloc(1, sizeof *o);
@@ -170,7 +170,7 @@ gci_result_fill(gcache_result *result, gci_question const *question, gci_ranked 
         result->payload = payload->data;
         result->payload_size = payload->size;
     }
-    if (!fill_answer(result, question, &o->candidate->record, &o->arena)) {
+    if (!fill_answer(result, context, &o->candidate->record, &o->arena)) {
         gcache_result_clear(result);
         result->key = winner->answer.key;
         return gci_fail_memory(error);

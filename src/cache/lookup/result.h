@@ -12,7 +12,7 @@ void gci_result_init(gcache_result *result, gcache_key const *key);
 
 /* Makes it a hit on `winner`. Takes over payload (released on failure too; NULL for a probe) and retains set.
    GCACHE_HIT or ERROR_MEMORY. */
-gcache_status gci_result_fill(gcache_result *result, gci_question const *question, gci_ranked const *winner,
+gcache_status gci_result_fill(gcache_result *result, gci_context const *context, gci_ranked const *winner,
                               gci_candidates *set, gci_payload *payload, gcache_error *error);
 
 /* Puts an entry's attachments in place. ERROR_CORRUPT, ERROR_NOT_FOUND: one can't be had, and the entry is put aside; else it

@@ -19,7 +19,7 @@
 #define MARGIN_LEFT 84
 #define MARGIN_BOTTOM 30
 #define TICKS_MAX 6
-/* Colours that are told apart; later candidates share them. */
+/* Colours that can be distinguished; later candidates share them. */
 #define COLOURS 6
 /* More points than cells show nothing more. */
 #define POINTS_MAX 2000
@@ -61,32 +61,32 @@ read_value(char const *literal, int64_t *out_value)
 }
 
 static void
-take_names(picture *p, gci_past const *past)
+take_names(picture *p, gci_journal_entry const *entry)
 {
-    p->kind = gci_arena_copy(p->arena, past->kind);
-    p->label = gci_arena_copy(p->arena, past->label);
-    for (size_t i = 0; i < past->hint_count && p->hint_count < HINTS_MAX; i++) {
-        p->names[p->hint_count] = gci_arena_copy(p->arena, gci_view_text(past->hints[i].name)).data;
-        p->bound[p->hint_count++] = gci_arena_copy(p->arena, past->kept_hints[i].bound_name);
+    p->kind = gci_arena_copy(p->arena, entry->graph_kind);
+    p->label = gci_arena_copy(p->arena, entry->label);
+    for (size_t i = 0; i < entry->hint_count && p->hint_count < HINTS_MAX; i++) {
+        p->names[p->hint_count] = gci_arena_copy(p->arena, gci_view_text(entry->hints[i].name)).data;
+        p->bound[p->hint_count++] = gci_arena_copy(p->arena, entry->kept_hints[i].bound_name);
     }
 }
 
 /* Only lookups with the same names, all of whose values are positive integers, have a place. */
 static void
-add_point(picture *p, gci_past const *past)
+add_point(picture *p, gci_journal_entry const *entry)
 {
     point *added = &p->points[p->count];
 
-    if (past->hint_count == 0 || p->count == POINTS_MAX)
+    if (entry->hint_count == 0 || p->count == POINTS_MAX)
         return;
     if (p->hint_count == 0)
-        take_names(p, past);
-    if (past->hint_count != p->hint_count)
+        take_names(p, entry);
+    if (entry->hint_count != p->hint_count)
         return;
     for (size_t i = 0; i < p->hint_count; i++)
-        if (strcmp(past->hints[i].name, p->names[i]) != 0 || !read_value(past->hints[i].literal, &added->values[i]))
+        if (strcmp(entry->hints[i].name, p->names[i]) != 0 || !read_value(entry->hints[i].literal, &added->values[i]))
             return;
-    added->hit = past->act == GCACHE_JOURNAL_HIT;
+    added->hit = entry->kind == GCACHE_JOURNAL_HIT;
     p->count++;
 }
 
@@ -96,15 +96,15 @@ typedef struct gatherer {
 } gatherer;
 
 static int
-gather(void *state, gci_past *past)
+gather(void *state, gci_journal_entry *entry)
 {
     gatherer *g = state;
 
-    if (past->act != GCACHE_JOURNAL_MISS && past->act != GCACHE_JOURNAL_HIT)
+    if (entry->kind != GCACHE_JOURNAL_MISS && entry->kind != GCACHE_JOURNAL_HIT)
         return 0;
     for (size_t i = 0; i < g->count; i++)
-        if (memcmp(&g->pictures[i].key, &past->key, sizeof past->key) == 0)
-            add_point(&g->pictures[i], past);
+        if (memcmp(&g->pictures[i].key, &entry->key, sizeof entry->key) == 0)
+            add_point(&g->pictures[i], entry);
     return 0;
 }
 

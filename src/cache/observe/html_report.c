@@ -100,15 +100,15 @@ typedef struct timeline {
 } timeline;
 
 static int
-add_to_timeline(void *state, gci_past *past)
+add_to_timeline(void *state, gci_journal_entry *entry)
 {
     timeline *line = state;
-    size_t bar = (size_t)((double)(past->at_ns - line->start_ns) / (double)line->span_ns * TIMELINE_BARS);
+    size_t bar = (size_t)((double)(entry->at_ns - line->start_ns) / (double)line->span_ns * TIMELINE_BARS);
 
     if (bar >= TIMELINE_BARS)
         bar = TIMELINE_BARS - 1;
-    line->hits[bar] += past->hits;
-    line->misses[bar] += past->act == GCACHE_JOURNAL_MISS;
+    line->hits[bar] += entry->hits;
+    line->misses[bar] += entry->kind == GCACHE_JOURNAL_MISS;
     return 0;
 }
 
@@ -162,16 +162,16 @@ typedef struct costly {
 } costly;
 
 static int
-explain_costly(void *state, gci_past *past)
+explain_costly(void *state, gci_journal_entry *entry)
 {
     costly *c = state;
 
-    for (size_t i = 0; past->act == GCACHE_JOURNAL_MISS && i < c->shown; i++) {
+    for (size_t i = 0; entry->kind == GCACHE_JOURNAL_MISS && i < c->shown; i++) {
         gci_group const *group = &c->groups->items[i];
-        if (c->texts[i].size != 0 || past->reason != group->reason ||
-            memcmp(&past->key, &group->key, sizeof past->key) != 0 || gci_past_open(past, NULL) != GCACHE_OK)
+        if (c->texts[i].size != 0 || entry->reason != group->reason ||
+            memcmp(&entry->key, &group->key, sizeof entry->key) != 0 || gci_journal_entry_open(entry, NULL) != GCACHE_OK)
             continue;
-        gci_explain_past(past, GCACHE_EXPLAIN_TEXT, &c->texts[i]);
+        gci_explain_entry(entry, GCACHE_EXPLAIN_TEXT, &c->texts[i]);
         break;
     }
     return 0;

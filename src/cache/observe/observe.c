@@ -51,7 +51,7 @@ static void
 take_statistics(gci_store_stats const *stats, uint64_t values[GCACHE_STATISTIC_COUNT])
 {
     values[GCACHE_STATISTIC_BYTES] = stats->bytes;
-    values[GCACHE_STATISTIC_MAX_SIZE] = stats->max_bytes;
+    values[GCACHE_STATISTIC_MAX_SIZE] = stats->max_size;
     values[GCACHE_STATISTIC_ENTRIES] = stats->entries;
     values[GCACHE_STATISTIC_KEYS] = stats->keys;
     values[GCACHE_STATISTIC_MEMORY_BYTES] = stats->memory_bytes;
@@ -119,35 +119,35 @@ text_of(gci_view view)
 }
 
 static char const *
-remark_of(gci_past const *past)
+remark_of(gci_journal_entry const *entry)
 {
-    if (past->act == GCACHE_JOURNAL_NOT_STORED || past->act == GCACHE_JOURNAL_TAKEOVER)
-        return past->why;
-    return past->act == GCACHE_JOURNAL_MISS ? past->bypass : "";
+    if (entry->kind == GCACHE_JOURNAL_NOT_STORED || entry->kind == GCACHE_JOURNAL_TAKEOVER)
+        return entry->why;
+    return entry->kind == GCACHE_JOURNAL_MISS ? entry->bypass : "";
 }
 
 static int
-hand_over(void *state, gci_past *past)
+hand_over(void *state, gci_journal_entry *entry)
 {
     listener const *to = state;
     gcache_journal_entry view = {
-        .at_ns = past->at_ns,
-        .kind = past->act,
-        .reason = past->reason,
-        .process = past->process,
-        .key = past->key,
-        .namespace_ = text_of(past->space),
-        .graph_kind = text_of(past->kind),
-        .label = text_of(past->label),
-        .hints = past->hints,
-        .hint_count = past->hint_count,
-        .entry = past->entry != NULL ? past->entry : "",
-        .hits = past->hits,
-        .saved_ns = past->saved_ns,
-        .elapsed_ns = past->elapsed_ns,
-        .compile_ns = past->compile_ns,
-        .payload_size = past->payload_size,
-        .text = remark_of(past),
+        .at_ns = entry->at_ns,
+        .kind = entry->kind,
+        .reason = entry->reason,
+        .process = entry->process,
+        .key = entry->key,
+        .namespace_ = text_of(entry->namespace_),
+        .graph_kind = text_of(entry->graph_kind),
+        .label = text_of(entry->label),
+        .hints = entry->hints,
+        .hint_count = entry->hint_count,
+        .entry = entry->entry != NULL ? entry->entry : "",
+        .hits = entry->hits,
+        .saved_ns = entry->saved_ns,
+        .elapsed_ns = entry->elapsed_ns,
+        .compile_ns = entry->compile_ns,
+        .payload_size = entry->payload_size,
+        .text = remark_of(entry),
     };
 
     return to->fn(to->state, &view);

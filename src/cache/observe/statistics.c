@@ -25,7 +25,7 @@ find_group(gci_groups const *groups, gci_view name)
 
 /* The group of this name, which is made if need be; NULL without memory. */
 static gci_group *
-group_of(gci_statistics *statistics, gci_groups *groups, gci_view name, gci_past const *past)
+group_of(gci_statistics *statistics, gci_groups *groups, gci_view name, gci_journal_entry const *entry)
 {
     gci_group *found = find_group(groups, name);
 
@@ -35,34 +35,34 @@ group_of(gci_statistics *statistics, gci_groups *groups, gci_view name, gci_past
         return NULL;
     groups->items[groups->count] = (gci_group){
         .name = gci_arena_copy(&statistics->arena, name),
-        .kind = gci_arena_copy(&statistics->arena, past->kind),
-        .label = gci_arena_copy(&statistics->arena, past->label),
-        .reason = past->reason,
-        .key = past->key,
-        .newest_ns = past->at_ns,
+        .kind = gci_arena_copy(&statistics->arena, entry->graph_kind),
+        .label = gci_arena_copy(&statistics->arena, entry->label),
+        .reason = entry->reason,
+        .key = entry->key,
+        .newest_ns = entry->at_ns,
     };
     return &groups->items[groups->count++];
 }
 
 static void
-add_to(gci_statistics *statistics, gci_groups *groups, gci_view name, gci_past const *past)
+add_to(gci_statistics *statistics, gci_groups *groups, gci_view name, gci_journal_entry const *entry)
 {
-    gci_group *group = group_of(statistics, groups, name, past);
+    gci_group *group = group_of(statistics, groups, name, entry);
 
     if (group == NULL) {
         statistics->failed = true;
         return;
     }
-    group->hits += past->hits;
-    group->saved_ns += past->saved_ns;
-    if (past->act != GCACHE_JOURNAL_MISS)
+    group->hits += entry->hits;
+    group->saved_ns += entry->saved_ns;
+    if (entry->kind != GCACHE_JOURNAL_MISS)
         return;
     group->misses++;
-    group->cost_ns += past->compile_ns;
+    group->cost_ns += entry->compile_ns;
     if (group->misses == 1) {
-        group->reason = past->reason;
-        if (past->label.size != 0)
-            group->label = gci_arena_copy(&statistics->arena, past->label);
+        group->reason = entry->reason;
+        if (entry->label.size != 0)
+            group->label = gci_arena_copy(&statistics->arena, entry->label);
     }
 }
 
@@ -105,11 +105,11 @@ reads(gci_view part, char const *name)
 
 /* "t0=12 t1=128": the hints that the failing part reads. */
 static void
-write_values(gci_past const *past, gci_view part, gci_buf *out)
+write_values(gci_journal_entry const *entry, gci_view part, gci_buf *out)
 {
-    for (size_t i = 0; i < past->hint_count; i++)
-        if (reads(part, past->hints[i].name))
-            gci_buf_format(out, "%s%s=%s", out->size != 0 ? " " : "", past->hints[i].name, past->hints[i].literal);
+    for (size_t i = 0; i < entry->hint_count; i++)
+        if (reads(part, entry->hints[i].name))
+            gci_buf_format(out, "%s%s=%s", out->size != 0 ? " " : "", entry->hints[i].name, entry->hints[i].literal);
 }
 
 static void
@@ -123,16 +123,16 @@ remember_value(gci_statistics *statistics, gci_group *group, gci_view value)
 }
 
 static void
-add_guard(gci_statistics *statistics, gci_past *past, gci_trial const *trial)
+add_guard(gci_statistics *statistics, gci_journal_entry *entry, gci_trial const *trial)
 {
     gci_buf part, arithmetic, values;
 
     gci_buf_init(&part, GCI_BUF_NO_LIMIT);
     gci_buf_init(&arithmetic, GCI_BUF_NO_LIMIT);
     gci_buf_init(&values, GCI_BUF_NO_LIMIT);
-    gci_guards_explain(trial->ranked->guards, trial->verdict.guard, past->question.hints, &part, &arithmetic);
-    write_values(past, gci_buf_view(&part), &values);
-    add_to(statistics, &statistics->guards, gci_buf_view(&part), past);
+    gci_guards_explain(trial->ranked->guards, trial->verdict.guard, entry->context.hints, &part, &arithmetic);
+    write_values(entry, gci_buf_view(&part), &values);
+    add_to(statistics, &statistics->guards, gci_buf_view(&part), entry);
     gci_group *group = find_group(&statistics->guards, gci_buf_view(&part));
     if (group != NULL)
         remember_value(statistics, group, gci_buf_view(&values));
@@ -144,18 +144,18 @@ add_guard(gci_statistics *statistics, gci_past *past, gci_trial const *trial)
 
 /* The first candidate's failing guard stands for the miss, so that costs aren't counted twice. */
 static void
-add_failing_guard(gci_statistics *statistics, gci_past *past)
+add_failing_guard(gci_statistics *statistics, gci_journal_entry *entry)
 {
-    bool by_guard = past->reason == GCACHE_REASON_GUARD_FALSE || past->reason == GCACHE_REASON_GUARD_ERROR;
+    bool by_guard = entry->reason == GCACHE_REASON_GUARD_FALSE || entry->reason == GCACHE_REASON_GUARD_ERROR;
 
-    if (!by_guard || past->question.request.guard_test != NULL || gci_past_open(past, NULL) != GCACHE_OK)
+    if (!by_guard || entry->context.request.guard_test != NULL || gci_journal_entry_open(entry, NULL) != GCACHE_OK)
         return;
-    for (size_t i = 0; i < past->trace.trial_count; i++) {
-        gci_trial const *trial = &past->trace.trials[i];
-        if (gci_trial_is_evicted(&past->trace, trial) || trial->ranked->guards == NULL ||
+    for (size_t i = 0; i < entry->trace.trial_count; i++) {
+        gci_trial const *trial = &entry->trace.trials[i];
+        if (gci_trial_is_evicted(&entry->trace, trial) || trial->ranked->guards == NULL ||
             trial->verdict.guard >= trial->ranked->candidate->record.guard_count)
             continue;
-        add_guard(statistics, past, trial);
+        add_guard(statistics, entry, trial);
         return;
     }
 }
@@ -190,40 +190,40 @@ add_time(gci_statistics *statistics, uint64_t elapsed_ns)
 
 /* Misses are the same to a reader if key and reason are. */
 static void
-add_miss(gci_statistics *statistics, gci_past *past)
+add_miss(gci_statistics *statistics, gci_journal_entry *entry)
 {
     char name[GCACHE_KEY_HEX_SIZE + 2];
 
-    statistics->misses[past->reason]++;
-    statistics->cost_ns += past->compile_ns;
-    gcache_key_to_hex(&past->key, name);
-    name[GCACHE_KEY_HEX_SIZE - 1] = (char)('a' + past->reason);
+    statistics->misses[entry->reason]++;
+    statistics->cost_ns += entry->compile_ns;
+    gcache_key_to_hex(&entry->key, name);
+    name[GCACHE_KEY_HEX_SIZE - 1] = (char)('a' + entry->reason);
     name[GCACHE_KEY_HEX_SIZE] = '\0';
-    add_to(statistics, &statistics->misses_by_cost, gci_view_text(name), past);
+    add_to(statistics, &statistics->misses_by_cost, gci_view_text(name), entry);
     if (statistics->with_guards)
-        add_failing_guard(statistics, past);
+        add_failing_guard(statistics, entry);
 }
 
 static int
-add(void *state, gci_past *past)
+add(void *state, gci_journal_entry *entry)
 {
     gci_statistics *statistics = state;
 
-    statistics->oldest_ns = past->at_ns;
+    statistics->oldest_ns = entry->at_ns;
     if (statistics->newest_ns == 0)
-        statistics->newest_ns = past->at_ns;
-    statistics->hits += past->hits;
-    statistics->saved_ns += past->saved_ns;
-    statistics->inserts += past->act == GCACHE_JOURNAL_INSERT;
-    statistics->not_stored += past->act == GCACHE_JOURNAL_NOT_STORED;
-    if (past->act == GCACHE_JOURNAL_HIT)
-        add_time(statistics, past->elapsed_ns);
-    if (past->act == GCACHE_JOURNAL_MISS)
-        add_miss(statistics, past);
-    if (past->act == GCACHE_JOURNAL_HIT || past->act == GCACHE_JOURNAL_MISS) {
-        add_to(statistics, &statistics->labels, past->label, past);
-        add_to(statistics, &statistics->spaces, past->space, past);
-        add_to(statistics, &statistics->keys, gci_view_of(past->key.bytes, sizeof past->key.bytes), past);
+        statistics->newest_ns = entry->at_ns;
+    statistics->hits += entry->hits;
+    statistics->saved_ns += entry->saved_ns;
+    statistics->inserts += entry->kind == GCACHE_JOURNAL_INSERT;
+    statistics->not_stored += entry->kind == GCACHE_JOURNAL_NOT_STORED;
+    if (entry->kind == GCACHE_JOURNAL_HIT)
+        add_time(statistics, entry->elapsed_ns);
+    if (entry->kind == GCACHE_JOURNAL_MISS)
+        add_miss(statistics, entry);
+    if (entry->kind == GCACHE_JOURNAL_HIT || entry->kind == GCACHE_JOURNAL_MISS) {
+        add_to(statistics, &statistics->labels, entry->label, entry);
+        add_to(statistics, &statistics->spaces, entry->namespace_, entry);
+        add_to(statistics, &statistics->keys, gci_view_of(entry->key.bytes, sizeof entry->key.bytes), entry);
     }
     return statistics->failed || statistics->arena.failed;
 }

@@ -69,9 +69,9 @@ write_entries(shown const *all, gci_buf *out)
     gci_write_count(out, store->keys);
     gci_buf_append_text(out, store->keys == 1 ? " key, " : " keys, ");
     gci_write_size(out, store->bytes);
-    if (store->max_bytes != UINT64_MAX) {
+    if (store->max_size != UINT64_MAX) {
         gci_buf_append_text(out, " of at most ");
-        gci_write_size(out, store->max_bytes);
+        gci_write_size(out, store->max_size);
     }
     if (all->idle_ns != 0) {
         gci_buf_append_text(out, "; the least recent is unused for ");
@@ -216,8 +216,8 @@ write_counters_json(shown const *all, gci_buf *out)
     write_number(out, "", "keys", store->keys);
     write_number(out, ", ", "entries", store->entries);
     write_number(out, ", ", "bytes", store->bytes);
-    if (store->max_bytes != UINT64_MAX)
-        write_number(out, ", ", "max_bytes", store->max_bytes);
+    if (store->max_size != UINT64_MAX)
+        write_number(out, ", ", "max_bytes", store->max_size);
     if (all->idle_ns != 0)
         write_number(out, ", ", "least_recent_idle_ns", all->idle_ns);
     for (size_t i = 0; i < GCI_COUNT_COUNT; i++)
@@ -297,8 +297,8 @@ write_prometheus(shown const *all, gci_buf *out)
     write_metric(out, "entries", "gauge", "Entries stored", (double)all->store.entries);
     write_metric(out, "keys", "gauge", "Keys stored", (double)all->store.keys);
     write_metric(out, "bytes", "gauge", "Size of the cache directory", (double)all->store.bytes);
-    if (all->store.max_bytes != UINT64_MAX)
-        write_metric(out, "max_bytes", "gauge", "Size cap of the cache directory", (double)all->store.max_bytes);
+    if (all->store.max_size != UINT64_MAX)
+        write_metric(out, "max_bytes", "gauge", "Size cap of the cache directory", (double)all->store.max_size);
     if (all->idle_ns != 0)
         write_metric(out, "least_recent_idle_seconds", "gauge", "For how long the least recent entry is unused",
                      (double)all->idle_ns / 1e9);

@@ -86,19 +86,19 @@ gci_config_clear(gci_config *config)
 }
 
 gci_value const *
-gci_config_section(gci_config const *config, char const *space)
+gci_config_section(gci_config const *config, char const *namespace_)
 {
-    if (space[0] == '\0')
+    if (namespace_[0] == '\0')
         return gci_map_find(&config->map, "settings");
     gci_value const *spaces = gci_map_find(&config->map, "namespaces");
-    return spaces != NULL && spaces->type == GCI_MAP ? gci_map_find(spaces, space) : NULL;
+    return spaces != NULL && spaces->type == GCI_MAP ? gci_map_find(spaces, namespace_) : NULL;
 }
 
 /* ---- writing ---- */
 
 /* One member of a section. */
 struct edit {
-    char const *space, *name, *value;
+    char const *namespace_, *name, *value;
 };
 
 static void
@@ -141,18 +141,18 @@ write_namespaces(gci_buf *out, gci_value const *spaces, struct edit const *edit)
 {
     uint32_t count = spaces != NULL && spaces->type == GCI_MAP ? spaces->count : 0;
     char const *separator = "\n  ";
-    bool seen = edit->space[0] == '\0';
+    bool seen = edit->namespace_[0] == '\0';
 
     gci_buf_append_char(out, '{');
     for (uint32_t i = 0; i < count; i++) {
-        bool own = edit->space[0] != '\0' && gci_view_is(spaces->members[i].name, edit->space);
+        bool own = edit->namespace_[0] != '\0' && gci_view_is(spaces->members[i].name, edit->namespace_);
         write_name(out, separator, spaces->members[i].name);
         write_section(out, &spaces->members[i].value, own ? edit : NULL);
         seen |= own;
         separator = ",\n  ";
     }
     if (!seen) {
-        write_name(out, separator, gci_view_text(edit->space));
+        write_name(out, separator, gci_view_text(edit->namespace_));
         write_section(out, NULL, edit);
     }
     gci_buf_append_char(out, '}');
@@ -169,7 +169,7 @@ static void
 write_config(gci_buf *out, gci_value const *map, struct edit const *edit)
 {
     gci_buf_append_text(out, "{\"format\": \"" FORMAT_WORD FORMAT_VERSION "\",\n \"settings\": ");
-    write_section(out, gci_map_find(map, "settings"), edit->space[0] == '\0' ? edit : NULL);
+    write_section(out, gci_map_find(map, "settings"), edit->namespace_[0] == '\0' ? edit : NULL);
     gci_buf_append_text(out, ",\n \"namespaces\": ");
     write_namespaces(out, gci_map_find(map, "namespaces"), edit);
     for (uint32_t i = 0; i < map->count; i++) {
@@ -247,10 +247,10 @@ lock_config(gci_dir dir, gci_file *out_lock, gcache_error *error)
 }
 
 gcache_status
-gci_config_change(gci_dir dir, char const *space, char const *name, char const *value, gcache_log_fn log,
+gci_config_change(gci_dir dir, char const *namespace_, char const *name, char const *value, gcache_log_fn log,
                   void *log_state, gcache_error *error)
 {
-    struct edit const edit = { space, name, value };
+    struct edit const edit = { namespace_, name, value };
     gci_file lock = GCI_FILE_NONE;
 
     gcache_status status = lock_config(dir, &lock, error);

@@ -37,12 +37,12 @@ gci_config_state gci_config_read(gci_dir dir, gci_config *out_config, gcache_err
 void gci_config_clear(gci_config *config);
 
 /* The settings of a namespace, or ("") those in general; NULL: there are none. */
-gci_value const *gci_config_section(gci_config const *config, char const *space);
+gci_value const *gci_config_section(gci_config const *config, char const *namespace_);
 
 /* Sets one setting in one section, or takes it out (value NULL); all else stays. A damaged file is put aside first, and log
-   (may be NULL) is told. ERROR_FORMAT: the file is of a newer version; ERROR_BUSY, ERROR_READ_ONLY, ERROR_NO_SPACE,
+   (may be NULL) hears of it. ERROR_FORMAT: the file is of a newer version; ERROR_BUSY, ERROR_READ_ONLY, ERROR_NO_SPACE,
    ERROR_IO, ERROR_MEMORY. */
-gcache_status gci_config_change(gci_dir dir, char const *space, char const *name, char const *value, gcache_log_fn log,
+gcache_status gci_config_change(gci_dir dir, char const *namespace_, char const *name, char const *value, gcache_log_fn log,
                                 void *log_state, gcache_error *error);
 
 /* Looks at the file, and puts it aside if it is damaged and `mend` says so. false if there is something wrong with it, as

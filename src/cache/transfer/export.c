@@ -180,7 +180,7 @@ static bool
 is_selected(gcache_export_options const *options, gci_record const *record)
 {
     return contains(record->label, options->label) &&
-           (options->namespace_ == NULL || gci_view_is(record->space, options->namespace_)) &&
+           (options->namespace_ == NULL || gci_view_is(record->namespace_, options->namespace_)) &&
            record->created_ns >= options->since_ns &&
            (options->until_ns == 0 || record->created_ns < options->until_ns);
 }
@@ -420,7 +420,7 @@ export_artifact(exporter *e, gci_used const *item)
 static void
 export_used(exporter *e, gci_used const *item)
 {
-    gci_row_filter rows = { item->first, e->cache->salt, item->second, { NULL, 0 } };
+    gci_row_filter rows = { item->first, e->cache->namespace_, item->second, { NULL, 0 } };
 
     switch (item->kind) {
     case GCI_USED_ENTRY:

@@ -79,7 +79,7 @@ check_record(gcache_best const *best, gcache_error *error)
 static gcache_status
 put_record(gcache *cache, gci_view name, gci_view record, gcache_error *error)
 {
-    gci_row row = { .table = gci_view_text(GCI_TABLE_BEST), .space = cache->salt, .name = name, .value = record };
+    gci_row row = { .table = gci_view_text(GCI_TABLE_BEST), .namespace_ = cache->namespace_, .name = name, .value = record };
     gcache_status status = gci_tables_put(cache->store, &row, 1, error);
 
     if (status == GCACHE_OK) {
@@ -225,7 +225,7 @@ explain(gcache_best_found *found, gcache_config const *offered, size_t count, ch
 static gcache_status
 read_row(gcache *cache, gci_view name, owner *o, gcache_error *error)
 {
-    gci_row_filter filter = { gci_view_text(GCI_TABLE_BEST), cache->salt, name, gci_view_of("", 0) };
+    gci_row_filter filter = { gci_view_text(GCI_TABLE_BEST), cache->namespace_, name, gci_view_of("", 0) };
 
     gcache_status status = gci_tables_each(cache->store, &filter, keep_value, o, cache->strict ? error : NULL);
     if (o->arena.failed)
@@ -332,6 +332,6 @@ gcache_best_each(gcache *cache, gcache_best_fn fn, void *state, gcache_error *er
     GCI_REQUIRE(cache != NULL && fn != NULL, error, "cache or fn is NULL");
     if (!gci_is_open(&cache->gate, GCI_BROWSE))
         return GCACHE_OK;
-    gci_row_filter filter = { gci_view_text(GCI_TABLE_BEST), cache->salt, { NULL, 0 }, { NULL, 0 } };
+    gci_row_filter filter = { gci_view_text(GCI_TABLE_BEST), cache->namespace_, { NULL, 0 }, { NULL, 0 } };
     return gci_tables_each(cache->store, &filter, visit_best, &(best_visit){ fn, state }, error);
 }

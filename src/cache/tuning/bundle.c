@@ -161,7 +161,7 @@ spread(gcache *cache, loading const *l, gcache_error *error)
     if (rows == NULL)
         return gci_fail_memory(error);
     for (gci_bundled const *b = l->first; b != NULL; b = b->next)
-        rows[count++] = (gci_row){ .table = gci_view_text(GCI_TABLE_BEST), .space = cache->salt, .name = b->kernel,
+        rows[count++] = (gci_row){ .table = gci_view_text(GCI_TABLE_BEST), .namespace_ = cache->namespace_, .name = b->kernel,
                                    .value = b->record, .at_ns = b->at_ns };
     gcache_status status = gci_tables_put(cache->store, rows, count, error);
     free(rows);
@@ -172,7 +172,7 @@ spread(gcache *cache, loading const *l, gcache_error *error)
 static gcache_status
 load(gcache *cache, gci_view name, gcache_bundle_loaded *out_loaded, gcache_error *error)
 {
-    gci_row_filter filter = { gci_view_text(GCI_TABLE_BUNDLE), cache->salt, name, { NULL, 0 } };
+    gci_row_filter filter = { gci_view_text(GCI_TABLE_BUNDLE), cache->namespace_, name, { NULL, 0 } };
     gcache_error trouble = { 0 };
     loading l = { .loaded = GCACHE_BUNDLE_LOADED_INIT };
 
@@ -208,13 +208,13 @@ static bool
 open_bundle(gci_bundle *bundle, gci_buf *name)
 {
     lock(bundle);
-    bool free_seat = bundle->name.size == 0;
-    if (free_seat) {
+    bool is_free = bundle->name.size == 0;
+    if (is_free) {
         bundle->name = *name;
         gci_buf_init(name, GCI_RECORD_BYTES_MAX);
     }
     unlock(bundle);
-    return free_seat;
+    return is_free;
 }
 
 gcache_status
@@ -254,7 +254,7 @@ store_bundle(gcache *cache, gci_bundle const *collected, gcache_error *error)
         return gci_fail_memory(error);
     }
     for (gci_bundled const *b = collected->first; b != NULL; b = b->next)
-        rows[count++] = (gci_row){ .table = gci_view_text(GCI_TABLE_BUNDLE), .space = cache->salt,
+        rows[count++] = (gci_row){ .table = gci_view_text(GCI_TABLE_BUNDLE), .namespace_ = cache->namespace_,
                                    .name = gci_buf_view(&collected->name), .item = b->kernel, .value = b->record,
                                    .at_ns = b->at_ns };
     gcache_status status = gci_tables_put(cache->store, rows, count, error);

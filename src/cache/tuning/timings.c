@@ -78,7 +78,7 @@ forget(query *q)
 static gcache_status
 look(query *q, gcache_error *error)
 {
-    gci_row_filter filter = { gci_view_text(GCI_TABLE_TIMING), q->cache->salt, gci_buf_view(&q->name), { NULL, 0 } };
+    gci_row_filter filter = { gci_view_text(GCI_TABLE_TIMING), q->cache->namespace_, gci_buf_view(&q->name), { NULL, 0 } };
 
     forget(q);
     gcache_status status = gci_tables_each(q->cache->store, &filter, take_row, q, error);
@@ -124,7 +124,7 @@ put(gcache *cache, gci_view name, char const *const *choices, double const *timi
         gci_write_timing(&values, timings[i]);
     gcache_status status = rows == NULL || values.failed ? gci_fail_memory(error) : GCACHE_OK;
     for (size_t i = 0; status == GCACHE_OK && i < count; i++)
-        rows[i] = (gci_row){ .table = gci_view_text(GCI_TABLE_TIMING), .space = cache->salt, .name = name,
+        rows[i] = (gci_row){ .table = gci_view_text(GCI_TABLE_TIMING), .namespace_ = cache->namespace_, .name = name,
                              .item = gci_view_text(choices[i]),
                              .value = gci_view_of(values.data + i * sizeof(double), sizeof(double)) };
     if (status == GCACHE_OK)
@@ -266,6 +266,6 @@ gcache_timings_each(gcache *cache, gcache_timing_fn fn, void *state, gcache_erro
     GCI_REQUIRE(cache != NULL && fn != NULL, error, "cache or fn is NULL");
     if (!gci_is_open(&cache->gate, GCI_BROWSE))
         return GCACHE_OK;
-    gci_row_filter filter = { gci_view_text(GCI_TABLE_TIMING), cache->salt, { NULL, 0 }, { NULL, 0 } };
+    gci_row_filter filter = { gci_view_text(GCI_TABLE_TIMING), cache->namespace_, { NULL, 0 }, { NULL, 0 } };
     return gci_tables_each(cache->store, &filter, visit_timing, &(timing_visit){ fn, state }, error);
 }

@@ -33,7 +33,7 @@ gci_low_watermark(uint64_t cap)
 uint64_t
 gci_enforced_cap(gci_store *store, uint64_t bytes)
 {
-    uint64_t cap = store->options.max_bytes;
+    uint64_t cap = store->options.max_size;
 
     if (cap == UINT64_MAX || bytes <= cap + cap / 10 || store->options.own_cap == NULL)
         return cap;
@@ -148,10 +148,10 @@ gci_reserve_if_free(gci_store *store, uint64_t need)
 {
     uint64_t bound;
 
-    if (store->options.max_bytes == UINT64_MAX)
+    if (store->options.max_size == UINT64_MAX)
         return true;
     gci_usage_reserve(store, need);
-    if (gci_usage_bound(store, &bound) && bound <= store->options.max_bytes)
+    if (gci_usage_bound(store, &bound) && bound <= store->options.max_size)
         return true;
     gci_usage_release(store, need);
     return false;
@@ -160,7 +160,7 @@ gci_reserve_if_free(gci_store *store, uint64_t need)
 void
 gci_unreserve(gci_store *store, uint64_t need)
 {
-    if (store->options.max_bytes != UINT64_MAX)
+    if (store->options.max_size != UINT64_MAX)
         gci_usage_release(store, need);
 }
 
@@ -168,7 +168,7 @@ static gcache_status
 fail_cap(gci_store *store, uint64_t need, gcache_error *error)
 {
     return gci_fail(error, GCACHE_ERROR_NO_SPACE, "%s: %llu bytes don't fit under the cap of %llu", store->directory.name,
-                    (unsigned long long)need, (unsigned long long)store->options.max_bytes);
+                    (unsigned long long)need, (unsigned long long)store->options.max_size);
 }
 
 static gcache_status
@@ -177,7 +177,7 @@ fail_others(gci_store *store, uint64_t bytes, gcache_error *error)
     return gci_fail(error, GCACHE_ERROR_NO_SPACE,
                     "%s: holds %llu bytes, and the max-size given to this program is %llu: nothing is stored, and nothing "
                     "evicted (`guardcache config max-size` sets the cache's own)",
-                    store->directory.name, (unsigned long long)bytes, (unsigned long long)store->options.max_bytes);
+                    store->directory.name, (unsigned long long)bytes, (unsigned long long)store->options.max_size);
 }
 
 /* A count that finds room, or that was outrun by inserts beside it, is made again: at the cap they don't go on for long. */
@@ -187,7 +187,7 @@ fail_others(gci_store *store, uint64_t bytes, gcache_error *error)
 static gcache_status
 shrink(gci_store *store, uint64_t need, gcache_error *error)
 {
-    uint64_t cap = store->options.max_bytes, low = gci_low_watermark(cap), target = need <= low ? low : cap;
+    uint64_t cap = store->options.max_size, low = gci_low_watermark(cap), target = need <= low ? low : cap;
     gci_evicted evicted;
 
     for (int i = 0; i < COUNTS; i++) {
@@ -248,9 +248,9 @@ clear_leftovers(gci_store *store)
 gcache_status
 gci_reserve(gci_store *store, uint64_t need, gcache_error *error)
 {
-    if (store->options.max_bytes == UINT64_MAX)
+    if (store->options.max_size == UINT64_MAX)
         return GCACHE_OK;
-    if (need > store->options.max_bytes)
+    if (need > store->options.max_size)
         return fail_cap(store, need, error);
     estimate_if_alone(store);
     bool reserved = gci_reserve_if_free(store, need);

@@ -13,7 +13,7 @@ gcache_status gci_store_evict(gci_store *store, gcache_key const *key, char cons
 
 /* How full the cache is, to judge by whether a larger one would have kept an entry. */
 typedef struct gci_fullness {
-    uint64_t bytes, max_bytes;
+    uint64_t bytes, max_size;
     uint64_t evicted_bytes;   /* ever, by all processes that have reported so far */
     uint64_t least_recent_ns; /* as gci_store_least_recent_ns */
     uint64_t evictions;       /* entries, ever; and how many of them were asked for again, at least:
@@ -30,9 +30,9 @@ uint64_t gci_store_least_recent_ns(gci_store *store, bool settle);
 
 typedef struct gci_gc_options {
     bool dry_run;
-    uint64_t target_bytes;  /* evict down to this; 0: the low watermark of max_bytes */
+    uint64_t target_bytes;  /* evict down to this; 0: the low watermark of max_size */
     uint64_t max_age_ns;    /* evict what was unused for longer; 0: as the store was opened */
-    char const *space;      /* evict this whole namespace; NULL: none */
+    char const *namespace_; /* evict this whole namespace; NULL: none */
     void (*victim)(void *state, gcache_key const *key, char const *id, uint64_t bytes); /* each that goes; may be NULL */
     void *state;
 } gci_gc_options;

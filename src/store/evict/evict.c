@@ -33,7 +33,7 @@ gci_store_fullness(gci_store *store, bool settle)
 {
     gci_store_enter(store);
     return (gci_fullness){ .bytes = gci_usage_bytes(store),
-                           .max_bytes = store->options.max_bytes,
+                           .max_size = store->options.max_size,
                            .evicted_bytes = count_of(store, GCI_COUNT_EVICTED_BYTES),
                            .least_recent_ns = gci_store_least_recent_ns(store, settle),
                            .evictions = count_of(store, GCI_COUNT_EVICTIONS),
@@ -64,7 +64,7 @@ may_go(struct cull const *cull, gci_pack_draft_frame const *frame)
     gci_eviction const *eviction = cull->eviction;
 
     return (eviction->before_ns == 0 || frame->created_ns < eviction->before_ns) &&
-           (eviction->space == NULL || gci_view_is(frame->space, eviction->space));
+           (eviction->namespace_ == NULL || gci_view_is(frame->namespace_, eviction->namespace_));
 }
 
 /* Turns the victims' frames into EVICTED ones. */
@@ -119,7 +119,7 @@ static bool
 is_gone(struct cull *cull, gcache_key const *key, char const *id)
 {
     gci_pack_draft_frame *frame = gci_pack_draft_find(&cull->draft, id);
-    bool chosen_by_row = cull->eviction->before_ns != 0 || cull->eviction->space != NULL;
+    bool chosen_by_row = cull->eviction->before_ns != 0 || cull->eviction->namespace_ != NULL;
 
     if (frame != NULL)
         return frame->type == GCI_FRAME_EVICTED;

@@ -24,7 +24,7 @@ typedef struct gci_eviction {
     uint64_t want;       /* ends when so many bytes are free; UINT64_MAX: all victims go */
     uint64_t wait_ns;    /* for each key's lock */
     uint64_t before_ns;  /* if not 0: entries stored since stay, whatever their rows say */
-    char const *space;   /* if not NULL: entries of other namespaces stay, whatever their rows say */
+    char const *namespace_; /* if not NULL: entries of other namespaces stay, whatever their rows say */
     gci_references *references; /* if not NULL: attachments go with the last entry that refers to them */
 } gci_eviction;
 

@@ -65,10 +65,10 @@ slice_of(struct collection const *run)
 }
 
 static gcache_status
-evict_space(struct collection *run, char const *space)
+evict_namespace(struct collection *run, char const *namespace_)
 {
-    gci_choice choice = { .of = GCI_OF_SPACE, .space = space, .limit = slice_of(run), .want = UINT64_MAX };
-    gci_eviction eviction = { .cause = GCI_EVICTED_BY_HAND, .want = UINT64_MAX, .wait_ns = KEY_WAIT_NS, .space = space };
+    gci_choice choice = { .of = GCI_OF_NAMESPACE, .namespace_ = namespace_, .limit = slice_of(run), .want = UINT64_MAX };
+    gci_eviction eviction = { .cause = GCI_EVICTED_BY_HAND, .want = UINT64_MAX, .wait_ns = KEY_WAIT_NS, .namespace_ = namespace_ };
     gcache_status status = GCACHE_OK;
 
     for (bool any = true; any;)
@@ -97,10 +97,10 @@ target_of(struct collection *run, uint64_t bytes)
 
     if (run->options->target_bytes != 0)
         return run->options->target_bytes;
-    if (cap > store->options.max_bytes)
+    if (cap > store->options.max_size)
         gci_store_log(store, "%s: holds %llu bytes; the max-size of %llu given to this program doesn't shrink it: "
                              "`guardcache gc --target` does, and `guardcache config max-size`",
-                      store->directory.name, (unsigned long long)bytes, (unsigned long long)store->options.max_bytes);
+                      store->directory.name, (unsigned long long)bytes, (unsigned long long)store->options.max_size);
     return gci_low_watermark(cap);
 }
 
@@ -149,7 +149,7 @@ collect(struct collection *run)
     gci_flush_touches(store);
     run->out->stray = gci_strays_remove(store, options->dry_run);
     settle(store, options->dry_run);
-    gcache_status status = options->space != NULL ? evict_space(run, options->space) : GCACHE_OK;
+    gcache_status status = options->namespace_ != NULL ? evict_namespace(run, options->namespace_) : GCACHE_OK;
     if (status == GCACHE_OK)
         status = evict_aged(run, options->max_age_ns != 0 ? options->max_age_ns : store->options.max_age_ns);
     if (status == GCACHE_OK)

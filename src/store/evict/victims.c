@@ -131,12 +131,12 @@ query_choice(gci_store *store, gci_choice const *choice)
     static gci_statement const statements[] = {
         [GCI_OF_ALL] = GCI_SQL_ENTRY_OLDEST,
         [GCI_OF_KEY] = GCI_SQL_ENTRY_OLDEST_OF_KEY,
-        [GCI_OF_SPACE] = GCI_SQL_ENTRY_OF_SPACE,
+        [GCI_OF_NAMESPACE] = GCI_SQL_ENTRY_OF_SPACE,
         [GCI_UNUSED_SINCE] = GCI_SQL_ENTRY_UNUSED,
     };
     gci_sql second = choice->of == GCI_OF_ALL     ? gci_sql_number((int64_t)choice->skip)
                      : choice->of == GCI_OF_KEY   ? gci_sql_bytes(choice->key->bytes, sizeof choice->key->bytes)
-                     : choice->of == GCI_OF_SPACE ? gci_sql_text(gci_view_text(choice->space))
+                     : choice->of == GCI_OF_NAMESPACE ? gci_sql_text(gci_view_text(choice->namespace_))
                                                   : gci_sql_number((int64_t)choice->since_ns);
 
     return GCI_QUERY(&store->index, statements[choice->of], gci_sql_number((int64_t)choice->limit), second);

@@ -15,9 +15,9 @@ void gci_victims_clear(gci_victims *victims);
 
 /* Which entries may go. */
 typedef struct gci_choice {
-    enum { GCI_OF_ALL, GCI_OF_KEY, GCI_OF_SPACE, GCI_UNUSED_SINCE } of;
+    enum { GCI_OF_ALL, GCI_OF_KEY, GCI_OF_NAMESPACE, GCI_UNUSED_SINCE } of;
     gcache_key const *key; /* for GCI_OF_KEY */
-    char const *space;     /* for GCI_OF_SPACE */
+    char const *namespace_; /* for GCI_OF_NAMESPACE */
     uint64_t since_ns;     /* for GCI_UNUSED_SINCE */
     size_t limit;          /* at most so many */
     size_t skip;           /* of all: so many of the longest unused are left out */

@@ -40,7 +40,7 @@ typedef struct gci_record {
     gcache_key key;
     char id[GCACHE_ENTRY_ID_SIZE]; /* store: derived from the content, so that equal inserts are one */
     gci_view kind;
-    gci_view space;                /* the namespace label; NULL at insert: the store's */
+    gci_view namespace_;           /* the namespace label; NULL at insert: the store's */
     gci_view const *guards;
     size_t guard_count;
     gci_view program;              /* the guards compiled, as the guard engine wrote it */

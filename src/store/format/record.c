@@ -62,7 +62,7 @@ static gci_field const record_fields[] = {
     GCI_NUMBER(gci_record, payload_size, 8, "payload size", "as the caller gave it"),
     GCI_NUMBER_UP_TO(gci_record, compression, 1, GCI_ZSTD, "compression", "0 raw, 1 zstd"),
     GCI_TEXT(gci_record, kind, "kind", ""),
-    GCI_TEXT(gci_record, space, "namespace", ""),
+    GCI_TEXT(gci_record, namespace_, "namespace", ""),
     VARIANT,
     GCI_TEXT(gci_record, label, "label", ""),
     GCI_TEXT(gci_record, metadata, "metadata", ""),

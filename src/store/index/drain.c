@@ -42,7 +42,7 @@ static gci_field const inserted_fields[] = {
     GCI_NUMBER(gci_entry_row, entry_cost, 8, "entry cost", "of the entry file; 0: none"),
     GCI_NUMBER(gci_entry_row, size, 8, "size", "of the frame"),
     GCI_NUMBER(gci_entry_row, key_cost, 8, "key cost", "of the key's other files"),
-    GCI_TEXT(gci_entry_row, space, "namespace", ""),
+    GCI_TEXT(gci_entry_row, namespace_, "namespace", ""),
     GCI_TEXT(gci_entry_row, kind, "kind", ""),
     GCI_LIST(gci_entry_row, components, component_count, &gci_u64_item, "components", "their numbers"),
 };
@@ -140,7 +140,7 @@ gci_put_entry_row(gci_index *index, gci_entry_row const *row)
                 gci_sql_number(at_most(SIZE_MOST, row->key_cost)));
     int64_t key_id = key_row(index, &row->key);
     GCI_EXECUTE(index, GCI_SQL_ENTRY_PUT, gci_sql_number(key_id), gci_sql_bytes(row->id, sizeof row->id),
-                gci_sql_text(row->space), gci_sql_number(at_most(SIZE_MOST, row->entry_cost)),
+                gci_sql_text(row->namespace_), gci_sql_number(at_most(SIZE_MOST, row->entry_cost)),
                 gci_sql_number(at_most(SIZE_MOST, row->size)), gci_sql_number(at_most(TIME_MOST, row->created_ns)),
                 gci_sql_number(at_most(TIME_MOST, row->used_ns != 0 ? row->used_ns : row->created_ns)));
     for (size_t i = 0; i < row->component_count; i++) {

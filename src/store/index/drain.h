@@ -25,7 +25,7 @@ typedef struct gci_entry_row {
     uint64_t size;       /* of its frame, payload included */
     uint32_t hits;       /* of a use */
     uint64_t key_cost;   /* of the candidate index and the description */
-    gci_view space, kind;
+    gci_view namespace_, kind;
     uint64_t const *components; /* numbers of the key's, if they may be new */
     size_t component_count;
 } gci_entry_row;

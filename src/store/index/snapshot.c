@@ -31,7 +31,7 @@ read_row(sqlite3_stmt *row, gci_entry_row *out)
 
     *out = (gci_entry_row){ .kind = gci_sql_column(row, 1),
                             .key_cost = (uint64_t)gci_column_number(row, 2),
-                            .space = gci_sql_column(row, 4),
+                            .namespace_ = gci_sql_column(row, 4),
                             .entry_cost = (uint64_t)gci_column_number(row, 5),
                             .size = (uint64_t)gci_column_number(row, 6),
                             .created_ns = (uint64_t)gci_column_number(row, 7),

@@ -22,7 +22,7 @@
 
 static gci_field const row_fields[] = {
     GCI_TEXT(gci_row, table, "table", ""),
-    GCI_TEXT(gci_row, space, "namespace", ""),
+    GCI_TEXT(gci_row, namespace_, "namespace", ""),
     GCI_TEXT(gci_row, name, "name", ""),
     GCI_TEXT(gci_row, item, "item", ""),
     GCI_TEXT(gci_row, value, "value", ""),
@@ -288,7 +288,7 @@ static int
 put_row(sqlite3_stmt *statement, gci_row const *row)
 {
     uint64_t at_ns = row->at_ns != 0 ? row->at_ns : gci_clock_wall_ns();
-    gci_sql const values[] = { gci_sql_text(row->table), gci_sql_text(row->space), gci_sql_text(row->name),
+    gci_sql const values[] = { gci_sql_text(row->table), gci_sql_text(row->namespace_), gci_sql_text(row->name),
                                gci_sql_text(row->item), gci_sql_bytes(row->value.data, row->value.size),
                                gci_sql_number((int64_t)at_ns), gci_sql_number(row->at_ns == 0) };
 
@@ -336,7 +336,7 @@ visit_row(sqlite3_stmt *statement, each_work const *w)
 {
     gci_row row = {
         .table = gci_sql_column(statement, 0),
-        .space = gci_sql_column(statement, 1),
+        .namespace_ = gci_sql_column(statement, 1),
         .name = gci_sql_column(statement, 2),
         .item = gci_sql_column(statement, 3),
         .value = gci_sql_column(statement, 4),
@@ -350,9 +350,9 @@ each_row(sqlite3 *database, void *work)
 {
     each_work const *w = work;
     gci_row_filter const *filter = w->filter;
-    gci_sql const values[] = { filter_of(filter->table), filter_of(filter->space), filter_of(filter->name),
+    gci_sql const values[] = { filter_of(filter->table), filter_of(filter->namespace_), filter_of(filter->name),
                                filter_of(filter->item) };
-    bool named = filter->table.data != NULL && filter->space.data != NULL && filter->name.data != NULL;
+    bool named = filter->table.data != NULL && filter->namespace_.data != NULL && filter->name.data != NULL;
     sqlite3_stmt *statement = NULL;
 
     int code = sqlite3_prepare_v2(database, named ? each_named_sql : each_sql, -1, &statement, NULL);

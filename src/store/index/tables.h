@@ -24,7 +24,7 @@
 #include "store/state/options.h"
 
 typedef struct gci_row {
-    gci_view table, space, name, item;
+    gci_view table, namespace_, name, item;
     gci_view value;
     uint64_t at_ns; /* when it was made; 0 when it is put: now */
 } gci_row;
@@ -36,7 +36,7 @@ gcache_status gci_tables_put(gci_store *store, gci_row const *rows, size_t count
 
 /* Which rows: those equal in all views whose data isn't NULL. */
 typedef struct gci_row_filter {
-    gci_view table, space, name, item;
+    gci_view table, namespace_, name, item;
 } gci_row_filter;
 
 /* Calls fn for matching rows in order of space, name, item; anything but 0 ends it. Views live during the call. */

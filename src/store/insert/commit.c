@@ -325,7 +325,7 @@ note_insert(gci_store *store, gci_insertion const *insertion, uint64_t key_cost)
     uint64_t *numbers = calloc(count + 1, sizeof *numbers);
     gci_entry_row row = { .key = record->key, .created_ns = record->created_ns, .entry_cost = insertion->entry_cost,
                           .size = insertion->head.size + record->stored_size, .key_cost = key_cost,
-                          .space = record->space, .kind = record->kind, .components = numbers };
+                          .namespace_ = record->namespace_, .kind = record->kind, .components = numbers };
 
     gci_unhex(gci_view_text(record->id), row.id, sizeof row.id);
     row.component_count = numbers != NULL ? count : 0;

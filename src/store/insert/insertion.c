@@ -78,8 +78,8 @@ complete(gci_insertion *insertion)
 {
     gci_record *record = &insertion->record;
 
-    if (record->space.data == NULL)
-        record->space = gci_view_text(insertion->store->options.space);
+    if (record->namespace_.data == NULL)
+        record->namespace_ = gci_view_text(insertion->store->options.namespace_);
     if (record->created_ns == 0)
         record->created_ns = gci_clock_wall_ns();
     record->payload_size = insertion->payload.size;

@@ -83,7 +83,7 @@ gci_pack_draft_take(gci_pack_draft *draft, gci_frame const *frame, gci_view byte
     if (taken == NULL)
         return false;
     *taken = (gci_pack_draft_frame){ .type = frame->type, .sequence = record.sequence,
-                                .created_ns = record.created_ns, .evicted_ns = frame->evicted_ns, .space = record.space,
+                                .created_ns = record.created_ns, .evicted_ns = frame->evicted_ns, .namespace_ = record.namespace_,
                                 .bytes = bytes };
     memcpy(taken->id, record.id, sizeof taken->id);
     return true;

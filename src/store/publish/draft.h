@@ -14,7 +14,7 @@ typedef struct gci_pack_draft_frame {
     char id[GCACHE_ENTRY_ID_SIZE];
     uint64_t sequence;
     uint64_t created_ns, evicted_ns;
-    gci_view space; /* in bytes */
+    gci_view namespace_; /* in bytes */
     gci_view bytes; /* the whole frame, as it is or was */
     bool dropped;
 } gci_pack_draft_frame;

@@ -210,7 +210,7 @@ note_recovered(struct mender *mender, gci_frame const *frame, char const *id)
         row.created_ns = record.created_ns;
         row.entry_cost = gci_cost_of_path(mender->store, gci_path_entry(mender->key, id).text);
         row.key_cost = gci_cost_of_key(mender->store, mender->key);
-        row.space = record.space;
+        row.namespace_ = record.namespace_;
         row.kind = record.kind;
         gci_note_entry(mender->store, &row);
         gci_count_entries(mender->store, 1);

@@ -79,7 +79,7 @@ gci_row_list_add(gci_store *store, gci_row_list *list, gci_candidates *set, bool
                                 .size = candidate->place->head.size + GCI_FRAME_OVERHEAD + record->stored_size,
                                 .components = numbers, .component_count = count };
         gci_unhex(gci_view_text(record->id), row->id, sizeof row->id);
-        row->space = gci_arena_copy(&list->arena, record->space);
+        row->namespace_ = gci_arena_copy(&list->arena, record->namespace_);
         row->kind = gci_arena_copy(&list->arena, record->kind);
         if (!candidate->place->in_pack)
             row->entry_cost = gci_cost_of_path(store, gci_path_entry(&set->key, record->id).text);

@@ -30,16 +30,16 @@ typedef void (*gci_store_event_fn)(void *state, gci_store_event const *event);
 typedef struct gci_store_options {
     bool read_only;
     gcache_durability durability;
-    uint64_t max_bytes;     /* of the directory; 0: default, UINT64_MAX: none */
+    uint64_t max_size;      /* of the directory; 0: default, UINT64_MAX: none */
     bool renew;             /* an insert that equals an entry takes its place, as the newest of its key */
-    /* What the cache's own setting says, UINT64_MAX if it says nothing: a cache that is larger than max_bytes by more than a
-       tenth is shrunk on this word only. NULL: max_bytes is it */
+    /* What the cache's own setting says, UINT64_MAX if it says nothing: a cache that is larger than max_size by more than a
+       tenth is shrunk on this word only. NULL: max_size is it */
     uint64_t (*own_cap)(char const *directory);
     size_t memory_bytes;    /* for decoded sets and payloads; 0: default */
     int compression_level;  /* -1: raw; 0: default */
     size_t max_candidates;  /* a key; 0: default */
     uint64_t max_age_ns;    /* entries unused for longer are evicted by gc; 0: none */
-    char const *space;      /* the namespace new entries are labelled with; NULL: "" */
+    char const *namespace_; /* the namespace new entries are labelled with; NULL: "" */
     gci_signing_key const *signing; /* borrowed during open */
     size_t signing_count;
     bool require_signature; /* entries that no key verifies are not handed out */

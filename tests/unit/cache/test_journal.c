@@ -660,21 +660,21 @@ hits_and_inserts_with_many_hints_are_counted(void **state)
 }
 
 static int
-damage(void *state, uint64_t at_ns, gci_view entry)
+damage(void *state, uint64_t at_ns, gci_view whole)
 {
     size_t *read = state;
-    char *bytes = malloc(entry.size);
+    char *bytes = malloc(whole.size);
 
     assert_non_null(bytes);
-    for (size_t i = 0; i < entry.size; i++) {
-        gci_past past;
-        memcpy(bytes, entry.data, entry.size);
+    for (size_t i = 0; i < whole.size; i++) {
+        gci_journal_entry entry;
+        memcpy(bytes, whole.data, whole.size);
         bytes[i] = (char)(bytes[i] ^ 0x81);
-        if (gci_past_read(NULL, at_ns, gci_view_of(bytes, i % 3 == 0 ? i : entry.size), &past, NULL) == GCACHE_OK) {
-            gci_past_open(&past, NULL);
+        if (gci_journal_entry_read(NULL, at_ns, gci_view_of(bytes, i % 3 == 0 ? i : whole.size), &entry, NULL) == GCACHE_OK) {
+            gci_journal_entry_open(&entry, NULL);
             ++*read;
         }
-        gci_past_clear(&past);
+        gci_journal_entry_clear(&entry);
     }
     free(bytes);
     return 0;

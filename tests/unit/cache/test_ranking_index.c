@@ -112,13 +112,13 @@ make_question(dice *d, asked *q)
 static void
 compare(fixture *f, gcache_graph *g, asked *q, size_t *hits)
 {
-    gci_question question;
+    gci_context context;
     gci_trace trace;
     gcache_result tried = GCACHE_RESULT_INIT, indexed = GCACHE_RESULT_INIT;
 
-    assert_int_equal(gci_question_init(&question, f->cache, g, &q->hints, &q->request, &f->error), GCACHE_OK);
+    assert_int_equal(gci_context_init(&context, f->cache, g, &q->hints, &q->request, &f->error), GCACHE_OK);
     gci_trace_init(&trace);
-    gcache_status expected = gci_lookup(&question, &trace, &tried, &f->error);
+    gcache_status expected = gci_lookup(&context, &trace, &tried, &f->error);
     assert_int_equal(gcache_lookup_with(f->cache, g, &q->hints, &q->request, &indexed, &f->error), expected);
     assert_int_equal(indexed.reason, tried.reason);
     if (expected == GCACHE_HIT)
@@ -127,7 +127,7 @@ compare(fixture *f, gcache_graph *g, asked *q, size_t *hits)
     gcache_result_clear(&indexed);
     gcache_result_clear(&tried);
     gci_trace_clear(&trace);
-    gci_question_clear(&question);
+    gci_context_clear(&context);
 }
 
 /* Whether the index answers, not the walk: a question that any candidate could answer gets told. */
@@ -137,14 +137,14 @@ assert_indexed(fixture *f)
     gcache_graph *g = make_matmul("a", "b");
     gcache_hints hints = GCACHE_HINTS({ "a", 3 }, { "b", 5 });
     gci_candidates *set = NULL;
-    gci_question question;
+    gci_context context;
     gci_indexed indexed;
 
-    assert_int_equal(gci_question_init(&question, f->cache, g, &hints, NULL, &f->error), GCACHE_OK);
-    assert_int_equal(gci_store_candidates(f->cache->store, &question.key, &set, NULL), GCI_FOUND);
-    assert_true(gci_ranking_index_select(gci_ranking_of(set), &question, NULL, &indexed));
+    assert_int_equal(gci_context_init(&context, f->cache, g, &hints, NULL, &f->error), GCACHE_OK);
+    assert_int_equal(gci_store_candidates(f->cache->store, &context.key, &set, NULL), GCI_FOUND);
+    assert_true(gci_ranking_index_select(gci_ranking_of(set), &context, NULL, &indexed));
     gci_candidates_release(set);
-    gci_question_clear(&question);
+    gci_context_clear(&context);
     gcache_graph_free(g);
 }
 

@@ -45,7 +45,7 @@ main(int argc, char **argv)
 
     if (argc != 2)
         return 2;
-    gci_store *store = open_or_die(argv[1], (gci_store_options){ .compression_level = -1, .space = "team" });
+    gci_store *store = open_or_die(argv[1], (gci_store_options){ .compression_level = -1, .namespace_ = "team" });
     char *small = payload_of(1 ^ UINT64_C(1) << 32, 300), *large = payload_of(1 ^ UINT64_C(2) << 32, 20000);
     record_of(&made, 1, 1);
     put(store, &made.record, small, 300, &description);

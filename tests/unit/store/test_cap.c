@@ -104,14 +104,14 @@ setup(void **state)
 static gci_store *
 open_capped(test_dir *fixture, uint64_t cap)
 {
-    return fixture_open_with(fixture, (gci_store_options){ .max_bytes = cap, .compression_level = -1,
+    return fixture_open_with(fixture, (gci_store_options){ .max_size = cap, .compression_level = -1,
                                                            .durability = GCACHE_DURABILITY_NONE });
 }
 
 static gci_store *
 open_synced(test_dir *fixture, uint64_t cap)
 {
-    return fixture_open_with(fixture, (gci_store_options){ .max_bytes = cap, .compression_level = -1 });
+    return fixture_open_with(fixture, (gci_store_options){ .max_size = cap, .compression_level = -1 });
 }
 
 static gci_store_stats
@@ -450,14 +450,14 @@ static void
 test_rows_choose_nothing_alone(void **state)
 {
     test_dir *fixture = *state;
-    gci_store *store = fixture_open_with(fixture, (gci_store_options){ .space = "theirs", .compression_level = -1 });
+    gci_store *store = fixture_open_with(fixture, (gci_store_options){ .namespace_ = "theirs", .compression_level = -1 });
     gci_collected collected;
 
     insert(store, 1, 1, 100);
     insert(store, 2, 1, 60000);
     assert_int_equal(problems(store), 0);
     execute(fixture, "UPDATE entries SET used = 5, space = 'ours'");
-    gci_gc_options aged = { .max_age_ns = UINT64_C(3600000000000) }, ours = { .space = "ours" };
+    gci_gc_options aged = { .max_age_ns = UINT64_C(3600000000000) }, ours = { .namespace_ = "ours" };
     assert_int_equal(gci_store_gc(store, &aged, &collected, NULL), GCACHE_OK);
     assert_int_equal(collected.evicted, 0);
     assert_int_equal(gci_store_gc(store, &ours, &collected, NULL), GCACHE_OK);

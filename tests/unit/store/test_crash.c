@@ -286,7 +286,7 @@ size_of_variant(uint32_t variant)
 static void
 write_until_killed(test_dir *fixture, struct ledger *ledger, gcache_durability durability)
 {
-    gci_store *store = fixture_open_with(fixture, (gci_store_options){ .max_bytes = UINT64_MAX, .durability = durability,
+    gci_store *store = fixture_open_with(fixture, (gci_store_options){ .max_size = UINT64_MAX, .durability = durability,
                                                                        .max_candidates = 100000 });
     for (;;) {
         uint32_t variant = atomic_fetch_add(&ledger->next, 1);

@@ -221,7 +221,7 @@ look_all_the_time(void *state)
 static void
 be_a_process(test_dir *fixture, struct crowd *crowd, gci_store_options options)
 {
-    struct crew crew = { .crowd = crowd, .evicting = options.max_bytes != UINT64_MAX };
+    struct crew crew = { .crowd = crowd, .evicting = options.max_size != UINT64_MAX };
     pthread_t threads[THREADS];
 
     die_with_the_test();
@@ -287,8 +287,8 @@ run_crowd(test_dir *fixture, int processes, double seconds, gci_store_options op
     uint64_t end = now_ns() + (uint64_t)(seconds * 1e9);
     while (now_ns() < end || atomic_load(&crowd->inserts) < ENOUGH_INSERTS) {
         clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){ .tv_nsec = 100000000 }, NULL);
-        if (options.max_bytes != UINT64_MAX)
-            assert_in_range(measure_at_rest(fixture, pids, processes), 0, options.max_bytes);
+        if (options.max_size != UINT64_MAX)
+            assert_in_range(measure_at_rest(fixture, pids, processes), 0, options.max_size);
         else
             assert_int_equal(gci_store_gc(store, &collect, &collected, NULL), GCACHE_OK);
     }
@@ -362,7 +362,7 @@ test_crowd(void **state)
 {
     bool thorough = effort_is_soak();
     /* Where times count, the memory that users have; else so little that sets come and go. */
-    gci_store_options options = { .max_bytes = UINT64_MAX, .max_candidates = 1000000,
+    gci_store_options options = { .max_size = UINT64_MAX, .max_candidates = 1000000,
                                   .memory_bytes = thorough ? 0 : 8 << 20,
                                   .durability = GCACHE_DURABILITY_NONE };
 
@@ -384,13 +384,13 @@ static void
 test_crowd_under_a_cap(void **state)
 {
     bool thorough = effort_is_soak();
-    gci_store_options options = { .max_bytes = thorough ? 4 << 20 : 256 << 10, .max_candidates = 1000000,
+    gci_store_options options = { .max_size = thorough ? 4 << 20 : 256 << 10, .max_candidates = 1000000,
                                   .durability = GCACHE_DURABILITY_NONE };
 
     struct crowd *crowd = run_crowd(*state, thorough ? 16 : 6, effort_seconds(3), options);
     assert_int_equal(atomic_load(&crowd->wrong), 0);
     gci_store *store = fixture_open_with(*state, options);
-    gci_gc_options collect = { .target_bytes = options.max_bytes };
+    gci_gc_options collect = { .target_bytes = options.max_size };
     gci_collected collected;
     gci_store_stats stats;
     assert_int_equal(gci_store_gc(store, &collect, &collected, NULL), GCACHE_OK);

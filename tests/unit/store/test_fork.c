@@ -49,7 +49,7 @@ put_and_get(gci_store *store, int number)
 
     snprintf(name, sizeof name, "%d", number % 50);
     gci_view text = gci_view_text(name), table = gci_view_text("timing");
-    gci_row row = { .table = table, .space = gci_view_text(""), .name = text, .item = text, .value = text };
+    gci_row row = { .table = table, .namespace_ = gci_view_text(""), .name = text, .item = text, .value = text };
     gci_row_filter filter = { .table = table, .name = text };
     return gci_tables_put(store, &row, 1, NULL) == GCACHE_OK &&
            gci_tables_each(store, &filter, count_row, &count, NULL) == GCACHE_OK && count == 1;

@@ -39,7 +39,7 @@ test_version_2(void **state)
     assert_int_equal(gci_store_candidates(store, &one, &set, NULL), GCI_FOUND);
     gci_record const *record = &set->items[0]->record;
     assert_true(gci_view_is(record->kind, "fx"));
-    assert_true(gci_view_is(record->space, "team"));
+    assert_true(gci_view_is(record->namespace_, "team"));
     assert_true(gci_view_is(record->guards[0], "s0 % 8 == 0"));
     assert_true(gci_view_is(record->names[0].name, "s0"));
     assert_true(gci_view_is(record->requirements[0].value, "535.1"));

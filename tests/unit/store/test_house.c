@@ -195,7 +195,7 @@ static void
 test_cap_holds(void **state)
 {
     uint64_t const cap = 4 << 20;
-    gci_store *store = fixture_open_with(*state, (gci_store_options){ .max_bytes = cap, .compression_level = -1,
+    gci_store *store = fixture_open_with(*state, (gci_store_options){ .max_size = cap, .compression_level = -1,
                                                                       .durability = GCACHE_DURABILITY_NONE });
     uint64_t seen = 0;
 
@@ -218,7 +218,7 @@ test_cap_holds(void **state)
 static void
 test_larger_than_the_cap(void **state)
 {
-    gci_store *store = fixture_open_with(*state, (gci_store_options){ .max_bytes = 1 << 20, .compression_level = -1 });
+    gci_store *store = fixture_open_with(*state, (gci_store_options){ .max_size = 1 << 20, .compression_level = -1 });
     gcache_error error = { 0 };
     gci_inserted inserted;
 
@@ -233,7 +233,7 @@ test_larger_than_the_cap(void **state)
 static void
 test_recency_counts(void **state)
 {
-    gci_store_options options = { .max_bytes = 2 << 20, .compression_level = -1, .durability = GCACHE_DURABILITY_NONE };
+    gci_store_options options = { .max_size = 2 << 20, .compression_level = -1, .durability = GCACHE_DURABILITY_NONE };
     gci_store *store = fixture_open_with(*state, options), *reader = fixture_open_with(*state, options);
     gci_candidates *set;
 
@@ -275,8 +275,8 @@ name_victim(void *state, gcache_key const *key, char const *id, uint64_t bytes)
 static void
 test_gc_by_target_age_and_namespace(void **state)
 {
-    gci_store *store = fixture_open_with(*state, (gci_store_options){ .space = "ours" });
-    gci_store *other = fixture_open_with(*state, (gci_store_options){ .space = "theirs" });
+    gci_store *store = fixture_open_with(*state, (gci_store_options){ .namespace_ = "ours" });
+    gci_store *other = fixture_open_with(*state, (gci_store_options){ .namespace_ = "theirs" });
     struct named named = { 0 };
     gci_collected collected;
 
@@ -284,7 +284,7 @@ test_gc_by_target_age_and_namespace(void **state)
         insert(store, i, 1, 10000);
     for (uint64_t i = 10; i < 15; i++)
         insert(other, i, 1, 10000);
-    gci_gc_options options = { .dry_run = true, .space = "theirs", .victim = name_victim, .state = &named };
+    gci_gc_options options = { .dry_run = true, .namespace_ = "theirs", .victim = name_victim, .state = &named };
     assert_int_equal(gci_store_gc(store, &options, &collected, NULL), GCACHE_OK);
     assert_int_equal(named.count, 5);
     assert_int_equal(collected.evicted, 5);
@@ -449,7 +449,7 @@ test_small_entries_take_no_more_files_than_the_cap_has_blocks(void **state)
 {
     enum { CAP = 2 << 20, KEYS = 1500, OTHERS = 40 };
     test_dir *dir = *state;
-    gci_store *store = fixture_open_with(dir, (gci_store_options){ .max_bytes = CAP, .durability = GCACHE_DURABILITY_NONE });
+    gci_store *store = fixture_open_with(dir, (gci_store_options){ .max_size = CAP, .durability = GCACHE_DURABILITY_NONE });
     char entries[512];
     size_t found = 0;
 

@@ -156,7 +156,7 @@ judge_eviction(void *state, gci_store_event const *event)
 static gci_store *
 open_capped(struct writer *writer, gcache_durability durability)
 {
-    return fixture_open_with(writer->fixture, (gci_store_options){ .max_bytes = CAP, .compression_level = -1,
+    return fixture_open_with(writer->fixture, (gci_store_options){ .max_size = CAP, .compression_level = -1,
                                                                    .durability = durability, .event = judge_eviction,
                                                                    .event_state = writer });
 }

@@ -95,7 +95,7 @@ write_on(char const *place, struct ledger *ledger, gcache_durability durability)
     test_dir inside = cache_at(place);
 
     gci_store *store = fixture_open_with(&inside, (gci_store_options){ .durability = durability,
-                                                                       .max_bytes = UINT64_MAX });
+                                                                       .max_size = UINT64_MAX });
     for (;;) {
         uint32_t variant = atomic_fetch_add(&ledger->next, 1);
         gci_inserted inserted;

@@ -422,7 +422,7 @@ test_signing(void **state)
 static void
 test_as_on_a_network(void **state)
 {
-    gci_store_options network = { .network = true, .max_bytes = 4 << 20 };
+    gci_store_options network = { .network = true, .max_size = 4 << 20 };
     gci_store *store = fixture_open_with(*state, network), *other = fixture_open_with(*state, network);
     char path[512];
 

@@ -73,7 +73,7 @@ static struct {
 static gcache_status
 put(gci_store *store, char const *name)
 {
-    gci_row row = { .table = gci_view_text("t"), .space = gci_view_text(""), .name = gci_view_text(name),
+    gci_row row = { .table = gci_view_text("t"), .namespace_ = gci_view_text(""), .name = gci_view_text(name),
                     .item = gci_view_text("i"), .value = gci_view_text("v") };
 
     return gci_tables_put(store, &row, 1, NULL);
