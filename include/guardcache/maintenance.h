@@ -28,7 +28,7 @@ typedef struct gcache_maintenance_options {
     gcache_problem_fn problem;    /* one call a finding; NULL: only count them */
     gcache_progress_fn progress;  /* NULL: nobody watches */
     void *state;                  /* for both */
-    int threads;                  /* gcache_verify_with: at most so many, 0 is one. They end with the call. */
+    int threads;                  /* gcache_verify: at most so many, 0 is one. They end with the call. */
 } gcache_maintenance_options;
 
 #define GCACHE_MAINTENANCE_OPTIONS_INIT { .size = sizeof(gcache_maintenance_options) }
@@ -43,13 +43,11 @@ typedef struct gcache_verified {
 /*
  * Reads every file and checks it against its checksums and the indexes, and the indexes against the files: an entry that
  * index.db knows and no file holds is a problem too. Changes nothing; others may use the cache meanwhile. GCACHE_OK also if
- * there are problems; ERROR_IO. The second form has progress and threads; its options may be NULL.
+ * there are problems; ERROR_IO. options and out_verified may be NULL.
  * GCACHE_REFUSED: the cache is switched off (options.disabled), so nothing was looked at. The same holds for repair and gc.
  */
-GCACHE_API gcache_status gcache_verify(gcache *cache, gcache_problem_fn fn, void *state, gcache_verified *out_verified,
-                                       gcache_error *error);
-GCACHE_API gcache_status gcache_verify_with(gcache *cache, gcache_maintenance_options const *options,
-                                            gcache_verified *out_verified, gcache_error *error);
+GCACHE_API gcache_status gcache_verify(gcache *cache, gcache_maintenance_options const *options,
+                                       gcache_verified *out_verified, gcache_error *error);
 
 typedef struct gcache_repaired {
     size_t size;            /* set by GCACHE_REPAIRED_INIT */

@@ -102,6 +102,7 @@ cache_verify(PyObject *self, PyObject *Py_UNUSED(none))
     gcache_verified verified = GCACHE_VERIFIED_INIT;
     gcache_error error;
     entry_list found = { 0 };
+    gcache_maintenance_options options = { .size = sizeof options, .problem = problem_found, .state = &found };
 
     if ((found.list = PyList_New(0)) == NULL)
         return NULL;
@@ -111,7 +112,7 @@ cache_verify(PyObject *self, PyObject *Py_UNUSED(none))
         return NULL;
     }
     found.thread = PyEval_SaveThread();
-    gcache_status status = gcache_verify(cache, problem_found, &found, &verified, &error);
+    gcache_status status = gcache_verify(cache, &options, &verified, &error);
     PyEval_RestoreThread(found.thread);
     cache_unuse(self);
     if (!found.raised && status == GCACHE_OK)

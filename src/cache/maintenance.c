@@ -8,28 +8,23 @@
 #include "cache/settings/config_file.h"
 #include "store/publish/side.h"
 
-/* The caller's functions behind the store's. */
-static gci_maintenance_options
-inside_options(gcache_maintenance_options const *options)
-{
-    if (options == NULL)
-        return (gci_maintenance_options){ 0 };
-    return (gci_maintenance_options){ .problem = options->problem, .progress = options->progress, .state = options->state,
-                                .threads = options->threads };
-}
-
+/* Whoever gives no options has the defaults. */
 static gcache_status
-check_options(gcache *cache, gcache_maintenance_options const *options, gcache_error *error)
+check_options(gcache *cache, gcache_maintenance_options const **options, gcache_error *error)
 {
+    static gcache_maintenance_options const defaults = GCACHE_MAINTENANCE_OPTIONS_INIT;
+
+    if (*options == NULL)
+        *options = &defaults;
     GCI_REQUIRE(cache != NULL, error, "cache is NULL");
-    GCI_REQUIRE_INIT(options, error);
-    GCI_REQUIRE(options == NULL || options->threads >= 0, error, "%d threads", options->threads);
-    return GCACHE_OK;
+    GCI_REQUIRE_INIT(*options, error);
+    GCI_REQUIRE((*options)->threads >= 0, error, "%d threads", (*options)->threads);
+    return gci_pass(&cache->gate, NULL, GCI_BROWSE, error);
 }
 
 /* Looks at the settings, which are no part of the store. Returns how many problems there are: 0 or 1. */
 static uint64_t
-check_config(gcache *cache, gci_maintenance_options const *options, bool mend, uint64_t *out_aside)
+check_config(gcache *cache, gcache_maintenance_options const *options, bool mend, uint64_t *out_aside)
 {
     gcache_error what = { .message = "" }, text = { .message = "" };
     bool aside;
@@ -45,74 +40,59 @@ check_config(gcache *cache, gci_maintenance_options const *options, bool mend, u
 }
 
 gcache_status
-gcache_verify_with(gcache *cache, gcache_maintenance_options const *options, gcache_verified *out_verified,
-                   gcache_error *error)
+gcache_verify(gcache *cache, gcache_maintenance_options const *options, gcache_verified *out_verified, gcache_error *error)
 {
-    gci_maintenance_options inside = inside_options(options);
     gcache_verified unused = GCACHE_VERIFIED_INIT;
     uint64_t aside;
 
     GCI_REQUIRE_INIT(out_verified, error);
-    gcache_status status = check_options(cache, options, error);
-    if (status != GCACHE_OK)
-        return status;
     if (out_verified == NULL)
         out_verified = &unused;
     *out_verified = (gcache_verified)GCACHE_VERIFIED_INIT;
-    status = gci_pass(&cache->gate, NULL, GCI_BROWSE, error);
+    gcache_status status = check_options(cache, &options, error);
     if (status != GCACHE_OK)
         return status;
-    status = gci_store_verify(cache->store, &inside, out_verified, error);
-    out_verified->problems += check_config(cache, &inside, false, &aside);
+    status = gci_store_verify(cache->store, options, out_verified, error);
+    out_verified->problems += check_config(cache, options, false, &aside);
     return status;
 }
 
 gcache_status
 gcache_repair(gcache *cache, gcache_maintenance_options const *options, gcache_repaired *out_repaired, gcache_error *error)
 {
-    gci_maintenance_options inside = inside_options(options);
-    gci_repaired repaired = { 0 };
+    gcache_repaired unused = GCACHE_REPAIRED_INIT;
     uint64_t aside;
 
     GCI_REQUIRE_INIT(out_repaired, error);
-    gcache_status status = check_options(cache, options, error);
-    if (status != GCACHE_OK)
-        return status;
-    status = gci_pass(&cache->gate, NULL, GCI_BROWSE, error);
+    if (out_repaired == NULL)
+        out_repaired = &unused;
+    *out_repaired = (gcache_repaired)GCACHE_REPAIRED_INIT;
+    gcache_status status = check_options(cache, &options, error);
     if (status == GCACHE_OK)
-        status = gci_store_repair(cache->store, &inside, &repaired, error);
+        status = gci_store_repair(cache->store, options, out_repaired, error);
     if (status == GCACHE_OK) {
-        check_config(cache, &inside, true, &aside);
-        repaired.quarantined += aside;
+        check_config(cache, options, true, &aside);
+        out_repaired->quarantined += aside;
     }
-    if (out_repaired != NULL)
-        *out_repaired = (gcache_repaired){ sizeof *out_repaired, repaired.keys, repaired.entries, repaired.quarantined,
-                                           repaired.recovered, repaired.lost };
     return status;
 }
 
 gcache_status
 gcache_gc(gcache *cache, gcache_gc_options const *options, gcache_collected *out_collected, gcache_error *error)
 {
-    gcache_gc_options const defaults = GCACHE_GC_OPTIONS_INIT;
-    gci_collected collected = { 0 };
-    gcache_status status = GCACHE_OK;
+    static gcache_gc_options const defaults = GCACHE_GC_OPTIONS_INIT;
+    gcache_collected unused = GCACHE_COLLECTED_INIT;
 
     GCI_REQUIRE(cache != NULL, error, "cache is NULL");
     if (options == NULL)
         options = &defaults;
     GCI_REQUIRE_INIT(options, error);
     GCI_REQUIRE_INIT(out_collected, error);
-    gci_gc_options inside = { .dry_run = options->dry_run, .target_bytes = options->target_bytes,
-                              .max_age_ns = options->max_age_ns, .namespace_ = options->namespace_, .victim = options->victim,
-                              .state = options->state };
-    status = gci_pass(&cache->gate, NULL, GCI_BROWSE, error);
-    if (status == GCACHE_OK)
-        status = gci_store_gc(cache->store, &inside, &collected, error);
-    if (out_collected != NULL)
-        *out_collected = (gcache_collected){ sizeof *out_collected, collected.evicted, collected.bytes,
-                                             collected.attachments, collected.stray, collected.left_bytes };
-    return status;
+    if (out_collected == NULL)
+        out_collected = &unused;
+    *out_collected = (gcache_collected)GCACHE_COLLECTED_INIT;
+    gcache_status status = gci_pass(&cache->gate, NULL, GCI_BROWSE, error);
+    return status == GCACHE_OK ? gci_store_gc(cache->store, options, out_collected, error) : status;
 }
 
 gcache_status

@@ -141,9 +141,9 @@ repair(gcache *cache)
 
     options.problem = note_left;
     options.state = &left;
-    gcache_verify(cache, NULL, NULL, &verified, &error);
+    gcache_verify(cache, NULL, &verified, &error);
     require(gcache_repair(cache, &options, NULL, &error) == GCACHE_OK);
-    require(gcache_verify(cache, NULL, NULL, &verified, &error) == GCACHE_OK);
+    require(gcache_verify(cache, NULL, &verified, &error) == GCACHE_OK);
     require(left || verified.problems == 0);
 }
 

@@ -141,19 +141,3 @@ gcache_remove(gcache *cache, gcache_key const *key, char const *entry, gcache_er
         return gci_fail(error, GCACHE_ERROR_NOT_FOUND, "the cache is switched off");
     return gci_store_evict(cache->store, key, entry, error);
 }
-
-gcache_status
-gcache_verify(gcache *cache, gcache_problem_fn fn, void *state, gcache_verified *out_verified, gcache_error *error)
-{
-    gci_maintenance_options options = { .problem = fn, .state = state };
-    gcache_verified unused = GCACHE_VERIFIED_INIT;
-
-    GCI_REQUIRE(cache != NULL, error, "cache is NULL");
-    if (out_verified == NULL)
-        out_verified = &unused;
-    *out_verified = (gcache_verified)GCACHE_VERIFIED_INIT;
-    gcache_status status = gci_pass(&cache->gate, NULL, GCI_BROWSE, error);
-    if (status != GCACHE_OK)
-        return status;
-    return gci_store_verify(cache->store, &options, out_verified, error);
-}

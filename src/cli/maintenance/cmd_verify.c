@@ -64,7 +64,7 @@ verify(options const *wanted, gcache_verified *out_verified, gcache_error *error
     gcache_maintenance_options how = cli_findings_options(&found, thread_count(wanted));
     gcache_status status = cli_open_directory(wanted->cache, true, &cache, error);
     if (status == GCACHE_OK)
-        status = gcache_verify_with(cache, &how, out_verified, error);
+        status = gcache_verify(cache, &how, out_verified, error);
     cli_progress_end(&found.progress);
     if (status == GCACHE_OK && wanted->json)
         status = print_json(&found, out_verified, error);

@@ -28,22 +28,8 @@ gci_fullness gci_store_fullness(gci_store *store, bool settle);
    what is still on its way to index.db counts too. */
 uint64_t gci_store_least_recent_ns(gci_store *store, bool settle);
 
-typedef struct gci_gc_options {
-    bool dry_run;
-    uint64_t target_bytes;  /* evict down to this; 0: the low watermark of max_size */
-    uint64_t max_age_ns;    /* evict what was unused for longer; 0: as the store was opened */
-    char const *namespace_; /* evict this whole namespace; NULL: none */
-    void (*victim)(void *state, gcache_key const *key, char const *id, uint64_t bytes); /* each that goes; may be NULL */
-    void *state;
-} gci_gc_options;
-
-typedef struct gci_collected {
-    uint64_t evicted, bytes;      /* entries */
-    uint64_t attachments, stray;  /* unneeded attachments and left-over temporary files removed */
-    uint64_t left_bytes;
-} gci_collected;
-
-gcache_status gci_store_gc(gci_store *store, gci_gc_options const *options, gci_collected *out_collected,
+/* max_age_ns of 0: as the store was opened. */
+gcache_status gci_store_gc(gci_store *store, gcache_gc_options const *options, gcache_collected *out_collected,
                            gcache_error *error);
 
 #endif

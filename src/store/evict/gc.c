@@ -17,8 +17,8 @@
 
 struct collection {
     gci_store *store;
-    gci_gc_options const *options;
-    gci_collected *out;
+    gcache_gc_options const *options;
+    gcache_collected *out;
     gcache_error *error;
 };
 
@@ -30,7 +30,7 @@ name_victims(struct collection *run, gci_victims const *victims)
         if (run->options->victim != NULL)
             run->options->victim(run->options->state, &going->key, going->id, going->bytes);
         if (run->options->dry_run) {
-            run->out->evicted++;
+            run->out->entries++;
             run->out->bytes += going->bytes;
         }
     }
@@ -48,7 +48,7 @@ evict_chosen(struct collection *run, gci_choice const *choice, gci_eviction cons
         name_victims(run, &victims);
     if (status == GCACHE_OK && !run->options->dry_run) {
         status = gci_evict(run->store, victims.items, victims.count, eviction, &evicted, run->error);
-        run->out->evicted += evicted.entries;
+        run->out->entries += evicted.entries;
         run->out->bytes += evicted.bytes;
         gci_drain(run->store, WAIT_NS, NULL);
     }
@@ -122,7 +122,7 @@ evict_down_to_target(struct collection *run)
         return evict_chosen(run, &choice, NULL, &any);
     }
     status = gci_evict_least_recent(run->store, counted.bytes - target, GCI_EVICTED_SIZE, &evicted, run->error);
-    run->out->evicted += evicted.entries;
+    run->out->entries += evicted.entries;
     run->out->bytes += evicted.bytes;
     return status;
 }
@@ -143,7 +143,7 @@ settle(gci_store *store, bool dry_run)
 static gcache_status
 collect(struct collection *run)
 {
-    gci_gc_options const *options = run->options;
+    gcache_gc_options const *options = run->options;
     gci_store *store = run->store;
 
     gci_flush_touches(store);
@@ -161,13 +161,13 @@ collect(struct collection *run)
 }
 
 gcache_status
-gci_store_gc(gci_store *store, gci_gc_options const *options, gci_collected *out_collected, gcache_error *error)
+gci_store_gc(gci_store *store, gcache_gc_options const *options, gcache_collected *out_collected, gcache_error *error)
 {
     struct collection run = { .store = store, .options = options, .out = out_collected, .error = error };
     gci_file lock;
 
     gci_store_enter(store);
-    *out_collected = (gci_collected){ 0 };
+    *out_collected = (gcache_collected)GCACHE_COLLECTED_INIT;
     if (store->read_only)
         return gci_store_check_writable(store, error);
     gcache_status status = gci_evictor_lock(store, WAIT_NS, &lock, error);

@@ -24,8 +24,8 @@
 
 struct repair {
     gci_store *store;
-    gci_maintenance_options const *options;
-    gci_repaired *out;
+    gcache_maintenance_options const *options;
+    gcache_repaired *out;
     gci_attached_list references;
     gcache_error *error;
     bool left; /* something of the shard isn't trusted, or of a newer version */
@@ -210,7 +210,7 @@ repair_shard(struct repair *repair, unsigned number)
 static gcache_status
 repair_all(struct repair *repair)
 {
-    gci_maintenance_options const *options = repair->options;
+    gcache_maintenance_options const *options = repair->options;
     bool damaged = false;
 
     gcache_status status = gci_layout_complete(repair->store->directory, repair->error);
@@ -242,14 +242,14 @@ repair_all(struct repair *repair)
 }
 
 gcache_status
-gci_store_repair(gci_store *store, gci_maintenance_options const *options, gci_repaired *out_repaired, gcache_error *error)
+gci_store_repair(gci_store *store, gcache_maintenance_options const *options, gcache_repaired *out_repaired, gcache_error *error)
 {
     struct repair repair = { .store = store, .options = options, .out = out_repaired, .error = error };
     gci_recounted counted;
     gci_file lock;
 
     gci_store_enter(store);
-    *out_repaired = (gci_repaired){ 0 };
+    *out_repaired = (gcache_repaired)GCACHE_REPAIRED_INIT;
     if (store->read_only)
         return gci_store_check_writable(store, error);
     gcache_status status = gci_evictor_lock(store, WAIT_NS, &lock, error);

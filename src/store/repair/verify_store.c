@@ -26,7 +26,7 @@
 /* One run. Threads take shards one after the other; findings and sums are under `mutex`. */
 struct verification {
     gci_store *store;
-    gci_maintenance_options const *options;
+    gcache_maintenance_options const *options;
     pthread_mutex_t mutex;
     unsigned next;
     gcache_verified sums;
@@ -369,9 +369,9 @@ report_strange(void *state, char const *path, char const *what)
 }
 
 gcache_status
-gci_store_verify(gci_store *store, gci_maintenance_options const *options, gcache_verified *out_verified, gcache_error *error)
+gci_store_verify(gci_store *store, gcache_maintenance_options const *options, gcache_verified *out_verified, gcache_error *error)
 {
-    struct verification run = { .store = store, .options = options, .error = error };
+    struct verification run = { .store = store, .options = options, .sums = GCACHE_VERIFIED_INIT, .error = error };
 
     gci_store_enter(store);
     pthread_mutex_init(&run.mutex, NULL);

@@ -336,7 +336,7 @@ an_interrupted_import_can_be_repeated(void **state)
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFSIGNALED(status));
     assert_int_equal(count_hits(p->to), 5);
-    assert_int_equal(gcache_verify(p->to->cache, NULL, NULL, &verified, &p->to->error), GCACHE_OK);
+    assert_int_equal(gcache_verify(p->to->cache, NULL, &verified, &p->to->error), GCACHE_OK);
     assert_int_equal(verified.problems, 0);
     assert_int_equal(import(p).existed, 5);
     assert_int_equal(count_hits(p->to), 2 * GRAPHS);

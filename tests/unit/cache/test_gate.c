@@ -381,8 +381,8 @@ keep_house(trial *t, char *out)
 {
     gcache *cache = t->f->cache;
 
-    gcache_status status = gcache_verify(cache, NULL, NULL, NULL, NULL);
-    assert_int_equal(gcache_verify_with(cache, NULL, NULL, NULL), status);
+    gcache_status status = gcache_verify(cache, NULL, NULL, NULL);
+    assert_int_equal(gcache_verify(cache, NULL, NULL, NULL), status);
     if (status == GCACHE_REFUSED)
         assert_true(gcache_repair(cache, NULL, NULL, NULL) == status && gcache_gc(cache, NULL, NULL, NULL) == status);
     write_status(status, out);

@@ -268,7 +268,7 @@ no_payload_is_read_before_its_guards_hold(void **state)
         expect(f, g, &none, NULL, GCACHE_REASON_GUARD_FALSE, NULL);
     }
     assert_int_equal(warnings, 0);
-    assert_int_equal(gcache_verify(f->cache, NULL, NULL, &verified, &f->error), GCACHE_OK);
+    assert_int_equal(gcache_verify(f->cache, NULL, &verified, &f->error), GCACHE_OK);
     assert_int_equal(verified.problems, COUNT - 1);
     gcache_graph_free(g);
 }
@@ -524,7 +524,7 @@ iterates_over_entries(void **state)
     assert_int_equal(insert_text(f, b, NULL, NULL, "z"), GCACHE_OK);
     assert_int_equal(gcache_each_entry(f->cache, NULL, count_entry, &count, &f->error), GCACHE_OK);
     assert_int_equal(count, 3);
-    assert_int_equal(gcache_verify(f->cache, NULL, NULL, &verified, &f->error), GCACHE_OK);
+    assert_int_equal(gcache_verify(f->cache, NULL, &verified, &f->error), GCACHE_OK);
     assert_int_equal(verified.entries, 3);
     assert_int_equal(verified.keys, 2);
     assert_int_equal(verified.problems, 0);

@@ -414,8 +414,8 @@ CASE(gcache_guards_eval, ERROR_ARGUMENT)
 
 /* ---- maintenance, statistics, journal ---- */
 
-CASE(gcache_verify, OK) { return gcache_verify(C, NULL, NULL, NULL, E); }
-CASE(gcache_verify, REFUSED) { return reopen(t, false, true), gcache_verify(C, NULL, NULL, NULL, E); }
+CASE(gcache_verify, OK) { return gcache_verify(C, NULL, NULL, E); }
+CASE(gcache_verify, REFUSED) { return reopen(t, false, true), gcache_verify(C, NULL, NULL, E); }
 CASE(gcache_repair, OK) { return gcache_repair(C, NULL, NULL, E); }
 CASE(gcache_repair, REFUSED) { return reopen(t, false, true), gcache_repair(C, NULL, NULL, E); }
 CASE(gcache_repair, ERROR_ARGUMENT) { return gcache_repair(NULL, NULL, NULL, E); }

@@ -273,7 +273,7 @@ print_problem(void *state, char const *path, char const *problem)
 static inline uint64_t
 problems(gci_store *store)
 {
-    gci_maintenance_options options = { .problem = print_problem };
+    gcache_maintenance_options options = { .problem = print_problem };
     gcache_error error = { 0 };
     gcache_verified verified = GCACHE_VERIFIED_INIT;
 
@@ -282,12 +282,12 @@ problems(gci_store *store)
     return verified.problems;
 }
 
-static inline gci_repaired
+static inline gcache_repaired
 repair_store(gci_store *store)
 {
-    gci_maintenance_options options = { .problem = print_problem };
+    gcache_maintenance_options options = { .problem = print_problem };
     gcache_error error = { 0 };
-    gci_repaired repaired;
+    gcache_repaired repaired;
 
     if (gci_store_repair(store, &options, &repaired, &error) != GCACHE_OK)
         fail_msg("%s", error.message);

@@ -188,8 +188,8 @@ test_sweep(void **state)
 {
     gci_store *store = fixture_open(*state);
     struct timespec long_ago[2] = { { .tv_sec = 1000 }, { .tv_sec = 1000 } };
-    gci_gc_options options = { .dry_run = true };
-    gci_collected collected;
+    gcache_gc_options options = { .dry_run = true };
+    gcache_collected collected;
     char paths[3][512];
 
     gci_attachment needed = attach(store, "a", "needed"), old = attach(store, "b", "old"),

@@ -212,8 +212,8 @@ test_only_the_dead_are_swept(void **state)
 {
     test_dir *fixture = *state;
     gci_store *store = open_capped(fixture, UINT64_MAX);
-    gci_gc_options options = { 0 };
-    gci_collected collected;
+    gcache_gc_options options = { 0 };
+    gcache_collected collected;
     char alive[512], dead[512];
     pid_t child = fork();
 
@@ -399,8 +399,8 @@ test_absurd_files_evict_nothing(void **state)
     };
     enum { CAP = 1 << 20, SIZE = 60000 };
     test_dir *fixture = *state;
-    gci_gc_options options = { 0 };
-    gci_collected collected;
+    gcache_gc_options options = { 0 };
+    gcache_collected collected;
 
     gci_store *store = open_capped(fixture, CAP);
     for (uint64_t key = 0; key < 12; key++)
@@ -416,7 +416,7 @@ test_absurd_files_evict_nothing(void **state)
         close(fd);
     }
     assert_int_equal(gci_store_gc(store, &options, &collected, NULL), GCACHE_OK);
-    assert_int_equal(collected.evicted, 0);
+    assert_int_equal(collected.entries, 0);
     insert(store, 100, 1, SIZE);
     gci_store_close(store);
     store = open_capped(fixture, CAP);
@@ -451,17 +451,17 @@ test_rows_choose_nothing_alone(void **state)
 {
     test_dir *fixture = *state;
     gci_store *store = fixture_open_with(fixture, (gci_store_options){ .namespace_ = "theirs", .compression_level = -1 });
-    gci_collected collected;
+    gcache_collected collected;
 
     insert(store, 1, 1, 100);
     insert(store, 2, 1, 60000);
     assert_int_equal(problems(store), 0);
     execute(fixture, "UPDATE entries SET used = 5, space = 'ours'");
-    gci_gc_options aged = { .max_age_ns = UINT64_C(3600000000000) }, ours = { .namespace_ = "ours" };
+    gcache_gc_options aged = { .max_age_ns = UINT64_C(3600000000000) }, ours = { .namespace_ = "ours" };
     assert_int_equal(gci_store_gc(store, &aged, &collected, NULL), GCACHE_OK);
-    assert_int_equal(collected.evicted, 0);
+    assert_int_equal(collected.entries, 0);
     assert_int_equal(gci_store_gc(store, &ours, &collected, NULL), GCACHE_OK);
-    assert_int_equal(collected.evicted, 0);
+    assert_int_equal(collected.entries, 0);
     assert_int_equal(look(store, 1, 1, 100), GCI_FOUND);
     assert_int_equal(look(store, 2, 1, 60000), GCI_FOUND);
     gci_store_close(store);

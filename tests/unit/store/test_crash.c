@@ -94,8 +94,8 @@ insert_together(gci_store *store, uint64_t round)
 static void
 change_everything(test_dir *fixture, uint64_t round)
 {
-    gci_maintenance_options options = { 0 };
-    gci_repaired repaired;
+    gcache_maintenance_options options = { 0 };
+    gcache_repaired repaired;
 
     gci_store *store = fixture_open_with(fixture, (gci_store_options){ .durability = GCACHE_DURABILITY_FULL });
     plan.armed = true;

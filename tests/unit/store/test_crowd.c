@@ -272,8 +272,8 @@ static struct crowd *
 run_crowd(test_dir *fixture, int processes, double seconds, gci_store_options options)
 {
     struct crowd *crowd = mmap(NULL, sizeof *crowd, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    gci_gc_options collect = { 0 };
-    gci_collected collected;
+    gcache_gc_options collect = { 0 };
+    gcache_collected collected;
     pid_t pids[CROWD];
 
     assert_true(crowd != MAP_FAILED && processes <= CROWD);
@@ -341,8 +341,8 @@ check_all_there_once(test_dir *fixture, struct crowd *crowd)
         entries++;
     }
     /* What was inserted beside a count may have been counted twice; now nothing moves. */
-    gci_gc_options collect = { 0 };
-    gci_collected collected;
+    gcache_gc_options collect = { 0 };
+    gcache_collected collected;
     gci_store_stats stats;
     assert_int_equal(gci_store_gc(store, &collect, &collected, NULL), GCACHE_OK);
     assert_int_equal(gci_store_stats_get(store, &stats, NULL), GCACHE_OK);
@@ -390,8 +390,8 @@ test_crowd_under_a_cap(void **state)
     struct crowd *crowd = run_crowd(*state, thorough ? 16 : 6, effort_seconds(3), options);
     assert_int_equal(atomic_load(&crowd->wrong), 0);
     gci_store *store = fixture_open_with(*state, options);
-    gci_gc_options collect = { .target_bytes = options.max_size };
-    gci_collected collected;
+    gcache_gc_options collect = { .target_bytes = options.max_size };
+    gcache_collected collected;
     gci_store_stats stats;
     assert_int_equal(gci_store_gc(store, &collect, &collected, NULL), GCACHE_OK);
     assert_int_equal(gci_store_stats_get(store, &stats, NULL), GCACHE_OK);

@@ -357,8 +357,8 @@ test_repair_leaves_what_is_newer(void **state)
 static void
 test_eviction_passes_over_what_is_newer(void **state)
 {
-    gci_gc_options options = { .target_bytes = 1 };
-    gci_collected collected;
+    gcache_gc_options options = { .target_bytes = 1 };
+    gcache_collected collected;
     gci_inserted inserted;
     char path[512];
 
@@ -369,7 +369,7 @@ test_eviction_passes_over_what_is_newer(void **state)
     make_newer(path);
     off_t size = size_of_file(path);
     assert_int_equal(gci_store_gc(store, &options, &collected, NULL), GCACHE_OK);
-    assert_int_equal(collected.evicted, 1);
+    assert_int_equal(collected.entries, 1);
     assert_int_equal(look(store, 2, 1, 100), GCI_EVICTED);
     assert_int_equal(size_of_file(path), size);
     assert_int_equal(gci_store_evict(store, &(gcache_key){ .bytes = { 0 } }, inserted.id, NULL), GCACHE_ERROR_NOT_FOUND);
@@ -576,8 +576,8 @@ test_random_damage(void **state)
         look(store, key, 1, 100);
         look(store, key, 2, 20000);
     }
-    gci_maintenance_options options = { 0 };
-    gci_repaired repaired;
+    gcache_maintenance_options options = { 0 };
+    gcache_repaired repaired;
     for (uint64_t key = LIARS; key < LIARS + 8; key++) {
         pack_path(*state, key, path);
         unlink(path);

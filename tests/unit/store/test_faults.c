@@ -329,8 +329,8 @@ evict_one(struct scene *scene, gci_store *store, gcache_status *out_status)
 static void
 collect(struct scene *scene, gci_store *store, gcache_status *out_status)
 {
-    gci_gc_options options = { 0 };
-    gci_collected collected;
+    gcache_gc_options options = { 0 };
+    gcache_collected collected;
 
     (void)scene;
     *out_status = gci_store_gc(store, &options, &collected, NULL);
@@ -339,8 +339,8 @@ collect(struct scene *scene, gci_store *store, gcache_status *out_status)
 static void
 repair(struct scene *scene, gci_store *store, gcache_status *out_status)
 {
-    gci_maintenance_options options = { 0 };
-    gci_repaired repaired;
+    gcache_maintenance_options options = { 0 };
+    gcache_repaired repaired;
 
     (void)scene;
     *out_status = gci_store_repair(store, &options, &repaired, NULL);
@@ -509,9 +509,9 @@ run_once(struct scene *scene, operation run, fault_kind fault, bool persistent, 
 static void
 check_after(struct scene *scene, char const *what)
 {
-    gci_maintenance_options options = { 0 };
+    gcache_maintenance_options options = { 0 };
     gcache_error error = { 0 };
-    gci_repaired repaired;
+    gcache_repaired repaired;
 
     gci_store *store = fixture_open_with(scene->fixture, scene->options);
     if (gci_store_repair(store, &options, &repaired, &error) != GCACHE_OK)

@@ -157,8 +157,8 @@ test_from_inside(void **state)
 static int
 collect(gci_store *store, int number)
 {
-    gci_gc_options options = { .target_bytes = 0 };
-    gci_collected collected;
+    gcache_gc_options options = { .target_bytes = 0 };
+    gcache_collected collected;
 
     (void)number;
     return gci_store_gc(store, &options, &collected, NULL) == GCACHE_OK;

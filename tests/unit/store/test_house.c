@@ -278,32 +278,32 @@ test_gc_by_target_age_and_namespace(void **state)
     gci_store *store = fixture_open_with(*state, (gci_store_options){ .namespace_ = "ours" });
     gci_store *other = fixture_open_with(*state, (gci_store_options){ .namespace_ = "theirs" });
     struct named named = { 0 };
-    gci_collected collected;
+    gcache_collected collected;
 
     for (uint64_t i = 0; i < 10; i++)
         insert(store, i, 1, 10000);
     for (uint64_t i = 10; i < 15; i++)
         insert(other, i, 1, 10000);
-    gci_gc_options options = { .dry_run = true, .namespace_ = "theirs", .victim = name_victim, .state = &named };
+    gcache_gc_options options = { .dry_run = true, .namespace_ = "theirs", .victim = name_victim, .state = &named };
     assert_int_equal(gci_store_gc(store, &options, &collected, NULL), GCACHE_OK);
     assert_int_equal(named.count, 5);
-    assert_int_equal(collected.evicted, 5);
+    assert_int_equal(collected.entries, 5);
     assert_int_equal(look(store, 12, 1, 10000), GCI_FOUND);
     options.dry_run = false;
     assert_int_equal(gci_store_gc(store, &options, &collected, NULL), GCACHE_OK);
-    assert_int_equal(collected.evicted, 5);
+    assert_int_equal(collected.entries, 5);
     assert_int_equal(look(store, 12, 1, 10000), GCI_EVICTED);
     assert_int_equal(look(store, 2, 1, 10000), GCI_FOUND);
 
-    options = (gci_gc_options){ .target_bytes = stats_of(store).bytes / 2 };
+    options = (gcache_gc_options){ .target_bytes = stats_of(store).bytes / 2 };
     assert_int_equal(gci_store_gc(store, &options, &collected, NULL), GCACHE_OK);
-    assert_true(collected.evicted >= 5 && collected.evicted < 10);
+    assert_true(collected.entries >= 5 && collected.entries < 10);
     assert_true(collected.left_bytes <= options.target_bytes);
     assert_int_equal(collected.left_bytes, measure(*state));
 
     usleep(1500000);
     insert(store, 50, 1, 100);
-    options = (gci_gc_options){ .max_age_ns = 1400000000 }; /* a loaded machine takes its time between two calls */
+    options = (gcache_gc_options){ .max_age_ns = 1400000000 }; /* a loaded machine takes its time between two calls */
     assert_int_equal(gci_store_gc(store, &options, &collected, NULL), GCACHE_OK);
     assert_int_equal(look(store, 50, 1, 100), GCI_FOUND);
     assert_int_equal(stats_of(store).entries, 1);
@@ -317,8 +317,8 @@ test_gc_removes_strays_only_when_old(void **state)
 {
     gci_store *store = fixture_open(*state);
     struct timespec times[2] = { { .tv_sec = 1000 }, { .tv_sec = 1000 } };
-    gci_gc_options options = { 0 };
-    gci_collected collected;
+    gcache_gc_options options = { 0 };
+    gcache_collected collected;
     char young[512], old[512];
 
     path_in(*state, "tmp/young", young);
@@ -354,7 +354,7 @@ test_repair_rebuilds_from_entries(void **state)
     unlink(path);
     store = fixture_open(*state);
     assert_int_equal(problems(store), 0);
-    gci_repaired repaired = repair_store(store);
+    gcache_repaired repaired = repair_store(store);
     assert_int_equal(repaired.entries, 20);
     assert_int_equal(repaired.keys, 4);
     assert_int_equal(repaired.quarantined, 0);
@@ -383,7 +383,7 @@ test_repair_puts_aside(void **state)
     gci_inserted inserted = insert(store, 1, 2, 50000);
     entry_path(*state, 1, inserted.id, path);
     flip_byte(path, 30000);
-    gci_repaired repaired = repair_store(store);
+    gcache_repaired repaired = repair_store(store);
     assert_int_equal(repaired.quarantined, 1);
     assert_false(is_file(path));
     assert_int_equal(look(store, 1, 1, 100), GCI_FOUND);
@@ -420,7 +420,7 @@ static void
 test_parallel_verify(void **state)
 {
     gci_store *store = fixture_open(*state);
-    gci_maintenance_options one = { 0 }, many = { .threads = 4 };
+    gcache_maintenance_options one = { 0 }, many = { .threads = 4 };
     gcache_verified a = GCACHE_VERIFIED_INIT, b = GCACHE_VERIFIED_INIT;
 
     for (uint64_t i = 0; i < 100; i++)
@@ -541,7 +541,7 @@ test_lost_candidate_index(void **state)
         gci_store_close(store);
     }
     store = fixture_open(*state);
-    gci_repaired repaired = repair_store(store);
+    gcache_repaired repaired = repair_store(store);
     assert_int_equal(repaired.lost, 3);
     assert_int_equal(repaired.entries, 1);
     assert_int_equal(problems(store), 0);

@@ -217,7 +217,7 @@ stop(void *state, uint64_t at_ns, gci_view entry)
 static void
 use_everything(gci_store *store)
 {
-    gci_collected collected;
+    gcache_collected collected;
     gci_store_stats stats;
 
     insert(store, ENTRIES, 1, 100);
@@ -226,15 +226,15 @@ use_everything(gci_store *store)
     gci_store_journal_append(store, gci_view_text("a lookup"));
     assert_int_equal(gci_store_stats_get(store, &stats, NULL), GCACHE_OK);
     assert_int_equal(gci_store_journal_each(store, stop, NULL, NULL), GCACHE_OK);
-    assert_int_equal(gci_store_gc(store, &(gci_gc_options){ 0 }, &collected, NULL), GCACHE_OK);
-    assert_int_equal(collected.evicted, 0);
+    assert_int_equal(gci_store_gc(store, &(gcache_gc_options){ 0 }, &collected, NULL), GCACHE_OK);
+    assert_int_equal(collected.entries, 0);
 }
 
 static void
 mend_everything(gci_store *store)
 {
-    gci_maintenance_options house = { 0 };
-    gci_repaired repaired;
+    gcache_maintenance_options house = { 0 };
+    gcache_repaired repaired;
 
     assert_int_equal(gci_store_repair(store, &house, &repaired, NULL), GCACHE_OK);
     assert_int_equal(repaired.entries, ENTRIES + 1);

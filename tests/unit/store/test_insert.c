@@ -295,8 +295,8 @@ test_temporary_names_are_no_candidates(void **state)
 {
     test_dir *dir = *state;
     gci_store *store = fixture_open(dir);
-    gci_maintenance_options house = { 0 };
-    gci_repaired repaired;
+    gcache_maintenance_options house = { 0 };
+    gcache_repaired repaired;
     gci_store_stats stats;
     char from[512], to[600], command[4096];
 

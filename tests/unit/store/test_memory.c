@@ -256,7 +256,7 @@ test_shared_hits_are_counted(void **state)
 {
     gci_store *store = fixture_open(*state), *other = fixture_open(*state);
     gcache_key key = key_of(1);
-    gci_collected collected;
+    gcache_collected collected;
     gci_candidates *set;
 
     look(other, 12345, 1, 1);
@@ -270,7 +270,7 @@ test_shared_hits_are_counted(void **state)
         insert(store, 1, i, 10);
     }
     gci_store_close(other);
-    assert_int_equal(gci_store_gc(store, &(gci_gc_options){ 0 }, &collected, NULL), GCACHE_OK);
+    assert_int_equal(gci_store_gc(store, &(gcache_gc_options){ 0 }, &collected, NULL), GCACHE_OK);
     gci_store_close(store);
     assert_int_equal(hits_in_index(*state), 32);
 }

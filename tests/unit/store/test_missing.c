@@ -58,7 +58,7 @@ static void
 use_everything(gci_store *store, uint64_t key)
 {
     gci_attachment attachment = { .name = gci_view_text("kernel.so") };
-    gci_collected collected;
+    gcache_collected collected;
     gci_lease *lease;
     gci_buf bytes;
     bool waited, existed;
@@ -76,7 +76,7 @@ use_everything(gci_store *store, uint64_t key)
     gci_buf_clear(&bytes);
     snprintf(path, sizeof path, "blobs/ab/%llu", (unsigned long long)key);
     assert_int_equal(gci_side_write(store, path, gci_view_text("blob"), &existed, NULL), GCACHE_OK);
-    assert_int_equal(gci_store_gc(store, &(gci_gc_options){ 0 }, &collected, NULL), GCACHE_OK);
+    assert_int_equal(gci_store_gc(store, &(gcache_gc_options){ 0 }, &collected, NULL), GCACHE_OK);
 }
 
 static void

@@ -278,10 +278,10 @@ test_full_disk(void **state)
     assert_non_null(strstr(error.message, "No space"));
     /* Nothing went for what could never have fitted. A collection makes room although index.db can't be written. */
     assert_int_equal(look(store, 39, 1, 60000), GCI_FOUND);
-    gci_gc_options collect = { .target_bytes = 200000 };
-    gci_collected collected;
+    gcache_gc_options collect = { .target_bytes = 200000 };
+    gcache_collected collected;
     assert_int_equal(gci_store_gc(store, &collect, &collected, NULL), GCACHE_OK);
-    assert_true(collected.evicted > 0);
+    assert_true(collected.entries > 0);
     assert_int_equal(problems(store), 0);
     gci_store_close(store);
     assert_int_equal(umount(fixture->directory), 0);
