@@ -9,10 +9,6 @@
 
 #include <stdlib.h>
 
-struct gcache_guards {
-    gci_guards *list;
-};
-
 void
 gcache_free(void *memory)
 {
@@ -28,31 +24,20 @@ gcache_guards_compile(char const *const *texts, size_t count, gcache_guards **ou
     GCI_REQUIRE(out_guards != NULL, error, "out_guards is NULL");
     for (size_t i = 0; i < count; i++)
         GCI_REQUIRE(texts[i] != NULL, error, "guard %zu is NULL", i);
-    gcache_guards *guards = calloc(1, sizeof *guards);
     gci_view *views = calloc(count + 1, sizeof *views);
-    gcache_status status = GCACHE_ERROR_MEMORY;
-    for (size_t i = 0; views != NULL && i < count; i++)
+    if (views == NULL)
+        return gci_fail_memory(error);
+    for (size_t i = 0; i < count; i++)
         views[i] = gci_view_text(texts[i]);
-    if (guards == NULL || views == NULL)
-        gci_fail_memory(error);
-    else
-        status = gci_guards_compile(views, count, as_written, &guards->list, error);
+    gcache_status status = gci_guards_compile(views, count, as_written, out_guards, error);
     free(views);
-    if (status != GCACHE_OK) {
-        free(guards);
-        return status;
-    }
-    *out_guards = guards;
-    return GCACHE_OK;
+    return status;
 }
 
 void
 gcache_guards_free(gcache_guards *guards)
 {
-    if (guards == NULL)
-        return;
-    gci_guards_free(guards->list);
-    free(guards);
+    gci_guards_free(guards);
 }
 
 gcache_status
@@ -66,7 +51,7 @@ gcache_guards_eval(gcache_guards const *guards, gcache_hints const *hints, gcach
     gcache_status status = gci_hints_new(hints != NULL ? hints : &no_hints, as_written, &read, error);
     if (status != GCACHE_OK)
         return status;
-    gci_guards_eval(guards->list, read, out_verdict);
+    gci_guards_eval(guards, read, out_verdict);
     gci_hints_free(read);
     return GCACHE_OK;
 }
@@ -88,7 +73,7 @@ gcache_guards_show(gcache_guards const *guards, gcache_guards_form form, char **
     GCI_REQUIRE(guards != NULL && out_text != NULL, error, "guards or out_text is NULL");
     GCI_REQUIRE(form <= GCACHE_GUARDS_NORMAL, error, "unknown form %d", (int)form);
     gci_buf_init(&text, GCI_BUF_NO_LIMIT);
-    gci_guards_show(guards->list, form, &text);
+    gci_guards_show(guards, form, &text);
     *out_text = gci_buf_take_text(&text);
     return *out_text != NULL ? GCACHE_OK : gci_fail_memory(error);
 }

@@ -76,7 +76,7 @@ gci_expr *gci_expr_of(gci_ast const *tree, gci_view text, gci_arena *arena, gci_
 gci_expr *gci_expr_symbol(gci_arena *arena, gci_view name, size_t at);
 /* The same for a name that is an integer whatever its letter. */
 gci_expr *gci_expr_integer_symbol(gci_arena *arena, gci_view name, size_t at);
-/* The symbol of a slot: its number, as the two bytes of a uint16_t. */
+/* The symbol of a slot, which is its place; its name is the two bytes. */
 gci_expr *gci_expr_slot(gci_arena *arena, uint16_t slot);
 gci_expr *gci_expr_text(gci_arena *arena, gci_view text, size_t at);
 gci_expr *gci_expr_integer(gci_arena *arena, gci_int value, size_t at);

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "guards/value/limits.h"
+#include "guards/value/small.h"
 
 #include <stdlib.h>
 
@@ -85,13 +86,8 @@ common_factor(gci_expr const *expr)
             continue;
         if (!gci_int_fits(expr->terms[i].coefficient, &value) || value == INT64_MIN)
             return 0;
-        int64_t a = factor < 0 ? -factor : factor, b = value < 0 ? -value : value;
+        int64_t a = gci_common_divisor(factor < 0 ? -factor : factor, value < 0 ? -value : value);
         bool negative = factor == 0 ? value < 0 : factor < 0;
-        while (b != 0) {
-            int64_t rest = a % b;
-            a = b;
-            b = rest;
-        }
         factor = negative ? -a : a;
     }
     return factor;

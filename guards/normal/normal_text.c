@@ -92,28 +92,21 @@ write_polynomial(gci_expr const *expr, bool operand, gci_buf *out)
 static bool
 is_infix(gci_expr const *expr)
 {
-    static char const *const names[] = { "%", "//", "/", "**", "<<", ">>", "&", "|", "^", "==", "!=", "<", "<=", "+", "*" };
-
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (gci_view_is(expr->name, names[i]))
+    for (gci_operator op = GCI_OPERATOR_ADD; op <= GCI_OPERATOR_GE; op++)
+        if (gci_view_is(expr->name, gci_operator_token(op)))
             return true;
     return false;
 }
 
-/* How a guard calls what the normal form calls so; NULL for what has no call in a guard. */
+/* How a guard calls what the normal form calls so: as a function of `math` if there is one. NULL: it has no call. */
 static char const *
 called_name(gci_view name)
 {
-    static struct {
-        char const *canonical, *written;
-    } const names[] = { { "abs", "abs" },   { "max", "max" },          { "min", "min" },        { "float", "float" },
-                        { "round", "round" }, { "floor", "math.floor" }, { "ceil", "math.ceil" }, { "trunc", "math.trunc" },
-                        { "sqrt", "math.sqrt" }, { "~", "~" } };
+    gci_function const *function = gci_function_find((gci_view)GCI_VIEW("math"), name);
 
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (gci_view_is(name, names[i].canonical))
-            return names[i].written;
-    return NULL;
+    if (function == NULL)
+        function = gci_function_find((gci_view){ NULL, 0 }, name);
+    return function != NULL ? function->name : gci_view_is(name, "~") ? "~" : NULL;
 }
 
 /* A function that the normal form doesn't know: its name has the parenthesis. */

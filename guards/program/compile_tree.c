@@ -254,19 +254,28 @@ compile_conditional_value(gci_emitter *e, gci_ast const *node)
 
 /* ---- calls ---- */
 
-/* Values of the children from `first` on, in registers in a row. */
+/* The registers of the children's values, from `first` on. NULL without memory. */
+static uint16_t *
+compile_values(gci_emitter *e, gci_ast const *first, uint32_t count)
+{
+    uint16_t *values = gci_arena_array(&e->scratch, count, sizeof *values), *next = values;
+
+    if (values == NULL)
+        gci_emit_fail(e, GCACHE_ERROR_MEMORY, "out of memory");
+    for (gci_ast const *child = first; child != NULL && values != NULL; child = child->next)
+        *next++ = gci_compile_value(e, child);
+    return values;
+}
+
+/* The same in registers in a row. */
 static uint16_t
 compile_run(gci_emitter *e, gci_ast const *first, uint32_t count)
 {
-    uint16_t *values = gci_arena_array(&e->scratch, count, sizeof *values);
-    uint32_t n = 0;
-
-    if (values == NULL || count > GCI_FUNCTION_MAX_ARGUMENTS) {
-        gci_emit_fail(e, values == NULL ? GCACHE_ERROR_MEMORY : GCACHE_ERROR_LIMIT, "a call with too many arguments");
+    if (count > GCI_FUNCTION_MAX_ARGUMENTS)
+        gci_emit_fail(e, GCACHE_ERROR_LIMIT, "a call with too many arguments");
+    uint16_t const *values = compile_values(e, first, count);
+    if (e->status != GCACHE_OK)
         return 0;
-    }
-    for (gci_ast const *child = first; child != NULL; child = child->next)
-        values[n++] = gci_compile_value(e, child);
     if (count == 1)
         return values[0];
     uint16_t run = gci_emit_new_run(e, count);
@@ -303,17 +312,10 @@ call_function(gci_emitter *e, gci_function const *function, gci_ast const *first
 static uint16_t
 call_extreme(gci_emitter *e, gci_opcode op, gci_ast const *first, uint32_t count)
 {
-    uint16_t *values = gci_arena_array(&e->scratch, count, sizeof *values), best;
-    uint32_t n = 0;
+    uint16_t const *values = compile_values(e, first, count);
+    uint16_t best = values != NULL ? values[0] : 0;
 
-    if (values == NULL) {
-        gci_emit_fail(e, GCACHE_ERROR_MEMORY, "out of memory");
-        return 0;
-    }
-    for (gci_ast const *child = first; child != NULL; child = child->next)
-        values[n++] = gci_compile_value(e, child);
-    best = values[0];
-    for (uint32_t i = 1; i < count; i++)
+    for (uint32_t i = 1; i < count && values != NULL; i++)
         best = emit_result(e, (gci_instruction){ .op = (uint16_t)op, .b = best, .c = values[i] }, best, values[i]);
     return best;
 }
@@ -324,9 +326,8 @@ raise_arity(gci_emitter *e, gci_function const *function, uint32_t count)
     size_t wanted = count < function->least ? function->least : function->most;
     char const *how = function->least == function->most ? "exactly" : count < function->least ? "at least" : "at most";
 
-    gci_emit_raise(e, GCI_RAISED_TYPE, "%s() takes %s %zu argument%s (%u given)", function->name, how, wanted,
+    return gci_emit_raise(e, GCI_RAISED_TYPE, "%s() takes %s %zu argument%s (%u given)", function->name, how, wanted,
                    wanted == 1 ? "" : "s", count);
-    return gci_emit_new(e);
 }
 
 /* max(x): of a tuple its largest item; anything else can't be iterated. */
@@ -337,10 +338,8 @@ call_extreme_of_one(gci_emitter *e, gci_function const *function, gci_opcode op,
         return call_extreme(e, op, argument->first, argument->count);
     compile_arguments_only(e, argument);
     if (argument->kind == GCI_AST_TUPLE)
-        gci_emit_raise(e, GCI_RAISED_VALUE, "%s() arg is an empty sequence", function->name);
-    else
-        gci_emit_raise(e, GCI_RAISED_TYPE, "the only argument of %s() is not iterable", function->name);
-    return gci_emit_new(e);
+        return gci_emit_raise(e, GCI_RAISED_VALUE, "%s() arg is an empty sequence", function->name);
+    return gci_emit_raise(e, GCI_RAISED_TYPE, "the only argument of %s() is not iterable", function->name);
 }
 
 static uint16_t
@@ -350,8 +349,7 @@ call_known(gci_emitter *e, gci_function const *function, gci_ast const *first, u
 
     if (function->kind == GCI_FUNCTION_CONSTANT) {
         compile_arguments_only(e, first);
-        gci_emit_raise(e, GCI_RAISED_TYPE, "'float' object is not callable");
-        return gci_emit_new(e);
+        return gci_emit_raise(e, GCI_RAISED_TYPE, "'float' object is not callable");
     }
     if (count < function->least || count > function->most) {
         compile_arguments_only(e, first);
@@ -382,13 +380,11 @@ compile_attribute(gci_emitter *e, gci_ast const *node, gci_function const **out_
         *out_function = gci_function_find(owner->name, node->name);
         if (*out_function != NULL)
             return GCI_NO_REGISTER;
-        gci_emit_raise(e, GCI_RAISED_ATTRIBUTE, "module '%.*s' has no attribute '%.*s'", (int)owner->name.size,
+        return gci_emit_raise(e, GCI_RAISED_ATTRIBUTE, "module '%.*s' has no attribute '%.*s'", (int)owner->name.size,
                        owner->name.data, (int)node->name.size, node->name.data);
-        return gci_emit_new(e);
     }
     compile_arguments_only(e, owner);
-    gci_emit_raise(e, GCI_RAISED_ATTRIBUTE, "the object has no attribute '%.*s'", (int)node->name.size, node->name.data);
-    return gci_emit_new(e);
+    return gci_emit_raise(e, GCI_RAISED_ATTRIBUTE, "the object has no attribute '%.*s'", (int)node->name.size, node->name.data);
 }
 
 static uint16_t
@@ -398,8 +394,7 @@ call_value(gci_emitter *e, gci_ast const *callee, gci_ast const *first)
 
     gci_emit(e, (gci_instruction){ .op = GCI_OP_MOVE, .a = gci_emit_new(e), .b = r });
     compile_arguments_only(e, first);
-    gci_emit_raise(e, GCI_RAISED_TYPE, "the object is not callable");
-    return gci_emit_new(e);
+    return gci_emit_raise(e, GCI_RAISED_TYPE, "the object is not callable");
 }
 
 static uint16_t
@@ -418,13 +413,10 @@ compile_call(gci_emitter *e, gci_ast const *node)
     function = gci_function_find((gci_view){ NULL, 0 }, callee->name);
     if (function != NULL)
         return call_known(e, function, first, count);
-    if (gci_function_is_module(callee->name)) {
-        compile_arguments_only(e, first);
-        gci_emit_raise(e, GCI_RAISED_TYPE, "'module' object is not callable");
-    } else {
-        gci_emit_raise(e, GCI_RAISED_NAME, "name '%.*s' is not defined", (int)callee->name.size, callee->name.data);
-    }
-    return gci_emit_new(e);
+    if (!gci_function_is_module(callee->name))
+        return gci_emit_raise(e, GCI_RAISED_NAME, "name '%.*s' is not defined", (int)callee->name.size, callee->name.data);
+    compile_arguments_only(e, first);
+    return gci_emit_raise(e, GCI_RAISED_TYPE, "'module' object is not callable");
 }
 
 /* ---- values ---- */

@@ -374,7 +374,7 @@ gci_emit_constant(gci_emitter *e, gci_number number)
     return (int64_t)count;
 }
 
-void
+uint16_t
 gci_emit_raise(gci_emitter *e, gci_exception exception, char const *format, ...)
 {
     char text[sizeof e->calc.message];
@@ -387,4 +387,5 @@ gci_emit_raise(gci_emitter *e, gci_exception exception, char const *format, ...)
     int64_t index = (int64_t)(e->messages.size / sizeof message);
     gci_buf_append(&e->messages, &message, sizeof message);
     gci_emit(e, (gci_instruction){ .op = GCI_OP_RAISE, .a = (uint16_t)exception, .imm = index });
+    return gci_emit_new(e);
 }

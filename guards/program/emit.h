@@ -112,7 +112,8 @@ void gci_label_bind(gci_emitter *e, gci_label *label);
 /* ---- tables ---- */
 
 int64_t gci_emit_constant(gci_emitter *e, gci_number number);
-void gci_emit_raise(gci_emitter *e, gci_exception exception, char const *format, ...)
+/* Returns a register for the value that there never is. */
+uint16_t gci_emit_raise(gci_emitter *e, gci_exception exception, char const *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 #endif

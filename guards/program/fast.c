@@ -8,81 +8,13 @@
 #include "guards/program/program.h"
 
 #include "base/check.h"
+#include "guards/value/small.h"
 
 #if defined(__GNUC__) && !defined(GCI_PORTABLE_DISPATCH)
 #define GCI_COMPUTED_GOTO 1
 #else
 #define GCI_COMPUTED_GOTO 0
 #endif
-
-/* A 32-bit division takes half the time of a 64-bit one, and sizes are small. */
-static inline bool
-both_small(int64_t a, int64_t b)
-{
-    return (((uint64_t)a | (uint64_t)b) >> 32) == 0;
-}
-
-/* b is neither 0 nor -1. */
-static inline int64_t
-floor_quotient(int64_t a, int64_t b)
-{
-    if (both_small(a, b))
-        return (int64_t)((uint32_t)a / (uint32_t)b);
-    int64_t quotient = a / b;
-    return quotient - (quotient * b != a && (a ^ b) < 0);
-}
-
-static inline int64_t
-floor_remainder(int64_t a, int64_t b)
-{
-    if (both_small(a, b))
-        return (int64_t)((uint32_t)a % (uint32_t)b);
-    int64_t remainder = a % b;
-    return remainder != 0 && (remainder ^ b) < 0 ? remainder + b : remainder;
-}
-
-/* b may be anything but 0; false for the one quotient that overflows. */
-static inline bool
-divide(int64_t a, int64_t b, int64_t *out)
-{
-    if (b == -1)
-        return !__builtin_sub_overflow((int64_t)0, a, out);
-    *out = floor_quotient(a, b);
-    return true;
-}
-
-static inline int64_t
-modulo(int64_t a, int64_t b)
-{
-    return b == -1 ? 0 : floor_remainder(a, b);
-}
-
-/* false: the result or the exponent is not for int64. */
-static bool
-power(int64_t base, int64_t exponent, int64_t *out)
-{
-    int64_t result = 1;
-
-    if (exponent < 0)
-        return false;
-    if (base == 0 || base == 1 || base == -1) {
-        *out = exponent == 0 ? 1 : base == -1 && exponent % 2 == 0 ? 1 : base;
-        return true;
-    }
-    for (; exponent > 0; exponent--)
-        if (__builtin_mul_overflow(result, base, &result))
-            return false;
-    *out = result;
-    return true;
-}
-
-static bool
-shift_left(int64_t a, int64_t bits, int64_t *out)
-{
-    if (bits < 0 || bits > 62)
-        return a == 0 && bits >= 0 ? (*out = 0, true) : false;
-    return !__builtin_mul_overflow(a, (int64_t)1 << bits, out);
-}
 
 #define R registers
 #define NEXT() (ip++)
@@ -172,10 +104,10 @@ dispatch:
     CASE(ADD) : CHECKED(!__builtin_add_overflow(R[ip->b], R[ip->c], &R[ip->a]));
     CASE(SUB) : CHECKED(!__builtin_sub_overflow(R[ip->b], R[ip->c], &R[ip->a]));
     CASE(MUL) : CHECKED(!__builtin_mul_overflow(R[ip->b], R[ip->c], &R[ip->a]));
-    CASE(FLOORDIV) : CHECKED(R[ip->c] != 0 && divide(R[ip->b], R[ip->c], &R[ip->a]));
-    CASE(MOD) : CHECKED(R[ip->c] != 0 && (R[ip->a] = modulo(R[ip->b], R[ip->c]), true));
-    CASE(POW) : CHECKED(power(R[ip->b], R[ip->c], &R[ip->a]));
-    CASE(LSHIFT) : CHECKED(shift_left(R[ip->b], R[ip->c], &R[ip->a]));
+    CASE(FLOORDIV) : CHECKED(R[ip->c] != 0 && gci_small_divide(R[ip->b], R[ip->c], &R[ip->a]));
+    CASE(MOD) : CHECKED(R[ip->c] != 0 && (R[ip->a] = gci_small_modulo(R[ip->b], R[ip->c]), true));
+    CASE(POW) : CHECKED(gci_small_power(R[ip->b], R[ip->c], &R[ip->a]));
+    CASE(LSHIFT) : CHECKED(gci_small_shift_left(R[ip->b], R[ip->c], &R[ip->a]));
     CASE(RSHIFT) : CHECKED(R[ip->c] >= 0 && (R[ip->a] = R[ip->b] >> (R[ip->c] > 63 ? 63 : R[ip->c]), true));
     CASE(BITAND) : PLAIN(R[ip->a] = R[ip->b] & R[ip->c]);
     CASE(BITOR) : PLAIN(R[ip->a] = R[ip->b] | R[ip->c]);
@@ -188,8 +120,8 @@ dispatch:
     CASE(GE) : PLAIN(R[ip->a] = R[ip->b] >= R[ip->c]);
     CASE(ADD_I) : CHECKED(!__builtin_add_overflow(R[ip->b], ip->imm, &R[ip->a]));
     CASE(MUL_I) : CHECKED(!__builtin_mul_overflow(R[ip->b], ip->imm, &R[ip->a]));
-    CASE(FLOORDIV_I) : CHECKED(divide(R[ip->b], ip->imm, &R[ip->a]));
-    CASE(MOD_I) : PLAIN(R[ip->a] = modulo(R[ip->b], ip->imm));
+    CASE(FLOORDIV_I) : CHECKED(gci_small_divide(R[ip->b], ip->imm, &R[ip->a]));
+    CASE(MOD_I) : PLAIN(R[ip->a] = gci_small_modulo(R[ip->b], ip->imm));
     CASE(UNLESS) : BRANCH(R[ip->a] == 0);
     CASE(IF) : BRANCH(R[ip->a] != 0);
     COMPARISONS(UNLESS, , false, R[ip->b])
@@ -197,10 +129,10 @@ dispatch:
     COMPARISONS(UNLESS, _I, false, ip->x)
     COMPARISONS(IF, _I, true, ip->x)
     CASE(UNLESS_RANGE) : BRANCH(R[ip->a] < ip->x || R[ip->a] > gci_instruction_z(ip));
-    CASE(UNLESS_MOD_EQ) : BRANCH(modulo(R[ip->a], ip->x) != gci_instruction_z(ip));
-    CASE(UNLESS_MOD_NE) : BRANCH(modulo(R[ip->a], ip->x) == gci_instruction_z(ip));
-    CASE(IF_MOD_EQ) : BRANCH(modulo(R[ip->a], ip->x) == gci_instruction_z(ip));
-    CASE(IF_MOD_NE) : BRANCH(modulo(R[ip->a], ip->x) != gci_instruction_z(ip));
+    CASE(UNLESS_MOD_EQ) : BRANCH(gci_small_modulo(R[ip->a], ip->x) != gci_instruction_z(ip));
+    CASE(UNLESS_MOD_NE) : BRANCH(gci_small_modulo(R[ip->a], ip->x) == gci_instruction_z(ip));
+    CASE(IF_MOD_EQ) : BRANCH(gci_small_modulo(R[ip->a], ip->x) == gci_instruction_z(ip));
+    CASE(IF_MOD_NE) : BRANCH(gci_small_modulo(R[ip->a], ip->x) != gci_instruction_z(ip));
     CASE(UNLESS_EQ_MUL) : if (__builtin_mul_overflow(R[ip->b], (int64_t)ip->x, &scaled)) goto unknown;
     BRANCH(R[ip->a] != scaled);
 

@@ -12,23 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static gci_guards *
-new_guards(size_t count)
-{
-    gci_guards *guards = calloc(1, sizeof *guards);
-
-    if (guards == NULL)
-        return NULL;
-    gci_arena_init(&guards->arena, GCI_GUARD_PARSE_MEMORY);
-    guards->count = count;
-    guards->texts = gci_arena_array(&guards->arena, count, sizeof *guards->texts);
-    if (guards->texts == NULL) {
-        gci_guards_free(guards);
-        return NULL;
-    }
-    return guards;
-}
-
 void
 gci_guards_free(gci_guards *guards)
 {
@@ -38,20 +21,23 @@ gci_guards_free(gci_guards *guards)
     free(guards);
 }
 
-gci_guards *
-gci_guards_new(gci_view const *texts, size_t count)
+/* A list with copies of the texts and no program yet. NULL without memory. */
+static gci_guards *
+new_guards(gci_view const *texts, size_t count)
 {
-    gci_guards *guards = new_guards(count);
+    gci_guards *guards = calloc(1, sizeof *guards);
 
     if (guards == NULL)
         return NULL;
-    for (size_t i = 0; i < count; i++)
+    gci_arena_init(&guards->arena, GCI_GUARD_PARSE_MEMORY);
+    guards->count = count;
+    guards->texts = gci_arena_array(&guards->arena, count, sizeof *guards->texts);
+    for (size_t i = 0; i < count && guards->texts != NULL; i++)
         guards->texts[i] = gci_arena_copy(&guards->arena, texts[i]);
-    if (guards->arena.failed) {
-        gci_guards_free(guards);
-        return NULL;
-    }
-    return guards;
+    if (!guards->arena.failed)
+        return guards;
+    gci_guards_free(guards);
+    return NULL;
 }
 
 /* The trees are of no use once the program is there: they go with an arena of their own, the program is copied out. */
@@ -64,7 +50,7 @@ gci_guards_compile(gci_view const *texts, size_t count, gci_naming naming, gci_g
         size += texts[i].size;
     if (size > GCI_GUARD_MAX_TEXT)
         return gci_fail(error, GCACHE_ERROR_LIMIT, "guards of more than %zu characters", GCI_GUARD_MAX_TEXT);
-    gci_guards *guards = gci_guards_new(texts, count);
+    gci_guards *guards = new_guards(texts, count);
     if (guards == NULL)
         return gci_fail_memory(error);
     gci_compilation what = { .texts = guards->texts, .count = count, .naming = naming };

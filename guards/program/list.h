@@ -11,7 +11,8 @@
 
 #include <guardcache/guard.h>
 
-typedef struct gci_guards gci_guards;
+/* The public type is the same. */
+typedef gcache_guards gci_guards;
 
 gcache_status gci_guards_compile(gci_view const *texts, size_t count, gci_naming naming, gci_guards **out_guards,
                                  gcache_error *error);

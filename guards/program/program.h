@@ -106,7 +106,7 @@ void gci_program_show(gci_program const *program, gci_buf *out);
 
 /* ---- lists ---- */
 
-struct gci_guards {
+struct gcache_guards {
     gci_arena arena;
     size_t count;
     gci_view *texts;
@@ -115,9 +115,6 @@ struct gci_guards {
 
 /* Its saved form. */
 extern gci_fields const gci_program_fields;
-
-/* A list with copies of the texts and no program yet. NULL without memory. */
-gci_guards *gci_guards_new(gci_view const *texts, size_t count);
 
 /* The value of a part of one of the texts, for explain. false: Python would raise; the calc has the exception. */
 bool gci_guards_value(gci_guards const *guards, gci_ast *tree, gci_hints const *hints, gci_calc *calc, gci_number *out);

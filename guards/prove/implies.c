@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "guards/program/program.h"
 #include "guards/normal/normal.h"
+#include "guards/value/small.h"
 
 #include <stdlib.h>
 

@@ -46,11 +46,6 @@ typedef struct split {
     size_t count;
 } split;
 
-/* A conjunct that can't be solved and doesn't hold now: one of the hints it reads must change. */
-typedef struct stuck {
-    uint64_t reads; /* bits of slots */
-} stuck;
-
 typedef struct search {
     gci_guards const *guards;
     gci_hints trial; /* a copy whose values are changed; slots are indices of it */
@@ -61,7 +56,7 @@ typedef struct search {
     gci_normal whole;
     split *splits;
     size_t split_count;
-    stuck *stuck;
+    uint64_t *stuck; /* bits of slots: what each conjunct reads that can't be solved and doesn't hold; one of them must change */
     size_t stuck_count;
     gci_normal const *parts[MAX_SPLITS + 1]; /* of the present branch */
     size_t part_count, part_size;            /* conjuncts in them */
@@ -147,7 +142,7 @@ add_stuck(search *s, gci_ast *node)
 
     gci_calc_init(&calc);
     if (!gci_guards_value(s->guards, node, &s->trial, &calc, &value) || !gci_number_truth(value))
-        s->stuck[s->stuck_count++] = (stuck){ slots_read(s, node) };
+        s->stuck[s->stuck_count++] = slots_read(s, node);
     gci_calc_clear(&calc);
 }
 
@@ -313,7 +308,7 @@ may_loosen(search const *s)
     for (size_t i = 0; i < s->set_size; i++)
         changed |= s->set[i] < 64 ? (uint64_t)1 << s->set[i] : UINT64_MAX;
     for (size_t i = 0; i < s->stuck_count; i++)
-        if ((s->stuck[i].reads & changed) == 0)
+        if ((s->stuck[i] & changed) == 0)
             return false;
     return true;
 }

@@ -4,6 +4,7 @@
 #include "guards/prove/solve.h"
 
 #include "base/check.h"
+#include "guards/value/small.h"
 
 #include <string.h>
 
@@ -123,7 +124,7 @@ line_of_apply(gci_slots const *slots, gci_expr const *expr, line *out)
 static bool
 line_of(gci_slots const *slots, gci_expr const *expr, line *out)
 {
-    uint16_t slot;
+    uint16_t slot = (uint16_t)expr->at;
 
     switch (expr->type) {
     case GCI_EXPR_POLYNOMIAL: return line_of_polynomial(slots, expr, out);
@@ -131,8 +132,6 @@ line_of(gci_slots const *slots, gci_expr const *expr, line *out)
     case GCI_EXPR_TEXT: return false;
     case GCI_EXPR_SYMBOL: break;
     }
-    GCI_ASSERT(expr->name.size == sizeof slot);
-    memcpy(&slot, expr->name.data, sizeof slot);
     if (slot == GCI_NO_SLOT || (slot != slots->unknown && !slots->known[slot]))
         return false;
     *out = slot == slots->unknown ? (line){ 1, 0 } : (line){ 0, slots->values[slot] };
@@ -196,24 +195,13 @@ inverse(int64_t a, int64_t m)
     return modulo(t0, m);
 }
 
-static int64_t
-common_divisor(int64_t a, int64_t b)
-{
-    while (b != 0) {
-        int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 /* (slope*x + constant) % m == wanted, joined with the residue class there is: x = residue + modulus*t, solved for t. */
 static void
 restrict_class(gci_solutions *s, line l, int64_t m, int64_t wanted)
 {
     int64_t slope = modulo((__int128)modulo(l.slope, m) * modulo(s->modulus, m), m), step;
     int64_t rest = modulo((__int128)wanted - l.constant - (__int128)modulo(l.slope, m) * modulo(s->residue, m), m);
-    int64_t divisor = common_divisor(m, slope);
+    int64_t divisor = gci_common_divisor(m, slope);
 
     if (rest % divisor != 0) {
         restrict_to_none(s);

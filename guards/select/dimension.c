@@ -34,10 +34,8 @@ append(writer *w, gci_instruction instruction)
 static uint16_t
 write_symbol(writer *w, gci_expr const *expr)
 {
-    uint16_t slot;
+    uint16_t slot = (uint16_t)expr->at;
 
-    GCI_ASSERT(expr->name.size == sizeof slot);
-    memcpy(&slot, expr->name.data, sizeof slot);
     for (size_t i = 0; i < w->slot_count; i++)
         if (w->slots[i] == slot)
             return (uint16_t)(GCI_FRAME_SLOTS + slot);

@@ -158,12 +158,6 @@ gci_int_add(gci_arena *arena, gci_int a, gci_int b, gci_int *out)
 }
 
 bool
-gci_int_subtract(gci_arena *arena, gci_int a, gci_int b, gci_int *out)
-{
-    return gci_int_add(arena, a, gci_int_negate(b), out);
-}
-
-bool
 gci_int_multiply(gci_arena *arena, gci_int a, gci_int b, gci_int *out)
 {
     mp_size_t m = magnitude(a), n = magnitude(b);

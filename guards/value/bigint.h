@@ -21,6 +21,7 @@ typedef struct gci_int {
     int32_t size;
 } gci_int;
 
+/* In the order of the operators. */
 typedef enum gci_bit_op { GCI_BIT_AND, GCI_BIT_OR, GCI_BIT_XOR } gci_bit_op;
 
 /* The integer as one limb in *out_cell, which must live as long as the result. */
@@ -36,7 +37,6 @@ uint64_t gci_int_hash(gci_int a);
 uint64_t gci_int_bits(gci_int a);
 
 bool gci_int_add(gci_arena *arena, gci_int a, gci_int b, gci_int *out);
-bool gci_int_subtract(gci_arena *arena, gci_int a, gci_int b, gci_int *out);
 bool gci_int_multiply(gci_arena *arena, gci_int a, gci_int b, gci_int *out);
 /* Floor division: the remainder has the sign of b, which isn't zero. */
 bool gci_int_divide(gci_arena *arena, gci_int a, gci_int b, gci_int *out_quotient, gci_int *out_remainder);

@@ -200,13 +200,6 @@ gci_operator_is_comparison(gci_operator op)
 /* The comparison with its sides changed. */
 gci_operator gci_operator_mirrored(gci_operator op);
 
-/* Quotients that don't overflow, rounded down. */
-static inline int64_t
-gci_floor_divide(int64_t a, int64_t b)
-{
-    return a / b - (a % b != 0 && (a < 0) != (b < 0));
-}
-
 /* ---- text ---- */
 
 /* strtod whatever the locale is; text is a float literal without underscores, zero-terminated. */

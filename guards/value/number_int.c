@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "guards/value/limits.h"
+#include "guards/value/small.h"
 
 #include <math.h>
 
@@ -23,13 +24,6 @@ finish(gci_calc *calc, bool done, gci_int value, gci_number *out)
     return true;
 }
 
-static int64_t
-floor_remainder(int64_t a, int64_t b)
-{
-    int64_t remainder = a % b;
-    return remainder != 0 && (remainder < 0) != (b < 0) ? remainder + b : remainder;
-}
-
 /* The operations that stay inside int64; false for those that don't. b isn't zero in a division. */
 static bool
 small_binary(gci_operator op, int64_t a, int64_t b, int64_t *out)
@@ -38,12 +32,9 @@ small_binary(gci_operator op, int64_t a, int64_t b, int64_t *out)
     case GCI_OPERATOR_ADD: return !__builtin_add_overflow(a, b, out);
     case GCI_OPERATOR_SUB: return !__builtin_sub_overflow(a, b, out);
     case GCI_OPERATOR_MUL: return !__builtin_mul_overflow(a, b, out);
-    case GCI_OPERATOR_FLOORDIV:
-        if (b == -1)
-            return !__builtin_sub_overflow((int64_t)0, a, out);
-        *out = gci_floor_divide(a, b);
-        return true;
-    case GCI_OPERATOR_MOD: *out = b == -1 ? 0 : floor_remainder(a, b); return true;
+    case GCI_OPERATOR_FLOORDIV: return gci_small_divide(a, b, out);
+    case GCI_OPERATOR_MOD: *out = gci_small_modulo(a, b); return true;
+    case GCI_OPERATOR_LSHIFT: return gci_small_shift_left(a, b, out);
     case GCI_OPERATOR_BITAND: *out = a & b; return true;
     case GCI_OPERATOR_BITOR: *out = a | b; return true;
     case GCI_OPERATOR_BITXOR: *out = a ^ b; return true;
@@ -173,17 +164,16 @@ large_binary(gci_calc *calc, gci_operator op, gci_number a, gci_number b, gci_nu
 
     switch (op) {
     case GCI_OPERATOR_ADD: return finish(calc, gci_int_add(arena, x, y, &result), result, out);
-    case GCI_OPERATOR_SUB: return finish(calc, gci_int_subtract(arena, x, y, &result), result, out);
+    case GCI_OPERATOR_SUB: return finish(calc, gci_int_add(arena, x, gci_int_negate(y), &result), result, out);
     case GCI_OPERATOR_MUL: return finish(calc, gci_int_multiply(arena, x, y, &result), result, out);
     case GCI_OPERATOR_FLOORDIV:
     case GCI_OPERATOR_MOD: return divide(calc, op, x, y, out);
     case GCI_OPERATOR_LSHIFT:
     case GCI_OPERATOR_RSHIFT: return shift(calc, op, x, y, out);
     case GCI_OPERATOR_BITAND:
-        return finish(calc, gci_int_bitwise(arena, GCI_BIT_AND, x, y, &result), result, out);
-    case GCI_OPERATOR_BITOR: return finish(calc, gci_int_bitwise(arena, GCI_BIT_OR, x, y, &result), result, out);
+    case GCI_OPERATOR_BITOR:
     case GCI_OPERATOR_BITXOR:
-        return finish(calc, gci_int_bitwise(arena, GCI_BIT_XOR, x, y, &result), result, out);
+        return finish(calc, gci_int_bitwise(arena, (gci_bit_op)(op - GCI_OPERATOR_BITAND), x, y, &result), result, out);
     default: GCI_ASSERT(false); return gci_raise_memory(calc);
     }
 }
