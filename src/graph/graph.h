@@ -25,7 +25,4 @@ gcache_status gci_graph_key(gcache_graph *graph, gci_view salt, gcache_key *out_
  */
 gci_view gci_graph_canonical_symbol(gcache_graph const *graph, gci_view name);
 
-/* The hash of the rule set the description was normalised with. It must have its key already. */
-void gci_graph_rules_hash(gcache_graph const *graph, gcache_key *out_hash);
-
 #endif

@@ -203,17 +203,8 @@ gci_graph_canonical_symbol(gcache_graph const *graph, gci_view name)
     gci_canonical const *canon = present_canonical(graph);
 
     GCI_ASSERT(canon != NULL || graph->keyed);
-    gci_view bound = canon != NULL ? gci_canonical_bound_name(canon, name) : (gci_view){ NULL, 0 };
-    return bound.data != NULL ? bound : name;
-}
-
-void
-gci_graph_rules_hash(gcache_graph const *graph, gcache_key *out_hash)
-{
-    gci_canonical const *canon = present_canonical(graph);
-
-    GCI_ASSERT(canon != NULL);
-    memcpy(out_hash->bytes, canon->rules_hash, sizeof out_hash->bytes);
+    uint32_t symbol = canon != NULL ? gci_intern_find(&canon->symbol_names, name) : GCI_INTERN_NONE;
+    return symbol != GCI_INTERN_NONE ? gci_view_text(canon->symbols[symbol].canonical - 1) : name;
 }
 
 void

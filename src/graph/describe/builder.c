@@ -17,10 +17,7 @@ live(gcache_graph *graph)
 {
     if (graph == NULL || graph->status != GCACHE_OK)
         return false;
-    if (graph->keyed) {
-        gci_graph_fail(graph, GCACHE_ERROR_ARGUMENT, "a keyed description has no content");
-        return false;
-    }
+    GCI_GRAPH_REQUIRE(!graph->keyed, graph, false, "a keyed description has no content");
     if (atomic_load_explicit(&graph->hashed, memory_order_relaxed) != NULL ||
         atomic_load_explicit(&graph->kept, memory_order_relaxed) != NULL)
         gci_graph_drop_canonical(graph);
@@ -81,10 +78,8 @@ gcache_value_int_text(gcache_graph *graph, char const *decimal)
 
     if (value == NULL)
         return NULL;
-    if (!gci_typed_integer(value->value.text, &value->value)) {
-        gci_graph_fail(graph, GCACHE_ERROR_ARGUMENT, "not a decimal integer of at most %d digits", GCI_JSON_MAX_DIGITS);
-        return NULL;
-    }
+    GCI_GRAPH_REQUIRE(gci_typed_integer(value->value.text, &value->value), graph, NULL,
+                      "not a decimal integer of at most %d digits", GCI_JSON_MAX_DIGITS);
     return value;
 }
 
@@ -111,10 +106,7 @@ gcache_value_bytes(gcache_graph *graph, void const *bytes, size_t size)
 
     if (value == NULL)
         return NULL;
-    if (bytes == NULL && size != 0) {
-        gci_graph_fail(graph, GCACHE_ERROR_ARGUMENT, "bytes are missing (NULL)");
-        return NULL;
-    }
+    GCI_GRAPH_REQUIRE(bytes != NULL || size == 0, graph, NULL, "bytes are missing (NULL)");
     return gci_graph_copy(graph, gci_view_of(bytes, size), &value->value.text) ? value : NULL;
 }
 
@@ -163,18 +155,13 @@ gcache_value_enum(gcache_graph *graph, char const *name)
 static bool
 copy_items(gcache_graph *graph, gcache_value *const *items, size_t count, gci_value *out_list)
 {
-    if (count > UINT32_MAX || (items == NULL && count != 0)) {
-        gci_graph_fail(graph, GCACHE_ERROR_ARGUMENT, "a list of %zu items that isn't there", count);
-        return false;
-    }
+    GCI_GRAPH_REQUIRE(count <= UINT32_MAX && (items != NULL || count == 0), graph, false,
+                      "a list of %zu items that isn't there", count);
     gci_value *copies = gci_graph_array(graph, count, sizeof *copies);
     if (copies == NULL)
         return false;
     for (size_t i = 0; i < count; i++) {
-        if (items[i] == NULL) {
-            gci_graph_fail(graph, GCACHE_ERROR_ARGUMENT, "item %zu of a list is missing (NULL)", i);
-            return false;
-        }
+        GCI_GRAPH_REQUIRE(items[i] != NULL, graph, false, "item %zu of a list is missing (NULL)", i);
         copies[i] = items[i]->value;
     }
     out_list->items = copies;
@@ -215,12 +202,8 @@ add_member(gcache_graph *graph, gci_value *map, char const *name, gci_value cons
     uint32_t count = map->count;
     gci_view name_view = gci_view_text(name), copy;
 
-    for (uint32_t i = 0; i < count; i++) {
-        if (gci_view_equal(map->members[i].name, name_view)) {
-            gci_graph_fail(graph, GCACHE_ERROR_ARGUMENT, "\"%s\" is given twice", name);
-            return false;
-        }
-    }
+    for (uint32_t i = 0; i < count; i++)
+        GCI_GRAPH_REQUIRE(!gci_view_equal(map->members[i].name, name_view), graph, false, "\"%s\" is given twice", name);
     if ((count & (count - 1)) == 0) {
         gci_member *members = gci_graph_array(graph, count == 0 ? 1 : 2 * (size_t)count, sizeof *members);
         if (members == NULL)
@@ -271,18 +254,13 @@ gcache_value_map(gcache_graph *graph, char const *const *names, gcache_value *co
 
     if (map == NULL)
         return NULL;
-    if (count > UINT32_MAX || ((names == NULL || values == NULL) && count != 0)) {
-        gci_graph_fail(graph, GCACHE_ERROR_ARGUMENT, "a map of %zu members that isn't there", count);
-        return NULL;
-    }
+    GCI_GRAPH_REQUIRE(count <= UINT32_MAX && ((names != NULL && values != NULL) || count == 0), graph, NULL,
+                      "a map of %zu members that isn't there", count);
     gci_member *members = gci_graph_array(graph, count, sizeof *members);
     if (members == NULL)
         return NULL;
     for (size_t i = 0; i < count; i++) {
-        if (values[i] == NULL) {
-            gci_graph_fail(graph, GCACHE_ERROR_ARGUMENT, "a map's value is missing (NULL)");
-            return NULL;
-        }
+        GCI_GRAPH_REQUIRE(values[i] != NULL, graph, NULL, "a map's value is missing (NULL)");
         if (!gci_graph_copy_text(graph, gci_view_text(names[i]), &members[i].name))
             return NULL;
         members[i].value = values[i]->value;
@@ -299,10 +277,7 @@ gcache_value_tensor(gcache_graph *graph, gcache_value *map)
 
     if (tensor == NULL)
         return NULL;
-    if (map == NULL || map->value.type != GCI_MAP) {
-        gci_graph_fail(graph, GCACHE_ERROR_ARGUMENT, "tensor metadata must be a map");
-        return NULL;
-    }
+    GCI_GRAPH_REQUIRE(map != NULL && map->value.type == GCI_MAP, graph, NULL, "tensor metadata must be a map");
     tensor->value = map->value;
     tensor->value.type = GCI_TENSOR;
     gci_typing typing = { .graph = graph };
@@ -440,10 +415,7 @@ add_node(gcache_graph *graph, gci_new_node const *given)
 
     if (sub == NULL)
         return 0;
-    if (missing || given->count > UINT32_MAX) {
-        gci_graph_fail(graph, GCACHE_ERROR_ARGUMENT, "%zu arguments that aren't there", given->count);
-        return 0;
-    }
+    GCI_GRAPH_REQUIRE(!missing && given->count <= UINT32_MAX, graph, 0, "%zu arguments that aren't there", given->count);
     if ((graph->run_count == 0 || graph->runs[graph->run_count - 1].graph != sub) && !begin_run(graph, sub))
         return 0;
     bool added = sub->packed && gci_pack_node(graph, sub, given);
@@ -543,10 +515,7 @@ gcache_graph_output(gcache_graph *graph, gcache_node node)
 static gcache_node
 add_input(gcache_graph *graph, char const *name, gci_input const *given)
 {
-    if (graph->open != NULL && graph->open != graph->root) {
-        gci_graph_fail(graph, GCACHE_ERROR_ARGUMENT, "inputs belong to the outermost graph");
-        return 0;
-    }
+    GCI_GRAPH_REQUIRE(graph->open == NULL || graph->open == graph->root, graph, 0, "inputs belong to the outermost graph");
     if (!have_inputs(graph))
         return 0;
     gci_input *input = gci_graph_grow(graph, &graph->inputs, graph->input_count, &graph->input_room, sizeof *input);
@@ -565,10 +534,7 @@ gcache_graph_input(gcache_graph *graph, char const *name, gcache_tensor const *t
 {
     if (!live(graph))
         return 0;
-    if (tensor == NULL) {
-        gci_graph_fail(graph, GCACHE_ERROR_ARGUMENT, "an input's tensor is missing (NULL)");
-        return 0;
-    }
+    GCI_GRAPH_REQUIRE(tensor != NULL, graph, 0, "an input's tensor is missing (NULL)");
     gci_plain_tensor const *plain = gci_pack_tensor(graph, tensor);
     return plain != NULL ? add_input(graph, name, &(gci_input){ .tensor = plain }) : 0;
 }
@@ -578,10 +544,7 @@ gcache_graph_input_value(gcache_graph *graph, char const *name, gcache_value *va
 {
     if (!live(graph))
         return 0;
-    if (value == NULL) {
-        gci_graph_fail(graph, GCACHE_ERROR_ARGUMENT, "an input's value is missing (NULL)");
-        return 0;
-    }
+    GCI_GRAPH_REQUIRE(value != NULL, graph, 0, "an input's value is missing (NULL)");
     return add_input(graph, name, &(gci_input){ .value = value->value });
 }
 

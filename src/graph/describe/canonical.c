@@ -31,11 +31,3 @@ gci_canonical_free(gci_canonical *canon)
     gci_arena_clear(&canon->arena);
     free(canon);
 }
-
-gci_view
-gci_canonical_bound_name(gci_canonical const *canon, gci_view name)
-{
-    uint32_t symbol = gci_intern_find(&canon->symbol_names, name);
-
-    return symbol != GCI_INTERN_NONE ? gci_view_text(canon->symbols[symbol].canonical - 1) : (gci_view){ NULL, 0 };
-}

@@ -27,7 +27,4 @@ typedef struct gci_canonical {
 gci_canonical *gci_canonical_new(void);
 void gci_canonical_free(gci_canonical *canon);
 
-/* "$s0" for a symbol, else a view without data. */
-gci_view gci_canonical_bound_name(gci_canonical const *canon, gci_view name);
-
 #endif

@@ -160,6 +160,15 @@ void gci_graph_fail(gcache_graph *graph, gcache_status status, char const *forma
     __attribute__((format(printf, 3, 4)));
 void gci_graph_fail_memory(gcache_graph *graph);
 
+/* The graph fails, and the function returns the result, unless the condition holds. */
+#define GCI_GRAPH_REQUIRE(condition, graph, result, ...)                                              \
+    do {                                                                                              \
+        if (!(condition)) {                                                                           \
+            gci_graph_fail((graph), GCACHE_ERROR_ARGUMENT, __VA_ARGS__);                              \
+            return result;                                                                            \
+        }                                                                                             \
+    } while (0)
+
 /* The graph's own error, if it has one; ERROR_ARGUMENT for NULL. */
 gcache_status gci_graph_check(gcache_graph const *graph, gcache_error *error);
 

@@ -240,14 +240,9 @@ number_text(gcache_graph *graph, char const *text)
 gci_plain_tensor const *
 gci_pack_tensor(gcache_graph *graph, gcache_tensor const *tensor)
 {
-    if (tensor->size != sizeof *tensor) {
-        gci_graph_fail(graph, GCACHE_ERROR_ARGUMENT, "a tensor must be initialised with GCACHE_TENSOR_INIT");
-        return NULL;
-    }
-    if (tensor->rank < 0 || tensor->rank > GCACHE_TENSOR_RANK) {
-        gci_graph_fail(graph, GCACHE_ERROR_ARGUMENT, "a tensor's rank must be 0 to %d", GCACHE_TENSOR_RANK);
-        return NULL;
-    }
+    GCI_GRAPH_REQUIRE(tensor->size == sizeof *tensor, graph, NULL, "a tensor must be initialised with GCACHE_TENSOR_INIT");
+    GCI_GRAPH_REQUIRE(tensor->rank >= 0 && tensor->rank <= GCACHE_TENSOR_RANK, graph, NULL,
+                      "a tensor's rank must be 0 to %d", GCACHE_TENSOR_RANK);
     size_t rank = (size_t)tensor->rank;
     bool has_stride = rank == 0 || tensor->stride[0] != NULL;
     gci_plain_tensor *plain =

@@ -19,6 +19,13 @@
 
 static void compare(gci_diff_run *run, gci_value const *stored, gci_value const *asked);
 
+/* Both are there, and of the type. */
+static bool
+both_are(gci_value_type type, gci_value const *stored, gci_value const *asked)
+{
+    return stored != NULL && asked != NULL && stored->type == type && asked->type == type;
+}
+
 /* ---- items ---- */
 
 typedef void (*show_fn)(gci_value const *value, gci_buf *out);
@@ -189,21 +196,20 @@ static void
 compare_subgraph(gci_diff_run *run, gci_view name, gci_value const *stored, gci_value const *asked)
 {
     (void)name;
-    if (stored == NULL || asked == NULL || stored->type != GCI_MAP || asked->type != GCI_MAP)
-        compare_member(run, name, stored, asked);
-    else
+    if (both_are(GCI_MAP, stored, asked))
         compare_graphs(run, stored, asked);
+    else
+        compare_member(run, name, stored, asked);
 }
 
 static void
 compare_graph_member(gci_diff_run *run, gci_view name, gci_value const *stored, gci_value const *asked)
 {
-    bool lists = stored != NULL && asked != NULL && stored->type == GCI_LIST && asked->type == GCI_LIST;
+    bool lists = both_are(GCI_LIST, stored, asked);
 
     if (lists && gci_view_is(name, "nodes"))
         compare_aligned(run, stored, asked, run->open, gci_diff_show_node);
-    else if (gci_view_is(name, "subgraphs") && stored != NULL && asked != NULL && stored->type == GCI_MAP &&
-             asked->type == GCI_MAP)
+    else if (gci_view_is(name, "subgraphs") && both_are(GCI_MAP, stored, asked))
         merge_members(run, stored, asked, compare_subgraph);
     else
         compare_member(run, name, stored, asked);
@@ -309,8 +315,7 @@ compare_component(gci_diff_run *run, gci_view name, gci_value const *stored, gci
 {
     if (gci_view_is(name, "inputs"))
         return; /* compared first */
-    if (gci_view_is(name, "graph") && stored != NULL && asked != NULL && stored->type == GCI_MAP &&
-        asked->type == GCI_MAP)
+    if (gci_view_is(name, "graph") && both_are(GCI_MAP, stored, asked))
         compare_graphs(run, stored, asked);
     else
         compare_member(run, name, stored, asked);
@@ -320,7 +325,7 @@ static void
 compare_inputs(gci_diff_run *run, gci_value const *stored, gci_value const *asked)
 {
     size_t mark = push_name(run, (gci_view)GCI_VIEW("inputs"));
-    bool lists = stored != NULL && asked != NULL && stored->type == GCI_LIST && asked->type == GCI_LIST;
+    bool lists = both_are(GCI_LIST, stored, asked);
 
     if (lists)
         compare_aligned(run, stored, asked, run->inputs, gci_diff_show);
@@ -335,7 +340,7 @@ compare_components(gci_diff_run *run, gci_value const *stored, gci_value const *
 {
     gci_alignment inputs = { .outer = NULL }, nodes = { .outer = NULL };
     gci_value const *a = gci_map_find(stored, "inputs"), *b = gci_map_find(asked, "inputs");
-    bool lists = a != NULL && b != NULL && a->type == GCI_LIST && b->type == GCI_LIST;
+    bool lists = both_are(GCI_LIST, a, b);
 
     if ((lists && !gci_diff_align_list(&run->arena, a, b, &inputs)) ||
         !gci_diff_align_nodes(&run->arena, nodes_of(gci_map_find(stored, "graph")),
@@ -353,8 +358,7 @@ compare_components(gci_diff_run *run, gci_value const *stored, gci_value const *
 static void
 compare_form_member(gci_diff_run *run, gci_view name, gci_value const *stored, gci_value const *asked)
 {
-    bool components = gci_view_is(name, "components") && stored != NULL && asked != NULL && stored->type == GCI_MAP &&
-                      asked->type == GCI_MAP;
+    bool components = gci_view_is(name, "components") && both_are(GCI_MAP, stored, asked);
 
     if (components) {
         run->path.size = 0; /* components are named without "components." before them */

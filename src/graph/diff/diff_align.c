@@ -30,8 +30,9 @@ hash_expression(gci_view text)
     return hash;
 }
 
-uint64_t
-gci_diff_hash(gci_value const *value, uint64_t const *weak, uint32_t weak_count)
+/* References count as what weak says of their nodes (NULL: all alike) and symbols as their class. */
+static uint64_t
+hash_value(gci_value const *value, uint64_t const *weak, uint32_t weak_count)
 {
     uint64_t hash = gci_mix(12, value->type);
     uint32_t position;
@@ -61,13 +62,13 @@ gci_diff_hash(gci_value const *value, uint64_t const *weak, uint32_t weak_count)
     case GCI_TUPLE:
     case GCI_SET:
         for (uint32_t i = 0; i < value->count; i++)
-            hash = gci_mix(hash, gci_diff_hash(&value->items[i], weak, weak_count));
+            hash = gci_mix(hash, hash_value(&value->items[i], weak, weak_count));
         return hash;
     case GCI_MAP:
     case GCI_TENSOR:
         for (uint32_t i = 0; i < value->count; i++) {
             hash = gci_mix(hash, gci_hash64(value->members[i].name.data, value->members[i].name.size, 0));
-            hash = gci_mix(hash, gci_diff_hash(&value->members[i].value, weak, weak_count));
+            hash = gci_mix(hash, hash_value(&value->members[i].value, weak, weak_count));
         }
         return hash;
     }
@@ -79,9 +80,9 @@ static uint64_t
 weak_hash(gci_value const *node)
 {
     gci_value const *op = gci_map_find(node, "op"), *target = gci_map_find(node, "target");
-    uint64_t hash = op != NULL ? gci_diff_hash(op, NULL, 0) : 0;
+    uint64_t hash = op != NULL ? hash_value(op, NULL, 0) : 0;
 
-    return target != NULL ? gci_mix(hash, gci_diff_hash(target, NULL, 0)) : hash;
+    return target != NULL ? gci_mix(hash, hash_value(target, NULL, 0)) : hash;
 }
 
 /* ---- alignment ---- */
@@ -147,49 +148,54 @@ invert(gci_alignment *out)
             out->to_stored[out->to_asked[i]] = i;
 }
 
-/* Hashes of nodes: what they do, and (behind those) what they do and to what. NULL without memory. */
+/* Hashes of nodes: what they do and to what, and (behind those) what they do. NULL without memory. */
 static uint64_t *
 hash_nodes(gci_value const *nodes)
 {
     uint64_t *hashes = malloc(((size_t)nodes->count * 2 + 1) * sizeof *hashes);
 
     for (uint32_t i = 0; i < nodes->count && hashes != NULL; i++)
-        hashes[i] = weak_hash(&nodes->items[i]);
+        hashes[nodes->count + i] = weak_hash(&nodes->items[i]);
     for (uint32_t i = 0; i < nodes->count && hashes != NULL; i++)
-        hashes[nodes->count + i] = gci_diff_hash(&nodes->items[i], hashes, nodes->count);
+        hashes[i] = hash_value(&nodes->items[i], hashes + nodes->count, nodes->count);
     return hashes;
+}
+
+static uint64_t *
+hash_items(gci_value const *list)
+{
+    uint64_t *hashes = malloc(((size_t)list->count + 1) * sizeof *hashes);
+
+    for (uint32_t i = 0; i < list->count && hashes != NULL; i++)
+        hashes[i] = hash_value(&list->items[i], NULL, 0);
+    return hashes;
+}
+
+static bool
+align(gci_arena *arena, gci_value const *stored, gci_value const *asked, bool are_nodes, gci_alignment *out)
+{
+    uint64_t *a = are_nodes ? hash_nodes(stored) : hash_items(stored), *b = are_nodes ? hash_nodes(asked) : hash_items(asked);
+    bool aligned = a != NULL && b != NULL && new_alignment(arena, stored->count, asked->count, out) &&
+                   gci_lcs(a, stored->count, b, asked->count, out->to_asked) &&
+                   (!are_nodes || fill_gaps(out, a + stored->count, b + asked->count)) && fill_gaps(out, NULL, NULL);
+
+    if (aligned)
+        invert(out);
+    free(a);
+    free(b);
+    return aligned;
 }
 
 bool
 gci_diff_align_nodes(gci_arena *arena, gci_value const *stored, gci_value const *asked, gci_alignment *out)
 {
-    uint64_t *a = hash_nodes(stored), *b = hash_nodes(asked);
-    bool aligned = a != NULL && b != NULL && new_alignment(arena, stored->count, asked->count, out) &&
-                   gci_lcs(a + stored->count, stored->count, b + asked->count, asked->count, out->to_asked) &&
-                   fill_gaps(out, a, b) && fill_gaps(out, NULL, NULL);
-    if (aligned)
-        invert(out);
-    free(a);
-    free(b);
-    return aligned;
+    return align(arena, stored, asked, true, out);
 }
 
 bool
 gci_diff_align_list(gci_arena *arena, gci_value const *stored, gci_value const *asked, gci_alignment *out)
 {
-    uint64_t *a = malloc(((size_t)stored->count + 1) * sizeof *a), *b = malloc(((size_t)asked->count + 1) * sizeof *b);
-    bool aligned = a != NULL && b != NULL && new_alignment(arena, stored->count, asked->count, out);
-
-    for (uint32_t i = 0; i < stored->count && aligned; i++)
-        a[i] = gci_diff_hash(&stored->items[i], NULL, 0);
-    for (uint32_t i = 0; i < asked->count && aligned; i++)
-        b[i] = gci_diff_hash(&asked->items[i], NULL, 0);
-    aligned = aligned && gci_lcs(a, stored->count, b, asked->count, out->to_asked) && fill_gaps(out, NULL, NULL);
-    if (aligned)
-        invert(out);
-    free(a);
-    free(b);
-    return aligned;
+    return align(arena, stored, asked, false, out);
 }
 
 /* ---- symbols ---- */

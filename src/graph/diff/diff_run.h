@@ -58,9 +58,6 @@ bool gci_diff_hunks(gci_view stored, gci_view asked, gci_buf *out);
 
 /* diff_align.c */
 
-/* A hash in which references count as what weak says of their nodes (NULL: all alike) and symbols as their class. */
-uint64_t gci_diff_hash(gci_value const *value, uint64_t const *weak, uint32_t weak_count);
-
 /* Aligns the nodes of two graphs, or two lists of other values. false without memory; *out lives in the arena. */
 bool gci_diff_align_nodes(gci_arena *arena, gci_value const *stored, gci_value const *asked, gci_alignment *out);
 bool gci_diff_align_list(gci_arena *arena, gci_value const *stored, gci_value const *asked, gci_alignment *out);

@@ -133,36 +133,59 @@ refuse(gci_rule const *rule, int number, gcache_error *error)
                     (char const *)reason);
 }
 
-/* The next match at or behind *at, which moves on; out_group is the first group's span if there is one, else the match's.
-   *out_found false: there is none. */
-static gcache_status
-next_match(gci_rewriter *r, gci_rule const *rule, pcre2_code *code, gci_view text, size_t *at, span *out_match,
-           span *out_group, bool *out_found, gcache_error *error)
+/* A walk over the matches of one of a rule's patterns in a text. */
+typedef struct search {
+    gci_rewriter *rewriter;
+    gci_rule const *rule;
+    pcre2_code *code; /* NULL: there is no such pattern, and no match */
+    gci_view text;
+    size_t at;         /* where to look from */
+    span match, group; /* group: the first one's span if there is one, else the match's */
+    gcache_status status;
+} search;
+
+static search
+begin_search(gci_rewriter *r, gci_rule const *rule, gci_pattern_use use, gci_view text)
 {
-    *out_found = false;
-    while (*at <= text.size) {
-        int count = pcre2_match(code, (PCRE2_SPTR)text.data, text.size, *at, PCRE2_NO_UTF_CHECK, r->match, r->context);
-        if (!take_steps(r, 1 + ((count > 0 ? pcre2_get_startchar(r->match) : text.size) - *at) / BYTES_A_STEP))
+    return (search){ .rewriter = r, .rule = rule, .code = rule->patterns[use].code, .text = text };
+}
+
+static gci_view
+found_text(search const *s)
+{
+    return gci_view_of(s->text.data + s->group.start, s->group.end - s->group.start);
+}
+
+/* The next match. false: there is none, or status isn't OK. */
+static bool
+next_match(search *s, gcache_error *error)
+{
+    gci_rewriter *r = s->rewriter;
+    gci_view text = s->text;
+
+    while (s->at <= text.size && s->code != NULL && s->status == GCACHE_OK) {
+        int count = pcre2_match(s->code, (PCRE2_SPTR)text.data, text.size, s->at, PCRE2_NO_UTF_CHECK, r->match, r->context);
+        if (!take_steps(r, 1 + ((count > 0 ? pcre2_get_startchar(r->match) : text.size) - s->at) / BYTES_A_STEP))
             count = PCRE2_ERROR_MATCHLIMIT;
         if (count == PCRE2_ERROR_NOMATCH)
-            return GCACHE_OK;
-        if (count < 0)
-            return refuse(rule, count, error);
-        PCRE2_SIZE const *ends = pcre2_get_ovector_pointer(r->match);
-        *out_match = *out_group = (span){ ends[0], ends[1] };
-        if (count > 1 && ends[2] != PCRE2_UNSET)
-            *out_group = (span){ ends[2], ends[3] };
-        if (out_match->end > *at || out_match->end > out_match->start) {
-            *at = out_match->end;
-            *out_found = out_match->end > out_match->start;
+            return false;
+        if (count < 0) {
+            s->status = refuse(s->rule, count, error);
+            return false;
         }
-        if (*out_found)
-            return GCACHE_OK;
+        PCRE2_SIZE const *ends = pcre2_get_ovector_pointer(r->match);
+        s->match = s->group = (span){ ends[0], ends[1] };
+        if (count > 1 && ends[2] != PCRE2_UNSET)
+            s->group = (span){ ends[2], ends[3] };
+        if (s->match.end > s->at || s->match.end > s->match.start)
+            s->at = s->match.end;
+        if (s->match.end > s->match.start)
+            return true;
         /* An empty match changes nothing: look behind the next character. */
-        for (++*at; *at < text.size && ((uint8_t)text.data[*at] & 0xC0) == 0x80;)
-            ++*at;
+        for (++s->at; s->at < text.size && ((uint8_t)text.data[s->at] & 0xC0) == 0x80;)
+            ++s->at;
     }
-    return GCACHE_OK;
+    return false;
 }
 
 /* ---- the kinds ---- */
@@ -171,36 +194,25 @@ next_match(gci_rewriter *r, gci_rule const *rule, pcre2_code *code, gci_view tex
 static gcache_status
 collect_among(gci_rewriter *r, gci_rule const *rule, gci_view text, gcache_error *error)
 {
-    gcache_status status = GCACHE_OK;
-    size_t at = 0;
-    bool found = true, is_new;
-    span match, group;
+    search s = begin_search(r, rule, GCI_PATTERN_AMONG, text);
+    bool is_new;
 
     gci_intern_reset(&r->among);
-    while (found && status == GCACHE_OK) {
-        status = next_match(r, rule, rule->patterns[GCI_PATTERN_AMONG].code, text, &at, &match, &group, &found, error);
-        if (found &&
-            gci_intern_add(&r->among, gci_view_of(text.data + group.start, group.end - group.start), &is_new) ==
-                GCI_INTERN_NONE)
-            status = gci_fail_memory(error);
-    }
-    return status;
+    while (next_match(&s, error))
+        if (gci_intern_add(&r->among, found_text(&s), &is_new) == GCI_INTERN_NONE)
+            s.status = gci_fail_memory(error);
+    return s.status;
 }
 
 /* Where the part that begins at or behind `at` ends: at the next match of `part`. */
 static gcache_status
 next_part(gci_rewriter *r, gci_rule const *rule, gci_view text, size_t at, size_t *out_end, gcache_error *error)
 {
-    span match, group;
-    bool found;
+    search s = begin_search(r, rule, GCI_PATTERN_PART, text);
 
-    *out_end = text.size + 1;
-    if (rule->patterns[GCI_PATTERN_PART].code == NULL)
-        return GCACHE_OK;
-    gcache_status status = next_match(r, rule, rule->patterns[GCI_PATTERN_PART].code, text, &at, &match, &group, &found, error);
-    if (found)
-        *out_end = match.start;
-    return status;
+    s.at = at;
+    *out_end = next_match(&s, error) ? s.match.start : text.size + 1;
+    return s.status;
 }
 
 static void
@@ -315,35 +327,29 @@ meet_name(gci_rewriter *r, gci_view text, span match, open_name *open, gcache_er
 static gcache_status
 replace_matches(gci_rewriter *r, gci_rule const *rule, gci_view text, gcache_error *error)
 {
-    size_t at = 0, copied = 0, part_end = 0;
-    bool found = true;
-    span match, group;
+    size_t copied = 0, part_end = 0;
+    search s = begin_search(r, rule, GCI_PATTERN, text);
     open_name open = { .search = { .text = text } };
-    gcache_status status = GCACHE_OK;
 
-    if (rule->patterns[GCI_PATTERN_AMONG].code != NULL)
-        status = collect_among(r, rule, text, error);
+    s.status = collect_among(r, rule, text, error);
     if (rule->kind == GCI_RULE_ORDINAL && !rule->whole)
         gci_intern_reset(&r->ordinals[rule - r->rules->rules]);
-    if (status == GCACHE_OK)
-        status = next_part(r, rule, text, 0, &part_end, error);
-    while (status == GCACHE_OK) {
-        status = next_match(r, rule, rule->patterns[GCI_PATTERN].code, text, &at, &match, &group, &found, error);
-        if (!found || status != GCACHE_OK)
-            break;
-        while (group.start >= part_end && status == GCACHE_OK) {
+    if (s.status == GCACHE_OK)
+        s.status = next_part(r, rule, text, 0, &part_end, error);
+    while (next_match(&s, error)) {
+        while (s.group.start >= part_end && s.status == GCACHE_OK) {
             gci_intern_reset(&r->ordinals[rule - r->rules->rules]);
-            status = next_part(r, rule, text, part_end + 1, &part_end, error);
+            s.status = next_part(r, rule, text, part_end + 1, &part_end, error);
         }
-        gci_buf_append(&r->to, text.data + copied, group.start - copied);
-        copied = group.end;
-        if (status == GCACHE_OK && rule->hand_back)
-            status = meet_name(r, text, group, &open, error);
-        if (status == GCACHE_OK)
-            status = put_replacement(r, rule, gci_view_of(text.data + group.start, group.end - group.start), error);
+        gci_buf_append(&r->to, text.data + copied, s.group.start - copied);
+        copied = s.group.end;
+        if (s.status == GCACHE_OK && rule->hand_back)
+            s.status = meet_name(r, text, s.group, &open, error);
+        if (s.status == GCACHE_OK)
+            s.status = put_replacement(r, rule, found_text(&s), error);
     }
     gci_buf_append(&r->to, text.data + copied, text.size - copied);
-    return status == GCACHE_OK ? close_name(r, text, &open, text.size, error) : status;
+    return s.status == GCACHE_OK ? close_name(r, text, &open, text.size, error) : s.status;
 }
 
 static int
@@ -369,20 +375,14 @@ line_around(gci_view text, span match)
 static gcache_status
 find_lines(gci_rewriter *r, gci_rule const *rule, gci_view text, gci_buf *out, gcache_error *error)
 {
-    gcache_status status = GCACHE_OK;
-    size_t at = 0;
-    bool found = true;
-    span match, group;
+    search s = begin_search(r, rule, GCI_PATTERN, text);
 
-    while (status == GCACHE_OK) {
-        status = next_match(r, rule, rule->patterns[GCI_PATTERN].code, text, &at, &match, &group, &found, error);
-        if (!found || status != GCACHE_OK)
-            break;
-        gci_view line = line_around(text, match);
-        at = (size_t)(line.data - text.data) + line.size;
+    while (next_match(&s, error)) {
+        gci_view line = line_around(text, s.match);
+        s.at = (size_t)(line.data - text.data) + line.size;
         gci_buf_append(out, &line, sizeof line);
     }
-    return status == GCACHE_OK && out->failed ? gci_fail_memory(error) : status;
+    return s.status == GCACHE_OK && out->failed ? gci_fail_memory(error) : s.status;
 }
 
 /* Sorts the lines in which the pattern matches: they take each other's places. */
@@ -443,12 +443,10 @@ compile(gci_rewriter const *r, gci_rule const *rule, gci_view text, gcache_error
 static gcache_status
 is_passed_over(gci_rewriter *r, gci_rule const *rule, gci_view text, bool *out_passed, gcache_error *error)
 {
-    pcre2_code *unless = rule->patterns[GCI_PATTERN_UNLESS].code;
-    size_t at = 0;
-    span match, group;
+    search s = begin_search(r, rule, GCI_PATTERN_UNLESS, text);
 
-    *out_passed = false;
-    return unless != NULL ? next_match(r, rule, unless, text, &at, &match, &group, out_passed, error) : GCACHE_OK;
+    *out_passed = next_match(&s, error);
+    return s.status;
 }
 
 /* *text is what it becomes, valid until the next call. */
@@ -481,19 +479,17 @@ may_match(gci_rule const *rule, gci_view text)
 static gcache_status
 hide_names(gci_rewriter *r, gci_rule const *rule, gci_view text, gcache_error *error)
 {
+    bool passed = false;
     gcache_status status = compile(r, rule, text, error);
-    size_t at = 0;
-    bool found = true, passed = false;
-    span match, group;
 
     if (status == GCACHE_OK)
         status = is_passed_over(r, rule, text, &passed, error);
-    while (found && !passed && status == GCACHE_OK) {
-        status = next_match(r, rule, rule->patterns[GCI_PATTERN].code, text, &at, &match, &group, &found, error);
-        if (found && !gci_text_names_hide(&r->handed, gci_view_of(text.data + group.start, group.end - group.start)))
-            status = gci_fail_memory(error);
-    }
-    return status;
+    search s = begin_search(r, rule, GCI_PATTERN, text);
+    s.status = status;
+    while (!passed && next_match(&s, error))
+        if (!gci_text_names_hide(&r->handed, found_text(&s)))
+            s.status = gci_fail_memory(error);
+    return s.status;
 }
 
 /* Names are private in the text as it was. */
