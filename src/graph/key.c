@@ -66,7 +66,7 @@ compute_key(gcache_graph *graph, gci_view salt, gcache_key *out_key, gcache_erro
     gci_put_bytes(&fields, (gci_view)GCI_VIEW(KEY_DOMAIN));
     gci_put_bytes(&fields, (gci_view)GCI_VIEW(GCI_GRAPH_FORMAT));
     gci_put_bytes(&fields, graph->kind);
-    gci_put_bytes(&fields, gci_view_of(canon->rules_hash, sizeof canon->rules_hash));
+    gci_put_bytes(&fields, gci_view_of(canon->rules_hash.bytes, sizeof canon->rules_hash.bytes));
     gci_put_bytes(&fields, salt);
     gcache_component const *components = canon->components;
     for (size_t i = 0; i < canon->count; i++) {

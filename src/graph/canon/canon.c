@@ -181,7 +181,7 @@ assemble(gci_canon_run *run, making *m)
     gci_cbor_text(out, (gci_view)GCI_VIEW("kind"));
     gci_cbor_text(out, run->graph->kind);
     gci_cbor_text(out, (gci_view)GCI_VIEW("rules"));
-    gci_cbor_bytes(out, gci_view_of(canon->rules_hash, sizeof canon->rules_hash));
+    gci_cbor_bytes(out, gci_view_of(canon->rules_hash.bytes, sizeof canon->rules_hash.bytes));
     gci_cbor_text(out, (gci_view)GCI_VIEW("format"));
     gci_cbor_text(out, (gci_view)GCI_VIEW(GCI_GRAPH_FORMAT));
     gci_cbor_text(out, (gci_view)GCI_VIEW("components"));
@@ -223,7 +223,7 @@ make(gci_canon_run *run, gci_canonical *canon)
     canon->components = gci_arena_array(&canon->arena, room, sizeof *canon->components);
     m.kept = gci_arena_array(&canon->arena, room, sizeof *m.kept);
     run->digest = gci_digest_new();
-    gci_rules_hash(run->rules, canon->rules_hash);
+    gcache_rules_hash(run->rules, &canon->rules_hash);
     if (canon->components == NULL || m.kept == NULL || run->digest == NULL)
         gci_canon_fail_memory(run);
     else
@@ -274,7 +274,7 @@ gci_canonical_make(gcache_graph const *graph, bool keep_bytes, gci_trace_fn trac
     if (run.sizes == NULL)
         gci_canon_fail_memory(&run);
     if (run.status == GCACHE_OK && run.rules == NULL) {
-        run.status = gci_rules_of_kind(graph->kind, &own, run.error);
+        run.status = gci_rules_of_kind(graph->kind, true, &own, run.error);
         run.rules = own;
     }
     if (run.status == GCACHE_OK)

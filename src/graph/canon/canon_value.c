@@ -408,24 +408,14 @@ gci_canon_sizes(gci_canon_run *run, uint32_t const *numbers, uint32_t rank)
 
 typedef enum tensor_member { MEMBER_SIZES, MEMBER_STORAGE, MEMBER_STATIC, MEMBER_OTHER } tensor_member;
 
-/* By size first: tensors are most of what a description has. */
 static tensor_member
 classify(gci_view name)
 {
-    switch (name.size) {
-    case sizeof "shape" - 1:
-        return memcmp(name.data, "shape", name.size) == 0 ? MEMBER_SIZES : MEMBER_OTHER;
-    case sizeof "stride" - 1:
-        return memcmp(name.data, "stride", name.size) == 0   ? MEMBER_SIZES
-               : memcmp(name.data, "static", name.size) == 0 ? MEMBER_STATIC
-                                                             : MEMBER_OTHER;
-    case sizeof "storage_bytes" - 1:
-        return memcmp(name.data, "storage_bytes", name.size) == 0 ? MEMBER_STORAGE : MEMBER_OTHER;
-    case sizeof "storage_offset" - 1:
-        return memcmp(name.data, "storage_offset", name.size) == 0 ? MEMBER_STORAGE : MEMBER_OTHER;
-    default:
-        return MEMBER_OTHER;
-    }
+    if (gci_view_is(name, "shape") || gci_view_is(name, "stride"))
+        return MEMBER_SIZES;
+    if (gci_view_is(name, "storage_bytes") || gci_view_is(name, "storage_offset"))
+        return MEMBER_STORAGE;
+    return gci_view_is(name, "static") ? MEMBER_STATIC : MEMBER_OTHER;
 }
 
 static void

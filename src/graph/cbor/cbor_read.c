@@ -230,19 +230,24 @@ read_bignum(reader *r, bool negative, gci_value *value)
 static bool read_value(reader *r, gci_value *value);
 
 static bool
-read_list(reader *r, uint64_t count, gci_value *value)
+new_list(reader *r, gci_value_type type, uint64_t count, gci_value *value)
 {
     if (count > (uint64_t)(r->end - r->next))
         return fail(r, "a list longer than the bytes left");
-    value->type = GCI_LIST;
+    value->type = (uint8_t)type;
     value->count = (uint32_t)count;
     value->items = gci_arena_array(r->arena, (size_t)count, sizeof *value->items);
-    if (value->items == NULL)
-        return fail_memory(r);
-    for (uint32_t i = 0; i < value->count; i++)
-        if (!read_value(r, &value->items[i]))
-            return false;
-    return true;
+    return value->items != NULL || fail_memory(r);
+}
+
+static bool
+read_list(reader *r, uint64_t count, gci_value *value)
+{
+    bool read = new_list(r, GCI_LIST, count, value);
+
+    for (uint32_t i = 0; read && i < value->count; i++)
+        read = read_value(r, &value->items[i]);
+    return read;
 }
 
 static bool
@@ -280,12 +285,10 @@ sorted_set(reader *r, gci_value *value)
 
     if (!read_head(r, &h))
         return false;
-    if (h.major != GCI_CBOR_ARRAY || h.n > (uint64_t)(r->end - r->next))
+    if (h.major != GCI_CBOR_ARRAY)
         return fail(r, "a set that isn't a list");
-    value->count = (uint32_t)h.n;
-    value->items = gci_arena_array(r->arena, (size_t)h.n, sizeof *value->items);
-    if (value->items == NULL)
-        return fail_memory(r);
+    if (!new_list(r, GCI_SET, h.n, value))
+        return false;
     gci_view before = { NULL, 0 };
     for (uint32_t i = 0; i < value->count; i++) {
         uint8_t const *start = r->next;
@@ -296,7 +299,6 @@ sorted_set(reader *r, gci_value *value)
             return fail(r, "a set out of order");
         before = item;
     }
-    value->type = GCI_SET;
     return true;
 }
 

@@ -19,7 +19,7 @@ typedef struct gci_canonical {
     gcache_symbol *symbols;        /* in order of first use; a canonical name has '$' before it */
     gci_intern symbol_names;       /* numbers are those of symbols */
     gci_buf text_names;            /* gcache_text_name's: what ordinal rules with hand_back renamed */
-    uint8_t rules_hash[GCI_SHA256_BYTES];
+    gcache_key rules_hash;
     gci_buf bytes; /* the whole form, one CBOR item; empty if it wasn't to be kept */
 } gci_canonical;
 

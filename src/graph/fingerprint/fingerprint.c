@@ -135,7 +135,7 @@ gcache_fingerprint_file(gcache_fingerprint *print, char const *name, char const 
     if (status != GCACHE_OK)
         return status;
     GCI_REQUIRE(path != NULL, error, "a file needs a path");
-    status = gci_print_single(print, path, &part, error);
+    status = gci_print_find(print, path, NULL, &part, error);
     return status == GCACHE_OK ? add_files(print, &part, name, 0, error) : status;
 }
 
@@ -153,7 +153,7 @@ gcache_fingerprint_tree(gcache_fingerprint *print, char const *name, char const 
     GCI_REQUIRE_INIT(options, error);
     if (options == NULL)
         options = &none;
-    status = gci_print_walk(print, path, options, &part, error);
+    status = gci_print_find(print, path, options, &part, error);
     return status == GCACHE_OK ? add_files(print, &part, name, options->threads, error) : status;
 }
 
@@ -272,6 +272,21 @@ typedef struct entries {
 } entries;
 
 static void
+init_entries(entries *e)
+{
+    e->failed = false;
+    gci_arena_init(&e->arena, ARENA_LIMIT);
+    gci_buf_init(&e->list, GCI_BUF_NO_LIMIT);
+}
+
+static void
+clear_entries(entries *e)
+{
+    gci_arena_clear(&e->arena);
+    gci_buf_clear(&e->list);
+}
+
+static void
 add_entry(entries *e, gci_view part, gci_view path, gci_view value)
 {
     entry line = { .part = gci_arena_copy(&e->arena, part),
@@ -367,23 +382,19 @@ gcache_status
 gcache_fingerprint_compare(gcache_fingerprint const *print, char const *written, size_t size,
                            gcache_fingerprint_change_fn fn, void *state, gcache_error *error)
 {
-    entries before = { .failed = false }, after = { .failed = false };
+    entries before, after;
 
     GCI_REQUIRE(print != NULL && (written != NULL || size == 0) && fn != NULL, error,
                 "gcache_fingerprint_compare needs a fingerprint, a text and a function");
-    gci_arena_init(&before.arena, ARENA_LIMIT);
-    gci_arena_init(&after.arena, ARENA_LIMIT);
-    gci_buf_init(&before.list, GCI_BUF_NO_LIMIT);
-    gci_buf_init(&after.list, GCI_BUF_NO_LIMIT);
+    init_entries(&before);
+    init_entries(&after);
     gcache_status status = read_written(&before, gci_view_of(written, size), error);
     gcache_fingerprint_each(print, add_present, &after);
     if (status == GCACHE_OK && (before.failed || after.failed))
         status = gci_fail_memory(error);
     if (status == GCACHE_OK)
         report_changes(&before, &after, fn, state);
-    gci_arena_clear(&before.arena);
-    gci_arena_clear(&after.arena);
-    gci_buf_clear(&before.list);
-    gci_buf_clear(&after.list);
+    clear_entries(&before);
+    clear_entries(&after);
     return status;
 }

@@ -55,11 +55,9 @@ struct gcache_fingerprint {
     size_t remembered_room;
 };
 
-/* fingerprint_walk.c: the files below a directory, sorted, without their hashes. */
-gcache_status gci_print_walk(gcache_fingerprint *print, char const *path, gcache_tree_options const *options,
+/* fingerprint_walk.c: the files below a directory, sorted, without their hashes; options NULL: a single file. */
+gcache_status gci_print_find(gcache_fingerprint *print, char const *path, gcache_tree_options const *options,
                              gci_print_part *part, gcache_error *error);
-/* A single file. */
-gcache_status gci_print_single(gcache_fingerprint *print, char const *path, gci_print_part *part, gcache_error *error);
 
 /* fingerprint_read.c: the hashes of a part's files, from the index or by reading them. */
 gcache_status gci_print_read(gcache_fingerprint *print, gci_print_part *part, unsigned threads, gcache_error *error);

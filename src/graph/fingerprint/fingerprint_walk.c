@@ -181,8 +181,24 @@ take_files(walker *w, gci_print_part *part)
     return GCACHE_OK;
 }
 
+/* The files of a tree, or the one file where there are no options. */
+static gcache_status
+find_files(walker *w, char const *path, gcache_error *error)
+{
+    struct stat s;
+
+    if (w->options != NULL)
+        return walk_directory(w, (gci_view)GCI_VIEW(""), 0);
+    if (stat(w->root, &s) != 0)
+        return gci_fail_errno(error, errno, "can't find %s", path);
+    if (!S_ISREG(s.st_mode))
+        return gci_fail(error, GCACHE_ERROR_ARGUMENT, "%s is not a file", path);
+    gci_view full = gci_arena_copy(&w->print->arena, gci_view_text(w->root));
+    return add_file(w, (gci_view)GCI_VIEW(""), full, (gci_view){ NULL, 0 }, &s);
+}
+
 gcache_status
-gci_print_walk(gcache_fingerprint *print, char const *path, gcache_tree_options const *options, gci_print_part *part,
+gci_print_find(gcache_fingerprint *print, char const *path, gcache_tree_options const *options, gci_print_part *part,
                gcache_error *error)
 {
     char *root = realpath(path, NULL);
@@ -192,37 +208,11 @@ gci_print_walk(gcache_fingerprint *print, char const *path, gcache_tree_options 
         return gci_fail_errno(error, errno, "can't find %s", path);
     gci_buf_init(&w.files, GCI_BUF_NO_LIMIT);
     gci_buf_init(&w.names, GCI_BUF_NO_LIMIT);
-    gcache_status status = walk_directory(&w, (gci_view)GCI_VIEW(""), 0);
+    gcache_status status = find_files(&w, path, error);
     if (status == GCACHE_OK)
         status = take_files(&w, part);
     gci_buf_clear(&w.files);
     gci_buf_clear(&w.names);
     free(root);
-    return status;
-}
-
-gcache_status
-gci_print_single(gcache_fingerprint *print, char const *path, gci_print_part *part, gcache_error *error)
-{
-    char *full = realpath(path, NULL);
-    walker w = { .print = print, .error = error };
-    struct stat s;
-
-    if (full == NULL || stat(full, &s) != 0) {
-        gcache_status status = gci_fail_errno(error, errno, "can't find %s", path);
-        free(full);
-        return status;
-    }
-    if (!S_ISREG(s.st_mode)) {
-        free(full);
-        return gci_fail(error, GCACHE_ERROR_ARGUMENT, "%s is not a file", path);
-    }
-    gci_buf_init(&w.files, GCI_BUF_NO_LIMIT);
-    gci_view copy = gci_arena_copy(&print->arena, gci_view_text(full));
-    gcache_status status = add_file(&w, (gci_view)GCI_VIEW(""), copy, (gci_view){ NULL, 0 }, &s);
-    if (status == GCACHE_OK)
-        status = take_files(&w, part);
-    gci_buf_clear(&w.files);
-    free(full);
     return status;
 }

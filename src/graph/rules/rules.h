@@ -33,11 +33,8 @@ bool gci_rules_has_text(gcache_rules const *rules, gci_rules_state state);
 /* The path or name a rule is known by, and its reason. */
 gci_view gci_rule_name(gci_rule const *rule);
 gci_view gci_rule_why(gci_rule const *rule);
-char const *gci_rule_kind_word(gci_rule const *rule);
 
-/* The set that is compiled in for a kind; kinds without one have that of "generic". It is lazy: for one use alone. */
-gcache_status gci_rules_of_kind(gci_view kind, gcache_rules **out_rules, gcache_error *error);
-
-void gci_rules_hash(gcache_rules const *rules, uint8_t out_hash[GCI_SHA256_BYTES]);
+/* The set that is compiled in for a kind; kinds without one have that of "generic". lazy: for one use alone. */
+gcache_status gci_rules_of_kind(gci_view kind, bool lazy, gcache_rules **out_rules, gcache_error *error);
 
 #endif

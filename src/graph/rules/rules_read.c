@@ -440,8 +440,8 @@ find_shipped(gci_view kind)
     return NULL;
 }
 
-static gcache_status
-read_shipped(gci_view kind, bool lazy, gcache_rules **out_rules, gcache_error *error)
+gcache_status
+gci_rules_of_kind(gci_view kind, bool lazy, gcache_rules **out_rules, gcache_error *error)
 {
     gci_shipped_rules const *shipped = find_shipped(kind);
 
@@ -453,16 +453,10 @@ read_shipped(gci_view kind, bool lazy, gcache_rules **out_rules, gcache_error *e
 }
 
 gcache_status
-gci_rules_of_kind(gci_view kind, gcache_rules **out_rules, gcache_error *error)
-{
-    return read_shipped(kind, true, out_rules, error);
-}
-
-gcache_status
 gcache_rules_of_kind(char const *kind, gcache_rules **out_rules, gcache_error *error)
 {
     GCI_REQUIRE(kind != NULL && out_rules != NULL, error, "gcache_rules_of_kind needs a kind and a result");
-    return read_shipped(gci_view_text(kind), false, out_rules, error);
+    return gci_rules_of_kind(gci_view_text(kind), false, out_rules, error);
 }
 
 char const *
@@ -493,25 +487,13 @@ gci_rule_why(gci_rule const *rule)
     return rule->why.data != NULL ? rule->why : (gci_view)GCI_VIEW("");
 }
 
-char const *
-gci_rule_kind_word(gci_rule const *rule)
-{
-    return kind_words[rule->kind];
-}
-
-void
-gci_rules_hash(gcache_rules const *rules, uint8_t out_hash[GCI_SHA256_BYTES])
-{
-    memcpy(out_hash, rules->hash, GCI_SHA256_BYTES);
-}
-
 bool
 gcache_rules_at(gcache_rules const *rules, size_t index, gcache_rule *out_rule)
 {
     if (rules == NULL || out_rule == NULL || out_rule->size != sizeof *out_rule || index >= rules->rule_count)
         return false;
     gci_rule const *rule = &rules->rules[index];
-    *out_rule = (gcache_rule){ .size = sizeof *out_rule, .kind = gci_rule_kind_word(rule),
+    *out_rule = (gcache_rule){ .size = sizeof *out_rule, .kind = kind_words[rule->kind],
                                .path = rule->path.data,
                                .pattern = rule->patterns[GCI_PATTERN].text.data,
                                .with = rule->with.data,
@@ -530,5 +512,5 @@ gcache_rules_name(gcache_rules const *rules)
 void
 gcache_rules_hash(gcache_rules const *rules, gcache_key *out_hash)
 {
-    gci_rules_hash(rules, out_hash->bytes);
+    memcpy(out_hash->bytes, rules->hash, sizeof rules->hash);
 }
