@@ -43,46 +43,14 @@ load_guards(gci_record const *record)
 
 /* ---- what a hit looks like ---- */
 
-static char const *const *
-copy_guard_texts(gci_arena *arena, gci_record const *record)
-{
-    char const **texts = gci_arena_array(arena, record->guard_count, sizeof *texts);
-
-    for (size_t i = 0; texts != NULL && i < record->guard_count; i++)
-        texts[i] = gci_arena_copy(arena, record->guards[i]).data;
-    return texts;
-}
-
-static gcache_rename const *
-copy_names(gci_arena *arena, gci_record const *record)
-{
-    gcache_rename *renames = gci_arena_array(arena, record->name_count, sizeof *renames);
-
-    for (size_t i = 0; renames != NULL && i < record->name_count; i++)
-        renames[i].stored = renames[i].current = gci_arena_copy(arena, record->names[i].name).data;
-    return renames;
-}
-
-static gcache_attachment const *
-copy_attachments(gci_arena *arena, gci_record const *record)
-{
-    gcache_attachment *attachments = gci_arena_array(arena, record->attachment_count, sizeof *attachments);
-
-    for (size_t i = 0; attachments != NULL && i < record->attachment_count; i++) {
-        gci_attachment const *stored = &record->attachments[i];
-        attachments[i] = (gcache_attachment){
-            .name = gci_arena_copy(arena, stored->name).data,
-            .size = stored->size,
-            .executable = (stored->mode & 0100) != 0,
-        };
-    }
-    return attachments;
-}
-
+/* Records keep a zero behind every text, so the answer points to theirs. */
 static bool
 fill_in(gci_arena *arena, gci_ranked *ranked, gci_candidate *candidate)
 {
     gci_record const *record = &candidate->record;
+    char const **guards = gci_arena_array(arena, record->guard_count, sizeof *guards);
+    gcache_rename *renames = gci_arena_array(arena, record->name_count, sizeof *renames);
+    gcache_attachment *attachments = gci_arena_array(arena, record->attachment_count, sizeof *attachments);
 
     *ranked = (gci_ranked){
         .candidate = candidate,
@@ -91,15 +59,15 @@ fill_in(gci_arena *arena, gci_ranked *ranked, gci_candidate *candidate)
             .size = sizeof(gcache_result),
             .outcome = GCACHE_HIT,
             .key = record->key,
-            .guards = copy_guard_texts(arena, record),
+            .guards = guards,
             .guard_count = record->guard_count,
-            .renames = copy_names(arena, record),
+            .renames = renames,
             .rename_count = record->name_count,
-            .variant = gci_arena_copy(arena, record->variant).data,
+            .variant = record->variant.data,
             .priority = record->priority,
             .compile_ns = record->compile_ns,
             .note = "",
-            .attachments = copy_attachments(arena, record),
+            .attachments = attachments,
             .attachment_count = record->attachment_count,
             .metadata = record->metadata.data,
             .metadata_size = record->metadata.size,
@@ -108,7 +76,18 @@ fill_in(gci_arena *arena, gci_ranked *ranked, gci_candidate *candidate)
         },
     };
     memcpy(ranked->answer.entry, record->id, sizeof ranked->answer.entry);
-    return !arena->failed;
+    if (arena->failed)
+        return false;
+    for (size_t i = 0; i < record->guard_count; i++)
+        guards[i] = record->guards[i].data;
+    for (size_t i = 0; i < record->name_count; i++)
+        renames[i].stored = renames[i].current = record->names[i].name.data;
+    for (size_t i = 0; i < record->attachment_count; i++) {
+        gci_attachment const *stored = &record->attachments[i];
+        attachments[i] =
+            (gcache_attachment){ .name = stored->name.data, .size = stored->size, .executable = (stored->mode & 0100) != 0 };
+    }
+    return true;
 }
 
 /* ---- rank ---- */

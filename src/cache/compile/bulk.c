@@ -311,14 +311,10 @@ gcache_compile_many(gcache *cache, gcache_module *modules, size_t count, gcache_
 static void
 write_line(gci_buf *line, gcache_many_summary const *s)
 {
-    gci_write_count(line, s->modules);
-    gci_buf_append_text(line, s->modules == 1 ? " module, " : " modules, ");
-    gci_write_count(line, s->hits);
-    gci_buf_format(line, " %s (%.1f %%), compiled in ", s->hits == 1 ? "hit" : "hits",
-                   s->modules != 0 ? 100.0 * (double)s->hits / (double)s->modules : 0.0);
-    gci_write_duration(line, s->compile_ns);
-    gci_buf_append_text(line, ", saved ");
-    gci_write_duration(line, s->saved_ns);
+    gci_phrase(line, s->modules == 1 ? "{} module, {} {}" : "{} modules, {} {}", GCI_AS_COUNT(s->modules),
+               GCI_AS_COUNT(s->hits), GCI_AS_TEXT(s->hits == 1 ? "hit" : "hits"));
+    gci_buf_format(line, " (%.1f %%)", s->modules != 0 ? 100.0 * (double)s->hits / (double)s->modules : 0.0);
+    gci_phrase(line, ", compiled in {}, saved {}", GCI_AS_DURATION(s->compile_ns), GCI_AS_DURATION(s->saved_ns));
     if (s->failed != 0)
         gci_buf_format(line, ", %zu failed", s->failed);
     if (s->cancelled != 0)

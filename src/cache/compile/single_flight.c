@@ -234,10 +234,8 @@ write_objection(gci_compile const *c, gcache_compiled const *compiled, gci_buf *
     } else if (admission.by != GCI_BY_NOBODY) {
         gci_buf_append_text(note, admission.why);
     } else if (compiled->entry->compile_ns < c->options.min_compile_ns) {
-        gci_buf_append_text(note, "compiled in ");
-        gci_write_duration(note, compiled->entry->compile_ns);
-        gci_buf_append_text(note, ", less than ");
-        gci_write_duration(note, c->options.min_compile_ns);
+        gci_phrase(note, "compiled in {}, less than {}", GCI_AS_DURATION(compiled->entry->compile_ns),
+                   GCI_AS_DURATION(c->options.min_compile_ns));
     }
 }
 

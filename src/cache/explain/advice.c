@@ -1,7 +1,7 @@
 /*
  * What can be done about a miss: by the path that differs from the nearest key, or by the guard that failed.
  */
-#include "cache/explain/advice.h"
+#include "cache/explain/explanation.h"
 
 #include "cache/handle/words.h"
 #include "kinds/kinds.h"
@@ -227,8 +227,7 @@ write_source(gci_view name, char const *source, gci_buf *out)
 {
     if (source == NULL)
         return;
-    gci_buf_append_view(out, name);
-    gci_buf_format(out, " is %s. ", source);
+    gci_phrase(out, "{} is {}. ", GCI_AS_VIEW(name), GCI_AS_TEXT(source));
 }
 
 static void

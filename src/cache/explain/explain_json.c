@@ -3,7 +3,7 @@
  */
 #include "base/text/json.h"
 #include "cache/candidates/names.h"
-#include "cache/explain/advice.h"
+#include "cache/explain/explanation.h"
 #include "cache/handle/words.h"
 
 static void

@@ -1,7 +1,6 @@
 /*
  * For a key under which nothing is stored: the stored keys like it, and where they differ.
  */
-#include "base/system/clock.h"
 #include "cache/explain/explanation.h"
 #include "cache/handle/words.h"
 
@@ -16,14 +15,10 @@
 static void
 write_near_line(gci_trace const *trace, gci_near_key const *near, gci_buf *out)
 {
-    gci_buf_append_text(out, "nearest of ");
-    gci_write_count(out, trace->stored_keys);
-    gci_buf_append_text(out, trace->stored_keys == 1 ? " key: " : " keys: ");
-    gci_write_short_key(out, &near->key);
-    if (near->created_ns != 0) {
-        gci_buf_append_text(out, ", stored ");
-        gci_write_time(out, near->created_ns, gci_clock_wall_ns());
-    }
+    gci_phrase(out, trace->stored_keys == 1 ? "nearest of {} key: {}" : "nearest of {} keys: {}",
+               GCI_AS_COUNT(trace->stored_keys), GCI_AS_KEY(&near->key));
+    if (near->created_ns != 0)
+        gci_phrase(out, ", stored {}", GCI_AS_TIME(near->created_ns));
     gci_buf_format(out, ", %u of %u components equal\n\n", near->equal, near->components);
 }
 
@@ -45,16 +40,8 @@ write_hunks(gci_buf *out, gci_view hunks, size_t lines)
 {
     size_t written = 0;
 
-    while (hunks.size != 0 && written < lines) {
-        char const *end = memchr(hunks.data, '\n', hunks.size);
-        size_t size = end != NULL ? (size_t)(end - hunks.data) : hunks.size;
-        gci_buf_append_text(out, "      ");
-        gci_write_excerpt(out, gci_view_of(hunks.data, size), 110);
-        gci_buf_append_char(out, '\n');
-        size += end != NULL;
-        hunks = gci_view_of(hunks.data + size, hunks.size - size);
-        written++;
-    }
+    for (gci_view line; written < lines && gci_view_next_line(&hunks, &line); written++)
+        gci_phrase(out, "      {}\n", GCI_AS_EXCERPT(line, 110));
     return written;
 }
 
@@ -64,12 +51,11 @@ write_row(gci_diff_item const *item, bool brief, gci_buf *out)
 {
     size_t width = brief ? VALUE_WIDTH : FULL_WIDTH;
 
-    gci_buf_append_text(out, "  ");
     if (item->hunks.data != NULL) {
-        gci_write_excerpt(out, item->path, FULL_WIDTH);
-        gci_buf_append_text(out, "\n");
+        gci_phrase(out, "  {}\n", GCI_AS_EXCERPT(item->path, FULL_WIDTH));
         return 1 + write_hunks(out, item->hunks, brief ? BRIEF_HUNK_LINES : SIZE_MAX);
     }
+    gci_buf_append_text(out, "  ");
     gci_write_cell(out, item->path, PATH_COLUMN, brief ? PATH_COLUMN : FULL_WIDTH);
     write_value(out, " stored ", item->stored, width, false);
     write_value(out, " asked ", item->asked, width, true);

@@ -2,7 +2,6 @@
  * Explaining past misses: the journal's trace in the same words as a present one's, and what has changed since.
  */
 #include "base/check.h"
-#include "base/system/clock.h"
 #include "cache/explain/explanation.h"
 #include "cache/handle/words.h"
 #include "cache/journal/history.h"
@@ -49,8 +48,7 @@ write_hit_now(gci_journal_entry const *entry, gci_trace const *trace, gci_buf *o
     gci_record const *record = &trace->winner->ranked->candidate->record;
 
     gci_buf_format(out, "\n  since then: now it hits %.*s, stored ", GCI_SHORT_ENTRY_DIGITS, record->id);
-    gci_write_moment(out, record->created_ns, gci_clock_wall_ns());
-    gci_buf_append_text(out, record->created_ns < entry->at_ns ? " already\n" : "\n");
+    gci_phrase(out, record->created_ns < entry->at_ns ? "{} already\n" : "{}\n", GCI_AS_MOMENT(record->created_ns));
 }
 
 /* Looks the same up in the cache as it is now. */

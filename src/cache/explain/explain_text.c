@@ -4,7 +4,7 @@
 #include "base/system/clock.h"
 #include "base/visible.h"
 #include "cache/candidates/names.h"
-#include "cache/explain/advice.h"
+#include "cache/explain/explanation.h"
 #include "cache/handle/words.h"
 
 /* What a brief text has room for within 25 lines. */
@@ -31,12 +31,10 @@ record_of(gci_trial const *trial)
 static void
 write_when(gci_explained const *explained, gci_buf *out)
 {
-    gci_buf_append_text(out, "    ");
-    gci_write_moment(out, explained->at_ns, gci_clock_wall_ns());
-    if (explained->cost_ns != 0) {
-        gci_buf_append_text(out, explained->reason == GCACHE_REASON_NO_KEY ? ", compiled in " : ", compiled again in ");
-        gci_write_duration(out, explained->cost_ns);
-    }
+    gci_phrase(out, "    {}", GCI_AS_MOMENT(explained->at_ns));
+    if (explained->cost_ns != 0)
+        gci_phrase(out, explained->reason == GCACHE_REASON_NO_KEY ? ", compiled in {}" : ", compiled again in {}",
+                   GCI_AS_DURATION(explained->cost_ns));
 }
 
 static void
@@ -49,11 +47,8 @@ write_header(gci_explained const *explained, gci_buf *out)
     gci_buf_append_text(out, gcache_reason_name(explained->reason));
     if (context->request.label != NULL)
         gci_visible_format(out, "    %s", context->request.label);
-    if (keyed) {
-        gci_buf_append_text(out, "    key ");
-        gci_write_short_key(out, &context->key);
-        gci_visible_format(out, " (%s)", gcache_graph_kind(context->graph));
-    }
+    if (keyed)
+        gci_phrase(out, "    key {} ({})", GCI_AS_KEY(&context->key), GCI_AS_TEXT(gcache_graph_kind(context->graph)));
     if (explained->reason == GCACHE_REASON_NO_KEY)
         gci_buf_append_text(out, explained->at_ns == 0 ? "    nothing is stored under it" : "    nothing was stored under it");
     if (explained->at_ns != 0)
@@ -83,19 +78,16 @@ static void
 write_fullness(gci_explained const *explained, char const *indent, gci_buf *out)
 {
     gci_fullness const *fullness = &explained->trace->fullness;
-    uint64_t then_ns = explained->at_ns != 0 ? explained->at_ns : gci_clock_wall_ns();
+    bool now = explained->at_ns == 0;
+    uint64_t then_ns = now ? gci_clock_wall_ns() : explained->at_ns;
 
     if (fullness->max_size == 0 || fullness->max_size == UINT64_MAX)
         return;
-    gci_buf_format(out, "%sthe cache %s ", indent, explained->at_ns == 0 ? "holds" : "held");
-    gci_write_size(out, fullness->bytes);
-    gci_buf_append_text(out, " of at most ");
-    gci_write_size(out, fullness->max_size);
-    if (fullness->least_recent_ns != 0 && fullness->least_recent_ns < then_ns) {
-        gci_buf_append_text(out, explained->at_ns == 0 ? "; its least recent entry is unused for "
-                                                   : "; its least recent entry was unused for ");
-        gci_write_duration(out, then_ns - fullness->least_recent_ns);
-    }
+    gci_phrase(out, "{}the cache {} {} of at most {}", GCI_AS_TEXT(indent), GCI_AS_TEXT(now ? "holds" : "held"),
+               GCI_AS_SIZE(fullness->bytes), GCI_AS_SIZE(fullness->max_size));
+    if (fullness->least_recent_ns != 0 && fullness->least_recent_ns < then_ns)
+        gci_phrase(out, "; its least recent entry {} unused for {}", GCI_AS_TEXT(now ? "is" : "was"),
+                   GCI_AS_DURATION(then_ns - fullness->least_recent_ns));
     gci_write_asked_again(out, fullness->asked_again, fullness->evictions);
     gci_buf_append_char(out, '\n');
 }
@@ -104,14 +96,11 @@ write_fullness(gci_explained const *explained, char const *indent, gci_buf *out)
 static void
 write_evicted(gci_tombstone const *tombstone, gci_buf *out)
 {
-    gci_buf_append_text(out, "evicted at ");
-    gci_write_time(out, tombstone->evicted_ns, gci_clock_wall_ns());
-    if (tombstone->used_ns != 0 && tombstone->used_ns < tombstone->evicted_ns) {
-        gci_buf_append_text(out, ", ");
-        gci_write_duration(out, tombstone->evicted_ns - tombstone->used_ns);
-        gci_buf_append_text(out, tombstone->hits != 0 ? " after the last hit" : " later and never hit");
-    }
-    gci_buf_format(out, ": %s\n", gci_eviction_text((int)tombstone->cause));
+    gci_phrase(out, "evicted at {}", GCI_AS_TIME(tombstone->evicted_ns));
+    if (tombstone->used_ns != 0 && tombstone->used_ns < tombstone->evicted_ns)
+        gci_phrase(out, tombstone->hits != 0 ? ", {} after the last hit" : ", {} later and never hit",
+                   GCI_AS_DURATION(tombstone->evicted_ns - tombstone->used_ns));
+    gci_phrase(out, ": {}\n", GCI_AS_TEXT(gci_eviction_text((int)tombstone->cause)));
 }
 
 /* A key of which nothing is left. "1 entry was stored at 13:58 and evicted at 14:29, ..." */
@@ -123,11 +112,8 @@ write_key_eviction(gci_explained const *explained, gci_buf *out)
     if (tombstone == NULL || tombstone->left != 0)
         return;
     gci_buf_format(out, "%u %s ", tombstone->entries, tombstone->entries == 1 ? "entry was" : "entries were");
-    if (tombstone->stored_ns != 0) {
-        gci_buf_append_text(out, "stored at ");
-        gci_write_time(out, tombstone->stored_ns, gci_clock_wall_ns());
-        gci_buf_append_text(out, " and ");
-    }
+    if (tombstone->stored_ns != 0)
+        gci_phrase(out, "stored at {} and ", GCI_AS_TIME(tombstone->stored_ns));
     write_evicted(tombstone, out);
     if (tombstone->cause == GCI_EVICTED_SIZE)
         write_fullness(explained, "  ", out);
@@ -141,9 +127,7 @@ write_candidate_eviction(gci_explained const *explained, gci_candidate const *ca
 
     gci_buf_append_text(out, "        would have hit, but was ");
     if (tombstone == NULL || tombstone->evicted_ns != candidate->evicted_ns) {
-        gci_buf_append_text(out, "evicted at ");
-        gci_write_time(out, candidate->evicted_ns, gci_clock_wall_ns());
-        gci_buf_append_char(out, '\n');
+        gci_phrase(out, "evicted at {}\n", GCI_AS_TIME(candidate->evicted_ns));
         return;
     }
     write_evicted(tombstone, out);
@@ -154,23 +138,18 @@ write_candidate_eviction(gci_explained const *explained, gci_candidate const *ca
 /* ---- one candidate ---- */
 
 static void
-write_candidate_line(gci_trial const *trial, size_t number, uint64_t now_ns, gci_buf *out)
+write_candidate_line(gci_trial const *trial, gci_buf *out)
 {
     gci_record const *record = record_of(trial);
 
-    gci_buf_format(out, "  #%zu  %.*s  since ", number, GCI_SHORT_ENTRY_DIGITS, record->id);
-    gci_write_time(out, record->created_ns, now_ns);
-    if (record->variant.size != 0) {
-        gci_buf_append_text(out, ", variant ");
-        gci_visible_append(out, record->variant);
-    }
+    gci_buf_format(out, "  #%zu  %.*s", trial->place + 1, GCI_SHORT_ENTRY_DIGITS, record->id);
+    gci_phrase(out, "  since {}", GCI_AS_TIME(record->created_ns));
+    if (record->variant.size != 0)
+        gci_phrase(out, ", variant {}", GCI_AS_VIEW(record->variant));
     if (record->priority != 0)
         gci_buf_format(out, ", priority %lld", (long long)record->priority);
-    if (record->compile_ns != 0) {
-        gci_buf_append_text(out, ", ");
-        gci_write_duration(out, record->compile_ns);
-        gci_buf_append_text(out, " to compile");
-    }
+    if (record->compile_ns != 0)
+        gci_phrase(out, ", {} to compile", GCI_AS_DURATION(record->compile_ns));
     gci_buf_append_char(out, '\n');
 }
 
@@ -222,21 +201,16 @@ write_failing_guard(gci_context const *context, gci_trial const *trial, bool bri
 static void
 write_quoted(gci_buf *out, char const *word, gci_view value)
 {
-    gci_buf_append_text(out, word);
-    if (value.data == NULL) {
-        gci_buf_append_text(out, " nothing");
-        return;
-    }
-    gci_buf_append_text(out, " \"");
-    gci_write_excerpt(out, value, 60);
-    gci_buf_append_char(out, '"');
+    if (value.data == NULL)
+        gci_phrase(out, "{} nothing", GCI_AS_TEXT(word));
+    else
+        gci_phrase(out, "{} \"{}\"", GCI_AS_TEXT(word), GCI_AS_EXCERPT(value, 60));
 }
 
 static void
 write_difference(gci_buf *out, gci_view name, gci_view stored, gci_view asked)
 {
-    gci_buf_append_text(out, "        ");
-    gci_write_column(out, name, GUARD_COLUMN);
+    gci_phrase(out, "        {}", GCI_AS_COLUMN(name, GUARD_COLUMN));
     write_quoted(out, " stored", stored);
     write_quoted(out, "   asked", asked);
     gci_buf_append_char(out, '\n');
@@ -298,12 +272,12 @@ write_holds(gci_explained const *explained, gci_trial const *trial, bool brief, 
 }
 
 static void
-write_trial(gci_explained const *explained, gci_trial const *trial, size_t number, bool brief, gci_buf *out)
+write_trial(gci_explained const *explained, gci_trial const *trial, bool brief, gci_buf *out)
 {
     gci_context const *context = explained->context;
     gci_record const *record = record_of(trial);
 
-    write_candidate_line(trial, number, gci_clock_wall_ns(), out);
+    write_candidate_line(trial, out);
     switch (trial->reason) {
     case GCACHE_REASON_GUARD_FALSE:
     case GCACHE_REASON_GUARD_ERROR:
@@ -337,8 +311,7 @@ write_summary(gci_explained const *explained, gci_buf *out)
 {
     gci_trace const *trace = explained->trace;
 
-    gci_write_count(out, trace->count);
-    gci_buf_append_text(out, trace->count == 1 ? " candidate" : " candidates");
+    gci_phrase(out, trace->count == 1 ? "{} candidate" : "{} candidates", GCI_AS_COUNT(trace->count));
     if (explained->outcome == GCACHE_HIT)
         gci_buf_format(out, ", #%zu is the best that holds for", trace->winner->place + 1);
     else
@@ -386,10 +359,8 @@ write_would_hit(gci_explained const *explained, gci_buf *out)
         if (!gci_guards_nearest(trial->ranked->guards, explained->context->hints, trial->place < GCI_PAIRS_CANDIDATES,
                                 &work, &change))
             continue;
-        gci_buf_append_text(out, written == 0 ? "\n  would hit:  " : "   ");
-        gci_visible_append(out, gci_buf_view(&change));
-        gci_buf_format(out, " (#%zu)", trial->place + 1);
-        written++;
+        gci_phrase(out, written++ == 0 ? "\n  would hit:  {} (#{})" : "   {} (#{})", GCI_AS_VIEW(gci_buf_view(&change)),
+                   GCI_AS_NUMBER(trial->place + 1));
     }
     if (written > 0)
         gci_buf_append_char(out, '\n');
@@ -422,7 +393,7 @@ write_candidates(gci_explained const *explained, bool brief, gci_buf *out)
             continue;
         if (brief && (shown == BRIEF_CANDIDATES || !worth_showing(explained, trial, shown)))
             continue;
-        write_trial(explained, trial, trial->place + 1, brief, out);
+        write_trial(explained, trial, brief, out);
         shown++;
         live += !evicted;
     }
@@ -430,17 +401,6 @@ write_candidates(gci_explained const *explained, bool brief, gci_buf *out)
         gci_buf_format(out, "  and %zu more%s\n", trace->count - live, explained->at_ns == 0 ? " (--all shows them)" : "");
     if (explained->outcome == GCACHE_MISS)
         write_would_hit(explained, out);
-}
-
-/* It was compiled before, and that didn't help. */
-static void
-write_not_stored(gci_trace const *trace, gci_buf *out)
-{
-    if (trace->not_stored == NULL)
-        return;
-    gci_buf_append_text(out, "it was compiled at ");
-    gci_write_moment(out, trace->not_stored_ns, gci_clock_wall_ns());
-    gci_visible_format(out, " and %s\n", trace->not_stored);
 }
 
 static void
@@ -456,14 +416,6 @@ write_advice(gci_explained const *explained, gci_buf *out)
     }
     out->failed |= advice.failed;
     gci_buf_clear(&advice);
-}
-
-static void
-write_takeover(gci_explained const *explained, gci_buf *out)
-{
-    gci_buf_append_text(out, "the compile was ");
-    gci_write_takeover(out, explained->former);
-    gci_buf_append_char(out, '\n');
 }
 
 /* The miss will come again, whatever is compiled. */
@@ -506,11 +458,14 @@ gci_explain_text(gci_explained const *explained, bool brief, gci_buf *out)
     if (explained->trace->trouble.status != GCACHE_OK)
         gci_visible_format(out, "%s\n", explained->trace->trouble.message);
     if (explained->reason == GCACHE_REASON_NO_KEY) {
-        write_not_stored(explained->trace, out);
+        /* It was compiled before, and that didn't help. */
+        if (explained->trace->not_stored != NULL)
+            gci_phrase(out, "it was compiled at {} and {}\n", GCI_AS_MOMENT(explained->trace->not_stored_ns),
+                       GCI_AS_TEXT(explained->trace->not_stored));
         gci_explain_nearest(explained->trace, brief, out);
     }
     if (explained->former != 0)
-        write_takeover(explained, out);
+        gci_phrase(out, "the compile was " GCI_TAKEOVER "\n", GCI_AS_NUMBER(explained->former));
     if (explained->outcome == GCACHE_MISS && explained->at_ns == 0)
         write_read_only(explained, out);
     if (explained->outcome == GCACHE_MISS)

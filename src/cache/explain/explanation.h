@@ -35,6 +35,10 @@ void gci_explain_nearest(gci_trace const *trace, bool brief, gci_buf *out);
 /* Writes that another variant serves than the expected one, and why; nothing if it doesn't. No line end. */
 void gci_explain_variant(gci_explained const *explained, gci_buf *out);
 
+/* What can be done about a miss: a sentence or two in the words of the user's framework. Nothing where nothing is known to
+   help. */
+void gci_write_advice(gci_explained const *explained, gci_buf *out);
+
 /* One JSON object on one line, without a line end. */
 void gci_explain_json(gci_explained const *explained, gci_buf *out);
 

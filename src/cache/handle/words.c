@@ -4,7 +4,8 @@
 #include "cache/handle/words.h"
 
 #include "base/check.h"
-#include "base/visible.h"
+#include "base/digest.h"
+#include "base/system/clock.h"
 #include "store/store.h"
 
 #include <stdio.h>
@@ -12,13 +13,52 @@
 
 #define NS_PER_SECOND UINT64_C(1000000000)
 
-void
-gci_write_short_key(gci_buf *out, gcache_key const *key)
+/* Fills what was written since `start` up with spaces. All of it is ASCII. */
+static void
+fill_up(gci_buf *out, size_t start, gci_piece const *piece)
 {
-    char hex[GCACHE_KEY_HEX_SIZE];
+    size_t size = out->size - start, more = size < piece->room ? piece->room - size : 0;
+    char *end = more != 0 ? gci_buf_reserve(out, more) : NULL;
 
-    gcache_key_to_hex(key, hex);
-    gci_buf_append(out, hex, GCI_SHORT_KEY_DIGITS);
+    if (end == NULL)
+        return;
+    if (piece->right)
+        memmove(end - size + more, end - size, size);
+    memset(piece->right ? end - size : end, ' ', more);
+    out->size += more;
+}
+
+void
+gci_write_phrase(gci_buf *out, char const *template, gci_piece const *pieces)
+{
+    for (char const *hole; (hole = strstr(template, "{}")) != NULL; template = hole + 2, pieces++) {
+        gci_buf_append(out, template, (size_t)(hole - template));
+        size_t start = out->size;
+        if (pieces->number != NULL)
+            pieces->number(out, pieces->value);
+        else if (pieces->text != NULL)
+            pieces->text(out, pieces->view);
+        else
+            pieces->excerpt(out, pieces->view, pieces->width);
+        fill_up(out, start, pieces);
+    }
+    gci_buf_append_text(out, template);
+}
+
+void
+gci_write_short_key(gci_buf *out, gci_view key)
+{
+    char hex[GCI_SHORT_KEY_DIGITS + 1];
+
+    GCI_ASSERT(key.size >= GCI_SHORT_KEY_DIGITS / 2);
+    gci_hex((uint8_t const *)key.data, GCI_SHORT_KEY_DIGITS / 2, hex);
+    gci_buf_append_text(out, hex);
+}
+
+void
+gci_write_number(gci_buf *out, uint64_t number)
+{
+    gci_buf_format(out, "%llu", (unsigned long long)number);
 }
 
 void
@@ -59,15 +99,21 @@ write_clock(gci_buf *out, uint64_t at_ns, uint64_t now_ns, bool seconds)
 }
 
 void
-gci_write_time(gci_buf *out, uint64_t at_ns, uint64_t now_ns)
+gci_write_time(gci_buf *out, uint64_t at_ns)
 {
-    write_clock(out, at_ns, now_ns, false);
+    write_clock(out, at_ns, gci_clock_wall_ns(), false);
 }
 
 void
-gci_write_moment(gci_buf *out, uint64_t at_ns, uint64_t now_ns)
+gci_write_moment(gci_buf *out, uint64_t at_ns)
 {
-    write_clock(out, at_ns, now_ns, true);
+    write_clock(out, at_ns, gci_clock_wall_ns(), true);
+}
+
+void
+gci_write_date(gci_buf *out, uint64_t at_ns)
+{
+    write_clock(out, at_ns, 0, true);
 }
 
 void
@@ -248,12 +294,6 @@ gci_write_paragraph(gci_buf *out, char const *first, gci_view text, size_t width
         if (text.size != 0)
             gci_buf_format(out, "%*s", (int)indent, "");
     }
-}
-
-void
-gci_write_takeover(gci_buf *out, uint64_t process)
-{
-    gci_buf_format(out, "taken over from process %llu, which died while it compiled the same", (unsigned long long)process);
 }
 
 /* Another process may not have reported yet the evictions that were asked for: no more than all of them. */

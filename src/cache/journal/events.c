@@ -3,7 +3,6 @@
  */
 #include "cache/journal/events.h"
 
-#include "base/visible.h"
 #include "cache/handle/words.h"
 
 void
@@ -76,7 +75,7 @@ write_lease(gcache_status status, gci_lease const *lease, bool waited, gci_buf *
     else if (status != GCACHE_OK)
         gci_buf_append_text(out, "not given: compiling goes on without it");
     else if (former != 0)
-        gci_write_takeover(out, former);
+        gci_phrase(out, GCI_TAKEOVER, GCI_AS_NUMBER(former));
     else
         gci_buf_append_text(out, waited ? "taken, after somebody else had it" : "taken");
 }
@@ -145,24 +144,19 @@ gcache_event_name(gcache_event_kind kind)
 static void
 write_details(gci_buf *line, gcache_event const *event)
 {
-    if (event->kind == GCACHE_EVENT_HIT) {
-        gci_buf_append_text(line, ": saved ");
-        gci_write_duration(line, event->compile_ns);
-        gci_buf_append_text(line, ", took ");
-        gci_write_duration(line, event->elapsed_ns);
-    } else if (event->kind == GCACHE_EVENT_COMPILED) {
-        gci_buf_append_text(line, " in ");
-        gci_write_duration(line, event->compile_ns);
-    } else if (event->kind == GCACHE_EVENT_MISS) {
-        gci_buf_format(line, ": %s", gcache_reason_name(event->reason));
-    } else if (event->kind == GCACHE_EVENT_EVICTED) {
-        gci_buf_format(line, ": %llu %s, ", (unsigned long long)event->entries, event->entries == 1 ? "entry" : "entries");
-        gci_write_size(line, event->bytes);
-    } else if (event->variant[0] != '\0') {
-        gci_visible_format(line, ": %s", event->variant);
-    }
+    if (event->kind == GCACHE_EVENT_HIT)
+        gci_phrase(line, ": saved {}, took {}", GCI_AS_DURATION(event->compile_ns), GCI_AS_DURATION(event->elapsed_ns));
+    else if (event->kind == GCACHE_EVENT_COMPILED)
+        gci_phrase(line, " in {}", GCI_AS_DURATION(event->compile_ns));
+    else if (event->kind == GCACHE_EVENT_MISS)
+        gci_phrase(line, ": {}", GCI_AS_TEXT(gcache_reason_name(event->reason)));
+    else if (event->kind == GCACHE_EVENT_EVICTED)
+        gci_phrase(line, event->entries == 1 ? ": {} entry, {}" : ": {} entries, {}", GCI_AS_NUMBER(event->entries),
+                   GCI_AS_SIZE(event->bytes));
+    else if (event->variant[0] != '\0')
+        gci_phrase(line, ": {}", GCI_AS_TEXT(event->variant));
     if (event->text[0] != '\0')
-        gci_visible_format(line, ": %s", event->text);
+        gci_phrase(line, ": {}", GCI_AS_TEXT(event->text));
 }
 
 void
@@ -179,7 +173,7 @@ gcache_event_line(gcache_event const *event, char *out_line, size_t size)
     if (event->graph_kind[0] != '\0' || has_key) {
         gci_visible_format(&line, " (%s%s", event->graph_kind, event->graph_kind[0] != '\0' && has_key ? " " : "");
         if (has_key)
-            gci_write_short_key(&line, &event->key);
+            gci_phrase(&line, "{}", GCI_AS_KEY(&event->key));
         gci_buf_append_char(&line, ')');
     }
     write_details(&line, event);

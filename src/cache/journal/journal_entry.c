@@ -261,7 +261,7 @@ explain_takeover(gci_journal_entry *entry)
     gci_buf text;
 
     gci_buf_init(&text, GCI_BUF_NO_LIMIT);
-    gci_write_takeover(&text, entry->former);
+    gci_phrase(&text, GCI_TAKEOVER, GCI_AS_NUMBER(entry->former));
     entry->why = gci_arena_copy(&entry->arena, gci_buf_view(&text)).data;
     entry->arena.failed |= text.failed;
     gci_buf_clear(&text);

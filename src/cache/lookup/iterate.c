@@ -18,29 +18,18 @@ typedef struct visit {
     bool no_memory;
 } visit;
 
-static gcache_pair *
-copy_pairs(gci_arena *arena, gci_pair const *pairs, size_t count)
-{
-    gcache_pair *copies = gci_arena_array(arena, count, sizeof *copies);
-
-    for (size_t i = 0; copies != NULL && i < count; i++) {
-        copies[i].name = gci_arena_copy(arena, pairs[i].name).data;
-        copies[i].value = gci_arena_copy(arena, pairs[i].value).data;
-    }
-    return copies;
-}
-
+/* Records keep a zero behind every text. shadow: the entry that shadows it; NULL: none. */
 static void
-view_entry(gci_ranked const *ranked, gci_arena *arena, gcache_entry_view *view)
+visit_entry(visit *v, gci_ranked const *ranked, gci_ranked const *shadow, gci_arena *arena)
 {
     gci_record const *record = &ranked->candidate->record;
-
-    *view = (gcache_entry_view){
+    gcache_pair *requirements = gci_arena_array(arena, record->requirement_count, sizeof *requirements);
+    gcache_entry_view view = {
         .key = record->key,
-        .kind = gci_arena_copy(arena, record->kind).data,
+        .kind = record->kind.data,
         .guards = ranked->answer.guards,
         .guard_count = record->guard_count,
-        .requires_ = copy_pairs(arena, record->requirements, record->requirement_count),
+        .requires_ = requirements,
         .requires_count = record->requirement_count,
         .variant = ranked->answer.variant,
         .priority = record->priority,
@@ -51,26 +40,16 @@ view_entry(gci_ranked const *ranked, gci_arena *arena, gcache_entry_view *view)
         .stored_size = record->stored_size,
         .metadata = ranked->answer.metadata,
         .metadata_size = ranked->answer.metadata_size,
-        .label = gci_arena_copy(arena, record->label).data,
+        .label = record->label.data,
+        .shadowed_by = shadow != NULL ? shadow->candidate->record.id : NULL,
     };
-    memcpy(view->id, record->id, sizeof view->id);
-}
 
-/* shadow: the entry that shadows it; NULL: none. */
-static void
-visit_entry(visit *v, gci_ranked const *ranked, gci_ranked const *shadow)
-{
-    gcache_entry_view view;
-    gci_arena arena;
-
-    gci_arena_init(&arena, SIZE_MAX / 2);
-    view_entry(ranked, &arena, &view);
-    view.shadowed_by = shadow != NULL ? shadow->candidate->record.id : NULL;
-    if (arena.failed)
-        v->no_memory = true;
-    else
+    memcpy(view.id, record->id, sizeof view.id);
+    v->no_memory = requirements == NULL;
+    for (size_t i = 0; !v->no_memory && i < record->requirement_count; i++)
+        requirements[i] = (gcache_pair){ record->requirements[i].name.data, record->requirements[i].value.data };
+    if (!v->no_memory)
         v->ended = v->fn(v->state, &view);
-    gci_arena_clear(&arena);
 }
 
 static int
@@ -86,9 +65,9 @@ visit_set(visit *v, gci_candidates *set)
     v->no_memory |= ranking == NULL || (v->shadowed && shadows == NULL);
     for (size_t i = 0; !v->no_memory && v->ended == 0 && i < ranking->count; i++) {
         if (!v->shadowed)
-            visit_entry(v, ranking->items[i], NULL);
+            visit_entry(v, ranking->items[i], NULL, &arena);
         else if (shadows[i] != GCI_NOT_SHADOWED)
-            visit_entry(v, ranking->items[i], ranking->items[shadows[i]]);
+            visit_entry(v, ranking->items[i], ranking->items[shadows[i]], &arena);
     }
     gci_arena_clear(&arena);
     return v->ended != 0 || v->no_memory;

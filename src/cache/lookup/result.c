@@ -7,8 +7,8 @@
 #include "base/check.h"
 #include "base/visible.h"
 #include "cache/candidates/names.h"
-#include "cache/lookup/rename.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 
 /* A winner's guards and names, which the record's own limits bound already. */
@@ -101,6 +101,39 @@ fill_renames(gcache_result *result, gci_context const *context, gci_record const
     return !arena->failed;
 }
 
+/* Bytes of other alphabets may stand in identifiers, as in Python. */
+static bool
+in_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_' || (unsigned char)c >= 0x80;
+}
+
+/*
+ * A guard's text with other names: what the producer wrote as `s77 % 8 == 0` is `s0 % 8 == 0` to a caller whose s0 it is;
+ * `L['s77']` and s77 alike.
+ *
+ * word -> letter-or-digit* ; one that begins with a digit is a number, one behind a dot an attribute: neither is a name
+ */
+static void
+rename_words(gci_view text, gci_naming naming, gci_buf *out)
+{
+    size_t at = 0;
+
+    while (at < text.size) {
+        size_t end = at;
+        while (end < text.size && in_word(text.data[end]))
+            end++;
+        gci_view word = gci_view_of(text.data + at, end - at);
+        if (word.size == 0) {
+            gci_buf_append_char(out, text.data[at++]);
+            continue;
+        }
+        bool name = !isdigit((unsigned char)word.data[0]) && (at == 0 || text.data[at - 1] != '.');
+        gci_buf_append_view(out, name ? naming.rename(naming.state, word) : word);
+        at = end;
+    }
+}
+
 /* The guards as the caller would write them. */
 static bool
 fill_guards(gcache_result *result, gci_context const *context, gci_record const *record, gci_arena *arena)
@@ -113,7 +146,7 @@ fill_guards(gcache_result *result, gci_context const *context, gci_record const 
     gci_buf_init(&text, OWNER_BYTES_MAX);
     for (size_t i = 0; texts != NULL && i < record->guard_count; i++) {
         text.size = 0;
-        gci_guard_rename(record->guards[i], naming, &text);
+        rename_words(record->guards[i], naming, &text);
         texts[i] = gci_arena_copy(arena, gci_buf_view(&text)).data;
     }
     bool done = texts != NULL && !text.failed && !arena->failed;

@@ -304,31 +304,23 @@ write_title(picture const *p, gci_ranking const *ranking, gci_buf *out)
 
     for (size_t i = 0; i < p->count; i++)
         hits += p->points[i].hit;
-    gci_buf_append_text(out, "<h3>key ");
-    gci_write_short_key(out, &p->key);
-    gci_buf_append_text(out, " ");
-    gci_write_html(out, p->label);
-    gci_buf_format(out, "</h3>\n<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"Coverage over ",
+    gci_phrase(out, "<h3>key {} {}</h3>\n", GCI_AS_KEY(&p->key), GCI_AS_HTML(p->label));
+    gci_buf_format(out, "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"Coverage over ",
                    MARGIN_LEFT + COLUMNS * CELL + 4, ROWS * CELL + MARGIN_BOTTOM);
-    gci_write_html(out, gci_view_text(p->names[p->x.hint]));
-    if (p->y.hint != SIZE_MAX) {
-        gci_buf_append_text(out, " and ");
-        gci_write_html(out, gci_view_text(p->names[p->y.hint]));
-    }
+    gci_phrase(out, "{}", GCI_AS_HTML(gci_view_text(p->names[p->x.hint])));
+    if (p->y.hint != SIZE_MAX)
+        gci_phrase(out, " and {}", GCI_AS_HTML(gci_view_text(p->names[p->y.hint])));
     gci_buf_format(out, ": %zu candidates, %zu hits, %zu misses\">", ranking->count, hits, p->count - hits);
 }
 
 static void
 write_names(picture const *p, gci_buf *out)
 {
-    gci_buf_format(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">", MARGIN_LEFT + COLUMNS * CELL, ROWS * CELL + 28);
-    gci_write_html(out, gci_view_text(p->names[p->x.hint]));
-    gci_buf_append_text(out, "</text>");
-    if (p->y.hint == SIZE_MAX)
-        return;
-    gci_buf_format(out, "<text x=\"%d\" y=\"12\">", MARGIN_LEFT + 4);
-    gci_write_html(out, gci_view_text(p->names[p->y.hint]));
-    gci_buf_append_text(out, "</text>");
+    gci_phrase(out, "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>", GCI_AS_NUMBER(MARGIN_LEFT + COLUMNS * CELL),
+               GCI_AS_NUMBER(ROWS * CELL + 28), GCI_AS_HTML(gci_view_text(p->names[p->x.hint])));
+    if (p->y.hint != SIZE_MAX)
+        gci_phrase(out, "<text x=\"{}\" y=\"12\">{}</text>", GCI_AS_NUMBER(MARGIN_LEFT + 4),
+                   GCI_AS_HTML(gci_view_text(p->names[p->y.hint])));
 }
 
 static void

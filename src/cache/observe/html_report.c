@@ -41,36 +41,19 @@ static char const page_end[] = "</main>\n</body>\n</html>\n";
 /* ---- figures ---- */
 
 static void
-begin_figure(gci_buf *out, char const *name)
-{
-    gci_buf_format(out, "<div><dt>%s</dt><dd>", name);
-}
-
-static void
 write_figures(gci_statistics const *statistics, gci_buf *out)
 {
     uint64_t misses = gci_statistics_misses(statistics), lookups = statistics->hits + misses;
 
     gci_buf_append_text(out, "<h1>guardcache report</h1>\n<p>");
-    if (statistics->oldest_ns != 0) {
-        gci_write_moment(out, statistics->oldest_ns, 0);
-        gci_buf_append_text(out, " to ");
-        gci_write_moment(out, statistics->newest_ns, 0);
-    } else {
+    if (statistics->oldest_ns != 0)
+        gci_phrase(out, "{} to {}", GCI_AS_DATE(statistics->oldest_ns), GCI_AS_DATE(statistics->newest_ns));
+    else
         gci_buf_append_text(out, "the journal is empty");
-    }
-    gci_buf_append_text(out, "</p>\n<dl>");
-    begin_figure(out, "lookups");
-    gci_write_count(out, lookups);
-    gci_buf_append_text(out, "</dd></div>");
-    begin_figure(out, "hit rate");
-    gci_buf_format(out, "%.1f %%</dd></div>", gci_percent(statistics->hits, lookups));
-    begin_figure(out, "compile time saved");
-    gci_write_duration(out, statistics->saved_ns);
-    gci_buf_append_text(out, "</dd></div>");
-    begin_figure(out, "spent on misses");
-    gci_write_duration(out, statistics->cost_ns);
-    gci_buf_append_text(out, "</dd></div></dl>\n");
+    gci_phrase(out, "</p>\n<dl><div><dt>lookups</dt><dd>{}</dd></div>", GCI_AS_COUNT(lookups));
+    gci_buf_format(out, "<div><dt>hit rate</dt><dd>%.1f %%</dd></div>", gci_percent(statistics->hits, lookups));
+    gci_phrase(out, "<div><dt>compile time saved</dt><dd>{}</dd></div><div><dt>spent on misses</dt><dd>{}</dd></div></dl>\n",
+               GCI_AS_DURATION(statistics->saved_ns), GCI_AS_DURATION(statistics->cost_ns));
 }
 
 static void
@@ -83,11 +66,11 @@ write_reasons(gci_statistics const *statistics, gci_buf *out)
     for (int i = 1; i < GCACHE_REASON_COUNT; i++) {
         if (statistics->misses[i] == 0)
             continue;
-        gcache_reason reason = (gcache_reason)i;
-        gci_buf_format(out, "<tr><th scope=\"row\">%s</th><td>%s</td><td class=\"n\">%llu</td><td><meter max=\"%llu\" "
-                            "value=\"%llu\" aria-label=\"share of %s\"></meter></td></tr>\n",
-                       gcache_reason_name(reason), gcache_reason_text(reason), (unsigned long long)statistics->misses[i],
-                       (unsigned long long)misses, (unsigned long long)statistics->misses[i], gcache_reason_name(reason));
+        gci_piece name = GCI_AS_TEXT(gcache_reason_name((gcache_reason)i)), count = GCI_AS_NUMBER(statistics->misses[i]);
+        gci_phrase(out,
+                   "<tr><th scope=\"row\">{}</th><td>{}</td><td class=\"n\">{}</td><td><meter max=\"{}\" "
+                   "value=\"{}\" aria-label=\"share of {}\"></meter></td></tr>\n",
+                   name, GCI_AS_TEXT(gcache_reason_text((gcache_reason)i)), count, GCI_AS_NUMBER(misses), count, name);
     }
     gci_buf_append_text(out, "</table>\n");
 }
@@ -183,14 +166,9 @@ write_costly(costly *c, gci_buf *out)
     gci_buf_append_text(out, "<h2>What costs most</h2>\n");
     for (size_t i = 0; i < c->shown; i++) {
         gci_group const *group = &c->groups->items[i];
-        gci_buf_append_text(out, "<details><summary>");
-        gci_write_duration(out, group->cost_ns);
-        gci_buf_format(out, " in %llu %s: %s, key ", (unsigned long long)group->misses,
-                       group->misses == 1 ? "miss" : "misses", gcache_reason_name(group->reason));
-        gci_write_short_key(out, &group->key);
-        gci_buf_append_text(out, " ");
-        gci_write_html(out, group->label);
-        gci_buf_append_text(out, "</summary><pre>");
+        gci_phrase(out, "<details><summary>{} in {} {}: {}, key {} {}</summary><pre>", GCI_AS_DURATION(group->cost_ns),
+                   GCI_AS_NUMBER(group->misses), GCI_AS_TEXT(group->misses == 1 ? "miss" : "misses"),
+                   GCI_AS_TEXT(gcache_reason_name(group->reason)), GCI_AS_KEY(&group->key), GCI_AS_HTML(group->label));
         gci_write_html_lines(out, gci_buf_view(&c->texts[i]));
         gci_buf_append_text(out, "</pre></details>\n");
     }

@@ -25,12 +25,7 @@ typedef struct shown {
 static void
 write_row_start(gci_buf *out, char const *name, uint64_t count)
 {
-    gci_buf number;
-
-    gci_buf_init(&number, GCI_BUF_NO_LIMIT);
-    gci_write_count(&number, count);
-    gci_buf_format(out, "%-*s%*.*s", NAME_WIDTH, name, COUNT_WIDTH, (int)number.size, number.data);
-    gci_buf_clear(&number);
+    gci_phrase(out, "{}{}", GCI_LEFT(NAME_WIDTH, GCI_AS_TEXT(name)), GCI_RIGHT(COUNT_WIDTH, GCI_AS_COUNT(count)));
 }
 
 static void
@@ -39,23 +34,17 @@ write_lookups(gci_statistics const *statistics, gci_buf *out)
     uint64_t misses = gci_statistics_misses(statistics), lookups = statistics->hits + misses;
 
     write_row_start(out, "lookups", lookups);
-    gci_buf_append_text(out, "      hits ");
-    gci_write_count(out, statistics->hits);
-    gci_buf_format(out, " (%.1f %%)      compile time saved ", gci_percent(statistics->hits, lookups));
-    gci_write_duration(out, statistics->saved_ns);
-    gci_buf_append_char(out, '\n');
+    gci_phrase(out, "      hits {}", GCI_AS_COUNT(statistics->hits));
+    gci_buf_format(out, " (%.1f %%)", gci_percent(statistics->hits, lookups));
+    gci_phrase(out, "      compile time saved {}\n", GCI_AS_DURATION(statistics->saved_ns));
     write_row_start(out, "misses", misses);
     gci_buf_append_text(out, "   ");
     for (int i = 1; i < GCACHE_REASON_COUNT; i++) {
-        if (statistics->misses[i] == 0)
-            continue;
-        gci_buf_format(out, "   %s ", gcache_reason_name((gcache_reason)i));
-        gci_write_count(out, statistics->misses[i]);
+        if (statistics->misses[i] != 0)
+            gci_phrase(out, "   {} {}", GCI_AS_TEXT(gcache_reason_name((gcache_reason)i)), GCI_AS_COUNT(statistics->misses[i]));
     }
-    if (statistics->cost_ns != 0) {
-        gci_buf_append_text(out, "      compiled for ");
-        gci_write_duration(out, statistics->cost_ns);
-    }
+    if (statistics->cost_ns != 0)
+        gci_phrase(out, "      compiled for {}", GCI_AS_DURATION(statistics->cost_ns));
     gci_buf_append_char(out, '\n');
 }
 
@@ -65,26 +54,17 @@ write_entries(shown const *all, gci_buf *out)
     gci_store_stats const *store = &all->store;
 
     write_row_start(out, "entries", store->entries);
-    gci_buf_append_text(out, "      ");
-    gci_write_count(out, store->keys);
-    gci_buf_append_text(out, store->keys == 1 ? " key, " : " keys, ");
-    gci_write_size(out, store->bytes);
-    if (store->max_size != UINT64_MAX) {
-        gci_buf_append_text(out, " of at most ");
-        gci_write_size(out, store->max_size);
-    }
-    if (all->idle_ns != 0) {
-        gci_buf_append_text(out, "; the least recent is unused for ");
-        gci_write_duration(out, all->idle_ns);
-    }
+    gci_phrase(out, store->keys == 1 ? "      {} key, {}" : "      {} keys, {}", GCI_AS_COUNT(store->keys),
+               GCI_AS_SIZE(store->bytes));
+    if (store->max_size != UINT64_MAX)
+        gci_phrase(out, " of at most {}", GCI_AS_SIZE(store->max_size));
+    if (all->idle_ns != 0)
+        gci_phrase(out, "; the least recent is unused for {}", GCI_AS_DURATION(all->idle_ns));
     gci_buf_append_char(out, '\n');
     write_row_start(out, "evicted", store->counters[GCI_COUNT_EVICTIONS]);
-    gci_buf_append_text(out, "      ");
-    gci_write_size(out, store->counters[GCI_COUNT_EVICTED_BYTES]);
+    gci_phrase(out, "      {}", GCI_AS_SIZE(store->counters[GCI_COUNT_EVICTED_BYTES]));
     gci_write_asked_again(out, store->counters[GCI_COUNT_ASKED_AGAIN], store->counters[GCI_COUNT_EVICTIONS]);
-    gci_buf_append_text(out, "; damaged and put aside ");
-    gci_write_count(out, store->counters[GCI_COUNT_CORRUPT]);
-    gci_buf_append_char(out, '\n');
+    gci_phrase(out, "; damaged and put aside {}\n", GCI_AS_COUNT(store->counters[GCI_COUNT_CORRUPT]));
 }
 
 /* From which tier the candidates of the lookups came. */
@@ -96,11 +76,9 @@ write_tiers(gci_store_stats const *store, gci_buf *out)
     if (memory + disk == 0)
         return;
     write_row_start(out, "asked", memory + disk);
-    gci_buf_append_text(out, "      memory ");
-    gci_write_count(out, memory);
-    gci_buf_format(out, " (%.1f %%)   disk ", gci_percent(memory, memory + disk));
-    gci_write_count(out, disk);
-    gci_buf_append_char(out, '\n');
+    gci_phrase(out, "      memory {}", GCI_AS_COUNT(memory));
+    gci_buf_format(out, " (%.1f %%)", gci_percent(memory, memory + disk));
+    gci_phrase(out, "   disk {}\n", GCI_AS_COUNT(disk));
 }
 
 static void
@@ -108,15 +86,12 @@ write_times(gci_statistics const *statistics, gci_buf *out)
 {
     if (statistics->timed == 0)
         return;
-    gci_buf_append_text(out, "\na hit took ");
-    gci_write_duration(out, statistics->time_sum_ns / statistics->timed);
-    gci_buf_append_text(out, " on average:");
+    gci_phrase(out, "\na hit took {} on average:", GCI_AS_DURATION(statistics->time_sum_ns / statistics->timed));
     for (size_t i = 0; i < GCI_TIME_BUCKETS; i++) {
         if (statistics->times[i] == 0)
             continue;
         bool last = i + 1 == GCI_TIME_BUCKETS;
-        gci_buf_format(out, "   %s ", last ? "over" : "under");
-        gci_write_duration(out, gci_time_bucket_end(last ? i - 1 : i));
+        gci_phrase(out, last ? "   over {}" : "   under {}", GCI_AS_DURATION(gci_time_bucket_end(last ? i - 1 : i)));
         gci_buf_format(out, " %.0f %%", gci_percent(statistics->times[i], statistics->timed));
     }
     gci_buf_append_char(out, '\n');
@@ -132,14 +107,10 @@ write_groups(char const *title, gci_groups const *groups, gci_buf *out)
     gci_buf_format(out, "\n%-40s %10s %10s %8s %14s\n", title, "hits", "misses", "rate", "compiled for");
     for (size_t i = 0; i < groups->count && i < LABELS_SHOWN; i++) {
         gci_group const *group = &groups->items[i];
-        gci_buf cost;
-        gci_buf_init(&cost, GCI_BUF_NO_LIMIT);
-        gci_write_duration(&cost, group->cost_ns);
-        gci_write_column(out, group->name.size != 0 ? group->name : gci_view_text("(none)"), 40);
-        gci_buf_format(out, " %10llu %10llu %6.1f %% %14.*s\n", (unsigned long long)group->hits,
-                       (unsigned long long)group->misses, gci_percent(group->hits, group->hits + group->misses),
-                       (int)cost.size, cost.data);
-        gci_buf_clear(&cost);
+        gci_phrase(out, "{} {} {}", GCI_AS_COLUMN(group->name.size != 0 ? group->name : gci_view_text("(none)"), 40),
+                   GCI_RIGHT(10, GCI_AS_NUMBER(group->hits)), GCI_RIGHT(10, GCI_AS_NUMBER(group->misses)));
+        gci_buf_format(out, " %6.1f %%", gci_percent(group->hits, group->hits + group->misses));
+        gci_phrase(out, " {}\n", GCI_RIGHT(14, GCI_AS_DURATION(group->cost_ns)));
     }
     if (groups->count > LABELS_SHOWN)
         gci_buf_format(out, "and %zu more (--json has all)\n", groups->count - LABELS_SHOWN);
@@ -151,11 +122,8 @@ write_text(shown const *all, gci_buf *out)
     write_lookups(&all->statistics, out);
     write_entries(all, out);
     write_tiers(&all->store, out);
-    if (all->statistics.oldest_ns != 0) {
-        gci_buf_append_text(out, "since ");
-        gci_write_time(out, all->statistics.oldest_ns, gci_clock_wall_ns());
-        gci_buf_append_char(out, '\n');
-    }
+    if (all->statistics.oldest_ns != 0)
+        gci_phrase(out, "since {}\n", GCI_AS_TIME(all->statistics.oldest_ns));
     write_times(&all->statistics, out);
     write_groups("label", &all->statistics.labels, out);
     write_groups("namespace", &all->statistics.spaces, out);

@@ -2,11 +2,11 @@
  * gcache_statistics_top: what costs most.
  */
 #include "base/check.h"
-#include "base/system/clock.h"
 #include "base/text/json.h"
 #include "cache/handle/words.h"
 #include "cache/observe/statistics.h"
 
+#define REASON_WIDTH 12
 #define KIND_WIDTH 14
 #define LABEL_WIDTH 36
 #define GUARD_WIDTH 44
@@ -20,45 +20,25 @@ typedef struct listing {
 /* ---- for people ---- */
 
 static void
-write_cost(gci_buf *out, gci_group const *group)
-{
-    gci_buf cost;
-
-    gci_buf_init(&cost, GCI_BUF_NO_LIMIT);
-    gci_write_duration(&cost, group->cost_ns);
-    gci_buf_format(out, "%12.*s %8llu  ", (int)cost.size, cost.data, (unsigned long long)group->misses);
-    gci_buf_clear(&cost);
-}
-
-static void
 write_miss(gci_group const *group, gci_buf *out)
 {
-    gci_buf_format(out, "%-12s ", gcache_reason_name(group->reason));
-    gci_write_short_key(out, &group->key);
-    gci_buf_append_text(out, "  ");
-    gci_write_column(out, group->label, LABEL_WIDTH);
-    gci_buf_append_text(out, "  ");
-    gci_write_time(out, group->newest_ns, gci_clock_wall_ns());
+    gci_phrase(out, "{} {}  {}  {}", GCI_LEFT(REASON_WIDTH, GCI_AS_TEXT(gcache_reason_name(group->reason))),
+               GCI_AS_KEY(&group->key), GCI_AS_COLUMN(group->label, LABEL_WIDTH), GCI_AS_TIME(group->newest_ns));
 }
 
 static void
 write_key(gci_group const *group, gci_buf *out)
 {
-    gci_buf_format(out, "%8llu  ", (unsigned long long)group->hits);
-    gci_write_short_key(out, &group->key);
-    gci_buf_append_text(out, "  ");
-    gci_write_column(out, group->kind, KIND_WIDTH);
-    gci_write_column(out, group->label, LABEL_WIDTH);
+    gci_phrase(out, "{}  {}  {}{}", GCI_RIGHT(8, GCI_AS_NUMBER(group->hits)), GCI_AS_KEY(&group->key),
+               GCI_AS_COLUMN(group->kind, KIND_WIDTH), GCI_AS_COLUMN(group->label, LABEL_WIDTH));
 }
 
 static void
 write_guard(gci_group const *group, gci_buf *out)
 {
-    gci_write_column(out, group->name, GUARD_WIDTH);
-    for (size_t i = 0; i < group->value_count; i++) {
-        gci_buf_append_text(out, i > 0 ? ", " : "  ");
-        gci_write_excerpt(out, group->values[i], 40);
-    }
+    gci_phrase(out, "{}", GCI_AS_COLUMN(group->name, GUARD_WIDTH));
+    for (size_t i = 0; i < group->value_count; i++)
+        gci_phrase(out, i > 0 ? ", {}" : "  {}", GCI_AS_EXCERPT(group->values[i], 40));
 }
 
 static void
@@ -70,8 +50,9 @@ write_text(listing const *list, gci_buf *out)
 
     gci_buf_format(out, "%12s %8s  %s\n", "compiled for", "misses", titles[list->kind]);
     for (size_t i = 0; i < list->shown; i++) {
-        write_cost(out, &list->groups->items[i]);
-        writers[list->kind](&list->groups->items[i], out);
+        gci_group const *group = &list->groups->items[i];
+        gci_phrase(out, "{} {}  ", GCI_RIGHT(12, GCI_AS_DURATION(group->cost_ns)), GCI_RIGHT(8, GCI_AS_NUMBER(group->misses)));
+        writers[list->kind](group, out);
         while (out->size > 0 && !out->failed && out->data[out->size - 1] == ' ')
             out->size--;
         gci_buf_append_char(out, '\n');

@@ -11,7 +11,6 @@
 #include "base/digest.h"
 #include "cache/handle/cache.h"
 #include "cache/transfer/blobs.h"
-#include "cache/transfer/side_name.h"
 #include "store/publish/side.h"
 
 #include <stdio.h>
@@ -25,6 +24,21 @@
 typedef char side_path[GCI_SIDE_PATH_MAX + 1];
 
 /* ---- names ---- */
+
+bool
+gci_side_name_valid(char const *name, size_t size)
+{
+    static char const letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+    size_t plain = strspn(name, letters), length = strlen(name);
+
+    if (plain == 0 || length >= size)
+        return false;
+    for (size_t i = plain; i < length; i++) {
+        if (name[i] != '.' && strchr(letters, name[i]) == NULL)
+            return false;
+    }
+    return true;
+}
 
 static bool
 is_space(char c)

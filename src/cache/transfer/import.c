@@ -14,7 +14,6 @@
 #include "base/system/clock.h"
 #include "cache/handle/cache.h"
 #include "cache/transfer/blobs.h"
-#include "cache/transfer/side_name.h"
 #include "cache/transfer/transfer_file.h"
 #include "cache/tuning/tuning_rows.h"
 #include "store/format/describe.h"
