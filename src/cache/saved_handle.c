@@ -34,13 +34,6 @@
 /* ---- saving ---- */
 
 static void
-write_text(gci_buf *out, char const *name, gci_view text)
-{
-    gci_buf_format(out, ", \"%s\": ", name);
-    gci_json_write_text(out, text);
-}
-
-static void
 write_number(gci_buf *out, char const *name, gci_value_type type, uint64_t value)
 {
     if (value == 0)
@@ -63,7 +56,7 @@ write_directory(gcache *cache, gci_buf *out, gcache_error *error)
     else
         gci_buf_append_text(&path, cache->directory != NULL ? cache->directory : ".");
     if (status == GCACHE_OK)
-        write_text(out, "directory", gci_buf_view(&path));
+        gci_json_member_text(out, "directory", gci_buf_view(&path));
     gci_buf_clear(&path);
     return status;
 }
@@ -78,9 +71,9 @@ gcache_handle_save(gcache *cache, char **out_text, gcache_error *error)
     gci_buf_append_text(&text, "{\"format\": \"" FORMAT "\"");
     gcache_status status = write_directory(cache, &text, error);
     if (cache->namespace_.size != 0)
-        write_text(&text, "namespace", cache->namespace_);
+        gci_json_member_text(&text, "namespace", cache->namespace_);
     if (cache->gate.bypass != NULL)
-        write_text(&text, "bypass", gci_view_text(cache->gate.bypass));
+        gci_json_member_text(&text, "bypass", gci_view_text(cache->gate.bypass));
 #define X(field, type, json_type) write_number(&text, #field, json_type, (uint64_t)cache->options.field);
     OPTION_MAP(X)
 #undef X

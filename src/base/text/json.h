@@ -36,6 +36,13 @@ void gci_json_locate(gci_view text, uint32_t at, int *out_line, int *out_column)
 /* Writes a JSON string with quotes and escapes, also of what a terminal would act on (base/visible.h). Bytes that aren't UTF-8
    become U+FFFD. */
 void gci_json_write_text(gci_buf *buf, gci_view text);
+/* Objects and arrays are written piece by piece: each of these puts ", " before itself, but not behind "{" or "[". The member's
+   value follows. */
+void gci_json_next(gci_buf *buf);
+void gci_json_member(gci_buf *buf, char const *name);
+void gci_json_member_text(gci_buf *buf, char const *name, gci_view text);
+void gci_json_member_number(gci_buf *buf, char const *name, uint64_t number);
+
 /* Writes "path": "..", and if that isn't exact, "path_hex" with all of its bytes: what files are called needn't be UTF-8. */
 void gci_json_write_path(gci_buf *buf, gci_view path);
 

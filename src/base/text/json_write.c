@@ -60,6 +60,36 @@ gci_json_write_text(gci_buf *buf, gci_view text)
 }
 
 void
+gci_json_next(gci_buf *buf)
+{
+    char last = buf->size != 0 ? buf->data[buf->size - 1] : ' ';
+
+    if (last != '{' && last != '[')
+        gci_buf_append_text(buf, ", ");
+}
+
+void
+gci_json_member(gci_buf *buf, char const *name)
+{
+    gci_json_next(buf);
+    gci_buf_format(buf, "\"%s\": ", name);
+}
+
+void
+gci_json_member_text(gci_buf *buf, char const *name, gci_view text)
+{
+    gci_json_member(buf, name);
+    gci_json_write_text(buf, text);
+}
+
+void
+gci_json_member_number(gci_buf *buf, char const *name, uint64_t number)
+{
+    gci_json_member(buf, name);
+    gci_buf_format(buf, "%llu", (unsigned long long)number);
+}
+
+void
 gci_json_write_path(gci_buf *buf, gci_view path)
 {
     char hex[3];

@@ -205,30 +205,27 @@ write_text(gci_description const *asked, pairing const *p, gci_diff const *diff,
 }
 
 static void
-write_component_state(gci_buf *out, bool *first, gci_view name, char const *word)
+write_component_state(gci_buf *out, gci_view name, char const *word)
 {
-    gci_buf_append_text(out, *first ? "" : ", ");
+    gci_json_next(out);
     gci_json_write_text(out, name);
     gci_buf_format(out, ": \"%s\"", word);
-    *first = false;
 }
 
 static void
 write_json(gci_description const *stored, gci_description const *asked, pairing const *p, gci_diff const *diff,
            gci_buf *out)
 {
-    bool first = true;
-
     gci_buf_format(out, "{\"equal\": %s, \"components\": {",
                    gci_diff_count(diff) + gci_diff_left_out(diff) == 0 ? "true" : "false");
     for (size_t i = 0; i < asked->component_count; i++) {
         gci_component const *component = &asked->components[i], *there = p->of_asked[i];
-        write_component_state(out, &first, component->name,
+        write_component_state(out, component->name,
                               there == NULL ? "asked" : is_equal(there, component) ? "equal" : "differs");
     }
     for (size_t i = 0; i < stored->component_count; i++)
         if (p->of_stored[i] == NULL)
-            write_component_state(out, &first, stored->components[i].name, "stored");
+            write_component_state(out, stored->components[i].name, "stored");
     gci_buf_append_text(out, "}, \"differs\": [");
     gci_diff_write_json(diff, out);
     gci_buf_format(out, "], \"left_out\": %zu}", gci_diff_left_out(diff));

@@ -6,19 +6,6 @@
 #include "cache/explain/explanation.h"
 #include "cache/handle/words.h"
 
-static void
-write_member(gci_buf *out, char const *name)
-{
-    gci_buf_format(out, ", \"%s\": ", name);
-}
-
-static void
-write_text_member(gci_buf *out, char const *name, gci_view text)
-{
-    write_member(out, name);
-    gci_json_write_text(out, text);
-}
-
 /* ---- candidates ---- */
 
 static void
@@ -29,8 +16,8 @@ write_verdict(gci_buf *out, gcache_truth truth, gcache_verdict const *verdict)
         return;
     }
     gci_buf_append_text(out, "\"error\"");
-    write_text_member(out, "error", gci_view_text(verdict->exception));
-    write_text_member(out, "message", gci_view_text(verdict->message));
+    gci_json_member_text(out, "error", gci_view_text(verdict->exception));
+    gci_json_member_text(out, "message", gci_view_text(verdict->message));
 }
 
 /* A guard whose text the journal left out: those before the failing one held. */
@@ -49,20 +36,21 @@ write_guards(gci_context const *context, gci_trial const *trial, gci_buf *out)
 
     gci_buf_append_text(out, ", \"guards\": [");
     for (size_t i = 0; i < record->guard_count; i++) {
-        gci_buf_append_text(out, i > 0 ? ", {\"text\": " : "{\"text\": ");
-        gci_json_write_text(out, record->guards[i]);
+        gci_json_next(out);
+        gci_buf_append_char(out, '{');
+        gci_json_member_text(out, "text", record->guards[i]);
         if (record->guards[i].size == 0 && trial->cut != GCI_CUT_NOTHING) {
             write_left_out(trial, i, out);
         } else if (trial->ranked->guards != NULL) {
             gcache_verdict verdict;
             if (i == trial->verdict.guard && (trial->cut & GCI_CUT_PART) != 0)
                 gci_buf_append_text(out, ", \"cut\": true");
-            write_member(out, "result");
+            gci_json_member(out, "result");
             gcache_truth truth = gci_guards_eval_one(trial->ranked->guards, i, context->hints, &verdict);
             write_verdict(out, truth, &verdict);
         } else if ((trial->cut & GCI_CUT_SHORT) != 0) {
             gci_buf_append_text(out, ", \"cut\": true");
-            write_member(out, "result");
+            gci_json_member(out, "result");
             write_verdict(out, trial->reason == GCACHE_REASON_GUARD_FALSE ? GCACHE_FALSE : GCACHE_RAISES, &trial->verdict);
         }
         gci_buf_append_char(out, '}');
@@ -89,10 +77,10 @@ write_decision(gci_context const *context, gci_trial const *trial, bool pairs, s
     gci_buf_init(&nearest, GCI_BUF_NO_LIMIT);
     gci_guards_explain(trial->ranked->guards, trial->verdict.guard, context->hints, &part, &values);
     gci_buf_format(out, ", \"first_failing\": %zu", trial->verdict.guard);
-    write_text_member(out, "part", gci_buf_view(&part));
-    write_text_member(out, "arithmetic", gci_buf_view(&values));
+    gci_json_member_text(out, "part", gci_buf_view(&part));
+    gci_json_member_text(out, "arithmetic", gci_buf_view(&values));
     if (trial->cut == GCI_CUT_NOTHING && gci_guards_nearest(trial->ranked->guards, context->hints, pairs, work, &nearest))
-        write_text_member(out, "would_hit", gci_buf_view(&nearest));
+        gci_json_member_text(out, "would_hit", gci_buf_view(&nearest));
     out->failed |= part.failed || values.failed || nearest.failed;
     gci_buf_clear(&part);
     gci_buf_clear(&values);
@@ -102,10 +90,10 @@ write_decision(gci_context const *context, gci_trial const *trial, bool pairs, s
 static void
 write_requirement(gci_trial const *trial, gci_buf *out)
 {
-    gci_buf_append_text(out, ", \"requirement\": {\"name\": ");
-    gci_json_write_text(out, trial->requirement->name);
-    write_text_member(out, "stored", trial->requirement->value);
-    write_member(out, "asked");
+    gci_buf_append_text(out, ", \"requirement\": {");
+    gci_json_member_text(out, "name", trial->requirement->name);
+    gci_json_member_text(out, "stored", trial->requirement->value);
+    gci_json_member(out, "asked");
     if (trial->provided.data != NULL)
         gci_json_write_text(out, trial->provided);
     else
@@ -117,17 +105,16 @@ static void
 write_names(gci_context const *context, gci_record const *record, gci_buf *out)
 {
     gci_names_walk walk = { .context = context, .record = record };
-    char const *separator = "";
 
     gci_buf_append_text(out, ", \"names\": [");
     while (gci_names_next(&walk)) {
         if (gci_view_equal(walk.stored, walk.current))
             continue;
-        gci_buf_format(out, "%s{\"stored\": ", separator);
-        gci_json_write_text(out, walk.stored);
-        write_text_member(out, "asked", walk.current);
+        gci_json_next(out);
+        gci_buf_append_char(out, '{');
+        gci_json_member_text(out, "stored", walk.stored);
+        gci_json_member_text(out, "asked", walk.current);
         gci_buf_append_char(out, '}');
-        separator = ", ";
     }
     gci_buf_append_char(out, ']');
 }
@@ -158,18 +145,17 @@ static void
 write_values(gci_context const *context, gci_trial const *trial, gci_buf *out)
 {
     gci_guards const *guards = trial->ranked->guards;
-    bool first = true, all = trial->cut != GCI_CUT_NOTHING;
+    bool all = trial->cut != GCI_CUT_NOTHING;
 
     gci_buf_append_text(out, ", \"values\": {");
     for (size_t i = 0; i < gci_hints_count(context->hints); i++) {
         gci_view name = gci_hints_name(context->hints, i);
         if (!all && (guards == NULL || !gci_guards_reads(guards, gci_context_bound_name(context, name))))
             continue;
-        gci_buf_append_text(out, first ? "" : ", ");
+        gci_json_next(out);
         gci_json_write_text(out, name);
         gci_buf_append_text(out, ": ");
         write_hint(context, i, out);
-        first = false;
     }
     gci_buf_append_char(out, '}');
 }
@@ -181,7 +167,7 @@ write_candidate(gci_context const *context, gci_trial const *trial, bool pairs, 
 
     gci_buf_format(out, "{\"entry\": \"%s\", \"outcome\": \"%s\"", record->id,
                    trial->reason == GCACHE_REASON_NONE ? "holds" : gcache_reason_name(trial->reason));
-    write_text_member(out, "variant", record->variant);
+    gci_json_member_text(out, "variant", record->variant);
     gci_buf_format(out, ", \"priority\": %lld, \"created_ns\": %llu, \"compile_ns\": %llu", (long long)record->priority,
                    (unsigned long long)record->created_ns, (unsigned long long)record->compile_ns);
     write_guards(context, trial, out);
@@ -219,7 +205,7 @@ write_candidates(gci_explained const *explained, gci_buf *out)
     gci_buf_append_text(out, ", \"candidates\": [");
     for (size_t i = 0; i < trace->trial_count; i++) {
         gci_trial const *trial = &trace->trials[i];
-        gci_buf_append_text(out, i != 0 ? ", " : "");
+        gci_json_next(out);
         write_candidate(explained->context, trial, trial->place < GCI_PAIRS_CANDIDATES, &work, out);
     }
 }
@@ -228,26 +214,30 @@ static void
 write_eviction(gci_trace const *trace, gci_buf *out)
 {
     gci_tombstone const *tombstone = gci_trace_eviction(trace);
+    gci_fullness const *fullness = &trace->fullness;
 
     if (tombstone == NULL)
         return;
-    gci_buf_format(out, ", \"eviction\": {\"entries\": %u, \"hits\": %u", tombstone->entries, tombstone->hits);
-    gci_buf_format(out, ", \"stored_ns\": %llu, \"used_ns\": %llu, \"evicted_ns\": %llu",
-                   (unsigned long long)tombstone->stored_ns, (unsigned long long)tombstone->used_ns,
-                   (unsigned long long)tombstone->evicted_ns);
-    write_text_member(out, "why", gci_view_text(gci_eviction_text((int)tombstone->cause)));
-    gci_buf_format(out, ", \"bytes\": %llu, \"max_bytes\": %llu, \"least_recent_ns\": %llu",
-                   (unsigned long long)trace->fullness.bytes, (unsigned long long)trace->fullness.max_size,
-                   (unsigned long long)trace->fullness.least_recent_ns);
-    gci_buf_format(out, ", \"evictions\": %llu, \"asked_again\": %llu}", (unsigned long long)trace->fullness.evictions,
-                   (unsigned long long)trace->fullness.asked_again);
+    gci_buf_append_text(out, ", \"eviction\": {");
+    gci_json_member_number(out, "entries", tombstone->entries);
+    gci_json_member_number(out, "hits", tombstone->hits);
+    gci_json_member_number(out, "stored_ns", tombstone->stored_ns);
+    gci_json_member_number(out, "used_ns", tombstone->used_ns);
+    gci_json_member_number(out, "evicted_ns", tombstone->evicted_ns);
+    gci_json_member_text(out, "why", gci_view_text(gci_eviction_text((int)tombstone->cause)));
+    gci_json_member_number(out, "bytes", fullness->bytes);
+    gci_json_member_number(out, "max_bytes", fullness->max_size);
+    gci_json_member_number(out, "least_recent_ns", fullness->least_recent_ns);
+    gci_json_member_number(out, "evictions", fullness->evictions);
+    gci_json_member_number(out, "asked_again", fullness->asked_again);
+    gci_buf_append_char(out, '}');
 }
 
 static void
 write_past(gci_explained const *explained, gci_buf *out)
 {
     if (explained->context->request.label != NULL)
-        write_text_member(out, "label", gci_view_text(explained->context->request.label));
+        gci_json_member_text(out, "label", gci_view_text(explained->context->request.label));
     if (explained->at_ns == 0)
         return;
     gci_buf_format(out, ", \"at_ns\": %llu, \"compile_ns\": %llu", (unsigned long long)explained->at_ns,
@@ -266,7 +256,7 @@ write_note(gci_explained const *explained, gci_buf *out)
     gci_buf_init(&note, GCI_BUF_NO_LIMIT);
     gci_explain_variant(explained, &note);
     if (note.size != 0)
-        write_text_member(out, "note", gci_buf_view(&note));
+        gci_json_member_text(out, "note", gci_buf_view(&note));
     gci_buf_clear(&note);
 }
 
@@ -277,11 +267,11 @@ write_advice(gci_explained const *explained, gci_buf *out)
 
     gci_buf_init(&advice, GCI_BUF_NO_LIMIT);
     if (explained->trace->not_stored != NULL)
-        write_text_member(out, "not_stored", gci_view_text(explained->trace->not_stored));
+        gci_json_member_text(out, "not_stored", gci_view_text(explained->trace->not_stored));
     if (explained->outcome == GCACHE_MISS)
         gci_write_advice(explained, &advice);
     if (advice.size != 0)
-        write_text_member(out, "advice", gci_buf_view(&advice));
+        gci_json_member_text(out, "advice", gci_buf_view(&advice));
     out->failed |= advice.failed;
     gci_buf_clear(&advice);
 }
@@ -299,13 +289,13 @@ gci_explain_json(gci_explained const *explained, gci_buf *out)
     else
         gci_json_write_text(out, gci_view_text(gcache_reason_name(explained->reason)));
     gci_buf_format(out, ", \"key\": \"%s\"", hex);
-    write_text_member(out, "kind", gci_view_text(gcache_graph_kind(explained->context->graph)));
+    gci_json_member_text(out, "kind", gci_view_text(gcache_graph_kind(explained->context->graph)));
     if (trace->winner != NULL)
-        write_text_member(out, "entry", gci_view_text(trace->winner->ranked->candidate->record.id));
+        gci_json_member_text(out, "entry", gci_view_text(trace->winner->ranked->candidate->record.id));
     if (explained->bypass != NULL)
-        write_text_member(out, "message", gci_view_text(explained->bypass));
+        gci_json_member_text(out, "message", gci_view_text(explained->bypass));
     if (trace->trouble.status != GCACHE_OK)
-        write_text_member(out, "message", gci_view_text(trace->trouble.message));
+        gci_json_member_text(out, "message", gci_view_text(trace->trouble.message));
     write_note(explained, out);
     write_past(explained, out);
     if (explained->reason == GCACHE_REASON_EVICTED)
@@ -313,7 +303,7 @@ gci_explain_json(gci_explained const *explained, gci_buf *out)
     write_candidates(explained, out);
     gci_buf_append_text(out, "], \"nearest\": [");
     for (size_t i = 0; i < trace->nearest_count; i++) {
-        gci_buf_append_text(out, i > 0 ? ", " : "");
+        gci_json_next(out);
         write_near_key(&trace->nearest[i], out);
     }
     gci_buf_append_char(out, ']');

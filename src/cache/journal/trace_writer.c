@@ -40,19 +40,12 @@ struct gci_trace_writer {
 
 /* ---- pieces of an event ---- */
 
-static void
-write_text(gci_buf *out, char const *member, char const *text)
-{
-    gci_buf_format(out, ", \"%s\": ", member);
-    gci_json_write_text(out, gci_view_text(text));
-}
-
 /* Only what is there. */
 static void
 write_optional(gci_buf *out, char const *member, char const *text)
 {
     if (text != NULL && text[0] != '\0')
-        write_text(out, member, text);
+        gci_json_member_text(out, member, gci_view_text(text));
 }
 
 static void
@@ -60,9 +53,10 @@ write_pairs(gci_buf *out, char const *member, gcache_pair const *pairs, size_t c
 {
     if (count == 0)
         return;
-    gci_buf_format(out, ", \"%s\": {", member);
+    gci_json_member(out, member);
+    gci_buf_append_char(out, '{');
     for (size_t i = 0; i < count; i++) {
-        gci_buf_append_text(out, i > 0 ? ", " : "");
+        gci_json_next(out);
         gci_json_write_text(out, gci_view_text(pairs[i].name));
         gci_buf_append_text(out, ": ");
         gci_json_write_text(out, gci_view_text(pairs[i].value));
@@ -92,18 +86,16 @@ write_literal(gci_buf *out, char const *literal)
 static void
 write_hints(gci_buf *out, gcache_hints const *hints)
 {
-    char const *separator = "";
-
     if (hints == NULL)
         return;
     gci_buf_append_text(out, ", \"hints\": {");
-    for (size_t i = 0; i < hints->count; i++, separator = ", ") {
-        gci_buf_append_text(out, separator);
+    for (size_t i = 0; i < hints->count; i++) {
+        gci_json_next(out);
         gci_json_write_text(out, gci_view_text(hints->items[i].name));
         gci_buf_format(out, ": %lld", (long long)hints->items[i].value);
     }
-    for (size_t i = 0; i < hints->literal_count; i++, separator = ", ") {
-        gci_buf_append_text(out, separator);
+    for (size_t i = 0; i < hints->literal_count; i++) {
+        gci_json_next(out);
         gci_json_write_text(out, gci_view_text(hints->literals[i].name));
         gci_buf_append_text(out, ": ");
         write_literal(out, hints->literals[i].literal);
@@ -116,7 +108,7 @@ write_guards(gci_buf *out, gcache_entry const *entry)
 {
     gci_buf_append_text(out, ", \"guards\": [");
     for (size_t i = 0; i < entry->guard_count; i++) {
-        gci_buf_append_text(out, i > 0 ? ", " : "");
+        gci_json_next(out);
         gci_json_write_text(out, gci_view_text(entry->guards[i]));
     }
     gci_buf_append_char(out, ']');
@@ -285,7 +277,7 @@ write_expectation(gci_buf *out, gcache_result const *result)
         return;
     }
     gci_buf_append_text(out, ", \"expect\": {\"outcome\": \"miss\"");
-    write_text(out, "reason", gcache_reason_name(result->reason));
+    gci_json_member_text(out, "reason", gci_view_text(gcache_reason_name(result->reason)));
     gci_buf_append_char(out, '}');
 }
 
@@ -295,7 +287,7 @@ write_lookup(gci_trace_writer *writer, gcache_graph *graph, gcache_hints const *
 {
     if (result->reason == GCACHE_REASON_BYPASS) {
         gci_buf_append_text(out, ", \"op\": \"bypass\", \"graph\": null");
-        write_text(out, "reason", result->note);
+        gci_json_member_text(out, "reason", gci_view_text(result->note));
         return GCACHE_OK;
     }
     gcache_status status = begin_event(writer, graph, "lookup", out, error);
@@ -350,7 +342,7 @@ gci_trace_writer_insert(gci_trace_writer *writer, gcache_graph *graph, gcache_hi
         gci_buf_append_text(&out, inserted->outcome == GCACHE_REFUSED ? ", \"expect\": {\"outcome\": \"refused\""
                                                                       : ", \"expect\": {\"outcome\": \"inserted\"");
         if (inserted->outcome == GCACHE_REFUSED)
-            write_text(&out, "reason", gcache_reason_name(inserted->reason));
+            gci_json_member_text(&out, "reason", gci_view_text(gcache_reason_name(inserted->reason)));
         gci_buf_append_char(&out, '}');
         finish_event(writer, status, &out, &error);
     }

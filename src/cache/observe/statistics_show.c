@@ -132,23 +132,18 @@ write_text(shown const *all, gci_buf *out)
 /* ---- JSON ---- */
 
 static void
-write_number(gci_buf *out, char const *separator, char const *name, uint64_t value)
-{
-    gci_buf_format(out, "%s\"%s\": %llu", separator, name, (unsigned long long)value);
-}
-
-static void
 write_groups_json(char const *name, gci_groups const *groups, gci_buf *out)
 {
     gci_buf_format(out, ", \"%s\": [", name);
     for (size_t i = 0; i < groups->count; i++) {
         gci_group const *group = &groups->items[i];
-        gci_buf_append_text(out, i > 0 ? ", {\"name\": " : "{\"name\": ");
-        gci_json_write_text(out, group->name);
-        write_number(out, ", ", "hits", group->hits);
-        write_number(out, ", ", "misses", group->misses);
-        write_number(out, ", ", "saved_ns", group->saved_ns);
-        write_number(out, ", ", "compile_ns", group->cost_ns);
+        gci_json_next(out);
+        gci_buf_append_char(out, '{');
+        gci_json_member_text(out, "name", group->name);
+        gci_json_member_number(out, "hits", group->hits);
+        gci_json_member_number(out, "misses", group->misses);
+        gci_json_member_number(out, "saved_ns", group->saved_ns);
+        gci_json_member_number(out, "compile_ns", group->cost_ns);
         gci_buf_append_char(out, '}');
     }
     gci_buf_append_char(out, ']');
@@ -159,12 +154,13 @@ write_times_json(gci_statistics const *statistics, gci_buf *out)
 {
     gci_buf_append_text(out, ", \"retrieval\": [");
     for (size_t i = 0; i < GCI_TIME_BUCKETS; i++) {
-        gci_buf_append_text(out, i > 0 ? ", {" : "{");
+        gci_json_next(out);
+        gci_buf_append_char(out, '{');
         if (i + 1 < GCI_TIME_BUCKETS)
-            write_number(out, "", "below_ns", gci_time_bucket_end(i));
+            gci_json_member_number(out, "below_ns", gci_time_bucket_end(i));
         else
             gci_buf_append_text(out, "\"below_ns\": null");
-        write_number(out, ", ", "count", statistics->times[i]);
+        gci_json_member_number(out, "count", statistics->times[i]);
         gci_buf_append_char(out, '}');
     }
     gci_buf_append_char(out, ']');
@@ -181,15 +177,15 @@ write_counters_json(shown const *all, gci_buf *out)
     gci_store_stats const *store = &all->store;
 
     gci_buf_append_text(out, ", \"store\": {");
-    write_number(out, "", "keys", store->keys);
-    write_number(out, ", ", "entries", store->entries);
-    write_number(out, ", ", "bytes", store->bytes);
+    gci_json_member_number(out, "keys", store->keys);
+    gci_json_member_number(out, "entries", store->entries);
+    gci_json_member_number(out, "bytes", store->bytes);
     if (store->max_size != UINT64_MAX)
-        write_number(out, ", ", "max_bytes", store->max_size);
+        gci_json_member_number(out, "max_bytes", store->max_size);
     if (all->idle_ns != 0)
-        write_number(out, ", ", "least_recent_idle_ns", all->idle_ns);
+        gci_json_member_number(out, "least_recent_idle_ns", all->idle_ns);
     for (size_t i = 0; i < GCI_COUNT_COUNT; i++)
-        write_number(out, ", ", words[i], store->counters[i]);
+        gci_json_member_number(out, words[i], store->counters[i]);
     gci_buf_append_char(out, '}');
 }
 
@@ -197,23 +193,22 @@ static void
 write_json(shown const *all, gci_buf *out)
 {
     gci_statistics const *statistics = &all->statistics;
-    char const *separator = "";
 
-    write_number(out, "{", "lookups", statistics->hits + gci_statistics_misses(statistics));
-    write_number(out, ", ", "hits", statistics->hits);
+    gci_buf_append_char(out, '{');
+    gci_json_member_number(out, "lookups", statistics->hits + gci_statistics_misses(statistics));
+    gci_json_member_number(out, "hits", statistics->hits);
     gci_buf_append_text(out, ", \"misses\": {");
     for (int i = 1; i < GCACHE_REASON_COUNT; i++) {
-        if (statistics->misses[i] == 0)
-            continue;
-        write_number(out, separator, gcache_reason_name((gcache_reason)i), statistics->misses[i]);
-        separator = ", ";
+        if (statistics->misses[i] != 0)
+            gci_json_member_number(out, gcache_reason_name((gcache_reason)i), statistics->misses[i]);
     }
-    write_number(out, "}, ", "saved_ns", statistics->saved_ns);
-    write_number(out, ", ", "compile_ns", statistics->cost_ns);
-    write_number(out, ", ", "inserts", statistics->inserts);
-    write_number(out, ", ", "not_stored", statistics->not_stored);
-    write_number(out, ", ", "oldest_ns", statistics->oldest_ns);
-    write_number(out, ", ", "newest_ns", statistics->newest_ns);
+    gci_buf_append_char(out, '}');
+    gci_json_member_number(out, "saved_ns", statistics->saved_ns);
+    gci_json_member_number(out, "compile_ns", statistics->cost_ns);
+    gci_json_member_number(out, "inserts", statistics->inserts);
+    gci_json_member_number(out, "not_stored", statistics->not_stored);
+    gci_json_member_number(out, "oldest_ns", statistics->oldest_ns);
+    gci_json_member_number(out, "newest_ns", statistics->newest_ns);
     write_times_json(statistics, out);
     write_groups_json("labels", &statistics->labels, out);
     write_groups_json("namespaces", &statistics->spaces, out);

@@ -68,7 +68,7 @@ write_texts(gci_view const *texts, size_t count, gci_buf *out)
 {
     gci_buf_append_char(out, '[');
     for (size_t i = 0; i < count; i++) {
-        gci_buf_append_text(out, i > 0 ? ", " : "");
+        gci_json_next(out);
         gci_json_write_text(out, texts[i]);
     }
     gci_buf_append_char(out, ']');
@@ -82,22 +82,20 @@ write_group_json(gci_group const *group, gcache_top_kind kind, gci_buf *out)
     gci_buf_format(out, "{\"misses\": %llu, \"compile_ns\": %llu", (unsigned long long)group->misses,
                    (unsigned long long)group->cost_ns);
     if (kind == GCACHE_TOP_GUARDS) {
-        gci_buf_append_text(out, ", \"guard\": ");
-        gci_json_write_text(out, group->name);
-        gci_buf_append_text(out, ", \"values\": ");
+        gci_json_member_text(out, "guard", group->name);
+        gci_json_member(out, "values");
         write_texts(group->values, group->value_count, out);
     } else {
         gcache_key_to_hex(&group->key, hex);
-        gci_buf_format(out, ", \"key\": \"%s\", \"kind\": ", hex);
-        gci_json_write_text(out, group->kind);
+        gci_json_member_text(out, "key", gci_view_text(hex));
+        gci_json_member_text(out, "kind", group->kind);
     }
     if (kind == GCACHE_TOP_MISSES)
         gci_buf_format(out, ", \"reason\": \"%s\"", gcache_reason_name(group->reason));
     if (kind == GCACHE_TOP_KEYS)
         gci_buf_format(out, ", \"hits\": %llu, \"saved_ns\": %llu", (unsigned long long)group->hits,
                        (unsigned long long)group->saved_ns);
-    gci_buf_append_text(out, ", \"label\": ");
-    gci_json_write_text(out, group->label);
+    gci_json_member_text(out, "label", group->label);
     gci_buf_append_char(out, '}');
 }
 
@@ -106,7 +104,7 @@ write_json(listing const *list, gci_buf *out)
 {
     gci_buf_append_text(out, "{\"top\": [");
     for (size_t i = 0; i < list->shown; i++) {
-        gci_buf_append_text(out, i > 0 ? ", " : "");
+        gci_json_next(out);
         write_group_json(&list->groups->items[i], list->kind, out);
     }
     gci_buf_append_text(out, "]}\n");

@@ -263,20 +263,15 @@ write_selection(gci_buf *out, gcache_export_options const *options)
     gci_buf_append_text(out, "{");
     if (options->key != NULL) {
         gcache_key_to_hex(options->key, hex);
-        gci_buf_format(out, "\"key\": \"%s\", ", hex);
+        gci_json_member_text(out, "key", gci_view_text(hex));
     }
-    if (options->label != NULL) {
-        gci_buf_append_text(out, "\"label\": ");
-        gci_json_write_text(out, gci_view_text(options->label));
-        gci_buf_append_text(out, ", ");
-    }
-    if (options->namespace_ != NULL) {
-        gci_buf_append_text(out, "\"namespace\": ");
-        gci_json_write_text(out, gci_view_text(options->namespace_));
-        gci_buf_append_text(out, ", ");
-    }
-    gci_buf_format(out, "\"since_ns\": %llu, \"until_ns\": %llu}", (unsigned long long)options->since_ns,
-                   (unsigned long long)options->until_ns);
+    if (options->label != NULL)
+        gci_json_member_text(out, "label", gci_view_text(options->label));
+    if (options->namespace_ != NULL)
+        gci_json_member_text(out, "namespace", gci_view_text(options->namespace_));
+    gci_json_member_number(out, "since_ns", options->since_ns);
+    gci_json_member_number(out, "until_ns", options->until_ns);
+    gci_buf_append_char(out, '}');
 }
 
 static void
@@ -285,13 +280,16 @@ put_manifest(exporter *e)
     gcache_transfer const *s = &e->sums;
 
     e->frame.size = 0;
-    gci_buf_format(&e->frame, "{\"format\": \"guardcache-export/%d\", \"library\": \"%s\", \"created_ns\": %llu, ",
-                   GCI_TRANSFER_VERSION, gcache_version(), (unsigned long long)gci_clock_wall_ns());
-    gci_buf_format(&e->frame, "\"entries\": %llu, \"keys\": %llu, \"attachments\": %llu, \"blobs\": %llu, ",
-                   (unsigned long long)s->entries, (unsigned long long)s->keys, (unsigned long long)s->attachments,
-                   (unsigned long long)s->blobs);
-    gci_buf_format(&e->frame, "\"rows\": %llu, \"artifacts\": %llu, \"selection\": ", (unsigned long long)s->rows,
-                   (unsigned long long)s->artifacts);
+    gci_buf_format(&e->frame, "{\"format\": \"guardcache-export/%d\", \"library\": \"%s\"", GCI_TRANSFER_VERSION,
+                   gcache_version());
+    gci_json_member_number(&e->frame, "created_ns", gci_clock_wall_ns());
+    gci_json_member_number(&e->frame, "entries", s->entries);
+    gci_json_member_number(&e->frame, "keys", s->keys);
+    gci_json_member_number(&e->frame, "attachments", s->attachments);
+    gci_json_member_number(&e->frame, "blobs", s->blobs);
+    gci_json_member_number(&e->frame, "rows", s->rows);
+    gci_json_member_number(&e->frame, "artifacts", s->artifacts);
+    gci_json_member(&e->frame, "selection");
     write_selection(&e->frame, &e->options);
     gci_buf_append_char(&e->frame, '}');
     if (e->frame.failed)

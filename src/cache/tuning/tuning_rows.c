@@ -35,7 +35,7 @@ gci_write_name(gci_buf *out, char const *const *parts, size_t count)
 {
     gci_buf_append_char(out, '[');
     for (size_t i = 0; i < count; i++) {
-        gci_buf_append_text(out, i > 0 ? ", " : "");
+        gci_json_next(out);
         gci_json_write_text(out, gci_view_text(parts[i] != NULL ? parts[i] : ""));
     }
     gci_buf_append_char(out, ']');
