@@ -77,12 +77,20 @@ hash_keyed(uint8_t const key[SHA256_CBLOCK], uint8_t pad, gci_view bytes, uint8_
 }
 
 bool
-gci_digest_of_buf(gci_buf *buf, uint8_t out_hash[GCI_SHA256_BYTES])
+gci_sha256(gci_view bytes, uint8_t out_hash[GCI_SHA256_BYTES])
 {
     gci_digest *digest = gci_digest_new();
-    bool hashed = digest != NULL && !buf->failed && gci_digest_of(digest, gci_buf_view(buf), out_hash);
+    bool hashed = digest != NULL && gci_digest_of(digest, bytes, out_hash);
 
     gci_digest_free(digest);
+    return hashed;
+}
+
+bool
+gci_digest_of_buf(gci_buf *buf, uint8_t out_hash[GCI_SHA256_BYTES])
+{
+    bool hashed = !buf->failed && gci_sha256(gci_buf_view(buf), out_hash);
+
     gci_buf_clear(buf);
     return hashed;
 }

@@ -27,6 +27,9 @@ bool gci_digest_end(gci_digest *digest, uint8_t out_hash[GCI_SHA256_BYTES]);
 /* The three in one. */
 bool gci_digest_of(gci_digest *digest, gci_view bytes, uint8_t out_hash[GCI_SHA256_BYTES]);
 
+/* Without a digest at hand. false: libcrypto or memory failed. */
+bool gci_sha256(gci_view bytes, uint8_t out_hash[GCI_SHA256_BYTES]);
+
 /* SHA-256 of what a buffer holds, which is cleared. false: libcrypto or the buffer failed. */
 bool gci_digest_of_buf(gci_buf *buf, uint8_t out_hash[GCI_SHA256_BYTES]);
 

@@ -41,10 +41,11 @@ gci_view_is(gci_view a, char const *text)
     return gci_view_equal(a, gci_view_text(text));
 }
 
+/* part NULL: nothing is asked for, which everything contains. */
 static inline bool
 gci_view_contains(gci_view text, char const *part)
 {
-    return text.size != 0 && memmem(text.data, text.size, part, strlen(part)) != NULL;
+    return part == NULL || (text.size != 0 && memmem(text.data, text.size, part, strlen(part)) != NULL);
 }
 
 /* Takes the next line of a text, without its end, off the front of rest; false when there is none left. */

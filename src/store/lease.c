@@ -139,7 +139,8 @@ attempt(gci_lease *lease, gcache_error *error)
 static gcache_status
 wait_and_take(gci_lease *lease, uint64_t timeout_ns, bool *out_waited, gcache_error *error)
 {
-    uint64_t begin = gci_clock_steady_ns(), pause = PAUSE_FIRST_NS;
+    uint64_t begin = gci_clock_steady_ns();
+    gci_pauses pauses = gci_pauses_of(PAUSE_FIRST_NS, PAUSE_LAST_NS, timeout_ns);
     gcache_error last;
 
     for (;;) {
@@ -156,10 +157,7 @@ wait_and_take(gci_lease *lease, uint64_t timeout_ns, bool *out_waited, gcache_er
         if (!*out_waited)
             gci_store_count(lease->store, GCI_COUNT_LEASE_WAITS, 1);
         *out_waited = true;
-        uint64_t left = timeout_ns - waited;
-        struct timespec nap = { .tv_nsec = (long)(left < pause ? left : pause) };
-        clock_nanosleep(CLOCK_MONOTONIC, 0, &nap, NULL);
-        pause = pause * 2 < PAUSE_LAST_NS ? pause * 2 : PAUSE_LAST_NS;
+        gci_clock_pause(&pauses);
     }
 }
 

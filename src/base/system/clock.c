@@ -30,6 +30,27 @@ gci_clock_coarse_ns(void)
     return read_clock(CLOCK_REALTIME_COARSE);
 }
 
+gci_pauses
+gci_pauses_of(uint64_t first_ns, uint64_t most_ns, uint64_t wait_ns)
+{
+    uint64_t now = gci_clock_steady_ns();
+
+    return (gci_pauses){ first_ns, most_ns, wait_ns < UINT64_MAX - now ? now + wait_ns : UINT64_MAX };
+}
+
+bool
+gci_clock_pause(gci_pauses *pauses)
+{
+    uint64_t now = gci_clock_steady_ns();
+
+    if (now >= pauses->end_ns)
+        return false;
+    uint64_t left = pauses->end_ns - now, nap = left < pauses->next_ns ? left : pauses->next_ns;
+    clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){ .tv_nsec = (long)nap }, NULL);
+    pauses->next_ns = 2 * pauses->next_ns < pauses->most_ns ? 2 * pauses->next_ns : pauses->most_ns;
+    return true;
+}
+
 struct timespec
 gci_clock_deadline(uint64_t wait_ns)
 {

@@ -4,6 +4,7 @@
 #ifndef GCI_BASE_CLOCK_H
 #define GCI_BASE_CLOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -12,6 +13,15 @@ uint64_t gci_clock_steady_ns(void);
 
 /* The same as wall_ns to within a few milliseconds, for a few nanoseconds: for what is noted on every hit. */
 uint64_t gci_clock_coarse_ns(void);
+
+/* Waiting for what only looking tells: ever longer pauses, until a moment of the steady clock. */
+typedef struct gci_pauses {
+    uint64_t next_ns, most_ns, end_ns;
+} gci_pauses;
+
+gci_pauses gci_pauses_of(uint64_t first_ns, uint64_t most_ns, uint64_t wait_ns);
+/* Sleeps. false at once: it is too late. */
+bool gci_clock_pause(gci_pauses *pauses);
 
 /* When wait_ns have gone by, by the wall clock: the thread sanitizer of GCC 12 knows no timed wait by another one. */
 struct timespec gci_clock_deadline(uint64_t wait_ns);

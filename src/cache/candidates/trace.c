@@ -43,6 +43,15 @@ gci_missed_clear(gci_missed *missed)
     gci_context_clear(&missed->context);
 }
 
+gci_trial const *
+gci_trace_first(gci_trace const *trace, gcache_reason reason)
+{
+    for (size_t i = 0; i < trace->trial_count; i++)
+        if (trace->trials[i].reason == reason)
+            return &trace->trials[i];
+    return NULL;
+}
+
 /* ---- evictions ---- */
 
 void

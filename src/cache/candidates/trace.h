@@ -79,6 +79,9 @@ typedef struct gci_missed {
 
 void gci_missed_clear(gci_missed *missed);
 
+/* The first trial with this reason; NULL: there is none. */
+gci_trial const *gci_trace_first(gci_trace const *trace, gcache_reason reason);
+
 /* Notes what is remembered of the key's last eviction, and how full the cache is. settle: as in gci_store_fullness. */
 void gci_trace_find_eviction(gci_trace *trace, gci_store *store, gcache_key const *key, bool settle);
 

@@ -5,21 +5,12 @@
 
 #include "cache/candidates/names.h"
 
-static char const *
-provided(gcache_request const *request, gci_view name)
-{
-    for (size_t i = 0; i < request->provides_count; i++)
-        if (gci_view_is(name, request->provides[i].name))
-            return request->provides[i].value;
-    return NULL;
-}
-
 static gci_pair const *
 unmet(gci_context const *context, gci_record const *record, gci_view *out_provided)
 {
     for (size_t i = 0; i < record->requirement_count; i++) {
         gci_pair const *requirement = &record->requirements[i];
-        char const *value = provided(&context->request, requirement->name);
+        char const *value = gci_pairs_value(context->request.provides, context->request.provides_count, requirement->name);
         if (value == NULL || !gci_view_is(requirement->value, value)) {
             *out_provided = gci_view_text(value);
             return requirement;

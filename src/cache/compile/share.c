@@ -15,7 +15,6 @@
 #include <guardcache/share.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #define HEADER_BYTES 32
 #define FIRST_PAUSE_NS UINT64_C(1000000)
@@ -42,17 +41,13 @@ check_share(gcache const *cache, gcache_share const *share, gcache_error *error)
 static gcache_status
 hash_name(gcache_share const *share, uint8_t out_name[GCI_SHA256_BYTES], gcache_error *error)
 {
-    gci_digest *digest = gci_digest_new();
     gci_buf text;
 
     gci_buf_init(&text, GCI_BUF_NO_LIMIT);
     gci_put_u64(&text, strlen(share->job));
     gci_buf_append_text(&text, share->job);
     gci_buf_append_text(&text, share->name);
-    bool done = digest != NULL && !text.failed && gci_digest_of(digest, gci_buf_view(&text), out_name);
-    gci_digest_free(digest);
-    gci_buf_clear(&text);
-    return done ? GCACHE_OK : gci_fail_memory(error);
+    return gci_digest_of_buf(&text, out_name) ? GCACHE_OK : gci_fail_memory(error);
 }
 
 static void
@@ -172,23 +167,18 @@ follow(gcache *cache, gcache_share const *share, uint8_t const name[GCI_SHA256_B
        gci_shared_value const **out_value, gcache_error *error)
 {
     uint64_t timeout = share->timeout_ns != 0 ? share->timeout_ns : GCACHE_SHARE_TIMEOUT_DEFAULT_NS;
-    uint64_t end = gci_clock_steady_ns() + timeout, pause = FIRST_PAUSE_NS;
+    gci_pauses pauses = gci_pauses_of(FIRST_PAUSE_NS, MOST_PAUSE_NS, timeout);
 
-    for (;;) {
+    do {
         gcache_error trouble = { 0 };
-        uint64_t now = gci_clock_steady_ns();
         gcache_status status = learn_now(cache, name, place, out_value, &trouble);
         if (status != GCACHE_OK && status != GCACHE_ERROR_NOT_FOUND)
             status = gci_trouble(cache, &trouble, error);
         if (status == GCACHE_OK || (status < 0 && status != GCACHE_ERROR_NOT_FOUND))
             return status;
-        if (now >= end)
-            return gci_fail(error, GCACHE_ERROR_BUSY, "\"%s\": the leader told no value within %llu ms", share->name,
-                            (unsigned long long)(timeout / 1000000));
-        uint64_t left = end - now < pause ? end - now : pause;
-        nanosleep(&(struct timespec){ .tv_nsec = (long)left }, NULL);
-        pause = pause < MOST_PAUSE_NS ? 2 * pause : pause;
-    }
+    } while (gci_clock_pause(&pauses));
+    return gci_fail(error, GCACHE_ERROR_BUSY, "\"%s\": the leader told no value within %llu ms", share->name,
+                    (unsigned long long)(timeout / 1000000));
 }
 
 static gcache_status

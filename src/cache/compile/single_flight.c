@@ -23,7 +23,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 /* A key and a few dozen hints. */
 #define LEASE_NAME_BYTES_MAX ((size_t)1 << 20)
@@ -108,20 +107,15 @@ look_up(gci_compile *c)
 static gcache_status
 follow(gci_compile *c)
 {
-    uint64_t end = gci_clock_steady_ns() + c->options.lease_timeout_ns;
+    gci_pauses pauses = gci_pauses_of(FOLLOW_FIRST_NS, FOLLOW_MOST_NS, c->options.lease_timeout_ns);
     gcache_status status = GCACHE_MISS;
 
-    for (uint64_t pause = FOLLOW_FIRST_NS; status == GCACHE_MISS; pause = pause < FOLLOW_MOST_NS ? 2 * pause : pause) {
-        uint64_t now = gci_clock_steady_ns();
-        if (now >= end) {
-            forget(c, GCACHE_REASON_LEASE_TIMEOUT);
-            break;
-        }
-        uint64_t left = end - now < pause ? end - now : pause;
-        nanosleep(&(struct timespec){ .tv_nsec = (long)left }, NULL);
+    while (status == GCACHE_MISS && gci_clock_pause(&pauses)) {
         gcache_result_clear(c->result);
         status = look_up(c);
     }
+    if (status == GCACHE_MISS)
+        forget(c, GCACHE_REASON_LEASE_TIMEOUT);
     return status;
 }
 

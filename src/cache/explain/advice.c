@@ -198,10 +198,7 @@ source_of(gci_explained const *explained, gci_view name)
 {
     gcache_request const *request = &explained->context->request;
 
-    for (size_t i = 0; i < request->sources_count; i++)
-        if (gci_view_is(name, request->sources[i].name))
-            return request->sources[i].value;
-    return NULL;
+    return gci_pairs_value(request->sources, request->sources_count, name);
 }
 
 /* source = tensor ".size(" dimension ")": torch._dynamo.mark_dynamic(tensor, dimension) */
@@ -307,17 +304,6 @@ advise_on_bounds(gci_explained const *explained, gci_symbol_bounds const *bounds
         advise_on_equality(explained, bounds->name, out);
     else if (bounds->modulus == 0 && one_side)
         advise_on_bound(explained, bounds, out);
-}
-
-static gci_trial const *
-first_of_reason(gci_explained const *explained)
-{
-    gci_trace const *trace = explained->trace;
-
-    for (size_t i = 0; i < trace->trial_count; i++)
-        if (trace->trials[i].reason == explained->reason)
-            return &trace->trials[i];
-    return NULL;
 }
 
 static void
@@ -451,7 +437,7 @@ advise_on_variant(gci_explained const *explained, gci_trial const *trial, gci_bu
 void
 gci_write_advice(gci_explained const *explained, gci_buf *out)
 {
-    gci_trial const *trial = first_of_reason(explained);
+    gci_trial const *trial = gci_trace_first(explained->trace, explained->reason);
 
     switch (explained->reason) {
     case GCACHE_REASON_NO_KEY:

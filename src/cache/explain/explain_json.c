@@ -119,34 +119,15 @@ write_names(gci_context const *context, gci_record const *record, gci_buf *out)
     gci_buf_append_char(out, ']');
 }
 
-/* A hint's value as JSON: Python's spellings that JSON doesn't know are written as texts. */
-static void
-write_hint(gci_context const *context, size_t index, gci_buf *out)
-{
-    gci_buf text;
-
-    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
-    gci_hints_write(context->hints, index, &text);
-    gci_view value = gci_buf_view(&text);
-    if (gci_view_is(value, "True") || gci_view_is(value, "False"))
-        gci_buf_append_text(out, gci_view_is(value, "True") ? "true" : "false");
-    else if (gci_view_is(value, "None"))
-        gci_buf_append_text(out, "null");
-    else if (gci_view_is(value, "nan") || gci_view_is(value, "inf") || gci_view_is(value, "-inf"))
-        gci_buf_format(out, "{\"$float\": \"%.*s\"}", (int)value.size, value.data);
-    else
-        gci_buf_append_view(out, value);
-    out->failed |= text.failed;
-    gci_buf_clear(&text);
-}
-
 /* The hints that the candidate's guards read; all of them where guards were left out. */
 static void
 write_values(gci_context const *context, gci_trial const *trial, gci_buf *out)
 {
     gci_guards const *guards = trial->ranked->guards;
     bool all = trial->cut != GCI_CUT_NOTHING;
+    gci_buf literal;
 
+    gci_buf_init(&literal, GCI_BUF_NO_LIMIT);
     gci_buf_append_text(out, ", \"values\": {");
     for (size_t i = 0; i < gci_hints_count(context->hints); i++) {
         gci_view name = gci_hints_name(context->hints, i);
@@ -155,9 +136,13 @@ write_values(gci_context const *context, gci_trial const *trial, gci_buf *out)
         gci_json_next(out);
         gci_json_write_text(out, name);
         gci_buf_append_text(out, ": ");
-        write_hint(context, i, out);
+        literal.size = 0;
+        gci_hints_write(context->hints, i, &literal);
+        gci_write_json_literal(out, gci_buf_view(&literal));
     }
     gci_buf_append_char(out, '}');
+    out->failed |= literal.failed;
+    gci_buf_clear(&literal);
 }
 
 static void

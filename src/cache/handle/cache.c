@@ -36,3 +36,12 @@ gci_trouble(gcache const *cache, gcache_error const *trouble, gcache_error *erro
         *error = *trouble;
     return trouble->status;
 }
+
+char const *
+gci_pairs_value(gcache_pair const *pairs, size_t count, gci_view name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (gci_view_is(name, pairs[i].name))
+            return pairs[i].value;
+    return NULL;
+}

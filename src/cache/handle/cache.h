@@ -40,6 +40,9 @@ struct gcache {
 gcache_status gci_look_begin(gcache const *cache, gci_store **out_store, gcache_error *error);
 void gci_look_end(gcache const *cache, gci_store *store);
 
+/* The value of a name; NULL: there is none. */
+char const *gci_pairs_value(gcache_pair const *pairs, size_t count, gci_view name);
+
 /* What trouble with the store is to the caller: a miss, or with strict an error. */
 gcache_status gci_trouble(gcache const *cache, gcache_error const *trouble, gcache_error *error);
 

@@ -325,6 +325,24 @@ gci_eviction_text(int cause)
     return known ? texts[cause] : "the cause isn't known";
 }
 
+void
+gci_write_json_literal(gci_buf *out, gci_view literal)
+{
+    static char const *const words[][2] = { { "True", "true" }, { "False", "false" }, { "None", "null" } };
+    char last = literal.size != 0 ? literal.data[literal.size - 1] : '0';
+
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (gci_view_is(literal, words[i][0])) {
+            gci_buf_append_text(out, words[i][1]);
+            return;
+        }
+    }
+    if (last >= '0' && last <= '9')
+        gci_buf_append_view(out, literal);
+    else
+        gci_buf_format(out, "{\"$float\": \"%.*s\"}", (int)literal.size, literal.data);
+}
+
 static void
 write_html(gci_buf *out, gci_view text, void (*append)(gci_buf *out, gci_view text))
 {

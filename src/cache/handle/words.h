@@ -99,6 +99,9 @@ void gci_write_asked_again(gci_buf *out, uint64_t asked, uint64_t evicted);
 /* A phrase with the process's number. */
 #define GCI_TAKEOVER "taken over from process {}, which died while it compiled the same"
 
+/* A value as Python prints it becomes what JSON has for it; floats that JSON has no word for, {"$float": "nan"}. */
+void gci_write_json_literal(gci_buf *out, gci_view literal);
+
 /* For HTML: &, <, > and quotes replaced, and what isn't to be seen as in base/visible.h. */
 void gci_write_html(gci_buf *out, gci_view text);
 /* The same for a text of several lines. */

@@ -91,12 +91,6 @@ note(walk *w, gci_journal_entry const *entry)
 /* ---- which entries are meant ---- */
 
 static bool
-contains(gci_view text, char const *part)
-{
-    return part == NULL || gci_view_contains(text, part);
-}
-
-static bool
 begins(gcache_key const *key, char const *hex)
 {
     char digits[GCACHE_KEY_HEX_SIZE];
@@ -114,7 +108,7 @@ is_meant(gcache_journal_query const *query, gci_journal_entry const *entry)
         return false;
     if (query->reason != GCACHE_REASON_NONE && entry->reason != query->reason)
         return false;
-    return contains(entry->label, query->label) && begins(&entry->key, query->key);
+    return gci_view_contains(entry->label, query->label) && begins(&entry->key, query->key);
 }
 
 /* ---- the walk ---- */

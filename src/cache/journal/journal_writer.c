@@ -247,20 +247,11 @@ fill_trial(gci_kept_trial *kept, gci_arena *arena, gci_context const *context, g
     kept->provided = kept->trial.provided.data != NULL ? &kept->trial.provided : NULL;
 }
 
-/* The first candidate that decided; NULL: none did. Who has waited for a lease in vain may miss for another reason. */
-static gci_trial const *
-first_of(gci_trace const *trace, gcache_reason reason)
-{
-    for (size_t i = 0; i < trace->trial_count; i++)
-        if (trace->trials[i].reason == reason)
-            return &trace->trials[i];
-    return NULL;
-}
-
+/* From the first that decided on. Who has waited for a lease in vain may miss for another reason than any of them. */
 static void
 fill_trials(gci_journal_entry *entry, gci_context const *context, gci_trace const *trace, extent detail)
 {
-    gci_trial const *first = first_of(trace, entry->reason);
+    gci_trial const *first = gci_trace_first(trace, entry->reason);
     size_t count = first == NULL ? 0 : detail == DETAIL_ALL ? trace->trial_count : 1;
 
     entry->trace.count = trace->count;
@@ -275,7 +266,7 @@ fill_trials(gci_journal_entry *entry, gci_context const *context, gci_trace cons
 static void
 fill_text_names(gci_journal_entry *entry, gci_context const *context, gci_trace const *trace)
 {
-    gci_trial const *first = entry->reason == GCACHE_REASON_NAMES ? first_of(trace, entry->reason) : NULL;
+    gci_trial const *first = entry->reason == GCACHE_REASON_NAMES ? gci_trace_first(trace, entry->reason) : NULL;
     gcache_text_name *names = gci_arena_array(&entry->arena, NAMES, sizeof *names);
     gci_pair stored[NAMES];
     gci_view current[NAMES];
@@ -343,7 +334,7 @@ fill_request(gci_journal_entry *entry, gci_context const *context, gcache_result
         entry->own_test = context->request.guard_test != NULL;
         entry->bypass = result->note;
     } else if (detail == DETAIL_DECISION && context->hints != NULL) {
-        gci_guards *decision = decision_of(context, first_of(trace, result->reason));
+        gci_guards *decision = decision_of(context, gci_trace_first(trace, result->reason));
         if (decision != NULL)
             fill_hints(entry, context, decision);
         gci_guards_free(decision);

@@ -7,6 +7,7 @@
 #include "base/digest.h"
 #include "base/system/file.h"
 #include "base/text/json.h"
+#include "cache/handle/words.h"
 #include "graph/graph.h"
 
 #include <fcntl.h>
@@ -64,25 +65,6 @@ write_pairs(gci_buf *out, char const *member, gcache_pair const *pairs, size_t c
     gci_buf_append_char(out, '}');
 }
 
-/* A literal as Python writes it becomes what JSON has for it. */
-static void
-write_literal(gci_buf *out, char const *literal)
-{
-    static char const *const words[][2] = { { "True", "true" }, { "False", "false" }, { "None", "null" } };
-
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        if (strcmp(literal, words[i][0]) == 0) {
-            gci_buf_append_text(out, words[i][1]);
-            return;
-        }
-    }
-    char last = literal[strlen(literal) - 1];
-    if (last >= '0' && last <= '9')
-        gci_buf_append_text(out, literal);
-    else
-        gci_buf_format(out, "{\"$float\": \"%s\"}", literal);
-}
-
 static void
 write_hints(gci_buf *out, gcache_hints const *hints)
 {
@@ -98,7 +80,7 @@ write_hints(gci_buf *out, gcache_hints const *hints)
         gci_json_next(out);
         gci_json_write_text(out, gci_view_text(hints->literals[i].name));
         gci_buf_append_text(out, ": ");
-        write_literal(out, hints->literals[i].literal);
+        gci_write_json_literal(out, gci_view_text(hints->literals[i].literal));
     }
     gci_buf_append_char(out, '}');
 }

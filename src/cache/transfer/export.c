@@ -171,15 +171,9 @@ put_candidate(exporter *e, gci_candidate *candidate)
 }
 
 static bool
-contains(gci_view text, char const *part)
-{
-    return part == NULL || gci_view_contains(text, part);
-}
-
-static bool
 is_selected(gcache_export_options const *options, gci_record const *record)
 {
-    return contains(record->label, options->label) &&
+    return gci_view_contains(record->label, options->label) &&
            (options->namespace_ == NULL || gci_view_is(record->namespace_, options->namespace_)) &&
            record->created_ns >= options->since_ns &&
            (options->until_ns == 0 || record->created_ns < options->until_ns);

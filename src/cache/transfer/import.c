@@ -81,16 +81,6 @@ import_attachment(importer *i, gci_frame const *frame)
     return status;
 }
 
-static char const *
-provided(importer const *i, gci_view name)
-{
-    for (size_t k = 0; k < i->options.provides_count; k++) {
-        if (gci_view_is(name, i->options.provides[k].name))
-            return i->options.provides[k].value;
-    }
-    return NULL;
-}
-
 /* Records keep a zero behind every text, so they can be handed out as they are. */
 static bool
 is_met(importer *i, gci_record const *record)
@@ -99,7 +89,7 @@ is_met(importer *i, gci_record const *record)
         return true;
     for (size_t k = 0; k < record->requirement_count; k++) {
         gci_pair const *needed = &record->requirements[k];
-        char const *value = provided(i, needed->name);
+        char const *value = gci_pairs_value(i->options.provides, i->options.provides_count, needed->name);
         if (value != NULL && gci_view_is(needed->value, value))
             continue;
         if (i->options.unmet != NULL)

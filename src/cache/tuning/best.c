@@ -134,16 +134,6 @@ keep_value(void *state, gci_row const *row)
     return 1;
 }
 
-static char const *
-parameter(gcache_config const *config, char const *name)
-{
-    for (size_t i = 0; i < config->count; i++) {
-        if (strcmp(config->parameters[i].name, name) == 0)
-            return config->parameters[i].value;
-    }
-    return NULL;
-}
-
 /* The first of the offered configuration's parameters that is another one in the record; its count if there is none. */
 static size_t
 first_difference(gcache_config const *offered, gcache_config const *record)
@@ -151,7 +141,7 @@ first_difference(gcache_config const *offered, gcache_config const *record)
     size_t i = 0;
 
     for (; i < offered->count; i++) {
-        char const *value = parameter(record, offered->parameters[i].name);
+        char const *value = gci_pairs_value(record->parameters, record->count, gci_view_text(offered->parameters[i].name));
         if (value == NULL || strcmp(value, offered->parameters[i].value) != 0)
             break;
     }
@@ -198,7 +188,7 @@ write_why(gcache_best_found const *found, gcache_config const *offered, size_t c
     for (size_t i = 0; i < count; i++) {
         size_t at = first_difference(&offered[i], record);
         gcache_pair const *pair = &offered[i].parameters[at];
-        char const *stored = parameter(record, pair->name);
+        char const *stored = gci_pairs_value(record->parameters, record->count, gci_view_text(pair->name));
         gci_buf_format(out, "%s #%zu %s stored %s, asked %s", i == 0 ? ":" : ";", i + 1, pair->name,
                        stored != NULL ? stored : "nothing", pair->value);
     }

@@ -330,9 +330,5 @@ gcache_source_hash(char const *source, char const *comment, gcache_key *out_hash
     GCI_REQUIRE(source != NULL && out_hash != NULL, error, "source or out_hash is NULL");
     gci_buf_init(&bare, GCI_BUF_NO_LIMIT);
     append_without_comments(&bare, source, comment != NULL ? comment : "#");
-    gci_digest *digest = gci_digest_new();
-    bool done = digest != NULL && !bare.failed && gci_digest_of(digest, gci_buf_view(&bare), out_hash->bytes);
-    gci_digest_free(digest);
-    gci_buf_clear(&bare);
-    return done ? GCACHE_OK : gci_fail_memory(error);
+    return gci_digest_of_buf(&bare, out_hash->bytes) ? GCACHE_OK : gci_fail_memory(error);
 }

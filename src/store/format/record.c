@@ -151,23 +151,13 @@ make_mac(gci_view covered, gci_signing_key const *key, uint8_t out_mac[32])
     return made;
 }
 
-static bool
-hash_stored(gci_view stored, uint8_t out_hash[GCI_SHA256_BYTES])
-{
-    gci_digest *digest = gci_digest_new();
-    bool hashed = digest != NULL && gci_digest_of(digest, stored, out_hash);
-
-    gci_digest_free(digest);
-    return hashed;
-}
-
 bool
 gci_record_sign(gci_record const *record, gci_view stored, gci_signing_key const *key, gci_signature *out_signature)
 {
     gci_buf head;
 
     *out_signature = (gci_signature){ .key_id = gci_view_text(key->id) };
-    if (!hash_stored(stored, out_signature->payload_sha256))
+    if (!gci_sha256(stored, out_signature->payload_sha256))
         return false;
     gci_buf_init(&head, GCI_BUF_NO_LIMIT);
     gci_record_write(&head, record, out_signature);
@@ -182,7 +172,7 @@ gci_signature_covers(gci_signature const *signature, gci_view stored)
 {
     uint8_t hash[GCI_SHA256_BYTES];
 
-    return hash_stored(stored, hash) && memcmp(hash, signature->payload_sha256, sizeof hash) == 0;
+    return gci_sha256(stored, hash) && memcmp(hash, signature->payload_sha256, sizeof hash) == 0;
 }
 
 /* In constant time: how much of a MAC was right must not show. */
@@ -236,15 +226,12 @@ bool
 gci_record_identify(gci_record *record, gci_view payload)
 {
     uint8_t hash[GCI_SHA256_BYTES];
-    gci_digest *digest = gci_digest_new();
     gci_buf bytes;
 
     gci_buf_init(&bytes, GCI_BUF_NO_LIMIT);
     put_identity(&bytes, record, payload);
-    bool made = digest != NULL && !bytes.failed && gci_digest_of(digest, gci_buf_view(&bytes), hash);
+    bool made = gci_digest_of_buf(&bytes, hash);
     if (made)
         gci_hex(hash, (sizeof record->id - 1) / 2, record->id);
-    gci_buf_clear(&bytes);
-    gci_digest_free(digest);
     return made;
 }

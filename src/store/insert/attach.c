@@ -19,16 +19,6 @@
 /* ---- putting in ---- */
 
 static bool
-hash_bytes(gci_view bytes, uint8_t out_sha256[32])
-{
-    gci_digest *digest = gci_digest_new();
-    bool hashed = digest != NULL && gci_digest_of(digest, bytes, out_sha256);
-
-    gci_digest_free(digest);
-    return hashed;
-}
-
-static bool
 holds(gci_store *store, gci_path const *place, gci_view bytes)
 {
     gci_buf there;
@@ -193,7 +183,7 @@ gci_store_attach(gci_store *store, gci_view bytes, gci_attachment *out_attachmen
         return status;
     if (store->read_only)
         return gci_store_check_writable(store, error);
-    if (!hash_bytes(bytes, out_attachment->sha256))
+    if (!gci_sha256(bytes, out_attachment->sha256))
         return gci_fail_memory(error);
     out_attachment->size = bytes.size;
     gci_path place = gci_path_attachment(out_attachment->sha256);
@@ -225,7 +215,7 @@ gci_attachment_read(gci_store *store, gci_attachment const *attachment, gci_buf 
         status = gci_file_load(store->directory, place.text, (size_t)attachment->size, out, error);
     if (status != GCACHE_OK && status != GCACHE_ERROR_LIMIT)
         return status;
-    if (status == GCACHE_OK && !hash_bytes(gci_buf_view(out), hash))
+    if (status == GCACHE_OK && !gci_sha256(gci_buf_view(out), hash))
         return gci_fail_memory(error);
     if (status == GCACHE_OK && memcmp(hash, attachment->sha256, sizeof hash) == 0)
         return GCACHE_OK;
@@ -304,7 +294,7 @@ is_in_place(gci_dir target, char const *name, gci_attachment const *attachment)
 
     gci_buf_init(&there, GCI_BUF_NO_LIMIT);
     bool same = gci_file_load(target, name, (size_t)attachment->size, &there, NULL) == GCACHE_OK &&
-                there.size == attachment->size && hash_bytes(gci_buf_view(&there), hash) &&
+                there.size == attachment->size && gci_sha256(gci_buf_view(&there), hash) &&
                 memcmp(hash, attachment->sha256, sizeof hash) == 0;
     gci_buf_clear(&there);
     return same;
