@@ -2,6 +2,7 @@
  * guardcache, the command: finds the command that the first one or two words name, and runs it.
  */
 #include "cli/shared/cli.h"
+#include "cli/shared/scratch.h"
 
 #include <guardcache/version.h>
 #include <signal.h>
@@ -92,9 +93,12 @@ run_command(cli_command const *command, int argc, char **argv)
     if (cli_call_parse(command, argc, argv, &call, &wants_help)) {
         if (wants_help)
             cli_help_command(command);
-        status = wants_help ? CLI_OK : command->run(&call);
+        bool done = wants_help || command->run(&call);
+        gcache_close(call.cache);
+        status = done ? call.answer : cli_fail(&call.error);
     }
     cli_call_clear(&call, command);
+    cli_die_of_signal();
     return status;
 }
 

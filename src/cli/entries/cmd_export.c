@@ -1,7 +1,6 @@
 /*
  * guardcache export and import: what is stored, as one file for another machine.
  */
-#include "base/error.h"
 #include "cli/shared/cli.h"
 #include "cli/shared/hints.h"
 #include "cli/shared/object.h"
@@ -11,24 +10,19 @@
 #include <stdio.h>
 
 typedef struct options {
-    char const *cache, *key, *label, *namespace;
+    char const *key, *label, *namespace;
     cli_list provides;
     int64_t since_ns, until_ns;
     bool entries_only, check, json;
 } options;
 
-/* A summary, and the pairs of a command line. */
-#define OBJECT_MAX_BYTES ((size_t)16 << 20)
-
 /* ---- what was done ---- */
 
-static gcache_status
-print_object(gcache_transfer const *sums, gcache_error *error)
+static bool
+print_object(cli_call *call, gcache_transfer const *sums)
 {
-    gci_arena arena;
+    cli_object object = cli_object_new(&call->arena);
 
-    gci_arena_init(&arena, OBJECT_MAX_BYTES);
-    cli_object object = cli_object_new(&arena);
     cli_object_set_count(&object, "entries", sums->entries);
     cli_object_set_count(&object, "keys", sums->keys);
     cli_object_set_count(&object, "attachments", sums->attachments);
@@ -39,19 +33,21 @@ print_object(gcache_transfer const *sums, gcache_error *error)
     cli_object_set_count(&object, "unmet", sums->unmet);
     cli_object_set_count(&object, "left_out", sums->left_out);
     cli_object_set_count(&object, "bytes", sums->bytes);
-    gcache_status status = cli_object_print(&object, error);
-    gci_arena_clear(&arena);
-    return status;
+    return cli_object_print(&object, &call->error);
 }
 
-static gcache_status
-print_sums(bool json, char const *verb, gcache_transfer const *sums, gcache_error *error)
+/* What is left out, or can't serve here, is the answer no. */
+static bool
+print_sums(cli_call *call, char const *verb, gcache_transfer const *sums)
 {
-    if (json)
-        return print_object(sums, error);
-    cli_print("%s %llu %s of %llu %s, %llu attachments, %llu blobs, %llu rows", verb, (unsigned long long)sums->entries,
-              sums->entries == 1 ? "entry" : "entries", (unsigned long long)sums->keys, sums->keys == 1 ? "key" : "keys",
-              (unsigned long long)sums->attachments, (unsigned long long)sums->blobs, (unsigned long long)sums->rows);
+    options const *wanted = call->options;
+
+    call->answer = sums->unmet == 0 && sums->left_out == 0 ? CLI_OK : CLI_NO;
+    if (wanted->json)
+        return print_object(call, sums);
+    cli_print("%s %s of %s, %llu attachments, %llu blobs, %llu rows", verb, cli_count(sums->entries, "entry", "entries").text,
+              cli_count(sums->keys, "key", "keys").text, (unsigned long long)sums->attachments,
+              (unsigned long long)sums->blobs, (unsigned long long)sums->rows);
     if (sums->existed != 0)
         cli_print("; %llu were there already", (unsigned long long)sums->existed);
     if (sums->unmet != 0)
@@ -59,7 +55,7 @@ print_sums(bool json, char const *verb, gcache_transfer const *sums, gcache_erro
     if (sums->left_out != 0)
         cli_print("; %llu left out", (unsigned long long)sums->left_out);
     puts("");
-    return GCACHE_OK;
+    return true;
 }
 
 static void
@@ -71,45 +67,27 @@ complain_left_out(void *state, gcache_error const *why)
 
 /* ---- export ---- */
 
-static gcache_status
-read_selection(options const *wanted, gcache_key *key, gcache_export_options *out_selection, gcache_error *error)
-{
-    *out_selection = (gcache_export_options)GCACHE_EXPORT_OPTIONS_INIT;
-    if (wanted->since_ns < 0 || wanted->until_ns < 0)
-        return gci_fail(error, GCACHE_ERROR_ARGUMENT, "export: times are not negative");
-    out_selection->label = wanted->label;
-    out_selection->namespace_ = wanted->namespace;
-    out_selection->since_ns = (uint64_t)wanted->since_ns;
-    out_selection->until_ns = (uint64_t)wanted->until_ns;
-    out_selection->entries_only = wanted->entries_only;
-    out_selection->left_out = complain_left_out;
-    if (wanted->key == NULL)
-        return GCACHE_OK;
-    out_selection->key = key;
-    return gcache_key_from_hex(wanted->key, key, error);
-}
-
-static cli_exit
-run_export(cli_call const *call)
+static bool
+run_export(cli_call *call)
 {
     options const *wanted = call->options;
-    gcache_export_options selection;
+    gcache_export_options selection = GCACHE_EXPORT_OPTIONS_INIT;
     gcache_transfer sums = GCACHE_TRANSFER_INIT;
-    gcache_error error = { 0 };
-    gcache *cache = NULL;
     gcache_key key;
 
-    gcache_status status = read_selection(wanted, &key, &selection, &error);
-    if (status == GCACHE_OK)
-        status = cli_open_directory(wanted->cache, true, &cache, &error);
-    if (status == GCACHE_OK)
-        status = gcache_export(cache, call->arguments[0], &selection, &sums, &error);
-    if (status == GCACHE_OK)
-        status = print_sums(wanted->json, "wrote", &sums, &error);
-    gcache_close(cache);
-    if (status != GCACHE_OK)
-        return cli_fail(&error);
-    return sums.left_out == 0 ? CLI_OK : CLI_NO;
+    if (wanted->since_ns < 0 || wanted->until_ns < 0)
+        return cli_wrong(&call->error, "export: times are not negative");
+    selection.label = wanted->label;
+    selection.namespace_ = wanted->namespace;
+    selection.since_ns = (uint64_t)wanted->since_ns;
+    selection.until_ns = (uint64_t)wanted->until_ns;
+    selection.entries_only = wanted->entries_only;
+    selection.left_out = complain_left_out;
+    selection.key = wanted->key != NULL ? &key : NULL;
+    return (wanted->key == NULL || gcache_key_from_hex(wanted->key, &key, &call->error) == GCACHE_OK) &&
+           cli_open(call, CLI_LOOK) &&
+           gcache_export(call->cache, call->arguments[0], &selection, &sums, &call->error) == GCACHE_OK &&
+           print_sums(call, "wrote", &sums);
 }
 
 /* ---- import ---- */
@@ -125,50 +103,29 @@ complain_unmet(void *state, gcache_key const *key, char const *entry, char const
         cli_complain("entry %.12s requires %s=%s, which isn't given", entry, name, required);
 }
 
-static gcache_status
-import_file(options const *wanted, char const *file, gcache_transfer *out_sums, gci_arena *arena, gcache_error *error)
+static bool
+run_import(cli_call *call)
 {
+    options const *wanted = call->options;
     gcache_import_options how = GCACHE_IMPORT_OPTIONS_INIT;
-    gcache_pair *pairs = NULL;
-    gcache *cache = NULL;
+    gcache_transfer sums = GCACHE_TRANSFER_INIT;
+    gcache_pair *pairs;
 
-    gcache_status status = cli_pairs_read(wanted->provides, arena, &pairs, error);
-    if (status == GCACHE_OK)
-        status = cli_open_cache(wanted->cache, false, &cache, error);
-    if (status != GCACHE_OK)
-        return status;
+    if (!cli_pairs_read(wanted->provides, &call->arena, &pairs, &call->error) || !cli_open(call, CLI_USE))
+        return false;
     how.provides = pairs;
     how.provides_count = wanted->provides.count;
     how.check_requirements = wanted->check || wanted->provides.count != 0;
     how.unmet = complain_unmet;
     how.left_out = complain_left_out;
-    status = gcache_import(cache, file, &how, out_sums, error);
-    gcache_close(cache);
-    return status;
-}
-
-static cli_exit
-run_import(cli_call const *call)
-{
-    options const *wanted = call->options;
-    gcache_transfer sums = GCACHE_TRANSFER_INIT;
-    gcache_error error = { 0 };
-    gci_arena arena;
-
-    gci_arena_init(&arena, OBJECT_MAX_BYTES);
-    gcache_status status = import_file(wanted, call->arguments[0], &sums, &arena, &error);
-    if (status >= 0)
-        status = print_sums(wanted->json, "read", &sums, &error);
-    gci_arena_clear(&arena);
-    if (status != GCACHE_OK)
-        return cli_fail(&error);
-    return sums.unmet == 0 && sums.left_out == 0 ? CLI_OK : CLI_NO;
+    return gcache_import(call->cache, call->arguments[0], &how, &sums, &call->error) == GCACHE_OK &&
+           print_sums(call, "read", &sums);
 }
 
 /* ---- the commands ---- */
 
 static cli_option const export_table[] = {
-    { "cache", CLI_TEXT, offsetof(options, cache), "DIR", "the cache directory" },
+    CLI_CACHE_OPTION,
     { "key", CLI_TEXT, offsetof(options, key), "HEX", "only entries under this key" },
     { "label", CLI_TEXT, offsetof(options, label), "TEXT", "only entries in whose label this occurs" },
     { "namespace", CLI_TEXT, offsetof(options, namespace), "NAME", "only entries of this namespace" },
@@ -195,7 +152,7 @@ cli_command const cli_cmd_export = {
 };
 
 static cli_option const import_table[] = {
-    { "cache", CLI_TEXT, offsetof(options, cache), "DIR", "the cache directory" },
+    CLI_CACHE_OPTION,
     { "provide", CLI_LIST, offsetof(options, provides), "NAME=VALUE", "what this machine has, for entries' requirements" },
     { "check", CLI_FLAG, offsetof(options, check), NULL, "compare requirements even if nothing is provided" },
     { "json", CLI_FLAG, offsetof(options, json), NULL, "one object" },

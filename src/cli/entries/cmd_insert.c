@@ -1,12 +1,11 @@
 /*
  * guardcache insert: stores a payload under a description, with guards.
  */
-#include "base/error.h"
 #include "base/system/file.h"
 #include "cli/shared/cli.h"
+#include "cli/shared/hints.h"
 #include "cli/shared/question.h"
 
-#include <stdio.h>
 #include <sys/stat.h>
 
 typedef struct options {
@@ -27,68 +26,43 @@ typedef struct content {
     gcache_attachment *attachments;
 } content;
 
-static gcache_status
-check_options(options const *wanted, gcache_error *error)
-{
-    if (wanted->payload == NULL)
-        return gci_fail(error, GCACHE_ERROR_ARGUMENT, "insert: --payload FILE is missing");
-    if (wanted->compile_ns < 0)
-        return gci_fail(error, GCACHE_ERROR_ARGUMENT, "insert: --compile-ns must not be negative");
-    return GCACHE_OK;
-}
-
 /* attachment: NAME=FILE */
-static gcache_status
+static bool
 read_attachment(char const *text, gci_arena *arena, gci_buf *file, gcache_attachment *out, gcache_error *error)
 {
-    char const *equals = strchr(text, '=');
     struct stat facts;
+    gcache_pair pair;
 
     gci_buf_init(file, GCI_BUF_NO_LIMIT);
-    if (equals == NULL || equals == text)
-        return gci_fail(error, GCACHE_ERROR_ARGUMENT, "--attach %s: must be NAME=FILE", text);
-    gcache_status status = gci_file_read_user(equals + 1, PAYLOAD_MAX_BYTES, file, error);
-    if (status != GCACHE_OK)
-        return status;
-    out->name = gci_arena_copy(arena, gci_view_of(text, (size_t)(equals - text))).data;
+    if (!cli_pair_read(text, arena, &pair, error))
+        return arena->failed ? false : cli_wrong(error, "--attach %s: must be NAME=FILE", text);
+    if (gci_file_read_user(pair.value, PAYLOAD_MAX_BYTES, file, error) != GCACHE_OK)
+        return false;
+    out->name = pair.name;
     out->bytes = file->data;
     out->size = file->size;
-    out->executable = stat(equals + 1, &facts) == 0 && (facts.st_mode & S_IXUSR) != 0;
-    return out->name != NULL ? GCACHE_OK : gci_fail_memory(error);
+    out->executable = stat(pair.value, &facts) == 0 && (facts.st_mode & S_IXUSR) != 0;
+    return true;
 }
 
-static gcache_status
-read_attachments(cli_list texts, gci_arena *arena, content *out, gcache_error *error)
+static bool
+read_content(cli_call *call, content *out)
 {
-    gcache_status status = GCACHE_OK;
+    options const *wanted = call->options;
+    gcache_error *error = &call->error;
+    cli_list texts = wanted->attachments;
 
-    out->files = gci_arena_array(arena, texts.count, sizeof *out->files);
-    out->attachments = gci_arena_array(arena, texts.count, sizeof *out->attachments);
+    if (gci_file_read_user(wanted->payload, PAYLOAD_MAX_BYTES, &out->payload, error) != GCACHE_OK ||
+        (wanted->meta != NULL && gci_file_read_user(wanted->meta, METADATA_MAX_BYTES, &out->metadata, error) != GCACHE_OK))
+        return false;
+    out->files = gci_arena_array(&call->arena, texts.count, sizeof *out->files);
+    out->attachments = gci_arena_array(&call->arena, texts.count, sizeof *out->attachments);
     if (out->files == NULL || out->attachments == NULL)
-        return gci_fail_memory(error);
-    for (size_t i = 0; status == GCACHE_OK && i < texts.count; i++)
-        status = read_attachment(texts.items[i], arena, &out->files[i], &out->attachments[i], error);
-    return status;
-}
-
-static gcache_status
-read_content(options const *wanted, gci_arena *arena, content *out, gcache_error *error)
-{
-    gcache_status status = gci_file_read_user(wanted->payload, PAYLOAD_MAX_BYTES, &out->payload, error);
-
-    if (status == GCACHE_OK && wanted->meta != NULL)
-        status = gci_file_read_user(wanted->meta, METADATA_MAX_BYTES, &out->metadata, error);
-    if (status == GCACHE_OK)
-        status = read_attachments(wanted->attachments, arena, out, error);
-    return status;
-}
-
-static void
-content_init(content *what)
-{
-    *what = (content){ 0 };
-    gci_buf_init(&what->payload, GCI_BUF_NO_LIMIT);
-    gci_buf_init(&what->metadata, GCI_BUF_NO_LIMIT);
+        return cli_no_memory(error);
+    for (size_t i = 0; i < texts.count; i++)
+        if (!read_attachment(texts.items[i], &call->arena, &out->files[i], &out->attachments[i], error))
+            return false;
+    return true;
 }
 
 static void
@@ -120,8 +94,8 @@ entry_of(options const *wanted, cli_question const *question, content const *wha
 }
 
 /* error: says why nothing is stored at all, where that is so. */
-static cli_exit
-refused(gcache_inserted const *inserted, options const *wanted, gcache_error const *error)
+static void
+complain_refused(gcache_inserted const *inserted, options const *wanted, gcache_error const *error)
 {
     gcache_verdict const *verdict = &inserted->verdict;
     char const *guard = verdict->guard < wanted->guards.count ? wanted->guards.items[verdict->guard] : "";
@@ -134,11 +108,10 @@ refused(gcache_inserted const *inserted, options const *wanted, gcache_error con
                      error->message[0] != '\0' ? error->message
                      : guard[0] != '\0'       ? guard
                                               : gcache_reason_text(inserted->reason));
-    return CLI_NO;
 }
 
 static void
-tell_inserted(gcache_inserted const *inserted)
+print_inserted(gcache_inserted const *inserted)
 {
     cli_print("%s\n", inserted->entry);
     if (inserted->shadows[0] != '\0')
@@ -146,36 +119,42 @@ tell_inserted(gcache_inserted const *inserted)
                      inserted->shadows);
 }
 
-static cli_exit
-run(cli_call const *call)
+static gcache_status
+insert(cli_call *call, cli_question const *question, content const *what)
 {
     options const *wanted = call->options;
-    cli_question question = { 0 };
-    content what;
     gcache_inserted inserted = GCACHE_INSERTED_INIT;
-    gcache_error error = { 0 };
-    cli_exit result = CLI_OK;
+    gcache_entry entry = entry_of(wanted, question, what);
 
-    content_init(&what);
-    gcache_status status = check_options(wanted, &error);
+    cli_question_warn(&wanted->question);
+    gcache_status status =
+        gcache_insert(call->cache, question->graph, cli_question_hints(question), &entry, &inserted, &call->error);
     if (status == GCACHE_OK)
-        status = cli_question_open(&wanted->question, false, &question, &error);
-    if (status == GCACHE_OK)
-        status = read_content(wanted, &question.arena, &what, &error);
-    if (status == GCACHE_OK) {
-        gcache_entry entry = entry_of(wanted, &question, &what);
-        cli_question_warn(&wanted->question);
-        status = gcache_insert(question.cache, question.graph, cli_question_hints(&question), &entry, &inserted, &error);
-    }
-    if (status == GCACHE_OK)
-        tell_inserted(&inserted);
-    else if (status == GCACHE_REFUSED)
-        result = refused(&inserted, wanted, &error);
-    else
-        result = cli_fail(&error);
+        print_inserted(&inserted);
+    if (status == GCACHE_REFUSED)
+        complain_refused(&inserted, wanted, &call->error);
+    return status;
+}
+
+static bool
+run(cli_call *call)
+{
+    options const *wanted = call->options;
+    cli_question question;
+    content what = { 0 };
+
+    if (wanted->payload == NULL)
+        return cli_wrong(&call->error, "insert: --payload FILE is missing");
+    if (wanted->compile_ns < 0)
+        return cli_wrong(&call->error, "insert: --compile-ns must not be negative");
+    gci_buf_init(&what.payload, GCI_BUF_NO_LIMIT);
+    gci_buf_init(&what.metadata, GCI_BUF_NO_LIMIT);
+    bool read = cli_question_open(call, &wanted->question, &question) && read_content(call, &what);
+    gcache_status status = read ? insert(call, &question, &what) : call->error.status;
+    call->answer = status == GCACHE_REFUSED ? CLI_NO : CLI_OK;
     content_clear(&what, wanted->attachments.count);
     cli_question_clear(&question);
-    return result;
+    return status >= 0;
 }
 
 static cli_option const table[] = {

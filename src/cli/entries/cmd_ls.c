@@ -1,30 +1,22 @@
 /*
  * guardcache ls: what is stored.
  */
-#include "base/error.h"
+#include "cli/entries/entries.h"
 #include "cli/shared/cli.h"
-#include "cli/shared/entries.h"
 #include "cli/shared/open.h"
 
-#include <stdio.h>
-
 typedef struct options {
-    char const *cache, *key;
+    char const *key;
     bool json, shadowed;
 } options;
 
 /* Where what belongs to an entry stands below its row. */
 #define SHADOW_INDENT 14
 
-/* One entry's texts. */
-#define OBJECT_MAX_BYTES ((size_t)256 << 20)
-
 typedef struct lister {
-    bool json;
+    cli_call *call;
     uint64_t entries, bytes;
-    gci_arena arena;
-    gcache_status status;
-    gcache_error error;
+    bool failed;
 } lister;
 
 static void
@@ -38,75 +30,52 @@ print_shadow(gcache_entry_view const *entry)
 static void
 print_row(gcache_entry_view const *entry)
 {
-    char hex[GCACHE_KEY_HEX_SIZE], size[CLI_SIZE_TEXT], compile[CLI_DURATION_TEXT], created[CLI_TIME_TEXT];
-
-    gcache_key_to_hex(&entry->key, hex);
-    cli_size_text(entry->payload_size, size);
-    cli_duration_text(entry->compile_ns, compile);
-    cli_time_text(entry->created_ns, created);
-    cli_print("%.12s  %.12s  %-11s %-19s %10s %9s %8lld  %6zu  %s\n", entry->id, hex, entry->kind, created, size, compile,
+    cli_print("%.12s  %.12s  %-11s %-19s %10s %9s %8lld  %6zu  %s\n", entry->id, cli_hex(&entry->key).text, entry->kind,
+              cli_time(entry->created_ns).text, cli_size(entry->payload_size).text, cli_duration(entry->compile_ns).text,
               (long long)entry->priority, entry->guard_count, entry->variant != NULL ? entry->variant : "");
+    if (entry->shadowed_by != NULL)
+        print_shadow(entry);
 }
 
 static int
 print_entry(void *state, gcache_entry_view const *entry)
 {
     lister *list = state;
+    options const *wanted = list->call->options;
 
     list->entries++;
     list->bytes += entry->payload_size;
-    if (list->json) {
-        gci_arena_reset(&list->arena);
-        cli_object object = cli_entry_object(entry, &list->arena);
-        list->status = cli_object_print(&object, &list->error);
-    } else {
+    gci_arena_reset(&list->call->arena);
+    if (wanted->json)
+        list->failed = !cli_entry_print(entry, &list->call->arena, &list->call->error);
+    else
         print_row(entry);
-        if (entry->shadowed_by != NULL)
-            print_shadow(entry);
-    }
-    return list->status != GCACHE_OK || cli_output_lost();
+    return list->failed || cli_output_lost();
 }
 
-static gcache_status
-list_entries(options const *wanted, gcache *cache, lister *list)
+static bool
+run(cli_call *call)
 {
-    gcache_key key;
+    options const *wanted = call->options;
+    lister list = { .call = call };
+    gcache_key key, *only = wanted->key != NULL ? &key : NULL;
 
-    if (wanted->key != NULL && gcache_key_from_hex(wanted->key, &key, &list->error) != GCACHE_OK)
-        return list->error.status;
+    if (!cli_open(call, CLI_LOOK) || (only != NULL && gcache_key_from_hex(wanted->key, only, &call->error) != GCACHE_OK))
+        return false;
     if (!wanted->json)
         cli_print("%-12s  %-12s  %-11s %-19s %10s %9s %8s  %6s  %s\n", "ENTRY", "KEY", "KIND", "STORED", "PAYLOAD",
                   "COMPILE", "PRIORITY", "GUARDS", "VARIANT");
-    gcache_key const *only = wanted->key != NULL ? &key : NULL;
-    gcache_status status = wanted->shadowed ? gcache_each_shadowed(cache, only, print_entry, list, &list->error)
-                                            : gcache_each_entry(cache, only, print_entry, list, &list->error);
-    return status != GCACHE_OK ? status : list->status;
-}
-
-static cli_exit
-run(cli_call const *call)
-{
-    options const *wanted = call->options;
-    lister list = { .json = wanted->json };
-    gcache *cache;
-    char bytes[CLI_SIZE_TEXT];
-
-    gci_arena_init(&list.arena, OBJECT_MAX_BYTES);
-    gcache_status status = cli_open_directory(wanted->cache, true, &cache, &list.error);
-    if (status == GCACHE_OK)
-        status = list_entries(wanted, cache, &list);
-    if (status == GCACHE_OK && !wanted->json) {
-        cli_size_text(list.bytes, bytes);
-        cli_print("%llu %s, %s of payloads\n", (unsigned long long)list.entries, list.entries == 1 ? "entry" : "entries",
-                  bytes);
-    }
-    gcache_close(cache);
-    gci_arena_clear(&list.arena);
-    return status == GCACHE_OK ? CLI_OK : cli_fail(&list.error);
+    gcache_status status = wanted->shadowed ? gcache_each_shadowed(call->cache, only, print_entry, &list, &call->error)
+                                            : gcache_each_entry(call->cache, only, print_entry, &list, &call->error);
+    if (status != GCACHE_OK || list.failed)
+        return false;
+    if (!wanted->json)
+        cli_print("%s, %s of payloads\n", cli_count(list.entries, "entry", "entries").text, cli_size(list.bytes).text);
+    return true;
 }
 
 static cli_option const table[] = {
-    { "cache", CLI_TEXT, offsetof(options, cache), "DIR", "the cache directory" },
+    CLI_CACHE_OPTION,
     { "key", CLI_TEXT, offsetof(options, key), "HEX", "only the candidates of this key, in rank order" },
     { "shadowed", CLI_FLAG, offsetof(options, shadowed), NULL,
       "only entries that no lookup will choose, since one that is tried before them holds whenever they do" },

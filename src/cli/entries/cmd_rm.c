@@ -1,35 +1,26 @@
 /*
  * guardcache rm: takes entries out.
  */
-#include "base/error.h"
+#include "cli/entries/entries.h"
 #include "cli/shared/cli.h"
-#include "cli/shared/entries.h"
 #include "cli/shared/open.h"
 
-typedef struct options {
-    char const *cache;
-} options;
-
-static cli_exit
-run(cli_call const *call)
+static bool
+run(cli_call *call)
 {
-    options const *wanted = call->options;
-    gcache_error error = { 0 };
-    gcache *cache;
-
-    gcache_status status = cli_open_directory(wanted->cache, false, &cache, &error);
-    for (size_t i = 0; status == GCACHE_OK && i < call->count; i++) {
+    if (!cli_open(call, CLI_CHANGE))
+        return false;
+    for (size_t i = 0; i < call->count; i++) {
         cli_entry_name entry;
-        status = cli_entry_find(cache, call->arguments[i], &entry, &error);
-        if (status == GCACHE_OK)
-            status = gcache_remove(cache, &entry.key, entry.id, &error);
+        if (!cli_entry_find(call->cache, call->arguments[i], &entry, &call->error) ||
+            gcache_remove(call->cache, &entry.key, entry.id, &call->error) != GCACHE_OK)
+            return false;
     }
-    gcache_close(cache);
-    return status == GCACHE_OK ? CLI_OK : cli_fail(&error);
+    return true;
 }
 
 static cli_option const table[] = {
-    { "cache", CLI_TEXT, offsetof(options, cache), "DIR", "the cache directory" },
+    CLI_CACHE_OPTION,
     { 0 },
 };
 
@@ -39,7 +30,6 @@ cli_command const cli_cmd_rm = {
     .summary = "take entries out of the cache",
     .about = "ENTRY is an entry's id or the beginning of one. That it was there stays known to guardcache explain.\n",
     .options = table,
-    .options_size = sizeof(options),
     .least = 1,
     .most = CLI_ANY_NUMBER,
     .run = run,

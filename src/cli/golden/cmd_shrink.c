@@ -9,23 +9,16 @@
 #include "base/system/file.h"
 #include "cli/golden/player.h"
 #include "cli/shared/scratch.h"
-#include "cli/shared/cli.h"
-#include "cli/shared/lines.h"
-#include "cli/shared/open.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 typedef struct options {
     char const *out;
 } options;
 
-#define PATH_BYTES 4096
-#define EVENT_MAX_BYTES ((size_t)512 << 20)
 #define TRACE_MAX_BYTES ((size_t)1 << 30)
 #define FILE_MAX_BYTES ((size_t)1 << 30)
 /* An outcome and a reason. */
@@ -33,15 +26,23 @@ typedef struct options {
 
 typedef struct shrinker {
     char const *folder;
-    char path[PATH_BYTES];
+    char path[CLI_TRACE_PATH];
     gci_buf text;
     gci_view *lines; /* of the events that are still there */
     size_t count;
-    gci_arena arena;
+    gci_arena *arena;
+    gcache_error *error;
     size_t plays;
     char failure[OUTCOME_BYTES]; /* how the failing event ended: it must go on ending so */
     char found[OUTCOME_BYTES];   /* the same of the last play */
 } shrinker;
+
+static bool
+read_event(shrinker *s, gci_view const *lines, size_t index, cli_event *out_event)
+{
+    gci_arena_reset(s->arena);
+    return cli_event_read(lines[index], (cli_place){ .file = s->path, .line = index + 1 }, s->arena, out_event, s->error);
+}
 
 /* ---- playing a part ---- */
 
@@ -49,78 +50,51 @@ static void
 note_outcome(shrinker *s, cli_object const *out)
 {
     gci_value const *outcome = gci_map_find(&out->map, "outcome"), *reason = gci_map_find(&out->map, "reason");
-    bool reasoned = reason != NULL && reason->type == GCI_STRING;
+    gci_view first = outcome != NULL ? outcome->text : (gci_view){ 0 };
+    gci_view second = reason != NULL && reason->type == GCI_STRING ? reason->text : (gci_view){ 0 };
 
-    snprintf(s->found, sizeof s->found, "%.*s %.*s", outcome != NULL ? (int)outcome->text.size : 0,
-             outcome != NULL ? outcome->text.data : "", reasoned ? (int)reason->text.size : 0,
-             reasoned ? reason->text.data : "");
+    snprintf(s->found, sizeof s->found, "%.*s %.*s", (int)first.size, first.data, (int)second.size, second.data);
 }
 
 /* The place of the first event whose outcome differs, count if none does. */
-static gcache_status
-play_lines(shrinker *s, gci_view const *lines, size_t count, cli_player *player, size_t *out_failing, gcache_error *error)
+static bool
+play(shrinker *s, gci_view const *lines, size_t count, size_t *out_failing)
 {
-    *out_failing = count;
-    for (size_t i = 0; i < count; i++) {
-        cli_event event;
-        cli_object out;
-        gci_arena_reset(&s->arena);
-        gcache_status status =
-            cli_event_read(lines[i], (cli_place){ .file = s->path, .line = i + 1 }, &s->arena, &event, error);
-        if (status == GCACHE_OK)
-            status = cli_player_play(player, &event, &s->arena, &out, error);
-        if (status != GCACHE_OK)
-            return status;
-        if (player->counts.mismatches != 0) {
-            *out_failing = i;
-            note_outcome(s, &out);
-            break;
-        }
+    cli_player player;
+    cli_event event;
+    cli_object out;
+    size_t i = 0;
+
+    cli_player_init(&player, s->folder, s->arena);
+    bool done = cli_player_open_cache(&player, s->error);
+    while (done && i < count && player.counts.mismatches == 0) {
+        done = read_event(s, lines, i, &event) && cli_player_play(&player, &event, &out, s->error);
+        i++;
     }
-    return GCACHE_OK;
-}
-
-static gcache_status
-play(shrinker *s, gci_view const *lines, size_t count, size_t *out_failing, gcache_error *error)
-{
-    gcache_options settings = GCACHE_OPTIONS_INIT;
-    char scratch[CLI_SCRATCH_PATH] = "";
-    cli_player *player = malloc(sizeof *player);
-    gcache *cache = NULL;
-
-    if (player == NULL)
-        return gci_fail_memory(error);
-    settings.durability = GCACHE_DURABILITY_NONE;
-    gcache_status status = cli_scratch_make(scratch, error);
-    if (status == GCACHE_OK)
-        status = gcache_open(scratch, &settings, &cache, error);
-    cli_player_init(player, cache, s->folder);
-    if (status == GCACHE_OK)
-        status = play_lines(s, lines, count, player, out_failing, error);
-    cli_player_clear(player);
-    free(player);
-    gcache_close(cache);
-    cli_scratch_remove(scratch);
+    bool failing = done && player.counts.mismatches != 0;
+    if (failing)
+        note_outcome(s, &out);
+    *out_failing = failing ? i - 1 : count;
+    cli_player_clear(&player);
     s->plays++;
-    return status;
+    return done;
 }
 
 /* ---- leaving out ---- */
 
 /* Tries to do without the events [start, end); keeps the shorter trace if its last event, the failure, still fails. */
-static gcache_status
-try_without(shrinker *s, size_t start, size_t end, bool *out_shorter, gcache_error *error)
+static bool
+try_without(shrinker *s, size_t start, size_t end, bool *out_shorter)
 {
     size_t count = s->count - (end - start), failing;
     gci_view *shorter = malloc(count * sizeof *shorter);
 
-    *out_shorter = false;
     if (shorter == NULL)
-        return gci_fail_memory(error);
+        return cli_no_memory(s->error);
     memcpy(shorter, s->lines, start * sizeof *shorter);
     memcpy(shorter + start, s->lines + end, (s->count - end) * sizeof *shorter);
-    gcache_status status = play(s, shorter, count, &failing, error);
-    *out_shorter = status == GCACHE_OK && failing == count - 1 && strcmp(s->found, s->failure) == 0;
+    bool done = play(s, shorter, count, &failing);
+    *out_shorter = done && failing == count - 1 && strcmp(s->found, s->failure) == 0;
     if (*out_shorter) {
         free(s->lines);
         s->lines = shorter;
@@ -128,173 +102,144 @@ try_without(shrinker *s, size_t start, size_t end, bool *out_shorter, gcache_err
     } else {
         free(shorter);
     }
-    return status;
+    return done;
 }
 
 /* Leaves out runs of `size` events wherever that does no harm. The last event is the failure and stays. */
-static gcache_status
-leave_out(shrinker *s, size_t size, bool *out_any, gcache_error *error)
+static bool
+leave_out(shrinker *s, size_t size, bool *out_any)
 {
-    gcache_status status = GCACHE_OK;
-
     *out_any = false;
-    for (size_t start = 0; status == GCACHE_OK && start + 1 < s->count && cli_signal_caught() == 0;) {
+    for (size_t start = 0; start + 1 < s->count && cli_signal_caught() == 0;) {
         size_t end = start + size < s->count - 1 ? start + size : s->count - 1;
-        bool shorter;
-        status = try_without(s, start, end, &shorter, error);
+        bool shorter = false;
+        if (!try_without(s, start, end, &shorter))
+            return false;
         *out_any |= shorter;
         if (!shorter)
             start = end;
     }
-    return status;
+    return true;
 }
 
-static gcache_status
-shrink(shrinker *s, gcache_error *error)
+static bool
+shrink(shrinker *s)
 {
-    size_t size = s->count / 2;
-    gcache_status status = GCACHE_OK;
+    bool any;
 
-    while (status == GCACHE_OK && size != 0 && cli_signal_caught() == 0) {
-        bool any;
-        status = leave_out(s, size, &any, error);
+    for (size_t size = s->count / 2; size != 0 && cli_signal_caught() == 0;) {
+        if (!leave_out(s, size, &any))
+            return false;
         /* One event at a time until nothing more can go. */
         if (size > 1 || !any)
             size /= 2;
     }
-    return status;
+    return true;
 }
 
 /* ---- reading and writing ---- */
 
-static gcache_status
-read_trace(shrinker *s, gcache_error *error)
+static bool
+read_trace(shrinker *s)
 {
-    if (snprintf(s->path, sizeof s->path, "%s/trace.jsonl", s->folder) >= (int)sizeof s->path)
-        return gci_fail(error, GCACHE_ERROR_ARGUMENT, "the trace's path is too long");
-    gcache_status status = gci_file_read_user(s->path, TRACE_MAX_BYTES, &s->text, error);
-    if (status != GCACHE_OK)
-        return status;
     size_t room = 1;
+
+    if (!cli_trace_path(s->folder, CLI_TRACE_NAME, s->path, s->error) ||
+        gci_file_read_user(s->path, TRACE_MAX_BYTES, &s->text, s->error) != GCACHE_OK)
+        return false;
     for (size_t i = 0; i < s->text.size; i++)
         room += s->text.data[i] == '\n';
     s->lines = malloc(room * sizeof *s->lines);
     if (s->lines == NULL)
-        return gci_fail_memory(error);
-    for (gci_view rest = gci_buf_view(&s->text); rest.size != 0;) {
-        char const *end = memchr(rest.data, '\n', rest.size);
-        size_t size = end != NULL ? (size_t)(end - rest.data) : rest.size;
-        if (size != 0)
-            s->lines[s->count++] = gci_view_of(rest.data, size);
-        size += end != NULL;
-        rest = gci_view_of(rest.data + size, rest.size - size);
-    }
-    return GCACHE_OK;
+        return cli_no_memory(s->error);
+    for (gci_view rest = gci_buf_view(&s->text), line; gci_view_next_line(&rest, &line);)
+        if (line.size != 0)
+            s->lines[s->count++] = line;
+    return true;
 }
 
 /* name is relative to the trace; folders in it are made. */
-static gcache_status
-copy_file(shrinker *s, char const *out, char const *name, gcache_error *error)
+static bool
+copy_file(shrinker *s, char const *out, char const *name)
 {
-    char from[PATH_BYTES], to[PATH_BYTES];
+    char from[CLI_TRACE_PATH], to[CLI_TRACE_PATH];
     gci_buf bytes;
 
     if (name == NULL || name[0] == '/')
-        return GCACHE_OK;
-    if (snprintf(from, sizeof from, "%s/%s", s->folder, name) >= PATH_BYTES ||
-        snprintf(to, sizeof to, "%s/%s", out, name) >= PATH_BYTES)
-        return gci_fail(error, GCACHE_ERROR_ARGUMENT, "the path is too long: %s", name);
+        return true;
+    if (!cli_trace_path(s->folder, name, from, s->error) || !cli_trace_path(out, name, to, s->error))
+        return false;
     for (char *slash = strchr(to + strlen(out) + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         mkdir(to, 0777);
         *slash = '/';
     }
     gci_buf_init(&bytes, GCI_BUF_NO_LIMIT);
-    gcache_status status = gci_file_read_user(from, FILE_MAX_BYTES, &bytes, error);
-    if (status == GCACHE_OK)
-        status = gci_file_write_user(to, gci_buf_view(&bytes), error);
+    bool done = gci_file_read_user(from, FILE_MAX_BYTES, &bytes, s->error) == GCACHE_OK &&
+                gci_file_write_user(to, gci_buf_view(&bytes), s->error) == GCACHE_OK;
     gci_buf_clear(&bytes);
-    return status;
+    return done;
 }
 
-static gcache_status
-write_trace(shrinker *s, char const *out, gcache_error *error)
+static bool
+write_trace(shrinker *s, char const *out)
 {
-    char path[PATH_BYTES];
+    char path[CLI_TRACE_PATH];
+    bool done = true;
     gci_buf text;
-    gcache_status status = GCACHE_OK;
 
     if (mkdir(out, 0777) != 0 && errno != EEXIST)
-        return gci_fail_errno(error, errno, "%s", out);
-    if (snprintf(path, sizeof path, "%s/trace.jsonl", out) >= PATH_BYTES)
-        return gci_fail(error, GCACHE_ERROR_ARGUMENT, "the path is too long: %s", out);
+        return gci_fail_errno(s->error, errno, "%s", out) == GCACHE_OK;
+    if (!cli_trace_path(out, CLI_TRACE_NAME, path, s->error))
+        return false;
     gci_buf_init(&text, GCI_BUF_NO_LIMIT);
-    for (size_t i = 0; status == GCACHE_OK && i < s->count; i++) {
+    for (size_t i = 0; done && i < s->count; i++) {
         cli_event event;
-        gci_arena_reset(&s->arena);
-        status = cli_event_read(s->lines[i], (cli_place){ .file = s->path, .line = i + 1 }, &s->arena, &event, error);
-        if (status == GCACHE_OK)
-            status = copy_file(s, out, event.graph, error);
-        if (status == GCACHE_OK)
-            status = copy_file(s, out, event.payload_file, error);
+        done = read_event(s, s->lines, i, &event) && copy_file(s, out, event.graph) && copy_file(s, out, event.payload_file);
         gci_buf_append_view(&text, s->lines[i]);
         gci_buf_append_char(&text, '\n');
     }
-    if (status == GCACHE_OK)
-        status = gci_file_write_user(path, gci_buf_view(&text), error);
+    done = done && gci_file_write_user(path, gci_buf_view(&text), s->error) == GCACHE_OK;
     gci_buf_clear(&text);
-    return status;
+    return done;
 }
 
 /* ---- the command ---- */
 
-/* Drops what comes after the first event that fails. ERROR_NOT_FOUND if none does. */
-static gcache_status
-find_failure(shrinker *s, gcache_error *error)
+/* Drops what comes after the first event that fails, and what can go of the rest. */
+static bool
+reduce(cli_call *call, shrinker *s, char const *out)
 {
-    size_t failing;
-    gcache_status status = play(s, s->lines, s->count, &failing, error);
+    size_t before = s->count, failing;
 
-    if (status == GCACHE_OK && failing == s->count)
-        return gci_fail(error, GCACHE_ERROR_NOT_FOUND, "%s: every event ends as it should", s->path);
-    if (status == GCACHE_OK) {
-        s->count = failing + 1;
-        memcpy(s->failure, s->found, sizeof s->failure);
+    if (!play(s, s->lines, s->count, &failing))
+        return false;
+    if (failing == s->count) {
+        cli_complain("%s: every event ends as it should", s->path);
+        call->answer = CLI_NO;
+        return true;
     }
-    return status;
+    s->count = failing + 1;
+    memcpy(s->failure, s->found, sizeof s->failure);
+    if (!shrink(s) || cli_signal_caught() != 0 || !write_trace(s, out))
+        return cli_signal_caught() != 0;
+    cli_print("%s: %zu of %zu %s, found in %zu plays\n", out, s->count, before, before == 1 ? "event" : "events", s->plays);
+    return true;
 }
 
-static cli_exit
-run(cli_call const *call)
+static bool
+run(cli_call *call)
 {
     options const *wanted = call->options;
-    shrinker s = { .folder = call->arguments[0] };
-    gcache_error error = { 0 };
-    char out[PATH_BYTES];
+    shrinker s = { .folder = call->arguments[0], .arena = &call->arena, .error = &call->error };
+    char out[CLI_TRACE_PATH];
 
-    cli_catch_signals();
     gci_buf_init(&s.text, GCI_BUF_NO_LIMIT);
-    gci_arena_init(&s.arena, EVENT_MAX_BYTES);
     snprintf(out, sizeof out, "%s%s", wanted->out != NULL ? wanted->out : s.folder, wanted->out != NULL ? "" : "-small");
-    gcache_status status = read_trace(&s, &error);
-    size_t before = s.count;
-    if (status == GCACHE_OK)
-        status = find_failure(&s, &error);
-    if (status == GCACHE_OK)
-        status = shrink(&s, &error);
-    if (status == GCACHE_OK && cli_signal_caught() == 0)
-        status = write_trace(&s, out, &error);
-    if (status == GCACHE_OK && cli_signal_caught() == 0)
-        cli_print("%s: %zu of %zu %s, found in %zu plays\n", out, s.count, before, before == 1 ? "event" : "events", s.plays);
+    bool done = read_trace(&s) && reduce(call, &s, out);
     free(s.lines);
     gci_buf_clear(&s.text);
-    gci_arena_clear(&s.arena);
-    cli_die_of_signal();
-    if (status == GCACHE_ERROR_NOT_FOUND && s.plays != 0) {
-        cli_complain("%s", error.message);
-        return CLI_NO;
-    }
-    return status == GCACHE_OK ? CLI_OK : cli_fail(&error);
+    return done;
 }
 
 static cli_option const table[] = {

@@ -7,7 +7,6 @@
 #include "base/system/file.h"
 #include "cli/golden/golden.h"
 #include "cli/shared/scratch.h"
-#include "cli/shared/cli.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -20,7 +19,6 @@ typedef struct options {
     bool accept, tap;
 } options;
 
-#define PATH_BYTES 4096
 /* Folders in folders: fixtures lie one or two levels deep. */
 #define DEPTH_MAX 8
 /* Differences that are shown of one fixture. */
@@ -48,102 +46,100 @@ typedef struct suite {
 
 /* ---- finding fixtures ---- */
 
-static gcache_status
+static bool
 add_fixture(suite *all, char const *folder, gcache_error *error)
 {
     if (!gci_array_has_room(&all->items, all->count, &all->room, sizeof *all->items))
-        return gci_fail_memory(error);
+        return cli_no_memory(error);
     fixture *added = &all->items[all->count];
     *added = (fixture){ .folder = strdup(folder) };
     gci_buf_init(&added->report, GCI_BUF_NO_LIMIT);
-    if (added->folder == NULL)
-        return gci_fail_memory(error);
-    all->count++;
-    return GCACHE_OK;
+    all->count += added->folder != NULL;
+    return added->folder != NULL || cli_no_memory(error);
 }
 
-static gcache_status find_fixtures(suite *all, char const *folder, int depth, gcache_error *error);
+static bool find_fixtures(suite *all, char const *folder, int depth, gcache_error *error);
 
-static gcache_status
+static bool
 find_below(suite *all, char const *folder, int depth, gcache_error *error)
 {
     struct dirent **names;
     int count = scandir(folder, &names, NULL, alphasort);
-    gcache_status status = count >= 0 ? GCACHE_OK : gci_fail_errno(error, errno, "%s", folder);
+    bool done = count >= 0 || gci_fail_errno(error, errno, "%s", folder) == GCACHE_OK;
 
     for (int i = 0; i < count; i++) {
-        char path[PATH_BYTES];
+        char path[CLI_TRACE_PATH];
         bool visible = names[i]->d_name[0] != '.' && (names[i]->d_type == DT_DIR || names[i]->d_type == DT_UNKNOWN);
-        if (status == GCACHE_OK && visible && snprintf(path, sizeof path, "%s/%s", folder, names[i]->d_name) < PATH_BYTES)
-            status = find_fixtures(all, path, depth + 1, error);
+        if (done && visible && snprintf(path, sizeof path, "%s/%s", folder, names[i]->d_name) < CLI_TRACE_PATH)
+            done = find_fixtures(all, path, depth + 1, error);
         free(names[i]);
     }
     if (count >= 0)
         free(names);
-    return status;
+    return done;
 }
 
 /* A folder with a trace is a fixture; any other is searched. */
-static gcache_status
+static bool
 find_fixtures(suite *all, char const *folder, int depth, gcache_error *error)
 {
-    char path[PATH_BYTES];
+    char path[CLI_TRACE_PATH];
 
-    if (snprintf(path, sizeof path, "%s/trace.jsonl", folder) >= PATH_BYTES)
-        return gci_fail(error, GCACHE_ERROR_ARGUMENT, "the path is too long: %s", folder);
+    if (!cli_trace_path(folder, CLI_TRACE_NAME, path, error))
+        return false;
     if (access(path, F_OK) == 0)
         return add_fixture(all, folder, error);
-    return depth < DEPTH_MAX ? find_below(all, folder, depth, error) : GCACHE_OK;
+    return depth >= DEPTH_MAX || find_below(all, folder, depth, error);
 }
 
 /* ---- one fixture ---- */
 
-static gcache_status
-judge(fixture *one, cli_golden *golden, cli_tried_rules const *rules, bool accept, gcache_error *error)
+static void
+compare(fixture *one, gci_view expected, bool exists, gci_view found, cli_tried_rules const *rules, bool accept)
 {
+    size_t differences = exists ? cli_golden_compare(expected, found, DIFFERENCES_SHOWN, &one->report) : 1;
+
+    one->verdict = differences == 0 ? SAME : accept ? ACCEPTED : DIFFERS;
+    if (!exists)
+        gci_buf_append_text(&one->report, accept ? "" : "    it has no " CLI_GOLDEN_NAME " yet; --accept writes it\n");
+    if (one->verdict == DIFFERS && exists)
+        cli_golden_write_rules(one->folder, rules, expected, &one->report);
+}
+
+static bool
+judge(fixture *one, cli_golden const *golden, cli_tried_rules const *rules, bool accept, gcache_error *error)
+{
+    gci_view found = gci_buf_view(&golden->found);
     gci_buf expected;
     bool exists;
 
     gci_buf_init(&expected, GCI_BUF_NO_LIMIT);
-    gcache_status status = cli_golden_load(one->folder, &expected, &exists, error);
-    if (status == GCACHE_OK) {
-        gci_view found = gci_buf_view(&golden->found);
-        size_t differences = cli_golden_compare(gci_buf_view(&expected), found, DIFFERENCES_SHOWN, &one->report);
-        one->verdict = differences == 0 && exists ? SAME : accept ? ACCEPTED : DIFFERS;
-        if (!exists) {
-            gci_buf_clear(&one->report);
-            gci_buf_append_text(&one->report, accept ? "" : "    it has no " CLI_GOLDEN_NAME " yet; --accept writes it\n");
-        }
-        if (one->verdict == DIFFERS && exists)
-            cli_golden_write_rules(one->folder, rules, gci_buf_view(&expected), &one->report);
-        if (one->verdict == ACCEPTED)
-            status = cli_golden_save(one->folder, found, error);
-    }
-    if (golden->counts.mismatches != 0) {
-        gci_buf_format(&one->report, "    %llu %s from what the trace expects\n",
-                       (unsigned long long)golden->counts.mismatches,
-                       golden->counts.mismatches == 1 ? "event differs" : "events differ");
-        one->verdict = one->verdict == SAME ? DIFFERS : one->verdict;
-    }
+    bool done = cli_golden_load(one->folder, &expected, &exists, error);
+    if (done)
+        compare(one, gci_buf_view(&expected), exists, found, rules, accept);
     gci_buf_clear(&expected);
-    return status;
+    if (done && one->verdict == ACCEPTED)
+        done = cli_golden_save(one->folder, found, error);
+    if (golden->counts.mismatches == 0)
+        return done;
+    gci_buf_format(&one->report, "    %llu %s from what the trace expects\n", (unsigned long long)golden->counts.mismatches,
+                   golden->counts.mismatches == 1 ? "event differs" : "events differ");
+    one->verdict = one->verdict == SAME ? DIFFERS : one->verdict;
+    return done;
 }
 
 static void
-run_fixture(fixture *one, cli_tried_rules const *rules, bool accept)
+run_fixture(fixture *one, cli_tried_rules const *rules, bool accept, gci_arena *arena)
 {
     gcache_error error = { 0 };
     cli_golden golden;
 
-    gcache_status status = cli_golden_play(one->folder, rules, &golden, &error);
-    one->events = golden.events;
-    if (status == GCACHE_OK)
-        status = judge(one, &golden, rules, accept, &error);
-    if (status != GCACHE_OK) {
+    if (!cli_golden_play(one->folder, rules, arena, &golden, &error) || !judge(one, &golden, rules, accept, &error)) {
         one->verdict = BROKEN;
         gci_buf_format(&one->report, "    %s\n", error.message);
     }
-    cli_golden_clear(&golden);
+    one->events = golden.events;
+    gci_buf_clear(&golden.found);
 }
 
 /* ---- what comes out ---- */
@@ -167,15 +163,13 @@ print_plain(fixture const *one)
 static void
 print_tap(fixture const *one, size_t number)
 {
-    gci_view report = gci_buf_view(&one->report);
+    gci_view report = is_good(one) ? (gci_view){ 0 } : gci_buf_view(&one->report), line;
 
     cli_print("%sok %zu - %s\n", is_good(one) ? "" : "not ", number, one->folder);
-    while (!is_good(one) && report.size != 0) {
-        char const *end = memchr(report.data, '\n', report.size);
-        size_t size = end != NULL ? (size_t)(end - report.data) + 1 : report.size;
+    while (gci_view_next_line(&report, &line)) {
         fputs("# ", stdout);
-        cli_print_lines(gci_view_of(report.data, size));
-        report = gci_view_of(report.data + size, report.size - size);
+        cli_print_lines(line);
+        putchar('\n');
     }
 }
 
@@ -191,7 +185,7 @@ write_xml(gci_buf *out, gci_view text)
     }
 }
 
-static gcache_status
+static bool
 write_junit(suite const *all, char const *path, size_t failed, gcache_error *error)
 {
     gci_buf out;
@@ -209,9 +203,10 @@ write_junit(suite const *all, char const *path, size_t failed, gcache_error *err
         gci_buf_append_text(&out, "</failure></testcase>\n");
     }
     gci_buf_append_text(&out, "</testsuite>\n");
-    gcache_status status = out.failed ? gci_fail_memory(error) : gci_file_write_user(path, gci_buf_view(&out), error);
+    bool done =
+        out.failed ? cli_no_memory(error) : gci_file_write_user(path, gci_buf_view(&out), error) == GCACHE_OK;
     gci_buf_clear(&out);
-    return status;
+    return done;
 }
 
 static void
@@ -233,14 +228,15 @@ print_summary(suite const *all, size_t failed)
 /* ---- the command ---- */
 
 static size_t
-run_all(suite *all, cli_tried_rules const *rules, options const *wanted)
+run_all(cli_call *call, suite *all, cli_tried_rules const *rules)
 {
+    options const *wanted = call->options;
     size_t failed = 0;
 
     if (wanted->tap)
         cli_print("1..%zu\n", all->count);
     for (size_t i = 0; i < all->count && cli_signal_caught() == 0 && !cli_output_lost(); i++) {
-        run_fixture(&all->items[i], rules, wanted->accept);
+        run_fixture(&all->items[i], rules, wanted->accept, &call->arena);
         failed += !is_good(&all->items[i]);
         if (wanted->tap)
             print_tap(&all->items[i], i + 1);
@@ -250,6 +246,7 @@ run_all(suite *all, cli_tried_rules const *rules, options const *wanted)
     }
     if (!wanted->tap)
         print_summary(all, failed);
+    call->answer = failed == 0 ? CLI_OK : CLI_NO;
     return failed;
 }
 
@@ -263,45 +260,39 @@ clear(suite *all)
     free(all->items);
 }
 
-static gcache_status
+static bool
 read_rules(char const *path, cli_tried_rules *out_rules, gcache_error *error)
 {
-    gcache_status status = gci_file_read_user(path, RULES_BYTES_MAX, &out_rules->text, error);
-
-    if (status == GCACHE_OK)
-        status = gcache_rules_read(out_rules->text.data, out_rules->text.size, path, &out_rules->set, error);
-    return status;
+    return gci_file_read_user(path, RULES_BYTES_MAX, &out_rules->text, error) == GCACHE_OK &&
+           gcache_rules_read(out_rules->text.data, out_rules->text.size, path, &out_rules->set, error) == GCACHE_OK;
 }
 
-static cli_exit
-run(cli_call const *call)
+static bool
+find_all(cli_call *call, suite *all)
+{
+    for (size_t i = 0; i < call->count; i++)
+        if (!find_fixtures(all, call->arguments[i], 0, &call->error))
+            return false;
+    return all->count != 0 || cli_wrong(&call->error, "there is no trace.jsonl in or below %s", call->arguments[0]);
+}
+
+static bool
+run(cli_call *call)
 {
     options const *wanted = call->options;
-    gcache_error error = { 0 };
-    gcache_status status = GCACHE_OK;
     cli_tried_rules rules = { 0 };
     suite all = { 0 };
-    size_t failed = 0;
 
-    cli_catch_signals();
     gci_buf_init(&rules.text, GCI_BUF_NO_LIMIT);
-    if (wanted->rules != NULL)
-        status = read_rules(wanted->rules, &rules, &error);
-    for (size_t i = 0; status == GCACHE_OK && i < call->count; i++)
-        status = find_fixtures(&all, call->arguments[i], 0, &error);
-    if (status == GCACHE_OK && all.count == 0)
-        status = gci_fail(&error, GCACHE_ERROR_NOT_FOUND, "there is no trace.jsonl in or below %s", call->arguments[0]);
-    if (status == GCACHE_OK)
-        failed = run_all(&all, wanted->rules != NULL ? &rules : NULL, wanted);
-    if (status == GCACHE_OK && wanted->junit != NULL)
-        status = write_junit(&all, wanted->junit, failed, &error);
+    bool done = (wanted->rules == NULL || read_rules(wanted->rules, &rules, &call->error)) && find_all(call, &all);
+    if (done) {
+        size_t failed = run_all(call, &all, wanted->rules != NULL ? &rules : NULL);
+        done = wanted->junit == NULL || write_junit(&all, wanted->junit, failed, &call->error);
+    }
     clear(&all);
     gcache_rules_free(rules.set);
     gci_buf_clear(&rules.text);
-    cli_die_of_signal();
-    if (status != GCACHE_OK)
-        return cli_fail(&error);
-    return failed == 0 ? CLI_OK : CLI_NO;
+    return done;
 }
 
 static cli_option const table[] = {

@@ -3,41 +3,27 @@
  */
 #include "cli/golden/golden.h"
 
-#include "base/error.h"
+#include "base/intern.h"
 #include "base/system/file.h"
 #include "base/text/json.h"
-#include "cli/shared/scratch.h"
-#include "cli/shared/lines.h"
-#include "cli/shared/open.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
-#define PATH_BYTES 4096
 /* A kind is a word; of a longer one the beginning will do. */
 #define KIND_BYTES 64
-/* One event's trees. */
-#define EVENT_MAX_BYTES (4 * GCI_JSON_MAX_BYTES)
+#define NAMES_MAX_BYTES ((size_t)256 << 20)
 #define GOLDEN_MAX_BYTES ((size_t)1 << 30)
 /* Of a miss: what a reader needs to see that it is another one. */
 #define WHY_CANDIDATES 6
 #define WHY_DIFFERENCES 20
 
 typedef struct play {
-    char const *folder;
-    char scratch[CLI_SCRATCH_PATH];
-    int fd;
-    cli_lines lines;
     cli_player player;
-    gci_arena arena;
-    gcache *cache;
     cli_golden *golden;
     cli_tried_rules const *rules;
-    char **seen; /* descriptions and kinds whose line is written */
-    size_t seen_count;
+    gci_intern seen; /* descriptions and kinds whose line is written */
+    gci_arena names; /* of them */
 } play;
 
 /* ---- why it missed, without what changes from run to run ---- */
@@ -98,244 +84,145 @@ reduce(gci_value const *explained, gci_arena *arena)
 }
 
 /* Explained before the event is played: an explanation changes nothing. */
-static gcache_status
+static bool
 explain(play *p, cli_event const *event, gci_value *out_why, gcache_error *error)
 {
+    gci_arena *arena = p->player.arena;
     gcache_graph *graph;
     char *text = NULL;
     gci_value explained;
 
     *out_why = (gci_value){ .type = GCI_NULL };
-    if (event->op != CLI_EVENT_LOOKUP || cli_player_graph(&p->player, event->graph, &graph, NULL) != GCACHE_OK)
-        return GCACHE_OK;
-    if (gcache_explain(p->cache, graph, event->hinted ? &event->hints : NULL, &event->request, GCACHE_EXPLAIN_JSON, &text,
-                       NULL) != GCACHE_MISS) {
-        gcache_free(text);
-        return GCACHE_OK;
-    }
-    gci_view copy = gci_arena_copy(&p->arena, gci_view_text(text));
+    if (event->op != CLI_EVENT_LOOKUP || !cli_player_graph(&p->player, event->graph, &graph, NULL))
+        return true;
+    bool missed = gcache_explain(p->player.cache, graph, event->hinted ? &event->hints : NULL, &event->request,
+                                 GCACHE_EXPLAIN_JSON, &text, NULL) == GCACHE_MISS;
+    gci_view copy = gci_arena_copy(arena, gci_view_text(text));
     gcache_free(text);
+    if (!missed)
+        return true;
     if (copy.data == NULL)
-        return gci_fail_memory(error);
-    gcache_status status = gci_json_read(copy, "explanation", &p->arena, &explained, error);
-    if (status == GCACHE_OK)
-        *out_why = reduce(&explained, &p->arena);
-    return status;
+        return cli_no_memory(error);
+    if (gci_json_read(copy, "explanation", arena, &explained, error) != GCACHE_OK)
+        return false;
+    *out_why = reduce(&explained, arena);
+    return true;
 }
 
 /* ---- descriptions ---- */
 
+/* Whether a name is met for the first time. Without memory it isn't: p->names knows. */
 static bool
-is_new(play *p, char const *graph, gcache_error *error, gcache_status *out_status)
+is_new(play *p, char const *name)
 {
-    for (size_t i = 0; i < p->seen_count; i++)
-        if (strcmp(p->seen[i], graph) == 0)
-            return false;
-    char **larger = realloc(p->seen, (p->seen_count + 1) * sizeof *larger);
-    if (larger != NULL)
-        p->seen = larger;
-    char *copy = larger != NULL ? strdup(graph) : NULL;
-    if (copy == NULL)
-        *out_status = gci_fail_memory(error);
-    else
-        p->seen[p->seen_count++] = copy;
-    return copy != NULL;
+    bool new = false;
+
+    if (gci_intern_find(&p->seen, gci_view_text(name)) != GCI_INTERN_NONE)
+        return false;
+    gci_view copy = gci_arena_copy(&p->names, gci_view_text(name));
+    if (copy.data == NULL || gci_intern_add(&p->seen, copy, &new) == GCI_INTERN_NONE)
+        p->names.failed = true;
+    return new;
 }
 
 static void
-put_line(play *p, cli_object const *object)
+put_line(play *p, gci_value const *object)
 {
-    gci_json_write(&p->golden->found, &object->map);
+    gci_json_write(&p->golden->found, object);
     gci_buf_append_char(&p->golden->found, '\n');
 }
 
-static void
-set_components(cli_object *object, gcache_graph *graph)
-{
-    gcache_component const *components;
-    cli_object hashes = cli_object_new(object->arena);
-    char hex[GCACHE_KEY_HEX_SIZE];
-    size_t count;
-
-    if (gcache_graph_components(graph, &components, &count, NULL) != GCACHE_OK)
-        return;
-    for (size_t i = 0; i < count; i++) {
-        gcache_key_to_hex(&components[i].hash, hex);
-        cli_object_set_text(&hashes, components[i].name, hex);
-    }
-    cli_object_set(object, "components", hashes.map);
-}
-
 /* Kinds are told from descriptions by what no path begins with. */
-static gcache_status
-put_rules(play *p, char const *kind, gcache_error *error)
+static void
+put_rules(play *p, char const *kind)
 {
-    gcache_status status = GCACHE_OK;
-    cli_object object = { .arena = &p->arena };
     char name[KIND_BYTES];
+    gci_value line;
 
     snprintf(name, sizeof name, "//%s", kind);
-    if (is_new(p, name, error, &status) && cli_golden_rules_line(kind, p->rules, &p->arena, &object.map))
-        put_line(p, &object);
-    return status;
+    if (is_new(p, name) && cli_golden_rules_line(kind, p->rules, p->player.arena, &line))
+        put_line(p, &line);
 }
 
-static gcache_status
-put_description(play *p, cli_event const *event, gcache_error *error)
+static void
+put_description(play *p, cli_event const *event)
 {
-    cli_object object = cli_object_new(&p->arena);
-    gcache_status status = GCACHE_OK;
-    char hex[GCACHE_KEY_HEX_SIZE];
+    cli_object object = cli_object_new(p->player.arena);
     gcache_graph *graph;
     gcache_key key;
 
-    if (event->graph == NULL || !is_new(p, event->graph, error, &status))
-        return status;
+    /* Where it can't be read, playing the event says why. */
+    if (event->graph == NULL || !is_new(p, event->graph) || !cli_player_graph(&p->player, event->graph, &graph, NULL))
+        return;
+    put_rules(p, gcache_graph_kind(graph));
     cli_object_set_text(&object, "graph", event->graph);
-    if (cli_player_graph(&p->player, event->graph, &graph, NULL) != GCACHE_OK)
-        return GCACHE_OK; /* playing the event says why */
-    status = put_rules(p, gcache_graph_kind(graph), error);
     if (gcache_graph_key(graph, &key, NULL) == GCACHE_OK) {
-        gcache_key_to_hex(&key, hex);
-        cli_object_set_text(&object, "key", hex);
-        set_components(&object, graph);
+        cli_object_set_key(&object, "key", &key);
+        cli_object_set_components(&object, graph, NULL);
     }
-    put_line(p, &object);
-    return status;
+    put_line(p, &object.map);
 }
 
 /* ---- playing ---- */
 
-static gcache_status
-play_line(play *p, gci_view line, cli_place place, gcache_error *error)
+static bool
+play_event(play *p, cli_event const *event, gcache_error *error)
 {
+    gci_buf *found = &p->golden->found;
     gci_value why;
-    cli_event event;
     cli_object out;
 
-    gci_arena_reset(&p->arena);
-    gcache_status status = cli_event_read(line, place, &p->arena, &event, error);
-    if (status == GCACHE_OK)
-        status = put_description(p, &event, error);
-    if (status == GCACHE_OK)
-        status = explain(p, &event, &why, error);
-    if (status == GCACHE_OK)
-        status = cli_player_play(&p->player, &event, &p->arena, &out, error);
-    if (status != GCACHE_OK)
-        return status;
+    put_description(p, event);
+    if (!explain(p, event, &why, error) || !cli_player_play(&p->player, event, &out, error))
+        return false;
     if (why.type != GCI_NULL)
         cli_object_set(&out, "why", why);
-    put_line(p, &out);
+    put_line(p, &out.map);
     p->golden->events++;
-    return p->golden->found.failed || p->arena.failed ? gci_fail_memory(error) : GCACHE_OK;
+    return (!found->failed && !p->player.arena->failed && !p->names.failed) || cli_no_memory(error);
 }
 
-static gcache_status
-play_lines(play *p, char const *path, gcache_error *error)
+bool
+cli_golden_play(char const *folder, cli_tried_rules const *rules, gci_arena *arena, cli_golden *out_golden,
+                gcache_error *error)
 {
-    gci_view line;
-    gcache_status status;
-
-    while ((status = cli_lines_next(&p->lines, &line, error)) == GCACHE_OK && line.data != NULL) {
-        if (line.size != 0)
-            status = play_line(p, line, (cli_place){ .file = path, .line = p->lines.number }, error);
-        if (status != GCACHE_OK || cli_signal_caught() != 0)
-            break;
-    }
-    return status;
-}
-
-static gcache_status
-open_play(play *p, char const *path, gcache_error *error)
-{
-    gcache_options settings = GCACHE_OPTIONS_INIT;
-
-    p->fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (p->fd < 0)
-        return gci_fail_errno(error, errno, "%s", path);
-    cli_lines_init(&p->lines, p->fd, path);
-    gcache_status status = cli_scratch_make(p->scratch, error);
-    settings.durability = GCACHE_DURABILITY_NONE;
-    settings.log = cli_log;
-    return status == GCACHE_OK ? gcache_open(p->scratch, &settings, &p->cache, error) : status;
-}
-
-static void
-close_play(play *p)
-{
-    cli_player_clear(&p->player);
-    cli_lines_clear(&p->lines);
-    if (p->fd >= 0)
-        close(p->fd);
-    for (size_t i = 0; i < p->seen_count; i++)
-        free(p->seen[i]);
-    free(p->seen);
-    gci_arena_clear(&p->arena);
-    gcache_close(p->cache);
-    cli_scratch_remove(p->scratch);
-}
-
-static gcache_status
-path_in(char const *folder, char const *name, char out_path[PATH_BYTES], gcache_error *error)
-{
-    if (snprintf(out_path, PATH_BYTES, "%s/%s", folder, name) >= PATH_BYTES)
-        return gci_fail(error, GCACHE_ERROR_ARGUMENT, "the path is too long: %s", folder);
-    return GCACHE_OK;
-}
-
-gcache_status
-cli_golden_play(char const *folder, cli_tried_rules const *rules, cli_golden *out_golden, gcache_error *error)
-{
-    play *p = calloc(1, sizeof *p);
-    char path[PATH_BYTES];
+    play p = { .golden = out_golden, .rules = rules };
+    cli_event event;
 
     *out_golden = (cli_golden){ 0 };
     gci_buf_init(&out_golden->found, GOLDEN_MAX_BYTES);
-    if (p == NULL)
-        return gci_fail_memory(error);
-    p->fd = -1;
-    p->golden = out_golden;
-    gci_arena_init(&p->arena, EVENT_MAX_BYTES);
-    gcache_status status = path_in(folder, "trace.jsonl", path, error);
-    if (status == GCACHE_OK)
-        status = open_play(p, path, error);
-    cli_player_init(&p->player, p->cache, folder);
-    p->player.rules = rules != NULL ? rules->set : NULL;
-    p->rules = rules;
-    if (status == GCACHE_OK)
-        status = play_lines(p, path, error);
-    out_golden->counts = p->player.counts;
-    close_play(p);
-    free(p);
-    return status;
-}
-
-void
-cli_golden_clear(cli_golden *golden)
-{
-    gci_buf_clear(&golden->found);
+    gci_arena_init(&p.names, NAMES_MAX_BYTES);
+    cli_player_init(&p.player, folder, arena);
+    p.player.rules = rules != NULL ? rules->set : NULL;
+    bool done = cli_player_open_trace(&p.player, error) && cli_player_open_cache(&p.player, error);
+    while (done && cli_signal_caught() == 0 && cli_player_next(&p.player, &event, error))
+        done = play_event(&p, &event, error);
+    out_golden->counts = p.player.counts;
+    done = done && !p.player.failed;
+    cli_player_clear(&p.player);
+    gci_intern_clear(&p.seen);
+    gci_arena_clear(&p.names);
+    return done;
 }
 
 /* ---- the file ---- */
 
-gcache_status
+bool
 cli_golden_load(char const *folder, gci_buf *out, bool *out_exists, gcache_error *error)
 {
-    char path[PATH_BYTES];
+    char path[CLI_TRACE_PATH];
 
     *out_exists = false;
-    gcache_status status = path_in(folder, CLI_GOLDEN_NAME, path, error);
-    if (status != GCACHE_OK || access(path, F_OK) != 0)
-        return status;
-    *out_exists = true;
-    return gci_file_read_user(path, GOLDEN_MAX_BYTES, out, error);
+    if (!cli_trace_path(folder, CLI_GOLDEN_NAME, path, error))
+        return false;
+    *out_exists = access(path, F_OK) == 0;
+    return !*out_exists || gci_file_read_user(path, GOLDEN_MAX_BYTES, out, error) == GCACHE_OK;
 }
 
-gcache_status
+bool
 cli_golden_save(char const *folder, gci_view found, gcache_error *error)
 {
-    char path[PATH_BYTES];
-    gcache_status status = path_in(folder, CLI_GOLDEN_NAME, path, error);
+    char path[CLI_TRACE_PATH];
 
-    return status == GCACHE_OK ? gci_file_write_user(path, found, error) : status;
+    return cli_trace_path(folder, CLI_GOLDEN_NAME, path, error) && gci_file_write_user(path, found, error) == GCACHE_OK;
 }

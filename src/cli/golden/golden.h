@@ -31,15 +31,16 @@ typedef struct cli_tried_rules {
 } cli_tried_rules;
 
 /*
- * Plays the folder's trace on a fresh temporary cache. rules (may be NULL) stand in for the shipped set of their name. The
- * status is that of the trace: a file that isn't there, a line that is no event. Clear *out_golden whatever the outcome.
+ * Plays the folder's trace on a fresh temporary cache; the arena is emptied for each event. rules (may be NULL) stand in for the
+ * shipped set of their name. Fails for what is wrong with the trace: a file that isn't there, a line that is no event. Clear
+ * out_golden->found whatever the outcome.
  */
-gcache_status cli_golden_play(char const *folder, cli_tried_rules const *rules, cli_golden *out_golden, gcache_error *error);
-void cli_golden_clear(cli_golden *golden);
+bool cli_golden_play(char const *folder, cli_tried_rules const *rules, gci_arena *arena, cli_golden *out_golden,
+                     gcache_error *error);
 
 /* Reads the folder's golden file; *out_exists tells whether there is one. */
-gcache_status cli_golden_load(char const *folder, gci_buf *out, bool *out_exists, gcache_error *error);
-gcache_status cli_golden_save(char const *folder, gci_view found, gcache_error *error);
+bool cli_golden_load(char const *folder, gci_buf *out, bool *out_exists, gcache_error *error);
+bool cli_golden_save(char const *folder, gci_view found, gcache_error *error);
 
 /*
  * Writes what differs, for people, at most `room` differences: a line each and, indented, what changed in it.

@@ -25,18 +25,13 @@ read_lines(gci_view text, gci_arena *arena, golden_lines *out)
     for (size_t i = 0; i < text.size; i++)
         room += text.data[i] == '\n';
     *out = (golden_lines){ .items = gci_arena_array(arena, room, sizeof *out->items) };
-    while (text.size != 0 && out->items != NULL) {
-        char const *end = memchr(text.data, '\n', text.size);
-        size_t size = end != NULL ? (size_t)(end - text.data) : text.size;
-        gci_value *line = &out->items[out->count];
-        if (size != 0) {
-            if (gci_json_read(gci_view_of(text.data, size), CLI_GOLDEN_NAME, arena, line, NULL) != GCACHE_OK ||
-                line->type != GCI_MAP)
-                return false;
-            out->count++;
-        }
-        size += end != NULL;
-        text = gci_view_of(text.data + size, text.size - size);
+    for (gci_view line; out->items != NULL && gci_view_next_line(&text, &line);) {
+        gci_value *item = &out->items[out->count];
+        if (line.size == 0)
+            continue;
+        if (gci_json_read(line, CLI_GOLDEN_NAME, arena, item, NULL) != GCACHE_OK || item->type != GCI_MAP)
+            return false;
+        out->count++;
     }
     return out->items != NULL;
 }
@@ -61,24 +56,22 @@ same(gci_value const *a, gci_value const *b)
 static void
 write_value(gci_buf *out, gci_value const *value)
 {
-    gci_buf text;
+    size_t start = out->size;
 
-    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
     if (value == NULL)
-        gci_buf_append_text(&text, "nothing");
+        gci_buf_append_text(out, "nothing");
     else
-        gci_json_write(&text, value);
-    gci_buf_append(out, text.data, text.size < VALUE_SHOWN ? text.size : VALUE_SHOWN);
-    gci_buf_append_text(out, text.size < VALUE_SHOWN ? "" : "...");
-    gci_buf_clear(&text);
+        gci_json_write(out, value);
+    if (out->size - start < VALUE_SHOWN)
+        return;
+    out->size = start + VALUE_SHOWN;
+    gci_buf_append_text(out, "...");
 }
 
 static void
 write_change(gci_buf *out, gci_view path, gci_value const *was, gci_value const *is)
 {
-    gci_buf_append_text(out, "        ");
-    gci_buf_append_view(out, path);
-    gci_buf_append_text(out, ": ");
+    gci_buf_format(out, "        %.*s: ", (int)path.size, path.data);
     write_value(out, was);
     gci_buf_append_text(out, " -> ");
     write_value(out, is);
@@ -128,17 +121,19 @@ compare_items(gci_buf *path, gci_value const *was, gci_value const *is, gci_buf 
     }
 }
 
-/* Writes the places where two values differ, as deep as they are alike in kind. */
+/* Writes the places where two values differ, as deep as they are alike in kind. One of them may be NULL. */
 static void
 compare_values(gci_buf *path, gci_value const *was, gci_value const *is, gci_buf *out)
 {
-    if (was != NULL && is != NULL && same(was, is))
+    bool both = was != NULL && is != NULL;
+
+    if (both && same(was, is))
         return;
-    if (was != NULL && is != NULL && was->type == GCI_MAP && is->type == GCI_MAP)
+    if (both && was->type == GCI_MAP && is->type == GCI_MAP)
         compare_members(path, was, is, out);
-    else if (was != NULL && is != NULL && was->type == GCI_LIST && is->type == GCI_LIST)
+    else if (both && was->type == GCI_LIST && is->type == GCI_LIST)
         compare_items(path, was, is, out);
-    else if (was != NULL || is != NULL)
+    else
         write_change(out, gci_buf_view(path), was, is);
 }
 

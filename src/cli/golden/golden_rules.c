@@ -15,31 +15,19 @@
 /* The golden file's trees. */
 #define GOLDEN_TREES_BYTES_MAX ((size_t)4 << 30)
 
-/* As long as Linux takes. */
-enum { PATH_BYTES = 4096 };
-
 static void
 write_indented(gci_buf *out, char const *text)
 {
-    for (char const *line = text; *line != '\0';) {
-        size_t size = strcspn(line, "\n");
-        gci_buf_append_text(out, "        ");
-        gci_buf_append(out, line, size);
-        gci_buf_append_char(out, '\n');
-        line += size + (line[size] == '\n');
-    }
+    for (gci_view rest = gci_view_text(text), line; gci_view_next_line(&rest, &line);)
+        gci_buf_format(out, "        %.*s\n", (int)line.size, line.data);
 }
 
 static bool
 has_key(gcache_graph *graph, gci_view wanted)
 {
-    char hex[GCACHE_KEY_HEX_SIZE];
     gcache_key key;
 
-    if (gcache_graph_key(graph, &key, NULL) != GCACHE_OK)
-        return false;
-    gcache_key_to_hex(&key, hex);
-    return gci_view_is(wanted, hex);
+    return gcache_graph_key(graph, &key, NULL) == GCACHE_OK && gci_view_is(wanted, cli_hex(&key).text);
 }
 
 /* ---- the line of a rule set ---- */
@@ -108,19 +96,14 @@ typedef struct comparison {
     gci_buf *out;
 } comparison;
 
+/* The golden file's, or, of now, those that are tried; NULL: the shipped ones. */
 static gcache_rules const *
-rules_then(comparison const *c, char const *kind)
+find_rules(comparison const *c, bool then, char const *kind)
 {
-    for (size_t i = 0; i < c->then_count; i++)
+    for (size_t i = 0; then && i < c->then_count; i++)
         if (strcmp(gcache_rules_name(c->then[i]), kind) == 0)
             return c->then[i];
-    return NULL;
-}
-
-static gcache_rules const *
-rules_now(comparison const *c, char const *kind)
-{
-    return c->tried != NULL && strcmp(gcache_rules_name(c->tried->set), kind) == 0 ? c->tried->set : NULL;
+    return !then && c->tried != NULL && strcmp(gcache_rules_name(c->tried->set), kind) == 0 ? c->tried->set : NULL;
 }
 
 static bool
@@ -142,13 +125,13 @@ take_rules(comparison *c, gci_value const *line)
 
 /* The description as its kind's rules of then or now make it. */
 static gcache_graph *
-read_graph(comparison const *c, char const *path, gcache_rules const *(*rules_of)(comparison const *c, char const *kind))
+read_graph(comparison const *c, char const *path, bool then)
 {
-    gcache_graph *graph = NULL;
+    gcache_graph *graph;
 
-    if (cli_read_graph(path, &graph, NULL) != GCACHE_OK)
+    if (!cli_read_graph(path, NULL, &graph, NULL))
         return NULL;
-    gcache_rules const *rules = rules_of(c, gcache_graph_kind(graph));
+    gcache_rules const *rules = find_rules(c, then, gcache_graph_kind(graph));
     if (rules != NULL)
         gcache_graph_use_rules(graph, rules);
     return graph;
@@ -158,7 +141,7 @@ read_graph(comparison const *c, char const *path, gcache_rules const *(*rules_of
 static bool
 write_graph(comparison const *c, char const *path, gci_view name, gci_view golden_key)
 {
-    gcache_graph *then = read_graph(c, path, rules_then), *now = read_graph(c, path, rules_now);
+    gcache_graph *then = read_graph(c, path, true), *now = read_graph(c, path, false);
     void const *forms[2];
     size_t sizes[2];
     char *text = NULL;
@@ -169,10 +152,9 @@ write_graph(comparison const *c, char const *path, gci_view name, gci_view golde
         gcache_graph_canonical(now, &forms[1], &sizes[1], NULL) == GCACHE_OK &&
         gcache_diff(forms[0], sizes[0], forms[1], sizes[1], DIFFERENCES_SHOWN, GCACHE_DIFF_TEXT, &text, NULL, NULL) ==
             GCACHE_OK) {
-        gci_buf_append_text(c->out, "    ");
-        gci_buf_append_view(c->out, name);
-        gci_buf_append_text(c->out, text[0] != '\0' ? ": what the rules made of it then, and make of it now\n"
-                                                    : ": equal under both rule sets, whose hash is part of the key\n");
+        gci_buf_format(c->out, "    %.*s: %s\n", (int)name.size, name.data,
+                       text[0] != '\0' ? "what the rules made of it then, and make of it now"
+                                       : "equal under both rule sets, whose hash is part of the key");
         write_indented(c->out, text);
         written = true;
     }
@@ -186,7 +168,7 @@ write_graph(comparison const *c, char const *path, gci_view name, gci_view golde
 static bool
 write_line(comparison *c, gci_view line)
 {
-    char path[PATH_BYTES];
+    char path[CLI_TRACE_PATH];
     gci_value tree;
 
     if (gci_json_read(line, CLI_GOLDEN_NAME, &c->arena, &tree, NULL) != GCACHE_OK || tree.type != GCI_MAP ||
@@ -196,7 +178,7 @@ write_line(comparison *c, gci_view line)
     if (graph == NULL || key == NULL || graph->type != GCI_STRING || key->type != GCI_STRING)
         return false;
     int size = snprintf(path, sizeof path, "%s/%.*s", c->folder, (int)graph->text.size, graph->text.data);
-    return size > 0 && size < PATH_BYTES && write_graph(c, path, graph->text, key->text);
+    return size > 0 && size < CLI_TRACE_PATH && write_graph(c, path, graph->text, key->text);
 }
 
 void
@@ -206,13 +188,8 @@ cli_golden_write_rules(char const *folder, cli_tried_rules const *rules, gci_vie
     size_t shown = 0;
 
     gci_arena_init(&c.arena, GOLDEN_TREES_BYTES_MAX);
-    while (expected.size != 0 && shown < GRAPHS_SHOWN) {
-        char const *end = memchr(expected.data, '\n', expected.size);
-        size_t size = end != NULL ? (size_t)(end - expected.data) : expected.size;
-        shown += write_line(&c, gci_view_of(expected.data, size));
-        size += end != NULL;
-        expected = gci_view_of(expected.data + size, expected.size - size);
-    }
+    for (gci_view line; shown < GRAPHS_SHOWN && gci_view_next_line(&expected, &line);)
+        shown += write_line(&c, line);
     for (size_t i = 0; i < c.then_count; i++)
         gcache_rules_free(c.then[i]);
     gci_arena_clear(&c.arena);

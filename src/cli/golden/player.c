@@ -7,16 +7,51 @@
 #include "base/system/file.h"
 #include "cli/shared/open.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define PAYLOAD_MAX_BYTES ((size_t)1 << 30)
 
 void
-cli_player_init(cli_player *player, gcache *cache, char const *folder)
+cli_player_init(cli_player *player, char const *folder, gci_arena *arena)
 {
-    *player = (cli_player){ .cache = cache, .folder = folder };
-    gci_buf_init(&player->path, GCI_BUF_NO_LIMIT);
+    *player = (cli_player){ .folder = folder, .arena = arena, .fd = -1 };
     gci_buf_init(&player->payload, GCI_BUF_NO_LIMIT);
+}
+
+bool
+cli_trace_path(char const *folder, char const *name, char out_path[CLI_TRACE_PATH], gcache_error *error)
+{
+    return snprintf(out_path, CLI_TRACE_PATH, "%s/%s", folder, name) < CLI_TRACE_PATH ||
+           cli_wrong(error, "the path is too long: %s", name);
+}
+
+bool
+cli_player_open_trace(cli_player *player, gcache_error *error)
+{
+    if (!cli_trace_path(player->folder, CLI_TRACE_NAME, player->path, error))
+        return false;
+    player->fd = open(player->path, O_RDONLY | O_CLOEXEC);
+    if (player->fd < 0)
+        return gci_fail_errno(error, errno, "%s", player->path) == GCACHE_OK;
+    cli_lines_init(&player->lines, player->fd, player->path);
+    return true;
+}
+
+bool
+cli_player_open_cache(cli_player *player, gcache_error *error)
+{
+    gcache_options options = GCACHE_OPTIONS_INIT;
+
+    options.durability = GCACHE_DURABILITY_NONE;
+    options.log = cli_log;
+    if (!cli_scratch_make(player->scratch, error) || gcache_open(player->scratch, &options, &player->own, error) != GCACHE_OK)
+        return false;
+    player->cache = player->own;
+    return true;
 }
 
 void
@@ -26,20 +61,36 @@ cli_player_clear(cli_player *player)
         gcache_graph_free(player->graphs[i].graph);
         free(player->graphs[i].name);
     }
-    gci_buf_clear(&player->path);
     gci_buf_clear(&player->payload);
+    cli_lines_clear(&player->lines);
+    if (player->fd >= 0)
+        close(player->fd);
+    gcache_close(player->own);
+    cli_scratch_remove(player->scratch);
 }
 
-/* The path of a file that an event names; valid until the next call. NULL without memory. */
-static char const *
-path_of(cli_player *player, char const *name)
+bool
+cli_player_next(cli_player *player, cli_event *out_event, gcache_error *error)
 {
-    player->path.size = 0;
-    if (name[0] != '/')
-        gci_buf_format(&player->path, "%s/", player->folder);
-    gci_buf_append_text(&player->path, name);
-    gci_buf_append_char(&player->path, '\0');
-    return player->path.failed ? NULL : player->path.data;
+    gci_view line = { 0 };
+
+    while (line.size == 0)
+        if (!cli_lines_next(&player->lines, &line, error)) {
+            player->failed = player->lines.failed;
+            return false;
+        }
+    gci_arena_reset(player->arena);
+    cli_place place = { .file = player->path, .line = player->lines.number };
+    player->failed = !cli_event_read(line, place, player->arena, out_event, error);
+    return !player->failed;
+}
+
+/* The path of a file that an event names. */
+static bool
+path_of(cli_player *player, char const *name, char out_path[CLI_TRACE_PATH], gcache_error *error)
+{
+    return name[0] == '/' ? cli_trace_path("", name + 1, out_path, error)
+                          : cli_trace_path(player->folder, name, out_path, error);
 }
 
 /* ---- what an event is about ---- */
@@ -55,33 +106,30 @@ slot_of(char const *name)
     return (size_t)(hash % CLI_PLAYER_GRAPHS);
 }
 
-gcache_status
+bool
 cli_player_graph(cli_player *player, char const *name, gcache_graph **out_graph, gcache_error *error)
 {
     size_t slot = slot_of(name);
+    char path[CLI_TRACE_PATH];
 
-    if (player->graphs[slot].name != NULL && strcmp(player->graphs[slot].name, name) == 0) {
-        *out_graph = player->graphs[slot].graph;
-        return GCACHE_OK;
-    }
-    char const *path = path_of(player, name);
+    *out_graph = player->graphs[slot].graph;
+    if (player->graphs[slot].name != NULL && strcmp(player->graphs[slot].name, name) == 0)
+        return true;
+    if (!path_of(player, name, path, error) || !cli_read_graph(path, NULL, out_graph, error))
+        return false;
     char *copy = strdup(name);
-    gcache_graph *graph = NULL;
-    gcache_status status = GCACHE_ERROR_MEMORY;
-    if (path != NULL && copy != NULL)
-        status = cli_read_graph(path, &graph, error);
-    if (status != GCACHE_OK) {
-        free(copy);
-        return status == GCACHE_ERROR_MEMORY ? gci_fail_memory(error) : status;
+    if (copy == NULL) {
+        gcache_graph_free(*out_graph);
+        return cli_no_memory(error);
     }
     if (player->rules != NULL &&
-        (player->any_kind || strcmp(gcache_rules_name(player->rules), gcache_graph_kind(graph)) == 0))
-        gcache_graph_use_rules(graph, player->rules);
+        (player->any_kind || strcmp(gcache_rules_name(player->rules), gcache_graph_kind(*out_graph)) == 0))
+        gcache_graph_use_rules(*out_graph, player->rules);
     gcache_graph_free(player->graphs[slot].graph);
     free(player->graphs[slot].name);
     player->graphs[slot].name = copy;
-    player->graphs[slot].graph = *out_graph = graph;
-    return GCACHE_OK;
+    player->graphs[slot].graph = *out_graph;
+    return true;
 }
 
 /* The same bytes for the same size, everywhere: splitmix64 from the size on. */
@@ -100,18 +148,17 @@ make_payload(gci_buf *payload, size_t size)
     }
 }
 
-static gcache_status
+static bool
 find_payload(cli_player *player, cli_event const *event, gcache_error *error)
 {
+    char path[CLI_TRACE_PATH];
+
     player->payload.size = 0;
-    if (event->payload_file == NULL) {
-        make_payload(&player->payload, (size_t)event->payload_size);
-        return player->payload.failed ? gci_fail_memory(error) : GCACHE_OK;
-    }
-    char const *path = path_of(player, event->payload_file);
-    if (path == NULL)
-        return gci_fail_memory(error);
-    return gci_file_read_user(path, PAYLOAD_MAX_BYTES, &player->payload, error);
+    if (event->payload_file != NULL)
+        return path_of(player, event->payload_file, path, error) &&
+               gci_file_read_user(path, PAYLOAD_MAX_BYTES, &player->payload, error) == GCACHE_OK;
+    make_payload(&player->payload, (size_t)event->payload_size);
+    return !player->payload.failed || cli_no_memory(error);
 }
 
 /* ---- what came out ---- */
@@ -119,14 +166,10 @@ find_payload(cli_player *player, cli_event const *event, gcache_error *error)
 static void
 set_outcome(cli_object *out, char const *outcome, char const *reason, char const *entry, gcache_key const *key)
 {
-    char hex[GCACHE_KEY_HEX_SIZE];
-
     cli_object_set_text(out, "outcome", outcome);
     cli_object_set_text(out, "reason", reason);
     cli_object_set_text(out, "entry", entry);
-    if (key != NULL)
-        gcache_key_to_hex(key, hex);
-    cli_object_set_text(out, "key", key != NULL ? hex : NULL);
+    cli_object_set_text(out, "key", key != NULL ? cli_hex(key).text : NULL);
 }
 
 static void
@@ -151,7 +194,7 @@ play_lookup(cli_player *player, cli_event const *event, gcache_graph *graph, cli
         player->counts.lookups++;
         player->counts.hits++;
         set_outcome(out, "hit", NULL, result.entry, &result.key);
-        cli_object_set_text(out, "variant", result.variant[0] != '\0' ? result.variant : NULL);
+        cli_object_set_nonempty(out, "variant", result.variant);
         cli_object_set_int(out, "priority", result.priority);
         if (result.note[0] != '\0')
             cli_object_set_text(out, "note", result.note);
@@ -232,37 +275,30 @@ check_expected(cli_player *player, cli_event const *event, cli_object *out)
     cli_object_set(out, "expected", *event->expect);
 }
 
-gcache_status
-cli_player_play(cli_player *player, cli_event const *event, gci_arena *arena, cli_object *out_object,
-                gcache_error *error)
+bool
+cli_player_play(cli_player *player, cli_event const *event, cli_object *out_object, gcache_error *error)
 {
     gcache_graph *graph = NULL;
     gcache_error found = { 0 };
-    gcache_status status = GCACHE_OK;
 
-    *out_object = cli_object_new(arena);
+    *out_object = cli_object_new(player->arena);
     cli_object_set_int(out_object, "seq", event->seq);
-    if (event->op == CLI_EVENT_INSERT)
-        status = find_payload(player, event, error);
-    if (status != GCACHE_OK)
-        return status;
-    if (event->op != CLI_EVENT_BYPASS)
-        status = cli_player_graph(player, event->graph, &graph, &found);
-    if (status == GCACHE_ERROR_NOT_FOUND || status == GCACHE_ERROR_IO || status == GCACHE_ERROR_MEMORY) {
-        *error = found;
-        return status;
-    }
-
-    if (status != GCACHE_OK) {
-        set_error(player, event, out_object, &found);
-    } else if (event->op == CLI_EVENT_BYPASS) {
+    if (event->op == CLI_EVENT_INSERT && !find_payload(player, event, error))
+        return false;
+    if (event->op == CLI_EVENT_BYPASS) {
         player->counts.bypasses++;
         set_outcome(out_object, "bypass", event->reason, NULL, NULL);
+    } else if (!cli_player_graph(player, event->graph, &graph, &found)) {
+        if (found.status == GCACHE_ERROR_NOT_FOUND || found.status == GCACHE_ERROR_IO || found.status == GCACHE_ERROR_MEMORY) {
+            *error = found;
+            return false;
+        }
+        set_error(player, event, out_object, &found);
     } else if (event->op == CLI_EVENT_LOOKUP) {
         play_lookup(player, event, graph, out_object);
     } else {
         play_insert(player, event, graph, out_object);
     }
     check_expected(player, event, out_object);
-    return GCACHE_OK;
+    return true;
 }

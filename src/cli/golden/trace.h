@@ -23,7 +23,6 @@ typedef enum cli_event_op {
 } cli_event_op;
 
 typedef struct cli_event {
-    cli_place place;
     int64_t seq;
     cli_event_op op;
     char const *graph;  /* relative to the trace; NULL for a bypass */
@@ -38,7 +37,6 @@ typedef struct cli_event {
 } cli_event;
 
 /* Everything in *out_event lives in the arena or in the line. */
-gcache_status cli_event_read(gci_view line, cli_place place, gci_arena *arena, cli_event *out_event,
-                             gcache_error *error);
+bool cli_event_read(gci_view line, cli_place place, gci_arena *arena, cli_event *out_event, gcache_error *error);
 
 #endif

@@ -1,8 +1,6 @@
 /*
  * guardcache canon: the canonical form of a description, and what each step of normalisation changed.
  */
-#include "base/error.h"
-#include "base/text/json.h"
 #include "cli/shared/cli.h"
 #include "cli/shared/object.h"
 #include "cli/shared/open.h"
@@ -18,60 +16,50 @@ typedef struct options {
 /* Bytes that are shown of a value. */
 #define EXCERPT 100
 
-/* One step of a trace. */
-#define OBJECT_MAX_BYTES ((size_t)64 << 20)
-
-static void
-write_hex(unsigned char const *bytes, size_t size)
+static bool
+print_form(cli_call *call, gcache_graph *graph)
 {
-    for (size_t i = 0; i < size && !cli_output_lost(); i++)
-        cli_print("%02x", bytes[i]);
-    putchar('\n');
-}
-
-static gcache_status
-print_form(options const *wanted, gcache_graph *graph, gcache_error *error)
-{
-    void const *bytes;
+    options const *wanted = call->options;
+    void const *form;
     size_t size;
-    gcache_status status = gcache_graph_canonical(graph, &bytes, &size, error);
 
-    if (status == GCACHE_OK && wanted->hex)
-        write_hex(bytes, size);
-    else if (status == GCACHE_OK)
-        cli_write(gci_view_of(bytes, size));
-    return status;
+    if (gcache_graph_canonical(graph, &form, &size, &call->error) != GCACHE_OK)
+        return false;
+    if (!wanted->hex)
+        cli_write(gci_view_of(form, size));
+    for (size_t i = 0; wanted->hex && i < size && !cli_output_lost(); i++)
+        cli_print("%02x", ((unsigned char const *)form)[i]);
+    if (wanted->hex)
+        putchar('\n');
+    return true;
 }
 
 /* ---- traces ---- */
 
 typedef struct tracer {
-    bool json;
-    gcache_status status;
-    gcache_error *error;
+    cli_call *call;
+    bool failed;
 } tracer;
 
 /* A step as an object, members whose value is NULL left out but for `to`. */
 static void
-print_object(tracer *t, char const *step, char const *path, char const *rule, char const *why, char const *from,
-             char const *to)
+print_object(tracer *t, char const *step, gcache_change const *change)
 {
-    gci_arena arena;
-    char const *const optional[][2] = { { "path", path }, { "rule", rule }, { "why", why }, { "from", from } };
+    char const *const optional[][2] = {
+        { "path", change->path }, { "rule", change->rule }, { "why", change->why }, { "from", change->from }
+    };
 
-    gci_arena_init(&arena, OBJECT_MAX_BYTES);
-    cli_object object = cli_object_new(&arena);
+    gci_arena_reset(&t->call->arena);
+    cli_object object = cli_object_new(&t->call->arena);
     cli_object_set_text(&object, "step", step);
     for (size_t i = 0; i < sizeof optional / sizeof optional[0]; i++)
         if (optional[i][1] != NULL)
             cli_object_set_text(&object, optional[i][0], optional[i][1]);
-    cli_object_set_text(&object, "to", to);
-    if (t->status == GCACHE_OK)
-        t->status = cli_object_print(&object, t->error);
-    gci_arena_clear(&arena);
+    cli_object_set_text(&object, "to", change->to);
+    t->failed = t->failed || !cli_object_print(&object, &t->call->error);
 }
 
-/* The beginning of a text on a line of its own. */
+/* The beginning of a text. */
 static void
 print_excerpt(char const *text)
 {
@@ -86,20 +74,17 @@ static void
 print_change(void *state, gcache_change const *change)
 {
     tracer *t = state;
+    options const *wanted = t->call->options;
 
-    if (t->json) {
-        print_object(t, change->to == NULL ? "drop" : "rewrite", change->path, change->rule, change->why, change->from,
-                     change->to);
+    if (wanted->json) {
+        print_object(t, change->to == NULL ? "drop" : "rewrite", change);
         return;
     }
     cli_print("%s: ", change->path);
     print_excerpt(change->from);
-    if (change->to == NULL) {
-        fputs(" is left out", stdout);
-    } else {
-        fputs(" -> ", stdout);
+    fputs(change->to == NULL ? " is left out" : " -> ", stdout);
+    if (change->to != NULL)
         print_excerpt(change->to);
-    }
     if (change->rule != NULL)
         cli_print("   (rule %s)\n", change->rule);
     else
@@ -111,44 +96,35 @@ print_change(void *state, gcache_change const *change)
 static void
 print_rename(tracer *t, char const *step, char const *from, char const *to)
 {
-    if (t->json)
-        print_object(t, step, NULL, NULL, NULL, from, to);
+    options const *wanted = t->call->options;
+
+    if (wanted->json)
+        print_object(t, step, &(gcache_change){ .from = from, .to = to });
     else
         cli_print("%s %s -> %s\n", step, from, to);
 }
 
-static gcache_status
-print_renames(tracer *t, gcache_graph *graph, gcache_error *error)
+static bool
+print_trace(cli_call *call, gcache_graph *graph)
 {
+    tracer t = { .call = call };
     gcache_symbol const *symbols;
     gcache_text_name const *names;
     size_t count, name_count;
 
-    gcache_status status = gcache_graph_symbols(graph, &symbols, &count, error);
-    if (status == GCACHE_OK)
-        status = gcache_graph_text_names(graph, &names, &name_count, error);
-    if (status != GCACHE_OK)
-        return status;
+    if (gcache_graph_trace(graph, print_change, &t, &call->error) != GCACHE_OK || t.failed ||
+        gcache_graph_symbols(graph, &symbols, &count, &call->error) != GCACHE_OK ||
+        gcache_graph_text_names(graph, &names, &name_count, &call->error) != GCACHE_OK)
+        return false;
     for (size_t i = 0; i < count; i++)
-        print_rename(t, "symbol", symbols[i].name, symbols[i].canonical);
+        print_rename(&t, "symbol", symbols[i].name, symbols[i].canonical);
     for (size_t i = 0; i < name_count; i++)
-        print_rename(t, "name", names[i].original, names[i].canonical);
-    return t->status;
-}
-
-static gcache_status
-print_trace(options const *wanted, gcache_graph *graph, gcache_error *error)
-{
-    tracer t = { .json = wanted->json, .error = error };
-    gcache_status status = gcache_graph_trace(graph, print_change, &t, error);
-
-    if (status == GCACHE_OK)
-        status = t.status;
-    return status == GCACHE_OK ? print_renames(&t, graph, error) : status;
+        print_rename(&t, "name", names[i].original, names[i].canonical);
+    return !t.failed;
 }
 
 /* The sets compiled in don't carry their reasons; their texts do. */
-static gcache_status
+static bool
 read_rules(options const *wanted, gcache_graph *graph, gcache_rules **out_rules, gcache_error *error)
 {
     size_t size;
@@ -158,31 +134,26 @@ read_rules(options const *wanted, gcache_graph *graph, gcache_rules **out_rules,
         return cli_read_rules(wanted->rules, out_rules, error);
     if (shipped == NULL)
         shipped = gcache_rules_shipped("generic", &size);
-    return gcache_rules_read(shipped, size, gcache_graph_kind(graph), out_rules, error);
+    return gcache_rules_read(shipped, size, gcache_graph_kind(graph), out_rules, error) == GCACHE_OK;
 }
 
-static cli_exit
-run(cli_call const *call)
+static bool
+run(cli_call *call)
 {
     options const *wanted = call->options;
     gcache_graph *graph;
     gcache_rules *rules = NULL;
-    gcache_error error = { 0 };
 
-    if (wanted->trace && wanted->hex) {
-        cli_complain("canon: --trace and --hex exclude each other");
-        return CLI_ERROR;
-    }
-    gcache_status status = cli_read_graph(call->arguments[0], &graph, &error);
-    if (status == GCACHE_OK)
-        status = read_rules(wanted, graph, &rules, &error);
-    if (status == GCACHE_OK && rules != NULL)
+    if (wanted->trace && wanted->hex)
+        return cli_wrong(&call->error, "canon: --trace and --hex exclude each other");
+    bool done = cli_read_graph(call->arguments[0], NULL, &graph, &call->error) &&
+                read_rules(wanted, graph, &rules, &call->error);
+    if (done && rules != NULL)
         gcache_graph_use_rules(graph, rules);
-    if (status == GCACHE_OK)
-        status = wanted->trace ? print_trace(wanted, graph, &error) : print_form(wanted, graph, &error);
+    done = done && (wanted->trace ? print_trace(call, graph) : print_form(call, graph));
     gcache_graph_free(graph);
     gcache_rules_free(rules);
-    return status == GCACHE_OK ? CLI_OK : cli_fail(&error);
+    return done;
 }
 
 static cli_option const table[] = {

@@ -1,17 +1,15 @@
 /*
  * guardcache diff: how two descriptions, or a stored key and one, differ.
  */
-#include "base/error.h"
 #include "cli/shared/cli.h"
 #include "cli/shared/open.h"
 
 #include <guardcache/cache.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 typedef struct options {
-    char const *cache, *rules;
+    char const *rules;
     bool json;
     int64_t max;
 } options;
@@ -31,10 +29,8 @@ static int
 match_key(void *state, gcache_entry_view const *entry)
 {
     search *s = state;
-    char hex[GCACHE_KEY_HEX_SIZE];
 
-    gcache_key_to_hex(&entry->key, hex);
-    if (strncasecmp(hex, s->prefix, strlen(s->prefix)) != 0 ||
+    if (strncasecmp(cli_hex(&entry->key).text, s->prefix, strlen(s->prefix)) != 0 ||
         (s->found != 0 && memcmp(&s->key, &entry->key, sizeof s->key) == 0))
         return 0;
     s->key = entry->key;
@@ -42,22 +38,19 @@ match_key(void *state, gcache_entry_view const *entry)
 }
 
 /* The stored key that begins so. A whole one is taken as it is: what it was computed from may outlive its entries. */
-static gcache_status
+static bool
 find_key(gcache *cache, char const *prefix, gcache_key *out_key, gcache_error *error)
 {
     search s = { .prefix = prefix };
 
     if (strlen(prefix) == GCACHE_KEY_HEX_SIZE - 1)
-        return gcache_key_from_hex(prefix, out_key, error);
-    gcache_status status = gcache_each_entry(cache, NULL, match_key, &s, error);
-    if (status != GCACHE_OK)
-        return status;
+        return gcache_key_from_hex(prefix, out_key, error) == GCACHE_OK;
+    if (gcache_each_entry(cache, NULL, match_key, &s, error) != GCACHE_OK)
+        return false;
     if (s.found == 0)
-        return gci_fail(error, GCACHE_ERROR_NOT_FOUND, "there is no file %s, and no stored key begins so", prefix);
-    if (s.found > 1)
-        return gci_fail(error, GCACHE_ERROR_ARGUMENT, "several keys begin with %s", prefix);
+        return cli_wrong(error, "there is no file %s, and no stored key begins so", prefix);
     *out_key = s.key;
-    return GCACHE_OK;
+    return s.found == 1 || cli_wrong(error, "several keys begin with %s", prefix);
 }
 
 static bool
@@ -71,62 +64,55 @@ is_key(char const *argument)
 
 /* ---- the two sides ---- */
 
-typedef struct sides {
-    gcache *cache; /* opened when the first key is met */
-    gcache_rules *rules;
-    gcache_subject subjects[2];
-} sides;
-
-static gcache_status
-open_side(options const *wanted, sides *s, size_t index, char const *argument, gcache_error *error)
+/* The cache is opened when the first key is met. */
+static bool
+open_side(cli_call *call, char const *argument, gcache_rules const *rules, gcache_subject *out_side)
 {
     if (!is_key(argument))
-        return cli_read_graph_under(argument, s->rules, &s->subjects[index].graph, error);
-    gcache_status status = s->cache == NULL ? cli_open_directory(wanted->cache, true, &s->cache, error) : GCACHE_OK;
-    return status == GCACHE_OK ? find_key(s->cache, argument, &s->subjects[index].key, error) : status;
+        return cli_read_graph(argument, rules, &out_side->graph, &call->error);
+    return (call->cache != NULL || cli_open(call, CLI_LOOK)) &&
+           find_key(call->cache, argument, &out_side->key, &call->error);
 }
 
-static void
-clear_sides(sides *s)
-{
-    for (size_t i = 0; i < 2; i++)
-        gcache_graph_free(s->subjects[i].graph);
-    gcache_rules_free(s->rules);
-    gcache_close(s->cache);
-}
-
-static cli_exit
-run(cli_call const *call)
+static bool
+compare(cli_call *call, gcache_subject const sides[2])
 {
     options const *wanted = call->options;
-    gcache_error error = { 0 };
-    sides s = { .subjects = { GCACHE_SUBJECT_INIT, GCACHE_SUBJECT_INIT } };
+    gcache_diff_form form = wanted->json ? GCACHE_DIFF_JSON : GCACHE_DIFF_TEXT;
     char *text = NULL;
     size_t count = 0;
 
-    if (wanted->max < 0) {
-        cli_complain("diff: --max takes a positive number");
-        return CLI_ERROR;
-    }
-    gcache_status status = cli_read_rules(wanted->rules, &s.rules, &error);
-    for (size_t i = 0; i < 2 && status == GCACHE_OK; i++)
-        status = open_side(wanted, &s, i, call->arguments[i], &error);
-    if (status == GCACHE_OK)
-        status = gcache_compare(s.cache, &s.subjects[0], &s.subjects[1], (size_t)wanted->max,
-                                wanted->json ? GCACHE_DIFF_JSON : GCACHE_DIFF_TEXT, &text, &count, &error);
-    if (status == GCACHE_OK)
+    bool done =
+        gcache_compare(call->cache, &sides[0], &sides[1], (size_t)wanted->max, form, &text, &count, &call->error) == GCACHE_OK;
+    if (done)
         cli_print_lines(gci_view_text(text));
-    if (status == GCACHE_OK && wanted->json)
+    if (done && wanted->json)
         cli_write(gci_view_text("\n"));
     gcache_free(text);
-    clear_sides(&s);
-    if (status != GCACHE_OK)
-        return cli_fail(&error);
-    return count == 0 ? CLI_OK : CLI_NO;
+    call->answer = count == 0 ? CLI_OK : CLI_NO;
+    return done;
+}
+
+static bool
+run(cli_call *call)
+{
+    options const *wanted = call->options;
+    gcache_subject sides[2] = { GCACHE_SUBJECT_INIT, GCACHE_SUBJECT_INIT };
+    gcache_rules *rules;
+
+    if (wanted->max < 0)
+        return cli_wrong(&call->error, "diff: --max takes a positive number");
+    bool done = cli_read_rules(wanted->rules, &rules, &call->error) &&
+                open_side(call, call->arguments[0], rules, &sides[0]) &&
+                open_side(call, call->arguments[1], rules, &sides[1]) && compare(call, sides);
+    gcache_graph_free(sides[0].graph);
+    gcache_graph_free(sides[1].graph);
+    gcache_rules_free(rules);
+    return done;
 }
 
 static cli_option const table[] = {
-    { "cache", CLI_TEXT, offsetof(options, cache), "DIR", "the cache directory that holds the keys" },
+    { "cache", CLI_COMMON, 0, "DIR", "the cache directory that holds the keys" },
     CLI_RULES_OPTION(options, rules),
     { "max", CLI_INT, offsetof(options, max), "N", "differences shown; further ones are counted (default 50)" },
     { "json", CLI_FLAG, offsetof(options, json), NULL, "one object: equal, components, differs, left_out" },

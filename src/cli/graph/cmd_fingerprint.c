@@ -1,16 +1,12 @@
 /*
  * guardcache fingerprint: the hash of a source tree.
  */
-#include "base/arena.h"
-#include "base/error.h"
 #include "base/system/file.h"
 #include "base/text/json.h"
 #include "cli/shared/cli.h"
 #include "cli/shared/hints.h"
 
 #include <guardcache/fingerprint.h>
-#include <guardcache/guard.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -23,21 +19,12 @@ typedef struct options {
 
 /* More would only wait for the disk. */
 #define MAX_THREADS 64
-/* Names of parts. */
-#define NAMES_MAX_BYTES ((size_t)64 << 20)
-
-typedef struct printer {
-    options const *wanted;
-    gci_arena arena;
-    gcache_fingerprint *print;
-    size_t changes;
-} printer;
 
 /* ---- parts ---- */
 
 /* A part is called as its path's last name, wherever that lies; `/usr/lib/` is lib. */
 static char const *
-last_name(printer *p, char const *path)
+last_name(gci_arena *arena, char const *path)
 {
     size_t end = strlen(path), start;
 
@@ -45,65 +32,61 @@ last_name(printer *p, char const *path)
         end--;
     for (start = end; start > 0 && path[start - 1] != '/';)
         start--;
-    return gci_arena_copy(&p->arena, gci_view_of(path + start, end - start)).data;
+    return gci_arena_copy(arena, gci_view_of(path + start, end - start)).data;
 }
 
 /* argument: PATH, or NAME=PATH if there is nothing called so as a whole. */
-static gcache_status
-add_path(printer *p, char const *argument, gcache_error *error)
+static bool
+add_path(cli_call *call, gcache_fingerprint *print, char const *argument)
 {
-    options const *wanted = p->wanted;
+    options const *wanted = call->options;
     gcache_tree_options tree = GCACHE_TREE_OPTIONS_INIT;
     gcache_pair pair = { NULL, argument };
     struct stat facts;
-    gcache_status status = GCACHE_OK;
 
-    if (stat(argument, &facts) != 0 && strchr(argument, '=') != NULL)
-        status = cli_pair_read(argument, &p->arena, &pair, error);
-    else if ((pair.name = last_name(p, argument)) == NULL)
-        status = gci_fail_memory(error);
-    if (status != GCACHE_OK)
-        return status;
+    if (stat(argument, &facts) != 0 && strchr(argument, '=') != NULL) {
+        if (!cli_pair_read(argument, &call->arena, &pair, &call->error))
+            return false;
+    } else if ((pair.name = last_name(&call->arena, argument)) == NULL) {
+        return cli_no_memory(&call->error);
+    }
     if (stat(pair.value, &facts) != 0 || !S_ISDIR(facts.st_mode))
-        return gcache_fingerprint_file(p->print, pair.name, pair.value, error);
+        return gcache_fingerprint_file(print, pair.name, pair.value, &call->error) == GCACHE_OK;
     tree.threads = (unsigned)wanted->threads;
     tree.suffixes = wanted->suffixes.items;
     tree.suffix_count = wanted->suffixes.count;
     tree.skip = wanted->skip.items;
     tree.skip_count = wanted->skip.count;
-    return gcache_fingerprint_tree(p->print, pair.name, pair.value, &tree, error);
+    return gcache_fingerprint_tree(print, pair.name, pair.value, &tree, &call->error) == GCACHE_OK;
 }
 
 typedef gcache_status (*pair_fn)(gcache_fingerprint *print, char const *name, char const *value, gcache_error *error);
 
-static gcache_status
-add_pairs(printer *p, cli_list pairs, pair_fn add, gcache_error *error)
+static bool
+add_pairs(cli_call *call, gcache_fingerprint *print, cli_list pairs, pair_fn add)
 {
     gcache_pair *read;
-    gcache_status status = cli_pairs_read(pairs, &p->arena, &read, error);
+    bool done = cli_pairs_read(pairs, &call->arena, &read, &call->error);
 
-    for (size_t i = 0; i < pairs.count && status == GCACHE_OK; i++)
-        status = add(p->print, read[i].name, read[i].value, error);
-    return status;
+    for (size_t i = 0; done && i < pairs.count; i++)
+        done = add(print, read[i].name, read[i].value, &call->error) == GCACHE_OK;
+    return done;
 }
 
-static gcache_status
-add_parts(printer *p, cli_call const *call, gcache_error *error)
+static bool
+add_parts(cli_call *call, gcache_fingerprint *print)
 {
-    options const *wanted = p->wanted;
-    gcache_status status = GCACHE_OK;
+    options const *wanted = call->options;
 
-    if (wanted->index != NULL)
-        status = gcache_fingerprint_index_open(p->print, wanted->index, error);
-    if (status == GCACHE_OK)
-        status = add_pairs(p, wanted->facts, gcache_fingerprint_fact, error);
-    if (status == GCACHE_OK)
-        status = add_pairs(p, wanted->presets, gcache_fingerprint_preset, error);
-    for (size_t i = 0; i < call->count && status == GCACHE_OK; i++)
-        status = add_path(p, call->arguments[i], error);
-    if (status == GCACHE_OK && wanted->index != NULL)
-        status = gcache_fingerprint_index_save(p->print, wanted->index, error);
-    return status;
+    if (wanted->index != NULL && gcache_fingerprint_index_open(print, wanted->index, &call->error) != GCACHE_OK)
+        return false;
+    if (!add_pairs(call, print, wanted->facts, gcache_fingerprint_fact) ||
+        !add_pairs(call, print, wanted->presets, gcache_fingerprint_preset))
+        return false;
+    for (size_t i = 0; i < call->count; i++)
+        if (!add_path(call, print, call->arguments[i]))
+            return false;
+    return wanted->index == NULL || gcache_fingerprint_index_save(print, wanted->index, &call->error) == GCACHE_OK;
 }
 
 /* ---- printing ---- */
@@ -111,37 +94,34 @@ add_parts(printer *p, cli_call const *call, gcache_error *error)
 static void
 print_line(void *state, gcache_fingerprint_line const *line)
 {
-    printer const *p = state;
+    options const *wanted = state;
 
     if (line->path[0] == '\0')
         cli_print("%s  %s\n", line->value, line->part);
-    else if (p->wanted->files)
+    else if (wanted->files)
         cli_print("  %s  %s/%s%s\n", line->value, line->part, line->path, line->read ? "" : "  (as remembered)");
 }
 
-static gcache_status
-print_parts(printer *p, gcache_error *error)
+static bool
+print_parts(cli_call *call, gcache_fingerprint *print)
 {
-    char hex[GCACHE_KEY_HEX_SIZE];
     gcache_key hash;
-    gcache_status status = gcache_fingerprint_hash(p->print, &hash, error);
 
-    if (status != GCACHE_OK)
-        return status;
-    gcache_fingerprint_each(p->print, print_line, p);
-    gcache_key_to_hex(&hash, hex);
-    cli_print("%s  -\n", hex);
-    return GCACHE_OK;
+    if (gcache_fingerprint_hash(print, &hash, &call->error) != GCACHE_OK)
+        return false;
+    gcache_fingerprint_each(print, print_line, call->options);
+    cli_print("%s  -\n", cli_hex(&hash).text);
+    return true;
 }
 
 /* The lines that --since reads; of trees only the trees themselves without --files. */
 static void
 print_object(void *state, gcache_fingerprint_line const *line)
 {
-    printer const *p = state;
+    options const *wanted = state;
     gci_buf out;
 
-    if (line->path[0] != '\0' && !p->wanted->files)
+    if (line->path[0] != '\0' && !wanted->files)
         return;
     gci_buf_init(&out, GCI_BUF_NO_LIMIT);
     gci_buf_append_text(&out, "{\"part\": ");
@@ -155,16 +135,15 @@ print_object(void *state, gcache_fingerprint_line const *line)
     gci_buf_clear(&out);
 }
 
-static gcache_status
-save_lines(printer *p, gcache_error *error)
+static bool
+save_lines(char const *path, gcache_fingerprint *print, gcache_error *error)
 {
-    char *text;
-    gcache_status status = gcache_fingerprint_write(p->print, &text, error);
+    char *text = NULL;
+    bool done = gcache_fingerprint_write(print, &text, error) == GCACHE_OK &&
+                gci_file_write_user(path, gci_view_text(text), error) == GCACHE_OK;
 
-    if (status == GCACHE_OK)
-        status = gci_file_write_user(p->wanted->save, gci_view_text(text), error);
     gcache_free(text);
-    return status;
+    return done;
 }
 
 /* ---- changes ---- */
@@ -172,64 +151,56 @@ save_lines(printer *p, gcache_error *error)
 static void
 print_change(void *state, gcache_fingerprint_change const *change)
 {
-    printer *p = state;
+    cli_call *call = state;
     char const *word = change->before == NULL ? "new" : change->after == NULL ? "gone" : "changed";
 
-    p->changes++;
+    call->answer = CLI_NO;
     cli_print("%-7s  %s%s%s\n", word, change->part, change->path[0] != '\0' ? "/" : "", change->path);
 }
 
-static gcache_status
-print_changes(printer *p, gcache_error *error)
+static bool
+print_changes(cli_call *call, gcache_fingerprint *print)
 {
+    options const *wanted = call->options;
     gci_buf text;
 
     gci_buf_init(&text, GCI_BUF_NO_LIMIT);
-    gcache_status status = gci_file_read_user(p->wanted->since, GCI_JSON_MAX_BYTES, &text, error);
-    if (status == GCACHE_OK)
-        status = gcache_fingerprint_compare(p->print, text.data, text.size, print_change, p, error);
+    bool done = gci_file_read_user(wanted->since, GCI_JSON_MAX_BYTES, &text, &call->error) == GCACHE_OK &&
+                gcache_fingerprint_compare(print, text.data, text.size, print_change, call, &call->error) == GCACHE_OK;
     gci_buf_clear(&text);
-    return status;
+    return done;
 }
 
-static gcache_status
-print_all(printer *p, gcache_error *error)
+static bool
+print_all(cli_call *call, gcache_fingerprint *print)
 {
-    gcache_status status = GCACHE_OK;
+    options const *wanted = call->options;
+    bool done = true;
 
-    if (p->wanted->since != NULL)
-        status = print_changes(p, error);
-    else if (p->wanted->json)
-        gcache_fingerprint_each(p->print, print_object, p);
+    if (wanted->since != NULL)
+        done = print_changes(call, print);
+    else if (wanted->json)
+        gcache_fingerprint_each(print, print_object, call->options);
     else
-        status = print_parts(p, error);
-    return status == GCACHE_OK && p->wanted->save != NULL ? save_lines(p, error) : status;
+        done = print_parts(call, print);
+    return done && (wanted->save == NULL || save_lines(wanted->save, print, &call->error));
 }
 
-static cli_exit
-run(cli_call const *call)
+static bool
+run(cli_call *call)
 {
-    printer p = { .wanted = call->options };
-    gcache_error error = { 0 };
+    options const *wanted = call->options;
 
-    if (p.wanted->threads < 0 || p.wanted->threads > MAX_THREADS) {
-        cli_complain("fingerprint: --threads takes 0 to %d", MAX_THREADS);
-        return CLI_ERROR;
-    }
-    if (call->count == 0 && p.wanted->facts.count == 0 && p.wanted->presets.count == 0) {
-        cli_complain("fingerprint: PATH... is missing; see guardcache help fingerprint");
-        return CLI_ERROR;
-    }
-    gci_arena_init(&p.arena, NAMES_MAX_BYTES);
-    p.print = gcache_fingerprint_new();
-    gcache_status status = p.print != NULL ? add_parts(&p, call, &error) : gci_fail_memory(&error);
-    if (status == GCACHE_OK)
-        status = print_all(&p, &error);
-    gcache_fingerprint_free(p.print);
-    gci_arena_clear(&p.arena);
-    if (status != GCACHE_OK)
-        return cli_fail(&error);
-    return p.changes == 0 ? CLI_OK : CLI_NO;
+    if (wanted->threads < 0 || wanted->threads > MAX_THREADS)
+        return cli_wrong(&call->error, "fingerprint: --threads takes 0 to %d", MAX_THREADS);
+    if (call->count == 0 && wanted->facts.count == 0 && wanted->presets.count == 0)
+        return cli_wrong(&call->error, "fingerprint: PATH... is missing; see guardcache help fingerprint");
+    gcache_fingerprint *print = gcache_fingerprint_new();
+    if (print == NULL)
+        return cli_no_memory(&call->error);
+    bool done = add_parts(call, print) && print_all(call, print);
+    gcache_fingerprint_free(print);
+    return done;
 }
 
 static cli_option const table[] = {

@@ -5,7 +5,6 @@
  * is invalid; a line that isn't of this form ends the batch with its number.
  */
 #include "base/error.h"
-#include "base/text/json.h"
 #include "cli/shared/cli.h"
 #include "cli/shared/hints.h"
 #include "cli/shared/lines.h"
@@ -20,9 +19,6 @@ typedef struct options {
     char const *hints_file;
 } options;
 
-/* One line's tree: a few times the longest line. */
-#define LINE_MAX_BYTES (4 * GCI_JSON_MAX_BYTES)
-
 /*
  * The guard compiled last. Batches ask the same guard with many hints in a row, and compiling costs more than
  * evaluating.
@@ -34,13 +30,6 @@ typedef struct compiled {
     gcache_guards *guards;
     gcache_error error;
 } compiled;
-
-static void
-compiled_init(compiled *last)
-{
-    *last = (compiled){ 0 };
-    gci_buf_init(&last->text, GCI_BUF_NO_LIMIT);
-}
 
 static void
 compiled_clear(compiled *last)
@@ -80,157 +69,128 @@ compile(compiled *last, gci_view text)
 
 /* ---- results ---- */
 
-static void
-set_verdict(cli_object *object, gcache_verdict const *verdict)
-{
-    if (verdict->truth != GCACHE_RAISES) {
-        cli_object_set_bool(object, "result", verdict->truth == GCACHE_TRUE);
-        return;
-    }
-    cli_object_set_text(object, "result", "error");
-    cli_object_set_text(object, "error", verdict->exception);
-    cli_object_set_text(object, "message", verdict->message);
-}
-
-static void
-set_invalid(cli_object *object, gcache_error const *error)
-{
-    cli_object_set_text(object, "result", "invalid");
-    cli_object_set_text(object, "message", error->message);
-    cli_object_set_int(object, "column", error->column);
-}
-
-/* A guard the language can't take (ERROR_LIMIT: nested too deeply) is a result; anything else is trouble. */
 static bool
-is_invalid(gcache_status status)
+print_verdict_object(gcache_verdict const *verdict, gci_arena *arena, gcache_error *error)
 {
-    return status == GCACHE_ERROR_SYNTAX || status == GCACHE_ERROR_LIMIT;
+    cli_object object = cli_object_new(arena);
+
+    if (verdict->truth != GCACHE_RAISES) {
+        cli_object_set_bool(&object, "result", verdict->truth == GCACHE_TRUE);
+    } else {
+        cli_object_set_text(&object, "result", "error");
+        cli_object_set_text(&object, "error", verdict->exception);
+        cli_object_set_text(&object, "message", verdict->message);
+    }
+    return cli_object_print(&object, error);
+}
+
+static bool
+print_invalid(gcache_error const *why, gci_arena *arena, gcache_error *error)
+{
+    cli_object object = cli_object_new(arena);
+
+    cli_object_set_text(&object, "result", "invalid");
+    cli_object_set_text(&object, "message", why->message);
+    cli_object_set_int(&object, "column", why->column);
+    return cli_object_print(&object, error);
 }
 
 /* ---- batch ---- */
 
-static gcache_status
-eval_line(compiled *last, gci_view line, cli_place place, gci_arena *arena, gcache_error *error)
+static bool
+eval_line(cli_call *call, compiled *last, gci_view line, cli_place place)
 {
     gci_value map;
     gci_value const *guard = NULL, *hint_map = NULL;
     gcache_hints hints = { 0 };
     gcache_verdict verdict;
-    cli_object object = cli_object_new(arena);
+    gci_arena *arena = &call->arena;
+    gcache_error *error = &call->error;
 
-    gcache_status status = cli_object_read(line, place, arena, &map, error);
-    if (status == GCACHE_OK)
-        status = cli_get_value(&map, "guard", GCI_STRING, place, &guard, error);
-    if (status == GCACHE_OK && guard == NULL)
-        status = cli_bad_member(place, "guard", "is missing", error);
-    if (status == GCACHE_OK)
-        status = cli_get_value(&map, "hints", GCI_MAP, place, &hint_map, error);
-    if (status == GCACHE_OK && hint_map != NULL)
-        status = cli_hints_read(hint_map, place, arena, &hints, error);
-    if (status != GCACHE_OK)
-        return status;
+    if (!cli_object_read(line, place, arena, &map, error) || !cli_get_value(&map, "guard", GCI_STRING, place, &guard, error))
+        return false;
+    if (guard == NULL)
+        return cli_bad_member(place, "guard", "is missing", error);
+    if (!cli_get_value(&map, "hints", GCI_MAP, place, &hint_map, error) ||
+        (hint_map != NULL && !cli_hints_read(hint_map, place, arena, &hints, error)))
+        return false;
 
-    status = compile(last, guard->text);
-    if (is_invalid(status)) {
-        set_invalid(&object, &last->error);
-        return cli_object_print(&object, error);
-    }
+    gcache_status status = compile(last, guard->text);
+    /* A guard the language can't take (ERROR_LIMIT: nested too deeply) is a result; anything else is trouble. */
+    if (status == GCACHE_ERROR_SYNTAX || status == GCACHE_ERROR_LIMIT)
+        return print_invalid(&last->error, arena, error);
     if (status != GCACHE_OK) {
         *error = last->error;
-        return status;
+        return false;
     }
     status = gcache_guards_eval(last->guards, &hints, &verdict, error);
-    if (status != GCACHE_OK)
-        return status;
-    set_verdict(&object, &verdict);
-    return cli_object_print(&object, error);
+    if (status == GCACHE_ERROR_ARGUMENT) {
+        gcache_error why = *error;
+        return cli_wrong(error, "%s:%zu: %s", place.file, place.line, why.message);
+    }
+    return status == GCACHE_OK && print_verdict_object(&verdict, arena, error);
 }
 
-static cli_exit
-eval_batch(void)
+static bool
+eval_batch(cli_call *call)
 {
     cli_lines lines;
     gci_view line;
-    gci_arena arena;
-    compiled last;
-    gcache_error error = { 0 };
-    gcache_status status;
+    compiled last = { 0 };
+    bool done = true;
 
     cli_lines_init(&lines, STDIN_FILENO, "standard input");
-    gci_arena_init(&arena, LINE_MAX_BYTES);
-    compiled_init(&last);
-    while ((status = cli_lines_next(&lines, &line, &error)) == GCACHE_OK && line.data != NULL && !cli_output_lost()) {
-        cli_place place = { .file = lines.name, .line = lines.number };
-        gci_arena_reset(&arena);
-        status = eval_line(&last, line, place, &arena, &error);
-        if (status != GCACHE_OK)
-            break;
+    gci_buf_init(&last.text, GCI_BUF_NO_LIMIT);
+    while (done && !cli_output_lost() && cli_lines_next(&lines, &line, &call->error)) {
+        gci_arena_reset(&call->arena);
+        done = eval_line(call, &last, line, (cli_place){ .file = lines.name, .line = lines.number });
     }
-    if (status == GCACHE_ERROR_ARGUMENT)
-        cli_complain("%s:%zu: %s", lines.name, lines.number, error.message);
-    else if (status != GCACHE_OK)
-        cli_fail(&error);
     compiled_clear(&last);
-    gci_arena_clear(&arena);
     cli_lines_clear(&lines);
-    return status == GCACHE_OK ? CLI_OK : CLI_ERROR;
+    return done && !lines.failed;
 }
 
 /* ---- one expression ---- */
 
-static cli_exit
-print_verdict(options const *wanted, gcache_verdict const *verdict, gci_arena *arena)
-{
-    gcache_error error = { 0 };
-
-    if (wanted->json) {
-        cli_object object = cli_object_new(arena);
-        set_verdict(&object, verdict);
-        if (cli_object_print(&object, &error) != GCACHE_OK)
-            return cli_fail(&error);
-    } else if (verdict->truth == GCACHE_RAISES) {
-        cli_print("error: %s: %s\n", verdict->exception, verdict->message);
-    } else {
-        puts(verdict->truth == GCACHE_TRUE ? "true" : "false");
-    }
-    return verdict->truth == GCACHE_TRUE ? CLI_OK : CLI_NO;
-}
-
-static cli_exit
-eval_one(options const *wanted, char const *expression)
-{
-    gci_arena arena;
-    gcache_hints hints;
-    gcache_guards *guards = NULL;
-    gcache_verdict verdict;
-    gcache_error error = { 0 };
-    cli_exit result = CLI_ERROR;
-
-    gci_arena_init(&arena, LINE_MAX_BYTES);
-    gcache_status status = cli_hints_gather(wanted->hints_file, wanted->hints, &arena, &hints, &error);
-    if (status == GCACHE_OK)
-        status = gcache_guards_compile(&expression, 1, &guards, &error);
-    if (status == GCACHE_OK)
-        status = gcache_guards_eval(guards, &hints, &verdict, &error);
-    if (status == GCACHE_OK)
-        result = print_verdict(wanted, &verdict, &arena);
-    else
-        cli_fail(&error);
-    gcache_guards_free(guards);
-    gci_arena_clear(&arena);
-    return result;
-}
-
-static cli_exit
-run(cli_call const *call)
+static bool
+print_verdict(cli_call *call, gcache_verdict const *verdict)
 {
     options const *wanted = call->options;
 
-    if (wanted->batch != (call->count == 0)) {
-        cli_complain("guard eval: give either an expression or --batch");
-        return CLI_ERROR;
-    }
-    return wanted->batch ? eval_batch() : eval_one(wanted, call->arguments[0]);
+    call->answer = verdict->truth == GCACHE_TRUE ? CLI_OK : CLI_NO;
+    if (wanted->json)
+        return print_verdict_object(verdict, &call->arena, &call->error);
+    if (verdict->truth == GCACHE_RAISES)
+        cli_print("error: %s: %s\n", verdict->exception, verdict->message);
+    else
+        puts(verdict->truth == GCACHE_TRUE ? "true" : "false");
+    return true;
+}
+
+static bool
+eval_one(cli_call *call)
+{
+    options const *wanted = call->options;
+    char const *expression = call->arguments[0];
+    gcache_hints hints;
+    gcache_guards *guards = NULL;
+    gcache_verdict verdict;
+
+    bool done = cli_hints_gather(wanted->hints_file, wanted->hints, &call->arena, &hints, &call->error) &&
+                gcache_guards_compile(&expression, 1, &guards, &call->error) == GCACHE_OK &&
+                gcache_guards_eval(guards, &hints, &verdict, &call->error) == GCACHE_OK && print_verdict(call, &verdict);
+    gcache_guards_free(guards);
+    return done;
+}
+
+static bool
+run(cli_call *call)
+{
+    options const *wanted = call->options;
+
+    if (wanted->batch != (call->count == 0))
+        return cli_wrong(&call->error, "guard eval: give either an expression or --batch");
+    return wanted->batch ? eval_batch(call) : eval_one(call);
 }
 
 static cli_option const table[] = {

@@ -1,38 +1,34 @@
 /*
  * guardcache guard show, guard fmt: two listings of the same compiled guards.
  */
-#include "base/error.h"
 #include "cli/shared/cli.h"
 
 #include <guardcache/guard.h>
-#include <stdio.h>
 
-static cli_exit
-list(cli_call const *call, gcache_guards_form form)
+static bool
+list(cli_call *call, gcache_guards_form form)
 {
     gcache_guards *guards = NULL;
-    gcache_error error = { 0 };
     char *text = NULL;
 
-    gcache_status status =
-        gcache_guards_compile((char const *const *)call->arguments, call->count, &guards, &error);
-    if (status == GCACHE_OK)
-        status = gcache_guards_show(guards, form, &text, &error);
-    if (status == GCACHE_OK)
+    bool done =
+        gcache_guards_compile((char const *const *)call->arguments, call->count, &guards, &call->error) == GCACHE_OK &&
+        gcache_guards_show(guards, form, &text, &call->error) == GCACHE_OK;
+    if (done)
         cli_print_lines(gci_view_text(text));
     gcache_free(text);
     gcache_guards_free(guards);
-    return status == GCACHE_OK ? CLI_OK : cli_fail(&error);
+    return done;
 }
 
-static cli_exit
-run_show(cli_call const *call)
+static bool
+run_show(cli_call *call)
 {
     return list(call, GCACHE_GUARDS_PROGRAM);
 }
 
-static cli_exit
-run_fmt(cli_call const *call)
+static bool
+run_fmt(cli_call *call)
 {
     return list(call, GCACHE_GUARDS_NORMAL);
 }

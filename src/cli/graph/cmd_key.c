@@ -7,7 +7,6 @@
 #include "cli/shared/open.h"
 
 #include <guardcache/graph.h>
-#include <stdio.h>
 #include <unistd.h>
 
 typedef struct options {
@@ -15,139 +14,83 @@ typedef struct options {
     char const *rules_file;
 } options;
 
-/* Names and hashes of one description's components; descriptions have a dozen. */
-#define OBJECT_MAX_BYTES ((size_t)64 << 20)
-
-static void
-print_text(options const *wanted, char const *file, char const *hex, gcache_component const *components, size_t count)
+static bool
+print_json(cli_call *call, char const *file, gcache_graph *graph, gcache_key const *key)
 {
-    char component_hex[GCACHE_KEY_HEX_SIZE];
+    cli_object object = cli_object_new(&call->arena);
 
-    cli_print("%s  %s\n", hex, file);
-    for (size_t i = 0; wanted->components && i < count; i++) {
-        gcache_key_to_hex(&components[i].hash, component_hex);
-        cli_print("  %s  %s\n", component_hex, components[i].name);
-    }
-}
-
-static gcache_status
-print_json(char const *file, char const *hex, gcache_component const *components, size_t count, gcache_error *error)
-{
-    gci_arena arena;
-    char component_hex[GCACHE_KEY_HEX_SIZE];
-
-    gci_arena_init(&arena, OBJECT_MAX_BYTES);
-    cli_object object = cli_object_new(&arena), hashes = cli_object_new(&arena);
-    for (size_t i = 0; i < count; i++) {
-        gcache_key_to_hex(&components[i].hash, component_hex);
-        cli_object_set_text(&hashes, components[i].name, component_hex);
-    }
     cli_object_set_text(&object, "file", file);
-    cli_object_set_text(&object, "key", hex);
-    cli_object_set(&object, "components", hashes.map);
-    gcache_status status = cli_object_print(&object, error);
-    gci_arena_clear(&arena);
-    return status;
+    cli_object_set_key(&object, "key", key);
+    return cli_object_set_components(&object, graph, &call->error) && cli_object_print(&object, &call->error);
 }
 
-static gcache_status
-print_key(options const *wanted, char const *file, gcache_graph *graph, gcache_error *error)
+static bool
+print_key(cli_call *call, char const *file, gcache_graph *graph)
 {
-    gcache_key key;
+    options const *wanted = call->options;
     gcache_component const *components = NULL;
     size_t count = 0;
-    char hex[GCACHE_KEY_HEX_SIZE];
+    gcache_key key;
 
-    gcache_status status = gcache_graph_key(graph, &key, error);
-    if (status == GCACHE_OK && (wanted->components || wanted->json))
-        status = gcache_graph_components(graph, &components, &count, error);
-    if (status != GCACHE_OK)
-        return status;
-    gcache_key_to_hex(&key, hex);
+    if (gcache_graph_key(graph, &key, &call->error) != GCACHE_OK)
+        return false;
     if (wanted->json)
-        return print_json(file, hex, components, count, error);
-    print_text(wanted, file, hex, components, count);
-    return GCACHE_OK;
-}
-
-static cli_exit
-key_file(options const *wanted, gcache_rules const *rules, char const *file)
-{
-    gcache_graph *graph;
-    gcache_error error = { 0 };
-    gcache_status status = cli_read_graph_under(file, rules, &graph, &error);
-
-    if (status == GCACHE_OK)
-        status = print_key(wanted, file, graph, &error);
-    gcache_graph_free(graph);
-    if (status == GCACHE_OK)
-        return CLI_OK;
-    if (status != GCACHE_REFUSED)
-        return cli_fail(&error);
-    cli_complain("%s: bypass: %s", file, error.message);
-    return CLI_NO;
+        return print_json(call, file, graph, &key);
+    if (wanted->components && gcache_graph_components(graph, &components, &count, &call->error) != GCACHE_OK)
+        return false;
+    cli_print("%s  %s\n", cli_hex(&key).text, file);
+    for (size_t i = 0; i < count; i++)
+        cli_print("  %s  %s\n", cli_hex(&components[i].hash).text, components[i].name);
+    return true;
 }
 
 /* One bad file doesn't keep the others from being keyed; the worst status is the command's. */
-static cli_exit
-worse(cli_exit a, cli_exit b)
+static void
+key_file(cli_call *call, gcache_rules const *rules, char const *file)
 {
-    return a > b ? a : b;
+    gcache_graph *graph;
+    cli_exit result = CLI_OK;
+
+    if (!cli_read_graph(file, rules, &graph, &call->error) || !print_key(call, file, graph))
+        result = call->error.status == GCACHE_REFUSED ? CLI_NO : cli_fail(&call->error);
+    if (result == CLI_NO)
+        cli_complain("%s: bypass: %s", file, call->error.message);
+    gcache_graph_free(graph);
+    call->answer = result > call->answer ? result : call->answer;
 }
 
-static cli_exit
-key_batch(options const *wanted, gcache_rules const *rules)
+static bool
+key_batch(cli_call *call, gcache_rules const *rules)
 {
     cli_lines lines;
     gci_view line;
-    gcache_error error = { 0 };
-    cli_exit result = CLI_OK;
-    gcache_status status;
 
     cli_lines_init(&lines, STDIN_FILENO, "standard input");
-    gci_buf name;
-    gci_buf_init(&name, GCI_BUF_NO_LIMIT);
-    while ((status = cli_lines_next(&lines, &line, &error)) == GCACHE_OK && line.data != NULL && !cli_output_lost()) {
-        if (line.size == 0)
-            continue;
-        name.size = 0;
-        gci_buf_append_view(&name, line);
-        gci_buf_append_char(&name, '\0');
-        result = worse(result, key_file(wanted, rules, name.failed ? "" : name.data));
+    while (!cli_output_lost() && cli_lines_next(&lines, &line, &call->error)) {
+        gci_arena_reset(&call->arena);
+        char const *name = gci_arena_copy(&call->arena, line).data;
+        if (line.size != 0)
+            key_file(call, rules, name != NULL ? name : "");
     }
-    gci_buf_clear(&name);
     cli_lines_clear(&lines);
-    return status == GCACHE_OK ? result : cli_fail(&error);
+    return !lines.failed;
 }
 
-static cli_exit
-key_all(options const *wanted, gcache_rules const *rules, cli_call const *call)
-{
-    cli_exit result = CLI_OK;
-
-    if (wanted->batch)
-        return key_batch(wanted, rules);
-    for (size_t i = 0; i < call->count && !cli_output_lost(); i++)
-        result = worse(result, key_file(wanted, rules, call->arguments[i]));
-    return result;
-}
-
-static cli_exit
-run(cli_call const *call)
+static bool
+run(cli_call *call)
 {
     options const *wanted = call->options;
     gcache_rules *rules;
-    gcache_error error = { 0 };
 
-    if (wanted->batch != (call->count == 0)) {
-        cli_complain("key: give either file names or --batch");
-        return CLI_ERROR;
-    }
-    if (cli_read_rules(wanted->rules_file, &rules, &error) != GCACHE_OK)
-        return cli_fail(&error);
-    cli_exit result = key_all(wanted, rules, call);
+    if (wanted->batch != (call->count == 0))
+        return cli_wrong(&call->error, "key: give either file names or --batch");
+    if (!cli_read_rules(wanted->rules_file, &rules, &call->error))
+        return false;
+    bool done = !wanted->batch || key_batch(call, rules);
+    for (size_t i = 0; i < call->count && !cli_output_lost(); i++)
+        key_file(call, rules, call->arguments[i]);
     gcache_rules_free(rules);
-    return result;
+    return done;
 }
 
 static cli_option const table[] = {

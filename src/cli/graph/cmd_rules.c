@@ -1,7 +1,6 @@
 /*
  * Rule sets, those compiled in and the user's own: what is in them, and whether their examples hold.
  */
-#include "base/error.h"
 #include "cli/shared/cli.h"
 #include "cli/shared/object.h"
 #include "cli/shared/open.h"
@@ -13,37 +12,31 @@ typedef struct options {
     bool json;
 } options;
 
-/* One rule's texts. */
-#define OBJECT_MAX_BYTES ((size_t)64 << 20)
-
 /* argument is a kind with rules of its own, or a file. */
-static gcache_status
+static bool
 read_set(char const *argument, gcache_rules **out_rules, gcache_error *error)
 {
     size_t size;
     char const *shipped = gcache_rules_shipped(argument, &size);
 
-    return shipped != NULL ? gcache_rules_read(shipped, size, argument, out_rules, error)
+    return shipped != NULL ? gcache_rules_read(shipped, size, argument, out_rules, error) == GCACHE_OK
                            : cli_read_rules(argument, out_rules, error);
 }
 
 /* Does something with each set that is named, else with each that is compiled in. The worst status is the command's. */
-static cli_exit
-each_set(cli_call const *call, cli_exit (*fn)(cli_call const *call, char const *argument, gcache_rules const *rules))
+static bool
+each_set(cli_call *call, cli_exit (*fn)(cli_call *call, char const *argument, gcache_rules const *rules))
 {
-    cli_exit worst = CLI_OK;
     char const *argument;
 
     for (size_t i = 0; (argument = call->count != 0 ? (i < call->count ? call->arguments[i] : NULL)
                                                     : gcache_rules_kind(i)) != NULL; i++) {
         gcache_rules *rules;
-        gcache_error error = { 0 };
-        gcache_status status = read_set(argument, &rules, &error);
-        cli_exit result = status == GCACHE_OK ? fn(call, argument, rules) : cli_fail(&error);
+        cli_exit result = read_set(argument, &rules, &call->error) ? fn(call, argument, rules) : cli_fail(&call->error);
         gcache_rules_free(rules);
-        worst = result > worst ? result : worst;
+        call->answer = result > call->answer ? result : call->answer;
     }
-    return worst;
+    return true;
 }
 
 /* ---- rules test ---- */
@@ -64,16 +57,14 @@ print_problem(void *state, size_t index, char const *problem)
 }
 
 static cli_exit
-test_set(cli_call const *call, char const *argument, gcache_rules const *rules)
+test_set(cli_call *call, char const *argument, gcache_rules const *rules)
 {
     tester t = { .rules = rules, .argument = argument };
     size_t examples, problems, count = 0;
-    gcache_error error = { 0 };
     gcache_rule rule = GCACHE_RULE_INIT;
 
-    (void)call;
-    if (gcache_rules_test(rules, print_problem, &t, &examples, &problems, &error) != GCACHE_OK)
-        return cli_fail(&error);
+    if (gcache_rules_test(rules, print_problem, &t, &examples, &problems, &call->error) != GCACHE_OK)
+        return cli_fail(&call->error);
     while (gcache_rules_at(rules, count, &rule))
         count++;
     cli_print("%s  %s: %zu rules, %zu examples", problems == 0 ? "ok  " : "FAIL", argument, count, examples);
@@ -83,8 +74,8 @@ test_set(cli_call const *call, char const *argument, gcache_rules const *rules)
     return problems == 0 ? CLI_OK : CLI_NO;
 }
 
-static cli_exit
-run_test(cli_call const *call)
+static bool
+run_test(cli_call *call)
 {
     return each_set(call, test_set);
 }
@@ -104,14 +95,11 @@ print_rule(gcache_rule const *rule)
         cli_print("           %s\n", rule->why);
 }
 
-static gcache_status
-print_rule_object(gcache_rules const *rules, char const *argument, size_t index, gcache_rule const *rule,
-                  gcache_error *error)
+static bool
+print_rule_object(cli_call *call, gcache_rules const *rules, char const *argument, size_t index, gcache_rule const *rule)
 {
-    gci_arena arena;
-
-    gci_arena_init(&arena, OBJECT_MAX_BYTES);
-    cli_object object = cli_object_new(&arena);
+    gci_arena_reset(&call->arena);
+    cli_object object = cli_object_new(&call->arena);
     cli_object_set_text(&object, "set", argument);
     cli_object_set_text(&object, "name", gcache_rules_name(rules));
     cli_object_set_count(&object, "rule", index + 1);
@@ -121,35 +109,30 @@ print_rule_object(gcache_rules const *rules, char const *argument, size_t index,
     cli_object_set_text(&object, "with", rule->with);
     cli_object_set_text(&object, "why", rule->why);
     cli_object_set_count(&object, "examples", rule->examples);
-    gcache_status status = cli_object_print(&object, error);
-    gci_arena_clear(&arena);
-    return status;
+    return cli_object_print(&object, &call->error);
 }
 
 static cli_exit
-list_set(cli_call const *call, char const *argument, gcache_rules const *rules)
+list_set(cli_call *call, char const *argument, gcache_rules const *rules)
 {
     options const *wanted = call->options;
-    gcache_error error = { 0 };
-    char hex[GCACHE_KEY_HEX_SIZE];
     gcache_key hash;
     gcache_rule rule = GCACHE_RULE_INIT;
 
     gcache_rules_hash(rules, &hash);
-    gcache_key_to_hex(&hash, hex);
     if (!wanted->json)
-        cli_print("%s  %s\n", hex, argument);
+        cli_print("%s  %s\n", cli_hex(&hash).text, argument);
     for (size_t i = 0; gcache_rules_at(rules, i, &rule); i++) {
         if (!wanted->json)
             print_rule(&rule);
-        else if (print_rule_object(rules, argument, i, &rule, &error) != GCACHE_OK)
-            return cli_fail(&error);
+        else if (!print_rule_object(call, rules, argument, i, &rule))
+            return cli_fail(&call->error);
     }
     return CLI_OK;
 }
 
-static cli_exit
-run_list(cli_call const *call)
+static bool
+run_list(cli_call *call)
 {
     return each_set(call, list_set);
 }

@@ -6,107 +6,87 @@
 #include "cli/shared/object.h"
 #include "cli/shared/open.h"
 
-#include <stdio.h>
-
 typedef struct options {
-    char const *cache, *namespace;
+    char const *namespace;
     bool unset, json;
 } options;
 
-/* A dozen settings. */
-#define OBJECT_MAX_BYTES ((size_t)1 << 20)
-
-static gcache_status
-print_setting(bool json, gcache_setting const *setting, gcache_error *error)
+static bool
+print_setting(cli_call *call, gcache_setting const *setting)
 {
+    options const *wanted = call->options;
     char const *origin = gcache_origin_name(setting->origin);
-    gci_arena arena;
 
-    if (!json) {
+    if (!wanted->json) {
         cli_print("%-19s %-12s %-27s %s\n", setting->name, setting->value[0] != '\0' ? setting->value : "-", origin,
                   setting->meaning);
-        return GCACHE_OK;
+        return true;
     }
-    gci_arena_init(&arena, OBJECT_MAX_BYTES);
-    cli_object object = cli_object_new(&arena);
+    cli_object object = cli_object_new(&call->arena);
     cli_object_set_text(&object, "name", setting->name);
     cli_object_set_text(&object, "value", setting->value);
     cli_object_set_text(&object, "origin", origin);
     cli_object_set_text(&object, "variable", setting->variable);
     cli_object_set_text(&object, "meaning", setting->meaning);
-    gcache_status status = cli_object_print(&object, error);
-    gci_arena_clear(&arena);
-    return status;
+    return cli_object_print(&object, &call->error);
 }
 
 /* All of them, or the one called name. */
-static gcache_status
-show(options const *wanted, char const *directory, char const *name, gcache_error *error)
+static bool
+show(cli_call *call, char const *directory, char const *name)
 {
+    options const *wanted = call->options;
     gcache_settings *settings;
-    bool found = name == NULL;
+    bool found = name == NULL, done = true;
 
-    gcache_status status = cli_load_settings(directory, wanted->namespace, &settings, error);
-    if (status != GCACHE_OK)
-        return status;
-    for (int id = 0; status == GCACHE_OK && id < GCACHE_SETTING_COUNT; id++) {
+    if (!cli_load_settings(directory, wanted->namespace, &settings, &call->error))
+        return false;
+    for (int id = 0; done && id < GCACHE_SETTING_COUNT; id++) {
         gcache_setting const *setting = gcache_settings_get(settings, (gcache_setting_id)id);
         if (name != NULL && strcmp(name, setting->name) != 0)
             continue;
         found = true;
-        status = print_setting(wanted->json, setting, error);
+        done = print_setting(call, setting);
     }
     gcache_settings_free(settings);
-    return found ? status : gci_fail(error, GCACHE_ERROR_NOT_FOUND, "there is no setting %s", name);
+    return found ? done : cli_wrong(&call->error, "there is no setting %s", name);
 }
 
 /* A cache that isn't there yet is made, so that a cap can be set before the first insert. */
-static gcache_status
-change(options const *wanted, char const *directory, char const *name, char const *value, gcache_error *error)
+static bool
+change(cli_call *call, char const *directory, char const *name, char const *value)
 {
+    options const *wanted = call->options;
     gcache_options opened = GCACHE_OPTIONS_INIT;
     gcache *cache;
 
-    gcache_status status = cli_trust(directory, &opened.trust, error);
-    if (status == GCACHE_OK && opened.trust == GCACHE_TRUST_ANY)
+    if (!cli_trust(directory, &opened.trust, &call->error))
+        return false;
+    if (opened.trust == GCACHE_TRUST_ANY)
         opened.trust = GCACHE_TRUST_OWNER; /* what is in the file carries no signature */
-    if (status == GCACHE_OK)
-        status = gcache_open(directory, &opened, &cache, error);
-    if (status != GCACHE_OK)
-        return status;
+    if (gcache_open(directory, &opened, &cache, &call->error) != GCACHE_OK)
+        return false;
     gcache_close(cache);
-    return gcache_settings_write(directory, opened.trust, wanted->namespace, name, value, cli_log, NULL, error);
+    return gcache_settings_write(directory, opened.trust, wanted->namespace, name, value, cli_log, NULL, &call->error) ==
+           GCACHE_OK;
 }
 
-static gcache_status
-config(options const *wanted, cli_call const *call, char const *directory, gcache_error *error)
-{
-    char const *name = call->count > 0 ? call->arguments[0] : NULL, *value = call->count > 1 ? call->arguments[1] : NULL;
-
-    if (wanted->unset && (name == NULL || value != NULL))
-        return gci_fail(error, GCACHE_ERROR_ARGUMENT, "config: --unset takes a name and no value");
-    if (wanted->unset || value != NULL)
-        return change(wanted, directory, name, value, error);
-    return show(wanted, directory, name, error);
-}
-
-static cli_exit
-run(cli_call const *call)
+static bool
+run(cli_call *call)
 {
     options const *wanted = call->options;
-    gcache_error error = { 0 };
-    gci_buf directory;
+    char const *name = call->count > 0 ? call->arguments[0] : NULL, *value = call->count > 1 ? call->arguments[1] : NULL;
+    char const *directory;
 
-    gci_buf_init(&directory, GCI_BUF_NO_LIMIT);
-    gcache_status status = cli_cache_directory(wanted->cache, call->count < 2, &directory, &error);
-    if (status == GCACHE_OK)
-        status = config(wanted, call, directory.data, &error);
-    gci_buf_clear(&directory);
-    return status == GCACHE_OK ? CLI_OK : cli_fail(&error);
+    if (!cli_cache_directory(call, call->count < 2, &directory))
+        return false;
+    if (wanted->unset && (name == NULL || value != NULL))
+        return cli_wrong(&call->error, "config: --unset takes a name and no value");
+    return wanted->unset || value != NULL ? change(call, directory, name, value) : show(call, directory, name);
 }
 
 static cli_option const table[] = {
-    { "cache", CLI_TEXT, offsetof(options, cache), "DIR", "the cache directory" },
+    CLI_CACHE_OPTION,
     { "namespace", CLI_TEXT, offsetof(options, namespace), "NAME", "settings of this namespace" },
     { "unset", CLI_FLAG, offsetof(options, unset), NULL, "take the value out of the file" },
     { "json", CLI_FLAG, offsetof(options, json), NULL, "an object a setting" },

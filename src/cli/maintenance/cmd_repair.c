@@ -1,22 +1,19 @@
 /*
  * guardcache repair: makes a damaged cache whole again.
  */
-#include "base/error.h"
-#include "cli/shared/cli.h"
 #include "cli/maintenance/findings.h"
 #include "cli/shared/open.h"
 
 #include <stdio.h>
 
 typedef struct options {
-    char const *cache;
     bool json;
 } options;
 
-static gcache_status
-print_json(cli_findings *found, gcache_repaired const *repaired, gcache_error *error)
+static bool
+print_json(cli_call *call, cli_findings const *found, gcache_repaired const *repaired)
 {
-    cli_object object = cli_object_new(&found->arena);
+    cli_object object = cli_object_new(&call->arena);
 
     cli_object_set_count(&object, "keys", repaired->keys);
     cli_object_set_count(&object, "entries", repaired->entries);
@@ -24,16 +21,14 @@ print_json(cli_findings *found, gcache_repaired const *repaired, gcache_error *e
     cli_object_set_count(&object, "recovered", repaired->recovered);
     cli_object_set_count(&object, "lost", repaired->lost);
     cli_object_set(&object, "problems", found->list);
-    return cli_object_print(&object, error);
+    return cli_object_print(&object, &call->error);
 }
 
 static void
 print_text(cli_findings const *found, gcache_repaired const *repaired)
 {
-    char keys[CLI_COUNT_TEXT], entries[CLI_COUNT_TEXT];
-
-    cli_print("%s, %s: ", cli_count_text(repaired->keys, "key", "keys", keys),
-              cli_count_text(repaired->entries, "entry", "entries", entries));
+    cli_print("%s, %s: ", cli_count(repaired->keys, "key", "keys").text,
+              cli_count(repaired->entries, "entry", "entries").text);
     if (found->count == 0)
         puts("nothing to repair");
     else
@@ -41,32 +36,25 @@ print_text(cli_findings const *found, gcache_repaired const *repaired)
                   (unsigned long long)repaired->recovered, (unsigned long long)repaired->lost);
 }
 
-static cli_exit
-run(cli_call const *call)
+static bool
+run(cli_call *call)
 {
     options const *wanted = call->options;
     gcache_repaired repaired = GCACHE_REPAIRED_INIT;
-    gcache_error error = { 0 };
-    gcache *cache = NULL;
-    cli_findings found;
-
-    cli_findings_init(&found, wanted->json);
+    cli_findings found = cli_findings_of(call, wanted->json);
     gcache_maintenance_options how = cli_findings_options(&found, 1);
-    gcache_status status = cli_open_existing(wanted->cache, &cache, &error);
-    if (status == GCACHE_OK)
-        status = gcache_repair(cache, &how, &repaired, &error);
+
+    bool done = cli_open(call, CLI_EXISTING) && gcache_repair(call->cache, &how, &repaired, &call->error) == GCACHE_OK;
     cli_progress_end(&found.progress);
-    if (status == GCACHE_OK && wanted->json)
-        status = print_json(&found, &repaired, &error);
-    else if (status == GCACHE_OK)
+    if (done && wanted->json)
+        return print_json(call, &found, &repaired);
+    if (done)
         print_text(&found, &repaired);
-    gcache_close(cache);
-    cli_findings_clear(&found);
-    return status == GCACHE_OK ? CLI_OK : cli_fail(&error);
+    return done;
 }
 
 static cli_option const table[] = {
-    { "cache", CLI_TEXT, offsetof(options, cache), "DIR", "the cache directory" },
+    CLI_CACHE_OPTION,
     { "json", CLI_FLAG, offsetof(options, json), NULL, "one object: keys, entries, quarantined, recovered, lost, problems" },
     { 0 },
 };

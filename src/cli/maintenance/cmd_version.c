@@ -6,12 +6,12 @@
 #include <guardcache/version.h>
 #include <stdio.h>
 
-static cli_exit
-run(cli_call const *call)
+static bool
+run(cli_call *call)
 {
     (void)call;
     printf("guardcache %s\n", gcache_version());
-    return CLI_OK;
+    return true;
 }
 
 static cli_option const table[] = { { 0 } };

@@ -3,26 +3,12 @@
  */
 #include "cli/maintenance/findings.h"
 
-#include "cli/shared/cli.h"
-
-#include <stdio.h>
-
-/* A path and a sentence for each of a million problems. */
-#define REPORT_MAX_BYTES ((size_t)256 << 20)
 #define FIRST_ROOM 16
 
-void
-cli_findings_init(cli_findings *findings, bool json)
+cli_findings
+cli_findings_of(cli_call *call, bool json)
 {
-    *findings = (cli_findings){ .json = json, .list = { .type = GCI_LIST } };
-    gci_arena_init(&findings->arena, REPORT_MAX_BYTES);
-}
-
-void
-cli_findings_clear(cli_findings *findings)
-{
-    cli_progress_end(&findings->progress);
-    gci_arena_clear(&findings->arena);
+    return (cli_findings){ .json = json, .arena = &call->arena, .list = { .type = GCI_LIST } };
 }
 
 void
@@ -40,7 +26,7 @@ cli_findings_add(cli_findings *findings, cli_object const *object)
 
     if (list->count == findings->room) {
         size_t room = findings->room == 0 ? FIRST_ROOM : findings->room * 2;
-        gci_value larger = cli_list_of(&findings->arena, room);
+        gci_value larger = cli_list_of(findings->arena, room);
         if (larger.items == NULL)
             return;
         if (list->count != 0)
@@ -61,7 +47,7 @@ report_problem(void *state, char const *path, char const *problem)
         cli_print("%s: %s\n", path, problem);
         return;
     }
-    cli_object object = cli_object_new(&findings->arena);
+    cli_object object = cli_object_new(findings->arena);
     cli_object_set_text(&object, "path", path);
     cli_object_set_text(&object, "problem", problem);
     cli_findings_add(findings, &object);
@@ -83,11 +69,4 @@ cli_findings_options(cli_findings *findings, int threads)
 {
     return (gcache_maintenance_options){ .size = sizeof(gcache_maintenance_options), .problem = report_problem,
                                    .progress = show_progress, .state = findings, .threads = threads };
-}
-
-char const *
-cli_count_text(uint64_t count, char const *one, char const *many, char out_text[CLI_COUNT_TEXT])
-{
-    snprintf(out_text, CLI_COUNT_TEXT, "%llu %s", (unsigned long long)count, count == 1 ? one : many);
-    return out_text;
 }

@@ -5,6 +5,7 @@
 #ifndef GCI_CLI_MAINTENANCE_FINDINGS_H
 #define GCI_CLI_MAINTENANCE_FINDINGS_H
 
+#include "cli/shared/cli.h"
 #include "cli/shared/object.h"
 #include "cli/shared/progress.h"
 
@@ -12,7 +13,7 @@
 
 typedef struct cli_findings {
     bool json;
-    gci_arena arena;
+    gci_arena *arena; /* the call's */
     gci_value list; /* with --json: an object a finding */
     size_t room;    /* of list.items */
     cli_progress progress;
@@ -20,8 +21,7 @@ typedef struct cli_findings {
     uint64_t count;
 } cli_findings;
 
-void cli_findings_init(cli_findings *findings, bool json);
-void cli_findings_clear(cli_findings *findings);
+cli_findings cli_findings_of(cli_call *call, bool json);
 
 /* Counts a finding and takes the bar away: the caller prints a line. */
 void cli_findings_count(cli_findings *findings);
@@ -30,9 +30,5 @@ void cli_findings_add(cli_findings *findings, cli_object const *object);
 
 /* Callbacks that add to `findings`: problems and progress. */
 gcache_maintenance_options cli_findings_options(cli_findings *findings, int threads);
-
-/* "3 entries": the noun in its number. */
-#define CLI_COUNT_TEXT 48
-char const *cli_count_text(uint64_t count, char const *one, char const *many, char out_text[CLI_COUNT_TEXT]);
 
 #endif

@@ -1,13 +1,10 @@
 /*
  * guardcache explain: why a lookup misses, or has missed.
  */
-#include "base/error.h"
 #include "cli/shared/cli.h"
-#include "cli/shared/open.h"
 #include "cli/shared/journal_query.h"
+#include "cli/shared/open.h"
 #include "cli/shared/question.h"
-
-#include <guardcache/guard.h>
 
 typedef struct options {
     cli_question_options question;
@@ -36,27 +33,25 @@ print_text(char const *text)
 
 /* ---- now ---- */
 
-static cli_exit
-explain_now(options const *wanted)
+static bool
+explain_now(cli_call *call)
 {
+    options const *wanted = call->options;
     cli_question question;
-    gcache_error error = { 0 };
     char *text = NULL;
 
-    gcache_status status = cli_question_open(&wanted->question, false, &question, &error);
-    if (status == GCACHE_OK) {
+    bool done = cli_question_open(call, &wanted->question, &question);
+    if (done) {
         gcache_request request = cli_question_request(&question, &wanted->question);
-        status = gcache_explain(question.cache, question.graph, cli_question_hints(&question), &request,
-                                form_of(wanted), &text, &error);
+        gcache_status status = gcache_explain(call->cache, question.graph, cli_question_hints(&question), &request,
+                                              form_of(wanted), &text, &call->error);
+        done = status == GCACHE_HIT || status == GCACHE_MISS;
     }
-    cli_exit result = CLI_OK;
-    if (status == GCACHE_HIT || status == GCACHE_MISS)
+    if (done)
         print_text(text);
-    else
-        result = cli_fail(&error);
     gcache_free(text);
     cli_question_clear(&question);
-    return result;
+    return done;
 }
 
 /* ---- past lookups ---- */
@@ -69,53 +64,34 @@ asks_journal(options const *wanted)
            (wanted->question.graph == NULL && wanted->question.key == NULL);
 }
 
-static gcache_status
-explain_misses(options const *wanted, gcache *cache, size_t *out_count, gcache_error *error)
-{
-    cli_journal_options selected = { .since = wanted->since, .label = wanted->question.label, .reason = wanted->reason,
-                                .key = wanted->question.key, .last = wanted->last };
-    gcache_journal_query query;
-    char *text = NULL;
-
-    if (selected.last == 0 && selected.since == NULL)
-        selected.last = 1;
-    gcache_status status = cli_journal_query(&selected, &query, error);
-    if (status == GCACHE_OK)
-        status = gcache_journal_explain(cache, &query, form_of(wanted), &text, out_count, error);
-    if (status == GCACHE_OK)
-        cli_print_lines(gci_view_text(text));
-    gcache_free(text);
-    return status;
-}
-
-static cli_exit
-explain_journal(options const *wanted)
-{
-    gcache_error error = { 0 };
-    gcache *cache = NULL;
-    size_t count = 0;
-
-    gcache_status status = GCACHE_OK;
-    if (wanted->question.graph != NULL)
-        status = gci_fail(&error, GCACHE_ERROR_ARGUMENT, "--graph asks about now, --last, --since and --reason about the past");
-    if (status == GCACHE_OK)
-        status = cli_open_directory(wanted->question.cache, true, &cache, &error);
-    if (status == GCACHE_OK)
-        status = explain_misses(wanted, cache, &count, &error);
-    gcache_close(cache);
-    if (status != GCACHE_OK)
-        return cli_fail(&error);
-    if (count == 0)
-        cli_complain("the journal has no such miss");
-    return count != 0 ? CLI_OK : CLI_NO;
-}
-
-static cli_exit
-run(cli_call const *call)
+static bool
+explain_journal(cli_call *call)
 {
     options const *wanted = call->options;
+    cli_journal_options selected = { .since = wanted->since, .label = wanted->question.label, .reason = wanted->reason,
+                                     .key = wanted->question.key, .last = wanted->last };
+    gcache_journal_query query;
+    gcache_error *error = &call->error;
+    char *text = NULL;
+    size_t count = 0;
 
-    return asks_journal(wanted) ? explain_journal(wanted) : explain_now(wanted);
+    if (wanted->question.graph != NULL)
+        return cli_wrong(error, "--graph asks about now, --last, --since and --reason about the past");
+    if (selected.last == 0 && selected.since == NULL)
+        selected.last = 1;
+    if (!cli_open(call, CLI_LOOK) || !cli_journal_query(&selected, &query, error) ||
+        !cli_print_text(gcache_journal_explain(call->cache, &query, form_of(wanted), &text, &count, error), &text))
+        return false;
+    if (count == 0)
+        cli_complain("the journal has no such miss");
+    call->answer = count != 0 ? CLI_OK : CLI_NO;
+    return true;
+}
+
+static bool
+run(cli_call *call)
+{
+    return asks_journal(call->options) ? explain_journal(call) : explain_now(call);
 }
 
 static cli_option const table[] = {

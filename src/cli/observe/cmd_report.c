@@ -1,50 +1,36 @@
 /*
  * guardcache report: the HTML page.
  */
-#include "base/error.h"
 #include "base/system/file.h"
 #include "cli/shared/cli.h"
-#include "cli/shared/open.h"
 #include "cli/shared/journal_query.h"
-
-#include <guardcache/guard.h>
+#include "cli/shared/open.h"
 
 typedef struct options {
-    char const *cache, *html;
+    char const *html;
     cli_journal_options journal;
 } options;
 
-static gcache_status
-make_report(options const *wanted, gcache *cache, gcache_journal_query const *query, gcache_error *error)
-{
-    char *text = NULL;
-    gcache_status status = gcache_report(cache, query, &text, error);
-
-    if (status == GCACHE_OK && wanted->html == NULL)
-        cli_print_lines(gci_view_text(text));
-    else if (status == GCACHE_OK)
-        status = gci_file_write_user(wanted->html, gci_view_text(text), error);
-    gcache_free(text);
-    return status;
-}
-
-static cli_exit
-run(cli_call const *call)
+static bool
+run(cli_call *call)
 {
     options const *wanted = call->options;
     gcache_journal_query query;
-    gcache_error error = { 0 };
-    gcache *cache;
+    char *text = NULL;
 
-    gcache_status status = cli_journal_open(wanted->cache, &wanted->journal, &query, &cache, &error);
+    if (!cli_journal_query(&wanted->journal, &query, &call->error) || !cli_open(call, CLI_LOOK))
+        return false;
+    gcache_status status = gcache_report(call->cache, &query, &text, &call->error);
+    if (wanted->html == NULL)
+        return cli_print_text(status, &text);
     if (status == GCACHE_OK)
-        status = make_report(wanted, cache, &query, &error);
-    gcache_close(cache);
-    return status == GCACHE_OK ? CLI_OK : cli_fail(&error);
+        status = gci_file_write_user(wanted->html, gci_view_text(text), &call->error);
+    gcache_free(text);
+    return status == GCACHE_OK;
 }
 
 static cli_option const table[] = {
-    { "cache", CLI_TEXT, offsetof(options, cache), "DIR", "the cache directory" },
+    CLI_CACHE_OPTION,
     { "html", CLI_TEXT, offsetof(options, html), "FILE", "where the page goes; standard output if not given" },
     CLI_JOURNAL_OPTIONS(options, journal),
     { 0 },

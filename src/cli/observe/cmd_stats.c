@@ -1,15 +1,11 @@
 /*
  * guardcache stats: statistics of the journal and the directory.
  */
-#include "base/error.h"
 #include "cli/shared/cli.h"
-#include "cli/shared/open.h"
 #include "cli/shared/journal_query.h"
-
-#include <guardcache/guard.h>
+#include "cli/shared/open.h"
 
 typedef struct options {
-    char const *cache;
     cli_journal_options journal;
     bool json, prometheus;
 } options;
@@ -22,27 +18,23 @@ form_of(options const *wanted)
     return wanted->prometheus ? GCACHE_STATISTICS_PROMETHEUS : GCACHE_STATISTICS_TEXT;
 }
 
-static cli_exit
-run(cli_call const *call)
+static bool
+run(cli_call *call)
 {
     options const *wanted = call->options;
     gcache_journal_query query;
-    gcache_error error = { 0 };
-    gcache *cache = NULL;
     char *text = NULL;
 
-    gcache_status status = cli_journal_query(&wanted->journal, &query, &error);
-    if (status == GCACHE_OK && wanted->json && wanted->prometheus)
-        status = gci_fail(&error, GCACHE_ERROR_ARGUMENT, "--json and --prometheus are two forms: give one");
-    if (status == GCACHE_OK)
-        status = cli_open_existing(wanted->cache, &cache, &error);
-    if (status == GCACHE_OK)
-        status = gcache_statistics_show(cache, &query, form_of(wanted), &text, &error);
-    return cli_journal_print(status, text, cache, &error);
+    if (!cli_journal_query(&wanted->journal, &query, &call->error))
+        return false;
+    if (wanted->json && wanted->prometheus)
+        return cli_wrong(&call->error, "--json and --prometheus are two forms: give one");
+    return cli_open(call, CLI_EXISTING) &&
+           cli_print_text(gcache_statistics_show(call->cache, &query, form_of(wanted), &text, &call->error), &text);
 }
 
 static cli_option const table[] = {
-    { "cache", CLI_TEXT, offsetof(options, cache), "DIR", "the cache directory" },
+    CLI_CACHE_OPTION,
     CLI_JOURNAL_OPTIONS(options, journal),
     { "json", CLI_FLAG, offsetof(options, json), NULL, "one object" },
     { "prometheus", CLI_FLAG, offsetof(options, prometheus), NULL, "the text format that Prometheus scrapes" },

@@ -3,14 +3,15 @@
  * two output streams.
  *
  * A command is one file, cmd_<name>.c, that defines one cli_command: its options are a table over the fields of a struct,
- * so that parsing, `guardcache help` and the man page's list come from one place.
+ * so that parsing, `guardcache help` and the man page's list come from one place. It runs in steps that return false when they
+ * can't be done, after saying why in an error; what a call has opened is closed for it.
  */
 #ifndef GCI_CLI_SHARED_CLI_H
 #define GCI_CLI_SHARED_CLI_H
 
-#include "base/view.h"
+#include "base/arena.h"
 
-#include <guardcache/status.h>
+#include <guardcache/cache.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,7 +28,8 @@ typedef enum cli_option_kind {
     CLI_TEXT, /* char const *, NULL if not given */
     CLI_INT,  /* int64_t */
     CLI_LAST, /* int64_t: a number that may be left out, then 1; 0 if the option isn't given */
-    CLI_LIST  /* cli_list: may be repeated */
+    CLI_LIST, /* cli_list: may be repeated */
+    CLI_COMMON /* the common option of this name, in the command's own words */
 } cli_option_kind;
 
 typedef struct cli_list {
@@ -44,11 +46,15 @@ typedef struct cli_option {
     char const *help;
 } cli_option;
 
-/* A command line after parsing. */
+/* A command line after parsing, and what its run works with. */
 typedef struct cli_call {
     void *options; /* the command's options struct */
     char **arguments;
     size_t count;
+    gcache *cache;      /* from cli_open on */
+    gci_arena arena;
+    gcache_error error; /* why the run returned false */
+    cli_exit answer;    /* the exit status of a run that returned true; CLI_OK unless it says otherwise */
 } cli_call;
 
 #define CLI_ANY_NUMBER SIZE_MAX
@@ -61,7 +67,7 @@ typedef struct cli_command {
     cli_option const *options;
     size_t options_size;   /* of the options struct */
     size_t least, most;    /* number of arguments */
-    cli_exit (*run)(cli_call const *call);
+    bool (*run)(cli_call *call);
 } cli_command;
 
 #define COMMAND(file, symbol) extern cli_command const symbol;
@@ -89,18 +95,20 @@ void cli_call_clear(cli_call *call, cli_command const *command);
  */
 extern cli_option const cli_common_options[];
 
-bool cli_has_option(cli_command const *command, char const *name);
-
 /* Whether the command takes that common option. */
 bool cli_takes_common(cli_command const *command, cli_option const *common);
 
 /* What the common options of this process say. */
 typedef struct cli_common {
+    char const *cache; /* the directory */
     cli_list settings; /* NAME or NAME=VALUE each */
     char const *namespace;
 } cli_common;
 
 cli_common const *cli_common_given(void);
+
+/* The row of a command that works on a cache. */
+#define CLI_CACHE_OPTION { "cache", CLI_COMMON, 0, "DIR", "the cache directory" }
 
 /* ---- help.c ---- */
 
@@ -120,6 +128,10 @@ void cli_complain(char const *format, ...) __attribute__((format(printf, 1, 2)))
 /* Says error's message and returns CLI_ERROR. */
 cli_exit cli_fail(gcache_error const *error);
 
+/* Say what is wrong, with status ERROR_ARGUMENT, or that there is no memory; and return false. */
+bool cli_wrong(gcache_error *error, char const *format, ...) __attribute__((format(printf, 2, 3)));
+bool cli_no_memory(gcache_error *error);
+
 /* true once standard output can't be written to (a closed pipe, a full disk): long commands stop then. */
 bool cli_output_lost(void);
 
@@ -134,5 +146,17 @@ void cli_print_lines(gci_view text);
 
 /* Writes bytes to standard output, whatever they are: payloads, JSON, canonical forms. */
 void cli_write(gci_view bytes);
+
+/* ---- words.c: quantities for people, by value so that they can stand among the arguments of cli_print ---- */
+
+typedef struct cli_words {
+    char text[GCACHE_KEY_HEX_SIZE];
+} cli_words;
+
+cli_words cli_hex(gcache_key const *key);
+cli_words cli_size(uint64_t size);       /* "1.2 MiB" */
+cli_words cli_duration(uint64_t ns);     /* "4.1 s", "812 ms", "-" for an unknown one */
+cli_words cli_time(uint64_t ns);         /* "2026-05-01 14:02:11" in the local time zone */
+cli_words cli_count(uint64_t count, char const *one, char const *many); /* "3 entries": the noun in its number */
 
 #endif

@@ -3,7 +3,6 @@
  */
 #include "cli/shared/hints.h"
 
-#include "base/error.h"
 #include "base/system/file.h"
 #include "base/text/json.h"
 
@@ -17,17 +16,15 @@ typedef struct collector {
     gcache_hints hints; /* counts are kept here */
 } collector;
 
-static gcache_status
+static bool
 collector_init(collector *into, gci_arena *arena, size_t room, gcache_error *error)
 {
     *into = (collector){ .arena = arena };
     into->ints = gci_arena_array(arena, room, sizeof *into->ints);
     into->literals = gci_arena_array(arena, room, sizeof *into->literals);
-    if (into->ints == NULL || into->literals == NULL)
-        return gci_fail_memory(error);
     into->hints.items = into->ints;
     into->hints.literals = into->literals;
-    return GCACHE_OK;
+    return (into->ints != NULL && into->literals != NULL) || cli_no_memory(error);
 }
 
 static char const *
@@ -88,7 +85,7 @@ collect(collector *into, char const *name, gci_value const *value)
     return true;
 }
 
-static gcache_status
+static bool
 collect_map(collector *into, gci_value const *map, cli_place place, gcache_error *error)
 {
     for (uint32_t i = 0; i < map->count; i++) {
@@ -97,68 +94,64 @@ collect_map(collector *into, gci_value const *map, cli_place place, gcache_error
         if (text != NULL && collect(into, text, &map->members[i].value))
             continue;
         if (into->arena->failed)
-            return gci_fail_memory(error);
+            return cli_no_memory(error);
         return cli_bad_member(place, text != NULL ? text : "?", "is not a hint: an integer, float, bool or null", error);
     }
-    return GCACHE_OK;
+    return true;
 }
 
-gcache_status
+bool
 cli_hints_read(gci_value const *map, cli_place place, gci_arena *arena, gcache_hints *out_hints, gcache_error *error)
 {
     collector into;
-    gcache_status status = collector_init(&into, arena, map->count, error);
+    bool read = collector_init(&into, arena, map->count, error) && collect_map(&into, map, place, error);
 
-    if (status == GCACHE_OK)
-        status = collect_map(&into, map, place, error);
     *out_hints = into.hints;
-    return status;
+    return read;
 }
 
 /* option: NAME=VALUE, VALUE in JSON */
-static gcache_status
+static bool
 collect_option(collector *into, char const *option, gcache_error *error)
 {
-    char const *equals = strchr(option, '=');
+    gcache_pair pair;
     gci_value value;
 
-    if (equals == NULL || equals == option)
-        return gci_fail(error, GCACHE_ERROR_ARGUMENT, "--hint %s: must be NAME=VALUE", option);
-    char const *name = gci_arena_copy(into->arena, gci_view_of(option, (size_t)(equals - option))).data;
-    if (name == NULL)
-        return gci_fail_memory(error);
-    gcache_status status = gci_json_read(gci_view_text(equals + 1), "", into->arena, &value, error);
+    if (!cli_pair_read(option, into->arena, &pair, error))
+        return into->arena->failed ? false : cli_wrong(error, "--hint %s: must be NAME=VALUE", option);
+    gcache_status status = gci_json_read(gci_view_text(pair.value), "", into->arena, &value, error);
     if (status == GCACHE_ERROR_MEMORY)
-        return status;
-    if (status != GCACHE_OK || !collect(into, name, &value))
-        return gci_fail(error, GCACHE_ERROR_ARGUMENT, "--hint %s: the value must be JSON: an integer, float, bool or null",
-                        option);
-    return GCACHE_OK;
+        return false;
+    return (status == GCACHE_OK && collect(into, pair.name, &value)) ||
+           cli_wrong(error, "--hint %s: the value must be JSON: an integer, float, bool or null", option);
 }
 
-gcache_status
-cli_hints_gather(char const *file, cli_list options, gci_arena *arena, gcache_hints *out_hints, gcache_error *error)
+static bool
+read_file(char const *file, gci_arena *arena, gci_value *out_map, gcache_error *error)
 {
     gci_buf text;
-    gci_value map = { .type = GCI_MAP };
-    collector into = { 0 };
-    gcache_status status = GCACHE_OK;
 
     gci_buf_init(&text, GCI_BUF_NO_LIMIT);
-    if (file != NULL)
-        status = gci_file_read_user(file, HINTS_FILE_MAX_BYTES, &text, error);
-    cli_place place = { .file = file };
-    if (status == GCACHE_OK && file != NULL)
-        status = cli_object_read(gci_buf_view(&text), place, arena, &map, error);
-    if (status == GCACHE_OK)
-        status = collector_init(&into, arena, map.count + options.count, error);
-    if (status == GCACHE_OK)
-        status = collect_map(&into, &map, place, error);
-    for (size_t i = 0; status == GCACHE_OK && i < options.count; i++)
-        status = collect_option(&into, options.items[i], error);
+    bool read = gci_file_read_user(file, HINTS_FILE_MAX_BYTES, &text, error) == GCACHE_OK;
+    gci_view copy = gci_arena_copy(arena, gci_buf_view(&text));
     gci_buf_clear(&text);
+    return read && (copy.data != NULL || cli_no_memory(error)) &&
+           cli_object_read(copy, (cli_place){ .file = file }, arena, out_map, error);
+}
+
+bool
+cli_hints_gather(char const *file, cli_list options, gci_arena *arena, gcache_hints *out_hints, gcache_error *error)
+{
+    gci_value map = { .type = GCI_MAP };
+    collector into = { 0 };
+
+    bool read = (file == NULL || read_file(file, arena, &map, error)) &&
+                collector_init(&into, arena, map.count + options.count, error) &&
+                collect_map(&into, &map, (cli_place){ .file = file }, error);
+    for (size_t i = 0; read && i < options.count; i++)
+        read = collect_option(&into, options.items[i], error);
     *out_hints = into.hints;
-    return status;
+    return read;
 }
 
 gci_value
@@ -179,26 +172,26 @@ cli_hint_value(char const *literal, gci_arena *arena)
 
 /* ---- other pairs ---- */
 
-gcache_status
+bool
 cli_pair_read(char const *text, gci_arena *arena, gcache_pair *out_pair, gcache_error *error)
 {
-    char const *equals = strchr(text, '=');
+    size_t size = strcspn(text, "=");
 
-    if (equals == NULL || equals == text)
-        return gci_fail(error, GCACHE_ERROR_ARGUMENT, "'%s' must be NAME=VALUE", text);
-    out_pair->name = gci_arena_copy(arena, gci_view_of(text, (size_t)(equals - text))).data;
-    out_pair->value = equals + 1;
-    return out_pair->name != NULL ? GCACHE_OK : gci_fail_memory(error);
+    if (text[size] == '\0' || size == 0)
+        return cli_wrong(error, "'%s' must be NAME=VALUE", text);
+    out_pair->name = gci_arena_copy(arena, gci_view_of(text, size)).data;
+    out_pair->value = text + size + 1;
+    return out_pair->name != NULL || cli_no_memory(error);
 }
 
-gcache_status
+bool
 cli_pairs_read(cli_list items, gci_arena *arena, gcache_pair **out_pairs, gcache_error *error)
 {
-    gcache_pair *pairs = gci_arena_array(arena, items.count, sizeof *pairs);
-    gcache_status status = pairs != NULL ? GCACHE_OK : gci_fail_memory(error);
-
-    for (size_t i = 0; status == GCACHE_OK && i < items.count; i++)
-        status = cli_pair_read(items.items[i], arena, &pairs[i], error);
-    *out_pairs = pairs;
-    return status;
+    *out_pairs = gci_arena_array(arena, items.count, sizeof **out_pairs);
+    if (*out_pairs == NULL)
+        return cli_no_memory(error);
+    for (size_t i = 0; i < items.count; i++)
+        if (!cli_pair_read(items.items[i], arena, &(*out_pairs)[i], error))
+            return false;
+    return true;
 }

@@ -9,22 +9,20 @@
 
 #include <guardcache/cache.h>
 
-#include <guardcache/hints.h>
-
 /* Everything handed out lives in the arena. */
-gcache_status cli_hints_read(gci_value const *map, cli_place place, gci_arena *arena, gcache_hints *out_hints,
+bool cli_hints_read(gci_value const *map, cli_place place, gci_arena *arena, gcache_hints *out_hints,
                              gcache_error *error);
 
 /* Joins a file's hints (file may be NULL) and NAME=VALUE options; a name given twice is an error. */
-gcache_status cli_hints_gather(char const *file, cli_list options, gci_arena *arena, gcache_hints *out_hints,
+bool cli_hints_gather(char const *file, cli_list options, gci_arena *arena, gcache_hints *out_hints,
                                gcache_error *error);
 
 /* A hint's value as JSON has it, from the way Python prints it: {"$float": "nan"} for nan. */
 gci_value cli_hint_value(char const *literal, gci_arena *arena);
 
 /* NAME=VALUE; the name is copied into the arena. */
-gcache_status cli_pair_read(char const *text, gci_arena *arena, gcache_pair *out_pair, gcache_error *error);
+bool cli_pair_read(char const *text, gci_arena *arena, gcache_pair *out_pair, gcache_error *error);
 /* The same for each of a list: *out_pairs of items.count. */
-gcache_status cli_pairs_read(cli_list items, gci_arena *arena, gcache_pair **out_pairs, gcache_error *error);
+bool cli_pairs_read(cli_list items, gci_arena *arena, gcache_pair **out_pairs, gcache_error *error);
 
 #endif

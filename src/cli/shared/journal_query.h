@@ -23,14 +23,10 @@ typedef struct cli_journal_options {
 #define CLI_LAST_OPTION(type, member)                                                                 \
     { "last", CLI_LAST, offsetof(type, member.last), "[N]", "only the newest, or the N newest" }
 
-/* ERROR_ARGUMENT for an age or a reason that isn't one. The query borrows the options' texts. */
-gcache_status cli_journal_query(cli_journal_options const *options, gcache_journal_query *out_query, gcache_error *error);
+/* Fails for an age or a reason that isn't one. The query borrows the options' texts. */
+bool cli_journal_query(cli_journal_options const *options, gcache_journal_query *out_query, gcache_error *error);
 
-/* The same, and opens the cache to look at it. */
-gcache_status cli_journal_open(char const *directory, cli_journal_options const *options, gcache_journal_query *out_query,
-                               gcache **out_cache, gcache_error *error);
-
-/* If all went well, prints what the library has written; frees it and closes the cache in any case. */
-cli_exit cli_journal_print(gcache_status status, char *text, gcache *cache, gcache_error const *error);
+/* If all went well, prints what the library has written, by the call that gave status; frees it in any case. */
+bool cli_print_text(gcache_status status, char **text);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/text/json.h"
+#include "cli/shared/cli.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -40,52 +41,45 @@ drop_read_lines(cli_lines *lines)
     lines->start = 0;
 }
 
-static gcache_status
+static bool
 read_more(cli_lines *lines, gcache_error *error)
 {
     drop_read_lines(lines);
     if (lines->buf.size > MAX_LINE)
-        return gci_fail(error, GCACHE_ERROR_LIMIT, "%s:%zu: longer than %zu bytes", lines->name, lines->number + 1,
-                        MAX_LINE);
+        return cli_wrong(error, "%s:%zu: longer than %zu bytes", lines->name, lines->number + 1, MAX_LINE);
     char *room = gci_buf_reserve(&lines->buf, READ_STEP);
     if (room == NULL)
-        return gci_fail_memory(error);
+        return cli_no_memory(error);
     fflush(stdout);
     ssize_t got;
     do
         got = read(lines->fd, room, READ_STEP);
     while (got < 0 && errno == EINTR);
     if (got < 0)
-        return gci_fail_errno(error, errno, "%s", lines->name);
+        return gci_fail_errno(error, errno, "%s", lines->name) == GCACHE_OK;
     lines->buf.size += (size_t)got;
     lines->ended = got == 0;
-    return GCACHE_OK;
+    return true;
 }
 
-gcache_status
+bool
 cli_lines_next(cli_lines *lines, gci_view *out_line, gcache_error *error)
 {
     size_t searched = 0;
 
     for (;;) {
-        size_t left = lines->buf.size - lines->start;
-        char const *begin = left != 0 ? lines->buf.data + lines->start : NULL;
-        char const *end = left > searched ? memchr(begin + searched, '\n', left - searched) : NULL;
-        if (end != NULL || (lines->ended && left != 0)) {
-            size_t size = end != NULL ? (size_t)(end - begin) : left;
-            *out_line = gci_view_of(begin, size);
-            lines->start += end != NULL ? size + 1 : size;
-            lines->passed += end != NULL ? size + 1 : size;
-            lines->number++;
-            return GCACHE_OK;
+        gci_view rest = gci_view_of(lines->buf.data + lines->start, lines->buf.size - lines->start);
+        if (lines->ended || (rest.size > searched && memchr(rest.data + searched, '\n', rest.size - searched) != NULL)) {
+            size_t left = rest.size;
+            bool found = gci_view_next_line(&rest, out_line);
+            lines->start += left - rest.size;
+            lines->passed += left - rest.size;
+            lines->number += found;
+            return found;
         }
-        if (lines->ended) {
-            *out_line = (gci_view){ NULL, 0 };
-            return GCACHE_OK;
-        }
-        searched = left;
-        gcache_status status = read_more(lines, error);
-        if (status != GCACHE_OK)
-            return status;
+        searched = rest.size;
+        lines->failed = !read_more(lines, error);
+        if (lines->failed)
+            return false;
     }
 }

@@ -16,7 +16,7 @@ typedef struct cli_lines {
     size_t start;     /* of what hasn't been handed out */
     size_t number;    /* of the line handed out last, from 1 */
     uint64_t passed;  /* bytes handed out, line ends included */
-    bool ended;
+    bool ended, failed;
 } cli_lines;
 
 /* The descriptor stays the caller's. */
@@ -24,9 +24,9 @@ void cli_lines_init(cli_lines *lines, int fd, char const *name);
 void cli_lines_clear(cli_lines *lines);
 
 /*
- * The next line without its line end, valid until the next call. *out_line.data is NULL at the end.
- * GCACHE_OK, ERROR_IO, ERROR_LIMIT (a line too long), ERROR_MEMORY.
+ * The next line without its line end, valid until the next call. false at the end, and for a line that is too long or can't be
+ * read: then lines->failed is set.
  */
-gcache_status cli_lines_next(cli_lines *lines, gci_view *out_line, gcache_error *error);
+bool cli_lines_next(cli_lines *lines, gci_view *out_line, gcache_error *error);
 
 #endif

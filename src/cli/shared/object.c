@@ -3,7 +3,6 @@
  */
 #include "cli/shared/object.h"
 
-#include "base/buf.h"
 #include "base/error.h"
 #include "base/text/json.h"
 #include "cli/shared/cli.h"
@@ -37,8 +36,8 @@ cli_object_set(cli_object *object, char const *name, gci_value value)
     object->map.members[object->map.count++] = (gci_member){ .name = gci_view_text(name), .value = value };
 }
 
-gci_value
-cli_text(gci_arena *arena, char const *text)
+static gci_value
+text_value(gci_arena *arena, char const *text)
 {
     if (text == NULL)
         return (gci_value){ .type = GCI_NULL };
@@ -58,7 +57,7 @@ cli_list_of(gci_arena *arena, size_t count)
 void
 cli_object_set_text(cli_object *object, char const *name, char const *text)
 {
-    cli_object_set(object, name, cli_text(object->arena, text));
+    cli_object_set(object, name, text_value(object->arena, text));
 }
 
 void
@@ -79,7 +78,54 @@ cli_object_set_bool(cli_object *object, char const *name, bool value)
     cli_object_set(object, name, (gci_value){ .type = GCI_BOOL, .boolean = value });
 }
 
-gcache_status
+void
+cli_object_set_nonempty(cli_object *object, char const *name, char const *text)
+{
+    cli_object_set_text(object, name, text != NULL && text[0] != '\0' ? text : NULL);
+}
+
+void
+cli_object_set_key(cli_object *object, char const *name, gcache_key const *key)
+{
+    cli_object_set_text(object, name, cli_hex(key).text);
+}
+
+void
+cli_object_set_texts(cli_object *object, char const *name, char const *const *texts, size_t count)
+{
+    gci_value list = cli_list_of(object->arena, count);
+
+    for (uint32_t i = 0; i < list.count; i++)
+        list.items[i] = text_value(object->arena, texts[i]);
+    cli_object_set(object, name, list);
+}
+
+void
+cli_object_set_pairs(cli_object *object, char const *name, gcache_pair const *pairs, size_t count)
+{
+    cli_object map = cli_object_new(object->arena);
+
+    for (size_t i = 0; i < count; i++)
+        cli_object_set_text(&map, pairs[i].name, pairs[i].value);
+    cli_object_set(object, name, map.map);
+}
+
+bool
+cli_object_set_components(cli_object *object, gcache_graph *graph, gcache_error *error)
+{
+    cli_object hashes = cli_object_new(object->arena);
+    gcache_component const *components;
+    size_t count;
+
+    if (gcache_graph_components(graph, &components, &count, error) != GCACHE_OK)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        cli_object_set_key(&hashes, components[i].name, &components[i].hash);
+    cli_object_set(object, "components", hashes.map);
+    return true;
+}
+
+bool
 cli_object_print(cli_object const *object, gcache_error *error)
 {
     gci_buf line;
@@ -91,54 +137,47 @@ cli_object_print(cli_object const *object, gcache_error *error)
     if (complete)
         cli_write(gci_buf_view(&line));
     gci_buf_clear(&line);
-    return complete ? GCACHE_OK : gci_fail_memory(error);
+    return complete || cli_no_memory(error);
 }
 
 /* ---- reading ---- */
 
 /* The JSON reader counts lines within the text it is given; for a line of a file the file's own number is the true one. */
-static gcache_status
+static bool
 move_to_line(cli_place place, gcache_error *error)
 {
-    char prefix[64];
-    int size = snprintf(prefix, sizeof prefix, "%d:%d: ", error->line, error->column);
-    char const *message = error->message;
+    char prefix[64] = "", text[sizeof error->message];
+    int size = error->line != 0 ? snprintf(prefix, sizeof prefix, "%d:%d: ", error->line, error->column) : 0;
+    bool prefixed = strncmp(error->message, prefix, (size_t)size) == 0;
 
-    if (error->line == 0)
-        size = 0;
-    else if (strncmp(message, prefix, (size_t)size) == 0)
-        message += size;
-
-    char text[sizeof error->message];
-    snprintf(text, sizeof text, "%s", message);
-    return gci_fail(error, error->status, "%s:%zu:%d: %s", place.file, place.line, error->column, text);
+    snprintf(text, sizeof text, "%s", error->message + (prefixed ? size : 0));
+    return gci_fail(error, error->status, "%s:%zu:%d: %s", place.file, place.line, error->column, text) == GCACHE_OK;
 }
 
-gcache_status
+/* "file:line" or "file", in front of a message. */
+static bool
+complain_at(cli_place place, gcache_error *error, char const *message)
+{
+    if (place.line == 0)
+        return cli_wrong(error, "%s: %s", place.file, message);
+    return cli_wrong(error, "%s:%zu: %s", place.file, place.line, message);
+}
+
+bool
 cli_object_read(gci_view text, cli_place place, gci_arena *arena, gci_value *out_map, gcache_error *error)
 {
-    gcache_error found = { 0 };
-    gcache_status status = gci_json_read(text, place.line == 0 ? place.file : "", arena, out_map, &found);
-
-    if (status != GCACHE_OK) {
-        if (place.line != 0)
-            move_to_line(place, &found);
-        *error = found;
-        return status;
-    }
-    if (out_map->type == GCI_MAP)
-        return GCACHE_OK;
-    if (place.line == 0)
-        return gci_fail(error, GCACHE_ERROR_SYNTAX, "%s: not a JSON object", place.file);
-    return gci_fail(error, GCACHE_ERROR_SYNTAX, "%s:%zu: not a JSON object", place.file, place.line);
+    if (gci_json_read(text, place.line == 0 ? place.file : "", arena, out_map, error) != GCACHE_OK)
+        return place.line != 0 && move_to_line(place, error);
+    return out_map->type == GCI_MAP || complain_at(place, error, "not a JSON object");
 }
 
-gcache_status
+bool
 cli_bad_member(cli_place place, char const *name, char const *message, gcache_error *error)
 {
-    if (place.line == 0)
-        return gci_fail(error, GCACHE_ERROR_SYNTAX, "%s: member \"%s\" %s", place.file, name, message);
-    return gci_fail(error, GCACHE_ERROR_SYNTAX, "%s:%zu: member \"%s\" %s", place.file, place.line, name, message);
+    char text[sizeof error->message];
+
+    snprintf(text, sizeof text, "member \"%s\" %s", name, message);
+    return complain_at(place, error, text);
 }
 
 char const *
@@ -166,42 +205,42 @@ type_message(gci_value_type type)
     }
 }
 
-gcache_status
+bool
 cli_get_value(gci_value const *map, char const *name, gci_value_type type, cli_place place, gci_value const **out_value,
               gcache_error *error)
 {
     gci_value const *value = gci_map_find(map, name);
 
     if (value == NULL || value->type == GCI_NULL)
-        return GCACHE_OK;
+        return true;
     if (value->type != type)
         return cli_bad_member(place, name, type_message(type), error);
     *out_value = value;
-    return GCACHE_OK;
+    return true;
 }
 
-gcache_status
+bool
 cli_get_int(gci_value const *map, char const *name, cli_place place, int64_t *out_value, gcache_error *error)
 {
     gci_value const *value = NULL;
-    gcache_status status = cli_get_value(map, name, GCI_INT, place, &value, error);
+    bool read = cli_get_value(map, name, GCI_INT, place, &value, error);
 
     if (value != NULL)
         *out_value = value->integer;
-    return status;
+    return read;
 }
 
-gcache_status
+bool
 cli_get_text(gci_value const *map, char const *name, cli_place place, gci_arena *arena, char const **out_value,
              gcache_error *error)
 {
     gci_value const *value = NULL;
-    gcache_status status = cli_get_value(map, name, GCI_STRING, place, &value, error);
+    bool read = cli_get_value(map, name, GCI_STRING, place, &value, error);
 
     if (value == NULL)
-        return status;
+        return read;
     *out_value = cli_copy_text(arena, value);
     if (*out_value != NULL)
-        return GCACHE_OK;
-    return arena->failed ? gci_fail_memory(error) : cli_bad_member(place, name, "has a zero character", error);
+        return true;
+    return arena->failed ? cli_no_memory(error) : cli_bad_member(place, name, "has a zero character", error);
 }

@@ -21,7 +21,7 @@ nonempty_variable(char const *name)
 }
 
 /* The XDG base directory specification: a relative XDG_CACHE_HOME is ignored. The directory may not exist yet. */
-static gcache_status
+static bool
 find_cache_home(gci_buf *out, gcache_error *error)
 {
     char const *xdg = nonempty_variable("XDG_CACHE_HOME"), *home = nonempty_variable("HOME");
@@ -31,26 +31,36 @@ find_cache_home(gci_buf *out, gcache_error *error)
     else if (home != NULL)
         gci_buf_format(out, "%s/.cache", home);
     else
-        return gci_fail(error, GCACHE_ERROR_ARGUMENT, "no cache directory: give --cache DIR or set GUARDCACHE_DIR");
-    return GCACHE_OK;
+        return cli_wrong(error, "no cache directory: give --cache DIR or set GUARDCACHE_DIR");
+    gci_buf_append_char(out, '\0');
+    return !out->failed || cli_no_memory(error);
 }
 
-static gcache_status
+static bool
 find_default_directory(bool read_only, gci_buf *out, gcache_error *error)
 {
-    gcache_status status = find_cache_home(out, error);
-
-    if (status != GCACHE_OK)
-        return status;
-    gci_buf_append_char(out, '\0');
-    if (out->failed)
-        return gci_fail_memory(error);
+    if (!find_cache_home(out, error))
+        return false;
     /* Only its last part may be missing on a fresh account, and the library makes nothing but the cache itself. */
     if (!read_only && mkdir(out->data, 0700) != 0 && errno != EEXIST)
-        return gci_fail_errno(error, errno, "%s", out->data);
+        return gci_fail_errno(error, errno, "%s", out->data) == GCACHE_OK;
     out->size--;
     gci_buf_append_text(out, "/guardcache");
-    return GCACHE_OK;
+    return true;
+}
+
+bool
+cli_cache_directory(cli_call *call, bool read_only, char const **out_path)
+{
+    char const *given = cli_common_given()->cache != NULL ? cli_common_given()->cache : nonempty_variable("GUARDCACHE_DIR");
+    gci_buf path;
+
+    gci_buf_init(&path, GCI_BUF_NO_LIMIT);
+    gci_buf_append_text(&path, given != NULL ? given : "");
+    bool found = given != NULL || find_default_directory(read_only, &path, &call->error);
+    *out_path = path.failed ? NULL : gci_arena_copy(&call->arena, gci_buf_view(&path)).data;
+    gci_buf_clear(&path);
+    return found && (*out_path != NULL || cli_no_memory(&call->error));
 }
 
 void
@@ -58,21 +68,6 @@ cli_log(void *state, char const *line)
 {
     (void)state;
     cli_complain("%s", line);
-}
-
-gcache_status
-cli_cache_directory(char const *given, bool read_only, gci_buf *out, gcache_error *error)
-{
-    gcache_status status = GCACHE_OK;
-
-    if (given == NULL)
-        given = nonempty_variable("GUARDCACHE_DIR");
-    if (given == NULL)
-        status = find_default_directory(read_only, out, error);
-    else
-        gci_buf_append_text(out, given);
-    gci_buf_append_char(out, '\0');
-    return status == GCACHE_OK && out->failed ? gci_fail_memory(error) : status;
 }
 
 /* --set trust=.. decides, as GUARDCACHE_TRUST does, whether config.json may be read at all. */
@@ -118,38 +113,37 @@ print_warnings(gcache_settings const *settings)
     printed = true;
 }
 
-gcache_status
+bool
 cli_load_settings(char const *directory, char const *namespace, gcache_settings **out_settings, gcache_error *error)
 {
     cli_common const *given = cli_common_given();
 
     if (namespace == NULL)
         namespace = given->namespace != NULL ? given->namespace : getenv("GUARDCACHE_NAMESPACE");
-    gcache_status status = gcache_settings_load(directory, namespace, variable, (void *)(uintptr_t)given, out_settings, error);
-    for (size_t i = 0; status == GCACHE_OK && i < given->settings.count; i++) {
-        status = set_given(*out_settings, given->settings.items[i], error);
-        if (status != GCACHE_OK)
-            gcache_settings_free(*out_settings);
+    if (gcache_settings_load(directory, namespace, variable, (void *)(uintptr_t)given, out_settings, error) != GCACHE_OK)
+        return false;
+    for (size_t i = 0; i < given->settings.count; i++) {
+        if (set_given(*out_settings, given->settings.items[i], error) == GCACHE_OK)
+            continue;
+        gcache_settings_free(*out_settings);
+        return false;
     }
-    if (status == GCACHE_OK)
-        print_warnings(*out_settings);
-    return status;
+    print_warnings(*out_settings);
+    return true;
 }
 
-gcache_status
+bool
 cli_trust(char const *directory, gcache_trust *out_trust, gcache_error *error)
 {
     gcache_options options = GCACHE_OPTIONS_INIT;
     gcache_settings *settings;
 
-    gcache_status status = gcache_settings_load(directory, NULL, variable, (void *)(uintptr_t)cli_common_given(),
-                                                &settings, error);
-    if (status != GCACHE_OK)
-        return status;
+    if (gcache_settings_load(directory, NULL, variable, (void *)(uintptr_t)cli_common_given(), &settings, error) != GCACHE_OK)
+        return false;
     gcache_settings_apply(settings, &options);
     gcache_settings_free(settings);
     *out_trust = options.trust;
-    return GCACHE_OK;
+    return true;
 }
 
 char const *
@@ -170,75 +164,38 @@ look_all_the_same(gcache_options *options)
     options->disabled = false;
 }
 
-static gcache_status
-open_with_settings(char const *directory, bool read_only, bool keeper, gcache **out_cache, gcache_error *error)
+static bool
+open_directory(cli_call *call, char const *directory, bool read_only, bool keeper)
 {
     gcache_options options = GCACHE_OPTIONS_INIT;
     gcache_settings *settings;
 
-    gcache_status status = cli_load_settings(directory, NULL, &settings, error);
-    if (status != GCACHE_OK)
-        return status;
+    if (!cli_load_settings(directory, NULL, &settings, &call->error))
+        return false;
     gcache_settings_apply(settings, &options);
     if (keeper)
         look_all_the_same(&options);
     options.read_only |= read_only;
     options.log = cli_log;
     options.record = cli_recording();
-    status = gcache_open(directory, &options, out_cache, error);
+    gcache_status status = gcache_open(directory, &options, &call->cache, &call->error);
     gcache_settings_free(settings);
-    return status;
+    return status == GCACHE_OK;
 }
 
-static gcache_status
-open_cache(char const *directory, bool read_only, bool keeper, gcache **out_cache, gcache_error *error)
+bool
+cli_open(cli_call *call, cli_open_how how)
 {
-    gci_buf path;
+    bool read_only = how == CLI_READ || how == CLI_LOOK, keeper = how >= CLI_LOOK;
+    char const *directory;
 
-    *out_cache = NULL;
-    gci_buf_init(&path, GCI_BUF_NO_LIMIT);
-    gcache_status status = cli_cache_directory(directory, read_only, &path, error);
-    if (status == GCACHE_OK)
-        status = open_with_settings(path.data, read_only, keeper, out_cache, error);
-    gci_buf_clear(&path);
-    return status;
-}
-
-gcache_status
-cli_open_cache(char const *directory, bool read_only, gcache **out_cache, gcache_error *error)
-{
-    return open_cache(directory, read_only, false, out_cache, error);
-}
-
-gcache_status
-cli_open_directory(char const *directory, bool read_only, gcache **out_cache, gcache_error *error)
-{
-    return open_cache(directory, read_only, true, out_cache, error);
-}
-
-gcache_status
-cli_open_existing(char const *directory, gcache **out_cache, gcache_error *error)
-{
-    gcache_status status = cli_open_directory(directory, true, out_cache, error);
-
-    if (status != GCACHE_OK)
-        return status;
-    gcache_close(*out_cache);
-    return cli_open_directory(directory, false, out_cache, error);
-}
-
-gcache_status
-cli_read_graph(char const *path, gcache_graph **out_graph, gcache_error *error)
-{
-    gci_buf text;
-
-    *out_graph = NULL;
-    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
-    gcache_status status = gci_file_read_user(path, GCI_JSON_MAX_BYTES, &text, error);
-    if (status == GCACHE_OK)
-        status = gcache_graph_read(text.data, text.size, path, out_graph, error);
-    gci_buf_clear(&text);
-    return status;
+    if (how == CLI_EXISTING) {
+        if (!cli_open(call, CLI_LOOK))
+            return false;
+        gcache_close(call->cache);
+        call->cache = NULL;
+    }
+    return cli_cache_directory(call, read_only, &directory) && open_directory(call, directory, read_only, keeper);
 }
 
 /* A kind's folder stands for the rules in it, as with those that are compiled in (src/kinds). */
@@ -254,31 +211,35 @@ find_rules(char const *path, gci_buf *out_file)
     gci_buf_append_char(out_file, '\0');
 }
 
-gcache_status
+bool
 cli_read_rules(char const *path, gcache_rules **out_rules, gcache_error *error)
 {
     gci_buf file, text;
 
     *out_rules = NULL;
     if (path == NULL)
-        return GCACHE_OK;
+        return true;
     find_rules(path, &file);
     gci_buf_init(&text, GCI_BUF_NO_LIMIT);
-    gcache_status status = file.failed ? gci_fail_memory(error)
-                                       : gci_file_read_user(file.data, GCI_JSON_MAX_BYTES, &text, error);
-    if (status == GCACHE_OK)
-        status = gcache_rules_read(text.data, text.size, file.data, out_rules, error);
+    bool done = (!file.failed || cli_no_memory(error)) &&
+                gci_file_read_user(file.data, GCI_JSON_MAX_BYTES, &text, error) == GCACHE_OK &&
+                gcache_rules_read(text.data, text.size, file.data, out_rules, error) == GCACHE_OK;
     gci_buf_clear(&text);
     gci_buf_clear(&file);
-    return status;
+    return done;
 }
 
-gcache_status
-cli_read_graph_under(char const *path, gcache_rules const *rules, gcache_graph **out_graph, gcache_error *error)
+bool
+cli_read_graph(char const *path, gcache_rules const *rules, gcache_graph **out_graph, gcache_error *error)
 {
-    gcache_status status = cli_read_graph(path, out_graph, error);
+    gci_buf text;
 
-    if (status == GCACHE_OK && rules != NULL)
+    *out_graph = NULL;
+    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
+    bool done = gci_file_read_user(path, GCI_JSON_MAX_BYTES, &text, error) == GCACHE_OK &&
+                gcache_graph_read(text.data, text.size, path, out_graph, error) == GCACHE_OK;
+    gci_buf_clear(&text);
+    if (done && rules != NULL)
         gcache_graph_use_rules(*out_graph, rules);
-    return status;
+    return done;
 }

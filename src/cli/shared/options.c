@@ -4,6 +4,7 @@
 #include "cli/shared/cli.h"
 
 #include "base/check.h"
+#include "base/text/json.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -17,7 +18,10 @@
 #define FIRST_OPTION 1000
 #define HELP_OPTION (FIRST_OPTION + MAX_OPTIONS)
 #define COMMON_OPTION (HELP_OPTION + 1)
-#define COMMON_OPTIONS 2
+#define COMMON_OPTIONS 3
+
+/* What a call reads and prints at a time; a trace's event is the largest. */
+#define CALL_MAX_BYTES (4 * GCI_JSON_MAX_BYTES)
 
 static int
 takes_value(cli_option_kind kind)
@@ -32,6 +36,7 @@ takes_value(cli_option_kind kind)
 static cli_common given;
 
 cli_option const cli_common_options[] = {
+    { "cache", CLI_TEXT, offsetof(cli_common, cache), "DIR", "the cache directory" },
     { "set", CLI_LIST, offsetof(cli_common, settings), "NAME[=VALUE]", "a setting for this call alone; see help config" },
     { "namespace", CLI_TEXT, offsetof(cli_common, namespace), "NAME", "the namespace, in place of GUARDCACHE_NAMESPACE" },
     { 0 },
@@ -43,20 +48,19 @@ cli_common_given(void)
     return &given;
 }
 
-bool
-cli_has_option(cli_command const *command, char const *name)
+/* The row of a table, or NULL. */
+static cli_option const *
+find_option(cli_option const *option, char const *name)
 {
-    cli_option const *option = command->options;
-
     while (option->name != NULL && strcmp(option->name, name) != 0)
         option++;
-    return option->name != NULL;
+    return option->name != NULL ? option : NULL;
 }
 
 bool
 cli_takes_common(cli_command const *command, cli_option const *common)
 {
-    return cli_has_option(command, "cache") && !cli_has_option(command, common->name);
+    return find_option(command->options, "cache") != NULL && find_option(command->options, common->name) == NULL;
 }
 
 /* ---- parsing ---- */
@@ -158,6 +162,8 @@ set_option(cli_option const *option, char *fields, char const *value)
         return set_last(option, value, field);
     case CLI_LIST:
         return append(field, value);
+    case CLI_COMMON:
+        return set_option(find_option(cli_common_options, option->name), (char *)&given, value);
     }
     return false;
 }
@@ -197,6 +203,7 @@ cli_call_parse(cli_command const *command, int argc, char **argv, cli_call *out_
 
     *out_help = false;
     *out_call = (cli_call){ .options = calloc(1, command->options_size + 1) };
+    gci_arena_init(&out_call->arena, CALL_MAX_BYTES);
     if (out_call->options == NULL) {
         cli_complain("out of memory");
         return false;
@@ -228,6 +235,7 @@ cli_call_clear(cli_call *call, cli_command const *command)
 {
     free(given.settings.items);
     given = (cli_common){ 0 };
+    gci_arena_clear(&call->arena);
     if (call->options == NULL)
         return;
     for (cli_option const *option = command->options; option->name != NULL; option++) {

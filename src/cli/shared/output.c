@@ -3,6 +3,7 @@
  */
 #include "cli/shared/cli.h"
 
+#include "base/error.h"
 #include "base/visible.h"
 
 #include <errno.h>
@@ -65,6 +66,24 @@ cli_fail(gcache_error const *error)
 {
     cli_complain("%s", error->message[0] != '\0' ? error->message : gcache_status_text(error->status));
     return CLI_ERROR;
+}
+
+bool
+cli_wrong(gcache_error *error, char const *format, ...)
+{
+    char text[sizeof error->message];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    return gci_fail(error, GCACHE_ERROR_ARGUMENT, "%s", text) == GCACHE_OK;
+}
+
+bool
+cli_no_memory(gcache_error *error)
+{
+    return gci_fail_memory(error) == GCACHE_OK;
 }
 
 void

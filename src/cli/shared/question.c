@@ -3,49 +3,39 @@
  */
 #include "cli/shared/question.h"
 
-#include "base/error.h"
 #include "cli/shared/hints.h"
-
-/* Hints and requirements of one question; far more than any graph has symbols. */
-#define QUESTION_MAX_BYTES ((size_t)256 << 20)
 
 /* A description that is only a key has no kind of its own. */
 #define KEYED_KIND "generic"
 
-static gcache_status
+static bool
 read_subject(cli_question_options const *options, cli_question *question, gcache_error *error)
 {
     gcache_key key;
 
     if ((options->graph == NULL) == (options->key == NULL))
-        return gci_fail(error, GCACHE_ERROR_ARGUMENT, "give either --graph FILE or --key HEX");
-    gcache_status status = cli_read_rules(options->rules, &question->rules, error);
-    if (status == GCACHE_OK && options->graph != NULL)
-        return cli_read_graph_under(options->graph, question->rules, &question->graph, error);
-    if (status == GCACHE_OK)
-        status = gcache_key_from_hex(options->key, &key, error);
-    if (status != GCACHE_OK)
-        return status;
+        return cli_wrong(error, "give either --graph FILE or --key HEX");
+    if (!cli_read_rules(options->rules, &question->rules, error))
+        return false;
+    if (options->graph != NULL)
+        return cli_read_graph(options->graph, question->rules, &question->graph, error);
+    if (gcache_key_from_hex(options->key, &key, error) != GCACHE_OK)
+        return false;
     question->graph = gcache_graph_new_keyed(KEYED_KIND, &key);
-    return question->graph != NULL ? GCACHE_OK : gci_fail_memory(error);
+    return question->graph != NULL || cli_no_memory(error);
 }
 
-gcache_status
-cli_question_open(cli_question_options const *options, bool read_only, cli_question *out_question, gcache_error *error)
+bool
+cli_question_open(cli_call *call, cli_question_options const *options, cli_question *out_question)
 {
-    *out_question = (cli_question){ .hinted = options->hints_file != NULL || options->hints.count != 0 };
-    gci_arena_init(&out_question->arena, QUESTION_MAX_BYTES);
+    gci_arena *arena = &call->arena;
+    gcache_error *error = &call->error;
 
-    gcache_status status = read_subject(options, out_question, error);
-    if (status == GCACHE_OK)
-        status = cli_hints_gather(options->hints_file, options->hints, &out_question->arena, &out_question->hints, error);
-    if (status == GCACHE_OK)
-        status = cli_pairs_read(options->pairs, &out_question->arena, &out_question->pairs, error);
-    if (status == GCACHE_OK)
-        status = cli_pairs_read(options->sources, &out_question->arena, &out_question->sources, error);
-    if (status == GCACHE_OK)
-        status = cli_open_cache(options->cache, read_only, &out_question->cache, error);
-    return status;
+    *out_question = (cli_question){ .hinted = options->hints_file != NULL || options->hints.count != 0 };
+    return read_subject(options, out_question, error) &&
+           cli_hints_gather(options->hints_file, options->hints, arena, &out_question->hints, error) &&
+           cli_pairs_read(options->pairs, arena, &out_question->pairs, error) &&
+           cli_pairs_read(options->sources, arena, &out_question->sources, error) && cli_open(call, CLI_USE);
 }
 
 void
@@ -61,8 +51,6 @@ cli_question_clear(cli_question *question)
 {
     gcache_graph_free(question->graph);
     gcache_rules_free(question->rules);
-    gcache_close(question->cache);
-    gci_arena_clear(&question->arena);
 }
 
 gcache_hints const *

@@ -4,20 +4,19 @@
 #ifndef GCI_CLI_SHARED_QUESTION_H
 #define GCI_CLI_SHARED_QUESTION_H
 
-#include "base/arena.h"
 #include "cli/shared/open.h"
 
 #include <guardcache/cache.h>
 
 typedef struct cli_question_options {
-    char const *cache, *graph, *key, *hints_file, *variant, *expect_variant, *label, *rules;
+    char const *graph, *key, *hints_file, *variant, *expect_variant, *label, *rules;
     cli_list hints, pairs, sources;
     bool same_names;
 } cli_question_options;
 
 /* Option table rows for a cli_question_options member of a command's options struct. */
 #define CLI_SUBJECT_OPTIONS(type, member)                                                             \
-    { "cache", CLI_TEXT, offsetof(type, member.cache), "DIR", "the cache directory" },                \
+    CLI_CACHE_OPTION,                                                                                 \
     { "graph", CLI_TEXT, offsetof(type, member.graph), "FILE", "the description; - is standard input" }, \
     { "key", CLI_TEXT, offsetof(type, member.key), "HEX", "a key in place of a description" },        \
     CLI_RULES_OPTION(type, member.rules),                                                             \
@@ -32,10 +31,8 @@ typedef struct cli_question_options {
     { "source", CLI_LIST, offsetof(type, member.sources), "NAME=TEXT", "what a hint is in the program: t0=x.size(0)" }, \
     { "same-names", CLI_FLAG, offsetof(type, member.same_names), NULL, "only candidates whose producer used the same names" }
 
-/* A question with everything it owns. */
+/* A question with what it owns; texts and lists are in the call's arena. */
 typedef struct cli_question {
-    gci_arena arena;
-    gcache *cache;
     gcache_rules *rules; /* the graph's, if they aren't those of its kind */
     gcache_graph *graph;
     gcache_hints hints;
@@ -44,9 +41,8 @@ typedef struct cli_question {
     gcache_pair *sources; /* hints in the words of the user's program */
 } cli_question;
 
-/* Opens the cache and reads description and hints. Clear *out_question whatever the outcome. */
-gcache_status cli_question_open(cli_question_options const *options, bool read_only, cli_question *out_question,
-                                gcache_error *error);
+/* Reads description and hints and opens the cache. Clear *out_question whatever the outcome. */
+bool cli_question_open(cli_call *call, cli_question_options const *options, cli_question *out_question);
 void cli_question_clear(cli_question *question);
 
 /* Says what a recording of the question will lack. For those that are recorded. */

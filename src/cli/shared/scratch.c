@@ -48,23 +48,21 @@ cli_die_of_signal(void)
     raise((int)caught);
 }
 
-gcache_status
+bool
 cli_scratch_make(char out_path[CLI_SCRATCH_PATH], gcache_error *error)
 {
     char const *below = getenv("TMPDIR");
 
     if (below == NULL || below[0] == '\0')
         below = "/tmp";
-    if (snprintf(out_path, CLI_SCRATCH_PATH, "%s/guardcache-XXXXXX", below) >= CLI_SCRATCH_PATH) {
-        out_path[0] = '\0';
-        return gci_fail(error, GCACHE_ERROR_ARGUMENT, "TMPDIR is too long");
-    }
-    if (mkdtemp(out_path) == NULL) {
-        gcache_status status = gci_fail_errno(error, errno, "%s", out_path);
-        out_path[0] = '\0';
-        return status;
-    }
-    return GCACHE_OK;
+    cli_catch_signals();
+    bool fits = snprintf(out_path, CLI_SCRATCH_PATH, "%s/guardcache-XXXXXX", below) < CLI_SCRATCH_PATH;
+    if (fits && mkdtemp(out_path) != NULL)
+        return true;
+    gcache_status status = fits ? gci_fail_errno(error, errno, "%s", out_path)
+                                : gci_fail(error, GCACHE_ERROR_ARGUMENT, "TMPDIR is too long");
+    out_path[0] = '\0';
+    return status == GCACHE_OK;
 }
 
 static int

@@ -6,11 +6,12 @@
 #define GCI_CLI_SHARED_SCRATCH_H
 
 #include <guardcache/status.h>
+#include <stdbool.h>
 
 #define CLI_SCRATCH_PATH 4096
 
-/* Makes a directory below TMPDIR, or /tmp. */
-gcache_status cli_scratch_make(char out_path[CLI_SCRATCH_PATH], gcache_error *error);
+/* Makes a directory below TMPDIR, or /tmp, and catches signals from then on. */
+bool cli_scratch_make(char out_path[CLI_SCRATCH_PATH], gcache_error *error);
 
 /* Removes a directory and all that is in it; an empty path is none. */
 void cli_scratch_remove(char const *path);
