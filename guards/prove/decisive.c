@@ -228,7 +228,8 @@ gci_guards_explain(gci_guards const *guards, size_t index, gci_hints const *hint
     if (tree != NULL) {
         part decisive = deciding_part(&x, tree);
         gci_buf_append_view(out_part, part_text(x.text, decisive));
-        write_values(&x, decisive, out_values);
+        if (out_values != NULL)
+            write_values(&x, decisive, out_values);
     } else {
         gci_buf_append_view(out_part, x.text);
     }

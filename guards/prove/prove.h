@@ -12,7 +12,7 @@
  * Explains guard `index` for hints, for people: the decisive part of it and its arithmetic, as
  *   part    "L['t0'] % 8 == 0"       the failing conjunct of a conjunction, the guard itself otherwise
  *   values  "12 % 8 = 4"             both sides substituted and computed; "" where nothing is to be computed
- * Also for a guard that raises: the part that raises.
+ * Also for a guard that raises: the part that raises. out_values may be NULL.
  */
 void gci_guards_explain(gci_guards const *guards, size_t index, gci_hints const *hints, gci_buf *out_part,
                         gci_buf *out_values);

@@ -31,18 +31,18 @@ extern "C" {
 
 /* identifier, name, what a value may be, meaning */
 #define GCACHE_SETTING_MAP(X)                                                                         \
-    X(DISABLED, "disabled", "flag", "every lookup misses, nothing is stored")                         \
-    X(BYPASS, "bypass", "text", "why nothing can be cached for now: every lookup misses with this reason") \
-    X(READ_ONLY, "read-only", "flag", "nothing is written")                                           \
-    X(STRICT, "strict", "flag", "trouble with the store is an error, not a miss")                     \
-    X(UNSAFE_SKIP_GUARDS, "unsafe-skip-guards", "flag", "for debugging: every candidate's guards pass") \
-    X(REFRESH, "refresh", "flag", "what is stored is ignored; what is compiled is stored and preferred") \
-    X(MAX_SIZE, "max-size", "size", "size cap of the directory; none for no cap")                     \
-    X(MEMORY, "memory", "size", "decoded candidates kept in memory")                                  \
-    X(MAX_CANDIDATES, "max-candidates", "count", "variants under one key; beyond it the longest unused go") \
-    X(COMPRESSION_LEVEL, "compression-level", "level", "of zstd, 1 to 22; -1 stores payloads as they are") \
-    X(DURABILITY, "durability", "durability", "entry, full or none")                                  \
-    X(TRUST, "trust", "trust", "whose files are handed out: owner, group, or any with signatures")
+    X(DISABLED, "disabled", flag, "every lookup misses, nothing is stored")                         \
+    X(BYPASS, "bypass", text, "why nothing can be cached for now: every lookup misses with this reason") \
+    X(READ_ONLY, "read-only", flag, "nothing is written")                                           \
+    X(STRICT, "strict", flag, "trouble with the store is an error, not a miss")                     \
+    X(UNSAFE_SKIP_GUARDS, "unsafe-skip-guards", flag, "for debugging: every candidate's guards pass") \
+    X(REFRESH, "refresh", flag, "what is stored is ignored; what is compiled is stored and preferred") \
+    X(MAX_SIZE, "max-size", size, "size cap of the directory; none for no cap")                     \
+    X(MEMORY, "memory", size, "decoded candidates kept in memory")                                  \
+    X(MAX_CANDIDATES, "max-candidates", count, "variants under one key; beyond it the longest unused go") \
+    X(COMPRESSION_LEVEL, "compression-level", level, "of zstd, 1 to 22; -1 stores payloads as they are") \
+    X(DURABILITY, "durability", durability, "entry, full or none")                                  \
+    X(TRUST, "trust", trust, "whose files are handed out: owner, group, or any with signatures")
 
 typedef enum gcache_setting_id {
 #define X(id, name, type, meaning) GCACHE_SETTING_##id,

@@ -92,12 +92,6 @@ fill_in(gci_arena *arena, gci_ranked *ranked, gci_candidate *candidate)
 
 /* ---- rank ---- */
 
-static int
-compare_numbers(uint64_t a, uint64_t b)
-{
-    return (a > b) - (a < b);
-}
-
 /* Best first. */
 static int
 compare_rank(gci_record const *a, gci_record const *b)
@@ -108,7 +102,7 @@ compare_rank(gci_record const *a, gci_record const *b)
         return a->equalities > b->equalities ? -1 : 1;
     if (a->conjuncts != b->conjuncts)
         return a->conjuncts > b->conjuncts ? -1 : 1;
-    return -compare_numbers(a->sequence, b->sequence);
+    return (a->sequence < b->sequence) - (a->sequence > b->sequence);
 }
 
 bool

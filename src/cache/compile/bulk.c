@@ -29,7 +29,7 @@
 
 /* A module that was compiled and is to be stored. */
 typedef struct unstored {
-    gci_compile compile;
+    gcache_compile compile;
     gcache_request request; /* where the module needs one of its own */
     gcache_module *module;
     struct unstored *next;
@@ -163,7 +163,7 @@ begin(pool const *p, gcache_module *module, unstored *u)
     static gcache_request const defaults = GCACHE_REQUEST_INIT;
 
     u->module = module;
-    u->compile = (gci_compile){ .cache = p->cache, .graph = module->graph, .hints = module->hints, .options = p->each,
+    u->compile = (gcache_compile){ .cache = p->cache, .graph = module->graph, .hints = module->hints, .options = p->each,
                                 .state = module->state, .result = &module->result, .error = &module->error };
     if (module->bypass == NULL)
         return;

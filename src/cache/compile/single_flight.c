@@ -66,7 +66,7 @@ free_product(void *value)
 
 /* Forgets the result but for the key and the reason. */
 static void
-forget(gci_compile *c, gcache_reason reason)
+forget(gcache_compile *c, gcache_reason reason)
 {
     gcache_key key = c->result->key;
 
@@ -77,7 +77,7 @@ forget(gci_compile *c, gcache_reason reason)
 
 /* A description that can't be keyed costs the caching, not the compile: a bypass that says why. */
 static gcache_status
-pass_by(gci_compile *c, gcache_status trouble)
+pass_by(gcache_compile *c, gcache_status trouble)
 {
     gcache_error why;
     gcache_key key;
@@ -89,7 +89,7 @@ pass_by(gci_compile *c, gcache_status trouble)
 
 /* GCACHE_HIT, GCACHE_MISS with result->reason, or an error. */
 static gcache_status
-look_up(gci_compile *c)
+look_up(gcache_compile *c)
 {
     gcache_status status = gci_answer(c->cache, c->graph, c->hints, &c->call, c->missed, c->result, c->error);
 
@@ -105,7 +105,7 @@ look_up(gci_compile *c)
 
 /* Looks until the writer has stored what is wanted. GCACHE_HIT, GCACHE_MISS with lease_timeout, or an error. */
 static gcache_status
-follow(gci_compile *c)
+follow(gcache_compile *c)
 {
     gci_pauses pauses = gci_pauses_of(FOLLOW_FIRST_NS, FOLLOW_MOST_NS, c->options.lease_timeout_ns);
     gcache_status status = GCACHE_MISS;
@@ -158,14 +158,14 @@ take_lease_for(gci_context const *context, gcache_reason reason, uint64_t timeou
 
 /* A description that can't be keyed has nothing that others could wait for. */
 static bool
-is_open(gci_compile const *c, gci_way way)
+is_open(gcache_compile const *c, gci_way way)
 {
     return c->result->reason != GCACHE_REASON_BYPASS && gci_admit(&c->cache->gate, &c->call, way).by == GCI_BY_NOBODY;
 }
 
 /* Takes the lease that the present reason asks for. GCACHE_OK; GCACHE_MISS: go on without; or an error. */
 static gcache_status
-take_one_lease(gci_compile *c, bool *out_waited)
+take_one_lease(gcache_compile *c, bool *out_waited)
 {
     gcache_error trouble = { 0 };
     gci_context context;
@@ -189,7 +189,7 @@ take_one_lease(gci_compile *c, bool *out_waited)
  * compile; ERROR_ARGUMENT: this thread is compiling the same already; with strict, what kept the lease from being taken.
  */
 static gcache_status
-take_lease(gci_compile *c)
+take_lease(gcache_compile *c)
 {
     gcache_reason asked = c->result->reason;
     bool waited = false;
@@ -217,7 +217,7 @@ take_lease(gci_compile *c)
 
 /* Writes why what was compiled isn't to be stored; nothing: store it. */
 static void
-write_objection(gci_compile const *c, gcache_compiled const *compiled, gci_buf *note)
+write_objection(gcache_compile const *c, gcache_compiled const *compiled, gci_buf *note)
 {
     gci_admission admission = gci_admit(&c->cache->gate, &c->call, GCI_STORE);
 
@@ -249,7 +249,7 @@ write_refusal(gcache_inserted const *inserted, gcache_entry const *entry, gci_bu
 }
 
 static void
-report(gci_compile const *c, gcache_event_kind kind, gcache_entry const *entry, char const *text)
+report(gcache_compile const *c, gcache_event_kind kind, gcache_entry const *entry, char const *text)
 {
     gcache_event event = { .kind = kind, .key = c->result->key, .graph_kind = gcache_graph_kind(c->graph),
                            .label = c->options.request != NULL ? c->options.request->label : NULL,
@@ -260,7 +260,7 @@ report(gci_compile const *c, gcache_event_kind kind, gcache_entry const *entry, 
 
 /* The next miss of the same graph can say that it was compiled before, and why that didn't help. */
 static void
-leave_note(gci_compile const *c, gci_product const *p)
+leave_note(gcache_compile const *c, gci_product const *p)
 {
     gci_ended ended = { c->cache, c->graph, c->hints, c->options.request, c->result, 0 };
 
@@ -277,7 +277,7 @@ set_note(gci_product *p, gci_buf const *note)
 
 /* Begins to store what was compiled, unless something speaks against it. */
 static void
-begin_keeping(gci_compile *c)
+begin_keeping(gcache_compile *c)
 {
     gci_product *p = c->product;
     gci_buf note;
@@ -292,7 +292,7 @@ begin_keeping(gci_compile *c)
 
 /* Finds out whether it was stored, and tells. GCACHE_MISS, or with strict why it couldn't be. */
 static gcache_status
-end_keeping(gci_compile *c)
+end_keeping(gcache_compile *c)
 {
     gci_insert *insert = &c->insert;
     gci_product *p = c->product;
@@ -321,7 +321,7 @@ end_keeping(gci_compile *c)
 }
 
 static void
-fill_result(gci_compile const *c, gci_product const *p)
+fill_result(gcache_compile const *c, gci_product const *p)
 {
     gcache_entry const *entry = &p->entry;
     gcache_result *result = c->result;
@@ -343,7 +343,7 @@ fill_result(gci_compile const *c, gci_product const *p)
 }
 
 static void
-release(gci_compile *c)
+release(gcache_compile *c)
 {
     gci_lease_release(c->lease);
     c->lease = NULL;
@@ -351,7 +351,7 @@ release(gci_compile *c)
 
 /* The compile has ended with this status. GCACHE_OK: it is kept, or known why not; else the compile's own error. */
 static gcache_status
-take_product(gci_compile *c, gcache_status status, char const *failure)
+take_product(gcache_compile *c, gcache_status status, char const *failure)
 {
     gci_product *p = c->product;
 
@@ -372,7 +372,7 @@ take_product(gci_compile *c, gcache_status status, char const *failure)
 
 /* GCACHE_OK, or the callback's error. */
 static gcache_status
-call_back(gci_compile *c, gcache_compile_fn compile)
+call_back(gcache_compile *c, gcache_compile_fn compile)
 {
     gcache_variant const *variant = c->options.variant;
     gcache_error unused = { 0 }, *error = c->error != NULL ? c->error : &unused;
@@ -391,7 +391,7 @@ call_back(gci_compile *c, gcache_compile_fn compile)
 }
 
 static gcache_status
-hand_out(gci_compile *c)
+hand_out(gcache_compile *c)
 {
     gci_product *p = c->product;
 
@@ -419,7 +419,7 @@ check_arguments(gcache const *cache, gcache_graph const *graph, gcache_compile_o
 
 /* Looks, and sees to it that at most one compiles. GCACHE_HIT; GCACHE_MISS: compile now; or an error. */
 static gcache_status
-find(gci_compile *c)
+find(gcache_compile *c)
 {
     gcache_status status = look_up(c);
 
@@ -430,18 +430,8 @@ find(gci_compile *c)
     return is_open(c, GCI_LEASE) ? take_lease(c) : status;
 }
 
-/* After the miss, which it belongs to. */
-static void
-journal_takeover(gci_lease const *lease, gci_ended const *ended)
-{
-    uint64_t former = lease != NULL ? gci_lease_former_holder(lease) : 0;
-
-    if (former != 0)
-        gci_journal_takeover(ended, former);
-}
-
 gcache_status
-gci_compile_begin(gci_compile *c)
+gci_compile_begin(gcache_compile *c)
 {
     gci_lookup_report lookup;
 
@@ -462,16 +452,18 @@ gci_compile_begin(gci_compile *c)
     c->missed = NULL;
     if (status == GCACHE_MISS && (c->product = make_product()) == NULL)
         status = gci_fail_memory(c->error);
-    if (status == GCACHE_MISS)
-        journal_takeover(c->lease, &(gci_ended){ c->cache, c->graph, c->hints, c->options.request, c->result, 0 });
-    else
+    /* After the miss, which it belongs to. */
+    uint64_t former = status == GCACHE_MISS && c->lease != NULL ? gci_lease_former_holder(c->lease) : 0;
+    if (former != 0)
+        gci_journal_takeover(&(gci_ended){ c->cache, c->graph, c->hints, c->options.request, c->result, 0 }, former);
+    if (status != GCACHE_MISS)
         release(c);
     c->start_ns = gci_clock_steady_ns();
     return status;
 }
 
 gcache_status
-gci_compile_call(gci_compile *c, gcache_compile_fn compile)
+gci_compile_call(gcache_compile *c, gcache_compile_fn compile)
 {
     gci_result_init(c->result, NULL);
     GCI_REQUIRE(compile != NULL, c->error, "there is no compile callback");
@@ -480,19 +472,19 @@ gci_compile_call(gci_compile *c, gcache_compile_fn compile)
 }
 
 bool
-gci_compile_is_to_commit(gci_compile const *c)
+gci_compile_is_to_commit(gcache_compile const *c)
 {
     return c->product->note[0] == '\0';
 }
 
 void
-gci_compile_hand_over(gci_compile *c)
+gci_compile_hand_over(gcache_compile *c)
 {
     gci_lease_hand_over(c->lease);
 }
 
 gcache_status
-gci_compile_end(gci_compile *c)
+gci_compile_end(gcache_compile *c)
 {
     gcache_status kept = end_keeping(c), status = hand_out(c);
 
@@ -502,7 +494,7 @@ gci_compile_end(gci_compile *c)
 
 /* The product is there: stores it, if it is to be stored, and hands it out. */
 static gcache_status
-store(gci_compile *c)
+store(gcache_compile *c)
 {
     gci_insert *insert = &c->insert;
 
@@ -520,7 +512,7 @@ gcache_get_or_compile_with(gcache *cache, gcache_graph *graph, gcache_hints cons
 
     GCI_REQUIRE(out_result != NULL, error, "out_result is NULL");
     GCI_REQUIRE_INIT(out_result, error);
-    gci_compile c = { .cache = cache, .graph = graph, .hints = hints, .options = options != NULL ? *options : defaults,
+    gcache_compile c = { .cache = cache, .graph = graph, .hints = hints, .options = options != NULL ? *options : defaults,
                       .state = state, .result = out_result, .error = error };
     gcache_status status = gci_compile_call(&c, compile);
     return status == GCACHE_OK ? store(&c) : status;
@@ -535,10 +527,6 @@ gcache_get_or_compile(gcache *cache, gcache_graph *graph, gcache_hints const *hi
 
 /* ---- the two halves by themselves ---- */
 
-struct gcache_compile {
-    gci_compile flight;
-};
-
 gcache_status
 gcache_compile_begin(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gcache_compile_options const *options,
                      void *state, gcache_compile **out_compile, gcache_result *out_result, gcache_error *error)
@@ -548,28 +536,26 @@ gcache_compile_begin(gcache *cache, gcache_graph *graph, gcache_hints const *hin
     GCI_REQUIRE(out_compile != NULL && out_result != NULL, error, "out_compile or out_result is NULL");
     GCI_REQUIRE_INIT(out_result, error);
     *out_compile = NULL;
-    gcache_compile *compile = malloc(sizeof *compile);
-    if (compile == NULL)
+    gcache_compile *c = malloc(sizeof *c);
+    if (c == NULL)
         return gci_fail_memory(error);
-    compile->flight = (gci_compile){ .cache = cache, .graph = graph, .hints = hints,
-                                     .options = options != NULL ? *options : defaults, .state = state,
-                                     .result = out_result, .error = error };
-    gcache_status status = gci_compile_begin(&compile->flight);
+    *c = (gcache_compile){ .cache = cache, .graph = graph, .hints = hints, .options = options != NULL ? *options : defaults,
+                           .state = state, .result = out_result, .error = error };
+    gcache_status status = gci_compile_begin(c);
     if (status == GCACHE_MISS)
-        *out_compile = compile;
+        *out_compile = c;
     else
-        free(compile);
+        free(c);
     return status;
 }
 
 gcache_status
-gcache_compile_end(gcache_compile *compile, gcache_compiled const *compiled, gcache_error *error)
+gcache_compile_end(gcache_compile *c, gcache_compiled const *compiled, gcache_error *error)
 {
     gcache_status status = GCACHE_MISS;
 
-    if (compile == NULL)
+    if (c == NULL)
         return GCACHE_MISS;
-    gci_compile *c = &compile->flight;
     c->error = error;
     bool given = compiled != NULL && compiled->size == sizeof *compiled && compiled->entry != NULL;
     if (given) {
@@ -584,6 +570,6 @@ gcache_compile_end(gcache_compile *compile, gcache_compiled const *compiled, gca
         if (compiled != NULL)
             status = gci_fail(error, GCACHE_ERROR_ARGUMENT, "what was compiled isn't initialised, or has no entry");
     }
-    free(compile);
+    free(c);
     return status;
 }

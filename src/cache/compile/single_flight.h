@@ -11,7 +11,7 @@
 
 typedef struct gci_product gci_product;
 
-typedef struct gci_compile {
+struct gcache_compile {
     gcache *cache;
     gcache_graph *graph;
     gcache_hints const *hints;
@@ -25,27 +25,27 @@ typedef struct gci_compile {
     gci_product *product;  /* what was compiled, until it is handed out */
     uint64_t start_ns;     /* of the compile */
     gci_insert insert;     /* of the product; its status says whether it is to be committed */
-} gci_compile;
+};
 
 /*
  * Looks up, and on a miss takes the lease or waits for it. options, result and error have to stay until the end. GCACHE_MISS:
  * compile. GCACHE_HIT or an error: it has ended.
  */
-gcache_status gci_compile_begin(gci_compile *c);
+gcache_status gci_compile_begin(gcache_compile *c);
 
 /*
  * Begins and, on a miss, compiles: all but storing. GCACHE_OK: commit `insert`, if gci_compile_is_to_commit, and call
  * gci_compile_end. Anything else: it has ended.
  */
-gcache_status gci_compile_call(gci_compile *c, gcache_compile_fn compile);
+gcache_status gci_compile_call(gcache_compile *c, gcache_compile_fn compile);
 
 /* false: something speaks against storing what was compiled. */
-bool gci_compile_is_to_commit(gci_compile const *c);
+bool gci_compile_is_to_commit(gcache_compile const *c);
 
 /* For whoever ends it in another thread: from here on anybody may wait for the lease, the present thread included. */
-void gci_compile_hand_over(gci_compile *c);
+void gci_compile_hand_over(gcache_compile *c);
 
 /* After the commit. GCACHE_MISS, ERROR_MEMORY, or with strict why it couldn't be stored. */
-gcache_status gci_compile_end(gci_compile *c);
+gcache_status gci_compile_end(gcache_compile *c);
 
 #endif

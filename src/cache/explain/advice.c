@@ -310,13 +310,12 @@ static void
 advise_on_guard(gci_explained const *explained, gci_trial const *trial, gci_buf *out)
 {
     gci_symbol_bounds bounds;
-    gci_buf part, values;
+    gci_buf part;
 
     if (trial->ranked->guards == NULL || trial->verdict.guard >= trial->ranked->candidate->record.guard_count)
         return;
     gci_buf_init(&part, GCI_BUF_NO_LIMIT);
-    gci_buf_init(&values, GCI_BUF_NO_LIMIT);
-    gci_guards_explain(trial->ranked->guards, trial->verdict.guard, explained->context->hints, &part, &values);
+    gci_guards_explain(trial->ranked->guards, trial->verdict.guard, explained->context->hints, &part, NULL);
     if (gci_view_contains(gci_buf_view(&part), INT32_LIMIT))
         gci_buf_append_text(out, "beyond 2,147,483,647 elements an index needs 64 bits: the first such size compiles once, "
                                  "and later ones use what it stores.");
@@ -324,7 +323,6 @@ advise_on_guard(gci_explained const *explained, gci_trial const *trial, gci_buf 
     else if (!gci_view_contains(gci_buf_view(&part), "(") && gci_bounds_of_symbol(gci_buf_view(&part), &bounds))
         advise_on_bounds(explained, &bounds, out);
     gci_buf_clear(&part);
-    gci_buf_clear(&values);
 }
 
 static void

@@ -233,32 +233,18 @@ write_past(gci_explained const *explained, gci_buf *out)
         gci_buf_format(out, ", \"taken_over_from\": %llu", (unsigned long long)explained->former);
 }
 
+/* What a piece of the text for people says, if it says anything. */
 static void
-write_note(gci_explained const *explained, gci_buf *out)
+write_remark(gci_explained const *explained, char const *name, void (*write)(gci_explained const *, gci_buf *), gci_buf *out)
 {
-    gci_buf note;
+    gci_buf remark;
 
-    gci_buf_init(&note, GCI_BUF_NO_LIMIT);
-    gci_explain_variant(explained, &note);
-    if (note.size != 0)
-        gci_json_member_text(out, "note", gci_buf_view(&note));
-    gci_buf_clear(&note);
-}
-
-static void
-write_advice(gci_explained const *explained, gci_buf *out)
-{
-    gci_buf advice;
-
-    gci_buf_init(&advice, GCI_BUF_NO_LIMIT);
-    if (explained->trace->not_stored != NULL)
-        gci_json_member_text(out, "not_stored", gci_view_text(explained->trace->not_stored));
-    if (explained->outcome == GCACHE_MISS)
-        gci_write_advice(explained, &advice);
-    if (advice.size != 0)
-        gci_json_member_text(out, "advice", gci_buf_view(&advice));
-    out->failed |= advice.failed;
-    gci_buf_clear(&advice);
+    gci_buf_init(&remark, GCI_BUF_NO_LIMIT);
+    write(explained, &remark);
+    if (remark.size != 0)
+        gci_json_member_text(out, name, gci_buf_view(&remark));
+    out->failed |= remark.failed;
+    gci_buf_clear(&remark);
 }
 
 void
@@ -281,7 +267,7 @@ gci_explain_json(gci_explained const *explained, gci_buf *out)
         gci_json_member_text(out, "message", gci_view_text(explained->bypass));
     if (trace->trouble.status != GCACHE_OK)
         gci_json_member_text(out, "message", gci_view_text(trace->trouble.message));
-    write_note(explained, out);
+    write_remark(explained, "note", gci_explain_variant, out);
     write_past(explained, out);
     if (explained->reason == GCACHE_REASON_EVICTED)
         write_eviction(trace, out);
@@ -292,6 +278,9 @@ gci_explain_json(gci_explained const *explained, gci_buf *out)
         write_near_key(&trace->nearest[i], out);
     }
     gci_buf_append_char(out, ']');
-    write_advice(explained, out);
+    if (trace->not_stored != NULL)
+        gci_json_member_text(out, "not_stored", gci_view_text(trace->not_stored));
+    if (explained->outcome == GCACHE_MISS)
+        write_remark(explained, "advice", gci_write_advice, out);
     gci_buf_append_char(out, '}');
 }

@@ -36,12 +36,6 @@ find_nearest(gci_journal_entry *entry)
 
 /* ---- what has changed ---- */
 
-static bool
-can_be_looked_up_again(gci_journal_entry const *entry)
-{
-    return entry->reason != GCACHE_REASON_BYPASS && entry->context.request.guard_test == NULL;
-}
-
 static void
 write_hit_now(gci_journal_entry const *entry, gci_trace const *trace, gci_buf *out)
 {
@@ -58,7 +52,7 @@ write_change(gci_journal_entry *entry, gcache_explain_form form, gci_buf *out)
     gcache_result now = GCACHE_RESULT_INIT;
     gci_trace trace;
 
-    if (!can_be_looked_up_again(entry))
+    if (entry->reason == GCACHE_REASON_BYPASS || entry->context.request.guard_test != NULL)
         return;
     gci_trace_init(&trace);
     gcache_status status = gci_lookup(&entry->context, &trace, &now, NULL);

@@ -166,17 +166,15 @@ static gci_view
 decision_text(gci_arena *arena, gci_context const *context, gci_trial const *trial)
 {
     gci_view text = trial->ranked->candidate->record.guards[trial->verdict.guard];
-    gci_buf decision, arithmetic;
+    gci_buf decision;
 
     if (text.size <= GUARDS_BYTES || trial->ranked->guards == NULL)
         return text;
     gci_buf_init(&decision, GCI_BUF_NO_LIMIT);
-    gci_buf_init(&arithmetic, GCI_BUF_NO_LIMIT);
-    gci_guards_explain(trial->ranked->guards, trial->verdict.guard, context->hints, &decision, &arithmetic);
+    gci_guards_explain(trial->ranked->guards, trial->verdict.guard, context->hints, &decision, NULL);
     gci_view copy = gci_arena_copy(arena, gci_buf_view(&decision));
     arena->failed |= decision.failed;
     gci_buf_clear(&decision);
-    gci_buf_clear(&arithmetic);
     return copy;
 }
 

@@ -84,13 +84,6 @@ draft_guards(gci_insert_draft *d, gci_context const *context, gcache_entry const
 }
 
 static gcache_status
-draft_names(gci_insert_draft *d, gci_context const *context, gcache_error *error)
-{
-    d->record.names = gci_names_of(context, &d->arena, &d->record.name_count);
-    return d->record.names != NULL ? GCACHE_OK : gci_fail_memory(error);
-}
-
-static gcache_status
 draft_requirements(gci_insert_draft *d, gcache_entry const *entry, gcache_error *error)
 {
     gci_pair *pairs = gci_arena_array(&d->arena, entry->requires_count, sizeof *pairs);
@@ -118,11 +111,10 @@ draft_record(gci_insert_draft *d, gci_context const *context, gcache_entry const
     d->record.delta_count = entry->delta_count;
     d->record.identity = gci_view_of(entry->identity, entry->identity_size);
     gcache_status status = draft_guards(d, context, entry, error);
-    if (status == GCACHE_OK)
-        status = draft_names(d, context, error);
-    if (status == GCACHE_OK)
-        status = draft_requirements(d, entry, error);
-    return status;
+    d->record.names = gci_names_of(context, &d->arena, &d->record.name_count);
+    if (status == GCACHE_OK && d->record.names == NULL)
+        status = gci_fail_memory(error);
+    return status == GCACHE_OK ? draft_requirements(d, entry, error) : status;
 }
 
 /* ---- the insert ---- */

@@ -308,14 +308,16 @@ found_none(gci_context const *context, gci_found found, gcache_error const *trou
                                                                   : GCACHE_MISS;
 }
 
-/* *out_set is NULL unless there are candidates. */
+/* gci_lookup without the trace's rest. *out_set: the candidates; NULL: there are none. */
 static gcache_status
-answer(gci_context const *context, gci_trace *trace, gci_candidates **out_set, gcache_error *trouble,
+ask(gci_context const *context, gci_trace *trace, gci_candidates **out_set, gcache_error *trouble,
     gcache_result *out_result, gcache_error *error)
 {
     gcache_status status = GCACHE_MISS;
     bool again = true;
 
+    *out_set = NULL;
+    gci_result_init(out_result, &context->key);
     for (int met = 0; again; met++) {
         gci_candidates_release(*out_set);
         gci_found found = gci_store_candidates(context->cache->store, &context->key, out_set, trouble);
@@ -325,17 +327,6 @@ answer(gci_context const *context, gci_trace *trace, gci_candidates **out_set, g
         else
             status = found_none(context, found, trouble, out_result, error);
     }
-    return status;
-}
-
-/* gci_lookup without the trace's rest. *out_set: the candidates, if there are any. */
-static gcache_status
-ask(gci_context const *context, gci_trace *trace, gci_candidates **out_set, gcache_error *trouble,
-    gcache_result *out_result, gcache_error *error)
-{
-    *out_set = NULL;
-    gci_result_init(out_result, &context->key);
-    gcache_status status = answer(context, trace, out_set, trouble, out_result, error);
     out_result->outcome = status == GCACHE_HIT ? GCACHE_HIT : GCACHE_MISS;
     return status;
 }
@@ -381,13 +372,6 @@ look_up(gci_context const *context, gci_missed *missed, gcache_result *out_resul
     return status;
 }
 
-/* The key is known: whether what is stored counts. */
-static bool
-is_ignored(gci_context const *context, gci_admission admission)
-{
-    return admission.by == GCI_BY_REFRESH && !gci_leases_others_stored(context->cache->store, &context->key);
-}
-
 /* The gate is open, but perhaps for a refresh. */
 static gcache_status
 ask_store(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gcache_request const *request,
@@ -397,7 +381,8 @@ ask_store(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gcache_
     gcache_error why;
 
     gcache_status status = gci_context_init(context, cache, graph, hints, request, &why);
-    if (status == GCACHE_OK && is_ignored(context, admission)) {
+    bool refresh = status == GCACHE_OK && admission.by == GCI_BY_REFRESH;
+    if (refresh && !gci_leases_others_stored(cache->store, &context->key)) {
         gci_result_init(out_result, &context->key);
         out_result->reason = admission.reason;
         status = GCACHE_MISS;

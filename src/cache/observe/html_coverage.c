@@ -40,7 +40,7 @@ typedef struct axis {
 typedef struct picture {
     gcache_key key;
     gci_arena *arena;
-    gci_view kind, label;
+    gci_view label;
     char const *names[HINTS_MAX];
     gci_view bound[HINTS_MAX];
     size_t hint_count;
@@ -63,7 +63,6 @@ read_value(char const *literal, int64_t *out_value)
 static void
 take_names(picture *p, gci_journal_entry const *entry)
 {
-    p->kind = gci_arena_copy(p->arena, entry->graph_kind);
     p->label = gci_arena_copy(p->arena, entry->label);
     for (size_t i = 0; i < entry->hint_count && p->hint_count < HINTS_MAX; i++) {
         p->names[p->hint_count] = gci_arena_copy(p->arena, gci_view_text(entry->hints[i].name)).data;

@@ -125,12 +125,11 @@ remember_value(gci_statistics *statistics, gci_group *group, gci_view value)
 static void
 add_guard(gci_statistics *statistics, gci_journal_entry *entry, gci_trial const *trial)
 {
-    gci_buf part, arithmetic, values;
+    gci_buf part, values;
 
     gci_buf_init(&part, GCI_BUF_NO_LIMIT);
-    gci_buf_init(&arithmetic, GCI_BUF_NO_LIMIT);
     gci_buf_init(&values, GCI_BUF_NO_LIMIT);
-    gci_guards_explain(trial->ranked->guards, trial->verdict.guard, entry->context.hints, &part, &arithmetic);
+    gci_guards_explain(trial->ranked->guards, trial->verdict.guard, entry->context.hints, &part, NULL);
     write_values(entry, gci_buf_view(&part), &values);
     add_to(statistics, &statistics->guards, gci_buf_view(&part), entry);
     gci_group *group = find_group(&statistics->guards, gci_buf_view(&part));
@@ -138,7 +137,6 @@ add_guard(gci_statistics *statistics, gci_journal_entry *entry, gci_trial const 
         remember_value(statistics, group, gci_buf_view(&values));
     statistics->failed |= part.failed || values.failed;
     gci_buf_clear(&part);
-    gci_buf_clear(&arithmetic);
     gci_buf_clear(&values);
 }
 

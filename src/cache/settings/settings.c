@@ -125,34 +125,13 @@ read_trust(char const *text, int64_t *out_number)
     return false;
 }
 
-typedef bool (*read_fn)(char const *text, int64_t *out_number);
-
-static read_fn
-reader_of(char const *type)
-{
-    static struct {
-        char const *type;
-        read_fn read;
-    } const readers[] = {
-        { "flag", read_flag },   { "text", read_text },   { "size", read_size },
-        { "count", read_count }, { "level", read_level }, { "durability", read_durability },
-        { "trust", read_trust },
-    };
-
-    for (size_t i = 0; i < sizeof readers / sizeof *readers; i++) {
-        if (strcmp(readers[i].type, type) == 0)
-            return readers[i].read;
-    }
-    GCI_ASSERT(false);
-    return read_text;
-}
-
 /* ---- the table ---- */
 
 static struct {
     char const *name, *type, *meaning;
+    bool (*read)(char const *text, int64_t *out_number);
 } const table[GCACHE_SETTING_COUNT] = {
-#define X(id, name, type, meaning) [GCACHE_SETTING_##id] = { name, type, meaning },
+#define X(id, name, type, meaning) [GCACHE_SETTING_##id] = { name, #type, meaning, read_##type },
     GCACHE_SETTING_MAP(X)
 #undef X
 };
@@ -209,7 +188,7 @@ take(gcache_settings *settings, gcache_setting_id id, gci_view text, gcache_orig
     gci_view copy = gci_arena_copy(&settings->arena, text);
     if (copy.data == NULL)
         return gci_fail_memory(error);
-    if (strlen(copy.data) != copy.size || !reader_of(table[id].type)(copy.data, &number))
+    if (strlen(copy.data) != copy.size || !table[id].read(copy.data, &number))
         return gci_fail(error, GCACHE_ERROR_ARGUMENT, "%s: '%s' is no %s for %s", where, copy.data, table[id].type,
                         table[id].name);
     if (value->value == NULL || origin >= value->origin)
@@ -459,7 +438,7 @@ gcache_settings_write(char const *directory, gcache_trust trust, char const *nam
     gcache_setting_id id = find_setting(gci_view_text(name));
     if (id == GCACHE_SETTING_COUNT)
         return gci_fail(error, GCACHE_ERROR_NOT_FOUND, "there is no setting %s", name);
-    GCI_REQUIRE(value == NULL || reader_of(table[id].type)(value, &number), error, "'%s' is no %s for %s", value,
+    GCI_REQUIRE(value == NULL || table[id].read(value, &number), error, "'%s' is no %s for %s", value,
                 table[id].type, name);
     gcache_status status = open_trusted(directory, trust, &owners, &dir, error);
     if (status != GCACHE_OK)

@@ -123,14 +123,8 @@ has_name(gci_view bytes, char const *name, gcache_blob_options const *options)
     return name_content(bytes, options, found, NULL) == GCACHE_OK && strcmp(found, name) == 0;
 }
 
-/* Whether what is there under a name, when other bytes are put under it, is whole. */
-static bool
-is_whole(gci_view there, char const *name, gcache_blob_options const *options)
-{
-    return options->name != NULL ? there.size != 0 : has_name(there, name, options);
-}
-
-/* The same for bytes from elsewhere, of which nobody says how they got the name: it is judged by, if it is theirs. */
+/* Whether what is there under a name is whole. Of bytes from elsewhere nobody says how they got the name: it is judged by, if it
+   is theirs. */
 static bool
 is_whole_beside(gci_view there, char const *place, gci_view bytes)
 {
@@ -155,8 +149,11 @@ is_kept(gcache *cache, char const *place, gci_view bytes, char const *name, gcac
     gci_buf_init(&buf, BLOB_BYTES_MAX + 1);
     gcache_status status = gci_side_read(cache->store, place, BLOB_BYTES_MAX, &buf, NULL);
     gci_view there = gci_buf_view(&buf);
-    bool kept = status == GCACHE_OK && (gci_view_equal(there, bytes) ||
-                                        (options != NULL ? is_whole(there, name, options) : is_whole_beside(there, place, bytes)));
+    bool kept = status == GCACHE_OK && gci_view_equal(there, bytes);
+    if (status == GCACHE_OK && !kept)
+        kept = options == NULL         ? is_whole_beside(there, place, bytes)
+               : options->name != NULL ? there.size != 0
+                                       : has_name(there, name, options);
     gci_buf_clear(&buf);
     if (kept)
         gci_side_touch(cache->store, place);

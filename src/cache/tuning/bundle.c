@@ -151,18 +151,19 @@ load_row(void *state, gci_row const *row)
     return 0;
 }
 
-/* Makes all records of a bundle ones that can be found, in place of older ones. */
+/* Stores records as rows of a bundle; without a bundle's name as ones that can be found, in place of older ones. */
 static gcache_status
-spread(gcache *cache, loading const *l, gcache_error *error)
+put_records(gcache *cache, gci_view bundle, gci_bundled const *first, size_t count, gcache_error *error)
 {
-    gci_row *rows = calloc(l->loaded.records, sizeof *rows);
-    size_t count = 0;
+    gci_row *rows = calloc(count + 1, sizeof *rows), *row = rows;
+    bool bundled = bundle.size != 0;
 
     if (rows == NULL)
         return gci_fail_memory(error);
-    for (gci_bundled const *b = l->first; b != NULL; b = b->next)
-        rows[count++] = (gci_row){ .table = gci_view_text(GCI_TABLE_BEST), .namespace_ = cache->namespace_, .name = b->kernel,
-                                   .value = b->record, .at_ns = b->at_ns };
+    for (gci_bundled const *b = first; b != NULL; b = b->next)
+        *row++ = (gci_row){ .table = gci_view_text(bundled ? GCI_TABLE_BUNDLE : GCI_TABLE_BEST), .namespace_ = cache->namespace_,
+                            .name = bundled ? bundle : b->kernel, .item = bundled ? b->kernel : gci_view_of(NULL, 0),
+                            .value = b->record, .at_ns = b->at_ns };
     gcache_status status = gci_tables_put(cache->store, rows, count, error);
     free(rows);
     return status;
@@ -183,7 +184,7 @@ load(gcache *cache, gci_view name, gcache_bundle_loaded *out_loaded, gcache_erro
     if (status == GCACHE_OK && l.loaded.records == 0)
         status = GCACHE_MISS;
     if (status == GCACHE_OK)
-        status = spread(cache, &l, &trouble);
+        status = put_records(cache, gci_view_of(NULL, 0), l.first, l.loaded.records, &trouble);
     gci_arena_clear(&l.arena);
     if (status == GCACHE_OK) {
         gci_recorder_note(&cache->recorder, GCI_USED_ROW, filter.table, name, false);
@@ -243,27 +244,6 @@ gcache_bundle_begin(gcache *cache, gcache_bundle_options const *options, gcache_
 
 /* ---- ending ---- */
 
-static gcache_status
-store_bundle(gcache *cache, gci_bundle const *collected, gcache_error *error)
-{
-    gci_row *rows = calloc(collected->count + 1, sizeof *rows);
-    size_t count = 0;
-
-    if (rows == NULL || collected->arena.failed) {
-        free(rows);
-        return gci_fail_memory(error);
-    }
-    for (gci_bundled const *b = collected->first; b != NULL; b = b->next)
-        rows[count++] = (gci_row){ .table = gci_view_text(GCI_TABLE_BUNDLE), .namespace_ = cache->namespace_,
-                                   .name = gci_buf_view(&collected->name), .item = b->kernel, .value = b->record,
-                                   .at_ns = b->at_ns };
-    gcache_status status = gci_tables_put(cache->store, rows, count, error);
-    if (status == GCACHE_OK)
-        gci_recorder_note(&cache->recorder, GCI_USED_ROW, rows[0].table, rows[0].name, true);
-    free(rows);
-    return status;
-}
-
 gcache_status
 gcache_bundle_end(gcache *cache, gcache_error *error)
 {
@@ -278,8 +258,13 @@ gcache_bundle_end(gcache *cache, gcache_error *error)
     bundle->first = NULL;
     bundle->count = 0;
     unlock(bundle);
-    if (collected.count != 0 && gci_is_open(&cache->gate, GCI_STORE))
-        status = store_bundle(cache, &collected, error);
+    if (collected.count != 0 && gci_is_open(&cache->gate, GCI_STORE)) {
+        gci_view name = gci_buf_view(&collected.name);
+        status = collected.arena.failed ? gci_fail_memory(error)
+                                        : put_records(cache, name, collected.first, collected.count, error);
+        if (status == GCACHE_OK)
+            gci_recorder_note(&cache->recorder, GCI_USED_ROW, gci_view_text(GCI_TABLE_BUNDLE), name, true);
+    }
     empty(&collected);
     return status;
 }
