@@ -734,7 +734,7 @@ gci_expr_modulo(gci_arena *arena, gci_expr *a, gci_expr *b)
 
 /* ---- max and min ---- */
 
-/* Of equal expressions the first stays. */
+/* The first of equal expressions stays. */
 static size_t
 drop_equal(gci_expr **list, size_t count)
 {

@@ -19,8 +19,8 @@
 #include "guards/text/ast.h"
 #include "guards/value/bigint.h"
 
-/* Products of sums are multiplied out up to this many terms; a shape has a handful. Beyond it all the sums of the product
-   stay factors. */
+/* Products of sums are multiplied out up to this many terms; a shape has a handful. The sums of a larger product stay
+   factors. */
 #define GCI_EXPR_MAX_TERMS 64
 
 /* Exponents up to which `x ** n` is multiplied out. */
@@ -98,7 +98,7 @@ gci_expr *gci_expr_floor_divide(gci_arena *arena, gci_expr *a, gci_expr *b);
 gci_expr *gci_expr_modulo(gci_arena *arena, gci_expr *a, gci_expr *b);
 /* a / divisor if that is an integer for all values of the symbols; NULL if not. */
 gci_expr *gci_expr_divided(gci_arena *arena, gci_expr *a, gci_int divisor);
-/* Of integers: nested ones joined, equal ones once, constants into one. name is "max" or "min". */
+/* The arguments are integers: nested calls are joined, equal ones kept once, constants folded. name is "max" or "min". */
 gci_expr *gci_expr_extreme(gci_arena *arena, char const *name, gci_expr *const *args, size_t count, size_t at);
 
 /* true and the value if it is a constant integer. */

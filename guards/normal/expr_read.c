@@ -1,5 +1,5 @@
 /*
- * From the tree of a shape expression to its normal form. Both dialects of function names mean one thing; functions
+ * Makes the normal form of a shape expression from its tree. Both dialects of function names mean one thing; functions
  * that aren't known stay as they are.
  */
 #include "base/check.h"

@@ -1,6 +1,6 @@
 /*
- * What the canonical form asks of a normal form: a text in which operand order doesn't show, hashes in which symbols
- * count as colors, and the symbols in an order that no name decides.
+ * A normal form for the canonical form: written so that operand order doesn't show, hashed with symbols as colors, and
+ * its symbols listed in an order that no name decides.
  */
 #include "base/check.h"
 #include "base/digest.h"
@@ -91,8 +91,8 @@ gci_expr_symbol_hash(gci_expr const *expr, gci_view symbol, gci_color_fn color, 
 /* ---- the places of symbols ---- */
 
 /*
- * What stands around a place is hashed on the way down to it, from the hashes of the nodes beside the way. Those are made
- * on a first walk, in the order in which the second one needs them.
+ * The context of a place is hashed on the way down to it, from the hashes of the nodes beside the way. A first walk makes
+ * those, in the order in which the second one needs them.
  */
 typedef struct placing {
     coloring coloring;

@@ -677,8 +677,8 @@ compile_comparison(gci_emitter *e, gci_ast const *node, bool sense, gci_label *l
 /* ---- logic ---- */
 
 /*
- * `and` is decided by the first false operand, `or` by the first true one. Where that is what is jumped on, every
- * operand jumps; else the deciding ones jump past the last.
+ * The first false operand decides `and`, the first true one `or`. If the jump is for that case, every operand jumps to
+ * the label; else a deciding operand jumps past the last.
  */
 static void
 compile_logic(gci_emitter *e, gci_ast const *node, bool sense, gci_label *label)

@@ -74,7 +74,7 @@ set_truth(gcache_verdict *verdict, gcache_truth truth, size_t guard)
     verdict->message[0] = '\0';
 }
 
-/* What hints bind the program's names to. false: not all of them are 64-bit integers (or booleans, which count as such). */
+/* Binds the program's names to hints. false: not all of them are 64-bit integers (or booleans, which count as such). */
 static bool
 bind_names(gci_program const *program, gci_hints const *hints, gci_number const **values, int64_t *registers)
 {

@@ -18,8 +18,8 @@ gcache_status gci_guards_compile(gci_view const *texts, size_t count, gci_naming
                                  gcache_error *error);
 void gci_guards_free(gci_guards *guards);
 
-/* The compiled form as bytes, for an entry; loading verifies everything, hostile bytes give ERROR_CORRUPT. What was loaded
-   points into the bytes, which must outlive it. */
+/* The compiled form as bytes, for an entry; loading verifies everything, hostile bytes give ERROR_CORRUPT. A loaded
+   list points into the bytes, which must outlive it. */
 void gci_guards_save(gci_guards const *guards, gci_buf *out);
 gcache_status gci_guards_load(gci_view bytes, gci_guards **out_guards, gcache_error *error);
 

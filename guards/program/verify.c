@@ -105,7 +105,7 @@ check_operands(check *c, gci_instruction const *i)
 
 /* ---- paths ---- */
 
-/* What is written here now arrives at the target as well. */
+/* The registers written here are written at the target as well. */
 static bool
 arrive(check *c, uint32_t target)
 {
@@ -141,7 +141,7 @@ check_instruction(check *c, uint32_t at)
     if (i->op >= GCI_OPCODE_COUNT || !check_immediate(i))
         return false;
     join(c, c->arriving[at]);
-    /* Where no path arrives nothing is ever read: anything goes, within the registers. */
+    /* Unreachable code is never run: anything goes, within the registers. */
     if (!c->reachable)
         memset(&c->now, 0xff, sizeof c->now);
     if (!check_operands(c, i))

@@ -129,7 +129,7 @@ deciding_pair(explaining *x, gci_ast *node)
     return (part){ node, NULL };
 }
 
-/* Down through conjunctions and the branch a conditional takes, to what decides. */
+/* Goes down through conjunctions and the branch that a conditional takes, to the part that decides. */
 static part
 deciding_part(explaining *x, gci_ast *node)
 {

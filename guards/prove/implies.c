@@ -83,7 +83,7 @@ sum(interval a, interval b)
     return total;
 }
 
-/* Of bounded ones by their corners; else only where nothing is negative. */
+/* Bounded intervals multiply by their corners, others only where nothing is negative. */
 static interval
 product(interval a, interval b)
 {
@@ -260,7 +260,7 @@ implies_conjunct(gci_claims const *narrow, gci_conjunct const *wanted)
 {
     int64_t value;
 
-    /* What has just been true in the other list is true here, whatever it is. */
+    /* A conjunct that the other list has is true here too, whatever it says. */
     if (has_same_text(narrow, wanted))
         return true;
     if (wanted->kind == GCI_CONJUNCT_OTHER || !cannot_raise(narrow, wanted))

@@ -1,13 +1,13 @@
 /*
  * The smallest change of hints with which a list holds: of as few hints as possible, then by the sum of the changes.
  *
- * The conditions of the normal form say which values a hint may take while the others stay (solve.c). Those are walked from
- * the present value outwards, and each is tried by evaluating the whole list: so what is said to hit does, and the first is
- * the nearest. With several hints, all but the last are walked in the same way, and what depends on hints that have no value
- * yet is left for later ones.
+ * The conditions of the normal form say which values a hint may take while the others stay (solve.c). The search walks those
+ * from the present value outwards and evaluates the whole list for each: a reported change does hit, and the first one found
+ * is the nearest. If several hints change, all but the last are walked in the same way; conditions on hints that have no
+ * value yet are left for later ones.
  *
- * An `or` is taken apart: each of its alternatives is a search of its own. A walk that doesn't come to an end is cut; what
- * is found further away than that is not known to be nearest, and nothing is said.
+ * Each alternative of an `or` is a search of its own. A walk that doesn't end is cut; a change found further away than the
+ * cut may not be the nearest, and isn't reported.
  */
 #include "guards/prove/prove.h"
 
@@ -25,7 +25,7 @@
 /* Times that ranges are narrowed by all conditions; each time a bound gets on by one equality. */
 #define MAX_NARROWINGS 4
 
-/* Conditions looked at for one set of hints, and in all: some tens of milliseconds. Where all can be solved for one hint, its
+/* Conditions looked at for one set of hints, and in all: some tens of milliseconds. If all can be solved for one hint, its
    first few values decide. */
 #define MAX_WORK_OF_SET ((size_t)1 << 17)
 #define MAX_WORK ((size_t)1 << 20)
@@ -478,7 +478,7 @@ gci_guards_nearest(gci_guards const *guards, gci_hints const *hints, bool severa
     search s = { .guards = guards, .work = given, .looks = MAX_LOOKS, .best = UINT64_MAX, .cut = UINT64_MAX };
     bool found = false;
 
-    /* Where a hint hides a function the normal form isn't what the text means. */
+    /* The normal form isn't what the text means if a hint hides a function. */
     if (given == 0 || hints->count == 0 || hints->count >= GCI_NO_SLOT || gci_program_is_shadowed(&guards->program, hints))
         return false;
     bool ready = prepare(&s, hints);

@@ -166,7 +166,7 @@ restrict_range(gci_solutions *s, line l, __int128 low, __int128 high)
             restrict_to_none(s);
         return;
     }
-    /* With a negative slope the bounds change places. */
+    /* The bounds change places if the slope is negative. */
     __int128 first = (l.slope > 0 ? low : high) - l.constant, last = (l.slope > 0 ? high : low) - l.constant;
     int64_t from = floor_divide(first + (l.slope > 0 ? l.slope - 1 : l.slope + 1), l.slope);
     int64_t to = floor_divide(last, l.slope);

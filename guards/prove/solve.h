@@ -1,8 +1,8 @@
 /*
  * Which integers one unknown may be, as far as conditions of a normal form can be solved for it.
  *
- * Solved are comparisons of a*x + b, (a*x + b) % m, (a*x + b) // d and of max and min of such, where everything but x is known.
- * What can't be solved is left out: a solution set may hold too much, never too little.
+ * It solves comparisons of a*x + b, (a*x + b) % m, (a*x + b) // d and of max and min of such, if everything but x is known.
+ * It skips other conditions: a solution set may hold too much, never too little.
  */
 #ifndef GCI_GUARDS_SOLVE_H
 #define GCI_GUARDS_SOLVE_H
@@ -15,7 +15,7 @@
 /* Conditions that no range and residue class expresses; more are left out. */
 #define GCI_MAX_SIEVES 32
 
-/* Of which ranges are narrowed together. */
+/* The unknowns whose ranges are narrowed together, at most. */
 #define GCI_MAX_UNKNOWNS 3
 
 typedef struct gci_slots {

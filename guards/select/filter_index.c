@@ -406,7 +406,7 @@ gci_cursor_init(gci_cursor *cursor, gci_filter_index const *index, gci_name_fram
         add_unsure(cursor, frame);
 }
 
-/* What may hold of the blocks of one summary word. */
+/* The blocks of one summary word that may have a list. */
 static uint64_t
 load_summary(gci_cursor const *c, uint32_t at)
 {

@@ -5,8 +5,8 @@
  * bounds meet the bucket. The rows of the buckets that the present values fall into are intersected, 512 lists at a
  * time; a summary bit for each 512 says whether there is anything to intersect.
  *
- * Beside the rows: for each slot the lists that read it, for each hazard those it makes unsure; where a slot or a hazard
- * is out of order, its row is added to the result.
+ * It also has a row for each slot, of the lists that read it, and for each hazard, of those it makes unsure. The row of a
+ * slot without an integer, or of a hazard that is 0, is added to the result.
  */
 #ifndef GCI_GUARDS_FILTER_INDEX_H
 #define GCI_GUARDS_FILTER_INDEX_H

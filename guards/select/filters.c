@@ -1,5 +1,5 @@
 /*
- * From the normal form of a list to bounds of dimensions.
+ * Makes bounds of dimensions from the normal form of a list.
  *
  * Normal forms are kept while the filters are, as far as dimensions lie in them.
  */
@@ -146,7 +146,7 @@ gci_filters_add(gci_filters *filters, gci_guards const *guards, uint16_t const *
     adding a = { .into = filters, .program = &guards->program, .slots = slots };
     uint32_t dimensions = filters->dimension_count;
 
-    /* What the parser doesn't take any more (a limit that was lowered) only isn't filtered. */
+    /* A list that the parser doesn't take any more (a limit was lowered) isn't filtered. */
     bool parsed = gci_normal_make(guards->texts, guards->count, slot_symbol, &a, &a.normal);
     for (size_t i = 0; parsed && i < a.normal.count && add_conjunct(&a, &a.normal.conjuncts[i]); i++)
         ;

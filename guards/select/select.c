@@ -40,7 +40,7 @@ reads_odd(gci_placed_list const *list, gci_name_frame const *frame)
     return false;
 }
 
-/* Where not all is plain: hints that aren't integers or shadow a function, results beyond int64. */
+/* For hints that aren't integers or shadow a function, and results beyond int64. */
 static __attribute__((noinline)) gcache_truth
 eval_slowly(gci_placed_list const *list, gci_binding const *binding)
 {

@@ -1,7 +1,7 @@
 /*
  * Choosing among many guard lists: the first, in the caller's order, that holds for given hints.
  *
- * The result, of a miss too, is that of trying every list in order with gci_guards_eval:
+ * The result is that of trying every list in order with gci_guards_eval; this holds for a miss too:
  *
  *  1. The index only filters. A list that it skips is certainly false: it relies on conjuncts of integer comparisons
  *     that stand before the first one that may raise, and only while the divisors before them aren't zero.
@@ -22,7 +22,7 @@
 
 typedef struct gci_selector gci_selector;
 
-/* Of lists in the order they are tried, which must outlive it. NULL: no memory, or more names than a selector holds. */
+/* lists are in the order they are tried, and must outlive the selector. NULL: no memory, or more names than a selector holds. */
 gci_selector *gci_selector_new(gci_guards const *const *lists, size_t count);
 void gci_selector_free(gci_selector *selector);
 /* The bytes it takes, about. */

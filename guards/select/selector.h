@@ -39,14 +39,14 @@ struct gci_selector {
 /* The slot of a name, or GCI_MAX_SLOTS. */
 uint32_t gci_selector_find_slot(gci_selector const *selector, uint64_t hash, gci_view name);
 
-/* What a memo knows and learns. The answer for equal values of all slots, and equal eligibility, is the same. */
+/* Recent answers. Equal values of all slots, and equal eligibility, have one answer. */
 typedef struct gci_memo {
     char *answers; /* NULL: nothing is remembered */
     uint32_t width; /* values of each */
     size_t stride;
 } gci_memo;
 
-/* Without memory, or for too many names, nothing is remembered. */
+/* Remembers nothing without memory, or for too many names. */
 void gci_memo_init(gci_memo *memo, uint32_t width);
 void gci_memo_clear(gci_memo *memo);
 bool gci_memo_find(gci_memo const *memo, int64_t const *values, uint64_t eligibility, gci_selection *out);

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Beyond this many, finding a name given twice by comparing all pairs would show. */
+/* Comparing all pairs of more names, to find one given twice, would show. */
 #define MAX_PAIRWISE 32
 
 uint64_t

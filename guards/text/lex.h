@@ -1,5 +1,5 @@
 /*
- * From text to tokens, as Python 3.11's tokenizer does it for one expression.
+ * Splits a text into tokens, as Python 3.11's tokenizer does it for one expression.
  *
  * A lexer reads on demand and keeps one token of look-ahead in `token`. It allocates nothing. Positions are byte offsets.
  */

@@ -143,8 +143,8 @@ to_double(gci_calc *calc, gci_number a, double *out)
     return gci_number_is_real(a) ? gci_number_to_double(calc, a, out) : raise_not_real(calc, a);
 }
 
-/* Where a finite argument gives an infinite result, Python says OverflowError of BOUNDED functions, which only grow too
-   large, and ValueError of those with a POLE. */
+/* If a finite argument gives an infinite result, Python raises OverflowError for BOUNDED functions, which only grow too
+   large, and ValueError for those with a POLE. */
 enum { POLE, BOUNDED };
 
 static bool
@@ -365,7 +365,7 @@ is_dense_volume(gci_calc *calc, gci_number const *sizes, gci_number const *strid
     return true;
 }
 
-/* Sizes, then as many strides. With an odd number of arguments the strides are one more than the sizes. */
+/* Sizes, then as many strides; there is one stride more if the number of arguments is odd. */
 static bool
 is_dense(gci_function_call const *c, gci_number *out)
 {

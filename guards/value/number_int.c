@@ -88,7 +88,7 @@ quotient_to_double(gci_calc *calc, gci_int a, gci_int b, double *out)
 {
     gci_int quotient, remainder;
     int64_t scale = (int64_t)gci_int_bits(a) - (int64_t)gci_int_bits(b) - QUOTIENT_BITS;
-    /* Where the result is subnormal fewer bits count: rounding must happen at its last place, once. */
+    /* Fewer bits count if the result is subnormal: it must be rounded once, at its last place. */
     int64_t smallest = -1074 - 2;
 
     if (scale < smallest)

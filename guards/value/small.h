@@ -76,7 +76,7 @@ gci_small_shift_left(int64_t a, int64_t bits, int64_t *out)
     return !__builtin_mul_overflow(a, (int64_t)1 << bits, out);
 }
 
-/* Of numbers that aren't negative; 0 of none. */
+/* The numbers aren't negative. gcd(0, 0) is 0. */
 static inline int64_t
 gci_common_divisor(int64_t a, int64_t b)
 {
