@@ -3,6 +3,7 @@
  */
 #include "guards/normal/normal.h"
 
+#include "base/array.h"
 #include "base/check.h"
 #include "guards/value/limits.h"
 #include "guards/value/small.h"
@@ -27,22 +28,16 @@ expression(making *m, gci_ast const *node)
 /* ---- one conjunct ---- */
 
 static gci_conjunct *
-new_conjunct(making *m)
+new_conjunct(making *m, gci_view text)
 {
     gci_normal *n = m->normal;
 
-    if (n->count == n->room) {
-        size_t room = n->room != 0 ? 2 * n->room : 16;
-        gci_conjunct *more = realloc(n->conjuncts, room * sizeof *more);
-        if (more == NULL) {
-            m->failed = true;
-            return NULL;
-        }
-        n->conjuncts = more;
-        n->room = room;
+    if (!gci_array_has_room(&n->conjuncts, n->count, &n->room, sizeof *n->conjuncts)) {
+        m->failed = true;
+        return NULL;
     }
     gci_conjunct *conjunct = &n->conjuncts[n->count++];
-    *conjunct = (gci_conjunct){ .kind = GCI_CONJUNCT_OTHER, .guard = m->guard, .low = INT64_MIN, .high = INT64_MAX };
+    *conjunct = (gci_conjunct){ .kind = GCI_CONJUNCT_OTHER, .guard = m->guard, .text = text, .low = INT64_MIN, .high = INT64_MAX };
     return conjunct;
 }
 
@@ -63,14 +58,12 @@ add_hazards(making *m, gci_ast const *node, gci_conjunct *conjunct)
 }
 
 static void
-add_other(making *m, gci_ast const *node)
+add_other(making *m, gci_ast const *node, gci_view text)
 {
-    gci_conjunct *conjunct = new_conjunct(m);
+    gci_conjunct *conjunct = new_conjunct(m, text);
 
-    if (conjunct == NULL)
-        return;
-    conjunct->text = gci_ast_text(node, m->text);
-    add_hazards(m, node, conjunct);
+    if (conjunct != NULL)
+        add_hazards(m, node, conjunct);
 }
 
 /* ---- comparisons of integers ---- */
@@ -169,11 +162,10 @@ normalise(making *m, gci_conjunct *conjunct, gci_expr *left, gci_operator op, gc
 static void
 add_comparison(making *m, gci_ast const *left, gci_operator op, gci_ast const *right, gci_view text)
 {
-    gci_conjunct *conjunct = new_conjunct(m);
+    gci_conjunct *conjunct = new_conjunct(m, text);
 
     if (conjunct == NULL)
         return;
-    conjunct->text = text;
     add_hazards(m, left, conjunct);
     add_hazards(m, right, conjunct);
     normalise(m, conjunct, expression(m, left), op, expression(m, right));
@@ -245,10 +237,7 @@ add_condition(making *m, gci_ast const *node, bool wanted, gci_view text)
         gci_ast const *left = node->first->next;
         add_comparison(m, left, wanted ? op : opposite(op), left->next, text);
     } else {
-        size_t count = m->normal->count;
-        add_other(m, node);
-        if (m->normal->count > count)
-            m->normal->conjuncts[count].text = text;
+        add_other(m, node, text);
     }
 }
 

@@ -3,7 +3,7 @@
  */
 #include "guards/program/classes.h"
 
-#include "base/check.h"
+#include "base/digest.h"
 
 #define FIRST_SLOTS 64
 
@@ -12,16 +12,6 @@ mix(uint64_t hash, uint64_t value)
 {
     hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
     return hash ^ hash >> 32;
-}
-
-static uint64_t
-hash_bytes(uint64_t hash, void const *bytes, size_t size)
-{
-    unsigned char const *at = bytes;
-
-    for (size_t i = 0; i < size; i++)
-        hash = mix(hash, at[i]);
-    return hash;
 }
 
 static uint64_t
@@ -49,7 +39,7 @@ hash_node(gci_ast const *node)
     if (node->kind == GCI_AST_NUMBER)
         return hash_number(hash, node->number);
     if (has_name(node))
-        hash = hash_bytes(hash, node->name.data, node->name.size);
+        hash = mix(hash, gci_hash64(node->name.data, node->name.size, 0));
     for (gci_ast const *child = node->first; child != NULL; child = child->next)
         hash = mix(hash, (uint64_t)child->joint << 32 | child->class);
     return hash;

@@ -84,17 +84,14 @@ constant_save(gci_number number, gci_arena *arena, saved_constant *out)
         return true;
     case GCI_KIND_BOOL:
     case GCI_KIND_INT:
-        words[0] = (uint64_t)number.i;
+    case GCI_KIND_FLOAT:
+        words[0] = (uint64_t)number.i; /* of a float its bits */
         out->count = 1;
         return true;
     case GCI_KIND_BIG:
         out->is_negative = number.size < 0;
         out->words = number.limbs;
         out->count = (uint32_t)(out->is_negative ? -number.size : number.size);
-        return true;
-    case GCI_KIND_FLOAT:
-        memcpy(words, &number.f, sizeof number.f);
-        out->count = 1;
         return true;
     case GCI_KIND_COMPLEX:
         memcpy(words, number.parts, 2 * sizeof *number.parts);

@@ -53,7 +53,7 @@ write_at_path(gci_rule const *rule, gci_value const *value, gci_buf *out)
     return true;
 }
 
-static bool
+static void
 write_members(gci_value const *map, gci_buf *out)
 {
     for (uint32_t i = 0; i < map->count; i++) {
@@ -62,7 +62,6 @@ write_members(gci_value const *map, gci_buf *out)
         gci_buf_append_text(out, ": ");
         gci_json_write(out, &map->members[i].value);
     }
-    return true;
 }
 
 /* A description file of kind "generic" with the example's components. */
@@ -70,11 +69,11 @@ static bool
 write_description(gci_rule const *rule, gci_value const *example, gci_buf *out)
 {
     gci_buf inner;
-    bool written;
+    bool written = true;
 
     gci_buf_append_text(out, "{\"format\": \"" GCI_GRAPH_FORMAT "\", \"kind\": \"generic\"");
     if (example->type == GCI_MAP) {
-        written = write_members(example, out);
+        write_members(example, out);
     } else {
         gci_buf_init(&inner, GCI_BUF_NO_LIMIT);
         written = write_at_path(rule, example, &inner) && !inner.failed && inner.size > 2 && inner.data[0] == '{';

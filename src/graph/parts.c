@@ -156,28 +156,21 @@ put_line(liner *l, char const *name, gci_value const *value)
 static void
 put_component_lines(liner *l, gci_view name, gci_value const *value)
 {
-    bool map = value->type == GCI_MAP && value->count != 0;
+    bool map = value->type == GCI_MAP && value->count != 0, list = value->type == GCI_LIST;
     gci_buf path;
 
     gci_buf_init(&path, GCI_BUF_NO_LIMIT);
-    for (uint32_t i = 0; i < value->count && !l->failed && (map || value->type == GCI_LIST); i++) {
+    for (uint32_t i = 0; i < (map || list ? value->count : 1) && !l->failed; i++) {
         path.size = 0;
-        if (map)
-            gci_buf_format(&path, "%.*s[%.*s]", (int)name.size, name.data, (int)value->members[i].name.size,
-                           value->members[i].name.data);
-        else
-            gci_buf_format(&path, "%.*s[%u]", (int)name.size, name.data, (unsigned)i);
-        gci_buf_append_char(&path, '\0');
-        l->failed = l->failed || path.failed;
-        if (!l->failed)
-            put_line(l, path.data, map ? &value->members[i].value : &value->items[i]);
-    }
-    if (!map && value->type != GCI_LIST) {
         gci_buf_append_view(&path, name);
+        if (map)
+            gci_buf_format(&path, "[%.*s]", (int)value->members[i].name.size, value->members[i].name.data);
+        else if (list)
+            gci_buf_format(&path, "[%u]", (unsigned)i);
         gci_buf_append_char(&path, '\0');
-        l->failed = l->failed || path.failed;
+        l->failed = path.failed;
         if (!l->failed)
-            put_line(l, path.data, value);
+            put_line(l, path.data, map ? &value->members[i].value : list ? &value->items[i] : value);
     }
     gci_buf_clear(&path);
 }

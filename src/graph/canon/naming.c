@@ -123,8 +123,8 @@ is_tied(gci_ranked_symbol const *ranked, size_t count, size_t i)
 static bool
 has_ties(gci_ranked_symbol const *ranked, size_t count)
 {
-    for (size_t i = 1; i < count; i++)
-        if (ranked[i - 1].hash == ranked[i].hash)
+    for (size_t i = 0; i < count; i++)
+        if (is_tied(ranked, count, i))
             return true;
     return false;
 }

@@ -218,33 +218,21 @@ add_member(gcache_graph *graph, gci_value *map, char const *name, gci_value cons
     return true;
 }
 
-static int
-compare_names(void const *a, void const *b)
-{
-    return gci_view_compare(*(gci_view const *)a, *(gci_view const *)b);
-}
-
 /* No two members of a map have one name. */
 static bool
 check_distinct(gcache_graph *graph, gci_value const *map)
 {
-    gci_view *names = malloc((map->count + 1) * sizeof *names);
+    gci_intern names = { .count = 0 };
     bool distinct = true;
 
-    if (names == NULL) {
-        gci_graph_fail_memory(graph);
-        return false;
+    for (uint32_t i = 0; i < map->count && distinct; i++) {
+        if (gci_intern_add(&names, map->members[i].name, &distinct) == GCI_INTERN_NONE)
+            gci_graph_fail_memory(graph);
+        else if (!distinct)
+            gci_graph_fail(graph, GCACHE_ERROR_ARGUMENT, "\"%s\" is given twice", map->members[i].name.data);
     }
-    for (uint32_t i = 0; i < map->count; i++)
-        names[i] = map->members[i].name;
-    qsort(names, map->count, sizeof *names, compare_names);
-    for (uint32_t i = 1; i < map->count && distinct; i++) {
-        distinct = !gci_view_equal(names[i - 1], names[i]);
-        if (!distinct)
-            gci_graph_fail(graph, GCACHE_ERROR_ARGUMENT, "\"%s\" is given twice", names[i].data);
-    }
-    free(names);
-    return distinct;
+    gci_intern_clear(&names);
+    return graph->status == GCACHE_OK;
 }
 
 gcache_value *
