@@ -7,8 +7,14 @@
 
 #include <stdlib.h>
 
-/* Changes whenever opcode.def, functions.def or the layout do; another version's programs are compiled anew from texts. */
-#define PROGRAM_VERSION 3
+/* The layout, and what opcodes and functions are numbered by. Programs of another version are compiled anew from texts. */
+#define LAYOUT 3
+
+static uint32_t
+program_version(void)
+{
+    return (uint32_t)LAYOUT << 24 | (uint32_t)GCI_OPCODE_COUNT << 12 | (uint32_t)gci_function_count();
+}
 
 /* ---- what a program consists of ---- */
 
@@ -52,7 +58,7 @@ typedef struct saved_program {
 
 #define PROGRAM(member) guards.program.member
 static gci_field const program_fields[] = {
-    GCI_NUMBER(saved_program, version, 4, "version", "3; 0: it isn't saved, and nothing follows"),
+    GCI_NUMBER(saved_program, version, 4, "version", "3, how many opcodes, how many functions: 8, 12 and 12 bits; 0: it isn't saved, and nothing follows"),
     GCI_LIST(saved_program, guards.texts, guards.count, &gci_text_item, "guards", "their texts"),
     GCI_LIST(saved_program, PROGRAM(names), PROGRAM(name_count), &name_item, "names", ""),
     GCI_LIST(saved_program, PROGRAM(callees), PROGRAM(callee_count), &gci_text_item, "callees",
@@ -148,7 +154,7 @@ constant_load(saved_constant const *saved, gci_arena *arena, gci_number *out)
 void
 gci_guards_save(gci_guards const *guards, gci_buf *out)
 {
-    saved_program saved = { .version = PROGRAM_VERSION, .guards = *guards, .constant_count = guards->program.constant_count };
+    saved_program saved = { .version = program_version(), .guards = *guards, .constant_count = guards->program.constant_count };
     gci_arena arena;
 
     gci_arena_init(&arena, SIZE_MAX / 2);
@@ -195,7 +201,7 @@ gci_guards_load(gci_view bytes, gci_guards **out_guards, gcache_error *error)
 {
     gci_reader start = gci_reader_of(bytes);
 
-    if (gci_get_u32(&start) != PROGRAM_VERSION)
+    if (gci_get_u32(&start) != program_version())
         return gci_fail(error, GCACHE_ERROR_FORMAT, "a guard program of another version");
     gci_guards *guards = calloc(1, sizeof *guards);
     if (guards == NULL)

@@ -449,7 +449,7 @@ gci_function_index(gci_function const *function)
 gci_function const *
 gci_function_tuple(void)
 {
-    return &table[TABLE_SIZE - 1];
+    return gci_function_find((gci_view){ NULL, 0 }, (gci_view)GCI_VIEW("()"));
 }
 
 gci_function const *
@@ -457,7 +457,7 @@ gci_function_find(gci_view module, gci_view name)
 {
     size_t prefix = module.size != 0 ? module.size + 1 : 0;
 
-    for (size_t i = 0; i < TABLE_SIZE - 1; i++) {
+    for (size_t i = 0; i < TABLE_SIZE; i++) {
         char const *text = table[i].name;
         if (table[i].size != prefix + name.size || memcmp(text + prefix, name.data, name.size) != 0)
             continue;
