@@ -58,7 +58,8 @@ typedef struct saved_program {
 
 #define PROGRAM(member) guards.program.member
 static gci_field const program_fields[] = {
-    GCI_NUMBER(saved_program, version, 4, "version", "3, how many opcodes, how many functions: 8, 12 and 12 bits; 0: it isn't saved, and nothing follows"),
+    GCI_NUMBER(saved_program, version, 4, "version",
+               "3, how many opcodes, how many functions: 8, 12 and 12 bits; 0: it isn't saved, and nothing follows"),
     GCI_LIST(saved_program, guards.texts, guards.count, &gci_text_item, "guards", "their texts"),
     GCI_LIST(saved_program, PROGRAM(names), PROGRAM(name_count), &name_item, "names", ""),
     GCI_LIST(saved_program, PROGRAM(callees), PROGRAM(callee_count), &gci_text_item, "callees",
