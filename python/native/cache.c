@@ -195,20 +195,20 @@ cache_closed(PyObject *self, PyObject *Py_UNUSED(none))
 /* ---- lookup ---- */
 
 int
-question_read(native_state *state, PyObject *graph, PyObject *mapping, PyObject *asked, lookup_question *out_question)
+context_read(native_state *state, PyObject *graph, PyObject *mapping, PyObject *asked, lookup_context *out_context)
 {
-    *out_question = (lookup_question){ 0 };
-    if ((out_question->graph = graph_finished(state, graph)) == NULL
-        || hints_read(mapping, &out_question->hints) < 0 || request_read(asked, &out_question->request) < 0)
+    *out_context = (lookup_context){ 0 };
+    if ((out_context->graph = graph_finished(state, graph)) == NULL
+        || hints_read(mapping, &out_context->hints) < 0 || request_read(asked, &out_context->request) < 0)
         return -1;
     return 0;
 }
 
 void
-question_clear(lookup_question *question)
+context_clear(lookup_context *context)
 {
-    hints_clear(&question->hints);
-    request_clear(&question->request);
+    hints_clear(&context->hints);
+    request_clear(&context->request);
 }
 
 static PyObject *
@@ -270,7 +270,7 @@ cache_lookup(PyObject *self, PyObject *args)
 {
     native_state *state = state_of(self);
     PyObject *graph, *mapping, *asked;
-    lookup_question question;
+    lookup_context context;
     gcache_result result = GCACHE_RESULT_INIT;
     gcache_error error;
     gcache_status status = GCACHE_MISS;
@@ -280,15 +280,15 @@ cache_lookup(PyObject *self, PyObject *args)
     gcache *cache = cache_enter(self);
     if (cache == NULL)
         return NULL;
-    bool readable = question_read(state, graph, mapping, asked, &question) == 0;
+    bool readable = context_read(state, graph, mapping, asked, &context) == 0;
     if (readable) {
-        question.request.thread = PyEval_SaveThread();
-        status = gcache_lookup_with(cache, question.graph, hints_or_null(&question.hints), &question.request.view,
+        context.request.thread = PyEval_SaveThread();
+        status = gcache_lookup_with(cache, context.graph, hints_or_null(&context.hints), &context.request.view,
                                     &result, &error);
-        PyEval_RestoreThread(question.request.thread);
+        PyEval_RestoreThread(context.request.thread);
     }
-    bool raised = question.request.raised;
-    question_clear(&question);
+    bool raised = context.request.raised;
+    context_clear(&context);
     PyObject *found = NULL;
     if (readable && !raised)
         found = status == GCACHE_HIT    ? hit_tuple(state, self, &result)
@@ -307,7 +307,7 @@ cache_explain(PyObject *self, PyObject *args)
     native_state *state = state_of(self);
     PyObject *graph, *mapping, *asked;
     int form;
-    lookup_question question;
+    lookup_context context;
     char *text = NULL;
     gcache_error error;
     gcache_status status = GCACHE_MISS;
@@ -317,15 +317,15 @@ cache_explain(PyObject *self, PyObject *args)
     gcache *cache = cache_enter(self);
     if (cache == NULL)
         return NULL;
-    bool readable = question_read(state, graph, mapping, asked, &question) == 0;
+    bool readable = context_read(state, graph, mapping, asked, &context) == 0;
     if (readable) {
-        question.request.thread = PyEval_SaveThread();
-        status = gcache_explain(cache, question.graph, hints_or_null(&question.hints), &question.request.view,
+        context.request.thread = PyEval_SaveThread();
+        status = gcache_explain(cache, context.graph, hints_or_null(&context.hints), &context.request.view,
                                 (gcache_explain_form)form, &text, &error);
-        PyEval_RestoreThread(question.request.thread);
+        PyEval_RestoreThread(context.request.thread);
     }
-    bool raised = question.request.raised;
-    question_clear(&question);
+    bool raised = context.request.raised;
+    context_clear(&context);
     PyObject *shown = NULL;
     if (readable && !raised)
         shown = status < 0 ? raise_error(state, &error) : PyUnicode_FromString(text);

@@ -6,9 +6,9 @@
 
 typedef struct compile_object {
     PyObject_HEAD
-    PyObject *cache, *arguments; /* what the question borrows from */
+    PyObject *cache, *arguments; /* what the lookup borrows from */
     gcache_compile *compile;
-    lookup_question question;
+    lookup_context context;
     gcache_result result;
 } compile_object;
 
@@ -27,7 +27,7 @@ end(compile_object *self, gcache_entry const *entry, gcache_error *error)
     Py_BEGIN_ALLOW_THREADS
     status = gcache_compile_end(compile, entry != NULL ? &compiled : NULL, error);
     Py_END_ALLOW_THREADS
-    question_clear(&self->question);
+    context_clear(&self->context);
     Py_CLEAR(self->arguments);
     cache_unuse(self->cache);
     return status;
@@ -84,7 +84,7 @@ answer(native_state *state, compile_object *self, gcache_status status, gcache_e
     if (status == GCACHE_MISS) {
         end(self, NULL, NULL);
     } else {
-        question_clear(&self->question);
+        context_clear(&self->context);
         if (!PyErr_Occurred() && status == GCACHE_HIT) {
             found = hit_tuple(state, self->cache, &self->result);
             self->result = (gcache_result){ .size = sizeof(gcache_result), .note = "" };
@@ -124,13 +124,13 @@ cache_begin(PyObject *cache_object, PyObject *args)
     self->arguments = Py_NewRef(args);
     self->result = (gcache_result){ .size = sizeof(gcache_result), .note = "" };
     gcache_status status = GCACHE_ERROR_ARGUMENT;
-    if (question_read(state, graph, mapping, asked, &self->question) == 0) {
-        options.request = &self->question.request.view;
+    if (context_read(state, graph, mapping, asked, &self->context) == 0) {
+        options.request = &self->context.request.view;
         options.lease_timeout_ns = timeout_ns;
-        self->question.request.thread = PyEval_SaveThread();
-        status = gcache_compile_begin(cache, self->question.graph, hints_or_null(&self->question.hints), &options, NULL,
+        self->context.request.thread = PyEval_SaveThread();
+        status = gcache_compile_begin(cache, self->context.graph, hints_or_null(&self->context.hints), &options, NULL,
                                       &self->compile, &self->result, &error);
-        PyEval_RestoreThread(self->question.request.thread);
+        PyEval_RestoreThread(self->context.request.thread);
     }
     return answer(state, self, status, &error);
 }

@@ -151,16 +151,16 @@ int request_read(PyObject *tuple, native_request *out_request);
 void request_clear(native_request *request);
 
 /* Everything that lookup and explain share: who asks what. */
-typedef struct lookup_question {
+typedef struct lookup_context {
     gcache_graph *graph;
     native_hints hints;
     native_request request;
-} lookup_question;
+} lookup_context;
 
-/* From (graph, hints, request). Clear it with question_clear whether or not reading succeeded. */
-int question_read(native_state *state, PyObject *graph, PyObject *mapping, PyObject *asked,
-                  lookup_question *out_question);
-void question_clear(lookup_question *question);
+/* From (graph, hints, request). Clear it with context_clear whether or not reading succeeded. */
+int context_read(native_state *state, PyObject *graph, PyObject *mapping, PyObject *asked,
+                  lookup_context *out_context);
+void context_clear(lookup_context *context);
 
 typedef struct native_entry {
     gcache_entry view;

@@ -89,14 +89,6 @@ holds(gci_advice_where what, gci_diff_item const *item)
     return true;
 }
 
-static bool
-begins(gci_view text, char const *start)
-{
-    size_t size = strlen(start);
-
-    return text.size >= size && (size == 0 || memcmp(text.data, start, size) == 0);
-}
-
 /* pattern = the beginning of a path, in which * stands for an index */
 static bool
 path_begins(gci_view path, char const *pattern)
@@ -170,7 +162,7 @@ static bool
 is_other_graph(gci_near_key const *near)
 {
     for (size_t i = 0; i < near->count; i++)
-        if (begins(near->items[i].path, "graph") || gci_view_is(near->items[i].path, "gm"))
+        if (path_begins(near->items[i].path, "graph") || gci_view_is(near->items[i].path, "gm"))
             return true;
     return false;
 }
@@ -201,20 +193,20 @@ source_of(gci_explained const *explained, gci_view name)
     return gci_pairs_value(request->sources, request->sources_count, name);
 }
 
-/* source = tensor ".size(" dimension ")": torch._dynamo.mark_dynamic(tensor, dimension) */
+/* With a tensor and one of its dimensions. */
+#define MARK_DYNAMIC "torch._dynamo.mark_dynamic({}, {}) before the first call"
+
+/* source = tensor ".size(" dimension ")" */
 static bool
-write_mark_dynamic(gci_explained const *explained, char const *source, gci_buf *out)
+is_size(gci_explained const *explained, char const *source, gci_view *out_tensor, gci_view *out_dimension)
 {
     char const *call = source != NULL ? strstr(source, ".size(") : NULL;
 
     if (!is_torch(explained) || call == NULL || strchr(call, ')') == NULL)
         return false;
-    gci_buf_append_text(out, "torch._dynamo.mark_dynamic(");
-    gci_buf_append(out, source, (size_t)(call - source));
-    gci_buf_append_text(out, ", ");
+    *out_tensor = gci_view_of(source, (size_t)(call - source));
     call += strlen(".size(");
-    gci_buf_append(out, call, strcspn(call, ")"));
-    gci_buf_append_text(out, ") before the first call");
+    *out_dimension = gci_view_of(call, strcspn(call, ")"));
     return true;
 }
 
@@ -222,18 +214,8 @@ write_mark_dynamic(gci_explained const *explained, char const *source, gci_buf *
 static void
 write_source(gci_view name, char const *source, gci_buf *out)
 {
-    if (source == NULL)
-        return;
-    gci_phrase(out, "{} is {}. ", GCI_AS_VIEW(name), GCI_AS_TEXT(source));
-}
-
-static void
-write_name(gci_view name, char const *source, gci_buf *out)
-{
     if (source != NULL)
-        gci_buf_append_text(out, source);
-    else
-        gci_buf_append_view(out, name);
+        gci_phrase(out, "{} is {}. ", GCI_AS_VIEW(name), GCI_AS_TEXT(source));
 }
 
 /* Each of the values it is equal to compiles by itself. */
@@ -241,37 +223,27 @@ static void
 advise_on_equality(gci_explained const *explained, gci_view name, gci_buf *out)
 {
     char const *source = source_of(explained, name);
-    gci_buf call;
+    gci_view tensor, dimension;
 
-    gci_buf_init(&call, GCI_BUF_NO_LIMIT);
-    if (write_mark_dynamic(explained, source, &call)) {
-        write_source(name, source, out);
-        gci_buf_append_text(out, "Each of its sizes compiles by itself: call ");
-        gci_buf_append_view(out, gci_buf_view(&call));
-        gci_buf_append_char(out, '.');
-    }
-    out->failed |= call.failed;
-    gci_buf_clear(&call);
+    if (!is_size(explained, source, &tensor, &dimension))
+        return;
+    write_source(name, source, out);
+    gci_phrase(out, "Each of its sizes compiles by itself: call " MARK_DYNAMIC ".", GCI_AS_VIEW(tensor),
+               GCI_AS_VIEW(dimension));
 }
 
 static void
 advise_on_multiple(gci_explained const *explained, gci_symbol_bounds const *bounds, gci_buf *out)
 {
     char const *source = source_of(explained, bounds->name);
-    gci_buf call;
+    gci_view tensor, dimension;
 
-    gci_buf_init(&call, GCI_BUF_NO_LIMIT);
     write_source(bounds->name, source, out);
-    gci_buf_format(out, "What is stored serves multiples of %lld only: pad ", (long long)bounds->modulus);
-    write_name(bounds->name, source, out);
-    gci_buf_append_text(out, " to one of them");
-    if (write_mark_dynamic(explained, source, &call)) {
-        gci_buf_append_text(out, ", or call ");
-        gci_buf_append_view(out, gci_buf_view(&call));
-    }
+    gci_buf_format(out, "What is stored serves multiples of %lld only", (long long)bounds->modulus);
+    gci_phrase(out, ": pad {} to one of them", GCI_AS_VIEW(source != NULL ? gci_view_text(source) : bounds->name));
+    if (is_size(explained, source, &tensor, &dimension))
+        gci_phrase(out, ", or call " MARK_DYNAMIC, GCI_AS_VIEW(tensor), GCI_AS_VIEW(dimension));
     gci_buf_append_char(out, '.');
-    out->failed |= call.failed;
-    gci_buf_clear(&call);
 }
 
 /* Each side of a bound compiles once and is kept: worth saying only where a side isn't meant to come at all. */
@@ -412,9 +384,8 @@ advise_on_eviction(gci_explained const *explained, gci_buf *out)
 static void
 advise_on_requirement(gci_trial const *trial, gci_buf *out)
 {
-    gci_buf_append_text(out, "each value of ");
-    gci_buf_append_view(out, trial->requirement->name);
-    gci_buf_append_text(out, " compiles once for itself; both entries are then kept side by side.");
+    gci_phrase(out, "each value of {} compiles once for itself; both entries are then kept side by side.",
+               GCI_AS_VIEW(trial->requirement->name));
 }
 
 /* Another variant than the wanted one. */
@@ -423,13 +394,12 @@ advise_on_variant(gci_explained const *explained, gci_trial const *trial, gci_bu
 {
     gci_view variant = trial->ranked->candidate->record.variant;
 
-    gci_buf_append_text(out, "ask without a variant to be offered ");
     if (variant.size == 0)
-        gci_buf_append_text(out, "the one that has none");
+        gci_buf_append_text(out, "ask without a variant to be offered the one that has none");
     else
-        gci_buf_format(out, "\"%.*s\"", (int)variant.size, variant.data);
-    gci_buf_format(out, " as well, or compile \"%s\" once: both are then kept side by side.",
-                   explained->context->request.variant);
+        gci_phrase(out, "ask without a variant to be offered \"{}\"", GCI_AS_VIEW(variant));
+    gci_phrase(out, " as well, or compile \"{}\" once: both are then kept side by side.",
+               GCI_AS_TEXT(explained->context->request.variant));
 }
 
 void
