@@ -57,23 +57,26 @@ gci_trace_first(gci_trace const *trace, gcache_reason reason)
 void
 gci_trace_find_eviction(gci_trace *trace, gci_store *store, gcache_key const *key, bool settle)
 {
-    trace->has_tombstone = gci_store_tombstone(store, key, &trace->tombstone);
-    if (trace->has_tombstone)
-        trace->fullness = gci_store_fullness(store, settle);
+    gci_key_eviction *found = GCI_ARENA_NEW(&trace->arena, gci_key_eviction);
+
+    if (found == NULL || !gci_store_tombstone(store, key, &found->tombstone))
+        return;
+    found->fullness = gci_store_fullness(store, settle);
+    trace->eviction = found;
 }
 
-gci_tombstone const *
+gci_key_eviction const *
 gci_trace_eviction(gci_trace const *trace)
 {
-    if (!trace->has_tombstone)
+    if (trace->eviction == NULL)
         return NULL;
-    if (trace->tombstone.left == 0 && trace->count + trace->evicted_count == 0)
-        return &trace->tombstone;
+    if (trace->eviction->tombstone.left == 0 && trace->count + trace->evicted_count == 0)
+        return trace->eviction;
     for (size_t i = 0; i < trace->trial_count; i++) {
         gci_trial const *trial = &trace->trials[i];
         if (gci_trial_is_evicted(trace, trial) && trial->reason == GCACHE_REASON_EVICTED &&
-            trial->ranked->candidate->evicted_ns == trace->tombstone.evicted_ns)
-            return &trace->tombstone;
+            trial->ranked->candidate->evicted_ns == trace->eviction->tombstone.evicted_ns)
+            return trace->eviction;
     }
     return NULL;
 }

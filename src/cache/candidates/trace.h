@@ -41,6 +41,12 @@ typedef struct gci_near_key {
     size_t count, left_out;       /* items, and further differences */
 } gci_near_key;
 
+/* What is remembered of a key's last eviction, and how full the cache is that had evicted it. */
+typedef struct gci_key_eviction {
+    gci_tombstone tombstone;
+    gci_fullness fullness;
+} gci_key_eviction;
+
 typedef struct gci_trace {
     gci_arena arena;
     gci_candidates *set;        /* keeps what trials point to alive */
@@ -48,9 +54,7 @@ typedef struct gci_trace {
     size_t trial_count;
     size_t count, evicted_count; /* candidates that were there */
     gci_trial const *winner;
-    bool has_tombstone;
-    gci_tombstone tombstone;
-    gci_fullness fullness;      /* of the cache that had evicted it; zeros where nothing was evicted */
+    gci_key_eviction *eviction; /* NULL: nothing is remembered */
     gci_near_key nearest[GCI_TRACE_NEAREST];
     size_t nearest_count;
     uint64_t stored_keys;       /* in the whole cache */
@@ -86,7 +90,7 @@ gci_trial const *gci_trace_first(gci_trace const *trace, gcache_reason reason);
 void gci_trace_find_eviction(gci_trace *trace, gci_store *store, gcache_key const *key, bool settle);
 
 /* The eviction that decided: the tombstone if it is of the candidate that would have hit, or of the whole key; else NULL. */
-gci_tombstone const *gci_trace_eviction(gci_trace const *trace);
+gci_key_eviction const *gci_trace_eviction(gci_trace const *trace);
 
 /* Finds the stored keys nearest to the context's and how they differ. Trouble leaves fewer of them. */
 void gci_trace_find_nearest(gci_trace *trace, gci_context const *context);

@@ -12,9 +12,9 @@
 #define INT32_LIMIT "2147483647"
 
 static bool
-is_torch(gci_explained const *explained)
+is_torch(gci_journal_entry const *entry)
 {
-    char const *kind = gcache_graph_kind(explained->context->graph);
+    char const *kind = gcache_graph_kind(entry->context.graph);
 
     return strcmp(kind, "fx") == 0 || strcmp(kind, "aot") == 0;
 }
@@ -144,9 +144,9 @@ write_template(char const *text, gci_diff_item const *item, gci_buf *out)
 }
 
 static gci_advice const *
-find_advice(gci_explained const *explained, gci_diff_item const *item)
+find_advice(gci_journal_entry const *entry, gci_diff_item const *item)
 {
-    char const *kind = gcache_graph_kind(explained->context->graph);
+    char const *kind = gcache_graph_kind(entry->context.graph);
 
     for (size_t i = 0; i < gci_advice_count; i++) {
         gci_advice const *row = &gci_advice_rows[i];
@@ -168,14 +168,14 @@ is_other_graph(gci_near_key const *near)
 }
 
 static void
-advise_on_key(gci_explained const *explained, gci_buf *out)
+advise_on_key(gci_journal_entry const *entry, gci_buf *out)
 {
-    gci_trace const *trace = explained->trace;
+    gci_trace const *trace = &entry->trace;
 
     if (trace->nearest_count == 0 || is_other_graph(&trace->nearest[0]))
         return;
     for (size_t i = 0; i < trace->nearest[0].count; i++) {
-        gci_advice const *found = find_advice(explained, &trace->nearest[0].items[i]);
+        gci_advice const *found = find_advice(entry, &trace->nearest[0].items[i]);
         if (found == NULL)
             continue;
         write_template(found->text, &trace->nearest[0].items[i], out);
@@ -186,9 +186,9 @@ advise_on_key(gci_explained const *explained, gci_buf *out)
 /* ---- guards ---- */
 
 static char const *
-source_of(gci_explained const *explained, gci_view name)
+source_of(gci_journal_entry const *entry, gci_view name)
 {
-    gcache_request const *request = &explained->context->request;
+    gcache_request const *request = &entry->context.request;
 
     return gci_pairs_value(request->sources, request->sources_count, name);
 }
@@ -198,11 +198,11 @@ source_of(gci_explained const *explained, gci_view name)
 
 /* source = tensor ".size(" dimension ")" */
 static bool
-is_size(gci_explained const *explained, char const *source, gci_view *out_tensor, gci_view *out_dimension)
+is_size(gci_journal_entry const *entry, char const *source, gci_view *out_tensor, gci_view *out_dimension)
 {
     char const *call = source != NULL ? strstr(source, ".size(") : NULL;
 
-    if (!is_torch(explained) || call == NULL || strchr(call, ')') == NULL)
+    if (!is_torch(entry) || call == NULL || strchr(call, ')') == NULL)
         return false;
     *out_tensor = gci_view_of(source, (size_t)(call - source));
     call += strlen(".size(");
@@ -220,12 +220,12 @@ write_source(gci_view name, char const *source, gci_buf *out)
 
 /* Each of the values it is equal to compiles by itself. */
 static void
-advise_on_equality(gci_explained const *explained, gci_view name, gci_buf *out)
+advise_on_equality(gci_journal_entry const *entry, gci_view name, gci_buf *out)
 {
-    char const *source = source_of(explained, name);
+    char const *source = source_of(entry, name);
     gci_view tensor, dimension;
 
-    if (!is_size(explained, source, &tensor, &dimension))
+    if (!is_size(entry, source, &tensor, &dimension))
         return;
     write_source(name, source, out);
     gci_phrase(out, "Each of its sizes compiles by itself: call " MARK_DYNAMIC ".", GCI_AS_VIEW(tensor),
@@ -233,26 +233,26 @@ advise_on_equality(gci_explained const *explained, gci_view name, gci_buf *out)
 }
 
 static void
-advise_on_multiple(gci_explained const *explained, gci_symbol_bounds const *bounds, gci_buf *out)
+advise_on_multiple(gci_journal_entry const *entry, gci_symbol_bounds const *bounds, gci_buf *out)
 {
-    char const *source = source_of(explained, bounds->name);
+    char const *source = source_of(entry, bounds->name);
     gci_view tensor, dimension;
 
     write_source(bounds->name, source, out);
     gci_buf_format(out, "What is stored serves multiples of %lld only", (long long)bounds->modulus);
     gci_phrase(out, ": pad {} to one of them", GCI_AS_VIEW(source != NULL ? gci_view_text(source) : bounds->name));
-    if (is_size(explained, source, &tensor, &dimension))
+    if (is_size(entry, source, &tensor, &dimension))
         gci_phrase(out, ", or call " MARK_DYNAMIC, GCI_AS_VIEW(tensor), GCI_AS_VIEW(dimension));
     gci_buf_append_char(out, '.');
 }
 
 /* Each side of a bound compiles once and is kept: worth saying only where a side isn't meant to come at all. */
 static void
-advise_on_bound(gci_explained const *explained, gci_symbol_bounds const *bounds, gci_buf *out)
+advise_on_bound(gci_journal_entry const *entry, gci_symbol_bounds const *bounds, gci_buf *out)
 {
-    char const *source = source_of(explained, bounds->name);
+    char const *source = source_of(entry, bounds->name);
 
-    if (!is_torch(explained) || source == NULL)
+    if (!is_torch(entry) || source == NULL)
         return;
     write_source(bounds->name, source, out);
     gci_buf_append_text(out, "A size beyond this bound compiles once, and its entry is kept beside the others. If none "
@@ -266,20 +266,20 @@ advise_on_bound(gci_explained const *explained, gci_symbol_bounds const *bounds,
 
 /* From the normal form of what decides the guard. */
 static void
-advise_on_bounds(gci_explained const *explained, gci_symbol_bounds const *bounds, gci_buf *out)
+advise_on_bounds(gci_journal_entry const *entry, gci_symbol_bounds const *bounds, gci_buf *out)
 {
     bool one_side = (bounds->low == INT64_MIN) != (bounds->high == INT64_MAX);
 
     if (bounds->modulus != 0 && bounds->low == 0 && bounds->high == 0)
-        advise_on_multiple(explained, bounds, out);
+        advise_on_multiple(entry, bounds, out);
     else if (bounds->modulus == 0 && bounds->low == bounds->high)
-        advise_on_equality(explained, bounds->name, out);
+        advise_on_equality(entry, bounds->name, out);
     else if (bounds->modulus == 0 && one_side)
-        advise_on_bound(explained, bounds, out);
+        advise_on_bound(entry, bounds, out);
 }
 
 static void
-advise_on_guard(gci_explained const *explained, gci_trial const *trial, gci_buf *out)
+advise_on_guard(gci_journal_entry const *entry, gci_trial const *trial, gci_buf *out)
 {
     gci_symbol_bounds bounds;
     gci_buf part;
@@ -287,13 +287,13 @@ advise_on_guard(gci_explained const *explained, gci_trial const *trial, gci_buf 
     if (trial->ranked->guards == NULL || trial->verdict.guard >= trial->ranked->candidate->record.guard_count)
         return;
     gci_buf_init(&part, GCI_BUF_NO_LIMIT);
-    gci_guards_explain(trial->ranked->guards, trial->verdict.guard, explained->context->hints, &part, NULL);
+    gci_guards_explain(trial->ranked->guards, trial->verdict.guard, entry->context.hints, &part, NULL);
     if (gci_view_contains(gci_buf_view(&part), INT32_LIMIT))
         gci_buf_append_text(out, "beyond 2,147,483,647 elements an index needs 64 bits: the first such size compiles once, "
                                  "and later ones use what it stores.");
     /* Calls and what is put in parentheses are a compiler's own arithmetic: nothing is said of them. */
     else if (!gci_view_contains(gci_buf_view(&part), "(") && gci_bounds_of_symbol(gci_buf_view(&part), &bounds))
-        advise_on_bounds(explained, &bounds, out);
+        advise_on_bounds(entry, &bounds, out);
     gci_buf_clear(&part);
 }
 
@@ -328,43 +328,43 @@ write_typed_size(uint64_t bytes, char const *space, gci_buf *out)
  * went since, this one included, where an eviction leaves nine tenths of the cap. 0: not known.
  */
 static uint64_t
-sufficient_cap(gci_trace const *trace, gci_tombstone const *tombstone)
+sufficient_cap(gci_key_eviction const *eviction)
 {
-    gci_fullness const *fullness = &trace->fullness;
+    gci_fullness const *fullness = &eviction->fullness;
 
-    if (fullness->max_size == 0 || fullness->evicted_bytes <= tombstone->evicted_bytes)
+    if (fullness->max_size == 0 || fullness->evicted_bytes <= eviction->tombstone.evicted_bytes)
         return 0;
-    uint64_t room = fullness->bytes + (fullness->evicted_bytes - tombstone->evicted_bytes);
+    uint64_t room = fullness->bytes + (fullness->evicted_bytes - eviction->tombstone.evicted_bytes);
     return room + room / 9;
 }
 
 static void
-advise_on_size(gci_trace const *trace, gci_tombstone const *tombstone, gci_buf *out)
+advise_on_size(gci_key_eviction const *eviction, gci_buf *out)
 {
-    uint64_t cap = sufficient_cap(trace, tombstone);
+    uint64_t cap = sufficient_cap(eviction);
 
-    if (cap <= trace->fullness.max_size) {
+    if (cap <= eviction->fullness.max_size) {
         gci_buf_append_text(out, "raise the size cap: guardcache config max-size SIZE.");
         return;
     }
     gci_buf_append_text(out, "about ");
     write_typed_size(cap, " ", out);
-    gci_buf_append_text(out, tombstone->entries == 1 ? " would have kept it" : " would have kept them");
+    gci_buf_append_text(out, eviction->tombstone.entries == 1 ? " would have kept it" : " would have kept them");
     gci_buf_append_text(out, ": guardcache config max-size ");
     write_typed_size(cap, "", out);
     gci_buf_append_char(out, '.');
 }
 
 static void
-advise_on_eviction(gci_explained const *explained, gci_buf *out)
+advise_on_eviction(gci_journal_entry const *entry, gci_buf *out)
 {
-    gci_tombstone const *tombstone = gci_trace_eviction(explained->trace);
+    gci_key_eviction const *eviction = gci_trace_eviction(&entry->trace);
 
-    if (tombstone == NULL)
+    if (eviction == NULL)
         return;
-    switch (tombstone->cause) {
+    switch (eviction->tombstone.cause) {
     case GCI_EVICTED_SIZE:
-        advise_on_size(explained->trace, tombstone, out);
+        advise_on_size(eviction, out);
         break;
     case GCI_EVICTED_AGE:
         gci_buf_append_text(out, "raise the age that guardcache gc --unused is called with.");
@@ -390,7 +390,7 @@ advise_on_requirement(gci_trial const *trial, gci_buf *out)
 
 /* Another variant than the wanted one. */
 static void
-advise_on_variant(gci_explained const *explained, gci_trial const *trial, gci_buf *out)
+advise_on_variant(gci_journal_entry const *entry, gci_trial const *trial, gci_buf *out)
 {
     gci_view variant = trial->ranked->candidate->record.variant;
 
@@ -399,21 +399,21 @@ advise_on_variant(gci_explained const *explained, gci_trial const *trial, gci_bu
     else
         gci_phrase(out, "ask without a variant to be offered \"{}\"", GCI_AS_VIEW(variant));
     gci_phrase(out, " as well, or compile \"{}\" once: both are then kept side by side.",
-               GCI_AS_TEXT(explained->context->request.variant));
+               GCI_AS_TEXT(entry->context.request.variant));
 }
 
 void
-gci_write_advice(gci_explained const *explained, gci_buf *out)
+gci_write_advice(gci_journal_entry const *entry, gci_buf *out)
 {
-    gci_trial const *trial = gci_trace_first(explained->trace, explained->reason);
+    gci_trial const *trial = gci_trace_first(&entry->trace, entry->reason);
 
-    switch (explained->reason) {
+    switch (entry->reason) {
     case GCACHE_REASON_NO_KEY:
-        advise_on_key(explained, out);
+        advise_on_key(entry, out);
         break;
     case GCACHE_REASON_GUARD_FALSE:
         if (trial != NULL)
-            advise_on_guard(explained, trial, out);
+            advise_on_guard(entry, trial, out);
         break;
     case GCACHE_REASON_GUARD_ERROR:
         if (trial != NULL)
@@ -424,15 +424,15 @@ gci_write_advice(gci_explained const *explained, gci_buf *out)
             advise_on_requirement(trial, out);
         break;
     case GCACHE_REASON_VARIANT:
-        if (trial != NULL && explained->context->request.variant != NULL)
-            advise_on_variant(explained, trial, out);
+        if (trial != NULL && entry->context.request.variant != NULL)
+            advise_on_variant(entry, trial, out);
         break;
     case GCACHE_REASON_NAMES:
         gci_buf_append_text(out, "set accept_renames in the request if the caller can rename what it loads: a hit says what "
                                  "is called how. Else what is compiled now is stored beside it, under its own names.");
         break;
     case GCACHE_REASON_EVICTED:
-        advise_on_eviction(explained, out);
+        advise_on_eviction(entry, out);
         break;
     case GCACHE_REASON_DISABLED:
         gci_buf_append_text(out, "guardcache config shows what has switched it off.");

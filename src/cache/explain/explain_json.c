@@ -182,27 +182,28 @@ write_near_key(gci_near_key const *near, gci_buf *out)
 
 /* Candidates that the journal only counts are left out. */
 static void
-write_candidates(gci_explained const *explained, gci_buf *out)
+write_candidates(gci_journal_entry const *entry, gci_buf *out)
 {
-    gci_trace const *trace = explained->trace;
+    gci_trace const *trace = &entry->trace;
     size_t work = GCI_NEAREST_WORK;
 
     gci_buf_append_text(out, ", \"candidates\": [");
     for (size_t i = 0; i < trace->trial_count; i++) {
         gci_trial const *trial = &trace->trials[i];
         gci_json_next(out);
-        write_candidate(explained->context, trial, trial->place < GCI_PAIRS_CANDIDATES, &work, out);
+        write_candidate(&entry->context, trial, trial->place < GCI_PAIRS_CANDIDATES, &work, out);
     }
 }
 
 static void
 write_eviction(gci_trace const *trace, gci_buf *out)
 {
-    gci_tombstone const *tombstone = gci_trace_eviction(trace);
-    gci_fullness const *fullness = &trace->fullness;
+    gci_key_eviction const *eviction = gci_trace_eviction(trace);
 
-    if (tombstone == NULL)
+    if (eviction == NULL)
         return;
+    gci_tombstone const *tombstone = &eviction->tombstone;
+    gci_fullness const *fullness = &eviction->fullness;
     gci_buf_append_text(out, ", \"eviction\": {");
     gci_json_member_number(out, "entries", tombstone->entries);
     gci_json_member_number(out, "hits", tombstone->hits);
@@ -219,28 +220,28 @@ write_eviction(gci_trace const *trace, gci_buf *out)
 }
 
 static void
-write_past(gci_explained const *explained, gci_buf *out)
+write_past(gci_journal_entry const *entry, gci_buf *out)
 {
-    if (explained->context->request.label != NULL)
-        gci_json_member_text(out, "label", gci_view_text(explained->context->request.label));
-    if (explained->at_ns == 0)
+    if (entry->context.request.label != NULL)
+        gci_json_member_text(out, "label", gci_view_text(entry->context.request.label));
+    if (entry->at_ns == 0)
         return;
-    gci_buf_format(out, ", \"at_ns\": %llu, \"compile_ns\": %llu", (unsigned long long)explained->at_ns,
-                   (unsigned long long)explained->cost_ns);
-    if (explained->cut)
+    gci_buf_format(out, ", \"at_ns\": %llu, \"compile_ns\": %llu", (unsigned long long)entry->at_ns,
+                   (unsigned long long)entry->compile_ns);
+    if (entry->cut)
         gci_buf_append_text(out, ", \"cut\": true");
-    if (explained->former != 0)
-        gci_buf_format(out, ", \"taken_over_from\": %llu", (unsigned long long)explained->former);
+    if (entry->former != 0)
+        gci_buf_format(out, ", \"taken_over_from\": %llu", (unsigned long long)entry->former);
 }
 
 /* What a piece of the text for people says, if it says anything. */
 static void
-write_remark(gci_explained const *explained, char const *name, void (*write)(gci_explained const *, gci_buf *), gci_buf *out)
+write_remark(gci_journal_entry const *entry, char const *name, void (*write)(gci_journal_entry const *, gci_buf *), gci_buf *out)
 {
     gci_buf remark;
 
     gci_buf_init(&remark, GCI_BUF_NO_LIMIT);
-    write(explained, &remark);
+    write(entry, &remark);
     if (remark.size != 0)
         gci_json_member_text(out, name, gci_buf_view(&remark));
     out->failed |= remark.failed;
@@ -248,30 +249,30 @@ write_remark(gci_explained const *explained, char const *name, void (*write)(gci
 }
 
 void
-gci_explain_json(gci_explained const *explained, gci_buf *out)
+gci_explain_json(gci_journal_entry const *entry, gci_buf *out)
 {
-    gci_trace const *trace = explained->trace;
+    gci_trace const *trace = &entry->trace;
     char hex[GCACHE_KEY_HEX_SIZE];
 
-    gcache_key_to_hex(&explained->context->key, hex);
-    gci_buf_format(out, "{\"outcome\": \"%s\", \"reason\": ", explained->outcome == GCACHE_HIT ? "hit" : "miss");
-    if (explained->reason == GCACHE_REASON_NONE)
+    gcache_key_to_hex(&entry->context.key, hex);
+    gci_buf_format(out, "{\"outcome\": \"%s\", \"reason\": ", entry->kind == GCACHE_JOURNAL_HIT ? "hit" : "miss");
+    if (entry->reason == GCACHE_REASON_NONE)
         gci_buf_append_text(out, "null");
     else
-        gci_json_write_text(out, gci_view_text(gcache_reason_name(explained->reason)));
+        gci_json_write_text(out, gci_view_text(gcache_reason_name(entry->reason)));
     gci_buf_format(out, ", \"key\": \"%s\"", hex);
-    gci_json_member_text(out, "kind", gci_view_text(gcache_graph_kind(explained->context->graph)));
+    gci_json_member_text(out, "kind", gci_view_text(gcache_graph_kind(entry->context.graph)));
     if (trace->winner != NULL)
         gci_json_member_text(out, "entry", gci_view_text(trace->winner->ranked->candidate->record.id));
-    if (explained->bypass != NULL)
-        gci_json_member_text(out, "message", gci_view_text(explained->bypass));
+    if (entry->reason == GCACHE_REASON_BYPASS && entry->bypass != NULL)
+        gci_json_member_text(out, "message", gci_view_text(entry->bypass));
     if (trace->trouble.status != GCACHE_OK)
         gci_json_member_text(out, "message", gci_view_text(trace->trouble.message));
-    write_remark(explained, "note", gci_explain_variant, out);
-    write_past(explained, out);
-    if (explained->reason == GCACHE_REASON_EVICTED)
+    write_remark(entry, "note", gci_explain_variant, out);
+    write_past(entry, out);
+    if (entry->reason == GCACHE_REASON_EVICTED)
         write_eviction(trace, out);
-    write_candidates(explained, out);
+    write_candidates(entry, out);
     gci_buf_append_text(out, "], \"nearest\": [");
     for (size_t i = 0; i < trace->nearest_count; i++) {
         gci_json_next(out);
@@ -280,7 +281,7 @@ gci_explain_json(gci_explained const *explained, gci_buf *out)
     gci_buf_append_char(out, ']');
     if (trace->not_stored != NULL)
         gci_json_member_text(out, "not_stored", gci_view_text(trace->not_stored));
-    if (explained->outcome == GCACHE_MISS)
-        write_remark(explained, "advice", gci_write_advice, out);
+    if (entry->kind == GCACHE_JOURNAL_MISS)
+        write_remark(entry, "advice", gci_write_advice, out);
     gci_buf_append_char(out, '}');
 }

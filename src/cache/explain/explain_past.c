@@ -80,9 +80,9 @@ typedef struct explainer {
 } explainer;
 
 static void
-write_json(gci_explained const *explained, gci_journal_entry *entry, gci_buf *out)
+write_json(gci_journal_entry *entry, gci_buf *out)
 {
-    gci_explain_json(explained, out);
+    gci_explain_json(entry, out);
     if (!out->failed && out->size != 0)
         out->size--; /* the closing brace: there is more to say */
     gci_buf_format(out, ", \"process\": %u", entry->process);
@@ -93,27 +93,15 @@ write_json(gci_explained const *explained, gci_journal_entry *entry, gci_buf *ou
 void
 gci_explain_entry(gci_journal_entry *entry, gcache_explain_form form, gci_buf *out)
 {
-    gci_explained explained = {
-        .context = &entry->context,
-        .trace = &entry->trace,
-        .outcome = GCACHE_MISS,
-        .reason = entry->reason,
-        .bypass = entry->reason == GCACHE_REASON_BYPASS ? entry->bypass : NULL,
-        .at_ns = entry->at_ns,
-        .cost_ns = entry->compile_ns,
-        .former = entry->former,
-        .cut = entry->cut,
-    };
-
     if (entry->reason == GCACHE_REASON_NO_KEY) {
         find_nearest(entry);
         gci_history_find_not_stored(entry->context.cache, &entry->key, entry->at_ns, &entry->trace);
     }
     if (form == GCACHE_EXPLAIN_JSON) {
-        write_json(&explained, entry, out);
+        write_json(entry, out);
         return;
     }
-    gci_explain_text(&explained, form == GCACHE_EXPLAIN_TEXT, out);
+    gci_explain_text(entry, form == GCACHE_EXPLAIN_TEXT, out);
     write_change(entry, form, out);
 }
 

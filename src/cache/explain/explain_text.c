@@ -29,30 +29,30 @@ record_of(gci_trial const *trial)
 }
 
 static void
-write_when(gci_explained const *explained, gci_buf *out)
+write_when(gci_journal_entry const *entry, gci_buf *out)
 {
-    gci_phrase(out, "    {}", GCI_AS_MOMENT(explained->at_ns));
-    if (explained->cost_ns != 0)
-        gci_phrase(out, explained->reason == GCACHE_REASON_NO_KEY ? ", compiled in {}" : ", compiled again in {}",
-                   GCI_AS_DURATION(explained->cost_ns));
+    gci_phrase(out, "    {}", GCI_AS_MOMENT(entry->at_ns));
+    if (entry->compile_ns != 0)
+        gci_phrase(out, entry->reason == GCACHE_REASON_NO_KEY ? ", compiled in {}" : ", compiled again in {}",
+                   GCI_AS_DURATION(entry->compile_ns));
 }
 
 static void
-write_header(gci_explained const *explained, gci_buf *out)
+write_header(gci_journal_entry const *entry, gci_buf *out)
 {
-    gci_context const *context = explained->context;
-    bool keyed = explained->reason != GCACHE_REASON_DISABLED && explained->reason != GCACHE_REASON_BYPASS;
+    gci_context const *context = &entry->context;
+    bool keyed = entry->reason != GCACHE_REASON_DISABLED && entry->reason != GCACHE_REASON_BYPASS;
 
-    gci_buf_append_text(out, explained->outcome == GCACHE_HIT ? "hit" : "miss: ");
-    gci_buf_append_text(out, gcache_reason_name(explained->reason));
+    gci_buf_append_text(out, entry->kind == GCACHE_JOURNAL_HIT ? "hit" : "miss: ");
+    gci_buf_append_text(out, gcache_reason_name(entry->reason));
     if (context->request.label != NULL)
         gci_visible_format(out, "    %s", context->request.label);
     if (keyed)
         gci_phrase(out, "    key {} ({})", GCI_AS_KEY(&context->key), GCI_AS_TEXT(gcache_graph_kind(context->graph)));
-    if (explained->reason == GCACHE_REASON_NO_KEY)
-        gci_buf_append_text(out, explained->at_ns == 0 ? "    nothing is stored under it" : "    nothing was stored under it");
-    if (explained->at_ns != 0)
-        write_when(explained, out);
+    if (entry->reason == GCACHE_REASON_NO_KEY)
+        gci_buf_append_text(out, entry->at_ns == 0 ? "    nothing is stored under it" : "    nothing was stored under it");
+    if (entry->at_ns != 0)
+        write_when(entry, out);
     gci_buf_append_char(out, '\n');
 }
 
@@ -75,11 +75,11 @@ write_hints(gci_context const *context, gci_buf *out)
 
 /* "the cache holds 5.0 GiB of at most 5.0 GiB; its least recent entry is unused for 40 min 3 s; 61 % of evicted ..." */
 static void
-write_fullness(gci_explained const *explained, char const *indent, gci_buf *out)
+write_fullness(gci_journal_entry const *entry, char const *indent, gci_buf *out)
 {
-    gci_fullness const *fullness = &explained->trace->fullness;
-    bool now = explained->at_ns == 0;
-    uint64_t then_ns = now ? gci_clock_wall_ns() : explained->at_ns;
+    gci_fullness const *fullness = &entry->trace.eviction->fullness;
+    bool now = entry->at_ns == 0;
+    uint64_t then_ns = now ? gci_clock_wall_ns() : entry->at_ns;
 
     if (fullness->max_size == 0 || fullness->max_size == UINT64_MAX)
         return;
@@ -105,34 +105,35 @@ write_evicted(gci_tombstone const *tombstone, gci_buf *out)
 
 /* A key of which nothing is left. "1 entry was stored at 13:58 and evicted at 14:29, ..." */
 static void
-write_key_eviction(gci_explained const *explained, gci_buf *out)
+write_key_eviction(gci_journal_entry const *entry, gci_buf *out)
 {
-    gci_tombstone const *tombstone = gci_trace_eviction(explained->trace);
+    gci_key_eviction const *eviction = gci_trace_eviction(&entry->trace);
 
-    if (tombstone == NULL || tombstone->left != 0)
+    if (eviction == NULL || eviction->tombstone.left != 0)
         return;
+    gci_tombstone const *tombstone = &eviction->tombstone;
     gci_buf_format(out, "%u %s ", tombstone->entries, tombstone->entries == 1 ? "entry was" : "entries were");
     if (tombstone->stored_ns != 0)
         gci_phrase(out, "stored at {} and ", GCI_AS_TIME(tombstone->stored_ns));
     write_evicted(tombstone, out);
     if (tombstone->cause == GCI_EVICTED_SIZE)
-        write_fullness(explained, "  ", out);
+        write_fullness(entry, "  ", out);
 }
 
 /* One candidate of several. */
 static void
-write_candidate_eviction(gci_explained const *explained, gci_candidate const *candidate, gci_buf *out)
+write_candidate_eviction(gci_journal_entry const *entry, gci_candidate const *candidate, gci_buf *out)
 {
-    gci_tombstone const *tombstone = gci_trace_eviction(explained->trace);
+    gci_key_eviction const *eviction = gci_trace_eviction(&entry->trace);
 
     gci_buf_append_text(out, "        would have hit, but was ");
-    if (tombstone == NULL || tombstone->evicted_ns != candidate->evicted_ns) {
+    if (eviction == NULL || eviction->tombstone.evicted_ns != candidate->evicted_ns) {
         gci_phrase(out, "evicted at {}\n", GCI_AS_TIME(candidate->evicted_ns));
         return;
     }
-    write_evicted(tombstone, out);
-    if (tombstone->cause == GCI_EVICTED_SIZE)
-        write_fullness(explained, "        ", out);
+    write_evicted(&eviction->tombstone, out);
+    if (eviction->tombstone.cause == GCI_EVICTED_SIZE)
+        write_fullness(entry, "        ", out);
 }
 
 /* ---- one candidate ---- */
@@ -261,20 +262,20 @@ write_names(gci_context const *context, gci_record const *record, bool brief, gc
 }
 
 static void
-write_holds(gci_explained const *explained, gci_trial const *trial, bool brief, gci_buf *out)
+write_holds(gci_journal_entry const *entry, gci_trial const *trial, bool brief, gci_buf *out)
 {
     gci_record const *record = record_of(trial);
-    bool renamed = explained->context->request.accept_renames && !gci_names_same(explained->context, record);
+    bool renamed = entry->context.request.accept_renames && !gci_names_same(&entry->context, record);
 
     gci_buf_append_text(out, renamed ? "        holds, under other names:\n" : "        holds\n");
     if (renamed)
-        write_names(explained->context, record, brief, out);
+        write_names(&entry->context, record, brief, out);
 }
 
 static void
-write_trial(gci_explained const *explained, gci_trial const *trial, bool brief, gci_buf *out)
+write_trial(gci_journal_entry const *entry, gci_trial const *trial, bool brief, gci_buf *out)
 {
-    gci_context const *context = explained->context;
+    gci_context const *context = &entry->context;
     gci_record const *record = record_of(trial);
 
     write_candidate_line(trial, out);
@@ -293,13 +294,13 @@ write_trial(gci_explained const *explained, gci_trial const *trial, bool brief, 
         write_names(context, record, brief, out);
         break;
     case GCACHE_REASON_EVICTED:
-        write_candidate_eviction(explained, trial->ranked->candidate, out);
+        write_candidate_eviction(entry, trial->ranked->candidate, out);
         break;
     case GCACHE_REASON_UNREADABLE:
         gci_buf_append_text(out, "        its guards can't be read by this version\n");
         break;
     default:
-        write_holds(explained, trial, brief, out);
+        write_holds(entry, trial, brief, out);
         break;
     }
 }
@@ -307,26 +308,26 @@ write_trial(gci_explained const *explained, gci_trial const *trial, bool brief, 
 /* ---- all candidates ---- */
 
 static void
-write_summary(gci_explained const *explained, gci_buf *out)
+write_summary(gci_journal_entry const *entry, gci_buf *out)
 {
-    gci_trace const *trace = explained->trace;
+    gci_trace const *trace = &entry->trace;
 
     gci_phrase(out, trace->count == 1 ? "{} candidate" : "{} candidates", GCI_AS_COUNT(trace->count));
-    if (explained->outcome == GCACHE_HIT)
+    if (entry->kind == GCACHE_JOURNAL_HIT)
         gci_buf_format(out, ", #%zu is the best that holds for", trace->winner->place + 1);
     else
         gci_buf_append_text(out, trace->count == 1 ? ", it doesn't hold for" : ", none holds for");
-    write_hints(explained->context, out);
+    write_hints(&entry->context, out);
     gci_buf_append_char(out, '\n');
 }
 
 void
-gci_explain_variant(gci_explained const *explained, gci_buf *out)
+gci_explain_variant(gci_journal_entry const *entry, gci_buf *out)
 {
-    gci_trace const *trace = explained->trace;
-    char const *expected = explained->context->request.expect_variant;
+    gci_trace const *trace = &entry->trace;
+    char const *expected = entry->context.request.expect_variant;
 
-    if (explained->outcome != GCACHE_HIT || expected == NULL ||
+    if (entry->kind != GCACHE_JOURNAL_HIT || expected == NULL ||
         strcmp(trace->winner->ranked->answer.variant, expected) == 0)
         return;
     for (size_t i = 0; i < trace->trial_count; i++) {
@@ -342,9 +343,9 @@ gci_explain_variant(gci_explained const *explained, gci_buf *out)
 
 /* The changes of hints that would have made a candidate hold, each once. */
 static void
-write_would_hit(gci_explained const *explained, gci_buf *out)
+write_would_hit(gci_journal_entry const *entry, gci_buf *out)
 {
-    gci_trace const *trace = explained->trace;
+    gci_trace const *trace = &entry->trace;
     gci_buf change;
     size_t written = 0, work = GCI_NEAREST_WORK;
 
@@ -356,7 +357,7 @@ write_would_hit(gci_explained const *explained, gci_buf *out)
         if (gci_trial_is_evicted(trace, trial) || trial->ranked->guards == NULL || trial->cut != GCI_CUT_NOTHING)
             continue;
         change.size = 0;
-        if (!gci_guards_nearest(trial->ranked->guards, explained->context->hints, trial->place < GCI_PAIRS_CANDIDATES,
+        if (!gci_guards_nearest(trial->ranked->guards, entry->context.hints, trial->place < GCI_PAIRS_CANDIDATES,
                                 &work, &change))
             continue;
         gci_phrase(out, written++ == 0 ? "\n  would hit:  {} (#{})" : "   {} (#{})", GCI_AS_VIEW(gci_buf_view(&change)),
@@ -369,47 +370,47 @@ write_would_hit(gci_explained const *explained, gci_buf *out)
 
 /* Those that got as far as the reason says come first in interest; in a brief text the others give way. */
 static bool
-worth_showing(gci_explained const *explained, gci_trial const *trial, size_t shown)
+worth_showing(gci_journal_entry const *entry, gci_trial const *trial, size_t shown)
 {
-    if (explained->outcome == GCACHE_HIT)
-        return trial == explained->trace->winner || shown < 2;
-    return trial->reason == explained->reason;
+    if (entry->kind == GCACHE_JOURNAL_HIT)
+        return trial == entry->trace.winner || shown < 2;
+    return trial->reason == entry->reason;
 }
 
 static void
-write_candidates(gci_explained const *explained, bool brief, gci_buf *out)
+write_candidates(gci_journal_entry const *entry, bool brief, gci_buf *out)
 {
-    gci_trace const *trace = explained->trace;
+    gci_trace const *trace = &entry->trace;
     size_t shown = 0, live = 0;
 
-    write_summary(explained, out);
+    write_summary(entry, out);
     size_t before = out->size;
-    gci_explain_variant(explained, out);
+    gci_explain_variant(entry, out);
     gci_buf_append_text(out, out->size != before ? "\n\n" : "\n");
     for (size_t i = 0; i < trace->trial_count; i++) {
         gci_trial const *trial = &trace->trials[i];
         bool evicted = gci_trial_is_evicted(trace, trial);
         if (evicted && trial->reason != GCACHE_REASON_EVICTED)
             continue;
-        if (brief && (shown == BRIEF_CANDIDATES || !worth_showing(explained, trial, shown)))
+        if (brief && (shown == BRIEF_CANDIDATES || !worth_showing(entry, trial, shown)))
             continue;
-        write_trial(explained, trial, brief, out);
+        write_trial(entry, trial, brief, out);
         shown++;
         live += !evicted;
     }
     if (live < trace->count)
-        gci_buf_format(out, "  and %zu more%s\n", trace->count - live, explained->at_ns == 0 ? " (--all shows them)" : "");
-    if (explained->outcome == GCACHE_MISS)
-        write_would_hit(explained, out);
+        gci_buf_format(out, "  and %zu more%s\n", trace->count - live, entry->at_ns == 0 ? " (--all shows them)" : "");
+    if (entry->kind == GCACHE_JOURNAL_MISS)
+        write_would_hit(entry, out);
 }
 
 static void
-write_advice(gci_explained const *explained, gci_buf *out)
+write_advice(gci_journal_entry const *entry, gci_buf *out)
 {
     gci_buf advice;
 
     gci_buf_init(&advice, GCI_BUF_NO_LIMIT);
-    gci_write_advice(explained, &advice);
+    gci_write_advice(entry, &advice);
     if (advice.size != 0) {
         gci_buf_append_char(out, '\n');
         gci_write_paragraph(out, "  advice:     ", gci_buf_view(&advice), TEXT_WIDTH);
@@ -420,9 +421,9 @@ write_advice(gci_explained const *explained, gci_buf *out)
 
 /* The miss will come again, whatever is compiled. */
 static void
-write_read_only(gci_explained const *explained, gci_buf *out)
+write_read_only(gci_journal_entry const *entry, gci_buf *out)
 {
-    gci_store const *store = explained->context->cache->store;
+    gci_store const *store = entry->context.cache->store;
 
     if (store != NULL && gci_store_is_read_only(store))
         gci_buf_append_text(out, "\n  note:       the cache is read-only: what is compiled now isn't stored, and will miss "
@@ -431,43 +432,43 @@ write_read_only(gci_explained const *explained, gci_buf *out)
 
 /* Where there is no candidate to show, the reason in words is all there is to tell. */
 static bool
-is_told_by_reason(gci_explained const *explained)
+is_told_by_reason(gci_journal_entry const *entry)
 {
-    gci_trace const *trace = explained->trace;
+    gci_trace const *trace = &entry->trace;
 
-    if (trace->count + trace->evicted_count != 0 || trace->has_tombstone)
+    if (trace->count + trace->evicted_count != 0 || trace->eviction != NULL)
         return false;
-    return explained->reason != GCACHE_REASON_NO_KEY && explained->reason != GCACHE_REASON_BYPASS &&
-           explained->outcome == GCACHE_MISS;
+    return entry->reason != GCACHE_REASON_NO_KEY && entry->reason != GCACHE_REASON_BYPASS &&
+           entry->kind == GCACHE_JOURNAL_MISS;
 }
 
 void
-gci_explain_text(gci_explained const *explained, bool brief, gci_buf *out)
+gci_explain_text(gci_journal_entry const *entry, bool brief, gci_buf *out)
 {
-    write_header(explained, out);
-    if (explained->cut)
+    write_header(entry, out);
+    if (entry->cut)
         gci_buf_append_text(out, "too long for the journal, which kept only what decided\n");
-    if (explained->bypass != NULL)
-        gci_visible_format(out, "%s\n", explained->bypass);
-    if (is_told_by_reason(explained))
-        gci_buf_format(out, "%s\n", gcache_reason_text(explained->reason));
-    if (explained->trace->count + explained->trace->evicted_count > 0)
-        write_candidates(explained, brief, out);
-    if (explained->reason == GCACHE_REASON_EVICTED)
-        write_key_eviction(explained, out);
-    if (explained->trace->trouble.status != GCACHE_OK)
-        gci_visible_format(out, "%s\n", explained->trace->trouble.message);
-    if (explained->reason == GCACHE_REASON_NO_KEY) {
+    if (entry->reason == GCACHE_REASON_BYPASS && entry->bypass != NULL)
+        gci_visible_format(out, "%s\n", entry->bypass);
+    if (is_told_by_reason(entry))
+        gci_buf_format(out, "%s\n", gcache_reason_text(entry->reason));
+    if (entry->trace.count + entry->trace.evicted_count > 0)
+        write_candidates(entry, brief, out);
+    if (entry->reason == GCACHE_REASON_EVICTED)
+        write_key_eviction(entry, out);
+    if (entry->trace.trouble.status != GCACHE_OK)
+        gci_visible_format(out, "%s\n", entry->trace.trouble.message);
+    if (entry->reason == GCACHE_REASON_NO_KEY) {
         /* It was compiled before, and that didn't help. */
-        if (explained->trace->not_stored != NULL)
-            gci_phrase(out, "it was compiled at {} and {}\n", GCI_AS_MOMENT(explained->trace->not_stored_ns),
-                       GCI_AS_TEXT(explained->trace->not_stored));
-        gci_explain_nearest(explained->trace, brief, out);
+        if (entry->trace.not_stored != NULL)
+            gci_phrase(out, "it was compiled at {} and {}\n", GCI_AS_MOMENT(entry->trace.not_stored_ns),
+                       GCI_AS_TEXT(entry->trace.not_stored));
+        gci_explain_nearest(&entry->trace, brief, out);
     }
-    if (explained->former != 0)
-        gci_phrase(out, "the compile was " GCI_TAKEOVER "\n", GCI_AS_NUMBER(explained->former));
-    if (explained->outcome == GCACHE_MISS && explained->at_ns == 0)
-        write_read_only(explained, out);
-    if (explained->outcome == GCACHE_MISS)
-        write_advice(explained, out);
+    if (entry->former != 0)
+        gci_phrase(out, "the compile was " GCI_TAKEOVER "\n", GCI_AS_NUMBER(entry->former));
+    if (entry->kind == GCACHE_JOURNAL_MISS && entry->at_ns == 0)
+        write_read_only(entry, out);
+    if (entry->kind == GCACHE_JOURNAL_MISS)
+        write_advice(entry, out);
 }

@@ -12,50 +12,52 @@
 #define EXPLANATION_BYTES_MAX ((size_t)256 << 20)
 
 static gcache_status
-write_explained(gci_explained const *explained, gcache_explain_form form, char **out_text, gcache_error *error)
+write_explanation(gci_journal_entry const *entry, gcache_explain_form form, char **out_text, gcache_error *error)
 {
     gci_buf text;
 
     gci_buf_init(&text, EXPLANATION_BYTES_MAX);
     if (form == GCACHE_EXPLAIN_JSON)
-        gci_explain_json(explained, &text);
+        gci_explain_json(entry, &text);
     else
-        gci_explain_text(explained, form == GCACHE_EXPLAIN_TEXT, &text);
+        gci_explain_text(entry, form == GCACHE_EXPLAIN_TEXT, &text);
     *out_text = gci_buf_take_text(&text);
-    return *out_text != NULL ? explained->outcome : gci_fail_memory(error);
+    return *out_text != NULL ? GCACHE_OK : gci_fail_memory(error);
 }
 
-/* Finds out what there is to tell. GCACHE_HIT, GCACHE_MISS or an error. */
 static gcache_status
-find_explained(gci_explained *explained, gci_context *context, gci_trace *trace, gcache *cache, gcache_graph *graph,
-           gcache_hints const *hints, gcache_request const *request, gcache_error *error)
+miss_unseen(gci_journal_entry *entry, gcache_reason reason, char const *bypass)
+{
+    entry->reason = reason;
+    entry->bypass = bypass;
+    return GCACHE_MISS;
+}
+
+/* Looks up as for an entry of the journal. GCACHE_HIT, GCACHE_MISS or an error. */
+static gcache_status
+look_up(gci_journal_entry *entry, gcache *cache, gcache_graph *graph, gcache_hints const *hints, gcache_request const *request,
+        gcache_error *error)
 {
     gci_admission admission = gci_admit(&cache->gate, &(gci_call){ .request = request }, GCI_LOOK_UP);
     gcache_result result = GCACHE_RESULT_INIT;
 
     if (admission.by == GCI_BY_DISABLED || admission.by == GCI_BY_BYPASS) {
-        explained->reason = admission.reason;
-        explained->bypass = admission.by == GCI_BY_BYPASS ? admission.why : NULL;
-        *context = (gci_context){ .cache = cache, .graph = graph };
+        entry->context = (gci_context){ .cache = cache, .graph = graph };
         if (request != NULL)
-            context->request = *request;
-        return GCACHE_MISS;
+            entry->context.request = *request;
+        return miss_unseen(entry, admission.reason, admission.why);
     }
-    gcache_status status = gci_context_init(context, cache, graph, hints, request, error);
-    if (status == GCACHE_REFUSED) {
-        explained->reason = GCACHE_REASON_BYPASS;
-        explained->bypass = error->message;
-        return GCACHE_MISS;
-    }
-    if (status == GCACHE_OK && admission.by == GCI_BY_REFRESH) {
-        explained->reason = admission.reason;
-        return GCACHE_MISS;
-    }
+    gcache_status status = gci_context_init(&entry->context, cache, graph, hints, request, error);
+    if (status == GCACHE_REFUSED)
+        return miss_unseen(entry, GCACHE_REASON_BYPASS, error->message);
+    if (status == GCACHE_OK && admission.by == GCI_BY_REFRESH)
+        return miss_unseen(entry, admission.reason, NULL);
     if (status == GCACHE_OK) {
-        status = gci_lookup(context, trace, &result, error);
-        explained->reason = result.reason;
+        status = gci_lookup(&entry->context, &entry->trace, &result, error);
+        entry->kind = status == GCACHE_HIT ? GCACHE_JOURNAL_HIT : GCACHE_JOURNAL_MISS;
+        entry->reason = result.reason;
         if (status == GCACHE_MISS && result.reason == GCACHE_REASON_NO_KEY)
-            gci_history_find_not_stored(cache, &context->key, UINT64_MAX, trace);
+            gci_history_find_not_stored(cache, &entry->context.key, UINT64_MAX, &entry->trace);
         gcache_result_clear(&result);
     }
     return status;
@@ -65,22 +67,19 @@ gcache_status
 gcache_explain(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gcache_request const *request,
                gcache_explain_form form, char **out_text, gcache_error *error)
 {
+    gci_journal_entry entry = { .kind = GCACHE_JOURNAL_MISS };
     gcache_error local;
-    gci_context context = { 0 };
-    gci_trace trace;
 
     GCI_REQUIRE(cache != NULL && graph != NULL && out_text != NULL, error, "cache, graph or out_text is NULL");
     GCI_REQUIRE(form <= GCACHE_EXPLAIN_JSON, error, "unknown form %d", (int)form);
     *out_text = NULL;
     if (error == NULL)
         error = &local;
-    gci_trace_init(&trace);
-    gci_explained explained = { .context = &context, .trace = &trace };
-    explained.outcome = find_explained(&explained, &context, &trace, cache, graph, hints, request, error);
-    gcache_status status = explained.outcome;
-    if (status == GCACHE_HIT || status == GCACHE_MISS)
-        status = write_explained(&explained, form, out_text, error);
-    gci_trace_clear(&trace);
-    gci_context_clear(&context);
+    gci_trace_init(&entry.trace);
+    gcache_status status = look_up(&entry, cache, graph, hints, request, error);
+    if (status >= 0 && write_explanation(&entry, form, out_text, error) != GCACHE_OK)
+        status = GCACHE_ERROR_MEMORY;
+    gci_trace_clear(&entry.trace);
+    gci_context_clear(&entry.context);
     return status;
 }

@@ -90,22 +90,22 @@ static gci_field const trial_fields[] = {
 static gci_fields const trial_item = GCI_FIELDS("journal entry: trial", gci_kept_trial, trial_fields);
 
 static gci_field const eviction_fields[] = {
-    GCI_NUMBER_UP_TO(gci_kept_eviction, tombstone.cause, 1, GCI_EVICTED_OVER_CAP, "cause", ""),
-    GCI_NUMBER(gci_kept_eviction, tombstone.evicted_ns, 8, "when", ""),
-    GCI_NUMBER(gci_kept_eviction, tombstone.entries, 4, "entries", ""),
-    GCI_NUMBER(gci_kept_eviction, tombstone.hits, 4, "hits", ""),
-    GCI_NUMBER(gci_kept_eviction, tombstone.left, 4, "left", ""),
-    GCI_NUMBER(gci_kept_eviction, tombstone.stored_ns, 8, "stored", ""),
-    GCI_NUMBER(gci_kept_eviction, tombstone.used_ns, 8, "used", ""),
-    GCI_NUMBER(gci_kept_eviction, tombstone.evicted_bytes, 8, "evicted bytes", ""),
-    GCI_NUMBER(gci_kept_eviction, fullness.bytes, 8, "bytes", "on disk at the time of the miss"),
-    GCI_NUMBER(gci_kept_eviction, fullness.max_size, 8, "cap", ""),
-    GCI_NUMBER(gci_kept_eviction, fullness.evicted_bytes, 8, "evicted bytes", "ever"),
-    GCI_NUMBER(gci_kept_eviction, fullness.least_recent_ns, 8, "least recent", "when that entry was last used"),
-    GCI_NUMBER(gci_kept_eviction, fullness.evictions, 8, "evictions", "entries evicted ever"),
-    GCI_NUMBER(gci_kept_eviction, fullness.asked_again, 8, "asked again", "of those"),
+    GCI_NUMBER_UP_TO(gci_key_eviction, tombstone.cause, 1, GCI_EVICTED_OVER_CAP, "cause", ""),
+    GCI_NUMBER(gci_key_eviction, tombstone.evicted_ns, 8, "when", ""),
+    GCI_NUMBER(gci_key_eviction, tombstone.entries, 4, "entries", ""),
+    GCI_NUMBER(gci_key_eviction, tombstone.hits, 4, "hits", ""),
+    GCI_NUMBER(gci_key_eviction, tombstone.left, 4, "left", ""),
+    GCI_NUMBER(gci_key_eviction, tombstone.stored_ns, 8, "stored", ""),
+    GCI_NUMBER(gci_key_eviction, tombstone.used_ns, 8, "used", ""),
+    GCI_NUMBER(gci_key_eviction, tombstone.evicted_bytes, 8, "evicted bytes", ""),
+    GCI_NUMBER(gci_key_eviction, fullness.bytes, 8, "bytes", "on disk at the time of the miss"),
+    GCI_NUMBER(gci_key_eviction, fullness.max_size, 8, "cap", ""),
+    GCI_NUMBER(gci_key_eviction, fullness.evicted_bytes, 8, "evicted bytes", "ever"),
+    GCI_NUMBER(gci_key_eviction, fullness.least_recent_ns, 8, "least recent", "when that entry was last used"),
+    GCI_NUMBER(gci_key_eviction, fullness.evictions, 8, "evictions", "entries evicted ever"),
+    GCI_NUMBER(gci_key_eviction, fullness.asked_again, 8, "asked again", "of those"),
 };
-static gci_fields const eviction_item = GCI_FIELDS("eviction", gci_kept_eviction, eviction_fields);
+static gci_fields const eviction_item = GCI_FIELDS("eviction", gci_key_eviction, eviction_fields);
 
 static gci_field const miss_fields[] = {
     GCI_STRING(gci_journal_entry, context.request.variant, "variant", "asked for"),
@@ -122,7 +122,7 @@ static gci_field const miss_fields[] = {
     GCI_LIST(gci_journal_entry, asked.components, asked.component_count, &gci_component_item, "components", "only of `no_key`"),
     GCI_TEXT(gci_journal_entry, asked.canonical, "canonical form",
              "only of `no_key`; empty if it is longer than 48 KiB: then it is looked up once the key has been stored"),
-    GCI_OPTION(gci_journal_entry, eviction, &eviction_item, "eviction",
+    GCI_OPTION(gci_journal_entry, trace.eviction, &eviction_item, "eviction",
                "as in `evicted`, [directory.md](directory.md), and of the whole cache"),
     GCI_LIST(gci_journal_entry, context.text_names, context.text_name_count, &text_name_item, "names in texts", ""),
 };
@@ -247,11 +247,8 @@ take_miss(gci_journal_entry *entry)
 {
     take_request(entry);
     entry->asked.kind = entry->graph_kind;
-    if (entry->eviction != NULL) {
-        entry->trace.has_tombstone = entry->eviction->tombstone.cause != 0;
-        entry->trace.tombstone = entry->eviction->tombstone;
-        entry->trace.fullness = entry->eviction->fullness;
-    }
+    if (entry->trace.eviction != NULL && entry->trace.eviction->tombstone.cause == 0)
+        entry->trace.eviction = NULL;
     return take_trials(entry);
 }
 

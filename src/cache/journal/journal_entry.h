@@ -26,11 +26,6 @@ typedef struct gci_kept_trial {
     gci_view const *provided; /* trial.provided; NULL: nothing */
 } gci_kept_trial;
 
-typedef struct gci_kept_eviction {
-    gci_tombstone tombstone;
-    gci_fullness fullness;
-} gci_kept_eviction;
-
 typedef struct gci_journal_entry {
     uint64_t at_ns;
     gcache_journal_kind kind;
@@ -47,7 +42,6 @@ typedef struct gci_journal_entry {
     gcache_hint_literal *hints; /* the same for callers */
     size_t hint_count;
     bool own_test; /* the caller tested guards itself */
-    gci_kept_eviction *eviction; /* the trace's; NULL: none */
     gci_description asked; /* of a miss of reason no_key; nothing if it wasn't kept */
     char const *bypass;    /* what a bypass said, "" if nothing */
     char const *entry;     /* of a hit or insert: its id */

@@ -289,16 +289,6 @@ fill_description(gci_journal_entry *entry, gci_context const *context, gci_arena
         entry->asked.canonical = (gci_view){ NULL, 0 };
 }
 
-static void
-fill_eviction(gci_journal_entry *entry, gci_trace const *trace)
-{
-    if (!trace->has_tombstone)
-        return;
-    entry->eviction = gci_arena_array(&entry->arena, 1, sizeof *entry->eviction);
-    if (entry->eviction != NULL)
-        *entry->eviction = (gci_kept_eviction){ trace->tombstone, trace->fullness };
-}
-
 /* What decided, as guards by themselves; NULL: no guard did. */
 static gci_guards *
 decision_of(gci_context const *context, gci_trial const *trial)
@@ -349,7 +339,7 @@ write_miss(gci_buf *out, gci_context const *context, gcache_result const *result
     fill_head(&entry, context, detail);
     fill_request(&entry, context, result, trace, detail);
     fill_trials(&entry, context, trace, detail);
-    fill_eviction(&entry, trace);
+    entry.trace.eviction = trace->eviction;
     if (detail == DETAIL_ALL)
         fill_description(&entry, context, &description);
     if (detail != DETAIL_SHORT)
