@@ -43,9 +43,9 @@ void
 cli_help_command(cli_command const *command)
 {
     printf("guardcache %s: %s\n\nusage: guardcache %s%s%s%s\n", command->name, command->summary, command->name,
-           command->options[0].name != NULL ? " [OPTION...]" : "", command->arguments[0] != '\0' ? " " : "",
-           command->arguments);
-    if (command->about[0] != '\0')
+           command->options[0].name != NULL ? " [OPTION...]" : "", command->arguments != NULL ? " " : "",
+           command->arguments != NULL ? command->arguments : "");
+    if (command->about != NULL)
         printf("\n%s", command->about);
     if (command->options[0].name != NULL)
         putchar('\n');

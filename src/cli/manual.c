@@ -69,12 +69,12 @@ print_command(cli_command const *command)
     print_word("\\fB", command->name);
     if (command->options[0].name != NULL)
         fputs(" [\\fIoption\\fR...]", stdout);
-    if (command->arguments[0] != '\0') {
+    if (command->arguments != NULL) {
         putchar(' ');
         print_word("\\fI", command->arguments);
     }
     printf("\n%c%s.\n", command->summary[0] - 'a' + 'A', command->summary + 1);
-    print_paragraphs(command->about);
+    print_paragraphs(command->about != NULL ? command->about : "");
     if (command->options[0].name == NULL)
         return;
     puts(".RS");

@@ -4,7 +4,6 @@
 #include "base/system/file.h"
 #include "cli/entries/entries.h"
 #include "cli/shared/cli.h"
-#include "cli/shared/open.h"
 
 typedef struct options {
     char const *out;
@@ -46,7 +45,5 @@ cli_command const cli_cmd_cat = {
     .about = "ENTRY is an entry's id or the beginning of one. The bytes are verified first; the guards aren't asked.\n",
     .options = table,
     .options_size = sizeof(options),
-    .least = 1,
-    .most = 1,
     .run = run,
 };

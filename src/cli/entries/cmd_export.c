@@ -4,7 +4,6 @@
 #include "cli/shared/cli.h"
 #include "cli/shared/hints.h"
 #include "cli/shared/object.h"
-#include "cli/shared/open.h"
 
 #include <guardcache/artifacts.h>
 #include <stdio.h>
@@ -146,8 +145,6 @@ cli_command const cli_cmd_export = {
              "status 1.\n",
     .options = export_table,
     .options_size = sizeof(options),
-    .least = 1,
-    .most = 1,
     .run = run_export,
 };
 
@@ -171,7 +168,5 @@ cli_command const cli_cmd_import = {
              "import only what you trust.\n",
     .options = import_table,
     .options_size = sizeof(options),
-    .least = 1,
-    .most = 1,
     .run = run_import,
 };

@@ -172,7 +172,6 @@ static cli_option const table[] = {
 
 cli_command const cli_cmd_insert = {
     .name = "insert",
-    .arguments = "",
     .summary = "store a compiled variant with its guards",
     .about = "Prints the entry's id. With hints, the guards must hold for them: otherwise the insert is refused, exit\n"
              "status 1. Without hints it is stored unevaluated. An equal entry is stored once; one that has the guards of a\n"

@@ -109,7 +109,6 @@ static cli_option const table[] = {
 
 cli_command const cli_cmd_lookup = {
     .name = "lookup",
-    .arguments = "",
     .summary = "find the stored variant whose guards hold",
     .about = "Prints the entry's id, or writes its payload to --out; exit status 0. A miss says its reason on standard\n"
              "error, exit status 1; guardcache explain tells more.\n",

@@ -3,7 +3,6 @@
  */
 #include "cli/entries/entries.h"
 #include "cli/shared/cli.h"
-#include "cli/shared/open.h"
 
 typedef struct options {
     char const *key;
@@ -85,7 +84,6 @@ static cli_option const table[] = {
 
 cli_command const cli_cmd_ls = {
     .name = "ls",
-    .arguments = "",
     .summary = "list the stored entries",
     .about = "With --shadowed: as far as bounds, equalities and remainders of integers in the guards decide it. Shadowed\n"
              "entries take room and are never used; guardcache rm takes them out.\n",

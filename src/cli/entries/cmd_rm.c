@@ -3,7 +3,6 @@
  */
 #include "cli/entries/entries.h"
 #include "cli/shared/cli.h"
-#include "cli/shared/open.h"
 
 static bool
 run(cli_call *call)
@@ -30,7 +29,5 @@ cli_command const cli_cmd_rm = {
     .summary = "take entries out of the cache",
     .about = "ENTRY is an entry's id or the beginning of one. That it was there stays known to guardcache explain.\n",
     .options = table,
-    .least = 1,
-    .most = CLI_ANY_NUMBER,
     .run = run,
 };

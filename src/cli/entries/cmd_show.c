@@ -3,7 +3,6 @@
  */
 #include "cli/entries/entries.h"
 #include "cli/shared/cli.h"
-#include "cli/shared/open.h"
 
 #include <guardcache/artifacts.h>
 #include <stdio.h>
@@ -64,14 +63,12 @@ is_file(char const *argument)
 static bool
 show_export(cli_call *call)
 {
-    char *manifest;
+    char *manifest = NULL;
+    bool done = cli_print_text(gcache_export_show(call->arguments[0], &manifest, &call->error), &manifest);
 
-    if (gcache_export_show(call->arguments[0], &manifest, &call->error) != GCACHE_OK)
-        return false;
-    cli_print_lines(gci_view_text(manifest));
-    cli_write(gci_view_text("\n"));
-    gcache_free(manifest);
-    return true;
+    if (done)
+        cli_write(gci_view_text("\n"));
+    return done;
 }
 
 static bool
@@ -99,7 +96,5 @@ cli_command const cli_cmd_show = {
              "in its name; it is verified, and its manifest is printed as one JSON object.\n",
     .options = table,
     .options_size = sizeof(options),
-    .least = 1,
-    .most = 1,
     .run = run,
 };

@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "cli/shared/cli.h"
 #include "cli/shared/object.h"
-#include "cli/shared/open.h"
 
 #include <guardcache/tuning.h>
 #include <math.h>
@@ -402,7 +401,6 @@ static cli_option const explain_table[] = {
 
 cli_command const cli_cmd_tune_ls = {
     .name = "tune ls",
-    .arguments = "",
     .summary = "list timings and best configurations",
     .about = "A line a timing: timing, choice, operation, inputs, precision, system. A line a kernel: configuration, hash of\n"
              "the source, tag, toolchain.\n",
@@ -418,7 +416,6 @@ cli_command const cli_cmd_tune_get = {
     .about = "Exit status 1 unless all choices are known: timings are only comparable if they come from one run.\n",
     .options = get_table,
     .options_size = sizeof(options),
-    .most = CLI_ANY_NUMBER,
     .run = run_get,
 };
 
@@ -429,13 +426,11 @@ cli_command const cli_cmd_tune_put = {
     .about = "A timing of inf says that the choice can't run.\n",
     .options = put_table,
     .options_size = sizeof(options),
-    .most = CLI_ANY_NUMBER,
     .run = run_put,
 };
 
 cli_command const cli_cmd_tune_explain = {
     .name = "tune explain",
-    .arguments = "",
     .summary = "say why a kernel's best configuration is used or isn't",
     .about = "A record is used if it was chosen among the configurations that --configs-hash names and exactly one of those\n"
              "offered matches it.\n",

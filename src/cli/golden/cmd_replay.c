@@ -4,7 +4,7 @@
  * Without --cache it works in a temporary directory that is removed however the command ends, and syncs nothing.
  */
 #include "cli/golden/player.h"
-#include "cli/shared/open.h"
+#include "cli/shared/cli.h"
 #include "cli/shared/progress.h"
 #include "cli/shared/scratch.h"
 
@@ -145,7 +145,5 @@ cli_command const cli_cmd_replay = {
              "the event's \"expect\", 2 if an event can't be played or (without \"expect\") ends in an error.\n",
     .options = table,
     .options_size = sizeof(options),
-    .least = 1,
-    .most = 1,
     .run = run,
 };

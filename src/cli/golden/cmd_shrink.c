@@ -255,7 +255,5 @@ cli_command const cli_cmd_shrink = {
              "without which it wouldn't, and the files they name. Exit status 1 if no event fails.\n",
     .options = table,
     .options_size = sizeof(options),
-    .least = 1,
-    .most = 1,
     .run = run,
 };

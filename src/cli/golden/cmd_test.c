@@ -312,7 +312,5 @@ cli_command const cli_cmd_test = {
              "GUARDCACHE_RECORD=DIR in the environment of a run records one. Exit status 1 if a fixture differs.\n",
     .options = table,
     .options_size = sizeof(options),
-    .least = 1,
-    .most = CLI_ANY_NUMBER,
     .run = run,
 };

@@ -12,10 +12,50 @@
 /* Longer values are cut: the file has them whole. */
 #define VALUE_SHOWN 90
 
+typedef struct golden_line {
+    gci_value map;
+    gci_view subject; /* "event 17", "graphs/3f2a.json", "rules fx"; empty: nothing that is known */
+    gci_view outcome; /* "hit", "miss (guard_false)"; empty for what is no event */
+} golden_line;
+
 typedef struct golden_lines {
-    gci_value *items;
+    golden_line *items;
     size_t count;
 } golden_lines;
+
+/* ---- reading ---- */
+
+static gci_view
+text_member(gci_value const *map, char const *name)
+{
+    gci_value const *value = gci_map_find(map, name);
+
+    return value != NULL && value->type == GCI_STRING ? value->text : (gci_view){ 0 };
+}
+
+static bool
+describe(golden_line *line, gci_arena *arena)
+{
+    gci_value const *seq = gci_map_find(&line->map, "seq");
+    gci_view rules = text_member(&line->map, "rules"), reason = text_member(&line->map, "reason");
+    gci_buf text;
+
+    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
+    if (seq != NULL && seq->type == GCI_INT)
+        gci_buf_format(&text, "event %lld", (long long)seq->integer);
+    else if (rules.size != 0)
+        gci_buf_format(&text, "rules %.*s", (int)rules.size, rules.data);
+    else
+        gci_buf_append_view(&text, text_member(&line->map, "graph"));
+    line->subject = gci_arena_copy(arena, gci_buf_view(&text));
+    text.size = 0;
+    gci_buf_append_view(&text, text_member(&line->map, "outcome"));
+    if (reason.size != 0)
+        gci_buf_format(&text, " (%.*s)", (int)reason.size, reason.data);
+    line->outcome = gci_arena_copy(arena, gci_buf_view(&text));
+    gci_buf_clear(&text);
+    return line->subject.data != NULL && line->outcome.data != NULL;
+}
 
 static bool
 read_lines(gci_view text, gci_arena *arena, golden_lines *out)
@@ -26,10 +66,11 @@ read_lines(gci_view text, gci_arena *arena, golden_lines *out)
         room += text.data[i] == '\n';
     *out = (golden_lines){ .items = gci_arena_array(arena, room, sizeof *out->items) };
     for (gci_view line; out->items != NULL && gci_view_next_line(&text, &line);) {
-        gci_value *item = &out->items[out->count];
+        golden_line *item = &out->items[out->count];
         if (line.size == 0)
             continue;
-        if (gci_json_read(line, CLI_GOLDEN_NAME, arena, item, NULL) != GCACHE_OK || item->type != GCI_MAP)
+        if (gci_json_read(line, CLI_GOLDEN_NAME, arena, &item->map, NULL) != GCACHE_OK || item->map.type != GCI_MAP ||
+            !describe(item, arena))
             return false;
         out->count++;
     }
@@ -41,15 +82,14 @@ read_lines(gci_view text, gci_arena *arena, golden_lines *out)
 static bool
 same(gci_value const *a, gci_value const *b)
 {
-    gci_buf left, right;
+    gci_buf texts;
 
-    gci_buf_init(&left, GCI_BUF_NO_LIMIT);
-    gci_buf_init(&right, GCI_BUF_NO_LIMIT);
-    gci_json_write(&left, a);
-    gci_json_write(&right, b);
-    bool equal = gci_view_equal(gci_buf_view(&left), gci_buf_view(&right));
-    gci_buf_clear(&left);
-    gci_buf_clear(&right);
+    gci_buf_init(&texts, GCI_BUF_NO_LIMIT);
+    gci_json_write(&texts, a);
+    size_t size = texts.size;
+    gci_json_write(&texts, b);
+    bool equal = texts.size == 2 * size && memcmp(texts.data, texts.data + size, size) == 0;
+    gci_buf_clear(&texts);
     return equal;
 }
 
@@ -139,98 +179,41 @@ compare_values(gci_buf *path, gci_value const *was, gci_value const *is, gci_buf
 
 /* ---- lines ---- */
 
-/* What a line is about: an event's number, a description's file, a rule set's name; NULL: nothing that is known. */
-static char const *const subjects[] = { "seq", "graph", "rules" };
-
-static gci_value const *
-subject_of(gci_value const *line, char const **out_kind)
+/* The line about the same thing; NULL if there is none. Lines are nearly always in the same place. */
+static golden_line const *
+find_line(golden_lines const *lines, golden_line const *wanted, size_t near)
 {
-    for (size_t i = 0; i < sizeof subjects / sizeof subjects[0]; i++) {
-        gci_value const *found = gci_map_find(line, subjects[i]);
-        *out_kind = subjects[i];
-        if (found != NULL)
-            return found;
-    }
-    return NULL;
-}
-
-/* "event 17", "graphs/3f2a.json", "rules fx" */
-static void
-write_subject(gci_buf *out, gci_value const *line)
-{
-    char const *kind;
-    gci_value const *subject = subject_of(line, &kind);
-
-    if (subject != NULL && subject->type == GCI_INT)
-        gci_buf_format(out, "event %lld", (long long)subject->integer);
-    else if (subject != NULL && subject->type == GCI_STRING)
-        gci_buf_format(out, "%s%.*s", strcmp(kind, "rules") == 0 ? "rules " : "", (int)subject->text.size, subject->text.data);
-}
-
-static bool
-same_subject(gci_value const *a, gci_value const *b)
-{
-    char const *a_kind, *b_kind;
-    gci_value const *a_subject = subject_of(a, &a_kind), *b_subject = subject_of(b, &b_kind);
-
-    return a_subject != NULL && b_subject != NULL && strcmp(a_kind, b_kind) == 0 && same(a_subject, b_subject);
-}
-
-/* Lines are nearly always in the same place. */
-static gci_value const *
-find_line(golden_lines const *lines, gci_value const *wanted, size_t near)
-{
-    if (near < lines->count && same_subject(&lines->items[near], wanted))
+    if (wanted->subject.size == 0)
+        return NULL;
+    if (near < lines->count && gci_view_equal(lines->items[near].subject, wanted->subject))
         return &lines->items[near];
     for (size_t i = 0; i < lines->count; i++)
-        if (same_subject(&lines->items[i], wanted))
+        if (gci_view_equal(lines->items[i].subject, wanted->subject))
             return &lines->items[i];
     return NULL;
 }
 
-/* "hit", "miss (guard_false)" */
 static void
-write_outcome(gci_buf *out, gci_value const *line)
+write_what(gci_buf *out, golden_line const *line, char const *what)
 {
-    gci_value const *outcome = gci_map_find(line, "outcome"), *reason = gci_map_find(line, "reason");
-
-    if (outcome != NULL && outcome->type == GCI_STRING)
-        gci_buf_append_view(out, outcome->text);
-    if (reason != NULL && reason->type == GCI_STRING)
-        gci_buf_format(out, " (%.*s)", (int)reason->text.size, reason->text.data);
+    gci_buf_format(out, "    %.*s: %s\n", (int)line->subject.size, line->subject.data, what);
 }
 
 static void
-write_difference(gci_buf *out, gci_value const *was, gci_value const *is)
+write_difference(gci_buf *out, golden_line const *was, golden_line const *is)
 {
-    gci_buf path, before, after;
+    gci_buf path;
 
-    gci_buf_init(&path, GCI_BUF_NO_LIMIT);
-    gci_buf_init(&before, GCI_BUF_NO_LIMIT);
-    gci_buf_init(&after, GCI_BUF_NO_LIMIT);
-    write_outcome(&before, was);
-    write_outcome(&after, is);
-    gci_buf_append_text(out, "    ");
-    write_subject(out, was);
-    if (gci_view_equal(gci_buf_view(&before), gci_buf_view(&after)))
-        gci_buf_append_text(out, gci_map_find(was, "seq") != NULL   ? ": another result"
-                                 : gci_map_find(was, "set") != NULL ? ": another rule set"
-                                                                    : ": another key");
+    if (!gci_view_equal(was->outcome, is->outcome))
+        gci_buf_format(out, "    %.*s: %s became %s\n", (int)was->subject.size, was->subject.data, was->outcome.data,
+                       is->outcome.data);
     else
-        gci_buf_format(out, ": %.*s became %.*s", (int)before.size, before.data, (int)after.size, after.data);
-    gci_buf_append_char(out, '\n');
-    compare_members(&path, was, is, out);
+        write_what(out, was, gci_map_find(&was->map, "seq") != NULL   ? "another result"
+                             : gci_map_find(&was->map, "set") != NULL ? "another rule set"
+                                                                      : "another key");
+    gci_buf_init(&path, GCI_BUF_NO_LIMIT);
+    compare_members(&path, &was->map, &is->map, out);
     gci_buf_clear(&path);
-    gci_buf_clear(&before);
-    gci_buf_clear(&after);
-}
-
-static void
-write_lonely(gci_buf *out, gci_value const *line, char const *what)
-{
-    gci_buf_append_text(out, "    ");
-    write_subject(out, line);
-    gci_buf_format(out, ": %s\n", what);
 }
 
 static size_t
@@ -239,19 +222,17 @@ compare_lines(golden_lines const *expected, golden_lines const *found, size_t ro
     size_t count = 0;
 
     for (size_t i = 0; i < expected->count; i++) {
-        gci_value const *is = find_line(found, &expected->items[i], i);
-        if (is != NULL && same(&expected->items[i], is))
-            continue;
-        if (count++ >= room)
+        golden_line const *was = &expected->items[i], *is = find_line(found, was, i);
+        if ((is != NULL && same(&was->map, &is->map)) || count++ >= room)
             continue;
         if (is != NULL)
-            write_difference(out, &expected->items[i], is);
+            write_difference(out, was, is);
         else
-            write_lonely(out, &expected->items[i], "it is gone");
+            write_what(out, was, "it is gone");
     }
     for (size_t i = 0; i < found->count; i++)
         if (find_line(expected, &found->items[i], i) == NULL && count++ < room)
-            write_lonely(out, &found->items[i], "it is new");
+            write_what(out, &found->items[i], "it is new");
     return count;
 }
 

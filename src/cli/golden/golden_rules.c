@@ -4,7 +4,7 @@
  */
 #include "base/text/json.h"
 #include "cli/golden/golden.h"
-#include "cli/shared/open.h"
+#include "cli/shared/cli.h"
 
 #include <guardcache/graph.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/system/file.h"
-#include "cli/shared/open.h"
+#include "cli/shared/cli.h"
 
 #include <errno.h>
 #include <fcntl.h>

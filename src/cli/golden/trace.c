@@ -3,7 +3,6 @@
  */
 #include "cli/golden/trace.h"
 
-#include "base/text/json.h"
 #include "cli/shared/hints.h"
 
 /* Large enough for any compiled artefact, small enough to be made in memory. */
@@ -75,17 +74,7 @@ read_hints(reader *from)
 static char const *
 text_of(gci_value const *value, gci_arena *arena)
 {
-    gci_buf json;
-
-    if (value->type == GCI_STRING)
-        return cli_copy_text(arena, value);
-    gci_buf_init(&json, GCI_BUF_NO_LIMIT);
-    gci_json_write(&json, value);
-    if (json.failed)
-        arena->failed = true;
-    char const *text = json.failed ? NULL : gci_arena_copy(arena, gci_buf_view(&json)).data;
-    gci_buf_clear(&json);
-    return text;
+    return value->type == GCI_STRING ? cli_copy_text(arena, value) : cli_json_text(arena, value);
 }
 
 /* requires, provides: {NAME: VALUE} */

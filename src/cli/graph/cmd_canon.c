@@ -3,7 +3,6 @@
  */
 #include "cli/shared/cli.h"
 #include "cli/shared/object.h"
-#include "cli/shared/open.h"
 
 #include <guardcache/graph.h>
 #include <stdio.h>
@@ -175,7 +174,5 @@ cli_command const cli_cmd_canon = {
              "and what they are called in the form, and the names of a module's text that a link step must rename back.\n",
     .options = table,
     .options_size = sizeof(options),
-    .least = 1,
-    .most = 1,
     .run = run,
 };

@@ -2,7 +2,6 @@
  * guardcache diff: how two descriptions, or a stored key and one, differ.
  */
 #include "cli/shared/cli.h"
-#include "cli/shared/open.h"
 
 #include <guardcache/cache.h>
 #include <string.h>
@@ -82,13 +81,11 @@ compare(cli_call *call, gcache_subject const sides[2])
     char *text = NULL;
     size_t count = 0;
 
-    bool done =
-        gcache_compare(call->cache, &sides[0], &sides[1], (size_t)wanted->max, form, &text, &count, &call->error) == GCACHE_OK;
-    if (done)
-        cli_print_lines(gci_view_text(text));
+    gcache_status status =
+        gcache_compare(call->cache, &sides[0], &sides[1], (size_t)wanted->max, form, &text, &count, &call->error);
+    bool done = cli_print_text(status, &text);
     if (done && wanted->json)
         cli_write(gci_view_text("\n"));
-    gcache_free(text);
     call->answer = count == 0 ? CLI_OK : CLI_NO;
     return done;
 }
@@ -131,7 +128,5 @@ cli_command const cli_cmd_diff = {
              "compared line by line. Status 1: they differ.\n",
     .options = table,
     .options_size = sizeof(options),
-    .least = 2,
-    .most = 2,
     .run = run,
 };

@@ -227,6 +227,5 @@ cli_command const cli_cmd_fingerprint = {
              "says otherwise; .git and __pycache__ are passed over.\n",
     .options = table,
     .options_size = sizeof(options),
-    .most = CLI_ANY_NUMBER,
     .run = run,
 };

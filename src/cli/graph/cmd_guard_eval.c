@@ -212,6 +212,5 @@ cli_command const cli_cmd_guard_eval = {
              "\"message\": ..}, {\"result\": \"invalid\", \"message\": .., \"column\": N}; only a malformed line is an error.\n",
     .options = table,
     .options_size = sizeof(options),
-    .most = 1,
     .run = run,
 };

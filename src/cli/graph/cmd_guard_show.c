@@ -13,10 +13,7 @@ list(cli_call *call, gcache_guards_form form)
 
     bool done =
         gcache_guards_compile((char const *const *)call->arguments, call->count, &guards, &call->error) == GCACHE_OK &&
-        gcache_guards_show(guards, form, &text, &call->error) == GCACHE_OK;
-    if (done)
-        cli_print_lines(gci_view_text(text));
-    gcache_free(text);
+        cli_print_text(gcache_guards_show(guards, form, &text, &call->error), &text);
     gcache_guards_free(guards);
     return done;
 }
@@ -39,10 +36,7 @@ cli_command const cli_cmd_guard_show = {
     .name = "guard show",
     .arguments = "EXPRESSION...",
     .summary = "list the program that guards are compiled to",
-    .about = "",
     .options = table,
-    .least = 1,
-    .most = CLI_ANY_NUMBER,
     .run = run_show,
 };
 
@@ -50,9 +44,6 @@ cli_command const cli_cmd_guard_fmt = {
     .name = "guard fmt",
     .arguments = "EXPRESSION...",
     .summary = "print guards in normal form, a conjunct a line",
-    .about = "",
     .options = table,
-    .least = 1,
-    .most = CLI_ANY_NUMBER,
     .run = run_fmt,
 };

@@ -4,7 +4,6 @@
 #include "cli/shared/cli.h"
 #include "cli/shared/lines.h"
 #include "cli/shared/object.h"
-#include "cli/shared/open.h"
 
 #include <guardcache/graph.h>
 #include <unistd.h>
@@ -110,6 +109,5 @@ cli_command const cli_cmd_key = {
              "with a reason and exit status 2; one that a rule calls unsafe to key (a bypass) with exit status 1.\n",
     .options = table,
     .options_size = sizeof(options),
-    .most = CLI_ANY_NUMBER,
     .run = run,
 };

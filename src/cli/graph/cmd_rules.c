@@ -3,7 +3,6 @@
  */
 #include "cli/shared/cli.h"
 #include "cli/shared/object.h"
-#include "cli/shared/open.h"
 
 #include <guardcache/graph.h>
 #include <stdio.h>
@@ -146,7 +145,6 @@ cli_command const cli_cmd_rules_test = {
     .about = "KIND is one of the sets that are compiled in (fx, aot, stablehlo, llvm-ir, triton, generic), FILE one of your own;\n"
              "without either all that are compiled in. An example that doesn't hold is a line, and the status is 1.\n",
     .options = test_table,
-    .most = CLI_ANY_NUMBER,
     .run = run_test,
 };
 
@@ -163,6 +161,5 @@ cli_command const cli_cmd_rules_list = {
              "which they are applied. KIND and FILE are as for rules test.\n",
     .options = list_table,
     .options_size = sizeof(options),
-    .most = CLI_ANY_NUMBER,
     .run = run_list,
 };

@@ -4,7 +4,6 @@
 #include "base/error.h"
 #include "cli/shared/cli.h"
 #include "cli/shared/object.h"
-#include "cli/shared/open.h"
 
 typedef struct options {
     char const *namespace;
@@ -118,6 +117,5 @@ cli_command const cli_cmd_config = {
              "switches that are mostly wanted for one call.\n",
     .options = table,
     .options_size = sizeof(options),
-    .most = 2,
     .run = run,
 };

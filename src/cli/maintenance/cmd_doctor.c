@@ -2,7 +2,7 @@
  * guardcache doctor: facts about a cache directory and the machine.
  */
 #include "cli/maintenance/findings.h"
-#include "cli/shared/open.h"
+#include "cli/shared/cli.h"
 
 #include <stdio.h>
 
@@ -57,7 +57,6 @@ static cli_option const table[] = {
 
 cli_command const cli_cmd_doctor = {
     .name = "doctor",
-    .arguments = "",
     .summary = "whether this place is good for a cache: versions, file system, limits",
     .about = "Reads no entries: that is what guardcache verify does. Exit status 1 if there is a warning.\n",
     .options = table,

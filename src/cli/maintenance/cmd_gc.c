@@ -3,7 +3,7 @@
  */
 #include "base/text/quantity.h"
 #include "cli/maintenance/findings.h"
-#include "cli/shared/open.h"
+#include "cli/shared/cli.h"
 
 typedef struct options {
     char const *target, *age, *namespace;
@@ -103,7 +103,6 @@ static cli_option const table[] = {
 
 cli_command const cli_cmd_gc = {
     .name = "gc",
-    .arguments = "",
     .summary = "evict what is too much or too old, clear away what is left over",
     .about = "A cache keeps itself below its cap without this. Evicts by namespace, by age and by size, in this order; without\n"
              "--target down to nine tenths of max-size (see guardcache config). Then removes attachments that no entry has\n"

@@ -2,7 +2,7 @@
  * guardcache repair: makes a damaged cache whole again.
  */
 #include "cli/maintenance/findings.h"
-#include "cli/shared/open.h"
+#include "cli/shared/cli.h"
 
 #include <stdio.h>
 
@@ -61,7 +61,6 @@ static cli_option const table[] = {
 
 cli_command const cli_cmd_repair = {
     .name = "repair",
-    .arguments = "",
     .summary = "rebuild every index from the entries, put damaged files aside",
     .about = "Reads every entry and makes the candidate indexes and index.db anew from them. What is damaged, or stands in\n"
              "the place of something else, goes into quarantine/ in the cache directory, to be looked at and removed by\n"

@@ -2,7 +2,7 @@
  * guardcache verify: reads everything that is stored and says what is damaged.
  */
 #include "cli/maintenance/findings.h"
-#include "cli/shared/open.h"
+#include "cli/shared/cli.h"
 
 #include <unistd.h>
 
@@ -73,7 +73,6 @@ static cli_option const table[] = {
 
 cli_command const cli_cmd_verify = {
     .name = "verify",
-    .arguments = "",
     .summary = "read every file of the cache and check it",
     .about = "Looks both ways: whether every file is whole and index.db knows it, and whether files hold what index.db\n"
              "knows. Changes nothing, and may run beside others. Exit status 1 if there are problems; guardcache repair\n"

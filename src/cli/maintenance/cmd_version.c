@@ -18,9 +18,7 @@ static cli_option const table[] = { { 0 } };
 
 cli_command const cli_cmd_version = {
     .name = "version",
-    .arguments = "",
     .summary = "print the version",
-    .about = "",
     .options = table,
     .run = run,
 };

@@ -2,14 +2,12 @@
  * guardcache explain: why a lookup misses, or has missed.
  */
 #include "cli/shared/cli.h"
-#include "cli/shared/journal_query.h"
-#include "cli/shared/open.h"
+#include "cli/observe/journal_query.h"
 #include "cli/shared/question.h"
 
 typedef struct options {
     cli_question_options question;
-    char const *since, *reason;
-    int64_t last;
+    cli_journal_options journal;
     bool all, json;
 } options;
 
@@ -60,7 +58,7 @@ explain_now(cli_call *call)
 static bool
 asks_journal(options const *wanted)
 {
-    return wanted->last != 0 || wanted->since != NULL || wanted->reason != NULL ||
+    return wanted->journal.last != 0 || wanted->journal.since != NULL || wanted->journal.reason != NULL ||
            (wanted->question.graph == NULL && wanted->question.key == NULL);
 }
 
@@ -68,8 +66,7 @@ static bool
 explain_journal(cli_call *call)
 {
     options const *wanted = call->options;
-    cli_journal_options selected = { .since = wanted->since, .label = wanted->question.label, .reason = wanted->reason,
-                                     .key = wanted->question.key, .last = wanted->last };
+    cli_journal_options selected = wanted->journal;
     gcache_journal_query query;
     gcache_error *error = &call->error;
     char *text = NULL;
@@ -77,6 +74,8 @@ explain_journal(cli_call *call)
 
     if (wanted->question.graph != NULL)
         return cli_wrong(error, "--graph asks about now, --last, --since and --reason about the past");
+    selected.label = wanted->question.label;
+    selected.key = wanted->question.key;
     if (selected.last == 0 && selected.since == NULL)
         selected.last = 1;
     if (!cli_open(call, CLI_LOOK) || !cli_journal_query(&selected, &query, error) ||
@@ -97,9 +96,9 @@ run(cli_call *call)
 static cli_option const table[] = {
     CLI_SUBJECT_OPTIONS(options, question),
     CLI_REQUEST_OPTIONS(options, question),
-    { "last", CLI_LAST, offsetof(options, last), "[N]", "the last miss of any process, or the last N" },
-    { "since", CLI_TEXT, offsetof(options, since), "AGE", "past misses that are at most so old: 90s, 10m, 2h, 3d" },
-    { "reason", CLI_TEXT, offsetof(options, reason), "REASON", "past misses for this reason: guard_false, no_key, ..." },
+    { "last", CLI_LAST, offsetof(options, journal.last), "[N]", "the last miss of any process, or the last N" },
+    { "since", CLI_TEXT, offsetof(options, journal.since), "AGE", "past misses that are at most so old: 90s, 10m, 2h, 3d" },
+    { "reason", CLI_TEXT, offsetof(options, journal.reason), "REASON", "past misses for this reason: guard_false, no_key, ..." },
     { "all", CLI_FLAG, offsetof(options, all), NULL, "everything, not only what decides" },
     { "json", CLI_FLAG, offsetof(options, json), NULL, "one object on one line" },
     { 0 },
@@ -107,7 +106,6 @@ static cli_option const table[] = {
 
 cli_command const cli_cmd_explain = {
     .name = "explain",
-    .arguments = "",
     .summary = "say why a lookup hits or misses",
     .about = "Does the lookup with every step recorded: each candidate's first failing guard with the values, and what\n"
              "would have hit; or the nearest stored keys and the paths that differ. Without --graph or --key, or with\n"

@@ -9,8 +9,7 @@
 #include "base/visible.h"
 #include "cli/shared/cli.h"
 #include "cli/shared/hints.h"
-#include "cli/shared/journal_query.h"
-#include "cli/shared/open.h"
+#include "cli/observe/journal_query.h"
 #include "cli/shared/scratch.h"
 
 #include <stdio.h>
@@ -219,7 +218,6 @@ static cli_option const table[] = {
 
 cli_command const cli_cmd_journal = {
     .name = "journal",
-    .arguments = "",
     .summary = "list past misses, inserts and hits",
     .about = "One line an entry, oldest first: when, which process, what, the key, whose, the hints. Misses and inserts are\n"
              "all there, as far back as the journal goes; of many hits, one stands for others (1 of N). guardcache explain\n"

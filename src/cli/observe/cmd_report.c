@@ -3,8 +3,7 @@
  */
 #include "base/system/file.h"
 #include "cli/shared/cli.h"
-#include "cli/shared/journal_query.h"
-#include "cli/shared/open.h"
+#include "cli/observe/journal_query.h"
 
 typedef struct options {
     char const *html;
@@ -38,7 +37,6 @@ static cli_option const table[] = {
 
 cli_command const cli_cmd_report = {
     .name = "report",
-    .arguments = "",
     .summary = "one page of HTML: timeline, misses explained, what is covered",
     .about = "The page stands alone: no scripts, no network. Its coverage pictures have symbols as axes and show which\n"
              "shapes the stored candidates serve, and where hits and misses fell.\n",

@@ -2,8 +2,7 @@
  * guardcache stats: statistics of the journal and the directory.
  */
 #include "cli/shared/cli.h"
-#include "cli/shared/journal_query.h"
-#include "cli/shared/open.h"
+#include "cli/observe/journal_query.h"
 
 typedef struct options {
     cli_journal_options journal;
@@ -43,7 +42,6 @@ static cli_option const table[] = {
 
 cli_command const cli_cmd_stats = {
     .name = "stats",
-    .arguments = "",
     .summary = "hit rate, misses by reason, time saved, what is stored",
     .about = "Sums over the journal, as far back as it goes, and the state of the directory. A process that is still\n"
              "running has told of most of its hits, not of all. Hits of one label, namespace or key are estimated from a\n"

@@ -2,8 +2,7 @@
  * guardcache top: what costs most.
  */
 #include "cli/shared/cli.h"
-#include "cli/shared/journal_query.h"
-#include "cli/shared/open.h"
+#include "cli/observe/journal_query.h"
 
 #include <string.h>
 
@@ -63,6 +62,5 @@ cli_command const cli_cmd_top = {
              "for which values; of several candidates, the one of the highest rank stands for the miss.\n",
     .options = table,
     .options_size = sizeof(options),
-    .most = 1,
     .run = run,
 };

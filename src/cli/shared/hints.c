@@ -27,18 +27,6 @@ collector_init(collector *into, gci_arena *arena, size_t room, gcache_error *err
     return (into->ints != NULL && into->literals != NULL) || cli_no_memory(error);
 }
 
-static char const *
-float_literal(gci_arena *arena, double value)
-{
-    gci_buf text;
-
-    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
-    gci_json_write_float(&text, value);
-    char const *literal = text.failed ? NULL : gci_arena_copy(arena, gci_buf_view(&text)).data;
-    gci_buf_clear(&text);
-    return literal;
-}
-
 /* {"$int": "123"} and {"$float": "inf"} carry the literal themselves. */
 static char const *
 object_literal(gci_arena *arena, gci_value const *value)
@@ -62,7 +50,7 @@ literal_of(gci_arena *arena, gci_value const *value)
     case GCI_BIGINT:
         return gci_arena_copy(arena, value->text).data;
     case GCI_FLOAT:
-        return float_literal(arena, value->real);
+        return cli_json_text(arena, value);
     case GCI_MAP:
         return object_literal(arena, value);
     default:

@@ -125,6 +125,19 @@ cli_object_set_components(cli_object *object, gcache_graph *graph, gcache_error 
     return true;
 }
 
+char const *
+cli_json_text(gci_arena *arena, gci_value const *value)
+{
+    gci_buf json;
+
+    gci_buf_init(&json, GCI_BUF_NO_LIMIT);
+    gci_json_write(&json, value);
+    arena->failed |= json.failed;
+    char const *text = json.failed ? NULL : gci_arena_copy(arena, gci_buf_view(&json)).data;
+    gci_buf_clear(&json);
+    return text;
+}
+
 bool
 cli_object_print(cli_object const *object, gcache_error *error)
 {

@@ -43,6 +43,9 @@ bool cli_object_set_components(cli_object *object, gcache_graph *graph, gcache_e
 /* A list with room for count values; they are null until assigned. */
 gci_value cli_list_of(gci_arena *arena, size_t count);
 
+/* A value's JSON, zero-terminated; NULL without memory. */
+char const *cli_json_text(gci_arena *arena, gci_value const *value);
+
 /* Writes the object and a line end to standard output. */
 bool cli_object_print(cli_object const *object, gcache_error *error);
 

@@ -1,7 +1,7 @@
 /*
  * Opens the cache that options, environment and config.json name.
  */
-#include "cli/shared/open.h"
+#include "cli/shared/cli.h"
 
 #include "base/error.h"
 #include "base/system/file.h"

@@ -168,14 +168,38 @@ set_option(cli_option const *option, char *fields, char const *value)
     return false;
 }
 
+/*
+ * How many arguments a command takes, by what help says of them: a word in brackets may be left out, of words with a bar between
+ * them one is meant, and dots stand for any number. --batch stands for all of them.
+ */
+static void
+count_arguments(cli_command const *command, size_t *out_least, size_t *out_most)
+{
+    char const *word = command->arguments != NULL ? command->arguments : "";
+    bool any = strstr(word, "...") != NULL, batch = find_option(command->options, "batch") != NULL;
+
+    *out_least = *out_most = 0;
+    for (; *word != '\0'; word += *word == ' ') {
+        *out_least += *word != '[' && !batch;
+        *out_most += 1;
+        word += strcspn(word, " ");
+        while (strncmp(word, " | ", 3) == 0)
+            word += 3 + strcspn(word + 3, " ");
+    }
+    *out_most = any ? SIZE_MAX : *out_most;
+}
+
 static bool
 check_arguments(cli_command const *command, size_t count)
 {
-    if (count < command->least)
+    size_t least, most;
+
+    count_arguments(command, &least, &most);
+    if (count < least)
         cli_complain("%s: %s is missing; see guardcache help %s", command->name, command->arguments, command->name);
-    else if (count > command->most)
+    else if (count > most)
         cli_complain("%s: too many arguments; see guardcache help %s", command->name, command->name);
-    return command->least <= count && count <= command->most;
+    return least <= count && count <= most;
 }
 
 /* getopt stays at a word of single letters until it has seen them all. */

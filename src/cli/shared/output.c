@@ -48,6 +48,15 @@ cli_print_lines(gci_view text)
     gci_buf_clear(&lines);
 }
 
+bool
+cli_print_text(gcache_status status, char **text)
+{
+    if (status == GCACHE_OK)
+        cli_print_lines(gci_view_text(*text));
+    gcache_free(*text);
+    return status == GCACHE_OK;
+}
+
 void
 cli_complain(char const *format, ...)
 {

@@ -4,7 +4,7 @@
 #ifndef GCI_CLI_SHARED_QUESTION_H
 #define GCI_CLI_SHARED_QUESTION_H
 
-#include "cli/shared/open.h"
+#include "cli/shared/cli.h"
 
 #include <guardcache/cache.h>
 

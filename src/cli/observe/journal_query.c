@@ -1,7 +1,7 @@
 /*
  * Options that say which journal entries are meant.
  */
-#include "cli/shared/journal_query.h"
+#include "cli/observe/journal_query.h"
 
 #include "base/system/clock.h"
 #include "base/text/quantity.h"
@@ -39,13 +39,4 @@ cli_journal_query(cli_journal_options const *options, gcache_journal_query *out_
     out_query->key = options->key;
     return (options->since == NULL || read_age(options->since, &out_query->since_ns, error)) &&
            (options->reason == NULL || read_reason(options->reason, &out_query->reason, error));
-}
-
-bool
-cli_print_text(gcache_status status, char **text)
-{
-    if (status == GCACHE_OK)
-        cli_print_lines(gci_view_text(*text));
-    gcache_free(*text);
-    return status == GCACHE_OK;
 }

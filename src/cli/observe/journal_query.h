@@ -1,8 +1,8 @@
 /*
  * Options that choose entries of the journal, as explain, journal, stats, top and report take them.
  */
-#ifndef GCI_CLI_SHARED_JOURNAL_QUERY_H
-#define GCI_CLI_SHARED_JOURNAL_QUERY_H
+#ifndef GCI_CLI_OBSERVE_JOURNAL_QUERY_H
+#define GCI_CLI_OBSERVE_JOURNAL_QUERY_H
 
 #include "cli/shared/cli.h"
 
@@ -25,8 +25,5 @@ typedef struct cli_journal_options {
 
 /* Fails for an age or a reason that isn't one. The query borrows the options' texts. */
 bool cli_journal_query(cli_journal_options const *options, gcache_journal_query *out_query, gcache_error *error);
-
-/* If all went well, prints what the library has written, by the call that gave status; frees it in any case. */
-bool cli_print_text(gcache_status status, char **text);
 
 #endif
