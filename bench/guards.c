@@ -10,7 +10,7 @@
 #include "harness.h"
 
 #include "base/text/json.h"
-#include "guards/text/hint.h"
+#include "guards/text/hints.h"
 #include "guards/select/selector.h"
 
 #include <dlfcn.h>

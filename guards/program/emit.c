@@ -4,7 +4,7 @@
 #include "guards/program/emit.h"
 
 #include "base/check.h"
-#include "guards/text/hint.h"
+#include "guards/text/hints.h"
 
 #include <stdarg.h>
 #include <stdio.h>

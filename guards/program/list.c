@@ -5,7 +5,7 @@
  * exact path does.
  */
 #include "base/check.h"
-#include "guards/text/hint.h"
+#include "guards/text/hints.h"
 #include "guards/value/limits.h"
 #include "guards/program/program.h"
 

@@ -7,7 +7,7 @@
 
 #include "base/check.h"
 #include "guards/text/ast.h"
-#include "guards/text/hint.h"
+#include "guards/text/hints.h"
 #include "guards/program/program.h"
 
 typedef struct explaining {

@@ -12,7 +12,7 @@
 #include "guards/prove/prove.h"
 
 #include "base/check.h"
-#include "guards/text/hint.h"
+#include "guards/text/hints.h"
 #include "guards/value/limits.h"
 #include "guards/program/program.h"
 #include "guards/prove/solve.h"

@@ -3,7 +3,7 @@
  */
 #include "guards/select/selector.h"
 
-#include "guards/text/hint.h"
+#include "guards/text/hints.h"
 
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
 #include "guards/select/selector.h"
 
 #include "base/check.h"
-#include "guards/text/hint.h"
+#include "guards/text/hints.h"
 
 #include <stdlib.h>
 

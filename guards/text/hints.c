@@ -1,9 +1,8 @@
 /*
  * Reading hints: integers as they are, other values from Python literals.
  */
-#include "guards/text/hint.h"
+#include "guards/text/hints.h"
 
-#include "base/check.h"
 #include "base/digest.h"
 #include "guards/value/limits.h"
 #include "guards/text/ast.h"
@@ -180,24 +179,4 @@ gci_hints_free(gci_hints *hints)
         return;
     gci_arena_clear(&hints->arena);
     free(hints);
-}
-
-size_t
-gci_hints_count(gci_hints const *hints)
-{
-    return hints->count;
-}
-
-gci_view
-gci_hints_name(gci_hints const *hints, size_t index)
-{
-    GCI_ASSERT(index < hints->count);
-    return hints->items[index].name;
-}
-
-void
-gci_hints_write(gci_hints const *hints, size_t index, gci_buf *out)
-{
-    GCI_ASSERT(index < hints->count);
-    gci_number_write(hints->items[index].value, out);
 }

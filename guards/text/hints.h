@@ -4,9 +4,10 @@
 #ifndef GCI_GUARDS_HINTS_H
 #define GCI_GUARDS_HINTS_H
 
-#include "base/buf.h"
+#include "base/arena.h"
 #include "base/error.h"
 #include "base/view.h"
+#include "guards/value/number.h"
 
 #include <guardcache/hints.h>
 
@@ -24,16 +25,27 @@ typedef struct gci_naming {
 
 /* ---- hints ---- */
 
-typedef struct gci_hints gci_hints;
+typedef struct gci_hint {
+    gci_view name;  /* as the caller gave it */
+    gci_view bound; /* after renaming: what programs ask for */
+    uint64_t hash;  /* of bound */
+    gci_number value;
+} gci_hint;
+
+typedef struct gci_hints {
+    gci_arena arena;
+    gci_hint *items;
+    size_t count;
+} gci_hints;
 
 /* Reads the caller's hints: ERROR_ARGUMENT for a malformed literal or a name given twice (after renaming too). */
 gcache_status gci_hints_new(gcache_hints const *hints, gci_naming naming, gci_hints **out_hints, gcache_error *error);
 void gci_hints_free(gci_hints *hints);
 
-size_t gci_hints_count(gci_hints const *hints);
-/* The name as the caller gave it. */
-gci_view gci_hints_name(gci_hints const *hints, size_t index);
-/* Writes the value as Python would print it. */
-void gci_hints_write(gci_hints const *hints, size_t index, gci_buf *out);
+/* The same for names of programs and of hints. */
+uint64_t gci_name_hash(gci_view name);
+
+/* The value bound to a name, or NULL. */
+gci_number const *gci_hints_find(gci_hints const *hints, gci_view bound);
 
 #endif

@@ -6,7 +6,8 @@
 #ifndef GCI_GUARDS_LEX_H
 #define GCI_GUARDS_LEX_H
 
-#include "base/view.h"
+#include "base/error.h"
+#include "guards/value/number.h"
 
 #include <stdint.h>
 
@@ -83,5 +84,13 @@ gci_lexer_is_word(gci_lexer const *lexer, char const *word)
 
 /* true for words that can't be names in Python. */
 bool gci_word_is_reserved(gci_view word);
+
+/* ---- numbers ---- */
+
+/*
+ * The value of an INT, FLOAT or IMAGINARY token; large ones live in the arena. ERROR_SYNTAX for a decimal of more than
+ * GCI_INT_MAX_DIGITS digits, ERROR_LIMIT beyond GCI_INT_MAX_BITS, ERROR_MEMORY; *out_problem says it in words.
+ */
+gcache_status gci_literal_read(gci_token const *token, gci_arena *arena, gci_number *out, char const **out_problem);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * Number tokens to values.
  */
-#include "guards/text/literal.h"
+#include "guards/text/lex.h"
 
 #include "base/check.h"
 #include "guards/value/limits.h"

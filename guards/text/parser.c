@@ -19,7 +19,7 @@
 
 #include "base/check.h"
 #include "guards/value/limits.h"
-#include "guards/text/literal.h"
+#include "guards/text/lex.h"
 
 #include <stdarg.h>
 #include <stdio.h>

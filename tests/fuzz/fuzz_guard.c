@@ -3,7 +3,6 @@
  * agree: the fast path, the exact one, and the program that was loaded.
  */
 #include "guards/guards.h"
-#include "guards/text/hint.h"
 #include "guards/value/limits.h"
 #include "guards/program/program.h"
 

@@ -129,15 +129,15 @@ write_values(gci_context const *context, gci_trial const *trial, gci_buf *out)
 
     gci_buf_init(&literal, GCI_BUF_NO_LIMIT);
     gci_buf_append_text(out, ", \"values\": {");
-    for (size_t i = 0; i < gci_hints_count(context->hints); i++) {
-        gci_view name = gci_hints_name(context->hints, i);
+    for (size_t i = 0; i < context->hints->count; i++) {
+        gci_view name = context->hints->items[i].name;
         if (!all && (guards == NULL || !gci_guards_reads(guards, gci_context_bound_name(context, name))))
             continue;
         gci_json_next(out);
         gci_json_write_text(out, name);
         gci_buf_append_text(out, ": ");
         literal.size = 0;
-        gci_hints_write(context->hints, i, &literal);
+        gci_number_write(context->hints->items[i].value, &literal);
         gci_write_json_literal(out, gci_buf_view(&literal));
     }
     gci_buf_append_char(out, '}');

@@ -59,15 +59,15 @@ write_header(gci_journal_entry const *entry, gci_buf *out)
 static void
 write_hints(gci_context const *context, gci_buf *out)
 {
-    size_t count = gci_hints_count(context->hints);
+    size_t count = context->hints->count;
 
     if (count == 0)
         gci_buf_append_text(out, " no hints");
     for (size_t i = 0; i < count; i++) {
         gci_buf_append_text(out, "  ");
-        gci_visible_append(out, gci_hints_name(context->hints, i));
+        gci_visible_append(out, context->hints->items[i].name);
         gci_buf_append_char(out, '=');
-        gci_hints_write(context->hints, i, out);
+        gci_number_write(context->hints->items[i].value, out);
     }
 }
 

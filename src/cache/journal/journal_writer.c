@@ -75,13 +75,13 @@ fill_head(gci_journal_entry *entry, gci_context const *context, extent detail)
 static void
 fill_hints(gci_journal_entry *entry, gci_context const *context, gci_guards const *decision)
 {
-    size_t count = context->hints != NULL ? gci_hints_count(context->hints) : 0;
+    size_t count = context->hints != NULL ? context->hints->count : 0;
     gci_buf literal;
 
     gci_buf_init(&literal, GCI_JOURNAL_BYTES_MAX);
     entry->kept_hints = gci_arena_array(&entry->arena, count < HINTS_MAX ? count : HINTS_MAX, sizeof *entry->kept_hints);
     for (size_t i = 0; entry->kept_hints != NULL && i < count; i++) {
-        gci_view name = gci_hints_name(context->hints, i), bound = gci_context_bound_name(context, name);
+        gci_view name = context->hints->items[i].name, bound = gci_context_bound_name(context, name);
         if (decision != NULL && !gci_guards_reads(decision, bound))
             continue;
         if (entry->hint_count == HINTS_MAX) {
@@ -89,7 +89,7 @@ fill_hints(gci_journal_entry *entry, gci_context const *context, gci_guards cons
             break;
         }
         literal.size = 0;
-        gci_hints_write(context->hints, i, &literal);
+        gci_number_write(context->hints->items[i].value, &literal);
         entry->kept_hints[entry->hint_count++] =
             (gci_kept_hint){ name, bound, gci_arena_copy(&entry->arena, gci_buf_view(&literal)) };
     }

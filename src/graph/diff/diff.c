@@ -139,7 +139,7 @@ compare_lists(gci_diff_run *run, gci_value const *stored, gci_value const *asked
             compare(run, &stored->items[i], &asked->items[i]);
             pop_path(run, mark);
         }
-    } else if (gci_diff_align_list(&run->arena, stored, asked, &alignment)) {
+    } else if (gci_diff_align(&run->arena, stored, asked, false, &alignment)) {
         compare_aligned(run, stored, asked, &alignment, gci_diff_show);
     } else {
         run->failed = true;
@@ -221,7 +221,7 @@ compare_graphs(gci_diff_run *run, gci_value const *stored, gci_value const *aske
     gci_alignment alignment = { .outer = run->open };
     gci_alignment const *outer = run->open;
 
-    if (!gci_diff_align_nodes(&run->arena, nodes_of(stored), nodes_of(asked), &alignment)) {
+    if (!gci_diff_align(&run->arena, nodes_of(stored), nodes_of(asked), true, &alignment)) {
         run->failed = true;
         return;
     }
@@ -342,9 +342,9 @@ compare_components(gci_diff_run *run, gci_value const *stored, gci_value const *
     gci_value const *a = gci_map_find(stored, "inputs"), *b = gci_map_find(asked, "inputs");
     bool lists = both_are(GCI_LIST, a, b);
 
-    if ((lists && !gci_diff_align_list(&run->arena, a, b, &inputs)) ||
-        !gci_diff_align_nodes(&run->arena, nodes_of(gci_map_find(stored, "graph")),
-                              nodes_of(gci_map_find(asked, "graph")), &nodes)) {
+    if ((lists && !gci_diff_align(&run->arena, a, b, false, &inputs)) ||
+        !gci_diff_align(&run->arena, nodes_of(gci_map_find(stored, "graph")), nodes_of(gci_map_find(asked, "graph")),
+                        true, &nodes)) {
         run->failed = true;
         return;
     }

@@ -171,8 +171,8 @@ hash_items(gci_value const *list)
     return hashes;
 }
 
-static bool
-align(gci_arena *arena, gci_value const *stored, gci_value const *asked, bool are_nodes, gci_alignment *out)
+bool
+gci_diff_align(gci_arena *arena, gci_value const *stored, gci_value const *asked, bool are_nodes, gci_alignment *out)
 {
     uint64_t *a = are_nodes ? hash_nodes(stored) : hash_items(stored), *b = are_nodes ? hash_nodes(asked) : hash_items(asked);
     bool aligned = a != NULL && b != NULL && new_alignment(arena, stored->count, asked->count, out) &&
@@ -184,18 +184,6 @@ align(gci_arena *arena, gci_value const *stored, gci_value const *asked, bool ar
     free(a);
     free(b);
     return aligned;
-}
-
-bool
-gci_diff_align_nodes(gci_arena *arena, gci_value const *stored, gci_value const *asked, gci_alignment *out)
-{
-    return align(arena, stored, asked, true, out);
-}
-
-bool
-gci_diff_align_list(gci_arena *arena, gci_value const *stored, gci_value const *asked, gci_alignment *out)
-{
-    return align(arena, stored, asked, false, out);
 }
 
 /* ---- symbols ---- */

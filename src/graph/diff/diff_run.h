@@ -59,8 +59,7 @@ bool gci_diff_hunks(gci_view stored, gci_view asked, gci_buf *out);
 /* diff_align.c */
 
 /* Aligns the nodes of two graphs, or two lists of other values. false without memory; *out lives in the arena. */
-bool gci_diff_align_nodes(gci_arena *arena, gci_value const *stored, gci_value const *asked, gci_alignment *out);
-bool gci_diff_align_list(gci_arena *arena, gci_value const *stored, gci_value const *asked, gci_alignment *out);
+bool gci_diff_align(gci_arena *arena, gci_value const *stored, gci_value const *asked, bool are_nodes, gci_alignment *out);
 
 /* true if two expressions are the same once symbols are matched up; matches up those that aren't yet. */
 bool gci_diff_same_expression(gci_diff_run *run, gci_view stored, gci_view asked);

@@ -262,12 +262,12 @@ tell_answer(selecting *s, gci_hints const *hints, uint32_t place)
         separator = ", ";
     }
     gci_buf_append_text(&line, "], \"hints\": {");
-    for (size_t i = 0; i < gci_hints_count(hints); i++) {
+    for (size_t i = 0; i < hints->count; i++) {
         gci_buf_append_text(&line, i != 0 ? ", " : "");
-        gci_json_write_text(&line, gci_hints_name(hints, i));
+        gci_json_write_text(&line, hints->items[i].name);
         gci_buf_append_text(&line, ": ");
         value.size = 0;
-        gci_hints_write(hints, i, &value);
+        gci_number_write(hints->items[i].value, &value);
         gci_json_write_text(&line, gci_buf_view(&value));
     }
     if (place == GCI_NO_CANDIDATE)

@@ -3,7 +3,6 @@
  */
 #include "given.h"
 #include "guards/guards.h"
-#include "guards/text/hint.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
