@@ -8,7 +8,7 @@
 #include "cache/settings/config_file.h"
 #include "store/publish/side.h"
 
-/* Whoever gives no options has the defaults. */
+/* *options becomes the defaults if it is NULL. */
 static gcache_status
 check_options(gcache *cache, gcache_maintenance_options const **options, gcache_error *error)
 {

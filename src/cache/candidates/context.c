@@ -15,7 +15,7 @@ rename_symbol(void const *state, gci_view name)
 
 /* ---- the names of a description that is only a key ---- */
 
-/* Whose names it speaks with: what the producer called the symbols, and how they are bound. */
+/* Names borrowed from a stored entry: what its producer called the symbols, and how they are bound. */
 typedef struct borrowed {
     gci_pair const *names;
     size_t count;
@@ -56,7 +56,7 @@ copy_names(gci_context *context, gci_record const *record, gcache_error *error)
     return GCACHE_OK;
 }
 
-/* Where nothing is stored, or nothing with symbols, names stay as they are. */
+/* Names stay as they are if nothing is stored, or nothing with symbols. */
 static gcache_status
 borrow_names(gci_context *context, gcache_error *error)
 {

@@ -142,7 +142,7 @@ learn_now(gcache *cache, uint8_t const name[GCI_SHA256_BYTES], char const *place
     return trouble.status;
 }
 
-/* Who published something earlier, perhaps before it was started again, stays with it. */
+/* A leader keeps the value that it published earlier, perhaps before it was started again. */
 static gcache_status
 lead(gcache *cache, gcache_share const *share, uint8_t const name[GCI_SHA256_BYTES], char const *place,
      gci_shared_value const **out_value, gcache_error *error)

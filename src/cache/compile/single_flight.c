@@ -290,7 +290,7 @@ begin_keeping(gcache_compile *c)
     gci_buf_clear(&note);
 }
 
-/* Finds out whether it was stored, and tells. GCACHE_MISS, or with strict why it couldn't be. */
+/* Finds out whether it was stored, and reports it. GCACHE_MISS, or with strict why it couldn't be. */
 static gcache_status
 end_keeping(gcache_compile *c)
 {

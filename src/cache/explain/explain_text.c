@@ -430,9 +430,9 @@ write_read_only(gci_journal_entry const *entry, gci_buf *out)
                                  "again\n");
 }
 
-/* Where there is no candidate to show, the reason in words is all there is to tell. */
+/* Without a candidate to show, there is nothing to say but the reason in words. */
 static bool
-is_told_by_reason(gci_journal_entry const *entry)
+reason_says_all(gci_journal_entry const *entry)
 {
     gci_trace const *trace = &entry->trace;
 
@@ -450,7 +450,7 @@ gci_explain_text(gci_journal_entry const *entry, bool brief, gci_buf *out)
         gci_buf_append_text(out, "too long for the journal, which kept only what decided\n");
     if (entry->reason == GCACHE_REASON_BYPASS && entry->bypass != NULL)
         gci_visible_format(out, "%s\n", entry->bypass);
-    if (is_told_by_reason(entry))
+    if (reason_says_all(entry))
         gci_buf_format(out, "%s\n", gcache_reason_text(entry->reason));
     if (entry->trace.count + entry->trace.evicted_count > 0)
         write_candidates(entry, brief, out);

@@ -11,7 +11,7 @@
 /* Anything but 0 ends the walk. *entry may be opened by the callee; it is cleared afterwards. */
 typedef int (*gci_history_fn)(void *state, gci_journal_entry *entry);
 
-/* Calls fn for the entries that query means, newest first. Entries of other versions and damaged ones are passed over. */
+/* Calls fn for the entries that query means, newest first. It skips entries of other versions and damaged ones. */
 gcache_status gci_history_each(gcache *cache, gcache_journal_query const *query, gci_history_fn fn, void *state,
                                gcache_error *error);
 
@@ -21,7 +21,7 @@ gcache_status gci_history_each(gcache *cache, gcache_journal_query const *query,
  */
 void gci_history_find_not_stored(gcache *cache, gcache_key const *key, uint64_t before_ns, gci_trace *trace);
 
-/* Writes the explanation of a past miss that has been opened; as JSON, with a line end. */
+/* Writes the explanation of a miss whose entry has been opened; as JSON, with a line end. */
 void gci_explain_entry(gci_journal_entry *entry, gcache_explain_form form, gci_buf *out);
 
 #endif

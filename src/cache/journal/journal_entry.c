@@ -24,7 +24,7 @@ typedef struct front {
 } front;
 
 static gci_field const front_fields[] = {
-    GCI_NUMBER(front, version, 1, "version", "2; entries of other versions are passed over"),
+    GCI_NUMBER(front, version, 1, "version", "2; readers skip entries of other versions"),
     GCI_NUMBER(front, kind, 1, "kind", "1 miss, 2 hit, 3 insert, 4 compiled and not stored, 5 lease taken over"),
     GCI_NUMBER(front, reason, 1, "reason", "of a miss: its number in `GCACHE_REASON_MAP`"),
     GCI_FLAG(front, cut, "cut", "1: the entry would have been longer than 64 KiB, and only what decided was kept"),

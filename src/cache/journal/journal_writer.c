@@ -15,7 +15,7 @@
 #define GUARDS_BYTES ((size_t)8 << 10)
 /* A label beyond this isn't kept in an entry that is too long with all it has. */
 #define LABEL_BYTES ((size_t)1 << 10)
-/* Where even what decided is too long, texts longer than this are shortened in the middle. */
+/* Texts longer than this are shortened in the middle if even what decided is too long. */
 #define TEXT_BYTES ((size_t)1 << 10)
 /* So many names in texts are kept of the caller's and of each candidate's: the first ones that differ are enough to explain. */
 #define NAMES 8
@@ -404,7 +404,7 @@ append_entry(gci_context const *context, gci_journal_entry const *facts)
     return written;
 }
 
-/* Whose key and hints an entry besides a miss names. */
+/* The key and the hints that an entry besides a miss names. */
 static bool
 init_question(gci_ended const *ended, gci_context *out_question)
 {

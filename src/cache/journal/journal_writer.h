@@ -40,7 +40,7 @@ void gci_journal_insert(gci_context const *context, gcache_inserted const *inser
 /* What was compiled and can't be found again, and why. */
 void gci_journal_not_stored(gci_ended const *ended, char const *why, uint64_t compile_ns);
 
-/* Whose compile the caller of a miss goes on with: the process that died with its lease. */
+/* The caller of a miss goes on with the compile of a process that died with its lease. */
 void gci_journal_takeover(gci_ended const *ended, uint64_t former);
 
 #endif

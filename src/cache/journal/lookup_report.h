@@ -1,5 +1,5 @@
 /*
- * Who hears of every lookup's beginning and end: the counters, the listener, the journal. One pair of calls around
+ * Every lookup's beginning and end are reported to the counters, the listener and the journal. One pair of calls around
  * whatever the caller regards as one lookup.
  */
 #ifndef GCI_CACHE_JOURNAL_LOOKUP_REPORT_H

@@ -36,9 +36,9 @@ typedef struct gci_insert {
 /* Checks the arguments and the guards, and prepares what is stored. */
 void gci_insert_begin(gci_insert *insert, gcache *cache, gcache_graph *graph, gcache_hints const *hints,
                       gcache_entry const *entry);
-/* Commits those of the same cache that were begun well; the others are passed over. */
+/* Commits inserts of one cache; skips those that were not begun well. */
 void gci_insert_commit(gci_insert *const *inserts, size_t count);
-/* Tells the journal, the counters, the recorders; frees what the insert holds but not `inserted`, `error` and `status`. */
+/* Reports to the journal, the counters and the recorders; frees what the insert holds but not `inserted`, `error` and `status`. */
 void gci_insert_end(gci_insert *insert);
 
 #endif

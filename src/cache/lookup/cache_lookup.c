@@ -43,7 +43,7 @@ typedef struct walk {
     gcache_reason reason; /* of the candidate that got furthest */
     bool *failed;         /* candidates whose payload can't be had; NULL as long as there is none */
     bool has_trouble;     /* trouble says why one of them couldn't */
-    bool *again;          /* set if one has been renewed meanwhile; NULL: it is passed over */
+    bool *again;          /* set if one has been renewed meanwhile; NULL: skip it */
     gcache_error trouble;
 } walk;
 

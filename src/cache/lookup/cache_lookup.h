@@ -14,8 +14,7 @@ gcache_status gci_lookup(gci_context const *context, gci_trace *trace, gcache_re
 
 /*
  * As gcache_lookup_with, without a report to listener and journal. missed: NULL, or set on a miss of a graph that has a key.
- * Where refresh keeps it from looking, it looks all the same if somebody whom this thread waited for with a lease on the key
- * has stored meanwhile.
+ * With refresh it looks only if somebody stored meanwhile for whose lease on the key this thread waited.
  */
 gcache_status gci_answer(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gci_call const *call,
                          gci_missed *missed, gcache_result *out_result, gcache_error *error);

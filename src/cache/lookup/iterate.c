@@ -73,7 +73,7 @@ visit_set(visit *v, gci_candidates *set)
     return v->ended != 0 || v->no_memory;
 }
 
-/* Damaged and vanished keys are passed over: verify is there to tell. */
+/* Skips damaged and vanished keys: verify reports them. */
 static int
 visit_key(void *state, gcache_key const *key)
 {
