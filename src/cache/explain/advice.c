@@ -358,27 +358,19 @@ advise_on_size(gci_key_eviction const *eviction, gci_buf *out)
 static void
 advise_on_eviction(gci_journal_entry const *entry, gci_buf *out)
 {
+    static char const *const texts[] = {
+        [GCI_EVICTED_AGE] = "raise the age that guardcache gc --unused is called with.",
+        [GCI_EVICTED_SPACE] = "free space on the cache's disk, or move the cache to a larger one (GUARDCACHE_DIR).",
+        [GCI_EVICTED_OVER_CAP] = "guardcache config max-candidates N allows a key more of them; better are wider guards: "
+                                 "mark what varies as dynamic.",
+    };
     gci_key_eviction const *eviction = gci_trace_eviction(&entry->trace);
+    size_t cause = eviction != NULL ? (size_t)eviction->tombstone.cause : 0;
 
-    if (eviction == NULL)
-        return;
-    switch (eviction->tombstone.cause) {
-    case GCI_EVICTED_SIZE:
+    if (cause == GCI_EVICTED_SIZE)
         advise_on_size(eviction, out);
-        break;
-    case GCI_EVICTED_AGE:
-        gci_buf_append_text(out, "raise the age that guardcache gc --unused is called with.");
-        break;
-    case GCI_EVICTED_SPACE:
-        gci_buf_append_text(out, "free space on the cache's disk, or move the cache to a larger one (GUARDCACHE_DIR).");
-        break;
-    case GCI_EVICTED_OVER_CAP:
-        gci_buf_append_text(out, "guardcache config max-candidates N allows a key more of them; better are wider guards: "
-                                 "mark what varies as dynamic.");
-        break;
-    case GCI_EVICTED_BY_HAND:
-        break;
-    }
+    else if (cause < sizeof texts / sizeof *texts && texts[cause] != NULL)
+        gci_buf_append_text(out, texts[cause]);
 }
 
 static void
@@ -402,50 +394,34 @@ advise_on_variant(gci_journal_entry const *entry, gci_trial const *trial, gci_bu
                GCI_AS_TEXT(entry->context.request.variant));
 }
 
+/* Where the advice is always the same. */
+static char const *const advice_by_reason[GCACHE_REASON_COUNT] = {
+    [GCACHE_REASON_NAMES] = "set accept_renames in the request if the caller can rename what it loads: a hit says what is called "
+                            "how. Else what is compiled now is stored beside it, under its own names.",
+    [GCACHE_REASON_DISABLED] = "guardcache config shows what has switched it off.",
+    [GCACHE_REASON_REFRESH] = "nothing to do: what is compiled now is stored as the newest. guardcache config shows what has "
+                              "set refresh.",
+    [GCACHE_REASON_CORRUPT] = "nothing to do: the damaged file is put aside, and the next compile replaces it. If it happens "
+                              "again, check the disk; guardcache verify reads everything.",
+};
+
 void
 gci_write_advice(gci_journal_entry const *entry, gci_buf *out)
 {
     gci_trial const *trial = gci_trace_first(&entry->trace, entry->reason);
 
-    switch (entry->reason) {
-    case GCACHE_REASON_NO_KEY:
+    if (entry->reason == GCACHE_REASON_NO_KEY)
         advise_on_key(entry, out);
-        break;
-    case GCACHE_REASON_GUARD_FALSE:
-        if (trial != NULL)
-            advise_on_guard(entry, trial, out);
-        break;
-    case GCACHE_REASON_GUARD_ERROR:
-        if (trial != NULL)
-            advise_on_error(trial, out);
-        break;
-    case GCACHE_REASON_REQUIREMENT:
-        if (trial != NULL && trial->requirement != NULL)
-            advise_on_requirement(trial, out);
-        break;
-    case GCACHE_REASON_VARIANT:
-        if (trial != NULL && entry->context.request.variant != NULL)
-            advise_on_variant(entry, trial, out);
-        break;
-    case GCACHE_REASON_NAMES:
-        gci_buf_append_text(out, "set accept_renames in the request if the caller can rename what it loads: a hit says what "
-                                 "is called how. Else what is compiled now is stored beside it, under its own names.");
-        break;
-    case GCACHE_REASON_EVICTED:
+    else if (entry->reason == GCACHE_REASON_EVICTED)
         advise_on_eviction(entry, out);
-        break;
-    case GCACHE_REASON_DISABLED:
-        gci_buf_append_text(out, "guardcache config shows what has switched it off.");
-        break;
-    case GCACHE_REASON_REFRESH:
-        gci_buf_append_text(out, "nothing to do: what is compiled now is stored as the newest. guardcache config shows what has "
-                                 "set refresh.");
-        break;
-    case GCACHE_REASON_CORRUPT:
-        gci_buf_append_text(out, "nothing to do: the damaged file is put aside, and the next compile replaces it. If it "
-                                 "happens again, check the disk; guardcache verify reads everything.");
-        break;
-    default:
-        break;
-    }
+    else if (advice_by_reason[entry->reason] != NULL)
+        gci_buf_append_text(out, advice_by_reason[entry->reason]);
+    else if (entry->reason == GCACHE_REASON_GUARD_FALSE && trial != NULL)
+        advise_on_guard(entry, trial, out);
+    else if (entry->reason == GCACHE_REASON_GUARD_ERROR && trial != NULL)
+        advise_on_error(trial, out);
+    else if (entry->reason == GCACHE_REASON_REQUIREMENT && trial != NULL && trial->requirement != NULL)
+        advise_on_requirement(trial, out);
+    else if (entry->reason == GCACHE_REASON_VARIANT && trial != NULL && entry->context.request.variant != NULL)
+        advise_on_variant(entry, trial, out);
 }
