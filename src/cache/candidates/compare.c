@@ -196,7 +196,7 @@ write_text(gci_description const *asked, pairing const *p, gci_diff const *diff,
 {
     size_t equal = count_equal(asked, p);
 
-    if (gci_diff_count(diff) + gci_diff_left_out(diff) == 0)
+    if (diff->count + diff->left_out == 0)
         return;
     gci_buf_format(out, "%zu of %zu components equal%s", equal, asked->component_count, equal != 0 ? ": " : "");
     write_equal_names(asked, p, out);
@@ -217,7 +217,7 @@ write_json(gci_description const *stored, gci_description const *asked, pairing 
            gci_buf *out)
 {
     gci_buf_format(out, "{\"equal\": %s, \"components\": {",
-                   gci_diff_count(diff) + gci_diff_left_out(diff) == 0 ? "true" : "false");
+                   diff->count + diff->left_out == 0 ? "true" : "false");
     for (size_t i = 0; i < asked->component_count; i++) {
         gci_component const *component = &asked->components[i], *there = p->of_asked[i];
         write_component_state(out, component->name,
@@ -228,7 +228,7 @@ write_json(gci_description const *stored, gci_description const *asked, pairing 
             write_component_state(out, stored->components[i].name, "stored");
     gci_buf_append_text(out, "}, \"differs\": [");
     gci_diff_write_json(diff, out);
-    gci_buf_format(out, "], \"left_out\": %zu}", gci_diff_left_out(diff));
+    gci_buf_format(out, "], \"left_out\": %zu}", diff->left_out);
 }
 
 static gcache_status
@@ -253,7 +253,7 @@ compare_sides(side const *stored, side const *asked, size_t max_items, gcache_di
     else
         write_json(&stored->description, &asked->description, &p, diff, &text);
     if (out_count != NULL)
-        *out_count = gci_diff_count(diff) + gci_diff_left_out(diff);
+        *out_count = diff->count + diff->left_out;
     *out_text = gci_buf_take_text(&text);
     gci_diff_free(diff);
     pairing_clear(&p);

@@ -96,9 +96,9 @@ look_closely(gci_near_key *near, gci_store *store, gci_description const *asked)
     gci_stored_description_free(holder);
     if (status != GCACHE_OK)
         return false;
-    near->count = gci_diff_count(near->diff);
-    near->left_out = gci_diff_left_out(near->diff);
-    near->items = near->count != 0 ? gci_diff_at(near->diff, 0) : NULL;
+    near->count = near->diff->count;
+    near->left_out = near->diff->left_out;
+    near->items = near->diff->items;
     return true;
 }
 

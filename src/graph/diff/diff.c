@@ -433,9 +433,9 @@ write_diff(gci_diff const *diff, gcache_diff_form form, gci_buf *out)
         gci_diff_write_text(diff, "", out);
         return;
     }
-    gci_buf_format(out, "{\"equal\": %s, \"differs\": [", gci_diff_count(diff) == 0 ? "true" : "false");
+    gci_buf_format(out, "{\"equal\": %s, \"differs\": [", diff->count == 0 ? "true" : "false");
     gci_diff_write_json(diff, out);
-    gci_buf_format(out, "], \"left_out\": %zu}", gci_diff_left_out(diff));
+    gci_buf_format(out, "], \"left_out\": %zu}", diff->left_out);
 }
 
 gcache_status
@@ -454,7 +454,7 @@ gcache_diff(void const *stored, size_t stored_size, void const *asked, size_t as
     gci_buf_init(&text, GCI_BUF_NO_LIMIT);
     write_diff(diff, form, &text);
     if (out_count != NULL)
-        *out_count = gci_diff_count(diff) + gci_diff_left_out(diff);
+        *out_count = diff->count + diff->left_out;
     *out_text = gci_buf_take_text(&text);
     gci_diff_free(diff);
     return *out_text != NULL ? GCACHE_OK : gci_fail_memory(error);

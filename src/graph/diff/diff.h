@@ -7,13 +7,12 @@
 #ifndef GCI_GRAPH_DIFF_H
 #define GCI_GRAPH_DIFF_H
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/view.h"
 
 #include <guardcache/graph.h>
-
-typedef struct gci_diff gci_diff;
 
 /* One difference. Texts are short (cut with "...") and zero-terminated too. */
 typedef struct gci_diff_item {
@@ -23,6 +22,13 @@ typedef struct gci_diff_item {
     gci_view typed_stored, typed_asked; /* the same as a description writes it; data NULL: as above */
     gci_view hunks;  /* a text's differences as unified hunks, lines ended; data NULL for other values */
 } gci_diff_item;
+
+typedef struct gci_diff {
+    gci_arena arena; /* of the items' texts */
+    gci_diff_item *items;
+    size_t count, room, max_items;
+    size_t left_out; /* further differences */
+} gci_diff;
 
 /* Items a reader can take in; more are counted. */
 #define GCI_DIFF_ITEMS_DEFAULT 50
@@ -38,10 +44,6 @@ void gci_diff_free(gci_diff *diff);
 gci_diff *gci_diff_new(size_t max_items);
 /* Adds one; what is copied may be NULL on the side where there is nothing. false without memory. */
 bool gci_diff_add_texts(gci_diff *diff, gci_view path, gci_view stored, gci_view asked);
-
-size_t gci_diff_count(gci_diff const *diff);    /* items kept */
-size_t gci_diff_left_out(gci_diff const *diff); /* further differences */
-gci_diff_item const *gci_diff_at(gci_diff const *diff, size_t index);
 
 /* For people: an item a line ("options.max_autotune: false -> true", "+ graph.nodes[7]: aten.mul.Tensor(nodes[3], 0.5)"),
    each line begun with `indent`, and a last one with the count of what was left out. */

@@ -2,7 +2,6 @@
  * The differences that were found, whoever found them: kept, counted and written.
  */
 #include "base/array.h"
-#include "base/check.h"
 #include "base/text/json.h"
 #include "base/visible.h"
 #include "graph/diff/diff_run.h"
@@ -84,25 +83,6 @@ gci_diff_free(gci_diff *diff)
     gci_arena_clear(&diff->arena);
     free(diff->items);
     free(diff);
-}
-
-size_t
-gci_diff_count(gci_diff const *diff)
-{
-    return diff->count;
-}
-
-size_t
-gci_diff_left_out(gci_diff const *diff)
-{
-    return diff->left_out;
-}
-
-gci_diff_item const *
-gci_diff_at(gci_diff const *diff, size_t index)
-{
-    GCI_ASSERT(index < diff->count);
-    return &diff->items[index];
 }
 
 /* ---- writing ---- */

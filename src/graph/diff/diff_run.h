@@ -23,12 +23,6 @@ typedef struct gci_symbol_map {
     size_t room;
 } gci_symbol_map;
 
-struct gci_diff {
-    gci_arena arena; /* of the items' texts */
-    gci_diff_item *items;
-    size_t count, room, left_out, max_items;
-};
-
 typedef struct gci_diff_run {
     gci_diff *diff;
     gci_arena arena; /* of the two trees */
