@@ -21,12 +21,6 @@ gci_put_u8(gci_buf *buf, uint8_t value)
 }
 
 void
-gci_put_u16(gci_buf *buf, uint16_t value)
-{
-    gci_put_number(buf, value, sizeof value);
-}
-
-void
 gci_put_u32(gci_buf *buf, uint32_t value)
 {
     gci_put_number(buf, value, sizeof value);
@@ -76,12 +70,6 @@ uint8_t
 gci_get_u8(gci_reader *reader)
 {
     return (uint8_t)gci_get_number(reader, 1);
-}
-
-uint16_t
-gci_get_u16(gci_reader *reader)
-{
-    return (uint16_t)gci_get_number(reader, 2);
 }
 
 uint32_t

@@ -15,7 +15,6 @@
 /* The lowest size bytes of value. */
 void gci_put_number(gci_buf *buf, uint64_t value, size_t size);
 void gci_put_u8(gci_buf *buf, uint8_t value);
-void gci_put_u16(gci_buf *buf, uint16_t value);
 void gci_put_u32(gci_buf *buf, uint32_t value);
 void gci_put_u64(gci_buf *buf, uint64_t value);
 /* A 32-bit length, then the bytes. */
@@ -42,7 +41,6 @@ gci_reader_left(gci_reader const *reader)
 
 uint64_t gci_get_number(gci_reader *reader, size_t size); /* of up to 8 bytes */
 uint8_t gci_get_u8(gci_reader *reader);
-uint16_t gci_get_u16(gci_reader *reader);
 uint32_t gci_get_u32(gci_reader *reader);
 uint64_t gci_get_u64(gci_reader *reader);
 gci_view gci_get_bytes(gci_reader *reader);           /* length-prefixed */

@@ -72,8 +72,9 @@ gci_fail(gcache_error *error, gcache_status status, char const *format, ...)
     return status;
 }
 
-gcache_status
-gci_status_of_errno(int errno_value)
+/* The status that stands for an errno value: ENOSPC and EDQUOT NO_SPACE, EROFS and EACCES READ_ONLY or IO, ... */
+static gcache_status
+status_of_errno(int errno_value)
 {
     switch (errno_value) {
     case ENOSPC:
@@ -94,7 +95,7 @@ gci_status_of_errno(int errno_value)
 gcache_status
 gci_fail_errno(gcache_error *error, int errno_value, char const *format, ...)
 {
-    gcache_status status = gci_status_of_errno(errno_value);
+    gcache_status status = status_of_errno(errno_value);
     va_list arguments;
 
     if (error == NULL)

@@ -15,9 +15,6 @@ gcache_status gci_fail(gcache_error *error, gcache_status status, char const *fo
 gcache_status gci_fail_errno(gcache_error *error, int errno_value, char const *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The status that stands for an errno value: ENOSPC and EDQUOT NO_SPACE, EROFS and EACCES READ_ONLY or IO, ... */
-gcache_status gci_status_of_errno(int errno_value);
-
 /* Out of memory; the message needs none. */
 gcache_status gci_fail_memory(gcache_error *error);
 

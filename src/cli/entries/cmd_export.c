@@ -18,41 +18,41 @@ typedef struct options {
 /* ---- what was done ---- */
 
 static bool
-print_object(cli_call *call, gcache_transfer const *sums)
+print_object(cli_call *call, gcache_transfer const *transfer)
 {
     cli_object object = cli_object_new(&call->arena);
 
-    cli_object_set_count(&object, "entries", sums->entries);
-    cli_object_set_count(&object, "keys", sums->keys);
-    cli_object_set_count(&object, "attachments", sums->attachments);
-    cli_object_set_count(&object, "blobs", sums->blobs);
-    cli_object_set_count(&object, "rows", sums->rows);
-    cli_object_set_count(&object, "artifacts", sums->artifacts);
-    cli_object_set_count(&object, "existed", sums->existed);
-    cli_object_set_count(&object, "unmet", sums->unmet);
-    cli_object_set_count(&object, "left_out", sums->left_out);
-    cli_object_set_count(&object, "bytes", sums->bytes);
+    cli_object_set_count(&object, "entries", transfer->entries);
+    cli_object_set_count(&object, "keys", transfer->keys);
+    cli_object_set_count(&object, "attachments", transfer->attachments);
+    cli_object_set_count(&object, "blobs", transfer->blobs);
+    cli_object_set_count(&object, "rows", transfer->rows);
+    cli_object_set_count(&object, "artifacts", transfer->artifacts);
+    cli_object_set_count(&object, "existed", transfer->existed);
+    cli_object_set_count(&object, "unmet", transfer->unmet);
+    cli_object_set_count(&object, "left_out", transfer->left_out);
+    cli_object_set_count(&object, "bytes", transfer->bytes);
     return cli_object_print(&object, &call->error);
 }
 
 /* What is left out, or can't serve here, is the answer no. */
 static bool
-print_sums(cli_call *call, char const *verb, gcache_transfer const *sums)
+print_transfer(cli_call *call, char const *verb, gcache_transfer const *transfer)
 {
     options const *wanted = call->options;
 
-    call->answer = sums->unmet == 0 && sums->left_out == 0 ? CLI_OK : CLI_NO;
+    call->answer = transfer->unmet == 0 && transfer->left_out == 0 ? CLI_OK : CLI_NO;
     if (wanted->json)
-        return print_object(call, sums);
-    cli_print("%s %s of %s, %llu attachments, %llu blobs, %llu rows", verb, cli_count(sums->entries, "entry", "entries").text,
-              cli_count(sums->keys, "key", "keys").text, (unsigned long long)sums->attachments,
-              (unsigned long long)sums->blobs, (unsigned long long)sums->rows);
-    if (sums->existed != 0)
-        cli_print("; %llu were there already", (unsigned long long)sums->existed);
-    if (sums->unmet != 0)
-        cli_print("; %llu can't serve here", (unsigned long long)sums->unmet);
-    if (sums->left_out != 0)
-        cli_print("; %llu left out", (unsigned long long)sums->left_out);
+        return print_object(call, transfer);
+    cli_print("%s %s of %s, %llu attachments, %llu blobs, %llu rows", verb, cli_count(transfer->entries, "entry", "entries").text,
+              cli_count(transfer->keys, "key", "keys").text, (unsigned long long)transfer->attachments,
+              (unsigned long long)transfer->blobs, (unsigned long long)transfer->rows);
+    if (transfer->existed != 0)
+        cli_print("; %llu were there already", (unsigned long long)transfer->existed);
+    if (transfer->unmet != 0)
+        cli_print("; %llu can't serve here", (unsigned long long)transfer->unmet);
+    if (transfer->left_out != 0)
+        cli_print("; %llu left out", (unsigned long long)transfer->left_out);
     puts("");
     return true;
 }
@@ -71,7 +71,7 @@ run_export(cli_call *call)
 {
     options const *wanted = call->options;
     gcache_export_options selection = GCACHE_EXPORT_OPTIONS_INIT;
-    gcache_transfer sums = GCACHE_TRANSFER_INIT;
+    gcache_transfer transfer = GCACHE_TRANSFER_INIT;
     gcache_key key;
 
     if (wanted->since_ns < 0 || wanted->until_ns < 0)
@@ -85,8 +85,8 @@ run_export(cli_call *call)
     selection.key = wanted->key != NULL ? &key : NULL;
     return (wanted->key == NULL || gcache_key_from_hex(wanted->key, &key, &call->error) == GCACHE_OK) &&
            cli_open(call, CLI_LOOK) &&
-           gcache_export(call->cache, call->arguments[0], &selection, &sums, &call->error) == GCACHE_OK &&
-           print_sums(call, "wrote", &sums);
+           gcache_export(call->cache, call->arguments[0], &selection, &transfer, &call->error) == GCACHE_OK &&
+           print_transfer(call, "wrote", &transfer);
 }
 
 /* ---- import ---- */
@@ -107,7 +107,7 @@ run_import(cli_call *call)
 {
     options const *wanted = call->options;
     gcache_import_options how = GCACHE_IMPORT_OPTIONS_INIT;
-    gcache_transfer sums = GCACHE_TRANSFER_INIT;
+    gcache_transfer transfer = GCACHE_TRANSFER_INIT;
     gcache_pair *pairs;
 
     if (!cli_pairs_read(wanted->provides, &call->arena, &pairs, &call->error) || !cli_open(call, CLI_USE))
@@ -117,8 +117,8 @@ run_import(cli_call *call)
     how.check_requirements = wanted->check || wanted->provides.count != 0;
     how.unmet = complain_unmet;
     how.left_out = complain_left_out;
-    return gcache_import(call->cache, call->arguments[0], &how, &sums, &call->error) == GCACHE_OK &&
-           print_sums(call, "read", &sums);
+    return gcache_import(call->cache, call->arguments[0], &how, &transfer, &call->error) == GCACHE_OK &&
+           print_transfer(call, "read", &transfer);
 }
 
 /* ---- the commands ---- */

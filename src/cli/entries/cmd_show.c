@@ -64,11 +64,8 @@ static bool
 show_export(cli_call *call)
 {
     char *manifest = NULL;
-    bool done = cli_print_text(gcache_export_show(call->arguments[0], &manifest, &call->error), &manifest);
 
-    if (done)
-        cli_write(gci_view_text("\n"));
-    return done;
+    return cli_print_text(gcache_export_show(call->arguments[0], &manifest, &call->error), &manifest);
 }
 
 static bool

@@ -83,11 +83,8 @@ compare(cli_call *call, gcache_subject const sides[2])
 
     gcache_status status =
         gcache_compare(call->cache, &sides[0], &sides[1], (size_t)wanted->max, form, &text, &count, &call->error);
-    bool done = cli_print_text(status, &text);
-    if (done && wanted->json)
-        cli_write(gci_view_text("\n"));
     call->answer = count == 0 ? CLI_OK : CLI_NO;
-    return done;
+    return cli_print_text(status, &text);
 }
 
 static bool

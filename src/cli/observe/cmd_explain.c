@@ -19,16 +19,6 @@ form_of(options const *wanted)
     return wanted->all ? GCACHE_EXPLAIN_ALL : GCACHE_EXPLAIN_TEXT;
 }
 
-static void
-print_text(char const *text)
-{
-    size_t size = strlen(text);
-
-    cli_print_lines(gci_view_of(text, size));
-    if (size == 0 || text[size - 1] != '\n')
-        cli_write((gci_view)GCI_VIEW("\n"));
-}
-
 /* ---- now ---- */
 
 static bool
@@ -43,11 +33,8 @@ explain_now(cli_call *call)
         gcache_request request = cli_question_request(&question, &wanted->question);
         gcache_status status = gcache_explain(call->cache, question.graph, cli_question_hints(&question), &request,
                                               form_of(wanted), &text, &call->error);
-        done = status == GCACHE_HIT || status == GCACHE_MISS;
+        done = cli_print_text(status == GCACHE_HIT || status == GCACHE_MISS ? GCACHE_OK : status, &text);
     }
-    if (done)
-        print_text(text);
-    gcache_free(text);
     cli_question_clear(&question);
     return done;
 }

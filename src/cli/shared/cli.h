@@ -184,7 +184,8 @@ void cli_print(char const *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same for a text of several lines that the library has composed. */
 void cli_print_lines(gci_view text);
 
-/* If all went well, prints what the library has written, by the call that gave status; frees it in any case. */
+/* If all went well, prints what the library has written, by the call that gave status, and ends its last line. Frees it in any
+   case. */
 bool cli_print_text(gcache_status status, char **text);
 
 /* Writes bytes to standard output, whatever they are: payloads, JSON, canonical forms. */

@@ -154,7 +154,7 @@ cli_recording(void)
 
 /* Whoever looks after the directory itself does so while the cache is switched off too, and hears of it once. */
 static void
-look_all_the_same(gcache_options *options)
+ignore_disabled(gcache_options *options)
 {
     static bool printed;
 
@@ -174,7 +174,7 @@ open_directory(cli_call *call, char const *directory, bool read_only, bool keepe
         return false;
     gcache_settings_apply(settings, &options);
     if (keeper)
-        look_all_the_same(&options);
+        ignore_disabled(&options);
     options.read_only |= read_only;
     options.log = cli_log;
     options.record = cli_recording();

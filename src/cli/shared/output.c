@@ -51,8 +51,11 @@ cli_print_lines(gci_view text)
 bool
 cli_print_text(gcache_status status, char **text)
 {
-    if (status == GCACHE_OK)
-        cli_print_lines(gci_view_text(*text));
+    gci_view view = gci_view_text(status == GCACHE_OK ? *text : NULL);
+
+    cli_print_lines(view);
+    if (view.size != 0 && view.data[view.size - 1] != '\n')
+        putchar('\n');
     gcache_free(*text);
     return status == GCACHE_OK;
 }
