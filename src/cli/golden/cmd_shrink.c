@@ -50,8 +50,8 @@ static void
 note_outcome(shrinker *s, cli_object const *out)
 {
     gci_value const *outcome = gci_map_find(&out->map, "outcome"), *reason = gci_map_find(&out->map, "reason");
-    gci_view first = outcome != NULL ? outcome->text : (gci_view){ 0 };
-    gci_view second = reason != NULL && reason->type == GCI_STRING ? reason->text : (gci_view){ 0 };
+    gci_view first = outcome != NULL ? outcome->text : gci_view_text("");
+    gci_view second = reason != NULL && reason->type == GCI_STRING ? reason->text : gci_view_text("");
 
     snprintf(s->found, sizeof s->found, "%.*s %.*s", (int)first.size, first.data, (int)second.size, second.data);
 }

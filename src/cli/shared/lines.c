@@ -68,7 +68,9 @@ cli_lines_next(cli_lines *lines, gci_view *out_line, gcache_error *error)
     size_t searched = 0;
 
     for (;;) {
-        gci_view rest = gci_view_of(lines->buf.data + lines->start, lines->buf.size - lines->start);
+        gci_view rest = gci_buf_view(&lines->buf);
+        if (rest.size != 0)
+            rest = gci_view_of(rest.data + lines->start, rest.size - lines->start);
         if (lines->ended || (rest.size > searched && memchr(rest.data + searched, '\n', rest.size - searched) != NULL)) {
             size_t left = rest.size;
             bool found = gci_view_next_line(&rest, out_line);
