@@ -68,6 +68,8 @@ copy_options(gci_store *store, gci_store_options const *given)
         options->memory_bytes = GCACHE_MEMORY_BYTES_DEFAULT;
     if (options->compression_level == 0)
         options->compression_level = GCACHE_COMPRESSION_DEFAULT;
+    if (options->pooled_max == 0)
+        options->pooled_max = GCI_POOLED_MAX_DEFAULT;
     if (options->max_candidates == 0)
         options->max_candidates = GCACHE_MAX_CANDIDATES_DEFAULT;
     options->namespace_ = strdup(given->namespace_ != NULL ? given->namespace_ : "");

@@ -246,6 +246,7 @@ import_item(importer *i, gci_frame const *frame)
         return import_artifact(i, frame);
     case GCI_FRAME_REFERENCE:
     case GCI_FRAME_EVICTED:
+    case GCI_FRAME_GONE:
         break;
     }
     return damaged(i, "an item's type");

@@ -285,7 +285,8 @@ note_pack(void *state, char const *path, struct stat const *facts)
     gcache_key key;
     size_t got = 0;
 
-    if (!S_ISREG(facts->st_mode) || gci_name_read(strrchr(path, '/') + 1, &key, id) != GCI_NAME_PACK ||
+    gci_name_kind kind = gci_name_read(strrchr(path, '/') + 1, &key, id);
+    if (!S_ISREG(facts->st_mode) || (kind != GCI_NAME_PACK && kind != GCI_NAME_POOL) ||
         gci_file_open(newest->dir, path, O_RDONLY, &file, NULL) != GCACHE_OK)
         return GCI_TREE_ON;
     gci_file_read(&file, header, sizeof header, 0, &got, NULL);

@@ -70,6 +70,15 @@ gci_path_entry(gcache_key const *key, char const *id)
 }
 
 gci_path
+gci_path_pool(gcache_key const *key, unsigned level)
+{
+    gci_path path;
+
+    memcpy(begin_key_path(&path, key) - HEX_KEY + GCI_POOL_DIGITS + level, ".pool", sizeof ".pool");
+    return path;
+}
+
+gci_path
 gci_path_attachment(uint8_t const sha256[32])
 {
     gci_path path;
@@ -123,13 +132,29 @@ gci_path_quarantine(char const *origin)
     return path;
 }
 
-/* name = key ".pack" | key ".description" | key "." id ".entry" */
+/* pool = 2 or 3 digits ".pool" */
+static bool
+read_pool_name(char const *name, gcache_key *out_key)
+{
+    size_t digits = strcspn(name, ".");
+    char hex[GCACHE_KEY_HEX_SIZE];
+
+    if (digits < GCI_POOL_DIGITS || digits >= GCI_POOL_DIGITS + GCI_POOL_LEVELS || strcmp(name + digits, ".pool") != 0)
+        return false;
+    memset(hex, '0', HEX_KEY);
+    memcpy(hex, name, digits);
+    return gci_unhex(gci_view_of(hex, HEX_KEY), out_key->bytes, sizeof out_key->bytes);
+}
+
+/* name = key ".pack" | key ".description" | key "." id ".entry" | pool */
 gci_name_kind
 gci_name_read(char const *name, gcache_key *out_key, char out_id[GCACHE_ENTRY_ID_SIZE])
 {
     uint8_t id[HEX_ID / 2];
 
     out_id[0] = '\0';
+    if (read_pool_name(name, out_key))
+        return GCI_NAME_POOL;
     if (strlen(name) <= HEX_KEY || !gci_unhex(gci_view_of(name, HEX_KEY), out_key->bytes, sizeof out_key->bytes))
         return GCI_NAME_STRANGE;
     char const *rest = name + HEX_KEY;

@@ -12,6 +12,7 @@
  *      entries/<2 hex>/<key>.pack          the key's candidate index
  *      entries/<2 hex>/<key>.<id>.entry    an entry whose payload isn't in the candidate index
  *      entries/<2 hex>/<key>.description   the canonical form, if it isn't in the candidate index
+ *      entries/<2 hex>/<2 or 3 hex>.pool   small candidate indexes of keys that begin so, together (pool.h)
  *      attachments/<2 hex>/<sha256>        files that belong to entries
  *      tmp/                                files that are being written
  *      quarantine/                         what was found damaged
@@ -50,6 +51,10 @@ gci_path gci_path_shard(gcache_key const *key);
 gci_path gci_path_pack(gcache_key const *key);
 gci_path gci_path_entry(gcache_key const *key, char const *id);
 gci_path gci_path_description(gcache_key const *key);
+/* The pool of the keys that share as many first digits with this one: GCI_POOL_DIGITS, and one more a level. */
+#define GCI_POOL_LEVELS 2
+#define GCI_POOL_DIGITS 2
+gci_path gci_path_pool(gcache_key const *key, unsigned level);
 gci_path gci_path_attachment(uint8_t const sha256[32]);
 /* A unique name in tmp/ that says whose it is: 16 random hex digits, then the process. */
 gci_path gci_path_temporary(void);
@@ -62,10 +67,11 @@ typedef enum gci_name_kind {
     GCI_NAME_PACK,
     GCI_NAME_ENTRY,
     GCI_NAME_DESCRIPTION,
+    GCI_NAME_POOL,
     GCI_NAME_STRANGE
 } gci_name_kind;
 
-/* What a name in a directory of entries/ stands for; id is "" unless it is an entry. */
+/* What a name in a directory of entries/ stands for; id is "" unless it is an entry, a pool's key is its digits and zeros. */
 gci_name_kind gci_name_read(char const *name, gcache_key *out_key, char out_id[GCACHE_ENTRY_ID_SIZE]);
 
 #endif

@@ -14,20 +14,26 @@ struct listing {
 };
 
 static int
+note_file(struct listing *listing, gci_shard_file const *file)
+{
+    if (!GCI_ARRAY_HAS_ROOM(listing, files)) {
+        listing->failed = true;
+        return 1;
+    }
+    listing->files[listing->count++] = *file;
+    return 0;
+}
+
+static int
 note_name(void *state, char const *name)
 {
     struct listing *listing = state;
     gci_shard_file file;
 
     file.kind = gci_name_read(name, &file.key, file.id);
-    if (file.kind == GCI_NAME_STRANGE || file.key.bytes[0] != listing->number)
+    if (file.kind == GCI_NAME_STRANGE || file.kind == GCI_NAME_POOL || file.key.bytes[0] != listing->number)
         return 0;
-    if (!GCI_ARRAY_HAS_ROOM(listing, files)) {
-        listing->failed = true;
-        return 1;
-    }
-    listing->files[listing->count++] = file;
-    return 0;
+    return note_file(listing, &file);
 }
 
 static int
@@ -68,8 +74,6 @@ list_files(gci_dir dir, struct listing *out, gcache_error *error)
     /* Removed meanwhile, or behind a link: then nothing in it is ours. */
     if (status == GCACHE_ERROR_NOT_FOUND || status == GCACHE_ERROR_CORRUPT)
         status = GCACHE_OK;
-    if (status == GCACHE_OK && out->count > 0)
-        qsort(out->files, out->count, sizeof *out->files, by_key);
     return status;
 }
 
@@ -87,12 +91,19 @@ key_at(struct listing const *listing, size_t begin)
 }
 
 gcache_status
-gci_shard_each(gci_dir dir, unsigned number, gci_shard_key_fn fn, void *state, gcache_error *error)
+gci_shard_each(gci_dir dir, unsigned number, gcache_key const *pooled, size_t pooled_count, gci_shard_key_fn fn, void *state,
+               gcache_error *error)
 {
     struct listing listing = { .number = number };
     gci_shard_key key;
 
     gcache_status status = list_files(dir, &listing, error);
+    for (size_t i = 0; status == GCACHE_OK && i < pooled_count; i++) {
+        if (note_file(&listing, &(gci_shard_file){ .key = pooled[i], .kind = GCI_NAME_PACK }) != 0)
+            status = gci_fail_memory(error);
+    }
+    if (status == GCACHE_OK && listing.count > 0)
+        qsort(listing.files, listing.count, sizeof *listing.files, by_key);
     for (size_t at = 0; status == GCACHE_OK && at < listing.count; at += key.count) {
         key = key_at(&listing, at);
         status = fn(state, &key);

@@ -12,6 +12,7 @@
 #include "store/index/drain.h"
 #include "store/index/sizes.h"
 #include "store/index/touch.h"
+#include "store/pool/pool.h"
 
 /* So many are chosen at once. */
 #define SLICE 512
@@ -124,6 +125,7 @@ gci_evict_least_recent(gci_store *store, uint64_t want, int cause, gci_evicted *
         status = evict_patiently(&pass, want);
     }
     gci_references_clear(&references);
+    gci_pools_compact(store);
     return out_evicted->bytes > 0 ? GCACHE_OK : status;
 }
 

@@ -12,6 +12,7 @@
 #include "store/index/drain.h"
 #include "store/index/tombstones.h"
 #include "store/index/touch.h"
+#include "store/pool/pool.h"
 #include "store/publish/draft.h"
 #include "store/publish/mend.h"
 #include "store/publish/publish.h"
@@ -168,13 +169,15 @@ cull_key(struct cull *cull, gcache_key const *key)
 {
     gci_store *store = cull->store;
 
-    gcache_status status = gci_file_load_existing(store->directory, gci_path_pack(key).text, GCI_PACK_MAX, &cull->pack,
-                                                  cull->error);
+    bool pooled;
+
+    gcache_status status = gci_pack_load(store, key, &cull->pack, &pooled, cull->error);
     if (status == GCACHE_OK)
         status = gci_pack_draft_take_pack(&cull->draft, gci_buf_view(&cull->pack), cull->error);
     if (status != GCACHE_OK)
         return status;
-    uint64_t before = gci_cost_of_path(store, gci_path_description(key).text) + gci_disk_cost(cull->pack.size);
+    uint64_t before = gci_cost_of_path(store, gci_path_description(key).text) +
+                      (pooled ? cull->pack.size - GCI_PACK_HEADER : gci_disk_cost(cull->pack.size));
     cull->cost = before;
     mark_victims(cull);
     /* Before anything goes: what went without a tombstone looks lost. */
@@ -264,6 +267,7 @@ gci_store_evict(gci_store *store, gcache_key const *key, char const *id, gcache_
         return gci_store_check_writable(store, error);
     memcpy(victim.id, id, sizeof victim.id);
     gcache_status status = gci_evict(store, &victim, 1, &eviction, &evicted, error);
+    gci_pools_compact(store);
     if (status == GCACHE_OK && evicted.failed > 0)
         return GCACHE_ERROR_FORMAT;
     if (status == GCACHE_OK && evicted.entries == 0)

@@ -8,6 +8,7 @@
 #include "store/evict/victims.h"
 #include "store/index/drain.h"
 #include "store/index/touch.h"
+#include "store/pool/pool.h"
 
 #define WAIT_NS UINT64_C(10000000000)
 #define KEY_WAIT_NS UINT64_C(1000000000)
@@ -152,6 +153,7 @@ collect(struct collection *run)
     gcache_status status = options->namespace_ != NULL ? evict_namespace(run, options->namespace_) : GCACHE_OK;
     if (status == GCACHE_OK)
         status = evict_aged(run, options->max_age_ns != 0 ? options->max_age_ns : store->options.max_age_ns);
+    gci_pools_compact(store);
     if (status == GCACHE_OK)
         status = evict_down_to_target(run);
     if (status == GCACHE_OK)

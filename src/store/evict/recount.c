@@ -9,6 +9,7 @@
 #include "store/evict/victims.h"
 #include "store/index/drain.h"
 #include "store/index/sizes.h"
+#include "store/pool/pool.h"
 #include "store/publish/publish.h"
 #include "store/state/usage.h"
 
@@ -100,6 +101,7 @@ count_shard(struct count *count, unsigned number, gcache_error *error)
     count->sums.names++;
     status = gci_dir_each(count->shard, ".", count_file, count, error);
     gci_dir_close(&count->shard);
+    count->sums.keys += gci_pool_keys(count->store, number);
     return status;
 }
 

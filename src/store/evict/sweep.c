@@ -9,6 +9,7 @@
 #include "store/format/frame.h"
 #include "store/format/record.h"
 #include "store/memory/candidates.h"
+#include "store/pool/pool.h"
 #include "store/publish/publish.h"
 #include "store/read/read.h"
 
@@ -165,6 +166,17 @@ add_key(void *state, gci_shard_key const *key)
     return finding->status;
 }
 
+/* What is damaged names nothing any more. */
+static void
+note_unreadable(void *state, gcache_key const *prefix, gci_path const *place, gcache_status status)
+{
+    struct finding *finding = state;
+
+    (void)prefix;
+    if (status != GCACHE_ERROR_CORRUPT)
+        finding->status = gci_fail(finding->error, GCACHE_ERROR_IO, "%s can't be read: no attachment is removed", place->text);
+}
+
 /* Sorted, each once. */
 static void
 settle(gci_references *references)
@@ -192,8 +204,10 @@ gci_references_find(gci_store *store, gci_references *out_references, gcache_err
     struct finding finding = { .store = store, .references = out_references, .error = error };
 
     *out_references = (gci_references){ 0 };
+    for (unsigned number = 0; number < GCI_SHARDS; number++)
+        gci_pool_check(store, number, note_unreadable, &finding);
     for (unsigned number = 0; finding.status == GCACHE_OK && number < GCI_SHARDS; number++)
-        finding.status = gci_shard_each(store->directory, number, add_key, &finding, error);
+        finding.status = gci_pool_shard_each(store, number, add_key, &finding, error);
     settle(out_references);
     return finding.status;
 }

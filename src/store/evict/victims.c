@@ -199,10 +199,13 @@ static int
 note_age(void *state, gcache_key const *key)
 {
     struct aged_keys *keys = state;
-    gci_path path = gci_path_pack(key);
+    gci_path const paths[] = { gci_path_pack(key), gci_path_pool(key, 0), gci_path_pool(key, 1) };
+    gcache_status status = GCACHE_ERROR_NOT_FOUND;
     struct stat facts;
 
-    if (gci_dir_stat(keys->store->directory, path.text, &facts, NULL) != GCACHE_OK)
+    for (size_t i = 0; status != GCACHE_OK && i < sizeof paths / sizeof *paths; i++)
+        status = gci_dir_stat(keys->store->directory, paths[i].text, &facts, NULL);
+    if (status != GCACHE_OK)
         return 0;
     keys->failed = !GCI_ARRAY_HAS_ROOM(keys, items);
     if (keys->failed)

@@ -39,7 +39,8 @@
     X(BLOB, 6, true)                                                                                  \
     X(ROWS, 7, true)         /* of tables.db */                                                       \
     X(ARTIFACT, 8, true)                                                                              \
-    X(MANIFEST, 9, true)     /* what an export holds, as JSON */
+    X(MANIFEST, 9, true)     /* what an export holds, as JSON */                                      \
+    X(GONE, 10, false)       /* only in pools: a key whose frames before it don't count */
 
 typedef enum gci_frame_type {
 #define X(name, number, payload) GCI_FRAME_##name = number,

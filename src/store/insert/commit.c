@@ -7,6 +7,7 @@
 #include "store/index/touch.h"
 #include "store/insert/insertion.h"
 #include "store/memory/candidates.h"
+#include "store/pool/pool.h"
 #include "store/publish/mend.h"
 #include "store/publish/publish.h"
 #include "store/publish/renewal.h"
@@ -39,8 +40,21 @@ is_as_on_disk(gci_store *store, gci_candidates *set)
 {
     struct stat facts;
 
-    return set == NULL || (gci_dir_stat(store->directory, gci_path_pack(&set->key).text, &facts, NULL) == GCACHE_OK &&
-                           (uint64_t)facts.st_size == gci_inside(set)->size);
+    return set == NULL || gci_inside(set)->pooled ||
+           (gci_dir_stat(store->directory, gci_path_pack(&set->key).text, &facts, NULL) == GCACHE_OK &&
+            (uint64_t)facts.st_size == gci_inside(set)->size);
+}
+
+/* For the same reason what lies in a pool is read again. */
+static gci_found
+read_now(gci_store *store, gcache_key const *key, gci_candidates **out_set, gcache_error *error)
+{
+    gci_found found = gci_read_current(store, key, out_set, error);
+
+    if (found != GCI_FOUND || !gci_inside(*out_set)->pooled)
+        return found;
+    gci_candidates_release(*out_set);
+    return gci_read_pack(store, key, out_set, error);
 }
 
 /* The key's candidates, after damage and torn ends were cleared away. *out_set is NULL if there is no candidate index. */
@@ -52,7 +66,7 @@ read_whole(gci_insertion *insertion, gci_candidates **out_set)
     gcache_error why = { .message = "" };
     gci_mended mended;
 
-    gci_found found = gci_read_current(store, key, out_set, &why);
+    gci_found found = read_now(store, key, out_set, &why);
     if (found == GCI_UNREADABLE && why.status == GCACHE_ERROR_UNTRUSTED)
         return gci_fail(insertion->error, why.status, "%s", why.message);
     if (is_whole(found, *out_set) && is_as_on_disk(store, *out_set))
@@ -247,21 +261,56 @@ list_parts(gci_insertion const *insertion, gci_buf const *header, gci_view parts
     parts[4] = gci_frame_padding(insertion->payload.size);
 }
 
+static uint64_t
+total_size(gci_view const *parts, size_t count)
+{
+    uint64_t size = 0;
+
+    for (size_t i = 0; i < count; i++)
+        size += parts[i].size;
+    return size;
+}
+
+/* Among the candidate indexes of other small keys. MISS: it has to have a file. */
+static gcache_status
+publish_pooled(gci_insertion *insertion, gci_view const *frames, size_t count)
+{
+    gci_weight weight = insertion->is_batched ? GCI_WEIGHT_LIGHT : GCI_WEIGHT_COMMIT;
+    gci_store *store = insertion->store;
+
+    if (total_size(frames, count) > store->options.pooled_max)
+        return GCACHE_MISS;
+    gcache_status status = gci_pool_add(store, &insertion->record.key, weight, frames, count, &insertion->pool,
+                                        insertion->error);
+    if (status != GCACHE_OK)
+        insertion->pool.text[0] = '\0';
+    return status;
+}
+
 static gcache_status
 publish_new(gci_insertion *insertion, gci_view const *parts, size_t count)
 {
     gcache_key const *key = &insertion->record.key;
     gci_path temporary;
-    uint64_t size = 0;
 
     if (insertion->entry_cost != 0)
         return gci_publish_pack(insertion->store, key, GCI_WEIGHT_LIGHT, parts, count, insertion->error);
-    for (size_t i = 0; i < count; i++)
-        size += parts[i].size;
-    gcache_status status = write_or_take_staged(insertion, parts, count, &temporary);
+    gcache_status status = insertion->staged.text[0] == '\0' ? publish_pooled(insertion, parts + 1, count - 1) : GCACHE_MISS;
+    if (status != GCACHE_MISS)
+        return status;
+    uint64_t size = total_size(parts, count);
+    status = write_or_take_staged(insertion, parts, count, &temporary);
     if (status == GCACHE_OK)
         status = gci_publish_temporary(insertion->store, key, &temporary, size, insertion->error);
     return status;
+}
+
+/* A key that lay in a pool gets a file with what it had there, and more. */
+static gcache_status
+publish_out_of_pool(gci_insertion *insertion, gci_candidates *set, gci_view parts[PACK_PARTS], size_t count)
+{
+    parts[0] = gci_view_of(gci_run_inside(set->runs[0])->bytes.data, (size_t)gci_inside(set)->end);
+    return gci_publish_pack(insertion->store, &insertion->record.key, GCI_WEIGHT_COMMIT, parts, count, insertion->error);
 }
 
 /* Adds the description (if it lies in here), the head, and the payload unless it has a file, to the candidate index. */
@@ -283,6 +332,8 @@ publish(gci_insertion *insertion, gci_candidates *set)
         status = gci_fail_memory(insertion->error);
     else if (set == NULL)
         status = publish_new(insertion, parts, count);
+    else if (gci_inside(set)->pooled)
+        status = publish_out_of_pool(insertion, set, parts, count);
     else
         status = gci_append_pack(insertion->store, key, weight, gci_inside(set)->end, parts + 1, count - 1,
                                  insertion->error);
@@ -522,18 +573,28 @@ gci_insertion_stage(gci_insertion *insertion)
     gci_buf header;
 
     insertion->record.sequence = 1;
+    insertion->is_batched = true;
     if (insertion->out->existed || !insertion->fresh || make_head(insertion, GCI_FRAME_ENTRY) != GCACHE_OK)
         return;
     gci_buf_init(&header, GCI_PACK_HEADER);
     gci_pack_put_header(&header, &insertion->record.key);
     list_parts(insertion, &header, parts);
+    bool may_be_pooled = total_size(parts + 1, PACK_PARTS - 1) <= insertion->store->options.pooled_max;
     if (insertion->description.size > INLINE_DESCRIPTION_MAX)
         parts[1].size = 0;
     size_t skipped = in_pack ? 0 : 2; /* a payload's own file begins with the head */
-    if (header.failed || gci_begin_temporary(insertion->store, parts + skipped, PACK_PARTS - skipped, &insertion->staged,
+    if (header.failed || may_be_pooled || gci_begin_temporary(insertion->store, parts + skipped, PACK_PARTS - skipped, &insertion->staged,
                                              &insertion->staging, NULL) != GCACHE_OK)
         insertion->staged.text[0] = '\0';
     gci_buf_clear(&header);
+}
+
+gcache_status
+gci_insertion_sync_pool(gci_insertion *insertion)
+{
+    if (!insertion->is_batched || insertion->pool.text[0] == '\0')
+        return GCACHE_OK;
+    return gci_pool_sync(insertion->store, &insertion->pool, insertion->error);
 }
 
 void

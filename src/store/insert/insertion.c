@@ -322,6 +322,10 @@ gci_store_commit(gci_store *store, gci_pending *const *pending, size_t count)
         gci_insertion_sync_staged(&pending[i]->insertion);
     for (size_t i = 0; i < count; i++)
         finish(pending[i]);
+    for (size_t i = 0; stage && i < count; i++) {
+        if (pending[i]->status == GCACHE_OK)
+            pending[i]->status = gci_insertion_sync_pool(&pending[i]->insertion);
+    }
     gci_drain_if_due(store);
 }
 

@@ -27,6 +27,8 @@ typedef struct gci_insertion {
     size_t over_cap;        /* not committed, because its key has so many candidates; else 0 */
     gci_path staged;       /* a temporary file with what a commit to a fresh key would write; "": none */
     gci_file staging;      /* the same, while it is open */
+    bool is_batched;       /* committed with others, which share the wait for the disk */
+    gci_path pool;         /* where it was added; "": it has a file */
     gci_description const *described; /* as the caller gave it, or NULL */
     gci_inserted *out;
     gcache_error *error;
@@ -37,6 +39,9 @@ typedef struct gci_insertion {
 void gci_insertion_stage(gci_insertion *insertion);
 void gci_insertion_sync_staged(gci_insertion *insertion);
 void gci_insertion_unstage(gci_insertion *insertion);
+
+/* Makes durable what a commit among others left in a pool. */
+gcache_status gci_insertion_sync_pool(gci_insertion *insertion);
 
 /* Whether an equal entry makes way: no key of ours vouches for it, as one does for the new one, or it is to be renewed. */
 bool gci_is_replaced(gci_insertion const *insertion, gci_candidate *equal);

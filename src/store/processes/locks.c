@@ -15,8 +15,10 @@ static void
 init_turns(gci_key_locks *locks)
 {
     pthread_mutex_init(&locks->opening, NULL);
-    for (size_t i = 0; i < GCI_KEY_TURNS; i++)
+    for (size_t i = 0; i < GCI_KEY_TURNS; i++) {
         gci_turns_init(&locks->turns[i]);
+        gci_turns_init(&locks->pool_turns[i]);
+    }
 }
 
 void
@@ -31,8 +33,10 @@ gci_key_locks_close(gci_key_locks *locks)
 {
     gci_file_close(&locks->file);
     pthread_mutex_destroy(&locks->opening);
-    for (size_t i = 0; i < GCI_KEY_TURNS; i++)
+    for (size_t i = 0; i < GCI_KEY_TURNS; i++) {
         gci_turns_clear(&locks->turns[i]);
+        gci_turns_clear(&locks->pool_turns[i]);
+    }
 }
 
 void
@@ -76,20 +80,36 @@ reopen_lock_file(gci_key_locks *locks, gcache_error *error)
 /* Removed again and again: nobody does that. */
 #define ATTEMPTS 4
 
-/* Locks slots, by the holder of their turns. */
+/* Locks a byte of the file, by the holder of its turns. */
 static gcache_status
-lock_slots(gci_key_locks *locks, uint64_t first, uint64_t count, uint64_t wait_ns, gcache_error *error)
+lock_byte(gci_key_locks *locks, uint64_t byte, uint64_t wait_ns, gcache_error *error)
 {
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-        gcache_status status = gci_file_lock_range(&locks->file, GCI_LOCK_EXCLUSIVE, first, count, wait_ns, error);
+        gcache_status status = gci_file_lock_range(&locks->file, GCI_LOCK_EXCLUSIVE, byte, 1, wait_ns, error);
         if (status != GCACHE_OK || gci_file_still_named(&locks->file))
             return status;
-        gci_file_unlock_range(&locks->file, first, count);
+        gci_file_unlock_range(&locks->file, byte, 1);
         status = reopen_lock_file(locks, error);
         if (status != GCACHE_OK)
             return status;
     }
     return gci_fail(error, GCACHE_ERROR_BUSY, "%s/locks/keys: removed again and again", locks->dir.name);
+}
+
+static gcache_status
+take_turn(gci_key_locks *locks, gci_turns *turns, uint64_t byte, uint64_t wait_ns, gcache_error *error)
+{
+    gcache_status status = open_lock_file(locks, error);
+
+    if (status != GCACHE_OK)
+        return status;
+    if (!gci_turns_lock(turns, wait_ns))
+        return gci_fail(error, GCACHE_ERROR_BUSY, "%s/locks/keys: another thread holds the key for too long",
+                        locks->dir.name);
+    status = lock_byte(locks, byte, wait_ns, error);
+    if (status != GCACHE_OK)
+        gci_turns_unlock(turns);
+    return status;
 }
 
 static gci_turns *
@@ -101,17 +121,7 @@ turns_of(gci_key_locks *locks, gcache_key const *key)
 gcache_status
 gci_key_lock(gci_key_locks *locks, gcache_key const *key, uint64_t wait_ns, gcache_error *error)
 {
-    gcache_status status = open_lock_file(locks, error);
-
-    if (status != GCACHE_OK)
-        return status;
-    if (!gci_turns_lock(turns_of(locks, key), wait_ns))
-        return gci_fail(error, GCACHE_ERROR_BUSY, "%s/locks/keys: another thread holds the key for too long",
-                        locks->dir.name);
-    status = lock_slots(locks, gci_slot_of(key), 1, wait_ns, error);
-    if (status != GCACHE_OK)
-        gci_turns_unlock(turns_of(locks, key));
-    return status;
+    return take_turn(locks, turns_of(locks, key), gci_slot_of(key), wait_ns, error);
 }
 
 void
@@ -119,6 +129,25 @@ gci_key_unlock(gci_key_locks *locks, gcache_key const *key)
 {
     gci_file_unlock_range(&locks->file, gci_slot_of(key), 1);
     gci_turns_unlock(turns_of(locks, key));
+}
+
+static gci_turns *
+pool_turns_of(gci_key_locks *locks, gcache_key const *key)
+{
+    return &locks->pool_turns[key->bytes[0] % GCI_KEY_TURNS];
+}
+
+gcache_status
+gci_pool_lock(gci_key_locks *locks, gcache_key const *key, uint64_t wait_ns, gcache_error *error)
+{
+    return take_turn(locks, pool_turns_of(locks, key), (uint64_t)GCI_SLOTS + key->bytes[0], wait_ns, error);
+}
+
+void
+gci_pool_unlock(gci_key_locks *locks, gcache_key const *key)
+{
+    gci_file_unlock_range(&locks->file, (uint64_t)GCI_SLOTS + key->bytes[0], 1);
+    gci_turns_unlock(pool_turns_of(locks, key));
 }
 
 /* ---- whole files ---- */

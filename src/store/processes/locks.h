@@ -39,6 +39,7 @@ typedef struct gci_key_locks {
     gci_file file;         /* opened when the first key is locked */
     pthread_mutex_t opening;
     gci_turns turns[GCI_KEY_TURNS]; /* before the lock on the file, which threads share */
+    gci_turns pool_turns[GCI_KEY_TURNS]; /* the same for pools: who takes them has a key's */
 } gci_key_locks;
 
 void gci_key_locks_init(gci_key_locks *locks, gci_dir dir);
@@ -51,6 +52,10 @@ void gci_key_locks_after_fork(gci_key_locks *locks);
 
 gcache_status gci_key_lock(gci_key_locks *locks, gcache_key const *key, uint64_t wait_ns, gcache_error *error);
 void gci_key_unlock(gci_key_locks *locks, gcache_key const *key);
+
+/* The same for the pools of the folder that the key belongs to: a byte behind those of all slots. Never before a key's lock. */
+gcache_status gci_pool_lock(gci_key_locks *locks, gcache_key const *key, uint64_t wait_ns, gcache_error *error);
+void gci_pool_unlock(gci_key_locks *locks, gcache_key const *key);
 
 /* ---- whole files ---- */
 

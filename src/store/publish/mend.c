@@ -10,6 +10,7 @@
 #include "store/format/candidate_index.h"
 #include "store/format/record.h"
 #include "store/index/drain.h"
+#include "store/pool/pool.h"
 #include "store/publish/draft.h"
 #include "store/publish/publish.h"
 
@@ -53,6 +54,24 @@ clear_folder(struct mender *mender, char const *path)
     return gci_quarantine_file(mender->store, path, "not a directory", mender->error);
 }
 
+/* After a damaged pool was made whole. */
+static gcache_status
+load_from_pool(struct mender *mender)
+{
+    gcache_status status = gci_pool_load(mender->store, mender->key, &mender->pack, mender->error);
+    size_t damaged = 0;
+
+    if (status == GCACHE_ERROR_CORRUPT) {
+        status = gci_pool_mend(mender->store, mender->key, &damaged, mender->error);
+        mender->mended->damaged |= damaged > 0;
+        mender->mended->quarantined += damaged;
+        if (status == GCACHE_OK)
+            status = gci_pool_load(mender->store, mender->key, &mender->pack, mender->error);
+    }
+    mender->present = status == GCACHE_OK;
+    return status == GCACHE_ERROR_NOT_FOUND ? GCACHE_OK : status;
+}
+
 /* What isn't a candidate index at all is put aside. */
 static gcache_status
 load_pack(struct mender *mender)
@@ -68,7 +87,7 @@ load_pack(struct mender *mender)
         return status;
     status = gci_dir_stat(dir, path.text, &facts, mender->error);
     if (status == GCACHE_ERROR_NOT_FOUND)
-        return GCACHE_OK;
+        return load_from_pool(mender);
     if (status != GCACHE_OK)
         return status;
     mender->present = true;
@@ -106,7 +125,7 @@ take_pack(struct mender *mender)
     gci_pack_walk walk;
     gci_frame frame;
 
-    if (!mender->present || mender->mended->damaged) {
+    if (!mender->present || (mender->mended->damaged && mender->pack.size == 0)) {
         mender->changed = mender->present;
         return GCACHE_OK;
     }
@@ -117,8 +136,8 @@ take_pack(struct mender *mender)
     if (status != GCACHE_OK)
         return status;
     bool damaged = state == GCI_PACK_BAD || walk.damaged > 0 || mender->draft.strange > 0;
-    mender->mended->damaged = damaged || state == GCI_PACK_TORN;
-    mender->changed = mender->mended->damaged || walk.torn;
+    mender->mended->damaged |= damaged || state == GCI_PACK_TORN;
+    mender->changed = damaged || state == GCI_PACK_TORN || walk.torn;
     if (!damaged)
         return GCACHE_OK;
     mender->mended->quarantined++;
@@ -280,6 +299,7 @@ recover_files(void *state, gci_shard_key const *key)
 static void
 note_kept(struct mender const *mender)
 {
+    uint64_t cost = gci_cost_of_key(mender->store, mender->key);
     uint8_t id[(GCACHE_ENTRY_ID_SIZE - 1) / 2];
     gci_buf ids;
 
@@ -290,7 +310,7 @@ note_kept(struct mender const *mender)
             gci_buf_append(&ids, id, sizeof id);
     }
     if (!ids.failed)
-        gci_note_kept(mender->store, mender->key, gci_buf_view(&ids), gci_cost_of_key(mender->store, mender->key));
+        gci_note_kept(mender->store, mender->key, gci_buf_view(&ids), cost != 0 ? cost : mender->pack.size);
     gci_buf_clear(&ids);
 }
 
@@ -300,7 +320,7 @@ mend(struct mender *mender, gci_shard_key const *listed)
     gcache_status status = take_pack(mender);
 
     if (status == GCACHE_OK && mender->mended->damaged && listed == NULL)
-        status = gci_shard_each(mender->store->directory, mender->key->bytes[0], recover_files, mender, mender->error);
+        status = gci_shard_each(mender->store->directory, mender->key->bytes[0], NULL, 0, recover_files, mender, mender->error);
     if (status == GCACHE_OK && listed != NULL)
         status = recover_files(mender, listed);
     if (status == GCACHE_OK && listed != NULL)

@@ -2,6 +2,7 @@
 #include "store/publish/publish.h"
 
 #include "store/format/candidate_index.h"
+#include "store/pool/pool.h"
 
 #include <fcntl.h>
 
@@ -39,17 +40,21 @@ gci_publish_temporary(gci_store *store, gcache_key const *key, gci_path const *t
 {
     gci_path place = gci_path_pack(key);
     uint64_t before = gci_cost_of_path(store, place.text);
+    bool pooled = false;
 
     gci_generation_begin(&store->shared, key);
     gcache_status status = gci_move_into_place(store, temporary, &place, error);
     /* A new one that may not last must not be found now either. */
     if (status != GCACHE_OK && before == 0)
         gci_dir_unlink(store->directory, place.text, NULL);
+    /* What a pool says of the key doesn't count from now on; if it stays there, that goes when the key does. */
+    if (status == GCACHE_OK && before == 0)
+        gci_pool_drop(store, key, &pooled, NULL);
     gci_generation_end(&store->shared, key);
     if (status != GCACHE_OK)
         return status;
     gci_count_bytes(store, before, gci_disk_cost(size));
-    if (before == 0)
+    if (before == 0 && !pooled)
         gci_count_keys(store, 1);
     return GCACHE_OK;
 }
@@ -122,8 +127,12 @@ gci_remove_pack(gci_store *store, gcache_key const *key, gcache_error *error)
 {
     gci_path pack = gci_path_pack(key), description = gci_path_description(key);
 
+    bool pooled;
+
     gci_generation_begin(&store->shared, key);
     gcache_status status = remove_counted(store, &pack, NULL, error);
+    if (status == GCACHE_OK)
+        status = gci_pool_drop(store, key, &pooled, error);
     gci_generation_end(&store->shared, key);
     if (status != GCACHE_OK)
         return status;

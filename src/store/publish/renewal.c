@@ -2,6 +2,7 @@
 #include "store/publish/renewal.h"
 
 #include "store/format/candidate_index.h"
+#include "store/pool/pool.h"
 #include "store/publish/publish.h"
 
 void
@@ -22,10 +23,10 @@ gci_renewal_clear(gci_renewal *renewal)
 gcache_status
 gci_renewal_find(gci_renewal *renewal, gci_store *store, char const *id, gcache_error *error)
 {
-    gci_path path = gci_path_pack(&renewal->draft.key);
     gci_pack_draft_frame *frame;
+    bool pooled;
 
-    gcache_status status = gci_file_load_existing(store->directory, path.text, GCI_PACK_MAX, &renewal->pack, error);
+    gcache_status status = gci_pack_load(store, &renewal->draft.key, &renewal->pack, &pooled, error);
     if (status == GCACHE_OK)
         status = gci_pack_draft_take_pack(&renewal->draft, gci_buf_view(&renewal->pack), error);
     if (status != GCACHE_OK)

@@ -5,6 +5,7 @@
 #include "store/directory/trust.h"
 #include "store/index/tombstones.h"
 #include "store/index/touch.h"
+#include "store/pool/pool.h"
 #include "store/publish/mend.h"
 
 #include <fcntl.h>
@@ -181,9 +182,30 @@ read_file(gci_store *store, gci_file const *file, gcache_key const *key, gci_can
     return found;
 }
 
+/* What a pool has of the key. That other keys' changes are many is why nothing is remembered of the file. */
+static gci_found
+read_pooled(gci_store *store, gcache_key const *key, gci_candidates **out_set, gcache_error *error)
+{
+    gci_found found;
+    gci_buf image;
+
+    gci_buf_init(&image, GCI_BUF_NO_LIMIT);
+    gcache_status status = gci_pool_load(store, key, &image, error);
+    if (status == GCACHE_OK)
+        found = decode(store, key, gci_buf_view(&image), out_set, error);
+    else if (status == GCACHE_ERROR_NOT_FOUND)
+        found = GCI_ABSENT;
+    else
+        found = status == GCACHE_ERROR_CORRUPT ? GCI_CORRUPT : gci_unreadable(store);
+    if (found == GCI_FOUND)
+        gci_inside(*out_set)->pooled = true;
+    gci_buf_clear(&image);
+    return found;
+}
+
 /* `former`, if not NULL, is what was read of it before. */
 static gci_found
-read_pack(gci_store *store, gcache_key const *key, gci_candidates *former, gci_candidates **out_set, gcache_error *error)
+read_own(gci_store *store, gcache_key const *key, gci_candidates *former, gci_candidates **out_set, gcache_error *error)
 {
     gci_path path = gci_path_pack(key);
     gci_file file;
@@ -200,8 +222,24 @@ read_pack(gci_store *store, gcache_key const *key, gci_candidates *former, gci_c
     if (file.fd < 0)
         return GCI_ABSENT;
     gci_found found = read_file(store, &file, key, former, out_set, error);
-    gci_store_count(store, *out_set != NULL && *out_set == former ? GCI_COUNT_MEMORY_HITS : GCI_COUNT_DISK_READS, 1);
     gci_file_close(&file);
+    return found;
+}
+
+/* A key that grows leaves its pool after it got a file of its own: who comes to the one too early, to the other too late, looks
+   again. */
+static gci_found
+read_pack(gci_store *store, gcache_key const *key, gci_candidates *former, gci_candidates **out_set, gcache_error *error)
+{
+    uint64_t generation = gci_generation(&store->shared, key);
+    gci_found found = read_own(store, key, former, out_set, error);
+
+    if (found == GCI_ABSENT)
+        found = read_pooled(store, key, out_set, error);
+    if (found == GCI_ABSENT && (!store->shared.usable || generation & 1 || gci_generation(&store->shared, key) != generation))
+        found = read_own(store, key, former, out_set, error);
+    if (found == GCI_FOUND)
+        gci_store_count(store, *out_set == former ? GCI_COUNT_MEMORY_HITS : GCI_COUNT_DISK_READS, 1);
     return found;
 }
 

@@ -1,5 +1,5 @@
 /* A walk over all keys. */
-#include "store/directory/shard.h"
+#include "store/pool/pool.h"
 #include "store/read/read.h"
 #include "store/state/state.h"
 
@@ -25,6 +25,6 @@ gci_store_each_key(gci_store *store, gci_key_fn fn, void *state, gcache_error *e
 
     gci_store_enter(store);
     for (unsigned number = 0; status == GCACHE_OK && number < GCI_SHARDS; number++)
-        status = gci_shard_each(store->directory, number, visit_key, &walk, error);
+        status = gci_pool_shard_each(store, number, visit_key, &walk, error);
     return status == GCACHE_MISS ? GCACHE_OK : status;
 }

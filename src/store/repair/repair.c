@@ -10,6 +10,7 @@
 #include "store/index/tables.h"
 #include "store/insert/attach.h"
 #include "store/memory/candidates.h"
+#include "store/pool/pool.h"
 #include "store/publish/mend.h"
 #include "store/publish/publish.h"
 #include "store/read/load.h"
@@ -194,13 +195,30 @@ put_incomplete_aside(void *state, gci_attached const *reference, gcache_status w
 
 /* ---- all ---- */
 
+/* What its other keys lost with it their rows tell. */
+static void
+mend_pool(void *state, gcache_key const *prefix, gci_path const *place, gcache_status status)
+{
+    struct repair *repair = state;
+    size_t damaged = 0;
+
+    if (status == GCACHE_ERROR_CORRUPT && gci_pool_mend(repair->store, prefix, &damaged, NULL) == GCACHE_OK && damaged > 0) {
+        report(repair, place->text, "damaged pool: what was no good is put aside");
+        repair->out->quarantined += damaged;
+    } else if (status == GCACHE_ERROR_FORMAT) {
+        report(repair, place->text, "of a newer version: left as it is");
+    }
+    repair->left |= status != GCACHE_ERROR_CORRUPT;
+}
+
 static gcache_status
 repair_shard(struct repair *repair, unsigned number)
 {
     uint64_t before = repair->out->quarantined + repair->out->lost;
 
     repair->left = false;
-    gcache_status status = gci_shard_each(repair->store->directory, number, repair_key, repair, repair->error);
+    gci_pool_check(repair->store, number, mend_pool, repair);
+    gcache_status status = gci_pool_shard_each(repair->store, number, repair_key, repair, repair->error);
     if (status != GCACHE_OK || repair->left || repair->rowless)
         return status;
     bool mended = repair->out->quarantined + repair->out->lost != before;

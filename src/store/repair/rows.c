@@ -10,6 +10,7 @@
 #include "store/format/describe.h"
 #include "store/index/tombstones.h"
 #include "store/memory/candidates.h"
+#include "store/pool/pool.h"
 #include "store/publish/publish.h"
 #include "store/read/load.h"
 #include "store/read/stored_description.h"
@@ -66,7 +67,7 @@ gci_row_list_add(gci_store *store, gci_row_list *list, gci_candidates *set, bool
 {
     size_t count = 0;
     uint64_t const *numbers = described ? component_numbers(store, list, &set->key, &count) : NULL;
-    uint64_t cost = gci_cost_of_key(store, &set->key);
+    uint64_t cost = gci_inside(set)->pooled ? gci_inside(set)->size : gci_cost_of_key(store, &set->key);
 
     for (size_t i = 0; i < set->count; i++) {
         gci_candidate const *candidate = set->items[i];
@@ -276,7 +277,7 @@ gci_row_list_read(gci_store *store, unsigned number, bool described, gci_row_lis
 {
     struct row_reader reader = { store, list, described, error };
 
-    return gci_shard_each(store->directory, number, read_rows_of, &reader, error);
+    return gci_pool_shard_each(store, number, read_rows_of, &reader, error);
 }
 
 /* Between begin and end of a write. */

@@ -6,6 +6,7 @@
 #include "store/index/snapshot.h"
 #include "store/index/tables.h"
 #include "store/memory/candidates.h"
+#include "store/pool/pool.h"
 #include "store/read/load.h"
 #include "store/read/payload.h"
 #include "store/read/stored_description.h"
@@ -238,13 +239,25 @@ check_rows(struct verification *run, unsigned number, gci_row_list const *list, 
     return status;
 }
 
+/* Whose it is is reported with all that isn't trusted. */
+static void
+report_pool(void *state, gcache_key const *prefix, gci_path const *place, gcache_status status)
+{
+    (void)prefix;
+    if (status != GCACHE_ERROR_UNTRUSTED)
+        report(state, place->text, status == GCACHE_ERROR_CORRUPT  ? "damaged pool"
+                                   : status == GCACHE_ERROR_FORMAT ? "of a newer version"
+                                                                   : "can't be read");
+}
+
 static gcache_status
 check_shard(struct verification *run, unsigned number, gcache_verified *sums, gcache_error *error)
 {
     struct shard_check check = { .run = run, .sums = sums };
 
     gci_row_list_init(&check.list);
-    gcache_status status = gci_shard_each(run->store->directory, number, check_key, &check, error);
+    gci_pool_check(run->store, number, report_pool, run);
+    gcache_status status = gci_pool_shard_each(run->store, number, check_key, &check, error);
     if (status == GCACHE_OK)
         status = check_rows(run, number, &check.list, error);
     gci_row_list_clear(&check.list);

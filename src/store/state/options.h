@@ -11,6 +11,9 @@
 
 typedef struct gci_store gci_store;
 
+/* A candidate index that is larger than this, without its header, has a file of its own: half a disk block. */
+#define GCI_POOLED_MAX_DEFAULT ((size_t)2 << 10)
+
 /* What the store does by itself. Reported by the thread that does it, which may hold locks. */
 typedef enum gci_store_event_kind {
     GCI_STORE_EVICTED, /* key, entries, bytes and cause are set */
@@ -38,6 +41,7 @@ typedef struct gci_store_options {
     size_t memory_bytes;    /* for decoded sets and payloads; 0: default */
     int compression_level;  /* -1: raw; 0: default */
     size_t max_candidates;  /* a key; 0: default */
+    size_t pooled_max;      /* larger candidate indexes have files of their own, smaller ones share pools; 0: default, 1: none do */
     uint64_t max_age_ns;    /* entries unused for longer are evicted by gc; 0: none */
     char const *namespace_; /* the namespace new entries are labelled with; NULL: "" */
     gci_signing_key const *signing; /* borrowed during open */

@@ -3,7 +3,7 @@
  *
  * Locks, and the order in which one thread takes them (never against it):
  *  1. the evict lock (locks/evict): one evictor, collector or repairer at a time;
- *  2. a key's lock (locks.h): one writer of a key's files at a time;
+ *  2. a key's lock (locks.h): one writer of a key's files at a time; then that of its folder's pools;
  *  3. the segment's lock (event_log.h): shared to append, exclusive to empty it;
  *  4. the index lock (index.h): one writer or checkpointer of index.db at a time;
  *  5. the attachments' lock (attach.h): shared to store one, exclusive to sweep; never while waiting for 1;
@@ -53,6 +53,7 @@ struct gci_store {
     gci_usage usage;
     gci_memory memory;
     gci_key_locks locks;
+    _Atomic uint64_t emptier_pools[4]; /* a bit a folder of entries/ in whose pools something went */
     gci_segment segment;
     gci_index index;
     gci_leases leases;

@@ -101,6 +101,13 @@ fixture_open(test_dir *fixture)
     return fixture_open_with(fixture, (gci_store_options){ 0 });
 }
 
+/* With a file for each key's candidate index: for tests that look at it, or make it what it isn't. */
+static inline gci_store *
+fixture_open_apart(test_dir *fixture)
+{
+    return fixture_open_with(fixture, (gci_store_options){ .pooled_max = 1 });
+}
+
 /* ---- content made from numbers ---- */
 
 static inline gcache_key

@@ -107,7 +107,7 @@ all_are_there(test_dir *fixture, gci_store *store)
 static void
 test_the_wait_is_shared(void **state)
 {
-    gci_store *store = fixture_open(*state);
+    gci_store *store = fixture_open_apart(*state);
     batch *b = batch_new(store);
 
     watch(0);

@@ -605,7 +605,7 @@ static void
 test_without_inodes_little_goes(void **state)
 {
     enum { SIZE = 100, COUNT = 60 };
-    gci_store *store = fixture_open(*state);
+    gci_store *store = fixture_open_apart(*state);
     gcache_error error = { 0 };
     gci_inserted inserted;
 

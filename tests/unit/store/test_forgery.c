@@ -14,7 +14,8 @@ static gci_signing_key const ours = { "k1", GCI_VIEW("our secret") };
 static gci_store_options
 signing(bool required)
 {
-    return (gci_store_options){ .compression_level = -1, .signing = &ours, .signing_count = 1, .require_signature = required };
+    return (gci_store_options){ .compression_level = -1, .pooled_max = 1, .signing = &ours, .signing_count = 1,
+                                .require_signature = required };
 }
 
 static char *

@@ -294,7 +294,7 @@ static void
 test_temporary_names_are_no_candidates(void **state)
 {
     test_dir *dir = *state;
-    gci_store *store = fixture_open(dir);
+    gci_store *store = fixture_open_apart(dir);
     gcache_maintenance_options house = { 0 };
     gcache_repaired repaired;
     gci_store_stats stats;
@@ -316,7 +316,7 @@ test_temporary_names_are_no_candidates(void **state)
             assert_int_equal(system(command), 0);
         }
     }
-    store = fixture_open(dir);
+    store = fixture_open_apart(dir);
     assert_int_equal(gci_store_repair(store, &house, &repaired, NULL), GCACHE_OK);
     assert_int_equal(gci_store_stats_get(store, &stats, NULL), GCACHE_OK);
     assert_int_equal(stats.entries, 2);

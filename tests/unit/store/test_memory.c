@@ -207,7 +207,7 @@ test_what_was_appended_is_read(void **state)
 static void
 test_runs_stay_few(void **state)
 {
-    gci_store *store = fixture_open(*state), *other = fixture_open(*state);
+    gci_store *store = fixture_open_apart(*state), *other = fixture_open_apart(*state);
     gcache_key key = key_of(1);
     size_t most = 0, whole = 0;
 

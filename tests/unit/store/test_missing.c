@@ -95,7 +95,7 @@ static void
 test_folders_are_made_again(void **state)
 {
     test_dir *fixture = *state;
-    gci_store *store = fixture_open(fixture);
+    gci_store *store = fixture_open_apart(fixture);
     struct stat facts;
     char path[512];
     uint64_t key = 0;

@@ -115,7 +115,7 @@ test_damaged_format_of_a_newer_cache(void **state)
     char path[512];
     uint32_t version = 2;
 
-    gci_store *store = fixture_open(fixture);
+    gci_store *store = fixture_open_apart(fixture);
     insert(store, 1, 1, 10);
     gci_store_close(store);
     pack_path(fixture, 1, path);
@@ -337,7 +337,7 @@ test_links_inside_are_not_followed(void **state)
     test_dir *fixture = *state;
     char path[512], aside[512], shard[512];
 
-    gci_store *store = fixture_open(fixture);
+    gci_store *store = fixture_open_apart(fixture);
     insert(store, 1, 1, 10);
     gci_store_close(store);
     pack_path(fixture, 1, path);

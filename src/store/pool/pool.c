@@ -1,0 +1,156 @@
+/* Keys in pools, found and listed. */
+#include "store/pool/pool.h"
+
+#include "base/array.h"
+#include "store/format/candidate_index.h"
+#include "store/pool/pool_file.h"
+
+#include <stdlib.h>
+
+/* ---- one key ---- */
+
+/* What it has of the key. A pool that is damaged or newer might have had more. */
+static gcache_status
+take_key(gci_pool_file const *pool, gcache_key const *key, gci_buf *out_image, gcache_error *error)
+{
+    for (size_t i = 0; i < pool->count; i++) {
+        if (!gci_pool_frame_is_of(&pool->frames[i], key))
+            continue;
+        if (out_image->size == 0)
+            gci_pack_put_header(out_image, key);
+        gci_buf_append_view(out_image, pool->frames[i].bytes);
+    }
+    if (out_image->failed)
+        return gci_fail_memory(error);
+    if (out_image->size > 0)
+        return GCACHE_OK;
+    if (pool->damaged)
+        return gci_fail(error, GCACHE_ERROR_CORRUPT, "%s: damaged pool", pool->path.text);
+    if (pool->newer)
+        return gci_fail(error, GCACHE_ERROR_FORMAT, "%s: of a newer version", pool->path.text);
+    return GCACHE_ERROR_NOT_FOUND;
+}
+
+gcache_status
+gci_pool_load(gci_store *store, gcache_key const *key, gci_buf *out_image, gcache_error *error)
+{
+    gcache_status first = GCACHE_ERROR_NOT_FOUND;
+    gci_pool_file pool;
+
+    out_image->size = 0;
+    for (unsigned level = 0; level < GCI_POOL_LEVELS; level++) {
+        gcache_error *why = first == GCACHE_ERROR_NOT_FOUND ? error : NULL;
+        gcache_status status = gci_pool_file_read(store, key, level, &pool, why);
+        if (status == GCACHE_OK)
+            status = take_key(&pool, key, out_image, why);
+        gci_pool_file_clear(&pool);
+        if (status == GCACHE_OK)
+            return GCACHE_OK;
+        if (first == GCACHE_ERROR_NOT_FOUND)
+            first = status;
+    }
+    return first;
+}
+
+gcache_status
+gci_pack_load(gci_store *store, gcache_key const *key, gci_buf *out_image, bool *out_pooled, gcache_error *error)
+{
+    *out_pooled = false;
+    gcache_status status = gci_file_load_existing(store->directory, gci_path_pack(key).text, GCI_PACK_MAX, out_image, error);
+    if (status != GCACHE_OK || out_image->size > 0)
+        return status;
+    status = gci_pool_load(store, key, out_image, error);
+    *out_pooled = status == GCACHE_OK;
+    return status == GCACHE_ERROR_NOT_FOUND ? GCACHE_OK : status;
+}
+
+/* ---- all pools of a folder ---- */
+
+/* Calls fn with each pool that there may be: that of the folder, and one for each digit more. */
+typedef gcache_status (*pool_fn)(void *state, gci_pool_file const *pool, gcache_status status);
+
+static gcache_status
+each_pool(gci_store *store, unsigned number, pool_fn fn, void *state)
+{
+    gcache_status status = GCACHE_OK;
+
+    for (unsigned i = 0; status == GCACHE_OK && i <= 16; i++) {
+        gcache_key key = { { (uint8_t)number, (uint8_t)(i == 0 ? 0 : (i - 1) << 4) } };
+        gci_pool_file pool;
+        gcache_status read = gci_pool_file_read(store, &key, i > 0, &pool, NULL);
+        status = fn(state, &pool, read);
+        gci_pool_file_clear(&pool);
+    }
+    return status;
+}
+
+struct keys {
+    gcache_key *items;
+    size_t count, capacity;
+};
+
+static gcache_status
+list_keys(void *state, gci_pool_file const *pool, gcache_status status)
+{
+    struct keys *keys = state;
+
+    for (size_t i = 0; i < pool->count; i++) {
+        gcache_key const *key = &pool->frames[i].key;
+        bool listed = keys->count > 0 && memcmp(&keys->items[keys->count - 1], key, sizeof *key) == 0;
+        if (!pool->frames[i].live || listed)
+            continue;
+        if (!GCI_ARRAY_HAS_ROOM(keys, items))
+            return GCACHE_ERROR_MEMORY;
+        keys->items[keys->count++] = *key;
+    }
+    return status == GCACHE_ERROR_MEMORY ? status : GCACHE_OK;
+}
+
+gcache_status
+gci_pool_shard_each(gci_store *store, unsigned number, gci_shard_key_fn fn, void *state, gcache_error *error)
+{
+    struct keys keys = { NULL, 0, 0 };
+
+    gcache_status status = each_pool(store, number, list_keys, &keys);
+    if (status == GCACHE_OK)
+        status = gci_shard_each(store->directory, number, keys.items, keys.count, fn, state, error);
+    else
+        gci_fail_memory(error);
+    free(keys.items);
+    return status;
+}
+
+uint64_t
+gci_pool_keys(gci_store *store, unsigned number)
+{
+    struct keys keys = { NULL, 0, 0 };
+
+    each_pool(store, number, list_keys, &keys);
+    free(keys.items);
+    return keys.count;
+}
+
+struct check {
+    gci_pool_trouble_fn fn;
+    void *state;
+};
+
+static gcache_status
+check_pool(void *state, gci_pool_file const *pool, gcache_status status)
+{
+    struct check *check = state;
+
+    if (status == GCACHE_OK && pool->damaged)
+        status = GCACHE_ERROR_CORRUPT;
+    else if (status == GCACHE_OK && pool->newer)
+        status = GCACHE_ERROR_FORMAT;
+    if (status != GCACHE_OK)
+        check->fn(check->state, &pool->prefix, &pool->path, status);
+    return GCACHE_OK;
+}
+
+void
+gci_pool_check(gci_store *store, unsigned number, gci_pool_trouble_fn fn, void *state)
+{
+    each_pool(store, number, check_pool, &(struct check){ fn, state });
+}
