@@ -10,8 +10,8 @@ guardcache doctor | grep -c '^sqlite .*WAL-reset defect: '
 GUARDCACHE_READ_ONLY=1 run guardcache doctor | grep -E '^(access|locks)'
 
 echo "with damage put aside, and open to a group:"
-victim=$(find "$GUARDCACHE_DIR/entries" -name '*.pack')
-printf XXXX | dd of="$victim" bs=1 seek=120 conv=notrunc status=none
+victim=$(find "$GUARDCACHE_DIR/entries" -name '*.pool')
+printf XXXX | dd of="$victim" bs=1 seek=$(($(stat -c %s "$victim") - 20)) conv=notrunc status=none
 run guardcache lookup --graph g.json 2>&1 | tail -n 1
 run guardcache doctor | grep -A 1 -E '^(quarantine|[0-9]* warning|exit)'
 chmod 770 "$GUARDCACHE_DIR"

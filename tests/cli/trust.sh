@@ -5,7 +5,9 @@ small h.json torch.relu
 head -c 100000 /dev/urandom >large
 echo code >payload
 guardcache insert --graph g.json --payload large >/dev/null
-guardcache insert --graph h.json --payload payload --attach "lib/x.so=payload" >/dev/null
+# With so much metadata its candidate index has a file of its own.
+printf "{\"x\": \"%03000d\"}" 0 >meta.json
+guardcache insert --graph h.json --payload payload --attach "lib/x.so=payload" --meta meta.json >/dev/null
 guardcache tune put --system s --op mm --inputs i --precision f32 --choice a=1 >/dev/null 2>&1
 dir=$GUARDCACHE_DIR
 place() { sed -E 's#[^ ]*/cache\b#DIR#g; s#[0-9a-f]{64}#KEY#g; s#[0-9a-f]{32}#ENTRY#g; s#(entries|attachments)/[0-9a-f]{2}\b#\1/XX#g'; }

@@ -583,8 +583,9 @@ gci_insertion_stage(gci_insertion *insertion)
     if (insertion->description.size > INLINE_DESCRIPTION_MAX)
         parts[1].size = 0;
     size_t skipped = in_pack ? 0 : 2; /* a payload's own file begins with the head */
-    if (header.failed || may_be_pooled || gci_begin_temporary(insertion->store, parts + skipped, PACK_PARTS - skipped, &insertion->staged,
-                                             &insertion->staging, NULL) != GCACHE_OK)
+    if (header.failed || may_be_pooled ||
+        gci_begin_temporary(insertion->store, parts + skipped, PACK_PARTS - skipped, &insertion->staged, &insertion->staging,
+                            NULL) != GCACHE_OK)
         insertion->staged.text[0] = '\0';
     gci_buf_clear(&header);
 }

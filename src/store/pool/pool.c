@@ -9,20 +9,24 @@
 
 /* ---- one key ---- */
 
-/* What it has of the key. A pool that is damaged or newer might have had more. */
+/* What it has of the key, if that is an entry. A pool that is damaged or newer might have had more. */
 static gcache_status
 take_key(gci_pool_file const *pool, gcache_key const *key, gci_buf *out_image, gcache_error *error)
 {
+    bool stored = false;
+
+    out_image->size = 0;
     for (size_t i = 0; i < pool->count; i++) {
         if (!gci_pool_frame_is_of(&pool->frames[i], key))
             continue;
         if (out_image->size == 0)
             gci_pack_put_header(out_image, key);
         gci_buf_append_view(out_image, pool->frames[i].bytes);
+        stored |= pool->frames[i].is_entry;
     }
     if (out_image->failed)
         return gci_fail_memory(error);
-    if (out_image->size > 0)
+    if (stored)
         return GCACHE_OK;
     if (pool->damaged)
         return gci_fail(error, GCACHE_ERROR_CORRUPT, "%s: damaged pool", pool->path.text);
@@ -37,7 +41,6 @@ gci_pool_load(gci_store *store, gcache_key const *key, gci_buf *out_image, gcach
     gcache_status first = GCACHE_ERROR_NOT_FOUND;
     gci_pool_file pool;
 
-    out_image->size = 0;
     for (unsigned level = 0; level < GCI_POOL_LEVELS; level++) {
         gcache_error *why = first == GCACHE_ERROR_NOT_FOUND ? error : NULL;
         gcache_status status = gci_pool_file_read(store, key, level, &pool, why);
@@ -97,7 +100,7 @@ list_keys(void *state, gci_pool_file const *pool, gcache_status status)
     for (size_t i = 0; i < pool->count; i++) {
         gcache_key const *key = &pool->frames[i].key;
         bool listed = keys->count > 0 && memcmp(&keys->items[keys->count - 1], key, sizeof *key) == 0;
-        if (!pool->frames[i].live || listed)
+        if (!pool->frames[i].live || !pool->frames[i].is_entry || listed)
             continue;
         if (!GCI_ARRAY_HAS_ROOM(keys, items))
             return GCACHE_ERROR_MEMORY;

@@ -43,11 +43,11 @@ gci_pool_file_take_out(gci_pool_file *pool, gcache_key const *key)
 }
 
 static bool
-add_frame(gci_pool_file *pool, gcache_key const *key, gci_view bytes)
+add_frame(gci_pool_file *pool, gcache_key const *key, gci_frame_type type, gci_view bytes)
 {
     if (!GCI_ARRAY_HAS_ROOM(pool, frames))
         return false;
-    pool->frames[pool->count++] = (gci_pool_frame){ *key, bytes, true };
+    pool->frames[pool->count++] = (gci_pool_frame){ *key, bytes, type == GCI_FRAME_ENTRY, true };
     pool->live += bytes.size;
     return true;
 }
@@ -69,7 +69,7 @@ take_frame(gci_pool_file *pool, gci_frame const *frame, gci_view bytes, unsigned
         return true;
     case GCI_FRAME_ENTRY:
     case GCI_FRAME_DESCRIPTION:
-        return add_frame(pool, &key, bytes);
+        return add_frame(pool, &key, frame->type, bytes);
     default:
         return true;
     }

@@ -10,6 +10,7 @@
 typedef struct gci_pool_frame {
     gcache_key key;
     gci_view bytes;
+    bool is_entry; /* else a description */
     bool live;
 } gci_pool_frame;
 

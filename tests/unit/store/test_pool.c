@@ -1,0 +1,425 @@
+/* Pools: small keys share files, and nobody notices. */
+#include "fixture.h"
+
+#include "store/format/candidate_index.h"
+#include "store/pool/pool.h"
+
+#include <pthread.h>
+
+enum { FOLDER = 0x42, SIZE = 100 };
+
+/* The number of the nth key in one folder of entries/. */
+static uint64_t
+nth(unsigned n)
+{
+    static uint64_t numbers[1024];
+    static unsigned known;
+
+    for (uint64_t next = known == 0 ? 1 : numbers[known - 1] + 1; known <= n; next++) {
+        if (key_of(next).bytes[0] == FOLDER)
+            numbers[known++] = next;
+    }
+    return numbers[n];
+}
+
+static void
+pool_path(test_dir const *fixture, char out_path[512])
+{
+    gcache_key key = { { FOLDER } };
+
+    path_in(fixture, gci_path_pool(&key, 0).text, out_path);
+}
+
+static int files;
+
+static int
+count_file(char const *path, struct stat const *facts, int kind, struct FTW *place)
+{
+    (void)path;
+    (void)facts;
+    (void)place;
+    files += kind == FTW_F;
+    return 0;
+}
+
+static int
+files_below(test_dir const *fixture, char const *name)
+{
+    char path[512];
+
+    path_in(fixture, name, path);
+    files = 0;
+    nftw(path, count_file, 8, FTW_PHYS);
+    return files;
+}
+
+static gci_store *
+fill(test_dir *fixture, unsigned count)
+{
+    gci_store *store = fixture_open_with(fixture, (gci_store_options){ .durability = GCACHE_DURABILITY_NONE });
+
+    for (unsigned i = 0; i < count; i++)
+        insert(store, nth(i), 1, SIZE);
+    return store;
+}
+
+static unsigned
+count_found(gci_store *store, unsigned count)
+{
+    unsigned found = 0;
+
+    for (unsigned i = 0; i < count; i++)
+        found += look(store, nth(i), 1, SIZE) == GCI_FOUND;
+    return found;
+}
+
+static void
+evict_key(gci_store *store, uint64_t number)
+{
+    gcache_key key = key_of(number);
+    gcache_error error = { 0 };
+    gci_candidates *set;
+
+    assert_int_equal(gci_store_candidates(store, &key, &set, &error), GCI_FOUND);
+    for (size_t i = 0; i < set->count; i++)
+        assert_int_equal(gci_store_evict(store, &key, set->items[i]->record.id, &error), GCACHE_OK);
+    gci_candidates_release(set);
+}
+
+/* ---- sharing ---- */
+
+static void
+test_small_keys_share_files(void **state)
+{
+    enum { COUNT = 300 };
+    gcache_key key = key_of(nth(0));
+    char path[512];
+
+    gci_store *store = fill(*state, COUNT);
+    gci_store_close(store);
+    store = fixture_open(*state);
+    assert_int_equal(count_found(store, COUNT), COUNT);
+    /* One for the folder until that is full, then one for each digit more. */
+    assert_in_range(files_below(*state, "entries"), 2, 17);
+    pool_path(*state, path);
+    assert_in_range(size_of_file(path), GCI_POOL_MAX / 2, GCI_POOL_MAX);
+    assert_int_equal(problems(store), 0);
+    insert(store, nth(0), 2, SIZE);
+    path_in(*state, gci_path_pack(&key).text, path);
+    assert_true(is_file(path));
+    assert_int_equal(look(store, nth(0), 1, SIZE), GCI_FOUND);
+    assert_int_equal(look(store, nth(0), 2, SIZE), GCI_FOUND);
+    assert_int_equal(count_found(store, COUNT), COUNT);
+    gci_store_close(store);
+}
+
+static void
+test_large_keys_have_files(void **state)
+{
+    gci_store *store = fixture_open(*state);
+    char path[512];
+
+    insert(store, nth(0), 1, 5000);
+    pool_path(*state, path);
+    assert_false(is_file(path));
+    assert_int_equal(files_below(*state, "entries"), 1);
+    gci_store_close(store);
+}
+
+static int
+count_key(void *state, gcache_key const *key)
+{
+    (void)key;
+    ++*(unsigned *)state;
+    return 0;
+}
+
+static void
+test_all_keys_are_walked_over(void **state)
+{
+    gci_store *store = fill(*state, 50);
+    unsigned count = 0;
+
+    insert(store, nth(3), 2, SIZE);
+    insert(store, nth(60), 1, 50000);
+    assert_int_equal(gci_store_each_key(store, count_key, &count, NULL), GCACHE_OK);
+    assert_int_equal(count, 51);
+    gci_store_close(store);
+}
+
+/* ---- going ---- */
+
+static void
+test_what_goes_leaves_room(void **state)
+{
+    enum { COUNT = 100, KEPT = 20 };
+    gci_store *store = fill(*state, COUNT);
+    char path[512];
+
+    pool_path(*state, path);
+    off_t before = size_of_file(path);
+    for (unsigned i = KEPT; i < COUNT; i++)
+        evict_key(store, nth(i));
+    assert_true(size_of_file(path) < before / 3);
+    for (unsigned i = 0; i < COUNT; i++)
+        assert_int_equal(look(store, nth(i), 1, SIZE), i < KEPT ? GCI_FOUND : GCI_EVICTED);
+    assert_int_equal(problems(store), 0);
+    insert(store, nth(KEPT), 1, SIZE);
+    for (unsigned i = 0; i <= KEPT; i++)
+        evict_key(store, nth(i));
+    assert_false(is_file(path));
+    assert_int_equal(problems(store), 0);
+    gci_store_close(store);
+}
+
+static void
+copy_file(char const *from, char const *to)
+{
+    char command[1200];
+
+    snprintf(command, sizeof command, "cp '%s' '%s'", from, to);
+    assert_int_equal(system(command), 0);
+}
+
+/* A writer that dies between a key's own file and its leaving the pool. */
+static void
+test_what_a_pool_still_says_does_not_count(void **state)
+{
+    gci_store *store = fill(*state, 5);
+    char path[512], aside[512];
+
+    pool_path(*state, path);
+    path_in(*state, "tmp/aside", aside);
+    copy_file(path, aside);
+    insert(store, nth(0), 2, SIZE);
+    copy_file(aside, path);
+    gci_store_close(store);
+    store = fixture_open(*state);
+    assert_int_equal(look(store, nth(0), 1, SIZE), GCI_FOUND);
+    assert_int_equal(look(store, nth(0), 2, SIZE), GCI_FOUND);
+    evict_key(store, nth(0));
+    gci_store_close(store);
+    store = fixture_open(*state);
+    assert_int_equal(look(store, nth(0), 1, SIZE), GCI_EVICTED);
+    assert_int_equal(count_found(store, 5), 4);
+    gci_store_close(store);
+}
+
+/* What is counted against the cap is what the files take, so nothing goes before that is reached. */
+static void
+test_nothing_goes_below_the_cap(void **state)
+{
+    enum { CAP = 2 << 20, COUNT = 2000 };
+    gci_store_options options = { .max_bytes = CAP, .durability = GCACHE_DURABILITY_NONE };
+    gci_store *store = fixture_open_with(*state, options);
+    unsigned found = 0;
+
+    for (unsigned i = 0; i < COUNT; i++)
+        insert(store, i, 1, SIZE);
+    for (unsigned i = 0; i < COUNT; i++)
+        found += look(store, i, 1, SIZE) == GCI_FOUND;
+    assert_int_equal(found, COUNT);
+    for (unsigned i = COUNT; i < 6 * COUNT; i++)
+        insert(store, i, 1, SIZE);
+    found = 0;
+    for (unsigned i = 0; i < 6 * COUNT; i++)
+        found += look(store, i, 1, SIZE) == GCI_FOUND;
+    assert_in_range(found, COUNT, 6 * COUNT - 1);
+    assert_int_equal(problems(store), 0);
+    gci_store_close(store);
+}
+
+/* ---- damage ---- */
+
+static void
+test_damage_costs_little(void **state)
+{
+    enum { COUNT = 12 };
+    char path[512], aside[512];
+    gci_store *store = fill(*state, COUNT);
+
+    gci_store_close(store);
+    pool_path(*state, path);
+    path_in(*state, "whole", aside);
+    copy_file(path, aside);
+    for (off_t at = 0; at < size_of_file(aside); at += 41) {
+        copy_file(aside, path);
+        flip_byte(path, at);
+        store = fixture_open(*state);
+        /* Of what is asked for while it is damaged nothing else is lost, whoever mends it. */
+        assert_true(count_found(store, COUNT) >= COUNT - 1);
+        gci_repaired repaired;
+        gci_maintenance_options options = { .problem = NULL };
+        assert_int_equal(gci_store_repair(store, &options, &repaired, NULL), GCACHE_OK);
+        assert_int_equal(problems(store), 0);
+        assert_true(count_found(store, COUNT) >= COUNT - 1);
+        for (unsigned i = 0; i < COUNT; i++)
+            insert(store, nth(i), 1, SIZE);
+        assert_int_equal(count_found(store, COUNT), COUNT);
+        gci_store_close(store);
+    }
+}
+
+static void
+test_a_torn_end_is_cut_off(void **state)
+{
+    char path[512];
+    gci_store *store = fill(*state, 5);
+
+    gci_store_close(store);
+    pool_path(*state, path);
+    assert_int_equal(truncate(path, size_of_file(path) - 60), 0);
+    store = fixture_open(*state);
+    assert_int_equal(count_found(store, 5), 4);
+    assert_int_equal(problems(store), 1); /* its row says that it is lost */
+    insert(store, nth(5), 1, SIZE);
+    insert(store, nth(4), 1, SIZE);
+    assert_int_equal(count_found(store, 6), 6);
+    assert_int_equal(files_below(*state, "quarantine"), 0);
+    assert_int_equal(problems(store), 0);
+    gci_store_close(store);
+}
+
+static void
+become_newer(char const *path)
+{
+    uint32_t version = 9;
+    char header[GCI_PACK_HEADER];
+    int fd = open(path, O_RDWR);
+
+    assert_int_equal(pread(fd, header, sizeof header, 0), sizeof header);
+    memcpy(header + 8, &version, sizeof version);
+    gci_checksum sum = gci_checksum_of(header, 48);
+    memcpy(header + 48, &sum.low, 8);
+    memcpy(header + 56, &sum.high, 8);
+    assert_int_equal(pwrite(fd, header, sizeof header, 0), sizeof header);
+    close(fd);
+}
+
+static void
+test_a_newer_pool_is_left_alone(void **state)
+{
+    char path[512];
+    gci_maintenance_options options = { .problem = NULL };
+    gci_repaired repaired;
+    gci_store *store = fill(*state, 5);
+
+    gci_store_close(store);
+    pool_path(*state, path);
+    become_newer(path);
+    off_t size = size_of_file(path);
+    store = fixture_open(*state);
+    insert(store, 1, 1, SIZE);
+    assert_int_equal(look(store, 1, 1, SIZE), GCI_FOUND);
+    assert_true(problems(store) > 0);
+    assert_int_equal(gci_store_repair(store, &options, &repaired, NULL), GCACHE_OK);
+    assert_int_equal(size_of_file(path), size);
+    gci_store_close(store);
+}
+
+/* Whoever may write to it says what it holds. */
+static void
+test_an_untrusted_pool_hands_out_nothing(void **state)
+{
+    char path[512];
+    gci_store *store = fill(*state, 5);
+
+    gci_store_close(store);
+    pool_path(*state, path);
+    assert_int_equal(chmod(path, 0622), 0);
+    store = fixture_open(*state);
+    assert_int_equal(look(store, nth(0), 1, SIZE), GCI_UNREADABLE);
+    assert_int_equal(chmod(path, 0600), 0);
+    assert_int_equal(count_found(store, 5), 5);
+    gci_store_close(store);
+}
+
+static void
+test_what_is_no_pool_makes_way(void **state)
+{
+    char path[512];
+    gci_store *store = fill(*state, 1);
+
+    gci_store_close(store);
+    pool_path(*state, path);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkdir(path, 0700), 0);
+    store = fixture_open(*state);
+    assert_int_not_equal(look(store, nth(0), 1, SIZE), GCI_FOUND);
+    insert(store, nth(0), 1, SIZE);
+    insert(store, nth(1), 1, SIZE);
+    assert_int_equal(count_found(store, 2), 2);
+    gci_store_close(store);
+}
+
+/* ---- beside each other ---- */
+
+struct reading {
+    test_dir *fixture;
+    _Atomic bool over;
+    _Atomic unsigned missed, looks;
+};
+
+/* Keys that are there all the time, whatever happens to their neighbours and to where they lie. */
+static void *
+read_on(void *state)
+{
+    struct reading *reading = state;
+    gci_store *store = fixture_open(reading->fixture);
+
+    while (!atomic_load(&reading->over)) {
+        for (unsigned i = 0; i < 20; i++)
+            reading->missed += look(store, nth(i), 1, SIZE) != GCI_FOUND;
+        atomic_fetch_add(&reading->looks, 20);
+        gci_store_close(store);
+        store = fixture_open(reading->fixture);
+    }
+    gci_store_close(store);
+    return NULL;
+}
+
+static void
+test_readers_miss_nothing(void **state)
+{
+    struct reading reading = { .fixture = *state };
+    gci_store *store = fill(*state, 60);
+    pthread_t readers[2];
+
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(pthread_create(&readers[i], NULL, read_on, &reading), 0);
+    for (unsigned i = 0; i < 60; i++) {
+        insert(store, nth(i), 2, SIZE);      /* grows out of the pool */
+        insert(store, nth(100 + i), 1, SIZE);
+        if (i >= 20)
+            evict_key(store, nth(i));
+        usleep(1000);
+    }
+    atomic_store(&reading.over, true);
+    for (size_t i = 0; i < 2; i++)
+        pthread_join(readers[i], NULL);
+    assert_true(reading.looks > 0);
+    assert_int_equal(reading.missed, 0);
+    assert_int_equal(problems(store), 0);
+    gci_store_close(store);
+}
+
+int
+main(void)
+{
+    struct CMUnitTest const tests[] = {
+        STORE_TEST(test_small_keys_share_files),
+        STORE_TEST(test_large_keys_have_files),
+        STORE_TEST(test_all_keys_are_walked_over),
+        STORE_TEST(test_what_goes_leaves_room),
+        STORE_TEST(test_what_a_pool_still_says_does_not_count),
+        STORE_TEST(test_nothing_goes_below_the_cap),
+        STORE_TEST(test_damage_costs_little),
+        STORE_TEST(test_a_torn_end_is_cut_off),
+        STORE_TEST(test_a_newer_pool_is_left_alone),
+        STORE_TEST(test_an_untrusted_pool_hands_out_nothing),
+        STORE_TEST(test_what_is_no_pool_makes_way),
+        STORE_TEST(test_readers_miss_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
