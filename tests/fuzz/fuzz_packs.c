@@ -2,7 +2,8 @@
  * A store whose files of one key are somebody else's: looked up, listed and read without harm, and what is handed out as a hit
  * is listed; one input in so many is verified and repaired too, after which nothing is wrong.
  *
- * The input is a candidate index, and behind a line "----" a file for its entries. Checksums are put right.
+ * The input is a candidate index, and behind a line "----" a file for its entries. Checksums are put right. Half of the inputs
+ * are a pool instead.
  */
 #include "base/digest.h"
 #include "frames.h"
@@ -60,11 +61,16 @@ file_of_key(char const *suffix)
 static void
 write_index(char *bytes, size_t size)
 {
+    gcache_key key = { .bytes = { 0x5a } };
+    bool pooled = gci_hash64(bytes, size, 0) & 1;
+
+    if (!pooled)
+        key = the_key;
     if (size >= GCI_PACK_HEADER)
-        memcpy(bytes + 16, the_key.bytes, sizeof the_key.bytes);
+        memcpy(bytes + 16, key.bytes, sizeof key.bytes);
     frames_right_pack(bytes, size);
     mkdir(place_path("cache/entries/5a"), 0700);
-    place_write(file_of_key(".pack"), gci_view_of(bytes, size));
+    place_write(pooled ? "cache/entries/5a/5a.pool" : file_of_key(".pack"), gci_view_of(bytes, size));
 }
 
 /* ---- entries ---- */

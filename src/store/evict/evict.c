@@ -169,15 +169,15 @@ cull_key(struct cull *cull, gcache_key const *key)
 {
     gci_store *store = cull->store;
 
-    bool pooled;
+    int level;
 
-    gcache_status status = gci_pack_load(store, key, &cull->pack, &pooled, cull->error);
+    gcache_status status = gci_pack_load(store, key, &cull->pack, &level, cull->error);
     if (status == GCACHE_OK)
         status = gci_pack_draft_take_pack(&cull->draft, gci_buf_view(&cull->pack), cull->error);
     if (status != GCACHE_OK)
         return status;
     uint64_t before = gci_cost_of_path(store, gci_path_description(key).text) +
-                      (pooled ? cull->pack.size - GCI_PACK_HEADER : gci_disk_cost(cull->pack.size));
+                      (level != GCI_POOL_NONE ? cull->pack.size - GCI_PACK_HEADER : gci_disk_cost(cull->pack.size));
     cull->cost = before;
     mark_victims(cull);
     /* Before anything goes: what went without a tombstone looks lost. */

@@ -45,18 +45,6 @@ is_as_on_disk(gci_store *store, gci_candidates *set)
             (uint64_t)facts.st_size == gci_inside(set)->size);
 }
 
-/* For the same reason what lies in a pool is read again. */
-static gci_found
-read_now(gci_store *store, gcache_key const *key, gci_candidates **out_set, gcache_error *error)
-{
-    gci_found found = gci_read_current(store, key, out_set, error);
-
-    if (found != GCI_FOUND || !gci_inside(*out_set)->pooled)
-        return found;
-    gci_candidates_release(*out_set);
-    return gci_read_pack(store, key, out_set, error);
-}
-
 /* The key's candidates, after damage and torn ends were cleared away. *out_set is NULL if there is no candidate index. */
 static gcache_status
 read_whole(gci_insertion *insertion, gci_candidates **out_set)
@@ -66,7 +54,7 @@ read_whole(gci_insertion *insertion, gci_candidates **out_set)
     gcache_error why = { .message = "" };
     gci_mended mended;
 
-    gci_found found = read_now(store, key, out_set, &why);
+    gci_found found = gci_read_to_change(store, key, out_set, &why);
     if (found == GCI_UNREADABLE && why.status == GCACHE_ERROR_UNTRUSTED)
         return gci_fail(insertion->error, why.status, "%s", why.message);
     if (is_whole(found, *out_set) && is_as_on_disk(store, *out_set))
@@ -271,16 +259,16 @@ total_size(gci_view const *parts, size_t count)
     return size;
 }
 
-/* Among the candidate indexes of other small keys. MISS: it has to have a file. */
+/* Among the candidate indexes of other small keys, of which it takes up `size` by now. MISS: it has to have a file. */
 static gcache_status
-publish_pooled(gci_insertion *insertion, gci_view const *frames, size_t count)
+publish_pooled(gci_insertion *insertion, int level, size_t size, gci_view const *frames, size_t count)
 {
     gci_weight weight = insertion->is_batched ? GCI_WEIGHT_LIGHT : GCI_WEIGHT_COMMIT;
     gci_store *store = insertion->store;
 
-    if (total_size(frames, count) > store->options.pooled_max)
+    if (insertion->entry_cost != 0 || size + total_size(frames, count) > store->options.pooled_max)
         return GCACHE_MISS;
-    gcache_status status = gci_pool_add(store, &insertion->record.key, weight, frames, count, &insertion->pool,
+    gcache_status status = gci_pool_add(store, &insertion->record.key, level, weight, frames, count, &insertion->pool,
                                         insertion->error);
     if (status != GCACHE_OK)
         insertion->pool.text[0] = '\0';
@@ -295,7 +283,9 @@ publish_new(gci_insertion *insertion, gci_view const *parts, size_t count)
 
     if (insertion->entry_cost != 0)
         return gci_publish_pack(insertion->store, key, GCI_WEIGHT_LIGHT, parts, count, insertion->error);
-    gcache_status status = insertion->staged.text[0] == '\0' ? publish_pooled(insertion, parts + 1, count - 1) : GCACHE_MISS;
+    gcache_status status = GCACHE_MISS;
+    if (insertion->staged.text[0] == '\0')
+        status = publish_pooled(insertion, GCI_POOL_ANY, 0, parts + 1, count - 1);
     if (status != GCACHE_MISS)
         return status;
     uint64_t size = total_size(parts, count);
@@ -305,12 +295,22 @@ publish_new(gci_insertion *insertion, gci_view const *parts, size_t count)
     return status;
 }
 
-/* A key that lay in a pool gets a file with what it had there, and more. */
+/* A key that lay in a pool gets a file with what it had there, and with more once it is too large for a pool. What may not have
+   reached the disk isn't among it. */
 static gcache_status
-publish_out_of_pool(gci_insertion *insertion, gci_candidates *set, gci_view parts[PACK_PARTS], size_t count)
+publish_grown(gci_insertion *insertion, gci_candidates *set, gci_view parts[PACK_PARTS], size_t count)
 {
-    parts[0] = gci_view_of(gci_run_inside(set->runs[0])->bytes.data, (size_t)gci_inside(set)->end);
-    return gci_publish_pack(insertion->store, &insertion->record.key, GCI_WEIGHT_COMMIT, parts, count, insertion->error);
+    gcache_key const *key = &insertion->record.key;
+    size_t end = (size_t)gci_inside(set)->end;
+
+    gcache_status status = publish_pooled(insertion, gci_inside(set)->pool_level, end - GCI_PACK_HEADER, parts + 1, count - 1);
+    if (status == GCACHE_OK)
+        return status;
+    parts[0] = gci_view_of(gci_run_inside(set->runs[0])->bytes.data, end);
+    if (status == GCACHE_MISS)
+        return gci_publish_pack(insertion->store, key, GCI_WEIGHT_COMMIT, parts, count, insertion->error);
+    gci_publish_pack(insertion->store, key, GCI_WEIGHT_COMMIT, parts, 1, NULL);
+    return status;
 }
 
 /* Adds the description (if it lies in here), the head, and the payload unless it has a file, to the candidate index. */
@@ -333,7 +333,7 @@ publish(gci_insertion *insertion, gci_candidates *set)
     else if (set == NULL)
         status = publish_new(insertion, parts, count);
     else if (gci_inside(set)->pooled)
-        status = publish_out_of_pool(insertion, set, parts, count);
+        status = publish_grown(insertion, set, parts, count);
     else
         status = gci_append_pack(insertion->store, key, weight, gci_inside(set)->end, parts + 1, count - 1,
                                  insertion->error);

@@ -99,7 +99,7 @@ look_ahead(gci_insertion *insertion, bool *out_lacks_description)
     gci_candidates *set = NULL;
     struct stat facts;
 
-    gci_found found = gci_read_current(insertion->store, key, &set, NULL);
+    gci_found found = gci_read_own(insertion->store, key, &set, NULL);
     insertion->fresh = found != GCI_FOUND;
     gci_candidate *equal = found == GCI_FOUND ? gci_candidates_find(set, insertion->record.id) : NULL;
     if (equal != NULL && !gci_is_replaced(insertion, equal)) {

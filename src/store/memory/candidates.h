@@ -19,7 +19,8 @@ struct gci_candidates_inside {
     gci_account account;
     gci_file_stamp stamp;   /* of the file, when it was read */
     bool settled;           /* another file of that stamp can't come any more */
-    bool pooled;            /* it was read from a pool */
+    bool pooled;            /* it was read from a pool: */
+    int pool_level;         /* which */
     uint64_t size;          /* of the candidate index */
     uint64_t end;           /* of its good frames */
     uint64_t last_sequence;

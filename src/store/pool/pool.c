@@ -36,14 +36,15 @@ take_key(gci_pool_file const *pool, gcache_key const *key, gci_buf *out_image, g
 }
 
 gcache_status
-gci_pool_load(gci_store *store, gcache_key const *key, gci_buf *out_image, gcache_error *error)
+gci_pool_load(gci_store *store, gcache_key const *key, gci_buf *out_image, int *out_level, gcache_error *error)
 {
     gcache_status first = GCACHE_ERROR_NOT_FOUND;
     gci_pool_file pool;
 
-    for (unsigned level = 0; level < GCI_POOL_LEVELS; level++) {
+    /* In a large cache the first is full, and most keys lie behind it; in a small one there is no other. */
+    for (*out_level = GCI_POOL_LEVELS - 1; *out_level >= 0; --*out_level) {
         gcache_error *why = first == GCACHE_ERROR_NOT_FOUND ? error : NULL;
-        gcache_status status = gci_pool_file_read(store, key, level, &pool, why);
+        gcache_status status = gci_pool_file_read(store, key, (unsigned)*out_level, &pool, why);
         if (status == GCACHE_OK)
             status = take_key(&pool, key, out_image, why);
         gci_pool_file_clear(&pool);
@@ -56,14 +57,13 @@ gci_pool_load(gci_store *store, gcache_key const *key, gci_buf *out_image, gcach
 }
 
 gcache_status
-gci_pack_load(gci_store *store, gcache_key const *key, gci_buf *out_image, bool *out_pooled, gcache_error *error)
+gci_pack_load(gci_store *store, gcache_key const *key, gci_buf *out_image, int *out_level, gcache_error *error)
 {
-    *out_pooled = false;
+    *out_level = GCI_POOL_NONE;
     gcache_status status = gci_file_load_existing(store->directory, gci_path_pack(key).text, GCI_PACK_MAX, out_image, error);
     if (status != GCACHE_OK || out_image->size > 0)
         return status;
-    status = gci_pool_load(store, key, out_image, error);
-    *out_pooled = status == GCACHE_OK;
+    status = gci_pool_load(store, key, out_image, out_level, error);
     return status == GCACHE_ERROR_NOT_FOUND ? GCACHE_OK : status;
 }
 

@@ -17,24 +17,30 @@
 #include "store/state/files.h"
 
 /* One read of a full one stays a matter of microseconds. */
-#define GCI_POOL_MAX ((size_t)64 << 10)
+#define GCI_POOL_MAX ((size_t)32 << 10)
+
+/* Which of a key's pools. */
+#define GCI_POOL_NONE (-1)
+#define GCI_POOL_ANY (-1)
 
 /*
- * What the key's own file would hold: a header and the key's frames, in out_image (cleared first). ERROR_NOT_FOUND: it lies in no
+ * What the key's own file would hold: a header and the key's frames, in out_image (cleared first), and in which of its pools it
+ * lies. ERROR_NOT_FOUND: it lies in no
  * pool; ERROR_CORRUPT: nor in what is whole of a damaged one; ERROR_FORMAT: nor in what can be read of a newer version's;
  * ERROR_UNTRUSTED, ERROR_IO, ERROR_MEMORY.
  */
-gcache_status gci_pool_load(gci_store *store, gcache_key const *key, gci_buf *out_image, gcache_error *error);
+gcache_status gci_pool_load(gci_store *store, gcache_key const *key, gci_buf *out_image, int *out_level, gcache_error *error);
 
-/* The key's candidate index, from its own file or a pool; one that is nowhere is empty. As gci_file_load_existing, and as above. */
-gcache_status gci_pack_load(gci_store *store, gcache_key const *key, gci_buf *out_image, bool *out_pooled, gcache_error *error);
+/* The key's candidate index, from its own file (GCI_POOL_NONE) or a pool; one that is nowhere is empty. */
+gcache_status gci_pack_load(gci_store *store, gcache_key const *key, gci_buf *out_image, int *out_level, gcache_error *error);
 
 /*
- * Appends the frames of a key, whose lock the caller holds, to the first of its pools that has room for them. out_place: which.
- * GCACHE_MISS: none can take them.
+ * Appends frames of a key, whose lock the caller holds, to the pool in which it lies, or (GCI_POOL_ANY) to the first that has
+ * room for them. out_place: which. GCACHE_MISS: none can take them. ERROR_IO and so on: frames of a new key aren't found; others
+ * may be.
  */
-gcache_status gci_pool_add(gci_store *store, gcache_key const *key, gci_weight weight, gci_view const *parts, size_t count,
-                           gci_path *out_place, gcache_error *error);
+gcache_status gci_pool_add(gci_store *store, gcache_key const *key, int level, gci_weight weight, gci_view const *parts,
+                           size_t count, gci_path *out_place, gcache_error *error);
 
 /* Makes a pool's frames durable that were added without. */
 gcache_status gci_pool_sync(gci_store *store, gci_path const *place, gcache_error *error);

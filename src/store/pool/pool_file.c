@@ -97,17 +97,44 @@ take_frames(gci_pool_file *pool, unsigned level)
     return true;
 }
 
-gcache_status
-gci_pool_file_read(gci_store *store, gcache_key const *key, unsigned level, gci_pool_file *out_pool, gcache_error *error)
+static gcache_status
+load(gci_store *store, gcache_key const *key, unsigned level, gci_pool_file *out_pool, gcache_error *error)
 {
     *out_pool = (gci_pool_file){ .path = gci_path_pool(key, level), .prefix = prefix_of(key, level) };
     gci_buf_init(&out_pool->bytes, GCI_BUF_NO_LIMIT);
     gcache_status status = gci_file_load_existing(store->directory, out_pool->path.text, GCI_POOL_MAX, &out_pool->bytes, error);
     if (status == GCACHE_ERROR_LIMIT)
         return gci_fail(error, GCACHE_ERROR_CORRUPT, "%s: not a pool", out_pool->path.text);
+    return status;
+}
+
+gcache_status
+gci_pool_file_read(gci_store *store, gcache_key const *key, unsigned level, gci_pool_file *out_pool, gcache_error *error)
+{
+    gcache_status status = load(store, key, level, out_pool, error);
+
     if (status == GCACHE_OK && !take_frames(out_pool, level))
         status = gci_fail_memory(error);
     return status;
+}
+
+/* Frames whose sizes lead to the end of the file, whatever is in them: nothing is torn. */
+bool
+gci_pool_file_measure(gci_store *store, gcache_key const *key, unsigned level, gci_pool_file *out_pool)
+{
+    size_t at = GCI_PACK_HEADER;
+    gci_pack_walk walk;
+    gci_frame frame;
+
+    if (load(store, key, level, out_pool, NULL) != GCACHE_OK)
+        return false;
+    gci_view bytes = gci_buf_view(&out_pool->bytes);
+    if (gci_pack_begin(bytes, &out_pool->prefix, &walk) != GCI_PACK_GOOD)
+        return false;
+    while (at < bytes.size && gci_frame_look(gci_view_of(bytes.data + at, bytes.size - at), &frame))
+        at += frame.size + (gci_frame_has_payload(frame.type) ? (size_t)(frame.payload_size + 7) / 8 * 8 : 0);
+    out_pool->end = at;
+    return at == bytes.size;
 }
 
 void

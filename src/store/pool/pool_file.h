@@ -34,6 +34,9 @@ gcache_status gci_pool_file_read(gci_store *store, gcache_key const *key, unsign
 /* Its frames don't count any more. false: there are none. */
 bool gci_pool_file_take_out(gci_pool_file *pool, gcache_key const *key);
 
+/* Only how far it goes, if nothing at all is wrong with its length: for who wants to append. false: it must be read. */
+bool gci_pool_file_measure(gci_store *store, gcache_key const *key, unsigned level, gci_pool_file *out_pool);
+
 void gci_pool_file_clear(gci_pool_file *pool);
 
 static inline bool

@@ -131,12 +131,16 @@ static gcache_status
 add_to_level(gci_store *store, gcache_key const *key, unsigned level, gci_view const *parts, size_t count, gci_path *out_place,
              gcache_error *error)
 {
+    gcache_status status = GCACHE_OK;
     size_t size = 0, damaged = 0;
     gci_pool_file pool;
 
     for (size_t i = 0; i < count; i++)
         size += parts[i].size;
-    gcache_status status = read_whole(store, key, level, &pool, &damaged, error);
+    if (!gci_pool_file_measure(store, key, level, &pool)) {
+        gci_pool_file_clear(&pool);
+        status = read_whole(store, key, level, &pool, &damaged, error);
+    }
     size_t end = pool.end != 0 ? pool.end : GCI_PACK_HEADER;
     if (status == GCACHE_OK && (pool.newer || end + size > GCI_POOL_MAX))
         status = GCACHE_MISS;
@@ -164,9 +168,10 @@ gci_pool_sync(gci_store *store, gci_path const *place, gcache_error *error)
 }
 
 gcache_status
-gci_pool_add(gci_store *store, gcache_key const *key, gci_weight weight, gci_view const *parts, size_t count,
+gci_pool_add(gci_store *store, gcache_key const *key, int level, gci_weight weight, gci_view const *parts, size_t count,
              gci_path *out_place, gcache_error *error)
 {
+    unsigned first = level == GCI_POOL_ANY ? 0 : (unsigned)level, last = level == GCI_POOL_ANY ? GCI_POOL_LEVELS - 1 : first;
     gcache_status status = GCACHE_MISS;
     bool dropped;
 
@@ -174,17 +179,16 @@ gci_pool_add(gci_store *store, gcache_key const *key, gci_weight weight, gci_vie
     if (gci_pool_lock(&store->locks, key, GCI_KEY_LOCK_WAIT_NS, NULL) != GCACHE_OK)
         return GCACHE_MISS;
     gci_generation_begin(&store->shared, key);
-    for (unsigned level = 0; status == GCACHE_MISS && level < GCI_POOL_LEVELS; level++)
-        status = add_to_level(store, key, level, parts, count, out_place, error);
+    for (unsigned at = first; status == GCACHE_MISS && at <= last; at++)
+        status = add_to_level(store, key, at, parts, count, out_place, error);
     gci_generation_end(&store->shared, key);
     gci_pool_unlock(&store->locks, key);
     if (status != GCACHE_OK)
         return status;
-    gci_count_keys(store, 1);
-    if (!gci_must_sync(store, weight))
-        return GCACHE_OK;
-    status = gci_pool_sync(store, out_place, error);
-    if (status == GCACHE_OK)
+    gci_count_keys(store, level == GCI_POOL_ANY ? 1 : 0);
+    if (gci_must_sync(store, weight))
+        status = gci_pool_sync(store, out_place, error);
+    if (status == GCACHE_OK || level != GCI_POOL_ANY)
         return status;
     /* What may not have reached the disk must not be found. */
     gci_generation_begin(&store->shared, key);
@@ -244,9 +248,10 @@ static bool
 is_in_pool(gci_store *store, gcache_key const *key)
 {
     gci_buf image;
+    int level;
 
     gci_buf_init(&image, GCI_BUF_NO_LIMIT);
-    bool found = gci_pool_load(store, key, &image, NULL) != GCACHE_ERROR_NOT_FOUND;
+    bool found = gci_pool_load(store, key, &image, &level, NULL) != GCACHE_ERROR_NOT_FOUND;
     gci_buf_clear(&image);
     return found;
 }

@@ -58,15 +58,16 @@ clear_folder(struct mender *mender, char const *path)
 static gcache_status
 load_from_pool(struct mender *mender)
 {
-    gcache_status status = gci_pool_load(mender->store, mender->key, &mender->pack, mender->error);
     size_t damaged = 0;
+    int level;
 
+    gcache_status status = gci_pool_load(mender->store, mender->key, &mender->pack, &level, mender->error);
     if (status == GCACHE_ERROR_CORRUPT) {
         status = gci_pool_mend(mender->store, mender->key, &damaged, mender->error);
         mender->mended->damaged |= damaged > 0;
         mender->mended->quarantined += damaged;
         if (status == GCACHE_OK)
-            status = gci_pool_load(mender->store, mender->key, &mender->pack, mender->error);
+            status = gci_pool_load(mender->store, mender->key, &mender->pack, &level, mender->error);
     }
     mender->present = status == GCACHE_OK;
     return status == GCACHE_ERROR_NOT_FOUND ? GCACHE_OK : status;

@@ -24,9 +24,9 @@ gcache_status
 gci_renewal_find(gci_renewal *renewal, gci_store *store, char const *id, gcache_error *error)
 {
     gci_pack_draft_frame *frame;
-    bool pooled;
+    int level;
 
-    gcache_status status = gci_pack_load(store, &renewal->draft.key, &renewal->pack, &pooled, error);
+    gcache_status status = gci_pack_load(store, &renewal->draft.key, &renewal->pack, &level, error);
     if (status == GCACHE_OK)
         status = gci_pack_draft_take_pack(&renewal->draft, gci_buf_view(&renewal->pack), error);
     if (status != GCACHE_OK)

@@ -188,17 +188,20 @@ read_pooled(gci_store *store, gcache_key const *key, gci_candidates **out_set, g
 {
     gci_found found;
     gci_buf image;
+    int level;
 
     gci_buf_init(&image, GCI_BUF_NO_LIMIT);
-    gcache_status status = gci_pool_load(store, key, &image, error);
+    gcache_status status = gci_pool_load(store, key, &image, &level, error);
     if (status == GCACHE_OK)
         found = decode(store, key, gci_buf_view(&image), out_set, error);
     else if (status == GCACHE_ERROR_NOT_FOUND)
         found = GCI_ABSENT;
     else
         found = status == GCACHE_ERROR_CORRUPT ? GCI_CORRUPT : gci_unreadable(store);
-    if (found == GCI_FOUND)
+    if (found == GCI_FOUND) {
         gci_inside(*out_set)->pooled = true;
+        gci_inside(*out_set)->pool_level = level;
+    }
     gci_buf_clear(&image);
     return found;
 }
@@ -278,6 +281,29 @@ gci_read_current(gci_store *store, gcache_key const *key, gci_candidates **out_s
     gci_found found = refresh(store, key, set, out_set, error);
     gci_candidates_release(set);
     return found;
+}
+
+gci_found
+gci_read_to_change(gci_store *store, gcache_key const *key, gci_candidates **out_set, gcache_error *error)
+{
+    uint64_t then;
+
+    gci_candidates *known = gci_memory_find(&store->memory, key, &then);
+    bool checkable = known != NULL && !gci_inside(known)->pooled;
+    gci_candidates_release(known);
+    return checkable ? gci_read_current(store, key, out_set, error) : read_pack(store, key, NULL, out_set, error);
+}
+
+gci_found
+gci_read_own(gci_store *store, gcache_key const *key, gci_candidates **out_set, gcache_error *error)
+{
+    uint64_t then;
+
+    gci_candidates *known = gci_memory_find(&store->memory, key, &then);
+    if (known == NULL)
+        return read_own(store, key, NULL, out_set, error);
+    gci_candidates_release(known);
+    return gci_read_current(store, key, out_set, error);
 }
 
 /* What there is to say about a key that has no candidate index. */

@@ -15,6 +15,13 @@ gci_found gci_read_pack(gci_store *store, gcache_key const *key, gci_candidates 
 /* The same through the memory tier. The holder of the key's lock gets what is current. */
 gci_found gci_read_current(gci_store *store, gcache_key const *key, gci_candidates **out_set, gcache_error *error);
 
+/* The same for the holder of the key's lock who wants to change it: from memory only if that can be checked against the size of the
+   key's own file. */
+gci_found gci_read_to_change(gci_store *store, gcache_key const *key, gci_candidates **out_set, gcache_error *error);
+
+/* The same without a look into pools: enough to find most entries that are stored again. */
+gci_found gci_read_own(gci_store *store, gcache_key const *key, gci_candidates **out_set, gcache_error *error);
+
 /* For errors of the operating system while reading: counts and names the outcome. */
 gci_found gci_unreadable(gci_store *store);
 

@@ -74,7 +74,7 @@ count_file(char const *path, struct stat const *facts, int type, struct FTW *pla
 
 /* A key takes one file however many small variants it has, and at least a block of the cap: so the cap bounds the files. */
 static void
-test_small_entries_take_a_file_a_key(void **state)
+test_medium_entries_take_a_file_a_key(void **state)
 {
     test_dir *fixture = *state;
     gcache_error error = { 0 };
@@ -332,7 +332,7 @@ main(void)
     struct CMUnitTest const tests[] = {
         STORE_TEST(test_entry_comes_back),
         STORE_TEST(test_all_sizes_and_levels),
-        STORE_TEST(test_small_entries_take_a_file_a_key),
+        STORE_TEST(test_medium_entries_take_a_file_a_key),
         STORE_TEST(test_equal_inserts_are_one),
         STORE_TEST(test_identity_stands_for_the_payload),
         STORE_TEST(test_shadowing_is_reported),
