@@ -355,12 +355,20 @@ write_payload(gci_insertion *insertion, size_t pack_size)
     return lies_in_pack(insertion, pack_size) ? make_head(insertion, GCI_FRAME_ENTRY) : write_entry_file(insertion);
 }
 
+/* Of a key in a pool nobody looked before. */
+static bool
+has_description_file(gci_insertion const *insertion)
+{
+    return insertion->description.size > 0 &&
+           gci_cost_of_path(insertion->store, gci_path_description(&insertion->record.key).text) > 0;
+}
+
 static void
 write_description(gci_insertion *insertion, gci_candidates *set)
 {
     if (set == NULL)
         gci_tombstone_remove(insertion->store, &insertion->record.key);
-    else if (gci_inside(set)->description.size > 0)
+    else if (gci_inside(set)->description.size > 0 || has_description_file(insertion))
         insertion->description.size = 0;
     if (insertion->description.size > INLINE_DESCRIPTION_MAX)
         write_description_file(insertion);

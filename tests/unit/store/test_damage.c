@@ -224,7 +224,7 @@ test_torn_end_is_cleared_away(void **state)
 static void
 test_swapped_files(void **state)
 {
-    gci_store *store = fixture_open(*state);
+    gci_store *store = fixture_open_apart(*state);
     char one[512], two[512], aside[512];
 
     insert(store, 1, 1, 100);
@@ -238,7 +238,7 @@ test_swapped_files(void **state)
     entry_path(*state, 3, a.id, one);
     entry_path(*state, 3, b.id, two);
     assert_int_equal(rename(one, aside) | rename(two, one) | rename(aside, two), 0);
-    store = fixture_open(*state);
+    store = fixture_open_apart(*state);
     assert_true(problems(store) >= 4);
     assert_int_equal(look(store, 1, 1, 100), GCI_CORRUPT);
     assert_int_equal(look(store, 1, 2, 100), GCI_ABSENT);
@@ -253,7 +253,7 @@ test_swapped_files(void **state)
 static void
 test_insert_after_a_cut(void **state)
 {
-    gci_store *store = fixture_open(*state);
+    gci_store *store = fixture_open_apart(*state);
     char path[512];
 
     for (int removed = 0; removed < 2; removed++) {

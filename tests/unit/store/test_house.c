@@ -526,7 +526,7 @@ test_verify_beside_writers(void **state)
 static void
 test_lost_candidate_index(void **state)
 {
-    gci_store *store = fixture_open(*state);
+    gci_store *store = fixture_open_apart(*state);
     char path[512];
 
     for (uint64_t variant = 1; variant <= 3; variant++)

@@ -312,7 +312,7 @@ test_rewritten_is_read_anew(void **state)
 static void
 test_damaged_growth(void **state)
 {
-    gci_store *store = fixture_open(*state), *other = fixture_open(*state);
+    gci_store *store = fixture_open_apart(*state), *other = fixture_open_apart(*state);
     char path[512];
 
     pack_path(*state, 1, path);
