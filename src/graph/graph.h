@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/view.h"
 #include "graph/describe/keyed.h"
+#include "kinds/kinds.h"
 
 #include <guardcache/graph.h>
 
@@ -24,5 +25,8 @@ gcache_status gci_graph_key(gcache_graph *graph, gci_view salt, gcache_key *out_
  * have its key already. The view lives as long as the graph, or as name.
  */
 gci_view gci_graph_canonical_symbol(gcache_graph const *graph, gci_view name);
+
+/* The advice that the graph's own rules brought along (kinds/kinds.h); it lives as long as they. */
+gci_advice const *gci_graph_advice(gcache_graph const *graph, size_t *out_count);
 
 #endif

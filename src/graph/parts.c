@@ -8,12 +8,20 @@
 #include "graph/describe/description.h"
 #include "graph/diff/diff.h"
 #include "graph/diff/diff_run.h"
+#include "graph/graph.h"
+#include "graph/rules/rules.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 /* A line's text: enough to recognise the part by. */
 #define LINE_TEXT 160
+
+gci_advice const *
+gci_graph_advice(gcache_graph const *graph, size_t *out_count)
+{
+    return gci_rules_advice(graph->rules, out_count);
+}
 
 /* ---- traces ---- */
 

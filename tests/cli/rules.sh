@@ -31,3 +31,19 @@ echo "what isn't a set:"
 echo '{"format": "guardcache-rules/1", "name": "bad", "text": [{"path": "module", "kind": "drop", "pattern": "("}]}' >bad.json
 run guardcache rules test bad.json
 run guardcache rules list nix
+
+echo "with advice of one's own:"
+cat >own/advice.json <<'ADVICE'
+{"advice": [{"path": "options.arch", "text": "{name} was {stored}: build with -arch={stored}, not {asked}."},
+            {"path": "options.threads", "where": "sizes", "text": "{name} must be {stored}."}]}
+ADVICE
+describe() { printf '{"format": "guardcache-graph/1", "kind": "mine", "module": "add", "options": {"arch": "%s", "threads": %s}}' "$1" "$2"; }
+describe sm_80 4 >stored.json
+describe sm_90 4 >asked.json
+describe sm_80 8 >threads.json
+echo code >code
+guardcache insert --rules own --graph stored.json --payload code >/dev/null
+run guardcache explain --rules own --graph asked.json | tail -n 3
+run guardcache explain --rules own --graph threads.json | tail -n 3
+echo '{"advice": [{"path": "options.arch", "txt": "x"}]}' >own/advice.json
+run guardcache explain --rules own --graph asked.json

@@ -4,6 +4,7 @@
 #include "cache/explain/explanation.h"
 
 #include "cache/handle/words.h"
+#include "graph/graph.h"
 #include "kinds/kinds.h"
 
 #include <ctype.h>
@@ -143,18 +144,27 @@ write_template(char const *text, gci_diff_item const *item, gci_buf *out)
     }
 }
 
+/* The first of the rows of a kind (NULL: for all) that fits. */
+static gci_advice const *
+find_row(gci_advice const *rows, size_t count, char const *kind, gci_diff_item const *item)
+{
+    for (size_t i = 0; i < count; i++) {
+        bool of_kind = rows[i].kind == NULL || strcmp(rows[i].kind, kind) == 0;
+        if (of_kind && path_begins(item->path, rows[i].path) && holds(rows[i].where, item))
+            return &rows[i];
+    }
+    return NULL;
+}
+
+/* A kind of the user's own has its say before those that are compiled in. */
 static gci_advice const *
 find_advice(gci_journal_entry const *entry, gci_diff_item const *item)
 {
     char const *kind = gcache_graph_kind(entry->context.graph);
+    size_t count;
+    gci_advice const *own = gci_graph_advice(entry->context.graph, &count), *found = find_row(own, count, kind, item);
 
-    for (size_t i = 0; i < gci_advice_count; i++) {
-        gci_advice const *row = &gci_advice_rows[i];
-        bool of_kind = row->kind == NULL || strcmp(row->kind, kind) == 0;
-        if (of_kind && path_begins(item->path, row->path) && holds(row->where, item))
-            return row;
-    }
-    return NULL;
+    return found != NULL ? found : find_row(gci_advice_rows, gci_advice_count, kind, item);
 }
 
 /* The nodes of the graph (gm in PyTorch's own lines) differ: whatever else does, nothing stored would have served. */

@@ -198,19 +198,39 @@ cli_open(cli_call *call, cli_open_how how)
     return cli_cache_directory(call, read_only, &directory) && open_directory(call, directory, read_only, keeper);
 }
 
-/* A kind's folder stands for the rules in it, as with those that are compiled in (src/kinds). */
-static void
-find_rules(char const *path, gci_buf *out_file)
+/* Reads a file, or one in a folder (name: NULL for the file itself). file keeps its path. */
+static gcache_status
+read_rules_file(char const *path, char const *name, gci_buf *file, gci_buf *text, gcache_error *error)
 {
-    struct stat facts;
-
-    gci_buf_init(out_file, GCI_BUF_NO_LIMIT);
-    gci_buf_append_text(out_file, path);
-    if (stat(path, &facts) == 0 && S_ISDIR(facts.st_mode))
-        gci_buf_append_text(out_file, "/rules.json");
-    gci_buf_append_char(out_file, '\0');
+    file->size = 0;
+    gci_buf_append_text(file, path);
+    if (name != NULL) {
+        gci_buf_append_char(file, '/');
+        gci_buf_append_text(file, name);
+    }
+    gci_buf_append_char(file, '\0');
+    return file->failed ? gci_fail_memory(error) : gci_file_read_user(file->data, GCI_JSON_MAX_BYTES, text, error);
 }
 
+static gcache_status
+read_rules(char const *path, gci_buf *file, gci_buf *text, gcache_rules **out_rules, gcache_error *error)
+{
+    struct stat facts;
+    bool is_folder = stat(path, &facts) == 0 && S_ISDIR(facts.st_mode);
+
+    gcache_status status = read_rules_file(path, is_folder ? "rules.json" : NULL, file, text, error);
+    if (status == GCACHE_OK)
+        status = gcache_rules_read(text->data, text->size, file->data, out_rules, error);
+    if (status != GCACHE_OK || !is_folder)
+        return status;
+    status = read_rules_file(path, "advice.json", file, text, error);
+    if (status == GCACHE_ERROR_NOT_FOUND)
+        return GCACHE_OK;
+    return status == GCACHE_OK ? gcache_rules_read_advice(*out_rules, text->data, text->size, file->data, error) : status;
+}
+
+/* A kind's folder stands for what is in it, as with those that are compiled in (src/kinds): its rules, and its advice if there
+   is any. */
 bool
 cli_read_rules(char const *path, gcache_rules **out_rules, gcache_error *error)
 {
@@ -219,14 +239,12 @@ cli_read_rules(char const *path, gcache_rules **out_rules, gcache_error *error)
     *out_rules = NULL;
     if (path == NULL)
         return true;
-    find_rules(path, &file);
+    gci_buf_init(&file, GCI_BUF_NO_LIMIT);
     gci_buf_init(&text, GCI_BUF_NO_LIMIT);
-    bool done = (!file.failed || cli_no_memory(error)) &&
-                gci_file_read_user(file.data, GCI_JSON_MAX_BYTES, &text, error) == GCACHE_OK &&
-                gcache_rules_read(text.data, text.size, file.data, out_rules, error) == GCACHE_OK;
+    gcache_status status = read_rules(path, &file, &text, out_rules, error);
     gci_buf_clear(&text);
     gci_buf_clear(&file);
-    return done;
+    return status == GCACHE_OK;
 }
 
 bool

@@ -11,6 +11,7 @@
 #include "base/digest.h"
 #include "base/error.h"
 #include "base/view.h"
+#include "kinds/kinds.h"
 
 #include <guardcache/graph.h>
 
@@ -26,6 +27,9 @@ typedef struct gci_rule gci_rule;
 
 /* The rule that drops what is at this place, or NULL. */
 gci_rule const *gci_rules_drop(gcache_rules const *rules, gci_rules_state state);
+
+/* The rows of its advice.json; none for a set without one, or for NULL. */
+gci_advice const *gci_rules_advice(gcache_rules const *rules, size_t *out_count);
 
 /* true if text rules are bound to this place. */
 bool gci_rules_has_text(gcache_rules const *rules, gci_rules_state state);

@@ -15,15 +15,10 @@
 /* A rule set takes a few times its text, and states: this is far above any sensible one. */
 #define MAX_BYTES ((size_t)64 << 20)
 
-typedef struct reader {
-    gcache_rules *rules;
-    char const *name;
-    gci_view text;
-    gcache_error *error;
-} reader;
+typedef gci_rules_reader reader;
 
-static gcache_status
-fail(reader const *r, gci_value const *value, char const *what, char const *why)
+gcache_status
+gci_rules_fail(reader const *r, gci_value const *value, char const *what, char const *why)
 {
     gci_place place = { .name = r->name };
 
@@ -37,7 +32,7 @@ read_text(reader const *r, gci_value const *value, char const *what, void *out)
     gci_view *out_text = out;
 
     if (value->type != GCI_STRING)
-        return fail(r, value, what, "must be a string");
+        return gci_rules_fail(r, value, what, "must be a string");
     *out_text = gci_arena_copy(&r->rules->arena, value->text); /* zero-terminated, for gcache_rules_at */
     return out_text->data != NULL ? GCACHE_OK : gci_fail_memory(r->error);
 }
@@ -110,7 +105,7 @@ compile_rules(reader const *r, gci_value const *list)
 
     for (uint32_t i = first; i < r->rules->rule_count; i++)
         if (gci_rule_compile(&r->rules->rules[i], r->rules->shipped, &reason) != GCACHE_OK)
-            return fail(r, &list->items[i - first], "the pattern", reason.message);
+            return gci_rules_fail(r, &list->items[i - first], "the pattern", reason.message);
     return GCACHE_OK;
 }
 
@@ -134,7 +129,7 @@ read_kind(reader const *r, gci_value const *value, char const *what, void *out)
             return GCACHE_OK;
         }
     }
-    return fail(r, value, what, "must be drop, const, ordinal, sort, bypass or private");
+    return gci_rules_fail(r, value, what, "must be drop, const, ordinal, sort, bypass or private");
 }
 
 static gcache_status
@@ -143,7 +138,7 @@ read_scope(reader const *r, gci_value const *value, char const *what, void *out)
     bool whole = value->type == GCI_STRING && gci_view_is(value->text, "description");
 
     if (!whole && !(value->type == GCI_STRING && gci_view_is(value->text, "text")))
-        return fail(r, value, what, "must be text or description");
+        return gci_rules_fail(r, value, what, "must be text or description");
     *(bool *)out = whole;
     return GCACHE_OK;
 }
@@ -152,7 +147,7 @@ static gcache_status
 read_bool(reader const *r, gci_value const *value, char const *what, void *out)
 {
     *(bool *)out = value->type == GCI_BOOL && value->boolean;
-    return value->type == GCI_BOOL ? GCACHE_OK : fail(r, value, what, "must be true or false");
+    return value->type == GCI_BOOL ? GCACHE_OK : gci_rules_fail(r, value, what, "must be true or false");
 }
 
 static gcache_status
@@ -164,7 +159,7 @@ read_path(reader const *r, gci_value const *value, char const *what, void *out)
     if (status != GCACHE_OK)
         return status;
     char const *problem = gci_rules_parse_path(rule->path, rule->steps, &rule->step_count);
-    return problem == NULL ? GCACHE_OK : fail(r, value, "path:", problem);
+    return problem == NULL ? GCACHE_OK : gci_rules_fail(r, value, "path:", problem);
 }
 
 static gcache_status
@@ -172,10 +167,10 @@ read_examples(reader const *r, gci_value const *value, char const *what, void *o
 {
     (void)what;
     if (value->type != GCI_LIST)
-        return fail(r, value, "examples", "must be a list of pairs");
+        return gci_rules_fail(r, value, "examples", "must be a list of pairs");
     for (uint32_t i = 0; i < value->count; i++)
         if (value->items[i].type != GCI_LIST || value->items[i].count != 2)
-            return fail(r, &value->items[i], "an example", "must be a pair");
+            return gci_rules_fail(r, &value->items[i], "an example", "must be a pair");
     *(gci_value const **)out = value;
     return GCACHE_OK;
 }
@@ -208,27 +203,27 @@ read_rule_member(reader const *r, gci_member const *member, bool is_text, gci_ru
     for (size_t i = 0; i < sizeof rule_members / sizeof rule_members[0]; i++)
         if (gci_view_is(member->name, rule_members[i].name) && (is_text || !rule_members[i].text_only))
             return rule_members[i].read(r, &member->value, rule_members[i].name, (char *)rule + rule_members[i].at);
-    return fail(r, &member->value, "this member", "isn't one of a rule");
+    return gci_rules_fail(r, &member->value, "this member", "isn't one of a rule");
 }
 
 static gcache_status
 check_rule(reader const *r, gci_value const *value, gci_rule const *rule, bool is_text)
 {
     if (rule->path.data == NULL)
-        return fail(r, value, "a rule", "needs a path");
+        return gci_rules_fail(r, value, "a rule", "needs a path");
     if (is_text && (rule->kind == GCI_RULE_PATH || rule->patterns[GCI_PATTERN].text.data == NULL))
-        return fail(r, value, "a text rule", "needs kind and pattern");
+        return gci_rules_fail(r, value, "a text rule", "needs kind and pattern");
     bool renames = rule->kind == GCI_RULE_CONST || rule->kind == GCI_RULE_ORDINAL;
     if (renames != (rule->with.data != NULL))
-        return fail(r, value, "with:", renames ? "is needed" : "belongs to const and ordinal");
+        return gci_rules_fail(r, value, "with:", renames ? "is needed" : "belongs to const and ordinal");
     bool numbers = rule->patterns[GCI_PATTERN_AMONG].text.data != NULL ||
                    rule->patterns[GCI_PATTERN_PART].text.data != NULL || rule->whole;
     if (rule->kind != GCI_RULE_ORDINAL && numbers)
-        return fail(r, value, "among, part and scope", "belong to ordinal");
+        return gci_rules_fail(r, value, "among, part and scope", "belong to ordinal");
     if (!renames && rule->hand_back)
-        return fail(r, value, "hand_back", "belongs to const and ordinal");
+        return gci_rules_fail(r, value, "hand_back", "belongs to const and ordinal");
     if (rule->kind == GCI_RULE_BYPASS && rule->why.data == NULL)
-        return fail(r, value, "a bypass", "needs its reason (why)");
+        return gci_rules_fail(r, value, "a bypass", "needs its reason (why)");
     return GCACHE_OK;
 }
 
@@ -239,13 +234,13 @@ read_rules(reader const *r, gci_value const *list, bool is_text)
     gcache_status status = GCACHE_OK;
 
     if (list->type != GCI_LIST)
-        return fail(r, list, is_text ? "text" : "drop", "must be a list");
+        return gci_rules_fail(r, list, is_text ? "text" : "drop", "must be a list");
     for (uint32_t i = 0; i < list->count && status == GCACHE_OK; i++) {
         gci_value const *value = &list->items[i];
         if (value->type != GCI_MAP)
-            return fail(r, value, "a rule", "must be a map");
+            return gci_rules_fail(r, value, "a rule", "must be a map");
         if (rules->rule_count == GCI_RULES_MAX)
-            return fail(r, value, "a rule set", "has at most 256 rules");
+            return gci_rules_fail(r, value, "a rule set", "has at most 256 rules");
         gci_rule *rule = &rules->rules[rules->rule_count++];
         for (uint32_t k = 0; k < value->count && status == GCACHE_OK; k++)
             status = read_rule_member(r, &value->members[k], is_text, rule);
@@ -281,16 +276,16 @@ static gcache_status
 read_limits(reader const *r, gci_value const *map)
 {
     if (map->type != GCI_MAP)
-        return fail(r, map, "limits", "must be a map");
+        return gci_rules_fail(r, map, "limits", "must be a map");
     for (uint32_t i = 0; i < map->count; i++) {
         gci_value const *value = &map->members[i].value;
         size_t which = 0;
         while (which < LIMIT_COUNT && !gci_view_is(map->members[i].name, limits[which].name))
             which++;
         if (which == LIMIT_COUNT)
-            return fail(r, value, "this member", "isn't one of limits");
+            return gci_rules_fail(r, value, "this member", "isn't one of limits");
         if (value->type != GCI_INT || value->integer < 1 || (uint64_t)value->integer > limits[which].most)
-            return fail(r, value, "a limit", "must be an integer from 1 to the built-in limit");
+            return gci_rules_fail(r, value, "a limit", "must be an integer from 1 to the built-in limit");
         set_limit(r->rules, which, (size_t)value->integer);
     }
     return GCACHE_OK;
@@ -305,12 +300,12 @@ read_member(reader const *r, gci_member const *member)
     if (gci_view_is(member->name, "format")) {
         gcache_status status = read_text(r, value, "format", &format);
         bool known = status != GCACHE_OK || gci_view_is(format, FORMAT);
-        return known ? status : fail(r, value, "format", "must be \"" FORMAT "\"");
+        return known ? status : gci_rules_fail(r, value, "format", "must be \"" FORMAT "\"");
     }
     if (gci_view_is(member->name, "name"))
         return read_text(r, value, "name", &r->rules->name);
     if (gci_view_is(member->name, "why"))
-        return value->type == GCI_STRING ? GCACHE_OK : fail(r, value, "why", "must be a string");
+        return value->type == GCI_STRING ? GCACHE_OK : gci_rules_fail(r, value, "why", "must be a string");
     if (gci_view_is(member->name, "drop"))
         return read_rules(r, value, false);
     if (gci_view_is(member->name, "text")) {
@@ -319,7 +314,7 @@ read_member(reader const *r, gci_member const *member)
     }
     if (gci_view_is(member->name, "limits"))
         return read_limits(r, value);
-    return fail(r, value, "this member", "isn't one of a rule set");
+    return gci_rules_fail(r, value, "this member", "isn't one of a rule set");
 }
 
 /* rule set := { "format": string, "name": string, "why": string, "drop": [rule, ..], "text": [rule, ..], "limits" } */
@@ -331,7 +326,7 @@ read_set(reader const *r, gci_value const *root)
     gcache_status status = GCACHE_OK;
 
     if (root->type != GCI_MAP || gci_map_find(root, "format") == NULL || gci_map_find(root, "name") == NULL)
-        return fail(r, root, "a rule set", "must be a map with format and name");
+        return gci_rules_fail(r, root, "a rule set", "must be a map with format and name");
     drop = gci_map_find(root, "drop");
     text = gci_map_find(root, "text");
     size_t room = (size_t)(drop != NULL ? drop->count : 0) + (text != NULL ? text->count : 0);

@@ -14,6 +14,7 @@
 #include "base/arena.h"
 #include "base/text/value.h"
 #include "graph/rules/rules.h"
+#include "kinds/kinds.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
@@ -108,8 +109,21 @@ struct gcache_rules {
     gci_rules_state start;
     gci_rules_limits limits;
     bool shipped, lazy;
+    gci_advice const *advice; /* of a kind of the user's own */
+    size_t advice_count;
     uint8_t hash[GCI_SHA256_BYTES];
 };
+
+/* A text that a set is made of, while it is read. */
+typedef struct gci_rules_reader {
+    gcache_rules *rules;
+    char const *name;
+    gci_view text;
+    gcache_error *error;
+} gci_rules_reader;
+
+/* ERROR_DESCRIPTION at the value's line and column. */
+gcache_status gci_rules_fail(gci_rules_reader const *r, gci_value const *value, char const *what, char const *why);
 
 /* path := word { "." word | "[" index "]" }. NULL, or what is wrong with it. */
 char const *gci_rules_parse_path(gci_view path, gci_path_step *out_steps, uint32_t *out_count);

@@ -357,6 +357,23 @@ CASE(gcache_rules_read, OK) { return read_rules(t, "{\"format\": \"guardcache-ru
 CASE(gcache_rules_read, ERROR_SYNTAX) { return read_rules(t, "{"); }
 CASE(gcache_rules_read, ERROR_DESCRIPTION) { return read_rules(t, "{\"format\": \"guardcache-rules/1\", \"what\": 1}"); }
 
+static gcache_status
+read_advice(trial *t, char const *text)
+{
+    static char const set[] = "{\"format\": \"guardcache-rules/1\", \"name\": \"mine\"}";
+    gcache_rules *rules = NULL;
+
+    gcache_status status = gcache_rules_read(set, sizeof set - 1, "rules", &rules, E);
+    if (status == GCACHE_OK)
+        status = gcache_rules_read_advice(rules, text, strlen(text), "advice", E);
+    gcache_rules_free(rules);
+    return status;
+}
+
+CASE(gcache_rules_read_advice, OK) { return read_advice(t, "{\"advice\": [{\"path\": \"options\", \"text\": \"x\"}]}"); }
+CASE(gcache_rules_read_advice, ERROR_SYNTAX) { return read_advice(t, "{"); }
+CASE(gcache_rules_read_advice, ERROR_DESCRIPTION) { return read_advice(t, "{\"advice\": [{\"path\": 1}]}"); }
+
 CASE(gcache_rules_of_kind, OK)
 {
     gcache_rules *rules = NULL;
@@ -530,6 +547,8 @@ CASE(gcache_settings_write, ERROR_UNTRUSTED)
     X(gcache_graph_write, OK)                                                                         \
     X(gcache_diff, OK) X(gcache_diff, ERROR_CORRUPT)                                                  \
     X(gcache_rules_read, OK) X(gcache_rules_read, ERROR_SYNTAX)                                       \
+    X(gcache_rules_read_advice, OK) X(gcache_rules_read_advice, ERROR_SYNTAX)                         \
+    X(gcache_rules_read_advice, ERROR_DESCRIPTION)                                                    \
     X(gcache_rules_read, ERROR_DESCRIPTION)                                                           \
     X(gcache_rules_of_kind, OK)                                                                       \
     X(gcache_key_from_hex, OK) X(gcache_key_from_hex, ERROR_SYNTAX)                                   \
