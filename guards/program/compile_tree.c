@@ -110,10 +110,39 @@ emit_binary(gci_emitter *e, gci_operator op, uint16_t left, uint16_t right)
     return emit_result(e, (gci_instruction){ .op = (uint16_t)binary_opcode(op), .b = left, .c = right }, left, right);
 }
 
+/* A summand `factor*constant` that nothing else needs: the factor, and the constant in *out. */
+static gci_ast const *
+scaled_summand(gci_emitter *e, gci_ast const *node, int64_t *out_scale)
+{
+    gci_number scale;
+
+    if (node->kind != GCI_AST_CHAIN || node->count != 2 || node->first->next->joint != GCI_OPERATOR_MUL
+        || e->classes.uses[node->class] > 1)
+        return NULL;
+    for (gci_ast const *child = node->first; child != NULL; child = child->next) {
+        gci_ast const *other = child == node->first ? child->next : node->first;
+        if (fold(e, child, &scale) && scale.kind == GCI_KIND_INT && scale.i != INT64_MIN) {
+            *out_scale = scale.i;
+            return other;
+        }
+    }
+    return NULL;
+}
+
+static uint16_t
+add_scaled(gci_emitter *e, uint16_t left, gci_operator op, gci_ast const *factor, int64_t scale)
+{
+    uint16_t right = gci_compile_value(e, factor);
+    int64_t imm = op == GCI_OPERATOR_SUB ? -scale : scale;
+
+    return emit_result(e, (gci_instruction){ .op = GCI_OP_ADD_MUL, .b = left, .c = right, .imm = imm }, left, right);
+}
+
 /* left op right, where right is a tree that isn't constant. */
 static uint16_t
 join_tree(gci_emitter *e, partial const *left, gci_operator op, gci_ast const *right)
 {
+    int64_t scale;
     bool commutes = op == GCI_OPERATOR_ADD || op == GCI_OPERATOR_MUL;
 
     if (left->is_constant && left->number.kind == GCI_KIND_INT && commutes) {
@@ -121,6 +150,11 @@ join_tree(gci_emitter *e, partial const *left, gci_operator op, gci_ast const *r
         return emit_result(e, gci_immediate_form(op, r, left->number.i), r, r);
     }
     uint16_t a = materialise(e, left);
+    gci_ast const *factor = NULL;
+    if (op == GCI_OPERATOR_ADD || op == GCI_OPERATOR_SUB)
+        factor = scaled_summand(e, right, &scale);
+    if (factor != NULL)
+        return add_scaled(e, a, op, factor, scale);
     return emit_binary(e, op, a, gci_compile_value(e, right));
 }
 

@@ -92,6 +92,28 @@ compute_call(run *r, gci_instruction const *i, gci_number *out)
 }
 
 static bool
+multiply(run *r, gci_number a, int64_t scale, gci_number *out)
+{
+    return gci_calc_binary(r->calc, GCI_OPERATOR_MUL, a, gci_number_int(scale), out);
+}
+
+/* The operand behind the operator: a register, one that is scaled, or the immediate. */
+static bool
+read_right(run *r, gci_instruction const *i, gci_number *out)
+{
+    switch (i->op) {
+    case GCI_OP_ADD_I:
+    case GCI_OP_MUL_I:
+    case GCI_OP_FLOORDIV_I:
+    case GCI_OP_MOD_I: *out = gci_number_int(i->imm); return true;
+    case GCI_OP_FLOORDIV_2:
+    case GCI_OP_MOD_2: *out = gci_number_int((int64_t)1 << i->imm); return true;
+    case GCI_OP_ADD_MUL: return read_register(r, i->c, out) && multiply(r, *out, i->imm, out);
+    default: return read_register(r, i->c, out);
+    }
+}
+
+static bool
 compute(run *r, gci_instruction const *i)
 {
     gci_number a, b, *out = &r->registers[i->a];
@@ -100,8 +122,7 @@ compute(run *r, gci_instruction const *i)
     case GCI_D_I: *out = i->op == GCI_OP_CONST ? gci_number_int(i->imm) : r->program->constants[i->imm]; return true;
     case GCI_CALL: return compute_call(r, i, out);
     case GCI_D_S: return read_register(r, i->b, &a) && compute_unary(r, i, a, out);
-    case GCI_D_S_I: return read_register(r, i->b, &a) && apply(r, i, a, gci_number_int(i->imm), out);
-    default: return read_register(r, i->b, &a) && read_register(r, i->c, &b) && apply(r, i, a, b, out);
+    default: return read_register(r, i->b, &a) && read_right(r, i, &b) && apply(r, i, a, b, out);
     }
 }
 
@@ -135,10 +156,10 @@ decide(run *r, gci_instruction const *i, bool *out)
             return false;
         b = gci_number_int(gci_instruction_z(i));
     }
-    bool scaled = facts->operands == GCI_S_S_X_T;
-    if ((scaled || facts->operands == GCI_S_S_T) && !read_register(r, i->b, &b))
-        return false;
-    if (scaled && !gci_calc_binary(r->calc, GCI_OPERATOR_MUL, b, gci_number_int(i->x), &b))
+    if (facts->operands == GCI_S_S_T || facts->operands == GCI_S_S_X_T)
+        if (!read_register(r, i->b, &b))
+            return false;
+    if (facts->operands == GCI_S_S_X_T && !multiply(r, b, i->x, &b))
         return false;
     return gci_calc_compare(r->calc, facts->op, a, b, out);
 }

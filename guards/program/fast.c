@@ -122,6 +122,10 @@ dispatch:
     CASE(MUL_I) : CHECKED(!__builtin_mul_overflow(R[ip->b], ip->imm, &R[ip->a]));
     CASE(FLOORDIV_I) : CHECKED(gci_small_divide(R[ip->b], ip->imm, &R[ip->a]));
     CASE(MOD_I) : PLAIN(R[ip->a] = gci_small_modulo(R[ip->b], ip->imm));
+    CASE(FLOORDIV_2) : PLAIN(R[ip->a] = R[ip->b] >> ip->imm);
+    CASE(MOD_2) : PLAIN(R[ip->a] = R[ip->b] & (((int64_t)1 << ip->imm) - 1));
+    CASE(ADD_MUL) : CHECKED(!__builtin_mul_overflow(R[ip->c], ip->imm, &scaled)
+                            && !__builtin_add_overflow(R[ip->b], scaled, &R[ip->a]));
     CASE(UNLESS) : BRANCH(R[ip->a] == 0);
     CASE(IF) : BRANCH(R[ip->a] != 0);
     COMPARISONS(UNLESS, , false, R[ip->b])

@@ -23,6 +23,7 @@ typedef enum gci_operands {
     GCI_D_S,     /* a, b */
     GCI_D_S_S,   /* a, b, c */
     GCI_D_S_I,   /* a, b, imm */
+    GCI_D_S_S_I, /* a, b, c, imm */
     GCI_CALL,    /* a, c registers from b, function imm */
     GCI_S_T,     /* a, target y */
     GCI_S_S_T,   /* a, b, target y */

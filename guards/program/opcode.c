@@ -34,6 +34,7 @@ gci_opcode_shape(unsigned op)
         [GCI_D_S] = { 2, true, false },
         [GCI_D_S_S] = { 3, true, false },
         [GCI_D_S_I] = { 2, true, false },
+        [GCI_D_S_S_I] = { 3, true, false },
         [GCI_CALL] = { 2, true, false },
         [GCI_S_T] = { 1, false, true },
         [GCI_S_S_T] = { 2, false, true },
@@ -43,6 +44,12 @@ gci_opcode_shape(unsigned op)
     };
 
     return shapes[facts[op].operands];
+}
+
+static bool
+is_power_of_two(int64_t value)
+{
+    return value > 1 && (value & (value - 1)) == 0;
 }
 
 gci_instruction
@@ -58,9 +65,16 @@ gci_immediate_form(gci_operator op, uint16_t b, int64_t imm)
         break;
     case GCI_OPERATOR_MUL: i.op = GCI_OP_MUL_I; break;
     case GCI_OPERATOR_FLOORDIV:
+        if (is_power_of_two(imm))
+            i.op = GCI_OP_FLOORDIV_2, i.imm = __builtin_ctzll((uint64_t)imm);
+        else if (imm != 0)
+            i.op = GCI_OP_FLOORDIV_I;
+        break;
     case GCI_OPERATOR_MOD:
-        if (imm != 0)
-            i.op = op == GCI_OPERATOR_MOD ? GCI_OP_MOD_I : GCI_OP_FLOORDIV_I;
+        if (is_power_of_two(imm))
+            i.op = GCI_OP_MOD_2, i.imm = __builtin_ctzll((uint64_t)imm);
+        else if (imm != 0)
+            i.op = GCI_OP_MOD_I;
         break;
     default: break;
     }
@@ -119,7 +133,7 @@ show_operands(gci_program const *program, gci_instruction const *i, gci_buf *out
     uint16_t const fields[] = { i->a, i->b, i->c };
     for (unsigned k = 0; k < shape.registers; k++)
         show_register(program, fields[k], out);
-    if (operands == GCI_D_I || operands == GCI_D_S_I)
+    if (operands == GCI_D_I || operands == GCI_D_S_I || operands == GCI_D_S_S_I)
         show_immediate(program, i, out);
     if (operands == GCI_S_X_T || operands == GCI_S_X_Z_T || operands == GCI_S_S_X_T)
         gci_buf_format(out, " %d", i->x);

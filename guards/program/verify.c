@@ -61,6 +61,8 @@ check_immediate(gci_instruction const *i)
     switch (i->op) {
     case GCI_OP_FLOORDIV_I:
     case GCI_OP_MOD_I: return i->imm != 0;
+    case GCI_OP_FLOORDIV_2:
+    case GCI_OP_MOD_2: return i->imm >= 1 && i->imm <= 62;
     case GCI_OP_UNLESS_MOD_EQ:
     case GCI_OP_UNLESS_MOD_NE:
     case GCI_OP_IF_MOD_EQ:

@@ -84,8 +84,8 @@ write_polynomial(writer *w, gci_expr const *expr)
             constant = scale;
         } else {
             uint16_t r = write_product(w, term);
-            r = write_scaled(w, r, scale);
-            sum = first ? r : append(w, (gci_instruction){ .op = GCI_OP_ADD, .b = sum, .c = r });
+            sum = first ? write_scaled(w, r, scale)
+                        : append(w, (gci_instruction){ .op = GCI_OP_ADD_MUL, .b = sum, .c = r, .imm = scale });
             first = false;
         }
     }
