@@ -298,9 +298,9 @@ static int
 problems(fixture *f, bool repair)
 {
     int count = 0;
-    gcache_maintenance_options house = { .size = sizeof(gcache_maintenance_options), .problem = count_problem, .state = &count };
-    gcache_status status = repair ? gcache_repair(f->cache, &house, NULL, &f->error)
-                                  : gcache_verify(f->cache, &house, NULL, &f->error);
+    gcache_maintenance_options options = { .size = sizeof(gcache_maintenance_options), .problem = count_problem, .state = &count };
+    gcache_status status = repair ? gcache_repair(f->cache, &options, NULL, &f->error)
+                                  : gcache_verify(f->cache, &options, NULL, &f->error);
 
     if (status != GCACHE_OK)
         fail_msg("%s", f->error.message);

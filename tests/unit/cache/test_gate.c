@@ -377,7 +377,7 @@ browse(trial *t, char *out)
 
 /* What looks at nothing must not say that all is well. */
 static void
-keep_house(trial *t, char *out)
+run_maintenance(trial *t, char *out)
 {
     gcache *cache = t->f->cache;
 
@@ -402,7 +402,7 @@ static struct {
     char const *nothing, *disabled, *bypass, *asked_bypass, *read_only, *reader, *refresh, *asked_refresh, *no_journal;
 } const calls[] = {
     { "entries", browse, "1 1", NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL },
-    { "verify", keep_house, "OK", "REFUSED", NULL, NULL, NULL, NULL, NULL, NULL, NULL },
+    { "verify", run_maintenance, "OK", "REFUSED", NULL, NULL, NULL, NULL, NULL, NULL, NULL },
     { "journal", journal, "no_key ", "nothing", "bypass a release", "bypass a release", "nothing", NULL, "refresh ", NULL,
       "nothing" },
     { "lookup", look_up, "hit old", "MISS disabled", "MISS bypass", "MISS bypass", NULL, NULL, "MISS refresh", NULL, NULL },

@@ -77,9 +77,9 @@ main(int argc, char **argv)
     record_of(&made, 3, 1);
     put(store, &made.record, signed_payload, 500, NULL);
     /* Rows for some, events for the rest: index.db and the segment are part of the format. */
-    gcache_maintenance_options house = { 0 };
+    gcache_maintenance_options options = { 0 };
     gcache_verified verified = GCACHE_VERIFIED_INIT;
-    if (gci_store_verify(store, &house, &verified, &error) != GCACHE_OK || verified.problems != 0)
+    if (gci_store_verify(store, &options, &verified, &error) != GCACHE_OK || verified.problems != 0)
         return 2;
     gci_store_journal_append(store, gci_view_text("a lookup"));
     gci_store_close(store);

@@ -233,10 +233,10 @@ use_everything(gci_store *store)
 static void
 mend_everything(gci_store *store)
 {
-    gcache_maintenance_options house = { 0 };
+    gcache_maintenance_options options = { 0 };
     gcache_repaired repaired;
 
-    assert_int_equal(gci_store_repair(store, &house, &repaired, NULL), GCACHE_OK);
+    assert_int_equal(gci_store_repair(store, &options, &repaired, NULL), GCACHE_OK);
     assert_int_equal(repaired.entries, ENTRIES + 1);
     assert_int_equal(problems(store), 0);
 }

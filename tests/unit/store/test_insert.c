@@ -295,7 +295,7 @@ test_temporary_names_are_no_candidates(void **state)
 {
     test_dir *dir = *state;
     gci_store *store = fixture_open_apart(dir);
-    gcache_maintenance_options house = { 0 };
+    gcache_maintenance_options options = { 0 };
     gcache_repaired repaired;
     gci_store_stats stats;
     char from[512], to[600], command[4096];
@@ -317,7 +317,7 @@ test_temporary_names_are_no_candidates(void **state)
         }
     }
     store = fixture_open_apart(dir);
-    assert_int_equal(gci_store_repair(store, &house, &repaired, NULL), GCACHE_OK);
+    assert_int_equal(gci_store_repair(store, &options, &repaired, NULL), GCACHE_OK);
     assert_int_equal(gci_store_stats_get(store, &stats, NULL), GCACHE_OK);
     assert_int_equal(stats.entries, 2);
     assert_int_equal(stats.keys, 2);

@@ -152,11 +152,11 @@ check_copy(char const *place, struct ledger *ledger)
     }
     /* It goes on working, and repair leaves it whole. */
     if (there) {
-        gcache_maintenance_options house = { 0 };
+        gcache_maintenance_options maintenance = { 0 };
         gcache_repaired repaired;
         insert(store, 1000, 1, 20000);
         assert_int_equal(look(store, 1000, 1, 20000), GCI_FOUND);
-        assert_int_equal(gci_store_repair(store, &house, &repaired, NULL), GCACHE_OK);
+        assert_int_equal(gci_store_repair(store, &maintenance, &repaired, NULL), GCACHE_OK);
         assert_int_equal(problems(store), 0);
     }
     gci_store_close(store);
