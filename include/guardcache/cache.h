@@ -347,6 +347,7 @@ GCACHE_API gcache_status gcache_each_entry(gcache *cache, gcache_key const *key,
 /*
  * The same for entries that no lookup with integer hints will choose: whenever their guards hold, those of an entry that is
  * tried before them do. Reported as far as bounds, equalities and remainders in the guards decide it.
+ * GCACHE_OK, ERROR_ARGUMENT, ERROR_IO, ERROR_MEMORY.
  */
 GCACHE_API gcache_status gcache_each_shadowed(gcache *cache, gcache_key const *key, gcache_entry_fn fn, void *state,
                                               gcache_error *error);

@@ -221,15 +221,19 @@ typedef struct gcache_symbol {
  */
 GCACHE_API gcache_status gcache_graph_key(gcache_graph *graph, gcache_key *out_key, gcache_error *error);
 
-/* The components by name, with their hashes. The array belongs to the graph. */
+/* The components by name, with their hashes. The array belongs to the graph.
+   GCACHE_OK, GCACHE_REFUSED, ERROR_ARGUMENT, ERROR_LIMIT, ERROR_MEMORY, or the graph's own error. */
 GCACHE_API gcache_status gcache_graph_components(gcache_graph *graph, gcache_component const **out_components,
                                                  size_t *out_count, gcache_error *error);
 
-/* The symbols in order of first use. The array belongs to the graph. */
+/* The symbols in order of first use. The array belongs to the graph.
+   GCACHE_OK, GCACHE_REFUSED, ERROR_ARGUMENT, ERROR_LIMIT, ERROR_MEMORY, or the graph's own error. */
 GCACHE_API gcache_status gcache_graph_symbols(gcache_graph *graph, gcache_symbol const **out_symbols, size_t *out_count,
                                               gcache_error *error);
 
-/* The canonical bytes (deterministic CBOR). *out_bytes belongs to the graph. */
+/* The canonical bytes (deterministic CBOR). *out_bytes belongs to the graph.
+   GCACHE_OK, GCACHE_REFUSED, ERROR_ARGUMENT, ERROR_LIMIT, ERROR_MEMORY, or the graph's own error; a keyed description has
+   none: ERROR_ARGUMENT. */
 GCACHE_API gcache_status gcache_graph_canonical(gcache_graph *graph, void const **out_bytes, size_t *out_size,
                                                 gcache_error *error);
 
@@ -244,7 +248,8 @@ typedef struct gcache_change {
 
 typedef void (*gcache_change_fn)(void *state, gcache_change const *change);
 
-/* Normalises once more and tells of every step, in the order they are taken. Not for keyed descriptions. */
+/* Normalises once more and reports every step, in the order they are taken. Not for keyed descriptions.
+   GCACHE_OK, GCACHE_REFUSED, ERROR_ARGUMENT, ERROR_LIMIT, ERROR_MEMORY, or the graph's own error. */
 GCACHE_API gcache_status gcache_graph_trace(gcache_graph *graph, gcache_change_fn fn, void *state, gcache_error *error);
 
 /* A whole name in a text that rules with `hand_back` replaced a part of, and that isn't private: what the compiled code may
@@ -254,7 +259,8 @@ typedef struct gcache_text_name {
     char const *canonical;
 } gcache_text_name;
 
-/* Those names in order of first use. The array belongs to the graph. */
+/* Those names in order of first use. The array belongs to the graph.
+   GCACHE_OK, GCACHE_REFUSED, ERROR_ARGUMENT, ERROR_LIMIT, ERROR_MEMORY, or the graph's own error. */
 GCACHE_API gcache_status gcache_graph_text_names(gcache_graph *graph, gcache_text_name const **out_names,
                                                  size_t *out_count, gcache_error *error);
 
@@ -299,7 +305,8 @@ typedef struct gcache_line {
 
 typedef void (*gcache_line_fn)(void *state, gcache_line const *line);
 
-/* Lists the lines of a canonical form, or of a keyed description those it was given. */
+/* Lists the lines of a canonical form, or of a keyed description those it was given.
+   GCACHE_OK, GCACHE_REFUSED, ERROR_ARGUMENT, ERROR_LIMIT, ERROR_MEMORY, or the graph's own error. */
 GCACHE_API gcache_status gcache_graph_lines(gcache_graph *graph, gcache_line_fn fn, void *state, gcache_error *error);
 
 #ifdef __cplusplus

@@ -98,7 +98,8 @@ typedef struct gcache_best {
 
 #define GCACHE_BEST_INIT { .size = sizeof(gcache_best) }
 
-/* Keeps a kernel's record, in place of the one there is. As gcache_timings_put. */
+/* Keeps a kernel's record, in place of the one there is. GCACHE_OK; GCACHE_REFUSED: nothing is cached (disabled, bypass);
+   ERROR_ARGUMENT, ERROR_READ_ONLY, ERROR_BUSY, ERROR_NO_SPACE, ERROR_IO, ERROR_MEMORY. */
 GCACHE_API gcache_status gcache_best_put(gcache *cache, gcache_kernel const *kernel, gcache_best const *best,
                                          gcache_error *error);
 
@@ -147,7 +148,8 @@ GCACHE_API void gcache_best_found_clear(gcache_best_found *found);
 
 typedef int (*gcache_best_fn)(void *state, gcache_kernel const *kernel, gcache_best const *best, uint64_t at_ns);
 
-/* Calls fn for every record in order; anything but 0 ends it. Unreadable ones are skipped. As gcache_timings_each. */
+/* Calls fn for every record in order; anything but 0 ends it. Unreadable ones are skipped.
+   GCACHE_OK, ERROR_ARGUMENT, ERROR_BUSY, ERROR_CORRUPT, ERROR_IO, ERROR_MEMORY. */
 GCACHE_API gcache_status gcache_best_each(gcache *cache, gcache_best_fn fn, void *state, gcache_error *error);
 
 /* ---- bundles: the records of one compile ---- */

@@ -29,6 +29,7 @@ FUNCTION = "int\nlong_one(void)\n{\n" + "    step();\n" * 80 + "}\n"
 SHORT = "int\nshort_one(void)\n{\n    return 0;\n}\n"
 
 STRUCT = "#include <stddef.h>\ntypedef struct gcache_a {\n    int b;\n} gcache_a;\n"
+ACT = "GCACHE_API gcache_status gcache_act(void);\n"
 
 COUNTS = {"I": 23, "A": 10, "J": 14, "N": 7, "X": 14, "E": 8, "C": 10, "F": 8, "Y": 7}
 ROWS = [f"{letter}{number}" for letter, count in COUNTS.items() for number in range(1, count + 1)]
@@ -92,6 +93,9 @@ FAULTS = [
     ("features", "docs/features.md", proved_by("python/test_p: test_b"), "runs no case test_b"),
     ("features", "docs/features.md", FEATURES.replace(OPEN, OPEN + "\n| | more | | |"), "'' names no test"),
     ("features", "../shared/FEATURES.md", "| I1 | what and more |\n", "where the list says 'what and more'"),
+    ("statuses", "include/guardcache/a.h", f"/* Acts. */\n{ACT}", "gcache_act lists no status"),
+    ("statuses", "include/guardcache/a.h", ACT, "gcache_act lists no status"),
+    ("statuses", "include/guardcache/a.h", f"/* Acts. GCACHE_MISS. */\n{ACT}", "gcache_act lists MISS, and no test"),
     ("headers", "include/guardcache/a.h", "gcache_key key;\n", "does not compile alone"),
     ("headers", "include/guardcache/a.h", STRUCT, "gcache_a can't grow"),
     ("headers", "include/guardcache/a.h", STRUCT.replace("int b", "size_t size"), "has no GCACHE_A_INIT"),

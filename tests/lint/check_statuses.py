@@ -21,10 +21,17 @@ EVERYWHERE = {"ERROR_ARGUMENT", "ERROR_MEMORY"}
 UNIT = "tests/unit"
 # Or why it is nowhere.
 ELSEWHERE = {
+    "gcache_best_each ERROR_CORRUPT": "needs a tables.db that SQLite calls damaged",
     "gcache_compare ERROR_CORRUPT": "needs a stored description that is damaged and yet verifies",
     "gcache_export ERROR_LIMIT": "needs more than four billion things",
     "gcache_export_show ERROR_CORRUPT": "cache/test_artifacts.c",
+    "gcache_graph_canonical ERROR_LIMIT": "graph/test_canon.c",
+    "gcache_graph_components ERROR_LIMIT": "graph/test_canon.c",
     "gcache_graph_key ERROR_LIMIT": "graph/test_canon.c",
+    "gcache_graph_lines ERROR_LIMIT": "graph/test_canon.c",
+    "gcache_graph_symbols ERROR_LIMIT": "graph/test_canon.c",
+    "gcache_graph_text_names ERROR_LIMIT": "graph/test_canon.c",
+    "gcache_graph_trace ERROR_LIMIT": "graph/test_canon.c",
     "gcache_handle_open ERROR_FORMAT": "cache/test_share.c",
     "gcache_import REFUSED": "cache/test_import.c",
     "gcache_insert ERROR_FORMAT": "needs a key that a newer version has stored under: tests/cli/newer_format.sh",
@@ -53,7 +60,11 @@ def main() -> None:
     for test in (top / TESTS).glob("test_statuses*.c"):
         for function, status in CASE.findall(test.read_text()):
             cases.setdefault(function, set()).add(status)
-    problems = []
+    problems = [
+        f"{function} lists no status"
+        for function in sorted(statuses.functions(top))
+        if not listed.get(function)
+    ]
     for function, found in sorted(cases.items()):
         if function not in listed:
             problems.append(f"no header declares {function}")

@@ -27,3 +27,12 @@ def groups(top: Path) -> list[tuple[list[str], set[str]]]:
                     )
                 )
     return found
+
+
+def functions(top: Path) -> set[str]:
+    """Every public function that returns a status, with a comment or without."""
+    return {
+        function
+        for header in tree.files(top, ".h", rooms=("include",))
+        for function in FUNCTION.findall(header.read_text())
+    }

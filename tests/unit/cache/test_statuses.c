@@ -154,6 +154,8 @@ pass_over(void *state, gcache_entry_view const *view)
 }
 
 CASE(gcache_each_entry, OK) { return gcache_each_entry(C, NULL, pass_over, NULL, E); }
+CASE(gcache_each_shadowed, OK) { return gcache_each_shadowed(C, NULL, pass_over, NULL, E); }
+CASE(gcache_each_shadowed, ERROR_ARGUMENT) { return gcache_each_shadowed(NULL, NULL, pass_over, NULL, E); }
 
 static char *
 entry_id(trial *t)
@@ -465,6 +467,18 @@ show(trial *t, gcache *cache)
 CASE(gcache_statistics_show, OK) { return show(t, C); }
 CASE(gcache_statistics_show, ERROR_ARGUMENT) { return show(t, NULL); }
 
+static gcache_status
+show_top(trial *t, gcache *cache)
+{
+    char *text = NULL;
+    gcache_status status = gcache_statistics_top(cache, NULL, GCACHE_TOP_KEYS, 3, GCACHE_STATISTICS_TEXT, &text, E);
+
+    return free_text(status, &text);
+}
+
+CASE(gcache_statistics_top, OK) { return show_top(t, C); }
+CASE(gcache_statistics_top, ERROR_ARGUMENT) { return show_top(t, NULL); }
+
 /* ---- settings ---- */
 
 static gcache_status
@@ -530,7 +544,7 @@ CASE(gcache_settings_write, ERROR_UNTRUSTED)
     X(gcache_place, OK) X(gcache_place, ERROR_ARGUMENT) X(gcache_place, ERROR_NOT_FOUND)              \
     X(gcache_place, ERROR_CORRUPT)                                                                    \
     X(gcache_explain, HIT) X(gcache_explain, MISS) X(gcache_explain, ERROR_ARGUMENT)                  \
-    X(gcache_each_entry, OK)                                                                          \
+    X(gcache_each_entry, OK) X(gcache_each_shadowed, OK) X(gcache_each_shadowed, ERROR_ARGUMENT)      \
     X(gcache_read_entry, HIT) X(gcache_read_entry, ERROR_NOT_FOUND)                                   \
     X(gcache_read_entry, ERROR_ARGUMENT)                                                              \
     X(gcache_compare, OK) X(gcache_compare, ERROR_NOT_FOUND) X(gcache_compare, ERROR_ARGUMENT) X(gcache_compare, REFUSED)        \
@@ -562,6 +576,7 @@ CASE(gcache_settings_write, ERROR_UNTRUSTED)
     X(gcache_gc, ERROR_READ_ONLY)                                                                     \
     X(gcache_statistics_read, OK) X(gcache_statistics_read, ERROR_ARGUMENT)                           \
     X(gcache_statistics_show, OK) X(gcache_statistics_show, ERROR_ARGUMENT)                           \
+    X(gcache_statistics_top, OK) X(gcache_statistics_top, ERROR_ARGUMENT)                             \
     X(gcache_settings_set, OK) X(gcache_settings_set, ERROR_NOT_FOUND)                                \
     X(gcache_settings_set, ERROR_ARGUMENT)                                                            \
     X(gcache_settings_write, OK) X(gcache_settings_write, ERROR_NOT_FOUND)                            \

@@ -270,6 +270,48 @@ CASE(gcache_graph_key, REFUSED)
     return status;
 }
 
+/* What is asked of a graph: of the trial's, of none, or of one that a rule refuses. */
+typedef gcache_status (*graph_call)(trial *t, gcache_graph *graph);
+
+static gcache_status
+refused_graph(trial *t, graph_call call)
+{
+    gcache_rules *rules = secretive_rules();
+    gcache_graph *graph = secretive_graph(rules);
+    gcache_status status = call(t, graph);
+
+    gcache_graph_free(graph);
+    gcache_rules_free(rules);
+    return status;
+}
+
+static void
+ignore_line(void *state, gcache_line const *line)
+{
+    (void)state;
+    (void)line;
+}
+
+static void
+ignore_step(void *state, gcache_change const *change)
+{
+    (void)state;
+    (void)change;
+}
+
+#define GRAPH_CASES(name, call)                                                              \
+    static gcache_status read_##name(trial *t, gcache_graph *graph) { return call; }         \
+    CASE(gcache_graph_##name, OK) { return read_##name(t, t->g); }                           \
+    CASE(gcache_graph_##name, REFUSED) { return refused_graph(t, read_##name); }             \
+    CASE(gcache_graph_##name, ERROR_ARGUMENT) { return read_##name(t, NULL); }
+
+GRAPH_CASES(components, gcache_graph_components(graph, &(gcache_component const *){ NULL }, &(size_t){ 0 }, E))
+GRAPH_CASES(symbols, gcache_graph_symbols(graph, &(gcache_symbol const *){ NULL }, &(size_t){ 0 }, E))
+GRAPH_CASES(text_names, gcache_graph_text_names(graph, &(gcache_text_name const *){ NULL }, &(size_t){ 0 }, E))
+GRAPH_CASES(canonical, gcache_graph_canonical(graph, &(void const *){ NULL }, &(size_t){ 0 }, E))
+GRAPH_CASES(lines, gcache_graph_lines(graph, ignore_line, NULL, E))
+GRAPH_CASES(trace, gcache_graph_trace(graph, ignore_step, NULL, E))
+
 CASE(gcache_rules_test, OK)
 {
     gcache_rules *rules = NULL;
@@ -397,6 +439,31 @@ ignore_timing(void *state, gcache_site const *one, char const *choice, double ti
 
 CASE(gcache_timings_each, OK) { return gcache_timings_each(C, ignore_timing, NULL, E); }
 
+static int
+ignore_best(void *state, gcache_kernel const *kernel, gcache_best const *best, uint64_t at_ns)
+{
+    (void)state;
+    (void)kernel;
+    (void)best;
+    (void)at_ns;
+    return 0;
+}
+
+static gcache_status
+put_best(trial *t, gcache_best const *best)
+{
+    return gcache_best_put(C, &(gcache_kernel){ .size = sizeof(gcache_kernel), .source_hash = "abc" }, best, E);
+}
+
+static gcache_best const some_best = { .size = sizeof some_best, .configs_hash = "h" };
+
+CASE(gcache_best_put, OK) { return put_best(t, &some_best); }
+CASE(gcache_best_put, REFUSED) { return reopen(t, false, true), put_best(t, &some_best); }
+CASE(gcache_best_put, ERROR_ARGUMENT) { return put_best(t, NULL); }
+CASE(gcache_best_put, ERROR_READ_ONLY) { return reopen(t, true, false), put_best(t, &some_best); }
+CASE(gcache_best_each, OK) { return gcache_best_each(C, ignore_best, NULL, E); }
+CASE(gcache_best_each, ERROR_ARGUMENT) { return gcache_best_each(C, NULL, NULL, E); }
+
 static gcache_status
 find_best(trial *t, bool known, char const *configs_hash)
 {
@@ -470,6 +537,12 @@ CASE(gcache_source_hash, OK) { return gcache_source_hash("x = 1", NULL, &(gcache
     X(gcache_fingerprint_write, OK)                                                                   \
     X(gcache_fingerprint_compare, OK) X(gcache_fingerprint_compare, ERROR_SYNTAX)                     \
     X(gcache_graph_key, OK) X(gcache_graph_key, REFUSED)                                              \
+    X(gcache_graph_components, OK) X(gcache_graph_components, REFUSED) X(gcache_graph_components, ERROR_ARGUMENT)\
+    X(gcache_graph_symbols, OK) X(gcache_graph_symbols, REFUSED) X(gcache_graph_symbols, ERROR_ARGUMENT)\
+    X(gcache_graph_text_names, OK) X(gcache_graph_text_names, REFUSED) X(gcache_graph_text_names, ERROR_ARGUMENT)\
+    X(gcache_graph_canonical, OK) X(gcache_graph_canonical, REFUSED) X(gcache_graph_canonical, ERROR_ARGUMENT)\
+    X(gcache_graph_lines, OK) X(gcache_graph_lines, REFUSED) X(gcache_graph_lines, ERROR_ARGUMENT)    \
+    X(gcache_graph_trace, OK) X(gcache_graph_trace, REFUSED) X(gcache_graph_trace, ERROR_ARGUMENT)    \
     X(gcache_rules_test, OK)                                                                          \
     X(gcache_guards_show, OK)                                                                         \
     X(gcache_doctor, OK) X(gcache_doctor, ERROR_ARGUMENT)                                             \
@@ -482,6 +555,8 @@ CASE(gcache_source_hash, OK) { return gcache_source_hash("x = 1", NULL, &(gcache
     X(gcache_handle_save, ERROR_NOT_FOUND)                                                            \
     X(gcache_handle_open, OK) X(gcache_handle_open, ERROR_SYNTAX)                                     \
     X(gcache_timings_each, OK)                                                                        \
+    X(gcache_best_put, OK) X(gcache_best_put, REFUSED) X(gcache_best_put, ERROR_ARGUMENT)             \
+    X(gcache_best_put, ERROR_READ_ONLY) X(gcache_best_each, OK) X(gcache_best_each, ERROR_ARGUMENT)   \
     X(gcache_best_find, HIT) X(gcache_best_find, MISS) X(gcache_best_find, ERROR_ARGUMENT)            \
     X(gcache_bundle_begin, MISS) X(gcache_bundle_begin, ERROR_ARGUMENT) X(gcache_bundle_begin, HIT)   \
     X(gcache_bundle_end, OK)                                                                          \
