@@ -75,6 +75,7 @@ class Entry:
     priority: int = 0
     space: str = ""
     fallback: str = ""  # the payload that may be handed out in place of this one's, which ranks lower
+    key: str = ""
     index: str = ""  # its candidate index, a path in the cache
     records: list[str] = field(default_factory=list)  # what must be whole for it to be served
 
@@ -165,11 +166,20 @@ def leave_temporary_files(cache: Path) -> None:
         os.utime(file, (time.time() - age, time.time() - age))
 
 
+def index_of(cache: Path, key: str) -> str:
+    """The file that has the key's candidate index: its own, or a pool."""
+    folder = cache / "entries" / key[:2]
+    own = folder / f"{key}.pack"
+    pools = [pool for pool in folder.glob("*.pool") if bytes.fromhex(key) in pool.read_bytes()]
+    return str((own if own.exists() else pools[0]).relative_to(cache))
+
+
 def find_records(command: Command, entry: Entry, identifier: str) -> None:
     """Notes which files hold the entry."""
     shown = json.loads(must(command.run("show", "--json", identifier)))
     own = command.cache.glob(f"entries/*/*.{identifier}.entry")
-    entry.index = f"entries/{shown['key'][:2]}/{shown['key']}.pack"
+    entry.key = shown["key"]
+    entry.index = index_of(command.cache, entry.key)
     entry.records = [str(path.relative_to(command.cache)) for path in own] or [entry.index]
     for file in entry.attachments.values():
         content = (command.scratch / file).read_bytes()
@@ -179,7 +189,7 @@ def find_records(command: Command, entry: Entry, identifier: str) -> None:
 
 def keys_of(command: Command) -> dict[str, str]:
     """What each key was computed from."""
-    keys = {entry.index.split("/")[-1].removesuffix(".pack"): f"{Path(entry.graph).stem}-{entry.space}" for entry in ENTRIES}
+    keys = {entry.key: f"{Path(entry.graph).stem}-{entry.space}" for entry in ENTRIES}
     for line in must(command.run("key", *(path.name for path in command.scratch.glob("*.json")))).splitlines():
         keys[line.split()[0]] = Path(line.split()[1]).stem
     return keys
