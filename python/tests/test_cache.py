@@ -212,8 +212,8 @@ def test_attachments(cache: Cache, tmp_path: Path) -> None:
 def test_trust(directory: Path) -> None:
     with guardcache.Cache(directory) as cache:
         cache.insert(matmul(), b"x")
-    for pack in directory.glob("entries/*/*.pack"):
-        pack.chmod(0o666)
+    for pool in directory.glob("entries/*/*.pool"):
+        pool.chmod(0o666)
     with guardcache.Cache(directory) as cache:
         found = cache.lookup(matmul())
         assert not found
