@@ -51,11 +51,43 @@ struct pass {
     gcache_error *error;
 };
 
+struct neighbours {
+    gci_store *store;
+    gci_victims victims;
+};
+
+static bool
+add_neighbour(void *state, gcache_key const *key)
+{
+    struct neighbours *all = state;
+    size_t count = all->victims.count;
+
+    if (count > 0 && memcmp(&all->victims.items[count - 1].key, key, sizeof *key) == 0)
+        return true;
+    return gci_victims_of_key(all->store, key, SIZE_MAX, &all->victims, NULL) == GCACHE_OK;
+}
+
+/* On a full disk a pool can't be written anew without those who go: it gives its blocks back when all of it goes. */
+static void
+take_whole_pool(struct pass *pass, gci_victims *victims)
+{
+    struct neighbours all = { .store = pass->store };
+
+    for (size_t i = 0; i < victims->count && all.victims.count == 0; i++)
+        gci_pool_neighbours(pass->store, &victims->items[i].key, add_neighbour, &all);
+    if (all.victims.count == 0)
+        return;
+    gci_victims_clear(victims);
+    *victims = all.victims;
+    pass->eviction.want = UINT64_MAX;
+}
+
 /* One slice. *out_any: there were victims to try. */
 static gcache_status
 evict_slice(struct pass *pass, uint64_t want, bool *out_any)
 {
-    gci_choice choice = { .limit = SLICE, .want = want, .skip = pass->out->failed };
+    bool full = pass->eviction.cause == GCI_EVICTED_SPACE;
+    gci_choice choice = { .limit = SLICE, .want = want, .skip = pass->out->failed + (full ? pass->out->idle : 0) };
     gci_victims victims = { 0 };
 
     gcache_status status = gci_drain(pass->store, DRAIN_WAIT_NS, NULL);
@@ -63,6 +95,8 @@ evict_slice(struct pass *pass, uint64_t want, bool *out_any)
         status = gci_victims_choose(pass->store, &choice, &victims, NULL);
     *out_any = status == GCACHE_OK && victims.count > 0;
     pass->eviction.want = want;
+    if (*out_any && full)
+        take_whole_pool(pass, &victims);
     if (*out_any)
         status = gci_evict(pass->store, victims.items, victims.count, &pass->eviction, pass->out, pass->error);
     gci_victims_clear(&victims);
@@ -408,8 +442,11 @@ gci_evict_for_space(gci_store *store, uint64_t need, gcache_error *error)
     if (status != GCACHE_OK)
         return status;
     gci_strays_remove(store, false);
-    gci_overhead_shrink(store);
-    status = was_futile(store) ? probe_pruned(store, need, &nameless, error) : evict_until_it_fits(store, need, error);
+    /* Making index.db small takes as long as reading all keys: that is tried again when an eviction is. */
+    bool futile = was_futile(store);
+    if (!futile)
+        gci_overhead_shrink(store);
+    status = futile ? probe_pruned(store, need, &nameless, error) : evict_until_it_fits(store, need, error);
     gci_file_unlock_and_close(&lock);
     return status;
 }

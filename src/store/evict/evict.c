@@ -229,6 +229,7 @@ evict_of_key(gci_store *store, gci_victim const *victims, size_t count, gci_evic
     gci_pack_draft_clear(&cull.draft);
     gci_key_unlock(&store->locks, &victims->key);
     inout_evicted->entries += cull.evicted;
+    inout_evicted->idle += status == GCACHE_OK && cull.evicted == 0 ? count : 0;
     inout_evicted->bytes += cull.bytes;
     report_evicted(&cull);
     return status;

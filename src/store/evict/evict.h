@@ -32,6 +32,7 @@ typedef struct gci_eviction {
 typedef struct gci_evicted {
     uint64_t entries, bytes;
     size_t failed;       /* victims whose key was busy, or couldn't be rewritten */
+    size_t idle;         /* victims that were gone already: rows whose events couldn't be written on a full disk */
 } gci_evicted;
 
 /*

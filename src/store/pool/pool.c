@@ -67,6 +67,27 @@ gci_pack_load(gci_store *store, gcache_key const *key, gci_buf *out_image, int *
     return status == GCACHE_ERROR_NOT_FOUND ? GCACHE_OK : status;
 }
 
+void
+gci_pool_neighbours(gci_store *store, gcache_key const *key, gci_pool_key_fn fn, void *state)
+{
+    gci_pool_file pool;
+    gci_buf image;
+    int level;
+
+    gci_buf_init(&image, GCI_BUF_NO_LIMIT);
+    gcache_status status = gci_pool_load(store, key, &image, &level, NULL);
+    gci_buf_clear(&image);
+    if (status != GCACHE_OK)
+        return;
+    if (gci_pool_file_read(store, key, (unsigned)level, &pool, NULL) == GCACHE_OK) {
+        for (size_t i = 0; i < pool.count; i++) {
+            if (pool.frames[i].live && pool.frames[i].is_entry && !fn(state, &pool.frames[i].key))
+                break;
+        }
+    }
+    gci_pool_file_clear(&pool);
+}
+
 /* ---- all pools of a folder ---- */
 
 /* Calls fn with each pool that there may be: that of the folder, and one for each digit more. */

@@ -7,7 +7,8 @@
  * what a pool says of such a key doesn't count.
  *
  * Invariants:
- *  1. Whole frames are never changed in place: a pool grows by whole frames, is cut at its end, or is replaced by a rename.
+ *  1. Whole frames are never changed in place: a pool grows by whole frames, is cut at its end, or is replaced by a rename. But
+ *     for this: on a full disk those of a key that goes are overwritten by GONE frames of their sizes.
  *  2. Only the holder of the pool's lock writes, and to a key's frames only who holds the key's lock too. Readers take no lock.
  *  3. A GONE frame takes all frames of its key that stand before it out. Less than half of a pool is dead.
  */
@@ -53,6 +54,10 @@ void gci_pools_compact(gci_store *store);
 
 /* Makes the damaged one among the pools of a key whole. *out_damaged: how many were, and are put aside. */
 gcache_status gci_pool_mend(gci_store *store, gcache_key const *key, size_t *out_damaged, gcache_error *error);
+
+/* Calls fn for the keys that lie in the same pool as this one, itself among them; a key may be named twice. */
+typedef bool (*gci_pool_key_fn)(void *state, gcache_key const *key);
+void gci_pool_neighbours(gci_store *store, gcache_key const *key, gci_pool_key_fn fn, void *state);
 
 /* ---- all pools of a folder of entries/ ---- */
 

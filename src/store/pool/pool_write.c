@@ -200,19 +200,56 @@ gci_pool_add(gci_store *store, gcache_key const *key, int level, gci_weight weig
 
 /* ---- taking out ---- */
 
+/* A GONE frame of so many bytes: behind the key stand zeros. */
+#define GONE_SIZE (GCI_FRAME_OVERHEAD + GCACHE_KEY_BYTES)
+
+static void
+write_gone(gci_buf *out, gcache_key const *key, size_t size)
+{
+    size_t begin = gci_frame_begin(out, &(gci_frame_start){ .type = GCI_FRAME_GONE });
+
+    gci_buf_append(out, key->bytes, sizeof key->bytes);
+    for (size_t left = size - GONE_SIZE; left > 0; left -= 8)
+        gci_buf_append(out, "\0\0\0\0\0\0\0", 8);
+    gci_frame_end(out, begin);
+}
+
 static gcache_status
 append_gone(gci_store *store, gci_pool_file const *pool, gcache_key const *key, gcache_error *error)
 {
     gcache_status status;
     gci_buf frame;
 
-    gci_buf_init(&frame, GCI_FRAME_OVERHEAD + sizeof key->bytes);
-    size_t begin = gci_frame_begin(&frame, &(gci_frame_start){ .type = GCI_FRAME_GONE });
-    gci_buf_append(&frame, key->bytes, sizeof key->bytes);
-    gci_frame_end(&frame, begin);
+    gci_buf_init(&frame, GCI_POOL_MAX);
+    write_gone(&frame, key, GONE_SIZE);
     gci_view bytes = gci_buf_view(&frame);
     status = frame.failed ? gci_fail_memory(error) : append(store, pool, &bytes, 1, error);
     gci_buf_clear(&frame);
+    return status;
+}
+
+/* On a full disk, what goes must not need room first: each frame of the key is overwritten by a GONE frame of its size. */
+static gcache_status
+overwrite_gone(gci_store *store, gci_pool_file const *pool, gcache_key const *key, gcache_error *error)
+{
+    gci_file file;
+    gci_buf frame;
+
+    gcache_status status = gci_file_open(store->directory, pool->path.text, O_WRONLY, &file, error);
+    if (status != GCACHE_OK)
+        return status;
+    gci_buf_init(&frame, GCI_POOL_MAX);
+    for (size_t i = 0; status == GCACHE_OK && i < pool->count; i++) {
+        gci_view bytes = pool->frames[i].bytes;
+        if (memcmp(&pool->frames[i].key, key, sizeof *key) != 0)
+            continue;
+        frame.size = 0;
+        write_gone(&frame, key, bytes.size);
+        status = frame.failed ? gci_fail_memory(error)
+                              : gci_file_write_at(&file, gci_buf_view(&frame), (uint64_t)(bytes.data - pool->bytes.data), error);
+    }
+    gci_buf_clear(&frame);
+    gci_file_close(&file);
     return status;
 }
 
@@ -220,9 +257,7 @@ append_gone(gci_store *store, gci_pool_file const *pool, gcache_key const *key, 
 static bool
 is_sparse(gci_pool_file const *pool)
 {
-    size_t gone = GCI_FRAME_OVERHEAD + GCACHE_KEY_BYTES;
-
-    return pool->live < pool->end / 2 || pool->end + gone > GCI_POOL_MAX;
+    return pool->live < pool->end / 2 || pool->end + GONE_SIZE > GCI_POOL_MAX;
 }
 
 static gcache_status
@@ -237,6 +272,8 @@ drop_from_level(gci_store *store, gcache_key const *key, unsigned level, bool *o
         status = gci_fail(error, GCACHE_ERROR_FORMAT, "%s: of a newer version", pool.path.text);
     else if (*out_dropped)
         status = is_sparse(&pool) ? compact(store, &pool, error) : append_gone(store, &pool, key, error);
+    if (*out_dropped && status == GCACHE_ERROR_NO_SPACE)
+        status = overwrite_gone(store, &pool, key, error);
     gci_pool_file_clear(&pool);
     if (status == GCACHE_OK && *out_dropped)
         atomic_fetch_or(&store->emptier_pools[key->bytes[0] / 64], UINT64_C(1) << key->bytes[0] % 64);

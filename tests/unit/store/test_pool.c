@@ -5,6 +5,8 @@
 #include "store/pool/pool.h"
 
 #include <pthread.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 
 enum { FOLDER = 0x42, SIZE = 100, GROWN = 3000 };
 
@@ -252,6 +254,40 @@ test_nothing_goes_below_the_cap(void **state)
     gci_store_close(store);
 }
 
+/* What goes must not need room first. */
+static void
+test_a_full_disk_keeps_nobody_from_going(void **state)
+{
+    gci_store *store = fill(*state, 20);
+    char path[512];
+    int how;
+
+    gci_store_close(store);
+    pool_path(*state, path);
+    pid_t child = fork();
+    if (child == 0) {
+        struct rlimit limit = { (rlim_t)size_of_file(path), (rlim_t)size_of_file(path) };
+        gcache_key key = key_of(nth(3));
+        gci_candidates *set;
+        store = fixture_open(*state);
+        signal(SIGXFSZ, SIG_IGN);
+        bool there = gci_store_candidates(store, &key, &set, NULL) == GCI_FOUND;
+        setrlimit(RLIMIT_FSIZE, &limit);
+        bool gone = there && gci_store_evict(store, &key, set->items[0]->record.id, NULL) == GCACHE_OK;
+        _exit(gone ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &how, 0), child);
+    assert_int_equal(how, 0);
+    store = fixture_open(*state);
+    assert_int_not_equal(look(store, nth(3), 1, SIZE), GCI_FOUND);
+    assert_int_equal(count_found(store, 20), 19);
+    insert(store, nth(3), 1, SIZE);
+    assert_int_equal(count_found(store, 20), 20);
+    assert_int_equal(files_below(*state, "quarantine"), 0);
+    assert_int_equal(problems(store), 0);
+    gci_store_close(store);
+}
+
 /* ---- damage ---- */
 
 static void
@@ -437,6 +473,7 @@ main(void)
         STORE_TEST(test_what_goes_leaves_room),
         STORE_TEST(test_what_a_pool_still_says_does_not_count),
         STORE_TEST(test_nothing_goes_below_the_cap),
+        STORE_TEST(test_a_full_disk_keeps_nobody_from_going),
         STORE_TEST(test_damage_costs_little),
         STORE_TEST(test_a_torn_end_is_cut_off),
         STORE_TEST(test_a_newer_pool_is_left_alone),
