@@ -234,12 +234,15 @@ read_own(gci_store *store, gcache_key const *key, gci_candidates *former, gci_ca
 static gci_found
 read_pack(gci_store *store, gcache_key const *key, gci_candidates *former, gci_candidates **out_set, gcache_error *error)
 {
-    uint64_t generation = gci_generation(&store->shared, key);
+    /* A handle's first lookup comes before the table is mapped. */
+    bool mapped = atomic_load_explicit(&store->warm, memory_order_acquire);
+    uint64_t generation = mapped ? gci_generation(&store->shared, key) : 1;
     gci_found found = read_own(store, key, former, out_set, error);
 
     if (found == GCI_ABSENT)
         found = read_pooled(store, key, out_set, error);
-    if (found == GCI_ABSENT && (!store->shared.usable || generation & 1 || gci_generation(&store->shared, key) != generation))
+    bool settled = (generation & 1) == 0 && store->shared.usable && gci_generation(&store->shared, key) == generation;
+    if (found == GCI_ABSENT && !settled)
         found = read_own(store, key, former, out_set, error);
     if (found == GCI_FOUND)
         gci_store_count(store, *out_set == former ? GCI_COUNT_MEMORY_HITS : GCI_COUNT_DISK_READS, 1);
