@@ -1,5 +1,6 @@
 /*
- * What a lookup saw on its way, recorded for explain: explain prints a trace, it never finds out anything for itself.
+ * What a lookup saw on its way, recorded for explain: why it missed is decided here once, and explain prints
+ * it, with history and nearest hints added.
  */
 #ifndef GCI_CACHE_CANDIDATES_TRACE_H
 #define GCI_CACHE_CANDIDATES_TRACE_H

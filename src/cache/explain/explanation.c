@@ -33,10 +33,10 @@ miss_unseen(gci_journal_entry *entry, gcache_reason reason, char const *bypass)
     return GCACHE_MISS;
 }
 
-/* Looks up as for an entry of the journal. GCACHE_HIT, GCACHE_MISS or an error. */
+/* Fills what the journal would have written of such a lookup. GCACHE_HIT, GCACHE_MISS or an error. */
 static gcache_status
-look_up(gci_journal_entry *entry, gcache *cache, gcache_graph *graph, gcache_hints const *hints, gcache_request const *request,
-        gcache_error *error)
+look_up_to_explain(gci_journal_entry *entry, gcache *cache, gcache_graph *graph, gcache_hints const *hints,
+                   gcache_request const *request, gcache_error *error)
 {
     gci_admission admission = gci_admit(&cache->gate, &(gci_call){ .request = request }, GCI_LOOK_UP);
     gcache_result result = GCACHE_RESULT_INIT;
@@ -76,7 +76,7 @@ gcache_explain(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gc
     if (error == NULL)
         error = &local;
     gci_trace_init(&entry.trace);
-    gcache_status status = look_up(&entry, cache, graph, hints, request, error);
+    gcache_status status = look_up_to_explain(&entry, cache, graph, hints, request, error);
     if (status >= 0 && write_explanation(&entry, form, out_text, error) != GCACHE_OK)
         status = GCACHE_ERROR_MEMORY;
     gci_trace_clear(&entry.trace);

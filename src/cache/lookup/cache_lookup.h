@@ -1,5 +1,5 @@
 /*
- * The lookup itself, which gcache_lookup and gcache_explain share.
+ * A lookup for explanations. What it shares with gcache_lookup is in cache_lookup.c.
  */
 #ifndef GCI_CACHE_LOOKUP_CACHE_LOOKUP_H
 #define GCI_CACHE_LOOKUP_CACHE_LOOKUP_H

@@ -74,7 +74,7 @@ struct gci_subgraph {
     uint32_t sub_count;
     size_t sub_room;
     gci_node *nodes;
-    bool packed; /* its nodes are canonical bytes already, see pack.h */
+    bool packed; /* its nodes are canonical bytes already, see encoded.h */
     gci_buf packed_nodes;
     size_t kwargs_at, kwargs_end;
     gci_subgraph *older; /* the one made before it, for freeing */

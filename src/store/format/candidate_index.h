@@ -2,7 +2,7 @@
  * A key's candidate index: one file that a cold lookup reads in one go (docs/formats/candidate-index.md).
  *
  *      at          size    what
- *      0           64      header (pack.c)
+ *      0           64      header (candidate_index.c)
  *      64                  frames (frame.h), oldest first
  *
  * Invariants:

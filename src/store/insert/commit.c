@@ -1,4 +1,5 @@
-/* The part of an insert under the lock of its key, in the order of state.h. */
+/* The part of an insert under the lock of its key, in the order of state.h; and, without the lock, what several inserts share:
+   writing before it (staging) and syncing pools behind it. */
 #include "store/evict/references.h"
 #include "store/format/describe.h"
 #include "store/format/record.h"
@@ -355,7 +356,7 @@ write_payload(gci_insertion *insertion, size_t pack_size)
     return lies_in_pack(insertion, pack_size) ? make_head(insertion, GCI_FRAME_ENTRY) : write_entry_file(insertion);
 }
 
-/* Of a key in a pool nobody looked before. */
+/* Before the lock nobody looked whether a key in a pool has a description: it may have one in a file. */
 static bool
 has_description_file(gci_insertion const *insertion)
 {

@@ -395,7 +395,7 @@ gci_check_time(gci_store *store)
 
 /* The first lookup of a handle is often its only one: it reads the file and no more. */
 static bool
-is_first(gci_store *store)
+claim_first(gci_store *store)
 {
     return !atomic_load_explicit(&store->asked, memory_order_relaxed) && !atomic_exchange(&store->asked, true) &&
            !atomic_load(&store->warm);
@@ -407,7 +407,7 @@ gci_store_candidates(gci_store *store, gcache_key const *key, gci_candidates **o
     gci_found found;
 
     *out_set = NULL;
-    if (is_first(store)) {
+    if (claim_first(store)) {
         found = gci_read_pack(store, key, out_set, error);
     } else {
         gci_store_enter(store);

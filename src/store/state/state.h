@@ -6,12 +6,12 @@
  *  2. a key's lock (locks.h): one writer of a key's files at a time; then that of its folder's pools;
  *  3. the segment's lock (event_log.h): shared to append, exclusive to empty it;
  *  4. the index lock (index.h): one writer or checkpointer of index.db at a time;
- *  5. the attachments' lock (attach.h): shared to store one, exclusive to sweep; never while waiting for 1;
+ *  5. the attachments' lock (references.h): shared to store one, exclusive to sweep; never while waiting for 1;
  *  6. the lock of the generation table's process slots (usage.h); likewise that of a turn at tables.db (tables.c), by itself;
  *  7. mutexes inside one process, each within one file.
  * All waits for locks that other processes hold are bounded.
  *
- * Publishing an entry (insertion.c) and taking one back (evict.c):
+ * Publishing an entry (commit.c) and taking one back (evict.c):
  *  1. An entry file is complete, synced and under its final name before the candidate index names it.
  *  2. The generation of the key's slot is odd while its candidate index changes, even otherwise; odd means don't cache.
  *  3. A frame in the candidate index is the commit. Rows in index.db follow; they can be lost and rebuilt.
