@@ -102,7 +102,7 @@ cli_hints_read(gci_value const *map, cli_place place, gci_arena *arena, gcache_h
 static bool
 collect_option(collector *into, char const *option, gcache_error *error)
 {
-    gcache_pair pair;
+    gcache_pair pair = { 0 };
     gci_value value;
 
     if (!cli_pair_read(option, into->arena, &pair, error))
