@@ -6,7 +6,7 @@
 #include "store_kit.h"
 
 #include "store/index/drain.h"
-#include "store/evict/capacity.h"
+#include "store/evict/least_recent.h"
 
 #include <ftw.h>
 #include <stdatomic.h>

@@ -54,6 +54,18 @@ gci_store_stats_get(gci_store *store, gci_store_stats *out_stats, gcache_error *
     return status;
 }
 
+gci_fullness
+gci_store_fullness(gci_store *store, bool settle)
+{
+    gci_store_enter(store);
+    return (gci_fullness){ .bytes = gci_usage_bytes(store),
+                           .max_size = store->options.max_size,
+                           .evicted_bytes = gci_store_counted(store, GCI_COUNT_EVICTED_BYTES),
+                           .least_recent_ns = gci_store_least_recent_ns(store, settle),
+                           .evictions = gci_store_counted(store, GCI_COUNT_EVICTIONS),
+                           .asked_again = gci_store_counted(store, GCI_COUNT_ASKED_AGAIN) };
+}
+
 /* ---- facts ---- */
 
 struct reporter {

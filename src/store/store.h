@@ -51,6 +51,19 @@ typedef struct gci_store_stats {
 
 gcache_status gci_store_stats_get(gci_store *store, gci_store_stats *out_stats, gcache_error *error);
 
+/* How full the cache is, to judge by whether a larger one would have kept an entry. */
+typedef struct gci_fullness {
+    uint64_t bytes, max_size;
+    uint64_t evicted_bytes;   /* ever, by all processes that have reported so far */
+    uint64_t least_recent_ns; /* as gci_store_least_recent_ns */
+    uint64_t evictions;       /* entries, ever; and how many of them were asked for again, at least:
+                                 of those that left a key together one is counted */
+    uint64_t asked_again;
+} gci_fullness;
+
+/* settle: with what is still on its way to index.db, which takes longer. Never fails: what isn't known is 0. */
+gci_fullness gci_store_fullness(gci_store *store, bool settle);
+
 /* Facts for doctor, one call each: name, value, and a warning or NULL. */
 typedef void (*gci_fact_fn)(void *state, char const *name, char const *value, char const *warning);
 void gci_store_facts(gci_store *store, gci_fact_fn fn, void *state);

@@ -1,5 +1,5 @@
 /*
- * Room for an insert: below the cap, on the disk, and under its key.
+ * Room for an insert below the cap and under its key; full_disk.h is for what the disk allows.
  *
  * Two watermarks: eviction begins when the cap itself would be exceeded, and ends at nine tenths of it, so that passes are
  * rare. Each pass begins with a count of the files (recount.h): if that finds room, nothing is evicted.
@@ -34,23 +34,5 @@ uint64_t gci_low_watermark(uint64_t cap);
  * time. ERROR_LIMIT: none could. Not while holding a key's lock.
  */
 gcache_status gci_make_room_under_key(gci_store *store, gcache_key const *key, size_t count, gcache_error *error);
-
-/*
- * The file system was full for `need` bytes: sweeps what dead writers left, then evicts a little at a time until a file of
- * that size can be made. ERROR_NO_SPACE: it can't, although as much was evicted as should have helped; then nothing more is
- * evicted for a minute.
- */
-gcache_status gci_evict_for_space(gci_store *store, uint64_t need, gcache_error *error);
-
-/*
- * Evicts the longest unused until `want` bytes are free or nothing is left that can go. Attachments that nobody refers to go
- * first, others with the last entry that refers to them. One key that is busy or can't be rewritten is passed over. By the
- * holder of the evict lock. OK if anything went.
- */
-gcache_status gci_evict_least_recent(gci_store *store, uint64_t want, int cause, gci_evicted *out_evicted,
-                                     gcache_error *error);
-
-/* Whether not even a small entry could be stored now for want of room. */
-bool gci_space_is_short(gci_store *store);
 
 #endif

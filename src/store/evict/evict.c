@@ -22,25 +22,6 @@
 /* Asked for by hand, it waits for as long as a file takes to sync. */
 #define KEY_WAIT_NS UINT64_C(1000000000)
 
-/* What all processes have counted, as far as it is known here. */
-static uint64_t
-count_of(gci_store *store, gci_store_counter counter)
-{
-    return atomic_load(&store->shared.head->counters[counter]) + atomic_load(&store->counts[counter]);
-}
-
-gci_fullness
-gci_store_fullness(gci_store *store, bool settle)
-{
-    gci_store_enter(store);
-    return (gci_fullness){ .bytes = gci_usage_bytes(store),
-                           .max_size = store->options.max_size,
-                           .evicted_bytes = count_of(store, GCI_COUNT_EVICTED_BYTES),
-                           .least_recent_ns = gci_store_least_recent_ns(store, settle),
-                           .evictions = count_of(store, GCI_COUNT_EVICTIONS),
-                           .asked_again = count_of(store, GCI_COUNT_ASKED_AGAIN) };
-}
-
 /* ---- one key ---- */
 
 /* The victims of one key, under its lock. */
@@ -94,7 +75,7 @@ put_tombstone(struct cull *cull, gcache_key const *key)
                                 .hits = (uint32_t)cull->hits, .cause = (uint32_t)cull->eviction->cause,
                                 .left = (uint32_t)gci_pack_draft_live(&cull->draft), .stored_ns = cull->stored_ns,
                                 .used_ns = cull->used_ns,
-                                .evicted_bytes = count_of(cull->store, GCI_COUNT_EVICTED_BYTES) };
+                                .evicted_bytes = gci_store_counted(cull->store, GCI_COUNT_EVICTED_BYTES) };
 
     return gci_tombstone_put(cull->store, &tombstone);
 }

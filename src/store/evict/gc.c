@@ -5,6 +5,8 @@
 #include "store/evict/recount.h"
 #include "store/evict/references.h"
 #include "store/evict/capacity.h"
+#include "store/evict/full_disk.h"
+#include "store/evict/least_recent.h"
 #include "store/evict/victims.h"
 #include "store/index/drain.h"
 #include "store/index/touch.h"

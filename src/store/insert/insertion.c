@@ -4,6 +4,7 @@
 #include "base/system/clock.h"
 #include "store/evict/recount.h"
 #include "store/evict/capacity.h"
+#include "store/evict/full_disk.h"
 #include "store/format/compress.h"
 #include "store/format/describe.h"
 #include "store/index/drain.h"

@@ -46,6 +46,12 @@ gci_store_count(gci_store *store, gci_store_counter counter, uint64_t more)
     atomic_fetch_add_explicit(&store->counts[counter], more, memory_order_relaxed);
 }
 
+uint64_t
+gci_store_counted(gci_store const *store, gci_store_counter counter)
+{
+    return atomic_load(&store->shared.head->counters[counter]) + atomic_load(&store->counts[counter]);
+}
+
 /* Counts are gathered in the process, so that hits of many processes don't fight for one cache line. */
 void
 gci_store_flush_counts(gci_store *store)

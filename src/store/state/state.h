@@ -103,6 +103,8 @@ gci_dir gci_trust_unsigned(gci_store *store);
 gcache_status gci_store_check_writable(gci_store const *store, gcache_error *error);
 
 void gci_store_count(gci_store *store, gci_store_counter counter, uint64_t more);
+/* What all processes have counted, as far as it is known here. */
+uint64_t gci_store_counted(gci_store const *store, gci_store_counter counter);
 void gci_store_flush_counts(gci_store *store);
 
 #endif

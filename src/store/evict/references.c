@@ -1,11 +1,12 @@
 /* Attachments that no entry refers to: mark and sweep, with a time of grace. */
+#include "store/evict/references.h"
+
 #include "base/arena.h"
 #include "base/array.h"
 #include "base/system/clock.h"
 #include "base/digest.h"
 #include "store/directory/shard.h"
 #include "store/directory/tree.h"
-#include "store/evict/references.h"
 #include "store/format/frame.h"
 #include "store/format/record.h"
 #include "store/memory/candidates.h"
