@@ -90,14 +90,10 @@ set_invalid(gci_lexer *lexer, size_t end, char const *problem)
 
 /* ---- numbers ---- */
 
-static int
-digit_value(char c)
+static bool
+is_digit_of(char c, int base)
 {
-    if (is_digit(c))
-        return c - '0';
-    if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f')
-        return (c | 0x20) - 'a' + 10;
-    return 99;
+    return gci_hex_digit(c) >= 0 && gci_hex_digit(c) < base;
 }
 
 /* digits -> digit ('_'? digit)*    Returns the end; `at` itself if there is no digit. */
@@ -106,8 +102,8 @@ skip_digits(gci_lexer const *lexer, size_t at, int base)
 {
     size_t start = at;
 
-    while (digit_value(char_at(lexer, at)) < base ||
-           (char_at(lexer, at) == '_' && at > start && digit_value(char_at(lexer, at + 1)) < base))
+    while (is_digit_of(char_at(lexer, at), base) ||
+           (char_at(lexer, at) == '_' && at > start && is_digit_of(char_at(lexer, at + 1), base)))
         at++;
     return at;
 }

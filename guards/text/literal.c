@@ -13,8 +13,7 @@ read_small(gci_view digits, int base, int64_t *out)
 
     for (size_t i = 0; i < digits.size; i++) {
         char c = digits.data[i];
-        int digit = c >= '0' && c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10;
-        if (c != '_' && (__builtin_mul_overflow(value, base, &value) || __builtin_add_overflow(value, digit, &value)))
+        if (c != '_' && (__builtin_mul_overflow(value, base, &value) || __builtin_add_overflow(value, gci_hex_digit(c), &value)))
             return false;
     }
     *out = value;

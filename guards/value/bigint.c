@@ -376,14 +376,6 @@ gci_int_from_double(gci_arena *arena, double value, gci_int *out)
     return add_magnitudes(arena, small, (gci_int){ NULL, 0 }, small.size < 0, out);
 }
 
-static unsigned char
-digit_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return (unsigned char)(c - '0');
-    return (unsigned char)((c | 0x20) - 'a' + 10);
-}
-
 bool
 gci_int_read(gci_arena *arena, gci_view digits, int base, gci_int *out)
 {
@@ -394,7 +386,7 @@ gci_int_read(gci_arena *arena, gci_view digits, int base, gci_int *out)
         return false;
     for (size_t i = 0; i < digits.size; i++)
         if (digits.data[i] != '_' && (count > 0 || digits.data[i] != '0'))
-            values[count++] = digit_value(digits.data[i]);
+            values[count++] = (unsigned char)gci_hex_digit(digits.data[i]);
     if (count > GCI_INT_MAX_BITS) {
         arena->failed = true;
         return false;

@@ -138,25 +138,13 @@ gci_hex(uint8_t const *bytes, size_t size, char *out_hex)
     out_hex[2 * size] = '\0';
 }
 
-static int
-hex_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
-
 bool
 gci_unhex(gci_view hex, uint8_t *out_bytes, size_t size)
 {
     if (hex.size != 2 * size)
         return false;
     for (size_t i = 0; i < size; i++) {
-        int high = hex_value(hex.data[2 * i]), low = hex_value(hex.data[2 * i + 1]);
+        int high = gci_hex_digit(hex.data[2 * i]), low = gci_hex_digit(hex.data[2 * i + 1]);
         if (high < 0 || low < 0)
             return false;
         out_bytes[i] = (uint8_t)(high * 16 + low);

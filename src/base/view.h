@@ -61,6 +61,16 @@ gci_view_next_line(gci_view *rest, gci_view *out_line)
     return true;
 }
 
+/* The value of a digit, of either case; -1: it is none. */
+static inline int
+gci_hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c = (char)(c | 0x20);
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
 /* Bytewise order, a prefix before what it begins. */
 static inline int
 gci_view_compare(gci_view a, gci_view b)

@@ -162,15 +162,6 @@ skip_plain(char const *p, char const *end)
     return p;
 }
 
-static int
-hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c = (char)(c | 0x20);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* XXXX, four hex digits at p; -1 if they aren't. */
 static int32_t
 read_hex4(char const *p, char const *end)
@@ -180,7 +171,7 @@ read_hex4(char const *p, char const *end)
     if (end - p < 4)
         return -1;
     for (int i = 0; i < 4; i++) {
-        int digit = hex_digit(p[i]);
+        int digit = gci_hex_digit(p[i]);
         if (digit < 0)
             return -1;
         unit = unit * 16 + digit;

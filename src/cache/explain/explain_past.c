@@ -55,7 +55,7 @@ write_change(gci_journal_entry *entry, gcache_explain_form form, gci_buf *out)
     if (entry->reason == GCACHE_REASON_BYPASS || entry->context.request.guard_test != NULL)
         return;
     gci_trace_init(&trace);
-    gcache_status status = gci_lookup(&entry->context, &trace, &now, NULL);
+    gcache_status status = gci_lookup_traced(&entry->context, &trace, &now, NULL);
     bool changed = status == GCACHE_HIT || (status == GCACHE_MISS && now.reason != entry->reason);
     if (form == GCACHE_EXPLAIN_JSON && status >= 0)
         gci_buf_format(out, ", \"now\": {\"outcome\": \"%s\", \"reason\": \"%s\"}", status == GCACHE_HIT ? "hit" : "miss",

@@ -53,7 +53,7 @@ look_up_to_explain(gci_journal_entry *entry, gcache *cache, gcache_graph *graph,
     if (status == GCACHE_OK && admission.by == GCI_BY_REFRESH)
         return miss_unseen(entry, admission.reason, NULL);
     if (status == GCACHE_OK) {
-        status = gci_lookup(&entry->context, &entry->trace, &result, error);
+        status = gci_lookup_traced(&entry->context, &entry->trace, &result, error);
         entry->kind = status == GCACHE_HIT ? GCACHE_JOURNAL_HIT : GCACHE_JOURNAL_MISS;
         entry->reason = result.reason;
         if (status == GCACHE_MISS && result.reason == GCACHE_REASON_NO_KEY)

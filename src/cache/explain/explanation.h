@@ -13,20 +13,20 @@
 /* What the search for nearest hints may cost for all candidates of an explanation: some tenths of a second. */
 #define GCI_NEAREST_WORK ((size_t)1 << 22)
 
-/* For people. brief: at most 25 lines. */
+/* In explain_text.c. For people. brief: at most 25 lines. */
 void gci_explain_text(gci_journal_entry const *entry, bool brief, gci_buf *out);
 
-/* The middle part of gci_explain_text where nothing is stored under the key: the nearest keys and how they differ. */
+/* In explain_nearest.c: the middle part of gci_explain_text where nothing is stored under the key: the nearest keys and how they differ. */
 void gci_explain_nearest(gci_trace const *trace, bool brief, gci_buf *out);
 
-/* Writes that another variant serves than the expected one, and why; nothing if it doesn't. No line end. */
+/* In explain_text.c. Writes that another variant serves than the expected one, and why; nothing if it doesn't. No line end. */
 void gci_explain_variant(gci_journal_entry const *entry, gci_buf *out);
 
-/* What can be done about a miss: a sentence or two in the words of the user's framework. Nothing where nothing is known to
+/* In advice.c. What can be done about a miss: a sentence or two in the words of the user's framework. Nothing where nothing is known to
    help. */
 void gci_write_advice(gci_journal_entry const *entry, gci_buf *out);
 
-/* One JSON object on one line, without a line end. */
+/* In explain_json.c. One JSON object on one line, without a line end. */
 void gci_explain_json(gci_journal_entry const *entry, gci_buf *out);
 
 #endif

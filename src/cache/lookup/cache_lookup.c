@@ -1,5 +1,15 @@
 /*
- * The story of a lookup: context -> candidates of the key -> the best one whose guards hold -> its payload.
+ * The story of a lookup: context -> candidates of the key -> the best one whose guards hold -> its payload. It begins at the
+ * end of this file; each function stands below those it calls:
+ *
+ *     gcache_lookup_with   with a report to listener and journal
+ *     gci_answer           through the gate
+ *     answer_admitted      with the context: key, hints, variants
+ *     look_up              keeps what a miss is to tell
+ *     choose_from_store    asks the store for the candidates
+ *     choose               names the reason of a miss
+ *     serve_best           takes the best whose payload can be had
+ *     select_candidate     through the index, or one by one (try_all)
  *
  * Nothing on this path is an error by itself. Whatever goes wrong turns into a miss with a reason, or, if only one candidate
  * is concerned, into a try of the next one.
@@ -43,7 +53,7 @@ typedef struct walk {
     gcache_reason reason; /* of the candidate that got furthest */
     bool *failed;         /* candidates whose payload can't be had; NULL as long as there is none */
     bool has_trouble;     /* trouble says why one of them couldn't */
-    bool *again;          /* set if one has been renewed meanwhile; NULL: skip it */
+    bool *again;          /* set if the best has been renewed since it was read (store/publish/renewal.h); NULL: skip it */
     gcache_error trouble;
 } walk;
 
@@ -261,7 +271,7 @@ miss_with_note(gcache_result *result, char const *why, gcache_error *error)
     return GCACHE_MISS;
 }
 
-/* The key's candidates are there: which one? *again, if not NULL: they are old by now. */
+/* The key's candidates are there: which one? *again, if not NULL: they are to be read again, since one has been renewed. */
 static gcache_status
 choose(gci_context const *context, gci_candidates *set, gci_trace *trace, bool *again, gcache_result *result,
        gcache_error *error)
@@ -308,10 +318,10 @@ found_none(gci_context const *context, gci_found found, gcache_error const *trou
                                                                   : GCACHE_MISS;
 }
 
-/* gci_lookup without the trace's rest. *out_set: the candidates; NULL: there are none. */
+/* Chooses among what the store has, and again if that has been renewed. *out_set: the candidates; NULL: there are none. */
 static gcache_status
-ask(gci_context const *context, gci_trace *trace, gci_candidates **out_set, gcache_error *trouble,
-    gcache_result *out_result, gcache_error *error)
+choose_from_store(gci_context const *context, gci_trace *trace, gci_candidates **out_set, gcache_error *trouble,
+                  gcache_result *out_result, gcache_error *error)
 {
     gcache_status status = GCACHE_MISS;
     bool again = true;
@@ -332,9 +342,9 @@ ask(gci_context const *context, gci_trace *trace, gci_candidates **out_set, gcac
 }
 
 gcache_status
-gci_lookup(gci_context const *context, gci_trace *trace, gcache_result *out_result, gcache_error *error)
+gci_lookup_traced(gci_context const *context, gci_trace *trace, gcache_result *out_result, gcache_error *error)
 {
-    gcache_status status = ask(context, trace, &trace->set, &trace->trouble, out_result, error);
+    gcache_status status = choose_from_store(context, trace, &trace->set, &trace->trouble, out_result, error);
 
     if (out_result->reason == GCACHE_REASON_EVICTED)
         gci_trace_find_eviction(trace, context->cache->store, &context->key, true);
@@ -357,7 +367,7 @@ look_up(gci_context const *context, gci_missed *missed, gcache_result *out_resul
     gcache_error trouble = { 0 };
     gci_candidates *set;
 
-    gcache_status status = ask(context, NULL, &set, &trouble, out_result, error);
+    gcache_status status = choose_from_store(context, NULL, &set, &trouble, out_result, error);
     if (out_result->reason == GCACHE_REASON_EVICTED && !context->request.probe)
         gci_store_asked_again(context->cache->store, &context->key);
     if (missed != NULL && (status == GCACHE_MISS || missed->may_refuse)) {
@@ -374,8 +384,8 @@ look_up(gci_context const *context, gci_missed *missed, gcache_result *out_resul
 
 /* The gate is open, but perhaps for a refresh. */
 static gcache_status
-ask_store(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gcache_request const *request,
-          gci_admission admission, gci_missed *missed, gcache_result *out_result, gcache_error *error)
+answer_admitted(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gcache_request const *request,
+                gci_admission admission, gci_missed *missed, gcache_result *out_result, gcache_error *error)
 {
     gci_context local, *context = missed != NULL ? &missed->context : &local;
     gcache_error why;
@@ -413,7 +423,7 @@ gci_answer(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gci_ca
         gci_missed_clear(missed);
     gci_admission admission = gci_admit(&cache->gate, call, GCI_LOOK_UP);
     if (admission.by == GCI_BY_NOBODY || admission.by == GCI_BY_REFRESH)
-        return ask_store(cache, graph, hints, call->request, admission, missed, out_result, error);
+        return answer_admitted(cache, graph, hints, call->request, admission, missed, out_result, error);
     if (admission.reason == GCACHE_REASON_BYPASS)
         return gci_bypass(out_result, admission.why, error);
     out_result->reason = admission.reason;

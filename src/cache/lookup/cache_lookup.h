@@ -1,5 +1,5 @@
 /*
- * A lookup for explanations. What it shares with gcache_lookup is in cache_lookup.c.
+ * What gcache_lookup, get-or-compile and explanations share.
  */
 #ifndef GCI_CACHE_LOOKUP_CACHE_LOOKUP_H
 #define GCI_CACHE_LOOKUP_CACHE_LOOKUP_H
@@ -10,7 +10,8 @@
  * Asks what a lookup would answer, for an explanation: every candidate is tried and recorded, and no payload is read.
  * *out_result is set in any case. GCACHE_HIT, GCACHE_MISS or an error (strict mode, no memory).
  */
-gcache_status gci_lookup(gci_context const *context, gci_trace *trace, gcache_result *out_result, gcache_error *error);
+gcache_status gci_lookup_traced(gci_context const *context, gci_trace *trace, gcache_result *out_result,
+                                gcache_error *error);
 
 /*
  * As gcache_lookup_with, without a report to listener and journal. missed: NULL, or set on a miss of a graph that has a key.

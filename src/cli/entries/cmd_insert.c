@@ -4,12 +4,12 @@
 #include "base/system/file.h"
 #include "cli/shared/cli.h"
 #include "cli/shared/hints.h"
-#include "cli/shared/question.h"
+#include "cli/shared/subject.h"
 
 #include <sys/stat.h>
 
 typedef struct options {
-    cli_question_options question;
+    cli_subject_options subject;
     cli_list guards, attachments;
     char const *payload, *meta;
     int64_t priority, compile_ns;
@@ -75,7 +75,7 @@ content_clear(content *what, size_t attachment_count)
 }
 
 static gcache_entry
-entry_of(options const *wanted, cli_question const *question, content const *what)
+entry_of(options const *wanted, cli_subject const *subject, content const *what)
 {
     return (gcache_entry){ .size = sizeof(gcache_entry), .guards = wanted->guards.items,
                            .guard_count = wanted->guards.count,
@@ -83,12 +83,12 @@ entry_of(options const *wanted, cli_question const *question, content const *wha
                            .payload_size = what->payload.size,
                            .metadata = what->metadata.data,
                            .metadata_size = what->metadata.size,
-                           .variant = wanted->question.variant,
+                           .variant = wanted->subject.variant,
                            .priority = wanted->priority,
-                           .requires_ = question->pairs,
-                           .requires_count = wanted->question.pairs.count,
+                           .requires_ = subject->pairs,
+                           .requires_count = wanted->subject.pairs.count,
                            .compile_ns = (uint64_t)wanted->compile_ns,
-                           .label = wanted->question.label,
+                           .label = wanted->subject.label,
                            .attachments = what->attachments,
                            .attachment_count = wanted->attachments.count };
 }
@@ -120,15 +120,15 @@ print_inserted(gcache_inserted const *inserted)
 }
 
 static gcache_status
-insert(cli_call *call, cli_question const *question, content const *what)
+insert(cli_call *call, cli_subject const *subject, content const *what)
 {
     options const *wanted = call->options;
     gcache_inserted inserted = GCACHE_INSERTED_INIT;
-    gcache_entry entry = entry_of(wanted, question, what);
+    gcache_entry entry = entry_of(wanted, subject, what);
 
-    cli_question_warn(&wanted->question);
+    cli_subject_warn(&wanted->subject);
     gcache_status status =
-        gcache_insert(call->cache, question->graph, cli_question_hints(question), &entry, &inserted, &call->error);
+        gcache_insert(call->cache, subject->graph, cli_subject_hints(subject), &entry, &inserted, &call->error);
     if (status == GCACHE_OK)
         print_inserted(&inserted);
     if (status == GCACHE_REFUSED)
@@ -140,7 +140,7 @@ static bool
 run(cli_call *call)
 {
     options const *wanted = call->options;
-    cli_question question;
+    cli_subject subject;
     content what = { 0 };
 
     if (wanted->payload == NULL)
@@ -149,21 +149,21 @@ run(cli_call *call)
         return cli_wrong(&call->error, "insert: --compile-ns must not be negative");
     gci_buf_init(&what.payload, GCI_BUF_NO_LIMIT);
     gci_buf_init(&what.metadata, GCI_BUF_NO_LIMIT);
-    bool read = cli_question_open(call, &wanted->question, &question) && read_content(call, &what);
-    gcache_status status = read ? insert(call, &question, &what) : call->error.status;
+    bool read = cli_subject_open(call, &wanted->subject, &subject) && read_content(call, &what);
+    gcache_status status = read ? insert(call, &subject, &what) : call->error.status;
     call->answer = status == GCACHE_REFUSED ? CLI_NO : CLI_OK;
     content_clear(&what, wanted->attachments.count);
-    cli_question_clear(&question);
+    cli_subject_clear(&subject);
     return status >= 0;
 }
 
 static cli_option const table[] = {
-    CLI_SUBJECT_OPTIONS(options, question),
+    CLI_SUBJECT_OPTIONS(options, subject),
     { "guard", CLI_LIST, offsetof(options, guards), "EXPRESSION", "a guard; repeat for more, all must hold" },
     { "payload", CLI_TEXT, offsetof(options, payload), "FILE", "the compiler's bytes" },
-    { "variant", CLI_TEXT, offsetof(options, question.variant), "V", "a label for the variant" },
+    { "variant", CLI_TEXT, offsetof(options, subject.variant), "V", "a label for the variant" },
     { "priority", CLI_INT, offsetof(options, priority), "N", "rank among candidates that hold; higher is preferred" },
-    { "require", CLI_LIST, offsetof(options, question.pairs), "NAME=VALUE", "must equal what a lookup provides" },
+    { "require", CLI_LIST, offsetof(options, subject.pairs), "NAME=VALUE", "must equal what a lookup provides" },
     { "meta", CLI_TEXT, offsetof(options, meta), "FILE", "metadata, handed back with a hit" },
     { "attach", CLI_LIST, offsetof(options, attachments), "NAME=FILE", "a file that running the payload needs; repeat for more" },
     { "compile-ns", CLI_INT, offsetof(options, compile_ns), "N", "what compiling took, in nanoseconds" },

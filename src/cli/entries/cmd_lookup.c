@@ -4,10 +4,10 @@
 #include "base/system/file.h"
 #include "cli/shared/cli.h"
 #include "cli/shared/object.h"
-#include "cli/shared/question.h"
+#include "cli/shared/subject.h"
 
 typedef struct options {
-    cli_question_options question;
+    cli_subject_options subject;
     char const *out, *place;
     bool json;
 } options;
@@ -81,26 +81,26 @@ static bool
 run(cli_call *call)
 {
     options const *wanted = call->options;
-    cli_question question;
+    cli_subject subject;
     gcache_result found = GCACHE_RESULT_INIT;
 
-    bool done = cli_question_open(call, &wanted->question, &question);
+    bool done = cli_subject_open(call, &wanted->subject, &subject);
     if (done) {
-        gcache_request request = cli_question_request(&question, &wanted->question);
+        gcache_request request = cli_subject_request(&subject, &wanted->subject);
         request.place = wanted->place;
-        cli_question_warn(&wanted->question);
-        gcache_status status = gcache_lookup_with(call->cache, question.graph, cli_question_hints(&question), &request, &found,
+        cli_subject_warn(&wanted->subject);
+        gcache_status status = gcache_lookup_with(call->cache, subject.graph, cli_subject_hints(&subject), &request, &found,
                                                   &call->error);
         done = (status == GCACHE_HIT || status == GCACHE_MISS) && report(call, &found);
     }
     gcache_result_clear(&found);
-    cli_question_clear(&question);
+    cli_subject_clear(&subject);
     return done;
 }
 
 static cli_option const table[] = {
-    CLI_SUBJECT_OPTIONS(options, question),
-    CLI_REQUEST_OPTIONS(options, question),
+    CLI_SUBJECT_OPTIONS(options, subject),
+    CLI_REQUEST_OPTIONS(options, subject),
     { "out", CLI_TEXT, offsetof(options, out), "FILE", "where the payload goes; - is standard output" },
     { "place", CLI_TEXT, offsetof(options, place), "DIR", "where the entry's attachments go" },
     { "json", CLI_FLAG, offsetof(options, json), NULL, "print an object: outcome, reason, entry, key, ..." },

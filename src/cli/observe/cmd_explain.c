@@ -3,10 +3,10 @@
  */
 #include "cli/shared/cli.h"
 #include "cli/observe/journal_query.h"
-#include "cli/shared/question.h"
+#include "cli/shared/subject.h"
 
 typedef struct options {
-    cli_question_options question;
+    cli_subject_options subject;
     cli_journal_options journal;
     bool all, json;
 } options;
@@ -25,17 +25,17 @@ static bool
 explain_now(cli_call *call)
 {
     options const *wanted = call->options;
-    cli_question question;
+    cli_subject subject;
     char *text = NULL;
 
-    bool done = cli_question_open(call, &wanted->question, &question);
+    bool done = cli_subject_open(call, &wanted->subject, &subject);
     if (done) {
-        gcache_request request = cli_question_request(&question, &wanted->question);
-        gcache_status status = gcache_explain(call->cache, question.graph, cli_question_hints(&question), &request,
+        gcache_request request = cli_subject_request(&subject, &wanted->subject);
+        gcache_status status = gcache_explain(call->cache, subject.graph, cli_subject_hints(&subject), &request,
                                               form_of(wanted), &text, &call->error);
         done = cli_print_text(status == GCACHE_HIT || status == GCACHE_MISS ? GCACHE_OK : status, &text);
     }
-    cli_question_clear(&question);
+    cli_subject_clear(&subject);
     return done;
 }
 
@@ -46,7 +46,7 @@ static bool
 asks_journal(options const *wanted)
 {
     return wanted->journal.last != 0 || wanted->journal.since != NULL || wanted->journal.reason != NULL ||
-           (wanted->question.graph == NULL && wanted->question.key == NULL);
+           (wanted->subject.graph == NULL && wanted->subject.key == NULL);
 }
 
 static bool
@@ -59,10 +59,10 @@ explain_journal(cli_call *call)
     char *text = NULL;
     size_t count = 0;
 
-    if (wanted->question.graph != NULL)
+    if (wanted->subject.graph != NULL)
         return cli_wrong(error, "--graph asks about now, --last, --since and --reason about the past");
-    selected.label = wanted->question.label;
-    selected.key = wanted->question.key;
+    selected.label = wanted->subject.label;
+    selected.key = wanted->subject.key;
     if (selected.last == 0 && selected.since == NULL)
         selected.last = 1;
     if (!cli_open(call, CLI_LOOK) || !cli_journal_query(&selected, &query, error) ||
@@ -81,8 +81,8 @@ run(cli_call *call)
 }
 
 static cli_option const table[] = {
-    CLI_SUBJECT_OPTIONS(options, question),
-    CLI_REQUEST_OPTIONS(options, question),
+    CLI_SUBJECT_OPTIONS(options, subject),
+    CLI_REQUEST_OPTIONS(options, subject),
     { "last", CLI_LAST, offsetof(options, journal.last), "[N]", "the last miss of any process, or the last N" },
     { "since", CLI_TEXT, offsetof(options, journal.since), "AGE", "past misses that are at most so old: 90s, 10m, 2h, 3d" },
     { "reason", CLI_TEXT, offsetof(options, journal.reason), "REASON", "past misses for this reason: guard_false, no_key, ..." },

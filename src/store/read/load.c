@@ -61,7 +61,7 @@ decode(gci_store *store, gcache_key const *key, gci_view bytes, gci_candidates *
 }
 
 static gci_found
-read_whole(gci_store *store, gci_file const *file, gcache_key const *key, size_t size, gci_candidates **out_set,
+read_all(gci_store *store, gci_file const *file, gcache_key const *key, size_t size, gci_candidates **out_set,
            gcache_error *error)
 {
     char small[READ_ON_STACK];
@@ -176,7 +176,7 @@ read_file(gci_store *store, gci_file const *file, gcache_key const *key, gci_can
     }
     *out_set = bring_up_to_date(store, file, former, stamp);
     gci_found found = *out_set != NULL ? GCI_FOUND
-                                       : read_whole(store, file, key, (size_t)stamp->size, out_set, error);
+                                       : read_all(store, file, key, (size_t)stamp->size, out_set, error);
     if (found == GCI_FOUND && *out_set != former)
         note_file(gci_inside(*out_set), stamp);
     return found;

@@ -118,7 +118,7 @@ compare(fixture *f, gcache_graph *g, asked *q, size_t *hits)
 
     assert_int_equal(gci_context_init(&context, f->cache, g, &q->hints, &q->request, &f->error), GCACHE_OK);
     gci_trace_init(&trace);
-    gcache_status expected = gci_lookup(&context, &trace, &tried, &f->error);
+    gcache_status expected = gci_lookup_traced(&context, &trace, &tried, &f->error);
     assert_int_equal(gcache_lookup_with(f->cache, g, &q->hints, &q->request, &indexed, &f->error), expected);
     assert_int_equal(indexed.reason, tried.reason);
     if (expected == GCACHE_HIT)
