@@ -1,5 +1,6 @@
 /*
  * Writing down what a lookup's trace shows: of a journal's entry, or of a lookup made for the purpose, whose entry has no time.
+ * Text for people: explain_text.c, explain_nearest.c, advice.c; JSON: explain_json.c; what to write: explanation.c, explain_past.c.
  */
 #ifndef GCI_CACHE_EXPLAIN_EXPLANATION_H
 #define GCI_CACHE_EXPLAIN_EXPLANATION_H
@@ -13,20 +14,20 @@
 /* What the search for nearest hints may cost for all candidates of an explanation: some tenths of a second. */
 #define GCI_NEAREST_WORK ((size_t)1 << 22)
 
-/* In explain_text.c. For people. brief: at most 25 lines. */
+/* For people. brief: at most 25 lines. */
 void gci_explain_text(gci_journal_entry const *entry, bool brief, gci_buf *out);
 
-/* In explain_nearest.c: the middle part of gci_explain_text where nothing is stored under the key: the nearest keys and how they differ. */
+/* The middle part of gci_explain_text where nothing is stored under the key: the nearest keys and how they differ. */
 void gci_explain_nearest(gci_trace const *trace, bool brief, gci_buf *out);
 
-/* In explain_text.c. Writes that another variant serves than the expected one, and why; nothing if it doesn't. No line end. */
+/* Writes that another variant serves than the expected one, and why; nothing if it doesn't. No line end. */
 void gci_explain_variant(gci_journal_entry const *entry, gci_buf *out);
 
-/* In advice.c. What can be done about a miss: a sentence or two in the words of the user's framework. Nothing where nothing is known to
+/* What can be done about a miss: a sentence or two in the words of the user's framework. Nothing where nothing is known to
    help. */
 void gci_write_advice(gci_journal_entry const *entry, gci_buf *out);
 
-/* In explain_json.c. One JSON object on one line, without a line end. */
+/* One JSON object on one line, without a line end. */
 void gci_explain_json(gci_journal_entry const *entry, gci_buf *out);
 
 #endif
