@@ -9,7 +9,7 @@ read_clock(clockid_t id)
     struct timespec now;
 
     clock_gettime(id, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    return gci_timespec_ns(now);
 }
 
 uint64_t
@@ -56,5 +56,5 @@ gci_clock_deadline(uint64_t wait_ns)
 {
     uint64_t end = gci_clock_wall_ns() + wait_ns;
 
-    return (struct timespec){ .tv_sec = (time_t)(end / 1000000000u), .tv_nsec = (long)(end % 1000000000u) };
+    return (struct timespec){ .tv_sec = (time_t)(end / GCI_SECOND_NS), .tv_nsec = (long)(end % GCI_SECOND_NS) };
 }

@@ -8,6 +8,14 @@
 #include <stdint.h>
 #include <time.h>
 
+#define GCI_SECOND_NS UINT64_C(1000000000)
+
+static inline uint64_t
+gci_timespec_ns(struct timespec time)
+{
+    return (uint64_t)time.tv_sec * GCI_SECOND_NS + (uint64_t)time.tv_nsec;
+}
+
 uint64_t gci_clock_wall_ns(void);
 uint64_t gci_clock_steady_ns(void);
 

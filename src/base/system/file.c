@@ -304,7 +304,7 @@ fail_file(gci_file const *file, gcache_error *error)
 static uint64_t
 ns_of(struct statx_timestamp time)
 {
-    return (uint64_t)time.tv_sec * 1000000000u + time.tv_nsec;
+    return (uint64_t)time.tv_sec * GCI_SECOND_NS + time.tv_nsec;
 }
 
 /* Some sandboxes refuse statx, as they did before they knew it. */
@@ -320,8 +320,8 @@ stamp_without_birth(gci_file const *file, gci_file_stamp *out_stamp, gcache_erro
         .device = facts.st_dev,
         .inode = facts.st_ino,
         .size = (uint64_t)facts.st_size,
-        .modified_ns = (uint64_t)facts.st_mtim.tv_sec * 1000000000u + (uint64_t)facts.st_mtim.tv_nsec,
-        .changed_ns = (uint64_t)facts.st_ctim.tv_sec * 1000000000u + (uint64_t)facts.st_ctim.tv_nsec,
+        .modified_ns = gci_timespec_ns(facts.st_mtim),
+        .changed_ns = gci_timespec_ns(facts.st_ctim),
         .mode = facts.st_mode,
         .user = facts.st_uid,
         .group = facts.st_gid,

@@ -3,6 +3,8 @@
  */
 #include "cli/shared/cli.h"
 
+#include "base/system/clock.h"
+
 #include <stdio.h>
 #include <time.h>
 
@@ -46,7 +48,7 @@ cli_duration(uint64_t ns)
 cli_words
 cli_time(uint64_t ns)
 {
-    time_t seconds = (time_t)(ns / 1000000000u);
+    time_t seconds = (time_t)(ns / GCI_SECOND_NS);
     cli_words words = { "?" };
     struct tm parts;
 

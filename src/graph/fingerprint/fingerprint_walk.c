@@ -2,6 +2,7 @@
  * Finding the files of a tree.
  */
 #include "base/check.h"
+#include "base/system/clock.h"
 #include "base/system/file.h"
 #include "graph/fingerprint/fingerprint_run.h"
 
@@ -31,8 +32,8 @@ facts_of(struct stat const *s)
 {
     return (gci_file_facts){
         .size = (uint64_t)s->st_size,
-        .mtime_ns = (uint64_t)s->st_mtim.tv_sec * 1000000000u + (uint64_t)s->st_mtim.tv_nsec,
-        .ctime_ns = (uint64_t)s->st_ctim.tv_sec * 1000000000u + (uint64_t)s->st_ctim.tv_nsec,
+        .mtime_ns = gci_timespec_ns(s->st_mtim),
+        .ctime_ns = gci_timespec_ns(s->st_ctim),
         .device = s->st_dev,
         .inode = s->st_ino,
     };

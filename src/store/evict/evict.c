@@ -170,9 +170,9 @@ cull_key(struct cull *cull, gcache_key const *key)
             gci_tombstone_remove(store, key);
         return status;
     }
-    /* On a full disk there is room for it only now. */
-    if (cull->evicted > 0 && !remembered)
-        put_tombstone(cull, key);
+    /* On a full disk there is room for it only now, or not even now: then rows that speak of it can't be told from losses. */
+    if (cull->evicted > 0 && !remembered && !put_tombstone(cull, key))
+        gci_word_set(&store->shared.head->unnoted_s, cull->now_ns / GCI_SECOND_NS);
     gci_count_entries(store, -(int64_t)cull->evicted);
     cull->bytes = before > cull->cost ? before - cull->cost : 0;
     remove_files(cull, key);

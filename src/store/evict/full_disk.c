@@ -66,7 +66,7 @@ probe_pruned(gci_store *store, uint64_t size, bool *out_nameless, gcache_error *
 static bool
 was_futile(gci_store *store)
 {
-    uint64_t then, now = gci_clock_wall_ns() / 1000000000u;
+    uint64_t then, now = gci_clock_wall_ns() / GCI_SECOND_NS;
 
     return gci_word_get(&store->shared.head->futile_s, &then) && then <= now && now - then < FUTILE_S;
 }
@@ -107,7 +107,7 @@ evict_until_it_fits(gci_store *store, uint64_t need, gcache_error *error)
         status = probe_pruned(store, need, &nameless, error);
     }
     if (status == GCACHE_ERROR_NO_SPACE)
-        gci_word_set(&store->shared.head->futile_s, gci_clock_wall_ns() / 1000000000u);
+        gci_word_set(&store->shared.head->futile_s, gci_clock_wall_ns() / GCI_SECOND_NS);
     return status;
 }
 

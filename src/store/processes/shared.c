@@ -16,7 +16,7 @@
 
 _Static_assert(sizeof(gci_shared_table) == 4096 + 8 * GCI_SLOTS + 64 * GCI_PROCESS_SLOTS, "the layout is a file's");
 _Static_assert(offsetof(gci_shared_table, generations) == 4096, "the layout is a file's");
-_Static_assert(offsetof(gci_shared_head, counters) == 64, "the layout is a file's");
+_Static_assert(offsetof(gci_shared_head, counters) == 72, "the layout is a file's");
 _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2, "processes share these words");
 
 /* ---- the file ---- */
@@ -44,7 +44,7 @@ struct head {
     uint64_t slots;
 };
 
-static struct head const good_head = { { 'G', 'C', 'G', 'E', 'N', 'S', 0, 2 }, GCI_SLOTS };
+static struct head const good_head = { { 'G', 'C', 'G', 'E', 'N', 'S', 0, 3 }, GCI_SLOTS };
 
 /* Opens the file if it is a table. */
 static bool

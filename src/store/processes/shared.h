@@ -2,15 +2,16 @@
  * The generation table: memory that all processes with the directory open share, by mapping the file `generations`.
  *
  *      at          size    what
- *      0           8       magic "GCGENS" 0 2
+ *      0           8       magic "GCGENS" 0 3
  *      8           8       number of slots, 16384
- *      16          8       bytes on disk that count toward the cap        (16 to 63: words that check themselves, word.h)
+ *      16          8       bytes on disk that count toward the cap        (16 to 71: words that check themselves, word.h)
  *      24          8       entries
  *      32          8       keys
  *      40          8       bytes that were ever added
  *      48          8       how many process slots have been used
  *      56          8       when an eviction made no room on a full disk, in s since 1970
- *      64          8 each  counters (GCACHE_STATISTIC_COUNTER_MAP, in its order: new ones go to its end)
+ *      64          8       when an eviction could be noted nowhere, for want of room, in s since 1970
+ *      72          8 each  counters (GCACHE_STATISTIC_COUNTER_MAP, in its order: new ones go to its end)
  *      4096        8 each  generations, one a slot
  *      135168      64 each process slots, 512 (usage.h)
  *
@@ -49,7 +50,7 @@
 typedef struct gci_shared_head {
     char magic[8];
     uint64_t slots;
-    gci_word bytes, entries, keys, added, process_count, futile_s;
+    gci_word bytes, entries, keys, added, process_count, futile_s, unnoted_s;
     _Atomic uint64_t counters[GCI_COUNT_COUNT];
 } gci_shared_head;
 

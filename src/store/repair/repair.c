@@ -276,6 +276,8 @@ gci_store_repair(gci_store *store, gcache_maintenance_options const *options, gc
     status = repair_all(&repair);
     if (status == GCACHE_OK)
         status = gci_recount(store, &counted, error);
+    if (status == GCACHE_OK)
+        gci_word_set(&store->shared.head->unnoted_s, 0);
     gci_file_unlock_and_close(&lock);
     return status;
 }

@@ -200,6 +200,15 @@ is_known_evicted(gci_store *store, gci_lone_row const *row, gci_candidates const
            tombstone.evicted_ns >= row->used_ns;
 }
 
+/* On a full disk what went may have left nothing. */
+static bool
+may_be_evicted(gci_store *store, gci_lone_row const *row)
+{
+    uint64_t unnoted;
+
+    return gci_word_get(&store->shared.head->unnoted_s, &unnoted) && row->used_ns / GCI_SECOND_NS <= unnoted;
+}
+
 /* What files say about an entry that a list of them didn't have. */
 typedef enum fate {
     FATE_THERE,      /* it is there by now, or nobody can look */
@@ -217,7 +226,7 @@ fate_of(gci_store *store, gci_lone_row const *row)
     gci_hex(row->id, sizeof row->id, hex);
     gci_found found = gci_read_pack(store, &row->key, &set, NULL);
     bool there = found == GCI_UNREADABLE || (row->is_entry && set != NULL && gci_candidates_find(set, hex) != NULL);
-    bool evicted = !there && is_known_evicted(store, row, set);
+    bool evicted = !there && (is_known_evicted(store, row, set) || may_be_evicted(store, row));
     gci_candidates_release(set);
     if (there)
         return FATE_THERE;

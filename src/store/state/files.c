@@ -175,7 +175,7 @@ gci_link_into_place(gci_store *store, gci_path const *temporary, gci_path const 
 uint64_t
 gci_changed_ns(struct stat const *facts)
 {
-    return (uint64_t)facts->st_mtim.tv_sec * 1000000000u + (uint64_t)facts->st_mtim.tv_nsec;
+    return gci_timespec_ns(facts->st_mtim);
 }
 
 bool

@@ -179,7 +179,7 @@ publish(gci_store *store)
         usage->slot = claim_slot(store);
     if (usage->slot == NULL)
         return;
-    gci_word_set(&usage->slot->since_s, gci_clock_wall_ns() / 1000000000u);
+    gci_word_set(&usage->slot->since_s, gci_clock_wall_ns() / GCI_SECOND_NS);
     gci_word_set(&usage->slot->reserved, usage->reserved);
 }
 
@@ -263,9 +263,9 @@ gci_usage_bound(gci_store *store, uint64_t *out_bytes)
 static bool
 is_abandoned(gci_process_slot const *slot)
 {
-    uint64_t since, now = gci_clock_wall_ns() / 1000000000u;
+    uint64_t since, now = gci_clock_wall_ns() / GCI_SECOND_NS;
 
-    return !gci_word_get(&slot->since_s, &since) || since > now || now - since > GCI_FOREIGN_NS / 1000000000u;
+    return !gci_word_get(&slot->since_s, &since) || since > now || now - since > GCI_FOREIGN_NS / GCI_SECOND_NS;
 }
 
 static void

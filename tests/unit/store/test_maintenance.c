@@ -548,6 +548,29 @@ test_lost_candidate_index(void **state)
     gci_store_close(store);
 }
 
+/* What an eviction on a full disk couldn't note anywhere isn't called a loss; what is lost after a repair is. */
+static void
+test_unnoted_evictions_are_no_losses(void **state)
+{
+    gci_store *store = fixture_open_apart(*state);
+    char path[512];
+
+    insert(store, 1, 1, 100);
+    insert(store, 2, 1, 100);
+    gci_store_close(store);
+    pack_path(*state, 1, path);
+    unlink(path);
+    store = fixture_open(*state);
+    assert_int_equal(problems(store), 1);
+    gci_word_set(&store->shared.head->unnoted_s, gci_clock_wall_ns() / GCI_SECOND_NS);
+    assert_int_equal(problems(store), 0);
+    assert_int_equal(repair_store(store).lost, 0);
+    pack_path(*state, 2, path);
+    unlink(path);
+    assert_int_equal(problems(store), 1);
+    gci_store_close(store);
+}
+
 int
 main(void)
 {
@@ -569,6 +592,7 @@ main(void)
         STORE_TEST(test_small_entries_take_no_more_files_than_the_cap_has_blocks),
         STORE_TEST(test_verify_beside_writers),
         STORE_TEST(test_lost_candidate_index),
+        STORE_TEST(test_unnoted_evictions_are_no_losses),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

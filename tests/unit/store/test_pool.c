@@ -281,6 +281,8 @@ test_a_full_disk_keeps_nobody_from_going(void **state)
     store = fixture_open(*state);
     assert_int_not_equal(look(store, nth(3), 1, SIZE), GCI_FOUND);
     assert_int_equal(count_found(store, 20), 19);
+    /* Nor did its tombstone find room. */
+    assert_true(gci_word_value(&store->shared.head->unnoted_s) > 0);
     insert(store, nth(3), 1, SIZE);
     assert_int_equal(count_found(store, 20), 20);
     assert_int_equal(files_below(*state, "quarantine"), 0);
