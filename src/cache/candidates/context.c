@@ -56,15 +56,30 @@ copy_names(gci_context *context, gci_record const *record, gcache_error *error)
     return GCACHE_OK;
 }
 
+/* Who asks the store next will find nothing any more. */
+static gcache_status
+remember_damage(gci_context *context, gcache_error const *damage, gcache_error *error)
+{
+    gcache_error *copy = gci_arena_alloc(&context->arena, sizeof *copy);
+
+    if (copy == NULL)
+        return gci_fail_memory(error);
+    *copy = *damage;
+    context->damage = copy;
+    return GCACHE_OK;
+}
+
 /* Names stay as they are if nothing is stored, or nothing with symbols. */
 static gcache_status
 borrow_names(gci_context *context, gcache_error *error)
 {
     gci_candidates *set = NULL;
     gcache_status status = GCACHE_OK;
+    gcache_error trouble = { 0 };
 
-    if (gci_store_candidates(context->cache->store, &context->key, &set, NULL) != GCI_FOUND)
-        return GCACHE_OK;
+    gci_found found = gci_store_candidates(context->cache->store, &context->key, &set, &trouble);
+    if (found != GCI_FOUND)
+        return found == GCI_CORRUPT ? remember_damage(context, &trouble, error) : GCACHE_OK;
     gci_candidate const *first = set->count != 0 ? set->items[0] : set->evicted_count != 0 ? set->evicted[0] : NULL;
     if (first != NULL && first->record.name_count != 0)
         status = copy_names(context, &first->record, error);

@@ -18,6 +18,7 @@ typedef struct gci_context {
     size_t symbol_count;
     gcache_text_name const *text_names; /* those its rules left out of its texts; the graph's */
     size_t text_name_count;
+    gcache_error const *damage; /* what was found of the key was damaged and is put aside: why; NULL: nothing was */
     gci_arena arena;
 } gci_context;
 

@@ -331,6 +331,10 @@ choose_from_store(gci_context const *context, gci_trace *trace, gci_candidates *
     for (int met = 0; again; met++) {
         gci_candidates_release(*out_set);
         gci_found found = gci_store_candidates(context->cache->store, &context->key, out_set, trouble);
+        if (found == GCI_ABSENT && context->damage != NULL) {
+            found = GCI_CORRUPT;
+            *trouble = *context->damage;
+        }
         again = false;
         if (found == GCI_FOUND)
             status = choose(context, *out_set, trace, met < GCI_RENEWALS_MET ? &again : NULL, out_result, error);

@@ -146,6 +146,12 @@ read_pool_name(char const *name, gcache_key *out_key)
     return gci_unhex(gci_view_of(hex, HEX_KEY), out_key->bytes, sizeof out_key->bytes);
 }
 
+uint32_t
+gci_pool_bit(char const *name)
+{
+    return name[GCI_POOL_DIGITS] == '.' ? 1 : UINT32_C(2) << gci_hex_digit(name[GCI_POOL_DIGITS]);
+}
+
 /* name = key ".pack" | key ".description" | key "." id ".entry" | pool */
 gci_name_kind
 gci_name_read(char const *name, gcache_key *out_key, char out_id[GCACHE_ENTRY_ID_SIZE])

@@ -55,6 +55,9 @@ gci_path gci_path_description(gcache_key const *key);
 #define GCI_POOL_LEVELS 2
 #define GCI_POOL_DIGITS 2
 gci_path gci_path_pool(gcache_key const *key, unsigned level);
+/* Which of a folder's pools has that name: bit 0 is that of the folder, bit 1 + d that of one digit more. */
+#define GCI_POOLS_ALL UINT32_C(0x1ffff)
+uint32_t gci_pool_bit(char const *name);
 gci_path gci_path_attachment(uint8_t const sha256[32]);
 /* A unique name in tmp/ that says whose it is: 16 random hex digits, then the process. */
 gci_path gci_path_temporary(void);

@@ -170,25 +170,38 @@ gci_reserve(gci_store *store, uint64_t need, gcache_error *error)
 /* Of a full key's candidates one in so many goes at a time: its candidate index is written anew for each time. */
 #define ROOM_SHARE 16
 
+/* The longest unused by their rows, or, where rows don't say or are behind, by the files. */
+static gcache_status
+evict_under_key(gci_store *store, gcache_key const *key, size_t places, bool by_rows, gci_evicted *out_evicted,
+                gcache_error *error)
+{
+    gci_choice choice = { .of = GCI_OF_KEY, .key = key, .limit = places, .want = UINT64_MAX };
+    gci_eviction eviction = { .cause = GCI_EVICTED_OVER_CAP, .want = UINT64_MAX, .wait_ns = KEY_WAIT_NS };
+    gci_victims victims = { 0 };
+
+    *out_evicted = (gci_evicted){ 0 };
+    gcache_status status = by_rows ? gci_victims_choose(store, &choice, &victims, NULL)
+                                   : gci_victims_of_key(store, key, places, &victims, error);
+    if (status == GCACHE_OK)
+        status = gci_evict(store, victims.items, victims.count, &eviction, out_evicted, error);
+    gci_victims_clear(&victims);
+    return status;
+}
+
 gcache_status
 gci_make_room_under_key(gci_store *store, gcache_key const *key, size_t count, gcache_error *error)
 {
     size_t most = store->options.max_candidates, places = count - most + most / ROOM_SHARE + 1;
-    gci_choice choice = { .of = GCI_OF_KEY, .key = key, .limit = places, .want = UINT64_MAX };
-    gci_eviction eviction = { .cause = GCI_EVICTED_OVER_CAP, .want = UINT64_MAX, .wait_ns = KEY_WAIT_NS };
-    gci_victims victims = { 0 };
     gci_evicted evicted = { 0 };
 
     gci_flush_touches(store);
     gcache_status status = gci_drain(store, DRAIN_WAIT_NS, NULL);
     if (status == GCACHE_OK)
-        status = gci_victims_choose(store, &choice, &victims, NULL);
-    if (status != GCACHE_OK || victims.count == 0)
-        status = gci_victims_of_key(store, key, places, &victims, error);
-    if (status == GCACHE_OK)
-        status = gci_evict(store, victims.items, victims.count, &eviction, &evicted, error);
-    gci_victims_clear(&victims);
-    if (status == GCACHE_OK && evicted.entries == 0)
+        status = evict_under_key(store, key, places, true, &evicted, NULL);
+    if (evicted.entries == 0)
+        status = evict_under_key(store, key, places, false, &evicted, error);
+    /* None went, and none refused to: others have made room meanwhile. */
+    if (status == GCACHE_OK && evicted.entries == 0 && evicted.failed > 0)
         return gci_fail(error, GCACHE_ERROR_LIMIT, "the key has %zu candidates, the most that is allowed", count);
-    return status;
+    return evicted.entries > 0 ? GCACHE_OK : status;
 }

@@ -16,6 +16,10 @@
 #define FUTILE_ENTRIES 16
 #define FUTILE_S 60
 #define SHORT_BYTES ((uint64_t)64 << 10)
+/* What is written about evictions, rows that go and tombstones, may take what one of them frees: so much goes at once, and so
+   much more than is needed before it counts as futile. */
+#define BATCH ((uint64_t)256 << 10)
+#define ABOUT_EVICTIONS ((uint64_t)512 << 10)
 
 /* An insert makes an entry file, perhaps the folder it lies in, and a candidate index: an inode each. */
 #define NAMES 3
@@ -86,24 +90,25 @@ could_fit(gci_store *store, uint64_t need, bool nameless)
 }
 
 /* By the holder of the evict lock: as many bytes as are needed, or one entry after the other where names are short; twice
-   that at most. */
+   that at most, and what is written about it. */
 static gcache_status
 evict_until_it_fits(gci_store *store, uint64_t need, gcache_error *error)
 {
+    uint64_t batch = need > BATCH ? need : BATCH;
     gci_evicted all = { 0 }, evicted;
     bool nameless;
 
     gcache_status status = probe_pruned(store, need, &nameless, error);
     if (status == GCACHE_ERROR_NO_SPACE && !could_fit(store, need, nameless))
         return status;
-    while (status == GCACHE_ERROR_NO_SPACE && (nameless ? all.entries < FUTILE_ENTRIES : all.bytes < 2 * need)) {
-        if (gci_evict_least_recent(store, nameless ? 1 : need, GCI_EVICTED_SPACE, &evicted, NULL) != GCACHE_OK ||
+    while (status == GCACHE_ERROR_NO_SPACE &&
+           (nameless ? all.entries < FUTILE_ENTRIES : all.bytes < 2 * need + ABOUT_EVICTIONS)) {
+        if (gci_evict_least_recent(store, nameless ? 1 : batch, GCI_EVICTED_SPACE, &evicted, NULL) != GCACHE_OK ||
             evicted.bytes == 0)
             break;
         all.entries += evicted.entries;
         all.bytes += evicted.bytes;
-        /* What was written about it may take what was freed. */
-        gci_overhead_settle(store);
+        gci_overhead_shrink(store);
         status = probe_pruned(store, need, &nameless, error);
     }
     if (status == GCACHE_ERROR_NO_SPACE)

@@ -1,6 +1,7 @@
 /* Shrinking what isn't entries, on a full disk. */
 #include "store/evict/overhead.h"
 
+#include "base/system/clock.h"
 #include "store/evict/recount.h"
 #include "store/index/drain.h"
 #include "store/index/tombstones.h"
@@ -14,8 +15,10 @@
 #define INDEX_SHARE 4
 #define INDEX_LEAST ((uint64_t)256 << 10)
 
-gcache_status
-gci_overhead_settle(gci_store *store)
+/* Drains the segment and empties it, and brings the WAL into the database: loses nothing. Where there is no room for that, or
+   nobody to wait for, it is left. */
+static gcache_status
+settle(gci_store *store)
 {
     /* The WAL first: what is drained goes there. */
     gci_index_truncate_wal(&store->index, WAIT_NS);
@@ -51,13 +54,14 @@ index_cost(gci_store *store)
 void
 gci_overhead_shrink(gci_store *store)
 {
-    gcache_status status = gci_overhead_settle(store);
+    gcache_status status = settle(store);
     uint64_t entries = bytes_of_entries(store);
 
-    /* What went without a tombstone looks lost until its row is gone too: that is why draining comes before. */
+    /* What went without a tombstone looks lost until its row is gone too, which may find no room either. */
     if (exceeds(gci_tombstones_cost(store), entries, TOMBSTONES_SHARE, TOMBSTONES_LEAST)) {
         gci_tombstones_forget(store);
-        status = gci_overhead_settle(store);
+        gci_word_set(&store->shared.head->unnoted_s, gci_clock_wall_ns() / GCI_SECOND_NS);
+        status = settle(store);
     }
     if (!exceeds(index_cost(store), entries, INDEX_SHARE, INDEX_LEAST))
         return;
@@ -67,5 +71,5 @@ gci_overhead_shrink(gci_store *store)
     if (status == GCACHE_ERROR_NO_SPACE)
         gci_segment_discard(&store->segment);
     gci_index_discard(&store->index, WAIT_NS);
-    gci_overhead_settle(store);
+    settle(store);
 }

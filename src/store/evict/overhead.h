@@ -12,11 +12,8 @@
 
 #include "store/state/state.h"
 
-/* Drains the segment and empties it, and brings the WAL into the database: loses nothing. Where there is no room for that,
-   or nobody to wait for, it is left. */
-gcache_status gci_overhead_settle(gci_store *store);
-
-/* The same on a full disk, where what is out of proportion goes. By the holder of the evict lock. */
+/* On a full disk: what waits to be written into index.db goes there, and what is out of proportion goes. By the holder of the
+   evict lock. */
 void gci_overhead_shrink(gci_store *store);
 
 #endif

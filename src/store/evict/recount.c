@@ -68,6 +68,7 @@ gci_strays_remove(gci_store *store, bool dry)
 struct count {
     gci_store *store;
     gci_dir shard;
+    uint32_t pools; /* of the folder */
     gci_recounted sums;
 };
 
@@ -85,6 +86,7 @@ count_file(void *state, char const *name)
     count->sums.bytes += gci_cost_of_facts(&facts);
     count->sums.names++;
     count->sums.keys += kind == GCI_NAME_PACK && S_ISREG(facts.st_mode);
+    count->pools |= kind == GCI_NAME_POOL ? gci_pool_bit(name) : 0;
     return 0;
 }
 
@@ -99,9 +101,10 @@ count_shard(struct count *count, unsigned number, gcache_error *error)
     if (status != GCACHE_OK)
         return status;
     count->sums.names++;
+    count->pools = 0;
     status = gci_dir_each(count->shard, ".", count_file, count, error);
     gci_dir_close(&count->shard);
-    count->sums.keys += gci_pool_keys(count->store, number);
+    count->sums.keys += gci_pool_keys(count->store, number, count->pools);
     return status;
 }
 

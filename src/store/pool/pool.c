@@ -90,15 +90,17 @@ gci_pool_neighbours(gci_store *store, gcache_key const *key, gci_pool_key_fn fn,
 
 /* ---- all pools of a folder ---- */
 
-/* Calls fn with each pool that there may be: that of the folder, and one for each digit more. */
+/* Calls fn with each of these pools, whether it is there or not. */
 typedef gcache_status (*pool_fn)(void *state, gci_pool_file const *pool, gcache_status status);
 
 static gcache_status
-each_pool(gci_store *store, unsigned number, pool_fn fn, void *state)
+each_pool(gci_store *store, unsigned number, uint32_t which, pool_fn fn, void *state)
 {
     gcache_status status = GCACHE_OK;
 
-    for (unsigned i = 0; status == GCACHE_OK && i <= 16; i++) {
+    for (unsigned i = 0; status == GCACHE_OK && which >> i != 0; i++) {
+        if ((which >> i & 1) == 0)
+            continue;
         gcache_key key = { { (uint8_t)number, (uint8_t)(i == 0 ? 0 : (i - 1) << 4) } };
         gci_pool_file pool;
         gcache_status read = gci_pool_file_read(store, &key, i > 0, &pool, NULL);
@@ -135,7 +137,7 @@ gci_pool_shard_each(gci_store *store, unsigned number, gci_shard_key_fn fn, void
 {
     struct keys keys = { NULL, 0, 0 };
 
-    gcache_status status = each_pool(store, number, list_keys, &keys);
+    gcache_status status = each_pool(store, number, GCI_POOLS_ALL, list_keys, &keys);
     if (status == GCACHE_OK)
         status = gci_shard_each(store->directory, number, keys.items, keys.count, fn, state, error);
     else
@@ -145,11 +147,11 @@ gci_pool_shard_each(gci_store *store, unsigned number, gci_shard_key_fn fn, void
 }
 
 uint64_t
-gci_pool_keys(gci_store *store, unsigned number)
+gci_pool_keys(gci_store *store, unsigned number, uint32_t which)
 {
     struct keys keys = { NULL, 0, 0 };
 
-    each_pool(store, number, list_keys, &keys);
+    each_pool(store, number, which, list_keys, &keys);
     free(keys.items);
     return keys.count;
 }
@@ -176,5 +178,5 @@ check_pool(void *state, gci_pool_file const *pool, gcache_status status)
 void
 gci_pool_check(gci_store *store, unsigned number, gci_pool_trouble_fn fn, void *state)
 {
-    each_pool(store, number, check_pool, &(struct check){ fn, state });
+    each_pool(store, number, GCI_POOLS_ALL, check_pool, &(struct check){ fn, state });
 }

@@ -64,8 +64,8 @@ void gci_pool_neighbours(gci_store *store, gcache_key const *key, gci_pool_key_f
 /* gci_shard_each with the keys that lie in pools. */
 gcache_status gci_pool_shard_each(gci_store *store, unsigned number, gci_shard_key_fn fn, void *state, gcache_error *error);
 
-/* How many keys lie in them. */
-uint64_t gci_pool_keys(gci_store *store, unsigned number);
+/* How many keys lie in those of them whose bits (gci_pool_bit) are set. */
+uint64_t gci_pool_keys(gci_store *store, unsigned number, uint32_t which);
 
 /* Calls fn for each pool that isn't whole and readable; status says why. */
 typedef void (*gci_pool_trouble_fn)(void *state, gcache_key const *prefix, gci_path const *place, gcache_status status);

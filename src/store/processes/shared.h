@@ -10,7 +10,7 @@
  *      40          8       bytes that were ever added
  *      48          8       how many process slots have been used
  *      56          8       when an eviction made no room on a full disk, in s since 1970
- *      64          8       when an eviction could be noted nowhere, for want of room, in s since 1970
+ *      64          8       when what is remembered of an eviction was last lost for want of room, in s since 1970
  *      72          8 each  counters (GCACHE_STATISTIC_COUNTER_MAP, in its order: new ones go to its end)
  *      4096        8 each  generations, one a slot
  *      135168      64 each process slots, 512 (usage.h)

@@ -184,7 +184,7 @@ read_first_frame(gci_store *store, char const *path, gci_buf *out, gcache_error 
 }
 
 /* Reads an entry file and makes the frame that refers to it. An empty view: the file was no good and is put aside, or it is of
-   a newer version, for which it stays. */
+   a newer version, for which it stays, or it went after it was listed. */
 static gcache_status
 reference_from_file(struct mender *mender, char const *id, gci_frame *out_frame, gci_view *out_bytes)
 {
@@ -212,7 +212,7 @@ reference_from_file(struct mender *mender, char const *id, gci_frame *out_frame,
     }
     gci_buf_clear(&file);
     gci_buf_clear(&bytes);
-    return status;
+    return status == GCACHE_ERROR_NOT_FOUND ? GCACHE_OK : status;
 }
 
 /* It gets its row as a new one would. */

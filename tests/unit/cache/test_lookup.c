@@ -175,6 +175,29 @@ a_damaged_candidate_gives_way_to_the_next(void **state)
     gcache_graph_free(g);
 }
 
+/* A key without a description borrows names from what is stored: that look must not hide what it found. */
+static void
+damage_under_a_bare_key_is_named(void **state)
+{
+    fixture *f = *state;
+    gcache_key key = { { 0xab, 1 } };
+    gcache_graph *g = gcache_graph_new_keyed("generic", &key);
+    gcache_entry entry = GCACHE_ENTRY_INIT;
+    char command[256];
+
+    entry.payload = "aaaaaaaa";
+    entry.payload_size = 8;
+    assert_int_equal(gcache_insert(f->cache, g, NULL, &entry, NULL, &f->error), GCACHE_OK);
+    gcache_close(f->cache);
+    f->cache = NULL;
+    snprintf(command, sizeof command, "sed -i s/aaaaaaaa/aaaabaaa/ %s/entries/ab/ab.pool", f->directory);
+    assert_int_equal(system(command), 0);
+    fixture_reopen(f, NULL);
+    expect(f, g, NULL, NULL, GCACHE_REASON_CORRUPT, NULL);
+    expect(f, g, NULL, NULL, GCACHE_REASON_NO_KEY, NULL);
+    gcache_graph_free(g);
+}
+
 /* Of three that hold for a caller with the right library the best one needs another: the next is served. */
 static void
 another_candidate_is_tried_where_a_requirement_is_not_met(void **state)
@@ -543,6 +566,7 @@ main(void)
         CASE(equal_inserts_are_one_entry),
         CASE(rank_is_priority_then_specificity_then_newest),
         CASE(a_damaged_candidate_gives_way_to_the_next),
+        CASE(damage_under_a_bare_key_is_named),
         CASE(requirements_and_variants_filter),
         CASE(another_candidate_is_tried_where_a_requirement_is_not_met),
         CASE(a_lookup_leaves_no_trace),

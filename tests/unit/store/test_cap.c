@@ -644,6 +644,26 @@ take_inodes(test_dir *fixture)
     }
 }
 
+/* What is written about evictions takes as much as a small entry gives back. */
+static void
+test_a_full_disk_of_small_entries(void **state)
+{
+    enum { COUNT = 2500, SIZE = 2000 };
+    test_dir *fixture = *state;
+
+    if (!mount_small(fixture, "size=4m,mode=700"))
+        skip();
+    gci_store *store = fixture_open_with(fixture, (gci_store_options){ .compression_level = -1 });
+    for (uint64_t key = 0; key < COUNT; key++)
+        insert(store, key, 1, 10 + (size_t)(key * 7919 % SIZE));
+    assert_int_equal(look(store, COUNT - 1, 1, 10 + (size_t)((COUNT - 1) * 7919 % SIZE)), GCI_FOUND);
+    gci_store_close(store);
+    store = fixture_open_with(fixture, (gci_store_options){ .read_only = true });
+    assert_int_equal(problems(store), 0);
+    gci_store_close(store);
+    assert_int_equal(umount(fixture->directory), 0);
+}
+
 static void
 test_a_disk_without_inodes(void **state)
 {
@@ -723,6 +743,7 @@ main(void)
         CAP_TEST(test_a_batch_stays_below_the_cap),
         CAP_TEST(test_attachments_go_with_their_entries),
         CAP_TEST(test_without_inodes_little_goes),
+        CAP_TEST(test_a_full_disk_of_small_entries),
         CAP_TEST(test_a_disk_without_inodes),
         CAP_TEST(test_few_inodes_are_enough_for_a_few_entries),
         CAP_TEST(test_no_entry_goes_for_inodes_it_has_not),
