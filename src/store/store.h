@@ -1,5 +1,6 @@
 /*
- * The face of the store: entries on disk, found by key. Nobody outside src/store includes any other header of it.
+ * The face of the store: entries on disk, found by key. Other faces: side.h, tables.h, portable.h; src/README.md
+ * says who may include what.
  *
  * A key has candidates. A candidate is a record (guards, requirements, names, ranks, metadata) and a payload. All
  * candidates of a key are handed out together, as an immutable, counted, decoded set; sets stay in memory as long as

@@ -36,9 +36,9 @@ gci_trace_clear(gci_trace *trace)
 void
 gci_missed_clear(gci_missed *missed)
 {
-    if (!missed->asked)
+    if (!missed->kept)
         return;
-    missed->asked = false;
+    missed->kept = false;
     gci_trace_clear(&missed->trace);
     gci_context_clear(&missed->context);
 }
@@ -70,7 +70,7 @@ gci_trace_eviction(gci_trace const *trace)
 {
     if (trace->eviction == NULL)
         return NULL;
-    if (trace->eviction->tombstone.left == 0 && trace->count + trace->evicted_count == 0)
+    if (trace->eviction->tombstone.left == 0 && trace->live_count + trace->evicted_count == 0)
         return trace->eviction;
     for (size_t i = 0; i < trace->trial_count; i++) {
         gci_trial const *trial = &trace->trials[i];

@@ -1,6 +1,6 @@
 /*
- * What a lookup saw on its way, recorded for explain: why it missed is decided here once, and explain prints
- * it, with history and nearest hints added.
+ * What a lookup saw on its way, for explain and the journal. The reason of a miss is decided in cache_lookup.c, what decided
+ * it in decision.c; explain prints both and adds history and the nearest hints. `nearest` here are keys.
  */
 #ifndef GCI_CACHE_CANDIDATES_TRACE_H
 #define GCI_CACHE_CANDIDATES_TRACE_H
@@ -24,7 +24,7 @@ typedef enum gci_cut {
 /* One candidate's trial. */
 typedef struct gci_trial {
     gci_ranked const *ranked;
-    size_t place;                 /* among the live candidates in rank order, then the remembered evicted ones */
+    size_t rank;                  /* among the live candidates in rank order, then the remembered evicted ones */
     gcache_reason reason;         /* NONE: it passes */
     gcache_verdict verdict;       /* of its guards, if they were asked */
     gci_pair const *requirement;  /* the first that isn't met */
@@ -51,9 +51,9 @@ typedef struct gci_key_eviction {
 typedef struct gci_trace {
     gci_arena arena;
     gci_candidates *set;        /* keeps what trials point to alive */
-    gci_trial *trials;          /* by place; of a lookup's miss, and so of a past one, only those that decided */
+    gci_trial *trials;          /* by rank; of a lookup's miss, and so of a past one, only those that decided */
     size_t trial_count;
-    size_t count, evicted_count; /* candidates that were there */
+    size_t live_count, evicted_count; /* candidates that were there: live ones, and evicted ones that are remembered */
     gci_trial const *winner;
     gci_key_eviction *eviction; /* NULL: nothing is remembered */
     gci_near_key nearest[GCI_TRACE_NEAREST];
@@ -71,12 +71,12 @@ void gci_trace_clear(gci_trace *trace);
 static inline bool
 gci_trial_is_evicted(gci_trace const *trace, gci_trial const *trial)
 {
-    return trial->place >= trace->count;
+    return trial->rank >= trace->live_count;
 }
 
-/* A lookup that missed, as it was: the journal writes it down, and nobody asks again. */
+/* What is kept of a lookup for the journal: of a miss, and of a hit that the caller may refuse. Nobody asks again. */
 typedef struct gci_missed {
-    bool asked;       /* context and trace are there */
+    bool kept;        /* context and trace are there */
     bool may_refuse;  /* set before: keep the context of a hit too, because the caller may refuse it */
     gci_context context;
     gci_trace trace;

@@ -371,7 +371,7 @@ advise_on_eviction(gci_journal_entry const *entry, gci_buf *out)
     static char const *const texts[] = {
         [GCI_EVICTED_AGE] = "raise the age that guardcache gc --unused is called with.",
         [GCI_EVICTED_SPACE] = "free space on the cache's disk, or move the cache to a larger one (GUARDCACHE_DIR).",
-        [GCI_EVICTED_OVER_CAP] = "guardcache config max-candidates N allows a key more of them; better are wider guards: "
+        [GCI_EVICTED_KEY_FULL] = "guardcache config max-candidates N allows a key more of them; better are wider guards: "
                                  "mark what varies as dynamic.",
     };
     gci_key_eviction const *eviction = gci_trace_eviction(&entry->trace);

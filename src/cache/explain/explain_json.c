@@ -191,7 +191,7 @@ write_candidates(gci_journal_entry const *entry, gci_buf *out)
     for (size_t i = 0; i < trace->trial_count; i++) {
         gci_trial const *trial = &trace->trials[i];
         gci_json_next(out);
-        write_candidate(&entry->context, trial, trial->place < GCI_PAIRS_CANDIDATES, &work, out);
+        write_candidate(&entry->context, trial, trial->rank < GCI_PAIRS_CANDIDATES, &work, out);
     }
 }
 

@@ -143,7 +143,7 @@ write_candidate_line(gci_trial const *trial, gci_buf *out)
 {
     gci_record const *record = record_of(trial);
 
-    gci_buf_format(out, "  #%zu  %.*s", trial->place + 1, GCI_SHORT_ENTRY_DIGITS, record->id);
+    gci_buf_format(out, "  #%zu  %.*s", trial->rank + 1, GCI_SHORT_ENTRY_DIGITS, record->id);
     gci_phrase(out, "  since {}", GCI_AS_TIME(record->created_ns));
     if (record->variant.size != 0)
         gci_phrase(out, ", variant {}", GCI_AS_VIEW(record->variant));
@@ -312,11 +312,11 @@ write_summary(gci_journal_entry const *entry, gci_buf *out)
 {
     gci_trace const *trace = &entry->trace;
 
-    gci_phrase(out, trace->count == 1 ? "{} candidate" : "{} candidates", GCI_AS_COUNT(trace->count));
+    gci_phrase(out, trace->live_count == 1 ? "{} candidate" : "{} candidates", GCI_AS_COUNT(trace->live_count));
     if (entry->kind == GCACHE_JOURNAL_HIT)
-        gci_buf_format(out, ", #%zu is the best that holds for", trace->winner->place + 1);
+        gci_buf_format(out, ", #%zu is the best that holds for", trace->winner->rank + 1);
     else
-        gci_buf_append_text(out, trace->count == 1 ? ", it doesn't hold for" : ", none holds for");
+        gci_buf_append_text(out, trace->live_count == 1 ? ", it doesn't hold for" : ", none holds for");
     write_hints(&entry->context, out);
     gci_buf_append_char(out, '\n');
 }
@@ -335,7 +335,7 @@ gci_explain_variant(gci_journal_entry const *entry, gci_buf *out)
         if (gci_trial_is_evicted(trace, trial) || strcmp(trial->ranked->answer.variant, expected) != 0)
             continue;
         gci_visible_format(out, "the expected variant \"%s\" is there (#%zu) but can't serve: %s", expected,
-                           trial->place + 1, gcache_reason_name(trial->reason));
+                           trial->rank + 1, gcache_reason_name(trial->reason));
         return;
     }
     gci_visible_format(out, "the expected variant \"%s\" isn't there: perhaps it was never compiled", expected);
@@ -357,11 +357,11 @@ write_would_hit(gci_journal_entry const *entry, gci_buf *out)
         if (gci_trial_is_evicted(trace, trial) || trial->ranked->guards == NULL || trial->cut != GCI_CUT_NOTHING)
             continue;
         change.size = 0;
-        if (!gci_guards_nearest(trial->ranked->guards, entry->context.hints, trial->place < GCI_PAIRS_CANDIDATES,
+        if (!gci_guards_nearest(trial->ranked->guards, entry->context.hints, trial->rank < GCI_PAIRS_CANDIDATES,
                                 &work, &change))
             continue;
         gci_phrase(out, written++ == 0 ? "\n  would hit:  {} (#{})" : "   {} (#{})", GCI_AS_VIEW(gci_buf_view(&change)),
-                   GCI_AS_NUMBER(trial->place + 1));
+                   GCI_AS_NUMBER(trial->rank + 1));
     }
     if (written > 0)
         gci_buf_append_char(out, '\n');
@@ -398,8 +398,8 @@ write_candidates(gci_journal_entry const *entry, bool brief, gci_buf *out)
         shown++;
         live += !evicted;
     }
-    if (live < trace->count)
-        gci_buf_format(out, "  and %zu more%s\n", trace->count - live, entry->at_ns == 0 ? " (--all shows them)" : "");
+    if (live < trace->live_count)
+        gci_buf_format(out, "  and %zu more%s\n", trace->live_count - live, entry->at_ns == 0 ? " (--all shows them)" : "");
     if (entry->kind == GCACHE_JOURNAL_MISS)
         write_would_hit(entry, out);
 }
@@ -436,7 +436,7 @@ reason_says_all(gci_journal_entry const *entry)
 {
     gci_trace const *trace = &entry->trace;
 
-    if (trace->count + trace->evicted_count != 0 || trace->eviction != NULL)
+    if (trace->live_count + trace->evicted_count != 0 || trace->eviction != NULL)
         return false;
     return entry->reason != GCACHE_REASON_NO_KEY && entry->reason != GCACHE_REASON_BYPASS &&
            entry->kind == GCACHE_JOURNAL_MISS;
@@ -452,7 +452,7 @@ gci_explain_text(gci_journal_entry const *entry, bool brief, gci_buf *out)
         gci_visible_format(out, "%s\n", entry->bypass);
     if (reason_says_all(entry))
         gci_buf_format(out, "%s\n", gcache_reason_text(entry->reason));
-    if (entry->trace.count + entry->trace.evicted_count > 0)
+    if (entry->trace.live_count + entry->trace.evicted_count > 0)
         write_candidates(entry, brief, out);
     if (entry->reason == GCACHE_REASON_EVICTED)
         write_key_eviction(entry, out);

@@ -93,12 +93,18 @@ forget_parent(gci_counters *counters)
     counters->process = getpid();
 }
 
+/* Of several that report at once each takes what is new to it: what is reported never goes back. */
 static uint64_t
 since(_Atomic uint64_t *number, _Atomic uint64_t *reported)
 {
-    uint64_t now = atomic_load(number);
+    uint64_t now, then = atomic_load(reported);
 
-    return now - atomic_exchange(reported, now);
+    do {
+        now = atomic_load(number);
+        if (now <= then)
+            return 0;
+    } while (!atomic_compare_exchange_weak(reported, &then, now));
+    return now - then;
 }
 
 gci_unreported

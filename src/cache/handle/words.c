@@ -317,7 +317,7 @@ gci_eviction_text(int cause)
         [GCI_EVICTED_SIZE] = "the cache was over its size limit",
         [GCI_EVICTED_AGE] = "it had not been used for too long",
         [GCI_EVICTED_SPACE] = "the disk was full",
-        [GCI_EVICTED_OVER_CAP] = "its key had as many candidates as it may",
+        [GCI_EVICTED_KEY_FULL] = "its key had as many candidates as it may",
         [GCI_EVICTED_BY_HAND] = "it was taken out by hand",
     };
     bool known = cause > 0 && (size_t)cause < sizeof texts / sizeof texts[0];

@@ -67,7 +67,7 @@ static gci_field const text_name_fields[] = {
 static gci_fields const text_name_item = GCI_FIELDS("text name", gcache_text_name, text_name_fields);
 
 static gci_field const trial_fields[] = {
-    GCI_NUMBER_UP_TO(gci_kept_trial, trial.place, 4, 2 * CANDIDATES_MAX, "place",
+    GCI_NUMBER_UP_TO(gci_kept_trial, trial.rank, 4, 2 * CANDIDATES_MAX, "place",
                      "in rank order, evicted ones behind the live; ascending"),
     GCI_NUMBER_UP_TO(gci_kept_trial, trial.reason, 1, GCACHE_REASON_COUNT - 1, "reason", ""),
     GCI_HEX(gci_kept_trial, candidate.record.id, "id", ""),
@@ -90,7 +90,7 @@ static gci_field const trial_fields[] = {
 static gci_fields const trial_item = GCI_FIELDS("journal entry: trial", gci_kept_trial, trial_fields);
 
 static gci_field const eviction_fields[] = {
-    GCI_NUMBER_UP_TO(gci_key_eviction, tombstone.cause, 1, GCI_EVICTED_OVER_CAP, "cause", ""),
+    GCI_NUMBER_UP_TO(gci_key_eviction, tombstone.cause, 1, GCI_EVICTED_KEY_FULL, "cause", ""),
     GCI_NUMBER(gci_key_eviction, tombstone.evicted_ns, 8, "when", ""),
     GCI_NUMBER(gci_key_eviction, tombstone.entries, 4, "entries", ""),
     GCI_NUMBER(gci_key_eviction, tombstone.hits, 4, "hits", ""),
@@ -116,7 +116,7 @@ static gci_field const miss_fields[] = {
     GCI_FLAG(gci_journal_entry, own_test, "own test", "the caller tested guards itself"),
     GCI_LIST(gci_journal_entry, context.symbols, context.symbol_count, &symbol_item, "symbols", ""),
     GCI_STRING(gci_journal_entry, bypass, "remark", "why it is a bypass"),
-    GCI_NUMBER_UP_TO(gci_journal_entry, trace.count, 4, CANDIDATES_MAX, "live candidates", ""),
+    GCI_NUMBER_UP_TO(gci_journal_entry, trace.live_count, 4, CANDIDATES_MAX, "live candidates", ""),
     GCI_NUMBER_UP_TO(gci_journal_entry, trace.evicted_count, 4, CANDIDATES_MAX, "evicted ones", ""),
     GCI_LIST(gci_journal_entry, trials, trace.trial_count, &trial_item, "trials", "those that decided, see below"),
     GCI_LIST(gci_journal_entry, asked.components, asked.component_count, &gci_component_item, "components", "only of `no_key`"),
@@ -229,9 +229,9 @@ take_trials(gci_journal_entry *entry)
     trace->trials = gci_arena_array(&entry->arena, trace->trial_count, sizeof *trace->trials);
     for (size_t i = 0; trace->trials != NULL && i < trace->trial_count; i++) {
         gci_kept_trial *kept = &entry->trials[i];
-        if (kept->trial.place < next || kept->trial.place >= trace->count + trace->evicted_count)
+        if (kept->trial.rank < next || kept->trial.rank >= trace->live_count + trace->evicted_count)
             return false;
-        next = kept->trial.place + 1;
+        next = kept->trial.rank + 1;
         kept->candidate.record.key = entry->key;
         kept->ranked = (gci_ranked){ .candidate = &kept->candidate,
                                      .answer = { .variant = kept->candidate.record.variant.data } };

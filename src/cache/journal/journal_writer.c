@@ -252,7 +252,7 @@ fill_trials(gci_journal_entry *entry, gci_context const *context, gci_trace cons
     gci_trial const *first = gci_trace_first(trace, entry->reason);
     size_t count = first == NULL ? 0 : detail == DETAIL_ALL ? trace->trial_count : 1;
 
-    entry->trace.count = trace->count;
+    entry->trace.live_count = trace->live_count;
     entry->trace.evicted_count = trace->evicted_count;
     entry->trials = gci_arena_array(&entry->arena, count, sizeof *entry->trials);
     entry->trace.trial_count = entry->trials != NULL ? count : 0;
@@ -369,8 +369,8 @@ gci_journal_miss(gci_ended const *ended, gci_missed const *missed)
 {
     static gci_trace const nothing;
     gci_context unasked = keyless(ended);
-    gci_context const *context = missed->asked ? &missed->context : &unasked;
-    gci_trace const *trace = missed->asked ? &missed->trace : &nothing;
+    gci_context const *context = missed->kept ? &missed->context : &unasked;
+    gci_trace const *trace = missed->kept ? &missed->trace : &nothing;
     gci_buf bytes;
 
     gci_buf_init(&bytes, GCI_JOURNAL_BYTES_MAX);

@@ -14,7 +14,7 @@ gci_lookup_begin(gci_lookup_report *lookup, gcache *cache, gcache_graph *graph, 
     lookup->ended = (gci_ended){ .cache = cache, .graph = graph, .hints = hints, .request = request };
     lookup->lane = gci_counters_lane(&cache->counters);
     lookup->start_ns = 0;
-    lookup->missed.asked = lookup->missed.may_refuse = false;
+    lookup->missed.kept = lookup->missed.may_refuse = false;
     if (cache->event != NULL)
         gci_report_request(cache, graph, request);
     if (cache->event != NULL || (cache->journal && gci_counters_next_is_due(lookup->lane)))
@@ -28,7 +28,8 @@ journal_hit(gci_lookup_report const *lookup)
 {
     gci_unreported unreported = gci_counters_report(&lookup->ended.cache->counters, lookup->lane);
 
-    if (unreported.hits != 0 && !gci_journal_hit(&lookup->ended, unreported))
+    /* A hit is counted before its time: another thread may have reported the one without the other. */
+    if (unreported.hits == 0 || !gci_journal_hit(&lookup->ended, unreported))
         gci_counters_take_back(lookup->lane, unreported);
 }
 
@@ -84,6 +85,6 @@ gci_lookups_close(gcache *cache)
     gci_unreported unreported = gci_counters_report_all(&cache->counters);
     gcache_result nobody = { .size = sizeof nobody, .outcome = GCACHE_HIT };
 
-    if (unreported.hits != 0 && cache->journal)
+    if ((unreported.hits != 0 || unreported.saved_ns != 0) && cache->journal)
         gci_journal_hit(&(gci_ended){ .cache = cache, .result = &nobody }, unreported);
 }

@@ -1,5 +1,6 @@
 /*
- * One insert under way, in three steps: begun by whoever compiled, committed alone or with others, ended.
+ * The cache's part of an insert: from the caller's entry to a record, which the store's gci_pending carries on. Begun by
+ * whoever compiled, committed alone or with others, ended.
  *
  * What it is begun with has to stay as it is until its end; the steps may be done by different threads.
  */
@@ -38,7 +39,8 @@ void gci_insert_begin(gci_insert *insert, gcache *cache, gcache_graph *graph, gc
                       gcache_entry const *entry);
 /* Commits inserts of one cache; skips those that were not begun well. */
 void gci_insert_commit(gci_insert *const *inserts, size_t count);
-/* Reports to the journal, the counters and the recorders; frees what the insert holds but not `inserted`, `error` and `status`. */
+/* Reports to the journal, the counters and the recorders; frees what the insert holds but not `inserted`, `error` and
+   `status`. */
 void gci_insert_end(gci_insert *insert);
 
 #endif

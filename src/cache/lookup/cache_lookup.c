@@ -4,12 +4,14 @@
  *
  *     gcache_lookup_with   with a report to listener and journal
  *     gci_answer           through the gate
- *     answer_admitted      with the context: key, hints, variants
+ *     answer_admitted      with the context: key, hints, names, request
  *     look_up              keeps what a miss is to tell
  *     choose_from_store    asks the store for the candidates
  *     choose               names the reason of a miss
  *     serve_best           takes the best whose payload can be had
  *     select_candidate     through the index, or one by one (try_all)
+ *
+ * gci_lookup_traced does the same for explain: record_best tries all of them and reads no payload.
  *
  * Nothing on this path is an error by itself. Whatever goes wrong turns into a miss with a reason, or, if only one candidate
  * is concerned, into a try of the next one.
@@ -81,7 +83,7 @@ try_all(walk *w)
             continue;
         gci_trial *tried = w->trace != NULL ? &w->trace->trials[i] : &trial;
         gci_try(w->context, items[i], tried);
-        tried->place = i;
+        tried->rank = i;
         keep_furthest(&w->reason, tried->reason);
         if (tried->reason != GCACHE_REASON_NONE)
             continue;
@@ -115,7 +117,7 @@ try_evicted(walk *w)
         gci_trial trial;
         gci_trial *tried = w->trace != NULL ? &w->trace->trials[place] : &trial;
         gci_try(w->context, w->ranking->evicted[i], tried);
-        tried->place = place;
+        tried->rank = place;
         if (tried->reason == GCACHE_REASON_NONE) {
             tried->reason = GCACHE_REASON_EVICTED;
             keep_furthest(&w->reason, GCACHE_REASON_EVICTED);
@@ -222,7 +224,7 @@ record_best(walk *w)
     if (trace->trials == NULL)
         return GCACHE_ERROR_MEMORY;
     trace->trial_count = count;
-    trace->count = w->ranking->count;
+    trace->live_count = w->ranking->count;
     trace->evicted_count = w->ranking->evicted_count;
     size_t best = select_candidate(w);
     if (best == GCI_NOBODY)
@@ -233,9 +235,9 @@ record_best(walk *w)
 
 /* ---- the whole ---- */
 
-/* What a miss is called if no candidate is there to try. */
+/* The reason before any candidate was tried: trials only raise it (keep_furthest). */
 static gcache_reason
-reason_of_empty(gci_candidates const *set)
+first_reason(gci_candidates const *set)
 {
     if (set->count != 0)
         return GCACHE_REASON_NO_KEY;
@@ -288,7 +290,7 @@ choose(gci_context const *context, gci_candidates *set, gci_trace *trace, bool *
 
     if (w.ranking == NULL)
         return gci_fail_memory(error);
-    w.reason = reason_of_empty(set);
+    w.reason = first_reason(set);
     gcache_status status = trace != NULL ? record_best(&w) : serve_best(&w, set, result, error);
     if (again != NULL && *again)
         return status;
@@ -297,8 +299,8 @@ choose(gci_context const *context, gci_candidates *set, gci_trace *trace, bool *
     if (status != GCACHE_MISS)
         return status;
     result->reason = w.reason;
-    bool trouble = w.reason == GCACHE_REASON_CORRUPT || w.reason == GCACHE_REASON_UNREADABLE;
-    if (trouble && trace == NULL && context->cache->strict)
+    bool store_failed = w.reason == GCACHE_REASON_CORRUPT || w.reason == GCACHE_REASON_UNREADABLE;
+    if (store_failed && trace == NULL && context->cache->strict)
         return fail_strictly(&w, error);
     return w.reason == GCACHE_REASON_UNREADABLE && w.has_trouble ? miss_with_note(result, w.trouble.message, error) : GCACHE_MISS;
 }
@@ -364,7 +366,7 @@ gci_bypass(gcache_result *result, char const *why, gcache_error *error)
     return miss_with_note(result, why, error);
 }
 
-/* A lookup that somebody waits for, not one that only asks what would be. missed: NULL, or it has the context. */
+/* Not an explanation (gci_lookup_traced). missed: NULL, or it has the context. */
 static gcache_status
 look_up(gci_context const *context, gci_missed *missed, gcache_result *out_result, gcache_error *error)
 {
@@ -377,7 +379,7 @@ look_up(gci_context const *context, gci_missed *missed, gcache_result *out_resul
     if (missed != NULL && (status == GCACHE_MISS || missed->may_refuse)) {
         gci_trace_init(&missed->trace);
         missed->trace.set = set;
-        missed->asked = true;
+        missed->kept = true;
         if (status == GCACHE_MISS)
             gci_missed_decide(missed, out_result->reason);
     } else {
@@ -386,7 +388,7 @@ look_up(gci_context const *context, gci_missed *missed, gcache_result *out_resul
     return status;
 }
 
-/* The gate is open, but perhaps for a refresh. */
+/* The gate is open, or closed by nothing but a refresh. */
 static gcache_status
 answer_admitted(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gcache_request const *request,
                 gci_admission admission, gci_missed *missed, gcache_result *out_result, gcache_error *error)
@@ -402,7 +404,7 @@ answer_admitted(gcache *cache, gcache_graph *graph, gcache_hints const *hints, g
         status = GCACHE_MISS;
         if (missed != NULL) {
             gci_trace_init(&missed->trace);
-            missed->asked = true;
+            missed->kept = true;
         }
     } else if (status == GCACHE_OK) {
         status = look_up(context, missed, out_result, error);
@@ -411,7 +413,7 @@ answer_admitted(gcache *cache, gcache_graph *graph, gcache_hints const *hints, g
     } else if (error != NULL) {
         *error = why;
     }
-    if (missed == NULL || !missed->asked)
+    if (missed == NULL || !missed->kept)
         gci_context_clear(context);
     return status;
 }

@@ -14,8 +14,9 @@ gcache_status gci_lookup_traced(gci_context const *context, gci_trace *trace, gc
                                 gcache_error *error);
 
 /*
- * As gcache_lookup_with, without a report to listener and journal. missed: NULL, or set on a miss of a graph that has a key.
- * With refresh it looks only if somebody stored meanwhile for whose lease on the key this thread waited.
+ * As gcache_lookup_with, without a report to listener and journal. missed: NULL, or set on a miss, and with may_refuse on a
+ * hit, of a graph that has a key. With refresh it is a miss, unless this thread waited for another's lease on the key, and
+ * that one stored something.
  */
 gcache_status gci_answer(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gci_call const *call,
                          gci_missed *missed, gcache_result *out_result, gcache_error *error);

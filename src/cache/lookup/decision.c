@@ -39,7 +39,7 @@ gci_missed_decide(gci_missed *missed, gcache_reason reason)
         gci_trace_find_eviction(trace, missed->context.cache->store, &missed->context.key, false);
     if (ranking == NULL || reason == GCACHE_REASON_NO_KEY)
         return;
-    trace->count = ranking->count;
+    trace->live_count = ranking->count;
     trace->evicted_count = ranking->evicted_count;
     trace->trials = gci_arena_array(&trace->arena, DECIDING_MOST, sizeof *trace->trials);
     if (trace->trials == NULL)
@@ -49,7 +49,7 @@ gci_missed_decide(gci_missed *missed, gcache_reason reason)
         gci_ranked const *ranked = evicted ? ranking->evicted[i - ranking->count] : ranking->items[i];
         gci_trial *trial = &trace->trials[trace->trial_count];
         try_once_more(&missed->context, ranked, reason, evicted, trial);
-        trial->place = i;
+        trial->rank = i;
         trace->trial_count += trial->reason == reason;
     }
 }

@@ -40,7 +40,7 @@ gci_enforced_cap(gci_store *store, uint64_t bytes)
 #define ESTIMATE_EVERY 32
 
 static void
-estimate_if_alone(gci_store *store)
+estimate_if_not_shared(gci_store *store)
 {
     gci_index_size totals;
 
@@ -87,7 +87,7 @@ fail_others(gci_store *store, uint64_t bytes, gcache_error *error)
                     store->directory.name, (unsigned long long)bytes, (unsigned long long)store->options.max_size);
 }
 
-/* A count that finds room, or that was outrun by inserts beside it, is made again: at the cap they don't go on for long. */
+/* So often is counted anew when there was room by the count but others took it: at the cap they don't go on for long. */
 #define COUNTS 8
 
 /* By the holder of the evict lock. BUSY: what others have under way leaves no room. */
@@ -159,7 +159,7 @@ gci_reserve(gci_store *store, uint64_t need, gcache_error *error)
         return GCACHE_OK;
     if (need > store->options.max_size)
         return fail_cap(store, need, error);
-    estimate_if_alone(store);
+    estimate_if_not_shared(store);
     bool reserved = gci_reserve_if_free(store, need);
     clear_leftovers(store);
     return reserved ? GCACHE_OK : reserve_at_cap(store, need, error);
@@ -176,7 +176,7 @@ evict_under_key(gci_store *store, gcache_key const *key, size_t places, bool by_
                 gcache_error *error)
 {
     gci_choice choice = { .of = GCI_OF_KEY, .key = key, .limit = places, .want = UINT64_MAX };
-    gci_eviction eviction = { .cause = GCI_EVICTED_OVER_CAP, .want = UINT64_MAX, .wait_ns = KEY_WAIT_NS };
+    gci_eviction eviction = { .cause = GCI_EVICTED_KEY_FULL, .want = UINT64_MAX, .wait_ns = KEY_WAIT_NS };
     gci_victims victims = { 0 };
 
     *out_evicted = (gci_evicted){ 0 };

@@ -96,9 +96,10 @@ publish_remaining(struct cull *cull, gcache_key const *key)
     return status;
 }
 
-/* Whether a victim's file and row may go: not those of an entry that stays, nor of one that no frame vouches for. */
+/* Whether a victim's file and row are to go: not those of an entry that stays. One without a frame goes too; but if its
+   row chose it (by age, by namespace), only when its file isn't there: no frame could confirm the choice. */
 static bool
-is_gone(struct cull *cull, gcache_key const *key, char const *id)
+is_to_remove(struct cull *cull, gcache_key const *key, char const *id)
 {
     gci_pack_draft_frame *frame = gci_pack_draft_find(&cull->draft, id);
     bool chosen_by_row = cull->eviction->before_ns != 0 || cull->eviction->namespace_ != NULL;
@@ -114,7 +115,7 @@ remove_files(struct cull *cull, gcache_key const *key)
     for (size_t i = 0; i < cull->count; i++) {
         char const *id = cull->victims[i].id;
         uint64_t freed;
-        if (!is_gone(cull, key, id))
+        if (!is_to_remove(cull, key, id))
             continue;
         gci_remove_entry(cull->store, key, id, &freed, NULL);
         cull->bytes += freed;

@@ -36,8 +36,8 @@ typedef struct gci_evicted {
 } gci_evicted;
 
 /*
- * Takes victims out, key by key in their order, and their rows. Those that are gone already are no error, and one key that
- * can't be changed doesn't keep the others; that one is of a newer version is no error either, it stays, and counts as failed.
+ * Takes victims out, key by key in their order, and their rows. Those that are gone already are no error. A key that can't be
+ * changed doesn't keep the others from going. Entries of a newer version stay and count as failed, but are no error.
  * What went is added to *inout_evicted. Returns the first failure. Not while holding a key's lock.
  */
 gcache_status gci_evict(gci_store *store, gci_victim const *victims, size_t count, gci_eviction const *eviction,

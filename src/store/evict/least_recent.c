@@ -10,8 +10,8 @@
 /* So many are chosen at once. */
 #define SLICE 512
 /* A pass doesn't wait for a busy key: others can go. Only if none could, it waits for as long as a file takes to sync. */
-#define KEY_WAIT_NS UINT64_C(1000000)
-#define KEY_PATIENCE_NS UINT64_C(1000000000)
+#define KEY_GLANCE_NS UINT64_C(1000000)
+#define KEY_WAIT_NS UINT64_C(1000000000)
 #define DRAIN_WAIT_NS UINT64_C(2000000000)
 
 struct pass {
@@ -88,7 +88,7 @@ evict_by_files(struct pass *pass, uint64_t want)
 }
 
 static gcache_status
-evict_patiently(struct pass *pass, uint64_t want)
+evict_until_freed(struct pass *pass, uint64_t want)
 {
     gcache_status status = GCACHE_OK;
 
@@ -99,34 +99,34 @@ evict_patiently(struct pass *pass, uint64_t want)
     return status;
 }
 
-/* Where there are attachments, who refers to them is found out first: entries alone may be the least of it. If that can't be
-   done, attachments stay. */
+/* Where there are attachments, those that nobody refers to go first: entries alone may be the least of it. Who refers to the
+   others is kept in *out; NULL: that can't be found out, and attachments stay. */
 static gci_references *
-find_references(struct pass *pass, gci_references *room)
+sweep_attachments(struct pass *pass, gci_references *out)
 {
     uint64_t removed = 0;
 
-    if (gci_attachments_cost(pass->store) == 0 || gci_references_find(pass->store, room, NULL) != GCACHE_OK)
+    if (gci_attachments_cost(pass->store) == 0 || gci_references_find(pass->store, out, NULL) != GCACHE_OK)
         return NULL;
-    gci_references_sweep(pass->store, room, GCI_ATTACHMENT_PRESSED_NS, false, &removed, &pass->out->bytes, NULL);
-    return room;
+    gci_references_sweep(pass->store, out, GCI_ATTACHMENT_PRESSED_NS, false, &removed, &pass->out->bytes, NULL);
+    return out;
 }
 
 gcache_status
 gci_evict_least_recent(gci_store *store, uint64_t want, int cause, gci_evicted *out_evicted, gcache_error *error)
 {
     struct pass pass = { .store = store, .out = out_evicted, .error = error,
-                         .eviction = { .cause = cause, .wait_ns = KEY_WAIT_NS } };
+                         .eviction = { .cause = cause, .wait_ns = KEY_GLANCE_NS } };
     gci_references references = { 0 };
 
     *out_evicted = (gci_evicted){ 0 };
     gci_flush_touches(store);
-    pass.eviction.references = find_references(&pass, &references);
-    gcache_status status = evict_patiently(&pass, want);
+    pass.eviction.references = sweep_attachments(&pass, &references);
+    gcache_status status = evict_until_freed(&pass, want);
     if (out_evicted->bytes == 0 && out_evicted->failed > 0) {
         out_evicted->failed = 0;
-        pass.eviction.wait_ns = KEY_PATIENCE_NS;
-        status = evict_patiently(&pass, want);
+        pass.eviction.wait_ns = KEY_WAIT_NS;
+        status = evict_until_freed(&pass, want);
     }
     gci_references_clear(&references);
     gci_pools_compact(store);

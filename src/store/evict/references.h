@@ -22,6 +22,7 @@ gcache_status gci_attachments_sweep(gci_store *store, bool dry, uint64_t *out_re
 
 /* From storing an attachment to inserting the entry that names it is one compile: hours at most, and mostly moments. */
 #define GCI_ATTACHMENT_GRACE_NS UINT64_C(21600000000000)
+/* The same where room is needed. */
 #define GCI_ATTACHMENT_PRESSED_NS UINT64_C(3600000000000)
 
 /* An entry stored at since_ns needs it no more: unless it was stored again since, it has no time of grace left, and goes with

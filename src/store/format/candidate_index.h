@@ -1,5 +1,6 @@
 /*
- * A key's candidate index: one file that a cold lookup reads in one go (docs/formats/candidate-index.md).
+ * A key's candidate index, in names `pack` (entries/<2 hex>/<key>.pack): one file that a cold lookup reads in one go
+ * (docs/formats/candidate-index.md). Not to be taken for index.db.
  *
  *      at          size    what
  *      0           64      header (candidate_index.c)

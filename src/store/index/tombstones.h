@@ -18,7 +18,7 @@ typedef struct gci_tombstone {
     uint64_t evicted_ns;
     uint32_t entries;       /* how many went then */
     uint32_t hits;          /* how often they had been handed out */
-    enum { GCI_EVICTED_SIZE = 1, GCI_EVICTED_AGE, GCI_EVICTED_SPACE, GCI_EVICTED_BY_HAND, GCI_EVICTED_OVER_CAP } cause;
+    enum { GCI_EVICTED_SIZE = 1, GCI_EVICTED_AGE, GCI_EVICTED_SPACE, GCI_EVICTED_BY_HAND, GCI_EVICTED_KEY_FULL } cause;
     uint32_t left;          /* candidates that stayed under the key */
     uint64_t stored_ns;     /* when the first of those that went was stored */
     uint64_t used_ns;       /* when one of them was last used */

@@ -136,7 +136,6 @@ note_shadowed(gci_insertion *insertion, gci_candidates const *set)
         gci_record const *older = &set->items[i]->record;
         if (!shadows(&insertion->record, older) || memcmp(older->id, insertion->record.id, sizeof older->id) == 0)
             continue;
-        insertion->out->shadowed = true;
         memcpy(insertion->out->shadows, older->id, GCACHE_ENTRY_ID_SIZE);
         return;
     }
@@ -153,7 +152,7 @@ check_present(gci_insertion *insertion, gci_candidates *set)
         return GCACHE_OK;
     }
     if (set->count >= insertion->store->options.max_candidates) {
-        insertion->over_cap = set->count;
+        insertion->key_full = set->count;
         return GCACHE_ERROR_LIMIT;
     }
     note_shadowed(insertion, set);
@@ -237,7 +236,7 @@ write_description_file(gci_insertion *insertion)
     insertion->description.size = 0;
 }
 
-/* A candidate index with one entry: its header, the description (if it lies in here), the head, and the payload. */
+/* A candidate index with one entry: its header, the description (if it lies in here), the head, the payload and its padding. */
 #define PACK_PARTS 5
 
 static void
@@ -260,7 +259,7 @@ total_size(gci_view const *parts, size_t count)
     return size;
 }
 
-/* Among the candidate indexes of other small keys, of which it takes up `size` by now. MISS: it has to have a file. */
+/* Among the candidate indexes of other small keys, where the key takes `size` bytes by now. MISS: it has to have a file. */
 static gcache_status
 publish_pooled(gci_insertion *insertion, int level, size_t size, gci_view const *frames, size_t count)
 {
@@ -296,10 +295,10 @@ publish_new(gci_insertion *insertion, gci_view const *parts, size_t count)
     return status;
 }
 
-/* A key that lay in a pool gets a file with what it had there, and with more once it is too large for a pool. What may not have
-   reached the disk isn't among it. */
+/* A key that lies in a pool stays in one while it fits. Too large, it gets a file with everything; if the pool can't be
+   written, a file with what it had, without the new frame, which may not be on disk. */
 static gcache_status
-publish_grown(gci_insertion *insertion, gci_candidates *set, gci_view parts[PACK_PARTS], size_t count)
+publish_from_pool(gci_insertion *insertion, gci_candidates *set, gci_view parts[PACK_PARTS], size_t count)
 {
     gcache_key const *key = &insertion->record.key;
     size_t end = (size_t)gci_inside(set)->end;
@@ -334,7 +333,7 @@ publish(gci_insertion *insertion, gci_candidates *set)
     else if (set == NULL)
         status = publish_new(insertion, parts, count);
     else if (gci_inside(set)->pooled)
-        status = publish_grown(insertion, set, parts, count);
+        status = publish_from_pool(insertion, set, parts, count);
     else
         status = gci_append_pack(insertion->store, key, weight, gci_inside(set)->end, parts + 1, count - 1,
                                  insertion->error);
@@ -367,15 +366,13 @@ has_description_file(gci_insertion const *insertion)
 static void
 write_description(gci_insertion *insertion, gci_candidates *set)
 {
-    if (set == NULL)
-        gci_tombstone_remove(insertion->store, &insertion->record.key);
-    else if (gci_inside(set)->description.size > 0 || has_description_file(insertion))
+    if (set != NULL && (gci_inside(set)->description.size > 0 || has_description_file(insertion)))
         insertion->description.size = 0;
     if (insertion->description.size > INLINE_DESCRIPTION_MAX)
         write_description_file(insertion);
 }
 
-/* The event of an entry that is about to appear. key_cost is what the files of its key will take. */
+/* Notes the row of an entry: before it appears or, renewed, after. key_cost is what the files of its key will take. */
 static gcache_status
 note_insert(gci_store *store, gci_insertion const *insertion, uint64_t key_cost)
 {
@@ -410,6 +407,9 @@ write_and_publish(gci_insertion *insertion, gci_candidates *set)
     if (status != GCACHE_OK)
         return status;
     write_description(insertion, set);
+    /* The key is stored again. */
+    if (set == NULL)
+        gci_tombstone_remove(store, key);
     uint64_t cost = gci_cost_of_key(store, key);
     uint64_t after = (pack_size != 0 ? pack_size : GCI_PACK_HEADER) + insertion->description.size + insertion->head.size;
     if (insertion->entry_cost == 0)
@@ -505,7 +505,7 @@ let_attachments_go(gci_insertion *insertion, gci_candidates *set)
     }
 }
 
-/* Its row is there already: it follows, and may fail. */
+/* The equal entry's row is there already, so the new one is noted after publishing, and may fail. */
 static gcache_status
 renew(gci_insertion *insertion, gci_renewal *renewal, gci_candidates *set)
 {

@@ -1,4 +1,5 @@
-/* Inserts: what can be done without a lock, attempts to commit, and making room between them. */
+/* Inserts: what can be done without a lock, attempts to commit, and making room between them; and adoption of entries as
+   they were stored elsewhere. */
 #include "store/insert/insertion.h"
 
 #include "base/system/clock.h"
@@ -75,7 +76,7 @@ insertion_clear(gci_insertion *insertion)
 
 /* What the caller leaves to the store. */
 static gcache_status
-complete(gci_insertion *insertion)
+fill_in_record(gci_insertion *insertion)
 {
     gci_record *record = &insertion->record;
 
@@ -100,7 +101,7 @@ look_ahead(gci_insertion *insertion, bool *out_lacks_description)
     gci_candidates *set = NULL;
     struct stat facts;
 
-    gci_found found = gci_read_own(insertion->store, key, &set, NULL);
+    gci_found found = gci_read_ahead(insertion->store, key, &set, NULL);
     insertion->fresh = found != GCI_FOUND;
     gci_candidate *equal = found == GCI_FOUND ? gci_candidates_find(set, insertion->record.id) : NULL;
     if (equal != NULL && !gci_is_replaced(insertion, equal)) {
@@ -185,10 +186,10 @@ commit_reserved(gci_insertion *insertion)
     int spaces = 0;
 
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-        insertion->over_cap = 0;
+        insertion->key_full = 0;
         gcache_status status = lock_and_commit(insertion);
-        if (insertion->over_cap != 0)
-            status = gci_make_room_under_key(store, &insertion->record.key, insertion->over_cap, insertion->error);
+        if (insertion->key_full != 0)
+            status = gci_make_room_under_key(store, &insertion->record.key, insertion->key_full, insertion->error);
         else if (status == GCACHE_ERROR_NO_SPACE && spaces++ < SPACE_ATTEMPTS)
             status = gci_evict_for_space(store, insertion->need, insertion->error);
         else
@@ -243,7 +244,7 @@ begin(gci_pending *pending, gci_store *store, gci_record const *record, gci_view
     gcache_status status = insertion_init(insertion, store, record, payload, &pending->inserted, &pending->error);
     insertion->described = description;
     if (status == GCACHE_OK)
-        status = complete(insertion);
+        status = fill_in_record(insertion);
     if (status != GCACHE_OK)
         return status;
     look_ahead(insertion, &lacks_description);

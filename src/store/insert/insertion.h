@@ -1,6 +1,7 @@
 /*
- * One insert under way. insertion.c prepares it without a lock; commit.c makes it visible under the key's lock. Of several at
- * once, what holds their payloads is staged before: written for all, then synced for all, so that they share the wait.
+ * The store's part of an insert: what a gci_pending is made of. insertion.c prepares it without a lock; commit.c makes it
+ * visible under the key's lock. Of several at once, what holds their payloads is staged before: written for all, then synced
+ * for all, so that they share the wait.
  */
 #ifndef GCI_STORE_INSERT_INSERTION_H
 #define GCI_STORE_INSERT_INSERTION_H
@@ -19,12 +20,12 @@ typedef struct gci_insertion {
     gci_buf description;   /* a whole frame; empty if none is needed */
     gci_checksum checksum;
     gci_signature signature; /* ours, or the one it came with; key_id empty: none */
-    bool vouched;          /* a key of ours verifies it */
+    bool vouched;          /* a key of ours verifies it, or will */
     uint64_t need;         /* bytes it may take on disk */
     bool is_reserved;      /* they are reserved */
     uint64_t entry_cost;   /* of its own file; 0: it lies in the candidate index */
-    bool fresh;            /* nothing was stored under its key when last looked at */
-    size_t over_cap;        /* not committed, because its key has so many candidates; else 0 */
+    bool fresh;            /* no candidate was found without looking into pools */
+    size_t key_full;       /* how many candidates its key has, if that is why it isn't committed; else 0 */
     gci_path staged;       /* a temporary file with what a commit to a fresh key would write; "": none */
     gci_file staging;      /* the same, while it is open */
     bool is_batched;       /* committed with others, which share the wait for the disk */

@@ -14,7 +14,7 @@ typedef struct gci_inserted {
     char id[GCACHE_ENTRY_ID_SIZE];
     uint64_t sequence;
     bool existed;  /* an equal entry was there */
-    bool shadowed; /* an older entry has the same guards, names, requirements, variant and priority */
+    /* An older entry with the same guards, names, requirements, variant and priority; "": none. */
     char shadows[GCACHE_ENTRY_ID_SIZE];
 } gci_inserted;
 

@@ -1,4 +1,4 @@
-/* Changes to a key's candidate index and entry files, each between two changes of its generation. */
+/* Changes to a key's candidate index, each between two changes of its generation (shared.h); and entry files removed. */
 #include "store/publish/publish.h"
 
 #include "store/format/candidate_index.h"

@@ -1,4 +1,5 @@
-/* Candidates of a key: remembered, read anew, or, of an index that has grown, only what was appended. */
+/* Candidates of a key: remembered, read anew, or, of an index that has grown, only what was appended. A key's generation
+   (shared.h) is odd while somebody writes its files. */
 #include "store/read/load.h"
 
 #include "base/system/clock.h"
@@ -85,8 +86,8 @@ read_all(gci_store *store, gci_file const *file, gcache_key const *key, size_t s
 /* Inode numbers are given again, and times go by in ticks: for this long another file could look the same. */
 #define TICKS_NS UINT64_C(20000000)
 
-/* Whether the name still stands for the file a set was read from: such a file only grows (candidate_index.h, invariant 1), but for
-   appends that failed, which the generation keeps from being remembered. */
+/* Whether the name still stands for the file a set was read from: such a file only grows (candidate_index.h, invariant 1). Only a
+   failed append is cut off again; while it lasts the generation is odd, and nothing is remembered. */
 static bool
 is_same_file(gci_file_stamp const *then, gci_file_stamp const *now)
 {
@@ -182,7 +183,7 @@ read_file(gci_store *store, gci_file const *file, gcache_key const *key, gci_can
     return found;
 }
 
-/* What a pool has of the key. That other keys' changes are many is why nothing is remembered of the file. */
+/* What a pool has of the key. Not compared with a former read: a pool's file changes with every other key in it. */
 static gci_found
 read_pooled(gci_store *store, gcache_key const *key, gci_candidates **out_set, gcache_error *error)
 {
@@ -229,8 +230,8 @@ read_own(gci_store *store, gcache_key const *key, gci_candidates *former, gci_ca
     return found;
 }
 
-/* A key that grows leaves its pool after it got a file of its own: who comes to the one too early, to the other too late, looks
-   again. */
+/* A growing key gets its own file first, then leaves its pool: whoever read the file before and the pool after found neither, and
+   looks again. */
 static gci_found
 read_pack(gci_store *store, gcache_key const *key, gci_candidates *former, gci_candidates **out_set, gcache_error *error)
 {
@@ -241,8 +242,8 @@ read_pack(gci_store *store, gcache_key const *key, gci_candidates *former, gci_c
 
     if (found == GCI_ABSENT)
         found = read_pooled(store, key, out_set, error);
-    bool settled = (generation & 1) == 0 && store->shared.usable && gci_generation(&store->shared, key) == generation;
-    if (found == GCI_ABSENT && !settled)
+    bool quiet = (generation & 1) == 0 && store->shared.usable && gci_generation(&store->shared, key) == generation;
+    if (found == GCI_ABSENT && !quiet)
         found = read_own(store, key, former, out_set, error);
     if (found == GCI_FOUND)
         gci_store_count(store, *out_set == former ? GCI_COUNT_MEMORY_HITS : GCI_COUNT_DISK_READS, 1);
@@ -298,7 +299,7 @@ gci_read_to_change(gci_store *store, gcache_key const *key, gci_candidates **out
 }
 
 gci_found
-gci_read_own(gci_store *store, gcache_key const *key, gci_candidates **out_set, gcache_error *error)
+gci_read_ahead(gci_store *store, gcache_key const *key, gci_candidates **out_set, gcache_error *error)
 {
     uint64_t then;
 

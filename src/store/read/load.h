@@ -15,12 +15,13 @@ gci_found gci_read_pack(gci_store *store, gcache_key const *key, gci_candidates 
 /* The same through the memory tier. The holder of the key's lock gets what is current. */
 gci_found gci_read_current(gci_store *store, gcache_key const *key, gci_candidates **out_set, gcache_error *error);
 
-/* The same for the holder of the key's lock who wants to change it: from memory only if that can be checked against the size of the
-   key's own file. */
+/* The same for the holder of the key's lock who wants to change it: from memory only if that can be checked against the
+   size of the key's own file. */
 gci_found gci_read_to_change(gci_store *store, gcache_key const *key, gci_candidates **out_set, gcache_error *error);
 
-/* The same without a look into pools: enough to find most entries that are stored again. */
-gci_found gci_read_own(gci_store *store, gcache_key const *key, gci_candidates **out_set, gcache_error *error);
+/* Before an insert takes the lock. From memory if it knows the key, as gci_read_current; else from the key's own file only. Pools
+   aren't looked into: ABSENT may be wrong. */
+gci_found gci_read_ahead(gci_store *store, gcache_key const *key, gci_candidates **out_set, gcache_error *error);
 
 /* For errors of the operating system while reading: counts and names the outcome. */
 gci_found gci_unreadable(gci_store *store);
@@ -28,7 +29,8 @@ gci_found gci_unreadable(gci_store *store);
 /* Whether a key of ours signed the candidate. */
 bool gci_is_vouched_for(gci_store const *store, gci_candidate const *candidate);
 
-/* Every public function that looks at candidates or changes them begins with this: what is due once a second is done. */
+/* What is due once a second: the shared table is looked at, touches are flushed. Inserts call it, and lookups but a handle's
+   first. */
 void gci_check_time(gci_store *store);
 
 #endif

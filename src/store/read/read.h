@@ -12,7 +12,7 @@
 /* ---- candidates ---- */
 
 /*
- * The key's candidates. *out_set is counted: release it. FOUND with at least one item, or with evicted or damaged ones;
+ * The key's candidates. *out_set is counted: release it. FOUND with at least one item or evicted one;
  * ABSENT, EVICTED, CORRUPT, UNREADABLE: *out_set is NULL.
  */
 gci_found gci_store_candidates(gci_store *store, gcache_key const *key, gci_candidates **out_set, gcache_error *error);

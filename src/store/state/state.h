@@ -57,7 +57,7 @@ struct gci_store {
     gci_segment segment;
     gci_index index;
     gci_leases leases;
-    _Atomic uint64_t checked_ns; /* when the directory was last seen to be the one we opened */
+    _Atomic uint64_t checked_ns; /* when gci_check_time last did what is due */
     _Atomic uint64_t touched_ns; /* when hits were last written out */
     _Atomic uint32_t uncounted;  /* inserts, where sizes aren't shared */
     _Atomic uint64_t counts[GCI_COUNT_COUNT]; /* not yet added to the shared ones */
@@ -68,12 +68,12 @@ struct gci_store {
     _Atomic bool warm;           /* gci_store_warm_up was done */
     pthread_mutex_t warming;
     _Atomic pid_t process;       /* that used the store first; 0: nobody has */
-    _Atomic bool asked;          /* a lookup has been made */
+    _Atomic bool asked;          /* the first lookup has been made */
 };
 
 /*
- * Every public function begins with this: it maps what processes share, when that is first needed, and in a forked
- * child replaces what must not be shared with the parent.
+ * Every public function begins with this, but a handle's first lookup (gci_store_candidates): it maps what processes share,
+ * when that is first needed, and in a forked child replaces what must not be shared with the parent.
  */
 void gci_store_enter_slowly(gci_store *store);
 

@@ -137,9 +137,8 @@ test_shadowing_is_reported(void **state)
 
     gci_record const *record = record_of(&made, 1, 1);
     assert_int_equal(gci_store_insert(store, record, gci_view_text("one"), NULL, &first, NULL), GCACHE_OK);
-    assert_false(first.shadowed);
+    assert_string_equal(first.shadows, "");
     assert_int_equal(gci_store_insert(store, record, gci_view_text("two"), NULL, &second, NULL), GCACHE_OK);
-    assert_true(second.shadowed);
     assert_string_equal(second.shadows, first.id);
     gci_store_close(store);
 }
@@ -168,7 +167,7 @@ test_candidates_are_capped(void **state)
     assert_int_equal(look(store, 1, 2, 10), GCI_FOUND);
     assert_int_equal(look(store, 1, 3, 10), GCI_FOUND);
     assert_true(gci_store_tombstone(store, &key, &tombstone));
-    assert_int_equal(tombstone.cause, GCI_EVICTED_OVER_CAP);
+    assert_int_equal(tombstone.cause, GCI_EVICTED_KEY_FULL);
     assert_int_equal(tombstone.left, 2);
     assert_int_equal(try_insert(store, 1, 2, 10, &inserted, &error), GCACHE_OK);
     assert_true(inserted.existed);
