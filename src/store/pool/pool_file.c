@@ -97,12 +97,15 @@ take_frames(gci_pool_file *pool, unsigned level)
     return true;
 }
 
+/* What others appended to a pool costs none of its frames, unless it is out of all proportion. */
+#define READ_MAX ((size_t)1 << 20)
+
 static gcache_status
 load(gci_store *store, gcache_key const *key, unsigned level, gci_pool_file *out_pool, gcache_error *error)
 {
     *out_pool = (gci_pool_file){ .path = gci_path_pool(key, level), .prefix = prefix_of(key, level) };
     gci_buf_init(&out_pool->bytes, GCI_BUF_NO_LIMIT);
-    gcache_status status = gci_file_load_existing(store->directory, out_pool->path.text, GCI_POOL_MAX, &out_pool->bytes, error);
+    gcache_status status = gci_file_load_existing(store->directory, out_pool->path.text, READ_MAX, &out_pool->bytes, error);
     if (status == GCACHE_ERROR_LIMIT)
         return gci_fail(error, GCACHE_ERROR_CORRUPT, "%s: not a pool", out_pool->path.text);
     return status;

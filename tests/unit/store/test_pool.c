@@ -321,6 +321,34 @@ test_damage_costs_little(void **state)
     }
 }
 
+/* Not even where it makes the pool larger than one may be. */
+static void
+test_what_is_appended_costs_nothing(void **state)
+{
+    enum { COUNT = 12, MORE = 200000 };
+    static char zeros[MORE];
+    char path[512];
+
+    pool_path(*state, path);
+    for (int filler = 0; filler < 2; filler++) {
+        gci_store *store = fill(*state, COUNT);
+        gci_store_close(store);
+        memset(zeros, filler * 0xa5, sizeof zeros);
+        FILE *file = fopen(path, "ab");
+        assert_non_null(file);
+        assert_int_equal(fwrite(zeros, 1, MORE, file), MORE);
+        fclose(file);
+        store = fixture_open(*state);
+        assert_int_equal(count_found(store, COUNT), COUNT);
+        insert(store, nth(COUNT), 1, SIZE);
+        assert_int_equal(count_found(store, COUNT + 1), COUNT + 1);
+        repair_store(store);
+        assert_int_equal(problems(store), 0);
+        assert_int_equal(count_found(store, COUNT + 1), COUNT + 1);
+        gci_store_close(store);
+    }
+}
+
 static void
 test_a_torn_end_is_cut_off(void **state)
 {
@@ -477,6 +505,7 @@ main(void)
         STORE_TEST(test_nothing_goes_below_the_cap),
         STORE_TEST(test_a_full_disk_keeps_nobody_from_going),
         STORE_TEST(test_damage_costs_little),
+        STORE_TEST(test_what_is_appended_costs_nothing),
         STORE_TEST(test_a_torn_end_is_cut_off),
         STORE_TEST(test_a_newer_pool_is_left_alone),
         STORE_TEST(test_an_untrusted_pool_hands_out_nothing),
