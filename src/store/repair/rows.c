@@ -8,6 +8,7 @@
 #include "base/system/clock.h"
 #include "base/digest.h"
 #include "store/format/describe.h"
+#include "store/index/drain.h"
 #include "store/index/tombstones.h"
 #include "store/memory/candidates.h"
 #include "store/pool/pool.h"
@@ -289,42 +290,94 @@ gci_row_list_read(gci_store *store, unsigned number, bool described, gci_row_lis
     return gci_pool_shard_each(store, number, read_rows_of, &reader, error);
 }
 
+struct rebuilding {
+    gci_store *store;
+    unsigned shard;
+    gci_lost_row_fn lost;
+    void *state;
+    gci_lone_rows doubtful; /* what looked lost the first time, by key */
+    size_t at;              /* where the row's key begins among them */
+    bool again;
+};
+
+static bool
+is_doubtful(struct rebuilding *r, gci_lone_row const *row)
+{
+    gci_lone_row const *items = r->doubtful.items;
+
+    while (r->at < r->doubtful.count && memcmp(&items[r->at].key, &row->key, sizeof row->key) < 0)
+        r->at++;
+    for (size_t i = r->at; i < r->doubtful.count && items[i].key_id == row->key_id; i++) {
+        if (memcmp(items[i].id, row->id, sizeof row->id) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Drops a row whose entry isn't there, or leaves it for now. */
+static gcache_status
+settle_lone(struct rebuilding *r, gci_lone_row const *row, gcache_error *error)
+{
+    fate became = fate_of(r->store, row);
+
+    if (became == FATE_THERE || (became == FATE_UNFINISHED && may_be_under_way(row)))
+        return GCACHE_OK;
+    if (became == FATE_LOST && !r->again)
+        return add_lone(&r->doubtful, row) ? GCACHE_OK : gci_fail_memory(error);
+    if (became == FATE_LOST && !is_doubtful(r, row))
+        return GCACHE_OK;
+    if (became == FATE_LOST)
+        r->lost(r->state, row);
+    drop_lone(&r->store->index, row);
+    return GCACHE_OK;
+}
+
 /* Between begin and end of a write. */
 static gcache_status
-rebuild(gci_store *store, unsigned shard, gci_row_list *list, gci_lost_row_fn lost, void *state, gcache_error *error)
+rebuild(struct rebuilding *r, gci_row_list *list, gcache_error *error)
 {
-    gci_index *index = &store->index;
+    gci_index *index = &r->store->index;
     gci_lone_rows lone = { 0 };
 
-    gcache_status status = gci_row_list_read(store, shard, true, list, error);
+    gcache_status status = gci_row_list_read(r->store, r->shard, true, list, error);
     if (status == GCACHE_OK)
-        status = find_lone(index, shard, list, &lone, error);
-    for (size_t i = 0; status == GCACHE_OK && i < lone.count; i++) {
-        fate became = fate_of(store, &lone.items[i]);
-        if (became == FATE_THERE || (became == FATE_UNFINISHED && may_be_under_way(&lone.items[i])))
-            continue;
-        if (became == FATE_LOST)
-            lost(state, &lone.items[i]);
-        drop_lone(index, &lone.items[i]);
-    }
+        status = find_lone(index, r->shard, list, &lone, error);
+    for (size_t i = 0; status == GCACHE_OK && i < lone.count; i++)
+        status = settle_lone(r, &lone.items[i], error);
     for (size_t i = 0; status == GCACHE_OK && i < list->count; i++)
         gci_put_entry_row(index, &list->items[i]);
     free(lone.items);
     return status;
 }
 
-gcache_status
-gci_rows_rebuild(gci_store *store, unsigned shard, gci_lost_row_fn lost, void *state, gcache_error *error)
+static gcache_status
+rebuild_once(struct rebuilding *r, gcache_error *error)
 {
     gci_row_list list;
 
-    gcache_status status = gci_index_begin(&store->index, GCI_WRITE, WAIT_NS, error);
+    gcache_status status = gci_index_begin(&r->store->index, GCI_WRITE, WAIT_NS, error);
     if (status != GCACHE_OK)
         return status;
     gci_row_list_init(&list);
-    status = rebuild(store, shard, &list, lost, state, error);
-    status = gci_index_end(&store->index, GCI_WRITE, status, error);
+    status = rebuild(r, &list, error);
+    status = gci_index_end(&r->store->index, GCI_WRITE, status, error);
     gci_row_list_clear(&list);
+    return status;
+}
+
+/* Who removes an entry says so only afterwards: what looks lost before that was drained and after, is. */
+gcache_status
+gci_rows_rebuild(gci_store *store, unsigned shard, gci_lost_row_fn lost, void *state, gcache_error *error)
+{
+    struct rebuilding r = { .store = store, .shard = shard, .lost = lost, .state = state };
+
+    gcache_status status = rebuild_once(&r, error);
+    r.again = true;
+    if (status == GCACHE_OK && r.doubtful.count > 0)
+        status = gci_drain(store, WAIT_NS, error);
+    if (status == GCACHE_OK && r.doubtful.count > 0)
+        status = rebuild_once(&r, error);
+    free(r.doubtful.items);
     return status;
 }
 
