@@ -1,5 +1,7 @@
 #include "fixture.h"
 
+#include <sys/wait.h>
+
 static int counted_files;
 
 static void
@@ -141,6 +143,32 @@ test_shadowing_is_reported(void **state)
     assert_int_equal(gci_store_insert(store, record, gci_view_text("two"), NULL, &second, NULL), GCACHE_OK);
     assert_string_equal(second.shadows, first.id);
     gci_store_close(store);
+}
+
+/* Each evicts by rows that the other has outrun: that is no reason to refuse. */
+static void
+fill_one_key(test_dir *fixture, uint64_t which)
+{
+    gci_store *store = fixture_open_with(fixture, (gci_store_options){ .max_candidates = 3 });
+
+    for (uint64_t i = 0; i < 400; i++)
+        insert(store, 1, 2 * i + which, 10);
+    gci_store_close(store);
+}
+
+static void
+test_a_full_key_is_filled_by_two(void **state)
+{
+    int how;
+
+    pid_t child = fork();
+    if (child == 0) {
+        fill_one_key(*state, 1);
+        _exit(0);
+    }
+    fill_one_key(*state, 0);
+    assert_int_equal(waitpid(child, &how, 0), child);
+    assert_int_equal(how, 0);
 }
 
 static void
@@ -336,6 +364,7 @@ main(void)
         STORE_TEST(test_identity_stands_for_the_payload),
         STORE_TEST(test_shadowing_is_reported),
         STORE_TEST(test_candidates_are_capped),
+        STORE_TEST(test_a_full_key_is_filled_by_two),
         STORE_TEST(test_other_handles_notice),
         STORE_TEST(test_held_things_stay),
         STORE_TEST(test_extras_are_set_once_and_destroyed),

@@ -4,6 +4,7 @@
 #include "base/system/clock.h"
 #include "store/state/state.h"
 #include "store/evict/recount.h"
+#include "store/publish/mend.h"
 
 #include <sys/wait.h>
 
@@ -571,6 +572,24 @@ test_unnoted_evictions_are_no_losses(void **state)
     gci_store_close(store);
 }
 
+/* An entry may go between the listing of a folder and the look at it. */
+static void
+test_what_goes_while_repairing(void **state)
+{
+    gci_store *store = fixture_open_apart(*state);
+    gci_shard_file file = { .key = key_of(1), .kind = GCI_NAME_ENTRY, .id = "0123456789abcdef0123456789abcdef" };
+    gci_shard_key listed = { .key = file.key, .files = &file, .count = 1 };
+    gcache_error error = { 0 };
+    gci_mended mended;
+
+    insert(store, 1, 1, 100);
+    if (gci_mend_key(store, &file.key, &listed, &mended, &error) != GCACHE_OK)
+        fail_msg("%s", error.message);
+    assert_int_equal(mended.entries, 1);
+    assert_int_equal(problems(store), 0);
+    gci_store_close(store);
+}
+
 int
 main(void)
 {
@@ -593,6 +612,7 @@ main(void)
         STORE_TEST(test_verify_beside_writers),
         STORE_TEST(test_lost_candidate_index),
         STORE_TEST(test_unnoted_evictions_are_no_losses),
+        STORE_TEST(test_what_goes_while_repairing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
