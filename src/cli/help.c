@@ -5,6 +5,7 @@
 
 #include <guardcache/version.h>
 #include <stdio.h>
+#include <string.h>
 
 static char const introduction[] =
     "guardcache keeps what graph compilers produce, picks a stored variant whose guards hold for the\n"
@@ -28,6 +29,21 @@ cli_help(void)
     for (cli_command const *const *command = cli_commands; *command != NULL; command++)
         printf("  %-14s  %s\n", (*command)->name, (*command)->summary);
     fputs(conclusion, stdout);
+}
+
+bool
+cli_help_group(char const *word)
+{
+    size_t size = strlen(word);
+    bool any = false;
+
+    for (cli_command const *const *command = cli_commands; *command != NULL; command++) {
+        if (strncmp((*command)->name, word, size) != 0 || (*command)->name[size] != ' ')
+            continue;
+        printf("  %-14s  %s\n", (*command)->name, (*command)->summary);
+        any = true;
+    }
+    return any;
 }
 
 static void

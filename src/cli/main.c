@@ -77,6 +77,8 @@ help(int count, char **words)
         return CLI_OK;
     }
     cli_command const *command = find_command(count, words, &used);
+    if (command == NULL && count == 1 && cli_help_group(words[0]))
+        return CLI_OK;
     if (command == NULL)
         return unknown_command(count, words);
     cli_help_command(command);
@@ -118,6 +120,9 @@ dispatch(int argc, char **argv)
         return CLI_OK;
     }
     cli_command const *command = find_command(argc - 1, argv + 1, &used);
+    bool wants_help = argc == 3 && (strcmp(argv[2], "--help") == 0 || strcmp(argv[2], "-h") == 0);
+    if (command == NULL && wants_help && cli_help_group(argv[1]))
+        return CLI_OK;
     if (command == NULL)
         return unknown_command(argc - 1, argv + 1);
     /* getopt_long skips one word, the program: the last word of the command's name takes that place. */

@@ -2,6 +2,8 @@
 guardcache help | head -n 4
 guardcache help lookup
 guardcache lookup --help | cmp - <(guardcache help lookup)
+guardcache help rules
+guardcache tune --help
 for wrong in "" "nix" "guard" "guard nix" "lookup --nix" "lookup --hint" "canon" "canon a b" "cat a b" "key" \
     "key --batch file" "insert --priority x" "lookup --graph a --graph b" "help nix" "lookup" "lookup --key 12" \
     "lookup --key 12 --graph a" "guard eval" "insert --key 12" "lookup --graph missing.json" "cat nix" "replay missing"; do

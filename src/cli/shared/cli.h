@@ -154,6 +154,8 @@ bool cli_read_graph(char const *path, gcache_rules const *rules, gcache_graph **
 
 void cli_help(void);
 void cli_help_command(cli_command const *command);
+/* Lists the commands whose names begin with that word ("rules"). false: there are none. */
+bool cli_help_group(char const *word);
 
 /* ---- manual.c ---- */
 
