@@ -120,59 +120,12 @@ gci_index_after_fork(gci_index *index)
 
 /* ---- trouble ---- */
 
-/* SQLITE_ERROR: our statements are right, so the tables aren't, or a sum of theirs. */
-#define DAMAGE_MAP(X)                                                                                 \
-    X(SQLITE_CORRUPT) X(SQLITE_NOTADB) X(SQLITE_ERROR) X(SQLITE_CONSTRAINT) X(SQLITE_MISMATCH)        \
-    X(SQLITE_READONLY) X(SQLITE_IOERR_READ) X(SQLITE_IOERR_SHORT_READ) X(SQLITE_IOERR_CORRUPTFS)
-
-static bool
-is_damage(int code)
-{
-    static int const codes[] = {
-#define X(name) name,
-        DAMAGE_MAP(X)
-#undef X
-    };
-
-    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
-        if (codes[i] == code || codes[i] == (code & 0xff))
-            return true;
-    }
-    return false;
-}
-
-static gcache_status
-status_of(int code)
-{
-    if (is_damage(code))
-        return GCACHE_ERROR_CORRUPT;
-    /* A full disk has no room for the -shm that whoever reads beside writers needs. */
-    if (code == SQLITE_IOERR_SHMSIZE)
-        return GCACHE_ERROR_NO_SPACE;
-    switch (code & 0xff) {
-    case SQLITE_OK:
-    case SQLITE_ROW:
-    case SQLITE_DONE:
-        return GCACHE_OK;
-    case SQLITE_BUSY:
-    case SQLITE_LOCKED:
-    case SQLITE_PROTOCOL:
-        return GCACHE_ERROR_BUSY;
-    case SQLITE_NOMEM:
-        return GCACHE_ERROR_MEMORY;
-    case SQLITE_FULL:
-        return GCACHE_ERROR_NO_SPACE;
-    default:
-        return GCACHE_ERROR_IO;
-    }
-}
-
 static gcache_status
 fail(gci_index *index, int code, gcache_error *error)
 {
     char const *text = index->database != NULL ? sqlite3_errmsg(index->database) : sqlite3_errstr(code);
 
-    return gci_fail(error, status_of(code), "%s/index.db: %s", index->dir.name, text);
+    return gci_fail(error, gci_sql_status(code), "%s/index.db: %s", index->dir.name, text);
 }
 
 static int
@@ -327,11 +280,10 @@ fail_to_open(gci_index *index, int code, gcache_error *error)
 static gcache_status
 check_trust(gci_index *index, gcache_error *error)
 {
-    static char const *const names[] = { "index.db", "index.db-wal", "index.db-shm", "index.db-journal" };
     gcache_status status = GCACHE_OK;
 
-    for (size_t i = 0; status == GCACHE_OK && i < sizeof names / sizeof *names; i++)
-        status = gci_trust_path(index->dir, names[i], error);
+    for (size_t i = 0; status == GCACHE_OK && i < sizeof file_names / sizeof *file_names; i++)
+        status = gci_trust_path(index->dir, file_names[i], error);
     return status;
 }
 
@@ -614,7 +566,7 @@ gci_index_end(gci_index *index, gci_access access, gcache_status status, gcache_
 {
     reset_statements(index);
     if (status == GCACHE_OK && index->trouble != SQLITE_OK)
-        status = gci_fail(error, status_of(index->trouble), "%s/index.db: %s", index->dir.name,
+        status = gci_fail(error, gci_sql_status(index->trouble), "%s/index.db: %s", index->dir.name,
                           sqlite3_errstr(index->trouble));
     if (status == GCACHE_OK) {
         int code = execute(index, "COMMIT");

@@ -1,9 +1,10 @@
 /*
- * The parameters of a SQL statement.
+ * The parameters of a SQL statement, and what SQLite's codes mean.
  */
 #ifndef GCI_STORE_DATABASE_SQL_H
 #define GCI_STORE_DATABASE_SQL_H
 
+#include "base/error.h"
 #include "base/view.h"
 
 #include <stdint.h>
@@ -41,5 +42,8 @@ gci_sql_text(gci_view text)
 int gci_sql_bind(sqlite3_stmt *statement, gci_sql const *values, size_t count);
 
 gci_view gci_sql_column(sqlite3_stmt *statement, int at);
+
+/* What a code of SQLite's that isn't a success means, extended or not. */
+gcache_status gci_sql_status(int code);
 
 #endif

@@ -56,23 +56,11 @@ static char const each_named_sql[] = "SELECT \"table\", space, name, item, value
 static gcache_status
 fail_sqlite(gci_store *store, sqlite3 *database, int code, gcache_error *error)
 {
-    static struct {
-        int code;
-        gcache_status status;
-    } const known[] = {
-        { SQLITE_NOMEM, GCACHE_ERROR_MEMORY },     { SQLITE_BUSY, GCACHE_ERROR_BUSY },
-        { SQLITE_FULL, GCACHE_ERROR_NO_SPACE },    { SQLITE_READONLY, GCACHE_ERROR_READ_ONLY },
-        { SQLITE_CORRUPT, GCACHE_ERROR_CORRUPT },  { SQLITE_NOTADB, GCACHE_ERROR_CORRUPT },
-        /* Our statements are right, so the table isn't. */
-        { SQLITE_ERROR, GCACHE_ERROR_CORRUPT },    { SQLITE_CONSTRAINT, GCACHE_ERROR_CORRUPT },
-        { SQLITE_MISMATCH, GCACHE_ERROR_CORRUPT }, { SQLITE_CANTOPEN, GCACHE_ERROR_NOT_FOUND },
-    };
-    gcache_status status = GCACHE_ERROR_IO;
+    int kind = code & 0xff;
+    gcache_status status = kind == SQLITE_READONLY   ? GCACHE_ERROR_READ_ONLY
+                           : kind == SQLITE_CANTOPEN ? GCACHE_ERROR_NOT_FOUND
+                                                     : gci_sql_status(code);
 
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (known[i].code == (code & 0xff))
-            status = known[i].status;
-    }
     return gci_fail(error, status, "%s/" FILE_NAME ": %s", store->directory.name,
                     database != NULL ? sqlite3_errmsg(database) : sqlite3_errstr(code));
 }
@@ -221,21 +209,13 @@ try_once(gci_store *store, bool writing, work_fn fn, void *work, gcache_error *e
  * wait here, where who has waited for long asks more often, and SQLite has one writer at a time to deal with. Who can't have
  * the lock goes on without it, and is no worse off than before. Taken before the fork gate: a fork waits for nobody who waits.
  */
-static void
-take_turn(gci_store *store, gci_file *out_turn)
-{
-    *out_turn = (gci_file)GCI_FILE_NONE;
-    gci_lock_take(store->directory, LOCK_NAME, GCI_LOCK_EXCLUSIVE, TURN_WAIT_NS, out_turn, NULL);
-}
-
 static gcache_status
 try_in_turn(gci_store *store, bool writing, work_fn fn, void *work, gcache_error *error)
 {
-    gci_file turn;
+    gci_file turn = GCI_FILE_NONE;
 
-    if (!writing)
-        return try_once(store, writing, fn, work, error);
-    take_turn(store, &turn);
+    if (writing)
+        gci_lock_take(store->directory, LOCK_NAME, GCI_LOCK_EXCLUSIVE, TURN_WAIT_NS, &turn, NULL);
     gcache_status status = try_once(store, writing, fn, work, error);
     gci_file_unlock_and_close(&turn);
     return status;
