@@ -17,6 +17,8 @@
  * are written out (gci_note_stored), so that what was lost afterwards can be distinguished from what was never finished.
  */
 typedef struct gci_entry_row {
+    int64_t key_id;      /* of a row that was read */
+    bool is_entry;       /* of a row that was read; false: a key without any */
     gcache_key key;
     uint8_t id[16];
     uint64_t created_ns;

@@ -6,17 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define WAIT_NS UINT64_C(10000000000)
+
 _Static_assert(sizeof(gci_mismatch) == GCACHE_KEY_BYTES + 16 + 1, "compared by their bytes");
 
 static void
-add_mismatch(gci_mismatches *all, gcache_key const *key, uint8_t const id[16], bool lost)
+add_mismatch(gci_mismatches *all, gci_entry_row const *row, bool lost)
 {
     if (!GCI_ARRAY_HAS_ROOM(all, items)) {
         all->failed = true;
         return;
     }
-    all->items[all->count] = (gci_mismatch){ .key = *key, .lost = lost };
-    memcpy(all->items[all->count++].id, id, sizeof all->items->id);
+    all->items[all->count] = (gci_mismatch){ .key = row->key, .lost = lost };
+    memcpy(all->items[all->count++].id, row->id, sizeof row->id);
 }
 
 static int
@@ -31,36 +33,36 @@ gci_mismatches_have(gci_mismatches const *all, gci_mismatch const *wanted)
     return all->count != 0 && bsearch(wanted, all->items, all->count, sizeof *wanted, by_bytes) != NULL;
 }
 
-static void
-note_missing_row(void *state, gci_entry_row const *row)
-{
-    add_mismatch(state, &row->key, row->id, false);
-}
-
-/* From rows to files. */
+/* What the rows lack, and lone ones: files are looked at again once nobody has to wait for the rows. */
 static gcache_status
-note_lost_entries(gci_store *store, gci_index *index, unsigned shard, gci_row_list const *list, gci_mismatches *out,
-                gcache_error *error)
+look_at_rows(gci_index *index, bool whole, unsigned shard, gci_row_list const *list, gci_row_list *out_lone,
+             gci_mismatches *out, gcache_error *error)
 {
-    gci_lone_rows rows;
+    gcache_status status = gci_index_begin(index, GCI_READ, WAIT_NS, error);
 
-    gcache_status status = gci_rows_lone(index, shard, list, &rows, error);
-    for (size_t i = 0; status == GCACHE_OK && i < rows.count; i++) {
-        if (gci_row_is_lost(store, &rows.items[i]))
-            add_mismatch(out, &rows.items[i].key, rows.items[i].id, true);
+    if (status != GCACHE_OK)
+        return status;
+    for (size_t i = 0; whole && i < list->count; i++) {
+        if (!gci_row_is_there(index, &list->items[i]))
+            add_mismatch(out, &list->items[i], false);
     }
-    free(rows.items);
-    return status;
+    status = gci_rows_lone(index, shard, list, out_lone, error);
+    return gci_index_end(index, GCI_READ, status, error);
 }
 
 gcache_status
 gci_mismatches_find(gci_store *store, gci_index *index, bool whole, unsigned shard, gci_row_list const *list, gci_mismatches *out,
-                gcache_error *error)
+                    gcache_error *error)
 {
-    gcache_status status = whole ? gci_rows_missing(index, list, note_missing_row, out, error) : GCACHE_OK;
+    gci_row_list lone;
 
-    if (status == GCACHE_OK)
-        status = note_lost_entries(store, index, shard, list, out, error);
+    gci_row_list_init(&lone);
+    gcache_status status = look_at_rows(index, whole, shard, list, &lone, out, error);
+    for (size_t i = 0; status == GCACHE_OK && i < lone.count; i++) {
+        if (gci_row_is_lost(store, &lone.items[i]))
+            add_mismatch(out, &lone.items[i], true);
+    }
+    gci_row_list_clear(&lone);
     if (out->count != 0)
         qsort(out->items, out->count, sizeof *out->items, by_bytes);
     return status == GCACHE_OK && out->failed ? gci_fail_memory(error) : status;

@@ -156,7 +156,7 @@ repair_key(void *state, gci_shard_key const *key)
 /* ---- rows ---- */
 
 static void
-report_lost(void *state, gci_lone_row const *row)
+report_lost(void *state, gci_entry_row const *row)
 {
     struct repair *repair = state;
 

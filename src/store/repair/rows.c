@@ -35,14 +35,14 @@ gci_row_list_clear(gci_row_list *list)
     gci_row_list_init(list);
 }
 
-static gci_entry_row *
-add_row(gci_row_list *list)
+/* What it says lives as long as the list's arena, or isn't looked at. */
+static void
+add_row(gci_row_list *list, gci_entry_row const *row)
 {
-    if (!GCI_ARRAY_HAS_ROOM(list, items)) {
+    if (GCI_ARRAY_HAS_ROOM(list, items))
+        list->items[list->count++] = *row;
+    else
         list->failed = true;
-        return NULL;
-    }
-    return &list->items[list->count++];
 }
 
 /* The numbers of a key's components, or none if it isn't described. */
@@ -73,24 +73,22 @@ gci_row_list_add(gci_store *store, gci_row_list *list, gci_candidates *set, bool
     for (size_t i = 0; i < set->count; i++) {
         gci_candidate const *candidate = set->items[i];
         gci_record const *record = &candidate->record;
-        gci_entry_row *row = add_row(list);
-        if (row == NULL)
-            return;
-        *row = (gci_entry_row){ .key = set->key, .created_ns = record->created_ns, .key_cost = cost,
-                                .used_ns = record->created_ns + 1,
-                                .size = candidate->place->head.size + GCI_FRAME_OVERHEAD + record->stored_size,
-                                .components = numbers, .component_count = count };
-        gci_unhex(gci_view_text(record->id), row->id, sizeof row->id);
-        row->namespace_ = gci_arena_copy(&list->arena, record->namespace_);
-        row->kind = gci_arena_copy(&list->arena, record->kind);
+        gci_entry_row row = { .key = set->key, .created_ns = record->created_ns, .key_cost = cost,
+                              .used_ns = record->created_ns + 1,
+                              .size = candidate->place->head.size + GCI_FRAME_OVERHEAD + record->stored_size,
+                              .namespace_ = gci_arena_copy(&list->arena, record->namespace_),
+                              .kind = gci_arena_copy(&list->arena, record->kind),
+                              .components = numbers, .component_count = count };
+        gci_unhex(gci_view_text(record->id), row.id, sizeof row.id);
         if (!candidate->place->in_pack)
-            row->entry_cost = gci_cost_of_path(store, gci_path_entry(&set->key, record->id).text);
+            row.entry_cost = gci_cost_of_path(store, gci_path_entry(&set->key, record->id).text);
+        add_row(list, &row);
     }
     list->failed |= list->arena.failed;
 }
 
-static bool
-has_row(gci_index *index, gci_entry_row const *row)
+bool
+gci_row_is_there(gci_index *index, gci_entry_row const *row)
 {
     sqlite3_stmt *find = GCI_QUERY(index, GCI_SQL_ENTRY_HAS, gci_sql_bytes(row->key.bytes, sizeof row->key.bytes),
                                    gci_sql_bytes(row->id, sizeof row->id));
@@ -98,29 +96,15 @@ has_row(gci_index *index, gci_entry_row const *row)
     return found || index->trouble != 0;
 }
 
-gcache_status
-gci_rows_missing(gci_index *index, gci_row_list const *list, gci_missing_row_fn fn, void *state, gcache_error *error)
-{
-    gcache_status status = gci_index_begin(index, GCI_READ, WAIT_NS, error);
-
-    if (status != GCACHE_OK)
-        return status;
-    for (size_t i = 0; i < list->count; i++) {
-        if (!has_row(index, &list->items[i]))
-            fn(state, &list->items[i]);
-    }
-    return gci_index_end(index, GCI_READ, GCACHE_OK, error);
-}
-
 /* ---- rows without entries ---- */
 
 /* row = key_id key (id | NULL) created used */
 static bool
-read_lone(sqlite3_stmt *row, gci_lone_row *out)
+read_lone(sqlite3_stmt *row, gci_entry_row *out)
 {
     gci_view key = gci_sql_column(row, 1), id = gci_sql_column(row, 2);
 
-    *out = (gci_lone_row){ .key_id = gci_column_number(row, 0), .is_entry = id.size == sizeof out->id };
+    *out = (gci_entry_row){ .key_id = gci_column_number(row, 0), .is_entry = id.size == sizeof out->id };
     out->created_ns = (uint64_t)gci_column_number(row, 3);
     out->used_ns = (uint64_t)gci_column_number(row, 4);
     if (key.size == sizeof out->key.bytes)
@@ -132,7 +116,7 @@ read_lone(sqlite3_stmt *row, gci_lone_row *out)
 
 /* List and rows are by key: *at is where the row's key begins in the list, and doesn't go back. */
 static bool
-is_listed(gci_row_list const *list, size_t *at, gci_lone_row const *row)
+is_listed(gci_row_list const *list, size_t *at, gci_entry_row const *row)
 {
     while (*at < list->count && memcmp(&list->items[*at].key, &row->key, sizeof row->key) < 0)
         ++*at;
@@ -143,51 +127,28 @@ is_listed(gci_row_list const *list, size_t *at, gci_lone_row const *row)
     return false;
 }
 
-static bool
-add_lone(gci_lone_rows *rows, gci_lone_row const *row)
+gcache_status
+gci_rows_lone(gci_index *index, unsigned shard, gci_row_list const *there, gci_row_list *out_rows, gcache_error *error)
 {
-    if (!GCI_ARRAY_HAS_ROOM(rows, items))
-        return false;
-    rows->items[rows->count++] = *row;
-    return true;
-}
-
-/* Between begin and end. */
-static gcache_status
-find_lone(gci_index *index, unsigned shard, gci_row_list const *list, gci_lone_rows *out_rows, gcache_error *error)
-{
-    gcache_status status = GCACHE_OK;
     gcache_key low, high;
-    gci_lone_row row;
+    gci_entry_row row;
     size_t at = 0;
 
     memset(&low, 0, sizeof low);
     memset(&high, 0xff, sizeof high);
     low.bytes[0] = high.bytes[0] = (uint8_t)shard;
-    *out_rows = (gci_lone_rows){ 0 };
     sqlite3_stmt *rows = GCI_QUERY(index, GCI_SQL_ENTRIES_BETWEEN, gci_sql_bytes(low.bytes, sizeof low.bytes),
                                    gci_sql_bytes(high.bytes, sizeof high.bytes));
-    while (status == GCACHE_OK && gci_index_step(index, rows)) {
-        if (read_lone(rows, &row) && !is_listed(list, &at, &row) && !add_lone(out_rows, &row))
-            status = gci_fail_memory(error);
+    while (!out_rows->failed && gci_index_step(index, rows)) {
+        if (read_lone(rows, &row) && !is_listed(there, &at, &row))
+            add_row(out_rows, &row);
     }
-    return status;
-}
-
-gcache_status
-gci_rows_lone(gci_index *index, unsigned shard, gci_row_list const *list, gci_lone_rows *out_rows, gcache_error *error)
-{
-    *out_rows = (gci_lone_rows){ 0 };
-    gcache_status status = gci_index_begin(index, GCI_READ, WAIT_NS, error);
-    if (status != GCACHE_OK)
-        return status;
-    status = find_lone(index, shard, list, out_rows, error);
-    return gci_index_end(index, GCI_READ, status, error);
+    return out_rows->failed ? gci_fail_memory(error) : GCACHE_OK;
 }
 
 /* Eviction leaves an EVICTED frame or, with the last candidate, a tombstone, before anything goes. */
 static bool
-is_known_evicted(gci_store *store, gci_lone_row const *row, gci_candidates const *set)
+is_known_evicted(gci_store *store, gci_entry_row const *row, gci_candidates const *set)
 {
     char hex[GCACHE_ENTRY_ID_SIZE];
     gci_tombstone tombstone;
@@ -203,7 +164,7 @@ is_known_evicted(gci_store *store, gci_lone_row const *row, gci_candidates const
 
 /* On a full disk what went may have left nothing. */
 static bool
-may_be_evicted(gci_store *store, gci_lone_row const *row)
+may_be_evicted(gci_store *store, gci_entry_row const *row)
 {
     uint64_t unnoted;
 
@@ -219,7 +180,7 @@ typedef enum fate {
 } fate;
 
 static fate
-fate_of(gci_store *store, gci_lone_row const *row)
+fate_of(gci_store *store, gci_entry_row const *row)
 {
     char hex[GCACHE_ENTRY_ID_SIZE];
     gci_candidates *set = NULL;
@@ -237,7 +198,7 @@ fate_of(gci_store *store, gci_lone_row const *row)
 }
 
 bool
-gci_row_is_lost(gci_store *store, gci_lone_row const *row)
+gci_row_is_lost(gci_store *store, gci_entry_row const *row)
 {
     return row->is_entry && row->used_ns > row->created_ns && fate_of(store, row) == FATE_LOST;
 }
@@ -246,7 +207,7 @@ gci_row_is_lost(gci_store *store, gci_lone_row const *row)
 
 /* An insert that hasn't returned may still bring the entry. */
 static bool
-may_be_under_way(gci_lone_row const *row)
+may_be_under_way(gci_entry_row const *row)
 {
     uint64_t now = gci_clock_wall_ns();
 
@@ -254,7 +215,7 @@ may_be_under_way(gci_lone_row const *row)
 }
 
 static void
-drop_lone(gci_index *index, gci_lone_row const *row)
+drop_lone(gci_index *index, gci_entry_row const *row)
 {
     if (row->is_entry)
         GCI_EXECUTE(index, GCI_SQL_ENTRY_DROP, gci_sql_number(row->key_id), gci_sql_bytes(row->id, sizeof row->id));
@@ -295,36 +256,24 @@ struct rebuilding {
     unsigned shard;
     gci_lost_row_fn lost;
     void *state;
-    gci_lone_rows doubtful; /* what looked lost the first time, by key */
+    gci_row_list doubtful; /* what looked lost the first time, by key */
     size_t at;              /* where the row's key begins among them */
     bool again;
 };
 
-static bool
-is_doubtful(struct rebuilding *r, gci_lone_row const *row)
-{
-    gci_lone_row const *items = r->doubtful.items;
-
-    while (r->at < r->doubtful.count && memcmp(&items[r->at].key, &row->key, sizeof row->key) < 0)
-        r->at++;
-    for (size_t i = r->at; i < r->doubtful.count && items[i].key_id == row->key_id; i++) {
-        if (memcmp(items[i].id, row->id, sizeof row->id) == 0)
-            return true;
-    }
-    return false;
-}
-
 /* Drops a row whose entry isn't there, or leaves it for now. */
 static gcache_status
-settle_lone(struct rebuilding *r, gci_lone_row const *row, gcache_error *error)
+settle_lone(struct rebuilding *r, gci_entry_row const *row, gcache_error *error)
 {
     fate became = fate_of(r->store, row);
 
     if (became == FATE_THERE || (became == FATE_UNFINISHED && may_be_under_way(row)))
         return GCACHE_OK;
-    if (became == FATE_LOST && !r->again)
-        return add_lone(&r->doubtful, row) ? GCACHE_OK : gci_fail_memory(error);
-    if (became == FATE_LOST && !is_doubtful(r, row))
+    if (became == FATE_LOST && !r->again) {
+        add_row(&r->doubtful, row);
+        return r->doubtful.failed ? gci_fail_memory(error) : GCACHE_OK;
+    }
+    if (became == FATE_LOST && !is_listed(&r->doubtful, &r->at, row))
         return GCACHE_OK;
     if (became == FATE_LOST)
         r->lost(r->state, row);
@@ -337,16 +286,17 @@ static gcache_status
 rebuild(struct rebuilding *r, gci_row_list *list, gcache_error *error)
 {
     gci_index *index = &r->store->index;
-    gci_lone_rows lone = { 0 };
+    gci_row_list lone;
 
+    gci_row_list_init(&lone);
     gcache_status status = gci_row_list_read(r->store, r->shard, true, list, error);
     if (status == GCACHE_OK)
-        status = find_lone(index, r->shard, list, &lone, error);
+        status = gci_rows_lone(index, r->shard, list, &lone, error);
     for (size_t i = 0; status == GCACHE_OK && i < lone.count; i++)
         status = settle_lone(r, &lone.items[i], error);
     for (size_t i = 0; status == GCACHE_OK && i < list->count; i++)
         gci_put_entry_row(index, &list->items[i]);
-    free(lone.items);
+    gci_row_list_clear(&lone);
     return status;
 }
 
@@ -371,13 +321,14 @@ gci_rows_rebuild(gci_store *store, unsigned shard, gci_lost_row_fn lost, void *s
 {
     struct rebuilding r = { .store = store, .shard = shard, .lost = lost, .state = state };
 
+    gci_row_list_init(&r.doubtful);
     gcache_status status = rebuild_once(&r, error);
     r.again = true;
     if (status == GCACHE_OK && r.doubtful.count > 0)
         status = gci_drain(store, WAIT_NS, error);
     if (status == GCACHE_OK && r.doubtful.count > 0)
         status = rebuild_once(&r, error);
-    free(r.doubtful.items);
+    gci_row_list_clear(&r.doubtful);
     return status;
 }
 

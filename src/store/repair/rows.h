@@ -8,7 +8,7 @@
 #include "store/directory/shard.h"
 #include "store/index/drain.h"
 
-/* Entries as they were read from candidate indexes. */
+/* Entries as they were read from candidate indexes, or rows. */
 typedef struct gci_row_list {
     gci_entry_row *items;
     size_t count, capacity;
@@ -25,38 +25,20 @@ void gci_row_list_add(gci_store *store, gci_row_list *list, gci_candidates *set,
 /* The same for all keys of a shard; candidate indexes that can't be read are left out. */
 gcache_status gci_row_list_read(gci_store *store, unsigned shard, bool described, gci_row_list *list, gcache_error *error);
 
-/* An entry of the list that has no row. Called between begin and end: fn may not use the index. */
-typedef void (*gci_missing_row_fn)(void *state, gci_entry_row const *row);
+/* Whether an entry has its row, or nobody can tell any more. Between begin and end. */
+bool gci_row_is_there(gci_index *index, gci_entry_row const *row);
 
-/* Calls fn for every entry of the list without a row. ERROR_NOT_FOUND: there is no index.db. */
-gcache_status gci_rows_missing(gci_index *index, gci_row_list const *list, gci_missing_row_fn fn, void *state,
-                               gcache_error *error);
-
-/* A row of an entry that no list has. */
-typedef struct gci_lone_row {
-    gcache_key key;
-    int64_t key_id;
-    uint8_t id[16];
-    bool is_entry; /* false: a key without any */
-    uint64_t created_ns, used_ns;
-} gci_lone_row;
-
-typedef struct gci_lone_rows {
-    gci_lone_row *items;
-    size_t count, capacity;
-} gci_lone_rows;
-
-/* The rows of a shard whose entries the list doesn't have; the list is by key. Free their items. ERROR_NOT_FOUND: there is no
-   index.db. */
-gcache_status gci_rows_lone(gci_index *index, unsigned shard, gci_row_list const *list, gci_lone_rows *out_rows,
+/* Adds to an empty list the rows of a shard whose entries `there`, which is by key, doesn't have: what tells an entry, and its
+   times. Between begin and end. */
+gcache_status gci_rows_lone(gci_index *index, unsigned shard, gci_row_list const *there, gci_row_list *out_rows,
                             gcache_error *error);
 
 /* Whether the entry is gone though it was whole once and nobody evicted it. Looks at the files anew: the row may be older or
    younger than what was read of them. */
-bool gci_row_is_lost(gci_store *store, gci_lone_row const *row);
+bool gci_row_is_lost(gci_store *store, gci_entry_row const *row);
 
 /* Called for an entry that is lost, between begin and end. */
-typedef void (*gci_lost_row_fn)(void *state, gci_lone_row const *row);
+typedef void (*gci_lost_row_fn)(void *state, gci_entry_row const *row);
 
 /*
  * Makes the rows of a shard what its candidate indexes say; recency and hits of rows that stay are kept. The files are
