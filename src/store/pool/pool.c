@@ -35,16 +35,60 @@ take_key(gci_pool_file const *pool, gcache_key const *key, gci_buf *out_image, g
     return GCACHE_ERROR_NOT_FOUND;
 }
 
-gcache_status
-gci_pool_load(gci_store *store, gcache_key const *key, gci_buf *out_image, int *out_level, gcache_error *error)
+/* Pools of a folder that weren't there, above them how many had been made in the whole cache by then. */
+#define MADE_SHIFT 17
+
+static uint32_t
+pool_bit(gcache_key const *key, int level)
 {
+    return level == 0 ? 1 : UINT32_C(2) << (key->bytes[1] >> 4);
+}
+
+static uint64_t
+pools_made(gci_store const *store)
+{
+    return atomic_load(&store->shared.head->pools_made) << MADE_SHIFT >> MADE_SHIFT;
+}
+
+static uint32_t
+absent_pools(gci_store const *store, gcache_key const *key, uint64_t made)
+{
+    uint64_t seen = atomic_load_explicit(&store->absent_pools[key->bytes[0]], memory_order_relaxed);
+
+    return atomic_load(&store->shared.usable) && seen >> MADE_SHIFT == made ? (uint32_t)seen & GCI_POOLS_ALL : 0;
+}
+
+/* made was read before the pool was looked for. */
+static void
+note_absent(gci_store *store, gcache_key const *key, int level, uint64_t made)
+{
+    uint64_t seen = made << MADE_SHIFT | absent_pools(store, key, made) | pool_bit(key, level);
+
+    atomic_store_explicit(&store->absent_pools[key->bytes[0]], seen, memory_order_relaxed);
+}
+
+void
+gci_pools_forget_absent(gci_store *store)
+{
+    for (unsigned number = 0; number < GCI_SHARDS; number++)
+        atomic_store_explicit(&store->absent_pools[number], 0, memory_order_relaxed);
+}
+
+/* In a large cache the first is full, and most keys lie behind it; in a small one there is no other. Not in those of `absent`. */
+static gcache_status
+find_in_pools(gci_store *store, gcache_key const *key, uint32_t absent, gci_buf *out_image, int *out_level, gcache_error *error)
+{
+    uint64_t made = pools_made(store);
     gcache_status first = GCACHE_ERROR_NOT_FOUND;
     gci_pool_file pool;
 
-    /* In a large cache the first is full, and most keys lie behind it; in a small one there is no other. */
     for (*out_level = GCI_POOL_LEVELS - 1; *out_level >= 0; --*out_level) {
         gcache_error *why = first == GCACHE_ERROR_NOT_FOUND ? error : NULL;
+        if (absent & pool_bit(key, *out_level))
+            continue;
         gcache_status status = gci_pool_file_read(store, key, (unsigned)*out_level, &pool, why);
+        if (status == GCACHE_OK && pool.bytes.size == 0)
+            note_absent(store, key, *out_level, made);
         if (status == GCACHE_OK)
             status = take_key(&pool, key, out_image, why);
         gci_pool_file_clear(&pool);
@@ -54,6 +98,18 @@ gci_pool_load(gci_store *store, gcache_key const *key, gci_buf *out_image, int *
             first = status;
     }
     return first;
+}
+
+gcache_status
+gci_pool_load(gci_store *store, gcache_key const *key, gci_buf *out_image, int *out_level, gcache_error *error)
+{
+    return find_in_pools(store, key, 0, out_image, out_level, error);
+}
+
+gcache_status
+gci_pool_look(gci_store *store, gcache_key const *key, gci_buf *out_image, int *out_level, gcache_error *error)
+{
+    return find_in_pools(store, key, absent_pools(store, key, pools_made(store)), out_image, out_level, error);
 }
 
 gcache_status

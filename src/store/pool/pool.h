@@ -32,6 +32,11 @@
  */
 gcache_status gci_pool_load(gci_store *store, gcache_key const *key, gci_buf *out_image, int *out_level, gcache_error *error);
 
+/* The same for a lookup: a pool that wasn't there isn't asked for again for up to a second (gci_pools_forget_absent), unless
+   somebody makes one. What an outsider puts there is seen as late. */
+gcache_status gci_pool_look(gci_store *store, gcache_key const *key, gci_buf *out_image, int *out_level, gcache_error *error);
+void gci_pools_forget_absent(gci_store *store);
+
 /* The key's candidate index, from its own file (GCI_POOL_NONE) or a pool; one that is nowhere is empty. */
 gcache_status gci_pack_load(gci_store *store, gcache_key const *key, gci_buf *out_image, int *out_level, gcache_error *error);
 

@@ -123,6 +123,7 @@ begin_pool(gci_store *store, gci_pool_file const *pool, gci_view const *parts, s
     status = bytes.failed ? gci_fail_memory(error)
                           : write_anew(store, pool, GCI_WEIGHT_LIGHT, gci_buf_view(&bytes), error);
     gci_buf_clear(&bytes);
+    atomic_fetch_add(&store->shared.head->pools_made, 1);
     return status;
 }
 

@@ -16,7 +16,7 @@
 
 _Static_assert(sizeof(gci_shared_table) == 4096 + 8 * GCI_SLOTS + 64 * GCI_PROCESS_SLOTS, "the layout is a file's");
 _Static_assert(offsetof(gci_shared_table, generations) == 4096, "the layout is a file's");
-_Static_assert(offsetof(gci_shared_head, counters) == 72, "the layout is a file's");
+_Static_assert(offsetof(gci_shared_head, counters) == 80, "the layout is a file's");
 _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2, "processes share these words");
 
 /* ---- the file ---- */

@@ -11,7 +11,8 @@
  *      48          8       how many process slots have been used
  *      56          8       when an eviction made no room on a full disk, in s since 1970
  *      64          8       when what is remembered of an eviction was last lost for want of room, in s since 1970
- *      72          8 each  counters (GCACHE_STATISTIC_COUNTER_MAP, in its order: new ones go to its end)
+ *      72          8       how many pools have been made
+ *      80          8 each  counters (GCACHE_STATISTIC_COUNTER_MAP, in its order: new ones go to its end)
  *      4096        8 each  generations, one a slot
  *      135168      64 each process slots, 512 (usage.h)
  *
@@ -51,6 +52,7 @@ typedef struct gci_shared_head {
     char magic[8];
     uint64_t slots;
     gci_word bytes, entries, keys, added, process_count, futile_s, unnoted_s;
+    _Atomic uint64_t pools_made;
     _Atomic uint64_t counters[GCI_COUNT_COUNT];
 } gci_shared_head;
 

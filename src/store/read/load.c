@@ -185,14 +185,15 @@ read_file(gci_store *store, gci_file const *file, gcache_key const *key, gci_can
 
 /* What a pool has of the key. Not compared with a former read: a pool's file changes with every other key in it. */
 static gci_found
-read_pooled(gci_store *store, gcache_key const *key, gci_candidates **out_set, gcache_error *error)
+read_pooled(gci_store *store, gcache_key const *key, bool to_look, gci_candidates **out_set, gcache_error *error)
 {
     gci_found found;
     gci_buf image;
     int level;
 
     gci_buf_init(&image, GCI_BUF_NO_LIMIT);
-    gcache_status status = gci_pool_load(store, key, &image, &level, error);
+    gcache_status status = to_look ? gci_pool_look(store, key, &image, &level, error)
+                                   : gci_pool_load(store, key, &image, &level, error);
     if (status == GCACHE_OK)
         found = decode(store, key, gci_buf_view(&image), out_set, error);
     else if (status == GCACHE_ERROR_NOT_FOUND)
@@ -231,9 +232,10 @@ read_own(gci_store *store, gcache_key const *key, gci_candidates *former, gci_ca
 }
 
 /* A growing key gets its own file first, then leaves its pool: whoever read the file before and the pool after found neither, and
-   looks again. */
+   looks again. to_look: by a lookup, which remembers pools that aren't there. */
 static gci_found
-read_pack(gci_store *store, gcache_key const *key, gci_candidates *former, gci_candidates **out_set, gcache_error *error)
+read_pack(gci_store *store, gcache_key const *key, bool to_look, gci_candidates *former, gci_candidates **out_set,
+          gcache_error *error)
 {
     /* A handle's first lookup comes before the table is mapped. */
     bool mapped = atomic_load_explicit(&store->warm, memory_order_acquire);
@@ -241,7 +243,7 @@ read_pack(gci_store *store, gcache_key const *key, gci_candidates *former, gci_c
     gci_found found = read_own(store, key, former, out_set, error);
 
     if (found == GCI_ABSENT)
-        found = read_pooled(store, key, out_set, error);
+        found = read_pooled(store, key, to_look, out_set, error);
     bool quiet = (generation & 1) == 0 && store->shared.usable && gci_generation(&store->shared, key) == generation;
     if (found == GCI_ABSENT && !quiet)
         found = read_own(store, key, former, out_set, error);
@@ -253,7 +255,7 @@ read_pack(gci_store *store, gcache_key const *key, gci_candidates *former, gci_c
 gci_found
 gci_read_pack(gci_store *store, gcache_key const *key, gci_candidates **out_set, gcache_error *error)
 {
-    return read_pack(store, key, NULL, out_set, error);
+    return read_pack(store, key, false, NULL, out_set, error);
 }
 
 /* Reads the candidate index and puts it into the memory tier, in place of `former` (or NULL), unless somebody writes
@@ -262,7 +264,7 @@ static gci_found
 refresh(gci_store *store, gcache_key const *key, gci_candidates *former, gci_candidates **out_set, gcache_error *error)
 {
     uint64_t generation = gci_generation(&store->shared, key);
-    gci_found found = read_pack(store, key, former, out_set, error);
+    gci_found found = read_pack(store, key, true, former, out_set, error);
 
     if (found != GCI_FOUND)
         gci_memory_drop(&store->memory, key, gci_save_touches, store);
@@ -295,7 +297,7 @@ gci_read_to_change(gci_store *store, gcache_key const *key, gci_candidates **out
     gci_candidates *known = gci_memory_find(&store->memory, key, &then);
     bool checkable = known != NULL && !gci_inside(known)->pooled;
     gci_candidates_release(known);
-    return checkable ? gci_read_current(store, key, out_set, error) : read_pack(store, key, NULL, out_set, error);
+    return checkable ? gci_read_current(store, key, out_set, error) : read_pack(store, key, false, NULL, out_set, error);
 }
 
 gci_found
@@ -380,6 +382,7 @@ do_what_is_due(gci_store *store, uint64_t now)
         gci_shared_revalidate(&store->shared, store->directory, store->read_only);
         pthread_mutex_unlock(&store->warming);
     }
+    gci_pools_forget_absent(store);
     uint64_t then = atomic_load(&store->touched_ns);
     if (now - then >= GCI_TOUCH_EVERY_NS && atomic_compare_exchange_strong(&store->touched_ns, &then, now))
         gci_flush_touches(store);

@@ -54,6 +54,7 @@ struct gci_store {
     gci_memory memory;
     gci_key_locks locks;
     _Atomic uint64_t emptier_pools[4]; /* a bit a folder of entries/ in whose pools something went */
+    _Atomic uint64_t absent_pools[256]; /* a word a folder: its pools that lookups found absent (gci_pool_look) */
     gci_segment segment;
     gci_index index;
     gci_leases leases;

@@ -172,6 +172,27 @@ test_all_keys_are_walked_over(void **state)
     gci_store_close(store);
 }
 
+/* A lookup remembers for a while which pools aren't there, but not beyond the first key that somebody puts into one. */
+static void
+test_a_new_pool_is_seen_at_once(void **state)
+{
+    gci_store *reader = fixture_open(*state), *writer = fixture_open(*state);
+
+    for (unsigned i = 0; i < 40; i++) {
+        for (int again = 0; again < 3; again++)
+            assert_int_equal(look(reader, nth(i), 1, SIZE), GCI_ABSENT);
+        insert(writer, nth(i), 1, SIZE);
+        assert_int_equal(look(reader, nth(i), 1, SIZE), GCI_FOUND);
+        if (i % 4 == 3) {
+            for (unsigned j = i - 3; j <= i; j++)
+                evict_key(writer, nth(j));
+        }
+    }
+    assert_int_equal(problems(reader), 0);
+    gci_store_close(writer);
+    gci_store_close(reader);
+}
+
 /* ---- going ---- */
 
 static void
@@ -500,6 +521,7 @@ main(void)
         STORE_TEST(test_a_key_grows_in_its_pool),
         STORE_TEST(test_large_keys_have_files),
         STORE_TEST(test_all_keys_are_walked_over),
+        STORE_TEST(test_a_new_pool_is_seen_at_once),
         STORE_TEST(test_what_goes_leaves_room),
         STORE_TEST(test_what_a_pool_still_says_does_not_count),
         STORE_TEST(test_nothing_goes_below_the_cap),
