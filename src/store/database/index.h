@@ -33,6 +33,8 @@
 #include "store/database/sql.h"
 #include "store/processes/fork_gate.h"
 
+#define GCI_SELECT_ROW "SELECT k.id, k.key, k.kind, k.bytes, e.id, e.space, e.bytes, e.size, e.created, e.used "
+
 /* name, SQL. Prepared when first used. */
 #define GCI_STATEMENT_MAP(X)                                                                          \
     X(META_GET, "SELECT value FROM meta WHERE name = ?1")                                             \
@@ -42,8 +44,6 @@
                "ON CONFLICT(key) DO UPDATE SET bytes = excluded.bytes")                               \
     X(KEY_ID, "SELECT id FROM keys WHERE key = ?1")                                                   \
     X(KEY_BYTES, "UPDATE keys SET bytes = ?2 WHERE id = ?1")                                          \
-    X(KEY_DROP, "DELETE FROM keys WHERE id = ?1")                                                     \
-    X(KEY_COMPONENTS_DROP, "DELETE FROM components WHERE key_id = ?1")                                \
     X(KEY_ENTRIES_DROP, "DELETE FROM entries WHERE key_id = ?1")                                      \
     X(COMPONENT_PUT, "INSERT OR IGNORE INTO components(number, key_id) VALUES(?1, ?2)")               \
     X(COMPONENT_KEYS, "SELECT c.key_id, k.key FROM components c JOIN keys k ON k.id = c.key_id "      \
@@ -74,10 +74,8 @@
                                   "(SELECT 1 FROM entries WHERE key_id = ?1)")                        \
     X(KEY_DROP_UNUSED, "DELETE FROM keys WHERE id = ?1 AND NOT EXISTS "                               \
                        "(SELECT 1 FROM entries WHERE key_id = ?1)")                                   \
-    X(ROWS, "SELECT k.key, k.kind, k.bytes, e.id, e.space, e.bytes, e.size, e.created, e.used "       \
-            "FROM entries e JOIN keys k ON k.id = e.key_id")                                          \
-    X(ENTRIES_BETWEEN, "SELECT k.id, k.key, e.id, e.created, e.used FROM keys k "                     \
-                       "LEFT JOIN entries e ON e.key_id = k.id "                                      \
+    X(ROWS, GCI_SELECT_ROW "FROM entries e JOIN keys k ON k.id = e.key_id")                           \
+    X(ENTRIES_BETWEEN, GCI_SELECT_ROW "FROM keys k LEFT JOIN entries e ON e.key_id = k.id "           \
                        "WHERE k.key >= ?1 AND k.key <= ?2 ORDER BY k.key")                            \
     X(ENTRY_HAS, "SELECT 1 FROM entries "                                                             \
                  "WHERE key_id = (SELECT id FROM keys WHERE key = ?1) AND id = ?2")                   \

@@ -20,21 +20,6 @@
 
 /* ---- events ---- */
 
-static gcache_status
-append(gci_store *store, gci_event_type type, gci_buf *body)
-{
-    gcache_error error = { 0 };
-
-    gcache_status status = body->failed ? gci_fail_memory(&error)
-                                        : gci_segment_append(&store->segment, type, gci_buf_view(body), &error);
-    if (status != GCACHE_OK)
-        gci_store_log(store, "not written down, repair will find it: %s", error.message);
-    gci_buf_clear(body);
-    return status;
-}
-
-/* ---- what events say ---- */
-
 static gci_field const inserted_fields[] = {
     GCI_BYTES(gci_entry_row, key, "key", ""),
     GCI_BYTES(gci_entry_row, id, "id", ""),
@@ -56,18 +41,12 @@ static gci_field const touched_fields[] = {
 };
 gci_fields const gci_touched_fields = GCI_FIELDS("TOUCHED", gci_entry_row, touched_fields);
 
-typedef struct removed {
-    gcache_key key;
-    char id[GCACHE_ENTRY_ID_SIZE];
-    uint64_t key_cost;
-} removed;
-
 static gci_field const removed_fields[] = {
-    GCI_BYTES(removed, key, "key", ""),
-    GCI_HEX(removed, id, "id", ""),
-    GCI_NUMBER(removed, key_cost, 8, "key cost", "of the key's other files; 0: the key is gone"),
+    GCI_BYTES(gci_entry_row, key, "key", ""),
+    GCI_BYTES(gci_entry_row, id, "id", ""),
+    GCI_NUMBER(gci_entry_row, key_cost, 8, "key cost", "of the key's other files; 0: the key is gone"),
 };
-gci_fields const gci_removed_fields = GCI_FIELDS("REMOVED", removed, removed_fields);
+gci_fields const gci_removed_fields = GCI_FIELDS("REMOVED", gci_entry_row, removed_fields);
 
 typedef struct kept {
     gcache_key key;
@@ -85,11 +64,17 @@ gci_fields const gci_kept_fields = GCI_FIELDS("KEPT", kept, kept_fields);
 static gcache_status
 note(gci_store *store, gci_event_type type, gci_fields const *fields, void const *value)
 {
+    gcache_error error = { 0 };
     gci_buf body;
 
     gci_buf_init(&body, GCI_EVENT_MAX - GCI_EVENT_HEADER);
     gci_fields_write(&body, fields, value);
-    return append(store, type, &body);
+    gcache_status status = body.failed ? gci_fail_memory(&error)
+                                       : gci_segment_append(&store->segment, type, gci_buf_view(&body), &error);
+    if (status != GCACHE_OK)
+        gci_store_log(store, "not written down, repair will find it: %s", error.message);
+    gci_buf_clear(&body);
+    return status;
 }
 
 gcache_status
@@ -101,9 +86,9 @@ gci_note_entry(gci_store *store, gci_entry_row const *row)
 void
 gci_note_removal(gci_store *store, gcache_key const *key, char const *id, uint64_t cost)
 {
-    removed removal = { .key = *key, .key_cost = cost };
+    gci_entry_row removal = { .key = *key, .key_cost = cost };
 
-    memcpy(removal.id, id, sizeof removal.id);
+    gci_unhex(gci_view_text(id), removal.id, sizeof removal.id);
     note(store, GCI_EVENT_REMOVED, &gci_removed_fields, &removal);
 }
 
@@ -121,6 +106,28 @@ key_row(gci_index *index, gcache_key const *key)
     sqlite3_stmt *find = GCI_QUERY(index, GCI_SQL_KEY_ID, gci_sql_bytes(key->bytes, sizeof key->bytes));
 
     return gci_index_step(index, find) ? gci_column_number(find, 0) : -1;
+}
+
+bool
+gci_read_entry_row(sqlite3_stmt *row, gci_entry_row *out_row)
+{
+    gci_view key = gci_sql_column(row, 1), id = gci_sql_column(row, 4);
+
+    *out_row = (gci_entry_row){ .key_id = gci_column_number(row, 0),
+                                .is_entry = id.size == sizeof out_row->id,
+                                .kind = gci_sql_column(row, 2),
+                                .key_cost = (uint64_t)gci_column_number(row, 3),
+                                .namespace_ = gci_sql_column(row, 5),
+                                .entry_cost = (uint64_t)gci_column_number(row, 6),
+                                .size = (uint64_t)gci_column_number(row, 7),
+                                .created_ns = (uint64_t)gci_column_number(row, 8),
+                                .used_ns = (uint64_t)gci_column_number(row, 9) };
+    if (key.size != sizeof out_row->key.bytes)
+        return false;
+    memcpy(out_row->key.bytes, key.data, key.size);
+    if (out_row->is_entry)
+        memcpy(out_row->id, id.data, id.size);
+    return true;
 }
 
 /* What goes into a row stays a number there, and so does the sum of all rows: a negative one, or none, shows damage. */
@@ -148,30 +155,26 @@ gci_put_entry_row(gci_index *index, gci_entry_row const *row)
     }
 }
 
-static void
-drop_key_row(gci_index *index, int64_t key_id)
+void
+gci_drop_unused_key_row(gci_index *index, int64_t key_id)
 {
-    static gci_statement const drops[] = { GCI_SQL_KEY_ENTRIES_DROP, GCI_SQL_KEY_COMPONENTS_DROP, GCI_SQL_KEY_DROP };
-
-    for (size_t i = 0; i < sizeof drops / sizeof *drops; i++) {
-        GCI_EXECUTE(index, drops[i], gci_sql_number(key_id));
-    }
+    GCI_EXECUTE(index, GCI_SQL_KEY_COMPONENTS_DROP_UNUSED, gci_sql_number(key_id));
+    GCI_EXECUTE(index, GCI_SQL_KEY_DROP_UNUSED, gci_sql_number(key_id));
 }
 
 static void
-drop_entry_row(gci_index *index, gcache_key const *key, char const *id, uint64_t cost)
+drop_entry_row(gci_index *index, gcache_key const *key, uint8_t const id[ID_BYTES], uint64_t cost)
 {
-    uint8_t bytes[ID_BYTES] = { 0 };
     int64_t key_id = key_row(index, key);
 
     if (key_id < 0)
         return;
     if (cost == 0) {
-        drop_key_row(index, key_id);
+        GCI_EXECUTE(index, GCI_SQL_KEY_ENTRIES_DROP, gci_sql_number(key_id));
+        gci_drop_unused_key_row(index, key_id);
         return;
     }
-    gci_unhex(gci_view_text(id), bytes, sizeof bytes);
-    GCI_EXECUTE(index, GCI_SQL_ENTRY_DROP, gci_sql_number(key_id), gci_sql_bytes(bytes, sizeof bytes));
+    GCI_EXECUTE(index, GCI_SQL_ENTRY_DROP, gci_sql_number(key_id), gci_sql_bytes(id, ID_BYTES));
     GCI_EXECUTE(index, GCI_SQL_KEY_BYTES, gci_sql_number(key_id), gci_sql_number(at_most(SIZE_MOST, cost)));
 }
 
@@ -215,35 +218,32 @@ apply_lookup(gci_index *index, gci_event const *event)
 static void
 apply_removal(gci_index *index, gci_view body)
 {
-    removed removal;
+    gci_entry_row removal;
 
     if (gci_fields_read_all(body, &gci_removed_fields, NULL, &removal))
         drop_entry_row(index, &removal.key, removal.id, removal.key_cost);
 }
 
 static bool
-is_among(gci_view ids, gci_view id)
+is_among(gci_view ids, uint8_t const id[ID_BYTES])
 {
     for (size_t at = 0; at + ID_BYTES <= ids.size; at += ID_BYTES) {
-        if (memcmp(ids.data + at, id.data, ID_BYTES) == 0)
+        if (memcmp(ids.data + at, id, ID_BYTES) == 0)
             return true;
     }
     return false;
 }
 
-/* The id of a row of the key that isn't among ids. false: there is none. */
+/* A row of the key whose id isn't among ids. false: there is none. */
 static bool
-find_unkept(gci_index *index, gcache_key const *key, gci_view ids, uint8_t out_id[ID_BYTES])
+find_unkept(gci_index *index, gcache_key const *key, gci_view ids, gci_entry_row *out_row)
 {
     sqlite3_stmt *rows = GCI_QUERY(index, GCI_SQL_ENTRIES_BETWEEN, gci_sql_bytes(key->bytes, sizeof key->bytes),
                                    gci_sql_bytes(key->bytes, sizeof key->bytes));
 
     while (gci_index_step(index, rows)) {
-        gci_view id = gci_sql_column(rows, 2);
-        if (id.size != ID_BYTES || is_among(ids, id))
-            continue;
-        memcpy(out_id, id.data, ID_BYTES);
-        return true;
+        if (gci_read_entry_row(rows, out_row) && out_row->is_entry && !is_among(ids, out_row->id))
+            return true;
     }
     return false;
 }
@@ -251,16 +251,13 @@ find_unkept(gci_index *index, gcache_key const *key, gci_view ids, uint8_t out_i
 static void
 apply_kept(gci_index *index, gci_view body)
 {
-    char hex[GCACHE_ENTRY_ID_SIZE];
-    uint8_t id[ID_BYTES];
+    gci_entry_row row;
     kept left;
 
     if (!gci_fields_read_all(body, &gci_kept_fields, NULL, &left))
         return;
-    while (find_unkept(index, &left.key, left.ids, id)) {
-        gci_hex(id, sizeof id, hex);
-        drop_entry_row(index, &left.key, hex, left.ids.size != 0 ? left.key_cost : 0);
-    }
+    while (find_unkept(index, &left.key, left.ids, &row))
+        drop_entry_row(index, &left.key, row.id, left.ids.size != 0 ? left.key_cost : 0);
 }
 
 void

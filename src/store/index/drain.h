@@ -58,8 +58,14 @@ void gci_drain_if_due(gci_store *store);
 /* Before the store closes: drains if it is worth opening a database for. */
 void gci_drain_at_close(gci_store *store);
 
+/* A row of GCI_SELECT_ROW; its texts live until the next one is read. false: it makes no sense. */
+bool gci_read_entry_row(sqlite3_stmt *row, gci_entry_row *out_row);
+
 /* Puts the rows of one entry and its key. Between begin and end of a write. */
 void gci_put_entry_row(gci_index *index, gci_entry_row const *row);
+
+/* Drops the row of a key that has no entries, and those of its components. Between begin and end of a write. */
+void gci_drop_unused_key_row(gci_index *index, int64_t key_id);
 
 extern gci_fields const gci_inserted_fields, gci_touched_fields, gci_removed_fields, gci_kept_fields;
 

@@ -23,26 +23,6 @@ gci_snapshot_close(gci_snapshot *snapshot)
     pthread_mutex_destroy(&snapshot->mutex);
 }
 
-/* row = key kind key_bytes id space bytes size created used */
-static bool
-read_row(sqlite3_stmt *row, gci_entry_row *out)
-{
-    gci_view key = gci_sql_column(row, 0), id = gci_sql_column(row, 3);
-
-    *out = (gci_entry_row){ .kind = gci_sql_column(row, 1),
-                            .key_cost = (uint64_t)gci_column_number(row, 2),
-                            .namespace_ = gci_sql_column(row, 4),
-                            .entry_cost = (uint64_t)gci_column_number(row, 5),
-                            .size = (uint64_t)gci_column_number(row, 6),
-                            .created_ns = (uint64_t)gci_column_number(row, 7),
-                            .used_ns = (uint64_t)gci_column_number(row, 8) };
-    if (key.size != sizeof out->key.bytes || id.size != sizeof out->id)
-        return false;
-    memcpy(out->key.bytes, key.data, key.size);
-    memcpy(out->id, id.data, id.size);
-    return true;
-}
-
 /* Between begin and end of both. What was taken in before may be gone from it. */
 static void
 copy_rows(gci_snapshot *snapshot)
@@ -53,7 +33,7 @@ copy_rows(gci_snapshot *snapshot)
     gci_index_run(&snapshot->index, gci_index_use(&snapshot->index, GCI_SQL_ENTRIES_CLEAR));
     sqlite3_stmt *rows = gci_index_use(from, GCI_SQL_ROWS);
     while (gci_index_step(from, rows)) {
-        if (read_row(rows, &row))
+        if (gci_read_entry_row(rows, &row) && row.is_entry)
             gci_put_entry_row(&snapshot->index, &row);
     }
     snapshot->nonce = gci_meta_get(from, GCI_META_SEGMENT);

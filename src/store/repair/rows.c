@@ -98,22 +98,6 @@ gci_row_is_there(gci_index *index, gci_entry_row const *row)
 
 /* ---- rows without entries ---- */
 
-/* row = key_id key (id | NULL) created used */
-static bool
-read_lone(sqlite3_stmt *row, gci_entry_row *out)
-{
-    gci_view key = gci_sql_column(row, 1), id = gci_sql_column(row, 2);
-
-    *out = (gci_entry_row){ .key_id = gci_column_number(row, 0), .is_entry = id.size == sizeof out->id };
-    out->created_ns = (uint64_t)gci_column_number(row, 3);
-    out->used_ns = (uint64_t)gci_column_number(row, 4);
-    if (key.size == sizeof out->key.bytes)
-        memcpy(out->key.bytes, key.data, key.size);
-    if (out->is_entry)
-        memcpy(out->id, id.data, id.size);
-    return key.size == sizeof out->key.bytes;
-}
-
 /* List and rows are by key: *at is where the row's key begins in the list, and doesn't go back. */
 static bool
 is_listed(gci_row_list const *list, size_t *at, gci_entry_row const *row)
@@ -140,8 +124,10 @@ gci_rows_lone(gci_index *index, unsigned shard, gci_row_list const *there, gci_r
     sqlite3_stmt *rows = GCI_QUERY(index, GCI_SQL_ENTRIES_BETWEEN, gci_sql_bytes(low.bytes, sizeof low.bytes),
                                    gci_sql_bytes(high.bytes, sizeof high.bytes));
     while (!out_rows->failed && gci_index_step(index, rows)) {
-        if (read_lone(rows, &row) && !is_listed(there, &at, &row))
-            add_row(out_rows, &row);
+        if (!gci_read_entry_row(rows, &row) || is_listed(there, &at, &row))
+            continue;
+        row.namespace_ = row.kind = gci_view_of(NULL, 0);
+        add_row(out_rows, &row);
     }
     return out_rows->failed ? gci_fail_memory(error) : GCACHE_OK;
 }
@@ -219,8 +205,7 @@ drop_lone(gci_index *index, gci_entry_row const *row)
 {
     if (row->is_entry)
         GCI_EXECUTE(index, GCI_SQL_ENTRY_DROP, gci_sql_number(row->key_id), gci_sql_bytes(row->id, sizeof row->id));
-    GCI_EXECUTE(index, GCI_SQL_KEY_COMPONENTS_DROP_UNUSED, gci_sql_number(row->key_id));
-    GCI_EXECUTE(index, GCI_SQL_KEY_DROP_UNUSED, gci_sql_number(row->key_id));
+    gci_drop_unused_key_row(index, row->key_id);
 }
 
 struct row_reader {
