@@ -29,6 +29,16 @@ gci_view_text(char const *text)
     return (gci_view){ text, text != NULL ? strlen(text) : 0 };
 }
 
+static inline size_t
+gci_views_size(gci_view const *views, size_t count)
+{
+    size_t size = 0;
+
+    for (size_t i = 0; i < count; i++)
+        size += views[i].size;
+    return size;
+}
+
 static inline bool
 gci_view_equal(gci_view a, gci_view b)
 {

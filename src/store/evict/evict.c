@@ -31,7 +31,6 @@ struct cull {
     size_t count;
     gci_eviction const *eviction;
     gci_pack_draft draft;
-    gci_buf pack;
     uint64_t now_ns;
     uint64_t evicted, bytes, hits;
     uint64_t stored_ns, used_ns; /* the earliest, the latest of those that go; 0: not known */
@@ -92,7 +91,7 @@ publish_remaining(struct cull *cull, gcache_key const *key)
     }
     gcache_status status = gci_publish_draft(cull->store, &cull->draft, &size, cull->error);
     if (status == GCACHE_OK)
-        cull->cost += gci_disk_cost(size) - gci_disk_cost(cull->pack.size);
+        cull->cost += gci_disk_cost(size) - gci_disk_cost(cull->draft.pack.size);
     return status;
 }
 
@@ -150,16 +149,13 @@ static gcache_status
 cull_key(struct cull *cull, gcache_key const *key)
 {
     gci_store *store = cull->store;
+    gci_buf const *pack = &cull->draft.pack;
 
-    int level;
-
-    gcache_status status = gci_pack_load(store, key, &cull->pack, &level, cull->error);
-    if (status == GCACHE_OK)
-        status = gci_pack_draft_take_pack(&cull->draft, gci_buf_view(&cull->pack), cull->error);
+    gcache_status status = gci_pack_draft_load(&cull->draft, store, cull->error);
     if (status != GCACHE_OK)
         return status;
     uint64_t before = gci_cost_of_path(store, gci_path_description(key).text) +
-                      (level != GCI_POOL_NONE ? cull->pack.size - GCI_PACK_HEADER : gci_disk_cost(cull->pack.size));
+                      (cull->draft.level != GCI_POOL_NONE ? pack->size - GCI_PACK_HEADER : gci_disk_cost(pack->size));
     cull->cost = before;
     mark_victims(cull);
     /* Before anything goes: what went without a tombstone looks lost. */
@@ -205,9 +201,7 @@ evict_of_key(gci_store *store, gci_victim const *victims, size_t count, gci_evic
     if (status != GCACHE_OK)
         return status;
     gci_pack_draft_init(&cull.draft, &victims->key);
-    gci_buf_init(&cull.pack, GCI_BUF_NO_LIMIT);
     status = cull_key(&cull, &victims->key);
-    gci_buf_clear(&cull.pack);
     gci_pack_draft_clear(&cull.draft);
     gci_key_unlock(&store->locks, &victims->key);
     inout_evicted->entries += cull.evicted;

@@ -249,16 +249,6 @@ list_parts(gci_insertion const *insertion, gci_buf const *header, gci_view parts
     parts[4] = gci_frame_padding(insertion->payload.size);
 }
 
-static uint64_t
-total_size(gci_view const *parts, size_t count)
-{
-    uint64_t size = 0;
-
-    for (size_t i = 0; i < count; i++)
-        size += parts[i].size;
-    return size;
-}
-
 /* Among the candidate indexes of other small keys, where the key takes `size` bytes by now. MISS: it has to have a file. */
 static gcache_status
 publish_pooled(gci_insertion *insertion, int level, size_t size, gci_view const *frames, size_t count)
@@ -266,7 +256,7 @@ publish_pooled(gci_insertion *insertion, int level, size_t size, gci_view const 
     gci_weight weight = insertion->is_batched ? GCI_WEIGHT_LIGHT : GCI_WEIGHT_COMMIT;
     gci_store *store = insertion->store;
 
-    if (insertion->entry_cost != 0 || size + total_size(frames, count) > store->options.pooled_max)
+    if (insertion->entry_cost != 0 || size + gci_views_size(frames, count) > store->options.pooled_max)
         return GCACHE_MISS;
     gcache_status status = gci_pool_add(store, &insertion->record.key, level, weight, frames, count, &insertion->pool,
                                         insertion->error);
@@ -288,7 +278,7 @@ publish_new(gci_insertion *insertion, gci_view const *parts, size_t count)
         status = publish_pooled(insertion, GCI_POOL_ANY, 0, parts + 1, count - 1);
     if (status != GCACHE_MISS)
         return status;
-    uint64_t size = total_size(parts, count);
+    uint64_t size = gci_views_size(parts, count);
     status = write_or_take_staged(insertion, parts, count, &temporary);
     if (status == GCACHE_OK)
         status = gci_publish_temporary(insertion->store, key, &temporary, size, insertion->error);
@@ -537,9 +527,9 @@ static gcache_status
 commit(gci_insertion *insertion, gci_candidates *set, bool *out_added)
 {
     gcache_status status = GCACHE_OK;
-    gci_renewal renewal;
+    gci_renewal renewal = { .found = false };
 
-    gci_renewal_init(&renewal, &insertion->record.key);
+    gci_pack_draft_init(&renewal.draft, &insertion->record.key);
     if (set != NULL)
         status = find_replaced(insertion, set, &renewal);
     if (status == GCACHE_OK && set != NULL && !renewal.found)
@@ -547,7 +537,7 @@ commit(gci_insertion *insertion, gci_candidates *set, bool *out_added)
     if (status == GCACHE_OK && !insertion->out->existed)
         status = renewal.found ? renew(insertion, &renewal, set) : write_and_publish(insertion, set);
     *out_added = !renewal.found;
-    gci_renewal_clear(&renewal);
+    gci_pack_draft_clear(&renewal.draft);
     return status;
 }
 
@@ -588,7 +578,7 @@ gci_insertion_stage(gci_insertion *insertion)
     gci_buf_init(&header, GCI_PACK_HEADER);
     gci_pack_put_header(&header, &insertion->record.key);
     list_parts(insertion, &header, parts);
-    bool may_be_pooled = total_size(parts + 1, PACK_PARTS - 1) <= insertion->store->options.pooled_max;
+    bool may_be_pooled = gci_views_size(parts + 1, PACK_PARTS - 1) <= insertion->store->options.pooled_max;
     if (insertion->description.size > INLINE_DESCRIPTION_MAX)
         parts[1].size = 0;
     size_t skipped = in_pack ? 0 : 2; /* a payload's own file begins with the head */

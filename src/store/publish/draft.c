@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "store/format/candidate_index.h"
 #include "store/format/record.h"
+#include "store/pool/pool.h"
 
 #include <stdlib.h>
 
@@ -12,12 +13,14 @@ void
 gci_pack_draft_init(gci_pack_draft *draft, gcache_key const *key)
 {
     *draft = (gci_pack_draft){ .key = *key };
+    gci_buf_init(&draft->pack, GCI_BUF_NO_LIMIT);
 }
 
 void
 gci_pack_draft_clear(gci_pack_draft *draft)
 {
     free(draft->frames);
+    gci_buf_clear(&draft->pack);
     *draft = (gci_pack_draft){ 0 };
 }
 
@@ -108,6 +111,14 @@ gci_pack_draft_take_pack(gci_pack_draft *draft, gci_view bytes, gcache_error *er
     if (newer)
         return gci_fail(error, GCACHE_ERROR_FORMAT, "%s: of a newer version", gci_path_pack(&draft->key).text);
     return GCACHE_OK;
+}
+
+gcache_status
+gci_pack_draft_load(gci_pack_draft *draft, gci_store *store, gcache_error *error)
+{
+    gcache_status status = gci_pack_load(store, &draft->key, &draft->pack, &draft->level, error);
+
+    return status == GCACHE_OK ? gci_pack_draft_take_pack(draft, gci_buf_view(&draft->pack), error) : status;
 }
 
 size_t

@@ -1,7 +1,7 @@
 /*
  * Building a candidate index anew from frames: for eviction, mending and repair.
  *
- * A draft holds frames in order of sequence. Their bytes are borrowed.
+ * A draft holds frames in order of sequence. Their bytes are borrowed: from `pack`, most often.
  */
 #ifndef GCI_STORE_PUBLISH_DRAFT_H
 #define GCI_STORE_PUBLISH_DRAFT_H
@@ -21,6 +21,8 @@ typedef struct gci_pack_draft_frame {
 
 typedef struct gci_pack_draft {
     gcache_key key;
+    gci_buf pack;         /* the candidate index as it is */
+    int level;            /* of the pool that it was loaded from, or GCI_POOL_NONE */
     gci_pack_draft_frame *frames;
     size_t count, capacity;
     gci_view description; /* a whole frame, or empty */
@@ -32,6 +34,9 @@ typedef struct gci_pack_draft {
 
 void gci_pack_draft_init(gci_pack_draft *draft, gcache_key const *key);
 void gci_pack_draft_clear(gci_pack_draft *draft);
+
+/* Loads the key's candidate index and takes what is good of it. */
+gcache_status gci_pack_draft_load(gci_pack_draft *draft, gci_store *store, gcache_error *error);
 
 /* Takes all good frames of the key found in bytes, header or not. ERROR_FORMAT: it, or a frame in it, is of a newer version,
    which would be lost if it were written anew; ERROR_MEMORY. */

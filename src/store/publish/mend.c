@@ -32,7 +32,6 @@ gci_is_entry_of(gci_frame const *frame, gcache_key const *key, char const *id)
 struct mender {
     gci_store *store;
     gcache_key const *key;
-    gci_buf pack;       /* the candidate index as found */
     gci_pack_draft draft;
     gci_arena arena;    /* frames made from entry files */
     gci_mended *mended;
@@ -61,13 +60,13 @@ load_from_pool(struct mender *mender)
     size_t damaged = 0;
     int level;
 
-    gcache_status status = gci_pool_load(mender->store, mender->key, &mender->pack, &level, mender->error);
+    gcache_status status = gci_pool_load(mender->store, mender->key, &mender->draft.pack, &level, mender->error);
     if (status == GCACHE_ERROR_CORRUPT) {
         status = gci_pool_mend(mender->store, mender->key, &damaged, mender->error);
         mender->mended->damaged |= damaged > 0;
         mender->mended->quarantined += damaged;
         if (status == GCACHE_OK)
-            status = gci_pool_load(mender->store, mender->key, &mender->pack, &level, mender->error);
+            status = gci_pool_load(mender->store, mender->key, &mender->draft.pack, &level, mender->error);
     }
     mender->present = status == GCACHE_OK;
     return status == GCACHE_ERROR_NOT_FOUND ? GCACHE_OK : status;
@@ -93,7 +92,7 @@ load_pack(struct mender *mender)
         return status;
     mender->present = true;
     if (S_ISREG(facts.st_mode) && (uint64_t)facts.st_size <= GCI_PACK_MAX)
-        return gci_file_load_existing(dir, path.text, GCI_PACK_MAX, &mender->pack, mender->error);
+        return gci_file_load_existing(dir, path.text, GCI_PACK_MAX, &mender->draft.pack, mender->error);
     mender->mended->damaged = true;
     mender->mended->quarantined++;
     return gci_quarantine_file(mender->store, path.text, "not a candidate index", mender->error);
@@ -104,7 +103,6 @@ mender_init(struct mender *mender, gci_store *store, gcache_key const *key, gci_
 {
     *mended = (gci_mended){ 0 };
     *mender = (struct mender){ .store = store, .key = key, .mended = mended, .error = error };
-    gci_buf_init(&mender->pack, GCI_BUF_NO_LIMIT);
     gci_pack_draft_init(&mender->draft, key);
     gci_arena_init(&mender->arena, GCI_BUF_NO_LIMIT);
     return load_pack(mender);
@@ -113,7 +111,6 @@ mender_init(struct mender *mender, gci_store *store, gcache_key const *key, gci_
 static void
 mender_clear(struct mender *mender)
 {
-    gci_buf_clear(&mender->pack);
     gci_pack_draft_clear(&mender->draft);
     gci_arena_clear(&mender->arena);
 }
@@ -122,11 +119,11 @@ mender_clear(struct mender *mender)
 static gcache_status
 take_pack(struct mender *mender)
 {
-    gci_view bytes = gci_buf_view(&mender->pack);
+    gci_view bytes = gci_buf_view(&mender->draft.pack);
     gci_pack_walk walk;
     gci_frame frame;
 
-    if (!mender->present || (mender->mended->damaged && mender->pack.size == 0)) {
+    if (!mender->present || (mender->mended->damaged && mender->draft.pack.size == 0)) {
         mender->changed = mender->present;
         return GCACHE_OK;
     }
@@ -311,7 +308,7 @@ note_kept(struct mender const *mender)
             gci_buf_append(&ids, id, sizeof id);
     }
     if (!ids.failed)
-        gci_note_kept(mender->store, mender->key, gci_buf_view(&ids), cost != 0 ? cost : mender->pack.size);
+        gci_note_kept(mender->store, mender->key, gci_buf_view(&ids), cost != 0 ? cost : mender->draft.pack.size);
     gci_buf_clear(&ids);
 }
 

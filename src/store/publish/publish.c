@@ -12,16 +12,6 @@ gci_cost_of_key(gci_store *store, gcache_key const *key)
     return gci_cost_of_path(store, gci_path_pack(key).text) + gci_cost_of_path(store, gci_path_description(key).text);
 }
 
-static uint64_t
-total_size(gci_view const *parts, size_t count)
-{
-    uint64_t size = 0;
-
-    for (size_t i = 0; i < count; i++)
-        size += parts[i].size;
-    return size;
-}
-
 gcache_status
 gci_publish_pack(gci_store *store, gcache_key const *key, gci_weight weight, gci_view const *parts, size_t count,
                  gcache_error *error)
@@ -30,7 +20,7 @@ gci_publish_pack(gci_store *store, gcache_key const *key, gci_weight weight, gci
 
     gcache_status status = gci_write_temporary(store, weight, parts, count, &temporary, error);
     if (status == GCACHE_OK)
-        status = gci_publish_temporary(store, key, &temporary, total_size(parts, count), error);
+        status = gci_publish_temporary(store, key, &temporary, gci_views_size(parts, count), error);
     return status;
 }
 
@@ -60,21 +50,30 @@ gci_publish_temporary(gci_store *store, gcache_key const *key, gci_path const *t
 }
 
 gcache_status
-gci_publish_draft(gci_store *store, gci_pack_draft *draft, uint64_t *out_size, gcache_error *error)
+gci_write_draft(gci_store *store, gci_pack_draft *draft, gci_path *out_temporary, uint64_t *out_size, gcache_error *error)
 {
-    gcache_status status;
     gci_buf bytes;
 
-    *out_size = 0;
-    if (draft->count == 0)
-        return gci_remove_pack(store, &draft->key, error);
     gci_buf_init(&bytes, GCI_PACK_MAX);
     gci_pack_draft_write(draft, &bytes);
     gci_view whole = gci_buf_view(&bytes);
     *out_size = whole.size;
-    status = bytes.failed ? gci_fail_memory(error) : gci_publish_pack(store, &draft->key, GCI_WEIGHT_COMMIT, &whole, 1, error);
+    gcache_status status = bytes.failed ? gci_fail_memory(error)
+                                        : gci_write_temporary(store, GCI_WEIGHT_COMMIT, &whole, 1, out_temporary, error);
     gci_buf_clear(&bytes);
     return status;
+}
+
+gcache_status
+gci_publish_draft(gci_store *store, gci_pack_draft *draft, uint64_t *out_size, gcache_error *error)
+{
+    gci_path temporary;
+
+    *out_size = 0;
+    if (draft->count == 0)
+        return gci_remove_pack(store, &draft->key, error);
+    gcache_status status = gci_write_draft(store, draft, &temporary, out_size, error);
+    return status == GCACHE_OK ? gci_publish_temporary(store, &draft->key, &temporary, *out_size, error) : status;
 }
 
 gcache_status
@@ -97,7 +96,7 @@ gci_append_pack(gci_store *store, gcache_key const *key, gci_weight weight, uint
     gci_generation_end(&store->shared, key);
     gci_file_close(&file);
     if (status == GCACHE_OK)
-        gci_count_bytes(store, gci_disk_cost(end), gci_disk_cost(end + total_size(parts, count)));
+        gci_count_bytes(store, gci_disk_cost(end), gci_disk_cost(end + gci_views_size(parts, count)));
     return status;
 }
 

@@ -18,6 +18,10 @@ gcache_status gci_publish_pack(gci_store *store, gcache_key const *key, gci_weig
 gcache_status gci_publish_temporary(gci_store *store, gcache_key const *key, gci_path const *temporary, uint64_t size,
                                     gcache_error *error);
 
+/* Writes a draft to a temporary file of *out_size bytes. */
+gcache_status gci_write_draft(gci_store *store, gci_pack_draft *draft, gci_path *out_temporary, uint64_t *out_size,
+                              gcache_error *error);
+
 /* Writes a draft in place of the key's candidate index, or removes that if nothing is left. *out_size: what it has then. */
 gcache_status gci_publish_draft(gci_store *store, gci_pack_draft *draft, uint64_t *out_size, gcache_error *error);
 

@@ -15,14 +15,10 @@
 #include "store/publish/draft.h"
 
 typedef struct gci_renewal {
-    gci_buf pack;         /* the candidate index as it is */
-    gci_pack_draft draft;
+    gci_pack_draft draft; /* initialised and cleared by its owner */
     bool found;           /* there is an entry to renew: */
     gci_frame_type former;
 } gci_renewal;
-
-void gci_renewal_init(gci_renewal *renewal, gcache_key const *key);
-void gci_renewal_clear(gci_renewal *renewal);
 
 /* Looks for the key's entry of that id in its candidate index, which is whole, and takes it out of the draft. */
 gcache_status gci_renewal_find(gci_renewal *renewal, gci_store *store, char const *id, gcache_error *error);
