@@ -35,6 +35,9 @@
 
 #define GCI_SELECT_ROW "SELECT k.id, k.key, k.kind, k.bytes, e.id, e.space, e.bytes, e.size, e.created, e.used "
 
+#define GCI_SELECT_VICTIM                                                                             \
+    "SELECT k.key, e.id, e.size, e.hits, e.used FROM entries e JOIN keys k ON k.id = e.key_id "
+
 /* name, SQL. Prepared when first used. */
 #define GCI_STATEMENT_MAP(X)                                                                          \
     X(META_GET, "SELECT value FROM meta WHERE name = ?1")                                             \
@@ -56,13 +59,10 @@
                    "WHERE key_id = (SELECT id FROM keys WHERE key = ?1) AND id = ?2")                 \
     X(ENTRY_DROP, "DELETE FROM entries WHERE key_id = ?1 AND id = ?2")                                \
     X(ENTRIES_CLEAR, "DELETE FROM entries")                                                           \
-    X(ENTRY_OLDEST, "SELECT k.key, e.id, e.size, e.hits, e.used FROM entries e "                      \
-                    "JOIN keys k ON k.id = e.key_id ORDER BY e.used LIMIT ?1 OFFSET ?2")              \
+    X(ENTRY_OLDEST, GCI_SELECT_VICTIM "ORDER BY e.used LIMIT ?1 OFFSET ?2")                           \
     X(ENTRY_FUTURE, "UPDATE entries SET used = ?1 WHERE used > ?1")                                   \
-    X(ENTRY_UNUSED, "SELECT k.key, e.id, e.size, e.hits, e.used FROM entries e "                      \
-                    "JOIN keys k ON k.id = e.key_id WHERE e.used < ?2 ORDER BY e.used LIMIT ?1")      \
-    X(ENTRY_OF_SPACE, "SELECT k.key, e.id, e.size, e.hits, e.used FROM entries e "                    \
-                      "JOIN keys k ON k.id = e.key_id WHERE e.space = ?2 LIMIT ?1")                   \
+    X(ENTRY_UNUSED, GCI_SELECT_VICTIM "WHERE e.used < ?2 ORDER BY e.used LIMIT ?1")                   \
+    X(ENTRY_OF_SPACE, GCI_SELECT_VICTIM "WHERE e.space = ?2 LIMIT ?1")                                \
     X(SIZES,  "SELECT (SELECT coalesce(sum(bytes), 0) FROM keys) + "                                  \
               "(SELECT coalesce(sum(bytes), 0) FROM entries), "                                       \
               "(SELECT count(*) FROM entries), (SELECT count(*) FROM keys), "                         \
@@ -79,8 +79,7 @@
                        "WHERE k.key >= ?1 AND k.key <= ?2 ORDER BY k.key")                            \
     X(ENTRY_HAS, "SELECT 1 FROM entries "                                                             \
                  "WHERE key_id = (SELECT id FROM keys WHERE key = ?1) AND id = ?2")                   \
-    X(ENTRY_OLDEST_OF_KEY, "SELECT k.key, e.id, e.size, e.hits, e.used FROM entries e "               \
-                           "JOIN keys k ON k.id = e.key_id WHERE k.key = ?2 ORDER BY e.used LIMIT ?1")
+    X(ENTRY_OLDEST_OF_KEY, GCI_SELECT_VICTIM "WHERE k.key = ?2 ORDER BY e.used LIMIT ?1")
 
 typedef enum gci_statement {
 #define X(name, sql) GCI_SQL_##name,

@@ -32,7 +32,7 @@ add(gci_victims *victims, gci_victim const *victim)
     return true;
 }
 
-/* row = key id size hits used */
+/* A row of GCI_SELECT_VICTIM. */
 static bool
 read_row(sqlite3_stmt *row, gci_victim *out)
 {
@@ -113,18 +113,6 @@ collect(gci_store *store, sqlite3_stmt *rows, uint64_t want, gci_victims *out, g
     return GCACHE_OK;
 }
 
-static gcache_status
-begin(gci_store *store, gcache_error *error)
-{
-    return gci_index_begin(&store->index, GCI_READ, WAIT_NS, error);
-}
-
-static gcache_status
-end(gci_store *store, gcache_status status, gcache_error *error)
-{
-    return gci_index_end(&store->index, GCI_READ, status, error);
-}
-
 static sqlite3_stmt *
 query_choice(gci_store *store, gci_choice const *choice)
 {
@@ -145,10 +133,12 @@ query_choice(gci_store *store, gci_choice const *choice)
 static gcache_status
 choose(gci_store *store, gci_choice const *choice, gci_victims *out_victims, gcache_error *error)
 {
-    gcache_status status = begin(store, error);
+    gcache_status status = gci_index_begin(&store->index, GCI_READ, WAIT_NS, error);
+
     if (status != GCACHE_OK)
         return status;
-    return end(store, collect(store, query_choice(store, choice), choice->want, out_victims, error), error);
+    status = collect(store, query_choice(store, choice), choice->want, out_victims, error);
+    return gci_index_end(&store->index, GCI_READ, status, error);
 }
 
 /* What turned out damaged is made anew: it is asked once more. */
@@ -173,12 +163,12 @@ gci_store_least_recent_ns(gci_store *store, bool settle)
         gci_flush_touches(store);
         gci_drain(store, WAIT_NS, NULL);
     }
-    if (begin(store, NULL) != GCACHE_OK)
+    if (gci_index_begin(&store->index, GCI_READ, WAIT_NS, NULL) != GCACHE_OK)
         return 0;
     sqlite3_stmt *rows = GCI_QUERY(&store->index, GCI_SQL_ENTRY_OLDEST, gci_sql_number(1), gci_sql_number(0));
     if (gci_index_step(&store->index, rows))
         used = (uint64_t)gci_column_number(rows, 4);
-    return end(store, GCACHE_OK, NULL) == GCACHE_OK ? used : 0;
+    return gci_index_end(&store->index, GCI_READ, GCACHE_OK, NULL) == GCACHE_OK ? used : 0;
 }
 
 /* ---- without index.db ---- */
