@@ -74,11 +74,13 @@ gci_pools_forget_absent(gci_store *store)
         atomic_store_explicit(&store->absent_pools[number], 0, memory_order_relaxed);
 }
 
-/* In a large cache the first is full, and most keys lie behind it; in a small one there is no other. Not in those of `absent`. */
+/* In a large cache the first is full, and most keys lie behind it; in a small one there is no other. Only to_look uses what is
+   shared: a handle's first lookup comes before that is mapped. */
 static gcache_status
-find_in_pools(gci_store *store, gcache_key const *key, uint32_t absent, gci_buf *out_image, int *out_level, gcache_error *error)
+find_in_pools(gci_store *store, gcache_key const *key, bool to_look, gci_buf *out_image, int *out_level, gcache_error *error)
 {
-    uint64_t made = pools_made(store);
+    uint64_t made = to_look ? pools_made(store) : 0;
+    uint32_t absent = to_look ? absent_pools(store, key, made) : 0;
     gcache_status first = GCACHE_ERROR_NOT_FOUND;
     gci_pool_file pool;
 
@@ -87,7 +89,7 @@ find_in_pools(gci_store *store, gcache_key const *key, uint32_t absent, gci_buf 
         if (absent & pool_bit(key, *out_level))
             continue;
         gcache_status status = gci_pool_file_read(store, key, (unsigned)*out_level, &pool, why);
-        if (status == GCACHE_OK && pool.bytes.size == 0)
+        if (to_look && status == GCACHE_OK && pool.bytes.size == 0)
             note_absent(store, key, *out_level, made);
         if (status == GCACHE_OK)
             status = take_key(&pool, key, out_image, why);
@@ -103,13 +105,13 @@ find_in_pools(gci_store *store, gcache_key const *key, uint32_t absent, gci_buf 
 gcache_status
 gci_pool_load(gci_store *store, gcache_key const *key, gci_buf *out_image, int *out_level, gcache_error *error)
 {
-    return find_in_pools(store, key, 0, out_image, out_level, error);
+    return find_in_pools(store, key, false, out_image, out_level, error);
 }
 
 gcache_status
 gci_pool_look(gci_store *store, gcache_key const *key, gci_buf *out_image, int *out_level, gcache_error *error)
 {
-    return find_in_pools(store, key, absent_pools(store, key, pools_made(store)), out_image, out_level, error);
+    return find_in_pools(store, key, true, out_image, out_level, error);
 }
 
 gcache_status

@@ -79,9 +79,11 @@ read_whole(gci_store *store, gcache_key const *key, unsigned level, gci_pool_fil
         status = mend(store, out_pool, error);
     else
         return status;
+    if (status != GCACHE_OK)
+        return status;
     ++*out_damaged;
     gci_pool_file_clear(out_pool);
-    return status == GCACHE_OK ? gci_pool_file_read(store, key, level, out_pool, error) : status;
+    return gci_pool_file_read(store, key, level, out_pool, error);
 }
 
 /* ---- adding ---- */

@@ -195,20 +195,21 @@ put_incomplete_aside(void *state, gci_attached const *reference, gcache_status w
 
 /* ---- all ---- */
 
-/* What its other keys lost with it their rows tell. */
+/* What its other keys lost with it their rows tell. What is damaged may also be of a newer version. */
 static void
 mend_pool(void *state, gcache_key const *prefix, gci_path const *place, gcache_status status)
 {
     struct repair *repair = state;
     size_t damaged = 0;
 
-    if (status == GCACHE_ERROR_CORRUPT && gci_pool_mend(repair->store, prefix, &damaged, NULL) == GCACHE_OK && damaged > 0) {
+    if (status == GCACHE_ERROR_CORRUPT)
+        status = gci_pool_mend(repair->store, prefix, &damaged, NULL);
+    if (damaged > 0)
         report(repair, place->text, "damaged pool: what was no good is put aside");
-        repair->out->quarantined += damaged;
-    } else if (status == GCACHE_ERROR_FORMAT) {
+    if (status == GCACHE_ERROR_FORMAT)
         report(repair, place->text, "of a newer version: left as it is");
-    }
-    repair->left |= status != GCACHE_ERROR_CORRUPT;
+    repair->out->quarantined += damaged;
+    repair->left |= status != GCACHE_OK;
 }
 
 static gcache_status

@@ -427,6 +427,56 @@ test_a_newer_pool_is_left_alone(void **state)
     gci_store_close(store);
 }
 
+/* Its first frame becomes one of a newer version, and what follows its last is no frame. */
+static void
+become_newer_and_damaged(char const *path)
+{
+    static char const nothing[64] = { 1 };
+    char bytes[GCI_FRAME_PROLOGUE + 4096 + 16];
+    uint32_t head_size;
+    int fd = open(path, O_RDWR);
+
+    assert_true(pread(fd, bytes, sizeof bytes, GCI_PACK_HEADER) > GCI_FRAME_OVERHEAD);
+    memcpy(&head_size, bytes + 12, sizeof head_size);
+    bytes[8] = 9;
+    gci_checksum sum = gci_checksum_of(bytes, GCI_FRAME_PROLOGUE + head_size);
+    memcpy(bytes + GCI_FRAME_PROLOGUE + head_size, &sum.low, 8);
+    memcpy(bytes + GCI_FRAME_PROLOGUE + head_size + 8, &sum.high, 8);
+    assert_true(pwrite(fd, bytes, GCI_FRAME_OVERHEAD + head_size, GCI_PACK_HEADER) > 0);
+    flip_byte(path, size_of_file(path) - 1);
+    assert_true(pwrite(fd, nothing, sizeof nothing, size_of_file(path)) > 0);
+    close(fd);
+}
+
+static void
+note_newer(void *state, char const *path, char const *what)
+{
+    (void)path;
+    *(bool *)state |= strstr(what, "of a newer version") != NULL;
+}
+
+static void
+test_a_damaged_newer_pool_is_named(void **state)
+{
+    char path[512];
+    bool named = false;
+    gcache_maintenance_options options = { .problem = note_newer, .state = &named };
+    gcache_repaired repaired;
+    gci_store *store = fill(*state, 5);
+
+    gci_store_close(store);
+    pool_path(*state, path);
+    become_newer_and_damaged(path);
+    off_t size = size_of_file(path);
+    store = fixture_open(*state);
+    assert_true(problems(store) > 0);
+    assert_int_equal(gci_store_repair(store, &options, &repaired, NULL), GCACHE_OK);
+    assert_true(named);
+    assert_int_equal(repaired.quarantined, 0);
+    assert_int_equal(size_of_file(path), size);
+    gci_store_close(store);
+}
+
 /* Whoever may write to it says what it holds. */
 static void
 test_an_untrusted_pool_hands_out_nothing(void **state)
@@ -530,6 +580,7 @@ main(void)
         STORE_TEST(test_what_is_appended_costs_nothing),
         STORE_TEST(test_a_torn_end_is_cut_off),
         STORE_TEST(test_a_newer_pool_is_left_alone),
+        STORE_TEST(test_a_damaged_newer_pool_is_named),
         STORE_TEST(test_an_untrusted_pool_hands_out_nothing),
         STORE_TEST(test_what_is_no_pool_makes_way),
         STORE_TEST(test_readers_miss_nothing),
