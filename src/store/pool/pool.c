@@ -148,6 +148,29 @@ gci_pool_neighbours(gci_store *store, gcache_key const *key, gci_pool_key_fn fn,
 
 /* ---- all pools of a folder ---- */
 
+static int
+note_pool(void *state, char const *name)
+{
+    char id[GCACHE_ENTRY_ID_SIZE];
+    uint32_t *which = state;
+    gcache_key key;
+
+    if (gci_name_read(name, &key, id) == GCI_NAME_POOL)
+        *which |= gci_pool_bit(name);
+    return 0;
+}
+
+/* Those of a folder that can't be listed are all asked for: whoever opens them says why. */
+static uint32_t
+pools_there(gci_store *store, unsigned number)
+{
+    gci_path folder = gci_path_shard(&(gcache_key){ { (uint8_t)number } });
+    uint32_t which = 0;
+
+    gcache_status status = gci_dir_each(store->directory, folder.text, note_pool, &which, NULL);
+    return status == GCACHE_OK || status == GCACHE_ERROR_NOT_FOUND ? which : GCI_POOLS_ALL;
+}
+
 /* Calls fn with each of these pools, whether it is there or not. */
 typedef gcache_status (*pool_fn)(void *state, gci_pool_file const *pool, gcache_status status);
 
@@ -195,7 +218,7 @@ gci_pool_shard_each(gci_store *store, unsigned number, gci_shard_key_fn fn, void
 {
     struct keys keys = { NULL, 0, 0 };
 
-    gcache_status status = each_pool(store, number, GCI_POOLS_ALL, list_keys, &keys);
+    gcache_status status = each_pool(store, number, pools_there(store, number), list_keys, &keys);
     if (status == GCACHE_OK)
         status = gci_shard_each(store->directory, number, keys.items, keys.count, fn, state, error);
     else
@@ -236,5 +259,5 @@ check_pool(void *state, gci_pool_file const *pool, gcache_status status)
 void
 gci_pool_check(gci_store *store, unsigned number, gci_pool_trouble_fn fn, void *state)
 {
-    each_pool(store, number, GCI_POOLS_ALL, check_pool, &(struct check){ fn, state });
+    each_pool(store, number, pools_there(store, number), check_pool, &(struct check){ fn, state });
 }
