@@ -38,17 +38,26 @@ write_out(gci_store *store)
     store->touches.failed = false;
 }
 
+/* The first hit by the exact clock, or it would seem to come before a store of a few milliseconds ago; those that follow by the
+   coarse one, which costs less. */
+static void
+note_use(struct gci_candidate_place *place)
+{
+    bool first = atomic_fetch_add_explicit(&place->hits, 1, memory_order_relaxed) == 0;
+    uint64_t now = first ? gci_clock_wall_ns() : gci_clock_coarse_ns();
+
+    if (first || atomic_load_explicit(&place->used_ns, memory_order_relaxed) < now)
+        atomic_store_explicit(&place->used_ns, now, memory_order_relaxed);
+}
+
 void
 gci_store_touch(gci_store *store, gci_candidate *candidate)
 {
     struct gci_candidate_place *place = candidate->place;
-    uint64_t now = gci_clock_coarse_ns();
 
     if (store->read_only)
         return;
-    atomic_fetch_add_explicit(&place->hits, 1, memory_order_relaxed);
-    if (atomic_load_explicit(&place->used_ns, memory_order_relaxed) != now)
-        atomic_store_explicit(&place->used_ns, now, memory_order_relaxed);
+    note_use(place);
     if (atomic_load_explicit(&gci_run_inside(candidate->run)->in_memory, memory_order_relaxed) != 0)
         return;
     /* Nobody will come to gather it. */
