@@ -7,8 +7,9 @@
  * there; nothing is overwritten that is as new. An import that was interrupted can be done again.
  *
  * Payloads are executed: import only what you trust. Entries keep the signatures they have, or have none: nothing that was
- * imported is ever signed here. With gcache_options.require_signature only entries that one of the given keys signed are taken,
- * and nothing else is, since blobs, tuning results and artifacts have no signature.
+ * imported is ever signed here. With gcache_options.require_signature only entries that one of the given keys signed are taken;
+ * blobs, tuning results and artifacts have no signature and are left out. Attachments come in as what their names, SHA-256, say;
+ * gc sweeps those that no entry refers to.
  *
  * Threads: as in cache.h, except that gcache_artifacts_end is not called while other calls of this header are under way.
  */
@@ -75,7 +76,8 @@ typedef struct gcache_export_options {
 
 #define GCACHE_EXPORT_OPTIONS_INIT { .size = sizeof(gcache_export_options) }
 
-/* options and out_written may be NULL. The file appears whole or not at all. GCACHE_OK, ERROR_LIMIT (larger than the format
+/* options and out_written may be NULL. The file appears whole or not at all. GCACHE_OK, ERROR_ARGUMENT (file is a link, a device
+   or a pipe, or lies in the cache directory), ERROR_LIMIT (larger than the format
    can say), ERROR_NO_SPACE, ERROR_IO, ERROR_MEMORY. What can't be read is left out, counted and reported. */
 GCACHE_API gcache_status gcache_export(gcache *cache, char const *file, gcache_export_options const *options,
                                        gcache_transfer *out_written, gcache_error *error);
@@ -113,9 +115,9 @@ typedef struct gcache_import_options {
 
 /*
  * options and out_read may be NULL. GCACHE_OK; GCACHE_REFUSED: something was left out (out_read->left_out, and each was reported),
- * the rest is imported; ERROR_CORRUPT: the file is damaged or doesn't hold what it says, nothing was imported; ERROR_FORMAT: not
- * an export, or of a newer version; ERROR_READ_ONLY, ERROR_NO_SPACE, ERROR_BUSY, ERROR_IO, ERROR_MEMORY: what was imported by
- * then is good, *out_read says how much.
+ * the rest is imported; or nothing is cached (disabled, bypass), and left_out is 0; ERROR_CORRUPT: the file is damaged or doesn't
+ * hold what it says, nothing was imported; ERROR_FORMAT: not an export, or of a newer version; ERROR_READ_ONLY, ERROR_NO_SPACE,
+ * ERROR_BUSY, ERROR_IO, ERROR_MEMORY: what was imported by then is good, *out_read says how much.
  */
 GCACHE_API gcache_status gcache_import(gcache *cache, char const *file, gcache_import_options const *options,
                                        gcache_transfer *out_read, gcache_error *error);

@@ -281,7 +281,7 @@ typedef struct gcache_inserted {
 /*
  * Stores a variant. With hints, the guards must hold for them, else it is refused (guard_false, guard_error); hints
  * NULL stores unevaluated. An equal entry is stored once (with refresh anew, as the newest). out_inserted may be NULL.
- * GCACHE_OK; GCACHE_REFUSED: by a guard, or because nothing is cached (disabled, bypass: *error says why);
+ * GCACHE_OK; GCACHE_REFUSED: by a guard, or because nothing is cached (disabled, bypass);
  * ERROR_ARGUMENT (also attachments that can't be put in place: a name that leads out of a directory, or is another's too, or
  * that of the folder of another), ERROR_SYNTAX (a guard), ERROR_DESCRIPTION (what only shows when a description is normalised),
  * ERROR_LIMIT (also an attachment's name that is too long), ERROR_READ_ONLY, ERROR_FORMAT (a newer version of guardcache has

@@ -3,7 +3,8 @@
  *
  * A miss is not an error: outcome and reason live in the result of a lookup. A negative status is an error; a
  * gcache_error that the caller owns then says what went wrong and where. Every function that takes a gcache_error
- * accepts NULL. On success the error object is left as it was.
+ * accepts NULL, and writes into it whenever it returns a negative status or GCACHE_REFUSED. After any other it says nothing:
+ * what succeeded in the end may have failed on the way.
  *
  * A function's comment lists its statuses. Where it says "GCACHE_OK, ERROR_IO", any other status is a defect; ERROR_ARGUMENT
  * (NULL where something is needed, a struct that wasn't initialised with its _INIT) and ERROR_MEMORY are possible everywhere and

@@ -122,7 +122,8 @@ cache_import(PyObject *self, PyObject *args)
     found.thread = PyEval_SaveThread();
     gcache_status status = gcache_import(cache, file, &options, &sums, &error);
     PyEval_RestoreThread(found.thread);
-    answer = status < 0 ? raise_error(state_of(self), &error) : transfer_tuple(&sums, found.list);
+    bool failed = status < 0 || (status == GCACHE_REFUSED && sums.left_out == 0);
+    answer = failed ? raise_error(state_of(self), &error) : transfer_tuple(&sums, found.list);
 cleanup:
     Py_XDECREF(found.list);
     pairs_clear(&provides);

@@ -109,13 +109,14 @@ open_parts(gci_store *store, gcache_error *error)
     store->unsigned_owners = store->owners;
     if (store->owners.trust == GCACHE_TRUST_ANY)
         store->unsigned_owners.trust = GCACHE_TRUST_OWNER;
+    store->read_only = store->options.read_only || !may_write(store);
+    store->format_is_damaged = mended && store->read_only;
     if (mended)
         gci_store_log(store, "%s/format: lost or damaged; %s", store->directory.name,
-                      store->options.read_only ? "read as this version's" : "made anew");
+                      store->format_is_damaged ? "read as this version's" : "made anew");
     store->network = gci_dir_network(store->directory);
     if (store->network == NULL && store->options.network)
         store->network = "as if on a network";
-    store->read_only = store->options.read_only || !may_write(store);
     if (store->read_only && !store->options.read_only)
         gci_store_log(store, "%s: can't be written to; opened read-only", store->directory.name);
     gci_key_locks_init(&store->locks, store->directory);

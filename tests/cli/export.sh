@@ -57,3 +57,29 @@ run guardcache import --cache fourth few.gcx
 run guardcache show few.gcx
 long=$(printf 'n%.0s' {1..256})
 run guardcache insert --graph g.json --payload payload --attach "lib/$long=payload"
+
+echo "an item that is no good is left out, the rest is imported:"
+python3 - all.gcx odd.gcx <<'PY'
+import hashlib
+import sys
+
+# A bit of an item, under a good checksum.
+data = bytearray(open(sys.argv[1], "rb").read())
+data[100] ^= 1
+data[-32:] = hashlib.sha256(data[:-32]).digest()
+open(sys.argv[2], "wb").write(data)
+PY
+run guardcache import --cache fifth odd.gcx
+run guardcache import --cache fifth --json odd.gcx | sed 's/"bytes": [0-9]*/"bytes": N/'
+
+echo "nothing is cached for now:"
+run guardcache import --set bypass=maintenance all.gcx
+run guardcache import --set disabled=true all.gcx
+
+echo "what an export doesn't replace:"
+mkfifo pipe
+ln -s all.gcx link
+run guardcache export pipe
+run guardcache export link
+run guardcache export "$GUARDCACHE_DIR/format" | sed "s#$GUARDCACHE_DIR#CACHE#"
+[ -p pipe ] && [ -L link ] && guardcache ls >/dev/null && echo "all there"

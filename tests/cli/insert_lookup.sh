@@ -44,3 +44,6 @@ run guardcache insert --graph g.json --payload a --require nix
 run guardcache insert --graph g.json --payload a --guard "s0 +"
 guardcache ls | tail -n 1
 run guardcache verify | mask
+
+echo "refused by a cache that isn't there yet:"
+run guardcache insert --cache fresh --graph g.json --payload a --guard "s0 == 7" --hint s0=8

@@ -29,3 +29,9 @@ run guardcache lookup --graph g.json --hint s0=16
 run guardcache repair
 run guardcache verify | names
 GUARDCACHE_READ_ONLY=1 run guardcache repair
+
+echo "a damaged format file:"
+echo guardcache >"$GUARDCACHE_DIR/format"
+run guardcache verify | names
+run guardcache repair
+run guardcache verify | names

@@ -25,7 +25,8 @@
    GCACHE_OK, ERROR_NOT_FOUND, ERROR_IO, ERROR_LIMIT, ERROR_MEMORY. path "-" is standard input. */
 gcache_status gci_file_read_user(char const *path, size_t limit, gci_buf *out, gcache_error *error);
 
-/* Writes a whole file a user named: a temporary beside it, then a rename. */
+/* Writes a whole file a user named: a temporary beside it, then a rename; into what is no plain file (a device, a pipe, a link)
+   straight. */
 gcache_status gci_file_write_user(char const *path, gci_view bytes, gcache_error *error);
 
 /* ---- directories ---- */

@@ -74,8 +74,8 @@ gci_file_write_user(char const *path, gci_view bytes, gcache_error *error)
     gci_buf temporary;
     struct stat facts;
 
-    /* A device or a pipe can't be replaced by a rename. */
-    bool replace = stat(path, &facts) != 0 || S_ISREG(facts.st_mode);
+    /* A rename would put a device, a pipe or a link (/dev/stdout) out of the way. */
+    bool replace = lstat(path, &facts) != 0 || S_ISREG(facts.st_mode);
     gci_buf_init(&temporary, 4096 + 64);
     gci_buf_append_text(&temporary, path);
     if (replace)

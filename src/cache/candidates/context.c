@@ -114,8 +114,11 @@ gci_context_init(gci_context *context, gcache *cache, gcache_graph *graph, gcach
     gcache_status status = check_request(&context->request, error);
     if (status == GCACHE_OK)
         status = gci_graph_key(graph, cache->namespace_, &context->key, error);
+    /* Too much work for a key: the caller compiles without a cache. */
     if (status == GCACHE_ERROR_LIMIT)
-        status = GCACHE_REFUSED; /* too much work for a key: the caller compiles without a cache */
+        status = GCACHE_REFUSED;
+    if (error != NULL && status == GCACHE_REFUSED)
+        error->status = status;
     if (status == GCACHE_OK)
         status = gcache_graph_symbols(graph, &context->symbols, &context->symbol_count, error);
     if (status == GCACHE_OK)

@@ -233,21 +233,6 @@ write_objection(gcache_compile const *c, gcache_compiled const *compiled, gci_bu
     }
 }
 
-/* A guard that doesn't hold for the very hints it was compiled for. */
-static void
-write_refusal(gcache_inserted const *inserted, gcache_entry const *entry, gci_buf *note)
-{
-    gcache_verdict const *verdict = &inserted->verdict;
-
-    if (verdict->truth == GCACHE_TRUE || verdict->guard >= entry->guard_count)
-        gci_buf_append_text(note, gcache_reason_text(inserted->reason));
-    else if (verdict->truth == GCACHE_FALSE)
-        gci_buf_format(note, "its guard is false for the hints it was compiled for: %s", entry->guards[verdict->guard]);
-    else
-        gci_buf_format(note, "its guard raises %s for the hints it was compiled for: %s", verdict->exception,
-                       entry->guards[verdict->guard]);
-}
-
 static void
 report(gcache_compile const *c, gcache_event_kind kind, gcache_entry const *entry, char const *text)
 {
@@ -305,9 +290,7 @@ end_keeping(gcache_compile *c)
         p->stored = insert->status;
         if (insert->status == GCACHE_OK)
             gci_lease_note_stored(c->lease);
-        if (insert->status == GCACHE_REFUSED)
-            write_refusal(&insert->inserted, insert->entry, &note);
-        else if (insert->status != GCACHE_OK)
+        if (insert->status != GCACHE_OK)
             gci_buf_append_text(&note, insert->error.message);
         if (insert->status < 0)
             status = gci_trouble(c->cache, &insert->error, c->error);

@@ -25,10 +25,10 @@
 
 typedef enum gci_way {
     GCI_LOOK_UP, /* entries, blobs, timings, records, bundles */
-    GCI_STORE,   /* the same */
+    GCI_STORE,   /* the same, and import */
     GCI_LEASE,
     GCI_JOURNAL,
-    GCI_BROWSE,  /* what goes by ids and files: entries, statistics, maintenance, export and import, shared values */
+    GCI_BROWSE,  /* what goes by ids and files: entries, statistics, maintenance, export, shared values */
     GCI_WAY_COUNT
 } gci_way;
 

@@ -126,6 +126,21 @@ refuse(gci_insert *insert, gcache_reason reason)
     insert->status = GCACHE_REFUSED;
 }
 
+/* A guard that doesn't hold for the very hints it was compiled for. */
+static void
+refuse_by_guard(gci_insert *insert, gcache_reason reason)
+{
+    gcache_verdict const *verdict = &insert->inserted.verdict;
+    char const *guard = insert->entry->guards[verdict->guard];
+
+    refuse(insert, reason);
+    if (verdict->truth == GCACHE_FALSE)
+        gci_fail(&insert->error, GCACHE_REFUSED, "its guard is false for the hints it was compiled for: %s", guard);
+    else
+        gci_fail(&insert->error, GCACHE_REFUSED, "its guard raises %s for the hints it was compiled for: %s",
+                 verdict->exception, guard);
+}
+
 /* Attachments are stored before the entry that names them, so that nobody sees it without them. */
 static gcache_status
 store_attachments(gci_insert_draft *d, gci_store *store, gcache_entry const *entry, gcache_error *error)
@@ -199,7 +214,7 @@ begin(gci_insert *insert)
     if (insert->hints != NULL)
         reason = gci_try_guards(d->guards, context->hints, &insert->inserted.verdict);
     if (reason != GCACHE_REASON_NONE)
-        refuse(insert, reason);
+        refuse_by_guard(insert, reason);
     else
         insert->status = prepare(insert);
 }

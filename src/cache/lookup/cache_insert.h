@@ -26,7 +26,7 @@ typedef struct gci_insert {
     gcache_hints const *hints;
     gcache_entry const *entry;
     gcache_inserted inserted;
-    gcache_error error;    /* if status is negative */
+    gcache_error error;    /* if status is negative or REFUSED */
     gcache_status status;  /* OK after the first step: to be committed */
     bool turned_away;      /* the gate is closed: nothing was looked at */
     gci_context context;

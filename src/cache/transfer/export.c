@@ -304,7 +304,11 @@ exporter_init(exporter *e, gcache *cache, char const *file, gcache_export_option
     gci_buf_init(&e->frame, GCI_BUF_NO_LIMIT);
     gci_buf_init(&e->rows, GCI_BUF_NO_LIMIT);
     e->status = gci_recorder_init(&e->written) ? gci_recorder_start(&e->written, error) : gci_fail_memory(error);
-    gcache_status status = gci_transfer_create(&e->writer, file, error);
+    if (e->status == GCACHE_OK)
+        e->status = gci_side_absolute(cache->store, "", &e->frame, error);
+    gcache_status status =
+        gci_transfer_create(&e->writer, file, gci_buf_view(&e->frame), e->status == GCACHE_OK ? error : NULL);
+    e->frame.size = 0;
     if (e->status == GCACHE_OK)
         e->status = status;
 }

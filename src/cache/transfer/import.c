@@ -286,19 +286,19 @@ import_file(importer *i, char const *file, gcache_error *error)
     while (status == GCACHE_OK && (status = gci_transfer_next(&reader, &frame, &more, error)) == GCACHE_OK && more)
         status = import_or_leave_out(i, &frame, error);
     gci_transfer_close_reader(&reader);
-    return status == GCACHE_OK && i->sums.left_out != 0 ? GCACHE_REFUSED : status;
+    if (status == GCACHE_OK && i->sums.left_out != 0)
+        return gci_fail(error, GCACHE_REFUSED, "%s: %llu left out", file, (unsigned long long)i->sums.left_out);
+    return status;
 }
 
 static gcache_status
 check_arguments(gcache const *cache, char const *file, gcache_import_options const *options, gcache_error *error)
 {
-    GCI_REQUIRE(cache != NULL && cache->store != NULL, error, "cache is NULL or switched off");
+    GCI_REQUIRE(cache != NULL, error, "cache is NULL");
     GCI_REQUIRE(file != NULL, error, "file is NULL");
     GCI_REQUIRE_INIT(options, error);
     GCI_REQUIRE(options->provides != NULL || options->provides_count == 0, error, "provides is NULL");
-    if (gci_store_is_read_only(cache->store))
-        return gci_fail(error, GCACHE_ERROR_READ_ONLY, "the cache is read-only");
-    return GCACHE_OK;
+    return gci_pass(&cache->gate, NULL, GCI_STORE, error);
 }
 
 gcache_status

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/system/clock.h"
+#include "base/system/dir_path.h"
 #include "base/text/json.h"
 
 #include <fcntl.h>
@@ -119,8 +120,30 @@ name_files(gci_transfer_writer *writer, char const *path, gcache_error *error)
     return GCACHE_OK;
 }
 
+/* A rename would put a device, a pipe or a link out of the way, and a file of the cache. */
+static gcache_status
+check_target(gci_transfer_writer const *writer, char const *path, gci_view cache, gcache_error *error)
+{
+    char const *name = writer->names.data + writer->final_at;
+    struct stat facts;
+    gci_buf parent;
+
+    if (fstatat(writer->dir.fd, name, &facts, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(facts.st_mode))
+        return gci_fail(error, GCACHE_ERROR_ARGUMENT, "%s: not a plain file", path);
+    gci_buf_init(&parent, GCI_BUF_NO_LIMIT);
+    gcache_status status = gci_dir_path(writer->dir, &parent, error);
+    gci_buf_append_char(&parent, '/');
+    if (status == GCACHE_OK && parent.failed)
+        status = gci_fail_memory(error);
+    else if (status == GCACHE_OK && parent.size > cache.size && parent.data[cache.size] == '/' &&
+             memcmp(parent.data, cache.data, cache.size) == 0)
+        status = gci_fail(error, GCACHE_ERROR_ARGUMENT, "%s: lies in the cache directory", path);
+    gci_buf_clear(&parent);
+    return status;
+}
+
 gcache_status
-gci_transfer_create(gci_transfer_writer *writer, char const *path, gcache_error *error)
+gci_transfer_create(gci_transfer_writer *writer, char const *path, gci_view cache, gcache_error *error)
 {
     *writer = (gci_transfer_writer){ .dir = { .fd = -1, .name = "" }, .file = GCI_FILE_NONE };
     gci_buf_init(&writer->names, GCI_BUF_NO_LIMIT);
@@ -128,6 +151,8 @@ gci_transfer_create(gci_transfer_writer *writer, char const *path, gcache_error 
     if (writer->digest == NULL || !gci_digest_begin(writer->digest))
         return gci_fail_memory(error);
     gcache_status status = name_files(writer, path, error);
+    if (status == GCACHE_OK)
+        status = check_target(writer, path, cache, error);
     if (status == GCACHE_OK)
         status = gci_file_open(writer->dir, writer->names.data + writer->temporary_at, O_WRONLY | O_CREAT | O_EXCL,
                                &writer->file, error);

@@ -42,8 +42,9 @@ typedef struct gci_transfer_writer {
     uint64_t size, items;
 } gci_transfer_writer;
 
-/* Opens a temporary file beside `path`. Close it whatever the outcome. */
-gcache_status gci_transfer_create(gci_transfer_writer *writer, char const *path, gcache_error *error);
+/* Opens a temporary file beside `path`, which must lie outside `cache`, an absolute path, and be a plain file if it is there:
+   else ERROR_ARGUMENT. Close it whatever the outcome. */
+gcache_status gci_transfer_create(gci_transfer_writer *writer, char const *path, gci_view cache, gcache_error *error);
 gcache_status gci_transfer_put(gci_transfer_writer *writer, gci_frame_type type, gci_view head, gci_view payload,
                                gcache_error *error);
 /* A whole frame. */

@@ -117,8 +117,10 @@ run_import(cli_call *call)
     how.check_requirements = wanted->check || wanted->provides.count != 0;
     how.unmet = complain_unmet;
     how.left_out = complain_left_out;
-    return gcache_import(call->cache, call->arguments[0], &how, &transfer, &call->error) == GCACHE_OK &&
-           print_transfer(call, "read", &transfer);
+    gcache_status status = gcache_import(call->cache, call->arguments[0], &how, &transfer, &call->error);
+    if (status == GCACHE_REFUSED && transfer.left_out == 0)
+        return cli_refused(call);
+    return status >= 0 && print_transfer(call, "read", &transfer);
 }
 
 /* ---- the commands ---- */
@@ -142,7 +144,8 @@ cli_command const cli_cmd_export = {
     .about = "The file holds entries, their attachments and descriptions, blobs and tuning results; each thing once, all of it\n"
              "under one checksum. A selection of entries leaves blobs and tuning results out. guardcache show FILE tells\n"
              "what a file holds. Entries keep the signatures they have. What can't be read is named and left out: exit\n"
-             "status 1.\n",
+             "status 1. FILE appears whole or not at all, by a rename: a link, a device or a pipe in its place is refused,\n"
+             "and so is a place in the cache directory.\n",
     .options = export_table,
     .options_size = sizeof(options),
     .run = run_export,

@@ -98,16 +98,15 @@ static void
 complain_refused(gcache_inserted const *inserted, options const *wanted, gcache_error const *error)
 {
     gcache_verdict const *verdict = &inserted->verdict;
-    char const *guard = verdict->guard < wanted->guards.count ? wanted->guards.items[verdict->guard] : "";
+    char const *reason = gcache_reason_name(inserted->reason);
 
-    if (verdict->truth == GCACHE_RAISES)
-        cli_complain("refused: %s: %s: %s: %s", gcache_reason_name(inserted->reason), guard, verdict->exception,
+    if (inserted->reason == GCACHE_REASON_GUARD_FALSE)
+        cli_complain("refused: %s: %s", reason, wanted->guards.items[verdict->guard]);
+    else if (inserted->reason == GCACHE_REASON_GUARD_ERROR)
+        cli_complain("refused: %s: %s: %s: %s", reason, wanted->guards.items[verdict->guard], verdict->exception,
                      verdict->message);
     else
-        cli_complain("refused: %s: %s", gcache_reason_name(inserted->reason),
-                     error->message[0] != '\0' ? error->message
-                     : guard[0] != '\0'       ? guard
-                                              : gcache_reason_text(inserted->reason));
+        cli_complain("refused: %s: %s", reason, error->message);
 }
 
 static void

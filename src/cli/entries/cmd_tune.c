@@ -292,11 +292,7 @@ run_put(cli_call *call)
     if (!check_site(call, "put") || !cli_open(call, CLI_USE))
         return false;
     gcache_status status = wanted->kernel != NULL ? put_best(call) : put_timings(call);
-    if (status != GCACHE_REFUSED)
-        return status == GCACHE_OK;
-    cli_complain("refused: %s", call->error.message);
-    call->answer = CLI_NO;
-    return true;
+    return status == GCACHE_REFUSED ? cli_refused(call) : status == GCACHE_OK;
 }
 
 /* ---- explain ---- */

@@ -169,6 +169,8 @@ void cli_complain(char const *format, ...) __attribute__((format(printf, 1, 2)))
 
 /* Says error's message and returns CLI_ERROR. */
 cli_exit cli_fail(gcache_error const *error);
+/* After GCACHE_REFUSED: says why, the answer is no, and returns true. */
+bool cli_refused(cli_call *call);
 
 /* Say what is wrong, with status ERROR_ARGUMENT, or that there is no memory; and return false. */
 bool cli_wrong(gcache_error *error, char const *format, ...) __attribute__((format(printf, 2, 3)));

@@ -81,6 +81,14 @@ cli_fail(gcache_error const *error)
 }
 
 bool
+cli_refused(cli_call *call)
+{
+    cli_complain("refused: %s", call->error.message);
+    call->answer = CLI_NO;
+    return true;
+}
+
+bool
 cli_wrong(gcache_error *error, char const *format, ...)
 {
     char text[sizeof error->message];

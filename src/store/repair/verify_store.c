@@ -396,6 +396,8 @@ gci_store_verify(gci_store *store, gcache_maintenance_options const *options, gc
     gci_trust_each(store->directory, report_distrusted, &run);
     if (run.status == GCACHE_ERROR_UNTRUSTED)
         run.status = GCACHE_OK; /* index.db, which has just been reported */
+    if (store->format_is_damaged)
+        report(&run, "format", "lost or damaged");
     if (run.status == GCACHE_OK && !gci_tables_are_whole(store))
         report(&run, "tables.db", "damaged database");
     if (run.status == GCACHE_OK)

@@ -48,6 +48,7 @@ struct gci_store {
     gci_store_options options; /* owned copies; defaults filled in */
     char const *network; /* the network file system the directory lies on, or NULL */
     bool read_only;
+    bool format_is_damaged; /* and wasn't made anew */
     gci_fork_mark fork;
     gci_shared shared;
     gci_usage usage;

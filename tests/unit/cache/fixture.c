@@ -11,6 +11,7 @@ fixture_open(void **state)
     assert_non_null(f);
     strcpy(f->directory, "/var/tmp/guardcache-test-XXXXXX");
     assert_non_null(mkdtemp(f->directory));
+    snprintf(f->file, sizeof f->file, "%s.file", f->directory);
     *state = f;
     fixture_reopen(f, NULL);
     return 0;
@@ -30,6 +31,7 @@ fixture_close(void **state)
 
     gcache_close(f->cache);
     nftw(f->directory, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    unlink(f->file);
     free(f);
     return 0;
 }

@@ -18,6 +18,7 @@
 
 typedef struct fixture {
     char directory[64];
+    char file[80]; /* beside it, for a test to make */
     gcache *cache;
     gcache_error error;
 } fixture;

@@ -231,7 +231,6 @@ what_is_read_is_exported(void **state)
     fixture *f = *state;
     gcache_blob read = put(f, "read", "txt", NULL);
     gcache_transfer written = GCACHE_TRANSFER_INIT;
-    char path[128];
     void *bytes;
     size_t size;
 
@@ -240,8 +239,7 @@ what_is_read_is_exported(void **state)
     assert_int_equal(gcache_blob_get(f->cache, read.name, "txt", NULL, &bytes, &size, &f->error), GCACHE_OK);
     gcache_free(bytes);
     assert_false(gcache_artifacts_dirty(f->cache));
-    snprintf(path, sizeof path, "%s/export", f->directory);
-    assert_int_equal(gcache_artifacts_save(f->cache, path, &written, &f->error), GCACHE_OK);
+    assert_int_equal(gcache_artifacts_save(f->cache, f->file, &written, &f->error), GCACHE_OK);
     assert_int_equal(written.blobs, 1);
     gcache_artifacts_end(f->cache);
 }

@@ -339,7 +339,7 @@ forge_begin(forgery *f, fixture_pair *p)
 
     assert_int_equal(gci_transfer_open(&f->reader, p->file, NULL), GCACHE_OK);
     snprintf(path, sizeof path, "%s.forged", p->file);
-    assert_int_equal(gci_transfer_create(&f->writer, path, NULL), GCACHE_OK);
+    assert_int_equal(gci_transfer_create(&f->writer, path, (gci_view)GCI_VIEW("/nowhere"), NULL), GCACHE_OK);
     gci_buf_init(&f->manifest, 1000);
     f->entries = 0;
 }

@@ -18,7 +18,7 @@ open_one(trial *t, char const *directory, gcache_options const *options)
     return status;
 }
 
-CASE(gcache_open, OK) { return open_one(t, t->f->directory, NULL); }
+CASE(gcache_open, OK) { return open_one(t, in_directory(t, "a/fresh/one"), NULL); }
 CASE(gcache_open, ERROR_ARGUMENT) { return open_one(t, "/usr", NULL); }
 
 CASE(gcache_open, ERROR_NOT_FOUND)
@@ -100,7 +100,7 @@ CASE(gcache_insert, ERROR_UNTRUSTED)
     stored(t);
     harm_files(t, "find entries -type f -exec chmod 0666 {} +");
     fixture_reopen(t->f, NULL);
-    return insert_text(t->f, t->g, NULL, NULL, "y");
+    return insert(t, &entry, t->g);
 }
 
 /* ---- attachments in place ---- */

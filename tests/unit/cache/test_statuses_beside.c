@@ -66,7 +66,7 @@ CASE(gcache_subdirectory, ERROR_ARGUMENT) { return subdirectory(t, "../xla", GCA
 static gcache_status
 show_file(trial *t, char const *text)
 {
-    char const *file = in_directory(t, "export");
+    char const *file = t->f->file;
     char *manifest = NULL;
 
     if (text != NULL)
@@ -76,7 +76,8 @@ show_file(trial *t, char const *text)
     return free_text(gcache_export_show(file, &manifest, E), &manifest);
 }
 
-CASE(gcache_export, OK) { return gcache_export(C, in_directory(t, "export"), NULL, NULL, E); }
+CASE(gcache_export, OK) { return gcache_export(C, t->f->file, NULL, NULL, E); }
+CASE(gcache_export, ERROR_ARGUMENT) { return gcache_export(C, in_directory(t, "export"), NULL, NULL, E); }
 CASE(gcache_export_show, OK) { return show_file(t, NULL); }
 CASE(gcache_export_show, ERROR_FORMAT) { return show_file(t, "what is this"); }
 
@@ -90,7 +91,7 @@ CASE(gcache_export_show, ERROR_NOT_FOUND)
 static gcache_status
 import(trial *t, char const *harm)
 {
-    char const *file = in_directory(t, "export");
+    char const *file = t->f->file;
 
     stored(t);
     assert_int_equal(gcache_export(C, file, NULL, NULL, E), GCACHE_OK);
@@ -99,12 +100,12 @@ import(trial *t, char const *harm)
 }
 
 CASE(gcache_import, OK) { return import(t, NULL); }
-CASE(gcache_import, ERROR_CORRUPT) { return import(t, "truncate -s -1 export"); }
-CASE(gcache_import, ERROR_FORMAT) { return import(t, "printf 'what is this' >export"); }
+CASE(gcache_import, ERROR_CORRUPT) { return import(t, "truncate -s -1 $PWD.file"); }
+CASE(gcache_import, ERROR_FORMAT) { return import(t, "printf 'what is this' >$PWD.file"); }
 
 CASE(gcache_import, ERROR_READ_ONLY)
 {
-    char const *file = in_directory(t, "export");
+    char const *file = t->f->file;
 
     assert_int_equal(gcache_export(C, file, NULL, NULL, E), GCACHE_OK);
     return reopen(t, true, false), gcache_import(C, file, NULL, NULL, E);
@@ -517,7 +518,7 @@ CASE(gcache_source_hash, OK) { return gcache_source_hash("x = 1", NULL, &(gcache
     X(gcache_blob_put, ERROR_READ_ONLY)                                                               \
     X(gcache_subdirectory, OK) X(gcache_subdirectory, REFUSED)                                        \
     X(gcache_subdirectory, ERROR_NOT_FOUND) X(gcache_subdirectory, ERROR_ARGUMENT)                    \
-    X(gcache_export, OK)                                                                              \
+    X(gcache_export, OK) X(gcache_export, ERROR_ARGUMENT)                                             \
     X(gcache_export_show, OK) X(gcache_export_show, ERROR_FORMAT)                                     \
     X(gcache_export_show, ERROR_NOT_FOUND)                                                            \
     X(gcache_import, OK) X(gcache_import, ERROR_CORRUPT) X(gcache_import, ERROR_FORMAT)               \

@@ -433,7 +433,6 @@ hits_belong_to_the_artifacts(void **state)
 {
     fixture *f = *state;
     char const *const choices[] = { "a" };
-    char path[128];
     gcache_best_found found = GCACHE_BEST_FOUND_INIT;
     gcache_transfer written = GCACHE_TRANSFER_INIT;
     double timing;
@@ -446,8 +445,7 @@ hits_belong_to_the_artifacts(void **state)
     gcache_best_found_clear(&found);
     assert_int_equal(gcache_timings_get(f->cache, &mm, choices, 1, NULL, NULL, &timings, &f->error), GCACHE_HIT);
     assert_false(gcache_artifacts_dirty(f->cache));
-    snprintf(path, sizeof path, "%s/export", f->directory);
-    assert_int_equal(gcache_artifacts_save(f->cache, path, &written, &f->error), GCACHE_OK);
+    assert_int_equal(gcache_artifacts_save(f->cache, f->file, &written, &f->error), GCACHE_OK);
     assert_int_equal(written.rows, 2);
     gcache_artifacts_end(f->cache);
 }
