@@ -59,9 +59,10 @@ GCACHE_API gcache_status gcache_fingerprint_preset(gcache_fingerprint *fingerpri
                                                    gcache_error *error);
 
 /*
- * Remembers files' hashes in a file of the caller's: open reads it (one that isn't there, or isn't an index, is empty), save
+ * Remembers files' hashes in a file of the caller's: open reads it (one that isn't there, or is damaged, is empty), save
  * writes it. A file whose size, times, device and inode are as remembered isn't read again; one that was changed shortly
- * before the index was saved is, since its time may not tell. GCACHE_OK, ERROR_IO, ERROR_NO_SPACE (save), ERROR_MEMORY.
+ * before the index was saved is, since its time may not tell. GCACHE_OK, ERROR_FORMAT (open: the file is something else),
+ * ERROR_LIMIT (open: larger than any index), ERROR_IO, ERROR_NO_SPACE (save), ERROR_MEMORY.
  */
 GCACHE_API gcache_status gcache_fingerprint_index_open(gcache_fingerprint *fingerprint, char const *path,
                                                        gcache_error *error);

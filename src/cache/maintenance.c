@@ -98,10 +98,16 @@ gcache_gc(gcache *cache, gcache_gc_options const *options, gcache_collected *out
 gcache_status
 gcache_doctor(gcache *cache, gcache_fact_fn fn, void *state, gcache_error *error)
 {
+    gcache_error what = { .message = "" };
+    bool aside;
+
     GCI_REQUIRE(cache != NULL && fn != NULL, error, "cache or fn is NULL");
-    if (!gci_is_open(&cache->gate, GCI_BROWSE))
+    if (!gci_is_open(&cache->gate, GCI_BROWSE)) {
         fn(state, "cache", "switched off", NULL);
-    else
-        gci_store_facts(cache->store, fn, state);
+        return GCACHE_OK;
+    }
+    gci_store_facts(cache->store, fn, state);
+    if (!gci_config_check(gci_side_directory(cache->store), false, &aside, &what))
+        fn(state, GCI_CONFIG_NAME, what.message, "its settings don't count: guardcache repair puts it aside");
     return GCACHE_OK;
 }

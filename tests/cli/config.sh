@@ -77,3 +77,7 @@ for given in strict=yes ""; do
     done
 done
 run guardcache config --namespace "team b" strict
+echo "what config.json couldn't hold:"
+run guardcache config max-size 3G --namespace $'t\xff'
+run guardcache config bypass $'t\xff'
+run guardcache config max-size

@@ -14,6 +14,9 @@ victim=$(find "$GUARDCACHE_DIR/entries" -name '*.pool')
 printf XXXX | dd of="$victim" bs=1 seek=$(($(stat -c %s "$victim") - 20)) conv=notrunc status=none
 run guardcache lookup --graph g.json 2>&1 | tail -n 1
 run guardcache doctor | grep -A 1 -E '^(quarantine|[0-9]* warning|exit)'
+echo '{' >"$GUARDCACHE_DIR/config.json"
+run guardcache doctor 2>&1 | grep -A 1 -E '^(config|[0-9]* warning|exit)' | sed "s#$GUARDCACHE_DIR#CACHE#"
+rm "$GUARDCACHE_DIR/config.json"
 chmod 770 "$GUARDCACHE_DIR"
 run guardcache doctor | sed 's/: group [0-9]*/: group G/'
 chmod 777 "$GUARDCACHE_DIR"

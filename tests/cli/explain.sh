@@ -9,3 +9,7 @@ run guardcache explain --graph g.json --hint s0=16 | story
 run guardcache explain --graph g.json --hint s0=12 --source "s0=x.size(0)" --label "infer.py:7" | story
 run guardcache explain --graph h.json --hint s0=12 | story
 run guardcache explain --graph h.json --all | story
+
+echo "a past miss has its own hints:"
+run guardcache explain --hint s0=99
+run guardcache explain --last --source s0=x

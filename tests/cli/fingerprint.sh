@@ -47,3 +47,8 @@ guardcache fingerprint odd --save before --json --files
 run guardcache fingerprint odd --since before
 echo three >odd/$'a\xff'
 run guardcache fingerprint odd --since before
+run guardcache fingerprint odd --since before --json
+echo "a file that is no index:"
+echo "somebody's notes" >notes
+run guardcache fingerprint odd --index notes
+cat notes

@@ -39,3 +39,7 @@ kill -TERM $follower
 wait $follower
 printf 'follower %d\n' $?
 story <followed
+
+echo "what no key begins with:"
+run guardcache journal --key zz
+run guardcache stats --key 12x

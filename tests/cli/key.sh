@@ -16,3 +16,6 @@ printf '%s\n' "$trace"/f4d33ed93d25eb4e.json "" "$trace"/f4d33ed93d25eb4e-twin.j
 echo "a bad file among good ones:"
 echo "{}" >bad.json
 run guardcache key a.json bad.json missing.json b.json | mask
+
+echo "a zero byte in a name:"
+printf 'a.json\0x\nb.json\n' | run guardcache key --batch | mask

@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/system/file.h"
 #include "base/text/quantity.h"
+#include "base/utf8.h"
 #include "cache/settings/config_file.h"
 #include "store/directory/layout.h"
 
@@ -440,6 +441,8 @@ gcache_settings_write(char const *directory, gcache_trust trust, char const *nam
         return gci_fail(error, GCACHE_ERROR_NOT_FOUND, "there is no setting %s", name);
     GCI_REQUIRE(value == NULL || table[id].read(value, &number), error, "'%s' is no %s for %s", value,
                 table[id].type, name);
+    GCI_REQUIRE(gci_utf8_valid(gci_view_text(namespace_)) && gci_utf8_valid(gci_view_text(value)), error,
+                "%s: a namespace and a value are UTF-8, as the file is", name);
     gcache_status status = open_trusted(directory, trust, &owners, &dir, error);
     if (status != GCACHE_OK)
         return status;

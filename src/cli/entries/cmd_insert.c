@@ -114,7 +114,7 @@ print_inserted(gcache_inserted const *inserted)
 {
     cli_print("%s\n", inserted->entry);
     if (inserted->shadows[0] != '\0')
-        cli_complain("note: entry %s has the same guards and another payload; being newer, this one will be chosen",
+        cli_complain("note: entry %s has the same guards and another payload; of the two, this one, being newer, will be chosen",
                      inserted->shadows);
 }
 

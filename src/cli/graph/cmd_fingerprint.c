@@ -114,6 +114,16 @@ print_parts(cli_call *call, gcache_fingerprint *print)
     return true;
 }
 
+/* place = "part": text, "path": text or "path_hex" */
+static void
+write_place(gci_buf *out, char const *part, char const *path)
+{
+    gci_buf_append_text(out, "\"part\": ");
+    gci_json_write_text(out, gci_view_text(part));
+    gci_buf_append_text(out, ", ");
+    gci_json_write_path(out, gci_view_text(path));
+}
+
 /* The lines that --since reads; of trees only the trees themselves without --files. */
 static void
 print_object(void *state, gcache_fingerprint_line const *line)
@@ -124,10 +134,8 @@ print_object(void *state, gcache_fingerprint_line const *line)
     if (line->path[0] != '\0' && !wanted->files)
         return;
     gci_buf_init(&out, GCI_BUF_NO_LIMIT);
-    gci_buf_append_text(&out, "{\"part\": ");
-    gci_json_write_text(&out, gci_view_text(line->part));
-    gci_buf_append_text(&out, ", ");
-    gci_json_write_path(&out, gci_view_text(line->path));
+    gci_buf_append_char(&out, '{');
+    write_place(&out, line->part, line->path);
     gci_buf_append_text(&out, ", \"value\": ");
     gci_json_write_text(&out, gci_view_text(line->value));
     gci_buf_format(&out, "%s}\n", line->path[0] == '\0' ? "" : line->read ? ", \"read\": true" : ", \"read\": false");
@@ -149,13 +157,30 @@ save_lines(char const *path, gcache_fingerprint *print, gcache_error *error)
 /* ---- changes ---- */
 
 static void
+print_change_object(char const *word, gcache_fingerprint_change const *change)
+{
+    gci_buf out;
+
+    gci_buf_init(&out, GCI_BUF_NO_LIMIT);
+    gci_buf_format(&out, "{\"change\": \"%s\", ", word);
+    write_place(&out, change->part, change->path);
+    gci_buf_append_text(&out, "}\n");
+    cli_write(gci_buf_view(&out));
+    gci_buf_clear(&out);
+}
+
+static void
 print_change(void *state, gcache_fingerprint_change const *change)
 {
     cli_call *call = state;
     char const *word = change->before == NULL ? "new" : change->after == NULL ? "gone" : "changed";
+    options const *wanted = call->options;
 
     call->answer = CLI_NO;
-    cli_print("%-7s  %s%s%s\n", word, change->part, change->path[0] != '\0' ? "/" : "", change->path);
+    if (wanted->json)
+        print_change_object(word, change);
+    else
+        cli_print("%-7s  %s%s%s\n", word, change->part, change->path[0] != '\0' ? "/" : "", change->path);
 }
 
 static bool
@@ -211,7 +236,7 @@ static cli_option const table[] = {
     { "threads", CLI_INT, offsetof(options, threads), "N", "further threads that read files (default none)" },
     { "index", CLI_TEXT, offsetof(options, index), "FILE", "remember files' hashes there: those unchanged aren't read again" },
     { "files", CLI_FLAG, offsetof(options, files), NULL, "also a line for each file of a tree" },
-    { "json", CLI_FLAG, offsetof(options, json), NULL, "an object a line: part, path, value" },
+    { "json", CLI_FLAG, offsetof(options, json), NULL, "an object a line: part, path, value; with --since: change, part, path" },
     { "save", CLI_TEXT, offsetof(options, save), "FILE", "keep all lines there, for --since" },
     { "since", CLI_TEXT, offsetof(options, since), "FILE", "print only what has changed since --save; status 1 if anything has" },
     { 0 },

@@ -6,6 +6,7 @@
 #include "cli/shared/object.h"
 
 #include <guardcache/graph.h>
+#include <string.h>
 #include <unistd.h>
 
 typedef struct options {
@@ -68,8 +69,12 @@ key_batch(cli_call *call, gcache_rules const *rules)
     while (!cli_output_lost() && cli_lines_next(&lines, &line, &call->error)) {
         gci_arena_reset(&call->arena);
         char const *name = gci_arena_copy(&call->arena, line).data;
-        if (line.size != 0)
+        if (line.size != 0 && memchr(line.data, '\0', line.size) != NULL) {
+            cli_complain("standard input:%zu: no file's name has a zero byte", lines.number);
+            call->answer = CLI_ERROR;
+        } else if (line.size != 0) {
             key_file(call, rules, name != NULL ? name : "");
+        }
     }
     cli_lines_clear(&lines);
     return !lines.failed;

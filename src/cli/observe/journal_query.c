@@ -30,6 +30,16 @@ read_reason(char const *text, gcache_reason *out_reason, gcache_error *error)
     return cli_wrong(error, "--reason: '%s' is no reason for a miss", text);
 }
 
+/* A key, or what keys begin with. */
+static bool
+check_key(char const *text, gcache_error *error)
+{
+    size_t size = strlen(text);
+
+    return (size < GCACHE_KEY_HEX_SIZE && strspn(text, "0123456789abcdef") == size) ||
+           cli_wrong(error, "--key: '%s' is not the beginning of a key: at most 64 digits, 0 to 9 and a to f", text);
+}
+
 bool
 cli_journal_query(cli_journal_options const *options, gcache_journal_query *out_query, gcache_error *error)
 {
@@ -37,6 +47,7 @@ cli_journal_query(cli_journal_options const *options, gcache_journal_query *out_
     out_query->last = (size_t)options->last;
     out_query->label = options->label;
     out_query->key = options->key;
-    return (options->since == NULL || read_age(options->since, &out_query->since_ns, error)) &&
+    return (options->key == NULL || check_key(options->key, error)) &&
+           (options->since == NULL || read_age(options->since, &out_query->since_ns, error)) &&
            (options->reason == NULL || read_reason(options->reason, &out_query->reason, error));
 }

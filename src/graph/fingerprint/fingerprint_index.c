@@ -11,13 +11,16 @@
 #include "graph/fingerprint/fingerprint_run.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#define MAGIC "GCFPIDX"
 
 typedef struct header {
     uint64_t saved_ns;
 } header;
 
 static gci_field const header_fields[] = {
-    GCI_CONSTANT("GCFPIDX\2", "magic", "`GCFPIDX` 02"),
+    GCI_CONSTANT(MAGIC "\2", "magic", "`GCFPIDX` 02"),
     GCI_NUMBER(header, saved_ns, 8, "saved", "when it was, in ns since 1970"),
 };
 gci_fields const gci_index_header_fields = GCI_FIELDS("fingerprint index", header, header_fields);
@@ -103,6 +106,17 @@ read_index(gcache_fingerprint *print, gci_view bytes, gcache_error *error)
     return status;
 }
 
+/* What doesn't begin as an index does is somebody's file, which a save would overwrite. */
+static gcache_status
+check_index(char const *path, gci_view bytes, gcache_error *error)
+{
+    size_t seen = bytes.size < sizeof MAGIC - 1 ? bytes.size : sizeof MAGIC - 1;
+
+    return bytes.size == 0 || memcmp(bytes.data, MAGIC, seen) == 0
+               ? GCACHE_OK
+               : gci_fail(error, GCACHE_ERROR_FORMAT, "%s: not an index of guardcache fingerprint", path);
+}
+
 gcache_status
 gcache_fingerprint_index_open(gcache_fingerprint *print, char const *path, gcache_error *error)
 {
@@ -112,9 +126,11 @@ gcache_fingerprint_index_open(gcache_fingerprint *print, char const *path, gcach
     GCI_REQUIRE(print != NULL && path != NULL, error, "gcache_fingerprint_index_open needs a fingerprint and a path");
     gci_buf_init(&bytes, MAX_BYTES);
     gcache_status status = gci_file_read_user(path, MAX_BYTES, &bytes, &ignored);
+    if (status == GCACHE_OK)
+        status = check_index(path, gci_buf_view(&bytes), &ignored);
     if (status == GCACHE_OK) {
         status = read_index(print, gci_buf_view(&bytes), error);
-    } else if (status == GCACHE_ERROR_NOT_FOUND || status == GCACHE_ERROR_LIMIT) {
+    } else if (status == GCACHE_ERROR_NOT_FOUND) {
         status = GCACHE_OK;
     } else if (error != NULL) {
         *error = ignored;

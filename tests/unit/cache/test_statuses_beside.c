@@ -202,14 +202,20 @@ CASE(gcache_fingerprint_file, ERROR_NOT_FOUND) { return print_file(t, "/var/tmp/
 CASE(gcache_fingerprint_tree, ERROR_LIMIT) { return print_deep_tree(t); }
 CASE(gcache_fingerprint_preset, ERROR_SYNTAX) { return print_preset(t, "no hash"); }
 
-CASE(gcache_fingerprint_index_open, OK)
+static gcache_status
+open_index(trial *t, char const *harm)
 {
     gcache_fingerprint *print = gcache_fingerprint_new();
-    gcache_status status = gcache_fingerprint_index_open(print, in_directory(t, "index"), E);
 
+    harm_files(t, harm);
+    gcache_status status = gcache_fingerprint_index_open(print, t->f->file, E);
     gcache_fingerprint_free(print);
     return status;
 }
+
+CASE(gcache_fingerprint_index_open, OK) { return open_index(t, NULL); }
+CASE(gcache_fingerprint_index_open, ERROR_FORMAT) { return open_index(t, "echo notes >$PWD.file"); }
+CASE(gcache_fingerprint_index_open, ERROR_LIMIT) { return open_index(t, "truncate -s 2G $PWD.file"); }
 
 CASE(gcache_fingerprint_hash, OK)
 {
@@ -533,7 +539,8 @@ CASE(gcache_source_hash, OK) { return gcache_source_hash("x = 1", NULL, &(gcache
     X(gcache_fingerprint_file, ERROR_NOT_FOUND)                                                       \
     X(gcache_fingerprint_tree, ERROR_LIMIT)                                                           \
     X(gcache_fingerprint_preset, ERROR_SYNTAX)                                                        \
-    X(gcache_fingerprint_index_open, OK)                                                              \
+    X(gcache_fingerprint_index_open, OK) X(gcache_fingerprint_index_open, ERROR_FORMAT)               \
+    X(gcache_fingerprint_index_open, ERROR_LIMIT)                                                     \
     X(gcache_fingerprint_hash, OK)                                                                    \
     X(gcache_fingerprint_write, OK)                                                                   \
     X(gcache_fingerprint_compare, OK) X(gcache_fingerprint_compare, ERROR_SYNTAX)                     \

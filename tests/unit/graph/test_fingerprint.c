@@ -273,7 +273,7 @@ test_bad_index(void **state)
 {
     fixture *f = *state;
     gcache_key hash = tree_hash(f, 0);
-    char const *texts[] = { "", "x", "GCFPIDX\3" "12345678", "GCFPIDX\2" "1234", "GCFPIDX\2" "12345678 and something else" };
+    char const *texts[] = { "", "GC", "GCFPIDX\3" "12345678", "GCFPIDX\2" "1234", "GCFPIDX\2" "12345678 and something else" };
 
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         write_file(f, "index", texts[i]);
@@ -281,6 +281,8 @@ test_bad_index(void **state)
         check_tree(f, &hash, true);
     }
     assert_int_equal(gcache_fingerprint_index_open(f->print, full_path(f, "none"), NULL), GCACHE_OK);
+    write_file(f, "index", "somebody's notes");
+    assert_int_equal(gcache_fingerprint_index_open(f->print, full_path(f, "index"), NULL), GCACHE_ERROR_FORMAT);
 }
 
 /* ---- what changed ---- */
