@@ -11,5 +11,8 @@ run guardcache explain --graph h.json --hint s0=12 | story
 run guardcache explain --graph h.json --all | story
 
 echo "a past miss has its own hints:"
+for given in --hint=s0=99 --hints=hints.json --rules=rules.json --variant=v --expect-variant=v --provide=a=b --source=s0=x \
+    --same-names; do
+    run guardcache explain --last "$given"
+done
 run guardcache explain --hint s0=99
-run guardcache explain --last --source s0=x

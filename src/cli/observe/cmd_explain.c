@@ -61,9 +61,9 @@ explain_journal(cli_call *call)
 
     if (wanted->subject.graph != NULL)
         return cli_wrong(error, "--graph asks about now, --last, --since and --reason about the past");
-    if (wanted->subject.hints.count != 0 || wanted->subject.hints_file != NULL || wanted->subject.pairs.count != 0 ||
-        wanted->subject.sources.count != 0 || wanted->subject.variant != NULL || wanted->subject.same_names)
-        return cli_wrong(error, "past misses have their own hints and requests: --hint and its like go with --graph or --key");
+    if (cli_subject_is_specific(&wanted->subject))
+        return cli_wrong(error, "past misses have their own hints and requests: of a lookup's options only --key and --label "
+                                "choose among them");
     selected.label = wanted->subject.label;
     selected.key = wanted->subject.key;
     if (selected.last == 0 && selected.since == NULL)

@@ -38,6 +38,14 @@ cli_subject_open(cli_call *call, cli_subject_options const *options, cli_subject
            cli_pairs_read(options->sources, arena, &out_subject->sources, error) && cli_open(call, CLI_USE);
 }
 
+bool
+cli_subject_is_specific(cli_subject_options const *options)
+{
+    return options->rules != NULL || options->hints_file != NULL || options->hints.count != 0 ||
+           options->variant != NULL || options->expect_variant != NULL || options->pairs.count != 0 ||
+           options->sources.count != 0 || options->same_names;
+}
+
 void
 cli_subject_warn(cli_subject_options const *options)
 {

@@ -45,6 +45,9 @@ typedef struct cli_subject {
 bool cli_subject_open(cli_call *call, cli_subject_options const *options, cli_subject *out_subject);
 void cli_subject_clear(cli_subject *subject);
 
+/* Whether any option is given but those that choose among past lookups too: graph, key and label. */
+bool cli_subject_is_specific(cli_subject_options const *options);
+
 /* Says what a recording of the subject will lack. For those that are recorded. */
 void cli_subject_warn(cli_subject_options const *options);
 
