@@ -58,12 +58,22 @@ hints_of(char const *const *names, int64_t const *values, size_t count)
 {
     gcache_hint items[64];
     gcache_hints hints = { .items = items, .count = count };
-    gci_hints *read = NULL;
+    gci_hints *read = malloc(sizeof *read);
 
+    require(read != NULL, "memory");
+    gci_hints_init(read);
     for (size_t i = 0; i < count; i++)
         items[i] = (gcache_hint){ names[i], values[i] };
-    require(gci_hints_new(&hints, (gci_naming){ NULL, NULL }, &read, NULL) == GCACHE_OK, "hints");
+    require(gci_hints_read(read, &hints, (gci_naming){ NULL, NULL }, NULL) == GCACHE_OK, "hints");
     return read;
+}
+
+static void
+free_hints(gci_hints *hints)
+{
+    if (hints != NULL)
+        gci_hints_clear(hints);
+    free(hints);
 }
 
 static gci_guards *
@@ -78,7 +88,7 @@ compile(gci_view text)
 static void
 bind(subject *s)
 {
-    gci_hints_free(s->hints);
+    free_hints(s->hints);
     s->hints = hints_of(s->given->names, s->given->values, s->given->name_count);
     gci_binding_set(s->binding, s->hints);
     memcpy(s->slots, s->binding->frame.registers + GCI_FRAME_SLOTS, s->slot_count * sizeof *s->slots);
@@ -105,7 +115,7 @@ release(subject *s)
 {
     gci_binding_free(s->binding);
     gci_selector_free(s->selector);
-    gci_hints_free(s->hints);
+    free_hints(s->hints);
     gci_guards_free(s->guards);
 }
 
@@ -521,7 +531,7 @@ set_miss(workload *c, size_t i, int64_t values[BENCH_SYMBOLS])
         set_question(c, i, values);
         if (c->chosen[i] == GCI_NO_CANDIDATE)
             return;
-        gci_hints_free(c->hints[i]);
+        free_hints(c->hints[i]);
     }
     bench_die("a miss", "everything holds");
 }
@@ -589,7 +599,7 @@ static void
 disperse(workload *c)
 {
     for (size_t i = 0; i < (size_t)2 * QUERIES; i++)
-        gci_hints_free(c->hints[i]);
+        free_hints(c->hints[i]);
     gci_binding_free(c->binding);
     gci_selector_free(c->selector);
     for (size_t i = 0; i < c->count; i++)

@@ -33,12 +33,12 @@ read_entry(struct reading *reading, gci_store *store)
 {
     gcache_key key = bench_key(reading->key++ % reading->keys);
     gci_candidates *set;
-    gci_payload *payload;
+    gci_payload payload;
 
     bench_require(gci_store_candidates(store, &key, &set, &bench_error) == GCI_FOUND, "candidates");
     bench_require(gci_store_payload(store, set->items[0], &payload, &bench_error) == GCI_FOUND, "payload");
-    reading->sum += *(unsigned char const *)payload->data;
-    gci_payload_release(payload);
+    reading->sum += *(unsigned char const *)payload.data;
+    gci_payload_release(&payload);
     gci_candidates_release(set);
 }
 

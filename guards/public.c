@@ -45,15 +45,15 @@ gcache_guards_eval(gcache_guards const *guards, gcache_hints const *hints, gcach
 {
     static gcache_hints const no_hints;
     gci_naming const as_written = { NULL, NULL };
-    gci_hints *read;
+    gci_hints read;
 
     GCI_REQUIRE(guards != NULL && out_verdict != NULL, error, "guards or out_verdict is NULL");
-    gcache_status status = gci_hints_new(hints != NULL ? hints : &no_hints, as_written, &read, error);
-    if (status != GCACHE_OK)
-        return status;
-    gci_guards_eval(guards, read, out_verdict);
-    gci_hints_free(read);
-    return GCACHE_OK;
+    gci_hints_init(&read);
+    gcache_status status = gci_hints_read(&read, hints != NULL ? hints : &no_hints, as_written, error);
+    if (status == GCACHE_OK)
+        gci_guards_eval(guards, &read, out_verdict);
+    gci_hints_clear(&read);
+    return status;
 }
 
 void

@@ -74,6 +74,7 @@ gci_emit_name(gci_emitter *e, gci_view text, bool is_key)
         return 0;
     }
     gci_bound_name name = { .name = gci_arena_copy(e->arena, renamed(e, text)), .text = text, .is_key = is_key };
+    name.hash = gci_hash_name(name.name);
     gci_buf_append(&e->names, &name, sizeof name);
     return (uint16_t)e->name_count++;
 }

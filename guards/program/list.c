@@ -81,7 +81,7 @@ bind_names(gci_program const *program, gci_hints const *hints, gci_number const 
     bool all_small = true;
 
     for (uint32_t i = 0; i < program->name_count; i++) {
-        values[i] = gci_hints_find(hints, program->names[i].name);
+        values[i] = gci_hints_find_hashed(hints, program->names[i].name, program->names[i].hash);
         if (values[i] != NULL && gci_number_is_small(*values[i]))
             registers[i] = values[i]->i;
         else

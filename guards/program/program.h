@@ -42,6 +42,7 @@ gci_instruction gci_immediate_form(gci_operator op, uint16_t b, int64_t imm);
 
 typedef struct gci_bound_name {
     gci_view name; /* what hints call it, after renaming */
+    uint64_t hash; /* of it; not saved */
     gci_view text; /* what the guard calls it */
     bool is_key;   /* L['t0'], whose absence is a KeyError; else s0 and NameError */
 } gci_bound_name;

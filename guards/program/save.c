@@ -193,6 +193,8 @@ load(gci_view bytes, gci_guards *guards)
     guards->count = saved.guards.count;
     guards->texts = saved.guards.texts;
     guards->program = saved.guards.program;
+    for (uint32_t i = 0; i < guards->program.name_count; i++)
+        guards->program.names[i].hash = gci_hash_name(guards->program.names[i].name);
     return guards->program.guard_count == guards->count && load_constants(&saved, &guards->arena, &guards->program) &&
            gci_program_verify(&guards->program, &guards->arena);
 }

@@ -26,7 +26,7 @@ gci_selector_find_slot(gci_selector const *selector, uint64_t hash, gci_view nam
 static gci_slot *
 intern_slot(gci_selector *s, gci_view name)
 {
-    uint64_t hash = gci_name_hash(name), place = hash;
+    uint64_t hash = gci_hash_name(name), place = hash;
     uint32_t slot = gci_selector_find_slot(s, hash, name);
 
     if (slot != GCI_MAX_SLOTS || s->slot_count == GCI_MAX_SLOTS)

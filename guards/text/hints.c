@@ -3,7 +3,6 @@
  */
 #include "guards/text/hints.h"
 
-#include "base/digest.h"
 #include "guards/value/limits.h"
 #include "guards/text/ast.h"
 
@@ -13,17 +12,9 @@
 /* Comparing all pairs of more names, to find one given twice, would show. */
 #define MAX_PAIRWISE 32
 
-uint64_t
-gci_name_hash(gci_view name)
-{
-    return gci_hash64(name.data, name.size, 0);
-}
-
 gci_number const *
-gci_hints_find(gci_hints const *hints, gci_view bound)
+gci_hints_find_hashed(gci_hints const *hints, gci_view bound, uint64_t hash)
 {
-    uint64_t hash = gci_name_hash(bound);
-
     for (size_t i = 0; i < hints->count; i++)
         if (hints->items[i].hash == hash && gci_view_equal(hints->items[i].bound, bound))
             return &hints->items[i].value;
@@ -73,11 +64,9 @@ add_hint(gci_hints *hints, char const *name, gci_naming naming, gci_number value
 
     if (name == NULL || name[0] == '\0')
         return gci_fail(error, GCACHE_ERROR_ARGUMENT, "a hint without a name");
-    hint->name = gci_arena_copy(&hints->arena, gci_view_text(name));
-    if (hint->name.data == NULL)
-        return gci_fail_memory(error);
+    hint->name = gci_view_text(name);
     hint->bound = naming.rename != NULL ? naming.rename(naming.state, hint->name) : hint->name;
-    hint->hash = gci_name_hash(hint->bound);
+    hint->hash = gci_hash_name(hint->bound);
     hints->count++;
     hint->value = value.kind == GCI_KIND_FLOAT ? gci_number_float_object(value.f, (int32_t)hints->count) : value;
     return GCACHE_OK;
@@ -140,12 +129,22 @@ check_distinct(gci_hints *hints, gcache_error *error)
     return GCACHE_OK;
 }
 
-static gcache_status
-read_hints(gci_hints *hints, gcache_hints const *source, gci_naming naming, gcache_error *error)
+void
+gci_hints_init(gci_hints *hints)
 {
+    gci_arena_init(&hints->arena, GCI_EVAL_MEMORY);
+    hints->items = hints->few;
+    hints->count = 0;
+}
+
+gcache_status
+gci_hints_read(gci_hints *hints, gcache_hints const *source, gci_naming naming, gcache_error *error)
+{
+    size_t count = source->count + source->literal_count;
     gcache_status status = GCACHE_OK;
 
-    hints->items = gci_arena_array(&hints->arena, source->count + source->literal_count, sizeof *hints->items);
+    if (count > GCI_HINTS_FEW)
+        hints->items = gci_arena_array(&hints->arena, count, sizeof *hints->items);
     if (hints->items == NULL)
         return gci_fail_memory(error);
     for (size_t i = 0; i < source->count && status == GCACHE_OK; i++)
@@ -155,28 +154,68 @@ read_hints(gci_hints *hints, gcache_hints const *source, gci_naming naming, gcac
     return status == GCACHE_OK ? check_distinct(hints, error) : status;
 }
 
-gcache_status
-gci_hints_new(gcache_hints const *source, gci_naming naming, gci_hints **out_hints, gcache_error *error)
-{
-    gci_hints *hints = calloc(1, sizeof *hints);
+/* ---- read again ---- */
 
-    if (hints == NULL)
-        return gci_fail_memory(error);
-    gci_arena_init(&hints->arena, GCI_EVAL_MEMORY);
-    gcache_status status = read_hints(hints, source, naming, error);
-    if (status != GCACHE_OK) {
-        gci_hints_free(hints);
-        return status;
+typedef struct known_name {
+    gci_view name; /* behind the items, with a zero */
+    gci_view bound;
+    uint64_t hash;
+} known_name;
+
+struct gci_hint_names {
+    size_t count;
+    known_name items[];
+};
+
+/* Copies a name to where *to is, and moves that on. */
+static gci_view
+put_name(char **to, gci_view name)
+{
+    char *copy = memcpy(*to, name.data, name.size + 1);
+
+    *to += name.size + 1;
+    return gci_view_of(copy, name.size);
+}
+
+gci_hint_names *
+gci_hint_names_of(gci_hints const *hints)
+{
+    size_t size = sizeof(gci_hint_names) + hints->count * sizeof(known_name);
+
+    for (size_t i = 0; i < hints->count; i++)
+        size += hints->items[i].name.size + 1;
+    gci_hint_names *names = malloc(size);
+    if (names == NULL)
+        return NULL;
+    char *texts = (char *)&names->items[hints->count];
+    names->count = hints->count;
+    for (size_t i = 0; i < hints->count; i++) {
+        gci_hint const *hint = &hints->items[i];
+        gci_view name = put_name(&texts, hint->name);
+        names->items[i] = (known_name){ name, hint->bound.data != hint->name.data ? hint->bound : name, hint->hash };
     }
-    *out_hints = hints;
-    return GCACHE_OK;
+    return names;
+}
+
+bool
+gci_hints_read_known(gci_hints *hints, gcache_hints const *source, gci_hint_names const *known)
+{
+    if (source->count != known->count || source->literal_count != 0 || known->count > GCI_HINTS_FEW)
+        return false;
+    for (size_t i = 0; i < known->count; i++) {
+        known_name const *name = &known->items[i];
+        gcache_hint const *given = &source->items[i];
+        if (given->name == NULL || strcmp(given->name, name->name.data) != 0)
+            return false;
+        hints->few[i] = (gci_hint){ name->name, name->bound, name->hash, gci_number_int(given->value) };
+    }
+    hints->count = known->count;
+    return true;
 }
 
 void
-gci_hints_free(gci_hints *hints)
+gci_hints_clear(gci_hints *hints)
 {
-    if (hints == NULL)
-        return;
     gci_arena_clear(&hints->arena);
-    free(hints);
+    hints->count = 0;
 }

@@ -5,6 +5,7 @@
 #define GCI_GUARDS_HINTS_H
 
 #include "base/arena.h"
+#include "base/digest.h"
 #include "base/error.h"
 #include "base/view.h"
 #include "guards/value/number.h"
@@ -32,20 +33,44 @@ typedef struct gci_hint {
     gci_number value;
 } gci_hint;
 
+/* Most lookups have no more hints than these: they take no memory. */
+#define GCI_HINTS_FEW 8
+
+/* Not to be copied: items may be its own few. */
 typedef struct gci_hints {
     gci_arena arena;
     gci_hint *items;
     size_t count;
+    gci_hint few[GCI_HINTS_FEW];
 } gci_hints;
 
-/* Reads the caller's hints: ERROR_ARGUMENT for a malformed literal or a name given twice (after renaming too). */
-gcache_status gci_hints_new(gcache_hints const *hints, gci_naming naming, gci_hints **out_hints, gcache_error *error);
-void gci_hints_free(gci_hints *hints);
+/* No hints yet. */
+void gci_hints_init(gci_hints *hints);
+void gci_hints_clear(gci_hints *hints);
 
-/* The same for names of programs and of hints. */
-uint64_t gci_name_hash(gci_view name);
+/*
+ * Reads the caller's hints into ones without any. The caller's names must outlive them. ERROR_ARGUMENT for a malformed literal
+ * or a name given twice (after renaming too).
+ */
+gcache_status gci_hints_read(gci_hints *hints, gcache_hints const *source, gci_naming naming, gcache_error *error);
 
-/* The value bound to a name, or NULL. */
-gci_number const *gci_hints_find(gci_hints const *hints, gci_view bound);
+/* Names of hints with what they are after renaming: made once, never changed, for any number of readers. */
+typedef struct gci_hint_names gci_hint_names;
+
+/* Those of hints that were read. The bound names must outlive them, but for those that no renaming changed. One block, to be
+   freed with free(). NULL: no memory. */
+gci_hint_names *gci_hint_names_of(gci_hints const *hints);
+
+/* As gci_hints_read, for integers that have just these names. false: they haven't, and nothing was read. */
+bool gci_hints_read_known(gci_hints *hints, gcache_hints const *source, gci_hint_names const *known);
+
+/* The value bound to a name, whose gci_hash_name is hash, or NULL. */
+gci_number const *gci_hints_find_hashed(gci_hints const *hints, gci_view bound, uint64_t hash);
+
+static inline gci_number const *
+gci_hints_find(gci_hints const *hints, gci_view bound)
+{
+    return gci_hints_find_hashed(hints, bound, gci_hash_name(bound));
+}
 
 #endif

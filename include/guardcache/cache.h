@@ -210,7 +210,7 @@ typedef struct gcache_result {
     size_t attachment_count;
     gcache_delta const *deltas;   /* of the compile that the hit stands for */
     size_t delta_count;
-    void *owner;                  /* private */
+    void *owner, *candidates;     /* private */
 } gcache_result;
 
 #define GCACHE_RESULT_INIT { .size = sizeof(gcache_result) }

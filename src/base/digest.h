@@ -45,6 +45,26 @@ gci_checksum gci_checksum_of(void const *data, size_t size);
 /* XXH3-64, for hash tables. */
 uint64_t gci_hash64(void const *data, size_t size, uint64_t seed);
 
+/* The same for names, most of which are a few bytes, for which one multiplication does. Never leaves the process. */
+static inline uint64_t
+gci_hash_name(gci_view name)
+{
+    uint64_t first = 0, last = 0;
+
+    if (name.size > 16)
+        return gci_hash64(name.data, name.size, 0);
+    if (name.size >= 8) {
+        memcpy(&first, name.data, 8);
+        memcpy(&last, name.data + name.size - 8, 8);
+    } else {
+        for (size_t i = 0; i < name.size; i++)
+            first = first << 8 | (uint8_t)name.data[i];
+    }
+    unsigned __int128 product = (unsigned __int128)(first ^ UINT64_C(0x9E3779B97F4A7C15)) *
+                                (last ^ (name.size + UINT64_C(0xD6E8FEB86659FD93)));
+    return (uint64_t)(product >> 64) ^ (uint64_t)product;
+}
+
 /* One more number mixed into a hash that never leaves the process. */
 static inline uint64_t
 gci_mix(uint64_t a, uint64_t b)

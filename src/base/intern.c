@@ -25,30 +25,10 @@ gci_intern_reset(gci_intern *set)
     set->count = 0;
 }
 
-/* Most texts are names of a few bytes, for which one multiplication does. */
-static inline uint64_t
-hash_text(gci_view text)
-{
-    uint64_t first = 0, last = 0;
-
-    if (text.size > 16)
-        return gci_hash64(text.data, text.size, 0);
-    if (text.size >= 8) {
-        memcpy(&first, text.data, 8);
-        memcpy(&last, text.data + text.size - 8, 8);
-    } else {
-        for (size_t i = 0; i < text.size; i++)
-            first = first << 8 | (uint8_t)text.data[i];
-    }
-    unsigned __int128 product = (unsigned __int128)(first ^ UINT64_C(0x9E3779B97F4A7C15)) *
-                                (last ^ (text.size + UINT64_C(0xD6E8FEB86659FD93)));
-    return (uint64_t)(product >> 64) ^ (uint64_t)product;
-}
-
 static uint32_t *
 find_slot(gci_intern const *set, gci_view text)
 {
-    size_t slot = (size_t)hash_text(text) & (set->slot_room - 1);
+    size_t slot = (size_t)gci_hash_name(text) & (set->slot_room - 1);
 
     while (set->slots[slot] != 0 && !gci_view_equal(set->texts[set->slots[slot] - 1], text))
         slot = (slot + 1) & (set->slot_room - 1);

@@ -26,6 +26,25 @@ gcache_status gci_graph_key(gcache_graph *graph, gci_view salt, gcache_key *out_
  */
 gci_view gci_graph_canonical_symbol(gcache_graph const *graph, gci_view name);
 
+/* What a description calls its symbols, in canonical order, and what its rules left out of its texts. */
+typedef struct gci_graph_names {
+    gcache_symbol const *symbols;
+    size_t symbol_count;
+    gcache_text_name const *texts;
+    size_t text_count;
+    uint64_t id; /* descriptions with the same one have the same names; 0: not known */
+} gci_graph_names;
+
+/* They live as long as the graph, which must have its key already; none of a keyed one. */
+gci_graph_names gci_graph_names_of(gcache_graph const *graph);
+
+/*
+ * A block that whoever asks about the graph again and again keeps with it, while its rules stay the same: set once, by any
+ * thread, freed with free(). NULL: there is none; a keyed graph keeps none. gci_graph_remember takes over the block.
+ */
+void const *gci_graph_remembered(gcache_graph const *graph);
+void gci_graph_remember(gcache_graph *graph, void *block);
+
 /* The advice that the graph's own rules brought along (kinds/kinds.h); it lives as long as they. */
 gci_advice const *gci_graph_advice(gcache_graph const *graph, size_t *out_count);
 

@@ -207,6 +207,40 @@ gci_graph_canonical_symbol(gcache_graph const *graph, gci_view name)
     return symbol != GCI_INTERN_NONE ? gci_view_text(canon->symbols[symbol].canonical - 1) : name;
 }
 
+gci_graph_names
+gci_graph_names_of(gcache_graph const *graph)
+{
+    gci_canonical const *canon = present_canonical(graph);
+
+    if (canon == NULL)
+        return (gci_graph_names){ .id = 0 };
+    return (gci_graph_names){
+        .symbols = canon->symbols,
+        .symbol_count = canon->symbol_names.count,
+        .texts = (gcache_text_name const *)(void const *)canon->text_names.data,
+        .text_count = canon->text_names.size / sizeof(gcache_text_name),
+        .id = canon->id,
+    };
+}
+
+void const *
+gci_graph_remembered(gcache_graph const *graph)
+{
+    gci_canonical const *canon = present_canonical(graph);
+
+    return canon != NULL ? atomic_load_explicit(&canon->remembered, memory_order_acquire) : NULL;
+}
+
+void
+gci_graph_remember(gcache_graph *graph, void *block)
+{
+    gci_canonical *canon = (gci_canonical *)present_canonical(graph);
+    void *none = NULL;
+
+    if (canon == NULL || !atomic_compare_exchange_strong(&canon->remembered, &none, block))
+        free(block);
+}
+
 void
 gcache_graph_use_rules(gcache_graph *graph, gcache_rules const *rules)
 {

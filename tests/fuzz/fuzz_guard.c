@@ -96,19 +96,20 @@ evaluate(gci_guards const *guards, gci_guards const *loaded)
 {
     gcache_verdict verdict, again;
     gcache_error error;
-    gci_hints *hints;
+    gci_hints hints;
 
     for (size_t i = 0; i < sizeof hint_sets / sizeof hint_sets[0]; i++) {
-        if (gci_hints_new(&hint_sets[i], (gci_naming){ NULL, NULL }, &hints, &error) != GCACHE_OK)
+        gci_hints_init(&hints);
+        if (gci_hints_read(&hints, &hint_sets[i], (gci_naming){ NULL, NULL }, &error) != GCACHE_OK)
             abort();
-        gci_guards_eval(guards, hints, &verdict);
-        compare_exact(guards, hints, &verdict);
+        gci_guards_eval(guards, &hints, &verdict);
+        compare_exact(guards, &hints, &verdict);
         if (loaded != NULL) {
-            gci_guards_eval(loaded, hints, &again);
+            gci_guards_eval(loaded, &hints, &again);
             require(same_verdict(&verdict, &again));
         }
-        explain_all(guards, hints);
-        gci_hints_free(hints);
+        explain_all(guards, &hints);
+        gci_hints_clear(&hints);
     }
 }
 

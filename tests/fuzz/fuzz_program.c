@@ -27,18 +27,19 @@ use(gci_guards const *guards)
 {
     gcache_verdict verdict;
     gcache_error error;
-    gci_hints *hints;
+    gci_hints hints;
     gci_buf text;
 
     gci_buf_init(&text, GCI_BUF_NO_LIMIT);
     gci_guards_show(guards, GCACHE_GUARDS_PROGRAM, &text);
     for (size_t i = 0; i < sizeof hint_sets / sizeof hint_sets[0]; i++) {
-        if (gci_hints_new(&hint_sets[i], (gci_naming){ NULL, NULL }, &hints, &error) != GCACHE_OK)
+        gci_hints_init(&hints);
+        if (gci_hints_read(&hints, &hint_sets[i], (gci_naming){ NULL, NULL }, &error) != GCACHE_OK)
             abort();
-        gci_guards_eval(guards, hints, &verdict);
+        gci_guards_eval(guards, &hints, &verdict);
         for (size_t k = 0; k < guards->count; k++)
-            gci_guards_explain(guards, k, hints, &text, &text);
-        gci_hints_free(hints);
+            gci_guards_explain(guards, k, &hints, &text, &text);
+        gci_hints_clear(&hints);
     }
     gci_buf_clear(&text);
 }

@@ -51,8 +51,8 @@ copy_names(gci_context *context, gci_record const *record, gcache_error *error)
         return gci_fail_memory(error);
     *with = (borrowed){ names, count };
     context->naming = (gci_naming){ .rename = borrowed_name, .state = with };
-    context->symbols = symbols;
-    context->symbol_count = count;
+    context->names.symbols = symbols;
+    context->names.symbol_count = count;
     return GCACHE_OK;
 }
 
@@ -100,6 +100,20 @@ check_request(gcache_request const *request, gcache_error *error)
     return GCACHE_OK;
 }
 
+/* Who asks again does so with the same names as a rule: what they are called inside is kept with the graph. */
+static gcache_status
+read_hints(gci_context *context, gcache_hints const *hints, gcache_error *error)
+{
+    gci_hint_names const *known = gci_graph_remembered(context->graph);
+
+    if (known != NULL && gci_hints_read_known(&context->hints, hints, known))
+        return GCACHE_OK;
+    gcache_status status = gci_hints_read(&context->hints, hints, context->naming, error);
+    if (status == GCACHE_OK && known == NULL && context->hints.count != 0)
+        gci_graph_remember(context->graph, gci_hint_names_of(&context->hints));
+    return status;
+}
+
 gcache_status
 gci_context_init(gci_context *context, gcache *cache, gcache_graph *graph, gcache_hints const *hints,
                   gcache_request const *request, gcache_error *error)
@@ -107,8 +121,15 @@ gci_context_init(gci_context *context, gcache *cache, gcache_graph *graph, gcach
     static gcache_hints const no_hints;
     static gcache_request const defaults = GCACHE_REQUEST_INIT;
 
-    *context = (gci_context){ .cache = cache, .graph = graph, .request = request != NULL ? *request : defaults };
+    context->cache = cache;
+    context->graph = graph;
+    context->request = request != NULL ? *request : defaults;
+    context->key = (gcache_key){ { 0 } };
+    context->naming = (gci_naming){ NULL, NULL };
+    context->names = (gci_graph_names){ .id = 0 };
+    context->damage = NULL;
     gci_arena_init(&context->arena, SIZE_MAX / 2);
+    gci_hints_init(&context->hints);
     GCI_REQUIRE(cache != NULL, error, "cache is NULL");
     GCI_REQUIRE(graph != NULL, error, "graph is NULL");
     gcache_status status = check_request(&context->request, error);
@@ -119,22 +140,18 @@ gci_context_init(gci_context *context, gcache *cache, gcache_graph *graph, gcach
         status = GCACHE_REFUSED;
     if (error != NULL && status == GCACHE_REFUSED)
         error->status = status;
-    if (status == GCACHE_OK)
-        status = gcache_graph_symbols(graph, &context->symbols, &context->symbol_count, error);
-    if (status == GCACHE_OK)
-        status = gcache_graph_text_names(graph, &context->text_names, &context->text_name_count, error);
+    if (status != GCACHE_OK)
+        return status;
     context->naming = (gci_naming){ .rename = rename_symbol, .state = graph };
-    if (status == GCACHE_OK && gci_graph_is_keyed(graph) && cache->store != NULL)
+    context->names = gci_graph_names_of(graph);
+    if (gci_graph_is_keyed(graph) && cache->store != NULL)
         status = borrow_names(context, error);
-    if (status == GCACHE_OK)
-        status = gci_hints_new(hints != NULL ? hints : &no_hints, context->naming, &context->hints, error);
-    return status;
+    return status == GCACHE_OK ? read_hints(context, hints != NULL ? hints : &no_hints, error) : status;
 }
 
 void
 gci_context_clear(gci_context *context)
 {
-    gci_hints_free(context->hints);
-    context->hints = NULL;
+    gci_hints_clear(&context->hints);
     gci_arena_clear(&context->arena);
 }

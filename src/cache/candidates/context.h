@@ -5,6 +5,7 @@
 #define GCI_CACHE_CANDIDATES_CONTEXT_H
 
 #include "cache/handle/cache.h"
+#include "graph/graph.h"
 #include "guards/guards.h"
 
 typedef struct gci_context {
@@ -13,13 +14,10 @@ typedef struct gci_context {
     gcache_request request; /* the caller's, or the defaults */
     gcache_key key;
     gci_naming naming;
-    gci_hints *hints;
-    gcache_symbol const *symbols; /* of the graph, in canonical order; the graph's, or in the arena */
-    size_t symbol_count;
-    gcache_text_name const *text_names; /* those its rules left out of its texts; the graph's */
-    size_t text_name_count;
+    gci_graph_names names; /* the graph's; of a keyed one in the arena */
     gcache_error const *damage; /* what was found of the key was damaged and is put aside: why; NULL: nothing was */
     gci_arena arena;
+    gci_hints hints;
 } gci_context;
 
 /*

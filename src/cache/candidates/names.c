@@ -30,15 +30,15 @@ bind_text(gci_arena *arena, char const *canonical)
 gci_pair *
 gci_names_of(gci_context const *context, gci_arena *arena, size_t *out_count)
 {
-    gci_pair *names = gci_arena_array(arena, context->symbol_count + context->text_name_count, sizeof *names);
+    gci_pair *names = gci_arena_array(arena, context->names.symbol_count + context->names.text_count, sizeof *names);
     size_t count = 0;
 
-    for (size_t i = 0; names != NULL && i < context->symbol_count; i++) {
-        gci_view name = gci_view_text(context->symbols[i].name);
+    for (size_t i = 0; names != NULL && i < context->names.symbol_count; i++) {
+        gci_view name = gci_view_text(context->names.symbols[i].name);
         names[count++] = (gci_pair){ name, gci_context_bound_name(context, name) };
     }
-    for (size_t i = 0; names != NULL && i < context->text_name_count; i++) {
-        gcache_text_name const *name = &context->text_names[i];
+    for (size_t i = 0; names != NULL && i < context->names.text_count; i++) {
+        gcache_text_name const *name = &context->names.texts[i];
         names[count++] = (gci_pair){ gci_view_text(name->original), bind_text(arena, name->canonical) };
     }
     *out_count = count;
@@ -64,17 +64,17 @@ counts_as(gci_pair const *name, char mark, char const *canonical)
 bool
 gci_names_same(gci_context const *context, gci_record const *record)
 {
-    gci_pair const *names = record->names, *texts = names + context->symbol_count;
+    gci_pair const *names = record->names, *texts = names + context->names.symbol_count;
 
-    if (record->name_count != context->symbol_count + context->text_name_count)
+    if (record->name_count != context->names.symbol_count + context->names.text_count)
         return false;
-    for (size_t i = 0; i < context->symbol_count; i++)
-        if (!gci_view_is(names[i].name, context->symbols[i].name) ||
-            !counts_as(&names[i], SYMBOL, context->symbols[i].canonical))
+    for (size_t i = 0; i < context->names.symbol_count; i++)
+        if (!gci_view_is(names[i].name, context->names.symbols[i].name) ||
+            !counts_as(&names[i], SYMBOL, context->names.symbols[i].canonical))
             return false;
-    for (size_t i = 0; i < context->text_name_count; i++)
-        if (!gci_view_is(texts[i].name, context->text_names[i].original) ||
-            !counts_as(&texts[i], TEXT, context->text_names[i].canonical))
+    for (size_t i = 0; i < context->names.text_count; i++)
+        if (!gci_view_is(texts[i].name, context->names.texts[i].original) ||
+            !counts_as(&texts[i], TEXT, context->names.texts[i].canonical))
             return false;
     return true;
 }
@@ -84,9 +84,9 @@ gci_names_same(gci_context const *context, gci_record const *record)
 static gci_view
 current_symbol(gci_context const *context, gci_pair const *stored)
 {
-    for (size_t i = 0; i < context->symbol_count; i++)
-        if (counts_as(stored, SYMBOL, context->symbols[i].canonical))
-            return gci_view_text(context->symbols[i].name);
+    for (size_t i = 0; i < context->names.symbol_count; i++)
+        if (counts_as(stored, SYMBOL, context->names.symbols[i].canonical))
+            return gci_view_text(context->names.symbols[i].name);
     return (gci_view){ NULL, 0 };
 }
 
@@ -105,11 +105,11 @@ current_text(gci_names_walk *walk, gci_pair const *stored)
 {
     gci_context const *context = walk->context;
 
-    for (size_t i = 0; i < context->text_name_count; i++) {
-        size_t at = (walk->near + i) % context->text_name_count;
-        if (counts_as(stored, TEXT, context->text_names[at].canonical)) {
+    for (size_t i = 0; i < context->names.text_count; i++) {
+        size_t at = (walk->near + i) % context->names.text_count;
+        if (counts_as(stored, TEXT, context->names.texts[at].canonical)) {
             walk->near = at + 1;
-            return gci_view_text(context->text_names[at].original);
+            return gci_view_text(context->names.texts[at].original);
         }
     }
     return (gci_view){ NULL, 0 };

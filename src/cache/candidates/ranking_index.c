@@ -79,8 +79,7 @@ admitted_classes(ranking_index const *index, gci_context const *context)
     gci_view provided;
 
     for (uint32_t i = 0; i < index->class_count; i++) {
-        gci_record const *record = &index->leaders[i]->candidate->record;
-        if (gci_context_refusal(context, record, &requirement, &provided) == GCACHE_REASON_NONE)
+        if (gci_context_refusal(context, index->leaders[i], &requirement, &provided) == GCACHE_REASON_NONE)
             classes |= (uint64_t)1 << i;
     }
     return classes;
@@ -243,7 +242,7 @@ gci_ranking_index_select(gci_ranking *ranking, gci_context const *context, bool 
     gci_binding *binding = admitted != 0 ? take_binding(index) : NULL;
     if (binding == NULL)
         return false;
-    gci_binding_set(binding, context->hints);
+    gci_binding_set(binding, &context->hints);
     gci_selection found = choose(index, binding, context, admitted, failed);
     give_back(index, binding);
     out->best = found.place != GCI_NO_CANDIDATE ? found.place : GCI_NOBODY;

@@ -9,11 +9,13 @@
 #include "store/store.h"
 
 #include <guardcache/cache.h>
+#include <stdatomic.h>
 
 typedef struct gci_ranked {
     gci_candidate *candidate;
     gci_guards *guards;   /* NULL: they can't be read by this version */
     gcache_result answer; /* what a hit on it looks like to a caller with its producer's names; no payload, no owner */
+    _Atomic uint64_t same_names_as; /* a naming_id (gci_graph_naming_id) that is known to have its producer's names; 0: none yet */
 } gci_ranked;
 
 typedef struct gci_ready {

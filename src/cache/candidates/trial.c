@@ -19,17 +19,31 @@ unmet(gci_context const *context, gci_record const *record, gci_view *out_provid
     return NULL;
 }
 
+bool
+gci_has_names_of(gci_ranked const *ranked, gci_context const *context)
+{
+    _Atomic uint64_t *same_names_as = &((gci_ranked *)ranked)->same_names_as;
+
+    if (context->names.id != 0 && atomic_load_explicit(same_names_as, memory_order_relaxed) == context->names.id)
+        return true;
+    bool same = gci_names_same(context, &ranked->candidate->record);
+    if (same)
+        atomic_store_explicit(same_names_as, context->names.id, memory_order_relaxed);
+    return same;
+}
+
 gcache_reason
-gci_context_refusal(gci_context const *context, gci_record const *record, gci_pair const **out_requirement,
+gci_context_refusal(gci_context const *context, gci_ranked const *ranked, gci_pair const **out_requirement,
                      gci_view *out_provided)
 {
     gcache_request const *request = &context->request;
+    gci_record const *record = &ranked->candidate->record;
 
     *out_requirement = NULL;
     *out_provided = (gci_view){ NULL, 0 };
     if (request->variant != NULL && !gci_view_is(record->variant, request->variant))
         return GCACHE_REASON_VARIANT;
-    if (!request->accept_renames && !gci_names_same(context, record))
+    if (!request->accept_renames && !gci_has_names_of(ranked, context))
         return GCACHE_REASON_NAMES;
     *out_requirement = unmet(context, record, out_provided);
     return *out_requirement != NULL ? GCACHE_REASON_REQUIREMENT : GCACHE_REASON_NONE;
@@ -65,7 +79,7 @@ judge(gci_context const *context, gci_ranked const *ranked, gci_trial *trial)
 {
     gcache_request const *request = &context->request;
     gcache_reason refusal =
-        gci_context_refusal(context, &ranked->candidate->record, &trial->requirement, &trial->provided);
+        gci_context_refusal(context, ranked, &trial->requirement, &trial->provided);
 
     if (refusal != GCACHE_REASON_NONE)
         return refusal;
@@ -75,7 +89,7 @@ judge(gci_context const *context, gci_ranked const *ranked, gci_trial *trial)
         return GCACHE_REASON_UNREADABLE;
     if (context->cache->unsafe_skip_guards)
         return GCACHE_REASON_NONE;
-    return gci_try_guards(ranked->guards, context->hints, &trial->verdict);
+    return gci_try_guards(ranked->guards, &context->hints, &trial->verdict);
 }
 
 void

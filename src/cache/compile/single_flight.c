@@ -128,11 +128,11 @@ name_lease(gci_context const *context, gcache_reason reason, gci_buf *name)
     gci_buf_append(name, context->key.bytes, sizeof context->key.bytes);
     if (reason == GCACHE_REASON_NO_KEY)
         return;
-    for (size_t i = 0; i < context->hints->count; i++) {
+    for (size_t i = 0; i < context->hints.count; i++) {
         gci_buf_append_char(name, ' ');
-        gci_buf_append_view(name, context->hints->items[i].name);
+        gci_buf_append_view(name, context->hints.items[i].name);
         gci_buf_append_char(name, '=');
-        gci_number_write(context->hints->items[i].value, name);
+        gci_number_write(context->hints.items[i].value, name);
     }
 }
 

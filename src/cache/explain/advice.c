@@ -297,7 +297,7 @@ advise_on_guard(gci_journal_entry const *entry, gci_trial const *trial, gci_buf 
     if (trial->ranked->guards == NULL || trial->verdict.guard >= trial->ranked->candidate->record.guard_count)
         return;
     gci_buf_init(&part, GCI_BUF_NO_LIMIT);
-    gci_guards_explain(trial->ranked->guards, trial->verdict.guard, entry->context.hints, &part, NULL);
+    gci_guards_explain(trial->ranked->guards, trial->verdict.guard, &entry->context.hints, &part, NULL);
     if (gci_view_contains(gci_buf_view(&part), INT32_LIMIT))
         gci_buf_append_text(out, "beyond 2,147,483,647 elements an index needs 64 bits: the first such size compiles once, "
                                  "and later ones use what it stores.");

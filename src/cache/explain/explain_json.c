@@ -46,7 +46,7 @@ write_guards(gci_context const *context, gci_trial const *trial, gci_buf *out)
             if (i == trial->verdict.guard && (trial->cut & GCI_CUT_PART) != 0)
                 gci_buf_append_text(out, ", \"cut\": true");
             gci_json_member(out, "result");
-            gcache_truth truth = gci_guards_eval_one(trial->ranked->guards, i, context->hints, &verdict);
+            gcache_truth truth = gci_guards_eval_one(trial->ranked->guards, i, &context->hints, &verdict);
             write_verdict(out, truth, &verdict);
         } else if ((trial->cut & GCI_CUT_SHORT) != 0) {
             gci_buf_append_text(out, ", \"cut\": true");
@@ -75,11 +75,11 @@ write_decision(gci_context const *context, gci_trial const *trial, bool pairs, s
     gci_buf_init(&part, GCI_BUF_NO_LIMIT);
     gci_buf_init(&values, GCI_BUF_NO_LIMIT);
     gci_buf_init(&nearest, GCI_BUF_NO_LIMIT);
-    gci_guards_explain(trial->ranked->guards, trial->verdict.guard, context->hints, &part, &values);
+    gci_guards_explain(trial->ranked->guards, trial->verdict.guard, &context->hints, &part, &values);
     gci_buf_format(out, ", \"first_failing\": %zu", trial->verdict.guard);
     gci_json_member_text(out, "part", gci_buf_view(&part));
     gci_json_member_text(out, "arithmetic", gci_buf_view(&values));
-    if (trial->cut == GCI_CUT_NOTHING && gci_guards_nearest(trial->ranked->guards, context->hints, pairs, work, &nearest))
+    if (trial->cut == GCI_CUT_NOTHING && gci_guards_nearest(trial->ranked->guards, &context->hints, pairs, work, &nearest))
         gci_json_member_text(out, "would_hit", gci_buf_view(&nearest));
     out->failed |= part.failed || values.failed || nearest.failed;
     gci_buf_clear(&part);
@@ -129,15 +129,15 @@ write_values(gci_context const *context, gci_trial const *trial, gci_buf *out)
 
     gci_buf_init(&literal, GCI_BUF_NO_LIMIT);
     gci_buf_append_text(out, ", \"values\": {");
-    for (size_t i = 0; i < context->hints->count; i++) {
-        gci_view name = context->hints->items[i].name;
+    for (size_t i = 0; i < context->hints.count; i++) {
+        gci_view name = context->hints.items[i].name;
         if (!all && (guards == NULL || !gci_guards_reads(guards, gci_context_bound_name(context, name))))
             continue;
         gci_json_next(out);
         gci_json_write_text(out, name);
         gci_buf_append_text(out, ": ");
         literal.size = 0;
-        gci_number_write(context->hints->items[i].value, &literal);
+        gci_number_write(context->hints.items[i].value, &literal);
         gci_write_json_literal(out, gci_buf_view(&literal));
     }
     gci_buf_append_char(out, '}');

@@ -59,15 +59,15 @@ write_header(gci_journal_entry const *entry, gci_buf *out)
 static void
 write_hints(gci_context const *context, gci_buf *out)
 {
-    size_t count = context->hints->count;
+    size_t count = context->hints.count;
 
     if (count == 0)
         gci_buf_append_text(out, " no hints");
     for (size_t i = 0; i < count; i++) {
         gci_buf_append_text(out, "  ");
-        gci_visible_append(out, context->hints->items[i].name);
+        gci_visible_append(out, context->hints.items[i].name);
         gci_buf_append_char(out, '=');
-        gci_number_write(context->hints->items[i].value, out);
+        gci_number_write(context->hints.items[i].value, out);
     }
 }
 
@@ -188,7 +188,7 @@ write_failing_guard(gci_context const *context, gci_trial const *trial, bool bri
     }
     gci_buf_init(&part, GCI_BUF_NO_LIMIT);
     gci_buf_init(&values, GCI_BUF_NO_LIMIT);
-    gci_guards_explain(trial->ranked->guards, trial->verdict.guard, context->hints, &part, &values);
+    gci_guards_explain(trial->ranked->guards, trial->verdict.guard, &context->hints, &part, &values);
     if (raises && values.size == 0)
         gci_buf_append_text(&values, trial->verdict.message);
     write_row(out, gci_buf_view(&part), gci_buf_view(&values), raises ? trial->verdict.exception : "false", brief);
@@ -357,7 +357,7 @@ write_would_hit(gci_journal_entry const *entry, gci_buf *out)
         if (gci_trial_is_evicted(trace, trial) || trial->ranked->guards == NULL || trial->cut != GCI_CUT_NOTHING)
             continue;
         change.size = 0;
-        if (!gci_guards_nearest(trial->ranked->guards, entry->context.hints, trial->rank < GCI_PAIRS_CANDIDATES,
+        if (!gci_guards_nearest(trial->ranked->guards, &entry->context.hints, trial->rank < GCI_PAIRS_CANDIDATES,
                                 &work, &change))
             continue;
         gci_phrase(out, written++ == 0 ? "\n  would hit:  {} (#{})" : "   {} (#{})", GCI_AS_VIEW(gci_buf_view(&change)),

@@ -114,7 +114,7 @@ static gci_field const miss_fields[] = {
     GCI_LIST(gci_journal_entry, context.request.provides, context.request.provides_count, &pair_item, "provides", ""),
     GCI_LIST(gci_journal_entry, context.request.sources, context.request.sources_count, &pair_item, "sources", ""),
     GCI_FLAG(gci_journal_entry, own_test, "own test", "the caller tested guards itself"),
-    GCI_LIST(gci_journal_entry, context.symbols, context.symbol_count, &symbol_item, "symbols", ""),
+    GCI_LIST(gci_journal_entry, context.names.symbols, context.names.symbol_count, &symbol_item, "symbols", ""),
     GCI_STRING(gci_journal_entry, bypass, "remark", "why it is a bypass"),
     GCI_NUMBER_UP_TO(gci_journal_entry, trace.live_count, 4, CANDIDATES_MAX, "live candidates", ""),
     GCI_NUMBER_UP_TO(gci_journal_entry, trace.evicted_count, 4, CANDIDATES_MAX, "evicted ones", ""),
@@ -124,7 +124,7 @@ static gci_field const miss_fields[] = {
              "only of `no_key`; empty if it is longer than 48 KiB: then it is looked up once the key has been stored"),
     GCI_OPTION(gci_journal_entry, trace.eviction, &eviction_item, "eviction",
                "as in `evicted`, [directory.md](directory.md), and of the whole cache"),
-    GCI_LIST(gci_journal_entry, context.text_names, context.text_name_count, &text_name_item, "names in texts", ""),
+    GCI_LIST(gci_journal_entry, context.names.texts, context.names.text_count, &text_name_item, "names in texts", ""),
 };
 static gci_fields const miss_table = GCI_FIELDS("journal entry: miss", gci_journal_entry, miss_fields);
 
@@ -367,5 +367,6 @@ gci_journal_entry_open(gci_journal_entry *entry, gcache_error *error)
         return gci_fail_memory(error);
     for (size_t i = 0; i < entry->trace.trial_count; i++)
         compile_guards(entry, &entry->trials[i].ranked);
-    return gci_hints_new(&hints, entry->context.naming, &entry->context.hints, error);
+    gci_hints_init(&entry->context.hints);
+    return gci_hints_read(&entry->context.hints, &hints, entry->context.naming, error);
 }

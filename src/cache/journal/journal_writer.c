@@ -75,13 +75,13 @@ fill_head(gci_journal_entry *entry, gci_context const *context, extent detail)
 static void
 fill_hints(gci_journal_entry *entry, gci_context const *context, gci_guards const *decision)
 {
-    size_t count = context->hints != NULL ? context->hints->count : 0;
+    size_t count = context->hints.count;
     gci_buf literal;
 
     gci_buf_init(&literal, GCI_JOURNAL_BYTES_MAX);
     entry->kept_hints = gci_arena_array(&entry->arena, count < HINTS_MAX ? count : HINTS_MAX, sizeof *entry->kept_hints);
     for (size_t i = 0; entry->kept_hints != NULL && i < count; i++) {
-        gci_view name = context->hints->items[i].name, bound = gci_context_bound_name(context, name);
+        gci_view name = context->hints.items[i].name, bound = gci_context_bound_name(context, name);
         if (decision != NULL && !gci_guards_reads(decision, bound))
             continue;
         if (entry->hint_count == HINTS_MAX) {
@@ -89,7 +89,7 @@ fill_hints(gci_journal_entry *entry, gci_context const *context, gci_guards cons
             break;
         }
         literal.size = 0;
-        gci_number_write(context->hints->items[i].value, &literal);
+        gci_number_write(context->hints.items[i].value, &literal);
         entry->kept_hints[entry->hint_count++] =
             (gci_kept_hint){ name, bound, gci_arena_copy(&entry->arena, gci_buf_view(&literal)) };
     }
@@ -171,7 +171,7 @@ decision_text(gci_arena *arena, gci_context const *context, gci_trial const *tri
     if (text.size <= GUARDS_BYTES || trial->ranked->guards == NULL)
         return text;
     gci_buf_init(&decision, GCI_BUF_NO_LIMIT);
-    gci_guards_explain(trial->ranked->guards, trial->verdict.guard, context->hints, &decision, NULL);
+    gci_guards_explain(trial->ranked->guards, trial->verdict.guard, &context->hints, &decision, NULL);
     gci_view copy = gci_arena_copy(arena, gci_buf_view(&decision));
     arena->failed |= decision.failed;
     gci_buf_clear(&decision);
@@ -271,9 +271,9 @@ fill_text_names(gci_journal_entry *entry, gci_context const *context, gci_trace 
 
     if (first == NULL || names == NULL)
         return;
-    entry->context.text_names = names;
-    entry->context.text_name_count = pick_names(context, &first->ranked->candidate->record, stored, current);
-    for (size_t i = 0; i < entry->context.text_name_count; i++)
+    entry->context.names.texts = names;
+    entry->context.names.text_count = pick_names(context, &first->ranked->candidate->record, stored, current);
+    for (size_t i = 0; i < entry->context.names.text_count; i++)
         names[i] = (gcache_text_name){ gci_arena_copy(&entry->arena, current[i]).data, stored[i].value.data + 1 };
 }
 
@@ -317,11 +317,11 @@ fill_request(gci_journal_entry *entry, gci_context const *context, gcache_result
     if (detail == DETAIL_ALL) {
         fill_hints(entry, context, NULL);
         entry->context.request = context->request;
-        entry->context.symbols = context->symbols;
-        entry->context.symbol_count = context->symbol_count;
+        entry->context.names.symbols = context->names.symbols;
+        entry->context.names.symbol_count = context->names.symbol_count;
         entry->own_test = context->request.guard_test != NULL;
         entry->bypass = result->note;
-    } else if (detail == DETAIL_DECISION && context->hints != NULL) {
+    } else if (detail == DETAIL_DECISION && context->hints.items != NULL) {
         gci_guards *decision = decision_of(context, gci_trace_first(trace, result->reason));
         if (decision != NULL)
             fill_hints(entry, context, decision);

@@ -212,7 +212,7 @@ begin(gci_insert *insert)
         return;
     gcache_reason reason = GCACHE_REASON_NONE;
     if (insert->hints != NULL)
-        reason = gci_try_guards(d->guards, context->hints, &insert->inserted.verdict);
+        reason = gci_try_guards(d->guards, &context->hints, &insert->inserted.verdict);
     if (reason != GCACHE_REASON_NONE)
         refuse_by_guard(insert, reason);
     else

@@ -145,11 +145,11 @@ reason_of_found(gci_found found)
 
 /* Notes that a candidate can't be served and that the walk goes on without it. */
 static gcache_status
-exclude(walk *w, size_t place, gci_found found, gci_arena *arena)
+exclude(walk *w, size_t place, gci_found found)
 {
     keep_furthest(&w->reason, reason_of_found(found));
     if (w->failed == NULL)
-        w->failed = gci_arena_array(arena, w->ranking->count, sizeof *w->failed);
+        w->failed = calloc(w->ranking->count, sizeof *w->failed);
     if (w->failed == NULL)
         return GCACHE_ERROR_MEMORY;
     w->failed[place] = true;
@@ -158,7 +158,7 @@ exclude(walk *w, size_t place, gci_found found, gci_arena *arena)
 
 /* The payload, and the files that belong to it. *out_status: of placing them, if the fault is the caller's directory. */
 static gci_found
-fetch(walk *w, gci_candidate *candidate, gci_payload **out_payload, gcache_status *out_status)
+fetch(walk *w, gci_candidate *candidate, gci_payload *out_payload, gcache_status *out_status)
 {
     gcache_request const *request = &w->context->request;
     gcache *cache = w->context->cache;
@@ -173,7 +173,7 @@ fetch(walk *w, gci_candidate *candidate, gci_payload **out_payload, gcache_statu
     gcache_status status = gci_place_attachments(cache, candidate, request->place, &found, &w->trouble);
     if (status == GCACHE_OK)
         return GCI_FOUND;
-    gci_payload_release(*out_payload);
+    gci_payload_release(out_payload);
     if (found == GCI_FOUND) {
         *out_status = status;
         return GCI_UNREADABLE;
@@ -183,33 +183,31 @@ fetch(walk *w, gci_candidate *candidate, gci_payload **out_payload, gcache_statu
 
 /* Takes the best candidate whose payload can be had. GCACHE_HIT, GCACHE_MISS with w->reason, or ERROR_MEMORY. */
 static gcache_status
-serve_best(walk *w, gci_candidates *set, gcache_result *result, gcache_error *error)
+serve_best(walk *w, gcache_result *result, gcache_error *error)
 {
     gci_store *store = w->context->cache->store;
     gcache_status status = GCACHE_MISS;
-    gci_arena arena;
 
-    gci_arena_init(&arena, SIZE_MAX / 2);
     for (size_t place; status == GCACHE_MISS && (place = select_candidate(w)) != GCI_NOBODY;) {
         gci_ranked const *best = w->ranking->items[place];
-        gci_payload *payload = NULL;
+        gci_payload payload = { 0 };
         gci_found found = fetch(w, best->candidate, &payload, &status);
         if (found == GCI_FOUND) {
-            status = gci_result_fill(result, w->context, best, set, payload, error);
             if (!w->context->request.probe)
                 gci_store_touch(store, best->candidate);
+            status = gci_result_fill(result, w->context, best, &payload, error);
         } else if (found == GCI_RENEWED && w->again != NULL) {
             *w->again = true;
             break;
         } else if (status == GCACHE_MISS) {
             w->has_trouble = true;
-            if (exclude(w, place, found, &arena) != GCACHE_OK)
+            if (exclude(w, place, found) != GCACHE_OK)
                 status = gci_fail_memory(error);
         } else if (error != NULL) {
             *error = w->trouble;
         }
     }
-    gci_arena_clear(&arena);
+    free(w->failed);
     return status;
 }
 
@@ -291,7 +289,7 @@ choose(gci_context const *context, gci_candidates *set, gci_trace *trace, bool *
     if (w.ranking == NULL)
         return gci_fail_memory(error);
     w.reason = first_reason(set);
-    gcache_status status = trace != NULL ? record_best(&w) : serve_best(&w, set, result, error);
+    gcache_status status = trace != NULL ? record_best(&w) : serve_best(&w, result, error);
     if (again != NULL && *again)
         return status;
     if (status == GCACHE_MISS || trace != NULL)
@@ -329,7 +327,7 @@ choose_from_store(gci_context const *context, gci_trace *trace, gci_candidates *
     bool again = true;
 
     *out_set = NULL;
-    gci_result_init(out_result, &context->key);
+    out_result->key = context->key;
     for (int met = 0; again; met++) {
         gci_candidates_release(*out_set);
         gci_found found = gci_store_candidates(context->cache->store, &context->key, out_set, trouble);
@@ -370,21 +368,25 @@ gci_bypass(gcache_result *result, char const *why, gcache_error *error)
 static gcache_status
 look_up(gci_context const *context, gci_missed *missed, gcache_result *out_result, gcache_error *error)
 {
-    gcache_error trouble = { 0 };
+    gcache_error trouble;
     gci_candidates *set;
 
+    gci_error_clear(&trouble);
     gcache_status status = choose_from_store(context, NULL, &set, &trouble, out_result, error);
     if (out_result->reason == GCACHE_REASON_EVICTED && !context->request.probe)
         gci_store_asked_again(context->cache->store, &context->key);
-    if (missed != NULL && (status == GCACHE_MISS || missed->may_refuse)) {
+    bool kept = missed != NULL && (status == GCACHE_MISS || missed->may_refuse);
+    if (kept) {
         gci_trace_init(&missed->trace);
         missed->trace.set = set;
         missed->kept = true;
         if (status == GCACHE_MISS)
             gci_missed_decide(missed, out_result->reason);
-    } else {
-        gci_candidates_release(set);
     }
+    if (status == GCACHE_HIT)
+        out_result->candidates = kept ? gci_candidates_retain(set) : set;
+    else if (!kept)
+        gci_candidates_release(set);
     return status;
 }
 

@@ -15,13 +15,13 @@ find_entry(gci_ranking const *ranking, char const *id)
 }
 
 static gcache_status
-read_candidate(gcache *cache, gci_ranked const *ranked, gci_candidates *set, gcache_result *result, gcache_error *error)
+read_candidate(gcache *cache, gci_ranked const *ranked, gcache_result *result, gcache_error *error)
 {
-    gci_payload *payload = NULL;
+    gci_payload payload;
 
     switch (gci_store_payload(cache->store, ranked->candidate, &payload, error)) {
     case GCI_FOUND:
-        return gci_result_fill(result, NULL, ranked, set, payload, error);
+        return gci_result_fill(result, NULL, ranked, &payload, error);
     case GCI_CORRUPT:
         return gci_fail(error, GCACHE_ERROR_CORRUPT, "entry %s is damaged", ranked->candidate->record.id);
     case GCI_UNREADABLE:
@@ -44,14 +44,17 @@ read_once(gcache *cache, gcache_key const *key, char const *entry, gcache_result
     gci_ranking const *ranking = found == GCI_FOUND ? gci_ranking_of(set) : NULL;
     gci_ranked const *ranked = ranking != NULL ? find_entry(ranking, entry) : NULL;
     if (ranked != NULL)
-        status = read_candidate(cache, ranked, set, out_result, trouble);
+        status = read_candidate(cache, ranked, out_result, trouble);
     else if (found == GCI_UNREADABLE)
         status = trouble->status;
     else if (found == GCI_FOUND && ranking == NULL)
         status = gci_fail_memory(trouble);
     else
         status = gci_fail(trouble, GCACHE_ERROR_NOT_FOUND, "there is no entry %s under this key", entry);
-    gci_candidates_release(set);
+    if (status == GCACHE_HIT)
+        out_result->candidates = set;
+    else
+        gci_candidates_release(set);
     return status;
 }
 

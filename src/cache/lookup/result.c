@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/visible.h"
 #include "cache/candidates/names.h"
+#include "cache/candidates/trial.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -14,11 +15,9 @@
 /* A winner's guards and names, which the record's own limits bound already. */
 #define OWNER_BYTES_MAX ((size_t)256 << 20)
 
-/* What a hit's pointers point into. */
+/* What a result's pointers point into besides the candidates. */
 typedef struct owner {
-    gci_candidates *set;
-    gci_candidate *candidate; /* the winner, in set */
-    gci_payload *payload;
+    gci_payload payload;
     gci_arena arena; /* renames, and guards in the caller's names */
     void *other;     /* gci_result_own */
     void (*destroy_other)(void *value);
@@ -37,8 +36,7 @@ free_owner(owner *o)
 {
     if (o == NULL)
         return;
-    gci_payload_release(o->payload);
-    gci_candidates_release(o->set);
+    gci_payload_release(&o->payload);
     gci_arena_clear(&o->arena);
     if (o->other != NULL)
         o->destroy_other(o->other);
@@ -65,6 +63,7 @@ gcache_result_clear(gcache_result *result)
     if (result == NULL || result->size != sizeof *result)
         return;
     free_owner(result->owner);
+    gci_candidates_release(result->candidates);
     gci_result_init(result, NULL);
 }
 
@@ -173,42 +172,54 @@ fill_note(gcache_result *result, gci_context const *context, gci_arena *arena)
 
 /* What depends on who asks: nothing, for a caller who uses the producer's names. */
 static bool
-fill_answer(gcache_result *result, gci_context const *context, gci_record const *record, gci_arena *arena)
+fill_answer(gcache_result *result, gci_context const *context, gci_ranked const *winner, gci_arena *arena)
 {
+    gci_record const *record = &winner->candidate->record;
+
     if (context == NULL)
         return true;
-    if (!gci_names_same(context, record) &&
+    if (!gci_has_names_of(winner, context) &&
         (!fill_renames(result, context, record, arena) || !fill_guards(result, context, record, arena)))
         return false;
     return fill_note(result, context, arena);
 }
 
-gcache_status
-gci_result_fill(gcache_result *result, gci_context const *context, gci_ranked const *winner, gci_candidates *set,
-                gci_payload *payload, gcache_error *error)
+/* Whether nothing but the candidates is needed to keep a hit alive. */
+static bool
+is_plain(gci_context const *context, gci_ranked const *winner, gci_payload const *payload)
+{
+    return payload->held == NULL && (context == NULL || (context->request.expect_variant == NULL &&
+                                                         gci_has_names_of(winner, context)));
+}
+
+/* Takes over the payload. */
+static bool
+fill_rest(gcache_result *result, gci_context const *context, gci_ranked const *winner, gci_payload *payload)
 {
     owner *o = calloc(1, sizeof *o);
 
     if (o == NULL) {
         gci_payload_release(payload);
-        return gci_fail_memory(error);
+        return false;
     }
     gci_arena_init(&o->arena, OWNER_BYTES_MAX);
-    o->payload = payload;
-    o->set = gci_candidates_retain(set);
-    o->candidate = winner->candidate;
-    *result = winner->answer;
+    o->payload = *payload;
     result->owner = o;
-    if (payload != NULL) {
-        result->payload = payload->data;
-        result->payload_size = payload->size;
-    }
-    if (!fill_answer(result, context, &o->candidate->record, &o->arena)) {
-        gcache_result_clear(result);
-        result->key = winner->answer.key;
-        return gci_fail_memory(error);
-    }
-    return GCACHE_HIT;
+    return fill_answer(result, context, winner, &o->arena);
+}
+
+gcache_status
+gci_result_fill(gcache_result *result, gci_context const *context, gci_ranked const *winner, gci_payload *payload,
+                gcache_error *error)
+{
+    *result = winner->answer;
+    result->payload = payload->data;
+    result->payload_size = payload->size;
+    if (is_plain(context, winner, payload) || fill_rest(result, context, winner, payload))
+        return GCACHE_HIT;
+    gcache_result_clear(result);
+    result->key = winner->answer.key;
+    return gci_fail_memory(error);
 }
 
 /* ---- attachments ---- */
@@ -244,8 +255,9 @@ gcache_place(gcache *cache, gcache_result const *result, char const *directory, 
 {
     GCI_REQUIRE(cache != NULL, error, "cache is NULL");
     GCI_REQUIRE_INIT(result, error);
-    GCI_REQUIRE(result != NULL && result->owner != NULL, error, "the result is no hit");
+    GCI_REQUIRE(result != NULL && result->candidates != NULL, error, "the result is no hit");
     GCI_REQUIRE(directory != NULL, error, "directory is NULL");
     gci_found found;
-    return gci_place_attachments(cache, ((owner const *)result->owner)->candidate, directory, &found, error);
+    gci_candidate *winner = gci_candidates_find(result->candidates, result->entry);
+    return gci_place_attachments(cache, winner, directory, &found, error);
 }

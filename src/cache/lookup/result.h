@@ -10,10 +10,12 @@
 /* A miss without a reason yet. key may be NULL. */
 void gci_result_init(gcache_result *result, gcache_key const *key);
 
-/* Makes it a hit on `winner`. Takes over payload (released on failure too; NULL for a probe) and retains set.
-   GCACHE_HIT or ERROR_MEMORY. */
+/*
+ * Makes it a hit on `winner`. Takes over payload (released on failure too; empty for a probe). GCACHE_HIT, which is to keep the
+ * winner's candidates (a reference, as result->candidates), or ERROR_MEMORY.
+ */
 gcache_status gci_result_fill(gcache_result *result, gci_context const *context, gci_ranked const *winner,
-                              gci_candidates *set, gci_payload *payload, gcache_error *error);
+                              gci_payload *payload, gcache_error *error);
 
 /* Puts an entry's attachments in place. ERROR_CORRUPT, ERROR_NOT_FOUND: one can't be had, and the entry is put aside; else it
    is the directory's trouble. */

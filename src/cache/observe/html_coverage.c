@@ -190,7 +190,7 @@ decide(picture const *p, gci_ranking const *ranking, double x, double y)
     gcache_hint items[HINTS_MAX];
     gcache_hints hints = { .items = items, .count = p->hint_count };
     gci_naming naming = { .rename = bound_name, .state = p };
-    gci_hints *bound = NULL;
+    gci_hints bound;
     int winner = -1;
 
     for (size_t i = 0; i < p->hint_count; i++)
@@ -198,14 +198,14 @@ decide(picture const *p, gci_ranking const *ranking, double x, double y)
     items[p->x.hint].value = value_at(&p->x, x);
     if (p->y.hint != SIZE_MAX)
         items[p->y.hint].value = value_at(&p->y, y);
-    if (gci_hints_new(&hints, naming, &bound, NULL) != GCACHE_OK)
-        return -1;
-    for (size_t i = 0; i < ranking->count && winner < 0; i++) {
+    gci_hints_init(&bound);
+    bool read = gci_hints_read(&bound, &hints, naming, NULL) == GCACHE_OK;
+    for (size_t i = 0; read && i < ranking->count && winner < 0; i++) {
         gcache_verdict verdict;
-        if (ranking->items[i]->guards != NULL && gci_guards_eval(ranking->items[i]->guards, bound, &verdict) == GCACHE_TRUE)
+        if (ranking->items[i]->guards != NULL && gci_guards_eval(ranking->items[i]->guards, &bound, &verdict) == GCACHE_TRUE)
             winner = (int)i;
     }
-    gci_hints_free(bound);
+    gci_hints_clear(&bound);
     return winner;
 }
 

@@ -129,7 +129,7 @@ add_guard(gci_statistics *statistics, gci_journal_entry *entry, gci_trial const 
 
     gci_buf_init(&part, GCI_BUF_NO_LIMIT);
     gci_buf_init(&values, GCI_BUF_NO_LIMIT);
-    gci_guards_explain(trial->ranked->guards, trial->verdict.guard, entry->context.hints, &part, NULL);
+    gci_guards_explain(trial->ranked->guards, trial->verdict.guard, &entry->context.hints, &part, NULL);
     write_values(entry, gci_buf_view(&part), &values);
     add_to(statistics, &statistics->guards, gci_buf_view(&part), entry);
     gci_group *group = find_group(&statistics->guards, gci_buf_view(&part));

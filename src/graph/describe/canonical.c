@@ -5,15 +5,18 @@
 
 #include "graph/describe/description.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 gci_canonical *
 gci_canonical_new(void)
 {
+    static _Atomic uint64_t made;
     gci_canonical *canon = calloc(1, sizeof *canon);
 
     if (canon == NULL)
         return NULL;
+    canon->id = atomic_fetch_add_explicit(&made, 1, memory_order_relaxed) + 1;
     gci_arena_init(&canon->arena, GCI_GRAPH_MAX_BYTES);
     gci_buf_init(&canon->bytes, GCI_BUF_NO_LIMIT);
     gci_buf_init(&canon->text_names, GCI_BUF_NO_LIMIT);
@@ -29,5 +32,6 @@ gci_canonical_free(gci_canonical *canon)
     gci_buf_clear(&canon->bytes);
     gci_buf_clear(&canon->text_names);
     gci_arena_clear(&canon->arena);
+    free(atomic_load(&canon->remembered));
     free(canon);
 }

@@ -11,15 +11,18 @@
 #include "base/intern.h"
 
 #include <guardcache/graph.h>
+#include <stdatomic.h>
 
 typedef struct gci_canonical {
     gci_arena arena;               /* of all texts and arrays */
+    uint64_t id;                   /* no other of this process has it */
     gcache_component *components;  /* in the order of their names' bytes */
     size_t count;
     gcache_symbol *symbols;        /* in order of first use; a canonical name has '$' before it */
     gci_intern symbol_names;       /* numbers are those of symbols */
     gci_buf text_names;            /* gcache_text_name's: what ordinal rules with hand_back renamed */
     gcache_key rules_hash;
+    _Atomic(void *) remembered;    /* gci_graph_remember */
     gci_buf bytes; /* the whole form, one CBOR item; empty if it wasn't to be kept */
 } gci_canonical;
 

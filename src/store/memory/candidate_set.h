@@ -80,13 +80,16 @@ void gci_candidates_release(gci_candidates *set);
  */
 void *gci_extra_set(gci_extra *extra, gci_account *account, void *value, size_t cost, void (*destroy)(void *value));
 
-/* Verified bytes, counted. */
+/* The live one with this id, or NULL. */
+gci_candidate *gci_candidates_find(gci_candidates *set, char const *id);
+
+/* A candidate's payload, verified. Its run keeps most of them; what is held here is to be released. */
 typedef struct gci_payload {
     void const *data;
     size_t size;
+    struct gci_held_payload *held; /* NULL: the run has it */
 } gci_payload;
 
-gci_payload *gci_payload_retain(gci_payload *payload);
 void gci_payload_release(gci_payload *payload);
 
 #endif

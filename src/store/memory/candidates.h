@@ -45,6 +45,4 @@ gci_inside(gci_candidates *set)
     return set->inside;
 }
 
-gci_candidate *gci_candidates_find(gci_candidates *set, char const *id);
-
 #endif

@@ -77,9 +77,6 @@ decode(struct gci_run_inside *inside, gci_frame const *frame, gci_candidate *out
     place->checksum = frame->payload_checksum;
     place->in_pack = frame->type == GCI_FRAME_ENTRY;
     place->inlined = frame->payload;
-    place->own.payload = (gci_payload){ frame->payload.data, frame->payload.size };
-    place->own.hold = GCI_HOLD_RUN;
-    place->own.run = &inside->run;
     return !place->in_pack || out->record.compression != GCI_RAW || out->record.payload_size == frame->payload.size;
 }
 
@@ -152,6 +149,72 @@ gci_run_new(gcache_key const *key, gci_pack_walk *walk, gci_budget *budget, gci_
     return NULL;
 }
 
+/* ---- payloads ---- */
+
+static void
+free_base(gci_payload_hold hold, void *base, size_t base_size)
+{
+    if (hold == GCI_HOLD_MALLOC)
+        free(base);
+    else
+        gci_file_unmap(base, base_size);
+}
+
+bool
+gci_payload_hold_on(gci_payload_hold hold, void *base, size_t base_size, gci_view bytes, gci_payload *out)
+{
+    struct gci_held_payload *held = calloc(1, sizeof *held);
+
+    if (held == NULL) {
+        free_base(hold, base, base_size);
+        return false;
+    }
+    *held = (struct gci_held_payload){ .bytes = bytes, .hold = hold, .base = base, .base_size = base_size };
+    *out = (gci_payload){ bytes.data, bytes.size, held };
+    return true;
+}
+
+static void
+free_held(struct gci_held_payload *held)
+{
+    if (held == NULL)
+        return;
+    free_base(held->hold, held->base, held->base_size);
+    gci_account_close(&held->account);
+    free(held);
+}
+
+void
+gci_payload_release(gci_payload *payload)
+{
+    free_held(payload->held);
+    payload->held = NULL;
+}
+
+void
+gci_payload_keep(gci_candidate *candidate, gci_payload *payload)
+{
+    struct gci_held_payload *held = payload->held, *expected = NULL;
+
+    GCI_ASSERT(held != NULL && held->account.budget == NULL);
+    gci_account_open(&held->account, gci_run_inside(candidate->run)->account.budget, held->base_size);
+    /* If another thread was faster, this one stays with its reader and counts until then. */
+    if (atomic_compare_exchange_strong(&candidate->place->payload, &expected, held))
+        payload->held = NULL;
+}
+
+bool
+gci_payload_kept(gci_candidate const *candidate, gci_payload *out)
+{
+    struct gci_candidate_place *place = candidate->place;
+    struct gci_held_payload const *held = atomic_load_explicit(&place->payload, memory_order_acquire);
+    gci_view none = { NULL, 0 }, raw = candidate->record.compression == GCI_RAW ? place->inlined : none;
+    gci_view bytes = held != NULL ? held->bytes : raw;
+
+    *out = (gci_payload){ bytes.data, bytes.size, NULL };
+    return held != NULL || (place->in_pack && candidate->record.compression == GCI_RAW);
+}
+
 /* ---- life ---- */
 
 gci_run *
@@ -168,99 +231,9 @@ gci_run_release(gci_run *run)
         return;
     struct gci_run_inside *inside = run->inside;
     gci_extra_destroy(&run->extra);
-    for (size_t i = 0; i < run->count; i++) {
-        struct gci_held_payload *kept = atomic_load(&run->items[i].place->payload);
-        if (kept != NULL)
-            gci_payload_release(&kept->payload);
-    }
+    for (size_t i = 0; i < run->count; i++)
+        free_held(atomic_load(&run->items[i].place->payload));
     gci_account_close(&inside->account);
     gci_arena_clear(&inside->arena);
     free(inside);
-}
-
-/* ---- payloads ---- */
-
-static struct gci_held_payload *
-held_of(gci_payload *payload)
-{
-    return (struct gci_held_payload *)payload;
-}
-
-static void
-free_base(gci_payload_hold hold, void *base, size_t base_size)
-{
-    if (hold == GCI_HOLD_MALLOC)
-        free(base);
-    else if (hold == GCI_HOLD_MAP)
-        gci_file_unmap(base, base_size);
-}
-
-gci_payload *
-gci_payload_new(gci_payload_hold hold, void *base, size_t base_size, gci_view bytes)
-{
-    struct gci_held_payload *held = calloc(1, sizeof *held);
-
-    GCI_ASSERT(hold != GCI_HOLD_RUN);
-    if (held == NULL) {
-        free_base(hold, base, base_size);
-        return NULL;
-    }
-    held->payload = (gci_payload){ bytes.data, bytes.size };
-    held->hold = hold;
-    held->base = base;
-    held->base_size = base_size;
-    atomic_store(&held->references, 1);
-    return &held->payload;
-}
-
-gci_payload *
-gci_payload_retain(gci_payload *payload)
-{
-    struct gci_held_payload *held = held_of(payload);
-
-    if (held->hold == GCI_HOLD_RUN)
-        gci_run_retain(held->run);
-    else
-        atomic_fetch_add_explicit(&held->references, 1, memory_order_relaxed);
-    return payload;
-}
-
-void
-gci_payload_release(gci_payload *payload)
-{
-    struct gci_held_payload *held = held_of(payload);
-
-    if (held == NULL)
-        return;
-    if (held->hold == GCI_HOLD_RUN) {
-        gci_run_release(held->run);
-    } else if (atomic_fetch_sub_explicit(&held->references, 1, memory_order_acq_rel) == 1) {
-        free_base(held->hold, held->base, held->base_size);
-        gci_account_close(&held->account);
-        free(held);
-    }
-}
-
-void
-gci_payload_keep(gci_candidate *candidate, gci_payload *payload)
-{
-    struct gci_held_payload *held = held_of(payload), *expected = NULL;
-
-    GCI_ASSERT(held->hold != GCI_HOLD_RUN && held->account.budget == NULL);
-    gci_payload_retain(payload);
-    gci_account_open(&held->account, gci_run_inside(candidate->run)->account.budget, held->base_size);
-    /* If another thread was faster, this one stays with its reader and counts until then. */
-    if (!atomic_compare_exchange_strong(&candidate->place->payload, &expected, held))
-        gci_payload_release(payload);
-}
-
-gci_payload *
-gci_payload_kept(gci_candidate *candidate)
-{
-    struct gci_candidate_place *place = candidate->place;
-    struct gci_held_payload *held = atomic_load_explicit(&place->payload, memory_order_acquire);
-
-    if (held == NULL && place->in_pack && candidate->record.compression == GCI_RAW)
-        held = &place->own;
-    return held != NULL ? gci_payload_retain(&held->payload) : NULL;
 }

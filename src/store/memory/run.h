@@ -21,17 +21,15 @@
 
 typedef enum gci_payload_hold {
     GCI_HOLD_MALLOC, /* own bytes */
-    GCI_HOLD_MAP,    /* a mapping of the whole entry file */
-    GCI_HOLD_RUN     /* bytes within a run: counted by the run's references, part of a candidate's place */
+    GCI_HOLD_MAP     /* a mapping of the whole entry file */
 } gci_payload_hold;
 
+/* Bytes outside the run: the reader's, until they are kept with their candidate. */
 struct gci_held_payload {
-    gci_payload payload;
-    _Atomic uint32_t references;
+    gci_view bytes;
     gci_payload_hold hold;
     void *base;           /* what to free or unmap */
     size_t base_size;
-    gci_run *run;         /* GCI_HOLD_RUN only */
     gci_account account;
 };
 
@@ -39,7 +37,6 @@ struct gci_held_payload {
 struct gci_candidate_place {
     bool in_pack;
     gci_view inlined;             /* the stored bytes within the run, if they are in the pack */
-    struct gci_held_payload own;  /* hands those out as they are, if they are raw */
     gci_view head;                /* of the frame, within the run */
     gci_checksum checksum;        /* of the stored bytes */
     gci_signature signature;
@@ -81,13 +78,13 @@ gci_run_inside(gci_run *run)
 
 /* ---- payloads (run.c) ---- */
 
-/* Takes over base, also on failure. NULL: no memory. */
-gci_payload *gci_payload_new(gci_payload_hold hold, void *base, size_t base_size, gci_view bytes);
+/* Takes over base, also on failure. false: no memory. */
+bool gci_payload_hold_on(gci_payload_hold hold, void *base, size_t base_size, gci_view bytes, gci_payload *out);
 
-/* Keeps the payload with its candidate for the next reader. */
+/* Keeps what is held with its candidate for the next reader, unless another thread was faster. */
 void gci_payload_keep(gci_candidate *candidate, gci_payload *payload);
 
-/* What is kept, with a reference; or NULL. */
-gci_payload *gci_payload_kept(gci_candidate *candidate);
+/* What the run has; false: nothing. */
+bool gci_payload_kept(gci_candidate const *candidate, gci_payload *out);
 
 #endif

@@ -120,7 +120,7 @@ image_verify(gci_store *store, gci_candidate const *candidate, struct image cons
 }
 
 static gcache_status
-expand(gci_candidate const *candidate, gci_view stored, gci_payload **out_payload, gcache_error *error)
+expand(gci_candidate const *candidate, gci_view stored, gci_payload *out_payload, gcache_error *error)
 {
     uint64_t size = candidate->record.payload_size;
 
@@ -134,13 +134,13 @@ expand(gci_candidate const *candidate, gci_view stored, gci_payload **out_payloa
         free(raw);
         return status;
     }
-    *out_payload = gci_payload_new(GCI_HOLD_MALLOC, raw, (size_t)size, gci_view_of(raw, (size_t)size));
-    return *out_payload != NULL ? GCACHE_OK : gci_fail_memory(error);
+    gci_view bytes = gci_view_of(raw, (size_t)size);
+    return gci_payload_hold_on(GCI_HOLD_MALLOC, raw, (size_t)size, bytes, out_payload) ? GCACHE_OK : gci_fail_memory(error);
 }
 
 /* Turns a verified image into a payload; the image goes into it or is freed. */
 static gcache_status
-unfold(gci_candidate const *candidate, struct image *image, gci_view stored, gci_payload **out_payload, gcache_error *error)
+unfold(gci_candidate const *candidate, struct image *image, gci_view stored, gci_payload *out_payload, gcache_error *error)
 {
     if (candidate->record.compression == GCI_ZSTD) {
         gcache_status status = expand(candidate, stored, out_payload, error);
@@ -151,8 +151,7 @@ unfold(gci_candidate const *candidate, struct image *image, gci_view stored, gci
         image_clear(image);
         return gci_fail(error, GCACHE_ERROR_CORRUPT, "entry %s: not as large as it says", candidate->record.id);
     }
-    *out_payload = gci_payload_new(image->hold, image->base, image->size, stored);
-    return *out_payload != NULL ? GCACHE_OK : gci_fail_memory(error);
+    return gci_payload_hold_on(image->hold, image->base, image->size, stored, out_payload) ? GCACHE_OK : gci_fail_memory(error);
 }
 
 /* The entry file, verified; *out_stored is the payload in it. On an error there is nothing to clear. */
@@ -177,7 +176,7 @@ load_image(gci_store *store, gci_candidate const *candidate, struct image *out_i
 }
 
 static gcache_status
-read_payload(gci_store *store, gci_candidate *candidate, gci_payload **out_payload, gcache_error *error)
+read_payload(gci_store *store, gci_candidate *candidate, gci_payload *out_payload, gcache_error *error)
 {
     struct gci_candidate_place const *place = candidate->place;
     struct image image;
@@ -194,13 +193,13 @@ read_payload(gci_store *store, gci_candidate *candidate, gci_payload **out_paylo
 gcache_status
 gci_check_payload(gci_store *store, gci_candidate *candidate, gcache_error *error)
 {
-    gci_payload *payload = NULL;
+    gci_payload payload = { 0 };
     gcache_status status = GCACHE_OK;
 
     /* Raw bytes in the candidate index were verified with it. */
     if (!candidate->place->in_pack || candidate->record.compression != GCI_RAW)
         status = read_payload(store, candidate, &payload, error);
-    gci_payload_release(payload);
+    gci_payload_release(&payload);
     return status;
 }
 
@@ -235,49 +234,33 @@ settle(gci_store *store, gci_candidate const *candidate, gcache_status status)
 }
 
 gci_found
-gci_store_payload(gci_store *store, gci_candidate *candidate, gci_payload **out_payload, gcache_error *error)
+gci_store_payload(gci_store *store, gci_candidate *candidate, gci_payload *out_payload, gcache_error *error)
 {
-    *out_payload = gci_payload_kept(candidate);
-    if (*out_payload != NULL)
+    if (gci_payload_kept(candidate, out_payload))
         return GCI_FOUND;
     gci_store_enter(store);
     gci_found found = settle(store, candidate, read_payload(store, candidate, out_payload, error));
-    if (found == GCI_FOUND && (*out_payload)->size <= store->options.memory_bytes / KEEP_PART)
-        gci_payload_keep(candidate, *out_payload);
+    if (found == GCI_FOUND && out_payload->size <= store->options.memory_bytes / KEEP_PART)
+        gci_payload_keep(candidate, out_payload);
     return found;
 }
 
-/* What lies in the candidate index was verified with it. */
-static gcache_status
-copy_inlined(gci_candidate const *candidate, gci_payload **out_payload, gcache_error *error)
-{
-    gci_view stored = candidate->place->inlined;
-    char *copy = malloc(stored.size + 1);
-
-    if (copy == NULL)
-        return gci_fail_memory(error);
-    memcpy(copy, stored.data, stored.size);
-    *out_payload = gci_payload_new(GCI_HOLD_MALLOC, copy, stored.size, gci_view_of(copy, stored.size));
-    return *out_payload != NULL ? GCACHE_OK : gci_fail_memory(error);
-}
-
 gci_found
-gci_store_stored_payload(gci_store *store, gci_candidate *candidate, gci_payload **out_payload, gcache_error *error)
+gci_store_stored_payload(gci_store *store, gci_candidate *candidate, gci_payload *out_payload, gcache_error *error)
 {
     gcache_status status;
     struct image image;
     gci_view stored;
 
-    *out_payload = NULL;
+    *out_payload = (gci_payload){ 0 };
     gci_store_enter(store);
+    /* What lies in the candidate index was verified with it. */
     if (candidate->place->in_pack) {
-        status = copy_inlined(candidate, out_payload, error);
-    } else {
-        status = load_image(store, candidate, &image, &stored, error);
-        if (status == GCACHE_OK) {
-            *out_payload = gci_payload_new(image.hold, image.base, image.size, stored);
-            status = *out_payload != NULL ? GCACHE_OK : gci_fail_memory(error);
-        }
+        *out_payload = (gci_payload){ candidate->place->inlined.data, candidate->place->inlined.size, NULL };
+        return GCI_FOUND;
     }
+    status = load_image(store, candidate, &image, &stored, error);
+    if (status == GCACHE_OK && !gci_payload_hold_on(image.hold, image.base, image.size, stored, out_payload))
+        status = gci_fail_memory(error);
     return settle(store, candidate, status);
 }

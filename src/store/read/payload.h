@@ -7,7 +7,7 @@
 #include "store/read/read.h"
 
 /* The payload as it is stored, compressed or not, verified. As gci_store_payload. */
-gci_found gci_store_stored_payload(gci_store *store, gci_candidate *candidate, gci_payload **out_payload,
+gci_found gci_store_stored_payload(gci_store *store, gci_candidate *candidate, gci_payload *out_payload,
                                    gcache_error *error);
 
 /* Reads and verifies a candidate's payload without keeping or mending anything. */

@@ -11,18 +11,18 @@
 gci_found
 gci_portable_write_entry(gci_store *store, gci_candidate *candidate, gci_buf *out, gcache_error *error)
 {
-    gci_payload *stored;
+    gci_payload stored;
 
     gci_found found = gci_store_stored_payload(store, candidate, &stored, error);
     if (found != GCI_FOUND)
         return found;
-    gci_frame_start start = { GCI_FRAME_ENTRY, stored->size, gci_checksum_of(stored->data, stored->size), 0 };
+    gci_frame_start start = { GCI_FRAME_ENTRY, stored.size, gci_checksum_of(stored.data, stored.size), 0 };
     size_t begin = gci_frame_begin(out, &start);
     gci_buf_append_view(out, candidate->place->head);
     gci_frame_end(out, begin);
-    gci_buf_append(out, stored->data, stored->size);
-    gci_buf_append_view(out, gci_frame_padding(stored->size));
-    gci_payload_release(stored);
+    gci_buf_append(out, stored.data, stored.size);
+    gci_buf_append_view(out, gci_frame_padding(stored.size));
+    gci_payload_release(&stored);
     return GCI_FOUND;
 }
 

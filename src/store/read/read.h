@@ -25,8 +25,8 @@ gci_found gci_store_load(gci_store *store, gcache_key const *key, gci_candidates
 /* So often what was renewed while it was read is read again. */
 #define GCI_RENEWALS_MET 4
 
-/* FOUND, EVICTED (the entry went away meanwhile), CORRUPT or UNREADABLE. Release it. */
-gci_found gci_store_payload(gci_store *store, gci_candidate *candidate, gci_payload **out_payload, gcache_error *error);
+/* FOUND, EVICTED (the entry went away meanwhile), CORRUPT or UNREADABLE. Release it, whatever comes. */
+gci_found gci_store_payload(gci_store *store, gci_candidate *candidate, gci_payload *out_payload, gcache_error *error);
 
 /* ---- descriptions ---- */
 

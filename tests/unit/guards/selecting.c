@@ -131,19 +131,39 @@ make_guards(void *state, chance *c)
 
 static char const *const odd_values[] = { "0.5", "None", "True", "9223372036854775808", "-1e30", "12.0", "nan" };
 
+gci_hints *
+selecting_bind(gcache_hints const *source)
+{
+    gci_hints *hints = malloc(sizeof *hints);
+
+    if (hints == NULL)
+        return NULL;
+    gci_hints_init(hints);
+    if (gci_hints_read(hints, source, (gci_naming){ NULL, NULL }, NULL) == GCACHE_OK)
+        return hints;
+    selecting_free_hints(hints);
+    return NULL;
+}
+
+void
+selecting_free_hints(gci_hints *hints)
+{
+    if (hints != NULL)
+        gci_hints_clear(hints);
+    free(hints);
+}
+
 static gci_hints *
 make_hints(void *state, chance *c)
 {
-    char names[SYMBOLS + 1][8];
+    static char const *const names[] = { "s0", "s1", "s2", "s3", "s4", "s5" };
     gcache_hint items[SYMBOLS];
     gcache_hint_literal literals[SYMBOLS + 1];
     gcache_hints hints = { .items = items, .literals = literals };
-    gci_hints *read = NULL;
     int oddness = chance_below(c, 4);
 
     (void)state;
     for (int i = 0; i < SYMBOLS; i++) {
-        snprintf(names[i], sizeof names[i], "s%d", i);
         int pick = oddness == 0 ? chance_below(c, 12) : 2 + chance_below(c, 1000);
         int64_t value = pick % 50 == 0 ? INT64_MAX - chance_below(c, 3) : chance_below(c, 45) - 3;
         if (pick == 1)
@@ -153,7 +173,8 @@ make_hints(void *state, chance *c)
     }
     if (oddness == 0 && chance_below(c, 30) == 0)
         literals[hints.literal_count++] = (gcache_hint_literal){ "max", "3" };
-    MUST(gci_hints_new(&hints, (gci_naming){ NULL, NULL }, &read, NULL) == GCACHE_OK);
+    gci_hints *read = selecting_bind(&hints);
+    MUST(read != NULL);
     return read;
 }
 
@@ -307,7 +328,7 @@ ask(selecting *s)
     if (s->tell != NULL && all && s->asked % WRITTEN == 0)
         tell_answer(s, hints, plain.place);
     s->asked++;
-    gci_hints_free(hints);
+    selecting_free_hints(hints);
 }
 
 /* ---- a game ---- */

@@ -20,6 +20,10 @@ int chance_below(chance *c, int limit);
 
 typedef struct selecting selecting;
 
+/* Hints by themselves, or NULL; the names must outlive them. selecting_free_hints takes NULL. */
+gci_hints *selecting_bind(gcache_hints const *source);
+void selecting_free_hints(gci_hints *hints);
+
 /* What guards and hints are made of. hints may be NULL: made up. The list is freed by the game, or, if there is keep, given to
    it. */
 typedef struct selecting_source {

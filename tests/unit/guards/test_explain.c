@@ -38,7 +38,7 @@ parts_and_values_are_told(void **state)
         explained const *c = &cases[i];
         gci_view text = gci_view_text(c->guard);
         gci_guards *guards;
-        gci_hints *hints;
+        gci_hints hints;
         gci_arena arena;
         gci_buf part, values;
 
@@ -47,13 +47,14 @@ parts_and_values_are_told(void **state)
         gci_buf_init(&values, GCI_BUF_NO_LIMIT);
         gcache_hints given = given_hints_text(c->hints, &arena);
         assert_int_equal(gci_guards_compile(&text, 1, (gci_naming){ NULL, NULL }, &guards, NULL), GCACHE_OK);
-        assert_int_equal(gci_hints_new(&given, (gci_naming){ NULL, NULL }, &hints, NULL), GCACHE_OK);
-        gci_guards_explain(guards, 0, hints, &part, &values);
+        gci_hints_init(&hints);
+        assert_int_equal(gci_hints_read(&hints, &given, (gci_naming){ NULL, NULL }, NULL), GCACHE_OK);
+        gci_guards_explain(guards, 0, &hints, &part, &values);
         gci_buf_append_char(&part, '\0');
         gci_buf_append_char(&values, '\0');
         assert_string_equal(part.data, c->part);
         assert_string_equal(values.data, c->values);
-        gci_hints_free(hints);
+        gci_hints_clear(&hints);
         gci_guards_free(guards);
         gci_buf_clear(&part);
         gci_buf_clear(&values);

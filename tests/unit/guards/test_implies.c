@@ -144,15 +144,16 @@ holds(gci_guards const *guards, int64_t a, int64_t b)
 {
     char first[24], second[24];
     gcache_hint_literal literals[] = { { "s0", first }, { "s1", second } };
-    gci_hints *hints;
+    gci_hints hints;
     gcache_verdict verdict;
 
     snprintf(first, sizeof first, "%lld", (long long)a);
     snprintf(second, sizeof second, "%lld", (long long)b);
     gcache_hints given = { .literals = literals, .literal_count = 2 };
-    assert_int_equal(gci_hints_new(&given, (gci_naming){ 0 }, &hints, NULL), GCACHE_OK);
-    bool held = gci_guards_eval(guards, hints, &verdict) == GCACHE_TRUE;
-    gci_hints_free(hints);
+    gci_hints_init(&hints);
+    assert_int_equal(gci_hints_read(&hints, &given, (gci_naming){ 0 }, NULL), GCACHE_OK);
+    bool held = gci_guards_eval(guards, &hints, &verdict) == GCACHE_TRUE;
+    gci_hints_clear(&hints);
     return held;
 }
 

@@ -41,24 +41,24 @@ compile(char const *text)
     return guards;
 }
 
-static gci_hints *
-bind(gcache_hint const *items, size_t count)
+static void
+bind(gcache_hint const *items, size_t count, gci_hints *out_hints)
 {
     gcache_hints source = { .items = items, .count = count };
-    gci_hints *hints = NULL;
 
-    assert_int_equal(gci_hints_new(&source, (gci_naming){ NULL, NULL }, &hints, NULL), GCACHE_OK);
-    return hints;
+    gci_hints_init(out_hints);
+    assert_int_equal(gci_hints_read(out_hints, &source, (gci_naming){ NULL, NULL }, NULL), GCACHE_OK);
 }
 
 static bool
 holds(gci_guards const *guards, gcache_hint const *items, size_t count)
 {
     gcache_verdict verdict;
-    gci_hints *hints = bind(items, count);
-    bool truth = gci_guards_eval(guards, hints, &verdict) == GCACHE_TRUE;
+    gci_hints hints;
 
-    gci_hints_free(hints);
+    bind(items, count, &hints);
+    bool truth = gci_guards_eval(guards, &hints, &verdict) == GCACHE_TRUE;
+    gci_hints_clear(&hints);
     return truth;
 }
 
@@ -66,17 +66,18 @@ holds(gci_guards const *guards, gcache_hint const *items, size_t count)
 static char *
 nearest(gci_guards const *guards, gcache_hint const *items, size_t count, bool several)
 {
-    gci_hints *hints = bind(items, count);
+    gci_hints hints;
     gci_buf text;
 
+    bind(items, count, &hints);
     gci_buf_init(&text, GCI_BUF_NO_LIMIT);
-    bool found = gci_guards_nearest(guards, hints, several, NULL, &text);
+    bool found = gci_guards_nearest(guards, &hints, several, NULL, &text);
     assert_int_equal(found, text.size != 0);
     gci_buf_append_char(&text, '\0');
     char *copy = strdup(text.data);
     assert_non_null(copy);
     gci_buf_clear(&text);
-    gci_hints_free(hints);
+    gci_hints_clear(&hints);
     return copy;
 }
 

@@ -109,7 +109,6 @@ recorded_hints(void *state, chance *c)
     gcache_hint items[64];
     gcache_hint_literal odd = { "t0", chance_below(c, 2) == 0 ? "1.5" : "None" };
     gcache_hints hints = { .items = items };
-    gci_hints *read = NULL;
 
     for (int sources = 1 + chance_below(c, 3); sources > 0; sources--) {
         gci_value const *cases = r->lines[chance_below(c, r->count)].cases;
@@ -129,7 +128,8 @@ recorded_hints(void *state, chance *c)
         hints.literals = &odd;
         hints.literal_count = 1;
     }
-    if (gci_hints_new(&hints, (gci_naming){ NULL, NULL }, &read, NULL) != GCACHE_OK)
+    gci_hints *read = selecting_bind(&hints);
+    if (read == NULL)
         die("recorded hints", "can't be bound");
     return read;
 }

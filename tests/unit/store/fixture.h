@@ -244,7 +244,7 @@ look(gci_store *store, uint64_t key, uint64_t variant, size_t size)
     gcache_key wanted = key_of(key);
     gcache_error error = { 0 };
     gci_candidates *set;
-    gci_payload *payload;
+    gci_payload payload;
 
     gci_found found = gci_store_candidates(store, &wanted, &set, &error);
     if (found != GCI_FOUND)
@@ -253,9 +253,9 @@ look(gci_store *store, uint64_t key, uint64_t variant, size_t size)
     found = candidate != NULL ? gci_store_payload(store, candidate, &payload, &error) : GCI_ABSENT;
     if (found == GCI_FOUND) {
         char *expected = payload_of(key ^ variant << 32, size);
-        assert_int_equal(payload->size, size);
-        assert_memory_equal(payload->data, expected, size);
-        gci_payload_release(payload);
+        assert_int_equal(payload.size, size);
+        assert_memory_equal(payload.data, expected, size);
+        gci_payload_release(&payload);
         free(expected);
     }
     gci_candidates_release(set);

@@ -201,19 +201,21 @@ version_of(gci_store *store)
     gcache_key key = key_of(RENEWED + 1);
     gci_found found = GCI_RENEWED;
     gci_candidates *set;
-    gci_payload *payload;
+    gci_payload payload;
     int version = 0;
 
     while (found == GCI_RENEWED) {
         assert_int_equal(gci_store_candidates(store, &key, &set, NULL), GCI_FOUND);
         version = atoi(set->items[0]->record.metadata.data);
         found = gci_store_payload(store, set->items[0], &payload, NULL);
-        gci_candidates_release(set);
+        if (found == GCI_RENEWED)
+            gci_candidates_release(set);
     }
     assert_int_equal(found, GCI_FOUND);
     char *expected = payload_of((uint64_t)version, LARGE);
-    assert_memory_equal(payload->data, expected, LARGE);
-    gci_payload_release(payload);
+    assert_memory_equal(payload.data, expected, LARGE);
+    gci_payload_release(&payload);
+    gci_candidates_release(set);
     free(expected);
     return version;
 }

@@ -152,12 +152,13 @@ add_time(struct looked *looked, struct stopwatch begin)
 /* A lookup as the cache layer does it: the set, one candidate, its payload. To find the candidate among a thousand by
    its text takes this test longer than both, and isn't counted. */
 static gci_found
-look_up(gci_store *store, uint32_t variant, gci_payload **out_payload, struct looked *out_looked)
+look_up(gci_store *store, uint32_t variant, gci_candidates **out_set, gci_payload *out_payload, struct looked *out_looked)
 {
     gcache_key key = key_of(key_of_variant(variant));
     gci_candidates *set;
 
-    *out_payload = NULL;
+    *out_set = NULL;
+    *out_payload = (gci_payload){ 0 };
     *out_looked = (struct looked){ 0 };
     struct stopwatch begin = read_stopwatch();
     gci_found found = gci_store_candidates(store, &key, &set, NULL);
@@ -167,9 +168,12 @@ look_up(gci_store *store, uint32_t variant, gci_payload **out_payload, struct lo
     gci_candidate *candidate = find_variant(set, variant);
     begin = read_stopwatch();
     found = candidate != NULL ? gci_store_payload(store, candidate, out_payload, NULL) : GCI_ABSENT;
-    gci_candidates_release(set);
     add_time(out_looked, begin);
-    return found == GCI_RENEWED ? look_up(store, variant, out_payload, out_looked) : found;
+    *out_set = set;
+    if (found != GCI_RENEWED)
+        return found;
+    gci_candidates_release(set);
+    return look_up(store, variant, out_set, out_payload, out_looked);
 }
 
 static bool
@@ -187,23 +191,25 @@ look_once(struct crew *crew, uint64_t *seed)
 {
     uint32_t next = atomic_load(&crew->crowd->next);
     struct looked looked;
-    gci_payload *payload;
+    gci_candidates *set;
+    gci_payload payload;
 
     *seed = gci_hash64(seed, sizeof *seed, 0);
     if (next == 0)
         return;
     uint32_t variant = (uint32_t)(*seed % (next < LEDGER ? next : LEDGER));
     bool promised = atomic_load(&crew->crowd->acknowledged[variant]) != 0;
-    gci_found found = look_up(crew->store, variant, &payload, &looked);
+    gci_found found = look_up(crew->store, variant, &set, &payload, &looked);
     atomic_fetch_add(&crew->crowd->look_times[bucket_of(looked.elapsed_ns)], 1);
     atomic_fetch_add(&crew->crowd->own_times[bucket_of(looked.own_ns)], 1);
-    bool good = found == GCI_FOUND ? is_right(payload, variant)
+    bool good = found == GCI_FOUND ? is_right(&payload, variant)
                                    : found == GCI_ABSENT || (found == GCI_EVICTED && crew->evicting);
     if (!good || (promised && found != GCI_FOUND && !crew->evicting)) {
         atomic_fetch_add(&crew->crowd->wrong_finds[found], 1);
         atomic_fetch_add(&crew->crowd->wrong, 1);
     }
-    gci_payload_release(payload);
+    gci_payload_release(&payload);
+    gci_candidates_release(set);
     atomic_fetch_add(&crew->crowd->looks, 1);
 }
 

@@ -389,7 +389,7 @@ test_a_file_that_lies_about_being_newer(void **state)
     char here[512], there[512], pack[512], command[1200];
     gcache_key key = key_of(1);
     gci_candidates *set;
-    gci_payload *payload;
+    gci_payload payload;
     void *other = NULL;
 
     gci_store *store = fixture_open(*state);

@@ -290,14 +290,14 @@ look_under_fault(gci_store *store, uint64_t number)
 {
     gcache_key key = key_of(number);
     gci_candidates *set;
-    gci_payload *payload;
+    gci_payload payload;
 
     gci_found found = gci_store_candidates(store, &key, &set, NULL);
     if (found != GCI_FOUND)
         return found == GCI_UNREADABLE ? GCACHE_ERROR_IO : GCACHE_ERROR_CORRUPT;
     found = gci_store_payload(store, set->items[0], &payload, NULL);
     if (found == GCI_FOUND)
-        gci_payload_release(payload);
+        gci_payload_release(&payload);
     gci_candidates_release(set);
     return found == GCI_FOUND ? GCACHE_OK : found == GCI_UNREADABLE ? GCACHE_ERROR_IO : GCACHE_ERROR_CORRUPT;
 }

@@ -115,7 +115,7 @@ read_back(test_dir *dir, bool required, uint64_t key, bool *out_forged)
     gci_store *store = fixture_open_with(dir, signing(required));
     gcache_key wanted = key_of(key);
     gci_candidates *set;
-    gci_payload *payload;
+    gci_payload payload;
 
     *out_forged = false;
     gci_found found = gci_store_candidates(store, &wanted, &set, NULL);
@@ -123,8 +123,8 @@ read_back(test_dir *dir, bool required, uint64_t key, bool *out_forged)
         gci_candidate *candidate = find_variant(set, 1);
         found = candidate != NULL ? gci_store_payload(store, candidate, &payload, NULL) : GCI_ABSENT;
         if (found == GCI_FOUND) {
-            *out_forged = memcmp(payload->data, "other code", 10) == 0;
-            gci_payload_release(payload);
+            *out_forged = memcmp(payload.data, "other code", 10) == 0;
+            gci_payload_release(&payload);
         }
         gci_candidates_release(set);
     }

@@ -229,7 +229,7 @@ test_held_things_stay(void **state)
     gci_store *store = fixture_open_with(*state, (gci_store_options){ .compression_level = -1 });
     gcache_key keys[2] = { key_of(1), key_of(2) };
     gci_candidates *sets[2];
-    gci_payload *payloads[2];
+    gci_payload payloads[2];
     size_t const sizes[2] = { 50, 200000 };
 
     for (size_t i = 0; i < 2; i++) {
@@ -242,11 +242,11 @@ test_held_things_stay(void **state)
     gci_store_close(store);
     for (size_t i = 0; i < 2; i++) {
         char *expected = payload_of((i + 1) ^ UINT64_C(1) << 32, sizes[i]);
-        assert_memory_equal(payloads[i]->data, expected, sizes[i]);
+        assert_memory_equal(payloads[i].data, expected, sizes[i]);
         assert_true(gci_view_is(sets[i]->items[0]->record.guards[1], "s1 == 1"));
         free(expected);
+        gci_payload_release(&payloads[i]);
         gci_candidates_release(sets[i]);
-        gci_payload_release(payloads[i]);
     }
 }
 
