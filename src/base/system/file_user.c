@@ -11,14 +11,22 @@
 /* One read of a pipe returns at most 64 KiB on Linux. */
 #define READ_STEP ((size_t)64 << 10)
 
+/* One byte beyond the limit shows that there is more. */
+static size_t
+step_of(size_t size, size_t limit)
+{
+    return limit - size < READ_STEP ? limit - size + 1 : READ_STEP;
+}
+
 static gcache_status
 read_all(int fd, char const *path, size_t limit, gci_buf *out, gcache_error *error)
 {
     for (;;) {
-        char *room = gci_buf_reserve(out, READ_STEP);
+        size_t step = step_of(out->size, limit);
+        char *room = gci_buf_reserve(out, step);
         if (room == NULL)
             return gci_fail_memory(error);
-        ssize_t got = read(fd, room, READ_STEP);
+        ssize_t got = read(fd, room, step);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)

@@ -107,11 +107,17 @@ since(_Atomic uint64_t *number, _Atomic uint64_t *reported)
     return now - then;
 }
 
+static gci_unreported
+report_lane(gci_lane_numbers *lane)
+{
+    return (gci_unreported){ since(&lane->hits, &lane->reported), since(&lane->saved_ns, &lane->reported_saved_ns) };
+}
+
 gci_unreported
 gci_counters_report(gci_counters *counters, gci_lane_numbers *lane)
 {
     forget_parent(counters);
-    return (gci_unreported){ since(&lane->hits, &lane->reported), since(&lane->saved_ns, &lane->reported_saved_ns) };
+    return report_lane(lane);
 }
 
 gci_unreported
@@ -119,8 +125,9 @@ gci_counters_report_all(gci_counters *counters)
 {
     gci_unreported all = { 0, 0 };
 
+    forget_parent(counters);
     for (size_t i = 0; i <= GCI_LANES; i++) {
-        gci_unreported one = gci_counters_report(counters, &counters->lanes[i].numbers);
+        gci_unreported one = report_lane(&counters->lanes[i].numbers);
         all.hits += one.hits;
         all.saved_ns += one.saved_ns;
     }

@@ -87,9 +87,12 @@ free_slot(gci_process_slot *slot)
 static bool
 is_ours(gci_process_slot const *slot)
 {
-    gci_process we = gci_process_ourselves(), owner;
+    gci_process owner;
 
-    return slot != NULL && read_owner(slot, &owner) && memcmp(&owner, &we, sizeof we) == 0;
+    if (slot == NULL || !read_owner(slot, &owner))
+        return false;
+    gci_process we = gci_process_ourselves();
+    return memcmp(&owner, &we, sizeof we) == 0;
 }
 
 static uint32_t
