@@ -22,6 +22,8 @@
 #define LOCK_WAIT_NS UINT64_C(100000000)
 #define MIB(bytes) ((double)(bytes) / 1048576.0)
 
+#define DRAIN_WAIT_NS UINT64_C(2000000000)
+
 gcache_status
 gci_store_stats_get(gci_store *store, gci_store_stats *out_stats, gcache_error *error)
 {
@@ -29,8 +31,13 @@ gci_store_stats_get(gci_store *store, gci_store_stats *out_stats, gcache_error *
 
     gci_store_enter(store);
     gci_shared_head *table = store->shared.head;
+    bool usable = atomic_load(&store->shared.usable);
+    /* Events have counts of handles that never mapped the table; and a table that is this process's alone knows nothing of
+       what others did. */
+    if (!store->read_only)
+        gci_drain(store, usable ? 0 : DRAIN_WAIT_NS, NULL);
     gci_store_flush_counts(store);
-    if (atomic_load(&store->shared.usable))
+    if (usable)
         gci_recount_if_unknown(store);
     *out_stats = (gci_store_stats){ .bytes = gci_word_value(&table->bytes), .entries = gci_word_value(&table->entries),
                                     .keys = gci_word_value(&table->keys), .max_size = store->options.max_size };
@@ -38,11 +45,8 @@ gci_store_stats_get(gci_store *store, gci_store_stats *out_stats, gcache_error *
     out_stats->memory_sets = store->memory.count;
     for (size_t i = 0; i < GCI_COUNT_COUNT; i++)
         out_stats->counters[i] = atomic_load(&table->counters[i]);
-    if (atomic_load(&store->shared.usable))
+    if (usable)
         return GCACHE_OK;
-    /* The table is this process's alone: the rows know what others did. */
-    if (!store->read_only)
-        gci_drain(store, UINT64_C(2000000000), NULL);
     gcache_status status = gci_index_sizes(store, &totals, error);
     if (gci_index_is_out_of_reach(status))
         return GCACHE_OK;

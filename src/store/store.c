@@ -126,6 +126,7 @@ open_parts(gci_store *store, gcache_error *error)
     gci_leases_init(&store->leases);
     pthread_mutex_init(&store->touch_mutex, NULL);
     gci_buf_init(&store->touches, GCI_EVENT_MAX - GCI_EVENT_HEADER);
+    gci_buf_init(&store->first_hit, GCI_EVENT_MAX - GCI_EVENT_HEADER);
     gci_shared_init(&store->shared);
     gci_usage_init(&store->usage);
     pthread_mutex_init(&store->warming, NULL);
@@ -174,6 +175,7 @@ close_parts(gci_store *store)
     pthread_mutex_destroy(&store->warming);
     gci_fork_mark_close(&store->fork);
     gci_buf_clear(&store->touches);
+    gci_buf_clear(&store->first_hit);
     pthread_mutex_destroy(&store->touch_mutex);
     gci_leases_close(&store->leases);
     gci_index_close(&store->index);

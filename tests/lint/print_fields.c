@@ -30,6 +30,7 @@ static gci_fields const *const tables[] = {
     &gci_touched_fields,
     &gci_removed_fields,
     &gci_kept_fields,
+    &gci_counted_fields,
     &gci_lease_fields,
     &gci_program_fields,
     &gci_share_fields,

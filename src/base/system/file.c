@@ -431,13 +431,21 @@ gci_file_stat(gci_file const *file, struct stat *out_facts, gcache_error *error)
 }
 
 bool
+gci_file_stat_named(gci_file const *file, struct stat *out_facts)
+{
+    struct stat named;
+
+    return gci_file_stat(file, out_facts, NULL) == GCACHE_OK &&
+           gci_dir_stat(file->dir, file->path, &named, NULL) == GCACHE_OK && out_facts->st_ino == named.st_ino &&
+           out_facts->st_dev == named.st_dev;
+}
+
+bool
 gci_file_still_named(gci_file const *file)
 {
-    struct stat opened, named;
+    struct stat facts;
 
-    return gci_file_stat(file, &opened, NULL) == GCACHE_OK &&
-           gci_dir_stat(file->dir, file->path, &named, NULL) == GCACHE_OK && opened.st_ino == named.st_ino &&
-           opened.st_dev == named.st_dev;
+    return gci_file_stat_named(file, &facts);
 }
 
 gcache_status

@@ -128,6 +128,8 @@ gcache_status gci_file_stat(gci_file const *file, struct stat *out_facts, gcache
 
 /* Whether the path still leads to the file that is open: it may have been replaced, or removed. */
 bool gci_file_still_named(gci_file const *file);
+/* The same, with what fstat says about it. */
+bool gci_file_stat_named(gci_file const *file, struct stat *out_facts);
 
 /* Reads up to size bytes at offset; *out_got is smaller only at the end of the file. */
 gcache_status gci_file_read(gci_file const *file, void *out_bytes, size_t size, uint64_t offset, size_t *out_got,

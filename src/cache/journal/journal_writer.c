@@ -109,9 +109,12 @@ write_entry(gci_buf *out, gci_journal_entry *entry)
 }
 
 static bool
-append(gcache *cache, gci_buf const *bytes)
+append(gcache *cache, gcache_journal_kind kind, gci_buf const *bytes)
 {
-    return !bytes->failed && gci_store_journal_append(cache->store, gci_buf_view(bytes));
+    if (bytes->failed)
+        return false;
+    return kind == GCACHE_JOURNAL_HIT ? gci_store_journal_hit(cache->store, gci_buf_view(bytes))
+                                      : gci_store_journal_append(cache->store, gci_buf_view(bytes));
 }
 
 /* ---- a miss ---- */
@@ -378,7 +381,7 @@ gci_journal_miss(gci_ended const *ended, gci_missed const *missed)
         if (write_miss(&bytes, context, ended->result, trace, detail))
             break;
     }
-    append(ended->cache, &bytes);
+    append(ended->cache, GCACHE_JOURNAL_MISS, &bytes);
     gci_buf_clear(&bytes);
 }
 
@@ -399,7 +402,7 @@ append_entry(gci_context const *context, gci_journal_entry const *facts)
             fill_hints(&entry, context, NULL);
         written = write_entry(&bytes, &entry);
     }
-    written = append(context->cache, &bytes);
+    written = append(context->cache, facts->kind, &bytes);
     gci_buf_clear(&bytes);
     return written;
 }

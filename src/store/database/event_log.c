@@ -121,7 +121,7 @@ static gcache_status
 open_and_lock(gci_segment *segment, uint64_t wait_ns, bool *out_again, gcache_error *error)
 {
     gcache_status status = GCACHE_OK;
-    uint64_t size;
+    struct stat facts = { 0 };
 
     *out_again = false;
     if (segment->file.fd < 0)
@@ -130,16 +130,16 @@ open_and_lock(gci_segment *segment, uint64_t wait_ns, bool *out_again, gcache_er
         status = gci_file_lock(&segment->file, GCI_LOCK_SHARED, wait_ns, error);
     if (status != GCACHE_OK)
         return status;
-    status = size_of(&segment->file, &size, error);
-    bool named = gci_file_still_named(&segment->file);
-    if (status == GCACHE_OK && named && size >= GCI_SEGMENT_HEADER && size <= GCI_SEGMENT_MAX)
+    bool named = gci_file_stat_named(&segment->file, &facts);
+    segment->size = (uint64_t)facts.st_size;
+    if (named && segment->size >= GCI_SEGMENT_HEADER && segment->size <= GCI_SEGMENT_MAX)
         return status;
     gci_file_unlock(&segment->file);
     if (!named)
         gci_file_close(&segment->file);
-    else if (status == GCACHE_OK && size > GCI_SEGMENT_MAX)
+    else if (segment->size > GCI_SEGMENT_MAX)
         return gci_fail(error, GCACHE_ERROR_LIMIT, "%s/" NAME ": nobody drains it", segment->dir.name);
-    else if (status == GCACHE_OK)
+    else
         status = empty(segment->dir, 0, GCI_SEGMENT_HEADER - 1, wait_ns, error);
     *out_again = status == GCACHE_OK;
     return status;
@@ -186,33 +186,50 @@ wait_of(gci_event_type type)
     return type == GCI_EVENT_INSERTED ? INSERT_WAIT_NS : HINT_WAIT_NS;
 }
 
-static bool
-put_event_header(gci_buf *header, gci_event_type type, gci_view body)
+/* Into header, behind what it has. */
+static void
+put_event_header(gci_buf *header, gci_event const *event)
 {
+    size_t start = header->size;
+    uint64_t at_ns = event->at_ns != 0 ? event->at_ns : gci_clock_wall_ns();
+
     gci_fields_write(header, &gci_event_fields,
-                     &(event_header){ (uint32_t)(GCI_EVENT_HEADER + body.size), type, gci_clock_wall_ns() });
+                     &(event_header){ (uint32_t)(GCI_EVENT_HEADER + event->body.size), event->type, at_ns });
     if (!header->failed)
-        gci_put_u64(header, checksum(gci_buf_view(header), body));
-    return !header->failed;
+        gci_put_u64(header, checksum(gci_view_of(header->data + start, header->size - start), event->body));
+}
+
+gcache_status
+gci_segment_append_all(gci_segment *segment, gci_event const *events, size_t count, gcache_error *error)
+{
+    gci_view parts[2 * GCI_APPEND_MAX];
+    gci_buf headers;
+
+    GCI_ASSERT(count >= 1 && count <= GCI_APPEND_MAX);
+    gci_buf_init(&headers, GCI_APPEND_MAX * GCI_EVENT_HEADER);
+    for (size_t i = 0; i < count; i++) {
+        GCI_ASSERT(events[i].body.size <= GCI_EVENT_MAX - GCI_EVENT_HEADER);
+        put_event_header(&headers, &events[i]);
+    }
+    gcache_status status = headers.failed ? gci_fail_memory(error) : begin_append(segment, wait_of(events[0].type), error);
+    if (status == GCACHE_OK) {
+        for (size_t i = 0; i < count; i++) {
+            parts[2 * i] = gci_view_of(headers.data + i * GCI_EVENT_HEADER, GCI_EVENT_HEADER);
+            parts[2 * i + 1] = events[i].body;
+        }
+        status = gci_file_write(&segment->file, parts, 2 * count, error);
+        end_append(segment);
+    }
+    gci_buf_clear(&headers);
+    if (status == GCACHE_OK)
+        atomic_fetch_add(&segment->appended, (uint32_t)count);
+    return status;
 }
 
 gcache_status
 gci_segment_append(gci_segment *segment, gci_event_type type, gci_view body, gcache_error *error)
 {
-    gci_buf header;
-
-    GCI_ASSERT(body.size <= GCI_EVENT_MAX - GCI_EVENT_HEADER);
-    gci_buf_init(&header, 64);
-    gcache_status status = put_event_header(&header, type, body) ? begin_append(segment, wait_of(type), error)
-                                                                 : gci_fail_memory(error);
-    if (status == GCACHE_OK) {
-        status = gci_file_write(&segment->file, (gci_view[]){ gci_buf_view(&header), body }, 2, error);
-        end_append(segment);
-    }
-    gci_buf_clear(&header);
-    if (status == GCACHE_OK)
-        atomic_fetch_add(&segment->appended, 1);
-    return status;
+    return gci_segment_append_all(segment, &(gci_event){ .type = type, .body = body }, 1, error);
 }
 
 /* event = header checksum body. 0: there is none. */

@@ -28,7 +28,8 @@ typedef enum gci_event_type {
     GCI_EVENT_TOUCHED = 2,
     GCI_EVENT_LOOKUP = 3,
     GCI_EVENT_REMOVED = 4,
-    GCI_EVENT_KEPT = 5
+    GCI_EVENT_KEPT = 5,
+    GCI_EVENT_COUNTED = 6
 } gci_event_type;
 
 typedef struct gci_event {
@@ -42,6 +43,7 @@ typedef struct gci_segment {
     gci_file file; /* for appending; opened when first needed */
     gci_turns appending;
     _Atomic uint32_t appended; /* events since the last drain, by this process */
+    _Atomic uint64_t size;     /* of the file before what this process appended last */
 } gci_segment;
 
 void gci_segment_init(gci_segment *segment, gci_dir dir);
@@ -49,6 +51,10 @@ void gci_segment_close(gci_segment *segment);
 void gci_segment_after_fork(gci_segment *segment);
 
 gcache_status gci_segment_append(gci_segment *segment, gci_event_type type, gci_view body, gcache_error *error);
+
+/* The same for up to so many in one write, of types that wait equally long. An event whose at_ns is 0 happened now. */
+#define GCI_APPEND_MAX 3
+gcache_status gci_segment_append_all(gci_segment *segment, gci_event const *events, size_t count, gcache_error *error);
 
 /* A part of the file as it is now, for reading events. */
 typedef struct gci_segment_part {

@@ -550,13 +550,11 @@ gci_index_begin(gci_index *index, gci_access access, uint64_t wait_ns, gcache_er
 static void
 checkpoint(gci_index *index)
 {
-    int how = index->truncate ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_RESTART;
-
     if (!index->truncate && index->wal_frames <= CHECKPOINT_FRAMES)
         return;
     /* Readers in the way make it incomplete; it is tried again after the next commit. */
     sqlite3_busy_timeout(index->database, index->truncate ? TRUNCATE_MS : BUSY_MS);
-    sqlite3_wal_checkpoint_v2(index->database, NULL, how, NULL, NULL);
+    sqlite3_wal_checkpoint_v2(index->database, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
     sqlite3_busy_timeout(index->database, BUSY_MS);
     index->wal_frames = 0;
 }

@@ -9,9 +9,10 @@
  *     itself.
  *  2. Every write transaction and every checkpoint, making and migrating the database included, is done under the
  *     exclusive flock on locks/index: no checkpoint runs beside a commit.
- *  3. A checkpoint is RESTART or TRUNCATE, which take the writer's lock of their own; under 2 it can't be busy and so can't
- *     degrade to a passive one. It is done after a commit that left more than CHECKPOINT_FRAMES frames in the WAL, and where
- *     room is short (TRUNCATE).
+ *  3. A checkpoint is TRUNCATE, which takes the writer's lock of its own; under 2 it can't be busy and so can't degrade to a
+ *     passive one. It is done after a commit that left more than CHECKPOINT_FRAMES frames in the WAL, and where room is short.
+ *     RESTART wouldn't do: it leaves the frames for a later commit of the same connection to write over, and a connection that
+ *     comes when all others have gone recovers every one of them, and appends.
  * And:
  *  4. The database is opened when it is first needed, never on the way to a hit, and never by other means than SQLite.
  *  5. No connection goes over a fork: it is closed before, and parent and child open their own (fork_gate.h).

@@ -11,7 +11,7 @@
 
 /* A batch takes a few milliseconds, one insert in so many. */
 #define DRAIN_EVERY 512
-/* At close: less than this waits for the next process. */
+/* At close: less than this waits for the next process. What was drained goes, or every short process from now on would drain. */
 #define DRAIN_AT_CLOSE_BYTES ((size_t)64 << 10)
 /* What is read and applied in one transaction. */
 #define PART_BYTES ((size_t)4 << 20)
@@ -60,6 +60,12 @@ static gci_field const kept_fields[] = {
     GCI_TEXT(kept, ids, "ids", "16 bytes each: after its candidate index was found damaged, the key has these and no others"),
 };
 gci_fields const gci_kept_fields = GCI_FIELDS("KEPT", kept, kept_fields);
+
+static gci_field const counted_fields[] = {
+    GCI_NUMBER_UP_TO(gci_counted, which, 1, GCI_COUNT_COUNT - 1, "which", "its place in `GCACHE_STATISTIC_COUNTER_MAP`, from 0"),
+    GCI_NUMBER(gci_counted, number, 8, "number", "how often"),
+};
+gci_fields const gci_counted_fields = GCI_FIELDS("COUNTED", gci_counted, counted_fields);
 
 static gcache_status
 note(gci_store *store, gci_event_type type, gci_fields const *fields, void const *value)
@@ -279,6 +285,8 @@ gci_apply_event(gci_index *index, gci_event const *event)
     case GCI_EVENT_KEPT:
         apply_kept(index, event->body);
         break;
+    case GCI_EVENT_COUNTED:
+        break; /* no rows: drain_part */
     }
 }
 
@@ -289,6 +297,21 @@ static void
 clamp_recency(gci_index *index)
 {
     GCI_EXECUTE(index, GCI_SQL_ENTRY_FUTURE, gci_sql_number((int64_t)gci_clock_wall_ns()));
+}
+
+/* What handles counted that never had the table that processes share. */
+static void
+take_counts(gci_store *store, gci_view body)
+{
+    gci_reader reader = gci_reader_of(body);
+    gci_counted counted;
+
+    while (gci_reader_left(&reader) != 0) {
+        gci_fields_read(&reader, &gci_counted_fields, NULL, &counted);
+        if (reader.failed)
+            return;
+        gci_store_count(store, (gci_store_counter)counted.which, counted.number);
+    }
 }
 
 /* Applies one part of the segment; *out_end is where the next begins, *out_more whether there may be one. */
@@ -308,6 +331,8 @@ drain_part(gci_store *store, uint64_t *out_end, bool *out_more, gcache_error *er
     while (gci_event_next(gci_buf_view(&part.bytes), &at, &event)) {
         gci_apply_event(index, &event);
         lookups |= event.type == GCI_EVENT_LOOKUP;
+        if (event.type == GCI_EVENT_COUNTED)
+            take_counts(store, event.body);
     }
     /* Damaged throughout, but for an event that may begin at its end. */
     if (at == 0 && part.bytes.size == PART_BYTES)
@@ -375,10 +400,7 @@ gci_drain_if_due(gci_store *store)
 void
 gci_drain_at_close(gci_store *store)
 {
-    struct stat facts;
-
     if (!store->read_only && atomic_load(&store->segment.appended) > 0 &&
-        gci_dir_stat(store->directory, "segment", &facts, NULL) == GCACHE_OK &&
-        (uint64_t)facts.st_size >= DRAIN_AT_CLOSE_BYTES)
-        gci_drain(store, 0, NULL);
+        atomic_load(&store->segment.size) >= DRAIN_AT_CLOSE_BYTES)
+        gci_drain_and_empty(store, 0, NULL);
 }

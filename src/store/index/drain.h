@@ -43,6 +43,12 @@ void gci_note_removal(gci_store *store, gcache_key const *key, char const *id, u
 /* Appends the event of a key that was mended: ids (of 16 bytes each) is all that it has now. */
 void gci_note_kept(gci_store *store, gcache_key const *key, gci_view ids, uint64_t key_cost);
 
+/* An item of a COUNTED event. */
+typedef struct gci_counted {
+    uint8_t which; /* gci_store_counter */
+    uint64_t number;
+} gci_counted;
+
 /* Does to the rows what an event says. Between begin and end of a write. */
 void gci_apply_event(gci_index *index, gci_event const *event);
 
@@ -67,6 +73,7 @@ void gci_put_entry_row(gci_index *index, gci_entry_row const *row);
 /* Drops the row of a key that has no entries, and those of its components. Between begin and end of a write. */
 void gci_drop_unused_key_row(gci_index *index, int64_t key_id);
 
-extern gci_fields const gci_inserted_fields, gci_touched_fields, gci_removed_fields, gci_kept_fields;
+extern gci_fields const gci_inserted_fields, gci_touched_fields, gci_removed_fields, gci_kept_fields,
+    gci_counted_fields;
 
 #endif

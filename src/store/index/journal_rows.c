@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "base/system/clock.h"
 #include "store/index/drain.h"
+#include "store/index/touch.h"
 
 #include <stdlib.h>
 
@@ -31,6 +32,14 @@ gci_store_journal_append(gci_store *store, gci_view entry)
     }
     gci_drain_if_due(store);
     return true;
+}
+
+bool
+gci_store_journal_hit(gci_store *store, gci_view entry)
+{
+    if (!store->read_only && entry.size <= GCI_JOURNAL_BYTES_MAX && gci_gather_first_hit(store, entry))
+        return true;
+    return gci_store_journal_append(store, entry);
 }
 
 /* ---- what isn't in index.db yet ---- */
@@ -149,6 +158,7 @@ gci_store_journal_each(gci_store *store, gci_journal_fn fn, void *state, gcache_
     bool stopped = false;
 
     gci_store_enter(store);
+    gci_flush_touches(store);
     if (!store->read_only)
         gci_drain(store, WAIT_NS, NULL);
     gcache_status status = each_in_tail(store, fn, state, &stopped, error);

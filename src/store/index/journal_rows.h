@@ -15,6 +15,9 @@
 /* One write. Trouble is logged and counted, never reported: a journal must not make a lookup fail. */
 bool gci_store_journal_append(gci_store *store, gci_view entry);
 
+/* The same for a hit. If it is the first thing that a handle does, it waits for the next, or for the handle's end. */
+bool gci_store_journal_hit(gci_store *store, gci_view entry);
+
 /* Calls fn for past entries, newest first; anything but 0 ends it. */
 typedef int (*gci_journal_fn)(void *state, uint64_t at_ns, gci_view entry);
 gcache_status gci_store_journal_each(gci_store *store, gci_journal_fn fn, void *state, gcache_error *error);

@@ -107,6 +107,7 @@ after_fork(gci_store *store)
     pthread_mutex_init(&store->touch_mutex, NULL);
     pthread_mutex_init(&store->warming, NULL);
     gci_buf_init(&store->touches, store->touches.limit);
+    gci_buf_init(&store->first_hit, store->first_hit.limit);
     for (size_t i = 0; i < GCI_COUNT_COUNT; i++)
         atomic_store(&store->counts[i], 0);
 }
@@ -117,14 +118,18 @@ warm_up(gci_store *store)
 {
     uint64_t now = gci_clock_coarse_ns();
 
-    atomic_store(&store->checked_ns, now);
-    atomic_store(&store->touched_ns, now);
     gci_fork_mark_open(&store->fork);
     if (store->network == NULL)
         gci_shared_map(&store->shared, store->directory, store->read_only);
     if (!store->read_only && (store->network != NULL || !gci_layout_has_tag(store->directory)))
         gci_layout_complete(store->directory, NULL);
+    pthread_mutex_lock(&store->touch_mutex);
+    /* What has waited for this (gci_gather_first_hit) is due at once. */
+    bool waits = store->first_hit.size > 0;
+    atomic_store(&store->checked_ns, waits ? 0 : now);
+    atomic_store(&store->touched_ns, waits ? 0 : now);
     atomic_store_explicit(&store->warm, true, memory_order_release);
+    pthread_mutex_unlock(&store->touch_mutex);
 }
 
 static void
@@ -132,10 +137,11 @@ warm_up_once(gci_store *store)
 {
     pid_t here = getpid(), first = 0;
 
-    /* Forked before anything was shared: only this mutex may have been held by a thread that isn't there. */
+    /* Forked before anything was shared: only these may have been held by a thread that isn't there. */
     if (!atomic_compare_exchange_strong(&store->process, &first, here) && first != here) {
         atomic_store(&store->process, here);
         pthread_mutex_init(&store->warming, NULL);
+        pthread_mutex_init(&store->touch_mutex, NULL);
     }
     pthread_mutex_lock(&store->warming);
     if (!atomic_load(&store->warm))

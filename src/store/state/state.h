@@ -65,6 +65,9 @@ struct gci_store {
     _Atomic uint64_t counts[GCI_COUNT_COUNT]; /* not yet added to the shared ones */
     pthread_mutex_t touch_mutex;
     gci_buf touches;             /* hits of sets that left the memory tier */
+    gci_buf first_hit;           /* the journal's entry of a hit before anything else; empty: none waits */
+    uint64_t first_hit_ns;
+    pid_t first_hit_by;
     char *name;                  /* the directory's absolute path */
     bool initialised;              /* the parts below `directory` were initialised */
     _Atomic bool warm;           /* gci_store_warm_up was done */

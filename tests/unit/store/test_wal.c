@@ -263,6 +263,26 @@ test_no_loss_with_it(void **state)
     gci_dir_close(&dir);
 }
 
+/* A connection that is the only one begins by reading the whole WAL, as long as it wasn't truncated. */
+static void
+test_the_wal_of_short_connections_stays_small(void **state)
+{
+    test_dir *fixture = *state;
+    gci_dir dir;
+    char path[512];
+
+    gci_store_close(fixture_open(fixture));
+    assert_int_equal(gci_dir_open_user(fixture->directory, &dir, NULL), GCACHE_OK);
+    path_in(fixture, "index.db-wal", path);
+    for (int round = 0; round < 40; round++) {
+        gci_index_init(&first, dir, false, false, (gci_index_owner){ 0 });
+        assert_int_equal(put_lookups(&first, round, 100, 0), GCACHE_OK);
+        gci_index_close(&first);
+        assert_true(size_of_file(path) < 8 << 20);
+    }
+    gci_dir_close(&dir);
+}
+
 /* The directory's format stands for the tables' version: another one is damage. What was there is kept aside. */
 static void
 test_other_tables_are_put_aside(void **state)
@@ -295,6 +315,7 @@ main(void)
     struct CMUnitTest const tests[] = {
         STORE_TEST(test_loss_without_the_cure),
         STORE_TEST(test_no_loss_with_it),
+        STORE_TEST(test_the_wal_of_short_connections_stays_small),
         STORE_TEST(test_other_tables_are_put_aside),
     };
 
