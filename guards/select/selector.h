@@ -59,6 +59,8 @@ struct gci_binding {
     gci_name_frame frame;
     bool is_shadowed;           /* a hint has the name of a function */
     bool is_plain;              /* no hint has, and all names are bound to integers */
+    uint64_t names_id;          /* of the hints' names that slots_of_hints is for; 0: of none */
+    uint16_t slots_of_hints[GCI_HINTS_FEW]; /* GCI_MAX_SLOTS: no list reads it */
     gci_memo memo;
 };
 

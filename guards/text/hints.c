@@ -7,6 +7,7 @@
 #include "guards/text/ast.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 /* Comparing all pairs of more names, to find one given twice, would show. */
@@ -135,6 +136,7 @@ gci_hints_init(gci_hints *hints)
     gci_arena_init(&hints->arena, GCI_EVAL_MEMORY);
     hints->items = hints->few;
     hints->count = 0;
+    hints->names_id = 0;
 }
 
 gcache_status
@@ -163,6 +165,7 @@ typedef struct known_name {
 } known_name;
 
 struct gci_hint_names {
+    uint64_t id; /* no other names of this process have it, so that what was resolved for them is known by it */
     size_t count;
     known_name items[];
 };
@@ -180,6 +183,7 @@ put_name(char **to, gci_view name)
 gci_hint_names *
 gci_hint_names_of(gci_hints const *hints)
 {
+    static _Atomic uint64_t last_id;
     size_t size = sizeof(gci_hint_names) + hints->count * sizeof(known_name);
 
     for (size_t i = 0; i < hints->count; i++)
@@ -188,6 +192,7 @@ gci_hint_names_of(gci_hints const *hints)
     if (names == NULL)
         return NULL;
     char *texts = (char *)&names->items[hints->count];
+    names->id = atomic_fetch_add_explicit(&last_id, 1, memory_order_relaxed) + 1;
     names->count = hints->count;
     for (size_t i = 0; i < hints->count; i++) {
         gci_hint const *hint = &hints->items[i];
@@ -210,6 +215,7 @@ gci_hints_read_known(gci_hints *hints, gcache_hints const *source, gci_hint_name
         hints->few[i] = (gci_hint){ name->name, name->bound, name->hash, gci_number_int(given->value) };
     }
     hints->count = known->count;
+    hints->names_id = known->id;
     return true;
 }
 

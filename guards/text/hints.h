@@ -34,13 +34,14 @@ typedef struct gci_hint {
 } gci_hint;
 
 /* Most lookups have no more hints than these: they take no memory. */
-#define GCI_HINTS_FEW 8
+#define GCI_HINTS_FEW 16
 
 /* Not to be copied: items may be its own few. */
 typedef struct gci_hints {
     gci_arena arena;
     gci_hint *items;
     size_t count;
+    uint64_t names_id; /* of the names they were read with, in their order (gci_hints_read_known); 0: others */
     gci_hint few[GCI_HINTS_FEW];
 } gci_hints;
 

@@ -44,6 +44,24 @@ GCACHE_API void gcache_guards_free(gcache_guards *guards);
 GCACHE_API gcache_status gcache_guards_eval(gcache_guards const *guards, gcache_hints const *hints,
                                             gcache_verdict *out_verdict, gcache_error *error);
 
+/*
+ * For callers that ask a list about the same names again and again: names are resolved once, an evaluation takes what the
+ * program takes. Only integers, and only the truth; gcache_guards_eval says which guard it was, and why.
+ */
+typedef struct gcache_prepared gcache_prepared;
+
+/*
+ * Prepares a list for values of these names, in this order. The list must outlive *out_prepared, the names needn't. A name that the
+ * list doesn't read is fine; one that it reads and isn't given raises, as it does in gcache_guards_eval.
+ * GCACHE_OK, ERROR_ARGUMENT (a name given twice, empty or NULL; more than 65,535), ERROR_MEMORY.
+ */
+GCACHE_API gcache_status gcache_guards_prepare(gcache_guards const *guards, char const *const *names, size_t count,
+                                               gcache_prepared **out_prepared, gcache_error *error);
+GCACHE_API void gcache_prepared_free(gcache_prepared *prepared);
+
+/* Evaluates; values has as many as there were names. Without memory it is GCACHE_RAISES. Any number of threads may use it. */
+GCACHE_API gcache_truth gcache_prepared_eval(gcache_prepared const *prepared, int64_t const *values);
+
 typedef enum gcache_guards_form {
     GCACHE_GUARDS_PROGRAM, /* the register program, an instruction a line */
     GCACHE_GUARDS_NORMAL   /* the normal form, a conjunct a line */

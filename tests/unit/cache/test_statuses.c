@@ -431,6 +431,23 @@ CASE(gcache_guards_eval, ERROR_ARGUMENT)
     return compile_guard(t, "s0 == 8", &twice);
 }
 
+static gcache_status
+prepare(trial *t, char const *const *names, size_t count)
+{
+    char const *text = "s0 == 8";
+    gcache_prepared *prepared = NULL;
+    gcache_guards *guards = NULL;
+
+    assert_int_equal(gcache_guards_compile(&text, 1, &guards, E), GCACHE_OK);
+    gcache_status status = gcache_guards_prepare(guards, names, count, &prepared, E);
+    gcache_prepared_free(prepared);
+    gcache_guards_free(guards);
+    return status;
+}
+
+CASE(gcache_guards_prepare, OK) { return prepare(t, (char const *[]){ "s1", "s0" }, 2); }
+CASE(gcache_guards_prepare, ERROR_ARGUMENT) { return prepare(t, (char const *[]){ "s0", "s0" }, 2); }
+
 /* ---- maintenance, statistics, journal ---- */
 
 CASE(gcache_verify, OK) { return gcache_verify(C, NULL, NULL, E); }
@@ -569,6 +586,7 @@ CASE(gcache_settings_write, ERROR_UNTRUSTED)
     X(gcache_guards_compile, OK) X(gcache_guards_compile, ERROR_SYNTAX)                               \
     X(gcache_guards_compile, ERROR_LIMIT)                                                             \
     X(gcache_guards_eval, OK) X(gcache_guards_eval, ERROR_ARGUMENT)                                   \
+    X(gcache_guards_prepare, OK) X(gcache_guards_prepare, ERROR_ARGUMENT)                             \
     X(gcache_verify, OK) X(gcache_verify, REFUSED)                                                    \
     X(gcache_repair, OK) X(gcache_repair, REFUSED) X(gcache_repair, ERROR_ARGUMENT)                   \
     X(gcache_repair, ERROR_READ_ONLY)                                                                 \

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #define MAX_FILE ((size_t)64 << 20)
+#define MAX_HINTS 64
 
 typedef struct recording {
     char const *guard;
@@ -33,6 +34,28 @@ expected_of(gci_value const *evaluation)
     return error->text.data;
 }
 
+/* The same of integers alone, prepared; in another order than that of the hints. */
+static void
+ask_prepared(recording const *r, gcache_hints const *hints, gcache_truth expected)
+{
+    gcache_prepared *prepared = NULL;
+    char const *names[MAX_HINTS];
+    int64_t values[MAX_HINTS];
+    gcache_error error;
+
+    if (hints->literal_count != 0 || hints->count > MAX_HINTS)
+        return;
+    for (size_t i = 0; i < hints->count; i++) {
+        names[hints->count - 1 - i] = hints->items[i].name;
+        values[hints->count - 1 - i] = hints->items[i].value;
+    }
+    if (gcache_guards_prepare(r->guards, names, hints->count, &prepared, &error) != GCACHE_OK)
+        fail_msg("%s: %s", r->guard, error.message);
+    if (gcache_prepared_eval(prepared, values) != expected)
+        fail_msg("%s, prepared, isn't what it was (evaluation %zu)", r->guard, r->evaluations);
+    gcache_prepared_free(prepared);
+}
+
 static void
 ask(recording *r, gci_value const *evaluation, gci_arena *arena)
 {
@@ -46,6 +69,7 @@ ask(recording *r, gci_value const *evaluation, gci_arena *arena)
     char const *result = verdict.truth == GCACHE_RAISES ? verdict.exception : verdict.truth == GCACHE_TRUE ? "true" : "false";
     if (strncmp(result, expected, strlen(result)) != 0)
         fail_msg("%s is %s, not %.20s (evaluation %zu)", r->guard, result, expected, r->evaluations);
+    ask_prepared(r, &hints, verdict.truth);
     r->evaluations++;
 }
 
