@@ -1,6 +1,7 @@
 #include "harness.h"
 
 #include <ftw.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,9 +95,28 @@ print_time(double ns)
         printf("%10.1f ms", ns / 1e6);
 }
 
+/* A row of JSON behind those in $BENCH_ROWS, for bench/report.py. An indented row belongs to the one before it. */
+void
+bench_record(char const *name, bench_figure figure)
+{
+    static char head[128];
+    char const *path = getenv("BENCH_ROWS");
+    bool inner = name[0] == ' ';
+
+    if (!inner)
+        snprintf(head, sizeof head, "%s", name);
+    FILE *rows = path != NULL ? fopen(path, "a") : NULL;
+    if (rows == NULL)
+        return;
+    fprintf(rows, "{\"name\": \"%s%s%s\", \"median\": %.4f, \"low\": %.4f, \"high\": %.4f}\n", head, inner ? " | " : "",
+            inner ? name + strspn(name, " ") : "", figure.median_ns, figure.lowest_ns, figure.highest_ns);
+    fclose(rows);
+}
+
 void
 bench_print(char const *name, bench_figure figure, char const *note)
 {
+    bench_record(name, figure);
     printf("%-52s", name);
     print_time(figure.median_ns);
     printf("   [");

@@ -18,7 +18,10 @@ bench_figure bench_run(void (*body)(void *state), void *state, size_t batches, s
 /* The same in processor time of this thread: for bodies that only compute, on a machine where others compute too. */
 bench_figure bench_run_computing(void (*body)(void *state), void *state, size_t batches, size_t calls);
 
-/* Prints "name   median ns   [lowest .. highest]   note". */
+/* Writes a row for bench/report.py to the file that $BENCH_ROWS names, if it does. Names hold no quotes. */
+void bench_record(char const *name, bench_figure figure);
+
+/* The same, and prints "name   median ns   [lowest .. highest]   note". */
 void bench_print(char const *name, bench_figure figure, char const *note);
 
 /* Nanoseconds of a steady clock, and of the processor by this thread. */
@@ -27,9 +30,6 @@ uint64_t bench_computing_ns(void);
 
 /* Of times that were taken one by one; sorts them. */
 bench_figure bench_figure_of(double *samples, size_t count);
-
-/* Nanoseconds of processor time that this thread has taken. */
-uint64_t bench_computing_ns(void);
 
 /* Ends the program with a message: a benchmark of something that failed measures nothing. */
 void bench_die(char const *what, char const *why);

@@ -183,6 +183,8 @@ bench_beside_raw(char const *name, void (*insert)(void *state), struct writing *
         theirs[i] = (double)(bench_now_ns() - between) / 1e3;
     }
     bench_figure us = bench_figure_of(ours, TIMES), raw_us = bench_figure_of(theirs, TIMES);
+    bench_record(name, bench_figure_of(ours, TIMES));
+    bench_record("  floor: create, write, fdatasync, rename", bench_figure_of(theirs, TIMES));
     printf("%-36s %9.1f us, raw %9.1f us: %.2f times; fastest tenth %.1f and %.1f: %.2f times\n", name, us.median_ns,
            raw_us.median_ns, us.median_ns / raw_us.median_ns, ours[TIMES / 10], theirs[TIMES / 10],
            ours[TIMES / 10] / theirs[TIMES / 10]);

@@ -238,8 +238,14 @@ gci_store_payload(gci_store *store, gci_candidate *candidate, gci_payload *out_p
 {
     if (gci_payload_kept(candidate, out_payload))
         return GCI_FOUND;
-    gci_store_enter(store);
-    gci_found found = settle(store, candidate, read_payload(store, candidate, out_payload, error));
+    /* A handle's first answer reads the file and no more, unless there is something to mend. */
+    bool first = !atomic_load_explicit(&store->warm, memory_order_acquire);
+    if (!first)
+        gci_store_enter(store);
+    gcache_status status = read_payload(store, candidate, out_payload, error);
+    if (first && status != GCACHE_OK)
+        gci_store_enter(store);
+    gci_found found = settle(store, candidate, status);
     if (found == GCI_FOUND && out_payload->size <= store->options.memory_bytes / KEEP_PART)
         gci_payload_keep(candidate, out_payload);
     return found;
