@@ -61,15 +61,13 @@ read_pattern(gci_view pattern, int *out_number, PCRE2_SIZE *out_offset)
     return code;
 }
 
-static gcache_status
-compile_one(gci_pattern *pattern, bool jit, gcache_error *error)
+gcache_status
+gci_pattern_compile(gci_pattern *pattern, bool jit, gcache_error *error)
 {
     int number = 0;
     PCRE2_SIZE offset = 0;
     PCRE2_UCHAR reason[128];
 
-    if (pattern->text.data == NULL)
-        return GCACHE_OK;
     if (pattern->code == NULL)
         pattern->code = read_pattern(pattern->text, &number, &offset);
     if (pattern->code == NULL && number == PCRE2_ERROR_NOMEMORY)
@@ -79,21 +77,32 @@ compile_one(gci_pattern *pattern, bool jit, gcache_error *error)
         return gci_fail(error, GCACHE_ERROR_DESCRIPTION, "%.*s: %s at %zu", (int)pattern->text.size, pattern->text.data,
                         (char const *)reason, (size_t)offset);
     }
-    if (jit) /* where there is no machine code for this processor the pattern is interpreted */
+    if (jit && !pattern->jitted) /* where there is no machine code for this processor the pattern is interpreted */
         pcre2_jit_compile(pattern->code, PCRE2_JIT_COMPLETE);
+    pattern->jitted = pattern->jitted || jit;
     return GCACHE_OK;
 }
 
-gcache_status
-gci_rule_compile(gci_rule *rule, bool jit, gcache_error *error)
+void
+gci_pattern_try_scan(gci_pattern *pattern)
+{
+    if (!pattern->tried)
+        pattern->scan = gci_scan_new(pattern->text);
+    pattern->tried = true;
+}
+
+/* Both ways of matching: once it is read a set doesn't change, and what a scan gives up is PCRE2's. */
+static gcache_status
+compile_rule(gci_rule *rule, bool jit, gcache_error *error)
 {
     gcache_status status = GCACHE_OK;
 
-    if (rule->kind == GCI_RULE_PATH || (rule->patterns[GCI_PATTERN].code != NULL && (rule->jitted || !jit)))
-        return GCACHE_OK;
-    for (size_t i = 0; i < GCI_PATTERN_COUNT && status == GCACHE_OK; i++)
-        status = compile_one(&rule->patterns[i], jit, error);
-    rule->jitted = jit;
+    for (size_t i = 0; i < GCI_PATTERN_COUNT && status == GCACHE_OK; i++) {
+        if (rule->patterns[i].text.data == NULL)
+            continue;
+        gci_pattern_try_scan(&rule->patterns[i]);
+        status = gci_pattern_compile(&rule->patterns[i], jit, error);
+    }
     return status;
 }
 
@@ -104,7 +113,7 @@ compile_rules(reader const *r, gci_value const *list)
     uint32_t first = r->rules->rule_count - (list != NULL ? list->count : 0);
 
     for (uint32_t i = first; i < r->rules->rule_count; i++)
-        if (gci_rule_compile(&r->rules->rules[i], r->rules->shipped, &reason) != GCACHE_OK)
+        if (compile_rule(&r->rules->rules[i], r->rules->shipped, &reason) != GCACHE_OK)
             return gci_rules_fail(r, &list->items[i - first], "the pattern", reason.message);
     return GCACHE_OK;
 }
@@ -287,6 +296,7 @@ read_limits(reader const *r, gci_value const *map)
         if (value->type != GCI_INT || value->integer < 1 || (uint64_t)value->integer > limits[which].most)
             return gci_rules_fail(r, value, "a limit", "must be an integer from 1 to the built-in limit");
         set_limit(r->rules, which, (size_t)value->integer);
+        r->rules->own_limits = true;
     }
     return GCACHE_OK;
 }
@@ -419,8 +429,10 @@ gcache_rules_free(gcache_rules *rules)
     if (rules == NULL)
         return;
     for (uint32_t i = 0; i < rules->rule_count; i++) {
-        for (size_t k = 0; k < GCI_PATTERN_COUNT; k++)
+        for (size_t k = 0; k < GCI_PATTERN_COUNT; k++) {
             pcre2_code_free(rules->rules[i].patterns[k].code);
+            gci_scan_free(rules->rules[i].patterns[k].scan);
+        }
     }
     gci_arena_clear(&rules->arena);
     free(rules);

@@ -14,6 +14,7 @@
 #include "base/arena.h"
 #include "base/text/value.h"
 #include "graph/rules/rules.h"
+#include "graph/rules/scan.h"
 #include "kinds/kinds.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
@@ -64,7 +65,9 @@ typedef enum gci_pattern_use {
 
 typedef struct gci_pattern {
     gci_view text; /* data NULL: there is none */
+    gci_scan *scan; /* NULL: it isn't a plain one */
     pcre2_code *code;
+    bool tried, jitted; /* to be a plain one; to be machine code */
 } gci_pattern;
 
 struct gci_rule {
@@ -73,7 +76,6 @@ struct gci_rule {
     gci_pattern patterns[GCI_PATTERN_COUNT];
     gci_path_step steps[GCI_RULES_MAX_STEPS];
     uint32_t step_count;
-    bool jitted;
     bool hand_back;           /* const, ordinal: names with a match in them are compared and handed back */
     bool whole;               /* ordinals: one numbering for the description, not one for each text */
     gci_value const *same, *different; /* examples; NULL where absent */
@@ -109,6 +111,7 @@ struct gcache_rules {
     gci_rules_state start;
     gci_rules_limits limits;
     bool shipped, lazy;
+    bool own_limits; /* which are PCRE2's: it alone matches */
     gci_advice const *advice; /* of a kind of the user's own */
     size_t advice_count;
     uint8_t hash[GCI_SHA256_BYTES];
@@ -128,8 +131,11 @@ gcache_status gci_rules_fail(gci_rules_reader const *r, gci_value const *value, 
 /* path := word { "." word | "[" index "]" }. NULL, or what is wrong with it. */
 char const *gci_rules_parse_path(gci_view path, gci_path_step *out_steps, uint32_t *out_count);
 
-/* Compiles a rule's patterns as far as they aren't, to machine code too if wanted. */
-gcache_status gci_rule_compile(gci_rule *rule, bool jit, gcache_error *error);
+/* Makes a pattern ready for PCRE2 as far as it isn't, as machine code too if wanted. */
+gcache_status gci_pattern_compile(gci_pattern *pattern, bool jit, gcache_error *error);
+
+/* Makes a scan of a pattern if it is a plain one; once. */
+void gci_pattern_try_scan(gci_pattern *pattern);
 
 /* Builds the automaton of all rules' paths. ERROR_LIMIT or ERROR_MEMORY. */
 gcache_status gci_rules_build_states(gcache_rules *rules, gcache_error *error);

@@ -1,5 +1,5 @@
 /*
- * Text rules at work: matches found with PCRE2, counted, and replaced.
+ * Text rules at work: matches found, by a scan or by PCRE2, counted, and replaced.
  */
 #include "graph/rules/text_rules.h"
 
@@ -17,6 +17,11 @@
  */
 #define STEPS_FLOOR ((uint64_t)2 << 20)
 #define STEPS_PER_BYTE 32
+
+/* The same for scans, whose steps are cheaper: what they leave is PCRE2's, which has the last word. Plain texts take some ten a
+   byte under all rules of a set. */
+#define SCAN_STEPS_FLOOR ((uint64_t)1 << 16)
+#define SCAN_STEPS_PER_BYTE 64
 
 /* In a set made for one description, patterns are compiled to machine code for texts from this size on: compiling takes
    as long as matching some 30 kB without it. Sets that are read for many descriptions are compiled at once. */
@@ -41,6 +46,7 @@ struct gci_rewriter {
     pcre2_match_data *match;
     pcre2_jit_stack *jit_stack;
     uint64_t steps_left;   /* for the texts so far */
+    uint64_t scan_steps_left;
     gci_arena names;       /* the texts of `ordinals` of scope "description" */
     gci_intern *ordinals;  /* by rule: the texts numbered so far */
     gci_intern among;      /* the texts a rule may number */
@@ -83,6 +89,7 @@ gci_rewriter_new(gcache_rules const *rules, gci_rewrite_fn on_change, gci_rewrit
     r->match = pcre2_match_data_create(4, NULL);
     r->jit_stack = pcre2_jit_stack_create(JIT_STACK_FIRST, JIT_STACK_LAST, NULL);
     r->steps_left = STEPS_FLOOR;
+    r->scan_steps_left = SCAN_STEPS_FLOOR;
     r->ordinals = calloc((size_t)rules->rule_count + 1, sizeof *r->ordinals);
     if (r->context == NULL || r->match == NULL || r->jit_stack == NULL || r->ordinals == NULL) {
         gci_rewriter_free(r);
@@ -117,10 +124,6 @@ gci_rewriter_free(gci_rewriter *r)
 
 /* ---- matching ---- */
 
-typedef struct span {
-    size_t start, end;
-} span;
-
 static gcache_status
 refuse(gci_rule const *rule, int number, gcache_error *error)
 {
@@ -137,17 +140,28 @@ refuse(gci_rule const *rule, int number, gcache_error *error)
 typedef struct search {
     gci_rewriter *rewriter;
     gci_rule const *rule;
-    pcre2_code *code; /* NULL: there is no such pattern, and no match */
+    gci_pattern *pattern; /* NULL: there is no such pattern, and no match */
+    gci_scan const *scan; /* NULL: PCRE2 matches */
     gci_view text;
-    size_t at;         /* where to look from */
-    span match, group; /* group: the first one's span if there is one, else the match's */
+    size_t at;             /* where to look from */
+    gci_span match, group; /* group: the first one's span if there is one, else the match's */
     gcache_status status;
 } search;
 
+/* Patterns of a lazy set, which is this rewriter's alone, are made ready when they are needed. */
 static search
 begin_search(gci_rewriter *r, gci_rule const *rule, gci_pattern_use use, gci_view text)
 {
-    return (search){ .rewriter = r, .rule = rule, .code = rule->patterns[use].code, .text = text };
+    gci_pattern *pattern = (gci_pattern *)&rule->patterns[use];
+    search s = { .rewriter = r, .rule = rule, .text = text };
+
+    if (pattern->text.data == NULL)
+        return s;
+    if (r->rules->lazy)
+        gci_pattern_try_scan(pattern);
+    s.pattern = pattern;
+    s.scan = r->rules->own_limits ? NULL : pattern->scan;
+    return s;
 }
 
 static gci_view
@@ -156,27 +170,65 @@ found_text(search const *s)
     return gci_view_of(s->text.data + s->group.start, s->group.end - s->group.start);
 }
 
+/* The next match as the scan finds it. false: there is none, or the scan gave up and is none any more. */
+static bool
+scan_match(search *s)
+{
+    gci_rewriter *r = s->rewriter;
+    gci_scan_result found = gci_scan_next(s->scan, s->text, s->at, &r->scan_steps_left, &s->match, &s->group);
+
+    if (found == GCI_SCAN_FOUND)
+        s->at = s->match.end;
+    if (found == GCI_SCAN_GAVE_UP)
+        s->scan = NULL;
+    return found == GCI_SCAN_FOUND;
+}
+
+/* The next match as PCRE2 finds it, which may be empty. false: there is none, or status isn't OK. */
+static bool
+match_once(search *s, gcache_error *error)
+{
+    gci_rewriter *r = s->rewriter;
+    gci_view text = s->text;
+    pcre2_code *code = s->pattern->code;
+    int count = pcre2_match(code, (PCRE2_SPTR)text.data, text.size, s->at, PCRE2_NO_UTF_CHECK, r->match, r->context);
+
+    if (!take_steps(r, 1 + ((count > 0 ? pcre2_get_startchar(r->match) : text.size) - s->at) / BYTES_A_STEP))
+        count = PCRE2_ERROR_MATCHLIMIT;
+    if (count < 0 && count != PCRE2_ERROR_NOMATCH)
+        s->status = refuse(s->rule, count, error);
+    if (count < 0)
+        return false;
+    PCRE2_SIZE const *ends = pcre2_get_ovector_pointer(r->match);
+    s->match = s->group = (gci_span){ ends[0], ends[1] };
+    if (count > 1 && ends[2] != PCRE2_UNSET)
+        s->group = (gci_span){ ends[2], ends[3] };
+    return true;
+}
+
+static gcache_status
+compile(search const *s, gcache_error *error)
+{
+    gcache_rules const *rules = s->rewriter->rules;
+    bool jit = rules->shipped && s->text.size >= JIT_TEXT_BYTES;
+
+    return rules->lazy ? gci_pattern_compile(s->pattern, jit, error) : GCACHE_OK;
+}
+
 /* The next match. false: there is none, or status isn't OK. */
 static bool
 next_match(search *s, gcache_error *error)
 {
-    gci_rewriter *r = s->rewriter;
     gci_view text = s->text;
 
-    while (s->at <= text.size && s->code != NULL && s->status == GCACHE_OK) {
-        int count = pcre2_match(s->code, (PCRE2_SPTR)text.data, text.size, s->at, PCRE2_NO_UTF_CHECK, r->match, r->context);
-        if (!take_steps(r, 1 + ((count > 0 ? pcre2_get_startchar(r->match) : text.size) - s->at) / BYTES_A_STEP))
-            count = PCRE2_ERROR_MATCHLIMIT;
-        if (count == PCRE2_ERROR_NOMATCH)
-            return false;
-        if (count < 0) {
-            s->status = refuse(s->rule, count, error);
-            return false;
-        }
-        PCRE2_SIZE const *ends = pcre2_get_ovector_pointer(r->match);
-        s->match = s->group = (span){ ends[0], ends[1] };
-        if (count > 1 && ends[2] != PCRE2_UNSET)
-            s->group = (span){ ends[2], ends[3] };
+    if (s->pattern == NULL || s->status != GCACHE_OK)
+        return false;
+    if (s->scan != NULL && scan_match(s))
+        return true;
+    if (s->scan != NULL)
+        return false;
+    s->status = compile(s, error);
+    while (s->at <= text.size && s->status == GCACHE_OK && match_once(s, error)) {
         if (s->match.end > s->at || s->match.end > s->match.start)
             s->at = s->match.end;
         if (s->match.end > s->match.start)
@@ -234,7 +286,7 @@ put_ordinal(gci_rewriter *r, gci_rule const *rule, gci_view found, gcache_error 
     gci_intern *ordinals = &r->ordinals[rule - r->rules->rules];
     bool is_new;
 
-    if (rule->patterns[GCI_PATTERN_AMONG].code != NULL && gci_intern_find(&r->among, found) == GCI_INTERN_NONE) {
+    if (rule->patterns[GCI_PATTERN_AMONG].text.data != NULL && gci_intern_find(&r->among, found) == GCI_INTERN_NONE) {
         gci_buf_append_view(&r->to, found);
         return GCACHE_OK;
     }
@@ -311,7 +363,7 @@ close_name(gci_rewriter *r, gci_view text, open_name *open, size_t at, gcache_er
 
 /* The text is written up to a match, whose name begins here or is the open one. */
 static gcache_status
-meet_name(gci_rewriter *r, gci_view text, span match, open_name *open, gcache_error *error)
+meet_name(gci_rewriter *r, gci_view text, gci_span match, open_name *open, gcache_error *error)
 {
     gcache_status status = GCACHE_OK;
 
@@ -360,7 +412,7 @@ compare_lines(void const *a, void const *b)
 
 /* The line around a match, without its end. */
 static gci_view
-line_around(gci_view text, span match)
+line_around(gci_view text, gci_span match)
 {
     size_t start = match.start, end = match.end;
 
@@ -431,14 +483,6 @@ rewrite(gci_rewriter *r, gci_rule const *rule, gci_view text, gcache_error *erro
     return status;
 }
 
-static gcache_status
-compile(gci_rewriter const *r, gci_rule const *rule, gci_view text, gcache_error *error)
-{
-    bool jit = r->rules->shipped && text.size >= JIT_TEXT_BYTES;
-
-    return r->rules->lazy ? gci_rule_compile((gci_rule *)rule, jit, error) : GCACHE_OK;
-}
-
 /* Does the rule's `unless` match anywhere? */
 static gcache_status
 is_passed_over(gci_rewriter *r, gci_rule const *rule, gci_view text, bool *out_passed, gcache_error *error)
@@ -454,9 +498,7 @@ static gcache_status
 apply_rule(gci_rewriter *r, gci_rule const *rule, gci_view *text, gcache_error *error)
 {
     bool passed = false;
-    gcache_status status = compile(r, rule, *text, error);
-    if (status == GCACHE_OK)
-        status = is_passed_over(r, rule, *text, &passed, error);
+    gcache_status status = is_passed_over(r, rule, *text, &passed, error);
     if (status != GCACHE_OK || passed)
         return status;
     status = rewrite(r, rule, *text, error);
@@ -480,10 +522,7 @@ static gcache_status
 hide_names(gci_rewriter *r, gci_rule const *rule, gci_view text, gcache_error *error)
 {
     bool passed = false;
-    gcache_status status = compile(r, rule, text, error);
-
-    if (status == GCACHE_OK)
-        status = is_passed_over(r, rule, text, &passed, error);
+    gcache_status status = is_passed_over(r, rule, text, &passed, error);
     search s = begin_search(r, rule, GCI_PATTERN, text);
     s.status = status;
     while (!passed && next_match(&s, error))
@@ -514,6 +553,7 @@ gci_rewriter_apply(gci_rewriter *r, gci_rules_state place, gci_view text, gci_vi
         return gci_fail(error, GCACHE_ERROR_LIMIT, "a text of %zu bytes, more than rules are applied to", text.size);
     *out_text = text;
     r->steps_left += STEPS_PER_BYTE * (uint64_t)text.size;
+    r->scan_steps_left += SCAN_STEPS_PER_BYTE * (uint64_t)text.size;
     gci_text_names_reset(&r->handed);
     for (uint32_t i = 0; i < node->text_count && status == GCACHE_OK; i++) {
         if (out_text->data == NULL) /* what an earlier rule left is nothing: still a place to count from */

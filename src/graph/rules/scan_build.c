@@ -1,0 +1,459 @@
+/*
+ * From a plain pattern's tree to its program: nodes are made from the end to the start, so that each knows what follows it.
+ * Then it is found out what each choice may begin with, and whether the program keeps scan_program.h's invariants.
+ */
+#include "graph/rules/scan_program.h"
+
+#include <stdlib.h>
+
+/* Nodes looked at for what choices begin with. Patterns that need more are none that people write. */
+#define VISITS_MAX 200000
+
+typedef struct builder {
+    gci_scan_source const *source;
+    gci_scan_node nodes[GCI_SCAN_MAX];
+    uint16_t count;
+    uint16_t call, back, body; /* the call; the return and the start of the group that is called */
+    unsigned repeats;          /* how many repeated groups we are in */
+    unsigned visits;
+    bool failed;
+} builder;
+
+static uint16_t emit(builder *b, uint16_t tree, uint16_t next);
+
+static uint16_t
+fail(builder *b)
+{
+    b->failed = true;
+    return 0;
+}
+
+static uint16_t
+add(builder *b, gci_scan_op op, uint16_t next, uint16_t other)
+{
+    if (b->failed || b->count == GCI_SCAN_MAX)
+        return fail(b);
+    b->nodes[b->count] = (gci_scan_node){ .op = (uint8_t)op, .next = next, .other = other, .repeats = b->repeats != 0 };
+    return b->count++;
+}
+
+static gci_scan_tree const *
+tree_at(builder const *b, uint16_t tree)
+{
+    return &b->source->trees[tree];
+}
+
+/* ---- lengths ---- */
+
+/* The bytes that a match of it has at least. */
+static size_t
+least(builder const *b, uint16_t tree)
+{
+    gci_scan_tree const *t = tree_at(b, tree);
+    size_t sum = 0, lowest = SIZE_MAX;
+
+    switch (t->op) {
+    case GCI_SCAN_SET:
+    case GCI_SCAN_CALL: /* emit_group sees to it */
+        return 1;
+    case GCI_SCAN_RUN:
+        return t->low;
+    case GCI_SCAN_LOOK:
+    case GCI_SCAN_LOOK_NOT:
+        return 0;
+    case GCI_SCAN_REPEAT:
+        return t->low * least(b, t->child);
+    case GCI_SCAN_SKIP: /* it never matches */
+        return SIZE_MAX / 2;
+    default:
+        break;
+    }
+    for (uint16_t child = t->child; child != 0; child = tree_at(b, child)->sibling) {
+        size_t size = least(b, child);
+        lowest = size < lowest ? size : lowest;
+        sum += size > SIZE_MAX / 4 ? SIZE_MAX / 4 : size;
+    }
+    return t->op == GCI_SCAN_CHOICE ? lowest : sum;
+}
+
+/* The length of a sequence of single characters of ASCII. */
+static uint16_t
+fixed_length(builder *b, uint16_t sequence)
+{
+    uint16_t length = 0;
+
+    for (uint16_t child = tree_at(b, sequence)->child; child != 0; child = tree_at(b, child)->sibling) {
+        gci_scan_tree const *t = tree_at(b, child);
+        if (t->op != GCI_SCAN_SET || b->source->sets[t->set].wide)
+            return fail(b);
+        length++;
+    }
+    return length;
+}
+
+/* ---- nodes ---- */
+
+static uint16_t
+emit_sequence(builder *b, uint16_t sequence, uint16_t next)
+{
+    uint16_t children[GCI_SCAN_MAX];
+    size_t count = 0;
+
+    for (uint16_t child = tree_at(b, sequence)->child; child != 0; child = tree_at(b, child)->sibling)
+        children[count++] = child;
+    while (count != 0)
+        next = emit(b, children[--count], next);
+    return next;
+}
+
+/* The sequences from this one on. behind: each begins as far back as it is long. */
+static uint16_t
+emit_choice(builder *b, uint16_t sequence, uint16_t next, bool behind)
+{
+    uint16_t sibling = tree_at(b, sequence)->sibling;
+    uint16_t rest = sibling != 0 ? emit_choice(b, sibling, next, behind) : 0;
+    uint16_t entry = emit_sequence(b, sequence, next);
+
+    if (behind) {
+        uint16_t length = fixed_length(b, sequence);
+        entry = add(b, GCI_SCAN_BACK, entry, 0);
+        b->nodes[entry].low = length;
+    }
+    return sibling != 0 ? add(b, GCI_SCAN_SPLIT, rest, entry) : entry;
+}
+
+static uint16_t
+emit_look(builder *b, gci_scan_tree const *t, uint16_t next)
+{
+    uint16_t end = add(b, GCI_SCAN_END, 0, 0);
+
+    return add(b, t->op, next, emit_choice(b, tree_at(b, t->child)->child, end, t->behind));
+}
+
+static uint16_t
+emit_run(builder *b, gci_scan_tree const *t, uint16_t next)
+{
+    bool any = t->low <= 1 && t->high == GCI_SCAN_MANY;
+    uint16_t node = add(b, t->op, next, 0);
+
+    if (t->op == GCI_SCAN_RUN && b->source->sets[t->set].wide && !any)
+        return fail(b); /* characters would have to be counted */
+    b->nodes[node].set = t->set;
+    b->nodes[node].low = t->low;
+    b->nodes[node].high = t->high;
+    b->nodes[node].lazy = t->lazy;
+    return node;
+}
+
+static uint16_t
+emit_loop(builder *b, uint16_t child, uint16_t next)
+{
+    b->repeats++;
+    uint16_t loop = add(b, GCI_SCAN_SPLIT, next, 0);
+    b->nodes[loop].other = emit(b, child, loop);
+    b->repeats--;
+    return loop;
+}
+
+static uint16_t
+emit_repeat(builder *b, gci_scan_tree const *t, uint16_t next)
+{
+    if (t->low == 0 && t->high == 1) {
+        uint16_t once = emit(b, t->child, next);
+        return t->lazy ? add(b, GCI_SCAN_SPLIT, once, next) : add(b, GCI_SCAN_SPLIT, next, once);
+    }
+    if (t->lazy || t->low > 1 || t->high != GCI_SCAN_MANY || least(b, t->child) == 0)
+        return fail(b);
+    uint16_t loop = emit_loop(b, t->child, next);
+    return t->low == 1 ? emit(b, t->child, loop) : loop;
+}
+
+static bool
+is_called(builder const *b, gci_scan_tree const *group)
+{
+    for (uint16_t i = 1; i < b->source->count && group->name.size != 0; i++)
+        if (b->source->trees[i].op == GCI_SCAN_CALL && gci_view_equal(b->source->trees[i].name, group->name))
+            return true;
+    return false;
+}
+
+/* What is called is repeated, too. */
+static uint16_t
+emit_group(builder *b, gci_scan_tree const *t, uint16_t next)
+{
+    bool called = is_called(b, t);
+
+    if (called && (b->body != 0 || least(b, t->child) == 0))
+        return fail(b);
+    next = t->first ? add(b, GCI_SCAN_CLOSE, next, 0) : next;
+    b->repeats += called;
+    b->back = called ? next = add(b, GCI_SCAN_RETURN, next, 0) : b->back;
+    next = emit(b, t->child, next);
+    b->body = called ? next : b->body;
+    b->repeats -= called;
+    return t->first ? add(b, GCI_SCAN_OPEN, next, 0) : next;
+}
+
+/* Makes a tree's nodes; the first of them. */
+static uint16_t
+emit(builder *b, uint16_t tree, uint16_t next)
+{
+    gci_scan_tree const *t = tree_at(b, tree);
+
+    switch (t->op) {
+    case GCI_SCAN_SEQUENCE:
+        return emit_sequence(b, tree, next);
+    case GCI_SCAN_CHOICE:
+        return emit_choice(b, t->child, next, false);
+    case GCI_SCAN_GROUP:
+        return emit_group(b, t, next);
+    case GCI_SCAN_REPEAT:
+        return emit_repeat(b, t, next);
+    case GCI_SCAN_LOOK:
+    case GCI_SCAN_LOOK_NOT:
+        return emit_look(b, t, next);
+    case GCI_SCAN_SET:
+    case GCI_SCAN_RUN:
+        return emit_run(b, t, next);
+    case GCI_SCAN_CALL:
+        b->call = add(b, t->op, next, 0);
+        return b->call;
+    default:
+        return add(b, t->op, next, 0);
+    }
+}
+
+static void
+link_call(builder *b)
+{
+    if (b->failed || b->source->calls == 0)
+        return;
+    if (b->call == 0 || b->body == 0) {
+        b->failed = true;
+        return;
+    }
+    b->nodes[b->call].other = b->body;
+    b->nodes[b->back].other = b->nodes[b->call].next;
+}
+
+/* ---- what is next ---- */
+
+/* Where a walk may stand. */
+typedef enum place { MIDDLE, LINE_START, TEXT_START } place;
+
+static gci_scan_bytes const all_bytes = { { UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX } };
+
+static void
+add_byte(gci_scan_bytes *bytes, unsigned byte)
+{
+    bytes->bits[byte >> 6] |= (uint64_t)1 << (byte & 63);
+}
+
+static void
+add_bytes(gci_scan_bytes *bytes, gci_scan_bytes const *more)
+{
+    for (size_t i = 0; i < sizeof bytes->bits / sizeof *bytes->bits; i++)
+        bytes->bits[i] |= more->bits[i];
+}
+
+static void
+keep_bytes(gci_scan_bytes *bytes, gci_scan_bytes const *those)
+{
+    for (size_t i = 0; i < sizeof bytes->bits / sizeof *bytes->bits; i++)
+        bytes->bits[i] &= those->bits[i];
+}
+
+static bool
+have_common(gci_scan_bytes const *a, gci_scan_bytes const *b)
+{
+    gci_scan_bytes both = *a;
+    uint64_t any = 0;
+
+    keep_bytes(&both, b);
+    for (size_t i = 0; i < sizeof both.bits / sizeof *both.bits; i++)
+        any |= both.bits[i];
+    return any != 0;
+}
+
+static gci_scan_bytes
+bytes_of_set(gci_scan_set const *set)
+{
+    gci_scan_bytes bytes = { { 0 } };
+
+    for (unsigned c = 0; c < 256; c++)
+        if (set->has[c])
+            add_byte(&bytes, c);
+    return bytes;
+}
+
+static gci_scan_bytes firsts(builder *b, uint16_t node, place where);
+
+/* Adds what a match from a node on may begin with, or more. seen: nodes whose bytes are in already. */
+static void
+add_firsts(builder *b, uint16_t node, place where, uint8_t *seen, gci_scan_bytes *out)
+{
+    gci_scan_node const *n = &b->nodes[node];
+    gci_scan_bytes some = { { 0 } }, more;
+
+    if (seen[node])
+        return;
+    seen[node] = 1;
+    if (++b->visits > VISITS_MAX) {
+        b->failed = true;
+        return;
+    }
+    switch ((gci_scan_op)n->op) {
+    case GCI_SCAN_RUN:
+        if (n->low == 0)
+            add_firsts(b, n->next, where, seen, out);
+        /* fall through */
+    case GCI_SCAN_SET:
+        some = bytes_of_set(&b->source->sets[n->set]);
+        break;
+    case GCI_SCAN_SPLIT:
+    case GCI_SCAN_RETURN:
+        add_firsts(b, n->other, where, seen, out);
+        add_firsts(b, n->next, where, seen, out);
+        break;
+    case GCI_SCAN_CALL:
+        add_firsts(b, n->other, where, seen, out);
+        break;
+    case GCI_SCAN_LINE_END:
+        add_byte(&some, '\n');
+        add_byte(&some, 256);
+        break;
+    case GCI_SCAN_TEXT_END:
+        add_byte(&some, 256);
+        break;
+    case GCI_SCAN_LOOK:
+        some = firsts(b, n->other, where);
+        more = firsts(b, n->next, where);
+        keep_bytes(&some, &more);
+        break;
+    case GCI_SCAN_LINE_START:
+    case GCI_SCAN_TEXT_START:
+        if (where == TEXT_START || (where == LINE_START && n->op == GCI_SCAN_LINE_START))
+            add_firsts(b, n->next, where, seen, out);
+        break;
+    case GCI_SCAN_OPEN:
+    case GCI_SCAN_CLOSE:
+    case GCI_SCAN_WORD_EDGE:
+    case GCI_SCAN_LOOK_NOT:
+        add_firsts(b, n->next, where, seen, out);
+        break;
+    default:
+        some = all_bytes;
+        break;
+    }
+    add_bytes(out, &some);
+}
+
+static gci_scan_bytes
+firsts(builder *b, uint16_t node, place where)
+{
+    gci_scan_bytes bytes = { { 0 } };
+    uint8_t seen[GCI_SCAN_MAX] = { 0 };
+
+    if (!b->failed)
+        add_firsts(b, node, where, seen, &bytes);
+    return bytes;
+}
+
+/* Fills in what nodes may be followed by. It doesn't matter there where a line starts. */
+static void
+look_ahead(builder *b)
+{
+    for (uint16_t i = 0; i < b->count && !b->failed; i++) {
+        gci_scan_node *n = &b->nodes[i];
+        if (n->op != GCI_SCAN_RUN && n->op != GCI_SCAN_SPLIT)
+            continue;
+        n->here = firsts(b, n->next, TEXT_START);
+        n->there = n->op == GCI_SCAN_SPLIT ? firsts(b, n->other, TEXT_START) : bytes_of_set(&b->source->sets[n->set]);
+        n->apart = !have_common(&n->here, &n->there);
+        if (n->repeats && !n->apart)
+            b->failed = true;
+    }
+}
+
+/* ---- the program ---- */
+
+static void
+find_stops(gci_scan *scan)
+{
+    bool lines = have_common(&scan->leads[LINE_START], &all_bytes);
+    size_t count = 0;
+
+    for (unsigned c = 0; c < 256; c++) {
+        scan->stops[c] = gci_scan_has(&scan->leads[MIDDLE], c) || (lines && c == '\n');
+        if (scan->stops[c] && count++ < sizeof scan->few)
+            scan->few[count - 1] = (uint8_t)c;
+    }
+    scan->is_few = count <= sizeof scan->few;
+    for (size_t i = count; i < sizeof scan->few; i++)
+        scan->few[i] = scan->few[0];
+}
+
+static gci_scan *
+make(builder *b, uint16_t root)
+{
+    gci_scan_source const *source = b->source;
+    size_t nodes_size = b->count * sizeof *b->nodes, sets_size = source->set_count * sizeof *source->sets;
+    gci_scan *scan = malloc(sizeof *scan + nodes_size + sets_size);
+
+    if (scan == NULL)
+        return NULL;
+    *scan = (gci_scan){ .root = root, .count = b->count, .set_count = source->set_count };
+    scan->nodes = (gci_scan_node *)(void *)(scan + 1);
+    scan->sets = (gci_scan_set *)(void *)(scan->nodes + b->count);
+    memcpy(scan->nodes, b->nodes, nodes_size);
+    memcpy(scan->sets, source->sets, sets_size);
+    for (unsigned where = MIDDLE; where <= TEXT_START; where++)
+        scan->leads[where] = firsts(b, root, (place)where);
+    find_stops(scan);
+    return scan;
+}
+
+static gci_scan *
+build(gci_scan_source const *source, uint16_t tree)
+{
+    builder *b = calloc(1, sizeof *b);
+    gci_scan *scan = NULL;
+
+    if (b == NULL)
+        return NULL;
+    b->source = source;
+    b->count = 1; /* 0 is none */
+    uint16_t root = emit(b, tree, add(b, GCI_SCAN_END, 0, 0));
+    link_call(b);
+    look_ahead(b);
+    if (!b->failed && least(b, tree) != 0)
+        scan = make(b, root);
+    if (b->failed && scan != NULL) {
+        free(scan);
+        scan = NULL;
+    }
+    free(b);
+    return scan;
+}
+
+gci_scan *
+gci_scan_new(gci_view pattern)
+{
+    gci_scan_source *source = calloc(1, sizeof *source);
+    gci_scan *scan = NULL;
+
+    if (source == NULL)
+        return NULL;
+    source->text = pattern;
+    uint16_t tree = gci_scan_read(source);
+    if (tree != 0)
+        scan = build(source, tree);
+    free(source);
+    return scan;
+}
+
+void
+gci_scan_free(gci_scan *scan)
+{
+    free(scan);
+}

@@ -1,0 +1,110 @@
+/*
+ * What a plain pattern becomes: between its reader (scan_read.c), its builder (scan_build.c) and its use (scan_find.c).
+ *
+ * subset    := [ "(?m)" ] choice                     a match has at least one byte
+ * choice    := sequence { "|" sequence }             "(*SKIP)(*F)" may end a sequence of the outermost choice
+ * sequence  := { item [ "*" | "+" | "?" | "{" n [ "," [ n ] ] "}" ] [ "?" ] }
+ * item      := character | "." | class | "^" | "$" | "\A" | "\z" | "\b" | group | "(?&" name ")"
+ * group     := "(" | "(?:" | "(?|" | "(?<" name ">" | "(?=" | "(?!" | "(?<=" | "(?<!"  choice ")"
+ *
+ * Characters are of ASCII, but that a negated class and "." have all others. Of groups only the first is kept.
+ *
+ * Invariants:
+ *  1. A group is repeated only where each byte says whether it is repeated once more, and how: nothing is tried within it
+ *     that is taken back. So a walk calls itself at most as often as the pattern has choices.
+ *  2. A group's body has at least a byte, so that a walk ends.
+ *  3. There is at most one "(?&name)": where a group returns to is known, and how often is a number.
+ */
+#ifndef GCI_GRAPH_SCAN_PROGRAM_H
+#define GCI_GRAPH_SCAN_PROGRAM_H
+
+#include "graph/rules/scan.h"
+
+#define GCI_SCAN_MAX 512 /* nodes of a tree and of a program */
+#define GCI_SCAN_MAX_SETS 64
+#define GCI_SCAN_MANY UINT16_MAX
+
+typedef enum gci_scan_op {
+    GCI_SCAN_SET,        /* a character of `set` */
+    GCI_SCAN_RUN,        /* low to high of them */
+    GCI_SCAN_SPLIT,      /* `other`, or else next */
+    GCI_SCAN_OPEN,       /* the first group begins */
+    GCI_SCAN_CLOSE,      /* and ends */
+    GCI_SCAN_CALL,       /* the group at `other`, then next */
+    GCI_SCAN_RETURN,     /* to behind the call, `other`; next if there was none */
+    GCI_SCAN_LINE_START, /* "^" with "(?m)" */
+    GCI_SCAN_LINE_END,
+    GCI_SCAN_TEXT_START,
+    GCI_SCAN_TEXT_END,
+    GCI_SCAN_WORD_EDGE,
+    GCI_SCAN_LOOK,     /* `other` matches here */
+    GCI_SCAN_LOOK_NOT,
+    GCI_SCAN_BACK,     /* `low` bytes back */
+    GCI_SCAN_SKIP,     /* no match before here */
+    GCI_SCAN_END,
+    /* of trees only */
+    GCI_SCAN_SEQUENCE,
+    GCI_SCAN_CHOICE,
+    GCI_SCAN_GROUP,    /* the first one, or one that is called */
+    GCI_SCAN_REPEAT    /* low to high times, its one child */
+} gci_scan_op;
+
+/* A node of a tree. Children are a list. */
+typedef struct gci_scan_tree {
+    gci_scan_op op;
+    bool lazy, behind, first;
+    uint16_t set, low, high;
+    uint16_t child, last, sibling; /* 0: none */
+    gci_view name;
+} gci_scan_tree;
+
+/* 256 is the end of the text. */
+typedef struct gci_scan_bytes {
+    uint64_t bits[5];
+} gci_scan_bytes;
+
+typedef struct gci_scan_node {
+    uint8_t op;
+    bool lazy;
+    bool repeats; /* a split that is come back to, or what is within what is repeated */
+    bool apart;   /* a run: what follows begins with no byte of it */
+    uint16_t next, other, set, low, high;
+    gci_scan_bytes here, there; /* what next and `other` may begin with */
+} gci_scan_node;
+
+typedef struct gci_scan_set {
+    uint8_t has[256];
+    int16_t but; /* the one byte that it hasn't; -1 if it isn't so */
+    bool wide;   /* has what is beyond ASCII */
+} gci_scan_set;
+
+/* A pattern as it was read. */
+typedef struct gci_scan_source {
+    gci_view text;
+    size_t at;
+    bool lines, failed;
+    uint16_t count, set_count, groups, calls, depth;
+    gci_scan_tree trees[GCI_SCAN_MAX];
+    gci_scan_set sets[GCI_SCAN_MAX_SETS];
+} gci_scan_source;
+
+struct gci_scan {
+    uint16_t root, count, set_count;
+    gci_scan_node *nodes;
+    gci_scan_set *sets;
+    gci_scan_bytes leads[3]; /* what a match may begin with: in the text's middle, in a line's start, in the text's */
+    uint8_t stops[256];      /* bytes that may begin a match, and line ends if lines may */
+    uint8_t few[4];          /* the same if they are so few; repeated */
+    bool is_few;
+};
+
+static inline bool
+gci_scan_has(gci_scan_bytes const *bytes, unsigned byte)
+{
+    return bytes->bits[byte >> 6] >> (byte & 63) & 1;
+}
+
+/* The outermost choice; 0: it isn't of the subset. */
+uint16_t gci_scan_read(gci_scan_source *source);
+
+#endif
