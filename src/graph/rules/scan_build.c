@@ -142,6 +142,7 @@ emit_run(builder *b, gci_scan_tree const *t, uint16_t next)
     b->nodes[node].low = t->low;
     b->nodes[node].high = t->high;
     b->nodes[node].lazy = t->lazy;
+    b->nodes[node].apart = t->whole;
     return node;
 }
 
@@ -238,9 +239,6 @@ link_call(builder *b)
 
 /* ---- what is next ---- */
 
-/* Where a walk may stand. */
-typedef enum place { MIDDLE, LINE_START, TEXT_START } place;
-
 static gci_scan_bytes const all_bytes = { { UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX } };
 
 static void
@@ -286,11 +284,11 @@ bytes_of_set(gci_scan_set const *set)
     return bytes;
 }
 
-static gci_scan_bytes firsts(builder *b, uint16_t node, place where);
+static gci_scan_bytes firsts(builder *b, uint16_t node, gci_scan_place where);
 
 /* Adds what a match from a node on may begin with, or more. seen: nodes whose bytes are in already. */
 static void
-add_firsts(builder *b, uint16_t node, place where, uint8_t *seen, gci_scan_bytes *out)
+add_firsts(builder *b, uint16_t node, gci_scan_place where, uint8_t *seen, gci_scan_bytes *out)
 {
     gci_scan_node const *n = &b->nodes[node];
     gci_scan_bytes some = { { 0 } }, more;
@@ -332,7 +330,7 @@ add_firsts(builder *b, uint16_t node, place where, uint8_t *seen, gci_scan_bytes
         break;
     case GCI_SCAN_LINE_START:
     case GCI_SCAN_TEXT_START:
-        if (where == TEXT_START || (where == LINE_START && n->op == GCI_SCAN_LINE_START))
+        if (where == GCI_SCAN_AT_TEXT || (where == GCI_SCAN_AT_LINE && n->op == GCI_SCAN_LINE_START))
             add_firsts(b, n->next, where, seen, out);
         break;
     case GCI_SCAN_OPEN:
@@ -349,7 +347,7 @@ add_firsts(builder *b, uint16_t node, place where, uint8_t *seen, gci_scan_bytes
 }
 
 static gci_scan_bytes
-firsts(builder *b, uint16_t node, place where)
+firsts(builder *b, uint16_t node, gci_scan_place where)
 {
     gci_scan_bytes bytes = { { 0 } };
     uint8_t seen[GCI_SCAN_MAX] = { 0 };
@@ -367,24 +365,136 @@ look_ahead(builder *b)
         gci_scan_node *n = &b->nodes[i];
         if (n->op != GCI_SCAN_RUN && n->op != GCI_SCAN_SPLIT)
             continue;
-        n->here = firsts(b, n->next, TEXT_START);
-        n->there = n->op == GCI_SCAN_SPLIT ? firsts(b, n->other, TEXT_START) : bytes_of_set(&b->source->sets[n->set]);
-        n->apart = !have_common(&n->here, &n->there);
+        n->here = firsts(b, n->next, GCI_SCAN_AT_TEXT);
+        n->there = n->op == GCI_SCAN_SPLIT ? firsts(b, n->other, GCI_SCAN_AT_TEXT) : bytes_of_set(&b->source->sets[n->set]);
+        n->apart = n->apart || !have_common(&n->here, &n->there);
         if (n->repeats && !n->apart)
             b->failed = true;
     }
 }
 
-/* ---- the program ---- */
+/* ---- where matches begin ---- */
+
+/* Nodes that take a byte each, and maybe a place behind which anything may follow. */
+typedef struct ways {
+    uint16_t nodes[GCI_SCAN_MAX];
+    size_t count;
+    bool open;
+} ways;
+
+/* Adds the nodes that take a walk's next byte. */
+static void
+add_ways(builder *b, uint16_t node, gci_scan_place where, uint8_t *seen, ways *out)
+{
+    gci_scan_node const *n = &b->nodes[node];
+
+    if (seen[node])
+        return;
+    seen[node] = 1;
+    switch ((gci_scan_op)n->op) {
+    case GCI_SCAN_RUN:
+        out->nodes[out->count++] = node;
+        if (n->low == 0)
+            add_ways(b, n->next, where, seen, out);
+        break;
+    case GCI_SCAN_SET:
+        out->nodes[out->count++] = node;
+        break;
+    case GCI_SCAN_SPLIT:
+    case GCI_SCAN_RETURN:
+        add_ways(b, n->other, where, seen, out);
+        add_ways(b, n->next, where, seen, out);
+        break;
+    case GCI_SCAN_CALL:
+        add_ways(b, n->other, where, seen, out);
+        break;
+    case GCI_SCAN_LINE_START:
+    case GCI_SCAN_TEXT_START:
+        if (where == GCI_SCAN_AT_TEXT || (where == GCI_SCAN_AT_LINE && n->op == GCI_SCAN_LINE_START))
+            add_ways(b, n->next, where, seen, out);
+        break;
+    case GCI_SCAN_END:
+    case GCI_SCAN_SKIP:
+    case GCI_SCAN_BACK:
+        out->open = true;
+        break;
+    default:
+        add_ways(b, n->next, where, seen, out);
+        break;
+    }
+}
+
+/* The ways on behind a byte that one of these took, maybe a character's first. */
+static ways
+next_ways(builder *b, ways const *from)
+{
+    ways next = { .open = from->open };
+    uint8_t seen[GCI_SCAN_MAX] = { 0 };
+
+    for (size_t i = 0; i < from->count; i++) {
+        gci_scan_node const *n = &b->nodes[from->nodes[i]];
+        bool stays = n->op == GCI_SCAN_RUN || b->source->sets[n->set].wide;
+        if (stays && !seen[from->nodes[i]]) {
+            seen[from->nodes[i]] = 1;
+            next.nodes[next.count++] = from->nodes[i];
+        }
+    }
+    for (size_t i = 0; i < from->count; i++)
+        add_ways(b, b->nodes[from->nodes[i]].next, GCI_SCAN_AT_TEXT, seen, &next);
+    return next;
+}
+
+/* Notes the bytes that a match's bytes may be that begins with this node. */
+static void
+fill_leads(builder *b, gci_scan *scan, uint16_t node, uint8_t bit)
+{
+    ways at = { .nodes = { node }, .count = 1 };
+
+    for (size_t i = 0; i < GCI_SCAN_LEAD; i++) {
+        gci_scan_bytes bytes = { { 0 } };
+        for (size_t k = 0; k < at.count; k++) {
+            gci_scan_bytes some = bytes_of_set(&b->source->sets[b->nodes[at.nodes[k]].set]);
+            add_bytes(&bytes, &some);
+        }
+        for (unsigned c = 0; c <= 256; c++)
+            scan->leads[i][c] |= at.open || gci_scan_has(&bytes, c) ? bit : 0;
+        at = next_ways(b, &at);
+    }
+}
+
+static uint8_t
+bit_of(size_t way)
+{
+    return (uint8_t)(1U << (way < 8 ? way : 7));
+}
+
+static void
+find_leads(builder *b, gci_scan *scan)
+{
+    ways all = { .count = 0 };
+    uint8_t seen[GCI_SCAN_MAX] = { 0 };
+
+    add_ways(b, scan->root, GCI_SCAN_AT_TEXT, seen, &all);
+    for (size_t i = 0; i < all.count; i++)
+        fill_leads(b, scan, all.nodes[i], bit_of(i));
+    for (unsigned where = 0; where < GCI_SCAN_PLACES; where++) {
+        ways some = { .count = 0 };
+        memset(seen, 0, sizeof seen);
+        add_ways(b, scan->root, (gci_scan_place)where, seen, &some);
+        for (size_t i = 0; i < all.count; i++)
+            for (size_t k = 0; k < some.count; k++)
+                scan->places[where] |= all.nodes[i] == some.nodes[k] ? bit_of(i) : 0;
+    }
+}
 
 static void
 find_stops(gci_scan *scan)
 {
-    bool lines = have_common(&scan->leads[LINE_START], &all_bytes);
     size_t count = 0;
 
     for (unsigned c = 0; c < 256; c++) {
-        scan->stops[c] = gci_scan_has(&scan->leads[MIDDLE], c) || (lines && c == '\n');
+        bool begins = (scan->leads[0][c] & scan->places[GCI_SCAN_MIDDLE]) != 0;
+        scan->stops[c] = begins || (c == '\n' && scan->places[GCI_SCAN_AT_LINE] != 0);
         if (scan->stops[c] && count++ < sizeof scan->few)
             scan->few[count - 1] = (uint8_t)c;
     }
@@ -392,6 +502,8 @@ find_stops(gci_scan *scan)
     for (size_t i = count; i < sizeof scan->few; i++)
         scan->few[i] = scan->few[0];
 }
+
+/* ---- the program ---- */
 
 static gci_scan *
 make(builder *b, uint16_t root)
@@ -402,13 +514,12 @@ make(builder *b, uint16_t root)
 
     if (scan == NULL)
         return NULL;
-    *scan = (gci_scan){ .root = root, .count = b->count, .set_count = source->set_count };
+    *scan = (gci_scan){ .root = root };
     scan->nodes = (gci_scan_node *)(void *)(scan + 1);
     scan->sets = (gci_scan_set *)(void *)(scan->nodes + b->count);
     memcpy(scan->nodes, b->nodes, nodes_size);
     memcpy(scan->sets, source->sets, sets_size);
-    for (unsigned where = MIDDLE; where <= TEXT_START; where++)
-        scan->leads[where] = firsts(b, root, (place)where);
+    find_leads(b, scan);
     find_stops(scan);
     return scan;
 }
@@ -428,10 +539,6 @@ build(gci_scan_source const *source, uint16_t tree)
     look_ahead(b);
     if (!b->failed && least(b, tree) != 0)
         scan = make(b, root);
-    if (b->failed && scan != NULL) {
-        free(scan);
-        scan = NULL;
-    }
     free(b);
     return scan;
 }

@@ -285,13 +285,20 @@ walk_from(walk *w, uint16_t node, size_t at)
 /* Sixteen bytes at once. */
 typedef uint8_t lanes __attribute__((vector_size(16)));
 
-static bool
-have_any(lanes found)
+/* The first lane that isn't zero; 16: all are. */
+static size_t
+first_lane(lanes found)
 {
     uint64_t halves[2];
 
     memcpy(halves, &found, sizeof halves);
-    return (halves[0] | halves[1]) != 0;
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    halves[0] = __builtin_bswap64(halves[0]);
+    halves[1] = __builtin_bswap64(halves[1]);
+#endif
+    if (halves[0] != 0)
+        return (size_t)__builtin_ctzll(halves[0]) / 8;
+    return halves[1] != 0 ? 8 + (size_t)__builtin_ctzll(halves[1]) / 8 : 16;
 }
 
 /* The first place at or behind `at` whose byte is a stop, or the end. */
@@ -303,32 +310,35 @@ next_stop(walk const *w, size_t at)
     for (; scan->is_few && w->size - at >= sizeof(lanes); at += sizeof(lanes)) {
         lanes some;
         memcpy(&some, w->text + at, sizeof some);
-        if (have_any((lanes)((some == scan->few[0]) | (some == scan->few[1]) | (some == scan->few[2]) | (some == scan->few[3]))))
-            break;
+        size_t lane = first_lane((lanes)((some == scan->few[0]) | (some == scan->few[1]) | (some == scan->few[2]) |
+                                         (some == scan->few[3])));
+        if (lane != sizeof(lanes))
+            return at + lane;
     }
     while (at < w->size && !scan->stops[w->text[at]])
         at++;
     return at;
 }
 
+/* Where a match may begin by the bytes there and the one before. */
 static bool
 may_begin(walk const *w, size_t at)
 {
-    unsigned where = at == 0 ? 2 : w->text[at - 1] == '\n';
+    gci_scan const *scan = w->scan;
+    gci_scan_place place = at == 0                     ? GCI_SCAN_AT_TEXT
+                           : w->text[at - 1] == '\n' ? GCI_SCAN_AT_LINE
+                                                      : GCI_SCAN_MIDDLE;
+    unsigned ways = scan->places[place] & scan->leads[0][w->text[at]] & scan->leads[1][byte_at(w, at + 1)];
 
-    return gci_scan_has(&w->scan->leads[where], w->text[at]) && !is_inner(w, at);
+    return (ways & scan->leads[2][byte_at(w, at + 2)]) != 0 && !is_inner(w, at);
 }
 
 /* The first place at or behind `at` where a match may begin, or the end. */
 static size_t
 next_place(walk const *w, size_t at)
 {
-    while (at < w->size && !may_begin(w, at)) {
-        size_t stop = next_stop(w, at);
-        if (stop < w->size && !gci_scan_has(&w->scan->leads[0], w->text[stop]))
-            stop++; /* a line end: the next line's start */
-        at = stop > at ? stop : at + 1;
-    }
+    while (at < w->size && !may_begin(w, at))
+        at = w->text[at] == '\n' ? at + 1 : next_stop(w, at + 1);
     return at;
 }
 

@@ -52,7 +52,7 @@ typedef enum gci_scan_op {
 /* A node of a tree. Children are a list. */
 typedef struct gci_scan_tree {
     gci_scan_op op;
-    bool lazy, behind, first;
+    bool lazy, behind, first, whole;
     uint16_t set, low, high;
     uint16_t child, last, sibling; /* 0: none */
     gci_view name;
@@ -67,7 +67,7 @@ typedef struct gci_scan_node {
     uint8_t op;
     bool lazy;
     bool repeats; /* a split that is come back to, or what is within what is repeated */
-    bool apart;   /* a run: what follows begins with no byte of it */
+    bool apart;   /* a run: what follows begins with no byte of it, or is a run of it again */
     uint16_t next, other, set, low, high;
     gci_scan_bytes here, there; /* what next and `other` may begin with */
 } gci_scan_node;
@@ -88,13 +88,22 @@ typedef struct gci_scan_source {
     gci_scan_set sets[GCI_SCAN_MAX_SETS];
 } gci_scan_source;
 
+/* The bytes that a match begins with are looked at before a walk: so many. */
+#define GCI_SCAN_LEAD 3
+
+/* Where a match may begin. */
+typedef enum gci_scan_place { GCI_SCAN_MIDDLE, GCI_SCAN_AT_LINE, GCI_SCAN_AT_TEXT, GCI_SCAN_PLACES } gci_scan_place;
+
 struct gci_scan {
-    uint16_t root, count, set_count;
+    uint16_t root;
     gci_scan_node *nodes;
     gci_scan_set *sets;
-    gci_scan_bytes leads[3]; /* what a match may begin with: in the text's middle, in a line's start, in the text's */
-    uint8_t stops[256];      /* bytes that may begin a match, and line ends if lines may */
-    uint8_t few[4];          /* the same if they are so few; repeated */
+    /* The nodes that a match may begin with are a bit each. leads[i]: those with which byte i of a match may be this one;
+       places: those a match may begin with there. */
+    uint8_t leads[GCI_SCAN_LEAD][257];
+    uint8_t places[GCI_SCAN_PLACES];
+    uint8_t stops[256]; /* bytes that may begin a match, and line ends if one may begin a line */
+    uint8_t few[4];     /* the same if they are so few; repeated */
     bool is_few;
 };
 

@@ -342,6 +342,22 @@ read_times(gci_scan_source *s, uint16_t *out_low, uint16_t *out_high)
     return true;
 }
 
+/* Of what is repeated, a character alone in its sequence may as well be all that come next to each other: told apart from what
+   else there is by each byte, they are never taken back. */
+static void
+join_characters(gci_scan_source *s, uint16_t choice)
+{
+    for (uint16_t sequence = s->trees[choice].child; sequence != 0; sequence = s->trees[sequence].sibling) {
+        gci_scan_tree *only = &s->trees[s->trees[sequence].child];
+        if (only->op == GCI_SCAN_SET && only->sibling == 0) {
+            only->op = GCI_SCAN_RUN;
+            only->low = 1;
+            only->high = GCI_SCAN_MANY;
+            only->whole = true;
+        }
+    }
+}
+
 static uint16_t
 read_repeated(gci_scan_source *s)
 {
@@ -361,6 +377,8 @@ read_repeated(gci_scan_source *s)
     }
     if (s->trees[item].op != GCI_SCAN_CHOICE)
         return fail(s);
+    if (high == GCI_SCAN_MANY)
+        join_characters(s, item);
     uint16_t tree = new_tree(s, GCI_SCAN_REPEAT);
     s->trees[tree].lazy = lazy;
     s->trees[tree].low = low;

@@ -43,8 +43,25 @@ gci_text_names_reset(gci_text_names *names)
 static bool
 is_name_byte(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c & 0x80) != 0 ||
-           (c != '\0' && strchr("-_$.#!", c) != NULL);
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c & 0x80) != 0 || c == '-' ||
+           c == '_' || c == '$' || c == '.' || c == '#' || c == '!';
+}
+
+/* Takes note of the quotes and line ends up to a place. */
+static void
+see_to(gci_text_name_search *search, size_t end)
+{
+    char const *from = search->text.data + search->seen;
+
+    if (end <= search->seen)
+        return;
+    char const *line = memrchr(from, '\n', end - search->seen);
+    char const *start = line != NULL ? line : from;
+    char const *quote = memrchr(start, '"', (size_t)(search->text.data + end - start));
+    char const *last = quote != NULL ? quote : line;
+    if (last != NULL)
+        search->left = (size_t)(last - search->text.data) + 1;
+    search->seen = end;
 }
 
 /* name := "@" '"' any byte but '"' .. '"' */
@@ -53,9 +70,7 @@ find_quoted(gci_text_name_search *search, size_t start, size_t end, gci_view *ou
 {
     gci_view text = search->text;
 
-    for (; search->seen < start; search->seen++)
-        if (text.data[search->seen] == '"' || text.data[search->seen] == '\n')
-            search->left = search->seen + 1;
+    see_to(search, start);
     size_t left = search->left;
     if (left < 2 || text.data[left - 1] != '"' || text.data[left - 2] != '@')
         return false;

@@ -375,9 +375,10 @@ meet_name(gci_rewriter *r, gci_view text, gci_span match, open_name *open, gcach
     return status;
 }
 
-/* Replaces every match. A group in the pattern narrows what is replaced down to it. */
+/* Replaces every match. A group in the pattern narrows what is replaced down to it. *out_found: there is one; else nothing is
+   written. */
 static gcache_status
-replace_matches(gci_rewriter *r, gci_rule const *rule, gci_view text, gcache_error *error)
+replace_matches(gci_rewriter *r, gci_rule const *rule, gci_view text, bool *out_found, gcache_error *error)
 {
     size_t copied = 0, part_end = 0;
     search s = begin_search(r, rule, GCI_PATTERN, text);
@@ -388,7 +389,9 @@ replace_matches(gci_rewriter *r, gci_rule const *rule, gci_view text, gcache_err
         gci_intern_reset(&r->ordinals[rule - r->rules->rules]);
     if (s.status == GCACHE_OK)
         s.status = next_part(r, rule, text, 0, &part_end, error);
-    while (next_match(&s, error)) {
+    for (*out_found = false; next_match(&s, error); *out_found = true) {
+        if (!*out_found)
+            gci_buf_reserve(&r->to, text.size); /* it hardly grows */
         while (s.group.start >= part_end && s.status == GCACHE_OK) {
             gci_intern_reset(&r->ordinals[rule - r->rules->rules]);
             s.status = next_part(r, rule, text, part_end + 1, &part_end, error);
@@ -400,7 +403,8 @@ replace_matches(gci_rewriter *r, gci_rule const *rule, gci_view text, gcache_err
         if (s.status == GCACHE_OK)
             s.status = put_replacement(r, rule, found_text(&s), error);
     }
-    gci_buf_append(&r->to, text.data + copied, text.size - copied);
+    if (*out_found)
+        gci_buf_append(&r->to, text.data + copied, text.size - copied);
     return s.status == GCACHE_OK ? close_name(r, text, &open, text.size, error) : s.status;
 }
 
@@ -437,9 +441,10 @@ find_lines(gci_rewriter *r, gci_rule const *rule, gci_view text, gci_buf *out, g
     return s.status == GCACHE_OK && out->failed ? gci_fail_memory(error) : s.status;
 }
 
-/* Sorts the lines in which the pattern matches: they take each other's places. */
+/* Sorts the lines in which the pattern matches: they take each other's places. *out_found: there are some; else nothing is
+   written. */
 static gcache_status
-sort_lines(gci_rewriter *r, gci_rule const *rule, gci_view text, gcache_error *error)
+sort_lines(gci_rewriter *r, gci_rule const *rule, gci_view text, bool *out_found, gcache_error *error)
 {
     gci_buf lines, sorted;
     size_t copied = 0;
@@ -448,7 +453,8 @@ sort_lines(gci_rewriter *r, gci_rule const *rule, gci_view text, gcache_error *e
     gci_buf_init(&sorted, GCI_BUF_NO_LIMIT);
     gcache_status status = find_lines(r, rule, text, &lines, error);
     gci_buf_append_view(&sorted, gci_buf_view(&lines));
-    if (status == GCACHE_OK && !sorted.failed && lines.size != 0) {
+    *out_found = lines.size != 0;
+    if (status == GCACHE_OK && !sorted.failed && *out_found) {
         size_t count = lines.size / sizeof(gci_view);
         gci_view const *places = (gci_view const *)(void *)lines.data;
         gci_view *order = (gci_view *)(void *)sorted.data;
@@ -459,8 +465,8 @@ sort_lines(gci_rewriter *r, gci_rule const *rule, gci_view text, gcache_error *e
             gci_buf_append_view(&r->to, order[i]);
             copied = start + places[i].size;
         }
+        gci_buf_append(&r->to, text.data + copied, text.size - copied);
     }
-    gci_buf_append(&r->to, text.data + copied, text.size - copied);
     if (sorted.failed && status == GCACHE_OK)
         status = gci_fail_memory(error);
     gci_buf_clear(&sorted);
@@ -468,13 +474,13 @@ sort_lines(gci_rewriter *r, gci_rule const *rule, gci_view text, gcache_error *e
     return status;
 }
 
-/* Makes r->to of a text. */
+/* Makes r->to of a text if a match is found in it. */
 static gcache_status
-rewrite(gci_rewriter *r, gci_rule const *rule, gci_view text, gcache_error *error)
+rewrite(gci_rewriter *r, gci_rule const *rule, gci_view text, bool *out_found, gcache_error *error)
 {
     r->to.size = 0;
-    gcache_status status =
-        rule->kind == GCI_RULE_SORT ? sort_lines(r, rule, text, error) : replace_matches(r, rule, text, error);
+    gcache_status status = rule->kind == GCI_RULE_SORT ? sort_lines(r, rule, text, out_found, error)
+                                                       : replace_matches(r, rule, text, out_found, error);
     if (status == GCACHE_OK && r->to.failed && !r->to.over_limit)
         status = gci_fail_memory(error);
     else if (status == GCACHE_OK && r->to.failed)
@@ -497,11 +503,13 @@ is_passed_over(gci_rewriter *r, gci_rule const *rule, gci_view text, bool *out_p
 static gcache_status
 apply_rule(gci_rewriter *r, gci_rule const *rule, gci_view *text, gcache_error *error)
 {
-    bool passed = false;
+    bool passed = false, found = false;
     gcache_status status = is_passed_over(r, rule, *text, &passed, error);
-    if (status != GCACHE_OK || passed)
+
+    if (status == GCACHE_OK && !passed)
+        status = rewrite(r, rule, *text, &found, error);
+    if (!found)
         return status;
-    status = rewrite(r, rule, *text, error);
     gci_buf swap = r->from;
     r->from = r->to;
     r->to = swap;
