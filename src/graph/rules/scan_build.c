@@ -11,12 +11,13 @@
 
 typedef struct builder {
     gci_scan_source const *source;
-    gci_scan_node nodes[GCI_SCAN_MAX];
     uint16_t count;
     uint16_t call, back, body; /* the call; the return and the start of the group that is called */
     unsigned repeats;          /* how many repeated groups we are in */
     unsigned visits;
     bool failed;
+    gci_scan_bytes sets[GCI_SCAN_MAX_SETS]; /* from here on only what is counted is initialised */
+    gci_scan_node nodes[GCI_SCAN_MAX];
 } builder;
 
 static uint16_t emit(builder *b, uint16_t tree, uint16_t next);
@@ -284,18 +285,33 @@ bytes_of_set(gci_scan_set const *set)
     return bytes;
 }
 
+/* Nodes that were met. */
+typedef struct met {
+    uint64_t bits[GCI_SCAN_MAX / 64];
+} met;
+
+/* false: it was met before. */
+static bool
+meet(met *seen, uint16_t node)
+{
+    uint64_t bit = (uint64_t)1 << (node & 63);
+    bool is_new = (seen->bits[node >> 6] & bit) == 0;
+
+    seen->bits[node >> 6] |= bit;
+    return is_new;
+}
+
 static gci_scan_bytes firsts(builder *b, uint16_t node, gci_scan_place where);
 
 /* Adds what a match from a node on may begin with, or more. seen: nodes whose bytes are in already. */
 static void
-add_firsts(builder *b, uint16_t node, gci_scan_place where, uint8_t *seen, gci_scan_bytes *out)
+add_firsts(builder *b, uint16_t node, gci_scan_place where, met *seen, gci_scan_bytes *out)
 {
     gci_scan_node const *n = &b->nodes[node];
     gci_scan_bytes some = { { 0 } }, more;
 
-    if (seen[node])
+    if (!meet(seen, node))
         return;
-    seen[node] = 1;
     if (++b->visits > VISITS_MAX) {
         b->failed = true;
         return;
@@ -306,7 +322,7 @@ add_firsts(builder *b, uint16_t node, gci_scan_place where, uint8_t *seen, gci_s
             add_firsts(b, n->next, where, seen, out);
         /* fall through */
     case GCI_SCAN_SET:
-        some = bytes_of_set(&b->source->sets[n->set]);
+        some = b->sets[n->set];
         break;
     case GCI_SCAN_SPLIT:
     case GCI_SCAN_RETURN:
@@ -350,10 +366,10 @@ static gci_scan_bytes
 firsts(builder *b, uint16_t node, gci_scan_place where)
 {
     gci_scan_bytes bytes = { { 0 } };
-    uint8_t seen[GCI_SCAN_MAX] = { 0 };
+    met seen = { { 0 } };
 
     if (!b->failed)
-        add_firsts(b, node, where, seen, &bytes);
+        add_firsts(b, node, where, &seen, &bytes);
     return bytes;
 }
 
@@ -366,7 +382,7 @@ look_ahead(builder *b)
         if (n->op != GCI_SCAN_RUN && n->op != GCI_SCAN_SPLIT)
             continue;
         n->here = firsts(b, n->next, GCI_SCAN_AT_TEXT);
-        n->there = n->op == GCI_SCAN_SPLIT ? firsts(b, n->other, GCI_SCAN_AT_TEXT) : bytes_of_set(&b->source->sets[n->set]);
+        n->there = n->op == GCI_SCAN_SPLIT ? firsts(b, n->other, GCI_SCAN_AT_TEXT) : b->sets[n->set];
         n->apart = n->apart || !have_common(&n->here, &n->there);
         if (n->repeats && !n->apart)
             b->failed = true;
@@ -384,13 +400,12 @@ typedef struct ways {
 
 /* Adds the nodes that take a walk's next byte. */
 static void
-add_ways(builder *b, uint16_t node, gci_scan_place where, uint8_t *seen, ways *out)
+add_ways(builder *b, uint16_t node, gci_scan_place where, met *seen, ways *out)
 {
     gci_scan_node const *n = &b->nodes[node];
 
-    if (seen[node])
+    if (!meet(seen, node))
         return;
-    seen[node] = 1;
     switch ((gci_scan_op)n->op) {
     case GCI_SCAN_RUN:
         out->nodes[out->count++] = node;
@@ -425,41 +440,55 @@ add_ways(builder *b, uint16_t node, gci_scan_place where, uint8_t *seen, ways *o
 }
 
 /* The ways on behind a byte that one of these took, maybe a character's first. */
-static ways
-next_ways(builder *b, ways const *from)
+static void
+next_ways(builder *b, ways const *from, ways *out)
 {
-    ways next = { .open = from->open };
-    uint8_t seen[GCI_SCAN_MAX] = { 0 };
+    met seen = { { 0 } };
 
+    out->count = 0;
+    out->open = from->open;
     for (size_t i = 0; i < from->count; i++) {
         gci_scan_node const *n = &b->nodes[from->nodes[i]];
         bool stays = n->op == GCI_SCAN_RUN || b->source->sets[n->set].wide;
-        if (stays && !seen[from->nodes[i]]) {
-            seen[from->nodes[i]] = 1;
-            next.nodes[next.count++] = from->nodes[i];
-        }
+        if (stays && meet(&seen, from->nodes[i]))
+            out->nodes[out->count++] = from->nodes[i];
     }
     for (size_t i = 0; i < from->count; i++)
-        add_ways(b, b->nodes[from->nodes[i]].next, GCI_SCAN_AT_TEXT, seen, &next);
-    return next;
+        add_ways(b, b->nodes[from->nodes[i]].next, GCI_SCAN_AT_TEXT, &seen, out);
 }
 
-/* Notes the bytes that a match's bytes may be that begins with this node. */
-static void
-fill_leads(builder *b, gci_scan *scan, uint16_t node, uint8_t bit)
+/* How many of a thousand bytes are of these, more or less, in texts that compilers write. */
+static unsigned
+frequency(gci_scan_bytes const *bytes)
 {
-    ways at = { .nodes = { node }, .count = 1 };
+    unsigned sum = 0;
 
-    for (size_t i = 0; i < GCI_SCAN_LEAD; i++) {
-        gci_scan_bytes bytes = { { 0 } };
-        for (size_t k = 0; k < at.count; k++) {
-            gci_scan_bytes some = bytes_of_set(&b->source->sets[b->nodes[at.nodes[k]].set]);
-            add_bytes(&bytes, &some);
-        }
-        for (unsigned c = 0; c <= 256; c++)
-            scan->leads[i][c] |= at.open || gci_scan_has(&bytes, c) ? bit : 0;
-        at = next_ways(b, &at);
+    for (unsigned c = 0; c < 256; c++) {
+        bool letter = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+        unsigned here = letter ? 25 : c == ' ' ? 150 : c == '%' || c == ',' ? 30 : c == '\n' ? 15 : c == '"' || c == '@' ? 2 : 4;
+        sum += gci_scan_has(bytes, c) ? here : 0;
     }
+    return sum;
+}
+
+/* Of what a way's bytes may be, one after the other, the rarest are where a search for it stops. */
+static void
+add_stops(gci_scan *scan, gci_scan_bytes const *bytes, bool at_line)
+{
+    gci_scan_bytes line = { { 0 } };
+    gci_scan_bytes const *best = &bytes[0];
+
+    add_byte(&line, '\n');
+    for (size_t i = 1; i < GCI_SCAN_LEAD; i++)
+        best = frequency(&bytes[i]) < frequency(best) ? &bytes[i] : best;
+    if (at_line && frequency(&line) < frequency(best)) {
+        best = &line;
+        scan->stop_before = 1;
+    } else if (best - bytes > scan->stop_last) {
+        scan->stop_last = (uint8_t)(best - bytes);
+    }
+    for (unsigned c = 0; c < 256; c++)
+        scan->stops[c] |= gci_scan_has(best, c);
 }
 
 static uint8_t
@@ -468,36 +497,67 @@ bit_of(size_t way)
     return (uint8_t)(1U << (way < 8 ? way : 7));
 }
 
+/* Notes what the bytes of a match may be that begins with this node, at such places only. */
+static void
+add_lead(builder *b, gci_scan *scan, uint16_t node, uint8_t bit, gci_scan_place where)
+{
+    ways some[2] = { { .count = 0 } };
+    gci_scan_bytes bytes[GCI_SCAN_LEAD];
+
+    some[0].nodes[some[0].count++] = node;
+    for (size_t i = 0; i < GCI_SCAN_LEAD; i++) {
+        ways const *at = &some[i % 2];
+        bytes[i] = at->open ? all_bytes : (gci_scan_bytes){ { 0 } };
+        for (size_t k = 0; k < at->count; k++)
+            add_bytes(&bytes[i], &b->sets[b->nodes[at->nodes[k]].set]);
+        for (unsigned c = 0; c <= 256; c++)
+            scan->leads[i][c] |= gci_scan_has(&bytes[i], c) ? bit : 0;
+        next_ways(b, at, &some[(i + 1) % 2]);
+    }
+    if (where != GCI_SCAN_AT_TEXT)
+        add_stops(scan, bytes, where == GCI_SCAN_AT_LINE);
+}
+
+static bool
+is_among(ways const *some, uint16_t node)
+{
+    size_t i = 0;
+
+    while (i < some->count && some->nodes[i] != node)
+        i++;
+    return i != some->count;
+}
+
 static void
 find_leads(builder *b, gci_scan *scan)
 {
-    ways all = { .count = 0 };
-    uint8_t seen[GCI_SCAN_MAX] = { 0 };
+    ways some[GCI_SCAN_PLACES];
 
-    add_ways(b, scan->root, GCI_SCAN_AT_TEXT, seen, &all);
-    for (size_t i = 0; i < all.count; i++)
-        fill_leads(b, scan, all.nodes[i], bit_of(i));
     for (unsigned where = 0; where < GCI_SCAN_PLACES; where++) {
-        ways some = { .count = 0 };
-        memset(seen, 0, sizeof seen);
-        add_ways(b, scan->root, (gci_scan_place)where, seen, &some);
-        for (size_t i = 0; i < all.count; i++)
-            for (size_t k = 0; k < some.count; k++)
-                scan->places[where] |= all.nodes[i] == some.nodes[k] ? bit_of(i) : 0;
+        met seen = { { 0 } };
+        some[where].count = 0;
+        add_ways(b, scan->root, (gci_scan_place)where, &seen, &some[where]);
+    }
+    ways const *all = &some[GCI_SCAN_AT_TEXT];
+    for (size_t i = 0; i < all->count; i++) {
+        gci_scan_place least = GCI_SCAN_AT_TEXT;
+        for (unsigned where = GCI_SCAN_PLACES; where-- != 0;)
+            if (is_among(&some[where], all->nodes[i])) {
+                scan->places[where] |= bit_of(i);
+                least = (gci_scan_place)where;
+            }
+        add_lead(b, scan, all->nodes[i], bit_of(i), least);
     }
 }
 
 static void
-find_stops(gci_scan *scan)
+find_few(gci_scan *scan)
 {
     size_t count = 0;
 
-    for (unsigned c = 0; c < 256; c++) {
-        bool begins = (scan->leads[0][c] & scan->places[GCI_SCAN_MIDDLE]) != 0;
-        scan->stops[c] = begins || (c == '\n' && scan->places[GCI_SCAN_AT_LINE] != 0);
+    for (unsigned c = 0; c < 256; c++)
         if (scan->stops[c] && count++ < sizeof scan->few)
             scan->few[count - 1] = (uint8_t)c;
-    }
     scan->is_few = count <= sizeof scan->few;
     for (size_t i = count; i < sizeof scan->few; i++)
         scan->few[i] = scan->few[0];
@@ -520,19 +580,23 @@ make(builder *b, uint16_t root)
     memcpy(scan->nodes, b->nodes, nodes_size);
     memcpy(scan->sets, source->sets, sets_size);
     find_leads(b, scan);
-    find_stops(scan);
+    find_few(scan);
     return scan;
 }
 
 static gci_scan *
 build(gci_scan_source const *source, uint16_t tree)
 {
-    builder *b = calloc(1, sizeof *b);
+    builder *b = malloc(sizeof *b);
     gci_scan *scan = NULL;
 
     if (b == NULL)
         return NULL;
+    memset(b, 0, offsetof(builder, sets));
+    for (size_t i = 0; i < source->set_count; i++)
+        b->sets[i] = bytes_of_set(&source->sets[i]);
     b->source = source;
+    b->nodes[0] = (gci_scan_node){ .op = GCI_SCAN_END };
     b->count = 1; /* 0 is none */
     uint16_t root = emit(b, tree, add(b, GCI_SCAN_END, 0, 0));
     link_call(b);
@@ -546,11 +610,12 @@ build(gci_scan_source const *source, uint16_t tree)
 gci_scan *
 gci_scan_new(gci_view pattern)
 {
-    gci_scan_source *source = calloc(1, sizeof *source);
+    gci_scan_source *source = malloc(sizeof *source);
     gci_scan *scan = NULL;
 
     if (source == NULL)
         return NULL;
+    memset(source, 0, offsetof(gci_scan_source, trees) + sizeof source->trees[0]);
     source->text = pattern;
     uint16_t tree = gci_scan_read(source);
     if (tree != 0)

@@ -119,7 +119,12 @@ try(walk *w, uint16_t node, size_t at)
 static result
 run_back(walk *w, gci_scan_node const *n, size_t start, size_t end)
 {
+    gci_scan_node const *next = &w->scan->nodes[n->next];
+    uint8_t const *wanted = next->op == GCI_SCAN_SET ? w->scan->sets[next->set].has : NULL;
+
     for (size_t at = end;; at--) {
+        while (wanted != NULL && at > start && (at == w->size || !wanted[w->text[at]]))
+            at--;
         if (gci_scan_has(&n->here, byte_at(w, at)) && !is_inner(w, at)) {
             result found = try(w, n->next, at);
             if (found != NONE)
@@ -337,9 +342,21 @@ may_begin(walk const *w, size_t at)
 static size_t
 next_place(walk const *w, size_t at)
 {
-    while (at < w->size && !may_begin(w, at))
-        at = w->text[at] == '\n' ? at + 1 : next_stop(w, at + 1);
-    return at;
+    gci_scan const *scan = w->scan;
+
+    if (at == 0 && w->size != 0 && may_begin(w, 0))
+        return 0;
+    for (at += at == 0; at < w->size;) {
+        size_t stop = next_stop(w, at - scan->stop_before);
+        if (stop == w->size)
+            break;
+        if (stop > at + scan->stop_last)
+            at = stop - scan->stop_last;
+        for (; at <= stop + scan->stop_before && at < w->size; at++)
+            if (may_begin(w, at))
+                return at;
+    }
+    return w->size;
 }
 
 gci_scan_result

@@ -20,8 +20,8 @@
 
 #include "graph/rules/scan.h"
 
-#define GCI_SCAN_MAX 512 /* nodes of a tree and of a program */
-#define GCI_SCAN_MAX_SETS 64
+#define GCI_SCAN_MAX 256 /* nodes of a tree and of a program */
+#define GCI_SCAN_MAX_SETS 48
 #define GCI_SCAN_MANY UINT16_MAX
 
 typedef enum gci_scan_op {
@@ -102,8 +102,11 @@ struct gci_scan {
        places: those a match may begin with there. */
     uint8_t leads[GCI_SCAN_LEAD][257];
     uint8_t places[GCI_SCAN_PLACES];
-    uint8_t stops[256]; /* bytes that may begin a match, and line ends if one may begin a line */
-    uint8_t few[4];     /* the same if they are so few; repeated */
+    /* A match behind the text's start has a stop among its first bytes, at most at stop_last; or, if stop_before is 1, it may be
+       the byte before the match. */
+    uint8_t stop_before, stop_last;
+    uint8_t stops[256];
+    uint8_t few[4]; /* the same if they are so few; repeated */
     bool is_few;
 };
 
