@@ -95,7 +95,8 @@ static char const *const texts[] = {
     "\xF0\x9F\x98\x80" "bc", "a\xC3\xA9" "bab", "bab", "acb", "\"a\"a", "\"a", "a\"", "\"\\\"a\"a", "\"\\\n\"a", "\"\\\"\\\"\\\"",
     "\"a\nb\" a", "(a)", "((a)b)", "a((a)(b)", "a(\"", "(()", "abab", "ababa", "AB", "aa1", "a.b-c\"", "{a", "-b", "cd",
     "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaac", "                              abc", "0123456789012345678901234567890ab",
-    "0123456789\n123456789012345\n78901234a", "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\"a\"a\nb", "\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9" "c",
+    "0123456789\n123456789012345\n78901234a", "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\"a\"a\nb",
+    "\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9" "c",
 };
 
 static gcache_rules *
@@ -188,14 +189,18 @@ test_patterns(void **state)
 
 /* What their patterns look for, and what may come between. */
 static char const *const pieces[] = {
-    "\"", "\\\"", "\\", "\n", " ", "\t", "(", ")", "[", "<[", "{", "}", ",", ", ", ":", "=", " = ", ";", "//", "@", "@\"", "%", "%\"",
-    "#", " #1", "!", "!1", "a", "x", "B", "1", "_", ".", "-", "$", "\xC3\xA9", "loc(", " loc(\"a\":1:2)", "#loc", "#loc1 = loc(x)\n",
+    "\"", "\\\"", "\\", "\n", " ", "\t", "(", ")", "[", "<[", "{", "}", ",", ", ", ":", "=", " = ", ";", "//", "@", "@\"", "%",
+    "%\"",
+    "#", " #1", "!", "!1", "a", "x", "B", "1", "_", ".", "-", "$", "\xC3\xA9", "loc(", " loc(\"a\":1:2)", "#loc",
+    "#loc1 = loc(x)\n",
     "module @", "module @a {\n", "custom_call", " custom_call @f", "@xla_python_cpu_callback", "backend_config = \"1234567890\"",
     "descriptor = 1", "CustomSPMDPartitioning", "jax.result_info = \"", "  func.func private @f(%a: x) -> y {\n", "@f", "sdy.mesh",
     "sdy.mesh @mesh = <[\"x\"=4]>", "{\"x\"}", "inttoptr (i64 140000000000 to ", "@g = private", "define internal x @g(", "define ",
-    "source_filename = \"a\"\n", "!llvm.ident = x\n", "\n!2 = !{!\"clang version 1\"}\n", "missing Environment: ", "] c\"", "[3 x i8] ",
+    "source_filename = \"a\"\n", "!llvm.ident = x\n", "\n!2 = !{!\"clang version 1\"}\n", "missing Environment: ", "] c\"",
+    "[3 x i8] ",
     "xB1v2B3", "B1v2", "__numba_array_expr_0x7f", "@.bytes.12", "@.str.1", "\n@.str.1 = ", "external", "@julia_f_1", "jl_1.jit",
-    "a#1.jit", "\nattributes #1 = ", "\n!@1 = ", " = type ", "%T", "\n%T = type ", "\nx:", "x:\n", "\n\"y\":", "blockaddress(", "\n1a:",
+    "a#1.jit", "\nattributes #1 = ", "\n!@1 = ", " = type ", "%T", "\n%T = type ", "\nx:", "x:\n", "\n\"y\":", "blockaddress(",
+    "\n1a:",
     "kernel_idx = 1", "(kernel_idx = 1)", ", constant_args_idx = 2,",
 };
 
