@@ -4,6 +4,7 @@
 #include "graph/rules/text_rules.h"
 
 #include "base/check.h"
+#include "base/find.h"
 #include "base/intern.h"
 #include "graph/rules/rules_set.h"
 #include "graph/rules/text_names.h"
@@ -521,8 +522,7 @@ apply_rule(gci_rewriter *r, gci_rule const *rule, gci_view *text, gcache_error *
 static bool
 may_match(gci_rule const *rule, gci_view text)
 {
-    return rule->needs.data == NULL ||
-           (text.size != 0 && memmem(text.data, text.size, rule->needs.data, rule->needs.size) != NULL);
+    return rule->needs.data == NULL || gci_find(text, rule->needs);
 }
 
 /* Notes the names that a rule's pattern or its first group finds: they aren't handed back. */

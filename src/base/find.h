@@ -1,0 +1,12 @@
+/*
+ * A short text looked for in a long one.
+ */
+#ifndef GCI_BASE_FIND_H
+#define GCI_BASE_FIND_H
+
+#include "base/view.h"
+
+/* Is the part anywhere in the text? In time by the text's size, whatever they are. */
+bool gci_find(gci_view text, gci_view part);
+
+#endif
