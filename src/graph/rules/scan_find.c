@@ -115,16 +115,26 @@ try(walk *w, uint16_t node, size_t at)
     return found;
 }
 
+/* The last place from `at` down to `start` where the node that follows a run may go on, or `start`. */
+static size_t
+place_before(walk const *w, gci_scan_node const *n, size_t start, size_t at)
+{
+    gci_scan_node const *next = &w->scan->nodes[n->next];
+    uint8_t const *wanted = w->scan->sets[next->set].has, *text = w->text;
+
+    if (next->op != GCI_SCAN_SET || at == start)
+        return at;
+    for (at -= at == w->size; at > start && !wanted[text[at]];)
+        at--;
+    return at;
+}
+
 /* From the longest run to the shortest. */
 static result
 run_back(walk *w, gci_scan_node const *n, size_t start, size_t end)
 {
-    gci_scan_node const *next = &w->scan->nodes[n->next];
-    uint8_t const *wanted = next->op == GCI_SCAN_SET ? w->scan->sets[next->set].has : NULL;
-
     for (size_t at = end;; at--) {
-        while (wanted != NULL && at > start && (at == w->size || !wanted[w->text[at]]))
-            at--;
+        at = place_before(w, n, start, at);
         if (gci_scan_has(&n->here, byte_at(w, at)) && !is_inner(w, at)) {
             result found = try(w, n->next, at);
             if (found != NONE)
