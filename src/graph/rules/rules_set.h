@@ -3,7 +3,8 @@
  *
  * Invariants:
  *  1. Everything but compiled patterns lives in the set's arena, and nothing changes once the set is read.
- *  2. In a lazy set, which belongs to one rewriter, patterns are compiled when a text first needs them.
+ *  2. In a lazy set, which belongs to one rewriter, patterns are compiled when a text first needs them, and for PCRE2 only if a
+ *     scan can't do.
  *  3. Only shipped patterns become machine code. It passes over some of the steps that are counted, as in x(?=.*y), which takes
  *     time by a text's square; tests/complexity shows of the shipped ones that they don't.
  *  4. states[GCI_RULES_INERT] has no rule and leads to itself only.

@@ -457,17 +457,36 @@ next_ways(builder *b, ways const *from, ways *out)
         add_ways(b, b->nodes[from->nodes[i]].next, GCI_SCAN_AT_TEXT, &seen, out);
 }
 
-/* How many of a thousand bytes are of these, more or less, in texts that compilers write. */
+/* How many of a thousand bytes are this one, more or less, in texts that compilers write. */
 static unsigned
-frequency(gci_scan_bytes const *bytes)
+frequency(unsigned c)
+{
+    if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'))
+        return 25;
+    switch (c) {
+    case ' ':
+        return 150;
+    case '%':
+    case ',':
+        return 30;
+    case '\n':
+        return 15;
+    case '"':
+    case '@':
+        return 2;
+    default:
+        return 4;
+    }
+}
+
+/* Of all of these; counted no further than `most`. */
+static unsigned
+frequency_of(gci_scan_bytes const *bytes, unsigned most)
 {
     unsigned sum = 0;
 
-    for (unsigned c = 0; c < 256; c++) {
-        bool letter = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-        unsigned here = letter ? 25 : c == ' ' ? 150 : c == '%' || c == ',' ? 30 : c == '\n' ? 15 : c == '"' || c == '@' ? 2 : 4;
-        sum += gci_scan_has(bytes, c) ? here : 0;
-    }
+    for (unsigned c = 0; c < 256 && sum < most; c++)
+        sum += gci_scan_has(bytes, c) ? frequency(c) : 0;
     return sum;
 }
 
@@ -477,11 +496,15 @@ add_stops(gci_scan *scan, gci_scan_bytes const *bytes, bool at_line)
 {
     gci_scan_bytes line = { { 0 } };
     gci_scan_bytes const *best = &bytes[0];
+    unsigned least = frequency_of(best, 1000);
 
     add_byte(&line, '\n');
-    for (size_t i = 1; i < GCI_SCAN_LEAD; i++)
-        best = frequency(&bytes[i]) < frequency(best) ? &bytes[i] : best;
-    if (at_line && frequency(&line) < frequency(best)) {
+    for (size_t i = 1; i < GCI_SCAN_LEAD; i++) {
+        unsigned here = frequency_of(&bytes[i], least);
+        best = here < least ? &bytes[i] : best;
+        least = here < least ? here : least;
+    }
+    if (at_line && frequency('\n') < least) {
         best = &line;
         scan->stop_before = 1;
     } else if (best - bytes > scan->stop_last) {

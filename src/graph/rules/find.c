@@ -2,7 +2,7 @@
  * Looking for a text where its first and its last byte stand as far apart as they should, sixteen places at once. Where that
  * tells too little, memmem is faster.
  */
-#include "base/find.h"
+#include "graph/rules/find.h"
 
 #include <stdint.h>
 

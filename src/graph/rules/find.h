@@ -1,8 +1,8 @@
 /*
  * A short text looked for in a long one.
  */
-#ifndef GCI_BASE_FIND_H
-#define GCI_BASE_FIND_H
+#ifndef GCI_GRAPH_FIND_H
+#define GCI_GRAPH_FIND_H
 
 #include "base/view.h"
 

@@ -2,7 +2,7 @@
  * A text found in another beside memmem: at every place, across the sixteens that are looked at together, and where the same
  * bytes are everywhere.
  */
-#include "base/find.h"
+#include "graph/rules/find.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
