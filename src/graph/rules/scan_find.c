@@ -103,12 +103,12 @@ run_end(walk const *w, gci_scan_node const *n, size_t at)
     return at;
 }
 
-/* Walks on from a place; what fails leaves no marks. */
+/* Walks on from a place; what fails leaves no marks. A step, for ways that take no byte may be many. */
 static result
 try(walk *w, uint16_t node, size_t at)
 {
     marks before = w->marks;
-    result found = walk_from(w, node, at);
+    result found = spend(w, 0) ? walk_from(w, node, at) : GAVE_UP;
 
     if (found == NONE)
         w->marks = before;

@@ -279,6 +279,26 @@ test_steps(void **state)
     gci_scan_free(scan);
 }
 
+/* So do ways that take no byte, of which there are two to the 40th. */
+static void
+test_ways(void **state)
+{
+    gci_span match, group;
+    uint64_t steps = 10000;
+    gci_buf pattern;
+
+    (void)state;
+    gci_buf_init(&pattern, GCI_BUF_NO_LIMIT);
+    for (int i = 0; i < 40; i++)
+        gci_buf_append_text(&pattern, "(?:\\b|)");
+    gci_buf_append_text(&pattern, "(?!a)a");
+    gci_scan *scan = gci_scan_new(gci_buf_view(&pattern));
+    assert_non_null(scan);
+    assert_int_equal(gci_scan_next(scan, (gci_view)GCI_VIEW("a"), 0, &steps, &match, &group), GCI_SCAN_GAVE_UP);
+    gci_scan_free(scan);
+    gci_buf_clear(&pattern);
+}
+
 /* Constants stand in modules as strings of any length. */
 static void
 test_long_string(void **state)
@@ -305,7 +325,7 @@ main(void)
 {
     struct CMUnitTest const tests[] = {
         cmocka_unit_test(test_subset), cmocka_unit_test(test_patterns), cmocka_unit_test(test_shipped),
-        cmocka_unit_test(test_steps),  cmocka_unit_test(test_long_string),
+        cmocka_unit_test(test_steps),  cmocka_unit_test(test_ways),     cmocka_unit_test(test_long_string),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
