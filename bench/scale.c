@@ -8,12 +8,11 @@
 
 #include <ftw.h>
 #include <guardcache/guardcache.h>
+#include <guardcache/observe.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 enum { PAYLOAD = 200, ASKED = 2000 };
 
@@ -52,15 +51,16 @@ count(char const *kind, uint64_t size, char const *what, double value)
     printf("%-52s%13.3f\n", name, value);
 }
 
-static uint64_t
-resident_bytes(void)
+/* What the memory tier holds. */
+static double
+memory_bytes(gcache *cache)
 {
-    unsigned long long pages = 0;
-    FILE *file = fopen("/proc/self/statm", "r");
+    gcache_statistics *statistics;
 
-    require(file != NULL && fscanf(file, "%*u %llu", &pages) == 1, "statm");
-    fclose(file);
-    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+    require(gcache_statistics_read(cache, &statistics, &error) == GCACHE_OK, "statistics");
+    uint64_t bytes = gcache_statistics_get(statistics, GCACHE_STATISTIC_MEMORY_BYTES);
+    gcache_statistics_free(statistics);
+    return (double)bytes;
 }
 
 static gcache_graph *
@@ -154,10 +154,11 @@ static void
 ask_around(char const *directory, uint64_t entries)
 {
     gcache *cache = open_cache(directory, 0);
+    uint64_t asked_for = entries < ASKED ? entries : ASKED;
     double samples[ASKED];
 
-    for (uint64_t i = 0; i < ASKED; i++) {
-        gcache_graph *graph = make_graph(i * 2654435761u % entries);
+    for (uint64_t i = 0; i < asked_for; i++) {
+        gcache_graph *graph = make_graph(i * (entries / asked_for));
         gcache_key key;
         require(gcache_graph_key(graph, &key, &error) == GCACHE_OK, "key");
         uint64_t start = bench_now_ns();
@@ -165,7 +166,7 @@ ask_around(char const *directory, uint64_t entries)
         samples[i] = (double)(bench_now_ns() - start);
         gcache_graph_free(graph);
     }
-    row("entries", entries, "gcache_lookup, any key", bench_figure_of(samples, ASKED));
+    row("entries", entries, "gcache_lookup, a key's first", bench_figure_of(samples, asked_for));
     gcache_close(cache);
 }
 
@@ -221,17 +222,15 @@ look_up(void *state)
 }
 
 static void
-measure_candidates(gcache *cache, char const *directory, gcache_graph *graph, uint64_t size, double insert_ns)
+measure_candidates(char const *directory, gcache_graph *graph, uint64_t size, double insert_ns)
 {
-    uint64_t before = resident_bytes();
     gcache *reading = open_cache(directory, 20000);
     lookup_case hit = { reading, graph, (int64_t)(8 * size), GCACHE_HIT };
     asked a = { directory, graph, 20000, 8 };
 
-    (void)cache;
     look_up(&hit);
     look_up(&hit);
-    count("candidates", size, "memory a candidate, bytes", (double)(resident_bytes() - before) / (double)size);
+    count("candidates", size, "memory a candidate, bytes", memory_bytes(reading) / (double)size);
     row("candidates", size, "gcache_insert, not synced", alone(insert_ns));
     row("candidates", size, "gcache_lookup, hit", bench_run(look_up, &hit, 51, 2000));
     row("candidates", size, "first answer of a handle", bench_run(ask_once, &a, 11, 3));
@@ -252,8 +251,8 @@ grow_candidates(char const *directory)
             snprintf(guard, sizeof guard, "s0 == %llu and s1 <= 4096", 8ull * (stored + 1));
             insert(cache, graph, guard);
         }
-        measure_candidates(cache, directory, graph, size, (double)(bench_now_ns() - start) / (double)(size - from));
         gcache_close(cache);
+        measure_candidates(directory, graph, size, (double)(bench_now_ns() - start) / (double)(size - from));
     }
     gcache_graph_free(graph);
 }

@@ -258,8 +258,16 @@ gci_read_pack(gci_store *store, gcache_key const *key, gci_candidates **out_set,
     return read_pack(store, key, false, NULL, out_set, error);
 }
 
-/* Reads the candidate index and puts it into the memory tier, in place of `former` (or NULL), unless somebody writes
-   meanwhile: what is remembered is what was committed. */
+/* Puts what was read at a generation into the memory tier, unless somebody wrote meanwhile: what is remembered is what was
+   committed. */
+static void
+remember(gci_store *store, gcache_key const *key, gci_candidates *set, uint64_t generation)
+{
+    if (set->damaged == 0 && (generation & 1) == 0 && gci_generation(&store->shared, key) == generation)
+        gci_memory_put(&store->memory, set, generation, gci_save_touches, store);
+}
+
+/* Reads the candidate index and puts it into the memory tier, in place of `former` (or NULL). */
 static gci_found
 refresh(gci_store *store, gcache_key const *key, gci_candidates *former, gci_candidates **out_set, gcache_error *error)
 {
@@ -268,8 +276,8 @@ refresh(gci_store *store, gcache_key const *key, gci_candidates *former, gci_can
 
     if (found != GCI_FOUND)
         gci_memory_drop(&store->memory, key, gci_save_touches, store);
-    else if ((*out_set)->damaged == 0 && (generation & 1) == 0 && gci_generation(&store->shared, key) == generation)
-        gci_memory_put(&store->memory, *out_set, generation, gci_save_touches, store);
+    else
+        remember(store, key, *out_set, generation);
     return found;
 }
 
@@ -306,10 +314,15 @@ gci_read_ahead(gci_store *store, gcache_key const *key, gci_candidates **out_set
     uint64_t then;
 
     gci_candidates *known = gci_memory_find(&store->memory, key, &then);
-    if (known == NULL)
-        return read_own(store, key, NULL, out_set, error);
-    gci_candidates_release(known);
-    return gci_read_current(store, key, out_set, error);
+    if (known != NULL) {
+        gci_candidates_release(known);
+        return gci_read_current(store, key, out_set, error);
+    }
+    uint64_t generation = gci_generation(&store->shared, key);
+    gci_found found = read_own(store, key, NULL, out_set, error);
+    if (found == GCI_FOUND)
+        remember(store, key, *out_set, generation);
+    return found;
 }
 
 /* What there is to say about a key that has no candidate index. */

@@ -19,8 +19,8 @@ gci_found gci_read_current(gci_store *store, gcache_key const *key, gci_candidat
    size of the key's own file. */
 gci_found gci_read_to_change(gci_store *store, gcache_key const *key, gci_candidates **out_set, gcache_error *error);
 
-/* Before an insert takes the lock. From memory if it knows the key, as gci_read_current; else from the key's own file only. Pools
-   aren't looked into: ABSENT may be wrong. */
+/* Before an insert takes the lock. From memory if it knows the key, as gci_read_current; else from the key's own file only, and
+   into memory, so that the next insert reads what was appended. Pools aren't looked into: ABSENT may be wrong. */
 gci_found gci_read_ahead(gci_store *store, gcache_key const *key, gci_candidates **out_set, gcache_error *error);
 
 /* For errors of the operating system while reading: counts and names the outcome. */

@@ -35,6 +35,27 @@ test_bound_holds(void **state)
     gci_store_close(store);
 }
 
+/* Inserts that no lookup comes before read what was appended, not the whole key each time. */
+static void
+test_inserts_remember_the_key(void **state)
+{
+    gci_store *store = fixture_open_with(*state, (gci_store_options){ .compression_level = -1,
+                                                                      .durability = GCACHE_DURABILITY_NONE });
+    gci_store_stats stats;
+
+    for (uint64_t i = 0; i < 60; i++)
+        insert(store, 1, i, 300);
+    gci_store_stats_get(store, &stats, NULL);
+    assert_int_equal(stats.memory_sets, 1);
+    uint64_t read = stats.counters[GCI_COUNT_DISK_READS];
+    for (uint64_t i = 60; i < 80; i++)
+        insert(store, 1, i, 300);
+    gci_store_stats_get(store, &stats, NULL);
+    assert_int_equal(stats.counters[GCI_COUNT_DISK_READS], read + 20);
+    assert_true(stats.memory_bytes < 80 * 2000);
+    gci_store_close(store);
+}
+
 /* What is used again stays, what was read once goes. */
 static void
 test_used_sets_stay(void **state)
@@ -408,6 +429,7 @@ main(void)
 {
     struct CMUnitTest const tests[] = {
         STORE_TEST(test_bound_holds),
+        STORE_TEST(test_inserts_remember_the_key),
         STORE_TEST(test_used_sets_stay),
         STORE_TEST(test_threads_share),
         STORE_TEST(test_odd_generation),
