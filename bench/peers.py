@@ -29,8 +29,9 @@ SIZES = {"4 kB": 4096, "100 kB": 102400}
 
 def record(name: str, samples: list[float]) -> None:
     ordered = sorted(samples)
-    row = {"name": name, "median": statistics.median(ordered), "low": ordered[0], "high": ordered[-1]}
-    print(f"{name:60} {row['median'] / 1e3:12.1f} us [{row['low'] / 1e3:.1f} .. {row['high'] / 1e3:.1f}]", flush=True)
+    median = statistics.median(ordered)
+    row = {"name": name, "median": median, "low": ordered[0], "high": ordered[-1]}
+    print(f"{name:60} {median / 1e3:12.1f} us [{ordered[0] / 1e3:.1f} .. {ordered[-1] / 1e3:.1f}]", flush=True)
     path = os.environ.get("BENCH_ROWS")
     if path:
         with open(path, "a", encoding="utf-8") as rows:

@@ -49,13 +49,13 @@ PAIRS = (
          "SQLite: no guards, no check of the bytes"),
     Pair("warm hit, 1 key: candidates and payload of 4 kB", "  PyTorch's way: list a directory, read its 10 files",
          "the files are read, not unpickled, no guard is evaluated"),
-    Pair("guardcache in Python, get 4 kB", "diskcache, get 4 kB", "a key's first hit: read and verified; diskcache verifies nothing"),
+    Pair("guardcache in Python, get 4 kB", "diskcache, get 4 kB", "a key's first hit, verified; diskcache verifies nothing"),
     Pair("guardcache in Python, get 4 kB again", "diskcache, get 4 kB", "from memory; diskcache has none of its own"),
     Pair("guardcache in Python, get 100 kB", "diskcache, get 100 kB", "a key's first hit: verified and decompressed"),
     Pair("guardcache in Python, get 100 kB again", "diskcache, get 100 kB", "from memory; both copy the bytes out"),
     Pair("guardcache in Python, put 4 kB", "diskcache, put 4 kB", "guardcache waits for the disk, diskcache doesn't"),
     Pair("guardcache in Python, put 100 kB", "diskcache, put 100 kB", "guardcache compresses and waits for the disk"),
-    Pair("guardcache in Python, get 4 kB", "JAX's file cache with a limit, get 4 kB", "JAX locks a file and writes the time of use"),
+    Pair("guardcache in Python, get 4 kB", "JAX's file cache with a limit, get 4 kB", "JAX locks, and writes the time of use"),
     Pair("guardcache in Python, get 100 kB", "JAX's file cache with a limit, get 100 kB", "the same"),
     Pair("guardcache in Python, put 4 kB", "JAX's file cache with a limit, put 4 kB",
          "JAX reads the times of all entries, and doesn't wait for the disk"),
@@ -84,6 +84,8 @@ GROWTH = (
     ("guards", "gcache_guards_compile", 1.0),
     ("guards", "gcache_guards_eval", 1.0),
 )
+# Rows that aren't times.
+TAKEN = ("bytes on disk an entry", "inodes an entry", "memory a candidate, bytes")
 # A fitted exponent above this is worse than was meant: n log n over these sizes fits 1.1 to 1.2.
 SLACK = 0.25
 
@@ -285,9 +287,9 @@ def conditions(started: str) -> list[str]:
     commit = sh("git", "rev-parse", "--short", "HEAD").strip()
     ended = " ".join(f"{load:.2f}" for load in os.getloadavg())
     return [
-        f"Made by `bench/report.py` on {datetime.date.today()}, commit {commit}: {RUNS} runs, one after the other; medians of both,",
-        f"in brackets the lowest and the highest of either. {os.cpu_count()} processors ({model}), Linux {platform.release()}, load",
-        f"{started} when it began and {ended} when it ended. On another machine times differ; ratios hold.",
+        f"Made by `bench/report.py` on {datetime.date.today()}, commit {commit}: {RUNS} runs, one after the other; medians",
+        f"of both, in brackets the lowest and the highest of either. {os.cpu_count()} processors ({model}),",
+        f"Linux {platform.release()}, load {started} when it began and {ended} when it ended. On another machine times differ; ratios hold.",
     ]
 
 
@@ -357,7 +359,7 @@ def write_growth(out: TextIO, rows: Rows, plots: Path) -> None:
     numbers = [
         [name, f"{row.median:,.3f}"]
         for name, row in rows.items()
-        if "/" in name and any(name.endswith(end) for end in ("bytes on disk an entry", "inodes an entry", "memory a candidate, bytes"))
+        if name.endswith(TAKEN)
     ]
     out.write("\n")
     table(out, ["what it takes", ""], numbers)
