@@ -289,7 +289,8 @@ def conditions(started: str) -> list[str]:
     return [
         f"Made by `bench/report.py` on {datetime.date.today()}, commit {commit}: {RUNS} runs, one after the other; medians",
         f"of both, in brackets the lowest and the highest of either. {os.cpu_count()} processors ({model}),",
-        f"Linux {platform.release()}, load {started} when it began and {ended} when it ended. On another machine times differ; ratios hold.",
+        f"Linux {platform.release()}, load {started} when it began and {ended} when it ended.",
+        "On another machine times differ; ratios hold.",
     ]
 
 
