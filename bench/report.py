@@ -329,15 +329,28 @@ def write_pairs(out: TextIO, rows: Rows, plots: Path) -> None:
     out.write("\n")
 
 
-def write_floors(out: TextIO, rows: Rows) -> None:
-    """Every row of the main job, and below it what it can't be faster than."""
+MAIN_JOB = ("gcache_", "process: start", "graph built")
+
+
+def listed(rows: Rows, main_job: bool) -> list[list[str]]:
+    """Rows with those that belong to them below; not those of growth, which have a table of their own."""
     lines = []
     for name, row in rows.items():
         head, _, inner = name.partition(" | ")
-        if head.startswith(("gcache_", "process: start", "graph built")):
+        if head.startswith(MAIN_JOB) == main_job and not name.startswith(tuple(f"{kind}/" for kind, _, _ in GROWTH)):
             lines.append([("&nbsp;&nbsp;" + inner) if inner else head, show_row(row)])
+    return lines
+
+
+def write_floors(out: TextIO, rows: Rows) -> None:
+    """Every row of the main job, and below it what it can't be faster than."""
     out.write("## Calls beside their floors\n`bench_main_job`: what users call, default settings.\n\n")
-    table(out, ["call", "runs"], lines)
+    table(out, ["call", "runs"], listed(rows, main_job=True))
+
+
+def write_others(out: TextIO, rows: Rows) -> None:
+    out.write("## All other rows\n`bench_store`, `bench_guards`, `bench_keys`, `bench_compile_many`, `bench/peers.py`.\n\n")
+    table(out, ["what", "runs"], listed(rows, main_job=False))
 
 
 def write_growth(out: TextIO, rows: Rows, plots: Path) -> None:
@@ -380,6 +393,7 @@ def write_report(rows: Rows, pytorch: list[list[str]], started: str) -> None:
         else:
             out.write("Not measured: PyTorch wasn't there.\n\n")
         write_growth(out, rows, plots)
+        write_others(out, rows)
 
 
 def main() -> None:
