@@ -161,9 +161,11 @@ write_out_pending(gci_store *store)
     if (atomic_load(&store->warm))
         gci_store_enter(store);
     gci_flush_touches(store);
+    /* Events that were drained may have had counts. */
+    if (gci_drain_at_close(store))
+        gci_store_enter(store);
     if (atomic_load(&store->warm))
         gci_store_flush_counts(store);
-    gci_drain_at_close(store);
 }
 
 static void

@@ -397,10 +397,9 @@ gci_drain_if_due(gci_store *store)
         gci_drain(store, 0, NULL);
 }
 
-void
+bool
 gci_drain_at_close(gci_store *store)
 {
-    if (!store->read_only && atomic_load(&store->segment.appended) > 0 &&
-        atomic_load(&store->segment.size) >= DRAIN_AT_CLOSE_BYTES)
-        gci_drain_and_empty(store, 0, NULL);
+    return !store->read_only && atomic_load(&store->segment.appended) > 0 &&
+           atomic_load(&store->segment.size) >= DRAIN_AT_CLOSE_BYTES && gci_drain_and_empty(store, 0, NULL) == GCACHE_OK;
 }

@@ -61,8 +61,8 @@ gcache_status gci_drain_and_empty(gci_store *store, uint64_t wait_ns, gcache_err
 /* Drains if enough has gathered and nobody else is at it. */
 void gci_drain_if_due(gci_store *store);
 
-/* Before the store closes: drains if it is worth opening a database for. */
-void gci_drain_at_close(gci_store *store);
+/* Before the store closes: drains if it is worth opening a database for. true: it did. */
+bool gci_drain_at_close(gci_store *store);
 
 /* A row of GCI_SELECT_ROW; its texts live until the next one is read. false: it makes no sense. */
 bool gci_read_entry_row(sqlite3_stmt *row, gci_entry_row *out_row);

@@ -424,6 +424,27 @@ a_first_hit_waits_and_is_written_once(void **state)
     gcache_graph_free(g);
 }
 
+/* What short handles count goes through the segment, which some of them drain. */
+static void
+short_handles_are_counted(void **state)
+{
+    enum { HANDLES = 300 };
+    fixture *f = *state;
+    gcache_graph *g = make_matmul("s0", "s1");
+    gcache_hints now = GCACHE_HINTS({ "s0", 16 }, { "s1", 16 });
+
+    assert_int_equal(insert_text(f, g, NULL, "s0 % 8 == 0", "x"), GCACHE_OK);
+    uint64_t before = fixture_statistic(f->cache, GCACHE_STATISTIC_DISK_READS);
+    for (int i = 0; i < HANDLES; i++) {
+        fixture_reopen(f, NULL);
+        look_up(f, g, &now, NULL, GCACHE_HIT);
+    }
+    fixture_reopen(f, NULL);
+    assert_int_equal(sum_up(f).hits, HANDLES);
+    assert_in_range(fixture_statistic(f->cache, GCACHE_STATISTIC_DISK_READS), before + HANDLES, before + HANDLES + 2);
+    gcache_graph_free(g);
+}
+
 static gcache_status
 compile(void *state, gcache_graph *graph, gcache_hints const *hints, gcache_compiled *out_compiled, gcache_error *error)
 {
@@ -751,6 +772,7 @@ main(void)
         CASE(a_killed_process_has_told_why),
         CASE(every_hit_is_counted),
         CASE(a_first_hit_waits_and_is_written_once),
+        CASE(short_handles_are_counted),
         CASE(a_compile_that_was_not_kept_is_remembered),
         CASE(a_call_leaves_one_miss),
         CASE(a_read_only_cache_writes_none),
