@@ -136,8 +136,8 @@ bench_storing(rig *r)
         alone[i] = store_one_by_one(r, MODULES + (2 * i + 1) * SYNCED);
     }
     bench_figure many = figure_of(together), one = figure_of(alone);
-    bench_print("stored one by one, synced", one, "default durability");
-    bench_print("compile_many, synced", many, "the same in batches");
+    bench_print("a module: stored one by one, synced", one, "default durability");
+    bench_print("a module: gcache_compile_many, synced", many, "the same in batches");
     printf("ratio of one by one to batches: %.1f\n", one.median_ns / many.median_ns);
 }
 
@@ -239,15 +239,15 @@ main(void)
     double stored_ns = (double)(bench_now_ns() - start) / MODULES;
     write_files(&r);
     printf("10,000 modules of %d bytes, time a module\n", OBJECT_BYTES);
-    bench_print("stored, no sync", (bench_figure){ stored_ns, stored_ns, stored_ns }, "key, lookup, lease, insert");
+    bench_print("a module: stored, no sync", (bench_figure){ stored_ns, stored_ns, stored_ns }, "key, lookup, lease, insert");
     bench_figure files = a_module(bench_run(read_files, &r, BATCHES, 1));
-    bench_print("a file each, read", files, "open, read, close");
+    bench_print("a module: a file each, read", files, "open, read, close");
     bench_figure keys = a_module(bench_run(keys_only, &r, BATCHES, 1));
-    bench_print("describe and key alone", keys, "one thread");
+    bench_print("a module: describe and key alone", keys, "one thread");
     bench_figure warm = a_module(bench_run(all_hits, &r, BATCHES, 1));
-    bench_print("compile_many, warm", warm, "describe, key, lookup");
+    bench_print("a module: gcache_compile_many, warm", warm, "describe, key, lookup");
     bench_figure cold = a_module(bench_run(all_hits_cold, &r, BATCHES, 1));
-    bench_print("compile_many, new handle", cold, "the same, from disk");
+    bench_print("a module: gcache_compile_many, new handle", cold, "the same, from disk");
     printf("ratio to a file each: warm %.2f, new handle %.2f\n", warm.median_ns / files.median_ns,
            cold.median_ns / files.median_ns);
     bench_storing(&r);

@@ -223,7 +223,7 @@ built_rows(void)
     text_case canonical = { .text = (char *)(uintptr_t)bytes, .size = size };
     printf("%zu nodes, %zu inputs, %zu canonical bytes\n", c.nodes, c.inputs, size);
     bench_figure whole = bench_run_computing(build_and_key, &key, BATCHES, 1);
-    print_rate("build it and compute the key", whole, size, c.nodes);
+    print_rate("2,996 nodes: build and compute the key", whole, size, c.nodes);
     print_rate("  of that, building", bench_run_computing(build_only, NULL, BATCHES, 1), size, c.nodes);
     run_text("  SHA-256 over the canonical bytes alone", hash_only, &canonical, c.nodes);
     printf("%-52s%10.0f x\n", "  PyTorch's key of such a graph, 347 ms, takes", PYTORCH_KEY_MS * 1e6 / whole.median_ns);
@@ -232,7 +232,7 @@ built_rows(void)
     text_case json = { .text = NULL };
     require(gcache_graph_write(g, &json.text, &json.size, &error) == GCACHE_OK, "writing");
     printf("the same as JSON, %zu bytes\n", json.size);
-    run_text("read it and compute the key", read_and_key, &json, c.nodes);
+    run_text("2,996 nodes: read the JSON and compute the key", read_and_key, &json, c.nodes);
     run_text("  parse it", parse_only, &json, c.nodes);
     run_text("  SHA-256 over it", hash_only, &json, c.nodes);
     gcache_free(json.text);
@@ -293,7 +293,7 @@ captured_rows(char const *corpus)
     }
     globfree(&files);
     printf("%zu descriptions captured from PyTorch, %zu bytes of JSON\n", m.count, m.bytes);
-    print_rate("read each and compute its key", bench_run_computing(read_many, &m, BATCHES, 1), m.bytes, 0);
+    print_rate("61 captured descriptions: read and compute the key", bench_run_computing(read_many, &m, BATCHES, 1), m.bytes, 0);
     for (size_t i = 0; i < m.count; i++)
         free(m.items[i].text);
     free(m.items);
@@ -328,7 +328,7 @@ text_rows(char const *corpus, char const *kind, char const *pattern)
     text_case t = { .text = json.data, .size = json.size };
     printf("%s, %zu bytes of modules captured\n", kind, module.size);
     require(gcache_rules_of_kind(kind, &t.rules, &error) == GCACHE_OK, "rules");
-    snprintf(name, sizeof name, "read it and compute the key");
+    snprintf(name, sizeof name, "%s, 1 MB: read it and compute the key", kind);
     run_text(name, read_and_key, &t, 0);
     run_text("  parse it", parse_only, &t, 0);
     run_text("  SHA-256 over it", hash_only, &t, 0);

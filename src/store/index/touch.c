@@ -59,13 +59,14 @@ write_out(gci_store *store)
     gci_buf counted;
 
     gci_buf_init(&counted, COUNTED_BYTES_MAX);
-    if (!atomic_load(&store->warm))
-        put_counts(&counted, store);
 
     if (has_first_hit(store))
         events[count++] = (gci_event){ GCI_EVENT_LOOKUP, store->first_hit_ns, gci_buf_view(&store->first_hit) };
     if (store->touches.size > 0 && !store->touches.failed)
         events[count++] = (gci_event){ .type = GCI_EVENT_TOUCHED, .body = gci_buf_view(&store->touches) };
+    /* Not worth a write of their own. */
+    if (count > 0 && !atomic_load(&store->warm))
+        put_counts(&counted, store);
     if (counted.size > 0 && !counted.failed)
         events[count++] = (gci_event){ .type = GCI_EVENT_COUNTED, .body = gci_buf_view(&counted) };
     if (count > 0)
