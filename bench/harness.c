@@ -138,6 +138,25 @@ bench_make_directory(void)
     return path;
 }
 
+static bench_disk_use disk_use;
+
+static int
+add_use(char const *path, struct stat const *facts, int type, struct FTW *place)
+{
+    (void)path, (void)type, (void)place;
+    disk_use.bytes += (double)facts->st_blocks * 512;
+    disk_use.inodes++;
+    return 0;
+}
+
+bench_disk_use
+bench_disk_use_of(char const *directory)
+{
+    disk_use = (bench_disk_use){ 0, 0 };
+    nftw(directory, add_use, 16, FTW_PHYS);
+    return disk_use;
+}
+
 static int
 remove_one(char const *path, struct stat const *facts, int type, struct FTW *place)
 {

@@ -34,6 +34,12 @@ bench_figure bench_figure_of(double *samples, size_t count);
 /* Ends the program with a message: a benchmark of something that failed measures nothing. */
 void bench_die(char const *what, char const *why);
 
+/* What a directory takes on disk, itself and the other folders included. */
+typedef struct bench_disk_use {
+    double bytes, inodes;
+} bench_disk_use;
+bench_disk_use bench_disk_use_of(char const *directory);
+
 /* A fresh directory for the run, removed by bench_remove_directory. */
 char *bench_make_directory(void);
 void bench_remove_directory(char *directory);

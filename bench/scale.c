@@ -6,13 +6,11 @@
  */
 #include "harness.h"
 
-#include <ftw.h>
 #include <guardcache/guardcache.h>
 #include <guardcache/observe.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { PAYLOAD = 200, ASKED = 2000 };
 
@@ -109,19 +107,6 @@ ask(gcache *cache, gcache_graph *graph, int64_t s0, gcache_status expected)
     gcache_result_clear(&result);
 }
 
-/* ---- what the directory takes ---- */
-
-static uint64_t blocks, inodes;
-
-static int
-add_blocks(char const *path, struct stat const *facts, int type, struct FTW *place)
-{
-    (void)path, (void)type, (void)place;
-    blocks += (uint64_t)facts->st_blocks;
-    inodes++;
-    return 0;
-}
-
 /* ---- entries ---- */
 
 typedef struct asked {
@@ -179,10 +164,9 @@ measure_entries(char const *directory, uint64_t entries, double insert_ns)
     row("entries", entries, "gcache_open, gcache_close", bench_run(open_and_close, &a, 51, 50));
     row("entries", entries, "first answer of a handle", bench_run(ask_once, &a, 51, 20));
     ask_around(directory, entries);
-    blocks = inodes = 0;
-    nftw(directory, add_blocks, 16, FTW_PHYS);
-    count("entries", entries, "bytes on disk an entry", (double)blocks * 512 / (double)entries);
-    count("entries", entries, "inodes an entry", (double)inodes / (double)entries);
+    bench_disk_use use = bench_disk_use_of(directory);
+    count("entries", entries, "bytes on disk an entry", use.bytes / (double)entries);
+    count("entries", entries, "inodes an entry", use.inodes / (double)entries);
     gcache_graph_free(a.graph);
 }
 

@@ -4,23 +4,10 @@
 #include "harness.h"
 #include "store_kit.h"
 
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 enum { SIZE = 200, A_KEY = 4, FEW = 1000 };
-
-static uint64_t blocks, inodes;
-
-static int
-add_blocks(char const *path, struct stat const *facts, int type, struct FTW *place)
-{
-    (void)path, (void)type, (void)place;
-    blocks += (uint64_t)facts->st_blocks;
-    inodes++;
-    return 0;
-}
 
 struct opening {
     char const *directory;
@@ -62,11 +49,10 @@ fill_and_measure(char const *directory, uint64_t from, uint64_t to)
     gci_store_close(store);
     double elapsed = (double)(bench_now_ns() - start);
     bench_settle(directory);
-    blocks = inodes = 0;
-    nftw(directory, add_blocks, 16, FTW_PHYS);
+    bench_disk_use use = bench_disk_use_of(directory);
     printf("%llu entries of %d bytes, %d a key: %.1f us each to insert, %.0f bytes and %.3f inodes an entry\n",
-           (unsigned long long)to, SIZE, A_KEY, elapsed / 1e3 / (double)(to - from), (double)blocks * 512 / (double)to,
-           (double)inodes / (double)to);
+           (unsigned long long)to, SIZE, A_KEY, elapsed / 1e3 / (double)(to - from), use.bytes / (double)to,
+           use.inodes / (double)to);
     bench_print("  open and close", bench_run(open_and_close, &opening, 51, 200), "");
     bench_print("  cold: open, candidates, close", bench_run(first_answer, &opening, 51, 200), "");
     free(bytes);
