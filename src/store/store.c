@@ -142,6 +142,7 @@ gci_store_open(char const *directory, gci_store_options const *options, gci_stor
     if (store == NULL)
         return gci_fail_memory(error);
     store->directory = (gci_dir){ .fd = -1, .name = directory };
+    store->process = getpid();
     store->name = gci_store_absolute_path(directory);
     gcache_status status = store->name != NULL && copy_options(store, options) ? open_parts(store, error)
                                                                              : gci_fail_memory(error);
@@ -205,6 +206,12 @@ bool
 gci_store_is_read_only(gci_store const *store)
 {
     return store->read_only;
+}
+
+uint32_t
+gci_store_forks(gci_store const *store)
+{
+    return atomic_load_explicit(&store->forks, memory_order_relaxed);
 }
 
 bool

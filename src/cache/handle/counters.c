@@ -79,9 +79,8 @@ gci_count_hit(gci_counters *counters, gci_lane_numbers *lane, uint64_t saved_ns)
     return atomic_compare_exchange_strong(&lane->due, &due, next_due(hits));
 }
 
-/* A forked child's lanes begin with what its parent counted, which is the parent's to report. */
-static void
-forget_parent(gci_counters *counters)
+void
+gci_counters_forget_parent(gci_counters *counters)
 {
     if (counters->process == getpid())
         return;
@@ -116,7 +115,7 @@ report_lane(gci_lane_numbers *lane)
 gci_unreported
 gci_counters_report(gci_counters *counters, gci_lane_numbers *lane)
 {
-    forget_parent(counters);
+    gci_counters_forget_parent(counters);
     return report_lane(lane);
 }
 
@@ -125,7 +124,7 @@ gci_counters_report_all(gci_counters *counters)
 {
     gci_unreported all = { 0, 0 };
 
-    forget_parent(counters);
+    gci_counters_forget_parent(counters);
     for (size_t i = 0; i <= GCI_LANES; i++) {
         gci_unreported one = report_lane(&counters->lanes[i].numbers);
         all.hits += one.hits;

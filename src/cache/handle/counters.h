@@ -38,13 +38,26 @@ typedef struct gci_counters {
     gci_lane lanes[GCI_LANES + 1]; /* the last is shared */
     _Atomic uint64_t misses[GCACHE_REASON_COUNT];
     _Atomic uint64_t numbers[GCACHE_COUNTER_COUNT]; /* what happens too rarely for a lane */
-    pid_t process;                 /* that opened the cache */
+    pid_t process;                 /* whose hits they are */
+    _Atomic uint32_t forks;        /* of the store, when that was known last */
 } gci_counters;
 
 static inline void
 gci_count(gci_counters *counters, gcache_counter counter, uint64_t more)
 {
     atomic_fetch_add_explicit(&counters->numbers[counter], more, memory_order_relaxed);
+}
+
+/* In a forked child: what was counted so far is the parent's to report. */
+void gci_counters_forget_parent(gci_counters *counters);
+
+/* Before a hit is counted, since afterwards it couldn't be told from the parent's. forks: gci_store_forks. */
+static inline void
+gci_counters_notice_fork(gci_counters *counters, uint32_t forks)
+{
+    if (atomic_load_explicit(&counters->forks, memory_order_relaxed) != forks &&
+        atomic_exchange(&counters->forks, forks) != forks)
+        gci_counters_forget_parent(counters);
 }
 
 /* The calling thread's lane. */

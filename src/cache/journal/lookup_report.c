@@ -59,6 +59,7 @@ report(gci_lookup_report const *lookup)
         atomic_load_explicit(&cache->recorder.recording, memory_order_relaxed))
         report_to_others(&lookup->ended);
     if (result->outcome == GCACHE_HIT) {
+        gci_counters_notice_fork(&cache->counters, gci_store_forks(cache->store));
         if (gci_count_hit(&cache->counters, lookup->lane, result->compile_ns) && cache->journal)
             journal_hit(lookup);
         return;

@@ -414,8 +414,10 @@ gci_check_time(gci_store *store)
 static bool
 claim_first(gci_store *store)
 {
-    return !atomic_load_explicit(&store->asked, memory_order_relaxed) && !atomic_exchange(&store->asked, true) &&
-           !atomic_load(&store->warm);
+    if (atomic_load_explicit(&store->asked, memory_order_relaxed) || atomic_exchange(&store->asked, true))
+        return false;
+    gci_store_notice_process(store);
+    return !atomic_load(&store->warm);
 }
 
 gci_found

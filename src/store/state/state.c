@@ -98,6 +98,7 @@ gci_trust_key(gci_store *store, gcache_key const *key, gcache_error *error)
 static void
 after_fork(gci_store *store)
 {
+    atomic_fetch_add(&store->forks, 1);
     gci_key_locks_after_fork(&store->locks);
     gci_segment_after_fork(&store->segment);
     gci_index_after_fork(&store->index);
@@ -132,17 +133,23 @@ warm_up(gci_store *store)
     pthread_mutex_unlock(&store->touch_mutex);
 }
 
+/* Forked before anything was shared: only these may have been held by a thread that isn't there. */
+void
+gci_store_notice_process(gci_store *store)
+{
+    pid_t here = getpid();
+
+    if (atomic_exchange(&store->process, here) == here)
+        return;
+    atomic_fetch_add(&store->forks, 1);
+    pthread_mutex_init(&store->warming, NULL);
+    pthread_mutex_init(&store->touch_mutex, NULL);
+}
+
 static void
 warm_up_once(gci_store *store)
 {
-    pid_t here = getpid(), first = 0;
-
-    /* Forked before anything was shared: only these may have been held by a thread that isn't there. */
-    if (!atomic_compare_exchange_strong(&store->process, &first, here) && first != here) {
-        atomic_store(&store->process, here);
-        pthread_mutex_init(&store->warming, NULL);
-        pthread_mutex_init(&store->touch_mutex, NULL);
-    }
+    gci_store_notice_process(store);
     pthread_mutex_lock(&store->warming);
     if (!atomic_load(&store->warm))
         warm_up(store);

@@ -72,7 +72,8 @@ struct gci_store {
     bool initialised;              /* the parts below `directory` were initialised */
     _Atomic bool warm;           /* gci_store_warm_up was done */
     pthread_mutex_t warming;
-    _Atomic pid_t process;       /* that used the store first; 0: nobody has */
+    _Atomic pid_t process;       /* that opened the store, or asked it while nothing was shared */
+    _Atomic uint32_t forks;      /* how often it turned out to be in a forked child */
     _Atomic bool asked;          /* the first lookup has been made */
 };
 
@@ -81,6 +82,9 @@ struct gci_store {
  * when that is first needed, and in a forked child replaces what must not be shared with the parent.
  */
 void gci_store_enter_slowly(gci_store *store);
+
+/* What entering begins with, and a handle's first lookup, as long as nothing is shared: is this a forked child? */
+void gci_store_notice_process(gci_store *store);
 
 static inline void
 gci_store_enter(gci_store *store)

@@ -424,6 +424,39 @@ a_first_hit_waits_and_is_written_once(void **state)
     gcache_graph_free(g);
 }
 
+/* A child's own hits are its own to report, from the first one on; its parent's aren't. */
+static void
+a_child_reports_its_hits(void **state)
+{
+    enum { CHILDREN = 6 };
+    fixture *f = *state;
+    gcache_graph *g = make_matmul("s0", "s1");
+    gcache_hints now = GCACHE_HINTS({ "s0", 16 }, { "s1", 16 });
+    uint64_t hits = 0;
+    int status;
+
+    assert_int_equal(insert_text(f, g, NULL, "s0 % 8 == 0", "x"), GCACHE_OK);
+    for (int round = 0; round < CHILDREN; round++) {
+        fixture_reopen(f, NULL);
+        for (int i = 0; i < round / 2; i++, hits++)
+            look_up(f, g, &now, NULL, GCACHE_HIT);
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            for (int i = 0; i <= round % 2; i++)
+                look_up(f, g, &now, NULL, GCACHE_HIT);
+            gcache_close(f->cache);
+            _exit(0);
+        }
+        hits += 1 + (uint64_t)(round % 2);
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(status, 0);
+    }
+    fixture_reopen(f, NULL);
+    assert_int_equal(sum_up(f).hits, hits);
+    gcache_graph_free(g);
+}
+
 /* What short handles count goes through the segment, which some of them drain. */
 static void
 short_handles_are_counted(void **state)
@@ -772,6 +805,7 @@ main(void)
         CASE(a_killed_process_has_told_why),
         CASE(every_hit_is_counted),
         CASE(a_first_hit_waits_and_is_written_once),
+        CASE(a_child_reports_its_hits),
         CASE(short_handles_are_counted),
         CASE(a_compile_that_was_not_kept_is_remembered),
         CASE(a_call_leaves_one_miss),
