@@ -4,9 +4,9 @@
 #include "base/arena.h"
 
 #include "base/check.h"
+#include "base/memory/spare.h"
 
 #include <stdalign.h>
-#include <stdlib.h>
 
 /* Blocks double from one page up to the largest, so that both a small graph and a large one need few of them. */
 #define BLOCK_FIRST ((size_t)4096)
@@ -32,7 +32,7 @@ free_blocks(gci_arena_block *block)
 {
     while (block != NULL) {
         gci_arena_block *older = block->older;
-        free(block);
+        gci_spare_free(block, block->size);
         block = older;
     }
 }
@@ -71,7 +71,7 @@ add_block(gci_arena *arena, size_t need)
     arena->full = size > arena->limit || arena->total > arena->limit - size;
     if (arena->full)
         return false;
-    gci_arena_block *block = malloc(size);
+    gci_arena_block *block = gci_spare_alloc(size);
     if (block == NULL)
         return false;
     block->older = arena->blocks;

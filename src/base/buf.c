@@ -4,10 +4,10 @@
 #include "base/buf.h"
 
 #include "base/check.h"
+#include "base/memory/spare.h"
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 /* Small enough to waste nothing, large enough that a typical text grows once or twice. */
 #define FIRST_CAPACITY 256
@@ -15,7 +15,7 @@
 void
 gci_buf_clear(gci_buf *buf)
 {
-    free(buf->data);
+    gci_spare_free(buf->data, buf->capacity);
     gci_buf_init(buf, buf->limit);
 }
 
@@ -34,7 +34,7 @@ gci_buf_reserve(gci_buf *buf, size_t more)
         size_t capacity = buf->capacity < FIRST_CAPACITY ? FIRST_CAPACITY : buf->capacity;
         while (capacity < need)
             capacity *= 2;
-        char *data = realloc(buf->data, capacity);
+        char *data = gci_spare_grow(buf->data, buf->size, buf->capacity, capacity);
         if (data == NULL) {
             buf->failed = true;
             return NULL;

@@ -1,0 +1,83 @@
+/*
+ * Large pieces of memory, kept by size for all threads.
+ *
+ * Invariants:
+ *  1. A piece of SMALLEST to LARGEST bytes has a power of two of them, so that any one of its size will do.
+ *  2. No more is kept than COPIES of each size, 4 MB for a process.
+ */
+#include "base/memory/spare.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* malloc keeps smaller pieces itself; larger ones are rare, and worth giving back. */
+#define SMALLEST ((size_t)64 << 10)
+#define LARGEST ((size_t)1 << 20)
+
+enum { SIZES = 5, COPIES = 2 };
+
+static _Atomic(void *) kept[SIZES][COPIES];
+
+/* Which of the sizes kept a piece of `size` bytes has; SIZES: none. */
+static size_t
+class_of(size_t size)
+{
+    size_t class = 0;
+
+    if (size < SMALLEST || size > LARGEST)
+        return SIZES;
+    while (SMALLEST << class < size)
+        class++;
+    return class;
+}
+
+void *
+gci_spare_alloc(size_t size)
+{
+    size_t class = class_of(size);
+
+    if (class == SIZES)
+        return malloc(size);
+    for (size_t i = 0; i < COPIES; i++) {
+        void *piece = atomic_load_explicit(&kept[class][i], memory_order_relaxed) != NULL
+                          ? atomic_exchange_explicit(&kept[class][i], NULL, memory_order_acquire) : NULL;
+        if (piece != NULL)
+            return piece;
+    }
+    return malloc(SMALLEST << class);
+}
+
+/* Sanitizers are to see what is used after it was freed. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define KEEPS 0
+#else
+#define KEEPS 1
+#endif
+
+void
+gci_spare_free(void *piece, size_t size)
+{
+    size_t class = piece != NULL && KEEPS ? class_of(size) : SIZES;
+
+    for (size_t i = 0; class < SIZES && i < COPIES; i++) {
+        void *none = NULL;
+        if (atomic_compare_exchange_strong_explicit(&kept[class][i], &none, piece, memory_order_release, memory_order_relaxed))
+            return;
+    }
+    free(piece);
+}
+
+void *
+gci_spare_grow(void *piece, size_t used, size_t size, size_t wanted)
+{
+    if (class_of(wanted) == SIZES)
+        return realloc(piece, wanted);
+    void *grown = gci_spare_alloc(wanted);
+    if (grown == NULL)
+        return NULL;
+    if (used != 0)
+        memcpy(grown, piece, used);
+    gci_spare_free(piece, size);
+    return grown;
+}
