@@ -36,8 +36,8 @@ typedef struct parser {
     gcache_error *error;
 } parser;
 
-/* Between the members of a map. */
-static gci_view const no_name = { NULL, 0 };
+/* The name between the members of a map, and what a string is that can't be read. */
+static gci_view const no_text = { NULL, 0 };
 
 /* A longer path is shown by its beginning and its end. */
 #define PATH_SHOWN 120
@@ -127,8 +127,11 @@ fail_memory(parser *p)
 static inline void
 skip_space(parser *p)
 {
-    while (p->next < p->end && (*p->next == ' ' || *p->next == '\n' || *p->next == '\t' || *p->next == '\r'))
-        p->next++;
+    char const *c = p->next;
+
+    while (c < p->end && (uint8_t)*c <= ' ' && (*c == ' ' || *c == '\n' || *c == '\t' || *c == '\r'))
+        c++;
+    p->next = c;
 }
 
 /* ---- strings ---- */
@@ -136,8 +139,10 @@ skip_space(parser *p)
 #define BYTES_OF(c) (UINT64_C(0x0101010101010101) * (uint8_t)(c))
 #define HIGH_BITS BYTES_OF(0x80)
 
-/* Nonzero if one of eight bytes is a quote, a backslash, a control character or not ASCII. The classic "has a byte less
-   than n" test may mark bytes above a true one too, which is harmless: the caller looks at each byte of such a word. */
+/*
+ * Marks, by its highest bit, the first of eight bytes that is a quote, a backslash, a control character or not ASCII. Later ones
+ * may be marked that are none of these: "n less than it" borrows from the next byte where it is so, and only there.
+ */
 static inline uint64_t
 special_bytes(uint64_t word)
 {
@@ -146,16 +151,26 @@ special_bytes(uint64_t word)
     return ((quote - BYTES_OF(1)) | (backslash - BYTES_OF(1)) | (word - BYTES_OF(0x20)) | word) & HIGH_BITS;
 }
 
-static inline char const *
-skip_plain(char const *p, char const *end)
+/* Eight bytes, the first one lowest. */
+static inline uint64_t
+load_word(char const *p)
 {
     uint64_t word;
 
-    while ((size_t)(end - p) >= sizeof word) {
-        memcpy(&word, p, sizeof word);
-        if (special_bytes(word) != 0)
-            break;
-        p += sizeof word;
+    memcpy(&word, p, sizeof word);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    word = __builtin_bswap64(word);
+#endif
+    return word;
+}
+
+static inline char const *
+skip_plain(char const *p, char const *end)
+{
+    for (; (size_t)(end - p) >= sizeof(uint64_t); p += sizeof(uint64_t)) {
+        uint64_t special = special_bytes(load_word(p));
+        if (special != 0)
+            return p + (unsigned)__builtin_ctzll(special) / 8;
     }
     while (p < end && *p != '"' && *p != '\\' && (uint8_t)*p >= 0x20 && (uint8_t)*p < 0x80)
         p++;
@@ -259,15 +274,17 @@ check_unplain(parser *p)
 }
 
 /* The rest of a string with escapes, which must be copied: it never grows by being decoded. start is its first byte. */
-static bool
-read_escaped(parser *p, char const *start, gci_view *out_text)
+static gci_view
+read_escaped(parser *p, char const *start)
 {
     char const *close = p->next;
     while (close < p->end && *close != '"')
         close += *close == '\\' && close + 1 < p->end ? 2 : 1;
     char *copy = gci_arena_alloc(p->arena, (size_t)(close - start) + 1), *out = copy;
-    if (copy == NULL)
-        return fail_memory(p);
+    if (copy == NULL) {
+        fail_memory(p);
+        return no_text;
+    }
     char const *run = start;
     for (;;) {
         memcpy(out, run, (size_t)(p->next - run));
@@ -278,38 +295,37 @@ read_escaped(parser *p, char const *start, gci_view *out_text)
             p->next++;
             out = read_escape(p, out);
             if (out == NULL)
-                return false;
+                return no_text;
             run = p->next;
         } else {
             run = p->next;
             if (!check_unplain(p))
-                return false;
+                return no_text;
         }
         p->next = skip_plain(p->next, p->end);
     }
     p->next++;
     *out = '\0';
-    *out_text = gci_view_of(copy, (size_t)(out - copy));
-    return true;
+    return gci_view_of(copy, (size_t)(out - copy));
 }
 
 /* string := '"' ( plain | escape )* '"'    next is behind the opening quote */
-static bool
-read_string(parser *p, gci_view *out_text)
+static gci_view
+read_string(parser *p)
 {
     char const *start = p->next;
 
     for (;;) {
-        p->next = skip_plain(p->next, p->end);
-        if (p->next < p->end && *p->next == '"') {
-            *out_text = gci_view_of(start, (size_t)(p->next - start));
-            p->next++;
-            return true;
+        char const *c = skip_plain(p->next, p->end);
+        if (c < p->end && *c == '"') {
+            p->next = c + 1;
+            return gci_view_of(start, (size_t)(c - start));
         }
+        p->next = c;
         if (p->next < p->end && *p->next == '\\')
-            return read_escaped(p, start, out_text);
+            return read_escaped(p, start);
         if (!check_unplain(p))
-            return false;
+            return no_text;
     }
 }
 
@@ -446,37 +462,41 @@ read_number(parser *p, gci_value *out_value)
 
 /* ---- containers ---- */
 
-static bool read_value(parser *p, gci_value *out_value);
+static bool read_value(parser *p, size_t at);
 
-/* Once a value, so it is worth that sizes are known here and no call is made. */
+/* The value at an offset of the scratch stack, which moves when it grows. */
+static inline gci_value *
+value_at(parser const *p, size_t at)
+{
+    return (gci_value *)(void *)(p->scratch.data + at);
+}
+
+/* Makes room for an item on the scratch stack. Its parts are written where they stay: what is copied right after it was
+   written makes the processor wait. */
 static inline bool
-push(parser *p, void const *item, size_t size)
+push(parser *p, size_t size)
 {
     gci_buf *stack = &p->scratch;
 
     if (stack->capacity - stack->size < size && gci_buf_reserve(stack, size) == NULL)
         return fail_memory(p);
-    memcpy(stack->data + stack->size, item, size);
     stack->size += size;
     return true;
 }
 
-/* Moves what lies on the scratch stack from mark on to the arena. */
-static bool
-pop(parser *p, size_t mark, size_t item_size, uint32_t *out_count, void **out_items)
+/* Moves what lies on the scratch stack from mark on to the arena. NULL: there is nothing, or no memory. */
+static void *
+pop(parser *p, size_t mark)
 {
     size_t size = p->scratch.size - mark;
-    void *items = gci_arena_alloc(p->arena, size);
+    void *items = size != 0 ? gci_arena_alloc(p->arena, size) : NULL;
 
-    GCI_ASSERT(size % item_size == 0);
-    if (items == NULL)
-        return fail_memory(p);
-    if (size != 0)
+    if (items != NULL)
         memcpy(items, p->scratch.data + mark, size);
+    else if (size != 0)
+        fail_memory(p);
     p->scratch.size = mark;
-    *out_count = (uint32_t)(size / item_size);
-    *out_items = items;
-    return true;
+    return items;
 }
 
 static bool
@@ -503,8 +523,7 @@ read_items(parser *p, frame *f)
     skip_space(p);
     bool empty = p->next < p->end && *p->next == ']';
     for (bool more = !empty; more; f->index++) {
-        gci_value item;
-        if (!read_value(p, &item) || !push(p, &item, sizeof item))
+        if (!push(p, sizeof(gci_value)) || !read_value(p, p->scratch.size - sizeof(gci_value)))
             return false;
         skip_space(p);
         more = p->next < p->end && *p->next == ',';
@@ -518,24 +537,45 @@ read_items(parser *p, frame *f)
 
 /* list := '[' items    next is behind the bracket */
 static bool
-read_list(parser *p, gci_value *out_value)
+read_list(parser *p, size_t at)
 {
     frame f = { .outer = p->frame };
     size_t mark = p->scratch.size;
-    void *items = NULL;
+    bool read = enter(p, &f) && read_items(p, &f);
+    uint32_t count = (uint32_t)((p->scratch.size - mark) / sizeof(gci_value));
+    void *items = read ? pop(p, mark) : NULL;
 
-    bool read = enter(p, &f) && read_items(p, &f) && pop(p, mark, sizeof(gci_value), &out_value->count, &items);
     leave(p, &f);
-    out_value->type = GCI_LIST;
-    out_value->items = items;
-    return read;
+    value_at(p, at)->type = GCI_LIST;
+    value_at(p, at)->count = count;
+    value_at(p, at)->items = items;
+    return p->status == GCACHE_OK;
+}
+
+/* Where a member's name begins: its closing quote is the last one before the value, its opening one the last before that
+   that isn't escaped. */
+static char const *
+find_name(parser const *p, gci_member const *member)
+{
+    char const *c = p->text + member->value.at - 1;
+    size_t backslashes;
+
+    while (*--c != '"')
+        continue;
+    do {
+        while (*--c != '"')
+            continue;
+        for (backslashes = 0; c - backslashes > p->text && c[-(ptrdiff_t)backslashes - 1] == '\\';)
+            backslashes++;
+    } while (backslashes % 2 != 0);
+    return c;
 }
 
 static bool
 fail_duplicate(parser *p, frame *f, gci_member const *member)
 {
     f->name = &member->name;
-    return fail_at(p, p->text + member->at - 1, GCACHE_ERROR_SYNTAX, "a second member of this name");
+    return fail_at(p, find_name(p, member), GCACHE_ERROR_SYNTAX, "a second member of this name");
 }
 
 /* Open addressing over member numbers, at most half full. */
@@ -569,44 +609,59 @@ check_distinct(parser *p, frame *f, gci_member const *members, uint32_t count)
         return check_distinct_hashed(p, f, members, count);
     for (uint32_t i = 1; i < count; i++)
         for (uint32_t k = 0; k < i; k++)
-            if (members[i].name.size == members[k].name.size && gci_view_equal(members[i].name, members[k].name))
+            if (gci_view_equal(members[i].name, members[k].name))
                 return fail_duplicate(p, f, &members[i]);
     return true;
 }
 
-/* member := string ':' value */
+/* One of 64 bits for what a name looks like. Names that look different are; those of a node or a tensor do. */
+static inline uint64_t
+look_of(gci_view name)
+{
+    unsigned look = name.size != 0 ? (uint8_t)name.data[0] + (unsigned)(uint8_t)name.data[name.size - 1] : 0;
+
+    return UINT64_C(1) << ((look + 3 * name.size) & 63);
+}
+
+/* member := string ':' value    at: of the member on the scratch stack */
 static bool
-read_member(parser *p, gci_member *out_member)
+read_member(parser *p, gci_view *name, size_t at)
 {
     skip_space(p);
     if (p->next == p->end || *p->next != '"')
         return fail_syntax(p, p->next, "expected a member name in quotes");
-    out_member->at = (uint32_t)(p->next - p->text) + 1;
     p->next++;
-    if (!read_string(p, &out_member->name))
+    gci_view text = read_string(p);
+    if (text.data == NULL)
         return false;
+    ((gci_member *)(void *)(p->scratch.data + at))->name = text;
+    *name = text;
     skip_space(p);
     if (p->next == p->end || *p->next != ':')
         return fail_syntax(p, p->next, "expected a colon");
     p->next++;
-    return read_value(p, &out_member->value);
+    return read_value(p, at + offsetof(gci_member, value));
 }
 
-/* members := [ member ( ',' member )* ] '}' */
+/* members := [ member ( ',' member )* ] '}'    *out_alike: two of the names may be equal */
 static bool
-read_members(parser *p, frame *f)
+read_members(parser *p, frame *f, bool *out_alike)
 {
-    gci_member member;
+    uint64_t looks = 0;
 
+    *out_alike = false;
     skip_space(p);
     bool empty = p->next < p->end && *p->next == '}';
     for (bool more = !empty; more;) {
-        member.name = (gci_view){ NULL, 0 };
-        f->name = &member.name;
-        bool read = read_member(p, &member) && push(p, &member, sizeof member);
-        f->name = &no_name;
+        gci_view name = no_text;
+        f->name = &name;
+        bool read = push(p, sizeof(gci_member)) && read_member(p, &name, p->scratch.size - sizeof(gci_member));
+        f->name = &no_text;
         if (!read)
             return false;
+        uint64_t look = look_of(name);
+        *out_alike = *out_alike || (looks & look) != 0;
+        looks |= look;
         skip_space(p);
         more = p->next < p->end && *p->next == ',';
         p->next += more;
@@ -619,61 +674,67 @@ read_members(parser *p, frame *f)
 
 /* map := '{' members    next is behind the brace */
 static bool
-read_map(parser *p, gci_value *out_value)
+read_map(parser *p, size_t at)
 {
-    frame f = { .outer = p->frame, .name = &no_name };
+    frame f = { .outer = p->frame, .name = &no_text };
     size_t mark = p->scratch.size;
-    void *members = NULL;
+    bool alike, read = enter(p, &f) && read_members(p, &f, &alike);
+    uint32_t count = (uint32_t)((p->scratch.size - mark) / sizeof(gci_member));
+    gci_member *members = read ? pop(p, mark) : NULL;
 
-    bool read = enter(p, &f) && read_members(p, &f) &&
-                pop(p, mark, sizeof(gci_member), &out_value->count, &members) &&
-                check_distinct(p, &f, members, out_value->count);
+    if (members != NULL && alike)
+        check_distinct(p, &f, members, count);
     leave(p, &f);
-    out_value->type = GCI_MAP;
-    out_value->members = members;
-    return read;
+    value_at(p, at)->type = GCI_MAP;
+    value_at(p, at)->count = count;
+    value_at(p, at)->members = members;
+    return p->status == GCACHE_OK;
 }
 
 static bool
-read_word(parser *p, char const *word, uint8_t type, bool boolean, gci_value *out_value)
+read_word(parser *p, char const *word, gci_value value, gci_value *out_value)
 {
     size_t size = strlen(word);
 
     if ((size_t)(p->end - p->next) < size || memcmp(p->next, word, size) != 0)
         return fail_at(p, p->next, GCACHE_ERROR_SYNTAX, "expected a value");
     p->next += size;
-    out_value->type = type;
-    out_value->boolean = boolean;
+    value.at = out_value->at;
+    *out_value = value;
     return true;
 }
 
-/* value := map | list | string | number | 'true' | 'false' | 'null' */
+/* value := map | list | string | number | 'true' | 'false' | 'null'    at: of the value on the scratch stack */
 static bool
-read_value(parser *p, gci_value *out_value)
+read_value(parser *p, size_t at)
 {
+    gci_value *value = value_at(p, at);
+
     skip_space(p);
     if (p->next == p->end)
         return fail_syntax(p, p->next, "");
-    *out_value = (gci_value){ .at = (uint32_t)(p->next - p->text) + 1 };
+    value->at = (uint32_t)(p->next - p->text) + 1;
+    value->count = 0;
     switch (*p->next) {
     case '"':
         p->next++;
-        out_value->type = GCI_STRING;
-        return read_string(p, &out_value->text);
+        value->type = GCI_STRING;
+        value->text = read_string(p);
+        return value->text.data != NULL;
     case '{':
         p->next++;
-        return read_map(p, out_value);
+        return read_map(p, at);
     case '[':
         p->next++;
-        return read_list(p, out_value);
+        return read_list(p, at);
     case 't':
-        return read_word(p, "true", GCI_BOOL, true, out_value);
+        return read_word(p, "true", (gci_value){ .type = GCI_BOOL, .boolean = true }, value);
     case 'f':
-        return read_word(p, "false", GCI_BOOL, false, out_value);
+        return read_word(p, "false", (gci_value){ .type = GCI_BOOL, .boolean = false }, value);
     case 'n':
-        return read_word(p, "null", GCI_NULL, false, out_value);
+        return read_word(p, "null", (gci_value){ .type = GCI_NULL }, value);
     case '-': case '0': case '1': case '2': case '3': case '4': case '5': case '6': case '7': case '8': case '9':
-        return read_number(p, out_value);
+        return read_number(p, value);
     default:
         return fail_syntax(p, p->next, "expected a value");
     }
@@ -694,7 +755,8 @@ gci_json_read(gci_view text, char const *name, gci_arena *arena, gci_value *out_
     gci_buf_init(&p.scratch, GCI_BUF_NO_LIMIT);
     if (text.size >= 3 && memcmp(start, "\xEF\xBB\xBF", 3) == 0)
         fail_at(&p, start, GCACHE_ERROR_SYNTAX, "a byte order mark is not allowed");
-    else if (read_value(&p, out_value)) {
+    else if (push(&p, sizeof *out_value) && read_value(&p, 0)) {
+        *out_value = *value_at(&p, 0);
         skip_space(&p);
         if (p.next != p.end)
             fail_at(&p, p.next, GCACHE_ERROR_SYNTAX, "text behind the value");

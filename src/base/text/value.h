@@ -56,7 +56,6 @@ struct gci_value {
 struct gci_member {
     gci_view name;
     gci_value value;
-    uint32_t at; /* of the name */
 };
 
 static inline gci_value *

@@ -153,6 +153,9 @@ test_messages(void **state)
     check_message(f, "{\"graph\": {\"nodes\": [1, {\"kwargs\": {\"dim\": tru}}]}}",
                   "case:1:44: graph.nodes[1].kwargs.dim: expected a value");
     check_message(f, "{\"a\":\n  {\"b\": 1,\n   \"b\": 2}}", "case:3:4: a.b: a second member of this name");
+    check_message(f, "{\"a\\\"\\\\\": 1,\n \"a\\u0022\\\\\" :\n{}}",
+                  "case:2:2: a\"\\: a second member of this name");
+    check_message(f, "{\"\": 1, \"b\": 2, \"\": 3}", "case:1:17: a second member of this name");
     check_message(f, "[1, 2", "case:1:6: [2]: the text ends too early");
     check_message(f, "[\"\xff\"]", "case:1:3: [0]: not valid UTF-8");
     check_message(f, "{\"a\": 1} x", "case:1:10: text behind the value");
@@ -161,6 +164,25 @@ test_messages(void **state)
     assert_string_equal(f->error.path, "options[0].x");
     assert_int_equal(f->error.line, 1);
     assert_int_equal(f->error.column, 20);
+}
+
+/* A byte that ends plain text is found wherever in a word it stands. Those around it lie right beside one that does. */
+static void
+test_special_bytes(void **state)
+{
+    static char const before[] = "!!!!!!!!!!!!!!!!!!!!", after[] = "]]]]]]]]]]]]]]]]]]]]";
+    static char const *const specials[] = { "\\n", "\\\"", "\xC3\xBC", "#" };
+    fixture *f = *state;
+    char text[64];
+
+    for (size_t i = 0; i < sizeof specials / sizeof specials[0]; i++) {
+        for (int at = 0; at < 20; at++) {
+            int size = snprintf(text, sizeof text, "[\"%.*s%s#%.*s\", 1]", at, before, specials[i], 20 - at, after);
+            assert_int_equal(read_cstring(f, text), GCACHE_OK);
+            assert_int_equal(f->text.size, size);
+            assert_memory_equal(f->text.data, text, (size_t)size);
+        }
+    }
 }
 
 /* ---- limits ---- */
@@ -251,6 +273,7 @@ main(void)
     struct CMUnitTest const tests[] = {
         cmocka_unit_test_setup_teardown(test_cases, setup, teardown),
         cmocka_unit_test_setup_teardown(test_truncation, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_special_bytes, setup, teardown),
         cmocka_unit_test_setup_teardown(test_messages, setup, teardown),
         cmocka_unit_test_setup_teardown(test_depth, setup, teardown),
         cmocka_unit_test_setup_teardown(test_size, setup, teardown),
