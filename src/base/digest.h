@@ -45,23 +45,40 @@ gci_checksum gci_checksum_of(void const *data, size_t size);
 /* XXH3-64, for hash tables. */
 uint64_t gci_hash64(void const *data, size_t size, uint64_t seed);
 
+/* What a name of up to GCI_SHORT_NAME bytes begins and ends with: beside its size, that is all of it. */
+#define GCI_SHORT_NAME 16
+
+typedef struct gci_ends {
+    uint64_t first, last;
+} gci_ends;
+
+static inline gci_ends
+gci_ends_of(gci_view name)
+{
+    gci_ends ends = { 0, 0 };
+
+    if (name.size >= 8) {
+        memcpy(&ends.first, name.data, 8);
+        memcpy(&ends.last, name.data + name.size - 8, 8);
+    } else if (name.size >= 4) {
+        memcpy(&ends.first, name.data, 4);
+        memcpy(&ends.last, name.data + name.size - 4, 4);
+    } else {
+        for (size_t i = 0; i < name.size; i++)
+            ends.first = ends.first << 8 | (uint8_t)name.data[i];
+    }
+    return ends;
+}
+
 /* The same for names, most of which are a few bytes, for which one multiplication does. Never leaves the process. */
 static inline uint64_t
 gci_hash_name(gci_view name)
 {
-    uint64_t first = 0, last = 0;
-
-    if (name.size > 16)
+    if (name.size > GCI_SHORT_NAME)
         return gci_hash64(name.data, name.size, 0);
-    if (name.size >= 8) {
-        memcpy(&first, name.data, 8);
-        memcpy(&last, name.data + name.size - 8, 8);
-    } else {
-        for (size_t i = 0; i < name.size; i++)
-            first = first << 8 | (uint8_t)name.data[i];
-    }
-    unsigned __int128 product = (unsigned __int128)(first ^ UINT64_C(0x9E3779B97F4A7C15)) *
-                                (last ^ (name.size + UINT64_C(0xD6E8FEB86659FD93)));
+    gci_ends ends = gci_ends_of(name);
+    unsigned __int128 product = (unsigned __int128)(ends.first ^ UINT64_C(0x9E3779B97F4A7C15)) *
+                                (ends.last ^ (name.size + UINT64_C(0xD6E8FEB86659FD93)));
     return (uint64_t)(product >> 64) ^ (uint64_t)product;
 }
 

@@ -25,12 +25,22 @@ gci_intern_reset(gci_intern *set)
     set->count = 0;
 }
 
+/* gci_view_equal without a call for short texts, as most are. */
+static inline bool
+is_same(gci_view a, gci_view b)
+{
+    if (a.size != b.size || a.size > GCI_SHORT_NAME)
+        return gci_view_equal(a, b);
+    gci_ends x = gci_ends_of(a), y = gci_ends_of(b);
+    return x.first == y.first && x.last == y.last;
+}
+
 static uint32_t *
 find_slot(gci_intern const *set, gci_view text)
 {
     size_t slot = (size_t)gci_hash_name(text) & (set->slot_room - 1);
 
-    while (set->slots[slot] != 0 && !gci_view_equal(set->texts[set->slots[slot] - 1], text))
+    while (set->slots[slot] != 0 && !is_same(set->texts[set->slots[slot] - 1], text))
         slot = (slot + 1) & (set->slot_room - 1);
     return &set->slots[slot];
 }
@@ -44,11 +54,10 @@ gci_intern_find(gci_intern const *set, gci_view text)
     return slot != 0 ? slot - 1 : GCI_INTERN_NONE;
 }
 
-/* Twice the slots, and the texts put back into them. */
+/* More slots, and the texts put back into them. */
 static bool
-grow(gci_intern *set)
+grow(gci_intern *set, size_t room)
 {
-    size_t room = set->slot_room == 0 ? FIRST_SLOTS : set->slot_room * 2;
     uint32_t *slots = calloc(room, sizeof *slots);
     gci_view *texts = realloc(set->texts, room / 2 * sizeof *texts);
 
@@ -67,10 +76,20 @@ grow(gci_intern *set)
     return true;
 }
 
+bool
+gci_intern_reserve(gci_intern *set, uint32_t count)
+{
+    size_t room = FIRST_SLOTS;
+
+    while (room / 2 < count)
+        room *= 2;
+    return count <= set->text_room || grow(set, room);
+}
+
 uint32_t
 gci_intern_add(gci_intern *set, gci_view text, bool *out_new)
 {
-    if (set->count == set->text_room && !grow(set))
+    if (set->count == set->text_room && !grow(set, set->slot_room == 0 ? FIRST_SLOTS : set->slot_room * 2))
         return GCI_INTERN_NONE;
     uint32_t *slot = find_slot(set, text);
     *out_new = *slot == 0;

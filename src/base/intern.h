@@ -22,6 +22,9 @@ void gci_intern_clear(gci_intern *set);
 /* Forgets all texts but keeps the memory. */
 void gci_intern_reset(gci_intern *set);
 
+/* Makes room for count texts in all; false without memory. */
+bool gci_intern_reserve(gci_intern *set, uint32_t count);
+
 /* The number of a text, or GCI_INTERN_NONE. */
 uint32_t gci_intern_find(gci_intern const *set, gci_view text);
 

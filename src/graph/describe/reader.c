@@ -168,12 +168,13 @@ init_scope(gci_scope *scope, gci_typing const *typing, gci_value const *list, gc
     bool is_new;
 
     *scope = (gci_scope){ .outer = typing->scope, .serial = sub != NULL ? sub->serial : GCI_NODE_INPUTS };
+    if (!gci_intern_reserve(&scope->names, count)) {
+        gci_graph_fail_memory(graph);
+        return false;
+    }
     for (uint32_t i = 0; i < count; i++) {
         gci_view name = sub != NULL ? sub->nodes[i].name : graph->inputs[i].name;
-        if (gci_intern_add(&scope->names, name, &is_new) == GCI_INTERN_NONE) {
-            gci_graph_fail_memory(graph);
-            return false;
-        }
+        gci_intern_add(&scope->names, name, &is_new);
         if (!is_new)
             return gci_typed_fail(typing, list != NULL ? &list->items[i] : NULL, "a second %s \"%.*s\"",
                                   sub != NULL ? "node" : "input", (int)name.size, name.data);
@@ -183,7 +184,17 @@ init_scope(gci_scope *scope, gci_typing const *typing, gci_value const *list, gc
 
 /* ---- graphs ---- */
 
-static bool read_graph(gci_typing const *outer, gci_value *value, gci_subgraph *sub);
+static bool read_graph(gci_typing const *outer, gci_value *value, gci_subgraph *sub, gci_scope *scope);
+
+static bool
+read_subgraph(gci_typing const *typing, gci_value *value, gci_subgraph *sub)
+{
+    gci_scope scope = { .serial = 0 };
+    bool read = read_graph(typing, value, sub, &scope);
+
+    gci_intern_clear(&scope.names);
+    return read;
+}
 
 /* subgraphs := { name: graph, ... } */
 static bool
@@ -196,7 +207,7 @@ read_subgraphs(gci_typing const *typing, gci_value *value, gci_subgraph *sub)
         return false;
     for (uint32_t i = 0; i < value->count; i++) {
         gci_subgraph *inner = gci_graph_new_subgraph(typing->graph, sub, false);
-        if (inner == NULL || !read_graph(typing, &value->members[i].value, inner))
+        if (inner == NULL || !read_subgraph(typing, &value->members[i].value, inner))
             return false;
         sub->subs[sub->sub_count++] = (gci_subgraph_link){ .name = value->members[i].name, .graph = inner };
     }
@@ -217,11 +228,10 @@ read_nodes(gci_typing const *typing, gci_value *list, gci_subgraph *sub)
     return true;
 }
 
-/* graph := { "nodes": [node, ..], "subgraphs": subgraphs, "constants": map, other members } */
+/* graph := { "nodes": [node, ..], "subgraphs": subgraphs, "constants": map, other members }    scope becomes that of its nodes */
 static bool
-read_graph(gci_typing const *outer, gci_value *value, gci_subgraph *sub)
+read_graph(gci_typing const *outer, gci_value *value, gci_subgraph *sub, gci_scope *scope)
 {
-    gci_scope scope = { .serial = 0 };
     gci_typing typing = *outer;
 
     if (value->type != GCI_MAP)
@@ -230,12 +240,10 @@ read_graph(gci_typing const *outer, gci_value *value, gci_subgraph *sub)
     sub->nodes = nodes != NULL ? read_names(outer, nodes, "nodes", "a node", sizeof *sub->nodes, offsetof(gci_node, name))
                                : NULL;
     sub->node_count = sub->nodes != NULL ? nodes->count : 0;
-    typing.scope = &scope;
-    bool read = sub->nodes != NULL && init_scope(&scope, outer, nodes, sub) && read_nodes(&typing, nodes, sub) &&
-                (subgraphs == NULL || read_subgraphs(&typing, subgraphs, sub)) &&
-                read_fields(&typing, value, graph_fields, sub, &sub->others);
-    gci_intern_clear(&scope.names);
-    return read;
+    typing.scope = scope;
+    return sub->nodes != NULL && init_scope(scope, outer, nodes, sub) && read_nodes(&typing, nodes, sub) &&
+           (subgraphs == NULL || read_subgraphs(&typing, subgraphs, sub)) &&
+           read_fields(&typing, value, graph_fields, sub, &sub->others);
 }
 
 /* ---- inputs ---- */
@@ -340,8 +348,7 @@ read_description(gci_typing *typing, gci_value *root)
     typing->scope = &inputs;
     if (read && tree != NULL) {
         gci_subgraph *top = gci_graph_root(graph, false);
-        read = top != NULL && read_graph(typing, tree, top) &&
-               init_scope(&nodes, typing, gci_map_find(tree, "nodes"), top);
+        read = top != NULL && read_graph(typing, tree, top, &nodes);
         typing->scope = &nodes;
     }
     read = read && read_inputs(typing, input_list) && read_rest(typing, root);

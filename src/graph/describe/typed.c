@@ -269,17 +269,15 @@ static bool
 type_dollar(gci_typing const *typing, gci_value *value)
 {
     gci_view name = value->members[0].name;
-    gci_value held = value->members[0].value;
+    gci_value const *held = &value->members[0].value;
 
     for (size_t i = 0; i < sizeof dollar_types / sizeof dollar_types[0]; i++) {
         dollar_type const *dollar = &dollar_types[i];
         if (!gci_view_equal(name, dollar->name))
             continue;
-        if (held.type != dollar->of)
+        if (held->type != dollar->of)
             return fail_dollar(typing, dollar, value);
-        held.at = value->at;
-        held.type = (uint8_t)dollar->type;
-        *value = held;
+        *value = (gci_value){ .type = (uint8_t)dollar->type, .at = value->at, .count = held->count, .text = held->text };
         return dollar->finish == NULL || dollar->finish(typing, dollar, value);
     }
     return gci_typed_fail(typing, value, "\"%.*s\" is not a known type", (int)name.size, name.data);
