@@ -70,6 +70,16 @@ gci_ends_of(gci_view name)
     return ends;
 }
 
+/* gci_view_equal without a call for short names, as most are. */
+static inline bool
+gci_name_equal(gci_view a, gci_view b)
+{
+    if (a.size != b.size || a.size > GCI_SHORT_NAME)
+        return gci_view_equal(a, b);
+    gci_ends x = gci_ends_of(a), y = gci_ends_of(b);
+    return x.first == y.first && x.last == y.last;
+}
+
 /* The same for names, most of which are a few bytes, for which one multiplication does. Never leaves the process. */
 static inline uint64_t
 gci_hash_name(gci_view name)

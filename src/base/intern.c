@@ -25,22 +25,12 @@ gci_intern_reset(gci_intern *set)
     set->count = 0;
 }
 
-/* gci_view_equal without a call for short texts, as most are. */
-static inline bool
-is_same(gci_view a, gci_view b)
-{
-    if (a.size != b.size || a.size > GCI_SHORT_NAME)
-        return gci_view_equal(a, b);
-    gci_ends x = gci_ends_of(a), y = gci_ends_of(b);
-    return x.first == y.first && x.last == y.last;
-}
-
 static uint32_t *
 find_slot(gci_intern const *set, gci_view text)
 {
     size_t slot = (size_t)gci_hash_name(text) & (set->slot_room - 1);
 
-    while (set->slots[slot] != 0 && !is_same(set->texts[set->slots[slot] - 1], text))
+    while (set->slots[slot] != 0 && !gci_name_equal(set->texts[set->slots[slot] - 1], text))
         slot = (slot + 1) & (set->slot_room - 1);
     return &set->slots[slot];
 }

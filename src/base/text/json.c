@@ -122,6 +122,9 @@ fail_memory(parser *p)
     return false;
 }
 
+/* What is rare isn't made part of read_string and read_value, which every value goes through: they stay small so. */
+#define RARE __attribute__((noinline))
+
 /* ---- white space ---- */
 
 static inline void
@@ -309,24 +312,32 @@ read_escaped(parser *p, char const *start)
     return gci_view_of(copy, (size_t)(out - copy));
 }
 
-/* string := '"' ( plain | escape )* '"'    next is behind the opening quote */
-static gci_view
-read_string(parser *p)
+/* The rest of a string whose next byte is neither plain nor a quote. start is its first byte. */
+static RARE gci_view
+read_unplain(parser *p, char const *start)
 {
-    char const *start = p->next;
-
-    for (;;) {
-        char const *c = skip_plain(p->next, p->end);
-        if (c < p->end && *c == '"') {
-            p->next = c + 1;
-            return gci_view_of(start, (size_t)(c - start));
-        }
-        p->next = c;
+    do {
         if (p->next < p->end && *p->next == '\\')
             return read_escaped(p, start);
         if (!check_unplain(p))
             return no_text;
+        p->next = skip_plain(p->next, p->end);
+    } while (p->next == p->end || *p->next != '"');
+    return gci_view_of(start, (size_t)(p->next++ - start));
+}
+
+/* string := '"' ( plain | escape )* '"'    next is behind the opening quote */
+static inline gci_view
+read_string(parser *p)
+{
+    char const *start = p->next, *end = skip_plain(start, p->end);
+
+    if (end == p->end || *end != '"') {
+        p->next = end;
+        return read_unplain(p, start);
     }
+    p->next = end + 1;
+    return gci_view_of(start, (size_t)(end - start));
 }
 
 /* ---- numbers ---- */
@@ -369,7 +380,7 @@ convert_float(parser *p, gci_view text, double *out_value)
  * text is a valid number with a fraction or exponent. A decimal of at most 15 digits times or over a power of ten up to
  * 10^22 is exact in one IEEE operation, as both are doubles without rounding (Clinger 1990).
  */
-static bool
+static RARE bool
 read_float(parser *p, gci_view text, double *out_value)
 {
     static double const powers[] = { 1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
@@ -602,7 +613,7 @@ check_distinct_hashed(parser *p, frame *f, gci_member const *members, uint32_t c
     return distinct;
 }
 
-static bool
+static RARE bool
 check_distinct(parser *p, frame *f, gci_member const *members, uint32_t count)
 {
     if (count > PAIRWISE_MEMBERS)

@@ -51,18 +51,20 @@ sort_members(gci_canon_run *run, size_t mark, uint32_t count)
 void
 gci_canon_push_member(gci_canon_run *run, gci_view name, gci_value const *value, gci_rules_state place, uint32_t *count)
 {
-    gci_canon_member member = { .name = name, .value = value, .place = GCI_RULES_INERT };
-    gci_canon_step step = { .outer = run->step, .name = name };
-
     if (place != GCI_RULES_INERT) {
-        member.place = gci_rules_member(run->rules, place, name);
+        gci_canon_step step = { .outer = run->step, .name = name };
+        place = gci_rules_member(run->rules, place, name);
         run->step = &step;
-        bool dropped = gci_canon_dropped(run, member.place, value);
+        bool dropped = gci_canon_dropped(run, place, value);
         run->step = step.outer;
         if (dropped)
             return;
     }
-    gci_buf_append(&run->members, &member, sizeof member);
+    gci_canon_member *member = (gci_canon_member *)(void *)gci_buf_reserve(&run->members, sizeof *member);
+    if (member == NULL)
+        return;
+    *member = (gci_canon_member){ .name = name, .value = value, .place = place };
+    run->members.size += sizeof *member;
     ++*count;
 }
 
@@ -98,6 +100,8 @@ gci_canon_push_members(gci_canon_run *run, gci_value const *map, gci_rules_state
     for (uint32_t i = 0; i < map->count; i++)
         gci_canon_push_member(run, map->members[i].name, &map->members[i].value, place, count);
 }
+
+static void put_map(gci_canon_run *run, gci_value const *map, gci_rules_state place) __attribute__((noinline));
 
 static void
 put_map(gci_canon_run *run, gci_value const *map, gci_rules_state place)
@@ -262,6 +266,9 @@ put_items(gci_canon_run *run, gci_value const *set, gci_rules_state place, encod
         put_sorted(run, items, set->count, mark);
 }
 
+/* Like all that is rare, it isn't made part of gci_canon_value, which is called for every value and stays small so. */
+static void put_set(gci_canon_run *run, gci_value const *set, gci_rules_state place) __attribute__((noinline));
+
 static void
 put_set(gci_canon_run *run, gci_value const *set, gci_rules_state place)
 {
@@ -328,6 +335,8 @@ fail_expressions(gci_canon_run *run)
     else
         gci_canon_fail_memory(run);
 }
+
+static void put_expression(gci_canon_run *run, gci_view text, bool tagged) __attribute__((noinline));
 
 /* An expression: an integer if it is constant, else its normal form as text, tagged unless it is tagged already. */
 static void
@@ -482,6 +491,8 @@ has_trees(gci_canon_run const *run, size_t mark, uint32_t count)
     return false;
 }
 
+static void put_tensor(gci_canon_run *run, gci_value const *tensor, gci_rules_state place) __attribute__((noinline));
+
 static void
 put_tensor(gci_canon_run *run, gci_value const *tensor, gci_rules_state place)
 {
@@ -550,7 +561,10 @@ gci_canon_value(gci_canon_run *run, gci_value const *value, gci_rules_state plac
         put_list(run, value, place);
         break;
     case GCI_MAP:
-        put_map(run, value, place);
+        if (value->count == 0)
+            gci_cbor_head(out, GCI_CBOR_MAP, 0);
+        else
+            put_map(run, value, place);
         break;
     case GCI_TUPLE:
         gci_cbor_tag(out, GCI_TAG_TUPLE);

@@ -144,7 +144,8 @@ gci_cbor_decimal(gci_buf *out, gci_view decimal)
 {
     bool negative = decimal.size != 0 && decimal.data[0] == '-';
     size_t digits = decimal.size - negative;
-    magnitude m = { .words = malloc((digits / CHUNK_DIGITS + 2) * sizeof *m.words) };
+    uint64_t few[2]; /* of nearly all */
+    magnitude m = { .words = digits <= CHUNK_DIGITS ? few : malloc((digits / CHUNK_DIGITS + 2) * sizeof *m.words) };
 
     GCI_ASSERT(digits != 0);
     if (m.words == NULL) {
@@ -159,7 +160,8 @@ gci_cbor_decimal(gci_buf *out, gci_view decimal)
         gci_cbor_head(out, negative ? GCI_CBOR_NEGATIVE : GCI_CBOR_UINT, m.count == 0 ? 0 : m.words[0]);
     else
         put_bignum(out, &m, negative);
-    free(m.words);
+    if (m.words != few)
+        free(m.words);
 }
 
 void

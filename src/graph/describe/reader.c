@@ -5,6 +5,7 @@
  * The graph and the inputs are read before other components, since those may name their nodes.
  */
 #include "base/check.h"
+#include "base/digest.h"
 #include "base/text/json.h"
 #include "graph/describe/reader.h"
 
@@ -102,13 +103,6 @@ read_field(gci_typing const *typing, field const *f, gci_value *value, char *obj
     return typed;
 }
 
-/* Once for most members of a description: the first byte decides nearly always. */
-static inline bool
-is_field(field const *f, gci_view name)
-{
-    return f->name.size == name.size && f->name.data[0] == name.data[0] && memcmp(f->name.data, name.data, name.size) == 0;
-}
-
 /* Reads a map into a struct; members that aren't well known are added to others. */
 static bool
 read_fields(gci_typing const *typing, gci_value *map, field const *fields, void *object, gci_value *others)
@@ -119,8 +113,8 @@ read_fields(gci_typing const *typing, gci_value *map, field const *fields, void 
     for (uint32_t i = 0; i < map->count; i++) {
         gci_member *member = &map->members[i];
         field const *f = next;
-        if (f->name.data == NULL || !is_field(f, member->name))
-            for (f = fields; f->name.data != NULL && !is_field(f, member->name);)
+        if (f->name.data == NULL || !gci_name_equal(f->name, member->name))
+            for (f = fields; f->name.data != NULL && !gci_name_equal(f->name, member->name);)
                 f++;
         next = f->name.data != NULL ? f + 1 : fields;
         seen |= 1u << (f - fields);
