@@ -15,15 +15,12 @@
 
 /* ---- handles ---- */
 
-gci_node_place
-gci_find_node(gcache_graph const *graph, gcache_node node)
+/* The run that a handle belongs to. */
+static gci_handle_run const *
+find_run(gcache_graph const *graph, gcache_node node)
 {
     size_t low = 0, high = graph->run_count;
 
-    if (node == 0 || node > graph->handle_count)
-        return (gci_node_place){ NULL, 0 };
-    if (graph->runs[high - 1].first <= node)
-        low = high - 1; /* nearly always: a graph without subgraphs has one run */
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;
         if (graph->runs[middle].first <= node)
@@ -31,7 +28,17 @@ gci_find_node(gcache_graph const *graph, gcache_node node)
         else
             high = middle;
     }
-    gci_handle_run const *run = &graph->runs[low];
+    return &graph->runs[low];
+}
+
+gci_node_place
+gci_find_node(gcache_graph const *graph, gcache_node node)
+{
+    if (node == 0 || node > graph->handle_count)
+        return (gci_node_place){ NULL, 0 };
+    gci_handle_run const *run = &graph->runs[graph->run_count - 1];
+    if (run->first > node)
+        run = find_run(graph, node); /* hardly ever: a graph without subgraphs has one run */
     return (gci_node_place){ .graph = run->graph, .position = run->position + (node - run->first) };
 }
 

@@ -257,6 +257,9 @@ test_decimals(void **state)
     (void)state;
     check_decimal("0", "00");
     check_decimal("-1", "20");
+    check_decimal("999999999999999999", "1b0de0b6b3a763ffff");
+    check_decimal("1000000000000000000", "1b0de0b6b3a7640000");
+    check_decimal("-1000000000000000000", "3b0de0b6b3a763ffff");
     check_decimal("18446744073709551615", "1bffffffffffffffff");
     check_decimal("18446744073709551616", "c249010000000000000000");
     check_decimal("-18446744073709551616", "3bffffffffffffffff");
