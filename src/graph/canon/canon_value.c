@@ -29,16 +29,8 @@ compare_members(void const *a, void const *b)
 #define INSERTION_MEMBERS 24
 
 static void
-sort_members(gci_canon_run *run, size_t mark, uint32_t count)
+insert_members(gci_canon_member *members, uint32_t count)
 {
-    /* Without any there may be no bytes to point into. */
-    if (count == 0)
-        return;
-    gci_canon_member *members = (gci_canon_member *)(void *)(run->members.data + mark);
-    if (count > INSERTION_MEMBERS) {
-        qsort(members, count, sizeof *members, compare_members);
-        return;
-    }
     for (uint32_t i = 1; i < count; i++) {
         gci_canon_member moved = members[i];
         uint32_t k = i;
@@ -46,6 +38,62 @@ sort_members(gci_canon_run *run, size_t mark, uint32_t count)
             members[k] = members[k - 1];
         members[k] = moved;
     }
+}
+
+static void
+sort_run(gci_canon_member *members, uint32_t count)
+{
+    uint32_t sorted = count != 0;
+
+    while (sorted < count && gci_cbor_key_compare(members[sorted - 1].name, members[sorted].name) < 0)
+        sorted++;
+    if (sorted < count && count > INSERTION_MEMBERS)
+        qsort(members, count, sizeof *members, compare_members);
+    else if (sorted < count)
+        insert_members(members, count);
+}
+
+/* Names of this size and longer ones are told apart by comparing them only. */
+#define LONG_NAME 63
+
+static size_t
+class_of(gci_canon_member const *member)
+{
+    return member->name.size < LONG_NAME ? member->name.size : LONG_NAME;
+}
+
+/* Names are in order of their sizes first. Many members, such as a compiler's options, mostly come in the order of their names:
+   those of one size are sorted then. */
+static void
+sort_by_size(gci_canon_run *run, size_t mark, uint32_t count)
+{
+    uint32_t ends[LONG_NAME + 2] = { 0 };
+    size_t bytes = count * sizeof(gci_canon_member);
+    char *room = gci_buf_reserve(&run->members, bytes);
+    gci_canon_member *members = (gci_canon_member *)(void *)(run->members.data + mark);
+
+    if (room == NULL)
+        return;
+    gci_canon_member const *given = memcpy(room, members, bytes);
+    for (uint32_t i = 0; i < count; i++)
+        ends[class_of(&given[i]) + 1]++;
+    for (size_t class = 1; class <= LONG_NAME; class++)
+        ends[class] += ends[class - 1];
+    for (uint32_t i = 0; i < count; i++)
+        members[ends[class_of(&given[i])]++] = given[i];
+    for (size_t class = 0; class <= LONG_NAME; class++) {
+        uint32_t start = class != 0 ? ends[class - 1] : 0;
+        sort_run(members + start, ends[class] - start);
+    }
+}
+
+static void
+sort_members(gci_canon_run *run, size_t mark, uint32_t count)
+{
+    if (count > INSERTION_MEMBERS)
+        sort_by_size(run, mark, count);
+    else if (count != 0) /* without any there may be no bytes to point into */
+        insert_members((gci_canon_member *)(void *)(run->members.data + mark), count);
 }
 
 void
@@ -71,11 +119,12 @@ gci_canon_push_member(gci_canon_run *run, gci_view name, gci_value const *value,
 void
 gci_canon_put_members(gci_canon_run *run, size_t mark, uint32_t count, gci_put_member_fn *put)
 {
+    if (!run->members.failed)
+        sort_members(run, mark, count);
     if (run->members.failed) {
         gci_canon_fail_memory(run);
         return;
     }
-    sort_members(run, mark, count);
     gci_cbor_head(&run->out, GCI_CBOR_MAP, count);
     for (uint32_t i = 0; i < count && run->status == GCACHE_OK; i++) {
         gci_canon_member member = member_at(run, mark, i);

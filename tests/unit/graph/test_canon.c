@@ -3,6 +3,7 @@
  * the latter with a path that the diff must name.
  */
 #include "base/text/json.h"
+#include "graph/cbor/cbor_read.h"
 #include "graph/diff/diff.h"
 
 #include <guardcache/graph.h>
@@ -239,6 +240,54 @@ test_long_expressions(void **state)
     key_of_long("((((7**32)**32)**5)*s# + (((5**32)**32)**5)*u#)", " + ", 6000, false, GCACHE_ERROR_LIMIT);
 }
 
+/* ---- many members ---- */
+
+/* The key of a map of count members, `step` apart in the order they are given in; the canonical form has them in its own. */
+static gcache_key
+key_of_members(unsigned count, unsigned step, unsigned sizes)
+{
+    gci_buf text;
+    gci_arena arena;
+    gci_value form;
+    gcache_graph *graph;
+    gcache_key key;
+
+    gci_arena_init(&arena, (size_t)1 << 24);
+    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
+    gci_buf_append_text(&text, "{\"format\": \"guardcache-graph/1\", \"kind\": \"generic\", \"options\": {");
+    for (unsigned i = 0; i < count; i++) {
+        unsigned number = i * step % count;
+        gci_buf_format(&text, "%s\"%0*u\": %u", i != 0 ? ", " : "", 4 + (int)(number * 37 % sizes), number, number);
+    }
+    gci_buf_append_text(&text, "}}");
+    assert_int_equal(gcache_graph_read(text.data, text.size, "members", &graph, NULL), GCACHE_OK);
+    assert_int_equal(gci_cbor_read(canonical_of(graph), &arena, &form, NULL), GCACHE_OK);
+    assert_int_equal(gci_map_find(gci_map_find(&form, "components"), "options")->count, count);
+    assert_int_equal(gcache_graph_key(graph, &key, NULL), GCACHE_OK);
+    gcache_graph_free(graph);
+    gci_buf_clear(&text);
+    gci_arena_clear(&arena);
+    return key;
+}
+
+/* Members of one size and of many, in order, backwards and mixed; the counts have no divisor with the steps. */
+static void
+test_many_members(void **state)
+{
+    static unsigned const counts[] = { 1, 23, 25, 26, 64, 301 }, sizes[] = { 1, 3, 60, 90 };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
+            gcache_key straight = key_of_members(counts[i], 1, sizes[k]);
+            gcache_key back = key_of_members(counts[i], counts[i] * 4 - 1, sizes[k]);
+            gcache_key mixed = key_of_members(counts[i], 17, sizes[k]);
+            assert_memory_equal(straight.bytes, back.bytes, sizeof back.bytes);
+            assert_memory_equal(straight.bytes, mixed.bytes, sizeof mixed.bytes);
+        }
+    }
+}
+
 int
 main(void)
 {
@@ -246,6 +295,7 @@ main(void)
         cmocka_unit_test(test_pairs),
         cmocka_unit_test(test_errors),
         cmocka_unit_test(test_long_expressions),
+        cmocka_unit_test(test_many_members),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
