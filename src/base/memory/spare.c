@@ -48,8 +48,12 @@ gci_spare_alloc(size_t size)
     return malloc(SMALLEST << class);
 }
 
-/* Sanitizers are to see what is used after it was freed. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+/* Sanitizers are to see what is used after it was freed. GCC says by macros that there is one, clang by features. */
+#ifndef __has_feature
+#define __has_feature(name) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || __has_feature(address_sanitizer) ||                          \
+    __has_feature(thread_sanitizer)
 #define KEEPS 0
 #else
 #define KEEPS 1

@@ -60,21 +60,12 @@ test_growing(void **state)
     free(piece);
 }
 
-static void
-test_a_piece_of_impossible_size(void **state)
-{
-    (void)state;
-    assert_null(gci_spare_alloc(PTRDIFF_MAX));
-    assert_null(gci_spare_grow(NULL, 0, 0, PTRDIFF_MAX));
-}
-
 int
 main(void)
 {
     struct CMUnitTest const tests[] = {
         cmocka_unit_test(test_pieces_are_whole),
         cmocka_unit_test(test_growing),
-        cmocka_unit_test(test_a_piece_of_impossible_size),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
