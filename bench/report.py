@@ -120,7 +120,7 @@ def sh(*command: str | Path, **environment: str) -> str:
 
 def build(folder: Path) -> None:
     if not (folder / "build.ninja").exists():
-        sh("meson", "setup", folder, "--buildtype=release", "-Dbench=true", "-Dtests=false")
+        sh("meson", "setup", folder, "--buildtype=release", "-Db_lto=true", "-Dbench=true", "-Dtests=false")
     sh("ninja", "-C", folder)
 
 
