@@ -57,8 +57,14 @@ void gci_cbor_long_head(gci_buf *out, gci_cbor_major major, uint64_t n);
 /* Room that a head of up to 16 bits takes. */
 #define GCI_CBOR_SHORT_HEAD 3
 
+/*
+ * What a canonical form consists of, some ten of them a node. Optimising at link time, GCC stops inlining when the library
+ * as a whole has grown by so much, and would call these: a tenth of a key.
+ */
+#define GCI_CBOR_INLINE static inline __attribute__((always_inline))
+
 /* Writes a head of up to 16 bits at `at`, which has room, and returns what is behind it. */
-static inline char *
+GCI_CBOR_INLINE char *
 gci_cbor_short_head(char *at, gci_cbor_major major, unsigned n)
 {
     unsigned type = (unsigned)major << 5;
@@ -76,7 +82,7 @@ gci_cbor_short_head(char *at, gci_cbor_major major, unsigned n)
     return at;
 }
 
-static inline void
+GCI_CBOR_INLINE void
 gci_cbor_head(gci_buf *out, gci_cbor_major major, uint64_t n)
 {
     if (n <= UINT16_MAX && out->capacity - out->size >= GCI_CBOR_SHORT_HEAD)
@@ -85,7 +91,7 @@ gci_cbor_head(gci_buf *out, gci_cbor_major major, uint64_t n)
         gci_cbor_long_head(out, major, n);
 }
 
-static inline void
+GCI_CBOR_INLINE void
 gci_cbor_append(gci_buf *out, void const *data, size_t size)
 {
     if (out->capacity - out->size >= size && size != 0) {
@@ -96,7 +102,7 @@ gci_cbor_append(gci_buf *out, void const *data, size_t size)
     }
 }
 
-static inline void
+GCI_CBOR_INLINE void
 gci_cbor_text(gci_buf *out, gci_view text)
 {
     gci_cbor_head(out, GCI_CBOR_TEXT, text.size);
