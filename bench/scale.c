@@ -1,18 +1,25 @@
 /*
- * What each operation costs as its subject grows: entries of a cache, candidates of a key, nodes of a description, guards of a
- * list. Rows are called KIND/SIZE/WHAT, from which bench/report.py draws curves.
+ * What each operation costs as its subject grows: entries of a cache (ten a key, loaded by import), candidates of a key, nodes
+ * of a description, guards of a list. Rows are called KIND/SIZE/WHAT, from which bench/report.py draws curves.
  *
  *   bench_scale [ENTRIES]      up to so many entries (100,000); on a tmpfs unless TMPDIR says otherwise
  */
 #include "harness.h"
 
+#include <guardcache/artifacts.h>
 #include <guardcache/guardcache.h>
+#include <guardcache/maintenance.h>
 #include <guardcache/observe.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { PAYLOAD = 200, ASKED = 2000 };
+enum { PAYLOAD = 200, ASKED = 2000, INSERTED = 500 };
+/* Candidates of a key, and keys that are exported, imported and forgotten at a time. */
+enum { A_KEY = 10, LOADED_AT_ONCE = 10000 };
+/* Serials of graphs that aren't among those that are loaded. */
+#define FRESH_KEYS (UINT64_C(1) << 41)
+#define UNKNOWN_KEY (UINT64_C(1) << 42)
 
 static gcache_error error;
 
@@ -135,15 +142,14 @@ open_and_close(void *state)
 }
 
 /* Hits of keys all over the cache, each of which has to be read. */
-static void
-ask_around(char const *directory, uint64_t entries)
+static bench_figure
+ask_around(gcache *cache, uint64_t keys)
 {
-    gcache *cache = open_cache(directory, 0);
-    uint64_t asked_for = entries < ASKED ? entries : ASKED;
+    uint64_t asked_for = keys < ASKED ? keys : ASKED;
     double samples[ASKED];
 
     for (uint64_t i = 0; i < asked_for; i++) {
-        gcache_graph *graph = make_graph(i * (entries / asked_for));
+        gcache_graph *graph = make_graph(i * (keys / asked_for));
         gcache_key key;
         require(gcache_graph_key(graph, &key, &error) == GCACHE_OK, "key");
         uint64_t start = bench_now_ns();
@@ -151,40 +157,160 @@ ask_around(char const *directory, uint64_t entries)
         samples[i] = (double)(bench_now_ns() - start);
         gcache_graph_free(graph);
     }
-    row("entries", entries, "gcache_lookup, a key's first", bench_figure_of(samples, asked_for));
+    return bench_figure_of(samples, asked_for);
+}
+
+/* Of new keys, so the cache grows by them. */
+static bench_figure
+insert_around(gcache *cache, uint64_t keys)
+{
+    double samples[INSERTED];
+
+    for (uint64_t i = 0; i < INSERTED; i++) {
+        gcache_graph *graph = make_graph(FRESH_KEYS + 10 * keys + i);
+        uint64_t start = bench_now_ns();
+        insert(cache, graph, "s0 % 8 == 0");
+        samples[i] = (double)(bench_now_ns() - start);
+        gcache_graph_free(graph);
+    }
+    return bench_figure_of(samples, INSERTED);
+}
+
+/* ---- what is about the whole cache ---- */
+
+static void
+read_statistics(void *state)
+{
+    gcache_statistics *statistics;
+
+    require(gcache_statistics_read(state, &statistics, &error) == GCACHE_OK, "statistics");
+    gcache_statistics_free(statistics);
+}
+
+/* A graph that isn't stored: its nearest neighbours are. */
+static void
+explain_unknown(void *state)
+{
+    gcache_graph *graph = make_graph(UNKNOWN_KEY);
+    gcache_hints hints = GCACHE_HINTS({ "s0", 16 }, { "s1", 16 });
+    char *text;
+
+    require(gcache_explain(state, graph, &hints, NULL, GCACHE_EXPLAIN_TEXT, &text, &error) == GCACHE_MISS, "explain");
+    gcache_free(text);
+    gcache_graph_free(graph);
+}
+
+static void
+verify(void *state)
+{
+    gcache_verified verified = GCACHE_VERIFIED_INIT;
+
+    require(gcache_verify(state, NULL, &verified, &error) == GCACHE_OK && verified.problems == 0, "verify");
+}
+
+static void
+repair(void *state)
+{
+    gcache_repaired repaired = GCACHE_REPAIRED_INIT;
+
+    require(gcache_repair(state, NULL, &repaired, &error) == GCACHE_OK && repaired.lost == 0, "repair");
+}
+
+static double
+elapsed_of(void (*body)(void *state), void *state)
+{
+    uint64_t start = bench_now_ns();
+
+    body(state);
+    return (double)(bench_now_ns() - start);
+}
+
+static void
+measure_whole(char const *directory, uint64_t entries)
+{
+    gcache *cache = open_cache(directory, 0);
+
+    row("entries", entries, "gcache_statistics_read", bench_run(read_statistics, cache, 11, 3));
+    row("entries", entries, "gcache_explain, an unknown key", bench_run(explain_unknown, cache, 11, 3));
+    row("entries", entries, "gcache_verify", alone(elapsed_of(verify, cache)));
+    row("entries", entries, "gcache_repair", alone(elapsed_of(repair, cache)));
     gcache_close(cache);
 }
 
 static void
-measure_entries(char const *directory, uint64_t entries, double insert_ns)
+measure_entries(char const *directory, uint64_t entries)
 {
-    asked a = { .directory = directory, .graph = make_graph(entries / 2), .s0 = 16 };
+    uint64_t keys = entries / A_KEY;
+    asked a = { .directory = directory, .graph = make_graph(keys / 2), .s0 = 16 };
 
-    row("entries", entries, "gcache_insert, not synced", alone(insert_ns));
     row("entries", entries, "gcache_open, gcache_close", bench_run(open_and_close, &a, 51, 50));
     row("entries", entries, "first answer of a handle", bench_run(ask_once, &a, 51, 20));
-    ask_around(directory, entries);
+    gcache *cache = open_cache(directory, 0);
+    row("entries", entries, "gcache_lookup, a key's first", ask_around(cache, keys));
     bench_disk_use use = bench_disk_use_of(directory);
+    row("entries", entries, "gcache_insert, not synced", insert_around(cache, keys));
+    gcache_close(cache);
     count("entries", entries, "bytes on disk an entry", use.bytes / (double)entries);
     count("entries", entries, "inodes an entry", use.inodes / (double)entries);
+    measure_whole(directory, entries);
     gcache_graph_free(a.graph);
+}
+
+/* Writes the keys from..to with all their candidates to a file, by way of a cache that is removed again. */
+static void
+export_keys(char const *file, uint64_t from, uint64_t to)
+{
+    char *source = bench_make_directory();
+    gcache *cache = open_cache(source, 0);
+    char guard[64];
+
+    for (uint64_t key = from; key < to; key++) {
+        gcache_graph *graph = make_graph(key);
+        for (int i = 0; i < A_KEY; i++) {
+            snprintf(guard, sizeof guard, "s0 %% 8 == 0 and s0 <= %d", 8 * (i + 2));
+            insert(cache, graph, guard);
+        }
+        gcache_graph_free(graph);
+    }
+    require(gcache_export(cache, file, NULL, NULL, &error) == GCACHE_OK, "export");
+    gcache_close(cache);
+    bench_remove_directory(source);
+}
+
+/* The time that the import takes, in ns. */
+static double
+import_keys(char const *directory, char const *file, uint64_t from, uint64_t to)
+{
+    gcache_transfer read = GCACHE_TRANSFER_INIT;
+
+    export_keys(file, from, to);
+    gcache *cache = open_cache(directory, 0);
+    uint64_t start = bench_now_ns();
+    require(gcache_import(cache, file, NULL, &read, &error) == GCACHE_OK, "import");
+    double elapsed = (double)(bench_now_ns() - start);
+    require(read.entries == (to - from) * A_KEY, "as many as were exported");
+    gcache_close(cache);
+    remove(file);
+    return elapsed;
 }
 
 static void
 grow_entries(char const *directory, uint64_t most)
 {
-    uint64_t stored = 0;
+    char file[4096];
+    uint64_t loaded = 0;
 
+    snprintf(file, sizeof file, "%s.export", directory);
     for (uint64_t size = 1000; size <= most; size *= 10) {
-        gcache *cache = open_cache(directory, 0);
-        uint64_t start = bench_now_ns(), from = stored;
-        for (; stored < size; stored++) {
-            gcache_graph *graph = make_graph(stored);
-            insert(cache, graph, "s0 % 8 == 0");
-            gcache_graph_free(graph);
+        uint64_t keys = size / A_KEY, from = loaded;
+        double elapsed = 0;
+        while (loaded < keys) {
+            uint64_t to = keys - loaded < LOADED_AT_ONCE ? keys : loaded + LOADED_AT_ONCE;
+            elapsed += import_keys(directory, file, loaded, to);
+            loaded = to;
         }
-        gcache_close(cache);
-        measure_entries(directory, size, (double)(bench_now_ns() - start) / (double)(size - from));
+        row("entries", size, "gcache_import, an entry, not synced", alone(elapsed / (double)((keys - from) * A_KEY)));
+        measure_entries(directory, size);
     }
 }
 
