@@ -353,6 +353,9 @@ gci_filter_index_make(gci_filters *filters, gci_arena *arena, gci_filter_index *
 
 /* ---- walking ---- */
 
+/* So many rows are intersected before anybody asks whether anything is left: about as many as it takes. */
+#define AT_ONCE 4
+
 static bool
 reads_odd_slot(gci_dimension const *dimension, gci_name_frame const *frame)
 {
@@ -404,6 +407,8 @@ gci_cursor_init(gci_cursor *cursor, gci_filter_index const *index, gci_name_fram
     }
     if (cursor->all_count != 0)
         add_unsure(cursor, frame);
+    while (cursor->all_count < AT_ONCE)
+        cursor->all[cursor->all_count++] = &index->every;
 }
 
 /* The blocks of one summary word that may have a list. */
@@ -419,22 +424,42 @@ load_summary(gci_cursor const *c, uint32_t at)
     return all | any;
 }
 
+/* Intersects AT_ONCE rows. false: nothing is left. */
+static inline bool
+intersect_first(uint64_t *restrict out, gci_bits const *const *rows, size_t first)
+{
+    uint64_t const *a = rows[0]->bits + first, *b = rows[1]->bits + first;
+    uint64_t const *c = rows[2]->bits + first, *d = rows[3]->bits + first;
+    uint64_t left = 0;
+
+    for (uint32_t w = 0; w < GCI_BLOCK_WORDS; w++) {
+        out[w] = a[w] & b[w] & c[w] & d[w];
+        left |= out[w];
+    }
+    return left != 0;
+}
+
+static inline bool
+intersect(uint64_t *restrict out, gci_bits const *row, size_t first)
+{
+    uint64_t left = 0;
+
+    for (uint32_t w = 0; w < GCI_BLOCK_WORDS; w++) {
+        out[w] &= row->bits[first + w];
+        left |= out[w];
+    }
+    return left != 0;
+}
+
 /* The most selective rows come first: most blocks are empty after a few of them. */
 static void
 load_block(gci_cursor *c)
 {
     size_t first = (size_t)c->block * GCI_BLOCK_WORDS;
-    uint64_t left = 1;
+    bool left = intersect_first(c->bits, c->all, first);
 
-    memcpy(c->bits, c->index->every.bits + first, sizeof c->bits);
-    for (uint32_t i = 0; i < c->all_count && left != 0; i++) {
-        uint64_t const *row = c->all[i]->bits + first;
-        left = 0;
-        for (uint32_t w = 0; w < GCI_BLOCK_WORDS; w++) {
-            c->bits[w] &= row[w];
-            left |= c->bits[w];
-        }
-    }
+    for (uint32_t i = AT_ONCE; i < c->all_count && left; i++)
+        left = intersect(c->bits, c->all[i], first);
     for (uint32_t i = 0; i < c->any_count; i++)
         for (uint32_t w = 0; w < GCI_BLOCK_WORDS; w++)
             c->bits[w] |= c->any[i]->bits[first + w];
