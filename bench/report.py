@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """guardcache beside its peers and its floors, measured in one run: writes bench/REPORT.md and its plots.
 
-    bench/report.py [--quick] [--entries N] [--build FOLDER]
+    bench/report.py [--quick] [--build FOLDER]
+    bench/report.py --growth [--entries N] [--build FOLDER]
 
 Configures and builds an optimised tree with all benchmarks (build-bench), makes a Python environment in it with the peers
 that can be had (PyTorch, JAX, numba, diskcache), runs every program twice and writes what came of it. What isn't there is
-named as missing. Takes some 20 minutes on two processors; --quick leaves PyTorch out. Nothing in the report is typed in:
-numbers, losses and states of growth are made from the rows of this run.
+named as missing. Takes some 10 minutes on two processors; --quick leaves PyTorch out. With --growth it measures instead how
+the cost of each operation grows, once, and writes bench/GROWTH.md: some 25 minutes for 10,000,000 entries, for which it needs
+12 GB in TMPDIR. Nothing on these pages is typed in: numbers, losses and states of growth are made from the rows of the run.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from typing import TextIO
 
 TOP = Path(__file__).resolve().parents[1]
 BENCH = TOP / "bench"
+PLOTS = BENCH / "plots"
 RUNS = 2
 PACKAGES = ("torch==2.13.0", "jax", "numba", "diskcache", "filelock", "numpy")
 
@@ -156,19 +159,13 @@ def read_rows(path: Path, rows: Rows) -> None:
         row.low, row.high = min(row.low, found["low"]), max(row.high, found["high"])
 
 
-def measure(folder: Path, python: Path, entries: int) -> Rows:
+Programs = tuple[tuple[str | Path, ...], ...]
+
+
+def measure(folder: Path, programs: Programs, runs: int) -> Rows:
     rows: Rows = {}
     file = folder / "rows.jsonl"
-    programs: tuple[tuple[str | Path, ...], ...] = (
-        (folder / "bench/bench_main_job",),
-        (folder / "bench/bench_store",),
-        (folder / "bench/bench_guards",),
-        (folder / "bench/bench_keys",),
-        (folder / "bench/bench_compile_many",),
-        (folder / "bench/bench_scale", str(entries)),
-        (python, BENCH / "peers.py", folder / "guardcache"),
-    )
-    for _ in range(RUNS):
+    for _ in range(runs):
         file.unlink(missing_ok=True)
         for program in programs:
             try:
@@ -177,6 +174,18 @@ def measure(folder: Path, python: Path, entries: int) -> Rows:
                 print(f"{program[0]}: ended with {failed.returncode}", file=sys.stderr)
         read_rows(file, rows)
     return rows
+
+
+def measure_all(folder: Path, python: Path) -> Rows:
+    programs: Programs = (
+        (folder / "bench/bench_main_job",),
+        (folder / "bench/bench_store",),
+        (folder / "bench/bench_guards",),
+        (folder / "bench/bench_keys",),
+        (folder / "bench/bench_compile_many",),
+        (python, BENCH / "peers.py", folder / "guardcache"),
+    )
+    return measure(folder, programs, RUNS)
 
 
 def measure_pytorch(python: Path) -> list[list[str]]:
@@ -285,16 +294,19 @@ def plot_growth(kind: str, curves: dict[str, list[tuple[float, float]]]) -> str:
 # ---- the report ----
 
 
-def conditions(started: str) -> list[str]:
+def load_now() -> str:
+    return " ".join(f"{load:.2f}" for load in os.getloadavg())
+
+
+def conditions(started: str, runs: str) -> list[str]:
     model = next(
         (line.partition(":")[2].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line), "?"
     )
     commit = sh("git", "rev-parse", "--short", "HEAD").strip()
-    ended = " ".join(f"{load:.2f}" for load in os.getloadavg())
     return [
-        f"Made by `bench/report.py` on {datetime.date.today()}, commit {commit}: {RUNS} runs, one after the other; medians",
-        f"of both, in brackets the lowest and the highest of either. {os.cpu_count()} processors ({model}),",
-        f"Linux {platform.release()}, load {started} when it began and {ended} when it ended.",
+        f"Made by `bench/report.py` on {datetime.date.today()}, commit {commit}: {runs}.",
+        f"{os.cpu_count()} processors ({model}), Linux {platform.release()},",
+        f"load {started} when it began and {load_now()} when it ended.",
         "On another machine times differ; ratios hold.",
     ]
 
@@ -309,7 +321,7 @@ def clean(name: str) -> str:
     return name.strip()
 
 
-def write_pairs(out: TextIO, rows: Rows, plots: Path) -> None:
+def write_pairs(out: TextIO, rows: Rows) -> None:
     lines, bars, losses, missing = [], [], [], []
     for pair in PAIRS:
         ours, theirs = find(rows, pair.ours), find(rows, pair.theirs)
@@ -326,7 +338,7 @@ def write_pairs(out: TextIO, rows: Rows, plots: Path) -> None:
             losses.append(f"* {clean(pair.ours)} beside {clean(pair.theirs)}: {1 / ratio:.2f} times as slow; {pair.differs}.\n")
     out.write("## Beside peers\nA ratio above 1: guardcache is faster.\n\n")
     table(out, ["guardcache", "runs", "peer", "runs", "ratio", "what differs"], lines)
-    (plots / "peers.svg").write_text(plot_ratios(bars), encoding="utf-8")
+    (PLOTS / "peers.svg").write_text(plot_ratios(bars), encoding="utf-8")
     out.write("![ratios to peers](plots/peers.svg)\n\n### Where guardcache is slower\n")
     out.writelines(losses or ["Nowhere in this run.\n"])
     if missing:
@@ -338,11 +350,11 @@ MAIN_JOB = ("gcache_", "process: start", "graph built")
 
 
 def listed(rows: Rows, main_job: bool) -> list[list[str]]:
-    """Rows with those that belong to them below; not those of growth, which have a table of their own."""
+    """Rows with those that belong to them below."""
     lines = []
     for name, row in rows.items():
         head, _, inner = name.partition(" | ")
-        if head.startswith(MAIN_JOB) == main_job and not name.startswith(tuple(f"{kind}/" for kind, _, _ in GROWTH)):
+        if head.startswith(MAIN_JOB) == main_job:
             lines.append([("&nbsp;&nbsp;" + inner) if inner else head, show_row(row)])
     return lines
 
@@ -358,7 +370,7 @@ def write_others(out: TextIO, rows: Rows) -> None:
     table(out, ["what", "runs"], listed(rows, main_job=False))
 
 
-def write_growth(out: TextIO, rows: Rows, plots: Path) -> None:
+def write_curves(out: TextIO, rows: Rows) -> None:
     curves: dict[str, dict[str, list[tuple[float, float]]]] = {}
     lines = []
     for kind, what, meant in GROWTH:
@@ -370,10 +382,9 @@ def write_growth(out: TextIO, rows: Rows, plots: Path) -> None:
         state = "as meant" if fitted <= meant + SLACK else "**worse than meant**"
         ends = [f"{int(x):,}: {show_time(y)}" for x, y in points]
         lines.append([f"{kind}: {what}", "; ".join(ends), f"{fitted:.2f}", f"{meant:.0f}", state])
-    out.write("## Growth\n`bench_scale`, on a tmpfs. The exponent of the power that fits best: 0 doesn't grow, 1 is linear.\n\n")
     table(out, ["operation", "size: time", "exponent", "meant", ""], lines)
     for kind, drawn in curves.items():
-        (plots / f"{kind}.svg").write_text(plot_growth(kind, drawn), encoding="utf-8")
+        (PLOTS / f"{kind}.svg").write_text(plot_growth(kind, drawn), encoding="utf-8")
         out.write(f"![{kind}](plots/{kind}.svg)\n")
     numbers = [
         [name, f"{row.median:,.3f}"]
@@ -384,34 +395,46 @@ def write_growth(out: TextIO, rows: Rows, plots: Path) -> None:
     table(out, ["what it takes", ""], numbers)
 
 
+def write_growth(rows: Rows, started: str) -> None:
+    with open(BENCH / "GROWTH.md", "w", encoding="utf-8") as out:
+        out.write("# How costs grow\n\n" + "\n".join(conditions(started, "one run of `bench_scale`")) + "\n\n")
+        out.write("Entries are loaded by import, ten a key. The exponent is of the power that fits best: 0 doesn't grow,\n")
+        out.write("1 is linear.\n\n")
+        write_curves(out, rows)
+
+
 def write_report(rows: Rows, pytorch: list[list[str]], started: str) -> None:
-    plots = BENCH / "plots"
-    plots.mkdir(exist_ok=True)
+    runs = f"{RUNS} runs, one after the other; medians of both, in brackets the lowest and the highest of either"
     with open(BENCH / "REPORT.md", "w", encoding="utf-8") as out:
-        out.write("# Beside peers and floors\n\n" + "\n".join(conditions(started)) + "\n\n")
+        out.write("# Beside peers and floors\n\n" + "\n".join(conditions(started, runs)) + "\n\n")
         write_floors(out, rows)
-        write_pairs(out, rows, plots)
+        write_pairs(out, rows)
         out.write("## PyTorch's own caches\n")
         if pytorch:
             out.write("`bench/frameworks/pytorch.py --quick`: microseconds of processor time; above 1 guardcache is faster.\n\n")
             table(out, ["what", "PyTorch", "guardcache", "ratio"], pytorch)
         else:
             out.write("Not measured: PyTorch wasn't there.\n\n")
-        write_growth(out, rows, plots)
         write_others(out, rows)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="leave PyTorch out")
-    parser.add_argument("--entries", type=int, default=100_000, help="the largest cache of the growth rows")
+    parser.add_argument("--growth", action="store_true", help="measure growth instead")
+    parser.add_argument("--entries", type=int, default=10_000_000, help="the largest cache of the growth rows")
     parser.add_argument("--build", type=Path, default=TOP / "build-bench", help="where to build")
     arguments = parser.parse_args()
     folder: Path = arguments.build.resolve()
     build(folder)
+    PLOTS.mkdir(exist_ok=True)
+    if arguments.growth:
+        started = load_now()
+        write_growth(measure(folder, ((folder / "bench/bench_scale", str(arguments.entries)),), 1), started)
+        return
     python = make_environment(folder)
-    started = " ".join(f"{load:.2f}" for load in os.getloadavg())
-    rows = measure(folder, python, arguments.entries)
+    started = load_now()
+    rows = measure_all(folder, python)
     write_report(rows, [] if arguments.quick else measure_pytorch(python), started)
 
 
