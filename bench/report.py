@@ -215,6 +215,13 @@ def show_time(ns: float) -> str:
     return f"{ns:.3g} ns"
 
 
+def show_size(size: float) -> str:
+    for unit, least in (("M", 1e6), ("k", 1e3)):
+        if size >= least:
+            return f"{size / least:g}{unit}"
+    return f"{size:g}"
+
+
 def show_row(row: Row) -> str:
     runs = ", ".join(show_time(median) for median in row.medians)
     return f"{runs} ({show_time(row.low)} to {show_time(row.high)})"
@@ -225,6 +232,11 @@ def exponent(points: list[tuple[float, float]]) -> float:
     xs, ys = [math.log(x) for x, _ in points], [math.log(y) for _, y in points]
     mx, my = statistics.fmean(xs), statistics.fmean(ys)
     return sum((x - mx) * (y - my) for x, y in zip(xs, ys, strict=True)) / sum((x - mx) ** 2 for x in xs)
+
+
+def steepest(points: list[tuple[float, float]]) -> float:
+    """The largest exponent between two neighbours: what a fit over all sizes can hide."""
+    return max(exponent([before, after]) for before, after in zip(points, points[1:], strict=False))
 
 
 def growth(rows: Rows, kind: str, what: str) -> list[tuple[float, float]]:
@@ -263,7 +275,7 @@ def plot_ratios(found: list[tuple[str, float]]) -> str:
 
 
 def plot_growth(kind: str, curves: dict[str, list[tuple[float, float]]]) -> str:
-    """Time against size, both logarithmic, a line an operation."""
+    """Time against size, both logarithmic, a line an operation, named at its end: the slowest first, none over another's name."""
     xs = [math.log10(x) for points in curves.values() for x, _ in points]
     ys = [math.log10(y) for points in curves.values() for _, y in points]
     low_x, high_x, low_y, high_y = min(xs), max(xs), math.floor(min(ys)), math.ceil(max(ys))
@@ -280,15 +292,17 @@ def plot_growth(kind: str, curves: dict[str, list[tuple[float, float]]]) -> str:
         body.append(f'<text x="8" y="{y + 4:.1f}">{show_time(10**power)}</text>')
     for x in sorted({x for points in curves.values() for x, _ in points}):
         at, _ = place(x, 10**low_y)
-        body.append(f'<text x="{at - 14:.1f}" y="300">{int(x):,}</text>')
+        body.append(f'<text x="{at:.1f}" y="300" text-anchor="middle">{show_size(x)}</text>')
     body.append(f'<text x="250" y="318">{escape(kind)}</text>')
-    for number, (name, points) in enumerate(curves.items()):
+    label = -math.inf
+    for number, (name, points) in enumerate(sorted(curves.items(), key=lambda curve: -curve[1][-1][1])):
         colour = ("#247", "#c44", "#2a7", "#a60")[number % 4]
         path = " ".join(f"{px:.1f},{py:.1f}" for px, py in (place(x, y) for x, y in points))
         body.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
         end_x, end_y = place(*points[-1])
-        body.append(f'<text x="{end_x + 6:.1f}" y="{end_y + 4:.1f}" fill="{colour}">{escape(name)}</text>')
-    return svg(720, 326, body)
+        label = max(end_y + 4, label + 13)
+        body.append(f'<text x="{end_x + 16:.1f}" y="{label:.1f}" fill="{colour}">{escape(name)}</text>')
+    return svg(780, 326, body)
 
 
 # ---- the report ----
@@ -380,9 +394,9 @@ def write_curves(out: TextIO, rows: Rows) -> None:
         curves.setdefault(kind, {})[what] = points
         fitted = exponent(points)
         state = "as meant" if fitted <= meant + SLACK else "**worse than meant**"
-        ends = [f"{int(x):,}: {show_time(y)}" for x, y in points]
-        lines.append([f"{kind}: {what}", "; ".join(ends), f"{fitted:.2f}", f"{meant:.0f}", state])
-    table(out, ["operation", "size: time", "exponent", "meant", ""], lines)
+        ends = [f"{show_size(x)}: {show_time(y)}" for x, y in points]
+        lines.append([f"{kind}: {what}", "; ".join(ends), f"{fitted:.2f}", f"{steepest(points):.2f}", f"{meant:.0f}", state])
+    table(out, ["operation", "size: time", "exponent", "steepest step", "meant", ""], lines)
     for kind, drawn in curves.items():
         (PLOTS / f"{kind}.svg").write_text(plot_growth(kind, drawn), encoding="utf-8")
         out.write(f"![{kind}](plots/{kind}.svg)\n")
