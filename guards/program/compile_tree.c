@@ -559,7 +559,7 @@ fuse_range(gci_emitter *e, uint16_t r, gci_operator op, int32_t bound)
 {
     gci_instruction *last = gci_emit_last(e);
 
-    if (last == NULL || last->a != r || last->y != 0)
+    if (last == NULL || last->a != r)
         return false;
     bool low_first = last->op == GCI_OP_UNLESS_GE_I && op == GCI_OPERATOR_LE;
     bool high_first = last->op == GCI_OP_UNLESS_LE_I && op == GCI_OPERATOR_GE;

@@ -325,6 +325,7 @@ gci_emit_jump(gci_emitter *e, gci_instruction instruction, gci_label *label)
     uint32_t place = gci_emit(e, instruction);
     if (label == NULL)
         return;
+    e->fence = place + 1; /* where it goes isn't known yet */
     if (label->last_jump == 0 || fact_count(e) < label->mark)
         label->mark = fact_count(e);
     label->last_jump = place + 1;

@@ -6,7 +6,8 @@
 Every binary operator and comparison meets every pair of numbers, four times: with operands that are names, which 64-bit registers
 compute; with another name bound to a number beyond them, which makes the whole list go the exact way; and both once more with the
 right operand written as a number, which has instructions of its own. Signs of quotients and remainders, and integers beside floats,
-are Python's here, not C's. Then roundings of quotients, complex quotients, and the layouts of small tensors.
+are Python's here, not C's. Then bounds in every combination, roundings of quotients, complex quotients, and the layouts of small
+tensors.
 """
 
 from __future__ import annotations
@@ -66,6 +67,16 @@ def pairs() -> Iterator[Question]:
             yield f"b {operator} a", {"a": a, "b": b}
 
 
+def bounds() -> Iterator[Question]:
+    """Two bounds on a name, joined in every way: some pairs are one instruction, and must be no other pairs."""
+    one = [f"{negation}{bound}" for negation in ("", "not ") for bound in ("a >= -4", "2 >= a", "a > -4", "a < 2", "a == 2")]
+    joined = [f"{x} {word} {y}" for x, word, y in itertools.product(one, ("and", "or"), one)]
+    nested = [f"({pair}) and -1 <= a" for pair in joined] + [f"-1 <= a and ({pair})" for pair in joined]
+    chosen = [f"{x} if {y} else {z}" for x, y, z in itertools.product(one, repeat=3)]
+    for guard, a in itertools.product(joined + nested + chosen, (-5, -4, 0, 2, 3)):
+        yield guard, {"a": a}
+
+
 def quotients() -> Iterator[Question]:
     for a, b, sign in itertools.product(LARGE, DIVISORS, (1, -1)):
         hints = {"a": sign * a, "b": b}
@@ -99,7 +110,7 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--command", required=True)
     command = [parser.parse_args().command, "guard", "eval", "--batch"]
-    asked = [*pairs(), *quotients(), *complex_quotients(), *layouts()]
+    asked = [*pairs(), *bounds(), *quotients(), *complex_quotients(), *layouts()]
     lines = (json.dumps({"guard": guard, "hints": {name: as_json(hint) for name, hint in hints.items()}}) for guard, hints in asked)
     output = subprocess.run(command, input="\n".join(lines) + "\n", stdout=subprocess.PIPE, text=True, check=True).stdout
     told = [json.loads(line) for line in output.splitlines()]
