@@ -39,7 +39,7 @@ hash_node(gci_ast const *node)
     if (node->kind == GCI_AST_NUMBER)
         return hash_number(hash, node->number);
     if (has_name(node))
-        hash = mix(hash, gci_hash64(node->name.data, node->name.size, 0));
+        hash = mix(hash, gci_hash_name(node->name));
     for (gci_ast const *child = node->first; child != NULL; child = child->next)
         hash = mix(hash, (uint64_t)child->joint << 32 | child->class);
     return hash;
@@ -53,7 +53,7 @@ is_equal(gci_ast const *a, gci_ast const *b)
         return false;
     if (a->kind == GCI_AST_NUMBER)
         return gci_number_identical(a->number, b->number);
-    if (has_name(a) && !gci_view_equal(a->name, b->name))
+    if (has_name(a) && !gci_name_equal(a->name, b->name))
         return false;
     gci_ast const *x = a->first, *y = b->first;
     for (; x != NULL; x = x->next, y = y->next)
@@ -98,9 +98,6 @@ gci_classes_init(gci_classes *classes, gci_arena *arena)
 bool
 gci_classes_add(gci_classes *classes, gci_ast *node)
 {
-    for (gci_ast *child = node->first; child != NULL; child = child->next)
-        if (!gci_classes_add(classes, child))
-            return false;
     /* At most half full: class numbers also index uses. */
     if (classes->count + 2 > (classes->mask + 1) / 2 && !resize(classes, 2 * (classes->mask + 1)))
         return false;

@@ -17,7 +17,7 @@ typedef struct gci_classes {
 
 bool gci_classes_init(gci_classes *classes, gci_arena *arena);
 
-/* Sets the class of a tree and all below it. false: no memory. */
+/* Sets the class of a node whose children have theirs. false: no memory. */
 bool gci_classes_add(gci_classes *classes, gci_ast *node);
 
 #endif

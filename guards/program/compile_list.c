@@ -7,30 +7,39 @@
 #include "base/check.h"
 #include "guards/value/functions.h"
 
-/* Names are interned before any code is written, in the order of the text: they take the first registers. */
-static void
-collect_names(gci_emitter *e, gci_ast const *node)
+/* The name by which the node calls a function or a module; NULL if it doesn't. */
+static gci_ast *
+callee_of(gci_ast const *node)
 {
-    gci_ast const *first = node->first;
-
-    if (node->kind == GCI_AST_NAME || node->kind == GCI_AST_HINT) {
-        gci_emit_name(e, node->name, node->kind == GCI_AST_HINT);
-        return;
-    }
+    gci_ast *first = node->first;
     bool called = node->kind == GCI_AST_CALL && first->kind == GCI_AST_NAME;
     bool module = node->kind == GCI_AST_ATTRIBUTE && first->kind == GCI_AST_NAME && gci_function_is_module(first->name);
-    if ((called || module) && !gci_emit_callee(e, first->name))
-        first = first->next;
-    for (gci_ast const *child = first; child != NULL; child = child->next)
-        collect_names(e, child);
+
+    return called || module ? first : NULL;
 }
 
 static void
-add_tree(gci_emitter *e, gci_ast *tree)
+add_class(gci_emitter *e, gci_ast *node)
 {
-    if (!gci_classes_add(&e->classes, tree))
+    if (!gci_classes_add(&e->classes, node))
         gci_emit_fail(e, GCACHE_ERROR_MEMORY, "out of memory");
-    collect_names(e, tree);
+}
+
+/* Classes and names, before any code is written: names take the first registers, in the order of the text. */
+static void
+add_tree(gci_emitter *e, gci_ast *node)
+{
+    gci_ast *child = node->first, *callee = callee_of(node);
+
+    if (node->kind == GCI_AST_NAME || node->kind == GCI_AST_HINT)
+        node->slot = gci_emit_name(e, node->name, node->kind == GCI_AST_HINT);
+    if (callee != NULL && !gci_emit_callee(e, callee->name)) {
+        add_class(e, callee);
+        child = callee->next;
+    }
+    for (; child != NULL; child = child->next)
+        add_tree(e, child);
+    add_class(e, node);
 }
 
 static gci_ast *
@@ -75,11 +84,11 @@ count_conjuncts(gci_ast const *node, gci_program *program)
 /* ---- the program ---- */
 
 static void *
-keep(gci_emitter *e, gci_buf const *table)
+keep(gci_emitter *e, gci_table const *table)
 {
-    gci_view copy = gci_arena_copy(e->arena, gci_buf_view(table));
+    gci_view copy = gci_arena_copy(e->arena, gci_view_of(table->data, table->size));
 
-    if (copy.data == NULL || table->failed)
+    if (copy.data == NULL)
         gci_emit_fail(e, GCACHE_ERROR_MEMORY, "out of memory");
     return (void *)copy.data;
 }
@@ -122,7 +131,7 @@ compile_list(gci_emitter *e, gci_ast **trees, gci_program *out)
         gci_emit_begin_code(e, e->classes.count);
     for (size_t i = 0; i < e->what->count && e->status == GCACHE_OK; i++) {
         uint32_t start = gci_emit_next(e);
-        gci_buf_append(&e->starts, &start, sizeof start);
+        gci_emit_append(e, &e->starts, &start, sizeof start);
         e->fence = start;
         gci_compile_condition(e, trees[i], false, NULL);
     }

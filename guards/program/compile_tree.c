@@ -410,7 +410,7 @@ compile_attribute(gci_emitter *e, gci_ast const *node, gci_function const **out_
     bool module = owner->kind == GCI_AST_NAME && gci_function_is_module(owner->name);
 
     *out_function = NULL;
-    if (module && !gci_emit_callee(e, owner->name)) {
+    if (module && !gci_emit_is_shadowed(e, owner->name)) {
         *out_function = gci_function_find(owner->name, node->name);
         if (*out_function != NULL)
             return GCI_NO_REGISTER;
@@ -442,7 +442,7 @@ compile_call(gci_emitter *e, gci_ast const *node)
         uint16_t r = compile_attribute(e, callee, &function);
         return function != NULL ? call_known(e, function, first, count) : r;
     }
-    if (callee->kind != GCI_AST_NAME || gci_emit_callee(e, callee->name))
+    if (callee->kind != GCI_AST_NAME || gci_emit_is_shadowed(e, callee->name))
         return call_value(e, callee, first);
     function = gci_function_find((gci_view){ NULL, 0 }, callee->name);
     if (function != NULL)
@@ -458,10 +458,8 @@ compile_call(gci_emitter *e, gci_ast const *node)
 static uint16_t
 compile_name(gci_emitter *e, gci_ast const *node)
 {
-    uint16_t r = gci_emit_name(e, node->name, node->kind == GCI_AST_HINT);
-
-    gci_emit_look_up(e, r);
-    return r;
+    gci_emit_look_up(e, node->slot);
+    return node->slot;
 }
 
 static uint16_t
@@ -758,7 +756,7 @@ compile_called_comparison(gci_emitter *e, gci_ast const *node, bool sense, gci_l
     gci_ast const *callee = node->first;
     gci_operator op;
 
-    if (!gci_ast_is_called_comparison(node, &op) || gci_emit_callee(e, callee->name))
+    if (!gci_ast_is_called_comparison(node, &op) || gci_emit_is_shadowed(e, callee->name))
         return false;
     compare_two(e, callee->next, op, callee->next->next, sense, label);
     return true;

@@ -24,11 +24,7 @@ gci_emitter_init(gci_emitter *e, gci_compilation const *what, gci_arena *arena, 
     e->arena = arena;
     e->error = error;
     e->status = GCACHE_OK;
-    gci_arena_init(&e->scratch, GCI_GUARD_PARSE_MEMORY);
-    gci_buf_init(&e->code, GCI_GUARD_MAX_CODE * sizeof(gci_instruction));
-    gci_buf *tables[] = { &e->constants, &e->messages, &e->starts, &e->names, &e->callees, &e->facts };
-    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
-        gci_buf_init(tables[i], GCI_BUF_NO_LIMIT);
+    gci_arena_init_with(&e->scratch, GCI_GUARD_PARSE_MEMORY, e->room, sizeof e->room);
     gci_calc_init(&e->calc);
     if (!gci_classes_init(&e->classes, &e->scratch))
         e->status = gci_fail_memory(error);
@@ -37,10 +33,6 @@ gci_emitter_init(gci_emitter *e, gci_compilation const *what, gci_arena *arena, 
 void
 gci_emitter_clear(gci_emitter *e)
 {
-    gci_buf *tables[] = { &e->code, &e->constants, &e->messages, &e->starts, &e->names, &e->callees, &e->facts };
-
-    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
-        gci_buf_clear(tables[i]);
     gci_calc_clear(&e->calc);
     gci_arena_clear(&e->scratch);
 }
@@ -67,7 +59,7 @@ gci_emit_name(gci_emitter *e, gci_view text, bool is_key)
     gci_bound_name *names = (gci_bound_name *)(void *)e->names.data;
 
     for (uint32_t i = 0; i < e->name_count; i++)
-        if (names[i].is_key == is_key && gci_view_equal(names[i].text, text))
+        if (names[i].is_key == is_key && gci_name_equal(names[i].text, text))
             return (uint16_t)i;
     if (e->name_count == GCI_GUARD_MAX_NAMES) {
         gci_emit_fail(e, GCACHE_ERROR_LIMIT, "guards with too many names");
@@ -75,8 +67,13 @@ gci_emit_name(gci_emitter *e, gci_view text, bool is_key)
     }
     gci_bound_name name = { .name = gci_arena_copy(e->arena, renamed(e, text)), .text = text, .is_key = is_key };
     name.hash = gci_hash_name(name.name);
-    gci_buf_append(&e->names, &name, sizeof name);
-    return (uint16_t)e->name_count++;
+    return gci_emit_append(e, &e->names, &name, sizeof name) ? (uint16_t)e->name_count++ : 0;
+}
+
+bool
+gci_emit_is_shadowed(gci_emitter const *e, gci_view text)
+{
+    return e->what->shadows != NULL && gci_hints_find(e->what->shadows, renamed(e, text)) != NULL;
 }
 
 bool
@@ -88,12 +85,12 @@ gci_emit_callee(gci_emitter *e, gci_view text)
     bool known = false;
 
     for (size_t i = 0; i < count && !known; i++)
-        known = gci_view_equal(callees[i], name);
+        known = gci_name_equal(callees[i], name);
     if (!known) {
         gci_view copy = gci_arena_copy(e->arena, name);
-        gci_buf_append(&e->callees, &copy, sizeof copy);
+        gci_emit_append(e, &e->callees, &copy, sizeof copy);
     }
-    return e->what->shadows != NULL && gci_hints_find(e->what->shadows, name) != NULL;
+    return gci_emit_is_shadowed(e, text);
 }
 
 void
@@ -101,7 +98,7 @@ gci_emit_begin_code(gci_emitter *e, uint32_t class_count)
 {
     e->value_of = gci_arena_alloc(&e->scratch, (class_count + 1) * sizeof *e->value_of);
     e->is_bound = gci_arena_array(&e->scratch, e->name_count + 1, sizeof *e->is_bound);
-    if (e->value_of == NULL || e->is_bound == NULL || e->names.failed || e->callees.failed) {
+    if (e->value_of == NULL || e->is_bound == NULL) {
         gci_emit_fail(e, GCACHE_ERROR_MEMORY, "out of memory");
         return;
     }
@@ -172,7 +169,7 @@ gci_emit_release(gci_emitter *e, uint16_t r)
 static void
 add_fact(gci_emitter *e, gci_fact fact)
 {
-    gci_buf_append(&e->facts, &fact, sizeof fact);
+    gci_emit_append(e, &e->facts, &fact, sizeof fact);
 }
 
 static uint32_t
@@ -253,9 +250,10 @@ append(gci_emitter *e, gci_instruction instruction)
 {
     uint32_t place = gci_emit_next(e);
 
-    gci_buf_append(&e->code, &instruction, sizeof instruction);
-    if (e->code.failed)
+    if (place == GCI_GUARD_MAX_CODE)
         gci_emit_fail(e, GCACHE_ERROR_LIMIT, "guards that compile to too many instructions");
+    else
+        gci_emit_append(e, &e->code, &instruction, sizeof instruction);
     return place;
 }
 
@@ -276,10 +274,10 @@ sources_of(gci_instruction const *i, uint16_t out_sources[2])
 
 /* How many of the last pending names the instruction reads itself, in the same order. */
 static uint32_t
-read_in_order(gci_emitter const *e, uint16_t const *sources, uint32_t count)
+read_in_order(gci_emitter const *e, gci_instruction const *instruction)
 {
-    uint16_t unread[2];
-    uint32_t n = 0;
+    uint16_t sources[2], unread[2];
+    uint32_t count = sources_of(instruction, sources), n = 0;
 
     for (uint32_t i = 0; i < count; i++)
         if (sources[i] < e->name_count && !e->is_bound[sources[i]] && (n == 0 || unread[0] != sources[i]))
@@ -293,8 +291,7 @@ read_in_order(gci_emitter const *e, uint16_t const *sources, uint32_t count)
 uint32_t
 gci_emit(gci_emitter *e, gci_instruction instruction)
 {
-    uint16_t sources[2];
-    uint32_t count = sources_of(&instruction, sources), own = read_in_order(e, sources, count);
+    uint32_t own = e->pending_count != 0 ? read_in_order(e, &instruction) : 0;
 
     if (e->status != GCACHE_OK)
         return 0;
@@ -359,6 +356,25 @@ gci_label_bind(gci_emitter *e, gci_label *label)
 
 /* ---- tables ---- */
 
+#define FIRST_CAPACITY ((size_t)256)
+
+bool
+gci_emit_grow(gci_emitter *e, gci_table *table)
+{
+    size_t capacity = table->capacity == 0 ? FIRST_CAPACITY : 2 * table->capacity;
+    char *data = gci_arena_alloc(&e->scratch, capacity);
+
+    if (data == NULL) {
+        gci_emit_fail(e, GCACHE_ERROR_MEMORY, "out of memory");
+        return false;
+    }
+    if (table->size != 0)
+        memcpy(data, table->data, table->size);
+    table->data = data;
+    table->capacity = capacity;
+    return true;
+}
+
 int64_t
 gci_emit_constant(gci_emitter *e, gci_number number)
 {
@@ -372,7 +388,7 @@ gci_emit_constant(gci_emitter *e, gci_number number)
     if (!gci_number_copy(e->arena, number, &copy))
         gci_emit_fail(e, GCACHE_ERROR_MEMORY, "out of memory");
     else
-        gci_buf_append(&e->constants, &copy, sizeof copy);
+        gci_emit_append(e, &e->constants, &copy, sizeof copy);
     return (int64_t)count;
 }
 
@@ -387,7 +403,7 @@ gci_emit_raise(gci_emitter *e, gci_exception exception, char const *format, ...)
     va_end(arguments);
     gci_view message = gci_arena_copy(e->arena, gci_view_text(text));
     int64_t index = (int64_t)(e->messages.size / sizeof message);
-    gci_buf_append(&e->messages, &message, sizeof message);
+    gci_emit_append(e, &e->messages, &message, sizeof message);
     gci_emit(e, (gci_instruction){ .op = GCI_OP_RAISE, .a = (uint16_t)exception, .imm = index });
     return gci_emit_new(e);
 }

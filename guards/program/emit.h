@@ -38,12 +38,21 @@ typedef struct gci_fact {
     uint16_t register_name; /* the value's register, or the name */
 } gci_fact;
 
+/* What grows while a program is written; it lives in the scratch arena. */
+typedef struct gci_table {
+    char *data;
+    size_t size, capacity; /* bytes */
+} gci_table;
+
+/* Trees and tables of most lists fit. */
+#define GCI_EMIT_ROOM 8192
+
 typedef struct gci_emitter {
     gci_compilation const *what;
     gci_arena *arena;   /* the program's */
     gci_arena scratch;
     gci_classes classes;
-    gci_buf code, constants, messages, starts, names, callees, facts;
+    gci_table code, constants, messages, starts, names, callees, facts;
     uint16_t *value_of; /* by class: register, or GCI_NO_REGISTER */
     bool *is_bound;     /* by name */
     uint64_t used[GCI_GUARD_MAX_REGISTERS / 64];
@@ -55,6 +64,7 @@ typedef struct gci_emitter {
     gci_calc calc;      /* for folding */
     gcache_status status;
     gcache_error *error;
+    alignas(max_align_t) char room[GCI_EMIT_ROOM]; /* what the scratch arena begins with */
 } gci_emitter;
 
 /* Parses nothing yet. */
@@ -65,10 +75,12 @@ void gci_emit_fail(gci_emitter *e, gcache_status status, char const *message);
 
 /* ---- names ---- */
 
-/* The register of a name; interns it while trees are added, finds it later. */
+/* The register of a name, which is interned. */
 uint16_t gci_emit_name(gci_emitter *e, gci_view text, bool is_key);
 /* A function or module the program relies on. Returns whether a hint takes its place. */
 bool gci_emit_callee(gci_emitter *e, gci_view text);
+/* Whether one does, of a callee that is known. */
+bool gci_emit_is_shadowed(gci_emitter const *e, gci_view text);
 /* After all names are known: registers can be handed out. */
 void gci_emit_begin_code(gci_emitter *e, uint32_t class_count);
 
@@ -110,6 +122,20 @@ void gci_label_open(gci_emitter *e, gci_label *label);
 void gci_label_bind(gci_emitter *e, gci_label *label);
 
 /* ---- tables ---- */
+
+/* Twice the room. false: no memory, which is recorded. */
+bool gci_emit_grow(gci_emitter *e, gci_table *table);
+
+/* Appends an item, of less than 256 bytes. false: no memory, which is recorded. */
+static inline bool
+gci_emit_append(gci_emitter *e, gci_table *table, void const *item, size_t size)
+{
+    if (size > table->capacity - table->size && !gci_emit_grow(e, table))
+        return false;
+    memcpy(table->data + table->size, item, size);
+    table->size += size;
+    return true;
+}
 
 int64_t gci_emit_constant(gci_emitter *e, gci_number number);
 /* Returns a register for the value that there never is. */

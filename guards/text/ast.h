@@ -34,6 +34,7 @@ struct gci_ast {
     uint8_t kind;
     uint8_t joint;       /* gci_operator before this child */
     bool parenthesised;  /* begin and end include the parentheses */
+    uint16_t slot;       /* of a name: its register in a compilation; set by compile_list.c */
     uint32_t begin, end; /* bytes of the text */
     uint32_t count;      /* of children */
     uint32_t class;      /* equal trees of a compilation have equal classes; set by classes.h */

@@ -64,11 +64,13 @@ skip(gci_lexer const *lexer, size_t at, unsigned wanted)
 static void
 skip_space(gci_lexer *lexer)
 {
-    size_t at = skip(lexer, lexer->next, lexer->nesting > 0 ? BLANK | LINE_END : BLANK);
+    lexer->next = skip(lexer, lexer->next, lexer->nesting > 0 ? BLANK | LINE_END : BLANK);
+    if (!is_in(char_at(lexer, lexer->next), LINE_END))
+        return;
     /* What eval() strips: line ends behind the expression. */
-    size_t end = skip(lexer, at, BLANK | LINE_END);
-
-    lexer->next = end == lexer->source.size ? end : at;
+    size_t end = skip(lexer, lexer->next, BLANK | LINE_END);
+    if (end == lexer->source.size)
+        lexer->next = end;
 }
 
 static void
@@ -163,8 +165,12 @@ lex_prefixed(gci_lexer *lexer)
     return false;
 }
 
-/* number -> prefixed | digits | [digits] '.' [digits] [exponent] | digits exponent ; each may end in 'j' */
-static void
+/*
+ * number -> prefixed | digits | [digits] '.' [digits] [exponent] | digits exponent ; each may end in 'j'
+ *
+ * Not inlined: most tokens are names and operators, which need fewer registers.
+ */
+__attribute__((noinline)) static void
 lex_number(gci_lexer *lexer)
 {
     size_t start = lexer->next, end;
@@ -246,6 +252,15 @@ static struct operators {
 };
 
 static void
+count_brackets(gci_lexer *lexer, gci_token_type type)
+{
+    if (type == GCI_TOKEN_OPEN || type == GCI_TOKEN_OPEN_INDEX)
+        lexer->nesting++;
+    else if (lexer->nesting > 0)
+        lexer->nesting--;
+}
+
+static void
 lex_operator(gci_lexer *lexer)
 {
     char first = lexer->source.data[lexer->next], second = char_at(lexer, lexer->next + 1);
@@ -257,10 +272,8 @@ lex_operator(gci_lexer *lexer)
         set_invalid(lexer, lexer->next + 1, "a character that no expression has");
         return;
     }
-    if (type == GCI_TOKEN_OPEN || type == GCI_TOKEN_OPEN_INDEX)
-        lexer->nesting++;
-    else if ((type == GCI_TOKEN_CLOSE || type == GCI_TOKEN_CLOSE_INDEX) && lexer->nesting > 0)
-        lexer->nesting--;
+    if (type >= GCI_TOKEN_OPEN && type <= GCI_TOKEN_CLOSE_INDEX)
+        count_brackets(lexer, type);
     set_token(lexer, type, lexer->next + (pair != 0 ? 2 : 1));
 }
 
@@ -293,14 +306,19 @@ gci_lexer_init(gci_lexer *lexer, gci_view source)
 bool
 gci_word_is_reserved(gci_view word)
 {
-    static char const *const words[] = {
-        "and",    "as",   "assert", "async", "await",  "break",    "class", "continue", "def",  "del",   "elif", "else",
-        "except", "finally", "for", "from",  "global", "if",       "import", "in",      "is",   "lambda", "nonlocal", "not",
-        "or",     "pass", "raise",  "return", "try",   "while",    "with",  "yield",
+    /* By their first letter. */
+    static char const words['z' + 1][6][sizeof "nonlocal"] = {
+        ['a'] = { "and", "as", "assert", "async", "await" }, ['b'] = { "break" }, ['c'] = { "class", "continue" },
+        ['d'] = { "def", "del" }, ['e'] = { "elif", "else", "except" }, ['f'] = { "finally", "for", "from" },
+        ['g'] = { "global" }, ['i'] = { "if", "import", "in", "is" }, ['l'] = { "lambda" }, ['n'] = { "nonlocal", "not" },
+        ['o'] = { "or" }, ['p'] = { "pass" }, ['r'] = { "raise", "return" }, ['t'] = { "try" }, ['w'] = { "while", "with" },
+        ['y'] = { "yield" },
     };
 
-    for (size_t i = 0; i < sizeof words / sizeof words[0] && word.size > 1; i++)
-        if (word.data[0] == words[i][0] && gci_view_is(word, words[i]))
-            return true;
-    return false;
+    if (word.size == 0 || (unsigned char)word.data[0] > 'z')
+        return false;
+    char const (*known)[sizeof words[0][0]] = words[(unsigned char)word.data[0]];
+    while ((*known)[0] != '\0' && !gci_view_is(word, *known))
+        known++;
+    return (*known)[0] != '\0';
 }

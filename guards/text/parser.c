@@ -126,16 +126,14 @@ expect(parser *p, gci_token_type type)
 static gci_ast *
 new_node(parser *p, gci_ast_kind kind, size_t begin)
 {
-    gci_ast *node = GCI_ARENA_NEW(p->arena, gci_ast);
+    gci_ast *node = gci_arena_alloc(p->arena, sizeof *node);
 
     if (node == NULL) {
         if (p->status == GCACHE_OK)
             p->status = gci_fail_memory(p->error);
         return NULL;
     }
-    node->kind = (uint8_t)kind;
-    node->begin = (uint32_t)begin;
-    node->end = p->end;
+    *node = (gci_ast){ .kind = (uint8_t)kind, .begin = (uint32_t)begin, .end = p->end };
     return node;
 }
 

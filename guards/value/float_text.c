@@ -3,6 +3,7 @@
  */
 #include "guards/value/number.h"
 
+#include <float.h>
 #include <locale.h>
 #include <math.h>
 #include <stdio.h>
@@ -15,9 +16,40 @@
 #define LARGEST_PLAIN_EXPONENT 15
 #define SMALLEST_PLAIN_EXPONENT (-4)
 
+/* As many decimal digits are a double exactly, whatever they are, and so are these powers of ten. */
+#define EXACT_DIGITS 15
+static double const powers_of_ten[EXACT_DIGITS + 1] = { 1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                                        1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15 };
+
+/*
+ * digits ['.' digits] of few digits: the one rounding is that of the quotient (Clinger, How to read floating point numbers
+ * accurately, 1990). false: it takes more than that.
+ */
+static bool
+read_short(char const *text, double *out)
+{
+    uint64_t digits = 0;
+    size_t count = 0, whole = SIZE_MAX;
+
+    for (; (*text >= '0' && *text <= '9') || (*text == '.' && whole == SIZE_MAX); text++) {
+        if (*text == '.')
+            whole = count;
+        else if (count++ < EXACT_DIGITS)
+            digits = digits * 10 + (uint64_t)(*text - '0');
+    }
+    if (*text != '\0' || count == 0 || count > EXACT_DIGITS || FLT_EVAL_METHOD != 0)
+        return false;
+    *out = (double)digits / powers_of_ten[whole != SIZE_MAX ? count - whole : 0];
+    return true;
+}
+
 double
 gci_read_double(char const *text)
 {
+    double short_value;
+
+    if (read_short(text, &short_value))
+        return short_value;
     locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     double value = c != (locale_t)0 ? strtod_l(text, NULL, c) : strtod(text, NULL);
 

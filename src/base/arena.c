@@ -6,8 +6,6 @@
 #include "base/check.h"
 #include "base/memory/spare.h"
 
-#include <stdalign.h>
-
 /* Blocks double from one page up to the largest, so that both a small graph and a large one need few of them. */
 #define BLOCK_FIRST ((size_t)4096)
 #define BLOCK_LARGEST ((size_t)1 << 20)
@@ -19,12 +17,17 @@ struct gci_arena_block {
 };
 
 #define HEADER offsetof(gci_arena_block, bytes)
-#define ALIGNMENT alignof(max_align_t)
 
 void
 gci_arena_init(gci_arena *arena, size_t limit)
 {
     *arena = (gci_arena){ .limit = limit };
+}
+
+void
+gci_arena_init_with(gci_arena *arena, size_t limit, void *room, size_t size)
+{
+    *arena = (gci_arena){ .next = room, .end = (char *)room + size, .limit = limit };
 }
 
 static void
@@ -84,13 +87,13 @@ add_block(gci_arena *arena, size_t need)
 }
 
 void *
-gci_arena_alloc(gci_arena *arena, size_t size)
+gci_arena_alloc_beyond(gci_arena *arena, size_t size)
 {
     if (size > SIZE_MAX / 4) {
         arena->failed = true;
         return NULL;
     }
-    size_t rounded = (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    size_t rounded = (size + GCI_ARENA_ALIGNMENT - 1) / GCI_ARENA_ALIGNMENT * GCI_ARENA_ALIGNMENT;
     if ((size_t)(arena->end - arena->next) < rounded || arena->next == NULL) {
         if (!add_block(arena, rounded)) {
             arena->failed = true;
