@@ -28,11 +28,22 @@ typedef enum gci_scan_result {
 gci_scan *gci_scan_new(gci_view pattern);
 void gci_scan_free(gci_scan *scan);
 
+/* A search for a scan's matches in a text of valid UTF-8. */
+typedef struct gci_scan_search {
+    gci_scan const *scan;
+    gci_view text;
+    size_t seen;    /* pairs before it are known, those of the last lanes before it */
+    uint32_t found; /* which are these, as far as they weren't gone into */
+    size_t until;   /* the last pair that was: matches that begin before it have been looked for */
+} gci_scan_search;
+
+gci_scan_search gci_scan_begin(gci_scan const *scan, gci_view text);
+
 /*
- * The next match at or behind `at` in a text of valid UTF-8. out_group is the first group's span if it has one, else the
+ * The next match at or behind `at`; out_group is the first group's span if it has one, else the
  * match's. No match is empty. *steps is what may be spent, a character of the pattern at a place each.
  */
-gci_scan_result gci_scan_next(gci_scan const *scan, gci_view text, size_t at, uint64_t *steps, gci_span *out_match,
+gci_scan_result gci_scan_next(gci_scan_search *search, size_t at, uint64_t *steps, gci_span *out_match,
                               gci_span *out_group);
 
 #endif

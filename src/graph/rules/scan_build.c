@@ -4,6 +4,7 @@
  */
 #include "graph/rules/scan_program.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 /* Nodes looked at for what choices begin with. Patterns that need more are none that people write. */
@@ -468,12 +469,15 @@ frequency(unsigned c)
         return 150;
     case '%':
     case ',':
+    case '.':
         return 30;
     case '\n':
+    case '=':
+    case ':':
         return 15;
     case '"':
     case '@':
-        return 2;
+        return 5;
     default:
         return 4;
     }
@@ -490,55 +494,28 @@ frequency_of(gci_scan_bytes const *bytes, unsigned most)
     return sum;
 }
 
-/* Of what a way's bytes may be, one after the other, the rarest are where a search for it stops. */
-static void
-add_stops(gci_scan *scan, gci_scan_bytes const *bytes, bool at_line)
-{
-    gci_scan_bytes line = { { 0 } };
-    gci_scan_bytes const *best = &bytes[0];
-    unsigned least = frequency_of(best, 1000);
-
-    add_byte(&line, '\n');
-    for (size_t i = 1; i < GCI_SCAN_LEAD; i++) {
-        unsigned here = frequency_of(&bytes[i], least);
-        best = here < least ? &bytes[i] : best;
-        least = here < least ? here : least;
-    }
-    if (at_line && frequency('\n') < least) {
-        best = &line;
-        scan->stop_before = 1;
-    } else if (best - bytes > scan->stop_last) {
-        scan->stop_last = (uint8_t)(best - bytes);
-    }
-    for (unsigned c = 0; c < 256; c++)
-        scan->stops[c] |= gci_scan_has(best, c);
-}
-
 static uint8_t
 bit_of(size_t way)
 {
-    return (uint8_t)(1U << (way < 8 ? way : 7));
+    return (uint8_t)(1U << (way < GCI_SCAN_WAYS ? way : GCI_SCAN_WAYS - 1));
 }
 
-/* Notes what the bytes of a match may be that begins with this node, at such places only. */
+/* Notes what the bytes of a match may be that begins with this node. */
 static void
-add_lead(builder *b, gci_scan *scan, uint16_t node, uint8_t bit, gci_scan_place where)
+add_lead(builder *b, gci_scan *scan, uint16_t node, uint8_t bit)
 {
     ways some[2] = { { .count = 0 } };
-    gci_scan_bytes bytes[GCI_SCAN_LEAD];
 
     some[0].nodes[some[0].count++] = node;
     for (size_t i = 0; i < GCI_SCAN_LEAD; i++) {
         ways const *at = &some[i % 2];
-        bytes[i] = at->open ? all_bytes : (gci_scan_bytes){ { 0 } };
+        gci_scan_bytes bytes = at->open ? all_bytes : (gci_scan_bytes){ { 0 } };
         for (size_t k = 0; k < at->count; k++)
-            add_bytes(&bytes[i], &b->sets[b->nodes[at->nodes[k]].set]);
+            add_bytes(&bytes, &b->sets[b->nodes[at->nodes[k]].set]);
         for (unsigned c = 0; c <= 256; c++)
-            scan->leads[i][c] |= gci_scan_has(&bytes[i], c) ? bit : 0;
+            scan->leads[i][c] |= gci_scan_has(&bytes, c) ? bit : 0;
         next_ways(b, at, &some[(i + 1) % 2]);
     }
-    if (where != GCI_SCAN_AT_TEXT)
-        add_stops(scan, bytes, where == GCI_SCAN_AT_LINE);
 }
 
 static bool
@@ -563,27 +540,194 @@ find_leads(builder *b, gci_scan *scan)
     }
     ways const *all = &some[GCI_SCAN_AT_TEXT];
     for (size_t i = 0; i < all->count; i++) {
-        gci_scan_place least = GCI_SCAN_AT_TEXT;
-        for (unsigned where = GCI_SCAN_PLACES; where-- != 0;)
-            if (is_among(&some[where], all->nodes[i])) {
-                scan->places[where] |= bit_of(i);
-                least = (gci_scan_place)where;
-            }
-        add_lead(b, scan, all->nodes[i], bit_of(i), least);
+        for (unsigned where = 0; where < GCI_SCAN_PLACES; where++)
+            scan->places[where] |= is_among(&some[where], all->nodes[i]) ? bit_of(i) : 0;
+        add_lead(b, scan, all->nodes[i], bit_of(i));
     }
 }
 
+/* ---- marks ---- */
+
+/* A mark, and how many of a thousand bytes are one by each way, more or less. */
+typedef struct counted_mark {
+    gci_scan_mark mark;
+    unsigned frequencies[GCI_SCAN_WAYS];
+} counted_mark;
+
 static void
-find_few(gci_scan *scan)
+add_to_mark(counted_mark *m, unsigned c, uint8_t bits)
 {
+    m->mark.low[c & 15] |= bits;
+    m->mark.high[c >> 4] |= bits;
+}
+
+static void
+add_bytes_to_mark(counted_mark *m, gci_scan_bytes const *bytes, uint8_t bit)
+{
+    for (unsigned c = 0; c < 256; c++)
+        if (gci_scan_has(bytes, c))
+            add_to_mark(m, c, bit);
+}
+
+static void
+finish_mark(counted_mark *m)
+{
+    gci_scan_mark *mark = &m->mark;
     size_t count = 0;
 
+    for (unsigned c = 0; c < 256; c++) {
+        mark->ways[c] = mark->low[c & 15] & mark->high[c >> 4];
+        for (unsigned left = mark->ways[c]; left != 0; left &= left - 1)
+            m->frequencies[__builtin_ctz(left)] += frequency(c);
+        if (mark->ways[c] != 0 && count++ < sizeof mark->few)
+            mark->few[count - 1] = (uint8_t)c;
+    }
+    mark->is_few = count <= sizeof mark->few;
+    for (size_t i = count; i < sizeof mark->few; i++)
+        mark->few[i] = mark->few[0];
+}
+
+/* The byte at a place of each match's start. */
+static counted_mark
+lead_mark(gci_scan const *scan, uint8_t place)
+{
+    counted_mark m = { .mark.place = place };
+
     for (unsigned c = 0; c < 256; c++)
-        if (scan->stops[c] && count++ < sizeof scan->few)
-            scan->few[count - 1] = (uint8_t)c;
-    scan->is_few = count <= sizeof scan->few;
-    for (size_t i = count; i < sizeof scan->few; i++)
-        scan->few[i] = scan->few[0];
+        add_to_mark(&m, c, place != 0 ? scan->leads[place - 1][c] : scan->places[GCI_SCAN_MIDDLE]);
+    if (place == 0)
+        add_to_mark(&m, '\n', scan->places[GCI_SCAN_AT_LINE]);
+    finish_mark(&m);
+    return m;
+}
+
+/* Makes these the scan's marks if they are together more seldom than *least of a million. */
+static bool
+take_if_rarer(gci_scan *scan, counted_mark const *a, counted_mark const *b, unsigned *least)
+{
+    unsigned sum = 0;
+
+    for (size_t way = 0; way < GCI_SCAN_WAYS; way++)
+        sum += a->frequencies[way] * b->frequencies[way];
+    if (sum >= *least)
+        return false;
+    *least = sum;
+    scan->marks[0] = a->mark;
+    scan->marks[1] = b->mark;
+    return true;
+}
+
+/* The nodes behind the start of a match that take a rare byte first, and all that may come before. */
+typedef struct rare_nodes {
+    unsigned most; /* of a thousand */
+    met seen;
+    ways nodes;
+    gci_scan_bytes before;
+} rare_nodes;
+
+static void
+add_rare(builder *b, uint16_t node, rare_nodes *out)
+{
+    gci_scan_node const *n = &b->nodes[node];
+    rare_nodes inner = { .most = out->most };
+
+    if (out->nodes.open || !meet(&out->seen, node))
+        return;
+    switch ((gci_scan_op)n->op) {
+    case GCI_SCAN_RUN:
+    case GCI_SCAN_SET:
+        if ((n->op == GCI_SCAN_SET || n->low != 0) && frequency_of(&b->sets[n->set], out->most + 1) <= out->most) {
+            out->nodes.nodes[out->nodes.count++] = node;
+            break;
+        }
+        add_bytes(&out->before, &b->sets[n->set]);
+        add_rare(b, n->next, out);
+        break;
+    case GCI_SCAN_SPLIT:
+    case GCI_SCAN_RETURN:
+        add_rare(b, n->other, out);
+        add_rare(b, n->next, out);
+        break;
+    case GCI_SCAN_CALL:
+        add_rare(b, n->other, out);
+        break;
+    case GCI_SCAN_LOOK: /* what it finds is there, too */
+        add_rare(b, n->other, &inner);
+        if (inner.nodes.open || out->nodes.count + inner.nodes.count > GCI_SCAN_WAYS) {
+            add_rare(b, n->next, out);
+            break;
+        }
+        add_bytes(&out->before, &inner.before);
+        for (size_t i = 0; i < inner.nodes.count; i++)
+            out->nodes.nodes[out->nodes.count++] = inner.nodes.nodes[i];
+        break;
+    case GCI_SCAN_END:
+    case GCI_SCAN_SKIP:
+    case GCI_SCAN_BACK:
+        out->nodes.open = true;
+        break;
+    default:
+        add_rare(b, n->next, out);
+        break;
+    }
+    out->nodes.open |= out->nodes.count > GCI_SCAN_WAYS;
+}
+
+/* Marks a rare byte and the one behind, by the nodes that take them. */
+static void
+mark_rare(builder *b, ways const *nodes, counted_mark *first, counted_mark *second)
+{
+    size_t way = 0;
+
+    for (size_t i = 0; i < nodes->count; i++) {
+        ways here = { .nodes = { nodes->nodes[i] }, .count = 1 }, behind;
+        gci_scan_bytes const *bytes = &b->sets[b->nodes[nodes->nodes[i]].set];
+        next_ways(b, &here, &behind);
+        if (behind.open) {
+            add_bytes_to_mark(first, bytes, bit_of(way));
+            add_bytes_to_mark(second, &all_bytes, bit_of(way++));
+        }
+        for (size_t k = 0; k < behind.count && !behind.open; k++, way++) {
+            add_bytes_to_mark(first, bytes, bit_of(way));
+            add_bytes_to_mark(second, &b->sets[b->nodes[behind.nodes[k]].set], bit_of(way));
+        }
+    }
+    finish_mark(first);
+    finish_mark(second);
+}
+
+/* Matches that begin before a rare byte and the one behind. */
+static void
+try_rare(builder *b, gci_scan *scan, unsigned most, unsigned *least)
+{
+    counted_mark first = { .mark.place = 1 }, second = { .mark.place = 2 };
+    rare_nodes some = { .most = most };
+
+    add_rare(b, scan->root, &some);
+    mark_rare(b, &some.nodes, &first, &second);
+    if (some.nodes.open || !take_if_rarer(scan, &first, &second, least))
+        return;
+    scan->reaches = true;
+    for (unsigned c = 0; c < 256; c++)
+        scan->breaks.has[c] = !gci_scan_has(&some.before, c);
+}
+
+/* Decides what searches look for. To reach for the start of a match costs. */
+static void
+find_marks(builder *b, gci_scan *scan)
+{
+    counted_mark leads[GCI_SCAN_LEAD + 1];
+    unsigned least = UINT_MAX;
+
+    for (uint8_t second = 0; second <= GCI_SCAN_LEAD; second++) {
+        leads[second] = lead_mark(scan, second);
+        for (uint8_t first = 0; first < second; first++)
+            take_if_rarer(scan, &leads[first], &leads[second], &least);
+    }
+    least /= 2;
+    try_rare(b, scan, 10, &least);
+    try_rare(b, scan, 30, &least);
+    gci_scan_finish_set(&scan->breaks);
 }
 
 /* ---- the program ---- */
@@ -603,7 +747,8 @@ make(builder *b, uint16_t root)
     memcpy(scan->nodes, b->nodes, nodes_size);
     memcpy(scan->sets, source->sets, sets_size);
     find_leads(b, scan);
-    find_few(scan);
+    find_marks(b, scan);
+    scan->has_lanes = gci_scan_lanes_work();
     return scan;
 }
 

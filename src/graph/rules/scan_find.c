@@ -98,9 +98,10 @@ run_end(walk const *w, gci_scan_node const *n, size_t at)
         uint8_t const *end = memchr(w->text + at, set->but, most - at);
         return end != NULL ? (size_t)(end - w->text) : most;
     }
+    at = gci_scan_run_end(w->scan, set, gci_view_of((char const *)w->text, w->size), at);
     while (at < most && set->has[w->text[at]])
         at++;
-    return at;
+    return at < most ? at : most;
 }
 
 /* Walks on from a place; what fails leaves no marks. A step, for ways that take no byte may be many. */
@@ -120,11 +121,13 @@ static size_t
 place_before(walk const *w, gci_scan_node const *n, size_t start, size_t at)
 {
     gci_scan_node const *next = &w->scan->nodes[n->next];
-    uint8_t const *wanted = w->scan->sets[next->set].has, *text = w->text;
+    gci_scan_set const *wanted = &w->scan->sets[next->set];
 
     if (next->op != GCI_SCAN_SET || at == start)
         return at;
-    for (at -= at == w->size; at > start && !wanted[text[at]];)
+    at -= at == w->size;
+    at = gci_scan_behind_last(w->scan, wanted, w->text, start + 1, at + 1) - 1;
+    while (at > start && !wanted->has[w->text[at]])
         at--;
     return at;
 }
@@ -297,44 +300,6 @@ walk_from(walk *w, uint16_t node, size_t at)
 
 /* ---- searching ---- */
 
-/* Sixteen bytes at once. */
-typedef uint8_t lanes __attribute__((vector_size(16)));
-
-/* The first lane that isn't zero; 16: all are. */
-static size_t
-first_lane(lanes found)
-{
-    uint64_t halves[2];
-
-    memcpy(halves, &found, sizeof halves);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    halves[0] = __builtin_bswap64(halves[0]);
-    halves[1] = __builtin_bswap64(halves[1]);
-#endif
-    if (halves[0] != 0)
-        return (size_t)__builtin_ctzll(halves[0]) / 8;
-    return halves[1] != 0 ? 8 + (size_t)__builtin_ctzll(halves[1]) / 8 : 16;
-}
-
-/* The first place at or behind `at` whose byte is a stop, or the end. */
-static size_t
-next_stop(walk const *w, size_t at)
-{
-    gci_scan const *scan = w->scan;
-
-    for (; scan->is_few && w->size - at >= sizeof(lanes); at += sizeof(lanes)) {
-        lanes some;
-        memcpy(&some, w->text + at, sizeof some);
-        size_t lane = first_lane((lanes)((some == scan->few[0]) | (some == scan->few[1]) | (some == scan->few[2]) |
-                                         (some == scan->few[3])));
-        if (lane != sizeof(lanes))
-            return at + lane;
-    }
-    while (at < w->size && !scan->stops[w->text[at]])
-        at++;
-    return at;
-}
-
 /* Where a match may begin by the bytes there and the one before. */
 static bool
 may_begin(walk const *w, size_t at)
@@ -343,41 +308,82 @@ may_begin(walk const *w, size_t at)
     gci_scan_place place = at == 0                     ? GCI_SCAN_AT_TEXT
                            : w->text[at - 1] == '\n' ? GCI_SCAN_AT_LINE
                                                       : GCI_SCAN_MIDDLE;
-    unsigned ways = scan->places[place] & scan->leads[0][w->text[at]] & scan->leads[1][byte_at(w, at + 1)];
+    unsigned ways = scan->places[place];
 
-    return (ways & scan->leads[2][byte_at(w, at + 2)]) != 0 && !is_inner(w, at);
+    for (size_t i = 0; i < GCI_SCAN_LEAD && ways != 0; i++)
+        ways &= scan->leads[i][byte_at(w, at + i)];
+    return ways != 0 && !is_inner(w, at);
 }
 
-/* The first place at or behind `at` where a match may begin, or the end. */
+/* Where a match at `first` or behind may begin that has a pair at `at`. */
 static size_t
-next_place(walk const *w, size_t at)
+reach(walk const *w, size_t first, size_t at)
 {
-    gci_scan const *scan = w->scan;
+    gci_scan_set const *breaks = &w->scan->breaks;
 
+    if (!w->scan->reaches)
+        return at;
+    at = gci_scan_behind_last(w->scan, breaks, w->text, first, at);
+    while (at > first && !breaks->has[w->text[at - 1]])
+        at--;
+    return at;
+}
+
+/* Finds the next pair of marks at or behind *at. false: there is none up to *at, where lanes end. */
+static bool
+next_pair(gci_scan_search *search, walk const *w, size_t *at)
+{
+    size_t around = GCI_SCAN_LANES + GCI_SCAN_LEAD;
+
+    if (search->found != 0 && *at < search->seen)
+        search->found &= UINT32_MAX << (*at - (search->seen - GCI_SCAN_LANES));
+    else
+        search->found = 0;
+    if (search->found == 0 && *at < search->seen)
+        *at = search->seen;
+    if (search->found == 0 && w->size - *at >= around) {
+        search->found = gci_scan_pairs(w->scan, w->text, at, w->size - around);
+        search->seen = search->found != 0 ? *at + GCI_SCAN_LANES : *at;
+    }
+    if (search->found != 0)
+        *at = search->seen - GCI_SCAN_LANES + (size_t)__builtin_ctz(search->found);
+    return search->found != 0;
+}
+
+/* The first place at or behind `at` where a match may begin, or the end. Behind the last lanes there needn't be a pair. */
+static size_t
+next_place(gci_scan_search *search, walk const *w, size_t at)
+{
     if (at == 0 && w->size != 0 && may_begin(w, 0))
         return 0;
-    for (at += at == 0; at < w->size;) {
-        size_t stop = next_stop(w, at - scan->stop_before);
-        if (stop == w->size)
-            break;
-        if (stop > at + scan->stop_last)
-            at = stop - scan->stop_last;
-        for (; at <= stop + scan->stop_before && at < w->size; at++)
-            if (may_begin(w, at))
-                return at;
+    for (at += at == 0; at < w->size; at++) {
+        if (at > search->until) {
+            size_t pair = at;
+            search->until = next_pair(search, w, &pair) ? pair : w->size;
+            at = reach(w, at, pair);
+        }
+        if (at < w->size && may_begin(w, at))
+            return at;
     }
     return w->size;
 }
 
-gci_scan_result
-gci_scan_next(gci_scan const *scan, gci_view text, size_t at, uint64_t *steps, gci_span *out_match, gci_span *out_group)
+gci_scan_search
+gci_scan_begin(gci_scan const *scan, gci_view text)
 {
-    walk w = { .scan = scan, .text = (uint8_t const *)text.data, .size = text.size, .steps = *steps };
+    return (gci_scan_search){ .scan = scan, .text = text };
+}
+
+gci_scan_result
+gci_scan_next(gci_scan_search *search, size_t at, uint64_t *steps, gci_span *out_match, gci_span *out_group)
+{
+    gci_view text = search->text;
+    walk w = { .scan = search->scan, .text = (uint8_t const *)text.data, .size = text.size, .steps = *steps };
     result found = NONE;
 
-    for (at = next_place(&w, at); at < text.size && found == NONE; at = next_place(&w, at)) {
+    for (at = next_place(search, &w, at); at < text.size && found == NONE; at = next_place(search, &w, at)) {
         w.marks = (marks){ .group = { SIZE_MAX, 0 } };
-        found = walk_from(&w, scan->root, at);
+        found = walk_from(&w, w.scan->root, at);
         if (found == FOUND || found == GAVE_UP)
             break;
         at = found == SKIPPED && w.end > at ? w.end : behind_character(&w, at);

@@ -74,6 +74,7 @@ typedef struct gci_scan_node {
 
 typedef struct gci_scan_set {
     uint8_t has[256];
+    uint8_t low[16]; /* of ASCII: bit h of low[l] is that of the byte whose halves are h and l */
     int16_t but; /* the one byte that it hasn't; -1 if it isn't so */
     bool wide;   /* has what is beyond ASCII */
 } gci_scan_set;
@@ -89,25 +90,40 @@ typedef struct gci_scan_source {
 } gci_scan_source;
 
 /* The bytes that a match begins with are looked at before a walk: so many. */
-#define GCI_SCAN_LEAD 3
+#define GCI_SCAN_LEAD 4
+
+/* The nodes that a match may begin with are a bit each, the last ones share theirs. */
+#define GCI_SCAN_WAYS 8
 
 /* Where a match may begin. */
 typedef enum gci_scan_place { GCI_SCAN_MIDDLE, GCI_SCAN_AT_LINE, GCI_SCAN_AT_TEXT, GCI_SCAN_PLACES } gci_scan_place;
+
+/* Places looked at at once. */
+#define GCI_SCAN_LANES 32
+
+/* A byte that each match has, by its ways. A byte's ways are those that both of its halves have, of four bits each: some more
+   than it has itself. */
+typedef struct gci_scan_mark {
+    uint8_t place; /* 0: it is the byte before, 1: the first one */
+    uint8_t low[16], high[16];
+    uint8_t ways[256]; /* the same by whole bytes */
+    bool is_few;
+    uint8_t few[4]; /* those that have any, if they are so few; repeated */
+} gci_scan_mark;
 
 struct gci_scan {
     uint16_t root;
     gci_scan_node *nodes;
     gci_scan_set *sets;
-    /* The nodes that a match may begin with are a bit each. leads[i]: those with which byte i of a match may be this one;
-       places: those a match may begin with there. */
+    /* leads[i]: the ways with which byte i of a match may be this one; places: those a match may begin with there. */
     uint8_t leads[GCI_SCAN_LEAD][257];
     uint8_t places[GCI_SCAN_PLACES];
-    /* A match behind the text's start has a stop among its first bytes, at most at stop_last; or, if stop_before is 1, it may be
-       the byte before the match. */
-    uint8_t stop_before, stop_last;
-    uint8_t stops[256];
-    uint8_t few[4]; /* the same if they are so few; repeated */
-    bool is_few;
+    /* Each match behind the text's start has both marks with a way in common. It begins there; or, if it `reaches`, at most as
+       far before as there are no `breaks`. */
+    gci_scan_mark marks[2];
+    bool reaches;
+    gci_scan_set breaks;
+    bool has_lanes; /* this processor can look at many places at once */
 };
 
 static inline bool
@@ -115,6 +131,22 @@ gci_scan_has(gci_scan_bytes const *bytes, unsigned byte)
 {
     return bytes->bits[byte >> 6] >> (byte & 63) & 1;
 }
+
+/* Can this processor look at many places at once? */
+bool gci_scan_lanes_work(void);
+
+/* Advances *at, which isn't the text's start, to the first lanes that have pairs of marks, and says which; 0: none up to `last`
+   have. Behind the lanes at `last` there must be GCI_SCAN_LEAD bytes. */
+uint32_t gci_scan_pairs(gci_scan const *scan, uint8_t const *text, size_t *at, size_t last);
+
+/* The first place from `at` on whose byte isn't of the set, or is behind the last full lanes. */
+size_t gci_scan_run_end(gci_scan const *scan, gci_scan_set const *set, gci_view text, size_t at);
+
+/* Behind the last byte before `at` that is of the set; or of those from `first` on that aren't full lanes. */
+size_t gci_scan_behind_last(gci_scan const *scan, gci_scan_set const *set, uint8_t const *text, size_t first, size_t at);
+
+/* Fills in what follows from `has`. */
+void gci_scan_finish_set(gci_scan_set *set);
 
 /* The outermost choice; 0: it isn't of the subset. */
 uint16_t gci_scan_read(gci_scan_source *source);

@@ -416,8 +416,8 @@ read_choice(gci_scan_source *s, bool reset)
     return tree;
 }
 
-static void
-finish_set(gci_scan_set *set)
+void
+gci_scan_finish_set(gci_scan_set *set)
 {
     unsigned missing = 0;
 
@@ -429,6 +429,8 @@ finish_set(gci_scan_set *set)
     if (missing != 1)
         set->but = -1;
     set->wide = set->has[0xFF];
+    for (unsigned c = 0; c < 128; c++)
+        set->low[c & 15] |= (uint8_t)(set->has[c] << (c >> 4));
 }
 
 uint16_t
@@ -440,6 +442,6 @@ gci_scan_read(gci_scan_source *s)
     if (s->failed || s->at != s->text.size)
         return 0;
     for (uint16_t i = 0; i < s->set_count; i++)
-        finish_set(&s->sets[i]);
+        gci_scan_finish_set(&s->sets[i]);
     return root;
 }

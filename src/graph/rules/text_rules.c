@@ -142,7 +142,8 @@ typedef struct search {
     gci_rewriter *rewriter;
     gci_rule const *rule;
     gci_pattern *pattern; /* NULL: there is no such pattern, and no match */
-    gci_scan const *scan; /* NULL: PCRE2 matches */
+    bool scans; /* else PCRE2 matches */
+    gci_scan_search scan;
     gci_view text;
     size_t at;             /* where to look from */
     gci_span match, group; /* group: the first one's span if there is one, else the match's */
@@ -161,7 +162,8 @@ begin_search(gci_rewriter *r, gci_rule const *rule, gci_pattern_use use, gci_vie
     if (r->rules->lazy)
         gci_pattern_try_scan(pattern);
     s.pattern = pattern;
-    s.scan = r->rules->own_limits ? NULL : pattern->scan;
+    s.scans = !r->rules->own_limits && pattern->scan != NULL;
+    s.scan = gci_scan_begin(pattern->scan, text);
     return s;
 }
 
@@ -176,12 +178,12 @@ static bool
 scan_match(search *s)
 {
     gci_rewriter *r = s->rewriter;
-    gci_scan_result found = gci_scan_next(s->scan, s->text, s->at, &r->scan_steps_left, &s->match, &s->group);
+    gci_scan_result found = gci_scan_next(&s->scan, s->at, &r->scan_steps_left, &s->match, &s->group);
 
     if (found == GCI_SCAN_FOUND)
         s->at = s->match.end;
     if (found == GCI_SCAN_GAVE_UP)
-        s->scan = NULL;
+        s->scans = false;
     return found == GCI_SCAN_FOUND;
 }
 
@@ -224,9 +226,9 @@ next_match(search *s, gcache_error *error)
 
     if (s->pattern == NULL || s->status != GCACHE_OK)
         return false;
-    if (s->scan != NULL && scan_match(s))
+    if (s->scans && scan_match(s))
         return true;
-    if (s->scan != NULL)
+    if (s->scans)
         return false;
     s->status = compile(s, error);
     while (s->at <= text.size && s->status == GCACHE_OK && match_once(s, error)) {

@@ -4,7 +4,7 @@
  */
 #include "base/buf.h"
 #include "base/text/json.h"
-#include "graph/rules/scan.h"
+#include "graph/rules/scan_program.h"
 
 #include <guardcache/graph.h>
 
@@ -172,17 +172,83 @@ test_subset(void **state)
     }
 }
 
+/* So many bytes before a text that it lies across the ends of what is looked at at once, or is within. */
+enum { FIRST_PAD = 28, LAST_PAD = 34, PAD_BEHIND = 40 };
+
+/* A text between others that no pattern names. */
+static gci_view
+padded(gci_buf *out, char const *text, size_t before)
+{
+    out->size = 0;
+    for (size_t i = 0; i < before; i++)
+        gci_buf_append_char(out, '~');
+    gci_buf_append_text(out, text);
+    for (size_t i = 0; i < PAD_BEHIND; i++)
+        gci_buf_append_char(out, '~');
+    return gci_buf_view(out);
+}
+
 static void
 test_patterns(void **state)
 {
+    gci_buf text;
+
     (void)state;
+    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
     for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; i++) {
         gcache_rules *with_scan = set_of(patterns[i].text, ""), *alone = set_of(patterns[i].text, ALONE);
-        for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++)
+        for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++) {
             check_same(with_scan, alone, gci_view_text(texts[k]), patterns[i].text);
+            check_same(with_scan, alone, padded(&text, texts[k], FIRST_PAD + k % (LAST_PAD - FIRST_PAD)), patterns[i].text);
+        }
         gcache_rules_free(with_scan);
         gcache_rules_free(alone);
     }
+    gci_buf_clear(&text);
+}
+
+/* All matches in a text, and the steps they took, as one text. */
+static void
+list_matches(gci_scan const *scan, gci_view text, gci_buf *out)
+{
+    gci_scan_search search = gci_scan_begin(scan, text);
+    gci_span match = { 0, 0 }, group;
+    uint64_t steps = 1000000;
+
+    out->size = 0;
+    while (gci_scan_next(&search, match.end, &steps, &match, &group) == GCI_SCAN_FOUND)
+        gci_buf_format(out, "%zu-%zu %zu-%zu, ", match.start, match.end, group.start, group.end);
+    gci_buf_format(out, "%llu left", (unsigned long long)steps);
+}
+
+/* A processor that can't look at many places at once finds the same, in as many steps. */
+static void
+test_lanes(void **state)
+{
+    gci_buf text, wanted, found;
+
+    (void)state;
+    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
+    gci_buf_init(&wanted, GCI_BUF_NO_LIMIT);
+    gci_buf_init(&found, GCI_BUF_NO_LIMIT);
+    for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; i++) {
+        gci_scan *scan = gci_scan_new(gci_view_text(patterns[i].text));
+        for (size_t k = 0; k < sizeof texts / sizeof texts[0] && scan != NULL; k++)
+            for (size_t pad = FIRST_PAD; pad <= LAST_PAD; pad++) {
+                padded(&text, texts[k], pad);
+                scan->has_lanes = gci_scan_lanes_work();
+                list_matches(scan, gci_buf_view(&text), &found);
+                scan->has_lanes = false;
+                list_matches(scan, gci_buf_view(&text), &wanted);
+                if (!gci_view_equal(gci_buf_view(&wanted), gci_buf_view(&found)))
+                    fail_msg("%s in \"%.*s\": %.*s, by lanes %.*s", patterns[i].text, (int)text.size, text.data,
+                             (int)wanted.size, wanted.data, (int)found.size, found.data);
+            }
+        gci_scan_free(scan);
+    }
+    gci_buf_clear(&text);
+    gci_buf_clear(&wanted);
+    gci_buf_clear(&found);
 }
 
 /* ---- the shipped sets ---- */
@@ -259,7 +325,8 @@ test_shipped(void **state)
 static void
 test_steps(void **state)
 {
-    gci_scan *scan = gci_scan_new((gci_view)GCI_VIEW("[ \\t]*;"));
+    gci_scan *scan = gci_scan_new((gci_view)GCI_VIEW("[ \\t]*\\w"));
+    gci_scan_search search;
     gci_span match, group;
     uint64_t steps = 10000;
     gci_buf text;
@@ -269,11 +336,13 @@ test_steps(void **state)
     gci_buf_init(&text, GCI_BUF_NO_LIMIT);
     for (int i = 0; i < 100000; i++)
         gci_buf_append_char(&text, ' ');
-    assert_int_equal(gci_scan_next(scan, gci_buf_view(&text), 0, &steps, &match, &group), GCI_SCAN_GAVE_UP);
+    search = gci_scan_begin(scan, gci_buf_view(&text));
+    assert_int_equal(gci_scan_next(&search, 0, &steps, &match, &group), GCI_SCAN_GAVE_UP);
     assert_int_equal(steps, 0);
-    gci_buf_append_char(&text, ';');
+    gci_buf_append_char(&text, 'a');
     steps = 10000;
-    assert_int_equal(gci_scan_next(scan, gci_buf_view(&text), 0, &steps, &match, &group), GCI_SCAN_FOUND);
+    search = gci_scan_begin(scan, gci_buf_view(&text));
+    assert_int_equal(gci_scan_next(&search, 0, &steps, &match, &group), GCI_SCAN_FOUND);
     assert_true(match.start == 0 && match.end == text.size);
     gci_buf_clear(&text);
     gci_scan_free(scan);
@@ -294,7 +363,8 @@ test_ways(void **state)
     gci_buf_append_text(&pattern, "(?!a)a");
     gci_scan *scan = gci_scan_new(gci_buf_view(&pattern));
     assert_non_null(scan);
-    assert_int_equal(gci_scan_next(scan, (gci_view)GCI_VIEW("a"), 0, &steps, &match, &group), GCI_SCAN_GAVE_UP);
+    gci_scan_search search = gci_scan_begin(scan, (gci_view)GCI_VIEW("a"));
+    assert_int_equal(gci_scan_next(&search, 0, &steps, &match, &group), GCI_SCAN_GAVE_UP);
     gci_scan_free(scan);
     gci_buf_clear(&pattern);
 }
@@ -324,8 +394,9 @@ int
 main(void)
 {
     struct CMUnitTest const tests[] = {
-        cmocka_unit_test(test_subset), cmocka_unit_test(test_patterns), cmocka_unit_test(test_shipped),
-        cmocka_unit_test(test_steps),  cmocka_unit_test(test_ways),     cmocka_unit_test(test_long_string),
+        cmocka_unit_test(test_subset), cmocka_unit_test(test_patterns), cmocka_unit_test(test_lanes),
+        cmocka_unit_test(test_shipped), cmocka_unit_test(test_steps),   cmocka_unit_test(test_ways),
+        cmocka_unit_test(test_long_string),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
