@@ -572,15 +572,27 @@ put_node(gci_canon_run *run, int64_t ref)
     }
 }
 
+/* Texts that rules are bound to may be whole modules: they are hashed where they are. */
+static void
+put_rewritten(gci_canon_run *run, gci_view text, gci_rules_state place)
+{
+    run->rewrites = true;
+    if (run->mode != CANON_WRITE) {
+        gci_cbor_text(&run->out, text);
+        return;
+    }
+    text = gci_canon_rewrite(run, text, place);
+    gci_cbor_head(&run->out, GCI_CBOR_TEXT, text.size);
+    gci_canon_append(run, text);
+}
+
 static void
 put_text(gci_canon_run *run, gci_view text, gci_rules_state place)
 {
-    if (place != GCI_RULES_INERT && gci_rules_has_text(run->rules, place)) {
-        run->rewrites = true;
-        if (run->mode == CANON_WRITE)
-            text = gci_canon_rewrite(run, text, place);
-    }
-    gci_cbor_text(&run->out, text);
+    if (place != GCI_RULES_INERT && gci_rules_has_text(run->rules, place))
+        put_rewritten(run, text, place);
+    else
+        gci_cbor_text(&run->out, text);
 }
 
 void
