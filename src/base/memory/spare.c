@@ -3,21 +3,25 @@
  *
  * Invariants:
  *  1. A piece of SMALLEST to LARGEST bytes has a power of two of them, so that any one of its size will do.
- *  2. No more is kept than COPIES of each size, 4 MB for a process.
+ *  2. No more is kept than COPIES of each size and KEPT_MOST bytes for a process: a module of a megabyte needs four pieces of two.
  */
 #include "base/memory/spare.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* malloc keeps smaller pieces itself; larger ones are rare, and worth giving back. */
 #define SMALLEST ((size_t)64 << 10)
-#define LARGEST ((size_t)1 << 20)
+#define LARGEST ((size_t)2 << 20)
 
-enum { SIZES = 5, COPIES = 2 };
+#define KEPT_MOST ((size_t)8 << 20)
+
+enum { SIZES = 6, COPIES = 4 };
 
 static _Atomic(void *) kept[SIZES][COPIES];
+static atomic_size_t kept_bytes;
 
 /* Which of the sizes kept a piece of `size` bytes has; SIZES: none. */
 static size_t
@@ -42,8 +46,10 @@ gci_spare_alloc(size_t size)
     for (size_t i = 0; i < COPIES; i++) {
         void *piece = atomic_load_explicit(&kept[class][i], memory_order_relaxed) != NULL
                           ? atomic_exchange_explicit(&kept[class][i], NULL, memory_order_acquire) : NULL;
-        if (piece != NULL)
-            return piece;
+        if (piece == NULL)
+            continue;
+        atomic_fetch_sub_explicit(&kept_bytes, SMALLEST << class, memory_order_relaxed);
+        return piece;
     }
     return malloc(SMALLEST << class);
 }
@@ -59,16 +65,29 @@ gci_spare_alloc(size_t size)
 #define KEEPS 1
 #endif
 
+/* false: there is no room for it. */
+static bool
+keep(void *piece, size_t class)
+{
+    size_t bytes = SMALLEST << class;
+    bool fits = atomic_fetch_add_explicit(&kept_bytes, bytes, memory_order_relaxed) + bytes <= KEPT_MOST;
+
+    for (size_t i = 0; fits && i < COPIES; i++) {
+        void *none = NULL;
+        if (atomic_compare_exchange_strong_explicit(&kept[class][i], &none, piece, memory_order_release, memory_order_relaxed))
+            return true;
+    }
+    atomic_fetch_sub_explicit(&kept_bytes, bytes, memory_order_relaxed);
+    return false;
+}
+
 void
 gci_spare_free(void *piece, size_t size)
 {
     size_t class = piece != NULL && KEEPS ? class_of(size) : SIZES;
 
-    for (size_t i = 0; class < SIZES && i < COPIES; i++) {
-        void *none = NULL;
-        if (atomic_compare_exchange_strong_explicit(&kept[class][i], &none, piece, memory_order_release, memory_order_relaxed))
-            return;
-    }
+    if (class < SIZES && keep(piece, class))
+        return;
     free(piece);
 }
 

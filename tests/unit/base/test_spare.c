@@ -11,9 +11,9 @@
 
 #include <cmocka.h>
 
-static size_t const sizes[] = { 1, 65535, 65536, 65537, 131072, 400000, 1048576, 1048577 };
+static size_t const sizes[] = { 1, 65535, 65536, 65537, 131072, 400000, 1048576, 1048577, 2097152, 2097153 };
 
-enum { SIZES = sizeof sizes / sizeof sizes[0], PIECES = 4 };
+enum { SIZES = sizeof sizes / sizeof sizes[0], PIECES = 6 };
 
 static void
 test_pieces_are_whole(void **state)
