@@ -11,18 +11,23 @@
 /* One read of a pipe returns at most 64 KiB on Linux. */
 #define READ_STEP ((size_t)64 << 10)
 
-/* One byte beyond the limit shows that there is more. */
+/* Into what room there is, or else is made. One byte beyond the limit shows that there is more. */
 static size_t
-step_of(size_t size, size_t limit)
+step_of(gci_buf const *out, size_t limit)
 {
-    return limit - size < READ_STEP ? limit - size + 1 : READ_STEP;
+    size_t left = out->capacity - out->size, step = left > 0 ? left : READ_STEP;
+
+    return limit - out->size < step ? limit - out->size + 1 : step;
 }
 
+/* expected: bytes; 0: not known. */
 static gcache_status
-read_all(int fd, char const *path, size_t limit, gci_buf *out, gcache_error *error)
+read_all(int fd, char const *path, uint64_t expected, size_t limit, gci_buf *out, gcache_error *error)
 {
+    if (expected > 0)
+        gci_buf_reserve(out, (size_t)expected + 1);
     for (;;) {
-        size_t step = step_of(out->size, limit);
+        size_t step = step_of(out, limit);
         char *room = gci_buf_reserve(out, step);
         if (room == NULL)
             return gci_fail_memory(error);
@@ -43,17 +48,18 @@ gcache_status
 gci_file_read_user(char const *path, size_t limit, gci_buf *out, gcache_error *error)
 {
     bool standard_input = strcmp(path, "-") == 0;
-    struct stat facts;
+    struct stat facts = { 0 };
 
     gci_buf_clear(out);
     int fd = standard_input ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return gci_fail_errno(error, errno, "%s", path);
     gcache_status status = GCACHE_OK;
-    if (fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode) && (uint64_t)facts.st_size > limit)
+    uint64_t expected = fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode) ? (uint64_t)facts.st_size : 0;
+    if (expected > limit)
         status = gci_fail(error, GCACHE_ERROR_LIMIT, "%s: larger than %zu bytes", path, limit);
     else
-        status = read_all(fd, path, limit, out, error);
+        status = read_all(fd, path, expected, limit, out, error);
     if (!standard_input)
         close(fd);
     if (status != GCACHE_OK)
