@@ -112,9 +112,10 @@ report_place(struct reporter *reporter, gci_store *store)
     uint64_t free_bytes;
 
     report(reporter, "directory", NULL, "%s", store->directory.name);
-    if (store->network != NULL)
+    char const *network = gci_store_network(store);
+    if (network != NULL)
         report(reporter, "file system", "shared counters and WAL are off: correct, but every lookup asks the server", "%s",
-             store->network);
+             network);
     else
         report(reporter, "file system", NULL, "local");
     if (gci_dir_stat(store->directory, ".", &facts, NULL) == GCACHE_OK)
@@ -222,7 +223,7 @@ report_content(struct reporter *reporter, gci_store *store)
     gci_dir_each(store->directory, "quarantine", count_name, &quarantined, NULL);
     report(reporter, "quarantine", quarantined > 0 ? "damaged files were put aside: look at the disk" : NULL, "%lu files",
          quarantined);
-    report(reporter, "shared table", atomic_load(&store->shared.usable) || store->network != NULL
+    report(reporter, "shared table", atomic_load(&store->shared.usable) || gci_store_network(store) != NULL
                                       ? NULL : "can't be used: every lookup looks at the disk",
          "%s", atomic_load(&store->shared.usable) ? "mapped" : "off");
     report(reporter, "signing", NULL, "%s", store->options.signing_count == 0 ? "off"

@@ -9,7 +9,6 @@
 #include "store/repair/rows.h"
 #include "store/state/state.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -19,13 +18,14 @@
 char *
 gci_store_absolute_path(char const *path)
 {
-    char here[PATH_MAX];
-    char *absolute = NULL;
+    char *here, *absolute = NULL;
 
     if (path[0] == '/')
         return strdup(path);
-    if (getcwd(here, sizeof here) == NULL || asprintf(&absolute, "%s/%s", strcmp(here, "/") == 0 ? "" : here, path) < 0)
-        return NULL;
+    here = getcwd(NULL, 0);
+    if (here != NULL && asprintf(&absolute, "%s/%s", strcmp(here, "/") == 0 ? "" : here, path) < 0)
+        absolute = NULL;
+    free(here);
     return absolute;
 }
 
@@ -114,14 +114,11 @@ open_parts(gci_store *store, gcache_error *error)
     if (mended)
         gci_store_log(store, "%s/format: lost or damaged; %s", store->directory.name,
                       store->format_is_damaged ? "read as this version's" : "made anew");
-    store->network = gci_dir_network(store->directory);
-    if (store->network == NULL && store->options.network)
-        store->network = "as if on a network";
     if (store->read_only && !store->options.read_only)
         gci_store_log(store, "%s: can't be written to; opened read-only", store->directory.name);
     gci_key_locks_init(&store->locks, store->directory);
     gci_segment_init(&store->segment, store->directory);
-    gci_index_init(&store->index, store->directory, store->read_only, store->network != NULL,
+    gci_index_init(&store->index, store->directory, store->read_only, store->options.network,
                    (gci_index_owner){ .fill = fill_index, .report = report_index, .state = store });
     gci_leases_init(&store->leases);
     pthread_mutex_init(&store->touch_mutex, NULL);

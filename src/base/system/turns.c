@@ -21,8 +21,7 @@ struct gci_turns_waiter {
 void
 gci_turns_init(gci_turns *turns)
 {
-    *turns = (gci_turns){ .held = false };
-    pthread_mutex_init(&turns->mutex, NULL);
+    *turns = (gci_turns){ .mutex = PTHREAD_MUTEX_INITIALIZER };
 }
 
 void

@@ -99,7 +99,7 @@ list_connection(gci_index *index)
 void
 gci_index_close(gci_index *index)
 {
-    if (gci_fork_gate_enter()) {
+    if (index->used && gci_fork_gate_enter()) {
         disconnect(index);
         gci_fork_gate_leave();
     }
@@ -293,6 +293,7 @@ connect(gci_index *index, gcache_error *error)
     int flags = index->read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
     gci_buf path;
 
+    index->network |= gci_dir_network(index->dir) != NULL;
     /* SQLite goes by the name: it must lead where everything else goes. */
     if (!gci_dir_still_named(index->dir))
         return gci_fail(error, GCACHE_ERROR_IO, "%s: the directory was moved", index->dir.name);
@@ -440,6 +441,7 @@ connect_temporary(gci_index *index, gcache_error *error)
 static gcache_status
 ensure_connected(gci_index *index, gcache_error *error)
 {
+    index->used = true;
     if (index->temporary)
         return index->database != NULL ? GCACHE_OK : connect_temporary(index, error);
     if (is_connected(index))

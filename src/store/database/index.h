@@ -98,8 +98,10 @@ typedef struct gci_index_owner {
 
 typedef struct gci_index {
     gci_dir dir;
-    bool read_only, network;
+    bool read_only;
+    bool network;        /* of the directory: said at first, or found when it is connected */
     gci_index_owner owner;
+    bool used;           /* it was connected once */
     bool temporary;      /* nobody else sees it, and it goes with the connection */
     gci_turns turns;
     sqlite3 *database;

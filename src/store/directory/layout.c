@@ -8,6 +8,7 @@
 #include "store/directory/tree.h"
 #include "store/format/candidate_index.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -313,10 +314,11 @@ check_versions(gci_dir dir, gcache_error *error)
 static gci_view
 write_format(long version, char line[FORMAT_MAX])
 {
-    int size = snprintf(line, FORMAT_MAX, FORMAT_WORD "%ld", version);
-    uint64_t checksum = gci_hash64(line, (size_t)size, 0);
+    int size = snprintf(line, FORMAT_MAX, FORMAT_WORD "%ld ", version);
+    uint64_t checksum = htobe64(gci_hash64(line, (size_t)size - 1, 0));
 
-    snprintf(line + size, (size_t)(FORMAT_MAX - size), " %016llx\n", (unsigned long long)checksum);
+    gci_hex((uint8_t const *)&checksum, sizeof checksum, line + size);
+    memcpy(line + size + 2 * sizeof checksum, "\n", sizeof "\n");
     return gci_view_text(line);
 }
 
@@ -326,15 +328,15 @@ check_format(gci_dir dir, gci_view text, gcache_error *error)
 {
     char line[FORMAT_MAX + 1], whole[FORMAT_MAX];
 
+    if (gci_view_equal(text, write_format(GCI_FORMAT_VERSION, whole)))
+        return GCACHE_OK;
     snprintf(line, sizeof line, "%.*s", (int)text.size, text.data);
     bool known = strncmp(line, FORMAT_WORD, sizeof FORMAT_WORD - 1) == 0;
     long version = known ? strtol(line + sizeof FORMAT_WORD - 1, NULL, 10) : 0;
     if (version < 1 || !gci_view_equal(text, write_format(version, whole)))
         return gci_fail(error, GCACHE_ERROR_CORRUPT, "%s/format: not a guardcache format file", dir.name);
-    if (version != GCI_FORMAT_VERSION)
-        return gci_fail(error, GCACHE_ERROR_FORMAT, "%s: a cache of format %ld; this version reads format %d", dir.name,
-                        version, GCI_FORMAT_VERSION);
-    return GCACHE_OK;
+    return gci_fail(error, GCACHE_ERROR_FORMAT, "%s: a cache of format %ld; this version reads format %d", dir.name, version,
+                    GCI_FORMAT_VERSION);
 }
 
 static gcache_status

@@ -3,7 +3,7 @@
 
 #include "store/directory/tree.h"
 
-#include <stdio.h>
+#include <string.h>
 
 /* The deepest path of a cache, and names that aren't ours. */
 #define PATH_ROOM 600
@@ -22,6 +22,17 @@ check_path(gci_dir dir, char const *path, gcache_error *error)
     return gci_fail(error, GCACHE_ERROR_UNTRUSTED, "%s/%s: %s", dir.name, path, why);
 }
 
+/* The first bytes of a path. Every key's folders are looked at: no format string. */
+static char const *
+cut(char const *path, size_t size, char part[PATH_ROOM])
+{
+    if (size >= PATH_ROOM)
+        size = PATH_ROOM - 1;
+    memcpy(part, path, size);
+    part[size] = '\0';
+    return part;
+}
+
 gcache_status
 gci_trust_folders(gci_dir dir, char const *path, gcache_error *error)
 {
@@ -31,8 +42,7 @@ gci_trust_folders(gci_dir dir, char const *path, gcache_error *error)
     if (dir.owners == NULL || dir.owners->trust == GCACHE_TRUST_ANY)
         return GCACHE_OK;
     for (char const *slash = strchr(path, '/'); status == GCACHE_OK && slash != NULL; slash = strchr(slash + 1, '/')) {
-        snprintf(part, sizeof part, "%.*s", (int)(slash - path), path);
-        status = check_path(dir, part, error);
+        status = check_path(dir, cut(path, (size_t)(slash - path), part), error);
     }
     return status;
 }

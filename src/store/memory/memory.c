@@ -17,17 +17,28 @@ struct gci_memory_node {
 gcache_status
 gci_memory_open(gci_memory *memory, size_t limit, gcache_error *error)
 {
-    *memory = (gci_memory){ .limit = limit };
-    memory->buckets = calloc(GCI_MEMORY_BUCKETS, sizeof *memory->buckets);
+    *memory = (gci_memory){ .limit = limit, .mutex = PTHREAD_MUTEX_INITIALIZER };
+    memory->buckets = &memory->only;
     memory->budget = gci_budget_new();
-    pthread_mutex_init(&memory->mutex, NULL);
-    return memory->buckets != NULL && memory->budget != NULL ? GCACHE_OK : gci_fail_memory(error);
+    return memory->budget != NULL ? GCACHE_OK : gci_fail_memory(error);
+}
+
+void
+gci_memory_widen(gci_memory *memory)
+{
+    gci_memory_bucket *buckets = calloc(GCI_MEMORY_BUCKETS, sizeof *buckets);
+
+    GCI_ASSERT(memory->count == 0 && memory->mask == 0);
+    if (buckets == NULL)
+        return;
+    memory->buckets = buckets;
+    memory->mask = GCI_MEMORY_BUCKETS - 1;
 }
 
 static gci_memory_bucket *
 bucket_of(gci_memory *memory, gcache_key const *key)
 {
-    return &memory->buckets[((unsigned)key->bytes[16] | (unsigned)key->bytes[17] << 8) % GCI_MEMORY_BUCKETS];
+    return &memory->buckets[((unsigned)key->bytes[16] | (unsigned)key->bytes[17] << 8) & memory->mask];
 }
 
 gci_candidates *
@@ -207,14 +218,12 @@ gci_memory_each(gci_memory *memory, gci_leaving_fn fn, void *state)
 void
 gci_memory_close(gci_memory *memory, gci_leaving_fn leaving, void *state)
 {
-    if (memory->buckets == NULL && memory->budget == NULL)
-        return;
     while (memory->hand != NULL)
         take_out(memory, memory->hand, leaving, state);
-    if (memory->buckets != NULL)
-        free_retired(memory);
+    free_retired(memory);
     GCI_ASSERT(memory->retired == NULL);
-    free(memory->buckets);
+    if (memory->buckets != &memory->only)
+        free(memory->buckets);
     gci_budget_release(memory->budget);
     pthread_mutex_destroy(&memory->mutex);
     *memory = (gci_memory){ 0 };
@@ -223,17 +232,10 @@ gci_memory_close(gci_memory *memory, gci_leaving_fn leaving, void *state)
 void
 gci_memory_after_fork(gci_memory *memory)
 {
-    gci_memory former = *memory;
+    gci_budget *former = memory->budget;
 
-    if (gci_memory_open(memory, former.limit, NULL) == GCACHE_OK)
-        return;
-    /* Without memory for new buckets the old ones are emptied: the nodes may be half linked, the buckets can't be. */
-    gci_budget_release(memory->budget);
-    free(memory->buckets);
-    memory->buckets = former.buckets;
-    memory->budget = former.budget;
-    for (size_t i = 0; i < GCI_MEMORY_BUCKETS; i++) {
-        atomic_store(&memory->buckets[i].first, NULL);
-        atomic_store(&memory->buckets[i].readers, 0);
-    }
+    /* Without memory for a new budget the parent's copy goes on. */
+    if (gci_memory_open(memory, memory->limit, NULL) != GCACHE_OK)
+        memory->budget = former;
+    gci_memory_widen(memory);
 }

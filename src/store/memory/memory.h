@@ -19,7 +19,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* A list has a dozen nodes when the default bound is full; a fresh handle has to clear them all. */
+/* A list has a dozen nodes when the default bound is full. */
 #define GCI_MEMORY_BUCKETS 1024
 
 typedef struct gci_memory_node gci_memory_node;
@@ -30,7 +30,9 @@ typedef struct gci_memory_bucket {
 } gci_memory_bucket;
 
 typedef struct gci_memory {
-    gci_memory_bucket *buckets;
+    gci_memory_bucket *buckets; /* GCI_MEMORY_BUCKETS, or `only` */
+    size_t mask;                /* of the number of a bucket */
+    gci_memory_bucket only;
     gci_budget *budget;
     size_t limit;
     pthread_mutex_t mutex;
@@ -43,6 +45,8 @@ typedef struct gci_memory {
 typedef void (*gci_leaving_fn)(void *state, gci_run *run);
 
 gcache_status gci_memory_open(gci_memory *memory, size_t limit, gcache_error *error);
+/* Gives an empty one as many buckets as many sets need, if there is memory: a fresh handle with one answer does without. */
+void gci_memory_widen(gci_memory *memory);
 void gci_memory_close(gci_memory *memory, gci_leaving_fn leaving, void *state);
 /* In a forked child, where another thread may have been in the middle of anything: forgets all, frees nothing. */
 void gci_memory_after_fork(gci_memory *memory);

@@ -38,7 +38,7 @@ static bool
 may_map(gci_store *store, gci_candidate const *candidate, uint64_t size)
 {
     return candidate->record.compression == GCI_RAW && size >= MAP_FROM && !store->options.require_signature &&
-           store->network == NULL;
+           gci_store_network(store) == NULL;
 }
 
 static gcache_status

@@ -33,6 +33,20 @@ gci_store_check_place(gci_store const *store, gcache_error *error)
     return gci_dir_still_named(store->directory) ? GCACHE_OK : gci_layout_fail_gone(store->directory, error);
 }
 
+char const *
+gci_store_network(gci_store *store)
+{
+    char const *network = atomic_load_explicit(&store->network, memory_order_relaxed);
+
+    if (network == NULL) {
+        network = gci_dir_network(store->directory);
+        if (network == NULL)
+            network = store->options.network ? "as if on a network" : "";
+        atomic_store_explicit(&store->network, network, memory_order_relaxed);
+    }
+    return network[0] != '\0' ? network : NULL;
+}
+
 gcache_status
 gci_store_check_writable(gci_store const *store, gcache_error *error)
 {
@@ -120,9 +134,10 @@ warm_up(gci_store *store)
     uint64_t now = gci_clock_coarse_ns();
 
     gci_fork_mark_open(&store->fork);
-    if (store->network == NULL)
+    if (gci_store_network(store) == NULL)
         gci_shared_map(&store->shared, store->directory, store->read_only);
-    if (!store->read_only && (store->network != NULL || !gci_layout_has_tag(store->directory)))
+    gci_memory_widen(&store->memory);
+    if (!store->read_only && (gci_store_network(store) != NULL || !gci_layout_has_tag(store->directory)))
         gci_layout_complete(store->directory, NULL);
     pthread_mutex_lock(&store->touch_mutex);
     /* What has waited for this (gci_gather_first_hit) is due at once. */

@@ -46,7 +46,7 @@ struct gci_store {
     gci_owners unsigned_owners; /* the same for what carries no signature: nobody else's where everybody is trusted */
     _Atomic uint64_t trusted_shards[4]; /* a bit a folder of entries/ that was looked at */
     gci_store_options options; /* owned copies; defaults filled in */
-    char const *network; /* the network file system the directory lies on, or NULL */
+    _Atomic(char const *) network; /* as gci_store_network says, "" for none; NULL: nobody has asked yet */
     bool read_only;
     bool format_is_damaged; /* and wasn't made anew */
     gci_fork_mark fork;
@@ -107,6 +107,9 @@ gcache_status gci_trust_key(gci_store *store, gcache_key const *key, gcache_erro
 
 /* The cache directory for what carries no signature. */
 gci_dir gci_trust_unsigned(gci_store *store);
+
+/* The network file system the directory lies on, or NULL: whoever maps or locks something asks. */
+char const *gci_store_network(gci_store *store);
 
 /* ERROR_READ_ONLY, or OK. */
 gcache_status gci_store_check_writable(gci_store const *store, gcache_error *error);

@@ -424,6 +424,25 @@ test_facts_beside_lookups(void **state)
     gci_store_close(o.store);
 }
 
+/* A handle is often closed after one answer: what many answers need is asked for and made when the second comes. */
+static void
+test_first_answer_does_without(void **state)
+{
+    gci_store *store = fixture_open(*state);
+
+    insert(store, 1, 1, 20000);
+    gci_store_close(store);
+    store = fixture_open(*state);
+    assert_int_equal(look(store, 1, 1, 20000), GCI_FOUND);
+    assert_false(atomic_load(&store->warm));
+    assert_null(atomic_load(&store->network));
+    assert_int_equal(store->memory.mask, 0);
+    assert_int_equal(look(store, 1, 1, 20000), GCI_FOUND);
+    assert_non_null(atomic_load(&store->network));
+    assert_int_equal(store->memory.mask, GCI_MEMORY_BUCKETS - 1);
+    gci_store_close(store);
+}
+
 int
 main(void)
 {
@@ -440,6 +459,7 @@ main(void)
         STORE_TEST(test_damaged_growth),
         STORE_TEST(test_cut_index_is_read_anew),
         STORE_TEST(test_facts_beside_lookups),
+        STORE_TEST(test_first_answer_does_without),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
