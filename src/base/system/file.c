@@ -523,6 +523,15 @@ gci_file_write_at(gci_file const *file, gci_view bytes, uint64_t offset, gcache_
 }
 
 gcache_status
+gci_file_start_sync(gci_file const *file, gcache_error *error)
+{
+    bool failed = sync_file_range(file->fd, 0, 0, SYNC_FILE_RANGE_WRITE) != 0;
+
+    /* Anything else: not on this file system. */
+    return failed && (errno == EIO || errno == ENOSPC || errno == EDQUOT) ? fail_file(file, error) : GCACHE_OK;
+}
+
+gcache_status
 gci_file_sync(gci_file const *file, gcache_error *error)
 {
     return fdatasync(file->fd) == 0 ? GCACHE_OK : fail_file(file, error);

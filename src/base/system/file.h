@@ -137,6 +137,9 @@ gcache_status gci_file_read(gci_file const *file, void *out_bytes, size_t size, 
 /* Writes all parts one after the other, at the file's position (its end, if it was opened with O_APPEND). */
 gcache_status gci_file_write(gci_file const *file, gci_view const *parts, size_t count, gcache_error *error);
 gcache_status gci_file_write_at(gci_file const *file, gci_view bytes, uint64_t offset, gcache_error *error);
+/* What was written starts on its way to the disk, where the system can: a sync that follows has less to wait for. After a failure
+   that sync must not be believed. */
+gcache_status gci_file_start_sync(gci_file const *file, gcache_error *error);
 /* fdatasync. After a failure the file must be thrown away: the kernel may have dropped what it could not write. */
 gcache_status gci_file_sync(gci_file const *file, gcache_error *error);
 gcache_status gci_file_truncate(gci_file const *file, uint64_t size, gcache_error *error);

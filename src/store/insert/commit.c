@@ -177,39 +177,100 @@ make_head(gci_insertion *insertion, gci_frame_type type)
                                   : GCACHE_OK;
 }
 
-/* What holds the payload, synced, under a temporary name: as it was staged, or written now. The caller owns the file. */
-static gcache_status
-write_or_take_staged(gci_insertion *insertion, gci_view const *parts, size_t count, gci_path *out_path)
+/* A candidate index with one entry: its header, the description (if it lies in here), the head, the payload and its padding. */
+#define PACK_PARTS 5
+/* Those before the payload: where that has a file. */
+#define REFERENCE_PARTS 3
+
+static void
+list_parts(gci_insertion const *insertion, gci_buf const *header, gci_view parts[PACK_PARTS])
 {
-    if (insertion->staged.text[0] == '\0')
-        return gci_write_temporary(insertion->store, GCI_WEIGHT_COMMIT, parts, count, out_path, insertion->error);
+    parts[0] = gci_buf_view(header);
+    parts[1] = gci_buf_view(&insertion->description);
+    parts[2] = gci_buf_view(&insertion->head);
+    parts[3] = insertion->payload;
+    parts[4] = gci_frame_padding(insertion->payload.size);
+}
+
+static void
+discard(gci_insertion *insertion, gci_path *temporary)
+{
+    if (temporary->text[0] != '\0')
+        gci_dir_unlink(insertion->store->directory, temporary->text, NULL);
+    temporary->text[0] = '\0';
+}
+
+/*
+ * The candidate index of a fresh key whose payload gets a file, under a temporary name: before the payload is synced, so that
+ * one commit of the file system's journal is for both, and the disk works meanwhile. No more than a head start.
+ */
+static void
+write_index_ahead(gci_insertion *insertion)
+{
+    gci_view parts[PACK_PARTS];
+    gci_buf header;
+
+    discard(insertion, &insertion->index);
+    if (make_head(insertion, GCI_FRAME_REFERENCE) != GCACHE_OK)
+        return;
+    gci_buf_init(&header, GCI_PACK_HEADER);
+    gci_pack_put_header(&header, &insertion->record.key);
+    list_parts(insertion, &header, parts);
+    if (insertion->description.size > INLINE_DESCRIPTION_MAX)
+        parts[1].size = 0;
+    if (header.failed || gci_write_temporary(insertion->store, GCI_WEIGHT_LIGHT, parts, REFERENCE_PARTS, &insertion->index,
+                                             NULL) != GCACHE_OK)
+        insertion->index.text[0] = '\0';
+    gci_buf_clear(&header);
+}
+
+/* What holds the payload, synced, under a temporary name: as it was staged, or written now. The caller owns the file. index: the
+   candidate index of a fresh key is another one. */
+static gcache_status
+write_or_take_staged(gci_insertion *insertion, bool index, gci_view const *parts, size_t count, gci_path *out_path)
+{
+    gci_store *store = insertion->store;
+    gci_file file;
+
     *out_path = insertion->staged;
     insertion->staged.text[0] = '\0';
-    return GCACHE_OK;
+    if (out_path->text[0] != '\0')
+        return GCACHE_OK;
+    gcache_status status = gci_begin_temporary(store, parts, count, out_path, &file, insertion->error);
+    if (status != GCACHE_OK)
+        return status;
+    if (index && gci_must_sync(store, GCI_WEIGHT_COMMIT)) {
+        status = gci_start_temporary(store, out_path, &file, insertion->error);
+        if (status != GCACHE_OK)
+            return status;
+        write_index_ahead(insertion);
+    }
+    return gci_end_temporary(store, GCI_WEIGHT_COMMIT, out_path, &file, insertion->error);
 }
 
 /* The payload's own file, complete but for its name. */
 static gcache_status
-write_entry_temporary(gci_insertion *insertion, gci_path *out_path)
+write_entry_temporary(gci_insertion *insertion, bool fresh, gci_path *out_path)
 {
     gcache_status status = make_head(insertion, GCI_FRAME_ENTRY);
     if (status != GCACHE_OK)
         return status;
     gci_view parts[] = { gci_buf_view(&insertion->head), insertion->payload, gci_frame_padding(insertion->payload.size) };
-    status = write_or_take_staged(insertion, parts, 3, out_path);
+    uint64_t cost = gci_disk_cost(gci_views_size(parts, 3));
+    status = write_or_take_staged(insertion, fresh, parts, 3, out_path);
     if (status == GCACHE_OK)
-        insertion->entry_cost = gci_disk_cost(parts[0].size + parts[1].size + parts[2].size);
+        insertion->entry_cost = cost;
     return status;
 }
 
 /* The same under its name; then the head is that of a reference to it. */
 static gcache_status
-write_entry_file(gci_insertion *insertion)
+write_entry_file(gci_insertion *insertion, bool fresh)
 {
     gci_path place = gci_path_entry(&insertion->record.key, insertion->record.id), temporary;
     gci_store *store = insertion->store;
 
-    gcache_status status = write_entry_temporary(insertion, &temporary);
+    gcache_status status = write_entry_temporary(insertion, fresh, &temporary);
     if (status == GCACHE_OK)
         status = gci_move_into_place(store, &temporary, &place, insertion->error);
     if (status != GCACHE_OK) {
@@ -236,19 +297,6 @@ write_description_file(gci_insertion *insertion)
     insertion->description.size = 0;
 }
 
-/* A candidate index with one entry: its header, the description (if it lies in here), the head, the payload and its padding. */
-#define PACK_PARTS 5
-
-static void
-list_parts(gci_insertion const *insertion, gci_buf const *header, gci_view parts[PACK_PARTS])
-{
-    parts[0] = gci_buf_view(header);
-    parts[1] = gci_buf_view(&insertion->description);
-    parts[2] = gci_buf_view(&insertion->head);
-    parts[3] = insertion->payload;
-    parts[4] = gci_frame_padding(insertion->payload.size);
-}
-
 /* Among the candidate indexes of other small keys, where the key takes `size` bytes by now. MISS: it has to have a file. */
 static gcache_status
 publish_pooled(gci_insertion *insertion, int level, size_t size, gci_view const *frames, size_t count)
@@ -269,8 +317,12 @@ static gcache_status
 publish_new(gci_insertion *insertion, gci_view const *parts, size_t count)
 {
     gcache_key const *key = &insertion->record.key;
-    gci_path temporary;
+    uint64_t size = gci_views_size(parts, count);
+    gci_path temporary = insertion->index;
 
+    insertion->index.text[0] = '\0';
+    if (temporary.text[0] != '\0')
+        return gci_publish_temporary(insertion->store, key, &temporary, size, insertion->error);
     if (insertion->entry_cost != 0)
         return gci_publish_pack(insertion->store, key, GCI_WEIGHT_LIGHT, parts, count, insertion->error);
     gcache_status status = GCACHE_MISS;
@@ -278,8 +330,7 @@ publish_new(gci_insertion *insertion, gci_view const *parts, size_t count)
         status = publish_pooled(insertion, GCI_POOL_ANY, 0, parts + 1, count - 1);
     if (status != GCACHE_MISS)
         return status;
-    uint64_t size = gci_views_size(parts, count);
-    status = write_or_take_staged(insertion, parts, count, &temporary);
+    status = write_or_take_staged(insertion, false, parts, count, &temporary);
     if (status == GCACHE_OK)
         status = gci_publish_temporary(insertion->store, key, &temporary, size, insertion->error);
     return status;
@@ -308,7 +359,7 @@ static gcache_status
 publish(gci_insertion *insertion, gci_candidates *set)
 {
     gci_weight weight = insertion->entry_cost != 0 ? GCI_WEIGHT_LIGHT : GCI_WEIGHT_COMMIT;
-    size_t count = insertion->entry_cost != 0 ? 3 : PACK_PARTS;
+    size_t count = insertion->entry_cost != 0 ? REFERENCE_PARTS : PACK_PARTS;
     gcache_key const *key = &insertion->record.key;
     gci_view parts[PACK_PARTS];
     gcache_status status;
@@ -342,7 +393,9 @@ static gcache_status
 write_payload(gci_insertion *insertion, size_t pack_size)
 {
     insertion->entry_cost = 0;
-    return lies_in_pack(insertion, pack_size) ? make_head(insertion, GCI_FRAME_ENTRY) : write_entry_file(insertion);
+    if (lies_in_pack(insertion, pack_size))
+        return make_head(insertion, GCI_FRAME_ENTRY);
+    return write_entry_file(insertion, pack_size == 0);
 }
 
 /* Before the lock nobody looked whether a key in a pool has a description: it may have one in a file. */
@@ -430,7 +483,7 @@ write_renewed(gci_insertion *insertion, gci_renewal *renewal, size_t pack_size, 
 
     if (lies_in_pack(insertion, pack_size))
         status = make_head(insertion, GCI_FRAME_ENTRY);
-    else if ((status = write_entry_temporary(insertion, out_entry)) == GCACHE_OK)
+    else if ((status = write_entry_temporary(insertion, false, out_entry)) == GCACHE_OK)
         status = make_head(insertion, GCI_FRAME_REFERENCE);
     if (status != GCACHE_OK)
         return status;
@@ -584,9 +637,12 @@ gci_insertion_stage(gci_insertion *insertion)
     size_t skipped = in_pack ? 0 : 2; /* a payload's own file begins with the head */
     if (header.failed || may_be_pooled ||
         gci_begin_temporary(insertion->store, parts + skipped, PACK_PARTS - skipped, &insertion->staged, &insertion->staging,
-                            NULL) != GCACHE_OK)
+                            NULL) != GCACHE_OK ||
+        gci_start_temporary(insertion->store, &insertion->staged, &insertion->staging, NULL) != GCACHE_OK)
         insertion->staged.text[0] = '\0';
     gci_buf_clear(&header);
+    if (insertion->staged.text[0] != '\0' && !in_pack)
+        write_index_ahead(insertion);
 }
 
 gcache_status
@@ -611,7 +667,6 @@ gci_insertion_sync_staged(gci_insertion *insertion)
 void
 gci_insertion_unstage(gci_insertion *insertion)
 {
-    if (insertion->staged.text[0] != '\0')
-        gci_dir_unlink(insertion->store->directory, insertion->staged.text, NULL);
-    insertion->staged.text[0] = '\0';
+    discard(insertion, &insertion->staged);
+    discard(insertion, &insertion->index);
 }

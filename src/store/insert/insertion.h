@@ -28,6 +28,7 @@ typedef struct gci_insertion {
     size_t key_full;       /* how many candidates its key has, if that is why it isn't committed; else 0 */
     gci_path staged;       /* a temporary file with what a commit to a fresh key would write; "": none */
     gci_file staging;      /* the same, while it is open */
+    gci_path index;        /* the same with the candidate index of a fresh key whose payload has a file; "": none */
     bool is_batched;       /* committed with others, which share the wait for the disk */
     gci_path pool;         /* where it was added; "": it has a file */
     gci_description const *described; /* as the caller gave it, or NULL */

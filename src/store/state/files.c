@@ -40,6 +40,13 @@ gci_must_sync(gci_store const *store, gci_weight weight)
            (durability == GCACHE_DURABILITY_ENTRY && weight == GCI_WEIGHT_COMMIT);
 }
 
+static void
+drop_temporary(gci_store *store, gci_path const *path, gci_file *file)
+{
+    gci_file_close(file);
+    gci_dir_unlink(store->directory, path->text, NULL);
+}
+
 gcache_status
 gci_begin_temporary(gci_store *store, gci_view const *parts, size_t count, gci_path *out_path, gci_file *out_file,
                     gcache_error *error)
@@ -52,10 +59,30 @@ gci_begin_temporary(gci_store *store, gci_view const *parts, size_t count, gci_p
     if (status != GCACHE_OK)
         return status;
     status = gci_file_write(out_file, parts, count, error);
+    if (status != GCACHE_OK)
+        drop_temporary(store, out_path, out_file);
+    return status;
+}
+
+gcache_status
+gci_start_temporary(gci_store *store, gci_path const *path, gci_file *file, gcache_error *error)
+{
+    gcache_status status = gci_file_start_sync(file, error);
+
+    if (status != GCACHE_OK)
+        drop_temporary(store, path, file);
+    return status;
+}
+
+gcache_status
+gci_end_temporary(gci_store *store, gci_weight weight, gci_path const *path, gci_file *file, gcache_error *error)
+{
+    gcache_status status = gci_must_sync(store, weight) ? gci_file_sync(file, error) : GCACHE_OK;
+
     if (status == GCACHE_OK)
-        return status;
-    gci_file_close(out_file);
-    gci_dir_unlink(store->directory, out_path->text, NULL);
+        gci_file_close(file);
+    else
+        drop_temporary(store, path, file);
     return status;
 }
 
@@ -66,14 +93,7 @@ gci_write_temporary(gci_store *store, gci_weight weight, gci_view const *parts, 
     gci_file file;
 
     gcache_status status = gci_begin_temporary(store, parts, count, out_path, &file, error);
-    if (status != GCACHE_OK)
-        return status;
-    if (gci_must_sync(store, weight))
-        status = gci_file_sync(&file, error);
-    gci_file_close(&file);
-    if (status != GCACHE_OK)
-        gci_dir_unlink(store->directory, out_path->text, NULL);
-    return status;
+    return status == GCACHE_OK ? gci_end_temporary(store, weight, out_path, &file, error) : status;
 }
 
 /* The directory of a path below entries/ or attachments/. */

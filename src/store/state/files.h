@@ -34,6 +34,11 @@ gcache_status gci_write_temporary(gci_store *store, gci_weight weight, gci_view 
 /* The same, but the file isn't synced yet, and open. */
 gcache_status gci_begin_temporary(gci_store *store, gci_view const *parts, size_t count, gci_path *out_path,
                                   gci_file *out_file, gcache_error *error);
+/* What may be done before gci_end_temporary is done while the disk works. On an error nothing is left. */
+gcache_status gci_start_temporary(gci_store *store, gci_path const *path, gci_file *file, gcache_error *error);
+/* Syncs it, if it must be, and closes it. On an error nothing is left. */
+gcache_status gci_end_temporary(gci_store *store, gci_weight weight, gci_path const *path, gci_file *file,
+                                gcache_error *error);
 
 /* Moves a temporary file to its place below entries/ or attachments/, making the directory if it is missing. On an
    error the temporary file is removed. */

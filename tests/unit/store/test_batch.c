@@ -3,13 +3,30 @@
  */
 #include "fixture.h"
 
+#include <dirent.h>
+
 /* ---- watching ---- */
 
 static struct {
     unsigned calls;       /* syncs and renames so far */
     unsigned syncs, last_sync, first_rename;
     unsigned failing_sync; /* the n-th fails; 0: none */
+    char const *temporary; /* a folder; NULL: none */
+    unsigned written;      /* what it had in it at the last sync */
 } seen;
+
+static unsigned
+files_in(char const *path)
+{
+    DIR *stream = path != NULL ? opendir(path) : NULL;
+    unsigned count = 0;
+
+    for (struct dirent const *entry; stream != NULL && (entry = readdir(stream)) != NULL;)
+        count += entry->d_name[0] != '.';
+    if (stream != NULL)
+        closedir(stream);
+    return count;
+}
 
 int __real_fdatasync(int fd);
 int __wrap_fdatasync(int fd);
@@ -17,6 +34,7 @@ int
 __wrap_fdatasync(int fd)
 {
     seen.last_sync = ++seen.calls;
+    seen.written = files_in(seen.temporary);
     if (++seen.syncs == seen.failing_sync) {
         errno = EIO;
         return -1;
@@ -159,6 +177,35 @@ test_a_failed_sync_costs_the_head_start(void **state)
     gci_store_close(store);
 }
 
+/* What a fresh key needs beside the payload's file is written while the disk works on that. */
+static void
+test_the_candidate_index_is_written_meanwhile(void **state)
+{
+    gci_store *store = fixture_open(*state);
+    gcache_error error = { 0 };
+    gci_inserted inserted;
+    char path[512];
+
+    path_in(*state, "tmp", path);
+    watch(0);
+    seen.temporary = path;
+    insert(store, 1, 1, LARGE);
+    assert_int_equal(seen.syncs, 1);
+    assert_int_equal(seen.written, 2);
+    /* The key has one by now. */
+    insert(store, 1, 2, LARGE);
+    assert_int_equal(seen.syncs, 2);
+    assert_int_equal(seen.written, 1);
+    /* And nothing stays of it if the payload can't be synced. */
+    watch(1);
+    assert_int_equal(try_insert(store, 2, 1, LARGE, &inserted, &error), GCACHE_ERROR_IO);
+    assert_int_equal(files_in(path), 0);
+    assert_int_equal(look(store, 2, 1, LARGE), GCI_ABSENT);
+    assert_int_equal(look(store, 1, 2, LARGE), GCI_FOUND);
+    assert_int_equal(problems(store), 0);
+    gci_store_close(store);
+}
+
 /* Equal ones, more under one key than it may have, one that nobody commits; and somebody else was quicker meanwhile. */
 static void
 test_each_has_an_outcome_of_its_own(void **state)
@@ -208,6 +255,7 @@ main(void)
         STORE_TEST(test_the_wait_is_shared),
         STORE_TEST(test_without_syncs_nothing_is_staged),
         STORE_TEST(test_a_failed_sync_costs_the_head_start),
+        STORE_TEST(test_the_candidate_index_is_written_meanwhile),
         STORE_TEST(test_each_has_an_outcome_of_its_own),
     };
 

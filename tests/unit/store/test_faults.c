@@ -171,6 +171,14 @@ __wrap_fdatasync(int fd)
     return fails(BIT(IO) | BIT(SPACE)) ? -1 : 0;
 }
 
+int __wrap_sync_file_range(int fd, off_t at, off_t size, unsigned flags);
+int
+__wrap_sync_file_range(int fd, off_t at, off_t size, unsigned flags)
+{
+    (void)fd, (void)at, (void)size, (void)flags;
+    return fails(BIT(IO) | BIT(SPACE)) ? -1 : 0;
+}
+
 int __wrap_fsync(int fd);
 int
 __wrap_fsync(int fd)
