@@ -4,7 +4,7 @@
  * Every miss leaves its whole story in the cache directory, so that it can be explained later, from another process, after
  * the one that missed is gone, and although the cache has changed since. Hits are counted; inserts leave what they cost.
  * The journal is bounded (the oldest entries are forgotten) and a read-only cache writes none. A miss is written before its lookup
- * returns. A hit that is the first thing a handle does waits for its next call, or for gcache_close: a killed process loses it.
+ * returns, and so is a hit that is written down: a process that is killed loses none of it.
  *
  * Threads: as in cache.h.
  */

@@ -28,6 +28,13 @@ gci_buf_init(gci_buf *buf, size_t limit)
     *buf = (gci_buf){ .limit = limit };
 }
 
+/* Over memory of the caller's, beyond which it doesn't grow. It isn't cleared. */
+static inline gci_buf
+gci_buf_over(char *memory, size_t size)
+{
+    return (gci_buf){ .data = memory, .capacity = size, .limit = size };
+}
+
 /* Frees the content; the buffer can be used again with the same limit. */
 void gci_buf_clear(gci_buf *buf);
 

@@ -118,12 +118,12 @@ open_parts(gci_store *store, gcache_error *error)
         gci_store_log(store, "%s: can't be written to; opened read-only", store->directory.name);
     gci_key_locks_init(&store->locks, store->directory);
     gci_segment_init(&store->segment, store->directory);
+    gci_journal_init(&store->journal, store->directory);
     gci_index_init(&store->index, store->directory, store->read_only, store->options.network,
                    (gci_index_owner){ .fill = fill_index, .report = report_index, .state = store });
     gci_leases_init(&store->leases);
     pthread_mutex_init(&store->touch_mutex, NULL);
     gci_buf_init(&store->touches, GCI_EVENT_MAX - GCI_EVENT_HEADER);
-    gci_buf_init(&store->first_hit, GCI_EVENT_MAX - GCI_EVENT_HEADER);
     gci_shared_init(&store->shared);
     gci_usage_init(&store->usage);
     pthread_mutex_init(&store->warming, NULL);
@@ -175,11 +175,11 @@ close_parts(gci_store *store)
     pthread_mutex_destroy(&store->warming);
     gci_fork_mark_close(&store->fork);
     gci_buf_clear(&store->touches);
-    gci_buf_clear(&store->first_hit);
     pthread_mutex_destroy(&store->touch_mutex);
     gci_leases_close(&store->leases);
     gci_index_close(&store->index);
     gci_segment_close(&store->segment);
+    gci_journal_close(&store->journal);
     gci_key_locks_close(&store->locks);
 }
 

@@ -16,7 +16,7 @@
 #define GCI_STORE_STORE_H
 
 #include "store/evict/collect.h"
-#include "store/index/journal_rows.h"
+#include "store/index/journal.h"
 #include "store/index/tombstones.h"
 #include "store/index/touch.h"
 #include "store/insert/pending.h"

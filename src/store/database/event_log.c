@@ -10,8 +10,6 @@
 
 #define NAME "segment"
 
-#define EVENT_MAGIC "GCE1"
-
 typedef struct file_header {
     uint64_t nonce;
 } file_header;
@@ -21,24 +19,6 @@ static gci_field const file_fields[] = {
     GCI_NUMBER(file_header, nonce, 8, "nonce", "another one each time it is emptied"),
 };
 gci_fields const gci_segment_fields = GCI_FIELDS("segment", file_header, file_fields);
-
-typedef struct event_header {
-    uint32_t size;
-    gci_event_type type;
-    uint64_t at_ns;
-} event_header;
-
-/* Its checksum follows. */
-static gci_field const event_fields[] = {
-    GCI_CONSTANT(EVENT_MAGIC, "magic", "`GCE1`"),
-    GCI_NUMBER(event_header, size, 4, "size", "of the whole event, at most 1 MiB"),
-    GCI_NUMBER(event_header, type, 2, "type", ""),
-    GCI_CONSTANT("\0\0\0\0\0\0", "zeros", ""),
-    GCI_NUMBER(event_header, at_ns, 8, "when", "in ns since 1970"),
-};
-gci_fields const gci_event_fields = GCI_FIELDS("event", event_header, event_fields);
-
-#define CHECKSUM_AT (GCI_EVENT_HEADER - sizeof(uint64_t))
 
 /* An append takes microseconds: somebody who holds the lock for longer is emptying the file, was kept from running by many
    others, or was stopped. What was looked up isn't worth waiting for, nor is a removal, since a row without an entry is noticed
@@ -172,13 +152,7 @@ end_append(gci_segment *segment)
     gci_turns_unlock(&segment->appending);
 }
 
-/* ---- events ---- */
-
-static uint64_t
-checksum(gci_view header, gci_view body)
-{
-    return gci_hash64(body.data, body.size, gci_hash64(header.data, CHECKSUM_AT, 0));
-}
+/* ---- appending ---- */
 
 static uint64_t
 wait_of(gci_event_type type)
@@ -186,41 +160,23 @@ wait_of(gci_event_type type)
     return type == GCI_EVENT_INSERTED ? INSERT_WAIT_NS : HINT_WAIT_NS;
 }
 
-/* Into header, behind what it has. */
-static void
-put_event_header(gci_buf *header, gci_event const *event)
-{
-    size_t start = header->size;
-    uint64_t at_ns = event->at_ns != 0 ? event->at_ns : gci_clock_wall_ns();
-
-    gci_fields_write(header, &gci_event_fields,
-                     &(event_header){ (uint32_t)(GCI_EVENT_HEADER + event->body.size), event->type, at_ns });
-    if (!header->failed)
-        gci_put_u64(header, checksum(gci_view_of(header->data + start, header->size - start), event->body));
-}
-
 gcache_status
 gci_segment_append_all(gci_segment *segment, gci_event const *events, size_t count, gcache_error *error)
 {
+    char headers[GCI_APPEND_MAX][GCI_EVENT_HEADER];
     gci_view parts[2 * GCI_APPEND_MAX];
-    gci_buf headers;
 
     GCI_ASSERT(count >= 1 && count <= GCI_APPEND_MAX);
-    gci_buf_init(&headers, GCI_APPEND_MAX * GCI_EVENT_HEADER);
     for (size_t i = 0; i < count; i++) {
-        GCI_ASSERT(events[i].body.size <= GCI_EVENT_MAX - GCI_EVENT_HEADER);
-        put_event_header(&headers, &events[i]);
+        gci_event_seal(&events[i], headers[i]);
+        parts[2 * i] = gci_view_of(headers[i], GCI_EVENT_HEADER);
+        parts[2 * i + 1] = events[i].body;
     }
-    gcache_status status = headers.failed ? gci_fail_memory(error) : begin_append(segment, wait_of(events[0].type), error);
-    if (status == GCACHE_OK) {
-        for (size_t i = 0; i < count; i++) {
-            parts[2 * i] = gci_view_of(headers.data + i * GCI_EVENT_HEADER, GCI_EVENT_HEADER);
-            parts[2 * i + 1] = events[i].body;
-        }
-        status = gci_file_write(&segment->file, parts, 2 * count, error);
-        end_append(segment);
-    }
-    gci_buf_clear(&headers);
+    gcache_status status = begin_append(segment, wait_of(events[0].type), error);
+    if (status != GCACHE_OK)
+        return status;
+    status = gci_file_write(&segment->file, parts, 2 * count, error);
+    end_append(segment);
     if (status == GCACHE_OK)
         atomic_fetch_add(&segment->appended, (uint32_t)count);
     return status;
@@ -229,41 +185,10 @@ gci_segment_append_all(gci_segment *segment, gci_event const *events, size_t cou
 gcache_status
 gci_segment_append(gci_segment *segment, gci_event_type type, gci_view body, gcache_error *error)
 {
-    return gci_segment_append_all(segment, &(gci_event){ .type = type, .body = body }, 1, error);
+    return gci_segment_append_all(segment, &(gci_event){ type, gci_clock_wall_ns(), body }, 1, error);
 }
 
-/* event = header checksum body. 0: there is none. */
-static size_t
-read_event(gci_view bytes, gci_event *out_event)
-{
-    gci_reader reader = gci_reader_of(bytes);
-    event_header header;
-
-    gci_fields_read(&reader, &gci_event_fields, NULL, &header);
-    uint64_t stored = gci_get_u64(&reader);
-    if (reader.failed || header.size < GCI_EVENT_HEADER || header.size > bytes.size || header.size > GCI_EVENT_MAX)
-        return 0;
-    gci_view body = gci_view_of(bytes.data + GCI_EVENT_HEADER, header.size - GCI_EVENT_HEADER);
-    if (checksum(bytes, body) != stored)
-        return 0;
-    *out_event = (gci_event){ header.type, header.at_ns, body };
-    return header.size;
-}
-
-bool
-gci_event_next(gci_view bytes, size_t *at, gci_event *out_event)
-{
-    for (size_t from = *at; from + GCI_EVENT_HEADER <= bytes.size; from++) {
-        if (bytes.data[from] != EVENT_MAGIC[0])
-            continue;
-        size_t size = read_event(gci_view_of(bytes.data + from, bytes.size - from), out_event);
-        if (size == 0)
-            continue;
-        *at = from + size;
-        return true;
-    }
-    return false;
-}
+/* ---- reading ---- */
 
 /* Of a damaged header. */
 #define NO_NONCE 0

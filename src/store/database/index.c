@@ -19,7 +19,9 @@
 
 /* "gcix" in the header of the file, where file(1) looks. */
 #define APPLICATION_ID 0x67636978
-#define SCHEMA_VERSION 1
+#define SCHEMA_VERSION 2
+/* Had one table more, the journal. */
+#define FORMER_VERSION 1
 
 /* Four megabytes: what SQLite itself would begin to checkpoint at. */
 #define CHECKPOINT_FRAMES 1000
@@ -31,7 +33,7 @@
 /* Who waits for longer leaves a damaged database to whoever opens it next. */
 #define CONDEMN_WAIT_NS UINT64_C(1000000000)
 
-/* As sqlite_master holds them, in this order. */
+/* As sqlite_master holds them, in this order; the last one in FORMER_VERSION only. */
 static char const *const schema[] = {
     "CREATE TABLE meta(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID",
     "CREATE TABLE keys(id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, kind TEXT NOT NULL, bytes INTEGER NOT NULL)",
@@ -45,7 +47,8 @@ static char const *const schema[] = {
     "CREATE TABLE lookups(seq INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, entry BLOB NOT NULL)",
 };
 
-#define SCHEMA_COUNT (sizeof schema / sizeof *schema)
+#define FORMER_COUNT (sizeof schema / sizeof *schema)
+#define SCHEMA_COUNT (FORMER_COUNT - 1)
 
 /* What SQLite writes; the journal only on network file systems. */
 static char const *const file_names[] = { "index.db", "index.db-wal", "index.db-shm", "index.db-journal" };
@@ -229,17 +232,30 @@ count_tables(gci_index *index)
                                                    "name <> 'sqlite_sequence' ORDER BY rowid", -1, &statement, NULL);
     while (code == SQLITE_OK && ours && sqlite3_step(statement) == SQLITE_ROW) {
         char const *text = (char const *)sqlite3_column_text(statement, 0);
-        ours = text != NULL && count < SCHEMA_COUNT && strcmp(text, schema[count]) == 0;
+        ours = text != NULL && count < FORMER_COUNT && strcmp(text, schema[count]) == 0;
         count++;
     }
     bool done = sqlite3_finalize(statement) == SQLITE_OK;
     return done && ours ? (int)count : -1;
 }
 
+static int
+drop_former_table(gci_index *index)
+{
+    char sql[128];
+
+    snprintf(sql, sizeof sql, "BEGIN IMMEDIATE; DROP TABLE lookups; PRAGMA user_version=%d; COMMIT", SCHEMA_VERSION);
+    int code = execute(index, sql);
+    if (code != SQLITE_OK)
+        execute(index, "ROLLBACK");
+    return code;
+}
+
 static gcache_status
 check_schema(gci_index *index, gcache_error *error)
 {
     int version = pragma_number(index, "PRAGMA user_version"), count = count_tables(index);
+    bool ours = pragma_number(index, "PRAGMA application_id") == APPLICATION_ID;
     char const *mode = index->network ? "PRAGMA journal_mode=DELETE" : "PRAGMA journal_mode=WAL";
 
     if (sqlite3_db_readonly(index->database, "main") != index->read_only)
@@ -248,9 +264,12 @@ check_schema(gci_index *index, gcache_error *error)
     int code = index->read_only ? SQLITE_OK : execute(index, mode);
     if (code != SQLITE_OK)
         return fail(index, code, error);
-    if (version == SCHEMA_VERSION && count == SCHEMA_COUNT &&
-        pragma_number(index, "PRAGMA application_id") == APPLICATION_ID)
+    if (ours && version == SCHEMA_VERSION && count == SCHEMA_COUNT)
         return GCACHE_OK;
+    if (ours && version == FORMER_VERSION && count == FORMER_COUNT) {
+        code = index->read_only ? SQLITE_OK : drop_former_table(index);
+        return code == SQLITE_OK ? GCACHE_OK : fail(index, code, error);
+    }
     if (version != 0 || count != 0 || index->read_only)
         return gci_fail(error, GCACHE_ERROR_CORRUPT, "%s/index.db: not our tables", index->dir.name);
     code = make_tables(index);

@@ -1,7 +1,6 @@
 /*
- * index.db: what needs queries. Sizes, recency and namespaces of entries, components of keys, past lookups. Nothing in
- * it is needed to find an entry, and all of it but the past lookups can be rebuilt from the entries. Tables:
- * docs/formats/index-db.md.
+ * index.db: what needs queries. Sizes, recency and namespaces of entries, components of keys. Nothing in it is needed to find an
+ * entry, and all of it but the times of last use can be rebuilt from the entries. Tables: docs/formats/index-db.md.
  *
  * Invariants (the cure for SQLite's WAL-reset defect, 3.7.0 .. 3.51.2, which loses a committed transaction when a
  * checkpoint races the commit that resets the WAL):
@@ -22,7 +21,7 @@
  *
  * What shows damage: at opening another kind of file, or other tables than ours; in use what SQLite says, and a negative
  * number, since all we ever read are amounts, times and ids. The format of the directory stands for that of the tables: a
- * version that isn't ours is damage too.
+ * version that isn't ours is damage too, but for the one before, which had the journal as a table of its own: that is dropped.
  *
  * Locking: one connection a store, under `turns`; begin and end bracket every use.
  */
@@ -68,9 +67,6 @@
               "(SELECT coalesce(sum(bytes), 0) FROM entries), "                                       \
               "(SELECT count(*) FROM entries), (SELECT count(*) FROM keys), "                         \
               "(SELECT coalesce(min(bytes), 0) FROM keys), (SELECT coalesce(min(bytes), 0) FROM entries)") \
-    X(LOOKUP_PUT, "INSERT INTO lookups(at, entry) VALUES(?1, ?2)")                                    \
-    X(LOOKUP_TRIM, "DELETE FROM lookups WHERE seq <= (SELECT max(seq) FROM lookups) - ?1")            \
-    X(LOOKUP_EACH, "SELECT seq, at, entry FROM lookups WHERE seq < ?1 ORDER BY seq DESC LIMIT ?2")    \
     X(KEY_COMPONENTS_DROP_UNUSED, "DELETE FROM components WHERE key_id = ?1 AND NOT EXISTS "          \
                                   "(SELECT 1 FROM entries WHERE key_id = ?1)")                        \
     X(KEY_DROP_UNUSED, "DELETE FROM keys WHERE id = ?1 AND NOT EXISTS "                               \

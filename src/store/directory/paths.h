@@ -6,6 +6,7 @@
  *      generations                         shared.h
  *      evicted                             tombstones.h
  *      segment                             event_log.h
+ *      journal, journal.old                journal_file.h
  *      index.db                            index.h
  *      tables.db                           tables.h
  *      config.json                         settings
@@ -36,7 +37,7 @@
 /* The fixed names at the top: name, what it stands for. SQLite makes the ones after its databases. */
 #define GCI_TOP_MAP(X)                                                                                \
     X("CACHEDIR.TAG", S_IFREG) X("format", S_IFREG) X("generations", S_IFREG) X("evicted", S_IFREG)   \
-    X("segment", S_IFREG) X("config.json", S_IFREG)                                                   \
+    X("segment", S_IFREG) X("journal", S_IFREG) X("journal.old", S_IFREG) X("config.json", S_IFREG)   \
     X("index.db", S_IFREG) X("index.db-wal", S_IFREG) X("index.db-shm", S_IFREG)                      \
     X("index.db-journal", S_IFREG) X("tables.db", S_IFREG) X("tables.db-journal", S_IFREG)            \
     X("entries", S_IFDIR) X("attachments", S_IFDIR) X("tmp", S_IFDIR) X("quarantine", S_IFDIR)        \

@@ -44,11 +44,15 @@ exceeds(uint64_t bytes, uint64_t of, uint64_t share, uint64_t least)
     return bytes > least && bytes > of / share;
 }
 
-static uint64_t
-index_cost(gci_store *store)
+static bool
+is_out_of_proportion(gci_store *store, uint64_t entries)
 {
-    return gci_cost_of_path(store, "index.db") + gci_cost_of_path(store, "index.db-wal") +
-           gci_cost_of_path(store, "segment");
+    uint64_t bytes = gci_cost_of_path(store, "index.db") + gci_cost_of_path(store, "index.db-wal") +
+                     gci_cost_of_path(store, "segment");
+
+    for (int i = 0; i < GCI_JOURNAL_FILES; i++)
+        bytes += gci_cost_of_path(store, gci_journal_names[i]);
+    return exceeds(bytes, entries, INDEX_SHARE, INDEX_LEAST);
 }
 
 void
@@ -63,7 +67,9 @@ gci_overhead_shrink(gci_store *store)
         gci_word_set(&store->shared.head->unnoted_s, gci_clock_wall_ns() / GCI_SECOND_NS);
         status = settle(store);
     }
-    if (!exceeds(index_cost(store), entries, INDEX_SHARE, INDEX_LEAST))
+    for (int i = GCI_JOURNAL_FILES; i-- > 0 && is_out_of_proportion(store, entries);)
+        gci_journal_discard(store->directory, gci_journal_names[i]);
+    if (!is_out_of_proportion(store, entries))
         return;
     gci_store_log(store, "%s: the disk is full, and index.db takes more than it may beside so few entries: made anew from them",
                   store->directory.name);

@@ -1,11 +1,11 @@
 /*
- * What a cache takes for itself beside entries: the segment, index.db with its WAL, and the tombstones. Where there is plenty
- * of room nobody minds a few megabytes; on a small disk they would take the place of all entries, and evicting those wouldn't
- * help. So this comes before any eviction for space.
+ * What a cache takes for itself beside entries: the segment, index.db with its WAL, the journal, and the tombstones. Where there
+ * is plenty of room nobody minds a few megabytes; on a small disk they would take the place of all entries, and evicting those
+ * wouldn't help. So this comes before any eviction for space.
  *
  * Invariant: nothing goes that is needed to find an entry. What can be written down shorter stays; what is out of proportion to
- * the entries goes: tombstones, of which an explanation says less then, and index.db, which is made anew from the entries
- * without their times of last use and without the journal.
+ * the entries goes: tombstones, of which an explanation says less then, the journal, its older part first, and index.db, which is
+ * made anew from the entries without their times of last use.
  */
 #ifndef GCI_STORE_EVICT_OVERHEAD_H
 #define GCI_STORE_EVICT_OVERHEAD_H

@@ -2,7 +2,6 @@
 #include "store/index/drain.h"
 
 #include "base/system/clock.h"
-#include "store/index/journal_rows.h"
 #include "store/state/files.h"
 
 #include <stdlib.h>
@@ -215,13 +214,6 @@ apply_touches(gci_index *index, gci_view body)
 }
 
 static void
-apply_lookup(gci_index *index, gci_event const *event)
-{
-    GCI_EXECUTE(index, GCI_SQL_LOOKUP_PUT, gci_sql_number(at_most(TIME_MOST, event->at_ns)),
-                gci_sql_bytes(event->body.data, event->body.size));
-}
-
-static void
 apply_removal(gci_index *index, gci_view body)
 {
     gci_entry_row removal;
@@ -276,9 +268,6 @@ gci_apply_event(gci_index *index, gci_event const *event)
     case GCI_EVENT_TOUCHED:
         apply_touches(index, event->body);
         break;
-    case GCI_EVENT_LOOKUP:
-        apply_lookup(index, event);
-        break;
     case GCI_EVENT_REMOVED:
         apply_removal(index, event->body);
         break;
@@ -287,6 +276,8 @@ gci_apply_event(gci_index *index, gci_event const *event)
         break;
     case GCI_EVENT_COUNTED:
         break; /* no rows: drain_part */
+    case GCI_EVENT_LOOKUP:
+        break; /* the journal's */
     }
 }
 
@@ -322,7 +313,6 @@ drain_part(gci_store *store, uint64_t *out_end, bool *out_more, gcache_error *er
     gci_segment_part part;
     gci_event event;
     size_t at = 0;
-    bool lookups = false;
 
     uint64_t nonce = gci_meta_get(index, GCI_META_SEGMENT), drained = gci_meta_get(index, GCI_META_DRAINED);
     gcache_status status = gci_segment_read(&store->segment, nonce, drained, PART_BYTES, &part, error);
@@ -330,7 +320,6 @@ drain_part(gci_store *store, uint64_t *out_end, bool *out_more, gcache_error *er
         return status;
     while (gci_event_next(gci_buf_view(&part.bytes), &at, &event)) {
         gci_apply_event(index, &event);
-        lookups |= event.type == GCI_EVENT_LOOKUP;
         if (event.type == GCI_EVENT_COUNTED)
             take_counts(store, event.body);
     }
@@ -344,9 +333,6 @@ drain_part(gci_store *store, uint64_t *out_end, bool *out_more, gcache_error *er
     if (part.nonce != nonce || *out_end != drained) {
         gci_meta_set(index, GCI_META_SEGMENT, part.nonce);
         gci_meta_set(index, GCI_META_DRAINED, *out_end);
-    }
-    if (lookups) {
-        GCI_EXECUTE(index, GCI_SQL_LOOKUP_TRIM, gci_sql_number(GCI_JOURNAL_ENTRIES));
     }
     gci_buf_clear(&part.bytes);
     return GCACHE_OK;

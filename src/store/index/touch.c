@@ -1,12 +1,10 @@
-/* Recency: hits are gathered with the candidates in memory and written out in batches. With them goes a handle's first hit. */
+/* Recency: hits are gathered with the candidates in memory and written out in batches. */
 #include "store/index/touch.h"
 
 #include "base/system/clock.h"
 #include "store/index/drain.h"
 #include "store/memory/run.h"
 #include "store/state/state.h"
-
-#include <unistd.h>
 
 /* Written out when this much has gathered. */
 #define BATCH ((size_t)60 << 10)
@@ -30,13 +28,6 @@ put_touch(gci_buf *out, gci_candidate *candidate)
         put_use(out, &candidate->record, atomic_load(&candidate->place->used_ns), hits);
 }
 
-/* A forked child has its parent's too. */
-static bool
-has_first_hit(gci_store const *store)
-{
-    return store->first_hit.size > 0 && !store->first_hit.failed && store->first_hit_by == getpid();
-}
-
 #define COUNTED_BYTES_MAX ((size_t)4 << 10)
 
 /* A handle that was closed before it needed what processes share adds to their counts by an event. */
@@ -50,47 +41,29 @@ put_counts(gci_buf *out, gci_store *store)
     }
 }
 
-/* Under touch_mutex. What can't be written is lost: recency is a hint. */
 static void
-write_out(gci_store *store)
+append_touches(gci_store *store)
 {
-    gci_event events[GCI_APPEND_MAX];
-    size_t count = 0;
+    uint64_t now = gci_clock_wall_ns();
     gci_buf counted;
 
     gci_buf_init(&counted, COUNTED_BYTES_MAX);
-
-    if (has_first_hit(store))
-        events[count++] = (gci_event){ GCI_EVENT_LOOKUP, store->first_hit_ns, gci_buf_view(&store->first_hit) };
-    if (store->touches.size > 0 && !store->touches.failed)
-        events[count++] = (gci_event){ .type = GCI_EVENT_TOUCHED, .body = gci_buf_view(&store->touches) };
-    /* Not worth a write of their own. */
-    if (count > 0 && !atomic_load(&store->warm))
+    if (!atomic_load(&store->warm))
         put_counts(&counted, store);
-    if (counted.size > 0 && !counted.failed)
-        events[count++] = (gci_event){ .type = GCI_EVENT_COUNTED, .body = gci_buf_view(&counted) };
-    if (count > 0)
-        gci_segment_append_all(&store->segment, events, count, NULL);
+    gci_event const events[] = { { GCI_EVENT_TOUCHED, now, gci_buf_view(&store->touches) },
+                                 { GCI_EVENT_COUNTED, now, gci_buf_view(&counted) } };
+    gci_segment_append_all(&store->segment, events, counted.size > 0 && !counted.failed ? 2 : 1, NULL);
     gci_buf_clear(&counted);
-    gci_buf_clear(&store->first_hit);
-    store->touches.size = 0;
-    store->touches.failed = false;
 }
 
-bool
-gci_gather_first_hit(gci_store *store, gci_view entry)
+/* Under touch_mutex. What can't be written is lost: recency is a hint. Counts alone aren't worth a write. */
+static void
+write_out(gci_store *store)
 {
-    bool gathered = false;
-
-    pthread_mutex_lock(&store->touch_mutex);
-    if (!atomic_load(&store->warm) && store->first_hit.size == 0) {
-        gci_buf_append_view(&store->first_hit, entry);
-        store->first_hit_ns = gci_clock_wall_ns();
-        store->first_hit_by = getpid();
-        gathered = !store->first_hit.failed;
-    }
-    pthread_mutex_unlock(&store->touch_mutex);
-    return gathered;
+    if (store->touches.size > 0 && !store->touches.failed)
+        append_touches(store);
+    store->touches.size = 0;
+    store->touches.failed = false;
 }
 
 /* The first hit by the exact clock, or it would seem to come before a store of a few milliseconds ago; those that follow by the

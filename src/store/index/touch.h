@@ -16,16 +16,10 @@ void gci_store_touch(gci_store *store, gci_candidate *candidate);
 /* An insert has returned, so its entry was whole: written out with the hits, none of its own. */
 void gci_note_stored(gci_store *store, gci_record const *record);
 
-/*
- * The journal's entry of a hit that came before the handle did anything else, often the only one: it is written with what else
- * there is at the next call, or when the handle is closed. false: it has to be written now.
- */
-bool gci_gather_first_hit(gci_store *store, gci_view entry);
-
 /* Gathers the hits of a run that leaves the memory tier; state is the store. */
 void gci_save_touches(void *state, gci_run *run);
 
-/* Gathers the hits of all sets in memory and writes them out, with the first hit if it waits. */
+/* Gathers the hits of all sets in memory and writes them out. */
 void gci_flush_touches(gci_store *store);
 
 #endif

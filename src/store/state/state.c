@@ -115,6 +115,7 @@ after_fork(gci_store *store)
     atomic_fetch_add(&store->forks, 1);
     gci_key_locks_after_fork(&store->locks);
     gci_segment_after_fork(&store->segment);
+    gci_journal_after_fork(&store->journal);
     gci_index_after_fork(&store->index);
     gci_leases_after_fork(&store->leases);
     gci_usage_after_fork(store);
@@ -122,7 +123,6 @@ after_fork(gci_store *store)
     pthread_mutex_init(&store->touch_mutex, NULL);
     pthread_mutex_init(&store->warming, NULL);
     gci_buf_init(&store->touches, store->touches.limit);
-    gci_buf_init(&store->first_hit, store->first_hit.limit);
     for (size_t i = 0; i < GCI_COUNT_COUNT; i++)
         atomic_store(&store->counts[i], 0);
 }
@@ -139,13 +139,9 @@ warm_up(gci_store *store)
     gci_memory_widen(&store->memory);
     if (!store->read_only && (gci_store_network(store) != NULL || !gci_layout_has_tag(store->directory)))
         gci_layout_complete(store->directory, NULL);
-    pthread_mutex_lock(&store->touch_mutex);
-    /* What has waited for this (gci_gather_first_hit) is due at once. */
-    bool waits = store->first_hit.size > 0;
-    atomic_store(&store->checked_ns, waits ? 0 : now);
-    atomic_store(&store->touched_ns, waits ? 0 : now);
+    atomic_store(&store->checked_ns, now);
+    atomic_store(&store->touched_ns, now);
     atomic_store_explicit(&store->warm, true, memory_order_release);
-    pthread_mutex_unlock(&store->touch_mutex);
 }
 
 /* Forked before anything was shared: only these may have been held by a thread that isn't there. */
@@ -159,6 +155,7 @@ gci_store_notice_process(gci_store *store)
     atomic_fetch_add(&store->forks, 1);
     pthread_mutex_init(&store->warming, NULL);
     pthread_mutex_init(&store->touch_mutex, NULL);
+    gci_journal_after_fork(&store->journal);
 }
 
 static void

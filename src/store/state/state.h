@@ -26,6 +26,7 @@
 #include "base/system/file.h"
 #include "store/database/event_log.h"
 #include "store/database/index.h"
+#include "store/database/journal_file.h"
 #include "store/directory/paths.h"
 #include "store/directory/shard.h"
 #include "store/directory/trust.h"
@@ -57,6 +58,7 @@ struct gci_store {
     _Atomic uint64_t emptier_pools[4]; /* a bit a folder of entries/ in whose pools something went */
     _Atomic uint64_t absent_pools[256]; /* a word a folder: its pools that lookups found absent (gci_pool_look) */
     gci_segment segment;
+    gci_journal journal;
     gci_index index;
     gci_leases leases;
     _Atomic uint64_t checked_ns; /* when gci_check_time last did what is due */
@@ -65,9 +67,6 @@ struct gci_store {
     _Atomic uint64_t counts[GCI_COUNT_COUNT]; /* not yet added to the shared ones */
     pthread_mutex_t touch_mutex;
     gci_buf touches;             /* hits of sets that left the memory tier */
-    gci_buf first_hit;           /* the journal's entry of a hit before anything else; empty: none waits */
-    uint64_t first_hit_ns;
-    pid_t first_hit_by;
     char *name;                  /* the directory's absolute path */
     bool initialised;              /* the parts below `directory` were initialised */
     _Atomic bool warm;           /* gci_store_warm_up was done */

@@ -343,6 +343,50 @@ test_damage_seen_by_readers(void **state)
     }
 }
 
+/* ---- the version before ---- */
+
+static int64_t
+number_of(char const *path, char const *sql)
+{
+    sqlite3 *database = NULL;
+    sqlite3_stmt *statement = NULL;
+
+    assert_int_equal(sqlite3_open_v2(path, &database, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(database, sql, -1, &statement, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    int64_t number = sqlite3_column_int64(statement, 0);
+    sqlite3_finalize(statement);
+    sqlite3_close(database);
+    return number;
+}
+
+/* Which had the journal as a table: that goes, and what else was known stays, also for those who may not write. */
+static void
+test_former_version_is_taken_over(void **state)
+{
+    char path[512], segment[512];
+
+    path_in(*state, "index.db", path);
+    path_in(*state, "segment", segment);
+    gci_store *store = open_quickly(*state);
+    fill(store);
+    gci_store_close(store);
+    assert_int_equal(unlink(segment), 0);
+    run_sql(path, "CREATE TABLE lookups(seq INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, entry BLOB NOT NULL);"
+                  "INSERT INTO lookups(at, entry) VALUES(1, 'x'); UPDATE entries SET hits = 77; PRAGMA user_version=1");
+    store = fixture_open_with(*state, (gci_store_options){ .read_only = true });
+    assert_rows(store, ENTRIES);
+    gci_store_close(store);
+    assert_int_equal(number_of(path, "PRAGMA user_version"), 1);
+    store = open_quickly(*state);
+    assert_rows(store, ENTRIES);
+    assert_int_equal(problems(store), 0);
+    gci_store_close(store);
+    assert_int_equal(number_of(path, "PRAGMA user_version"), 2);
+    assert_int_equal(number_of(path, "SELECT count(*) FROM sqlite_master WHERE name = 'lookups'"), 0);
+    assert_int_equal(number_of(path, "SELECT min(hits) FROM entries"), 77);
+}
+
 int
 main(void)
 {
@@ -350,6 +394,7 @@ main(void)
         STORE_TEST(test_damage_between_runs),
         STORE_TEST(test_damage_while_open),
         STORE_TEST(test_damage_seen_by_readers),
+        STORE_TEST(test_former_version_is_taken_over),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -190,34 +190,38 @@ enum { BIG = 4000 };
 static gci_index first, second;
 static gcache_status meanwhile;
 
+/* Each of as many bytes as the round it belongs to. */
 static gcache_status
-put_lookups(gci_index *index, int64_t at, size_t count, uint64_t wait_ns)
+put_keys(gci_index *index, int64_t round, size_t count, uint64_t wait_ns)
 {
     static char const filling[BIG];
 
     gcache_status status = gci_index_begin(index, GCI_WRITE, wait_ns, NULL);
     if (status != GCACHE_OK)
         return status;
-    for (size_t i = 0; i < count; i++)
-        GCI_EXECUTE(index, GCI_SQL_LOOKUP_PUT, gci_sql_number(at), gci_sql_bytes(filling, sizeof filling));
+    for (size_t i = 0; i < count; i++) {
+        int64_t key[] = { round, (int64_t)i };
+        GCI_EXECUTE(index, GCI_SQL_KEY_PUT, gci_sql_bytes(key, sizeof key),
+                    gci_sql_text(gci_view_of(filling, sizeof filling)), gci_sql_number(round));
+    }
     return gci_index_end(index, GCI_WRITE, GCACHE_OK, NULL);
 }
 
 static void
 insert_meanwhile(void)
 {
-    meanwhile = put_lookups(&second, 2, 3, 0);
+    meanwhile = put_keys(&second, 2, 3, 0);
 }
 
 static size_t
-count_lookups(gci_index *index, int64_t at)
+count_keys(gci_index *index, int64_t round)
 {
     size_t count = 0;
 
     assert_int_equal(gci_index_begin(index, GCI_READ, 0, NULL), GCACHE_OK);
-    sqlite3_stmt *rows = GCI_QUERY(index, GCI_SQL_LOOKUP_EACH, gci_sql_number(INT64_MAX), gci_sql_number(1000000));
+    sqlite3_stmt *rows = GCI_QUERY(index, GCI_SQL_ENTRIES_BETWEEN, gci_sql_bytes("", 0), gci_sql_bytes("\xff", 1));
     while (gci_index_step(index, rows))
-        count += gci_column_number(rows, 1) == at;
+        count += gci_column_number(rows, 3) == round;
     assert_int_equal(gci_index_end(index, GCI_READ, GCACHE_OK, NULL), GCACHE_OK);
     return count;
 }
@@ -235,22 +239,22 @@ test_no_loss_with_it(void **state)
     assert_int_equal(gci_dir_open_user(fixture->directory, &dir, &error), GCACHE_OK);
     gci_index_init(&first, dir, false, false, (gci_index_owner){ 0 });
     gci_index_init(&second, dir, false, false, (gci_index_owner){ 0 });
-    assert_int_equal(put_lookups(&second, 1, 1, 0), GCACHE_OK);
+    assert_int_equal(put_keys(&second, 1, 1, 0), GCACHE_OK);
     /* So many pages that the commit is followed by a checkpoint, again and again. */
     for (int64_t round = 10; round < 14; round++) {
         meanwhile = GCACHE_OK;
         inside_checkpoint = insert_meanwhile;
-        assert_int_equal(put_lookups(&first, round, 1100, 0), GCACHE_OK);
+        assert_int_equal(put_keys(&first, round, 1100, 0), GCACHE_OK);
         assert_null(inside_checkpoint);
         assert_int_equal(meanwhile, GCACHE_ERROR_BUSY);
-        assert_int_equal(put_lookups(&second, round + 100, 40, 0), GCACHE_OK);
+        assert_int_equal(put_keys(&second, round + 100, 40, 0), GCACHE_OK);
     }
     for (int64_t round = 10; round < 14; round++) {
-        assert_int_equal(count_lookups(&first, round), 1100);
-        assert_int_equal(count_lookups(&second, round + 100), 40);
+        assert_int_equal(count_keys(&first, round), 1100);
+        assert_int_equal(count_keys(&second, round + 100), 40);
     }
-    assert_int_equal(count_lookups(&first, 1), 1);
-    assert_int_equal(count_lookups(&first, 2), 0);
+    assert_int_equal(count_keys(&first, 1), 1);
+    assert_int_equal(count_keys(&first, 2), 0);
     path_in(fixture, "index.db-wal", path);
     assert_true(size_of_file(path) < 16 << 20);
     gci_buf_init(&findings, 100000);
@@ -276,7 +280,7 @@ test_the_wal_of_short_connections_stays_small(void **state)
     path_in(fixture, "index.db-wal", path);
     for (int round = 0; round < 40; round++) {
         gci_index_init(&first, dir, false, false, (gci_index_owner){ 0 });
-        assert_int_equal(put_lookups(&first, round, 100, 0), GCACHE_OK);
+        assert_int_equal(put_keys(&first, round, 100, 0), GCACHE_OK);
         gci_index_close(&first);
         assert_true(size_of_file(path) < 8 << 20);
     }
