@@ -159,12 +159,19 @@ note(walk *w, gci_event const *event)
     return true;
 }
 
+/* Nothing, if the file was cut meanwhile: what is left of the block would be older than what is missing. */
 static gcache_status
 load(walk *w, gci_file const *file, uint64_t start, uint64_t end, gcache_error *error)
 {
+    size_t size = (size_t)(end - start);
+
     w->block.size = 0;
-    char *room = gci_buf_reserve(&w->block, (size_t)(end - start));
-    return room != NULL ? gci_file_read(file, room, (size_t)(end - start), start, &w->block.size, error) : gci_fail_memory(error);
+    char *room = gci_buf_reserve(&w->block, size);
+    gcache_status status = room != NULL ? gci_file_read(file, room, size, start, &w->block.size, error)
+                                        : gci_fail_memory(error);
+    if (w->block.size < size)
+        w->block.size = 0;
+    return status;
 }
 
 /*

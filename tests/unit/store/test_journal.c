@@ -368,13 +368,18 @@ typedef struct appender {
     bool failed;
 } appender;
 
+/* On a machine that does much else other threads may have the file for too long: then nothing was written, and it can be again. */
 static void *
 append_many(void *state)
 {
     appender *one = state;
 
-    for (uint32_t i = 0; i < CROWD_EACH; i++)
-        one->failed |= append(one->journal, (mark){ one->writer, i }, CROWD_SIZE) != GCACHE_OK;
+    for (uint32_t i = 0; i < CROWD_EACH && !one->failed; i++) {
+        gcache_status status = GCACHE_ERROR_BUSY;
+        while (status == GCACHE_ERROR_BUSY)
+            status = append(one->journal, (mark){ one->writer, i }, CROWD_SIZE);
+        one->failed = status != GCACHE_OK;
+    }
     return NULL;
 }
 
