@@ -74,8 +74,10 @@ class Generator:
             return "not " + self.comparison(depth - 1)
         if pick < 0.78:
             return f"({self.value(depth - 1)} if {self.condition(depth - 1)} else {self.value(depth - 1)})"
-        if pick < 0.9:
+        if pick < 0.86:
             return self.fused()
+        if pick < 0.9:
+            return self.bounds(self.name(), self.random.choice([1, 2, 2, 3]))
         if pick < 0.91:
             return f"{self.tuple(depth)} {self.random.choice(['==', '!='])} {self.tuple(depth)}"
         return self.value(depth)
@@ -99,6 +101,19 @@ class Generator:
             f"({name} // {n}) % {abs(n) + 1} == {m}", f"1 % (({name} + {m}) // {n}) != 0", f"{name}*{other} <= 2147483647",
             f"(({n} if {name} > {m} else {m})) == {other}", f"Max({n}, {name}, {other}) != {name}",
         ])  # fmt: skip
+
+    def bounds(self, name: str, depth: int) -> str:
+        """Comparisons of one name with constants, joined in any way: neighbours may be one instruction."""
+        if depth == 0:
+            sides = [name, str(self.random.randint(-4, 9))]
+            self.random.shuffle(sides)
+            negation = self.random.choice(["", "", "not "])
+            return negation + self.random.choice(["<", "<=", ">", ">=", "==", "!="]).join(f" {side} " for side in sides).strip()
+        parts = [self.bounds(name, depth - 1) for _ in range(self.random.randint(2, 3))]
+        if self.random.random() < 0.15:
+            return f"({parts[0]} if {parts[1]} else {parts[-1]})"
+        negation = self.random.choice(["", "", "", "not "])
+        return negation + "(" + self.random.choice([" and ", " or "]).join(parts) + ")"
 
     def value(self, depth: int) -> str:
         pick = self.random.random()
