@@ -225,6 +225,8 @@ check_distinct(gcache_graph *graph, gci_value const *map)
     gci_intern names = { .count = 0 };
     bool distinct = true;
 
+    if (!gci_intern_reserve(&names, map->count))
+        gci_graph_fail_memory(graph);
     for (uint32_t i = 0; i < map->count && distinct; i++) {
         if (gci_intern_add(&names, map->members[i].name, &distinct) == GCI_INTERN_NONE)
             gci_graph_fail_memory(graph);
