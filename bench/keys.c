@@ -142,6 +142,87 @@ build_only(void *state)
     gcache_graph_free(build(&c));
 }
 
+/* ---- layers ---- */
+
+enum { LAYERS = 100, LAYER_NODES = 30 };
+
+/* One layer behind the other, each alike but for what it reads. */
+static void
+build_layers_and_key(void *state)
+{
+    counts c = { 0 };
+    gcache_graph *g = gcache_graph_new("fx");
+    gcache_node x = add_input(g, &c, "s0", "512");
+
+    for (int layer = 0; layer < LAYERS; layer++) {
+        gcache_node begin = x;
+        for (int i = 0; i < LAYER_NODES; i++)
+            x = call(g, &c, i % 2 == 0 ? "aten.mm.default" : "aten.add.Tensor", x, begin);
+    }
+    gcache_graph_output(g, x);
+    require(gcache_graph_key(g, state, &error) == GCACHE_OK, "the key of layers");
+    gcache_graph_free(g);
+}
+
+/* ---- a builder that is kept, and its key again ---- */
+
+typedef struct kept_case {
+    gcache_graph *graph;
+    gcache_node middle, last;
+    unsigned changes;
+    gcache_key key;
+} kept_case;
+
+static void
+key_again(kept_case *kept)
+{
+    gcache_key before = kept->key;
+
+    require(gcache_graph_key(kept->graph, &kept->key, &error) == GCACHE_OK, "the key again");
+    require(memcmp(&before, &kept->key, sizeof before) != 0, "a change that doesn't count");
+}
+
+static void
+add_component(void *state)
+{
+    kept_case *kept = state;
+    char name[32];
+
+    snprintf(name, sizeof name, "options%u", kept->changes++);
+    gcache_graph_component(kept->graph, name, gcache_value_bool(kept->graph, true));
+    key_again(kept);
+}
+
+static void
+append_node(void *state)
+{
+    kept_case *kept = state;
+
+    kept->last = gcache_graph_call(kept->graph, "aten.relu.default", &kept->last, 1);
+    key_again(kept);
+}
+
+static void
+change_middle(void *state)
+{
+    kept_case *kept = state;
+    char name[32];
+
+    snprintf(name, sizeof name, "alpha%u", kept->changes++);
+    gcache_graph_kwarg_bool(kept->graph, kept->middle, name, true);
+    key_again(kept);
+}
+
+static void
+kept_row(char const *name, void (*body)(void *state))
+{
+    counts c;
+    kept_case kept = { .graph = build(&c), .middle = NODES_WANTED / 2, .last = NODES_WANTED - 1 };
+
+    bench_print(name, bench_run_computing(body, &kept, BATCHES, 1), "");
+    gcache_graph_free(kept.graph);
+}
+
 /* ---- texts ---- */
 
 typedef struct text_case {
@@ -228,6 +309,12 @@ built_rows(void)
     run_text("  SHA-256 over the canonical bytes alone", hash_only, &canonical, c.nodes);
     printf("%-52s%10.0f x\n", "  PyTorch's key of such a graph, 347 ms, takes", PYTORCH_KEY_MS * 1e6 / whole.median_ns);
     printf("%-52s%10.0f x\n", "  of that pickling and hashing alone, 134 ms", PYTORCH_HASH_MS * 1e6 / whole.median_ns);
+
+    kept_row("  its key again, one component more", add_component);
+    kept_row("  its key again, one node appended", append_node);
+    kept_row("  its key again, a node in the middle changed", change_middle);
+    bench_print("100 equal layers of 30 nodes: build, compute the key", bench_run_computing(build_layers_and_key, &key, BATCHES, 1),
+                "");
 
     text_case json = { .text = NULL };
     require(gcache_graph_write(g, &json.text, &json.size, &error) == GCACHE_OK, "writing");
