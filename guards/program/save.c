@@ -7,8 +7,9 @@
 
 #include <stdlib.h>
 
-/* The layout, and what opcodes and functions are numbered by. Programs of another version are compiled anew from texts. */
-#define LAYOUT 3
+/* The layout and what the compiler makes of a text, and what opcodes and functions are numbered by. Programs of another version
+   are compiled anew from texts: a compiler that was wrong is followed by one with another number. */
+#define LAYOUT 4
 
 static uint32_t
 program_version(void)
@@ -59,7 +60,7 @@ typedef struct saved_program {
 #define PROGRAM(member) guards.program.member
 static gci_field const program_fields[] = {
     GCI_NUMBER(saved_program, version, 4, "version",
-               "3, how many opcodes, how many functions: 8, 12 and 12 bits; 0: it isn't saved, and nothing follows"),
+               "4, how many opcodes, how many functions: 8, 12 and 12 bits; 0: it isn't saved, and nothing follows"),
     GCI_LIST(saved_program, guards.texts, guards.count, &gci_text_item, "guards", "their texts"),
     GCI_LIST(saved_program, PROGRAM(names), PROGRAM(name_count), &name_item, "names", ""),
     GCI_LIST(saved_program, PROGRAM(callees), PROGRAM(callee_count), &gci_text_item, "callees",
