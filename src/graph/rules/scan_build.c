@@ -2,6 +2,7 @@
  * From a plain pattern's tree to its program: nodes are made from the end to the start, so that each knows what follows it.
  * Then it is found out what each choice may begin with, and whether the program keeps scan_program.h's invariants.
  */
+#include "graph/rules/find.h"
 #include "graph/rules/scan_program.h"
 
 #include <limits.h>
@@ -275,17 +276,6 @@ have_common(gci_scan_bytes const *a, gci_scan_bytes const *b)
     return any != 0;
 }
 
-static gci_scan_bytes
-bytes_of_set(gci_scan_set const *set)
-{
-    gci_scan_bytes bytes = { { 0 } };
-
-    for (unsigned c = 0; c < 256; c++)
-        if (set->has[c])
-            add_byte(&bytes, c);
-    return bytes;
-}
-
 /* Nodes that were met. */
 typedef struct met {
     uint64_t bits[GCI_SCAN_MAX / 64];
@@ -458,39 +448,14 @@ next_ways(builder *b, ways const *from, ways *out)
         add_ways(b, b->nodes[from->nodes[i]].next, GCI_SCAN_AT_TEXT, &seen, out);
 }
 
-/* How many of a thousand bytes are this one, more or less, in texts that compilers write. */
-static unsigned
-frequency(unsigned c)
-{
-    if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'))
-        return 25;
-    switch (c) {
-    case ' ':
-        return 150;
-    case '%':
-    case ',':
-    case '.':
-        return 30;
-    case '\n':
-    case '=':
-    case ':':
-        return 15;
-    case '"':
-    case '@':
-        return 5;
-    default:
-        return 4;
-    }
-}
-
 /* Of all of these; counted no further than `most`. */
 static unsigned
 frequency_of(gci_scan_bytes const *bytes, unsigned most)
 {
     unsigned sum = 0;
 
-    for (unsigned c = 0; c < 256 && sum < most; c++)
-        sum += gci_scan_has(bytes, c) ? frequency(c) : 0;
+    for GCI_SCAN_EACH(c, bytes)
+        sum += sum < most ? gci_byte_frequency(c) : 0;
     return sum;
 }
 
@@ -499,54 +464,6 @@ bit_of(size_t way)
 {
     return (uint8_t)(1U << (way < GCI_SCAN_WAYS ? way : GCI_SCAN_WAYS - 1));
 }
-
-/* Notes what the bytes of a match may be that begins with this node. */
-static void
-add_lead(builder *b, gci_scan *scan, uint16_t node, uint8_t bit)
-{
-    ways some[2] = { { .count = 0 } };
-
-    some[0].nodes[some[0].count++] = node;
-    for (size_t i = 0; i < GCI_SCAN_LEAD; i++) {
-        ways const *at = &some[i % 2];
-        gci_scan_bytes bytes = at->open ? all_bytes : (gci_scan_bytes){ { 0 } };
-        for (size_t k = 0; k < at->count; k++)
-            add_bytes(&bytes, &b->sets[b->nodes[at->nodes[k]].set]);
-        for (unsigned c = 0; c <= 256; c++)
-            scan->leads[i][c] |= gci_scan_has(&bytes, c) ? bit : 0;
-        next_ways(b, at, &some[(i + 1) % 2]);
-    }
-}
-
-static bool
-is_among(ways const *some, uint16_t node)
-{
-    size_t i = 0;
-
-    while (i < some->count && some->nodes[i] != node)
-        i++;
-    return i != some->count;
-}
-
-static void
-find_leads(builder *b, gci_scan *scan)
-{
-    ways some[GCI_SCAN_PLACES];
-
-    for (unsigned where = 0; where < GCI_SCAN_PLACES; where++) {
-        met seen = { { 0 } };
-        some[where].count = 0;
-        add_ways(b, scan->root, (gci_scan_place)where, &seen, &some[where]);
-    }
-    ways const *all = &some[GCI_SCAN_AT_TEXT];
-    for (size_t i = 0; i < all->count; i++) {
-        for (unsigned where = 0; where < GCI_SCAN_PLACES; where++)
-            scan->places[where] |= is_among(&some[where], all->nodes[i]) ? bit_of(i) : 0;
-        add_lead(b, scan, all->nodes[i], bit_of(i));
-    }
-}
-
-/* ---- marks ---- */
 
 /* A mark, and how many of a thousand bytes are one by each way, more or less. */
 typedef struct counted_mark {
@@ -564,40 +481,106 @@ add_to_mark(counted_mark *m, unsigned c, uint8_t bits)
 static void
 add_bytes_to_mark(counted_mark *m, gci_scan_bytes const *bytes, uint8_t bit)
 {
-    for (unsigned c = 0; c < 256; c++)
-        if (gci_scan_has(bytes, c))
-            add_to_mark(m, c, bit);
+    unsigned lows = 0;
+
+    for (unsigned high = 0; high < 16; high++) {
+        unsigned row = (unsigned)(bytes->bits[high / 4] >> (high % 4 * 16)) & 0xFFFF;
+        m->mark.high[high] |= row != 0 ? bit : 0;
+        lows |= row;
+    }
+    for (unsigned low = 0; low < 16; low++)
+        m->mark.low[low] |= lows >> low & 1 ? bit : 0;
 }
 
+/* Counts a mark's bytes; those that aren't ASCII are rare. */
 static void
-finish_mark(counted_mark *m)
+count_bytes(counted_mark *m)
 {
-    gci_scan_mark *mark = &m->mark;
+    for (unsigned high = 0; high < 8; high++)
+        for (unsigned low = 0; low < 16 && m->mark.high[high] != 0; low++)
+            for (unsigned left = m->mark.high[high] & m->mark.low[low]; left != 0; left &= left - 1)
+                m->frequencies[__builtin_ctz(left)] += gci_byte_frequency(high * 16 + low);
+}
+
+/* Notes what the bytes of a match may be that begins with this node. */
+static void
+add_lead(builder *b, gci_scan *scan, uint16_t node, uint8_t bit, counted_mark *leads)
+{
+    ways some[2];
+
+    some[0].nodes[0] = node;
+    some[0].count = 1;
+    some[0].open = false;
+    for (size_t i = 0; i < GCI_SCAN_LEAD; i++) {
+        ways const *at = &some[i % 2];
+        gci_scan_bytes bytes = at->open ? all_bytes : (gci_scan_bytes){ { 0 } };
+        for (size_t k = 0; k < at->count; k++)
+            add_bytes(&bytes, &b->sets[b->nodes[at->nodes[k]].set]);
+        for GCI_SCAN_EACH(c, &bytes)
+            scan->leads[i][c] |= bit;
+        scan->leads[i][256] |= gci_scan_has(&bytes, 256) ? bit : 0;
+        add_bytes_to_mark(&leads[i], &bytes, bit);
+        next_ways(b, at, &some[(i + 1) % 2]);
+    }
+}
+
+static bool
+is_among(ways const *some, uint16_t node)
+{
+    size_t i = 0;
+
+    while (i < some->count && some->nodes[i] != node)
+        i++;
+    return i != some->count;
+}
+
+/* leads: marks at a match's first places. */
+static void
+find_leads(builder *b, gci_scan *scan, counted_mark *leads)
+{
+    ways some[GCI_SCAN_PLACES];
+
+    for (unsigned where = 0; where < GCI_SCAN_PLACES; where++) {
+        met seen = { { 0 } };
+        some[where].count = 0;
+        add_ways(b, scan->root, (gci_scan_place)where, &seen, &some[where]);
+    }
+    ways const *all = &some[GCI_SCAN_AT_TEXT];
+    for (size_t i = 0; i < all->count; i++) {
+        for (unsigned where = 0; where < GCI_SCAN_PLACES; where++)
+            scan->places[where] |= is_among(&some[where], all->nodes[i]) ? bit_of(i) : 0;
+        add_lead(b, scan, all->nodes[i], bit_of(i), leads);
+    }
+}
+
+/* ---- marks ---- */
+
+/* Lists a mark's bytes if they are few. */
+static void
+list_few(gci_scan_mark *mark)
+{
     size_t count = 0;
 
-    for (unsigned c = 0; c < 256; c++) {
-        mark->ways[c] = mark->low[c & 15] & mark->high[c >> 4];
-        for (unsigned left = mark->ways[c]; left != 0; left &= left - 1)
-            m->frequencies[__builtin_ctz(left)] += frequency(c);
-        if (mark->ways[c] != 0 && count++ < sizeof mark->few)
-            mark->few[count - 1] = (uint8_t)c;
-    }
+    for (unsigned high = 0; high < 16; high++)
+        for (unsigned c = high * 16; c < high * 16 + 16 && mark->high[high] != 0; c++)
+            if (gci_scan_ways(mark, c) != 0 && count++ < sizeof mark->few)
+                mark->few[count - 1] = (uint8_t)c;
     mark->is_few = count <= sizeof mark->few;
     for (size_t i = count; i < sizeof mark->few; i++)
         mark->few[i] = mark->few[0];
 }
 
-/* The byte at a place of each match's start. */
+/* The byte before each match. */
 static counted_mark
-lead_mark(gci_scan const *scan, uint8_t place)
+mark_before(gci_scan const *scan)
 {
-    counted_mark m = { .mark.place = place };
+    counted_mark m = { .mark.place = 0 };
 
-    for (unsigned c = 0; c < 256; c++)
-        add_to_mark(&m, c, place != 0 ? scan->leads[place - 1][c] : scan->places[GCI_SCAN_MIDDLE]);
-    if (place == 0)
-        add_to_mark(&m, '\n', scan->places[GCI_SCAN_AT_LINE]);
-    finish_mark(&m);
+    memset(m.mark.low, scan->places[GCI_SCAN_MIDDLE], sizeof m.mark.low);
+    memset(m.mark.high, scan->places[GCI_SCAN_MIDDLE], sizeof m.mark.high);
+    add_to_mark(&m, '\n', scan->places[GCI_SCAN_AT_LINE]);
+    for (unsigned way = 0; way < GCI_SCAN_WAYS; way++)
+        m.frequencies[way] = scan->places[GCI_SCAN_MIDDLE] >> way & 1 ? 1000 : gci_byte_frequency('\n');
     return m;
 }
 
@@ -625,52 +608,72 @@ typedef struct rare_nodes {
     gci_scan_bytes before;
 } rare_nodes;
 
+static void add_rare(builder *b, uint16_t node, rare_nodes *out);
+
+/* What a look ahead finds is there, too. false: it has a way without a rare byte. */
+static bool
+add_rare_of_look(builder *b, uint16_t node, rare_nodes *out)
+{
+    rare_nodes inner = { .most = out->most };
+
+    add_rare(b, node, &inner);
+    if (inner.nodes.open || out->nodes.count + inner.nodes.count > GCI_SCAN_WAYS)
+        return false;
+    add_bytes(&out->before, &inner.before);
+    for (size_t i = 0; i < inner.nodes.count; i++)
+        out->nodes.nodes[out->nodes.count++] = inner.nodes.nodes[i];
+    return true;
+}
+
+/* Adds a node that takes a byte if it is rare. */
+static bool
+add_if_rare(builder *b, uint16_t node, rare_nodes *out)
+{
+    gci_scan_node const *n = &b->nodes[node];
+    bool may_take_none = n->op == GCI_SCAN_RUN && n->low == 0;
+
+    if (may_take_none || frequency_of(&b->sets[n->set], out->most + 1) > out->most)
+        return false;
+    out->nodes.open = out->nodes.count == GCI_SCAN_WAYS;
+    if (!out->nodes.open)
+        out->nodes.nodes[out->nodes.count++] = node;
+    return true;
+}
+
 static void
 add_rare(builder *b, uint16_t node, rare_nodes *out)
 {
     gci_scan_node const *n = &b->nodes[node];
-    rare_nodes inner = { .most = out->most };
 
     if (out->nodes.open || !meet(&out->seen, node))
         return;
     switch ((gci_scan_op)n->op) {
     case GCI_SCAN_RUN:
     case GCI_SCAN_SET:
-        if ((n->op == GCI_SCAN_SET || n->low != 0) && frequency_of(&b->sets[n->set], out->most + 1) <= out->most) {
-            out->nodes.nodes[out->nodes.count++] = node;
-            break;
-        }
+        if (add_if_rare(b, node, out))
+            return;
         add_bytes(&out->before, &b->sets[n->set]);
-        add_rare(b, n->next, out);
         break;
     case GCI_SCAN_SPLIT:
     case GCI_SCAN_RETURN:
         add_rare(b, n->other, out);
-        add_rare(b, n->next, out);
         break;
     case GCI_SCAN_CALL:
         add_rare(b, n->other, out);
-        break;
-    case GCI_SCAN_LOOK: /* what it finds is there, too */
-        add_rare(b, n->other, &inner);
-        if (inner.nodes.open || out->nodes.count + inner.nodes.count > GCI_SCAN_WAYS) {
-            add_rare(b, n->next, out);
-            break;
-        }
-        add_bytes(&out->before, &inner.before);
-        for (size_t i = 0; i < inner.nodes.count; i++)
-            out->nodes.nodes[out->nodes.count++] = inner.nodes.nodes[i];
+        return;
+    case GCI_SCAN_LOOK:
+        if (add_rare_of_look(b, n->other, out))
+            return;
         break;
     case GCI_SCAN_END:
     case GCI_SCAN_SKIP:
     case GCI_SCAN_BACK:
         out->nodes.open = true;
-        break;
+        return;
     default:
-        add_rare(b, n->next, out);
         break;
     }
-    out->nodes.open |= out->nodes.count > GCI_SCAN_WAYS;
+    add_rare(b, n->next, out);
 }
 
 /* Marks a rare byte and the one behind, by the nodes that take them. */
@@ -692,8 +695,8 @@ mark_rare(builder *b, ways const *nodes, counted_mark *first, counted_mark *seco
             add_bytes_to_mark(second, &b->sets[b->nodes[behind.nodes[k]].set], bit_of(way));
         }
     }
-    finish_mark(first);
-    finish_mark(second);
+    count_bytes(first);
+    count_bytes(second);
 }
 
 /* Matches that begin before a rare byte and the one behind. */
@@ -704,30 +707,39 @@ try_rare(builder *b, gci_scan *scan, unsigned most, unsigned *least)
     rare_nodes some = { .most = most };
 
     add_rare(b, scan->root, &some);
+    if (some.nodes.open)
+        return;
     mark_rare(b, &some.nodes, &first, &second);
-    if (some.nodes.open || !take_if_rarer(scan, &first, &second, least))
+    if (!take_if_rarer(scan, &first, &second, least))
         return;
     scan->reaches = true;
-    for (unsigned c = 0; c < 256; c++)
-        scan->breaks.has[c] = !gci_scan_has(&some.before, c);
+    memset(scan->breaks.has, 1, sizeof scan->breaks.has);
+    for GCI_SCAN_EACH(c, &some.before)
+        scan->breaks.has[c] = 0;
 }
 
-/* Decides what searches look for. To reach for the start of a match costs. */
+/* Decides what searches look for, and where matches begin. To reach for the start of a match costs. */
 static void
 find_marks(builder *b, gci_scan *scan)
 {
-    counted_mark leads[GCI_SCAN_LEAD + 1];
+    counted_mark marks[GCI_SCAN_LEAD + 1] = { { .mark.place = 0 } };
     unsigned least = UINT_MAX;
 
-    for (uint8_t second = 0; second <= GCI_SCAN_LEAD; second++) {
-        leads[second] = lead_mark(scan, second);
+    find_leads(b, scan, marks + 1);
+    marks[0] = mark_before(scan);
+    for (uint8_t second = 1; second <= GCI_SCAN_LEAD; second++) {
+        marks[second].mark.place = second;
+        count_bytes(&marks[second]);
         for (uint8_t first = 0; first < second; first++)
-            take_if_rarer(scan, &leads[first], &leads[second], &least);
+            take_if_rarer(scan, &marks[first], &marks[second], &least);
     }
     least /= 2;
     try_rare(b, scan, 10, &least);
     try_rare(b, scan, 30, &least);
-    gci_scan_finish_set(&scan->breaks);
+    if (scan->reaches)
+        gci_scan_finish_set(&scan->breaks);
+    list_few(&scan->marks[0]);
+    list_few(&scan->marks[1]);
 }
 
 /* ---- the program ---- */
@@ -746,7 +758,6 @@ make(builder *b, uint16_t root)
     scan->sets = (gci_scan_set *)(void *)(scan->nodes + b->count);
     memcpy(scan->nodes, b->nodes, nodes_size);
     memcpy(scan->sets, source->sets, sets_size);
-    find_leads(b, scan);
     find_marks(b, scan);
     scan->has_lanes = gci_scan_lanes_work();
     return scan;
@@ -762,7 +773,7 @@ build(gci_scan_source const *source, uint16_t tree)
         return NULL;
     memset(b, 0, offsetof(builder, sets));
     for (size_t i = 0; i < source->set_count; i++)
-        b->sets[i] = bytes_of_set(&source->sets[i]);
+        b->sets[i] = source->sets[i].bytes;
     b->source = source;
     b->nodes[0] = (gci_scan_node){ .op = GCI_SCAN_END };
     b->count = 1; /* 0 is none */

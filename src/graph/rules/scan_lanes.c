@@ -39,7 +39,7 @@ find_pairs(gci_scan const *scan, uint8_t const *text, size_t *at, size_t last)
         if (!may_have(a, before) || !may_have(b, before))
             continue;
         for (unsigned i = 0; i < GCI_SCAN_LANES; i++)
-            found |= (uint32_t)((a->ways[before[i + a->place]] & b->ways[before[i + b->place]]) != 0) << i;
+            found |= (uint32_t)((gci_scan_ways(a, before[i + a->place]) & gci_scan_ways(b, before[i + b->place])) != 0) << i;
         if (found != 0)
             break;
     }

@@ -74,6 +74,7 @@ typedef struct gci_scan_node {
 
 typedef struct gci_scan_set {
     uint8_t has[256];
+    gci_scan_bytes bytes; /* the same */
     uint8_t low[16]; /* of ASCII: bit h of low[l] is that of the byte whose halves are h and l */
     int16_t but; /* the one byte that it hasn't; -1 if it isn't so */
     bool wide;   /* has what is beyond ASCII */
@@ -106,7 +107,6 @@ typedef enum gci_scan_place { GCI_SCAN_MIDDLE, GCI_SCAN_AT_LINE, GCI_SCAN_AT_TEX
 typedef struct gci_scan_mark {
     uint8_t place; /* 0: it is the byte before, 1: the first one */
     uint8_t low[16], high[16];
-    uint8_t ways[256]; /* the same by whole bytes */
     bool is_few;
     uint8_t few[4]; /* those that have any, if they are so few; repeated */
 } gci_scan_mark;
@@ -125,6 +125,27 @@ struct gci_scan {
     gci_scan_set breaks;
     bool has_lanes; /* this processor can look at many places at once */
 };
+
+/* The first of these bytes from c on; 256: there is none. */
+static inline unsigned
+gci_scan_next_byte(gci_scan_bytes const *bytes, unsigned c)
+{
+    for (; c < 256; c = (c | 63) + 1) {
+        uint64_t left = bytes->bits[c >> 6] >> (c & 63);
+        if (left != 0)
+            return c + (unsigned)__builtin_ctzll(left);
+    }
+    return 256;
+}
+
+/* for (each byte c of these) */
+#define GCI_SCAN_EACH(c, bytes) (unsigned c = gci_scan_next_byte(bytes, 0); c < 256; c = gci_scan_next_byte(bytes, c + 1))
+
+static inline unsigned
+gci_scan_ways(gci_scan_mark const *mark, unsigned byte)
+{
+    return mark->low[byte & 15] & mark->high[byte >> 4];
+}
 
 static inline bool
 gci_scan_has(gci_scan_bytes const *bytes, unsigned byte)

@@ -416,21 +416,33 @@ read_choice(gci_scan_source *s, bool reset)
     return tree;
 }
 
+static void
+list_bytes(gci_scan_set *set)
+{
+    uint64_t eight;
+
+    for (unsigned c = 0; c < 256; c += 8) {
+        memcpy(&eight, set->has + c, sizeof eight);
+        for (unsigned i = c; i < c + 8 && eight != 0; i++)
+            set->bytes.bits[i >> 6] |= (uint64_t)set->has[i] << (i & 63);
+    }
+}
+
 void
 gci_scan_finish_set(gci_scan_set *set)
 {
-    unsigned missing = 0;
+    unsigned missing = 256;
 
+    list_bytes(set);
     set->but = -1;
-    for (unsigned c = 0; c < 256; c++) {
-        missing += !set->has[c];
-        set->but = set->has[c] ? set->but : (int16_t)c;
-    }
-    if (missing != 1)
-        set->but = -1;
     set->wide = set->has[0xFF];
-    for (unsigned c = 0; c < 128; c++)
-        set->low[c & 15] |= (uint8_t)(set->has[c] << (c >> 4));
+    for (unsigned word = 0; word < 4; word++)
+        missing -= (unsigned)__builtin_popcountll(set->bytes.bits[word]);
+    for (unsigned c = 0; c < 256 && missing == 1; c++)
+        set->but = set->has[c] ? set->but : (int16_t)c;
+    for GCI_SCAN_EACH(c, &set->bytes)
+        if (c < 128)
+            set->low[c & 15] |= (uint8_t)(1 << (c >> 4));
 }
 
 uint16_t
