@@ -276,13 +276,25 @@ check_unplain(parser *p)
     return true;
 }
 
+/* The first quote from p on that isn't escaped, or the end; no backslash is before p. */
+static char const *
+find_close(char const *p, char const *end)
+{
+    for (char const *at = p;; at++) {
+        char const *quote = memchr(at, '"', (size_t)(end - at)), *slash = quote;
+        while (slash != NULL && slash > p && slash[-1] == '\\')
+            slash--;
+        if (quote == NULL || (quote - slash) % 2 == 0)
+            return quote != NULL ? quote : end;
+        at = quote;
+    }
+}
+
 /* The rest of a string with escapes, which must be copied: it never grows by being decoded. start is its first byte. */
 static gci_view
 read_escaped(parser *p, char const *start)
 {
-    char const *close = p->next;
-    while (close < p->end && *close != '"')
-        close += *close == '\\' && close + 1 < p->end ? 2 : 1;
+    char const *close = find_close(p->next, p->end);
     char *copy = gci_arena_alloc(p->arena, (size_t)(close - start) + 1), *out = copy;
     if (copy == NULL) {
         fail_memory(p);
