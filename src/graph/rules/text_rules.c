@@ -421,13 +421,11 @@ compare_lines(void const *a, void const *b)
 static gci_view
 line_around(gci_view text, gci_span match)
 {
-    size_t start = match.start, end = match.end;
+    char const *before = memrchr(text.data, '\n', match.start);
+    char const *start = before != NULL ? before + 1 : text.data;
+    char const *end = memchr(text.data + match.end, '\n', text.size - match.end);
 
-    while (start > 0 && text.data[start - 1] != '\n')
-        start--;
-    while (end < text.size && text.data[end] != '\n')
-        end++;
-    return gci_view_of(text.data + start, end - start);
+    return gci_view_of(start, (size_t)((end != NULL ? end : text.data + text.size) - start));
 }
 
 /* The lines in which the pattern matches, in order, as views in `out`. */
