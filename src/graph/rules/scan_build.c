@@ -3,6 +3,7 @@
  * Then it is found out what each choice may begin with, and whether the program keeps scan_program.h's invariants.
  */
 #include "graph/rules/find.h"
+#include "graph/rules/scan_lanes.h"
 #include "graph/rules/scan_program.h"
 
 #include <limits.h>

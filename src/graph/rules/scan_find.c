@@ -1,11 +1,12 @@
 /*
- * Searching with a plain pattern: the text is looked through for bytes that may begin a match, and only there the program is
- * walked.
+ * Searching with a plain pattern: the text is looked through for two bytes that each match has, and only where such a match may
+ * begin the program is walked.
  *
  * A walk stands at a node and a place. Where a node's next ones are told apart by the byte at hand there is nothing to take
  * back; else each is walked in a call of its own, and what it did to the walk is undone if it fails.
  */
 #include "base/check.h"
+#include "graph/rules/scan_lanes.h"
 #include "graph/rules/scan_program.h"
 
 /* Calls in calls of the group that calls itself. */

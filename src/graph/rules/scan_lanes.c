@@ -2,7 +2,7 @@
  * Thirty-two bytes at once, where the processor can look up each by its halves, as in Hyperscan's Teddy. Where it can't, the same
  * pairs are found by rare bytes, sixteen at once, and runs byte by byte.
  */
-#include "graph/rules/scan_program.h"
+#include "graph/rules/scan_lanes.h"
 
 /* Sixteen bytes at once. */
 typedef uint8_t lanes __attribute__((vector_size(16)));
@@ -38,8 +38,11 @@ find_pairs(gci_scan const *scan, uint8_t const *text, size_t *at, size_t last)
         uint8_t const *before = text + *at - 1;
         if (!may_have(a, before) || !may_have(b, before))
             continue;
-        for (unsigned i = 0; i < GCI_SCAN_LANES; i++)
-            found |= (uint32_t)((gci_scan_ways(a, before[i + a->place]) & gci_scan_ways(b, before[i + b->place])) != 0) << i;
+        for (unsigned i = 0; i < GCI_SCAN_LANES; i++) {
+            unsigned ways = gci_scan_ways(b, before[i + b->place]);
+            if (ways != 0 && (ways & gci_scan_ways(a, before[i + a->place])) != 0)
+                found |= (uint32_t)1 << i;
+        }
         if (found != 0)
             break;
     }

@@ -4,7 +4,7 @@
  */
 #include "base/buf.h"
 #include "base/text/json.h"
-#include "graph/rules/scan_program.h"
+#include "graph/rules/scan_lanes.h"
 
 #include <guardcache/graph.h>
 
