@@ -40,8 +40,8 @@ typedef struct gci_scan_search {
 gci_scan_search gci_scan_begin(gci_scan const *scan, gci_view text);
 
 /*
- * The next match at or behind `at`, which is no earlier place than the time before; out_group is the first group's span if it has one, else the
- * match's. No match is empty. *steps is what may be spent, a character of the pattern at a place each.
+ * The next match at or behind `at`, which is no earlier place than the time before. out_group is the first group's span if it has
+ * one, else the match's. No match is empty. *steps is what may be spent, a character of the pattern at a place each.
  */
 gci_scan_result gci_scan_next(gci_scan_search *search, size_t at, uint64_t *steps, gci_span *out_match,
                               gci_span *out_group);
