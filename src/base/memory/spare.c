@@ -3,7 +3,7 @@
  *
  * Invariants:
  *  1. A piece of SMALLEST to LARGEST bytes has a power of two of them, so that any one of its size will do.
- *  2. No more is kept than COPIES of each size and KEPT_MOST bytes for a process: a module of a megabyte needs four pieces of two.
+ *  2. No more is kept than COPIES of each size, and KEPT_MOST bytes for a process: a module of 1 MB needs four pieces of 2 MB.
  */
 #include "base/memory/spare.h"
 
