@@ -246,7 +246,7 @@ gci_number_write(gci_number a, gci_buf *out)
     switch ((gci_kind)a.kind) {
     case GCI_KIND_NONE: gci_buf_append_text(out, "None"); break;
     case GCI_KIND_BOOL: gci_buf_append_text(out, a.i != 0 ? "True" : "False"); break;
-    case GCI_KIND_INT: gci_buf_format(out, "%lld", (long long)a.i); break;
+    case GCI_KIND_INT: gci_buf_append_int(out, a.i); break;
     case GCI_KIND_FLOAT: gci_write_double(a.f, out); break;
     case GCI_KIND_COMPLEX: write_complex(a.parts[0], a.parts[1], out); break;
     case GCI_KIND_TUPLE: write_tuple(a, out); break;

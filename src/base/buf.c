@@ -19,29 +19,35 @@ gci_buf_clear(gci_buf *buf)
     gci_buf_init(buf, buf->limit);
 }
 
-char *
-gci_buf_reserve(gci_buf *buf, size_t more)
+static bool
+grow(gci_buf *buf, size_t need)
 {
-    GCI_ASSERT(buf->size <= buf->capacity);
+    size_t capacity = buf->capacity < FIRST_CAPACITY ? FIRST_CAPACITY : buf->capacity;
+
+    while (capacity < need)
+        capacity *= 2;
+    char *data = gci_spare_grow(buf->data, buf->size, buf->capacity, capacity);
+    if (data == NULL) {
+        buf->failed = true;
+        return false;
+    }
+    buf->data = data;
+    buf->capacity = capacity;
+    return true;
+}
+
+char *
+gci_buf_reserve_slowly(gci_buf *buf, size_t more)
+{
+    GCI_ASSERT(buf->size <= buf->capacity && buf->size <= buf->limit);
     if (buf->failed)
         return NULL;
-    if (more > buf->limit || buf->size > buf->limit - more) {
+    if (more > buf->limit - buf->size) {
         buf->failed = buf->over_limit = true;
         return NULL;
     }
-    size_t need = buf->size + more;
-    if (need > buf->capacity) {
-        size_t capacity = buf->capacity < FIRST_CAPACITY ? FIRST_CAPACITY : buf->capacity;
-        while (capacity < need)
-            capacity *= 2;
-        char *data = gci_spare_grow(buf->data, buf->size, buf->capacity, capacity);
-        if (data == NULL) {
-            buf->failed = true;
-            return NULL;
-        }
-        buf->data = data;
-        buf->capacity = capacity;
-    }
+    if (more > buf->capacity - buf->size && !grow(buf, buf->size + more))
+        return NULL;
     return buf->data != NULL ? buf->data + buf->size : NULL; /* no bytes were wanted, and there are none */
 }
 
@@ -73,6 +79,21 @@ void
 gci_buf_append_char(gci_buf *buf, char c)
 {
     gci_buf_append(buf, &c, 1);
+}
+
+void
+gci_buf_append_int(gci_buf *buf, int64_t number)
+{
+    char digits[sizeof "-9223372036854775808"];
+    char *end = digits + sizeof digits, *first = end;
+    uint64_t left = number < 0 ? -(uint64_t)number : (uint64_t)number;
+
+    do
+        *--first = (char)('0' + left % 10);
+    while ((left /= 10) != 0);
+    if (number < 0)
+        *--first = '-';
+    gci_buf_append(buf, first, (size_t)(end - first));
 }
 
 void

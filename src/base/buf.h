@@ -38,13 +38,23 @@ gci_buf_over(char *memory, size_t size)
 /* Frees the content; the buffer can be used again with the same limit. */
 void gci_buf_clear(gci_buf *buf);
 
+char *gci_buf_reserve_slowly(gci_buf *buf, size_t more);
+
 /* Makes room for `more` bytes behind the content and returns where they go, or NULL. Size is not changed. */
-char *gci_buf_reserve(gci_buf *buf, size_t more);
+static inline char *
+gci_buf_reserve(gci_buf *buf, size_t more)
+{
+    bool has_room = !buf->failed && more <= buf->capacity - buf->size && more <= buf->limit - buf->size && buf->data != NULL;
+
+    return has_room ? buf->data + buf->size : gci_buf_reserve_slowly(buf, more);
+}
 
 void gci_buf_append(gci_buf *buf, void const *data, size_t size);
 void gci_buf_append_view(gci_buf *buf, gci_view view);
 void gci_buf_append_text(gci_buf *buf, char const *text);
 void gci_buf_append_char(gci_buf *buf, char c);
+/* In decimal. */
+void gci_buf_append_int(gci_buf *buf, int64_t number);
 void gci_buf_format(gci_buf *buf, char const *format, ...) __attribute__((format(printf, 2, 3)));
 
 static inline gci_view

@@ -11,7 +11,17 @@ gci_put_number(gci_buf *buf, uint64_t value, size_t size)
     uint64_t bytes = htole64(value);
 
     GCI_ASSERT(size <= sizeof bytes);
-    gci_buf_append(buf, &bytes, size);
+    char *room = gci_buf_reserve(buf, size);
+    if (room == NULL)
+        return;
+    if (size == sizeof bytes)
+        memcpy(room, &bytes, sizeof bytes);
+    else if (size == sizeof(uint32_t))
+        memcpy(room, &bytes, sizeof(uint32_t));
+    else
+        for (size_t i = 0; i < size; i++)
+            room[i] = ((char const *)&bytes)[i];
+    buf->size += size;
 }
 
 void

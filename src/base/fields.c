@@ -3,6 +3,8 @@
 
 #include "base/check.h"
 
+#include <endian.h>
+
 /* The largest number that is hex digits in memory. */
 #define HEX_BYTES_MAX 32
 /* The fewest bytes of a text: its length and its zero. */
@@ -102,11 +104,24 @@ put_number(gci_buf *buf, gci_field const *field, char const *at)
     gci_put_number(buf, value, field->size);
 }
 
+/* At once, since most of a record is texts. */
 static void
 put_text(gci_buf *buf, gci_view text)
 {
-    gci_put_bytes(buf, text);
-    gci_put_u8(buf, 0);
+    uint32_t size = htole32((uint32_t)text.size);
+
+    if (text.size > UINT32_MAX) {
+        buf->failed = true;
+        return;
+    }
+    char *room = gci_buf_reserve(buf, sizeof size + text.size + 1);
+    if (room == NULL)
+        return;
+    memcpy(room, &size, sizeof size);
+    if (text.size != 0)
+        memcpy(room + sizeof size, text.data, text.size);
+    room[sizeof size + text.size] = '\0';
+    buf->size += sizeof size + text.size + 1;
 }
 
 static void

@@ -205,6 +205,16 @@ gci_store_is_read_only(gci_store const *store)
     return store->read_only;
 }
 
+pid_t
+gci_store_process(gci_store *store)
+{
+    if (atomic_load_explicit(&store->warm, memory_order_acquire))
+        gci_store_enter(store);
+    else
+        gci_store_notice_process(store);
+    return atomic_load_explicit(&store->process, memory_order_relaxed);
+}
+
 uint32_t
 gci_store_forks(gci_store const *store)
 {

@@ -42,6 +42,8 @@ void gci_store_close(gci_store *store);
 
 bool gci_store_is_read_only(gci_store const *store);
 bool gci_store_requires_signature(gci_store const *store);
+/* The process, which may be a forked child. No system call once the store is in use. */
+pid_t gci_store_process(gci_store *store);
 /* How often calls found themselves in a forked child, so far. */
 uint32_t gci_store_forks(gci_store const *store);
 

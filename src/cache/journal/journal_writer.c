@@ -8,8 +8,6 @@
 #include "cache/journal/journal_entry.h"
 #include "graph/graph.h"
 
-#include <unistd.h>
-
 /* Guards of a candidate that would leave no room for the others are left out but for the failing one, and of that all but
    the part that decided. */
 #define GUARDS_BYTES ((size_t)8 << 10)
@@ -22,6 +20,8 @@
 /* A canonical form beyond this isn't kept with a miss: it would leave no room in the entry for the rest. */
 #define CANONICAL_BYTES ((size_t)48 << 10)
 
+/* Most entries are shorter: room that needn't grow. */
+#define ENTRY_USUAL ((size_t)4 << 10)
 /* What the parts of an entry may take in memory: more than fit into one. */
 #define PARTS_BYTES_MAX (16 * GCI_JOURNAL_BYTES_MAX)
 /* More hints don't fit: each takes its three lengths and zeros. */
@@ -59,7 +59,7 @@ fill_head(gci_journal_entry *entry, gci_context const *context, extent detail)
 
     gci_arena_init(&entry->arena, PARTS_BYTES_MAX);
     entry->cut = detail != DETAIL_ALL;
-    entry->process = (uint32_t)getpid();
+    entry->process = (uint32_t)gci_store_process(context->cache->store);
     entry->key = context->key;
     entry->namespace_ = context->cache->namespace_;
     entry->graph_kind = gci_view_text(context->graph != NULL ? gcache_graph_kind(context->graph) : "");
@@ -102,6 +102,7 @@ static bool
 write_entry(gci_buf *out, gci_journal_entry *entry)
 {
     gci_buf_clear(out);
+    gci_buf_reserve(out, ENTRY_USUAL);
     gci_journal_entry_write(out, entry);
     out->failed |= entry->arena.failed;
     gci_arena_clear(&entry->arena);
@@ -257,7 +258,7 @@ fill_trials(gci_journal_entry *entry, gci_context const *context, gci_trace cons
 
     entry->trace.live_count = trace->live_count;
     entry->trace.evicted_count = trace->evicted_count;
-    entry->trials = gci_arena_array(&entry->arena, count, sizeof *entry->trials);
+    entry->trials = gci_arena_alloc(&entry->arena, count * sizeof *entry->trials); /* filled below */
     entry->trace.trial_count = entry->trials != NULL ? count : 0;
     for (size_t i = 0; i < entry->trace.trial_count; i++)
         fill_trial(&entry->trials[i], &entry->arena, context, &first[i], detail);

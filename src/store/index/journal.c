@@ -31,10 +31,6 @@ gci_store_journal_append(gci_store *store, gci_view entry)
 bool
 gci_store_journal_hit(gci_store *store, gci_view entry)
 {
-    if (atomic_load(&store->warm))
-        gci_store_enter(store);
-    else
-        gci_store_notice_process(store);
     return append(store, entry);
 }
 

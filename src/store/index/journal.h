@@ -10,7 +10,7 @@
 /* Appends an entry, as the cache layer wrote it. Trouble is logged, never reported: a journal must not make a lookup fail. */
 bool gci_store_journal_append(gci_store *store, gci_view entry);
 
-/* The same for a hit, which may be all that a handle does: it doesn't map what processes share. */
+/* The same for a hit, which may be all that a handle does: what processes share isn't mapped. After gci_store_process. */
 bool gci_store_journal_hit(gci_store *store, gci_view entry);
 
 /* Calls fn for past entries, newest first; anything but 0 ends it. */

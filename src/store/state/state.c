@@ -112,6 +112,7 @@ gci_trust_key(gci_store *store, gcache_key const *key, gcache_error *error)
 static void
 after_fork(gci_store *store)
 {
+    atomic_store(&store->process, getpid());
     atomic_fetch_add(&store->forks, 1);
     gci_key_locks_after_fork(&store->locks);
     gci_segment_after_fork(&store->segment);
