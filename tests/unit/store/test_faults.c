@@ -458,6 +458,44 @@ read_settings(struct scene *scene, gci_store *store, gcache_status *out_status)
     gcache_settings_free(*out_status == GCACHE_OK ? settings : NULL);
 }
 
+static int
+compare_newest(void *state, uint64_t at_ns, gci_view entry)
+{
+    char const **wanted = state;
+
+    (void)at_ns;
+    if (gci_view_is(entry, *wanted))
+        *wanted = NULL;
+    return 1;
+}
+
+static void
+assert_newest(gci_store *store, char const *wanted)
+{
+    assert_int_equal(gci_store_journal_each(store, compare_newest, (void *)&wanted, NULL), GCACHE_OK);
+    assert_null(wanted);
+}
+
+/* An entry that finds the file full: written or not, and the next one is. */
+static void
+end_journal(struct scene *scene, gci_store *store, gcache_status *out_status)
+{
+    char path[512];
+
+    plan.armed = false;
+    path_in(scene->fixture, "journal", path);
+    int fd = open(path, O_WRONLY | O_CREAT, 0600);
+    assert_true(fd >= 0 && ftruncate(fd, (off_t)GCI_JOURNAL_FILE_BYTES) == 0 && close(fd) == 0);
+    plan.armed = true;
+    *out_status = gci_store_journal_append(store, gci_view_text("under a fault")) ? GCACHE_OK : GCACHE_ERROR_IO;
+    plan.armed = false;
+    if (*out_status == GCACHE_OK)
+        assert_newest(store, "under a fault");
+    assert_true(gci_store_journal_append(store, gci_view_text("after it")));
+    assert_newest(store, "after it");
+    plan.armed = true;
+}
+
 /* An insert that succeeded is there; one that failed left nothing that could be found, unless even that couldn't be done. */
 static void
 check_insert(gci_store *store, uint64_t key, uint64_t variant, size_t size, gcache_status status)
@@ -585,6 +623,7 @@ FAULT_TEST(replace_generations)
 FAULT_TEST(remake_locks)
 FAULT_TEST(write_setting)
 FAULT_TEST(read_settings)
+FAULT_TEST(end_journal)
 
 int
 main(void)
@@ -605,6 +644,7 @@ main(void)
         STORE_TEST(test_remake_locks),
         STORE_TEST(test_write_setting),
         STORE_TEST(test_read_settings),
+        STORE_TEST(test_end_journal),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
 
 #include "store/database/event.h"
 #include "store/database/journal_file.h"
+#include "store/evict/overhead.h"
 
 #include <pthread.h>
 #include <sys/mman.h>
@@ -490,6 +491,45 @@ test_what_the_killed_wrote_is_there(void **state)
     end(&test);
 }
 
+/* ---- a full disk ---- */
+
+static int
+count_entry(void *state, uint64_t at_ns, gci_view entry)
+{
+    (void)at_ns;
+    (void)entry;
+    ++*(size_t *)state;
+    return 0;
+}
+
+/* Beside few entries the journal goes first, and what is known of them stays. */
+static void
+test_a_full_disk_takes_the_journal_first(void **state)
+{
+    static char const large[LARGE];
+    gci_store *store = fixture_open(*state);
+    char path[512], index[512];
+    size_t count = 0;
+
+    path_in(*state, "journal", path);
+    path_in(*state, "index.db", index);
+    insert(store, 1, 1, 100);
+    for (int i = 0; i < 20; i++)
+        assert_true(gci_store_journal_append(store, gci_view_of(large, sizeof large)));
+    gci_overhead_shrink(store);
+    assert_false(is_file(path));
+    assert_true(is_file(index));
+    wait_for_a_look();
+    assert_true(gci_store_journal_append(store, gci_view_text("after it")));
+    assert_int_equal(gci_store_journal_each(store, count_entry, &count, NULL), GCACHE_OK);
+    assert_int_equal(count, 1);
+    for (int i = 0; i < 3; i++)
+        assert_true(gci_store_journal_append(store, gci_view_of(large, sizeof large)));
+    gci_overhead_shrink(store);
+    assert_true(is_file(path));
+    gci_store_close(store);
+}
+
 /* ---- forked ---- */
 
 static void
@@ -529,6 +569,7 @@ main(void)
         STORE_TEST(test_an_entry_inside_another_is_none),
         STORE_TEST(test_many_append_while_others_end_files_and_read),
         STORE_TEST(test_what_the_killed_wrote_is_there),
+        STORE_TEST(test_a_full_disk_takes_the_journal_first),
         STORE_TEST(test_a_child_appends_beside_its_parent),
     };
 
