@@ -174,6 +174,23 @@ test_a_file_is_ended_once(void **state)
     end(&second);
 }
 
+/* As a reader finds it that has opened the file before it was renamed, and then again under its other name. */
+static void
+test_a_file_with_both_names_is_read_once(void **state)
+{
+    char newest[512], older[512];
+    journal_test test;
+
+    begin(&test, *state);
+    path_in(*state, "journal", newest);
+    path_in(*state, "journal.old", older);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(append(&test.journal, (mark){ 0, i }, 100), GCACHE_OK);
+    assert_int_equal(link(newest, older), 0);
+    assert_int_equal(read_all(test.dir).count, 3);
+    end(&test);
+}
+
 /* ---- damage ---- */
 
 static void
@@ -562,6 +579,7 @@ main(void)
         STORE_TEST(test_old_ones_go_and_the_rest_is_read_newest_first),
         STORE_TEST(test_reading_ends_when_it_is_told_to),
         STORE_TEST(test_a_file_is_ended_once),
+        STORE_TEST(test_a_file_with_both_names_is_read_once),
         STORE_TEST(test_a_file_that_is_gone_is_noticed),
         STORE_TEST(test_a_fast_writer_notices_too),
         STORE_TEST(test_what_has_the_older_place_is_put_aside),
