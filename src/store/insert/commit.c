@@ -17,12 +17,15 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Payloads up to this size lie in the candidate index: one append commits them, and they cost no inode. Larger ones are
-   faster to read from a file of their own than to drag along with every cold lookup of the key (docs/performance.md). */
+/* Of a fresh key all that is stored lies in its candidate index, up to this size: one file is made and synced instead of two, and
+   one is read by who wants the entry. Who looks for another one reads it in vain, in microseconds (docs/performance.md). */
+#define FIRST_MAX ((size_t)128 << 10)
+/* Later payloads up to this size lie there too: one append commits them, and they cost no inode. Larger ones are faster to read
+   from a file of their own than to drag along with every cold lookup of the key. */
 #define INLINE_MAX ((size_t)8 << 10)
 /* And while the candidate index is smaller than this: one read stays a matter of microseconds. */
-#define INLINE_PACK_MAX ((size_t)64 << 10)
-/* A description that isn't larger lies there too. */
+#define INLINE_PACK_MAX (FIRST_MAX + ((size_t)64 << 10))
+/* So does a description that is added later. */
 #define INLINE_DESCRIPTION_MAX ((size_t)2 << 10)
 
 /* ---- what is there ---- */
@@ -177,6 +180,22 @@ make_head(gci_insertion *insertion, gci_frame_type type)
                                   : GCACHE_OK;
 }
 
+static bool
+lies_in_pack(gci_insertion const *insertion, size_t pack_size)
+{
+    size_t size = insertion->payload.size;
+
+    return pack_size == 0 ? size <= FIRST_MAX : size <= INLINE_MAX && pack_size + size <= INLINE_PACK_MAX;
+}
+
+static bool
+description_lies_in_pack(gci_insertion const *insertion, bool fresh)
+{
+    size_t size = insertion->description.size;
+
+    return size <= INLINE_DESCRIPTION_MAX || (fresh && size + insertion->payload.size <= FIRST_MAX);
+}
+
 /* A candidate index with one entry: its header, the description (if it lies in here), the head, the payload and its padding. */
 #define PACK_PARTS 5
 /* Those before the payload: where that has a file. */
@@ -216,7 +235,7 @@ write_index_ahead(gci_insertion *insertion)
     gci_buf_init(&header, GCI_PACK_HEADER);
     gci_pack_put_header(&header, &insertion->record.key);
     list_parts(insertion, &header, parts);
-    if (insertion->description.size > INLINE_DESCRIPTION_MAX)
+    if (!description_lies_in_pack(insertion, true))
         parts[1].size = 0;
     if (header.failed || gci_write_temporary(insertion->store, GCI_WEIGHT_LIGHT, parts, REFERENCE_PARTS, &insertion->index,
                                              NULL) != GCACHE_OK)
@@ -382,12 +401,6 @@ publish(gci_insertion *insertion, gci_candidates *set)
     return status;
 }
 
-static bool
-lies_in_pack(gci_insertion const *insertion, size_t pack_size)
-{
-    return insertion->payload.size <= INLINE_MAX && pack_size + insertion->payload.size <= INLINE_PACK_MAX;
-}
-
 /* The payload in its place: in a file, or right behind the head. */
 static gcache_status
 write_payload(gci_insertion *insertion, size_t pack_size)
@@ -411,7 +424,7 @@ write_description(gci_insertion *insertion, gci_candidates *set)
 {
     if (set != NULL && (gci_inside(set)->description.size > 0 || has_description_file(insertion)))
         insertion->description.size = 0;
-    if (insertion->description.size > INLINE_DESCRIPTION_MAX)
+    if (!description_lies_in_pack(insertion, set == NULL))
         write_description_file(insertion);
 }
 
@@ -632,7 +645,7 @@ gci_insertion_stage(gci_insertion *insertion)
     gci_pack_put_header(&header, &insertion->record.key);
     list_parts(insertion, &header, parts);
     bool may_be_pooled = gci_views_size(parts + 1, PACK_PARTS - 1) <= insertion->store->options.pooled_max;
-    if (insertion->description.size > INLINE_DESCRIPTION_MAX)
+    if (!description_lies_in_pack(insertion, true))
         parts[1].size = 0;
     size_t skipped = in_pack ? 0 : 2; /* a payload's own file begins with the head */
     if (header.failed || may_be_pooled ||
