@@ -2,7 +2,7 @@
 mkdir trace
 small trace/g.json torch.softmax
 python3 -c '
-for number in range(60000):
+for number in range(300000):
     print("{\"seq\": %d, \"op\": \"lookup\", \"graph\": \"g.json\"}" % number)' >trace/trace.jsonl
 python3 - <<'PY' || exit
 import os
