@@ -195,29 +195,6 @@ gcache_value_set(gcache_graph *graph, gcache_value *const *items, size_t count)
     return new_list(graph, GCI_SET, items, count);
 }
 
-/* Adds a member to a map whose room is the next power of two above its count. */
-static bool
-add_member(gcache_graph *graph, gci_value *map, char const *name, gci_value const *value)
-{
-    uint32_t count = map->count;
-    gci_view name_view = gci_view_text(name), copy;
-
-    for (uint32_t i = 0; i < count; i++)
-        GCI_GRAPH_REQUIRE(!gci_view_equal(map->members[i].name, name_view), graph, false, "\"%s\" is given twice", name);
-    if ((count & (count - 1)) == 0) {
-        gci_member *members = gci_graph_array(graph, count == 0 ? 1 : 2 * (size_t)count, sizeof *members);
-        if (members == NULL)
-            return false;
-        if (count != 0)
-            memcpy(members, map->members, count * sizeof *members);
-        map->members = members;
-    }
-    if (!gci_graph_copy_text(graph, name_view, &copy))
-        return false;
-    map->members[map->count++] = (gci_member){ .name = copy, .value = *value };
-    return true;
-}
-
 /* No two members of a map have one name. */
 static bool
 check_distinct(gcache_graph *graph, gci_value const *map)
@@ -437,6 +414,24 @@ gcache_graph_call(gcache_graph *graph, char const *target, gcache_node const *ar
     return live(graph) && gci_graph_check_text(graph, given.target) ? add_node(graph, &given) : 0;
 }
 
+static bool
+add_tree_kwarg(gcache_graph *graph, gci_node *node, char const *name, gci_value const *value)
+{
+    gci_value *kwargs = &node->kwargs;
+    gci_view name_view = gci_view_text(name), copy;
+
+    for (uint32_t i = 0; i < kwargs->count; i++)
+        GCI_GRAPH_REQUIRE(!gci_view_equal(kwargs->members[i].name, name_view), graph, false, "\"%s\" is given twice", name);
+    if (!gci_graph_copy_text(graph, name_view, &copy))
+        return false;
+    gci_member *member = gci_graph_grow(graph, &kwargs->members, kwargs->count, &node->kwarg_room, sizeof *member);
+    if (member == NULL)
+        return false;
+    *member = (gci_member){ .name = copy, .value = *value };
+    kwargs->count++;
+    return true;
+}
+
 static void
 add_kwarg(gcache_graph *graph, gcache_node node, char const *name, gci_value const *value)
 {
@@ -449,7 +444,7 @@ add_kwarg(gcache_graph *graph, gcache_node node, char const *name, gci_value con
     if (last && gci_pack_kwarg(graph, sub, gci_view_text(name), value))
         return;
     if (graph->status == GCACHE_OK && expand(graph, sub))
-        add_member(graph, &sub->nodes[place.position].kwargs, name, value);
+        add_tree_kwarg(graph, &sub->nodes[place.position], name, value);
 }
 
 void

@@ -37,6 +37,7 @@ typedef struct gci_node {
     gci_view target;   /* data is NULL if absent */
     gci_value args;    /* a list */
     gci_value kwargs;  /* a map */
+    size_t kwarg_room; /* of a built node: the members that kwargs has room for */
     gci_value others;  /* a map: members that aren't well known */
     gci_value const *meta; /* NULL if absent; never counts, shown in traces */
 } gci_node;

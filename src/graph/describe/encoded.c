@@ -345,12 +345,13 @@ static gci_value const empty_map = { .type = GCI_MAP };
 static void
 unpack_node(gci_value const *map, gci_node *node)
 {
-    gci_value const *target = gci_map_find(map, "target");
+    gci_value const *target = gci_map_find(map, "target"), *kwargs = gci_map_find(map, "kwargs");
 
     *node = (gci_node){ .op = gci_map_find(map, "op")->text,
                         .target = target != NULL ? target->text : (gci_view){ NULL, 0 },
                         .args = *gci_map_find(map, "args"),
-                        .kwargs = *gci_map_find(map, "kwargs"),
+                        .kwargs = *kwargs,
+                        .kwarg_room = kwargs->count,
                         .others = empty_map };
 }
 

@@ -37,6 +37,47 @@ check_same(gcache_graph *built, char const *json)
     gcache_graph_free(read);
 }
 
+/* ---- many keyword arguments ---- */
+
+/* The last of two nodes with `count` of them, of which number `early` is a map: from it on the nodes are trees. */
+static void
+check_kwargs(int early, int count)
+{
+    gcache_graph *g = gcache_graph_new("fx");
+    gci_buf json;
+
+    gci_buf_init(&json, GCI_BUF_NO_LIMIT);
+    gci_buf_append_text(&json, "{\"format\": \"guardcache-graph/1\", \"kind\": \"fx\", \"inputs\": [], \"graph\": {\"nodes\": ["
+                               "{\"name\": \"a\", \"op\": \"call_function\", \"target\": \"f\", \"args\": [], \"kwargs\": {}}, "
+                               "{\"name\": \"b\", \"op\": \"call_function\", \"target\": \"g\", \"args\": [], \"kwargs\": {");
+    gcache_graph_call(g, "f", NULL, 0);
+    gcache_node b = gcache_graph_call(g, "g", NULL, 0);
+    for (int i = 0; i < count; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "k%d", i);
+        if (i == early)
+            gcache_graph_kwarg(g, b, name, gcache_value_json(g, "{\"x\": 1}", 8));
+        else
+            gcache_graph_kwarg_int(g, b, name, i);
+        gci_buf_format(&json, i == early ? "%s\"%s\": {\"x\": 1}" : "%s\"%s\": %d", i == 0 ? "" : ", ", name, i);
+    }
+    gci_buf_append_text(&json, "}}]}}");
+    gci_buf_append(&json, "", 1);
+    check_same(g, json.data);
+    gci_buf_clear(&json);
+    gcache_graph_free(g);
+}
+
+/* However many there are, and whenever nodes become trees: room for them is where they are. */
+static void
+test_many_kwargs(void **state)
+{
+    (void)state;
+    for (int count = 0; count < 40; count++)
+        for (int early = 0; early <= count; early++)
+            check_kwargs(early, count);
+}
+
 /* ---- built and read ---- */
 
 static void
@@ -329,7 +370,8 @@ int
 main(void)
 {
     struct CMUnitTest const tests[] = {
-        cmocka_unit_test(test_same_as_json), cmocka_unit_test(test_symbols), cmocka_unit_test(test_salt_and_components),
+        cmocka_unit_test(test_same_as_json),
+        cmocka_unit_test(test_many_kwargs), cmocka_unit_test(test_symbols), cmocka_unit_test(test_salt_and_components),
         cmocka_unit_test(test_keyed),        cmocka_unit_test(test_errors),  cmocka_unit_test(test_depth),
         cmocka_unit_test(test_lines),        cmocka_unit_test(test_trace),
     };
