@@ -267,6 +267,12 @@ parse_atom(parser *p)
     }
 }
 
+static bool
+is_no_name(gci_view word)
+{
+    return gci_view_is(word, "True") || gci_view_is(word, "False") || gci_view_is(word, "None") || gci_word_is_reserved(word);
+}
+
 /* primary -> atom ('.' NAME | '(' items ')')*    Each postfix is a level of the tree. */
 static gci_ast *
 parse_primary(parser *p)
@@ -282,6 +288,8 @@ parse_primary(parser *p)
             return NULL;
         advance(p);
         gci_view name = p->lexer.token.text;
+        if (!call && is_no_name(name))
+            return fail_expected(p, "a name");
         if (!(call ? parse_items(p, outer, &tail, &comma) : expect(p, GCI_TOKEN_NAME)))
             return NULL;
         if (!call)

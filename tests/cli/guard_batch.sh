@@ -13,6 +13,9 @@ cat >lines <<'LINES'
 {"guard": "x != x", "hints": {"x": {"$float": "nan"}}}
 {"hints": {"s0": -7}, "guard": "s0 // 2 == -4 and s0 % 2 == 1", "note": "members that aren't known are ignored"}
 {"guard": "\u0000", "hints": {}}
+{"guard": "True or s0.True", "hints": {"s0": 1}}
+{"guard": "1 or (s0).and(1)", "hints": {"s0": 1}}
+{"guard": "True or s0.android", "hints": {"s0": 1}}
 LINES
 run guardcache guard eval --batch <lines
 run guardcache guard eval --batch </dev/null

@@ -296,6 +296,8 @@ read_rest(gci_typing const *typing, gci_value *root)
                      gci_view_is(member->name, "graph") || gci_view_is(member->name, "inputs");
         if (known)
             continue;
+        if (memchr(member->name.data, '\0', member->name.size) != NULL)
+            return gci_typed_fail(typing, &member->value, "a component's name must not contain a zero character");
         if (!gci_component_is_volatile(member->name) && !gci_typed_value(typing, &member->value))
             return false;
         if (!gci_read_component(typing, member->name, &member->value))

@@ -196,7 +196,7 @@ match_once(search *s, gcache_error *error)
     pcre2_code *code = s->pattern->code;
     int count = pcre2_match(code, (PCRE2_SPTR)text.data, text.size, s->at, PCRE2_NO_UTF_CHECK, r->match, r->context);
 
-    if (!take_steps(r, 1 + ((count > 0 ? pcre2_get_startchar(r->match) : text.size) - s->at) / BYTES_A_STEP))
+    if (!take_steps(r, 1 + ((count >= 0 ? pcre2_get_startchar(r->match) : text.size) - s->at) / BYTES_A_STEP))
         count = PCRE2_ERROR_MATCHLIMIT;
     if (count < 0 && count != PCRE2_ERROR_NOMATCH)
         s->status = refuse(s->rule, count, error);
@@ -204,7 +204,8 @@ match_once(search *s, gcache_error *error)
         return false;
     PCRE2_SIZE const *ends = pcre2_get_ovector_pointer(r->match);
     s->match = s->group = (gci_span){ ends[0], ends[1] };
-    if (count > 1 && ends[2] != PCRE2_UNSET)
+    /* 1: no group took part; 0: more did than there is room for, of which the first one is there. */
+    if (count != 1 && ends[2] != PCRE2_UNSET)
         s->group = (gci_span){ ends[2], ends[3] };
     return true;
 }

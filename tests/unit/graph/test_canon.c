@@ -154,6 +154,8 @@ test_errors(void **state)
     check_error("{\"kind\": \"fx\"}", bad, "d:1:1: \"format\" is missing");
     check_error("{\"format\": \"guardcache-graph/2\", \"kind\": \"fx\"}", bad,
                 "d:1:12: format: format must be \"guardcache-graph/1\"");
+    check_error("{\"format\": \"guardcache-graph/1\", \"kind\": \"fx\", \"A\\u0000x\": 1}", bad,
+                "d:1:60: A: a component's name must not contain a zero character");
     check_error("{\"format\": \"guardcache-graph/1\", \"kind\": 3}", bad, "d:1:42: kind: kind must be a string");
     check_error(HEAD "\"graph\": []}", bad, "d:1:57: graph: a graph must be a map");
     check_error(HEAD "\"graph\": {}}", bad, "d:1:57: graph: \"nodes\" is missing");

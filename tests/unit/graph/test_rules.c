@@ -208,6 +208,8 @@ test_texts(void **state)
     check_text_rule("\"kind\": \"drop\", \"pattern\": \"\\\\d\"", "a1b22", "ab", true);
     check_text_rule("\"kind\": \"drop\", \"pattern\": \"x*\"", "axxb", "ab", true); /* empty matches are passed over */
     check_text_rule("\"kind\": \"drop\", \"pattern\": \"a(\\\\d)b\"", "a1b a2", "ab a2", true); /* the group alone goes */
+    /* However many there are, and with a pattern that only PCRE2 can match. */
+    check_text_rule("\"kind\": \"drop\", \"pattern\": \"a(\\\\d)(?:(b)(c)(d))*+\"", "a1bcd", "abcd", true);
     check_text_rule("\"kind\": \"const\", \"pattern\": \"0x[0-9a-f]+\", \"with\": \"P\"", "at 0x7f1", "at 0x9", true);
     check_text_rule("\"kind\": \"const\", \"pattern\": \"\xc3\xa9.\", \"with\": \"P\"", "\xc3\xa9\xc3\xa8x", "\xc3\xa9yx", true);
     check_text_rule(ordinal, "v7 v9 v7", "v1 v2 v1", true);
