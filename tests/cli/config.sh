@@ -59,8 +59,8 @@ for wrong in strict=perhaps strickt =1 max-size max-size=0 memory=0KiB; do run g
 
 
 echo "strict, over a damaged cache:"
-head -c 30000 /dev/urandom >large
-damage() { find "$GUARDCACHE_DIR/entries" -size +20k -exec sh -c 'printf damaged-here | dd of="$1" bs=1 seek=15000 conv=notrunc status=none' sh {} \; ; }
+head -c 200000 /dev/urandom >large
+damage() { find "$GUARDCACHE_DIR/entries" -size +150k -exec sh -c 'printf damaged-here | dd of="$1" bs=1 seek=15000 conv=notrunc status=none' sh {} \; ; }
 small h.json torch.relu
 for strict in no yes; do
     guardcache insert --graph h.json --payload large >/dev/null

@@ -11,7 +11,7 @@ for i in $(seq 300); do
     guardcache insert --cache $cache --key "$(key "$i")" --payload payload >/dev/null 2>error || { failed=$((failed + 1)); cat error; }
 done
 echo "inserts that failed: $failed"
-entries=$(find $cache/entries -name '*.entry' | wc -l)
+entries=$(find $cache/entries -name '*.pack' | wc -l)
 test "$entries" -ge 40 && echo "at least 40 entries are there"
 run guardcache lookup --cache $cache --key "$(key 300)" --out found && cmp found payload && echo "found"
 run guardcache verify --cache $cache | sed 's/.*: //'

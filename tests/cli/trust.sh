@@ -2,7 +2,7 @@
 [ "$(id -u)" -eq 0 ] || { echo "skipped: only root can make files of other owners" >&2; exit 77; }
 small g.json torch.softmax
 small h.json torch.relu
-head -c 100000 /dev/urandom >large
+head -c 200000 /dev/urandom >large
 echo code >payload
 guardcache insert --graph g.json --payload large >/dev/null
 # With so much metadata its candidate index has a file of its own.

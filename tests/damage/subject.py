@@ -92,7 +92,7 @@ class Entry:
 
 
 def description(target: str, constants: int = 0) -> dict[str, object]:
-    """A graph of one call. Constants make it large."""
+    """A graph of one call. Constants make it large: ten thousand, compressed, need a file of their own."""
     nodes = [
         {"name": "x", "op": "placeholder", "target": "x", "args": [], "kwargs": {}},
         {"name": "y", "op": "call_function", "target": target, "args": [{"$node": "x"}], "kwargs": {}},
@@ -131,13 +131,14 @@ ASKED = [entry for entry in ENTRIES if entry.name not in ("second choice", "seco
 def write_files(scratch: Path) -> None:
     for number in range(1, 10):
         (scratch / f"small{number}").write_bytes(Random(number).randbytes(300))
-    for number, size in enumerate((40_000, 100_000, 20_000, 20_000), 1):
+    # What comes first under its key lies in its candidate index up to 128 KiB: the last one does, the others have files.
+    for number, size in enumerate((200_000, 100_000, 150_000, 100_000), 1):
         (scratch / f"large{number}").write_bytes(Random(100 + number).randbytes(size))
     for name, size in {"kernel.so": 30_000, "kernel.cpp": 2_000, "tool": 5_000, "payload": 500}.items():
         (scratch / name).write_bytes(Random(size).randbytes(size))
     for name in ("small", "large", "ranked", "attached", "replaced", "last", "gone", "new", "hurt", "absent"):
         (scratch / f"{name}.json").write_text(json.dumps(description(f"torch.{name}")))
-    (scratch / "described.json").write_text(json.dumps(description("torch.described", 2000)))
+    (scratch / "described.json").write_text(json.dumps(description("torch.described", 10_000)))
     outside = scratch / harms.ELSEWHERE
     outside.mkdir()
     (outside / "file").write_text("of somebody else\n")

@@ -494,7 +494,8 @@ write_renewed(gci_insertion *insertion, gci_renewal *renewal, size_t pack_size, 
     gcache_status status;
     gci_buf frame;
 
-    if (lies_in_pack(insertion, pack_size))
+    /* The only one of its key is as good as fresh. */
+    if (lies_in_pack(insertion, gci_pack_draft_live(&renewal->draft) == 0 ? 0 : pack_size))
         status = make_head(insertion, GCI_FRAME_ENTRY);
     else if ((status = write_entry_temporary(insertion, false, out_entry)) == GCACHE_OK)
         status = make_head(insertion, GCI_FRAME_REFERENCE);

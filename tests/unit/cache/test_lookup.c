@@ -116,14 +116,14 @@ rank_is_priority_then_specificity_then_newest(void **state)
     gcache_graph_free(g);
 }
 
-/* Overwrites the middle of the entry file that holds these bytes; the other files are left alone. */
+/* Overwrites the middle of the file that holds these bytes, an entry's own or a candidate index; the others are left alone. */
 static void
 damage_entry_with(fixture *f, char mark)
 {
     char command[256];
 
     snprintf(command, sizeof command,
-             "for e in %s/entries/*/*.entry; do grep -q %c%c%c%c $e && printf X | dd of=$e bs=1 seek=15000 conv=notrunc "
+             "for e in %s/entries/*/*.*; do grep -q %c%c%c%c $e && printf X | dd of=$e bs=1 seek=15000 conv=notrunc "
              "status=none; done; true", f->directory, mark, mark, mark, mark);
     assert_int_equal(system(command), 0);
 }
@@ -135,13 +135,13 @@ count_line(void *state, char const *line)
     ++*(int *)state;
 }
 
-/* Three hold, best first: each damaged one is passed over with a warning for the next, down to the miss. */
+/* Three hold, best first: each damaged one is passed over with a warning for the next, down to the miss. The first that was stored
+   lies in the candidate index or, if it is larger, has a file as the others. */
 static void
-a_damaged_candidate_gives_way_to_the_next(void **state)
+check_damaged_candidates(fixture *f, size_t size)
 {
     static char const *const guards[] = { "s0 > 0", "s0 % 2 == 0", "s0 == 8" };
-    static char payload[20000];
-    fixture *f = *state;
+    static char payload[OWN_FILE];
     gcache_graph *g = make_matmul("s0", "s1");
     gcache_hints hints = GCACHE_HINTS({ "s0", 8 }, { "s1", 16 });
     gcache_options options = GCACHE_OPTIONS_INIT;
@@ -153,16 +153,15 @@ a_damaged_candidate_gives_way_to_the_next(void **state)
     options.log_state = &warnings;
     fixture_reopen(f, &options);
     for (int i = 0; i < 3; i++) {
-        memset(payload, 'a' + i, sizeof payload);
+        memset(payload, 'a' + i, size);
         gcache_entry entry = { .size = sizeof entry, .guards = &guards[i], .guard_count = 1, .payload = payload,
-                               .payload_size = sizeof payload,
-                               .priority = i };
+                               .payload_size = size, .priority = i };
         assert_int_equal(gcache_insert(f->cache, g, &hints, &entry, NULL, &f->error), GCACHE_OK);
     }
     for (int best = 2; best >= 0; best--) {
         fixture_reopen(f, &options);
         assert_int_equal(gcache_lookup(f->cache, g, &hints, &r, &f->error), GCACHE_HIT);
-        assert_int_equal(r.payload_size, sizeof payload);
+        assert_int_equal(r.payload_size, size);
         assert_int_equal(((char const *)r.payload)[0], 'a' + best);
         gcache_result_clear(&r);
         assert_int_equal(warnings, 2 - best);
@@ -173,6 +172,18 @@ a_damaged_candidate_gives_way_to_the_next(void **state)
     assert_int_equal(r.reason, GCACHE_REASON_CORRUPT);
     gcache_result_clear(&r);
     gcache_graph_free(g);
+}
+
+static void
+a_damaged_candidate_gives_way_to_the_next(void **state)
+{
+    check_damaged_candidates(*state, OWN_FILE);
+}
+
+static void
+a_damaged_candidate_in_the_index_gives_way_too(void **state)
+{
+    check_damaged_candidates(*state, 20000);
 }
 
 /* A key without a description borrows names from what is stored: that look must not hide what it found. */
@@ -432,7 +443,7 @@ switches(void **state)
 static void
 store_and_damage(fixture *f, gcache_graph *g, char *out_entry)
 {
-    static char payload[20000];
+    static char payload[OWN_FILE];
     gcache_entry entry = { .size = sizeof entry, .payload = payload, .payload_size = sizeof payload };
     gcache_options raw = GCACHE_OPTIONS_INIT;
     gcache_inserted inserted = GCACHE_INSERTED_INIT;
@@ -566,6 +577,7 @@ main(void)
         CASE(equal_inserts_are_one_entry),
         CASE(rank_is_priority_then_specificity_then_newest),
         CASE(a_damaged_candidate_gives_way_to_the_next),
+        CASE(a_damaged_candidate_in_the_index_gives_way_too),
         CASE(damage_under_a_bare_key_is_named),
         CASE(requirements_and_variants_filter),
         CASE(another_candidate_is_tried_where_a_requirement_is_not_met),

@@ -196,7 +196,7 @@ candidates_without_payloads_are_passed_over(void **state)
     fixture *f = *state;
     gcache_graph *g = make_matmul("a", "b");
     gcache_hints hints = GCACHE_HINTS({ "a", 5 }, { "b", 5 });
-    static char payload[20000];
+    static char payload[OWN_FILE];
     char guard[32], command[160];
     char const *texts = guard;
     gcache_entry entry = { .size = sizeof entry, .guards = &texts, .guard_count = 1, .payload = payload,

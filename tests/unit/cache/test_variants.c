@@ -183,7 +183,7 @@ a_probe_reads_no_payload(void **state)
 static void
 a_probe_opens_no_file(void **state)
 {
-    static char payload[20000];
+    static char payload[OWN_FILE];
     fixture *f = *state;
     gcache_graph *g = make_matmul("s0", "s1");
     gcache_options options = GCACHE_OPTIONS_INIT;

@@ -108,6 +108,14 @@ fixture_open_apart(test_dir *fixture)
     return fixture_open_with(fixture, (gci_store_options){ .pooled_max = 1 });
 }
 
+/* ---- sizes ---- */
+
+/* A payload that lies in the candidate index if it is the first of its key, and in a file of its own if it is not. */
+#define FIRST_IN_PACK ((size_t)100000)
+
+/* One that has a file of its own wherever it stands: above the 128 KiB of commit.c, also compressed, which takes half away. */
+#define OWN_FILE ((size_t)300000)
+
 /* ---- content made from numbers ---- */
 
 static inline gcache_key

@@ -62,7 +62,7 @@ watch(unsigned failing_sync)
 
 /* ---- batches ---- */
 
-enum { COUNT = 24, SMALL = 700, LARGE = 20000 };
+enum { COUNT = 24, SMALL = 700, MIDDLE = FIRST_IN_PACK, LARGE = OWN_FILE };
 
 typedef struct batch {
     made_insert inserts[COUNT];
@@ -72,7 +72,7 @@ typedef struct batch {
 static size_t
 size_of(uint64_t key)
 {
-    return key % 3 == 0 ? LARGE : SMALL;
+    return key % 3 == 0 ? LARGE : key % 3 == 1 ? MIDDLE : SMALL;
 }
 
 static batch *
@@ -195,6 +195,12 @@ test_the_candidate_index_is_written_meanwhile(void **state)
     /* The key has one by now. */
     insert(store, 1, 2, LARGE);
     assert_int_equal(seen.syncs, 2);
+    assert_int_equal(seen.written, 1);
+    /* Where the payload lies in it, it is all that is written. */
+    watch(0);
+    seen.temporary = path;
+    insert(store, 3, 1, MIDDLE);
+    assert_int_equal(seen.syncs, 1);
     assert_int_equal(seen.written, 1);
     /* And nothing stays of it if the payload can't be synced. */
     watch(1);

@@ -281,6 +281,9 @@ read_table(test_dir const *fixture, off_t at)
     return word;
 }
 
+/* What an entry of this size takes with all that describes it: a sixteenth of a cap of a mebibyte. */
+enum { SIXTEEN_BLOCKS = 64000 };
+
 /* Every bit of the words that count and of the first process slot, in a cache that is half full; then zeros. */
 static void
 test_flipped_bits_evict_nothing(void **state)
@@ -336,7 +339,7 @@ test_sizes_in_rows_decide_nothing(void **state)
         "UPDATE entries SET bytes = 0, size = 0; UPDATE keys SET bytes = 0",
         "UPDATE entries SET bytes = 1 << 40, size = 1 << 40; UPDATE keys SET bytes = 1 << 40",
     };
-    enum { CAP = 1 << 20, SIZE = 60000, COUNT = 14 };
+    enum { CAP = 1 << 20, SIZE = SIXTEEN_BLOCKS, COUNT = 14 };
     test_dir *fixture = *state;
 
     for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
@@ -366,7 +369,7 @@ test_sizes_in_rows_decide_nothing(void **state)
 static void
 test_lost_rows_keep_nothing(void **state)
 {
-    enum { CAP = 1 << 20, SIZE = 60000 };
+    enum { CAP = 1 << 20, SIZE = SIXTEEN_BLOCKS };
     test_dir *fixture = *state;
     char path[512];
 
@@ -410,7 +413,7 @@ test_absurd_files_evict_nothing(void **state)
         "entries/ef/efefefefefefefefefefefefefefefefefefefefefefefefefefefefefefefef.pack",
         "entries/00/0000000000000000000000000000000000000000000000000000000000000000.description",
     };
-    enum { CAP = 1 << 20, SIZE = 60000 };
+    enum { CAP = 1 << 20, SIZE = SIXTEEN_BLOCKS };
     test_dir *fixture = *state;
     gcache_gc_options options = { 0 };
     gcache_collected collected;
@@ -443,7 +446,7 @@ test_absurd_files_evict_nothing(void **state)
 static void
 test_the_future_is_now(void **state)
 {
-    enum { CAP = 1 << 20, SIZE = 60000 };
+    enum { CAP = 1 << 20, SIZE = SIXTEEN_BLOCKS };
     test_dir *fixture = *state;
     gci_store *store = open_capped(fixture, CAP);
 
@@ -505,7 +508,7 @@ test_rows_choose_nothing_alone(void **state)
 static void
 test_a_busy_key_is_passed_over(void **state)
 {
-    enum { CAP = 1 << 20, SIZE = 60000 };
+    enum { CAP = 1 << 20, SIZE = SIXTEEN_BLOCKS };
     gci_store *store = open_capped(*state, CAP), *other = open_capped(*state, CAP);
     gcache_key busy = key_of(0);
 
@@ -700,7 +703,7 @@ test_a_full_disk_of_small_entries(void **state)
 static void
 test_a_disk_without_inodes(void **state)
 {
-    enum { SIZE = 60000, COUNT = 40 };
+    enum { SIZE = OWN_FILE, COUNT = 40 };
     test_dir *fixture = *state;
 
     if (!mount_small(fixture, "size=64m,nr_inodes=400,mode=700"))

@@ -75,18 +75,28 @@ __wrap_writev(int fd, struct iovec const *parts, int count)
     return __real_writev(fd, parts, count);
 }
 
-enum { KEPT = 4, SMALL = 300, LARGE = 30000 };
+enum { KEPT = 6, SMALL = 300, LARGE = 30000 };
 
-/* Two keys nobody knows, committed together. */
+static size_t
+size_of_kept(uint64_t key)
+{
+    static size_t const sizes[] = { SMALL, FIRST_IN_PACK, OWN_FILE };
+
+    return sizes[key % 3];
+}
+
+/* Keys nobody knows, committed together. */
 static void
 insert_together(gci_store *store, uint64_t round)
 {
-    made_insert small, large;
+    made_insert small, middle, large;
 
     prepare_insert(&small, store, 2000000 + round, 1, SMALL);
-    prepare_insert(&large, store, 3000000 + round, 1, LARGE);
-    gci_store_commit(store, (gci_pending *[]){ small.pending, large.pending }, 2);
+    prepare_insert(&middle, store, 3000000 + round, 1, FIRST_IN_PACK);
+    prepare_insert(&large, store, 4000000 + round, 1, OWN_FILE);
+    gci_store_commit(store, (gci_pending *[]){ small.pending, middle.pending, large.pending }, 3);
     made_insert_clear(&small);
+    made_insert_clear(&middle);
     made_insert_clear(&large);
 }
 
@@ -118,11 +128,12 @@ check_after_death(test_dir *fixture, uint64_t round)
     gci_store *store = fixture_open(fixture);
 
     for (uint64_t key = 0; key < KEPT; key++)
-        assert_int_equal(look(store, key, 1, key % 2 == 0 ? SMALL : LARGE), GCI_FOUND);
+        assert_int_equal(look(store, key, 1, size_of_kept(key)), GCI_FOUND);
     assert_int_not_equal(look(store, 1000 + round, 1, SMALL), GCI_CORRUPT);
     assert_int_not_equal(look(store, 1000 + round, 2, LARGE), GCI_CORRUPT);
     assert_int_not_equal(look(store, 2000000 + round, 1, SMALL), GCI_CORRUPT);
-    assert_int_not_equal(look(store, 3000000 + round, 1, LARGE), GCI_CORRUPT);
+    assert_int_not_equal(look(store, 3000000 + round, 1, FIRST_IN_PACK), GCI_CORRUPT);
+    assert_int_not_equal(look(store, 4000000 + round, 1, OWN_FILE), GCI_CORRUPT);
     assert_int_equal(problems(store), 0);
     /* The next one can do all that again. */
     insert(store, 1000 + round, 1, SMALL);
@@ -141,7 +152,7 @@ test_death_at_every_call(void **state)
 
     gci_store *store = fixture_open(*state);
     for (uint64_t key = 0; key < KEPT; key++)
-        insert(store, key, 1, key % 2 == 0 ? SMALL : LARGE);
+        insert(store, key, 1, size_of_kept(key));
     gci_store_close(store);
     for (effort work = effort_of(1); died && !effort_is_over(&work); at += at < 160 ? 1 : stride) {
         pid_t child = fork();
@@ -165,17 +176,20 @@ test_death_at_every_call(void **state)
 
 enum { RENEWED = 5000 };
 
+/* With a file of its own, and without; each under a key that is named after it. */
+static size_t const versioned[] = { OWN_FILE, FIRST_IN_PACK };
+
 /* Equal entries whose payloads differ: what stands for the payload is the same. */
 static void
-insert_version(gci_store *store, int version)
+insert_version(gci_store *store, size_t size, int version)
 {
-    char *payload = payload_of((uint64_t)version, LARGE), text[16];
+    char *payload = payload_of((uint64_t)version, size), text[16];
     gci_inserted inserted;
 
     snprintf(text, sizeof text, "%d", version);
-    gci_record record = { .key = key_of(RENEWED + 1), .kind = gci_view_text("test"), .identity = gci_view_text("same"),
+    gci_record record = { .key = key_of(size), .kind = gci_view_text("test"), .identity = gci_view_text("same"),
                           .metadata = gci_view_text(text) };
-    assert_int_equal(gci_store_insert(store, &record, gci_view_of(payload, LARGE), NULL, &inserted, NULL), GCACHE_OK);
+    assert_int_equal(gci_store_insert(store, &record, gci_view_of(payload, size), NULL, &inserted, NULL), GCACHE_OK);
     free(payload);
 }
 
@@ -189,16 +203,17 @@ renew_all(test_dir *fixture)
     insert(store, RENEWED, 1, SMALL);
     insert(store, RENEWED, 2, LARGE);
     insert(store, RENEWED, 3, SMALL);
-    insert_version(store, 2);
+    insert_version(store, OWN_FILE, 2);
+    insert_version(store, FIRST_IN_PACK, 2);
     plan.armed = false;
     gci_store_close(store);
 }
 
 /* Of which version the metadata and the payload are: of the same. */
 static int
-version_of(gci_store *store)
+version_of(gci_store *store, size_t size)
 {
-    gcache_key key = key_of(RENEWED + 1);
+    gcache_key key = key_of(size);
     gci_found found = GCI_RENEWED;
     gci_candidates *set;
     gci_payload payload;
@@ -212,8 +227,9 @@ version_of(gci_store *store)
             gci_candidates_release(set);
     }
     assert_int_equal(found, GCI_FOUND);
-    char *expected = payload_of((uint64_t)version, LARGE);
-    assert_memory_equal(payload.data, expected, LARGE);
+    char *expected = payload_of((uint64_t)version, size);
+    assert_int_equal(payload.size, size);
+    assert_memory_equal(payload.data, expected, size);
     gci_payload_release(&payload);
     gci_candidates_release(set);
     free(expected);
@@ -227,8 +243,10 @@ check_renewed(test_dir *fixture)
 
     for (uint64_t variant = 1; variant <= 3; variant++)
         assert_int_equal(look(store, RENEWED, variant, variant == 2 ? LARGE : SMALL), GCI_FOUND);
-    int version = version_of(store);
-    assert_int_equal(version_of(store), version);
+    for (size_t i = 0; i < sizeof versioned / sizeof *versioned; i++) {
+        int version = version_of(store, versioned[i]);
+        assert_int_equal(version_of(store, versioned[i]), version);
+    }
     assert_int_equal(problems(store), 0);
     gci_store_close(store);
 }
@@ -246,8 +264,10 @@ test_death_while_renewing(void **state)
     gci_store_close(store);
     for (; died; at++) {
         gci_store *again = fixture_open_with(*state, (gci_store_options){ .renew = true });
-        insert_version(again, 1);
-        assert_int_equal(version_of(again), 1);
+        for (size_t i = 0; i < sizeof versioned / sizeof *versioned; i++) {
+            insert_version(again, versioned[i], 1);
+            assert_int_equal(version_of(again, versioned[i]), 1);
+        }
         gci_store_close(again);
         pid_t child = fork();
         int how;
@@ -282,7 +302,7 @@ size_of_variant(uint32_t variant)
 {
     uint64_t random = gci_hash64(&variant, sizeof variant, 0);
 
-    return random % 4 == 0 ? 10000 + random % 20000 : random % 4000;
+    return random % 16 == 0 ? random % OWN_FILE : random % 4 == 0 ? 10000 + random % 20000 : random % 4000;
 }
 
 static void

@@ -5,6 +5,8 @@
 #include "store/format/frame.h"
 #include "store/format/candidate_index.h"
 
+#include <dirent.h>
+
 /* ---- frames ---- */
 
 static gci_buf
@@ -151,24 +153,83 @@ test_flipped_byte_in_the_header(void **state)
 static void
 test_damaged_entry_file(void **state)
 {
-    static off_t const places[] = { 0, 9, 14, 30, 60, 200, 5000, 99000 };
+    static off_t const places[] = { 0, 9, 14, 30, 60, 200, 5000, OWN_FILE - 1000 };
     char path[512];
 
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         gci_store *store = fixture_open_with(*state, (gci_store_options){ .compression_level = -1 });
-        gci_inserted inserted = insert(store, 1, 3, 100000);
+        gci_inserted inserted = insert(store, 1, 3, OWN_FILE);
         gci_store_close(store);
         entry_path(*state, 1, inserted.id, path);
         flip_byte(path, places[i]);
         store = fixture_open(*state);
         assert_int_equal(problems(store), 1);
-        assert_int_equal(look(store, 1, 3, 100000), GCI_CORRUPT);
+        assert_int_equal(look(store, 1, 3, OWN_FILE), GCI_CORRUPT);
         assert_false(is_file(path));
-        assert_int_equal(look(store, 1, 3, 100000), GCI_ABSENT);
+        assert_int_equal(look(store, 1, 3, OWN_FILE), GCI_ABSENT);
         assert_int_equal(problems(store), 0);
         assert_int_equal(corrupt_count(store), i + 1);
         gci_store_close(store);
     }
+}
+
+static unsigned
+files_in(test_dir const *fixture, char const *folder)
+{
+    char path[512];
+    unsigned count = 0;
+
+    path_in(fixture, folder, path);
+    DIR *stream = opendir(path);
+    for (struct dirent const *entry; stream != NULL && (entry = readdir(stream)) != NULL;)
+        count += entry->d_name[0] != '.';
+    if (stream != NULL)
+        closedir(stream);
+    return count;
+}
+
+/* A large payload that came first, and what stands behind it in the candidate index: the damage is put aside, no more is lost. */
+static void
+test_damaged_payload_in_the_candidate_index(void **state)
+{
+    static off_t const places[] = { 1000, 4096, 50000, FIRST_IN_PACK - 1 };
+    gci_store_options raw = { .compression_level = -1 };
+    char path[512];
+
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        uint64_t key = 1 + i;
+        gci_store *store = fixture_open_with(*state, raw);
+        insert(store, key, 1, FIRST_IN_PACK);
+        insert(store, key, 2, 100);
+        insert(store, key, 3, 20000);
+        gci_store_close(store);
+        pack_path(*state, key, path);
+        flip_byte(path, places[i]);
+        store = fixture_open_with(*state, raw);
+        /* The candidate index, and the entry that index.db knows. */
+        assert_int_equal(problems(store), 2);
+        assert_int_equal(look(store, key, 2, 100), GCI_FOUND);
+        assert_int_equal(look(store, key, 3, 20000), GCI_FOUND);
+        assert_int_equal(look(store, key, 1, FIRST_IN_PACK), GCI_ABSENT);
+        assert_int_equal(corrupt_count(store), i + 1);
+        assert_int_equal(files_in(*state, "quarantine"), i + 1);
+        assert_in_range(size_of_file(path), 1, 8000);
+        assert_int_equal(problems(store), 0);
+        insert(store, key, 1, FIRST_IN_PACK);
+        assert_int_equal(look(store, key, 1, FIRST_IN_PACK), GCI_FOUND);
+        gci_store_close(store);
+    }
+    gci_store *store = fixture_open_with(*state, raw);
+    insert(store, 100, 1, FIRST_IN_PACK);
+    gci_store_close(store);
+    pack_path(*state, 100, path);
+    flip_byte(path, 50000);
+    store = fixture_open_with(*state, raw);
+    assert_int_equal(look(store, 100, 1, FIRST_IN_PACK), GCI_CORRUPT);
+    assert_int_equal(look(store, 100, 1, FIRST_IN_PACK), GCI_ABSENT);
+    assert_false(is_file(path));
+    assert_int_equal(problems(store), 0);
+    gci_store_close(store);
 }
 
 static void
@@ -229,7 +290,7 @@ test_swapped_files(void **state)
 
     insert(store, 1, 1, 100);
     insert(store, 2, 2, 100);
-    gci_inserted a = insert(store, 3, 1, 100000), b = insert(store, 3, 2, 100000);
+    gci_inserted a = insert(store, 3, 1, OWN_FILE), b = insert(store, 3, 2, OWN_FILE);
     gci_store_close(store);
     path_in(*state, "tmp/aside", aside);
     pack_path(*state, 1, one);
@@ -243,8 +304,8 @@ test_swapped_files(void **state)
     assert_int_equal(look(store, 1, 1, 100), GCI_CORRUPT);
     assert_int_equal(look(store, 1, 2, 100), GCI_ABSENT);
     assert_int_equal(look(store, 2, 2, 100), GCI_CORRUPT);
-    assert_int_equal(look(store, 3, 1, 100000), GCI_CORRUPT);
-    assert_int_equal(look(store, 3, 2, 100000), GCI_CORRUPT);
+    assert_int_equal(look(store, 3, 1, OWN_FILE), GCI_CORRUPT);
+    assert_int_equal(look(store, 3, 2, OWN_FILE), GCI_CORRUPT);
     assert_int_equal(problems(store), 0);
     gci_store_close(store);
 }
@@ -279,11 +340,11 @@ test_missing_entry_file(void **state)
     gci_candidates *set;
     char path[512];
 
-    gci_inserted inserted = insert(store, 1, 1, 100000);
+    gci_inserted inserted = insert(store, 1, 1, OWN_FILE);
     entry_path(*state, 1, inserted.id, path);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(problems(store), 1);
-    assert_int_equal(look(store, 1, 1, 100000), GCI_EVICTED);
+    assert_int_equal(look(store, 1, 1, OWN_FILE), GCI_EVICTED);
     assert_int_equal(gci_store_candidates(store, &key, &set, NULL), GCI_FOUND);
     assert_int_equal(set->count, 0);
     assert_int_equal(set->evicted_count, 1);
@@ -430,7 +491,7 @@ test_repair_of_a_file_without_end(void **state)
     char path[512], pack[512];
 
     gci_store *store = fixture_open(*state);
-    assert_int_equal(try_insert(store, 1, 1, 200000, &inserted, &error), GCACHE_OK);
+    assert_int_equal(try_insert(store, 1, 1, OWN_FILE, &inserted, &error), GCACHE_OK);
     gci_store_close(store);
     entry_path(*state, 1, inserted.id, path);
     pack_path(*state, 1, pack);
@@ -439,8 +500,8 @@ test_repair_of_a_file_without_end(void **state)
     store = fixture_open(*state);
     assert_int_equal(repair_store(store).quarantined, 1);
     assert_int_equal(problems(store), 0);
-    assert_int_equal(try_insert(store, 1, 1, 200000, &inserted, &error), GCACHE_OK);
-    assert_int_equal(look(store, 1, 1, 200000), GCI_FOUND);
+    assert_int_equal(try_insert(store, 1, 1, OWN_FILE, &inserted, &error), GCACHE_OK);
+    assert_int_equal(look(store, 1, 1, OWN_FILE), GCI_FOUND);
     gci_store_close(store);
 }
 
@@ -480,6 +541,13 @@ make_hostile(char const *path, size_t at, uint64_t *seed)
     gci_buf_clear(&bytes);
 }
 
+/* What comes first under a key, beside which a payload of 20000 has a file of its own. */
+static size_t
+first_size(uint64_t key)
+{
+    return key % 2 == 0 ? 100 : FIRST_IN_PACK;
+}
+
 /* The same file of another key and entry in this one's place: whole, and not what its name says. */
 static void
 swap_with_neighbour(test_dir *fixture, uint64_t key, char const *path, bool pack)
@@ -488,7 +556,7 @@ swap_with_neighbour(test_dir *fixture, uint64_t key, char const *path, bool pack
     gci_inserted inserted;
 
     gci_store *store = fixture_open(fixture);
-    inserted = insert(store, key + 200, 2, 20000);
+    inserted = insert(store, key + 200, 2, OWN_FILE);
     gci_store_close(store);
     if (pack)
         pack_path(fixture, key + 200, other);
@@ -555,7 +623,7 @@ test_random_damage(void **state)
         bool lie = next_random(&seed) % 4 == 0;
         gci_inserted inserted = { 0 };
         key += lie ? LIARS : 0;
-        try_insert(store, key, 1, 100, &inserted, NULL);
+        try_insert(store, key, 1, first_size(key), &inserted, NULL);
         try_insert(store, key, 2, 20000, &inserted, NULL);
         insert(store, 100, 1, 100);
         if (round % 3 == 0)
@@ -563,7 +631,7 @@ test_random_damage(void **state)
         damage(*state, key, lie, inserted.id, &seed);
         if (round % 3 == 0)
             store = fixture_open(*state);
-        look(store, key, 1, 100);
+        look(store, key, 1, first_size(key));
         look(store, key, 2, 20000);
         assert_int_equal(look(store, 100, 1, 100), GCI_FOUND);
         gcache_status status = try_insert(store, key, 3, 200, &inserted, NULL);
@@ -573,7 +641,7 @@ test_random_damage(void **state)
     }
     gci_store *store = fixture_open(*state);
     for (uint64_t key = 0; key < 8; key++) {
-        look(store, key, 1, 100);
+        look(store, key, 1, first_size(key));
         look(store, key, 2, 20000);
     }
     gcache_maintenance_options options = { 0 };
@@ -598,6 +666,7 @@ main(void)
         STORE_TEST(test_flipped_byte_in_the_candidate_index),
         STORE_TEST(test_flipped_byte_in_the_header),
         STORE_TEST(test_damaged_entry_file),
+        STORE_TEST(test_damaged_payload_in_the_candidate_index),
         STORE_TEST(test_cut_files),
         STORE_TEST(test_torn_end_is_cleared_away),
         STORE_TEST(test_swapped_files),

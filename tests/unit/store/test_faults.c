@@ -208,12 +208,14 @@ struct scene {
     uint64_t next;   /* number of the next new key */
 };
 
-enum { KEPT = 6, SMALL = 300, LARGE = 30000 };
+enum { KEPT = 6, SMALL = 300, MIDDLE = FIRST_IN_PACK, LARGE = OWN_FILE };
 
 static size_t
 size_of_kept(uint64_t key)
 {
-    return key % 2 == 0 ? SMALL : LARGE;
+    static size_t const sizes[] = { SMALL, LARGE, MIDDLE };
+
+    return sizes[key % 3];
 }
 
 /* On a full disk old entries make room for new ones; otherwise they all stay. */
@@ -261,6 +263,13 @@ insert_small(struct scene *scene, gci_store *store, gcache_status *out_status)
     *out_status = insert_under_fault(store, 1000 + scene->next, 1, SMALL);
 }
 
+/* In the candidate index, too large for a pool. */
+static void
+insert_middle(struct scene *scene, gci_store *store, gcache_status *out_status)
+{
+    *out_status = insert_under_fault(store, 1000 + scene->next, 1, MIDDLE);
+}
+
 static void
 insert_large(struct scene *scene, gci_store *store, gcache_status *out_status)
 {
@@ -282,7 +291,7 @@ renew_kept(struct scene *scene, gci_store *store, gcache_status *out_status)
 
     (void)store;
     options.renew = true;
-    for (uint64_t key = 0; key < 2 && *out_status == GCACHE_OK; key++) {
+    for (uint64_t key = 0; key < 3 && *out_status == GCACHE_OK; key++) {
         plan.armed = false;
         gci_store *renewing = fixture_open_with(scene->fixture, options);
         /* The newest of its key is as new as can be. */
@@ -315,10 +324,10 @@ static void
 look_up(struct scene *scene, gci_store *store, gcache_status *out_status)
 {
     (void)scene;
-    *out_status = look_under_fault(store, 0);
-    assert_int_not_equal(*out_status, GCACHE_ERROR_CORRUPT);
-    *out_status = look_under_fault(store, 1);
-    assert_int_not_equal(*out_status, GCACHE_ERROR_CORRUPT);
+    for (uint64_t key = 0; key < 3; key++) {
+        *out_status = look_under_fault(store, key);
+        assert_int_not_equal(*out_status, GCACHE_ERROR_CORRUPT);
+    }
 }
 
 static void
@@ -518,6 +527,8 @@ check_scene(struct scene *scene, gci_store *store, operation run, gcache_status 
     check_kept(store);
     if (run == insert_small || opened)
         check_insert(store, 1000 + scene->next, 1, SMALL, status);
+    else if (run == insert_middle)
+        check_insert(store, 1000 + scene->next, 1, MIDDLE, status);
     else if (run == insert_large)
         check_insert(store, 1000 + scene->next, 1, LARGE, status);
     else if (run == insert_beside)
@@ -609,6 +620,7 @@ try_all(void **state, operation run, char const *name)
     }
 
 FAULT_TEST(insert_small)
+FAULT_TEST(insert_middle)
 FAULT_TEST(insert_large)
 FAULT_TEST(insert_beside)
 FAULT_TEST(renew_kept)
@@ -630,6 +642,7 @@ main(void)
 {
     struct CMUnitTest const tests[] = {
         STORE_TEST(test_insert_small),
+        STORE_TEST(test_insert_middle),
         STORE_TEST(test_insert_large),
         STORE_TEST(test_insert_beside),
         STORE_TEST(test_renew_kept),

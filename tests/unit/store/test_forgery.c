@@ -7,7 +7,7 @@
 #include "store/format/frame.h"
 #include "store/format/candidate_index.h"
 
-enum { IN_PACK = 100, IN_FILE = 100000, PAYLOAD_CHECKSUM_AT = 24 };
+enum { IN_PACK = 100, PAYLOAD_CHECKSUM_AT = 24 };
 
 static gci_signing_key const ours = { "k1", GCI_VIEW("our secret") };
 
@@ -146,21 +146,24 @@ insert_signed(test_dir *dir, uint64_t key, size_t size)
 static void
 test_a_forged_payload_in_the_candidate_index(void **state)
 {
+    static size_t const sizes[] = { IN_PACK, FIRST_IN_PACK };
     bool forged;
 
-    insert_signed(*state, 1, IN_PACK);
-    assert_int_equal(read_back(*state, true, 1, &forged), GCI_FOUND);
-    forge_pack(*state, 1, NULL);
-    assert_int_equal(read_back(*state, false, 1, &forged), GCI_FOUND);
-    assert_true(forged);
-    assert_int_not_equal(read_back(*state, true, 1, &forged), GCI_FOUND);
+    for (uint64_t key = 0; key < sizeof sizes / sizeof *sizes; key++) {
+        insert_signed(*state, key, sizes[key]);
+        assert_int_equal(read_back(*state, true, key, &forged), GCI_FOUND);
+        forge_pack(*state, key, NULL);
+        assert_int_equal(read_back(*state, false, key, &forged), GCI_FOUND);
+        assert_true(forged);
+        assert_int_not_equal(read_back(*state, true, key, &forged), GCI_FOUND);
+    }
 }
 
 static void
 test_a_forged_entry_file(void **state)
 {
     bool forged;
-    char const *id = insert_signed(*state, 1, IN_FILE);
+    char const *id = insert_signed(*state, 1, OWN_FILE);
 
     assert_int_equal(read_back(*state, true, 1, &forged), GCI_FOUND);
     forge_file(*state, 1, id);
@@ -182,10 +185,10 @@ test_an_entry_file_of_another_cache(void **state)
 
     assert_int_equal(fixture_setup(&made), 0);
     there = made;
-    insert_signed(here, 1, IN_FILE);
+    insert_signed(here, 1, OWN_FILE);
     gci_store *store = fixture_open_with(there, signing(false));
     gci_inserted other = insert(store, 1, 2, IN_PACK); /* so that the sequence is another one */
-    gci_inserted inserted = insert(store, 1, 1, IN_FILE);
+    gci_inserted inserted = insert(store, 1, 1, OWN_FILE);
     gcache_key key = key_of(1);
     assert_int_equal(gci_store_evict(store, &key, other.id, NULL), GCACHE_OK);
     gci_store_close(store);

@@ -43,11 +43,11 @@ test_entry_comes_back(void **state)
     gci_store_close(store);
 }
 
-/* Sizes around every threshold: none, a byte, in the candidate index, a file, a mapped file. */
+/* Sizes around every threshold: none, a byte, in the candidate index, a file (mapped where it isn't compressed). */
 static void
 test_all_sizes_and_levels(void **state)
 {
-    static size_t const sizes[] = { 0, 1, 7, 8, 4096, 8191, 8192, 8193, 65535, 65536, 300000, 5000000 };
+    static size_t const sizes[] = { 0, 1, 7, 8, 4096, 8191, 8192, 8193, 65535, 65536, 131071, 131072, 131073, 300000, 5000000 };
     static int const levels[] = { -1, 1, 3 };
 
     for (size_t level = 0; level < 3; level++) {
@@ -280,13 +280,13 @@ test_extras_are_set_once_and_destroyed(void **state)
 static void
 test_description_is_kept_once(void **state)
 {
-    static size_t const sizes[] = { 0, 300, 100000 };
+    static size_t const sizes[] = { 0, 300, FIRST_IN_PACK, OWN_FILE };
     gci_store *store = fixture_open(*state);
     gci_stored_description *stored;
     gci_inserted inserted;
     made_record made;
 
-    for (uint64_t i = 0; i < 3; i++) {
+    for (uint64_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         gci_component components[2] = { { .name = GCI_VIEW("graph"), .hash = { 1, 2, 3 } },
                                         { .name = GCI_VIEW("config"), .hash = { 4 }, .text = GCI_VIEW("a line") } };
         char *canonical = payload_of(i, sizes[i]);
@@ -328,7 +328,7 @@ test_temporary_names_are_no_candidates(void **state)
     char from[512], to[600], command[4096];
 
     insert(store, 1, 1, 100);
-    gci_inserted large = insert(store, 2, 1, 100000);
+    gci_inserted large = insert(store, 2, 1, OWN_FILE);
     gci_store_close(store);
     for (uint64_t key = 1; key <= 2; key++) {
         static char const *const endings[] = { ".tmp", "~", ".1234.tmp" };
@@ -349,7 +349,7 @@ test_temporary_names_are_no_candidates(void **state)
     assert_int_equal(stats.entries, 2);
     assert_int_equal(stats.keys, 2);
     assert_int_equal(look(store, 1, 1, 100), GCI_FOUND);
-    assert_int_equal(look(store, 2, 1, 100000), GCI_FOUND);
+    assert_int_equal(look(store, 2, 1, OWN_FILE), GCI_FOUND);
     gci_store_close(store);
 }
 

@@ -59,7 +59,7 @@ test_bytes_are_counted(void **state)
     gci_store *store = fixture_open(*state);
 
     for (uint64_t i = 0; i < 60; i++) {
-        insert_described(store, i % 7, i, (i * 977) % 30000, (i % 7) * 5000);
+        insert_described(store, i % 7, i, i * 9770 % OWN_FILE, (i % 7) * 50000);
         assert_int_equal(stats_of(store).bytes, measure(*state));
     }
     assert_int_equal(stats_of(store).entries, 60);
@@ -248,7 +248,8 @@ test_recency_counts(void **state)
         gci_candidates_release(set);
     }
     gci_store_close(reader);
-    for (uint64_t i = 100; i < 165; i++)
+    /* Six blocks each: with these it is a fifth too much, and more than the nine that were longest unused go. */
+    for (uint64_t i = 100; i < 180; i++)
         insert(store, i, 1, 20000);
     for (uint64_t i = 0; i < 5; i++)
         assert_int_equal(look(store, i, 1, 20000), GCI_FOUND);
@@ -334,6 +335,59 @@ test_gc_removes_strays_only_when_old(void **state)
     gci_store_close(store);
 }
 
+/* A large payload in the candidate index counts once, is freed when it goes, and leaves what stands behind it. */
+static void
+test_a_large_first_one_goes_and_leaves_the_others(void **state)
+{
+    gci_store *store = fixture_open_with(*state, (gci_store_options){ .compression_level = -1 });
+    gci_store *reader = fixture_open_with(*state, (gci_store_options){ .compression_level = -1 });
+    gcache_key key = key_of(1);
+    char path[512];
+
+    gci_inserted first = insert(store, 1, 1, FIRST_IN_PACK);
+    entry_path(*state, 1, first.id, path);
+    assert_false(is_file(path));
+    for (uint64_t variant = 2; variant < 8; variant++) {
+        insert(store, 1, variant, variant % 2 == 0 ? 300 : 20000);
+        assert_int_equal(look(reader, 1, variant, variant % 2 == 0 ? 300 : 20000), GCI_FOUND);
+        assert_int_equal(look(reader, 1, 1, FIRST_IN_PACK), GCI_FOUND);
+        assert_int_equal(stats_of(store).bytes, measure(*state));
+    }
+    uint64_t before = stats_of(store).bytes;
+    assert_int_equal(gci_store_evict(store, &key, first.id, NULL), GCACHE_OK);
+    assert_in_range(stats_of(store).bytes, 1, before - FIRST_IN_PACK + 4096);
+    assert_int_equal(stats_of(store).bytes, measure(*state));
+    assert_in_range(stats_of(store).counters[GCI_COUNT_EVICTED_BYTES], FIRST_IN_PACK - 4096, FIRST_IN_PACK + 4096);
+    assert_int_equal(look(reader, 1, 1, FIRST_IN_PACK), GCI_ABSENT);
+    for (uint64_t variant = 2; variant < 8; variant++)
+        assert_int_equal(look(reader, 1, variant, variant % 2 == 0 ? 300 : 20000), GCI_FOUND);
+    assert_int_equal(problems(store), 0);
+    gci_store_close(reader);
+    gci_store_close(store);
+}
+
+/* What is renewed lies where it would lie if it were stored now: the only one of its key in the candidate index. */
+static void
+test_a_large_first_one_is_renewed_in_its_place(void **state)
+{
+    gci_store *store = fixture_open_with(*state, (gci_store_options){ .compression_level = -1, .renew = true });
+    char path[512];
+
+    gci_inserted first = insert(store, 1, 1, FIRST_IN_PACK), again = insert(store, 1, 1, FIRST_IN_PACK);
+    assert_string_equal(again.id, first.id);
+    assert_true(again.sequence > first.sequence);
+    entry_path(*state, 1, first.id, path);
+    assert_false(is_file(path));
+    insert(store, 1, 2, 100);
+    insert(store, 1, 1, FIRST_IN_PACK);
+    assert_true(is_file(path));
+    assert_int_equal(look(store, 1, 1, FIRST_IN_PACK), GCI_FOUND);
+    assert_int_equal(look(store, 1, 2, 100), GCI_FOUND);
+    assert_int_equal(stats_of(store).bytes, measure(*state));
+    assert_int_equal(problems(store), 0);
+    gci_store_close(store);
+}
+
 /* ---- repair ---- */
 
 static void
@@ -343,7 +397,7 @@ test_repair_rebuilds_from_entries(void **state)
     char path[512];
 
     for (uint64_t i = 0; i < 20; i++)
-        insert_described(store, i % 4, i, i % 2 == 0 ? 100 : 50000, 4000);
+        insert_described(store, i % 4, i, i % 2 == 0 ? 100 : OWN_FILE, 4000);
     uint64_t bytes = stats_of(store).bytes;
     gci_store_close(store);
     /* Everything that can be rebuilt goes. */
@@ -369,7 +423,7 @@ test_repair_rebuilds_from_entries(void **state)
     assert_int_equal(repaired.recovered, 5);
     assert_int_equal(repaired.entries, 20);
     for (uint64_t i = 1; i < 20; i += 4)
-        assert_int_equal(look(store, 1, i, 50000), GCI_FOUND);
+        assert_int_equal(look(store, 1, i, OWN_FILE), GCI_FOUND);
     assert_int_equal(problems(store), 0);
     gci_store_close(store);
 }
@@ -604,6 +658,8 @@ main(void)
         STORE_TEST(test_recency_counts),
         STORE_TEST(test_gc_by_target_age_and_namespace),
         STORE_TEST(test_gc_removes_strays_only_when_old),
+        STORE_TEST(test_a_large_first_one_goes_and_leaves_the_others),
+        STORE_TEST(test_a_large_first_one_is_renewed_in_its_place),
         STORE_TEST(test_repair_rebuilds_from_entries),
         STORE_TEST(test_repair_puts_aside),
         STORE_TEST(test_damaged_index),

@@ -224,6 +224,30 @@ test_what_was_appended_is_read(void **state)
     gci_store_close(store);
 }
 
+/* A large payload that came first is read once, not again with each small one that is appended to it. */
+static void
+test_what_stands_behind_a_large_one_is_read(void **state)
+{
+    gci_store *store = fixture_open_apart(*state), *other = fixture_open_apart(*state);
+
+    look(other, 12345, 1, 1);
+    uint64_t empty = memory_of(other);
+    insert(store, 1, 1, FIRST_IN_PACK);
+    let_it_settle();
+    gci_candidates *first = candidates_now(other, 1, 1, 1);
+    insert(store, 1, 2, 10);
+    gci_candidates *second = candidates_now(other, 1, 2, 2);
+    assert_ptr_equal(second->items[0], first->items[0]);
+    gci_candidates_release(first);
+    gci_candidates_release(second);
+    assert_int_equal(look(other, 1, 1, FIRST_IN_PACK), GCI_FOUND);
+    assert_int_equal(look(other, 1, 2, 10), GCI_FOUND);
+    /* As it is stored, as it was handed out, and what blocks of memory have to spare. */
+    assert_in_range(memory_of(other) - empty, FIRST_IN_PACK, 3 * FIRST_IN_PACK);
+    gci_store_close(other);
+    gci_store_close(store);
+}
+
 /* Runs are few, and nothing is charged twice or for ever. */
 static void
 test_runs_stay_few(void **state)
@@ -453,6 +477,7 @@ main(void)
         STORE_TEST(test_threads_share),
         STORE_TEST(test_odd_generation),
         STORE_TEST(test_what_was_appended_is_read),
+        STORE_TEST(test_what_stands_behind_a_large_one_is_read),
         STORE_TEST(test_runs_stay_few),
         STORE_TEST(test_shared_hits_are_counted),
         STORE_TEST(test_rewritten_is_read_anew),

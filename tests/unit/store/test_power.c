@@ -77,7 +77,9 @@ mount_new(char const *image, char const *place)
 static size_t
 size_of_variant(uint32_t variant)
 {
-    return variant % 3 == 0 ? 20000 : 500;
+    static size_t const sizes[] = { 20000, FIRST_IN_PACK, OWN_FILE };
+
+    return variant % 3 == 0 ? sizes[variant / 3 % 3] : 500;
 }
 
 static test_dir

@@ -391,14 +391,14 @@ test_signing(void **state)
     gci_signing_key ours = { "k1", GCI_VIEW("our secret") }, theirs = { "k1", GCI_VIEW("their secret") };
     gci_signing_key both[2] = { { "k2", GCI_VIEW("newer") }, { "k1", GCI_VIEW("our secret") } };
     gci_store_options required = { .signing = &ours, .signing_count = 1, .require_signature = true };
-    size_t const sizes[] = { 100, 100000 };
+    size_t const sizes[] = { 100, FIRST_IN_PACK, OWN_FILE };
 
     gci_store *unsigned_store = fixture_open(*state);
     insert(unsigned_store, 9, 1, 100);
     gci_store *store = fixture_open_with(*state, required);
-    for (uint64_t i = 0; i < 2; i++)
+    for (uint64_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         insert(store, i, 1, sizes[i]);
-    for (uint64_t i = 0; i < 2; i++) {
+    for (uint64_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         assert_int_equal(look(store, i, 1, sizes[i]), GCI_FOUND);
         assert_int_equal(look(unsigned_store, i, 1, sizes[i]), GCI_FOUND);
     }
@@ -412,7 +412,7 @@ test_signing(void **state)
     required.signing = both;
     required.signing_count = 2;
     store = fixture_open_with(*state, required);
-    for (uint64_t i = 0; i < 2; i++)
+    for (uint64_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         assert_int_equal(look(store, i, 1, sizes[i]), GCI_FOUND);
     gci_store_close(store);
 }
@@ -431,8 +431,8 @@ test_as_on_a_network(void **state)
         assert_int_equal(look(other, 1, i, 10), GCI_FOUND);
         assert_int_equal(look(other, 1, i, 10), GCI_FOUND);
     }
-    insert(other, 2, 1, 100000);
-    assert_int_equal(look(store, 2, 1, 100000), GCI_FOUND);
+    insert(other, 2, 1, OWN_FILE);
+    assert_int_equal(look(store, 2, 1, OWN_FILE), GCI_FOUND);
     assert_int_equal(problems(store), 0);
     for (uint64_t i = 100; i < 400; i++)
         insert(i % 2 == 0 ? store : other, i, 1, 30000);
