@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A payload that has a file of its own wherever it stands, if it isn't compressed: more than the 128 KiB that a candidate index holds
-   of the first of its key (store/insert/commit.c). */
+/* A payload that has a file of its own wherever it stands, if it isn't compressed: more than the 128 KiB that a candidate index
+   holds of the first of its key (store/insert/commit.c). */
 #define OWN_FILE ((size_t)150000)
 
 typedef struct fixture {

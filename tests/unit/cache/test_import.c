@@ -98,8 +98,8 @@ assert_told(fixture_pair const *p, char const *what)
 static gcache_signing_key const ours = { "k1", "our secret", 10 }, second = { "k2", "newer", 5 },
                                 theirs = { "k3", "their secret", 12 }, forged = { "k1", "a guess", 7 };
 
-/* A payload that is large and lies in the candidate index since it comes first; small ones beside it, and large ones that have a file of
-   their own unless they compress. */
+/* A payload that is large and lies in the candidate index since it comes first; small ones beside it, and large ones that have
+   a file of their own unless they compress. */
 static char const *const variants[] = { "first raw", "small", "small raw", "large", "large raw" };
 enum { VARIANTS = sizeof variants / sizeof *variants };
 
