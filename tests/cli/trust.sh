@@ -46,6 +46,13 @@ for what in "$dir" "$dir/entries" "$(dirname "$entry")" "$dir/tmp" "$entry" "$pa
     harmed "$what" chown 4321
 done
 
+echo "-- the older half of the journal: it hides nothing that the newer one has"
+mv "$dir/journal" "$dir/journal.old"
+chmod o+w "$dir/journal.old"
+guardcache lookup --key "$(printf %064d 7)" 2>/dev/null
+run guardcache explain --last 2>&1 | head -n 1 | place | sed 's/    .*//'
+rm "$dir/journal.old"
+
 echo "-- settings"
 run guardcache ls --set trust=any 2>&1 | place
 run guardcache ls --set trust=all 2>&1

@@ -179,7 +179,7 @@ add_time(gci_statistics *statistics, uint64_t elapsed_ns)
 
     if (elapsed_ns == 0)
         return;
-    while (elapsed_ns >= gci_time_bucket_end(bucket))
+    while (bucket + 1 < GCI_TIME_BUCKETS && elapsed_ns >= gci_time_bucket_end(bucket))
         bucket++;
     statistics->times[bucket]++;
     statistics->timed++;

@@ -223,17 +223,19 @@ open_to_read(gci_dir dir, char const *name, gci_file *out_file, gcache_error *er
     return status == GCACHE_ERROR_CORRUPT ? GCACHE_OK : status;
 }
 
-/* The newer one first: if it ends meanwhile it is opened twice, and the older one is gone. */
+/* The newer one first: if it ends meanwhile it is opened twice, and the older one is gone. An older one that isn't trusted hides
+   nothing that the newer one has: doctor says what is wrong with it. */
 static gcache_status
 open_files(gci_dir dir, gci_file files[GCI_JOURNAL_FILES], gcache_error *error)
 {
     gcache_status status = open_to_read(dir, NEWEST, &files[0], error);
 
-    if (status == GCACHE_OK)
-        status = open_to_read(dir, OLDER, &files[1], error);
+    if (status != GCACHE_OK)
+        return status;
+    status = open_to_read(dir, OLDER, &files[1], error);
     if (files[0].fd >= 0 && files[1].fd >= 0 && files[0].opened.inode == files[1].opened.inode)
         gci_file_close(&files[1]);
-    return status;
+    return files[0].fd >= 0 ? GCACHE_OK : status;
 }
 
 gcache_status

@@ -282,16 +282,14 @@ write_entry_temporary(gci_insertion *insertion, bool fresh, gci_path *out_path)
     return status;
 }
 
-/* The same under its name; then the head is that of a reference to it. */
+/* Gives it its name: behind its row, by which it is found and evicted should its writer die here. Then the head is that of a reference to it. */
 static gcache_status
-write_entry_file(gci_insertion *insertion, bool fresh)
+place_entry_file(gci_insertion *insertion, gci_path const *temporary)
 {
-    gci_path place = gci_path_entry(&insertion->record.key, insertion->record.id), temporary;
+    gci_path place = gci_path_entry(&insertion->record.key, insertion->record.id);
     gci_store *store = insertion->store;
 
-    gcache_status status = write_entry_temporary(insertion, fresh, &temporary);
-    if (status == GCACHE_OK)
-        status = gci_move_into_place(store, &temporary, &place, insertion->error);
+    gcache_status status = gci_move_into_place(store, temporary, &place, insertion->error);
     if (status != GCACHE_OK) {
         gci_dir_unlink(store->directory, place.text, NULL);
         return status;
@@ -401,14 +399,15 @@ publish(gci_insertion *insertion, gci_candidates *set)
     return status;
 }
 
-/* The payload in its place: in a file, or right behind the head. */
+/* The payload: in a file that hasn't its name yet, or (*out_file "") to be written right behind the head. */
 static gcache_status
-write_payload(gci_insertion *insertion, size_t pack_size)
+write_payload(gci_insertion *insertion, size_t pack_size, gci_path *out_file)
 {
     insertion->entry_cost = 0;
+    out_file->text[0] = '\0';
     if (lies_in_pack(insertion, pack_size))
         return make_head(insertion, GCI_FRAME_ENTRY);
-    return write_entry_file(insertion, pack_size == 0);
+    return write_entry_temporary(insertion, pack_size == 0, out_file);
 }
 
 /* Before the lock nobody looked whether a key in a pool has a description: it may have one in a file. */
@@ -455,11 +454,12 @@ write_and_publish(gci_insertion *insertion, gci_candidates *set)
     size_t pack_size = set != NULL ? gci_inside(set)->end : 0;
     gcache_key const *key = &insertion->record.key;
     gci_store *store = insertion->store;
+    gci_path file;
 
     if (set != NULL)
         gci_insertion_unstage(insertion);
     insertion->record.sequence = (set != NULL ? gci_inside(set)->last_sequence : 0) + 1;
-    gcache_status status = write_payload(insertion, pack_size);
+    gcache_status status = write_payload(insertion, pack_size, &file);
     if (status != GCACHE_OK)
         return status;
     write_description(insertion, set);
@@ -475,9 +475,12 @@ write_and_publish(gci_insertion *insertion, gci_candidates *set)
     if (status == GCACHE_ERROR_NO_SPACE)
         gci_fail_errno(insertion->error, ENOSPC, "%s/segment", store->directory.name);
     else
+        status = file.text[0] != '\0' ? place_entry_file(insertion, &file) : GCACHE_OK;
+    if (status == GCACHE_OK)
         status = publish(insertion, set);
     if (status == GCACHE_OK)
         return GCACHE_OK;
+    discard(insertion, &file);
     if (insertion->entry_cost != 0)
         gci_remove_entry(store, key, insertion->record.id, NULL, NULL);
     gci_note_removal(store, key, insertion->record.id, cost);

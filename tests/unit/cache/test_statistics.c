@@ -3,7 +3,9 @@
  */
 #include "fixture.h"
 
+#include "cache/handle/cache.h"
 #include "cache/handle/counters.h"
+#include "cache/journal/journal_entry.h"
 #include "cache/observe/statistics.h"
 
 static void
@@ -147,6 +149,25 @@ a_cache_without_a_past_has_sums(void **state)
                      GCACHE_ERROR_ARGUMENT);
 }
 
+/* The longest there is, too: who may write to the journal may write that. */
+static void
+every_time_has_its_place(void **state)
+{
+    gci_journal_entry entry = { .kind = GCACHE_JOURNAL_HIT, .entry = "", .hits = UINT64_MAX, .elapsed_ns = UINT64_MAX };
+    fixture *f = *state;
+    gci_statistics statistics;
+    gci_buf bytes;
+
+    gci_buf_init(&bytes, GCI_JOURNAL_BYTES_MAX);
+    gci_journal_entry_write(&bytes, &entry);
+    assert_true(gci_store_journal_append(f->cache->store, gci_buf_view(&bytes)));
+    gci_buf_clear(&bytes);
+    assert_int_equal(gci_statistics_collect(f->cache, NULL, true, &statistics, &f->error), GCACHE_OK);
+    assert_int_equal(statistics.timed, 1);
+    assert_int_equal(statistics.times[GCI_TIME_BUCKETS - 1], 1);
+    gci_statistics_clear(&statistics);
+}
+
 int
 main(void)
 {
@@ -154,6 +175,7 @@ main(void)
     struct CMUnitTest const tests[] = {
         CASE(adds_up),
         CASE(guards_are_known_by_what_failed_them),
+        CASE(every_time_has_its_place),
         cmocka_unit_test(what_comes_round_regularly_is_sampled_fairly),
         CASE(a_cache_without_a_past_has_sums),
     };

@@ -172,6 +172,51 @@ test_death_at_every_call(void **state)
     assert_true(at > 100);
 }
 
+/* ---- what the dead leave ---- */
+
+static unsigned
+entry_files(test_dir const *fixture)
+{
+    char command[600];
+    unsigned count = 0;
+
+    snprintf(command, sizeof command, "find '%s/entries' -name '*.entry' | wc -l", fixture->directory);
+    FILE *output = popen(command, "r");
+    assert_true(output != NULL && fscanf(output, "%u", &count) == 1);
+    pclose(output);
+    return count;
+}
+
+/* A file without a candidate index takes room as any other: what evicts all evicts it. */
+static void
+test_what_the_dead_leave_is_evicted(void **state)
+{
+    gcache_gc_options options = { .size = sizeof options, .target_bytes = 1 };
+    unsigned left = 0;
+    bool died = true;
+
+    for (unsigned at = 1; died; at++) {
+        gcache_collected collected = GCACHE_COLLECTED_INIT;
+        pid_t child = fork();
+        int how;
+        if (child == 0) {
+            gci_store *store = fixture_open(*state);
+            plan.armed = true;
+            plan.countdown = at;
+            insert(store, 6000, 1, OWN_FILE);
+            _exit(0);
+        }
+        assert_int_equal(waitpid(child, &how, 0), child);
+        died = WIFSIGNALED(how);
+        left += entry_files(*state) != 0;
+        gci_store *store = fixture_open(*state);
+        assert_int_equal(gci_store_gc(store, &options, &collected, NULL), GCACHE_OK);
+        assert_int_equal(entry_files(*state), 0);
+        gci_store_close(store);
+    }
+    assert_true(left > 0);
+}
+
 /* ---- dying while an entry is renewed ---- */
 
 enum { RENEWED = 5000 };
@@ -423,6 +468,7 @@ main(void)
 {
     struct CMUnitTest const tests[] = {
         STORE_TEST(test_death_at_every_call),
+        STORE_TEST(test_what_the_dead_leave_is_evicted),
         STORE_TEST(test_death_while_renewing),
         STORE_TEST(test_death_at_random),
     };
