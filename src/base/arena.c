@@ -65,12 +65,12 @@ gci_arena_reset(gci_arena *arena)
 static bool
 add_block(gci_arena *arena, size_t need)
 {
-    size_t size = arena->blocks == NULL ? BLOCK_FIRST : arena->blocks->size * 2;
+    size_t usual = arena->usual == 0 ? BLOCK_FIRST : arena->usual * 2;
 
-    if (size > BLOCK_LARGEST)
-        size = BLOCK_LARGEST;
-    if (size < need + HEADER)
-        size = need + HEADER;
+    if (usual > BLOCK_LARGEST)
+        usual = BLOCK_LARGEST;
+    /* What is made for one large piece says nothing of how much comes next. */
+    size_t size = usual < need + HEADER ? need + HEADER : usual;
     arena->full = size > arena->limit || arena->total > arena->limit - size;
     if (arena->full)
         return false;
@@ -80,6 +80,7 @@ add_block(gci_arena *arena, size_t need)
     block->older = arena->blocks;
     block->size = size;
     arena->blocks = block;
+    arena->usual = size == usual ? usual : arena->usual;
     arena->next = block->bytes;
     arena->end = (char *)block + size;
     arena->total += size;

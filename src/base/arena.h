@@ -18,6 +18,7 @@ typedef struct gci_arena {
     gci_arena_block *blocks; /* newest first */
     char *next, *end;        /* what is left of the newest block */
     size_t total, limit;     /* bytes in all blocks */
+    size_t usual;            /* what the last block had that wasn't made for one large piece */
     bool failed, full;       /* full: it failed for its limit */
 } gci_arena;
 
