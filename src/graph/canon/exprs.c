@@ -153,12 +153,21 @@ find_in_tokens(gci_exprs *x, gci_form *form, finding *f)
     return set_symbols(x, form, f);
 }
 
+/* Which symbols they are, and what is known of them from elsewhere, doesn't count yet. */
+static uint64_t
+no_color(void *state, gci_view name)
+{
+    (void)state;
+    (void)name;
+    return 0;
+}
+
 /* The symbols of a normal form, in an order that depends on nothing but the form; of equal ones, in that of the text. */
 static bool
 find_in_expr(gci_exprs *x, gci_form *form, finding *f)
 {
     form->weight = (uint32_t)gci_expr_weight(form->expr);
-    if (!gci_expr_each_symbol(form->expr, color_of, note_symbol, f) || f->found.failed || x->failed)
+    if (!gci_expr_each_symbol(form->expr, no_color, note_symbol, f) || f->found.failed || x->failed)
         return false;
     gci_ranked_symbol *found = (gci_ranked_symbol *)(void *)f->found.data;
     size_t count = f->found.size / sizeof *found;

@@ -282,7 +282,8 @@ write_entry_temporary(gci_insertion *insertion, bool fresh, gci_path *out_path)
     return status;
 }
 
-/* Gives it its name: behind its row, by which it is found and evicted should its writer die here. Then the head is that of a reference to it. */
+/* Gives it its name: behind its row, by which it is found and evicted should its writer die here. Then the head is that of a
+   reference to it. */
 static gcache_status
 place_entry_file(gci_insertion *insertion, gci_path const *temporary)
 {
