@@ -6,9 +6,10 @@
 
 Configures and builds an optimised tree with all benchmarks (build-bench), makes a Python environment in it with the peers
 that can be had (PyTorch, JAX, numba, diskcache), runs every program twice and writes what came of it. What isn't there is
-named as missing. Takes some four minutes on two processors once all is built; --quick leaves PyTorch out. With --growth it measures instead how
-the cost of each operation grows, once, and writes bench/GROWTH.md: some 25 minutes for 10,000,000 entries, for which it needs
-12 GB in TMPDIR. No number on these pages is typed in: losses and states of growth too are made from the rows of the run.
+named as missing. Takes some four minutes on two processors once all is built; --quick leaves PyTorch out. With --growth it
+measures instead how the cost of each operation grows, once, and writes bench/GROWTH.md: some 25 minutes for 10,000,000
+entries, for which it needs 12 GB in TMPDIR. No number on these pages is typed in: losses and states of growth too are made
+from the rows of the run.
 """
 
 from __future__ import annotations
