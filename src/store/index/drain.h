@@ -4,7 +4,7 @@
  * Invariants:
  *  1. How far the segment was drained is written in the same transaction as what was drained: an event counts once.
  *  2. Draining what was drained before (the file was emptied, and a crash came in between) changes nothing but hit
- *     counts and the list of past lookups.
+ *     counts.
  */
 #ifndef GCI_STORE_INDEX_DRAIN_H
 #define GCI_STORE_INDEX_DRAIN_H
