@@ -322,7 +322,7 @@ work_in_threads(struct verification *run, int count)
 }
 
 static gcache_status
-quick_check(struct verification *run)
+check_database(struct verification *run)
 {
     gci_index *index = &run->store->index;
     gci_buf findings;
@@ -350,7 +350,7 @@ check_index(struct verification *run)
     if (!read_only)
         status = gci_drain(run->store, WAIT_NS, run->error);
     if (status == GCACHE_OK)
-        status = quick_check(run);
+        status = check_database(run);
     if (read_only && (status == GCACHE_OK || status == GCACHE_ERROR_NOT_FOUND))
         status = gci_snapshot_refresh(&run->snapshot, run->error);
     if (status == GCACHE_OK)

@@ -129,6 +129,38 @@ overwrite_pages(char const *path)
         overwrite(path, at, noise, sizeof noise);
 }
 
+/* One of the places that have a key: its row, and the index by which rows are found. */
+static void
+flip_key(char const *path, unsigned which)
+{
+    gcache_key key = key_of(0);
+    char bytes[1 << 17];
+    unsigned seen = 0;
+
+    checkpoint(path);
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    size_t size = fread(bytes, 1, sizeof bytes, file);
+    fclose(file);
+    for (size_t at = 0; at + sizeof key.bytes <= size; at++) {
+        if (memcmp(bytes + at, key.bytes, sizeof key.bytes) == 0 && seen++ == which)
+            flip_byte(path, (off_t)(at + sizeof key.bytes - 1));
+    }
+    assert_int_equal(seen, 2);
+}
+
+static void
+flip_key_once(char const *path)
+{
+    flip_key(path, 0);
+}
+
+static void
+flip_key_elsewhere(char const *path)
+{
+    flip_key(path, 1);
+}
+
 static void
 write_text(char const *path)
 {
@@ -185,8 +217,8 @@ log_is_damaged(char const *path)
 #define DAMAGE_MAP(X)                                                                                 \
     X(flip_version) X(flip_application) X(flip_write_version) X(drop_table) X(drop_index) X(add_trigger) \
     X(make_sizes_negative) X(make_sizes_overflow) X(empty_file) X(halve_file) X(zero_file) X(overwrite_pages) \
-    X(write_text) X(delete_file) X(become_directory) X(become_pipe) X(become_link) X(log_is_a_pipe)   \
-    X(memory_is_a_directory) X(log_without_database) X(log_is_damaged)
+    X(flip_key_once) X(flip_key_elsewhere) X(write_text) X(delete_file) X(become_directory) X(become_pipe) X(become_link) \
+    X(log_is_a_pipe) X(memory_is_a_directory) X(log_without_database) X(log_is_damaged)
 
 static struct {
     char const *name;
