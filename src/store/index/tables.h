@@ -44,7 +44,7 @@ typedef int (*gci_row_fn)(void *state, gci_row const *row);
 gcache_status gci_tables_each(gci_store *store, gci_row_filter const *filter, gci_row_fn fn, void *state,
                               gcache_error *error);
 
-/* Whether the database can be read. One that isn't there is whole. */
+/* Whether the database can be read, and its rows are where they are looked for. One that isn't there is whole. */
 bool gci_tables_are_whole(gci_store *store);
 
 /* Puts it aside unless it is whole; whether it did. For repair. */

@@ -367,4 +367,21 @@ size_of_file(char const *path)
     return facts.st_size;
 }
 
+/* Where in the file these bytes stand for the n-th time, from 0; -1: they don't. */
+static inline off_t
+place_in_file(char const *path, gci_view wanted, unsigned n)
+{
+    char bytes[1 << 17];
+    FILE *file = fopen(path, "rb");
+
+    assert_non_null(file);
+    size_t size = fread(bytes, 1, sizeof bytes, file);
+    fclose(file);
+    for (size_t at = 0; at + wanted.size <= size; at++) {
+        if (memcmp(bytes + at, wanted.data, wanted.size) == 0 && n-- == 0)
+            return (off_t)at;
+    }
+    return -1;
+}
+
 #endif
