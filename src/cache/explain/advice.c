@@ -369,7 +369,9 @@ static void
 advise_on_eviction(gci_journal_entry const *entry, gci_buf *out)
 {
     static char const *const texts[] = {
-        [GCI_EVICTED_AGE] = "raise the age that guardcache gc --unused is called with.",
+        [GCI_EVICTED_AGE] = "raise the age limit that the cache is opened with (max_age_ns).",
+        [GCI_EVICTED_GC_AGE] = "raise the age that guardcache gc --unused is called with.",
+        [GCI_EVICTED_GC] = "a larger guardcache gc --target keeps it; without gc the cache keeps itself below its cap.",
         [GCI_EVICTED_SPACE] = "free space on the cache's disk, or move the cache to a larger one (GUARDCACHE_DIR).",
         [GCI_EVICTED_KEY_FULL] = "guardcache config max-candidates N allows a key more of them; better are wider guards: "
                                  "mark what varies as dynamic.",

@@ -314,11 +314,9 @@ char const *
 gci_eviction_text(int cause)
 {
     static char const *const texts[] = {
-        [GCI_EVICTED_SIZE] = "the cache was over its size limit",
-        [GCI_EVICTED_AGE] = "it had not been used for too long",
-        [GCI_EVICTED_SPACE] = "the disk was full",
-        [GCI_EVICTED_KEY_FULL] = "its key had as many candidates as it may",
-        [GCI_EVICTED_BY_HAND] = "it was taken out by hand",
+#define X(name, text) [GCI_EVICTED_##name] = text,
+        GCI_EVICTION_CAUSE_MAP(X)
+#undef X
     };
     bool known = cause > 0 && (size_t)cause < sizeof texts / sizeof texts[0];
 

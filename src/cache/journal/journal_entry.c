@@ -90,7 +90,7 @@ static gci_field const trial_fields[] = {
 static gci_fields const trial_item = GCI_FIELDS("journal entry: trial", gci_kept_trial, trial_fields);
 
 static gci_field const eviction_fields[] = {
-    GCI_NUMBER_UP_TO(gci_key_eviction, tombstone.cause, 1, GCI_EVICTED_KEY_FULL, "cause", ""),
+    GCI_NUMBER_UP_TO(gci_key_eviction, tombstone.cause, 1, GCI_EVICTED_CAUSES - 1, "cause", ""),
     GCI_NUMBER(gci_key_eviction, tombstone.evicted_ns, 8, "when", ""),
     GCI_NUMBER(gci_key_eviction, tombstone.entries, 4, "entries", ""),
     GCI_NUMBER(gci_key_eviction, tombstone.hits, 4, "hits", ""),

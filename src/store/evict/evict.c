@@ -71,7 +71,7 @@ static bool
 put_tombstone(struct cull *cull, gcache_key const *key)
 {
     gci_tombstone tombstone = { .key = *key, .evicted_ns = cull->now_ns, .entries = (uint32_t)cull->evicted,
-                                .hits = (uint32_t)cull->hits, .cause = (uint32_t)cull->eviction->cause,
+                                .hits = (uint32_t)cull->hits, .cause = (gci_eviction_cause)cull->eviction->cause,
                                 .left = (uint32_t)gci_pack_draft_live(&cull->draft), .stored_ns = cull->stored_ns,
                                 .used_ns = cull->used_ns,
                                 .evicted_bytes = gci_store_counted(cull->store, GCI_COUNT_EVICTED_BYTES) };

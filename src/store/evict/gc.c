@@ -71,7 +71,9 @@ static gcache_status
 evict_namespace(struct collection *run, char const *namespace_)
 {
     gci_choice choice = { .of = GCI_OF_NAMESPACE, .namespace_ = namespace_, .limit = slice_of(run), .want = UINT64_MAX };
-    gci_eviction eviction = { .cause = GCI_EVICTED_BY_HAND, .want = UINT64_MAX, .wait_ns = KEY_WAIT_NS, .namespace_ = namespace_ };
+    gci_eviction eviction = {
+        .cause = GCI_EVICTED_GC_NAMESPACE, .want = UINT64_MAX, .wait_ns = KEY_WAIT_NS, .namespace_ = namespace_
+    };
     gcache_status status = GCACHE_OK;
 
     for (bool any = true; any;)
@@ -80,11 +82,11 @@ evict_namespace(struct collection *run, char const *namespace_)
 }
 
 static gcache_status
-evict_aged(struct collection *run, uint64_t max_age_ns)
+evict_aged(struct collection *run, uint64_t max_age_ns, gci_eviction_cause cause)
 {
     uint64_t now = gci_clock_wall_ns(), since = now - max_age_ns;
     gci_choice choice = { .of = GCI_UNUSED_SINCE, .since_ns = since, .limit = slice_of(run), .want = UINT64_MAX };
-    gci_eviction eviction = { .cause = GCI_EVICTED_AGE, .want = UINT64_MAX, .wait_ns = KEY_WAIT_NS, .before_ns = since };
+    gci_eviction eviction = { .cause = cause, .want = UINT64_MAX, .wait_ns = KEY_WAIT_NS, .before_ns = since };
     gcache_status status = GCACHE_OK;
 
     for (bool any = max_age_ns != 0 && max_age_ns < now; any;)
@@ -124,7 +126,9 @@ evict_down_to_target(struct collection *run)
         bool any;
         return evict_chosen(run, &choice, NULL, &any);
     }
-    status = gci_evict_least_recent(run->store, counted.bytes - target, GCI_EVICTED_SIZE, &evicted, run->error);
+    bool over_cap = run->options->target_bytes == 0 && counted.bytes > gci_enforced_cap(run->store, counted.bytes);
+    status = gci_evict_least_recent(run->store, counted.bytes - target, over_cap ? GCI_EVICTED_SIZE : GCI_EVICTED_GC, &evicted,
+                                    run->error);
     run->out->entries += evicted.entries;
     run->out->bytes += evicted.bytes;
     return status;
@@ -154,7 +158,8 @@ collect(struct collection *run)
     settle(store, options->dry_run);
     gcache_status status = options->namespace_ != NULL ? evict_namespace(run, options->namespace_) : GCACHE_OK;
     if (status == GCACHE_OK)
-        status = evict_aged(run, options->max_age_ns != 0 ? options->max_age_ns : store->options.max_age_ns);
+        status = options->max_age_ns != 0 ? evict_aged(run, options->max_age_ns, GCI_EVICTED_GC_AGE)
+                                          : evict_aged(run, store->options.max_age_ns, GCI_EVICTED_AGE);
     gci_pools_compact(store);
     if (status == GCACHE_OK)
         status = evict_down_to_target(run);

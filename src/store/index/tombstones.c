@@ -28,7 +28,9 @@ static gci_field const slot_fields[] = {
     GCI_NUMBER(gci_tombstone, evicted_ns, 8, "evicted", "ns since 1970; 0: an empty slot"),
     GCI_NUMBER(gci_tombstone, entries, 4, "entries", "that went"),
     GCI_NUMBER(gci_tombstone, hits, 4, "hits", "how often they had been handed out"),
-    GCI_NUMBER(gci_tombstone, cause, 4, "cause", "1 size, 2 age, 3 a full disk, 4 by hand, 5 a full key"),
+    GCI_NUMBER(gci_tombstone, cause, 4, "cause",
+               "1 the size cap, 2 an age limit, 3 a full disk, 4 one entry by hand (`rm`), 5 a full key; `gc` by hand: 6 down to a "
+               "size, 7 what was unused, 8 a namespace"),
     GCI_NUMBER(gci_tombstone, left, 4, "left", "candidates that stayed under the key; 0: it was evicted whole"),
     GCI_NUMBER(gci_tombstone, stored_ns, 8, "stored", "when the first of those that went was; 0: not known"),
     GCI_NUMBER(gci_tombstone, used_ns, 8, "used", "when one of them last was; 0: not known"),

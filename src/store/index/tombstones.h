@@ -12,13 +12,32 @@
 #include "base/fields.h"
 #include "store/state/options.h"
 
+/* Who or what evicted, in words that follow a colon. Numbers from 1 on are written: append. */
+#define GCI_EVICTION_CAUSE_MAP(X)                                                                     \
+    X(SIZE, "the cache was over its size limit")                                                      \
+    X(AGE, "it had been unused for longer than the cache's age limit")                                \
+    X(SPACE, "the disk was full")                                                                     \
+    X(BY_HAND, "it was taken out by hand (rm)")                                                       \
+    X(KEY_FULL, "its key had as many candidates as it may")                                           \
+    X(GC, "gc was run to make the cache smaller")                                                     \
+    X(GC_AGE, "gc was run for what had long been unused")                                             \
+    X(GC_NAMESPACE, "gc was run to empty its namespace")
+
+typedef enum gci_eviction_cause {
+    GCI_EVICTED_UNKNOWN = 0,
+#define X(name, text) GCI_EVICTED_##name,
+    GCI_EVICTION_CAUSE_MAP(X)
+#undef X
+    GCI_EVICTED_CAUSES
+} gci_eviction_cause;
+
 /* What is known about the last eviction under a key. Times are 0 where they aren't known. */
 typedef struct gci_tombstone {
     gcache_key key;
     uint64_t evicted_ns;
     uint32_t entries;       /* how many went then */
     uint32_t hits;          /* how often they had been handed out */
-    enum { GCI_EVICTED_SIZE = 1, GCI_EVICTED_AGE, GCI_EVICTED_SPACE, GCI_EVICTED_BY_HAND, GCI_EVICTED_KEY_FULL } cause;
+    gci_eviction_cause cause;
     uint32_t left;          /* candidates that stayed under the key */
     uint64_t stored_ns;     /* when the first of those that went was stored */
     uint64_t used_ns;       /* when one of them was last used */

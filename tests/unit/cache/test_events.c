@@ -161,7 +161,7 @@ what_is_taken_out_by_hand_is_told(void **state)
     assert_int_equal(gcache_remove(f->cache, &inserted.key, inserted.entry, &f->error), GCACHE_OK);
     size_t at = find(h, GCACHE_EVENT_EVICTED, 0);
     assert_int_equal(h->events[at].entries, 1);
-    assert_string_equal(h->events[at].text, "it was taken out by hand");
+    assert_string_equal(h->events[at].text, "it was taken out by hand (rm)");
     assert_int_equal(gcache_remove(f->cache, &inserted.key, inserted.entry, &f->error), GCACHE_ERROR_NOT_FOUND);
     assert_int_equal(count_of(h, GCACHE_EVENT_EVICTED), 1);
     gcache_graph_free(g);
