@@ -17,7 +17,8 @@ class Checker(html.parser.HTMLParser):
         if tag == "svg" and names.get("role") == "img":
             self.pictures += 1
             self.named += bool(names.get("aria-label"))
-        if tag == "script" or (names.get("src") or names.get("href") or "data:").split(":")[0] != "data":
+        link = names.get("src") or names.get("href") or "data:"
+        if tag == "script" or not link.startswith(("data:", "#")):
             self.problems.append(f"{tag} is not self-contained")
         if tag not in VOID:
             self.open.append(tag)
@@ -36,8 +37,11 @@ checker.feed(page)
 print((checker.problems + checker.open)[:5])
 print("pictures with a name:", checker.named == checker.pictures >= 3)
 print("hits, misses, regions:", *(bool(re.search(part, page)) for part in ('<circle class="hit"', 'class="cross"', 'class="region c0"')))
-print("light and dark:", "prefers-color-scheme:dark" in page)
+print("light, dark, paper:", "prefers-color-scheme:dark" in page and "@media print" in page)
+print("the time on its axis, values on hover:", bool(re.search(r'<span class="x"[^>]*>\d\d:\d\d:\d\d', page)), bool(re.search(r"<title>[^<]*: [\d,]+ hits?, \d+ miss", page)))
 print("an explanation:", "candidate, it doesn" in page or "candidates, none holds" in page)
 PY
-run guardcache report --cache cache --since 0s | grep -c "the journal is empty"
+run guardcache report --cache cache --since 0s | grep -c "The journal has no entry of those"
+guardcache config --cache empty max-size 1GiB
+run guardcache report --cache empty | grep -c "The journal is empty"
 run guardcache report --cache nowhere

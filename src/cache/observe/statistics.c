@@ -66,6 +66,14 @@ add_to(gci_statistics *statistics, gci_groups *groups, gci_view name, gci_journa
     }
 }
 
+gci_view
+gci_group_name(gci_group const *group)
+{
+    if (group->label.size != 0)
+        return group->label;
+    return group->kind.size != 0 ? group->kind : gci_view_text("without a label");
+}
+
 static int
 compare_cost(void const *left, void const *right)
 {

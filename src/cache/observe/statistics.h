@@ -55,6 +55,9 @@ uint64_t gci_statistics_misses(gci_statistics const *statistics);
 /* 0 of nothing. */
 double gci_percent(uint64_t part, uint64_t whole);
 
+/* What a group is called: by its label, without one by its kind of graph. */
+gci_view gci_group_name(gci_group const *group);
+
 /* Costliest first, then most misses. */
 void gci_groups_sort(gci_groups *groups);
 

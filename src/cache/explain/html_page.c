@@ -1,0 +1,99 @@
+/*
+ * The frame of a page and its style. Colours are named once for light and once for dark; texts on both have a contrast of at
+ * least 4.5 to 1, which tests/cli/check_browser.py measures.
+ */
+#include "cache/explain/html_page.h"
+
+static char const page_head[] =
+    "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n"
+    "<link rel=\"icon\" href=\"data:,\">\n";
+
+static char const style_colours[] =
+    ":root{color-scheme:light dark;--ink:#1c2128;--dim:#57606a;--page:#f6f7f9;--card:#fff;--line:#d0d7de;--soft:#eaeef2;"
+    "--hit:#1a7f37;--miss:#b42318;--link:#0b57d0;--warm:#fdf1ef}\n"
+    "@media(prefers-color-scheme:dark){:root{--ink:#e6edf3;--dim:#9aa4ae;--page:#0d1117;--card:#161b22;--line:#30363d;"
+    "--soft:#21262d;--hit:#4ac26b;--miss:#ff7b72;--link:#79b8ff;--warm:#251a1b}}\n";
+
+static char const style_page[] =
+    "*{box-sizing:border-box}\n"
+    "body{font:16px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--page);margin:0}\n"
+    "main{max-width:68rem;margin:0 auto;padding:1.5rem 1rem 3rem}\n"
+    "h1{font-size:1.7rem;margin:0}h2{font-size:1.25rem;margin:2.6rem 0 .7rem}h3{font-size:1rem;margin:0 0 .3rem;"
+    "overflow-wrap:anywhere}p{margin:.3rem 0}a{color:var(--link)}\n"
+    ".dim,footer{color:var(--dim)}small,.id{font-size:.82rem}.id{color:var(--dim);font-weight:400}\n"
+    "code{font:.9em/1.45 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;overflow-wrap:anywhere}\n"
+    "footer{margin-top:3rem;border-top:1px solid var(--line);padding-top:.6rem;font-size:.85rem}\n"
+    ".card{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:.9rem 1.1rem}\n"
+    ".reason{display:inline-block;font:.82rem/1.6 ui-monospace,monospace;background:var(--soft);border-radius:6px;"
+    "padding:0 .45em}\n"
+    ".bad{color:var(--miss)}.good{color:var(--hit)}\n";
+
+static char const style_report[] =
+    ".figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(9.5rem,1fr));gap:.8rem;margin:1.4rem 0 0}\n"
+    ".figures div{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:.6rem .9rem}\n"
+    "dt{color:var(--dim);font-size:.88rem}dd{margin:0;font-size:1.45rem;font-variant-numeric:tabular-nums}\n"
+    ".first{display:grid;grid-template-columns:repeat(auto-fit,minmax(17rem,1fr));gap:.9rem;list-style:none;padding:0;"
+    "margin:0}\n"
+    ".first li{border-top:4px solid var(--miss);display:flex;flex-direction:column}.first p{flex:1}\n"
+    ".lost{font-size:1.45rem;font-variant-numeric:tabular-nums}\n"
+    "table{border-collapse:collapse;width:100%}caption{text-align:left;color:var(--dim)}th,td{text-align:left;"
+    "padding:.35rem .6rem;border-bottom:1px solid var(--line);vertical-align:top}th{font-weight:600}td.n,th.n{text-align:right;"
+    "font-variant-numeric:tabular-nums}\n"
+    ".scroll{overflow-x:auto}td.share{width:30%}\n"
+    ".bar{display:block;height:.75rem;margin-top:.4rem;background:var(--miss);border-radius:3px;min-width:2px}\n"
+    "details.card{margin-bottom:.6rem}summary{cursor:pointer}summary:focus-visible,a:focus-visible,.scroll:focus-visible,"
+    "pre:focus-visible{outline:2px solid var(--link);outline-offset:2px}\n"
+    "details.card>summary{display:flex;flex-wrap:wrap;gap:.1rem .9rem;align-items:baseline;overflow-wrap:anywhere}\n"
+    "details.card>summary::before{content:\"\\25B8\";color:var(--dim)}details.card[open]>summary::before{content:\"\\25BE\"}\n"
+    "pre{overflow-x:auto;margin:.8rem 0 0;font:.82rem/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}\n";
+
+static char const style_charts[] =
+    "figure{margin:0}figcaption{margin-top:.4rem;color:var(--dim);font-size:.88rem}\n"
+    ".plot{position:relative;margin:0 0 1.7rem}.plot svg{display:block;width:100%;overflow:visible}\n"
+    ".plot span{position:absolute;color:var(--dim);font-size:.75rem;line-height:1;white-space:nowrap;pointer-events:none}\n"
+    ".plot .x{top:100%;margin-top:.5rem;transform:translateX(-50%)}.plot .y{right:100%;margin-right:.4rem;"
+    "transform:translateY(-50%)}\n"
+    ".time svg{height:9rem}.time .most{left:0;bottom:100%;margin-bottom:.15rem}.time .plot{margin-top:1.4rem}\n"
+    ".tick{stroke:var(--line);vector-effect:non-scaling-stroke}.frame{fill:none;stroke:var(--line);"
+    "vector-effect:non-scaling-stroke}\n"
+    "rect.hit,circle.hit{fill:var(--hit)}.miss{fill:var(--miss)}.cross{fill:none;stroke:var(--miss);stroke-width:2}\n"
+    ".slot{fill:transparent}.slots g:hover .slot{fill:var(--soft)}\n"
+    ".key i{display:inline-block;width:.75em;height:.75em;border-radius:2px;margin:0 .3em 0 .9em}.key i:first-child{"
+    "margin-left:0}.key .hit{background:var(--hit)}.key .miss{background:var(--miss)}\n";
+
+/* Later colours of candidates come back after twelve; a number stands beside each. */
+static char const style_coverage[] =
+    ".c0{fill:#4f8edc}.c1{fill:#c98a1b}.c2{fill:#8e6fd1}.c3{fill:#2f9e93}.c4{fill:#c2578f}.c5{fill:#7d8b3a}.c6{fill:#d0653b}"
+    ".c7{fill:#3fa2c4}.c8{fill:#a85fc0}.c9{fill:#55a556}.c10{fill:#b0566a}.c11{fill:#8a7a5c}\n"
+    ".region{fill-opacity:.42}.some{fill-opacity:.17}.region:hover,.some:hover{fill-opacity:.65}\n"
+    ".cover{margin-bottom:1.2rem}.cover .plot{margin-left:3.4rem;margin-top:.9rem}svg text{fill:var(--dim);font-size:11px}\n"
+    ".legend{list-style:none;padding:0;margin:.8rem 0 0}.legend li{padding:.25rem 0}.legend svg{vertical-align:-2px}\n";
+
+static char const style_media[] =
+    "@media(max-width:600px){main{padding:1rem .75rem 2rem}.card{padding:.7rem .8rem}.wide{display:none}"
+    "th,td{padding:.3rem .35rem}td.share{width:18%}.figures{grid-template-columns:1fr 1fr}dd{font-size:1.2rem}"
+    ".mark{transform:scale(1.7);transform-box:fill-box;transform-origin:center}}\n"
+    "@media print{:root{color-scheme:light;--ink:#000;--dim:#444;--page:#fff;--card:#fff;--line:#bbb;--soft:#eee;--hit:#1a7f37;"
+    "--miss:#b42318;--warm:#fff}main{max-width:none;padding:0}details::details-content{content-visibility:visible;"
+    "display:block;height:auto}.card,figure,tr{break-inside:avoid}h2{break-after:avoid}pre{white-space:pre-wrap}"
+    ".bar,.plot,.legend,.key i{print-color-adjust:exact;-webkit-print-color-adjust:exact}}\n";
+
+void
+gci_html_page_begin(gci_buf *out, char const *title)
+{
+    char const *const styles[] = { style_colours, style_page, style_report, style_charts, style_coverage, style_media };
+
+    gci_buf_append_text(out, page_head);
+    gci_buf_format(out, "<title>%s</title>\n<style>\n", title);
+    for (size_t i = 0; i < sizeof styles / sizeof styles[0]; i++)
+        gci_buf_append_text(out, styles[i]);
+    gci_buf_append_text(out, "</style>\n</head>\n<body>\n<main>\n");
+}
+
+void
+gci_html_page_end(gci_buf *out)
+{
+    gci_buf_append_text(out, "</main>\n</body>\n</html>\n");
+}

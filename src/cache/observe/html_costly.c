@@ -1,0 +1,134 @@
+/*
+ * The costliest misses: the three to fix first, and all of them explained.
+ */
+#include "cache/explain/explanation.h"
+#include "cache/handle/words.h"
+#include "cache/observe/html_report.h"
+
+/* ---- what is known about them ---- */
+
+static bool
+is_of(gci_group const *group, gci_journal_entry const *entry)
+{
+    return entry->reason == group->reason && memcmp(&entry->key, &group->key, sizeof entry->key) == 0;
+}
+
+/* Entries come newest first, so the first one of a group is the one explained. */
+static int
+explain_costly(void *state, gci_journal_entry *entry)
+{
+    gci_costly *costly = state;
+
+    for (size_t i = 0; entry->kind == GCACHE_JOURNAL_MISS && i < costly->count; i++) {
+        gci_costly_miss *miss = &costly->misses[i];
+        if (miss->explanation.size != 0 || !is_of(miss->group, entry) || gci_journal_entry_open(entry, NULL) != GCACHE_OK)
+            continue;
+        gci_explain_entry(entry, GCACHE_EXPLAIN_TEXT, &miss->explanation);
+        gci_write_advice(entry, &miss->advice);
+        break;
+    }
+    return 0;
+}
+
+gcache_status
+gci_costly_find(gcache *cache, gcache_journal_query const *query, gci_statistics const *statistics, gci_costly *out_costly,
+                gcache_error *error)
+{
+    gci_groups const *groups = &statistics->misses_by_cost;
+
+    *out_costly = (gci_costly){ .count = groups->count < GCI_REPORT_COSTLY ? groups->count : GCI_REPORT_COSTLY };
+    for (size_t i = 0; i < out_costly->count; i++) {
+        gci_costly_miss *miss = &out_costly->misses[i];
+        miss->group = &groups->items[i];
+        gci_buf_init(&miss->explanation, GCI_BUF_NO_LIMIT);
+        gci_buf_init(&miss->advice, GCI_BUF_NO_LIMIT);
+    }
+    return out_costly->count != 0 ? gci_history_each(cache, query, explain_costly, out_costly, error) : GCACHE_OK;
+}
+
+void
+gci_costly_clear(gci_costly *costly)
+{
+    for (size_t i = 0; i < costly->count; i++) {
+        gci_buf_clear(&costly->misses[i].explanation);
+        gci_buf_clear(&costly->misses[i].advice);
+    }
+}
+
+/* ---- written down ---- */
+
+/* "4.1 s", or of compiles that weren't measured nothing that looks like a time. */
+static void
+write_lost(gci_group const *group, gci_buf *out)
+{
+    if (group->cost_ns != 0)
+        gci_phrase(out, "<strong class=\"lost bad\">{}</strong> ", GCI_AS_DURATION(group->cost_ns));
+    gci_phrase(out, "<span class=\"dim\">{} {}</span>", GCI_AS_COUNT(group->misses),
+               GCI_AS_TEXT(group->misses == 1 ? "miss" : "misses"));
+}
+
+static void
+write_name(gci_group const *group, gci_buf *out)
+{
+    gci_phrase(out, "{} <code class=\"id\">{}</code>", GCI_AS_HTML(gci_group_name(group)), GCI_AS_KEY(&group->key));
+}
+
+static void
+write_first(gci_costly_miss const *miss, size_t place, gci_buf *out)
+{
+    gci_buf_append_text(out, "<li class=\"card\"><div>");
+    write_lost(miss->group, out);
+    gci_buf_append_text(out, "</div>\n<h3>");
+    write_name(miss->group, out);
+    gci_phrase(out, "</h3>\n<div><span class=\"reason\">{}</span></div>\n<p>{}</p>\n<div><a href=\"#miss-{}\">why it missed"
+                    "</a></div></li>\n", GCI_AS_TEXT(gcache_reason_name(miss->group->reason)),
+               GCI_AS_HTML(gci_buf_view(&miss->advice)), GCI_AS_NUMBER(place + 1));
+}
+
+static size_t
+count_advised(gci_costly const *costly)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < costly->count; i++)
+        count += costly->misses[i].advice.size != 0;
+    return count < GCI_REPORT_FIRST ? count : GCI_REPORT_FIRST;
+}
+
+void
+gci_report_first(gci_costly const *costly, gci_buf *out)
+{
+    static char const *const headings[] = { "", "Fix this first", "Fix these two first", "Fix these three first" };
+    size_t advised = count_advised(costly);
+
+    if (advised == 0)
+        return;
+    gci_buf_format(out, "<section><h2>%s</h2>\n<ol class=\"first\">\n", headings[advised]);
+    for (size_t i = 0, written = 0; i < costly->count && written < advised; i++) {
+        if (costly->misses[i].advice.size == 0)
+            continue;
+        write_first(&costly->misses[i], i, out);
+        written++;
+    }
+    gci_buf_append_text(out, "</ol></section>\n");
+}
+
+void
+gci_report_costly(gci_costly const *costly, gci_buf *out)
+{
+    if (costly->count == 0)
+        return;
+    gci_buf_append_text(out, "<section><h2>What costs most</h2>\n");
+    for (size_t i = 0; i < costly->count; i++) {
+        gci_costly_miss const *miss = &costly->misses[i];
+        gci_buf_format(out, "<details class=\"card\"%s><summary><span>", i < GCI_REPORT_FIRST ? " open" : "");
+        write_lost(miss->group, out);
+        gci_buf_append_text(out, "</span> <span>");
+        write_name(miss->group, out);
+        gci_phrase(out, "</span> <span class=\"reason\">{}</span></summary>\n<div id=\"miss-{}\"><pre tabindex=\"0\">",
+                   GCI_AS_TEXT(gcache_reason_name(miss->group->reason)), GCI_AS_NUMBER(i + 1));
+        gci_write_html_lines(out, gci_buf_view(&miss->explanation));
+        gci_buf_append_text(out, "</pre></div></details>\n");
+    }
+    gci_buf_append_text(out, "</section>\n");
+}
