@@ -298,7 +298,8 @@ GCACHE_API gcache_status gcache_insert(gcache *cache, gcache_graph *graph, gcach
 typedef enum gcache_explain_form {
     GCACHE_EXPLAIN_TEXT, /* for people, at most 25 lines */
     GCACHE_EXPLAIN_ALL,  /* for people, everything */
-    GCACHE_EXPLAIN_JSON  /* one object on one line */
+    GCACHE_EXPLAIN_JSON, /* one object on one line */
+    GCACHE_EXPLAIN_HTML  /* a page of HTML that stands alone: no scripts, no network */
 } gcache_explain_form;
 
 /*

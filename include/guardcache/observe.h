@@ -153,8 +153,8 @@ GCACHE_API gcache_status gcache_journal_each(gcache *cache, gcache_journal_query
 
 /*
  * Explains past misses, newest first, each as gcache_explain would have explained it then, and says what has changed
- * since: an empty line between two texts, an object a line as JSON. *out_text is zero-terminated, freed with gcache_free;
- * *out_count (may be NULL) is how many there are. GCACHE_OK, ERROR_ARGUMENT, ERROR_IO, ERROR_MEMORY.
+ * since: an empty line between two texts, an object a line as JSON, all on one page as HTML. *out_text is zero-terminated,
+ * freed with gcache_free; *out_count (may be NULL) is how many there are. GCACHE_OK, ERROR_ARGUMENT, ERROR_IO, ERROR_MEMORY.
  */
 GCACHE_API gcache_status gcache_journal_explain(gcache *cache, gcache_journal_query const *query, gcache_explain_form form,
                                              char **out_text, size_t *out_count, gcache_error *error);
@@ -189,8 +189,9 @@ GCACHE_API gcache_status gcache_statistics_top(gcache *cache, gcache_journal_que
                                     gcache_statistics_form form, char **out_text, gcache_error *error);
 
 /*
- * One self-contained page of HTML, without scripts or network: timeline, misses by reason, the costliest misses explained,
- * and for their keys a picture of which shapes the stored candidates serve. *out_html is freed with gcache_free.
+ * One self-contained page of HTML, without scripts or network: what to fix first and what it costs, timeline, misses by
+ * reason, the costliest misses explained, and for their keys a picture of which shapes the stored candidates serve. A section
+ * that has nothing to show isn't there. *out_html is freed with gcache_free.
  * GCACHE_OK, ERROR_ARGUMENT, ERROR_IO, ERROR_MEMORY.
  */
 GCACHE_API gcache_status gcache_report(gcache *cache, gcache_journal_query const *query, char **out_html, gcache_error *error);

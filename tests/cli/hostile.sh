@@ -97,6 +97,7 @@ COMMANDS = [
     ("explain", *cache, "--last", "20"),
     ("explain", *cache, "--last", "20", "--all"),
     ("explain", *cache, "--last", "20", "--json"),
+    ("explain", *cache, "--last", "20", "--html", "/dev/stdout"),
     ("diff", "g.json", "h.json"),
     ("diff", "--json", "g.json", "h.json"),
     ("lookup", *cache, "--graph", "g.json", "--hint", "s0=7", "--label", BAD),

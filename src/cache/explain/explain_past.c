@@ -3,6 +3,7 @@
  */
 #include "base/check.h"
 #include "cache/explain/explanation.h"
+#include "cache/explain/html_page.h"
 #include "cache/handle/words.h"
 #include "cache/journal/history.h"
 #include "cache/lookup/cache_lookup.h"
@@ -90,6 +91,17 @@ write_json(gci_journal_entry *entry, gci_buf *out)
     gci_buf_append_text(out, "}\n");
 }
 
+static void
+write_html(gci_journal_entry *entry, gci_buf *out)
+{
+    gci_buf change;
+
+    gci_buf_init(&change, GCI_BUF_NO_LIMIT);
+    write_change(entry, GCACHE_EXPLAIN_TEXT, &change);
+    gci_explain_html(entry, gci_buf_view(&change), out);
+    gci_buf_clear(&change);
+}
+
 void
 gci_explain_entry(gci_journal_entry *entry, gcache_explain_form form, gci_buf *out)
 {
@@ -99,6 +111,10 @@ gci_explain_entry(gci_journal_entry *entry, gcache_explain_form form, gci_buf *o
     }
     if (form == GCACHE_EXPLAIN_JSON) {
         write_json(entry, out);
+        return;
+    }
+    if (form == GCACHE_EXPLAIN_HTML) {
+        write_html(entry, out);
         return;
     }
     gci_explain_text(entry, form == GCACHE_EXPLAIN_TEXT, out);
@@ -113,7 +129,7 @@ explain_one(void *state, gci_journal_entry *entry)
     t->status = gci_journal_entry_open(entry, t->error);
     if (t->status != GCACHE_OK)
         return 1;
-    if (t->count++ > 0 && t->form != GCACHE_EXPLAIN_JSON)
+    if (t->count++ > 0 && t->form <= GCACHE_EXPLAIN_ALL)
         gci_buf_append_char(t->out, '\n');
     gci_explain_entry(entry, t->form, t->out);
     return 0;
@@ -127,16 +143,22 @@ gcache_journal_explain(gcache *cache, gcache_journal_query const *query, gcache_
     gci_buf out;
 
     GCI_REQUIRE(cache != NULL && out_text != NULL, error, "cache or out_text is NULL");
-    GCI_REQUIRE(form <= GCACHE_EXPLAIN_JSON, error, "unknown form %d", (int)form);
+    GCI_REQUIRE(form <= GCACHE_EXPLAIN_HTML, error, "unknown form %d", (int)form);
     *out_text = NULL;
     gci_buf_init(&out, EXPLANATIONS_BYTES_MAX);
     explainer t = { .form = form, .out = &out, .error = error };
     if (query != NULL)
         misses = *query;
     misses.misses_only = true;
+    if (form == GCACHE_EXPLAIN_HTML)
+        gci_explain_page_begin(&out);
     gcache_status status = gci_history_each(cache, &misses, explain_one, &t, error);
     if (status == GCACHE_OK)
         status = t.status;
+    if (form == GCACHE_EXPLAIN_HTML && t.count == 0)
+        gci_buf_append_text(&out, "<p>The journal has no such miss.</p>\n");
+    if (form == GCACHE_EXPLAIN_HTML)
+        gci_html_page_end(&out);
     if (status == GCACHE_OK) {
         *out_text = gci_buf_take_text(&out);
         status = *out_text != NULL ? GCACHE_OK : gci_fail_memory(error);

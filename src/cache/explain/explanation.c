@@ -19,6 +19,8 @@ write_explanation(gci_journal_entry const *entry, gcache_explain_form form, char
     gci_buf_init(&text, EXPLANATION_BYTES_MAX);
     if (form == GCACHE_EXPLAIN_JSON)
         gci_explain_json(entry, &text);
+    else if (form == GCACHE_EXPLAIN_HTML)
+        gci_explain_page(entry, &text);
     else
         gci_explain_text(entry, form == GCACHE_EXPLAIN_TEXT, &text);
     *out_text = gci_buf_take_text(&text);
@@ -71,7 +73,7 @@ gcache_explain(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gc
     gcache_error local;
 
     GCI_REQUIRE(cache != NULL && graph != NULL && out_text != NULL, error, "cache, graph or out_text is NULL");
-    GCI_REQUIRE(form <= GCACHE_EXPLAIN_JSON, error, "unknown form %d", (int)form);
+    GCI_REQUIRE(form <= GCACHE_EXPLAIN_HTML, error, "unknown form %d", (int)form);
     *out_text = NULL;
     if (error == NULL)
         error = &local;

@@ -1,6 +1,7 @@
 /*
  * Writing down what a lookup's trace shows: of a journal's entry, or of a lookup made for the purpose, whose entry has no time.
- * Text for people: explain_text.c, explain_nearest.c, advice.c; JSON: explain_json.c; what to write: explanation.c, explain_past.c.
+ * Text for people: explain_text.c, explain_nearest.c, advice.c; JSON: explain_json.c; HTML: explain_html.c;
+ * what to write: explanation.c, explain_past.c.
  */
 #ifndef GCI_CACHE_EXPLAIN_EXPLANATION_H
 #define GCI_CACHE_EXPLAIN_EXPLANATION_H
@@ -26,6 +27,12 @@ void gci_explain_variant(gci_journal_entry const *entry, gci_buf *out);
 /* What can be done about a miss: a sentence or two in the words of the user's framework. Nothing where nothing is known to
    help. */
 void gci_write_advice(gci_journal_entry const *entry, gci_buf *out);
+
+/* The same as gci_explain_text as a piece of HTML; `more`: lines of text that belong to it. */
+void gci_explain_html(gci_journal_entry const *entry, gci_view more, gci_buf *out);
+/* The head of a page of such pieces, which gci_html_page_end ends; a page with one alone. */
+void gci_explain_page_begin(gci_buf *out);
+void gci_explain_page(gci_journal_entry const *entry, gci_buf *out);
 
 /* One JSON object on one line, without a line end. */
 void gci_explain_json(gci_journal_entry const *entry, gci_buf *out);

@@ -1,6 +1,7 @@
 /*
  * guardcache explain: why a lookup misses, or has missed.
  */
+#include "base/system/file.h"
 #include "cli/shared/cli.h"
 #include "cli/observe/journal_query.h"
 #include "cli/shared/subject.h"
@@ -8,6 +9,7 @@
 typedef struct options {
     cli_subject_options subject;
     cli_journal_options journal;
+    char const *html;
     bool all, json;
 } options;
 
@@ -19,7 +21,38 @@ form_of(options const *wanted)
     return wanted->all ? GCACHE_EXPLAIN_ALL : GCACHE_EXPLAIN_TEXT;
 }
 
+/* With --html a page is written, and what else is printed only if asked for. */
+static bool
+prints(options const *wanted)
+{
+    return wanted->html == NULL || wanted->json;
+}
+
+/* Frees the page in any case. */
+static bool
+write_page(cli_call *call, gcache_status status, char **page)
+{
+    options const *wanted = call->options;
+
+    if (status == GCACHE_OK)
+        status = gci_file_write_user(wanted->html, gci_view_text(*page), &call->error);
+    gcache_free(*page);
+    *page = NULL;
+    return status == GCACHE_OK;
+}
+
 /* ---- now ---- */
+
+static gcache_status
+explain(cli_call *call, cli_subject const *subject, gcache_explain_form form, char **out_text)
+{
+    options const *wanted = call->options;
+    gcache_request request = cli_subject_request(subject, &wanted->subject);
+
+    gcache_status status = gcache_explain(call->cache, subject->graph, cli_subject_hints(subject), &request, form, out_text,
+                                          &call->error);
+    return status == GCACHE_HIT || status == GCACHE_MISS ? GCACHE_OK : status;
+}
 
 static bool
 explain_now(cli_call *call)
@@ -29,12 +62,10 @@ explain_now(cli_call *call)
     char *text = NULL;
 
     bool done = cli_subject_open(call, &wanted->subject, &subject);
-    if (done) {
-        gcache_request request = cli_subject_request(&subject, &wanted->subject);
-        gcache_status status = gcache_explain(call->cache, subject.graph, cli_subject_hints(&subject), &request,
-                                              form_of(wanted), &text, &call->error);
-        done = cli_print_text(status == GCACHE_HIT || status == GCACHE_MISS ? GCACHE_OK : status, &text);
-    }
+    if (done && wanted->html != NULL)
+        done = write_page(call, explain(call, &subject, GCACHE_EXPLAIN_HTML, &text), &text);
+    if (done && prints(wanted))
+        done = cli_print_text(explain(call, &subject, form_of(wanted), &text), &text);
     cli_subject_clear(&subject);
     return done;
 }
@@ -68,7 +99,12 @@ explain_journal(cli_call *call)
     selected.key = wanted->subject.key;
     if (selected.last == 0 && selected.since == NULL)
         selected.last = 1;
-    if (!cli_open(call, CLI_LOOK) || !cli_journal_query(&selected, &query, error) ||
+    if (!cli_open(call, CLI_LOOK) || !cli_journal_query(&selected, &query, error))
+        return false;
+    if (wanted->html != NULL &&
+        !write_page(call, gcache_journal_explain(call->cache, &query, GCACHE_EXPLAIN_HTML, &text, &count, error), &text))
+        return false;
+    if (prints(wanted) &&
         !cli_print_text(gcache_journal_explain(call->cache, &query, form_of(wanted), &text, &count, error), &text))
         return false;
     if (count == 0)
@@ -90,6 +126,7 @@ static cli_option const table[] = {
     { "since", CLI_TEXT, offsetof(options, journal.since), "AGE", "past misses that are at most so old: 90s, 10m, 2h, 3d" },
     { "reason", CLI_TEXT, offsetof(options, journal.reason), "REASON", "past misses for this reason: guard_false, no_key, ..." },
     { "all", CLI_FLAG, offsetof(options, all), NULL, "everything, not only what decides" },
+    { "html", CLI_TEXT, offsetof(options, html), "FILE", "writes a page of HTML that stands alone; with --json prints that too" },
     { "json", CLI_FLAG, offsetof(options, json), NULL, "one object on one line" },
     { 0 },
 };
