@@ -17,12 +17,18 @@ typedef struct explaining {
     gci_calc calc;
 } explaining;
 
-/* ---- values put in ---- */
+/* ---- values and names put in ---- */
 
-static gci_number const *
-bound_value(explaining const *x, gci_ast *node)
+/* The number of hints if there is none of this name. */
+static size_t
+hint_of(explaining const *x, gci_ast *node)
 {
-    return gci_hints_find(x->hints, gci_guards_bound_name(x->guards, node->name));
+    gci_view bound = gci_guards_bound_name(x->guards, node->name);
+    size_t i = 0;
+
+    while (i < x->hints->count && !gci_view_equal(x->hints->items[i].bound, bound))
+        i++;
+    return i;
 }
 
 static bool
@@ -43,18 +49,37 @@ write_value(gci_number value, gci_buf *out)
     gci_buf_append_text(out, negative ? ")" : "");
 }
 
-/* Copies the text from *at up to the node's end, with names replaced by their values. */
 static void
-substitute(explaining const *x, gci_ast *node, uint32_t *at, gci_buf *out)
+write_hint_value(explaining const *x, gci_ast *node, gci_buf *out)
+{
+    size_t i = hint_of(x, node);
+
+    if (i < x->hints->count)
+        write_value(x->hints->items[i].value, out);
+    else
+        gci_buf_append_view(out, gci_ast_text(node, x->text));
+}
+
+/* As people call it: `L['t0']` only where nothing better is known. */
+static void
+write_hint_name(explaining const *x, gci_ast *node, gci_buf *out)
+{
+    size_t i = hint_of(x, node);
+    bool known = i < x->hints->count && x->hints->shown != NULL && x->hints->shown[i].size != 0;
+
+    gci_buf_append_view(out, known ? x->hints->shown[i] : gci_ast_text(node, x->text));
+}
+
+typedef void (*write_fn)(explaining const *x, gci_ast *node, gci_buf *out);
+
+/* Copies the text from *at up to the node's end, with names replaced by what `write` writes. */
+static void
+substitute(explaining const *x, gci_ast *node, write_fn write, uint32_t *at, gci_buf *out)
 {
     if (is_name(node)) {
-        gci_number const *value = bound_value(x, node);
         if (*at < node->begin) /* behind it where the name is all, in parentheses that are left out */
             gci_buf_append(out, x->text.data + *at, node->begin - *at);
-        if (value != NULL)
-            write_value(*value, out);
-        else
-            gci_buf_append_view(out, gci_ast_text(node, x->text));
+        write(x, node, out);
         *at = node->end;
         return;
     }
@@ -62,16 +87,16 @@ substitute(explaining const *x, gci_ast *node, uint32_t *at, gci_buf *out)
         return;
     if (node->kind == GCI_AST_IF) {
         /* `value if condition else other`: the condition is the first child. */
-        substitute(x, node->first->next, at, out);
-        substitute(x, node->first, at, out);
-        substitute(x, node->first->next->next, at, out);
+        substitute(x, node->first->next, write, at, out);
+        substitute(x, node->first, write, at, out);
+        substitute(x, node->first->next->next, write, at, out);
         return;
     }
     for (gci_ast *child = node->first; child != NULL; child = child->next)
-        substitute(x, child, at, out);
+        substitute(x, child, write, at, out);
 }
 
-/* The whole of a node: `16 // 3`. */
+/* The whole of a node with its values: `16 // 3`. */
 static void
 write_substituted(explaining const *x, gci_ast *node, gci_buf *out)
 {
@@ -81,7 +106,7 @@ write_substituted(explaining const *x, gci_ast *node, gci_buf *out)
         at++;
         end--;
     }
-    substitute(x, node, &at, out);
+    substitute(x, node, write_hint_value, &at, out);
     if (at < end)
         gci_buf_append(out, x->text.data + at, end - at);
 }
@@ -171,7 +196,7 @@ write_side(explaining *x, gci_ast *node, gci_buf *out)
         return;
     gci_buf_append_text(out, out->size != 0 ? ", " : "");
     if (is_name(node))
-        gci_buf_append_view(out, gci_ast_text(node, x->text));
+        write_hint_name(x, node, out);
     else
         write_substituted(x, node, out);
     if (value_of(x, node, &value)) {
@@ -206,12 +231,18 @@ write_values(explaining *x, part decisive, gci_buf *out)
     write_side(x, decisive.right, out);
 }
 
-static gci_view
-part_text(gci_view text, part decisive)
+/* As it is written, but for names that people know otherwise. */
+static void
+write_part(explaining const *x, part decisive, gci_buf *out)
 {
     gci_ast *last = decisive.right != NULL ? decisive.right : decisive.left;
+    uint32_t at = decisive.left->begin;
 
-    return gci_view_of(text.data + decisive.left->begin, last->end - decisive.left->begin);
+    substitute(x, decisive.left, write_hint_name, &at, out);
+    if (decisive.right != NULL)
+        substitute(x, decisive.right, write_hint_name, &at, out);
+    if (at < last->end)
+        gci_buf_append(out, x->text.data + at, last->end - at);
 }
 
 void
@@ -227,7 +258,7 @@ gci_guards_explain(gci_guards const *guards, size_t index, gci_hints const *hint
     gci_ast *tree = gci_ast_parse(x.text, &arena, NULL);
     if (tree != NULL) {
         part decisive = deciding_part(&x, tree);
-        gci_buf_append_view(out_part, part_text(x.text, decisive));
+        write_part(&x, decisive, out_part);
         if (out_values != NULL)
             write_values(&x, decisive, out_values);
     } else {

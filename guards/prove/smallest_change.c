@@ -466,7 +466,7 @@ write_best(search const *s, gci_hints const *hints, gci_buf *out)
 {
     for (size_t i = 0; i < s->set_size; i++) {
         gci_buf_append_text(out, i != 0 ? " " : "");
-        gci_buf_append_view(out, hints->items[s->best_set[i]].name);
+        gci_buf_append_view(out, gci_hint_shown(hints, s->best_set[i]));
         gci_buf_format(out, "=%lld", (long long)s->best_values[i]);
     }
 }

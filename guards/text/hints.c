@@ -137,6 +137,7 @@ gci_hints_init(gci_hints *hints)
     hints->items = hints->few;
     hints->count = 0;
     hints->names_id = 0;
+    hints->shown = NULL;
 }
 
 gcache_status

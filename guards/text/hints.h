@@ -42,8 +42,16 @@ typedef struct gci_hints {
     gci_hint *items;
     size_t count;
     uint64_t names_id; /* of the names they were read with, in their order (gci_hints_read_known); 0: others */
+    gci_view const *shown; /* for each item what people call it, as in "x.size(0)", or an empty view; NULL: nothing is known */
     gci_hint few[GCI_HINTS_FEW];
 } gci_hints;
+
+/* What people call a hint: what is known of it, else its name. */
+static inline gci_view
+gci_hint_shown(gci_hints const *hints, size_t i)
+{
+    return hints->shown != NULL && hints->shown[i].size != 0 ? hints->shown[i] : hints->items[i].name;
+}
 
 /* No hints yet. */
 void gci_hints_init(gci_hints *hints);

@@ -220,14 +220,6 @@ is_size(gci_journal_entry const *entry, char const *source, gci_view *out_tensor
     return true;
 }
 
-/* "t0 is x.size(0). " */
-static void
-write_source(gci_view name, char const *source, gci_buf *out)
-{
-    if (source != NULL)
-        gci_phrase(out, "{} is {}. ", GCI_AS_VIEW(name), GCI_AS_TEXT(source));
-}
-
 /* Each of the values it is equal to compiles by itself. */
 static void
 advise_on_equality(gci_journal_entry const *entry, gci_view name, gci_buf *out)
@@ -237,8 +229,7 @@ advise_on_equality(gci_journal_entry const *entry, gci_view name, gci_buf *out)
 
     if (!is_size(entry, source, &tensor, &dimension))
         return;
-    write_source(name, source, out);
-    gci_phrase(out, "Each of its sizes compiles by itself: call " MARK_DYNAMIC ".", GCI_AS_VIEW(tensor),
+    gci_phrase(out, "each {} compiles by itself: call " MARK_DYNAMIC ".", GCI_AS_TEXT(source), GCI_AS_VIEW(tensor),
                GCI_AS_VIEW(dimension));
 }
 
@@ -248,8 +239,7 @@ advise_on_multiple(gci_journal_entry const *entry, gci_symbol_bounds const *boun
     char const *source = source_of(entry, bounds->name);
     gci_view tensor, dimension;
 
-    write_source(bounds->name, source, out);
-    gci_buf_format(out, "What is stored serves multiples of %lld only", (long long)bounds->modulus);
+    gci_buf_format(out, "what is stored serves multiples of %lld only", (long long)bounds->modulus);
     gci_phrase(out, ": pad {} to one of them", GCI_AS_VIEW(source != NULL ? gci_view_text(source) : bounds->name));
     if (is_size(entry, source, &tensor, &dimension))
         gci_phrase(out, ", or call " MARK_DYNAMIC, GCI_AS_VIEW(tensor), GCI_AS_VIEW(dimension));
@@ -264,8 +254,7 @@ advise_on_bound(gci_journal_entry const *entry, gci_symbol_bounds const *bounds,
 
     if (!is_torch(entry) || source == NULL)
         return;
-    write_source(bounds->name, source, out);
-    gci_buf_append_text(out, "A size beyond this bound compiles once, and its entry is kept beside the others. If none "
+    gci_buf_append_text(out, "a size beyond this bound compiles once, and its entry is kept beside the others. If none "
                              "is meant to come, torch._check(");
     if (bounds->low != INT64_MIN)
         gci_buf_format(out, "%lld <= %s", (long long)bounds->low, source);
@@ -297,7 +286,9 @@ advise_on_guard(gci_journal_entry const *entry, gci_trial const *trial, gci_buf 
     if (trial->ranked->guards == NULL || trial->verdict.guard >= trial->ranked->candidate->record.guard_count)
         return;
     gci_buf_init(&part, GCI_BUF_NO_LIMIT);
-    gci_guards_explain(trial->ranked->guards, trial->verdict.guard, &entry->context.hints, &part, NULL);
+    gci_hints named = entry->context.hints;
+    named.shown = NULL; /* as the guard is written, to be read again */
+    gci_guards_explain(trial->ranked->guards, trial->verdict.guard, &named, &part, NULL);
     if (gci_view_contains(gci_buf_view(&part), INT32_LIMIT))
         gci_buf_append_text(out, "beyond 2,147,483,647 elements an index needs 64 bits: the first such size compiles once, "
                                  "and later ones use what it stores.");

@@ -2,6 +2,7 @@
  * Explaining past misses: the journal's trace in the same words as a present one's, and what has changed since.
  */
 #include "base/check.h"
+#include "cache/candidates/sources.h"
 #include "cache/explain/explanation.h"
 #include "cache/explain/html_page.h"
 #include "cache/handle/words.h"
@@ -113,6 +114,7 @@ gci_explain_entry(gci_journal_entry *entry, gcache_explain_form form, gci_buf *o
         write_json(entry, out);
         return;
     }
+    gci_context_show_sources(&entry->context, &entry->arena);
     if (form == GCACHE_EXPLAIN_HTML) {
         write_html(entry, out);
         return;

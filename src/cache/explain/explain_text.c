@@ -65,7 +65,7 @@ write_hints(gci_context const *context, gci_buf *out)
         gci_buf_append_text(out, " no hints");
     for (size_t i = 0; i < count; i++) {
         gci_buf_append_text(out, "  ");
-        gci_visible_append(out, context->hints.items[i].name);
+        gci_visible_append(out, gci_hint_shown(&context->hints, i));
         gci_buf_append_char(out, '=');
         gci_number_write(context->hints.items[i].value, out);
     }

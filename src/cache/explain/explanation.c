@@ -4,6 +4,7 @@
 #include "cache/explain/explanation.h"
 
 #include "base/check.h"
+#include "cache/candidates/sources.h"
 #include "cache/journal/history.h"
 #include "cache/lookup/cache_lookup.h"
 #include "cache/lookup/result.h"
@@ -79,6 +80,8 @@ gcache_explain(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gc
         error = &local;
     gci_trace_init(&entry.trace);
     gcache_status status = look_up_to_explain(&entry, cache, graph, hints, request, error);
+    if (form != GCACHE_EXPLAIN_JSON)
+        gci_context_show_sources(&entry.context, &entry.context.arena);
     if (status >= 0 && write_explanation(&entry, form, out_text, error) != GCACHE_OK)
         status = GCACHE_ERROR_MEMORY;
     gci_trace_clear(&entry.trace);

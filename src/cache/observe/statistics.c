@@ -4,6 +4,7 @@
 #include "cache/observe/statistics.h"
 
 #include "base/array.h"
+#include "cache/candidates/sources.h"
 #include "cache/handle/words.h"
 
 #include <ctype.h>
@@ -97,15 +98,15 @@ gci_groups_sort(gci_groups *groups)
 
 /* true if `name` stands in the expression as a whole word. */
 static bool
-reads(gci_view part, char const *name)
+reads(gci_view part, gci_view name)
 {
-    size_t size = strlen(name);
+    size_t size = name.size;
 
     for (size_t i = 0; i + size <= part.size; i++) {
         bool starts = i == 0 || (!isalnum((unsigned char)part.data[i - 1]) && part.data[i - 1] != '_');
         bool ends = i + size == part.size ||
                     (!isalnum((unsigned char)part.data[i + size]) && part.data[i + size] != '_');
-        if (starts && ends && memcmp(part.data + i, name, size) == 0)
+        if (starts && ends && memcmp(part.data + i, name.data, size) == 0)
             return true;
     }
     return false;
@@ -115,9 +116,11 @@ reads(gci_view part, char const *name)
 static void
 write_values(gci_journal_entry const *entry, gci_view part, gci_buf *out)
 {
-    for (size_t i = 0; i < entry->hint_count; i++)
-        if (reads(part, entry->hints[i].name))
-            gci_buf_format(out, "%s%s=%s", out->size != 0 ? " " : "", entry->hints[i].name, entry->hints[i].literal);
+    for (size_t i = 0; i < entry->hint_count; i++) {
+        gci_view name = gci_hint_shown(&entry->context.hints, i);
+        if (reads(part, name))
+            gci_buf_format(out, "%s%.*s=%s", out->size != 0 ? " " : "", (int)name.size, name.data, entry->hints[i].literal);
+    }
 }
 
 static void
@@ -156,6 +159,7 @@ add_failing_guard(gci_statistics *statistics, gci_journal_entry *entry)
 
     if (!by_guard || entry->context.request.guard_test != NULL || gci_journal_entry_open(entry, NULL) != GCACHE_OK)
         return;
+    gci_context_show_sources(&entry->context, &entry->arena);
     for (size_t i = 0; i < entry->trace.trial_count; i++) {
         gci_trial const *trial = &entry->trace.trials[i];
         if (gci_trial_is_evicted(&entry->trace, trial) || trial->ranked->guards == NULL ||

@@ -1,0 +1,57 @@
+/*
+ * Sources of hints, as explanations write them.
+ */
+#include "cache/candidates/sources.h"
+
+/* Stands for itself among operators: has no space outside of brackets and quotes. */
+static bool
+is_atom(gci_view source)
+{
+    int depth = 0;
+    char quote = '\0';
+
+    for (size_t i = 0; i < source.size; i++) {
+        char c = source.data[i];
+        if (quote != '\0')
+            quote = c == quote ? '\0' : quote;
+        else if (c == '\'' || c == '"')
+            quote = c;
+        else if (strchr("([", c) != NULL)
+            depth++;
+        else if (strchr(")]", c) != NULL)
+            depth--;
+        else if (depth == 0 && strchr(" +-*/%<>=", c) != NULL)
+            return false;
+    }
+    return true;
+}
+
+static gci_view
+in_parentheses(gci_view source, gci_arena *arena)
+{
+    gci_buf text;
+
+    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
+    gci_buf_append_char(&text, '(');
+    gci_buf_append_view(&text, source);
+    gci_buf_append_char(&text, ')');
+    gci_view copy = text.failed ? source : gci_arena_copy(arena, gci_buf_view(&text));
+    gci_buf_clear(&text);
+    return copy;
+}
+
+void
+gci_context_show_sources(gci_context *context, gci_arena *arena)
+{
+    gcache_request const *request = &context->request;
+    gci_hints *hints = &context->hints;
+    gci_view *shown = gci_arena_array(arena, hints->count, sizeof *shown);
+
+    for (size_t i = 0; shown != NULL && i < hints->count; i++) {
+        char const *source = gci_pairs_value(request->sources, request->sources_count, hints->items[i].name);
+        shown[i] = source == NULL || source[0] == '\0' ? hints->items[i].name : gci_view_text(source);
+        if (!is_atom(shown[i]))
+            shown[i] = in_parentheses(shown[i], arena);
+    }
+    hints->shown = shown;
+}
