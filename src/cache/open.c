@@ -2,6 +2,7 @@
  * Opening and closing a cache: options are checked, then the parts are made, each after those it needs.
  */
 #include "base/check.h"
+#include "cache/handle/sketching.h"
 #include "cache/journal/events.h"
 #include "cache/journal/lookup_report.h"
 #include "cache/journal/trace_writer.h"
@@ -78,6 +79,7 @@ store_options(gcache *cache, gcache_options const *options, gci_signing_key *sig
         .signing_count = options->signing_count,
         .require_signature = options->require_signature,
         .trust = options->trust,
+        .sketching = &gci_sketching_of_features,
         .log = options->log,
         .log_state = options->log_state,
         .event = gci_report_store_event,

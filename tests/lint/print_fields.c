@@ -26,7 +26,7 @@ static gci_fields const *const tables[] = {
     &gci_tombstone_fields,
     &gci_segment_fields,
     &gci_event_fields,
-    &gci_inserted_fields,
+    &gci_inserted_fields, &gci_sketched_fields,
     &gci_touched_fields,
     &gci_removed_fields,
     &gci_kept_fields,

@@ -7,7 +7,7 @@
 #include "base/digest.h"
 #include "base/text/json.h"
 #include "base/visible.h"
-#include "cache/candidates/graph_description.h"
+#include "cache/handle/graph_description.h"
 #include "cache/handle/cache.h"
 #include "base/intern.h"
 
@@ -188,6 +188,18 @@ count_equal(gci_description const *asked, pairing const *p)
     for (size_t i = 0; i < asked->component_count; i++)
         count += is_equal(p->of_asked[i], &asked->components[i]);
     return count;
+}
+
+uint32_t
+gci_count_equal_components(gci_description const *stored, gci_description const *asked)
+{
+    pairing p;
+
+    if (pair_up(stored, asked, &p, NULL) != GCACHE_OK)
+        return 0;
+    size_t count = count_equal(asked, &p);
+    pairing_clear(&p);
+    return (uint32_t)count;
 }
 
 /* "4 of 5 components equal: config, environment, graph, inputs", then the differences. Nothing for equal sides. */

@@ -14,4 +14,7 @@
 gcache_status gci_compare(gci_description const *stored, gci_description const *asked, size_t max_items,
                           gci_diff **out_diff, gcache_error *error);
 
+/* Components of the same name and hash. 0 without memory. */
+uint32_t gci_count_equal_components(gci_description const *stored, gci_description const *asked);
+
 #endif

@@ -9,8 +9,9 @@
 #include "cache/candidates/context.h"
 #include "cache/candidates/ranking.h"
 #include "graph/diff/diff.h"
+#include "graph/diff/likeness.h"
 
-/* Nearest keys that are looked at in full, and shown. */
+/* Nearest keys that are shown. */
 #define GCI_TRACE_NEAREST 3
 
 /* What the journal left out of a candidate's guards because they were too long; never what decided. */
@@ -36,8 +37,10 @@ typedef struct gci_trial {
 typedef struct gci_near_key {
     gcache_key key;
     uint32_t components, equal;   /* of the key asked for: all, and those with the same hash */
-    uint64_t created_ns;          /* of its oldest candidate; 0 if it has none any more */
-    gci_diff *diff;               /* what items point into */
+    uint64_t created_ns;          /* when it was first stored */
+    bool is_kin;                  /* like enough that what differs may have changed; else there are no items */
+    gci_likeness likeness;
+    gci_diff *diff;               /* what items point into; NULL: no items */
     gci_diff_item const *items;   /* stored against asked */
     size_t count, left_out;       /* items, and further differences */
 } gci_near_key;

@@ -176,8 +176,13 @@ write_near_key(gci_near_key const *near, gci_buf *out)
     gcache_key_to_hex(&near->key, hex);
     gci_buf_format(out, "{\"key\": \"%s\", \"components\": %u, \"equal\": %u, \"differs\": [", hex, near->components,
                    near->equal);
-    gci_diff_write_json(near->diff, out);
-    gci_buf_format(out, "], \"left_out\": %zu}", near->left_out);
+    if (near->diff != NULL)
+        gci_diff_write_json(near->diff, out);
+    size_t of, differ = gci_likeness_units(&near->likeness, &of);
+    gci_buf_format(out, "], \"left_out\": %zu, \"distance\": %zu, \"unit\": \"%s\", \"units_differ\": %zu, \"units\": %zu, ",
+                   near->left_out, gci_likeness_differing(&near->likeness, GCI_EXACT),
+                   gci_feature_sort_name(gci_likeness_unit(&near->likeness)), differ, of);
+    gci_buf_format(out, "\"alike\": %s}", near->is_kin ? "true" : "false");
 }
 
 /* Candidates that the journal only counts are left out. */

@@ -75,16 +75,32 @@ write_rows(gci_near_key const *near, bool brief, gci_buf *out)
         gci_buf_format(out, "  and %zu more%s\n", more, brief ? " (--all shows them)" : "");
 }
 
+/* "first compile of this graph; nothing like it is stored (the nearest differs in 212 of 230 nodes)" */
+static void
+write_first_compile(gci_trace const *trace, gci_buf *out)
+{
+    size_t of;
+
+    gci_buf_append_text(out, trace->past ? "first compile of this graph; of what was stored then, nothing is like it"
+                                         : "first compile of this graph; nothing like it is stored");
+    if (trace->nearest_count == 0) {
+        gci_buf_append_text(out, " (nothing of its kind)\n");
+        return;
+    }
+    gci_likeness const *likeness = &trace->nearest[0].likeness;
+    size_t differ = gci_likeness_units(likeness, &of);
+    gci_buf_format(out, " (the nearest differs in %zu of %zu %s)\n", differ, of,
+                   gci_feature_sort_name(gci_likeness_unit(likeness)));
+}
+
 void
 gci_explain_nearest(gci_trace const *trace, bool brief, gci_buf *out)
 {
     if (trace->stored_keys == 0)
         gci_buf_append_text(out, trace->past ? "the cache was empty\n" : "the cache is empty\n");
-    else if (trace->nearest_count == 0 && trace->past)
-        gci_buf_append_text(out, "of what was stored then and still is, nothing of this kind shares a component with it\n");
-    else if (trace->nearest_count == 0)
-        gci_buf_append_text(out, "no stored key of this kind shares a component with it\n");
-    for (size_t i = 0; i < trace->nearest_count && (!brief || i == 0); i++) {
+    else if (trace->nearest_count == 0 || !trace->nearest[0].is_kin)
+        write_first_compile(trace, out);
+    for (size_t i = 0; i < trace->nearest_count && trace->nearest[i].is_kin && (!brief || i == 0); i++) {
         write_near_line(trace, &trace->nearest[i], out);
         write_rows(&trace->nearest[i], brief, out);
     }

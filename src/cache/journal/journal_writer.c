@@ -1,7 +1,7 @@
 /* Puts journal entries together and appends them. What doesn't fit is reported in less detail. */
 #include "cache/journal/journal_writer.h"
 
-#include "cache/candidates/graph_description.h"
+#include "cache/handle/graph_description.h"
 #include "cache/candidates/names.h"
 #include "cache/candidates/trial.h"
 #include "cache/handle/words.h"

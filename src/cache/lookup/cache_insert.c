@@ -5,7 +5,7 @@
 #include "cache/lookup/cache_insert.h"
 
 #include "base/check.h"
-#include "cache/candidates/graph_description.h"
+#include "cache/handle/graph_description.h"
 #include "cache/candidates/names.h"
 #include "cache/candidates/trial.h"
 #include "cache/journal/events.h"

@@ -19,9 +19,10 @@
 
 /* "gcix" in the header of the file, where file(1) looks. */
 #define APPLICATION_ID 0x67636978
-#define SCHEMA_VERSION 2
-/* Had one table more, the journal. */
-#define FORMER_VERSION 1
+#define SCHEMA_VERSION 3
+/* Had the numbers of keys' components instead of sketches; the first one table more, the journal. */
+#define COMPONENTS_VERSION 2
+#define JOURNAL_VERSION 1
 
 /* Four megabytes: what SQLite itself would begin to checkpoint at. */
 #define CHECKPOINT_FRAMES 1000
@@ -33,22 +34,33 @@
 /* Who waits for longer leaves a damaged database to whoever opens it next. */
 #define CONDEMN_WAIT_NS UINT64_C(1000000000)
 
-/* As sqlite_master holds them, in this order; the last one in FORMER_VERSION only. */
-static char const *const schema[] = {
-    "CREATE TABLE meta(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID",
-    "CREATE TABLE keys(id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, kind TEXT NOT NULL, bytes INTEGER NOT NULL)",
+#define TABLE_META "CREATE TABLE meta(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID"
+#define TABLE_KEYS                                                                                    \
+    "CREATE TABLE keys(id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, kind TEXT NOT NULL, bytes INTEGER NOT NULL)"
+#define TABLE_ENTRIES                                                                                 \
+    "CREATE TABLE entries(key_id INTEGER NOT NULL, id BLOB NOT NULL, space TEXT NOT NULL, bytes INTEGER NOT NULL," \
+    " size INTEGER NOT NULL, created INTEGER NOT NULL, used INTEGER NOT NULL, hits INTEGER NOT NULL,"  \
+    " PRIMARY KEY(key_id, id)) WITHOUT ROWID"
+#define INDEX_BY_USE "CREATE INDEX entries_by_use ON entries(used)"
+#define INDEX_BY_SPACE "CREATE INDEX entries_by_space ON entries(space) WHERE space <> ''"
+#define TABLE_SKETCHES                                                                                \
+    "CREATE TABLE sketches(key_id INTEGER PRIMARY KEY, kind INTEGER NOT NULL, created INTEGER NOT NULL, sketch BLOB NOT NULL)"
+
+/* As sqlite_master holds them, in this order. */
+static char const *const schema[] = { TABLE_META, TABLE_KEYS, TABLE_ENTRIES, INDEX_BY_USE, INDEX_BY_SPACE, TABLE_SKETCHES };
+
+/* The last one in JOURNAL_VERSION only. */
+static char const *const former_schema[] = {
+    TABLE_META, TABLE_KEYS,
     "CREATE TABLE components(number INTEGER NOT NULL, key_id INTEGER NOT NULL, PRIMARY KEY(number, key_id)) WITHOUT ROWID",
     "CREATE INDEX components_of_key ON components(key_id)",
-    "CREATE TABLE entries(key_id INTEGER NOT NULL, id BLOB NOT NULL, space TEXT NOT NULL, bytes INTEGER NOT NULL,"
-    " size INTEGER NOT NULL, created INTEGER NOT NULL, used INTEGER NOT NULL, hits INTEGER NOT NULL,"
-    " PRIMARY KEY(key_id, id)) WITHOUT ROWID",
-    "CREATE INDEX entries_by_use ON entries(used)",
-    "CREATE INDEX entries_by_space ON entries(space) WHERE space <> ''",
+    TABLE_ENTRIES, INDEX_BY_USE, INDEX_BY_SPACE,
     "CREATE TABLE lookups(seq INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, entry BLOB NOT NULL)",
 };
 
-#define FORMER_COUNT (sizeof schema / sizeof *schema)
-#define SCHEMA_COUNT (FORMER_COUNT - 1)
+#define SCHEMA_COUNT (sizeof schema / sizeof *schema)
+#define JOURNAL_SCHEMA_COUNT (sizeof former_schema / sizeof *former_schema)
+#define COMPONENTS_SCHEMA_COUNT (JOURNAL_SCHEMA_COUNT - 1)
 
 /* What SQLite writes; the journal only on network file systems. */
 static char const *const file_names[] = { "index.db", "index.db-wal", "index.db-shm", "index.db-journal" };
@@ -220,9 +232,9 @@ make_tables(gci_index *index)
     return code;
 }
 
-/* How many of the tables and indexes are ours, in their order; -1 if there is another. */
+/* How many tables and indexes there are; -1 if they aren't those expected, in their order. */
 static int
-count_tables(gci_index *index)
+count_tables(gci_index *index, char const *const *expected, size_t expected_count)
 {
     sqlite3_stmt *statement = NULL;
     size_t count = 0;
@@ -232,19 +244,31 @@ count_tables(gci_index *index)
                                                    "name <> 'sqlite_sequence' ORDER BY rowid", -1, &statement, NULL);
     while (code == SQLITE_OK && ours && sqlite3_step(statement) == SQLITE_ROW) {
         char const *text = (char const *)sqlite3_column_text(statement, 0);
-        ours = text != NULL && count < FORMER_COUNT && strcmp(text, schema[count]) == 0;
+        ours = text != NULL && count < expected_count && strcmp(text, expected[count]) == 0;
         count++;
     }
     bool done = sqlite3_finalize(statement) == SQLITE_OK;
     return done && ours ? (int)count : -1;
 }
 
-static int
-drop_former_table(gci_index *index)
+static bool
+is_former(gci_index *index, int version)
 {
-    char sql[128];
+    size_t count = version == JOURNAL_VERSION ? JOURNAL_SCHEMA_COUNT : COMPONENTS_SCHEMA_COUNT;
 
-    snprintf(sql, sizeof sql, "BEGIN IMMEDIATE; DROP TABLE lookups; PRAGMA user_version=%d; COMMIT", SCHEMA_VERSION);
+    return (version == JOURNAL_VERSION || version == COMPONENTS_VERSION) &&
+           count_tables(index, former_schema, count) == (int)count;
+}
+
+static int
+replace_former_tables(gci_index *index)
+{
+    char sql[512];
+
+    snprintf(sql, sizeof sql,
+             "BEGIN IMMEDIATE; DROP TABLE IF EXISTS lookups; DROP TABLE components; %s; "
+             "INSERT OR REPLACE INTO meta(name, value) VALUES('" GCI_META_UNSKETCHED "', 1); PRAGMA user_version=%d; COMMIT",
+             TABLE_SKETCHES, SCHEMA_VERSION);
     int code = execute(index, sql);
     if (code != SQLITE_OK)
         execute(index, "ROLLBACK");
@@ -254,7 +278,7 @@ drop_former_table(gci_index *index)
 static gcache_status
 check_schema(gci_index *index, gcache_error *error)
 {
-    int version = pragma_number(index, "PRAGMA user_version"), count = count_tables(index);
+    int version = pragma_number(index, "PRAGMA user_version"), count = count_tables(index, schema, SCHEMA_COUNT);
     bool ours = pragma_number(index, "PRAGMA application_id") == APPLICATION_ID;
     char const *mode = index->network ? "PRAGMA journal_mode=DELETE" : "PRAGMA journal_mode=WAL";
 
@@ -264,10 +288,12 @@ check_schema(gci_index *index, gcache_error *error)
     int code = index->read_only ? SQLITE_OK : execute(index, mode);
     if (code != SQLITE_OK)
         return fail(index, code, error);
+    index->is_former = false;
     if (ours && version == SCHEMA_VERSION && count == SCHEMA_COUNT)
         return GCACHE_OK;
-    if (ours && version == FORMER_VERSION && count == FORMER_COUNT) {
-        code = index->read_only ? SQLITE_OK : drop_former_table(index);
+    if (ours && is_former(index, version)) {
+        index->is_former = index->read_only;
+        code = index->read_only ? SQLITE_OK : replace_former_tables(index);
         return code == SQLITE_OK ? GCACHE_OK : fail(index, code, error);
     }
     if (version != 0 || count != 0 || index->read_only)

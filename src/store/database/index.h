@@ -1,5 +1,5 @@
 /*
- * index.db: what needs queries. Sizes, recency and namespaces of entries, components of keys. Nothing in it is needed to find an
+ * index.db: what needs queries. Sizes, recency and namespaces of entries, sketches of keys. Nothing in it is needed to find an
  * entry, and all of it but the times of last use can be rebuilt from the entries. Tables: docs/formats/index-db.md.
  *
  * Invariants (the cure for SQLite's WAL-reset defect, 3.7.0 .. 3.51.2, which loses a committed transaction when a
@@ -21,7 +21,8 @@
  *
  * What shows damage: at opening another kind of file, or other tables than ours; in use what SQLite says, and a negative
  * number, since all we ever read are amounts, times and ids. The format of the directory stands for that of the tables: a
- * version that isn't ours is damage too, but for the one before, which had the journal as a table of its own: that is dropped.
+ * version that isn't ours is damage too, but for those before: the first had the journal as a table of its own, and both had
+ * the numbers of components instead of sketches. Those tables are dropped, and sketches are made as they are needed.
  *
  * Locking: one connection a store, under `turns`; begin and end bracket every use.
  */
@@ -48,9 +49,10 @@
     X(KEY_ID, "SELECT id FROM keys WHERE key = ?1")                                                   \
     X(KEY_BYTES, "UPDATE keys SET bytes = ?2 WHERE id = ?1")                                          \
     X(KEY_ENTRIES_DROP, "DELETE FROM entries WHERE key_id = ?1")                                      \
-    X(COMPONENT_PUT, "INSERT OR IGNORE INTO components(number, key_id) VALUES(?1, ?2)")               \
-    X(COMPONENT_KEYS, "SELECT c.key_id, k.key FROM components c JOIN keys k ON k.id = c.key_id "      \
-                      "WHERE c.number = ?1 ORDER BY c.key_id DESC LIMIT ?2")                          \
+    X(SKETCH_PUT, "INSERT OR IGNORE INTO sketches(key_id, kind, created, sketch) VALUES(?1, ?2, ?3, ?4)") \
+    X(SKETCHES, "SELECT key_id, created, sketch FROM sketches WHERE kind = ?1")                       \
+    X(KEYS_UNSKETCHED, "SELECT id, key, kind FROM keys WHERE id NOT IN (SELECT key_id FROM sketches) LIMIT ?1") \
+    X(KEY_OF_ID, "SELECT key FROM keys WHERE id = ?1")                                                \
     X(ENTRY_PUT, "INSERT INTO entries(key_id, id, space, bytes, size, created, used, hits) "          \
                  "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, 0) "                                             \
                  "ON CONFLICT(key_id, id) DO UPDATE SET bytes = excluded.bytes, size = excluded.size, " \
@@ -67,8 +69,8 @@
               "(SELECT coalesce(sum(bytes), 0) FROM entries), "                                       \
               "(SELECT count(*) FROM entries), (SELECT count(*) FROM keys), "                         \
               "(SELECT coalesce(min(bytes), 0) FROM keys), (SELECT coalesce(min(bytes), 0) FROM entries)") \
-    X(KEY_COMPONENTS_DROP_UNUSED, "DELETE FROM components WHERE key_id = ?1 AND NOT EXISTS "          \
-                                  "(SELECT 1 FROM entries WHERE key_id = ?1)")                        \
+    X(KEY_SKETCH_DROP_UNUSED, "DELETE FROM sketches WHERE key_id = ?1 AND NOT EXISTS "                \
+                              "(SELECT 1 FROM entries WHERE key_id = ?1)")                            \
     X(KEY_DROP_UNUSED, "DELETE FROM keys WHERE id = ?1 AND NOT EXISTS "                               \
                        "(SELECT 1 FROM entries WHERE key_id = ?1)")                                   \
     X(ROWS, GCI_SELECT_ROW "FROM entries e JOIN keys k ON k.id = e.key_id")                           \
@@ -108,6 +110,7 @@ typedef struct gci_index {
     int wal_frames;      /* as the WAL hook last saw it */
     int trouble;         /* the first failure since begin, as SQLite calls it */
     uint64_t inode;      /* of the file that is open */
+    bool is_former;      /* of a version before ours, which we may not change: it has no sketches */
     bool condemned;      /* that file turned out damaged */
 } gci_index;
 
@@ -154,6 +157,7 @@ bool gci_index_run(gci_index *index, sqlite3_stmt *statement);  /* false: troubl
 /* Numbers that are kept under a name; 0 if it isn't set. */
 #define GCI_META_SEGMENT "segment" /* the nonce of the segment that was drained */
 #define GCI_META_DRAINED "drained" /* how far */
+#define GCI_META_UNSKETCHED "unsketched" /* 1: keys of a former version may lack their sketches */
 uint64_t gci_meta_get(gci_index *index, char const *name);
 void gci_meta_set(gci_index *index, char const *name, uint64_t value);
 

@@ -16,15 +16,6 @@ struct gci_stored_description {
     gci_arena arena;
 };
 
-uint64_t
-gci_component_number(gci_view kind, gci_component const *component)
-{
-    uint64_t seed = gci_hash64(kind.data, kind.size, 0);
-
-    seed = gci_hash64(component->name.data, component->name.size, seed);
-    return gci_hash64(component->hash, sizeof component->hash, seed);
-}
-
 /* ---- what its head consists of ---- */
 
 typedef struct described {

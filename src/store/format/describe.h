@@ -30,9 +30,6 @@ gcache_status gci_description_read(gcache_key const *key, gci_view bytes, gci_st
 gcache_status gci_description_take(gci_frame const *frame, gcache_key *out_key, gci_stored_description **out,
                                    gcache_error *error);
 
-/* What index.db knows a component by: equal numbers stand for components equal in kind, name and content. */
-uint64_t gci_component_number(gci_view kind, gci_component const *component);
-
 extern gci_fields const gci_description_fields;
 
 #endif

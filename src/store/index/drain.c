@@ -1,6 +1,7 @@
 /* Events: written to the segment, applied to the rows, and drained in batches. */
 #include "store/index/drain.h"
 
+#include "base/digest.h"
 #include "base/system/clock.h"
 #include "store/state/files.h"
 
@@ -28,9 +29,16 @@ static gci_field const inserted_fields[] = {
     GCI_NUMBER(gci_entry_row, key_cost, 8, "key cost", "of the key's other files"),
     GCI_TEXT(gci_entry_row, namespace_, "namespace", ""),
     GCI_TEXT(gci_entry_row, kind, "kind", ""),
-    GCI_LIST(gci_entry_row, components, component_count, &gci_u64_item, "components", "their numbers"),
+    GCI_LIST(gci_entry_row, components, component_count, &gci_u64_item, "components",
+             "none any more: once the numbers of the key's, which nobody reads"),
 };
 gci_fields const gci_inserted_fields = GCI_FIELDS("INSERTED", gci_entry_row, inserted_fields);
+
+static gci_field const sketched_fields[] = {
+    GCI_FLAG(gci_entry_row, is_keyed, "keyed", "1: somebody else computed the key"),
+    GCI_TEXT(gci_entry_row, sketch, "sketch", "of the key, [canonical.md](canonical.md); empty if there is none"),
+};
+gci_fields const gci_sketched_fields = GCI_FIELDS("INSERTED, more", gci_entry_row, sketched_fields);
 
 static gci_field const touched_fields[] = {
     GCI_BYTES(gci_entry_row, key, "key", ""),
@@ -66,14 +74,17 @@ static gci_field const counted_fields[] = {
 };
 gci_fields const gci_counted_fields = GCI_FIELDS("COUNTED", gci_counted, counted_fields);
 
+/* Of two tables, one behind the other; more may be NULL. */
 static gcache_status
-note(gci_store *store, gci_event_type type, gci_fields const *fields, void const *value)
+note(gci_store *store, gci_event_type type, gci_fields const *fields, gci_fields const *more, void const *value)
 {
     gcache_error error = { 0 };
     gci_buf body;
 
     gci_buf_init(&body, GCI_EVENT_MAX - GCI_EVENT_HEADER);
     gci_fields_write(&body, fields, value);
+    if (more != NULL)
+        gci_fields_write(&body, more, value);
     gcache_status status = body.failed ? gci_fail_memory(&error)
                                        : gci_segment_append(&store->segment, type, gci_buf_view(&body), &error);
     if (status != GCACHE_OK)
@@ -85,7 +96,7 @@ note(gci_store *store, gci_event_type type, gci_fields const *fields, void const
 gcache_status
 gci_note_entry(gci_store *store, gci_entry_row const *row)
 {
-    return note(store, GCI_EVENT_INSERTED, &gci_inserted_fields, row);
+    return note(store, GCI_EVENT_INSERTED, &gci_inserted_fields, &gci_sketched_fields, row);
 }
 
 void
@@ -94,13 +105,13 @@ gci_note_removal(gci_store *store, gcache_key const *key, char const *id, uint64
     gci_entry_row removal = { .key = *key, .key_cost = cost };
 
     gci_unhex(gci_view_text(id), removal.id, sizeof removal.id);
-    note(store, GCI_EVENT_REMOVED, &gci_removed_fields, &removal);
+    note(store, GCI_EVENT_REMOVED, &gci_removed_fields, NULL, &removal);
 }
 
 void
 gci_note_kept(gci_store *store, gcache_key const *key, gci_view ids, uint64_t cost)
 {
-    note(store, GCI_EVENT_KEPT, &gci_kept_fields, &(kept){ *key, cost, ids });
+    note(store, GCI_EVENT_KEPT, &gci_kept_fields, NULL, &(kept){ *key, cost, ids });
 }
 
 /* ---- rows ---- */
@@ -145,6 +156,19 @@ at_most(uint64_t limit, uint64_t number)
     return (int64_t)(number < limit ? number : limit);
 }
 
+int64_t
+gci_sketch_kind(gci_view kind, bool is_keyed)
+{
+    return (int64_t)(gci_hash64(kind.data, kind.size, is_keyed) | 1);
+}
+
+void
+gci_put_sketch(gci_index *index, int64_t key_id, int64_t kind, uint64_t created_ns, gci_view sketch)
+{
+    GCI_EXECUTE(index, GCI_SQL_SKETCH_PUT, gci_sql_number(key_id), gci_sql_number(kind),
+                gci_sql_number(at_most(TIME_MOST, created_ns)), gci_sql_bytes(sketch.data, sketch.size));
+}
+
 void
 gci_put_entry_row(gci_index *index, gci_entry_row const *row)
 {
@@ -155,15 +179,14 @@ gci_put_entry_row(gci_index *index, gci_entry_row const *row)
                 gci_sql_text(row->namespace_), gci_sql_number(at_most(SIZE_MOST, row->entry_cost)),
                 gci_sql_number(at_most(SIZE_MOST, row->size)), gci_sql_number(at_most(TIME_MOST, row->created_ns)),
                 gci_sql_number(at_most(TIME_MOST, row->used_ns != 0 ? row->used_ns : row->created_ns)));
-    for (size_t i = 0; i < row->component_count; i++) {
-        GCI_EXECUTE(index, GCI_SQL_COMPONENT_PUT, gci_sql_number((int64_t)row->components[i]), gci_sql_number(key_id));
-    }
+    if (row->sketch.size != 0)
+        gci_put_sketch(index, key_id, gci_sketch_kind(row->kind, row->is_keyed), row->created_ns, row->sketch);
 }
 
 void
 gci_drop_unused_key_row(gci_index *index, int64_t key_id)
 {
-    GCI_EXECUTE(index, GCI_SQL_KEY_COMPONENTS_DROP_UNUSED, gci_sql_number(key_id));
+    GCI_EXECUTE(index, GCI_SQL_KEY_SKETCH_DROP_UNUSED, gci_sql_number(key_id));
     GCI_EXECUTE(index, GCI_SQL_KEY_DROP_UNUSED, gci_sql_number(key_id));
 }
 
@@ -188,11 +211,16 @@ drop_entry_row(gci_index *index, gcache_key const *key, uint8_t const id[ID_BYTE
 static void
 apply_insert(gci_index *index, gci_view body)
 {
+    gci_reader reader = gci_reader_of(body);
     gci_entry_row row = { 0 };
     gci_arena arena;
 
     gci_arena_init(&arena, GCI_EVENT_MAX * 2);
-    if (gci_fields_read_all(body, &gci_inserted_fields, &arena, &row))
+    gci_fields_read(&reader, &gci_inserted_fields, &arena, &row);
+    /* What a former version wrote ends here. */
+    if (!reader.failed && gci_reader_left(&reader) != 0)
+        gci_fields_read(&reader, &gci_sketched_fields, &arena, &row);
+    if (!reader.failed && !arena.failed && gci_reader_left(&reader) == 0)
         gci_put_entry_row(index, &row);
     gci_arena_clear(&arena);
 }

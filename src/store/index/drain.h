@@ -28,8 +28,10 @@ typedef struct gci_entry_row {
     uint32_t hits;       /* of a use */
     uint64_t key_cost;   /* of the candidate index and the description */
     gci_view namespace_, kind;
-    uint64_t const *components; /* numbers of the key's, if they may be new */
+    uint64_t const *components; /* none */
     size_t component_count;
+    gci_view sketch;     /* of the key, if it may be new */
+    bool is_keyed;       /* somebody else computed the key: such are compared among themselves */
 } gci_entry_row;
 
 /*
@@ -70,10 +72,15 @@ bool gci_read_entry_row(sqlite3_stmt *row, gci_entry_row *out_row);
 /* Puts the rows of one entry and its key. Between begin and end of a write. */
 void gci_put_entry_row(gci_index *index, gci_entry_row const *row);
 
-/* Drops the row of a key that has no entries, and those of its components. Between begin and end of a write. */
+/* Puts the sketch of a key unless it has one. Between begin and end of a write. */
+void gci_put_sketch(gci_index *index, int64_t key_id, int64_t kind, uint64_t created_ns, gci_view sketch);
+/* What index.db knows keys by that can be compared: their kind, and who computed them. Never 0. */
+int64_t gci_sketch_kind(gci_view kind, bool is_keyed);
+
+/* Drops the row of a key that has no entries, and its sketch. Between begin and end of a write. */
 void gci_drop_unused_key_row(gci_index *index, int64_t key_id);
 
-extern gci_fields const gci_inserted_fields, gci_touched_fields, gci_removed_fields, gci_kept_fields,
+extern gci_fields const gci_inserted_fields, gci_sketched_fields, gci_touched_fields, gci_removed_fields, gci_kept_fields,
     gci_counted_fields;
 
 #endif

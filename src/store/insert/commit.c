@@ -433,20 +433,14 @@ static gcache_status
 note_insert(gci_store *store, gci_insertion const *insertion, uint64_t key_cost)
 {
     gci_record const *record = &insertion->record;
-    gci_description const *description = insertion->described;
-    size_t count = description != NULL ? description->component_count : 0;
-    uint64_t *numbers = calloc(count + 1, sizeof *numbers);
     gci_entry_row row = { .key = record->key, .created_ns = record->created_ns, .entry_cost = insertion->entry_cost,
                           .size = insertion->head.size + record->stored_size, .key_cost = key_cost,
-                          .namespace_ = record->namespace_, .kind = record->kind, .components = numbers };
+                          .namespace_ = record->namespace_, .kind = record->kind,
+                          .sketch = gci_view_of(insertion->sketch, insertion->sketch_size),
+                          .is_keyed = insertion->is_keyed };
 
     gci_unhex(gci_view_text(record->id), row.id, sizeof row.id);
-    row.component_count = numbers != NULL ? count : 0;
-    for (size_t i = 0; i < row.component_count; i++)
-        numbers[i] = gci_component_number(description->kind, &description->components[i]);
-    gcache_status status = gci_note_entry(store, &row);
-    free(numbers);
-    return status;
+    return gci_note_entry(store, &row);
 }
 
 static gcache_status

@@ -144,6 +144,17 @@ sign(gci_insertion *insertion)
     return gci_fail_memory(insertion->error);
 }
 
+/* Only of a key that may be new: others have one. */
+static void
+sketch(gci_insertion *insertion, gci_description const *description)
+{
+    gci_sketching const *sketching = insertion->store->options.sketching;
+
+    insertion->is_keyed = description->canonical.size == 0;
+    if (sketching != NULL && sketching->make(description, insertion->sketch))
+        insertion->sketch_size = sizeof insertion->sketch;
+}
+
 static gcache_status
 prepare(gci_insertion *insertion, gci_description const *description, bool lacks_description)
 {
@@ -151,6 +162,8 @@ prepare(gci_insertion *insertion, gci_description const *description, bool lacks
 
     insertion->checksum = gci_checksum_of(insertion->payload.data, insertion->payload.size);
     insertion->record.stored_size = insertion->payload.size;
+    if (description != NULL && lacks_description)
+        sketch(insertion, description);
     if (description != NULL && lacks_description)
         status = gci_description_write(&insertion->record.key, description, &insertion->description, insertion->error);
     /* An entry file or a frame in the candidate index, and a block that either may spill over into. */
@@ -242,7 +255,6 @@ begin(gci_pending *pending, gci_store *store, gci_record const *record, gci_view
     gci_store_enter(store);
     gci_check_time(store);
     gcache_status status = insertion_init(insertion, store, record, payload, &pending->inserted, &pending->error);
-    insertion->described = description;
     if (status == GCACHE_OK)
         status = fill_in_record(insertion);
     if (status != GCACHE_OK)
@@ -405,7 +417,6 @@ begin_adoption(gci_pending *pending, gci_store *store, gci_portable const *entry
     gci_store_enter(store);
     gcache_status status = insertion_init(insertion, store, &entry->record, entry->payload, &pending->inserted,
                                           &pending->error);
-    insertion->described = description;
     insertion->signature = entry->signature;
     insertion->record.sequence = 0;
     memcpy(insertion->out->id, insertion->record.id, GCACHE_ENTRY_ID_SIZE);

@@ -31,7 +31,9 @@ typedef struct gci_insertion {
     gci_path index;        /* the same with the candidate index of a fresh key whose payload has a file; "": none */
     bool is_batched;       /* committed with others, which share the wait for the disk */
     gci_path pool;         /* where it was added; "": it has a file */
-    gci_description const *described; /* as the caller gave it, or NULL */
+    uint8_t sketch[GCI_KEY_SKETCH_BYTES]; /* of a fresh key */
+    size_t sketch_size;    /* 0: it has none */
+    bool is_keyed;         /* somebody else computed the key */
     gci_inserted *out;
     gcache_error *error;
 } gci_insertion;

@@ -1,105 +1,114 @@
-/* Stored keys by how many components they share with a given one, from the rows, or from descriptions where there are none. */
-#include "base/digest.h"
-#include "store/format/describe.h"
+/* Stored keys by how near their sketches are to a given one, from index.db, or from descriptions where it can't say. */
+#include "base/array.h"
 #include "store/index/drain.h"
 #include "store/index/sizes.h"
 #include "store/read/read.h"
+#include "store/read/stored_description.h"
 #include "store/state/state.h"
 
 #include <stdlib.h>
 
 #define WAIT_NS UINT64_C(2000000000)
-/* Of a component that many keys share (an environment), the newest keys are asked. */
-#define KEYS_A_COMPONENT 1000
 /* Without index.db descriptions are read one by one: as many as take a second or so. */
 #define SCAN_MAX 5000
+/* Of the keys of a former version so many get their sketches at a time. */
+#define SKETCHED_AT_ONCE 2000
 
-/* Keys met so far, as an open hash table by their bytes. */
-struct tally {
-    gci_near *slots; /* equal 0: empty */
-    size_t capacity, count;
-};
+/* The nearest so far, best first. */
+typedef struct shortlist {
+    gci_near_query const *query;
+    gci_sketching const *sketching;
+    gci_near *items;
+    int64_t *rows; /* of keys whose bytes aren't read yet; or NULL */
+    size_t count, room;
+} shortlist;
 
+/* Of two as near the one that was stored later comes first: that is what somebody has just worked on. */
 static bool
-tally_grow(struct tally *tally)
+is_before(gci_near const *a, gci_near const *b)
 {
-    size_t capacity = tally->capacity == 0 ? 256 : tally->capacity * 2;
-    gci_near *slots = calloc(capacity, sizeof *slots);
+    return a->distance != b->distance ? a->distance < b->distance : a->created_ns > b->created_ns;
+}
 
-    if (slots == NULL)
-        return false;
-    for (size_t i = 0; i < tally->capacity; i++) {
-        if (tally->slots[i].equal == 0)
-            continue;
-        size_t at = (size_t)gci_hash64(&tally->slots[i].key, sizeof(gcache_key), 0) % capacity;
-        while (slots[at].equal != 0)
-            at = (at + 1) % capacity;
-        slots[at] = tally->slots[i];
+static void
+consider(shortlist *list, gci_near const *near, int64_t row)
+{
+    size_t at = list->count;
+
+    if (near->created_ns >= list->query->before_ns ||
+        (list->count == list->room && (at == 0 || !is_before(near, &list->items[at - 1]))))
+        return;
+    if (list->count < list->room)
+        list->count++;
+    else
+        at--;
+    for (; at > 0 && is_before(near, &list->items[at - 1]); at--) {
+        list->items[at] = list->items[at - 1];
+        if (list->rows != NULL)
+            list->rows[at] = list->rows[at - 1];
     }
-    free(tally->slots);
-    tally->slots = slots;
-    tally->capacity = capacity;
-    return true;
+    list->items[at] = *near;
+    if (list->rows != NULL)
+        list->rows[at] = row;
 }
 
-static bool
-tally_add(struct tally *tally, gcache_key const *key, uint32_t equal)
+/* ---- from rows ---- */
+
+static void
+read_rows(gci_index *index, shortlist *list)
 {
-    if (tally->count * 2 >= tally->capacity && !tally_grow(tally))
-        return false;
-    size_t at = (size_t)gci_hash64(key, sizeof *key, 0) % tally->capacity;
-    while (tally->slots[at].equal != 0 && memcmp(&tally->slots[at].key, key, sizeof *key) != 0)
-        at = (at + 1) % tally->capacity;
-    tally->count += tally->slots[at].equal == 0;
-    tally->slots[at].key = *key;
-    tally->slots[at].equal += equal;
-    return true;
+    int64_t kind = gci_sketch_kind(list->query->kind, list->query->is_keyed);
+    sqlite3_stmt *rows = GCI_QUERY(index, GCI_SQL_SKETCHES, gci_sql_number(kind));
+
+    while (gci_index_step(index, rows)) {
+        gci_view sketch = gci_sql_column(rows, 2);
+        if (sketch.size != GCI_KEY_SKETCH_BYTES)
+            continue;
+        gci_near near = { .created_ns = (uint64_t)gci_column_number(rows, 1) };
+        near.distance = list->sketching->distance(list->query->sketch, (uint8_t const *)sketch.data);
+        consider(list, &near, gci_column_number(rows, 0));
+    }
 }
 
-/* Most equal components first; keys in order, so that the answer is the same every time. */
-static int
-compare_near(void const *left, void const *right)
+static void
+read_keys(gci_index *index, shortlist *list)
 {
-    gci_near const *a = left, *b = right;
+    size_t kept = 0;
 
-    if (a->equal != b->equal)
-        return a->equal > b->equal ? -1 : 1;
-    return memcmp(&a->key, &b->key, sizeof a->key);
-}
-
-static size_t
-tally_best(struct tally *tally, gci_near *out_near, size_t room)
-{
-    qsort(tally->slots, tally->capacity, sizeof *tally->slots, compare_near);
-    size_t count = tally->count < room ? tally->count : room;
-    if (count > 0)
-        memcpy(out_near, tally->slots, count * sizeof *out_near);
-    return count;
+    for (size_t i = 0; i < list->count; i++) {
+        sqlite3_stmt *find = GCI_QUERY(index, GCI_SQL_KEY_OF_ID, gci_sql_number(list->rows[i]));
+        if (!gci_index_step(index, find))
+            continue;
+        gci_view key = gci_sql_column(find, 0);
+        if (key.size != sizeof list->items[i].key.bytes)
+            continue;
+        memcpy(list->items[i].key.bytes, key.data, key.size);
+        list->items[kept++] = list->items[i];
+    }
+    list->count = kept;
 }
 
 static gcache_status
-ask_rows(gci_store *store, gci_view kind, gci_component const *components, size_t count, struct tally *tally,
-         gcache_error *error)
+ask_rows(gci_store *store, shortlist *list, gcache_error *error)
 {
     gci_index *index = &store->index;
-    gcache_key key;
 
+    list->rows = calloc(list->room, sizeof *list->rows);
+    if (list->rows == NULL)
+        return gci_fail_memory(error);
     gcache_status status = gci_index_begin(index, GCI_READ, WAIT_NS, error);
-    if (status != GCACHE_OK)
-        return status;
-    for (size_t i = 0; status == GCACHE_OK && i < count; i++) {
-        gci_sql number = gci_sql_number((int64_t)gci_component_number(kind, &components[i]));
-        sqlite3_stmt *rows = GCI_QUERY(index, GCI_SQL_COMPONENT_KEYS, number, gci_sql_number(KEYS_A_COMPONENT));
-        while (status == GCACHE_OK && gci_index_step(index, rows)) {
-            gci_view stored = gci_sql_column(rows, 1);
-            if (stored.size != sizeof key.bytes)
-                continue;
-            memcpy(key.bytes, stored.data, stored.size);
-            if (!tally_add(tally, &key, 1))
-                status = gci_fail_memory(error);
+    if (status == GCACHE_OK) {
+        if (index->is_former) {
+            status = gci_fail(error, GCACHE_ERROR_NOT_FOUND, "index.db is of a version without sketches");
+        } else {
+            read_rows(index, list);
+            read_keys(index, list);
         }
+        status = gci_index_end(index, GCI_READ, status, error);
     }
-    return gci_index_end(index, GCI_READ, status, error);
+    free(list->rows);
+    list->rows = NULL;
+    return status;
 }
 
 /* Every key that is stored has its row: what rows don't know of isn't there. */
@@ -116,73 +125,132 @@ rows_are_complete(gci_store *store)
 
 struct scan {
     gci_store *store;
-    gci_view kind;
-    gci_component const *components;
-    size_t count;
-    struct tally *tally;
+    shortlist *list;
+    int64_t kind;
     size_t seen;
-    bool failed;
 };
 
-static uint32_t
-count_equal(struct scan const *scan, gci_description const *description)
+static uint64_t
+first_stored_ns(gci_store *store, gcache_key const *key)
 {
-    uint32_t equal = 0;
+    gci_candidates *set = NULL;
+    uint64_t first = 0;
 
-    if (!gci_view_equal(description->kind, scan->kind))
-        return 0;
-    for (size_t i = 0; i < scan->count; i++) {
-        for (size_t j = 0; j < description->component_count; j++) {
-            gci_component const *a = &scan->components[i], *b = &description->components[j];
-            equal += gci_view_equal(a->name, b->name) && memcmp(a->hash, b->hash, sizeof a->hash) == 0;
+    if (gci_store_load(store, key, &set, NULL) == GCI_FOUND) {
+        for (size_t i = 0; i < set->count; i++) {
+            uint64_t created = set->items[i]->record.created_ns;
+            first = first == 0 || created < first ? created : first;
         }
     }
-    return equal;
+    gci_candidates_release(set);
+    return first;
 }
 
 static int
 scan_key(void *state, gcache_key const *key)
 {
     struct scan *scan = state;
-    gci_stored_description *stored;
+    gci_key_sketch sketch;
 
-    if (gci_store_description(scan->store, key, &stored, NULL) == GCI_FOUND) {
-        uint32_t equal = count_equal(scan, gci_stored_description_get(stored));
-        gci_stored_description_free(stored);
-        if (equal > 0 && !tally_add(scan->tally, key, equal))
-            scan->failed = true;
+    if (gci_sketch_stored(scan->store, key, &sketch) && sketch.kind == scan->kind) {
+        gci_near near = { .key = *key, .created_ns = first_stored_ns(scan->store, key) };
+        near.distance = scan->list->sketching->distance(scan->list->query->sketch, sketch.bytes);
+        consider(scan->list, &near, 0);
     }
-    return scan->failed || ++scan->seen >= SCAN_MAX;
+    return ++scan->seen >= SCAN_MAX;
 }
 
 static gcache_status
-scan_files(gci_store *store, gci_view kind, gci_component const *components, size_t count, struct tally *tally,
-           gcache_error *error)
+scan_files(gci_store *store, shortlist *list, gcache_error *error)
 {
-    struct scan scan = { .store = store, .kind = kind, .components = components, .count = count, .tally = tally };
+    struct scan scan = { .store = store, .list = list, .kind = gci_sketch_kind(list->query->kind, list->query->is_keyed) };
 
-    gcache_status status = gci_store_each_key(store, scan_key, &scan, error);
-    return scan.failed ? gci_fail_memory(error) : status;
+    list->count = 0;
+    return gci_store_each_key(store, scan_key, &scan, error);
+}
+
+/* ---- what a former version stored ---- */
+
+typedef struct unsketched {
+    gci_entry_row *items; /* key_id and key */
+    size_t count, capacity;
+} unsketched;
+
+static void
+find_unsketched(gci_index *index, unsketched *out)
+{
+    sqlite3_stmt *rows = GCI_QUERY(index, GCI_SQL_KEYS_UNSKETCHED, gci_sql_number(SKETCHED_AT_ONCE));
+
+    while (gci_index_step(index, rows) && GCI_ARRAY_HAS_ROOM(out, items)) {
+        gci_entry_row row = { .key_id = gci_column_number(rows, 0) };
+        gci_view key = gci_sql_column(rows, 1);
+        if (key.size == sizeof row.key.bytes)
+            memcpy(row.key.bytes, key.data, key.size);
+        out->items[out->count++] = row;
+    }
+}
+
+/* One that can't be sketched gets an empty one, so that it isn't tried again. */
+static void
+put_missing_sketch(gci_store *store, gci_entry_row *row)
+{
+    gci_key_sketch sketch = { .kind = 0 };
+    bool made = gci_sketch_stored(store, &row->key, &sketch);
+
+    row->created_ns = made ? first_stored_ns(store, &row->key) : 0;
+    gci_put_sketch(&store->index, row->key_id, sketch.kind, row->created_ns,
+                   gci_view_of(sketch.bytes, made ? sizeof sketch.bytes : 0));
+}
+
+static void
+sketch_former_keys(gci_store *store)
+{
+    unsketched keys = { .count = 0 };
+
+    if (gci_index_begin(&store->index, GCI_WRITE, WAIT_NS, NULL) != GCACHE_OK)
+        return;
+    if (gci_meta_get(&store->index, GCI_META_UNSKETCHED) != 0) {
+        find_unsketched(&store->index, &keys);
+        for (size_t i = 0; i < keys.count; i++)
+            put_missing_sketch(store, &keys.items[i]);
+        if (keys.count < SKETCHED_AT_ONCE)
+            gci_meta_set(&store->index, GCI_META_UNSKETCHED, 0);
+    }
+    gci_index_end(&store->index, GCI_WRITE, GCACHE_OK, NULL);
+    free(keys.items);
+}
+
+static bool
+has_former_keys(gci_store *store)
+{
+    bool former = false;
+
+    if (gci_index_begin(&store->index, GCI_READ, WAIT_NS, NULL) == GCACHE_OK) {
+        former = gci_meta_get(&store->index, GCI_META_UNSKETCHED) != 0;
+        gci_index_end(&store->index, GCI_READ, GCACHE_OK, NULL);
+    }
+    return former;
 }
 
 gcache_status
-gci_store_nearest(gci_store *store, gci_view kind, gci_component const *components, size_t count, gci_near *out_near,
-                  size_t room, size_t *out_count, gcache_error *error)
+gci_store_nearest(gci_store *store, gci_near_query const *query, gci_near *out_near, size_t room, size_t *out_count,
+                  gcache_error *error)
 {
-    struct tally tally = { 0 };
+    shortlist list = { .query = query, .sketching = store->options.sketching, .items = out_near, .room = room };
 
     gci_store_enter(store);
     *out_count = 0;
-    if (!store->read_only)
-        gci_drain(store, WAIT_NS, NULL);
-    if (count == 0)
+    if (list.sketching == NULL || room == 0)
         return GCACHE_OK;
-    gcache_status status = ask_rows(store, kind, components, count, &tally, NULL);
+    if (!store->read_only) {
+        gci_drain(store, WAIT_NS, NULL);
+        if (has_former_keys(store))
+            sketch_former_keys(store);
+    }
+    gcache_status status = ask_rows(store, &list, NULL);
     /* Rows may be missing or out of reach; files are the truth. */
-    if (status != GCACHE_OK || (tally.count == 0 && !rows_are_complete(store)))
-        status = scan_files(store, kind, components, count, &tally, error);
-    if (status == GCACHE_OK && tally.count > 0)
-        *out_count = tally_best(&tally, out_near, room);
-    free(tally.slots);
+    if (status != GCACHE_OK || (list.count == 0 && !rows_are_complete(store)))
+        status = scan_files(store, &list, error);
+    *out_count = status == GCACHE_OK ? list.count : 0;
     return status;
 }

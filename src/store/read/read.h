@@ -33,14 +33,30 @@ gci_found gci_store_payload(gci_store *store, gci_candidate *candidate, gci_payl
 /* FOUND, ABSENT, CORRUPT, UNREADABLE. What `gci_stored_description_get` points to lives as long as the object. */
 gci_found gci_store_description(gci_store *store, gcache_key const *key, gci_stored_description **out_description,
                                 gcache_error *error);
+
+/* ---- the nearest ---- */
+
+/* What is asked for: a key of a kind, by its sketch. */
+typedef struct gci_near_query {
+    gci_view kind;
+    bool is_keyed;         /* somebody else computed it */
+    uint8_t const *sketch; /* GCI_KEY_SKETCH_BYTES */
+    uint64_t before_ns;    /* only keys that were there then; UINT64_MAX: all */
+} gci_near_query;
+
 typedef struct gci_near {
     gcache_key key;
-    uint32_t equal; /* components with the same hash */
+    unsigned distance;   /* of the sketches */
+    uint64_t created_ns; /* when it was first stored */
 } gci_near;
 
-/* The stored keys of a kind that share most components, best first, at most `room`; those that share none are not near. */
-gcache_status gci_store_nearest(gci_store *store, gci_view kind, gci_component const *components, size_t count,
-                                gci_near *out_near, size_t room, size_t *out_count, gcache_error *error);
+/*
+ * The stored keys of the kind whose sketches are nearest, best first, at most `room`: all of them are looked at. Without
+ * index.db descriptions are read one by one, a bounded number; what a former version stored gets its sketch now, a bounded
+ * number at a time. Nothing is near anything in a store without sketching.
+ */
+gcache_status gci_store_nearest(gci_store *store, gci_near_query const *query, gci_near *out_near, size_t room,
+                                size_t *out_count, gcache_error *error);
 
 /* ---- walking ---- */
 

@@ -4,6 +4,7 @@
 #include "store/read/stored_description.h"
 
 #include "store/format/describe.h"
+#include "store/index/drain.h"
 #include "store/memory/candidates.h"
 #include "store/publish/publish.h"
 #include "store/read/load.h"
@@ -58,6 +59,22 @@ gci_read_description(gci_store *store, gcache_key const *key, gci_stored_descrip
     default:
         return gci_unreadable(store);
     }
+}
+
+bool
+gci_sketch_stored(gci_store *store, gcache_key const *key, gci_key_sketch *out_sketch)
+{
+    gci_sketching const *sketching = store->options.sketching;
+    gci_stored_description *stored = NULL;
+
+    if (sketching == NULL || gci_store_description(store, key, &stored, NULL) != GCI_FOUND)
+        return false;
+    gci_description const *description = gci_stored_description_get(stored);
+    out_sketch->is_keyed = description->canonical.size == 0;
+    out_sketch->kind = gci_sketch_kind(description->kind, out_sketch->is_keyed);
+    bool made = sketching->make(description, out_sketch->bytes);
+    gci_stored_description_free(stored);
+    return made;
 }
 
 gci_found

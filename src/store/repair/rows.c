@@ -45,29 +45,23 @@ add_row(gci_row_list *list, gci_entry_row const *row)
         list->failed = true;
 }
 
-/* The numbers of a key's components, or none if it isn't described. */
-static uint64_t const *
-component_numbers(gci_store *store, gci_row_list *list, gcache_key const *key, size_t *out_count)
+/* A key's sketch in the list's arena; empty if it isn't described. */
+static gci_view
+read_sketch(gci_store *store, gci_row_list *list, gcache_key const *key, bool *out_keyed)
 {
-    gci_stored_description *stored;
+    gci_key_sketch sketch;
 
-    *out_count = 0;
-    if (gci_store_description(store, key, &stored, NULL) != GCI_FOUND)
-        return NULL;
-    gci_description const *description = gci_stored_description_get(stored);
-    uint64_t *numbers = gci_arena_array(&list->arena, description->component_count + 1, sizeof *numbers);
-    for (size_t i = 0; numbers != NULL && i < description->component_count; i++)
-        numbers[i] = gci_component_number(description->kind, &description->components[i]);
-    *out_count = numbers != NULL ? description->component_count : 0;
-    gci_stored_description_free(stored);
-    return numbers;
+    if (!gci_sketch_stored(store, key, &sketch))
+        return (gci_view){ NULL, 0 };
+    *out_keyed = sketch.is_keyed;
+    return gci_arena_copy(&list->arena, gci_view_of(sketch.bytes, sizeof sketch.bytes));
 }
 
 void
 gci_row_list_add(gci_store *store, gci_row_list *list, gci_candidates *set, bool described)
 {
-    size_t count = 0;
-    uint64_t const *numbers = described ? component_numbers(store, list, &set->key, &count) : NULL;
+    bool keyed = false;
+    gci_view sketch = described ? read_sketch(store, list, &set->key, &keyed) : gci_view_of(NULL, 0);
     uint64_t cost = gci_inside(set)->pooled ? gci_inside(set)->size : gci_cost_of_key(store, &set->key);
 
     for (size_t i = 0; i < set->count; i++) {
@@ -78,7 +72,7 @@ gci_row_list_add(gci_store *store, gci_row_list *list, gci_candidates *set, bool
                               .size = candidate->place->head.size + GCI_FRAME_OVERHEAD + record->stored_size,
                               .namespace_ = gci_arena_copy(&list->arena, record->namespace_),
                               .kind = gci_arena_copy(&list->arena, record->kind),
-                              .components = numbers, .component_count = count };
+                              .sketch = sketch, .is_keyed = keyed };
         gci_unhex(gci_view_text(record->id), row.id, sizeof row.id);
         if (!candidate->place->in_pack)
             row.entry_cost = gci_cost_of_path(store, gci_path_entry(&set->key, record->id).text);

@@ -12,14 +12,14 @@
 typedef struct gci_row_list {
     gci_entry_row *items;
     size_t count, capacity;
-    gci_arena arena; /* texts and components */
+    gci_arena arena; /* texts and sketches */
     bool failed;
 } gci_row_list;
 
 void gci_row_list_init(gci_row_list *list);
 void gci_row_list_clear(gci_row_list *list);
 
-/* Adds a key's live candidates, and its components if `described`. */
+/* Adds a key's live candidates, and its sketch if `described`. */
 void gci_row_list_add(gci_store *store, gci_row_list *list, gci_candidates *set, bool described);
 
 /* The same for all keys of a shard; candidate indexes that can't be read are left out. */

@@ -30,6 +30,15 @@ typedef struct gci_store_event {
 
 typedef void (*gci_store_event_fn)(void *state, gci_store_event const *event);
 
+/* What keys of a kind are compared by where nothing is stored under the one that is asked for; opaque here. */
+#define GCI_KEY_SKETCH_BYTES 128
+
+typedef struct gci_sketching {
+    /* false: nothing can be said about it. */
+    bool (*make)(gci_description const *description, uint8_t out_sketch[GCI_KEY_SKETCH_BYTES]);
+    unsigned (*distance)(uint8_t const *a, uint8_t const *b);
+} gci_sketching;
+
 typedef struct gci_store_options {
     bool read_only;
     gcache_durability durability;
@@ -49,6 +58,7 @@ typedef struct gci_store_options {
     bool require_signature; /* entries that no key verifies are not handed out */
     gcache_trust trust;     /* whose files are read */
     bool network;           /* treat the directory as one on a network file system even if it isn't */
+    gci_sketching const *sketching; /* NULL: keys have no sketches, and none is near another */
     gcache_log_fn log;
     void *log_state;
     gci_store_event_fn event;       /* may be NULL */

@@ -384,4 +384,16 @@ place_in_file(char const *path, gci_view wanted, unsigned n)
     return -1;
 }
 
+/* Makes the tables of index.db those of the version before, which had components instead of sketches; rows stay. */
+#define FORMER_TABLES                                                                                 \
+    "CREATE TEMP TABLE kept AS SELECT * FROM entries; DROP TABLE sketches; DROP TABLE entries;"        \
+    "CREATE TABLE components(number INTEGER NOT NULL, key_id INTEGER NOT NULL, PRIMARY KEY(number, key_id)) WITHOUT ROWID;" \
+    "CREATE INDEX components_of_key ON components(key_id);"                                           \
+    "CREATE TABLE entries(key_id INTEGER NOT NULL, id BLOB NOT NULL, space TEXT NOT NULL, bytes INTEGER NOT NULL," \
+    " size INTEGER NOT NULL, created INTEGER NOT NULL, used INTEGER NOT NULL, hits INTEGER NOT NULL,"  \
+    " PRIMARY KEY(key_id, id)) WITHOUT ROWID;"                                                        \
+    "CREATE INDEX entries_by_use ON entries(used);"                                                   \
+    "CREATE INDEX entries_by_space ON entries(space) WHERE space <> '';"                              \
+    "INSERT INTO entries SELECT * FROM kept;"
+
 #endif

@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sqlite3.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -321,30 +322,75 @@ insert_components(gci_store *store, uint64_t key, uint8_t graph, uint8_t config,
                      GCACHE_OK);
 }
 
+/* A sketch is the first bytes of the hashes; its distance how many of them differ. */
+static bool
+sketch_hashes(gci_description const *description, uint8_t out[GCI_KEY_SKETCH_BYTES])
+{
+    memset(out, 0, GCI_KEY_SKETCH_BYTES);
+    for (size_t i = 0; i < description->component_count; i++)
+        out[i] = description->components[i].hash[0];
+    return description->component_count != 0;
+}
+
+static unsigned
+count_differing(uint8_t const *a, uint8_t const *b)
+{
+    unsigned count = 0;
+
+    for (size_t i = 0; i < GCI_KEY_SKETCH_BYTES; i++)
+        count += a[i] != b[i];
+    return count;
+}
+
+static gci_sketching const sketching = { sketch_hashes, count_differing };
+
 static void
 check_nearest(gci_store *store)
 {
-    gci_component asked[3] = { { .name = GCI_VIEW("graph"), .hash = { 1 } },
-                               { .name = GCI_VIEW("config"), .hash = { 1 } },
-                               { .name = GCI_VIEW("environment"), .hash = { 1 } } };
+    uint8_t const asked[GCI_KEY_SKETCH_BYTES] = { 1, 1, 1 };
+    gci_near_query query = { .kind = gci_view_text("fx"), .is_keyed = true, .sketch = asked, .before_ns = UINT64_MAX };
     gcache_key best = key_of(3), second = key_of(2);
     gci_near near[2];
     size_t count;
 
-    assert_int_equal(gci_store_nearest(store, gci_view_text("fx"), asked, 3, near, 2, &count, NULL), GCACHE_OK);
+    assert_int_equal(gci_store_nearest(store, &query, near, 2, &count, NULL), GCACHE_OK);
     assert_int_equal(count, 2);
     assert_memory_equal(&near[0].key, &best, sizeof best);
-    assert_int_equal(near[0].equal, 2);
+    assert_int_equal(near[0].distance, 1);
     assert_memory_equal(&near[1].key, &second, sizeof second);
-    assert_int_equal(near[1].equal, 1);
-    assert_int_equal(gci_store_nearest(store, gci_view_text("aot"), asked, 3, near, 2, &count, NULL), GCACHE_OK);
+    assert_int_equal(near[1].distance, 2);
+    /* As it was before the nearest was stored. */
+    query.before_ns = near[0].created_ns;
+    assert_int_equal(gci_store_nearest(store, &query, near, 2, &count, NULL), GCACHE_OK);
+    assert_int_equal(count, 2);
+    assert_memory_equal(&near[0].key, &second, sizeof second);
+    query.before_ns = UINT64_MAX;
+    /* Neither another kind nor a key of ours is near. */
+    query.kind = gci_view_text("aot");
+    assert_int_equal(gci_store_nearest(store, &query, near, 2, &count, NULL), GCACHE_OK);
     assert_int_equal(count, 0);
+    query = (gci_near_query){ .kind = gci_view_text("fx"), .sketch = asked, .before_ns = UINT64_MAX };
+    assert_int_equal(gci_store_nearest(store, &query, near, 2, &count, NULL), GCACHE_OK);
+    assert_int_equal(count, 0);
+}
+
+/* Makes index.db what the version before sketches had. */
+static void
+make_former(char const *path)
+{
+    sqlite3 *database;
+
+    assert_int_equal(sqlite3_open(path, &database), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(database, FORMER_TABLES "PRAGMA user_version=2", NULL, NULL, NULL),
+                     SQLITE_OK);
+    sqlite3_close(database);
 }
 
 static void
 test_nearest_keys(void **state)
 {
-    gci_store *store = fixture_open(*state);
+    gci_store_options writing = { .sketching = &sketching }, reading = { .sketching = &sketching, .read_only = true };
+    gci_store *store = fixture_open_with(*state, writing);
     char path[512];
 
     insert_components(store, 1, 9, 9, 9);
@@ -352,10 +398,24 @@ test_nearest_keys(void **state)
     insert_components(store, 3, 1, 9, 1);
     check_nearest(store);
     gci_store_close(store);
-    /* Without rows the descriptions themselves are read. */
+    /* Rows of the version before have no sketches: for a reader descriptions stand in, a writer makes them. */
     path_in(*state, "index.db", path);
+    make_former(path);
+    store = fixture_open_with(*state, reading);
+    check_nearest(store);
+    gci_store_close(store);
+    store = fixture_open_with(*state, writing);
+    check_nearest(store);
+    check_nearest(store);
+    gci_store_close(store);
+    /* Without rows the descriptions themselves are read. */
     unlink(path);
-    store = fixture_open_with(*state, (gci_store_options){ .read_only = true });
+    store = fixture_open_with(*state, reading);
+    check_nearest(store);
+    gci_store_close(store);
+    /* And made anew they have sketches. */
+    store = fixture_open_with(*state, writing);
+    assert_int_equal(problems(store), 0);
     check_nearest(store);
     gci_store_close(store);
 }

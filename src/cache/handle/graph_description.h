@@ -1,8 +1,8 @@
 /*
  * A graph as the store keeps it: component names and hashes, and the canonical form.
  */
-#ifndef GCI_CACHE_CANDIDATES_GRAPH_DESCRIPTION_H
-#define GCI_CACHE_CANDIDATES_GRAPH_DESCRIPTION_H
+#ifndef GCI_CACHE_HANDLE_GRAPH_DESCRIPTION_H
+#define GCI_CACHE_HANDLE_GRAPH_DESCRIPTION_H
 
 #include "base/arena.h"
 #include "store/store.h"

@@ -1,7 +1,7 @@
 /*
  * A graph as the store keeps it: components with their hashes, and the canonical form.
  */
-#include "cache/candidates/graph_description.h"
+#include "cache/handle/graph_description.h"
 
 #include "base/digest.h"
 #include "graph/graph.h"

@@ -1,0 +1,131 @@
+/*
+ * The stored keys nearest to one that isn't stored: of all keys of its kind those with the nearest sketches, compared in full.
+ */
+#include "cache/candidates/compare.h"
+#include "cache/handle/graph_description.h"
+#include "cache/handle/sketching.h"
+#include "cache/candidates/trace.h"
+
+#include <stdlib.h>
+
+/* Keys whose stored descriptions are compared in full. Sketches tell a handful of differences exactly and many within some
+   ten percent, so the nearest is among them unless more than these are as near. */
+#define CLOSE_LOOKS 16
+
+/* false: nothing can be said about it, since its description is gone or damaged. */
+static bool
+look_closely(gci_near_key *near, gci_store *store, gci_description const *asked, gci_feature_set *set)
+{
+    gci_stored_description *holder = NULL;
+
+    if (gci_store_description(store, &near->key, &holder, NULL) != GCI_FOUND)
+        return false;
+    gci_description const *stored = gci_stored_description_get(holder);
+    gci_feature_set_begin(set);
+    bool read = (stored->canonical.size == 0) == (asked->canonical.size == 0) &&
+                gci_description_features(stored, gci_feature_set_meet, set) && gci_feature_set_end(set, &near->likeness);
+    near->is_kin = read && gci_likeness_is_kin(&near->likeness);
+    near->components = (uint32_t)asked->component_count;
+    near->equal = read ? gci_count_equal_components(stored, asked) : 0;
+    gci_stored_description_free(holder);
+    return read;
+}
+
+/* What differs; false: it can't be said. */
+static bool
+find_differences(gci_near_key *near, gci_store *store, gci_description const *asked)
+{
+    gci_stored_description *holder = NULL;
+
+    if (gci_store_description(store, &near->key, &holder, NULL) != GCI_FOUND)
+        return false;
+    gcache_status status =
+        gci_compare(gci_stored_description_get(holder), asked, GCI_DIFF_ITEMS_DEFAULT, &near->diff, NULL);
+    gci_stored_description_free(holder);
+    if (status != GCACHE_OK)
+        return false;
+    near->count = near->diff->count;
+    near->left_out = near->diff->left_out;
+    near->items = near->diff->items;
+    return true;
+}
+
+static int
+compare_counts(size_t a, size_t b)
+{
+    return (a > b) - (a < b);
+}
+
+/* By how many features differ; of as many, by how many are alike with other numbers or neighbours; then the newest. */
+static int
+compare_nearness(void const *left, void const *right)
+{
+    gci_near_key const *a = left, *b = right;
+    int order = 0;
+
+    for (gci_feature_level level = GCI_EXACT; order == 0 && level <= GCI_CONTEXT; level++)
+        order = compare_counts(gci_likeness_differing(&a->likeness, level), gci_likeness_differing(&b->likeness, level));
+    if (order == 0)
+        order = compare_counts(b->equal, a->equal);
+    if (order == 0 && a->created_ns != b->created_ns)
+        order = a->created_ns > b->created_ns ? -1 : 1;
+    return order != 0 ? order : memcmp(&a->key, &b->key, sizeof a->key);
+}
+
+/* Those that are shown: the nearest, and further ones that what is asked for may have been made from as well. */
+static void
+keep_nearest(gci_trace *trace, gci_store *store, gci_description const *asked, gci_near_key *keys, size_t count)
+{
+    qsort(keys, count, sizeof *keys, compare_nearness);
+    for (size_t i = 0; i < count && trace->nearest_count < GCI_TRACE_NEAREST; i++) {
+        if (!keys[i].is_kin && i > 0)
+            continue;
+        if (!keys[i].is_kin || find_differences(&keys[i], store, asked))
+            trace->nearest[trace->nearest_count++] = keys[i];
+    }
+}
+
+static void
+rank(gci_trace *trace, gci_store *store, gci_description const *asked, gci_near const *near, size_t found)
+{
+    gci_near_key keys[CLOSE_LOOKS] = { 0 };
+    gci_feature_set *set = gci_feature_set_new();
+    size_t count = 0;
+
+    if (set != NULL && gci_description_features(asked, gci_feature_set_add, set)) {
+        for (size_t i = 0; i < found; i++) {
+            keys[count] = (gci_near_key){ .key = near[i].key, .created_ns = near[i].created_ns };
+            count += look_closely(&keys[count], store, asked, set);
+        }
+    }
+    gci_feature_set_free(set);
+    keep_nearest(trace, store, asked, keys, count);
+}
+
+void
+gci_trace_find_nearest_of(gci_trace *trace, gci_store *store, gci_description const *asked, uint64_t before_ns)
+{
+    uint8_t sketch[GCI_KEY_SKETCH_BYTES];
+    gci_near near[CLOSE_LOOKS];
+    gci_store_stats stats;
+    size_t found = 0;
+
+    trace->past = before_ns != UINT64_MAX;
+    if (gci_store_stats_get(store, &stats, NULL) == GCACHE_OK)
+        trace->stored_keys = stats.keys;
+    if (!gci_sketching_of_features.make(asked, sketch))
+        return;
+    gci_near_query query = { .kind = asked->kind, .is_keyed = asked->canonical.size == 0, .sketch = sketch,
+                             .before_ns = before_ns };
+    if (gci_store_nearest(store, &query, near, CLOSE_LOOKS, &found, NULL) == GCACHE_OK)
+        rank(trace, store, asked, near, found);
+}
+
+void
+gci_trace_find_nearest(gci_trace *trace, gci_context const *context)
+{
+    gci_description asked;
+
+    if (gci_description_of(context->graph, true, &trace->arena, &asked, NULL) == GCACHE_OK)
+        gci_trace_find_nearest_of(trace, context->cache->store, &asked, UINT64_MAX);
+}

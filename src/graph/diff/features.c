@@ -1,0 +1,488 @@
+/*
+ * One pass over the bytes of a canonical form (docs/formats/canonical.md), without a tree in between: every insert of a fresh
+ * key makes one.
+ */
+#include "graph/diff/features.h"
+
+#include "base/array.h"
+#include "base/digest.h"
+#include "graph/cbor/cbor.h"
+
+#include <stdlib.h>
+
+/* Canonical forms nest no deeper (cbor_read.c). */
+#define MAX_DEPTH 1300
+/* References of a node that its context is made of; those of a longer list are enough to know it by. */
+#define REFERENCES 32
+
+/* What stands for a thing that isn't hashed itself. */
+enum {
+    MARK_NUMBER = 1, MARK_REFERENCE, MARK_EXPRESSION, MARK_LIST, MARK_MAP, MARK_END, MARK_SIMPLE, MARK_BYTES, MARK_TAG, MARK_ITEM
+};
+
+typedef struct walk {
+    uint8_t const *next, *end;
+    int depth;
+    bool failed;
+    gci_feature_fn fn;
+    void *state;
+} walk;
+
+/* A value on its way through the hashes. */
+typedef struct value_hash {
+    uint64_t exact, rough;
+    uint64_t references[REFERENCES]; /* positions among the nodes of the same graph */
+    size_t reference_count;
+} value_hash;
+
+/* What is known of the nodes of a graph that later ones refer to. */
+typedef struct node_list {
+    uint64_t *items;
+    size_t count, capacity;
+} node_list;
+
+typedef struct head {
+    unsigned major, low;
+    uint64_t n;
+} head;
+
+char const *
+gci_feature_sort_name(gci_feature_sort sort)
+{
+    static char const *const names[] = {
+#define X(name, text) text,
+        GCI_FEATURE_SORT_MAP(X)
+#undef X
+    };
+    return names[sort];
+}
+
+static bool
+fail(walk *w)
+{
+    w->failed = true;
+    return false;
+}
+
+static bool
+read_head(walk *w, head *out)
+{
+    if (w->failed || w->next == w->end)
+        return fail(w);
+    out->major = *w->next >> 5;
+    out->low = *w->next++ & 31;
+    out->n = out->low;
+    if (out->low < 24)
+        return true;
+    size_t size = (size_t)1 << (out->low - 24);
+    if (out->low > 27 || (size_t)(w->end - w->next) < size)
+        return fail(w);
+    out->n = 0;
+    for (size_t i = 0; i < size; i++)
+        out->n = out->n << 8 | *w->next++;
+    return true;
+}
+
+static bool
+take(walk *w, uint64_t size, gci_view *out)
+{
+    if (w->failed || size > (uint64_t)(w->end - w->next))
+        return fail(w);
+    *out = gci_view_of(w->next, (size_t)size);
+    w->next += size;
+    return true;
+}
+
+/* The head of an item that must be of a major type. */
+static bool
+expect(walk *w, unsigned major, uint64_t *out_n)
+{
+    head h;
+
+    if (!read_head(w, &h) || h.major != major)
+        return fail(w);
+    *out_n = h.n;
+    return true;
+}
+
+static bool
+read_name(walk *w, gci_view *out_name)
+{
+    uint64_t size;
+
+    return expect(w, GCI_CBOR_TEXT, &size) && take(w, size, out_name);
+}
+
+static bool
+is_next(walk const *w, unsigned major)
+{
+    return !w->failed && w->next != w->end && *w->next >> 5 == major;
+}
+
+static uint64_t
+hash_of(gci_view text)
+{
+    return gci_hash64(text.data, text.size, 0);
+}
+
+static void
+emit(walk *w, gci_feature_sort sort, uint64_t exact, uint64_t rough)
+{
+    w->fn(w->state, &(gci_feature){ .sort = sort, .exact = exact, .rough = rough, .context = rough, .name = rough });
+}
+
+/* ---- texts ---- */
+
+static bool
+is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool
+is_word(char c)
+{
+    return is_digit(c) || c == '_' || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
+}
+
+/* Of a text with each run of digits as one. symbols: only digits that end a name are left out, as in s0; numbers stay. */
+static uint64_t
+hash_without_digits(gci_view text, bool symbols)
+{
+    char part[256];
+    uint64_t hash = 0;
+    size_t size = 0;
+    bool in_word = false;
+
+    for (size_t i = 0; i < text.size; i++) {
+        char c = text.data[i];
+        bool leave_out = is_digit(c) && (!symbols || in_word);
+        in_word = is_word(c) && (in_word || !is_digit(c));
+        if (leave_out && i != 0 && is_digit(text.data[i - 1]))
+            continue;
+        part[size++] = leave_out ? '#' : c;
+        if (size == sizeof part) {
+            hash = gci_hash64(part, size, hash);
+            size = 0;
+        }
+    }
+    return gci_hash64(part, size, hash);
+}
+
+static bool
+has_lines(gci_view text)
+{
+    return text.size != 0 && memchr(text.data, '\n', text.size) != NULL;
+}
+
+static void
+emit_lines(walk *w, uint64_t path, gci_view text)
+{
+    for (gci_view line; gci_view_next_line(&text, &line);)
+        emit(w, GCI_FEATURE_LINE, gci_mix(path, hash_of(line)), gci_mix(path, hash_without_digits(line, false)));
+}
+
+/* ---- values ---- */
+
+static void
+add(value_hash *h, uint64_t exact, uint64_t rough)
+{
+    h->exact = gci_mix(h->exact, exact);
+    h->rough = gci_mix(h->rough, rough);
+}
+
+static void add_value(walk *w, value_hash *h);
+
+static void
+add_items(walk *w, uint64_t count, uint64_t mark, value_hash *h)
+{
+    add(h, mark, mark);
+    for (uint64_t i = 0; i < count && !w->failed; i++)
+        add_value(w, h);
+    add(h, MARK_END, MARK_END);
+}
+
+/* [up, position], or [position] of an input. */
+static void
+add_reference(walk *w, value_hash *h)
+{
+    uint64_t count = 0, number = 0, up = 0;
+
+    expect(w, GCI_CBOR_ARRAY, &count);
+    for (uint64_t i = 0; i < count && expect(w, GCI_CBOR_UINT, &number); i++)
+        up = i == 0 ? number : up;
+    add(h, MARK_REFERENCE, MARK_REFERENCE);
+    if (count == 2 && up == 0 && h->reference_count < REFERENCES)
+        h->references[h->reference_count++] = number;
+}
+
+static void
+add_expression(walk *w, value_hash *h)
+{
+    gci_view text;
+
+    if (!is_next(w, GCI_CBOR_TEXT))
+        add_value(w, h);
+    else if (read_name(w, &text))
+        add(h, gci_mix(MARK_EXPRESSION, hash_without_digits(text, true)), MARK_NUMBER);
+}
+
+static void
+add_tagged(walk *w, uint64_t tag, value_hash *h)
+{
+    if (tag == GCI_TAG_NODE) {
+        add_reference(w, h);
+    } else if (tag == GCI_TAG_EXPR) {
+        add_expression(w, h);
+    } else {
+        add(h, gci_mix(MARK_TAG, tag), gci_mix(MARK_TAG, tag));
+        add_value(w, h);
+    }
+}
+
+static void
+add_value(walk *w, value_hash *h)
+{
+    gci_view bytes;
+    head v;
+
+    if (w->depth++ >= MAX_DEPTH || !read_head(w, &v)) {
+        fail(w);
+        return;
+    }
+    if (v.major == GCI_CBOR_UINT || v.major == GCI_CBOR_NEGATIVE) {
+        add(h, gci_mix(v.major, v.n), MARK_NUMBER);
+    } else if (v.major == GCI_CBOR_BYTES || v.major == GCI_CBOR_TEXT) {
+        if (take(w, v.n, &bytes))
+            add(h, gci_mix(MARK_BYTES + v.major, hash_of(bytes)), gci_mix(MARK_BYTES + v.major, hash_of(bytes)));
+    } else if (v.major == GCI_CBOR_ARRAY || v.major == GCI_CBOR_MAP) {
+        bool map = v.major == GCI_CBOR_MAP;
+        add_items(w, map ? v.n * 2 : v.n, map ? MARK_MAP : MARK_LIST, h);
+    } else if (v.major == GCI_CBOR_TAG) {
+        add_tagged(w, v.n, h);
+    } else {
+        add(h, gci_mix(MARK_SIMPLE + v.low, v.n), v.low < 24 ? gci_mix(MARK_SIMPLE, v.n) : MARK_NUMBER);
+    }
+    w->depth--;
+}
+
+/* ---- leaves ---- */
+
+static void walk_leaves(walk *w, uint64_t path);
+
+static void
+walk_members(walk *w, uint64_t path, uint64_t count, bool map)
+{
+    gci_view name;
+
+    if (count == 0)
+        emit(w, GCI_FEATURE_LEAF, gci_mix(path, MARK_END), gci_mix(path, MARK_END));
+    for (uint64_t i = 0; i < count && !w->failed; i++) {
+        if (!map)
+            walk_leaves(w, gci_mix(path, MARK_ITEM));
+        else if (read_name(w, &name))
+            walk_leaves(w, gci_mix(path, hash_of(name)));
+    }
+}
+
+static void
+walk_leaf(walk *w, uint64_t path)
+{
+    value_hash h = { .reference_count = 0 };
+
+    add_value(w, &h);
+    if (!w->failed)
+        emit(w, GCI_FEATURE_LEAF, gci_mix(path, h.exact), gci_mix(path, h.rough));
+}
+
+/* A list whatever its type: a tuple and a set are tagged arrays. */
+static bool
+is_list(head const *v, walk const *w)
+{
+    return v->major == GCI_CBOR_ARRAY ||
+           (v->major == GCI_CBOR_TAG && (v->n == GCI_TAG_TUPLE || v->n == GCI_TAG_SET) && is_next(w, GCI_CBOR_ARRAY));
+}
+
+static void
+walk_leaves(walk *w, uint64_t path)
+{
+    uint8_t const *start = w->next;
+    gci_view text;
+    uint64_t count;
+    head v;
+
+    if (w->depth++ >= MAX_DEPTH || !read_head(w, &v)) {
+        fail(w);
+        return;
+    }
+    if (v.major == GCI_CBOR_MAP) {
+        walk_members(w, path, v.n, true);
+    } else if (is_list(&v, w)) {
+        count = v.n;
+        if (v.major == GCI_CBOR_ARRAY || expect(w, GCI_CBOR_ARRAY, &count))
+            walk_members(w, path, count, false);
+    } else if (v.major == GCI_CBOR_TEXT && take(w, v.n, &text) && has_lines(text)) {
+        emit_lines(w, path, text);
+    } else {
+        w->next = start;
+        walk_leaf(w, path);
+    }
+    w->depth--;
+}
+
+/* ---- nodes ---- */
+
+static void
+emit_node(walk *w, node_list *nodes, value_hash const *h, uint64_t name, bool is_port)
+{
+    gci_feature node = { .exact = h->exact, .rough = h->rough, .context = h->rough, .name = name,
+                         .sort = is_port ? GCI_FEATURE_PORT : GCI_FEATURE_NODE };
+
+    for (size_t i = 0; i < h->reference_count; i++) {
+        uint64_t position = h->references[i];
+        node.context = gci_mix(node.context, position < nodes->count ? nodes->items[position] : MARK_REFERENCE);
+    }
+    if (!GCI_ARRAY_HAS_ROOM(nodes, items)) {
+        fail(w);
+        return;
+    }
+    /* Placeholders are alike: known apart by their place, they come first. */
+    nodes->items[nodes->count] = is_port ? gci_mix(h->rough, nodes->count) : h->rough;
+    nodes->count++;
+    w->fn(w->state, &node);
+}
+
+static void
+walk_node(walk *w, node_list *nodes)
+{
+    value_hash h = { .reference_count = 0 };
+    uint64_t count = 0, name = 0;
+    bool is_port = false;
+    gci_view member;
+
+    expect(w, GCI_CBOR_MAP, &count);
+    for (uint64_t i = 0; i < count && read_name(w, &member); i++) {
+        uint8_t const *start = w->next;
+        add(&h, hash_of(member), hash_of(member));
+        add_value(w, &h);
+        bool is_op = gci_view_is(member, "op");
+        if (w->failed || !(is_op || gci_view_is(member, "target")))
+            continue;
+        gci_view value = gci_view_of(start, (size_t)(w->next - start));
+        name = gci_mix(name, hash_of(value));
+        is_port |= is_op && value.size == 12 && memcmp(value.data + 1, "placeholder", 11) == 0;
+    }
+    if (!w->failed)
+        emit_node(w, nodes, &h, name, is_port);
+}
+
+static void
+walk_nodes(walk *w)
+{
+    node_list nodes = { 0 };
+    uint64_t count = 0;
+
+    expect(w, GCI_CBOR_ARRAY, &count);
+    for (uint64_t i = 0; i < count && !w->failed; i++)
+        walk_node(w, &nodes);
+    free(nodes.items);
+}
+
+static void walk_graph(walk *w);
+
+static void
+walk_subgraphs(walk *w)
+{
+    uint64_t count = 0;
+    gci_view name;
+
+    expect(w, GCI_CBOR_MAP, &count);
+    for (uint64_t i = 0; i < count && read_name(w, &name); i++) {
+        emit(w, GCI_FEATURE_PORT, hash_of(name), hash_of(name));
+        walk_graph(w);
+    }
+}
+
+static void
+walk_graph(walk *w)
+{
+    uint64_t count = 0;
+    gci_view name;
+
+    if (w->depth++ >= MAX_DEPTH)
+        fail(w);
+    expect(w, GCI_CBOR_MAP, &count);
+    for (uint64_t i = 0; i < count && read_name(w, &name); i++) {
+        if (gci_view_is(name, "nodes"))
+            walk_nodes(w);
+        else if (gci_view_is(name, "subgraphs"))
+            walk_subgraphs(w);
+        else
+            walk_leaves(w, hash_of(name));
+    }
+    w->depth--;
+}
+
+static void
+walk_inputs(walk *w)
+{
+    uint64_t count = 0;
+
+    expect(w, GCI_CBOR_ARRAY, &count);
+    for (uint64_t i = 0; i < count && !w->failed; i++) {
+        value_hash h = { .reference_count = 0 };
+        add_value(w, &h);
+        if (!w->failed)
+            emit(w, GCI_FEATURE_INPUT, h.exact, h.rough);
+    }
+}
+
+static void
+walk_components(walk *w)
+{
+    uint64_t count = 0;
+    gci_view name;
+
+    expect(w, GCI_CBOR_MAP, &count);
+    for (uint64_t i = 0; i < count && read_name(w, &name); i++) {
+        if (gci_view_is(name, "graph") && is_next(w, GCI_CBOR_MAP))
+            walk_graph(w);
+        else if (gci_view_is(name, "inputs") && is_next(w, GCI_CBOR_ARRAY))
+            walk_inputs(w);
+        else
+            walk_leaves(w, hash_of(name));
+    }
+}
+
+bool
+gci_features_each(gci_view canonical, gci_feature_fn fn, void *state)
+{
+    uint8_t const *start = (uint8_t const *)canonical.data;
+    walk w = { .next = start, .end = start + canonical.size, .fn = fn, .state = state };
+    uint64_t count = 0;
+    gci_view name;
+
+    if (canonical.size == 0)
+        return false;
+    expect(&w, GCI_CBOR_MAP, &count);
+    for (uint64_t i = 0; i < count && read_name(&w, &name); i++) {
+        if (gci_view_is(name, "components"))
+            walk_components(&w);
+        else
+            walk_leaves(&w, hash_of(name));
+    }
+    return !w.failed;
+}
+
+void
+gci_features_of_line(gci_view name, gci_view text, gci_view hash, gci_feature_fn fn, void *state)
+{
+    walk w = { .fn = fn, .state = state };
+    uint64_t path = hash_of(name);
+
+    if (has_lines(text))
+        emit_lines(&w, path, text);
+    else
+        emit(&w, GCI_FEATURE_LEAF, gci_mix(path, hash_of(hash)),
+             gci_mix(path, text.size != 0 ? hash_without_digits(text, false) : 0));
+}

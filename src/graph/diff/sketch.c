@@ -1,0 +1,44 @@
+/* Making and comparing sketches; sketch.h says what they are. */
+#include "graph/diff/sketch.h"
+
+#define EXACT_BUCKETS 96
+#define ROUGH_BUCKETS (GCI_SKETCH_BYTES - EXACT_BUCKETS)
+/* A feature is one difference; what differs in more than numbers comes second. */
+#define EXACT_WEIGHT 4
+
+static void
+tug(uint8_t *buckets, unsigned count, uint64_t hash)
+{
+    unsigned at = (unsigned)((hash >> 32) * count >> 32);
+
+    buckets[at] = (uint8_t)(buckets[at] + ((hash & 1) != 0 ? 1 : UINT8_MAX));
+}
+
+void
+gci_sketch_add(void *state, gci_feature const *feature)
+{
+    gci_sketch *sketch = state;
+
+    if (feature->sort != GCI_FEATURE_PORT)
+        tug(sketch->sums, EXACT_BUCKETS, feature->exact);
+    tug(sketch->sums + EXACT_BUCKETS, ROUGH_BUCKETS, feature->rough);
+}
+
+static unsigned
+sum_of_differences(uint8_t const *a, uint8_t const *b, unsigned count)
+{
+    unsigned sum = 0;
+
+    for (unsigned i = 0; i < count; i++) {
+        uint8_t difference = (uint8_t)(a[i] - b[i]), opposite = (uint8_t)(b[i] - a[i]);
+        sum += difference < opposite ? difference : opposite;
+    }
+    return sum;
+}
+
+unsigned
+gci_sketch_distance(gci_sketch const *a, gci_sketch const *b)
+{
+    return EXACT_WEIGHT * sum_of_differences(a->sums, b->sums, EXACT_BUCKETS) +
+           sum_of_differences(a->sums + EXACT_BUCKETS, b->sums + EXACT_BUCKETS, ROUGH_BUCKETS);
+}
