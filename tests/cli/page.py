@@ -5,7 +5,7 @@ from __future__ import annotations
 import html.parser
 import sys
 
-VOID = {"meta", "link", "rect", "circle", "path", "br"}
+VOID = {"meta", "link", "br"}
 HEADINGS = {"h1", "h2", "h3", "h4"}
 
 
@@ -30,6 +30,8 @@ class Checker(html.parser.HTMLParser):
 
     def handle_startendtag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
         self.handle_starttag(tag, attributes)
+        if tag not in VOID:
+            self.open.pop()
 
     def handle_endtag(self, tag: str) -> None:
         if not self.open or self.open.pop() != tag:

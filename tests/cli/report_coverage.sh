@@ -15,10 +15,11 @@ page = open(sys.argv[1], encoding="utf-8").read()
 print(re.findall('aria-label="(Coverage[^"]*)"', page))
 regions = {
     (int(kind), int(x), int(x) + int(width))
-    for kind, x, width in re.findall(r'<rect class="region c(\d+)" x="(\d+)" y="\d+" width="(\d+)"', page)
+    for kind, path in re.findall(r'<path class="region c(\d+)" d="([^"]*)"', page)
+    for x, width in re.findall(r"M(\d+) \d+h(\d+)", path)
 }
 print(len(regions), "regions of candidates", sorted(kind for kind, _, _ in regions))
-hits = sorted({float(x) for x in re.findall(r'<circle class="hit" cx="([\d.]+)"', page)})
+hits = sorted({float(x) for x in re.findall(r'<circle class="hit(?: ring)?" cx="([\d.]+)"', page)})
 crosses = sorted({float(x) + 4 for x in re.findall(r'<path class="cross" d="M([\d.]+)', page)})
 
 

@@ -58,7 +58,8 @@ static char const style_charts[] =
     ".time svg{height:9rem}.time .most{left:0;bottom:100%;margin-bottom:.15rem}.time .plot{margin-top:1.4rem}\n"
     ".tick{stroke:var(--line);vector-effect:non-scaling-stroke}.frame{fill:none;stroke:var(--line);"
     "vector-effect:non-scaling-stroke}\n"
-    "rect.hit,circle.hit{fill:var(--hit)}.miss{fill:var(--miss)}.cross{fill:none;stroke:var(--miss);stroke-width:2}\n"
+    "rect.hit,circle.hit{fill:var(--hit)}circle.ring{fill:none;stroke:var(--hit);stroke-width:2}"
+    ".miss{fill:var(--miss)}.cross{fill:none;stroke:var(--miss);stroke-width:2}\n"
     ".slot{fill:transparent}.slots g:hover .slot{fill:var(--soft)}\n"
     ".key i{display:inline-block;width:.75em;height:.75em;border-radius:2px;margin:0 .3em 0 .9em}.key i:first-child{"
     "margin-left:0}.key .hit{background:var(--hit)}.key .miss{background:var(--miss)}\n";
@@ -67,11 +68,16 @@ static char const style_charts[] =
 static char const style_coverage[] =
     ".c0{fill:#4f8edc}.c1{fill:#c98a1b}.c2{fill:#8e6fd1}.c3{fill:#2f9e93}.c4{fill:#c2578f}.c5{fill:#7d8b3a}.c6{fill:#d0653b}"
     ".c7{fill:#3fa2c4}.c8{fill:#a85fc0}.c9{fill:#55a556}.c10{fill:#b0566a}.c11{fill:#8a7a5c}\n"
-    ".region{fill-opacity:.42}.some{fill-opacity:.17}.region:hover,.some:hover{fill-opacity:.65}\n"
-    ".cover{margin-bottom:1.2rem}.cover .plot{margin-left:3.4rem;margin-top:.9rem}svg text{fill:var(--dim);font-size:11px}\n"
-    ".legend{list-style:none;padding:0;margin:.8rem 0 0}.legend li{padding:.25rem 0}.legend svg{vertical-align:-2px}\n";
+    ".region{fill-opacity:.45}.some{fill-opacity:.18}.single{fill-opacity:.9}.region:hover,.some:hover{fill-opacity:.7}"
+    ".region,.some{shape-rendering:crispEdges}\n"
+    ".side{display:grid;grid-template-columns:minmax(0,3fr) minmax(0,2fr);gap:1.6rem;align-items:start}\n"
+    ".cover{margin-bottom:1.2rem}.cover .plot{margin:1.5rem 0 2.6rem 3.2rem}.cover .strip{margin-top:.6rem;margin-left:.8rem}\n"
+    ".plot .xname{top:100%;right:0;margin-top:1.55rem}.plot .yname{bottom:100%;left:0;margin-bottom:.35rem}"
+    ".plot code{font-size:1em}\n"
+    ".legend{list-style:none;padding:0;margin:0;font-size:.9rem}.legend li{padding:.25rem 0}.legend svg{vertical-align:-2px}\n";
 
 static char const style_media[] =
+    "@media(max-width:780px){.side{grid-template-columns:minmax(0,1fr)}}\n"
     "@media(max-width:600px){main{padding:1rem .75rem 2rem}.card{padding:.7rem .8rem}.wide{display:none}"
     "th,td{padding:.3rem .35rem}td.share{width:18%}.figures{grid-template-columns:1fr 1fr}dd{font-size:1.2rem}"
     ".mark{transform:scale(1.7);transform-box:fill-box;transform-origin:center}}\n"

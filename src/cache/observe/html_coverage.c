@@ -1,149 +1,161 @@
 /*
- * The coverage picture: hints as axes (the two that vary most), logarithmic; in every cell the first candidate whose guards
- * hold; hits as dots, misses as crosses. Other hints stay as the newest lookup of the key had them.
+ * What is covered: of the keys with the costliest misses, where their lookups fell, over the two hints that vary most. Both axes
+ * are logarithmic; other hints stay as the newest lookup of the key had them.
  */
+#include "cache/observe/html_coverage.h"
+
 #include "base/check.h"
-#include "cache/candidates/ranking.h"
-#include "cache/candidates/shadow.h"
-#include "cache/handle/words.h"
 #include "cache/observe/html_report.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #define PICTURES 6
-#define COLUMNS 72
-#define ROWS 40
-#define CELL 8
-#define MARGIN_LEFT 84
-#define MARGIN_BOTTOM 30
-#define TICKS_MAX 6
-/* Colours that can be distinguished; later candidates share them. */
-#define COLOURS 6
+/* So many keys are looked at for pictures that have something to show. */
+#define KEYS_MAX 24
 /* More points than cells show nothing more. */
-#define POINTS_MAX 2000
-#define HINTS_MAX 32
+#define POINTS_MAX 1000
+/* More different values don't make a hint more worth an axis. */
+#define DISTINCT_MAX 64
 /* The picture goes on beyond what was seen: what lies there is a reader's next question. */
 #define BEYOND 4.0
 
-typedef struct point {
-    int64_t values[HINTS_MAX];
-    bool hit;
-} point;
-
-typedef struct axis {
-    size_t hint; /* SIZE_MAX: none */
-    double low, high;
-} axis;
-
-typedef struct picture {
-    gcache_key key;
-    gci_arena *arena;
-    gci_view label;
-    char const *names[HINTS_MAX];
-    gci_view bound[HINTS_MAX];
-    size_t hint_count;
-    point *points;
-    size_t count;
-    axis x, y;
-} picture;
-
 /* ---- points ---- */
 
-static bool
-read_value(char const *literal, int64_t *out_value)
+static int64_t
+read_value(char const *literal)
 {
     char *end;
+    long long value = strtoll(literal, &end, 10);
 
-    *out_value = strtoll(literal, &end, 10);
-    return end != literal && *end == '\0' && *out_value > 0;
+    return end != literal && *end == '\0' && value > 0 ? value : 0;
+}
+
+static gci_view
+source_of(gci_journal_entry const *entry, char const *name)
+{
+    gcache_request const *request = &entry->context.request;
+
+    for (size_t i = 0; i < request->sources_count; i++)
+        if (strcmp(request->sources[i].name, name) == 0)
+            return gci_view_text(request->sources[i].value);
+    return gci_view_text("");
 }
 
 static void
-take_names(picture *p, gci_journal_entry const *entry)
+take_hints(gci_cover *cover, gci_journal_entry const *entry)
 {
-    p->label = gci_arena_copy(p->arena, entry->label);
-    for (size_t i = 0; i < entry->hint_count && p->hint_count < HINTS_MAX; i++) {
-        p->names[p->hint_count] = gci_arena_copy(p->arena, gci_view_text(entry->hints[i].name)).data;
-        p->bound[p->hint_count++] = gci_arena_copy(p->arena, entry->kept_hints[i].bound_name);
-    }
+    for (size_t i = 0; i < entry->hint_count && cover->hint_count < GCI_COVER_HINTS; i++)
+        cover->hints[cover->hint_count++] = (gci_cover_hint){
+            .name = gci_arena_copy(cover->arena, gci_view_text(entry->hints[i].name)).data,
+            .literal = gci_arena_copy(cover->arena, gci_view_text(entry->hints[i].literal)).data,
+            .bound = gci_arena_copy(cover->arena, entry->kept_hints[i].bound_name),
+            .source = gci_arena_copy(cover->arena, source_of(entry, entry->hints[i].name)),
+        };
 }
 
-/* Only lookups with the same names, all of whose values are positive integers, have a place. */
-static void
-add_point(picture *p, gci_journal_entry const *entry)
+static gci_cover_point *
+find_point(gci_cover *cover, int64_t const *values)
 {
-    point *added = &p->points[p->count];
+    size_t size = cover->hint_count * sizeof *values;
 
-    if (entry->hint_count == 0 || p->count == POINTS_MAX)
+    for (size_t i = 0; i < cover->count; i++)
+        if (memcmp(cover->points[i].values, values, size) == 0)
+            return &cover->points[i];
+    if (cover->count == POINTS_MAX)
+        return NULL;
+    gci_cover_point *point = &cover->points[cover->count++];
+    *point = (gci_cover_point){ .hits = 0 };
+    memcpy(point->values, values, size);
+    return point;
+}
+
+/* Only lookups with the same names have a place. */
+static void
+add_point(gci_cover *cover, gci_journal_entry const *entry)
+{
+    int64_t values[GCI_COVER_HINTS];
+
+    if (cover->hint_count == 0)
+        take_hints(cover, entry);
+    if (entry->hint_count == 0 || entry->hint_count != cover->hint_count || cover->arena->failed)
         return;
-    if (p->hint_count == 0)
-        take_names(p, entry);
-    if (entry->hint_count != p->hint_count)
-        return;
-    for (size_t i = 0; i < p->hint_count; i++)
-        if (strcmp(entry->hints[i].name, p->names[i]) != 0 || !read_value(entry->hints[i].literal, &added->values[i]))
+    for (size_t i = 0; i < cover->hint_count; i++) {
+        if (strcmp(entry->hints[i].name, cover->hints[i].name) != 0)
             return;
-    added->hit = entry->kind == GCACHE_JOURNAL_HIT;
-    p->count++;
+        values[i] = read_value(entry->hints[i].literal);
+    }
+    gci_cover_point *point = find_point(cover, values);
+    if (point != NULL && entry->kind == GCACHE_JOURNAL_HIT)
+        point->hits += entry->hits;
+    else if (point != NULL)
+        point->misses++;
 }
 
 typedef struct gatherer {
-    picture *pictures;
+    gci_cover *covers;
     size_t count;
 } gatherer;
 
 static int
 gather(void *state, gci_journal_entry *entry)
 {
-    gatherer *g = state;
+    gatherer *all = state;
 
     if (entry->kind != GCACHE_JOURNAL_MISS && entry->kind != GCACHE_JOURNAL_HIT)
         return 0;
-    for (size_t i = 0; i < g->count; i++)
-        if (memcmp(&g->pictures[i].key, &entry->key, sizeof entry->key) == 0)
-            add_point(&g->pictures[i], entry);
+    for (size_t i = 0; i < all->count; i++)
+        if (memcmp(&all->covers[i].group->key, &entry->key, sizeof entry->key) == 0)
+            add_point(&all->covers[i], entry);
     return 0;
 }
 
 /* ---- axes ---- */
 
+/* Different positive values of a hint; 0 if half of the lookups had none there. */
 static size_t
-count_distinct(picture const *p, size_t hint)
+count_distinct(gci_cover const *cover, size_t hint)
 {
-    size_t distinct = 0;
+    int64_t seen[DISTINCT_MAX];
+    size_t count = 0, without = 0;
 
-    for (size_t i = 0; i < p->count; i++) {
-        bool seen = false;
-        for (size_t j = 0; j < i && !seen; j++)
-            seen = p->points[j].values[hint] == p->points[i].values[hint];
-        distinct += !seen;
+    for (size_t i = 0; i < cover->count && count < DISTINCT_MAX; i++) {
+        int64_t value = cover->points[i].values[hint];
+        bool known = value == 0;
+        without += value == 0;
+        for (size_t j = 0; j < count && !known; j++)
+            known = seen[j] == value;
+        if (!known)
+            seen[count++] = value;
     }
-    return distinct;
+    return 2 * without > cover->count ? 0 : count;
 }
 
-static axis
-make_axis(picture const *p, size_t hint)
+static gci_cover_axis
+make_axis(gci_cover const *cover, size_t hint)
 {
-    axis a = { .hint = hint, .low = INFINITY, .high = 1 };
+    gci_cover_axis axis = { .hint = hint, .low = INFINITY, .high = 1 };
 
-    for (size_t i = 0; i < p->count; i++) {
-        a.low = fmin(a.low, (double)p->points[i].values[hint]);
-        a.high = fmax(a.high, (double)p->points[i].values[hint]);
+    for (size_t i = 0; i < cover->count; i++) {
+        double value = (double)cover->points[i].values[hint];
+        if (value <= 0)
+            continue;
+        axis.low = fmin(axis.low, value);
+        axis.high = fmax(axis.high, value);
     }
-    a.low = fmax(1, a.low / BEYOND);
-    a.high *= BEYOND;
-    return a;
+    axis.low = fmax(1, axis.low / BEYOND);
+    axis.high *= BEYOND;
+    return axis;
 }
 
-static void
-choose_axes(picture *p)
+/* false: no hint has a place on an axis. */
+static bool
+choose_axes(gci_cover *cover)
 {
     size_t best = SIZE_MAX, second = SIZE_MAX, most = 0, next = 0;
 
-    for (size_t i = 0; i < p->hint_count; i++) {
-        size_t distinct = count_distinct(p, i);
+    for (size_t i = 0; i < cover->hint_count; i++) {
+        size_t distinct = count_distinct(cover, i);
         if (distinct > most) {
             second = best;
             next = most;
@@ -154,226 +166,77 @@ choose_axes(picture *p)
             next = distinct;
         }
     }
-    p->x = make_axis(p, best);
-    p->y = next > 1 ? make_axis(p, second) : (axis){ .hint = SIZE_MAX };
+    if (most == 0)
+        return false;
+    cover->x = make_axis(cover, best);
+    cover->y = next > 1 ? make_axis(cover, second) : (gci_cover_axis){ .hint = SIZE_MAX };
+    return true;
 }
 
-static int64_t
-value_at(axis const *a, double place)
+/* ---- pictures ---- */
+
+/* Keys of several candidates are drawn first; of one, if its lookups are more than a miss and a hit. */
+static bool
+is_due(gci_cover const *cover, gci_ranking const *ranking, bool several)
 {
-    return (int64_t)llround(a->low * pow(a->high / a->low, place));
+    if (ranking == NULL || ranking->count == 0)
+        return false;
+    return several ? ranking->count > 1 : ranking->count == 1 && cover->count > 2;
 }
 
-static double
-place_of(axis const *a, int64_t value)
-{
-    return log((double)value / a->low) / log(a->high / a->low);
-}
-
-/* ---- cells ---- */
-
-static gci_view
-bound_name(void const *state, gci_view name)
-{
-    picture const *p = state;
-
-    for (size_t i = 0; i < p->hint_count; i++)
-        if (gci_view_is(name, p->names[i]))
-            return p->bound[i];
-    return name;
-}
-
-/* The place in rank of the first candidate that holds in a cell, or -1. */
-static int
-decide(picture const *p, gci_ranking const *ranking, double x, double y)
-{
-    gcache_hint items[HINTS_MAX];
-    gcache_hints hints = { .items = items, .count = p->hint_count };
-    gci_naming naming = { .rename = bound_name, .state = p };
-    gci_hints bound;
-    int winner = -1;
-
-    for (size_t i = 0; i < p->hint_count; i++)
-        items[i] = (gcache_hint){ p->names[i], p->points[0].values[i] };
-    items[p->x.hint].value = value_at(&p->x, x);
-    if (p->y.hint != SIZE_MAX)
-        items[p->y.hint].value = value_at(&p->y, y);
-    gci_hints_init(&bound);
-    bool read = gci_hints_read(&bound, &hints, naming, NULL) == GCACHE_OK;
-    for (size_t i = 0; read && i < ranking->count && winner < 0; i++) {
-        gcache_verdict verdict;
-        if (ranking->items[i]->guards != NULL && gci_guards_eval(ranking->items[i]->guards, &bound, &verdict) == GCACHE_TRUE)
-            winner = (int)i;
-    }
-    gci_hints_clear(&bound);
-    return winner;
-}
-
-static void
-write_run(gci_buf *out, int winner, int row, int start, int end)
-{
-    if (winner >= 0)
-        gci_buf_format(out, "<rect class=\"region c%d\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\"/>", winner % COLOURS,
-                       MARGIN_LEFT + start * CELL, row * CELL, (end - start) * CELL, CELL);
-}
-
-/* Neighbours in a row with the same answer are one rectangle. */
-static void
-write_cells(picture const *p, gci_ranking const *ranking, gci_buf *out)
-{
-    for (int row = 0; row < ROWS; row++) {
-        int start = 0, winner = -1;
-        for (int column = 0; column <= COLUMNS; column++) {
-            double x = (column + 0.5) / COLUMNS, y = 1 - (row + 0.5) / ROWS;
-            int here = column < COLUMNS ? decide(p, ranking, x, y) : -2;
-            if (here == winner)
-                continue;
-            write_run(out, winner, row, start, column);
-            start = column;
-            winner = here;
-        }
-    }
-}
-
-static void
-write_points(picture const *p, gci_buf *out)
-{
-    for (size_t i = 0; i < p->count; i++) {
-        double x = MARGIN_LEFT + place_of(&p->x, p->points[i].values[p->x.hint]) * COLUMNS * CELL;
-        double y = ROWS * CELL / 2.0;
-        if (p->y.hint != SIZE_MAX)
-            y = (1 - place_of(&p->y, p->points[i].values[p->y.hint])) * ROWS * CELL;
-        if (p->points[i].hit)
-            gci_buf_format(out, "<circle class=\"hit\" cx=\"%.1f\" cy=\"%.1f\" r=\"4\"/>", x, y);
-        else
-            gci_buf_format(out, "<path class=\"cross\" d=\"M%.1f %.1fl8 8m0 -8l-8 8\"/>", x - 4, y - 4);
-    }
-}
-
-/* Round numbers that lie on the axis: powers of 4 on a short one, of 10, 100 or more on others. */
-static void
-write_ticks(axis const *a, bool horizontal, gci_buf *out)
-{
-    double decades = log10(a->high / a->low), step = decades > 4 ? pow(10, ceil(decades / TICKS_MAX)) : 4;
-
-    for (double value = 1; value <= a->high; value *= step) {
-        if (value < a->low)
-            continue;
-        double place = log(value / a->low) / log(a->high / a->low);
-        if (horizontal)
-            gci_buf_format(out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%.0f</text>",
-                           MARGIN_LEFT + place * COLUMNS * CELL, ROWS * CELL + 14, value);
-        else
-            gci_buf_format(out, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%.0f</text>", MARGIN_LEFT - 4,
-                           (1 - place) * ROWS * CELL + 4, value);
-    }
-}
-
-/* ---- one picture ---- */
-
-static void
-write_legend(gci_ranking const *ranking, size_t const *shadows, gci_buf *out)
-{
-    gci_buf_append_text(out, "<ul>\n");
-    for (size_t i = 0; i < ranking->count; i++) {
-        gci_ranked const *ranked = ranking->items[i];
-        gci_buf_format(out, "<li><svg width=\"14\" height=\"14\" aria-hidden=\"true\"><rect class=\"c%zu\" width=\"14\" "
-                            "height=\"14\"/></svg> #%zu <code>%.*s</code> ", i % COLOURS, i + 1, GCI_SHORT_ENTRY_DIGITS,
-                       ranked->candidate->record.id);
-        for (size_t g = 0; g < ranked->candidate->record.guard_count; g++) {
-            gci_buf excerpt;
-            gci_buf_init(&excerpt, GCI_BUF_NO_LIMIT);
-            gci_write_excerpt(&excerpt, ranked->candidate->record.guards[g], 120);
-            gci_buf_append_text(out, g > 0 ? "; <code>" : "<code>");
-            gci_write_html(out, gci_buf_view(&excerpt));
-            gci_buf_append_text(out, "</code>");
-            gci_buf_clear(&excerpt);
-        }
-        if (shadows != NULL && shadows[i] != GCI_NOT_SHADOWED)
-            gci_buf_format(out, " <strong>shadowed</strong> by #%zu, which holds whenever it does", shadows[i] + 1);
-        gci_buf_append_text(out, "</li>\n");
-    }
-    gci_buf_append_text(out, "</ul>\n");
-}
-
-static void
-write_title(picture const *p, gci_ranking const *ranking, gci_buf *out)
-{
-    size_t hits = 0;
-
-    for (size_t i = 0; i < p->count; i++)
-        hits += p->points[i].hit;
-    gci_phrase(out, "<h3>key {} {}</h3>\n", GCI_AS_KEY(&p->key), GCI_AS_HTML(p->label));
-    gci_buf_format(out, "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"Coverage over ",
-                   MARGIN_LEFT + COLUMNS * CELL + 4, ROWS * CELL + MARGIN_BOTTOM);
-    gci_phrase(out, "{}", GCI_AS_HTML(gci_view_text(p->names[p->x.hint])));
-    if (p->y.hint != SIZE_MAX)
-        gci_phrase(out, " and {}", GCI_AS_HTML(gci_view_text(p->names[p->y.hint])));
-    gci_buf_format(out, ": %zu candidates, %zu hits, %zu misses\">", ranking->count, hits, p->count - hits);
-}
-
-static void
-write_names(picture const *p, gci_buf *out)
-{
-    gci_phrase(out, "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>", GCI_AS_NUMBER(MARGIN_LEFT + COLUMNS * CELL),
-               GCI_AS_NUMBER(ROWS * CELL + 28), GCI_AS_HTML(gci_view_text(p->names[p->x.hint])));
-    if (p->y.hint != SIZE_MAX)
-        gci_phrase(out, "<text x=\"{}\" y=\"12\">{}</text>", GCI_AS_NUMBER(MARGIN_LEFT + 4),
-                   GCI_AS_HTML(gci_view_text(p->names[p->y.hint])));
-}
-
-static void
-write_picture(picture *p, gci_ranking const *ranking, gci_buf *out)
-{
-    choose_axes(p);
-    write_title(p, ranking, out);
-    write_cells(p, ranking, out);
-    gci_buf_format(out, "<rect class=\"frame\" x=\"%d\" y=\"0\" width=\"%d\" height=\"%d\"/>", MARGIN_LEFT, COLUMNS * CELL,
-                   ROWS * CELL);
-    write_points(p, out);
-    write_ticks(&p->x, true, out);
-    if (p->y.hint != SIZE_MAX)
-        write_ticks(&p->y, false, out);
-    write_names(p, out);
-    gci_buf_append_text(out, "</svg>\n");
-    write_legend(ranking, gci_shadows_find(ranking, p->arena), out);
-}
-
-static void
-draw(gcache *cache, picture *p, gci_buf *out)
+/* Returns whether there is a picture now. */
+static bool
+draw(gcache *cache, gci_cover *cover, bool several, gci_cover_grid *grid, gci_buf *out)
 {
     gci_candidates *set = NULL;
 
-    if (p->count == 0 || gci_store_candidates(cache->store, &p->key, &set, NULL) != GCI_FOUND)
-        return;
+    if (cover->count < 2 || !choose_axes(cover) ||
+        gci_store_candidates(cache->store, &cover->group->key, &set, NULL) != GCI_FOUND)
+        return false;
     gci_ranking const *ranking = gci_ranking_of(set);
-    if (ranking != NULL && ranking->count != 0)
-        write_picture(p, ranking, out);
+    bool drawn = is_due(cover, ranking, several);
+    if (drawn) {
+        gci_cover_decide(cover, ranking, grid);
+        gci_cover_draw(cover, ranking, grid, out);
+    }
     gci_candidates_release(set);
+    return drawn;
+}
+
+static void
+draw_all(gcache *cache, gatherer *all, gci_arena *arena, gci_buf *out)
+{
+    gci_cover_grid *grid = gci_arena_array(arena, 1, sizeof *grid);
+    size_t drawn = 0, start = out->size;
+
+    gci_buf_append_text(out, "<section><h2>What is covered</h2>\n<p class=\"dim\">Coloured: sizes that a stored candidate serves, "
+                             "paler where it serves only some of those in a cell. Dots are hits, crosses misses as they were "
+                             "then. The axes are logarithmic.</p>\n");
+    for (int turn = 0; grid != NULL && turn < 2; turn++)
+        for (size_t i = 0; i < all->count && drawn < PICTURES; i++)
+            drawn += draw(cache, &all->covers[i], turn == 0, grid, out);
+    gci_buf_append_text(out, "</section>\n");
+    if (drawn == 0)
+        out->size = start;
 }
 
 gcache_status
 gci_report_coverage(gcache *cache, gcache_journal_query const *query, gci_statistics const *statistics, gci_buf *out,
                     gcache_error *error)
 {
-    picture pictures[PICTURES];
-    gatherer all = { .pictures = pictures };
+    gci_cover covers[KEYS_MAX];
+    gatherer all = { .covers = covers };
     gci_arena arena;
 
     gci_arena_init(&arena, SIZE_MAX / 2);
-    for (size_t i = 0; i < statistics->keys.count && all.count < PICTURES && statistics->keys.items[i].misses != 0; i++) {
-        picture *p = &pictures[all.count++];
-        *p = (picture){ .key = statistics->keys.items[i].key, .arena = &arena };
-        /* One more than counts: a lookup that turns out to have no place is written there first. */
-        p->points = gci_arena_array(&arena, POINTS_MAX + 1, sizeof *p->points);
+    for (size_t i = 0; i < statistics->keys.count && all.count < KEYS_MAX && statistics->keys.items[i].misses != 0; i++) {
+        gci_cover *cover = &covers[all.count++];
+        *cover = (gci_cover){ .group = &statistics->keys.items[i], .arena = &arena };
+        cover->points = gci_arena_array(&arena, POINTS_MAX, sizeof *cover->points);
     }
     gcache_status status = arena.failed ? gci_fail_memory(error) : gci_history_each(cache, query, gather, &all, error);
-    if (status == GCACHE_OK && all.count != 0) {
-        gci_buf_append_text(out, "<h2>What is covered</h2>\n<p>Coloured: shapes that a stored candidate serves. Dots: hits. "
-                                 "Crosses: misses, as they were then. Both axes are logarithmic.</p>\n");
-        for (size_t i = 0; i < all.count; i++)
-            draw(cache, &pictures[i], out);
-    }
+    if (status == GCACHE_OK && !arena.failed && all.count != 0)
+        draw_all(cache, &all, &arena, out);
     gci_arena_clear(&arena);
     return status;
 }
