@@ -63,3 +63,5 @@ run guardcache test --rules fewer.json kinds | sed -E 's/[0-9a-f]{64}/HASH/g'
 # The same when the shipped set is the one that has changed since the golden file was written.
 run guardcache test --accept --rules fewer.json kinds | sed -E 's/[0-9a-f]{64}/HASH/g'
 run guardcache test kinds | sed -E 's/[0-9a-f]{64}/HASH/g'
+# A trace that can't be read isn't something to accept.
+run guardcache test --accept broken

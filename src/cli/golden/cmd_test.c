@@ -209,20 +209,32 @@ write_junit(suite const *all, char const *path, size_t failed, gcache_error *err
     return done;
 }
 
-static void
-print_summary(suite const *all, size_t failed)
+static size_t
+count_of(suite const *all, verdict wanted)
 {
-    size_t accepted = 0;
+    size_t count = 0;
 
     for (size_t i = 0; i < all->count; i++)
-        accepted += all->items[i].verdict == ACCEPTED;
+        count += all->items[i].verdict == wanted;
+    return count;
+}
+
+/* A trace that can't be played has nothing that could be accepted. */
+static void
+print_summary(suite const *all)
+{
+    size_t accepted = count_of(all, ACCEPTED), differ = count_of(all, DIFFERS), broken = count_of(all, BROKEN);
+    char const *noun = all->count == 1 ? "fixture" : "fixtures";
+
     if (accepted != 0)
         cli_print("%zu golden %s rewritten\n", accepted, accepted == 1 ? "file is" : "files are");
-    else if (failed == 0)
+    else if (differ + broken == 0)
         cli_print("%zu %s\n", all->count, all->count == 1 ? "fixture is as it was" : "fixtures are as they were");
-    if (failed != 0)
-        cli_print("%zu of %zu %s; --accept rewrites %s\n", failed, all->count,
-                  all->count == 1 ? "fixture differs" : "fixtures differ", failed == 1 ? "it" : "them");
+    if (differ != 0)
+        cli_print("%zu of %zu %s %s; --accept rewrites %s\n", differ, all->count, noun, all->count == 1 ? "differs" : "differ",
+                  differ == 1 ? "it" : "them");
+    if (broken != 0)
+        cli_print("%zu of %zu %s can't be played\n", broken, all->count, noun);
 }
 
 /* ---- the command ---- */
@@ -245,7 +257,7 @@ run_all(cli_call *call, suite *all, cli_tried_rules const *rules)
         fflush(stdout);
     }
     if (!wanted->tap)
-        print_summary(all, failed);
+        print_summary(all);
     call->answer = failed == 0 ? CLI_OK : CLI_NO;
     return failed;
 }
