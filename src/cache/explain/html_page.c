@@ -4,6 +4,9 @@
  */
 #include "cache/explain/html_page.h"
 
+/* Of a picture's width: half of the widest mark on a phone. */
+#define EDGE 0.12
+
 static char const page_head[] =
     "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
@@ -12,9 +15,9 @@ static char const page_head[] =
 
 static char const style_colours[] =
     ":root{color-scheme:light dark;--ink:#1c2128;--dim:#57606a;--page:#f6f7f9;--card:#fff;--line:#d0d7de;--soft:#eaeef2;"
-    "--hit:#1a7f37;--miss:#b42318;--link:#0b57d0;--warm:#fdf1ef}\n"
+    "--hit:#1a7f37;--miss:#b42318;--link:#0b57d0}\n"
     "@media(prefers-color-scheme:dark){:root{--ink:#e6edf3;--dim:#9aa4ae;--page:#0d1117;--card:#161b22;--line:#30363d;"
-    "--soft:#21262d;--hit:#4ac26b;--miss:#ff7b72;--link:#79b8ff;--warm:#251a1b}}\n";
+    "--soft:#21262d;--hit:#4ac26b;--miss:#ff7b72;--link:#79b8ff}}\n";
 
 static char const style_page[] =
     "*{box-sizing:border-box}\n"
@@ -36,7 +39,8 @@ static char const style_report[] =
     "dt{color:var(--dim);font-size:.88rem}dd{margin:0;font-size:1.45rem;font-variant-numeric:tabular-nums}\n"
     ".first{display:grid;grid-template-columns:repeat(auto-fit,minmax(17rem,1fr));gap:.9rem;list-style:none;padding:0;"
     "margin:0}\n"
-    ".first li{border-top:4px solid var(--miss);display:flex;flex-direction:column}.first p{flex:1}\n"
+    ".first li{border-top:4px solid var(--miss);display:flex;flex-direction:column}"
+    ".first p{flex:1}.first p::first-letter{text-transform:uppercase}\n"
     ".lost{font-size:1.45rem;font-variant-numeric:tabular-nums}\n"
     "table{border-collapse:collapse;width:100%}caption{text-align:left;color:var(--dim)}th,td{text-align:left;"
     "padding:.35rem .6rem;border-bottom:1px solid var(--line);vertical-align:top}th{font-weight:600}td.n,th.n{text-align:right;"
@@ -54,7 +58,7 @@ static char const style_charts[] =
     ".plot{position:relative;margin:0 0 1.7rem}.plot svg{display:block;width:100%;overflow:visible}\n"
     ".plot span{position:absolute;color:var(--dim);font-size:.75rem;line-height:1;white-space:nowrap;pointer-events:none}\n"
     ".plot .x{top:100%;margin-top:.5rem;transform:translateX(-50%)}.plot .y{right:100%;margin-right:.4rem;"
-    "transform:translateY(-50%)}\n"
+    "transform:translateY(-50%)}.plot .from{transform:none}.plot .to{transform:translateX(-100%)}\n"
     ".time svg{height:9rem}.time .most{left:0;bottom:100%;margin-bottom:.15rem}.time .plot{margin-top:1.4rem}\n"
     ".tick{stroke:var(--line);vector-effect:non-scaling-stroke}.frame{fill:none;stroke:var(--line);"
     "vector-effect:non-scaling-stroke}\n"
@@ -73,7 +77,7 @@ static char const style_coverage[] =
     ".side{display:grid;grid-template-columns:minmax(0,3fr) minmax(0,2fr);gap:1.6rem;align-items:start}\n"
     ".cover{margin-bottom:1.2rem}.cover .plot{margin:1.5rem 0 2.6rem 3.2rem}.cover .strip{margin-top:.6rem;margin-left:.8rem}\n"
     ".plot .xname{top:100%;right:0;margin-top:1.55rem}.plot .yname{bottom:100%;left:0;margin-bottom:.35rem}"
-    ".plot code{font-size:1em}\n"
+    ".plot code,.plot sup{font-size:1em}\n"
     ".legend{list-style:none;padding:0;margin:0;font-size:.9rem}.legend li{padding:.25rem 0}.legend svg{vertical-align:-2px}\n";
 
 static char const style_media[] =
@@ -82,7 +86,7 @@ static char const style_media[] =
     "th,td{padding:.3rem .35rem}td.share{width:18%}.figures{grid-template-columns:1fr 1fr}dd{font-size:1.2rem}"
     ".mark{transform:scale(1.7);transform-box:fill-box;transform-origin:center}}\n"
     "@media print{:root{color-scheme:light;--ink:#000;--dim:#444;--page:#fff;--card:#fff;--line:#bbb;--soft:#eee;--hit:#1a7f37;"
-    "--miss:#b42318;--warm:#fff}main{max-width:none;padding:0}details::details-content{content-visibility:visible;"
+    "--miss:#b42318;--link:#0b57d0}main{max-width:none;padding:0}details::details-content{content-visibility:visible;"
     "display:block;height:auto}.card,figure,tr{break-inside:avoid}h2{break-after:avoid}pre{white-space:pre-wrap}"
     ".bar,.plot,.legend,.key i{print-color-adjust:exact;-webkit-print-color-adjust:exact}}\n";
 
@@ -96,6 +100,14 @@ gci_html_page_begin(gci_buf *out, char const *title)
     for (size_t i = 0; i < sizeof styles / sizeof styles[0]; i++)
         gci_buf_append_text(out, styles[i]);
     gci_buf_append_text(out, "</style>\n</head>\n<body>\n<main>\n");
+}
+
+void
+gci_html_tick(gci_buf *out, double place, bool spare)
+{
+    char const *edge = place < EDGE ? " from" : place > 1 - EDGE ? " to" : "";
+
+    gci_buf_format(out, "<span class=\"x%s%s\" style=\"left:%.2f%%\">", edge, spare ? " wide" : "", 100 * place);
 }
 
 void

@@ -7,8 +7,16 @@
 
 #include "base/buf.h"
 
+#include <stdbool.h>
+
 /* Everything up to the body's first words. */
 void gci_html_page_begin(gci_buf *out, char const *title);
 void gci_html_page_end(gci_buf *out);
+
+/*
+ * Begins a mark below a picture, at a place from 0 to 1 of its width, which </span> ends. At the edges it stays within; one that
+ * is `spare` isn't there on a narrow screen, so that every second can be.
+ */
+void gci_html_tick(gci_buf *out, double place, bool spare);
 
 #endif

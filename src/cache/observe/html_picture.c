@@ -5,6 +5,7 @@
 #include "cache/observe/html_coverage.h"
 
 #include "cache/candidates/shadow.h"
+#include "cache/explain/html_page.h"
 #include "cache/handle/words.h"
 
 #include <math.h>
@@ -225,11 +226,14 @@ write_ticks(gci_cover_axis const *axis, bool horizontal, gci_buf *out)
     size_t written = 0;
 
     for (double value = 1, step = step_of(axis); value <= axis->high; value *= step) {
-        double place = 100 * gci_cover_place(axis, value);
+        double place = gci_cover_place(axis, value);
         if (value < axis->low)
             continue;
-        gci_buf_format(out, "<span class=\"%s%s\" style=\"%s:%.2f%%\">", horizontal ? "x" : "y",
-                       written++ % 2 != 0 ? " wide" : "", horizontal ? "left" : "bottom", place);
+        if (horizontal)
+            gci_html_tick(out, place, written % 2 != 0);
+        else
+            gci_buf_format(out, "<span class=\"y\" style=\"bottom:%.2f%%\">", 100 * place);
+        written++;
         write_number(value, out);
         gci_buf_append_text(out, "</span>");
     }

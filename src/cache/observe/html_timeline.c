@@ -2,6 +2,7 @@
  * Hits and misses over time: bars of a length of time that people count in, and the clock below them.
  */
 #include "base/check.h"
+#include "cache/explain/html_page.h"
 #include "cache/handle/words.h"
 #include "cache/observe/html_report.h"
 
@@ -117,7 +118,7 @@ place_of(timeline const *line, uint64_t at_ns)
     return (double)(at_ns - line->start_ns) / (double)line->width_ns;
 }
 
-/* Calls write for each tick. Every second has a mark that a narrow screen has no room for. */
+/* Lines in the picture, or the clock below it. */
 static void
 write_ticks(timeline const *line, gci_buf *out, bool clock)
 {
@@ -130,8 +131,7 @@ write_ticks(timeline const *line, gci_buf *out, bool clock)
             gci_buf_format(out, "<path class=\"tick\" d=\"M%.2f 0V%.0f\"/>", place, HEIGHT);
             continue;
         }
-        gci_buf_format(out, "<span class=\"x%s\" style=\"left:%.2f%%\">", i % 2 != 0 ? " wide" : "",
-                       100 * place / (double)line->count);
+        gci_html_tick(out, place / (double)line->count, i % 2 != 0);
         write_clock(at, step, out);
         gci_buf_append_text(out, "</span>");
     }
