@@ -142,6 +142,8 @@ typedef struct gcache_journal_entry {
     uint64_t compile_ns;  /* of an insert, of what was not stored; of a miss: what its process compiled next for the key */
     uint64_t payload_size;
     char const *text;     /* why it was not stored, why it can't be cached, from whom it was taken over */
+    gcache_pair const *sources; /* of a miss: hints in the words of the user's program */
+    size_t sources_count;
 } gcache_journal_entry;
 
 /* Returning anything but 0 ends the iteration. */

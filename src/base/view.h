@@ -58,6 +58,14 @@ gci_view_contains(gci_view text, char const *part)
     return part == NULL || (text.size != 0 && memmem(text.data, text.size, part, strlen(part)) != NULL);
 }
 
+static inline bool
+gci_view_begins(gci_view text, char const *beginning)
+{
+    size_t size = strlen(beginning);
+
+    return text.size >= size && memcmp(text.data, beginning, size) == 0;
+}
+
 /* Takes the next line of a text, without its end, off the front of rest; false when there is none left. */
 static inline bool
 gci_view_next_line(gci_view *rest, gci_view *out_line)

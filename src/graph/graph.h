@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/view.h"
 #include "graph/describe/keyed.h"
+#include "graph/describe/user_names.h"
 #include "kinds/kinds.h"
 
 #include <guardcache/graph.h>

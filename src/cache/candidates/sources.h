@@ -7,6 +7,16 @@
 #include "cache/candidates/context.h"
 
 /*
+ * Completes a request of this context for people: a source of each hint, and a label, as far as the description says
+ * (gci_graph_write_source, gci_graph_write_place). What the caller said stays. The arena must outlive the request; without
+ * memory it stays as it was.
+ */
+void gci_context_complete_request(gci_context const *context, gcache_request *request, gci_arena *arena);
+
+/* The label alone: the request's, or what the description says; NULL: none. */
+char const *gci_context_label(gci_context const *context, gci_arena *arena);
+
+/*
  * From now on guards, arithmetic and changes of hints are written with the request's sources: x.size(0) for L['t0'], and t0
  * where there is none. The arena must outlive the context. Without memory names stay as they are.
  */

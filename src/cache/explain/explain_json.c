@@ -225,10 +225,30 @@ write_eviction(gci_trace const *trace, gci_buf *out)
 }
 
 static void
+write_sources(gcache_request const *request, gci_buf *out)
+{
+    if (request->sources_count == 0)
+        return;
+    gci_buf_append_text(out, ", \"sources\": {");
+    for (size_t i = 0; i < request->sources_count; i++) {
+        gcache_pair const *source = &request->sources[i];
+        gci_view name = gci_view_text(source->name);
+        if (gci_pairs_value(request->sources, request->sources_count, name) != source->value)
+            continue; /* given twice: the first counts */
+        gci_json_next(out);
+        gci_json_write_text(out, name);
+        gci_buf_append_text(out, ": ");
+        gci_json_write_text(out, gci_view_text(source->value));
+    }
+    gci_buf_append_char(out, '}');
+}
+
+static void
 write_past(gci_journal_entry const *entry, gci_buf *out)
 {
     if (entry->context.request.label != NULL)
         gci_json_member_text(out, "label", gci_view_text(entry->context.request.label));
+    write_sources(&entry->context.request, out);
     if (entry->at_ns == 0)
         return;
     gci_buf_format(out, ", \"at_ns\": %llu, \"compile_ns\": %llu", (unsigned long long)entry->at_ns,

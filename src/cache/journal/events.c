@@ -3,7 +3,11 @@
  */
 #include "cache/journal/events.h"
 
+#include "cache/candidates/sources.h"
 #include "cache/handle/words.h"
+
+/* Whose graph a description says it is: a place in a program. */
+#define PLACE_BYTES_MAX ((size_t)64 << 10)
 
 void
 gci_report_event(gcache *cache, gcache_event const *event)
@@ -44,10 +48,14 @@ gci_report_outcome(gcache *cache, gcache_graph *graph, gcache_request const *req
                  uint64_t elapsed_ns)
 {
     char const *expected = request != NULL ? request->expect_variant : NULL;
+    gci_arena place;
 
     if (cache->event == NULL)
         return;
     gcache_event event = event_about(GCACHE_EVENT_MISS, graph, request);
+    gci_arena_init(&place, PLACE_BYTES_MAX);
+    if (result->outcome == GCACHE_MISS && event.label == NULL)
+        event.label = gci_context_label(&(gci_context){ .graph = graph }, &place);
     event.key = result->key;
     event.reason = result->reason;
     event.elapsed_ns = elapsed_ns;
@@ -63,6 +71,7 @@ gci_report_outcome(gcache *cache, gcache_graph *graph, gcache_request const *req
         event.variant = result->variant;
     }
     gci_report_event(cache, &event);
+    gci_arena_clear(&place);
 }
 
 static void

@@ -3,6 +3,7 @@
 
 #include "cache/handle/graph_description.h"
 #include "cache/candidates/names.h"
+#include "cache/candidates/sources.h"
 #include "cache/candidates/trial.h"
 #include "cache/handle/words.h"
 #include "cache/journal/journal_entry.h"
@@ -55,9 +56,11 @@ short_text(gci_arena *arena, gci_view text)
 static void
 fill_head(gci_journal_entry *entry, gci_context const *context, extent detail)
 {
-    gci_view label = gci_view_text(context->request.label);
-
     gci_arena_init(&entry->arena, PARTS_BYTES_MAX);
+    /* Hits are written while their callers wait. */
+    gci_view label = gci_view_text(entry->kind == GCACHE_JOURNAL_HIT ? context->request.label
+                                                                     : gci_context_label(context, &entry->arena));
+
     entry->cut = detail != DETAIL_ALL;
     entry->process = (uint32_t)gci_store_process(context->cache->store);
     entry->key = context->key;
@@ -321,6 +324,7 @@ fill_request(gci_journal_entry *entry, gci_context const *context, gcache_result
     if (detail == DETAIL_ALL) {
         fill_hints(entry, context, NULL);
         entry->context.request = context->request;
+        gci_context_complete_request(context, &entry->context.request, &entry->arena);
         entry->context.names.symbols = context->names.symbols;
         entry->context.names.symbol_count = context->names.symbol_count;
         entry->own_test = context->request.guard_test != NULL;

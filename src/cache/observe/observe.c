@@ -139,6 +139,8 @@ hand_over(void *state, gci_journal_entry *entry)
         .namespace_ = text_of(entry->namespace_),
         .graph_kind = text_of(entry->graph_kind),
         .label = text_of(entry->label),
+        .sources = entry->context.request.sources,
+        .sources_count = entry->context.request.sources_count,
         .hints = entry->hints,
         .hint_count = entry->hint_count,
         .entry = entry->entry != NULL ? entry->entry : "",

@@ -19,18 +19,31 @@ typedef struct listing {
 
 /* ---- for people ---- */
 
+/* Whose it is: a place in a program, or the key where none is known. */
+static void
+write_whose(gci_group const *group, gci_buf *out)
+{
+    gci_buf key;
+
+    gci_buf_init(&key, GCI_BUF_NO_LIMIT);
+    gci_phrase(&key, "key {}", GCI_AS_KEY(&group->key));
+    gci_phrase(out, "{}", GCI_AS_COLUMN(group->label.size != 0 ? group->label : gci_buf_view(&key), LABEL_WIDTH));
+    gci_buf_clear(&key);
+}
+
 static void
 write_miss(gci_group const *group, gci_buf *out)
 {
-    gci_phrase(out, "{} {}  {}  {}", GCI_LEFT(REASON_WIDTH, GCI_AS_TEXT(gcache_reason_name(group->reason))),
-               GCI_AS_KEY(&group->key), GCI_AS_COLUMN(group->label, LABEL_WIDTH), GCI_AS_TIME(group->newest_ns));
+    gci_phrase(out, "{} ", GCI_LEFT(REASON_WIDTH, GCI_AS_TEXT(gcache_reason_name(group->reason))));
+    write_whose(group, out);
+    gci_phrase(out, "  {}", GCI_AS_TIME(group->newest_ns));
 }
 
 static void
 write_key(gci_group const *group, gci_buf *out)
 {
-    gci_phrase(out, "{}  {}  {}{}", GCI_RIGHT(8, GCI_AS_NUMBER(group->hits)), GCI_AS_KEY(&group->key),
-               GCI_AS_COLUMN(group->kind, KIND_WIDTH), GCI_AS_COLUMN(group->label, LABEL_WIDTH));
+    gci_phrase(out, "{}  {}", GCI_RIGHT(8, GCI_AS_NUMBER(group->hits)), GCI_AS_COLUMN(group->kind, KIND_WIDTH));
+    write_whose(group, out);
 }
 
 static void
@@ -39,13 +52,15 @@ write_guard(gci_group const *group, gci_buf *out)
     gci_phrase(out, "{}", GCI_AS_COLUMN(group->name, GUARD_WIDTH));
     for (size_t i = 0; i < group->value_count; i++)
         gci_phrase(out, i > 0 ? ", {}" : "  {}", GCI_AS_EXCERPT(group->values[i], 40));
+    if (group->label.size != 0)
+        gci_phrase(out, "   {}", GCI_AS_EXCERPT(group->label, LABEL_WIDTH));
 }
 
 static void
 write_text(listing const *list, gci_buf *out)
 {
     static void (*const writers[])(gci_group const *, gci_buf *) = { write_miss, write_key, write_guard };
-    static char const *const titles[] = { "reason       key       label", "    hits  key       kind          label",
+    static char const *const titles[] = { "reason       of", "    hits  kind          of",
                                           "guard that fails                              for" };
 
     gci_buf_format(out, "%12s %8s  %s\n", "compiled for", "misses", titles[list->kind]);

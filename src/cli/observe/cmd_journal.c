@@ -55,6 +55,16 @@ write_what(gci_buf *out, gcache_journal_entry const *entry)
         gci_buf_append_text(out, entry->kind == GCACHE_JOURNAL_NOT_STORED ? "not stored" : gcache_journal_kind_name(entry->kind));
 }
 
+/* What people call a hint. */
+static char const *
+shown_name(gcache_journal_entry const *entry, char const *name)
+{
+    for (size_t i = 0; i < entry->sources_count; i++)
+        if (strcmp(entry->sources[i].name, name) == 0)
+            return entry->sources[i].value;
+    return name;
+}
+
 static void
 write_line(gci_buf *out, gcache_journal_entry const *entry)
 {
@@ -66,7 +76,8 @@ write_line(gci_buf *out, gcache_journal_entry const *entry)
     if (entry->label[0] != '\0')
         gci_visible_format(out, "  %s", entry->label);
     for (size_t i = 0; i < entry->hint_count; i++)
-        gci_visible_format(out, "%s%s=%s", i == 0 ? "  " : " ", entry->hints[i].name, entry->hints[i].literal);
+        gci_visible_format(out, "%s%s=%s", i == 0 ? "  " : " ", shown_name(entry, entry->hints[i].name),
+                           entry->hints[i].literal);
     if (entry->compile_ns != 0)
         gci_buf_format(out, "  compiled in %s", cli_duration(entry->compile_ns).text);
     if (entry->text[0] != '\0')
@@ -106,6 +117,11 @@ write_object(gci_buf *out, gcache_journal_entry const *entry, gci_arena *arena)
     cli_object_set_text(&object, "namespace", entry->namespace_);
     cli_object_set_text(&object, "label", entry->label);
     cli_object_set(&object, "hints", hints.map);
+    cli_object sources = cli_object_new(arena);
+    for (size_t i = 0; i < entry->sources_count; i++)
+        cli_object_set_text(&sources, entry->sources[i].name, entry->sources[i].value);
+    if (entry->sources_count != 0)
+        cli_object_set(&object, "sources", sources.map);
     cli_object_set_nonempty(&object, "entry", entry->entry);
     set_times(&object, entry);
     if (entry->text[0] != '\0')

@@ -79,15 +79,16 @@ guards_are_known_by_what_failed_them(void **state)
     gci_statistics statistics;
 
     assert_int_equal(gci_statistics_collect(f->cache, NULL, true, &statistics, &f->error), GCACHE_OK);
-    gci_group const *modulus = find(&statistics.guards, "s0 % 8 == 0"), *equality = find(&statistics.guards, "s0 == 12");
+    gci_group const *modulus = find(&statistics.guards, "x.size(0) % 8 == 0"),
+                    *equality = find(&statistics.guards, "x.size(0) == 12");
     assert_int_equal(modulus->misses, 1);
     assert_int_equal(modulus->cost_ns, UINT64_C(4100000000));
-    assert_memory_equal(modulus->values[0].data, "s0=12", 5);
+    assert_memory_equal(modulus->values[0].data, "x.size(0)=12", 12);
     assert_int_equal(equality->misses, 1);
     assert_int_equal(equality->cost_ns, 0);
-    assert_memory_equal(equality->values[0].data, "s0=13", 5);
+    assert_memory_equal(equality->values[0].data, "x.size(0)=13", 12);
     gci_groups_sort(&statistics.guards);
-    assert_ptr_equal(find(&statistics.guards, "s0 % 8"), &statistics.guards.items[0]);
+    assert_ptr_equal(find(&statistics.guards, "x.size(0) % 8"), &statistics.guards.items[0]);
     gci_statistics_clear(&statistics);
     gcache_graph_free(g);
 }
