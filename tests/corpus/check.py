@@ -15,6 +15,8 @@ Checks, all by default:
             tells of each miss what was told when it happened
   differences  one of two different descriptions is stored and the other asked for: the named paths with their values turn
             the one into the other, the hunks of a text stand where it differs and nowhere else does it
+  nearest   in one cache of all that is labelled: the key that is named is the nearest by a distance that nearest.py finds by
+            comparing with all of them, in 99 of 100
 
 The data's formats are in fixtures/README.md. Ends with `N passed, N failed`.
 """
@@ -31,6 +33,7 @@ from pathlib import Path
 from typing import Any
 
 import misses
+import nearest
 
 # What is shown of one check's failures; the counts are complete.
 SHOWN = 10
@@ -156,6 +159,7 @@ CHECKS: dict[str, Callable[[Corpus, Tally], None]] = {
     "pairs": check_pairs,
     "misses": misses.check_misses,
     "differences": misses.check_differences,
+    "nearest": nearest.check_nearest,
 }
 
 

@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import nearest
 import truth
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class Played:
         self.files = Files(corpus, sorted({program / event["graph"] for event in self.events if event.get("graph")}))
         # What stands under each key: the guards of every insert that was accepted.
         self.stored: dict[str, set[tuple[str, ...]]] = collections.defaultdict(set)
+        self.forms = nearest.Forms(corpus)
         # Each miss as it was explained when it happened.
         self.explained: list[Event] = []
 
@@ -115,19 +117,16 @@ class Played:
         return f"advised {would_hit}, but a lookup with it: {text[:200]}" if status != 0 else ""
 
     def wrong_nearest(self, answer: Event) -> str:
-        """The nearest are stored, none is nearer by components, and exactly the components that differ are named."""
-        if not self.stored:
-            return "" if not answer["nearest"] else "nearest keys in an empty cache"
-        if not answer["nearest"]:
-            return "no nearest key"
+        """The nearest are stored, none is nearer, and exactly the components that differ are named."""
         for near in answer["nearest"]:
             if near["key"] not in self.stored:
                 return f"{near['key'][:8]} isn't stored"
+        stored = {key: self.files.of_key[key] for key in self.stored}
+        problem = nearest.wrong_nearest(self.forms, self.files.of_key[answer["key"]], answer, stored)
+        if problem or not answer["nearest"] or not answer["nearest"][0]["alike"]:
+            return problem
         first = answer["nearest"][0]
         differing = self.files.differing(first["key"], answer["key"])
-        least = min(len(self.files.differing(key, answer["key"])) for key in self.stored)
-        if len(differing) != least:
-            return f"{first['key'][:8]} differs in {sorted(differing)}, another key in {least} components"
         named = {str(truth.path_steps(item["path"])[0]) for item in first["differs"]}
         if named - differing or (named != differing and first["left_out"] == 0):
             return f"components {sorted(differing)} differ, {sorted(named)} are named"

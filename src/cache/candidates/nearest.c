@@ -5,12 +5,13 @@
 #include "cache/handle/graph_description.h"
 #include "cache/handle/sketching.h"
 #include "cache/candidates/trace.h"
+#include "graph/diff/sketch.h"
 
 #include <stdlib.h>
 
-/* Keys whose stored descriptions are compared in full. Sketches tell a handful of differences exactly and many within some
-   ten percent, so the nearest is among them unless more than these are as near. */
-#define CLOSE_LOOKS 16
+/* Keys whose stored descriptions are compared in full, at most: sketches tell a handful of differences exactly and many within
+   some ten percent, so where nothing is near the nearest may stand some places behind. */
+#define CLOSE_LOOKS 32
 
 /* false: nothing can be said about it, since its description is gone or damaged. */
 static bool
@@ -72,6 +73,26 @@ compare_nearness(void const *left, void const *right)
     return order != 0 ? order : memcmp(&a->key, &b->key, sizeof a->key);
 }
 
+/* Of the keys looked at, in how many features the last of those that would be shown differs. */
+static size_t
+distance_to_beat(gci_near_key const *keys, size_t count)
+{
+    size_t best[GCI_TRACE_NEAREST] = { 0 };
+    size_t kept = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        size_t distance = gci_likeness_differing(&keys[i].likeness, GCI_EXACT), at = kept;
+        for (; at > 0 && best[at - 1] > distance; at--) {
+            if (at < GCI_TRACE_NEAREST)
+                best[at] = best[at - 1];
+        }
+        if (at < GCI_TRACE_NEAREST)
+            best[at] = distance;
+        kept += kept < GCI_TRACE_NEAREST;
+    }
+    return kept == GCI_TRACE_NEAREST ? best[kept - 1] : SIZE_MAX;
+}
+
 /* Those that are shown: the nearest, and further ones that what is asked for may have been made from as well. */
 static void
 keep_nearest(gci_trace *trace, gci_store *store, gci_description const *asked, gci_near_key *keys, size_t count)
@@ -93,7 +114,7 @@ rank(gci_trace *trace, gci_store *store, gci_description const *asked, gci_near 
     size_t count = 0;
 
     if (set != NULL && gci_description_features(asked, gci_feature_set_add, set)) {
-        for (size_t i = 0; i < found; i++) {
+        for (size_t i = 0; i < found && gci_sketch_least(near[i].distance) <= distance_to_beat(keys, count); i++) {
             keys[count] = (gci_near_key){ .key = near[i].key, .created_ns = near[i].created_ns };
             count += look_closely(&keys[count], store, asked, set);
         }
