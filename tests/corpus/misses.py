@@ -229,6 +229,9 @@ def wrong_pair(corpus: Corpus, stored: Path, asked: Path, folder: str) -> str:
     near: Event = answer["nearest"][0] if answer["nearest"] else {"key": None}
     if near["key"] != files.of_file[stored]["key"]:
         return "the nearest isn't the other of the pair"
+    if not near["alike"]:
+        most = 2 * near["units_differ"] > near["units"]
+        return "" if most and not near["differs"] else f"unlike for {near['units_differ']} of {near['units']} {near['unit']}"
     texts = [item for item in near["differs"] if item["path"] == "module" and "hunks" in item]
     for item in texts:
         problem = wrong_hunks(item["hunks"], module_lines(corpus, stored), module_lines(corpus, asked))

@@ -145,28 +145,56 @@ is_word(char c)
     return is_digit(c) || c == '_' || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
 }
 
-/* Of a text with each run of digits as one. symbols: only digits that end a name are left out, as in s0; numbers stay. */
-static uint64_t
-hash_without_digits(gci_view text, bool symbols)
-{
+/* A text hashed piece by piece. */
+typedef struct pieces {
     char part[256];
-    uint64_t hash = 0;
-    size_t size = 0;
-    bool in_word = false;
+    size_t size;
+    uint64_t hash;
+} pieces;
+
+static void
+put(pieces *p, char const *text, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        p->part[p->size++] = text[i];
+        if (p->size < sizeof p->part)
+            continue;
+        p->hash = gci_hash64(p->part, p->size, p->hash);
+        p->size = 0;
+    }
+}
+
+/* Of a text without its numbers: a word with a digit in it, as %12, i64 or 8xf32, counts as one. */
+static uint64_t
+hash_without_numbers(gci_view text)
+{
+    pieces p = { .size = 0 };
+    size_t next;
+
+    for (size_t at = 0; at < text.size; at = next) {
+        bool number = false;
+        for (next = at; next < text.size && is_word(text.data[next]); next++)
+            number |= is_digit(text.data[next]);
+        next += next == at;
+        put(&p, number ? "#" : text.data + at, number ? 1 : next - at);
+    }
+    return gci_hash64(p.part, p.size, p.hash);
+}
+
+/* Of an expression with symbols known by their letter: s0 and s12 are the same, 0 and 12 aren't. */
+static uint64_t
+hash_without_symbols(gci_view text)
+{
+    pieces p = { .size = 0 };
+    bool in_name = false;
 
     for (size_t i = 0; i < text.size; i++) {
         char c = text.data[i];
-        bool leave_out = is_digit(c) && (!symbols || in_word);
-        in_word = is_word(c) && (in_word || !is_digit(c));
-        if (leave_out && i != 0 && is_digit(text.data[i - 1]))
-            continue;
-        part[size++] = leave_out ? '#' : c;
-        if (size == sizeof part) {
-            hash = gci_hash64(part, size, hash);
-            size = 0;
-        }
+        in_name = is_word(c) && (in_name || !is_digit(c));
+        if (!in_name || !is_digit(c))
+            put(&p, &c, 1);
     }
-    return gci_hash64(part, size, hash);
+    return gci_hash64(p.part, p.size, p.hash);
 }
 
 static bool
@@ -179,7 +207,7 @@ static void
 emit_lines(walk *w, uint64_t path, gci_view text)
 {
     for (gci_view line; gci_view_next_line(&text, &line);)
-        emit(w, GCI_FEATURE_LINE, gci_mix(path, hash_of(line)), gci_mix(path, hash_without_digits(line, false)));
+        emit(w, GCI_FEATURE_LINE, gci_mix(path, hash_of(line)), gci_mix(path, hash_without_numbers(line)));
 }
 
 /* ---- values ---- */
@@ -224,7 +252,7 @@ add_expression(walk *w, value_hash *h)
     if (!is_next(w, GCI_CBOR_TEXT))
         add_value(w, h);
     else if (read_name(w, &text))
-        add(h, gci_mix(MARK_EXPRESSION, hash_without_digits(text, true)), MARK_NUMBER);
+        add(h, gci_mix(MARK_EXPRESSION, hash_without_symbols(text)), MARK_NUMBER);
 }
 
 static void
@@ -484,5 +512,5 @@ gci_features_of_line(gci_view name, gci_view text, gci_view hash, gci_feature_fn
         emit_lines(&w, path, text);
     else
         emit(&w, GCI_FEATURE_LEAF, gci_mix(path, hash_of(hash)),
-             gci_mix(path, text.size != 0 ? hash_without_digits(text, false) : 0));
+             gci_mix(path, text.size != 0 ? hash_without_numbers(text) : 0));
 }
