@@ -15,9 +15,9 @@ static char const page_head[] =
 
 static char const style_colours[] =
     ":root{color-scheme:light dark;--ink:#1c2128;--dim:#57606a;--page:#f6f7f9;--card:#fff;--line:#d0d7de;--soft:#eaeef2;"
-    "--hit:#1a7f37;--miss:#b42318;--link:#0b57d0}\n"
+    "--hit:#1a7f37;--miss:#b42318;--link:#0b57d0;--add:#e3f3e8;--del:#fbe9e7}\n"
     "@media(prefers-color-scheme:dark){:root{--ink:#e6edf3;--dim:#9aa4ae;--page:#0d1117;--card:#161b22;--line:#30363d;"
-    "--soft:#21262d;--hit:#4ac26b;--miss:#ff7b72;--link:#79b8ff}}\n";
+    "--soft:#21262d;--hit:#4ac26b;--miss:#ff7b72;--link:#79b8ff;--add:#12311d;--del:#3d1f1f}}\n";
 
 static char const style_page[] =
     "*{box-sizing:border-box}\n"
@@ -53,6 +53,19 @@ static char const style_report[] =
     "details.card>summary::before{content:\"\\25B8\";color:var(--dim)}details.card[open]>summary::before{content:\"\\25BE\"}\n"
     "pre{overflow-x:auto;margin:.8rem 0 0;font:.82rem/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}\n";
 
+static char const style_why[] =
+    "article.card{margin-bottom:1rem}article h2{margin:0;font-size:1.1rem;flex-basis:100%;overflow-wrap:anywhere}\n"
+    ".why header{display:flex;flex-wrap:wrap;gap:.2rem .8rem;align-items:baseline;margin:.3rem 0 .5rem}.remark{color:var(--dim)}\n"
+    ".candidate{border-left:3px solid var(--line);padding-left:.9rem;margin:.8rem 0}\n"
+    ".guard,.diff{display:grid;gap:.1rem 1.2rem;padding:.35rem 0;border-top:1px solid var(--line)}\n"
+    ".guard{grid-template-columns:minmax(0,5fr) minmax(0,5fr) minmax(3.5rem,auto)}.diff{grid-template-columns:minmax(0,4fr) "
+    "minmax(0,4fr) minmax(0,4fr)}.diff .remark{grid-column:1/-1}.guards,.diffs{margin:.4rem 0}\n"
+    ".add{background:var(--add)}.del{background:var(--del)}code.add,code.del{border-radius:4px;padding:0 .3em}"
+    ".hunk span{display:block;min-width:max-content}.hunk{border:1px solid var(--line);border-radius:6px;padding:.4rem .6rem}\n"
+    ".would,.would ul{display:flex;flex-wrap:wrap;gap:.2rem 1.2rem;list-style:none;margin:0;padding:0}.would{margin:.7rem 0}\n"
+    ".advice{border-left:4px solid var(--hit);background:var(--add);border-radius:0 8px 8px 0;padding:.5rem .9rem;"
+    "margin:.9rem 0 .3rem}\n";
+
 static char const style_charts[] =
     "figure{margin:0}figcaption{margin-top:.4rem;color:var(--dim);font-size:.88rem}\n"
     ".plot{position:relative;margin:0 0 1.7rem}.plot svg{display:block;width:100%;overflow:visible}\n"
@@ -83,17 +96,19 @@ static char const style_coverage[] =
 static char const style_media[] =
     "@media(max-width:780px){.side{grid-template-columns:minmax(0,1fr)}}\n"
     "@media(max-width:600px){main{padding:1rem .75rem 2rem}.card{padding:.7rem .8rem}.wide{display:none}"
-    "th,td{padding:.3rem .35rem}td.share{width:18%}.figures{grid-template-columns:1fr 1fr}dd{font-size:1.2rem}"
+    ".guard,.diff{grid-template-columns:minmax(0,1fr)}th,td{padding:.3rem .35rem}td.share{width:18%}"
+    ".figures{grid-template-columns:1fr 1fr}dd{font-size:1.2rem}"
     ".mark{transform:scale(1.7);transform-box:fill-box;transform-origin:center}}\n"
     "@media print{:root{color-scheme:light;--ink:#000;--dim:#444;--page:#fff;--card:#fff;--line:#bbb;--soft:#eee;--hit:#1a7f37;"
-    "--miss:#b42318;--link:#0b57d0}main{max-width:none;padding:0}details::details-content{content-visibility:visible;"
+    "--miss:#b42318;--link:#0b57d0;--add:#eee;--del:#f6f6f6}main{max-width:none;padding:0}"
+    "details::details-content{content-visibility:visible;"
     "display:block;height:auto}.card,figure,tr{break-inside:avoid}h2{break-after:avoid}pre{white-space:pre-wrap}"
     ".bar,.plot,.legend,.key i{print-color-adjust:exact;-webkit-print-color-adjust:exact}}\n";
 
 void
 gci_html_page_begin(gci_buf *out, char const *title)
 {
-    char const *const styles[] = { style_colours, style_page, style_report, style_charts, style_coverage, style_media };
+    char const *const styles[] = { style_colours, style_page, style_report, style_why, style_charts, style_coverage, style_media };
 
     gci_buf_append_text(out, page_head);
     gci_buf_format(out, "<title>%s</title>\n<style>\n", title);

@@ -184,6 +184,23 @@ is_due(gci_cover const *cover, gci_ranking const *ranking, bool several)
     return several ? ranking->count > 1 : ranking->count == 1 && cover->count > 2;
 }
 
+/* One call of a program is often looked up under two keys, one for each stage of its compiler: one picture is enough. */
+static bool
+is_same_story(gci_cover const *a, gci_cover const *b)
+{
+    return a->drawn && a->group->label.size != 0 && gci_view_equal(a->group->label, b->group->label) && a->count == b->count &&
+           a->hint_count == b->hint_count && memcmp(a->points, b->points, a->count * sizeof *a->points) == 0;
+}
+
+static bool
+is_drawn(gatherer const *all, gci_cover const *cover)
+{
+    for (size_t i = 0; i < all->count; i++)
+        if (is_same_story(&all->covers[i], cover))
+            return true;
+    return false;
+}
+
 /* Returns whether there is a picture now. */
 static bool
 draw(gcache *cache, gci_cover *cover, bool several, gci_cover_grid *grid, gci_buf *out)
@@ -198,6 +215,7 @@ draw(gcache *cache, gci_cover *cover, bool several, gci_cover_grid *grid, gci_bu
     if (drawn) {
         gci_cover_decide(cover, ranking, grid);
         gci_cover_draw(cover, ranking, grid, out);
+        cover->drawn = true;
     }
     gci_candidates_release(set);
     return drawn;
@@ -214,7 +232,8 @@ draw_all(gcache *cache, gatherer *all, gci_arena *arena, gci_buf *out)
                              "then. The axes are logarithmic.</p>\n");
     for (int turn = 0; grid != NULL && turn < 2; turn++)
         for (size_t i = 0; i < all->count && drawn < PICTURES; i++)
-            drawn += draw(cache, &all->covers[i], turn == 0, grid, out);
+            if (!is_drawn(all, &all->covers[i]))
+                drawn += draw(cache, &all->covers[i], turn == 0, grid, out);
     gci_buf_append_text(out, "</section>\n");
     if (drawn == 0)
         out->size = start;

@@ -41,6 +41,7 @@ typedef struct gci_cover {
     gci_cover_point *points;
     size_t count;
     gci_cover_axis x, y;
+    bool drawn;
 } gci_cover;
 
 /* Who serves a cell: the place in rank of the first candidate that holds. */
