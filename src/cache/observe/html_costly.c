@@ -85,31 +85,40 @@ write_first(gci_costly_miss const *miss, size_t place, gci_buf *out)
                GCI_AS_HTML(gci_buf_view(&miss->advice)), GCI_AS_NUMBER(place + 1));
 }
 
+/* One call of a program that is looked up under two keys, one for each stage of its compiler, is one thing to fix. */
+static bool
+is_same_call(gci_group const *a, gci_group const *b)
+{
+    return a->label.size != 0 && gci_view_equal(a->label, b->label) && a->reason == b->reason;
+}
+
+/* The costliest for which something is known to help, each call once. Returns how many. */
 static size_t
-count_advised(gci_costly const *costly)
+choose_first(gci_costly const *costly, size_t *out_places)
 {
     size_t count = 0;
 
-    for (size_t i = 0; i < costly->count; i++)
-        count += costly->misses[i].advice.size != 0;
-    return count < GCI_REPORT_FIRST ? count : GCI_REPORT_FIRST;
+    for (size_t i = 0; i < costly->count && count < GCI_REPORT_FIRST; i++) {
+        bool known = costly->misses[i].advice.size == 0;
+        for (size_t j = 0; j < count && !known; j++)
+            known = is_same_call(costly->misses[out_places[j]].group, costly->misses[i].group);
+        if (!known)
+            out_places[count++] = i;
+    }
+    return count;
 }
 
 void
 gci_report_first(gci_costly const *costly, gci_buf *out)
 {
     static char const *const headings[] = { "", "Fix this first", "Fix these two first", "Fix these three first" };
-    size_t advised = count_advised(costly);
+    size_t places[GCI_REPORT_FIRST], count = choose_first(costly, places);
 
-    if (advised == 0)
+    if (count == 0)
         return;
-    gci_buf_format(out, "<section><h2>%s</h2>\n<ol class=\"first\">\n", headings[advised]);
-    for (size_t i = 0, written = 0; i < costly->count && written < advised; i++) {
-        if (costly->misses[i].advice.size == 0)
-            continue;
-        write_first(&costly->misses[i], i, out);
-        written++;
-    }
+    gci_buf_format(out, "<section><h2>%s</h2>\n<ol class=\"first\">\n", headings[count]);
+    for (size_t i = 0; i < count; i++)
+        write_first(&costly->misses[places[i]], places[i], out);
     gci_buf_append_text(out, "</ol></section>\n");
 }
 

@@ -37,9 +37,10 @@ static cli_option const table[] = {
 
 cli_command const cli_cmd_report = {
     .name = "report",
-    .summary = "one page of HTML: timeline, misses explained, what is covered",
-    .about = "The page stands alone: no scripts, no network. Its coverage pictures have symbols as axes and show which\n"
-             "shapes the stored candidates serve, and where hits and misses fell.\n",
+    .summary = "one page of HTML: what to fix first, when, why, what is covered",
+    .about = "The page stands alone: no scripts, no network, for a browser of any width and for paper. It begins with what to\n"
+             "fix first and the seconds that it costs; the costliest misses are explained. Its coverage pictures have\n"
+             "symbols as axes and show which shapes the stored candidates serve, and where hits and misses fell.\n",
     .options = table,
     .options_size = sizeof(options),
     .run = run,
