@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { KEYS = 100000, HITS = 1000000, ROUNDS = 101 };
+enum { KEYS = 100000, HITS = 1000000, ROUNDS = 101, MISSES = 101, LARGE_NODES = 3000, LARGE_KEYS = 100 };
 
 static gcache_error error;
 
@@ -61,6 +61,23 @@ make_graph(int64_t serial)
     return g;
 }
 
+/* Of many nodes: a fresh key of such a size has most to sum up. */
+static gcache_graph *
+make_large_graph(int64_t serial)
+{
+    gcache_graph *g = gcache_graph_new("bench/1");
+    gcache_node last = gcache_graph_input(g, "x", &(gcache_tensor){ .size = sizeof(gcache_tensor), .dtype = "float32",
+                                                                    .shape = { "s0", "s1" }, .rank = 2 });
+
+    for (int64_t i = 0; i < LARGE_NODES; i++) {
+        last = gcache_graph_call(g, i % 3 == 0 ? "matmul" : "relu", (gcache_node[]){ last, last }, 1 + (i % 3 == 0));
+        gcache_graph_kwarg_int(g, last, "width", i % 64);
+        gcache_graph_kwarg_int(g, last, "serial", i == 7 ? serial : 0);
+    }
+    gcache_graph_output(g, last);
+    return g;
+}
+
 static void
 insert(gcache *cache, int64_t serial)
 {
@@ -72,6 +89,26 @@ insert(gcache *cache, int64_t serial)
 
     require(gcache_insert(cache, g, NULL, &entry, NULL, &error) == GCACHE_OK, "insert");
     gcache_graph_free(g);
+}
+
+/* Fresh keys of large graphs, which have their keys already. */
+static void
+bench_large_inserts(gcache *cache)
+{
+    static char const code[256];
+    gcache_entry entry = { .size = sizeof entry, .payload = code, .payload_size = sizeof code };
+    double samples[LARGE_KEYS];
+    gcache_key key;
+
+    for (int i = 0; i < LARGE_KEYS; i++) {
+        gcache_graph *g = make_large_graph(i);
+        require(gcache_graph_key(g, &key, &error) == GCACHE_OK, "key");
+        uint64_t start = bench_now_ns();
+        require(gcache_insert(cache, g, NULL, &entry, NULL, &error) == GCACHE_OK, "insert");
+        samples[i] = (double)(bench_now_ns() - start);
+        gcache_graph_free(g);
+    }
+    bench_print("insert a fresh key of 3,000 nodes", bench_figure_of(samples, LARGE_KEYS), "");
 }
 
 /* ---- lookups ---- */
@@ -244,6 +281,24 @@ explain_past(void *state)
     gcache_free(text);
 }
 
+/* Misses of many graphs, each of which is near another one: small ones, or large ones. */
+static bench_figure
+explain_many(gcache *cache, gcache_graph *(*make)(int64_t serial))
+{
+    double samples[MISSES];
+
+    for (int64_t i = 0; i < MISSES; i++) {
+        asked a = { cache, make(-2 - i), GCACHE_HINTS({ "s0", 48 }, { "s1", 16 }), GCACHE_MISS };
+        gcache_key key;
+        require(gcache_graph_key(a.graph, &key, &error) == GCACHE_OK, "key");
+        uint64_t start = bench_now_ns();
+        explain(&a);
+        samples[i] = (double)(bench_now_ns() - start);
+        gcache_graph_free(a.graph);
+    }
+    return bench_figure_of(samples, MISSES);
+}
+
 /* All that a process does which only explains. */
 static void
 explain_past_anew(void *state)
@@ -264,6 +319,8 @@ bench_explanations(char *directory, long keys)
     look_up(&a);
     snprintf(name, sizeof name, "explain a no_key miss among %ld keys", keys);
     bench_print(name, bench_run(explain, &a, 31, 3), "");
+    bench_print("    each of a hundred others", explain_many(a.cache, make_graph), "");
+    bench_print("    each of a hundred of 3,000 nodes", explain_many(a.cache, make_large_graph), "");
     snprintf(name, sizeof name, "the same from the journal, as --last does");
     bench_print(name, bench_run(explain_past, &a, 31, 3), "");
     gcache_graph_free(a.graph);
@@ -281,6 +338,7 @@ main(int count, char **arguments)
 
     for (long i = 0; i < keys; i++)
         insert(cache, i);
+    bench_large_inserts(cache);
     gcache_close(cache);
     bench_lookups(directory);
     bench_explanations(directory, keys);

@@ -17,7 +17,7 @@
 
 /* What stands for a thing that isn't hashed itself. */
 enum {
-    MARK_NUMBER = 1, MARK_REFERENCE, MARK_EXPRESSION, MARK_LIST, MARK_MAP, MARK_END, MARK_SIMPLE, MARK_BYTES, MARK_TAG, MARK_ITEM
+    MARK_NUMBER = 1, MARK_REFERENCE, MARK_END, MARK_ITEM
 };
 
 typedef struct walk {
@@ -28,11 +28,12 @@ typedef struct walk {
     void *state;
 } walk;
 
-/* A value on its way through the hashes. */
+/* A value on its way through the hashes: its bytes, but for what is left out, which parts them. */
 typedef struct value_hash {
     uint64_t exact, rough;
-    uint64_t references[REFERENCES]; /* positions among the nodes of the same graph */
+    uint8_t const *exact_from, *rough_from; /* what isn't hashed yet */
     size_t reference_count;
+    uint64_t references[REFERENCES]; /* positions among the nodes of the same graph */
 } value_hash;
 
 /* What is known of the nodes of a graph that later ones refer to. */
@@ -212,65 +213,67 @@ emit_lines(walk *w, uint64_t path, gci_view text)
 
 /* ---- values ---- */
 
-static void
-add(value_hash *h, uint64_t exact, uint64_t rough)
+static value_hash
+begin_value(walk const *w)
 {
-    h->exact = gci_mix(h->exact, exact);
-    h->rough = gci_mix(h->rough, rough);
+    return (value_hash){ .exact_from = w->next, .rough_from = w->next };
 }
 
-static void add_value(walk *w, value_hash *h);
+static void
+leave_out(uint64_t *hash, uint8_t const **from, uint8_t const *start, uint8_t const *end, uint64_t instead)
+{
+    *hash = gci_hash64(*from, (size_t)(start - *from), *hash + instead);
+    *from = end;
+}
 
 static void
-add_items(walk *w, uint64_t count, uint64_t mark, value_hash *h)
+end_value(walk const *w, value_hash *h)
 {
-    add(h, mark, mark);
-    for (uint64_t i = 0; i < count && !w->failed; i++)
-        add_value(w, h);
-    add(h, MARK_END, MARK_END);
+    leave_out(&h->exact, &h->exact_from, w->next, w->next, MARK_END);
+    leave_out(&h->rough, &h->rough_from, w->next, w->next, MARK_END);
 }
+
+static void pass_value(walk *w, value_hash *h);
 
 /* [up, position], or [position] of an input. */
 static void
-add_reference(walk *w, value_hash *h)
+pass_reference(walk *w, value_hash *h, uint8_t const *start)
 {
     uint64_t count = 0, number = 0, up = 0;
 
     expect(w, GCI_CBOR_ARRAY, &count);
     for (uint64_t i = 0; i < count && expect(w, GCI_CBOR_UINT, &number); i++)
         up = i == 0 ? number : up;
-    add(h, MARK_REFERENCE, MARK_REFERENCE);
+    leave_out(&h->exact, &h->exact_from, start, w->next, MARK_REFERENCE);
+    leave_out(&h->rough, &h->rough_from, start, w->next, MARK_REFERENCE);
     if (count == 2 && up == 0 && h->reference_count < REFERENCES)
         h->references[h->reference_count++] = number;
 }
 
 static void
-add_expression(walk *w, value_hash *h)
+pass_expression(walk *w, value_hash *h, uint8_t const *start)
 {
     gci_view text;
 
-    if (!is_next(w, GCI_CBOR_TEXT))
-        add_value(w, h);
-    else if (read_name(w, &text))
-        add(h, gci_mix(MARK_EXPRESSION, hash_without_symbols(text)), MARK_NUMBER);
-}
-
-static void
-add_tagged(walk *w, uint64_t tag, value_hash *h)
-{
-    if (tag == GCI_TAG_NODE) {
-        add_reference(w, h);
-    } else if (tag == GCI_TAG_EXPR) {
-        add_expression(w, h);
-    } else {
-        add(h, gci_mix(MARK_TAG, tag), gci_mix(MARK_TAG, tag));
-        add_value(w, h);
+    if (!is_next(w, GCI_CBOR_TEXT)) {
+        pass_value(w, h);
+    } else if (read_name(w, &text)) {
+        leave_out(&h->exact, &h->exact_from, start, w->next, hash_without_symbols(text));
+        leave_out(&h->rough, &h->rough_from, start, w->next, MARK_NUMBER);
     }
 }
 
 static void
-add_value(walk *w, value_hash *h)
+pass_items(walk *w, uint64_t count, value_hash *h)
 {
+    for (uint64_t i = 0; i < count && !w->failed; i++)
+        pass_value(w, h);
+}
+
+static void
+pass_value(walk *w, value_hash *h)
+{
+    uint8_t const *start = w->next;
     gci_view bytes;
     head v;
 
@@ -278,19 +281,20 @@ add_value(walk *w, value_hash *h)
         fail(w);
         return;
     }
-    if (v.major == GCI_CBOR_UINT || v.major == GCI_CBOR_NEGATIVE) {
-        add(h, gci_mix(v.major, v.n), MARK_NUMBER);
-    } else if (v.major == GCI_CBOR_BYTES || v.major == GCI_CBOR_TEXT) {
-        if (take(w, v.n, &bytes))
-            add(h, gci_mix(MARK_BYTES + v.major, hash_of(bytes)), gci_mix(MARK_BYTES + v.major, hash_of(bytes)));
-    } else if (v.major == GCI_CBOR_ARRAY || v.major == GCI_CBOR_MAP) {
-        bool map = v.major == GCI_CBOR_MAP;
-        add_items(w, map ? v.n * 2 : v.n, map ? MARK_MAP : MARK_LIST, h);
-    } else if (v.major == GCI_CBOR_TAG) {
-        add_tagged(w, v.n, h);
-    } else {
-        add(h, gci_mix(MARK_SIMPLE + v.low, v.n), v.low < 24 ? gci_mix(MARK_SIMPLE, v.n) : MARK_NUMBER);
-    }
+    if (v.major == GCI_CBOR_BYTES || v.major == GCI_CBOR_TEXT)
+        take(w, v.n, &bytes);
+    else if (v.major == GCI_CBOR_ARRAY)
+        pass_items(w, v.n, h);
+    else if (v.major == GCI_CBOR_MAP)
+        pass_items(w, v.n * 2, h);
+    else if (v.major == GCI_CBOR_TAG && v.n == GCI_TAG_NODE)
+        pass_reference(w, h, start);
+    else if (v.major == GCI_CBOR_TAG && v.n == GCI_TAG_EXPR)
+        pass_expression(w, h, start);
+    else if (v.major == GCI_CBOR_TAG)
+        pass_value(w, h);
+    else if (v.major != GCI_CBOR_SIMPLE || v.low > 24)
+        leave_out(&h->rough, &h->rough_from, start, w->next, MARK_NUMBER);
     w->depth--;
 }
 
@@ -316,9 +320,10 @@ walk_members(walk *w, uint64_t path, uint64_t count, bool map)
 static void
 walk_leaf(walk *w, uint64_t path)
 {
-    value_hash h = { .reference_count = 0 };
+    value_hash h = begin_value(w);
 
-    add_value(w, &h);
+    pass_value(w, &h);
+    end_value(w, &h);
     if (!w->failed)
         emit(w, GCI_FEATURE_LEAF, gci_mix(path, h.exact), gci_mix(path, h.rough));
 }
@@ -383,7 +388,7 @@ emit_node(walk *w, node_list *nodes, value_hash const *h, uint64_t name, bool is
 static void
 walk_node(walk *w, node_list *nodes)
 {
-    value_hash h = { .reference_count = 0 };
+    value_hash h = begin_value(w);
     uint64_t count = 0, name = 0;
     bool is_port = false;
     gci_view member;
@@ -391,8 +396,7 @@ walk_node(walk *w, node_list *nodes)
     expect(w, GCI_CBOR_MAP, &count);
     for (uint64_t i = 0; i < count && read_name(w, &member); i++) {
         uint8_t const *start = w->next;
-        add(&h, hash_of(member), hash_of(member));
-        add_value(w, &h);
+        pass_value(w, &h);
         bool is_op = gci_view_is(member, "op");
         if (w->failed || !(is_op || gci_view_is(member, "target")))
             continue;
@@ -400,6 +404,7 @@ walk_node(walk *w, node_list *nodes)
         name = gci_mix(name, hash_of(value));
         is_port |= is_op && value.size == 12 && memcmp(value.data + 1, "placeholder", 11) == 0;
     }
+    end_value(w, &h);
     if (!w->failed)
         emit_node(w, nodes, &h, name, is_port);
 }
@@ -458,8 +463,9 @@ walk_inputs(walk *w)
 
     expect(w, GCI_CBOR_ARRAY, &count);
     for (uint64_t i = 0; i < count && !w->failed; i++) {
-        value_hash h = { .reference_count = 0 };
-        add_value(w, &h);
+        value_hash h = begin_value(w);
+        pass_value(w, &h);
+        end_value(w, &h);
         if (!w->failed)
             emit(w, GCI_FEATURE_INPUT, h.exact, h.rough);
     }
