@@ -18,6 +18,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from torch._guards import TracingContext, tracing  # noqa: E402
 from torch._inductor import codecache  # noqa: E402
 from torch._inductor.codecache import FxGraphCache, PersistentCache  # noqa: E402
 from torch._inductor.remote_cache import LocalAutotuneCache  # noqa: E402
@@ -163,6 +164,49 @@ def test_more_than_strides_holds_names() -> None:
 def test_sources_are_readable() -> None:
     assert labels.readable_source("L['x'].size()[0]") == "x.size(0)"
     assert labels.readable_source("L['self']._parameters['weight'].stride()[1]") == "self.weight.stride(1)"
+    assert labels.readable_source("L['batch']['ids'].size()[1]") == "batch['ids'].size(1)"
+    assert labels.readable_source("G['scale']") == "scale"
+
+
+# ---- labels ----
+
+
+def traced(function: Any) -> Any:
+    context = TracingContext(None)
+    context.traced_code.append(function.__code__)
+    return tracing(context)
+
+
+def test_a_label_has_the_function_and_its_parameters() -> None:
+    def forward(self: Any, x: Any, *rest: Any, scale: Any = 1) -> None: ...
+    def wide(a: Any, b: Any, c: Any, d: Any, e: Any) -> None: ...
+
+    with traced(forward):
+        line = forward.__code__.co_firstlineno
+        assert labels.frame_label(" (backward)") == f"test_pieces.py:{line} forward(x, scale, *rest) (backward)"
+    with traced(wide):
+        assert labels.frame_label().endswith(" wide(a, b, c, d, ...)")
+    with traced(torch.nn.Linear.forward):
+        assert labels.frame_label().endswith(" test_a_label_has_the_function_and_its_parameters")
+    assert labels.frame_label(" (backward)") == ""
+
+
+def test_the_rest_behind_a_graph_break() -> None:
+    def function(x: Any) -> None: ...
+
+    function.__code__ = function.__code__.replace(co_name="torch_dynamo_resume_in_forward_at_92")
+    with traced(function):
+        assert labels.frame_label() == "test_pieces.py:92 forward, from a graph break on"
+
+
+def test_names_never_break_a_compile(monkeypatch: pytest.MonkeyPatch) -> None:
+    def moved(*_: Any) -> Any:
+        raise AttributeError("another PyTorch")
+
+    monkeypatch.setattr(labels, "_traced_code", moved)
+    monkeypatch.setattr(labels, "_sources", moved)
+    assert labels.frame_label(" (backward)") == ""
+    assert labels.hint_sources([1]) == {}
 
 
 # ---- explain ----

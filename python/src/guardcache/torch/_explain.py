@@ -73,7 +73,7 @@ def explain_lookup(adapter: Adapter, lookup: Lookup) -> str:
         return "\n".join(_bypass(lookup))
     text = adapter.cache.explain_past(key=entries.stored_key(lookup.kind, lookup.key)).rstrip("\n")
     first = text or f"{lookup.outcome}: {lookup.reason}    {lookup.label}    ({lookup.kind})"
-    return "\n".join([first, *_sources(lookup, first), *_joined(adapter, lookup)])
+    return "\n".join([first, *_joined(adapter, lookup)])
 
 
 def _bypass(lookup: Lookup) -> Iterator[str]:
@@ -82,13 +82,6 @@ def _bypass(lookup: Lookup) -> Iterator[str]:
     for beginning, advice in _BYPASS_ADVICE.items():
         if lookup.reason.startswith(beginning):
             yield f"  advice:     {advice}"
-
-
-def _sources(lookup: Lookup, told: str) -> Iterator[str]:
-    """What the hints are in the user's program, unless the library's advice has said so."""
-    named = [f"{name} is {source}" for name, source in lookup.sources.items()]
-    if named and not any(text in told for text in named):
-        yield "  where:      " + ", ".join(named)
 
 
 def _joined(adapter: Adapter, lookup: Lookup) -> Iterator[str]:

@@ -1,39 +1,102 @@
-"""Whose lookup it is, in the user's words: the compiled function, and what the hints are in it."""
+"""Whose lookup it is, in the user's words: the compiled function, and what the hints are in it.
+
+PyTorch's private state is read here. Whatever is wrong with it, a compile goes on: without a label, without sources.
+"""
 
 from __future__ import annotations
 
+import inspect
+import logging
 import os
 import re
 import sys
-from collections.abc import Sequence
-from types import FrameType
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from types import CodeType, FrameType
+from typing import Any, TypeVar
 
 import torch
 from torch._dynamo.eval_frame import dynamo_tls
+from torch._guards import TracingContext
 
 import guardcache
 
-_INDEXED = re.compile(r"L\['(\w+)'\]")
+log = logging.getLogger("guardcache.torch")
+
+_INDEXED = re.compile(r"[LG]\['(\w+)'\]")
 _MEMBER = re.compile(r"\._(?:parameters|buffers|modules)\['(\w+)'\]")
 _SIZE = re.compile(r"\.(size|stride)\(\)\[(\d+)\]")
+# What Dynamo calls the rest of a function behind a graph break: torch_dynamo_resume_in_forward_at_92.
+_RESUMED = re.compile(r"torch_dynamo_resume_in_(.*)_at_(\d+)$")
 
+# A label is for people: of more parameters the first ones.
+_PARAMETERS_MAX = 4
 
 # Frames of these are no one's program.
 _NOT_THE_PROGRAM = tuple(os.path.dirname(file) + os.sep for file in (torch.__file__, guardcache.__file__, os.__file__))
 
+_Known = TypeVar("_Known")
+
+
+def _or(otherwise: _Known, known: Callable[[], _Known]) -> _Known:
+    try:
+        return known()
+    except Exception:
+        log.debug("PyTorch can't be asked for names", exc_info=True)
+        return otherwise
+
 
 def frame_label(suffix: str = "") -> str:
-    """``train.py:88 forward`` for what Dynamo compiles now; empty outside of Dynamo.
+    """``train.py:88 forward(x)`` for what Dynamo compiles now, or what the backward at hand belongs to; else empty.
 
     That is the compiled function, or, where that is PyTorch's own (a module of `torch.nn`), the line that called it.
     """
-    if not dynamo_tls.traced_frame_infos:
+    place = _or("", _place)
+    return place and place + suffix
+
+
+def hint_sources(inputs: Sequence[Any]) -> dict[str, str]:
+    """What each ``t<i>`` of the guards is in the user's program, as far as Dynamo knows."""
+    return _or({}, lambda: dict(_sources(inputs)))
+
+
+def _place() -> str:
+    code = _traced_code()
+    if code is not None and not code.co_filename.startswith(_NOT_THE_PROGRAM):
+        return f"{os.path.basename(code.co_filename)}:{_line(code)} {_signature(code)}"
+    if code is None and not dynamo_tls.traced_frame_infos:
         return ""
+    name, place = _calling_line() if code is not None else _traced_frame()
+    return f"{os.path.basename(place)} {name}"
+
+
+def _traced_code() -> CodeType | None:
+    """The compiled function: also while its backward is compiled, which comes when Dynamo is long done."""
+    context = TracingContext.try_get()
+    traced = getattr(context, "traced_code", None)
+    return traced[0] if traced else None
+
+
+def _line(code: CodeType) -> int:
+    resumed = _RESUMED.match(code.co_name)
+    return int(resumed.group(2)) if resumed else code.co_firstlineno
+
+
+def _signature(code: CodeType) -> str:
+    """``forward(x, mask)``; the rest behind a graph break has no parameters that anybody wrote."""
+    resumed = _RESUMED.match(code.co_name)
+    if resumed:
+        return f"{resumed.group(1)}, from a graph break on"
+    count = code.co_argcount + code.co_kwonlyargcount
+    names = [name for name in code.co_varnames[:count] if name != "self"]
+    if code.co_flags & inspect.CO_VARARGS:
+        names.append("*" + code.co_varnames[count])
+    shown = names if len(names) <= _PARAMETERS_MAX else [*names[:_PARAMETERS_MAX], "..."]
+    return f"{code.co_name}({', '.join(shown)})"
+
+
+def _traced_frame() -> tuple[str, str]:
     name, _, place = dynamo_tls.traced_frame_infos[-1].partition(" ")
-    if place.startswith(_NOT_THE_PROGRAM):
-        name, place = _calling_line()
-    return f"{os.path.basename(place)} {name}{suffix}"
+    return _calling_line() if place.startswith(_NOT_THE_PROGRAM) else (name, place)
 
 
 def _calling_line() -> tuple[str, str]:
@@ -52,13 +115,10 @@ def readable_source(name: str) -> str:
     return _SIZE.sub(r".\1(\2)", name)
 
 
-def hint_sources(inputs: Sequence[Any]) -> dict[str, str]:
-    """What each ``t<i>`` of the guards is in the user's program, as far as Dynamo knows."""
-    sources = {}
+def _sources(inputs: Sequence[Any]) -> Iterator[tuple[str, str]]:
     symints = [s for s in inputs if isinstance(s, torch.SymInt) and s.node.has_hint()]
     for i, symint in enumerate(symints):
         env = symint.node.shape_env
         found = env.var_to_sources.get(symint.node.expr) if env is not None else None
         if found:
-            sources[f"t{i}"] = readable_source(found[0].name)
-    return sources
+            yield f"t{i}", readable_source(found[0].name)
