@@ -1,81 +1,35 @@
 /*
- * What differs between two golden files, line by line: lines are known by their description or their event's number, so
+ * What differs between two golden files, record by record: records are known by their description or their event's number, so
  * that an event that was added doesn't shift all others.
  */
+#include "base/array.h"
 #include "base/text/json.h"
-#include "cli/golden/golden.h"
+#include "cli/golden/golden_change.h"
 
-#include <stdlib.h>
-
-/* Both files' trees. */
-#define COMPARE_MAX_BYTES ((size_t)4 << 30)
-/* Longer values are cut: the file has them whole. */
+/* Longer values are shown around their first difference: the file has them whole. */
 #define VALUE_SHOWN 90
+/* What stands before the first difference then. */
+#define VALUE_BEFORE 24
+/* Places shown of a record; where there are more, they mostly say the same. */
+#define ROWS_SHOWN 3
+/* Hexadecimal digits of a key, and of an entry's id. */
+#define KEY_DIGITS 64
+#define ID_DIGITS 32
 
-typedef struct golden_line {
-    gci_value map;
-    gci_view subject; /* "event 17", "graphs/3f2a.json", "rules fx"; empty: nothing that is known */
-    gci_view outcome; /* "hit", "miss (guard_false)"; empty for what is no event */
-} golden_line;
+enum { RANK_RULES, RANK_DESCRIPTION, RANK_OUTCOME, RANK_EVENT };
 
-typedef struct golden_lines {
-    golden_line *items;
+typedef struct comparison {
+    cli_golden const *expected, *found;
+    cli_changes *changes;
+    gci_arena *arena;
+} comparison;
+
+/* Rows below a change while they are written. */
+typedef struct rows {
+    gci_buf text, path;
     size_t count;
-} golden_lines;
-
-/* ---- reading ---- */
-
-static gci_view
-text_member(gci_value const *map, char const *name)
-{
-    gci_value const *value = gci_map_find(map, name);
-
-    return value != NULL && value->type == GCI_STRING ? value->text : (gci_view){ 0 };
-}
-
-static bool
-describe(golden_line *line, gci_arena *arena)
-{
-    gci_value const *seq = gci_map_find(&line->map, "seq");
-    gci_view rules = text_member(&line->map, "rules"), reason = text_member(&line->map, "reason");
-    gci_buf text;
-
-    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
-    if (seq != NULL && seq->type == GCI_INT)
-        gci_buf_format(&text, "event %lld", (long long)seq->integer);
-    else if (rules.size != 0)
-        gci_buf_format(&text, "rules %.*s", (int)rules.size, rules.data);
-    else
-        gci_buf_append_view(&text, text_member(&line->map, "graph"));
-    line->subject = gci_arena_copy(arena, gci_buf_view(&text));
-    text.size = 0;
-    gci_buf_append_view(&text, text_member(&line->map, "outcome"));
-    if (reason.size != 0)
-        gci_buf_format(&text, " (%.*s)", (int)reason.size, reason.data);
-    line->outcome = gci_arena_copy(arena, gci_buf_view(&text));
-    gci_buf_clear(&text);
-    return line->subject.data != NULL && line->outcome.data != NULL;
-}
-
-static bool
-read_lines(gci_view text, gci_arena *arena, golden_lines *out)
-{
-    size_t room = 1;
-
-    for (size_t i = 0; i < text.size; i++)
-        room += text.data[i] == '\n';
-    *out = (golden_lines){ .items = gci_arena_array(arena, room, sizeof *out->items) };
-    for (gci_view line; out->items != NULL && gci_view_next_line(&text, &line);) {
-        golden_line *item = &out->items[out->count];
-        if (line.size == 0)
-            continue;
-        if (gci_json_read(line, CLI_GOLDEN_NAME, arena, &item->map, NULL) != GCACHE_OK || item->map.type != GCI_MAP ||
-            !describe(item, arena))
-            return false;
-        out->count++;
-    }
-    return out->items != NULL;
-}
+    cli_hashes hashes;
+} rows;
 
 /* ---- values ---- */
 
@@ -93,31 +47,6 @@ same(gci_value const *a, gci_value const *b)
     return equal;
 }
 
-static void
-write_value(gci_buf *out, gci_value const *value)
-{
-    size_t start = out->size;
-
-    if (value == NULL)
-        gci_buf_append_text(out, "nothing");
-    else
-        gci_json_write(out, value);
-    if (out->size - start < VALUE_SHOWN)
-        return;
-    out->size = start + VALUE_SHOWN;
-    gci_buf_append_text(out, "...");
-}
-
-static void
-write_change(gci_buf *out, gci_view path, gci_value const *was, gci_value const *is)
-{
-    gci_buf_format(out, "        %.*s: ", (int)path.size, path.data);
-    write_value(out, was);
-    gci_buf_append_text(out, " -> ");
-    write_value(out, is);
-    gci_buf_append_char(out, '\n');
-}
-
 static gci_value const *
 member_of(gci_value const *map, gci_view name)
 {
@@ -127,131 +56,598 @@ member_of(gci_value const *map, gci_view name)
     return NULL;
 }
 
-static void compare_values(gci_buf *path, gci_value const *was, gci_value const *is, gci_buf *out);
-
-static void
-compare_members(gci_buf *path, gci_value const *was, gci_value const *is, gci_buf *out)
+/* Members by name: a file that was edited by hand may have them in another order. */
+static bool
+same_members(gci_value const *was, gci_value const *is)
 {
-    size_t mark = path->size;
+    bool equal = was->count == is->count;
 
-    for (uint32_t i = 0; i < was->count; i++) {
-        gci_buf_format(path, "%s%.*s", mark != 0 ? "." : "", (int)was->members[i].name.size, was->members[i].name.data);
-        compare_values(path, &was->members[i].value, member_of(is, was->members[i].name), out);
-        path->size = mark;
+    for (uint32_t i = 0; equal && i < was->count; i++) {
+        gci_value const *other = member_of(is, was->members[i].name);
+        equal = other != NULL && same(&was->members[i].value, other);
     }
-    for (uint32_t i = 0; i < is->count; i++) {
-        if (member_of(was, is->members[i].name) != NULL)
-            continue;
-        gci_buf_format(path, "%s%.*s", mark != 0 ? "." : "", (int)is->members[i].name.size, is->members[i].name.data);
-        write_change(out, gci_buf_view(path), NULL, &is->members[i].value);
-        path->size = mark;
-    }
+    return equal;
+}
+
+static bool
+is_hash(gci_value const *value, size_t digits)
+{
+    if (value == NULL || value->type != GCI_STRING || value->text.size != digits)
+        return false;
+    for (size_t i = 0; i < digits; i++)
+        if (gci_hex_digit(value->text.data[i]) < 0)
+            return false;
+    return true;
+}
+
+/* ---- rows ---- */
+
+/* A text from its first difference on, if it is too long; never amid a character. */
+static void
+write_part(gci_buf *out, gci_view text, size_t differs)
+{
+    size_t start = text.size <= VALUE_SHOWN || differs < VALUE_BEFORE ? 0 : differs - VALUE_BEFORE;
+    size_t end = text.size - start > VALUE_SHOWN ? start + VALUE_SHOWN : text.size;
+
+    while (start > 0 && ((unsigned char)text.data[start] & 0xC0) == 0x80)
+        start--;
+    while (end < text.size && ((unsigned char)text.data[end] & 0xC0) == 0x80)
+        end++;
+    gci_buf_append_text(out, start > 0 ? "..." : "");
+    gci_buf_append(out, text.data + start, end - start);
+    gci_buf_append_text(out, end < text.size ? "..." : "");
 }
 
 static void
-compare_items(gci_buf *path, gci_value const *was, gci_value const *is, gci_buf *out)
+write_pair(gci_buf *out, gci_value const *was, gci_value const *is)
 {
-    size_t mark = path->size;
-    uint32_t most = was->count > is->count ? was->count : is->count;
+    gci_buf texts[2];
+    gci_view views[2];
+    size_t differs = 0;
 
-    for (uint32_t i = 0; i < most; i++) {
-        gci_buf_format(path, "[%u]", i);
-        compare_values(path, i < was->count ? &was->items[i] : NULL, i < is->count ? &is->items[i] : NULL, out);
-        path->size = mark;
+    for (int side = 0; side < 2; side++) {
+        gci_value const *value = side == 0 ? was : is;
+        gci_buf_init(&texts[side], GCI_BUF_NO_LIMIT);
+        if (value != NULL)
+            gci_json_write(&texts[side], value);
+        else
+            gci_buf_append_text(&texts[side], "nothing");
+        views[side] = gci_buf_view(&texts[side]);
+        out->failed |= texts[side].failed;
     }
+    while (differs < views[0].size && differs < views[1].size && views[0].data[differs] == views[1].data[differs])
+        differs++;
+    write_part(out, views[0], differs);
+    gci_buf_append_text(out, " -> ");
+    write_part(out, views[1], differs);
+    gci_buf_clear(&texts[0]);
+    gci_buf_clear(&texts[1]);
+}
+
+static void
+write_row(rows *out, gci_value const *was, gci_value const *is)
+{
+    bool key = is_hash(was, KEY_DIGITS) && is_hash(is, KEY_DIGITS), id = is_hash(was, ID_DIGITS) && is_hash(is, ID_DIGITS);
+
+    out->hashes.keys += key;
+    out->hashes.ids += id;
+    if (key || id || out->count++ >= ROWS_SHOWN)
+        return;
+    gci_buf_append_view(&out->text, gci_buf_view(&out->path));
+    gci_buf_append_text(&out->text, ": ");
+    write_pair(&out->text, was, is);
+    gci_buf_append_char(&out->text, '\n');
+}
+
+static void compare_values(rows *out, gci_value const *was, gci_value const *is);
+
+static void
+compare_member(rows *out, gci_view name, gci_value const *was, gci_value const *is)
+{
+    size_t mark = out->path.size;
+
+    gci_buf_append_text(&out->path, mark != 0 ? "." : "");
+    gci_buf_append_view(&out->path, name);
+    compare_values(out, was, is);
+    out->path.size = mark;
+}
+
+static void
+compare_members(rows *out, gci_value const *was, gci_value const *is)
+{
+    for (uint32_t i = 0; i < was->count; i++)
+        compare_member(out, was->members[i].name, &was->members[i].value, member_of(is, was->members[i].name));
+    for (uint32_t i = 0; i < is->count; i++)
+        if (member_of(was, is->members[i].name) == NULL)
+            compare_member(out, is->members[i].name, NULL, &is->members[i].value);
+}
+
+/* A list where there was none, or none where there was one: how long it is says enough. */
+static void
+write_counts(rows *out, uint32_t was, uint32_t is)
+{
+    if (out->count++ >= ROWS_SHOWN)
+        return;
+    gci_buf_append_view(&out->text, gci_buf_view(&out->path));
+    if (is == 0)
+        gci_buf_format(&out->text, ": %u items -> nothing\n", was);
+    else
+        gci_buf_format(&out->text, ": nothing -> %u items\n", is);
+}
+
+/* What is equal at both ends stays out, so that one item more is one row. */
+static void
+compare_items(rows *out, gci_value const *was, gci_value const *is)
+{
+    size_t mark = out->path.size;
+    uint32_t least = was->count < is->count ? was->count : is->count, head = 0, tail = 0;
+
+    while (head < least && same(&was->items[head], &is->items[head]))
+        head++;
+    while (tail < least - head && same(&was->items[was->count - 1 - tail], &is->items[is->count - 1 - tail]))
+        tail++;
+    for (uint32_t i = head; i < was->count - tail || i < is->count - tail; i++) {
+        gci_buf_format(&out->path, "[%u]", i);
+        compare_values(out, i < was->count - tail ? &was->items[i] : NULL, i < is->count - tail ? &is->items[i] : NULL);
+        out->path.size = mark;
+    }
+}
+
+/* A list that isn't there has no items: empty ones aren't written. */
+static gci_value const *
+list_beside(gci_value const *one, gci_value const *other)
+{
+    static gci_value const empty = { .type = GCI_LIST };
+
+    return one == NULL && other != NULL && other->type == GCI_LIST ? &empty : one;
 }
 
 /* Writes the places where two values differ, as deep as they are alike in kind. One of them may be NULL. */
 static void
-compare_values(gci_buf *path, gci_value const *was, gci_value const *is, gci_buf *out)
+compare_values(rows *out, gci_value const *was, gci_value const *is)
 {
-    bool both = was != NULL && is != NULL;
+    was = list_beside(was, is);
+    is = list_beside(is, was);
+    if (was == NULL && is == NULL)
+        return;
+    bool both = was != NULL && is != NULL, lists = both && was->type == GCI_LIST && is->type == GCI_LIST;
 
     if (both && same(was, is))
         return;
     if (both && was->type == GCI_MAP && is->type == GCI_MAP)
-        compare_members(path, was, is, out);
-    else if (both && was->type == GCI_LIST && is->type == GCI_LIST)
-        compare_items(path, was, is, out);
+        compare_members(out, was, is);
+    else if (lists && (was->count == 0 || is->count == 0) && was->count + is->count > 1)
+        write_counts(out, was->count, is->count);
+    else if (lists)
+        compare_items(out, was, is);
     else
-        write_change(out, gci_buf_view(path), was, is);
+        write_row(out, was, is);
 }
 
-/* ---- lines ---- */
-
-/* The line about the same thing; NULL if there is none. Lines are nearly always in the same place. */
-static golden_line const *
-find_line(golden_lines const *lines, golden_line const *wanted, size_t near)
+static void
+rows_init(rows *out)
 {
-    if (wanted->subject.size == 0)
+    *out = (rows){ 0 };
+    gci_buf_init(&out->text, GCI_BUF_NO_LIMIT);
+    gci_buf_init(&out->path, GCI_BUF_NO_LIMIT);
+}
+
+/* ---- changes ---- */
+
+static gci_view
+keep(comparison *c, gci_buf *text)
+{
+    c->arena->failed |= text->failed;
+    gci_view kept = gci_arena_copy(c->arena, gci_buf_view(text));
+    gci_buf_clear(text);
+    return kept;
+}
+
+static cli_change *
+add(comparison *c, cli_golden_record const *was, cli_golden_record const *is, int rank, char const *reason)
+{
+    if (!GCI_ARRAY_HAS_ROOM(c->changes, items)) {
+        c->arena->failed = true;
         return NULL;
-    if (near < lines->count && gci_view_equal(lines->items[near].subject, wanted->subject))
-        return &lines->items[near];
-    for (size_t i = 0; i < lines->count; i++)
-        if (gci_view_equal(lines->items[i].subject, wanted->subject))
-            return &lines->items[i];
-    return NULL;
+    }
+    cli_change *change = &c->changes->items[c->changes->count++];
+    *change = (cli_change){ .was = was, .is = is, .rank = rank, .reason = gci_view_text(reason), .cause = CLI_NO_CAUSE };
+    change->subject = cli_golden_subject(cli_change_record(change), c->arena);
+    return change;
 }
 
 static void
-write_what(gci_buf *out, golden_line const *line, char const *what)
+add_rows(comparison *c, cli_change *change, rows *from)
 {
-    gci_buf_format(out, "    %.*s: %s\n", (int)line->subject.size, line->subject.data, what);
+    if (from->count > ROWS_SHOWN)
+        gci_buf_format(&from->text, "and in %zu more places\n", from->count - ROWS_SHOWN);
+    gci_view details = keep(c, &from->text);
+    c->arena->failed |= from->path.failed;
+    gci_buf_clear(&from->path);
+    if (change == NULL)
+        return;
+    change->details = details;
+    change->hashes = from->hashes;
 }
 
-static void
-write_difference(gci_buf *out, golden_line const *was, golden_line const *is)
-{
-    gci_buf path;
-
-    if (!gci_view_equal(was->outcome, is->outcome))
-        gci_buf_format(out, "    %.*s: %s became %s\n", (int)was->subject.size, was->subject.data, was->outcome.data,
-                       is->outcome.data);
-    else
-        write_what(out, was, gci_map_find(&was->map, "seq") != NULL   ? "another result"
-                             : gci_map_find(&was->map, "set") != NULL ? "another rule set"
-                                                                      : "another key");
-    gci_buf_init(&path, GCI_BUF_NO_LIMIT);
-    compare_members(&path, &was->map, &is->map, out);
-    gci_buf_clear(&path);
-}
-
+/* Index of the change about a record; CLI_NO_CAUSE: it is as it was. */
 static size_t
-compare_lines(golden_lines const *expected, golden_lines const *found, size_t room, gci_buf *out)
+change_of(comparison const *c, cli_golden_part part, gci_view name)
+{
+    for (size_t i = 0; i < c->changes->count; i++) {
+        cli_golden_record const *record = cli_change_record(&c->changes->items[i]);
+        if (record->part == part && gci_view_equal(record->name, name))
+            return i;
+    }
+    return CLI_NO_CAUSE;
+}
+
+/* ---- rules and descriptions ---- */
+
+static void
+compare_rules(comparison *c, cli_golden_record const *was, cli_golden_record const *is)
+{
+    rows out;
+
+    rows_init(&out);
+    compare_members(&out, &was->map, &is->map);
+    add_rows(c, add(c, was, is, RANK_RULES, "another rule set"), &out);
+}
+
+/* The names of components that differ, as a reason; the count of them. */
+static size_t
+write_components(gci_buf *out, gci_value const *was, gci_value const *is)
 {
     size_t count = 0;
 
-    for (size_t i = 0; i < expected->count; i++) {
-        golden_line const *was = &expected->items[i], *is = find_line(found, was, i);
-        if ((is != NULL && same(&was->map, &is->map)) || count++ >= room)
-            continue;
-        if (is != NULL)
-            write_difference(out, was, is);
-        else
-            write_what(out, was, "it is gone");
+    for (int side = 0; side < 2; side++) {
+        gci_value const *one = side == 0 ? was : is, *other = side == 0 ? is : was;
+        for (uint32_t i = 0; one != NULL && i < one->count; i++) {
+            gci_value const *hash = other != NULL ? member_of(other, one->members[i].name) : NULL;
+            if (hash != NULL && (side == 1 || same(hash, &one->members[i].value)))
+                continue;
+            gci_buf_append_text(out, count++ != 0 ? ", " : "");
+            gci_buf_append_view(out, one->members[i].name);
+            gci_buf_append_text(out, hash != NULL ? "" : side == 0 ? " (gone)" : " (new)");
+        }
     }
-    for (size_t i = 0; i < found->count; i++)
-        if (find_line(expected, &found->items[i], i) == NULL && count++ < room)
-            write_what(out, &found->items[i], "it is new");
     return count;
 }
 
-size_t
-cli_golden_compare(gci_view expected, gci_view found, size_t room, gci_buf *out)
+/* The rule set of its kind changed: that says it all. Else the components that differ do, and the key is what follows. */
+static void
+compare_descriptions(comparison *c, cli_golden_record const *was, cli_golden_record const *is)
 {
-    golden_lines was, is;
-    gci_arena arena;
-    size_t count = 1;
+    gci_buf names, text;
 
-    if (gci_view_equal(expected, found))
-        return 0;
-    gci_arena_init(&arena, COMPARE_MAX_BYTES);
-    if (read_lines(expected, &arena, &was) && read_lines(found, &arena, &is))
-        count = compare_lines(&was, &is, room, out);
+    gci_buf_init(&names, GCI_BUF_NO_LIMIT);
+    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
+    size_t components = write_components(&names, gci_map_find(&was->map, "components"), gci_map_find(&is->map, "components"));
+    if (components == 0)
+        gci_buf_append_text(&text, "another key, though all its components are as they were");
     else
-        gci_buf_append_text(out, "    " CLI_GOLDEN_NAME " is no golden file\n");
-    if (count > room)
-        gci_buf_format(out, "    and %zu more\n", count - room);
-    gci_arena_clear(&arena);
-    return count;
+        gci_buf_format(&text, "component%s %.*s %s", components == 1 ? "" : "s", (int)names.size, names.data,
+                       components == 1 ? "differs" : "differ");
+    gci_buf_clear(&names);
+    gci_view reason = keep(c, &text);
+    size_t cause = change_of(c, CLI_GOLDEN_RULES, cli_golden_text(&is->map, "kind"));
+    cli_change *change = add(c, was, is, RANK_DESCRIPTION, NULL);
+    if (change == NULL)
+        return;
+    change->reason = reason;
+    change->cause = cause;
+    change->hashes = (cli_hashes){ .keys = components != 0 || cause != CLI_NO_CAUSE,
+                                   .components = cause != CLI_NO_CAUSE ? components : 0 };
+}
+
+/* ---- events ---- */
+
+static gci_view
+outcome_of(comparison *c, cli_golden_record const *event)
+{
+    gci_view reason = cli_golden_text(&event->map, "reason");
+    gci_buf text;
+
+    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
+    gci_buf_append_view(&text, cli_golden_text(&event->map, "outcome"));
+    if (reason.size != 0)
+        gci_buf_format(&text, " (%.*s)", (int)reason.size, reason.data);
+    return keep(c, &text);
+}
+
+static gci_value const *
+first_of(gci_value const *why, char const *name)
+{
+    gci_value const *list = why != NULL ? gci_map_find(why, name) : NULL;
+
+    return list != NULL && list->type == GCI_LIST && list->count != 0 && list->items[0].type == GCI_MAP ? &list->items[0] : NULL;
+}
+
+static void
+append(gci_buf *out, char const *before, gci_view text)
+{
+    if (text.size == 0)
+        return;
+    gci_buf_append_text(out, before);
+    gci_buf_append_view(out, text);
+}
+
+/* What decided that an event missed. */
+static void
+write_why(gci_buf *out, gci_value const *why)
+{
+    gci_value const *candidate = first_of(why, "candidates"), *difference = first_of(why, "differs");
+
+    if (candidate != NULL) {
+        append(out, "", cli_golden_text(candidate, "part"));
+        append(out, ": ", cli_golden_text(candidate, "arithmetic"));
+        append(out, " of the entry of ", cli_golden_text(candidate, "entry"));
+    } else if (difference != NULL) {
+        append(out, "nearest is ", cli_golden_text(why, "nearest"));
+        append(out, ", where ", cli_golden_text(difference, "path"));
+        append(out, " was stored as ", cli_golden_text(difference, "stored"));
+        append(out, " and is asked as ", cli_golden_text(difference, "asked"));
+    }
+}
+
+/* An event's result in a line: `was   s0 % 8 == 0: 12 % 8 = 4 of the entry of event 2`. */
+static void
+write_state(gci_buf *out, char const *when, cli_golden_record const *event)
+{
+    gci_buf text;
+
+    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
+    if (gci_view_is(cli_golden_text(&event->map, "outcome"), "hit"))
+        append(&text, "the entry of ", cli_golden_text(&event->map, "entry"));
+    append(&text, ", variant ", cli_golden_text(&event->map, "variant"));
+    append(&text, "", cli_golden_text(&event->map, "message"));
+    write_why(&text, gci_map_find(&event->map, "why"));
+    if (text.size != 0)
+        gci_buf_format(out, "%s   %.*s\n", when, (int)text.size, text.data);
+    out->failed |= text.failed;
+    gci_buf_clear(&text);
+}
+
+/* The guards of an insert that is refused, or isn't any more. */
+static void
+write_guards(comparison *c, gci_buf *out, cli_golden_record const *was, cli_golden_record const *is)
+{
+    rows guards;
+
+    rows_init(&guards);
+    compare_member(&guards, (gci_view)GCI_VIEW("guards"), gci_map_find(&was->map, "guards"), gci_map_find(&is->map, "guards"));
+    gci_buf_append_view(out, gci_buf_view(&guards.text));
+    c->arena->failed |= guards.text.failed || guards.path.failed;
+    gci_buf_clear(&guards.text);
+    gci_buf_clear(&guards.path);
+}
+
+/* An event that ends otherwise. */
+static void
+compare_outcomes(comparison *c, cli_golden_record const *was, cli_golden_record const *is)
+{
+    gci_view then = outcome_of(c, was), now = outcome_of(c, is);
+    cli_change *change = add(c, was, is, RANK_OUTCOME, NULL);
+    gci_buf text;
+
+    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
+    gci_buf_format(&text, "%.*s became %.*s", (int)then.size, then.data, (int)now.size, now.data);
+    gci_view reason = keep(c, &text);
+    write_guards(c, &text, was, is);
+    write_state(&text, "was", was);
+    write_state(&text, "is ", is);
+    if (is->expected != NULL) {
+        gci_buf_append_text(&text, "the trace expects ");
+        gci_json_write(&text, is->expected);
+        gci_buf_append_char(&text, '\n');
+    }
+    gci_view details = keep(c, &text);
+    if (change == NULL)
+        return;
+    change->reason = reason;
+    change->details = details;
+}
+
+/* What a member says that differs first, in the order of the format. */
+static char const *
+reason_of(gci_value const *was, gci_value const *is)
+{
+    static struct {
+        char const *member, *reason;
+    } const reasons[] = {
+        { "op", "another operation" },
+        { "graph", "it is about another description" },
+        { "guards", "stored with other guards" },
+        { "key", "another key" },
+        { "variant", "another variant" },
+        { "entry", "another entry" },
+        { "message", "another message" },
+        { "why", "another explanation" },
+    };
+
+    for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++) {
+        gci_value const *a = gci_map_find(was, reasons[i].member), *b = gci_map_find(is, reasons[i].member);
+        if ((a == NULL) != (b == NULL) || (a != NULL && !same(a, b)))
+            return reasons[i].reason;
+    }
+    return "another result";
+}
+
+/* The change that an event's hashes follow from: its description's. */
+static size_t
+cause_of(comparison const *c, cli_golden_record const *event)
+{
+    gci_view graph = cli_golden_text(&event->map, "graph");
+
+    return graph.size != 0 ? change_of(c, CLI_GOLDEN_DESCRIPTION, graph) : CLI_NO_CAUSE;
+}
+
+static void
+compare_events(comparison *c, cli_golden_record const *was, cli_golden_record const *is)
+{
+    rows out;
+
+    if (!gci_view_equal(outcome_of(c, was), outcome_of(c, is))) {
+        compare_outcomes(c, was, is);
+        return;
+    }
+    rows_init(&out);
+    compare_members(&out, &was->map, &is->map);
+    bool only_hashes = out.count == 0;
+    cli_change *change = add(c, was, is, RANK_EVENT, reason_of(&was->map, &is->map));
+    add_rows(c, change, &out);
+    if (change != NULL && only_hashes)
+        change->cause = cause_of(c, is);
+    if (change != NULL && only_hashes && change->cause == CLI_NO_CAUSE)
+        change->reason = gci_view_text("another entry id: payload, metadata, variant, priority or requirements differ");
+}
+
+/* An event that is as it was, but not as the trace says. */
+static void
+note_expected(comparison *c, cli_golden_record const *is)
+{
+    gci_buf text;
+
+    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
+    gci_buf_append_text(&text, "the trace expects ");
+    gci_json_write(&text, is->expected);
+    gci_buf_append_text(&text, ", and it ended as ");
+    gci_buf_append_view(&text, outcome_of(c, is));
+    gci_view reason = keep(c, &text);
+    cli_change *change = add(c, is, is, RANK_OUTCOME, NULL);
+    if (change == NULL)
+        return;
+    change->reason = reason;
+    change->expects = true;
+}
+
+/* ---- inserts that are told by the events that they changed ---- */
+
+static cli_change *
+insert_changed(comparison *c, gci_view entry)
+{
+    char const *before = "event ";
+    size_t size = strlen(before);
+
+    if (entry.size <= size || memcmp(entry.data, before, size) != 0)
+        return NULL;
+    size_t at = change_of(c, CLI_GOLDEN_EVENT, gci_view_of(entry.data + size, entry.size - size));
+    if (at == CLI_NO_CAUSE)
+        return NULL;
+    cli_change *change = &c->changes->items[at];
+    bool guards = change->rank == RANK_EVENT && gci_view_is(change->reason, "stored with other guards");
+    return guards && change->was != NULL && change->is != NULL ? change : NULL;
+}
+
+/* The entries that decided an event: what it hit, the candidates of a miss. */
+static cli_change *
+insert_behind(comparison *c, cli_golden_record const *event)
+{
+    gci_value const *why = gci_map_find(&event->map, "why"), *list = why != NULL ? gci_map_find(why, "candidates") : NULL;
+    cli_change *change = insert_changed(c, cli_golden_text(&event->map, "entry"));
+
+    for (uint32_t i = 0; change == NULL && list != NULL && list->type == GCI_LIST && i < list->count; i++)
+        if (list->items[i].type == GCI_MAP)
+            change = insert_changed(c, cli_golden_text(&list->items[i], "entry"));
+    return change;
+}
+
+/* The insert's change stands first below the event that ends otherwise for it. */
+static void
+tell_insert(comparison *c, size_t at)
+{
+    cli_change *event = &c->changes->items[at];
+    cli_change *insert = insert_behind(c, event->is);
+    gci_buf text;
+
+    if (insert == NULL)
+        insert = insert_behind(c, event->was);
+    if (insert == NULL)
+        return;
+    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
+    gci_buf_format(&text, "%.*s was %.*s:\n", (int)insert->subject.size, insert->subject.data, (int)insert->reason.size,
+                   insert->reason.data);
+    for (gci_view rest = insert->details, line; gci_view_next_line(&rest, &line);)
+        gci_buf_format(&text, "    %.*s\n", (int)line.size, line.data);
+    gci_buf_append_view(&text, event->details);
+    event->details = keep(c, &text);
+    insert->cause = insert->cause == CLI_NO_CAUSE ? at : insert->cause;
+}
+
+/* ---- records ---- */
+
+static void
+compare_records(comparison *c, cli_golden_record const *was, cli_golden_record const *is)
+{
+    static void (*const by_part[])(comparison *, cli_golden_record const *, cli_golden_record const *) = {
+        [CLI_GOLDEN_RULES] = compare_rules,
+        [CLI_GOLDEN_DESCRIPTION] = compare_descriptions,
+        [CLI_GOLDEN_EVENT] = compare_events,
+    };
+
+    if (!same_members(&was->map, &is->map))
+        by_part[is->part](c, was, is);
+    else if (is->expected != NULL)
+        note_expected(c, is);
+}
+
+static int
+rank_alone(cli_golden_record const *record)
+{
+    return record->part == CLI_GOLDEN_RULES ? RANK_RULES : record->part == CLI_GOLDEN_DESCRIPTION ? RANK_DESCRIPTION : RANK_OUTCOME;
+}
+
+/* By rank; what is of one rank stays as it is. Few kinds of rank, so a pass for each. */
+static bool
+sort(cli_changes *changes)
+{
+    size_t *places = malloc((changes->count + 1) * sizeof *places), count = 0;
+    cli_change *sorted = malloc((changes->count + 1) * sizeof *sorted);
+
+    for (int rank = RANK_RULES; places != NULL && sorted != NULL && rank <= RANK_EVENT; rank++)
+        for (size_t i = 0; i < changes->count; i++)
+            if (changes->items[i].rank == rank) {
+                sorted[count] = changes->items[i];
+                places[i] = count++;
+            }
+    for (size_t i = 0; places != NULL && i < count; i++)
+        if (sorted[i].cause != CLI_NO_CAUSE)
+            sorted[i].cause = places[sorted[i].cause];
+    bool done = places != NULL && sorted != NULL;
+    if (done && count != 0)
+        memcpy(changes->items, sorted, count * sizeof *sorted);
+    free(places);
+    free(sorted);
+    return done;
+}
+
+bool
+cli_golden_compare(cli_golden const *expected, cli_golden const *found, cli_changes *out, gcache_error *error)
+{
+    comparison c = { .expected = expected, .found = found, .changes = out, .arena = found->arena };
+    uint32_t near = 0;
+
+    *out = (cli_changes){ .arena = found->arena };
+    for (uint32_t i = 0; i < expected->count; i++) {
+        cli_golden_record const *was = &expected->items[i], *is = cli_golden_find(found, was, &near);
+        if (is != NULL)
+            compare_records(&c, was, is);
+        else
+            add(&c, was, NULL, rank_alone(was), "it is gone");
+    }
+    near = 0;
+    for (uint32_t i = 0; i < found->count; i++)
+        if (cli_golden_find(expected, &found->items[i], &near) == NULL)
+            add(&c, NULL, &found->items[i], rank_alone(&found->items[i]), "it is new");
+    for (size_t i = 0; i < out->count; i++)
+        if (out->items[i].rank == RANK_OUTCOME && out->items[i].was != NULL && out->items[i].is != NULL && !out->items[i].expects)
+            tell_insert(&c, i);
+    return (!c.arena->failed && sort(out)) || cli_no_memory(error);
+}
+
+void
+cli_changes_clear(cli_changes *changes)
+{
+    free(changes->items);
+    *changes = (cli_changes){ 0 };
 }

@@ -1,0 +1,87 @@
+/*
+ * The fixtures of guardcache test: found, played, judged by their golden files.
+ */
+#ifndef GCI_CLI_GOLDEN_SUITE_H
+#define GCI_CLI_GOLDEN_SUITE_H
+
+#include "cli/golden/golden_change.h"
+
+typedef enum cli_verdict {
+    CLI_SAME,
+    CLI_DIFFERS,
+    CLI_ACCEPTED,
+    CLI_BROKEN /* the trace itself can't be played, or the golden file can't be read */
+} cli_verdict;
+
+/*
+ * One fixture. Everything from `played` on is there between cli_fixture_play and cli_fixture_clear.
+ *
+ * Invariants: message is set for BROKEN, and for DIFFERS without a golden file. changes are those that are left, also after
+ * some were accepted; accepted says which those were.
+ */
+typedef struct cli_fixture {
+    char *folder;
+    uint64_t trace_bytes;
+    cli_verdict verdict;
+    bool acceptable; /* it differs in what --accept would rewrite */
+    size_t events;
+    cli_played played;
+    gcache_error error; /* of playing */
+    bool was_played;
+    gci_buf expected; /* the golden file; its and the found records point into it and into played */
+    gci_arena arena;
+    cli_golden golden, found;
+    cli_changes changes;
+    gci_buf message, accepted, rules; /* rules: what changed rules make of descriptions, as lines */
+} cli_fixture;
+
+typedef struct cli_suite {
+    cli_fixture *items;
+    size_t count, room;
+} cli_suite;
+
+/* Adds the fixtures in and below a folder, by name. */
+bool cli_suite_find(cli_suite *suite, char const *folder, gcache_error *error);
+void cli_suite_clear(cli_suite *suite);
+
+/* Plays it; whether that was possible, judging finds out. */
+void cli_fixture_play(cli_fixture *one, cli_tried_rules const *rules, cli_played_watch const *watch, gci_arena *arena);
+/* Compares it with its golden file, which is rewritten if the differences are accepted. */
+void cli_fixture_judge(cli_fixture *one, cli_tried_rules const *rules, bool accept);
+/* Forgets everything but folder and verdict. */
+void cli_fixture_clear(cli_fixture *one);
+
+static inline bool
+cli_fixture_is_good(cli_fixture const *one)
+{
+    return one->verdict == CLI_SAME || one->verdict == CLI_ACCEPTED;
+}
+
+/* ---- test_output.c ---- */
+
+/* Changes that are shown of one fixture. */
+#define CLI_CHANGES_SHOWN 10
+
+/* Half a sentence: why it isn't good. */
+void cli_fixture_write_headline(gci_buf *out, cli_fixture const *one);
+
+void cli_test_print_plain(cli_fixture const *one);
+void cli_test_print_summary(cli_suite const *suite);
+void cli_test_print_tap_head(size_t count);
+void cli_test_print_tap(cli_fixture const *one, size_t number);
+
+/* ---- junit.c ---- */
+
+typedef struct cli_junit {
+    gci_buf suites;
+    size_t cases, failures, errors;
+    uint64_t elapsed_ns;
+} cli_junit;
+
+void cli_junit_init(cli_junit *report);
+void cli_junit_clear(cli_junit *report);
+/* A case an event; one more for what is no event's: a golden file that isn't there, a trace that can't be played. */
+void cli_junit_add(cli_junit *report, cli_fixture const *one);
+bool cli_junit_save(cli_junit const *report, char const *path, gcache_error *error);
+
+#endif

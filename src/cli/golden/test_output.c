@@ -1,0 +1,182 @@
+/*
+ * What guardcache test prints: for people, and in the Test Anything Protocol, whose failures have a YAML block.
+ */
+#include "base/text/json.h"
+#include "cli/golden/suite.h"
+#include "cli/shared/cli.h"
+
+#include <stdio.h>
+
+/* ---- for people ---- */
+
+void
+cli_fixture_write_headline(gci_buf *out, cli_fixture const *one)
+{
+    if (one->message.size != 0)
+        gci_buf_append_view(out, gci_buf_view(&one->message));
+    else
+        cli_changes_write_headline(out, &one->changes);
+}
+
+static void
+print_below(cli_fixture const *one)
+{
+    gci_buf text;
+
+    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
+    if (one->verdict == CLI_ACCEPTED)
+        gci_buf_append_view(&text, gci_buf_view(&one->accepted));
+    if (one->verdict == CLI_DIFFERS)
+        cli_changes_write(&text, &one->changes, true, CLI_CHANGES_SHOWN);
+    gci_buf_append_view(&text, gci_buf_view(&one->rules));
+    cli_hashes_write(&text, "    ", cli_changes_hashes(&one->changes));
+    cli_print_lines(gci_buf_view(&text));
+    gci_buf_clear(&text);
+}
+
+void
+cli_test_print_plain(cli_fixture const *one)
+{
+    static char const *const words[] = { "ok", "FAIL", "accepted", "ERROR" };
+    gci_buf headline;
+
+    gci_buf_init(&headline, GCI_BUF_NO_LIMIT);
+    if (cli_fixture_is_good(one))
+        gci_buf_format(&headline, "%6zu %s", one->events, one->events == 1 ? "event" : "events");
+    else
+        cli_fixture_write_headline(&headline, one);
+    char *text = gci_buf_take_text(&headline);
+    cli_print("%-9s %-50s %s\n", words[one->verdict], one->folder, text != NULL ? text : "");
+    gcache_free(text);
+    print_below(one);
+}
+
+static size_t
+count_of(cli_suite const *suite, cli_verdict wanted)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < suite->count; i++)
+        count += suite->items[i].verdict == wanted;
+    return count;
+}
+
+static size_t
+count_acceptable(cli_suite const *suite)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < suite->count; i++)
+        count += suite->items[i].verdict == CLI_DIFFERS && suite->items[i].acceptable;
+    return count;
+}
+
+/* --accept is advised where it helps: not for a trace that can't be played, or that expects something else. */
+void
+cli_test_print_summary(cli_suite const *suite)
+{
+    size_t accepted = count_of(suite, CLI_ACCEPTED), differ = count_of(suite, CLI_DIFFERS), broken = count_of(suite, CLI_BROKEN);
+    size_t acceptable = count_acceptable(suite);
+    char const *noun = suite->count == 1 ? "fixture" : "fixtures";
+
+    if (accepted != 0)
+        cli_print("%zu golden %s rewritten\n", accepted, accepted == 1 ? "file is" : "files are");
+    else if (differ + broken == 0)
+        cli_print("%zu %s\n", suite->count, suite->count == 1 ? "fixture is as it was" : "fixtures are as they were");
+    if (differ != 0) {
+        cli_print("%zu of %zu %s %s", differ, suite->count, noun, suite->count == 1 ? "differs" : "differ");
+        if (acceptable == differ)
+            cli_print("; --accept rewrites %s", differ == 1 ? "it" : "them");
+        else if (acceptable != 0)
+            cli_print("; --accept rewrites %zu of them", acceptable);
+        cli_print("\n");
+    }
+    if (broken != 0)
+        cli_print("%zu of %zu %s can't be tested\n", broken, suite->count, noun);
+}
+
+/* ---- TAP ---- */
+
+void
+cli_test_print_tap_head(size_t count)
+{
+    cli_print("TAP version 13\n1..%zu\n", count);
+}
+
+/* A test's description, in which "#" would begin a directive. */
+static void
+write_description(gci_buf *out, char const *text)
+{
+    for (; *text != '\0'; text++) {
+        if (*text == '#' || *text == '\\')
+            gci_buf_append_char(out, '\\');
+        gci_buf_append_char(out, *text);
+    }
+}
+
+/* A JSON text is a YAML one. */
+static void
+write_text(gci_buf *out, char const *before, gci_view text)
+{
+    gci_buf_append_text(out, before);
+    gci_json_write_text(out, text);
+    gci_buf_append_char(out, '\n');
+}
+
+static void
+write_details(gci_buf *out, gci_view details)
+{
+    if (details.size != 0)
+        gci_buf_append_text(out, "      details:\n");
+    for (gci_view line; gci_view_next_line(&details, &line);)
+        write_text(out, "        - ", line);
+}
+
+static void
+write_differences(gci_buf *out, cli_changes const *changes)
+{
+    size_t shown = 0;
+
+    for (size_t i = 0; i < changes->count; i++) {
+        cli_change const *change = &changes->items[i];
+        if (change->cause != CLI_NO_CAUSE || shown++ >= CLI_CHANGES_SHOWN)
+            continue;
+        if (shown == 1)
+            gci_buf_append_text(out, "  differences:\n");
+        write_text(out, "    - about: ", change->subject);
+        write_text(out, "      reason: ", change->reason);
+        write_details(out, change->details);
+    }
+    if (shown > CLI_CHANGES_SHOWN)
+        gci_buf_format(out, "  left_out: %zu\n", shown - CLI_CHANGES_SHOWN);
+}
+
+static void
+write_yaml(gci_buf *out, cli_fixture const *one)
+{
+    gci_buf headline;
+
+    gci_buf_init(&headline, GCI_BUF_NO_LIMIT);
+    cli_fixture_write_headline(&headline, one);
+    gci_buf_append_text(out, "  ---\n");
+    write_text(out, "  message: ", gci_buf_view(&headline));
+    gci_buf_format(out, "  severity: %s\n  events: %zu\n", one->verdict == CLI_BROKEN ? "error" : "fail", one->events);
+    write_differences(out, &one->changes);
+    gci_buf_append_text(out, "  ...\n");
+    gci_buf_clear(&headline);
+}
+
+void
+cli_test_print_tap(cli_fixture const *one, size_t number)
+{
+    gci_buf text;
+
+    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
+    gci_buf_format(&text, "%sok %zu - ", cli_fixture_is_good(one) ? "" : "not ", number);
+    write_description(&text, one->folder);
+    gci_buf_append_char(&text, '\n');
+    if (!cli_fixture_is_good(one))
+        write_yaml(&text, one);
+    cli_print_lines(gci_buf_view(&text));
+    gci_buf_clear(&text);
+}
