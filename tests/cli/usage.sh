@@ -18,3 +18,7 @@ run guardcache guard eval --hint s0=1 -- "-s0 < 0"
 run guardcache config compression-level -1 --cache cache
 run guardcache config --cache cache -- compression-level -1
 run guardcache journal --last 99999999999999999999
+echo "names of hints:"
+for name in "L['t0']" "a b" 5 "t0+1" ""; do
+    run guardcache guard eval True --hint "$name=1"
+done

@@ -1,6 +1,7 @@
 /*
  * The stored keys nearest to one that isn't stored: of all keys of its kind those with the nearest sketches, compared in full.
  */
+#include "base/text/json.h"
 #include "cache/candidates/compare.h"
 #include "cache/handle/graph_description.h"
 #include "cache/handle/sketching.h"
@@ -49,6 +50,50 @@ find_differences(gci_near_key *near, gci_store *store, gci_description const *as
     near->left_out = near->diff->left_out;
     near->items = near->diff->items;
     return true;
+}
+
+/* The namespace that a key's entries were stored in; false: none is left to tell. */
+static bool
+find_namespace(gci_store *store, gcache_key const *key, gci_arena *arena, gci_view *out_namespace)
+{
+    gci_candidates *set = NULL;
+
+    bool found = gci_store_candidates(store, key, &set, NULL) == GCI_FOUND && set->count != 0;
+    if (found)
+        *out_namespace = gci_arena_copy(arena, set->items[0]->record.namespace_);
+    gci_candidates_release(set);
+    return found && out_namespace->data != NULL;
+}
+
+static gci_view
+in_quotes(gci_view text, gci_arena *arena)
+{
+    gci_buf quoted;
+
+    gci_buf_init(&quoted, GCI_BUF_NO_LIMIT);
+    gci_json_write_text(&quoted, text);
+    gci_view copy = gci_arena_copy(arena, gci_buf_view(&quoted));
+    gci_buf_clear(&quoted);
+    return copy;
+}
+
+/* Equal descriptions have different keys for what a key has besides: the namespace, or the rules. */
+static void
+name_salt(gci_trace *trace, gci_store *store, gci_near_key *near)
+{
+    gci_view stored = { NULL, 0 };
+
+    if (near->count != 0 || near->left_out != 0 || near->equal != near->components)
+        return;
+    if (!find_namespace(store, &near->key, &trace->arena, &stored))
+        return;
+    if (gci_view_equal(stored, trace->namespace_))
+        gci_diff_add_texts(near->diff, gci_view_text("rules"), gci_view_text("another set"), gci_view_text("this one"));
+    else
+        gci_diff_add_texts(near->diff, gci_view_text("namespace"), in_quotes(stored, &trace->arena),
+                           in_quotes(trace->namespace_, &trace->arena));
+    near->count = near->diff->count;
+    near->items = near->diff->items;
 }
 
 static int
@@ -101,8 +146,11 @@ keep_nearest(gci_trace *trace, gci_store *store, gci_description const *asked, g
     for (size_t i = 0; i < count && trace->nearest_count < GCI_TRACE_NEAREST; i++) {
         if (!keys[i].is_kin && i > 0)
             continue;
-        if (!keys[i].is_kin || find_differences(&keys[i], store, asked))
-            trace->nearest[trace->nearest_count++] = keys[i];
+        if (keys[i].is_kin && !find_differences(&keys[i], store, asked))
+            continue;
+        if (keys[i].is_kin)
+            name_salt(trace, store, &keys[i]);
+        trace->nearest[trace->nearest_count++] = keys[i];
     }
 }
 
@@ -147,6 +195,7 @@ gci_trace_find_nearest(gci_trace *trace, gci_context const *context)
 {
     gci_description asked;
 
+    trace->namespace_ = context->cache->namespace_;
     if (gci_description_of(context->graph, true, &trace->arena, &asked, NULL) == GCACHE_OK)
         gci_trace_find_nearest_of(trace, context->cache->store, &asked, UINT64_MAX);
 }

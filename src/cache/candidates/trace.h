@@ -61,6 +61,7 @@ typedef struct gci_trace {
     gci_key_eviction *eviction; /* NULL: nothing is remembered */
     gci_near_key nearest[GCI_TRACE_NEAREST];
     size_t nearest_count;
+    gci_view namespace_;        /* that is asked in */
     uint64_t stored_keys;       /* in the whole cache */
     bool past;                  /* nearest are those that were stored then */
     char const *not_stored;     /* of a key that was compiled before and not kept: why; else NULL */

@@ -28,6 +28,7 @@ find_nearest(gci_journal_entry *entry)
 
     if (asked.canonical.size == 0 && gci_store_description(store, &entry->key, &stored, NULL) == GCI_FOUND)
         asked.canonical = gci_stored_description_get(stored)->canonical;
+    entry->trace.namespace_ = entry->namespace_;
     gci_trace_find_nearest_of(&entry->trace, store, &asked, entry->at_ns);
     gci_stored_description_free(stored);
     /* Stored since then: it doesn't count among those that were there. */

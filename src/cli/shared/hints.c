@@ -6,6 +6,8 @@
 #include "base/system/file.h"
 #include "base/text/json.h"
 
+#include <ctype.h>
+
 /* A file of hints names a graph's symbols: thousands at the very most. */
 #define HINTS_FILE_MAX_BYTES ((size_t)16 << 20)
 
@@ -98,6 +100,29 @@ cli_hints_read(gci_value const *map, cli_place place, gci_arena *arena, gcache_h
     return read;
 }
 
+/* What a guard's text can call a hint, as it is called by everybody but L['..']. */
+static bool
+is_hint_name(char const *name)
+{
+    bool letters = *name != '\0' && !isdigit((unsigned char)*name);
+
+    for (; *name != '\0' && letters; name++)
+        letters = isalnum((unsigned char)*name) || *name == '_' || (unsigned char)*name >= 0x80;
+    return letters;
+}
+
+static bool
+wrong_name(char const *option, char const *name, gcache_error *error)
+{
+    size_t size = strlen(name);
+
+    /* The guard's own way of writing it. */
+    if (size > 5 && (strncmp(name, "L['", 3) == 0 || strncmp(name, "L[\"", 3) == 0) && name[size - 1] == ']')
+        return cli_wrong(error, "--hint %s: the name of %s is %.*s", option, name, (int)size - 5, name + 3);
+    return cli_wrong(error, "--hint %s: '%s' can't be a name: letters, digits and _, as t0 for L['t0'] or s0 for s0", option,
+                     name);
+}
+
 /* option: NAME=VALUE, VALUE in JSON */
 static bool
 collect_option(collector *into, char const *option, gcache_error *error)
@@ -107,6 +132,8 @@ collect_option(collector *into, char const *option, gcache_error *error)
 
     if (!cli_pair_read(option, into->arena, &pair, error))
         return into->arena->failed ? false : cli_wrong(error, "--hint %s: must be NAME=VALUE", option);
+    if (!is_hint_name(pair.name))
+        return wrong_name(option, pair.name, error);
     gcache_status status = gci_json_read(gci_view_text(pair.value), "", into->arena, &value, error);
     if (status == GCACHE_ERROR_MEMORY)
         return false;
