@@ -17,7 +17,7 @@ static char const introduction[] =
 static char const conclusion[] =
     "\n"
     "  help COMMAND    what a command does, and its options\n"
-    "  --version       the version\n"
+    "  --version, -V   the version\n"
     "\n"
     "The cache directory is --cache DIR, else GUARDCACHE_DIR, else guardcache in the XDG cache directory.\n"
     "Exit status: 0 done or hit, 1 miss, refused or mismatch, 2 error.\n";

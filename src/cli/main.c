@@ -1,6 +1,7 @@
 /*
  * guardcache, the command: finds the command that the first one or two words name, and runs it.
  */
+#include "base/text/similar.h"
 #include "cli/shared/cli.h"
 #include "cli/shared/scratch.h"
 
@@ -46,21 +47,48 @@ find_command(int count, char **words, int *out_words)
     return count >= 1 ? cli_command_find(words[0]) : NULL;
 }
 
-static cli_exit
-unknown_command(int count, char **words)
+/* `guard` and `guard nix`: a word that begins commands of two. */
+static bool
+complain_about_group(int count, char **words, gcache_error *error)
 {
     size_t size = strlen(words[0]);
+    gci_similar similar = gci_similar_to(gci_view_text(count > 1 ? words[1] : ""));
+    char const *first = NULL;
 
     for (cli_command const *const *command = cli_commands; *command != NULL; command++) {
         char const *name = (*command)->name;
-        if (strncmp(name, words[0], size) == 0 && name[size] == ' ') {
-            cli_complain("%s: %s '%s'; see guardcache help", words[0], count > 1 ? "there is no" : "which one? e.g.",
-                         count > 1 ? words[1] : name);
-            return CLI_ERROR;
-        }
+        if (strncmp(name, words[0], size) != 0 || name[size] != ' ')
+            continue;
+        first = first != NULL ? first : name;
+        gci_similar_offer(&similar, name + size + 1);
     }
-    cli_complain("there is no command '%s'; see guardcache help", words[0]);
-    return CLI_ERROR;
+    if (first == NULL)
+        return false;
+    if (count == 1)
+        cli_wrong(error, "%s: which one? e.g. '%s'; see guardcache help", words[0], first);
+    else
+        cli_wrong(error, "%s: there is no '%s'%s", words[0], words[1],
+                  similar.word != NULL ? gci_similar_question(&similar, "").text : "; see guardcache help");
+    return true;
+}
+
+static cli_exit
+unknown_command(int count, char **words)
+{
+    gci_similar similar = gci_similar_to(gci_view_text(words[0]));
+    char firsts[sizeof cli_commands / sizeof *cli_commands][MAX_NAME];
+    gcache_error error = { .message = "" };
+
+    if (complain_about_group(count, words, &error))
+        return cli_fail(&error);
+    for (size_t i = 0; cli_commands[i] != NULL; i++) {
+        char const *name = cli_commands[i]->name;
+        snprintf(firsts[i], MAX_NAME, "%.*s", (int)strcspn(name, " "), name);
+        gci_similar_offer(&similar, firsts[i]);
+    }
+    cli_wrong(&error, "there is no command '%s'%s", words[0],
+              similar.word != NULL ? gci_similar_question(&similar, "").text : "; see guardcache help");
+    return cli_fail(&error);
 }
 
 static cli_exit
@@ -90,15 +118,14 @@ run_command(cli_command const *command, int argc, char **argv)
 {
     cli_call call;
     bool wants_help;
-    cli_exit status = CLI_ERROR;
 
-    if (cli_call_parse(command, argc, argv, &call, &wants_help)) {
-        if (wants_help)
-            cli_help_command(command);
-        bool done = wants_help || command->run(&call);
-        gcache_close(call.cache);
-        status = done ? call.answer : cli_fail(&call.error);
-    }
+    bool done = cli_call_parse(command, argc, argv, &call, &wants_help);
+    if (wants_help)
+        cli_help_command(command);
+    else
+        done = done && command->run(&call);
+    gcache_close(call.cache);
+    cli_exit status = done ? call.answer : cli_fail(&call.error);
     cli_call_clear(&call, command);
     cli_die_of_signal();
     return status;
@@ -115,7 +142,7 @@ dispatch(int argc, char **argv)
     }
     if (strcmp(argv[1], "help") == 0 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
         return help(argc - 2, argv + 2);
-    if (strcmp(argv[1], "--version") == 0) {
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
         printf("guardcache %s\n", gcache_version());
         return CLI_OK;
     }

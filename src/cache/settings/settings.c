@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/system/file.h"
 #include "base/text/quantity.h"
+#include "base/text/similar.h"
 #include "base/utf8.h"
 #include "cache/settings/config_file.h"
 #include "store/directory/layout.h"
@@ -178,6 +179,18 @@ find_setting(gci_view name)
     return (gcache_setting_id)id;
 }
 
+/* Says that there is no setting of that name, and which one was probably meant. where: what the message begins with. */
+static gcache_status
+fail_unknown(gci_view name, char const *where, gcache_error *error)
+{
+    gci_similar similar = gci_similar_to(name);
+
+    for (size_t id = 0; id < GCACHE_SETTING_COUNT; id++)
+        gci_similar_offer(&similar, table[id].name);
+    return gci_fail(error, GCACHE_ERROR_NOT_FOUND, "%sthere is no setting %.*s%s", where, (int)name.size, name.data,
+                    gci_similar_question(&similar, "").text);
+}
+
 /* Sets a value unless a stronger place has set it. */
 static gcache_status
 take(gcache_settings *settings, gcache_setting_id id, gci_view text, gcache_origin origin, char const *where,
@@ -250,8 +263,7 @@ take_member(gcache_settings *settings, gci_member const *member, gcache_origin o
     gcache_status status;
 
     if (id == GCACHE_SETTING_COUNT)
-        status = gci_fail(&why, GCACHE_ERROR_ARGUMENT, GCI_CONFIG_NAME ": there is no setting %.*s", (int)member->name.size,
-                          member->name.data);
+        status = fail_unknown(member->name, GCI_CONFIG_NAME ": ", &why);
     else if (member->value.type != GCI_STRING)
         status = gci_fail(&why, GCACHE_ERROR_ARGUMENT, GCI_CONFIG_NAME ": the value of %s is no text", table[id].name);
     else
@@ -381,7 +393,7 @@ gcache_settings_set(gcache_settings *settings, char const *name, char const *val
     GCI_REQUIRE(settings != NULL && name != NULL && value != NULL, error, "settings, name or value is NULL");
     gcache_setting_id id = find_setting(gci_view_text(name));
     if (id == GCACHE_SETTING_COUNT)
-        return gci_fail(error, GCACHE_ERROR_NOT_FOUND, "there is no setting %s", name);
+        return fail_unknown(gci_view_text(name), "", error);
     return take(settings, id, gci_view_text(value), GCACHE_ORIGIN_OPTION, "option", error);
 }
 
@@ -438,7 +450,7 @@ gcache_settings_write(char const *directory, gcache_trust trust, char const *nam
     GCI_REQUIRE(directory != NULL && name != NULL, error, "directory or name is NULL");
     gcache_setting_id id = find_setting(gci_view_text(name));
     if (id == GCACHE_SETTING_COUNT)
-        return gci_fail(error, GCACHE_ERROR_NOT_FOUND, "there is no setting %s", name);
+        return fail_unknown(gci_view_text(name), "", error);
     GCI_REQUIRE(value == NULL || table[id].read(value, &number), error, "'%s' is no %s for %s", value,
                 table[id].type, name);
     GCI_REQUIRE(gci_utf8_valid(gci_view_text(namespace_)) && gci_utf8_valid(gci_view_text(value)), error,

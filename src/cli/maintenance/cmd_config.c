@@ -2,6 +2,7 @@
  * guardcache config: settings with their origins, and changing them.
  */
 #include "base/error.h"
+#include "base/text/similar.h"
 #include "cli/shared/cli.h"
 #include "cli/shared/object.h"
 
@@ -37,18 +38,20 @@ show(cli_call *call, char const *directory, char const *name)
     options const *wanted = call->options;
     gcache_settings *settings;
     bool found = name == NULL, done = true;
+    gci_similar similar = gci_similar_to(gci_view_text(name));
 
     if (!cli_load_settings(directory, wanted->namespace, &settings, &call->error))
         return false;
     for (int id = 0; done && id < GCACHE_SETTING_COUNT; id++) {
         gcache_setting const *setting = gcache_settings_get(settings, (gcache_setting_id)id);
+        gci_similar_offer(&similar, setting->name);
         if (name != NULL && strcmp(name, setting->name) != 0)
             continue;
         found = true;
         done = print_setting(call, setting);
     }
     gcache_settings_free(settings);
-    return found ? done : cli_wrong(&call->error, "there is no setting %s", name);
+    return found ? done : cli_wrong(&call->error, "there is no setting %s%s", name, gci_similar_question(&similar, "").text);
 }
 
 /* A cache that isn't there yet is made, so that a cap can be set before the first insert. */

@@ -5,7 +5,9 @@
 
 #include "base/system/clock.h"
 #include "base/text/quantity.h"
+#include "base/text/similar.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static bool
@@ -19,15 +21,32 @@ read_age(char const *text, uint64_t *out_since_ns, gcache_error *error)
     return true;
 }
 
+/* Without a near one all of them are named. */
+static bool
+complain_about_reason(char const *text, gci_similar const *similar, gcache_error *error)
+{
+    char all[GCACHE_REASON_COUNT * 24] = "";
+
+    if (similar->word != NULL)
+        return cli_wrong(error, "--reason: '%s' is no reason for a miss%s", text, gci_similar_question(similar, "").text);
+    for (int reason = 1, size = 0; reason < GCACHE_REASON_COUNT; reason++)
+        size += snprintf(all + size, sizeof all - (size_t)size, "%s%s", reason > 1 ? ", " : "",
+                         gcache_reason_name((gcache_reason)reason));
+    return cli_wrong(error, "--reason: '%s' is no reason for a miss: %s", text, all);
+}
+
 static bool
 read_reason(char const *text, gcache_reason *out_reason, gcache_error *error)
 {
+    gci_similar similar = gci_similar_to(gci_view_text(text));
+
     for (int reason = 1; reason < GCACHE_REASON_COUNT; reason++) {
         *out_reason = (gcache_reason)reason;
         if (strcmp(text, gcache_reason_name(*out_reason)) == 0)
             return true;
+        gci_similar_offer(&similar, gcache_reason_name(*out_reason));
     }
-    return cli_wrong(error, "--reason: '%s' is no reason for a miss", text);
+    return complain_about_reason(text, &similar, error);
 }
 
 /* A key, or what keys begin with. */

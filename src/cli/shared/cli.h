@@ -81,8 +81,8 @@ cli_command const *cli_command_find(char const *name);
 /* ---- options.c ---- */
 
 /*
- * Reads a command's options from argv (argv[0] is the program). false after saying what is wrong. *out_call owns memory:
- * cli_call_clear, whatever the outcome. *out_help is set when --help was among them.
+ * Reads a command's options from argv (argv[0] is the program). false: out_call->error says what is wrong. *out_call owns
+ * memory: cli_call_clear, whatever the outcome. *out_help is set when --help was among them.
  */
 bool cli_call_parse(cli_command const *command, int argc, char **argv, cli_call *out_call, bool *out_help);
 void cli_call_clear(cli_call *call, cli_command const *command);

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/text/json.h"
+#include "base/text/similar.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -89,16 +90,14 @@ list_options(cli_command const *command, struct option *out_long)
 }
 
 static bool
-set_int(cli_option const *option, char const *text, int64_t *out_value)
+set_int(cli_option const *option, char const *text, int64_t *out_value, gcache_error *error)
 {
     char *end;
 
     errno = 0;
     long long value = strtoll(text, &end, 10);
-    if (errno != 0 || end == text || *end != '\0') {
-        cli_complain("--%s: '%s' is not an integer of 64 bits", option->name, text);
-        return false;
-    }
+    if (errno != 0 || end == text || *end != '\0')
+        return cli_wrong(error, "--%s: '%s' is not an integer of 64 bits", option->name, text);
     *out_value = value;
     return true;
 }
@@ -112,36 +111,31 @@ is_number(char const *word)
 
 /* `--last 5` as well as `--last=5` and `--last`: the next word is the option's if it is a number. */
 static bool
-set_last(cli_option const *option, char const *value, int64_t *out_value)
+set_last(cli_option const *option, char const *value, int64_t *out_value, gcache_error *error)
 {
     *out_value = 1;
     if (value == NULL)
         return true;
-    if (is_number(value) && !set_int(option, value, out_value))
+    if (is_number(value) && !set_int(option, value, out_value, error))
         return false;
-    if (!is_number(value) || *out_value == 0) {
-        cli_complain("--%s: '%s' is not a positive number", option->name, value);
-        return false;
-    }
-    return true;
+    return (is_number(value) && *out_value != 0) ||
+           cli_wrong(error, "--%s: '%s' is not a positive number", option->name, value);
 }
 
 static bool
-append(cli_list *list, char const *item)
+append(cli_list *list, char const *item, gcache_error *error)
 {
     char const **items = realloc(list->items, (list->count + 1) * sizeof *items);
 
-    if (items == NULL) {
-        cli_complain("out of memory");
-        return false;
-    }
+    if (items == NULL)
+        return cli_no_memory(error);
     items[list->count++] = item;
     list->items = items;
     return true;
 }
 
 static bool
-set_option(cli_option const *option, char *fields, char const *value)
+set_option(cli_option const *option, char *fields, char const *value, gcache_error *error)
 {
     void *field = fields + option->offset;
 
@@ -150,20 +144,18 @@ set_option(cli_option const *option, char *fields, char const *value)
         *(bool *)field = true;
         return true;
     case CLI_TEXT:
-        if (*(char const **)field != NULL) {
-            cli_complain("--%s is given twice", option->name);
-            return false;
-        }
+        if (*(char const **)field != NULL)
+            return cli_wrong(error, "--%s is given twice", option->name);
         *(char const **)field = value;
         return true;
     case CLI_INT:
-        return set_int(option, value, field);
+        return set_int(option, value, field, error);
     case CLI_LAST:
-        return set_last(option, value, field);
+        return set_last(option, value, field, error);
     case CLI_LIST:
-        return append(field, value);
+        return append(field, value, error);
     case CLI_COMMON:
-        return set_option(find_option(cli_common_options, option->name), (char *)&given, value);
+        return set_option(find_option(cli_common_options, option->name), (char *)&given, value, error);
     }
     return false;
 }
@@ -190,68 +182,94 @@ count_arguments(cli_command const *command, size_t *out_least, size_t *out_most)
 }
 
 static bool
-check_arguments(cli_command const *command, size_t count)
+check_arguments(cli_command const *command, size_t count, gcache_error *error)
 {
     size_t least, most;
 
     count_arguments(command, &least, &most);
     if (count < least)
-        cli_complain("%s: %s is missing; see guardcache help %s", command->name, command->arguments, command->name);
-    else if (count > most)
-        cli_complain("%s: too many arguments; see guardcache help %s", command->name, command->name);
-    return least <= count && count <= most;
+        return cli_wrong(error, "%s: %s is missing; see guardcache help %s", command->name, command->arguments, command->name);
+    return count <= most || cli_wrong(error, "%s: too many arguments; see guardcache help %s", command->name, command->name);
+}
+
+/* ---- what is wrong with an option ---- */
+
+/* The name in a word "--name" or "--name=value". */
+static gci_view
+written_name(char const *word)
+{
+    word += strspn(word, "-");
+    return gci_view_of(word, strcspn(word, "="));
+}
+
+static bool
+complain_unknown(struct option const *known, char const *word, char const *command, gcache_error *error)
+{
+    gci_view name = written_name(word);
+    gci_similar similar = gci_similar_to(name);
+
+    for (; known->name != NULL; known++)
+        gci_similar_offer(&similar, known->name);
+    if (similar.word != NULL)
+        return cli_wrong(error, "no option --%.*s%s", (int)name.size, name.data, gci_similar_question(&similar, "--").text);
+    return cli_wrong(error, "no option --%.*s; see guardcache help %s", (int)name.size, name.data, command);
 }
 
 /* getopt stays at a word of single letters until it has seen them all. */
 static bool
-complain_about_option(cli_command const *command, char **argv, int found)
+complain_about_option(cli_command const *command, struct option const *known, char **argv, int found, gcache_error *error)
 {
     char const *word = argv[optind - 1], *next = argv[optind];
 
-    if (found == ':') {
-        cli_complain("%s: %s needs a value", command->name, word);
-        return false;
-    }
-    bool letter = optopt > 0 && optopt < FIRST_OPTION;
-    if (letter && next != NULL && next[0] == '-' && next[1] == optopt && next[2] != '\0')
+    if (found == ':')
+        return cli_wrong(error, "%s: %s needs a value", command->name, word);
+    if (optopt >= FIRST_OPTION)
+        return cli_wrong(error, "%s: --%.*s takes no value", command->name, (int)written_name(word).size, written_name(word).data);
+    if (optopt == 0)
+        return complain_unknown(known, word, command->name, error);
+    if (next != NULL && next[0] == '-' && next[1] == optopt && next[2] != '\0')
         word = next;
-    cli_complain("%s: no such option: %s%s", command->name, word,
-                 letter ? " (what begins with '-' and is no option goes behind --)" : "");
-    return false;
+    return cli_wrong(error, "%s: no option %s (what begins with '-' and is no option goes behind --)", command->name, word);
 }
 
-bool
-cli_call_parse(cli_command const *command, int argc, char **argv, cli_call *out_call, bool *out_help)
+/* Reads all options; stops at --help. */
+static bool
+read_options(cli_command const *command, int argc, char **argv, cli_call *call, bool *out_help)
 {
-    struct option long_options[MAX_OPTIONS + COMMON_OPTIONS + 2];
+    struct option known[MAX_OPTIONS + COMMON_OPTIONS + 2];
 
-    *out_help = false;
-    *out_call = (cli_call){ .options = calloc(1, command->options_size + 1) };
-    gci_arena_init(&out_call->arena, CALL_MAX_BYTES);
-    if (out_call->options == NULL) {
-        cli_complain("out of memory");
-        return false;
-    }
-    list_options(command, long_options);
+    list_options(command, known);
     opterr = 0;
-    for (int found; (found = getopt_long(argc, argv, ":h", long_options, NULL)) != -1;) {
-        if (found == 'h' || found == HELP_OPTION) {
-            *out_help = true;
+    for (int found; (found = getopt_long(argc, argv, ":h", known, NULL)) != -1;) {
+        *out_help = found == 'h' || found == HELP_OPTION;
+        if (*out_help)
             return true;
-        }
         if (found == ':' || found == '?')
-            return complain_about_option(command, argv, found);
+            return complain_about_option(command, known, argv, found, &call->error);
         bool common = found >= COMMON_OPTION;
         cli_option const *option =
             common ? &cli_common_options[found - COMMON_OPTION] : &command->options[found - FIRST_OPTION];
         if (option->kind == CLI_LAST && optarg == NULL && is_number(argv[optind]))
             optarg = argv[optind++];
-        if (!set_option(option, common ? (void *)&given : out_call->options, optarg))
+        if (!set_option(option, common ? (void *)&given : call->options, optarg, &call->error))
             return false;
     }
+    return true;
+}
+
+bool
+cli_call_parse(cli_command const *command, int argc, char **argv, cli_call *out_call, bool *out_help)
+{
+    *out_help = false;
+    *out_call = (cli_call){ .options = calloc(1, command->options_size + 1) };
+    gci_arena_init(&out_call->arena, CALL_MAX_BYTES);
+    if (out_call->options == NULL)
+        return cli_no_memory(&out_call->error);
+    if (!read_options(command, argc, argv, out_call, out_help))
+        return false;
     out_call->arguments = argv + optind;
     out_call->count = (size_t)(argc - optind);
-    return check_arguments(command, out_call->count);
+    return *out_help || check_arguments(command, out_call->count, &out_call->error);
 }
 
 void
