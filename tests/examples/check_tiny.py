@@ -40,7 +40,7 @@ def main() -> int:
         expect(cold, "  compiled, right", 2)
         expect(cold, "  from the cache, right", 3)
         expect(cold, "miss: guard_false", 1)
-        expect(cold, "n=37", 1)
+        expect(cold, "x.size(0)=37", 1)
         expect(cold, "would hit:", 1)
         # Without any program on PATH: nothing is compiled.
         warm = run(program, Path(folder) / "cache", {"PATH": "/nowhere"})
