@@ -96,6 +96,8 @@ typedef struct gcache_options {
     void *event_state;
     char const *record;            /* a folder to record every lookup and insert into, as a trace that guardcache test
                                       plays (docs/regression-tests.md); NULL: nothing is recorded */
+    size_t columns;                /* explanations in words are broken into lines of so many columns, 40 at least; 0: 110 */
+    bool color;                    /* and coloured by the escapes of a terminal (ECMA-48) */
 } gcache_options;
 
 #define GCACHE_OPTIONS_INIT { .size = sizeof(gcache_options) }

@@ -102,19 +102,21 @@ keys_read(PyObject *tuple, gcache_options *out_options)
 static int
 options_read(PyObject *args, char const **out_directory, gcache_options *out_options, PyObject **out_log)
 {
-    int read_only, strict, disabled, unsafe_skip_guards, refresh, durability, trust, require_signature;
-    Py_ssize_t max_candidates, memory_bytes;
+    int read_only, strict, disabled, unsafe_skip_guards, refresh, durability, trust, require_signature, color;
+    Py_ssize_t max_candidates, memory_bytes, columns;
     unsigned long long max_size;
     PyObject *keys;
 
     *out_options = (gcache_options)GCACHE_OPTIONS_INIT;
-    if (!PyArg_ParseTuple(args, "spppppziiznKnizOO!p", out_directory, &read_only, &strict, &disabled,
+    if (!PyArg_ParseTuple(args, "spppppziiznKnizOO!pnp", out_directory, &read_only, &strict, &disabled,
                           &unsafe_skip_guards, &refresh, &out_options->bypass, &durability, &trust, &out_options->namespace_,
                           &max_candidates, &max_size, &memory_bytes, &out_options->compression_level,
-                          &out_options->record, out_log, &PyTuple_Type, &keys, &require_signature)
+                          &out_options->record, out_log, &PyTuple_Type, &keys, &require_signature, &columns, &color)
         || keys_read(keys, out_options) < 0)
         return -1;
     out_options->require_signature = require_signature != 0;
+    out_options->columns = (size_t)columns;
+    out_options->color = color != 0;
     out_options->read_only = read_only != 0;
     out_options->strict = strict != 0;
     out_options->disabled = disabled != 0;
@@ -133,7 +135,7 @@ options_read(PyObject *args, char const **out_directory, gcache_options *out_opt
 }
 
 /* Cache(directory, read_only, strict, disabled, unsafe_skip_guards, refresh, bypass, durability, trust, namespace, max_candidates,
-   max_size, memory_bytes, compression_level, record, log, signing, require_signature): numbers may be 0 for the default. */
+   max_size, memory_bytes, compression_level, record, log, signing, require_signature, columns, color): numbers may be 0 for the default. */
 static PyObject *
 cache_make(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(kwargs))
 {

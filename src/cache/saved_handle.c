@@ -29,7 +29,9 @@
     X(max_candidates, size_t, GCI_INT)                                                                \
     X(max_size, uint64_t, GCI_INT)                                                                   \
     X(memory_bytes, size_t, GCI_INT)                                                                  \
-    X(compression_level, int, GCI_INT)
+    X(compression_level, int, GCI_INT)                                                                \
+    X(columns, size_t, GCI_INT)                                                                       \
+    X(color, bool, GCI_BOOL)
 
 /* ---- saving ---- */
 

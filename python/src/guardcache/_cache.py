@@ -294,6 +294,8 @@ class Cache:
         log: Log | None = None,
         signing: Mapping[str, bytes] | None = None,
         require_signature: bool = False,
+        columns: int = 0,
+        color: bool = False,
     ) -> None:
         """Opens a directory and makes it (mode 0700) if it isn't there. Numbers that are 0 mean the default.
 
@@ -303,6 +305,8 @@ class Cache:
         is a folder that gets a trace of lookups and inserts, for ``guardcache test``. `log` is called with a line of
         text for people; any thread may call it. `signing` maps names of keys to secrets: inserts are signed with the
         first, and with `require_signature` only entries that one of them signed are handed out or imported.
+        `explain` breaks its lines at `columns` (110 of them unless said otherwise) and with `color` colours them for a
+        terminal.
         """
         self.directory = os.fspath(directory)
         self._strict = strict
@@ -325,6 +329,8 @@ class Cache:
             log,
             tuple((signing or {}).items()),
             require_signature,
+            columns,
+            color,
         )
 
     def close(self) -> None:

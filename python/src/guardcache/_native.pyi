@@ -97,6 +97,8 @@ class Cache:
         log: Callable[[str], object] | None,
         signing: tuple[tuple[str, bytes], ...],
         require_signature: bool,
+        columns: int,
+        color: bool,
         /,
     ) -> None: ...
     def close(self) -> None: ...

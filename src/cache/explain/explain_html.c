@@ -6,13 +6,12 @@
 #include "cache/handle/words.h"
 
 void
-gci_explain_html(gci_journal_entry const *entry, gci_view more, gci_buf *out)
+gci_explain_html(gci_story *story, gci_buf *out)
 {
     gci_buf text;
 
     gci_buf_init(&text, GCI_BUF_NO_LIMIT);
-    gci_explain_text(entry, false, &text);
-    gci_buf_append(&text, more.data, more.size);
+    gci_story_print(story, (gci_look){ 0 }, &text);
     gci_buf_append_text(out, "<article class=\"card\"><pre tabindex=\"0\">");
     gci_write_html_lines(out, gci_buf_view(&text));
     gci_buf_append_text(out, "</pre></article>\n");
@@ -28,9 +27,9 @@ gci_explain_page_begin(gci_buf *out)
 }
 
 void
-gci_explain_page(gci_journal_entry const *entry, gci_buf *out)
+gci_explain_page(gci_story *story, gci_buf *out)
 {
     gci_explain_page_begin(out);
-    gci_explain_html(entry, gci_view_text(""), out);
+    gci_explain_html(story, out);
     gci_html_page_end(out);
 }

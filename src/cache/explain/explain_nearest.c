@@ -8,100 +8,90 @@
 #define BRIEF_ROWS 16
 #define BRIEF_HUNK_LINES 10
 
-#define PATH_COLUMN 44
-#define VALUE_WIDTH 40
-#define FULL_WIDTH 400
-
 static void
-write_near_line(gci_trace const *trace, gci_near_key const *near, gci_buf *out)
+tell_near_key(gci_trace const *trace, gci_near_key const *near, gci_story *story)
 {
+    gci_buf *out = gci_story_begin(story, GCI_BLOCK_SENTENCE);
+
     gci_phrase(out, trace->stored_keys == 1 ? "nearest of {} key: {}" : "nearest of {} keys: {}",
                GCI_AS_COUNT(trace->stored_keys), GCI_AS_KEY(&near->key));
     if (near->created_ns != 0)
         gci_phrase(out, ", stored {}", GCI_AS_TIME(near->created_ns));
-    gci_buf_format(out, ", %u of %u components equal\n\n", near->equal, near->components);
+    gci_buf_format(out, ", %u of %u components equal", near->equal, near->components);
 }
 
-static void
-write_value(gci_buf *out, char const *word, gci_view value, size_t width, bool last)
-{
-    gci_buf_append_text(out, word);
-    if (value.data == NULL)
-        value = gci_view_text("nothing");
-    if (last)
-        gci_write_excerpt(out, value, width);
-    else
-        gci_write_cell(out, value, width == FULL_WIDTH || value.size <= 20 ? 20 : width, width);
-}
-
-/* At most `lines` lines of a text's hunks, indented. Returns how many. */
+/* At most `lines` lines of a text's hunks. Returns how many. */
 static size_t
-write_hunks(gci_buf *out, gci_view hunks, size_t lines)
+tell_hunks(gci_view hunks, size_t lines, gci_story *story)
 {
+    gci_buf *out = gci_story_begin(story, GCI_BLOCK_HUNK);
     size_t written = 0;
 
-    for (gci_view line; written < lines && gci_view_next_line(&hunks, &line); written++)
-        gci_phrase(out, "      {}\n", GCI_AS_EXCERPT(line, 110));
+    for (gci_view line; written < lines && gci_view_next_line(&hunks, &line); written++) {
+        gci_visible_append(out, line);
+        gci_buf_append_char(out, '\n');
+    }
     return written;
 }
 
-/* One difference; returns the lines it took. */
-static size_t
-write_row(gci_diff_item const *item, bool brief, gci_buf *out)
+static void
+write_value(gci_buf *out, gci_view value)
 {
-    size_t width = brief ? VALUE_WIDTH : FULL_WIDTH;
+    gci_visible_append(out, value.data != NULL ? value : gci_view_text("nothing"));
+}
 
-    if (item->hunks.data != NULL) {
-        gci_phrase(out, "  {}\n", GCI_AS_EXCERPT(item->path, FULL_WIDTH));
-        return 1 + write_hunks(out, item->hunks, brief ? BRIEF_HUNK_LINES : SIZE_MAX);
-    }
-    gci_buf_append_text(out, "  ");
-    gci_write_cell(out, item->path, PATH_COLUMN, brief ? PATH_COLUMN : FULL_WIDTH);
-    write_value(out, " stored ", item->stored, width, false);
-    write_value(out, " asked ", item->asked, width, true);
-    gci_buf_append_char(out, '\n');
+/* One difference; returns the lines it takes. */
+static size_t
+tell_row(gci_diff_item const *item, bool brief, gci_story *story)
+{
+    gci_visible_append(gci_story_begin(story, GCI_BLOCK_DIFFERENCE), item->path);
+    if (item->hunks.data != NULL)
+        return 1 + tell_hunks(item->hunks, brief ? BRIEF_HUNK_LINES : SIZE_MAX, story);
+    write_value(gci_story_part(story, GCI_DIFFERENCE_STORED), item->stored);
+    write_value(gci_story_part(story, GCI_DIFFERENCE_ASKED), item->asked);
     return 1;
 }
 
 static void
-write_rows(gci_near_key const *near, bool brief, gci_buf *out)
+tell_rows(gci_near_key const *near, bool brief, gci_story *story)
 {
     size_t lines = 0, shown = 0;
 
     while (shown < near->count && (!brief || lines < BRIEF_ROWS))
-        lines += write_row(&near->items[shown++], brief, out);
+        lines += tell_row(&near->items[shown++], brief, story);
     size_t more = near->count - shown + near->left_out;
     if (more > 0)
-        gci_buf_format(out, "  and %zu more%s\n", more, brief ? " (--all shows them)" : "");
+        gci_buf_format(gci_story_begin(story, GCI_BLOCK_MORE), "and %zu more%s", more, brief ? " (--all shows them)" : "");
 }
 
 /* "first compile of this graph; nothing like it is stored (the nearest differs in 212 of 230 nodes)" */
 static void
-write_first_compile(gci_trace const *trace, gci_buf *out)
+tell_first_compile(gci_trace const *trace, gci_story *story)
 {
+    gci_buf *out = gci_story_begin(story, GCI_BLOCK_SENTENCE);
     size_t of;
 
     gci_buf_append_text(out, trace->past ? "first compile of this graph; of what was stored then, nothing is like it"
                                          : "first compile of this graph; nothing like it is stored");
     if (trace->nearest_count == 0) {
-        gci_buf_append_text(out, " (nothing of its kind)\n");
+        gci_buf_append_text(out, " (nothing of its kind)");
         return;
     }
     gci_likeness const *likeness = &trace->nearest[0].likeness;
     size_t differ = gci_likeness_units(likeness, &of);
-    gci_buf_format(out, " (the nearest differs in %zu of %zu %s)\n", differ, of,
+    gci_buf_format(out, " (the nearest differs in %zu of %zu %s)", differ, of,
                    gci_feature_sort_name(gci_likeness_unit(likeness)));
 }
 
 void
-gci_explain_nearest(gci_trace const *trace, bool brief, gci_buf *out)
+gci_explain_nearest(gci_trace const *trace, bool brief, gci_story *story)
 {
     if (trace->stored_keys == 0)
-        gci_buf_append_text(out, trace->past ? "the cache was empty\n" : "the cache is empty\n");
+        gci_story_say(story, GCI_BLOCK_SENTENCE, trace->past ? "the cache was empty" : "the cache is empty");
     else if (trace->nearest_count == 0 || !trace->nearest[0].is_kin)
-        write_first_compile(trace, out);
+        tell_first_compile(trace, story);
     for (size_t i = 0; i < trace->nearest_count && trace->nearest[i].is_kin && (!brief || i == 0); i++) {
-        write_near_line(trace, &trace->nearest[i], out);
-        write_rows(&trace->nearest[i], brief, out);
+        tell_near_key(trace, &trace->nearest[i], story);
+        tell_rows(&trace->nearest[i], brief, story);
     }
 }

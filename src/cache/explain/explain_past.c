@@ -40,36 +40,65 @@ find_nearest(gci_journal_entry *entry)
 /* ---- what has changed ---- */
 
 static void
-write_hit_now(gci_journal_entry const *entry, gci_trace const *trace, gci_buf *out)
+tell_hit_now(gci_journal_entry const *entry, gci_trace const *trace, gci_buf *out)
 {
     gci_record const *record = &trace->winner->ranked->candidate->record;
 
-    gci_buf_format(out, "\n  since then: now it hits %.*s, stored ", GCI_SHORT_ENTRY_DIGITS, record->id);
-    gci_phrase(out, record->created_ns < entry->at_ns ? "{} already\n" : "{}\n", GCI_AS_MOMENT(record->created_ns));
+    gci_buf_format(out, "now it hits %.*s, stored ", GCI_SHORT_ENTRY_DIGITS, record->id);
+    gci_phrase(out, record->created_ns < entry->at_ns ? "{} already" : "{}", GCI_AS_MOMENT(record->created_ns));
 }
 
-/* Looks the same up in the cache as it is now. */
-static void
-write_change(gci_journal_entry *entry, gcache_explain_form form, gci_buf *out)
-{
-    gcache_result now = GCACHE_RESULT_INIT;
+/* What the same lookup finds in the cache as it is now. */
+typedef struct lookup_now {
+    gcache_result result;
     gci_trace trace;
+    gcache_status status; /* a hit or a miss; else nothing is to be said */
+} lookup_now;
 
-    if (entry->reason == GCACHE_REASON_BYPASS || entry->context.request.guard_test != NULL)
-        return;
-    gci_trace_init(&trace);
-    gcache_status status = gci_lookup_traced(&entry->context, &trace, &now, NULL);
-    bool changed = status == GCACHE_HIT || (status == GCACHE_MISS && now.reason != entry->reason);
-    if (form == GCACHE_EXPLAIN_JSON && status >= 0)
-        gci_buf_format(out, ", \"now\": {\"outcome\": \"%s\", \"reason\": \"%s\"}", status == GCACHE_HIT ? "hit" : "miss",
-                       gcache_reason_name(now.reason));
-    else if (changed && status == GCACHE_HIT)
-        write_hit_now(entry, &trace, out);
-    else if (changed)
-        gci_buf_format(out, "\n  since then: now it is a miss for another reason: %s, %s\n", gcache_reason_name(now.reason),
-                       gcache_reason_text(now.reason));
-    gcache_result_clear(&now);
-    gci_trace_clear(&trace);
+static void
+look_up_now(gci_journal_entry *entry, lookup_now *out)
+{
+    *out = (lookup_now){ .result = GCACHE_RESULT_INIT, .status = GCACHE_REFUSED };
+    gci_trace_init(&out->trace);
+    if (entry->reason != GCACHE_REASON_BYPASS && entry->context.request.guard_test == NULL)
+        out->status = gci_lookup_traced(&entry->context, &out->trace, &out->result, NULL);
+}
+
+static void
+now_clear(lookup_now *now)
+{
+    gcache_result_clear(&now->result);
+    gci_trace_clear(&now->trace);
+}
+
+static void
+tell_change(gci_journal_entry *entry, gci_story *story)
+{
+    lookup_now now;
+
+    look_up_now(entry, &now);
+    if (now.status == GCACHE_HIT || (now.status == GCACHE_MISS && now.result.reason != entry->reason)) {
+        gci_story_say(story, GCI_BLOCK_NOTE, "since then");
+        gci_buf *out = gci_story_part(story, GCI_NOTE_TEXT);
+        if (now.status == GCACHE_HIT)
+            tell_hit_now(entry, &now.trace, out);
+        else
+            gci_buf_format(out, "now it is a miss for another reason: %s, %s", gcache_reason_name(now.result.reason),
+                           gcache_reason_text(now.result.reason));
+    }
+    now_clear(&now);
+}
+
+static void
+write_change_json(gci_journal_entry *entry, gci_buf *out)
+{
+    lookup_now now;
+
+    look_up_now(entry, &now);
+    if (now.status == GCACHE_HIT || now.status == GCACHE_MISS)
+        gci_buf_format(out, ", \"now\": {\"outcome\": \"%s\", \"reason\": \"%s\"}",
+                       now.status == GCACHE_HIT ? "hit" : "miss", gcache_reason_name(now.result.reason));
+    now_clear(&now);
 }
 
 /* ---- one past miss ---- */
@@ -89,24 +118,15 @@ write_json(gci_journal_entry *entry, gci_buf *out)
     if (!out->failed && out->size != 0)
         out->size--; /* the closing brace: there is more to say */
     gci_buf_format(out, ", \"process\": %u", entry->process);
-    write_change(entry, GCACHE_EXPLAIN_JSON, out);
+    write_change_json(entry, out);
     gci_buf_append_text(out, "}\n");
-}
-
-static void
-write_html(gci_journal_entry *entry, gci_buf *out)
-{
-    gci_buf change;
-
-    gci_buf_init(&change, GCI_BUF_NO_LIMIT);
-    write_change(entry, GCACHE_EXPLAIN_TEXT, &change);
-    gci_explain_html(entry, gci_buf_view(&change), out);
-    gci_buf_clear(&change);
 }
 
 void
 gci_explain_entry(gci_journal_entry *entry, gcache_explain_form form, gci_buf *out)
 {
+    gci_story story;
+
     if (entry->reason == GCACHE_REASON_NO_KEY) {
         find_nearest(entry);
         gci_history_find_not_stored(entry->context.cache, &entry->key, entry->at_ns, &entry->trace);
@@ -116,12 +136,14 @@ gci_explain_entry(gci_journal_entry *entry, gcache_explain_form form, gci_buf *o
         return;
     }
     gci_context_show_sources(&entry->context, &entry->arena);
-    if (form == GCACHE_EXPLAIN_HTML) {
-        write_html(entry, out);
-        return;
-    }
-    gci_explain_text(entry, form == GCACHE_EXPLAIN_TEXT, out);
-    write_change(entry, form, out);
+    gci_story_init(&story);
+    gci_explain_tell(entry, form == GCACHE_EXPLAIN_TEXT, &story);
+    tell_change(entry, &story);
+    if (form == GCACHE_EXPLAIN_HTML)
+        gci_explain_html(&story, out);
+    else
+        gci_explain_print(entry, form, &story, out);
+    gci_story_clear(&story);
 }
 
 static int

@@ -12,19 +12,33 @@
 /* The longest: a thousand candidates with guards of 30,000 characters, in JSON. */
 #define EXPLANATION_BYTES_MAX ((size_t)256 << 20)
 
+void
+gci_explain_print(gci_journal_entry const *entry, gcache_explain_form form, gci_story *story, gci_buf *out)
+{
+    gcache_options const *options = &entry->context.cache->options;
+    gci_look look = { .columns = options->columns, .color = options->color, .brief = form == GCACHE_EXPLAIN_TEXT };
+
+    gci_story_print(story, look, out);
+}
+
 static gcache_status
 write_explanation(gci_journal_entry const *entry, gcache_explain_form form, char **out_text, gcache_error *error)
 {
+    gci_story story;
     gci_buf text;
 
+    gci_story_init(&story);
     gci_buf_init(&text, EXPLANATION_BYTES_MAX);
+    if (form != GCACHE_EXPLAIN_JSON)
+        gci_explain_tell(entry, form == GCACHE_EXPLAIN_TEXT, &story);
     if (form == GCACHE_EXPLAIN_JSON)
         gci_explain_json(entry, &text);
     else if (form == GCACHE_EXPLAIN_HTML)
-        gci_explain_page(entry, &text);
+        gci_explain_page(&story, &text);
     else
-        gci_explain_text(entry, form == GCACHE_EXPLAIN_TEXT, &text);
+        gci_explain_print(entry, form, &story, &text);
     *out_text = gci_buf_take_text(&text);
+    gci_story_clear(&story);
     return *out_text != NULL ? GCACHE_OK : gci_fail_memory(error);
 }
 

@@ -1,12 +1,13 @@
 /*
  * Writing down what a lookup's trace shows: of a journal's entry, or of a lookup made for the purpose, whose entry has no time.
- * Text for people: explain_text.c, explain_nearest.c, advice.c; JSON: explain_json.c; HTML: explain_html.c;
- * what to write: explanation.c, explain_past.c.
+ * A story for people: explain_text.c, explain_nearest.c, advice.c, printed by story_text.c and explain_html.c; JSON:
+ * explain_json.c; what to write: explanation.c, explain_past.c.
  */
 #ifndef GCI_CACHE_EXPLAIN_EXPLANATION_H
 #define GCI_CACHE_EXPLAIN_EXPLANATION_H
 
 #include "base/buf.h"
+#include "cache/explain/story.h"
 #include "cache/journal/journal_entry.h"
 
 /* Candidates for which a change of two hints is searched where one isn't enough: some milliseconds each. */
@@ -15,11 +16,14 @@
 /* What the search for nearest hints may cost for all candidates of an explanation: some tenths of a second. */
 #define GCI_NEAREST_WORK ((size_t)1 << 22)
 
-/* For people. brief: at most 25 lines. */
-void gci_explain_text(gci_journal_entry const *entry, bool brief, gci_buf *out);
+/* Tells it for people. brief: what a terminal shows at once, at most 25 lines. */
+void gci_explain_tell(gci_journal_entry const *entry, bool brief, gci_story *story);
 
-/* The middle part of gci_explain_text where nothing is stored under the key: the nearest keys and how they differ. */
-void gci_explain_nearest(gci_trace const *trace, bool brief, gci_buf *out);
+/* The middle part of it where nothing is stored under the key: the nearest keys and how they differ. */
+void gci_explain_nearest(gci_trace const *trace, bool brief, gci_story *story);
+
+/* Prints it as the handle's caller looks at it. */
+void gci_explain_print(gci_journal_entry const *entry, gcache_explain_form form, gci_story *story, gci_buf *out);
 
 /* Writes that another variant serves than the expected one, and why; nothing if it doesn't. No line end. */
 void gci_explain_variant(gci_journal_entry const *entry, gci_buf *out);
@@ -28,11 +32,11 @@ void gci_explain_variant(gci_journal_entry const *entry, gci_buf *out);
    help. */
 void gci_write_advice(gci_journal_entry const *entry, gci_buf *out);
 
-/* The same as gci_explain_text as a piece of HTML; `more`: lines of text that belong to it. */
-void gci_explain_html(gci_journal_entry const *entry, gci_view more, gci_buf *out);
+/* A story as a piece of HTML. */
+void gci_explain_html(gci_story *story, gci_buf *out);
 /* The head of a page of such pieces, which gci_html_page_end ends; a page with one alone. */
 void gci_explain_page_begin(gci_buf *out);
-void gci_explain_page(gci_journal_entry const *entry, gci_buf *out);
+void gci_explain_page(gci_story *story, gci_buf *out);
 
 /* One JSON object on one line, without a line end. */
 void gci_explain_json(gci_journal_entry const *entry, gci_buf *out);

@@ -41,6 +41,19 @@ write_page(cli_call *call, gcache_status status, char **page)
     return status == GCACHE_OK;
 }
 
+/* The library has made all of it visible but its own colours. Frees the text. */
+static bool
+print_explanation(gcache_status status, char **text)
+{
+    if (status != GCACHE_OK || !cli_terminal_has_color())
+        return cli_print_text(status, text);
+    cli_write(gci_view_text(*text));
+    if ((*text)[0] != '\0' && (*text)[strlen(*text) - 1] != '\n')
+        cli_write(gci_view_text("\n"));
+    gcache_free(*text);
+    return true;
+}
+
 /* ---- now ---- */
 
 static gcache_status
@@ -65,7 +78,7 @@ explain_now(cli_call *call)
     if (done && wanted->html != NULL)
         done = write_page(call, explain(call, &subject, GCACHE_EXPLAIN_HTML, &text), &text);
     if (done && prints(wanted))
-        done = cli_print_text(explain(call, &subject, form_of(wanted), &text), &text);
+        done = print_explanation(explain(call, &subject, form_of(wanted), &text), &text);
     cli_subject_clear(&subject);
     return done;
 }
@@ -105,7 +118,7 @@ explain_journal(cli_call *call)
         !write_page(call, gcache_journal_explain(call->cache, &query, GCACHE_EXPLAIN_HTML, &text, &count, error), &text))
         return false;
     if (prints(wanted) &&
-        !cli_print_text(gcache_journal_explain(call->cache, &query, form_of(wanted), &text, &count, error), &text))
+        !print_explanation(gcache_journal_explain(call->cache, &query, form_of(wanted), &text, &count, error), &text))
         return false;
     if (count == 0)
         cli_complain("the journal has no such miss");

@@ -195,6 +195,11 @@ bool cli_print_text(gcache_status status, char **text);
 /* Writes bytes to standard output, whatever they are: payloads, JSON, canonical forms. */
 void cli_write(gci_view bytes);
 
+/* How wide lines for people are to be: COLUMNS, or the terminal's width; 0: neither is known. */
+size_t cli_terminal_columns(void);
+/* Standard output is a terminal, and NO_COLOR isn't set. */
+bool cli_terminal_has_color(void);
+
 /* ---- words.c: quantities for people, by value so that they can stand among the arguments of cli_print ---- */
 
 typedef struct cli_words {

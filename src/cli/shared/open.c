@@ -178,6 +178,8 @@ open_directory(cli_call *call, char const *directory, bool read_only, bool keepe
     options.read_only |= read_only;
     options.log = cli_log;
     options.record = cli_recording();
+    options.columns = cli_terminal_columns();
+    options.color = cli_terminal_has_color();
     gcache_status status = gcache_open(directory, &options, &call->cache, &call->error);
     gcache_settings_free(settings);
     return status == GCACHE_OK;
