@@ -135,7 +135,8 @@ options_read(PyObject *args, char const **out_directory, gcache_options *out_opt
 }
 
 /* Cache(directory, read_only, strict, disabled, unsafe_skip_guards, refresh, bypass, durability, trust, namespace, max_candidates,
-   max_size, memory_bytes, compression_level, record, log, signing, require_signature, columns, color): numbers may be 0 for the default. */
+   max_size, memory_bytes, compression_level, record, log, signing, require_signature, columns, color): numbers may be 0 for the
+   default. */
 static PyObject *
 cache_make(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(kwargs))
 {

@@ -210,20 +210,10 @@ tell_difference(gci_story *story, gci_view name, gci_view stored, gci_view asked
     write_quoted(gci_story_part(story, GCI_DIFFERENCE_ASKED), asked);
 }
 
-static size_t
-first_difference(gci_view a, gci_view b)
-{
-    size_t i = 0;
-
-    while (i < a.size && i < b.size && a.data[i] == b.data[i])
-        i++;
-    return i;
-}
-
 static void
 tell_name(gci_names_walk const *walk, gci_story *story)
 {
-    size_t at = first_difference(walk->stored, walk->current);
+    size_t at = gci_first_difference(walk->stored, walk->current);
     gci_buf *out = gci_story_begin(story, GCI_BLOCK_REMARK);
 
     gci_buf_append_text(out, "compiled as \"");

@@ -6,7 +6,7 @@
  */
 #include "cache/explain/story.h"
 
-#include "base/columns.h"
+#include "base/text/columns.h"
 #include "cache/handle/words.h"
 
 #define COLUMNS_LEAST 40
@@ -262,16 +262,6 @@ print_guard(pen *p, gci_block const *block)
     }
 }
 
-static size_t
-first_difference(gci_view a, gci_view b)
-{
-    size_t i = 0;
-
-    while (i < a.size && i < b.size && a.data[i] == b.data[i])
-        i++;
-    return i;
-}
-
 /* What is too long is shown around where it differs from the other. */
 static void
 put_value(pen *p, gci_view value, gci_view other, size_t indent)
@@ -280,7 +270,7 @@ put_value(pen *p, gci_view value, gci_view other, size_t indent)
     gci_buf excerpt;
 
     gci_buf_init(&excerpt, GCI_BUF_NO_LIMIT);
-    gci_write_excerpt_around(&excerpt, value, first_difference(value, other), room);
+    gci_write_excerpt_around(&excerpt, value, gci_first_difference(value, other), room);
     flow(p, PLAIN, gci_buf_view(&excerpt), indent);
     p->out->failed |= excerpt.failed;
     gci_buf_clear(&excerpt);

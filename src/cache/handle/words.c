@@ -218,6 +218,16 @@ gci_write_excerpt(gci_buf *out, gci_view text, size_t width)
     append_folded(out, gci_view_of(text.data + tail, text.size - tail));
 }
 
+size_t
+gci_first_difference(gci_view a, gci_view b)
+{
+    size_t i = 0;
+
+    while (i < a.size && i < b.size && a.data[i] == b.data[i])
+        i++;
+    return i;
+}
+
 void
 gci_write_excerpt_around(gci_buf *out, gci_view text, size_t at, size_t width)
 {

@@ -109,7 +109,9 @@ void gci_write_html_lines(gci_buf *out, gci_view text);
 
 /* The text on one line of at most `width` bytes: white space folded, "..." in the middle if it is cut. */
 void gci_write_excerpt(gci_buf *out, gci_view text, size_t width);
-/* The same, cut at both ends if need be, so that what stands at `at` is there. */
+/* Where two texts begin to differ. */
+size_t gci_first_difference(gci_view a, gci_view b);
+/* An excerpt cut at both ends if need be, so that what stands at `at` is there. */
 void gci_write_excerpt_around(gci_buf *out, gci_view text, size_t at, size_t width);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * How many columns of a terminal a text takes: two a character of East Asian scripts and an emoji, none a combining one.
  */
-#ifndef GCI_BASE_COLUMNS_H
-#define GCI_BASE_COLUMNS_H
+#ifndef GCI_BASE_TEXT_COLUMNS_H
+#define GCI_BASE_TEXT_COLUMNS_H
 
 #include "base/view.h"
 

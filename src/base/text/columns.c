@@ -2,7 +2,7 @@
  * Widths of characters. Wide: East Asian Width W and F of Unicode 15 (UAX 11), joined to few ranges: where only unassigned code
  * points lie between two, they are one. None: the combining marks of the scripts that texts of programs are likely to have.
  */
-#include "base/columns.h"
+#include "base/text/columns.h"
 
 #include "base/utf8.h"
 
