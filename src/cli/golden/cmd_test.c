@@ -7,11 +7,13 @@
 #include "cli/golden/suite.h"
 #include "cli/shared/scratch.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 typedef struct options {
-    char const *junit, *rules;
-    bool accept, tap;
+    char const *junit, *rules, *event;
+    bool accept, ask, tap;
 } options;
 
 #define RULES_BYTES_MAX ((size_t)16 << 20)
@@ -22,6 +24,7 @@ typedef struct run_state {
     options const *wanted;
     cli_suite suite;
     cli_tried_rules rules;
+    cli_accepting accepting;
     cli_junit junit;
 } run_state;
 
@@ -47,15 +50,22 @@ report(run_state *state, size_t at)
     fflush(stdout);
 }
 
+static bool
+is_over(run_state const *state)
+{
+    return cli_signal_caught() != 0 || cli_output_lost() || state->accepting.quit;
+}
+
 static void
 run_all(run_state *state)
 {
     if (state->wanted->tap)
         cli_test_print_tap_head(state->suite.count);
-    for (size_t i = 0; i < state->suite.count && cli_signal_caught() == 0 && !cli_output_lost(); i++) {
+    for (size_t i = 0; i < state->suite.count && !is_over(state); i++) {
         cli_fixture *one = &state->suite.items[i];
         cli_fixture_play(one, tried(state), NULL, &state->call->arena);
-        cli_fixture_judge(one, tried(state), state->wanted->accept);
+        cli_fixture_judge(one, tried(state), &state->accepting);
+        state->suite.tested++;
         report(state, i);
         cli_fixture_clear(one);
     }
@@ -71,6 +81,35 @@ read_rules(run_state *state, gcache_error *error)
 
     return path == NULL || (gci_file_read_user(path, RULES_BYTES_MAX, text, error) == GCACHE_OK &&
                             gcache_rules_read(text->data, text->size, path, &state->rules.set, error) == GCACHE_OK);
+}
+
+/* What --accept, --event and --ask say together. */
+static bool
+read_accepting(options const *wanted, cli_accepting *out, gcache_error *error)
+{
+    char *end = NULL;
+
+    *out = (cli_accepting){ .how = wanted->ask ? CLI_ACCEPT_ASKED : wanted->accept ? CLI_ACCEPT_ALL : CLI_ACCEPT_NONE };
+    if (wanted->ask && (wanted->accept || wanted->tap))
+        return cli_wrong(error, "--ask goes neither with --accept nor with --tap");
+    if (wanted->ask && !cli_can_ask(error))
+        return false;
+    if (wanted->event == NULL)
+        return true;
+    errno = 0;
+    out->how = CLI_ACCEPT_EVENT;
+    out->event = strtoll(wanted->event, &end, 10);
+    if (errno != 0 || end == wanted->event || *end != '\0')
+        return cli_wrong(error, "--event: '%s' is no number of an event", wanted->event);
+    return wanted->accept || cli_wrong(error, "--event goes with --accept");
+}
+
+/* Events are known by their number in one trace. */
+static bool
+is_one_event_of_one(run_state *state)
+{
+    return state->accepting.how != CLI_ACCEPT_EVENT || state->suite.count == 1 ||
+           cli_wrong(&state->call->error, "--event takes one fixture, and here are %zu", state->suite.count);
 }
 
 static bool
@@ -91,7 +130,8 @@ run(cli_call *call)
 
     gci_buf_init(&state.rules.text, GCI_BUF_NO_LIMIT);
     cli_junit_init(&state.junit);
-    bool done = read_rules(&state, &call->error) && find_all(&state);
+    bool done = read_accepting(state.wanted, &state.accepting, &call->error) && read_rules(&state, &call->error) &&
+                find_all(&state) && is_one_event_of_one(&state);
     if (done) {
         run_all(&state);
         done = state.wanted->junit == NULL || cli_junit_save(&state.junit, state.wanted->junit, &call->error);
@@ -105,6 +145,8 @@ run(cli_call *call)
 
 static cli_option const table[] = {
     { "accept", CLI_FLAG, offsetof(options, accept), NULL, "rewrite the golden files that differ" },
+    { "event", CLI_TEXT, offsetof(options, event), "N", "with --accept and one fixture: only what differs in event N" },
+    { "ask", CLI_FLAG, offsetof(options, ask), NULL, "show each difference on the terminal and ask whether to accept it" },
     { "rules", CLI_TEXT, offsetof(options, rules), "FILE", "a rule set in place of the shipped one of its name" },
     { "tap", CLI_FLAG, offsetof(options, tap), NULL, "print in the Test Anything Protocol" },
     { "junit", CLI_TEXT, offsetof(options, junit), "FILE", "write a JUnit XML report as well, a case an event" },

@@ -46,8 +46,31 @@ cli_change_record(cli_change const *change)
     return change->is != NULL ? change->is : change->was;
 }
 
+/* ---- golden_accept.c ---- */
+
+/*
+ * What of the changes becomes golden. take has a place a change; what isn't taken stays as the golden file has it. *out is in the
+ * arena of `found`, made of records of both.
+ */
+bool cli_golden_merge(cli_golden const *expected, cli_golden const *found, cli_changes const *changes, bool const *take,
+                      cli_golden *out, gcache_error *error);
+/* Takes the change of an event, those of its description and its rules, what is told with them and what follows. */
+void cli_changes_take_event(cli_changes const *changes, cli_golden const *found, int64_t event, bool *take);
+/* Takes what is told with, or follows from, what is taken. */
+void cli_changes_take_consequences(cli_changes const *changes, bool *take);
+
 /* ---- golden_report.c ---- */
 
+static inline bool
+cli_change_is_shown(cli_change const *change)
+{
+    return change->cause == CLI_NO_CAUSE;
+}
+
+/* Whether both show the same, so that they are told, and asked for, once. */
+bool cli_changes_alike(cli_change const *a, cli_change const *b);
+/* One change with its subject and reason, and the others that show the same. */
+void cli_changes_write_one(gci_buf *out, cli_changes const *changes, size_t at);
 /* "event 17: hit became miss (guard_false)", of the first change. Empty if there is none. */
 void cli_changes_write_headline(gci_buf *out, cli_changes const *changes);
 /*

@@ -356,11 +356,24 @@ outcome_of(comparison *c, cli_golden_record const *event)
 }
 
 static gci_value const *
-first_of(gci_value const *why, char const *name)
+list_of(gci_value const *map, char const *name)
 {
-    gci_value const *list = why != NULL ? gci_map_find(why, name) : NULL;
+    gci_value const *list = map != NULL ? gci_map_find(map, name) : NULL;
 
-    return list != NULL && list->type == GCI_LIST && list->count != 0 && list->items[0].type == GCI_MAP ? &list->items[0] : NULL;
+    return list != NULL && list->type == GCI_LIST ? list : NULL;
+}
+
+/* The candidate that decided: the first that failed for the event's reason. */
+static gci_value const *
+deciding(cli_golden_record const *event)
+{
+    gci_value const *list = list_of(gci_map_find(&event->map, "why"), "candidates");
+    gci_view reason = cli_golden_text(&event->map, "reason");
+
+    for (uint32_t i = 0; list != NULL && i < list->count; i++)
+        if (list->items[i].type == GCI_MAP && gci_view_equal(cli_golden_text(&list->items[i], "outcome"), reason))
+            return &list->items[i];
+    return NULL;
 }
 
 static void
@@ -372,25 +385,33 @@ append(gci_buf *out, char const *before, gci_view text)
     gci_buf_append_view(out, text);
 }
 
-/* What decided that an event missed. */
+/* What decided that an event missed: a candidate, or what differs from the nearest key. */
 static void
-write_why(gci_buf *out, gci_value const *why)
+write_why(gci_buf *out, cli_golden_record const *event)
 {
-    gci_value const *candidate = first_of(why, "candidates"), *difference = first_of(why, "differs");
+    gci_value const *candidate = deciding(event), *why = gci_map_find(&event->map, "why"), *differs = list_of(why, "differs");
+    gci_value const *requirement = candidate != NULL ? gci_map_find(candidate, "requirement") : NULL;
 
     if (candidate != NULL) {
         append(out, "", cli_golden_text(candidate, "part"));
         append(out, ": ", cli_golden_text(candidate, "arithmetic"));
-        append(out, " of the entry of ", cli_golden_text(candidate, "entry"));
-    } else if (difference != NULL) {
-        append(out, "nearest is ", cli_golden_text(why, "nearest"));
-        append(out, ", where ", cli_golden_text(difference, "path"));
-        append(out, " was stored as ", cli_golden_text(difference, "stored"));
-        append(out, " and is asked as ", cli_golden_text(difference, "asked"));
     }
+    if (requirement != NULL && requirement->type == GCI_MAP) {
+        append(out, "requires ", cli_golden_text(requirement, "name"));
+        append(out, " = ", cli_golden_text(requirement, "stored"));
+        append(out, ", asked with ", cli_golden_text(requirement, "asked"));
+    }
+    if (candidate != NULL)
+        append(out, out->size != 0 ? "   of the entry of " : "the entry of ", cli_golden_text(candidate, "entry"));
+    if (differs == NULL || differs->count == 0 || differs->items[0].type != GCI_MAP)
+        return;
+    append(out, "nearest is ", cli_golden_text(why, "nearest"));
+    append(out, ", where ", cli_golden_text(&differs->items[0], "path"));
+    append(out, " was stored as ", cli_golden_text(&differs->items[0], "stored"));
+    append(out, " and is asked as ", cli_golden_text(&differs->items[0], "asked"));
 }
 
-/* An event's result in a line: `was   s0 % 8 == 0: 12 % 8 = 4 of the entry of event 2`. */
+/* An event's result in a line: `was   s0 % 8 == 0: 12 % 8 = 4   of the entry of event 2`. */
 static void
 write_state(gci_buf *out, char const *when, cli_golden_record const *event)
 {
@@ -401,7 +422,7 @@ write_state(gci_buf *out, char const *when, cli_golden_record const *event)
         append(&text, "the entry of ", cli_golden_text(&event->map, "entry"));
     append(&text, ", variant ", cli_golden_text(&event->map, "variant"));
     append(&text, "", cli_golden_text(&event->map, "message"));
-    write_why(&text, gci_map_find(&event->map, "why"));
+    write_why(&text, event);
     if (text.size != 0)
         gci_buf_format(out, "%s   %.*s\n", when, (int)text.size, text.data);
     out->failed |= text.failed;
@@ -539,17 +560,14 @@ insert_changed(comparison *c, gci_view entry)
     return guards && change->was != NULL && change->is != NULL ? change : NULL;
 }
 
-/* The entries that decided an event: what it hit, the candidates of a miss. */
+/* The insert whose entry decided how an event ended: what it hit, or the candidate that failed. */
 static cli_change *
 insert_behind(comparison *c, cli_golden_record const *event)
 {
-    gci_value const *why = gci_map_find(&event->map, "why"), *list = why != NULL ? gci_map_find(why, "candidates") : NULL;
+    gci_value const *candidate = deciding(event);
     cli_change *change = insert_changed(c, cli_golden_text(&event->map, "entry"));
 
-    for (uint32_t i = 0; change == NULL && list != NULL && list->type == GCI_LIST && i < list->count; i++)
-        if (list->items[i].type == GCI_MAP)
-            change = insert_changed(c, cli_golden_text(&list->items[i], "entry"));
-    return change;
+    return change == NULL && candidate != NULL ? insert_changed(c, cli_golden_text(candidate, "entry")) : change;
 }
 
 /* The insert's change stands first below the event that ends otherwise for it. */
@@ -557,11 +575,12 @@ static void
 tell_insert(comparison *c, size_t at)
 {
     cli_change *event = &c->changes->items[at];
-    cli_change *insert = insert_behind(c, event->is);
+    bool hit = gci_view_is(cli_golden_text(&event->was->map, "outcome"), "hit");
+    cli_change *insert = insert_behind(c, hit ? event->was : event->is);
     gci_buf text;
 
     if (insert == NULL)
-        insert = insert_behind(c, event->was);
+        insert = insert_behind(c, hit ? event->is : event->was);
     if (insert == NULL)
         return;
     gci_buf_init(&text, GCI_BUF_NO_LIMIT);

@@ -37,15 +37,9 @@ cli_hashes_write(gci_buf *out, char const *before, cli_hashes hashes)
     gci_buf_append_text(out, all == 1 ? " differs\n" : " differ\n");
 }
 
-static bool
-is_shown(cli_change const *change)
-{
-    return change->cause == CLI_NO_CAUSE;
-}
-
 /* Of the same rank, for the same reason, at the same places. */
-static bool
-alike(cli_change const *a, cli_change const *b)
+bool
+cli_changes_alike(cli_change const *a, cli_change const *b)
 {
     return a->rank == b->rank && gci_view_equal(a->reason, b->reason) && gci_view_equal(a->details, b->details);
 }
@@ -54,7 +48,7 @@ static bool
 told_before(cli_changes const *changes, size_t at)
 {
     for (size_t i = 0; i < at; i++)
-        if (is_shown(&changes->items[i]) && alike(&changes->items[i], &changes->items[at]))
+        if (cli_change_is_shown(&changes->items[i]) && cli_changes_alike(&changes->items[i], &changes->items[at]))
             return true;
     return false;
 }
@@ -66,7 +60,7 @@ write_alike(gci_buf *out, cli_changes const *changes, size_t at)
 
     for (size_t i = at + 1; i < changes->count; i++) {
         cli_change const *other = &changes->items[i];
-        if (!is_shown(other) || !alike(&changes->items[at], other))
+        if (!cli_change_is_shown(other) || !cli_changes_alike(&changes->items[at], other))
             continue;
         if (count++ >= ALIKE_NAMED)
             continue;
@@ -90,7 +84,7 @@ void
 cli_changes_write_headline(gci_buf *out, cli_changes const *changes)
 {
     for (size_t i = 0; i < changes->count; i++)
-        if (is_shown(&changes->items[i])) {
+        if (cli_change_is_shown(&changes->items[i])) {
             write_subject(out, &changes->items[i]);
             return;
         }
@@ -112,12 +106,18 @@ write_one(gci_buf *out, cli_changes const *changes, size_t at, bool with_subject
 }
 
 void
+cli_changes_write_one(gci_buf *out, cli_changes const *changes, size_t at)
+{
+    write_one(out, changes, at, true);
+}
+
+void
 cli_changes_write(gci_buf *out, cli_changes const *changes, bool below_headline, size_t room)
 {
     size_t shown = 0;
 
     for (size_t i = 0; i < changes->count; i++) {
-        if (!is_shown(&changes->items[i]) || told_before(changes, i))
+        if (!cli_change_is_shown(&changes->items[i]) || told_before(changes, i))
             continue;
         if (shown < room)
             write_one(out, changes, i, shown != 0 || !below_headline);

@@ -157,7 +157,7 @@ write_event(suite *s, cli_golden_record const *event, cli_golden_record const *c
     gci_buf_init(&text, GCI_BUF_NO_LIMIT);
     write_name(&name, event);
     for (size_t i = 0; i < changes->count; i++)
-        if (failed[i] == event && changes->items[i].cause == CLI_NO_CAUSE)
+        if (failed[i] == event && cli_change_is_shown(&changes->items[i]))
             write_change(&changes->items[i], &message, &text);
     begin_case(s, gci_buf_view(&name), ns);
     end_case(s, "failure", gci_buf_view(&message), gci_buf_view(&text));
@@ -185,7 +185,7 @@ write_events(suite *s)
             number++;
         }
     for (size_t i = 0; i < one->changes.count; i++)
-        if (failed[i] == NULL && one->changes.items[i].cause == CLI_NO_CAUSE) {
+        if (failed[i] == NULL && cli_change_is_shown(&one->changes.items[i])) {
             begin_case(s, one->changes.items[i].subject, 0);
             end_case(s, "failure", one->changes.items[i].reason, (gci_view){ 0 });
         }

@@ -120,17 +120,6 @@ read_both(cli_fixture *one, bool *out_exists, gcache_error *error)
     return !one->arena.failed || cli_no_memory(error);
 }
 
-/* The golden file becomes what was found; what is left differs from what the trace expects. */
-static bool
-accept_all(cli_fixture *one, gcache_error *error)
-{
-    cli_changes_write(&one->accepted, &one->changes, false, CLI_CHANGES_SHOWN);
-    cli_hashes_write(&one->accepted, "    ", cli_changes_hashes(&one->changes));
-    cli_changes_clear(&one->changes);
-    one->verdict = CLI_ACCEPTED;
-    return cli_golden_save(one->folder, &one->found, error) && cli_golden_compare(&one->found, &one->found, &one->changes, error);
-}
-
 static bool
 differs_from_golden(cli_fixture const *one)
 {
@@ -140,25 +129,103 @@ differs_from_golden(cli_fixture const *one)
     return false;
 }
 
+/* What is taken, as if there were nothing else. */
 static bool
-judge(cli_fixture *one, cli_tried_rules const *rules, bool accept, gcache_error *error)
+write_accepted(cli_fixture *one, bool const *take, gcache_error *error)
 {
-    bool exists;
+    cli_changes taken = one->changes;
 
-    if (!read_both(one, &exists, error) ||
-        !cli_golden_compare(exists ? &one->golden : &one->found, &one->found, &one->changes, error))
+    taken.items = malloc((taken.count + 1) * sizeof *taken.items);
+    if (taken.items == NULL)
+        return cli_no_memory(error);
+    taken.count = 0;
+    for (size_t i = 0; i < one->changes.count; i++)
+        if (take[i] && !one->changes.items[i].expects)
+            taken.items[taken.count++] = one->changes.items[i];
+    cli_changes_write(&one->accepted, &taken, false, CLI_CHANGES_SHOWN);
+    cli_hashes_write(&one->accepted, "    ", cli_changes_hashes(&taken));
+    free(taken.items);
+    return true;
+}
+
+/* What is taken becomes golden; the changes are those that are left. */
+static bool
+save_taken(cli_fixture *one, bool const *take, gcache_error *error)
+{
+    cli_golden merged;
+
+    if (!write_accepted(one, take, error) ||
+        !cli_golden_merge(&one->golden, &one->found, &one->changes, take, &merged, error) ||
+        !cli_golden_save(one->folder, &merged, error))
         return false;
-    one->acceptable = !exists || differs_from_golden(one);
-    if (accept && (one->acceptable || one->golden.old) && !accept_all(one, error))
+    cli_changes_clear(&one->changes);
+    one->verdict = CLI_ACCEPTED;
+    one->rewritten = true;
+    return cli_golden_compare(&merged, &one->found, &one->changes, error);
+}
+
+/* Says which changes become golden. true: something is to be written. */
+static bool
+choose(cli_fixture *one, cli_accepting *accepting, bool *take)
+{
+    bool any = accepting->how == CLI_ACCEPT_ALL && (one->golden.old || !one->has_golden);
+
+    if (accepting->how == CLI_ACCEPT_EVENT && one->has_golden)
+        cli_changes_take_event(&one->changes, &one->found, accepting->event, take);
+    one->shown = accepting->how == CLI_ACCEPT_ASKED && one->has_golden;
+    if (one->shown)
+        cli_ask_changes(accepting, one->folder, &one->changes, take);
+    bool new = accepting->how == CLI_ACCEPT_ASKED && !one->has_golden && cli_ask_new(accepting, one->folder);
+    for (size_t i = 0; i < one->changes.count; i++) {
+        take[i] |= accepting->how == CLI_ACCEPT_ALL || new;
+        any |= take[i] && !one->changes.items[i].expects;
+    }
+    return any || new;
+}
+
+static bool
+has_event(cli_golden const *found, int64_t event)
+{
+    gci_buf number;
+    uint32_t near = 0;
+
+    gci_buf_init(&number, GCI_BUF_NO_LIMIT);
+    gci_buf_append_int(&number, event);
+    cli_golden_record wanted = { .part = CLI_GOLDEN_EVENT, .name = gci_buf_view(&number) };
+    bool found_it = cli_golden_find(found, &wanted, &near) != NULL;
+    gci_buf_clear(&number);
+    return found_it;
+}
+
+static bool
+accept(cli_fixture *one, cli_accepting *accepting, gcache_error *error)
+{
+    bool known = has_event(&one->found, accepting->event) || has_event(&one->golden, accepting->event);
+    if (accepting->how == CLI_ACCEPT_EVENT && !known)
+        return cli_wrong(error, "the trace has no event %lld", (long long)accepting->event);
+    bool *take = calloc(one->changes.count + 1, sizeof *take);
+    if (take == NULL)
+        return cli_no_memory(error);
+    bool done = !choose(one, accepting, take) || save_taken(one, take, error);
+    free(take);
+    return done;
+}
+
+static bool
+judge(cli_fixture *one, cli_tried_rules const *rules, cli_accepting *accepting, gcache_error *error)
+{
+    if (!read_both(one, &one->has_golden, error) ||
+        !cli_golden_compare(one->has_golden ? &one->golden : &one->found, &one->found, &one->changes, error) ||
+        !accept(one, accepting, error))
         return false;
-    if (one->changes.count != 0 || (!exists && !accept))
-        one->verdict = CLI_DIFFERS;
-    if (one->verdict != CLI_DIFFERS || accept)
-        one->acceptable = false;
-    if (!exists && !accept)
+    bool missing = !one->has_golden && one->verdict != CLI_ACCEPTED;
+    one->acceptable = missing || differs_from_golden(one);
+    if (missing)
         gci_buf_append_text(&one->message, "it has no " CLI_GOLDEN_NAME " yet; --accept writes it");
-    else if (one->acceptable)
+    else if (one->acceptable && one->verdict != CLI_ACCEPTED)
         cli_golden_write_rules(one->folder, rules, &one->golden, &one->rules);
+    if (missing || one->changes.count != 0)
+        one->verdict = CLI_DIFFERS;
     return true;
 }
 
@@ -173,12 +240,12 @@ init(cli_fixture *one)
 }
 
 void
-cli_fixture_judge(cli_fixture *one, cli_tried_rules const *rules, bool accept)
+cli_fixture_judge(cli_fixture *one, cli_tried_rules const *rules, cli_accepting *accepting)
 {
     init(one);
     one->verdict = CLI_SAME;
     one->events = one->played.events;
-    if (one->was_played && judge(one, rules, accept, &one->error))
+    if (one->was_played && judge(one, rules, accepting, &one->error))
         return;
     one->verdict = CLI_BROKEN;
     gci_buf_append_text(&one->message, one->error.message);

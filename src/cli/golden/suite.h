@@ -24,6 +24,8 @@ typedef struct cli_fixture {
     uint64_t trace_bytes;
     cli_verdict verdict;
     bool acceptable; /* it differs in what --accept would rewrite */
+    bool has_golden, rewritten; /* the golden file */
+    bool shown;      /* its changes were, when asking about them */
     size_t events;
     cli_played played;
     gcache_error error; /* of playing */
@@ -38,16 +40,24 @@ typedef struct cli_fixture {
 typedef struct cli_suite {
     cli_fixture *items;
     size_t count, room;
+    size_t tested; /* the first ones */
 } cli_suite;
 
 /* Adds the fixtures in and below a folder, by name. */
 bool cli_suite_find(cli_suite *suite, char const *folder, gcache_error *error);
 void cli_suite_clear(cli_suite *suite);
 
+/* What of the differences becomes golden. */
+typedef struct cli_accepting {
+    enum { CLI_ACCEPT_NONE, CLI_ACCEPT_ALL, CLI_ACCEPT_EVENT, CLI_ACCEPT_ASKED } how;
+    int64_t event; /* of CLI_ACCEPT_EVENT */
+    bool quit;     /* of CLI_ACCEPT_ASKED: no more questions */
+} cli_accepting;
+
 /* Plays it; whether that was possible, judging finds out. */
 void cli_fixture_play(cli_fixture *one, cli_tried_rules const *rules, cli_played_watch const *watch, gci_arena *arena);
-/* Compares it with its golden file, which is rewritten if the differences are accepted. */
-void cli_fixture_judge(cli_fixture *one, cli_tried_rules const *rules, bool accept);
+/* Compares it with its golden file, which is rewritten as far as differences are accepted. */
+void cli_fixture_judge(cli_fixture *one, cli_tried_rules const *rules, cli_accepting *accepting);
 /* Forgets everything but folder and verdict. */
 void cli_fixture_clear(cli_fixture *one);
 
@@ -56,6 +66,15 @@ cli_fixture_is_good(cli_fixture const *one)
 {
     return one->verdict == CLI_SAME || one->verdict == CLI_ACCEPTED;
 }
+
+/* ---- ask.c ---- */
+
+/* Fails where there is no terminal to ask on. */
+bool cli_can_ask(gcache_error *error);
+/* Shows each change and asks; take has a place a change. */
+void cli_ask_changes(cli_accepting *accepting, char const *folder, cli_changes const *changes, bool *take);
+/* Whether a fixture's golden file, which isn't there yet, is to be written. */
+bool cli_ask_new(cli_accepting *accepting, char const *folder);
 
 /* ---- test_output.c ---- */
 

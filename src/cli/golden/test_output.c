@@ -6,6 +6,7 @@
 #include "cli/shared/cli.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 /* ---- for people ---- */
 
@@ -24,31 +25,44 @@ print_below(cli_fixture const *one)
     gci_buf text;
 
     gci_buf_init(&text, GCI_BUF_NO_LIMIT);
-    if (one->verdict == CLI_ACCEPTED)
-        gci_buf_append_view(&text, gci_buf_view(&one->accepted));
-    if (one->verdict == CLI_DIFFERS)
-        cli_changes_write(&text, &one->changes, true, CLI_CHANGES_SHOWN);
+    cli_changes_write(&text, &one->changes, true, CLI_CHANGES_SHOWN);
     gci_buf_append_view(&text, gci_buf_view(&one->rules));
     cli_hashes_write(&text, "    ", cli_changes_hashes(&one->changes));
     cli_print_lines(gci_buf_view(&text));
     gci_buf_clear(&text);
 }
 
+static void
+print_line(cli_fixture const *one, char const *word)
+{
+    gci_buf text;
+
+    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
+    if (cli_fixture_is_good(one))
+        gci_buf_format(&text, "%6zu %s", one->events, one->events == 1 ? "event" : "events");
+    else
+        cli_fixture_write_headline(&text, one);
+    char *headline = gci_buf_take_text(&text);
+    cli_print("%-9s %-50s %s\n", word, one->folder, headline != NULL ? headline : "");
+    free(headline);
+}
+
+/* What was accepted has a line of its own where something is left. */
 void
 cli_test_print_plain(cli_fixture const *one)
 {
     static char const *const words[] = { "ok", "FAIL", "accepted", "ERROR" };
-    gci_buf headline;
+    bool in_part = one->rewritten && one->verdict != CLI_ACCEPTED;
 
-    gci_buf_init(&headline, GCI_BUF_NO_LIMIT);
-    if (cli_fixture_is_good(one))
-        gci_buf_format(&headline, "%6zu %s", one->events, one->events == 1 ? "event" : "events");
-    else
-        cli_fixture_write_headline(&headline, one);
-    char *text = gci_buf_take_text(&headline);
-    cli_print("%-9s %-50s %s\n", words[one->verdict], one->folder, text != NULL ? text : "");
-    gcache_free(text);
-    print_below(one);
+    if (in_part)
+        cli_print("%-9s %s, in part\n", words[CLI_ACCEPTED], one->folder);
+    if (in_part && !one->shown)
+        cli_print_lines(gci_buf_view(&one->accepted));
+    print_line(one, words[one->verdict]);
+    if (one->verdict == CLI_ACCEPTED && !one->shown)
+        cli_print_lines(gci_buf_view(&one->accepted));
+    if (one->verdict == CLI_DIFFERS && !one->shown)
+        print_below(one);
 }
 
 static size_t
@@ -56,7 +70,7 @@ count_of(cli_suite const *suite, cli_verdict wanted)
 {
     size_t count = 0;
 
-    for (size_t i = 0; i < suite->count; i++)
+    for (size_t i = 0; i < suite->tested; i++)
         count += suite->items[i].verdict == wanted;
     return count;
 }
@@ -66,33 +80,54 @@ count_acceptable(cli_suite const *suite)
 {
     size_t count = 0;
 
-    for (size_t i = 0; i < suite->count; i++)
+    for (size_t i = 0; i < suite->tested; i++)
         count += suite->items[i].verdict == CLI_DIFFERS && suite->items[i].acceptable;
     return count;
 }
 
+/* Golden files that were written, also where something is left. */
+static size_t
+count_rewritten(cli_suite const *suite)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < suite->tested; i++)
+        count += suite->items[i].rewritten;
+    return count;
+}
+
 /* --accept is advised where it helps: not for a trace that can't be played, or that expects something else. */
+static void
+print_differing(cli_suite const *suite, size_t differ)
+{
+    size_t acceptable = count_acceptable(suite);
+
+    cli_print("%zu of %zu %s %s", differ, suite->tested, suite->tested == 1 ? "fixture" : "fixtures",
+              suite->tested == 1 ? "differs" : "differ");
+    if (acceptable == differ)
+        cli_print("; --accept rewrites %s", differ == 1 ? "it" : "them");
+    else if (acceptable != 0)
+        cli_print("; --accept rewrites %zu of them", acceptable);
+    cli_print("\n");
+}
+
 void
 cli_test_print_summary(cli_suite const *suite)
 {
-    size_t accepted = count_of(suite, CLI_ACCEPTED), differ = count_of(suite, CLI_DIFFERS), broken = count_of(suite, CLI_BROKEN);
-    size_t acceptable = count_acceptable(suite);
-    char const *noun = suite->count == 1 ? "fixture" : "fixtures";
+    size_t rewritten = count_rewritten(suite), differ = count_of(suite, CLI_DIFFERS), broken = count_of(suite, CLI_BROKEN);
+    size_t tested = suite->tested;
 
-    if (accepted != 0)
-        cli_print("%zu golden %s rewritten\n", accepted, accepted == 1 ? "file is" : "files are");
+    if (rewritten != 0)
+        cli_print("%zu golden %s rewritten\n", rewritten, rewritten == 1 ? "file is" : "files are");
     else if (differ + broken == 0)
-        cli_print("%zu %s\n", suite->count, suite->count == 1 ? "fixture is as it was" : "fixtures are as they were");
-    if (differ != 0) {
-        cli_print("%zu of %zu %s %s", differ, suite->count, noun, suite->count == 1 ? "differs" : "differ");
-        if (acceptable == differ)
-            cli_print("; --accept rewrites %s", differ == 1 ? "it" : "them");
-        else if (acceptable != 0)
-            cli_print("; --accept rewrites %zu of them", acceptable);
-        cli_print("\n");
-    }
+        cli_print("%zu %s\n", tested, tested == 1 ? "fixture is as it was" : "fixtures are as they were");
+    if (differ != 0)
+        print_differing(suite, differ);
     if (broken != 0)
-        cli_print("%zu of %zu %s can't be tested\n", broken, suite->count, noun);
+        cli_print("%zu of %zu %s can't be tested\n", broken, tested, tested == 1 ? "fixture" : "fixtures");
+    if (tested < suite->count)
+        cli_print("%zu of %zu %s tested\n", suite->count - tested, suite->count,
+                  suite->count - tested == 1 ? "wasn't" : "weren't");
 }
 
 /* ---- TAP ---- */
@@ -139,7 +174,7 @@ write_differences(gci_buf *out, cli_changes const *changes)
 
     for (size_t i = 0; i < changes->count; i++) {
         cli_change const *change = &changes->items[i];
-        if (change->cause != CLI_NO_CAUSE || shown++ >= CLI_CHANGES_SHOWN)
+        if (!cli_change_is_shown(change) || shown++ >= CLI_CHANGES_SHOWN)
             continue;
         if (shown == 1)
             gci_buf_append_text(out, "  differences:\n");
