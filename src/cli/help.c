@@ -11,7 +11,7 @@ static char const introduction[] =
     "guardcache keeps what graph compilers produce, picks a stored variant whose guards hold for the\n"
     "present shapes, and explains every miss.\n"
     "\n"
-    "usage: guardcache COMMAND [OPTION...] [ARGUMENT...]\n"
+    "usage: guardcache [--cache DIR] COMMAND [OPTION...] [ARGUMENT...]\n"
     "\n";
 
 static char const conclusion[] =
@@ -19,6 +19,7 @@ static char const conclusion[] =
     "  help COMMAND    what a command does, and its options\n"
     "  --version, -V   the version\n"
     "\n"
+    "--cache, --set, --namespace and --json may stand before the command too. With --json an error is an object.\n"
     "The cache directory is --cache DIR, else GUARDCACHE_DIR, else guardcache in the XDG cache directory.\n"
     "Exit status: 0 done or hit, 1 miss, refused or mismatch, 2 error.\n";
 

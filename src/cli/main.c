@@ -17,9 +17,6 @@ cli_command const *const cli_commands[] = {
     NULL,
 };
 
-/* The longest command name, "guard eval", and room for growth. */
-#define MAX_NAME 32
-
 cli_command const *
 cli_command_find(char const *name)
 {
@@ -30,11 +27,10 @@ cli_command_find(char const *name)
     return NULL;
 }
 
-/* The command that argv begins with; *out_words says how many words its name took. */
-static cli_command const *
-find_command(int count, char **words, int *out_words)
+cli_command const *
+cli_command_of(int count, char **words, int *out_words)
 {
-    char name[MAX_NAME];
+    char name[CLI_NAME_MAX];
 
     *out_words = 2;
     if (count >= 2) {
@@ -76,14 +72,14 @@ static cli_exit
 unknown_command(int count, char **words)
 {
     gci_similar similar = gci_similar_to(gci_view_text(words[0]));
-    char firsts[sizeof cli_commands / sizeof *cli_commands][MAX_NAME];
+    char firsts[sizeof cli_commands / sizeof *cli_commands][CLI_NAME_MAX];
     gcache_error error = { .message = "" };
 
     if (complain_about_group(count, words, &error))
         return cli_fail(&error);
     for (size_t i = 0; cli_commands[i] != NULL; i++) {
         char const *name = cli_commands[i]->name;
-        snprintf(firsts[i], MAX_NAME, "%.*s", (int)strcspn(name, " "), name);
+        snprintf(firsts[i], CLI_NAME_MAX, "%.*s", (int)strcspn(name, " "), name);
         gci_similar_offer(&similar, firsts[i]);
     }
     cli_wrong(&error, "there is no command '%s'%s", words[0],
@@ -104,7 +100,7 @@ help(int count, char **words)
         cli_manual();
         return CLI_OK;
     }
-    cli_command const *command = find_command(count, words, &used);
+    cli_command const *command = cli_command_of(count, words, &used);
     if (command == NULL && count == 1 && cli_help_group(words[0]))
         return CLI_OK;
     if (command == NULL)
@@ -134,19 +130,18 @@ run_command(cli_command const *command, int argc, char **argv)
 static cli_exit
 dispatch(int argc, char **argv)
 {
+    gcache_error error = { .message = "" };
     int used;
 
-    if (argc < 2) {
-        cli_complain("no command given; see guardcache help");
-        return CLI_ERROR;
-    }
+    if (!cli_move_leading(&argc, argv, &error))
+        return cli_fail(&error);
     if (strcmp(argv[1], "help") == 0 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
         return help(argc - 2, argv + 2);
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
         printf("guardcache %s\n", gcache_version());
         return CLI_OK;
     }
-    cli_command const *command = find_command(argc - 1, argv + 1, &used);
+    cli_command const *command = cli_command_of(argc - 1, argv + 1, &used);
     bool wants_help = argc == 3 && (strcmp(argv[2], "--help") == 0 || strcmp(argv[2], "-h") == 0);
     if (command == NULL && wants_help && cli_help_group(argv[1]))
         return CLI_OK;
@@ -159,6 +154,7 @@ dispatch(int argc, char **argv)
 int
 main(int argc, char **argv)
 {
+    cli_failure_begin(argc, argv);
     /* A reader that leaves is found by the failing write, so that temporary directories are still removed. */
     signal(SIGPIPE, SIG_IGN);
     /* A limit of file sizes is a write that fails, and a miss. */

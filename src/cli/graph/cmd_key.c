@@ -52,9 +52,7 @@ key_file(cli_call *call, gcache_rules const *rules, char const *file)
     cli_exit result = CLI_OK;
 
     if (!cli_read_graph(file, rules, &graph, &call->error) || !print_key(call, file, graph))
-        result = call->error.status == GCACHE_REFUSED ? CLI_NO : cli_fail(&call->error);
-    if (result == CLI_NO)
-        cli_complain("%s: bypass: %s", file, call->error.message);
+        result = call->error.status == GCACHE_REFUSED ? cli_refuse(&call->error, file) : cli_fail(&call->error);
     gcache_graph_free(graph);
     call->answer = result > call->answer ? result : call->answer;
 }
@@ -70,8 +68,8 @@ key_batch(cli_call *call, gcache_rules const *rules)
         gci_arena_reset(&call->arena);
         char const *name = gci_arena_copy(&call->arena, line).data;
         if (line.size != 0 && memchr(line.data, '\0', line.size) != NULL) {
-            cli_complain("standard input:%zu: no file's name has a zero byte", lines.number);
-            call->answer = CLI_ERROR;
+            cli_wrong(&call->error, "standard input:%zu: no file's name has a zero byte", lines.number);
+            call->answer = cli_fail(&call->error);
         } else if (line.size != 0) {
             key_file(call, rules, name != NULL ? name : "");
         }

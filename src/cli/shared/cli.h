@@ -75,8 +75,21 @@ typedef struct cli_command {
 /* Every command, in the order of help; ends with NULL. */
 extern cli_command const *const cli_commands[];
 
+/* The longest command name, "guard eval", and room for growth. */
+#define CLI_NAME_MAX 32
+
 /* The command called `name`, or NULL. */
 cli_command const *cli_command_find(char const *name);
+/* The command that words begin with, or NULL; *out_words says how many of them its name takes. */
+cli_command const *cli_command_of(int count, char **words, int *out_words);
+
+/* ---- leading.c ---- */
+
+/*
+ * Moves options that stand before the command (--cache DIR, --set, --namespace, --json) behind its name, where the command reads
+ * them; what is about the cache is dropped for a command without one. false: no command follows, or it isn't such an option.
+ */
+bool cli_move_leading(int *argc, char **argv, gcache_error *error);
 
 /* ---- options.c ---- */
 
@@ -92,6 +105,9 @@ void cli_call_clear(cli_call *call, cli_command const *command);
  * that the command has itself is the command's.
  */
 extern cli_option const cli_common_options[];
+
+/* The row of a table, or NULL. */
+cli_option const *cli_option_find(cli_option const *table, char const *name);
 
 /* Whether the command takes that common option. */
 bool cli_takes_common(cli_command const *command, cli_option const *common);
@@ -162,19 +178,29 @@ bool cli_help_group(char const *word);
 /* The manual page's list of commands, for the build. */
 void cli_manual(void);
 
-/* ---- output.c ---- */
+/* ---- failure.c ---- */
 
-/* `guardcache: message` on standard error, after what standard output has to say. %s is as in cli_print. */
-void cli_complain(char const *format, ...) __attribute__((format(printf, 1, 2)));
+/*
+ * Before anything can fail: the command line. With --json among its words every error is one object on standard error:
+ * {"error": {"code": "ERROR_SYNTAX", "message": ..}}, with file, line, column and path as far as they are known.
+ */
+void cli_failure_begin(int argc, char **argv);
 
 /* Says error's message and returns CLI_ERROR. */
 cli_exit cli_fail(gcache_error const *error);
-/* After GCACHE_REFUSED: says why, the answer is no, and returns true. */
+/* After GCACHE_REFUSED: says why, of a description with its file, and returns CLI_NO. */
+cli_exit cli_refuse(gcache_error const *error, char const *file);
+/* The same of the call's error: the answer is no. Returns true. */
 bool cli_refused(cli_call *call);
 
 /* Say what is wrong, with status ERROR_ARGUMENT, or that there is no memory; and return false. */
 bool cli_wrong(gcache_error *error, char const *format, ...) __attribute__((format(printf, 2, 3)));
 bool cli_no_memory(gcache_error *error);
+
+/* ---- output.c ---- */
+
+/* `guardcache: message` on standard error, after what standard output has to say. %s is as in cli_print. */
+void cli_complain(char const *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* true once standard output can't be written to (a closed pipe, a full disk): long commands stop then. */
 bool cli_output_lost(void);

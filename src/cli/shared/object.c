@@ -164,7 +164,8 @@ move_to_line(cli_place place, gcache_error *error)
     bool prefixed = strncmp(error->message, prefix, (size_t)size) == 0;
 
     snprintf(text, sizeof text, "%s", error->message + (prefixed ? size : 0));
-    return gci_fail(error, error->status, "%s:%zu:%d: %s", place.file, place.line, error->column, text) == GCACHE_OK;
+    gci_place at = { .name = place.file, .line = (int)place.line, .column = error->column };
+    return gci_fail_at(error, error->status, &at, "%s", text) == GCACHE_OK;
 }
 
 /* "file:line" or "file", in front of a message. */
@@ -173,7 +174,9 @@ complain_at(cli_place place, gcache_error *error, char const *message)
 {
     if (place.line == 0)
         return cli_wrong(error, "%s: %s", place.file, message);
-    return cli_wrong(error, "%s:%zu: %s", place.file, place.line, message);
+    cli_wrong(error, "%s:%zu: %s", place.file, place.line, message);
+    error->line = (int)place.line;
+    return false;
 }
 
 bool

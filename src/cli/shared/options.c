@@ -49,9 +49,8 @@ cli_common_given(void)
     return &given;
 }
 
-/* The row of a table, or NULL. */
-static cli_option const *
-find_option(cli_option const *option, char const *name)
+cli_option const *
+cli_option_find(cli_option const *option, char const *name)
 {
     while (option->name != NULL && strcmp(option->name, name) != 0)
         option++;
@@ -61,7 +60,7 @@ find_option(cli_option const *option, char const *name)
 bool
 cli_takes_common(cli_command const *command, cli_option const *common)
 {
-    return find_option(command->options, "cache") != NULL && find_option(command->options, common->name) == NULL;
+    return cli_option_find(command->options, "cache") != NULL && cli_option_find(command->options, common->name) == NULL;
 }
 
 /* ---- parsing ---- */
@@ -155,7 +154,7 @@ set_option(cli_option const *option, char *fields, char const *value, gcache_err
     case CLI_LIST:
         return append(field, value, error);
     case CLI_COMMON:
-        return set_option(find_option(cli_common_options, option->name), (char *)&given, value, error);
+        return set_option(cli_option_find(cli_common_options, option->name), (char *)&given, value, error);
     }
     return false;
 }
@@ -168,7 +167,7 @@ static void
 count_arguments(cli_command const *command, size_t *out_least, size_t *out_most)
 {
     char const *word = command->arguments != NULL ? command->arguments : "";
-    bool any = strstr(word, "...") != NULL, batch = find_option(command->options, "batch") != NULL;
+    bool any = strstr(word, "...") != NULL, batch = cli_option_find(command->options, "batch") != NULL;
 
     *out_least = *out_most = 0;
     for (; *word != '\0'; word += *word == ' ') {

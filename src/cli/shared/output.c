@@ -73,39 +73,6 @@ cli_complain(char const *format, ...)
     fputc('\n', stderr);
 }
 
-cli_exit
-cli_fail(gcache_error const *error)
-{
-    cli_complain("%s", error->message[0] != '\0' ? error->message : gcache_status_text(error->status));
-    return CLI_ERROR;
-}
-
-bool
-cli_refused(cli_call *call)
-{
-    cli_complain("refused: %s", call->error.message);
-    call->answer = CLI_NO;
-    return true;
-}
-
-bool
-cli_wrong(gcache_error *error, char const *format, ...)
-{
-    char text[sizeof error->message];
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    return gci_fail(error, GCACHE_ERROR_ARGUMENT, "%s", text) == GCACHE_OK;
-}
-
-bool
-cli_no_memory(gcache_error *error)
-{
-    return gci_fail_memory(error) == GCACHE_OK;
-}
-
 void
 cli_write(gci_view bytes)
 {
@@ -134,7 +101,9 @@ cli_finish(cli_exit status)
     errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout))
         return status;
-    if (!reader_left())
-        cli_complain("standard output: %s", errno != 0 ? strerror(errno) : "write error");
-    return CLI_ERROR;
+    if (reader_left())
+        return CLI_ERROR;
+    gcache_error error;
+    gci_fail_errno(&error, errno != 0 ? errno : EIO, "standard output");
+    return cli_fail(&error);
 }
