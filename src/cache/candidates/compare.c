@@ -80,9 +80,9 @@ add_line(gci_diff *diff, gci_component const *stored, gci_component const *asked
     return gci_diff_add_texts(diff, (asked != NULL ? asked : stored)->name, texts[0], texts[1]);
 }
 
-static gcache_status
-compare_lines(gci_description const *stored, gci_description const *asked, size_t max_items, gci_diff **out_diff,
-              gcache_error *error)
+gcache_status
+gci_compare_components(gci_description const *stored, gci_description const *asked, size_t max_items, gci_diff **out_diff,
+                       gcache_error *error)
 {
     pairing p;
 
@@ -118,7 +118,7 @@ gci_compare(gci_description const *stored, gci_description const *asked, size_t 
         return gci_fail(error, GCACHE_ERROR_ARGUMENT,
                         "one of the two keys was computed by somebody else and has no canonical form to compare");
     if (stored->canonical.size == 0)
-        return compare_lines(stored, asked, max_items, out_diff, error);
+        return gci_compare_components(stored, asked, max_items, out_diff, error);
     return gci_diff_make(stored->canonical, asked->canonical, max_items, out_diff, error);
 }
 

@@ -14,6 +14,10 @@
 gcache_status gci_compare(gci_description const *stored, gci_description const *asked, size_t max_items,
                           gci_diff **out_diff, gcache_error *error);
 
+/* By component lines whosever the keys are: where a canonical form isn't known. As gci_compare. */
+gcache_status gci_compare_components(gci_description const *stored, gci_description const *asked, size_t max_items,
+                                     gci_diff **out_diff, gcache_error *error);
+
 /* Components of the same name and hash. 0 without memory. */
 uint32_t gci_count_equal_components(gci_description const *stored, gci_description const *asked);
 

@@ -171,22 +171,87 @@ rank(gci_trace *trace, gci_store *store, gci_description const *asked, gci_near 
     keep_nearest(trace, store, asked, keys, count);
 }
 
-void
-gci_trace_find_nearest_of(gci_trace *trace, gci_store *store, gci_description const *asked, uint64_t before_ns)
+/* What a feature takes in a canonical form at most: a node is some 90 bytes, a line 60, an option 30. */
+#define FEATURE_BYTES 150
+
+/* Of a lost form about half of what it has may differ; a key that somebody else computed has components for features. */
+static bool
+is_kin_by_sketch(gci_trace const *trace, gci_near_key const *key, unsigned distance)
 {
+    return trace->lost ? gci_sketch_estimate(distance) <= trace->lost_bytes / FEATURE_BYTES / 2
+                       : 2 * key->equal >= key->components;
+}
+
+/* By sketches alone: which components differ is all that can be said. */
+static void
+look_at_components(gci_near_key *key, gci_trace const *trace, gci_store *store, gci_description const *asked, unsigned distance)
+{
+    gci_stored_description *holder = NULL;
+
+    if (gci_store_description(store, &key->key, &holder, NULL) != GCI_FOUND)
+        return;
+    gci_description const *stored = gci_stored_description_get(holder);
+    key->components = (uint32_t)asked->component_count;
+    key->equal = gci_count_equal_components(stored, asked);
+    if (is_kin_by_sketch(trace, key, distance) &&
+        gci_compare_components(stored, asked, GCI_DIFF_ITEMS_DEFAULT, &key->diff, NULL) == GCACHE_OK) {
+        key->is_kin = true;
+        key->count = key->diff->count;
+        key->left_out = key->diff->left_out;
+        key->items = key->diff->items;
+    }
+    gci_stored_description_free(holder);
+}
+
+static void
+take_by_sketch(gci_trace *trace, gci_store *store, gci_description const *asked, gci_near const *near, size_t found)
+{
+    for (size_t i = 0; i < found && trace->nearest_count < GCI_TRACE_NEAREST; i++) {
+        gci_near_key key = { .key = near[i].key, .created_ns = near[i].created_ns, .by_sketch = true };
+        look_at_components(&key, trace, store, asked, near[i].distance);
+        if (key.is_kin || trace->nearest_count == 0)
+            trace->nearest[trace->nearest_count++] = key;
+    }
+}
+
+/* Without the key itself, which may have been stored while this was found out. */
+static size_t
+drop_key(gci_near *near, size_t found, gcache_key const *key)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < found; i++) {
+        if (memcmp(&near[i].key, key, sizeof *key) != 0)
+            near[kept++] = near[i];
+    }
+    return kept;
+}
+
+void
+gci_trace_find_nearest_of(gci_trace *trace, gci_store *store, gci_near_question const *question)
+{
+    gci_description const *asked = question->asked;
     uint8_t sketch[GCI_KEY_SKETCH_BYTES];
+    bool by_sketch = question->sketch.size == sizeof sketch;
     gci_near near[CLOSE_LOOKS];
     gci_store_stats stats;
     size_t found = 0;
 
-    trace->past = before_ns != UINT64_MAX;
+    trace->past = question->before_ns != UINT64_MAX;
     if (gci_store_stats_get(store, &stats, NULL) == GCACHE_OK)
         trace->stored_keys = stats.keys;
-    if (!gci_sketching_of_features.make(asked, sketch))
+    if (by_sketch)
+        memcpy(sketch, question->sketch.data, sizeof sketch);
+    else if (!gci_sketching_of_features.make(asked, sketch))
         return;
-    gci_near_query query = { .kind = asked->kind, .is_keyed = asked->canonical.size == 0, .sketch = sketch,
-                             .before_ns = before_ns };
-    if (gci_store_nearest(store, &query, near, CLOSE_LOOKS, &found, NULL) == GCACHE_OK)
+    gci_near_query query = { .kind = asked->kind, .is_keyed = asked->canonical.size == 0 && !trace->lost,
+                             .sketch = sketch, .before_ns = question->before_ns };
+    if (gci_store_nearest(store, &query, near, CLOSE_LOOKS, &found, NULL) != GCACHE_OK)
+        return;
+    found = drop_key(near, found, question->key);
+    if (by_sketch)
+        take_by_sketch(trace, store, asked, near, found);
+    else
         rank(trace, store, asked, near, found);
 }
 
@@ -194,8 +259,9 @@ void
 gci_trace_find_nearest(gci_trace *trace, gci_context const *context)
 {
     gci_description asked;
+    gci_near_question question = { .key = &context->key, .asked = &asked, .before_ns = UINT64_MAX };
 
     trace->namespace_ = context->cache->namespace_;
     if (gci_description_of(context->graph, true, &trace->arena, &asked, NULL) == GCACHE_OK)
-        gci_trace_find_nearest_of(trace, context->cache->store, &asked, UINT64_MAX);
+        gci_trace_find_nearest_of(trace, context->cache->store, &question);
 }

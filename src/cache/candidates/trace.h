@@ -38,6 +38,7 @@ typedef struct gci_near_key {
     gcache_key key;
     uint32_t components, equal;   /* of the key asked for: all, and those with the same hash */
     uint64_t created_ns;          /* when it was first stored */
+    bool by_sketch;               /* what was asked for isn't known as a whole: likeness is empty, items are components */
     bool is_kin;                  /* like enough that what differs may have changed; else there are no items */
     gci_likeness likeness;
     gci_diff *diff;               /* what items point into; NULL: no items */
@@ -63,6 +64,8 @@ typedef struct gci_trace {
     size_t nearest_count;
     gci_view namespace_;        /* that is asked in */
     uint64_t stored_keys;       /* in the whole cache */
+    bool lost;                  /* what was asked for was too large to keep */
+    uint64_t lost_bytes;        /* of it; 0: not known */
     bool past;                  /* nearest are those that were stored then */
     char const *not_stored;     /* of a key that was compiled before and not kept: why; else NULL */
     uint64_t not_stored_ns;     /* when */
@@ -81,6 +84,7 @@ gci_trial_is_evicted(gci_trace const *trace, gci_trial const *trial)
 /* What is kept of a lookup for the journal: of a miss, and of a hit that the caller may refuse. Nobody asks again. */
 typedef struct gci_missed {
     bool kept;        /* context and trace are there */
+    uint64_t looked_ns; /* of a miss: what was stored later than this it can't have seen */
     bool may_refuse;  /* set before: keep the context of a hit too, because the caller may refuse it */
     gci_context context;
     gci_trace trace;
@@ -100,7 +104,15 @@ gci_key_eviction const *gci_trace_eviction(gci_trace const *trace);
 /* Finds the stored keys nearest to the context's and how they differ. Trouble leaves fewer of them. */
 void gci_trace_find_nearest(gci_trace *trace, gci_context const *context);
 
-/* The same for a description, among the keys that were stored before a moment. */
-void gci_trace_find_nearest_of(gci_trace *trace, gci_store *store, gci_description const *asked, uint64_t before_ns);
+/* A description that may not be whole. */
+typedef struct gci_near_question {
+    gcache_key const *key;        /* of it: what was stored under it meanwhile isn't near it */
+    gci_description const *asked; /* without its canonical form if that wasn't kept: */
+    gci_view sketch;              /* then this stands in; else empty */
+    uint64_t before_ns;           /* only among keys that were stored before; UINT64_MAX: all */
+} gci_near_question;
+
+/* The same for a description. */
+void gci_trace_find_nearest_of(gci_trace *trace, gci_store *store, gci_near_question const *question);
 
 #endif

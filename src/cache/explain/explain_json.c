@@ -178,6 +178,10 @@ write_near_key(gci_near_key const *near, gci_buf *out)
                    near->equal);
     if (near->diff != NULL)
         gci_diff_write_json(near->diff, out);
+    if (near->by_sketch) {
+        gci_buf_format(out, "], \"left_out\": %zu, \"alike\": null}", near->left_out);
+        return;
+    }
     size_t of, differ = gci_likeness_units(&near->likeness, &of);
     gci_buf_format(out, "], \"left_out\": %zu, \"distance\": %zu, \"unit\": \"%s\", \"units_differ\": %zu, \"units\": %zu, ",
                    near->left_out, gci_likeness_differing(&near->likeness, GCI_EXACT),

@@ -77,10 +77,27 @@ tell_first_compile(gci_trace const *trace, gci_story *story)
         gci_buf_append_text(out, " (nothing of its kind)");
         return;
     }
+    if (trace->nearest[0].by_sketch) {
+        gci_buf_append_text(out, " (what was asked for was too large to keep: by a sketch of it)");
+        return;
+    }
     gci_likeness const *likeness = &trace->nearest[0].likeness;
     size_t differ = gci_likeness_units(likeness, &of);
     gci_buf_format(out, " (the nearest differs in %zu of %zu %s)", differ, of,
                    gci_feature_sort_name(gci_likeness_unit(likeness)));
+}
+
+static void
+tell_lost(gci_trace const *trace, gci_story *story)
+{
+    gci_buf *out = gci_story_begin(story, GCI_BLOCK_SENTENCE);
+
+    gci_buf_append_text(out, "what was asked for was too large to keep");
+    if (trace->lost_bytes != 0)
+        gci_phrase(out, " ({})", GCI_AS_SIZE(trace->lost_bytes));
+    gci_buf_append_text(out, trace->nearest_count != 0 ? ": only its components are known, and about how near others are; "
+                                                       : ": how near others are isn't known; ");
+    gci_buf_append_text(out, "guardcache explain --graph FILE says all of it");
 }
 
 void
@@ -88,8 +105,10 @@ gci_explain_nearest(gci_trace const *trace, bool brief, gci_story *story)
 {
     if (trace->stored_keys == 0)
         gci_story_say(story, GCI_BLOCK_SENTENCE, trace->past ? "the cache was empty" : "the cache is empty");
-    else if (trace->nearest_count == 0 || !trace->nearest[0].is_kin)
+    else if (trace->nearest_count != 0 ? !trace->nearest[0].is_kin : !trace->lost)
         tell_first_compile(trace, story);
+    else if (trace->lost)
+        tell_lost(trace, story);
     for (size_t i = 0; i < trace->nearest_count && trace->nearest[i].is_kin && (!brief || i == 0); i++) {
         tell_near_key(trace, &trace->nearest[i], story);
         tell_rows(&trace->nearest[i], brief, story);

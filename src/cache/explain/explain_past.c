@@ -14,10 +14,34 @@
 
 /* ---- what nobody had stored ---- */
 
-/*
- * The journal keeps what was asked for, so only the stored side is looked up: among the keys that were there then. Where
- * the canonical form was too long for the journal, the key may have been stored since, and with it the form.
- */
+/* Somebody else's keys have no form, but texts of their components; the journal of a former version didn't say so. */
+static bool
+has_no_form(gci_journal_entry const *entry)
+{
+    bool texts = false;
+
+    for (size_t i = 0; i < entry->asked.component_count; i++)
+        texts |= entry->asked.components[i].text.size != 0;
+    return entry->form_size == 0 && (entry->looked_ns != 0 || texts);
+}
+
+/* The form as the journal has it, or from the entry that has been stored under the key since. false: it is lost. */
+static bool
+find_form(gci_journal_entry const *entry, gci_description *asked, gci_buf *form, gci_stored_description **out_stored)
+{
+    if (entry->asked.canonical.size != 0)
+        return true;
+    if (entry->packed.size != 0 && gci_store_unpack(entry->packed, entry->form_size, form)) {
+        asked->canonical = gci_buf_view(form);
+        return true;
+    }
+    if (gci_store_description(entry->context.cache->store, &entry->key, out_stored, NULL) != GCI_FOUND)
+        return has_no_form(entry);
+    *asked = *gci_stored_description_get(*out_stored);
+    return true;
+}
+
+/* The journal keeps what was asked for, so only the stored side is looked up: among the keys that were there then. */
 static void
 find_nearest(gci_journal_entry *entry)
 {
@@ -25,12 +49,21 @@ find_nearest(gci_journal_entry *entry)
     gci_stored_description *stored = NULL;
     gci_candidates *set = NULL;
     gci_description asked = entry->asked;
+    gci_near_question question = { .key = &entry->key, .asked = &asked, .before_ns = entry->at_ns };
+    gci_buf form;
 
-    if (asked.canonical.size == 0 && gci_store_description(store, &entry->key, &stored, NULL) == GCI_FOUND)
-        asked.canonical = gci_stored_description_get(stored)->canonical;
+    gci_buf_init(&form, GCI_BUF_NO_LIMIT);
+    if (!find_form(entry, &asked, &form, &stored)) {
+        entry->trace.lost = true;
+        entry->trace.lost_bytes = entry->form_size;
+        question.sketch = entry->sketch;
+    } else if (stored == NULL && form.size == 0 && asked.canonical.size == 0) {
+        question.sketch = entry->sketch;
+    }
     entry->trace.namespace_ = entry->namespace_;
-    gci_trace_find_nearest_of(&entry->trace, store, &asked, entry->at_ns);
+    gci_trace_find_nearest_of(&entry->trace, store, &question);
     gci_stored_description_free(stored);
+    gci_buf_clear(&form);
     /* Stored since then: it doesn't count among those that were there. */
     if (entry->trace.stored_keys != 0 && gci_store_candidates(store, &entry->key, &set, NULL) == GCI_FOUND)
         entry->trace.stored_keys--;

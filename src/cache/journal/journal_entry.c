@@ -121,12 +121,22 @@ static gci_field const miss_fields[] = {
     GCI_LIST(gci_journal_entry, trials, trace.trial_count, &trial_item, "trials", "those that decided, see below"),
     GCI_LIST(gci_journal_entry, asked.components, asked.component_count, &gci_component_item, "components", "only of `no_key`"),
     GCI_TEXT(gci_journal_entry, asked.canonical, "canonical form",
-             "only of `no_key`; empty if it is longer than 48 KiB: then it is looked up once the key has been stored"),
+             "only of `no_key`; empty if it is longer than 48 KiB"),
     GCI_OPTION(gci_journal_entry, trace.eviction, &eviction_item, "eviction",
                "as in `evicted`, [directory.md](directory.md), and of the whole cache"),
     GCI_LIST(gci_journal_entry, context.names.texts, context.names.text_count, &text_name_item, "names in texts", ""),
 };
 static gci_fields const miss_table = GCI_FIELDS("journal entry: miss", gci_journal_entry, miss_fields);
+
+/* What former versions didn't have. */
+static gci_field const more_fields[] = {
+    GCI_NUMBER(gci_journal_entry, looked_ns, 8, "looked",
+               "when the lookup found nothing, which may be long before this was written"),
+    GCI_NUMBER(gci_journal_entry, form_size, 8, "size", "of the canonical form, also if it isn't kept"),
+    GCI_TEXT(gci_journal_entry, packed, "packed form", "the canonical form by zstd, if it is longer than 48 KiB and this isn't"),
+    GCI_TEXT(gci_journal_entry, sketch, "sketch", "of `no_key`, where no form is kept ([canonical.md](canonical.md))"),
+};
+static gci_fields const more_table = GCI_FIELDS("journal entry: miss, more", gci_journal_entry, more_fields);
 
 static gci_field const hit_fields[] = {
     GCI_STRING(gci_journal_entry, entry, "entry", "its id"),
@@ -163,7 +173,7 @@ static gci_fields const *const tables_of_kinds[] = {
 };
 
 gci_fields const *const gci_journal_tables[GCI_JOURNAL_TABLES] = {
-    &front_table, &head_table, &miss_table, &trial_item, &hit_table, &insert_table, &not_stored_table,
+    &front_table, &head_table, &miss_table, &more_table, &trial_item, &hit_table, &insert_table, &not_stored_table,
     &takeover_table,
 };
 
@@ -176,6 +186,8 @@ gci_journal_entry_write(gci_buf *out, gci_journal_entry const *entry)
                      &(front){ VERSION, (uint8_t)entry->kind, (uint8_t)entry->reason, entry->cut, entry->process, entry->key });
     gci_fields_write(out, &head_table, entry);
     gci_fields_write(out, tables_of_kinds[entry->kind], entry);
+    if (entry->kind == GCACHE_JOURNAL_MISS)
+        gci_fields_write(out, &more_table, entry);
 }
 
 /* ---- reading ---- */
@@ -246,6 +258,8 @@ static bool
 take_miss(gci_journal_entry *entry)
 {
     take_request(entry);
+    if (entry->looked_ns != 0)
+        entry->at_ns = entry->looked_ns;
     entry->asked.kind = entry->graph_kind;
     if (entry->trace.eviction != NULL && entry->trace.eviction->tombstone.cause == 0)
         entry->trace.eviction = NULL;
@@ -269,6 +283,8 @@ get_rest(gci_reader *reader, gci_journal_entry *entry)
 {
     gci_fields_read(reader, &head_table, &entry->arena, entry);
     gci_fields_read(reader, tables_of_kinds[entry->kind], &entry->arena, entry);
+    if (entry->kind == GCACHE_JOURNAL_MISS && !reader->failed && gci_reader_left(reader) != 0)
+        gci_fields_read(reader, &more_table, &entry->arena, entry);
     if (reader->failed)
         entry->trace.trial_count = 0;
     if (reader->failed || gci_reader_left(reader) != 0)

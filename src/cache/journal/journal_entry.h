@@ -43,6 +43,10 @@ typedef struct gci_journal_entry {
     size_t hint_count;
     bool own_test; /* the caller tested guards itself */
     gci_description asked; /* of a miss of reason no_key; nothing if it wasn't kept */
+    gci_view packed;       /* its canonical form, compressed, if that is too long as it is */
+    uint64_t form_size;    /* of the canonical form, kept or not; 0: it has none */
+    gci_view sketch;       /* of it, where the form isn't kept */
+    uint64_t looked_ns;    /* of a miss: when it found nothing, which its line says later; 0: not known */
     char const *bypass;    /* what a bypass said, "" if nothing */
     char const *entry;     /* of a hit or insert: its id */
     uint64_t hits;         /* of a hit: how many it stands for */
@@ -69,7 +73,7 @@ void gci_journal_entry_clear(gci_journal_entry *entry);
 gcache_status gci_journal_entry_open(gci_journal_entry *entry, gcache_error *error);
 
 /* Its byte tables: what every entry begins with, and what follows by kind. */
-#define GCI_JOURNAL_TABLES 8
+#define GCI_JOURNAL_TABLES 9
 extern gci_fields const *const gci_journal_tables[GCI_JOURNAL_TABLES];
 
 #endif

@@ -5,6 +5,7 @@
 #include "cache/candidates/names.h"
 #include "cache/candidates/sources.h"
 #include "cache/candidates/trial.h"
+#include "cache/handle/sketching.h"
 #include "cache/handle/words.h"
 #include "cache/journal/journal_entry.h"
 #include "graph/graph.h"
@@ -18,8 +19,11 @@
 #define TEXT_BYTES ((size_t)1 << 10)
 /* So many names in texts are kept of the caller's and of each candidate's: the first ones that differ are enough to explain. */
 #define NAMES 8
-/* A canonical form beyond this isn't kept with a miss: it would leave no room in the entry for the rest. */
+/* A canonical form beyond this isn't kept with a miss as it is, nor one that is longer compressed: it would leave no room in
+   the entry for the rest. */
 #define CANONICAL_BYTES ((size_t)48 << 10)
+/* A longer one than this wouldn't become short enough, and a miss shouldn't wait for it. */
+#define PACKED_FROM_MAX ((size_t)8 << 20)
 
 /* Most entries are shorter: room that needn't grow. */
 #define ENTRY_USUAL ((size_t)4 << 10)
@@ -284,16 +288,65 @@ fill_text_names(gci_journal_entry *entry, gci_context const *context, gci_trace 
         names[i] = (gcache_text_name){ gci_arena_copy(&entry->arena, current[i]).data, stored[i].value.data + 1 };
 }
 
-/* For a key that nobody knows. One that is too long by itself is left out. */
+/* Component texts are for people: without them an entry is short, and hashes say which differ. */
 static void
-fill_description(gci_journal_entry *entry, gci_context const *context, gci_arena *arena)
+drop_texts(gci_description *asked, gci_arena *arena)
+{
+    gci_component *components = gci_arena_array(arena, asked->component_count, sizeof *components);
+
+    for (size_t i = 0; components != NULL && i < asked->component_count; i++) {
+        components[i] = asked->components[i];
+        components[i].text = (gci_view){ NULL, 0 };
+    }
+    asked->components = components;
+    asked->component_count = components != NULL ? asked->component_count : 0;
+}
+
+/* The form as it is, or packed; false: it is too long either way. */
+static bool
+keep_form(gci_journal_entry *entry)
+{
+    gci_view form = entry->asked.canonical;
+    gci_buf packed;
+
+    if (form.size <= CANONICAL_BYTES)
+        return true;
+    entry->asked.canonical = (gci_view){ NULL, 0 };
+    if (form.size > PACKED_FROM_MAX)
+        return false;
+    gci_buf_init(&packed, GCI_BUF_NO_LIMIT);
+    if (gci_store_pack(form, &packed) && packed.size <= CANONICAL_BYTES)
+        entry->packed = gci_arena_copy(&entry->arena, gci_buf_view(&packed));
+    gci_buf_clear(&packed);
+    return entry->packed.size != 0;
+}
+
+static void
+keep_sketch(gci_journal_entry *entry, gci_description const *asked)
+{
+    uint8_t sketch[GCI_KEY_SKETCH_BYTES];
+
+    if (gci_sketching_of_features.make(asked, sketch))
+        entry->sketch = gci_arena_copy(&entry->arena, gci_view_of(sketch, sizeof sketch));
+}
+
+/* For a key that nobody knows. What the whole entry has no room for is kept as hashes and a sketch. */
+static void
+fill_description(gci_journal_entry *entry, gci_context const *context, extent detail, gci_arena *arena)
 {
     if (entry->reason != GCACHE_REASON_NO_KEY)
         return;
-    if (gci_description_of(context->graph, true, arena, &entry->asked, NULL) != GCACHE_OK)
+    if (gci_description_of(context->graph, true, arena, &entry->asked, NULL) != GCACHE_OK) {
         entry->asked = (gci_description){ 0 };
-    if (entry->asked.canonical.size > CANONICAL_BYTES)
-        entry->asked.canonical = (gci_view){ NULL, 0 };
+        return;
+    }
+    gci_description const whole = entry->asked;
+    entry->form_size = whole.canonical.size;
+    if (detail == DETAIL_ALL && keep_form(entry))
+        return;
+    entry->asked.canonical = (gci_view){ NULL, 0 };
+    drop_texts(&entry->asked, arena);
+    keep_sketch(entry, &whole);
 }
 
 /* What decided, as guards by themselves; NULL: no guard did. */
@@ -338,7 +391,8 @@ fill_request(gci_journal_entry *entry, gci_context const *context, gcache_result
 }
 
 static bool
-write_miss(gci_buf *out, gci_context const *context, gcache_result const *result, gci_trace const *trace, extent detail)
+write_miss(gci_buf *out, gci_context const *context, gcache_result const *result, gci_trace const *trace, uint64_t looked_ns,
+           extent detail)
 {
     gci_journal_entry entry = { .kind = GCACHE_JOURNAL_MISS, .reason = result->reason };
     gci_arena description;
@@ -348,8 +402,9 @@ write_miss(gci_buf *out, gci_context const *context, gcache_result const *result
     fill_request(&entry, context, result, trace, detail);
     fill_trials(&entry, context, trace, detail);
     entry.trace.eviction = trace->eviction;
-    if (detail == DETAIL_ALL)
-        fill_description(&entry, context, &description);
+    entry.looked_ns = looked_ns;
+    if (detail != DETAIL_SHORT)
+        fill_description(&entry, context, detail, &description);
     if (detail != DETAIL_SHORT)
         fill_text_names(&entry, context, trace);
     bool written = write_entry(out, &entry);
@@ -383,7 +438,7 @@ gci_journal_miss(gci_ended const *ended, gci_missed const *missed)
 
     gci_buf_init(&bytes, GCI_JOURNAL_BYTES_MAX);
     for (extent detail = DETAIL_ALL; detail <= DETAIL_SHORT; detail++) {
-        if (write_miss(&bytes, context, ended->result, trace, detail))
+        if (write_miss(&bytes, context, ended->result, trace, missed->looked_ns, detail))
             break;
     }
     append(ended->cache, GCACHE_JOURNAL_MISS, &bytes);

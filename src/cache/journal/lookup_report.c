@@ -15,6 +15,7 @@ gci_lookup_begin(gci_lookup_report *lookup, gcache *cache, gcache_graph *graph, 
     lookup->lane = gci_counters_lane(&cache->counters);
     lookup->start_ns = 0;
     lookup->missed.kept = lookup->missed.may_refuse = false;
+    lookup->missed.looked_ns = 0;
     if (cache->event != NULL)
         gci_report_request(cache, graph, request);
     if (cache->event != NULL || (cache->journal && gci_counters_next_is_due(lookup->lane)))

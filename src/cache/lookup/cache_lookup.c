@@ -19,6 +19,7 @@
 #include "cache/lookup/cache_lookup.h"
 
 #include "base/check.h"
+#include "base/system/clock.h"
 #include "cache/candidates/ranking_index.h"
 #include "cache/candidates/trial.h"
 #include "cache/journal/lookup_report.h"
@@ -373,6 +374,8 @@ look_up(gci_context const *context, gci_missed *missed, gcache_result *out_resul
 
     gci_error_clear(&trouble);
     gcache_status status = choose_from_store(context, NULL, &set, &trouble, out_result, error);
+    if (missed != NULL && status == GCACHE_MISS)
+        missed->looked_ns = gci_clock_wall_ns();
     if (out_result->reason == GCACHE_REASON_EVICTED && !context->request.probe)
         gci_store_asked_again(context->cache->store, &context->key);
     bool kept = missed != NULL && (status == GCACHE_MISS || missed->may_refuse);

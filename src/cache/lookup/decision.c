@@ -23,8 +23,9 @@ try_once_more(gci_context const *context, gci_ranked const *ranked, gcache_reaso
     }
     if (trial->reason != GCACHE_REASON_NONE)
         return;
-    /* It holds and yet it is a miss: so its payload couldn't be had. */
-    trial->reason = evicted ? GCACHE_REASON_EVICTED : reason;
+    /* It holds and yet it is a miss: so its payload couldn't be had. Where that isn't the reason, it didn't fail. */
+    bool out_of_reach = reason == GCACHE_REASON_EVICTED || reason == GCACHE_REASON_CORRUPT || reason == GCACHE_REASON_UNREADABLE;
+    trial->reason = evicted ? GCACHE_REASON_EVICTED : out_of_reach ? reason : GCACHE_REASON_NONE;
     trial->verdict.guard = ranked->candidate->record.guard_count;
 }
 

@@ -36,7 +36,7 @@ typedef struct value_hash {
     uint64_t references[REFERENCES]; /* positions among the nodes of the same graph */
 } value_hash;
 
-/* What is known of the nodes of a graph that later ones refer to. */
+/* What is known of the nodes of a graph that later ones refer to: each with what it refers to itself. */
 typedef struct node_list {
     uint64_t *items;
     size_t count, capacity;

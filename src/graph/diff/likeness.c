@@ -173,6 +173,6 @@ gci_likeness_is_kin(gci_likeness const *likeness)
     size_t all = of_sort(likeness, unit), changed = differing(likeness, GCI_CONTEXT, unit);
 
     if (2 * changed <= all)
-        return true;
+        return unit != GCI_FEATURE_NODE || all <= FEW_NODES || 10 * differing(likeness, GCI_EXACT, unit) <= 9 * all;
     return unit == GCI_FEATURE_NODE && changed <= FEW_NODES && 2 * differing(likeness, GCI_NAME, unit) <= all;
 }

@@ -41,8 +41,9 @@ size_t gci_likeness_units(gci_likeness const *likeness, size_t *out_of);
 
 /*
  * Whether the one may have become the other, so that a person learns something from what differs. Not if most units (more than
- * half) have no counterpart even without regard to numbers, a node together with what it refers to; of small graphs, where
- * one changed node changes its neighbours too, only if most operations haven't either.
+ * half) have no counterpart even without regard to numbers, a node together with what it refers to; nor if hardly a node (not one
+ * in ten) has one with its numbers: graphs of few operations are alike without. Of small graphs, where one changed node changes
+ * its neighbours too, only if most operations have none either.
  */
 bool gci_likeness_is_kin(gci_likeness const *likeness);
 

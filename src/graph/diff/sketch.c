@@ -36,6 +36,16 @@ sum_of_differences(uint8_t const *a, uint8_t const *b, unsigned count)
     return sum;
 }
 
+/* As long as few share a bucket their number is the sum; of many a bucket is left with what a random walk is left with, the square
+   root of 2 n / pi. A feature that changed is two. */
+unsigned
+gci_sketch_estimate(unsigned distance)
+{
+    double sum = (double)distance / (EXACT_WEIGHT + 1), many = sum * sum * 3.14159265 / (2 * EXACT_BUCKETS);
+
+    return (unsigned)((sum > many ? sum : many) / 2);
+}
+
 /* A feature that changed takes two hashes away or adds them, exact and rough ones alike. Placeholders have rough ones only, which
    leaves the bound a little too high where inputs come and go: so does what differs then. */
 unsigned

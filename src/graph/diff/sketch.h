@@ -29,6 +29,9 @@ void gci_sketch_add(void *state, gci_feature const *feature);
 unsigned gci_sketch_distance(gci_sketch const *a, gci_sketch const *b);
 #define GCI_SKETCH_FARTHEST (128u * GCI_SKETCH_BYTES * 4)
 
+/* In about how many features forms of that distance differ. */
+unsigned gci_sketch_estimate(unsigned distance);
+
 /* The fewest features (gci_likeness_differing) in which forms of that distance can differ. */
 unsigned gci_sketch_least(unsigned distance);
 

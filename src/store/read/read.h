@@ -58,6 +58,13 @@ typedef struct gci_near {
 gcache_status gci_store_nearest(gci_store *store, gci_near_query const *query, gci_near *out_near, size_t room,
                                 size_t *out_count, gcache_error *error);
 
+/* ---- bytes made shorter ---- */
+
+/* Appends bytes, compressed, to out, for who keeps them elsewhere. false: no memory. */
+bool gci_store_pack(gci_view bytes, gci_buf *out);
+/* Appends the `size` bytes that were packed. false: damage, more than a description may have, or no memory. */
+bool gci_store_unpack(gci_view packed, uint64_t size, gci_buf *out);
+
 /* ---- walking ---- */
 
 /* Calls fn for every key in ascending order; anything but 0 ends it. */
