@@ -3,9 +3,14 @@
 
 import json
 import pathlib
+import re
 import sys
 
 DOCUMENTATION = ("why", "same", "different")
+HEADER = pathlib.Path(__file__).parent / "kinds.h"
+
+# What an advice may ask for: word -> name, from the header's table.
+FACTS = {word: name for name, word in re.findall(r'X\((\w+), "([\w-]+)", "', HEADER.read_text(encoding="utf-8"))}
 
 
 def effective(rule_set: dict) -> str:
@@ -36,11 +41,17 @@ def advice_rows(kinds: dict[str, dict]) -> list[str]:
     rows = [(None, row) for row in kinds["generic"]["before"]]
     rows += [(kind, row) for kind in sorted(kinds) for row in advice_of(kinds, kind)]
     rows += [(None, row) for row in kinds["generic"]["after"]]
-    return [
-        f"    {{ {'NULL' if kind is None else json.dumps(kind)}, {json.dumps(row['path'])}, "
-        f"GCI_ADVICE_{row.get('where', 'always').upper()}, {json.dumps(row['text'])} }},"
-        for kind, row in rows
-    ]
+    return [advice_row(kind, row) for kind, row in rows]
+
+
+def advice_row(kind: str | None, row: dict) -> str:
+    where = row.get("where", [])
+    facts = [where] if isinstance(where, str) else where
+    bits = " | ".join(f"GCI_FACT_BIT({FACTS[fact]})" for fact in facts) or "0"
+    return (
+        f"    {{ {'NULL' if kind is None else json.dumps(kind)}, GCACHE_REASON_{row.get('reason', 'no_key').upper()}, "
+        f"{json.dumps(row.get('path', ''))}, {bits}, GCI_GRAPH_{row.get('graph', 'same').upper()}, {json.dumps(row['text'])} }},"
+    )
 
 
 def main() -> None:

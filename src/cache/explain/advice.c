@@ -1,100 +1,24 @@
 /*
- * What can be done about a miss: by the path that differs from the nearest key, or by the guard that failed.
+ * What can be done about a miss. Facts about it (advice.h) choose among the rows that kinds bring along (kinds/kinds.h).
  */
-#include "cache/explain/explanation.h"
+#include "cache/explain/advice.h"
 
+#include "cache/explain/explanation.h"
 #include "cache/handle/words.h"
 #include "graph/graph.h"
-#include "kinds/kinds.h"
 
 #include <ctype.h>
 
-/* Where a kernel's indices stop fitting 32 bits. */
-#define INT32_LIMIT "2147483647"
+/* What differs may have two causes, each with an advice; a reader follows no more at once. */
+#define ADVICE_MAX 2
 
-static bool
-is_torch(gci_journal_entry const *entry)
-{
-    char const *kind = gcache_graph_kind(entry->context.graph);
+/* ---- rows ---- */
 
-    return strcmp(kind, "fx") == 0 || strcmp(kind, "aot") == 0;
-}
-
-/* ---- a key that nobody stored: kinds/kinds.h ---- */
-
-static bool
-is_number(gci_view text)
-{
-    for (size_t i = 0; i < text.size; i++)
-        if (!isdigit((unsigned char)text.data[i]))
-            return false;
-    return text.size != 0;
-}
-
-/* The lines that begin with sign: their text with the sizes of tensors taken out, and those sizes. */
-static void
-part_sizes(gci_view hunks, char sign, gci_buf *text, gci_buf *sizes)
-{
-    static char const type[] = "tensor<";
-    bool wanted = false;
-
-    for (size_t i = 0; i < hunks.size; i++) {
-        if (i == 0 || hunks.data[i - 1] == '\n') {
-            wanted = hunks.data[i] == sign;
-            continue;
-        }
-        if (!wanted)
-            continue;
-        gci_buf_append_char(text, hunks.data[i]);
-        if (i + 1 < sizeof type || memcmp(hunks.data + i - (sizeof type - 2), type, sizeof type - 1) != 0)
-            continue;
-        while (i + 1 < hunks.size && (isdigit((unsigned char)hunks.data[i + 1]) || hunks.data[i + 1] == 'x'))
-            gci_buf_append_char(sizes, hunks.data[++i]);
-        gci_buf_append_char(sizes, ' ');
-    }
-}
-
-/* Two texts that are equal but for the sizes of tensors. */
-static bool
-only_sizes_differ(gci_view hunks)
-{
-    gci_buf texts[2], sizes[2];
-
-    for (size_t i = 0; i < 2; i++) {
-        gci_buf_init(&texts[i], GCI_BUF_NO_LIMIT);
-        gci_buf_init(&sizes[i], GCI_BUF_NO_LIMIT);
-        part_sizes(hunks, i == 0 ? '-' : '+', &texts[i], &sizes[i]);
-    }
-    bool only = gci_view_equal(gci_buf_view(&texts[0]), gci_buf_view(&texts[1])) &&
-                !gci_view_equal(gci_buf_view(&sizes[0]), gci_buf_view(&sizes[1]));
-    for (size_t i = 0; i < 2; i++) {
-        gci_buf_clear(&texts[i]);
-        gci_buf_clear(&sizes[i]);
-    }
-    return only;
-}
-
-static bool
-holds(gci_advice_where what, gci_diff_item const *item)
-{
-    switch (what) {
-    case GCI_ADVICE_SIZES:
-        return is_number(item->stored) && is_number(item->asked);
-    case GCI_ADVICE_ADDRESSES:
-        return item->hunks.data == NULL && gci_view_contains(item->stored, "0x") && gci_view_contains(item->asked, "0x");
-    case GCI_ADVICE_SHAPES:
-        return item->hunks.data != NULL && only_sizes_differ(item->hunks);
-    case GCI_ADVICE_ALWAYS:
-        break;
-    }
-    return true;
-}
-
-/* pattern = the beginning of a path, in which * stands for an index */
+/* pattern = the beginning of a path, in which * stands for an index, up to its end or a | */
 static bool
 path_begins(gci_view path, char const *pattern)
 {
-    for (; *pattern != '\0'; pattern++) {
+    for (; *pattern != '\0' && *pattern != '|'; pattern++) {
         if (*pattern == '*') {
             while (path.size != 0 && isdigit((unsigned char)path.data[0]))
                 path = gci_view_of(path.data + 1, path.size - 1);
@@ -107,14 +31,47 @@ path_begins(gci_view path, char const *pattern)
     return true;
 }
 
-/* The path behind its first part: max_autotune of options.max_autotune. */
-static gci_view
-name_of(gci_view path)
+static bool
+path_fits(gci_view path, char const *patterns)
 {
-    char const *dot = memchr(path.data, '.', path.size);
-
-    return dot == NULL ? path : gci_view_of(dot + 1, path.size - (size_t)(dot + 1 - path.data));
+    if (patterns == NULL || *patterns == '\0')
+        return true;
+    while (!path_begins(path, patterns)) {
+        patterns += strcspn(patterns, "|");
+        if (*patterns++ == '\0')
+            return false;
+    }
+    return true;
 }
+
+/* The first of the rows of a kind (NULL: for all) that fits. */
+static gci_advice const *
+find_row(gci_advice const *rows, size_t count, char const *kind, gcache_reason reason, gci_advice_graph graph,
+         gci_advice_case const *what)
+{
+    for (size_t i = 0; i < count; i++) {
+        gci_advice const *row = &rows[i];
+        bool of_kind = row->kind == NULL || strcmp(row->kind, kind) == 0;
+        if (of_kind && row->reason == reason && graph <= row->graph && (row->where & ~what->facts) == 0 &&
+            path_fits(what->path, row->path))
+            return row;
+    }
+    return NULL;
+}
+
+/* A kind of the user's own has its say before those that are compiled in. */
+static gci_advice const *
+find_advice(gci_journal_entry const *entry, gci_advice_graph graph, gci_advice_case const *what)
+{
+    char const *kind = gcache_graph_kind(entry->context.graph);
+    size_t count;
+    gci_advice const *own = gci_graph_advice(entry->context.graph, &count);
+    gci_advice const *found = find_row(own, count, kind, entry->reason, graph, what);
+
+    return found != NULL ? found : find_row(gci_advice_rows, gci_advice_count, kind, entry->reason, graph, what);
+}
+
+/* ---- texts ---- */
 
 static void
 write_value(gci_buf *out, gci_view value)
@@ -125,189 +82,104 @@ write_value(gci_buf *out, gci_view value)
         gci_write_excerpt(out, value, 60);
 }
 
-static void
-write_template(char const *text, gci_diff_item const *item, gci_buf *out)
+/* text = "{" word "}" ..: the value it stands for, and how long it is; 0: it isn't one */
+static size_t
+read_word(char const *text, gci_advice_value *out)
 {
-    for (char const *at = text; *at != '\0';) {
-        if (strncmp(at, "{name}", 6) == 0) {
-            gci_buf_append_view(out, name_of(item->path));
-            at += 6;
-        } else if (strncmp(at, "{stored}", 8) == 0) {
-            write_value(out, item->stored);
-            at += 8;
-        } else if (strncmp(at, "{asked}", 7) == 0) {
-            write_value(out, item->asked);
-            at += 7;
-        } else {
-            gci_buf_append_char(out, *at++);
+    static char const *const words[] = {
+#define X(name, word) "{" word "}",
+        GCI_ADVICE_VALUE_MAP(X)
+#undef X
+    };
+
+    for (size_t i = 0; i < GCI_VALUE_COUNT; i++) {
+        if (strncmp(text, words[i], strlen(words[i])) == 0) {
+            *out = (gci_advice_value)i;
+            return strlen(words[i]);
         }
     }
+    return 0;
 }
 
-/* The first of the rows of a kind (NULL: for all) that fits. */
-static gci_advice const *
-find_row(gci_advice const *rows, size_t count, char const *kind, gci_diff_item const *item)
+static void
+write_template(char const *text, gci_advice_case const *what, gci_buf *out)
 {
-    for (size_t i = 0; i < count; i++) {
-        bool of_kind = rows[i].kind == NULL || strcmp(rows[i].kind, kind) == 0;
-        if (of_kind && path_begins(item->path, rows[i].path) && holds(rows[i].where, item))
-            return &rows[i];
+    gci_advice_value value;
+
+    while (*text != '\0') {
+        size_t size = *text == '{' ? read_word(text, &value) : 0;
+        if (size != 0)
+            write_value(out, what->values[value]);
+        else
+            gci_buf_append_char(out, *text);
+        text += size != 0 ? size : 1;
     }
-    return NULL;
 }
 
-/* A kind of the user's own has its say before those that are compiled in. */
-static gci_advice const *
-find_advice(gci_journal_entry const *entry, gci_diff_item const *item)
+static void
+write_advice(gci_journal_entry const *entry, gci_advice_case const *what, gci_buf *out)
 {
-    char const *kind = gcache_graph_kind(entry->context.graph);
+    gci_advice const *row = find_advice(entry, GCI_GRAPH_SAME, what);
+
+    if (row != NULL)
+        write_template(row->text, what, out);
+}
+
+/* ---- a key that nobody stored ---- */
+
+typedef struct choice {
+    gci_advice const *rows[ADVICE_MAX];
+    gci_advice_case cases[ADVICE_MAX];
     size_t count;
-    gci_advice const *own = gci_graph_advice(entry->context.graph, &count), *found = find_row(own, count, kind, item);
+} choice;
 
-    return found != NULL ? found : find_row(gci_advice_rows, gci_advice_count, kind, item);
-}
-
-/* The nodes of the graph (gm in PyTorch's own lines) differ: whatever else does, nothing stored would have served. */
 static bool
-is_other_graph(gci_near_key const *near)
+is_chosen(choice const *chosen, gci_advice const *row)
 {
-    for (size_t i = 0; i < near->count; i++)
-        if (path_begins(near->items[i].path, "graph") || gci_view_is(near->items[i].path, "gm"))
+    for (size_t i = 0; i < chosen->count; i++)
+        if (chosen->rows[i] == row)
             return true;
     return false;
 }
 
+/* An advice that says all there is to say stands alone. */
 static void
-advise_on_key(gci_journal_entry const *entry, gci_buf *out)
+choose(choice *chosen, gci_advice const *row, gci_advice_case const *what)
 {
-    gci_trace const *trace = &entry->trace;
+    bool says_all = chosen->count != 0 && chosen->rows[0]->graph == GCI_GRAPH_ANY;
 
-    if (trace->nearest_count == 0 || is_other_graph(&trace->nearest[0]))
+    if (says_all || is_chosen(chosen, row))
         return;
-    for (size_t i = 0; i < trace->nearest[0].count; i++) {
-        gci_advice const *found = find_advice(entry, &trace->nearest[0].items[i]);
-        if (found == NULL)
-            continue;
-        write_template(found->text, &trace->nearest[0].items[i], out);
+    if (row->graph == GCI_GRAPH_ANY)
+        chosen->count = 0;
+    else if (chosen->count == ADVICE_MAX)
         return;
+    chosen->rows[chosen->count] = row;
+    chosen->cases[chosen->count++] = *what;
+}
+
+static void
+advise_on_key(gci_journal_entry const *entry, gci_advice_case *what, gci_buf *out)
+{
+    gci_near_key const *near = &entry->trace.nearest[0];
+    gci_advice_graph graph = gci_advice_graph_of(near);
+    choice chosen = { .count = 0 };
+
+    for (size_t i = 0; i < near->count; i++) {
+        gci_advice_case item = { .arena = what->arena };
+        gci_advice_on_difference(entry, near, i, &item);
+        gci_advice const *row = find_advice(entry, graph, &item);
+        if (row != NULL && *row->text != '\0')
+            choose(&chosen, row, &item);
+    }
+    for (size_t i = 0; i < chosen.count; i++) {
+        if (i != 0)
+            gci_buf_append_char(out, ' ');
+        write_template(chosen.rows[i]->text, &chosen.cases[i], out);
     }
 }
 
-/* ---- guards ---- */
-
-static char const *
-source_of(gci_journal_entry const *entry, gci_view name)
-{
-    gcache_request const *request = &entry->context.request;
-
-    return gci_pairs_value(request->sources, request->sources_count, name);
-}
-
-/* With a tensor and one of its dimensions. */
-#define MARK_DYNAMIC "torch._dynamo.mark_dynamic({}, {}) before the first call"
-
-/* source = tensor ".size(" dimension ")" */
-static bool
-is_size(gci_journal_entry const *entry, char const *source, gci_view *out_tensor, gci_view *out_dimension)
-{
-    char const *call = source != NULL ? strstr(source, ".size(") : NULL;
-
-    if (!is_torch(entry) || call == NULL || strchr(call, ')') == NULL)
-        return false;
-    *out_tensor = gci_view_of(source, (size_t)(call - source));
-    call += strlen(".size(");
-    *out_dimension = gci_view_of(call, strcspn(call, ")"));
-    return true;
-}
-
-/* Each of the values it is equal to compiles by itself. */
-static void
-advise_on_equality(gci_journal_entry const *entry, gci_view name, gci_buf *out)
-{
-    char const *source = source_of(entry, name);
-    gci_view tensor, dimension;
-
-    if (!is_size(entry, source, &tensor, &dimension))
-        return;
-    gci_phrase(out, "each {} compiles by itself: call " MARK_DYNAMIC ".", GCI_AS_TEXT(source), GCI_AS_VIEW(tensor),
-               GCI_AS_VIEW(dimension));
-}
-
-static void
-advise_on_multiple(gci_journal_entry const *entry, gci_symbol_bounds const *bounds, gci_buf *out)
-{
-    char const *source = source_of(entry, bounds->name);
-    gci_view tensor, dimension;
-
-    gci_buf_format(out, "what is stored serves multiples of %lld only", (long long)bounds->modulus);
-    gci_phrase(out, ": pad {} to one of them", GCI_AS_VIEW(source != NULL ? gci_view_text(source) : bounds->name));
-    if (is_size(entry, source, &tensor, &dimension))
-        gci_phrase(out, ", or call " MARK_DYNAMIC, GCI_AS_VIEW(tensor), GCI_AS_VIEW(dimension));
-    gci_buf_append_char(out, '.');
-}
-
-/* Each side of a bound compiles once and is kept: worth saying only where a side isn't meant to come at all. */
-static void
-advise_on_bound(gci_journal_entry const *entry, gci_symbol_bounds const *bounds, gci_buf *out)
-{
-    char const *source = source_of(entry, bounds->name);
-
-    if (!is_torch(entry) || source == NULL)
-        return;
-    gci_buf_append_text(out, "a size beyond this bound compiles once, and its entry is kept beside the others. If none "
-                             "is meant to come, torch._check(");
-    if (bounds->low != INT64_MIN)
-        gci_buf_format(out, "%lld <= %s", (long long)bounds->low, source);
-    else
-        gci_buf_format(out, "%s <= %lld", source, (long long)bounds->high);
-    gci_buf_append_text(out, ") in the compiled function makes it an error.");
-}
-
-/* From the normal form of what decides the guard. */
-static void
-advise_on_bounds(gci_journal_entry const *entry, gci_symbol_bounds const *bounds, gci_buf *out)
-{
-    bool one_side = (bounds->low == INT64_MIN) != (bounds->high == INT64_MAX);
-
-    if (bounds->modulus != 0 && bounds->low == 0 && bounds->high == 0)
-        advise_on_multiple(entry, bounds, out);
-    else if (bounds->modulus == 0 && bounds->low == bounds->high)
-        advise_on_equality(entry, bounds->name, out);
-    else if (bounds->modulus == 0 && one_side)
-        advise_on_bound(entry, bounds, out);
-}
-
-static void
-advise_on_guard(gci_journal_entry const *entry, gci_trial const *trial, gci_buf *out)
-{
-    gci_symbol_bounds bounds;
-    gci_buf part;
-
-    if (trial->ranked->guards == NULL || trial->verdict.guard >= trial->ranked->candidate->record.guard_count)
-        return;
-    gci_buf_init(&part, GCI_BUF_NO_LIMIT);
-    gci_hints named = entry->context.hints;
-    named.shown = NULL; /* as the guard is written, to be read again */
-    gci_guards_explain(trial->ranked->guards, trial->verdict.guard, &named, &part, NULL);
-    if (gci_view_contains(gci_buf_view(&part), INT32_LIMIT))
-        gci_buf_append_text(out, "beyond 2,147,483,647 elements an index needs 64 bits: the first such size compiles once, "
-                                 "and later ones use what it stores.");
-    /* Calls and what is put in parentheses are a compiler's own arithmetic: nothing is said of them. */
-    else if (!gci_view_contains(gci_buf_view(&part), "(") && gci_bounds_of_symbol(gci_buf_view(&part), &bounds))
-        advise_on_bounds(entry, &bounds, out);
-    gci_buf_clear(&part);
-}
-
-static void
-advise_on_error(gci_trial const *trial, gci_buf *out)
-{
-    char const *exception = trial->verdict.exception;
-
-    if (strcmp(exception, "KeyError") == 0 || strcmp(exception, "NameError") == 0)
-        gci_buf_append_text(out, "the lookup gives no value for a name that the guard reads: pass a hint for it.");
-}
-
-/* ---- the others ---- */
+/* ---- evictions ---- */
 
 /* Numbers to be typed: two digits or three, rounded up. */
 static void
@@ -339,92 +211,106 @@ sufficient_cap(gci_key_eviction const *eviction)
     return room + room / 9;
 }
 
-static void
-advise_on_size(gci_key_eviction const *eviction, gci_buf *out)
+static gci_view
+typed_size(gci_arena *arena, uint64_t bytes, char const *space)
 {
-    uint64_t cap = sufficient_cap(eviction);
+    gci_buf text;
 
-    if (cap <= eviction->fullness.max_size) {
-        gci_buf_append_text(out, "raise the size cap: guardcache config max-size SIZE.");
-        return;
-    }
-    gci_buf_append_text(out, "about ");
-    write_typed_size(cap, " ", out);
-    gci_buf_append_text(out, eviction->tombstone.entries == 1 ? " would have kept it" : " would have kept them");
-    gci_buf_append_text(out, ": guardcache config max-size ");
-    write_typed_size(cap, "", out);
-    gci_buf_append_char(out, '.');
+    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
+    write_typed_size(bytes, space, &text);
+    gci_view copy = gci_arena_copy(arena, gci_buf_view(&text));
+    gci_buf_clear(&text);
+    return copy;
 }
 
 static void
-advise_on_eviction(gci_journal_entry const *entry, gci_buf *out)
+note_eviction(gci_journal_entry const *entry, gci_advice_case *out)
 {
-    static char const *const texts[] = {
-        [GCI_EVICTED_AGE] = "raise the age limit that the cache is opened with (max_age_ns).",
-        [GCI_EVICTED_GC_AGE] = "raise the age that guardcache gc --unused is called with.",
-        [GCI_EVICTED_GC] = "a larger guardcache gc --target keeps it; without gc the cache keeps itself below its cap.",
-        [GCI_EVICTED_SPACE] = "free space on the cache's disk, or move the cache to a larger one (GUARDCACHE_DIR).",
-        [GCI_EVICTED_KEY_FULL] = "guardcache config max-candidates N allows a key more of them; better are wider guards: "
-                                 "mark what varies as dynamic.",
+    static uint64_t const facts[GCI_EVICTED_CAUSES] = {
+        [GCI_EVICTED_SIZE] = GCI_FACT_BIT(BY_SIZE),     [GCI_EVICTED_AGE] = GCI_FACT_BIT(BY_AGE),
+        [GCI_EVICTED_GC] = GCI_FACT_BIT(BY_GC),         [GCI_EVICTED_GC_AGE] = GCI_FACT_BIT(BY_GC_AGE),
+        [GCI_EVICTED_SPACE] = GCI_FACT_BIT(BY_SPACE),   [GCI_EVICTED_KEY_FULL] = GCI_FACT_BIT(BY_KEY_FULL),
     };
     gci_key_eviction const *eviction = gci_trace_eviction(&entry->trace);
-    size_t cause = eviction != NULL ? (size_t)eviction->tombstone.cause : 0;
 
-    if (cause == GCI_EVICTED_SIZE)
-        advise_on_size(eviction, out);
-    else if (cause < sizeof texts / sizeof *texts && texts[cause] != NULL)
-        gci_buf_append_text(out, texts[cause]);
+    if (eviction == NULL || (size_t)eviction->tombstone.cause >= GCI_EVICTED_CAUSES)
+        return;
+    uint64_t cap = sufficient_cap(eviction);
+    out->facts |= facts[eviction->tombstone.cause];
+    out->values[GCI_VALUE_THEM] = gci_view_text(eviction->tombstone.entries == 1 ? "it" : "them");
+    if (cap <= eviction->fullness.max_size)
+        return;
+    out->facts |= GCI_FACT_BIT(CAP_KNOWN);
+    out->values[GCI_VALUE_ROOM] = typed_size(out->arena, cap, " ");
+    out->values[GCI_VALUE_CAP] = typed_size(out->arena, cap, "");
+}
+
+/* ---- the others ---- */
+
+static void
+note_error(gci_trial const *trial, gci_advice_case *out)
+{
+    char const *exception = trial->verdict.exception;
+
+    if (strcmp(exception, "KeyError") == 0 || strcmp(exception, "NameError") == 0)
+        out->facts |= GCI_FACT_BIT(LOOKUP_ERROR);
 }
 
 static void
-advise_on_requirement(gci_trial const *trial, gci_buf *out)
+note_requirement(gci_trial const *trial, gci_advice_case *out)
 {
-    gci_phrase(out, "each value of {} compiles once for itself; both entries are then kept side by side.",
-               GCI_AS_VIEW(trial->requirement->name));
+    if (trial->requirement == NULL)
+        return;
+    out->path = out->values[GCI_VALUE_NAME] = trial->requirement->name;
+    out->values[GCI_VALUE_STORED] = trial->requirement->value;
+    out->values[GCI_VALUE_ASKED] = trial->provided;
 }
 
 /* Another variant than the wanted one. */
 static void
-advise_on_variant(gci_journal_entry const *entry, gci_trial const *trial, gci_buf *out)
+note_variant(gci_journal_entry const *entry, gci_trial const *trial, gci_advice_case *out)
 {
     gci_view variant = trial->ranked->candidate->record.variant;
+    char const *wanted = entry->context.request.variant;
 
-    if (variant.size == 0)
-        gci_buf_append_text(out, "ask without a variant to be offered the one that has none");
-    else
-        gci_phrase(out, "ask without a variant to be offered \"{}\"", GCI_AS_VIEW(variant));
-    gci_phrase(out, " as well, or compile \"{}\" once: both are then kept side by side.",
-               GCI_AS_TEXT(entry->context.request.variant));
+    out->facts |= variant.size != 0 ? GCI_FACT_BIT(VARIANT) : 0;
+    out->values[GCI_VALUE_STORED] = variant;
+    out->values[GCI_VALUE_ASKED] = gci_view_text(wanted != NULL ? wanted : "");
 }
 
-/* Where the advice is always the same. */
-static char const *const advice_by_reason[GCACHE_REASON_COUNT] = {
-    [GCACHE_REASON_NAMES] = "set accept_renames in the request if the caller can rename what it loads: a hit says what is called "
-                            "how. Else what is compiled now is stored beside it, under its own names.",
-    [GCACHE_REASON_DISABLED] = "guardcache config shows what has switched it off.",
-    [GCACHE_REASON_REFRESH] = "nothing to do: what is compiled now is stored as the newest. guardcache config shows what has "
-                              "set refresh.",
-    [GCACHE_REASON_CORRUPT] = "nothing to do: the damaged file is put aside, and the next compile replaces it. If it happens "
-                              "again, check the disk; guardcache verify reads everything.",
-};
+/* Facts of the trial that decided. */
+static void
+note_trial(gci_journal_entry const *entry, gci_trial const *trial, gci_advice_case *out)
+{
+    if (entry->reason == GCACHE_REASON_GUARD_FALSE)
+        gci_advice_on_guard(entry, trial, out);
+    else if (entry->reason == GCACHE_REASON_GUARD_ERROR)
+        note_error(trial, out);
+    else if (entry->reason == GCACHE_REASON_REQUIREMENT)
+        note_requirement(trial, out);
+    else if (entry->reason == GCACHE_REASON_VARIANT)
+        note_variant(entry, trial, out);
+}
 
 void
 gci_write_advice(gci_journal_entry const *entry, gci_buf *out)
 {
     gci_trial const *trial = gci_trace_first(&entry->trace, entry->reason);
+    gci_arena arena;
 
-    if (entry->reason == GCACHE_REASON_NO_KEY)
-        advise_on_key(entry, out);
-    else if (entry->reason == GCACHE_REASON_EVICTED)
-        advise_on_eviction(entry, out);
-    else if (advice_by_reason[entry->reason] != NULL)
-        gci_buf_append_text(out, advice_by_reason[entry->reason]);
-    else if (entry->reason == GCACHE_REASON_GUARD_FALSE && trial != NULL)
-        advise_on_guard(entry, trial, out);
-    else if (entry->reason == GCACHE_REASON_GUARD_ERROR && trial != NULL)
-        advise_on_error(trial, out);
-    else if (entry->reason == GCACHE_REASON_REQUIREMENT && trial != NULL && trial->requirement != NULL)
-        advise_on_requirement(trial, out);
-    else if (entry->reason == GCACHE_REASON_VARIANT && trial != NULL && entry->context.request.variant != NULL)
-        advise_on_variant(entry, trial, out);
+    gci_arena_init(&arena, GCI_BUF_NO_LIMIT);
+    gci_advice_case what = { .arena = &arena };
+    if (entry->reason == GCACHE_REASON_NO_KEY) {
+        if (entry->trace.nearest_count != 0)
+            advise_on_key(entry, &what, out);
+    } else {
+        if (entry->reason == GCACHE_REASON_EVICTED)
+            note_eviction(entry, &what);
+        else if (entry->reason == GCACHE_REASON_BYPASS && entry->bypass != NULL)
+            what.path = gci_view_text(entry->bypass);
+        else if (trial != NULL)
+            note_trial(entry, trial, &what);
+        write_advice(entry, &what, out);
+    }
+    gci_arena_clear(&arena);
 }

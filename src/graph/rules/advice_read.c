@@ -11,29 +11,84 @@ static gcache_status
 read_text(reader const *r, gci_value const *value, char const **out)
 {
     if (value->type != GCI_STRING)
-        return gci_rules_fail(r, value, "path, where and text", "must be strings");
+        return gci_rules_fail(r, value, "path and text", "must be strings");
     *out = gci_arena_copy(&r->rules->arena, value->text).data;
     return *out != NULL ? GCACHE_OK : gci_fail_memory(r->error);
 }
 
-static gcache_status
-read_where(reader const *r, gci_value const *value, gci_advice_where *out)
-{
-    static char const *const words[] = {
-        [GCI_ADVICE_ALWAYS] = "always", [GCI_ADVICE_SIZES] = "sizes", [GCI_ADVICE_ADDRESSES] = "addresses",
-        [GCI_ADVICE_SHAPES] = "shapes",
-    };
+static char const *const fact_words[] = {
+#define X(name, word, text) word,
+    GCI_ADVICE_FACT_MAP(X)
+#undef X
+};
 
-    for (size_t i = 0; value->type == GCI_STRING && i < sizeof words / sizeof *words; i++) {
-        if (gci_view_is(value->text, words[i])) {
-            *out = (gci_advice_where)i;
+static char const *const graph_words[] = {
+#define X(name, word, text) word,
+    GCI_ADVICE_GRAPH_MAP(X)
+#undef X
+};
+
+static char const *const reason_words[] = {
+#define X(name, word, text) word,
+    GCACHE_REASON_MAP(X)
+#undef X
+};
+
+/* Which of the words it is. */
+static gcache_status
+read_word(reader const *r, gci_value const *value, char const *const *words, size_t count, char const *what, size_t *out)
+{
+    for (*out = 0; value->type == GCI_STRING && *out < count; (*out)++)
+        if (gci_view_is(value->text, words[*out]))
             return GCACHE_OK;
-        }
-    }
-    return gci_rules_fail(r, value, "where", "must be always, sizes, addresses or shapes");
+    return gci_rules_fail(r, value, what, "isn't one of the words for it");
 }
 
-/* row := { "path": string, "text": string, "where": string } */
+/* where := word | [word, ..] */
+static gcache_status
+read_where(reader const *r, gci_value const *value, uint64_t *out)
+{
+    gci_value const *words = value->type == GCI_LIST ? value->items : value;
+    uint32_t count = value->type == GCI_LIST ? value->count : 1;
+    gcache_status status = GCACHE_OK;
+    size_t fact;
+
+    for (uint32_t i = 0; status == GCACHE_OK && i < count; i++) {
+        status = read_word(r, &words[i], fact_words, GCI_FACT_COUNT, "where", &fact);
+        if (status == GCACHE_OK)
+            *out |= UINT64_C(1) << fact;
+    }
+    return status;
+}
+
+static gcache_status
+read_member(reader const *r, gci_member const *member, gci_advice *row)
+{
+    gcache_status status;
+    size_t word = 0;
+
+    if (gci_view_is(member->name, "path"))
+        return read_text(r, &member->value, &row->path);
+    if (gci_view_is(member->name, "text"))
+        return read_text(r, &member->value, &row->text);
+    if (gci_view_is(member->name, "where"))
+        return read_where(r, &member->value, &row->where);
+    if (gci_view_is(member->name, "example"))
+        return GCACHE_OK; /* for whoever tries it */
+    if (gci_view_is(member->name, "reason")) {
+        status = read_word(r, &member->value, reason_words, GCACHE_REASON_COUNT, "reason", &word);
+        row->reason = (gcache_reason)word;
+        return status;
+    }
+    if (gci_view_is(member->name, "graph")) {
+        status = read_word(r, &member->value, graph_words, GCI_GRAPH_STATES, "graph", &word);
+        row->graph = (gci_advice_graph)word;
+        return status;
+    }
+    return gci_rules_fail(r, &member->value, "a row of advice", "has path, reason, where, graph, text and example");
+}
+
+/* row := { "path": string, "text": string, "reason": word, "where": where, "graph": word, "example": any } */
 static gcache_status
 read_row(reader const *r, gci_value const *map, gci_advice *row)
 {
@@ -41,19 +96,11 @@ read_row(reader const *r, gci_value const *map, gci_advice *row)
 
     if (map->type != GCI_MAP)
         return gci_rules_fail(r, map, "a row of advice", "must be a map");
-    for (uint32_t i = 0; status == GCACHE_OK && i < map->count; i++) {
-        gci_member const *member = &map->members[i];
-        if (gci_view_is(member->name, "path"))
-            status = read_text(r, &member->value, &row->path);
-        else if (gci_view_is(member->name, "text"))
-            status = read_text(r, &member->value, &row->text);
-        else if (gci_view_is(member->name, "where"))
-            status = read_where(r, &member->value, &row->where);
-        else
-            status = gci_rules_fail(r, &member->value, "a row of advice", "has path, where and text");
-    }
-    if (status == GCACHE_OK && (row->path == NULL || row->text == NULL))
-        status = gci_rules_fail(r, map, "a row of advice", "needs path and text");
+    row->reason = GCACHE_REASON_NO_KEY;
+    for (uint32_t i = 0; status == GCACHE_OK && i < map->count; i++)
+        status = read_member(r, &map->members[i], row);
+    if (status == GCACHE_OK && (row->text == NULL || (row->path == NULL && row->where == 0)))
+        status = gci_rules_fail(r, map, "a row of advice", "needs text, and path or where");
     return status;
 }
 

@@ -1,0 +1,32 @@
+/*
+ * What an advice is chosen by: facts about the miss, and the values that its text may name (kinds/kinds.h).
+ * Facts: advice_difference.c (a key that nobody stored), advice_guard.c; choosing: advice.c.
+ */
+#ifndef GCI_CACHE_EXPLAIN_ADVICE_H
+#define GCI_CACHE_EXPLAIN_ADVICE_H
+
+#include "base/arena.h"
+#include "cache/journal/journal_entry.h"
+#include "kinds/kinds.h"
+
+/* What rows are compared with: one difference, a guard, a requirement. Values are views into the entry, or into the arena. */
+typedef struct gci_advice_case {
+    gci_arena *arena;
+    gci_view path; /* data NULL: rows with a path don't fit */
+    uint64_t facts;
+    gci_view values[GCI_VALUE_COUNT];
+} gci_advice_case;
+
+/* How far the graphs of a nearest key and the one asked for differ. */
+gci_advice_graph gci_advice_graph_of(gci_near_key const *near);
+
+/* Facts and values of near->items[index], with sizes that vary as far as the entry has names for them. */
+void gci_advice_on_difference(gci_journal_entry const *entry, gci_near_key const *near, size_t index, gci_advice_case *out);
+
+/* The same for the guard that decided. */
+void gci_advice_on_guard(gci_journal_entry const *entry, gci_trial const *trial, gci_advice_case *out);
+
+/* {source}, {tensor} and {dim} from what a symbol is in the user's program: "x.size(0)". NULL: not known. */
+void gci_advice_name(gci_advice_case *what, char const *source);
+
+#endif

@@ -1,0 +1,517 @@
+/*
+ * What a difference between the nearest key and the one asked for is, in the terms that advice is written in: an element
+ * type, an order in memory, a size that became symbolic. Inputs are told apart in two forms, as a path into `inputs`
+ * (inputs[2].value.shape[0]) and as a line of PyTorch's key (example_inputs[2]: f32[4, 16][16, 1]cpu requires_grad=True).
+ */
+#include "base/text/json.h"
+#include "cache/explain/advice.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+
+/* ---- texts ---- */
+
+static bool
+is_number(gci_view text)
+{
+    for (size_t i = 0; i < text.size; i++)
+        if (!isdigit((unsigned char)text.data[i]))
+            return false;
+    return text.size != 0;
+}
+
+/* s0, s77, u3 */
+static bool
+is_symbol(gci_view text)
+{
+    return text.size >= 2 && (text.data[0] == 's' || text.data[0] == 'u') && is_number(gci_view_of(text.data + 1, text.size - 1));
+}
+
+/* A symbolic input by itself: {"value": s0}, or ('s77',) as PyTorch writes it. */
+static bool
+is_symbol_input(gci_view text)
+{
+    static char const *const around[][2] = { { "{\"value\": ", "}" }, { "('", "',)" } };
+
+    for (size_t i = 0; i < 2; i++) {
+        size_t begin = strlen(around[i][0]), end = strlen(around[i][1]);
+        if (gci_view_begins(text, around[i][0]) && text.size > begin + end &&
+            memcmp(text.data + text.size - end, around[i][1], end) == 0)
+            return is_symbol(gci_view_of(text.data + begin, text.size - begin - end));
+    }
+    return false;
+}
+
+/* The lines that begin with sign: their text with the sizes of tensors taken out, and those sizes. */
+static void
+part_sizes(gci_view hunks, char sign, gci_buf *text, gci_buf *sizes)
+{
+    static char const type[] = "tensor<";
+    bool wanted = false;
+
+    for (size_t i = 0; i < hunks.size; i++) {
+        if (i == 0 || hunks.data[i - 1] == '\n') {
+            wanted = hunks.data[i] == sign;
+            continue;
+        }
+        if (!wanted)
+            continue;
+        gci_buf_append_char(text, hunks.data[i]);
+        if (i + 1 < sizeof type || memcmp(hunks.data + i - (sizeof type - 2), type, sizeof type - 1) != 0)
+            continue;
+        while (i + 1 < hunks.size && (isdigit((unsigned char)hunks.data[i + 1]) || hunks.data[i + 1] == 'x'))
+            gci_buf_append_char(sizes, hunks.data[++i]);
+        gci_buf_append_char(sizes, ' ');
+    }
+}
+
+/* The operations that the lines beginning with sign call: torch.ops.aten.mul.Tensor and the like, one behind the other. */
+static void
+list_operations(gci_view hunks, char sign, gci_buf *out)
+{
+    static char const prefix[] = "torch.ops.";
+    gci_view line;
+
+    while (gci_view_next_line(&hunks, &line)) {
+        if (line.size == 0 || line.data[0] != sign)
+            continue;
+        for (size_t i = 1; i + sizeof prefix <= line.size; i++) {
+            if (memcmp(line.data + i, prefix, sizeof prefix - 1) != 0)
+                continue;
+            while (i < line.size && line.data[i] != '(')
+                gci_buf_append_char(out, line.data[i++]);
+            gci_buf_append_char(out, '\n');
+        }
+    }
+}
+
+typedef void lister(gci_view hunks, char sign, gci_buf *out);
+
+static bool
+same_lists(gci_view hunks, lister *list)
+{
+    gci_buf lists[2];
+
+    for (size_t i = 0; i < 2; i++) {
+        gci_buf_init(&lists[i], GCI_BUF_NO_LIMIT);
+        list(hunks, i == 0 ? '-' : '+', &lists[i]);
+    }
+    bool same = gci_view_equal(gci_buf_view(&lists[0]), gci_buf_view(&lists[1]));
+    for (size_t i = 0; i < 2; i++)
+        gci_buf_clear(&lists[i]);
+    return same;
+}
+
+static void
+list_text(gci_view hunks, char sign, gci_buf *out)
+{
+    gci_buf sizes;
+
+    gci_buf_init(&sizes, GCI_BUF_NO_LIMIT);
+    part_sizes(hunks, sign, out, &sizes);
+    gci_buf_clear(&sizes);
+}
+
+static void
+list_sizes(gci_view hunks, char sign, gci_buf *out)
+{
+    gci_buf text;
+
+    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
+    part_sizes(hunks, sign, &text, out);
+    gci_buf_clear(&text);
+}
+
+/* ---- one line of a text ---- */
+
+/* The only line that begins with sign, without it; data NULL: there are several, or none. */
+static gci_view
+only_line(gci_view hunks, char sign)
+{
+    gci_view line, found = { 0 };
+
+    while (gci_view_next_line(&hunks, &line)) {
+        if (line.size == 0 || line.data[0] != sign)
+            continue;
+        if (found.data != NULL)
+            return (gci_view){ 0 };
+        found = gci_view_of(line.data + 1, line.size - 1);
+    }
+    return found;
+}
+
+static bool
+part_setting(gci_view line, gci_view *out_name, gci_view *out_value)
+{
+    static char const sign[] = " = ";
+
+    for (size_t i = 0; line.data != NULL && i + sizeof sign <= line.size; i++) {
+        if (memcmp(line.data + i, sign, sizeof sign - 1) != 0)
+            continue;
+        *out_name = gci_view_of(line.data, i);
+        *out_value = gci_view_of(line.data + i + sizeof sign - 1, line.size - i - (sizeof sign - 1));
+        return true;
+    }
+    return false;
+}
+
+static void
+note_hunks(gci_view hunks, gci_advice_case *out)
+{
+    gci_view stored_name, asked_name, stored, asked;
+
+    if (same_lists(hunks, list_text) && !same_lists(hunks, list_sizes))
+        out->facts |= GCI_FACT_BIT(SHAPES);
+    if (!part_setting(only_line(hunks, '-'), &stored_name, &stored) ||
+        !part_setting(only_line(hunks, '+'), &asked_name, &asked) || !gci_view_equal(stored_name, asked_name))
+        return;
+    out->facts |= GCI_FACT_BIT(LINE);
+    out->values[GCI_VALUE_NAME] = stored_name;
+    out->values[GCI_VALUE_STORED] = stored;
+    out->values[GCI_VALUE_ASKED] = asked;
+}
+
+/* ---- a size ---- */
+
+static bool
+is_small(gci_view number)
+{
+    return number.size == 1 && (number.data[0] == '0' || number.data[0] == '1');
+}
+
+/* The facts of one size that differs. */
+static uint64_t
+size_facts(gci_view stored, gci_view asked)
+{
+    if (is_number(stored) && is_number(asked))
+        return GCI_FACT_BIT(SIZES) | (is_small(asked) ? GCI_FACT_BIT(ZERO_ONE) : 0);
+    if (is_number(stored) && asked.size != 0)
+        return GCI_FACT_BIT(TO_SYMBOL);
+    if (is_number(asked) && stored.size != 0)
+        return GCI_FACT_BIT(FROM_SYMBOL) | (is_small(asked) ? GCI_FACT_BIT(ZERO_ONE) : 0);
+    return 0;
+}
+
+/* ---- PyTorch's line of a tensor ---- */
+
+typedef struct tensor_line {
+    gci_view dtype, sizes, strides, device, more;
+} tensor_line;
+
+/* Up to a character of `ends`, or all. */
+static gci_view
+take(gci_view *rest, char const *ends)
+{
+    size_t size = 0;
+
+    while (size < rest->size && strchr(ends, rest->data[size]) == NULL)
+        size++;
+    gci_view taken = gci_view_of(rest->data, size);
+    *rest = gci_view_of(rest->data + size, rest->size - size);
+    return taken;
+}
+
+static bool
+take_brackets(gci_view *rest, gci_view *out)
+{
+    if (rest->size == 0 || rest->data[0] != '[')
+        return false;
+    *rest = gci_view_of(rest->data + 1, rest->size - 1);
+    *out = take(rest, "]");
+    if (rest->size == 0)
+        return false;
+    *rest = gci_view_of(rest->data + 1, rest->size - 1);
+    return true;
+}
+
+/* line := dtype "[" sizes "]" "[" strides "]" device [" " more] */
+static bool
+read_tensor(gci_view text, tensor_line *out)
+{
+    out->dtype = take(&text, "[ ");
+    if (out->dtype.size == 0 || !take_brackets(&text, &out->sizes) || !take_brackets(&text, &out->strides))
+        return false;
+    out->device = take(&text, " ");
+    out->more = text;
+    return true;
+}
+
+/* The next of what stands between commas. */
+static bool
+next_size(gci_view *rest, gci_view *out)
+{
+    if (rest->size == 0)
+        return false;
+    *out = take(rest, ",");
+    while (rest->size != 0 && (rest->data[0] == ',' || rest->data[0] == ' '))
+        *rest = gci_view_of(rest->data + 1, rest->size - 1);
+    return true;
+}
+
+/* Of all sizes that differ; {dim}, {stored} and {asked} are those of the first. 0: as many dimensions there aren't. */
+static uint64_t
+sizes_facts(gci_view stored, gci_view asked)
+{
+    uint64_t facts = 0;
+    gci_view a, b;
+
+    while (next_size(&stored, &a)) {
+        if (!next_size(&asked, &b))
+            return 0;
+        if (!gci_view_equal(a, b))
+            facts |= size_facts(a, b);
+    }
+    return asked.size == 0 ? facts : 0;
+}
+
+/* Strides of a contiguous tensor, as far as strides alone show it: none is smaller than one behind it, and the last is 1. */
+static bool
+descends(gci_view strides)
+{
+    long previous = 0;
+    gci_view stride = { 0 };
+
+    for (size_t i = 0; next_size(&strides, &stride); i++) {
+        long now = is_number(stride) ? strtol(stride.data, NULL, 10) : 0;
+        if (now <= 0 || (i != 0 && now > previous))
+            return false;
+        previous = now;
+    }
+    return previous == 1;
+}
+
+static void
+compare_tensors(tensor_line const *stored, tensor_line const *asked, gci_advice_case *out)
+{
+    bool gradient = gci_view_contains(stored->more, "requires_grad=True");
+
+    if (!gci_view_equal(stored->sizes, asked->sizes)) {
+        out->facts |= sizes_facts(stored->sizes, asked->sizes);
+        return;
+    }
+    if (!gci_view_equal(stored->dtype, asked->dtype)) {
+        out->facts |= GCI_FACT_BIT(DTYPE);
+        out->values[GCI_VALUE_STORED] = stored->dtype;
+        out->values[GCI_VALUE_ASKED] = asked->dtype;
+    } else if (!gci_view_equal(stored->device, asked->device)) {
+        out->facts |= GCI_FACT_BIT(DEVICE);
+        out->values[GCI_VALUE_STORED] = stored->device;
+        out->values[GCI_VALUE_ASKED] = asked->device;
+    } else if (!gci_view_equal(stored->strides, asked->strides)) {
+        out->facts |= GCI_FACT_BIT(STRIDES) | (descends(stored->strides) ? GCI_FACT_BIT(CONTIGUOUS) : 0);
+    } else if (gradient != gci_view_contains(asked->more, "requires_grad=True")) {
+        out->facts |= GCI_FACT_BIT(REQUIRES_GRAD);
+    }
+}
+
+/* ---- a path into inputs ---- */
+
+/* torch.float32 of "torch.float32" */
+static gci_view
+unquoted(gci_view text)
+{
+    bool quoted = text.size >= 2 && text.data[0] == '"' && text.data[text.size - 1] == '"';
+
+    return quoted ? gci_view_of(text.data + 1, text.size - 2) : text;
+}
+
+/* Where the last of the differences in the same tensor's strides ends in 1 and the first is the largest, it was contiguous. */
+static bool
+was_contiguous(gci_near_key const *near, gci_view tensor)
+{
+    gci_buf strides;
+
+    gci_buf_init(&strides, GCI_BUF_NO_LIMIT);
+    for (size_t i = 0; i < near->count; i++) {
+        gci_diff_item const *item = &near->items[i];
+        if (gci_view_begins(item->path, tensor.data) && strstr(item->path.data + tensor.size, "stride[") != NULL) {
+            gci_buf_append_view(&strides, item->stored);
+            gci_buf_append_text(&strides, ", ");
+        }
+    }
+    bool contiguous = descends(gci_buf_view(&strides));
+    gci_buf_clear(&strides);
+    return contiguous;
+}
+
+static bool
+has_other_sizes(gci_near_key const *near, char const *tensor)
+{
+    for (size_t i = 0; i < near->count; i++)
+        if (gci_view_begins(near->items[i].path, tensor) &&
+            gci_view_begins(gci_view_text(near->items[i].path.data + strlen(tensor)), "shape"))
+            return true;
+    return false;
+}
+
+/* path = "inputs[" number "].value." member */
+static void
+note_input_path(gci_near_key const *near, gci_diff_item const *item, gci_advice_case *out)
+{
+    static char const value[] = "].value.";
+    char const *member = strstr(item->path.data, value);
+
+    if (member == NULL)
+        return;
+    member += sizeof value - 1;
+    gci_view tensor = gci_arena_copy(out->arena, gci_view_of(item->path.data, (size_t)(member - item->path.data)));
+    gci_view name = gci_view_text(member);
+    if (tensor.data == NULL)
+        return;
+    bool resized = has_other_sizes(near, tensor.data);
+    if (gci_view_begins(name, "shape["))
+        out->facts |= size_facts(item->stored, item->asked);
+    else if (resized)
+        return; /* what else differs may follow from the sizes */
+    else if (gci_view_begins(name, "stride["))
+        out->facts |= GCI_FACT_BIT(STRIDES) | (was_contiguous(near, tensor) ? GCI_FACT_BIT(CONTIGUOUS) : 0);
+    else if (gci_view_is(name, "dtype"))
+        out->facts |= GCI_FACT_BIT(DTYPE);
+    else if (gci_view_is(name, "device"))
+        out->facts |= GCI_FACT_BIT(DEVICE);
+    else if (gci_view_is(name, "requires_grad"))
+        out->facts |= GCI_FACT_BIT(REQUIRES_GRAD);
+    out->values[GCI_VALUE_STORED] = unquoted(item->stored);
+    out->values[GCI_VALUE_ASKED] = unquoted(item->asked);
+}
+
+/* ---- symbols of the whole ---- */
+
+static bool
+is_input(gci_view path)
+{
+    return gci_view_begins(path, "inputs[") || gci_view_begins(path, "example_inputs[");
+}
+
+/* Symbolic inputs that are on one side only. */
+static size_t
+symbol_inputs(gci_near_key const *near, bool asked)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < near->count; i++)
+        count += is_input(near->items[i].path) && is_symbol_input(asked ? near->items[i].asked : near->items[i].stored);
+    return count;
+}
+
+/* A symbol in a tensor's sizes, of those that differ. */
+static bool
+has_symbolic_sizes(gci_near_key const *near, bool asked)
+{
+    for (size_t i = 0; i < near->count; i++) {
+        gci_view text = asked ? near->items[i].asked : near->items[i].stored;
+        if (is_input(near->items[i].path) && !is_symbol_input(text) &&
+            (gci_view_contains(text, "[s") || gci_view_contains(text, ", s") || is_symbol(text)))
+            return true;
+    }
+    return false;
+}
+
+/* Inputs that are symbols come in and go out by themselves, and move the tensors behind them to other places. */
+static void
+note_symbols(gci_near_key const *near, gci_diff_item const *item, gci_advice_case *out)
+{
+    if (!is_symbol_input(item->stored) && !is_symbol_input(item->asked))
+        return;
+    size_t stored = symbol_inputs(near, false), asked = symbol_inputs(near, true);
+    if (stored != asked && has_symbolic_sizes(near, false) && has_symbolic_sizes(near, true))
+        out->facts |= GCI_FACT_BIT(MERGED);
+    else if (stored < asked)
+        out->facts |= GCI_FACT_BIT(TO_SYMBOL);
+    else if (stored > asked)
+        out->facts |= GCI_FACT_BIT(FROM_SYMBOL);
+}
+
+/* The only size among the names of what varies. */
+static void
+note_source(gci_journal_entry const *entry, gci_advice_case *out)
+{
+    gcache_request const *request = &entry->context.request;
+    char const *only = NULL;
+
+    for (size_t i = 0; i < request->sources_count; i++) {
+        char const *source = request->sources[i].value;
+        if (source == NULL || strstr(source, ".size(") == NULL)
+            continue;
+        if (only != NULL)
+            return;
+        only = source;
+    }
+    gci_advice_name(out, only);
+}
+
+/* ---- the graph ---- */
+
+/* A difference within the graph: of names and numbers, or of what is computed? */
+static bool
+keeps_operations(gci_diff_item const *item)
+{
+    gci_view one = item->stored.data == NULL ? item->asked : item->stored;
+
+    if (item->hunks.data != NULL)
+        return same_lists(item->hunks, list_operations);
+    if (item->stored.data == NULL || item->asked.data == NULL)
+        return gci_view_begins(one, "placeholder") || gci_view_begins(one, "nodes[") || is_number(one);
+    if (gci_view_contains(item->path, ".args[") || gci_view_contains(item->path, ".kwargs."))
+        return (is_number(item->stored) || gci_view_begins(item->stored, "nodes[") || is_symbol(item->stored)) &&
+               (is_number(item->asked) || gci_view_begins(item->asked, "nodes[") || is_symbol(item->asked));
+    return false;
+}
+
+gci_advice_graph
+gci_advice_graph_of(gci_near_key const *near)
+{
+    gci_advice_graph found = GCI_GRAPH_SAME;
+
+    for (size_t i = 0; i < near->count; i++) {
+        gci_diff_item const *item = &near->items[i];
+        if (!gci_view_begins(item->path, "graph") && !gci_view_is(item->path, "gm"))
+            continue;
+        if (!keeps_operations(item))
+            return GCI_GRAPH_ANY;
+        found = GCI_GRAPH_OPERATIONS;
+    }
+    return found;
+}
+
+/* ---- all of it ---- */
+
+/* The path behind its first part: max_autotune of options.max_autotune, is_inference of fx_kwargs[is_inference]. */
+static gci_view
+name_of(gci_view path)
+{
+    char const *dot = memchr(path.data, '.', path.size), *open = memchr(path.data, '[', path.size);
+
+    if (dot != NULL)
+        return gci_view_of(dot + 1, path.size - (size_t)(dot + 1 - path.data));
+    if (open != NULL && path.data[path.size - 1] == ']')
+        return gci_view_of(open + 1, path.size - (size_t)(open + 1 - path.data) - 1);
+    return path;
+}
+
+void
+gci_advice_on_difference(gci_journal_entry const *entry, gci_near_key const *near, size_t index, gci_advice_case *out)
+{
+    gci_diff_item const *item = &near->items[index];
+    tensor_line stored, asked;
+
+    out->path = item->path;
+    out->values[GCI_VALUE_NAME] = name_of(item->path);
+    out->values[GCI_VALUE_STORED] = item->stored;
+    out->values[GCI_VALUE_ASKED] = item->asked;
+    if (item->hunks.data != NULL) {
+        note_hunks(item->hunks, out);
+        return;
+    }
+    if (!is_input(item->path) && is_number(item->stored) && is_number(item->asked))
+        out->facts |= GCI_FACT_BIT(SIZES);
+    if (gci_view_contains(item->stored, "0x") && gci_view_contains(item->asked, "0x"))
+        out->facts |= GCI_FACT_BIT(ADDRESSES);
+    if (!is_input(item->path))
+        return;
+    note_symbols(near, item, out);
+    note_input_path(near, item, out);
+    if (read_tensor(item->stored, &stored) && read_tensor(item->asked, &asked))
+        compare_tensors(&stored, &asked, out);
+    note_source(entry, out);
+}
