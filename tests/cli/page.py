@@ -65,6 +65,8 @@ def check(page: str) -> Checker:
     checker.feed(page)
     checker.problems += [f"<{tag}> stays open" for tag in checker.open]
     checker.problems += [f"nothing is called {link}" for link in sorted(checker.links - checker.ids)]
+    if "\\n" in page:
+        checker.problems.append("a line end that is seen")
     if page.count("<h1") != 1:
         checker.problems.append(f"{page.count('<h1')} main headings")
     return checker

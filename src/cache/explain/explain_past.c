@@ -155,25 +155,39 @@ write_json(gci_journal_entry *entry, gci_buf *out)
     gci_buf_append_text(out, "}\n");
 }
 
+/* What is looked up only when somebody asks. */
+static void
+complete(gci_journal_entry *entry)
+{
+    if (entry->reason != GCACHE_REASON_NO_KEY)
+        return;
+    find_nearest(entry);
+    gci_history_find_not_stored(entry->context.cache, &entry->key, entry->at_ns, &entry->trace);
+}
+
+void
+gci_explain_tell_past(gci_journal_entry *entry, bool brief, gci_story *story)
+{
+    complete(entry);
+    gci_context_show_sources(&entry->context, &entry->arena);
+    gci_explain_tell(entry, brief, story);
+    tell_change(entry, story);
+}
+
 void
 gci_explain_entry(gci_journal_entry *entry, gcache_explain_form form, gci_buf *out)
 {
     gci_story story;
 
-    if (entry->reason == GCACHE_REASON_NO_KEY) {
-        find_nearest(entry);
-        gci_history_find_not_stored(entry->context.cache, &entry->key, entry->at_ns, &entry->trace);
-    }
     if (form == GCACHE_EXPLAIN_JSON) {
+        complete(entry);
         write_json(entry, out);
         return;
     }
-    gci_context_show_sources(&entry->context, &entry->arena);
     gci_story_init(&story);
-    gci_explain_tell(entry, form == GCACHE_EXPLAIN_TEXT, &story);
-    tell_change(entry, &story);
+    gci_explain_tell_past(entry, form == GCACHE_EXPLAIN_TEXT, &story);
     if (form == GCACHE_EXPLAIN_HTML)
-        gci_explain_html(&story, out);
+        gci_story_html(&story, 2, out);
     else
         gci_explain_print(entry, form, &story, out);
     gci_story_clear(&story);

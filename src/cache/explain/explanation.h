@@ -1,6 +1,6 @@
 /*
  * Writing down what a lookup's trace shows: of a journal's entry, or of a lookup made for the purpose, whose entry has no time.
- * A story for people: explain_text.c, explain_nearest.c, advice.c, printed by story_text.c and explain_html.c; JSON:
+ * A story for people: explain_text.c, explain_nearest.c, advice.c, printed by story_text.c and story_html.c; JSON:
  * explain_json.c; what to write: explanation.c, explain_past.c.
  */
 #ifndef GCI_CACHE_EXPLAIN_EXPLANATION_H
@@ -32,9 +32,10 @@ void gci_explain_variant(gci_journal_entry const *entry, gci_buf *out);
    help. */
 void gci_write_advice(gci_journal_entry const *entry, gci_buf *out);
 
-/* A story as a piece of HTML. */
-void gci_explain_html(gci_story *story, gci_buf *out);
-/* The head of a page of such pieces, which gci_html_page_end ends; a page with one alone. */
+/* Tells an entry of the journal that has been opened, and what has changed since. */
+void gci_explain_tell_past(gci_journal_entry *entry, bool brief, gci_story *story);
+
+/* The head of a page of stories, which gci_html_page_end ends; a page with one alone. */
 void gci_explain_page_begin(gci_buf *out);
 void gci_explain_page(gci_story *story, gci_buf *out);
 

@@ -54,7 +54,8 @@ static char const style_report[] =
     "pre{overflow-x:auto;margin:.8rem 0 0;font:.82rem/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}\n";
 
 static char const style_why[] =
-    "article.card{margin-bottom:1rem}article h2{margin:0;font-size:1.1rem;flex-basis:100%;overflow-wrap:anywhere}\n"
+    "article.card{margin:1rem 0}.verdict{font-weight:600}"
+    "article h2{margin:0;font-size:1.1rem;flex-basis:100%;overflow-wrap:anywhere}\n"
     ".why header{display:flex;flex-wrap:wrap;gap:.2rem .8rem;align-items:baseline;margin:.3rem 0 .5rem}.remark{color:var(--dim)}\n"
     ".candidate{border-left:3px solid var(--line);padding-left:.9rem;margin:.8rem 0}\n"
     ".guard,.diff{display:grid;gap:.1rem 1.2rem;padding:.35rem 0;border-top:1px solid var(--line)}\n"

@@ -1,5 +1,6 @@
 /*
- * An explanation as a list of typed blocks, built once and printed by one of several printers: story_text.c for terminals.
+ * An explanation as a list of typed blocks, built once and printed by one of several printers: story_text.c for terminals,
+ * story_html.c for browsers.
  *
  * Who builds says what is to be said, in order; who prints decides about columns, colours and empty lines. All texts become
  * visible characters (base/visible.h) on one line, but for HUNK's lines. Texts that a block doesn't have are empty.
@@ -80,5 +81,11 @@ typedef struct gci_look {
 } gci_look;
 
 void gci_story_print(gci_story *story, gci_look look, gci_buf *out);
+
+/* A piece of HTML with a heading of that level; with 0 whoever calls has written what the head says. */
+void gci_story_html(gci_story *story, int level, gci_buf *out);
+
+/* What helps, as HTML within a paragraph: the advice, else what would have hit. false: neither is known. */
+bool gci_story_remedy(gci_story *story, gci_buf *out);
 
 #endif

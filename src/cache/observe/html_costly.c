@@ -13,6 +13,18 @@ is_of(gci_group const *group, gci_journal_entry const *entry)
     return entry->reason == group->reason && memcmp(&entry->key, &group->key, sizeof entry->key) == 0;
 }
 
+static void
+explain(gci_journal_entry *entry, gci_costly_miss *miss)
+{
+    gci_story story;
+
+    gci_story_init(&story);
+    gci_explain_tell_past(entry, true, &story);
+    gci_story_html(&story, 0, &miss->explanation);
+    gci_story_remedy(&story, &miss->remedy);
+    gci_story_clear(&story);
+}
+
 /* Entries come newest first, so the first one of a group is the one explained. */
 static int
 explain_costly(void *state, gci_journal_entry *entry)
@@ -23,8 +35,7 @@ explain_costly(void *state, gci_journal_entry *entry)
         gci_costly_miss *miss = &costly->misses[i];
         if (miss->explanation.size != 0 || !is_of(miss->group, entry) || gci_journal_entry_open(entry, NULL) != GCACHE_OK)
             continue;
-        gci_explain_entry(entry, GCACHE_EXPLAIN_TEXT, &miss->explanation);
-        gci_write_advice(entry, &miss->advice);
+        explain(entry, miss);
         break;
     }
     return 0;
@@ -41,7 +52,7 @@ gci_costly_find(gcache *cache, gcache_journal_query const *query, gci_statistics
         gci_costly_miss *miss = &out_costly->misses[i];
         miss->group = &groups->items[i];
         gci_buf_init(&miss->explanation, GCI_BUF_NO_LIMIT);
-        gci_buf_init(&miss->advice, GCI_BUF_NO_LIMIT);
+        gci_buf_init(&miss->remedy, GCI_BUF_NO_LIMIT);
     }
     return out_costly->count != 0 ? gci_history_each(cache, query, explain_costly, out_costly, error) : GCACHE_OK;
 }
@@ -51,7 +62,7 @@ gci_costly_clear(gci_costly *costly)
 {
     for (size_t i = 0; i < costly->count; i++) {
         gci_buf_clear(&costly->misses[i].explanation);
-        gci_buf_clear(&costly->misses[i].advice);
+        gci_buf_clear(&costly->misses[i].remedy);
     }
 }
 
@@ -80,9 +91,10 @@ write_first(gci_costly_miss const *miss, size_t place, gci_buf *out)
     write_lost(miss->group, out);
     gci_buf_append_text(out, "</div>\n<h3>");
     write_name(miss->group, out);
-    gci_phrase(out, "</h3>\n<div><span class=\"reason\">{}</span></div>\n<p>{}</p>\n<div><a href=\"#miss-{}\">why it missed"
-                    "</a></div></li>\n", GCI_AS_TEXT(gcache_reason_name(miss->group->reason)),
-               GCI_AS_HTML(gci_buf_view(&miss->advice)), GCI_AS_NUMBER(place + 1));
+    gci_phrase(out, "</h3>\n<div><span class=\"reason\">{}</span></div>\n<p>",
+               GCI_AS_TEXT(gcache_reason_name(miss->group->reason)));
+    gci_buf_append_view(out, gci_buf_view(&miss->remedy));
+    gci_buf_format(out, "</p>\n<div><a href=\"#miss-%zu\">why it missed</a></div></li>\n", place + 1);
 }
 
 /* One call of a program that is looked up under two keys, one for each stage of its compiler, is one thing to fix. */
@@ -99,7 +111,7 @@ choose_first(gci_costly const *costly, size_t *out_places)
     size_t count = 0;
 
     for (size_t i = 0; i < costly->count && count < GCI_REPORT_FIRST; i++) {
-        bool known = costly->misses[i].advice.size == 0;
+        bool known = costly->misses[i].remedy.size == 0;
         for (size_t j = 0; j < count && !known; j++)
             known = is_same_call(costly->misses[out_places[j]].group, costly->misses[i].group);
         if (!known)
@@ -134,10 +146,10 @@ gci_report_costly(gci_costly const *costly, gci_buf *out)
         write_lost(miss->group, out);
         gci_buf_append_text(out, "</span> <span>");
         write_name(miss->group, out);
-        gci_phrase(out, "</span> <span class=\"reason\">{}</span></summary>\n<div id=\"miss-{}\"><pre tabindex=\"0\">",
+        gci_phrase(out, "</span> <span class=\"reason\">{}</span></summary>\n<div id=\"miss-{}\">",
                    GCI_AS_TEXT(gcache_reason_name(miss->group->reason)), GCI_AS_NUMBER(i + 1));
-        gci_write_html_lines(out, gci_buf_view(&miss->explanation));
-        gci_buf_append_text(out, "</pre></div></details>\n");
+        gci_buf_append_view(out, gci_buf_view(&miss->explanation));
+        gci_buf_append_text(out, "</div></details>\n");
     }
     gci_buf_append_text(out, "</section>\n");
 }
