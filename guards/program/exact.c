@@ -5,8 +5,12 @@
 #include "guards/program/program.h"
 
 #include "base/check.h"
+#include "base/utf8.h"
 #include "guards/value/functions.h"
 #include "guards/value/limits.h"
+
+/* Of a name in a message. */
+#define NAME_SHOWN_BYTES 100
 
 typedef struct run {
     gci_program const *program;
@@ -22,7 +26,7 @@ static bool
 read_unbound(run *r, uint16_t name, gci_number *out)
 {
     gci_bound_name const *unbound = &r->program->names[name];
-    int size = unbound->text.size < 100 ? (int)unbound->text.size : 100;
+    int size = (int)gci_utf8_cut(unbound->text, NAME_SHOWN_BYTES).size;
 
     if (unbound->is_key)
         return gci_raise(r->calc, GCI_RAISED_KEY, "'%.*s'", size, unbound->text.data);

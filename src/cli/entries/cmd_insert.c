@@ -146,6 +146,8 @@ run(cli_call *call)
         return cli_wrong(&call->error, "insert: --payload FILE is missing");
     if (wanted->compile_ns < 0)
         return cli_wrong(&call->error, "insert: --compile-ns must not be negative");
+    if (!cli_guards_check("--guard", wanted->guards.items, wanted->guards.count, &call->error))
+        return false;
     gci_buf_init(&what.payload, GCI_BUF_NO_LIMIT);
     gci_buf_init(&what.metadata, GCI_BUF_NO_LIMIT);
     bool read = cli_subject_open(call, &wanted->subject, &subject) && read_content(call, &what);

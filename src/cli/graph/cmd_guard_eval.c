@@ -177,6 +177,7 @@ eval_one(cli_call *call)
     gcache_verdict verdict;
 
     bool done = cli_hints_gather(wanted->hints_file, wanted->hints, &call->arena, &hints, &call->error) &&
+                cli_guards_check("guard", &expression, 1, &call->error) &&
                 gcache_guards_compile(&expression, 1, &guards, &call->error) == GCACHE_OK &&
                 gcache_guards_eval(guards, &hints, &verdict, &call->error) == GCACHE_OK && print_verdict(call, &verdict);
     gcache_guards_free(guards);

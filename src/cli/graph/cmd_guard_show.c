@@ -11,8 +11,10 @@ list(cli_call *call, gcache_guards_form form)
     gcache_guards *guards = NULL;
     char *text = NULL;
 
+    char const *const *texts = (char const *const *)call->arguments;
     bool done =
-        gcache_guards_compile((char const *const *)call->arguments, call->count, &guards, &call->error) == GCACHE_OK &&
+        cli_guards_check("guard", texts, call->count, &call->error) &&
+        gcache_guards_compile(texts, call->count, &guards, &call->error) == GCACHE_OK &&
         cli_print_text(gcache_guards_show(guards, form, &text, &call->error), &text);
     gcache_guards_free(guards);
     return done;

@@ -10,6 +10,7 @@
 #define GCI_CLI_SHARED_CLI_H
 
 #include "base/arena.h"
+#include "base/buf.h"
 
 #include <guardcache/cache.h>
 #include <guardcache/settings.h>
@@ -186,6 +187,9 @@ void cli_manual(void);
  */
 void cli_failure_begin(int argc, char **argv);
 
+/* The next error is about this guard, the number-th of a command line (from 1): its column is shown with a caret. */
+void cli_failure_in(char const *guard, size_t number);
+
 /* Says error's message and returns CLI_ERROR. */
 cli_exit cli_fail(gcache_error const *error);
 /* After GCACHE_REFUSED: says why, of a description with its file, and returns CLI_NO. */
@@ -196,6 +200,17 @@ bool cli_refused(cli_call *call);
 /* Say what is wrong, with status ERROR_ARGUMENT, or that there is no memory; and return false. */
 bool cli_wrong(gcache_error *error, char const *format, ...) __attribute__((format(printf, 2, 3)));
 bool cli_no_memory(gcache_error *error);
+
+/* ---- excerpt.c ---- */
+
+/* Two lines: a text, or what stands around that column of it (in bytes, from 1), and a caret below it. */
+void cli_excerpt_write(gci_buf *out, char const *text, int column);
+
+/*
+ * Compiles guards that a command line gives, each by itself. false: one isn't a guard; the error says what is wrong with it, and
+ * which of several it is, and cli_fail shows where. what: what they are called, "--guard".
+ */
+bool cli_guards_check(char const *what, char const *const *texts, size_t count, gcache_error *error);
 
 /* ---- output.c ---- */
 

@@ -21,6 +21,12 @@ static struct {
     bool json;
 } line;
 
+/* The guard that the next error is about, if it is about one. */
+static struct {
+    char const *text;
+    size_t number;
+} blamed;
+
 void
 cli_failure_begin(int argc, char **argv)
 {
@@ -28,6 +34,13 @@ cli_failure_begin(int argc, char **argv)
     line.words = argv;
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
         line.json = line.json || strcmp(argv[i], "--json") == 0;
+}
+
+void
+cli_failure_in(char const *guard, size_t number)
+{
+    blamed.text = guard;
+    blamed.number = number;
 }
 
 /* ---- the file ---- */
@@ -72,10 +85,14 @@ file_size(gcache_error const *error)
 static void
 set_place(cli_object *object, gcache_error const *error)
 {
-    gci_view file = gci_view_of(error->message, file_size(error));
+    gci_view file = gci_view_of(error->message, blamed.text == NULL ? file_size(error) : 0);
 
     if (file.size != 0)
         cli_object_set(object, "file", (gci_value){ .type = GCI_STRING, .text = file });
+    if (blamed.text != NULL) {
+        cli_object_set_text(object, "guard", blamed.text);
+        cli_object_set_count(object, "number", blamed.number);
+    }
     if (error->line > 0)
         cli_object_set_int(object, "line", error->line);
     if (error->column > 0)
@@ -108,6 +125,19 @@ print_object(gcache_error const *error, char const *message)
     gci_arena_clear(&arena);
 }
 
+/* Below the message. */
+static void
+print_excerpt(gcache_error const *error)
+{
+    gci_buf text;
+
+    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
+    cli_excerpt_write(&text, blamed.text, error->column);
+    if (!text.failed)
+        fwrite(text.data, 1, text.size, stderr);
+    gci_buf_clear(&text);
+}
+
 cli_exit
 cli_fail(gcache_error const *error)
 {
@@ -117,6 +147,9 @@ cli_fail(gcache_error const *error)
         print_object(error, message);
     else
         cli_complain("%s", message);
+    if (!line.json && blamed.text != NULL && blamed.text[0] != '\0' && error->column > 0)
+        print_excerpt(error);
+    blamed.text = NULL;
     return CLI_ERROR;
 }
 
