@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 # Ends a line, colours, moves the cursor, C1's CSI, turns the writing direction. No zero, which no argument can hold.
-BAD = "x\nFORGED\r\x1b[31m\x07\u009b2J\u0085\u202e\u2066\u2028\x7f\ty"
+BAD = "x<script>\nFORGED\r\x1b[31m\x07\u009b2J\u0085\u202e\u2066\u2028\x7f\ty"
 RAW = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xa8-\xae]|\xe2\x81[\xa6-\xa9]")
 
 
@@ -161,6 +161,8 @@ for arguments, result in done:
     if result.returncode not in (0, 1, 2):
         print("status", result.returncode, *map(ascii, arguments))
         wrong += 1
-print("html:", wrong == 0 and b"<" in run("report", *cache).stdout)
+for arguments in (("report", *cache), ("explain", *cache, "--last", "20", "--html", "/dev/stdout")):
+    page = run(*arguments).stdout
+    print("html:", wrong == 0 and b"&lt;script&gt;" in page and b"<script" not in page)
 print(f"{wrong} wrong; seen often enough: {shown > 60}")
 PY

@@ -60,8 +60,11 @@ tell_rows(gci_near_key const *near, bool brief, gci_story *story)
     while (shown < near->count && (!brief || lines < BRIEF_ROWS))
         lines += tell_row(&near->items[shown++], brief, story);
     size_t more = near->count - shown + near->left_out;
-    if (more > 0)
-        gci_buf_format(gci_story_begin(story, GCI_BLOCK_MORE), "and %zu more%s", more, brief ? " (--all shows them)" : "");
+    if (more == 0)
+        return;
+    gci_buf_format(gci_story_begin(story, GCI_BLOCK_MORE), "and %zu more", more);
+    if (brief)
+        gci_buf_append_text(gci_story_part(story, GCI_MORE_HOW), "--all shows them");
 }
 
 /* "first compile of this graph; nothing like it is stored (the nearest differs in 212 of 230 nodes)" */

@@ -380,8 +380,9 @@ tell_candidates(gci_journal_entry const *entry, bool brief, gci_story *story)
         live += !evicted;
     }
     if (live < trace->live_count)
-        gci_buf_format(gci_story_begin(story, GCI_BLOCK_MORE), "and %zu more%s", trace->live_count - live,
-                       entry->at_ns == 0 ? " (--all shows them)" : "");
+        gci_buf_format(gci_story_begin(story, GCI_BLOCK_MORE), "and %zu more", trace->live_count - live);
+    if (live < trace->live_count && entry->at_ns == 0)
+        gci_buf_append_text(gci_story_part(story, GCI_MORE_HOW), "--all shows them");
     if (entry->kind == GCACHE_JOURNAL_MISS)
         tell_would_hit(entry, story);
 }

@@ -51,6 +51,7 @@ static char const style_report[] =
     "pre:focus-visible{outline:2px solid var(--link);outline-offset:2px}\n"
     "details.card>summary{display:flex;flex-wrap:wrap;gap:.1rem .9rem;align-items:baseline;overflow-wrap:anywhere}\n"
     "details.card>summary::before{content:\"\\25B8\";color:var(--dim)}details.card[open]>summary::before{content:\"\\25BE\"}\n"
+    "details[open] .gist{display:none}.gist{font-size:.9rem}\n"
     "pre{overflow-x:auto;margin:.8rem 0 0;font:.82rem/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}\n";
 
 static char const style_why[] =

@@ -21,7 +21,7 @@
     X(DIFFERENCE, "gci_difference: path, what is stored, what was asked, remark")                    \
     X(HUNK, "lines of a difference of texts, each with its sign")                                    \
     X(CONSEQUENCE, "what follows from the differences before it")                                    \
-    X(MORE, "what isn't shown: \"and 3 more\"")                                                      \
+    X(MORE, "gci_more: what isn't shown (\"and 3 more\"), and what a command shows it with")         \
     X(WOULD_HIT, "gci_would_hit: a change of hints, the candidate that then serves; one after another") \
     X(ADVICE, "what helps")                                                                          \
     X(NOTE, "gci_note: a word for what it is, the note")
@@ -39,6 +39,7 @@ enum gci_candidate_text { GCI_CANDIDATE_NUMBER, GCI_CANDIDATE_ID, GCI_CANDIDATE_
 enum gci_guard_text { GCI_GUARD_PART, GCI_GUARD_VALUES, GCI_GUARD_VERDICT, GCI_GUARD_WHOSE, GCI_GUARD_LABEL };
 enum gci_difference { GCI_DIFFERENCE_PATH, GCI_DIFFERENCE_STORED, GCI_DIFFERENCE_ASKED, GCI_DIFFERENCE_REMARK };
 enum gci_would_hit { GCI_WOULD_HIT_CHANGE, GCI_WOULD_HIT_WHOSE };
+enum gci_more { GCI_MORE_WHAT, GCI_MORE_HOW };
 enum gci_note { GCI_NOTE_LABEL, GCI_NOTE_TEXT };
 #define GCI_BLOCK_TEXTS 5
 

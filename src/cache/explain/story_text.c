@@ -198,8 +198,19 @@ print_remark(pen *p, gci_block const *block)
 static void
 print_more(pen *p, gci_block const *block)
 {
+    gci_view how = block->texts[GCI_MORE_HOW];
+
     move_to(p, 2, 0);
-    flow(p, PLAIN, block->texts[0], 4);
+    flow(p, PLAIN, block->texts[GCI_MORE_WHAT], 4);
+    if (how.size == 0)
+        return;
+    if (!fits(p, strlen(" ()") + gci_columns(how)))
+        new_line(p, 4);
+    else
+        put(p, PLAIN, gci_view_text(" "));
+    put(p, PLAIN, gci_view_text("("));
+    put(p, PLAIN, how);
+    put(p, PLAIN, gci_view_text(")"));
 }
 
 static void

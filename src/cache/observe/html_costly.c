@@ -14,6 +14,17 @@ is_of(gci_group const *group, gci_journal_entry const *entry)
 }
 
 static void
+write_gist(gci_story *story, gci_buf *out)
+{
+    gci_block const *block = gci_story_blocks(story);
+
+    while (block != NULL && block->kind != GCI_BLOCK_SENTENCE)
+        block = block->next;
+    if (block != NULL)
+        gci_phrase(out, "<span class=\"gist dim\">{}</span>", GCI_AS_HTML(block->texts[0]));
+}
+
+static void
 explain(gci_journal_entry *entry, gci_costly_miss *miss)
 {
     gci_story story;
@@ -22,6 +33,7 @@ explain(gci_journal_entry *entry, gci_costly_miss *miss)
     gci_explain_tell_past(entry, true, &story);
     gci_story_html(&story, 0, &miss->explanation);
     gci_story_remedy(&story, &miss->remedy);
+    write_gist(&story, &miss->gist);
     gci_story_clear(&story);
 }
 
@@ -53,6 +65,7 @@ gci_costly_find(gcache *cache, gcache_journal_query const *query, gci_statistics
         miss->group = &groups->items[i];
         gci_buf_init(&miss->explanation, GCI_BUF_NO_LIMIT);
         gci_buf_init(&miss->remedy, GCI_BUF_NO_LIMIT);
+        gci_buf_init(&miss->gist, GCI_BUF_NO_LIMIT);
     }
     return out_costly->count != 0 ? gci_history_each(cache, query, explain_costly, out_costly, error) : GCACHE_OK;
 }
@@ -63,6 +76,7 @@ gci_costly_clear(gci_costly *costly)
     for (size_t i = 0; i < costly->count; i++) {
         gci_buf_clear(&costly->misses[i].explanation);
         gci_buf_clear(&costly->misses[i].remedy);
+        gci_buf_clear(&costly->misses[i].gist);
     }
 }
 
@@ -146,8 +160,9 @@ gci_report_costly(gci_costly const *costly, gci_buf *out)
         write_lost(miss->group, out);
         gci_buf_append_text(out, "</span> <span>");
         write_name(miss->group, out);
-        gci_phrase(out, "</span> <span class=\"reason\">{}</span></summary>\n<div id=\"miss-{}\">",
-                   GCI_AS_TEXT(gcache_reason_name(miss->group->reason)), GCI_AS_NUMBER(i + 1));
+        gci_phrase(out, "</span> <span class=\"reason\">{}</span> ", GCI_AS_TEXT(gcache_reason_name(miss->group->reason)));
+        gci_buf_append_view(out, gci_buf_view(&miss->gist));
+        gci_buf_format(out, "</summary>\n<div id=\"miss-%zu\">", i + 1);
         gci_buf_append_view(out, gci_buf_view(&miss->explanation));
         gci_buf_append_text(out, "</div></details>\n");
     }

@@ -68,6 +68,9 @@ double gci_cover_place(gci_cover_axis const *axis, double value);
 /* Asks the candidates' guards about every cell. */
 void gci_cover_decide(gci_cover const *cover, gci_ranking const *ranking, gci_cover_grid *out_grid);
 
+/* A candidate's guard with the names that the user has for its symbols, as far as they are known. Not escaped. */
+void gci_cover_write_guard(gci_cover const *cover, gci_record const *record, gci_view guard, gci_buf *out);
+
 /* A whole picture with its heading and legend. */
 void gci_cover_draw(gci_cover const *cover, gci_ranking const *ranking, gci_cover_grid const *grid, gci_buf *out);
 

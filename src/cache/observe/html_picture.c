@@ -41,21 +41,25 @@ name_of(gci_cover const *cover, gci_cover_axis const *axis)
 /* ---- regions ---- */
 
 static void
-write_guards(gci_ranked const *ranked, gci_buf *out)
+write_guards(gci_cover const *cover, gci_ranked const *ranked, gci_buf *out)
 {
     gci_record const *record = &ranked->candidate->record;
-    gci_buf excerpt;
+    gci_buf guard, excerpt;
 
+    gci_buf_init(&guard, GCI_BUF_NO_LIMIT);
     gci_buf_init(&excerpt, GCI_BUF_NO_LIMIT);
     for (size_t i = 0; i < record->guard_count && i < GUARDS_SHOWN; i++) {
-        excerpt.size = 0;
-        gci_write_excerpt(&excerpt, record->guards[i], GUARD_WIDTH);
+        guard.size = excerpt.size = 0;
+        gci_cover_write_guard(cover, record, record->guards[i], &guard);
+        gci_write_excerpt(&excerpt, gci_buf_view(&guard), GUARD_WIDTH);
         gci_phrase(out, i > 0 ? "; {}" : "{}", GCI_AS_HTML(gci_buf_view(&excerpt)));
     }
     if (record->guard_count == 0)
         gci_buf_append_text(out, "no guards: every size");
     if (record->guard_count > GUARDS_SHOWN)
         gci_buf_format(out, "; and %zu more", record->guard_count - GUARDS_SHOWN);
+    out->failed |= guard.failed || excerpt.failed;
+    gci_buf_clear(&guard);
     gci_buf_clear(&excerpt);
 }
 
@@ -101,7 +105,8 @@ typedef enum piece_kind { WHOLE, SOME, SINGLE } piece_kind;
 
 /* A path, unless nothing is in it. */
 static void
-write_region(gci_cover_grid const *grid, gci_ranked const *ranked, int winner, int colour, piece_kind kind, gci_buf *out)
+write_region(gci_cover const *cover, gci_cover_grid const *grid, gci_ranked const *ranked, int winner, piece_kind kind,
+             int colour, gci_buf *out)
 {
     static char const *const classes[] = { "region", "some", "single" };
     size_t start = out->size;
@@ -113,17 +118,17 @@ write_region(gci_cover_grid const *grid, gci_ranked const *ranked, int winner, i
         return;
     }
     gci_buf_format(out, "\"><title>#%d: ", winner + 1);
-    write_guards(ranked, out);
+    write_guards(cover, ranked, out);
     gci_buf_append_text(out, kind == SOME ? " (some of these sizes)</title></path>" : "</title></path>");
 }
 
 static void
-write_regions(gci_cover_grid const *grid, gci_ranking const *ranking, int const *colours, gci_buf *out)
+write_regions(gci_cover const *cover, gci_cover_grid const *grid, gci_ranking const *ranking, int const *colours, gci_buf *out)
 {
     for (int kind = WHOLE; kind <= SINGLE; kind++)
         for (size_t i = 0; i < ranking->count; i++)
             if (colours[i] != NO_COLOUR)
-                write_region(grid, ranking->items[i], (int)i, colours[i], (piece_kind)kind, out);
+                write_region(cover, grid, ranking->items[i], (int)i, (piece_kind)kind, colours[i], out);
 }
 
 /* Those that serve something in the picture get a colour each, as long as there are any. */
@@ -250,7 +255,7 @@ write_axis_names(gci_cover const *cover, gci_buf *out)
 /* ---- the legend ---- */
 
 static void
-write_candidate(gci_ranking const *ranking, size_t place, size_t const *shadows, int colour, gci_buf *out)
+write_candidate(gci_cover const *cover, gci_ranking const *ranking, size_t place, size_t const *shadows, int colour, gci_buf *out)
 {
     gci_ranked const *ranked = ranking->items[place];
 
@@ -259,7 +264,7 @@ write_candidate(gci_ranking const *ranking, size_t place, size_t const *shadows,
         gci_buf_format(out, "<svg width=\"14\" height=\"14\" aria-hidden=\"true\"><rect class=\"c%d\" width=\"14\" "
                             "height=\"14\"/></svg> ", colour);
     gci_buf_format(out, "#%zu <code>", place + 1);
-    write_guards(ranked, out);
+    write_guards(cover, ranked, out);
     gci_buf_format(out, "</code> <code class=\"id\">%.*s</code>", GCI_SHORT_ENTRY_DIGITS, ranked->candidate->record.id);
     if (shadows != NULL && shadows[place] != GCI_NOT_SHADOWED)
         gci_buf_format(out, " <strong>shadowed</strong> by #%zu, which holds whenever it does", shadows[place] + 1);
@@ -285,14 +290,14 @@ write_legend(gci_cover const *cover, gci_ranking const *ranking, int const *colo
     gci_buf_append_text(out, "<div><ul class=\"legend\">\n");
     for (size_t i = 0; i < ranking->count; i++)
         if (is_shown(colours, i, &shown))
-            write_candidate(ranking, i, shadows, colours[i], out);
+            write_candidate(cover, ranking, i, shadows, colours[i], out);
     gci_buf_append_text(out, "</ul>");
     if (shown < ranking->count)
         gci_buf_format(out, "<details><summary>%zu more, which serve little or none of what is shown</summary><ul "
                             "class=\"legend\">\n", ranking->count - shown);
     for (size_t i = 0, again = 0; i < ranking->count && shown < ranking->count; i++)
         if (!is_shown(colours, i, &again))
-            write_candidate(ranking, i, shadows, colours[i], out);
+            write_candidate(cover, ranking, i, shadows, colours[i], out);
     gci_buf_append_text(out, shown < ranking->count ? "</ul></details></div>\n" : "</div>\n");
 }
 
@@ -341,7 +346,7 @@ gci_cover_draw(gci_cover const *cover, gci_ranking const *ranking, gci_cover_gri
                    grid->rows == 1 ? " strip" : "", WIDTH, height_of(grid));
     write_label(cover, ranking, out);
     gci_buf_append_text(out, "\">");
-    write_regions(grid, ranking, colours, out);
+    write_regions(cover, grid, ranking, colours, out);
     gci_buf_format(out, "<rect class=\"frame\" x=\"0\" y=\"0\" width=\"%d\" height=\"%d\"/>", WIDTH, height_of(grid));
     write_marks(cover, grid, out);
     gci_buf_append_text(out, "</svg>");

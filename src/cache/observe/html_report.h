@@ -14,7 +14,7 @@
 /* Of the costliest misses: what is known about the newest of each. */
 typedef struct gci_costly_miss {
     gci_group const *group;
-    gci_buf explanation, remedy; /* HTML; no remedy if nothing is known to help */
+    gci_buf explanation, gist, remedy; /* HTML; gist: its first sentence; no remedy if nothing is known to help */
 } gci_costly_miss;
 
 typedef struct gci_costly {
