@@ -109,6 +109,7 @@ class _Thread(threading.local):
         """Inductor compiles that are under way."""
         self.components: tuple[Sequence[str], list[entries.Component]] | None = None
         """PyTorch's lines that were read last, and what was read."""
+        self.arguments = labels.Arguments()
         self.begun: list[Compile] = []
         """What others wait for, innermost last."""
 
@@ -298,12 +299,19 @@ class Adapter:
     def asking(
         self, inputs: Sequence[Any], lines: Sequence[str] = (), suffix: str = "", inside: bool = False
     ) -> Iterator[None]:
-        question = _Question(labels.frame_label(suffix), labels.hint_sources(inputs), lines, inside)
+        sources = labels.hint_sources(inputs)
+        if lines and not suffix:
+            sources |= self._thread.arguments.named(inputs, "example_inputs")
+        question = _Question(labels.frame_label(suffix), sources, lines, inside)
         outer, self._thread.question = self._thread.question, question
         try:
             yield
         finally:
             self._thread.question = outer
+
+    def arguments(self, aot_config: Any) -> None:
+        """AOT begins: what it knows of its arguments holds for the graph that Inductor then compiles."""
+        self._thread.arguments.begin(aot_config)
 
     @contextmanager
     def saving(self, key: str, entry: Any) -> Iterator[None]:

@@ -229,6 +229,7 @@ def _plan_surroundings(patches: Patches, adapter: Adapter) -> None:
 
     @functools.wraps(try_load)
     def load_result(mod: Any, inputs: list[Any], *arguments: Any, **named: Any) -> Any:
+        adapter.arguments(named.get("aot_config", arguments[0] if arguments else None))
         with adapter.asking(inputs):
             return try_load(mod, inputs, *arguments, **named)
 

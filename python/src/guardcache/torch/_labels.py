@@ -10,6 +10,7 @@ import logging
 import os
 import re
 import sys
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from types import CodeType, FrameType
 from typing import Any, TypeVar
@@ -27,6 +28,9 @@ _MEMBER = re.compile(r"\._(?:parameters|buffers|modules)\['(\w+)'\]")
 _SIZE = re.compile(r"\.(size|stride)\(\)\[(\d+)\]")
 # What Dynamo calls the rest of a function behind a graph break: torch_dynamo_resume_in_forward_at_92.
 _RESUMED = re.compile(r"torch_dynamo_resume_in_(.*)_at_(\d+)$")
+
+# Inputs of a graph that are known by name: a journal entry has no room for hundreds.
+_INPUTS_MAX = 32
 
 # A label is for people: of more parameters the first ones.
 _PARAMETERS_MAX = 4
@@ -57,6 +61,37 @@ def frame_label(suffix: str = "") -> str:
 def hint_sources(inputs: Sequence[Any]) -> dict[str, str]:
     """What each ``t<i>`` of the guards is in the user's program, as far as Dynamo knows."""
     return _or({}, lambda: dict(_sources(inputs)))
+
+
+class Arguments:
+    """What the inputs of the graph that is being compiled are in the user's program; AOT knows when it begins."""
+
+    def __init__(self) -> None:
+        self._context: weakref.ref[TracingContext] | None = None
+        self._sources: Sequence[Any] = ()
+
+    def begin(self, aot_config: Any) -> None:
+        context = _or(None, TracingContext.try_get)
+        self._context = weakref.ref(context) if context is not None else None
+        self._sources = getattr(aot_config, "aot_autograd_arg_pos_to_source", None) or ()
+
+    def named(self, inputs: Sequence[Any], name: str) -> dict[str, str]:
+        """``{"example_inputs[2]": "x"}`` for the first inputs that aren't a module's parameters.
+
+        Nothing where these inputs aren't AOT's: of a backward, of a graph that AOT has changed, of another compile.
+        """
+        return _or({}, lambda: dict(self._named(inputs, name)))
+
+    def _named(self, inputs: Sequence[Any], name: str) -> Iterator[tuple[str, str]]:
+        context = self._context() if self._context is not None else None
+        if context is None or context is not TracingContext.try_get() or len(inputs) != len(self._sources):
+            return
+        found = 0
+        for i, source in enumerate(self._sources):
+            text = readable_source(source.name) if source is not None else "self."
+            if not text.startswith("self.") and found < _INPUTS_MAX:
+                found += 1
+                yield f"{name}[{i}]", text
 
 
 def _place() -> str:
