@@ -52,17 +52,19 @@ find_differences(gci_near_key *near, gci_store *store, gci_description const *as
     return true;
 }
 
-/* The namespace that a key's entries were stored in; false: none is left to tell. */
+/* Where a key's entries were stored, and whose they were. false: none is left to tell. */
 static bool
-find_namespace(gci_store *store, gcache_key const *key, gci_arena *arena, gci_view *out_namespace)
+read_origin(gci_near_key *near, gci_store *store, gci_arena *arena, gci_view *out_namespace)
 {
     gci_candidates *set = NULL;
 
-    bool found = gci_store_candidates(store, key, &set, NULL) == GCI_FOUND && set->count != 0;
-    if (found)
+    bool found = gci_store_candidates(store, &near->key, &set, NULL) == GCI_FOUND && set->count != 0;
+    if (found) {
         *out_namespace = gci_arena_copy(arena, set->items[0]->record.namespace_);
+        near->label = gci_arena_copy(arena, set->items[0]->record.label);
+    }
     gci_candidates_release(set);
-    return found && out_namespace->data != NULL;
+    return found && !arena->failed;
 }
 
 static gci_view
@@ -79,14 +81,8 @@ in_quotes(gci_view text, gci_arena *arena)
 
 /* Equal descriptions have different keys for what a key has besides: the namespace, or the rules. */
 static void
-name_salt(gci_trace *trace, gci_store *store, gci_near_key *near)
+name_salt(gci_trace *trace, gci_near_key *near, gci_view stored)
 {
-    gci_view stored = { NULL, 0 };
-
-    if (near->count != 0 || near->left_out != 0 || near->equal != near->components)
-        return;
-    if (!find_namespace(store, &near->key, &trace->arena, &stored))
-        return;
     if (gci_view_equal(stored, trace->namespace_))
         gci_diff_add_texts(near->diff, gci_view_text("rules"), gci_view_text("another set"), gci_view_text("this one"));
     else
@@ -94,6 +90,17 @@ name_salt(gci_trace *trace, gci_store *store, gci_near_key *near)
                            in_quotes(trace->namespace_, &trace->arena));
     near->count = near->diff->count;
     near->items = near->diff->items;
+}
+
+static void
+find_origin(gci_trace *trace, gci_store *store, gci_near_key *near)
+{
+    gci_view namespace_ = { NULL, 0 };
+
+    if (!read_origin(near, store, &trace->arena, &namespace_))
+        return;
+    if (near->count == 0 && near->left_out == 0 && near->equal == near->components)
+        name_salt(trace, near, namespace_);
 }
 
 static int
@@ -149,7 +156,7 @@ keep_nearest(gci_trace *trace, gci_store *store, gci_description const *asked, g
         if (keys[i].is_kin && !find_differences(&keys[i], store, asked))
             continue;
         if (keys[i].is_kin)
-            name_salt(trace, store, &keys[i]);
+            find_origin(trace, store, &keys[i]);
         trace->nearest[trace->nearest_count++] = keys[i];
     }
 }

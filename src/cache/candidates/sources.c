@@ -5,6 +5,9 @@
 
 #include "graph/graph.h"
 
+/* Inputs that are named, at most: a journal entry has no room for hundreds. */
+#define INPUTS 32
+
 /* ---- what the description says ---- */
 
 char const *
@@ -22,49 +25,76 @@ gci_context_label(gci_context const *context, gci_arena *arena)
     return label.data;
 }
 
-static char const *
-described_source(gci_context const *context, gci_view hint, gci_arena *arena)
-{
-    gci_view source = { NULL, 0 };
-    gci_buf text;
+/* What is being added to a request's sources. */
+typedef struct completion {
+    gci_context const *context;
+    gci_arena *arena;
+    gcache_pair *sources;
+    size_t count;
+} completion;
 
-    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
-    if (gci_graph_write_source(context->graph, hint, context->hints.count, &text) && !text.failed)
-        source = gci_arena_copy(arena, gci_buf_view(&text));
-    gci_buf_clear(&text);
-    return source.data;
+/* text is taken. */
+static void
+add_source(completion *c, gci_view name, bool known, gci_buf *text)
+{
+    if (known && !text->failed)
+        c->sources[c->count++] =
+            (gcache_pair){ gci_arena_copy(c->arena, name).data, gci_arena_copy(c->arena, gci_buf_view(text)).data };
+    gci_buf_clear(text);
 }
 
 static void
-complete_sources(gci_context const *context, gcache_request *request, gci_arena *arena)
+add_hints(completion *c, gcache_request const *request)
 {
-    gci_hints const *hints = &context->hints;
-    size_t count = request->sources_count;
-    gcache_pair *sources = gci_arena_array(arena, count + hints->count, sizeof *sources);
+    gci_hints const *hints = &c->context->hints;
+    gci_buf text;
 
-    if (sources == NULL || context->graph == NULL)
-        return;
-    for (size_t i = 0; i < count; i++)
-        sources[i] = request->sources[i];
     for (size_t i = 0; i < hints->count; i++) {
         gci_view name = hints->items[i].name;
         if (gci_pairs_value(request->sources, request->sources_count, name) != NULL)
             continue;
-        char const *source = described_source(context, name, arena);
-        if (source != NULL)
-            sources[count++] = (gcache_pair){ gci_arena_copy(arena, name).data, source };
+        gci_buf_init(&text, GCI_BUF_NO_LIMIT);
+        add_source(c, name, gci_graph_write_source(c->context->graph, name, hints->count, &text), &text);
     }
-    if (arena->failed)
-        return;
-    request->sources = sources;
-    request->sources_count = count;
+}
+
+/* The first ones that aren't parameters of a module: there are hundreds of those, and what changes is the others. */
+static void
+add_inputs(completion *c)
+{
+    size_t count = gci_graph_input_count(c->context->graph), found = 0;
+    gci_buf text, name;
+
+    for (size_t i = 0; i < count && found < INPUTS; i++) {
+        gci_buf_init(&text, GCI_BUF_NO_LIMIT);
+        gci_buf_init(&name, GCI_BUF_NO_LIMIT);
+        gci_buf_format(&name, "inputs[%zu]", i);
+        bool known = gci_graph_write_input(c->context->graph, i, &text) && !gci_view_begins(gci_buf_view(&text), "self.");
+        found += known;
+        add_source(c, gci_buf_view(&name), known, &text);
+        gci_buf_clear(&name);
+    }
 }
 
 void
-gci_context_complete_request(gci_context const *context, gcache_request *request, gci_arena *arena)
+gci_context_complete_request(gci_context const *context, bool with_inputs, gcache_request *request, gci_arena *arena)
 {
+    size_t count = request->sources_count, room = count + context->hints.count + INPUTS;
+    completion c = { .context = context, .arena = arena, .count = count };
+
     request->label = gci_context_label(context, arena);
-    complete_sources(context, request, arena);
+    c.sources = gci_arena_array(arena, room, sizeof *c.sources);
+    if (c.sources == NULL || context->graph == NULL)
+        return;
+    for (size_t i = 0; i < count; i++)
+        c.sources[i] = request->sources[i];
+    add_hints(&c, request);
+    if (with_inputs)
+        add_inputs(&c);
+    if (arena->failed)
+        return;
+    request->sources = c.sources;
+    request->sources_count = c.count;
 }
 
 /* ---- what is shown ---- */
@@ -120,4 +150,25 @@ gci_context_show_sources(gci_context *context, gci_arena *arena)
             shown[i] = in_parentheses(shown[i], arena);
     }
     hints->shown = shown;
+}
+
+void
+gci_write_input_path(gcache_request const *request, gci_view path, gci_buf *out)
+{
+    char const *end = path.size != 0 ? memchr(path.data, ']', path.size) : NULL;
+    size_t size = end != NULL ? (size_t)(end + 1 - path.data) : 0;
+    gci_view rest = gci_view_of(path.data + size, path.size - size);
+    char const *source = gci_pairs_value(request->sources, request->sources_count, gci_view_of(path.data, size));
+
+    if (size == 0 || source == NULL) {
+        gci_buf_append_view(out, path);
+        return;
+    }
+    if (gci_view_is(rest, ".value") || gci_view_begins(rest, ".value."))
+        rest = gci_view_of(rest.data + 6, rest.size - 6);
+    gci_buf_append_text(out, source);
+    gci_buf_append_text(out, " (");
+    gci_buf_append(out, path.data, size);
+    gci_buf_append_char(out, ')');
+    gci_buf_append_view(out, rest);
 }

@@ -7,11 +7,14 @@
 #include "cache/candidates/context.h"
 
 /*
- * Completes a request of this context for people: a source of each hint, and a label, as far as the description says
- * (gci_graph_write_source, gci_graph_write_place). What the caller said stays. The arena must outlive the request; without
- * memory it stays as it was.
+ * Completes a request of this context for people: a source of each hint, of inputs (as "inputs[2]") if they are wanted, and a
+ * label, as far as the description says (graph/describe/user_names.h). What the caller said stays. The arena must outlive the
+ * request; without memory it stays as it was.
  */
-void gci_context_complete_request(gci_context const *context, gcache_request *request, gci_arena *arena);
+void gci_context_complete_request(gci_context const *context, bool with_inputs, gcache_request *request, gci_arena *arena);
+
+/* Writes a path of what was asked, an input with its name: "x (inputs[2]).stride[0]" for inputs[2].value.stride[0]. */
+void gci_write_input_path(gcache_request const *request, gci_view path, gci_buf *out);
 
 /* The label alone: the request's, or what the description says; NULL: none. */
 char const *gci_context_label(gci_context const *context, gci_arena *arena);

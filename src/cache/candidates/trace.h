@@ -39,6 +39,7 @@ typedef struct gci_near_key {
     uint32_t components, equal;   /* of the key asked for: all, and those with the same hash */
     uint64_t created_ns;          /* when it was first stored */
     bool by_sketch;               /* what was asked for isn't known as a whole: likeness is empty, items are components */
+    gci_view label;               /* whose its entry was; empty: nobody said */
     bool is_kin;                  /* like enough that what differs may have changed; else there are no items */
     gci_likeness likeness;
     gci_diff *diff;               /* what items point into; NULL: no items */

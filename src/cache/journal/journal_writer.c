@@ -377,7 +377,7 @@ fill_request(gci_journal_entry *entry, gci_context const *context, gcache_result
     if (detail == DETAIL_ALL) {
         fill_hints(entry, context, NULL);
         entry->context.request = context->request;
-        gci_context_complete_request(context, &entry->context.request, &entry->arena);
+        gci_context_complete_request(context, entry->reason == GCACHE_REASON_NO_KEY, &entry->context.request, &entry->arena);
         entry->context.names.symbols = context->names.symbols;
         entry->context.names.symbol_count = context->names.symbol_count;
         entry->own_test = context->request.guard_test != NULL;

@@ -8,7 +8,7 @@
 
 #define REASON_WIDTH 12
 #define KIND_WIDTH 14
-#define LABEL_WIDTH 36
+#define LABEL_WIDTH 48
 #define GUARD_WIDTH 44
 
 typedef struct listing {
@@ -34,7 +34,8 @@ write_whose(gci_group const *group, gci_buf *out)
 static void
 write_miss(gci_group const *group, gci_buf *out)
 {
-    gci_phrase(out, "{} ", GCI_LEFT(REASON_WIDTH, GCI_AS_TEXT(gcache_reason_name(group->reason))));
+    gci_phrase(out, "{} {}", GCI_LEFT(REASON_WIDTH, GCI_AS_TEXT(gcache_reason_name(group->reason))),
+               GCI_AS_COLUMN(group->kind, KIND_WIDTH));
     write_whose(group, out);
     gci_phrase(out, "  {}", GCI_AS_TIME(group->newest_ns));
 }
@@ -60,7 +61,7 @@ static void
 write_text(listing const *list, gci_buf *out)
 {
     static void (*const writers[])(gci_group const *, gci_buf *) = { write_miss, write_key, write_guard };
-    static char const *const titles[] = { "reason       of", "    hits  kind          of",
+    static char const *const titles[] = { "reason       kind          of", "    hits  kind          of",
                                           "guard that fails                              for" };
 
     gci_buf_format(out, "%12s %8s  %s\n", "compiled for", "misses", titles[list->kind]);

@@ -167,6 +167,29 @@ gci_graph_write_source(gcache_graph const *graph, gci_view hint, size_t hint_cou
     return input != NULL && write_input(graph, input, out);
 }
 
+size_t
+gci_graph_input_count(gcache_graph const *graph)
+{
+    return graph->input_count;
+}
+
+bool
+gci_graph_write_input(gcache_graph const *graph, size_t i, gci_buf *out)
+{
+    gci_input const *input = &graph->inputs[i];
+    size_t start = out->size;
+
+    if (is_symbol(input))
+        return write_input(graph, input, out);
+    if (gci_torch_source_write(written_source(graph, i), out))
+        return true;
+    out->size = start;
+    if (is_made_up(input->name))
+        return false;
+    gci_buf_append_view(out, input->name);
+    return true;
+}
+
 /* ---- places ---- */
 
 static gci_view

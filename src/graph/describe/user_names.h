@@ -15,6 +15,10 @@
  */
 bool gci_graph_write_source(gcache_graph const *graph, gci_view hint, size_t hint_count, gci_buf *out);
 
+/* Writes what an input is in the user's program: "x", "batch['ids']". i < the count. false: the description doesn't say. */
+size_t gci_graph_input_count(gcache_graph const *graph);
+bool gci_graph_write_input(gcache_graph const *graph, size_t i, gci_buf *out);
+
 /*
  * Writes whose graph it is: "train.py:88 forward" from the nodes' stack traces, "jit(f)" from a StableHLO module, "f" or "f.c f"
  * from an LLVM module. false: the description doesn't say.
