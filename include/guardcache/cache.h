@@ -147,7 +147,8 @@ typedef struct gcache_request {
                                     result.renames what it loads. false: those that differ in the name of a symbol, or of
                                     what a rule left out of a text (gcache_graph_text_names), are skipped: reason names */
     char const *label;           /* whose lookup it is, for explain: "train.py:88 forward" */
-    gcache_pair const *sources;  /* hints in the words of the user's program, for explain: "t0", "x.size(0)" */
+    gcache_pair const *sources;  /* hints in the words of the user's program, for explain: "t0", "x.size(0)"; what isn't here
+                                    is taken from the description as far as it says. Inputs too: "inputs[2]", "x" */
     size_t sources_count;
     gcache_guard_test_fn guard_test; /* NULL: guards are evaluated */
     void *guard_test_state;

@@ -21,6 +21,18 @@ echo "as JSON"
 guardcache explain --last --reason guard_false --json | python3 -c 'import json, sys; print(json.loads(sys.stdin.read())["sources"])'
 echo "what somebody says goes first"
 guardcache explain --graph "$graph" --hint t0=17 --hint t1=3 --source "t0=rows + 1" | veil | sed -n 2,5p
+echo "inputs"
+python3 - "$graph" <<'PY'
+import json, sys
+
+d = json.load(open(sys.argv[1]))
+tensor = d["inputs"][-1]["value"]["$tensor"]
+tensor["dtype"], tensor["requires_grad"] = "float64", True
+json.dump(d, open("changed.json", "w"))
+PY
+guardcache explain --graph changed.json --hint t0=17 --hint t1=3 | veil
+guardcache lookup --graph changed.json --hint t0=17 --hint t1=3 2>/dev/null
+guardcache explain --last | veil | grep "^  x (inputs"
 echo "the journal"
 guardcache journal | veil
 echo "what costs most"

@@ -3,6 +3,7 @@
  */
 #include "cache/candidates/sources.h"
 
+#include "base/visible.h"
 #include "graph/graph.h"
 
 /* Inputs that are named, at most: a journal entry has no room for hundreds. */
@@ -161,14 +162,14 @@ gci_write_input_path(gcache_request const *request, gci_view path, gci_buf *out)
     char const *source = gci_pairs_value(request->sources, request->sources_count, gci_view_of(path.data, size));
 
     if (size == 0 || source == NULL) {
-        gci_buf_append_view(out, path);
+        gci_visible_append(out, path);
         return;
     }
     if (gci_view_is(rest, ".value") || gci_view_begins(rest, ".value."))
         rest = gci_view_of(rest.data + 6, rest.size - 6);
-    gci_buf_append_text(out, source);
+    gci_visible_append(out, gci_view_text(source));
     gci_buf_append_text(out, " (");
     gci_buf_append(out, path.data, size);
     gci_buf_append_char(out, ')');
-    gci_buf_append_view(out, rest);
+    gci_visible_append(out, rest);
 }

@@ -1,6 +1,7 @@
 /*
  * For a key under which nothing is stored: the stored keys like it, and where they differ.
  */
+#include "cache/candidates/sources.h"
 #include "cache/explain/explanation.h"
 #include "cache/handle/words.h"
 
@@ -8,13 +9,28 @@
 #define BRIEF_ROWS 16
 #define BRIEF_HUNK_LINES 10
 
+/* Whose key it is; only where nobody said, its digits. */
 static void
-tell_near_key(gci_trace const *trace, gci_near_key const *near, gci_story *story)
+write_whose(gci_journal_entry const *entry, gci_near_key const *near, gci_buf *out)
+{
+    gci_view label = gci_view_text(entry->context.request.label);
+
+    if (near->label.size == 0)
+        gci_phrase(out, "{}", GCI_AS_KEY(&near->key));
+    else if (gci_view_equal(near->label, label))
+        gci_buf_append_text(out, "the same function");
+    else
+        gci_visible_append(out, near->label);
+}
+
+static void
+tell_near_key(gci_journal_entry const *entry, gci_near_key const *near, gci_story *story)
 {
     gci_buf *out = gci_story_begin(story, GCI_BLOCK_SENTENCE);
+    uint64_t stored_keys = entry->trace.stored_keys;
 
-    gci_phrase(out, trace->stored_keys == 1 ? "nearest of {} key: {}" : "nearest of {} keys: {}",
-               GCI_AS_COUNT(trace->stored_keys), GCI_AS_KEY(&near->key));
+    gci_phrase(out, stored_keys == 1 ? "nearest of {} key: " : "nearest of {} keys: ", GCI_AS_COUNT(stored_keys));
+    write_whose(entry, near, out);
     if (near->created_ns != 0)
         gci_phrase(out, ", stored {}", GCI_AS_TIME(near->created_ns));
     gci_buf_format(out, ", %u of %u components equal", near->equal, near->components);
@@ -42,9 +58,15 @@ write_value(gci_buf *out, gci_view value)
 
 /* One difference; returns the lines it takes. */
 static size_t
-tell_row(gci_diff_item const *item, bool brief, gci_story *story)
+tell_row(gci_journal_entry const *entry, gci_diff_item const *item, bool brief, gci_story *story)
 {
-    gci_visible_append(gci_story_begin(story, GCI_BLOCK_DIFFERENCE), item->path);
+    gci_buf *path = gci_story_begin(story, GCI_BLOCK_DIFFERENCE);
+
+    /* What isn't there any more has the place that it had: names of what was asked are of others. */
+    if (item->asked.data != NULL)
+        gci_write_input_path(&entry->context.request, item->path, path);
+    else
+        gci_visible_append(path, item->path);
     if (item->hunks.data != NULL)
         return 1 + tell_hunks(item->hunks, brief ? BRIEF_HUNK_LINES : SIZE_MAX, story);
     write_value(gci_story_part(story, GCI_DIFFERENCE_STORED), item->stored);
@@ -53,12 +75,12 @@ tell_row(gci_diff_item const *item, bool brief, gci_story *story)
 }
 
 static void
-tell_rows(gci_near_key const *near, bool brief, gci_story *story)
+tell_rows(gci_journal_entry const *entry, gci_near_key const *near, bool brief, gci_story *story)
 {
     size_t lines = 0, shown = 0;
 
     while (shown < near->count && (!brief || lines < BRIEF_ROWS))
-        lines += tell_row(&near->items[shown++], brief, story);
+        lines += tell_row(entry, &near->items[shown++], brief, story);
     size_t more = near->count - shown + near->left_out;
     if (more == 0)
         return;
@@ -104,8 +126,10 @@ tell_lost(gci_trace const *trace, gci_story *story)
 }
 
 void
-gci_explain_nearest(gci_trace const *trace, bool brief, gci_story *story)
+gci_explain_nearest(gci_journal_entry const *entry, bool brief, gci_story *story)
 {
+    gci_trace const *trace = &entry->trace;
+
     if (trace->stored_keys == 0)
         gci_story_say(story, GCI_BLOCK_SENTENCE, trace->past ? "the cache was empty" : "the cache is empty");
     else if (trace->nearest_count != 0 ? !trace->nearest[0].is_kin : !trace->lost)
@@ -113,7 +137,7 @@ gci_explain_nearest(gci_trace const *trace, bool brief, gci_story *story)
     else if (trace->lost)
         tell_lost(trace, story);
     for (size_t i = 0; i < trace->nearest_count && trace->nearest[i].is_kin && (!brief || i == 0); i++) {
-        tell_near_key(trace, &trace->nearest[i], story);
-        tell_rows(&trace->nearest[i], brief, story);
+        tell_near_key(entry, &trace->nearest[i], story);
+        tell_rows(entry, &trace->nearest[i], brief, story);
     }
 }

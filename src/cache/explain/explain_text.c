@@ -445,7 +445,7 @@ gci_explain_tell(gci_journal_entry const *entry, bool brief, gci_story *story)
         gci_visible_format(gci_story_begin(story, GCI_BLOCK_SENTENCE), "%s", entry->trace.trouble.message);
     if (entry->reason == GCACHE_REASON_NO_KEY) {
         tell_not_stored(&entry->trace, story);
-        gci_explain_nearest(&entry->trace, brief, story);
+        gci_explain_nearest(entry, brief, story);
     }
     if (entry->former != 0)
         gci_phrase(gci_story_begin(story, GCI_BLOCK_SENTENCE), "the compile was " GCI_TAKEOVER, GCI_AS_NUMBER(entry->former));

@@ -20,7 +20,7 @@
 void gci_explain_tell(gci_journal_entry const *entry, bool brief, gci_story *story);
 
 /* The middle part of it where nothing is stored under the key: the nearest keys and how they differ. */
-void gci_explain_nearest(gci_trace const *trace, bool brief, gci_story *story);
+void gci_explain_nearest(gci_journal_entry const *entry, bool brief, gci_story *story);
 
 /* Prints it as the handle's caller looks at it. */
 void gci_explain_print(gci_journal_entry const *entry, gcache_explain_form form, gci_story *story, gci_buf *out);

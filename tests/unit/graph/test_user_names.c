@@ -157,6 +157,33 @@ test_hints(void **state)
 }
 
 static struct {
+    char const *description;
+    char const *names[3]; /* of the inputs; NULL: the description doesn't say */
+} const inputs[] = {
+    { HEAD TWO_SIZES SOURCES(BOTH ", " X) "}", { "x.size(0)", "x.size(2)", "x" } },
+    { HEAD TWO_SIZES SOURCES(BOTH) "}", { "x.size(0)", "x.size(2)", NULL } },
+    { HEAD TWO_SIZES "\"options\": {}}", { NULL, NULL, NULL } },
+    { HEAD "\"inputs\": [" TENSOR("x", "2") ", " TENSOR("primals_2", "2") ", " TENSOR("w", "2") "]}", { "x", NULL, "w" } },
+};
+
+static void
+test_inputs(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
+        gcache_graph *graph = graph_of(inputs[i].description);
+        assert_int_equal(gci_graph_input_count(graph), 3);
+        for (size_t k = 0; k < 3; k++) {
+            gci_buf text;
+            gci_buf_init(&text, 4096);
+            bool found = gci_graph_write_input(graph, k, &text);
+            check_text(&text, found, inputs[i].names[k], inputs[i].description);
+        }
+        gcache_graph_free(graph);
+    }
+}
+
+static struct {
     char const *description, *place;
 } const places[] = {
     { HEAD NODE("  File \\\"/src/train.py\\\", line 88, in forward\\n    return x") "}", "train.py:88 forward" },
@@ -195,6 +222,7 @@ main(void)
         cmocka_unit_test(test_sources),
         cmocka_unit_test(test_cut_sources),
         cmocka_unit_test(test_hints),
+        cmocka_unit_test(test_inputs),
         cmocka_unit_test(test_places),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
