@@ -139,7 +139,7 @@ compare_lists(gci_diff_run *run, gci_value const *stored, gci_value const *asked
             compare(run, &stored->items[i], &asked->items[i]);
             pop_path(run, mark);
         }
-    } else if (gci_diff_align(&run->arena, stored, asked, false, &alignment)) {
+    } else if (gci_diff_align_lists(run, stored, asked, &alignment)) {
         compare_aligned(run, stored, asked, &alignment, gci_diff_show);
     } else {
         run->failed = true;
@@ -180,16 +180,6 @@ compare_member(gci_diff_run *run, gci_view name, gci_value const *stored, gci_va
 
 /* ---- graphs ---- */
 
-static gci_value const no_nodes = { .type = GCI_LIST };
-
-static gci_value const *
-nodes_of(gci_value const *graph)
-{
-    gci_value const *nodes = graph != NULL && graph->type == GCI_MAP ? gci_map_find(graph, "nodes") : NULL;
-
-    return nodes != NULL && nodes->type == GCI_LIST ? nodes : &no_nodes;
-}
-
 static void compare_graphs(gci_diff_run *run, gci_value const *stored, gci_value const *asked);
 
 static void
@@ -221,7 +211,7 @@ compare_graphs(gci_diff_run *run, gci_value const *stored, gci_value const *aske
     gci_alignment alignment = { .outer = run->open };
     gci_alignment const *outer = run->open;
 
-    if (!gci_diff_align(&run->arena, nodes_of(stored), nodes_of(asked), true, &alignment)) {
+    if (!gci_diff_align_nodes(run, gci_diff_nodes(stored), gci_diff_nodes(asked), &alignment)) {
         run->failed = true;
         return;
     }
@@ -235,16 +225,8 @@ compare_graphs(gci_diff_run *run, gci_value const *stored, gci_value const *aske
 static bool
 same_reference(gci_diff_run const *run, int64_t stored, int64_t asked)
 {
-    uint32_t serial = gci_node_ref_serial(stored), position = gci_node_ref_position(stored);
-    gci_alignment const *alignment = serial == GCI_NODE_INPUTS ? run->inputs : run->open;
-
-    if (serial != gci_node_ref_serial(asked))
-        return false;
-    for (uint32_t up = serial; up > 1 && alignment != NULL; up--)
-        alignment = alignment->outer;
-    if (alignment == NULL || position >= alignment->stored_count)
-        return stored == asked;
-    return alignment->to_asked[position] == gci_node_ref_position(asked);
+    return gci_node_ref_serial(stored) == gci_node_ref_serial(asked) &&
+           gci_diff_counterpart(run, stored) == gci_node_ref_position(asked);
 }
 
 static void
@@ -316,7 +298,7 @@ compare_component(gci_diff_run *run, gci_view name, gci_value const *stored, gci
     if (gci_view_is(name, "inputs"))
         return; /* compared first */
     if (gci_view_is(name, "graph") && both_are(GCI_MAP, stored, asked))
-        compare_graphs(run, stored, asked);
+        merge_members(run, stored, asked, compare_graph_member); /* its nodes are aligned already */
     else
         compare_member(run, name, stored, asked);
 }
@@ -342,13 +324,16 @@ compare_components(gci_diff_run *run, gci_value const *stored, gci_value const *
     gci_value const *a = gci_map_find(stored, "inputs"), *b = gci_map_find(asked, "inputs");
     bool lists = both_are(GCI_LIST, a, b);
 
-    if ((lists && !gci_diff_align(&run->arena, a, b, false, &inputs)) ||
-        !gci_diff_align(&run->arena, nodes_of(gci_map_find(stored, "graph")), nodes_of(gci_map_find(asked, "graph")),
-                        true, &nodes)) {
+    if (lists && !gci_diff_align_inputs(run, stored, asked, &inputs)) {
         run->failed = true;
         return;
     }
     run->inputs = lists ? &inputs : NULL;
+    if (!gci_diff_align_nodes(run, gci_diff_nodes(gci_map_find(stored, "graph")),
+                              gci_diff_nodes(gci_map_find(asked, "graph")), &nodes)) {
+        run->failed = true;
+        return;
+    }
     compare_inputs(run, a, b);
     run->open = &nodes;
     merge_members(run, stored, asked, compare_component);

@@ -1,17 +1,56 @@
 /*
- * What stands for what: nodes by longest common subsequence, symbols by where they stand.
+ * What stands for what: nodes, inputs and items of lists, by longest common subsequences of hashes, from strict to lenient.
+ *
+ * Placeholders stand for inputs, so they are aligned as the inputs are, and hold fast what lies between them.
  */
-#include "base/array.h"
 #include "base/check.h"
 #include "base/digest.h"
-#include "graph/cbor/cbor_read.h"
 #include "graph/diff/diff_run.h"
-#include "guards/guards.h"
 #include "graph/diff/lcs.h"
 
 #include <stdlib.h>
 
+/* ---- what is where in a form ---- */
+
+static gci_value const no_nodes = { .type = GCI_LIST };
+
+gci_value const *
+gci_diff_nodes(gci_value const *graph)
+{
+    gci_value const *nodes = graph != NULL && graph->type == GCI_MAP ? gci_map_find(graph, "nodes") : NULL;
+
+    return nodes != NULL && nodes->type == GCI_LIST ? nodes : &no_nodes;
+}
+
+gci_value const *
+gci_diff_sources(gci_value const *components)
+{
+    gci_value const *config = gci_map_find(components, "aot_config");
+
+    return config != NULL && config->type == GCI_MAP ? gci_map_find(config, "aot_autograd_arg_pos_to_source") : NULL;
+}
+
+uint32_t
+gci_diff_counterpart(gci_diff_run const *run, int64_t ref)
+{
+    uint32_t serial = gci_node_ref_serial(ref), position = gci_node_ref_position(ref);
+    gci_alignment const *alignment = serial == GCI_NODE_INPUTS ? run->inputs : run->open;
+
+    for (uint32_t up = serial; up > 1 && alignment != NULL; up--)
+        alignment = alignment->outer;
+    return alignment != NULL && position < alignment->stored_count ? alignment->to_asked[position] : position;
+}
+
 /* ---- hashes ---- */
+
+/* How references and numbers count. */
+typedef struct lens {
+    uint64_t const *nodes;     /* what references count as, by position in the graph at hand; NULL: all alike */
+    uint32_t count;
+    gci_diff_run const *run;   /* instead, references count as what they are aligned with; NULL: they don't */
+    bool of_asked;
+    bool without_numbers;
+} lens;
 
 /* An expression's shape: names count as their first letter. */
 static uint64_t
@@ -30,13 +69,29 @@ hash_expression(gci_view text)
     return hash;
 }
 
-/* References count as what weak says of their nodes (NULL: all alike) and symbols as their class. */
 static uint64_t
-hash_value(gci_value const *value, uint64_t const *weak, uint32_t weak_count)
+hash_reference(int64_t ref, lens const *how)
+{
+    uint32_t serial = gci_node_ref_serial(ref), position = gci_node_ref_position(ref);
+
+    if (how->run != NULL)
+        return gci_mix(serial, how->of_asked ? position : gci_diff_counterpart(how->run, ref));
+    return serial == 1 && position < how->count ? how->nodes[position] : serial;
+}
+
+static bool
+is_number(gci_value const *value)
+{
+    return value->type == GCI_INT || value->type == GCI_FLOAT || value->type == GCI_BIGINT || value->type == GCI_SYM;
+}
+
+static uint64_t
+hash_value(gci_value const *value, lens const *how)
 {
     uint64_t hash = gci_mix(12, value->type);
-    uint32_t position;
 
+    if (how->without_numbers && is_number(value))
+        return 13;
     switch ((gci_value_type)value->type) {
     case GCI_NULL:
         return hash;
@@ -49,10 +104,7 @@ hash_value(gci_value const *value, uint64_t const *weak, uint32_t weak_count)
     case GCI_SYM:
         return gci_mix(hash, hash_expression(value->text));
     case GCI_NODE:
-        position = gci_node_ref_position(value->integer);
-        if (gci_node_ref_serial(value->integer) == 1 && weak != NULL && position < weak_count)
-            return gci_mix(hash, weak[position]);
-        return gci_mix(hash, gci_node_ref_serial(value->integer));
+        return gci_mix(hash, hash_reference(value->integer, how));
     case GCI_BIGINT:
     case GCI_STRING:
     case GCI_BYTES:
@@ -62,27 +114,68 @@ hash_value(gci_value const *value, uint64_t const *weak, uint32_t weak_count)
     case GCI_TUPLE:
     case GCI_SET:
         for (uint32_t i = 0; i < value->count; i++)
-            hash = gci_mix(hash, hash_value(&value->items[i], weak, weak_count));
+            hash = gci_mix(hash, hash_value(&value->items[i], how));
         return hash;
     case GCI_MAP:
     case GCI_TENSOR:
         for (uint32_t i = 0; i < value->count; i++) {
             hash = gci_mix(hash, gci_hash64(value->members[i].name.data, value->members[i].name.size, 0));
-            hash = gci_mix(hash, hash_value(&value->members[i].value, weak, weak_count));
+            hash = gci_mix(hash, hash_value(&value->members[i].value, how));
         }
         return hash;
     }
     return hash;
 }
 
+static uint64_t
+hash_member(gci_value const *map, char const *name)
+{
+    gci_value const *member = map->type == GCI_MAP || map->type == GCI_TENSOR ? gci_map_find(map, name) : NULL;
+    lens plain = { .count = 0 };
+
+    return member != NULL ? hash_value(member, &plain) : 0;
+}
+
 /* What a node does, whatever it is applied to. */
 static uint64_t
-weak_hash(gci_value const *node)
+hash_operation(gci_value const *node)
 {
-    gci_value const *op = gci_map_find(node, "op"), *target = gci_map_find(node, "target");
-    uint64_t hash = op != NULL ? hash_value(op, NULL, 0) : 0;
+    return gci_mix(hash_member(node, "op"), hash_member(node, "target"));
+}
 
-    return target != NULL ? gci_mix(hash, hash_value(target, NULL, 0)) : hash;
+bool
+gci_diff_is_placeholder(gci_value const *node)
+{
+    gci_value const *op = node->type == GCI_MAP ? gci_map_find(node, "op") : NULL;
+
+    return op != NULL && op->type == GCI_STRING && gci_view_is(op->text, "placeholder");
+}
+
+/* ---- who uses a node ---- */
+
+/* Adds to each node that a value refers to whose argument it is, and which one. */
+static void
+add_uses(gci_value const *value, uint64_t place, uint64_t *uses, uint32_t count)
+{
+    if (value->type == GCI_NODE && gci_node_ref_serial(value->integer) == 1 && gci_node_ref_position(value->integer) < count)
+        uses[gci_node_ref_position(value->integer)] += place;
+    if (value->type == GCI_LIST || value->type == GCI_TUPLE)
+        for (uint32_t i = 0; i < value->count; i++)
+            add_uses(&value->items[i], gci_mix(place, i), uses, count);
+    if (value->type == GCI_MAP)
+        for (uint32_t i = 0; i < value->count; i++)
+            add_uses(&value->members[i].value, gci_mix(place, value->members[i].name.size), uses, count);
+}
+
+/* What uses each node of a list. NULL without memory. */
+static uint64_t *
+hash_uses(gci_value const *nodes)
+{
+    uint64_t *uses = calloc((size_t)nodes->count + 1, sizeof *uses);
+
+    for (uint32_t i = 0; i < nodes->count && uses != NULL; i++)
+        add_uses(&nodes->items[i], hash_operation(&nodes->items[i]), uses, nodes->count);
+    return uses;
 }
 
 /* ---- alignment ---- */
@@ -103,41 +196,51 @@ new_alignment(gci_arena *arena, uint32_t stored_count, uint32_t asked_count, gci
     return true;
 }
 
-/* Matches what lies between two matches, by other hashes or, where both sides have as many, one by one. */
+/* Matches what lies between two matches. false without memory. */
+typedef struct gap {
+    uint32_t a, a_end, b, b_end;
+} gap;
+typedef bool (*gap_fn)(gci_alignment *out, uint64_t const *stored, uint64_t const *asked, gap between);
+
 static bool
-fill_gap(gci_alignment *out, uint64_t const *stored, uint64_t const *asked, uint32_t a, uint32_t a_end, uint32_t b,
-         uint32_t b_end)
+match_equal(gci_alignment *out, uint64_t const *stored, uint64_t const *asked, gap g)
 {
-    if (a == a_end || b == b_end)
-        return true;
-    if (stored != NULL) {
-        if (!gci_lcs(stored + a, a_end - a, asked + b, b_end - b, out->to_asked + a))
-            return false;
-        for (uint32_t i = a; i < a_end; i++)
-            if (out->to_asked[i] != GCI_LCS_NONE)
-                out->to_asked[i] += b;
-        return true;
-    }
-    for (uint32_t i = 0; a_end - a == b_end - b && i < a_end - a; i++)
-        out->to_asked[a + i] = b + i;
+    if (!gci_lcs(stored + g.a, g.a_end - g.a, asked + g.b, g.b_end - g.b, out->to_asked + g.a))
+        return false;
+    for (uint32_t i = g.a; i < g.a_end; i++)
+        if (out->to_asked[i] != GCI_LCS_NONE)
+            out->to_asked[i] += g.b;
+    return true;
+}
+
+/* Where both sides have as many and of the same sort, one by one. */
+static bool
+match_in_order(gci_alignment *out, uint64_t const *stored, uint64_t const *asked, gap g)
+{
+    bool same = g.a_end - g.a == g.b_end - g.b;
+
+    for (uint32_t i = 0; same && stored != NULL && i < g.a_end - g.a; i++)
+        same = stored[g.a + i] == asked[g.b + i];
+    for (uint32_t i = 0; same && i < g.a_end - g.a; i++)
+        out->to_asked[g.a + i] = g.b + i;
     return true;
 }
 
 static bool
-fill_gaps(gci_alignment *out, uint64_t const *stored, uint64_t const *asked)
+fill_gaps(gci_alignment *out, gap_fn match, uint64_t const *stored, uint64_t const *asked)
 {
     uint32_t a = 0, b = 0;
 
-    for (uint32_t i = 0; i < out->stored_count; i++) {
-        uint32_t match = out->to_asked[i];
-        if (match == GCI_LCS_NONE)
+    for (uint32_t i = 0; i <= out->stored_count; i++) {
+        uint32_t to = i < out->stored_count ? out->to_asked[i] : out->asked_count;
+        if (to == GCI_LCS_NONE)
             continue;
-        if (!fill_gap(out, stored, asked, a, i, b, match))
+        if (a < i && b < to && !match(out, stored, asked, (gap){ a, i, b, to }))
             return false;
         a = i + 1;
-        b = match + 1;
+        b = to + 1;
     }
-    return fill_gap(out, stored, asked, a, out->stored_count, b, out->asked_count);
+    return true;
 }
 
 static void
@@ -148,145 +251,305 @@ invert(gci_alignment *out)
             out->to_stored[out->to_asked[i]] = i;
 }
 
-/* Hashes of nodes: what they do and to what, and (behind those) what they do. NULL without memory. */
-static uint64_t *
-hash_nodes(gci_value const *nodes)
-{
-    uint64_t *hashes = malloc(((size_t)nodes->count * 2 + 1) * sizeof *hashes);
-
-    for (uint32_t i = 0; i < nodes->count && hashes != NULL; i++)
-        hashes[nodes->count + i] = weak_hash(&nodes->items[i]);
-    for (uint32_t i = 0; i < nodes->count && hashes != NULL; i++)
-        hashes[i] = hash_value(&nodes->items[i], hashes + nodes->count, nodes->count);
-    return hashes;
-}
+typedef uint64_t (*hash_fn)(gci_value const *item, uint32_t position, void const *state);
 
 static uint64_t *
-hash_items(gci_value const *list)
+hash_items(gci_value const *list, hash_fn hash, void const *state)
 {
     uint64_t *hashes = malloc(((size_t)list->count + 1) * sizeof *hashes);
 
     for (uint32_t i = 0; i < list->count && hashes != NULL; i++)
-        hashes[i] = hash_value(&list->items[i], NULL, 0);
+        hashes[i] = hash(&list->items[i], i, state);
     return hashes;
 }
 
-bool
-gci_diff_align(gci_arena *arena, gci_value const *stored, gci_value const *asked, bool are_nodes, gci_alignment *out)
+/* Matches what isn't matched yet by one more kind of hashes. */
+static bool
+match_by(gci_alignment *out, gap_fn match, hash_fn hash, gci_value const *stored, void const *of_stored, gci_value const *asked,
+         void const *of_asked)
 {
-    uint64_t *a = are_nodes ? hash_nodes(stored) : hash_items(stored), *b = are_nodes ? hash_nodes(asked) : hash_items(asked);
-    bool aligned = a != NULL && b != NULL && new_alignment(arena, stored->count, asked->count, out) &&
-                   gci_lcs(a, stored->count, b, asked->count, out->to_asked) &&
-                   (!are_nodes || fill_gaps(out, a + stored->count, b + asked->count)) && fill_gaps(out, NULL, NULL);
+    uint64_t *a = hash_items(stored, hash, of_stored), *b = hash_items(asked, hash, of_asked);
+    bool done = a != NULL && b != NULL && fill_gaps(out, match, a, b);
+
+    free(a);
+    free(b);
+    return done;
+}
+
+/* ---- lists ---- */
+
+static uint64_t
+hash_item(gci_value const *item, uint32_t position, void const *state)
+{
+    (void)position;
+    return hash_value(item, state);
+}
+
+bool
+gci_diff_align_lists(gci_diff_run *run, gci_value const *stored, gci_value const *asked, gci_alignment *out)
+{
+    lens of_stored = { .run = run }, of_asked = { .run = run, .of_asked = true };
+    bool aligned = new_alignment(&run->arena, stored->count, asked->count, out) &&
+                   match_by(out, match_equal, hash_item, stored, &of_stored, asked, &of_asked) &&
+                   fill_gaps(out, match_in_order, NULL, NULL);
 
     if (aligned)
         invert(out);
-    free(a);
-    free(b);
     return aligned;
 }
 
-/* ---- symbols ---- */
+/* ---- inputs ---- */
 
-static uint32_t
-map_symbol(gci_diff_run *run, gci_symbol_map *map, gci_view name)
-{
-    bool is_new = false;
-    uint32_t number = gci_intern_add(&map->names, name, &is_new);
+/* One side's inputs, with what is known of them elsewhere in the form. */
+typedef struct ports {
+    gci_value const *inputs, *nodes;
+    gci_value const *sources; /* of PyTorch's AOT: where each input comes from; NULL: not there */
+    uint32_t *placeholders;   /* positions of the nodes that stand for inputs, count of them */
+    uint32_t count;
+    uint64_t *uses;           /* of nodes */
+} ports;
 
-    if (number == GCI_INTERN_NONE || !gci_array_has_room(&map->to, number, &map->room, sizeof *map->to)) {
-        run->failed = true;
-        return GCI_INTERN_NONE;
-    }
-    if (is_new)
-        map->to[number] = GCI_INTERN_NONE;
-    return number;
-}
-
-/* Canonical symbols are a letter and digits. */
-static size_t
-symbol_at(gci_view text, size_t at)
-{
-    size_t end = at;
-    bool behind_word = at > 0 && (text.data[at - 1] == '_' || (text.data[at - 1] >= '0' && text.data[at - 1] <= '9') ||
-                                  (text.data[at - 1] >= 'A' && text.data[at - 1] <= 'z'));
-
-    if (behind_word || text.data[at] < 'A' || text.data[at] > 'z')
-        return 0;
-    for (end = at + 1; end < text.size && text.data[end] >= '0' && text.data[end] <= '9';)
-        end++;
-    bool more = end < text.size && ((text.data[end] >= 'A' && text.data[end] <= 'z') || text.data[end] == '(');
-    return end > at + 1 && !more ? end - at : 0;
-}
-
-/* Matches up the symbols of two expressions of one shape; with `set`, new pairs are kept. */
 static bool
-match_symbols(gci_diff_run *run, gci_view stored, gci_view asked, bool set)
+find_placeholders(gci_value const *nodes, ports *out)
 {
-    size_t i = 0, k = 0;
-
-    while (i < stored.size && k < asked.size) {
-        size_t a = symbol_at(stored, i), b = symbol_at(asked, k);
-        if ((a == 0) != (b == 0) || (a == 0 && stored.data[i] != asked.data[k]))
-            return false;
-        if (a == 0) {
-            i++;
-            k++;
-            continue;
-        }
-        uint32_t x = map_symbol(run, &run->stored_symbols, gci_view_of(stored.data + i, a));
-        uint32_t y = map_symbol(run, &run->asked_symbols, gci_view_of(asked.data + k, b));
-        if (run->failed || stored.data[i] != asked.data[k])
-            return false;
-        uint32_t *to = &run->stored_symbols.to[x], *back = &run->asked_symbols.to[y];
-        if ((*to != GCI_INTERN_NONE && *to != y) || (*back != GCI_INTERN_NONE && *back != x))
-            return false;
-        if (set) {
-            *to = y;
-            *back = x;
-        }
-        i += a;
-        k += b;
-    }
-    return i == stored.size && k == asked.size;
+    out->nodes = nodes;
+    out->placeholders = malloc(((size_t)nodes->count + 1) * sizeof *out->placeholders);
+    out->uses = hash_uses(nodes);
+    for (uint32_t i = 0; i < nodes->count && out->placeholders != NULL; i++)
+        if (gci_diff_is_placeholder(&nodes->items[i]))
+            out->placeholders[out->count++] = i;
+    return out->placeholders != NULL && out->uses != NULL;
 }
 
-static gci_view
-asked_name(void const *state, gci_view name)
+static void
+ports_clear(ports *p)
 {
-    gci_diff_run const *run = state;
-    uint32_t number = gci_intern_find(&run->stored_symbols.names, name);
-
-    if (number == GCI_INTERN_NONE || run->stored_symbols.to[number] == GCI_INTERN_NONE)
-        return name;
-    return run->asked_symbols.names.texts[run->stored_symbols.to[number]];
+    free(p->placeholders);
+    free(p->uses);
 }
 
-/* Operands are ordered by name, so a renamed expression must be brought to normal form again before it is compared. */
+static gci_value const *
+value_of(gci_value const *input)
+{
+    gci_value const *value = input->type == GCI_MAP ? gci_map_find(input, "value") : NULL;
+
+    return value != NULL ? value : input;
+}
+
+static uint64_t
+hash_source(gci_value const *input, uint32_t position, void const *state)
+{
+    ports const *p = state;
+    lens plain = { .count = 0 };
+
+    (void)input;
+    return hash_value(&p->sources->items[position], &plain);
+}
+
+/* All that is said of it, and who uses it. */
+static uint64_t
+hash_used_input(gci_value const *input, uint32_t position, void const *state)
+{
+    ports const *p = state;
+    lens plain = { .count = 0 };
+    bool is_node = p->count == p->inputs->count;
+
+    return gci_mix(hash_value(input, &plain), is_node ? p->uses[p->placeholders[position]] : 0);
+}
+
+/* Element type and rank: the same tensor with other sizes. */
+static uint64_t
+hash_rough_input(gci_value const *input, uint32_t position, void const *state)
+{
+    gci_value const *value = value_of(input);
+    gci_value const *shape = value->type == GCI_TENSOR ? gci_map_find(value, "shape") : NULL;
+
+    (void)position;
+    (void)state;
+    return gci_mix(gci_mix(value->type, hash_member(value, "dtype")), shape != NULL ? shape->count : 0);
+}
+
+static uint64_t
+hash_type(gci_value const *input, uint32_t position, void const *state)
+{
+    (void)position;
+    (void)state;
+    return value_of(input)->type;
+}
+
+/* The place of an input among a tensor's, sizes' and others' uses. */
+static uint64_t
+hash_input_uses(gci_value const *input, uint32_t position, void const *state)
+{
+    ports const *p = state;
+    bool is_node = p->count == p->inputs->count;
+
+    return gci_mix(hash_type(input, position, state), is_node ? p->uses[p->placeholders[position]] : 0);
+}
+
 static bool
-same_renamed(gci_diff_run *run, gci_view stored, gci_view asked)
+has_sources(ports const *p)
 {
-    gci_arena arena;
-    gci_buf written;
-    gcache_error error;
+    return p->sources != NULL && p->sources->type == GCI_LIST && p->sources->count == p->inputs->count;
+}
 
-    gci_arena_init(&arena, (size_t)1 << 24);
-    gci_buf_init(&written, GCI_BUF_NO_LIMIT);
-    gci_expr *expr = gci_expr_read(stored, &arena, &error);
-    if (expr != NULL)
-        gci_expr_write(expr, (gci_naming){ .rename = asked_name, .state = run }, &written);
-    bool same = expr != NULL && !written.failed && gci_view_equal(gci_buf_view(&written), asked);
-    gci_buf_clear(&written);
-    gci_arena_clear(&arena);
-    return same;
+static bool
+match_inputs(gci_alignment *out, ports const *stored, ports const *asked)
+{
+    gci_value const *a = stored->inputs, *b = asked->inputs;
+    lens plain = { .count = 0 };
+
+    if (has_sources(stored) && has_sources(asked) && !match_by(out, match_equal, hash_source, a, stored, b, asked))
+        return false;
+    return match_by(out, match_equal, hash_used_input, a, stored, b, asked) &&
+           match_by(out, match_equal, hash_input_uses, a, stored, b, asked) &&
+           match_by(out, match_equal, hash_item, a, &plain, b, &plain) &&
+           match_by(out, match_equal, hash_rough_input, a, NULL, b, NULL) &&
+           match_by(out, match_equal, hash_type, a, NULL, b, NULL) && fill_gaps(out, match_in_order, NULL, NULL);
 }
 
 bool
-gci_diff_same_expression(gci_diff_run *run, gci_view stored, gci_view asked)
+gci_diff_align_inputs(gci_diff_run *run, gci_value const *stored, gci_value const *asked, gci_alignment *out)
 {
-    if (run->literal)
-        return gci_view_equal(stored, asked);
-    if (match_symbols(run, stored, asked, false))
-        return match_symbols(run, stored, asked, true);
-    return same_renamed(run, stored, asked);
+    ports a = { .inputs = gci_map_find(stored, "inputs"), .sources = gci_diff_sources(stored) };
+    ports b = { .inputs = gci_map_find(asked, "inputs"), .sources = gci_diff_sources(asked) };
+    bool aligned = find_placeholders(gci_diff_nodes(gci_map_find(stored, "graph")), &a) &&
+                   find_placeholders(gci_diff_nodes(gci_map_find(asked, "graph")), &b) &&
+                   new_alignment(&run->arena, a.inputs->count, b.inputs->count, out) && match_inputs(out, &a, &b);
+
+    if (aligned)
+        invert(out);
+    ports_clear(&a);
+    ports_clear(&b);
+    return aligned;
+}
+
+/* ---- nodes ---- */
+
+/* As many as inputs: each stands for the one at its place. */
+static bool
+match_by_inputs(gci_alignment const *inputs, ports const *stored, ports const *asked, gci_alignment *out)
+{
+    if (inputs == NULL || stored->count != inputs->stored_count || asked->count != inputs->asked_count)
+        return false;
+    for (uint32_t i = 0; i < stored->count; i++)
+        if (inputs->to_asked[i] != GCI_LCS_NONE)
+            out->to_asked[stored->placeholders[i]] = asked->placeholders[inputs->to_asked[i]];
+    return true;
+}
+
+/* What isn't matched, to what lies between the same matches, in order. */
+static void
+match_rest(uint32_t *match, uint32_t count, uint32_t asked_count)
+{
+    uint32_t next = 0, limit_for = 0, limit = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        if (match[i] == GCI_LCS_NONE && i >= limit_for) {
+            for (limit_for = i; limit_for < count && match[limit_for] == GCI_LCS_NONE;)
+                limit_for++;
+            limit = limit_for < count ? match[limit_for] : asked_count;
+        }
+        if (match[i] == GCI_LCS_NONE && next < limit)
+            match[i] = next;
+        if (match[i] != GCI_LCS_NONE)
+            next = match[i] + 1;
+    }
+}
+
+/* Without inputs: as many on both sides in their order, else those first that are used alike. false without memory. */
+static bool
+match_by_uses(ports const *stored, ports const *asked, gci_alignment *out)
+{
+    uint64_t *a = calloc((size_t)stored->count + 1, sizeof *a), *b = calloc((size_t)asked->count + 1, sizeof *b);
+    uint32_t *match = malloc(((size_t)stored->count + 1) * sizeof *match);
+    bool done = a != NULL && b != NULL && match != NULL, as_many = stored->count == asked->count;
+
+    for (uint32_t i = 0; i < stored->count && done && !as_many; i++)
+        a[i] = stored->uses[stored->placeholders[i]];
+    for (uint32_t i = 0; i < asked->count && done && !as_many; i++)
+        b[i] = asked->uses[asked->placeholders[i]];
+    done = done && gci_lcs(a, stored->count, b, asked->count, match);
+    if (done)
+        match_rest(match, stored->count, asked->count);
+    for (uint32_t i = 0; i < stored->count && done; i++)
+        if (match[i] != GCI_LCS_NONE)
+            out->to_asked[stored->placeholders[i]] = asked->placeholders[match[i]];
+    free(a);
+    free(b);
+    free(match);
+    return done;
+}
+
+/* What references to nodes count as: a placeholder as the pair it is in, others as what they do. NULL without memory. */
+static uint64_t *
+name_nodes(gci_value const *nodes, gci_alignment const *pairs, bool of_asked)
+{
+    uint64_t *names = malloc(((size_t)nodes->count + 1) * sizeof *names);
+
+    for (uint32_t i = 0; i < nodes->count && names != NULL; i++) {
+        uint32_t pair = of_asked || pairs->to_asked[i] == GCI_LCS_NONE ? i : pairs->to_asked[i];
+        bool alone = !of_asked && pairs->to_asked[i] == GCI_LCS_NONE;
+        names[i] = gci_diff_is_placeholder(&nodes->items[i]) ? gci_mix(alone ? 14 : 15, pair) : hash_operation(&nodes->items[i]);
+    }
+    return names;
+}
+
+static uint64_t
+hash_node(gci_value const *node, uint32_t position, void const *state)
+{
+    lens const *how = state;
+
+    return gci_diff_is_placeholder(node) ? how->nodes[position] : hash_value(node, how);
+}
+
+static uint64_t
+hash_node_operation(gci_value const *node, uint32_t position, void const *state)
+{
+    lens const *how = state;
+
+    (void)node;
+    return how->nodes[position];
+}
+
+/* Nodes of one sort may have become one another; a placeholder never becomes another. */
+static uint64_t
+hash_node_sort(gci_value const *node, uint32_t position, void const *state)
+{
+    lens const *how = state;
+
+    return gci_diff_is_placeholder(node) ? how->nodes[position] : hash_member(node, "op");
+}
+
+static bool
+match_nodes(gci_alignment *out, gci_value const *stored, gci_value const *asked)
+{
+    uint64_t *a = name_nodes(stored, out, false), *b = name_nodes(asked, out, true);
+    lens of_stored = { .nodes = a, .count = stored->count }, of_asked = { .nodes = b, .count = asked->count };
+    lens rough_stored = of_stored, rough_asked = of_asked;
+
+    rough_stored.without_numbers = rough_asked.without_numbers = true;
+    bool done = a != NULL && b != NULL && match_by(out, match_equal, hash_node, stored, &of_stored, asked, &of_asked) &&
+                match_by(out, match_equal, hash_node, stored, &rough_stored, asked, &rough_asked) &&
+                match_by(out, match_equal, hash_node_operation, stored, &of_stored, asked, &of_asked) &&
+                match_by(out, match_in_order, hash_node_sort, stored, &of_stored, asked, &of_asked);
+    free(a);
+    free(b);
+    return done;
+}
+
+bool
+gci_diff_align_nodes(gci_diff_run *run, gci_value const *stored, gci_value const *asked, gci_alignment *out)
+{
+    gci_alignment const *inputs = run->open == NULL ? run->inputs : NULL; /* a graph within a graph has others */
+    ports a = { .count = 0 }, b = { .count = 0 };
+    bool aligned = find_placeholders(stored, &a) && find_placeholders(asked, &b) &&
+                   new_alignment(&run->arena, stored->count, asked->count, out) &&
+                   (match_by_inputs(inputs, &a, &b, out) || match_by_uses(&a, &b, out)) && match_nodes(out, stored, asked);
+
+    if (aligned)
+        invert(out);
+    ports_clear(&a);
+    ports_clear(&b);
+    return aligned;
 }

@@ -50,12 +50,21 @@ void gci_diff_show_node(gci_value const *node, gci_buf *out);
 bool gci_diff_wants_hunks(gci_view stored, gci_view asked);
 bool gci_diff_hunks(gci_view stored, gci_view asked, gci_buf *out);
 
-/* diff_align.c */
+/* diff_align.c: all return false without memory; *out lives in the run's arena. */
+bool gci_diff_align_lists(gci_diff_run *run, gci_value const *stored, gci_value const *asked, gci_alignment *out);
+/* The lists of inputs of two forms' components: both must be there. */
+bool gci_diff_align_inputs(gci_diff_run *run, gci_value const *stored, gci_value const *asked, gci_alignment *out);
+/* The nodes of two graphs, of which run->open is the graph around them. */
+bool gci_diff_align_nodes(gci_diff_run *run, gci_value const *stored, gci_value const *asked, gci_alignment *out);
+bool gci_diff_is_placeholder(gci_value const *node);
 
-/* Aligns the nodes of two graphs, or two lists of other values. false without memory; *out lives in the arena. */
-bool gci_diff_align(gci_arena *arena, gci_value const *stored, gci_value const *asked, bool are_nodes, gci_alignment *out);
+/* The nodes of a graph, none if it has no such list; where each input comes from, as PyTorch's AOT says; NULL: it doesn't. */
+gci_value const *gci_diff_nodes(gci_value const *graph);
+gci_value const *gci_diff_sources(gci_value const *components);
+/* The position, among what was asked, of the node that stands for a stored reference's; GCI_LCS_NONE: there is none. */
+uint32_t gci_diff_counterpart(gci_diff_run const *run, int64_t ref);
 
-/* true if two expressions are the same once symbols are matched up; matches up those that aren't yet. */
+/* diff_symbols.c: true if two expressions are the same once symbols are matched up; matches up those that aren't yet. */
 bool gci_diff_same_expression(gci_diff_run *run, gci_view stored, gci_view asked);
 
 #endif
