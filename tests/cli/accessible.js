@@ -68,6 +68,10 @@
             ["auto", "scroll"].includes(getComputedStyle(element).overflowX))
             wrong.push(`${called(element)} can't be scrolled by keys`);
 
+    for (const card of document.querySelectorAll(".card"))
+        if (card.scrollWidth > card.clientWidth + 1)
+            wrong.push(`${card.scrollWidth} px in a box of ${card.clientWidth}: "${card.textContent.trim().slice(0, 40)}"`);
+
     const width = document.documentElement.scrollWidth;
     if (width > window.innerWidth)
         wrong.push(`${width} px wide on a screen of ${window.innerWidth}`);

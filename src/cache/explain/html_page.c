@@ -21,7 +21,7 @@ static char const style_colours[] =
 
 static char const style_page[] =
     "*{box-sizing:border-box}\n"
-    "body{font:16px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--page);margin:0}\n"
+    "body{font:16px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--page);margin:0;overflow-wrap:anywhere}\n"
     "main{max-width:68rem;margin:0 auto;padding:1.5rem 1rem 3rem}\n"
     "h1{font-size:1.7rem;margin:0}h2{font-size:1.25rem;margin:2.6rem 0 .7rem}h3{font-size:1rem;margin:0 0 .3rem;"
     "overflow-wrap:anywhere}p{margin:.3rem 0}a{color:var(--link)}\n"

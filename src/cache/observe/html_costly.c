@@ -53,13 +53,33 @@ explain_costly(void *state, gci_journal_entry *entry)
     return 0;
 }
 
+/* One call of a program that is looked up under two keys, one for each stage of its compiler, is one thing to fix. */
+static bool
+is_same_call(gci_group const *a, gci_group const *b)
+{
+    return a->label.size != 0 && gci_view_equal(a->label, b->label) && a->reason == b->reason;
+}
+
+/* The costliest for which something is known to help, each call once. */
+static void
+choose_first(gci_costly *costly)
+{
+    for (size_t i = 0; i < costly->count && costly->first_count < GCI_REPORT_FIRST; i++) {
+        bool known = costly->misses[i].remedy.size == 0;
+        for (size_t j = 0; j < costly->first_count && !known; j++)
+            known = is_same_call(costly->misses[costly->first[j]].group, costly->misses[i].group);
+        if (!known)
+            costly->first[costly->first_count++] = i;
+    }
+}
+
 gcache_status
 gci_costly_find(gcache *cache, gcache_journal_query const *query, gci_statistics const *statistics, gci_costly *out_costly,
                 gcache_error *error)
 {
     gci_groups const *groups = &statistics->misses_by_cost;
 
-    *out_costly = (gci_costly){ .count = groups->count < GCI_REPORT_COSTLY ? groups->count : GCI_REPORT_COSTLY };
+    *out_costly = (gci_costly){ .count = groups->count < GCI_REPORT_EXAMINED ? groups->count : GCI_REPORT_EXAMINED };
     for (size_t i = 0; i < out_costly->count; i++) {
         gci_costly_miss *miss = &out_costly->misses[i];
         miss->group = &groups->items[i];
@@ -67,7 +87,11 @@ gci_costly_find(gcache *cache, gcache_journal_query const *query, gci_statistics
         gci_buf_init(&miss->remedy, GCI_BUF_NO_LIMIT);
         gci_buf_init(&miss->gist, GCI_BUF_NO_LIMIT);
     }
-    return out_costly->count != 0 ? gci_history_each(cache, query, explain_costly, out_costly, error) : GCACHE_OK;
+    gcache_status status = GCACHE_OK;
+    if (out_costly->count != 0)
+        status = gci_history_each(cache, query, explain_costly, out_costly, error);
+    choose_first(out_costly);
+    return status;
 }
 
 void
@@ -111,41 +135,27 @@ write_first(gci_costly_miss const *miss, size_t place, gci_buf *out)
     gci_buf_format(out, "</p>\n<div><a href=\"#miss-%zu\">why it missed</a></div></li>\n", place + 1);
 }
 
-/* One call of a program that is looked up under two keys, one for each stage of its compiler, is one thing to fix. */
-static bool
-is_same_call(gci_group const *a, gci_group const *b)
-{
-    return a->label.size != 0 && gci_view_equal(a->label, b->label) && a->reason == b->reason;
-}
-
-/* The costliest for which something is known to help, each call once. Returns how many. */
-static size_t
-choose_first(gci_costly const *costly, size_t *out_places)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < costly->count && count < GCI_REPORT_FIRST; i++) {
-        bool known = costly->misses[i].remedy.size == 0;
-        for (size_t j = 0; j < count && !known; j++)
-            known = is_same_call(costly->misses[out_places[j]].group, costly->misses[i].group);
-        if (!known)
-            out_places[count++] = i;
-    }
-    return count;
-}
-
 void
 gci_report_first(gci_costly const *costly, gci_buf *out)
 {
     static char const *const headings[] = { "", "Fix this first", "Fix these two first", "Fix these three first" };
-    size_t places[GCI_REPORT_FIRST], count = choose_first(costly, places);
+    size_t count = costly->first_count;
 
     if (count == 0)
         return;
     gci_buf_format(out, "<section><h2>%s</h2>\n<ol class=\"first\">\n", headings[count]);
     for (size_t i = 0; i < count; i++)
-        write_first(&costly->misses[places[i]], places[i], out);
+        write_first(&costly->misses[costly->first[i]], costly->first[i], out);
     gci_buf_append_text(out, "</ol></section>\n");
+}
+
+static bool
+is_first(gci_costly const *costly, size_t place)
+{
+    for (size_t i = 0; i < costly->first_count; i++)
+        if (costly->first[i] == place)
+            return true;
+    return false;
 }
 
 void
@@ -156,7 +166,10 @@ gci_report_costly(gci_costly const *costly, gci_buf *out)
     gci_buf_append_text(out, "<section><h2>What costs most</h2>\n");
     for (size_t i = 0; i < costly->count; i++) {
         gci_costly_miss const *miss = &costly->misses[i];
-        gci_buf_format(out, "<details class=\"card\"%s><summary><span>", i < GCI_REPORT_FIRST ? " open" : "");
+        bool first = is_first(costly, i);
+        if (i >= GCI_REPORT_COSTLY && !first)
+            continue;
+        gci_buf_format(out, "<details class=\"card\"%s><summary><span>", first ? " open" : "");
         write_lost(miss->group, out);
         gci_buf_append_text(out, "</span> <span>");
         write_name(miss->group, out);

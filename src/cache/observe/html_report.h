@@ -7,7 +7,9 @@
 
 #include "cache/observe/statistics.h"
 
-/* Misses that are explained in full, and the first of them that the page begins with. */
+/* Misses that are explained, of which so many are shown, and with so many the page begins: first compiles, for which nothing
+   helps, are often the costliest. */
+#define GCI_REPORT_EXAMINED 48
 #define GCI_REPORT_COSTLY 12
 #define GCI_REPORT_FIRST 3
 
@@ -18,8 +20,10 @@ typedef struct gci_costly_miss {
 } gci_costly_miss;
 
 typedef struct gci_costly {
-    gci_costly_miss misses[GCI_REPORT_COSTLY];
+    gci_costly_miss misses[GCI_REPORT_EXAMINED];
     size_t count;
+    size_t first[GCI_REPORT_FIRST]; /* places of those to fix first */
+    size_t first_count;
 } gci_costly;
 
 /* Explains the costliest misses. Clear *out_costly whatever the outcome. ERROR_MEMORY, or what reading the journal says. */
