@@ -80,7 +80,7 @@ play_all(cli_call *call, cli_player *player)
     bool done = true;
 
     fstat(player->fd, &facts);
-    cli_progress_init(&progress, (uint64_t)facts.st_size);
+    cli_progress_init(&progress, "replay", (uint64_t)facts.st_size);
     while (done && !cli_output_lost() && cli_signal_caught() == 0 && cli_player_next(player, &event, &call->error)) {
         done = cli_player_play(player, &event, &out, &call->error) && cli_object_print(&out, &call->error);
         cli_progress_step(&progress, player->lines.passed);

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/system/file.h"
 #include "cli/golden/suite.h"
+#include "cli/shared/progress.h"
 #include "cli/shared/scratch.h"
 
 #include <errno.h>
@@ -13,6 +14,7 @@
 
 typedef struct options {
     char const *junit, *rules, *event;
+    int64_t jobs; /* 0: as many as there are processors */
     bool accept, ask, tap;
 } options;
 
@@ -26,6 +28,7 @@ typedef struct run_state {
     cli_tried_rules rules;
     cli_accepting accepting;
     cli_junit junit;
+    cli_progress progress;
 } run_state;
 
 static cli_tried_rules const *
@@ -34,11 +37,31 @@ tried(run_state const *state)
     return state->wanted->rules != NULL ? &state->rules : NULL;
 }
 
-static void
-report(run_state *state, size_t at)
+static bool
+is_over(void *of)
 {
+    run_state const *state = of;
+
+    return cli_signal_caught() != 0 || cli_output_lost() || state->accepting.quit;
+}
+
+static void
+show_progress(void *of, uint64_t bytes)
+{
+    run_state *state = of;
+
+    cli_progress_step(&state->progress, bytes);
+}
+
+static void
+judge_and_report(void *of, size_t at)
+{
+    run_state *state = of;
     cli_fixture *one = &state->suite.items[at];
 
+    cli_progress_end(&state->progress);
+    cli_fixture_judge(one, tried(state), &state->accepting);
+    state->suite.tested++;
     if (state->wanted->tap)
         cli_test_print_tap(one, at + 1);
     else
@@ -47,30 +70,28 @@ report(run_state *state, size_t at)
         cli_junit_add(&state->junit, one);
     if (!cli_fixture_is_good(one))
         state->call->answer = CLI_NO;
+    cli_fixture_clear(one);
     fflush(stdout);
 }
 
 static bool
-is_over(run_state const *state)
-{
-    return cli_signal_caught() != 0 || cli_output_lost() || state->accepting.quit;
-}
-
-static void
 run_all(run_state *state)
 {
+    cli_call *call = state->call;
+    cli_jobs_user user = { .state = state, .is_over = is_over, .played = judge_and_report, .step = show_progress };
+    size_t jobs = state->wanted->jobs != 0 ? (size_t)state->wanted->jobs : cli_processors();
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < state->suite.count; i++)
+        bytes += state->suite.items[i].trace_bytes;
     if (state->wanted->tap)
         cli_test_print_tap_head(state->suite.count);
-    for (size_t i = 0; i < state->suite.count && !is_over(state); i++) {
-        cli_fixture *one = &state->suite.items[i];
-        cli_fixture_play(one, tried(state), NULL, &state->call->arena);
-        cli_fixture_judge(one, tried(state), &state->accepting);
-        state->suite.tested++;
-        report(state, i);
-        cli_fixture_clear(one);
-    }
-    if (!state->wanted->tap)
+    cli_progress_init_beside(&state->progress, "test", bytes);
+    bool done = cli_jobs_run(&state->suite, jobs, tried(state), &user, &call->arena, &call->error);
+    cli_progress_end(&state->progress);
+    if (done && !state->wanted->tap)
         cli_test_print_summary(&state->suite);
+    return done;
 }
 
 static bool
@@ -83,9 +104,9 @@ read_rules(run_state *state, gcache_error *error)
                             gcache_rules_read(text->data, text->size, path, &state->rules.set, error) == GCACHE_OK);
 }
 
-/* What --accept, --event and --ask say together. */
+/* What --accept, --event and --ask say together, and whether the options can be followed. */
 static bool
-read_accepting(options const *wanted, cli_accepting *out, gcache_error *error)
+read_options(options const *wanted, cli_accepting *out, gcache_error *error)
 {
     char *end = NULL;
 
@@ -94,6 +115,8 @@ read_accepting(options const *wanted, cli_accepting *out, gcache_error *error)
         return cli_wrong(error, "--ask goes neither with --accept nor with --tap");
     if (wanted->ask && !cli_can_ask(error))
         return false;
+    if (wanted->jobs < 0)
+        return cli_wrong(error, "--jobs: %lld processes", (long long)wanted->jobs);
     if (wanted->event == NULL)
         return true;
     errno = 0;
@@ -130,12 +153,11 @@ run(cli_call *call)
 
     gci_buf_init(&state.rules.text, GCI_BUF_NO_LIMIT);
     cli_junit_init(&state.junit);
-    bool done = read_accepting(state.wanted, &state.accepting, &call->error) && read_rules(&state, &call->error) &&
+    bool done = read_options(state.wanted, &state.accepting, &call->error) && read_rules(&state, &call->error) &&
                 find_all(&state) && is_one_event_of_one(&state);
-    if (done) {
-        run_all(&state);
-        done = state.wanted->junit == NULL || cli_junit_save(&state.junit, state.wanted->junit, &call->error);
-    }
+    done = done && run_all(&state);
+    if (done && state.wanted->junit != NULL)
+        done = cli_junit_save(&state.junit, state.wanted->junit, &call->error);
     cli_suite_clear(&state.suite);
     cli_junit_clear(&state.junit);
     gcache_rules_free(state.rules.set);
@@ -148,6 +170,7 @@ static cli_option const table[] = {
     { "event", CLI_TEXT, offsetof(options, event), "N", "with --accept and one fixture: only what differs in event N" },
     { "ask", CLI_FLAG, offsetof(options, ask), NULL, "show each difference on the terminal and ask whether to accept it" },
     { "rules", CLI_TEXT, offsetof(options, rules), "FILE", "a rule set in place of the shipped one of its name" },
+    { "jobs", CLI_INT, offsetof(options, jobs), "N", "play so many fixtures at a time (default 0: one a processor)" },
     { "tap", CLI_FLAG, offsetof(options, tap), NULL, "print in the Test Anything Protocol" },
     { "junit", CLI_TEXT, offsetof(options, junit), "FILE", "write a JUnit XML report as well, a case an event" },
     { 0 },

@@ -67,6 +67,26 @@ cli_fixture_is_good(cli_fixture const *one)
     return one->verdict == CLI_SAME || one->verdict == CLI_ACCEPTED;
 }
 
+/* ---- jobs.c: fixtures played in processes of their own, several at a time, and handed out in order ---- */
+
+/* What is done with the fixtures. */
+typedef struct cli_jobs_user {
+    void *state;
+    bool (*is_over)(void *state); /* true: what isn't handed out yet needn't be played */
+    void (*played)(void *state, size_t index); /* once for each fixture, in the order of the suite */
+    void (*step)(void *state, uint64_t bytes); /* bytes of traces that are played by now */
+} cli_jobs_user;
+
+/* The processors that this process may use, at least 1. */
+size_t cli_processors(void);
+
+/*
+ * Plays all of a suite, at most jobs (not 0) at a time; with 1, in this process. What can't be played is handed out as such. Fails
+ * where there is no memory, or no process could be started. The arena is used for what is played here.
+ */
+bool cli_jobs_run(cli_suite *suite, size_t jobs, cli_tried_rules const *rules, cli_jobs_user const *user, gci_arena *arena,
+                  gcache_error *error);
+
 /* ---- ask.c ---- */
 
 /* Fails where there is no terminal to ask on. */

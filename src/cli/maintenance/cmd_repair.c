@@ -42,7 +42,7 @@ run(cli_call *call)
     options const *wanted = call->options;
     gcache_repaired repaired = GCACHE_REPAIRED_INIT;
     cli_findings found = cli_findings_of(call, wanted->json);
-    gcache_maintenance_options how = cli_findings_options(&found, 1);
+    gcache_maintenance_options how = cli_findings_options(&found, "repair", 1);
 
     bool done = cli_open(call, CLI_EXISTING) && gcache_repair(call->cache, &how, &repaired, &call->error) == GCACHE_OK;
     cli_progress_end(&found.progress);

@@ -53,7 +53,7 @@ run(cli_call *call)
 
     if (wanted->threads < 0 || wanted->threads > INT32_MAX)
         return cli_wrong(&call->error, "--threads: %lld threads", (long long)wanted->threads);
-    gcache_maintenance_options how = cli_findings_options(&found, thread_count(wanted));
+    gcache_maintenance_options how = cli_findings_options(&found, "verify", thread_count(wanted));
     bool done = cli_open(call, CLI_LOOK) && gcache_verify(call->cache, &how, &verified, &call->error) == GCACHE_OK;
     cli_progress_end(&found.progress);
     call->answer = verified.problems == 0 ? CLI_OK : CLI_NO;

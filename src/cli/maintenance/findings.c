@@ -59,14 +59,15 @@ show_progress(void *state, uint64_t done, uint64_t total)
     cli_findings *findings = state;
 
     if (!findings->watching)
-        cli_progress_init_beside(&findings->progress, total);
+        cli_progress_init_beside(&findings->progress, findings->label, total);
     findings->watching = total != 0;
     cli_progress_step(&findings->progress, done);
 }
 
 gcache_maintenance_options
-cli_findings_options(cli_findings *findings, int threads)
+cli_findings_options(cli_findings *findings, char const *label, int threads)
 {
+    findings->label = label;
     return (gcache_maintenance_options){ .size = sizeof(gcache_maintenance_options), .problem = report_problem,
                                    .progress = show_progress, .state = findings, .threads = threads };
 }

@@ -17,6 +17,7 @@ typedef struct cli_findings {
     gci_value list; /* with --json: an object a finding */
     size_t room;    /* of list.items */
     cli_progress progress;
+    char const *label; /* of it */
     bool watching;  /* the bar knows its total */
     uint64_t count;
 } cli_findings;
@@ -28,7 +29,7 @@ void cli_findings_count(cli_findings *findings);
 /* Puts an object behind the others. */
 void cli_findings_add(cli_findings *findings, cli_object const *object);
 
-/* Callbacks that add to `findings`: problems and progress. */
-gcache_maintenance_options cli_findings_options(cli_findings *findings, int threads);
+/* Callbacks that add to `findings`: problems, and progress under a label. */
+gcache_maintenance_options cli_findings_options(cli_findings *findings, char const *label, int threads);
 
 #endif
