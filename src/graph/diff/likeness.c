@@ -162,17 +162,36 @@ gci_likeness_units(gci_likeness const *likeness, size_t *out_of)
 {
     gci_feature_sort unit = gci_likeness_unit(likeness);
 
+    size_t exact = differing(likeness, GCI_EXACT, unit), context = differing(likeness, GCI_CONTEXT, unit);
+
     *out_of = of_sort(likeness, unit);
-    return differing(likeness, GCI_EXACT, unit);
+    return context > exact && !gci_likeness_is_kin(likeness) ? context : exact;
+}
+
+/* Most units have a counterpart among the same neighbours, numbers aside; of nodes, where few operations look alike without their
+   numbers, one in ten with them. */
+static bool
+is_alike_in_context(size_t all, size_t context, size_t exact, bool nodes)
+{
+    return 2 * context <= all && (!nodes || all <= FEW_NODES || 10 * exact <= 9 * all);
+}
+
+/* One change moves the neighbours of what changed too: all of them in a small graph, in a large one those of many small changes. */
+static bool
+is_alike_by_units(size_t all, size_t context, size_t exact, size_t name)
+{
+    return 3 * exact <= all || (exact <= FEW_NODES && 2 * exact <= all) ||
+           (all <= 2 * FEW_NODES && context <= FEW_NODES && 2 * name <= all);
 }
 
 bool
 gci_likeness_is_kin(gci_likeness const *likeness)
 {
     gci_feature_sort unit = gci_likeness_unit(likeness);
-    size_t all = of_sort(likeness, unit), changed = differing(likeness, GCI_CONTEXT, unit);
+    bool nodes = unit == GCI_FEATURE_NODE;
+    size_t all = of_sort(likeness, unit), exact = differing(likeness, GCI_EXACT, unit),
+           context = differing(likeness, GCI_CONTEXT, unit);
 
-    if (2 * changed <= all)
-        return unit != GCI_FEATURE_NODE || all <= FEW_NODES || 10 * differing(likeness, GCI_EXACT, unit) <= 9 * all;
-    return unit == GCI_FEATURE_NODE && changed <= FEW_NODES && 2 * differing(likeness, GCI_NAME, unit) <= all;
+    return is_alike_in_context(all, context, exact, nodes) ||
+           (nodes && is_alike_by_units(all, context, exact, differing(likeness, GCI_NAME, unit)));
 }

@@ -7,6 +7,8 @@
 #include "base/system/clock.h"
 #include "cache/journal/journal_entry.h"
 
+#include <guardcache/maintenance.h>
+
 #include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -775,6 +777,75 @@ damaged_entries_are_passed_over(void **state)
     gcache_graph_free(g);
 }
 
+/* ---- stored between the lookup and its line ---- */
+
+/* Another handle stores what is asked for, and the same for other hints, once the lookup has missed. */
+static void
+store_meanwhile(void *state, gcache_event const *event)
+{
+    fixture *f = state;
+    char const *guard = "s0 == 3";
+    gcache_entry entry = { .size = sizeof entry, .guards = &guard, .guard_count = 1, .payload = "code", .payload_size = 4 };
+    gcache *other;
+
+    if (event->kind != GCACHE_EVENT_MISS)
+        return;
+    gcache_graph *graph = make_matmul("s0", "7"), *beside = make_matmul("s0", "8");
+    assert_int_equal(gcache_open(f->directory, NULL, &other, &f->error), GCACHE_OK);
+    assert_int_equal(gcache_insert(other, graph, NULL, &entry, NULL, &f->error), GCACHE_OK);
+    entry.guard_count = 0;
+    assert_int_equal(gcache_insert(other, beside, NULL, &entry, NULL, &f->error), GCACHE_OK);
+    gcache_close(other);
+    gcache_graph_free(graph);
+    gcache_graph_free(beside);
+}
+
+static char *
+miss_meanwhile(fixture *f)
+{
+    gcache_journal_query query = GCACHE_JOURNAL_QUERY_INIT;
+    gcache_hints hints = GCACHE_HINTS({ "s0", 5 });
+    gcache_result result = GCACHE_RESULT_INIT;
+    gcache_graph *graph = make_matmul("s0", "7");
+    char *text;
+
+    assert_int_equal(gcache_lookup(f->cache, graph, &hints, &result, &f->error), GCACHE_MISS);
+    gcache_result_clear(&result);
+    gcache_graph_free(graph);
+    query.last = 1;
+    assert_int_equal(gcache_journal_explain(f->cache, &query, GCACHE_EXPLAIN_JSON, &text, NULL, &f->error), GCACHE_OK);
+    return text;
+}
+
+static void
+what_is_stored_meanwhile_was_not_there(void **state)
+{
+    fixture *f = *state;
+    gcache_options options = GCACHE_OPTIONS_INIT;
+    char const *guard = "s0 == 4";
+    gcache_entry entry = { .size = sizeof entry, .guards = &guard, .guard_count = 1, .payload = "older", .payload_size = 5 };
+
+    options.event = store_meanwhile;
+    options.event_state = f;
+    fixture_reopen(f, &options);
+    char *text = miss_meanwhile(f);
+    assert_non_null(strstr(text, "\"reason\": \"no_key\""));
+    assert_non_null(strstr(text, "\"nearest\": []"));
+    gcache_free(text);
+    /* And a candidate that came meanwhile isn't among those that failed. */
+    fixture_reopen(f, NULL);
+    assert_int_equal(gcache_gc(f->cache, &(gcache_gc_options){ .size = sizeof(gcache_gc_options), .target_bytes = 1 }, NULL,
+                               &f->error), GCACHE_OK);
+    gcache_graph *graph = make_matmul("s0", "7");
+    assert_int_equal(gcache_insert(f->cache, graph, NULL, &entry, NULL, &f->error), GCACHE_OK);
+    gcache_graph_free(graph);
+    fixture_reopen(f, &options);
+    text = miss_meanwhile(f);
+    assert_non_null(strstr(text, "s0 == 4"));
+    assert_null(strstr(text, "s0 == 3"));
+    gcache_free(text);
+}
+
 int
 main(void)
 {
@@ -803,6 +874,7 @@ main(void)
         CASE(a_requirement_that_is_too_long_is_shortened),
         CASE(hits_and_inserts_with_many_hints_are_counted),
         CASE(damaged_entries_are_passed_over),
+        CASE(what_is_stored_meanwhile_was_not_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
