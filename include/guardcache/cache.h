@@ -95,7 +95,7 @@ typedef struct gcache_options {
     gcache_event_fn event;         /* NULL: nobody listens */
     void *event_state;
     char const *record;            /* a folder to record every lookup and insert into, as a trace that guardcache test
-                                      plays (docs/regression-tests.md); NULL: nothing is recorded */
+                                      plays (docs/regression-tests.md), made with those above it; NULL: nothing is recorded */
     size_t columns;                /* explanations in words are broken into lines of so many columns, 40 at least; 0: 110 */
     bool color;                    /* and coloured by the escapes of a terminal (ECMA-48) */
 } gcache_options;

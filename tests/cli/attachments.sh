@@ -52,3 +52,9 @@ echo "files that can't lie side by side are refused:"
 run guardcache insert --graph g.json --payload payload --attach a=payload --attach a=kernel.so
 run guardcache insert --graph g.json --payload payload --attach x=payload --attach x-y=payload --attach x/y=kernel.so
 run guardcache insert --graph g.json --payload payload --attach x/y=payload --attach x-y/z=payload --attach xy=kernel.so --variant side | mask
+echo "show names them:"
+small shown.json torch.sin
+printf '#!/bin/sh\n' >run.sh && chmod +x run.sh && head -c 3000 /dev/zero >data
+shown=$(guardcache insert --graph shown.json --payload data --attach bin/run.sh=run.sh --attach data=data)
+guardcache show "$shown" | tail -n 2
+guardcache show --json "$shown" | grep -o '"attachments".*'

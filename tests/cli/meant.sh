@@ -7,3 +7,12 @@ for wrong in "lokup" "guard evla" "rule list" "look" "lookup --grpah g.json" "lo
     run guardcache $wrong
 done
 diff <(guardcache -V) <(guardcache version)
+echo "kinds:"
+for kind in fxx stablehl0 mine f generic; do
+    printf '{"format": "guardcache-graph/1", "kind": "%s"}\n' $kind >$kind.json
+    run guardcache key $kind.json | mask
+done
+run guardcache key fxx.json fxx.json | mask
+run guardcache key --rules "$FIXTURES/../src/kinds/fx" fxx.json | mask
+run guardcache rules list fxx
+run guardcache rules test nothing

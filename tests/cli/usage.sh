@@ -22,3 +22,19 @@ echo "names of hints:"
 for name in "L['t0']" "a b" 5 "t0+1" ""; do
     run guardcache guard eval True --hint "$name=1"
 done
+echo "numbers that must be positive:"
+for wrong in "diff --max 0 a b" "diff --max -1 a b" "top --count 0" "top --count=-5" "journal --last=-1" "journal --last=0"; do
+    # shellcheck disable=SC2086 # words
+    run guardcache $wrong
+done
+echo "one name, two values:"
+small g.json relu
+echo code >payload
+run guardcache insert --graph g.json --payload payload --require device=a100 --require device=h100
+run guardcache lookup --graph g.json --provide device=a100 --provide device=a100
+run guardcache lookup --graph g.json --hint s0=1 --hint s0=2
+echo "a recording makes its folders:"
+GUARDCACHE_RECORD=some/where/deep run guardcache lookup --graph g.json --hint s0=1
+ls some/where/deep
+touch file
+GUARDCACHE_RECORD=file/deep run guardcache lookup --graph g.json --hint s0=1

@@ -333,11 +333,29 @@ gci_trace_writer_insert(gci_trace_writer *writer, gcache_graph *graph, gcache_hi
 
 /* ---- opening ---- */
 
+/* Makes the folder with those above it that aren't there. */
+static gcache_status
+make_folders(char *path, gcache_error *error)
+{
+    gci_dir here = { .fd = AT_FDCWD, .name = "." };
+    gcache_status status = gci_dir_make(here, path, NULL, error);
+
+    if (status != GCACHE_ERROR_NOT_FOUND)
+        return status;
+    for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        status = gci_dir_make(here, path, NULL, error);
+        *slash = '/';
+        if (status != GCACHE_OK)
+            return status;
+    }
+    return gci_dir_make(here, path, NULL, error);
+}
+
 static gcache_status
 open_files(gci_trace_writer *writer, gcache_error *error)
 {
-    gci_dir here = { .fd = AT_FDCWD, .name = "." };
-    gcache_status status = gci_dir_make(here, writer->name, NULL, error);
+    gcache_status status = make_folders(writer->name, error);
 
     if (status == GCACHE_OK)
         status = gci_dir_open_user(writer->name, &writer->dir, error);

@@ -45,10 +45,12 @@ print_entry(void *state, gcache_entry_view const *entry)
     list->entries++;
     list->bytes += entry->payload_size;
     gci_arena_reset(&list->call->arena);
-    if (wanted->json)
-        list->failed = !cli_entry_print(entry, &list->call->arena, &list->call->error);
-    else
+    if (wanted->json) {
+        cli_object object = cli_entry_object(entry, &list->call->arena);
+        list->failed = !cli_object_print(&object, &list->call->error);
+    } else {
         print_row(entry);
+    }
     return list->failed || cli_output_lost();
 }
 

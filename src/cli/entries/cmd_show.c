@@ -35,8 +35,39 @@ print_text(gcache_entry_view const *entry)
 typedef struct shower {
     cli_call *call;
     cli_entry_name name;
+    gcache_result content; /* for what belongs to the entry besides its record */
     bool failed;
 } shower;
+
+/* ---- attachments ---- */
+
+static void
+print_attachments(gcache_result const *content)
+{
+    for (size_t i = 0; i < content->attachment_count; i++) {
+        gcache_attachment const *file = &content->attachments[i];
+        cli_print("%s%s, %s%s\n", i == 0 ? "attached  " : "          ", file->name, cli_size(file->size).text,
+                  file->executable ? ", executable" : "");
+    }
+}
+
+static void
+set_attachments(cli_object *object, gcache_result const *content)
+{
+    gci_value list = cli_list_of(object->arena, content->attachment_count);
+
+    for (uint32_t i = 0; i < list.count; i++) {
+        gcache_attachment const *file = &content->attachments[i];
+        cli_object item = cli_object_new(object->arena);
+        cli_object_set_text(&item, "name", file->name);
+        cli_object_set_count(&item, "size", file->size);
+        cli_object_set_bool(&item, "executable", file->executable);
+        list.items[i] = item.map;
+    }
+    cli_object_set(object, "attachments", list);
+}
+
+/* ---- an entry ---- */
 
 static int
 print_named(void *state, gcache_entry_view const *entry)
@@ -46,10 +77,14 @@ print_named(void *state, gcache_entry_view const *entry)
 
     if (strcmp(entry->id, show->name.id) != 0)
         return 0;
-    if (wanted->json)
-        show->failed = !cli_entry_print(entry, &show->call->arena, &show->call->error);
-    else
+    if (!wanted->json) {
         print_text(entry);
+        print_attachments(&show->content);
+        return 1;
+    }
+    cli_object object = cli_entry_object(entry, &show->call->arena);
+    set_attachments(&object, &show->content);
+    show->failed = !cli_object_print(&object, &show->call->error);
     return 1;
 }
 
@@ -68,15 +103,24 @@ show_export(cli_call *call)
     return cli_print_text(gcache_export_show(call->arguments[0], &manifest, &call->error), &manifest);
 }
 
+/* What can't be read is told by verify; the rest is shown without it. */
+static bool
+show_entry(cli_call *call)
+{
+    shower show = { .call = call, .content = GCACHE_RESULT_INIT };
+
+    bool done = cli_open(call, CLI_LOOK) && cli_entry_find(call->cache, call->arguments[0], &show.name, &call->error);
+    if (done)
+        gcache_read_entry(call->cache, &show.name.key, show.name.id, &show.content, NULL);
+    done = done && gcache_each_entry(call->cache, &show.name.key, print_named, &show, &call->error) == GCACHE_OK && !show.failed;
+    gcache_result_clear(&show.content);
+    return done;
+}
+
 static bool
 run(cli_call *call)
 {
-    shower show = { .call = call };
-
-    if (is_file(call->arguments[0]))
-        return show_export(call);
-    return cli_open(call, CLI_LOOK) && cli_entry_find(call->cache, call->arguments[0], &show.name, &call->error) &&
-           gcache_each_entry(call->cache, &show.name.key, print_named, &show, &call->error) == GCACHE_OK && !show.failed;
+    return is_file(call->arguments[0]) ? show_export(call) : show_entry(call);
 }
 
 static cli_option const table[] = {

@@ -40,8 +40,8 @@ cli_entry_find(gcache *cache, char const *prefix, cli_entry_name *out_name, gcac
            cli_wrong(error, "%llu entries' ids begin with %s", (unsigned long long)find.found, prefix);
 }
 
-bool
-cli_entry_print(gcache_entry_view const *entry, gci_arena *arena, gcache_error *error)
+cli_object
+cli_entry_object(gcache_entry_view const *entry, gci_arena *arena)
 {
     cli_object object = cli_object_new(arena);
 
@@ -61,5 +61,5 @@ cli_entry_print(gcache_entry_view const *entry, gci_arena *arena, gcache_error *
     cli_object_set_text(&object, "label", entry->label);
     if (entry->shadowed_by != NULL)
         cli_object_set_text(&object, "shadowed_by", entry->shadowed_by);
-    return cli_object_print(&object, error);
+    return object;
 }

@@ -20,7 +20,7 @@ typedef struct cli_entry_name {
  */
 bool cli_entry_find(gcache *cache, char const *prefix, cli_entry_name *out_name, gcache_error *error);
 
-/* Prints an entry as an object, as `ls --json` and `show --json` do. */
-bool cli_entry_print(gcache_entry_view const *entry, gci_arena *arena, gcache_error *error);
+/* An entry as an object, as `ls --json` and `show --json` print it. */
+cli_object cli_entry_object(gcache_entry_view const *entry, gci_arena *arena);
 
 #endif

@@ -94,8 +94,6 @@ run(cli_call *call)
     gcache_subject sides[2] = { GCACHE_SUBJECT_INIT, GCACHE_SUBJECT_INIT };
     gcache_rules *rules;
 
-    if (wanted->max < 0)
-        return cli_wrong(&call->error, "diff: --max takes a positive number");
     bool done = cli_read_rules(wanted->rules, &rules, &call->error) &&
                 open_side(call, call->arguments[0], rules, &sides[0]) &&
                 open_side(call, call->arguments[1], rules, &sides[1]) && compare(call, sides);
@@ -108,7 +106,7 @@ run(cli_call *call)
 static cli_option const table[] = {
     { "cache", CLI_COMMON, 0, "DIR", "the cache directory that holds the keys" },
     CLI_RULES_OPTION(options, rules),
-    { "max", CLI_INT, offsetof(options, max), "N", "differences shown; further ones are counted (default 50)" },
+    { "max", CLI_COUNT, offsetof(options, max), "N", "differences shown; further ones are counted (default 50)" },
     { "json", CLI_FLAG, offsetof(options, json), NULL, "one object: equal, components, differs, left_out" },
     { 0 },
 };

@@ -1,6 +1,8 @@
 /*
  * Rule sets, those compiled in and the user's own: what is in them, and whether their examples hold.
  */
+#include "base/error.h"
+#include "base/text/similar.h"
 #include "cli/shared/cli.h"
 #include "cli/shared/object.h"
 
@@ -16,10 +18,19 @@ static bool
 read_set(char const *argument, gcache_rules **out_rules, gcache_error *error)
 {
     size_t size;
-    char const *shipped = gcache_rules_shipped(argument, &size);
+    char const *shipped = gcache_rules_shipped(argument, &size), *kind;
+    gci_similar similar = gci_similar_to(gci_view_text(argument));
 
-    return shipped != NULL ? gcache_rules_read(shipped, size, argument, out_rules, error) == GCACHE_OK
-                           : cli_read_rules(argument, out_rules, error);
+    if (shipped != NULL)
+        return gcache_rules_read(shipped, size, argument, out_rules, error) == GCACHE_OK;
+    for (size_t i = 0; (kind = gcache_rules_kind(i)) != NULL; i++)
+        gci_similar_offer(&similar, kind);
+    if (cli_read_rules(argument, out_rules, error))
+        return true;
+    if (error->status != GCACHE_ERROR_NOT_FOUND)
+        return false;
+    return gci_fail(error, GCACHE_ERROR_NOT_FOUND, "there is neither a kind nor a file %s%s", argument,
+                    gci_similar_question(&similar, "").text) == GCACHE_OK;
 }
 
 /* Does something with each set that is named, else with each that is compiled in. The worst status is the command's. */

@@ -39,8 +39,6 @@ run(cli_call *call)
     gcache_journal_query query;
     char *text = NULL;
 
-    if (wanted->count < 0)
-        return cli_wrong(error, "--count: must be positive");
     return (call->count == 0 || read_kind(call->arguments[0], &kind, error)) &&
            cli_journal_query(&wanted->journal, &query, error) && cli_open(call, CLI_LOOK) &&
            cli_print_text(gcache_statistics_top(call->cache, &query, kind, count, form, &text, error), &text);
@@ -49,7 +47,7 @@ run(cli_call *call)
 static cli_option const table[] = {
     CLI_CACHE_OPTION,
     CLI_JOURNAL_OPTIONS(options, journal),
-    { "count", CLI_INT, offsetof(options, count), "N", "so many lines; 20 if not given" },
+    { "count", CLI_COUNT, offsetof(options, count), "N", "so many lines; 20 if not given" },
     { "json", CLI_FLAG, offsetof(options, json), NULL, "one object" },
     { 0 },
 };

@@ -29,6 +29,7 @@ typedef enum cli_option_kind {
     CLI_FLAG, /* bool */
     CLI_TEXT, /* char const *, NULL if not given */
     CLI_INT,  /* int64_t */
+    CLI_COUNT, /* int64_t, positive; 0 if the option isn't given */
     CLI_LAST, /* int64_t: a number that may be left out, then 1; 0 if the option isn't given */
     CLI_LIST, /* cli_list: may be repeated */
     CLI_COMMON /* the common option of this name, in the command's own words */

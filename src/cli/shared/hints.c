@@ -199,6 +199,16 @@ cli_pair_read(char const *text, gci_arena *arena, gcache_pair *out_pair, gcache_
     return out_pair->name != NULL || cli_no_memory(error);
 }
 
+/* Of two values of one name neither is what was meant. */
+static bool
+is_new(gcache_pair const *pairs, size_t last, gcache_error *error)
+{
+    for (size_t i = 0; i < last; i++)
+        if (strcmp(pairs[i].name, pairs[last].name) == 0)
+            return cli_wrong(error, "%s is given twice: %s and %s", pairs[i].name, pairs[i].value, pairs[last].value);
+    return true;
+}
+
 bool
 cli_pairs_read(cli_list items, gci_arena *arena, gcache_pair **out_pairs, gcache_error *error)
 {
@@ -206,7 +216,7 @@ cli_pairs_read(cli_list items, gci_arena *arena, gcache_pair **out_pairs, gcache
     if (*out_pairs == NULL)
         return cli_no_memory(error);
     for (size_t i = 0; i < items.count; i++)
-        if (!cli_pair_read(items.items[i], arena, &(*out_pairs)[i], error))
+        if (!cli_pair_read(items.items[i], arena, &(*out_pairs)[i], error) || !is_new(*out_pairs, i, error))
             return false;
     return true;
 }

@@ -6,8 +6,10 @@
 #include "base/error.h"
 #include "base/system/file.h"
 #include "base/text/json.h"
+#include "base/text/similar.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -249,6 +251,25 @@ cli_read_rules(char const *path, gcache_rules **out_rules, gcache_error *error)
     return status == GCACHE_OK;
 }
 
+/* A kind that nobody knows has the rules of generic, which is as it should be unless another was meant. Said once of each. */
+static void
+warn_of_kind(char const *path, gcache_graph const *graph)
+{
+    static char warned[64];
+    char const *kind = gcache_graph_kind(graph), *known;
+    gci_similar similar = gci_similar_to(gci_view_text(kind));
+
+    for (size_t i = 0; (known = gcache_rules_kind(i)) != NULL; i++) {
+        if (strcmp(known, kind) == 0)
+            return;
+        gci_similar_offer(&similar, known);
+    }
+    if (similar.word == NULL || strncmp(warned, kind, sizeof warned - 1) == 0)
+        return;
+    snprintf(warned, sizeof warned, "%s", kind);
+    cli_complain("warning: %s: there is no kind %s with rules of its own%s", path, kind, gci_similar_question(&similar, "").text);
+}
+
 bool
 cli_read_graph(char const *path, gcache_rules const *rules, gcache_graph **out_graph, gcache_error *error)
 {
@@ -261,5 +282,7 @@ cli_read_graph(char const *path, gcache_rules const *rules, gcache_graph **out_g
     gci_buf_clear(&text);
     if (done && rules != NULL)
         gcache_graph_use_rules(*out_graph, rules);
+    else if (done)
+        warn_of_kind(path, *out_graph);
     return done;
 }

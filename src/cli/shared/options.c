@@ -108,17 +108,19 @@ is_number(char const *word)
     return word != NULL && word[0] != '\0' && word[strspn(word, "0123456789")] == '\0';
 }
 
+static bool
+set_count(cli_option const *option, char const *text, int64_t *out_value, gcache_error *error)
+{
+    return set_int(option, text, out_value, error) &&
+           (*out_value > 0 || cli_wrong(error, "--%s: '%s' is not a positive number", option->name, text));
+}
+
 /* `--last 5` as well as `--last=5` and `--last`: the next word is the option's if it is a number. */
 static bool
 set_last(cli_option const *option, char const *value, int64_t *out_value, gcache_error *error)
 {
     *out_value = 1;
-    if (value == NULL)
-        return true;
-    if (is_number(value) && !set_int(option, value, out_value, error))
-        return false;
-    return (is_number(value) && *out_value != 0) ||
-           cli_wrong(error, "--%s: '%s' is not a positive number", option->name, value);
+    return value == NULL || set_count(option, value, out_value, error);
 }
 
 static bool
@@ -149,6 +151,8 @@ set_option(cli_option const *option, char *fields, char const *value, gcache_err
         return true;
     case CLI_INT:
         return set_int(option, value, field, error);
+    case CLI_COUNT:
+        return set_count(option, value, field, error);
     case CLI_LAST:
         return set_last(option, value, field, error);
     case CLI_LIST:
