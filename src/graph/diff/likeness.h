@@ -42,8 +42,8 @@ size_t gci_likeness_units(gci_likeness const *likeness, size_t *out_of);
 /*
  * Whether the one may have become the other, so that a person learns something from what differs. Not if most units (more than
  * half) have no counterpart even without regard to numbers, a node together with what it refers to; nor if hardly a node (not one
- * in ten) has one with its numbers: graphs of few operations are alike without. Unless few differ by themselves: a third, or half of a
- * small graph, or there at least most operations are the same, for one changed node changes its neighbours too.
+ * in ten) has one with its numbers: graphs of few operations are alike without. Unless few differ by themselves: a third, or
+ * half of a small graph, or there at least most operations are the same, for one changed node changes its neighbours too.
  */
 bool gci_likeness_is_kin(gci_likeness const *likeness);
 
