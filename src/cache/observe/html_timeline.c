@@ -9,7 +9,7 @@
 #include <time.h>
 
 #define BARS_MAX 60
-#define TICKS_MAX 6
+#define TICKS_MAX 8
 #define NS_PER_SECOND UINT64_C(1000000000)
 #define MS UINT64_C(1000000)
 #define MINUTE (60 * NS_PER_SECOND)
@@ -96,9 +96,24 @@ add_to_timeline(void *state, gci_journal_entry *entry)
 
 /* ---- the clock ---- */
 
-/* As exact as the step asks for: "25 Nov", "14:02", "14:02:07", "14:02:07.250". */
+/* As exact as the step asks for: "25 Nov", "14:02", "14:02:07", "14:02:07.250"; at midnight, and if wanted, with the day. */
 static void
-write_clock(uint64_t at_ns, uint64_t step, gci_buf *out)
+format_clock(char *text, size_t size, uint64_t step, bool with_day, struct tm const *local)
+{
+    bool midnight = step >= MINUTE && local->tm_hour == 0 && local->tm_min == 0;
+
+    if (step >= 364 * DAY)
+        strftime(text, size, "%Y", local);
+    else if (step >= DAY || midnight)
+        strftime(text, size, "%e %b", local);
+    else if (with_day)
+        strftime(text, size, step >= MINUTE ? "%e %b %H:%M" : "%e %b %H:%M:%S", local);
+    else
+        strftime(text, size, step >= MINUTE ? "%H:%M" : "%H:%M:%S", local);
+}
+
+static void
+write_clock(uint64_t at_ns, uint64_t step, bool with_day, gci_buf *out)
 {
     time_t at = (time_t)(at_ns / NS_PER_SECOND);
     struct tm local;
@@ -106,10 +121,16 @@ write_clock(uint64_t at_ns, uint64_t step, gci_buf *out)
 
     if (localtime_r(&at, &local) == NULL)
         return;
-    strftime(text, sizeof text, step >= 364 * DAY ? "%Y" : step >= DAY ? "%e %b" : step >= MINUTE ? "%H:%M" : "%H:%M:%S", &local);
-    gci_buf_append_text(out, text);
+    format_clock(text, sizeof text, step, with_day, &local);
+    gci_buf_append_text(out, text + (text[0] == ' '));
     if (step < NS_PER_SECOND)
         gci_buf_format(out, ".%03u", (unsigned)(at_ns % NS_PER_SECOND / MS));
+}
+
+static bool
+spans_days(timeline const *line)
+{
+    return line->count * line->width_ns > DAY;
 }
 
 static double
@@ -132,7 +153,7 @@ write_ticks(timeline const *line, gci_buf *out, bool clock)
             continue;
         }
         gci_html_tick(out, place / (double)line->count, i % 2 != 0);
-        write_clock(at, step, out);
+        write_clock(at, step, false, out);
         gci_buf_append_text(out, "</span>");
     }
 }
@@ -145,9 +166,9 @@ write_values(timeline const *line, size_t bar, gci_buf *out)
 {
     uint64_t at = line->start_ns + bar * line->width_ns;
 
-    write_clock(at, line->width_ns, out);
+    write_clock(at, line->width_ns, spans_days(line), out);
     gci_buf_append_text(out, " to ");
-    write_clock(at + line->width_ns, line->width_ns, out);
+    write_clock(at + line->width_ns, line->width_ns, false, out);
     gci_phrase(out, ": {} {}, {} {}", GCI_AS_COUNT(line->hits[bar]), GCI_AS_TEXT(line->hits[bar] == 1 ? "hit" : "hits"),
                GCI_AS_COUNT(line->misses[bar]), GCI_AS_TEXT(line->misses[bar] == 1 ? "miss" : "misses"));
 }
@@ -193,7 +214,7 @@ write_table(timeline const *line, gci_buf *out)
         if (line->hits[i] + line->misses[i] == 0)
             continue;
         gci_buf_append_text(out, "<tr><th scope=\"row\">");
-        write_clock(line->start_ns + i * line->width_ns, line->width_ns, out);
+        write_clock(line->start_ns + i * line->width_ns, line->width_ns, spans_days(line), out);
         gci_phrase(out, "</th><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>", GCI_AS_COUNT(line->hits[i]),
                    GCI_AS_COUNT(line->misses[i]));
     }
