@@ -32,6 +32,32 @@ cp before run/golden.jsonl
 sed -i 's/"1.1"/"1.0"/; s/float16/float32/' run/graphs/g.json
 run guardcache test run
 
+# A run that is recorded anew asks for another description; where the older one is still there, what differs is shown.
+sed 's/"fast_math": false/"fast_math": true/' run/graphs/g.json >run/graphs/g2.json
+cp run/trace.jsonl trace.before
+sed -i 's/g.json/g2.json/' run/trace.jsonl
+run guardcache test run | grep -v -e why -e 'event 5'
+run guardcache test --accept run | tail -n 2
+mv trace.before run/trace.jsonl
+cp before run/golden.jsonl
+
+# Guards: one more in front, another order, another one, one less. Each is a row.
+try_guards() {
+    sed "s/\"s0 <= 1024\"/$1/" run/trace.jsonl >changed/trace.jsonl
+    cp run/golden.jsonl changed/
+    shift
+    sed "s/\"s0 <= 1024\"/$1/" run/trace.jsonl >run/trace.jsonl.now
+    guardcache test changed --accept >/dev/null
+    mv run/trace.jsonl.now changed/trace.jsonl
+    run guardcache test changed
+}
+mkdir changed
+cp -r run/graphs changed/
+try_guards '"s0 <= 1024", "s0 > 1"' '"s0 < 99", "s0 <= 1024", "s0 > 1"'
+try_guards '"s0 <= 1024", "s0 > 1"' '"s0 > 1", "s0 <= 1024"'
+try_guards '"s0 <= 1024", "s0 > 1"' '"s0 <= 1024", "s0 > 2"'
+try_guards '"s0 <= 1024", "s0 > 1", "s0 < 9999"' '"s0 <= 1024", "s0 < 9999"'
+
 # Events that are gone, new, and not as the trace says: the last isn't mended by accepting.
 sed '3d' run/trace.jsonl >shorter && mv shorter run/trace.jsonl
 echo '{"seq": 9, "op": "lookup", "graph": "graphs/h.json", "expect": {"outcome": "miss"}}' >>run/trace.jsonl

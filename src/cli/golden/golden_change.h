@@ -46,6 +46,17 @@ cli_change_record(cli_change const *change)
     return change->is != NULL ? change->is : change->was;
 }
 
+/* Whether it is about an event that asks for another description than it did. */
+bool cli_change_is_redescribed(cli_change const *change);
+
+/* ---- golden_rules.c ---- */
+
+/*
+ * Writes how the description that an event asked for differs from the one it asks for now, where the former is still there: of the
+ * first few events.
+ */
+void cli_golden_write_redescribed(char const *folder, cli_changes const *changes, gci_buf *out);
+
 /* ---- golden_accept.c ---- */
 
 /*

@@ -6,15 +6,21 @@
 #include "base/text/json.h"
 #include "cli/golden/golden_change.h"
 
+#include <stdio.h>
+
 /* Longer values are shown around their first difference: the file has them whole. */
 #define VALUE_SHOWN 90
 /* What stands before the first difference then. */
 #define VALUE_BEFORE 24
 /* Places shown of a record; where there are more, they mostly say the same. */
 #define ROWS_SHOWN 3
+/* "nothing -> 4294967295 items" */
+#define ROW_BYTES 40
 /* Hexadecimal digits of a key, and of an entry's id. */
 #define KEY_DIGITS 64
 #define ID_DIGITS 32
+
+#define OTHER_DESCRIPTION "it is about another description"
 
 enum { RANK_RULES, RANK_DESCRIPTION, RANK_OUTCOME, RANK_EVENT };
 
@@ -162,35 +168,78 @@ compare_members(rows *out, gci_value const *was, gci_value const *is)
             compare_member(out, is->members[i].name, NULL, &is->members[i].value);
 }
 
-/* A list where there was none, or none where there was one: how long it is says enough. */
 static void
-write_counts(rows *out, uint32_t was, uint32_t is)
+write_text_row(rows *out, char const *text)
 {
     if (out->count++ >= ROWS_SHOWN)
         return;
     gci_buf_append_view(&out->text, gci_buf_view(&out->path));
-    if (is == 0)
-        gci_buf_format(&out->text, ": %u items -> nothing\n", was);
-    else
-        gci_buf_format(&out->text, ": nothing -> %u items\n", is);
+    gci_buf_format(&out->text, ": %s\n", text);
 }
 
-/* What is equal at both ends stays out, so that one item more is one row. */
+/* A list where there was none, or none where there was one: how long it is says enough. */
+static void
+write_counts(rows *out, uint32_t was, uint32_t is)
+{
+    char text[ROW_BYTES];
+
+    snprintf(text, sizeof text, is == 0 ? "%u items -> nothing" : "nothing -> %u items", is == 0 ? was : is);
+    write_text_row(out, text);
+}
+
+/* What an item of a list is known by, if it is a map: the path that differs, a candidate's entry. */
+static gci_view
+item_name(gci_value const *item)
+{
+    gci_view path = item->type == GCI_MAP ? cli_golden_text(item, "path") : (gci_view){ 0 };
+
+    return path.size != 0 || item->type != GCI_MAP ? path : cli_golden_text(item, "entry");
+}
+
+/* The item of another list that one is to be compared with: an equal one, else one of its name, else, of items without names, the
+   one in its place. UINT32_MAX: there is none. */
+static uint32_t
+partner_of(gci_value const *list, uint32_t at, gci_value const *others)
+{
+    gci_value const *item = &list->items[at];
+    gci_view name = item_name(item);
+    uint32_t named = UINT32_MAX;
+
+    if (at < others->count && same(item, &others->items[at]))
+        return at;
+    for (uint32_t i = 0; i < others->count; i++) {
+        if (same(item, &others->items[i]))
+            return i;
+        if (named == UINT32_MAX && name.size != 0 && gci_view_equal(item_name(&others->items[i]), name))
+            named = i;
+    }
+    bool in_place = name.size == 0 && at < others->count && item_name(&others->items[at]).size == 0;
+    for (uint32_t i = 0; in_place && i < list->count; i++)
+        in_place = !same(&list->items[i], &others->items[at]);
+    return in_place ? at : named;
+}
+
+/* One item more or less is one row, wherever it stands. */
 static void
 compare_items(rows *out, gci_value const *was, gci_value const *is)
 {
-    size_t mark = out->path.size;
-    uint32_t least = was->count < is->count ? was->count : is->count, head = 0, tail = 0;
+    size_t mark = out->path.size, before = out->count + out->hashes.keys + out->hashes.ids;
 
-    while (head < least && same(&was->items[head], &is->items[head]))
-        head++;
-    while (tail < least - head && same(&was->items[was->count - 1 - tail], &is->items[is->count - 1 - tail]))
-        tail++;
-    for (uint32_t i = head; i < was->count - tail || i < is->count - tail; i++) {
+    for (uint32_t i = 0; i < was->count; i++) {
+        uint32_t partner = partner_of(was, i, is);
         gci_buf_format(&out->path, "[%u]", i);
-        compare_values(out, i < was->count - tail ? &was->items[i] : NULL, i < is->count - tail ? &is->items[i] : NULL);
+        compare_values(out, &was->items[i], partner != UINT32_MAX ? &is->items[partner] : NULL);
         out->path.size = mark;
     }
+    for (uint32_t i = 0; i < is->count; i++) {
+        if (partner_of(is, i, was) != UINT32_MAX)
+            continue;
+        gci_buf_format(&out->path, "[%u]", i);
+        compare_values(out, NULL, &is->items[i]);
+        out->path.size = mark;
+    }
+    if (out->count + out->hashes.keys + out->hashes.ids == before)
+        write_text_row(out, was->count == is->count ? "the same in another order" : "the same, in another number");
 }
 
 /* A list that isn't there has no items: empty ones aren't written. */
@@ -429,18 +478,18 @@ write_state(gci_buf *out, char const *when, cli_golden_record const *event)
     gci_buf_clear(&text);
 }
 
-/* The guards of an insert that is refused, or isn't any more. */
+/* What was asked otherwise: another description, the guards of an insert that is refused or isn't any more. */
 static void
-write_guards(comparison *c, gci_buf *out, cli_golden_record const *was, cli_golden_record const *is)
+write_member(comparison *c, gci_buf *out, gci_view name, cli_golden_record const *was, cli_golden_record const *is)
 {
-    rows guards;
+    rows found;
 
-    rows_init(&guards);
-    compare_member(&guards, (gci_view)GCI_VIEW("guards"), gci_map_find(&was->map, "guards"), gci_map_find(&is->map, "guards"));
-    gci_buf_append_view(out, gci_buf_view(&guards.text));
-    c->arena->failed |= guards.text.failed || guards.path.failed;
-    gci_buf_clear(&guards.text);
-    gci_buf_clear(&guards.path);
+    rows_init(&found);
+    compare_member(&found, name, member_of(&was->map, name), member_of(&is->map, name));
+    gci_buf_append_view(out, gci_buf_view(&found.text));
+    c->arena->failed |= found.text.failed || found.path.failed;
+    gci_buf_clear(&found.text);
+    gci_buf_clear(&found.path);
 }
 
 /* An event that ends otherwise. */
@@ -454,7 +503,8 @@ compare_outcomes(comparison *c, cli_golden_record const *was, cli_golden_record 
     gci_buf_init(&text, GCI_BUF_NO_LIMIT);
     gci_buf_format(&text, "%.*s became %.*s", (int)then.size, then.data, (int)now.size, now.data);
     gci_view reason = keep(c, &text);
-    write_guards(c, &text, was, is);
+    write_member(c, &text, (gci_view)GCI_VIEW("graph"), was, is);
+    write_member(c, &text, (gci_view)GCI_VIEW("guards"), was, is);
     write_state(&text, "was", was);
     write_state(&text, "is ", is);
     if (is->expected != NULL) {
@@ -477,7 +527,7 @@ reason_of(gci_value const *was, gci_value const *is)
         char const *member, *reason;
     } const reasons[] = {
         { "op", "another operation" },
-        { "graph", "it is about another description" },
+        { "graph", OTHER_DESCRIPTION },
         { "guards", "stored with other guards" },
         { "key", "another key" },
         { "variant", "another variant" },
@@ -593,6 +643,33 @@ tell_insert(comparison *c, size_t at)
     insert->cause = insert->cause == CLI_NO_CAUSE ? at : insert->cause;
 }
 
+/* ---- descriptions that others stand in for ---- */
+
+bool
+cli_change_is_redescribed(cli_change const *change)
+{
+    if (change->was == NULL || change->is == NULL || change->is->part != CLI_GOLDEN_EVENT)
+        return false;
+    gci_view was = cli_golden_text(&change->was->map, "graph"), is = cli_golden_text(&change->is->map, "graph");
+    return was.size != 0 && is.size != 0 && !gci_view_equal(was, is);
+}
+
+/* A description that is gone, or new, because an event is about another one now. */
+static void
+follow_event(comparison *c, cli_change *description)
+{
+    for (size_t i = 0; i < c->changes->count; i++) {
+        cli_change const *event = &c->changes->items[i];
+        if (!cli_change_is_redescribed(event) || event->cause != CLI_NO_CAUSE)
+            continue;
+        gci_value const *map = description->is == NULL ? &event->was->map : &event->is->map;
+        if (gci_view_equal(cli_golden_text(map, "graph"), cli_change_record(description)->name)) {
+            description->cause = i;
+            return;
+        }
+    }
+}
+
 /* ---- records ---- */
 
 static void
@@ -661,6 +738,9 @@ cli_golden_compare(cli_golden const *expected, cli_golden const *found, cli_chan
     for (size_t i = 0; i < out->count; i++)
         if (out->items[i].rank == RANK_OUTCOME && out->items[i].was != NULL && out->items[i].is != NULL && !out->items[i].expects)
             tell_insert(&c, i);
+    for (size_t i = 0; i < out->count; i++)
+        if (out->items[i].rank == RANK_DESCRIPTION && (out->items[i].was == NULL || out->items[i].is == NULL))
+            follow_event(&c, &out->items[i]);
     return (!c.arena->failed && sort(out)) || cli_no_memory(error);
 }
 

@@ -3,7 +3,7 @@
  * can be shown what it makes of a description whose key isn't the golden one, beside what it made of it then.
  */
 #include "base/text/json.h"
-#include "cli/golden/golden.h"
+#include "cli/golden/golden_change.h"
 #include "cli/shared/cli.h"
 
 #include <guardcache/graph.h>
@@ -190,4 +190,66 @@ cli_golden_write_rules(char const *folder, cli_tried_rules const *rules, cli_gol
         shown += write_record(&c, &expected->items[i]);
     for (size_t i = 0; i < c.then_count; i++)
         gcache_rules_free(c.then[i]);
+}
+
+/* ---- another description ---- */
+
+/* Reads a description of the fixture; NULL: it isn't there any more. */
+static gcache_graph *
+read_of(char const *folder, gci_view name)
+{
+    char path[CLI_TRACE_PATH];
+    gcache_graph *graph;
+    int size = snprintf(path, sizeof path, "%s/%.*s", folder, (int)name.size, name.data);
+
+    return size > 0 && size < CLI_TRACE_PATH && cli_read_graph(path, NULL, &graph, NULL) ? graph : NULL;
+}
+
+static bool
+write_redescribed(char const *folder, gci_view was, gci_view is, gci_buf *out)
+{
+    gcache_graph *then = read_of(folder, was), *now = read_of(folder, is);
+    void const *forms[2];
+    size_t sizes[2];
+    char *text = NULL;
+    bool written = then != NULL && now != NULL && gcache_graph_canonical(then, &forms[0], &sizes[0], NULL) == GCACHE_OK &&
+                   gcache_graph_canonical(now, &forms[1], &sizes[1], NULL) == GCACHE_OK &&
+                   gcache_diff(forms[0], sizes[0], forms[1], sizes[1], DIFFERENCES_SHOWN, GCACHE_DIFF_TEXT, &text, NULL, NULL) ==
+                       GCACHE_OK;
+    if (written) {
+        gci_buf_format(out, "    %.*s became %.*s\n", (int)was.size, was.data, (int)is.size, is.data);
+        if (write_indented(out, text) == 0)
+            gci_buf_append_text(out, "        nothing in it that counts\n");
+    }
+    gcache_free(text);
+    gcache_graph_free(then);
+    gcache_graph_free(now);
+    return written;
+}
+
+/* Many events ask for one description: what was shown before isn't again. */
+static bool
+was_before(cli_changes const *changes, size_t at, gci_view was, gci_view is)
+{
+    for (size_t i = 0; i < at; i++)
+        if (cli_change_is_redescribed(&changes->items[i]) &&
+            gci_view_equal(cli_golden_text(&changes->items[i].was->map, "graph"), was) &&
+            gci_view_equal(cli_golden_text(&changes->items[i].is->map, "graph"), is))
+            return true;
+    return false;
+}
+
+void
+cli_golden_write_redescribed(char const *folder, cli_changes const *changes, gci_buf *out)
+{
+    size_t shown = 0;
+
+    for (size_t i = 0; i < changes->count && shown < GRAPHS_SHOWN; i++) {
+        cli_change const *change = &changes->items[i];
+        if (!cli_change_is_redescribed(change))
+            continue;
+        gci_view was = cli_golden_text(&change->was->map, "graph"), is = cli_golden_text(&change->is->map, "graph");
+        if (!was_before(changes, i, was, is))
+            shown += write_redescribed(folder, was, is, out);
+    }
 }

@@ -222,8 +222,10 @@ judge(cli_fixture *one, cli_tried_rules const *rules, cli_accepting *accepting, 
     one->acceptable = missing || differs_from_golden(one);
     if (missing)
         gci_buf_append_text(&one->message, "it has no " CLI_GOLDEN_NAME " yet; --accept writes it");
-    else if (one->acceptable && one->verdict != CLI_ACCEPTED)
+    if (one->has_golden && one->acceptable && one->verdict != CLI_ACCEPTED) {
+        cli_golden_write_redescribed(one->folder, &one->changes, &one->rules);
         cli_golden_write_rules(one->folder, rules, &one->golden, &one->rules);
+    }
     if (missing || one->changes.count != 0)
         one->verdict = CLI_DIFFERS;
     return true;
