@@ -88,12 +88,17 @@ static _Noreturn void
 play_and_send(cli_fixture *one, cli_tried_rules const *rules, int fd)
 {
     gci_arena arena;
+    head first;
 
     gci_arena_init(&arena, ARENA_MAX_BYTES);
     cli_fixture_play(one, rules, NULL, &arena);
     cli_played const *played = &one->played;
-    head first = { .was_played = one->was_played, .events = played->events, .lines_size = played->lines.size,
-                   .mismatches = played->mismatches, .error = one->error };
+    memset(&first, 0, sizeof first); /* the room between members too: all of it is sent */
+    first.was_played = one->was_played;
+    first.events = played->events;
+    first.lines_size = played->lines.size;
+    first.mismatches = played->mismatches;
+    memcpy(&first.error, &one->error, sizeof first.error);
     bool sent = send_all(fd, &first, sizeof first) &&
                 send_all(fd, played->elapsed_ns, played->events * sizeof *played->elapsed_ns) &&
                 send_all(fd, played->lines.data, played->lines.size);
