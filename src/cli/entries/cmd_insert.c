@@ -4,6 +4,7 @@
 #include "base/system/file.h"
 #include "cli/shared/cli.h"
 #include "cli/shared/hints.h"
+#include "cli/shared/object.h"
 #include "cli/shared/subject.h"
 
 #include <sys/stat.h>
@@ -13,6 +14,7 @@ typedef struct options {
     cli_list guards, attachments;
     char const *payload, *meta;
     int64_t priority, compile_ns;
+    bool json;
 } options;
 
 /* A payload is read into memory whole. */
@@ -118,6 +120,41 @@ print_inserted(gcache_inserted const *inserted)
                      inserted->shadows);
 }
 
+/* "guard", and what it raises. */
+static void
+set_verdict(cli_object *object, gcache_inserted const *inserted, options const *wanted)
+{
+    gcache_verdict const *verdict = &inserted->verdict;
+
+    if (inserted->reason != GCACHE_REASON_GUARD_FALSE && inserted->reason != GCACHE_REASON_GUARD_ERROR)
+        return;
+    cli_object_set_text(object, "guard", wanted->guards.items[verdict->guard]);
+    if (inserted->reason == GCACHE_REASON_GUARD_FALSE)
+        return;
+    cli_object_set_text(object, "exception", verdict->exception);
+    cli_object_set_text(object, "message", verdict->message);
+}
+
+static bool
+print_json(cli_call *call, gcache_status status, gcache_inserted const *inserted)
+{
+    cli_object object = cli_object_new(&call->arena);
+    bool stored = status == GCACHE_OK;
+    gcache_key const none = { { 0 } };
+
+    cli_object_set_text(&object, "outcome", stored ? "inserted" : "refused");
+    cli_object_set_text(&object, "reason", stored ? NULL : gcache_reason_name(inserted->reason));
+    cli_object_set_text(&object, "entry", stored ? inserted->entry : NULL);
+    /* Of a cache that is switched off nobody asked for the key. */
+    cli_object_set_text(&object, "key", memcmp(&inserted->key, &none, sizeof none) != 0 ? cli_hex(&inserted->key).text : NULL);
+    if (stored) {
+        cli_object_set_bool(&object, "existed", inserted->existed);
+        cli_object_set_nonempty(&object, "shadows", inserted->shadows);
+    }
+    set_verdict(&object, inserted, call->options);
+    return cli_object_print(&object, &call->error);
+}
+
 static gcache_status
 insert(cli_call *call, cli_subject const *subject, content const *what)
 {
@@ -128,10 +165,12 @@ insert(cli_call *call, cli_subject const *subject, content const *what)
     cli_subject_warn(&wanted->subject);
     gcache_status status =
         gcache_insert(call->cache, subject->graph, cli_subject_hints(subject), &entry, &inserted, &call->error);
-    if (status == GCACHE_OK)
-        print_inserted(&inserted);
     if (status == GCACHE_REFUSED)
         complain_refused(&inserted, wanted, &call->error);
+    if (status >= 0 && wanted->json)
+        return print_json(call, status, &inserted) ? status : call->error.status;
+    if (status == GCACHE_OK)
+        print_inserted(&inserted);
     return status;
 }
 
@@ -168,6 +207,7 @@ static cli_option const table[] = {
     { "meta", CLI_TEXT, offsetof(options, meta), "FILE", "metadata, handed back with a hit" },
     { "attach", CLI_LIST, offsetof(options, attachments), "NAME=FILE", "a file that running the payload needs; repeat for more" },
     { "compile-ns", CLI_INT, offsetof(options, compile_ns), "N", "what compiling took, in nanoseconds" },
+    { "json", CLI_FLAG, offsetof(options, json), NULL, "print an object: outcome, reason, entry, key, ..." },
     { 0 },
 };
 

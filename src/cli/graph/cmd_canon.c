@@ -16,6 +16,16 @@ typedef struct options {
 #define EXCERPT 100
 
 static bool
+print_form_object(cli_call *call, gci_view form)
+{
+    cli_object object = cli_object_new(&call->arena);
+
+    cli_object_set_text(&object, "file", call->arguments[0]);
+    cli_object_set(&object, "canonical", (gci_value){ .type = GCI_BYTES, .text = form });
+    return cli_object_print(&object, &call->error);
+}
+
+static bool
 print_form(cli_call *call, gcache_graph *graph)
 {
     options const *wanted = call->options;
@@ -24,6 +34,8 @@ print_form(cli_call *call, gcache_graph *graph)
 
     if (gcache_graph_canonical(graph, &form, &size, &call->error) != GCACHE_OK)
         return false;
+    if (wanted->json)
+        return print_form_object(call, gci_view_of(form, size));
     if (!wanted->hex)
         cli_write(gci_view_of(form, size));
     for (size_t i = 0; wanted->hex && i < size && !cli_output_lost(); i++)
@@ -158,7 +170,7 @@ run(cli_call *call)
 static cli_option const table[] = {
     { "hex", CLI_FLAG, offsetof(options, hex), NULL, "in hex digits, on one line" },
     { "trace", CLI_FLAG, offsetof(options, trace), NULL, "what was left out, rewritten and renamed on the way instead" },
-    { "json", CLI_FLAG, offsetof(options, json), NULL, "with --trace: an object a step: step, path, rule, why, from, to" },
+    { "json", CLI_FLAG, offsetof(options, json), NULL, "one object; with --trace one a step: step, path, rule, why, from, to" },
     CLI_RULES_OPTION(options, rules),
     { 0 },
 };

@@ -52,35 +52,76 @@ each_set(cli_call *call, cli_exit (*fn)(cli_call *call, char const *argument, gc
 /* ---- rules test ---- */
 
 typedef struct tester {
+    cli_call *call;
     gcache_rules const *rules;
     char const *argument;
+    bool failed; /* an object couldn't be printed */
 } tester;
+
+static bool
+print_problem_object(tester *t, size_t index, gcache_rule const *rule, char const *problem)
+{
+    gci_arena_reset(&t->call->arena);
+    cli_object object = cli_object_new(&t->call->arena);
+    cli_object_set_text(&object, "set", t->argument);
+    cli_object_set_count(&object, "rule", index + 1);
+    cli_object_set_text(&object, "kind", rule->kind);
+    cli_object_set_text(&object, "path", rule->path);
+    cli_object_set_text(&object, "problem", problem);
+    return cli_object_print(&object, &t->call->error);
+}
 
 static void
 print_problem(void *state, size_t index, char const *problem)
 {
-    tester const *t = state;
+    tester *t = state;
+    options const *wanted = t->call->options;
     gcache_rule rule = GCACHE_RULE_INIT;
 
     gcache_rules_at(t->rules, index, &rule);
-    cli_print("FAIL  %s: rule %zu, %s %s: %s\n", t->argument, index + 1, rule.kind, rule.path, problem);
+    if (wanted->json)
+        t->failed = t->failed || !print_problem_object(t, index, &rule, problem);
+    else
+        cli_print("FAIL  %s: rule %zu, %s %s: %s\n", t->argument, index + 1, rule.kind, rule.path, problem);
+}
+
+static bool
+print_tested_object(cli_call *call, char const *argument, size_t rules, size_t examples, size_t problems)
+{
+    gci_arena_reset(&call->arena);
+    cli_object object = cli_object_new(&call->arena);
+    cli_object_set_text(&object, "set", argument);
+    cli_object_set_count(&object, "rules", rules);
+    cli_object_set_count(&object, "examples", examples);
+    cli_object_set_count(&object, "problems", problems);
+    return cli_object_print(&object, &call->error);
+}
+
+static void
+print_tested(char const *argument, size_t rules, size_t examples, size_t problems)
+{
+    cli_print("%s  %s: %zu rules, %zu examples", problems == 0 ? "ok  " : "FAIL", argument, rules, examples);
+    if (problems != 0)
+        cli_print(", %zu don't hold", problems);
+    putchar('\n');
 }
 
 static cli_exit
 test_set(cli_call *call, char const *argument, gcache_rules const *rules)
 {
-    tester t = { .rules = rules, .argument = argument };
+    tester t = { .call = call, .rules = rules, .argument = argument };
+    options const *wanted = call->options;
     size_t examples, problems, count = 0;
     gcache_rule rule = GCACHE_RULE_INIT;
 
-    if (gcache_rules_test(rules, print_problem, &t, &examples, &problems, &call->error) != GCACHE_OK)
+    if (gcache_rules_test(rules, print_problem, &t, &examples, &problems, &call->error) != GCACHE_OK || t.failed)
         return cli_fail(&call->error);
     while (gcache_rules_at(rules, count, &rule))
         count++;
-    cli_print("%s  %s: %zu rules, %zu examples", problems == 0 ? "ok  " : "FAIL", argument, count, examples);
-    if (problems != 0)
-        cli_print(", %zu don't hold", problems);
-    putchar('\n');
+    if (!wanted->json)
+        print_tested(argument, count, examples, problems);
+    else if (!print_tested_object(call, argument, count, examples, problems))
+        return cli_fail(&call->error);
     return problems == 0 ? CLI_OK : CLI_NO;
 }
 
@@ -147,7 +188,10 @@ run_list(cli_call *call)
     return each_set(call, list_set);
 }
 
-static cli_option const test_table[] = { { 0 } };
+static cli_option const test_table[] = {
+    { "json", CLI_FLAG, offsetof(options, json), NULL, "an object a problem, then one a set" },
+    { 0 },
+};
 
 cli_command const cli_cmd_rules_test = {
     .name = "rules test",
@@ -156,6 +200,7 @@ cli_command const cli_cmd_rules_test = {
     .about = "KIND is one of the sets that are compiled in (fx, aot, stablehlo, llvm-ir, triton, generic), FILE one of your own;\n"
              "without either all that are compiled in. An example that doesn't hold is a line, and the status is 1.\n",
     .options = test_table,
+    .options_size = sizeof(options),
     .run = run_test,
 };
 
