@@ -10,6 +10,10 @@
 #include "guards/text/hints.h"
 #include "guards/program/program.h"
 
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
 typedef struct explaining {
     gci_guards const *guards;
     gci_hints const *hints;
@@ -154,9 +158,9 @@ deciding_pair(explaining *x, gci_ast *node)
     return (part){ node, NULL };
 }
 
-/* Goes down through conjunctions and the branch that a conditional takes, to the part that decides. */
-static part
-deciding_part(explaining *x, gci_ast *node)
+/* Goes down through conjunctions and the branch that a conditional takes, to the node that decides. */
+static gci_ast *
+deciding_node(explaining *x, gci_ast *node)
 {
     for (;;) {
         gci_ast *next = NULL;
@@ -170,9 +174,14 @@ deciding_part(explaining *x, gci_ast *node)
                                           : condition == IS_TRUE ? node->first->next : node->first->next->next;
         }
         if (next == NULL)
-            break;
+            return node;
         node = next;
     }
+}
+
+static part
+part_of(explaining *x, gci_ast *node)
+{
     return node->kind == GCI_AST_COMPARE ? deciding_pair(x, node) : (part){ node, NULL };
 }
 
@@ -184,6 +193,89 @@ is_constant(gci_ast *node)
     if (node->kind == GCI_AST_UNARY)
         return is_constant(node->first);
     return node->kind == GCI_AST_NUMBER;
+}
+
+/* Digits of a float that people read at a glance; more where it takes more to tell it from what it is compared with. */
+#define FLOAT_DIGITS 4
+#define FLOAT_DIGITS_MOST 17
+
+static int
+order(double a, double b)
+{
+    return (a > b) - (a < b);
+}
+
+/* A float rounded as far as it keeps its order to `other`. */
+static void
+write_rounded(double value, double other, gci_buf *out)
+{
+    char text[40];
+    int digits = FLOAT_DIGITS;
+
+    do
+        snprintf(text, sizeof text, "%.*g", digits, value);
+    while (order(strtod(text, NULL), other) != order(value, other) && digits++ < FLOAT_DIGITS_MOST);
+    gci_buf_append_text(out, text);
+}
+
+/* A value beside `other`, which it is compared with. */
+static void
+write_beside(explaining *x, gci_number value, gci_number other, gci_buf *out)
+{
+    double a, b;
+
+    if (value.kind == GCI_KIND_FLOAT && isfinite(value.f) && gci_number_to_double(&x->calc, value, &a) &&
+        gci_number_to_double(&x->calc, other, &b))
+        write_rounded(a, b, out);
+    else
+        gci_number_write(value, out);
+}
+
+static bool
+is_leaf(gci_ast *node)
+{
+    return is_name(node) || is_constant(node);
+}
+
+/* A side with its value: `7 / 2 = 3.5`; of a leaf the value. A constant stays as it is written. */
+static void
+write_float_side(explaining *x, gci_ast *node, gci_number value, gci_number other, gci_buf *out)
+{
+    if (is_constant(node)) {
+        gci_buf_append_view(out, gci_ast_text(node, x->text));
+        return;
+    }
+    if (!is_leaf(node)) {
+        write_substituted(x, node, out);
+        gci_buf_append_text(out, " = ");
+    }
+    write_beside(x, value, other, out);
+}
+
+/* "100 / 831 = 0.1203 <= 0.1": a float isn't seen to be beyond a bound unless it stands beside it. */
+static bool
+write_floats(explaining *x, part decisive, gci_buf *out)
+{
+    char const *token = gci_operator_token((gci_operator)decisive.right->joint);
+    gci_number left, right;
+
+    if (!value_of(x, decisive.left, &left) || !value_of(x, decisive.right, &right))
+        return false;
+    if (left.kind != GCI_KIND_FLOAT && right.kind != GCI_KIND_FLOAT)
+        return false;
+    write_float_side(x, decisive.left, left, right, out);
+    if (!is_leaf(decisive.left) && !is_leaf(decisive.right)) {
+        gci_buf_append_text(out, ", ");
+        write_float_side(x, decisive.right, right, left, out);
+        gci_buf_append_text(out, ": ");
+        write_beside(x, left, right, out);
+        gci_buf_format(out, " %s ", token);
+        write_beside(x, right, left, out);
+        return true;
+    }
+    gci_buf_format(out, " %s ", token);
+    write_float_side(x, decisive.right, right, left, out);
+    return true;
 }
 
 /* "12 % 8 = 4" for what is computed, "L['t1'] = 5" for a name beside it, nothing for a constant. */
@@ -205,12 +297,6 @@ write_side(explaining *x, gci_ast *node, gci_buf *out)
     }
 }
 
-static bool
-is_leaf(gci_ast *node)
-{
-    return is_name(node) || is_constant(node);
-}
-
 static void
 write_values(explaining *x, part decisive, gci_buf *out)
 {
@@ -221,6 +307,8 @@ write_values(explaining *x, part decisive, gci_buf *out)
             write_side(x, decisive.left, out);
         return;
     }
+    if (write_floats(x, decisive, out))
+        return;
     if (is_leaf(decisive.left) && is_leaf(decisive.right)) {
         write_substituted(x, decisive.left, out);
         gci_buf_format(out, " %s ", gci_operator_token((gci_operator)decisive.right->joint));
@@ -245,19 +333,29 @@ write_part(explaining const *x, part decisive, gci_buf *out)
         gci_buf_append(out, x->text.data + at, last->end - at);
 }
 
+/* ---- one guard ---- */
+
+/* NULL: it can't be read. */
+static gci_ast *
+begin(explaining *x, gci_guards const *guards, size_t index, gci_hints const *hints, gci_arena *trees)
+{
+    GCI_ASSERT(index < guards->count);
+    *x = (explaining){ .guards = guards, .hints = hints, .text = guards->texts[index] };
+    gci_arena_init(trees, SIZE_MAX / 2);
+    gci_calc_init(&x->calc);
+    return gci_ast_parse(x->text, trees, NULL);
+}
+
 void
 gci_guards_explain(gci_guards const *guards, size_t index, gci_hints const *hints, gci_buf *out_part,
                    gci_buf *out_values)
 {
-    explaining x = { .guards = guards, .hints = hints, .text = guards->texts[index] };
-    gci_arena arena;
+    explaining x;
+    gci_arena trees;
+    gci_ast *tree = begin(&x, guards, index, hints, &trees);
 
-    GCI_ASSERT(index < guards->count);
-    gci_arena_init(&arena, SIZE_MAX / 2);
-    gci_calc_init(&x.calc);
-    gci_ast *tree = gci_ast_parse(x.text, &arena, NULL);
     if (tree != NULL) {
-        part decisive = deciding_part(&x, tree);
+        part decisive = part_of(&x, deciding_node(&x, tree));
         write_part(&x, decisive, out_part);
         if (out_values != NULL)
             write_values(&x, decisive, out_values);
@@ -265,5 +363,106 @@ gci_guards_explain(gci_guards const *guards, size_t index, gci_hints const *hint
         gci_buf_append_view(out_part, x.text);
     }
     gci_calc_clear(&x.calc);
-    gci_arena_clear(&arena);
+    gci_arena_clear(&trees);
+}
+
+/* ---- its parts ---- */
+
+typedef struct parts {
+    explaining x;
+    gci_arena *arena;
+    gci_buf writing;
+    gci_guard_part *made;
+    size_t most, count;
+    bool raised; /* what stands behind isn't evaluated */
+} parts;
+
+static gci_view
+take_text(parts *p)
+{
+    gci_view text = gci_arena_copy(p->arena, gci_buf_view(&p->writing));
+
+    p->writing.size = 0;
+    return text;
+}
+
+static gci_operator
+turned(gci_operator op)
+{
+    return op == GCI_OPERATOR_LT   ? GCI_OPERATOR_GT
+           : op == GCI_OPERATOR_LE ? GCI_OPERATOR_GE
+           : op == GCI_OPERATOR_GT ? GCI_OPERATOR_LT
+           : op == GCI_OPERATOR_GE ? GCI_OPERATOR_LE
+                                   : op;
+}
+
+/* The sides of a comparison with a constant. */
+static void
+add_sides(parts *p, part decisive, gci_guard_part *out)
+{
+    bool constant_first = decisive.right != NULL && is_constant(decisive.left);
+    gci_ast *subject = constant_first ? decisive.right : decisive.left, *bound = constant_first ? decisive.left : decisive.right;
+    gci_number value, limit;
+    double a, b;
+
+    if (bound == NULL || !is_constant(bound) || is_constant(subject))
+        return;
+    if (!value_of(&p->x, subject, &value) || !gci_number_to_double(&p->x.calc, value, &a) ||
+        !value_of(&p->x, bound, &limit) || !gci_number_to_double(&p->x.calc, limit, &b))
+        return;
+    gci_operator op = (gci_operator)decisive.right->joint;
+    out->op = constant_first ? turned(op) : op;
+    out->distance = fabs(a - b);
+    write_part(&p->x, (part){ subject, NULL }, &p->writing);
+    out->subject = take_text(p);
+    out->bound = gci_arena_copy(p->arena, gci_ast_text(bound, p->x.text));
+    write_beside(&p->x, value, limit, &p->writing);
+    out->value = take_text(p);
+}
+
+static void
+add_part(parts *p, gci_ast *node)
+{
+    p->raised = truth(&p->x, node) == IS_RAISED;
+    if (p->count++ >= p->most)
+        return;
+    part decisive = part_of(&p->x, node);
+    gci_guard_part *out = &p->made[p->count - 1];
+    *out = (gci_guard_part){ .raises = p->raised };
+    write_part(&p->x, decisive, &p->writing);
+    out->part = take_text(p);
+    write_values(&p->x, decisive, &p->writing);
+    out->values = take_text(p);
+    add_sides(p, decisive, out);
+}
+
+/* The depth is that of the tree, which the parser bounds. */
+static void
+add_parts(parts *p, gci_ast *node)
+{
+    node = deciding_node(&p->x, node);
+    if (node->kind != GCI_AST_OR) {
+        add_part(p, node);
+        return;
+    }
+    for (gci_ast *child = node->first; child != NULL && !p->raised; child = child->next)
+        add_parts(p, child);
+}
+
+size_t
+gci_guards_parts(gci_guards const *guards, size_t index, gci_hints const *hints, gci_arena *arena, gci_guard_part *made,
+                 size_t most)
+{
+    parts p = { .arena = arena, .made = made, .most = most };
+    gci_arena trees;
+    gci_ast *tree = begin(&p.x, guards, index, hints, &trees);
+
+    gci_buf_init(&p.writing, GCI_BUF_NO_LIMIT);
+    if (tree != NULL && truth(&p.x, tree) != IS_TRUE)
+        add_parts(&p, tree);
+    bool failed = p.writing.failed || arena->failed;
+    gci_buf_clear(&p.writing);
+    gci_calc_clear(&p.x.calc);
+    gci_arena_clear(&trees);
+    return failed ? 0 : p.count;
 }

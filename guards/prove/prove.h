@@ -17,6 +17,24 @@
 void gci_guards_explain(gci_guards const *guards, size_t index, gci_hints const *hints, gci_buf *out_part,
                         gci_buf *out_values);
 
+/* A part of a guard that decides it. */
+typedef struct gci_guard_part {
+    gci_view part, values;   /* as above */
+    bool raises;
+    gci_view subject, bound; /* of a comparison with a constant its sides, "t0 // 8" and "12"; else empty */
+    gci_operator op;         /* subject op bound */
+    gci_view value;          /* what the subject is: "11" */
+    double distance;         /* of the value to the bound; 0 where it isn't compared with a constant */
+} gci_guard_part;
+
+/*
+ * The parts that decide guard `index`, which doesn't hold: of an `or` its alternatives, of each what is false; else one. All
+ * are false; the last one may raise. Returns how many there are, of which at most `most` are made, with texts in the arena.
+ * 0: the guard holds; or there is no memory.
+ */
+size_t gci_guards_parts(gci_guards const *guards, size_t index, gci_hints const *hints, gci_arena *arena, gci_guard_part *parts,
+                        size_t most);
+
 /* What a condition says of one symbol. */
 typedef struct gci_symbol_bounds {
     gci_view name;     /* within the text: t0 of L['t0'] */
@@ -35,9 +53,10 @@ bool gci_bounds_of_symbol(gci_view text, gci_symbol_bounds *out);
  * is written): always determined are lists of comparisons of affine expressions and of their remainders by a known number.
  *
  * *work is what the search may spend on looking at conditions, and less afterwards: of what several lists have in common.
- * NULL: as much as one list ever gets, about a tenth of a second.
+ * NULL: as much as one list ever gets, about a tenth of a second. *out_by (may be NULL) is the sum of the changes.
  */
-bool gci_guards_nearest(gci_guards const *guards, gci_hints const *hints, bool several, size_t *work, gci_buf *out);
+bool gci_guards_nearest(gci_guards const *guards, gci_hints const *hints, bool several, size_t *work, gci_buf *out,
+                        uint64_t *out_by);
 
 /* ---- implication ---- */
 

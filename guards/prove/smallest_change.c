@@ -472,7 +472,8 @@ write_best(search const *s, gci_hints const *hints, gci_buf *out)
 }
 
 bool
-gci_guards_nearest(gci_guards const *guards, gci_hints const *hints, bool several, size_t *work, gci_buf *out)
+gci_guards_nearest(gci_guards const *guards, gci_hints const *hints, bool several, size_t *work, gci_buf *out,
+                   uint64_t *out_by)
 {
     size_t given = work != NULL && *work < MAX_WORK ? *work : MAX_WORK;
     search s = { .guards = guards, .work = given, .looks = MAX_LOOKS, .best = UINT64_MAX, .cut = UINT64_MAX };
@@ -489,6 +490,8 @@ gci_guards_nearest(gci_guards const *guards, gci_hints const *hints, bool severa
     }
     if (ready && s.best <= s.cut && s.best != UINT64_MAX) {
         write_best(&s, hints, out);
+        if (out_by != NULL)
+            *out_by = s.best;
         found = true;
     }
     clear(&s);

@@ -86,7 +86,7 @@ explain_all(gci_guards const *guards, gci_hints const *hints)
         gci_guards_explain(guards, i, hints, &part, &values);
     }
     if (guards->texts[0].size < LONGEST_SEARCHED && guards->texts[0].size % SEARCHED_OF == 0)
-        gci_guards_nearest(guards, hints, false, NULL, &values);
+        gci_guards_nearest(guards, hints, false, NULL, &values, NULL);
     gci_buf_clear(&part);
     gci_buf_clear(&values);
 }

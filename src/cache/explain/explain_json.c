@@ -79,7 +79,8 @@ write_decision(gci_context const *context, gci_trial const *trial, bool pairs, s
     gci_buf_format(out, ", \"first_failing\": %zu", trial->verdict.guard);
     gci_json_member_text(out, "part", gci_buf_view(&part));
     gci_json_member_text(out, "arithmetic", gci_buf_view(&values));
-    if (trial->cut == GCI_CUT_NOTHING && gci_guards_nearest(trial->ranked->guards, &context->hints, pairs, work, &nearest))
+    if (trial->cut == GCI_CUT_NOTHING && gci_guards_nearest(trial->ranked->guards, &context->hints, pairs, work, &nearest,
+                                                               NULL))
         gci_json_member_text(out, "would_hit", gci_buf_view(&nearest));
     out->failed |= part.failed || values.failed || nearest.failed;
     gci_buf_clear(&part);

@@ -5,9 +5,8 @@
 #include "cache/explain/explanation.h"
 #include "cache/handle/words.h"
 
-/* Rows a brief text has room for within 25 lines, and how long a hunk of a text may be in it. */
-#define BRIEF_ROWS 16
-#define BRIEF_HUNK_LINES 10
+/* Lines of a hunk in a brief text: 10 of the 16 that it begins with. */
+#define HUNK_LINES(room) ((room) / 2 + 2)
 
 /* Whose key it is; only where nobody said, its digits. */
 static void
@@ -58,7 +57,7 @@ write_value(gci_buf *out, gci_view value)
 
 /* One difference; returns the lines it takes. */
 static size_t
-tell_row(gci_journal_entry const *entry, gci_diff_item const *item, bool brief, gci_story *story)
+tell_row(gci_journal_entry const *entry, gci_diff_item const *item, size_t room, gci_story *story)
 {
     gci_buf *path = gci_story_begin(story, GCI_BLOCK_DIFFERENCE);
 
@@ -68,24 +67,24 @@ tell_row(gci_journal_entry const *entry, gci_diff_item const *item, bool brief, 
     else
         gci_visible_append(path, item->path);
     if (item->hunks.data != NULL)
-        return 1 + tell_hunks(item->hunks, brief ? BRIEF_HUNK_LINES : SIZE_MAX, story);
+        return 1 + tell_hunks(item->hunks, room != GCI_ROOM_ALL ? HUNK_LINES(room) : SIZE_MAX, story);
     write_value(gci_story_part(story, GCI_DIFFERENCE_STORED), item->stored);
     write_value(gci_story_part(story, GCI_DIFFERENCE_ASKED), item->asked);
     return 1;
 }
 
 static void
-tell_rows(gci_journal_entry const *entry, gci_near_key const *near, bool brief, gci_story *story)
+tell_rows(gci_journal_entry const *entry, gci_near_key const *near, size_t room, gci_story *story)
 {
     size_t lines = 0, shown = 0;
 
-    while (shown < near->count && (!brief || lines < BRIEF_ROWS))
-        lines += tell_row(entry, &near->items[shown++], brief, story);
+    while (shown < near->count && (room == GCI_ROOM_ALL || lines < room))
+        lines += tell_row(entry, &near->items[shown++], room, story);
     size_t more = near->count - shown + near->left_out;
     if (more == 0)
         return;
     gci_buf_format(gci_story_begin(story, GCI_BLOCK_MORE), "and %zu more", more);
-    if (brief)
+    if (room != GCI_ROOM_ALL)
         gci_buf_append_text(gci_story_part(story, GCI_MORE_HOW), "--all shows them");
 }
 
@@ -126,7 +125,7 @@ tell_lost(gci_trace const *trace, gci_story *story)
 }
 
 void
-gci_explain_nearest(gci_journal_entry const *entry, bool brief, gci_story *story)
+gci_explain_nearest(gci_journal_entry const *entry, size_t room, gci_story *story)
 {
     gci_trace const *trace = &entry->trace;
 
@@ -136,8 +135,8 @@ gci_explain_nearest(gci_journal_entry const *entry, bool brief, gci_story *story
         tell_first_compile(trace, story);
     else if (trace->lost)
         tell_lost(trace, story);
-    for (size_t i = 0; i < trace->nearest_count && trace->nearest[i].is_kin && (!brief || i == 0); i++) {
+    for (size_t i = 0; i < trace->nearest_count && trace->nearest[i].is_kin && (room == GCI_ROOM_ALL || i == 0); i++) {
         tell_near_key(entry, &trace->nearest[i], story);
-        tell_rows(entry, &trace->nearest[i], brief, story);
+        tell_rows(entry, &trace->nearest[i], room, story);
     }
 }

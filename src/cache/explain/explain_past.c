@@ -165,32 +165,45 @@ complete(gci_journal_entry *entry)
     gci_history_find_not_stored(entry->context.cache, &entry->key, entry->at_ns, &entry->trace);
 }
 
+static void
+tell_completed(gci_journal_entry *entry, size_t room, gci_story *story)
+{
+    gci_explain_tell(entry, room, story);
+    tell_change(entry, story);
+}
+
 void
-gci_explain_tell_past(gci_journal_entry *entry, bool brief, gci_story *story)
+gci_explain_tell_past(gci_journal_entry *entry, size_t room, gci_story *story)
 {
     complete(entry);
     gci_context_show_sources(&entry->context, &entry->arena);
-    gci_explain_tell(entry, brief, story);
-    tell_change(entry, story);
+    tell_completed(entry, room, story);
+}
+
+static void
+write_html(gci_journal_entry *entry, gci_buf *out)
+{
+    gci_story story;
+
+    gci_story_init(&story);
+    tell_completed(entry, GCI_ROOM_ALL, &story);
+    gci_story_html(&story, 2, out);
+    gci_story_clear(&story);
 }
 
 void
 gci_explain_entry(gci_journal_entry *entry, gcache_explain_form form, gci_buf *out)
 {
-    gci_story story;
-
+    complete(entry);
     if (form == GCACHE_EXPLAIN_JSON) {
-        complete(entry);
         write_json(entry, out);
         return;
     }
-    gci_story_init(&story);
-    gci_explain_tell_past(entry, form == GCACHE_EXPLAIN_TEXT, &story);
+    gci_context_show_sources(&entry->context, &entry->arena);
     if (form == GCACHE_EXPLAIN_HTML)
-        gci_story_html(&story, 2, out);
+        write_html(entry, out);
     else
-        gci_explain_print(entry, form, &story, out);
-    gci_story_clear(&story);
+        gci_explain_write(entry, form, tell_completed, out);
 }
 
 static int

@@ -5,11 +5,16 @@
 #include "base/visible.h"
 #include "cache/candidates/names.h"
 #include "cache/explain/explanation.h"
+#include "cache/explain/failing.h"
 #include "cache/handle/words.h"
 
-/* What a brief text has room for within 25 lines. */
-#define BRIEF_CANDIDATES 6
 #define BRIEF_NEAREST_HINTS 4
+/* Candidates in a brief text, six to begin with; and what a sentence about many takes of its room. */
+#define CANDIDATES_IN(room) ((room) > 2 ? (room) * 3 / 8 : 1)
+#define LINES_ALIKE 4
+/* Alternatives of an `or`, and how much is shown of a part and of its arithmetic: machines write them of any length. */
+#define ALTERNATIVES_MOST 64
+#define BRIEF_DECIDING_WIDTH 300
 
 /* Names that differ, of a candidate, and how much is shown of one: mangled names are long. */
 #define BRIEF_NAMES 3
@@ -164,11 +169,34 @@ tell_cut_guard(gci_trial const *trial, gci_story *story)
     gci_story_say(story, GCI_BLOCK_REMARK, "its guards are too long for the journal");
 }
 
-/* The decisive part of a guard that is false or raises, and its arithmetic. */
+/* A text that decides is whole, unless it alone would fill a brief text. */
 static void
-tell_failing_guard(gci_context const *context, gci_trial const *trial, gci_story *story)
+write_deciding(gci_buf *out, gci_view text, bool brief)
 {
-    gci_buf part, values;
+    if (brief)
+        gci_write_excerpt(out, text, BRIEF_DECIDING_WIDTH);
+    else
+        gci_visible_append(out, text);
+}
+
+/* The part of a guard that is false or raises, and its arithmetic. */
+static void
+tell_part(gci_trial const *trial, gci_guard_part const *part, bool brief, gci_story *story)
+{
+    bool raises = part->raises && trial->reason == GCACHE_REASON_GUARD_ERROR;
+    gci_view values = raises && part->values.size == 0 ? gci_view_text(trial->verdict.message) : part->values;
+
+    write_deciding(gci_story_begin(story, GCI_BLOCK_GUARD), part->part, brief);
+    write_deciding(gci_story_part(story, GCI_GUARD_VALUES), values, brief);
+    gci_buf_append_text(gci_story_part(story, GCI_GUARD_VERDICT), raises ? trial->verdict.exception : "false");
+}
+
+static void
+tell_failing_guard(gci_context const *context, gci_trial const *trial, bool brief, gci_story *story)
+{
+    gci_guard_part parts[ALTERNATIVES_MOST];
+    size_t most = brief ? GCI_BRIEF_ALTERNATIVES : ALTERNATIVES_MOST;
+    gci_arena arena;
 
     if (context->request.guard_test != NULL) {
         gci_story_say(story, GCI_BLOCK_REMARK, "the caller's own test of guards doesn't want it");
@@ -178,19 +206,17 @@ tell_failing_guard(gci_context const *context, gci_trial const *trial, gci_story
         tell_cut_guard(trial, story);
         return;
     }
-    bool raises = trial->reason == GCACHE_REASON_GUARD_ERROR;
-    gci_buf_init(&part, GCI_BUF_NO_LIMIT);
-    gci_buf_init(&values, GCI_BUF_NO_LIMIT);
-    gci_guards_explain(trial->ranked->guards, trial->verdict.guard, &context->hints, &part, &values);
-    if (raises && values.size == 0)
-        gci_buf_append_text(&values, trial->verdict.message);
-    gci_visible_append(gci_story_begin(story, GCI_BLOCK_GUARD), gci_buf_view(&part));
-    gci_visible_append(gci_story_part(story, GCI_GUARD_VALUES), gci_buf_view(&values));
-    gci_buf_append_text(gci_story_part(story, GCI_GUARD_VERDICT), raises ? trial->verdict.exception : "false");
+    gci_arena_init(&arena, SIZE_MAX / 2);
+    size_t count = gci_guards_parts(trial->ranked->guards, trial->verdict.guard, &context->hints, &arena, parts, most);
+    for (size_t i = 0; i < count && i < most; i++) {
+        tell_part(trial, &parts[i], brief, story);
+        gci_buf_append_text(gci_story_part(story, GCI_GUARD_LABEL), i != 0 ? "or" : "");
+    }
+    if (count > most)
+        gci_buf_format(gci_story_begin(story, GCI_BLOCK_REMARK), "or %zu more, false as well", count - most);
     if (trial->cut != GCI_CUT_NOTHING)
         gci_story_say(story, GCI_BLOCK_REMARK, "its other guards are too long for the journal");
-    gci_buf_clear(&part);
-    gci_buf_clear(&values);
+    gci_arena_clear(&arena);
 }
 
 static void
@@ -251,6 +277,10 @@ tell_holds(gci_journal_entry const *entry, gci_trial const *trial, bool brief, g
     gci_record const *record = record_of(trial);
     bool renamed = entry->context.request.accept_renames && !gci_names_same(&entry->context, record);
 
+    if (entry->context.cache->unsafe_skip_guards && record->guard_count != 0) {
+        gci_story_say(story, GCI_BLOCK_REMARK, "its guards weren't asked: unsafe-skip-guards is set");
+        return;
+    }
     gci_story_say(story, GCI_BLOCK_REMARK, renamed ? "holds, under other names:" : "holds");
     if (renamed)
         tell_names(&entry->context, record, brief, story);
@@ -266,7 +296,7 @@ tell_trial(gci_journal_entry const *entry, gci_trial const *trial, bool brief, g
     switch (trial->reason) {
     case GCACHE_REASON_GUARD_FALSE:
     case GCACHE_REASON_GUARD_ERROR:
-        tell_failing_guard(context, trial, story);
+        tell_failing_guard(context, trial, brief, story);
         break;
     case GCACHE_REASON_VARIANT:
         tell_difference(story, gci_view_text("variant"), record->variant, gci_view_text(context->request.variant));
@@ -291,18 +321,150 @@ tell_trial(gci_journal_entry const *entry, gci_trial const *trial, bool brief, g
 
 /* ---- all candidates ---- */
 
+/* What is said of candidates that fail for a reason: of one, of several. Those of guards are followed by the hints. */
+static struct {
+    char const *one, *several;
+    bool of_hints;
+} const failures[GCACHE_REASON_COUNT] = {
+    [GCACHE_REASON_VARIANT] = { "is of another variant", "are of another variant", false },
+    [GCACHE_REASON_REQUIREMENT] = { "needs what isn't provided", "need what isn't provided", false },
+    [GCACHE_REASON_NAMES] = { "was compiled with other names", "were compiled with other names", false },
+    [GCACHE_REASON_UNREADABLE] = { "can't be read", "can't be read", false },
+    [GCACHE_REASON_CORRUPT] = { "is damaged", "are damaged", false },
+    [GCACHE_REASON_GUARD_ERROR] = { "has a guard that raises for", "have guards that raise for", true },
+    [GCACHE_REASON_GUARD_FALSE] = { "doesn't hold for", "don't hold for", true },
+};
+
+/* Live candidates by reason; returns how many fail for one that has words. */
+static size_t
+count_failures(gci_trace const *trace, size_t counts[GCACHE_REASON_COUNT])
+{
+    size_t known = 0;
+
+    memset(counts, 0, GCACHE_REASON_COUNT * sizeof *counts);
+    for (size_t i = 0; i < trace->trial_count; i++) {
+        gci_trial const *trial = &trace->trials[i];
+        if (gci_trial_is_evicted(trace, trial) || failures[trial->reason].one == NULL)
+            continue;
+        counts[trial->reason]++;
+        known++;
+    }
+    return known;
+}
+
+/* "6 candidates: 4 are of another variant, 2 don't hold for  s0=16" */
+static void
+write_failures(gci_journal_entry const *entry, size_t const counts[GCACHE_REASON_COUNT], gci_buf *out)
+{
+    size_t written = 0;
+
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < GCACHE_REASON_COUNT; i++) {
+            if (counts[i] == 0 || failures[i].of_hints != (pass != 0))
+                continue;
+            gci_phrase(out, written++ == 0 ? ": {} {}" : ", {} {}", GCI_AS_COUNT(counts[i]),
+                       GCI_AS_TEXT(counts[i] == 1 ? failures[i].one : failures[i].several));
+            if (failures[i].of_hints)
+                write_hints(&entry->context, out);
+        }
+    }
+}
+
+static void
+write_miss_summary(gci_journal_entry const *entry, gci_buf *out)
+{
+    size_t counts[GCACHE_REASON_COUNT], live = entry->trace.live_count, alone = 0;
+    size_t known = count_failures(&entry->trace, counts);
+
+    for (size_t i = 0; i < GCACHE_REASON_COUNT; i++)
+        alone = counts[i] == live ? i : alone;
+    if (live == 0) {
+        gci_buf_append_text(out, " is left");
+    } else if (known < live) { /* the journal knows no more of the others */
+        gci_buf_append_text(out, live == 1 ? ", it doesn't serve for" : ", none serves for");
+        write_hints(&entry->context, out);
+    } else if (alone == 0) {
+        write_failures(entry, counts, out);
+    } else if (alone == GCACHE_REASON_GUARD_FALSE && live > 1) {
+        gci_buf_append_text(out, ", none holds for");
+        write_hints(&entry->context, out);
+    } else {
+        gci_phrase(out, live == 1 ? ", it {}" : ", all {}", GCI_AS_TEXT(live == 1 ? failures[alone].one : failures[alone].several));
+        if (failures[alone].of_hints)
+            write_hints(&entry->context, out);
+    }
+}
+
 static void
 tell_summary(gci_journal_entry const *entry, gci_story *story)
 {
     gci_trace const *trace = &entry->trace;
     gci_buf *out = gci_story_begin(story, GCI_BLOCK_SENTENCE);
 
-    gci_phrase(out, trace->live_count == 1 ? "{} candidate" : "{} candidates", GCI_AS_COUNT(trace->live_count));
-    if (entry->kind == GCACHE_JOURNAL_HIT)
-        gci_buf_format(out, ", #%zu is the best that holds for", trace->winner->rank + 1);
-    else
-        gci_buf_append_text(out, trace->live_count == 1 ? ", it doesn't hold for" : ", none holds for");
+    gci_phrase(out, trace->live_count == 0 ? "no candidate" : trace->live_count == 1 ? "{} candidate" : "{} candidates",
+               GCI_AS_COUNT(trace->live_count));
+    if (entry->kind != GCACHE_JOURNAL_HIT) {
+        write_miss_summary(entry, out);
+        return;
+    }
+    gci_buf_format(out, ", #%zu is ", trace->winner->rank + 1);
+    if (entry->context.cache->unsafe_skip_guards) {
+        gci_buf_append_text(out, "taken: unsafe-skip-guards is set, so no guard was asked");
+        return;
+    }
+    gci_buf_append_text(out, "the best that holds for");
     write_hints(&entry->context, out);
+}
+
+/* ---- candidates that fail alike ---- */
+
+/* "one value of t0 // 8": what each of them was compiled for. */
+static void
+write_compiled_for(gci_alike const *alike, gci_buf *out)
+{
+    char const *template = alike->nearest.op == GCI_OPERATOR_EQ   ? "one value of {}"
+                           : alike->nearest.op == GCI_OPERATOR_NE ? "all values of {} but one"
+                           : alike->nearest.op == GCI_OPERATOR_LT || alike->nearest.op == GCI_OPERATOR_LE
+                               ? "{} up to a bound"
+                               : "{} from a bound on";
+
+    if (alike->one_bound)
+        gci_visible_append(out, alike->nearest.part);
+    else
+        gci_phrase(out, template, GCI_AS_VIEW(alike->nearest.subject));
+}
+
+/* "9 candidates, each compiled for one value of t0 // 8; yours is 11", and the nearest of them. */
+static void
+tell_alike(gci_alike const *alike, bool all, gci_story *story)
+{
+    gci_buf *out = gci_story_begin(story, GCI_BLOCK_SENTENCE);
+
+    gci_phrase(out, all ? "{} candidates, each compiled for " : "{} of them were each compiled for ", GCI_AS_COUNT(alike->count));
+    write_compiled_for(alike, out);
+    if (!alike->one_bound)
+        gci_phrase(out, "; yours is {}", GCI_AS_VIEW(alike->nearest.value));
+    write_deciding(gci_story_begin(story, GCI_BLOCK_GUARD), alike->nearest.part, true);
+    write_deciding(gci_story_part(story, GCI_GUARD_VALUES), alike->nearest.values, true);
+    gci_buf_append_text(gci_story_part(story, GCI_GUARD_VERDICT), "false");
+    gci_buf_format(gci_story_part(story, GCI_GUARD_WHOSE), "(#%zu)", alike->rank + 1);
+    gci_buf_append_text(gci_story_part(story, GCI_GUARD_LABEL), "nearest");
+}
+
+/* Returns how many candidates that is about. */
+static size_t
+tell_all_alike(gci_journal_entry const *entry, gci_failing const *failing, gci_story *story)
+{
+    size_t told = 0;
+    bool all = failing->alike_count == 1 && failing->alike[0].count == entry->trace.live_count;
+
+    if (!all)
+        tell_summary(entry, story);
+    for (size_t i = 0; i < failing->alike_count; i++) {
+        tell_alike(&failing->alike[i], all, story);
+        told += failing->alike[i].count;
+    }
+    return told;
 }
 
 void
@@ -325,32 +487,6 @@ gci_explain_variant(gci_journal_entry const *entry, gci_buf *out)
     gci_visible_format(out, "the expected variant \"%s\" isn't there: perhaps it was never compiled", expected);
 }
 
-/* The changes of hints that would have made a candidate hold, each once. */
-static void
-tell_would_hit(gci_journal_entry const *entry, gci_story *story)
-{
-    gci_trace const *trace = &entry->trace;
-    gci_buf change;
-    size_t written = 0, work = GCI_NEAREST_WORK;
-
-    gci_buf_init(&change, GCI_BUF_NO_LIMIT);
-    for (size_t i = 0; i < trace->trial_count && written < BRIEF_NEAREST_HINTS; i++) {
-        gci_trial const *trial = &trace->trials[i];
-        if (trial->reason != GCACHE_REASON_GUARD_FALSE && trial->reason != GCACHE_REASON_GUARD_ERROR)
-            continue;
-        if (gci_trial_is_evicted(trace, trial) || trial->ranked->guards == NULL || trial->cut != GCI_CUT_NOTHING)
-            continue;
-        change.size = 0;
-        if (!gci_guards_nearest(trial->ranked->guards, &entry->context.hints, trial->rank < GCI_PAIRS_CANDIDATES,
-                                &work, &change))
-            continue;
-        gci_visible_append(gci_story_begin(story, GCI_BLOCK_WOULD_HIT), gci_buf_view(&change));
-        gci_buf_format(gci_story_part(story, GCI_WOULD_HIT_WHOSE), "#%zu", trial->rank + 1);
-        written++;
-    }
-    gci_buf_clear(&change);
-}
-
 /* Those that got as far as the reason says come first in interest; in a brief text the others give way. */
 static bool
 worth_showing(gci_journal_entry const *entry, gci_trial const *trial, size_t shown)
@@ -360,31 +496,63 @@ worth_showing(gci_journal_entry const *entry, gci_trial const *trial, size_t sho
     return trial->reason == entry->reason;
 }
 
-static void
-tell_candidates(gci_journal_entry const *entry, bool brief, gci_story *story)
+static bool
+is_told_alike(gci_failing const *failing, gci_trial const *trial)
+{
+    for (size_t i = 0; i < failing->count; i++)
+        if (failing->items[i].trial == trial)
+            return failing->items[i].alike != NULL;
+    return false;
+}
+
+/* One by one, those that aren't among the ones told together. Returns how many live ones. */
+static size_t
+tell_trials(gci_journal_entry const *entry, gci_failing const *failing, size_t room, gci_story *story)
 {
     gci_trace const *trace = &entry->trace;
     size_t shown = 0, live = 0;
 
-    tell_summary(entry, story);
-    gci_explain_variant(entry, gci_story_begin(story, GCI_BLOCK_SENTENCE));
     for (size_t i = 0; i < trace->trial_count; i++) {
         gci_trial const *trial = &trace->trials[i];
         bool evicted = gci_trial_is_evicted(trace, trial);
         if (evicted && trial->reason != GCACHE_REASON_EVICTED)
             continue;
-        if (brief && (shown == BRIEF_CANDIDATES || !worth_showing(entry, trial, shown)))
+        if (room != 0 && (shown >= CANDIDATES_IN(room) || !worth_showing(entry, trial, shown)))
             continue;
-        tell_trial(entry, trial, brief, story);
+        if (is_told_alike(failing, trial))
+            continue;
+        tell_trial(entry, trial, room != 0, story);
         shown++;
         live += !evicted;
     }
-    if (live < trace->live_count)
-        gci_buf_format(gci_story_begin(story, GCI_BLOCK_MORE), "and %zu more", trace->live_count - live);
-    if (live < trace->live_count && entry->at_ns == 0)
+    return live;
+}
+
+static void
+tell_candidates(gci_journal_entry const *entry, size_t room, gci_story *story)
+{
+    gci_trace const *trace = &entry->trace;
+    gci_failing failing = { 0 };
+    gci_arena arena;
+    size_t told = 0;
+
+    gci_arena_init(&arena, SIZE_MAX / 2);
+    if (entry->kind == GCACHE_JOURNAL_MISS)
+        gci_failing_find(entry, &arena, &failing, room != 0 && failures[entry->reason].of_hints);
+    if (failing.alike_count != 0)
+        told = tell_all_alike(entry, &failing, story);
+    else
+        tell_summary(entry, story);
+    gci_explain_variant(entry, gci_story_begin(story, GCI_BLOCK_SENTENCE));
+    size_t used = LINES_ALIKE * failing.alike_count;
+    told += tell_trials(entry, &failing, room > used ? room - used : room != GCI_ROOM_ALL ? 1 : GCI_ROOM_ALL, story);
+    if (told < trace->live_count)
+        gci_buf_format(gci_story_begin(story, GCI_BLOCK_MORE), "and %zu more", trace->live_count - told);
+    if (told < trace->live_count && entry->at_ns == 0)
         gci_buf_append_text(gci_story_part(story, GCI_MORE_HOW), "--all shows them");
     if (entry->kind == GCACHE_JOURNAL_MISS)
-        tell_would_hit(entry, story);
+        gci_failing_tell_would_hit(entry, &failing, BRIEF_NEAREST_HINTS, story);
+    gci_arena_clear(&arena);
 }
 
 /* The miss will come again, whatever is compiled. */
@@ -433,19 +601,19 @@ tell_reason(gci_journal_entry const *entry, gci_story *story)
 }
 
 void
-gci_explain_tell(gci_journal_entry const *entry, bool brief, gci_story *story)
+gci_explain_tell(gci_journal_entry const *entry, size_t room, gci_story *story)
 {
     tell_head(entry, story);
     tell_reason(entry, story);
     if (entry->trace.live_count + entry->trace.evicted_count > 0)
-        tell_candidates(entry, brief, story);
+        tell_candidates(entry, room, story);
     if (entry->reason == GCACHE_REASON_EVICTED)
         tell_key_eviction(entry, story);
     if (entry->trace.trouble.status != GCACHE_OK)
         gci_visible_format(gci_story_begin(story, GCI_BLOCK_SENTENCE), "%s", entry->trace.trouble.message);
     if (entry->reason == GCACHE_REASON_NO_KEY) {
         tell_not_stored(&entry->trace, story);
-        gci_explain_nearest(entry, brief, story);
+        gci_explain_nearest(entry, room, story);
     }
     if (entry->former != 0)
         gci_phrase(gci_story_begin(story, GCI_BLOCK_SENTENCE), "the compile was " GCI_TAKEOVER, GCI_AS_NUMBER(entry->former));

@@ -12,33 +12,71 @@
 /* The longest: a thousand candidates with guards of 30,000 characters, in JSON. */
 #define EXPLANATION_BYTES_MAX ((size_t)256 << 20)
 
+/* What a terminal shows at once; below a usual width it takes as many as it takes. */
+#define LINES_MOST 25
+#define COLUMNS_USUAL 80
+#define ROOM_LEAST 2
+
+static size_t
+count_lines(gci_view text)
+{
+    size_t lines = 0;
+
+    for (gci_view line; gci_view_next_line(&text, &line);)
+        lines++;
+    return lines;
+}
+
 void
-gci_explain_print(gci_journal_entry const *entry, gcache_explain_form form, gci_story *story, gci_buf *out)
+gci_explain_write(gci_journal_entry *entry, gcache_explain_form form, gci_tell_fn *tell, gci_buf *out)
 {
     gcache_options const *options = &entry->context.cache->options;
     gci_look look = { .columns = options->columns, .color = options->color, .brief = form == GCACHE_EXPLAIN_TEXT };
+    bool bounded = look.brief && (look.columns == 0 || look.columns >= COLUMNS_USUAL);
+    size_t before = out->size, room = look.brief ? GCI_ROOM_BRIEF : GCI_ROOM_ALL;
 
-    gci_story_print(story, look, out);
+    for (;; room -= 2) {
+        gci_story story;
+        gci_story_init(&story);
+        tell(entry, room, &story);
+        gci_story_print(&story, look, out);
+        gci_story_clear(&story);
+        if (!bounded || room <= ROOM_LEAST || count_lines(gci_view_of(out->data + before, out->size - before)) <= LINES_MOST)
+            return;
+        out->size = before;
+    }
+}
+
+static void
+tell_present(gci_journal_entry *entry, size_t room, gci_story *story)
+{
+    gci_explain_tell(entry, room, story);
+}
+
+static void
+write_page(gci_journal_entry const *entry, gci_buf *out)
+{
+    gci_story story;
+
+    gci_story_init(&story);
+    gci_explain_tell(entry, GCI_ROOM_ALL, &story);
+    gci_explain_page(&story, out);
+    gci_story_clear(&story);
 }
 
 static gcache_status
-write_explanation(gci_journal_entry const *entry, gcache_explain_form form, char **out_text, gcache_error *error)
+write_explanation(gci_journal_entry *entry, gcache_explain_form form, char **out_text, gcache_error *error)
 {
-    gci_story story;
     gci_buf text;
 
-    gci_story_init(&story);
     gci_buf_init(&text, EXPLANATION_BYTES_MAX);
-    if (form != GCACHE_EXPLAIN_JSON)
-        gci_explain_tell(entry, form == GCACHE_EXPLAIN_TEXT, &story);
     if (form == GCACHE_EXPLAIN_JSON)
         gci_explain_json(entry, &text);
     else if (form == GCACHE_EXPLAIN_HTML)
-        gci_explain_page(&story, &text);
+        write_page(entry, &text);
     else
-        gci_explain_print(entry, form, &story, &text);
+        gci_explain_write(entry, form, tell_present, &text);
     *out_text = gci_buf_take_text(&text);
-    gci_story_clear(&story);
     return *out_text != NULL ? GCACHE_OK : gci_fail_memory(error);
 }
 

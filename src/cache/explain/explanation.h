@@ -16,14 +16,20 @@
 /* What the search for nearest hints may cost for all candidates of an explanation: some tenths of a second. */
 #define GCI_NEAREST_WORK ((size_t)1 << 22)
 
-/* Tells it for people. brief: what a terminal shows at once, at most 25 lines. */
-void gci_explain_tell(gci_journal_entry const *entry, bool brief, gci_story *story);
+/* Lines of details in a text: everything, and what a text for a terminal begins with. */
+#define GCI_ROOM_ALL 0
+#define GCI_ROOM_BRIEF 16
+
+/* Tells it for people, with about so many lines of details. */
+void gci_explain_tell(gci_journal_entry const *entry, size_t room, gci_story *story);
 
 /* The middle part of it where nothing is stored under the key: the nearest keys and how they differ. */
-void gci_explain_nearest(gci_journal_entry const *entry, bool brief, gci_story *story);
+void gci_explain_nearest(gci_journal_entry const *entry, size_t room, gci_story *story);
 
-/* Prints it as the handle's caller looks at it. */
-void gci_explain_print(gci_journal_entry const *entry, gcache_explain_form form, gci_story *story, gci_buf *out);
+/* Writes what `tell` tells as the handle's caller looks at it: GCACHE_EXPLAIN_TEXT with so many details that it has no more
+   than 25 lines; GCACHE_EXPLAIN_ALL. */
+typedef void gci_tell_fn(gci_journal_entry *entry, size_t room, gci_story *story);
+void gci_explain_write(gci_journal_entry *entry, gcache_explain_form form, gci_tell_fn *tell, gci_buf *out);
 
 /* Writes that another variant serves than the expected one, and why; nothing if it doesn't. No line end. */
 void gci_explain_variant(gci_journal_entry const *entry, gci_buf *out);
@@ -33,7 +39,7 @@ void gci_explain_variant(gci_journal_entry const *entry, gci_buf *out);
 void gci_write_advice(gci_journal_entry const *entry, gci_buf *out);
 
 /* Tells an entry of the journal that has been opened, and what has changed since. */
-void gci_explain_tell_past(gci_journal_entry *entry, bool brief, gci_story *story);
+void gci_explain_tell_past(gci_journal_entry *entry, size_t room, gci_story *story);
 
 /* The head of a page of stories, which gci_html_page_end ends; a page with one alone. */
 void gci_explain_page_begin(gci_buf *out);

@@ -15,6 +15,7 @@
 
 /* The line of a guard: "L['t0'] % 8 == 0      12 % 8 = 4     false". */
 #define PART_COLUMNS 38
+#define PART_END 46
 #define VALUES_COLUMNS 35
 /* The line of a difference: "options.max_autotune      stored false      asked true". */
 #define PATH_COLUMNS 44
@@ -36,6 +37,7 @@ typedef struct pen {
     size_t width, at; /* columns of a line, and of what stands on this one */
     bool color, brief;
     bool in_candidate;
+    size_t guard_indent; /* of the last guard */
 } pen;
 
 static void
@@ -237,6 +239,22 @@ put_label(pen *p, gci_view label)
     return p->at;
 }
 
+/* An alternative stands below the one before it, the word in front of it. */
+static size_t
+put_guard_label(pen *p, gci_view label)
+{
+    size_t indent = p->guard_indent;
+
+    if (gci_view_is(label, "or") && indent >= strlen("or ")) {
+        move_to(p, indent - strlen("or "), 0);
+        put(p, STRONG, label);
+    } else {
+        indent = label.size != 0 ? put_label(p, label) : detail_indent(p);
+    }
+    p->guard_indent = indent;
+    return indent;
+}
+
 static void
 print_guard(pen *p, gci_block const *block)
 {
@@ -244,11 +262,14 @@ print_guard(pen *p, gci_block const *block)
     gci_view part = texts[GCI_GUARD_PART], values = texts[GCI_GUARD_VALUES], verdict = texts[GCI_GUARD_VERDICT];
     gci_view whose = texts[GCI_GUARD_WHOSE];
     size_t tail = gci_columns(verdict) + (whose.size != 0 ? 3 + gci_columns(whose) : 0);
-    size_t indent = texts[GCI_GUARD_LABEL].size != 0 ? put_label(p, texts[GCI_GUARD_LABEL]) : detail_indent(p);
+    size_t indent = put_guard_label(p, texts[GCI_GUARD_LABEL]);
     size_t room = p->width - indent > tail + 2 ? p->width - indent - tail - 2 : 0;
-    size_t part_room = room < PART_COLUMNS + VALUES_COLUMNS ? room * 12 / 23 : PART_COLUMNS;
-    size_t values_room = room < PART_COLUMNS + VALUES_COLUMNS ? room - part_room : VALUES_COLUMNS;
+    size_t part_room = PART_END - indent, values_room = VALUES_COLUMNS;
 
+    if (room < part_room + values_room) {
+        part_room = room * 12 / 23;
+        values_room = room - part_room;
+    }
     move_to(p, indent, 0);
     size_t beside = gci_columns(part) < part_room ? part_room : gci_columns(part);
     bool one_line = beside + 2 + gci_columns(values) + 2 + tail <= p->width - indent;

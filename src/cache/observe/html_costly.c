@@ -30,7 +30,7 @@ explain(gci_journal_entry *entry, gci_costly_miss *miss)
     gci_story story;
 
     gci_story_init(&story);
-    gci_explain_tell_past(entry, true, &story);
+    gci_explain_tell_past(entry, GCI_ROOM_BRIEF, &story);
     gci_story_html(&story, 0, &miss->explanation);
     gci_story_remedy(&story, &miss->remedy);
     write_gist(&story, &miss->gist);

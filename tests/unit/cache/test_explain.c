@@ -132,7 +132,7 @@ a_brief_text_has_at_most_25_lines(void **state)
 
     for (int i = 0; i < 40; i++) {
         char guard[32];
-        snprintf(guard, sizeof guard, "s0 == %d", 100 + i);
+        snprintf(guard, sizeof guard, "s0 + %d == 100", i);
         assert_int_equal(insert_text(f, g, NULL, guard, "x"), GCACHE_OK);
     }
     char *brief = explain(f, g, &now, NULL, GCACHE_EXPLAIN_TEXT), *all = explain(f, g, &now, NULL, GCACHE_EXPLAIN_ALL);
@@ -149,6 +149,28 @@ a_brief_text_has_at_most_25_lines(void **state)
     gcache_graph_free(g);
 }
 
+/* Each is for one size: the present one's neighbours come first, however many there are. */
+static void
+the_nearest_of_many_comes_first(void **state)
+{
+    fixture *f = *state;
+    gcache_graph *g = make_matmul("s0", "s1");
+    gcache_hints now = GCACHE_HINTS({ "s0", 2001 }, { "s1", 16 });
+
+    for (int i = 0; i < 500; i++) {
+        char guard[48];
+        snprintf(guard, sizeof guard, "s0 == %d", 8 * (i + 1));
+        assert_int_equal(insert_text(f, g, NULL, guard, "x"), GCACHE_OK);
+    }
+    assert_int_equal(insert_text(f, g, NULL, "s0 == 2003 and s1 == 17", "x"), GCACHE_OK);
+    char *brief = explain(f, g, &now, NULL, GCACHE_EXPLAIN_TEXT);
+    assert_has(brief, "501 candidates, each compiled for one value of x.size(0); yours is 2001\n\n");
+    assert_has(brief, "\n  nearest     x.size(0) == 2000 ");
+    assert_has(brief, "would hit:  x.size(0)=2000 (#252)   x.size(0)=2003 x.size(1)=17 (#1)   x.size(0)=2008 (#251)\n");
+    gcache_free(brief);
+    gcache_graph_free(g);
+}
+
 int
 main(void)
 {
@@ -160,6 +182,7 @@ main(void)
         CASE(says_which_requirement_and_variant),
         CASE(json_has_every_guard_and_the_values),
         CASE(a_brief_text_has_at_most_25_lines),
+        CASE(the_nearest_of_many_comes_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -71,7 +71,7 @@ nearest(gci_guards const *guards, gcache_hint const *items, size_t count, bool s
 
     bind(items, count, &hints);
     gci_buf_init(&text, GCI_BUF_NO_LIMIT);
-    bool found = gci_guards_nearest(guards, &hints, several, NULL, &text);
+    bool found = gci_guards_nearest(guards, &hints, several, NULL, &text, NULL);
     assert_int_equal(found, text.size != 0);
     gci_buf_append_char(&text, '\0');
     char *copy = strdup(text.data);
