@@ -3,7 +3,7 @@
  */
 #include "cache/candidates/sources.h"
 
-#include "base/visible.h"
+#include "cache/handle/words.h"
 #include "graph/graph.h"
 
 /* Inputs that are named, at most: a journal entry has no room for hundreds. */
@@ -153,23 +153,34 @@ gci_context_show_sources(gci_context *context, gci_arena *arena)
     hints->shown = shown;
 }
 
+/* The part of a path up to the first "]". */
+static gci_view
+input_of(gci_view path)
+{
+    char const *end = path.size != 0 ? memchr(path.data, ']', path.size) : NULL;
+
+    return gci_view_of(path.data, end != NULL ? (size_t)(end + 1 - path.data) : 0);
+}
+
+char const *
+gci_input_source(gcache_request const *request, gci_view path)
+{
+    gci_view input = input_of(path);
+
+    return input.size != 0 ? gci_pairs_value(request->sources, request->sources_count, input) : NULL;
+}
+
 void
 gci_write_input_path(gcache_request const *request, gci_view path, gci_buf *out)
 {
-    char const *end = path.size != 0 ? memchr(path.data, ']', path.size) : NULL;
-    size_t size = end != NULL ? (size_t)(end + 1 - path.data) : 0;
-    gci_view rest = gci_view_of(path.data + size, path.size - size);
-    char const *source = gci_pairs_value(request->sources, request->sources_count, gci_view_of(path.data, size));
+    char const *source = gci_input_source(request, path);
+    gci_view input = input_of(path), rest = gci_view_of(path.data + input.size, path.size - input.size);
 
-    if (size == 0 || source == NULL) {
+    if (source == NULL) {
         gci_visible_append(out, path);
         return;
     }
     if (gci_view_is(rest, ".value") || gci_view_begins(rest, ".value."))
         rest = gci_view_of(rest.data + 6, rest.size - 6);
-    gci_visible_append(out, gci_view_text(source));
-    gci_buf_append_text(out, " (");
-    gci_buf_append(out, path.data, size);
-    gci_buf_append_char(out, ')');
-    gci_visible_append(out, rest);
+    gci_phrase(out, "{} ({}){}", GCI_AS_TEXT(source), GCI_AS_VIEW(input), GCI_AS_VIEW(rest));
 }

@@ -13,6 +13,8 @@
  */
 void gci_context_complete_request(gci_context const *context, bool with_inputs, gcache_request *request, gci_arena *arena);
 
+/* What the input that a path of what was asked lies in is called; NULL: not known. */
+char const *gci_input_source(gcache_request const *request, gci_view path);
 /* Writes a path of what was asked, an input with its name: "x (inputs[2]).stride[0]" for inputs[2].value.stride[0]. */
 void gci_write_input_path(gcache_request const *request, gci_view path, gci_buf *out);
 

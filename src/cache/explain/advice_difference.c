@@ -4,6 +4,7 @@
  * (inputs[2].value.shape[0]) and as a line of PyTorch's key (example_inputs[2]: f32[4, 16][16, 1]cpu requires_grad=True).
  */
 #include "base/text/json.h"
+#include "cache/candidates/sources.h"
 #include "cache/explain/advice.h"
 
 #include <ctype.h>
@@ -422,22 +423,97 @@ note_symbols(gci_near_key const *near, gci_diff_item const *item, gci_advice_cas
         out->facts |= GCI_FACT_BIT(FROM_SYMBOL);
 }
 
-/* The only size among the names of what varies. */
+/* The only size among the names of hints. */
 static void
-note_source(gci_journal_entry const *entry, gci_advice_case *out)
+note_only_size(gcache_request const *request, gci_advice_case *out)
 {
-    gcache_request const *request = &entry->context.request;
     char const *only = NULL;
 
     for (size_t i = 0; i < request->sources_count; i++) {
-        char const *source = request->sources[i].value;
-        if (source == NULL || strstr(source, ".size(") == NULL)
+        gcache_pair const *source = &request->sources[i];
+        if (source->value == NULL || strstr(source->value, ".size(") == NULL || is_input(gci_view_text(source->name)))
             continue;
         if (only != NULL)
             return;
-        only = source;
+        only = source->value;
     }
     gci_advice_name(out, only);
+}
+
+/* The only dimension in which two lines of a tensor differ. false: there are several, or none. */
+static bool
+only_dimension(gci_view stored, gci_view asked, size_t *out_dimension)
+{
+    size_t differing = 0;
+    gci_view a, b;
+
+    for (size_t i = 0; next_size(&stored, &a) && next_size(&asked, &b); i++) {
+        if (gci_view_equal(a, b))
+            continue;
+        differing++;
+        *out_dimension = i;
+    }
+    return differing == 1;
+}
+
+#define SHAPE "].value.shape["
+
+static bool
+resizes(gci_diff_item const *item)
+{
+    tensor_line stored, asked;
+
+    if (!is_input(item->path))
+        return false;
+    return gci_view_contains(item->path, SHAPE) || (read_tensor(item->stored, &stored) && read_tensor(item->asked, &asked) &&
+                                                    !gci_view_equal(stored.sizes, asked.sizes));
+}
+
+/*
+ * path = input ".value.shape[" dimension "]", or an input of two lines. false: it isn't the only size that differs. To make
+ * one of several dynamic wouldn't help.
+ */
+static bool
+find_dimension(gci_near_key const *near, gci_diff_item const *item, size_t *out_dimension)
+{
+    char const *member = strstr(item->path.data, SHAPE);
+    tensor_line stored, asked;
+    size_t resized = 0;
+
+    for (size_t i = 0; i < near->count; i++)
+        resized += resizes(&near->items[i]);
+    if (resized != 1)
+        return false;
+    if (member != NULL) {
+        *out_dimension = strtoul(member + strlen(SHAPE), NULL, 10);
+        return true;
+    }
+    return read_tensor(item->stored, &stored) && read_tensor(item->asked, &asked) &&
+           only_dimension(stored.sizes, asked.sizes, out_dimension);
+}
+
+/* The input by name, and of its size the dimension: "x.size(0)". */
+static void
+note_source(gci_journal_entry const *entry, gci_near_key const *near, gci_diff_item const *item, gci_advice_case *out)
+{
+    gcache_request const *request = &entry->context.request;
+    char const *source = item->asked.data != NULL ? gci_input_source(request, item->path) : NULL;
+    size_t dimension;
+    gci_buf text;
+
+    /* A size that became symbolic is the one that has a hint; any other may be of another dimension. */
+    if (source == NULL && (out->facts & GCI_FACT_BIT(TO_SYMBOL)) != 0)
+        note_only_size(request, out);
+    if (source == NULL)
+        return;
+    if (strstr(source, ".size(") != NULL || !find_dimension(near, item, &dimension)) {
+        gci_advice_name(out, source);
+        return;
+    }
+    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
+    gci_buf_format(&text, "%s.size(%zu)", source, dimension);
+    gci_advice_name(out, gci_arena_copy(out->arena, gci_buf_view(&text)).data);
+    gci_buf_clear(&text);
 }
 
 /* ---- the graph ---- */
@@ -513,5 +589,5 @@ gci_advice_on_difference(gci_journal_entry const *entry, gci_near_key const *nea
     note_input_path(near, item, out);
     if (read_tensor(item->stored, &stored) && read_tensor(item->asked, &asked))
         compare_tensors(&stored, &asked, out);
-    note_source(entry, out);
+    note_source(entry, near, item, out);
 }
