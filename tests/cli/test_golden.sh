@@ -82,3 +82,14 @@ echo '{"event": 1, "op": "lookup", "more": 1}' >>old/golden.jsonl
 run guardcache test old
 sed -i '1s/golden.2/golden\/3/' old/golden.jsonl
 run guardcache test old
+
+# A component may be called as it likes.
+python3 - <<'PY'
+import json
+graph = json.load(open("run/graphs/h.json"))
+graph |= {"odd[]": [1], "why.x": {"a.b": 2}}
+json.dump(graph, open("run/graphs/h.json", "w"))
+PY
+guardcache test --accept run >/dev/null
+grep -o '"components[^:]*' run/golden.jsonl | sort -u
+run guardcache test run

@@ -192,10 +192,12 @@ record_of(cli_golden *golden, gci_value const *line)
     return cli_golden_push(golden, &record) ? &golden->items[golden->count - 1] : NULL;
 }
 
-/* The map that a member is in: the record's, or one inside it, whose name is taken off the member's. */
+/* The map that a member is in: the record's, or one inside it, whose name is taken off the member's. Components are hashes, whatever
+   they are called: no lists. */
 static gci_value *
-map_of(cli_golden *golden, gci_value *map, gci_view *name)
+map_of(cli_golden *golden, gci_value *map, gci_view *name, bool *out_has_lists)
 {
+    *out_has_lists = true;
     for (size_t i = 0; i < NESTED_COUNT; i++) {
         gci_view nested = gci_view_text(nested_names[i]);
         if (name->size <= nested.size || memcmp(name->data, nested.data, nested.size) != 0 || name->data[nested.size] != '.')
@@ -204,6 +206,7 @@ map_of(cli_golden *golden, gci_value *map, gci_view *name)
         if (member_of(map, nested) == NULL && !push_member(golden->arena, map, nested, (gci_value){ .type = GCI_MAP }))
             return NULL;
         gci_value *inside = member_of(map, nested);
+        *out_has_lists = !gci_view_is(nested, "components");
         return inside->type == GCI_MAP ? inside : NULL;
     }
     return map;
@@ -217,8 +220,9 @@ read_member(cli_golden *golden, gci_value const *line)
     cli_golden_record *record = record_of(golden, line);
     gci_view name = line->members[1].name;
     gci_value const *value = &line->members[1].value;
-    gci_value *map = record != NULL ? map_of(golden, &record->map, &name) : NULL;
-    bool item = name.size > 2 && memcmp(name.data + name.size - 2, ITEM, 2) == 0 && value->type != GCI_LIST;
+    bool has_lists = true;
+    gci_value *map = record != NULL ? map_of(golden, &record->map, &name, &has_lists) : NULL;
+    bool item = has_lists && name.size > 2 && memcmp(name.data + name.size - 2, ITEM, 2) == 0;
     if (map == NULL || !item)
         return map != NULL && push_member(golden->arena, map, name, *value);
     name.size -= 2;

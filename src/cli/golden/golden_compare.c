@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "base/text/json.h"
 #include "cli/golden/golden_change.h"
+#include "cli/shared/cli.h"
 
 #include <stdio.h>
 
@@ -21,6 +22,7 @@
 #define ID_DIGITS 32
 
 #define OTHER_DESCRIPTION "it is about another description"
+#define OTHER_GUARDS "stored with other guards"
 
 enum { RANK_RULES, RANK_DESCRIPTION, RANK_OUTCOME, RANK_EVENT };
 
@@ -309,7 +311,7 @@ static void
 add_rows(comparison *c, cli_change *change, rows *from)
 {
     if (from->count > ROWS_SHOWN)
-        gci_buf_format(&from->text, "and in %zu more places\n", from->count - ROWS_SHOWN);
+        gci_buf_format(&from->text, "and in %s\n", cli_count(from->count - ROWS_SHOWN, "more place", "more places").text);
     gci_view details = keep(c, &from->text);
     c->arena->failed |= from->path.failed;
     gci_buf_clear(&from->path);
@@ -519,29 +521,53 @@ compare_outcomes(comparison *c, cli_golden_record const *was, cli_golden_record 
     change->details = details;
 }
 
-/* What a member says that differs first, in the order of the format. */
+/* What it says that a member differs. */
+typedef struct member_reason {
+    char const *member, *text;
+} member_reason;
+
+/* Whether a member of one of two maps, which may be NULL, is another one in the other. */
+static bool
+member_differs(gci_value const *was, gci_value const *is, char const *name)
+{
+    gci_value const *a = was != NULL ? gci_map_find(was, name) : NULL, *b = is != NULL ? gci_map_find(is, name) : NULL;
+
+    return (a == NULL) != (b == NULL) || (a != NULL && !same(a, b));
+}
+
+/* Of the first member that differs, in the order of a table that ends with a reason for the rest. */
+static char const *
+first_reason(member_reason const *reasons, gci_value const *was, gci_value const *is)
+{
+    while (reasons->member != NULL && !member_differs(was, is, reasons->member))
+        reasons++;
+    return reasons->text;
+}
+
 static char const *
 reason_of(gci_value const *was, gci_value const *is)
 {
-    static struct {
-        char const *member, *reason;
-    } const reasons[] = {
+    static member_reason const of_event[] = {
         { "op", "another operation" },
         { "graph", OTHER_DESCRIPTION },
-        { "guards", "stored with other guards" },
+        { "guards", OTHER_GUARDS },
         { "key", "another key" },
         { "variant", "another variant" },
         { "entry", "another entry" },
         { "message", "another message" },
-        { "why", "another explanation" },
+        { "why", NULL },
+        { NULL, "another result" },
     };
+    static member_reason const of_why[] = {
+        { "nearest", "another key is the nearest" },
+        { "differs", "other differences from the nearest key" },
+        { "candidates", "the candidates fail for other reasons" },
+        { "advice", "another advice" },
+        { NULL, "another explanation" },
+    };
+    char const *text = first_reason(of_event, was, is);
 
-    for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++) {
-        gci_value const *a = gci_map_find(was, reasons[i].member), *b = gci_map_find(is, reasons[i].member);
-        if ((a == NULL) != (b == NULL) || (a != NULL && !same(a, b)))
-            return reasons[i].reason;
-    }
-    return "another result";
+    return text != NULL ? text : first_reason(of_why, gci_map_find(was, "why"), gci_map_find(is, "why"));
 }
 
 /* The change that an event's hashes follow from: its description's. */
@@ -606,7 +632,7 @@ insert_changed(comparison *c, gci_view entry)
     if (at == CLI_NO_CAUSE)
         return NULL;
     cli_change *change = &c->changes->items[at];
-    bool guards = change->rank == RANK_EVENT && gci_view_is(change->reason, "stored with other guards");
+    bool guards = change->rank == RANK_EVENT && gci_view_is(change->reason, OTHER_GUARDS);
     return guards && change->was != NULL && change->is != NULL ? change : NULL;
 }
 
