@@ -192,8 +192,8 @@ record_of(cli_golden *golden, gci_value const *line)
     return cli_golden_push(golden, &record) ? &golden->items[golden->count - 1] : NULL;
 }
 
-/* The map that a member is in: the record's, or one inside it, whose name is taken off the member's. Components are hashes, whatever
-   they are called: no lists. */
+/* The map that a member is in: the record's, or one inside it, whose name is taken off the member's. Components are hashes,
+   whatever they are called: no lists. */
 static gci_value *
 map_of(cli_golden *golden, gci_value *map, gci_view *name, bool *out_has_lists)
 {
