@@ -61,6 +61,16 @@ make_graph(int64_t serial)
     return g;
 }
 
+/* Of a kind of which nothing is stored. */
+static gcache_graph *
+make_stranger(int64_t serial)
+{
+    gcache_graph *g = gcache_graph_new("stranger/1");
+
+    gcache_graph_component(g, "serial", gcache_value_int(g, serial));
+    return g;
+}
+
 /* Of many nodes: a fresh key of such a size has most to sum up. */
 static gcache_graph *
 make_large_graph(int64_t serial)
@@ -320,6 +330,7 @@ bench_explanations(char *directory, long keys)
     snprintf(name, sizeof name, "explain a no_key miss among %ld keys", keys);
     bench_print(name, bench_run(explain, &a, 31, 3), "");
     bench_print("    each of a hundred others", explain_many(a.cache, make_graph), "");
+    bench_print("    each of a hundred of another kind", explain_many(a.cache, make_stranger), "");
     bench_print("    each of a hundred of 3,000 nodes", explain_many(a.cache, make_large_graph), "");
     snprintf(name, sizeof name, "the same from the journal, as --last does");
     bench_print(name, bench_run(explain_past, &a, 31, 3), "");

@@ -13,6 +13,8 @@
 /* Keys whose stored descriptions are compared in full, at most: sketches tell a handful of differences exactly and many within
    some ten percent, so where nothing is near the nearest may stand some places behind. */
 #define CLOSE_LOOKS 32
+/* Of those that can't be nearer than what was found, only as near: so many, since of as many differences some are smaller. */
+#define EQUAL_LOOKS 8
 
 /* false: nothing can be said about it, since its description is gone or damaged. */
 static bool
@@ -169,7 +171,10 @@ rank(gci_trace *trace, gci_store *store, gci_description const *asked, gci_near 
     size_t count = 0;
 
     if (set != NULL && gci_description_features(asked, gci_feature_set_add, set)) {
-        for (size_t i = 0; i < found && gci_sketch_least(near[i].distance) <= distance_to_beat(keys, count); i++) {
+        for (size_t i = 0; i < found; i++) {
+            size_t least = gci_sketch_least(near[i].distance), beat = distance_to_beat(keys, count);
+            if (least > beat || (least == beat && i >= EQUAL_LOOKS))
+                break;
             keys[count] = (gci_near_key){ .key = near[i].key, .created_ns = near[i].created_ns };
             count += look_closely(&keys[count], store, asked, set);
         }

@@ -51,7 +51,9 @@ gci_sketch_estimate(unsigned distance)
 unsigned
 gci_sketch_least(unsigned distance)
 {
-    return distance / (2 * EXACT_WEIGHT + 2);
+    unsigned most = 2 * EXACT_WEIGHT + 2;
+
+    return (distance + most - 1) / most;
 }
 
 unsigned

@@ -1,7 +1,6 @@
 /* Stored keys by how near their sketches are to a given one, from index.db, or from descriptions where it can't say. */
 #include "base/array.h"
 #include "store/index/drain.h"
-#include "store/index/sizes.h"
 #include "store/read/read.h"
 #include "store/read/stored_description.h"
 #include "store/state/state.h"
@@ -115,10 +114,15 @@ ask_rows(gci_store *store, shortlist *list, gcache_error *error)
 static bool
 rows_are_complete(gci_store *store)
 {
-    gci_index_size totals;
+    gci_index *index = &store->index;
+    uint64_t keys = 0;
 
-    return gci_index_sizes(store, &totals, NULL) == GCACHE_OK &&
-           totals.keys >= gci_word_value(&store->shared.head->keys);
+    if (gci_index_begin(index, GCI_READ, WAIT_NS, NULL) != GCACHE_OK)
+        return false;
+    sqlite3_stmt *count = gci_index_use(index, GCI_SQL_KEYS_COUNT);
+    if (gci_index_step(index, count))
+        keys = (uint64_t)gci_column_number(count, 0);
+    return gci_index_end(index, GCI_READ, GCACHE_OK, NULL) == GCACHE_OK && keys >= gci_word_value(&store->shared.head->keys);
 }
 
 /* ---- without index.db ---- */
