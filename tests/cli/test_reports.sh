@@ -22,6 +22,8 @@ sed -i '3s/}$/, "expect": {"outcome": "miss"}}/' all/expecting/trace.jsonl
 
 guardcache test --tap --junit report.xml all >report.tap
 echo "exit $?"
+guardcache test --json all >report.jsonl
+echo "exit $?"
 cat report.tap
 python3 - <<'PY'
 import json
@@ -44,6 +46,14 @@ for suite in report:
             print("   ", case.get("name"), "|", bad.tag, "|", bad.get("message"), "|", (bad.text or "").replace("\n", " / "))
 assert report.tag == "testsuites" and total == {name: int(report.get(name)) for name in total}
 assert abs(float(report.get("time")) - sum(float(case.get("time")) for case in report.iter("testcase"))) < 0.001
+
+# JSON: the same in numbers.
+*fixtures, last = [json.loads(line) for line in open("report.jsonl")]
+for fixture in fixtures:
+    print(fixture["verdict"], fixture["fixture"], fixture["and_so"], [one["about"] for one in fixture["differences"]])
+    assert all(isinstance(line, str) for one in fixture["differences"] for line in one["details"])
+    assert (fixture["elapsed_ns"] > 0) == (fixture["events"] > 0)
+print(last)
 
 # TAP 13: a version, a plan, numbered tests, and behind a failure a YAML block whose values are JSON.
 lines = open("report.tap").read().splitlines()

@@ -15,7 +15,7 @@
 typedef struct options {
     char const *junit, *rules, *event;
     int64_t jobs; /* 0: as many as there are processors */
-    bool accept, ask, tap;
+    bool accept, ask, tap, json;
 } options;
 
 #define RULES_BYTES_MAX ((size_t)16 << 20)
@@ -64,6 +64,8 @@ judge_and_report(void *of, size_t at)
     state->suite.tested++;
     if (state->wanted->tap)
         cli_test_print_tap(one, at + 1);
+    else if (state->wanted->json)
+        cli_test_print_json(one);
     else
         cli_test_print_plain(one);
     if (state->wanted->junit != NULL)
@@ -89,7 +91,9 @@ run_all(run_state *state)
     cli_progress_init_beside(&state->progress, "test", bytes);
     bool done = cli_jobs_run(&state->suite, jobs, tried(state), &user, &call->arena, &call->error);
     cli_progress_end(&state->progress);
-    if (done && !state->wanted->tap)
+    if (done && state->wanted->json)
+        cli_test_print_json_summary(&state->suite);
+    else if (done && !state->wanted->tap)
         cli_test_print_summary(&state->suite);
     return done;
 }
@@ -111,8 +115,10 @@ read_options(options const *wanted, cli_accepting *out, gcache_error *error)
     char *end = NULL;
 
     *out = (cli_accepting){ .how = wanted->ask ? CLI_ACCEPT_ASKED : wanted->accept ? CLI_ACCEPT_ALL : CLI_ACCEPT_NONE };
-    if (wanted->ask && (wanted->accept || wanted->tap))
-        return cli_wrong(error, "--ask goes neither with --accept nor with --tap");
+    if (wanted->tap && wanted->json)
+        return cli_wrong(error, "--tap and --json exclude each other");
+    if (wanted->ask && (wanted->accept || wanted->tap || wanted->json))
+        return cli_wrong(error, "--ask goes neither with --accept nor with --tap or --json");
     if (wanted->ask && !cli_can_ask(error))
         return false;
     if (wanted->jobs < 0)
@@ -172,6 +178,7 @@ static cli_option const table[] = {
     { "rules", CLI_TEXT, offsetof(options, rules), "FILE", "a rule set in place of the shipped one of its name" },
     { "jobs", CLI_INT, offsetof(options, jobs), "N", "play so many fixtures at a time (default 0: one a processor)" },
     { "tap", CLI_FLAG, offsetof(options, tap), NULL, "print in the Test Anything Protocol" },
+    { "json", CLI_FLAG, offsetof(options, json), NULL, "print an object a fixture, and one with counts" },
     { "junit", CLI_TEXT, offsetof(options, junit), "FILE", "write a JUnit XML report as well, a case an event" },
     { 0 },
 };

@@ -108,6 +108,9 @@ void cli_test_print_plain(cli_fixture const *one);
 void cli_test_print_summary(cli_suite const *suite);
 void cli_test_print_tap_head(size_t count);
 void cli_test_print_tap(cli_fixture const *one, size_t number);
+/* A line. */
+void cli_test_print_json(cli_fixture const *one);
+void cli_test_print_json_summary(cli_suite const *suite);
 
 /* ---- junit.c ---- */
 

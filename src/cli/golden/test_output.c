@@ -1,5 +1,5 @@
 /*
- * What guardcache test prints: for people, and in the Test Anything Protocol, whose failures have a YAML block.
+ * What guardcache test prints: for people, in the Test Anything Protocol, whose failures have a YAML block, and as JSON.
  */
 #include "base/text/json.h"
 #include "cli/golden/suite.h"
@@ -214,4 +214,97 @@ cli_test_print_tap(cli_fixture const *one, size_t number)
         write_yaml(&text, one);
     cli_print_lines(gci_buf_view(&text));
     gci_buf_clear(&text);
+}
+
+/* ---- JSON ---- */
+
+static uint64_t
+elapsed_of(cli_fixture const *one)
+{
+    uint64_t elapsed_ns = 0;
+
+    for (size_t i = 0; i < one->played.events; i++)
+        elapsed_ns += one->played.elapsed_ns[i];
+    return elapsed_ns;
+}
+
+static void
+write_json_lines(gci_buf *out, gci_view text)
+{
+    gci_buf_append_char(out, '[');
+    for (gci_view line; gci_view_next_line(&text, &line);) {
+        gci_json_next(out);
+        gci_json_write_text(out, line);
+    }
+    gci_buf_append_char(out, ']');
+}
+
+static void
+write_json_differences(gci_buf *out, cli_changes const *changes)
+{
+    gci_buf_append_char(out, '[');
+    for (size_t i = 0; i < changes->count; i++) {
+        cli_change const *change = &changes->items[i];
+        if (!cli_change_is_shown(change))
+            continue;
+        gci_json_next(out);
+        gci_buf_append_char(out, '{');
+        gci_json_member_text(out, "about", change->subject);
+        gci_json_member_text(out, "reason", change->reason);
+        gci_json_member(out, "details");
+        write_json_lines(out, change->details);
+        gci_buf_append_char(out, '}');
+    }
+    gci_buf_append_char(out, ']');
+}
+
+static void
+write_json_hashes(gci_buf *out, cli_hashes hashes)
+{
+    gci_buf_append_char(out, '{');
+    gci_json_member_number(out, "keys", hashes.keys);
+    gci_json_member_number(out, "components", hashes.components);
+    gci_json_member_number(out, "ids", hashes.ids);
+    gci_buf_append_char(out, '}');
+}
+
+void
+cli_test_print_json(cli_fixture const *one)
+{
+    static char const *const words[] = { "same", "differs", "accepted", "broken" };
+    gci_buf out;
+
+    gci_buf_init(&out, GCI_BUF_NO_LIMIT);
+    gci_buf_append_char(&out, '{');
+    gci_json_member(&out, "fixture");
+    gci_json_write_text(&out, gci_view_text(one->folder));
+    gci_json_member_text(&out, "verdict", gci_view_text(words[one->verdict]));
+    gci_json_member_number(&out, "events", one->events);
+    gci_json_member_number(&out, "elapsed_ns", elapsed_of(one));
+    if (one->message.size != 0)
+        gci_json_member_text(&out, "message", gci_buf_view(&one->message));
+    gci_json_member(&out, "differences");
+    write_json_differences(&out, &one->changes);
+    gci_json_member(&out, "and_so");
+    write_json_hashes(&out, cli_changes_hashes(&one->changes));
+    gci_buf_append_text(&out, "}\n");
+    cli_write(gci_buf_view(&out));
+    gci_buf_clear(&out);
+}
+
+void
+cli_test_print_json_summary(cli_suite const *suite)
+{
+    gci_buf out;
+
+    gci_buf_init(&out, GCI_BUF_NO_LIMIT);
+    gci_buf_append_text(&out, "{\"summary\": {");
+    gci_json_member_number(&out, "fixtures", suite->count);
+    gci_json_member_number(&out, "same", count_of(suite, CLI_SAME));
+    gci_json_member_number(&out, "differ", count_of(suite, CLI_DIFFERS));
+    gci_json_member_number(&out, "broken", count_of(suite, CLI_BROKEN));
+    gci_json_member_number(&out, "rewritten", count_rewritten(suite));
+    gci_buf_append_text(&out, "}}\n");
+    cli_write(gci_buf_view(&out));
+    gci_buf_clear(&out);
 }
