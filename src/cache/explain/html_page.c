@@ -87,7 +87,7 @@ static char const style_charts[] =
 static char const style_coverage[] =
     ".c0{fill:#4f8edc}.c1{fill:#c98a1b}.c2{fill:#8e6fd1}.c3{fill:#2f9e93}.c4{fill:#c2578f}.c5{fill:#7d8b3a}.c6{fill:#d0653b}"
     ".c7{fill:#3fa2c4}.c8{fill:#a85fc0}.c9{fill:#55a556}.c10{fill:#b0566a}.c11{fill:#8a7a5c}\n"
-    ".region{fill-opacity:.45}.some{fill-opacity:.18}.single{fill-opacity:.9}.region:hover,.some:hover{fill-opacity:.7}"
+    ".region{fill-opacity:.45}.some{fill-opacity:.18}.single{fill-opacity:.8}.region:hover,.some:hover{fill-opacity:.7}"
     ".region,.some{shape-rendering:crispEdges}\n"
     ".side{display:grid;grid-template-columns:minmax(0,3fr) minmax(0,2fr);gap:1.6rem;align-items:start}\n"
     ".cover{margin-bottom:1.2rem}.cover .plot{margin:1.5rem 0 2.6rem 3.2rem}.cover .strip{margin-top:.6rem;margin-left:.8rem}\n"

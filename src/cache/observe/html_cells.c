@@ -13,6 +13,7 @@
 
 /* Single sizes an axis that are asked beside the cells. */
 #define SPECIAL_MAX 40
+#define LONE_CELLS 3
 /* With more candidates one size a cell is asked, so that a picture stays a matter of a second. */
 #define THOROUGH_CANDIDATES 32
 
@@ -176,6 +177,29 @@ find_specials(gci_cover const *cover, gci_ranking const *ranking, gci_cover_axis
     return s;
 }
 
+static bool
+was_looked_up(gci_cover const *cover, int64_t x, int64_t y)
+{
+    for (size_t i = 0; i < cover->count; i++) {
+        int64_t const *values = cover->points[i].values;
+        if (values[cover->x.hint] == x && (cover->y.hint == SIZE_MAX || values[cover->y.hint] == y))
+            return true;
+    }
+    return false;
+}
+
+/* A region of hardly more than this cell, which a mark upon it would hide. */
+static bool
+is_lone(gci_cover_grid const *grid, int row, int column)
+{
+    int winner = grid->cells[row][column].winner, around = 0;
+
+    for (int i = row - 1; i <= row + 1; i++)
+        for (int j = column - 1; j <= column + 1; j++)
+            around += i >= 0 && i < grid->rows && j >= 0 && j < GCI_COVER_COLUMNS && grid->cells[i][j].winner == winner;
+    return around <= LONE_CELLS;
+}
+
 static void
 add_tiny(gci_cover const *cover, gci_ranking const *ranking, gci_cover_grid *grid, int64_t x, int64_t y)
 {
@@ -187,7 +211,9 @@ add_tiny(gci_cover const *cover, gci_ranking const *ranking, gci_cover_grid *gri
     column = column < GCI_COVER_COLUMNS ? column : GCI_COVER_COLUMNS - 1;
     row = row < grid->rows ? row : grid->rows - 1;
     tiny.winner = winner_at(cover, ranking, x, y);
-    if (tiny.winner >= 0 && tiny.winner != grid->cells[row][column].winner && grid->tiny_count < GCI_COVER_TINY)
+    tiny.marked = was_looked_up(cover, x, y);
+    bool seen = tiny.winner == grid->cells[row][column].winner && !(tiny.marked && is_lone(grid, row, column));
+    if (tiny.winner >= 0 && !seen && grid->tiny_count < GCI_COVER_TINY)
         grid->tiny[grid->tiny_count++] = tiny;
 }
 

@@ -1,6 +1,6 @@
 /*
- * What is covered: of the keys with the costliest misses, where their lookups fell, over the two hints that vary most. Both axes
- * are logarithmic; other hints stay as the newest lookup of the key had them.
+ * What is covered: of the keys that missed again after their first compile, costliest first, where their lookups fell, over the
+ * two hints that vary most. Both axes are logarithmic; other hints stay as the newest lookup of the key had them.
  */
 #include "cache/observe/html_coverage.h"
 
@@ -93,6 +93,8 @@ add_point(gci_cover *cover, gci_journal_entry const *entry)
 }
 
 typedef struct gatherer {
+    gcache *cache;
+    gci_cover_grid *grid;
     gci_cover *covers;
     size_t count;
 } gatherer;
@@ -184,37 +186,58 @@ is_due(gci_cover const *cover, gci_ranking const *ranking, bool several)
     return several ? ranking->count > 1 : ranking->count == 1 && cover->count > 2;
 }
 
-/* One call of a program is often looked up under two keys, one for each stage of its compiler: one picture is enough. */
+/*
+ * One call of a program is often looked up under two keys, one for each stage of its compiler: one picture is enough. It is told
+ * by the same lookups with the same label, or with the same guards where there is none.
+ */
 static bool
-is_same_story(gci_cover const *a, gci_cover const *b)
+is_same_picture(gci_cover const *a, gci_cover const *b)
 {
-    return a->drawn && a->group->label.size != 0 && gci_view_equal(a->group->label, b->group->label) && a->count == b->count &&
-           a->hint_count == b->hint_count && memcmp(a->points, b->points, a->count * sizeof *a->points) == 0;
+    bool same_call = a->group->label.size != 0 && gci_view_equal(a->group->label, b->group->label);
+
+    return a->drawn && (same_call || a->guards == b->guards) && a->count == b->count && a->hint_count == b->hint_count &&
+           memcmp(a->points, b->points, a->count * sizeof *a->points) == 0;
 }
 
 static bool
 is_drawn(gatherer const *all, gci_cover const *cover)
 {
     for (size_t i = 0; i < all->count; i++)
-        if (is_same_story(&all->covers[i], cover))
+        if (is_same_picture(&all->covers[i], cover))
             return true;
     return false;
 }
 
+static uint64_t
+hash_guards(gci_ranking const *ranking)
+{
+    uint64_t hash = ranking->count;
+
+    for (size_t i = 0; i < ranking->count; i++) {
+        gci_record const *record = &ranking->items[i]->candidate->record;
+        for (size_t g = 0; g < record->guard_count; g++)
+            hash = hash * 31 + gci_hash_name(record->guards[g]);
+    }
+    return hash;
+}
+
 /* Returns whether there is a picture now. */
 static bool
-draw(gcache *cache, gci_cover *cover, bool several, gci_cover_grid *grid, gci_buf *out)
+draw(gatherer const *all, gci_cover *cover, bool several, gci_buf *out)
 {
     gci_candidates *set = NULL;
 
     if (cover->count < 2 || !choose_axes(cover) ||
-        gci_store_candidates(cache->store, &cover->group->key, &set, NULL) != GCI_FOUND)
+        gci_store_candidates(all->cache->store, &cover->group->key, &set, NULL) != GCI_FOUND)
         return false;
     gci_ranking const *ranking = gci_ranking_of(set);
     bool drawn = is_due(cover, ranking, several);
+    if (drawn)
+        cover->guards = hash_guards(ranking);
+    drawn = drawn && !is_drawn(all, cover);
     if (drawn) {
-        gci_cover_decide(cover, ranking, grid);
-        gci_cover_draw(cover, ranking, grid, out);
+        gci_cover_decide(cover, ranking, all->grid);
+        gci_cover_draw(cover, ranking, all->grid, out);
         cover->drawn = true;
     }
     gci_candidates_release(set);
@@ -222,21 +245,35 @@ draw(gcache *cache, gci_cover *cover, bool several, gci_cover_grid *grid, gci_bu
 }
 
 static void
-draw_all(gcache *cache, gatherer *all, gci_arena *arena, gci_buf *out)
+draw_all(gatherer *all, gci_arena *arena, gci_buf *out)
 {
-    gci_cover_grid *grid = gci_arena_array(arena, 1, sizeof *grid);
     size_t drawn = 0, start = out->size;
 
     gci_buf_append_text(out, "<section><h2>What is covered</h2>\n<p class=\"dim\">Coloured: sizes that a stored candidate serves, "
-                             "paler where it serves only some of those in a cell. Dots are hits, crosses misses as they were "
-                             "then. The axes are logarithmic.</p>\n");
-    for (int turn = 0; grid != NULL && turn < 2; turn++)
+                             "paler where it serves only some of those in a cell; a small square is a single size. Dots are "
+                             "hits, crosses misses as they were then, a ring around a cross is a hit later on. The axes are "
+                             "logarithmic.</p>\n");
+    all->grid = gci_arena_array(arena, 1, sizeof *all->grid);
+    for (int turn = 0; all->grid != NULL && turn < 2; turn++)
         for (size_t i = 0; i < all->count && drawn < PICTURES; i++)
-            if (!is_drawn(all, &all->covers[i]))
-                drawn += draw(cache, &all->covers[i], turn == 0, grid, out);
+            drawn += draw(all, &all->covers[i], turn == 0, out);
     gci_buf_append_text(out, "</section>\n");
     if (drawn == 0)
         out->size = start;
+}
+
+/* Keys, costliest first: those that missed again after their first compile, or the others. */
+static void
+choose_keys(gci_groups const *keys, bool again, gatherer *all, gci_arena *arena)
+{
+    for (size_t i = 0; i < keys->count && all->count < KEYS_MAX; i++) {
+        gci_group const *group = &keys->items[i];
+        if (again ? group->misses < 2 : group->misses != 1)
+            continue;
+        gci_cover *cover = &all->covers[all->count++];
+        *cover = (gci_cover){ .group = group, .arena = arena };
+        cover->points = gci_arena_array(arena, POINTS_MAX, sizeof *cover->points);
+    }
 }
 
 gcache_status
@@ -244,18 +281,15 @@ gci_report_coverage(gcache *cache, gcache_journal_query const *query, gci_statis
                     gcache_error *error)
 {
     gci_cover covers[KEYS_MAX];
-    gatherer all = { .covers = covers };
+    gatherer all = { .cache = cache, .covers = covers };
     gci_arena arena;
 
     gci_arena_init(&arena, SIZE_MAX / 2);
-    for (size_t i = 0; i < statistics->keys.count && all.count < KEYS_MAX && statistics->keys.items[i].misses != 0; i++) {
-        gci_cover *cover = &covers[all.count++];
-        *cover = (gci_cover){ .group = &statistics->keys.items[i], .arena = &arena };
-        cover->points = gci_arena_array(&arena, POINTS_MAX, sizeof *cover->points);
-    }
+    choose_keys(&statistics->keys, true, &all, &arena);
+    choose_keys(&statistics->keys, false, &all, &arena);
     gcache_status status = arena.failed ? gci_fail_memory(error) : gci_history_each(cache, query, gather, &all, error);
     if (status == GCACHE_OK && !arena.failed && all.count != 0)
-        draw_all(cache, &all, &arena, out);
+        draw_all(&all, &arena, out);
     gci_arena_clear(&arena);
     return status;
 }

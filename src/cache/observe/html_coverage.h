@@ -41,6 +41,7 @@ typedef struct gci_cover {
     gci_cover_point *points;
     size_t count;
     gci_cover_axis x, y;
+    uint64_t guards; /* a hash of all candidates' */
     bool drawn;
 } gci_cover;
 
@@ -53,6 +54,7 @@ typedef struct gci_cover_cell {
 typedef struct gci_cover_tiny {
     double x, y; /* from 0 to 1, y upwards */
     int winner;
+    bool marked; /* it was looked up: what is drawn must be seen around the mark */
 } gci_cover_tiny;
 
 typedef struct gci_cover_grid {

@@ -15,6 +15,7 @@
 #define WIDTH (GCI_COVER_COLUMNS * CELL)
 #define STRIP_HEIGHT 72
 #define TINY 8.0
+#define TINY_MARKED 22.0
 #define RADIUS 4.0
 #define COLOURS 12
 #define NO_COLOUR (-1)
@@ -94,8 +95,9 @@ write_tiny_pieces(gci_cover_grid const *grid, int winner, gci_buf *out)
         gci_cover_tiny const *tiny = &grid->tiny[i];
         if (tiny->winner != winner)
             continue;
-        double top = (1 - tiny->y) * height_of(grid) - TINY / 2, size = grid->rows == 1 ? STRIP_HEIGHT : TINY;
-        gci_buf_format(out, "M%.1f %.1fh%.0fv%.0fh-%.0fz", tiny->x * WIDTH - TINY / 2, grid->rows == 1 ? 0 : top, TINY, size, TINY);
+        double width = tiny->marked ? TINY_MARKED : TINY, height = grid->rows == 1 ? STRIP_HEIGHT : width;
+        double top = grid->rows == 1 ? 0 : (1 - tiny->y) * height_of(grid) - width / 2;
+        gci_buf_format(out, "M%.1f %.1fh%.0fv%.0fh-%.0fz", tiny->x * WIDTH - width / 2, top, width, height, width);
         pieces++;
     }
     return pieces;
