@@ -34,3 +34,25 @@ marks = sorted(hits + crosses)
 places = [round(4 * (50 / 4) ** ((x - marks[0]) / (marks[-1] - marks[0]))) for x in marks]
 print("sizes read from the picture:", places)
 PY
+
+echo "many candidates: single sizes and multiples are seen, each that serves has a colour of its own:"
+small many.json torch.relu
+for size in 2 17 100 1000 4000 4001 5000 9000; do
+    guardcache lookup --cache many --graph many.json --hint "s0=$size" --source "s0=x.size(0)" >/dev/null 2>&1
+    guardcache insert --cache many --graph many.json --guard "s0 == $size" --payload payload >/dev/null
+done
+guardcache insert --cache many --graph many.json --guard "s0 % 64 == 0" --guard "s0 <= 3000" --payload payload >/dev/null
+guardcache report --cache many --html page.html
+python3 "$FIXTURES/../tests/cli/page.py" page.html
+python3 - page.html <<'PY'
+import re
+import sys
+
+page = open(sys.argv[1], encoding="utf-8").read()
+for kind in ("region", "some", "single"):
+    shown = re.findall(rf'<path class="{kind} (c\d+)" d="[^"]*"><title>(#\d+: [^<]*)</title>', page)
+    print(f"{kind}:", *sorted({title for _, title in shown}), sep="\n    ")
+served = set(re.findall(r'<path class="(?:region|some|single) (c\d+)" d="[^"]*"><title>(#\d+)', page))
+print(len({colour for colour, _ in served}), "colours for", len({number for _, number in served}), "candidates")
+print("asked:", sorted(re.findall(r"<title>(x.size\(0\)=\d+: [^<]*)</title>", page)))
+PY
