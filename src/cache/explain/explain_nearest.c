@@ -7,6 +7,8 @@
 
 /* Lines of a hunk in a brief text: 10 of the 16 that it begins with. */
 #define HUNK_LINES(room) ((room) / 2 + 2)
+/* Of nodes one after another in a brief text. */
+#define BRIEF_NODES 5
 
 /* Whose key it is; only where nobody said, its digits. */
 static void
@@ -52,40 +54,138 @@ tell_hunks(gci_view hunks, size_t lines, gci_story *story)
 static void
 write_value(gci_buf *out, gci_view value)
 {
-    gci_visible_append(out, value.data != NULL ? value : gci_view_text("nothing"));
+    gci_visible_append(out, value.data != NULL ? gci_diff_plain(value) : gci_view_text("nothing"));
 }
 
-/* One difference; returns the lines it takes. */
+static void
+write_path(gcache_request const *request, gci_diff_item const *item, gci_buf *out)
+{
+    gci_view whole = gci_view_of(item->path.data, item->whole);
+
+    /* What isn't there any more has the place that it had: names of what was asked are of others. */
+    if (item->asked.data == NULL || item->target.size != 0)
+        gci_diff_write_path(item, out);
+    else
+        gci_write_input_path(request, item->whole != 0 ? whole : item->path, out);
+}
+
+/* "x is transposed" */
+static void
+write_remark(gcache_request const *request, gci_diff_item const *item, gci_buf *out)
+{
+    char const *name = gci_pairs_value(request->sources, request->sources_count, gci_view_of(item->path.data, item->place));
+
+    if (item->remark != GCI_DIFF_NONE)
+        gci_visible_format(out, "%s %s", name != NULL ? name : "it", gci_diff_remark_text(item->remark));
+}
+
+/* "graph: 2 nodes inserted after nodes[57] aten.relu.default", and a line a node. Returns how many lines. */
+static size_t
+tell_nodes(gci_diff_item const *items, bool brief, gci_story *story)
+{
+    size_t shown = brief && items->run > BRIEF_NODES ? BRIEF_NODES : items->run;
+
+    gci_diff_write_run(items, gci_story_begin(story, GCI_BLOCK_DIFFERENCE));
+    gci_buf *out = gci_story_begin(story, GCI_BLOCK_HUNK);
+    for (size_t i = 0; i < shown; i++) {
+        gci_buf_append_text(out, items->stored.data == NULL ? "+ " : "- ");
+        gci_visible_append(out, items->stored.data == NULL ? items[i].asked : items[i].stored);
+        gci_buf_append_char(out, '\n');
+    }
+    if (shown < items->run)
+        gci_buf_format(out, "  ... and %zu more\n", items->run - shown);
+    return 1 + shown + (shown < items->run);
+}
+
+/* What one difference says, and others like it; returns the lines it takes. */
 static size_t
 tell_row(gci_journal_entry const *entry, gci_diff_item const *item, size_t room, gci_story *story)
 {
-    gci_buf *path = gci_story_begin(story, GCI_BLOCK_DIFFERENCE);
+    gcache_request const *request = &entry->context.request;
+    bool whole = item->whole_stored.data != NULL;
 
-    /* What isn't there any more has the place that it had: names of what was asked are of others. */
-    if (item->asked.data != NULL)
-        gci_write_input_path(&entry->context.request, item->path, path);
-    else
-        gci_visible_append(path, item->path);
+    if (item->run != 0)
+        return tell_nodes(item, room != GCI_ROOM_ALL, story);
+    write_path(request, item, gci_story_begin(story, GCI_BLOCK_DIFFERENCE));
     if (item->hunks.data != NULL)
         return 1 + tell_hunks(item->hunks, room != GCI_ROOM_ALL ? HUNK_LINES(room) : SIZE_MAX, story);
-    write_value(gci_story_part(story, GCI_DIFFERENCE_STORED), item->stored);
-    write_value(gci_story_part(story, GCI_DIFFERENCE_ASKED), item->asked);
+    write_value(gci_story_part(story, GCI_DIFFERENCE_STORED), whole ? item->whole_stored : item->stored);
+    write_value(gci_story_part(story, GCI_DIFFERENCE_ASKED), whole ? item->whole_asked : item->asked);
+    if (item->remark != GCI_DIFF_NONE)
+        write_remark(request, item, gci_story_part(story, GCI_DIFFERENCE_REMARK));
     return 1;
+}
+
+static size_t
+tell_sentence(bool (*write)(void const *what, gci_buf *out), void const *what, gci_story *story)
+{
+    gci_buf text;
+
+    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
+    bool said = write(what, &text);
+    if (said)
+        gci_buf_append_view(gci_story_begin(story, GCI_BLOCK_CONSEQUENCE), gci_buf_view(&text));
+    gci_buf_clear(&text);
+    return said;
+}
+
+static bool
+write_again(void const *item, gci_buf *out)
+{
+    gci_buf_append_text(out, "  ");
+    return gci_diff_write_again(item, out);
+}
+
+static bool
+write_followed(void const *diff, gci_buf *out)
+{
+    gci_buf_append_text(out, "and so: ");
+    return gci_diff_write_followed(diff, out);
+}
+
+/* Whether it has a row: a brief text has none for what others say or what follows from them. */
+static bool
+has_row(gci_diff_item const *item, bool brief)
+{
+    return item->follows == GCI_DIFF_NOTHING || (!brief && item->follows != GCI_DIFF_WHOLE);
+}
+
+/* Differences that a brief text says nothing of: without those that others stand for, and those that are summed up. */
+static size_t
+count_unsaid(gci_near_key const *near, size_t shown, bool brief)
+{
+    size_t unsaid = near->left_out, summed = 0;
+
+    for (size_t i = shown; i < near->count; i++)
+        unsaid += has_row(&near->items[i], brief);
+    for (size_t kind = GCI_DIFF_AGAIN + 1; brief && kind < GCI_DIFF_FOLLOWS_KINDS; kind++)
+        summed += near->diff->followed[kind];
+    for (size_t i = 0; i < near->count && brief; i++)
+        summed -= near->items[i].follows > GCI_DIFF_AGAIN;
+    return unsaid > summed ? unsaid - summed : 0;
 }
 
 static void
 tell_rows(gci_journal_entry const *entry, gci_near_key const *near, size_t room, gci_story *story)
 {
     size_t lines = 0, shown = 0;
+    bool brief = room != GCI_ROOM_ALL;
 
-    while (shown < near->count && (room == GCI_ROOM_ALL || lines < room))
-        lines += tell_row(entry, &near->items[shown++], room, story);
-    size_t more = near->count - shown + near->left_out;
-    if (more == 0)
-        return;
-    gci_buf_format(gci_story_begin(story, GCI_BLOCK_MORE), "and %zu more", more);
-    if (room != GCI_ROOM_ALL)
+    for (; shown < near->count && (!brief || lines < room); shown++) {
+        gci_diff_item const *item = &near->items[shown];
+        if (!has_row(item, brief))
+            continue;
+        lines += tell_row(entry, item, room, story);
+        if (brief)
+            lines += tell_sentence(write_again, item, story);
+    }
+    size_t more = near->diff != NULL ? count_unsaid(near, shown, brief) : 0;
+    if (more != 0)
+        gci_buf_format(gci_story_begin(story, GCI_BLOCK_MORE), "and %zu more", more);
+    if (more != 0 && brief)
         gci_buf_append_text(gci_story_part(story, GCI_MORE_HOW), "--all shows them");
+    if (near->diff != NULL && brief)
+        tell_sentence(write_followed, near->diff, story);
 }
 
 /* "first compile of this graph; nothing like it is stored (the nearest differs in 212 of 230 nodes)" */

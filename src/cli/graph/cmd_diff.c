@@ -119,7 +119,8 @@ cli_command const cli_cmd_diff = {
              "compared is what counts for the key: nothing is printed, and the status is 0, exactly if the keys are equal.\n"
              "\n"
              "The first line counts and names the equal components. Then a line a difference: its path, and the value in A and\n"
-             "in B. Nodes are aligned, so that an inserted one is one line, begun with +; a removed one with -. Texts are\n"
+             "in B, causes first: environment, options, inputs, graph. Nodes are aligned, so that an inserted one is one\n"
+             "line, begun with +; a removed one with -. What follows from others is summed up (\"and so: ..\"). Texts are\n"
              "compared line by line. Status 1: they differ.\n",
     .options = table,
     .options_size = sizeof(options),

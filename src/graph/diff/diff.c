@@ -30,6 +30,23 @@ both_are(gci_value_type type, gci_value const *stored, gci_value const *asked)
 
 typedef void (*show_fn)(gci_value const *value, gci_buf *out);
 
+static bool
+is_number(gci_value const *value)
+{
+    return value->type == GCI_INT || value->type == GCI_FLOAT || value->type == GCI_BIGINT || value->type == GCI_SYM;
+}
+
+static gci_view
+kept(gci_diff_run *run, gci_buf *text)
+{
+    gci_view copy = gci_arena_copy(&run->diff->arena, gci_buf_view(text));
+
+    run->failed = run->failed || text->failed || copy.data == NULL;
+    gci_buf_clear(text);
+    return copy;
+}
+
+/* Cut if need be, but never a number, nor within one. */
 static gci_view
 shown(gci_diff_run *run, gci_value const *value, show_fn show)
 {
@@ -39,27 +56,33 @@ shown(gci_diff_run *run, gci_value const *value, show_fn show)
         return (gci_view){ NULL, 0 };
     gci_buf_init(&text, GCI_BUF_NO_LIMIT);
     show(value, &text);
-    if (text.size > VALUE_SHOWN) {
+    if (text.size > VALUE_SHOWN && !is_number(value)) {
         text.size = gci_utf8_cut(gci_buf_view(&text), VALUE_SHOWN).size;
+        for (size_t end = text.size; end > VALUE_SHOWN / 2 && !text.failed; end--)
+            if (strchr(" ,([{", text.data[end - 1]) != NULL) {
+                text.size = end;
+                break;
+            }
         gci_buf_append_text(&text, "...");
     }
-    gci_view copy = gci_arena_copy(&run->diff->arena, gci_buf_view(&text));
-    run->failed = run->failed || text.failed || copy.data == NULL;
-    gci_buf_clear(&text);
-    return copy;
+    return kept(run, &text);
 }
 
 /* A difference at the present path. NULL: the value is absent on that side. */
 static gci_diff_item *
-add_item(gci_diff_run *run, gci_value const *stored, gci_value const *asked, show_fn show)
+add_item(gci_diff_run *run, gci_value const *stored, gci_value const *asked, show_fn show, gci_diff_follows follows)
 {
     gci_diff *diff = run->diff;
     bool full;
 
-    gci_diff_item *item = gci_diff_add(diff, gci_buf_view(&run->path), &full);
+    gci_diff_item *item = gci_diff_add(diff, gci_buf_view(&run->path), follows, &full);
     run->failed = run->failed || (item == NULL && !full);
     if (item == NULL)
         return NULL;
+    item->place = run->place;
+    if (run->target.size != 0)
+        item->target = gci_arena_copy(&diff->arena, run->target);
+    item->is_number = stored != NULL && asked != NULL && is_number(stored) && is_number(asked);
     item->stored = shown(run, stored, show);
     item->asked = shown(run, asked, show);
     if (show == gci_diff_show && !run->in_tensor) {
@@ -67,6 +90,12 @@ add_item(gci_diff_run *run, gci_value const *stored, gci_value const *asked, sho
         item->typed_asked = shown(run, asked, gci_diff_show_typed);
     }
     return item;
+}
+
+static void
+add_value(gci_diff_run *run, gci_value const *stored, gci_value const *asked)
+{
+    add_item(run, stored, asked, gci_diff_show, GCI_DIFF_NOTHING);
 }
 
 /* ---- paths ---- */
@@ -100,33 +129,74 @@ pop_path(gci_diff_run *run, size_t mark)
 
 /* ---- containers ---- */
 
+/* What is done with an item that only one of two lists has, and with one that both have. */
+typedef struct list_fns {
+    void (*alone)(gci_diff_run *run, gci_value const *stored, gci_value const *asked, uint32_t position);
+    void (*both)(gci_diff_run *run, gci_value const *stored, gci_value const *asked);
+} list_fns;
+
+static void
+add_alone(gci_diff_run *run, gci_value const *stored, gci_value const *asked, uint32_t position, list_fns fns)
+{
+    size_t mark = push_index(run, position);
+
+    fns.alone(run, stored, asked, position);
+    pop_path(run, mark);
+}
+
 static void
 compare_aligned(gci_diff_run *run, gci_value const *stored, gci_value const *asked, gci_alignment const *alignment,
-                show_fn show)
+                list_fns fns)
 {
     uint32_t k = 0;
 
     for (uint32_t i = 0; i <= stored->count && !run->failed; i++) {
         uint32_t to = i < stored->count ? alignment->to_asked[i] : asked->count;
         if (to == GCI_LCS_NONE) {
-            size_t mark = push_index(run, i);
-            add_item(run, &stored->items[i], NULL, show);
-            pop_path(run, mark);
+            add_alone(run, stored, NULL, i, fns);
             continue;
         }
-        for (; k < to; k++) {
-            size_t mark = push_index(run, k);
-            add_item(run, NULL, &asked->items[k], show);
-            pop_path(run, mark);
-        }
+        for (; k < to; k++)
+            add_alone(run, NULL, asked, k, fns);
         if (i < stored->count) {
             size_t mark = push_index(run, to);
-            compare(run, &stored->items[i], &asked->items[to]);
+            fns.both(run, &stored->items[i], &asked->items[to]);
             pop_path(run, mark);
             k = to + 1;
         }
     }
 }
+
+static bool
+in_sources(gci_diff_run const *run)
+{
+    return run->inputs != NULL && gci_view_begins(gci_buf_view(&run->path), "aot_config.aot_autograd_arg_pos_to_source");
+}
+
+static gci_value const *
+item_of(gci_value const *list, uint32_t position)
+{
+    return list != NULL ? &list->items[position] : NULL;
+}
+
+static void
+add_list_item(gci_diff_run *run, gci_value const *stored, gci_value const *asked, uint32_t position)
+{
+    add_item(run, item_of(stored, position), item_of(asked, position), gci_diff_show,
+             in_sources(run) ? GCI_DIFF_SOURCE : GCI_DIFF_NOTHING);
+}
+
+/* Lists that have nothing in common differ as a whole. */
+static bool
+has_no_pair(gci_alignment const *alignment)
+{
+    for (uint32_t i = 0; i < alignment->stored_count; i++)
+        if (alignment->to_asked[i] != GCI_LCS_NONE)
+            return false;
+    return true;
+}
+
+static list_fns const values = { add_list_item, compare };
 
 static void
 compare_lists(gci_diff_run *run, gci_value const *stored, gci_value const *asked)
@@ -140,7 +210,10 @@ compare_lists(gci_diff_run *run, gci_value const *stored, gci_value const *asked
             pop_path(run, mark);
         }
     } else if (gci_diff_align_lists(run, stored, asked, &alignment)) {
-        compare_aligned(run, stored, asked, &alignment, gci_diff_show);
+        if (has_no_pair(&alignment) && !in_sources(run))
+            add_value(run, stored, asked);
+        else
+            compare_aligned(run, stored, asked, &alignment, values);
     } else {
         run->failed = true;
     }
@@ -173,7 +246,7 @@ compare_member(gci_diff_run *run, gci_view name, gci_value const *stored, gci_va
 {
     (void)name;
     if (stored == NULL || asked == NULL)
-        add_item(run, stored, asked, gci_diff_show);
+        add_value(run, stored, asked);
     else
         compare(run, stored, asked);
 }
@@ -181,6 +254,68 @@ compare_member(gci_diff_run *run, gci_view name, gci_value const *stored, gci_va
 /* ---- graphs ---- */
 
 static void compare_graphs(gci_diff_run *run, gci_value const *stored, gci_value const *asked);
+
+static gci_view
+target_of(gci_value const *node)
+{
+    gci_value const *target = node->type == GCI_MAP ? gci_map_find(node, "target") : NULL;
+
+    return target != NULL && target->type == GCI_STRING ? target->text : (gci_view){ NULL, 0 };
+}
+
+/* "nodes[57] aten.relu.default": the node before, on its own side. */
+static void
+note_neighbour(gci_diff_run *run, gci_diff_item *item, gci_value const *nodes, uint32_t position)
+{
+    gci_buf text;
+
+    item->is_node = true;
+    item->position = position;
+    if (position == 0)
+        return;
+    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
+    gci_view target = target_of(&nodes->items[position - 1]);
+    gci_buf_format(&text, "nodes[%u]%s", (unsigned)(position - 1), target.size != 0 ? " " : "");
+    gci_buf_append_view(&text, target);
+    item->after = kept(run, &text);
+}
+
+/* Of the placeholders of a graph that has its inputs described, the inputs say it. */
+static bool
+follows_inputs(gci_diff_run const *run, gci_value const *node)
+{
+    return run->inputs != NULL && run->open != NULL && run->open->outer == NULL && gci_diff_is_placeholder(node);
+}
+
+static void
+add_node(gci_diff_run *run, gci_value const *stored, gci_value const *asked, uint32_t position)
+{
+    gci_value const *nodes = stored != NULL ? stored : asked, *node = &nodes->items[position];
+    size_t place = run->place;
+
+    run->place = run->path.size;
+    run->target = target_of(node);
+    gci_diff_item *item = add_item(run, item_of(stored, position), item_of(asked, position), gci_diff_show_node,
+                                   follows_inputs(run, node) ? GCI_DIFF_PLACEHOLDER : GCI_DIFF_NOTHING);
+    if (item != NULL)
+        note_neighbour(run, item, nodes, position);
+    run->target = (gci_view){ NULL, 0 };
+    run->place = place;
+}
+
+static void
+compare_nodes(gci_diff_run *run, gci_value const *stored, gci_value const *asked)
+{
+    size_t place = run->place;
+
+    run->place = run->path.size;
+    run->target = target_of(stored);
+    compare(run, stored, asked);
+    run->target = (gci_view){ NULL, 0 };
+    run->place = place;
+}
+
+static list_fns const nodes_of_graphs = { add_node, compare_nodes };
 
 static void
 compare_subgraph(gci_diff_run *run, gci_view name, gci_value const *stored, gci_value const *asked)
@@ -198,7 +333,7 @@ compare_graph_member(gci_diff_run *run, gci_view name, gci_value const *stored, 
     bool lists = both_are(GCI_LIST, stored, asked);
 
     if (lists && gci_view_is(name, "nodes"))
-        compare_aligned(run, stored, asked, run->open, gci_diff_show_node);
+        compare_aligned(run, stored, asked, run->open, nodes_of_graphs);
     else if (gci_view_is(name, "subgraphs") && both_are(GCI_MAP, stored, asked))
         merge_members(run, stored, asked, compare_subgraph);
     else
@@ -222,11 +357,54 @@ compare_graphs(gci_diff_run *run, gci_value const *stored, gci_value const *aske
 
 /* ---- values ---- */
 
+/* The node of what was asked that a reference means, on the stored side. */
 static bool
-same_reference(gci_diff_run const *run, int64_t stored, int64_t asked)
+is_new(gci_diff_run const *run, int64_t asked)
 {
-    return gci_node_ref_serial(stored) == gci_node_ref_serial(asked) &&
-           gci_diff_counterpart(run, stored) == gci_node_ref_position(asked);
+    gci_alignment const *alignment = run->open;
+    uint32_t position = gci_node_ref_position(asked);
+
+    return gci_node_ref_serial(asked) == 1 && alignment != NULL && position < alignment->asked_count &&
+           alignment->to_stored[position] == GCI_LCS_NONE;
+}
+
+static void
+compare_references(gci_diff_run *run, gci_value const *stored, gci_value const *asked)
+{
+    uint32_t counterpart = gci_diff_counterpart(run, stored->integer);
+    bool same_graph = gci_node_ref_serial(stored->integer) == gci_node_ref_serial(asked->integer);
+
+    if (same_graph && counterpart == gci_node_ref_position(asked->integer))
+        return;
+    bool renumbered = same_graph && (counterpart == GCI_LCS_NONE || is_new(run, asked->integer));
+    add_item(run, stored, asked, gci_diff_show, renumbered ? GCI_DIFF_REFERENCE : GCI_DIFF_NOTHING);
+}
+
+/* Numbers of inputs that are static, and the like: the same input may have another one. */
+static bool
+is_same_input(gci_diff_run const *run, gci_value const *stored, gci_value const *asked)
+{
+    gci_view path = gci_buf_view(&run->path);
+
+    return run->inputs != NULL && stored->type == GCI_INT && asked->type == GCI_INT && gci_view_contains(path, "_input") &&
+           stored->integer >= 0 && stored->integer < (int64_t)run->inputs->stored_count && asked->integer >= 0 &&
+           run->inputs->to_asked[stored->integer] == (uint64_t)asked->integer;
+}
+
+/* Of texts that are cut, what is around their first difference. */
+static void
+show_where(gci_diff_run *run, gci_diff_item *item, gci_view stored, gci_view asked)
+{
+    gci_buf text;
+
+    if (!gci_diff_is_cut(stored) && !gci_diff_is_cut(asked))
+        return;
+    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
+    gci_diff_show_around(stored, asked, &text);
+    item->stored = item->typed_stored = kept(run, &text);
+    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
+    gci_diff_show_around(asked, stored, &text);
+    item->asked = item->typed_asked = kept(run, &text);
 }
 
 static void
@@ -234,7 +412,9 @@ compare_texts(gci_diff_run *run, gci_value const *stored, gci_value const *asked
 {
     if (gci_view_equal(stored->text, asked->text))
         return;
-    gci_diff_item *item = add_item(run, stored, asked, gci_diff_show);
+    gci_diff_item *item = add_item(run, stored, asked, gci_diff_show, GCI_DIFF_NOTHING);
+    if (item != NULL)
+        show_where(run, item, stored->text, asked->text);
     if (item != NULL && !gci_diff_add_hunks(run->diff, item, stored->text, asked->text))
         run->failed = true;
 }
@@ -253,8 +433,6 @@ same_scalar(gci_diff_run *run, gci_value const *stored, gci_value const *asked)
         return memcmp(&stored->real, &asked->real, sizeof stored->real) == 0;
     case GCI_SYM:
         return gci_diff_same_expression(run, stored->text, asked->text);
-    case GCI_NODE:
-        return same_reference(run, stored->integer, asked->integer);
     default:
         return gci_view_equal(stored->text, asked->text);
     }
@@ -264,9 +442,10 @@ static void
 compare(gci_diff_run *run, gci_value const *stored, gci_value const *asked)
 {
     if (stored->type != asked->type) {
-        add_item(run, stored, asked, gci_diff_show);
+        add_value(run, stored, asked);
         return;
     }
+    size_t first = run->diff->count;
     switch ((gci_value_type)stored->type) {
     case GCI_LIST:
     case GCI_TUPLE:
@@ -280,13 +459,18 @@ compare(gci_diff_run *run, gci_value const *stored, gci_value const *asked)
         run->in_tensor = true;
         merge_members(run, stored, asked, compare_member);
         run->in_tensor = false;
+        gci_diff_fold_sizes(run, first, stored, asked);
+        break;
+    case GCI_NODE:
+        compare_references(run, stored, asked);
         break;
     case GCI_STRING:
+    case GCI_ENUM:
         compare_texts(run, stored, asked);
         break;
     default:
         if (!same_scalar(run, stored, asked))
-            add_item(run, stored, asked, gci_diff_show);
+            add_item(run, stored, asked, gci_diff_show, is_same_input(run, stored, asked) ? GCI_DIFF_INDEX : GCI_DIFF_NOTHING);
     }
 }
 
@@ -304,13 +488,31 @@ compare_component(gci_diff_run *run, gci_view name, gci_value const *stored, gci
 }
 
 static void
+add_input(gci_diff_run *run, gci_value const *stored, gci_value const *asked, uint32_t position)
+{
+    run->place = run->path.size;
+    add_list_item(run, stored, asked, position);
+    run->place = 0;
+}
+
+static void
+compare_input(gci_diff_run *run, gci_value const *stored, gci_value const *asked)
+{
+    run->place = run->path.size;
+    compare(run, stored, asked);
+    run->place = 0;
+}
+
+static list_fns const inputs = { add_input, compare_input };
+
+static void
 compare_inputs(gci_diff_run *run, gci_value const *stored, gci_value const *asked)
 {
     size_t mark = push_name(run, (gci_view)GCI_VIEW("inputs"));
     bool lists = both_are(GCI_LIST, stored, asked);
 
     if (lists)
-        compare_aligned(run, stored, asked, run->inputs, gci_diff_show);
+        compare_aligned(run, stored, asked, run->inputs, inputs);
     else if (stored != NULL || asked != NULL)
         compare_member(run, (gci_view)GCI_VIEW("inputs"), stored, asked);
     pop_path(run, mark);
@@ -320,15 +522,15 @@ compare_inputs(gci_diff_run *run, gci_value const *stored, gci_value const *aske
 static void
 compare_components(gci_diff_run *run, gci_value const *stored, gci_value const *asked)
 {
-    gci_alignment inputs = { .outer = NULL }, nodes = { .outer = NULL };
+    gci_alignment aligned = { .outer = NULL }, nodes = { .outer = NULL };
     gci_value const *a = gci_map_find(stored, "inputs"), *b = gci_map_find(asked, "inputs");
     bool lists = both_are(GCI_LIST, a, b);
 
-    if (lists && !gci_diff_align_inputs(run, stored, asked, &inputs)) {
+    if (lists && !gci_diff_align_inputs(run, stored, asked, &aligned)) {
         run->failed = true;
         return;
     }
-    run->inputs = lists ? &inputs : NULL;
+    run->inputs = lists ? &aligned : NULL;
     if (!gci_diff_align_nodes(run, gci_diff_nodes(gci_map_find(stored, "graph")),
                               gci_diff_nodes(gci_map_find(asked, "graph")), &nodes)) {
         run->failed = true;
@@ -384,6 +586,7 @@ gci_diff_make(gci_view stored, gci_view asked, size_t max_items, gci_diff **out_
     *out_diff = NULL;
     if (diff == NULL)
         return gci_fail_memory(error);
+    diff->by_parts = true;
     gci_arena_init(&run.arena, ARENA_LIMIT);
     gci_buf_init(&run.path, GCI_BUF_NO_LIMIT);
     gcache_status status = read_forms(&run, stored, asked, &a, &b, error);
@@ -394,6 +597,7 @@ gci_diff_make(gci_view stored, gci_view asked, size_t max_items, gci_diff **out_
             merge_members(&run, &a, &b, compare_form_member);
         }
         GCI_ASSERT(run.failed || diff->count != 0 || diff->left_out != 0);
+        run.failed = run.failed || !gci_diff_fold(diff);
     }
     if (run.failed)
         status = gci_fail_memory(error);

@@ -14,13 +14,75 @@
 
 #include <guardcache/graph.h>
 
-/* One difference. Texts are short (cut with "...") and zero-terminated too. */
+/* Parts of a description in the order in which people look for causes, and where they stand: the first name of a path. */
+#define GCI_DIFF_PART_MAP(X)     \
+    X(ENVIRONMENT, "environment") \
+    X(OPTIONS, "options")         \
+    X(CONFIG, "config")           \
+    X(INPUTS, "inputs")           \
+    X(OTHER, "")                  \
+    X(GRAPH, "graph")
+
+/* What a difference follows from, and what people call several such. */
+#define GCI_DIFF_FOLLOWS_MAP(X)                                                                     \
+    X(NOTHING, "")            /* it stands for itself */                                            \
+    X(WHOLE, "")              /* shown with the whole: an element of sizes, the next of several nodes */ \
+    X(AGAIN, "")              /* the same once more as in the item that it is like */               \
+    X(STRIDE, "stride")       /* of a tensor that is contiguous before and after: its sizes say it */ \
+    X(PLACEHOLDER, "placeholder") /* of an input that is new or gone */                             \
+    X(SOURCE, "source")       /* where such an input comes from */                                  \
+    X(INDEX, "input number")  /* the same input at another place */                                 \
+    X(REFERENCE, "reference") /* to a node that is new, or was to one that is gone */
+
+/* What is certain of a tensor's sizes that differ, in words. */
+#define GCI_DIFF_REMARK_MAP(X)             \
+    X(NONE, "")                            \
+    X(TRANSPOSED, "is transposed")         \
+    X(WAS_TRANSPOSED, "was transposed")    \
+    X(CHANNELS_LAST, "is channels last")   \
+    X(WAS_CHANNELS_LAST, "was channels last")
+
+#define X(id, text) GCI_DIFF_PART_##id,
+typedef enum gci_diff_part { GCI_DIFF_PART_MAP(X) GCI_DIFF_PARTS } gci_diff_part;
+#undef X
+#define X(id, text) GCI_DIFF_##id,
+typedef enum gci_diff_follows { GCI_DIFF_FOLLOWS_MAP(X) GCI_DIFF_FOLLOWS_KINDS } gci_diff_follows;
+typedef enum gci_diff_remark { GCI_DIFF_REMARK_MAP(X) GCI_DIFF_REMARKS } gci_diff_remark;
+#undef X
+
+/* What others, of which a difference is the first, are. */
+typedef enum gci_diff_again {
+    GCI_DIFF_CONSTANTS,
+    GCI_DIFF_SIZES,
+    GCI_DIFF_NODES,
+    GCI_DIFF_INPUT_VALUES,
+    GCI_DIFF_AGAINS
+} gci_diff_again;
+
+/* One difference. Texts are short (cut with "...", never in a number) and zero-terminated too. */
 typedef struct gci_diff_item {
     gci_view path;   /* options.max_autotune, graph.nodes[41].kwargs.dim */
     gci_view stored; /* the value in the first form; data NULL: absent */
     gci_view asked;  /* in the second */
     gci_view typed_stored, typed_asked; /* the same as a description writes it; data NULL: as above */
     gci_view hunks;  /* a text's differences as unified hunks, lines ended; data NULL for other values */
+
+    gci_diff_part part;
+    gci_diff_follows follows;
+    size_t like;       /* of WHOLE and AGAIN: the place of the item that is shown for it */
+    size_t place;      /* so much of the path names the node or input; 0: in neither */
+    gci_view target;   /* of that node, what it does */
+    gci_view after;    /* of a node that only one side has: the one before, with its target; empty: it is the first */
+    uint32_t position; /* of a node */
+    bool is_node;      /* a node as a whole */
+    bool is_number;    /* on both sides */
+
+    /* Of an item that stands for others too. */
+    size_t run;        /* nodes that only one side has, one after another, with this one */
+    size_t again[GCI_DIFF_AGAINS];
+    gci_view whole_stored, whole_asked; /* all sizes; data NULL: the item stands for itself */
+    size_t whole;      /* so much of the path names them */
+    gci_diff_remark remark;
 } gci_diff_item;
 
 typedef struct gci_diff {
@@ -28,6 +90,9 @@ typedef struct gci_diff {
     gci_diff_item *items;
     size_t count, room, max_items;
     size_t left_out; /* further differences */
+    size_t followed[GCI_DIFF_FOLLOWS_KINDS]; /* of all differences */
+    bool by_parts;   /* while they are found, max_items of each part are kept */
+    size_t kept[GCI_DIFF_PARTS][2]; /* of those: that stand for themselves, that follow */
 } gci_diff;
 
 /* Items a reader can take in; more are counted. */
@@ -44,6 +109,18 @@ void gci_diff_free(gci_diff *diff);
 gci_diff *gci_diff_new(size_t max_items);
 /* Adds one; what is copied may be NULL on the side where there is nothing. false without memory. */
 bool gci_diff_add_texts(gci_diff *diff, gci_view path, gci_view stored, gci_view asked);
+
+/* A path for people: the node that it is in with its target, "graph.nodes[41] aten.sum.dim_IntList .kwargs.keepdim". */
+void gci_diff_write_path(gci_diff_item const *item, gci_buf *out);
+/* "the same in 14 more nodes", "and so: 12 more constants 2 -> 3": what else an item stands for; false: nothing. */
+bool gci_diff_write_again(gci_diff_item const *item, gci_buf *out);
+/* "graph: 2 nodes inserted after nodes[57] aten.relu.default" */
+void gci_diff_write_run(gci_diff_item const *item, gci_buf *out);
+/* "22 references renumbered, 3 strides": what follows from the differences; false: nothing does. */
+bool gci_diff_write_followed(gci_diff const *diff, gci_buf *out);
+/* A value without the braces of an input that has nothing else: float32[s0, 16] for {"value": float32[s0, 16]}. */
+gci_view gci_diff_plain(gci_view value);
+char const *gci_diff_remark_text(gci_diff_remark remark);
 
 /* For people: an item a line ("options.max_autotune: false -> true", "+ graph.nodes[7]: aten.mul.Tensor(nodes[3], 0.5)"),
    each line begun with `indent`, and a last one with the count of what was left out. */

@@ -1,9 +1,7 @@
 /*
- * The differences that were found, whoever found them: kept, counted and written.
+ * The differences that were found, whoever found them: kept and counted.
  */
 #include "base/array.h"
-#include "base/text/json.h"
-#include "base/visible.h"
 #include "graph/diff/diff_run.h"
 
 #include <stdlib.h>
@@ -23,10 +21,33 @@ gci_diff_new(size_t max_items)
     return diff;
 }
 
-gci_diff_item *
-gci_diff_add(gci_diff *diff, gci_view path, bool *out_full)
+/* path = part rest */
+static gci_diff_part
+part_of(gci_view path)
 {
-    *out_full = diff->count == diff->max_items;
+    static char const *const names[] = {
+#define X(id, name) name,
+        GCI_DIFF_PART_MAP(X)
+#undef X
+    };
+    size_t size = 0;
+
+    while (size < path.size && path.data[size] != '.' && path.data[size] != '[')
+        size++;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (gci_view_is(gci_view_of(path.data, size), names[i]))
+            return (gci_diff_part)i;
+    return GCI_DIFF_PART_OTHER;
+}
+
+gci_diff_item *
+gci_diff_add(gci_diff *diff, gci_view path, gci_diff_follows follows, bool *out_full)
+{
+    gci_diff_part part = part_of(path);
+    size_t *kept = &diff->kept[part][follows != GCI_DIFF_NOTHING];
+
+    diff->followed[follows]++;
+    *out_full = (diff->by_parts ? *kept : diff->count) == diff->max_items;
     if (*out_full) {
         diff->left_out++;
         return NULL;
@@ -34,10 +55,11 @@ gci_diff_add(gci_diff *diff, gci_view path, bool *out_full)
     if (!gci_array_has_room(&diff->items, diff->count, &diff->room, sizeof *diff->items))
         return NULL;
     gci_diff_item *item = &diff->items[diff->count];
-    *item = (gci_diff_item){ .path = gci_arena_copy(&diff->arena, path) };
+    *item = (gci_diff_item){ .path = gci_arena_copy(&diff->arena, path), .part = part, .follows = follows };
     if (item->path.data == NULL)
         return NULL;
     diff->count++;
+    ++*kept;
     return item;
 }
 
@@ -67,7 +89,7 @@ bool
 gci_diff_add_texts(gci_diff *diff, gci_view path, gci_view stored, gci_view asked)
 {
     bool full;
-    gci_diff_item *item = gci_diff_add(diff, path, &full);
+    gci_diff_item *item = gci_diff_add(diff, path, GCI_DIFF_NOTHING, &full);
 
     if (item == NULL)
         return full;
@@ -83,67 +105,4 @@ gci_diff_free(gci_diff *diff)
     gci_arena_clear(&diff->arena);
     free(diff->items);
     free(diff);
-}
-
-/* ---- writing ---- */
-
-static void
-write_hunks(gci_view hunks, char const *indent, gci_buf *out)
-{
-    for (gci_view line; gci_view_next_line(&hunks, &line);) {
-        gci_buf_append_text(out, indent);
-        gci_buf_append_text(out, "  ");
-        gci_visible_append_lines(out, line);
-        gci_buf_append_char(out, '\n');
-    }
-}
-
-void
-gci_diff_write_text(gci_diff const *diff, char const *indent, gci_buf *out)
-{
-    for (size_t i = 0; i < diff->count; i++) {
-        gci_diff_item const *item = &diff->items[i];
-        gci_buf_append_text(out, indent);
-        if (item->stored.data == NULL || item->asked.data == NULL)
-            gci_buf_append_text(out, item->stored.data == NULL ? "+ " : "- ");
-        gci_visible_append(out, item->path);
-        if (item->hunks.data != NULL) {
-            gci_buf_append_text(out, ":\n");
-            write_hunks(item->hunks, indent, out);
-            continue;
-        }
-        gci_buf_append_text(out, ": ");
-        gci_visible_append(out, item->stored);
-        if (item->stored.data != NULL && item->asked.data != NULL)
-            gci_buf_append_text(out, " -> ");
-        gci_visible_append(out, item->asked);
-        gci_buf_append_char(out, '\n');
-    }
-    if (diff->left_out != 0)
-        gci_buf_format(out, "%s... and %zu more\n", indent, diff->left_out);
-}
-
-static void
-write_nullable(gci_buf *out, char const *name, gci_view text)
-{
-    gci_buf_format(out, ", \"%s\": ", name);
-    if (text.data == NULL)
-        gci_buf_append_text(out, "null");
-    else
-        gci_json_write_text(out, text);
-}
-
-void
-gci_diff_write_json(gci_diff const *diff, gci_buf *out)
-{
-    for (size_t i = 0; i < diff->count; i++) {
-        gci_diff_item const *item = &diff->items[i];
-        gci_buf_append_text(out, i != 0 ? ", {\"path\": " : "{\"path\": ");
-        gci_json_write_text(out, item->path);
-        write_nullable(out, "stored", item->typed_stored.data != NULL ? item->typed_stored : item->stored);
-        write_nullable(out, "asked", item->typed_asked.data != NULL ? item->typed_asked : item->asked);
-        if (item->hunks.data != NULL)
-            write_nullable(out, "hunks", item->hunks);
-        gci_buf_append_char(out, '}');
-    }
 }

@@ -30,13 +30,15 @@ typedef struct gci_diff_run {
     gci_alignment const *open;   /* of the innermost graph */
     gci_alignment const *inputs; /* NULL: none */
     gci_symbol_map stored_symbols, asked_symbols;
+    gci_view target; /* of the node that is compared */
+    size_t place;    /* so much of the path names it, or the input */
     bool in_tensor; /* whose sizes are written without types */
     bool literal; /* symbols aren't matched up: the second try, when the first found nothing */
     bool failed;  /* no memory */
 } gci_diff_run;
 
 /* diff_items.c: a further item, still without values. NULL: it was only counted (*out_full), or there is no memory. */
-gci_diff_item *gci_diff_add(gci_diff *diff, gci_view path, bool *out_full);
+gci_diff_item *gci_diff_add(gci_diff *diff, gci_view path, gci_diff_follows follows, bool *out_full);
 
 /* Long texts of several lines on both sides: hunks say more than the two side by side. false without memory. */
 bool gci_diff_add_hunks(gci_diff *diff, gci_diff_item *item, gci_view stored, gci_view asked);
@@ -45,10 +47,19 @@ bool gci_diff_add_hunks(gci_diff *diff, gci_diff_item *item, gci_view stored, gc
 void gci_diff_show(gci_value const *value, gci_buf *out);
 void gci_diff_show_typed(gci_value const *value, gci_buf *out);
 void gci_diff_show_node(gci_value const *node, gci_buf *out);
+/* A long text, around where it begins to differ from the other. */
+bool gci_diff_is_cut(gci_view text);
+void gci_diff_show_around(gci_view text, gci_view other, gci_buf *out);
 
 /* diff_text.c: unified hunks of two texts, bounded; for long texts of several lines. */
 bool gci_diff_wants_hunks(gci_view stored, gci_view asked);
 bool gci_diff_hunks(gci_view stored, gci_view asked, gci_buf *out);
+
+/* diff_fold.c: when all are found. false without memory. */
+bool gci_diff_fold(gci_diff *diff);
+
+/* diff_sizes.c: the items from `first` on are those of two tensors at the present path. */
+void gci_diff_fold_sizes(gci_diff_run *run, size_t first, gci_value const *stored, gci_value const *asked);
 
 /* diff_align.c: all return false without memory; *out lives in the run's arena. */
 bool gci_diff_align_lists(gci_diff_run *run, gci_value const *stored, gci_value const *asked, gci_alignment *out);

@@ -6,8 +6,14 @@
 #include "graph/cbor/cbor_read.h"
 #include "graph/diff/diff_run.h"
 
+#include <ctype.h>
+
 /* A text's beginning and a value's items: enough to know it by. */
 #define TEXT_SHOWN 60
+/* Of one that is shown around a difference, in front of it. */
+#define TEXT_BEFORE 20
+/* Words and numbers at its ends are kept whole if they are no longer. */
+#define WORD_MOST 40
 #define ITEMS_SHOWN 8
 #define BYTES_SHOWN 16
 /* Deeper levels are "..". */
@@ -24,6 +30,43 @@ show_text(gci_view text, gci_buf *out)
     gci_json_write_text(out, gci_utf8_cut(text, TEXT_SHOWN));
     if (text.size > TEXT_SHOWN)
         gci_buf_format(out, "... (%zu bytes)", text.size);
+}
+
+bool
+gci_diff_is_cut(gci_view text)
+{
+    return text.size > TEXT_SHOWN;
+}
+
+/* Not within a character. */
+static size_t
+whole_before(gci_view text, size_t at)
+{
+    while (at > 0 && at < text.size && ((uint8_t)text.data[at] & 0xc0) == 0x80)
+        at--;
+    return at;
+}
+
+void
+gci_diff_show_around(gci_view text, gci_view other, gci_buf *out)
+{
+    size_t at = 0, shorter = text.size < other.size ? text.size : other.size;
+
+    while (at < shorter && text.data[at] == other.data[at])
+        at++;
+    /* Numbers and words that differ are seen whole. */
+    for (size_t least = at > WORD_MOST ? at - WORD_MOST : 0; at > least && isalnum((unsigned char)text.data[at - 1]);)
+        at--;
+    size_t start = at > TEXT_BEFORE ? whole_before(text, at - TEXT_BEFORE) : 0;
+    size_t end = at + TEXT_SHOWN < text.size ? whole_before(text, at + TEXT_SHOWN) : text.size;
+    for (size_t most = end + WORD_MOST; end < text.size && end < most && isalnum((unsigned char)text.data[end]);)
+        end++;
+    gci_buf_append_text(out, start > 0 ? "..." : "");
+    gci_json_write_text(out, gci_view_of(text.data + start, end - start));
+    if (end < text.size)
+        gci_buf_append_text(out, "...");
+    if (start > 0 || end < text.size)
+        gci_buf_format(out, " (%zu bytes)", text.size);
 }
 
 static void

@@ -125,17 +125,78 @@ test_nodes(void **state)
                NODE("m", "mul", REF("b") ", 0.5") ", "
                NODE("c", "add", REF("a") ", " REF("m")) ", "
                NODE("d", "mul", REF("c") ", 2") "]}",
-               "+ graph.nodes[3]: mul(nodes[2], 0.5)\ngraph.nodes[4].args[1]: nodes[2] -> nodes[3]\n");
+               "+ graph.nodes[3]: mul(nodes[2], 0.5)\nand so: 1 reference renumbered\n");
     check_diff(plain,
                "\"graph\": {\"nodes\": [" HEAD_NODE ", " NODE("a", "sin", REF("x")) ", "
                NODE("c", "add", REF("a") ", " REF("a")) ", "
                NODE("d", "mul", REF("c") ", 2") "]}",
-               "- graph.nodes[2]: cos(nodes[1])\ngraph.nodes[2].args[1]: nodes[2] -> nodes[1]\n");
+               "- graph.nodes[2]: cos(nodes[1])\nand so: 1 reference renumbered\n");
     check_diff(plain,
                "\"graph\": {\"nodes\": [" HEAD_NODE ", " NODE("a", "sin", REF("x")) ", " NODE("b", "tan", REF("a")) ", "
                NODE("c", "add", REF("a") ", " REF("b")) ", "
                NODE("d", "mul", REF("c") ", 2") "]}",
                "graph.nodes[2].target: \"cos\" -> \"tan\"\n");
+}
+
+#define INPUT(name, dtype, shape, stride)                                                             \
+    "{\"name\": \"" name "\", \"value\": {\"$tensor\": {\"dtype\": \"" dtype "\", \"shape\": [" shape "], " \
+    "\"stride\": [" stride "]}}}"
+#define PORT(name) "{\"name\": \"" name "\", \"op\": \"placeholder\", \"target\": \"" name "\"}"
+#define IN(inputs) "\"inputs\": [" inputs "], "
+#define GRAPH(nodes) "\"graph\": {\"nodes\": [" nodes "]}"
+
+/* The placeholder of an input that is still there is no difference, whichever stands at its place now. */
+static void
+test_placeholders(void **state)
+{
+    char const *stored = IN(INPUT("x", "f", "8, 4", "4, 1") ", " INPUT("y", "f", "8, 4", "4, 1"))
+        GRAPH(PORT("x") ", " PORT("y") ", " NODE("a", "sin", REF("x")) ", " NODE("b", "cos", REF("y")) ", "
+              NODE("c", "add", REF("a") ", " REF("b")));
+
+    (void)state;
+    check_diff(stored, IN(INPUT("y", "f", "8, 4", "4, 1")) GRAPH(PORT("y") ", " NODE("b", "cos", REF("y")) ", "
+                                                                  NODE("c", "add", REF("b"))),
+               "- inputs[0]: f[8, 4]\n- graph.nodes[2]: sin(nodes[0])\n- graph.nodes[2] add .args[0]: nodes[2]\n"
+               "and so: 1 placeholder\n");
+    check_diff(stored,
+               IN(INPUT("w", "f", "8, 4", "4, 1") ", " INPUT("x", "f", "8, 4", "4, 1") ", " INPUT("y", "f", "8, 4", "4, 1"))
+               GRAPH(PORT("w") ", " PORT("x") ", " PORT("y") ", " NODE("a", "sin", REF("x")) ", " NODE("b", "cos", REF("y")) ", "
+                     NODE("m", "mul", REF("b") ", " REF("w")) ", " NODE("c", "add", REF("a") ", " REF("m"))),
+               "+ inputs[0]: f[8, 4]\n+ graph.nodes[5]: mul(nodes[4], nodes[0])\n"
+               "and so: 1 placeholder, 1 reference renumbered\n");
+}
+
+/* What follows from another difference is folded into it. */
+static void
+test_consequences(void **state)
+{
+    char const *stored = IN(INPUT("x", "f", "2, 16, 4", "64, 4, 1")) GRAPH(
+        PORT("x") ", " NODE("a", "view", REF("x") ", 2") ", " NODE("b", "view", REF("a") ", 2") ", "
+        NODE("c", "sum", REF("b") ", 1"));
+
+    (void)state;
+    check_diff(stored, IN(INPUT("x", "f", "3, 16, 4", "64, 4, 1")) GRAPH(
+                   PORT("x") ", " NODE("a", "view", REF("x") ", 3") ", " NODE("b", "view", REF("a") ", 3") ", "
+                   NODE("c", "sum", REF("b") ", 1")),
+               "inputs[0].value.shape[0]: 2 -> 3\n  and so: 2 more constants 2 -> 3\n");
+    check_diff(IN(INPUT("x", "f", "4, \"s0\"", "\"s0\", 1")) "\"a\": 1", IN(INPUT("x", "f", "4, \"s0\"", "1, 4")) "\"a\": 1",
+               "inputs[0].value.stride: (s0, 1) -> (1, 4)   it is transposed\n");
+    check_diff(IN(INPUT("x", "f", "4, \"s0\"", "\"s0\", 1")) "\"a\": 1", IN(INPUT("x", "f", "4, 8", "8, 1")) "\"a\": 1",
+               "inputs[0].value.shape[1]: s0 -> 8\nand so: 1 stride\n");
+    check_diff("\"options\": {\"o\": 1}, \"a\": 1, " GRAPH(PORT("x")),
+               "\"options\": {\"o\": 2}, \"a\": 2, " GRAPH(PORT("x") ", "
+               NODE("a", "sin", REF("x"))), "options.o: 1 -> 2\na: 1 -> 2\n+ graph.nodes[1]: sin(nodes[0])\n");
+}
+
+#define LONG "a long text that goes on and on and on, for more than is shown of it at once, at "
+
+static void
+test_long_texts(void **state)
+{
+    (void)state;
+    check_diff("\"a\": \"" LONG "level 1000000007 of it\"", "\"a\": \"" LONG "level 1000000009 of it\"",
+               "a: ...\"t at once, at level 1000000007 of it\" (103 bytes) -> "
+               "...\"t at once, at level 1000000009 of it\" (103 bytes)\n");
 }
 
 /* A thousand nodes behind an inserted one are no difference. */
@@ -314,6 +375,7 @@ main(void)
     struct CMUnitTest const tests[] = {
         cmocka_unit_test(test_values), cmocka_unit_test(test_types_can_be_told),
         cmocka_unit_test(test_nodes),  cmocka_unit_test(test_long_graph),
+        cmocka_unit_test(test_placeholders), cmocka_unit_test(test_consequences), cmocka_unit_test(test_long_texts),
         cmocka_unit_test(test_symbols), cmocka_unit_test(test_hunks), cmocka_unit_test(test_bounds),
         cmocka_unit_test(test_no_form), cmocka_unit_test(test_lcs),
     };

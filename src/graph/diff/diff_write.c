@@ -1,0 +1,220 @@
+/*
+ * Differences in words, and as JSON.
+ */
+#include "base/text/json.h"
+#include "base/visible.h"
+#include "graph/diff/diff.h"
+
+/* ---- pieces of texts ---- */
+
+static char const *const follows_names[] = {
+#define X(id, name) name,
+    GCI_DIFF_FOLLOWS_MAP(X)
+#undef X
+};
+
+char const *
+gci_diff_remark_text(gci_diff_remark remark)
+{
+    static char const *const texts[] = {
+#define X(id, text) text,
+        GCI_DIFF_REMARK_MAP(X)
+#undef X
+    };
+    return texts[remark];
+}
+
+gci_view
+gci_diff_plain(gci_view value)
+{
+    size_t before = strlen("{\"value\": ");
+
+    if (value.size > before && gci_view_begins(value, "{\"value\": ") && value.data[value.size - 1] == '}')
+        return gci_view_of(value.data + before, value.size - before - 1);
+    return value;
+}
+
+void
+gci_diff_write_path(gci_diff_item const *item, gci_buf *out)
+{
+    gci_view path = item->path, rest = gci_view_of(path.data + item->place, path.size - item->place);
+
+    if (item->target.size == 0 || item->is_node || gci_view_is(rest, ".target")) {
+        gci_visible_append(out, path);
+        return;
+    }
+    gci_visible_append(out, gci_view_of(path.data, item->place));
+    gci_buf_append_char(out, ' ');
+    gci_visible_append(out, item->target);
+    gci_buf_append_char(out, ' ');
+    gci_visible_append(out, rest);
+}
+
+static void
+write_more(gci_buf *out, size_t start, size_t count, char const *what)
+{
+    if (count != 0)
+        gci_buf_format(out, "%s%zu %s%s", out->size == start ? "" : ", ", count, what, count == 1 ? "" : "s");
+}
+
+bool
+gci_diff_write_again(gci_diff_item const *item, gci_buf *out)
+{
+    bool whole = item->stored.data == NULL || item->asked.data == NULL;
+    char const *begin = item->is_number ? "and so: " : whole ? "and " : "the same in ";
+    size_t start = out->size;
+
+    for (size_t i = 0; i < GCI_DIFF_AGAINS; i++) {
+        static char const *const names[] = { "more constant", "more size", "more node", "more input" };
+        if (item->again[i] != 0 && out->size == start)
+            gci_buf_append_text(out, begin);
+        write_more(out, start + strlen(begin), item->again[i], names[i]);
+    }
+    if (out->size != start && item->is_number) {
+        gci_buf_append_char(out, ' ');
+        gci_visible_append(out, item->stored);
+        gci_buf_append_text(out, " -> ");
+        gci_visible_append(out, item->asked);
+    } else if (out->size != start && whole) {
+        gci_buf_append_text(out, " like it");
+    }
+    return out->size != start;
+}
+
+void
+gci_diff_write_run(gci_diff_item const *item, gci_buf *out)
+{
+    size_t place = item->path.size;
+
+    while (place > 0 && item->path.data[place - 1] != '.')
+        place--;
+    gci_visible_append(out, gci_view_of(item->path.data, place > 0 ? place - 1 : 0));
+    gci_buf_format(out, ": %zu node%s %s ", item->run, item->run == 1 ? "" : "s",
+                   item->stored.data == NULL ? "inserted" : "removed");
+    gci_buf_append_text(out, item->after.size == 0 ? "at the beginning" : "after ");
+    gci_visible_append(out, item->after);
+}
+
+bool
+gci_diff_write_followed(gci_diff const *diff, gci_buf *out)
+{
+    size_t start = out->size;
+
+    for (size_t kind = GCI_DIFF_AGAIN + 1; kind < GCI_DIFF_FOLLOWS_KINDS; kind++) {
+        write_more(out, start, diff->followed[kind], follows_names[kind]);
+        if (kind == GCI_DIFF_REFERENCE && diff->followed[kind] != 0)
+            gci_buf_append_text(out, " renumbered");
+    }
+    return out->size != start;
+}
+
+/* ---- texts ---- */
+
+static void
+write_hunks(gci_view hunks, char const *indent, gci_buf *out)
+{
+    for (gci_view line; gci_view_next_line(&hunks, &line);) {
+        gci_buf_append_text(out, indent);
+        gci_buf_append_text(out, "  ");
+        gci_visible_append_lines(out, line);
+        gci_buf_append_char(out, '\n');
+    }
+}
+
+static void
+write_item(gci_diff_item const *item, char const *indent, gci_buf *out)
+{
+    gci_view stored = item->whole_stored.data != NULL ? item->whole_stored : item->stored;
+    gci_view asked = item->whole_asked.data != NULL ? item->whole_asked : item->asked;
+
+    gci_buf_append_text(out, indent);
+    if (stored.data == NULL || asked.data == NULL)
+        gci_buf_append_text(out, stored.data == NULL ? "+ " : "- ");
+    if (item->whole != 0)
+        gci_visible_append(out, gci_view_of(item->path.data, item->whole));
+    else
+        gci_diff_write_path(item, out);
+    if (item->hunks.data != NULL) {
+        gci_buf_append_text(out, ":\n");
+        write_hunks(item->hunks, indent, out);
+        return;
+    }
+    gci_buf_append_text(out, ": ");
+    gci_visible_append(out, gci_diff_plain(stored));
+    if (stored.data != NULL && asked.data != NULL)
+        gci_buf_append_text(out, " -> ");
+    gci_visible_append(out, gci_diff_plain(asked));
+    if (item->remark != GCI_DIFF_NONE)
+        gci_buf_format(out, "   it %s", gci_diff_remark_text(item->remark));
+    gci_buf_append_char(out, '\n');
+}
+
+static void
+write_sentence(char const *indent, char const *sentence, gci_buf *text, gci_buf *out)
+{
+    if (text->size != 0) {
+        gci_buf_append_text(out, indent);
+        gci_buf_append_text(out, sentence);
+        gci_buf_append_view(out, gci_buf_view(text));
+        gci_buf_append_char(out, '\n');
+    }
+    text->size = 0;
+}
+
+/* A line an item, but for those that another one stands for. */
+void
+gci_diff_write_text(gci_diff const *diff, char const *indent, gci_buf *out)
+{
+    gci_buf sentence;
+
+    gci_buf_init(&sentence, GCI_BUF_NO_LIMIT);
+    for (size_t i = 0; i < diff->count; i++) {
+        gci_diff_item const *item = &diff->items[i];
+        if (item->follows > GCI_DIFF_WHOLE || (item->follows == GCI_DIFF_WHOLE && !item->is_node))
+            continue;
+        write_item(item, indent, out);
+        gci_diff_write_again(item, &sentence);
+        write_sentence(indent, "  ", &sentence, out);
+    }
+    gci_diff_write_followed(diff, &sentence);
+    write_sentence(indent, "and so: ", &sentence, out);
+    out->failed |= sentence.failed;
+    gci_buf_clear(&sentence);
+    if (diff->left_out != 0)
+        gci_buf_format(out, "%s... and %zu more\n", indent, diff->left_out);
+}
+
+/* ---- JSON ---- */
+
+static void
+write_nullable(gci_buf *out, char const *name, gci_view text)
+{
+    gci_buf_format(out, ", \"%s\": ", name);
+    if (text.data == NULL)
+        gci_buf_append_text(out, "null");
+    else
+        gci_json_write_text(out, text);
+}
+
+void
+gci_diff_write_json(gci_diff const *diff, gci_buf *out)
+{
+    for (size_t i = 0; i < diff->count; i++) {
+        gci_diff_item const *item = &diff->items[i];
+        gci_buf_append_text(out, i != 0 ? ", {\"path\": " : "{\"path\": ");
+        gci_json_write_text(out, item->path);
+        write_nullable(out, "stored", item->typed_stored.data != NULL ? item->typed_stored : item->stored);
+        write_nullable(out, "asked", item->typed_asked.data != NULL ? item->typed_asked : item->asked);
+        if (item->hunks.data != NULL)
+            write_nullable(out, "hunks", item->hunks);
+        if (item->target.size != 0)
+            write_nullable(out, "target", item->target);
+        if (item->remark != GCI_DIFF_NONE)
+            write_nullable(out, "remark", gci_view_text(gci_diff_remark_text(item->remark)));
+        if (item->follows == GCI_DIFF_WHOLE || item->follows == GCI_DIFF_AGAIN)
+            gci_buf_format(out, ", \"like\": %zu", item->like);
+        else if (item->follows != GCI_DIFF_NOTHING)
+            write_nullable(out, "follows", gci_view_text(follows_names[item->follows]));
+        gci_buf_append_char(out, '}');
+    }
+}
