@@ -218,15 +218,21 @@ write_rounded(double value, double other, gci_buf *out)
     gci_buf_append_text(out, text);
 }
 
+/* false: what isn't a real number, or is too large. */
+static bool
+as_double(explaining *x, gci_number value, double *out)
+{
+    return gci_number_is_real(value) && gci_number_to_double(&x->calc, value, out);
+}
+
 /* A value beside `other`, which it is compared with. */
 static void
 write_beside(explaining *x, gci_number value, gci_number other, gci_buf *out)
 {
-    double a, b;
+    double b;
 
-    if (value.kind == GCI_KIND_FLOAT && isfinite(value.f) && gci_number_to_double(&x->calc, value, &a) &&
-        gci_number_to_double(&x->calc, other, &b))
-        write_rounded(a, b, out);
+    if (value.kind == GCI_KIND_FLOAT && isfinite(value.f) && as_double(x, other, &b))
+        write_rounded(value.f, b, out);
     else
         gci_number_write(value, out);
 }
@@ -407,8 +413,8 @@ add_sides(parts *p, part decisive, gci_guard_part *out)
 
     if (bound == NULL || !is_constant(bound) || is_constant(subject))
         return;
-    if (!value_of(&p->x, subject, &value) || !gci_number_to_double(&p->x.calc, value, &a) ||
-        !value_of(&p->x, bound, &limit) || !gci_number_to_double(&p->x.calc, limit, &b))
+    if (!value_of(&p->x, subject, &value) || !as_double(&p->x, value, &a) || !value_of(&p->x, bound, &limit) ||
+        !as_double(&p->x, limit, &b))
         return;
     gci_operator op = (gci_operator)decisive.right->joint;
     out->op = constant_first ? turned(op) : op;

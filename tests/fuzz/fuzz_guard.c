@@ -79,14 +79,21 @@ explain_all(gci_guards const *guards, gci_hints const *hints)
     gci_buf part, values;
     gcache_verdict verdict;
 
+    gci_guard_part parts[4];
+    gci_arena arena;
+
+    gci_arena_init(&arena, SIZE_MAX / 2);
     gci_buf_init(&part, GCI_BUF_NO_LIMIT);
     gci_buf_init(&values, GCI_BUF_NO_LIMIT);
     for (size_t i = 0; i < guards->count; i++) {
-        gci_guards_eval_one(guards, i, hints, &verdict);
+        bool holds = gci_guards_eval_one(guards, i, hints, &verdict) == GCACHE_TRUE;
+        size_t count = gci_guards_parts(guards, i, hints, &arena, parts, 4);
+        require((count == 0) == holds);
         gci_guards_explain(guards, i, hints, &part, &values);
     }
     if (guards->texts[0].size < LONGEST_SEARCHED && guards->texts[0].size % SEARCHED_OF == 0)
         gci_guards_nearest(guards, hints, false, NULL, &values, NULL);
+    gci_arena_clear(&arena);
     gci_buf_clear(&part);
     gci_buf_clear(&values);
 }

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/digest.h"
 #include "base/system/clock.h"
+#include "base/text/columns.h"
 #include "store/store.h"
 
 #include <stdio.h>
@@ -145,42 +146,56 @@ gci_write_size(gci_buf *out, uint64_t bytes)
     gci_buf_format(out, "%.1f %s", scaled, units[unit]);
 }
 
+/* A cut at `at` would go through a number: "2147 ... 647" says something else. */
+static bool
+is_within_number(gci_view text, size_t at)
+{
+    static char const digits[] = "0123456789.";
+
+    return at > 0 && at < text.size && text.data[at - 1] != '\0' && strchr(digits, text.data[at - 1]) != NULL &&
+           text.data[at] != '\0' && strchr(digits, text.data[at]) != NULL;
+}
+
+/* The bytes that the first `room` columns take: whole characters, and no part of a number. */
+static size_t
+head_within(gci_view text, size_t room)
+{
+    size_t at = 0, size;
+
+    for (size_t used = 0; at < text.size; at += size) {
+        used += gci_columns_of_first(gci_view_of(text.data + at, text.size - at), &size);
+        if (used > room)
+            break;
+    }
+    while (is_within_number(text, at))
+        at--;
+    return at;
+}
+
 static bool
 continues_character(char c)
 {
     return ((unsigned char)c & 0xC0) == 0x80;
 }
 
-/* Terminal columns, counting every character as one. */
+/* Where the last `room` columns begin: at a character, and not within a number. */
 static size_t
-columns(gci_view text)
+tail_within(gci_view text, size_t room)
 {
-    size_t count = 0;
+    size_t at = text.size;
 
-    for (size_t i = 0; i < text.size; i++)
-        count += !continues_character(text.data[i]);
-    return count;
-}
-
-static size_t
-whole_characters(gci_view text, size_t limit)
-{
-    size_t size = limit < text.size ? limit : text.size;
-
-    while (size > 0 && size < text.size && continues_character(text.data[size]))
-        size--;
-    return size;
-}
-
-/* Where the last `limit` bytes begin, moved on to a character's start. */
-static size_t
-tail_start(gci_view text, size_t limit)
-{
-    size_t start = text.size > limit ? text.size - limit : 0;
-
-    while (start < text.size && continues_character(text.data[start]))
-        start++;
-    return start;
+    for (size_t used = 0; at > 0;) {
+        size_t before = at - 1, size;
+        while (before > 0 && continues_character(text.data[before]))
+            before--;
+        used += gci_columns_of_first(gci_view_of(text.data + before, text.size - before), &size);
+        if (used > room)
+            break;
+        at = before;
+    }
+    while (is_within_number(text, at))
+        at++;
+    return at;
 }
 
 /* White space is folded; what else a terminal would act on is escaped. */
@@ -206,13 +221,12 @@ gci_write_excerpt(gci_buf *out, gci_view text, size_t width)
     static char const gap[] = " ... ";
     GCI_ASSERT(width > 2 * sizeof gap);
 
-    if (text.size <= width) {
+    if (gci_columns(text) <= width) {
         append_folded(out, text);
         return;
     }
     size_t room = width - (sizeof gap - 1);
-    size_t head = whole_characters(text, room * 2 / 3);
-    size_t tail = tail_start(text, room - room * 2 / 3);
+    size_t head = head_within(text, room * 2 / 3), tail = tail_within(text, room - room * 2 / 3);
     append_folded(out, gci_view_of(text.data, head));
     gci_buf_append_text(out, gap);
     append_folded(out, gci_view_of(text.data + tail, text.size - tail));
@@ -231,15 +245,19 @@ gci_first_difference(gci_view a, gci_view b)
 void
 gci_write_excerpt_around(gci_buf *out, gci_view text, size_t at, size_t width)
 {
-    size_t start = text.size <= width || at < width / 2 ? 0 : at - width / 2;
-
-    if (start + width > text.size)
-        start = text.size > width ? text.size - width : 0;
-    size_t end = start + width < text.size ? whole_characters(text, start + width) : text.size;
-    start = tail_start(text, text.size - start);
+    at = at < text.size ? at : text.size;
+    size_t start = gci_columns(text) <= width ? 0 : tail_within(gci_view_of(text.data, at), width / 2);
+    gci_view rest = gci_view_of(text.data + start, text.size - start);
+    size_t size = head_within(rest, width);
+    /* At the end there may be room for more in front. */
+    if (size == rest.size && start != 0) {
+        start = tail_within(text, width);
+        rest = gci_view_of(text.data + start, text.size - start);
+        size = rest.size;
+    }
     gci_buf_append_text(out, start > 0 ? "... " : "");
-    append_folded(out, gci_view_of(text.data + start, end - start));
-    gci_buf_append_text(out, end < text.size ? " ..." : "");
+    append_folded(out, gci_view_of(rest.data, size));
+    gci_buf_append_text(out, size < rest.size ? " ..." : "");
 }
 
 void
@@ -250,7 +268,7 @@ gci_write_cell(gci_buf *out, gci_view text, size_t width, size_t widest)
     gci_write_excerpt(out, text, widest > 12 ? widest : 12);
     if (out->failed)
         return;
-    size_t used = columns(gci_view_of(out->data + before, out->size - before));
+    size_t used = gci_columns(gci_view_of(out->data + before, out->size - before));
     for (; used < width; used++)
         gci_buf_append_char(out, ' ');
 }
@@ -281,7 +299,7 @@ fitting(gci_view text, size_t room)
     for (size_t i = 0; i <= text.size; i++) {
         if (i < text.size && text.data[i] != ' ')
             continue;
-        if (best != 0 && columns(gci_view_of(text.data, i)) > room)
+        if (best != 0 && gci_columns(gci_view_of(text.data, i)) > room)
             break;
         best = i;
     }

@@ -107,7 +107,7 @@ void gci_write_html(gci_buf *out, gci_view text);
 /* The same for a text of several lines. */
 void gci_write_html_lines(gci_buf *out, gci_view text);
 
-/* The text on one line of at most `width` bytes: white space folded, "..." in the middle if it is cut. */
+/* The text on one line of at most `width` columns: white space folded, "..." in the middle if it is cut, never within a number. */
 void gci_write_excerpt(gci_buf *out, gci_view text, size_t width);
 /* Where two texts begin to differ. */
 size_t gci_first_difference(gci_view a, gci_view b);

@@ -1,6 +1,7 @@
 /* Puts journal entries together and appends them. What doesn't fit is reported in less detail. */
 #include "cache/journal/journal_writer.h"
 
+#include "base/utf8.h"
 #include "cache/handle/graph_description.h"
 #include "cache/candidates/names.h"
 #include "cache/candidates/sources.h"
@@ -47,8 +48,13 @@ short_text(gci_arena *arena, gci_view text)
 
     if (text.size <= TEXT_BYTES)
         return text;
+    size_t tail = text.size - TEXT_BYTES / 4;
+    while (tail < text.size && ((unsigned char)text.data[tail] & 0xC0) == 0x80)
+        tail++;
     gci_buf_init(&shortened, GCI_BUF_NO_LIMIT);
-    gci_write_excerpt(&shortened, text, TEXT_BYTES);
+    gci_buf_append_view(&shortened, gci_utf8_cut(text, TEXT_BYTES / 4 * 3 - strlen(" ... ")));
+    gci_buf_append_text(&shortened, " ... ");
+    gci_buf_append_view(&shortened, gci_view_of(text.data + tail, text.size - tail));
     gci_view copy = gci_arena_copy(arena, gci_buf_view(&shortened));
     arena->failed |= shortened.failed;
     gci_buf_clear(&shortened);
