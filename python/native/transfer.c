@@ -3,6 +3,9 @@
  */
 #include "native.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include <guardcache/artifacts.h>
 
 /* Export and import. */

@@ -42,6 +42,7 @@ extern size_t const gci_shipped_count;
     X(REQUIRES_GRAD, "requires-grad", "an input requires gradients on one side only")                       \
     X(STRIDES, "strides", "an input of the same sizes lies in memory in another order")                     \
     X(CONTIGUOUS, "contiguous", "the stored strides that differ are those of a contiguous tensor")          \
+    X(CASTS, "casts", "conversions of element types were added to the graph, or taken out")                 \
     X(SIZED, "size", "what varies is known as a size of a tensor: {tensor}, {dim}")                         \
     X(NAMED, "named", "what varies has a name in the user's program: {source}")                             \
     X(EQUALITY, "equality", "a guard for one value of a symbol: {low}")                                     \
@@ -71,6 +72,7 @@ typedef enum gci_advice_fact {
 #define GCI_ADVICE_GRAPH_MAP(X)                                                                 \
     X(SAME, "same", "their nodes are equal")                                                    \
     X(OPERATIONS, "operations", "names and numbers may differ, the operations are the same")    \
+    X(CASTS, "casts", "conversions of element types may be on one side only, too")              \
     X(ANY, "any", "the advice says all there is to say, whatever else differs")
 
 typedef enum gci_advice_graph {

@@ -541,9 +541,13 @@ class Cache:
         label: str | None = None,
         sources: Mapping[str, str] | None = None,
         guard_test: GuardTest | None = None,
+        bypass: str | None = None,
     ) -> str:
-        """Says in words why a lookup hits or misses now: at most 25 lines, or `everything`."""
-        request = (variant, expect_variant, provides, accept_renames, label, sources, guard_test, None)
+        """Says in words why a lookup hits or misses now: at most 25 lines, or `everything`.
+
+        `bypass`: of what can't be cached, for the reason given.
+        """
+        request = (variant, expect_variant, provides, accept_renames, label, sources, guard_test, bypass)
         return self._native.explain(graph._native, hints, request, 1 if everything else 0)
 
     def explain_data(
@@ -557,9 +561,10 @@ class Cache:
         label: str | None = None,
         sources: Mapping[str, str] | None = None,
         guard_test: GuardTest | None = None,
+        bypass: str | None = None,
     ) -> dict[str, Any]:
         """The same for programs: outcome, reason, candidates with their guards, nearest keys with what differs."""
-        request = (variant, None, provides, accept_renames, label, sources, guard_test, None)
+        request = (variant, None, provides, accept_renames, label, sources, guard_test, bypass)
         explained: dict[str, Any] = json.loads(self._native.explain(graph._native, hints, request, 2))
         return explained
 

@@ -66,9 +66,22 @@ part_sizes(gci_view hunks, char sign, gci_buf *text, gci_buf *sizes)
     }
 }
 
+/* What converts element types, as torch.autocast does around operations. */
+static char const cast_operation[] = "convert_element_type";
+
+static gci_view
+operation_at(gci_view line, size_t at)
+{
+    size_t end = at;
+
+    while (end < line.size && line.data[end] != '(')
+        end++;
+    return gci_view_of(line.data + at, end - at);
+}
+
 /* The operations that the lines beginning with sign call: torch.ops.aten.mul.Tensor and the like, one behind the other. */
 static void
-list_operations(gci_view hunks, char sign, gci_buf *out)
+list_calls(gci_view hunks, char sign, bool casts, gci_buf *out)
 {
     static char const prefix[] = "torch.ops.";
     gci_view line;
@@ -77,13 +90,26 @@ list_operations(gci_view hunks, char sign, gci_buf *out)
         if (line.size == 0 || line.data[0] != sign)
             continue;
         for (size_t i = 1; i + sizeof prefix <= line.size; i++) {
-            if (memcmp(line.data + i, prefix, sizeof prefix - 1) != 0)
+            gci_view operation = operation_at(line, i);
+            if (memcmp(line.data + i, prefix, sizeof prefix - 1) != 0 ||
+                (!casts && gci_view_contains(operation, cast_operation)))
                 continue;
-            while (i < line.size && line.data[i] != '(')
-                gci_buf_append_char(out, line.data[i++]);
+            gci_buf_append_view(out, operation);
             gci_buf_append_char(out, '\n');
         }
     }
+}
+
+static void
+list_operations(gci_view hunks, char sign, gci_buf *out)
+{
+    list_calls(hunks, sign, true, out);
+}
+
+static void
+list_uncast(gci_view hunks, char sign, gci_buf *out)
+{
+    list_calls(hunks, sign, false, out);
 }
 
 typedef void lister(gci_view hunks, char sign, gci_buf *out);
@@ -384,43 +410,63 @@ is_input(gci_view path)
     return gci_view_begins(path, "inputs[") || gci_view_begins(path, "example_inputs[");
 }
 
-/* Symbolic inputs that are on one side only. */
-static size_t
-symbol_inputs(gci_near_key const *near, bool asked)
-{
-    size_t count = 0;
+/* What stands on one side of the differences between inputs: inputs that are symbols, sizes that are numbers, those of 0 or 1. */
+typedef struct side {
+    size_t symbols, numbers, small;
+} side;
 
-    for (size_t i = 0; i < near->count; i++)
-        count += is_input(near->items[i].path) && is_symbol_input(asked ? near->items[i].asked : near->items[i].stored);
-    return count;
-}
-
-/* A symbol in a tensor's sizes, of those that differ. */
-static bool
-has_symbolic_sizes(gci_near_key const *near, bool asked)
+static void
+count_sizes(gci_view sizes, side *out)
 {
-    for (size_t i = 0; i < near->count; i++) {
-        gci_view text = asked ? near->items[i].asked : near->items[i].stored;
-        if (is_input(near->items[i].path) && !is_symbol_input(text) &&
-            (gci_view_contains(text, "[s") || gci_view_contains(text, ", s") || is_symbol(text)))
-            return true;
+    gci_view size;
+
+    while (next_size(&sizes, &size)) {
+        out->numbers += is_number(size);
+        out->small += is_small(size);
     }
-    return false;
 }
 
-/* Inputs that are symbols come in and go out by themselves, and move the tensors behind them to other places. */
+/* text = a symbol, a size by itself, or a tensor: f32[4, s0][s0, 1]cpu, float32[4, s0] on cpu */
+static void
+count_input(gci_diff_item const *item, gci_view text, side *out)
+{
+    if (is_symbol_input(text)) {
+        out->symbols++;
+    } else if (gci_view_contains(item->path, ".shape[")) {
+        count_sizes(text, out);
+    } else {
+        take(&text, "[");
+        if (text.size != 0) {
+            gci_view rest = gci_view_of(text.data + 1, text.size - 1);
+            count_sizes(take(&rest, "]"), out);
+        }
+    }
+}
+
+/*
+ * Inputs that are symbols come in and go out by themselves, and move the tensors behind them to other places: what has become
+ * of sizes shows in the numbers of each.
+ */
 static void
 note_symbols(gci_near_key const *near, gci_diff_item const *item, gci_advice_case *out)
 {
+    side stored = { 0 }, asked = { 0 };
+
     if (!is_symbol_input(item->stored) && !is_symbol_input(item->asked))
         return;
-    size_t stored = symbol_inputs(near, false), asked = symbol_inputs(near, true);
-    if (stored != asked && has_symbolic_sizes(near, false) && has_symbolic_sizes(near, true))
-        out->facts |= GCI_FACT_BIT(MERGED);
-    else if (stored < asked)
+    for (size_t i = 0; i < near->count; i++) {
+        gci_diff_item const *other = &near->items[i];
+        if (!is_input(other->path))
+            continue;
+        count_input(other, other->stored, &stored);
+        count_input(other, other->asked, &asked);
+    }
+    if (asked.numbers > stored.numbers)
+        out->facts |= GCI_FACT_BIT(FROM_SYMBOL) | (asked.small > stored.small ? GCI_FACT_BIT(ZERO_ONE) : 0);
+    else if (asked.numbers < stored.numbers)
         out->facts |= GCI_FACT_BIT(TO_SYMBOL);
-    else if (stored > asked)
-        out->facts |= GCI_FACT_BIT(FROM_SYMBOL);
+    else if (asked.symbols != stored.symbols)
+        out->facts |= GCI_FACT_BIT(MERGED);
 }
 
 /* The only size among the names of hints. */
@@ -518,20 +564,41 @@ note_source(gci_journal_entry const *entry, gci_near_key const *near, gci_diff_i
 
 /* ---- the graph ---- */
 
-/* A difference within the graph: of names and numbers, or of what is computed? */
+/* What an argument may be that follows from sizes and from the places of nodes. */
 static bool
-keeps_operations(gci_diff_item const *item)
+is_plain(gci_view argument)
 {
-    gci_view one = item->stored.data == NULL ? item->asked : item->stored;
+    return is_number(argument) || is_symbol(argument) || gci_view_begins(argument, "nodes[");
+}
 
+/* A node, or an argument, that is on one side only. */
+static gci_advice_graph
+one_sided(gci_view text)
+{
+    if (gci_view_begins(text, "placeholder") || is_plain(text))
+        return GCI_GRAPH_OPERATIONS;
+    return gci_view_begins(text, "prims.convert_element_t") ? GCI_GRAPH_CASTS : GCI_GRAPH_ANY;
+}
+
+/* How far a difference within the graph goes. */
+static gci_advice_graph
+graph_of(gci_diff_item const *item)
+{
+    bool argument = gci_view_contains(item->path, ".args[") || gci_view_contains(item->path, ".kwargs.");
+
+    if (item->hunks.data != NULL && same_lists(item->hunks, list_operations))
+        return GCI_GRAPH_OPERATIONS;
     if (item->hunks.data != NULL)
-        return same_lists(item->hunks, list_operations);
+        return same_lists(item->hunks, list_uncast) ? GCI_GRAPH_CASTS : GCI_GRAPH_ANY;
     if (item->stored.data == NULL || item->asked.data == NULL)
-        return gci_view_begins(one, "placeholder") || gci_view_begins(one, "nodes[") || is_number(one);
-    if (gci_view_contains(item->path, ".args[") || gci_view_contains(item->path, ".kwargs."))
-        return (is_number(item->stored) || gci_view_begins(item->stored, "nodes[") || is_symbol(item->stored)) &&
-               (is_number(item->asked) || gci_view_begins(item->asked, "nodes[") || is_symbol(item->asked));
-    return false;
+        return one_sided(item->stored.data == NULL ? item->asked : item->stored);
+    return argument && is_plain(item->stored) && is_plain(item->asked) ? GCI_GRAPH_OPERATIONS : GCI_GRAPH_ANY;
+}
+
+static bool
+is_in_graph(gci_view path)
+{
+    return gci_view_begins(path, "graph") || gci_view_is(path, "gm");
 }
 
 gci_advice_graph
@@ -540,12 +607,8 @@ gci_advice_graph_of(gci_near_key const *near)
     gci_advice_graph found = GCI_GRAPH_SAME;
 
     for (size_t i = 0; i < near->count; i++) {
-        gci_diff_item const *item = &near->items[i];
-        if (!gci_view_begins(item->path, "graph") && !gci_view_is(item->path, "gm"))
-            continue;
-        if (!keeps_operations(item))
-            return GCI_GRAPH_ANY;
-        found = GCI_GRAPH_OPERATIONS;
+        gci_advice_graph here = is_in_graph(near->items[i].path) ? graph_of(&near->items[i]) : GCI_GRAPH_SAME;
+        found = here > found ? here : found;
     }
     return found;
 }
@@ -575,6 +638,8 @@ gci_advice_on_difference(gci_journal_entry const *entry, gci_near_key const *nea
     out->values[GCI_VALUE_NAME] = name_of(item->path);
     out->values[GCI_VALUE_STORED] = item->stored;
     out->values[GCI_VALUE_ASKED] = item->asked;
+    if (is_in_graph(item->path) && graph_of(item) == GCI_GRAPH_CASTS)
+        out->facts |= GCI_FACT_BIT(CASTS);
     if (item->hunks.data != NULL) {
         note_hunks(item->hunks, out);
         return;

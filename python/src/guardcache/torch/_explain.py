@@ -9,35 +9,6 @@ from guardcache import Guards
 from guardcache.torch import _entries as entries
 from guardcache.torch._adapter import BYPASS, HIT, Adapter, Lookup
 
-_GIVE_UUID = (
-    "derive the pass from torch._inductor.custom_graph_pass.CustomGraphPass, with a uuid() that changes with its code"
-)
-_GIVE_SCHEDULER_UUID = _GIVE_UUID.replace("CustomGraphPass", "CustomSchedulerPass")
-_DO_NOT_FREEZE = "freezing puts parameters into the graph; without torch._inductor.config.freezing the graph is cached"
-
-# The beginning of PyTorch's reason -> what its user can do. Reasons without advice aren't here.
-_BYPASS_ADVICE = {
-    "Can't cache HigherOrderOperator": (
-        "PyTorch declares the operator uncacheable; what surrounds it is cached if it is compiled by itself "
-        "(torch._dynamo.graph_break() before and after it)"
-    ),
-    "Unsupported pre grad custom pass": _GIVE_UUID,
-    "Unsupported post grad custom pass": _GIVE_UUID,
-    "Unsupported joint custom pass": _GIVE_UUID,
-    "Unsupported _pre_fusion_custom_pass": _GIVE_SCHEDULER_UUID,
-    "Unsupported _post_fusion_custom_pass": _GIVE_SCHEDULER_UUID,
-    "Unsupported _fuse_ddp_communication_pass": _GIVE_UUID,
-    "Skipping graph with frozen constants": _DO_NOT_FREEZE,
-    "Cannot cache a graph with freezing enabled": _DO_NOT_FREEZE,
-    "Unsupported call_function target": (
-        "wrap the function in a torch.library.custom_op, or, if its result depends on its arguments alone, list it in "
-        "torch._inductor.config.unsafe_marked_cacheable_functions"
-    ),
-    "SAC context_fn does not have a cache_hash attribute": (
-        "give the context_fn a cache_hash attribute that changes with its code"
-    ),
-}
-
 
 def split_conjunction(text: str) -> list[str]:
     """The parts of a guard text between its top-level `and`s: the guards as they were before PyTorch joined them."""
@@ -70,18 +41,18 @@ def joining_changed(text: str, hints: guardcache.Hints) -> bool:
 def explain_lookup(adapter: Adapter, lookup: Lookup) -> str:
     """Why a past lookup missed or was bypassed: as the library wrote it down then, with a word on PyTorch."""
     if lookup.outcome == BYPASS:
-        return "\n".join(_bypass(lookup))
+        return "\n".join(_bypass(adapter, lookup))
     text = adapter.cache.explain_past(key=entries.stored_key(lookup.kind, lookup.key)).rstrip("\n")
     first = text or f"{lookup.outcome}: {lookup.reason}    {lookup.label}    ({lookup.kind})"
     return "\n".join([first, *_joined(adapter, lookup)])
 
 
-def _bypass(lookup: Lookup) -> Iterator[str]:
+def _bypass(adapter: Adapter, lookup: Lookup) -> Iterator[str]:
     yield f"bypass: {lookup.reason}    {lookup.label}    ({lookup.kind})"
     yield "PyTorch doesn't cache this graph: it is compiled in every process."
-    for beginning, advice in _BYPASS_ADVICE.items():
-        if lookup.reason.startswith(beginning):
-            yield f"  advice:     {advice}"
+    told = adapter.cache.explain_data(guardcache.Graph(lookup.kind), bypass=lookup.reason)
+    if "advice" in told:
+        yield f"  advice:     {told['advice']}"
 
 
 def _joined(adapter: Adapter, lookup: Lookup) -> Iterator[str]:
