@@ -20,3 +20,10 @@ echo "explanations: $(grep -o '<article' page.html | wc -l)"
 run guardcache explain --last --reason variant --html page.html
 page
 run guardcache explain --last --html nowhere/page.html
+
+echo "texts by their lines:"
+sed 's/%2, 8/%2, 9/' "$FIXTURES/stories/llvm-ir.json" >other.json
+guardcache insert --cache texts --graph "$FIXTURES/stories/llvm-ir.json" --payload payload >/dev/null
+run guardcache explain --cache texts --graph other.json --html page.html
+page
+grep -o '<span class="\(add\|del\)">[^<]*' page.html

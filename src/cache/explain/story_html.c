@@ -19,6 +19,7 @@ typedef struct printer {
     size_t in_run;           /* so many of them */
     size_t candidates;       /* in a row */
     bool in_candidate, folded_candidates, folded_run;
+    bool differs, folded_nearest; /* the nearest key's differences are there; another one's fold away */
 } printer;
 
 /* One text in an element, if there is one. */
@@ -130,7 +131,7 @@ write_hunk(printer *p, gci_block const *block)
     gci_buf_append_text(p->out, "<pre class=\"hunk\" tabindex=\"0\">");
     for (gci_view line; gci_view_next_line(&rest, &line);) {
         char sign = line.size != 0 ? line.data[0] : ' ';
-        gci_phrase(p->out, "<span class=\"{}\">{}</span>\n", GCI_AS_TEXT(sign == '+' ? "add" : sign == '-' ? "del" : "same"),
+        gci_phrase(p->out, "<span class=\"{}\">{}</span>", GCI_AS_TEXT(sign == '+' ? "add" : sign == '-' ? "del" : "same"),
                    GCI_AS_HTML(line));
     }
     gci_buf_append_text(p->out, "</pre>\n");
@@ -238,15 +239,42 @@ begin_candidate(printer *p, gci_block const *block)
     p->in_candidate = true;
 }
 
+/* The other near keys: what a sentence begins after the differences of the nearest. */
+static void
+begin_nearest(printer *p, gci_block const *block)
+{
+    if (p->folded_nearest)
+        gci_buf_append_text(p->out, "</details>\n");
+    write_part(p, "<details><summary>", block->texts[0], "</summary>\n");
+    p->folded_nearest = true;
+}
+
+static void
+end_nearest(printer *p)
+{
+    if (p->folded_nearest)
+        gci_buf_append_text(p->out, "</details>\n");
+    p->folded_nearest = p->differs = false;
+}
+
+static bool
+is_about_all(gci_block_kind kind)
+{
+    return kind == GCI_BLOCK_WOULD_HIT || kind == GCI_BLOCK_ADVICE || kind == GCI_BLOCK_NOTE;
+}
+
 static void
 write_block(printer *p, gci_block const *block)
 {
     block_writer const *writer = &writers[block->kind];
 
+    p->differs |= !p->in_candidate && (block->kind == GCI_BLOCK_DIFFERENCE || block->kind == GCI_BLOCK_HUNK);
     if (p->run != block->kind) {
         end_run(p);
         if (!writer->of_candidate)
             end_candidate(p, block->kind != GCI_BLOCK_CANDIDATE);
+        if (is_about_all(block->kind))
+            end_nearest(p);
         if (writer->before != NULL)
             gci_buf_append_text(p->out, writer->before);
         p->run = block->kind;
@@ -259,7 +287,10 @@ write_block(printer *p, gci_block const *block)
         fold(p, count_from(block, block->kind, true), "differences");
         p->folded_run = true;
     }
-    writer->write(p, block);
+    if (block->kind == GCI_BLOCK_SENTENCE && p->differs)
+        begin_nearest(p, block);
+    else
+        writer->write(p, block);
 }
 
 void
@@ -272,6 +303,7 @@ gci_story_html(gci_story *story, int level, gci_buf *out)
         write_block(&p, block);
     end_run(&p);
     end_candidate(&p, true);
+    end_nearest(&p);
     gci_buf_append_text(out, "</article>\n");
 }
 
