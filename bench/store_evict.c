@@ -104,7 +104,8 @@ evict_slice(gci_store *store, struct slice_times *times, size_t round)
     struct stopwatch since = start();
     gci_evicted evicted;
 
-    bench_require(gci_evict_least_recent(store, SLICE * BLOCK, GCI_EVICTED_SIZE, &evicted, &bench_error) == GCACHE_OK,
+    bench_require(gci_evict_least_recent(store, SLICE * BLOCK, GCI_EVICTED_SIZE, (gci_eviction_watch){ 0 }, &evicted,
+                                         &bench_error) == GCACHE_OK,
                   "evict");
     bench_require(gci_drain(store, WAIT_NS, &bench_error) == GCACHE_OK, "drain");
     bench_require(evicted.entries > 0, "nothing was evicted");

@@ -71,7 +71,8 @@ typedef struct gcache_export_options {
     uint64_t until_ns;     /* only entries stored before; 0: no limit */
     bool entries_only;     /* no blobs, no tuning results: implied by the selections above */
     gcache_left_out_fn left_out; /* NULL: they are only counted */
-    void *state;
+    void *state;                 /* of both */
+    gcache_progress_fn progress; /* how much of the cache has been gone through; NULL: nobody watches */
 } gcache_export_options;
 
 #define GCACHE_EXPORT_OPTIONS_INIT { .size = sizeof(gcache_export_options) }
@@ -108,7 +109,8 @@ typedef struct gcache_import_options {
     gcache_artifact_fn artifact; /* NULL: artifacts of the caller's kinds are passed over */
     gcache_transfer_fn progress;
     gcache_left_out_fn left_out; /* ERROR_CORRUPT, ERROR_UNTRUSTED, ERROR_LIMIT, ERROR_ARGUMENT, ERROR_NOT_FOUND */
-    void *state;                 /* of the four */
+    void *state;                 /* of the five */
+    gcache_progress_fn watch;    /* bytes of the file that have been taken over */
 } gcache_import_options;
 
 #define GCACHE_IMPORT_OPTIONS_INIT { .size = sizeof(gcache_import_options) }

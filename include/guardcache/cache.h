@@ -56,6 +56,9 @@ GCACHE_API char const *gcache_trust_name(gcache_trust trust);
 /* Called with a line of text for people: what was quarantined, what could not be written. May be called by any thread. */
 typedef void (*gcache_log_fn)(void *state, char const *line);
 
+/* Called now and then by what takes long: so much of so much is done, in any unit; total is 0 while nobody knows. */
+typedef void (*gcache_progress_fn)(void *state, uint64_t done, uint64_t total);
+
 /* A secret that entries are signed with (HMAC-SHA-256 over everything in them). */
 typedef struct gcache_signing_key {
     char const *id; /* at most 63 bytes; stored in clear in every entry, so that keys can be replaced one by one */

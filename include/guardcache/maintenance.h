@@ -20,9 +20,6 @@ extern "C" {
 /* One finding of gcache_verify: a path inside the cache directory and what is wrong with it. */
 typedef void (*gcache_problem_fn)(void *state, char const *path, char const *problem);
 
-/* Called now and then: so many of so many keys; total is 0 while nobody knows. */
-typedef void (*gcache_progress_fn)(void *state, uint64_t done, uint64_t total);
-
 typedef struct gcache_maintenance_options {
     size_t size;                  /* set by GCACHE_MAINTENANCE_OPTIONS_INIT */
     gcache_problem_fn problem;    /* one call a finding; NULL: only count them */
@@ -78,7 +75,8 @@ typedef struct gcache_gc_options {
     uint64_t max_age_ns;   /* evict what has been unused for longer; 0: keep */
     char const *namespace_; /* evict this namespace whole; NULL: none */
     void (*victim)(void *state, gcache_key const *key, char const *entry, uint64_t bytes); /* each that goes; or NULL */
-    void *state;
+    void *state;                 /* of both */
+    gcache_progress_fn progress; /* entries of a namespace or of an age, then bytes down to the target; NULL: nobody watches */
 } gcache_gc_options;
 
 #define GCACHE_GC_OPTIONS_INIT { .size = sizeof(gcache_gc_options) }

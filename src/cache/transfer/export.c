@@ -19,6 +19,8 @@
 
 /* Rows are written in items of about this size. */
 #define ROWS_ITEM_BYTES ((size_t)1 << 20)
+/* Keys come in order, so that their first two bytes say how far the work has come. */
+#define KEYS_IN_ALL ((uint64_t)1 << 16)
 /* What one blob may have: as gcache_blob_put. */
 #define BLOB_BYTES_MAX ((size_t)4 << 30)
 
@@ -187,6 +189,8 @@ export_key(void *state, gcache_key const *key)
     gcache_error why = { 0 };
     bool going = true;
 
+    if (e->options.progress != NULL)
+        e->options.progress(e->options.state, (uint64_t)key->bytes[0] << 8 | key->bytes[1], KEYS_IN_ALL);
     gci_found found = gci_store_load(e->cache->store, key, &set, &why);
     if (found != GCI_FOUND) {
         leave_out(e, found, &why);

@@ -283,8 +283,11 @@ import_file(importer *i, char const *file, gcache_error *error)
 
     gcache_status status = gci_transfer_open(&reader, file, error);
     i->sums.bytes = reader.size;
-    while (status == GCACHE_OK && (status = gci_transfer_next(&reader, &frame, &more, error)) == GCACHE_OK && more)
+    while (status == GCACHE_OK && (status = gci_transfer_next(&reader, &frame, &more, error)) == GCACHE_OK && more) {
         status = import_or_leave_out(i, &frame, error);
+        if (i->options.watch != NULL)
+            i->options.watch(i->options.state, reader.at, reader.size);
+    }
     gci_transfer_close_reader(&reader);
     if (status == GCACHE_OK && i->sums.left_out != 0)
         return gci_fail(error, GCACHE_REFUSED, "%s: %llu left out", file, (unsigned long long)i->sums.left_out);

@@ -4,6 +4,7 @@
 #include "cli/shared/cli.h"
 #include "cli/shared/hints.h"
 #include "cli/shared/object.h"
+#include "cli/shared/progress.h"
 
 #include <guardcache/artifacts.h>
 #include <stdio.h>
@@ -57,10 +58,24 @@ print_transfer(cli_call *call, char const *verb, gcache_transfer const *transfer
     return true;
 }
 
+/* ---- on the way: `state` is the bar, which makes room for lines ---- */
+
+static void
+show_export(void *state, uint64_t done, uint64_t total)
+{
+    cli_progress_of(state, "export", done, total);
+}
+
+static void
+show_import(void *state, uint64_t done, uint64_t total)
+{
+    cli_progress_of(state, "import", done, total);
+}
+
 static void
 complain_left_out(void *state, gcache_error const *why)
 {
-    (void)state;
+    cli_progress_end(state);
     cli_complain("left out: %s", why->message);
 }
 
@@ -72,6 +87,7 @@ run_export(cli_call *call)
     options const *wanted = call->options;
     gcache_export_options selection = GCACHE_EXPORT_OPTIONS_INIT;
     gcache_transfer transfer = GCACHE_TRANSFER_INIT;
+    cli_progress progress = { 0 };
     gcache_key key;
 
     if (wanted->since_ns < 0 || wanted->until_ns < 0)
@@ -82,11 +98,14 @@ run_export(cli_call *call)
     selection.until_ns = (uint64_t)wanted->until_ns;
     selection.entries_only = wanted->entries_only;
     selection.left_out = complain_left_out;
+    selection.progress = show_export;
+    selection.state = &progress;
     selection.key = wanted->key != NULL ? &key : NULL;
-    return (wanted->key == NULL || gcache_key_from_hex(wanted->key, &key, &call->error) == GCACHE_OK) &&
-           cli_open(call, CLI_LOOK) &&
-           gcache_export(call->cache, call->arguments[0], &selection, &transfer, &call->error) == GCACHE_OK &&
-           print_transfer(call, "wrote", &transfer);
+    bool done = (wanted->key == NULL || gcache_key_from_hex(wanted->key, &key, &call->error) == GCACHE_OK) &&
+                cli_open(call, CLI_LOOK) &&
+                gcache_export(call->cache, call->arguments[0], &selection, &transfer, &call->error) == GCACHE_OK;
+    cli_progress_end(&progress);
+    return done && print_transfer(call, "wrote", &transfer);
 }
 
 /* ---- import ---- */
@@ -95,7 +114,8 @@ static void
 complain_unmet(void *state, gcache_key const *key, char const *entry, char const *name, char const *required,
                char const *provided)
 {
-    (void)state, (void)key;
+    (void)key;
+    cli_progress_end(state);
     if (provided != NULL)
         cli_complain("entry %.12s requires %s=%s, here it is %s", entry, name, required, provided);
     else
@@ -108,6 +128,7 @@ run_import(cli_call *call)
     options const *wanted = call->options;
     gcache_import_options how = GCACHE_IMPORT_OPTIONS_INIT;
     gcache_transfer transfer = GCACHE_TRANSFER_INIT;
+    cli_progress progress = { 0 };
     gcache_pair *pairs;
 
     if (!cli_pairs_read(wanted->provides, &call->arena, &pairs, &call->error) || !cli_open(call, CLI_USE))
@@ -117,7 +138,10 @@ run_import(cli_call *call)
     how.check_requirements = wanted->check || wanted->provides.count != 0;
     how.unmet = complain_unmet;
     how.left_out = complain_left_out;
+    how.watch = show_import;
+    how.state = &progress;
     gcache_status status = gcache_import(call->cache, call->arguments[0], &how, &transfer, &call->error);
+    cli_progress_end(&progress);
     if (status == GCACHE_REFUSED && transfer.left_out == 0)
         return cli_refused(call);
     return status >= 0 && print_transfer(call, "read", &transfer);

@@ -79,16 +79,18 @@ run(cli_call *call)
     gcache_collected collected = GCACHE_COLLECTED_INIT;
     cli_findings found = cli_findings_of(call, wanted->json);
 
+    gc.progress = cli_findings_options(&found, "gc", 1).progress;
     gc.state = &found;
     /* What really goes isn't named one by one to people: it may be thousands. */
     gc.victim = wanted->dry || wanted->json ? report_victim : NULL;
-    if (!read_limits(wanted, &gc, &call->error) || !cli_open(call, CLI_EXISTING) ||
-        gcache_gc(call->cache, &gc, &collected, &call->error) != GCACHE_OK)
-        return false;
-    if (wanted->json)
+    bool done = read_limits(wanted, &gc, &call->error) && cli_open(call, CLI_EXISTING) &&
+                gcache_gc(call->cache, &gc, &collected, &call->error) == GCACHE_OK;
+    cli_progress_end(&found.progress);
+    if (done && wanted->json)
         return print_json(call, &found, &collected);
-    print_text(wanted, &collected);
-    return true;
+    if (done)
+        print_text(wanted, &collected);
+    return done;
 }
 
 static cli_option const table[] = {

@@ -58,10 +58,7 @@ show_progress(void *state, uint64_t done, uint64_t total)
 {
     cli_findings *findings = state;
 
-    if (!findings->watching)
-        cli_progress_init_beside(&findings->progress, findings->label, total);
-    findings->watching = total != 0;
-    cli_progress_step(&findings->progress, done);
+    cli_progress_of(&findings->progress, findings->label, done, total);
 }
 
 gcache_maintenance_options

@@ -18,7 +18,6 @@ typedef struct cli_findings {
     size_t room;    /* of list.items */
     cli_progress progress;
     char const *label; /* of it */
-    bool watching;  /* the bar knows its total */
     uint64_t count;
 } cli_findings;
 

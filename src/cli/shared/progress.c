@@ -103,6 +103,16 @@ cli_progress_step(cli_progress *progress, uint64_t done)
 }
 
 void
+cli_progress_of(cli_progress *progress, char const *label, uint64_t done, uint64_t total)
+{
+    if (total != progress->total) {
+        cli_progress_end(progress);
+        cli_progress_init_beside(progress, label, total);
+    }
+    cli_progress_step(progress, done);
+}
+
+void
 cli_progress_end(cli_progress *progress)
 {
     if (progress->drawn)

@@ -20,6 +20,9 @@ void cli_progress_init(cli_progress *progress, char const *label, uint64_t total
 /* For one that takes the bar away (cli_progress_end) before it writes a line. */
 void cli_progress_init_beside(cli_progress *progress, char const *label, uint64_t total);
 void cli_progress_step(cli_progress *progress, uint64_t done);
+/* The same where only the work itself knows its total, and may be of several parts: with a new total a new bar begins. *progress
+   is {0} first. */
+void cli_progress_of(cli_progress *progress, char const *label, uint64_t done, uint64_t total);
 /* Takes the bar away. */
 void cli_progress_end(cli_progress *progress);
 

@@ -109,7 +109,8 @@ shrink(gci_store *store, uint64_t need, gcache_error *error)
             return fail_others(store, counted.bytes, error);
         if (others + need > cap)
             return GCACHE_ERROR_BUSY;
-        status = gci_evict_least_recent(store, counted.bytes + others + need - target, GCI_EVICTED_SIZE, &evicted, error);
+        status = gci_evict_least_recent(store, counted.bytes + others + need - target, GCI_EVICTED_SIZE,
+                                        (gci_eviction_watch){ 0 }, &evicted, error);
         if (gci_reserve_if_free(store, need))
             return GCACHE_OK;
         if (evicted.bytes == 0)

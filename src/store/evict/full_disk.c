@@ -95,6 +95,7 @@ static gcache_status
 evict_until_it_fits(gci_store *store, uint64_t need, gcache_error *error)
 {
     uint64_t batch = need > BATCH ? need : BATCH;
+    gci_eviction_watch const unwatched = { 0 };
     gci_evicted all = { 0 }, evicted;
     bool nameless;
 
@@ -103,7 +104,7 @@ evict_until_it_fits(gci_store *store, uint64_t need, gcache_error *error)
         return status;
     while (status == GCACHE_ERROR_NO_SPACE &&
            (nameless ? all.entries < FUTILE_ENTRIES : all.bytes < 2 * need + ABOUT_EVICTIONS)) {
-        if (gci_evict_least_recent(store, nameless ? 1 : batch, GCI_EVICTED_SPACE, &evicted, NULL) != GCACHE_OK ||
+        if (gci_evict_least_recent(store, nameless ? 1 : batch, GCI_EVICTED_SPACE, unwatched, &evicted, NULL) != GCACHE_OK ||
             evicted.bytes == 0)
             break;
         all.entries += evicted.entries;

@@ -39,6 +39,19 @@ name_victims(struct collection *run, gci_victims const *victims)
     }
 }
 
+/* How many entries are chosen, however many go at once. */
+static uint64_t
+count_chosen(struct collection *run, gci_choice const *choice)
+{
+    gci_choice all = *choice;
+    gci_victims victims = { 0 };
+
+    all.limit = (size_t)INT32_MAX;
+    uint64_t count = gci_victims_choose(run->store, &all, &victims, NULL) == GCACHE_OK ? victims.count : 0;
+    gci_victims_clear(&victims);
+    return count;
+}
+
 /* Evicts what is chosen. *out_any: it is worth choosing again. */
 static gcache_status
 evict_chosen(struct collection *run, gci_choice const *choice, gci_eviction const *eviction, bool *out_any)
@@ -60,6 +73,22 @@ evict_chosen(struct collection *run, gci_choice const *choice, gci_eviction cons
     return status;
 }
 
+/* Evicts all of a choice, slice after slice. */
+static gcache_status
+evict_all_chosen(struct collection *run, gci_choice const *choice, gci_eviction const *eviction)
+{
+    gcache_gc_options const *options = run->options;
+    uint64_t before = run->out->entries, total = options->progress != NULL ? count_chosen(run, choice) : 0;
+    gcache_status status = GCACHE_OK;
+
+    for (bool any = true; any;) {
+        status = evict_chosen(run, choice, eviction, &any);
+        if (options->progress != NULL)
+            options->progress(options->state, run->out->entries - before, total);
+    }
+    return status;
+}
+
 /* A dry run asks once, for everything; else slice follows slice. */
 static size_t
 slice_of(struct collection const *run)
@@ -74,11 +103,8 @@ evict_namespace(struct collection *run, char const *namespace_)
     gci_eviction eviction = {
         .cause = GCI_EVICTED_GC_NAMESPACE, .want = UINT64_MAX, .wait_ns = KEY_WAIT_NS, .namespace_ = namespace_
     };
-    gcache_status status = GCACHE_OK;
 
-    for (bool any = true; any;)
-        status = evict_chosen(run, &choice, &eviction, &any);
-    return status;
+    return evict_all_chosen(run, &choice, &eviction);
 }
 
 static gcache_status
@@ -87,11 +113,8 @@ evict_aged(struct collection *run, uint64_t max_age_ns, gci_eviction_cause cause
     uint64_t now = gci_clock_wall_ns(), since = now - max_age_ns;
     gci_choice choice = { .of = GCI_UNUSED_SINCE, .since_ns = since, .limit = slice_of(run), .want = UINT64_MAX };
     gci_eviction eviction = { .cause = cause, .want = UINT64_MAX, .wait_ns = KEY_WAIT_NS, .before_ns = since };
-    gcache_status status = GCACHE_OK;
 
-    for (bool any = max_age_ns != 0 && max_age_ns < now; any;)
-        status = evict_chosen(run, &choice, &eviction, &any);
-    return status;
+    return max_age_ns != 0 && max_age_ns < now ? evict_all_chosen(run, &choice, &eviction) : GCACHE_OK;
 }
 
 static uint64_t
@@ -127,8 +150,9 @@ evict_down_to_target(struct collection *run)
         return evict_chosen(run, &choice, NULL, &any);
     }
     bool over_cap = run->options->target_bytes == 0 && counted.bytes > gci_enforced_cap(run->store, counted.bytes);
-    status = gci_evict_least_recent(run->store, counted.bytes - target, over_cap ? GCI_EVICTED_SIZE : GCI_EVICTED_GC, &evicted,
-                                    run->error);
+    gci_eviction_watch watch = { run->options->progress, run->options->state };
+    status = gci_evict_least_recent(run->store, counted.bytes - target, over_cap ? GCI_EVICTED_SIZE : GCI_EVICTED_GC, watch,
+                                    &evicted, run->error);
     run->out->entries += evicted.entries;
     run->out->bytes += evicted.bytes;
     return status;

@@ -17,6 +17,7 @@
 struct pass {
     gci_store *store;
     gci_eviction eviction;
+    gci_eviction_watch watch;
     gci_evicted *out;
     gcache_error *error;
 };
@@ -92,8 +93,11 @@ evict_until_freed(struct pass *pass, uint64_t want)
 {
     gcache_status status = GCACHE_OK;
 
-    for (bool any = true; any && pass->out->bytes < want;)
+    for (bool any = true; any && pass->out->bytes < want;) {
         status = evict_slice(pass, want - pass->out->bytes, &any);
+        if (pass->watch.progress != NULL)
+            pass->watch.progress(pass->watch.state, pass->out->bytes, want);
+    }
     if (pass->out->bytes < want)
         status = evict_by_files(pass, want - pass->out->bytes);
     return status;
@@ -113,9 +117,10 @@ sweep_attachments(struct pass *pass, gci_references *out)
 }
 
 gcache_status
-gci_evict_least_recent(gci_store *store, uint64_t want, int cause, gci_evicted *out_evicted, gcache_error *error)
+gci_evict_least_recent(gci_store *store, uint64_t want, int cause, gci_eviction_watch watch, gci_evicted *out_evicted,
+                       gcache_error *error)
 {
-    struct pass pass = { .store = store, .out = out_evicted, .error = error,
+    struct pass pass = { .store = store, .watch = watch, .out = out_evicted, .error = error,
                          .eviction = { .cause = cause, .wait_ns = KEY_GLANCE_NS } };
     gci_references references = { 0 };
 

@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <guardcache/artifacts.h>
+#include <guardcache/maintenance.h>
 #include <guardcache/blobs.h>
 #include <guardcache/tuning.h>
 #include <signal.h>
@@ -493,11 +494,54 @@ the_manifest_tells_what_is_inside(void **state)
     assert_int_equal(gcache_export_show("/nowhere/x", &manifest, &p->from->error), GCACHE_ERROR_NOT_FOUND);
 }
 
+/* What a bar is drawn from. */
+typedef struct told {
+    uint64_t calls, done, total;
+    bool fell;
+} told;
+
+static void
+note_progress(void *state, uint64_t done, uint64_t total)
+{
+    told *t = state;
+
+    t->fell = t->fell || (total == t->total && done < t->done) || done > total;
+    *t = (told){ t->calls + 1, done, total, t->fell };
+}
+
+static void
+progress_is_told(void **state)
+{
+    fixture_pair *p = *state;
+    told out = { 0 }, in = { 0 }, gone = { 0 };
+    gcache_export_options selection = GCACHE_EXPORT_OPTIONS_INIT;
+    gcache_import_options how = GCACHE_IMPORT_OPTIONS_INIT;
+    gcache_gc_options gc = GCACHE_GC_OPTIONS_INIT;
+    gcache_transfer read = GCACHE_TRANSFER_INIT;
+
+    fill(p->from);
+    selection.progress = note_progress;
+    selection.state = &out;
+    gcache_transfer written = export(p, &selection);
+    assert_int_equal(out.calls, written.keys);
+    assert_false(out.fell);
+    how.watch = note_progress;
+    how.state = &in;
+    assert_int_equal(gcache_import(p->to->cache, p->file, &how, &read, &p->to->error), GCACHE_OK);
+    assert_true(in.calls > written.entries && !in.fell && in.total == written.bytes);
+    gc.namespace_ = "";
+    gc.progress = note_progress;
+    gc.state = &gone;
+    assert_int_equal(gcache_gc(p->to->cache, &gc, NULL, &p->to->error), GCACHE_OK);
+    assert_true(gone.calls > 0 && !gone.fell && gone.done == written.entries && gone.total == written.entries);
+}
+
 int
 main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, fixture_pair_open, fixture_pair_close)
     struct CMUnitTest const tests[] = {
+        CASE(progress_is_told),
         CASE(everything_arrives),
         CASE(importing_again_adds_nothing),
         CASE(nothing_newer_is_overwritten),
