@@ -68,6 +68,13 @@
             ["auto", "scroll"].includes(getComputedStyle(element).overflowX))
             wrong.push(`${called(element)} can't be scrolled by keys`);
 
+    for (const plot of document.querySelectorAll(".plot")) {
+        const marks = [...plot.querySelectorAll(".x")].filter((mark) => mark.checkVisibility());
+        const boxes = marks.map((mark) => mark.getBoundingClientRect()).sort((a, b) => a.left - b.left);
+        if (boxes.some((box, i) => i > 0 && box.left < boxes[i - 1].right))
+            wrong.push(`marks on marks: ${marks.map((mark) => mark.textContent).join(" ")}`);
+    }
+
     for (const card of document.querySelectorAll(".card"))
         if (card.scrollWidth > card.clientWidth + 1)
             wrong.push(`${card.scrollWidth} px in a box of ${card.clientWidth}: "${card.textContent.trim().slice(0, 40)}"`);

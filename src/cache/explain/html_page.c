@@ -31,6 +31,7 @@ static char const style_page[] =
     ".card{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:.9rem 1.1rem}\n"
     ".reason{display:inline-block;font:.82rem/1.6 ui-monospace,monospace;background:var(--soft);border-radius:6px;"
     "padding:0 .45em}\n"
+    "th,td,.reason{overflow-wrap:break-word}.reason{white-space:nowrap}\n"
     ".bad{color:var(--miss)}.good{color:var(--hit)}\n";
 
 static char const style_report[] =

@@ -152,7 +152,7 @@ write_ticks(timeline const *line, gci_buf *out, bool clock)
             gci_buf_format(out, "<path class=\"tick\" d=\"M%.2f 0V%.0f\"/>", place, HEIGHT);
             continue;
         }
-        gci_html_tick(out, place / (double)line->count, i % 2 != 0);
+        gci_html_tick(out, place / (double)line->count, i % (step < NS_PER_SECOND ? 3 : 2) != 0);
         write_clock(at, step, false, out);
         gci_buf_append_text(out, "</span>");
     }
