@@ -111,7 +111,7 @@ compare_counts(size_t a, size_t b)
     return (a > b) - (a < b);
 }
 
-/* By how many features differ; of as many, by how many are alike with other numbers or neighbours; then the newest. */
+/* By how many features differ; of as many, by how many stand elsewhere, have other numbers or neighbours; then the newest. */
 static int
 compare_nearness(void const *left, void const *right)
 {
@@ -147,6 +147,22 @@ distance_to_beat(gci_near_key const *keys, size_t count)
     return kept == GCI_TRACE_NEAREST ? best[kept - 1] : SIZE_MAX;
 }
 
+/* Of keys that differ in as many features the one with the fewest differences to read comes first. */
+static void
+order_by_differences(gci_near_key *keys, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        for (size_t at = i; at > 0; at--) {
+            gci_near_key *left = &keys[at - 1], *right = &keys[at], swapped = *left;
+            if (gci_likeness_differing(&left->likeness, GCI_EXACT) != gci_likeness_differing(&right->likeness, GCI_EXACT) ||
+                left->count + left->left_out <= right->count + right->left_out)
+                break;
+            *left = *right;
+            *right = swapped;
+        }
+    }
+}
+
 /* Those that are shown: the nearest, and further ones that what is asked for may have been made from as well. */
 static void
 keep_nearest(gci_trace *trace, gci_store *store, gci_description const *asked, gci_near_key *keys, size_t count)
@@ -161,6 +177,8 @@ keep_nearest(gci_trace *trace, gci_store *store, gci_description const *asked, g
             find_origin(trace, store, &keys[i]);
         trace->nearest[trace->nearest_count++] = keys[i];
     }
+    if (trace->nearest_count != 0 && trace->nearest[0].is_kin)
+        order_by_differences(trace->nearest, trace->nearest_count);
 }
 
 static void

@@ -127,9 +127,17 @@ hash_of(gci_view text)
 }
 
 static void
+emit_at(walk *w, gci_feature_sort sort, uint64_t exact, uint64_t rough, uint64_t place)
+{
+    w->fn(w->state, &(gci_feature){ .sort = sort, .exact = exact, .place = gci_mix(exact, place), .rough = rough,
+                                    .context = rough, .name = rough });
+}
+
+/* One that stands nowhere in particular. */
+static void
 emit(walk *w, gci_feature_sort sort, uint64_t exact, uint64_t rough)
 {
-    w->fn(w->state, &(gci_feature){ .sort = sort, .exact = exact, .rough = rough, .context = rough, .name = rough });
+    emit_at(w, sort, exact, rough, 0);
 }
 
 /* ---- texts ---- */
@@ -207,8 +215,10 @@ has_lines(gci_view text)
 static void
 emit_lines(walk *w, uint64_t path, gci_view text)
 {
+    uint64_t number = 0;
+
     for (gci_view line; gci_view_next_line(&text, &line);)
-        emit(w, GCI_FEATURE_LINE, gci_mix(path, hash_of(line)), gci_mix(path, hash_without_numbers(line)));
+        emit_at(w, GCI_FEATURE_LINE, gci_mix(path, hash_of(line)), gci_mix(path, hash_without_numbers(line)), number++);
 }
 
 /* ---- values ---- */
@@ -368,8 +378,8 @@ walk_leaves(walk *w, uint64_t path)
 static void
 emit_node(walk *w, node_list *nodes, value_hash const *h, uint64_t name, bool is_port)
 {
-    gci_feature node = { .exact = h->exact, .rough = h->rough, .context = h->rough, .name = name,
-                         .sort = is_port ? GCI_FEATURE_PORT : GCI_FEATURE_NODE };
+    gci_feature node = { .exact = h->exact, .place = gci_mix(h->exact, nodes->count), .rough = h->rough, .context = h->rough,
+                         .name = name, .sort = is_port ? GCI_FEATURE_PORT : GCI_FEATURE_NODE };
 
     for (size_t i = 0; i < h->reference_count; i++) {
         uint64_t position = h->references[i];
@@ -467,7 +477,7 @@ walk_inputs(walk *w)
         pass_value(w, &h);
         end_value(w, &h);
         if (!w->failed)
-            emit(w, GCI_FEATURE_INPUT, h.exact, h.rough);
+            emit_at(w, GCI_FEATURE_INPUT, h.exact, h.rough, i);
     }
 }
 

@@ -4,7 +4,7 @@
  * a node is known without its name, its position and what it refers to, so that one inserted node is one difference and not a
  * change of every reference behind it. The number of a symbol doesn't count either, since one more symbol renumbers others.
  *
- * Each feature is hashed four times, from strict to lenient.
+ * Each feature is hashed several times, from strict to lenient.
  */
 #ifndef GCI_GRAPH_DIFF_FEATURES_H
 #define GCI_GRAPH_DIFF_FEATURES_H
@@ -33,6 +33,7 @@ char const *gci_feature_sort_name(gci_feature_sort sort);
 
 typedef struct gci_feature {
     uint64_t exact;   /* all of it */
+    uint64_t place;   /* and where it stands among nodes, inputs or lines: of as many differences those in place are nearer */
     uint64_t rough;   /* without numbers: the same with other sizes and constants */
     uint64_t context; /* of a node: rough, and what it refers to as well; else rough */
     uint64_t name;    /* of a node: operation and target; else rough */

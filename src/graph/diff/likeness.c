@@ -69,7 +69,7 @@ grow(gci_feature_set *set)
 static uint64_t
 hash_at(gci_feature const *feature, unsigned level)
 {
-    uint64_t const hashes[] = { feature->exact, feature->rough, feature->context, feature->name };
+    uint64_t const hashes[] = { feature->exact, feature->place, feature->rough, feature->context, feature->name };
 
     return gci_mix(hashes[level], level * GCI_FEATURE_SORTS + feature->sort);
 }

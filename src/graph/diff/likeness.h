@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 /* Hashes of a feature, strict to lenient. */
-typedef enum gci_feature_level { GCI_EXACT, GCI_ROUGH, GCI_CONTEXT, GCI_NAME, GCI_FEATURE_LEVELS } gci_feature_level;
+typedef enum gci_feature_level { GCI_EXACT, GCI_PLACE, GCI_ROUGH, GCI_CONTEXT, GCI_NAME, GCI_FEATURE_LEVELS } gci_feature_level;
 
 /* The features of one description, which others are compared with. */
 typedef struct gci_feature_set gci_feature_set;

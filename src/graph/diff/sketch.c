@@ -2,9 +2,13 @@
 #include "graph/diff/sketch.h"
 
 #define EXACT_BUCKETS 96
-#define ROUGH_BUCKETS (GCI_SKETCH_BYTES - EXACT_BUCKETS)
+#define ROUGH_BUCKETS 16
+#define PLACE_BUCKETS (GCI_SKETCH_BYTES - EXACT_BUCKETS - ROUGH_BUCKETS)
 /* A feature is one difference; what differs in more than numbers comes second. */
 #define EXACT_WEIGHT 4
+/* Places are the lower bits of a distance: their sum is less than this. */
+#define PLACES 4096
+_Static_assert(PLACE_BUCKETS * 128 < PLACES, "a bucket differs by 128 at most");
 
 static void
 tug(uint8_t *buckets, unsigned count, uint64_t hash)
@@ -19,8 +23,10 @@ gci_sketch_add(void *state, gci_feature const *feature)
 {
     gci_sketch *sketch = state;
 
-    if (feature->sort != GCI_FEATURE_PORT)
+    if (feature->sort != GCI_FEATURE_PORT) {
         tug(sketch->sums, EXACT_BUCKETS, feature->exact);
+        tug(sketch->sums + EXACT_BUCKETS + ROUGH_BUCKETS, PLACE_BUCKETS, feature->place);
+    }
     tug(sketch->sums + EXACT_BUCKETS, ROUGH_BUCKETS, feature->rough);
 }
 
@@ -36,12 +42,22 @@ sum_of_differences(uint8_t const *a, uint8_t const *b, unsigned count)
     return sum;
 }
 
+unsigned
+gci_sketch_distance(gci_sketch const *a, gci_sketch const *b)
+{
+    uint8_t const *rough[2] = { a->sums + EXACT_BUCKETS, b->sums + EXACT_BUCKETS };
+    unsigned differ = EXACT_WEIGHT * sum_of_differences(a->sums, b->sums, EXACT_BUCKETS) +
+                      sum_of_differences(rough[0], rough[1], ROUGH_BUCKETS);
+
+    return differ * PLACES + sum_of_differences(rough[0] + ROUGH_BUCKETS, rough[1] + ROUGH_BUCKETS, PLACE_BUCKETS);
+}
+
 /* As long as few share a bucket their number is the sum; of many a bucket is left with what a random walk is left with, the square
    root of 2 n / pi. A feature that changed is two. */
 unsigned
 gci_sketch_estimate(unsigned distance)
 {
-    double sum = (double)distance / (EXACT_WEIGHT + 1), many = sum * sum * 3.14159265 / (2 * EXACT_BUCKETS);
+    double sum = (double)(distance / PLACES) / (EXACT_WEIGHT + 1), many = sum * sum * 3.14159265 / (2 * EXACT_BUCKETS);
 
     return (unsigned)((sum > many ? sum : many) / 2);
 }
@@ -53,12 +69,5 @@ gci_sketch_least(unsigned distance)
 {
     unsigned most = 2 * EXACT_WEIGHT + 2;
 
-    return (distance + most - 1) / most;
-}
-
-unsigned
-gci_sketch_distance(gci_sketch const *a, gci_sketch const *b)
-{
-    return EXACT_WEIGHT * sum_of_differences(a->sums, b->sums, EXACT_BUCKETS) +
-           sum_of_differences(a->sums + EXACT_BUCKETS, b->sums + EXACT_BUCKETS, ROUGH_BUCKETS);
+    return (distance / PLACES + most - 1) / most;
 }

@@ -9,7 +9,9 @@
  * whatever the size of the forms, where a MinHash of this size can't tell one of 3,000 features from three. Features that meet in
  * a bucket may cancel, never add up: the estimate is a lower bound. Sums wrap modulo 256, and so does their difference.
  *
- * 96 buckets hold the features as they are, 32 those without numbers (features.h), which tell a changed constant from another node.
+ * 96 buckets hold the features as they are, 16 those without numbers (features.h), which tell a changed constant from another
+ * node, and 16 those with their place, which tell one of many equal layers from the others: they decide only between sketches that
+ * are as near else, since one inserted node moves all that follow.
  */
 #ifndef GCI_GRAPH_DIFF_SKETCH_H
 #define GCI_GRAPH_DIFF_SKETCH_H
@@ -25,9 +27,8 @@ typedef struct gci_sketch {
 /* A gci_feature_fn: state is a gci_sketch, zeros at first. */
 void gci_sketch_add(void *state, gci_feature const *feature);
 
-/* An estimate to compare with others; at most GCI_SKETCH_FARTHEST. */
+/* An estimate to compare with others. */
 unsigned gci_sketch_distance(gci_sketch const *a, gci_sketch const *b);
-#define GCI_SKETCH_FARTHEST (128u * GCI_SKETCH_BYTES * 4)
 
 /* In about how many features forms of that distance differ. */
 unsigned gci_sketch_estimate(unsigned distance);

@@ -78,6 +78,79 @@ finds_the_nearest_key_and_what_differs(void **state)
     gcache_graph_free(asked);
 }
 
+/* ---- the true nearest ---- */
+
+enum { VARIANTS = 60 };
+
+/* A chain of nodes of which one has a constant of its own, and perhaps another one another operation. */
+static gcache_graph *
+make_chain(int variant, bool changed)
+{
+    static char const *const targets[] = { "mm", "add", "relu", "exp", "mul", "sum", "cat" };
+    gcache_graph *g = gcache_graph_new("chain/1");
+    gcache_node last = gcache_graph_input(g, "x", &(gcache_tensor){ .size = sizeof(gcache_tensor), .dtype = "float32" });
+
+    for (int i = 0; i < 2 * VARIANTS; i++) {
+        last = gcache_graph_call(g, changed && i == VARIANTS + 7 ? "sin" : targets[i * i % 7], &last, 1);
+        gcache_graph_kwarg_int(g, last, "k", i == variant ? 1000 : i % 5);
+    }
+    gcache_graph_output(g, last);
+    return g;
+}
+
+/* A text of lines of which one is its own, and perhaps one more. */
+static gcache_graph *
+make_lines(int variant, bool changed)
+{
+    gcache_graph *g = gcache_graph_new("lines/1");
+    char text[4096];
+    size_t size = 0;
+
+    for (int i = 0; i < VARIANTS; i++)
+        size += (size_t)snprintf(text + size, sizeof text - size, "line %c%c%s%s\n", 'a' + i % 26, 'a' + i / 26,
+                                 i == variant ? " own" : "", changed && i == 3 ? " changed" : "");
+    gcache_graph_component(g, "module", gcache_value_text(g, text, size));
+    return g;
+}
+
+static void
+check_nearest(fixture *f, gcache_graph *(*make)(int variant, bool changed))
+{
+    char hex[GCACHE_KEY_HEX_SIZE], wanted[128];
+    gcache_key key;
+
+    for (int variant = 0; variant < VARIANTS; variant++) {
+        gcache_graph *stored = make(variant, false);
+        assert_int_equal(insert_text(f, stored, NULL, NULL, "x"), GCACHE_OK);
+        gcache_graph_free(stored);
+    }
+    for (int variant = 0; variant < VARIANTS; variant += 3) {
+        gcache_graph *stored = make(variant, false), *asked = make(variant, true);
+        assert_int_equal(gcache_graph_key(stored, &key, NULL), GCACHE_OK);
+        gcache_key_to_hex(&key, hex);
+        snprintf(wanted, sizeof wanted, "\"nearest\": [{\"key\": \"%s\"", hex);
+        char *text = explain(f, asked, NULL, NULL, GCACHE_EXPLAIN_JSON);
+        assert_has(text, wanted);
+        assert_has(text, "\"distance\": 1,");
+        gcache_free(text);
+        gcache_graph_free(stored);
+        gcache_graph_free(asked);
+    }
+}
+
+/* Of many keys that share as many components, the one with a single difference. */
+static void
+the_nearest_graph_is_the_nearest(void **state)
+{
+    check_nearest(*state, make_chain);
+}
+
+static void
+the_nearest_text_is_the_nearest(void **state)
+{
+    check_nearest(*state, make_lines);
+}
+
 static void
 says_which_requirement_and_variant(void **state)
 {
@@ -179,6 +252,8 @@ main(void)
         CASE(shows_the_failing_guard_and_its_arithmetic),
         CASE(names_what_a_guard_raises),
         CASE(finds_the_nearest_key_and_what_differs),
+        CASE(the_nearest_graph_is_the_nearest),
+        CASE(the_nearest_text_is_the_nearest),
         CASE(says_which_requirement_and_variant),
         CASE(json_has_every_guard_and_the_values),
         CASE(a_brief_text_has_at_most_25_lines),
