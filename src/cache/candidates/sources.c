@@ -45,18 +45,22 @@ add_source(completion *c, gci_view name, bool known, gci_buf *text)
 }
 
 static void
+add_hint(completion *c, gci_view name)
+{
+    gci_buf text;
+
+    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
+    add_source(c, name, gci_graph_write_source(c->context->graph, name, c->context->hints.count, &text), &text);
+}
+
+static void
 add_hints(completion *c, gcache_request const *request)
 {
     gci_hints const *hints = &c->context->hints;
-    gci_buf text;
 
-    for (size_t i = 0; i < hints->count; i++) {
-        gci_view name = hints->items[i].name;
-        if (gci_pairs_value(request->sources, request->sources_count, name) != NULL)
-            continue;
-        gci_buf_init(&text, GCI_BUF_NO_LIMIT);
-        add_source(c, name, gci_graph_write_source(c->context->graph, name, hints->count, &text), &text);
-    }
+    for (size_t i = 0; i < hints->count; i++)
+        if (gci_pairs_value(request->sources, request->sources_count, hints->items[i].name) == NULL)
+            add_hint(c, hints->items[i].name);
 }
 
 /* The first ones that aren't parameters of a module: there are hundreds of those, and what changes is the others. */
@@ -96,6 +100,19 @@ gci_context_complete_request(gci_context const *context, bool with_inputs, gcach
         return;
     request->sources = c.sources;
     request->sources_count = c.count;
+}
+
+bool
+gci_context_source(gci_context const *context, gci_view hint, gci_arena *arena, gcache_pair *out_source)
+{
+    gcache_request const *request = &context->request;
+    completion c = { .context = context, .arena = arena, .sources = out_source };
+    char const *given = gci_pairs_value(request->sources, request->sources_count, hint);
+
+    *out_source = (gcache_pair){ gci_arena_copy(arena, hint).data, given };
+    if (given == NULL && context->graph != NULL)
+        add_hint(&c, hint);
+    return out_source->value != NULL && !arena->failed;
 }
 
 /* ---- what is shown ---- */

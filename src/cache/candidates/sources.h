@@ -18,6 +18,9 @@ char const *gci_input_source(gcache_request const *request, gci_view path);
 /* Writes a path of what was asked, an input with its name: "x (inputs[2]).stride[0]" for inputs[2].value.stride[0]. */
 void gci_write_input_path(gcache_request const *request, gci_view path, gci_buf *out);
 
+/* One hint's source alone. false: it isn't known. */
+bool gci_context_source(gci_context const *context, gci_view hint, gci_arena *arena, gcache_pair *out_source);
+
 /* The label alone: the request's, or what the description says; NULL: none. */
 char const *gci_context_label(gci_context const *context, gci_arena *arena);
 

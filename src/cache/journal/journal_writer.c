@@ -375,6 +375,20 @@ decision_of(gci_context const *context, gci_trial const *trial)
     return guards;
 }
 
+/* Of the hints that were kept. */
+static void
+fill_sources(gci_journal_entry *entry, gci_context const *context)
+{
+    gcache_request *request = &entry->context.request;
+    gcache_pair *sources = gci_arena_array(&entry->arena, entry->hint_count, sizeof *sources);
+
+    request->sources_count = 0;
+    for (size_t i = 0; sources != NULL && i < entry->hint_count; i++)
+        request->sources_count +=
+            gci_context_source(context, entry->kept_hints[i].name, &entry->arena, &sources[request->sources_count]);
+    request->sources = sources;
+}
+
 /* With all that was asked, or with the hints that what decided reads. */
 static void
 fill_request(gci_journal_entry *entry, gci_context const *context, gcache_result const *result, gci_trace const *trace,
@@ -392,6 +406,7 @@ fill_request(gci_journal_entry *entry, gci_context const *context, gcache_result
         gci_guards *decision = decision_of(context, gci_trace_first(trace, result->reason));
         if (decision != NULL)
             fill_hints(entry, context, decision);
+        fill_sources(entry, context);
         gci_guards_free(decision);
     }
 }

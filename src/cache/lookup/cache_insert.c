@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "cache/handle/graph_description.h"
+#include "cache/candidates/sources.h"
 #include "cache/candidates/names.h"
 #include "cache/candidates/trial.h"
 #include "cache/journal/events.h"
@@ -105,7 +106,7 @@ draft_record(gci_insert_draft *d, gci_context const *context, gcache_entry const
     d->record.variant = gci_view_text(entry->variant);
     d->record.priority = entry->priority;
     d->record.compile_ns = entry->compile_ns;
-    d->record.label = gci_view_text(entry->label);
+    d->record.label = gci_view_text(entry->label != NULL ? entry->label : gci_context_label(context, &d->arena));
     d->record.metadata = gci_view_of(entry->metadata, entry->metadata_size);
     d->record.deltas = entry->deltas;
     d->record.delta_count = entry->delta_count;
