@@ -3,6 +3,7 @@
  */
 #include "cli/shared/cli.h"
 
+#include <guardcache/graph.h>
 #include <guardcache/version.h>
 #include <stdio.h>
 #include <string.h>
@@ -45,6 +46,31 @@ cli_help_group(char const *word)
         any = true;
     }
     return any;
+}
+
+bool
+cli_help_words(char const *kind)
+{
+    static char const *const settings[] = {
+#define X(id, name, type, meaning) name,
+        GCACHE_SETTING_MAP(X)
+#undef X
+    };
+    char const *name;
+
+    if (strcmp(kind, "settings") == 0) {
+        for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+            puts(settings[i]);
+    } else if (strcmp(kind, "reasons") == 0) {
+        for (int reason = 1; reason < GCACHE_REASON_COUNT; reason++)
+            puts(gcache_reason_name((gcache_reason)reason));
+    } else if (strcmp(kind, "kinds") == 0) {
+        for (size_t i = 0; (name = gcache_rules_kind(i)) != NULL; i++)
+            puts(name);
+    } else {
+        return false;
+    }
+    return true;
 }
 
 static void

@@ -100,6 +100,8 @@ help(int count, char **words)
         cli_manual();
         return CLI_OK;
     }
+    if (strcmp(words[0], "--words") == 0 && count == 2)
+        return cli_help_words(words[1]) ? CLI_OK : CLI_NO;
     cli_command const *command = cli_command_of(count, words, &used);
     if (command == NULL && count == 1 && cli_help_group(words[0]))
         return CLI_OK;

@@ -38,3 +38,8 @@ GUARDCACHE_RECORD=some/where/deep run guardcache lookup --graph g.json --hint s0
 ls some/where/deep
 touch file
 GUARDCACHE_RECORD=file/deep run guardcache lookup --graph g.json --hint s0=1
+echo "words for completions:"
+guardcache help --words reasons | head -n 3
+guardcache help --words settings | head -n 3
+guardcache help --words kinds | tr '\n' ' '
+run guardcache help --words nothing

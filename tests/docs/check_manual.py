@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 
@@ -29,7 +30,7 @@ def words_of_manual(page: str) -> str:
     return text.replace("\\-", "-").replace("\\fB", "").replace("\\fR", "")
 
 
-def complete(top: Path, command: str, *words: str) -> set[str]:
+def complete(top: Path, command: str, *words: str, cache: str = "") -> set[str]:
     """What bash offers behind these words; the last one may be a beginning."""
     script = f"""
         . "{top}/src/cli/completions/guardcache.bash"
@@ -39,8 +40,41 @@ def complete(top: Path, command: str, *words: str) -> set[str]:
         printf '%s\\n' "${{COMPREPLY[@]}}"
     """
     environment = os.environ | {"PATH": f"{Path(command).parent}:{os.environ['PATH']}"}
+    if cache:
+        environment["GUARDCACHE_DIR"] = cache
     result = subprocess.run(["bash", "-c", script], env=environment, capture_output=True, text=True, check=True)
     return set(result.stdout.split())
+
+
+def check_values(top: Path, command: str) -> list[str]:
+    """Values that completion knows: settings, reasons, kinds, and entries of the cache that is meant."""
+    with tempfile.TemporaryDirectory() as folder:
+        cache, graph = f"{folder}/cache", Path(folder) / "g.json"
+        graph.write_text('{"format": "guardcache-graph/1", "kind": "generic"}')
+        insert = [command, "insert", "--cache", cache, "--graph", str(graph), "--payload", str(graph)]
+        entry = subprocess.run(insert, capture_output=True, text=True, check=True).stdout.strip()
+        wanted = {
+            ("journal", "--reason", "guard_"): {"guard_false", "guard_error"},
+            ("explain", "--reason", "=", "no_"): {"no_key"},
+            ("ls", "--set", "read"): {"read-only"},
+            ("config", "max-"): {"max-size", "max-candidates"},
+            ("rules", "list", "stable"): {"stablehlo"},
+            ("--cache", cache, "looku"): {"lookup"},
+            ("--cache", "=", cache, "looku"): {"lookup"},
+            ("--json", "guard", ""): {"eval", "show", "fmt"},
+            ("--cache", cache, "lookup", "--jso"): {"--json"},
+            ("--nam",): {"--namespace"},
+            ("show", "--cache", cache, entry[:6]): {entry},
+            ("--cache", cache, "rm", entry[:6]): {entry},
+        }
+        problems = [
+            f"completion of {words} is {found}, not {expected}"
+            for words, expected in wanted.items()
+            if (found := complete(top, command, *words)) != expected
+        ]
+        if complete(top, command, "cat", "", cache=cache) != {entry}:
+            problems.append("completion doesn't offer the entries of GUARDCACHE_DIR")
+    return problems
 
 
 def main() -> int:
@@ -62,6 +96,7 @@ def main() -> int:
                 problems.append(f"the manual doesn't mention {name} {option}")
             if option not in offered:
                 problems.append(f"completion doesn't offer {name} {option}")
+    problems += check_values(top, command)
     if checked < 10:
         problems.append(f"only {checked} options found in help")
     print("\n".join(problems) or f"{checked} options are in the manual and completed")

@@ -175,6 +175,9 @@ void cli_help_command(cli_command const *command);
 /* Lists the commands whose names begin with that word ("rules"). false: there are none. */
 bool cli_help_group(char const *word);
 
+/* For completions: the words of a kind (settings, reasons, kinds), one a line. false: there is no such kind. */
+bool cli_help_words(char const *kind);
+
 /* ---- manual.c ---- */
 
 /* The manual page's list of commands, for the build. */
