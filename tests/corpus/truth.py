@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 import re
 import sys
 from pathlib import Path
@@ -86,12 +87,19 @@ def steps(arithmetic: str) -> list[str]:
 
 
 def adds_up(step: str, hints: dict[str, Any]) -> bool:
-    """`12 % 8 = 4`: both sides are equal in Python. Without ` = `: the comparison itself, which is false."""
+    """`12 % 8 = 4`: both sides are equal in Python. Without ` = `: the comparison itself, which is false.
+
+    `3 / 7 = 0.4286 <= 0.25`: a float beside its bound is rounded, and both it and what it stands for fail the comparison.
+    """
     left, equals, right = step.rpartition(" = ")
     if not equals:
         return truth(step, hints)[0] is False
-    value = eval(right, {"inf": float("inf"), "nan": float("nan")})  # noqa: S307 - a number that the command wrote
+    written, *comparison = re.split(r"( (?:[<>]=?|[!=]=) )", right, maxsplit=1)
+    value = eval(written, {"inf": float("inf"), "nan": float("nan")})  # noqa: S307 - a number that the command wrote
     got = eval(left.strip(), dict(meaning.NAMES), {**hints, "L": hints})  # noqa: S307 - a guard of the corpus
+    if comparison:
+        beyond = "".join(comparison)
+        return math.isclose(got, value, rel_tol=1e-3) and not any(truth(f"({x!r}){beyond}", hints)[0] for x in (got, value))
     return bool(got == value or (got != got and value != value))
 
 
