@@ -334,8 +334,11 @@ walk_leaf(walk *w, uint64_t path)
 
     pass_value(w, &h);
     end_value(w, &h);
-    if (!w->failed)
-        emit(w, GCI_FEATURE_LEAF, gci_mix(path, h.exact), gci_mix(path, h.rough));
+    if (w->failed)
+        return;
+    uint64_t exact = gci_mix(path, h.exact), rough = gci_mix(path, h.rough);
+    w->fn(w->state, &(gci_feature){ .sort = GCI_FEATURE_LEAF, .exact = exact, .place = gci_mix(exact, 0), .rough = rough,
+                                    .context = rough, .name = path });
 }
 
 /* A list whatever its type: a tuple and a set are tagged arrays. */
@@ -498,6 +501,18 @@ walk_components(walk *w)
     }
 }
 
+/* Kind, format and rules: the same of all that are compared, but for rules of one's own. */
+static void
+walk_frame(walk *w, uint64_t path)
+{
+    value_hash h = begin_value(w);
+
+    pass_value(w, &h);
+    end_value(w, &h);
+    if (!w->failed)
+        emit(w, GCI_FEATURE_PORT, gci_mix(path, h.exact), gci_mix(path, h.rough));
+}
+
 bool
 gci_features_each(gci_view canonical, gci_feature_fn fn, void *state)
 {
@@ -513,7 +528,7 @@ gci_features_each(gci_view canonical, gci_feature_fn fn, void *state)
         if (gci_view_is(name, "components"))
             walk_components(&w);
         else
-            walk_leaves(&w, hash_of(name));
+            walk_frame(&w, hash_of(name));
     }
     return !w.failed;
 }

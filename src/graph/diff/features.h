@@ -20,7 +20,7 @@
     X(LINE, "lines")   /* of a text with several */                                                   \
     X(INPUT, "inputs")                                                                                \
     X(LEAF, "values")  /* an option, a version, a constant: with its path, but for positions in lists */ \
-    X(PORT, "placeholders") /* which the inputs describe */
+    X(PORT, "placeholders") /* which the inputs describe; and what the forms of a kind have in common */
 
 typedef enum gci_feature_sort {
 #define X(name, text) GCI_FEATURE_##name,
@@ -36,7 +36,7 @@ typedef struct gci_feature {
     uint64_t place;   /* and where it stands among nodes, inputs or lines: of as many differences those in place are nearer */
     uint64_t rough;   /* without numbers: the same with other sizes and constants */
     uint64_t context; /* of a node: rough, and what it refers to as well; else rough */
-    uint64_t name;    /* of a node: operation and target; else rough */
+    uint64_t name;    /* of a node: operation and target; of a value in a form: its path; else rough */
     gci_feature_sort sort;
 } gci_feature;
 

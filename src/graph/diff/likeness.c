@@ -190,8 +190,10 @@ gci_likeness_is_kin(gci_likeness const *likeness)
     gci_feature_sort unit = gci_likeness_unit(likeness);
     bool nodes = unit == GCI_FEATURE_NODE;
     size_t all = of_sort(likeness, unit), exact = differing(likeness, GCI_EXACT, unit),
-           context = differing(likeness, GCI_CONTEXT, unit);
+           context = differing(likeness, GCI_CONTEXT, unit), name = differing(likeness, GCI_NAME, unit);
 
-    return is_alike_in_context(all, context, exact, nodes) ||
-           (nodes && is_alike_by_units(all, context, exact, differing(likeness, GCI_NAME, unit)));
+    /* Neither a graph nor a text: options of the same names. */
+    if (unit == GCI_FEATURE_LEAF)
+        return 2 * name <= all;
+    return is_alike_in_context(all, context, exact, nodes) || (nodes && is_alike_by_units(all, context, exact, name));
 }

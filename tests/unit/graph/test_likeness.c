@@ -191,6 +191,10 @@ test_kin(void **state)
     check_kin(base, make_graph("prims", 300, 0), false, 301, 301);
     check_kin(base, make_graph("aten", 100, 0), false, 201, 301);
     check_kin(small, make_graph("aten", 3, 3), true, 3, 4);
+    gcache_graph *options = read_graph("generic", "\"options\": {\"a\": true, \"b\": \"x\"}");
+    check_kin(options, read_graph("generic", "\"options\": {\"a\": false, \"b\": \"y\"}"), true, 2, 2);
+    check_kin(options, read_graph("generic", "\"options\": {\"c\": true, \"d\": \"x\"}"), false, 2, 2);
+    gcache_graph_free(options);
     check_kin(small, make_graph("prims", 3, 0), false, 4, 4);
     gcache_graph_free(base);
     gcache_graph_free(small);
