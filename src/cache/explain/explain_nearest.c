@@ -154,15 +154,11 @@ has_row(gci_diff_item const *item, bool brief)
 static size_t
 count_unsaid(gci_near_key const *near, size_t shown, bool brief)
 {
-    size_t unsaid = near->left_out, summed = 0;
+    size_t unsaid = brief ? gci_diff_unsaid(near->diff) : near->left_out;
 
     for (size_t i = shown; i < near->count; i++)
         unsaid += has_row(&near->items[i], brief);
-    for (size_t kind = GCI_DIFF_AGAIN + 1; brief && kind < GCI_DIFF_FOLLOWS_KINDS; kind++)
-        summed += near->diff->followed[kind];
-    for (size_t i = 0; i < near->count && brief; i++)
-        summed -= near->items[i].follows > GCI_DIFF_AGAIN;
-    return unsaid > summed ? unsaid - summed : 0;
+    return unsaid;
 }
 
 static void

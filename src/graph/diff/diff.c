@@ -3,6 +3,7 @@
  */
 #include "graph/diff/diff.h"
 
+#include "base/array.h"
 #include "base/check.h"
 #include "base/utf8.h"
 #include "graph/cbor/cbor_read.h"
@@ -68,17 +69,97 @@ shown(gci_diff_run *run, gci_value const *value, show_fn show)
     return kept(run, &text);
 }
 
-/* A difference at the present path. NULL: the value is absent on that side. */
+/* Neither has parts. */
+static bool
+are_plain(gci_value const *stored, gci_value const *asked)
+{
+    static uint32_t const composed = 1u << GCI_LIST | 1u << GCI_TUPLE | 1u << GCI_SET | 1u << GCI_MAP | 1u << GCI_TENSOR;
+
+    return (stored == NULL || (composed >> stored->type & 1) == 0) && (asked == NULL || (composed >> asked->type & 1) == 0);
+}
+
+static void
+write_exactly(gci_value const *value, gci_buf *out)
+{
+    bool is_text = value != NULL && (value->type == GCI_STRING || value->type == GCI_BYTES || value->type == GCI_ENUM);
+
+    if (is_text)
+        gci_buf_append_view(out, value->text);
+    else if (value != NULL)
+        gci_diff_show(value, out);
+    gci_buf_format(out, " %d\n", value != NULL ? (int)value->type : -1);
+}
+
+/* What two differences have in common if the one says all of the other: constants what they were and are, new nodes what they
+   do, others their place in the node or input as well. false: it says something of its own. */
+static bool
+write_sameness(gci_diff_run const *run, gci_value const *stored, gci_value const *asked, show_fn show, gci_buf *out)
+{
+    gci_view path = gci_buf_view(&run->path);
+    bool in_inputs = gci_view_begins(path, "inputs"), alone = run->place == path.size && (stored == NULL || asked == NULL);
+
+    if (!in_inputs && !gci_view_begins(path, "graph"))
+        return false;
+    gci_buf_format(out, "%d %d\n", stored != NULL, asked != NULL);
+    if (alone && show == gci_diff_show_node) {
+        gci_buf_append_view(out, run->target);
+        return run->target.size != 0;
+    }
+    if (alone && in_inputs) {
+        show(stored != NULL ? stored : asked, out);
+        return true;
+    }
+    write_exactly(stored, out);
+    write_exactly(asked, out);
+    if (stored != NULL && asked != NULL && is_number(stored) && is_number(asked))
+        return true;
+    gci_buf_append(out, path.data + run->place, path.size - run->place);
+    gci_buf_append_char(out, '\n');
+    gci_buf_append_view(out, run->target);
+    return run->place != 0 && are_plain(stored, asked);
+}
+
+/* The number of what it has in common with others; GCI_DIFF_ALONE: nothing. */
+static uint32_t
+sameness_of(gci_diff_run *run, gci_value const *stored, gci_value const *asked, show_fn show, bool *out_new)
+{
+    gci_buf text;
+    uint32_t number = GCI_DIFF_ALONE;
+
+    *out_new = true;
+    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
+    if (write_sameness(run, stored, asked, show, &text)) {
+        number = gci_diff_sameness(run, gci_buf_view(&text), out_new);
+        run->failed = run->failed || text.failed || number == GCI_DIFF_ALONE ||
+                      !gci_array_has_room(&run->dropped, number, &run->dropped_room, sizeof *run->dropped);
+        if (*out_new && !run->failed) {
+            run->dropped[number][0] = run->dropped[number][1] = 0;
+            run->dropped_count = (size_t)number + 1;
+        }
+    }
+    gci_buf_clear(&text);
+    return number;
+}
+
+/* A difference at the present path; a value that is NULL isn't there on that side. NULL: it was only counted. */
 static gci_diff_item *
 add_item(gci_diff_run *run, gci_value const *stored, gci_value const *asked, show_fn show, gci_diff_follows follows)
 {
     gci_diff *diff = run->diff;
-    bool full;
+    bool full, is_new = false;
+    uint32_t same = follows == GCI_DIFF_NOTHING ? sameness_of(run, stored, asked, show, &is_new) : GCI_DIFF_ALONE;
 
-    gci_diff_item *item = gci_diff_add(diff, gci_buf_view(&run->path), follows, &full);
-    run->failed = run->failed || (item == NULL && !full);
+    if (run->failed)
+        return NULL;
+    gci_diff_item *item = gci_diff_add(diff, gci_buf_view(&run->path), follows, is_new, &full);
+    run->failed = item == NULL && !full;
+    if (item == NULL && same != GCI_DIFF_ALONE && !is_new && full) {
+        run->dropped[same][gci_view_begins(gci_buf_view(&run->path), "graph")]++;
+        diff->followed[GCI_DIFF_AGAIN]++;
+    }
     if (item == NULL)
         return NULL;
+    item->same = same;
     item->place = run->place;
     if (run->target.size != 0)
         item->target = gci_arena_copy(&diff->arena, run->target);
@@ -597,12 +678,14 @@ gci_diff_make(gci_view stored, gci_view asked, size_t max_items, gci_diff **out_
             merge_members(&run, &a, &b, compare_form_member);
         }
         GCI_ASSERT(run.failed || diff->count != 0 || diff->left_out != 0);
-        run.failed = run.failed || !gci_diff_fold(diff);
+        run.failed = run.failed || !gci_diff_fold(&run);
     }
     if (run.failed)
         status = gci_fail_memory(error);
     clear_map(&run.stored_symbols);
     clear_map(&run.asked_symbols);
+    gci_intern_clear(&run.sameness);
+    free(run.dropped);
     gci_buf_clear(&run.path);
     gci_arena_clear(&run.arena);
     if (status != GCACHE_OK) {

@@ -59,6 +59,8 @@ typedef enum gci_diff_again {
     GCI_DIFF_AGAINS
 } gci_diff_again;
 
+#define GCI_DIFF_ALONE UINT32_MAX
+
 /* One difference. Texts are short (cut with "...", never in a number) and zero-terminated too. */
 typedef struct gci_diff_item {
     gci_view path;   /* options.max_autotune, graph.nodes[41].kwargs.dim */
@@ -74,6 +76,7 @@ typedef struct gci_diff_item {
     gci_view target;   /* of that node, what it does */
     gci_view after;    /* of a node that only one side has: the one before, with its target; empty: it is the first */
     uint32_t position; /* of a node */
+    uint32_t same;     /* the number of what it has in common with others that say the same; GCI_DIFF_ALONE: nothing */
     bool is_node;      /* a node as a whole */
     bool is_number;    /* on both sides */
 
@@ -92,7 +95,7 @@ typedef struct gci_diff {
     size_t left_out; /* further differences */
     size_t followed[GCI_DIFF_FOLLOWS_KINDS]; /* of all differences */
     bool by_parts;   /* while they are found, max_items of each part are kept */
-    size_t kept[GCI_DIFF_PARTS][2]; /* of those: that stand for themselves, that follow */
+    size_t kept[GCI_DIFF_PARTS][2]; /* of those: that say something new, and others */
 } gci_diff;
 
 /* Items a reader can take in; more are counted. */
@@ -120,6 +123,8 @@ void gci_diff_write_run(gci_diff_item const *item, gci_buf *out);
 bool gci_diff_write_followed(gci_diff const *diff, gci_buf *out);
 /* A value without the braces of an input that has nothing else: float32[s0, 16] for {"value": float32[s0, 16]}. */
 gci_view gci_diff_plain(gci_view value);
+/* Differences that were left out and are in no sum of others either. */
+size_t gci_diff_unsaid(gci_diff const *diff);
 char const *gci_diff_remark_text(gci_diff_remark remark);
 
 /* For people: an item a line ("options.max_autotune: false -> true", "+ graph.nodes[7]: aten.mul.Tensor(nodes[3], 0.5)"),

@@ -213,6 +213,16 @@ match_equal(gci_alignment *out, uint64_t const *stored, uint64_t const *asked, g
     return true;
 }
 
+/* As many on both sides, and equal where they stand. */
+static bool
+match_at_place(gci_alignment *out, uint64_t const *stored, uint64_t const *asked, gap g)
+{
+    for (uint32_t i = 0; g.a_end - g.a == g.b_end - g.b && i < g.a_end - g.a; i++)
+        if (stored[g.a + i] == asked[g.b + i])
+            out->to_asked[g.a + i] = g.b + i;
+    return true;
+}
+
 /* Where both sides have as many and of the same sort, one by one. */
 static bool
 match_in_order(gci_alignment *out, uint64_t const *stored, uint64_t const *asked, gap g)
@@ -400,6 +410,8 @@ match_inputs(gci_alignment *out, ports const *stored, ports const *asked)
     lens plain = { .count = 0 };
 
     if (has_sources(stored) && has_sources(asked) && !match_by(out, match_equal, hash_source, a, stored, b, asked))
+        return false;
+    if (a->count == b->count && !match_by(out, match_at_place, hash_item, a, &plain, b, &plain))
         return false;
     return match_by(out, match_equal, hash_used_input, a, stored, b, asked) &&
            match_by(out, match_equal, hash_input_uses, a, stored, b, asked) &&

@@ -57,74 +57,76 @@ sort_items(gci_diff *diff)
 
 /* ---- the same again ---- */
 
-static bool
-stands_for_itself(gci_diff_item const *item)
+uint32_t
+gci_diff_sameness(gci_diff_run *run, gci_view text, bool *out_new)
 {
-    return item->follows == GCI_DIFF_NOTHING && item->whole_stored.data == NULL && item->hunks.data == NULL;
-}
+    gci_intern *all = &run->sameness;
+    uint32_t number = gci_intern_add(all, text, out_new);
 
-/* What two items must have in common for the one to say all: constants what they were and are, others their path, too. */
-static void
-write_sameness(gci_diff_item const *item, gci_buf *out)
-{
-    gci_view inside = gci_view_of(item->path.data + item->place, item->path.size - item->place);
-
-    gci_buf_format(out, "%d %d %d ", item->is_number, item->stored.data == NULL, item->asked.data == NULL);
-    if (item->is_node) {
-        gci_buf_append_view(out, item->target);
-        return;
-    }
-    gci_buf_append_view(out, item->stored);
-    gci_buf_append_text(out, "\n");
-    gci_buf_append_view(out, item->asked);
-    if (item->is_number)
-        return;
-    gci_buf_format(out, "\n%d\n", (int)item->part);
-    gci_buf_append_view(out, inside);
-    gci_buf_append_text(out, "\n");
-    gci_buf_append_view(out, item->target);
+    if (number == GCI_INTERN_NONE)
+        return GCI_DIFF_ALONE;
+    if (*out_new)
+        all->texts[number] = gci_arena_copy(&run->arena, text);
+    return all->texts[number].data != NULL ? number : GCI_DIFF_ALONE;
 }
 
 static gci_diff_again
-kind_again(gci_diff_item const *item)
+kind_again(gci_diff_item const *item, bool in_graph)
 {
-    bool in_graph = item->part == GCI_DIFF_PART_GRAPH;
-
-    if (item->is_number)
+    if (item->is_number && item->whole == 0)
         return in_graph ? GCI_DIFF_CONSTANTS : GCI_DIFF_SIZES;
     return in_graph ? GCI_DIFF_NODES : GCI_DIFF_INPUT_VALUES;
 }
 
+/* Sizes that are shown as a whole say the same if the wholes are. */
 static bool
-fold_again(gci_diff *diff)
+note_whole(gci_diff_run *run, gci_diff_item *item)
 {
-    gci_intern seen = { 0 };
-    size_t *first = malloc((diff->count + 1) * sizeof *first);
     gci_buf text;
-    bool folded = first != NULL, is_new;
+    bool is_new;
 
     gci_buf_init(&text, GCI_BUF_NO_LIMIT);
-    for (size_t i = 0; i < diff->count && folded; i++) {
+    gci_buf_append_text(&text, "whole ");
+    gci_buf_append(&text, item->path.data + item->place, item->whole - item->place);
+    gci_buf_append_char(&text, ' ');
+    gci_buf_append_view(&text, item->whole_stored);
+    gci_buf_append_text(&text, " ");
+    gci_buf_append_view(&text, item->whole_asked);
+    item->same = gci_diff_sameness(run, gci_buf_view(&text), &is_new);
+    bool noted = !text.failed && item->same != GCI_DIFF_ALONE;
+    gci_buf_clear(&text);
+    return noted;
+}
+
+/* The first item that says it stands for the others, and for those that weren't kept. */
+static bool
+fold_again(gci_diff_run *run)
+{
+    gci_diff *diff = run->diff;
+
+    for (size_t i = 0; i < diff->count; i++)
+        if (diff->items[i].whole != 0 && !note_whole(run, &diff->items[i]))
+            return false;
+    size_t *first = calloc((size_t)run->sameness.count + 1, sizeof *first);
+    if (first == NULL)
+        return false;
+    for (size_t i = 0; i < diff->count; i++) {
         gci_diff_item *item = &diff->items[i];
-        if (!stands_for_itself(item) || item->run > 1 || (item->part != GCI_DIFF_PART_GRAPH && item->part != GCI_DIFF_PART_INPUTS))
+        if (item->same == GCI_DIFF_ALONE || item->follows != GCI_DIFF_NOTHING || item->run > 1)
             continue;
-        text.size = 0;
-        write_sameness(item, &text);
-        uint32_t number = gci_intern_add(&seen, gci_buf_view(&text), &is_new);
-        folded = number != GCI_INTERN_NONE && !text.failed;
-        if (!folded || is_new) {
-            if (folded)
-                first[number] = i;
+        if (first[item->same] == 0) {
+            first[item->same] = i + 1;
+            for (int in_graph = 0; in_graph < 2 && item->same < run->dropped_count; in_graph++)
+                item->again[kind_again(item, in_graph != 0)] += run->dropped[item->same][in_graph];
             continue;
         }
         item->follows = GCI_DIFF_AGAIN;
-        item->like = first[number];
-        diff->items[item->like].again[kind_again(item)]++;
+        item->like = first[item->same] - 1;
+        diff->followed[GCI_DIFF_AGAIN]++;
+        diff->items[item->like].again[kind_again(item, item->part == GCI_DIFF_PART_GRAPH)]++;
     }
-    gci_intern_clear(&seen);
-    gci_buf_clear(&text);
     free(first);
-    return folded;
+    return true;
 }
 
 /* ---- runs of nodes ---- */
@@ -152,15 +154,46 @@ fold_runs(gci_diff *diff)
     }
 }
 
-bool
-gci_diff_fold(gci_diff *diff)
+/* ---- as many as wanted ---- */
+
+/* Those that say something new before the others, in the same order. `like` is the place of one that stays. */
+static bool
+keep_most(gci_diff *diff)
 {
+    size_t *places = malloc((diff->count + 1) * sizeof *places), room = diff->max_items, count = 0;
+
+    if (places == NULL)
+        return false;
+    for (int others = 0; others < 2; others++) {
+        for (size_t i = 0; i < diff->count; i++) {
+            if ((diff->items[i].follows >= GCI_DIFF_AGAIN) != (others != 0))
+                continue;
+            places[i] = room != 0 ? 1 : 0;
+            room -= places[i];
+        }
+    }
+    for (size_t i = 0; i < diff->count; i++) {
+        if (places[i] == 0)
+            continue;
+        places[i] = count;
+        diff->items[count] = diff->items[i];
+        if (diff->items[count].follows == GCI_DIFF_WHOLE || diff->items[count].follows == GCI_DIFF_AGAIN)
+            diff->items[count].like = places[diff->items[count].like];
+        count++;
+    }
+    diff->left_out += diff->count - count;
+    diff->count = count;
+    free(places);
+    return true;
+}
+
+bool
+gci_diff_fold(gci_diff_run *run)
+{
+    gci_diff *diff = run->diff;
+
     if (!sort_items(diff))
         return false;
-    if (diff->count > diff->max_items) {
-        diff->left_out += diff->count - diff->max_items;
-        diff->count = diff->max_items;
-    }
     fold_runs(diff);
-    return fold_again(diff);
+    return fold_again(run) && (diff->count <= diff->max_items || keep_most(diff));
 }

@@ -41,10 +41,10 @@ part_of(gci_view path)
 }
 
 gci_diff_item *
-gci_diff_add(gci_diff *diff, gci_view path, gci_diff_follows follows, bool *out_full)
+gci_diff_add(gci_diff *diff, gci_view path, gci_diff_follows follows, bool is_new, bool *out_full)
 {
     gci_diff_part part = part_of(path);
-    size_t *kept = &diff->kept[part][follows != GCI_DIFF_NOTHING];
+    size_t *kept = &diff->kept[part][!is_new];
 
     diff->followed[follows]++;
     *out_full = (diff->by_parts ? *kept : diff->count) == diff->max_items;
@@ -55,7 +55,8 @@ gci_diff_add(gci_diff *diff, gci_view path, gci_diff_follows follows, bool *out_
     if (!gci_array_has_room(&diff->items, diff->count, &diff->room, sizeof *diff->items))
         return NULL;
     gci_diff_item *item = &diff->items[diff->count];
-    *item = (gci_diff_item){ .path = gci_arena_copy(&diff->arena, path), .part = part, .follows = follows };
+    *item = (gci_diff_item){ .path = gci_arena_copy(&diff->arena, path), .part = part, .follows = follows,
+                             .same = GCI_DIFF_ALONE };
     if (item->path.data == NULL)
         return NULL;
     diff->count++;
@@ -89,7 +90,7 @@ bool
 gci_diff_add_texts(gci_diff *diff, gci_view path, gci_view stored, gci_view asked)
 {
     bool full;
-    gci_diff_item *item = gci_diff_add(diff, path, GCI_DIFF_NOTHING, &full);
+    gci_diff_item *item = gci_diff_add(diff, path, GCI_DIFF_NOTHING, true, &full);
 
     if (item == NULL)
         return full;

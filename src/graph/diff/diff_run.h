@@ -30,6 +30,9 @@ typedef struct gci_diff_run {
     gci_alignment const *open;   /* of the innermost graph */
     gci_alignment const *inputs; /* NULL: none */
     gci_symbol_map stored_symbols, asked_symbols;
+    gci_intern sameness; /* what differences say that others may say as well */
+    size_t (*dropped)[2]; /* by its number: differences that weren't kept and say the same as one that was; elsewhere, in graphs */
+    size_t dropped_count, dropped_room;
     gci_view target; /* of the node that is compared */
     size_t place;    /* so much of the path names it, or the input */
     bool in_tensor; /* whose sizes are written without types */
@@ -38,7 +41,7 @@ typedef struct gci_diff_run {
 } gci_diff_run;
 
 /* diff_items.c: a further item, still without values. NULL: it was only counted (*out_full), or there is no memory. */
-gci_diff_item *gci_diff_add(gci_diff *diff, gci_view path, gci_diff_follows follows, bool *out_full);
+gci_diff_item *gci_diff_add(gci_diff *diff, gci_view path, gci_diff_follows follows, bool is_new, bool *out_full);
 
 /* Long texts of several lines on both sides: hunks say more than the two side by side. false without memory. */
 bool gci_diff_add_hunks(gci_diff *diff, gci_diff_item *item, gci_view stored, gci_view asked);
@@ -56,7 +59,10 @@ bool gci_diff_wants_hunks(gci_view stored, gci_view asked);
 bool gci_diff_hunks(gci_view stored, gci_view asked, gci_buf *out);
 
 /* diff_fold.c: when all are found. false without memory. */
-bool gci_diff_fold(gci_diff *diff);
+bool gci_diff_fold(gci_diff_run *run);
+
+/* The number of a text among run->sameness, whether that is new or not. GCI_DIFF_ALONE: no memory. */
+uint32_t gci_diff_sameness(gci_diff_run *run, gci_view text, bool *out_new);
 
 /* diff_sizes.c: the items from `first` on are those of two tensors at the present path. */
 void gci_diff_fold_sizes(gci_diff_run *run, size_t first, gci_value const *stored, gci_value const *asked);

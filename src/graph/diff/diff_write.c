@@ -161,6 +161,18 @@ write_sentence(char const *indent, char const *sentence, gci_buf *text, gci_buf 
     text->size = 0;
 }
 
+size_t
+gci_diff_unsaid(gci_diff const *diff)
+{
+    size_t summed = 0;
+
+    for (size_t kind = GCI_DIFF_AGAIN; kind < GCI_DIFF_FOLLOWS_KINDS; kind++)
+        summed += diff->followed[kind];
+    for (size_t i = 0; i < diff->count; i++)
+        summed -= diff->items[i].follows >= GCI_DIFF_AGAIN;
+    return diff->left_out > summed ? diff->left_out - summed : 0;
+}
+
 /* A line an item, but for those that another one stands for. */
 void
 gci_diff_write_text(gci_diff const *diff, char const *indent, gci_buf *out)
@@ -180,8 +192,8 @@ gci_diff_write_text(gci_diff const *diff, char const *indent, gci_buf *out)
     write_sentence(indent, "and so: ", &sentence, out);
     out->failed |= sentence.failed;
     gci_buf_clear(&sentence);
-    if (diff->left_out != 0)
-        gci_buf_format(out, "%s... and %zu more\n", indent, diff->left_out);
+    if (gci_diff_unsaid(diff) != 0)
+        gci_buf_format(out, "%s... and %zu more\n", indent, gci_diff_unsaid(diff));
 }
 
 /* ---- JSON ---- */
