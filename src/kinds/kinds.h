@@ -33,6 +33,7 @@ extern size_t const gci_shipped_count;
     X(ADDRESSES, "addresses", "both values hold an address")                                                \
     X(SHAPES, "shapes", "a text that differs only in the sizes of tensors")                                 \
     X(LINE, "line", "a text of which one line, name = value, differs")                                      \
+    X(SEVERAL, "several", "more differs in the same component")                                             \
     X(ZERO_ONE, "zero-one", "the size asked for is 0 or 1, the stored one another number")                  \
     X(TO_SYMBOL, "static-to-dynamic", "a size of an input that was a number is a symbol")                   \
     X(FROM_SYMBOL, "dynamic-to-static", "a size of an input that was a symbol is a number")                 \

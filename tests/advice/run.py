@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Follows every advice that has an example, live, and compares what happens with the table in docs/advice.md.
 
-run.py [--accept] [--keep DIRECTORY] [KIND/EXAMPLE...]
+run.py [--accept] [--key KEY] [--keep DIRECTORY] [KIND/EXAMPLE...]
 
 An example (src/kinds/KIND/examples/NAME.py) has functions that run in a process each, on one cache: `stored` fills it, `asked`
 misses, and the explanation must give the advice whose row in advice.json names the example; `followed` does what it says. AFTER
@@ -183,14 +183,15 @@ def write_table(rows: dict[str, list[str]], accept: bool) -> bool:
     return accept or new == old
 
 
-def run_kind(kind: str, wanted: list[Example], root: str) -> tuple[list[str], int]:
+def run_kind(kind: str, wanted: list[Example], root: str, only: str | None) -> tuple[list[str], int]:
     """Rows of the table, and how many failed."""
     compiler = load(KINDS / kind / "examples" / "compiler.py")
     compiler.prepare()
+    keys = [only] if only is not None else compiler.KEYS
     rows, failed = [], 0
     for example in wanted:
         try:
-            results = [follow(compiler, example, root, key) for key in compiler.KEYS]
+            results = [follow(compiler, example, root, key) for key in keys]
             rows.append(row_of(example, *results[0]))
             print(f"ok    {kind}/{example.name}: {results[0][0]}", flush=True)
         except Failed as error:
@@ -202,6 +203,7 @@ def run_kind(kind: str, wanted: list[Example], root: str) -> tuple[list[str], in
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--accept", action="store_true", help="write the table")
+    parser.add_argument("--key", help="of those that the kind's compiler.py has, only this one")
     parser.add_argument("--keep", help="a directory for the caches, which stay")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
@@ -214,7 +216,7 @@ def main() -> int:
     try:
         for kind in dict.fromkeys(example.kind for example in found):
             wanted = [example for example in found if example.kind == kind]
-            rows[kind], failures = run_kind(kind, wanted, root)
+            rows[kind], failures = run_kind(kind, wanted, root, options.key)
             failed += failures
     finally:
         if options.keep is None:

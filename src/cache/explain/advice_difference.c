@@ -628,6 +628,20 @@ name_of(gci_view path)
     return path;
 }
 
+/* Another difference in the same component: config.max_autotune beside config.epilogue_fusion. */
+static bool
+has_sibling(gci_near_key const *near, size_t index)
+{
+    gci_view rest = near->items[index].path, part = take(&rest, ".[");
+
+    for (size_t i = 0; i < near->count; i++) {
+        gci_view other = near->items[i].path;
+        if (i != index && gci_view_equal(take(&other, ".["), part))
+            return true;
+    }
+    return false;
+}
+
 void
 gci_advice_on_difference(gci_journal_entry const *entry, gci_near_key const *near, size_t index, gci_advice_case *out)
 {
@@ -638,6 +652,8 @@ gci_advice_on_difference(gci_journal_entry const *entry, gci_near_key const *nea
     out->values[GCI_VALUE_NAME] = name_of(item->path);
     out->values[GCI_VALUE_STORED] = item->stored;
     out->values[GCI_VALUE_ASKED] = item->asked;
+    if (has_sibling(near, index))
+        out->facts |= GCI_FACT_BIT(SEVERAL);
     if (is_in_graph(item->path) && graph_of(item) == GCI_GRAPH_CASTS)
         out->facts |= GCI_FACT_BIT(CASTS);
     if (item->hunks.data != NULL) {

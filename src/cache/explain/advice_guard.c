@@ -88,7 +88,7 @@ gci_advice_on_guard(gci_journal_entry const *entry, gci_trial const *trial, gci_
     gci_buf_clear(&part);
     if (gci_view_contains(text, INT32_LIMIT))
         out->facts |= GCI_FACT_BIT(INT32);
-    /* Calls and what is put in parentheses are a compiler's own arithmetic: nothing is said of them. */
-    else if (!gci_view_contains(text, "(") && gci_bounds_of_symbol(text, &bounds))
+    /* Calls and what is put in parentheses are a compiler's own arithmetic, but for remainders, as (x % 8) == 0. */
+    else if (gci_bounds_of_symbol(text, &bounds) && (bounds.modulus != 0 || !gci_view_contains(text, "(")))
         note_bounds(entry, &bounds, out);
 }
