@@ -9,7 +9,9 @@
 
 A script that ends with status 77 is skipped and says why on standard output.
 
-usage: run.py --command FILE --fixtures DIR [--accept] NAME.sh
+usage: run.py --command FILE --fixtures DIR [--accept] [--widths "40 80"] NAME.sh
+--widths is for stories (fixtures/stories/story.bash): each explanation is printed in so many columns too, and no line may be
+longer, no number cut, and no text longer than 25 lines but below 80 columns.
 --accept rewrites what differs from the expectation (exact files; a glob file that no longer matches is reported).
 """
 
@@ -19,14 +21,18 @@ import argparse
 import difflib
 import fnmatch
 import os
+import re
 import subprocess
 import sys
 import tempfile
+import unicodedata
 from pathlib import Path
 
 SKIPPED = 77
 # Everything a test does is bounded; the slowest makes a file of 200 MB.
 SECONDS = 120
+# What a reader takes in at a glance.
+LINES_MOST = 25
 
 
 def environment(command: Path, fixtures: Path, scratch: Path) -> dict[str, str]:
@@ -44,15 +50,44 @@ def environment(command: Path, fixtures: Path, scratch: Path) -> dict[str, str]:
     }
 
 
-def run(script: Path, command: Path, fixtures: Path) -> tuple[int, dict[str, str]]:
+def columns(line: str) -> int:
+    return sum(
+        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
+        for c in line
+    )
+
+
+def numbers(text: str) -> set[str]:
+    """Those that stay from one call to the next: neither durations and sizes nor times."""
+    text = re.sub(r"\b\d\d:\d\d(:\d\d)?|[\d.]+ (ns|us|ms|s|min|h|[KMG]iB|%)(?!\w)", "", " ".join(text.split()))
+    return set(re.findall(r"\d[\d.]*", text))
+
+
+def check_widths(folder: Path) -> list[str]:
+    problems = []
+    for path in sorted(folder.glob("*/*")):
+        if path.name == "160":
+            continue
+        width, text = int(path.name), path.read_text("utf-8", "backslashreplace")
+        whole = (path.parent / "160").read_text("utf-8", "backslashreplace")
+        problems += [f"{columns(line)} columns, not {width}: {line}" for line in text.splitlines() if columns(line) > width]
+        problems += [f"at {width} columns a number is cut: {n}" for n in sorted(numbers(text) - numbers(whole))]
+        for story in text.split("\nmiss: "):
+            lines = len(story.splitlines())
+            if width >= 80 and lines > LINES_MOST:
+                problems.append(f"{lines} lines at {width} columns:\n{story}")
+    return problems
+
+
+def run(script: Path, command: Path, fixtures: Path, widths: str = "") -> tuple[int, dict[str, str], list[str]]:
     with tempfile.TemporaryDirectory(prefix="guardcache-cli-") as folder:
         scratch = Path(folder)
-        for name in ("home", "here"):
+        for name in ("home", "here", "widths"):
             (scratch / name).mkdir()
         result = subprocess.run(
             ["bash", "-u", str(script)],
             cwd=scratch / "here",
-            env=environment(command, fixtures, scratch),
+            env=environment(command, fixtures, scratch) | {"WIDTHS": widths, "WIDTHS_FOLDER": str(scratch / "widths")},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=SECONDS,
@@ -60,7 +95,8 @@ def run(script: Path, command: Path, fixtures: Path) -> tuple[int, dict[str, str
         )
         streams = {"stdout": result.stdout, "stderr": result.stderr}
         texts = {name: text.decode("utf-8", "backslashreplace") for name, text in streams.items()}
-        return result.returncode, {name: text.replace(folder, "SCRATCH") for name, text in texts.items()}
+        shown = {name: text.replace(folder, "SCRATCH") for name, text in texts.items()}
+        return result.returncode, shown, check_widths(scratch / "widths")
 
 
 def glob_matches(expected: str, found: str) -> bool:
@@ -114,14 +150,17 @@ def main() -> int:
     parser.add_argument("--command", type=Path, required=True)
     parser.add_argument("--fixtures", type=Path, required=True)
     parser.add_argument("--accept", action="store_true")
+    parser.add_argument("--widths", default="")
     parser.add_argument("script", type=Path)
     options = parser.parse_args()
 
-    status, streams = run(options.script.resolve(), options.command.resolve(), options.fixtures.resolve())
+    status, streams, problems = run(
+        options.script.resolve(), options.command.resolve(), options.fixtures.resolve(), options.widths
+    )
     if status == SKIPPED:
         print(streams["stdout"], end="")
         return SKIPPED
-    problems = check_exit(options.script, status, options.accept)
+    problems += check_exit(options.script, status, options.accept)
     for stream, text in streams.items():
         problems += check_stream(options.script, stream, text, options.accept)
     for problem in problems:

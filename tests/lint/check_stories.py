@@ -7,7 +7,7 @@ import re
 import tree
 
 LINES_MOST = 25
-STORIES_LEAST = 30
+STORIES_LEAST = 40
 
 
 def main() -> None:

@@ -213,7 +213,7 @@ tell_failing_guard(gci_context const *context, gci_trial const *trial, bool brie
         gci_buf_append_text(gci_story_part(story, GCI_GUARD_LABEL), i != 0 ? "or" : "");
     }
     if (count > most)
-        gci_buf_format(gci_story_begin(story, GCI_BLOCK_REMARK), "or %zu more, false as well", count - most);
+        gci_buf_format(gci_story_begin(story, GCI_BLOCK_REMARK), "and %zu more alternatives, false as well", count - most);
     if (trial->cut != GCI_CUT_NOTHING)
         gci_story_say(story, GCI_BLOCK_REMARK, "its other guards are too long for the journal");
     gci_arena_clear(&arena);

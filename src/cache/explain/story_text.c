@@ -308,35 +308,45 @@ put_value(pen *p, gci_view value, gci_view other, size_t indent)
     gci_buf_clear(&excerpt);
 }
 
+/* "path    stored 1    asked 2", if it fits on a line with the path's and the stored value's columns this wide. */
+static bool
+put_beside(pen *p, gci_view const *texts, size_t path_end, size_t stored_room)
+{
+    gci_view stored = texts[GCI_DIFFERENCE_STORED], asked = texts[GCI_DIFFERENCE_ASKED];
+    gci_view remark = texts[GCI_DIFFERENCE_REMARK], word = gci_view_text(p->in_candidate ? "   asked " : " asked ");
+    size_t from = (p->at < path_end ? path_end : p->at) + strlen(" stored "), width = gci_columns(stored);
+    size_t columns = (width < stored_room ? stored_room : width) + word.size + gci_columns(asked);
+
+    if (from + columns + (remark.size != 0 ? 3 + gci_columns(remark) : 0) > p->width)
+        return false;
+    move_to(p, path_end, 0);
+    put(p, DIM, gci_view_text(" stored "));
+    put(p, PLAIN, stored);
+    move_to(p, from + stored_room, 0);
+    put(p, DIM, word);
+    put(p, PLAIN, asked);
+    move_to(p, 0, remark.size != 0 ? 3 : 0);
+    put(p, STRONG, remark);
+    return true;
+}
+
 static void
 print_difference(pen *p, gci_block const *block)
 {
     gci_view const *texts = block->texts;
     gci_view stored = texts[GCI_DIFFERENCE_STORED], asked = texts[GCI_DIFFERENCE_ASKED];
     gci_view remark = texts[GCI_DIFFERENCE_REMARK];
-    size_t indent = detail_indent(p), path_room = p->in_candidate ? PART_COLUMNS : PATH_COLUMNS;
-    size_t stored_room = p->in_candidate ? 0 : STORED_COLUMNS, path = gci_columns(texts[GCI_DIFFERENCE_PATH]);
+    size_t indent = detail_indent(p), path_end = indent + (p->in_candidate ? PART_COLUMNS : PATH_COLUMNS);
 
     move_to(p, indent, 0);
     if (p->width < GCI_STORY_COLUMNS_DEFAULT)
-        path_room = path_room * p->width / GCI_STORY_COLUMNS_DEFAULT;
-    size_t beside = (path < path_room ? path_room : path) + strlen(" stored ") + gci_columns(stored) + strlen("   asked ") +
-                    gci_columns(asked) + (remark.size != 0 ? 3 + gci_columns(remark) : 0);
+        path_end = path_end * p->width / GCI_STORY_COLUMNS_DEFAULT;
     flow(p, PLAIN, texts[GCI_DIFFERENCE_PATH], indent + 4);
     if (stored.size == 0 && asked.size == 0)
         return;
-    if (indent + beside <= p->width) {
-        move_to(p, indent + path_room, 0);
-        put(p, DIM, gci_view_text(" stored "));
-        size_t start = p->at;
-        put(p, PLAIN, stored);
-        move_to(p, start + stored_room, 0);
-        put(p, DIM, gci_view_text(p->in_candidate ? "   asked " : " asked "));
-        put(p, PLAIN, asked);
-        move_to(p, 0, remark.size != 0 ? 3 : 0);
-        put(p, STRONG, remark);
+    size_t stored_room = p->in_candidate ? 0 : STORED_COLUMNS, stored_least = p->in_candidate ? 0 : gci_columns(stored) + 2;
+    if (put_beside(p, texts, path_end, stored_room) || put_beside(p, texts, path_end, stored_least))
         return;
-    }
     new_line(p, indent + 4);
     put(p, DIM, gci_view_text("stored  "));
     put_value(p, stored, asked, indent + 6);
@@ -432,13 +442,14 @@ static manner const manners[GCI_BLOCK_KINDS] = {
     [GCI_BLOCK_NOTE] = { print_note, APART },
 };
 
-/* An empty line parts sentences from what they are about, and what helps from all else. */
+/* An empty line parts sentences from what they are about, candidates from what is said of many, and what helps from all else. */
 static bool
-begins_paragraph(gci_block const *block, enum paragraph present)
+begins_paragraph(pen const *p, gci_block const *block, enum paragraph present)
 {
     enum paragraph wanted = manners[block->kind].paragraph;
+    bool first_candidate = block->kind == GCI_BLOCK_CANDIDATE && !p->in_candidate;
 
-    return wanted == APART || (wanted != CONTINUES && wanted != present);
+    return wanted == APART || (wanted != CONTINUES && wanted != present) || first_candidate;
 }
 
 void
@@ -453,7 +464,7 @@ gci_story_print(gci_story *story, gci_look look, gci_buf *out)
         bool goes_on = block->kind == GCI_BLOCK_WOULD_HIT && before != NULL && before->kind == GCI_BLOCK_WOULD_HIT;
         if (before != NULL && !goes_on) {
             end_line(&p);
-            if (begins_paragraph(block, present))
+            if (begins_paragraph(&p, block, present))
                 end_line(&p);
         }
         if (manners[block->kind].paragraph != CONTINUES)
