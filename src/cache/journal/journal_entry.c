@@ -43,7 +43,7 @@ static gci_fields const hint_item = GCI_FIELDS("hint", gci_kept_hint, hint_field
 static gci_field const head_fields[] = {
     GCI_TEXT(gci_journal_entry, namespace_, "namespace", ""),
     GCI_TEXT(gci_journal_entry, graph_kind, "kind", "of the description"),
-    GCI_TEXT(gci_journal_entry, label, "label", "whose lookup"),
+    GCI_TEXT(gci_journal_entry, label, "label", "whose lookup: of the caller, else what the description says"),
     GCI_LIST(gci_journal_entry, kept_hints, hint_count, &hint_item, "hints", ""),
 };
 static gci_fields const head_table = GCI_FIELDS("journal entry: all", gci_journal_entry, head_fields);
@@ -112,7 +112,8 @@ static gci_field const miss_fields[] = {
     GCI_STRING(gci_journal_entry, context.request.expect_variant, "expected variant", ""),
     GCI_FLAG(gci_journal_entry, context.request.accept_renames, "accept renames", ""),
     GCI_LIST(gci_journal_entry, context.request.provides, context.request.provides_count, &pair_item, "provides", ""),
-    GCI_LIST(gci_journal_entry, context.request.sources, context.request.sources_count, &pair_item, "sources", ""),
+    GCI_LIST(gci_journal_entry, context.request.sources, context.request.sources_count, &pair_item, "sources",
+             "of hints, of inputs by their place (\"inputs[2]\")"),
     GCI_FLAG(gci_journal_entry, own_test, "own test", "the caller tested guards itself"),
     GCI_LIST(gci_journal_entry, context.names.symbols, context.names.symbol_count, &symbol_item, "symbols", ""),
     GCI_STRING(gci_journal_entry, bypass, "remark", "why it is a bypass"),

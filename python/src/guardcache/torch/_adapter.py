@@ -61,12 +61,12 @@ class Lookup:
     reason: str
     """Of a miss: guardcache's reason. Of a bypass: PyTorch's."""
     label: str = ""
-    """The compiled function: ``train.py:88 forward``."""
+    """The compiled function: ``train.py:88 forward(x)``."""
     key: str = ""
     """PyTorch's key."""
     hints: dict[str, int] = field(default_factory=dict)
     sources: dict[str, str] = field(default_factory=dict)
-    """What the hints are in the user's program: ``{"t0": "x.size(0)"}``."""
+    """What hints and inputs are in the user's program: ``{"t0": "x.size(0)", "example_inputs[2]": "x"}``."""
     took_ns: int = 0
 
 
