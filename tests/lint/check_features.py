@@ -27,7 +27,7 @@ COUNTS = {"I": 23, "A": 10, "J": 14, "N": 7, "X": 14, "E": 8, "C": 10, "F": 8, "
 ROW = re.compile(r"^\|([^|]*)\|([^|]+)\|[^|]*\|([^|]+)\|$", re.MULTILINE)
 ID = re.compile(r"[A-Z]\d+")
 LISTED = re.compile(r"^\| ([A-Z]\d+) \| (.+) \|$", re.MULTILINE)
-ITEM = re.compile(r"([a-z]+)(?:/([\w.]+))?(?:: ([\w, -]+))?$")
+ITEM = re.compile(r"([a-z]+)(?:/([\w./]+))?(?:: ([\w, -]+))?$")
 
 # cmocka programs, by the first word of a proof; the others' files are arguments of a test. {} is the part behind the slash.
 ROOMS = ("base", "guards", "graph", "store", "cache")
