@@ -262,6 +262,8 @@ write_past(gci_journal_entry const *entry, gci_buf *out)
         gci_buf_append_text(out, ", \"cut\": true");
     if (entry->former != 0)
         gci_buf_format(out, ", \"taken_over_from\": %llu", (unsigned long long)entry->former);
+    if (entry->trace.lost)
+        gci_buf_format(out, ", \"too_large\": %llu", (unsigned long long)entry->trace.lost_bytes);
 }
 
 /* What a piece of the text for people says, if it says anything. */
