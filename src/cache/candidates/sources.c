@@ -8,6 +8,8 @@
 
 /* Inputs that are named, at most: a journal entry has no room for hundreds. */
 #define INPUTS 32
+/* Hints whose sources are looked for: each may look at all inputs, and a miss must not take long for it. */
+#define HINTS 256
 
 /* ---- what the description says ---- */
 
@@ -58,7 +60,7 @@ add_hints(completion *c, gcache_request const *request)
 {
     gci_hints const *hints = &c->context->hints;
 
-    for (size_t i = 0; i < hints->count; i++)
+    for (size_t i = 0; i < hints->count && i < HINTS; i++)
         if (gci_pairs_value(request->sources, request->sources_count, hints->items[i].name) == NULL)
             add_hint(c, hints->items[i].name);
 }
