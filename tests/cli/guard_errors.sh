@@ -20,3 +20,7 @@ asked insert --graph g.json --payload payload --guard "s0 % == 0"
 mapfile -t many < <(printf -- "--guard\ns0>%d\n" {1..21})
 asked insert --graph g.json --payload payload "${many[@]}" --guard "s0 >"
 asked guard eval --json "s0 % == 0"
+echo "in a trace:"
+mkdir trace && cp g.json trace
+echo '{"seq": 1, "op": "insert", "graph": "g.json", "guards": ["s0 > 1", "s0 % == 0"], "payload": {"size": 3}}' >trace/trace.jsonl
+asked replay --json trace

@@ -227,6 +227,9 @@ play_insert(cli_player *player, cli_event const *event, gcache_graph *graph, cli
         player->counts.refused++;
         set_outcome(out, "refused", gcache_reason_name(inserted.reason), NULL, &inserted.key);
     } else {
+        /* The trace without its folder: what happened is kept in golden files, wherever they lie. */
+        if (player->path[0] != '\0')
+            cli_guards_blame((cli_place){ CLI_TRACE_NAME, player->lines.number }, entry.guards, entry.guard_count, &found);
         set_error(player, event, out, &found);
     }
 }

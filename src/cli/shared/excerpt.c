@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "base/visible.h"
 #include "cli/shared/cli.h"
+#include "cli/shared/object.h"
 
 #include <guardcache/guard.h>
 #include <stdio.h>
@@ -16,6 +17,9 @@
 #define AROUND_BYTES 90
 
 #define INDENT "    "
+
+/* Of a guard that is named within a message. */
+#define GUARD_SHOWN_BYTES 200
 
 /* The beginning of text from its byte `from` on, or from the character's that it is in. */
 static size_t
@@ -64,24 +68,55 @@ without_column(gcache_error const *error)
     return error->column > 0 && strncmp(error->message, prefix, (size_t)size) == 0 ? error->message + size : error->message;
 }
 
+/* The number of the first text that isn't a guard, and why; count: all are. */
+static size_t
+find_wrong(char const *const *texts, size_t count, gcache_error *out_why)
+{
+    size_t i = 0;
+
+    for (; i < count; i++) {
+        gcache_guards *guards = NULL;
+        *out_why = (gcache_error){ .message = "" };
+        gcache_status status = gcache_guards_compile(&texts[i], 1, &guards, out_why);
+        gcache_guards_free(guards);
+        if (status != GCACHE_OK)
+            break;
+    }
+    return i;
+}
+
+bool
+cli_guards_blame(cli_place place, char const *const *texts, size_t count, gcache_error *error)
+{
+    gcache_error why;
+    size_t wrong = find_wrong(texts, count, &why);
+
+    if (wrong == count)
+        return false;
+    if (count > 1)
+        gci_fail(error, why.status, "%s:%zu: guard %.*s (%s of %zu): %s", place.file, place.line, GUARD_SHOWN_BYTES, texts[wrong],
+                 ordinal(wrong + 1).text, count, why.message);
+    else
+        gci_fail(error, why.status, "%s:%zu: guard %.*s: %s", place.file, place.line, GUARD_SHOWN_BYTES, texts[wrong],
+                 why.message);
+    error->line = (int)place.line;
+    error->column = why.column;
+    return true;
+}
+
 bool
 cli_guards_check(char const *what, char const *const *texts, size_t count, gcache_error *error)
 {
-    for (size_t i = 0; i < count; i++) {
-        gcache_guards *guards = NULL;
-        gcache_error why = { .message = "" };
-        gcache_status status = gcache_guards_compile(&texts[i], 1, &guards, &why);
+    gcache_error why;
+    size_t wrong = find_wrong(texts, count, &why);
 
-        gcache_guards_free(guards);
-        if (status == GCACHE_OK)
-            continue;
-        if (count > 1)
-            gci_fail(error, status, "%s (%s of %zu): %s", what, ordinal(i + 1).text, count, without_column(&why));
-        else
-            gci_fail(error, status, "%s: %s", what, without_column(&why));
-        error->column = why.column;
-        cli_failure_in(texts[i], i + 1);
-        return false;
-    }
-    return true;
+    if (wrong == count)
+        return true;
+    if (count > 1)
+        gci_fail(error, why.status, "%s (%s of %zu): %s", what, ordinal(wrong + 1).text, count, without_column(&why));
+    else
+        gci_fail(error, why.status, "%s: %s", what, without_column(&why));
+    error->column = why.column;
+    cli_failure_in(texts[wrong], wrong + 1);
+    return false;
 }

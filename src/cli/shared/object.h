@@ -60,6 +60,9 @@ typedef struct cli_place {
 /* Reads one JSON value that must be an object. */
 bool cli_object_read(gci_view text, cli_place place, gci_arena *arena, gci_value *out_map, gcache_error *error);
 
+/* If one of an event's guards isn't a guard, says which and where, in place of what *error says, and returns true. */
+bool cli_guards_blame(cli_place place, char const *const *texts, size_t count, gcache_error *error);
+
 /* Says, and returns false: `file:line: member "name" message`. */
 bool cli_bad_member(cli_place place, char const *name, char const *message, gcache_error *error);
 
