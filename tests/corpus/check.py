@@ -17,6 +17,8 @@ Checks, all by default:
             the one into the other, the hunks of a text stand where it differs and nowhere else does it
   nearest   in one cache of all that is labelled: the key that is named is the nearest by a distance that nearest.py finds by
             comparing with all of them, in 99 of 100
+  rows      whatever a difference names is there and differs, under one renumbering of nodes and inputs; no placeholder that is
+            still there is named; an input more, or a node less, is one row from which all others follow
 
 The data's formats are in fixtures/README.md. Ends with `N passed, N failed`.
 """
@@ -34,6 +36,7 @@ from typing import Any
 
 import misses
 import nearest
+import rows
 
 # What is shown of one check's failures; the counts are complete.
 SHOWN = 10
@@ -160,6 +163,7 @@ CHECKS: dict[str, Callable[[Corpus, Tally], None]] = {
     "misses": misses.check_misses,
     "differences": misses.check_differences,
     "nearest": nearest.check_nearest,
+    "rows": rows.check_rows,
 }
 
 
