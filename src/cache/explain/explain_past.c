@@ -105,21 +105,17 @@ now_clear(lookup_now *now)
 }
 
 static void
-tell_change(gci_journal_entry *entry, gci_story *story)
+tell_change(gci_journal_entry const *entry, lookup_now const *now, gci_story *story)
 {
-    lookup_now now;
-
-    look_up_now(entry, &now);
-    if (now.status == GCACHE_HIT || (now.status == GCACHE_MISS && now.result.reason != entry->reason)) {
-        gci_story_say(story, GCI_BLOCK_NOTE, "since then");
-        gci_buf *out = gci_story_part(story, GCI_NOTE_TEXT);
-        if (now.status == GCACHE_HIT)
-            tell_hit_now(entry, &now.trace, out);
-        else
-            gci_buf_format(out, "now it is a miss for another reason: %s, %s", gcache_reason_name(now.result.reason),
-                           gcache_reason_text(now.result.reason));
-    }
-    now_clear(&now);
+    if (now->status != GCACHE_HIT && (now->status != GCACHE_MISS || now->result.reason == entry->reason))
+        return;
+    gci_story_say(story, GCI_BLOCK_NOTE, "since then");
+    gci_buf *out = gci_story_part(story, GCI_NOTE_TEXT);
+    if (now->status == GCACHE_HIT)
+        tell_hit_now(entry, &now->trace, out);
+    else
+        gci_buf_format(out, "now it is a miss for another reason: %s, %s", gcache_reason_name(now->result.reason),
+                       gcache_reason_text(now->result.reason));
 }
 
 static void
@@ -165,11 +161,68 @@ complete(gci_journal_entry *entry)
     gci_history_find_not_stored(entry->context.cache, &entry->key, entry->at_ns, &entry->trace);
 }
 
+/* Candidates of now that were there then, in their order and numbered as then; returns how many. */
+static size_t
+trials_of_then(gci_journal_entry const *entry, gci_trace const *now, gci_trial *out)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < now->trial_count; i++) {
+        if (gci_trial_is_evicted(now, &now->trials[i]) ||
+            now->trials[i].ranked->candidate->record.created_ns >= entry->at_ns)
+            continue;
+        out[count] = now->trials[i];
+        out[count].rank = count;
+        count++;
+    }
+    return count;
+}
+
+static bool
+is_same(gci_trial const *kept, gci_trial const *of_then)
+{
+    return kept->reason == of_then->reason &&
+           strcmp(kept->ranked->candidate->record.id, of_then->ranked->candidate->record.id) == 0;
+}
+
+/*
+ * The journal keeps a few of the candidates that guards decided about. If as many as there were are there still, they are the
+ * same, and failed then as they do now: so all can be told. Else nothing is changed.
+ */
+static void
+recall_trials(gci_journal_entry *entry, lookup_now const *now, gci_arena *arena)
+{
+    gci_trace *trace = &entry->trace;
+    bool by_guard = entry->reason == GCACHE_REASON_GUARD_FALSE || entry->reason == GCACHE_REASON_GUARD_ERROR;
+    gci_trial *trials = gci_arena_array(arena, now->trace.trial_count, sizeof *trials);
+
+    if (!by_guard || now->status < GCACHE_OK || trace->trial_count >= trace->live_count || trials == NULL ||
+        trials_of_then(entry, &now->trace, trials) != trace->live_count)
+        return;
+    for (size_t i = 0; i < trace->trial_count; i++)
+        if (trace->trials[i].rank >= trace->live_count || !is_same(&trace->trials[i], &trials[trace->trials[i].rank]))
+            return;
+    trace->trials = trials;
+    trace->trial_count = trace->live_count;
+}
+
 static void
 tell_completed(gci_journal_entry *entry, size_t room, gci_story *story)
 {
+    gci_trial *kept = entry->trace.trials;
+    size_t kept_count = entry->trace.trial_count;
+    lookup_now now;
+    gci_arena arena;
+
+    gci_arena_init(&arena, SIZE_MAX / 2);
+    look_up_now(entry, &now);
+    recall_trials(entry, &now, &arena);
     gci_explain_tell(entry, room, story);
-    tell_change(entry, story);
+    tell_change(entry, &now, story);
+    entry->trace.trials = kept;
+    entry->trace.trial_count = kept_count;
+    now_clear(&now);
+    gci_arena_clear(&arena);
 }
 
 void

@@ -537,8 +537,11 @@ tell_candidates(gci_journal_entry const *entry, size_t room, gci_story *story)
     size_t told = 0;
 
     gci_arena_init(&arena, SIZE_MAX / 2);
+    /* What is nearest can only be told where all are known: the journal counts some. */
+    bool together = room != GCI_ROOM_ALL && failures[entry->reason].of_hints &&
+                    count_failures(trace, (size_t[GCACHE_REASON_COUNT]){ 0 }) == trace->live_count;
     if (entry->kind == GCACHE_JOURNAL_MISS)
-        gci_failing_find(entry, &arena, &failing, room != 0 && failures[entry->reason].of_hints);
+        gci_failing_find(entry, &arena, &failing, together);
     if (failing.alike_count != 0)
         told = tell_all_alike(entry, &failing, story);
     else
