@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Follows every advice that has an example, live, and compares what happens with the table in docs/advice.md.
 
-run.py [--accept] [--key KEY] [--keep DIRECTORY] [KIND/EXAMPLE...]
+run.py [--accept] [--key KEY] [--keep DIRECTORY] [KIND | KIND/EXAMPLE]...
 
 An example (src/kinds/KIND/examples/NAME.py) has functions that run in a process each, on one cache: `stored` fills it, `asked`
 misses, and the explanation must give the advice whose row in advice.json names the example; `followed` does what it says. AFTER
@@ -35,6 +35,8 @@ KINDS = TOP / "src" / "kinds"
 TABLE = TOP / "docs" / "advice.md"
 BEGIN, END = "<!-- table: written by tests/advice/run.py -->", "<!-- end of table -->"
 
+COMPILERS = {"fx": "torch", "stablehlo": "jax"}
+
 AFTER = {
     "hit": "found",
     "once": "compiled once for all",
@@ -60,7 +62,7 @@ class Example(NamedTuple):
 def load(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
+    module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
@@ -164,20 +166,25 @@ def title(example: Example) -> str:
 
 
 def row_of(example: Example, shown: str, after: str) -> str:
+    if "ENVIRONMENT" in example.path.read_text(encoding="utf-8"):
+        shown = example.advice[0]  # what is shown is about this machine
     link = f"[{example.name}](../{example.path.relative_to(TOP)})"
     cells = (f"{title(example)} ({link})", shown, AFTER[after])
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
+def section(kind: str, lines: list[str]) -> str:
+    return f"### {kind}\n\n| miss | advice | after following it |\n| --- | --- | --- |\n" + "\n".join(lines)
+
+
 def write_table(rows: dict[str, list[str]], accept: bool) -> bool:
-    """Whether the document has it, or has it now."""
+    """Whether the document has it, or has it now. What it says of kinds that weren't tried stays."""
     text = TABLE.read_text(encoding="utf-8")
     before, _, rest = text.partition(BEGIN)
     old, _, behind = rest.partition(END)
-    parts = []
-    for kind, lines in rows.items():
-        parts += [f"\n\n### {kind}\n\n| miss | advice | after following it |\n| --- | --- | --- |\n", "\n".join(lines)]
-    new = "".join(parts) + "\n\n"
+    sections = {part.split("\n")[0].removeprefix("### "): part for part in re.findall(r"### .*?(?=\n\n###|\n*\Z)", old, re.DOTALL)}
+    sections |= {kind: section(kind, lines) for kind, lines in rows.items()}
+    new = "\n\n" + "\n\n".join(sections[kind] for kind in sorted(sections)) + "\n\n"
     if accept:
         TABLE.write_text(before + BEGIN + new + END + behind, encoding="utf-8")
     return accept or new == old
@@ -207,7 +214,7 @@ def main() -> int:
     parser.add_argument("--keep", help="a directory for the caches, which stay")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
-    found = [e for e in examples() if not options.names or f"{e.kind}/{e.name}" in options.names]
+    found = [e for e in examples() if not options.names or {e.kind, f"{e.kind}/{e.name}"} & set(options.names)]
     root = options.keep or tempfile.mkdtemp()
     os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", os.path.join(root, "inductor"))
     os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
@@ -216,12 +223,16 @@ def main() -> int:
     try:
         for kind in dict.fromkeys(example.kind for example in found):
             wanted = [example for example in found if example.kind == kind]
+            if importlib.util.find_spec(COMPILERS.get(kind, kind)) is None:
+                print(f"left out: {COMPILERS[kind]} isn't here")
+                continue
             rows[kind], failures = run_kind(kind, wanted, root, options.key)
             failed += failures
     finally:
         if options.keep is None:
             shutil.rmtree(root, ignore_errors=True)
-    if not options.names and not failed and not write_table(rows, options.accept):
+    whole = all("/" not in name for name in options.names)
+    if whole and not failed and not write_table(rows, options.accept):
         print(f"{TABLE.name} differs: {sys.argv[0]} --accept writes it")
         failed += 1
     return 1 if failed else 0
