@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -302,6 +303,19 @@ def test_options(directory: Path) -> None:
     with guardcache.open(directory, namespace="tests", disabled=True) as cache:
         assert miss(cache.lookup(matmul())).reason == Reason.DISABLED
         assert len(list(cache.entries())) == 1
+
+
+def test_explanations_fit_their_columns(directory: Path) -> None:
+    guards = ["2147483648*s0*s0 // 7 <= 274877906944 and s0 != 3 or s0 == 5"]
+    with guardcache.open(directory, columns=40, color=True) as cache:
+        cache.insert(matmul(), b"x", guards=guards)
+        text = cache.explain(matmul(), {"s0": 100003})
+    assert "\x1b[1;31mfalse\x1b[0m" in text
+    plain = re.sub("\x1b\\[[0-9;]*m", "", text)
+    assert max(map(len, plain.splitlines())) <= 40
+    assert str(2147483648 * 100003 * 100003 // 7) in plain
+    with guardcache.open(directory) as cache:
+        assert "\x1b" not in cache.explain(matmul(), {"s0": 100003})
 
 
 def test_closed(directory: Path) -> None:

@@ -60,6 +60,8 @@ def main() -> int:
             for where, text in (("a terminal with NO_COLOR", plain), ("a pipe", piped.stdout + piped.stderr)):
                 if b"\x1b" in text:
                     problems.append(f"{' '.join(words)}: an escape sequence on {where}")
+        if b"\x1b[1;31mfalse\x1b[0m" not in on_terminal([command, *asked[0]], environment):
+            problems.append("explain: no colours on a terminal")
     if seen != len(asked):
         problems.append(f"only {seen} of {len(asked)} commands wrote anything")
     print("\n".join(problems) or f"{seen} commands without escape sequences")
