@@ -47,3 +47,12 @@ run guardcache explain --rules own --graph asked.json | tail -n 3
 run guardcache explain --rules own --graph threads.json | tail -n 3
 echo '{"advice": [{"path": "options.arch", "txt": "x"}]}' >own/advice.json
 run guardcache explain --rules own --graph asked.json
+cat >own/advice.json <<'ADVICE'
+{"advice": [{"reason": "guard_false", "where": ["modulus", "size"], "text": "pad {tensor} along {dim} to a multiple of {modulus}."},
+            {"reason": "requirement", "path": "cpu|gpu", "text": "{name} {asked} isn't {stored}.", "example": "other_cpu"}]}
+ADVICE
+guardcache insert --rules own --graph threads.json --payload code --guard "s0 % 8 == 0" --hint s0=8 --require gpu=A >/dev/null
+run guardcache explain --rules own --graph threads.json --hint s0=9 --provide gpu=A --source "s0=x.size(0)" | tail -n 2
+run guardcache explain --rules own --graph threads.json --hint s0=8 --provide gpu=B | tail -n 2
+echo '{"advice": [{"path": "options.arch", "where": "size", "graph": "like", "text": "x"}]}' >own/advice.json
+run guardcache explain --rules own --graph asked.json

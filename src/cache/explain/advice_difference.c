@@ -182,20 +182,27 @@ part_setting(gci_view line, gci_view *out_name, gci_view *out_value)
     return false;
 }
 
+/* name = value on both sides, of one name. */
 static void
-note_hunks(gci_view hunks, gci_advice_case *out)
+note_line(gci_view stored_line, gci_view asked_line, gci_advice_case *out)
 {
     gci_view stored_name, asked_name, stored, asked;
 
-    if (same_lists(hunks, list_text) && !same_lists(hunks, list_sizes))
-        out->facts |= GCI_FACT_BIT(SHAPES);
-    if (!part_setting(only_line(hunks, '-'), &stored_name, &stored) ||
-        !part_setting(only_line(hunks, '+'), &asked_name, &asked) || !gci_view_equal(stored_name, asked_name))
+    if (!part_setting(stored_line, &stored_name, &stored) || !part_setting(asked_line, &asked_name, &asked) ||
+        !gci_view_equal(stored_name, asked_name))
         return;
     out->facts |= GCI_FACT_BIT(LINE);
     out->values[GCI_VALUE_NAME] = stored_name;
     out->values[GCI_VALUE_STORED] = stored;
     out->values[GCI_VALUE_ASKED] = asked;
+}
+
+static void
+note_hunks(gci_view hunks, gci_advice_case *out)
+{
+    if (same_lists(hunks, list_text) && !same_lists(hunks, list_sizes))
+        out->facts |= GCI_FACT_BIT(SHAPES);
+    note_line(only_line(hunks, '-'), only_line(hunks, '+'), out);
 }
 
 /* ---- a size ---- */
@@ -660,6 +667,7 @@ gci_advice_on_difference(gci_journal_entry const *entry, gci_near_key const *nea
         note_hunks(item->hunks, out);
         return;
     }
+    note_line(item->stored, item->asked, out);
     if (!is_input(item->path) && is_number(item->stored) && is_number(item->asked))
         out->facts |= GCI_FACT_BIT(SIZES);
     if (gci_view_contains(item->stored, "0x") && gci_view_contains(item->asked, "0x"))
