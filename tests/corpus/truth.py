@@ -76,11 +76,14 @@ def wrong_part(candidate: Answer, guard: str, hints: dict[str, Any]) -> str:
 
 
 def steps(arithmetic: str) -> list[str]:
-    """`12 % 8 = 4, L['t1'] = 5` is two steps; commas inside parentheses separate nothing."""
+    """`12 % 8 = 4, L['t1'] = 5` is two steps; commas inside parentheses separate nothing.
+
+    `81 / 2 = 40.5, torch.sym_float(41) = 41: 40.5 > 41` is three: floats on both sides are set against each other at last.
+    """
     pieces, depth, begin = [], 0, 0
     for index, letter in enumerate(arithmetic):
         depth += (letter in "([") - (letter in ")]")
-        if letter == "," and depth == 0:
+        if letter in ",:" and depth == 0:
             pieces.append(arithmetic[begin:index])
             begin = index + 1
     return [piece.strip() for piece in [*pieces, arithmetic[begin:]] if piece.strip()]

@@ -524,6 +524,15 @@ hash_node_operation(gci_value const *node, uint32_t position, void const *state)
     return how->nodes[position];
 }
 
+/* A function may be called as a method now. */
+static uint64_t
+hash_node_target(gci_value const *node, uint32_t position, void const *state)
+{
+    lens const *how = state;
+
+    return gci_diff_is_placeholder(node) ? how->nodes[position] : hash_member(node, "target");
+}
+
 /* Nodes of one sort may have become one another; a placeholder never becomes another. */
 static uint64_t
 hash_node_sort(gci_value const *node, uint32_t position, void const *state)
@@ -544,6 +553,7 @@ match_nodes(gci_alignment *out, gci_value const *stored, gci_value const *asked)
     bool done = a != NULL && b != NULL && match_by(out, match_equal, hash_node, stored, &of_stored, asked, &of_asked) &&
                 match_by(out, match_equal, hash_node, stored, &rough_stored, asked, &rough_asked) &&
                 match_by(out, match_equal, hash_node_operation, stored, &of_stored, asked, &of_asked) &&
+                match_by(out, match_equal, hash_node_target, stored, &of_stored, asked, &of_asked) &&
                 match_by(out, match_in_order, hash_node_sort, stored, &of_stored, asked, &of_asked);
     free(a);
     free(b);
