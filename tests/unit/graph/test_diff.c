@@ -164,6 +164,10 @@ test_placeholders(void **state)
                      NODE("m", "mul", REF("b") ", " REF("w")) ", " NODE("c", "add", REF("a") ", " REF("m"))),
                "+ inputs[0]: f[8, 4]\n+ graph.nodes[5]: mul(nodes[4], nodes[0])\n"
                "and so: 1 placeholder, 1 reference renumbered\n");
+    /* The graph is the same, whatever its placeholders stand for now. */
+    check_diff(IN(INPUT("x", "f", "8, 4", "4, 1") ", " INPUT("y", "i", "3", "1")) GRAPH(PORT("x") ", " PORT("y")),
+               IN(INPUT("z", "b", "5, 2", "2, 1") ", " INPUT("x", "f", "8, 4", "4, 1")) GRAPH(PORT("z") ", " PORT("x")),
+               "+ inputs[0]: b[5, 2]\n- inputs[1]: i[3]\n");
 }
 
 /* What follows from another difference is folded into it. */
