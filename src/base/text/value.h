@@ -59,17 +59,22 @@ struct gci_member {
 };
 
 static inline gci_value *
-gci_map_find(gci_value const *map, char const *name)
+gci_map_member(gci_value const *map, gci_view name)
 {
-    size_t size = strlen(name);
-
-    for (uint32_t i = 0; i < map->count; i++) {
-        gci_member *member = &map->members[i];
-        if (member->name.size == size && memcmp(member->name.data, name, size) == 0)
-            return &member->value;
-    }
+    for (uint32_t i = 0; i < map->count; i++)
+        if (gci_view_equal(map->members[i].name, name))
+            return &map->members[i].value;
     return NULL;
 }
+
+static inline gci_value *
+gci_map_find(gci_value const *map, char const *name)
+{
+    return gci_map_member(map, gci_view_text(name));
+}
+
+/* The same types, and the same in each, members in the same order; references and expressions as they are written. */
+bool gci_value_equal(gci_value const *a, gci_value const *b);
 
 /*
  * The integer of a GCI_NODE: the serial number of a (sub)graph, or GCI_NODE_INPUTS for the list of

@@ -80,15 +80,6 @@ cli_golden_push(cli_golden *golden, cli_golden_record const *record)
     return true;
 }
 
-static gci_value *
-member_of(gci_value const *map, gci_view name)
-{
-    for (uint32_t i = 0; i < map->count; i++)
-        if (gci_view_equal(map->members[i].name, name))
-            return &map->members[i].value;
-    return NULL;
-}
-
 /* ---- names of records ---- */
 
 static gci_view
@@ -203,9 +194,9 @@ map_of(cli_golden *golden, gci_value *map, gci_view *name, bool *out_has_lists)
         if (name->size <= nested.size || memcmp(name->data, nested.data, nested.size) != 0 || name->data[nested.size] != '.')
             continue;
         *name = gci_view_of(name->data + nested.size + 1, name->size - nested.size - 1);
-        if (member_of(map, nested) == NULL && !push_member(golden->arena, map, nested, (gci_value){ .type = GCI_MAP }))
+        if (gci_map_member(map, nested) == NULL && !push_member(golden->arena, map, nested, (gci_value){ .type = GCI_MAP }))
             return NULL;
-        gci_value *inside = member_of(map, nested);
+        gci_value *inside = gci_map_member(map, nested);
         *out_has_lists = !gci_view_is(nested, "components");
         return inside->type == GCI_MAP ? inside : NULL;
     }
@@ -226,9 +217,9 @@ read_member(cli_golden *golden, gci_value const *line)
     if (map == NULL || !item)
         return map != NULL && push_member(golden->arena, map, name, *value);
     name.size -= 2;
-    gci_value *list = member_of(map, name);
+    gci_value *list = gci_map_member(map, name);
     if (list == NULL && push_member(golden->arena, map, name, (gci_value){ .type = GCI_LIST }))
-        list = member_of(map, name);
+        list = gci_map_member(map, name);
     return list != NULL && list->type == GCI_LIST && push_item(golden->arena, list, *value);
 }
 

@@ -557,50 +557,13 @@ compare(gci_diff_run *run, gci_value const *stored, gci_value const *asked)
 
 /* ---- forms ---- */
 
-static bool is_identical(gci_diff_run *run, gci_value const *stored, gci_value const *asked);
-
-static bool
-has_identical_parts(gci_diff_run *run, gci_value const *stored, gci_value const *asked)
-{
-    bool named = stored->type == GCI_MAP || stored->type == GCI_TENSOR;
-    bool same = stored->count == asked->count;
-
-    for (uint32_t i = 0; i < stored->count && same; i++)
-        same = named ? gci_view_equal(stored->members[i].name, asked->members[i].name) &&
-                           is_identical(run, &stored->members[i].value, &asked->members[i].value)
-                     : is_identical(run, &stored->items[i], &asked->items[i]);
-    return same;
-}
-
-/* As they are written, whatever their references and symbols stand for. */
-static bool
-is_identical(gci_diff_run *run, gci_value const *stored, gci_value const *asked)
-{
-    if (stored->type != asked->type)
-        return false;
-    switch ((gci_value_type)stored->type) {
-    case GCI_LIST:
-    case GCI_TUPLE:
-    case GCI_SET:
-    case GCI_MAP:
-    case GCI_TENSOR:
-        return has_identical_parts(run, stored, asked);
-    case GCI_NODE:
-        return stored->integer == asked->integer;
-    case GCI_SYM:
-        return gci_view_equal(stored->text, asked->text);
-    default:
-        return same_scalar(run, stored, asked);
-    }
-}
-
 /* A graph that is the same is no difference, though its placeholders may stand for other inputs now: those are told of. */
 static void
 compare_component(gci_diff_run *run, gci_view name, gci_value const *stored, gci_value const *asked)
 {
     bool graphs = gci_view_is(name, "graph") && both_are(GCI_MAP, stored, asked);
 
-    if (gci_view_is(name, "inputs") || (graphs && is_identical(run, stored, asked)))
+    if (gci_view_is(name, "inputs") || (graphs && gci_value_equal(stored, asked)))
         return; /* inputs are compared first */
     if (graphs)
         merge_members(run, stored, asked, compare_graph_member); /* its nodes are aligned already */

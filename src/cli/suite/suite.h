@@ -1,8 +1,8 @@
 /*
  * The fixtures of guardcache test: found, played, judged by their golden files.
  */
-#ifndef GCI_CLI_GOLDEN_SUITE_H
-#define GCI_CLI_GOLDEN_SUITE_H
+#ifndef GCI_CLI_SUITE_SUITE_H
+#define GCI_CLI_SUITE_SUITE_H
 
 #include "cli/golden/golden_change.h"
 

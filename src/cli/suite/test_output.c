@@ -2,7 +2,7 @@
  * What guardcache test prints: for people, in the Test Anything Protocol, whose failures have a YAML block, and as JSON.
  */
 #include "base/text/json.h"
-#include "cli/golden/suite.h"
+#include "cli/suite/suite.h"
 #include "cli/shared/cli.h"
 
 #include <stdio.h>

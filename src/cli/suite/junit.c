@@ -6,7 +6,7 @@
 #include "base/system/clock.h"
 #include "base/system/file.h"
 #include "base/visible.h"
-#include "cli/golden/suite.h"
+#include "cli/suite/suite.h"
 #include "cli/shared/cli.h"
 
 #include <stdio.h>

@@ -8,7 +8,7 @@
  *  2. A process holds no end of another's pipe, so that each notices when the parent is gone.
  *  3. Both ends are this program: what is sent are its structs.
  */
-#include "cli/golden/suite.h"
+#include "cli/suite/suite.h"
 
 #include "base/error.h"
 #include "cli/shared/scratch.h"

@@ -1,7 +1,7 @@
 /*
  * Differences accepted one by one: each is shown, and the answer read from the terminal.
  */
-#include "cli/golden/suite.h"
+#include "cli/suite/suite.h"
 #include "cli/shared/cli.h"
 #include "cli/shared/scratch.h"
 

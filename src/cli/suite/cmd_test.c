@@ -4,7 +4,7 @@
  */
 #include "base/error.h"
 #include "base/system/file.h"
-#include "cli/golden/suite.h"
+#include "cli/suite/suite.h"
 #include "cli/shared/progress.h"
 #include "cli/shared/scratch.h"
 

@@ -1,7 +1,7 @@
 /*
  * Fixtures found, played and judged.
  */
-#include "cli/golden/suite.h"
+#include "cli/suite/suite.h"
 
 #include "base/array.h"
 #include "base/error.h"
