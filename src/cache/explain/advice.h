@@ -1,6 +1,6 @@
 /*
  * What an advice is chosen by: facts about the miss, and the values that its text may name (kinds/kinds.h).
- * Facts: advice_difference.c (a key that nobody stored), advice_guard.c; choosing: advice.c.
+ * Facts: advice_difference.c and advice_texts.c (a key that nobody stored), advice_guard.c; choosing: advice.c.
  */
 #ifndef GCI_CACHE_EXPLAIN_ADVICE_H
 #define GCI_CACHE_EXPLAIN_ADVICE_H
@@ -19,6 +19,12 @@ typedef struct gci_advice_case {
 
 /* How far the graphs of a nearest key and the one asked for differ. */
 gci_advice_graph gci_advice_graph_of(gci_near_key const *near);
+
+/* Of a text's lines that differ (gci_diff_item). */
+gci_advice_graph gci_advice_graph_of_hunks(gci_view hunks);
+void gci_advice_on_hunks(gci_view hunks, gci_advice_case *out);
+/* Of `name = value` on both sides, where it is one name. */
+void gci_advice_on_line(gci_view stored, gci_view asked, gci_advice_case *out);
 
 /* Facts and values of near->items[index], with sizes that vary as far as the entry has names for them. */
 void gci_advice_on_difference(gci_journal_entry const *entry, gci_near_key const *near, size_t index, gci_advice_case *out);

@@ -1,9 +1,7 @@
 /*
  * A lookup's trace as a story for people: outcome, reason, whose lookup, key; then only what decides.
  */
-#include "base/system/clock.h"
 #include "base/visible.h"
-#include "cache/candidates/names.h"
 #include "cache/explain/explanation.h"
 #include "cache/explain/failing.h"
 #include "cache/handle/words.h"
@@ -12,19 +10,6 @@
 /* Candidates in a brief text, six to begin with; and what a sentence about many takes of its room. */
 #define CANDIDATES_IN(room) ((room) > 2 ? (room) * 3 / 8 : 1)
 #define LINES_ALIKE 4
-/* Alternatives of an `or`, and how much is shown of a part and of its arithmetic: machines write them of any length. */
-#define ALTERNATIVES_MOST 64
-#define BRIEF_DECIDING_WIDTH 300
-
-/* Names that differ, of a candidate, and how much is shown of one: mangled names are long. */
-#define BRIEF_NAMES 3
-#define NAME_WIDTH 64
-
-static gci_record const *
-record_of(gci_trial const *trial)
-{
-    return &trial->ranked->candidate->record;
-}
 
 static void
 tell_head(gci_journal_entry const *entry, gci_story *story)
@@ -64,258 +49,6 @@ write_hints(gci_context const *context, gci_buf *out)
         gci_visible_append(out, gci_hint_shown(&context->hints, i));
         gci_buf_append_char(out, '=');
         gci_number_write(context->hints.items[i].value, out);
-    }
-}
-
-/* ---- evictions ---- */
-
-/* "the cache holds 5.0 GiB of at most 5.0 GiB; its least recent entry is unused for 40 min 3 s; 61 % of evicted ..." */
-static void
-tell_fullness(gci_journal_entry const *entry, gci_story *story)
-{
-    gci_fullness const *fullness = &entry->trace.eviction->fullness;
-    bool now = entry->at_ns == 0;
-    uint64_t then_ns = now ? gci_clock_wall_ns() : entry->at_ns;
-
-    if (fullness->max_size == 0 || fullness->max_size == UINT64_MAX)
-        return;
-    gci_buf *out = gci_story_begin(story, GCI_BLOCK_REMARK);
-    gci_phrase(out, "the cache {} {} of at most {}", GCI_AS_TEXT(now ? "holds" : "held"), GCI_AS_SIZE(fullness->bytes),
-               GCI_AS_SIZE(fullness->max_size));
-    if (fullness->least_recent_ns != 0 && fullness->least_recent_ns < then_ns)
-        gci_phrase(out, "; its least recent entry {} unused for {}", GCI_AS_TEXT(now ? "is" : "was"),
-                   GCI_AS_DURATION(then_ns - fullness->least_recent_ns));
-    gci_write_asked_again(out, fullness->asked_again, fullness->evictions);
-}
-
-/* "evicted at 14:29, 12 s after the last hit: the cache was over its size limit" */
-static void
-write_evicted(gci_tombstone const *tombstone, gci_buf *out)
-{
-    gci_phrase(out, "evicted at {}", GCI_AS_TIME(tombstone->evicted_ns));
-    if (tombstone->used_ns != 0 && tombstone->used_ns < tombstone->evicted_ns)
-        gci_phrase(out, tombstone->hits != 0 ? ", {} after the last hit" : ", {} later and never hit",
-                   GCI_AS_DURATION(tombstone->evicted_ns - tombstone->used_ns));
-    gci_phrase(out, ": {}", GCI_AS_TEXT(gci_eviction_text((int)tombstone->cause)));
-}
-
-/* A key of which nothing is left. "1 entry was stored at 13:58 and evicted at 14:29, ..." */
-static void
-tell_key_eviction(gci_journal_entry const *entry, gci_story *story)
-{
-    gci_key_eviction const *eviction = gci_trace_eviction(&entry->trace);
-
-    if (eviction == NULL || eviction->tombstone.left != 0)
-        return;
-    gci_tombstone const *tombstone = &eviction->tombstone;
-    gci_buf *out = gci_story_begin(story, GCI_BLOCK_SENTENCE);
-    gci_buf_format(out, "%u %s ", tombstone->entries, tombstone->entries == 1 ? "entry was" : "entries were");
-    if (tombstone->stored_ns != 0)
-        gci_phrase(out, "stored at {} and ", GCI_AS_TIME(tombstone->stored_ns));
-    write_evicted(tombstone, out);
-    if (tombstone->cause == GCI_EVICTED_SIZE)
-        tell_fullness(entry, story);
-}
-
-/* One candidate of several. */
-static void
-tell_candidate_eviction(gci_journal_entry const *entry, gci_candidate const *candidate, gci_story *story)
-{
-    gci_key_eviction const *eviction = gci_trace_eviction(&entry->trace);
-    gci_buf *out = gci_story_begin(story, GCI_BLOCK_REMARK);
-
-    gci_buf_append_text(out, "would have hit, but was ");
-    if (eviction == NULL || eviction->tombstone.evicted_ns != candidate->evicted_ns) {
-        gci_phrase(out, "evicted at {}", GCI_AS_TIME(candidate->evicted_ns));
-        return;
-    }
-    write_evicted(&eviction->tombstone, out);
-    if (eviction->tombstone.cause == GCI_EVICTED_SIZE)
-        tell_fullness(entry, story);
-}
-
-/* ---- one candidate ---- */
-
-static void
-tell_candidate(gci_trial const *trial, gci_story *story)
-{
-    gci_record const *record = record_of(trial);
-
-    gci_buf_format(gci_story_begin(story, GCI_BLOCK_CANDIDATE), "#%zu", trial->rank + 1);
-    gci_buf_format(gci_story_part(story, GCI_CANDIDATE_ID), "%.*s", GCI_SHORT_ENTRY_DIGITS, record->id);
-    gci_buf *out = gci_story_part(story, GCI_CANDIDATE_FACTS);
-    gci_phrase(out, "since {}", GCI_AS_TIME(record->created_ns));
-    if (record->variant.size != 0)
-        gci_phrase(out, ", variant {}", GCI_AS_VIEW(record->variant));
-    if (record->priority != 0)
-        gci_buf_format(out, ", priority %lld", (long long)record->priority);
-    if (record->compile_ns != 0)
-        gci_phrase(out, ", {} to compile", GCI_AS_DURATION(record->compile_ns));
-}
-
-/* The failing guard as far as the journal has kept it. */
-static void
-tell_cut_guard(gci_trial const *trial, gci_story *story)
-{
-    bool raises = trial->reason == GCACHE_REASON_GUARD_ERROR;
-    size_t guard = trial->verdict.guard;
-
-    if ((trial->cut & GCI_CUT_SHORT) != 0 && guard < record_of(trial)->guard_count) {
-        gci_visible_append(gci_story_begin(story, GCI_BLOCK_GUARD), record_of(trial)->guards[guard]);
-        if (raises)
-            gci_buf_append_text(gci_story_part(story, GCI_GUARD_VALUES), trial->verdict.message);
-        gci_buf_append_text(gci_story_part(story, GCI_GUARD_VERDICT), raises ? trial->verdict.exception : "false");
-    }
-    gci_story_say(story, GCI_BLOCK_REMARK, "its guards are too long for the journal");
-}
-
-/* A text that decides is whole, unless it alone would fill a brief text. */
-static void
-write_deciding(gci_buf *out, gci_view text, bool brief)
-{
-    if (brief)
-        gci_write_excerpt(out, text, BRIEF_DECIDING_WIDTH);
-    else
-        gci_visible_append(out, text);
-}
-
-/* The part of a guard that is false or raises, and its arithmetic. */
-static void
-tell_part(gci_trial const *trial, gci_guard_part const *part, bool brief, gci_story *story)
-{
-    bool raises = part->raises && trial->reason == GCACHE_REASON_GUARD_ERROR;
-    gci_view values = raises && part->values.size == 0 ? gci_view_text(trial->verdict.message) : part->values;
-
-    write_deciding(gci_story_begin(story, GCI_BLOCK_GUARD), part->part, brief);
-    write_deciding(gci_story_part(story, GCI_GUARD_VALUES), values, brief);
-    gci_buf_append_text(gci_story_part(story, GCI_GUARD_VERDICT), raises ? trial->verdict.exception : "false");
-}
-
-static void
-tell_failing_guard(gci_context const *context, gci_trial const *trial, bool brief, gci_story *story)
-{
-    gci_guard_part parts[ALTERNATIVES_MOST];
-    size_t most = brief ? GCI_BRIEF_ALTERNATIVES : ALTERNATIVES_MOST;
-    gci_arena arena;
-
-    if (context->request.guard_test != NULL) {
-        gci_story_say(story, GCI_BLOCK_REMARK, "the caller's own test of guards doesn't want it");
-        return;
-    }
-    if (trial->ranked->guards == NULL || trial->verdict.guard >= record_of(trial)->guard_count) {
-        tell_cut_guard(trial, story);
-        return;
-    }
-    gci_arena_init(&arena, SIZE_MAX / 2);
-    size_t count = gci_guards_parts(trial->ranked->guards, trial->verdict.guard, &context->hints, &arena, parts, most);
-    for (size_t i = 0; i < count && i < most; i++) {
-        tell_part(trial, &parts[i], brief, story);
-        gci_buf_append_text(gci_story_part(story, GCI_GUARD_LABEL), i != 0 ? "or" : "");
-    }
-    if (count > most)
-        gci_buf_format(gci_story_begin(story, GCI_BLOCK_REMARK), "and %zu more alternatives, false as well", count - most);
-    if (trial->cut != GCI_CUT_NOTHING)
-        gci_story_say(story, GCI_BLOCK_REMARK, "its other guards are too long for the journal");
-    gci_arena_clear(&arena);
-}
-
-static void
-write_quoted(gci_buf *out, gci_view value)
-{
-    if (value.data == NULL)
-        gci_buf_append_text(out, "nothing");
-    else
-        gci_phrase(out, "\"{}\"", GCI_AS_EXCERPT(value, 60));
-}
-
-static void
-tell_difference(gci_story *story, gci_view name, gci_view stored, gci_view asked)
-{
-    gci_visible_append(gci_story_begin(story, GCI_BLOCK_DIFFERENCE), name);
-    write_quoted(gci_story_part(story, GCI_DIFFERENCE_STORED), stored);
-    write_quoted(gci_story_part(story, GCI_DIFFERENCE_ASKED), asked);
-}
-
-static void
-tell_name(gci_names_walk const *walk, gci_story *story)
-{
-    size_t at = gci_first_difference(walk->stored, walk->current);
-    gci_buf *out = gci_story_begin(story, GCI_BLOCK_REMARK);
-
-    gci_buf_append_text(out, "compiled as \"");
-    gci_write_excerpt_around(out, walk->stored, at, NAME_WIDTH);
-    gci_buf_append_text(out, "\", yours is \"");
-    gci_write_excerpt_around(out, walk->current, at, NAME_WIDTH);
-    gci_buf_append_text(out, "\"");
-}
-
-/* What the payload would say otherwise than its caller. */
-static void
-tell_names(gci_context const *context, gci_record const *record, bool brief, gci_story *story)
-{
-    gci_names_walk walk = { .context = context, .record = record };
-    size_t differing = 0, shown = 0;
-
-    while (gci_names_next(&walk)) {
-        if (gci_view_equal(walk.stored, walk.current))
-            continue;
-        differing++;
-        if (brief && shown == BRIEF_NAMES)
-            continue;
-        tell_name(&walk, story);
-        shown++;
-    }
-    if (differing > shown)
-        gci_buf_format(gci_story_begin(story, GCI_BLOCK_REMARK), "and %zu more names", differing - shown);
-    if (differing == 0)
-        gci_story_say(story, GCI_BLOCK_REMARK, "compiled with other names than the caller's");
-}
-
-static void
-tell_holds(gci_journal_entry const *entry, gci_trial const *trial, bool brief, gci_story *story)
-{
-    gci_record const *record = record_of(trial);
-    bool renamed = entry->context.request.accept_renames && !gci_names_same(&entry->context, record);
-
-    if (entry->context.cache->unsafe_skip_guards && record->guard_count != 0) {
-        gci_story_say(story, GCI_BLOCK_REMARK, "its guards weren't asked: unsafe-skip-guards is set");
-        return;
-    }
-    gci_story_say(story, GCI_BLOCK_REMARK, renamed ? "holds, under other names:" : "holds");
-    if (renamed)
-        tell_names(&entry->context, record, brief, story);
-}
-
-static void
-tell_trial(gci_journal_entry const *entry, gci_trial const *trial, bool brief, gci_story *story)
-{
-    gci_context const *context = &entry->context;
-    gci_record const *record = record_of(trial);
-
-    tell_candidate(trial, story);
-    switch (trial->reason) {
-    case GCACHE_REASON_GUARD_FALSE:
-    case GCACHE_REASON_GUARD_ERROR:
-        tell_failing_guard(context, trial, brief, story);
-        break;
-    case GCACHE_REASON_VARIANT:
-        tell_difference(story, gci_view_text("variant"), record->variant, gci_view_text(context->request.variant));
-        break;
-    case GCACHE_REASON_REQUIREMENT:
-        tell_difference(story, trial->requirement->name, trial->requirement->value, trial->provided);
-        break;
-    case GCACHE_REASON_NAMES:
-        tell_names(context, record, brief, story);
-        break;
-    case GCACHE_REASON_EVICTED:
-        tell_candidate_eviction(entry, trial->ranked->candidate, story);
-        break;
-    case GCACHE_REASON_UNREADABLE:
-        gci_story_say(story, GCI_BLOCK_REMARK, "its guards can't be read by this version");
-        break;
-    default:
-        tell_holds(entry, trial, brief, story);
-        break;
     }
 }
 
@@ -444,8 +177,8 @@ tell_alike(gci_alike const *alike, bool all, gci_story *story)
     write_compiled_for(alike, out);
     if (!alike->one_bound)
         gci_phrase(out, "; yours is {}", GCI_AS_VIEW(alike->nearest.value));
-    write_deciding(gci_story_begin(story, GCI_BLOCK_GUARD), alike->nearest.part, true);
-    write_deciding(gci_story_part(story, GCI_GUARD_VALUES), alike->nearest.values, true);
+    gci_explain_deciding(gci_story_begin(story, GCI_BLOCK_GUARD), alike->nearest.part, true);
+    gci_explain_deciding(gci_story_part(story, GCI_GUARD_VALUES), alike->nearest.values, true);
     gci_buf_append_text(gci_story_part(story, GCI_GUARD_VERDICT), "false");
     gci_buf_format(gci_story_part(story, GCI_GUARD_WHOSE), "(#%zu)", alike->rank + 1);
     gci_buf_append_text(gci_story_part(story, GCI_GUARD_LABEL), "nearest");
@@ -521,7 +254,7 @@ tell_trials(gci_journal_entry const *entry, gci_failing const *failing, size_t r
             continue;
         if (is_told_alike(failing, trial))
             continue;
-        tell_trial(entry, trial, room != 0, story);
+        gci_explain_trial(entry, trial, room != 0, story);
         shown++;
         live += !evicted;
     }
@@ -611,7 +344,7 @@ gci_explain_tell(gci_journal_entry const *entry, size_t room, gci_story *story)
     if (entry->trace.live_count + entry->trace.evicted_count > 0)
         tell_candidates(entry, room, story);
     if (entry->reason == GCACHE_REASON_EVICTED)
-        tell_key_eviction(entry, story);
+        gci_explain_key_eviction(entry, story);
     if (entry->trace.trouble.status != GCACHE_OK)
         gci_visible_format(gci_story_begin(story, GCI_BLOCK_SENTENCE), "%s", entry->trace.trouble.message);
     if (entry->reason == GCACHE_REASON_NO_KEY) {

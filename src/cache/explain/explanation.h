@@ -1,6 +1,6 @@
 /*
  * Writing down what a lookup's trace shows: of a journal's entry, or of a lookup made for the purpose, whose entry has no time.
- * A story for people: explain_text.c, explain_nearest.c, advice.c, printed by story_text.c and story_html.c; JSON:
+ * A story for people: explain_text.c, explain_trial.c, explain_nearest.c, advice.c, printed by story_text.c and story_html.c; JSON:
  * explain_json.c; what to write: explanation.c, explain_past.c.
  */
 #ifndef GCI_CACHE_EXPLAIN_EXPLANATION_H
@@ -22,6 +22,13 @@
 
 /* Tells it for people, with about so many lines of details. */
 void gci_explain_tell(gci_journal_entry const *entry, size_t room, gci_story *story);
+
+/* explain_trial.c: one candidate, and why it doesn't serve. */
+void gci_explain_trial(gci_journal_entry const *entry, gci_trial const *trial, bool brief, gci_story *story);
+/* A key of which nothing is left: "1 entry was stored at 13:58 and evicted at 14:29, ..." Nothing where something is left. */
+void gci_explain_key_eviction(gci_journal_entry const *entry, gci_story *story);
+/* A part of a guard, or its arithmetic: whole, unless it alone would fill a brief text. */
+void gci_explain_deciding(gci_buf *out, gci_view text, bool brief);
 
 /* The middle part of it where nothing is stored under the key: the nearest keys and how they differ. */
 void gci_explain_nearest(gci_journal_entry const *entry, size_t room, gci_story *story);
