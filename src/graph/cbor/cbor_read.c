@@ -11,9 +11,6 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Canonical forms nest as deep as descriptions do, and every tensor or tuple adds a tag. */
-#define MAX_DEPTH 1300
-
 typedef struct reader {
     uint8_t const *start, *next, *end;
     gci_arena *arena;
@@ -39,33 +36,16 @@ fail_memory(reader *r)
     return false;
 }
 
-typedef struct head {
-    gci_cbor_major major;
-    unsigned low; /* the low five bits of the first byte */
-    uint64_t n;
-} head;
-
 static bool
-read_head(reader *r, head *out_head)
+read_head(reader *r, gci_cbor_start *out)
 {
-    if (r->next == r->end)
-        return fail(r, "it ends too early");
-    uint8_t first = *r->next++;
-    out_head->major = (gci_cbor_major)(first >> 5);
-    out_head->low = first & 31;
-    out_head->n = out_head->low;
-    if (out_head->low < 24)
+    out->low = 0;
+    if (!gci_cbor_read_start(&r->next, r->end, out))
+        return fail(r, out->low > 27 ? "an indefinite length" : "it ends too early");
+    if (out->low < 24)
         return true;
-    if (out_head->low > 27)
-        return fail(r, "an indefinite length");
-    size_t size = (size_t)1 << (out_head->low - 24);
-    if ((size_t)(r->end - r->next) < size)
-        return fail(r, "it ends too early");
-    out_head->n = 0;
-    for (size_t i = 0; i < size; i++)
-        out_head->n = out_head->n << 8 | *r->next++;
-    uint64_t smallest = size == 1 ? 24 : UINT64_C(1) << (size * 4);
-    if (out_head->major != GCI_CBOR_SIMPLE && out_head->n < smallest)
+    uint64_t smallest = out->low == 24 ? 24 : UINT64_C(1) << (((unsigned)1 << (out->low - 24)) * 4);
+    if (out->major != GCI_CBOR_SIMPLE && out->n < smallest)
         return fail(r, "a number isn't in its shortest form");
     return true;
 }
@@ -101,7 +81,7 @@ half_value(uint16_t half)
 }
 
 static bool
-read_float(reader *r, head const *h, gci_value *value)
+read_float(reader *r, gci_cbor_start const *h, gci_value *value)
 {
     uint32_t single_bits = (uint32_t)h->n;
     float single;
@@ -126,7 +106,7 @@ read_float(reader *r, head const *h, gci_value *value)
 }
 
 static bool
-read_simple(reader *r, head const *h, gci_value *value)
+read_simple(reader *r, gci_cbor_start const *h, gci_value *value)
 {
     switch (h->low) {
     case GCI_CBOR_FALSE:
@@ -211,7 +191,7 @@ set_integer(reader *r, uint64_t n, bool negative, gci_value *value)
 static bool
 read_bignum(reader *r, bool negative, gci_value *value)
 {
-    head h;
+    gci_cbor_start h;
     gci_view bytes;
 
     if (!read_head(r, &h))
@@ -253,7 +233,7 @@ read_list(reader *r, uint64_t count, gci_value *value)
 static bool
 read_map(reader *r, uint64_t count, gci_value *value)
 {
-    head h;
+    gci_cbor_start h;
 
     if (count > (uint64_t)(r->end - r->next) / 2)
         return fail(r, "a map longer than the bytes left");
@@ -281,7 +261,7 @@ read_map(reader *r, uint64_t count, gci_value *value)
 static bool
 sorted_set(reader *r, gci_value *value)
 {
-    head h;
+    gci_cbor_start h;
 
     if (!read_head(r, &h))
         return false;
@@ -375,13 +355,13 @@ read_tagged(reader *r, uint64_t tag, gci_value *value)
 static bool
 read_value(reader *r, gci_value *value)
 {
-    head h;
+    gci_cbor_start h;
     bool read = false;
     uint32_t at = (uint32_t)(r->next - r->start) + 1;
 
     if (!read_head(r, &h))
         return false;
-    if (++r->depth > MAX_DEPTH)
+    if (++r->depth > GCI_CBOR_DEPTH_MOST)
         return fail(r, "nested too deep");
     *value = (gci_value){ .type = GCI_NULL };
     switch (h.major) {
@@ -435,7 +415,7 @@ gci_cbor_item_size(gci_view bytes)
     reader r = { .start = start, .next = start, .end = start + bytes.size };
     uint64_t left = 1; /* items still to be passed over */
     gci_view content;
-    head h;
+    gci_cbor_start h;
 
     for (; left != 0; left--) {
         if (!read_head(&r, &h))

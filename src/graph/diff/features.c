@@ -6,12 +6,10 @@
 
 #include "base/array.h"
 #include "base/digest.h"
-#include "graph/cbor/cbor.h"
+#include "graph/cbor/cbor_read.h"
 
 #include <stdlib.h>
 
-/* Canonical forms nest no deeper (cbor_read.c). */
-#define MAX_DEPTH 1300
 /* References of a node that its context is made of; those of a longer list are enough to know it by. */
 #define REFERENCES 32
 
@@ -42,11 +40,6 @@ typedef struct node_list {
     size_t count, capacity;
 } node_list;
 
-typedef struct head {
-    unsigned major, low;
-    uint64_t n;
-} head;
-
 char const *
 gci_feature_sort_name(gci_feature_sort sort)
 {
@@ -66,22 +59,9 @@ fail(walk *w)
 }
 
 static bool
-read_head(walk *w, head *out)
+read_head(walk *w, gci_cbor_start *out)
 {
-    if (w->failed || w->next == w->end)
-        return fail(w);
-    out->major = *w->next >> 5;
-    out->low = *w->next++ & 31;
-    out->n = out->low;
-    if (out->low < 24)
-        return true;
-    size_t size = (size_t)1 << (out->low - 24);
-    if (out->low > 27 || (size_t)(w->end - w->next) < size)
-        return fail(w);
-    out->n = 0;
-    for (size_t i = 0; i < size; i++)
-        out->n = out->n << 8 | *w->next++;
-    return true;
+    return !w->failed && (gci_cbor_read_start(&w->next, w->end, out) || fail(w));
 }
 
 static bool
@@ -98,7 +78,7 @@ take(walk *w, uint64_t size, gci_view *out)
 static bool
 expect(walk *w, unsigned major, uint64_t *out_n)
 {
-    head h;
+    gci_cbor_start h;
 
     if (!read_head(w, &h) || h.major != major)
         return fail(w);
@@ -285,9 +265,9 @@ pass_value(walk *w, value_hash *h)
 {
     uint8_t const *start = w->next;
     gci_view bytes;
-    head v;
+    gci_cbor_start v;
 
-    if (w->depth++ >= MAX_DEPTH || !read_head(w, &v)) {
+    if (w->depth++ >= GCI_CBOR_DEPTH_MOST || !read_head(w, &v)) {
         fail(w);
         return;
     }
@@ -343,7 +323,7 @@ walk_leaf(walk *w, uint64_t path)
 
 /* A list whatever its type: a tuple and a set are tagged arrays. */
 static bool
-is_list(head const *v, walk const *w)
+is_list(gci_cbor_start const *v, walk const *w)
 {
     return v->major == GCI_CBOR_ARRAY ||
            (v->major == GCI_CBOR_TAG && (v->n == GCI_TAG_TUPLE || v->n == GCI_TAG_SET) && is_next(w, GCI_CBOR_ARRAY));
@@ -355,9 +335,9 @@ walk_leaves(walk *w, uint64_t path)
     uint8_t const *start = w->next;
     gci_view text;
     uint64_t count;
-    head v;
+    gci_cbor_start v;
 
-    if (w->depth++ >= MAX_DEPTH || !read_head(w, &v)) {
+    if (w->depth++ >= GCI_CBOR_DEPTH_MOST || !read_head(w, &v)) {
         fail(w);
         return;
     }
@@ -455,7 +435,7 @@ walk_graph(walk *w)
     uint64_t count = 0;
     gci_view name;
 
-    if (w->depth++ >= MAX_DEPTH)
+    if (w->depth++ >= GCI_CBOR_DEPTH_MOST)
         fail(w);
     expect(w, GCI_CBOR_MAP, &count);
     for (uint64_t i = 0; i < count && read_name(w, &name); i++) {
