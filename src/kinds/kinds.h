@@ -58,6 +58,7 @@ extern size_t const gci_shipped_count;
     X(BY_SPACE, "by-space", "evicted because the disk was full")                                            \
     X(BY_KEY_FULL, "by-key-full", "evicted because the key had too many candidates")                        \
     X(CAP_KNOWN, "cap-known", "the size cap that would have kept it is known: {cap}, {room}")               \
+    X(UNPROVIDED, "unprovided", "the lookup says nothing about what a candidate requires")                   \
     X(VARIANT, "variant", "the candidate has a variant: {stored}")
 
 typedef enum gci_advice_fact {

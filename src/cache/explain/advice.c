@@ -261,6 +261,7 @@ note_requirement(gci_trial const *trial, gci_advice_case *out)
 {
     if (trial->requirement == NULL)
         return;
+    out->facts |= trial->provided.data == NULL ? GCI_FACT_BIT(UNPROVIDED) : 0;
     out->path = out->values[GCI_VALUE_NAME] = trial->requirement->name;
     out->values[GCI_VALUE_STORED] = trial->requirement->value;
     out->values[GCI_VALUE_ASKED] = trial->provided;

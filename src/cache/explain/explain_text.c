@@ -37,13 +37,13 @@ tell_head(gci_journal_entry const *entry, gci_story *story)
                    GCI_AS_DURATION(entry->compile_ns));
 }
 
+/* What the hints are, behind a verb: " for  s0=12". */
 static void
 write_hints(gci_context const *context, gci_buf *out)
 {
     size_t count = context->hints.count;
 
-    if (count == 0)
-        gci_buf_append_text(out, " no hints");
+    gci_buf_append_text(out, count != 0 ? " for" : " without hints");
     for (size_t i = 0; i < count; i++) {
         gci_buf_append_text(out, "  ");
         gci_visible_append(out, gci_hint_shown(&context->hints, i));
@@ -64,8 +64,8 @@ static struct {
     [GCACHE_REASON_NAMES] = { "was compiled with other names", "were compiled with other names", false },
     [GCACHE_REASON_UNREADABLE] = { "can't be read", "can't be read", false },
     [GCACHE_REASON_CORRUPT] = { "is damaged", "are damaged", false },
-    [GCACHE_REASON_GUARD_ERROR] = { "has a guard that raises for", "have guards that raise for", true },
-    [GCACHE_REASON_GUARD_FALSE] = { "doesn't hold for", "don't hold for", true },
+    [GCACHE_REASON_GUARD_ERROR] = { "has a guard that raises", "have guards that raise", true },
+    [GCACHE_REASON_GUARD_FALSE] = { "doesn't hold", "don't hold", true },
 };
 
 /* Live candidates by reason; returns how many fail for one that has words. */
@@ -114,12 +114,12 @@ write_miss_summary(gci_journal_entry const *entry, gci_buf *out)
     if (live == 0) {
         gci_buf_append_text(out, " is left");
     } else if (known < live) { /* the journal knows no more of the others */
-        gci_buf_append_text(out, live == 1 ? ", it doesn't serve for" : ", none serves for");
+        gci_buf_append_text(out, live == 1 ? ", it doesn't serve" : ", none serves");
         write_hints(&entry->context, out);
     } else if (alone == 0) {
         write_failures(entry, counts, out);
     } else if (alone == GCACHE_REASON_GUARD_FALSE && live > 1) {
-        gci_buf_append_text(out, ", none holds for");
+        gci_buf_append_text(out, ", none holds");
         write_hints(&entry->context, out);
     } else {
         gci_phrase(out, live == 1 ? ", it {}" : ", all {}", GCI_AS_TEXT(live == 1 ? failures[alone].one : failures[alone].several));
@@ -145,7 +145,7 @@ tell_summary(gci_journal_entry const *entry, gci_story *story)
         gci_buf_append_text(out, "taken: unsafe-skip-guards is set, so no guard was asked");
         return;
     }
-    gci_buf_append_text(out, "the best that holds for");
+    gci_buf_append_text(out, "the best that holds");
     write_hints(&entry->context, out);
 }
 
@@ -261,6 +261,18 @@ tell_trials(gci_journal_entry const *entry, gci_failing const *failing, size_t r
     return live;
 }
 
+/* Those that weren't told by what their guards have in common. Returns how many live ones. */
+static size_t
+tell_others(gci_journal_entry const *entry, gci_failing const *failing, size_t room, gci_story *story)
+{
+    size_t used = LINES_ALIKE * failing->alike_count;
+    size_t lacking = room != GCI_ROOM_ALL ? gci_explain_lacking(entry, story) : 0;
+
+    if (lacking != 0)
+        return lacking;
+    return tell_trials(entry, failing, room == GCI_ROOM_ALL ? room : room > used ? room - used : 1, story);
+}
+
 static void
 tell_candidates(gci_journal_entry const *entry, size_t room, gci_story *story)
 {
@@ -280,8 +292,7 @@ tell_candidates(gci_journal_entry const *entry, size_t room, gci_story *story)
     else
         tell_summary(entry, story);
     gci_explain_variant(entry, gci_story_begin(story, GCI_BLOCK_SENTENCE));
-    size_t used = LINES_ALIKE * failing.alike_count;
-    told += tell_trials(entry, &failing, room > used ? room - used : room != GCI_ROOM_ALL ? 1 : GCI_ROOM_ALL, story);
+    told += tell_others(entry, &failing, room, story);
     if (told < trace->live_count)
         gci_buf_format(gci_story_begin(story, GCI_BLOCK_MORE), "and %zu more", trace->live_count - told);
     if (told < trace->live_count && entry->at_ns == 0)

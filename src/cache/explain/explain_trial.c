@@ -12,6 +12,10 @@
 #define ALTERNATIVES_MOST 64
 #define BRIEF_DECIDING_WIDTH 300
 
+/* From so many candidates on that lack the same they are told together, and as many of their values. */
+#define LACKING_LEAST 3
+#define LACKING_VALUES 4
+
 /* Names that differ, of a candidate, and how much is shown of one: mangled names are long. */
 #define BRIEF_NAMES 3
 #define NAME_WIDTH 64
@@ -271,4 +275,87 @@ gci_explain_trial(gci_journal_entry const *entry, gci_trial const *trial, bool b
         tell_holds(entry, trial, brief, story);
         break;
     }
+}
+
+/* ---- candidates that lack the same ---- */
+
+/* What a candidate wants to be there and isn't: a requirement, or a variant. */
+typedef struct lack {
+    gci_view name, stored, asked;
+} lack;
+
+static lack
+lack_of(gci_journal_entry const *entry, gci_trial const *trial)
+{
+    if (trial->reason == GCACHE_REASON_REQUIREMENT)
+        return (lack){ trial->requirement->name, trial->requirement->value, trial->provided };
+    return (lack){ GCI_VIEW("variant"), record_of(trial)->variant, gci_view_text(entry->context.request.variant) };
+}
+
+static bool
+is_lacking(gci_journal_entry const *entry, gci_trial const *trial)
+{
+    return trial->reason == entry->reason && !gci_trial_is_evicted(&entry->trace, trial);
+}
+
+/* How many lack the same as the first; 0: some lack something else. */
+static size_t
+count_lacking(gci_journal_entry const *entry)
+{
+    gci_trace const *trace = &entry->trace;
+    gci_view name = { NULL, 0 };
+    size_t count = 0;
+
+    for (size_t i = 0; i < trace->trial_count; i++) {
+        if (!is_lacking(entry, &trace->trials[i]))
+            continue;
+        lack one = lack_of(entry, &trace->trials[i]);
+        name = count++ == 0 ? one.name : name;
+        if (!gci_view_equal(one.name, name))
+            return 0;
+    }
+    return count;
+}
+
+/* "600", "590" and others: each value once. */
+static void
+write_lacking(gci_journal_entry const *entry, gci_buf *out)
+{
+    gci_trace const *trace = &entry->trace;
+    gci_view values[LACKING_VALUES];
+    size_t shown = 0;
+    bool more = false;
+
+    for (size_t i = 0; i < trace->trial_count; i++) {
+        if (!is_lacking(entry, &trace->trials[i]))
+            continue;
+        lack one = lack_of(entry, &trace->trials[i]);
+        size_t at = 0;
+        while (at < shown && !gci_view_equal(values[at], one.stored))
+            at++;
+        if (at < shown)
+            continue;
+        more = shown == LACKING_VALUES;
+        if (more)
+            break;
+        values[shown++] = one.stored;
+        gci_buf_append_text(out, shown > 1 ? ", " : "");
+        write_quoted(out, one.stored);
+    }
+    gci_buf_append_text(out, more ? " and others" : "");
+}
+
+size_t
+gci_explain_lacking(gci_journal_entry const *entry, gci_story *story)
+{
+    bool told = entry->reason == GCACHE_REASON_REQUIREMENT || entry->reason == GCACHE_REASON_VARIANT;
+    size_t count = told ? count_lacking(entry) : 0;
+
+    if (count < LACKING_LEAST)
+        return 0;
+    lack first = lack_of(entry, gci_trace_first(&entry->trace, entry->reason));
+    gci_visible_append(gci_story_begin(story, GCI_BLOCK_DIFFERENCE), first.name);
+    write_lacking(entry, gci_story_part(story, GCI_DIFFERENCE_STORED));
+    write_quoted(gci_story_part(story, GCI_DIFFERENCE_ASKED), first.asked);
+    return count;
 }

@@ -25,6 +25,8 @@ void gci_explain_tell(gci_journal_entry const *entry, size_t room, gci_story *st
 
 /* explain_trial.c: one candidate, and why it doesn't serve. */
 void gci_explain_trial(gci_journal_entry const *entry, gci_trial const *trial, bool brief, gci_story *story);
+/* Candidates that all lack the same requirement, or are of other variants than the wanted one: returns how many, 0 if few. */
+size_t gci_explain_lacking(gci_journal_entry const *entry, gci_story *story);
 /* A key of which nothing is left: "1 entry was stored at 13:58 and evicted at 14:29, ..." Nothing where something is left. */
 void gci_explain_key_eviction(gci_journal_entry const *entry, gci_story *story);
 /* A part of a guard, or its arithmetic: whole, unless it alone would fill a brief text. */
