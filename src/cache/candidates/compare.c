@@ -16,9 +16,10 @@
 /* Names and hashes of two descriptions' components. */
 #define ARENA_LIMIT ((size_t)1 << 30)
 
-/* Each side's components, beside those of the same name on the other: NULL where there is none. */
+/* Each side's components, beside what stands for them on the other, NULL where nothing does: as a rule those of the same name. */
 typedef struct pairing {
     gci_component const **of_stored, **of_asked;
+    bool *named_in_asked, *named_in_stored; /* of each stored and each asked one: whether the other side has its name */
 } pairing;
 
 static void
@@ -26,6 +27,8 @@ pairing_clear(pairing *p)
 {
     free(p->of_stored);
     free(p->of_asked);
+    free(p->named_in_asked);
+    free(p->named_in_stored);
 }
 
 static gcache_status
@@ -36,7 +39,9 @@ pair_up(gci_description const *stored, gci_description const *asked, pairing *ou
 
     out->of_stored = calloc(stored->component_count + 1, sizeof *out->of_stored);
     out->of_asked = calloc(asked->component_count + 1, sizeof *out->of_asked);
-    failed = out->of_stored == NULL || out->of_asked == NULL;
+    out->named_in_asked = calloc(stored->component_count + 1, sizeof *out->named_in_asked);
+    out->named_in_stored = calloc(asked->component_count + 1, sizeof *out->named_in_stored);
+    failed = out->of_stored == NULL || out->of_asked == NULL || out->named_in_asked == NULL || out->named_in_stored == NULL;
     for (size_t i = 0; i < stored->component_count && !failed; i++)
         failed = gci_intern_add(&names, stored->components[i].name, &is_new) == GCI_INTERN_NONE;
     /* Names are numbered in their order: no side has one twice, and where one does nothing is paired. */
@@ -46,8 +51,11 @@ pair_up(gci_description const *stored, gci_description const *asked, pairing *ou
             continue;
         out->of_asked[i] = &stored->components[number];
         out->of_stored[number] = &asked->components[i];
+        out->named_in_stored[i] = out->named_in_asked[number] = true;
     }
     gci_intern_clear(&names);
+    if (!failed && stored->canonical.size == 0 && asked->canonical.size == 0)
+        failed = !gci_pair_input_lines(stored, asked, out->of_stored, out->of_asked);
     if (!failed)
         return GCACHE_OK;
     pairing_clear(out);
@@ -105,6 +113,7 @@ gci_compare_components(gci_description const *stored, gci_description const *ask
         gci_diff_free(diff);
         return gci_fail_memory(error);
     }
+    gci_diff_fold_symbols(diff);
     *out_diff = diff;
     return GCACHE_OK;
 }
@@ -232,11 +241,11 @@ write_json(gci_description const *stored, gci_description const *asked, pairing 
                    diff->count + diff->left_out == 0 ? "true" : "false");
     for (size_t i = 0; i < asked->component_count; i++) {
         gci_component const *component = &asked->components[i], *there = p->of_asked[i];
-        write_component_state(out, component->name,
-                              there == NULL ? "asked" : is_equal(there, component) ? "equal" : "differs");
+        bool alone = there == NULL && !p->named_in_stored[i];
+        write_component_state(out, component->name, alone ? "asked" : is_equal(there, component) ? "equal" : "differs");
     }
     for (size_t i = 0; i < stored->component_count; i++)
-        if (p->of_stored[i] == NULL)
+        if (p->of_stored[i] == NULL && !p->named_in_asked[i])
             write_component_state(out, stored->components[i].name, "stored");
     gci_buf_append_text(out, "}, \"differs\": [");
     gci_diff_write_json(diff, out);

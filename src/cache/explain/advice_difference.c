@@ -28,21 +28,6 @@ is_symbol(gci_view text)
     return text.size >= 2 && (text.data[0] == 's' || text.data[0] == 'u') && is_number(gci_view_of(text.data + 1, text.size - 1));
 }
 
-/* A symbolic input by itself: {"value": s0}, or ('s77',) as PyTorch writes it. */
-static bool
-is_symbol_input(gci_view text)
-{
-    static char const *const around[][2] = { { "{\"value\": ", "}" }, { "('", "',)" } };
-
-    for (size_t i = 0; i < 2; i++) {
-        size_t begin = strlen(around[i][0]), end = strlen(around[i][1]);
-        if (gci_view_begins(text, around[i][0]) && text.size > begin + end &&
-            memcmp(text.data + text.size - end, around[i][1], end) == 0)
-            return is_symbol(gci_view_of(text.data + begin, text.size - begin - end));
-    }
-    return false;
-}
-
 /* ---- a size ---- */
 
 static bool
@@ -249,68 +234,47 @@ note_input_path(gci_near_key const *near, gci_diff_item const *item, gci_advice_
 
 /* ---- symbols of the whole ---- */
 
-static bool
-is_input(gci_view path)
+/* How many of a line's sizes are numbers. */
+static size_t
+count_numbers(gci_view sizes)
 {
-    return gci_view_begins(path, "inputs[") || gci_view_begins(path, "example_inputs[");
-}
-
-/* What stands on one side of the differences between inputs: inputs that are symbols, sizes that are numbers, those of 0 or 1. */
-typedef struct side {
-    size_t symbols, numbers, small;
-} side;
-
-static void
-count_sizes(gci_view sizes, side *out)
-{
+    size_t numbers = 0;
     gci_view size;
 
-    while (next_size(&sizes, &size)) {
-        out->numbers += is_number(size);
-        out->small += is_small(size);
-    }
+    while (next_size(&sizes, &size))
+        numbers += is_number(size);
+    return numbers;
 }
 
-/* text = a symbol, a size by itself, or a tensor: f32[4, s0][s0, 1]cpu, float32[4, s0] on cpu */
-static void
-count_input(gci_diff_item const *item, gci_view text, side *out)
+/* text = a size by itself, or a tensor: f32[4, s0][s0, 1]cpu, float32[4, s0] on cpu */
+static size_t
+numbers_of_input(gci_diff_item const *item, gci_view text)
 {
-    if (is_symbol_input(text)) {
-        out->symbols++;
-    } else if (gci_view_contains(item->path, ".shape[")) {
-        count_sizes(text, out);
-    } else {
-        take(&text, "[");
-        if (text.size != 0) {
-            gci_view rest = gci_view_of(text.data + 1, text.size - 1);
-            count_sizes(take(&rest, "]"), out);
-        }
-    }
+    if (gci_view_contains(item->path, ".shape["))
+        return count_numbers(text);
+    take(&text, "[");
+    if (text.size == 0)
+        return 0;
+    gci_view rest = gci_view_of(text.data + 1, text.size - 1);
+    return count_numbers(take(&rest, "]"));
 }
 
-/*
- * Inputs that are symbols come in and go out by themselves, and move the tensors behind them to other places: what has become
- * of sizes shows in the numbers of each.
- */
+/* An input that is a symbol came or went with a symbol in other inputs' sizes, and no size there was a number. */
 static void
 note_symbols(gci_near_key const *near, gci_diff_item const *item, gci_advice_case *out)
 {
-    side stored = { 0 }, asked = { 0 };
+    size_t stored = 0, asked = 0;
 
-    if (!is_symbol_input(item->stored) && !is_symbol_input(item->asked))
+    if (item->follows != GCI_DIFF_SYMBOL || (item->stored.data != NULL && item->asked.data != NULL))
         return;
     for (size_t i = 0; i < near->count; i++) {
         gci_diff_item const *other = &near->items[i];
-        if (!is_input(other->path))
+        if (!gci_diff_is_input(other->path))
             continue;
-        count_input(other, other->stored, &stored);
-        count_input(other, other->asked, &asked);
+        stored += numbers_of_input(other, other->stored);
+        asked += numbers_of_input(other, other->asked);
     }
-    if (asked.numbers > stored.numbers)
-        out->facts |= GCI_FACT_BIT(FROM_SYMBOL) | (asked.small > stored.small ? GCI_FACT_BIT(ZERO_ONE) : 0);
-    else if (asked.numbers < stored.numbers)
-        out->facts |= GCI_FACT_BIT(TO_SYMBOL);
-    else if (asked.symbols != stored.symbols)
+    if (asked == stored)
         out->facts |= GCI_FACT_BIT(MERGED);
 }
 
@@ -322,7 +286,7 @@ note_only_size(gcache_request const *request, gci_advice_case *out)
 
     for (size_t i = 0; i < request->sources_count; i++) {
         gcache_pair const *source = &request->sources[i];
-        if (source->value == NULL || strstr(source->value, ".size(") == NULL || is_input(gci_view_text(source->name)))
+        if (source->value == NULL || strstr(source->value, ".size(") == NULL || gci_diff_is_input(gci_view_text(source->name)))
             continue;
         if (only != NULL)
             return;
@@ -354,7 +318,7 @@ resizes(gci_diff_item const *item)
 {
     tensor_line stored, asked;
 
-    if (!is_input(item->path))
+    if (!gci_diff_is_input(item->path))
         return false;
     return gci_view_contains(item->path, SHAPE) || (read_tensor(item->stored, &stored) && read_tensor(item->asked, &asked) &&
                                                     !gci_view_equal(stored.sizes, asked.sizes));
@@ -504,11 +468,11 @@ gci_advice_on_difference(gci_journal_entry const *entry, gci_near_key const *nea
         return;
     }
     gci_advice_on_line(item->stored, item->asked, out);
-    if (!is_input(item->path) && is_number(item->stored) && is_number(item->asked))
+    if (!gci_diff_is_input(item->path) && is_number(item->stored) && is_number(item->asked))
         out->facts |= GCI_FACT_BIT(SIZES);
     if (gci_view_contains(item->stored, "0x") && gci_view_contains(item->asked, "0x"))
         out->facts |= GCI_FACT_BIT(ADDRESSES);
-    if (!is_input(item->path))
+    if (!gci_diff_is_input(item->path))
         return;
     note_symbols(near, item, out);
     note_input_path(near, item, out);

@@ -29,6 +29,7 @@
     X(WHOLE, "")              /* shown with the whole: an element of sizes, the next of several nodes */ \
     X(AGAIN, "")              /* the same once more as in the item that it is like */               \
     X(STRIDE, "stride")       /* of a tensor that is contiguous before and after: its sizes say it */ \
+    X(SYMBOL, "symbol input") /* the size that became symbolic, or isn't any more, is another row's */ \
     X(PLACEHOLDER, "placeholder") /* of an input that is new or gone */                             \
     X(SOURCE, "source")       /* where such an input comes from */                                  \
     X(INDEX, "input number")  /* the same input at another place */                                 \
@@ -112,6 +113,13 @@ void gci_diff_free(gci_diff *diff);
 gci_diff *gci_diff_new(size_t max_items);
 /* Adds one; what is copied may be NULL on the side where there is nothing. false without memory. */
 bool gci_diff_add_texts(gci_diff *diff, gci_view path, gci_view stored, gci_view asked);
+
+/* Is it the path of an input, or of something in one? And of an input that is a symbol by itself, as either sort of key writes
+   it, the symbol: s0 of {"value": s0} and of ('s0',); empty for all others. */
+bool gci_diff_is_input(gci_view path);
+gci_view gci_diff_symbol(gci_view value);
+/* Inputs that are symbols follow from the sizes in other inputs that differ and have these symbols. */
+void gci_diff_fold_symbols(gci_diff *diff);
 
 /* A path for people: the node that it is in with its target, "graph.nodes[41] aten.sum.dim_IntList .kwargs.keepdim". */
 void gci_diff_write_path(gci_diff_item const *item, gci_buf *out);

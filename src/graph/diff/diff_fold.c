@@ -154,6 +154,89 @@ fold_runs(gci_diff *diff)
     }
 }
 
+/* ---- inputs that are symbols ---- */
+
+bool
+gci_diff_is_input(gci_view path)
+{
+    return gci_view_begins(path, "inputs[") || gci_view_begins(path, "example_inputs[");
+}
+
+/* s0, s77, u3, zuf0 */
+static bool
+is_symbol(gci_view text)
+{
+    size_t letters = 0, digits = 0;
+
+    while (letters < text.size && text.data[letters] >= 'a' && text.data[letters] <= 'z')
+        letters++;
+    while (letters + digits < text.size && text.data[letters + digits] >= '0' && text.data[letters + digits] <= '9')
+        digits++;
+    return letters != 0 && digits != 0 && letters + digits == text.size;
+}
+
+gci_view
+gci_diff_symbol(gci_view value)
+{
+    static char const *const around[][2] = { { "{\"value\": ", "}" }, { "('", "',)" } };
+
+    for (size_t i = 0; i < 2; i++) {
+        size_t begin = strlen(around[i][0]), end = strlen(around[i][1]);
+        if (value.size <= begin + end || !gci_view_begins(value, around[i][0]) ||
+            memcmp(value.data + value.size - end, around[i][1], end) != 0)
+            continue;
+        gci_view symbol = gci_view_of(value.data + begin, value.size - begin - end);
+        return is_symbol(symbol) ? symbol : (gci_view){ NULL, 0 };
+    }
+    return (gci_view){ NULL, 0 };
+}
+
+static bool
+is_word(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+static bool
+has_word(gci_view text, gci_view word)
+{
+    for (size_t at = 0; at + word.size <= text.size; at++) {
+        bool here = memcmp(text.data + at, word.data, word.size) == 0 && (at == 0 || !is_word(text.data[at - 1])) &&
+                    (at + word.size == text.size || !is_word(text.data[at + word.size]));
+        if (here)
+            return true;
+    }
+    return false;
+}
+
+/* Does another input have, on this side, the symbol among what differs? No symbol: there is nothing to say. */
+static bool
+is_said(gci_diff const *diff, gci_view symbol, bool of_asked)
+{
+    for (size_t i = 0; i < diff->count && symbol.size != 0; i++) {
+        gci_diff_item const *item = &diff->items[i];
+        gci_view text = of_asked ? item->asked : item->stored;
+        if (gci_diff_is_input(item->path) && gci_diff_symbol(text).size == 0 && has_word(text, symbol))
+            return true;
+    }
+    return symbol.size == 0;
+}
+
+void
+gci_diff_fold_symbols(gci_diff *diff)
+{
+    for (size_t i = 0; i < diff->count; i++) {
+        gci_diff_item *item = &diff->items[i];
+        gci_view stored = gci_diff_symbol(item->stored), asked = gci_diff_symbol(item->asked);
+        bool symbol = gci_diff_is_input(item->path) && (stored.size != 0 || asked.size != 0) &&
+                      (stored.size != 0) == (item->stored.data != NULL) && (asked.size != 0) == (item->asked.data != NULL);
+        if (!symbol || item->follows != GCI_DIFF_NOTHING || !is_said(diff, stored, false) || !is_said(diff, asked, true))
+            continue;
+        item->follows = GCI_DIFF_SYMBOL;
+        diff->followed[GCI_DIFF_SYMBOL]++;
+    }
+}
+
 /* ---- as many as wanted ---- */
 
 /* Those that say something new before the others, in the same order. `like` is the place of one that stays. */
@@ -192,6 +275,7 @@ gci_diff_fold(gci_diff_run *run)
 {
     gci_diff *diff = run->diff;
 
+    gci_diff_fold_symbols(diff);
     if (!sort_items(diff))
         return false;
     fold_runs(diff);

@@ -3,6 +3,8 @@
  */
 #include "fixture.h"
 
+#include <inttypes.h>
+
 static char *
 compare(fixture *f, gcache_subject const *stored, gcache_subject const *asked, gcache_diff_form form, size_t count)
 {
@@ -112,6 +114,87 @@ test_long_texts_of_foreign_keys_are_hunks(void **state)
     gcache_graph_free(is.graph);
 }
 
+/* ---- inputs of foreign keys ---- */
+
+/* A key with these inputs, one a line; equal texts have equal hashes. */
+static gcache_graph *
+make_with_inputs(uint8_t number, char const *inputs)
+{
+    gcache_key key = { .bytes = { number } };
+    gcache_graph *g = gcache_graph_new_keyed("fx", &key);
+    size_t i = 0;
+
+    for (char const *end; *inputs != '\0'; inputs = end + 1, i++) {
+        char name[32], text[64], hash[20];
+        end = strchr(inputs, '\n');
+        snprintf(name, sizeof name, "example_inputs[%zu]", i);
+        snprintf(text, sizeof text, "%.*s", (int)(end - inputs), inputs);
+        uint64_t number_of_text = 7;
+        for (char const *c = text; *c != '\0'; c++)
+            number_of_text = 1000003 * number_of_text + (uint8_t)*c;
+        snprintf(hash, sizeof hash, "%016" PRIx64, number_of_text);
+        gcache_graph_line(g, name, hash, text);
+    }
+    return g;
+}
+
+/* What was stored, what was asked, and the differences after their first line. */
+static struct {
+    char const *name, *stored, *asked, *said;
+} const aligned[] = {
+    { "a size became symbolic", "f32[12, 16]\nf32[16]\n", "('s45',)\nf32[s45, 16]\nf32[16]\n",
+      "  example_inputs[1]: f32[12, 16] -> f32[s45, 16]\n  and so: 1 symbol input\n" },
+    { "so did those of two", "f32[4, 5]\nf32[4, 5]\n", "('s3',)\nf32[s3, 5]\nf32[s3, 5]\n",
+      "  example_inputs[1]: f32[4, 5] -> f32[s3, 5]\n  example_inputs[2]: f32[4, 5] -> f32[s3, 5]\n  and so: 1 symbol input\n" },
+    { "a size is no symbol any more", "('s2',)\nf32[s2, 7]\n", "f32[1, 7]\n",
+      "  example_inputs[0]: f32[s2, 7] -> f32[1, 7]\n  and so: 1 symbol input\n" },
+    { "two symbols were one", "('s10',)\nf32[s10]\nf32[s10]\n", "('s10',)\nf32[s10]\n('s64',)\nf32[s64]\n",
+      "  example_inputs[3]: f32[s10] -> f32[s64]\n  and so: 1 symbol input\n" },
+    { "a layer is new", "f32[6, 6]\nf32[6]\nf32[2, 6]\nf32[2]\n",
+      "f32[6, 6]\nf32[6]\nf32[6, 6]\nf32[6]\nf32[2, 6]\nf32[2]\n",
+      "  + example_inputs[2]: f32[6, 6]\n  + example_inputs[3]: f32[6]\n" },
+    { "which of two is new isn't known", "f32[6]\nf32[2, 6]\n", "f32[6]\nf32[7, 6]\nf32[3, 6]\n",
+      "  + example_inputs[1]: f32[7, 6]\n  + example_inputs[2]: f32[3, 6]\n  - example_inputs[1]: f32[2, 6]\n" },
+    { "a number was a symbol and is a tensor", "f32[5]\n('s34',)\n", "f32[5]\nf64[]\n",
+      "  + example_inputs[1]: f64[]\n  - example_inputs[1]: ('s34',)\n" },
+    { "the only one is quite another", "f32[5]\n", "i64[3, 3]\n", "  example_inputs[0]: f32[5] -> i64[3, 3]\n" },
+    { "another element type", "f32[5]\nf32[4]\n", "bf16[5]\nf32[4]\n", "  example_inputs[0]: f32[5] -> bf16[5]\n" },
+};
+
+static void
+test_inputs_of_foreign_keys_are_aligned(void **state)
+{
+    fixture *f = *state;
+
+    for (size_t i = 0; i < sizeof aligned / sizeof *aligned; i++) {
+        gcache_subject was = { .size = sizeof was, .graph = make_with_inputs(1, aligned[i].stored) },
+            is = { .size = sizeof is, .graph = make_with_inputs(2, aligned[i].asked) };
+        char *text = NULL;
+        assert_int_equal(gcache_compare(f->cache, &was, &is, 0, GCACHE_DIFF_TEXT, &text, NULL, &f->error), GCACHE_OK);
+        char const *rows = strchr(text, '\n');
+        if (rows == NULL || strcmp(rows + 1, aligned[i].said) != 0)
+            fail_msg("%s: %s", aligned[i].name, text);
+        gcache_free(text);
+        gcache_graph_free(was.graph);
+        gcache_graph_free(is.graph);
+    }
+}
+
+/* The numbers of two inputs that don't stand for one another are told of once each. */
+static void
+test_a_number_may_be_of_two_inputs(void **state)
+{
+    fixture *f = *state;
+    gcache_subject was = { .size = sizeof was, .graph = make_with_inputs(1, "f32[5]\n('s34',)\n") },
+        is = { .size = sizeof is, .graph = make_with_inputs(2, "f32[5]\nf64[]\n") };
+    char *text = compare(f, &was, &is, GCACHE_DIFF_JSON, 2);
+
+    assert_non_null(strstr(text, "\"components\": {\"example_inputs[0]\": \"equal\", \"example_inputs[1]\": \"differs\"}"));
+    gcache_free(text);
+    gcache_graph_free(was.graph);
+    gcache_graph_free(is.graph);
+}
+
 int
 main(void)
 {
@@ -119,6 +202,8 @@ main(void)
         cmocka_unit_test_setup_teardown(test_a_graph_against_a_stored_key, fixture_open, fixture_close),
         cmocka_unit_test_setup_teardown(test_component_lines_of_foreign_keys, fixture_open, fixture_close),
         cmocka_unit_test_setup_teardown(test_long_texts_of_foreign_keys_are_hunks, fixture_open, fixture_close),
+        cmocka_unit_test_setup_teardown(test_inputs_of_foreign_keys_are_aligned, fixture_open, fixture_close),
+        cmocka_unit_test_setup_teardown(test_a_number_may_be_of_two_inputs, fixture_open, fixture_close),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
