@@ -5,7 +5,7 @@ echo code >payload
 story() { sed -E 's/\b[0-9a-f]{64}\b/KEY/g; s/\b[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]{8} +[0-9]+/TIME PROCESS/; s/  [0-9a-f]{8}\b/  KEY/; s/(stored|since|key:|key|hits|#[0-9]+ ) ?[0-9a-f:]{5,8}\b/\1 _/g; s/ [0-9]{2}:[0-9]{2}:[0-9]{2}/ TIME/g'; }
 run guardcache lookup --graph g.json --hint s0=16 --label "train.py:88 forward"
 guardcache insert --graph g.json --hint s0=16 --guard "s0 % 8 == 0" --payload payload --compile-ns 4100000000 >/dev/null
-guardcache lookup --graph g.json --hint s0=24 >/dev/null
+guardcache lookup --graph g.json --hint s0=24 --source "s0=x.size(0)" --source "s7=unused" >/dev/null
 run guardcache lookup --graph g.json --hint s0=12 --label "infer.py:7" --source "s0=x.size(0)"
 run guardcache lookup --graph h.json --hint s0=12
 run guardcache journal | story

@@ -147,6 +147,13 @@ static gci_field const hit_fields[] = {
 };
 static gci_fields const hit_table = GCI_FIELDS("journal entry: hit", gci_journal_entry, hit_fields);
 
+/* Where the caller said what hints are; former versions never had it. */
+static gci_field const hit_more_fields[] = {
+    GCI_LIST(gci_journal_entry, context.request.sources, context.request.sources_count, &pair_item, "sources",
+             "of hints, as the caller said"),
+};
+static gci_fields const hit_more_table = GCI_FIELDS("journal entry: hit, more", gci_journal_entry, hit_more_fields);
+
 static gci_field const insert_fields[] = {
     GCI_STRING(gci_journal_entry, entry, "entry", "its id"),
     GCI_NUMBER(gci_journal_entry, compile_ns, 8, "compile time", ""),
@@ -174,8 +181,8 @@ static gci_fields const *const tables_of_kinds[] = {
 };
 
 gci_fields const *const gci_journal_tables[GCI_JOURNAL_TABLES] = {
-    &front_table, &head_table, &miss_table, &more_table, &trial_item, &hit_table, &insert_table, &not_stored_table,
-    &takeover_table,
+    &front_table, &head_table, &miss_table, &more_table, &trial_item, &hit_table, &hit_more_table, &insert_table,
+    &not_stored_table, &takeover_table,
 };
 
 /* ---- writing ---- */
@@ -189,6 +196,8 @@ gci_journal_entry_write(gci_buf *out, gci_journal_entry const *entry)
     gci_fields_write(out, tables_of_kinds[entry->kind], entry);
     if (entry->kind == GCACHE_JOURNAL_MISS)
         gci_fields_write(out, &more_table, entry);
+    if (entry->kind == GCACHE_JOURNAL_HIT && entry->context.request.sources_count != 0)
+        gci_fields_write(out, &hit_more_table, entry);
 }
 
 /* ---- reading ---- */
@@ -286,6 +295,8 @@ get_rest(gci_reader *reader, gci_journal_entry *entry)
     gci_fields_read(reader, tables_of_kinds[entry->kind], &entry->arena, entry);
     if (entry->kind == GCACHE_JOURNAL_MISS && !reader->failed && gci_reader_left(reader) != 0)
         gci_fields_read(reader, &more_table, &entry->arena, entry);
+    if (entry->kind == GCACHE_JOURNAL_HIT && !reader->failed && gci_reader_left(reader) != 0)
+        gci_fields_read(reader, &hit_more_table, &entry->arena, entry);
     if (reader->failed)
         entry->trace.trial_count = 0;
     if (reader->failed || gci_reader_left(reader) != 0)

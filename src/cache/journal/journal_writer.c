@@ -468,6 +468,23 @@ gci_journal_miss(gci_ended const *ended, gci_missed const *missed)
 
 /* ---- the others ---- */
 
+/* Of the hints that were kept, as far as the caller said it: a hit doesn't wait for more to be found out. */
+static void
+fill_given_sources(gci_journal_entry *entry, gci_context const *context)
+{
+    gcache_request const *given = &context->request;
+    gcache_request *kept = &entry->context.request;
+    gcache_pair *sources = given->sources_count != 0 ? gci_arena_array(&entry->arena, entry->hint_count, sizeof *sources) : NULL;
+
+    for (size_t i = 0; sources != NULL && i < entry->hint_count; i++) {
+        gci_view name = gci_arena_copy(&entry->arena, entry->kept_hints[i].name);
+        char const *source = gci_pairs_value(given->sources, given->sources_count, name);
+        if (source != NULL)
+            sources[kept->sources_count++] = (gcache_pair){ name.data, source };
+    }
+    kept->sources = sources;
+}
+
 /* An entry with these facts: without the hints if they are too many. */
 static bool
 append_entry(gci_context const *context, gci_journal_entry const *facts)
@@ -481,6 +498,8 @@ append_entry(gci_context const *context, gci_journal_entry const *facts)
         fill_head(&entry, context, detail);
         if (detail == DETAIL_ALL)
             fill_hints(&entry, context, NULL);
+        if (detail == DETAIL_ALL && entry.kind == GCACHE_JOURNAL_HIT)
+            fill_given_sources(&entry, context);
         written = write_entry(&bytes, &entry);
     }
     written = append(context->cache, facts->kind, &bytes);
