@@ -268,15 +268,14 @@ gci_trace_find_nearest_of(gci_trace *trace, gci_store *store, gci_near_question 
     size_t found = 0;
 
     trace->past = question->before_ns != UINT64_MAX;
-    if (gci_store_stats_get(store, &stats, NULL) == GCACHE_OK)
-        trace->stored_keys = stats.keys;
+    trace->empty = gci_store_stats_get(store, &stats, NULL) == GCACHE_OK && stats.keys == 0;
     if (by_sketch)
         memcpy(sketch, question->sketch.data, sizeof sketch);
     else if (!gci_sketching_of_features.make(asked, sketch))
         return;
     gci_near_query query = { .kind = asked->kind, .is_keyed = asked->canonical.size == 0 && !trace->lost,
                              .sketch = sketch, .before_ns = question->before_ns };
-    if (gci_store_nearest(store, &query, near, CLOSE_LOOKS, &found, NULL) != GCACHE_OK)
+    if (gci_store_nearest(store, &query, near, CLOSE_LOOKS, &found, &trace->kind_keys, NULL) != GCACHE_OK)
         return;
     found = drop_key(near, found, question->key);
     if (by_sketch)

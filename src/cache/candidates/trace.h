@@ -64,7 +64,8 @@ typedef struct gci_trace {
     gci_near_key nearest[GCI_TRACE_NEAREST];
     size_t nearest_count;
     gci_view namespace_;        /* that is asked in */
-    uint64_t stored_keys;       /* in the whole cache */
+    uint64_t kind_keys;         /* of its kind, that are stored, and were then: among them the nearest are */
+    bool empty;                 /* nothing is stored at all */
     bool lost;                  /* what was asked for was too large to keep */
     uint64_t lost_bytes;        /* of it; 0: not known */
     bool past;                  /* nearest are those that were stored then */

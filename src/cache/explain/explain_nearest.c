@@ -28,9 +28,9 @@ static void
 tell_near_key(gci_journal_entry const *entry, gci_near_key const *near, gci_story *story)
 {
     gci_buf *out = gci_story_begin(story, GCI_BLOCK_SENTENCE);
-    uint64_t stored_keys = entry->trace.stored_keys;
+    uint64_t keys = entry->trace.kind_keys;
 
-    gci_phrase(out, stored_keys == 1 ? "nearest of {} key: " : "nearest of {} keys: ", GCI_AS_COUNT(stored_keys));
+    gci_phrase(out, keys == 1 ? "nearest of {} key: " : "nearest of {} keys: ", GCI_AS_COUNT(keys));
     write_whose(entry, near, out);
     if (near->created_ns != 0)
         gci_phrase(out, ", stored {}", GCI_AS_TIME(near->created_ns));
@@ -191,7 +191,7 @@ tell_first_compile(gci_trace const *trace, gci_story *story)
     gci_buf *out = gci_story_begin(story, GCI_BLOCK_SENTENCE);
     size_t of;
 
-    gci_buf_append_text(out, trace->past ? "first compile of this graph; of what was stored then, nothing is like it"
+    gci_buf_append_text(out, trace->past ? "first compile of this graph; nothing like it is left of what was stored then"
                                          : "first compile of this graph; nothing like it is stored");
     if (trace->nearest_count == 0) {
         gci_buf_append_text(out, " (nothing of its kind)");
@@ -225,8 +225,11 @@ gci_explain_nearest(gci_journal_entry const *entry, size_t room, gci_story *stor
 {
     gci_trace const *trace = &entry->trace;
 
-    if (trace->stored_keys == 0)
-        gci_story_say(story, GCI_BLOCK_SENTENCE, trace->past ? "the cache was empty" : "the cache is empty");
+    if (trace->kind_keys == 0 && trace->past)
+        gci_story_say(story, GCI_BLOCK_SENTENCE,
+                      "first compile of this graph; nothing of its kind is left of what was stored then");
+    else if (trace->empty)
+        gci_story_say(story, GCI_BLOCK_SENTENCE, "the cache is empty");
     else if (trace->nearest_count != 0 ? !trace->nearest[0].is_kin : !trace->lost)
         tell_first_compile(trace, story);
     else if (trace->lost)

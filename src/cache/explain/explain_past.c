@@ -47,7 +47,6 @@ find_nearest(gci_journal_entry *entry)
 {
     gci_store *store = entry->context.cache->store;
     gci_stored_description *stored = NULL;
-    gci_candidates *set = NULL;
     gci_description asked = entry->asked;
     gci_near_question question = { .key = &entry->key, .asked = &asked, .before_ns = entry->at_ns };
     gci_buf form;
@@ -64,37 +63,26 @@ find_nearest(gci_journal_entry *entry)
     gci_trace_find_nearest_of(&entry->trace, store, &question);
     gci_stored_description_free(stored);
     gci_buf_clear(&form);
-    /* Stored since then: it doesn't count among those that were there. */
-    if (entry->trace.stored_keys != 0 && gci_store_candidates(store, &entry->key, &set, NULL) == GCI_FOUND)
-        entry->trace.stored_keys--;
-    gci_candidates_release(set);
 }
 
 /* ---- what has changed ---- */
 
-static void
-tell_hit_now(gci_journal_entry const *entry, gci_trace const *trace, gci_buf *out)
-{
-    gci_record const *record = &trace->winner->ranked->candidate->record;
-
-    gci_buf_format(out, "now it hits %.*s, stored ", GCI_SHORT_ENTRY_DIGITS, record->id);
-    gci_phrase(out, record->created_ns < entry->at_ns ? "{} already" : "{}", GCI_AS_MOMENT(record->created_ns));
-}
-
 /* What the same lookup finds in the cache as it is now. */
 typedef struct lookup_now {
+    bool any_names; /* the journal didn't keep the names in texts, and they would decide */
     gcache_result result;
     gci_trace trace;
     gcache_status status; /* a hit or a miss; else nothing is to be said */
 } lookup_now;
 
 static void
-look_up_now(gci_journal_entry *entry, lookup_now *out)
+tell_hit_now(gci_journal_entry const *entry, lookup_now const *now, gci_buf *out)
 {
-    *out = (lookup_now){ .result = GCACHE_RESULT_INIT, .status = GCACHE_REFUSED };
-    gci_trace_init(&out->trace);
-    if (entry->reason != GCACHE_REASON_BYPASS && entry->context.request.guard_test == NULL)
-        out->status = gci_lookup_traced(&entry->context, &out->trace, &out->result, NULL);
+    gci_record const *record = &now->trace.winner->ranked->candidate->record;
+
+    gci_buf_format(out, "now it hits %.*s, stored ", GCI_SHORT_ENTRY_DIGITS, record->id);
+    gci_phrase(out, record->created_ns < entry->at_ns ? "{} already" : "{}", GCI_AS_MOMENT(record->created_ns));
+    gci_buf_append_text(out, now->any_names ? ", if its names are the same" : "");
 }
 
 static void
@@ -105,6 +93,24 @@ now_clear(lookup_now *now)
 }
 
 static void
+look_up_now(gci_journal_entry *entry, lookup_now *out)
+{
+    *out = (lookup_now){ .result = GCACHE_RESULT_INIT, .status = GCACHE_REFUSED };
+    gci_trace_init(&out->trace);
+    /* Of a cut entry not all hints are known. */
+    if (entry->reason != GCACHE_REASON_BYPASS && entry->context.request.guard_test == NULL && !entry->cut)
+        out->status = gci_lookup_traced(&entry->context, &out->trace, &out->result, NULL);
+    if (out->status != GCACHE_MISS || out->result.reason != GCACHE_REASON_NAMES || entry->reason == GCACHE_REASON_NAMES)
+        return;
+    now_clear(out);
+    *out = (lookup_now){ .result = GCACHE_RESULT_INIT, .any_names = true };
+    gci_trace_init(&out->trace);
+    entry->context.request.accept_renames = true;
+    out->status = gci_lookup_traced(&entry->context, &out->trace, &out->result, NULL);
+    entry->context.request.accept_renames = false;
+}
+
+static void
 tell_change(gci_journal_entry const *entry, lookup_now const *now, gci_story *story)
 {
     if (now->status != GCACHE_HIT && (now->status != GCACHE_MISS || now->result.reason == entry->reason))
@@ -112,7 +118,7 @@ tell_change(gci_journal_entry const *entry, lookup_now const *now, gci_story *st
     gci_story_say(story, GCI_BLOCK_NOTE, "since then");
     gci_buf *out = gci_story_part(story, GCI_NOTE_TEXT);
     if (now->status == GCACHE_HIT)
-        tell_hit_now(entry, &now->trace, out);
+        tell_hit_now(entry, now, out);
     else
         gci_buf_format(out, "now it is a miss for another reason: %s, %s", gcache_reason_name(now->result.reason),
                        gcache_reason_text(now->result.reason));

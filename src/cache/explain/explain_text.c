@@ -39,11 +39,13 @@ tell_head(gci_journal_entry const *entry, gci_story *story)
 
 /* What the hints are, behind a verb: " for  s0=12". */
 static void
-write_hints(gci_context const *context, gci_buf *out)
+write_hints(gci_journal_entry const *entry, gci_buf *out)
 {
+    gci_context const *context = &entry->context;
     size_t count = context->hints.count;
 
-    gci_buf_append_text(out, count != 0 ? " for" : " without hints");
+    /* Of a cut entry they may be unknown. */
+    gci_buf_append_text(out, count != 0 ? " for" : entry->cut ? "" : " without hints");
     for (size_t i = 0; i < count; i++) {
         gci_buf_append_text(out, "  ");
         gci_visible_append(out, gci_hint_shown(&context->hints, i));
@@ -98,7 +100,7 @@ write_failures(gci_journal_entry const *entry, size_t const counts[GCACHE_REASON
             gci_phrase(out, written++ == 0 ? ": {} {}" : ", {} {}", GCI_AS_COUNT(counts[i]),
                        GCI_AS_TEXT(counts[i] == 1 ? failures[i].one : failures[i].several));
             if (failures[i].of_hints)
-                write_hints(&entry->context, out);
+                write_hints(entry, out);
         }
     }
 }
@@ -115,16 +117,16 @@ write_miss_summary(gci_journal_entry const *entry, gci_buf *out)
         gci_buf_append_text(out, " is left");
     } else if (known < live) { /* the journal knows no more of the others */
         gci_buf_append_text(out, live == 1 ? ", it doesn't serve" : ", none serves");
-        write_hints(&entry->context, out);
+        write_hints(entry, out);
     } else if (alone == 0) {
         write_failures(entry, counts, out);
     } else if (alone == GCACHE_REASON_GUARD_FALSE && live > 1) {
         gci_buf_append_text(out, ", none holds");
-        write_hints(&entry->context, out);
+        write_hints(entry, out);
     } else {
         gci_phrase(out, live == 1 ? ", it {}" : ", all {}", GCI_AS_TEXT(live == 1 ? failures[alone].one : failures[alone].several));
         if (failures[alone].of_hints)
-            write_hints(&entry->context, out);
+            write_hints(entry, out);
     }
 }
 
@@ -146,7 +148,7 @@ tell_summary(gci_journal_entry const *entry, gci_story *story)
         return;
     }
     gci_buf_append_text(out, "the best that holds");
-    write_hints(&entry->context, out);
+    write_hints(entry, out);
 }
 
 /* ---- candidates that fail alike ---- */

@@ -389,6 +389,13 @@ fill_sources(gci_journal_entry *entry, gci_context const *context)
     request->sources = sources;
 }
 
+/* The variant that was asked for, which may have decided. */
+static char const *
+short_variant(gci_journal_entry *entry, char const *variant)
+{
+    return variant != NULL ? short_text(&entry->arena, gci_view_text(variant)).data : NULL;
+}
+
 /* With all that was asked, or with the hints that what decided reads. */
 static void
 fill_request(gci_journal_entry *entry, gci_context const *context, gcache_result const *result, gci_trace const *trace,
@@ -402,7 +409,10 @@ fill_request(gci_journal_entry *entry, gci_context const *context, gcache_result
         entry->context.names.symbol_count = context->names.symbol_count;
         entry->own_test = context->request.guard_test != NULL;
         entry->bypass = result->note;
-    } else if (detail == DETAIL_DECISION && context->hints.items != NULL) {
+        return;
+    }
+    entry->context.request.variant = short_variant(entry, context->request.variant);
+    if (detail == DETAIL_DECISION && context->hints.items != NULL) {
         gci_guards *decision = decision_of(context, gci_trace_first(trace, result->reason));
         if (decision != NULL)
             fill_hints(entry, context, decision);

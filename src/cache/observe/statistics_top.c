@@ -67,7 +67,9 @@ write_text(listing const *list, gci_buf *out)
     gci_buf_format(out, "%12s %8s  %s\n", "compiled for", "misses", titles[list->kind]);
     for (size_t i = 0; i < list->shown; i++) {
         gci_group const *group = &list->groups->items[i];
-        gci_phrase(out, "{} {}  ", GCI_RIGHT(12, GCI_AS_DURATION(group->cost_ns)), GCI_RIGHT(8, GCI_AS_NUMBER(group->misses)));
+        /* Nothing is known to have been compiled, or for how long. */
+        gci_phrase(out, "{} {}  ", GCI_RIGHT(12, group->cost_ns != 0 ? GCI_AS_DURATION(group->cost_ns) : GCI_AS_TEXT("-")),
+                   GCI_RIGHT(8, GCI_AS_NUMBER(group->misses)));
         writers[list->kind](group, out);
         while (out->size > 0 && !out->failed && out->data[out->size - 1] == ' ')
             out->size--;

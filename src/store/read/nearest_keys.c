@@ -20,6 +20,7 @@ typedef struct shortlist {
     gci_near *items;
     int64_t *rows; /* of keys whose bytes aren't read yet; or NULL */
     size_t count, room;
+    uint64_t seen; /* keys that were compared */
 } shortlist;
 
 /* Of two as near the one that was stored later comes first: that is what somebody has just worked on. */
@@ -34,8 +35,10 @@ consider(shortlist *list, gci_near const *near, int64_t row)
 {
     size_t at = list->count;
 
-    if (near->created_ns >= list->query->before_ns ||
-        (list->count == list->room && (at == 0 || !is_before(near, &list->items[at - 1]))))
+    if (near->created_ns >= list->query->before_ns)
+        return;
+    list->seen++;
+    if (list->count == list->room && (at == 0 || !is_before(near, &list->items[at - 1])))
         return;
     if (list->count < list->room)
         list->count++;
@@ -170,6 +173,7 @@ scan_files(gci_store *store, shortlist *list, gcache_error *error)
     struct scan scan = { .store = store, .list = list, .kind = gci_sketch_kind(list->query->kind, list->query->is_keyed) };
 
     list->count = 0;
+    list->seen = 0;
     return gci_store_each_key(store, scan_key, &scan, error);
 }
 
@@ -238,12 +242,13 @@ has_former_keys(gci_store *store)
 
 gcache_status
 gci_store_nearest(gci_store *store, gci_near_query const *query, gci_near *out_near, size_t room, size_t *out_count,
-                  gcache_error *error)
+                  uint64_t *out_of, gcache_error *error)
 {
     shortlist list = { .query = query, .sketching = store->options.sketching, .items = out_near, .room = room };
 
     gci_store_enter(store);
     *out_count = 0;
+    *out_of = 0;
     if (list.sketching == NULL || room == 0)
         return GCACHE_OK;
     if (!store->read_only) {
@@ -256,5 +261,6 @@ gci_store_nearest(gci_store *store, gci_near_query const *query, gci_near *out_n
     if (status != GCACHE_OK || (list.count == 0 && !rows_are_complete(store)))
         status = scan_files(store, &list, error);
     *out_count = status == GCACHE_OK ? list.count : 0;
+    *out_of = list.seen;
     return status;
 }

@@ -51,12 +51,12 @@ typedef struct gci_near {
 } gci_near;
 
 /*
- * The stored keys of the kind whose sketches are nearest, best first, at most `room`: all of them are looked at. Without
+ * The stored keys of the kind whose sketches are nearest, best first, at most `room`: all of them are looked at, *out_of. Without
  * index.db descriptions are read one by one, a bounded number; what a former version stored gets its sketch now, a bounded
  * number at a time. Nothing is near anything in a store without sketching.
  */
 gcache_status gci_store_nearest(gci_store *store, gci_near_query const *query, gci_near *out_near, size_t room,
-                                size_t *out_count, gcache_error *error);
+                                size_t *out_count, uint64_t *out_of, gcache_error *error);
 
 /* ---- bytes made shorter ---- */
 

@@ -654,6 +654,26 @@ many_hints_keep_those_that_decided(void **state)
     text = explain_past(f, NULL, GCACHE_EXPLAIN_TEXT, 1);
     assert_has(text, "\ntoo long for the journal, which kept only what decided\n");
     assert_has(text, "12 % 8 = 4");
+    assert_null(strstr(text, "since then")); /* not all hints are known */
+    gcache_free(text);
+    gcache_graph_free(g);
+}
+
+static void
+a_cut_miss_knows_its_variant(void **state)
+{
+    fixture *f = *state;
+    gcache_graph *g = make_matmul("s0", "s1");
+    gcache_hints hints = many_hints("s0");
+    gcache_request request = GCACHE_REQUEST_INIT;
+
+    request.variant = "slow";
+    assert_int_equal(insert_text(f, g, NULL, "s0 % 8 == 0", "x"), GCACHE_OK);
+    look_up(f, g, &hints, &request, GCACHE_MISS);
+    char *text = explain_past(f, NULL, GCACHE_EXPLAIN_TEXT, 1);
+    assert_has(text, "miss: variant");
+    assert_has(text, "asked \"slow\"");
+    assert_has(text, "or compile \"slow\" once");
     gcache_free(text);
     gcache_graph_free(g);
 }
@@ -686,6 +706,8 @@ a_decision_that_is_too_long_is_shortened(void **state)
     text = explain_past(f, NULL, GCACHE_EXPLAIN_TEXT, 1);
     assert_has(text, "\ntoo long for the journal, which kept only what decided\n");
     assert_has(text, "== 5 ...");
+    assert_has(text, "1 candidate, it doesn't hold\n");
+    assert_null(strstr(text, "since then"));
     gcache_free(text);
     gci_buf_clear(&guard);
     gcache_graph_free(g);
@@ -870,6 +892,7 @@ main(void)
         CASE(long_guards_keep_what_decided),
         CASE(a_long_guard_keeps_the_part_that_decided),
         CASE(many_hints_keep_those_that_decided),
+        CASE(a_cut_miss_knows_its_variant),
         CASE(a_decision_that_is_too_long_is_shortened),
         CASE(a_requirement_that_is_too_long_is_shortened),
         CASE(hits_and_inserts_with_many_hints_are_counted),

@@ -352,25 +352,28 @@ check_nearest(gci_store *store)
     gcache_key best = key_of(3), second = key_of(2);
     gci_near near[2];
     size_t count;
+    uint64_t of;
 
-    assert_int_equal(gci_store_nearest(store, &query, near, 2, &count, NULL), GCACHE_OK);
+    assert_int_equal(gci_store_nearest(store, &query, near, 2, &count, &of, NULL), GCACHE_OK);
     assert_int_equal(count, 2);
+    uint64_t all = of;
     assert_memory_equal(&near[0].key, &best, sizeof best);
     assert_int_equal(near[0].distance, 1);
     assert_memory_equal(&near[1].key, &second, sizeof second);
     assert_int_equal(near[1].distance, 2);
     /* As it was before the nearest was stored. */
     query.before_ns = near[0].created_ns;
-    assert_int_equal(gci_store_nearest(store, &query, near, 2, &count, NULL), GCACHE_OK);
+    assert_int_equal(gci_store_nearest(store, &query, near, 2, &count, &of, NULL), GCACHE_OK);
     assert_int_equal(count, 2);
     assert_memory_equal(&near[0].key, &second, sizeof second);
+    assert_true(of < all);
     query.before_ns = UINT64_MAX;
     /* Neither another kind nor a key of ours is near. */
     query.kind = gci_view_text("aot");
-    assert_int_equal(gci_store_nearest(store, &query, near, 2, &count, NULL), GCACHE_OK);
+    assert_int_equal(gci_store_nearest(store, &query, near, 2, &count, &of, NULL), GCACHE_OK);
     assert_int_equal(count, 0);
     query = (gci_near_query){ .kind = gci_view_text("fx"), .sketch = asked, .before_ns = UINT64_MAX };
-    assert_int_equal(gci_store_nearest(store, &query, near, 2, &count, NULL), GCACHE_OK);
+    assert_int_equal(gci_store_nearest(store, &query, near, 2, &count, &of, NULL), GCACHE_OK);
     assert_int_equal(count, 0);
 }
 
