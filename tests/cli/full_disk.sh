@@ -39,3 +39,7 @@ guardcache insert --cache $cache --graph g.json --guard "s0 == 5" --payload payl
 run guardcache lookup --cache $cache --graph g.json --hint s0=5 --out found && cmp found payload && echo "found"
 run guardcache insert --cache disk/another --graph g.json --payload payload | place
 run guardcache verify --cache $cache | sed 's/.*: //'
+
+echo "no room for what is printed:"
+guardcache report --cache $cache 2>&1 >/dev/full
+echo "exit $?"

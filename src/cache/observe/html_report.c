@@ -47,7 +47,7 @@ write_reason(gcache_reason reason, uint64_t count, uint64_t misses, gci_buf *out
     gci_phrase(out, "<tr><th scope=\"row\"><span class=\"reason\">{}</span></th><td>{}</td><td class=\"n\">{}</td>",
                GCI_AS_TEXT(gcache_reason_name(reason)), GCI_AS_TEXT(gcache_reason_text(reason)), GCI_AS_COUNT(count));
     double share = gci_percent(count, misses);
-    gci_buf_format(out, "<td class=\"share\"><span class=\"bar\" style=\"width:%.1f%%\" title=\"%.1f %% of all misses\"></span>"
+    gci_buf_format(out, "<td class=\"share wide\"><span class=\"bar\" style=\"width:%.1f%%\" title=\"%.1f %% of all misses\"></span>"
                         "</td></tr>\n", share, share);
 }
 
@@ -60,7 +60,7 @@ write_reasons(gci_statistics const *statistics, gci_buf *out)
         return;
     gci_buf_append_text(out, "<section><h2>Misses by reason</h2>\n<div class=\"card\"><table><thead><tr><th scope=\"col\">reason"
                              "</th><th scope=\"col\">what it means</th><th scope=\"col\" class=\"n\">misses</th><th "
-                             "scope=\"col\">share</th></tr></thead>\n<tbody>");
+                             "scope=\"col\" class=\"wide\">share</th></tr></thead>\n<tbody>");
     for (int i = 1; i < GCACHE_REASON_COUNT; i++)
         if (statistics->misses[i] != 0)
             write_reason((gcache_reason)i, statistics->misses[i], misses, out);

@@ -13,6 +13,16 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Why the first of what is lost was: other calls may change errno before it is told. 0: nothing is. */
+static int lost_errno;
+
+static void
+write_to(FILE *stream, gci_view bytes)
+{
+    if (bytes.size != 0 && fwrite(bytes.data, 1, bytes.size, stream) != bytes.size && stream == stdout && lost_errno == 0)
+        lost_errno = errno;
+}
+
 static __attribute__((format(printf, 2, 0))) void
 print_to(FILE *stream, char const *format, va_list arguments)
 {
@@ -22,8 +32,8 @@ print_to(FILE *stream, char const *format, va_list arguments)
     gci_visible_vformat(&text, format, arguments);
     if (text.failed)
         fputs("(out of memory)", stream);
-    else if (text.size != 0)
-        fwrite(text.data, 1, text.size, stream);
+    else
+        write_to(stream, gci_buf_view(&text));
     gci_buf_clear(&text);
 }
 
@@ -76,8 +86,7 @@ cli_complain(char const *format, ...)
 void
 cli_write(gci_view bytes)
 {
-    if (bytes.size != 0)
-        fwrite(bytes.data, 1, bytes.size, stdout);
+    write_to(stdout, bytes);
 }
 
 bool
@@ -86,7 +95,7 @@ cli_output_lost(void)
     return ferror(stdout) != 0;
 }
 
-/* `guardcache ls | head`: the reader has what it wanted. The failed write, and with it errno, may be long past. */
+/* `guardcache ls | head`: the reader has what it wanted. The failed write may be long past. */
 static bool
 reader_left(void)
 {
@@ -104,6 +113,6 @@ cli_finish(cli_exit status)
     if (reader_left())
         return CLI_ERROR;
     gcache_error error;
-    gci_fail_errno(&error, errno != 0 ? errno : EIO, "standard output");
+    gci_fail_errno(&error, lost_errno != 0 ? lost_errno : errno != 0 ? errno : EIO, "standard output");
     return cli_fail(&error);
 }

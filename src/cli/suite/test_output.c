@@ -2,6 +2,7 @@
  * What guardcache test prints: for people, in the Test Anything Protocol, whose failures have a YAML block, and as JSON.
  */
 #include "base/text/json.h"
+#include "base/visible.h"
 #include "cli/suite/suite.h"
 #include "cli/shared/cli.h"
 
@@ -138,15 +139,21 @@ cli_test_print_tap_head(size_t count)
     cli_print("TAP version 13\n1..%zu\n", count);
 }
 
-/* A test's description, in which "#" would begin a directive. */
+/* A test's description, in which "#" would begin a directive, and the end of a line another test. */
 static void
 write_description(gci_buf *out, char const *text)
 {
-    for (; *text != '\0'; text++) {
-        if (*text == '#' || *text == '\\')
+    gci_buf visible;
+
+    gci_buf_init(&visible, GCI_BUF_NO_LIMIT);
+    gci_visible_append(&visible, gci_view_text(text));
+    for (size_t i = 0; i < visible.size; i++) {
+        if (visible.data[i] == '#' || visible.data[i] == '\\')
             gci_buf_append_char(out, '\\');
-        gci_buf_append_char(out, *text);
+        gci_buf_append_char(out, visible.data[i]);
     }
+    out->failed |= visible.failed;
+    gci_buf_clear(&visible);
 }
 
 /* A JSON text is a YAML one. */
