@@ -14,6 +14,9 @@ from collections.abc import Sequence
 from types import ModuleType
 
 _TRIGGER = "torch._inductor.compile_fx"
+_ADAPTER = "guardcache.torch"
+
+_postponed = False
 
 
 class _Loader(importlib.abc.Loader):
@@ -46,13 +49,26 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 
 def _install() -> None:
-    """A script that wasn't written for the adapter must run without it as well: trouble is told, not raised."""
+    """A script that wasn't written for the adapter must run without it as well: trouble is told, not raised.
+
+    Where the script's first import is the adapter, that is what imports PyTorch's caches: there is no `install` yet.
+    """
+    global _postponed
+    _postponed = _ADAPTER in sys.modules and not hasattr(sys.modules[_ADAPTER], "install")
+    if _postponed:
+        return
     try:
         from guardcache.torch import install
 
         install(key=os.environ.get("GUARDCACHE_TORCH_KEY", "pytorch"))
     except Exception as error:
         print(f"guardcache: PyTorch runs without the adapter: {error}", file=sys.stderr)
+
+
+def adapter_imported() -> None:
+    """The adapter's last line: what had to wait for it."""
+    if _postponed:
+        _install()
 
 
 def start() -> None:

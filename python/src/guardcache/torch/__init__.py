@@ -11,6 +11,7 @@ cache directory, as it does for the command; ``GUARDCACHE_TORCH_KEY=canonical`` 
 
 from __future__ import annotations
 
+from guardcache import _start
 from guardcache.torch import _explain
 from guardcache.torch._adapter import Lookup, Statistics
 from guardcache.torch._install import NotInstalledError, current, install, is_installed, uninstall
@@ -44,3 +45,6 @@ def lookups() -> list[Lookup]:
 def statistics() -> Statistics:
     """What the adapter did in this process."""
     return current().statistics()
+
+
+_start.adapter_imported()

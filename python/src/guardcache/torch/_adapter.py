@@ -15,7 +15,7 @@ import os
 import pickle
 import threading
 import time
-from collections import Counter, deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -41,6 +41,9 @@ GuardFunction = Callable[[str, Sequence[Any]], object]
 
 # What `explain` can look back on.
 _RECORDS_MAX = 1000
+
+# Misses whose insert may still come. AOT's come with the backward, and a model in pieces has a forward for each of them.
+_MISSED_MAX = 256
 
 # How long to wait for another process's compile: what PyTorch waits for its own file locks.
 _LEASE_SECONDS = 600
@@ -94,8 +97,17 @@ class _Question:
     label: str = ""
     sources: dict[str, str] = field(default_factory=dict)
     lines: Sequence[str] = ()
+    """PyTorch's, about what the key is made of."""
+    inputs: Sequence[Any] = ()
     inside: bool = False
     """The graph belongs to an AOT entry that was hit, and whose compile time contains the graph's."""
+    components: list[entries.Component] | None = None
+
+    def made_of(self) -> list[entries.Component]:
+        """What the lines say. The insert that follows a miss wants it again."""
+        if self.components is None:
+            self.components = entries.components(self.lines)
+        return self.components
 
 
 class _Thread(threading.local):
@@ -107,8 +119,8 @@ class _Thread(threading.local):
         """Of the last AOT hit: see `Metadata`."""
         self.compiles = 0
         """Inductor compiles that are under way."""
-        self.components: tuple[Sequence[str], list[entries.Component]] | None = None
-        """PyTorch's lines that were read last, and what was read."""
+        self.lines: tuple[str, Callable[[], Sequence[str]]] | None = None
+        """AOT's key that was made last, and what says in lines what it is made of."""
         self.arguments = labels.Arguments()
         self.begun: list[Compile] = []
         """What others wait for, innermost last."""
@@ -129,6 +141,8 @@ class Adapter:
         self._misses: Counter[str] = Counter()
         self._bypasses: Counter[str] = Counter()
         self._thread = _Thread()
+        self._missed: OrderedDict[str, _Question] = OrderedDict()
+        """What inserts are about, by PyTorch's key: a backward's comes from another thread, where nobody asks."""
 
     def close(self) -> None:
         if self._own:
@@ -151,6 +165,9 @@ class Adapter:
         """The unpickled winner and its bytes, or None, None; and what the library found."""
         began = time.perf_counter_ns()
         question = self._thread.question or _Question()
+        if kind == entries.AOT and not self._is_stored(key):
+            question.lines = self._lines_of(key)
+            question.sources |= self._thread.arguments.named(question.inputs, "example_inputs")
         test = _guard_test(evaluate_guards, values)
         # The extent of a jagged dimension is a symbol of its own and no number: PyTorch alone can judge it.
         hints = {f"t{i}": value for i, value in enumerate(values) if isinstance(value, (int, float))}
@@ -158,14 +175,50 @@ class Adapter:
         graph, content = self._load(found, key) if isinstance(found, Hit) else (None, None)
         if graph is None and isinstance(found, Hit):
             found = Miss(found.key, Reason.UNREADABLE)
+        question.inputs = ()
+        if graph is None:
+            question.lines = question.lines or self._lines_of(key)
+            self._remember_miss(key, question)
         self._record(kind, key, hints, found, question, time.perf_counter_ns() - began)
         return graph, content, found
+
+    def _is_stored(self, key: str) -> bool:
+        try:
+            return any(True for _ in self.cache.entries(entries.stored_key(entries.AOT, key)))
+        except guardcache.Error:
+            return False
+
+    def _lines_of(self, key: str) -> Sequence[str]:
+        """Each part of an AOT key is hashed once more for them, so this is for misses only."""
+        made, lines = self._thread.lines or ("", None)
+        if made != key or lines is None:
+            return ()
+        try:
+            return lines()
+        except Exception:
+            log.debug("PyTorch doesn't say what a key is made of", exc_info=True)
+            return ()
+
+    def key_made(self, key: str, lines: Callable[[], Sequence[str]]) -> None:
+        self._thread.lines = (key, lines)
+
+    def _remember_miss(self, key: str, question: _Question) -> None:
+        with self._lock:
+            self._missed[key] = question
+            while len(self._missed) > _MISSED_MAX:
+                self._missed.popitem(last=False)
+
+    def _forget_miss(self, key: str, entry: Any) -> _Question:
+        """The lookup that an insert belongs to; of an entry that nobody looked up, what is known of it."""
+        with self._lock:
+            question = self._missed.pop(key, None)
+        return question or _Question(labels.frame_label(), lines=live.component_lines(entry))
 
     def _look_up(
         self, kind: str, key: str, test: GuardTest | None, hints: dict[str, int], question: _Question, begin: bool
     ) -> Hit | Miss:
         arguments: dict[str, Any] = {
-            "graph": self._description(kind, key, question.lines),
+            "graph": self._description(kind, key, question),
             "hints": hints,
             "provides": entries.provided(),
             "accept_renames": True,
@@ -248,15 +301,16 @@ class Adapter:
         saving = self._thread.saving
         entry = saving[1] if saving is not None and saving[0] == key else None
         expression = entry.guards_expr if entry is not None else entries.guards_of_pickle(content)
+        question = self._forget_miss(key, entry)
         modules, attachments = self.binaries.take(live.generated_modules(entry))
         inserted = self.cache.insert(
-            self._description(kind, key, live.component_lines(entry)),
+            self._description(kind, key, question),
             content,
             guards=entries.guard_list(expression),
             metadata=self._metadata(key, entry, modules).encode(),
             requirements=entries.requirements(live.device_types(entry), live.extern_libs(entry)),
             compile_ns=live.time_taken_ns(entry),
-            label=labels.frame_label(),
+            label=question.label,
             identity=entries.identity(content),
             attachments=attachments,
         )
@@ -266,16 +320,10 @@ class Adapter:
         with self._lock:
             self._counts["duplicates" if inserted.existed else "stored"] += 1
 
-    def _description(self, kind: str, key: str, lines: Sequence[str]) -> Graph:
+    def _description(self, kind: str, key: str, question: _Question) -> Graph:
         """The graph's own description where the adapter made the key, else what PyTorch says about its key."""
         described = self.descriptions.get(key)
-        return entries.description(kind, key, self._components(lines)) if described is None else described.graph
-
-    def _components(self, lines: Sequence[str]) -> list[entries.Component]:
-        """Those of the last lookup are wanted again by the insert that follows its compile: the same list."""
-        if self._thread.components is None or self._thread.components[0] is not lines:
-            self._thread.components = (lines, entries.components(lines))
-        return self._thread.components[1]
+        return entries.description(kind, key, question.made_of()) if described is None else described.graph
 
     def _metadata(self, key: str, entry: Any, modules: dict[str, entries.Binaries]) -> entries.Metadata:
         described = self.descriptions.get(key)
@@ -302,7 +350,7 @@ class Adapter:
         sources = labels.hint_sources(inputs)
         if lines and not suffix:
             sources |= self._thread.arguments.named(inputs, "example_inputs")
-        question = _Question(labels.frame_label(suffix), sources, lines, inside)
+        question = _Question(labels.frame_label(suffix), sources, lines, inputs, inside)
         outer, self._thread.question = self._thread.question, question
         try:
             yield

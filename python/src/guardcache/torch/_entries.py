@@ -106,7 +106,7 @@ def _component(line: str) -> Component | None:
     name, colon, text = rest.partition(": ")
     if not closing or not colon:
         return None
-    shown = short_tensor(text) or '""'
+    shown = short_tensor(text).replace("\0", "") or '""'
     return Component(name, hashlib.sha256(digest.removeprefix("[").encode()).hexdigest(), shown[:_LINE_TEXT_MAX])
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import os
+import pickle
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -23,6 +24,7 @@ import guardcache
 from guardcache import Cache, Durability, Hit, Reason
 from guardcache.torch import _autotune as autotune
 from guardcache.torch import _entries as entries
+from guardcache.torch import _labels as labels
 from guardcache.torch import _versions as versions
 from guardcache.torch._adapter import Adapter, kind_of
 from guardcache.torch._patch import Patches
@@ -211,6 +213,7 @@ def _plan_surroundings(patches: Patches, adapter: Adapter) -> None:
     prepare_key = vars(FxGraphCache)["prepare_key"].__func__
     try_load = vars(AOTAutogradCache)["try_load"].__func__
     autograd_cache_key = autograd_cache.autograd_cache_key
+    lines_of_key = autograd_cache._get_debug_lines_for_cache_key
 
     @functools.wraps(load_with_key)
     def load(key: str, lines: list[str], inputs: Sequence[Any], *arguments: Any, **named: Any) -> Any:
@@ -241,6 +244,11 @@ def _plan_surroundings(patches: Patches, adapter: Adapter) -> None:
             adapter.bypassed(entries.AOT, str(reason))
             raise
 
+    @functools.wraps(lines_of_key)
+    def lines_for_later(pickler: Any, details: Any, key: str) -> list[str]:
+        adapter.key_made(key, functools.partial(_lines, pickler, details))
+        return lines_of_key(pickler, details, key)  # type: ignore[no-any-return]
+
     compile_graph = compile_fx._compile_fx_inner
 
     @functools.wraps(compile_graph)
@@ -253,6 +261,26 @@ def _plan_surroundings(patches: Patches, adapter: Adapter) -> None:
     patches.replace(FxGraphCache, "prepare_key", staticmethod(prepare))
     patches.replace(AOTAutogradCache, "try_load", staticmethod(load_result))
     patches.replace(autograd_cache, "autograd_cache_key", key_of_result)
+    patches.replace(autograd_cache, "_get_debug_lines_for_cache_key", lines_for_later)
+
+
+def _lines(pickler: Any, details: Any) -> Sequence[str]:
+    """What an AOT key is made of, as it was when the key was made: a part of the graph doesn't count."""
+    with autograd_cache.sanitize_gm_for_cache(details.gm):
+        lines = pickler.debug_lines(details)
+        return [readable for line in lines for readable in _readable(line, pickler, details)]
+
+
+def _readable(line: str, pickler: Any, details: Any) -> Sequence[str]:
+    """PyTorch writes AOT's options as the bytes of a pickle, and its configuration as values without names."""
+    digest, end, rest = line.partition("] ")
+    name = rest.partition(": ")[0]
+    if name == "autograd_config":
+        options = pickle.loads(details.autograd_config)
+        return [f"{digest}{end}{name}: " + "\n".join(f"{option} = {value}" for option, value in options.items())]
+    if name == "aot_config":
+        return labels.of_aot_config(details.aot_config, pickler.get_hash)
+    return [line]
 
 
 def _plan_binaries(patches: Patches, adapter: Adapter) -> None:

@@ -150,6 +150,34 @@ def readable_source(name: str) -> str:
     return _SIZE.sub(r".\1(\2)", name)
 
 
+# What of AOT's configuration counts in its key, but for the arguments' sources.
+_AOT_OPTIONS = (
+    "num_params_buffers",
+    "keep_inference_input_mutations",
+    "is_export",
+    "no_tangents",
+    "dynamic_shapes",
+    "static_input_indices",
+    "enable_log",
+    "pre_dispatch",
+    "precompile_backend_id",
+)
+
+
+def of_aot_config(config: Any, digest: Callable[[Any], str]) -> list[str]:
+    """AOT's configuration as PyTorch's component lines: one for each argument's name, one for all options."""
+    return _or([], lambda: list(_aot_config(config.to_cacheable(), digest)))
+
+
+def _aot_config(config: Any, digest: Callable[[Any], str]) -> Iterator[str]:
+    for i, source in enumerate(config.aot_autograd_arg_pos_to_source or ()):
+        dynamism = getattr(source, "dynamism", None)
+        name = "nothing" if source is None else readable_source(source.name)
+        yield f"[{digest(source)}] arguments[{i}]: {name}" + (f" ({dynamism})" if dynamism is not None else "")
+    options = [f"{option} = {getattr(config, option, None)}" for option in _AOT_OPTIONS]
+    yield f"[{digest(options)}] aot_config: " + "\n".join(options)
+
+
 def _sources(inputs: Sequence[Any]) -> Iterator[tuple[str, str]]:
     symints = [s for s in inputs if isinstance(s, torch.SymInt) and s.node.has_hint()]
     for i, symint in enumerate(symints):

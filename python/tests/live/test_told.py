@@ -1,0 +1,110 @@
+"""What is told of AOT's and Inductor's lookups: names, causes, and whose compile it was."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from torch._inductor.codecache import PyCodeCache  # noqa: E402
+
+import guardcache.torch  # noqa: E402
+
+pytestmark = pytest.mark.live
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _inductor_directory(workshop: Path) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TORCHINDUCTOR_CACHE_DIR", str(workshop))
+        patch.setenv("TORCHINDUCTOR_COMPILE_THREADS", "1")
+        yield
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path) -> Iterator[guardcache.Cache]:
+    with guardcache.open(tmp_path / "guardcache") as cache:
+        guardcache.torch.install(cache)
+        yield cache
+        guardcache.torch.uninstall()
+        torch._dynamo.reset()
+
+
+def run(function: Callable[..., Any], *inputs: Any) -> Any:
+    """A first call in what might be a new process."""
+    torch._dynamo.reset()
+    PyCodeCache.cache_clear()
+    return torch.compile(function)(*inputs)
+
+
+def told_of_aot(cache: guardcache.Cache) -> str:
+    """What is told of AOT's lookup that missed last."""
+    missed = [lookup for lookup in guardcache.torch.lookups() if lookup.kind == "aot" and lookup.outcome == "miss"]
+    key = guardcache.torch._adapter.entries.stored_key("aot", missed[-1].key)
+    return " ".join(cache.explain_past(key=key).split())
+
+
+def scale(image: Any, gain: Any) -> Any:
+    return image * gain
+
+
+def scale_renamed(picture: Any, gain: Any) -> Any:
+    return picture * gain
+
+
+def test_the_hook_waits_for_a_script_that_imports_the_adapter_first(tmp_path: Path) -> None:
+    script = (
+        "import guardcache._start; guardcache._start.start()\n"
+        "import guardcache.torch; print(guardcache.torch.is_installed())"
+    )
+    environment = {**os.environ, "GUARDCACHE_DIR": str(tmp_path / "own")}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("True\n", "")
+
+
+def test_inserts_have_the_labels_of_their_lookups(cache: guardcache.Cache) -> None:
+    run(scale, torch.randn(3, requires_grad=True), torch.randn(3)).sum().backward()
+    asked = sorted(lookup.label for lookup in guardcache.torch.lookups())
+    assert sorted(entry.label for entry in cache.entries()) == asked
+    assert sum(label.endswith("scale(image, gain) (backward)") for label in asked) == 1
+    assert sum(label.endswith("scale(image, gain)") for label in asked) == 2
+
+
+def test_aots_key_is_explained(cache: guardcache.Cache) -> None:
+    with torch.no_grad():
+        run(scale, torch.randn(3), torch.randn(3))
+    run(scale, torch.randn(3), torch.randn(3))
+    told = told_of_aot(cache)
+    assert "the same function" in told
+    assert "grad_enabled stored False asked True" in told
+    assert "one of the two ran under torch.no_grad()" in told
+    run(scale_renamed, torch.randn(3), torch.randn(3))
+    told = told_of_aot(cache)
+    assert "arguments[0] stored image asked picture" in told
+    assert "names of variables" in told
+    run(scale, torch.randn(4), torch.randn(3, 4))
+    told = told_of_aot(cache)
+    assert "image (example_inputs[0]) stored f32[3][1]cpu asked f32[4][1]cpu" in told
+
+
+def test_a_hit_isnt_asked_what_its_key_is_made_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    adapter = guardcache.torch._install.current()
+    original = adapter._lines_of
+
+    def lines_of(key: str) -> Sequence[str]:
+        asked.append(key)
+        return original(key)
+
+    monkeypatch.setattr(adapter, "_lines_of", lines_of)
+    run(scale, torch.randn(3), torch.randn(3))
+    assert len([key for key in asked if key.startswith("a")]) == 1
+    run(scale, torch.randn(3), torch.randn(3))
+    assert len([key for key in asked if key.startswith("a")]) == 1
