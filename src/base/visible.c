@@ -24,13 +24,12 @@ decode(char const *bytes, size_t size)
     return point;
 }
 
-/* Controls (C0, DEL, C1), line and paragraph separators, what turns the direction of writing, and what is no character. */
+/* Controls (C0, DEL, C1), line and paragraph separators, and what turns the direction of writing. */
 static bool
 is_hidden(uint32_t point)
 {
     return point < 0x20 || (point >= 0x7F && point <= 0x9F) || point == 0x061C || point == 0x200E || point == 0x200F ||
-           (point >= 0x2028 && point <= 0x202E) || (point >= 0x2066 && point <= 0x2069) ||
-           (point & 0xFFFE) == 0xFFFE || (point >= 0xFDD0 && point <= 0xFDEF);
+           (point >= 0x2028 && point <= 0x202E) || (point >= 0x2066 && point <= 0x2069);
 }
 
 size_t

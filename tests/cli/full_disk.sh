@@ -41,5 +41,5 @@ run guardcache insert --cache disk/another --graph g.json --payload payload | pl
 run guardcache verify --cache $cache | sed 's/.*: //'
 
 echo "no room for what is printed:"
-guardcache report --cache $cache 2>&1 >/dev/full
+{ guardcache report --cache $cache >/dev/full; } 2>&1
 echo "exit $?"

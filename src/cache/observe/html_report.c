@@ -47,8 +47,8 @@ write_reason(gcache_reason reason, uint64_t count, uint64_t misses, gci_buf *out
     gci_phrase(out, "<tr><th scope=\"row\"><span class=\"reason\">{}</span></th><td>{}</td><td class=\"n\">{}</td>",
                GCI_AS_TEXT(gcache_reason_name(reason)), GCI_AS_TEXT(gcache_reason_text(reason)), GCI_AS_COUNT(count));
     double share = gci_percent(count, misses);
-    gci_buf_format(out, "<td class=\"share wide\"><span class=\"bar\" style=\"width:%.1f%%\" title=\"%.1f %% of all misses\"></span>"
-                        "</td></tr>\n", share, share);
+    gci_buf_format(out, "<td class=\"share wide\"><span class=\"bar\" style=\"width:%.1f%%\" title=\"%.1f %% of all misses\">"
+                        "</span></td></tr>\n", share, share);
 }
 
 static void
