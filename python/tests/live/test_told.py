@@ -108,3 +108,8 @@ def test_a_hit_isnt_asked_what_its_key_is_made_of(monkeypatch: pytest.MonkeyPatc
     assert len([key for key in asked if key.startswith("a")]) == 1
     run(scale, torch.randn(3), torch.randn(3))
     assert len([key for key in asked if key.startswith("a")]) == 1
+
+
+@pytest.mark.parametrize("reason", ["Cannot cache a graph with freezing enabled", "mkldnn tensors unpickleable"])
+def test_both_bypasses_of_a_frozen_model_have_advice(cache: guardcache.Cache, reason: str) -> None:
+    assert "torch._inductor.config.freezing" in cache.explain_data(guardcache.Graph("fx"), bypass=reason)["advice"]

@@ -99,8 +99,7 @@ class _Question:
     lines: Sequence[str] = ()
     """PyTorch's, about what the key is made of."""
     inputs: Sequence[Any] = ()
-    inside: bool = False
-    """The graph belongs to an AOT entry that was hit, and whose compile time contains the graph's."""
+    asked_ns: int = field(default_factory=time.monotonic_ns)
     components: list[entries.Component] | None = None
 
     def made_of(self) -> list[entries.Component]:
@@ -143,6 +142,8 @@ class Adapter:
         self._thread = _Thread()
         self._missed: OrderedDict[str, _Question] = OrderedDict()
         """What inserts are about, by PyTorch's key: a backward's comes from another thread, where nobody asks."""
+        self._spent: OrderedDict[str, tuple[int, int]] = OrderedDict()
+        """When graphs were compiled, and how long that took, by PyTorch's key."""
 
     def close(self) -> None:
         if self._own:
@@ -309,7 +310,7 @@ class Adapter:
             guards=entries.guard_list(expression),
             metadata=self._metadata(key, entry, modules).encode(),
             requirements=entries.requirements(live.device_types(entry), live.extern_libs(entry)),
-            compile_ns=live.time_taken_ns(entry),
+            compile_ns=self._own_time_ns(key, entry, question),
             label=question.label,
             identity=entries.identity(content),
             attachments=attachments,
@@ -319,6 +320,20 @@ class Adapter:
             return
         with self._lock:
             self._counts["duplicates" if inserted.existed else "stored"] += 1
+
+    def _own_time_ns(self, key: str, entry: Any, question: _Question) -> int:
+        """What compiling took. AOT's time contains that of its graphs, which have entries, and hits, of their own; not so if
+        they are bundled.
+        """
+        took = live.time_taken_ns(entry)
+        with self._lock:
+            for half in live.halves(entry):
+                then, spent = self._spent.pop(half, (0, 0))
+                took -= spent if then >= question.asked_ns else 0
+            self._spent[key] = (time.monotonic_ns(), took)
+            while len(self._spent) > _MISSED_MAX:
+                self._spent.popitem(last=False)
+        return max(took, 0)
 
     def _description(self, kind: str, key: str, question: _Question) -> Graph:
         """The graph's own description where the adapter made the key, else what PyTorch says about its key."""
@@ -344,13 +359,11 @@ class Adapter:
     # ---- what surrounds lookups and saves ----
 
     @contextmanager
-    def asking(
-        self, inputs: Sequence[Any], lines: Sequence[str] = (), suffix: str = "", inside: bool = False
-    ) -> Iterator[None]:
+    def asking(self, inputs: Sequence[Any], lines: Sequence[str] = (), suffix: str = "") -> Iterator[None]:
         sources = labels.hint_sources(inputs)
         if lines and not suffix:
             sources |= self._thread.arguments.named(inputs, "example_inputs")
-        question = _Question(labels.frame_label(suffix), sources, lines, inputs, inside)
+        question = _Question(labels.frame_label(suffix), sources, lines, inputs)
         outer, self._thread.question = self._thread.question, question
         try:
             yield
@@ -388,7 +401,7 @@ class Adapter:
         with self._lock:
             if isinstance(found, Hit):
                 self._counts["hits"] += 1
-                self._counts["saved_ns"] += 0 if question.inside else found.compile_ns
+                self._counts["saved_ns"] += found.compile_ns
             else:
                 self._misses[found.reason] += 1
         self.records.append(

@@ -220,7 +220,7 @@ def _plan_surroundings(patches: Patches, adapter: Adapter) -> None:
         inside = named.get("evaluate_guards") is not None
         # Behind AOT's hit a hit is all but certain: then what the key was made of isn't worth its time.
         known = () if inside else lines
-        with adapter.asking(inputs, known, " (backward)" if named.get("is_backward") else "", inside):
+        with adapter.asking(inputs, known, " (backward)" if named.get("is_backward") else ""):
             return load_with_key(key, lines, inputs, *arguments, **named)
 
     @functools.wraps(prepare_key)
