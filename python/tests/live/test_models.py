@@ -144,7 +144,7 @@ def test_isomorphic_graphs_share_an_entry_with_the_canonical_key(machines: Machi
 
 def test_labels_name_the_users_code(machines: Machines) -> None:
     report = machines.used().run(model="pooling", batches=[12, 13], dynamic=True)
-    assert any(label.startswith("models.py:") and " forward(x)" in label for label in report["labels"])
+    assert any(label.startswith("models.py:") and ".forward(x)" in label for label in report["labels"])
     assert "x.size(0)" in report["explanation"]
 
 

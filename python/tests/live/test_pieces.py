@@ -191,6 +191,51 @@ def test_a_label_has_the_function_and_its_parameters() -> None:
     assert labels.frame_label(" (backward)") == ""
 
 
+class Net(torch.nn.Module):
+    def forward(s, x: Any) -> Any:  # noqa: N805
+        return x + 1
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="Python 3.10 doesn't know the class")
+def test_a_label_has_the_class_of_a_method() -> None:
+    with traced(Net.forward):
+        assert labels.frame_label().endswith(" Net.forward(x)")
+
+
+def test_a_module_of_pytorchs_own_is_called_by_its_class() -> None:
+    module = torch.nn.Sequential()
+    module.forward = labels.frame_label
+    with traced(torch.nn.Sequential.forward):
+        told = module()
+        assert told.startswith("test_pieces.py:")
+        assert told.endswith(" Sequential")
+        # The call is over when its backward is compiled.
+        assert labels.frame_label(" (backward)") == told + " (backward)"
+
+
+def test_parameters_are_named_behind_other_inputs() -> None:
+    class Source:
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+    class Config:
+        aot_autograd_arg_pos_to_source = (
+            Source("L['fn']._modules['2']._parameters['weight']"),
+            Source("L['args'][0]"),
+            None,
+        )
+
+    arguments = labels.Arguments()
+    for function, weight in ((torch.nn.Linear.forward, "self.2.weight"), (Net.forward, "fn.2.weight")):
+        with traced(function):
+            arguments.begin(Config())
+            assert list(arguments.named([0, 0, 0], "inputs").items()) == [
+                ("inputs[1]", "args[0]"),
+                ("inputs[0]", weight),
+            ]
+            assert arguments.named([0], "inputs") == {}
+
+
 def test_the_rest_behind_a_graph_break() -> None:
     def function(x: Any) -> None: ...
 

@@ -65,7 +65,8 @@ add_hints(completion *c, gcache_request const *request)
             add_hint(c, hints->items[i].name);
 }
 
-/* The first ones that aren't parameters of a module: there are hundreds of those, and what changes is the others. */
+/* The first ones that aren't parameters of a module: there are hundreds of those, and what changes is the others. What the caller
+   said stays. */
 static void
 add_inputs(completion *c)
 {
@@ -76,7 +77,9 @@ add_inputs(completion *c)
         gci_buf_init(&text, GCI_BUF_NO_LIMIT);
         gci_buf_init(&name, GCI_BUF_NO_LIMIT);
         gci_buf_format(&name, "inputs[%zu]", i);
-        bool known = gci_graph_write_input(c->context->graph, i, &text) && !gci_view_begins(gci_buf_view(&text), "self.");
+        bool given = gci_pairs_value(c->sources, c->count, gci_buf_view(&name)) != NULL;
+        bool known = !given && gci_graph_write_input(c->context->graph, i, &text) &&
+                     !gci_view_begins(gci_buf_view(&text), "self.");
         found += known;
         add_source(c, gci_buf_view(&name), known, &text);
         gci_buf_clear(&name);

@@ -359,10 +359,17 @@ class Adapter:
     # ---- what surrounds lookups and saves ----
 
     @contextmanager
-    def asking(self, inputs: Sequence[Any], lines: Sequence[str] = (), suffix: str = "") -> Iterator[None]:
+    def asking(
+        self,
+        inputs: Sequence[Any],
+        lines: Sequence[str] = (),
+        suffix: str = "",
+        inputs_name: str = "example_inputs",
+    ) -> Iterator[None]:
+        """`inputs_name`: what inputs are called in the key's description."""
         sources = labels.hint_sources(inputs)
         if lines and not suffix:
-            sources |= self._thread.arguments.named(inputs, "example_inputs")
+            sources |= self._thread.arguments.named(inputs, inputs_name)
         question = _Question(labels.frame_label(suffix), sources, lines, inputs)
         outer, self._thread.question = self._thread.question, question
         try:

@@ -220,7 +220,9 @@ def _plan_surroundings(patches: Patches, adapter: Adapter) -> None:
         inside = named.get("evaluate_guards") is not None
         # Behind AOT's hit a hit is all but certain: then what the key was made of isn't worth its time.
         known = () if inside else lines
-        with adapter.asking(inputs, known, " (backward)" if named.get("is_backward") else ""):
+        suffix = " (backward)" if named.get("is_backward") else ""
+        inputs_name = "inputs" if entries.canonical_key(key) is not None else "example_inputs"
+        with adapter.asking(inputs, known, suffix, inputs_name):
             return load_with_key(key, lines, inputs, *arguments, **named)
 
     @functools.wraps(prepare_key)

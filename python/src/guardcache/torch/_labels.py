@@ -6,6 +6,7 @@ PyTorch's private state is read here. Whatever is wrong with it, a compile goes 
 from __future__ import annotations
 
 import inspect
+import itertools
 import logging
 import os
 import re
@@ -32,13 +33,25 @@ _RESUMED = re.compile(r"torch_dynamo_resume_in_(.*)_at_(\d+)$")
 # Inputs of a graph that are known by name: a journal entry has no room for hundreds.
 _INPUTS_MAX = 32
 
+# In Dynamo's names, what a module holds: its parameters, and what is in modules within it.
+_HELD = re.compile(r"\._(?:parameters|buffers|modules)\['")
+
+# The call of a module of PyTorch's own is traced through a function that holds the module's forward by this name.
+_WRAPPED = "L['fn']."
+
 # A label is for people: of more parameters the first ones.
 _PARAMETERS_MAX = 4
+
+# What people call the first parameter of a method, which nobody passes.
+_SELF = frozenset(["self", "s", "this", "cls"])
 
 # Frames of these are no one's program.
 _NOT_THE_PROGRAM = tuple(os.path.dirname(file) + os.sep for file in (torch.__file__, guardcache.__file__, os.__file__))
 
 _Known = TypeVar("_Known")
+
+# Who called modules of PyTorch's own: their backward is compiled when that call is over.
+_calls: weakref.WeakKeyDictionary[TracingContext, str] = weakref.WeakKeyDictionary()
 
 
 def _or(otherwise: _Known, known: Callable[[], _Known]) -> _Known:
@@ -52,7 +65,8 @@ def _or(otherwise: _Known, known: Callable[[], _Known]) -> _Known:
 def frame_label(suffix: str = "") -> str:
     """``train.py:88 forward(x)`` for what Dynamo compiles now, or what the backward at hand belongs to; else empty.
 
-    That is the compiled function, or, where that is PyTorch's own (a module of `torch.nn`), the line that called it.
+    That is the compiled function, or, where that is PyTorch's own (a module of `torch.nn`), the line that called it and
+    the module's class.
     """
     place = _or("", _place)
     return place and place + suffix
@@ -76,32 +90,59 @@ class Arguments:
         self._sources = getattr(aot_config, "aot_autograd_arg_pos_to_source", None) or ()
 
     def named(self, inputs: Sequence[Any], name: str) -> dict[str, str]:
-        """``{"example_inputs[2]": "x"}`` for the first inputs that aren't a module's parameters.
+        """``{"example_inputs[2]": "x"}``: first the inputs that aren't a module's parameters, then as many of those.
 
         Nothing where these inputs aren't AOT's: of a backward, of a graph that AOT has changed, of another compile.
         """
-        return _or({}, lambda: dict(self._named(inputs, name)))
+        return _or({}, lambda: dict(itertools.islice(self._named(inputs, name), _INPUTS_MAX)))
 
     def _named(self, inputs: Sequence[Any], name: str) -> Iterator[tuple[str, str]]:
         context = self._context() if self._context is not None else None
         if context is None or context is not TracingContext.try_get() or len(inputs) != len(self._sources):
             return
-        found = 0
-        for i, source in enumerate(self._sources):
-            text = readable_source(source.name) if source is not None else "self."
-            if not text.startswith("self.") and found < _INPUTS_MAX:
-                found += 1
-                yield f"{name}[{i}]", text
+        names = [source.name if source is not None else "" for source in self._sources]
+        held = [_HELD.search(text) is not None for text in names]
+        code = _traced_code()
+        wrapped = code is not None and code.co_filename.startswith(_NOT_THE_PROGRAM)
+        if wrapped:
+            names = ["self." + text.removeprefix(_WRAPPED) if text.startswith(_WRAPPED) else text for text in names]
+        for of_modules in (False, True):
+            for i, text in enumerate(names):
+                if text and held[i] == of_modules:
+                    yield f"{name}[{i}]", readable_source(text)
 
 
 def _place() -> str:
     code = _traced_code()
     if code is not None and not code.co_filename.startswith(_NOT_THE_PROGRAM):
         return f"{os.path.basename(code.co_filename)}:{_line(code)} {_signature(code)}"
-    if code is None and not dynamo_tls.traced_frame_infos:
+    if code is not None:
+        return _call(TracingContext.get())
+    if not dynamo_tls.traced_frame_infos:
         return ""
-    name, place = _calling_line() if code is not None else _traced_frame()
+    name, place = _traced_frame()
     return f"{os.path.basename(place)} {name}"
+
+
+def _call(context: TracingContext) -> str:
+    """``train.py:88 Sequential``: the line that called a module of PyTorch's own, and the class of the module."""
+    call = _calls.get(context)
+    if call is None:
+        name, place = _calling_line()
+        call = _calls[context] = f"{os.path.basename(place)} {_called_module() or name}"
+    return call
+
+
+def _called_module() -> str:
+    """The class of the outermost module below the program."""
+    frame: FrameType | None = sys._getframe(1)
+    found = ""
+    while frame is not None and frame.f_code.co_filename.startswith(_NOT_THE_PROGRAM):
+        module = frame.f_locals.get("self")
+        if isinstance(module, torch.nn.Module):
+            found = type(getattr(module, "_orig_mod", module)).__name__
+        frame = frame.f_back
+    return found
 
 
 def _traced_code() -> CodeType | None:
@@ -117,16 +158,20 @@ def _line(code: CodeType) -> int:
 
 
 def _signature(code: CodeType) -> str:
-    """``forward(x, mask)``; the rest behind a graph break has no parameters that anybody wrote."""
+    """``Net.forward(x, mask)``; the rest behind a graph break has no parameters that anybody wrote."""
     resumed = _RESUMED.match(code.co_name)
     if resumed:
         return f"{resumed.group(1)}, from a graph break on"
+    # Python 3.10 doesn't know the class.
+    name = getattr(code, "co_qualname", code.co_name).rpartition("<locals>.")[2]
     count = code.co_argcount + code.co_kwonlyargcount
-    names = [name for name in code.co_varnames[:count] if name != "self"]
+    names = list(code.co_varnames[:count])
+    if names and names[0] in (_SELF if "." in name else ("self",)):
+        del names[0]
     if code.co_flags & inspect.CO_VARARGS:
         names.append("*" + code.co_varnames[count])
     shown = names if len(names) <= _PARAMETERS_MAX else [*names[:_PARAMETERS_MAX], "..."]
-    return f"{code.co_name}({', '.join(shown)})"
+    return f"{name}({', '.join(shown)})"
 
 
 def _traced_frame() -> tuple[str, str]:
