@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 # The end of a line that is cut in an explanation, and the last line of a text's differences that are.
 CUT = "..."
-SHORTENED = re.compile(r"^\.\.\. (cut here|\d+ more hunks)$", re.M)
+SHORTENED = re.compile(r"^\.\.\. and \d+ more changed lines?$", re.M)
 
 
 class Files:

@@ -5,6 +5,8 @@
 #include "cache/explain/explanation.h"
 #include "cache/handle/words.h"
 
+#include <stdlib.h>
+
 /* Lines of a hunk in a brief text: 10 of the 16 that it begins with. */
 #define HUNK_LINES(room) ((room) / 2 + 2)
 /* Of nodes one after another in a brief text. */
@@ -37,18 +39,65 @@ tell_near_key(gci_journal_entry const *entry, gci_near_key const *near, gci_stor
     gci_buf_format(out, ", %u of %u components equal", near->equal, near->components);
 }
 
-/* At most `lines` lines of a text's hunks. Returns how many. */
-static size_t
-tell_hunks(gci_view hunks, size_t lines, gci_story *story)
+static bool
+is_changed(gci_view line)
 {
-    gci_buf *out = gci_story_begin(story, GCI_BLOCK_HUNK);
-    size_t written = 0;
+    return gci_view_begins(line, "-") || gci_view_begins(line, "+");
+}
 
-    for (gci_view line; written < lines && gci_view_next_line(&hunks, &line); written++) {
-        gci_visible_append(out, line);
-        gci_buf_append_char(out, '\n');
+/* Of the first `most` lines of hunks those up to the last one that changed, with what stands around it. A line that is gone
+   has the one after it beside it. */
+static size_t
+count_hunk_lines(gci_view hunks, size_t most)
+{
+    size_t count = 0, kept = 0;
+    bool changed = false, gone = false;
+
+    for (gci_view line; gci_view_next_line(&hunks, &line);) {
+        if (count >= most && !(gone && gci_view_begins(line, "+")))
+            break;
+        changed = is_changed(line) || (changed && !gci_view_begins(line, "@@"));
+        gone = gci_view_begins(line, "-");
+        count++;
+        kept = changed ? count : kept;
     }
-    return written;
+    return kept;
+}
+
+/* Changed lines, and those that the hunks' last line says are left out. */
+static size_t
+count_changed(gci_view hunks)
+{
+    size_t count = 0;
+
+    for (gci_view line; gci_view_next_line(&hunks, &line);) {
+        count += is_changed(line);
+        if (gci_view_begins(line, GCI_DIFF_MORE_LINES))
+            count += strtoul(line.data + strlen(GCI_DIFF_MORE_LINES), NULL, 10);
+    }
+    return count;
+}
+
+/* At most `most` lines of a text's hunks, and one that says how many more there are. Returns how many. */
+static size_t
+tell_hunks(gci_view hunks, size_t most, gci_story *story)
+{
+    gci_buf *out = gci_story_begin(story, GCI_BLOCK_HUNK), shown;
+    size_t lines = most != SIZE_MAX ? count_hunk_lines(hunks, most) : most, written = 0;
+    gci_diff_hunk_lines at = { .rest = hunks };
+
+    gci_buf_init(&shown, GCI_BUF_NO_LIMIT);
+    for (gci_view line, other; written < lines && gci_diff_next_hunk_line(&at, &line, &other); written++) {
+        shown.size = 0;
+        gci_diff_write_hunk_line(line, other, &shown);
+        gci_visible_append_lines(out, gci_buf_view(&shown));
+    }
+    out->failed |= shown.failed;
+    gci_buf_clear(&shown);
+    size_t more = count_changed(at.rest);
+    if (more != 0)
+        gci_buf_format(out, GCI_DIFF_MORE_LINES "%zu more changed line%s (--all shows them)\n", more, more == 1 ? "" : "s");
+    return written + (more != 0);
 }
 
 static void

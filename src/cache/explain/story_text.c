@@ -8,6 +8,7 @@
 
 #include "base/text/columns.h"
 #include "cache/handle/words.h"
+#include "graph/diff/diff.h"
 
 #define COLUMNS_LEAST 40
 /* Below it a label has a line of its own, and indents are small. */
@@ -359,21 +360,37 @@ print_difference(pen *p, gci_block const *block)
     }
 }
 
+/* What is too long is cut in the middle, or shown around where it differs from the line it stands beside. */
+static void
+write_hunk_line(gci_buf *out, gci_view line, gci_view other, size_t room)
+{
+    static char const gaps[] = "...  ...";
+    gci_view text = gci_view_of(line.data + 1, line.size - 1);
+
+    if (gci_columns(line) <= room || other.data == NULL) {
+        gci_write_excerpt(out, line, room);
+        return;
+    }
+    size_t at = gci_first_difference(text, gci_view_of(other.data + 1, other.size - 1));
+    gci_buf_append_char(out, line.data[0]);
+    gci_write_excerpt_around(out, text, at, room - 1 - (sizeof gaps - 1));
+}
+
 static void
 print_hunk(pen *p, gci_block const *block)
 {
-    gci_view lines = block->texts[0];
+    gci_diff_hunk_lines lines = { .rest = block->texts[0] };
     size_t indent = p->width < COLUMNS_ROOMY ? 2 : 6;
     gci_buf excerpt;
 
     gci_buf_init(&excerpt, GCI_BUF_NO_LIMIT);
-    for (gci_view line; gci_view_next_line(&lines, &line);) {
+    for (gci_view line, other; gci_diff_next_hunk_line(&lines, &line, &other);) {
         char sign = line.size != 0 ? line.data[0] : ' ';
         if (p->at != 0)
             end_line(p);
         move_to(p, indent, 0);
         excerpt.size = 0;
-        gci_write_excerpt(&excerpt, line, p->width - indent);
+        write_hunk_line(&excerpt, line, other, p->width - indent);
         put(p, sign == '-' ? BAD : sign == '+' ? GOOD : PLAIN, gci_buf_view(&excerpt));
     }
     p->out->failed |= excerpt.failed;

@@ -111,7 +111,7 @@ write_sameness(gci_diff_run const *run, gci_value const *stored, gci_value const
     }
     write_exactly(stored, out);
     write_exactly(asked, out);
-    if (stored != NULL && asked != NULL && is_number(stored) && is_number(asked))
+    if (stored != NULL && asked != NULL && is_number(stored) && is_number(asked) && gci_diff_is_size(run))
         return true;
     gci_buf_append(out, path.data + run->place, path.size - run->place);
     gci_buf_append_char(out, '\n');
@@ -163,7 +163,7 @@ add_item(gci_diff_run *run, gci_value const *stored, gci_value const *asked, sho
     item->place = run->place;
     if (run->target.size != 0)
         item->target = gci_arena_copy(&diff->arena, run->target);
-    item->is_number = stored != NULL && asked != NULL && is_number(stored) && is_number(asked);
+    item->is_size = stored != NULL && asked != NULL && is_number(stored) && is_number(asked) && gci_diff_is_size(run);
     item->stored = shown(run, stored, show);
     item->asked = shown(run, asked, show);
     if (show == gci_diff_show && !run->in_tensor) {
@@ -438,17 +438,6 @@ compare_graphs(gci_diff_run *run, gci_value const *stored, gci_value const *aske
 
 /* ---- values ---- */
 
-/* The node of what was asked that a reference means, on the stored side. */
-static bool
-is_new(gci_diff_run const *run, int64_t asked)
-{
-    gci_alignment const *alignment = run->open;
-    uint32_t position = gci_node_ref_position(asked);
-
-    return gci_node_ref_serial(asked) == 1 && alignment != NULL && position < alignment->asked_count &&
-           alignment->to_stored[position] == GCI_LCS_NONE;
-}
-
 static void
 compare_references(gci_diff_run *run, gci_value const *stored, gci_value const *asked)
 {
@@ -457,8 +446,8 @@ compare_references(gci_diff_run *run, gci_value const *stored, gci_value const *
 
     if (same_graph && counterpart == gci_node_ref_position(asked->integer))
         return;
-    bool renumbered = same_graph && (counterpart == GCI_LCS_NONE || is_new(run, asked->integer));
-    add_item(run, stored, asked, gci_diff_show, renumbered ? GCI_DIFF_REFERENCE : GCI_DIFF_NOTHING);
+    bool follows = gci_diff_reference_follows(run, stored->integer, asked->integer);
+    add_item(run, stored, asked, gci_diff_show, follows ? GCI_DIFF_REFERENCE : GCI_DIFF_NOTHING);
 }
 
 /* Numbers of inputs that are static, and the like: the same input may have another one. */

@@ -33,7 +33,7 @@
     X(PLACEHOLDER, "placeholder") /* of an input that is new or gone */                             \
     X(SOURCE, "source")       /* where such an input comes from */                                  \
     X(INDEX, "input number")  /* the same input at another place */                                 \
-    X(REFERENCE, "reference") /* to a node that is new, or was to one that is gone */
+    X(REFERENCE, "reference") /* past a node that is gone, or to one that is new, which takes what it was to */
 
 /* What is certain of a tensor's sizes that differ, in words. */
 #define GCI_DIFF_REMARK_MAP(X)             \
@@ -62,6 +62,9 @@ typedef enum gci_diff_again {
 
 #define GCI_DIFF_ALONE UINT32_MAX
 
+/* How the line of hunks begins that says how many changed lines aren't among them: "... and 12 more changed lines". */
+#define GCI_DIFF_MORE_LINES "... and "
+
 /* One difference. Texts are short (cut with "...", never in a number) and zero-terminated too. */
 typedef struct gci_diff_item {
     gci_view path;   /* options.max_autotune, graph.nodes[41].kwargs.dim */
@@ -79,7 +82,7 @@ typedef struct gci_diff_item {
     uint32_t position; /* of a node */
     uint32_t same;     /* the number of what it has in common with others that say the same; GCI_DIFF_ALONE: nothing */
     bool is_node;      /* a node as a whole */
-    bool is_number;    /* on both sides */
+    bool is_size;      /* a number on both sides, of which others that are the same follow */
 
     /* Of an item that stands for others too. */
     size_t run;        /* nodes that only one side has, one after another, with this one */
@@ -120,6 +123,20 @@ bool gci_diff_is_input(gci_view path);
 gci_view gci_diff_symbol(gci_view value);
 /* Inputs that are symbols follow from the sizes in other inputs that differ and have these symbols. */
 void gci_diff_fold_symbols(gci_diff *diff);
+
+/* A walk over the lines of hunks: {.rest = hunks}. */
+typedef struct gci_diff_hunk_lines {
+    gci_view rest, before, now; /* of a change, the lines that are still to be seen on each side */
+    bool in_change;
+} gci_diff_hunk_lines;
+
+/* Bytes that are shown of a line. */
+#define GCI_DIFF_LINE_SHOWN 160
+
+/* The next line, and the line that it has replaced or that has replaced it; data NULL: none. false: there are no more. */
+bool gci_diff_next_hunk_line(gci_diff_hunk_lines *walk, gci_view *out_line, gci_view *out_other);
+/* A line for people, ended: cut if it is long, but never before it differs from the other. */
+void gci_diff_write_hunk_line(gci_view line, gci_view other, gci_buf *out);
 
 /* A path for people: the node that it is in with its target, "graph.nodes[41] aten.sum.dim_IntList .kwargs.keepdim". */
 void gci_diff_write_path(gci_diff_item const *item, gci_buf *out);

@@ -571,6 +571,8 @@ gci_diff_align_nodes(gci_diff_run *run, gci_value const *stored, gci_value const
 
     if (aligned)
         invert(out);
+    out->stored = stored;
+    out->asked = asked;
     ports_clear(&a);
     ports_clear(&b);
     return aligned;

@@ -73,7 +73,7 @@ gci_diff_sameness(gci_diff_run *run, gci_view text, bool *out_new)
 static gci_diff_again
 kind_again(gci_diff_item const *item, bool in_graph)
 {
-    if (item->is_number && item->whole == 0)
+    if (item->is_size && item->whole == 0)
         return in_graph ? GCI_DIFF_CONSTANTS : GCI_DIFF_SIZES;
     return in_graph ? GCI_DIFF_NODES : GCI_DIFF_INPUT_VALUES;
 }

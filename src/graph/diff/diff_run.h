@@ -14,6 +14,7 @@ typedef struct gci_alignment {
     struct gci_alignment const *outer; /* of the enclosing graph */
     uint32_t *to_asked, *to_stored;    /* GCI_LCS_NONE: no counterpart */
     uint32_t stored_count, asked_count;
+    gci_value const *stored, *asked;   /* the nodes; NULL: it isn't one of nodes */
 } gci_alignment;
 
 /* Symbols of one form and what they are called in the other, as far as it has turned out. */
@@ -80,6 +81,11 @@ gci_value const *gci_diff_nodes(gci_value const *graph);
 gci_value const *gci_diff_sources(gci_value const *components);
 /* The position, among what was asked, of the node that stands for a stored reference's; GCI_LCS_NONE: there is none. */
 uint32_t gci_diff_counterpart(gci_diff_run const *run, int64_t ref);
+
+/* diff_follow.c: a reference that means another node now, which follows from nodes that were inserted or removed. */
+bool gci_diff_reference_follows(gci_diff_run const *run, int64_t stored, int64_t asked);
+/* A number, at the present path, that says how large a tensor is: of an input, or an argument of what takes sizes. */
+bool gci_diff_is_size(gci_diff_run const *run);
 
 /* diff_symbols.c: true if two expressions are the same once symbols are matched up; matches up those that aren't yet. */
 bool gci_diff_same_expression(gci_diff_run *run, gci_view stored, gci_view asked);

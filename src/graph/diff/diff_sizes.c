@@ -41,7 +41,13 @@ normalise(gci_buf *text)
     gci_arena_clear(&arena);
 }
 
-/* Dimensions from the innermost out: each stride is the product of the sizes within. */
+static bool
+is_one(gci_value const *size)
+{
+    return size->type == GCI_INT && size->integer == 1;
+}
+
+/* Dimensions from the innermost out: each stride is the product of the sizes within. That of a single element is never used. */
 static bool
 lies_in_order(gci_value const *shape, gci_value const *stride, uint32_t const *dimensions)
 {
@@ -52,6 +58,8 @@ lies_in_order(gci_value const *shape, gci_value const *stride, uint32_t const *d
     gci_buf_init(&here, GCI_BUF_NO_LIMIT);
     gci_buf_append_text(&product, "1");
     for (uint32_t i = 0; i < shape->count && same; i++) {
+        if (is_one(&shape->items[dimensions[i]]))
+            continue;
         here.size = 0;
         write_size(&stride->items[dimensions[i]], &here);
         normalise(&here);
@@ -82,13 +90,18 @@ order_of(gci_value const *tensor)
     gci_value const *shape = gci_map_find(tensor, "shape"), *stride = gci_map_find(tensor, "stride");
     uint32_t dimensions[RANK_MOST];
 
-    if (!are_sizes(shape) || !are_sizes(stride) || shape->count != stride->count || shape->count < 2)
+    if (!are_sizes(shape) || !are_sizes(stride) || shape->count != stride->count || shape->count == 0)
         return OTHER;
     uint32_t rank = shape->count;
+    for (uint32_t i = 0; i < rank; i++)
+        if (shape->items[i].type == GCI_INT && shape->items[i].integer == 0)
+            return CONTIGUOUS;
     for (uint32_t i = 0; i < rank; i++)
         dimensions[i] = rank - 1 - i;
     if (lies_in_order(shape, stride, dimensions))
         return CONTIGUOUS;
+    if (rank < 2)
+        return OTHER;
     dimensions[0] = rank - 2;
     dimensions[1] = rank - 1;
     if (lies_in_order(shape, stride, dimensions))

@@ -11,10 +11,12 @@
 /* Shorter texts are shown as they are. */
 #define LONG_TEXT 200
 
-/* Lines around a change, lines shown at most, and bytes of a line. */
+/* Lines around a change, lines kept at most, and bytes of a line. */
 #define CONTEXT_LINES 2
-#define LINES_SHOWN 60
-#define LINE_SHOWN 160
+#define LINES_SHOWN 200
+#define LINE_KEPT 4000
+/* Of a line that is shown around a difference, in front of it. */
+#define LINE_BEFORE 60
 
 typedef struct lines {
     gci_view *texts;
@@ -48,41 +50,102 @@ split_lines(gci_view text, lines *l)
     return true;
 }
 
-static void
-put_line(gci_buf *out, char mark, gci_view line)
+/* Where a line begins to differ from the one that it stands beside; its beginning, if there is none. */
+static size_t
+differs_at(gci_view line, gci_view other)
 {
-    gci_view shown = gci_utf8_cut(line, LINE_SHOWN);
+    size_t at = 0;
 
-    gci_buf_append_char(out, mark);
-    gci_buf_append_view(out, shown);
-    gci_buf_append_text(out, shown.size < line.size ? "...\n" : "\n");
+    while (other.data != NULL && at < line.size && at < other.size && line.data[at] == other.data[at])
+        at++;
+    return other.data != NULL ? at : 0;
 }
+
+static bool
+is_within_character(gci_view text, size_t at)
+{
+    return at < text.size && ((uint8_t)text.data[at] & 0xc0) == 0x80;
+}
+
+/* A long line is cut, but never before it differs from the other. */
+static void
+put_line(gci_buf *out, char mark, gci_view line, gci_view other, size_t most)
+{
+    size_t at = differs_at(line, other), start = 0;
+
+    if (line.size > most && at > most - LINE_BEFORE)
+        start = at - LINE_BEFORE;
+    while (start != 0 && is_within_character(line, start))
+        start--;
+    gci_view rest = gci_view_of(line.data + start, line.size - start), shown = gci_utf8_cut(rest, most);
+    gci_buf_append_char(out, mark);
+    gci_buf_append_text(out, start != 0 ? "..." : "");
+    gci_buf_append_view(out, shown);
+    gci_buf_append_text(out, shown.size < rest.size ? "...\n" : "\n");
+}
+
+/* ---- hunks made ---- */
 
 /* One hunk: a_start..a_end of the stored lines against b_start..b_end of the asked ones. */
 typedef struct hunk {
     uint32_t a_start, a_end, b_start, b_end;
 } hunk;
 
-static void
-put_hunk(lines const *a, lines const *b, uint32_t const *match, hunk h, gci_buf *out, uint32_t *shown)
-{
-    uint32_t k = h.b_start;
+/* The state of writing hunks. */
+typedef struct writer {
+    lines const *a, *b;
+    uint32_t const *match; /* of each line of a, its line of b */
+    gci_buf *out;
+    size_t shown, left_out; /* lines; changed ones that aren't shown */
+} writer;
 
-    gci_buf_format(out, "@@ -%u,%u +%u,%u @@\n", h.a_start + 1, h.a_end - h.a_start, h.b_start + 1, h.b_end - h.b_start);
-    for (uint32_t i = h.a_start; i <= h.a_end && *shown < LINES_SHOWN; i++) {
-        uint32_t to = i < h.a_end ? match[i] : h.b_end;
-        if (i < h.a_end && to == GCI_LCS_NONE) {
-            put_line(out, '-', a->texts[i]);
-            ++*shown;
-            continue;
+static void
+put(writer *w, char mark, gci_view line, gci_view other)
+{
+    if (w->shown < LINES_SHOWN)
+        put_line(w->out, mark, line, other, LINE_KEPT);
+    else
+        w->left_out += mark != ' ';
+    w->shown++;
+}
+
+/* Lines a..a_end were replaced by b..b_end: one stands beside the other in their order. */
+static void
+put_change(writer *w, hunk h)
+{
+    gci_view none = { NULL, 0 };
+
+    for (uint32_t i = h.a_start; i < h.a_end; i++) {
+        uint32_t beside = h.b_start + (i - h.a_start);
+        put(w, '-', w->a->texts[i], beside < h.b_end ? w->b->texts[beside] : none);
+    }
+    for (uint32_t k = h.b_start; k < h.b_end; k++) {
+        uint32_t beside = h.a_start + (k - h.b_start);
+        put(w, '+', w->b->texts[k], beside < h.a_end ? w->a->texts[beside] : none);
+    }
+}
+
+static void
+put_hunk(writer *w, hunk h)
+{
+    uint32_t i = h.a_start, k = h.b_start;
+
+    if (w->shown < LINES_SHOWN)
+        gci_buf_format(w->out, "@@ -%u,%u +%u,%u @@\n", h.a_start + 1, h.a_end - h.a_start, h.b_start + 1,
+                       h.b_end - h.b_start);
+    while (i < h.a_end || k < h.b_end) {
+        hunk change = { .a_start = i, .b_start = k };
+        while (i < h.a_end && w->match[i] == GCI_LCS_NONE)
+            i++;
+        k = i < h.a_end ? w->match[i] : h.b_end;
+        change.a_end = i;
+        change.b_end = k;
+        put_change(w, change);
+        if (i < h.a_end) {
+            put(w, ' ', w->a->texts[i], (gci_view){ NULL, 0 });
+            i++;
+            k++;
         }
-        for (; k < to && *shown < LINES_SHOWN; k++, ++*shown)
-            put_line(out, '+', b->texts[k]);
-        if (i < h.a_end && *shown < LINES_SHOWN) {
-            put_line(out, ' ', a->texts[i]);
-            ++*shown;
-        }
-        k = to + 1;
     }
 }
 
@@ -124,19 +187,14 @@ next_hunk(lines const *a, lines const *b, uint32_t const *match, uint32_t *at, u
 static void
 put_hunks(lines const *a, lines const *b, uint32_t const *match, gci_buf *out)
 {
-    uint32_t at = 0, at_b = 0, shown = 0, left_out = 0;
+    writer w = { .a = a, .b = b, .match = match, .out = out };
+    uint32_t at = 0, at_b = 0;
     hunk h;
 
-    while (next_hunk(a, b, match, &at, &at_b, &h)) {
-        if (shown < LINES_SHOWN)
-            put_hunk(a, b, match, h, out, &shown);
-        else
-            left_out++;
-    }
-    if (left_out != 0)
-        gci_buf_format(out, "... %u more hunks\n", left_out);
-    else if (shown >= LINES_SHOWN)
-        gci_buf_append_text(out, "... cut here\n");
+    while (next_hunk(a, b, match, &at, &at_b, &h))
+        put_hunk(&w, h);
+    if (w.left_out != 0)
+        gci_buf_format(out, GCI_DIFF_MORE_LINES "%zu more changed line%s\n", w.left_out, w.left_out == 1 ? "" : "s");
 }
 
 static bool
@@ -167,4 +225,44 @@ gci_diff_hunks(gci_view stored, gci_view asked, gci_buf *out)
     clear_lines(&a);
     clear_lines(&b);
     return done && !out->failed;
+}
+
+/* ---- hunks read ---- */
+
+static bool
+is_of(gci_view line, char sign)
+{
+    return line.size != 0 && line.data[0] == sign;
+}
+
+bool
+gci_diff_next_hunk_line(gci_diff_hunk_lines *walk, gci_view *out_line, gci_view *out_other)
+{
+    gci_view here = walk->rest, next;
+
+    *out_other = (gci_view){ NULL, 0 };
+    if (!gci_view_next_line(&walk->rest, out_line))
+        return false;
+    if (is_of(*out_line, '-') && !walk->in_change) {
+        walk->before = walk->now = here;
+        while (gci_view_next_line(&here, &next) && is_of(next, '-'))
+            walk->now = here;
+    }
+    walk->in_change = is_of(*out_line, '-') || (walk->in_change && is_of(*out_line, '+'));
+    bool gone = is_of(*out_line, '-');
+    if (walk->in_change && gci_view_next_line(gone ? &walk->now : &walk->before, &next) && is_of(next, gone ? '+' : '-'))
+        *out_other = next;
+    return true;
+}
+
+void
+gci_diff_write_hunk_line(gci_view line, gci_view other, gci_buf *out)
+{
+    if (line.size == 0) {
+        gci_buf_append_char(out, '\n');
+        return;
+    }
+    if (other.data != NULL)
+        other = gci_view_of(other.data + 1, other.size - 1);
+    put_line(out, line.data[0], gci_view_of(line.data + 1, line.size - 1), other, GCI_DIFF_LINE_SHOWN);
 }

@@ -61,7 +61,7 @@ bool
 gci_diff_write_again(gci_diff_item const *item, gci_buf *out)
 {
     bool whole = item->stored.data == NULL || item->asked.data == NULL;
-    char const *begin = item->is_number ? "and so: " : whole ? "and " : "the same in ";
+    char const *begin = item->is_size ? "and so: " : whole ? "and " : "the same in ";
     size_t start = out->size;
 
     for (size_t i = 0; i < GCI_DIFF_AGAINS; i++) {
@@ -70,7 +70,7 @@ gci_diff_write_again(gci_diff_item const *item, gci_buf *out)
             gci_buf_append_text(out, begin);
         write_more(out, start + strlen(begin), item->again[i], names[i]);
     }
-    if (out->size != start && item->is_number) {
+    if (out->size != start && item->is_size) {
         gci_buf_append_char(out, ' ');
         gci_visible_append(out, item->stored);
         gci_buf_append_text(out, " -> ");
@@ -113,12 +113,18 @@ gci_diff_write_followed(gci_diff const *diff, gci_buf *out)
 static void
 write_hunks(gci_view hunks, char const *indent, gci_buf *out)
 {
-    for (gci_view line; gci_view_next_line(&hunks, &line);) {
+    gci_diff_hunk_lines lines = { .rest = hunks };
+    gci_buf shown;
+
+    gci_buf_init(&shown, GCI_BUF_NO_LIMIT);
+    for (gci_view line, other; gci_diff_next_hunk_line(&lines, &line, &other); shown.size = 0) {
         gci_buf_append_text(out, indent);
         gci_buf_append_text(out, "  ");
-        gci_visible_append_lines(out, line);
-        gci_buf_append_char(out, '\n');
+        gci_diff_write_hunk_line(line, other, &shown);
+        gci_visible_append_lines(out, gci_buf_view(&shown));
     }
+    out->failed |= shown.failed;
+    gci_buf_clear(&shown);
 }
 
 static void
