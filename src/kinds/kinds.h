@@ -34,16 +34,21 @@ extern size_t const gci_shipped_count;
     X(SHAPES, "shapes", "a text that differs only in the sizes of tensors")                                 \
     X(LINE, "line", "a text of which one line, name = value, differs")                                      \
     X(SEVERAL, "several", "more differs in the same component")                                             \
-    X(ZERO_ONE, "zero-one", "the size asked for is 0 or 1, the stored one another number")                  \
+    X(ZERO_ONE, "zero-one", "a size is 0 or 1 on one side, and another on the other")                        \
     X(TO_SYMBOL, "static-to-dynamic", "a size of an input that was a number is a symbol")                   \
     X(FROM_SYMBOL, "dynamic-to-static", "a size of an input that was a symbol is a number")                 \
     X(MERGED, "merged", "sizes of inputs that had one symbol have several, or the reverse")                 \
+    X(SCALAR, "number", "a number by itself became an input")                                               \
+    X(PARAMETER, "parameter", "sizes of a module's parameters or buffers differ, too")                      \
+    X(MARKS, "marks", "all sizes that vary are known: {marks} are calls of mark_dynamic for each")          \
+    X(ONLY_SIZE, "only-size", "nothing differs but sizes, and what follows from them")                      \
     X(DTYPE, "dtype", "the element type of an input differs, its sizes don't")                              \
     X(DEVICE, "device", "an input lies on another device")                                                  \
     X(REQUIRES_GRAD, "requires-grad", "an input requires gradients on one side only")                       \
     X(STRIDES, "strides", "an input of the same sizes lies in memory in another order")                     \
     X(CONTIGUOUS, "contiguous", "the stored strides that differ are those of a contiguous tensor")          \
-    X(CASTS, "casts", "conversions of element types were added to the graph, or taken out")                 \
+    X(IMAGES, "images", "that input has four dimensions, as images have")                                   \
+    X(CASTS, "casts", "conversions to an element type of 16 bits were added to the graph, or taken out")    \
     X(SIZED, "size", "what varies is known as a size of a tensor: {tensor}, {dim}")                         \
     X(NAMED, "named", "what varies has a name in the user's program: {source}")                             \
     X(EQUALITY, "equality", "a guard for one value of a symbol: {low}")                                     \
@@ -87,6 +92,7 @@ typedef enum gci_advice_graph {
 /* What a text may name in braces: name and word. */
 #define GCI_ADVICE_VALUE_MAP(X)                                                                                       \
     X(NAME, "name") X(STORED, "stored") X(ASKED, "asked") X(SOURCE, "source") X(TENSOR, "tensor") X(DIM, "dim")       \
+    X(MARKS, "marks")                                                                                                 \
     X(MODULUS, "modulus") X(LOW, "low") X(BOUND, "bound") X(CAP, "cap") X(ROOM, "room") X(THEM, "them")
 
 typedef enum gci_advice_value {

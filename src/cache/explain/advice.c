@@ -73,13 +73,16 @@ find_advice(gci_journal_entry const *entry, gci_advice_graph graph, gci_advice_c
 
 /* ---- texts ---- */
 
+/* A value that is longer can't be read, or typed, from an advice. */
+#define VALUE_MAX 60
+
 static void
 write_value(gci_buf *out, gci_view value)
 {
     if (value.data == NULL)
         gci_buf_append_text(out, "not there");
     else
-        gci_write_excerpt(out, value, 60);
+        gci_visible_append(out, value);
 }
 
 /* text = "{" word "}" ..: the value it stands for, and how long it is; 0: it isn't one */
@@ -99,6 +102,21 @@ read_word(char const *text, gci_advice_value *out)
         }
     }
     return 0;
+}
+
+/* Nobody can follow an advice that names half a value. {marks} are several values. */
+static bool
+is_shown_whole(char const *text, gci_advice_case const *what)
+{
+    gci_advice_value value;
+
+    for (; *text != '\0'; text++) {
+        gci_view of = *text == '{' && read_word(text, &value) != 0 ? what->values[value] : (gci_view){ 0 };
+        bool cut = gci_view_contains(of, "...");
+        if (of.data != NULL && (cut || (of.size > VALUE_MAX && value != GCI_VALUE_MARKS)))
+            return false;
+    }
+    return true;
 }
 
 static void
@@ -121,7 +139,7 @@ write_advice(gci_journal_entry const *entry, gci_advice_case const *what, gci_bu
 {
     gci_advice const *row = find_advice(entry, GCI_GRAPH_SAME, what);
 
-    if (row != NULL)
+    if (row != NULL && is_shown_whole(row->text, what))
         write_template(row->text, what, out);
 }
 
@@ -169,7 +187,7 @@ advise_on_key(gci_journal_entry const *entry, gci_advice_case *what, gci_buf *ou
         gci_advice_case item = { .arena = what->arena };
         gci_advice_on_difference(entry, near, i, &item);
         gci_advice const *row = find_advice(entry, graph, &item);
-        if (row != NULL && *row->text != '\0')
+        if (row != NULL && *row->text != '\0' && is_shown_whole(row->text, &item))
             choose(&chosen, row, &item);
     }
     for (size_t i = 0; i < chosen.count; i++) {
@@ -177,6 +195,8 @@ advise_on_key(gci_journal_entry const *entry, gci_advice_case *what, gci_buf *ou
             gci_buf_append_char(out, ' ');
         write_template(chosen.rows[i]->text, &chosen.cases[i], out);
     }
+    if (chosen.count > 1)
+        gci_buf_append_text(out, " Each of these alone keeps the two apart.");
 }
 
 /* ---- evictions ---- */

@@ -41,9 +41,9 @@ static uint64_t
 size_facts(gci_view stored, gci_view asked)
 {
     if (is_number(stored) && is_number(asked))
-        return GCI_FACT_BIT(SIZES) | (is_small(asked) ? GCI_FACT_BIT(ZERO_ONE) : 0);
+        return GCI_FACT_BIT(SIZES) | (is_small(asked) || is_small(stored) ? GCI_FACT_BIT(ZERO_ONE) : 0);
     if (is_number(stored) && asked.size != 0)
-        return GCI_FACT_BIT(TO_SYMBOL);
+        return GCI_FACT_BIT(TO_SYMBOL) | (is_small(stored) ? GCI_FACT_BIT(ZERO_ONE) : 0);
     if (is_number(asked) && stored.size != 0)
         return GCI_FACT_BIT(FROM_SYMBOL) | (is_small(asked) ? GCI_FACT_BIT(ZERO_ONE) : 0);
     return 0;
@@ -137,6 +137,17 @@ descends(gci_view strides)
     return previous == 1;
 }
 
+static size_t
+rank_of(gci_view sizes)
+{
+    gci_view size;
+    size_t rank = 0;
+
+    while (next_size(&sizes, &size))
+        rank++;
+    return rank;
+}
+
 static void
 compare_tensors(tensor_line const *stored, tensor_line const *asked, gci_advice_case *out)
 {
@@ -156,6 +167,7 @@ compare_tensors(tensor_line const *stored, tensor_line const *asked, gci_advice_
         out->values[GCI_VALUE_ASKED] = asked->device;
     } else if (!gci_view_equal(stored->strides, asked->strides)) {
         out->facts |= GCI_FACT_BIT(STRIDES) | (descends(stored->strides) ? GCI_FACT_BIT(CONTIGUOUS) : 0);
+        out->facts |= rank_of(stored->sizes) == 4 ? GCI_FACT_BIT(IMAGES) : 0;
     } else if (gradient != gci_view_contains(asked->more, "requires_grad=True")) {
         out->facts |= GCI_FACT_BIT(REQUIRES_GRAD);
     }
@@ -191,6 +203,22 @@ was_contiguous(gci_near_key const *near, gci_view tensor)
     return contiguous;
 }
 
+/* Among the strides that differ is the fourth, and no fifth: of a tensor of four dimensions in two layouts, the last differs. */
+static bool
+has_four_strides(gci_near_key const *near, char const *tensor)
+{
+    bool fourth = false, fifth = false;
+
+    for (size_t i = 0; i < near->count; i++) {
+        gci_view path = near->items[i].path;
+        if (!gci_view_begins(path, tensor))
+            continue;
+        fourth |= gci_view_is(gci_view_text(path.data + strlen(tensor)), "stride[3]");
+        fifth |= gci_view_is(gci_view_text(path.data + strlen(tensor)), "stride[4]");
+    }
+    return fourth && !fifth;
+}
+
 static bool
 has_other_sizes(gci_near_key const *near, char const *tensor)
 {
@@ -221,7 +249,8 @@ note_input_path(gci_near_key const *near, gci_diff_item const *item, gci_advice_
     else if (resized)
         return; /* what else differs may follow from the sizes */
     else if (gci_view_begins(name, "stride["))
-        out->facts |= GCI_FACT_BIT(STRIDES) | (was_contiguous(near, tensor) ? GCI_FACT_BIT(CONTIGUOUS) : 0);
+        out->facts |= GCI_FACT_BIT(STRIDES) | (was_contiguous(near, tensor) ? GCI_FACT_BIT(CONTIGUOUS) : 0) |
+                      (has_four_strides(near, tensor.data) ? GCI_FACT_BIT(IMAGES) : 0);
     else if (gci_view_is(name, "dtype"))
         out->facts |= GCI_FACT_BIT(DTYPE);
     else if (gci_view_is(name, "device"))
@@ -234,37 +263,47 @@ note_input_path(gci_near_key const *near, gci_diff_item const *item, gci_advice_
 
 /* ---- symbols of the whole ---- */
 
-/* How many of a line's sizes are numbers. */
-static size_t
-count_numbers(gci_view sizes)
+/* The sizes of an input's text: a size by itself, or of f32[4, s0][s0, 1]cpu, of float32[4, s0] on cpu. Empty: it has none. */
+static gci_view
+sizes_of(gci_diff_item const *item, gci_view text)
 {
+    if (gci_view_contains(item->path, ".shape["))
+        return text;
+    take(&text, "[");
+    if (text.size == 0)
+        return text;
+    text = gci_view_of(text.data + 1, text.size - 1);
+    return take(&text, "]");
+}
+
+/* How many of an input's sizes are numbers. */
+static size_t
+numbers_of_input(gci_diff_item const *item, gci_view text)
+{
+    gci_view sizes = sizes_of(item, text), size;
     size_t numbers = 0;
-    gci_view size;
 
     while (next_size(&sizes, &size))
         numbers += is_number(size);
     return numbers;
 }
 
-/* text = a size by itself, or a tensor: f32[4, s0][s0, 1]cpu, float32[4, s0] on cpu */
-static size_t
-numbers_of_input(gci_diff_item const *item, gci_view text)
+/* A number by itself: {"value": s0}, or ('s77',) as PyTorch writes it; a float comes as a tensor of one. */
+static bool
+is_number_input(gci_view text)
 {
-    if (gci_view_contains(item->path, ".shape["))
-        return count_numbers(text);
-    take(&text, "[");
-    if (text.size == 0)
-        return 0;
-    gci_view rest = gci_view_of(text.data + 1, text.size - 1);
-    return count_numbers(take(&rest, "]"));
+    return gci_view_begins(text, "{\"value\": s") || gci_view_begins(text, "('s") || gci_view_begins(text, "('u") ||
+           gci_view_begins(text, "f64[][]");
 }
 
-/* An input that is a symbol came or went with a symbol in other inputs' sizes, and no size there was a number. */
+/* An input that is a symbol came or went: with a symbol in other inputs' sizes, where no size was a number; or by itself. */
 static void
 note_symbols(gci_near_key const *near, gci_diff_item const *item, gci_advice_case *out)
 {
     size_t stored = 0, asked = 0;
 
+    if (item->follows != GCI_DIFF_SYMBOL && item->stored.data == NULL && is_number_input(item->asked))
+        out->facts |= GCI_FACT_BIT(SCALAR);
     if (item->follows != GCI_DIFF_SYMBOL || (item->stored.data != NULL && item->asked.data != NULL))
         return;
     for (size_t i = 0; i < near->count; i++) {
@@ -371,6 +410,288 @@ note_source(gci_journal_entry const *entry, gci_near_key const *near, gci_diff_i
     gci_buf_clear(&text);
 }
 
+/* ---- all sizes that vary ---- */
+
+/* How the label of a backward graph ends. */
+#define BACKWARD " (backward)"
+
+/* Calls of mark_dynamic that are written down: more of them are no advice. */
+#define MARKS_MAX 6
+
+typedef struct mark {
+    char const *tensor; /* NULL: it has no name */
+    size_t dimension;
+} mark;
+
+typedef struct marks {
+    mark items[MARKS_MAX];
+    size_t count; /* all, written down or not */
+    bool unnamed;
+} marks;
+
+static void
+add_mark(marks *found, char const *tensor, size_t dimension)
+{
+    if (found->count < MARKS_MAX)
+        found->items[found->count] = (mark){ tensor, dimension };
+    found->count++;
+    found->unnamed |= tensor == NULL;
+}
+
+/* The sizes of an input that are symbols now, or else other numbers than before. */
+static void
+add_marks(gcache_request const *request, gci_diff_item const *item, bool symbols, marks *found)
+{
+    char const *tensor = gci_input_source(request, item->path), *member = strstr(item->path.data, SHAPE);
+    size_t first = member != NULL ? strtoul(member + strlen(SHAPE), NULL, 10) : 0;
+    gci_view stored = sizes_of(item, item->stored), asked = sizes_of(item, item->asked), a, b;
+
+    for (size_t i = first; next_size(&asked, &b); i++) {
+        bool both = next_size(&stored, &a);
+        if (symbols ? is_symbol(b) : both && is_number(a) && is_number(b) && !gci_view_equal(a, b))
+            add_mark(found, tensor, i);
+    }
+}
+
+static void
+write_marks(marks const *found, gci_buf *out)
+{
+    for (size_t i = 0; i < found->count; i++) {
+        if (i != 0)
+            gci_buf_append_text(out, i + 1 == found->count ? " and " : ", ");
+        gci_buf_format(out, "torch._dynamo.mark_dynamic(%s, %zu)", found->items[i].tensor, found->items[i].dimension);
+    }
+}
+
+/*
+ * {marks}: every size that varies. To mark one of several that are the same symbol is an error in PyTorch, so it is all or none.
+ */
+static void
+note_marks(gci_journal_entry const *entry, gci_near_key const *near, gci_advice_case *out)
+{
+    bool symbols = (out->facts & GCI_FACT_BIT(TO_SYMBOL)) != 0;
+    marks found = { .count = 0 };
+    gci_buf text;
+
+    for (size_t i = 0; i < near->count; i++)
+        if (gci_diff_is_input(near->items[i].path))
+            add_marks(&entry->context.request, &near->items[i], symbols, &found);
+    if (found.count == 1 && found.unnamed && (out->facts & GCI_FACT_BIT(SIZED)) != 0) {
+        found.items[0].tensor = gci_arena_copy(out->arena, out->values[GCI_VALUE_TENSOR]).data;
+        found.items[0].dimension = strtoul(out->values[GCI_VALUE_DIM].data, NULL, 10);
+        found.unnamed = found.items[0].tensor == NULL;
+    }
+    if (found.count == 0 || found.count > MARKS_MAX || found.unnamed || near->left_out != 0)
+        return;
+    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
+    write_marks(&found, &text);
+    out->facts |= GCI_FACT_BIT(MARKS);
+    out->values[GCI_VALUE_MARKS] = gci_arena_copy(out->arena, gci_buf_view(&text));
+    gci_buf_clear(&text);
+}
+
+/* s.head.weight is what a module has; x and batch['x.y'] aren't. */
+static bool
+is_member(char const *source)
+{
+    int depth = 0;
+
+    for (; *source != '\0'; source++) {
+        depth += *source == '[' || *source == '(';
+        depth -= *source == ']' || *source == ')';
+        if (*source == '.' && depth == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Where inputs have names at all, parameters of the module itself have none. */
+static bool
+is_parameter(gcache_request const *request, gci_view path)
+{
+    char const *source = gci_input_source(request, path);
+    bool named = false;
+
+    for (size_t i = 0; i < request->sources_count; i++)
+        named |= gci_diff_is_input(gci_view_text(request->sources[i].name));
+    return source != NULL ? is_member(source) : named;
+}
+
+/* PyTorch keeps sizes of parameters static, whatever is marked. */
+static bool
+has_resized_parameter(gci_journal_entry const *entry, gci_near_key const *near)
+{
+    for (size_t i = 0; i < near->count; i++)
+        if (resizes(&near->items[i]) && is_parameter(&entry->context.request, near->items[i].path))
+            return true;
+    return false;
+}
+
+/* ---- whether sizes are all that differs ---- */
+
+static bool
+is_in_graph(gci_view path)
+{
+    return gci_view_begins(path, "graph") || gci_view_is(path, "gm");
+}
+
+/* Whether two orders of strides agree: no dimension that lay behind another lies before it now. Symbols may be anything. */
+static bool
+same_order(gci_view stored, gci_view asked)
+{
+    gci_view a, b;
+    long before[2] = { 0 };
+
+    for (size_t i = 0; next_size(&stored, &a) && next_size(&asked, &b); i++) {
+        if (!is_number(a) || !is_number(b))
+            continue;
+        long now[2] = { strtol(a.data, NULL, 10), strtol(b.data, NULL, 10) };
+        if (before[0] != 0 && before[1] != 0 && (now[0] > before[0]) != (now[1] > before[1]))
+            return false;
+        before[0] = now[0];
+        before[1] = now[1];
+    }
+    return true;
+}
+
+/* An input in which only sizes differ, with the strides that follow from them. */
+static bool
+only_resized(gci_diff_item const *item)
+{
+    tensor_line stored, asked;
+
+    if (item->follows == GCI_DIFF_SYMBOL || item->follows == GCI_DIFF_STRIDE || gci_view_contains(item->path, SHAPE))
+        return true;
+    return read_tensor(item->stored, &stored) && read_tensor(item->asked, &asked) && gci_view_equal(stored.dtype, asked.dtype) &&
+           gci_view_equal(stored.device, asked.device) && same_order(stored.strides, asked.strides) &&
+           gci_view_contains(stored.more, "requires_grad=True") == gci_view_contains(asked.more, "requires_grad=True");
+}
+
+/* The element of a pair of sizes that a constant follows: it is a multiple of the size, and of the other the same multiple. */
+static bool
+follows_pair(long stored, long asked, gci_view sizes, gci_view others)
+{
+    gci_view a, b;
+
+    while (next_size(&sizes, &a) && next_size(&others, &b)) {
+        long from = is_number(a) ? strtol(a.data, NULL, 10) : 0, to = is_number(b) ? strtol(b.data, NULL, 10) : 0;
+        if (from > 1 && to > 1 && from != to && stored % from == 0 && asked % to == 0 && stored / from == asked / to)
+            return true;
+    }
+    return false;
+}
+
+/* A number in the graph that is another one now, because a size is. */
+static bool
+follows_size(gci_near_key const *near, gci_view stored, gci_view asked)
+{
+    if (!is_number(stored) || !is_number(asked))
+        return is_symbol(stored) || is_symbol(asked);
+    long from = strtol(stored.data, NULL, 10), to = strtol(asked.data, NULL, 10);
+    for (size_t i = 0; i < near->count; i++) {
+        gci_diff_item const *item = &near->items[i];
+        if (gci_diff_is_input(item->path) &&
+            follows_pair(from, to, sizes_of(item, item->stored), sizes_of(item, item->asked)))
+            return true;
+    }
+    return false;
+}
+
+/* The next number of a line that is no part of a name. */
+static bool
+next_number(gci_view *rest, gci_view *out)
+{
+    for (size_t i = 0; i < rest->size; i++) {
+        if (!isdigit((unsigned char)rest->data[i]) ||
+            (i != 0 && (isalnum((unsigned char)rest->data[i - 1]) || strchr("_.", rest->data[i - 1]) != NULL)))
+            continue;
+        size_t end = i;
+        while (end < rest->size && (isalnum((unsigned char)rest->data[end]) || rest->data[end] == '.'))
+            end++;
+        *out = gci_view_of(rest->data + i, end - i);
+        *rest = gci_view_of(rest->data + end, rest->size - end);
+        return true;
+    }
+    return false;
+}
+
+/* The lines of a text that begin with sign, one behind the other. */
+static void
+append_side(gci_view hunks, char sign, gci_buf *out)
+{
+    gci_view line;
+
+    while (gci_view_next_line(&hunks, &line))
+        if (line.size != 0 && line.data[0] == sign) {
+            gci_buf_append_view(out, gci_view_of(line.data + 1, line.size - 1));
+            gci_buf_append_char(out, '\n');
+        }
+}
+
+/* Numbers of a text that differ follow from sizes. Where some became symbols, those that are left are compared no further. */
+static bool
+numbers_follow(gci_near_key const *near, gci_view hunks)
+{
+    gci_view rest[2], a, b;
+    gci_buf sides[2];
+    bool more[2], follow = true;
+
+    for (size_t i = 0; i < 2; i++) {
+        gci_buf_init(&sides[i], GCI_BUF_NO_LIMIT);
+        append_side(hunks, i == 0 ? '-' : '+', &sides[i]);
+        rest[i] = gci_buf_view(&sides[i]);
+    }
+    do {
+        more[0] = next_number(&rest[0], &a);
+        more[1] = next_number(&rest[1], &b);
+        follow &= !more[0] || !more[1] || gci_view_equal(a, b) || follows_size(near, a, b);
+    } while (more[0] && more[1]);
+    for (size_t i = 0; i < 2; i++)
+        gci_buf_clear(&sides[i]);
+    return follow && more[0] == more[1];
+}
+
+static bool
+follows_sizes(gci_near_key const *near, gci_diff_item const *item)
+{
+    if (gci_diff_is_input(item->path))
+        return only_resized(item);
+    if (!is_in_graph(item->path))
+        return gci_view_begins(item->path, "options.static_input_idxs") ||
+               gci_view_begins(item->path, "fx_kwargs[static_input_idxs]");
+    if (item->hunks.data != NULL)
+        return numbers_follow(near, item->hunks);
+    return item->follows != GCI_DIFF_NOTHING || follows_size(near, item->stored, item->asked);
+}
+
+static bool
+is_only_size(gci_near_key const *near)
+{
+    for (size_t i = 0; i < near->count; i++)
+        if (!follows_sizes(near, &near->items[i]))
+            return false;
+    return near->left_out == 0;
+}
+
+static void
+note_sizes(gci_journal_entry const *entry, gci_near_key const *near, gci_advice_case *out)
+{
+    static uint64_t const varying = GCI_FACT_BIT(SIZES) | GCI_FACT_BIT(TO_SYMBOL);
+
+    if ((out->facts & varying) == 0)
+        return;
+    /* What nobody passes can't be marked: the forward's miss says what to do. */
+    if (entry->context.request.label != NULL && strstr(entry->context.request.label, BACKWARD) != NULL) {
+        out->facts &= ~varying;
+        return;
+    }
+    if ((out->facts & GCI_FACT_BIT(SIZES)) != 0 && has_resized_parameter(entry, near))
+        out->facts |= GCI_FACT_BIT(PARAMETER);
+    if (is_only_size(near))
+        out->facts |= GCI_FACT_BIT(ONLY_SIZE);
+    note_marks(entry, near, out);
+}
+
 /* ---- the graph ---- */
 
 /* What an argument may be that follows from sizes and from the places of nodes. */
@@ -402,12 +723,6 @@ graph_of(gci_diff_item const *item)
     return argument && is_plain(item->stored) && is_plain(item->asked) ? GCI_GRAPH_OPERATIONS : GCI_GRAPH_ANY;
 }
 
-static bool
-is_in_graph(gci_view path)
-{
-    return gci_view_begins(path, "graph") || gci_view_is(path, "gm");
-}
-
 gci_advice_graph
 gci_advice_graph_of(gci_near_key const *near)
 {
@@ -418,6 +733,33 @@ gci_advice_graph_of(gci_near_key const *near)
         found = here > found ? here : found;
     }
     return found;
+}
+
+/* An input of another element type: conversions in the graph follow from it. */
+static bool
+has_other_dtype(gci_near_key const *near)
+{
+    tensor_line stored, asked;
+
+    for (size_t i = 0; i < near->count; i++) {
+        gci_diff_item const *item = &near->items[i];
+        if (!gci_diff_is_input(item->path))
+            continue;
+        if (gci_view_contains(item->path, ".dtype") || (read_tensor(item->stored, &stored) && read_tensor(item->asked, &asked) &&
+                                                        !gci_view_equal(stored.dtype, asked.dtype)))
+            return true;
+    }
+    return false;
+}
+
+/* What torch.autocast adds are conversions to a type of 16 bits. */
+static bool
+is_autocast(gci_near_key const *near, gci_diff_item const *item)
+{
+    static char const low[] = "float16";
+
+    return graph_of(item) == GCI_GRAPH_CASTS && !has_other_dtype(near) &&
+           (gci_view_contains(item->hunks, low) || gci_view_contains(item->stored, low) || gci_view_contains(item->asked, low));
 }
 
 /* ---- all of it ---- */
@@ -461,7 +803,7 @@ gci_advice_on_difference(gci_journal_entry const *entry, gci_near_key const *nea
     out->values[GCI_VALUE_ASKED] = item->asked;
     if (has_sibling(near, index))
         out->facts |= GCI_FACT_BIT(SEVERAL);
-    if (is_in_graph(item->path) && graph_of(item) == GCI_GRAPH_CASTS)
+    if (is_in_graph(item->path) && is_autocast(near, item))
         out->facts |= GCI_FACT_BIT(CASTS);
     if (item->hunks.data != NULL) {
         gci_advice_on_hunks(item->hunks, out);
@@ -479,4 +821,5 @@ gci_advice_on_difference(gci_journal_entry const *entry, gci_near_key const *nea
     if (read_tensor(item->stored, &stored) && read_tensor(item->asked, &asked))
         compare_tensors(&stored, &asked, out);
     note_source(entry, near, item, out);
+    note_sizes(entry, near, out);
 }

@@ -31,8 +31,12 @@ part_sizes(gci_view hunks, char sign, gci_buf *text, gci_buf *sizes)
     }
 }
 
-/* What converts element types, as torch.autocast does around operations. */
-static char const cast_operation[] = "convert_element_type";
+/* What converts element types, as torch.autocast does around operations, and the views of what it has converted. */
+static bool
+is_cast(gci_view operation)
+{
+    return gci_view_contains(operation, "convert_element_type") || gci_view_contains(operation, "aten.permute");
+}
 
 static gci_view
 operation_at(gci_view line, size_t at)
@@ -57,7 +61,7 @@ list_calls(gci_view hunks, char sign, bool casts, gci_buf *out)
         for (size_t i = 1; i + sizeof prefix <= line.size; i++) {
             gci_view operation = operation_at(line, i);
             if (memcmp(line.data + i, prefix, sizeof prefix - 1) != 0 ||
-                (!casts && gci_view_contains(operation, cast_operation)))
+                (!casts && is_cast(operation)))
                 continue;
             gci_buf_append_view(out, operation);
             gci_buf_append_char(out, '\n');
