@@ -113,7 +113,7 @@ gci_compare_components(gci_description const *stored, gci_description const *ask
         gci_diff_free(diff);
         return gci_fail_memory(error);
     }
-    gci_diff_fold_symbols(diff);
+    gci_diff_fold_inputs(diff);
     *out_diff = diff;
     return GCACHE_OK;
 }

@@ -1,6 +1,7 @@
 /*
- * Which input line stands for which: symbols by themselves; the others by place where there are as many of them, else by longest
- * common subsequences, from equal lines to those of the same rank or type.
+ * Which input line stands for which: those of the same name, where both sides have lines of names; symbols by themselves; the
+ * others by place where there are as many of them, else by longest common subsequences, from equal lines to those of the same
+ * rank or type.
  */
 #include "cache/candidates/compare.h"
 
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 
 /* How alike two lines are, from strict to lenient. */
-typedef enum level { EQUAL, SIZES, INNER_SIZES, TYPE_AND_RANK, RANK, TYPE, LEVELS } level;
+typedef enum level { NAME, EQUAL, SIZES, INNER_SIZES, TYPE_AND_RANK, RANK, TYPE, LEVELS } level;
 
 /* More lines between two that are paired: only equal ones are looked for, as which is which couldn't be told anyway. */
 #define STRETCH_MOST 512
@@ -21,7 +22,11 @@ typedef struct sequence {
     uint32_t *places; /* among the components */
     uint64_t (*hashes)[LEVELS];
     uint32_t count;
+    bool named;
 } sequence;
+
+/* Lines of names, one an input: arguments[0]: x */
+static char const names_of_inputs[] = "arguments[";
 
 /* ---- lines ---- */
 
@@ -61,20 +66,47 @@ hash_line(gci_component const *component, uint64_t *out)
     out[TYPE] = type;
 }
 
+static bool
+is_name(gci_component const *component)
+{
+    return gci_view_begins(component->name, names_of_inputs);
+}
+
+/* As many lines of names as inputs; *out_first: where they begin. They stand one behind the other. */
+static bool
+has_names(gci_description const *description, size_t *out_first)
+{
+    size_t inputs = 0, names = 0;
+
+    for (size_t i = 0; i < description->component_count; i++) {
+        inputs += gci_diff_is_input(description->components[i].name);
+        if (is_name(&description->components[i]) && names++ == 0)
+            *out_first = i;
+    }
+    return names != 0 && names == inputs && is_name(&description->components[*out_first + names - 1]);
+}
+
 /* Symbols, or the others. false without memory. */
 static bool
 collect(gci_description const *description, bool symbols, sequence *out)
 {
-    *out = (sequence){ .components = description->components };
+    size_t first_name = 0, input = 0;
+
+    *out = (sequence){ .components = description->components, .named = has_names(description, &first_name) };
     out->places = malloc((description->component_count + 1) * sizeof *out->places);
     out->hashes = malloc((description->component_count + 1) * sizeof *out->hashes);
     if (out->places == NULL || out->hashes == NULL)
         return false;
     for (size_t i = 0; i < description->component_count; i++) {
         gci_component const *component = &description->components[i];
-        if (!gci_diff_is_input(component->name) || (gci_diff_symbol(component->text).size != 0) != symbols)
+        if (!gci_diff_is_input(component->name))
+            continue;
+        gci_view name = out->named ? description->components[first_name + input].text : (gci_view){ NULL, 0 };
+        input++;
+        if ((gci_diff_symbol(component->text).size != 0) != symbols)
             continue;
         hash_line(component, out->hashes[out->count]);
+        out->hashes[out->count][NAME] = gci_hash64(name.data, name.size, 0);
         out->places[out->count++] = (uint32_t)i;
     }
     return true;
@@ -111,7 +143,7 @@ read_hashes(sequence const *s, uint32_t from, uint32_t end, stretch const *g, se
     for (uint32_t i = from; i < end; i++) {
         uint64_t hash = s->hashes[i][l];
         size_t stored = count_alike(sides[0], g->a, g->a_end, l, hash), asked = count_alike(sides[1], g->b, g->b_end, l, hash);
-        bool certain = l == EQUAL || stored == asked;
+        bool certain = l <= EQUAL || stored == asked;
         out[i - from] = certain ? hash : gci_mix(hash, 2 * (uint64_t)i + (s == sides[0]));
     }
 }
@@ -122,7 +154,7 @@ match_alike(sequence const *a, sequence const *b, stretch g, level l, uint32_t *
     sequence const *const sides[] = { a, b };
     uint32_t stored = g.a_end - g.a, asked = g.b_end - g.b;
 
-    if (l != EQUAL && (stored > STRETCH_MOST || asked > STRETCH_MOST))
+    if (l > EQUAL && (stored > STRETCH_MOST || asked > STRETCH_MOST))
         return true;
     uint64_t *hashes = malloc(((size_t)stored + asked + 1) * sizeof *hashes);
     if (hashes == NULL)
@@ -180,11 +212,11 @@ agree_by_place(sequence const *a, sequence const *b)
 static bool
 match(sequence const *a, sequence const *b, bool symbols, uint32_t *to)
 {
-    bool by_place = !symbols && agree_by_place(a, b), done = true;
+    bool named = a->named && b->named, by_place = !symbols && !named && agree_by_place(a, b), done = true;
 
     for (uint32_t i = 0; i < a->count; i++)
         to[i] = by_place ? i : GCI_LCS_NONE;
-    for (level l = EQUAL; l < LEVELS && !by_place && done; l = symbols && l == EQUAL ? LEVELS : l + 1)
+    for (level l = named ? NAME : EQUAL; l < LEVELS && !by_place && done; l = symbols && l == EQUAL ? LEVELS : l + 1)
         done = match_stretches(a, b, l, to);
     return done && (!symbols || match_stretches(a, b, LEVELS, to));
 }
@@ -211,9 +243,50 @@ pair_sort(gci_description const *stored, gci_description const *asked, bool symb
     return done;
 }
 
+/* ---- lines about inputs ---- */
+
+/* The how manieth input each component is; of others it says nothing. NULL without memory. */
+static uint32_t *
+number_inputs(gci_description const *description)
+{
+    uint32_t *numbers = calloc(description->component_count + 1, sizeof *numbers), count = 0;
+
+    for (size_t i = 0; i < description->component_count && numbers != NULL; i++)
+        if (gci_diff_is_input(description->components[i].name))
+            numbers[i] = count++;
+    return numbers;
+}
+
+/* Lines of names are paired as the inputs are. false without memory. */
+static bool
+pair_names(gci_description const *stored, gci_description const *asked, gci_component const **of_stored,
+           gci_component const **of_asked)
+{
+    size_t first_stored = 0, first_asked = 0;
+
+    if (!has_names(stored, &first_stored) || !has_names(asked, &first_asked))
+        return true;
+    uint32_t *a = number_inputs(stored), *b = number_inputs(asked);
+    bool done = a != NULL && b != NULL;
+    for (size_t i = first_asked; done && i < asked->component_count && is_name(&asked->components[i]); i++)
+        of_asked[i] = NULL;
+    for (size_t i = 0; i < stored->component_count && done; i++) {
+        if (!gci_diff_is_input(stored->components[i].name))
+            continue;
+        gci_component const *there = of_stored[i], **pair = &of_stored[first_stored + a[i]];
+        *pair = there != NULL ? &asked->components[first_asked + b[there - asked->components]] : NULL;
+        if (there != NULL)
+            of_asked[*pair - asked->components] = &stored->components[first_stored + a[i]];
+    }
+    free(a);
+    free(b);
+    return done;
+}
+
 bool
 gci_pair_input_lines(gci_description const *stored, gci_description const *asked, gci_component const **of_stored,
                      gci_component const **of_asked)
 {
-    return pair_sort(stored, asked, false, of_stored, of_asked) && pair_sort(stored, asked, true, of_stored, of_asked);
+    return pair_sort(stored, asked, false, of_stored, of_asked) && pair_sort(stored, asked, true, of_stored, of_asked) &&
+           pair_names(stored, asked, of_stored, of_asked);
 }

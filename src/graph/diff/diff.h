@@ -121,8 +121,9 @@ bool gci_diff_add_texts(gci_diff *diff, gci_view path, gci_view stored, gci_view
    it, the symbol: s0 of {"value": s0} and of ('s0',); empty for all others. */
 bool gci_diff_is_input(gci_view path);
 gci_view gci_diff_symbol(gci_view value);
-/* Inputs that are symbols follow from the sizes in other inputs that differ and have these symbols. */
-void gci_diff_fold_symbols(gci_diff *diff);
+/* Inputs that are symbols follow from the sizes in other inputs that differ and have these symbols, and what inputs are called
+   from those that are new or gone. */
+void gci_diff_fold_inputs(gci_diff *diff);
 
 /* A walk over the lines of hunks: {.rest = hunks}. */
 typedef struct gci_diff_hunk_lines {

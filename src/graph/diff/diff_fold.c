@@ -222,18 +222,46 @@ is_said(gci_diff const *diff, gci_view symbol, bool of_asked)
     return symbol.size == 0;
 }
 
+/* path = "arguments[" N "]", on one side only: what the input of that number, on that side only too, is called. */
+static bool
+names_lone_input(gci_diff const *diff, gci_diff_item const *item)
+{
+    size_t before = strlen("arguments");
+    bool stored = item->stored.data != NULL, found = false;
+
+    if (!gci_view_begins(item->path, "arguments[") || stored == (item->asked.data != NULL))
+        return false;
+    gci_view number = gci_view_of(item->path.data + before, item->path.size - before);
+    for (size_t i = 0; i < diff->count && !found; i++) {
+        gci_diff_item const *other = &diff->items[i];
+        found = gci_diff_is_input(other->path) && (other->stored.data != NULL) == stored &&
+                (other->asked.data != NULL) != stored && other->path.size > number.size &&
+                memcmp(other->path.data + other->path.size - number.size, number.data, number.size) == 0;
+    }
+    return found;
+}
+
+static void
+set_follows(gci_diff *diff, gci_diff_item *item, gci_diff_follows follows)
+{
+    item->follows = follows;
+    diff->followed[follows]++;
+}
+
 void
-gci_diff_fold_symbols(gci_diff *diff)
+gci_diff_fold_inputs(gci_diff *diff)
 {
     for (size_t i = 0; i < diff->count; i++) {
         gci_diff_item *item = &diff->items[i];
         gci_view stored = gci_diff_symbol(item->stored), asked = gci_diff_symbol(item->asked);
         bool symbol = gci_diff_is_input(item->path) && (stored.size != 0 || asked.size != 0) &&
                       (stored.size != 0) == (item->stored.data != NULL) && (asked.size != 0) == (item->asked.data != NULL);
-        if (!symbol || item->follows != GCI_DIFF_NOTHING || !is_said(diff, stored, false) || !is_said(diff, asked, true))
+        if (item->follows != GCI_DIFF_NOTHING)
             continue;
-        item->follows = GCI_DIFF_SYMBOL;
-        diff->followed[GCI_DIFF_SYMBOL]++;
+        if (symbol && is_said(diff, stored, false) && is_said(diff, asked, true))
+            set_follows(diff, item, GCI_DIFF_SYMBOL);
+        else if (names_lone_input(diff, item))
+            set_follows(diff, item, GCI_DIFF_SOURCE);
     }
 }
 
@@ -275,7 +303,7 @@ gci_diff_fold(gci_diff_run *run)
 {
     gci_diff *diff = run->diff;
 
-    gci_diff_fold_symbols(diff);
+    gci_diff_fold_inputs(diff);
     if (!sort_items(diff))
         return false;
     fold_runs(diff);

@@ -116,49 +116,65 @@ test_long_texts_of_foreign_keys_are_hunks(void **state)
 
 /* ---- inputs of foreign keys ---- */
 
-/* A key with these inputs, one a line; equal texts have equal hashes. */
-static gcache_graph *
-make_with_inputs(uint8_t number, char const *inputs)
+/* Lines of a key, each one NAME[i]; equal texts have equal hashes. */
+static void
+add_list(gcache_graph *g, char const *list, char const *lines)
 {
-    gcache_key key = { .bytes = { number } };
-    gcache_graph *g = gcache_graph_new_keyed("fx", &key);
     size_t i = 0;
 
-    for (char const *end; *inputs != '\0'; inputs = end + 1, i++) {
+    for (char const *end; *lines != '\0'; lines = end + 1, i++) {
         char name[32], text[64], hash[20];
-        end = strchr(inputs, '\n');
-        snprintf(name, sizeof name, "example_inputs[%zu]", i);
-        snprintf(text, sizeof text, "%.*s", (int)(end - inputs), inputs);
         uint64_t number_of_text = 7;
+        end = strchr(lines, '\n');
+        snprintf(name, sizeof name, "%s[%zu]", list, i);
+        snprintf(text, sizeof text, "%.*s", (int)(end - lines), lines);
         for (char const *c = text; *c != '\0'; c++)
             number_of_text = 1000003 * number_of_text + (uint8_t)*c;
         snprintf(hash, sizeof hash, "%016" PRIx64, number_of_text);
         gcache_graph_line(g, name, hash, text);
     }
+}
+
+/* A key with these inputs, one a line, and what they are called. */
+static gcache_graph *
+make_with_inputs(uint8_t number, char const *inputs, char const *names)
+{
+    gcache_key key = { .bytes = { number } };
+    gcache_graph *g = gcache_graph_new_keyed("fx", &key);
+
+    add_list(g, "arguments", names);
+    add_list(g, "example_inputs", inputs);
     return g;
 }
 
 /* What was stored, what was asked, and the differences after their first line. */
 static struct {
-    char const *name, *stored, *asked, *said;
+    char const *name, *stored, *asked, *said, *stored_names, *asked_names;
 } const aligned[] = {
     { "a size became symbolic", "f32[12, 16]\nf32[16]\n", "('s45',)\nf32[s45, 16]\nf32[16]\n",
-      "  example_inputs[1]: f32[12, 16] -> f32[s45, 16]\n  and so: 1 symbol input\n" },
+      "  example_inputs[1]: f32[12, 16] -> f32[s45, 16]\n  and so: 1 symbol input\n", "", "" },
     { "so did those of two", "f32[4, 5]\nf32[4, 5]\n", "('s3',)\nf32[s3, 5]\nf32[s3, 5]\n",
-      "  example_inputs[1]: f32[4, 5] -> f32[s3, 5]\n  example_inputs[2]: f32[4, 5] -> f32[s3, 5]\n  and so: 1 symbol input\n" },
+      "  example_inputs[1]: f32[4, 5] -> f32[s3, 5]\n  example_inputs[2]: f32[4, 5] -> f32[s3, 5]\n"
+      "  and so: 1 symbol input\n", "", "" },
     { "a size is no symbol any more", "('s2',)\nf32[s2, 7]\n", "f32[1, 7]\n",
-      "  example_inputs[0]: f32[s2, 7] -> f32[1, 7]\n  and so: 1 symbol input\n" },
+      "  example_inputs[0]: f32[s2, 7] -> f32[1, 7]\n  and so: 1 symbol input\n", "", "" },
     { "two symbols were one", "('s10',)\nf32[s10]\nf32[s10]\n", "('s10',)\nf32[s10]\n('s64',)\nf32[s64]\n",
-      "  example_inputs[3]: f32[s10] -> f32[s64]\n  and so: 1 symbol input\n" },
+      "  example_inputs[3]: f32[s10] -> f32[s64]\n  and so: 1 symbol input\n", "", "" },
     { "a layer is new", "f32[6, 6]\nf32[6]\nf32[2, 6]\nf32[2]\n",
       "f32[6, 6]\nf32[6]\nf32[6, 6]\nf32[6]\nf32[2, 6]\nf32[2]\n",
-      "  + example_inputs[2]: f32[6, 6]\n  + example_inputs[3]: f32[6]\n" },
+      "  + example_inputs[2]: f32[6, 6]\n  + example_inputs[3]: f32[6]\n", "", "" },
     { "which of two is new isn't known", "f32[6]\nf32[2, 6]\n", "f32[6]\nf32[7, 6]\nf32[3, 6]\n",
-      "  + example_inputs[1]: f32[7, 6]\n  + example_inputs[2]: f32[3, 6]\n  - example_inputs[1]: f32[2, 6]\n" },
+      "  + example_inputs[1]: f32[7, 6]\n  + example_inputs[2]: f32[3, 6]\n  - example_inputs[1]: f32[2, 6]\n", "", "" },
     { "a number was a symbol and is a tensor", "f32[5]\n('s34',)\n", "f32[5]\nf64[]\n",
-      "  + example_inputs[1]: f64[]\n  - example_inputs[1]: ('s34',)\n" },
-    { "the only one is quite another", "f32[5]\n", "i64[3, 3]\n", "  example_inputs[0]: f32[5] -> i64[3, 3]\n" },
-    { "another element type", "f32[5]\nf32[4]\n", "bf16[5]\nf32[4]\n", "  example_inputs[0]: f32[5] -> bf16[5]\n" },
+      "  + example_inputs[1]: f64[]\n  - example_inputs[1]: ('s34',)\n", "", "" },
+    { "the only one is quite another", "f32[5]\n", "i64[3, 3]\n", "  example_inputs[0]: f32[5] -> i64[3, 3]\n", "", "" },
+    { "another element type", "f32[5]\nf32[4]\n", "bf16[5]\nf32[4]\n", "  example_inputs[0]: f32[5] -> bf16[5]\n", "", "" },
+    { "names say which is which", "f32[6]\nf32[2, 6]\n", "f32[6]\nf32[7, 6]\nf32[3, 6]\n",
+      "  + example_inputs[1]: f32[7, 6]\n  example_inputs[2]: f32[2, 6] -> f32[3, 6]\n  and so: 1 source\n", "x\nhead\n",
+      "x\nbody\nhead\n" },
+    { "names are paired as the inputs are", "f32[12]\nf32[16]\n", "('s45',)\nf32[s45]\nf32[16]\n",
+      "  example_inputs[1]: f32[12] -> f32[s45]\n  and so: 1 symbol input, 1 source\n", "x\nw\n", "x.size(0)\nx\nw\n" },
+    { "another name", "f32[12]\nf32[16]\n", "f32[12]\nf32[16]\n", "  arguments[1]: w -> v\n", "x\nw\n", "x\nv\n" },
 };
 
 static void
@@ -167,8 +183,8 @@ test_inputs_of_foreign_keys_are_aligned(void **state)
     fixture *f = *state;
 
     for (size_t i = 0; i < sizeof aligned / sizeof *aligned; i++) {
-        gcache_subject was = { .size = sizeof was, .graph = make_with_inputs(1, aligned[i].stored) },
-            is = { .size = sizeof is, .graph = make_with_inputs(2, aligned[i].asked) };
+        gcache_subject was = { .size = sizeof was, .graph = make_with_inputs(1, aligned[i].stored, aligned[i].stored_names) },
+            is = { .size = sizeof is, .graph = make_with_inputs(2, aligned[i].asked, aligned[i].asked_names) };
         char *text = NULL;
         assert_int_equal(gcache_compare(f->cache, &was, &is, 0, GCACHE_DIFF_TEXT, &text, NULL, &f->error), GCACHE_OK);
         char const *rows = strchr(text, '\n');
@@ -185,8 +201,8 @@ static void
 test_a_number_may_be_of_two_inputs(void **state)
 {
     fixture *f = *state;
-    gcache_subject was = { .size = sizeof was, .graph = make_with_inputs(1, "f32[5]\n('s34',)\n") },
-        is = { .size = sizeof is, .graph = make_with_inputs(2, "f32[5]\nf64[]\n") };
+    gcache_subject was = { .size = sizeof was, .graph = make_with_inputs(1, "f32[5]\n('s34',)\n", "") },
+        is = { .size = sizeof is, .graph = make_with_inputs(2, "f32[5]\nf64[]\n", "") };
     char *text = compare(f, &was, &is, GCACHE_DIFF_JSON, 2);
 
     assert_non_null(strstr(text, "\"components\": {\"example_inputs[0]\": \"equal\", \"example_inputs[1]\": \"differs\"}"));
