@@ -94,6 +94,26 @@ def test_aots_key_is_explained(cache: guardcache.Cache) -> None:
     assert "image (example_inputs[0]) stored f32[3][1]cpu asked f32[4][1]cpu" in told
 
 
+def test_a_forward_whose_backward_never_runs(tmp_path: Path, workshop: Path) -> None:
+    """PyTorch stores AOT's entry with the backward: without one each process compiles it again."""
+    script = (
+        "import torch, guardcache, guardcache.torch, sys\n"
+        "guardcache.torch.install(sys.argv[1])\n"
+        "torch.compile(torch.nn.Linear(3, 3))(torch.ones(2, 3))\n"
+        "(missed,) = [each for each in guardcache.torch.lookups() if each.kind == 'aot']\n"
+        "cache = guardcache.torch._install.current().cache\n"
+        "print(cache.explain_past(key=guardcache.torch._adapter.entries.stored_key('aot', missed.key)))\n"
+    )
+    environment = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": str(workshop)}
+    command = [sys.executable, "-c", script, str(tmp_path / "own")]
+    first, second = (
+        subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout for _ in range(2)
+    )
+    assert "first compile of this graph" in first
+    assert "another process missed it at" in second
+    assert "first compile" not in second
+
+
 def test_a_hit_isnt_asked_what_its_key_is_made_of(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
     adapter = guardcache.torch._install.current()

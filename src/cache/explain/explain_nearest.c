@@ -233,6 +233,13 @@ tell_rows(gci_journal_entry const *entry, gci_near_key const *near, size_t room,
         tell_sentence(write_followed, near->diff, story);
 }
 
+static void
+begin_first_compile(gci_trace const *trace, gci_buf *out)
+{
+    if (trace->not_stored == NULL && trace->missed_ns == 0)
+        gci_buf_append_text(out, "first compile of this graph; ");
+}
+
 /* "first compile of this graph; nothing like it is stored (the nearest differs in 212 of 230 nodes)" */
 static void
 tell_first_compile(gci_trace const *trace, gci_story *story)
@@ -240,8 +247,8 @@ tell_first_compile(gci_trace const *trace, gci_story *story)
     gci_buf *out = gci_story_begin(story, GCI_BLOCK_SENTENCE);
     size_t of;
 
-    gci_buf_append_text(out, trace->past ? "first compile of this graph; nothing like it is left of what was stored then"
-                                         : "first compile of this graph; nothing like it is stored");
+    begin_first_compile(trace, out);
+    gci_buf_append_text(out, trace->past ? "nothing like it is left of what was stored then" : "nothing like it is stored");
     if (trace->nearest_count == 0) {
         gci_buf_append_text(out, " (nothing of its kind)");
         return;
@@ -274,15 +281,17 @@ gci_explain_nearest(gci_journal_entry const *entry, size_t room, gci_story *stor
 {
     gci_trace const *trace = &entry->trace;
 
-    if (trace->kind_keys == 0 && trace->past)
-        gci_story_say(story, GCI_BLOCK_SENTENCE,
-                      "first compile of this graph; nothing of its kind is left of what was stored then");
-    else if (trace->empty)
+    if (trace->kind_keys == 0 && trace->past) {
+        gci_buf *out = gci_story_begin(story, GCI_BLOCK_SENTENCE);
+        begin_first_compile(trace, out);
+        gci_buf_append_text(out, "nothing of its kind is left of what was stored then");
+    } else if (trace->empty) {
         gci_story_say(story, GCI_BLOCK_SENTENCE, "the cache is empty");
-    else if (trace->nearest_count != 0 ? !trace->nearest[0].is_kin : !trace->lost)
+    } else if (trace->nearest_count != 0 ? !trace->nearest[0].is_kin : !trace->lost) {
         tell_first_compile(trace, story);
-    else if (trace->lost)
+    } else if (trace->lost) {
         tell_lost(trace, story);
+    }
     for (size_t i = 0; i < trace->nearest_count && trace->nearest[i].is_kin && (room == GCI_ROOM_ALL || i == 0); i++) {
         tell_near_key(entry, &trace->nearest[i], story);
         tell_rows(entry, &trace->nearest[i], room, story);

@@ -336,6 +336,10 @@ tell_not_stored(gci_trace const *trace, gci_story *story)
     if (trace->not_stored != NULL)
         gci_phrase(gci_story_begin(story, GCI_BLOCK_SENTENCE), "it was compiled at {} and {}",
                    GCI_AS_MOMENT(trace->not_stored_ns), GCI_AS_TEXT(trace->not_stored));
+    else if (trace->missed_ns != 0)
+        gci_phrase(gci_story_begin(story, GCI_BLOCK_SENTENCE),
+                   "another process missed it at {}, and nothing had been stored under it since",
+                   GCI_AS_MOMENT(trace->missed_ns));
 }
 
 static void

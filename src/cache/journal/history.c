@@ -177,9 +177,18 @@ typedef struct search {
     gcache *cache;
     gcache_key const *key;
     uint64_t before_ns;
+    uint32_t process;
     gci_trace *trace;
     size_t seen;
 } search;
+
+/* Whether it says what became of the key. One process looks up twice for one compile. */
+static bool
+tells_of_key(search const *s, gci_journal_entry const *entry)
+{
+    return entry->kind == GCACHE_JOURNAL_NOT_STORED || entry->kind == GCACHE_JOURNAL_INSERT ||
+           (entry->kind == GCACHE_JOURNAL_MISS && entry->reason == GCACHE_REASON_NO_KEY && entry->process != s->process);
+}
 
 static int
 find_not_stored(void *state, uint64_t at_ns, gci_view bytes)
@@ -191,21 +200,24 @@ find_not_stored(void *state, uint64_t at_ns, gci_view bytes)
 
     if (++s->seen > NOT_STORED_ENTRIES)
         return 1;
-    if (at_ns >= s->before_ns || !gci_journal_entry_peek(bytes, &kind, &key) || kind != GCACHE_JOURNAL_NOT_STORED ||
-        memcmp(&key, s->key, sizeof key) != 0)
+    if (at_ns >= s->before_ns || !gci_journal_entry_peek(bytes, &kind, &key) || memcmp(&key, s->key, sizeof key) != 0 ||
+        (kind == GCACHE_JOURNAL_MISS && s->before_ns == UINT64_MAX))
         return 0;
-    if (gci_journal_entry_read(s->cache, at_ns, bytes, &entry, NULL) == GCACHE_OK) {
+    bool told = gci_journal_entry_read(s->cache, at_ns, bytes, &entry, NULL) == GCACHE_OK && tells_of_key(s, &entry);
+    if (told && kind == GCACHE_JOURNAL_NOT_STORED) {
         s->trace->not_stored = gci_arena_copy(&s->trace->arena, gci_view_text(entry.why)).data;
         s->trace->not_stored_ns = at_ns;
     }
+    if (told && kind == GCACHE_JOURNAL_MISS)
+        s->trace->missed_ns = at_ns;
     gci_journal_entry_clear(&entry);
-    return 1;
+    return told;
 }
 
 void
-gci_history_find_not_stored(gcache *cache, gcache_key const *key, uint64_t before_ns, gci_trace *trace)
+gci_history_find_not_stored(gcache *cache, gcache_key const *key, uint64_t before_ns, uint32_t process, gci_trace *trace)
 {
-    search s = { .cache = cache, .key = key, .before_ns = before_ns, .trace = trace };
+    search s = { .cache = cache, .key = key, .before_ns = before_ns, .process = process, .trace = trace };
 
     gci_store_journal_each(cache->store, find_not_stored, &s, NULL);
 }
