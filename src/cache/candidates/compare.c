@@ -137,6 +137,7 @@ gci_compare(gci_description const *stored, gci_description const *asked, size_t 
 typedef struct side {
     gci_description description;
     gci_stored_description *holder;
+    gcache_key const *key; /* NULL: it's a graph */
 } side;
 
 static gcache_status
@@ -168,6 +169,7 @@ open_stored(gcache *cache, gcache_key const *key, side *out, gcache_error *error
 static gcache_status
 open_side(gcache *cache, gcache_subject const *subject, gci_arena *arena, side *out, gcache_error *error)
 {
+    out->key = subject->graph == NULL ? &subject->key : NULL;
     if (subject->graph == NULL)
         return open_stored(cache, &subject->key, out, error);
     return gci_description_of(subject->graph, true, arena, &out->description, error);
@@ -211,6 +213,20 @@ gci_count_equal_components(gci_description const *stored, gci_description const 
     return (uint32_t)count;
 }
 
+/* Keys that somebody else computed may differ in what they didn't tell us: then in nothing but themselves. */
+static bool
+add_keys(gci_diff *diff, side const *stored, side const *asked)
+{
+    char hex[2][GCACHE_KEY_HEX_SIZE];
+
+    if (diff->count + diff->left_out != 0 || stored->key == NULL || asked->key == NULL ||
+        memcmp(stored->key, asked->key, sizeof *asked->key) == 0)
+        return true;
+    gcache_key_to_hex(stored->key, hex[0]);
+    gcache_key_to_hex(asked->key, hex[1]);
+    return gci_diff_add_texts(diff, (gci_view)GCI_VIEW("key"), gci_view_text(hex[0]), gci_view_text(hex[1]));
+}
+
 /* "4 of 5 components equal: config, environment, graph, inputs", then the differences. Nothing for equal sides. */
 static void
 write_text(gci_description const *asked, pairing const *p, gci_diff const *diff, gci_buf *out)
@@ -219,6 +235,8 @@ write_text(gci_description const *asked, pairing const *p, gci_diff const *diff,
 
     if (diff->count + diff->left_out == 0)
         return;
+    if (equal == asked->component_count && diff->count == 1 && gci_view_is(diff->items[0].path, "key"))
+        gci_buf_append_text(out, "in what they differ isn't known: whoever computed these keys stored nothing in which they do\n");
     gci_buf_format(out, "%zu of %zu components equal%s", equal, asked->component_count, equal != 0 ? ": " : "");
     write_equal_names(asked, p, out);
     gci_buf_append_char(out, '\n');
@@ -263,7 +281,8 @@ compare_sides(side const *stored, side const *asked, size_t max_items, gcache_di
     gcache_status status = gci_compare(&stored->description, &asked->description, max_items, &diff, error);
     if (status != GCACHE_OK)
         return status;
-    status = pair_up(&stored->description, &asked->description, &p, error);
+    status = add_keys(diff, stored, asked) ? pair_up(&stored->description, &asked->description, &p, error)
+                                           : gci_fail_memory(error);
     if (status != GCACHE_OK) {
         gci_diff_free(diff);
         return status;

@@ -764,15 +764,19 @@ is_autocast(gci_near_key const *near, gci_diff_item const *item)
 
 /* ---- all of it ---- */
 
-/* The path behind its first part: max_autotune of options.max_autotune, is_inference of fx_kwargs[is_inference]. */
+/* The path behind its first part: max_autotune of options.max_autotune, is_inference of fx_kwargs[is_inference], triton.cudagraphs
+   of options["triton.cudagraphs"]. */
 static gci_view
 name_of(gci_view path)
 {
     char const *dot = memchr(path.data, '.', path.size), *open = memchr(path.data, '[', path.size);
+    bool bracketed = open != NULL && path.data[path.size - 1] == ']' && (dot == NULL || open < dot);
 
-    if (dot != NULL)
+    if (bracketed && open[1] == '"' && path.data[path.size - 2] == '"')
+        return gci_view_of(open + 2, path.size - (size_t)(open + 2 - path.data) - 2);
+    if (dot != NULL && (open == NULL || dot < open))
         return gci_view_of(dot + 1, path.size - (size_t)(dot + 1 - path.data));
-    if (open != NULL && path.data[path.size - 1] == ']')
+    if (bracketed)
         return gci_view_of(open + 1, path.size - (size_t)(open + 1 - path.data) - 1);
     return path;
 }

@@ -5,6 +5,7 @@
 
 #include "base/array.h"
 #include "base/check.h"
+#include "base/text/json.h"
 #include "base/utf8.h"
 #include "graph/cbor/cbor_read.h"
 #include "graph/diff/diff_run.h"
@@ -181,14 +182,23 @@ add_value(gci_diff_run *run, gci_value const *stored, gci_value const *asked)
 
 /* ---- paths ---- */
 
+/* A path can't be read otherwise than it is meant: .name, but ["a.b"] for a name with a dot or brackets. */
 static size_t
 push_name(gci_diff_run *run, gci_view name)
 {
     size_t mark = run->path.size;
+    bool plain = name.size != 0;
 
-    if (mark != 0)
+    for (size_t i = 0; i < name.size && plain; i++)
+        plain = name.data[i] != '\0' && strchr(".[]", name.data[i]) == NULL;
+    if (plain && mark != 0)
         gci_buf_append_char(&run->path, '.');
-    gci_buf_append_view(&run->path, name);
+    gci_buf_append_text(&run->path, plain ? "" : "[");
+    if (plain)
+        gci_buf_append_view(&run->path, name);
+    else
+        gci_json_write_text(&run->path, name);
+    gci_buf_append_text(&run->path, plain ? "" : "]");
     return mark;
 }
 
@@ -477,6 +487,16 @@ show_where(gci_diff_run *run, gci_diff_item *item, gci_view stored, gci_view ask
     item->asked = item->typed_asked = kept(run, &text);
 }
 
+static gci_view
+distinct(gci_diff_run *run, gci_view shown_text)
+{
+    gci_buf text;
+
+    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
+    gci_diff_show_distinct(shown_text, &text);
+    return kept(run, &text);
+}
+
 static void
 compare_texts(gci_diff_run *run, gci_value const *stored, gci_value const *asked)
 {
@@ -485,6 +505,10 @@ compare_texts(gci_diff_run *run, gci_value const *stored, gci_value const *asked
     gci_diff_item *item = add_item(run, stored, asked, gci_diff_show, GCI_DIFF_NOTHING);
     if (item != NULL)
         show_where(run, item, stored->text, asked->text);
+    if (item != NULL && gci_diff_look_alike(stored->text, asked->text)) {
+        item->stored = item->typed_stored = distinct(run, item->stored);
+        item->asked = item->typed_asked = distinct(run, item->asked);
+    }
     if (item != NULL && !gci_diff_add_hunks(run->diff, item, stored->text, asked->text))
         run->failed = true;
 }

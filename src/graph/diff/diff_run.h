@@ -55,6 +55,11 @@ void gci_diff_show_node(gci_value const *node, gci_buf *out);
 bool gci_diff_is_cut(gci_view text);
 void gci_diff_show_around(gci_view text, gci_view other, gci_buf *out);
 
+/* diff_alike.c: whether two texts differ first in what isn't seen, or looks like another character: a zero width, a space that
+   isn't one, an accent by itself; and a text in JSON with such characters escaped. */
+bool gci_diff_look_alike(gci_view stored, gci_view asked);
+void gci_diff_show_distinct(gci_view json, gci_buf *out);
+
 /* diff_text.c: unified hunks of two texts, bounded; for long texts of several lines. */
 bool gci_diff_wants_hunks(gci_view stored, gci_view asked);
 bool gci_diff_hunks(gci_view stored, gci_view asked, gci_buf *out);

@@ -8,9 +8,6 @@
 
 #include <stdlib.h>
 
-/* Shorter texts are shown as they are. */
-#define LONG_TEXT 200
-
 /* Lines around a change, lines kept at most, and bytes of a line. */
 #define CONTEXT_LINES 2
 #define LINES_SHOWN 200
@@ -206,7 +203,7 @@ has_lines(gci_view text)
 bool
 gci_diff_wants_hunks(gci_view stored, gci_view asked)
 {
-    return (stored.size > LONG_TEXT || asked.size > LONG_TEXT) && (has_lines(stored) || has_lines(asked));
+    return (gci_diff_is_cut(stored) || gci_diff_is_cut(asked)) && (has_lines(stored) || has_lines(asked));
 }
 
 bool
