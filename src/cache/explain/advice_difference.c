@@ -293,7 +293,7 @@ static bool
 is_number_input(gci_view text)
 {
     return gci_view_begins(text, "{\"value\": s") || gci_view_begins(text, "('s") || gci_view_begins(text, "('u") ||
-           gci_view_begins(text, "f64[][]");
+           gci_view_begins(text, "f64[][]") || gci_view_begins(text, "float64[] ");
 }
 
 /* An input that is a symbol came or went: with a symbol in other inputs' sizes, where no size was a number; or by itself. */
@@ -512,8 +512,13 @@ is_parameter(gcache_request const *request, gci_view path)
     char const *source = gci_input_source(request, path);
     bool named = false;
 
-    for (size_t i = 0; i < request->sources_count; i++)
-        named |= gci_diff_is_input(gci_view_text(request->sources[i].name));
+    gci_view rest = path, list = take(&rest, "[");
+
+    for (size_t i = 0; i < request->sources_count; i++) {
+        rest = gci_view_text(request->sources[i].name);
+        gci_view part = take(&rest, "[");
+        named |= rest.size != 0 && gci_view_equal(part, list);
+    }
     return source != NULL ? is_member(source) : named;
 }
 
@@ -694,11 +699,25 @@ note_sizes(gci_journal_entry const *entry, gci_near_key const *near, gci_advice_
 
 /* ---- the graph ---- */
 
-/* What an argument may be that follows from sizes and from the places of nodes. */
+/* 0.5, 1e-05 */
+static bool
+is_float(gci_view text)
+{
+    bool digit = false;
+
+    for (size_t i = 0; i < text.size; i++) {
+        digit |= isdigit((unsigned char)text.data[i]) != 0;
+        if (!isdigit((unsigned char)text.data[i]) && strchr(".e-+", text.data[i]) == NULL)
+            return false;
+    }
+    return digit;
+}
+
+/* What an argument may be that follows from sizes and from the places of nodes, or is a number. */
 static bool
 is_plain(gci_view argument)
 {
-    return is_number(argument) || is_symbol(argument) || gci_view_begins(argument, "nodes[");
+    return is_number(argument) || is_float(argument) || is_symbol(argument) || gci_view_begins(argument, "nodes[");
 }
 
 /* A node, or an argument, that is on one side only. */
@@ -707,7 +726,8 @@ one_sided(gci_view text)
 {
     if (gci_view_begins(text, "placeholder") || is_plain(text))
         return GCI_GRAPH_OPERATIONS;
-    return gci_view_begins(text, "prims.convert_element_t") ? GCI_GRAPH_CASTS : GCI_GRAPH_ANY;
+    return gci_view_begins(text, "prims.convert_element_t") || gci_view_begins(text, "aten.permute.") ? GCI_GRAPH_CASTS
+                                                                                                      : GCI_GRAPH_ANY;
 }
 
 /* How far a difference within the graph goes. */

@@ -51,6 +51,50 @@ bound_text(gci_arena *arena, gci_symbol_bounds const *bounds, gci_view source)
     return copy;
 }
 
+/* Multiples above the value that are tried: another guard may bound them from below. */
+#define MULTIPLES_MOST 64
+
+static bool
+holds_for_any(gci_trace const *trace, gci_hints const *hints)
+{
+    gcache_verdict verdict;
+
+    for (size_t i = 0; i < trace->live_count && i < trace->trial_count; i++) {
+        gci_trial const *trial = &trace->trials[i];
+        if (trial->cut == GCI_CUT_NOTHING && trial->reason == GCACHE_REASON_GUARD_FALSE && trial->ranked->guards != NULL &&
+            gci_guards_eval(trial->ranked->guards, hints, &verdict) == GCACHE_TRUE)
+            return true;
+    }
+    return false;
+}
+
+/* Whether a multiple above the value, the other hints as they are, makes a candidate hold: only then padding helps. */
+static bool
+padding_helps(gci_journal_entry const *entry, gci_symbol_bounds const *bounds, gci_arena *arena)
+{
+    gci_hints const *asked = &entry->context.hints;
+    gci_hint *items = gci_arena_array(arena, asked->count, sizeof *items), *varied = NULL;
+    gci_hints tried = *asked;
+
+    for (size_t i = 0; items != NULL && i < asked->count; i++) {
+        items[i] = asked->items[i];
+        if (gci_view_equal(items[i].name, bounds->name))
+            varied = &items[i];
+    }
+    if (varied == NULL || varied->value.kind != GCI_KIND_INT || varied->value.i < 0 ||
+        varied->value.i > INT32_MAX || bounds->modulus > INT32_MAX)
+        return false;
+    tried.items = items;
+    int64_t value = varied->value.i;
+    for (size_t i = 0; i < MULTIPLES_MOST; i++) {
+        value += bounds->modulus - value % bounds->modulus;
+        varied->value = gci_number_int(value);
+        if (holds_for_any(&entry->trace, &tried))
+            return true;
+    }
+    return false;
+}
+
 /* From the normal form of what decides the guard. */
 static void
 note_bounds(gci_journal_entry const *entry, gci_symbol_bounds const *bounds, gci_advice_case *out)
@@ -61,7 +105,7 @@ note_bounds(gci_journal_entry const *entry, gci_symbol_bounds const *bounds, gci
     out->values[GCI_VALUE_SOURCE] = bounds->name;
     gci_advice_name(out, gci_pairs_value(request->sources, request->sources_count, bounds->name));
     if (bounds->modulus != 0 && bounds->low == 0 && bounds->high == 0) {
-        out->facts |= GCI_FACT_BIT(MODULUS);
+        out->facts |= padding_helps(entry, bounds, out->arena) ? GCI_FACT_BIT(MODULUS) : 0;
         out->values[GCI_VALUE_MODULUS] = number(out->arena, bounds->modulus);
     } else if (bounds->modulus == 0 && bounds->low == bounds->high) {
         out->facts |= GCI_FACT_BIT(EQUALITY);
