@@ -16,7 +16,31 @@
 /* Of those that can't be nearer than what was found, only as near: so many, since of as many differences some are smaller. */
 #define EQUAL_LOOKS 8
 
-/* false: nothing can be said about it, since its description is gone or damaged. */
+/* Components that say which part of a program a key is for: however like each other two parts are, none was made from the
+   other. PyTorch's keys have one for a function's forward and its backward. */
+static char const *const parts[] = { "fx_kwargs[is_backward]" };
+
+static gci_component const *
+find_component(gci_description const *description, char const *name)
+{
+    for (size_t i = 0; i < description->component_count; i++)
+        if (gci_view_equal(description->components[i].name, gci_view_text(name)))
+            return &description->components[i];
+    return NULL;
+}
+
+static bool
+is_another_part(gci_description const *stored, gci_description const *asked)
+{
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        gci_component const *was = find_component(stored, parts[i]), *is = find_component(asked, parts[i]);
+        if (was != NULL && is != NULL && memcmp(was->hash, is->hash, sizeof is->hash) != 0)
+            return true;
+    }
+    return false;
+}
+
+/* false: nothing can be said about it, since its description is gone or damaged, or it is for another part of a program. */
 static bool
 look_closely(gci_near_key *near, gci_store *store, gci_description const *asked, gci_feature_set *set)
 {
@@ -26,7 +50,7 @@ look_closely(gci_near_key *near, gci_store *store, gci_description const *asked,
         return false;
     gci_description const *stored = gci_stored_description_get(holder);
     gci_feature_set_begin(set);
-    bool read = (stored->canonical.size == 0) == (asked->canonical.size == 0) &&
+    bool read = (stored->canonical.size == 0) == (asked->canonical.size == 0) && !is_another_part(stored, asked) &&
                 gci_description_features(stored, gci_feature_set_meet, set) && gci_feature_set_end(set, &near->likeness);
     near->is_kin = read && gci_likeness_is_kin(&near->likeness);
     near->components = (uint32_t)asked->component_count;

@@ -211,6 +211,41 @@ test_a_number_may_be_of_two_inputs(void **state)
     gcache_graph_free(is.graph);
 }
 
+/* A forward and its backward look alike, and neither was made from the other. */
+static gcache_graph *
+make_part(uint8_t number, char const *backward, char const *size)
+{
+    gcache_key key = { .bytes = { number } };
+    gcache_graph *g = gcache_graph_new_keyed("fx", &key);
+
+    add_list(g, "example_inputs", size);
+    add_list(g, "fx_kwargs", "1\n2\n3\n");
+    gcache_graph_line(g, "fx_kwargs[is_backward]", strcmp(backward, "True") == 0 ? "01" : "02", backward);
+    return g;
+}
+
+static void
+test_a_backward_is_no_forward(void **state)
+{
+    fixture *f = *state;
+    gcache_graph *forward = make_part(1, "False", "f32[5]\n"), *backward = make_part(2, "True", "f32[6]\n"),
+                 *asked = make_part(3, "True", "f32[5]\n");
+    char *text = NULL;
+
+    insert_text(f, forward, NULL, NULL, "forward");
+    assert_int_equal(gcache_explain(f->cache, asked, NULL, NULL, GCACHE_EXPLAIN_TEXT, &text, &f->error), GCACHE_MISS);
+    assert_null(strstr(text, "nearest of"));
+    gcache_free(text);
+    insert_text(f, backward, NULL, NULL, "backward");
+    assert_int_equal(gcache_explain(f->cache, asked, NULL, NULL, GCACHE_EXPLAIN_TEXT, &text, &f->error), GCACHE_MISS);
+    assert_non_null(strstr(text, "f32[6]"));
+    assert_null(strstr(text, "is_backward"));
+    gcache_free(text);
+    gcache_graph_free(forward);
+    gcache_graph_free(backward);
+    gcache_graph_free(asked);
+}
+
 int
 main(void)
 {
@@ -219,6 +254,7 @@ main(void)
         cmocka_unit_test_setup_teardown(test_component_lines_of_foreign_keys, fixture_open, fixture_close),
         cmocka_unit_test_setup_teardown(test_long_texts_of_foreign_keys_are_hunks, fixture_open, fixture_close),
         cmocka_unit_test_setup_teardown(test_inputs_of_foreign_keys_are_aligned, fixture_open, fixture_close),
+        cmocka_unit_test_setup_teardown(test_a_backward_is_no_forward, fixture_open, fixture_close),
         cmocka_unit_test_setup_teardown(test_a_number_may_be_of_two_inputs, fixture_open, fixture_close),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
