@@ -289,6 +289,48 @@ has_no_pair(gci_alignment const *alignment)
 
 static list_fns const values = { add_list_item, compare };
 
+/* ---- numbers of inputs ---- */
+
+/* Which inputs are static, and the like. */
+static bool
+has_input_numbers(gci_diff_run const *run, gci_value const *list)
+{
+    gci_view path = gci_buf_view(&run->path);
+    bool numbers = run->inputs != NULL && (gci_view_contains(path, "_input") || gci_view_is(path, "inputs_to_check"));
+
+    for (uint32_t i = 0; i < list->count && numbers; i++)
+        numbers = list->items[i].type == GCI_INT && list->items[i].integer >= 0 && list->items[i].integer < GCI_LCS_NONE;
+    return numbers;
+}
+
+static bool
+has_number(gci_value const *list, uint32_t number)
+{
+    for (uint32_t i = 0; i < list->count; i++)
+        if (list->items[i].integer == (int64_t)number)
+            return true;
+    return false;
+}
+
+/* The numbers that one side has, whatever number the same input has on the other: of an input that is new or gone it follows. */
+static void
+add_input_numbers(gci_diff_run *run, gci_value const *list, gci_value const *others, bool of_asked)
+{
+    gci_alignment const *inputs = run->inputs;
+    uint32_t const *counterparts = of_asked ? inputs->to_stored : inputs->to_asked;
+    uint32_t count = of_asked ? inputs->asked_count : inputs->stored_count;
+
+    for (uint32_t i = 0; i < list->count && !run->failed; i++) {
+        uint32_t number = (uint32_t)list->items[i].integer, there = number < count ? counterparts[number] : number;
+        if (there != GCI_LCS_NONE && has_number(others, there))
+            continue;
+        size_t mark = push_index(run, i);
+        add_item(run, of_asked ? NULL : &list->items[i], of_asked ? &list->items[i] : NULL, gci_diff_show,
+                 there == GCI_LCS_NONE ? GCI_DIFF_INDEX : GCI_DIFF_NOTHING);
+        pop_path(run, mark);
+    }
+}
+
 static void
 compare_lists(gci_diff_run *run, gci_value const *stored, gci_value const *asked)
 {
@@ -300,6 +342,9 @@ compare_lists(gci_diff_run *run, gci_value const *stored, gci_value const *asked
             compare(run, &stored->items[i], &asked->items[i]);
             pop_path(run, mark);
         }
+    } else if (has_input_numbers(run, stored) && has_input_numbers(run, asked)) {
+        add_input_numbers(run, stored, asked, false);
+        add_input_numbers(run, asked, stored, true);
     } else if (gci_diff_align_lists(run, stored, asked, &alignment)) {
         if (has_no_pair(&alignment) && !in_sources(run))
             add_value(run, stored, asked);
