@@ -296,7 +296,8 @@ static bool
 has_input_numbers(gci_diff_run const *run, gci_value const *list)
 {
     gci_view path = gci_buf_view(&run->path);
-    bool numbers = run->inputs != NULL && list->count != 0 && (gci_view_contains(path, "_input") || gci_view_is(path, "inputs_to_check"));
+    bool named = gci_view_contains(path, "_input") || gci_view_is(path, "inputs_to_check");
+    bool numbers = named && run->inputs != NULL && list->count != 0;
 
     for (uint32_t i = 0; i < list->count && numbers; i++)
         numbers = list->items[i].type == GCI_INT && list->items[i].integer >= 0 && list->items[i].integer < GCI_LCS_NONE;
