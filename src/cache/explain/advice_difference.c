@@ -293,7 +293,7 @@ static bool
 is_number_input(gci_view text)
 {
     return gci_view_begins(text, "{\"value\": s") || gci_view_begins(text, "('s") || gci_view_begins(text, "('u") ||
-           gci_view_begins(text, "f64[][]") || gci_view_begins(text, "float64[] ");
+           gci_view_begins(text, "f64[][]") || gci_view_contains(text, "float64[] on ");
 }
 
 /* An input that is a symbol came or went: with a symbol in other inputs' sizes, where no size was a number; or by itself. */
