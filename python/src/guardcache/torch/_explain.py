@@ -80,8 +80,8 @@ def _compiles(records: Iterable[Lookup]) -> list[list[Lookup]]:
 def _cause(compile: list[Lookup]) -> Lookup | None:
     """The lookup that says why a compile was needed; None if it wasn't.
 
-    An unknown AOT key has no component lines to compare, but the graph below it has; a known key whose guards fail says
-    it all.
+    Where AOT's key is unknown and the graph below it too, the graph says what differs in what is compiled; where only
+    AOT's is, or its guards fail, that says it all.
     """
     failed = [lookup for lookup in compile if lookup.outcome != HIT]
     if not failed:
