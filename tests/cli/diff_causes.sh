@@ -95,3 +95,8 @@ done
 run guardcache diff "${key%2}1" "$key"
 run guardcache diff --json "${key%2}1" "$key"
 run guardcache diff --json "$key" "$key"
+echo "advice on an order in memory only where there is another one:"
+guardcache insert --cache one --graph one.json --payload texts.py >/dev/null
+run guardcache explain --cache one --graph one_strided.json | sed 's@stored [0-9:]*,@stored TIME,@'
+guardcache insert --cache base --graph base.json --payload texts.py >/dev/null
+run guardcache explain --cache base --graph transposed.json | sed 's@stored [0-9:]*,@stored TIME,@'

@@ -121,20 +121,38 @@ sizes_facts(gci_view stored, gci_view asked)
     return asked.size == 0 ? facts : 0;
 }
 
-/* Strides of a contiguous tensor, as far as strides alone show it: none is smaller than one behind it, and the last is 1. */
-static bool
-descends(gci_view strides)
-{
-    long previous = 0;
-    gci_view stride = { 0 };
+/* Dimensions that are looked at. */
+#define RANK_MOST 16
 
-    for (size_t i = 0; next_size(&strides, &stride); i++) {
-        long now = is_number(stride) ? strtol(stride.data, NULL, 10) : 0;
-        if (now <= 0 || (i != 0 && now > previous))
+static size_t
+split_sizes(gci_view sizes, gci_view out[RANK_MOST])
+{
+    size_t count = 0;
+
+    while (count < RANK_MOST && next_size(&sizes, &out[count]))
+        count++;
+    return sizes.size == 0 ? count : 0;
+}
+
+/* Each stride is the product of the sizes behind it, but for those of one element, which are never used. What is behind a
+   symbol isn't known, and counts as not. */
+static bool
+is_contiguous(gci_view sizes, gci_view strides)
+{
+    gci_view size[RANK_MOST], stride[RANK_MOST];
+    size_t rank = split_sizes(sizes, size);
+    unsigned long long product = 1;
+
+    if (rank == 0 || split_sizes(strides, stride) != rank)
+        return false;
+    for (size_t i = rank; i-- > 0;) {
+        if (gci_view_is(size[i], "1"))
+            continue;
+        if (product == 0 || !is_number(stride[i]) || strtoull(stride[i].data, NULL, 10) != product)
             return false;
-        previous = now;
+        product = is_number(size[i]) ? product * strtoull(size[i].data, NULL, 10) : 0;
     }
-    return previous == 1;
+    return true;
 }
 
 static size_t
@@ -146,6 +164,15 @@ rank_of(gci_view sizes)
     while (next_size(&sizes, &size))
         rank++;
     return rank;
+}
+
+/* Strides that differ though both are contiguous are those of one element: that is no other order. */
+static uint64_t
+layout_facts(bool was_contiguous, bool still)
+{
+    if (was_contiguous && still)
+        return 0;
+    return GCI_FACT_BIT(STRIDES) | (was_contiguous ? GCI_FACT_BIT(CONTIGUOUS) : 0);
 }
 
 static void
@@ -166,7 +193,7 @@ compare_tensors(tensor_line const *stored, tensor_line const *asked, gci_advice_
         out->values[GCI_VALUE_STORED] = stored->device;
         out->values[GCI_VALUE_ASKED] = asked->device;
     } else if (!gci_view_equal(stored->strides, asked->strides)) {
-        out->facts |= GCI_FACT_BIT(STRIDES) | (descends(stored->strides) ? GCI_FACT_BIT(CONTIGUOUS) : 0);
+        out->facts |= layout_facts(is_contiguous(stored->sizes, stored->strides), is_contiguous(asked->sizes, asked->strides));
         out->facts |= rank_of(stored->sizes) == 4 ? GCI_FACT_BIT(IMAGES) : 0;
     } else if (gradient != gci_view_contains(asked->more, "requires_grad=True")) {
         out->facts |= GCI_FACT_BIT(REQUIRES_GRAD);
@@ -182,25 +209,6 @@ unquoted(gci_view text)
     bool quoted = text.size >= 2 && text.data[0] == '"' && text.data[text.size - 1] == '"';
 
     return quoted ? gci_view_of(text.data + 1, text.size - 2) : text;
-}
-
-/* Where the last of the differences in the same tensor's strides ends in 1 and the first is the largest, it was contiguous. */
-static bool
-was_contiguous(gci_near_key const *near, gci_view tensor)
-{
-    gci_buf strides;
-
-    gci_buf_init(&strides, GCI_BUF_NO_LIMIT);
-    for (size_t i = 0; i < near->count; i++) {
-        gci_diff_item const *item = &near->items[i];
-        if (gci_view_begins(item->path, tensor.data) && strstr(item->path.data + tensor.size, "stride[") != NULL) {
-            gci_buf_append_view(&strides, item->stored);
-            gci_buf_append_text(&strides, ", ");
-        }
-    }
-    bool contiguous = descends(gci_buf_view(&strides));
-    gci_buf_clear(&strides);
-    return contiguous;
 }
 
 /* Among the strides that differ is the fourth, and no fifth: of a tensor of four dimensions in two layouts, the last differs. */
@@ -249,7 +257,7 @@ note_input_path(gci_near_key const *near, gci_diff_item const *item, gci_advice_
     else if (resized)
         return; /* what else differs may follow from the sizes */
     else if (gci_view_begins(name, "stride["))
-        out->facts |= GCI_FACT_BIT(STRIDES) | (was_contiguous(near, tensor) ? GCI_FACT_BIT(CONTIGUOUS) : 0) |
+        out->facts |= layout_facts(item->was_contiguous, item->is_contiguous) |
                       (has_four_strides(near, tensor.data) ? GCI_FACT_BIT(IMAGES) : 0);
     else if (gci_view_is(name, "dtype"))
         out->facts |= GCI_FACT_BIT(DTYPE);

@@ -90,6 +90,7 @@ typedef struct gci_diff_item {
     gci_view whole_stored, whole_asked; /* all sizes; data NULL: the item stands for itself */
     size_t whole;      /* so much of the path names them */
     gci_diff_remark remark;
+    bool was_contiguous, is_contiguous; /* a stride: whether its tensor certainly was, and is */
 } gci_diff_item;
 
 typedef struct gci_diff {

@@ -198,4 +198,8 @@ gci_diff_fold_sizes(gci_diff_run *run, size_t first, gci_value const *stored, gc
     show_whole(run, &stride, "stride");
     if (stride.count != 0)
         run->diff->items[stride.first].remark = remark_of(before, now);
+    for (size_t i = stride.first; i < stride.first + stride.count; i++) {
+        run->diff->items[i].was_contiguous = before == CONTIGUOUS;
+        run->diff->items[i].is_contiguous = now == CONTIGUOUS;
+    }
 }
