@@ -42,7 +42,7 @@ GuardFunction = Callable[[str, Sequence[Any]], object]
 # What `explain` can look back on.
 _RECORDS_MAX = 1000
 
-# Misses whose insert may still come. AOT's come with the backward, and a model in pieces has a forward for each of them.
+# Misses whose insert may still come. AOT's come with the backward, and a model in pieces has a forward for each.
 _MISSED_MAX = 256
 
 # How long to wait for another process's compile: what PyTorch waits for its own file locks.
@@ -322,8 +322,8 @@ class Adapter:
             self._counts["duplicates" if inserted.existed else "stored"] += 1
 
     def _own_time_ns(self, key: str, entry: Any, question: _Question) -> int:
-        """What compiling took. AOT's time contains that of its graphs, which have entries, and hits, of their own; not so if
-        they are bundled.
+        """What compiling took. AOT's time contains that of its graphs, which have entries, and hits, of their own; not so
+        if they are bundled.
         """
         took = live.time_taken_ns(entry)
         with self._lock:
