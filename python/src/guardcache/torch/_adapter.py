@@ -322,8 +322,8 @@ class Adapter:
             self._counts["duplicates" if inserted.existed else "stored"] += 1
 
     def _own_time_ns(self, key: str, entry: Any, question: _Question) -> int:
-        """What compiling took. AOT's time contains that of its graphs, which have entries, and hits, of their own; not so
-        if they are bundled.
+        """What compiling took. AOT's time contains that of its graphs, which have entries and hits of their own unless
+        they are bundled.
         """
         took = live.time_taken_ns(entry)
         with self._lock:
