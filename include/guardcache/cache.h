@@ -380,10 +380,10 @@ typedef struct gcache_subject {
 
 /*
  * How two descriptions differ: which components, then the exact paths, as gcache_diff writes them; for keys that somebody
- * else computed, which component lines, and two that differ in none differ in "key". Text begins with a line that counts and names the equal components, and is empty if
- * all is equal; JSON has "components" beside gcache_diff's members: name -> "equal", "differs", or the side that alone has
- * it. At most max_items differences are written (0: 50) and all are counted. cache may be NULL if both sides are
- * descriptions. *out_text is freed with gcache_free; *out_count may be NULL.
+ * else computed, which component lines, and two that differ in none differ in "key". Text begins with a line that counts
+ * and names the equal components, and is empty if all is equal; JSON has "components" beside gcache_diff's members: name ->
+ * "equal", "differs", or the side that alone has it. At most max_items differences are written (0: 50) and all are counted.
+ * cache may be NULL if both sides are descriptions. *out_text is freed with gcache_free; *out_count may be NULL.
  * GCACHE_OK, GCACHE_REFUSED (a description is a bypass), ERROR_NOT_FOUND (nothing is stored under a key), ERROR_ARGUMENT (a
  * canonical form against component lines), ERROR_CORRUPT, ERROR_IO, ERROR_MEMORY.
  */
