@@ -7,6 +7,7 @@
 #define GCI_CACHE_EXPLAIN_EXPLANATION_H
 
 #include "base/buf.h"
+#include "cache/advice/advice.h"
 #include "cache/explain/story.h"
 #include "cache/journal/journal_entry.h"
 
@@ -42,10 +43,6 @@ void gci_explain_write(gci_journal_entry *entry, gcache_explain_form form, gci_t
 
 /* Writes that another variant serves than the expected one, and why; nothing if it doesn't. No line end. */
 void gci_explain_variant(gci_journal_entry const *entry, gci_buf *out);
-
-/* What can be done about a miss: a sentence or two in the words of the user's framework. Nothing where nothing is known to
-   help. */
-void gci_write_advice(gci_journal_entry const *entry, gci_buf *out);
 
 /* Tells an entry of the journal that has been opened, and what has changed since. */
 void gci_explain_tell_past(gci_journal_entry *entry, size_t room, gci_story *story);

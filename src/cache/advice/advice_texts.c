@@ -2,7 +2,7 @@
  * What a difference between two texts is, in the terms that advice is written in: other sizes of tensors alone, the same
  * operations in another order or with other arguments, a setting on its line.
  */
-#include "cache/explain/advice.h"
+#include "cache/advice/advice.h"
 
 #include <ctype.h>
 

@@ -1,9 +1,8 @@
 /*
  * What can be done about a miss. Facts about it (advice.h) choose among the rows that kinds bring along (kinds/kinds.h).
  */
-#include "cache/explain/advice.h"
+#include "cache/advice/advice.h"
 
-#include "cache/explain/explanation.h"
 #include "cache/handle/words.h"
 #include "graph/graph.h"
 

@@ -1,7 +1,7 @@
 /*
  * What a guard that failed asks for: one value, multiples, what lies on one side of a bound.
  */
-#include "cache/explain/advice.h"
+#include "cache/advice/advice.h"
 
 #include <stdio.h>
 

@@ -1,13 +1,20 @@
 /*
- * What an advice is chosen by: facts about the miss, and the values that its text may name (kinds/kinds.h).
- * Facts: advice_difference.c and advice_texts.c (a key that nobody stored), advice_guard.c; choosing: advice.c.
+ * What helps after a miss: rows of a kind's advice.json, chosen by facts about the miss, with the values that their texts may
+ * name (kinds/kinds.h). Facts: advice_difference.c, advice_inputs.c, advice_sizes.c and advice_texts.c (a key that nobody stored),
+ * advice_guard.c; choosing: advice.c.
  */
-#ifndef GCI_CACHE_EXPLAIN_ADVICE_H
-#define GCI_CACHE_EXPLAIN_ADVICE_H
+#ifndef GCI_CACHE_ADVICE_ADVICE_H
+#define GCI_CACHE_ADVICE_ADVICE_H
 
 #include "base/arena.h"
 #include "cache/journal/journal_entry.h"
 #include "kinds/kinds.h"
+
+/* What can be done about a miss: a sentence or two in the words of the user's framework. Nothing where nothing is known to
+   help. */
+void gci_write_advice(gci_journal_entry const *entry, gci_buf *out);
+
+/* ---- facts ---- */
 
 /* What rows are compared with: one difference, a guard, a requirement. Values are views into the entry, or into the arena. */
 typedef struct gci_advice_case {
@@ -28,6 +35,10 @@ void gci_advice_on_line(gci_view stored, gci_view asked, gci_advice_case *out);
 
 /* Facts and values of near->items[index], with sizes that vary as far as the entry has names for them. */
 void gci_advice_on_difference(gci_journal_entry const *entry, gci_near_key const *near, size_t index, gci_advice_case *out);
+
+/* Of a difference in an input; then of all sizes that vary, if this one does. */
+void gci_advice_on_input(gci_journal_entry const *entry, gci_near_key const *near, gci_diff_item const *item, gci_advice_case *out);
+void gci_advice_on_sizes(gci_journal_entry const *entry, gci_near_key const *near, gci_advice_case *out);
 
 /* The same for the guard that decided. */
 void gci_advice_on_guard(gci_journal_entry const *entry, gci_trial const *trial, gci_advice_case *out);
