@@ -182,23 +182,57 @@ add_value(gci_diff_run *run, gci_value const *stored, gci_value const *asked)
 
 /* ---- paths ---- */
 
-/* A path can't be read otherwise than it is meant: .name, but ["a.b"] for a name with a dot or brackets. */
+/* The order of members in canonical forms. */
+static int
+compare_names(gci_view a, gci_view b)
+{
+    return a.size != b.size ? (a.size < b.size ? -1 : 1) : gci_view_compare(a, b);
+}
+
+static bool
+has_member(gci_value const *map, gci_view name)
+{
+    uint32_t from = 0, to = map->count;
+
+    while (from < to) {
+        uint32_t middle = from + (to - from) / 2;
+        int order = compare_names(map->members[middle].name, name);
+        if (order == 0)
+            return true;
+        from = order < 0 ? middle + 1 : from;
+        to = order < 0 ? to : middle;
+    }
+    return false;
+}
+
+/* A name that a path would be read otherwise with: of brackets, or a.b beside a. cpp.threads is what people call it. */
+static bool
+needs_quotes(gci_view name, gci_value const *stored, gci_value const *asked)
+{
+    for (size_t i = 0; i < name.size; i++) {
+        gci_view before = gci_view_of(name.data, i);
+        if (name.data[i] == '\0' || name.data[i] == '[' || name.data[i] == ']')
+            return true;
+        if (name.data[i] == '.' && (i == 0 || i + 1 == name.size || has_member(stored, before) || has_member(asked, before)))
+            return true;
+    }
+    return name.size == 0;
+}
+
+/* A path can't be read otherwise than it is meant: .name, but ["a.b"] beside a member a. */
 static size_t
-push_name(gci_diff_run *run, gci_view name)
+push_name(gci_diff_run *run, gci_view name, bool quoted)
 {
     size_t mark = run->path.size;
-    bool plain = name.size != 0;
 
-    for (size_t i = 0; i < name.size && plain; i++)
-        plain = name.data[i] != '\0' && strchr(".[]", name.data[i]) == NULL;
-    if (plain && mark != 0)
-        gci_buf_append_char(&run->path, '.');
-    gci_buf_append_text(&run->path, plain ? "" : "[");
-    if (plain)
-        gci_buf_append_view(&run->path, name);
-    else
+    if (quoted) {
+        gci_buf_append_char(&run->path, '[');
         gci_json_write_text(&run->path, name);
-    gci_buf_append_text(&run->path, plain ? "" : "]");
+        gci_buf_append_char(&run->path, ']');
+    } else {
+        gci_buf_append_text(&run->path, mark != 0 ? "." : "");
+        gci_buf_append_view(&run->path, name);
+    }
     return mark;
 }
 
@@ -367,10 +401,9 @@ merge_members(gci_diff_run *run, gci_value const *stored, gci_value const *asked
     while ((i < stored->count || k < asked->count) && !run->failed) {
         gci_member const *a = i < stored->count ? &stored->members[i] : NULL;
         gci_member const *b = k < asked->count ? &asked->members[k] : NULL;
-        int order = a == NULL ? 1 : b == NULL ? -1 : a->name.size != b->name.size
-                        ? (a->name.size < b->name.size ? -1 : 1) : gci_view_compare(a->name, b->name);
+        int order = a == NULL ? 1 : b == NULL ? -1 : compare_names(a->name, b->name);
         gci_view name = order <= 0 ? a->name : b->name;
-        size_t mark = push_name(run, name);
+        size_t mark = push_name(run, name, needs_quotes(name, stored, asked));
         fn(run, name, order <= 0 ? &a->value : NULL, order >= 0 ? &b->value : NULL);
         pop_path(run, mark);
         i += order <= 0;
@@ -651,7 +684,7 @@ static list_fns const inputs = { add_input, compare_input };
 static void
 compare_inputs(gci_diff_run *run, gci_value const *stored, gci_value const *asked)
 {
-    size_t mark = push_name(run, (gci_view)GCI_VIEW("inputs"));
+    size_t mark = push_name(run, (gci_view)GCI_VIEW("inputs"), false);
     bool lists = both_are(GCI_LIST, stored, asked);
 
     if (lists)

@@ -249,7 +249,7 @@ def _plan_surroundings(patches: Patches, adapter: Adapter) -> None:
     @functools.wraps(lines_of_key)
     def lines_for_later(pickler: Any, details: Any, key: str) -> list[str]:
         adapter.key_made(key, functools.partial(_lines, pickler, details))
-        return lines_of_key(pickler, details, key)  # type: ignore[no-any-return]
+        return lines_of_key(pickler, details, key)
 
     compile_graph = compile_fx._compile_fx_inner
 

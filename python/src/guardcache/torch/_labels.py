@@ -17,7 +17,6 @@ from types import CodeType, FrameType
 from typing import Any, TypeVar
 
 import torch
-from torch._dynamo.eval_frame import dynamo_tls
 from torch._guards import TracingContext
 
 import guardcache
@@ -116,12 +115,7 @@ def _place() -> str:
     code = _traced_code()
     if code is not None and not code.co_filename.startswith(_NOT_THE_PROGRAM):
         return f"{os.path.basename(code.co_filename)}:{_line(code)} {_signature(code)}"
-    if code is not None:
-        return _call(TracingContext.get())
-    if not dynamo_tls.traced_frame_infos:
-        return ""
-    name, place = _traced_frame()
-    return f"{os.path.basename(place)} {name}"
+    return _call(TracingContext.get()) if code is not None else ""
 
 
 def _call(context: TracingContext) -> str:
@@ -172,11 +166,6 @@ def _signature(code: CodeType) -> str:
         names.append("*" + code.co_varnames[count])
     shown = names if len(names) <= _PARAMETERS_MAX else [*names[:_PARAMETERS_MAX], "..."]
     return f"{name}({', '.join(shown)})"
-
-
-def _traced_frame() -> tuple[str, str]:
-    name, _, place = dynamo_tls.traced_frame_infos[-1].partition(" ")
-    return _calling_line() if place.startswith(_NOT_THE_PROGRAM) else (name, place)
 
 
 def _calling_line() -> tuple[str, str]:
