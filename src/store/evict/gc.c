@@ -112,7 +112,7 @@ evict_aged(struct collection *run, uint64_t max_age_ns, gci_eviction_cause cause
 {
     uint64_t now = gci_clock_wall_ns(), since = now - max_age_ns;
     gci_choice choice = { .of = GCI_UNUSED_SINCE, .since_ns = since, .limit = slice_of(run), .want = UINT64_MAX };
-    gci_eviction eviction = { .cause = cause, .want = UINT64_MAX, .wait_ns = KEY_WAIT_NS, .before_ns = since };
+    gci_eviction eviction = { .cause = (int)cause, .want = UINT64_MAX, .wait_ns = KEY_WAIT_NS, .before_ns = since };
 
     return max_age_ns != 0 && max_age_ns < now ? evict_all_chosen(run, &choice, &eviction) : GCACHE_OK;
 }
