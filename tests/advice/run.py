@@ -3,8 +3,9 @@
 
 run.py [--accept] [--key KEY] [--keep DIRECTORY] [KIND | KIND/EXAMPLE]...
 
-An example (src/kinds/KIND/examples/NAME.py) has functions that run in a process each, on one cache: `stored` fills it, `asked`
-misses, and the explanation must give the advice whose row in advice.json names the example; `followed` does what it says. AFTER
+An example (NAME.py below src/kinds/KIND/examples) has functions that run in a process each, on one cache: `stored` fills it,
+`asked` misses, and the explanation must give the advice whose row in advice.json names the example; `followed` does what it
+says. AFTER
 says what must come of it:
 
     hit     everything is found
@@ -56,7 +57,8 @@ class Example(NamedTuple):
 
     @property
     def path(self) -> Path:
-        return KINDS / self.kind / "examples" / f"{self.name}.py"
+        (found,) = (KINDS / self.kind / "examples").rglob(f"{self.name}.py")
+        return found
 
 
 def load(path: Path) -> ModuleType:

@@ -54,24 +54,6 @@ write_head(printer *p, gci_block const *block)
 }
 
 static void
-write_sentence(printer *p, gci_block const *block)
-{
-    write_part(p, "<p>", block->texts[0], "</p>\n");
-}
-
-static void
-write_remark(printer *p, gci_block const *block)
-{
-    write_part(p, "<p class=\"remark\">", block->texts[0], "</p>\n");
-}
-
-static void
-write_dim(printer *p, gci_block const *block)
-{
-    write_part(p, "<p class=\"dim\">", block->texts[0], "</p>\n");
-}
-
-static void
 write_candidate(printer *p, gci_block const *block)
 {
     gci_buf_append_text(p->out, "<p>");
@@ -147,12 +129,6 @@ write_would_hit(printer *p, gci_block const *block)
 }
 
 static void
-write_advice(printer *p, gci_block const *block)
-{
-    write_part(p, "<p class=\"advice\"><strong>Advice</strong> ", block->texts[0], "</p>\n");
-}
-
-static void
 write_note(printer *p, gci_block const *block)
 {
     gci_buf_append_text(p->out, "<p>");
@@ -165,24 +141,25 @@ write_note(printer *p, gci_block const *block)
 
 typedef struct block_writer {
     void (*write)(printer *p, gci_block const *block);
+    char const *open, *close;   /* without write: around its only text */
     char const *before, *after; /* of a run of such blocks */
     bool of_candidate;          /* belongs to the candidate before it */
 } block_writer;
 
 static block_writer const writers[GCI_BLOCK_KINDS] = {
     [GCI_BLOCK_HEAD] = { .write = write_head },
-    [GCI_BLOCK_SENTENCE] = { .write = write_sentence },
+    [GCI_BLOCK_SENTENCE] = { .open = "<p>", .close = "</p>\n" },
     [GCI_BLOCK_CANDIDATE] = { .write = write_candidate },
     [GCI_BLOCK_GUARD] = { .write = write_guard, .before = "<div class=\"guards\">", .after = "</div>\n", .of_candidate = true },
-    [GCI_BLOCK_REMARK] = { .write = write_remark, .of_candidate = true },
+    [GCI_BLOCK_REMARK] = { .open = "<p class=\"remark\">", .close = "</p>\n", .of_candidate = true },
     [GCI_BLOCK_DIFFERENCE] = { .write = write_difference, .before = "<div class=\"diffs\">", .after = "</div>\n",
                                .of_candidate = true },
     [GCI_BLOCK_HUNK] = { .write = write_hunk, .of_candidate = true },
-    [GCI_BLOCK_CONSEQUENCE] = { .write = write_dim },
-    [GCI_BLOCK_MORE] = { .write = write_dim },
+    [GCI_BLOCK_CONSEQUENCE] = { .open = "<p class=\"dim\">", .close = "</p>\n" },
+    [GCI_BLOCK_MORE] = { .open = "<p class=\"dim\">", .close = "</p>\n" },
     [GCI_BLOCK_WOULD_HIT] = { .write = write_would_hit, .before = "<div class=\"would\"><strong>Would hit</strong> <ul>",
                               .after = "</ul></div>\n" },
-    [GCI_BLOCK_ADVICE] = { .write = write_advice },
+    [GCI_BLOCK_ADVICE] = { .open = "<p class=\"advice\"><strong>Advice</strong> ", .close = "</p>\n" },
     [GCI_BLOCK_NOTE] = { .write = write_note },
 };
 
@@ -289,8 +266,10 @@ write_block(printer *p, gci_block const *block)
     }
     if (block->kind == GCI_BLOCK_SENTENCE && p->differs)
         begin_nearest(p, block);
-    else
+    else if (writer->write != NULL)
         writer->write(p, block);
+    else
+        write_part(p, writer->open, block->texts[0], writer->close);
 }
 
 void

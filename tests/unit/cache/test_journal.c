@@ -633,18 +633,27 @@ a_long_guard_keeps_the_part_that_decided(void **state)
     free(joined);
 }
 
-/* Thousands of hints don't fit in: those that decided do. */
+/* A miss with thousands of hints, which don't fit in. */
+static void
+miss_many_hints(fixture *f, gcache_request const *request)
+{
+    gcache_graph *g = make_matmul("s0", "s1");
+    gcache_hints hints = many_hints("s0");
+
+    assert_int_equal(insert_text(f, g, NULL, "s0 % 8 == 0", "x"), GCACHE_OK);
+    look_up(f, g, &hints, request, GCACHE_MISS);
+    gcache_graph_free(g);
+}
+
+/* Those that decided do. */
 static void
 many_hints_keep_those_that_decided(void **state)
 {
     fixture *f = *state;
-    gcache_graph *g = make_matmul("s0", "s1");
-    gcache_hints hints = many_hints("s0");
     gcache_request request = GCACHE_REQUEST_INIT;
 
     request.label = "model.py:7 forward";
-    assert_int_equal(insert_text(f, g, NULL, "s0 % 8 == 0", "x"), GCACHE_OK);
-    look_up(f, g, &hints, &request, GCACHE_MISS);
+    miss_many_hints(f, &request);
     char *text = explain_past(f, NULL, GCACHE_EXPLAIN_JSON, 1);
     assert_has(text, "\"label\": \"model.py:7 forward\"");
     assert_has(text, ", \"cut\": true, \"candidates\": [");
@@ -656,26 +665,21 @@ many_hints_keep_those_that_decided(void **state)
     assert_has(text, "12 % 8 = 4");
     assert_null(strstr(text, "since then")); /* not all hints are known */
     gcache_free(text);
-    gcache_graph_free(g);
 }
 
 static void
 a_cut_miss_knows_its_variant(void **state)
 {
     fixture *f = *state;
-    gcache_graph *g = make_matmul("s0", "s1");
-    gcache_hints hints = many_hints("s0");
     gcache_request request = GCACHE_REQUEST_INIT;
 
     request.variant = "slow";
-    assert_int_equal(insert_text(f, g, NULL, "s0 % 8 == 0", "x"), GCACHE_OK);
-    look_up(f, g, &hints, &request, GCACHE_MISS);
+    miss_many_hints(f, &request);
     char *text = explain_past(f, NULL, GCACHE_EXPLAIN_TEXT, 1);
     assert_has(text, "miss: variant");
     assert_has(text, "asked \"slow\"");
     assert_has(text, "or compile \"slow\" once");
     gcache_free(text);
-    gcache_graph_free(g);
 }
 
 /* One comparison of 70,000 bytes: there is no smaller part that decided. */
