@@ -78,6 +78,8 @@ FAULTS = [
     ("marks", "src/base/a.c", "/* TO" + "DO */\n", "a left-over mark"),
     ("marks", "docs/a.md", "see /ro" + "ot/a\n", "a path of one machine"),
     ("marks", "src/base/a.c", SHORT + " \n", "white space"),
+    ("links", "docs/a.md", "[a](../src/gone.c)\n", "../src/gone.c isn't there"),
+    ("links", "docs/a.md", "[a](../src/README.md#gone)\n", "has no heading gone"),
     ("features", "docs/features.md", FEATURES.replace(OPEN, ""), "no row I1"),
     ("features", "docs/features.md", proved_by("open: no"), "open without a reason"),
     ("features", "docs/features.md", proved_by("lint/check_lint"), "no test runs lint/check_lint"),
