@@ -563,6 +563,8 @@ gci_file_allocate(gci_file const *file, uint64_t size, gcache_error *error)
         reason = posix_fallocate(file->fd, 0, (off_t)size);
     while (reason == EINTR);
     errno = reason;
+    if (reason == EFBIG)
+        return gci_fail(error, GCACHE_ERROR_LIMIT, "%s/%s: no file may be so large here", file->dir.name, file->path);
     return reason != 0 ? fail_file(file, error) : GCACHE_OK;
 }
 

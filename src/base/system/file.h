@@ -145,7 +145,8 @@ gcache_status gci_file_sync(gci_file const *file, gcache_error *error);
 gcache_status gci_file_truncate(gci_file const *file, uint64_t size, gcache_error *error);
 /* Permission bits. */
 gcache_status gci_file_set_mode(gci_file const *file, mode_t mode, gcache_error *error);
-/* Real blocks for size bytes, so that a write into a mapping can't meet a full disk. */
+/* Real blocks for size bytes, so that a write into a mapping can't meet a full disk. ERROR_LIMIT: no file may be so large here,
+   by a limit of the process or of the file system. */
 gcache_status gci_file_allocate(gci_file const *file, uint64_t size, gcache_error *error);
 
 /* Writes a whole small file under a temporary name, syncs it and renames it: it is there whole or not at all, whoever else

@@ -41,7 +41,7 @@ make_probes(gci_store *store, gci_path const paths[NAMES], uint64_t size, bool *
 }
 
 /* Whether an insert of that size can be made now: that is what the file system, its inodes and quotas, have to allow.
-   *out_nameless: not even empty files. */
+   *out_nameless: not even empty files. ERROR_LIMIT: a file of that size can't be made, whatever is evicted. */
 static gcache_status
 probe(gci_store *store, uint64_t size, bool *out_nameless, gcache_error *error)
 {
@@ -141,5 +141,9 @@ gci_evict_for_space(gci_store *store, uint64_t need, gcache_error *error)
         gci_overhead_shrink(store);
     status = futile ? probe_pruned(store, need, &nameless, error) : evict_until_it_fits(store, need, error);
     gci_file_unlock_and_close(&lock);
+    if (status == GCACHE_ERROR_LIMIT)
+        return gci_fail(error, GCACHE_ERROR_NO_SPACE,
+                        "%s: a limit of this process, or of the file system, allows no file of %llu bytes",
+                        store->directory.name, (unsigned long long)need);
     return status;
 }
