@@ -91,7 +91,7 @@ bind_names(gci_program const *program, gci_hints const *hints, gci_number const 
 }
 
 static gcache_truth
-run_exactly(gci_program const *program, gci_number const *const *values, gcache_verdict *verdict)
+run_exactly(gci_program const *program, gci_number const *const *values, gcache_verdict *verdict, size_t *out_memory)
 {
     gci_calc calc;
     uint32_t at = 0;
@@ -103,18 +103,20 @@ run_exactly(gci_program const *program, gci_number const *const *values, gcache_
         snprintf(verdict->exception, sizeof verdict->exception, "%s", gci_exception_name(calc.raised));
         memcpy(verdict->message, calc.message, sizeof verdict->message);
     }
+    *out_memory = gci_arena_used(&calc.arena);
     gci_calc_clear(&calc);
     return truth;
 }
 
 static gcache_truth
-run(gci_program const *program, gci_hints const *hints, gcache_verdict *verdict)
+run(gci_program const *program, gci_hints const *hints, gcache_verdict *verdict, size_t *out_memory)
 {
     gci_number const *values[GCI_GUARD_MAX_NAMES];
     int64_t registers[GCI_GUARD_MAX_REGISTERS];
     uint32_t at = 0;
 
     GCI_ASSERT(program->register_count <= GCI_GUARD_MAX_REGISTERS && program->name_count <= GCI_GUARD_MAX_NAMES);
+    *out_memory = 0;
     bool all_small = bind_names(program, hints, values, registers);
     if (all_small && !program->exact_only) {
         switch (gci_fast_run(program->code, registers, &at)) {
@@ -128,7 +130,7 @@ run(gci_program const *program, gci_hints const *hints, gcache_verdict *verdict)
             break;
         }
     }
-    return run_exactly(program, values, verdict);
+    return run_exactly(program, values, verdict, out_memory);
 }
 
 bool
@@ -145,11 +147,12 @@ compile_and_run(gci_compilation const *what, gci_hints const *hints, gcache_verd
 {
     gci_program program;
     gci_arena arena;
+    size_t memory;
     gcache_truth truth = GCACHE_RAISES;
 
     gci_arena_init(&arena, GCI_GUARD_PARSE_MEMORY);
     if (gci_program_compile(what, &arena, &program, NULL) == GCACHE_OK) {
-        truth = run(&program, hints, verdict);
+        truth = run(&program, hints, verdict, &memory);
     } else {
         set_truth(verdict, truth, 0);
         snprintf(verdict->exception, sizeof verdict->exception, "%s", gci_exception_name(GCI_RAISED_MEMORY));
@@ -159,10 +162,18 @@ compile_and_run(gci_compilation const *what, gci_hints const *hints, gcache_verd
 }
 
 gcache_truth
+gci_guards_eval_plain(gci_guards const *guards, gci_hints const *hints, gcache_verdict *out_verdict, size_t *out_memory)
+{
+    return run(&guards->program, hints, out_verdict, out_memory);
+}
+
+gcache_truth
 gci_guards_eval(gci_guards const *guards, gci_hints const *hints, gcache_verdict *out_verdict)
 {
+    size_t memory;
+
     if (!gci_program_is_shadowed(&guards->program, hints))
-        return run(&guards->program, hints, out_verdict);
+        return gci_guards_eval_plain(guards, hints, out_verdict, &memory);
     gci_naming naming = { .rename = gci_guards_bound_name, .state = guards };
     gci_compilation what = { .texts = guards->texts, .count = guards->count, .naming = naming, .shadows = hints };
     return compile_and_run(&what, hints, out_verdict);

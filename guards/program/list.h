@@ -26,6 +26,11 @@ gcache_status gci_guards_load(gci_view bytes, gci_guards **out_guards, gcache_er
 /* The verdict of a list for hints. Never fails: out of memory is the exception MemoryError, as in Python. */
 gcache_truth gci_guards_eval(gci_guards const *guards, gci_hints const *hints, gcache_verdict *out_verdict);
 
+/* The same where no hint hides a function. *out_memory is what numbers took that aren't 64 bits: most of its time, if there is
+   much of it. */
+gcache_truth gci_guards_eval_plain(gci_guards const *guards, gci_hints const *hints, gcache_verdict *out_verdict,
+                                   size_t *out_memory);
+
 /* The verdict of one guard of the list alone, for explain. */
 gcache_truth gci_guards_eval_one(gci_guards const *guards, size_t index, gci_hints const *hints,
                                  gcache_verdict *out_verdict);

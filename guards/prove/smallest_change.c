@@ -36,6 +36,9 @@
 /* Instructions that are run in the time of a look at a condition. */
 #define INSTRUCTIONS_A_LOOK 4
 
+/* Bytes of large numbers that are computed in the time of a look at a condition. */
+#define BYTES_A_LOOK 8
+
 /* Alternatives of all `or` multiplied; beyond it they aren't taken apart. */
 #define MAX_BRANCHES 32
 #define MAX_SPLITS 5
@@ -191,6 +194,14 @@ spend(search *s, size_t conditions)
     return true;
 }
 
+/* What was spent already, whether or not there was so much. */
+static void
+charge(search *s, size_t cost)
+{
+    s->work -= cost < s->work ? cost : s->work;
+    s->work_of_set -= cost < s->work_of_set ? cost : s->work_of_set;
+}
+
 static uint64_t
 sum_of(uint64_t a, uint64_t b)
 {
@@ -248,13 +259,16 @@ static bool
 try_value(search *s, size_t level, int64_t value, uint64_t sum)
 {
     gcache_verdict verdict;
+    size_t memory;
 
     set_value(s, s->order[level], value, true);
     if (level + 1 < s->set_size) {
         walk_level(s, level + 1, sum);
         return false;
     }
-    if (gci_guards_eval(s->guards, &s->trial, &verdict) != GCACHE_TRUE)
+    gcache_truth truth = gci_guards_eval_plain(s->guards, &s->trial, &verdict, &memory);
+    charge(s, memory / BYTES_A_LOOK);
+    if (truth != GCACHE_TRUE)
         return false;
     keep_best(s, sum);
     return true;

@@ -33,6 +33,13 @@ void gci_arena_clear(gci_arena *arena);
 /* Forgets every piece but keeps the newest block, so that a loop allocates nothing in the steady state. */
 void gci_arena_reset(gci_arena *arena);
 
+/* Bytes that were handed out since it was made or cleared, about. */
+static inline size_t
+gci_arena_used(gci_arena const *arena)
+{
+    return arena->total - (size_t)(arena->end - arena->next);
+}
+
 /* What gci_arena_alloc does where the newest block may have no room for it. */
 void *gci_arena_alloc_beyond(gci_arena *arena, size_t size);
 

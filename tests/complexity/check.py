@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from growers import (
-    DESCRIPTIONS, EXPRESSIONS, GUARDS, KINDS, described, inputs, lazy_rules, pieces, rule_set, symbolic, text_of,
+    DESCRIPTIONS, EXPLAINED, EXPRESSIONS, GUARDS, KINDS, described, inputs, lazy_rules, pieces, rule_set, symbolic, text_of,
 )  # fmt: skip
 
 FLOOR_SECONDS = 0.5
@@ -168,20 +168,38 @@ def grown(size: int) -> Iterator[Case]:
 # ---- a cache's files, grown ----
 
 
-def make_cache(command: str, folder: Path) -> None:
-    """A cache with a few entries under one key, some misses, and an export of it all."""
+def call(command: str, folder: Path, *arguments: str) -> None:
+    done = subprocess.run([command, *arguments, "--cache", "cache"], cwd=folder, capture_output=True, timeout=60)
+    if done.returncode not in (0, 1):
+        sys.exit(f"guardcache {arguments[0]}: {done.stderr.decode()}")
 
-    def call(*arguments: str) -> None:
-        done = subprocess.run([command, *arguments, "--cache", "cache"], cwd=folder, capture_output=True, timeout=60)
-        if done.returncode not in (0, 1):
-            sys.exit(f"guardcache {arguments[0]}: {done.stderr.decode()}")
 
+def write_inputs(folder: Path) -> None:
+    folder.mkdir(exist_ok=True)
     (folder / "p").write_bytes(b"payload" * 100)
     (folder / "g.json").write_text(described(inputs=inputs([symbolic("s0"), symbolic("s1")])))
+
+
+def make_cache(command: str, folder: Path) -> None:
+    """A cache with a few entries under one key, some misses, and an export of it all."""
+    write_inputs(folder)
     for i in range(6):
-        call("insert", "--graph", "g.json", "--payload", "p", "--guard", f"s0 == {i}")
-        call("lookup", "--graph", "g.json", "--hint", f"s0={i + 100}", "--hint", "s1=1")
-    call("export", "all.gcx")
+        call(command, folder, "insert", "--graph", "g.json", "--payload", "p", "--guard", f"s0 == {i}")
+        call(command, folder, "lookup", "--graph", "g.json", "--hint", f"s0={i + 100}", "--hint", "s1=1")
+    call(command, folder, "export", "all.gcx")
+
+
+def explained(command: str, folder: Path) -> Iterator[Case]:
+    """Misses of guards over integers of many digits, each of a value that is tried."""
+    for guard in EXPLAINED:
+        write_inputs(folder)
+        call(command, folder, "insert", "--graph", "g.json", "--payload", "p", "--guard", guard)
+        call(command, folder, "lookup", "--graph", "g.json", "--hint", "s0=3", "--hint", "s1=5")
+        graph = {"g.json": (folder / "g.json").read_bytes()}
+        asked = ["explain", "--graph", "g.json", "--hint", "s0=3", "--hint", "s1=5"]
+        for arguments in (asked, ["explain", "--last"], ["report", "--html", "r.html"]):
+            yield Case(f"{' '.join(arguments[:2])}: {guard}", [*arguments, "--cache", "cache"], graph, cache=str(folder / "cache"))
+        shutil.rmtree(folder)
 
 
 def repeated(chance: random.Random, content: bytes, size: int) -> bytes:
@@ -348,7 +366,8 @@ def main() -> int:
     sys.setrecursionlimit(100000)
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        for cases in (fixed(), grown(1024 * GROWN_KILOBYTES), random_cases(options, folder)):
+        misses = explained(options.command, folder / "explained")
+        for cases in (fixed(), grown(1024 * GROWN_KILOBYTES), misses, random_cases(options, folder)):
             for case in cases:
                 if options.names and not any(name in case.name for name in options.names):
                     continue

@@ -233,6 +233,12 @@ def lazy_rules(count: int) -> str:
 
 # ---- guards ----
 
+# None of them holds for a small value: what would hit is searched for.
+EXPLAINED = (
+    "(s0**200)**200 % 7 == 12", "(s0**60)**60 % 7 == 12", "s0**4000 % 7 == 12", "(s0**700)**900 % 7 == 12",
+    "(s0**100 * s1**100)**50 % 7 == 12", "(1 << (s0*s1*1000)) % 7 == 12",
+)  # fmt: skip
+
 GUARDS: dict[str, Grower] = {
     **{name: lambda n, f=grow: f"{f(n)} == 7" for name, grow in EXPRESSIONS.items()},
     "bounds": lambda n: " and ".join(f"s{i % 400} <= {i}" for i in range(n)),
