@@ -71,6 +71,7 @@ typedef struct gci_trace {
     bool past;                  /* nearest are those that were stored then */
     char const *not_stored;     /* of a key that was compiled before and not kept: why; else NULL */
     uint64_t not_stored_ns;     /* when */
+    uint64_t stored_ns;         /* when it was last known to be stored, where nothing remembers its eviction; 0: not known */
     uint64_t missed_ns;         /* when another process missed it before, after which nothing was stored; 0: not known */
     gcache_error trouble;       /* why the store could not say more; status OK if nothing */
 } gci_trace;

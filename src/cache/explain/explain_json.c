@@ -313,6 +313,8 @@ gci_explain_json(gci_journal_entry const *entry, gci_buf *out)
     gci_buf_append_char(out, ']');
     if (trace->not_stored != NULL)
         gci_json_member_text(out, "not_stored", gci_view_text(trace->not_stored));
+    if (trace->stored_ns != 0)
+        gci_json_member_number(out, "was_stored_ns", trace->stored_ns);
     if (entry->kind == GCACHE_JOURNAL_MISS)
         write_remark(entry, "advice", gci_write_advice, out);
     gci_buf_append_char(out, '}');

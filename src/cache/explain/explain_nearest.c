@@ -236,7 +236,7 @@ tell_rows(gci_journal_entry const *entry, gci_near_key const *near, size_t room,
 static void
 begin_first_compile(gci_trace const *trace, gci_buf *out)
 {
-    if (trace->not_stored == NULL && trace->missed_ns == 0)
+    if (trace->not_stored == NULL && trace->missed_ns == 0 && trace->stored_ns == 0)
         gci_buf_append_text(out, "first compile of this graph; ");
 }
 
@@ -248,7 +248,7 @@ tell_first_compile(gci_trace const *trace, gci_story *story)
     size_t of;
 
     begin_first_compile(trace, out);
-    gci_buf_append_text(out, trace->past ? "nothing like it is left of what was stored then" : "nothing like it is stored");
+    gci_buf_append_text(out, trace->past ? "nothing like it is stored that was there then" : "nothing like it is stored");
     if (trace->nearest_count == 0) {
         gci_buf_append_text(out, " (nothing of its kind)");
         return;
@@ -284,7 +284,7 @@ gci_explain_nearest(gci_journal_entry const *entry, size_t room, gci_story *stor
     if (trace->kind_keys == 0 && trace->past) {
         gci_buf *out = gci_story_begin(story, GCI_BLOCK_SENTENCE);
         begin_first_compile(trace, out);
-        gci_buf_append_text(out, "nothing of its kind is left of what was stored then");
+        gci_buf_append_text(out, "nothing of its kind is stored that was there then");
     } else if (trace->empty) {
         gci_story_say(story, GCI_BLOCK_SENTENCE, "the cache is empty");
     } else if (trace->nearest_count != 0 ? !trace->nearest[0].is_kin : !trace->lost) {

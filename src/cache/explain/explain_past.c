@@ -164,7 +164,7 @@ complete(gci_journal_entry *entry)
     if (entry->reason != GCACHE_REASON_NO_KEY)
         return;
     find_nearest(entry);
-    gci_history_find_not_stored(entry->context.cache, &entry->key, entry->at_ns, entry->process, &entry->trace);
+    gci_history_find_fate(entry->context.cache, &entry->key, entry->at_ns, entry->process, &entry->trace);
 }
 
 /* Candidates of now that were there then, in their order and numbered as then; returns how many. */

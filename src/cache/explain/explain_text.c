@@ -331,7 +331,7 @@ reason_says_all(gci_journal_entry const *entry)
 
 /* It was compiled before, and that didn't help. */
 static void
-tell_not_stored(gci_trace const *trace, gci_story *story)
+tell_fate(gci_trace const *trace, gci_story *story)
 {
     if (trace->not_stored != NULL)
         gci_phrase(gci_story_begin(story, GCI_BLOCK_SENTENCE), "it was compiled at {} and {}",
@@ -340,6 +340,9 @@ tell_not_stored(gci_trace const *trace, gci_story *story)
         gci_phrase(gci_story_begin(story, GCI_BLOCK_SENTENCE),
                    "another process missed it at {}, and nothing had been stored under it since",
                    GCI_AS_MOMENT(trace->missed_ns));
+    else if (trace->stored_ns != 0)
+        gci_phrase(gci_story_begin(story, GCI_BLOCK_SENTENCE), "it was stored at {}; what took it since isn't remembered",
+                   GCI_AS_MOMENT(trace->stored_ns));
 }
 
 static void
@@ -365,7 +368,7 @@ gci_explain_tell(gci_journal_entry const *entry, size_t room, gci_story *story)
     if (entry->trace.trouble.status != GCACHE_OK)
         gci_visible_format(gci_story_begin(story, GCI_BLOCK_SENTENCE), "%s", entry->trace.trouble.message);
     if (entry->reason == GCACHE_REASON_NO_KEY) {
-        tell_not_stored(&entry->trace, story);
+        tell_fate(&entry->trace, story);
         gci_explain_nearest(entry, room, story);
     }
     if (entry->former != 0)

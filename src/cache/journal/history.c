@@ -168,10 +168,10 @@ gci_history_each(gcache *cache, gcache_journal_query const *query, gci_history_f
     return status == GCACHE_OK ? w.status : status;
 }
 
-/* ---- compiled and not kept ---- */
+/* ---- what became of a key ---- */
 
 /* How far back is looked: further would take longer than an explanation may. */
-#define NOT_STORED_ENTRIES 1000
+#define FATE_ENTRIES 1000
 
 typedef struct search {
     gcache *cache;
@@ -186,19 +186,19 @@ typedef struct search {
 static bool
 tells_of_key(search const *s, gci_journal_entry const *entry)
 {
-    return entry->kind == GCACHE_JOURNAL_NOT_STORED || entry->kind == GCACHE_JOURNAL_INSERT ||
+    return entry->kind == GCACHE_JOURNAL_NOT_STORED || entry->kind == GCACHE_JOURNAL_INSERT || entry->kind == GCACHE_JOURNAL_HIT ||
            (entry->kind == GCACHE_JOURNAL_MISS && entry->reason == GCACHE_REASON_NO_KEY && entry->process != s->process);
 }
 
 static int
-find_not_stored(void *state, uint64_t at_ns, gci_view bytes)
+find_fate(void *state, uint64_t at_ns, gci_view bytes)
 {
     search *s = state;
     gcache_journal_kind kind;
     gcache_key key;
     gci_journal_entry entry;
 
-    if (++s->seen > NOT_STORED_ENTRIES)
+    if (++s->seen > FATE_ENTRIES)
         return 1;
     if (at_ns >= s->before_ns || !gci_journal_entry_peek(bytes, &kind, &key) || memcmp(&key, s->key, sizeof key) != 0 ||
         (kind == GCACHE_JOURNAL_MISS && s->before_ns == UINT64_MAX))
@@ -210,14 +210,16 @@ find_not_stored(void *state, uint64_t at_ns, gci_view bytes)
     }
     if (told && kind == GCACHE_JOURNAL_MISS)
         s->trace->missed_ns = at_ns;
+    if (told && (kind == GCACHE_JOURNAL_INSERT || kind == GCACHE_JOURNAL_HIT))
+        s->trace->stored_ns = at_ns;
     gci_journal_entry_clear(&entry);
     return told;
 }
 
 void
-gci_history_find_not_stored(gcache *cache, gcache_key const *key, uint64_t before_ns, uint32_t process, gci_trace *trace)
+gci_history_find_fate(gcache *cache, gcache_key const *key, uint64_t before_ns, uint32_t process, gci_trace *trace)
 {
     search s = { .cache = cache, .key = key, .before_ns = before_ns, .process = process, .trace = trace };
 
-    gci_store_journal_each(cache->store, find_not_stored, &s, NULL);
+    gci_store_journal_each(cache->store, find_fate, &s, NULL);
 }

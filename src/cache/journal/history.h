@@ -16,10 +16,11 @@ gcache_status gci_history_each(gcache *cache, gcache_journal_query const *query,
                                gcache_error *error);
 
 /*
- * Looks in the newest part of the journal for a compile of the key that wasn't kept, before a moment, and notes it in the
- * trace; with a moment also for a miss of another process, after which nothing was stored.
+ * Looks in the newest part of the journal for what became of a key under which nothing is stored, before a moment, and notes
+ * it in the trace: it was stored once, or compiled and not kept; with a moment also a miss of another process, after which
+ * nothing was stored.
  */
-void gci_history_find_not_stored(gcache *cache, gcache_key const *key, uint64_t before_ns, uint32_t process, gci_trace *trace);
+void gci_history_find_fate(gcache *cache, gcache_key const *key, uint64_t before_ns, uint32_t process, gci_trace *trace);
 
 /* Writes the explanation of a miss whose entry has been opened; as JSON, with a line end. */
 void gci_explain_entry(gci_journal_entry *entry, gcache_explain_form form, gci_buf *out);
