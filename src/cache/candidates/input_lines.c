@@ -6,7 +6,7 @@
 #include "cache/candidates/compare.h"
 
 #include "base/digest.h"
-#include "graph/diff/lcs.h"
+#include "graph/sequence/lcs.h"
 
 #include <stdlib.h>
 

@@ -9,7 +9,7 @@
 #include "base/utf8.h"
 #include "graph/cbor/cbor_read.h"
 #include "graph/diff/diff_run.h"
-#include "graph/diff/lcs.h"
+#include "graph/sequence/lcs.h"
 
 #include <stdlib.h>
 
@@ -479,7 +479,7 @@ compare_nodes(gci_diff_run *run, gci_value const *stored, gci_value const *asked
     size_t place = run->place;
 
     run->place = run->path.size;
-    run->target = target_of(stored);
+    run->target = target_of(asked);
     compare(run, stored, asked);
     run->target = (gci_view){ NULL, 0 };
     run->place = place;

@@ -4,7 +4,7 @@
  */
 #include "base/text/value.h"
 #include "graph/diff/diff_run.h"
-#include "graph/diff/lcs.h"
+#include "graph/sequence/lcs.h"
 
 /* ---- references ---- */
 

@@ -4,7 +4,7 @@
 #include "base/digest.h"
 #include "base/utf8.h"
 #include "graph/diff/diff_run.h"
-#include "graph/diff/lcs.h"
+#include "graph/sequence/lcs.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,8 @@
  */
 #include "base/text/json.h"
 #include "graph/diff/diff.h"
-#include "graph/diff/lcs.h"
+#include "graph/sequence/edits.h"
+#include "graph/sequence/lcs.h"
 
 #include <guardcache/graph.h>
 
@@ -136,6 +137,38 @@ test_nodes(void **state)
                NODE("c", "add", REF("a") ", " REF("b")) ", "
                NODE("d", "mul", REF("c") ", 2") "]}",
                "graph.nodes[2].target: \"cos\" -> \"tan\"\n");
+}
+
+/* A chain: each node is applied to the one before and a number. */
+#define CHAIN(a, b, c, d, e) "\"graph\": {\"nodes\": [" HEAD_NODE ", " a ", " b ", " c ", " d ", " e "]}"
+
+/* Of alignments that are as likely, the one in which nodes stay where they are. */
+static void
+test_nodes_stay_in_place(void **state)
+{
+    char const *plain = CHAIN(NODE("a", "mul", REF("x") ", 0.5"), NODE("b", "mul", REF("a") ", 2"),
+                              NODE("c", "add", REF("b") ", 3"), NODE("d", "mul", REF("c") ", 4"), NODE("e", "sub", REF("d") ", 5"));
+    char const *same = CHAIN(NODE("a", "add", REF("x") ", 1"), NODE("b", "add", REF("a") ", 1"), NODE("c", "add", REF("b") ", 1"),
+                             NODE("d", "add", REF("c") ", 1"), NODE("e", "add", REF("d") ", 1"));
+
+    (void)state;
+    check_diff(plain, CHAIN(NODE("a", "div", REF("x") ", 0.5"), NODE("b", "mul", REF("a") ", 2"), NODE("c", "sub", REF("b") ", 3"),
+                            NODE("d", "mul", REF("c") ", 4"), NODE("e", "sub", REF("d") ", 5")),
+               "graph.nodes[1].target: \"mul\" -> \"div\"\ngraph.nodes[3].target: \"add\" -> \"sub\"\n");
+    /* The same beside a node that is new. */
+    check_diff(plain, CHAIN(NODE("a", "div", REF("x") ", 0.5"), NODE("b", "mul", REF("a") ", 2"),
+                            NODE("n", "neg", REF("b")) ", " NODE("c", "sub", REF("n") ", 3"),
+                            NODE("d", "mul", REF("c") ", 4"), NODE("e", "sub", REF("d") ", 5")),
+               "graph.nodes[1].target: \"mul\" -> \"div\"\n+ graph.nodes[3]: neg(nodes[2])\n"
+               "graph.nodes[4].target: \"add\" -> \"sub\"\nand so: 1 reference renumbered\n");
+    check_diff(same, CHAIN(NODE("a", "add", REF("x") ", 2"), NODE("b", "add", REF("a") ", 1"), NODE("c", "add", REF("b") ", 1"),
+                           NODE("d", "add", REF("c") ", 2"), NODE("e", "add", REF("d") ", 1")),
+               "graph.nodes[1] add .args[1]: 1 -> 2\n  the same in 1 more node\n");
+    /* It is still there, though it isn't a placeholder any more: what refers to it is the same. */
+    check_diff("\"graph\": {\"nodes\": [" HEAD_NODE ", " NODE("a", "sin", REF("x")) "]}",
+               "\"graph\": {\"nodes\": [{\"name\": \"x\", \"op\": \"get_attr\", \"target\": \"x\"}, "
+               NODE("a", "sin", REF("x")) "]}",
+               "graph.nodes[0] x .op: \"placeholder\" -> \"get_attr\"\n+ graph.nodes[0].target: \"x\"\n");
 }
 
 #define INPUT(name, dtype, shape, stride)                                                             \
@@ -373,15 +406,84 @@ test_lcs(void **state)
     free(match);
 }
 
+enum { EDITED = 12, OF_THREE = 3 };
+
+static void
+make_items(uint32_t count, uint64_t *items)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t *item = items + (size_t)i * GCI_EDIT_HASHES;
+        item[GCI_EDIT_NAME] = (uint64_t)(rand() % OF_THREE);
+        item[GCI_EDIT_REST] = (uint64_t)(rand() % OF_THREE);
+        item[GCI_EDIT_WHOLE] = item[GCI_EDIT_NAME] * OF_THREE + item[GCI_EDIT_REST];
+    }
+}
+
+/* 0: they are equal; 1: in part; 2: not at all. */
+static uint32_t
+edits_between(uint64_t const *a, uint64_t const *b)
+{
+    bool whole = a[GCI_EDIT_WHOLE] == b[GCI_EDIT_WHOLE];
+
+    return whole ? 0 : a[GCI_EDIT_NAME] == b[GCI_EDIT_NAME] || a[GCI_EDIT_REST] == b[GCI_EDIT_REST] ? 1 : 2;
+}
+
+/* The plain way: the fewest edits between all beginnings. */
+static uint32_t
+count_edits(uint64_t const *a, uint32_t n, uint64_t const *b, uint32_t m)
+{
+    uint32_t fewest[EDITED + 1][EDITED + 1];
+
+    for (uint32_t i = 0; i <= n; i++) {
+        for (uint32_t k = 0; k <= m; k++) {
+            fewest[i][k] = i + k;
+            if (i == 0 || k == 0)
+                continue;
+            uint32_t pair = fewest[i - 1][k - 1] + edits_between(a + (i - 1) * GCI_EDIT_HASHES, b + (k - 1) * GCI_EDIT_HASHES);
+            uint32_t alone = 1 + (fewest[i - 1][k] < fewest[i][k - 1] ? fewest[i - 1][k] : fewest[i][k - 1]);
+            fewest[i][k] = pair < alone ? pair : alone;
+        }
+    }
+    return fewest[n][m];
+}
+
+static void
+test_edits(void **state)
+{
+    uint64_t a[EDITED * GCI_EDIT_HASHES], b[EDITED * GCI_EDIT_HASHES];
+    uint32_t match[EDITED];
+
+    (void)state;
+    srand(17);
+    for (int round = 0; round < 5000; round++) {
+        uint32_t n = (uint32_t)(rand() % (EDITED + 1)), m = (uint32_t)(rand() % (EDITED + 1)), edits = n + m, next = 0;
+        make_items(n, a);
+        make_items(m, b);
+        for (uint32_t i = 0; i < n; i++)
+            match[i] = GCI_LCS_NONE;
+        assert_true(gci_edits(a, n, b, m, match));
+        for (uint32_t i = 0; i < n; i++) {
+            if (match[i] == GCI_LCS_NONE)
+                continue;
+            assert_true(match[i] >= next && match[i] < m);
+            next = match[i] + 1;
+            uint32_t between = edits_between(a + i * GCI_EDIT_HASHES, b + match[i] * GCI_EDIT_HASHES);
+            assert_true(between < 2);
+            edits = edits - 2 + between;
+        }
+        assert_int_equal(edits, count_edits(a, n, b, m));
+    }
+}
+
 int
 main(void)
 {
     struct CMUnitTest const tests[] = {
         cmocka_unit_test(test_values), cmocka_unit_test(test_types_can_be_told),
-        cmocka_unit_test(test_nodes),  cmocka_unit_test(test_long_graph),
+        cmocka_unit_test(test_nodes), cmocka_unit_test(test_nodes_stay_in_place), cmocka_unit_test(test_long_graph),
         cmocka_unit_test(test_placeholders), cmocka_unit_test(test_consequences), cmocka_unit_test(test_long_texts),
         cmocka_unit_test(test_symbols), cmocka_unit_test(test_hunks), cmocka_unit_test(test_bounds),
-        cmocka_unit_test(test_no_form), cmocka_unit_test(test_lcs),
+        cmocka_unit_test(test_no_form), cmocka_unit_test(test_lcs), cmocka_unit_test(test_edits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

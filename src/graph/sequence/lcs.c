@@ -1,7 +1,7 @@
 /*
  * The longest common subsequence: E. W. Myers, "An O(ND) Difference Algorithm and Its Variations", 1986.
  */
-#include "graph/diff/lcs.h"
+#include "graph/sequence/lcs.h"
 
 #include <stdlib.h>
 #include <string.h>
