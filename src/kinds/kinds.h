@@ -34,6 +34,8 @@ extern size_t const gci_shipped_count;
     X(SHAPES, "shapes", "a text that differs only in the sizes of tensors")                                 \
     X(LINE, "line", "a text of which one line, name = value, differs")                                      \
     X(SEVERAL, "several", "more differs in the same component")                                             \
+    X(ALONE, "alone", "nothing else differs")                                                               \
+    X(NOT_STORED, "not-stored", "the stored side has nothing there")                                        \
     X(ZERO_ONE, "zero-one", "a size is 0 or 1 on one side, and another on the other")                        \
     X(TO_SYMBOL, "static-to-dynamic", "a size of an input that was a number is a symbol")                   \
     X(FROM_SYMBOL, "dynamic-to-static", "a size of an input that was a symbol is a number")                 \
@@ -52,7 +54,8 @@ extern size_t const gci_shipped_count;
     X(SIZED, "size", "what varies is known as a size of a tensor: {tensor}, {dim}")                         \
     X(NAMED, "named", "what varies has a name in the user's program: {source}")                             \
     X(EQUALITY, "equality", "a guard for one value of a symbol: {low}")                                     \
-    X(MODULUS, "modulus", "a guard for multiples of {modulus}")                                             \
+    X(MODULUS, "modulus", "a guard for multiples of {modulus}; the next multiple, {multiple}, would hit")   \
+    X(EVERY, "every-candidate", "each candidate has that guard, and fails by it")                           \
     X(BOUND, "bound", "a guard for what is above or below a number: {bound}")                               \
     X(INT32, "int32", "a guard for what an index of 32 bits can count")                                     \
     X(LOOKUP_ERROR, "missing-name", "a guard reads a name that has no value")                               \
@@ -80,7 +83,8 @@ typedef enum gci_advice_fact {
     X(SAME, "same", "their nodes are equal")                                                    \
     X(OPERATIONS, "operations", "names and numbers may differ, the operations are the same")    \
     X(CASTS, "casts", "conversions of element types may be on one side only, too")              \
-    X(ANY, "any", "the advice says all there is to say, whatever else differs")
+    X(ANY, "any", "they may differ in any way, and inputs too: it follows")                     \
+    X(ALL, "all", "whatever else differs, the advice says all there is to say")
 
 typedef enum gci_advice_graph {
 #define X(name, word, text) GCI_GRAPH_##name,
@@ -92,8 +96,8 @@ typedef enum gci_advice_graph {
 /* What a text may name in braces: name and word. */
 #define GCI_ADVICE_VALUE_MAP(X)                                                                                       \
     X(NAME, "name") X(STORED, "stored") X(ASKED, "asked") X(SOURCE, "source") X(TENSOR, "tensor") X(DIM, "dim")       \
-    X(MARKS, "marks")                                                                                                 \
-    X(MODULUS, "modulus") X(LOW, "low") X(BOUND, "bound") X(CAP, "cap") X(ROOM, "room") X(THEM, "them")
+    X(MARKS, "marks") X(INPUTS, "inputs")                                                                             \
+    X(MODULUS, "modulus") X(MULTIPLE, "multiple") X(LOW, "low") X(BOUND, "bound") X(CAP, "cap") X(ROOM, "room") X(THEM, "them")
 
 typedef enum gci_advice_value {
 #define X(name, word) GCI_VALUE_##name,
@@ -106,6 +110,9 @@ typedef enum gci_advice_value {
  * What helps after a miss. A row is here only because doing what it says is known to turn the miss into a hit, or because
  * nothing can and the reader should stop searching. The first row that fits wins: those before all kinds', the kind's own,
  * those after all kinds' (generic). A row without text fits what isn't the user's business: nothing is said of it.
+ *
+ * A text may have {enough: words}: they are shown if the advice, followed, makes what is stored fit, by all that differs.
+ * A row doesn't fit where its text names a value that isn't there.
  */
 typedef struct gci_advice {
     char const *kind;      /* NULL: all */

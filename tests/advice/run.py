@@ -120,7 +120,9 @@ def advice_in(text: str) -> list[str]:
 
 
 def fits(template: str, shown: str) -> bool:
-    pattern = re.sub(r"\\\{\w+\\\}", "(.+)", re.escape(template))
+    parts = re.split(r"\{enough:([^}]*)\}", template)
+    patterns = [re.sub(r"\\\{\w+\\\}", "(.+)", re.escape(part)) for part in parts]
+    pattern = "".join(f"({part})?" if optional % 2 else part for optional, part in enumerate(patterns))
     return re.search(pattern, shown) is not None
 
 
@@ -169,7 +171,7 @@ def title(example: Example) -> str:
 
 def row_of(example: Example, shown: str, after: str) -> str:
     if "ENVIRONMENT" in example.path.read_text(encoding="utf-8"):
-        shown = example.advice[0]  # what is shown is about this machine
+        shown = re.sub(r"\{enough:([^}]*)\}", r"\1", example.advice[0])  # what is shown is about this machine
     link = f"[{example.name}](../{example.path.relative_to(TOP)})"
     cells = (f"{title(example)} ({link})", shown, AFTER[after])
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"

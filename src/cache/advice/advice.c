@@ -43,6 +43,36 @@ path_fits(gci_view path, char const *patterns)
     return true;
 }
 
+/* text = "{" word "}" ..: the value it stands for, and how long it is; 0: it isn't one */
+static size_t
+read_word(char const *text, gci_advice_value *out)
+{
+    static char const *const words[] = {
+#define X(name, word) "{" word "}",
+        GCI_ADVICE_VALUE_MAP(X)
+#undef X
+    };
+
+    for (size_t i = 0; i < GCI_VALUE_COUNT; i++) {
+        if (strncmp(text, words[i], strlen(words[i])) == 0) {
+            *out = (gci_advice_value)i;
+            return strlen(words[i]);
+        }
+    }
+    return 0;
+}
+
+static bool
+has_all_values(char const *text, gci_advice_case const *what)
+{
+    gci_advice_value value;
+
+    for (; *text != '\0'; text++)
+        if (*text == '{' && read_word(text, &value) != 0 && what->values[value].data == NULL)
+            return false;
+    return true;
+}
+
 /* The first of the rows of a kind (NULL: for all) that fits. */
 static gci_advice const *
 find_row(gci_advice const *rows, size_t count, char const *kind, gcache_reason reason, gci_advice_graph graph,
@@ -52,7 +82,7 @@ find_row(gci_advice const *rows, size_t count, char const *kind, gcache_reason r
         gci_advice const *row = &rows[i];
         bool of_kind = row->kind == NULL || strcmp(row->kind, kind) == 0;
         if (of_kind && row->reason == reason && graph <= row->graph && (row->where & ~what->facts) == 0 &&
-            path_fits(what->path, row->path))
+            path_fits(what->path, row->path) && has_all_values(row->text, what))
             return row;
     }
     return NULL;
@@ -75,35 +105,7 @@ find_advice(gci_journal_entry const *entry, gci_advice_graph graph, gci_advice_c
 /* A value that is longer can't be read, or typed, from an advice. */
 #define VALUE_MAX 60
 
-static void
-write_value(gci_buf *out, gci_view value)
-{
-    if (value.data == NULL)
-        gci_buf_append_text(out, "not there");
-    else
-        gci_visible_append(out, value);
-}
-
-/* text = "{" word "}" ..: the value it stands for, and how long it is; 0: it isn't one */
-static size_t
-read_word(char const *text, gci_advice_value *out)
-{
-    static char const *const words[] = {
-#define X(name, word) "{" word "}",
-        GCI_ADVICE_VALUE_MAP(X)
-#undef X
-    };
-
-    for (size_t i = 0; i < GCI_VALUE_COUNT; i++) {
-        if (strncmp(text, words[i], strlen(words[i])) == 0) {
-            *out = (gci_advice_value)i;
-            return strlen(words[i]);
-        }
-    }
-    return 0;
-}
-
-/* Nobody can follow an advice that names half a value. {marks} are several values. */
+/* Nobody can follow an advice that names half a value. {marks} and {inputs} are several values. */
 static bool
 is_shown_whole(char const *text, gci_advice_case const *what)
 {
@@ -112,24 +114,32 @@ is_shown_whole(char const *text, gci_advice_case const *what)
     for (; *text != '\0'; text++) {
         gci_view of = *text == '{' && read_word(text, &value) != 0 ? what->values[value] : (gci_view){ 0 };
         bool cut = gci_view_contains(of, "...");
-        if (of.data != NULL && (cut || (of.size > VALUE_MAX && value != GCI_VALUE_MARKS)))
+        bool several = of.data != NULL && (value == GCI_VALUE_MARKS || value == GCI_VALUE_INPUTS);
+        if (of.data != NULL && (cut || (of.size > VALUE_MAX && !several)))
             return false;
     }
     return true;
 }
 
+/* What is shown only of an advice that is enough. */
+#define ENOUGH "{enough:"
+
 static void
-write_template(char const *text, gci_advice_case const *what, gci_buf *out)
+write_template(char const *text, gci_advice_case const *what, bool is_enough, gci_buf *out)
 {
     gci_advice_value value;
 
     while (*text != '\0') {
         size_t size = *text == '{' ? read_word(text, &value) : 0;
+        bool optional = strncmp(text, ENOUGH, sizeof ENOUGH - 1) == 0;
         if (size != 0)
-            write_value(out, what->values[value]);
-        else
+            gci_visible_append(out, what->values[value]);
+        else if (optional && is_enough)
+            gci_visible_append(out, gci_view_of(text + sizeof ENOUGH - 1, strcspn(text, "}") - (sizeof ENOUGH - 1)));
+        else if (!optional)
             gci_buf_append_char(out, *text);
-        text += size != 0 ? size : 1;
+        size = optional ? strcspn(text, "}") + 1 : size;
+        text += size != 0 ? strnlen(text, size) : 1;
     }
 }
 
@@ -139,63 +149,103 @@ write_advice(gci_journal_entry const *entry, gci_advice_case const *what, gci_bu
     gci_advice const *row = find_advice(entry, GCI_GRAPH_SAME, what);
 
     if (row != NULL && is_shown_whole(row->text, what))
-        write_template(row->text, what, out);
+        write_template(row->text, what, true, out);
 }
 
 /* ---- a key that nobody stored ---- */
 
 typedef struct choice {
-    gci_advice const *rows[ADVICE_MAX];
-    gci_advice_case cases[ADVICE_MAX];
+    gci_advised const *items[ADVICE_MAX];
     size_t count;
 } choice;
 
+static void
+advise_on_item(gci_journal_entry const *entry, size_t index, gci_advice_graph graph, gci_advised *out)
+{
+    gci_near_key const *near = &entry->trace.nearest[0];
+    gci_buf text;
+
+    gci_advice_on_difference(entry, near, index, &out->what);
+    out->row = find_advice(entry, graph, &out->what);
+    if (out->row == NULL || !is_shown_whole(out->row->text, &out->what))
+        return;
+    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
+    write_template(out->row->text, &out->what, false, &text);
+    out->text = gci_arena_copy(out->what.arena, gci_buf_view(&text));
+    gci_buf_clear(&text);
+}
+
 static bool
-is_chosen(choice const *chosen, gci_advice const *row)
+is_chosen(choice const *chosen, gci_advised const *advised)
 {
     for (size_t i = 0; i < chosen->count; i++)
-        if (chosen->rows[i] == row)
+        if (gci_view_equal(chosen->items[i]->text, advised->text))
             return true;
     return false;
 }
 
-/* An advice that says all there is to say stands alone. */
+/* An advice from which the whole graph follows stands alone. */
 static void
-choose(choice *chosen, gci_advice const *row, gci_advice_case const *what)
+choose(choice *chosen, gci_advised const *advised)
 {
-    bool says_all = chosen->count != 0 && chosen->rows[0]->graph == GCI_GRAPH_ANY;
+    bool says_all = chosen->count != 0 && chosen->items[0]->row->graph >= GCI_GRAPH_ANY;
 
-    if (says_all || is_chosen(chosen, row))
+    if (says_all || advised->text.size == 0 || is_chosen(chosen, advised))
         return;
-    if (row->graph == GCI_GRAPH_ANY)
+    if (advised->row->graph >= GCI_GRAPH_ANY)
         chosen->count = 0;
     else if (chosen->count == ADVICE_MAX)
         return;
-    chosen->rows[chosen->count] = row;
-    chosen->cases[chosen->count++] = *what;
+    chosen->items[chosen->count++] = advised;
+}
+
+/* Where several are told, each is a sentence; what begins with a name stays as it is. */
+static void
+write_sentence(gci_advised const *advised, bool is_enough, bool is_first, gci_buf *out)
+{
+    char const *text = advised->row->text;
+    size_t word = strspn(text, "abcdefghijklmnopqrstuvwxyz'"), begin = out->size;
+
+    write_template(text, &advised->what, is_enough, out);
+    if (!is_first && text[word] == ' ' && word != 0 && !out->failed)
+        out->data[begin] = (char)toupper((unsigned char)out->data[begin]);
 }
 
 static void
-advise_on_key(gci_journal_entry const *entry, gci_advice_case *what, gci_buf *out)
+write_rest(gci_advice_rest rest, size_t told, gci_buf *out)
+{
+    if (told > 1 && rest != GCI_REST_SOME)
+        gci_buf_append_text(out, " Each of these alone keeps the two apart.");
+    else if (told > 1)
+        gci_buf_append_text(out, " Each of these alone keeps the two apart, and so does what else differs.");
+    else if (told == 1 && rest == GCI_REST_SOME)
+        gci_buf_append_text(out, " What else differs keeps the two apart, too.");
+}
+
+static void
+advise_on_key(gci_journal_entry const *entry, gci_arena *arena, gci_buf *out)
 {
     gci_near_key const *near = &entry->trace.nearest[0];
     gci_advice_graph graph = gci_advice_graph_of(near);
+    gci_advised *all = gci_arena_array(arena, near->count, sizeof *all);
     choice chosen = { .count = 0 };
 
-    for (size_t i = 0; i < near->count; i++) {
-        gci_advice_case item = { .arena = what->arena };
-        gci_advice_on_difference(entry, near, i, &item);
-        gci_advice const *row = find_advice(entry, graph, &item);
-        if (row != NULL && *row->text != '\0' && is_shown_whole(row->text, &item))
-            choose(&chosen, row, &item);
+    for (size_t i = 0; all != NULL && i < near->count; i++) {
+        all[i] = (gci_advised){ .what.arena = arena };
+        advise_on_item(entry, i, graph, &all[i]);
+        choose(&chosen, &all[i]);
     }
+    if (chosen.count == 0)
+        return;
+    gci_advice_rest rest = gci_advice_find_rest(near, all, chosen.items, chosen.count);
+    bool is_enough = rest == GCI_REST_NOTHING;
+    for (size_t i = 0; i < chosen.count; i++)
+        is_enough = is_enough && strstr(chosen.items[i]->row->text, ENOUGH) != NULL;
     for (size_t i = 0; i < chosen.count; i++) {
-        if (i != 0)
-            gci_buf_append_char(out, ' ');
-        write_template(chosen.rows[i]->text, &chosen.cases[i], out);
+        gci_buf_append_text(out, i != 0 ? " " : "");
+        write_sentence(chosen.items[i], is_enough, i == 0, out);
     }
-    if (chosen.count > 1)
-        gci_buf_append_text(out, " Each of these alone keeps the two apart.");
+    write_rest(rest, chosen.count, out);
 }
 
 /* ---- evictions ---- */
@@ -322,7 +372,7 @@ gci_write_advice(gci_journal_entry const *entry, gci_buf *out)
     gci_advice_case what = { .arena = &arena };
     if (entry->reason == GCACHE_REASON_NO_KEY) {
         if (entry->trace.nearest_count != 0)
-            advise_on_key(entry, &what, out);
+            advise_on_key(entry, &arena, out);
     } else {
         if (entry->reason == GCACHE_REASON_EVICTED)
             note_eviction(entry, &what);

@@ -24,8 +24,9 @@ typedef struct gci_advice_case {
     gci_view values[GCI_VALUE_COUNT];
 } gci_advice_case;
 
-/* How far the graphs of a nearest key and the one asked for differ. */
+/* How far the graphs of a nearest key and the one asked for differ; how far one difference within the graph goes. */
 gci_advice_graph gci_advice_graph_of(gci_near_key const *near);
+gci_advice_graph gci_advice_graph_of_item(gci_diff_item const *item);
 
 /* Of a text's lines that differ (gci_diff_item). */
 gci_advice_graph gci_advice_graph_of_hunks(gci_view hunks);
@@ -40,8 +41,37 @@ void gci_advice_on_difference(gci_journal_entry const *entry, gci_near_key const
 void gci_advice_on_input(gci_journal_entry const *entry, gci_near_key const *near, gci_diff_item const *item, gci_advice_case *out);
 void gci_advice_on_sizes(gci_journal_entry const *entry, gci_near_key const *near, gci_advice_case *out);
 
+/* Whether sizes of a tensor differ, "inputs[2].value.". */
+bool gci_has_other_sizes(gci_near_key const *near, gci_view tensor);
+
+/* {inputs}: all whose element type differs, or whose device, from what to what: "x from f64 to f32". */
+void gci_advice_list_inputs(gci_journal_entry const *entry, gci_near_key const *near, gci_advice_case *out);
+
+/* Whether a difference is in sizes, or follows from those that differ. */
+bool gci_advice_follows_sizes(gci_near_key const *near, gci_diff_item const *item);
+
 /* The same for the guard that decided. */
 void gci_advice_on_guard(gci_journal_entry const *entry, gci_trial const *trial, gci_advice_case *out);
+
+/* ---- a nearest key's advice as a whole ---- */
+
+/* What is said of one difference. */
+typedef struct gci_advised {
+    gci_advice const *row; /* NULL: nothing */
+    gci_advice_case what;
+    gci_view text;         /* without {enough: }; empty: nothing */
+} gci_advised;
+
+/* What is left if a reader does as he is told. */
+typedef enum gci_advice_rest {
+    GCI_REST_NOTHING, /* what is stored is found, if it is said how */
+    GCI_REST_UNKNOWN, /* what isn't the user's business may follow from the others, or keep the two apart */
+    GCI_REST_SOME     /* it keeps the two apart */
+} gci_advice_rest;
+
+/* all: of each of near's items; told: those that are shown. */
+gci_advice_rest gci_advice_find_rest(gci_near_key const *near, gci_advised const *all, gci_advised const *const *told,
+                                     size_t told_count);
 
 /* {source}, {tensor} and {dim} from what a symbol is in the user's program: "x.size(0)". NULL: not known. */
 void gci_advice_name(gci_advice_case *what, char const *source);

@@ -40,9 +40,8 @@ one_sided(gci_view text)
                                                                                                       : GCI_GRAPH_ANY;
 }
 
-/* How far a difference within the graph goes. */
-static gci_advice_graph
-graph_of(gci_diff_item const *item)
+gci_advice_graph
+gci_advice_graph_of_item(gci_diff_item const *item)
 {
     bool argument = gci_view_contains(item->path, ".args[") || gci_view_contains(item->path, ".kwargs.");
 
@@ -59,7 +58,8 @@ gci_advice_graph_of(gci_near_key const *near)
     gci_advice_graph found = GCI_GRAPH_SAME;
 
     for (size_t i = 0; i < near->count; i++) {
-        gci_advice_graph here = gci_path_is_in_graph(near->items[i].path) ? graph_of(&near->items[i]) : GCI_GRAPH_SAME;
+        bool in_graph = gci_path_is_in_graph(near->items[i].path);
+        gci_advice_graph here = in_graph ? gci_advice_graph_of_item(&near->items[i]) : GCI_GRAPH_SAME;
         found = here > found ? here : found;
     }
     return found;
@@ -88,7 +88,7 @@ is_autocast(gci_near_key const *near, gci_diff_item const *item)
 {
     static char const low[] = "float16";
 
-    return graph_of(item) == GCI_GRAPH_CASTS && !has_other_dtype(near) &&
+    return gci_advice_graph_of_item(item) == GCI_GRAPH_CASTS && !has_other_dtype(near) &&
            (gci_view_contains(item->hunks, low) || gci_view_contains(item->stored, low) || gci_view_contains(item->asked, low));
 }
 
@@ -136,6 +136,10 @@ gci_advice_on_difference(gci_journal_entry const *entry, gci_near_key const *nea
     out->values[GCI_VALUE_ASKED] = item->asked;
     if (has_sibling(near, index))
         out->facts |= GCI_FACT_BIT(SEVERAL);
+    if (near->count == 1 && near->left_out == 0)
+        out->facts |= GCI_FACT_BIT(ALONE);
+    if (item->stored.data == NULL)
+        out->facts |= GCI_FACT_BIT(NOT_STORED);
     if (gci_path_is_in_graph(item->path) && is_autocast(near, item))
         out->facts |= GCI_FACT_BIT(CASTS);
     if (item->hunks.data != NULL) {
@@ -150,5 +154,6 @@ gci_advice_on_difference(gci_journal_entry const *entry, gci_near_key const *nea
     if (!gci_diff_is_input(item->path))
         return;
     gci_advice_on_input(entry, near, item, out);
+    gci_advice_list_inputs(entry, near, out);
     gci_advice_on_sizes(entry, near, out);
 }

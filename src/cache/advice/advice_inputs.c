@@ -126,15 +126,6 @@ compare_tensors(gci_tensor_line const *stored, gci_tensor_line const *asked, gci
 
 /* ---- a path into inputs ---- */
 
-/* torch.float32 of "torch.float32" */
-static gci_view
-unquoted(gci_view text)
-{
-    bool quoted = text.size >= 2 && text.data[0] == '"' && text.data[text.size - 1] == '"';
-
-    return quoted ? gci_view_of(text.data + 1, text.size - 2) : text;
-}
-
 /* Among the strides that differ is the fourth, and no fifth: of a tensor of four dimensions in two layouts, the last differs. */
 static bool
 has_four_strides(gci_near_key const *near, char const *tensor)
@@ -151,16 +142,6 @@ has_four_strides(gci_near_key const *near, char const *tensor)
     return fourth && !fifth;
 }
 
-static bool
-has_other_sizes(gci_near_key const *near, char const *tensor)
-{
-    for (size_t i = 0; i < near->count; i++)
-        if (gci_view_begins(near->items[i].path, tensor) &&
-            gci_view_begins(gci_view_text(near->items[i].path.data + strlen(tensor)), "shape"))
-            return true;
-    return false;
-}
-
 /* path = "inputs[" number "].value." member */
 static void
 note_input_path(gci_near_key const *near, gci_diff_item const *item, gci_advice_case *out)
@@ -175,7 +156,7 @@ note_input_path(gci_near_key const *near, gci_diff_item const *item, gci_advice_
     gci_view name = gci_view_text(member);
     if (tensor.data == NULL)
         return;
-    bool resized = has_other_sizes(near, tensor.data);
+    bool resized = gci_has_other_sizes(near, tensor);
     if (gci_view_begins(name, "shape["))
         out->facts |= size_facts(item->stored, item->asked);
     else if (resized)
@@ -189,8 +170,8 @@ note_input_path(gci_near_key const *near, gci_diff_item const *item, gci_advice_
         out->facts |= GCI_FACT_BIT(DEVICE);
     else if (gci_view_is(name, "requires_grad"))
         out->facts |= GCI_FACT_BIT(REQUIRES_GRAD);
-    out->values[GCI_VALUE_STORED] = unquoted(item->stored);
-    out->values[GCI_VALUE_ASKED] = unquoted(item->asked);
+    out->values[GCI_VALUE_STORED] = gci_without_quotes(item->stored);
+    out->values[GCI_VALUE_ASKED] = gci_without_quotes(item->asked);
 }
 
 /* ---- symbols of the whole ---- */

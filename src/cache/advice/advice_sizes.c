@@ -36,7 +36,7 @@ add_mark(marks *found, char const *tensor, size_t dimension)
     found->unnamed |= tensor == NULL;
 }
 
-/* The sizes of an input that are symbols now, or else other numbers than before. */
+/* The sizes of an input that are symbols now, or else others than before. */
 static void
 add_marks(gcache_request const *request, gci_diff_item const *item, bool symbols, marks *found)
 {
@@ -46,7 +46,8 @@ add_marks(gcache_request const *request, gci_diff_item const *item, bool symbols
 
     for (size_t i = first; gci_next_size(&asked, &b); i++) {
         bool both = gci_next_size(&stored, &a);
-        if (symbols ? gci_text_is_symbol(b) : both && gci_text_is_number(a) && gci_text_is_number(b) && !gci_view_equal(a, b))
+        bool differs = both && !gci_view_equal(a, b) && (gci_text_is_number(a) || gci_text_is_number(b));
+        if (symbols ? gci_text_is_symbol(b) : differs)
             add_mark(found, tensor, i);
     }
 }
@@ -248,8 +249,8 @@ numbers_follow(gci_near_key const *near, gci_view hunks)
     return follow && more[0] == more[1];
 }
 
-static bool
-follows_sizes(gci_near_key const *near, gci_diff_item const *item)
+bool
+gci_advice_follows_sizes(gci_near_key const *near, gci_diff_item const *item)
 {
     if (gci_diff_is_input(item->path))
         return only_resized(item);
@@ -265,9 +266,27 @@ static bool
 is_only_size(gci_near_key const *near)
 {
     for (size_t i = 0; i < near->count; i++)
-        if (!follows_sizes(near, &near->items[i]))
+        if (!gci_advice_follows_sizes(near, &near->items[i]))
             return false;
     return near->left_out == 0;
+}
+
+/* Of the sizes that differ some are numbers on both sides, others on one. */
+static bool
+varies_in_two_ways(gci_near_key const *near)
+{
+    bool found[2] = { false, false };
+
+    for (size_t i = 0; i < near->count; i++) {
+        gci_diff_item const *item = &near->items[i];
+        gci_view stored = gci_input_sizes(item, item->stored), asked = gci_input_sizes(item, item->asked), a, b;
+        if (!gci_input_resizes(item))
+            continue;
+        while (gci_next_size(&stored, &a) && gci_next_size(&asked, &b))
+            if (!gci_view_equal(a, b) && (gci_text_is_number(a) || gci_text_is_number(b)))
+                found[gci_text_is_number(a) && gci_text_is_number(b)] = true;
+    }
+    return found[0] && found[1];
 }
 
 void
@@ -275,6 +294,9 @@ gci_advice_on_sizes(gci_journal_entry const *entry, gci_near_key const *near, gc
 {
     static uint64_t const varying = GCI_FACT_BIT(SIZES) | GCI_FACT_BIT(TO_SYMBOL);
 
+    /* One of them being dynamic alone makes no entry fit both. */
+    if ((out->facts & (varying | GCI_FACT_BIT(FROM_SYMBOL))) != 0 && varies_in_two_ways(near))
+        out->facts = (out->facts & ~(GCI_FACT_BIT(TO_SYMBOL) | GCI_FACT_BIT(FROM_SYMBOL))) | GCI_FACT_BIT(SIZES);
     if ((out->facts & varying) == 0)
         return;
     /* What nobody passes can't be marked: the forward's miss says what to do. */

@@ -100,6 +100,14 @@ gci_input_resizes(gci_diff_item const *item)
            (gci_read_tensors(item, &stored, &asked) && !gci_view_equal(stored.sizes, asked.sizes));
 }
 
+gci_view
+gci_without_quotes(gci_view text)
+{
+    bool quoted = text.size >= 2 && text.data[0] == '"' && text.data[text.size - 1] == '"';
+
+    return quoted ? gci_view_of(text.data + 1, text.size - 2) : text;
+}
+
 bool
 gci_path_is_in_graph(gci_view path)
 {

@@ -34,6 +34,9 @@ gci_view gci_input_sizes(gci_diff_item const *item, gci_view text);
 /* Whether it is about an input's sizes. */
 bool gci_input_resizes(gci_diff_item const *item);
 
+/* torch.float32 of "torch.float32" */
+gci_view gci_without_quotes(gci_view text);
+
 /* graph.nodes[3], or PyTorch's text of the graph. */
 bool gci_path_is_in_graph(gci_view path);
 

@@ -105,15 +105,17 @@ in_quotes(gci_view text, gci_arena *arena)
     return copy;
 }
 
-/* Equal descriptions have different keys for what a key has besides: the namespace, or the rules. */
+/* What a key has besides its description: the namespace, and the rules, which only equal descriptions tell of. */
 static void
 name_salt(gci_trace *trace, gci_near_key *near, gci_view stored)
 {
-    if (gci_view_equal(stored, trace->namespace_))
-        gci_diff_add_texts(near->diff, gci_view_text("rules"), gci_view_text("another set"), gci_view_text("this one"));
-    else
-        gci_diff_add_texts(near->diff, gci_view_text("namespace"), in_quotes(stored, &trace->arena),
+    bool is_equal = near->count == 0 && near->left_out == 0 && near->equal == near->components;
+
+    if (!gci_view_equal(stored, trace->namespace_))
+        gci_diff_add_first(near->diff, gci_view_text("namespace"), in_quotes(stored, &trace->arena),
                            in_quotes(trace->namespace_, &trace->arena));
+    else if (is_equal)
+        gci_diff_add_texts(near->diff, gci_view_text("rules"), gci_view_text("another set"), gci_view_text("this one"));
     near->count = near->diff->count;
     near->items = near->diff->items;
 }
@@ -123,9 +125,7 @@ find_origin(gci_trace *trace, gci_store *store, gci_near_key *near)
 {
     gci_view namespace_ = { NULL, 0 };
 
-    if (!read_origin(near, store, &trace->arena, &namespace_))
-        return;
-    if (near->count == 0 && near->left_out == 0 && near->equal == near->components)
+    if (read_origin(near, store, &trace->arena, &namespace_))
         name_salt(trace, near, namespace_);
 }
 
@@ -263,6 +263,8 @@ take_by_sketch(gci_trace *trace, gci_store *store, gci_description const *asked,
     for (size_t i = 0; i < found && trace->nearest_count < GCI_TRACE_NEAREST; i++) {
         gci_near_key key = { .key = near[i].key, .created_ns = near[i].created_ns, .by_sketch = true };
         look_at_components(&key, trace, store, asked, near[i].distance);
+        if (key.is_kin)
+            find_origin(trace, store, &key);
         if (key.is_kin || trace->nearest_count == 0)
             trace->nearest[trace->nearest_count++] = key;
     }

@@ -117,6 +117,8 @@ void gci_diff_free(gci_diff *diff);
 gci_diff *gci_diff_new(size_t max_items);
 /* Adds one; what is copied may be NULL on the side where there is nothing. false without memory. */
 bool gci_diff_add_texts(gci_diff *diff, gci_view path, gci_view stored, gci_view asked);
+/* The same before all others, also where there are as many as are kept. */
+bool gci_diff_add_first(gci_diff *diff, gci_view path, gci_view stored, gci_view asked);
 
 /* Is it the path of an input, or of something in one? And of an input that is a symbol by itself, as either sort of key writes
    it, the symbol: s0 of {"value": s0} and of ('s0',); empty for all others. */

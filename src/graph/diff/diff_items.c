@@ -98,6 +98,22 @@ gci_diff_add_texts(gci_diff *diff, gci_view path, gci_view stored, gci_view aske
            gci_diff_add_hunks(diff, item, stored, asked);
 }
 
+bool
+gci_diff_add_first(gci_diff *diff, gci_view path, gci_view stored, gci_view asked)
+{
+    size_t before = diff->count;
+
+    diff->max_items++;
+    if (!gci_diff_add_texts(diff, path, stored, asked) || diff->count == before)
+        return false;
+    gci_diff_item first = diff->items[before];
+    memmove(diff->items + 1, diff->items, before * sizeof *diff->items);
+    diff->items[0] = first;
+    for (size_t i = 1; i < diff->count; i++)
+        diff->items[i].like += diff->items[i].follows == GCI_DIFF_WHOLE || diff->items[i].follows == GCI_DIFF_AGAIN;
+    return true;
+}
+
 void
 gci_diff_free(gci_diff *diff)
 {
