@@ -238,6 +238,12 @@ write_beside(explaining *x, gci_number value, gci_number other, gci_buf *out)
 }
 
 static bool
+is_equality(gci_operator op)
+{
+    return op == GCI_OPERATOR_EQ || op == GCI_OPERATOR_NE;
+}
+
+static bool
 is_leaf(gci_ast *node)
 {
     return is_name(node) || is_constant(node);
@@ -258,6 +264,27 @@ write_float_side(explaining *x, gci_ast *node, gci_number value, gci_number othe
     write_beside(x, value, other, out);
 }
 
+/* "12.5 % 8 = 4.5, not 0", with a name beside it ", s1 = 0.5": an equality read as a chain, "= 4.5 == 0", would be false. */
+static void
+write_unequal(explaining *x, part decisive, gci_number left, gci_number right, gci_buf *out)
+{
+    bool computed = !is_leaf(decisive.left);
+    gci_ast *beside = computed ? decisive.right : decisive.left;
+
+    write_float_side(x, computed ? decisive.left : decisive.right, computed ? left : right, computed ? right : left, out);
+    if (is_constant(beside)) {
+        if (decisive.right->joint == GCI_OPERATOR_EQ) {
+            gci_buf_append_text(out, ", not ");
+            gci_buf_append_view(out, gci_ast_text(beside, x->text));
+        }
+        return;
+    }
+    gci_buf_append_text(out, ", ");
+    write_hint_name(x, beside, out);
+    gci_buf_append_text(out, " = ");
+    write_beside(x, computed ? right : left, computed ? left : right, out);
+}
+
 /* "100 / 831 = 0.1203 <= 0.1": a float isn't seen to be beyond a bound unless it stands beside it. */
 static bool
 write_floats(explaining *x, part decisive, gci_buf *out)
@@ -269,6 +296,10 @@ write_floats(explaining *x, part decisive, gci_buf *out)
         return false;
     if (left.kind != GCI_KIND_FLOAT && right.kind != GCI_KIND_FLOAT)
         return false;
+    if (is_leaf(decisive.left) != is_leaf(decisive.right) && is_equality((gci_operator)decisive.right->joint)) {
+        write_unequal(x, decisive, left, right, out);
+        return true;
+    }
     write_float_side(x, decisive.left, left, right, out);
     if (!is_leaf(decisive.left) && !is_leaf(decisive.right)) {
         gci_buf_append_text(out, ", ");

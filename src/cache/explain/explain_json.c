@@ -281,6 +281,15 @@ write_remark(gci_journal_entry const *entry, char const *name, void (*write)(gci
 }
 
 void
+gci_explain_reason_json(gcache_reason reason, gci_buf *out)
+{
+    if (reason == GCACHE_REASON_NONE)
+        gci_buf_append_text(out, "null");
+    else
+        gci_json_write_text(out, gci_view_text(gcache_reason_name(reason)));
+}
+
+void
 gci_explain_json(gci_journal_entry const *entry, gci_buf *out)
 {
     gci_trace const *trace = &entry->trace;
@@ -288,10 +297,7 @@ gci_explain_json(gci_journal_entry const *entry, gci_buf *out)
 
     gcache_key_to_hex(&entry->context.key, hex);
     gci_buf_format(out, "{\"outcome\": \"%s\", \"reason\": ", entry->kind == GCACHE_JOURNAL_HIT ? "hit" : "miss");
-    if (entry->reason == GCACHE_REASON_NONE)
-        gci_buf_append_text(out, "null");
-    else
-        gci_json_write_text(out, gci_view_text(gcache_reason_name(entry->reason)));
+    gci_explain_reason_json(entry->reason, out);
     gci_buf_format(out, ", \"key\": \"%s\"", hex);
     gci_json_member_text(out, "kind", gci_view_text(gcache_graph_kind(entry->context.graph)));
     if (trace->winner != NULL)

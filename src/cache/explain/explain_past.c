@@ -125,14 +125,21 @@ tell_change(gci_journal_entry const *entry, lookup_now const *now, gci_story *st
 }
 
 static void
+write_now_json(lookup_now const *now, gci_buf *out)
+{
+    gci_buf_format(out, ", \"now\": {\"outcome\": \"%s\", \"reason\": ", now->status == GCACHE_HIT ? "hit" : "miss");
+    gci_explain_reason_json(now->result.reason, out);
+    gci_buf_append_char(out, '}');
+}
+
+static void
 write_change_json(gci_journal_entry *entry, gci_buf *out)
 {
     lookup_now now;
 
     look_up_now(entry, &now);
     if (now.status == GCACHE_HIT || now.status == GCACHE_MISS)
-        gci_buf_format(out, ", \"now\": {\"outcome\": \"%s\", \"reason\": \"%s\"}",
-                       now.status == GCACHE_HIT ? "hit" : "miss", gcache_reason_name(now.result.reason));
+        write_now_json(&now, out);
     now_clear(&now);
 }
 

@@ -56,7 +56,7 @@ write_hints(gci_journal_entry const *entry, gci_buf *out)
 
 /* ---- all candidates ---- */
 
-/* What is said of candidates that fail for a reason: of one, of several. Those of guards are followed by the hints. */
+/* What is said of candidates that fail for a reason: of one, of several. Those of guards come last, with the hints behind them. */
 static struct {
     char const *one, *several;
     bool of_hints;
@@ -92,6 +92,7 @@ static void
 write_failures(gci_journal_entry const *entry, size_t const counts[GCACHE_REASON_COUNT], gci_buf *out)
 {
     size_t written = 0;
+    bool of_hints = false;
 
     for (int pass = 0; pass < 2; pass++) {
         for (size_t i = 0; i < GCACHE_REASON_COUNT; i++) {
@@ -99,10 +100,11 @@ write_failures(gci_journal_entry const *entry, size_t const counts[GCACHE_REASON
                 continue;
             gci_phrase(out, written++ == 0 ? ": {} {}" : ", {} {}", GCI_AS_COUNT(counts[i]),
                        GCI_AS_TEXT(counts[i] == 1 ? failures[i].one : failures[i].several));
-            if (failures[i].of_hints)
-                write_hints(entry, out);
+            of_hints = of_hints || failures[i].of_hints;
         }
     }
+    if (of_hints)
+        write_hints(entry, out);
 }
 
 static void

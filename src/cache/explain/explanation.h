@@ -53,5 +53,7 @@ void gci_explain_page(gci_story *story, gci_buf *out);
 
 /* One JSON object on one line, without a line end. */
 void gci_explain_json(gci_journal_entry const *entry, gci_buf *out);
+/* A reason's word; null for none. */
+void gci_explain_reason_json(gcache_reason reason, gci_buf *out);
 
 #endif
