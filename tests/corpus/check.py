@@ -19,6 +19,8 @@ Checks, all by default:
             comparing with all of them, in 99 of 100
   rows      whatever a difference names is there and differs, under one renumbering of nodes and inputs; no placeholder that is
             still there is named; an input more, or a node less, is one row from which all others follow
+  changes   targets and constants changed in captured graphs, also with a node less: what every row says stands there on that
+            side, and changes in place are no more rows than there were changes
 
 The data's formats are in fixtures/README.md. Ends with `N passed, N failed`.
 """
@@ -34,6 +36,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+import changes
 import misses
 import nearest
 import rows
@@ -164,6 +167,7 @@ CHECKS: dict[str, Callable[[Corpus, Tally], None]] = {
     "differences": misses.check_differences,
     "nearest": nearest.check_nearest,
     "rows": rows.check_rows,
+    "changes": changes.check_changes,
 }
 
 

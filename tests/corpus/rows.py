@@ -116,7 +116,7 @@ class Pair:
             return ""
         try:
             asked = self.value(steps, True) if row["asked"] is not None else None
-            stored = self.value(steps, False) if row["asked"] is None else None
+            stored = self.value(truth.path_steps(row.get("stored_path", row["path"])), False) if row["asked"] is None else None
         except (KeyError, IndexError, TypeError):
             return f"{row['path']} isn't there"
         if row["asked"] is None or row["stored"] is None:

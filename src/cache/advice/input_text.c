@@ -96,7 +96,7 @@ gci_input_resizes(gci_diff_item const *item)
 
     if (!gci_diff_is_input(item->path))
         return false;
-    return gci_view_contains(item->path, GCI_SHAPE_MEMBER) ||
+    return gci_view_contains(item->path, GCI_SHAPES_MEMBER) ||
            (gci_read_tensors(item, &stored, &asked) && !gci_view_equal(stored.sizes, asked.sizes));
 }
 

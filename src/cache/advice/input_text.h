@@ -9,6 +9,8 @@
 
 /* What a path into `inputs` has before a dimension. */
 #define GCI_SHAPE_MEMBER "].value.shape["
+/* And of another rank, all of them at once. */
+#define GCI_SHAPES_MEMBER "].value.shape"
 
 /* Digits alone; s0, s77, u3. */
 bool gci_text_is_number(gci_view text);

@@ -101,9 +101,12 @@ tell_hunks(gci_view hunks, size_t most, gci_story *story)
 }
 
 static void
-write_value(gci_buf *out, gci_view value)
+write_value(void (*write)(gci_diff_item const *item, gci_buf *out), gci_diff_item const *item, gci_view value, gci_buf *out)
 {
-    gci_visible_append(out, value.data != NULL ? gci_diff_plain(value) : gci_view_text("nothing"));
+    if (value.data != NULL)
+        write(item, out);
+    else
+        gci_buf_append_text(out, "nothing");
 }
 
 static void
@@ -111,8 +114,10 @@ write_path(gcache_request const *request, gci_diff_item const *item, gci_buf *ou
 {
     gci_view whole = gci_view_of(item->path.data, item->whole);
 
-    /* What isn't there any more has the place that it had: names of what was asked are of others. */
-    if (item->asked.data == NULL || item->target.size != 0)
+    /* What isn't there any more has the place that it had: names of what was asked are of others. An input by its name is the
+       same wherever it was. */
+    bool named = gci_input_source(request, item->path) != NULL;
+    if (item->asked.data == NULL || item->target.size != 0 || (item->is_moved && !named))
         gci_diff_write_path(item, out);
     else
         gci_write_input_path(request, item->whole != 0 ? whole : item->path, out);
@@ -151,15 +156,14 @@ static size_t
 tell_row(gci_journal_entry const *entry, gci_diff_item const *item, size_t room, gci_story *story)
 {
     gcache_request const *request = &entry->context.request;
-    bool whole = item->whole_stored.data != NULL;
 
     if (item->run != 0)
         return tell_nodes(item, room != GCI_ROOM_ALL, story);
     write_path(request, item, gci_story_begin(story, GCI_BLOCK_DIFFERENCE));
     if (item->hunks.data != NULL)
         return 1 + tell_hunks(item->hunks, room != GCI_ROOM_ALL ? HUNK_LINES(room) : SIZE_MAX, story);
-    write_value(gci_story_part(story, GCI_DIFFERENCE_STORED), whole ? item->whole_stored : item->stored);
-    write_value(gci_story_part(story, GCI_DIFFERENCE_ASKED), whole ? item->whole_asked : item->asked);
+    write_value(gci_diff_write_stored, item, item->stored, gci_story_part(story, GCI_DIFFERENCE_STORED));
+    write_value(gci_diff_write_asked, item, item->asked, gci_story_part(story, GCI_DIFFERENCE_ASKED));
     if (item->remark != GCI_DIFF_NONE)
         write_remark(request, item, gci_story_part(story, GCI_DIFFERENCE_REMARK));
     return 1;

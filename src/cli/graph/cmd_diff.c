@@ -120,8 +120,9 @@ cli_command const cli_cmd_diff = {
              "\n"
              "The first line counts and names the equal components. Then a line a difference: its path, and the value in A and\n"
              "in B, causes first: environment, options, inputs, graph. Nodes are aligned, so that an inserted one is one\n"
-             "line, begun with +; a removed one with -. What follows from others is summed up (\"and so: ..\"). Texts are\n"
-             "compared line by line. Status 1: they differ.\n",
+             "line, begun with +; a removed one with -. Each side counts for itself: of what has moved there stands where it was,\n"
+             "\"nodes[4] (was nodes[3])\". What follows from others is summed up (\"and so: ..\"). Texts are compared line by\n"
+             "line. Status 1: they differ.\n",
     .options = table,
     .options_size = sizeof(options),
     .run = run,

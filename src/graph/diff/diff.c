@@ -38,16 +38,6 @@ is_number(gci_value const *value)
     return value->type == GCI_INT || value->type == GCI_FLOAT || value->type == GCI_BIGINT || value->type == GCI_SYM;
 }
 
-static gci_view
-kept(gci_diff_run *run, gci_buf *text)
-{
-    gci_view copy = gci_arena_copy(&run->diff->arena, gci_buf_view(text));
-
-    run->failed = run->failed || text->failed || copy.data == NULL;
-    gci_buf_clear(text);
-    return copy;
-}
-
 /* Cut if need be, but never a number, nor within one. */
 static gci_view
 shown(gci_diff_run *run, gci_value const *value, show_fn show)
@@ -67,7 +57,7 @@ shown(gci_diff_run *run, gci_value const *value, show_fn show)
             }
         gci_buf_append_text(&text, "...");
     }
-    return kept(run, &text);
+    return gci_diff_keep(run, &text);
 }
 
 /* Neither has parts. */
@@ -171,6 +161,8 @@ add_item(gci_diff_run *run, gci_value const *stored, gci_value const *asked, sho
         item->typed_stored = shown(run, stored, gci_diff_show_typed);
         item->typed_asked = shown(run, asked, gci_diff_show_typed);
     }
+    gci_diff_note_place(run, item);
+    gci_diff_note_alike(run, item, stored, asked);
     return item;
 }
 
@@ -245,11 +237,28 @@ push_index(gci_diff_run *run, uint32_t index)
     return mark;
 }
 
+/* Of an item that the stored side has at another place. */
+static size_t
+push_shifted(gci_diff_run *run, uint32_t stored, uint32_t asked)
+{
+    size_t mark = push_index(run, asked), at = mark + 1;
+
+    if (stored == asked)
+        return mark;
+    if (gci_array_has_room(&run->shifts, run->shift_count, &run->shift_room, sizeof *run->shifts))
+        run->shifts[run->shift_count++] = (gci_diff_shift){ .at = at, .size = run->path.size - 1 - at, .stored = stored };
+    else
+        run->failed = true;
+    return mark;
+}
+
 static void
 pop_path(gci_diff_run *run, size_t mark)
 {
     run->failed = run->failed || run->path.failed;
     run->path.size = mark;
+    while (run->shift_count != 0 && run->shifts[run->shift_count - 1].at >= mark)
+        run->shift_count--;
 }
 
 /* ---- containers ---- */
@@ -284,7 +293,7 @@ compare_aligned(gci_diff_run *run, gci_value const *stored, gci_value const *ask
         for (; k < to; k++)
             add_alone(run, NULL, asked, k, fns);
         if (i < stored->count) {
-            size_t mark = push_index(run, to);
+            size_t mark = push_shifted(run, i, to);
             fns.both(run, &stored->items[i], &asked->items[to]);
             pop_path(run, mark);
             k = to + 1;
@@ -371,7 +380,9 @@ compare_lists(gci_diff_run *run, gci_value const *stored, gci_value const *asked
 {
     gci_alignment alignment = { .outer = NULL };
 
-    if (stored->count == asked->count) {
+    if (run->in_tensor && stored->count != asked->count) {
+        add_value(run, stored, asked); /* of another rank */
+    } else if (stored->count == asked->count) {
         for (uint32_t i = 0; i < stored->count && !run->failed; i++) {
             size_t mark = push_index(run, i);
             compare(run, &stored->items[i], &asked->items[i]);
@@ -447,7 +458,7 @@ note_neighbour(gci_diff_run *run, gci_diff_item *item, gci_value const *nodes, u
     gci_view target = target_of(&nodes->items[position - 1]);
     gci_buf_format(&text, "nodes[%u]%s", (unsigned)(position - 1), target.size != 0 ? " " : "");
     gci_buf_append_view(&text, target);
-    item->after = kept(run, &text);
+    item->after = gci_diff_keep(run, &text);
 }
 
 /* Of the placeholders of a graph that has its inputs described, the inputs say it. */
@@ -560,10 +571,10 @@ show_where(gci_diff_run *run, gci_diff_item *item, gci_view stored, gci_view ask
         return;
     gci_buf_init(&text, GCI_BUF_NO_LIMIT);
     gci_diff_show_around(stored, asked, &text);
-    item->stored = item->typed_stored = kept(run, &text);
+    item->stored = item->typed_stored = gci_diff_keep(run, &text);
     gci_buf_init(&text, GCI_BUF_NO_LIMIT);
     gci_diff_show_around(asked, stored, &text);
-    item->asked = item->typed_asked = kept(run, &text);
+    item->asked = item->typed_asked = gci_diff_keep(run, &text);
 }
 
 static gci_view
@@ -573,7 +584,7 @@ distinct(gci_diff_run *run, gci_view shown_text)
 
     gci_buf_init(&text, GCI_BUF_NO_LIMIT);
     gci_diff_show_distinct(shown_text, &text);
-    return kept(run, &text);
+    return gci_diff_keep(run, &text);
 }
 
 static void
@@ -781,6 +792,7 @@ gci_diff_make(gci_view stored, gci_view asked, size_t max_items, gci_diff **out_
     clear_map(&run.asked_symbols);
     gci_intern_clear(&run.sameness);
     free(run.dropped);
+    free(run.shifts);
     gci_buf_clear(&run.path);
     gci_arena_clear(&run.arena);
     if (status != GCACHE_OK) {

@@ -72,6 +72,12 @@ typedef struct gci_diff_item {
     gci_view asked;  /* in the second */
     gci_view typed_stored, typed_asked; /* the same as a description writes it; data NULL: as above */
     gci_view hunks;  /* a text's differences as unified hunks, lines ended; data NULL for other values */
+    gci_view stored_path; /* where the path leads among what was stored; data NULL: to the same place, or it isn't there */
+    bool is_moved;        /* the node or input that it is in was at another place: was_at */
+    uint32_t was_at;
+    bool is_alike;        /* both sides are written alike, and mean another node or symbol: */
+    bool is_reference;    /* nodes */
+    gci_view now, was;    /* the stored value in the names of what was asked, and the other way round; data NULL: it has none */
 
     gci_diff_part part;
     gci_diff_follows follows;
@@ -142,7 +148,8 @@ bool gci_diff_next_hunk_line(gci_diff_hunk_lines *walk, gci_view *out_line, gci_
 /* A line for people, ended: cut if it is long, but never before it differs from the other. */
 void gci_diff_write_hunk_line(gci_view line, gci_view other, gci_buf *out);
 
-/* A path for people: the node that it is in with its target, "graph.nodes[41] aten.sum.dim_IntList .kwargs.keepdim". */
+/* A path for people: the node that it is in with its target, "graph.nodes[41] aten.sum.dim_IntList .kwargs.keepdim", and where
+   that was, "graph.nodes[41] (was nodes[40])". */
 void gci_diff_write_path(gci_diff_item const *item, gci_buf *out);
 /* "the same in 14 more nodes", "and so: 12 more constants 2 -> 3": what else an item stands for; false: nothing. */
 bool gci_diff_write_again(gci_diff_item const *item, gci_buf *out);
@@ -150,6 +157,10 @@ bool gci_diff_write_again(gci_diff_item const *item, gci_buf *out);
 void gci_diff_write_run(gci_diff_item const *item, gci_buf *out);
 /* "22 references renumbered, 3 strides": what follows from the differences; false: nothing does. */
 bool gci_diff_write_followed(gci_diff const *diff, gci_buf *out);
+/* The value of a side, as a whole if the item stands for all sizes; what it is on the other side, if both are written alike:
+   "nodes[4] (now nodes[3])". Nothing for a side that has none. */
+void gci_diff_write_stored(gci_diff_item const *item, gci_buf *out);
+void gci_diff_write_asked(gci_diff_item const *item, gci_buf *out);
 /* A value without the braces of an input that has nothing else: float32[s0, 16] for {"value": float32[s0, 16]}. */
 gci_view gci_diff_plain(gci_view value);
 /* Differences that were left out and are in no sum of others either. */
@@ -161,7 +172,9 @@ char const *gci_diff_remark_text(gci_diff_remark remark);
 void gci_diff_write_text(gci_diff const *diff, char const *indent, gci_buf *out);
 
 /* Objects {"path", "stored", "asked"} with commas between: what stands between a list's brackets. Both values are texts, typed
-   where that differs; absent is null; a text's object has "hunks" too. */
+   where that differs; absent is null; a text's object has "hunks" too. Where the path leads elsewhere on the stored side there is
+   "stored_path", and where both values are written alike, and mean another node or symbol, "stored_now" and "asked_was": what
+   they are called on the other side, null if they aren't there. */
 void gci_diff_write_json(gci_diff const *diff, gci_buf *out);
 
 #endif

@@ -28,15 +28,33 @@ gci_diff_sources(gci_value const *components)
     return config != NULL && config->type == GCI_MAP ? gci_map_find(config, "aot_autograd_arg_pos_to_source") : NULL;
 }
 
-uint32_t
-gci_diff_counterpart(gci_diff_run const *run, int64_t ref)
+static gci_alignment const *
+alignment_of(gci_diff_run const *run, int64_t ref)
 {
-    uint32_t serial = gci_node_ref_serial(ref), position = gci_node_ref_position(ref);
+    uint32_t serial = gci_node_ref_serial(ref);
     gci_alignment const *alignment = serial == GCI_NODE_INPUTS ? run->inputs : run->open;
 
     for (uint32_t up = serial; up > 1 && alignment != NULL; up--)
         alignment = alignment->outer;
+    return alignment;
+}
+
+uint32_t
+gci_diff_counterpart(gci_diff_run const *run, int64_t ref)
+{
+    gci_alignment const *alignment = alignment_of(run, ref);
+    uint32_t position = gci_node_ref_position(ref);
+
     return alignment != NULL && position < alignment->stored_count ? alignment->to_asked[position] : position;
+}
+
+uint32_t
+gci_diff_origin(gci_diff_run const *run, int64_t ref)
+{
+    gci_alignment const *alignment = alignment_of(run, ref);
+    uint32_t position = gci_node_ref_position(ref);
+
+    return alignment != NULL && position < alignment->asked_count ? alignment->to_stored[position] : position;
 }
 
 /* ---- hashes ---- */
@@ -144,6 +162,21 @@ gci_hash_rest(gci_value const *node, gci_lens const *how)
             continue;
         hash = gci_mix(hash, gci_hash64(member->name.data, member->name.size, 0));
         hash = gci_mix(hash, gci_hash_value(&member->value, how));
+    }
+    return hash;
+}
+
+uint64_t
+gci_hash_outline(gci_value const *node)
+{
+    uint64_t hash = gci_hash_operation(node);
+
+    for (uint32_t i = 0; node->type == GCI_MAP && i < node->count; i++) {
+        gci_value const *value = &node->members[i].value;
+        bool list = value->type == GCI_LIST || value->type == GCI_TUPLE;
+        hash = gci_mix(hash, list ? value->count : 0);
+        for (uint32_t k = 0; value->type == GCI_MAP && k < value->count; k++)
+            hash = gci_mix(hash, gci_hash64(value->members[k].name.data, value->members[k].name.size, 0));
     }
     return hash;
 }

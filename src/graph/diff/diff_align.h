@@ -25,6 +25,8 @@ uint64_t gci_hash_member(gci_value const *map, char const *name);
 uint64_t gci_hash_operation(gci_value const *node);
 /* A node without what it does: what it is applied to. */
 uint64_t gci_hash_rest(gci_value const *node, gci_lens const *how);
+/* What a node does, and with how many arguments of which names. */
+uint64_t gci_hash_outline(gci_value const *node);
 /* What uses each node of a list. NULL without memory. */
 uint64_t *gci_hash_uses(gci_value const *nodes);
 

@@ -64,6 +64,16 @@ gci_diff_add(gci_diff *diff, gci_view path, gci_diff_follows follows, bool is_ne
     return item;
 }
 
+gci_view
+gci_diff_keep(gci_diff_run *run, gci_buf *text)
+{
+    gci_view copy = gci_arena_copy(&run->diff->arena, gci_buf_view(text));
+
+    run->failed = run->failed || text->failed || copy.data == NULL;
+    gci_buf_clear(text);
+    return copy;
+}
+
 static bool
 copy_text(gci_diff *diff, gci_view text, gci_view *out_copy)
 {

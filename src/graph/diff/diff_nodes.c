@@ -343,14 +343,16 @@ match_edits(gci_alignment *out, uint64_t const *stored, uint64_t const *asked, g
 static uint64_t *
 hash_for_edits(gci_value const *nodes, gci_lens const *how, uint64_t const *names)
 {
+    static gci_lens const alike = { .count = 0 };
     uint64_t *hashes = malloc(((size_t)nodes->count + 1) * GCI_EDIT_HASHES * sizeof *hashes);
 
     for (uint32_t i = 0; i < nodes->count && hashes != NULL; i++) {
         uint64_t *hash = hashes + (size_t)i * GCI_EDIT_HASHES;
-        bool port = gci_diff_is_placeholder(&nodes->items[i]);
-        hash[GCI_EDIT_NAME] = names[i];
-        hash[GCI_EDIT_REST] = port ? names[i] : gci_hash_rest(&nodes->items[i], how);
-        hash[GCI_EDIT_WHOLE] = gci_mix(hash[GCI_EDIT_NAME], hash[GCI_EDIT_REST]);
+        gci_value const *node = &nodes->items[i];
+        bool port = gci_diff_is_placeholder(node);
+        hash[GCI_EDIT_OUTLINE] = port ? names[i] : gci_hash_outline(node);
+        hash[GCI_EDIT_REST] = port ? names[i] : gci_hash_rest(node, &alike);
+        hash[GCI_EDIT_WHOLE] = port ? names[i] : gci_hash_value(node, how);
     }
     return hashes;
 }

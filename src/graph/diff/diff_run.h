@@ -24,10 +24,18 @@ typedef struct gci_symbol_map {
     size_t room;
 } gci_symbol_map;
 
+/* An index in the present path that is another one on the stored side. */
+typedef struct gci_diff_shift {
+    size_t at, size; /* of the digits */
+    uint32_t stored;
+} gci_diff_shift;
+
 typedef struct gci_diff_run {
     gci_diff *diff;
     gci_arena arena; /* of the two trees */
     gci_buf path;
+    gci_diff_shift *shifts; /* from the outside in */
+    size_t shift_count, shift_room;
     gci_alignment const *open;   /* of the innermost graph */
     gci_alignment const *inputs; /* NULL: none */
     gci_symbol_map stored_symbols, asked_symbols;
@@ -44,6 +52,9 @@ typedef struct gci_diff_run {
 /* diff_items.c: a further item, still without values. NULL: it was only counted (*out_full), or there is no memory. */
 gci_diff_item *gci_diff_add(gci_diff *diff, gci_view path, gci_diff_follows follows, bool is_new, bool *out_full);
 
+/* A text that was written, kept with the items, and cleared; without memory the run has failed. */
+gci_view gci_diff_keep(gci_diff_run *run, gci_buf *text);
+
 /* Long texts of several lines on both sides: hunks say more than the two side by side. false without memory. */
 bool gci_diff_add_hunks(gci_diff *diff, gci_diff_item *item, gci_view stored, gci_view asked);
 
@@ -51,6 +62,10 @@ bool gci_diff_add_hunks(gci_diff *diff, gci_diff_item *item, gci_view stored, gc
 void gci_diff_show(gci_value const *value, gci_buf *out);
 void gci_diff_show_typed(gci_value const *value, gci_buf *out);
 void gci_diff_show_node(gci_value const *node, gci_buf *out);
+/* nodes[3], inputs[0] */
+void gci_diff_show_reference(int64_t ref, gci_buf *out);
+/* Bytes from where they begin to differ from the others. */
+void gci_diff_show_bytes(gci_view bytes, gci_view other, gci_buf *out);
 /* A long text, around where it begins to differ from the other. */
 bool gci_diff_is_cut(gci_view text);
 void gci_diff_show_around(gci_view text, gci_view other, gci_buf *out);
@@ -86,13 +101,21 @@ gci_value const *gci_diff_nodes(gci_value const *graph);
 gci_value const *gci_diff_sources(gci_value const *components);
 /* The position, among what was asked, of the node that stands for a stored reference's; GCI_LCS_NONE: there is none. */
 uint32_t gci_diff_counterpart(gci_diff_run const *run, int64_t ref);
+/* The other way round: among what was stored, of an asked reference's. */
+uint32_t gci_diff_origin(gci_diff_run const *run, int64_t ref);
 
 /* diff_follow.c: a reference that means another node now, which follows from nodes that were inserted or removed. */
 bool gci_diff_reference_follows(gci_diff_run const *run, int64_t stored, int64_t asked);
 /* A number, at the present path, that says how large a tensor is: of an input, or an argument of what takes sizes. */
 bool gci_diff_is_size(gci_diff_run const *run);
 
+/* diff_notes.c: where an item's path leads among what was stored, and what values that are written alike are on the other side. */
+void gci_diff_note_place(gci_diff_run *run, gci_diff_item *item);
+void gci_diff_note_alike(gci_diff_run *run, gci_diff_item *item, gci_value const *stored, gci_value const *asked);
+
 /* diff_symbols.c: true if two expressions are the same once symbols are matched up; matches up those that aren't yet. */
 bool gci_diff_same_expression(gci_diff_run *run, gci_view stored, gci_view asked);
+/* An expression in the names of the other side, as far as they are known; false: it isn't written otherwise then. */
+bool gci_diff_rename(gci_diff_run const *run, gci_view expression, bool of_asked, gci_buf *out);
 
 #endif

@@ -69,6 +69,19 @@ gci_diff_show_around(gci_view text, gci_view other, gci_buf *out)
         gci_buf_format(out, " (%zu bytes)", text.size);
 }
 
+void
+gci_diff_show_bytes(gci_view bytes, gci_view other, gci_buf *out)
+{
+    size_t at = 0;
+
+    while (at < bytes.size && at < other.size && bytes.data[at] == other.data[at])
+        at++;
+    gci_buf_append_text(out, at != 0 ? "bytes ..." : "bytes ");
+    for (size_t i = at; i < bytes.size && i < at + BYTES_SHOWN; i++)
+        gci_buf_format(out, "%02x", (unsigned)(uint8_t)bytes.data[i]);
+    gci_buf_format(out, "%s (%zu bytes)", bytes.size > at + BYTES_SHOWN ? "..." : "", bytes.size);
+}
+
 static void
 show_items(gci_value const *list, char const *open, char const *close, int levels, manner how, gci_buf *out)
 {
@@ -119,8 +132,8 @@ show_tensor(gci_value const *tensor, gci_buf *out)
     }
 }
 
-static void
-show_node(int64_t ref, gci_buf *out)
+void
+gci_diff_show_reference(int64_t ref, gci_buf *out)
 {
     unsigned position = gci_node_ref_position(ref);
 
@@ -173,7 +186,7 @@ show(gci_value const *value, int levels, manner how, gci_buf *out)
             gci_buf_format(out, "... (%zu bytes)", value->text.size);
         break;
     case GCI_NODE:
-        show_node(value->integer, out);
+        gci_diff_show_reference(value->integer, out);
         break;
     case GCI_LIST:
         show_items(value, "[", "]", levels - 1, how, out);

@@ -124,11 +124,17 @@ remark_of(order stored, order asked)
 
 /* ---- items ---- */
 
-/* The items of a tensor's shape or strides: those from `first` on whose path goes on with name. */
+/* The items of a tensor's shape or strides: those from `first` on whose path goes on with name, or one of another rank. */
 typedef struct sizes {
     size_t first, count;
     gci_value const *stored, *asked;
 } sizes;
+
+static bool
+are_lists(sizes const *found)
+{
+    return found->stored != NULL && found->asked != NULL && found->stored->type == GCI_LIST && found->asked->type == GCI_LIST;
+}
 
 static sizes
 find_sizes(gci_diff_run const *run, size_t first, gci_value const *stored, gci_value const *asked, char const *name)
@@ -139,9 +145,10 @@ find_sizes(gci_diff_run const *run, size_t first, gci_value const *stored, gci_v
     for (size_t i = first; i < diff->count; i++) {
         gci_view path = diff->items[i].path;
         gci_view rest = gci_view_of(path.data + run->path.size, path.size - run->path.size);
-        bool is_of = rest.size > strlen(name) + 1 && rest.data[0] == '.' && rest.data[strlen(name) + 1] == '[' &&
-                     memcmp(rest.data + 1, name, strlen(name)) == 0;
-        if (!is_of)
+        bool begins = rest.size > strlen(name) && rest.data[0] == '.' && memcmp(rest.data + 1, name, strlen(name)) == 0;
+        bool is_one = begins && rest.size > strlen(name) + 1 && rest.data[strlen(name) + 1] == '[';
+        bool are_all = begins && rest.size == strlen(name) + 1 && are_lists(&found);
+        if (!is_one && !are_all)
             continue;
         found.first = found.count++ == 0 ? i : found.first;
     }
@@ -157,10 +164,7 @@ whole_of(gci_diff_run *run, gci_value const *list)
     tuple.type = GCI_TUPLE;
     gci_buf_init(&text, GCI_BUF_NO_LIMIT);
     gci_diff_show(&tuple, &text);
-    gci_view copy = gci_arena_copy(&run->diff->arena, gci_buf_view(&text));
-    run->failed = run->failed || text.failed || copy.data == NULL;
-    gci_buf_clear(&text);
-    return copy;
+    return gci_diff_keep(run, &text);
 }
 
 /* Several elements of one list are one row. */
@@ -168,12 +172,16 @@ static void
 show_whole(gci_diff_run *run, sizes const *found, char const *name)
 {
     gci_diff_item *items = run->diff->items;
+    bool other_rank = found->count == 1 && found->stored->count != found->asked->count;
 
-    if (found->count < 2 || found->stored->count > RANK_MOST || found->asked->count > RANK_MOST)
+    if ((found->count < 2 && !other_rank) || found->stored->count > RANK_MOST || found->asked->count > RANK_MOST)
         return;
+    gci_view before = whole_of(run, found->stored), now = whole_of(run, found->asked);
+    if (gci_view_equal(before, now))
+        return; /* the same letters, which mean others: each says so itself */
     items[found->first].whole = run->path.size + 1 + strlen(name);
-    items[found->first].whole_stored = whole_of(run, found->stored);
-    items[found->first].whole_asked = whole_of(run, found->asked);
+    items[found->first].whole_stored = before;
+    items[found->first].whole_asked = now;
     for (size_t i = 1; i < found->count; i++) {
         items[found->first + i].follows = GCI_DIFF_WHOLE;
         items[found->first + i].like = found->first;

@@ -69,32 +69,58 @@ match_symbols(gci_diff_run *run, gci_view stored, gci_view asked, bool set)
 }
 
 static gci_view
+other_name(gci_symbol_map const *map, gci_symbol_map const *others, gci_view name)
+{
+    uint32_t number = gci_intern_find(&map->names, name);
+
+    return number == GCI_INTERN_NONE || map->to[number] == GCI_INTERN_NONE ? name : others->names.texts[map->to[number]];
+}
+
+static gci_view
 asked_name(void const *state, gci_view name)
 {
     gci_diff_run const *run = state;
-    uint32_t number = gci_intern_find(&run->stored_symbols.names, name);
 
-    if (number == GCI_INTERN_NONE || run->stored_symbols.to[number] == GCI_INTERN_NONE)
-        return name;
-    return run->asked_symbols.names.texts[run->stored_symbols.to[number]];
+    return other_name(&run->stored_symbols, &run->asked_symbols, name);
+}
+
+static gci_view
+stored_name(void const *state, gci_view name)
+{
+    gci_diff_run const *run = state;
+
+    return other_name(&run->asked_symbols, &run->stored_symbols, name);
+}
+
+static bool
+write_renamed(gci_diff_run const *run, gci_view expression, bool of_asked, gci_buf *out)
+{
+    gci_arena arena;
+    gcache_error error;
+
+    gci_arena_init(&arena, (size_t)1 << 24);
+    gci_expr *expr = gci_expr_read(expression, &arena, &error);
+    if (expr != NULL)
+        gci_expr_write(expr, (gci_naming){ .rename = of_asked ? stored_name : asked_name, .state = run }, out);
+    gci_arena_clear(&arena);
+    return expr != NULL && !out->failed;
+}
+
+bool
+gci_diff_rename(gci_diff_run const *run, gci_view expression, bool of_asked, gci_buf *out)
+{
+    return write_renamed(run, expression, of_asked, out) && !gci_view_equal(gci_buf_view(out), expression);
 }
 
 /* Operands are ordered by name, so a renamed expression must be brought to normal form again before it is compared. */
 static bool
-same_renamed(gci_diff_run *run, gci_view stored, gci_view asked)
+same_renamed(gci_diff_run const *run, gci_view stored, gci_view asked)
 {
-    gci_arena arena;
     gci_buf written;
-    gcache_error error;
 
-    gci_arena_init(&arena, (size_t)1 << 24);
     gci_buf_init(&written, GCI_BUF_NO_LIMIT);
-    gci_expr *expr = gci_expr_read(stored, &arena, &error);
-    if (expr != NULL)
-        gci_expr_write(expr, (gci_naming){ .rename = asked_name, .state = run }, &written);
-    bool same = expr != NULL && !written.failed && gci_view_equal(gci_buf_view(&written), asked);
+    bool same = write_renamed(run, stored, false, &written) && gci_view_equal(gci_buf_view(&written), asked);
     gci_buf_clear(&written);
-    gci_arena_clear(&arena);
     return same;
 }
 

@@ -34,20 +34,61 @@ gci_diff_plain(gci_view value)
     return value;
 }
 
+/* " (was nodes[40])": the last name of the place, which is an index, as it was. */
+static void
+write_was(gci_diff_item const *item, gci_buf *out)
+{
+    size_t end = item->place, from;
+
+    while (end > 0 && item->path.data[end - 1] != '[')
+        end--;
+    for (from = end; from > 0 && item->path.data[from - 1] != '.';)
+        from--;
+    gci_buf_append_text(out, " (was ");
+    gci_visible_append(out, gci_view_of(item->path.data + from, end - from));
+    gci_buf_format(out, "%u])", (unsigned)item->was_at);
+}
+
 void
 gci_diff_write_path(gci_diff_item const *item, gci_buf *out)
 {
-    gci_view path = item->path, rest = gci_view_of(path.data + item->place, path.size - item->place);
+    size_t size = item->whole != 0 ? item->whole : item->path.size;
+    gci_view rest = gci_view_of(item->path.data + item->place, size - item->place);
 
-    if (item->target.size == 0 || item->is_node || gci_view_is(rest, ".target")) {
-        gci_visible_append(out, path);
-        return;
+    gci_visible_append(out, gci_view_of(item->path.data, item->place));
+    if (item->is_moved)
+        write_was(item, out);
+    if (item->target.size != 0 && !item->is_node && !gci_view_is(rest, ".target")) {
+        gci_buf_append_char(out, ' ');
+        gci_visible_append(out, item->target);
+        gci_buf_append_char(out, ' ');
     }
-    gci_visible_append(out, gci_view_of(path.data, item->place));
-    gci_buf_append_char(out, ' ');
-    gci_visible_append(out, item->target);
-    gci_buf_append_char(out, ' ');
     gci_visible_append(out, rest);
+}
+
+/* note = " (now nodes[3])" | " (gone)"; of a symbol that isn't known on the other side nothing is said. */
+static void
+write_note(gci_diff_item const *item, gci_view other, char const *is, char const *is_not, gci_buf *out)
+{
+    if (!item->is_alike || (other.data == NULL && !item->is_reference))
+        return;
+    gci_buf_append_text(out, other.data != NULL ? is : is_not);
+    gci_visible_append(out, other);
+    gci_buf_append_char(out, ')');
+}
+
+void
+gci_diff_write_stored(gci_diff_item const *item, gci_buf *out)
+{
+    gci_visible_append(out, gci_diff_plain(item->whole_stored.data != NULL ? item->whole_stored : item->stored));
+    write_note(item, item->now, " (now ", " (gone", out);
+}
+
+void
+gci_diff_write_asked(gci_diff_item const *item, gci_buf *out)
+{
+    gci_visible_append(out, gci_diff_plain(item->whole_asked.data != NULL ? item->whole_asked : item->asked));
+    write_note(item, item->was, " (was ", " (new", out);
 }
 
 static void
@@ -72,9 +113,9 @@ gci_diff_write_again(gci_diff_item const *item, gci_buf *out)
     }
     if (out->size != start && item->is_size) {
         gci_buf_append_char(out, ' ');
-        gci_visible_append(out, item->stored);
+        gci_diff_write_stored(item, out);
         gci_buf_append_text(out, " -> ");
-        gci_visible_append(out, item->asked);
+        gci_diff_write_asked(item, out);
     } else if (out->size != start && whole) {
         gci_buf_append_text(out, " like it");
     }
@@ -130,26 +171,22 @@ write_hunks(gci_view hunks, char const *indent, gci_buf *out)
 static void
 write_item(gci_diff_item const *item, char const *indent, gci_buf *out)
 {
-    gci_view stored = item->whole_stored.data != NULL ? item->whole_stored : item->stored;
-    gci_view asked = item->whole_asked.data != NULL ? item->whole_asked : item->asked;
+    bool is_new = item->stored.data == NULL, is_gone = item->asked.data == NULL;
 
     gci_buf_append_text(out, indent);
-    if (stored.data == NULL || asked.data == NULL)
-        gci_buf_append_text(out, stored.data == NULL ? "+ " : "- ");
-    if (item->whole != 0)
-        gci_visible_append(out, gci_view_of(item->path.data, item->whole));
-    else
-        gci_diff_write_path(item, out);
+    if (is_new || is_gone)
+        gci_buf_append_text(out, is_new ? "+ " : "- ");
+    gci_diff_write_path(item, out);
     if (item->hunks.data != NULL) {
         gci_buf_append_text(out, ":\n");
         write_hunks(item->hunks, indent, out);
         return;
     }
     gci_buf_append_text(out, ": ");
-    gci_visible_append(out, gci_diff_plain(stored));
-    if (stored.data != NULL && asked.data != NULL)
+    gci_diff_write_stored(item, out);
+    if (!is_new && !is_gone)
         gci_buf_append_text(out, " -> ");
-    gci_visible_append(out, gci_diff_plain(asked));
+    gci_diff_write_asked(item, out);
     if (item->remark != GCI_DIFF_NONE)
         gci_buf_format(out, "   it %s", gci_diff_remark_text(item->remark));
     gci_buf_append_char(out, '\n');
@@ -223,6 +260,12 @@ gci_diff_write_json(gci_diff const *diff, gci_buf *out)
         gci_json_write_text(out, item->path);
         write_nullable(out, "stored", item->typed_stored.data != NULL ? item->typed_stored : item->stored);
         write_nullable(out, "asked", item->typed_asked.data != NULL ? item->typed_asked : item->asked);
+        if (item->stored_path.data != NULL)
+            write_nullable(out, "stored_path", item->stored_path);
+        if (item->is_alike) {
+            write_nullable(out, "stored_now", item->now);
+            write_nullable(out, "asked_was", item->was);
+        }
         if (item->hunks.data != NULL)
             write_nullable(out, "hunks", item->hunks);
         if (item->target.size != 0)

@@ -34,7 +34,7 @@ may_change(table const *t, int32_t x, int32_t y)
 {
     uint64_t const *a = item(t->a, x), *b = item(t->b, y);
 
-    return a[GCI_EDIT_NAME] == b[GCI_EDIT_NAME] || a[GCI_EDIT_REST] == b[GCI_EDIT_REST];
+    return a[GCI_EDIT_OUTLINE] == b[GCI_EDIT_OUTLINE] || a[GCI_EDIT_REST] == b[GCI_EDIT_REST];
 }
 
 /* The furthest point on diagonal k (places in a before those in b) with d edits. */

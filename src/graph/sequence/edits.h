@@ -8,11 +8,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What an item is compared by, each a hash: the item; what it does; all but what it does. */
-typedef enum gci_edit_hash { GCI_EDIT_WHOLE, GCI_EDIT_NAME, GCI_EDIT_REST, GCI_EDIT_HASHES } gci_edit_hash;
+/* What an item is compared by, each a hash: the item; in outline; all but its name. */
+typedef enum gci_edit_hash { GCI_EDIT_WHOLE, GCI_EDIT_OUTLINE, GCI_EDIT_REST, GCI_EDIT_HASHES } gci_edit_hash;
 
 /*
- * An item inserted, removed, or changed in its name or in the rest, is one edit; of others, one is removed and one inserted.
+ * An item inserted, removed, or changed within its outline or in its name, is one edit; of others, one is removed and one inserted.
  * Items are GCI_EDIT_HASHES hashes each. match[i] becomes the place in b of what a[i] is, changed or not; where it is neither, it
  * stays as it is. Of as few edits, items changed in their place are taken. Sequences with more edits than GCI_EDITS_MOST are
  * left alone. Time and room: as many as items, and as edits by edits. false without memory.

@@ -160,7 +160,7 @@ test_nodes_stay_in_place(void **state)
                             NODE("n", "neg", REF("b")) ", " NODE("c", "sub", REF("n") ", 3"),
                             NODE("d", "mul", REF("c") ", 4"), NODE("e", "sub", REF("d") ", 5")),
                "graph.nodes[1].target: \"mul\" -> \"div\"\n+ graph.nodes[3]: neg(nodes[2])\n"
-               "graph.nodes[4].target: \"add\" -> \"sub\"\nand so: 1 reference renumbered\n");
+               "graph.nodes[4] (was nodes[3]).target: \"add\" -> \"sub\"\nand so: 1 reference renumbered\n");
     check_diff(same, CHAIN(NODE("a", "add", REF("x") ", 2"), NODE("b", "add", REF("a") ", 1"), NODE("c", "add", REF("b") ", 1"),
                            NODE("d", "add", REF("c") ", 2"), NODE("e", "add", REF("d") ", 1")),
                "graph.nodes[1] add .args[1]: 1 -> 2\n  the same in 1 more node\n");
@@ -189,7 +189,7 @@ test_placeholders(void **state)
     (void)state;
     check_diff(stored, IN(INPUT("y", "f", "8, 4", "4, 1")) GRAPH(PORT("y") ", " NODE("b", "cos", REF("y")) ", "
                                                                   NODE("c", "add", REF("b"))),
-               "- inputs[0]: f[8, 4]\n- graph.nodes[2]: sin(nodes[0])\n- graph.nodes[2] add .args[0]: nodes[2]\n"
+               "- inputs[0]: f[8, 4]\n- graph.nodes[2]: sin(nodes[0])\n- graph.nodes[2] (was nodes[4]) add .args[0]: nodes[2]\n"
                "and so: 1 placeholder\n");
     check_diff(stored,
                IN(INPUT("w", "f", "8, 4", "4, 1") ", " INPUT("x", "f", "8, 4", "4, 1") ", " INPUT("y", "f", "8, 4", "4, 1"))
@@ -201,6 +201,38 @@ test_placeholders(void **state)
     check_diff(IN(INPUT("x", "f", "8, 4", "4, 1") ", " INPUT("y", "i", "3", "1")) GRAPH(PORT("x") ", " PORT("y")),
                IN(INPUT("z", "b", "5, 2", "2, 1") ", " INPUT("x", "f", "8, 4", "4, 1")) GRAPH(PORT("z") ", " PORT("x")),
                "+ inputs[0]: b[5, 2]\n- inputs[1]: i[3]\n");
+}
+
+/* Both sides count by themselves: a row says which is meant where that would be read otherwise. */
+static void
+test_what_is_written_alike(void **state)
+{
+    char const *plain = GRAPH(PORT("x") ", " NODE("a", "sin", REF("x")) ", " NODE("b", "cos", REF("a")) ", "
+                              NODE("c", "tan", REF("b")) ", " NODE("d", "add", REF("c") ", 2"));
+
+    (void)state;
+    check_diff(plain,
+               GRAPH(PORT("x") ", " NODE("m", "neg", REF("x")) ", " NODE("n", "exp", REF("m")) ", " NODE("a", "sin", REF("x")) ", "
+                     NODE("b", "cos", REF("a")) ", " NODE("c", "tan", REF("n")) ", " NODE("d", "add", REF("c") ", 2")),
+               "+ graph.nodes[1]: neg(nodes[0])\n+ graph.nodes[2]: exp(nodes[1])\n"
+               "graph.nodes[5] (was nodes[3]) tan .args[0]: nodes[2] (now nodes[4]) -> nodes[2] (new)\n");
+#define THREE(x, y, z) IN(INPUT("x", "f", x, "1") ", " INPUT("y", "f", y, "1") ", " INPUT("z", "f", z, "1")) "\"a\": 1"
+    check_diff(THREE("8", "\"s1\"", "\"s1\""), THREE("\"s1\"", "\"s2\"", "\"s1\""),
+               "inputs[0].value.shape[0]: 8 -> s0\n"
+               "inputs[2].value.shape[0]: s0 (now s1) -> s0\n");
+    check_diff("\"a\": {\"$bytes\": \"MDEyMzQ1Njc4OWFiY2RlZkFY\"}", "\"a\": {\"$bytes\": \"MDEyMzQ1Njc4OWFiY2RlZkJY\"}",
+               "a: bytes ...4158 (18 bytes) -> bytes ...4258 (18 bytes)\n");
+}
+
+/* Sizes and strides of another rank are set against each other as a whole. */
+static void
+test_other_rank(void **state)
+{
+    (void)state;
+    check_diff(IN(INPUT("x", "f", "\"s0\", 128", "128, 1")) "\"a\": 1", IN(INPUT("x", "f", "1, 2, 3", "6, 3, 1")) "\"a\": 1",
+               "inputs[0].value.shape: (s0, 128) -> (1, 2, 3)\nand so: 1 stride\n");
+    check_diff(IN(INPUT("x", "f", "4, 8", "8, 1")) "\"a\": 1", IN(INPUT("x", "f", "4, 8, 2", "1, 4, 32")) "\"a\": 1",
+               "inputs[0].value.shape: (4, 8) -> (4, 8, 2)\ninputs[0].value.stride: (8, 1) -> (1, 4, 32)\n");
 }
 
 /* What follows from another difference is folded into it. */
@@ -413,9 +445,9 @@ make_items(uint32_t count, uint64_t *items)
 {
     for (uint32_t i = 0; i < count; i++) {
         uint64_t *item = items + (size_t)i * GCI_EDIT_HASHES;
-        item[GCI_EDIT_NAME] = (uint64_t)(rand() % OF_THREE);
+        item[GCI_EDIT_OUTLINE] = (uint64_t)(rand() % OF_THREE);
         item[GCI_EDIT_REST] = (uint64_t)(rand() % OF_THREE);
-        item[GCI_EDIT_WHOLE] = item[GCI_EDIT_NAME] * OF_THREE + item[GCI_EDIT_REST];
+        item[GCI_EDIT_WHOLE] = item[GCI_EDIT_OUTLINE] * OF_THREE + item[GCI_EDIT_REST];
     }
 }
 
@@ -425,7 +457,7 @@ edits_between(uint64_t const *a, uint64_t const *b)
 {
     bool whole = a[GCI_EDIT_WHOLE] == b[GCI_EDIT_WHOLE];
 
-    return whole ? 0 : a[GCI_EDIT_NAME] == b[GCI_EDIT_NAME] || a[GCI_EDIT_REST] == b[GCI_EDIT_REST] ? 1 : 2;
+    return whole ? 0 : a[GCI_EDIT_OUTLINE] == b[GCI_EDIT_OUTLINE] || a[GCI_EDIT_REST] == b[GCI_EDIT_REST] ? 1 : 2;
 }
 
 /* The plain way: the fewest edits between all beginnings. */
@@ -481,7 +513,8 @@ main(void)
     struct CMUnitTest const tests[] = {
         cmocka_unit_test(test_values), cmocka_unit_test(test_types_can_be_told),
         cmocka_unit_test(test_nodes), cmocka_unit_test(test_nodes_stay_in_place), cmocka_unit_test(test_long_graph),
-        cmocka_unit_test(test_placeholders), cmocka_unit_test(test_consequences), cmocka_unit_test(test_long_texts),
+        cmocka_unit_test(test_placeholders), cmocka_unit_test(test_what_is_written_alike), cmocka_unit_test(test_other_rank),
+        cmocka_unit_test(test_consequences), cmocka_unit_test(test_long_texts),
         cmocka_unit_test(test_symbols), cmocka_unit_test(test_hunks), cmocka_unit_test(test_bounds),
         cmocka_unit_test(test_no_form), cmocka_unit_test(test_lcs), cmocka_unit_test(test_edits),
     };
