@@ -120,7 +120,7 @@ def wrong_row(row: Answer, stored: Side, asked: Side) -> str:
     """What is wrong with a row, whichever nodes stand for which; "" if each side has what it says."""
     problem = ""
     if row["stored"] is not None:
-        problem = stored.wrong(row.get("stored_path", row["path"]), row["stored"])
+        problem = stored.wrong(rows.stored_path(row), row["stored"])
     if row["asked"] is not None:
         problem = problem or asked.wrong(row["path"], row["asked"])
     if row["stored"] == row["asked"] and row["stored"] in (row.get("stored_now", row["asked"]), row.get("asked_was", row["asked"])):

@@ -38,6 +38,11 @@ def is_placeholder(node: Answer) -> bool:
 # ---- what the rows say ----
 
 
+def stored_path(row: Answer) -> str:
+    """Where a row's path leads on the stored side."""
+    return str(row.get("stored_path", row["path"]))
+
+
 def alone(rows: list[Answer], where: str) -> tuple[set[int], set[int]]:
     """Places in a list that only the stored, only the asked side has."""
     sides: tuple[set[int], set[int]] = (set(), set())
@@ -116,7 +121,7 @@ class Pair:
             return ""
         try:
             asked = self.value(steps, True) if row["asked"] is not None else None
-            stored = self.value(truth.path_steps(row.get("stored_path", row["path"])), False) if row["asked"] is None else None
+            stored = self.value(truth.path_steps(stored_path(row)), False) if row["asked"] is None else None
         except (KeyError, IndexError, TypeError):
             return f"{row['path']} isn't there"
         if row["asked"] is None or row["stored"] is None:

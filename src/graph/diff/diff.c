@@ -382,7 +382,7 @@ compare_lists(gci_diff_run *run, gci_value const *stored, gci_value const *asked
 
     if (run->in_tensor && stored->count != asked->count) {
         add_value(run, stored, asked); /* of another rank */
-    } else if (stored->count == asked->count) {
+    } else if (stored->count == asked->count && stored->type != GCI_SET) {
         for (uint32_t i = 0; i < stored->count && !run->failed; i++) {
             size_t mark = push_index(run, i);
             compare(run, &stored->items[i], &asked->items[i]);

@@ -68,6 +68,8 @@ test_values(void **state)
     check_diff("\"a\": [1, 2, 3]", "\"a\": [1, 9, 2, 3]", "+ a[1]: 9\n");
     check_diff("\"a\": [1, 2, 3]", "\"a\": [1, 3]", "- a[1]: 2\n");
     check_diff("\"a\": {\"$set\": [1, 2]}", "\"a\": {\"$set\": [2, 3, 4]}", "- a[0]: 1\n+ a[1]: 3\n+ a[2]: 4\n");
+    check_diff("\"a\": {\"$set\": [1, 2, 3]}", "\"a\": {\"$set\": [2, 3, 8]}", "- a[0]: 1\n+ a[2]: 8\n");
+    check_diff("\"a\": {\"$set\": [1, 2, 3]}", "\"a\": {\"$set\": [1, 2, 8]}", "a[2]: 3 -> 8\n");
     check_diff("\"a\": {\"$tuple\": [1]}", "\"a\": [1]", "a: (1,) -> [1]\n");
     check_diff("\"a\": {\"$enum\": \"torch.float32\"}", "\"a\": \"torch.float32\"", "a: torch.float32 -> \"torch.float32\"\n");
     check_diff("\"a\": {\"$bytes\": \"YWJj\"}", "\"a\": {\"$bytes\": \"YWJk\"}", "a: bytes 616263 -> bytes 616264\n");
