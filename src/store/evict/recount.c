@@ -156,10 +156,11 @@ gcache_status
 gci_recount(gci_store *store, gci_recounted *out_counted, gcache_error *error)
 {
     gci_shared_head *head = store->shared.head;
+    gci_usage_dead dead;
     uint64_t then;
 
+    gci_usage_judge(store, &dead);
     gci_strays_remove(store, false);
-    gci_usage_forget_dead(store);
     /* It only grows: long before it could stop at its largest value, it begins anew. */
     if (!gci_word_get(&head->added, &then) || then > GCI_WORD_MAX / 2)
         gci_word_set(&head->added, then = 0);
@@ -167,6 +168,8 @@ gci_recount(gci_store *store, gci_recounted *out_counted, gcache_error *error)
     if (status != GCACHE_OK)
         return status;
     set_bytes(head, out_counted->bytes, then);
+    /* Not before: should this process die, too, what the dead had placed without counting it is still covered. */
+    gci_usage_forget(store, &dead);
     gci_word_set(&head->keys, out_counted->keys);
     set_entries(store);
     return GCACHE_OK;

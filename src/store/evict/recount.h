@@ -18,9 +18,9 @@ typedef struct gci_recounted {
 gcache_status gci_count_files(gci_store *store, gci_recounted *out_counted, gcache_error *error);
 
 /*
- * Sweeps what dead writers left, forgets what they had reserved, counts the files, and sets the shared figures to what was
- * found. By the holder of the evict lock. Inserts may go on meanwhile: then what they add may be counted twice, until the next
- * count.
+ * Sweeps what dead writers left, counts the files, sets the shared figures to what was found, and forgets what the dead had
+ * reserved. By the holder of the evict lock. Inserts may go on meanwhile: then what they add may be counted twice, until the
+ * next count.
  */
 gcache_status gci_recount(gci_store *store, gci_recounted *out_counted, gcache_error *error);
 

@@ -271,42 +271,57 @@ is_abandoned(gci_process_slot const *slot)
     return !gci_word_get(&slot->since_s, &since) || since > now || now - since > GCI_FOREIGN_NS / GCI_SECOND_NS;
 }
 
-static void
-forget_if_dead(gci_process_slot *slot)
+static bool
+has_reserved(gci_process_slot const *slot)
 {
     uint64_t reserved;
-    gci_process owner;
-    bool known = gci_word_get(&slot->reserved, &reserved);
 
-    /* A live owner of a slot that was damaged claims another one with its next reservation. */
-    if (!read_owner(slot, &owner)) {
-        free_slot(slot);
-        return;
-    }
-    if (gci_process_judge(&owner) == GCI_PROCESS_ALIVE) {
-        /* Its owner writes it anew with the next reservation. */
-        if (!known)
-            gci_word_set(&slot->reserved, 0);
-        return;
-    }
-    if (is_dead(slot) || is_abandoned(slot))
-        free_slot(slot);
+    return atomic_load(&slot->number) != 0 && (!gci_word_get(&slot->reserved, &reserved) || reserved != 0);
 }
 
 void
-gci_usage_forget_dead(gci_store *store)
+gci_usage_judge(gci_store *store, gci_usage_dead *out_dead)
+{
+    gci_shared *shared = &store->shared;
+
+    *out_dead = (gci_usage_dead){ { false } };
+    atomic_store(&store->usage.leftovers, false);
+    for (uint32_t i = 0; atomic_load(&shared->usable) && i < shared->process_slots; i++) {
+        gci_process_slot *slot = &shared->processes[i];
+        gci_process owner;
+        if (!has_reserved(slot) || !read_owner(slot, &owner) || gci_process_judge(&owner) == GCI_PROCESS_ALIVE)
+            continue;
+        out_dead->slots[i] = is_dead(slot) || is_abandoned(slot);
+    }
+}
+
+/* A slot with a reservation is nobody else's until it is freed, under the lock: the one that was judged. */
+static void
+forget(gci_process_slot *slot, bool dead)
+{
+    uint64_t reserved;
+    gci_process owner;
+
+    /* A live owner of a slot that was damaged claims another one with its next reservation. */
+    if (dead || !read_owner(slot, &owner))
+        free_slot(slot);
+    /* Its owner writes it anew with the next reservation. */
+    else if (!gci_word_get(&slot->reserved, &reserved) && gci_process_judge(&owner) == GCI_PROCESS_ALIVE)
+        gci_word_set(&slot->reserved, 0);
+}
+
+void
+gci_usage_forget(gci_store *store, gci_usage_dead const *dead)
 {
     gci_shared *shared = &store->shared;
     gci_file lock;
 
-    atomic_store(&store->usage.leftovers, false);
     if (!atomic_load(&shared->usable) || !lock_slots(store, &lock))
         return;
     for (uint32_t i = 0; i < shared->process_slots; i++) {
-        uint64_t reserved;
         gci_process_slot *slot = &shared->processes[i];
-        if (atomic_load(&slot->number) != 0 && (!gci_word_get(&slot->reserved, &reserved) || reserved != 0))
-            forget_if_dead(slot);
+        if (has_reserved(slot))
+            forget(slot, dead->slots[i]);
     }
     gci_file_unlock_and_close(&lock);
 }

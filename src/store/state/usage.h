@@ -6,8 +6,8 @@
  *     whoever removes them subtracts afterwards. A count (recount.h) makes it right again.
  *  2. Before a file is written, what it may take is reserved in the process's slot; it is given back when the file is counted,
  *     or gone. So bytes and reservations together bound what is there at every moment, temporary files included.
- *  3. A slot says whose it is. What a dead process had reserved goes on counting until its temporary files were swept, and
- *     no longer.
+ *  3. A slot says whose it is. What a dead process had reserved goes on counting until its temporary files were swept and the
+ *     files counted, both after it was found dead, and no longer.
  *  4. Words check themselves (word.h). A damaged one means "not known", which leads to a count: never to an eviction, and
  *     never to a larger cache.
  *
@@ -51,8 +51,16 @@ uint64_t gci_usage_reserved(gci_store *store);
 void gci_usage_reserve(gci_store *store, uint64_t bytes);
 void gci_usage_release(gci_store *store, uint64_t bytes);
 
-/* Drops what dead processes had reserved, after their temporary files were swept. */
-void gci_usage_forget_dead(gci_store *store);
+/* Slots, one each, of owners that were dead when they were judged. */
+typedef struct gci_usage_dead {
+    bool slots[GCI_PROCESS_SLOTS];
+} gci_usage_dead;
+
+/* Judged before temporary files are swept, forgotten after what is left was counted: who dies in between has left files that
+   nobody has swept, or counted, yet. */
+void gci_usage_judge(gci_store *store, gci_usage_dead *out_dead);
+/* Drops what they had reserved, and what damaged slots say. */
+void gci_usage_forget(gci_store *store, gci_usage_dead const *dead);
 
 /* Something whose owner can't be judged is taken for dead after so long: no write goes on for ten minutes. */
 #define GCI_FOREIGN_NS UINT64_C(600000000000)
