@@ -4,6 +4,8 @@
  */
 #include "fixture.h"
 
+#include "store/evict/evict.h"
+#include "store/evict/recount.h"
 #include "store/state/state.h"
 
 #include <linux/openat2.h>
@@ -25,6 +27,10 @@ static struct {
     bool nameless;           /* no new file in tmp/ */
     char const *watched;     /* at each sync, this directory is measured */
     uint64_t most;           /* and this was the most */
+    bool stop;               /* at the next sync, until somebody kills this process */
+    char const *placed;      /* death comes when a file has got a name that contains this */
+    unsigned opens;          /* so many files and folders are opened, and then */
+    pid_t victim;            /* this process is killed, and was waited for; 0: this one */
     long behind_s;           /* of the coarse clock: more than any machine's, to be seen whenever it is taken */
 } plan;
 
@@ -60,6 +66,8 @@ __wrap_fdatasync(int fd)
 {
     if (plan.die)
         raise(SIGKILL);
+    if (plan.stop)
+        raise(SIGSTOP);
     int result = __real_fdatasync(fd);
     uint64_t now = plan.watched != NULL ? on_disk(plan.watched) : 0;
     plan.most = now > plan.most ? now : plan.most;
@@ -75,7 +83,19 @@ __wrap_renameat(int a, char const *from, int b, char const *to)
         errno = ENOSPC;
         return -1;
     }
-    return __real_renameat(a, from, b, to);
+    int result = __real_renameat(a, from, b, to);
+    if (plan.placed != NULL && strstr(to, plan.placed) != NULL)
+        raise(SIGKILL);
+    return result;
+}
+
+static void
+kill_victim(void)
+{
+    if (plan.victim == 0)
+        raise(SIGKILL);
+    kill(plan.victim, SIGKILL);
+    waitpid(plan.victim, NULL, 0);
 }
 
 long __real_syscall(long number, long a, long b, long c, long d);
@@ -88,6 +108,8 @@ __wrap_syscall(long number, long a, long b, long c, long d)
         errno = ENOSPC;
         return -1;
     }
+    if (plan.opens > 0 && number == SYS_openat2 && --plan.opens == 0)
+        kill_victim();
     return __real_syscall(number, a, b, c, d);
 }
 
@@ -216,6 +238,115 @@ test_inserts_that_died_evict_nothing(void **state)
     store = open_capped(fixture, CAP);
     insert(store, 11, 1, 100);
     assert_int_equal(on_disk(fixture->directory), stats_of(store).bytes);
+    gci_store_close(store);
+}
+
+/* Of what an insert does, the part before its file has a name, or before that file is counted. */
+static pid_t
+start_inserting(test_dir *fixture, uint64_t cap, uint64_t key, char const *placed)
+{
+    enum { SIZE = 40000 };
+    pid_t child = fork();
+    gci_inserted inserted;
+
+    assert_true(child >= 0);
+    if (child == 0) {
+        die_with_the_test();
+        gci_store *store = open_synced(fixture, cap);
+        plan.stop = placed == NULL;
+        plan.placed = placed;
+        try_insert(store, key, 1, SIZE, &inserted, NULL);
+        _exit(1);
+    }
+    return child;
+}
+
+static void
+count_anew(gci_store *store)
+{
+    gci_recounted counted;
+    gci_file lock;
+
+    assert_int_equal(gci_evictor_lock(store, UINT64_MAX, &lock, NULL), GCACHE_OK);
+    assert_int_equal(gci_recount(store, &counted, NULL), GCACHE_OK);
+    gci_file_unlock_and_close(&lock);
+}
+
+/* Figures and reservations, as they are in the shared table. */
+static void
+bound_is_kept(test_dir const *fixture, gci_store *store)
+{
+    uint64_t bound;
+
+    assert_true(gci_usage_bound(store, &bound));
+    assert_in_range(on_disk(fixture->directory), 1, bound);
+}
+
+/* At the beginning of a count every call is different, then one folder is as the other. */
+static unsigned
+next_call(unsigned at)
+{
+    return at < 12 ? at + 1 : at + 41;
+}
+
+/* A writer dies at any moment of a count: whatever it left counts, or is still reserved. */
+static void
+test_who_dies_during_a_count_is_covered(void **state)
+{
+    enum { CAP = 1 << 20 };
+    test_dir *fixture = *state;
+    gci_store *store = open_capped(fixture, CAP);
+
+    insert(store, 0, 1, 20000);
+    for (unsigned at = 1; plan.opens == 0; at = next_call(at)) {
+        pid_t writer = start_inserting(fixture, CAP, 100 + at, NULL);
+        int how;
+        assert_int_equal(waitpid(writer, &how, WUNTRACED), writer);
+        assert_true(WIFSTOPPED(how));
+        plan.victim = writer;
+        plan.opens = at;
+        count_anew(store);
+        bound_is_kept(fixture, store);
+        if (plan.opens > 0)
+            kill_victim();
+        else
+            count_anew(store);
+    }
+    plan.opens = 0;
+    count_anew(store);
+    assert_int_equal(stats_of(store).bytes, on_disk(fixture->directory));
+    gci_store_close(store);
+}
+
+/* Who counts dies at any moment of it, after a writer that had placed its file without counting it. */
+static void
+test_a_count_that_dies_loses_nothing(void **state)
+{
+    enum { CAP = 1 << 20 };
+    test_dir *fixture = *state;
+    gci_store *store = open_capped(fixture, CAP);
+    bool died = true;
+    int how;
+
+    insert(store, 0, 1, 20000);
+    for (unsigned at = 1; died; at = next_call(at)) {
+        assert_true(waitpid(start_inserting(fixture, CAP, 100 + at, "entries/"), &how, 0) > 0);
+        assert_true(WIFSIGNALED(how) && WTERMSIG(how) == SIGKILL);
+        pid_t counter = fork();
+        if (counter == 0) {
+            die_with_the_test();
+            gci_store *own = open_capped(fixture, CAP);
+            gci_store_enter(own);
+            plan.opens = at;
+            count_anew(own);
+            _exit(0);
+        }
+        assert_int_equal(waitpid(counter, &how, 0), counter);
+        died = WIFSIGNALED(how);
+        assert_true(died || how == 0);
+        bound_is_kept(fixture, store);
+    }
+    assert_int_equal(stats_of(store).bytes, on_disk(fixture->directory));
     gci_store_close(store);
 }
 
@@ -766,6 +897,8 @@ main(void)
 {
     struct CMUnitTest const tests[] = {
         CAP_TEST(test_inserts_that_died_evict_nothing),
+        CAP_TEST(test_who_dies_during_a_count_is_covered),
+        CAP_TEST(test_a_count_that_dies_loses_nothing),
         CAP_TEST(test_only_the_dead_are_swept),
         CAP_TEST(test_flipped_bits_evict_nothing),
         CAP_TEST(test_a_lost_table_exceeds_no_cap),
