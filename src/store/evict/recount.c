@@ -167,6 +167,7 @@ gci_recount(gci_store *store, gci_recounted *out_counted, gcache_error *error)
     gcache_status status = gci_count_files(store, out_counted, error);
     if (status != GCACHE_OK)
         return status;
+    gci_count_begin(store);
     set_bytes(head, out_counted->bytes, then);
     /* Not before: should this process die, too, what the dead had placed without counting it is still covered. */
     gci_usage_forget(store, &dead);

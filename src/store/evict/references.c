@@ -227,11 +227,11 @@ static bool
 remove_attachment(gci_store *store, uint8_t const sha256[32], struct stat const *facts, uint64_t *inout_freed)
 {
     gci_path path = gci_path_attachment(sha256);
-    uint64_t cost = gci_cost_of_facts(facts);
+    uint64_t moment = gci_count_moment(store), cost = gci_cost_of_facts(facts);
 
     if (gci_dir_unlink(store->directory, path.text, NULL) != GCACHE_OK)
         return false;
-    gci_count_bytes(store, cost, 0);
+    gci_count_change(store, moment, cost, 0);
     *inout_freed += cost;
     return true;
 }

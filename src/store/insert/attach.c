@@ -54,7 +54,7 @@ write_attachment(gci_store *store, gci_path const *place, gci_view bytes, gcache
     if (status == GCACHE_OK)
         status = gci_move_into_place(store, &temporary, place, error);
     if (status == GCACHE_OK)
-        gci_count_bytes(store, 0, gci_disk_cost(bytes.size));
+        gci_count_bytes(store, gci_disk_cost(bytes.size));
     return status;
 }
 

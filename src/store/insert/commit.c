@@ -295,7 +295,7 @@ place_entry_file(gci_insertion *insertion, gci_path const *temporary)
         gci_dir_unlink(store->directory, place.text, NULL);
         return status;
     }
-    gci_count_bytes(store, 0, insertion->entry_cost);
+    gci_count_bytes(store, insertion->entry_cost);
     return make_head(insertion, GCI_FRAME_REFERENCE);
 }
 
@@ -311,7 +311,7 @@ write_description_file(gci_insertion *insertion)
     if (status == GCACHE_OK)
         status = gci_move_into_place(store, &temporary, &place, NULL);
     if (status == GCACHE_OK)
-        gci_count_bytes(store, 0, gci_disk_cost(bytes.size));
+        gci_count_bytes(store, gci_disk_cost(bytes.size));
     insertion->description.size = 0;
 }
 
@@ -519,8 +519,8 @@ publish_renewed(gci_insertion *insertion, gci_renewal const *renewal, gci_path c
 {
     gcache_key const *key = &insertion->record.key;
     gci_path place = gci_path_entry(key, insertion->record.id);
-    uint64_t before = gci_cost_of_path(insertion->store, place.text);
     gci_store *store = insertion->store;
+    uint64_t moment = gci_count_moment(store), before = gci_cost_of_path(store, place.text);
     gcache_status status = GCACHE_OK;
 
     if (insertion->entry_cost != 0) {
@@ -529,7 +529,7 @@ publish_renewed(gci_insertion *insertion, gci_renewal const *renewal, gci_path c
             gci_dir_unlink(store->directory, pack->text, NULL);
             return status;
         }
-        gci_count_bytes(store, before, insertion->entry_cost);
+        gci_count_change(store, moment, before, insertion->entry_cost);
     }
     status = gci_publish_temporary(store, key, pack, size, insertion->error);
     bool unneeded = status == GCACHE_OK ? insertion->entry_cost == 0 : renewal->former != GCI_FRAME_REFERENCE;

@@ -11,10 +11,11 @@
 static gcache_status
 remove_pool(gci_store *store, gci_pool_file const *pool, gcache_error *error)
 {
+    uint64_t moment = gci_count_moment(store);
     gcache_status status = gci_dir_unlink(store->directory, pool->path.text, error);
 
     if (status == GCACHE_OK)
-        gci_count_bytes(store, gci_disk_cost(pool->bytes.size), 0);
+        gci_count_change(store, moment, gci_disk_cost(pool->bytes.size), 0);
     return status;
 }
 
@@ -22,13 +23,14 @@ remove_pool(gci_store *store, gci_pool_file const *pool, gcache_error *error)
 static gcache_status
 write_anew(gci_store *store, gci_pool_file const *pool, gci_weight weight, gci_view bytes, gcache_error *error)
 {
+    uint64_t moment = gci_count_moment(store);
     gci_path temporary;
 
     gcache_status status = gci_write_temporary(store, weight, &bytes, 1, &temporary, error);
     if (status == GCACHE_OK)
         status = gci_move_into_place(store, &temporary, &pool->path, error);
     if (status == GCACHE_OK)
-        gci_count_bytes(store, gci_disk_cost(pool->bytes.size), gci_disk_cost(bytes.size));
+        gci_count_change(store, moment, gci_disk_cost(pool->bytes.size), gci_disk_cost(bytes.size));
     /* A new one that may not last must not be found now either. */
     else if (pool->bytes.size == 0)
         gci_dir_unlink(store->directory, pool->path.text, NULL);
@@ -92,7 +94,7 @@ read_whole(gci_store *store, gcache_key const *key, unsigned level, gci_pool_fil
 static gcache_status
 append(gci_store *store, gci_pool_file const *pool, gci_view const *parts, size_t count, gcache_error *error)
 {
-    uint64_t size = pool->end;
+    uint64_t moment = gci_count_moment(store), size = pool->end;
     gci_file file;
 
     gcache_status status = gci_file_open(store->directory, pool->path.text, O_WRONLY | O_APPEND, &file, error);
@@ -108,7 +110,7 @@ append(gci_store *store, gci_pool_file const *pool, gci_view const *parts, size_
     for (size_t i = 0; i < count; i++)
         size += parts[i].size;
     if (status == GCACHE_OK)
-        gci_count_bytes(store, gci_disk_cost(pool->bytes.size), gci_disk_cost(size));
+        gci_count_change(store, moment, gci_disk_cost(pool->bytes.size), gci_disk_cost(size));
     return status;
 }
 

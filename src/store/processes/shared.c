@@ -160,6 +160,7 @@ gci_shared_init(gci_shared *shared)
     memset(shared, 0, sizeof *shared);
     shared->file = (gci_file)GCI_FILE_NONE;
     shared->head = &shared->own_head;
+    shared->counts = &shared->own_counts;
     shared->generations = shared->own_generations;
     shared->mask = GCI_OWN_SLOTS - 1;
     shared->processes = &shared->own_process;
@@ -177,6 +178,7 @@ gci_shared_map(gci_shared *shared, gci_dir dir, bool read_only)
         return;
     }
     shared->head = &shared->table->head;
+    shared->counts = &shared->table->counts;
     shared->generations = shared->table->generations;
     shared->mask = GCI_SLOTS - 1;
     shared->processes = shared->table->processes;

@@ -13,6 +13,7 @@
  *      64          8       when what is remembered of an eviction was last lost for want of room, in s since 1970
  *      72          8       how many pools have been made
  *      80          8 each  counters (GCACHE_STATISTIC_COUNTER_MAP, in its order: new ones go to its end)
+ *      4088        8       how often the files have been counted (usage.h)
  *      4096        8 each  generations, one a slot
  *      135168      64 each process slots, 512 (usage.h)
  *
@@ -68,13 +69,15 @@ typedef struct gci_process_slot {
 
 typedef struct gci_shared_table {
     gci_shared_head head;
-    char padding[4096 - sizeof(gci_shared_head)];
+    char padding[4096 - sizeof(gci_shared_head) - sizeof(uint64_t)];
+    _Atomic uint64_t counts;
     _Atomic uint64_t generations[GCI_SLOTS];
     gci_process_slot processes[GCI_PROCESS_SLOTS];
 } gci_shared_table;
 
 typedef struct gci_shared {
     gci_shared_head *head;         /* the mapped one, or own_head */
+    _Atomic uint64_t *counts;      /* the mapped one, or own_counts */
     _Atomic uint64_t *generations; /* the mapped ones, or own_generations */
     uint32_t mask;
     gci_process_slot *processes;   /* the mapped ones, or own_process */
@@ -83,6 +86,7 @@ typedef struct gci_shared {
     gci_shared_table *table;       /* what is mapped, or NULL */
     gci_file file;
     gci_shared_head own_head;
+    _Atomic uint64_t own_counts;
     _Atomic uint64_t own_generations[GCI_OWN_SLOTS];
     gci_process_slot own_process;
 } gci_shared;

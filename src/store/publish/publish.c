@@ -29,7 +29,7 @@ gci_publish_temporary(gci_store *store, gcache_key const *key, gci_path const *t
                       gcache_error *error)
 {
     gci_path place = gci_path_pack(key);
-    uint64_t before = gci_cost_of_path(store, place.text);
+    uint64_t moment = gci_count_moment(store), before = gci_cost_of_path(store, place.text);
     bool pooled = false;
 
     gci_generation_begin(&store->shared, key);
@@ -43,7 +43,7 @@ gci_publish_temporary(gci_store *store, gcache_key const *key, gci_path const *t
     gci_generation_end(&store->shared, key);
     if (status != GCACHE_OK)
         return status;
-    gci_count_bytes(store, before, gci_disk_cost(size));
+    gci_count_change(store, moment, before, gci_disk_cost(size));
     if (before == 0 && !pooled)
         gci_count_keys(store, 1);
     return GCACHE_OK;
@@ -96,7 +96,7 @@ gci_append_pack(gci_store *store, gcache_key const *key, gci_weight weight, uint
     gci_generation_end(&store->shared, key);
     gci_file_close(&file);
     if (status == GCACHE_OK)
-        gci_count_bytes(store, gci_disk_cost(end), gci_disk_cost(end + gci_views_size(parts, count)));
+        gci_count_bytes(store, gci_disk_cost(end + gci_views_size(parts, count)) - gci_disk_cost(end));
     return status;
 }
 
@@ -104,6 +104,7 @@ gci_append_pack(gci_store *store, gcache_key const *key, gci_weight weight, uint
 static gcache_status
 remove_counted(gci_store *store, gci_path const *path, uint64_t *out_freed, gcache_error *error)
 {
+    uint64_t moment = gci_count_moment(store);
     struct stat facts = { .st_size = 0 };
 
     if (out_freed != NULL)
@@ -115,7 +116,7 @@ remove_counted(gci_store *store, gci_path const *path, uint64_t *out_freed, gcac
     if (status != GCACHE_OK)
         return status;
     uint64_t freed = gci_cost_of_facts(&facts);
-    gci_count_bytes(store, freed, 0);
+    gci_count_change(store, moment, freed, 0);
     if (out_freed != NULL)
         *out_freed = freed;
     return GCACHE_OK;

@@ -84,7 +84,7 @@ gci_side_quarantine(gci_store *store, char const *path, char const *why)
     uint64_t cost = gci_cost_of_path(store, path);
     /* Quarantine takes off what the file took; side files were never added. */
     if (!store->read_only && gci_quarantine_file(store, path, why, NULL) == GCACHE_OK)
-        gci_count_bytes(store, 0, cost);
+        gci_count_bytes(store, cost);
 }
 
 gci_dir

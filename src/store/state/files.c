@@ -224,13 +224,13 @@ report(gci_store *store, char const *origin, char const *why, gci_path const *pl
 gcache_status
 gci_quarantine_file(gci_store *store, char const *path, char const *why, gcache_error *error)
 {
-    uint64_t before = gci_cost_of_path(store, path);
+    uint64_t moment = gci_count_moment(store), before = gci_cost_of_path(store, path);
     gci_path place;
 
     gcache_status status = gci_layout_put_aside(store->directory, path, &place, error);
     if (status != GCACHE_OK)
         return status;
-    gci_count_bytes(store, before, 0);
+    gci_count_change(store, moment, before, 0);
     report(store, path, why, &place);
     return GCACHE_OK;
 }

@@ -22,13 +22,47 @@ gci_usage_init(gci_usage *usage)
 
 /* `added` first: who counts files meanwhile would rather have it twice than not at all. */
 void
-gci_count_bytes(gci_store *store, uint64_t before, uint64_t after)
+gci_count_bytes(gci_store *store, uint64_t bytes)
 {
     gci_shared_head *head = store->shared.head;
 
-    if (after > before)
-        gci_word_add(&head->added, (int64_t)(after - before));
-    gci_word_add(&head->bytes, (int64_t)after - (int64_t)before);
+    gci_word_add(&head->added, (int64_t)bytes);
+    gci_word_add(&head->bytes, (int64_t)bytes);
+}
+
+uint64_t
+gci_count_moment(gci_store *store)
+{
+    return atomic_load(store->shared.counts);
+}
+
+void
+gci_count_begin(gci_store *store)
+{
+    atomic_fetch_add(store->shared.counts, 1);
+}
+
+/* Not from a figure that was set since: then what went may not have been in it. */
+static void
+subtract(gci_store *store, uint64_t moment, uint64_t bytes)
+{
+    gci_word *word = &store->shared.head->bytes;
+    uint64_t bits = atomic_load(word), value, wanted;
+
+    do {
+        if (!gci_word_read(bits, &value) || gci_count_moment(store) != moment)
+            return;
+        wanted = gci_word_of(value > bytes ? value - bytes : 0);
+    } while (!atomic_compare_exchange_weak(word, &bits, wanted));
+}
+
+void
+gci_count_change(gci_store *store, uint64_t moment, uint64_t before, uint64_t after)
+{
+    if (after >= before)
+        gci_count_bytes(store, after - before);
+    else
+        subtract(store, moment, before - after);
 }
 
 void

@@ -3,7 +3,8 @@
  *
  * Invariants:
  *  1. `bytes` is what the files of entries/ and attachments/ take, or more. Whoever adds to them adds to it afterwards,
- *     whoever removes them subtracts afterwards. A count (recount.h) makes it right again.
+ *     whoever removes them subtracts afterwards, unless the files were counted meanwhile, perhaps without what went. A count
+ *     (recount.h) makes it right again.
  *  2. Before a file is written, what it may take is reserved in the process's slot; it is given back when the file is counted,
  *     or gone. So bytes and reservations together bound what is there at every moment, temporary files included.
  *  3. A slot says whose it is. What a dead process had reserved goes on counting until its temporary files were swept and the
@@ -35,8 +36,15 @@ void gci_usage_init(gci_usage *usage);
 void gci_usage_close(gci_store *store);
 void gci_usage_after_fork(gci_store *store);
 
-/* A file, or several, took `before` bytes and take `after` now. */
-void gci_count_bytes(gci_store *store, uint64_t before, uint64_t after);
+/* Files take so many bytes that nothing took before. */
+void gci_count_bytes(gci_store *store, uint64_t bytes);
+
+/* Read before files change that may take less afterwards. */
+uint64_t gci_count_moment(gci_store *store);
+/* A file, or several, took `before` bytes at that moment and take `after` now. */
+void gci_count_change(gci_store *store, uint64_t moment, uint64_t before, uint64_t after);
+/* By who counted the files, before the figure is set. */
+void gci_count_begin(gci_store *store);
 void gci_count_entries(gci_store *store, int64_t difference);
 void gci_count_keys(gci_store *store, int64_t difference);
 

@@ -28,6 +28,7 @@ static struct {
     char const *watched;     /* at each sync, this directory is measured */
     uint64_t most;           /* and this was the most */
     bool stop;               /* at the next sync, until somebody kills this process */
+    char const *removed;     /* this process stops when a file with such a name has gone */
     char const *placed;      /* death comes when a file has got a name that contains this */
     unsigned opens;          /* so many files and folders are opened, and then */
     pid_t victim;            /* this process is killed, and was waited for; 0: this one */
@@ -86,6 +87,18 @@ __wrap_renameat(int a, char const *from, int b, char const *to)
     int result = __real_renameat(a, from, b, to);
     if (plan.placed != NULL && strstr(to, plan.placed) != NULL)
         raise(SIGKILL);
+    return result;
+}
+
+int __real_unlinkat(int at, char const *path, int flags);
+int __wrap_unlinkat(int at, char const *path, int flags);
+int
+__wrap_unlinkat(int at, char const *path, int flags)
+{
+    int result = __real_unlinkat(at, path, flags);
+
+    if (result == 0 && plan.removed != NULL && strstr(path, plan.removed) != NULL)
+        raise(SIGSTOP);
     return result;
 }
 
@@ -346,6 +359,37 @@ test_a_count_that_dies_loses_nothing(void **state)
         assert_true(died || how == 0);
         bound_is_kept(fixture, store);
     }
+    assert_int_equal(stats_of(store).bytes, on_disk(fixture->directory));
+    gci_store_close(store);
+}
+
+/* An entry's file has gone, and is subtracted when the files were counted without it. */
+static void
+test_what_goes_during_a_count_is_subtracted_once(void **state)
+{
+    test_dir *fixture = *state;
+    gci_store *store = open_capped(fixture, 1 << 20);
+    gcache_key key = key_of(1);
+    int how;
+
+    insert(store, 0, 1, 100000);
+    gci_inserted gone = insert(store, 1, 1, 100000);
+    pid_t evictor = fork();
+    assert_true(evictor >= 0);
+    if (evictor == 0) {
+        die_with_the_test();
+        gci_store *own = open_capped(fixture, 1 << 20);
+        plan.removed = "entries/";
+        _exit(gci_store_evict(own, &key, gone.id, NULL) != GCACHE_OK);
+    }
+    for (assert_int_equal(waitpid(evictor, &how, WUNTRACED), evictor); WIFSTOPPED(how);
+         assert_int_equal(waitpid(evictor, &how, WUNTRACED), evictor)) {
+        count_anew(store);
+        kill(evictor, SIGCONT);
+    }
+    assert_true(WIFEXITED(how) && WEXITSTATUS(how) == 0);
+    bound_is_kept(fixture, store);
+    count_anew(store);
     assert_int_equal(stats_of(store).bytes, on_disk(fixture->directory));
     gci_store_close(store);
 }
@@ -899,6 +943,7 @@ main(void)
         CAP_TEST(test_inserts_that_died_evict_nothing),
         CAP_TEST(test_who_dies_during_a_count_is_covered),
         CAP_TEST(test_a_count_that_dies_loses_nothing),
+        CAP_TEST(test_what_goes_during_a_count_is_subtracted_once),
         CAP_TEST(test_only_the_dead_are_swept),
         CAP_TEST(test_flipped_bits_evict_nothing),
         CAP_TEST(test_a_lost_table_exceeds_no_cap),
