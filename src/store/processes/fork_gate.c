@@ -20,7 +20,6 @@ static struct {
     gci_fork_guest *guests;
 } gate = { .mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
 static _Thread_local unsigned depth;
 
 /* ---- fork ---- */
@@ -68,7 +67,9 @@ after_fork_in_child(void)
     pthread_mutex_unlock(&gate.mutex); /* before_fork took it in this thread */
 }
 
-static void
+/* When the library is loaded, not when the gate is first used: a thread that forks meanwhile would have a child in which this
+   has happened by half, or whose mutex is somebody else's. */
+__attribute__((constructor)) static void
 watch_forks(void)
 {
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
@@ -83,7 +84,6 @@ gci_fork_gate_enter(void)
         depth++;
         return true;
     }
-    pthread_once(&once, watch_forks);
     pthread_mutex_lock(&gate.mutex);
     while (gate.forking > 0)
         pthread_cond_wait(&gate.changed, &gate.mutex);

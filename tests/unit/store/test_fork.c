@@ -80,9 +80,9 @@ be_a_child(test_dir *dir, load *l, int number)
     _exit(!inherited ? 1 : !opened ? 2 : !soon ? 3 : 0);
 }
 
-/* GCC 12's libasan doesn't guard its allocator over a fork: a child may wait for ever for one of its locks that another thread
-   of the parent held. */
-#ifdef __SANITIZE_ADDRESS__
+/* GCC 12's libasan and libtsan don't guard their allocators over a fork: a child may wait for ever for one of their locks that
+   another thread of the parent held. */
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
 enum { ALLOCATOR_SURVIVES_FORKS = false };
 #else
 enum { ALLOCATOR_SURVIVES_FORKS = true };
