@@ -164,6 +164,76 @@ collect(gci_store *store, int number)
     return gci_store_gc(store, &options, &collected, NULL) == GCACHE_OK;
 }
 
+enum { FIRST_USES = 200 };
+
+typedef struct first_use {
+    pthread_barrier_t together;
+    unsigned after; /* turns of an empty loop */
+} first_use;
+
+static void *
+use_the_gate(void *state)
+{
+    first_use *f = state;
+
+    pthread_barrier_wait(&f->together);
+    for (volatile unsigned i = 0; i < f->after; i++)
+        continue;
+    if (gci_fork_gate_enter())
+        gci_fork_gate_leave();
+    return NULL;
+}
+
+static int
+status_of(pid_t child)
+{
+    int how = -1;
+
+    return waitpid(child, &how, 0) == child && WIFEXITED(how) ? WEXITSTATUS(how) : -1;
+}
+
+/* Exit status of a process that forks while another thread uses the gate for the first time: whether its child can use it,
+   and fork. */
+static int
+fork_during_first_use(unsigned number)
+{
+    static first_use f; /* the thread may outlive this call; TSan takes one to be joined for a leak of the child's */
+    pthread_t thread;
+
+    f.after = number * 8;
+    pthread_barrier_init(&f.together, NULL, 2);
+    if (pthread_create(&thread, NULL, use_the_gate, &f) != 0 || pthread_detach(thread) != 0)
+        return 2;
+    pthread_barrier_wait(&f.together);
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(5);
+        if (!gci_fork_gate_enter())
+            _exit(3);
+        gci_fork_gate_leave();
+        pid_t grandchild = fork();
+        if (grandchild == 0)
+            _exit(0);
+        _exit(status_of(grandchild));
+    }
+    return status_of(child);
+}
+
+/* First of all: in this process nobody has used the gate, so in each child somebody does so for the first time. */
+static void
+test_first_use(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < FIRST_USES; i++) {
+        pid_t child = fork();
+        if (child == 0) {
+            die_with_the_test();
+            _exit(fork_during_first_use(i));
+        }
+        assert_int_equal(status_of(child), 0);
+    }
+}
+
 /* Children that do nothing hold nothing: what their parent had locked when it forked is free when the parent gives it back. */
 static void
 test_idle_children(void **state)
@@ -199,6 +269,7 @@ int
 main(void)
 {
     struct CMUnitTest const tests[] = {
+        cmocka_unit_test(test_first_use),
         STORE_TEST(test_tables),
         STORE_TEST(test_index),
         STORE_TEST(test_from_inside),
