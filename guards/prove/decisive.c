@@ -206,16 +206,18 @@ order(double a, double b)
 }
 
 /* A float rounded as far as it keeps its order to `other`. */
-static void
-write_rounded(double value, double other, gci_buf *out)
+static double
+rounded_beside(double value, double other)
 {
     char text[40];
+    double rounded;
     int digits = FLOAT_DIGITS;
 
-    do
+    do {
         snprintf(text, sizeof text, "%.*g", digits, value);
-    while (order(strtod(text, NULL), other) != order(value, other) && digits++ < FLOAT_DIGITS_MOST);
-    gci_buf_append_text(out, text);
+        rounded = strtod(text, NULL);
+    } while (order(rounded, other) != order(value, other) && digits++ < FLOAT_DIGITS_MOST);
+    return rounded;
 }
 
 /* false: what isn't a real number, or is too large. */
@@ -232,9 +234,8 @@ write_beside(explaining *x, gci_number value, gci_number other, gci_buf *out)
     double b;
 
     if (value.kind == GCI_KIND_FLOAT && isfinite(value.f) && as_double(x, other, &b))
-        write_rounded(value.f, b, out);
-    else
-        gci_number_write(value, out);
+        value = gci_number_float(rounded_beside(value.f, b));
+    gci_number_write(value, out);
 }
 
 static bool

@@ -4,11 +4,11 @@
 #include "guards/value/calc.h"
 
 #include "base/check.h"
+#include "base/decimal.h"
 #include "guards/value/limits.h"
 
 #include <float.h>
 #include <math.h>
-#include <stdio.h>
 
 /* Beyond these a float has no digit to round: round(x, 400) is x, round(x, -400) is 0. */
 #define MOST_DIGITS 323
@@ -163,11 +163,8 @@ round_fraction(double a, int digits)
 {
     /* 309 digits before the point, 323 behind it. */
     char text[DBL_MAX_10_EXP + MOST_DIGITS + 8];
-    int size = snprintf(text, sizeof text, "%.*f", digits, a);
 
-    for (int i = 0; i < size; i++)
-        if (text[i] != '-' && (text[i] < '0' || text[i] > '9'))
-            text[i] = '.'; /* whatever the locale writes */
+    gci_write_decimal(text, sizeof text, 'f', digits, a);
     return gci_read_double(text);
 }
 

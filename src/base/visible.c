@@ -4,6 +4,7 @@
 #include "base/visible.h"
 
 #include "base/check.h"
+#include "base/decimal.h"
 #include "base/utf8.h"
 
 #include <stddef.h>
@@ -228,12 +229,8 @@ append_number(gci_buf *out, conversion const *c, struct arguments *arguments)
         else
             snprintf(text, sizeof text, "%llx", natural);
         break;
-    case 'f':
-        snprintf(text, sizeof text, "%.*f", c->precision < 0 ? 6 : c->precision, va_arg(arguments->list, double));
-        break;
     default:
-        GCI_ASSERT(c->letter == 'g');
-        snprintf(text, sizeof text, "%.*g", c->precision < 0 ? 6 : c->precision, va_arg(arguments->list, double));
+        gci_write_decimal(text, sizeof text, c->letter, c->precision < 0 ? 6 : c->precision, va_arg(arguments->list, double));
     }
     append_padded(out, c, gci_view_text(text));
 }

@@ -3,6 +3,7 @@
  */
 #include "base/text/json.h"
 
+#include "base/decimal.h"
 #include "base/digest.h"
 #include "base/utf8.h"
 #include "base/visible.h"
@@ -108,25 +109,6 @@ gci_json_write_path(gci_buf *buf, gci_view path)
 
 /* ---- floats ---- */
 
-/* snprintf writes the locale's decimal point, which may be several bytes: whatever isn't part of a number is it. */
-static size_t
-restore_point(char *text)
-{
-    size_t out = 0;
-    bool in_point = false;
-
-    for (char const *p = text; *p != '\0'; p++) {
-        bool number = (*p >= '0' && *p <= '9') || *p == '-' || *p == '+' || *p == 'e';
-        if (number)
-            text[out++] = *p;
-        else if (!in_point)
-            text[out++] = '.';
-        in_point = !number;
-    }
-    text[out] = '\0';
-    return out;
-}
-
 void
 gci_json_write_float(gci_buf *buf, double value)
 {
@@ -145,7 +127,7 @@ gci_json_write_float(gci_buf *buf, double value)
         if (strtod(text, NULL) == value)
             break;
     }
-    restore_point(text);
+    gci_restore_point(text);
     gci_buf_append_text(buf, text);
     if (strpbrk(text, ".e") == NULL)
         gci_buf_append_text(buf, ".0");

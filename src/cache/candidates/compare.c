@@ -9,7 +9,7 @@
 #include "base/visible.h"
 #include "cache/handle/graph_description.h"
 #include "cache/handle/cache.h"
-#include "base/intern.h"
+#include "base/text/intern.h"
 
 #include <stdlib.h>
 

@@ -81,6 +81,10 @@ gci_explain_key_eviction(gci_journal_entry const *entry, gci_story *story)
     if (tombstone->stored_ns != 0)
         gci_phrase(out, "stored at {} and ", GCI_AS_TIME(tombstone->stored_ns));
     write_evicted(tombstone, out);
+    if (entry->context.hints.count != 0)
+        gci_story_say(story, GCI_BLOCK_REMARK, tombstone->entries == 1
+                                                   ? "its guards went with it: whether these hints would have hit isn't known"
+                                                   : "their guards went with them: whether these hints would have hit isn't known");
     if (tombstone->cause == GCI_EVICTED_SIZE)
         tell_fullness(entry, story);
 }

@@ -4,7 +4,7 @@
 #include "cli/golden/golden.h"
 
 #include "base/array.h"
-#include "base/intern.h"
+#include "base/text/intern.h"
 #include "base/system/clock.h"
 #include "base/text/json.h"
 

@@ -7,7 +7,7 @@
  */
 #include "cli/golden/golden.h"
 
-#include "base/intern.h"
+#include "base/text/intern.h"
 
 /* What ids and keys are called. */
 typedef struct names {

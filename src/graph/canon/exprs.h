@@ -15,7 +15,7 @@
 #include "base/arena.h"
 #include "base/digest.h"
 #include "base/error.h"
-#include "base/intern.h"
+#include "base/text/intern.h"
 #include "guards/guards.h"
 
 typedef enum gci_form_type {

@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/digest.h"
-#include "base/intern.h"
+#include "base/text/intern.h"
 
 #include <guardcache/graph.h>
 #include <stdatomic.h>

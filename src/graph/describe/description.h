@@ -18,7 +18,7 @@
 #include "base/text/value.h"
 #include "graph/describe/canonical.h"
 #include "graph/describe/keyed.h"
-#include "base/intern.h"
+#include "base/text/intern.h"
 
 #include <stdatomic.h>
 

@@ -6,7 +6,7 @@
 #define GCI_GRAPH_TYPED_H
 
 #include "graph/describe/description.h"
-#include "base/intern.h"
+#include "base/text/intern.h"
 
 /* The nodes a `$node` may name: those of a (sub)graph, then of the enclosing ones, then the inputs. */
 typedef struct gci_scope gci_scope;

@@ -2,7 +2,7 @@
  * Differences put in the order in which people look for causes, and those that say nothing new folded into the first of their
  * sort: the same change in further nodes, a constant that changes with a size, nodes that are new one after another.
  */
-#include "base/intern.h"
+#include "base/text/intern.h"
 #include "graph/diff/diff_run.h"
 
 #include <stdlib.h>

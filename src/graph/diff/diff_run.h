@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "base/text/value.h"
 #include "graph/diff/diff.h"
-#include "base/intern.h"
+#include "base/text/intern.h"
 
 /* Which node of one list stands for which of the other. */
 typedef struct gci_alignment {

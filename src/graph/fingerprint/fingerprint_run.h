@@ -12,7 +12,7 @@
 #include "base/arena.h"
 #include "base/digest.h"
 #include "base/error.h"
-#include "base/intern.h"
+#include "base/text/intern.h"
 
 #include <guardcache/fingerprint.h>
 

@@ -6,7 +6,7 @@
 #define GCI_GRAPH_TEXT_NAMES_H
 
 #include "base/arena.h"
-#include "base/intern.h"
+#include "base/text/intern.h"
 
 typedef struct gci_text_name {
     gci_view original, canonical;

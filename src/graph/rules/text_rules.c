@@ -4,7 +4,7 @@
 #include "graph/rules/text_rules.h"
 
 #include "base/check.h"
-#include "base/intern.h"
+#include "base/text/intern.h"
 #include "graph/rules/find.h"
 #include "graph/rules/rules_set.h"
 #include "graph/rules/text_names.h"

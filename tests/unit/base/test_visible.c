@@ -1,8 +1,10 @@
 /*
  * Texts from elsewhere on a terminal's line.
  */
+#include "base/decimal.h"
 #include "base/visible.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -98,6 +100,31 @@ formats_are_as_printf_writes_them(void **state)
     assert_text(&out, "\xc3\xbc   |");
 }
 
+/* What snprintf writes in other locales than a test can count on. */
+static void
+a_point_is_a_point_in_every_locale(void **state)
+{
+    static struct {
+        char const *local, *text;
+    } const points[] = {
+        { "1,5", "1.5" },
+        { "-0,25", "-0.25" },
+        { "1\xd9\xab" "5e-07", "1.5e-07" },
+        { "12", "12" },
+        { "1e+100", "1e+100" },
+    };
+    char text[40];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof points / sizeof points[0]; i++) {
+        snprintf(text, sizeof text, "%s", points[i].local);
+        gci_restore_point(text);
+        assert_string_equal(text, points[i].text);
+    }
+    gci_write_decimal(text, sizeof text, 'g', 6, (double)INFINITY);
+    assert_string_equal(text, "inf");
+}
+
 int
 main(void)
 {
@@ -105,6 +132,7 @@ main(void)
         cmocka_unit_test(what_a_terminal_would_act_on_is_escaped),
         cmocka_unit_test(made_in_place_it_stays_in_its_room),
         cmocka_unit_test(formats_are_as_printf_writes_them),
+        cmocka_unit_test(a_point_is_a_point_in_every_locale),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,7 +7,7 @@
  */
 #include "base/system/file.h"
 #include "base/text/json.h"
-#include "base/intern.h"
+#include "base/text/intern.h"
 
 #include <guardcache/graph.h>
 

@@ -1,7 +1,7 @@
 /*
  * A set of texts: open addressing over numbers, at most half full.
  */
-#include "base/intern.h"
+#include "base/text/intern.h"
 
 #include "base/digest.h"
 

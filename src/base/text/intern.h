@@ -1,8 +1,8 @@
 /*
  * A set of texts, numbered in the order they were added. It borrows the texts.
  */
-#ifndef GCI_BASE_INTERN_H
-#define GCI_BASE_INTERN_H
+#ifndef GCI_BASE_TEXT_INTERN_H
+#define GCI_BASE_TEXT_INTERN_H
 
 #include "base/view.h"
 
