@@ -81,7 +81,8 @@ typedef struct gcache_options {
     gcache_durability durability;
     char const *namespace_;        /* part of every key; NULL is the empty one */
     size_t max_candidates;         /* a key, beyond which its longest unused go; 0: GCACHE_MAX_CANDIDATES_DEFAULT */
-    uint64_t max_size;             /* size cap of the directory; 0: GCACHE_MAX_SIZE_DEFAULT; UINT64_MAX: none. The longest
+    uint64_t max_size;             /* size cap of the entries and their files, in bytes on disk; databases, blobs and
+                                      tables come on top. 0: GCACHE_MAX_SIZE_DEFAULT; UINT64_MAX: none. The longest
                                       unused entries go for a new one; but a cache that is larger by more than a tenth lives
                                       under another cap: inserts fail with ERROR_NO_SPACE and nothing goes, unless max-size
                                       in its config.json is no larger than this */

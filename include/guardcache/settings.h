@@ -37,7 +37,7 @@ extern "C" {
     X(STRICT, "strict", flag, "trouble with the store is an error, not a miss")                     \
     X(UNSAFE_SKIP_GUARDS, "unsafe-skip-guards", flag, "for debugging: every candidate's guards pass") \
     X(REFRESH, "refresh", flag, "what is stored is ignored; what is compiled is stored and preferred") \
-    X(MAX_SIZE, "max-size", size, "size cap of the directory; none for no cap")                     \
+    X(MAX_SIZE, "max-size", size, "size cap of the entries and their files; none for no cap")         \
     X(MEMORY, "memory", size, "decoded candidates kept in memory")                                  \
     X(MAX_CANDIDATES, "max-candidates", count, "variants under one key; beyond it the longest unused go") \
     X(COMPRESSION_LEVEL, "compression-level", level, "of zstd, 1 to 22; -1 stores payloads as they are") \

@@ -77,8 +77,8 @@ def write(name, **options):
     json.dump({"format": "guardcache-graph/1", "kind": "fx", "options": options}, open(name + ".json", "w"))
 
 
-write("seen", s="caf\u00e9", t="a\u200bb", u="a b", v={"a.b": 1, "a": {"b": 2}, "c[0]": 1})
-write("unseen", s="cafe\u0301", t="ab", u="a\u00a0b", v={"a.b": 2, "a": {"b": 3}, "c[0]": 2})
+write("seen", s="caf\u00e9", t="a\u200bb", u="a b", v={"a.b": 1, "a": {"b": 2}, "c[0]": 1, " ": 1, "e ": 1})
+write("unseen", s="cafe\u0301", t="ab", u="a\u00a0b", v={"a.b": 2, "a": {"b": 3}, "c[0]": 2, " ": 2, "e ": 2})
 write("lines", text="def forward(self, x):\n    div = aten.div.Tensor(x, 0.5)\n    return (div,)\n")
 write("lines_other", text="def forward(self, x):\n    div = aten.div.Tensor(x, 0.7)\n    return (div,)\n")
 PY

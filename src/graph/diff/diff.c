@@ -197,7 +197,15 @@ has_member(gci_value const *map, gci_view name)
     return false;
 }
 
-/* A name that a path would be read otherwise with: of brackets, or a.b beside a. cpp.threads is what people call it. */
+/* Of a character that isn't seen at the end of a name. */
+static bool
+is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+/* A name that a path would be read otherwise with: of brackets, of blanks at its ends, or a.b beside a. cpp.threads is what
+   people call it. */
 static bool
 needs_quotes(gci_view name, gci_value const *stored, gci_value const *asked)
 {
@@ -208,7 +216,7 @@ needs_quotes(gci_view name, gci_value const *stored, gci_value const *asked)
         if (name.data[i] == '.' && (i == 0 || i + 1 == name.size || has_member(stored, before) || has_member(asked, before)))
             return true;
     }
-    return name.size == 0;
+    return name.size == 0 || is_blank(name.data[0]) || is_blank(name.data[name.size - 1]);
 }
 
 /* A path can't be read otherwise than it is meant: .name, but ["a.b"] beside a member a. */
