@@ -21,3 +21,8 @@ run guardcache top guards --count 1
 run guardcache top guards --json | times
 run guardcache top colours
 run guardcache top misses --count -1
+
+# Two commands are two processes: what one compiled isn't known to be of the other's miss, which didn't take "0 ns" for that.
+lookup --cache two --graph g.json --hint s0=16 --label "bert.py:7 forward"
+guardcache insert --cache two --graph g.json --hint s0=16 --payload payload --compile-ns 5000000000 --label "bert.py:7 forward" >/dev/null
+guardcache stats --cache two | grep -A1 -E "^label"

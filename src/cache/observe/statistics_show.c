@@ -110,7 +110,8 @@ write_groups(char const *title, gci_groups const *groups, gci_buf *out)
         gci_phrase(out, "{} {} {}", GCI_AS_COLUMN(group->name.size != 0 ? group->name : gci_view_text("(none)"), 40),
                    GCI_RIGHT(10, GCI_AS_NUMBER(group->hits)), GCI_RIGHT(10, GCI_AS_NUMBER(group->misses)));
         gci_buf_format(out, " %6.1f %%", gci_percent(group->hits, group->hits + group->misses));
-        gci_phrase(out, " {}\n", GCI_RIGHT(14, GCI_AS_DURATION(group->cost_ns)));
+        /* Nothing is known to have been compiled, or for how long. */
+        gci_phrase(out, " {}\n", GCI_RIGHT(14, group->cost_ns != 0 ? GCI_AS_DURATION(group->cost_ns) : GCI_AS_TEXT("-")));
     }
     if (groups->count > LABELS_SHOWN)
         gci_buf_format(out, "and %zu more (--json has all)\n", groups->count - LABELS_SHOWN);
