@@ -185,7 +185,8 @@ typedef enum gcache_top_kind {
     GCACHE_TOP_GUARDS  /* which guards fail, and for which values */
 } gcache_top_kind;
 
-/* The `count` costliest of a kind; text or JSON. Otherwise as gcache_statistics_show.
+/* The `count` costliest of a kind, each with the label that most of its misses have, and with how many more labels there are;
+   text or JSON. Otherwise as gcache_statistics_show.
    GCACHE_OK, ERROR_ARGUMENT, ERROR_IO, ERROR_MEMORY. */
 GCACHE_API gcache_status gcache_statistics_top(gcache *cache, gcache_journal_query const *query, gcache_top_kind kind, size_t count,
                                     gcache_statistics_form form, char **out_text, gcache_error *error);

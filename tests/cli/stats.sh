@@ -26,3 +26,20 @@ run guardcache top misses --count -1
 lookup --cache two --graph g.json --hint s0=16 --label "bert.py:7 forward"
 guardcache insert --cache two --graph g.json --hint s0=16 --payload payload --compile-ns 5000000000 --label "bert.py:7 forward" >/dev/null
 guardcache stats --cache two | grep -A1 -E "^label"
+
+echo "several labels under one key: the one with most misses, whichever came last:"
+for size in 11 12 13; do lookup --cache many --graph g.json --hint s0=$size --label "a.py:1 f"; done
+lookup --cache many --graph g.json --hint s0=11 --label "b.py:9 g"
+guardcache top --cache many | times
+lookup --cache many --graph g.json --hint s0=11
+lookup --cache many --graph g.json --hint s0=11 --label "a/very/long/path/to/the/third/of/the/programs/c.py:3 h"
+guardcache insert --cache many --graph g.json --guard "s0 % 9 == 0" --payload payload >/dev/null
+for size in 14 15; do lookup --cache many --graph g.json --hint s0=$size --label "a/very/long/path/to/the/third/of/the/programs/c.py:3 h"; done
+lookup --cache many --graph g.json --hint s0=16 --label "b.py:9 g"
+lookup --cache many --graph g.json --hint s0=18 --label "d.py:4"
+guardcache top --cache many | times
+guardcache top keys --cache many | times
+guardcache top guards --cache many
+guardcache top keys --cache many --json | times
+guardcache top --cache many --label a.py --json | times
+guardcache report --cache many | sed -nE 's/^<h3>(.*) <code.*/\1/p; s/.*<summary>.*<\/span> <span>(.*) <code.*/\1/p; s/.*<h3>([^<]*more[^<]*) <code.*/picture: \1/p'

@@ -7,10 +7,12 @@
 
 /* ---- what is known about them ---- */
 
+/* Of those with the label that the group is named by. */
 static bool
 is_of(gci_group const *group, gci_journal_entry const *entry)
 {
-    return entry->reason == group->reason && memcmp(&entry->key, &group->key, sizeof entry->key) == 0;
+    return entry->reason == group->reason && memcmp(&entry->key, &group->key, sizeof entry->key) == 0 &&
+           gci_view_equal(entry->label, group->label);
 }
 
 static void
@@ -119,7 +121,9 @@ write_lost(gci_group const *group, gci_buf *out)
 static void
 write_name(gci_group const *group, gci_buf *out)
 {
-    gci_phrase(out, "{} <code class=\"id\">{}</code>", GCI_AS_HTML(gci_group_name(group)), GCI_AS_KEY(&group->key));
+    gci_phrase(out, "{}", GCI_AS_HTML(gci_group_name(group)));
+    gci_group_write_others(group, out);
+    gci_phrase(out, " <code class=\"id\">{}</code>", GCI_AS_KEY(&group->key));
 }
 
 static void

@@ -310,9 +310,10 @@ write_heading(gci_cover const *cover, gci_ranking const *ranking, gci_buf *out)
 {
     gci_group const *group = cover->group;
 
-    gci_phrase(out, "<figure class=\"card cover\"><h3>{} <code class=\"id\">{}</code></h3>\n<p class=\"dim\">"
-                    "{} {}, {} {}, {} {}</p>\n",
-               GCI_AS_HTML(gci_group_name(group)), GCI_AS_KEY(&group->key), GCI_AS_COUNT(ranking->count),
+    gci_phrase(out, "<figure class=\"card cover\"><h3>{}", GCI_AS_HTML(gci_group_name(group)));
+    gci_group_write_others(group, out);
+    gci_phrase(out, " <code class=\"id\">{}</code></h3>\n<p class=\"dim\">{} {}, {} {}, {} {}</p>\n",
+               GCI_AS_KEY(&group->key), GCI_AS_COUNT(ranking->count),
                GCI_AS_TEXT(ranking->count == 1 ? "candidate" : "candidates"), GCI_AS_COUNT(group->hits),
                GCI_AS_TEXT(group->hits == 1 ? "hit" : "hits"), GCI_AS_COUNT(group->misses),
                GCI_AS_TEXT(group->misses == 1 ? "miss" : "misses"));

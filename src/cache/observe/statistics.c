@@ -37,7 +37,6 @@ group_of(gci_statistics *statistics, gci_groups *groups, gci_view name, gci_jour
     groups->items[groups->count] = (gci_group){
         .name = gci_arena_copy(&statistics->arena, name),
         .kind = gci_arena_copy(&statistics->arena, entry->graph_kind),
-        .label = gci_arena_copy(&statistics->arena, entry->label),
         .reason = entry->reason,
         .key = entry->key,
         .newest_ns = entry->at_ns,
@@ -45,26 +44,80 @@ group_of(gci_statistics *statistics, gci_groups *groups, gci_view name, gci_jour
     return &groups->items[groups->count++];
 }
 
-static void
+/* NULL without memory. */
+static gci_group *
 add_to(gci_statistics *statistics, gci_groups *groups, gci_view name, gci_journal_entry const *entry)
 {
     gci_group *group = group_of(statistics, groups, name, entry);
 
     if (group == NULL) {
         statistics->failed = true;
-        return;
+        return NULL;
     }
     group->hits += entry->hits;
     group->saved_ns += entry->saved_ns;
     if (entry->kind != GCACHE_JOURNAL_MISS)
-        return;
+        return group;
     group->misses++;
     group->cost_ns += entry->compile_ns;
-    if (group->misses == 1) {
+    if (group->misses == 1)
         group->reason = entry->reason;
-        if (entry->label.size != 0)
-            group->label = gci_arena_copy(&statistics->arena, entry->label);
+    return group;
+}
+
+/* ---- whose they are ---- */
+
+static gci_labelled *
+labelled_of(gci_statistics *statistics, gci_group *group)
+{
+    gci_labelled *of = group->labelled;
+
+    while (of != NULL && of->label.data != statistics->label.data)
+        of = of->next;
+    if (of != NULL || (of = gci_arena_alloc(&statistics->arena, sizeof *of)) == NULL)
+        return of;
+    *of = (gci_labelled){ .label = statistics->label, .next = group->labelled };
+    group->labelled = of;
+    group->label_count++;
+    return of;
+}
+
+static bool
+leads(gci_labelled const *of, gci_labelled const *former)
+{
+    return former == NULL || of->misses > former->misses || (of->misses == former->misses && of->hits > former->hits);
+}
+
+/* Lookups of many places in a program may have one key, and most of its misses be those of one of them. */
+static void
+add_label(gci_statistics *statistics, gci_group *group, gci_journal_entry const *entry)
+{
+    bool missed = entry->kind == GCACHE_JOURNAL_MISS;
+
+    if (statistics->label.size == 0) {
+        group->unlabelled += missed;
+        return;
     }
+    gci_labelled *of = labelled_of(statistics, group);
+    if (of == NULL)
+        return;
+    of->misses += missed;
+    of->hits += entry->hits;
+    if (leads(of, group->leading)) {
+        group->leading = of;
+        group->label = of->label;
+    }
+}
+
+/* Likewise NULL without memory. */
+static gci_group *
+add_with_label(gci_statistics *statistics, gci_groups *groups, gci_view name, gci_journal_entry const *entry)
+{
+    gci_group *group = add_to(statistics, groups, name, entry);
+
+    if (group != NULL)
+        add_label(statistics, group, entry);
+    return group;
 }
 
 gci_view
@@ -73,6 +126,16 @@ gci_group_name(gci_group const *group)
     if (group->label.size != 0)
         return group->label;
     return group->kind.size != 0 ? group->kind : gci_view_text("without a label");
+}
+
+void
+gci_group_write_others(gci_group const *group, gci_buf *out)
+{
+    if (group->label_count > 1)
+        gci_phrase(out, group->label_count == 2 ? " and {} more label" : " and {} more labels",
+                   GCI_AS_COUNT(group->label_count - 1));
+    if (group->label_count != 0 && group->unlabelled != 0)
+        gci_phrase(out, ", {} unlabelled", GCI_AS_COUNT(group->unlabelled));
 }
 
 static int
@@ -142,8 +205,7 @@ add_guard(gci_statistics *statistics, gci_journal_entry *entry, gci_trial const 
     gci_buf_init(&values, GCI_BUF_NO_LIMIT);
     gci_guards_explain(trial->ranked->guards, trial->verdict.guard, &entry->context.hints, &part, NULL);
     write_values(entry, gci_buf_view(&part), &values);
-    add_to(statistics, &statistics->guards, gci_buf_view(&part), entry);
-    gci_group *group = find_group(&statistics->guards, gci_buf_view(&part));
+    gci_group *group = add_with_label(statistics, &statistics->guards, gci_buf_view(&part), entry);
     if (group != NULL)
         remember_value(statistics, group, gci_buf_view(&values));
     statistics->failed |= part.failed || values.failed;
@@ -209,9 +271,21 @@ add_miss(gci_statistics *statistics, gci_journal_entry *entry)
     gcache_key_to_hex(&entry->key, name);
     name[GCACHE_KEY_HEX_SIZE - 1] = (char)('a' + entry->reason);
     name[GCACHE_KEY_HEX_SIZE] = '\0';
-    add_to(statistics, &statistics->misses_by_cost, gci_view_text(name), entry);
+    add_with_label(statistics, &statistics->misses_by_cost, gci_view_text(name), entry);
     if (statistics->with_guards)
         add_failing_guard(statistics, entry);
+}
+
+static void
+add_lookup(gci_statistics *statistics, gci_journal_entry *entry)
+{
+    gci_group const *of_label = add_to(statistics, &statistics->labels, entry->label, entry);
+
+    statistics->label = of_label != NULL ? of_label->name : gci_view_text("");
+    add_to(statistics, &statistics->spaces, entry->namespace_, entry);
+    add_with_label(statistics, &statistics->keys, gci_view_of(entry->key.bytes, sizeof entry->key.bytes), entry);
+    if (entry->kind == GCACHE_JOURNAL_MISS)
+        add_miss(statistics, entry);
 }
 
 static int
@@ -228,13 +302,8 @@ add(void *state, gci_journal_entry *entry)
     statistics->not_stored += entry->kind == GCACHE_JOURNAL_NOT_STORED;
     if (entry->kind == GCACHE_JOURNAL_HIT)
         add_time(statistics, entry->elapsed_ns);
-    if (entry->kind == GCACHE_JOURNAL_MISS)
-        add_miss(statistics, entry);
-    if (entry->kind == GCACHE_JOURNAL_HIT || entry->kind == GCACHE_JOURNAL_MISS) {
-        add_to(statistics, &statistics->labels, entry->label, entry);
-        add_to(statistics, &statistics->spaces, entry->namespace_, entry);
-        add_to(statistics, &statistics->keys, gci_view_of(entry->key.bytes, sizeof entry->key.bytes), entry);
-    }
+    if (entry->kind == GCACHE_JOURNAL_HIT || entry->kind == GCACHE_JOURNAL_MISS)
+        add_lookup(statistics, entry);
     return statistics->failed || statistics->arena.failed;
 }
 

@@ -13,10 +13,21 @@
 /* Values that are remembered with a failing guard: enough to see a pattern. */
 #define GCI_GROUP_VALUES 6
 
+/* How much of a group is of one label. */
+typedef struct gci_labelled {
+    gci_view label;
+    uint64_t misses, hits;
+    struct gci_labelled *next;
+} gci_labelled;
+
 typedef struct gci_group {
     gci_view name;
-    gci_view kind, label; /* of the entry met first: the newest */
+    gci_view kind;        /* of the entry met first: the newest */
     gcache_reason reason; /* likewise, of its misses */
+    gci_view label;       /* that most of its misses have, without misses most of its hits; "" if none has one */
+    gci_labelled *labelled, *leading; /* all its labels, the last met first; the one above */
+    size_t label_count;
+    uint64_t unlabelled;  /* its misses without a label */
     gcache_key key;
     uint64_t hits, misses;
     uint64_t saved_ns, cost_ns; /* what compiling the hits had taken; what compiling the misses took */
@@ -36,7 +47,8 @@ typedef struct gci_statistics {
     uint64_t misses[GCACHE_REASON_COUNT];
     uint64_t times[GCI_TIME_BUCKETS], timed, time_sum_ns; /* of hits that were measured */
     uint64_t oldest_ns, newest_ns;                        /* of the journal's entries; 0 without any */
-    gci_groups labels, spaces, keys, misses_by_cost, guards;
+    gci_groups labels, spaces, keys, misses_by_cost, guards; /* labels and spaces don't tell labels of their own apart */
+    gci_view label;   /* of the entry that is being added, as `labels` has it: equal ones are in one place */
     bool with_guards; /* groups of guards are wanted: every miss has to be explained for them */
     bool failed;
 } gci_statistics;
@@ -57,6 +69,8 @@ double gci_percent(uint64_t part, uint64_t whole);
 
 /* What a group is called: by its label, without one by its kind of graph. */
 gci_view gci_group_name(gci_group const *group);
+/* What that leaves unsaid: " and 2 more labels, 5 unlabelled", or nothing. */
+void gci_group_write_others(gci_group const *group, gci_buf *out);
 
 /* Costliest first, then most misses. */
 void gci_groups_sort(gci_groups *groups);

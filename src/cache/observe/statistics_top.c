@@ -10,6 +10,8 @@
 #define KIND_WIDTH 14
 #define LABEL_WIDTH 48
 #define GUARD_WIDTH 44
+/* What is at least left of a label beside what is said of others. */
+#define LABEL_WIDTH_MIN 16
 
 typedef struct listing {
     gci_groups *groups;
@@ -19,16 +21,35 @@ typedef struct listing {
 
 /* ---- for people ---- */
 
+/* The label that most have, and how many others there are, within the width. */
+static void
+write_labels(gci_group const *group, gci_buf *out)
+{
+    gci_buf others;
+
+    gci_buf_init(&others, GCI_BUF_NO_LIMIT);
+    gci_group_write_others(group, &others);
+    size_t room = others.size < LABEL_WIDTH - LABEL_WIDTH_MIN ? LABEL_WIDTH - others.size : LABEL_WIDTH_MIN;
+    gci_phrase(out, "{}", GCI_AS_EXCERPT(group->label, room));
+    gci_buf_append_view(out, gci_buf_view(&others));
+    out->failed |= others.failed;
+    gci_buf_clear(&others);
+}
+
 /* Whose it is: a place in a program, or the key where none is known. */
 static void
 write_whose(gci_group const *group, gci_buf *out)
 {
-    gci_buf key;
+    gci_buf whose;
 
-    gci_buf_init(&key, GCI_BUF_NO_LIMIT);
-    gci_phrase(&key, "key {}", GCI_AS_KEY(&group->key));
-    gci_phrase(out, "{}", GCI_AS_COLUMN(group->label.size != 0 ? group->label : gci_buf_view(&key), LABEL_WIDTH));
-    gci_buf_clear(&key);
+    gci_buf_init(&whose, GCI_BUF_NO_LIMIT);
+    if (group->label.size != 0)
+        write_labels(group, &whose);
+    else
+        gci_phrase(&whose, "key {}", GCI_AS_KEY(&group->key));
+    gci_phrase(out, "{}", GCI_AS_COLUMN(gci_buf_view(&whose), LABEL_WIDTH));
+    out->failed |= whose.failed;
+    gci_buf_clear(&whose);
 }
 
 static void
@@ -53,8 +74,10 @@ write_guard(gci_group const *group, gci_buf *out)
     gci_phrase(out, "{}", GCI_AS_COLUMN(group->name, GUARD_WIDTH));
     for (size_t i = 0; i < group->value_count; i++)
         gci_phrase(out, i > 0 ? ", {}" : "  {}", GCI_AS_EXCERPT(group->values[i], 40));
-    if (group->label.size != 0)
-        gci_phrase(out, "   {}", GCI_AS_EXCERPT(group->label, LABEL_WIDTH));
+    if (group->label.size == 0)
+        return;
+    gci_buf_append_text(out, "   ");
+    write_labels(group, out);
 }
 
 static void
@@ -114,6 +137,8 @@ write_group_json(gci_group const *group, gcache_top_kind kind, gci_buf *out)
         gci_buf_format(out, ", \"hits\": %llu, \"saved_ns\": %llu", (unsigned long long)group->hits,
                        (unsigned long long)group->saved_ns);
     gci_json_member_text(out, "label", group->label);
+    gci_json_member_number(out, "labels", group->label_count);
+    gci_json_member_number(out, "unlabelled", group->unlabelled);
     gci_buf_append_char(out, '}');
 }
 
