@@ -193,5 +193,7 @@ void gci_file_unlock_and_close(gci_file *file);
 gcache_status gci_file_lock_range(gci_file const *file, gci_lock_kind kind, uint64_t offset, uint64_t size,
                                   uint64_t wait_ns, gcache_error *error);
 void gci_file_unlock_range(gci_file const *file, uint64_t offset, uint64_t size);
+/* Whether anybody has locked any of them through another opening of the file, or that can't be found out. */
+bool gci_file_is_locked_elsewhere(gci_file const *file, uint64_t offset, uint64_t size);
 
 #endif

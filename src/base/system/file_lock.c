@@ -100,6 +100,14 @@ gci_file_lock_range(gci_file const *file, gci_lock_kind kind, uint64_t offset, u
     return lock_outcome(file, wait_for(attempt_range, file, &range, wait_ns), error);
 }
 
+bool
+gci_file_is_locked_elsewhere(gci_file const *file, uint64_t offset, uint64_t size)
+{
+    struct flock range = range_of(F_WRLCK, offset, size);
+
+    return fcntl(file->fd, F_OFD_GETLK, &range) != 0 || range.l_type != F_UNLCK;
+}
+
 void
 gci_file_unlock_range(gci_file const *file, uint64_t offset, uint64_t size)
 {

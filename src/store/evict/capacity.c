@@ -128,7 +128,8 @@ reserve_at_cap(gci_store *store, uint64_t need, gcache_error *error)
     do {
         gcache_status status = gci_evictor_lock(store, EVICTOR_LOOK_NS, &lock, error);
         if (status == GCACHE_OK) {
-            status = shrink(store, need, error);
+            /* Others may have counted, or made room, before the lock was given. */
+            status = gci_reserve_if_free(store, need) ? GCACHE_OK : shrink(store, need, error);
             gci_file_unlock_and_close(&lock);
         }
         if (status != GCACHE_ERROR_BUSY)
@@ -156,8 +157,11 @@ clear_leftovers(gci_store *store)
 gcache_status
 gci_reserve(gci_store *store, uint64_t need, gcache_error *error)
 {
-    if (store->options.max_size == UINT64_MAX)
+    if (store->options.max_size == UINT64_MAX) {
+        if (atomic_load(&store->shared.usable))
+            gci_recount_before_storing(store);
         return GCACHE_OK;
+    }
     if (need > store->options.max_size)
         return fail_cap(store, need, error);
     estimate_if_not_shared(store);

@@ -19,13 +19,17 @@ gcache_status gci_count_files(gci_store *store, gci_recounted *out_counted, gcac
 
 /*
  * Sweeps what dead writers left, counts the files, sets the shared figures to what was found, and forgets what the dead had
- * reserved. By the holder of the evict lock. Inserts may go on meanwhile: then what they add may be counted twice, until the
- * next count.
+ * reserved. By the holder of the evict lock. Inserts may go on meanwhile: then bytes that they add may be counted twice, until
+ * the next count, and the figures of keys and entries stay as they are, if they are known.
  */
 gcache_status gci_recount(gci_store *store, gci_recounted *out_counted, gcache_error *error);
 
 /* Does that if a figure is damaged, or nobody has counted yet, and nobody else is at it. */
 void gci_recount_if_unknown(gci_store *store);
+
+/* Before something is stored without a cap: under one nothing fits before the files were counted. What is stored beside the first
+   count would go uncounted, or be counted twice. */
+void gci_recount_before_storing(gci_store *store);
 
 /* Removes temporary files whose writers are dead. dry: only counts them. */
 uint64_t gci_strays_remove(gci_store *store, bool dry);

@@ -43,6 +43,7 @@ void
 gci_key_locks_after_fork(gci_key_locks *locks)
 {
     gci_file_close(&locks->file);
+    atomic_store(&locks->held, 0);
     init_turns(locks);
 }
 
@@ -121,14 +122,27 @@ turns_of(gci_key_locks *locks, gcache_key const *key)
 gcache_status
 gci_key_lock(gci_key_locks *locks, gcache_key const *key, uint64_t wait_ns, gcache_error *error)
 {
-    return take_turn(locks, turns_of(locks, key), gci_slot_of(key), wait_ns, error);
+    gcache_status status = take_turn(locks, turns_of(locks, key), gci_slot_of(key), wait_ns, error);
+
+    if (status == GCACHE_OK)
+        atomic_fetch_add(&locks->held, 1);
+    return status;
 }
 
 void
 gci_key_unlock(gci_key_locks *locks, gcache_key const *key)
 {
+    atomic_fetch_sub(&locks->held, 1);
     gci_file_unlock_range(&locks->file, gci_slot_of(key), 1);
     gci_turns_unlock(turns_of(locks, key));
+}
+
+/* The kernel doesn't tell a handle of its own locks. */
+bool
+gci_key_is_any_locked(gci_key_locks *locks)
+{
+    return open_lock_file(locks, NULL) != GCACHE_OK || gci_file_is_locked_elsewhere(&locks->file, 0, GCI_SLOTS) ||
+           atomic_load(&locks->held) > 0;
 }
 
 static gci_turns *

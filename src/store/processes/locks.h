@@ -38,6 +38,7 @@ typedef struct gci_key_locks {
     gci_dir dir;
     gci_file file;         /* opened when the first key is locked */
     pthread_mutex_t opening;
+    _Atomic uint32_t held; /* locks of keys */
     gci_turns turns[GCI_KEY_TURNS]; /* before the lock on the file, which threads share */
     gci_turns pool_turns[GCI_KEY_TURNS]; /* the same for pools: who takes them has a key's */
 } gci_key_locks;
@@ -52,6 +53,8 @@ void gci_key_locks_after_fork(gci_key_locks *locks);
 
 gcache_status gci_key_lock(gci_key_locks *locks, gcache_key const *key, uint64_t wait_ns, gcache_error *error);
 void gci_key_unlock(gci_key_locks *locks, gcache_key const *key);
+/* Whether somebody holds one now; if that can't be found out, somebody may. */
+bool gci_key_is_any_locked(gci_key_locks *locks);
 
 /* The same for the pools of the folder that the key belongs to: a byte behind those of all slots. Never before a key's lock. */
 gcache_status gci_pool_lock(gci_key_locks *locks, gcache_key const *key, uint64_t wait_ns, gcache_error *error);

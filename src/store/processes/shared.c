@@ -249,3 +249,13 @@ gci_generation_end(gci_shared *shared, gcache_key const *key)
     /* Even if the table was replaced since the beginning. */
     atomic_store(word, (now | 1) + 1);
 }
+
+uint64_t
+gci_generations_sum(gci_shared const *shared)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t slot = 0; slot <= shared->mask; slot++)
+        sum += atomic_load(&shared->generations[slot]);
+    return sum;
+}

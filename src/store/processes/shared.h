@@ -29,7 +29,7 @@
  *     second (gci_shared_revalidate) and go over to the new one, where the old one was mapped.
  *     Somebody else who cuts the file under a running program kills it by SIGBUS, unless a second goes by without a look.
  *  3. bytes, entries and keys are what a recount would give, or a hint that one is due: nothing is destroyed on their word
- *     (usage.h).
+ *     (usage.h). Those of keys and entries change under a key's lock, behind a change of its generation.
  *  4. The generations of a table begin at a random number: what was remembered by one table means nothing to another. Who
  *     goes over changes all of the new one's, since changes of his may have gone to the old one.
  *
@@ -117,5 +117,8 @@ gci_generation(gci_shared const *shared, gcache_key const *key)
 /* Around a change, by the holder of the slot's lock. */
 void gci_generation_begin(gci_shared *shared, gcache_key const *key);
 void gci_generation_end(gci_shared *shared, gcache_key const *key);
+
+/* Another one after every such change. */
+uint64_t gci_generations_sum(gci_shared const *shared);
 
 #endif

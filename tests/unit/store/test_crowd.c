@@ -6,6 +6,7 @@
 #include "fixture.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
@@ -346,10 +347,12 @@ check_all_there_once(test_dir *fixture, struct crowd *crowd)
         gci_candidates_release(set);
         entries++;
     }
-    /* What was inserted beside a count may have been counted twice; now nothing moves. */
     gcache_gc_options collect = { 0 };
     gcache_collected collected;
     gci_store_stats stats;
+    assert_int_equal(gci_store_stats_get(store, &stats, NULL), GCACHE_OK);
+    assert_int_equal(stats.entries, entries);
+    /* Bytes that came beside a count may have been counted twice; now nothing moves. */
     assert_int_equal(gci_store_gc(store, &collect, &collected, NULL), GCACHE_OK);
     assert_int_equal(gci_store_stats_get(store, &stats, NULL), GCACHE_OK);
     assert_int_equal(stats.entries, entries);
@@ -409,10 +412,76 @@ test_crowd_under_a_cap(void **state)
     munmap(crowd, sizeof *crowd);
 }
 
+/* ---- the first ones ---- */
+
+enum { FIRST_PROCESSES = 4, FIRST_KEYS = 12 };
+
+/* What every process does in a new cache, at the same time as the others. */
+static void
+be_one_of_the_first(test_dir *fixture, _Atomic uint32_t *ready, uint64_t cap)
+{
+    gci_inserted inserted;
+
+    die_with_the_test();
+    gci_store *store = fixture_open_with(fixture, (gci_store_options){ .max_size = cap });
+    atomic_fetch_add(ready, 1);
+    while (atomic_load(ready) < FIRST_PROCESSES)
+        sched_yield();
+    for (uint64_t key = 0; key < FIRST_KEYS; key++) {
+        if (try_insert(store, key, 1, 100 + 3000 * (key % 3), &inserted, NULL) != GCACHE_OK)
+            _exit(1);
+    }
+    gci_store_close(store);
+    _exit(0);
+}
+
+/* Nobody has counted anything when they begin. */
+static void
+first_ones(test_dir *fixture, _Atomic uint32_t *ready, uint64_t cap)
+{
+    gci_store_stats stats;
+    int how;
+
+    atomic_store(ready, 0);
+    for (int i = 0; i < FIRST_PROCESSES; i++) {
+        pid_t pid = fork();
+        assert_true(pid >= 0);
+        if (pid == 0)
+            be_one_of_the_first(fixture, ready, cap);
+    }
+    for (int i = 0; i < FIRST_PROCESSES; i++) {
+        assert_true(wait(&how) > 0);
+        assert_int_equal(how, 0);
+    }
+    gci_store *store = fixture_open(fixture);
+    assert_int_equal(gci_store_stats_get(store, &stats, NULL), GCACHE_OK);
+    assert_int_equal(stats.entries, FIRST_KEYS);
+    assert_int_equal(stats.keys, FIRST_KEYS);
+    assert_int_equal(stats.bytes, measure(fixture));
+    gci_store_close(store);
+}
+
+/* Each of many new caches, with a cap and without. */
+static void
+test_the_first_are_counted_once(void **state)
+{
+    _Atomic uint32_t *ready = mmap(NULL, sizeof *ready, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    test_dir *fixture = *state;
+
+    assert_true(ready != MAP_FAILED);
+    for (effort work = effort_of(20); effort_goes_on(&work);) {
+        first_ones(fixture, ready, work.round % 2 == 0 ? 0 : UINT64_MAX);
+        fixture_remove_tree(fixture->directory);
+        assert_int_equal(mkdir(fixture->directory, 0700), 0);
+    }
+    munmap(ready, sizeof *ready);
+}
+
 int
 main(void)
 {
     struct CMUnitTest const tests[] = {
+        STORE_TEST(test_the_first_are_counted_once),
         STORE_TEST(test_crowd),
         STORE_TEST(test_crowd_under_a_cap),
     };
