@@ -119,6 +119,7 @@ typedef struct gcache_journal_query {
     char const *key;      /* only keys whose hex form begins with this; NULL: all */
     gcache_reason reason; /* only misses for this reason; NONE: all */
     bool misses_only;
+    char const *namespace_; /* only of this namespace, "" is the empty one; NULL: of all */
 } gcache_journal_query;
 
 #define GCACHE_JOURNAL_QUERY_INIT { .size = sizeof(gcache_journal_query) }
@@ -173,7 +174,7 @@ typedef enum gcache_statistics_form {
  * Hit rate, misses by reason, compile time saved, retrieval times, by label and namespace, what is stored, evictions: of the
  * journal's entries that query means (NULL: all). A process writes its first 32 hits down one by one and later ones ever more
  * seldom, each for those since the last: totals are exact, hits of one label, namespace or key are then estimates.
- * *out_text is freed with gcache_free.
+ * What is stored and evicted is the whole directory's, whatever query means. *out_text is freed with gcache_free.
  * GCACHE_OK, ERROR_ARGUMENT, ERROR_IO, ERROR_MEMORY.
  */
 GCACHE_API gcache_status gcache_statistics_show(gcache *cache, gcache_journal_query const *query, gcache_statistics_form form,

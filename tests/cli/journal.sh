@@ -43,3 +43,24 @@ story <followed
 echo "what no key begins with:"
 run guardcache journal --key zz
 run guardcache stats --key 12x
+
+echo "of one namespace, given by option or environment; without one, of all:"
+guardcache lookup --cache spaces --graph g.json --hint s0=1 >/dev/null 2>&1
+for size in 2 3; do guardcache lookup --cache spaces --namespace a --graph g.json --hint s0=$size >/dev/null 2>&1; done
+guardcache lookup --cache spaces --namespace ab --graph h.json --hint s0=4 >/dev/null 2>&1
+run guardcache journal --cache spaces | story
+run guardcache journal --cache spaces --namespace a | story
+GUARDCACHE_NAMESPACE=a run guardcache journal --cache spaces --last | story
+GUARDCACHE_NAMESPACE=a run guardcache journal --cache spaces --namespace ab | story
+GUARDCACHE_NAMESPACE='' guardcache journal --cache spaces | wc -l
+guardcache journal --cache spaces --namespace '' | story
+run guardcache journal --cache spaces --namespace nosuch
+run guardcache explain --cache spaces --last 5 --namespace ab | grep -c "^miss: "
+run guardcache explain --cache spaces --last --namespace nosuch
+run guardcache explain --cache spaces --last --namespace nosuch --html page.html
+guardcache top --cache spaces | sed 1d | wc -l
+guardcache top --cache spaces --namespace a | sed -E 's! +key [0-9a-f]{8} .*!!'
+guardcache report --cache spaces --namespace a | grep -cE "<dt>lookups</dt><dd>2<"
+guardcache report --cache spaces --namespace nosuch | grep -c "The journal has no entry of those"
+guardcache stats --cache spaces | head -n 1
+GUARDCACHE_NAMESPACE=a guardcache stats --cache spaces | head -n 1

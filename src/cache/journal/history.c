@@ -108,6 +108,8 @@ is_meant(gcache_journal_query const *query, gci_journal_entry const *entry)
         return false;
     if (query->reason != GCACHE_REASON_NONE && entry->reason != query->reason)
         return false;
+    if (query->namespace_ != NULL && !gci_view_is(entry->namespace_, query->namespace_))
+        return false;
     return gci_view_contains(entry->label, query->label) && begins(&entry->key, query->key);
 }
 

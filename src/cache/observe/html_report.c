@@ -72,8 +72,8 @@ write_reasons(gci_statistics const *statistics, gci_buf *out)
 static void
 write_nothing(gcache_journal_query const *query, gci_buf *out)
 {
-    bool all = query == NULL || (query->label == NULL && query->key == NULL && query->since_ns == 0 &&
-                                 query->reason == GCACHE_REASON_NONE);
+    bool all = query == NULL || (query->label == NULL && query->key == NULL && query->namespace_ == NULL &&
+                                 query->since_ns == 0 && query->reason == GCACHE_REASON_NONE);
 
     gci_buf_append_text(out, "<section class=\"card\"><h2>Nothing to show yet</h2>\n");
     gci_buf_append_text(out, all ? "<p>The journal is empty: nothing has been looked up in this cache. Once a program has used "

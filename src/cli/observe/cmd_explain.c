@@ -149,9 +149,10 @@ cli_command const cli_cmd_explain = {
     .summary = "say why a lookup hits or misses",
     .about = "Does the lookup with every step recorded: each candidate's first failing guard with the values, and what\n"
              "would have hit; or the nearest stored keys and the paths that differ. Without --graph or --key, or with\n"
-             "--last, --since or --reason: the same for past misses of any process, newest first, from the journal; --label\n"
-             "and --key (or its beginning) choose among them. Hints and inputs are called what they are in the program, as\n"
-             "far as the description says it, or --source. Exit status 0, hit or miss; 1 if the journal has no such miss.\n",
+             "--last, --since or --reason: the same for past misses of any process, newest first, from the journal; --label,\n"
+             "--namespace (or GUARDCACHE_NAMESPACE) and --key (or its beginning) choose among them. Hints and inputs are\n"
+             "called what they are in the program, as far as the description says it, or --source. Exit status 0, hit or\n"
+             "miss; 1 if the journal has no such miss.\n",
     .options = table,
     .options_size = sizeof(options),
     .run = run,

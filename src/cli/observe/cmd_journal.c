@@ -237,7 +237,7 @@ cli_command const cli_cmd_journal = {
     .summary = "list past misses, inserts and hits",
     .about = "One line an entry, oldest first: when, which process, what, the key, whose, the hints. Misses and inserts are\n"
              "all there, as far back as the journal goes; of many hits, one stands for others (1 of N). guardcache explain\n"
-             "--last tells a miss in full.\n",
+             "--last tells a miss in full.\n" CLI_JOURNAL_NAMESPACE,
     .options = table,
     .options_size = sizeof(options),
     .run = run,

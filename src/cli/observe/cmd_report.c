@@ -40,7 +40,8 @@ cli_command const cli_cmd_report = {
     .summary = "one page of HTML: what to fix first, when, why, what is covered",
     .about = "The page stands alone: no scripts, no network, for a browser of any width and for paper. It begins with what to\n"
              "fix first and the seconds that it costs; the costliest misses are explained. Its coverage pictures have\n"
-             "symbols as axes and show which shapes the stored candidates serve, and where hits and misses fell.\n",
+             "symbols as axes and show which shapes the stored candidates serve, and where hits and misses fell.\n"
+             CLI_JOURNAL_NAMESPACE,
     .options = table,
     .options_size = sizeof(options),
     .run = run,

@@ -59,7 +59,7 @@ cli_command const cli_cmd_top = {
     .about = "misses (the default): by key and reason. keys: by key, with hits. guards: which guard fails, how often, and\n"
              "for which values; of several candidates, the one of the highest rank stands for the miss. A line has the label\n"
              "that most of its misses have, and how many more there are: with --json, labels counts them all, unlabelled the\n"
-             "misses without one.\n",
+             "misses without one.\n" CLI_JOURNAL_NAMESPACE,
     .options = table,
     .options_size = sizeof(options),
     .run = run,

@@ -66,6 +66,8 @@ cli_journal_query(cli_journal_options const *options, gcache_journal_query *out_
     out_query->last = (size_t)options->last;
     out_query->label = options->label;
     out_query->key = options->key;
+    /* Who names one asks about it; who doesn't, about all, and not about the empty one. */
+    out_query->namespace_ = cli_namespace();
     return (options->key == NULL || check_key(options->key, error)) &&
            (options->since == NULL || read_age(options->since, &out_query->since_ns, error)) &&
            (options->reason == NULL || read_reason(options->reason, &out_query->reason, error));

@@ -23,7 +23,11 @@ typedef struct cli_journal_options {
 #define CLI_LAST_OPTION(type, member)                                                                 \
     { "last", CLI_LAST, offsetof(type, member.last), "[N]", "only the newest, or the N newest" }
 
-/* Fails for an age or a reason that isn't one. The query borrows the options' texts. */
+/* What commands with these options say of themselves. */
+#define CLI_JOURNAL_NAMESPACE "With a namespace (--namespace, GUARDCACHE_NAMESPACE) only what is of it, otherwise of all.\n"
+
+/* The namespace is the one that is given to the whole call, if any. Fails for an age or a reason that isn't one. The query
+   borrows the options' texts. */
 bool cli_journal_query(cli_journal_options const *options, gcache_journal_query *out_query, gcache_error *error);
 
 #endif

@@ -145,8 +145,10 @@ bool cli_open(cli_call *call, cli_open_how how);
 /* The cache directory, zero-terminated, in the call's arena; its parent is made if it is to be written to. */
 bool cli_cache_directory(cli_call *call, bool read_only, char const **out_path);
 
-/* The settings for a directory and a namespace, with those of --set; NULL: the namespace of --namespace, else the one in
-   GUARDCACHE_NAMESPACE. */
+/* The namespace of --namespace, else the one in GUARDCACHE_NAMESPACE; NULL: none is given. */
+char const *cli_namespace(void);
+
+/* The settings for a directory and a namespace, with those of --set; NULL: cli_namespace(). */
 bool cli_load_settings(char const *directory, char const *namespace, gcache_settings **out_settings, gcache_error *error);
 
 /* The setting trust alone, for those who change the file that the other settings stand in. */

@@ -115,13 +115,21 @@ print_warnings(gcache_settings const *settings)
     printed = true;
 }
 
+char const *
+cli_namespace(void)
+{
+    char const *given = cli_common_given()->namespace;
+
+    return given != NULL ? given : nonempty_variable("GUARDCACHE_NAMESPACE");
+}
+
 bool
 cli_load_settings(char const *directory, char const *namespace, gcache_settings **out_settings, gcache_error *error)
 {
     cli_common const *given = cli_common_given();
 
     if (namespace == NULL)
-        namespace = given->namespace != NULL ? given->namespace : getenv("GUARDCACHE_NAMESPACE");
+        namespace = cli_namespace();
     if (gcache_settings_load(directory, namespace, variable, (void *)(uintptr_t)given, out_settings, error) != GCACHE_OK)
         return false;
     for (size_t i = 0; i < given->settings.count; i++) {

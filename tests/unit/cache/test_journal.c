@@ -268,6 +268,11 @@ only_what_was_meant_is_told(void **state)
     text = explain_past(f, &query, GCACHE_EXPLAIN_TEXT, 1);
     assert_has(text, "bert.py:7 forward");
     gcache_free(text);
+    query = (gcache_journal_query)GCACHE_JOURNAL_QUERY_INIT;
+    query.namespace_ = "";
+    gcache_free(explain_past(f, &query, GCACHE_EXPLAIN_TEXT, 3));
+    query.namespace_ = "other";
+    gcache_free(explain_past(f, &query, GCACHE_EXPLAIN_TEXT, 0));
     query.size--;
     assert_int_equal(gcache_journal_explain(f->cache, &query, GCACHE_EXPLAIN_TEXT, &text, NULL, &f->error), GCACHE_ERROR_ARGUMENT);
     gcache_graph_free(g);
