@@ -195,8 +195,10 @@ is_constant(gci_ast *node)
     return node->kind == GCI_AST_NUMBER;
 }
 
-/* Digits of a float that people read at a glance; more where it takes more to tell it from what it is compared with. */
+/* Digits of a float that people read at a glance; more where it takes more to tell it from what it is compared with, or for two
+   behind the point: 4285.71 isn't to be taken for 4286. */
 #define FLOAT_DIGITS 4
+#define FLOAT_DECIMALS 2
 #define FLOAT_DIGITS_MOST 17
 
 static int
@@ -205,13 +207,21 @@ order(double a, double b)
     return (a > b) - (a < b);
 }
 
+static int
+least_digits(double value)
+{
+    double whole = value != 0 ? floor(log10(fabs(value))) + 1 + FLOAT_DECIMALS : 0;
+
+    return whole <= FLOAT_DIGITS ? FLOAT_DIGITS : whole < FLOAT_DIGITS_MOST ? (int)whole : FLOAT_DIGITS_MOST;
+}
+
 /* A float rounded as far as it keeps its order to `other`. */
 static double
 rounded_beside(double value, double other)
 {
     char text[40];
     double rounded;
-    int digits = FLOAT_DIGITS;
+    int digits = least_digits(value);
 
     do {
         snprintf(text, sizeof text, "%.*g", digits, value);

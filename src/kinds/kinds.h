@@ -111,7 +111,8 @@ typedef enum gci_advice_value {
  * nothing can and the reader should stop searching. The first row that fits wins: those before all kinds', the kind's own,
  * those after all kinds' (generic). A row without text fits what isn't the user's business: nothing is said of it.
  *
- * A text may have {enough: words}: they are shown if the advice, followed, makes what is stored fit, by all that differs.
+ * A text may have {enough: words}: they are shown if the advice, followed, makes a hit: by all that differs, and by
+ * the guards of what is stored. Values may stand among them.
  * A row doesn't fit where its text names a value that isn't there.
  */
 typedef struct gci_advice {

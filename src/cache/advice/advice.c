@@ -128,18 +128,18 @@ static void
 write_template(char const *text, gci_advice_case const *what, bool is_enough, gci_buf *out)
 {
     gci_advice_value value;
+    bool optional = false;
 
     while (*text != '\0') {
         size_t size = *text == '{' ? read_word(text, &value) : 0;
-        bool optional = strncmp(text, ENOUGH, sizeof ENOUGH - 1) == 0;
-        if (size != 0)
+        bool begins = strncmp(text, ENOUGH, sizeof ENOUGH - 1) == 0, ends = optional && *text == '}';
+        bool shown = !optional || is_enough;
+        if (size != 0 && shown)
             gci_visible_append(out, what->values[value]);
-        else if (optional && is_enough)
-            gci_visible_append(out, gci_view_of(text + sizeof ENOUGH - 1, strcspn(text, "}") - (sizeof ENOUGH - 1)));
-        else if (!optional)
+        else if (size == 0 && !begins && !ends && shown)
             gci_buf_append_char(out, *text);
-        size = optional ? strcspn(text, "}") + 1 : size;
-        text += size != 0 ? strnlen(text, size) : 1;
+        optional = begins || (optional && !ends);
+        text += begins ? sizeof ENOUGH - 1 : size != 0 ? size : 1;
     }
 }
 
@@ -214,7 +214,11 @@ write_sentence(gci_advised const *advised, bool is_enough, bool is_first, gci_bu
 static void
 write_rest(gci_advice_rest rest, size_t told, gci_buf *out)
 {
-    if (told > 1 && rest != GCI_REST_SOME)
+    if (told == 1 && rest == GCI_REST_GUARDS)
+        gci_buf_append_text(out, " What is stored there doesn't hold for these hints.");
+    else if (told > 1 && rest == GCI_REST_GUARDS)
+        gci_buf_append_text(out, " Each of these alone keeps the two apart; what is stored there doesn't hold for these hints.");
+    else if (told > 1 && rest != GCI_REST_SOME)
         gci_buf_append_text(out, " Each of these alone keeps the two apart.");
     else if (told > 1)
         gci_buf_append_text(out, " Each of these alone keeps the two apart, and so does what else differs.");
@@ -237,7 +241,7 @@ advise_on_key(gci_journal_entry const *entry, gci_arena *arena, gci_buf *out)
     }
     if (chosen.count == 0)
         return;
-    gci_advice_rest rest = gci_advice_find_rest(near, all, chosen.items, chosen.count);
+    gci_advice_rest rest = gci_advice_find_rest(entry, near, all, chosen.items, chosen.count);
     bool is_enough = rest == GCI_REST_NOTHING;
     for (size_t i = 0; i < chosen.count; i++)
         is_enough = is_enough && strstr(chosen.items[i]->row->text, ENOUGH) != NULL;

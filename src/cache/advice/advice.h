@@ -66,12 +66,19 @@ typedef struct gci_advised {
 typedef enum gci_advice_rest {
     GCI_REST_NOTHING, /* what is stored is found, if it is said how */
     GCI_REST_UNKNOWN, /* what isn't the user's business may follow from the others, or keep the two apart */
+    GCI_REST_GUARDS,  /* what is stored is found, but its guards don't hold */
     GCI_REST_SOME     /* it keeps the two apart */
 } gci_advice_rest;
 
 /* all: of each of near's items; told: those that are shown. */
-gci_advice_rest gci_advice_find_rest(gci_near_key const *near, gci_advised const *all, gci_advised const *const *told,
-                                     size_t told_count);
+gci_advice_rest gci_advice_find_rest(gci_journal_entry const *entry, gci_near_key const *near, gci_advised const *all,
+                                     gci_advised const *const *told, size_t told_count);
+
+/* Would what is stored serve the hints of the miss? */
+typedef enum gci_served { GCI_SERVED, GCI_SERVED_NOT /* guards don't hold */, GCI_SERVED_PERHAPS } gci_served;
+
+/* What there is under another key. */
+gci_served gci_advice_served_by(gci_journal_entry const *entry, gcache_key const *key);
 
 /* {source}, {tensor} and {dim} from what a symbol is in the user's program: "x.size(0)". NULL: not known. */
 void gci_advice_name(gci_advice_case *what, char const *source);

@@ -92,8 +92,21 @@ rest_of(gci_near_key const *near, told_advice const *told, gci_diff_item const *
     return (sizes_of(advised) != 0 && !is_new) || has_more(item) ? GCI_REST_SOME : GCI_REST_NOTHING;
 }
 
+/* Nothing else differs: hints that stay as they are may still not be served. */
+static gci_advice_rest
+rest_of_guards(gci_journal_entry const *entry, gci_near_key const *near, told_advice const *told)
+{
+    if (told->sizes != 0)
+        return GCI_REST_NOTHING;
+    gci_served served = gci_advice_served_by(entry, &near->key);
+    if (served == GCI_SERVED)
+        return GCI_REST_NOTHING;
+    return served == GCI_SERVED_NOT && told->graph == GCI_GRAPH_SAME ? GCI_REST_GUARDS : GCI_REST_UNKNOWN;
+}
+
 gci_advice_rest
-gci_advice_find_rest(gci_near_key const *near, gci_advised const *all, gci_advised const *const *items, size_t count)
+gci_advice_find_rest(gci_journal_entry const *entry, gci_near_key const *near, gci_advised const *all,
+                     gci_advised const *const *items, size_t count)
 {
     told_advice told = { .items = items, .count = count };
     gci_advice_rest rest = GCI_REST_NOTHING;
@@ -110,5 +123,5 @@ gci_advice_find_rest(gci_near_key const *near, gci_advised const *all, gci_advis
         gci_advice_rest one = rest_of(near, &told, &near->items[i], &all[i]);
         rest = one > rest ? one : rest;
     }
-    return rest;
+    return rest == GCI_REST_NOTHING ? rest_of_guards(entry, near, &told) : rest;
 }
