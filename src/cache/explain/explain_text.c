@@ -12,7 +12,7 @@
 #define LINES_ALIKE 4
 
 static void
-tell_head(gci_journal_entry const *entry, gci_story *story)
+tell_head(gci_journal_entry const *entry, bool brief, gci_story *story)
 {
     gci_context const *context = &entry->context;
     bool keyed = entry->reason != GCACHE_REASON_DISABLED && entry->reason != GCACHE_REASON_BYPASS;
@@ -21,7 +21,7 @@ tell_head(gci_journal_entry const *entry, gci_story *story)
     gci_buf_append_text(out, entry->kind == GCACHE_JOURNAL_HIT ? "hit" : "miss: ");
     gci_buf_append_text(out, gcache_reason_name(entry->reason));
     if (context->request.label != NULL)
-        gci_visible_format(gci_story_part(story, GCI_HEAD_LABEL), "%s", context->request.label);
+        gci_explain_deciding(gci_story_part(story, GCI_HEAD_LABEL), gci_view_text(context->request.label), brief);
     if (keyed)
         gci_phrase(gci_story_part(story, GCI_HEAD_KEY), "key {} ({})", GCI_AS_KEY(&context->key),
                    GCI_AS_TEXT(gcache_graph_kind(context->graph)));
@@ -35,23 +35,6 @@ tell_head(gci_journal_entry const *entry, gci_story *story)
     if (entry->compile_ns != 0)
         gci_phrase(out, entry->reason == GCACHE_REASON_NO_KEY ? ", compiled in {}" : ", compiled again in {}",
                    GCI_AS_DURATION(entry->compile_ns));
-}
-
-/* What the hints are, behind a verb: " for  s0=12". */
-static void
-write_hints(gci_journal_entry const *entry, gci_buf *out)
-{
-    gci_context const *context = &entry->context;
-    size_t count = context->hints.count;
-
-    /* Of a cut entry they may be unknown. */
-    gci_buf_append_text(out, count != 0 ? " for" : entry->cut ? "" : " without hints");
-    for (size_t i = 0; i < count; i++) {
-        gci_buf_append_text(out, "  ");
-        gci_visible_append(out, gci_hint_shown(&context->hints, i));
-        gci_buf_append_char(out, '=');
-        gci_number_write(context->hints.items[i].value, out);
-    }
 }
 
 /* ---- all candidates ---- */
@@ -89,7 +72,7 @@ count_failures(gci_trace const *trace, size_t counts[GCACHE_REASON_COUNT])
 
 /* "6 candidates: 4 are of another variant, 2 don't hold for  s0=16" */
 static void
-write_failures(gci_journal_entry const *entry, size_t const counts[GCACHE_REASON_COUNT], gci_buf *out)
+write_failures(size_t const counts[GCACHE_REASON_COUNT], gci_view hints, gci_buf *out)
 {
     size_t written = 0;
     bool of_hints = false;
@@ -104,11 +87,11 @@ write_failures(gci_journal_entry const *entry, size_t const counts[GCACHE_REASON
         }
     }
     if (of_hints)
-        write_hints(entry, out);
+        gci_buf_append_view(out, hints);
 }
 
 static void
-write_miss_summary(gci_journal_entry const *entry, gci_buf *out)
+write_miss_summary(gci_journal_entry const *entry, gci_view hints, gci_buf *out)
 {
     size_t counts[GCACHE_REASON_COUNT], live = entry->trace.live_count, alone = 0;
     size_t known = count_failures(&entry->trace, counts);
@@ -119,21 +102,22 @@ write_miss_summary(gci_journal_entry const *entry, gci_buf *out)
         gci_buf_append_text(out, " is left");
     } else if (known < live) { /* the journal knows no more of the others */
         gci_buf_append_text(out, live == 1 ? ", it doesn't serve" : ", none serves");
-        write_hints(entry, out);
+        gci_buf_append_view(out, hints);
     } else if (alone == 0) {
-        write_failures(entry, counts, out);
+        write_failures(counts, hints, out);
     } else if (alone == GCACHE_REASON_GUARD_FALSE && live > 1) {
         gci_buf_append_text(out, ", none holds");
-        write_hints(entry, out);
+        gci_buf_append_view(out, hints);
     } else {
         gci_phrase(out, live == 1 ? ", it {}" : ", all {}", GCI_AS_TEXT(live == 1 ? failures[alone].one : failures[alone].several));
         if (failures[alone].of_hints)
-            write_hints(entry, out);
+            gci_buf_append_view(out, hints);
     }
 }
 
+/* hints: what gci_explain_hints says of them. */
 static void
-tell_summary(gci_journal_entry const *entry, gci_story *story)
+tell_summary(gci_journal_entry const *entry, gci_view hints, gci_story *story)
 {
     gci_trace const *trace = &entry->trace;
     gci_buf *out = gci_story_begin(story, GCI_BLOCK_SENTENCE);
@@ -141,7 +125,7 @@ tell_summary(gci_journal_entry const *entry, gci_story *story)
     gci_phrase(out, trace->live_count == 0 ? "no candidate" : trace->live_count == 1 ? "{} candidate" : "{} candidates",
                GCI_AS_COUNT(trace->live_count));
     if (entry->kind != GCACHE_JOURNAL_HIT) {
-        write_miss_summary(entry, out);
+        write_miss_summary(entry, hints, out);
         return;
     }
     gci_buf_format(out, ", #%zu is ", trace->winner->rank + 1);
@@ -150,7 +134,7 @@ tell_summary(gci_journal_entry const *entry, gci_story *story)
         return;
     }
     gci_buf_append_text(out, "the best that holds");
-    write_hints(entry, out);
+    gci_buf_append_view(out, hints);
 }
 
 /* ---- candidates that fail alike ---- */
@@ -188,15 +172,19 @@ tell_alike(gci_alike const *alike, bool all, gci_story *story)
     gci_buf_append_text(gci_story_part(story, GCI_GUARD_LABEL), "nearest");
 }
 
+static bool
+are_all_alike(gci_journal_entry const *entry, gci_failing const *failing)
+{
+    return failing->alike_count == 1 && failing->alike[0].count == entry->trace.live_count;
+}
+
 /* Returns how many candidates that is about. */
 static size_t
 tell_all_alike(gci_journal_entry const *entry, gci_failing const *failing, gci_story *story)
 {
+    bool all = are_all_alike(entry, failing);
     size_t told = 0;
-    bool all = failing->alike_count == 1 && failing->alike[0].count == entry->trace.live_count;
 
-    if (!all)
-        tell_summary(entry, story);
     for (size_t i = 0; i < failing->alike_count; i++) {
         tell_alike(&failing->alike[i], all, story);
         told += failing->alike[i].count;
@@ -277,13 +265,40 @@ tell_others(gci_journal_entry const *entry, gci_failing const *failing, size_t r
     return tell_trials(entry, failing, room == GCI_ROOM_ALL ? room : room > used ? room - used : 1, story);
 }
 
+/* What stands below the summary. Returns how many live candidates it is about. */
+static size_t
+tell_below(gci_journal_entry const *entry, gci_failing const *failing, size_t room, gci_story *story)
+{
+    size_t told = tell_all_alike(entry, failing, story);
+
+    gci_explain_variant(entry, gci_story_begin(story, GCI_BLOCK_SENTENCE));
+    return told + tell_others(entry, failing, room, story);
+}
+
+/* The summary stands above the guards that say which hints belong in it: those are told once before. */
+static void
+tell_summary_of(gci_journal_entry const *entry, gci_failing const *failing, size_t room, gci_story *story)
+{
+    gci_story below;
+    gci_buf hints;
+
+    gci_story_init(&below);
+    gci_buf_init(&hints, GCI_BUF_NO_LIMIT);
+    if (gci_explain_cuts_hints(entry, room))
+        tell_below(entry, failing, room, &below);
+    gci_explain_hints(entry, room, gci_story_blocks(&below), &hints);
+    tell_summary(entry, gci_buf_view(&hints), story);
+    story->failed |= hints.failed || below.failed;
+    gci_buf_clear(&hints);
+    gci_story_clear(&below);
+}
+
 static void
 tell_candidates(gci_journal_entry const *entry, size_t room, gci_story *story)
 {
     gci_trace const *trace = &entry->trace;
     gci_failing failing = { 0 };
     gci_arena arena;
-    size_t told = 0;
 
     gci_arena_init(&arena, SIZE_MAX / 2);
     /* What is nearest can only be told where all are known: the journal counts some. */
@@ -291,18 +306,15 @@ tell_candidates(gci_journal_entry const *entry, size_t room, gci_story *story)
                     count_failures(trace, (size_t[GCACHE_REASON_COUNT]){ 0 }) == trace->live_count;
     if (entry->kind == GCACHE_JOURNAL_MISS)
         gci_failing_find(entry, &arena, &failing, together);
-    if (failing.alike_count != 0)
-        told = tell_all_alike(entry, &failing, story);
-    else
-        tell_summary(entry, story);
-    gci_explain_variant(entry, gci_story_begin(story, GCI_BLOCK_SENTENCE));
-    told += tell_others(entry, &failing, room, story);
+    if (!are_all_alike(entry, &failing))
+        tell_summary_of(entry, &failing, room, story);
+    size_t told = tell_below(entry, &failing, room, story);
     if (told < trace->live_count)
         gci_buf_format(gci_story_begin(story, GCI_BLOCK_MORE), "and %zu more", trace->live_count - told);
     if (told < trace->live_count && entry->at_ns == 0)
         gci_buf_append_text(gci_story_part(story, GCI_MORE_HOW), "--all shows them");
     if (entry->kind == GCACHE_JOURNAL_MISS)
-        gci_failing_tell_would_hit(entry, &failing, BRIEF_NEAREST_HINTS, story);
+        gci_failing_tell_would_hit(entry, &failing, BRIEF_NEAREST_HINTS, room != GCI_ROOM_ALL, story);
     gci_arena_clear(&arena);
 }
 
@@ -361,7 +373,7 @@ tell_reason(gci_journal_entry const *entry, gci_story *story)
 void
 gci_explain_tell(gci_journal_entry const *entry, size_t room, gci_story *story)
 {
-    tell_head(entry, story);
+    tell_head(entry, room != GCI_ROOM_ALL, story);
     tell_reason(entry, story);
     if (entry->trace.live_count + entry->trace.evicted_count > 0)
         tell_candidates(entry, room, story);

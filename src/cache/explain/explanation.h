@@ -1,7 +1,7 @@
 /*
  * Writing down what a lookup's trace shows: of a journal's entry, or of a lookup made for the purpose, whose entry has no time.
- * A story for people: explain_text.c, explain_trial.c, explain_nearest.c, advice.c, printed by story_text.c and story_html.c; JSON:
- * explain_json.c; what to write: explanation.c, explain_past.c.
+ * A story for people: explain_text.c, explain_hints.c, explain_trial.c, explain_nearest.c, advice.c, printed by story_text.c and
+ * story_html.c; JSON: explain_json.c; what to write: explanation.c, explain_past.c.
  */
 #ifndef GCI_CACHE_EXPLAIN_EXPLANATION_H
 #define GCI_CACHE_EXPLAIN_EXPLANATION_H
@@ -24,13 +24,19 @@
 /* Tells it for people, with about so many lines of details. */
 void gci_explain_tell(gci_journal_entry const *entry, size_t room, gci_story *story);
 
+/* explain_hints.c: what the hints are, behind a verb: " for  s0=12". A brief text has those that decide first, which guards of
+   `below` read, then others, and how many more there are. */
+void gci_explain_hints(gci_journal_entry const *entry, size_t room, gci_block const *below, gci_buf *out);
+/* Whether there are too many for a text with so much room: only then `below` is asked. */
+bool gci_explain_cuts_hints(gci_journal_entry const *entry, size_t room);
+
 /* explain_trial.c: one candidate, and why it doesn't serve. */
 void gci_explain_trial(gci_journal_entry const *entry, gci_trial const *trial, bool brief, gci_story *story);
 /* Candidates that all lack the same requirement, or are of other variants than the wanted one: returns how many, 0 if few. */
 size_t gci_explain_lacking(gci_journal_entry const *entry, gci_story *story);
 /* A key of which nothing is left: "1 entry was stored at 13:58 and evicted at 14:29, ..." Nothing where something is left. */
 void gci_explain_key_eviction(gci_journal_entry const *entry, gci_story *story);
-/* A part of a guard, or its arithmetic: whole, unless it alone would fill a brief text. */
+/* A part of a guard, its arithmetic, or what else machines write: whole, unless it alone would fill a brief text. */
 void gci_explain_deciding(gci_buf *out, gci_view text, bool brief);
 
 /* The middle part of it where nothing is stored under the key: the nearest keys and how they differ. */

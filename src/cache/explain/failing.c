@@ -184,7 +184,7 @@ search(gci_journal_entry const *entry, gci_failing_one const *const *order, size
 }
 
 void
-gci_failing_tell_would_hit(gci_journal_entry const *entry, gci_failing const *failing, size_t most, gci_story *story)
+gci_failing_tell_would_hit(gci_journal_entry const *entry, gci_failing const *failing, size_t most, bool brief, gci_story *story)
 {
     changes kept = { .most = most < TOLD_MOST ? most : TOLD_MOST };
 
@@ -197,7 +197,7 @@ gci_failing_tell_would_hit(gci_journal_entry const *entry, gci_failing const *fa
         search(entry, order, failing->count, &kept);
     }
     for (size_t i = 0; i < kept.count; i++) {
-        gci_buf_append_view(gci_story_begin(story, GCI_BLOCK_WOULD_HIT), kept.items[i].text);
+        gci_explain_deciding(gci_story_begin(story, GCI_BLOCK_WOULD_HIT), kept.items[i].text, brief);
         gci_buf_format(gci_story_part(story, GCI_WOULD_HIT_WHOSE), "#%zu", kept.items[i].rank + 1);
     }
     gci_arena_clear(&kept.arena);

@@ -37,6 +37,7 @@ typedef struct gci_failing {
 void gci_failing_find(gci_journal_entry const *entry, gci_arena *arena, gci_failing *out, bool together);
 
 /* The changes of hints that would have made a candidate hold: at most `most`, the smallest first. */
-void gci_failing_tell_would_hit(gci_journal_entry const *entry, gci_failing const *failing, size_t most, gci_story *story);
+void gci_failing_tell_would_hit(gci_journal_entry const *entry, gci_failing const *failing, size_t most, bool brief,
+                                gci_story *story);
 
 #endif
