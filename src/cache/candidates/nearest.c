@@ -295,6 +295,7 @@ gci_trace_find_nearest_of(gci_trace *trace, gci_store *store, gci_near_question 
 
     trace->past = question->before_ns != UINT64_MAX;
     trace->empty = gci_store_stats_get(store, &stats, NULL) == GCACHE_OK && stats.keys == 0;
+    trace->bare = !by_sketch && !trace->lost && asked->canonical.size == 0 && asked->component_count == 0;
     if (by_sketch)
         memcpy(sketch, question->sketch.data, sizeof sketch);
     else if (!gci_sketching_of_features.make(asked, sketch))
@@ -303,6 +304,8 @@ gci_trace_find_nearest_of(gci_trace *trace, gci_store *store, gci_near_question 
                              .sketch = sketch, .before_ns = question->before_ns };
     if (gci_store_nearest(store, &query, near, CLOSE_LOOKS, &found, &trace->kind_keys, NULL) != GCACHE_OK)
         return;
+    if (trace->kind_keys == 0)
+        trace->bare_keys = gci_store_keys_bare(store, asked->kind);
     found = drop_key(near, found, question->key);
     if (by_sketch)
         take_by_sketch(trace, store, asked, near, found);

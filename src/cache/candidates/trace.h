@@ -65,6 +65,8 @@ typedef struct gci_trace {
     size_t nearest_count;
     gci_view namespace_;        /* that is asked in */
     uint64_t kind_keys;         /* of its kind, that are stored, and were then: among them the nearest are */
+    uint64_t bare_keys;         /* where there are none: of its kind those that are stored now without a description */
+    bool bare;                  /* what was asked for came without a description: nothing can be compared with it */
     bool empty;                 /* nothing is stored at all */
     bool lost;                  /* what was asked for was too large to keep */
     uint64_t lost_bytes;        /* of it; 0: not known */

@@ -244,6 +244,18 @@ begin_first_compile(gci_trace const *trace, gci_buf *out)
         gci_buf_append_text(out, "first compile of this graph; ");
 }
 
+/* Whether it is the first compile of the graph isn't known: any of those keys may be of it. */
+static void
+tell_bare_keys(gci_trace const *trace, gci_story *story)
+{
+    gci_buf *out = gci_story_begin(story, GCI_BLOCK_SENTENCE);
+
+    gci_buf_append_text(out, trace->past ? "nothing of its kind that has a description is stored that was there then"
+                                         : "nothing of its kind that has a description is stored");
+    gci_phrase(out, trace->bare_keys == 1 ? "; {} key without one can't be compared" : "; {} keys without one can't be compared",
+               GCI_AS_COUNT(trace->bare_keys));
+}
+
 /* "first compile of this graph; nothing like it is stored (the nearest differs in 212 of 230 nodes)" */
 static void
 tell_first_compile(gci_trace const *trace, gci_story *story)
@@ -285,7 +297,13 @@ gci_explain_nearest(gci_journal_entry const *entry, size_t room, gci_story *stor
 {
     gci_trace const *trace = &entry->trace;
 
-    if (trace->kind_keys == 0 && trace->past) {
+    if (trace->empty && !trace->past) {
+        gci_story_say(story, GCI_BLOCK_SENTENCE, "the cache is empty");
+    } else if (trace->bare) {
+        gci_story_say(story, GCI_BLOCK_SENTENCE, "the key came without a description: it can't be compared with what is stored");
+    } else if (trace->bare_keys != 0) {
+        tell_bare_keys(trace, story);
+    } else if (trace->kind_keys == 0 && trace->past) {
         gci_buf *out = gci_story_begin(story, GCI_BLOCK_SENTENCE);
         begin_first_compile(trace, out);
         gci_buf_append_text(out, "nothing of its kind is stored that was there then");

@@ -52,6 +52,8 @@
     X(SKETCH_PUT, "INSERT OR IGNORE INTO sketches(key_id, kind, created, sketch) VALUES(?1, ?2, ?3, ?4)") \
     X(SKETCHES, "SELECT key_id, created, sketch FROM sketches WHERE kind = ?1")                       \
     X(KEYS_UNSKETCHED, "SELECT id, key, kind FROM keys WHERE id NOT IN (SELECT key_id FROM sketches) LIMIT ?1") \
+    X(KEYS_BARE, "SELECT count(*) FROM keys WHERE kind = ?1 AND id NOT IN "                           \
+                 "(SELECT key_id FROM sketches WHERE length(sketch) > 0)")                            \
     X(KEYS_COUNT, "SELECT count(*) FROM keys")                                                        \
     X(KEY_OF_ID, "SELECT key FROM keys WHERE id = ?1")                                                \
     X(ENTRY_PUT, "INSERT INTO entries(key_id, id, space, bytes, size, created, used, hits) "          \

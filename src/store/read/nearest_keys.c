@@ -264,3 +264,18 @@ gci_store_nearest(gci_store *store, gci_near_query const *query, gci_near *out_n
     *out_of = list.seen;
     return status;
 }
+
+uint64_t
+gci_store_keys_bare(gci_store *store, gci_view kind)
+{
+    gci_index *index = &store->index;
+    uint64_t keys = 0;
+
+    gci_store_enter(store);
+    if (gci_index_begin(index, GCI_READ, WAIT_NS, NULL) != GCACHE_OK)
+        return 0;
+    sqlite3_stmt *count = index->is_former ? NULL : GCI_QUERY(index, GCI_SQL_KEYS_BARE, gci_sql_text(kind));
+    if (count != NULL && gci_index_step(index, count))
+        keys = (uint64_t)gci_column_number(count, 0);
+    return gci_index_end(index, GCI_READ, GCACHE_OK, NULL) == GCACHE_OK ? keys : 0;
+}

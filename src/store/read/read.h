@@ -58,6 +58,9 @@ typedef struct gci_near {
 gcache_status gci_store_nearest(gci_store *store, gci_near_query const *query, gci_near *out_near, size_t room,
                                 size_t *out_count, uint64_t *out_of, gcache_error *error);
 
+/* Stored keys of the kind that can't be near anything, because they came without a description; 0 where index.db can't say. */
+uint64_t gci_store_keys_bare(gci_store *store, gci_view kind);
+
 /* ---- bytes made shorter ---- */
 
 /* Appends bytes, compressed, to out, for who keeps them elsewhere. false: no memory. */
