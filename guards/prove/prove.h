@@ -52,6 +52,8 @@ bool gci_bounds_of_symbol(gci_view text, gci_symbol_bounds *out);
  * one, or with several up to three, which takes some milliseconds to find. false where it is not determined (then nothing
  * is written): always determined are lists of comparisons of affine expressions and of their remainders by a known number.
  *
+ * What is known to be a size (gci_hints.sizes) stays one: no change makes it negative.
+ *
  * *work is what the search may spend on looking at conditions, and less afterwards: of what several lists have in common.
  * NULL: as much as one list ever gets, about a tenth of a second. *out_by (may be NULL) is the sum of the changes.
  */

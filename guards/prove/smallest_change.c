@@ -176,6 +176,8 @@ find_solutions(search *s, uint16_t slot, gci_solutions *out)
     gci_slots slots = { .values = s->values, .known = s->known, .unknown = slot };
 
     gci_solutions_all(out);
+    if (s->trial.sizes != NULL && s->trial.sizes[slot])
+        out->low = 0;
     for (size_t p = 0; p < s->part_count; p++)
         for (size_t i = 0; i < s->parts[p]->count && out->low <= out->high; i++)
             gci_solutions_restrict(out, &s->parts[p]->conjuncts[i], &slots);

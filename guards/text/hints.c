@@ -138,6 +138,7 @@ gci_hints_init(gci_hints *hints)
     hints->count = 0;
     hints->names_id = 0;
     hints->shown = NULL;
+    hints->sizes = NULL;
 }
 
 gcache_status

@@ -43,6 +43,7 @@ typedef struct gci_hints {
     size_t count;
     uint64_t names_id; /* of the names they were read with, in their order (gci_hints_read_known); 0: others */
     gci_view const *shown; /* for each item what people call it, as in "x.size(0)", or an empty view; NULL: nothing is known */
+    bool const *sizes; /* for each item whether it is known to be a size, which is never negative; NULL: nothing is known */
     gci_hint few[GCI_HINTS_FEW];
 } gci_hints;
 

@@ -120,7 +120,7 @@ gci_context_source(gci_context const *context, gci_view hint, gci_arena *arena, 
     return out_source->value != NULL && !arena->failed;
 }
 
-/* ---- what is shown ---- */
+/* ---- what is known ---- */
 
 /* Stands for itself among operators: has no space outside of brackets and quotes. */
 static bool
@@ -144,6 +144,41 @@ is_atom(gci_view source)
     }
     return true;
 }
+
+/* x.size(0), x.size()[0] or x.shape[0], and nothing behind it. */
+static bool
+is_size(gci_view source)
+{
+    static char const *const before[] = { ".size(", ".size()[", ".shape[" };
+    size_t end = source.size != 0 && strchr(")]", source.data[source.size - 1]) != NULL ? source.size - 1 : 0, at = end;
+
+    while (at > 0 && source.data[at - 1] >= '0' && source.data[at - 1] <= '9')
+        at--;
+    for (size_t i = 0; at < end && i < sizeof before / sizeof before[0]; i++) {
+        size_t size = strlen(before[i]);
+        if (at > size && memcmp(source.data + at - size, before[i], size) == 0 && is_atom(source))
+            return true;
+    }
+    return false;
+}
+
+void
+gci_context_know_sizes(gci_context *context, gci_arena *arena)
+{
+    gcache_request const *request = &context->request;
+    gci_hints *hints = &context->hints;
+    bool *sizes = gci_arena_array(arena, hints->count, sizeof *sizes);
+
+    for (size_t i = 0; sizes != NULL && i < hints->count; i++) {
+        char const *source = gci_pairs_value(request->sources, request->sources_count, hints->items[i].name);
+        sizes[i] = source != NULL && is_size(gci_view_text(source));
+        if (!sizes[i] && context->graph != NULL && i < HINTS)
+            sizes[i] = gci_graph_is_size(context->graph, hints->items[i].name, hints->count);
+    }
+    hints->sizes = sizes;
+}
+
+/* ---- what is shown ---- */
 
 static gci_view
 in_parentheses(gci_view source, gci_arena *arena)

@@ -24,6 +24,10 @@ bool gci_context_source(gci_context const *context, gci_view hint, gci_arena *ar
 /* The label alone: the request's, or what the description says; NULL: none. */
 char const *gci_context_label(gci_context const *context, gci_arena *arena);
 
+/* From now on hints that are sizes of tensors, by their sources in the request or by the description, are known as sizes. The
+   arena must outlive the context. */
+void gci_context_know_sizes(gci_context *context, gci_arena *arena);
+
 /*
  * From now on guards, arithmetic and changes of hints are written with the request's sources: x.size(0) for L['t0'], and t0
  * where there is none. The arena must outlive the context. Without memory names stay as they are.

@@ -168,6 +168,7 @@ write_json(gci_journal_entry *entry, gci_buf *out)
 static void
 complete(gci_journal_entry *entry)
 {
+    gci_context_know_sizes(&entry->context, &entry->arena);
     if (entry->reason != GCACHE_REASON_NO_KEY)
         return;
     find_nearest(entry);

@@ -133,6 +133,7 @@ gcache_explain(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gc
     gci_trace_init(&entry.trace);
     gcache_status status = look_up_to_explain(&entry, cache, graph, hints, request, error);
     gci_context_complete_request(&entry.context, true, &entry.context.request, &entry.context.arena);
+    gci_context_know_sizes(&entry.context, &entry.context.arena);
     if (form != GCACHE_EXPLAIN_JSON)
         gci_context_show_sources(&entry.context, &entry.context.arena);
     if (status >= 0 && write_explanation(&entry, form, out_text, error) != GCACHE_OK)

@@ -167,6 +167,19 @@ gci_graph_write_source(gcache_graph const *graph, gci_view hint, size_t hint_cou
     return input != NULL && write_input(graph, input, out);
 }
 
+bool
+gci_graph_is_size(gcache_graph const *graph, gci_view hint, size_t hint_count)
+{
+    gci_input const *numbered = symbol_input(graph, hint) == NULL ? numbered_input(graph, hint, hint_count) : NULL;
+    gci_view symbol = numbered != NULL ? numbered->value.text : hint;
+    size_t dimension;
+
+    for (uint32_t i = 0; i < graph->input_count; i++)
+        if (find_dimension(graph, &graph->inputs[i], symbol, &dimension))
+            return true;
+    return false;
+}
+
 size_t
 gci_graph_input_count(gcache_graph const *graph)
 {

@@ -15,6 +15,9 @@
  */
 bool gci_graph_write_source(gcache_graph const *graph, gci_view hint, size_t hint_count, gci_buf *out);
 
+/* Whether the hint is a size of an input by itself, whatever that is called. */
+bool gci_graph_is_size(gcache_graph const *graph, gci_view hint, size_t hint_count);
+
 /* Writes what an input is in the user's program: "x", "batch['ids']". i < the count. false: the description doesn't say. */
 size_t gci_graph_input_count(gcache_graph const *graph);
 bool gci_graph_write_input(gcache_graph const *graph, size_t i, gci_buf *out);
