@@ -6,8 +6,10 @@
 #include "base/check.h"
 #include "base/memory/spare.h"
 
+#include <locale.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 /* Small enough to waste nothing, large enough that a typical text grows once or twice. */
 #define FIRST_CAPACITY 256
@@ -96,17 +98,32 @@ gci_buf_append_int(gci_buf *buf, int64_t number)
     gci_buf_append(buf, first, (size_t)(end - first));
 }
 
+/* vsnprintf, but floats have a point in every locale of the host program. The C locale is there once for all. */
+static int
+print(char *text, size_t room, char const *format, va_list arguments)
+{
+    bool has_floats = strpbrk(format, "fg") != NULL;
+    locale_t c = has_floats ? newlocale(LC_ALL_MASK, "C", (locale_t)0) : (locale_t)0;
+    locale_t former = uselocale(c); /* 0 changes nothing */
+    int size = vsnprintf(text, room, format, arguments);
+
+    uselocale(former);
+    if (c != (locale_t)0)
+        freelocale(c);
+    return size;
+}
+
 void
 gci_buf_format(gci_buf *buf, char const *format, ...)
 {
     va_list arguments, again;
     va_start(arguments, format);
     va_copy(again, arguments);
-    int need = vsnprintf(NULL, 0, format, arguments);
+    int need = print(NULL, 0, format, arguments);
     va_end(arguments);
     char *room = need >= 0 ? gci_buf_reserve(buf, (size_t)need + 1) : NULL;
     if (room != NULL) {
-        vsnprintf(room, (size_t)need + 1, format, again);
+        print(room, (size_t)need + 1, format, again);
         buf->size += (size_t)need;
     } else {
         buf->failed = true;

@@ -4,6 +4,7 @@
 #include "base/decimal.h"
 #include "base/visible.h"
 
+#include <locale.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -125,6 +126,22 @@ a_point_is_a_point_in_every_locale(void **state)
     assert_string_equal(text, "inf");
 }
 
+/* Skipped where no such locale is installed. */
+static void
+a_host_with_commas_gets_points(void **state)
+{
+    gci_buf out;
+
+    (void)state;
+    if (setlocale(LC_NUMERIC, "de_DE.UTF-8") == NULL)
+        skip();
+    gci_buf_init(&out, GCI_BUF_NO_LIMIT);
+    gci_buf_format(&out, "%.1f %g ", 1.5, 0.25);
+    gci_visible_format(&out, "%.2f", 2.75);
+    setlocale(LC_NUMERIC, "C");
+    assert_text(&out, "1.5 0.25 2.75");
+}
+
 int
 main(void)
 {
@@ -133,6 +150,7 @@ main(void)
         cmocka_unit_test(made_in_place_it_stays_in_its_room),
         cmocka_unit_test(formats_are_as_printf_writes_them),
         cmocka_unit_test(a_point_is_a_point_in_every_locale),
+        cmocka_unit_test(a_host_with_commas_gets_points),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
