@@ -99,7 +99,7 @@ gci_buf_append_int(gci_buf *buf, int64_t number)
 }
 
 /* vsnprintf, but floats have a point in every locale of the host program. The C locale is there once for all. */
-static int
+static __attribute__((format(printf, 3, 0))) int
 print(char *text, size_t room, char const *format, va_list arguments)
 {
     bool has_floats = strpbrk(format, "fg") != NULL;
