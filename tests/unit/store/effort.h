@@ -41,6 +41,18 @@ effort_is_soak(void)
     return getenv("GUARDCACHE_SECONDS") != NULL;
 }
 
+/* Of how many calls in a row one is made to fail. Children with a single thread have no races: TSan's build, in which each
+   of them takes ten times as long, tries some. */
+static inline unsigned
+effort_step(void)
+{
+#ifdef __SANITIZE_THREAD__
+    return 7;
+#else
+    return 1;
+#endif
+}
+
 /* For tests that run for a time. */
 static inline double
 effort_seconds(double quick)

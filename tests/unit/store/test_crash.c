@@ -154,7 +154,7 @@ test_death_at_every_call(void **state)
     for (uint64_t key = 0; key < KEPT; key++)
         insert(store, key, 1, size_of_kept(key));
     gci_store_close(store);
-    for (effort work = effort_of(1); died && !effort_is_over(&work); at += at < 160 ? 1 : stride) {
+    for (effort work = effort_of(1); died && !effort_is_over(&work); at += at < 160 ? effort_step() : stride) {
         pid_t child = fork();
         int how;
         if (child == 0) {

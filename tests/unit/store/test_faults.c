@@ -604,7 +604,7 @@ try_all(void **state, operation run, char const *name)
             for (; at < 5000 && run_once(&scene, run, (fault_kind)f, persistent != 0, at); at += step) {
                 total++;
                 /* A walk over everything does the same thing many times. */
-                step = thorough || at < 60 ? 1 : 17;
+                step = at < 10 ? 1 : thorough || at < 60 ? effort_step() : 17;
             }
             check_after(&scene, texts[f]);
         }
