@@ -1,6 +1,6 @@
 """What guardcache tells a user of torch.compile: a cold start, a warm one, a miss by guards, and a miss by key.
 
-    pip install ./python torch==2.13.0
+    pip install ./python torch
     python examples/pytorch_explain.py
 
 Nothing is kept: the cache is in a temporary directory.

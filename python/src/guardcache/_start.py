@@ -14,9 +14,8 @@ from collections.abc import Sequence
 from types import ModuleType
 
 _TRIGGER = "torch._inductor.compile_fx"
-_ADAPTER = "guardcache.torch"
 
-_postponed = False
+_waiting = False
 
 
 class _Loader(importlib.abc.Loader):
@@ -30,7 +29,8 @@ class _Loader(importlib.abc.Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         self._loader.exec_module(module)
-        _install()
+        if _waiting:
+            _install()
 
 
 class _Finder(importlib.abc.MetaPathFinder):
@@ -49,14 +49,9 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 
 def _install() -> None:
-    """A script that wasn't written for the adapter must run without it as well: trouble is told, not raised.
-
-    Where the script's first import is the adapter, that is what imports PyTorch's caches: there is no `install` yet.
-    """
-    global _postponed
-    _postponed = _ADAPTER in sys.modules and not hasattr(sys.modules[_ADAPTER], "install")
-    if _postponed:
-        return
+    """A script that wasn't written for the adapter must run without it as well: trouble is told, not raised."""
+    global _waiting
+    _waiting = False
     try:
         from guardcache.torch import install
 
@@ -66,10 +61,12 @@ def _install() -> None:
 
 
 def adapter_imported() -> None:
-    """The adapter's last line: what had to wait for it."""
-    if _postponed:
+    """The adapter's last line: a script that imports it may ask it for statistics before anything is compiled."""
+    if _waiting:
         _install()
 
 
 def start() -> None:
+    global _waiting
+    _waiting = True
     sys.meta_path.insert(0, _Finder())

@@ -1,4 +1,4 @@
-"""Live tests: real compiles in fresh processes. They need PyTorch 2.13, transformers and g++."""
+"""Live tests: real compiles in fresh processes. They need PyTorch, transformers and g++."""
 
 from __future__ import annotations
 

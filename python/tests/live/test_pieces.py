@@ -18,20 +18,22 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from torch._functorch._aot_autograd.autograd_cache import AOTAutogradCache, AOTAutogradCachePickler  # noqa: E402
 from torch._guards import TracingContext, tracing  # noqa: E402
 from torch._inductor import codecache  # noqa: E402
 from torch._inductor.codecache import FxGraphCache, PersistentCache  # noqa: E402
-from torch._inductor.remote_cache import LocalAutotuneCache  # noqa: E402
 from torch._inductor.runtime.autotune_cache import AutotuneCache  # noqa: E402
 from torch.fx.experimental.symbolic_shapes import ShapeEnv  # noqa: E402
 
 import guardcache.torch  # noqa: E402
-from guardcache.torch import _canonical as canonical  # noqa: E402
+from guardcache.adapter import find as find_seam  # noqa: E402
 from guardcache.torch import _entries as entries  # noqa: E402
 from guardcache.torch import _explain as explain  # noqa: E402
 from guardcache.torch import _labels as labels  # noqa: E402
-from guardcache.torch import _versions as versions  # noqa: E402
-from guardcache.torch._patch import Patches  # noqa: E402
+from guardcache.torch import _symbols as symbols  # noqa: E402
+from guardcache.torch import parts  # noqa: E402
+
+LocalAutotuneCache = find_seam(parts.LOCAL_AUTOTUNE)
 
 pytestmark = pytest.mark.live
 
@@ -129,13 +131,13 @@ def entry_with(*strides: tuple[str, ...] | None) -> Any:
 
 def test_output_strides_get_the_present_names() -> None:
     graph = entry_with(("s77*s53", "s77", "1"), None, ("8*((7 + s53) // 8)",))
-    assert canonical.rename_entry(graph, ("s77", "s53*s77", "s53"), ("s0", "s0*s1", "s1"))
+    assert symbols.rename_entry(graph, ("s77", "s53*s77", "s53"), ("s0", "s0*s1", "s1"))
     assert graph.output_strides == [("s0*s1", "s0", "1"), None, ("8*((7 + s1) // 8)",)]
 
 
 def test_swapped_names() -> None:
     graph = entry_with(("s0", "s1"))
-    assert canonical.rename_entry(graph, ("s0", "s1"), ("s1", "s0"))
+    assert symbols.rename_entry(graph, ("s0", "s1"), ("s1", "s0"))
     assert graph.output_strides == [("s1", "s0")]
 
 
@@ -150,15 +152,15 @@ def test_swapped_names() -> None:
 )
 def test_names_that_cannot_be_replaced_for_certain(stored: tuple[str, ...], current: tuple[str, ...]) -> None:
     graph = entry_with(("s0", "s1"))
-    assert not canonical.rename_entry(graph, stored, current)
+    assert not symbols.rename_entry(graph, stored, current)
     assert graph.output_strides == [("s0", "s1")]
 
 
 def test_more_than_strides_holds_names() -> None:
     graph = entry_with(("s0",))
     graph.cudagraph_info = object()
-    assert not canonical.rename_entry(graph, ("s0",), ("s1",))
-    assert canonical.rename_entry(graph, ("s0",), ("s0",))
+    assert not symbols.rename_entry(graph, ("s0",), ("s1",))
+    assert symbols.rename_entry(graph, ("s0",), ("s0",))
 
 
 def test_sources_are_readable() -> None:
@@ -319,41 +321,10 @@ def test_where_joining_guards_changes_them() -> None:
 # ---- installing ----
 
 
-def test_patches_are_all_or_nothing() -> None:
-    class Owner:
-        here = 1
-
-    patches = Patches()
-    assert patches.replace(Owner, "here", 2) == 1
-    patches.add(Owner, "new", 3)
-    patches.apply()
-    assert (Owner.here, Owner.new) == (2, 3)  # type: ignore[attr-defined]
-    patches.undo()
-    assert Owner.here == 1
-    assert not hasattr(Owner, "new")
-    broken = Patches()
-    broken.replace(Owner, "here", 2)
-    broken.add(int, "impossible", 1)
-    with pytest.raises(TypeError):
-        broken.apply()
-    assert Owner.here == 1
-
-
-def test_untested_versions_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(torch, "__version__", "2.14.0+cpu")
-    with pytest.raises(guardcache.torch.UntestedVersionError, match=r"2\.14\.0"):
-        guardcache.torch.install(tmp_path / "cache")
-    assert not guardcache.torch.is_installed()
-    versions.check(untested=True)
-    monkeypatch.setenv("GUARDCACHE_TORCH_UNTESTED", "1")
-    guardcache.torch.install(tmp_path / "cache")
-    guardcache.torch.uninstall()
-
-
 def test_install_and_uninstall_leave_nothing_behind(tmp_path: Path) -> None:
     def state() -> list[Any]:
         owners = (codecache.GuardedCache, FxGraphCache, codecache.PyCodeCache, codecache.CppCodeCache, PersistentCache)
-        return [dict(vars(owner)) for owner in (*owners, LocalAutotuneCache)]
+        return [dict(vars(owner)) for owner in (*owners, LocalAutotuneCache, AOTAutogradCache, AOTAutogradCachePickler)]
 
     before = state()
     for _ in range(2):

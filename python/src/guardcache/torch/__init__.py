@@ -12,21 +12,27 @@ cache directory, as it does for the command; ``GUARDCACHE_TORCH_KEY=canonical`` 
 from __future__ import annotations
 
 from guardcache import _start
-from guardcache.torch import _explain
-from guardcache.torch._adapter import Lookup, Statistics
-from guardcache.torch._install import NotInstalledError, current, install, is_installed, uninstall
-from guardcache.torch._versions import TESTED, UntestedVersionError
+from guardcache.torch._install import (
+    NotInstalledError,
+    SeamsMovedError,
+    current,
+    install,
+    is_installed,
+    moved,
+    uninstall,
+)
+from guardcache.torch._records import Lookup, Statistics
 
 __all__ = [
-    "TESTED",
     "Lookup",
     "NotInstalledError",
+    "SeamsMovedError",
     "Statistics",
-    "UntestedVersionError",
     "explain",
     "install",
     "is_installed",
     "lookups",
+    "moved",
     "statistics",
     "uninstall",
 ]
@@ -34,7 +40,11 @@ __all__ = [
 
 def explain(last: int = 1) -> str:
     """Says why the `last` compiles of this process were needed, newest first: a miss, or a bypass."""
-    return _explain.explain(current(), last)
+    adapter = current()
+    # What it imports of PyTorch is there where the adapter could be installed.
+    from guardcache.torch import _explain
+
+    return _explain.explain(adapter, last)
 
 
 def lookups() -> list[Lookup]:

@@ -21,23 +21,27 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-import torch
-from torch._functorch._aot_autograd.autograd_cache import AOTAutogradCache
-from torch._inductor.codecache import FxGraphCache
+from torch._inductor import config
 from torch._inductor.runtime.cache_dir_utils import cache_dir
-from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 import guardcache
 from guardcache import Cache, Compile, Graph, Hit, Miss, Reason
 from guardcache.torch import _entries as entries
 from guardcache.torch import _labels as labels
 from guardcache.torch import _live as live
-from guardcache.torch._binaries import BinaryStore
-from guardcache.torch._canonical import Descriptions, rename_entry
+from guardcache.torch._binaries import BinaryStore, Taken
+from guardcache.torch._records import BYPASS, HIT, MISS, UNUSED, Lookup, Statistics
+from guardcache.torch._symbols import Descriptions, rename_entry
 
 log = logging.getLogger("guardcache.torch")
 
 GuardFunction = Callable[[str, Sequence[Any]], object]
+
+# What puts the adapter aside: see `at_home`.
+ELSEWHERE = (
+    "Inductor works in another directory than when guardcache was installed "
+    "(TORCHINDUCTOR_CACHE_DIR, fresh_cache(), a standalone artifact)"
+)
 
 # What `explain` can look back on.
 _RECORDS_MAX = 1000
@@ -49,45 +53,6 @@ _MISSED_MAX = 256
 _LEASE_SECONDS = 600
 
 GuardTest = Callable[[tuple[str, ...]], bool]
-
-HIT, MISS, BYPASS = "hit", "miss", "bypass"
-
-
-@dataclass(frozen=True)
-class Lookup:
-    """A past lookup of this process."""
-
-    kind: str
-    """``fx`` or ``aot``."""
-    outcome: str
-    """``hit``, ``miss`` or ``bypass``."""
-    reason: str
-    """Of a miss: guardcache's reason. Of a bypass: PyTorch's."""
-    label: str = ""
-    """The compiled function: ``train.py:88 forward(x)``."""
-    key: str = ""
-    """PyTorch's key."""
-    hints: dict[str, int] = field(default_factory=dict)
-    sources: dict[str, str] = field(default_factory=dict)
-    """What hints and inputs are in the user's program: ``{"t0": "x.size(0)", "example_inputs[2]": "x"}``."""
-    took_ns: int = 0
-
-
-@dataclass(frozen=True)
-class Statistics:
-    """What the adapter did in this process."""
-
-    hits: int
-    misses: dict[str, int]
-    """By reason."""
-    bypasses: dict[str, int]
-    """By PyTorch's reason."""
-    stored: int
-    duplicates: int
-    unpickled: int
-    """Payloads that were unpickled: one a hit."""
-    saved_ns: int
-    """Compile time the hits saved."""
 
 
 @dataclass
@@ -101,6 +66,8 @@ class _Question:
     inputs: Sequence[Any] = ()
     asked_ns: int = field(default_factory=time.monotonic_ns)
     components: list[entries.Component] | None = None
+    hit: Hit | None = None
+    """What was found."""
 
     def made_of(self) -> list[entries.Component]:
         """What the lines say. The insert that follows a miss wants it again."""
@@ -118,7 +85,7 @@ class _Thread(threading.local):
         """Of the last AOT hit: see `Metadata`."""
         self.compiles = 0
         """Inductor compiles that are under way."""
-        self.lines: tuple[str, Callable[[], Sequence[str]]] | None = None
+        self.lines: tuple[str, Callable[[], Sequence[str]] | None] = ("", None)
         """AOT's key that was made last, and what says in lines what it is made of."""
         self.arguments = labels.Arguments()
         self.begun: list[Compile] = []
@@ -133,12 +100,17 @@ class Adapter:
         self.binaries = BinaryStore()
         self.descriptions = Descriptions()
         self.records: deque[Lookup] = deque(maxlen=_RECORDS_MAX)
+        self.evaluators: set[Any] = set()
+        """PyTorch's functions that evaluate a guard text over the hints, which the library does better."""
         self._own = own
         self._home = cache_dir()
         self._lock = threading.Lock()
         self._counts: Counter[str] = Counter()
         self._misses: Counter[str] = Counter()
         self._bypasses: Counter[str] = Counter()
+        self._unused: Counter[str] = Counter()
+        self._passed_by: Counter[str] = Counter()
+        self._not_stored: Counter[str] = Counter()
         self._thread = _Thread()
         self._missed: OrderedDict[str, _Question] = OrderedDict()
         """What inserts are about, by PyTorch's key: a backward's comes from another thread, where nobody asks."""
@@ -169,7 +141,7 @@ class Adapter:
         if kind == entries.AOT and not self._is_stored(key):
             question.lines = self._lines_of(key)
             question.sources |= self._thread.arguments.named(question.inputs, "example_inputs")
-        test = _guard_test(evaluate_guards, values)
+        test = self._guard_test(evaluate_guards, values)
         # The extent of a jagged dimension is a symbol of its own and no number: PyTorch alone can judge it.
         hints = {f"t{i}": value for i, value in enumerate(values) if isinstance(value, (int, float))}
         found = self._look_up(kind, key, test, hints, question, self._may_compile(kind, evaluate_guards))
@@ -177,6 +149,7 @@ class Adapter:
         if graph is None and isinstance(found, Hit):
             found = Miss(found.key, Reason.UNREADABLE)
         question.inputs = ()
+        question.hit = found if isinstance(found, Hit) else None
         if graph is None:
             question.lines = question.lines or self._lines_of(key)
             self._remember_miss(key, question)
@@ -191,7 +164,7 @@ class Adapter:
 
     def _lines_of(self, key: str) -> Sequence[str]:
         """Each part of an AOT key is hashed once more for them, so this is for misses only."""
-        made, lines = self._thread.lines or ("", None)
+        made, lines = self._thread.lines
         if made != key or lines is None:
             return ()
         try:
@@ -200,8 +173,12 @@ class Adapter:
             log.debug("PyTorch doesn't say what a key is made of", exc_info=True)
             return ()
 
-    def key_made(self, key: str, lines: Callable[[], Sequence[str]]) -> None:
-        self._thread.lines = (key, lines)
+    def key_asked(self, lines: Callable[[], Sequence[str]]) -> None:
+        """PyTorch begins to make AOT's key."""
+        self._thread.lines = ("", lines)
+
+    def key_made(self, key: str) -> None:
+        self._thread.lines = (key, self._thread.lines[1])
 
     def _remember_miss(self, key: str, question: _Question) -> None:
         with self._lock:
@@ -235,7 +212,7 @@ class Adapter:
 
     def _may_compile(self, kind: str, evaluate_guards: GuardFunction) -> bool:
         """A miss here is followed by an Inductor compile, which others may want as well."""
-        return kind == entries.FX and self._thread.compiles > 0 and _evaluates_text(evaluate_guards)
+        return kind == entries.FX and self._thread.compiles > 0 and self._evaluates_text(evaluate_guards)
 
     def _begin(self, arguments: dict[str, Any]) -> Hit | Miss:
         """A lookup whose miss others wait for, until the Inductor compile around it has ended."""
@@ -247,6 +224,19 @@ class Adapter:
         if begun is not None:
             self._thread.begun.append(begun)
         return found
+
+    def _evaluates_text(self, evaluate_guards: GuardFunction) -> bool:
+        """Anything else is asked for each candidate: AOT's test for the very text it saved, a switch that skips all
+        guards, a caller's own function.
+        """
+        function = getattr(evaluate_guards, "__func__", evaluate_guards)
+        return function in self.evaluators and not config.unsafe_skip_cache_dynamic_shape_guards
+
+    def _guard_test(self, evaluate_guards: GuardFunction, values: Sequence[Any]) -> GuardTest | None:
+        """None where the library can evaluate the guards itself."""
+        if self._evaluates_text(evaluate_guards) and all(isinstance(value, (int, float)) for value in values):
+            return None
+        return lambda guards: not guards or bool(evaluate_guards(guards[0], values))
 
     @contextmanager
     def compiling(self) -> Iterator[None]:
@@ -303,23 +293,41 @@ class Adapter:
         entry = saving[1] if saving is not None and saving[0] == key else None
         expression = entry.guards_expr if entry is not None else entries.guards_of_pickle(content)
         question = self._forget_miss(key, entry)
-        modules, attachments = self.binaries.take(live.generated_modules(entry))
-        inserted = self.cache.insert(
-            self._description(kind, key, question),
-            content,
-            guards=entries.guard_list(expression),
-            metadata=self._metadata(key, entry, modules).encode(),
-            requirements=entries.requirements(live.device_types(entry), live.extern_libs(entry)),
-            compile_ns=self._own_time_ns(key, entry, question),
-            label=question.label,
-            identity=entries.identity(content),
-            attachments=attachments,
-        )
+        binaries = self.binaries.take(live.generated_modules(entry))
+        try:
+            inserted = self.cache.insert(
+                self._description(kind, key, question),
+                content,
+                guards=entries.guard_list(expression),
+                metadata=self._metadata(key, entry, binaries.modules).encode(),
+                requirements=self._requirements(key, entry, binaries),
+                compile_ns=self._own_time_ns(key, entry, question),
+                label=question.label,
+                identity=entries.identity(content),
+                attachments=binaries.files,
+            )
+        except guardcache.ReadOnlyError:
+            self._count_not_stored("the cache is read-only")
+            return
         if not inserted:
-            log.info("not stored: %s", inserted.reason)
+            self._count_not_stored(str(inserted.reason))
             return
         with self._lock:
             self._counts["duplicates" if inserted.existed else "stored"] += 1
+
+    def _count_not_stored(self, reason: str) -> None:
+        log.info("not stored: %s", reason)
+        with self._lock:
+            self._not_stored[reason] += 1
+
+    def _requirements(self, key: str, entry: Any, binaries: Taken) -> dict[str, str]:
+        """PyTorch's keys have the compiler's name; guardcache's don't, so that an entry that brings all of its binaries
+        is of use beside another compiler too.
+        """
+        needed = entries.requirements(live.device_types(entry), live.extern_libs(entry))
+        if self.descriptions.get(key) is not None and "cpu" in live.device_types(entry) and not binaries.complete:
+            needed["cxx"] = entries.compiler()
+        return needed
 
     def _own_time_ns(self, key: str, entry: Any, question: _Question) -> int:
         """What compiling took. AOT's time contains that of its graphs, which have entries and hits of their own unless
@@ -365,7 +373,7 @@ class Adapter:
         lines: Sequence[str] = (),
         suffix: str = "",
         inputs_name: str = "example_inputs",
-    ) -> Iterator[None]:
+    ) -> Iterator[_Question]:
         """`inputs_name`: what inputs are called in the key's description."""
         sources = labels.hint_sources(inputs)
         if lines and not suffix:
@@ -373,7 +381,7 @@ class Adapter:
         question = _Question(labels.frame_label(suffix), sources, lines, inputs)
         outer, self._thread.question = self._thread.question, question
         try:
-            yield
+            yield question
         finally:
             self._thread.question = outer
 
@@ -401,6 +409,20 @@ class Adapter:
             self.cache.lookup(Graph(kind), label=label, bypass=reason)
         except guardcache.Error as error:
             log.warning("a bypass can't be remembered: %s", error)
+
+    def unused(self, reason: str) -> None:
+        """PyTorch drops the AOT hit that this thread found last."""
+        with self._lock:
+            self._unused[reason] += 1
+        self.records.append(Lookup(entries.AOT, UNUSED, reason, labels.frame_label()))
+
+    def passed_by(self, reason: str) -> None:
+        """Something isn't looked up in guardcache although the adapter is installed."""
+        with self._lock:
+            self._passed_by[reason] += 1
+
+    def warn(self, line: str) -> None:
+        log.warning("%s", line)
 
     def _record(
         self, kind: str, key: str, hints: dict[str, int], found: Hit | Miss, question: _Question, took_ns: int
@@ -434,33 +456,7 @@ class Adapter:
                 duplicates=self._counts["duplicates"],
                 unpickled=self._counts["unpickled"],
                 saved_ns=self._counts["saved_ns"],
+                unused=dict(self._unused),
+                passed_by=dict(self._passed_by),
+                not_stored=dict(self._not_stored),
             )
-
-
-def _evaluates_text(evaluate_guards: GuardFunction) -> bool:
-    """Whether this is PyTorch's evaluation of the guard text over the hints, which the library does better.
-
-    Anything else (AOT's test for the very text it saved, a switch that skips all guards, a caller's own function) is
-    asked for each candidate.
-    """
-    function = getattr(evaluate_guards, "__func__", evaluate_guards)
-    if function is ShapeEnv.evaluate_guards_expression:
-        return True
-    return (
-        function is AOTAutogradCache.evaluate_guards
-        and not torch._inductor.config.unsafe_skip_cache_dynamic_shape_guards
-    )
-
-
-def _guard_test(evaluate_guards: GuardFunction, values: Sequence[Any]) -> GuardTest | None:
-    """None where the library can evaluate the guards itself."""
-    if _evaluates_text(evaluate_guards) and all(isinstance(value, (int, float)) for value in values):
-        return None
-    return lambda guards: not guards or bool(evaluate_guards(guards[0], values))
-
-
-def kind_of(cls: type[Any]) -> str | None:
-    """Which of PyTorch's caches a class is; None for one that isn't known here."""
-    if issubclass(cls, FxGraphCache):
-        return entries.FX
-    return entries.AOT if issubclass(cls, AOTAutogradCache) else None

@@ -32,6 +32,16 @@ Loader = Callable[[], Any]
 _NOTICED_MAX = 256
 
 
+@dataclass(frozen=True)
+class Taken:
+    """What generated modules loaded, for the entry they belong to."""
+
+    modules: dict[str, Binaries]
+    files: list[Attachment]
+    complete: bool
+    """Whether each module loaded binaries, and all of them are here."""
+
+
 @dataclass
 class _Scope:
     offered: Binaries
@@ -60,22 +70,25 @@ class BinaryStore:
         with self._lock:
             self._offered.update(modules)
 
-    def take(self, modules: Sequence[str]) -> tuple[dict[str, Binaries], list[Attachment]]:
-        """What the modules loaded, with the files: for the entry they belong to."""
+    def take(self, modules: Sequence[str]) -> Taken:
+        """What the modules loaded, with the files."""
         found: dict[str, Binaries] = {}
         attachments: dict[str, Attachment] = {}
+        outside = False
         for module in modules:
             with self._lock:
                 noticed = self._noticed.pop(module, {})
             for request, loader in noticed.items():
                 binary, path = _describe(loader())
                 if binary is None:
+                    outside = True
                     continue
                 found.setdefault(module, {})[request] = binary
                 if binary.name not in attachments:
                     with open(path, "rb") as file:
                         attachments[binary.name] = Attachment(binary.name, file.read(), executable=True)
-        return found, list(attachments.values())
+        complete = bool(modules) and not outside and all(module in found for module in modules)
+        return Taken(found, list(attachments.values()), complete)
 
     # ---- what stands in for PyTorch's functions ----
 

@@ -4,43 +4,23 @@ PyTorch's key is a hash of the printed graph and its names. guardcache's is buil
 symbols are named by first use, so isomorphic graphs share a key, and a miss is explained down to the node that
 differs. What surrounds the graph (configuration, versions, settings) is taken from PyTorch's own
 `FxGraphHashDetails`, so that nothing counts less than there. What can't be described falls back to PyTorch's key.
-
-Under other names: an entry's only strings over symbols that are evaluated later are its output strides. Every symbol
-of a graph is a SymInt input of it, so stored and present inputs, slot by slot, say what each is called now.
+The names of symbols don't count either: see `_symbols`.
 """
 
 from __future__ import annotations
 
 import functools
-import logging
-import re
-import threading
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import torch
-from torch._inductor import codecache
 from torch._inductor.codecache import FxGraphCachePickler, FxGraphHashDetails
 from torch._inductor.freezing_utils import is_frozen_param
 from torch._inductor.graph import GraphLowering
 from torch.fx import GraphModule
 from torch.fx.graph_module import _get_attr
 
-import guardcache
 from guardcache import Enum, Graph, Node, Symbolic, Tensor, Value
-from guardcache.torch import _entries as entries
-from guardcache.torch._patch import Patches
-
-if TYPE_CHECKING:
-    from guardcache.torch._adapter import Adapter
-
-log = logging.getLogger("guardcache.torch")
-
-# Graphs between their key and their insert: a handful, unless inserts never come.
-_REMEMBERED_MAX = 64
-
-_SYMBOL = re.compile(r"[A-Za-z_]\w*(?!\w|\()")
 
 _PLAIN = frozenset([type(None), bool, int, float, str, bytes])
 _NAMED_CONSTANTS = (torch.dtype, torch.device, torch.layout, torch.memory_format)
@@ -199,7 +179,11 @@ class _Describer:
             self.graph.component("constants", self._constants)
 
     def _config(self, options: dict[str, Any]) -> None:
-        """Six hundred options. As a rule all are plain data: translating them took a quarter of a small graph's key."""
+        """Six hundred options. As a rule all are plain data: translating them took a quarter of a small graph's key.
+
+        The compiler's name is a requirement of those entries that need a compiler.
+        """
+        options = {name: value for name, value in options.items() if name != "cpp.cxx"}
         try:
             self.graph.component("config", options)
         except TypeError:
@@ -218,91 +202,3 @@ def describe(gm: GraphModule, example_inputs: Sequence[Any], fx_kwargs: Any, inp
     describer.surroundings(details)
     describer.graph.component("inputs_to_check", list(inputs_to_check))
     return describer.graph
-
-
-# ---- names ----
-
-
-def symbol_inputs(inputs: Sequence[Any]) -> tuple[str, ...]:
-    """What the symbolic inputs are called, slot by slot."""
-    return tuple(str(s.node.expr) for s in inputs if isinstance(s, torch.SymInt))
-
-
-def rename_entry(graph: Any, stored: Sequence[str], current: Sequence[str]) -> bool:
-    """Makes an entry of other symbol names usable here; False if that can't be done for certain."""
-    if list(stored) == list(current):
-        return True
-    if graph.cudagraph_info is not None or graph._serialized_original_gm is not None or graph.partition_maps:
-        return False
-    if len(stored) != len(current):
-        return False
-    # Inputs that are expressions of others (s0*s1) name nothing.
-    pairs = {(old, new) for old, new in zip(stored, current, strict=True) if old.isidentifier() and new.isidentifier()}
-    names = dict(pairs)
-    if len(names) != len(pairs) or len(set(names.values())) != len(names):
-        return False
-    unknown = False
-
-    def current_name(match: re.Match[str]) -> str:
-        nonlocal unknown
-        name = match.group()
-        unknown |= name not in names
-        return names.get(name, name)
-
-    strides = [
-        None if stride is None else tuple(_SYMBOL.sub(current_name, text) for text in stride)
-        for stride in graph.output_strides or ()
-    ]
-    if not unknown and graph.output_strides is not None:
-        graph.output_strides = strides
-    return not unknown
-
-
-# ---- under PyTorch ----
-
-
-class Described(NamedTuple):
-    """A graph whose key was computed lately, and what its symbolic inputs are called in this process."""
-
-    graph: Graph
-    symbols: tuple[str, ...]
-
-
-class Descriptions:
-    """By key text."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._graphs: OrderedDict[str, Described] = OrderedDict()
-
-    def remember(self, key: str, described: Described) -> None:
-        with self._lock:
-            self._graphs[key] = described
-            self._graphs.move_to_end(key)
-            while len(self._graphs) > _REMEMBERED_MAX:
-                self._graphs.popitem(last=False)
-
-    def get(self, key: str) -> Described | None:
-        with self._lock:
-            return self._graphs.get(key)
-
-
-def plan(patches: Patches, adapter: Adapter) -> None:
-    original = codecache.compiled_fx_graph_hash
-
-    @functools.wraps(original)
-    def graph_hash(
-        gm: GraphModule, example_inputs: Sequence[Any], fx_kwargs: Any, inputs_to_check: Sequence[int]
-    ) -> tuple[str, list[str]]:
-        if adapter.at_home():
-            try:
-                graph = describe(gm, example_inputs, fx_kwargs, inputs_to_check)
-                key = entries.canonical_key_text(graph.key)
-            except (UndescribableError, guardcache.Error) as reason:
-                log.info("PyTorch's own key is used: %s", reason)
-            else:
-                adapter.descriptions.remember(key, Described(graph, symbol_inputs(example_inputs)))
-                return key, [f"[{digest}] {name}: " for name, digest in graph.components.items()]
-        return original(gm, example_inputs, fx_kwargs, inputs_to_check)
-
-    patches.replace(codecache, "compiled_fx_graph_hash", graph_hash)

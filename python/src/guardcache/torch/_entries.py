@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
 import torch
+from torch._inductor import config
 from torch._inductor.cpu_vec_isa import x86_isa_checker
 from torch.utils._dtype_abbrs import dtype_abbrs
 
@@ -309,6 +310,11 @@ def requirements(device_types: Iterable[str], extern_libs: str | None) -> dict[s
     return needed
 
 
+def compiler() -> str:
+    """What Inductor calls the C++ compiler. A process that has another one writes other sources."""
+    return " ".join(str(name) for name in config.cpp.cxx if name is not None)
+
+
 @functools.cache
 def _current_extern_libs() -> str | None:
     try:
@@ -320,7 +326,7 @@ def _current_extern_libs() -> str | None:
 
 def provided() -> dict[str, str]:
     """What this process provides: see `requirements`."""
-    facts = {"vector_isa": vector_isa()}
+    facts = {"vector_isa": vector_isa(), "cxx": compiler()}
     if (extern_libs := _current_extern_libs()) is not None:
         facts["extern_libs"] = extern_libs
     return facts

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 import guardcache
 from guardcache import Guards
 from guardcache.torch import _entries as entries
-from guardcache.torch._adapter import BYPASS, HIT, Adapter, Lookup
+from guardcache.torch._adapter import Adapter
+from guardcache.torch._records import BYPASS, HIT, UNUSED, Lookup
 
 
 def split_conjunction(text: str) -> list[str]:
@@ -42,6 +43,8 @@ def explain_lookup(adapter: Adapter, lookup: Lookup) -> str:
     """Why a past lookup missed or was bypassed: as the library wrote it down then, with a word on PyTorch."""
     if lookup.outcome == BYPASS:
         return "\n".join(_bypass(adapter, lookup))
+    if lookup.outcome == UNUSED:
+        return f"unused hit: {lookup.reason}    {lookup.label}    ({lookup.kind})"
     text = adapter.cache.explain_past(key=entries.stored_key(lookup.kind, lookup.key)).rstrip("\n")
     first = text or f"{lookup.outcome}: {lookup.reason}    {lookup.label}    ({lookup.kind})"
     return "\n".join([first, *_joined(adapter, lookup)])
@@ -71,7 +74,7 @@ def _compiles(records: Iterable[Lookup]) -> list[list[Lookup]]:
     """What one compile looked up: AOT's entry first, then, if that missed, its graphs."""
     compiles: list[list[Lookup]] = []
     for lookup in records:
-        if lookup.kind == entries.AOT or not compiles:
+        if (lookup.kind == entries.AOT and lookup.outcome != UNUSED) or not compiles:
             compiles.append([])
         compiles[-1].append(lookup)
     return compiles
@@ -80,18 +83,34 @@ def _compiles(records: Iterable[Lookup]) -> list[list[Lookup]]:
 def _cause(compile: list[Lookup]) -> Lookup | None:
     """The lookup that says why a compile was needed; None if it wasn't.
 
-    Where AOT's key is unknown and the graph below it too, the graph says what differs in what is compiled; where only
-    AOT's is, or its guards fail, that says it all.
+    Where AOT's key is unknown, or its hit wasn't used, and the graph below it missed too, the graph says what differs
+    in what is compiled; where only AOT's is, or its guards fail, that says it all.
     """
     failed = [lookup for lookup in compile if lookup.outcome != HIT]
     if not failed:
         return None
     above, below = failed[0], [lookup for lookup in failed if lookup.kind == entries.FX]
-    return below[0] if below and above.reason == guardcache.Reason.NO_KEY else above
+    told_below = above.reason == guardcache.Reason.NO_KEY or any(lookup.outcome == UNUSED for lookup in failed)
+    return below[0] if below and told_below else above
 
 
 def explain(adapter: Adapter, last: int) -> str:
-    """Why the last compiles were needed, newest first."""
-    causes = [cause for compile in _compiles(list(adapter.records)) if (cause := _cause(compile)) is not None]
+    """Why the last compiles were needed, newest first, and what never came to guardcache."""
+    records = list(adapter.records)
+    causes = [cause for compile in _compiles(records) if (cause := _cause(compile)) is not None]
     texts = [explain_lookup(adapter, cause) for cause in reversed(causes[-last:])]
-    return "\n\n".join(texts) if texts else "nothing missed in this process"
+    if not texts:
+        texts.append("nothing missed in this process" if records else "nothing was looked up in this process")
+    return "\n\n".join([*texts, *_past(adapter)])
+
+
+def _past(adapter: Adapter) -> Iterator[str]:
+    told = adapter.statistics()
+    for reason, count in told.passed_by.items():
+        yield f"past guardcache {_times(count)}: {reason}"
+    for reason, count in told.not_stored.items():
+        yield f"compiled but not stored {_times(count)}: {reason}"
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"

@@ -21,11 +21,12 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch._inductor import codecache, config
 from torch._inductor.codecache import CacheBase, PersistentCache
-from torch._inductor.remote_cache import LocalAutotuneCache, LocalCacheBackend, RemoteCacheBackend
+from torch._inductor.remote_cache import RemoteCacheBackend
 
 import guardcache
 from guardcache import Cache, Graph, Hit, Site
-from guardcache.torch._patch import Patches
+from guardcache.adapter import Patches, find
+from guardcache.torch.parts import LOCAL_AUTOTUNE, LOCAL_BACKEND
 
 if TYPE_CHECKING:
     from guardcache.torch._adapter import Adapter
@@ -68,7 +69,7 @@ def look_up_timings(
 ) -> dict[Any, float]:
     """As PersistentCache.lookup: a hit if all choices are known, else all are benchmarked again, if they can be."""
     hint = None if hint_override is None else str(hint_override)
-    site = Site(CacheBase.get_system()["hash"], op, inputs, hint, torch.get_float32_matmul_precision())
+    site = Site(CacheBase.get_system()["hash"], op, inputs, hint, _precision())
 
     def measure() -> list[float]:
         assert benchmark is not None
@@ -84,6 +85,12 @@ def look_up_timings(
         log.warning("the timings can't be kept: %s", error)
         return {} if benchmark is None else benchmark(choices)
     return {} if timings is None else dict(zip(choices, timings, strict=True))
+
+
+def _precision() -> str:
+    """As PyTorch's own tables have it; from 2.15 on the plain getter raises where settings are mixed."""
+    key = getattr(codecache, "fp32_matmul_precision_key", torch.get_float32_matmul_precision)
+    return str(key())
 
 
 def _plan_tables(patches: Patches, adapter: Adapter) -> None:
@@ -114,9 +121,9 @@ def _plan_tables(patches: Patches, adapter: Adapter) -> None:
             return original_set(self, *keys, value=value)  # type: ignore[no-any-return]
         return write(adapter.cache, _row("value", self.system["hash"], *keys), json.dumps(value).encode())
 
-    patches.replace(PersistentCache, "lookup", timings)
-    patches.replace(codecache.LocalCache, "lookup", lookup)
-    patches.replace(codecache.LocalCache, "set_value", set_value)
+    patches.set(PersistentCache, "lookup", timings)
+    patches.set(codecache.LocalCache, "lookup", lookup)
+    patches.set(codecache.LocalCache, "set_value", set_value)
 
 
 # ---- best-config records ----
@@ -128,15 +135,20 @@ class GuardcacheBackend(RemoteCacheBackend[bytes]):
     def _get(self, key: str) -> bytes | None:
         cache = _cache_here()
         stored = None if cache is None else read(cache, _row("config", _record_name(key)))
-        # What an artifact brought lies in PyTorch's own place.
-        return LocalCacheBackend()._get(key) if stored is None else stored
+        return _own_backend()._get(key) if stored is None else stored
 
     def _put(self, key: str, data: bytes) -> None:
         cache = _cache_here()
         if cache is None:
-            LocalCacheBackend()._put(key, data)
+            _own_backend()._put(key, data)
         else:
             write(cache, _row("config", _record_name(key)), data)
+
+
+def _own_backend() -> RemoteCacheBackend[bytes]:
+    """Of PyTorch: a file for each record, whose path is the key. What an artifact brought lies there."""
+    backend: RemoteCacheBackend[bytes] = find(LOCAL_BACKEND)()
+    return backend
 
 
 def _cache_here() -> Cache | None:
@@ -155,4 +167,4 @@ def _record_name(path: str) -> str:
 
 def plan(patches: Patches, adapter: Adapter) -> None:
     _plan_tables(patches, adapter)
-    patches.add(LocalAutotuneCache, "backend_override_cls", GuardcacheBackend)
+    patches.set(find(LOCAL_AUTOTUNE), "backend_override_cls", GuardcacheBackend)

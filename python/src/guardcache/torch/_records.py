@@ -1,0 +1,50 @@
+"""What the adapter remembers of a process, for `lookups()`, `statistics()` and `explain()`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+HIT, MISS, BYPASS, UNUSED = "hit", "miss", "bypass", "unused"
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """A past lookup of this process."""
+
+    kind: str
+    """``fx`` or ``aot``."""
+    outcome: str
+    """``hit``, ``miss``, ``bypass``, or ``unused``: a hit that PyTorch dropped."""
+    reason: str
+    """Of a miss: guardcache's reason. Of a bypass: PyTorch's. Of an unused hit: what stood against it."""
+    label: str = ""
+    """The compiled function: ``train.py:88 forward(x)``."""
+    key: str = ""
+    """PyTorch's key."""
+    hints: dict[str, int] = field(default_factory=dict)
+    sources: dict[str, str] = field(default_factory=dict)
+    """What hints and inputs are in the user's program: ``{"t0": "x.size(0)", "example_inputs[2]": "x"}``."""
+    took_ns: int = 0
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """What the adapter did in this process."""
+
+    hits: int
+    misses: dict[str, int]
+    """By reason."""
+    bypasses: dict[str, int]
+    """By PyTorch's reason."""
+    stored: int
+    duplicates: int
+    unpickled: int
+    """Payloads that were unpickled: one a hit."""
+    saved_ns: int
+    """Compile time the hits saved."""
+    unused: dict[str, int]
+    """Hits that PyTorch dropped, by what stood against them; they are among `hits`."""
+    passed_by: dict[str, int]
+    """Compiles and lookups that didn't come to guardcache, by what put it aside."""
+    not_stored: dict[str, int]
+    """Compiles whose results weren't stored, by the reason."""
