@@ -59,16 +59,6 @@ def scale_renamed(picture: Any, gain: Any) -> Any:
     return picture * gain
 
 
-def test_the_hook_waits_for_a_script_that_imports_the_adapter_first(tmp_path: Path) -> None:
-    script = (
-        "import guardcache._start; guardcache._start.start()\n"
-        "import guardcache.torch; print(guardcache.torch.is_installed())"
-    )
-    environment = {**os.environ, "GUARDCACHE_DIR": str(tmp_path / "own")}
-    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True)
-    assert (done.stdout, done.stderr) == ("True\n", "")
-
-
 def test_inserts_have_the_labels_of_their_lookups(cache: guardcache.Cache) -> None:
     run(scale, torch.randn(3, requires_grad=True), torch.randn(3)).sum().backward()
     asked = sorted(lookup.label for lookup in guardcache.torch.lookups())

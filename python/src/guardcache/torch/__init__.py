@@ -11,7 +11,6 @@ cache directory, as it does for the command; ``GUARDCACHE_TORCH_KEY=canonical`` 
 
 from __future__ import annotations
 
-from guardcache import _start
 from guardcache.torch._install import (
     NotInstalledError,
     SeamsMovedError,
@@ -55,6 +54,3 @@ def lookups() -> list[Lookup]:
 def statistics() -> Statistics:
     """What the adapter did in this process."""
     return current().statistics()
-
-
-_start.adapter_imported()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+import _guardcache_start
 import guardcache
 from guardcache import Cache, Durability
 from guardcache.adapter import Part, Patches, check
@@ -49,6 +50,7 @@ def install(cache: Cache | str | os.PathLike[str] | None = None, *, key: str = "
         raise ValueError(f'key is "pytorch" or "canonical", not {key!r}')
     global _installed
     with _lock:
+        _guardcache_start.cancel()
         uninstall()
         chosen = _usable((*PARTS, CANONICAL) if key == "canonical" else PARTS)
         adapter, patches = _adapter(cache), Patches()
@@ -76,6 +78,7 @@ def uninstall() -> None:
 
 def current() -> Adapter:
     with _lock:
+        _guardcache_start.finish()
         if _installed is None:
             raise NotInstalledError("guardcache.torch.install() wasn't called")
         return _installed[0]
@@ -83,6 +86,7 @@ def current() -> Adapter:
 
 def is_installed() -> bool:
     with _lock:
+        _guardcache_start.finish()
         return _installed is not None
 
 

@@ -1,0 +1,54 @@
+"""The start hook, without PyTorch: what it costs and what it leaves behind."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from importlib import metadata
+
+
+def run(script: str, **environment: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr == ""
+    return done.stdout.strip()
+
+
+def test_waiting_imports_nothing() -> None:
+    """Nor does it wait twice."""
+    script = "import sys; before = set(sys.modules); import _guardcache_start as s; s.start(); s.start()\n"
+    told = "print(sorted(set(sys.modules) - before), sum(f is s._finder for f in sys.meta_path))"
+    assert run(script + told, GUARDCACHE_TORCH="0") == "['_guardcache_start'] 1"
+
+
+def test_python_starts_waiting_only_if_asked_to() -> None:
+    script = (
+        "import sys; print('_guardcache_start' in sys.modules, 'guardcache' in sys.modules, 'typing' in sys.modules)"
+    )
+    plain = run(script, GUARDCACHE_TORCH="0")
+    assert plain.split()[:2] == ["False", "False"]
+    assert run(script, GUARDCACHE_TORCH="1").split() == ["True", "False", plain.split()[2]]
+
+
+def test_pytorch_finds_the_entry_point() -> None:
+    (point,) = [point for point in metadata.entry_points(group="torch.backends") if point.name == "guardcache"]
+    assert point.value == "_guardcache_start:autoload"
+
+
+def test_autoload_waits_only_if_asked_to() -> None:
+    script = "import sys, _guardcache_start as s; s.autoload(); print(s.cancel(), s.cancel())"
+    assert run(script, GUARDCACHE_TORCH="0") == "False False"
+    assert run(script, GUARDCACHE_TORCH="1") == "True False"
+
+
+def test_autoload_never_raises() -> None:
+    script = (
+        "import sys, _guardcache_start as s; s.cancel(); sys.meta_path = None; sys.stderr = sys.stdout; s.autoload()"
+    )
+    assert "guardcache: PyTorch runs without the adapter" in run(script + "s.autoload()", GUARDCACHE_TORCH="1")
