@@ -1,7 +1,7 @@
 """Puts the C library's sources into the package's source distribution.
 
-In the tree `subprojects/guardcache` is a link to the top, which a distribution of this folder alone can't follow. Run by
-``meson dist``, which says where the distribution is put together.
+In the tree `subprojects/guardcache` is a link to the top, which a distribution of this folder alone can't follow.
+``meson dist`` runs this, and says where the distribution is put together.
 """
 
 from __future__ import annotations
