@@ -29,7 +29,9 @@ def run(tmp_path: Path, script: str, **environment: str) -> tuple[str, str]:
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    return done.stdout, done.stderr
+    # PyTorch's wheels with CUDA say that there is none.
+    lines = done.stderr.splitlines(keepends=True)
+    return done.stdout, "".join(line for line in lines if "No CUDA runtime is found" not in line)
 
 
 @pytest.mark.parametrize("autoload", ["0", "1"])
