@@ -52,7 +52,7 @@ def step(
 def digest(result: Step) -> str:
     hasher = hashlib.sha256()
     for tensor in (result[0], *result[1]):
-        hasher.update(tensor.contiguous().numpy().tobytes())
+        hasher.update(tensor.contiguous().flatten().view(torch.uint8).numpy().tobytes())
     return hasher.hexdigest()
 
 
@@ -80,16 +80,17 @@ def run_batch(wanted: dict[str, Any], model: str, batch: int, started: list[str]
     counters.clear()
     module, make_inputs = models.make(model)
     inputs = make_inputs(batch)
-    compiled = torch.compile(module, dynamic=wanted.get("dynamic"))
+    back = wanted.get("backward", False) and model not in models.INFERENCE
     programs = len(started)
     began, cpu_began = time.perf_counter(), cpu_seconds()
-    result = step(module, compiled, inputs, wanted.get("backward", False))
+    compiled = torch.compile(module, dynamic=wanted.get("dynamic"))
+    result = step(module, compiled, inputs, back)
     took, cpu_took = time.perf_counter() - began, cpu_seconds() - cpu_began
     return {
         "batch": batch,
         "seconds": took,
         "cpu_seconds": cpu_took,
-        "right": close(result, step(module, module, inputs, wanted.get("backward", False))),
+        "right": close(result, step(module, module, inputs, back)),
         "digest": digest(result),
         "counters": counts(),
         "programs": started[programs:],

@@ -236,6 +236,21 @@ def test_a_dropped_hit_is_told(elsewhere: bool, tmp_path: Path, monkeypatch: pyt
     assert f"unused hit: {reason}" in guardcache.torch.explain()
 
 
+def test_ranks_of_a_job_dont_wait_for_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They may meet inside of a compile, which would never end."""
+    guardcache.torch.install(tmp_path / "cache")
+    waited: list[object] = []
+    begin = guardcache.Cache.begin
+    monkeypatch.setattr(guardcache.Cache, "begin", lambda *a, **n: waited.append(1) or begin(*a, **n))
+    compile_once()
+    assert len(waited) == 1
+    monkeypatch.setattr(guardcache.torch._adapter, "_is_rank", lambda: True)
+    torch._dynamo.reset()
+    torch.compile(lambda x: x.exp() * 3)(torch.ones(5))
+    assert len(waited) == 1
+    assert guardcache.torch.statistics().stored == 4
+
+
 def test_tuning_precision_is_pytorchs(tmp_path: Path) -> None:
     """Mixed settings, which from 2.15 on PyTorch's plain getter refuses."""
     from guardcache.torch.parts import tuning

@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from torch import distributed
 from torch._inductor import config
 from torch._inductor.runtime.cache_dir_utils import cache_dir
 
@@ -97,7 +98,7 @@ class Adapter:
 
     def __init__(self, cache: Cache, *, own: bool) -> None:
         self.cache = cache
-        self.binaries = BinaryStore()
+        self.binaries = BinaryStore(self.at_home)
         self.descriptions = Descriptions()
         self.records: deque[Lookup] = deque(maxlen=_RECORDS_MAX)
         self.evaluators: set[Any] = set()
@@ -211,8 +212,12 @@ class Adapter:
             return Miss(entries.stored_key(kind, key), Reason.UNREADABLE)
 
     def _may_compile(self, kind: str, evaluate_guards: GuardFunction) -> bool:
-        """A miss here is followed by an Inductor compile, which others may want as well."""
-        return kind == entries.FX and self._thread.compiles > 0 and self._evaluates_text(evaluate_guards)
+        """A miss here is followed by an Inductor compile, which others may want as well.
+
+        The ranks of a job don't wait for each other here: they may do so inside of the compile.
+        """
+        inside = kind == entries.FX and self._thread.compiles > 0
+        return inside and self._evaluates_text(evaluate_guards) and not _is_rank()
 
     def _begin(self, arguments: dict[str, Any]) -> Hit | Miss:
         """A lookup whose miss others wait for, until the Inductor compile around it has ended."""
@@ -460,3 +465,8 @@ class Adapter:
                 passed_by=dict(self._passed_by),
                 not_stored=dict(self._not_stored),
             )
+
+
+def _is_rank() -> bool:
+    """Whether this process is one of several of a job."""
+    return distributed.is_available() and distributed.is_initialized() and distributed.get_world_size() > 1

@@ -59,7 +59,9 @@ def _digest(loader_class: str, *request: object) -> str:
 class BinaryStore:
     """What generated modules loaded, and what they may load without compiling."""
 
-    def __init__(self) -> None:
+    def __init__(self, at_home: Callable[[], bool]) -> None:
+        """`at_home`: whether Inductor works where hits put shared objects. Elsewhere it wants its own."""
+        self._at_home = at_home
         self._thread = _Thread()
         self._lock = threading.Lock()
         self._offered: dict[str, Binaries] = {}
@@ -95,7 +97,7 @@ class BinaryStore:
     def load_module(self, original: Callable[[], Any], module: str) -> Any:
         """Around PyCodeCache.load_by_key_path."""
         with self._lock:
-            scope = _Scope(self._offered.get(module, {}))
+            scope = _Scope(self._offered.get(module, {}) if self._at_home() else {})
         outer, self._thread.scope = self._thread.scope, scope
         try:
             return original()
@@ -127,6 +129,7 @@ class BinaryStore:
 def _loader(cls: Any, binary: Binary, compile_it: Callable[[], Loader]) -> Loader:
     """Loads a shared object; if it can't be loaded here after all, PyTorch's own loader compiles another."""
     lock = threading.Lock()
+    path = os.path.join(cache_dir(), binary.name)
     library: Any = None
 
     def load() -> Any:
@@ -134,7 +137,7 @@ def _loader(cls: Any, binary: Binary, compile_it: Callable[[], Loader]) -> Loade
         with lock:
             if library is None:
                 try:
-                    library = cls._load_library(os.path.join(cache_dir(), binary.name), binary.key)
+                    library = cls._load_library(path, binary.key)
                 except (ImportError, OSError) as error:
                     log.warning("a stored shared object can't be loaded, compiling instead: %s", error)
                     library = compile_it()()

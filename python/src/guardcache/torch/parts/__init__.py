@@ -53,6 +53,7 @@ GRAPHS = Part(
         Seam(_FX_GRAPH + "load_with_key", "static", "key, debug_lines, example_inputs, ...", used_in=_COMPILE),
         Seam(_FX_GRAPH + "prepare_key", "static", "...", used_in=_COMPILE),
         Seam(_COMPILE, "function", "...", used_in="torch._inductor.compile_fx:compile_fx_inner"),
+        Seam("torch._inductor.virtualized:V.aot_compilation"),
         Seam(_SHAPES + "ShapeEnv.evaluate_guards_expression", "function", "self, code, args"),
     ),
 )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch._inductor import compile_fx, config
 from torch._inductor.codecache import FxGraphCache
+from torch._inductor.virtualized import V
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from guardcache.adapter import Patches
@@ -55,7 +56,7 @@ def _plan_compile(patches: Patches, adapter: Adapter) -> None:
 
     @functools.wraps(compile_graph)
     def compile_once(*arguments: Any, **named: Any) -> Any:
-        if (reason := _switched_off(named)) is not None:
+        if (reason := _switched_off()) is not None:
             adapter.passed_by(reason)
         with adapter.compiling():
             return compile_graph(*arguments, **named)
@@ -63,10 +64,10 @@ def _plan_compile(patches: Patches, adapter: Adapter) -> None:
     patches.set(compile_fx, "_compile_fx_inner", compile_once)
 
 
-def _switched_off(options: dict[str, Any]) -> str | None:
+def _switched_off() -> str | None:
     """Why PyTorch won't ask its graph cache about a compile."""
     if config.force_disable_caches:
         return "PyTorch's caches are switched off (force_disable_caches)"
     if not config.fx_graph_cache:
         return "Inductor's graph cache is switched off (fx_graph_cache)"
-    return "PyTorch doesn't cache what AOTInductor exports" if options.get("aot_mode") else None
+    return "PyTorch doesn't cache what AOTInductor exports" if V.aot_compilation else None

@@ -1,0 +1,103 @@
+"""Ways in which people compile, other than a model on one thread: cold, warm, and beside PyTorch without guardcache."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from machines import Machine, Machines
+
+pytest.importorskip("torch")
+
+from torch._functorch import config as functorch_config
+
+pytestmark = pytest.mark.live
+
+HERE = Path(__file__).parent
+
+
+def run(machine: Machine, case: str, *, adapter: bool = True) -> dict[str, Any]:
+    done = subprocess.run(
+        [sys.executable, str(HERE / "cases.py"), case, *(["guardcache"] if adapter else [])],
+        env=machine.environment(),
+        capture_output=True,
+        text=True,
+        timeout=900,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    report: dict[str, Any] = json.loads(done.stdout.rstrip().rpartition("\n")[2])
+    report["stderr"] = done.stderr
+    return report
+
+
+@pytest.mark.parametrize("case", ["regional", "nested", "threads", "fork", "spawn", "sgd", "adamw"])
+def test_a_second_process_hits(case: str, machines: Machines) -> None:
+    here = machines.used()
+    plain = run(here, case, adapter=False)
+    cold, warm = run(here, case), run(here, case)
+    assert plain["digest"] == cold["digest"] == warm["digest"]
+    assert Counter(cold["outcomes"])["miss"] > 0
+    assert set(warm["outcomes"]) == {"hit"}, warm["explanation"]
+    assert warm["bypasses"] == {}
+
+
+def test_what_pytorch_cant_cache_is_a_bypass(machines: Machines) -> None:
+    here = machines.used()
+    plain, ours = run(here, "cond", adapter=False), run(here, "cond")
+    assert plain["digest"] == ours["digest"]
+    assert any("cond" in reason for reason in ours["bypasses"])
+    assert "cond" in ours["explanation"]
+
+
+def test_an_export_goes_past_and_says_so(machines: Machines) -> None:
+    here = machines.used()
+    plain = run(here, "aoti", adapter=False)
+    ours = run(here, "aoti")
+    assert plain["digest"] == ours["digest"]
+    (reason,) = ours["passed_by"]
+    assert "AOTInductor" in reason
+
+
+def test_vllms_way_works_as_without(machines: Machines) -> None:
+    """Standalone artifacts are files in PyTorch's own layout: their graphs are kept by PyTorch itself."""
+    here = machines.used()
+    plain = run(here, "standalone", adapter=False)
+    ours = [run(here, "standalone") for _ in range(2)]
+    assert {plain["digest"]} == {report["digest"] for report in ours}
+    for report in ours:
+        assert any("standalone artifact" in reason for reason in report["passed_by"])
+
+
+def _decisions(report: dict[str, Any]) -> list[list[str]]:
+    """Of each rank, about AOT's entries."""
+    return [[outcome.strip() for outcome in outcomes if outcome.startswith("aot")] for outcomes in report["ranks"]]
+
+
+@pytest.mark.parametrize("case", ["ddp", "fsdp", "ddp4"])
+def test_all_ranks_decide_alike(case: str, machines: Machines) -> None:
+    here = machines.used()
+    plain = run(here, case, adapter=False)
+    cold, warm = run(here, case), run(here, case)
+    assert plain["digest"] == cold["digest"] == warm["digest"]
+    for report, outcome in ((cold, "aot miss no_key"), (warm, "aot hit")):
+        assert {decision for decisions in _decisions(report) for decision in decisions} == {outcome}
+        assert len({len(decisions) for decisions in _decisions(report)}) == 1
+    assert {outcome.split()[1] for outcomes in warm["ranks"] for outcome in outcomes} == {"hit"}
+
+
+def test_a_rank_with_an_empty_cache(machines: Machines) -> None:
+    """Where PyTorch lets the ranks decide together, none uses its hit; elsewhere each decides for itself."""
+    here = machines.used()
+    run(here, "ddp")
+    report = run(here, "apart")
+    assert report["digest"] == run(here, "apart", adapter=False)["digest"]
+    first, *others = _decisions(report)
+    together = hasattr(functorch_config, "_sync_cache_decision_cross_ranks")
+    assert ("aot unused another rank missed" in first) == together
+    assert "aot hit" in first
+    assert others == [["aot miss no_key"] * len(others[0])] * 2
