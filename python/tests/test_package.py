@@ -37,3 +37,11 @@ def test_public_names_exist_and_are_documented() -> None:
 
 def test_importing_the_package_does_not_import_pytorch() -> None:
     assert run("-c", "import guardcache, sys; sys.exit('torch' in sys.modules)").returncode == 0
+
+
+def test_every_module_is_installed() -> None:
+    """meson.build lists them one by one."""
+    source = Path(__file__).parents[1] / "src"
+    installed = Path(str(resources.files("guardcache"))).parent
+    wanted = {path.relative_to(source) for path in source.rglob("*") if path.suffix in (".py", ".pyi", ".pth")}
+    assert [str(path) for path in sorted(wanted) if not (installed / path).is_file()] == []

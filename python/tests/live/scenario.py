@@ -103,7 +103,7 @@ def install(wanted: dict[str, Any]) -> Any:
     import guardcache.torch
 
     if not guardcache.torch.is_installed():
-        guardcache.torch.install(key=wanted.get("key", "pytorch"))
+        guardcache.torch.install(key=wanted.get("key", "pytorch"), precompile=wanted.get("precompile", False))
     return guardcache.torch
 
 
@@ -130,7 +130,11 @@ def main() -> None:
     adapter = install(wanted)
     started = watch_subprocesses()
     names = wanted["models"] if "models" in wanted else [wanted["model"]]
-    print("\n" + json.dumps({name: run_model(wanted, name, started, adapter) for name in names}))
+    found = {name: run_model(wanted, name, started, adapter) for name in names}
+    if torch._dynamo.config.caching_precompile:
+        # Else PyTorch doesn't keep what it made.
+        torch.compiler.save_cache_artifacts()
+    print("\n" + json.dumps(found))
 
 
 if __name__ == "__main__":

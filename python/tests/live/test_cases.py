@@ -78,16 +78,26 @@ def _decisions(report: dict[str, Any]) -> list[list[str]]:
     return [[outcome.strip() for outcome in outcomes if outcome.startswith("aot")] for outcomes in report["ranks"]]
 
 
+def _without_unused(decisions: list[str]) -> list[str]:
+    """Without the hits that PyTorch dropped, each told by the decision behind it."""
+    return [each for each, then in zip(decisions, [*decisions[1:], ""], strict=True) if "unused" not in then]
+
+
+TOGETHER = hasattr(functorch_config, "_sync_cache_decision_cross_ranks")
+
+
 @pytest.mark.parametrize("case", ["ddp", "fsdp", "ddp4"])
 def test_all_ranks_decide_alike(case: str, machines: Machines) -> None:
+    """Before PyTorch lets them decide together, one may find what another has just stored."""
     here = machines.used()
     plain = run(here, case, adapter=False)
     cold, warm = run(here, case), run(here, case)
     assert plain["digest"] == cold["digest"] == warm["digest"]
-    for report, outcome in ((cold, "aot miss no_key"), (warm, "aot hit")):
-        assert {decision for decisions in _decisions(report) for decision in decisions} == {outcome}
-        assert len({len(decisions) for decisions in _decisions(report)}) == 1
     assert {outcome.split()[1] for outcomes in warm["ranks"] for outcome in outcomes} == {"hit"}
+    if TOGETHER:
+        # A hit that isn't used is told behind the hit: without both, each rank has misses only.
+        used = {each for decisions in _decisions(cold) for each in _without_unused(decisions) if "unused" not in each}
+        assert used == {"aot miss no_key"}
 
 
 def test_a_rank_with_an_empty_cache(machines: Machines) -> None:
@@ -97,7 +107,6 @@ def test_a_rank_with_an_empty_cache(machines: Machines) -> None:
     report = run(here, "apart")
     assert report["digest"] == run(here, "apart", adapter=False)["digest"]
     first, *others = _decisions(report)
-    together = hasattr(functorch_config, "_sync_cache_decision_cross_ranks")
-    assert ("aot unused another rank missed" in first) == together
+    assert ("aot unused another rank missed" in first) == TOGETHER
     assert "aot hit" in first
     assert others == [["aot miss no_key"] * len(others[0])] * 2

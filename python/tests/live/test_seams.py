@@ -48,12 +48,15 @@ MOVED: dict[str, tuple[Any, str, Any]] = {
     "tuning": (PersistentCache, "lookup", other),
     "triton": (torch.utils._triton, "has_triton_package", other),
     "canonical": (codecache, "compiled_fx_graph_hash", other),
+    "precompile": (torch._dynamo.convert_frame, "_compile", other),
 }
+
+ALL = (*parts.PARTS, parts.CANONICAL, parts.PRECOMPILE)
 
 
 def test_this_pytorch_has_all_seams() -> None:
-    assert guardcache.torch.moved() == {part.name: [] for part in (parts.BASE, *parts.PARTS, parts.CANONICAL)}
-    assert set(MOVED) == {part.name for part in (*parts.PARTS, parts.CANONICAL)}
+    assert guardcache.torch.moved() == {part.name: [] for part in (parts.BASE, *ALL)}
+    assert set(MOVED) == {part.name for part in ALL}
 
 
 def test_seams_are_what_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,9 +69,9 @@ def test_seams_are_what_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         original(self, owner, name, value)
 
     monkeypatch.setattr(guardcache.adapter.Patches, "set", watched)
-    guardcache.torch.install(tmp_path / "cache", key="canonical")
+    guardcache.torch.install(tmp_path / "cache", key="canonical", precompile=True)
     known = set()
-    for part in (*parts.PARTS, parts.CANONICAL):
+    for part in ALL:
         for seam in part.seams:
             for where in seam.where.split("|"):
                 module, _, name = where.partition(":")
@@ -87,13 +90,11 @@ def test_a_moved_part_is_left_out_by_name(
     assert list(moved) == [name]
     assert attribute in moved[name][0]
     with caplog.at_level("WARNING", logger="guardcache.torch"):
-        guardcache.torch.install(tmp_path / "cache", key="canonical")
+        guardcache.torch.install(tmp_path / "cache", key="canonical", precompile=True)
     (told,) = [record.getMessage() for record in caplog.records]
     assert moved[name][0] in told
     assert torch.__version__ in told
-    rest = [
-        part for part in (*parts.PARTS, parts.CANONICAL) if part.name != name and (name, part.name) != ("aot", "names")
-    ]
+    rest = [part for part in ALL if part.name != name and not (name == "aot" and part.name in ("names", "precompile"))]
     assert told.endswith("Still works: " + ", ".join(part.what for part in rest))
     assert vars(owner)[attribute] is value or name in ("names",)
 
@@ -194,7 +195,7 @@ def test_a_read_only_cache_is_quiet(
 
 def test_the_compiler_is_a_requirement_of_what_needs_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With guardcache's keys: entries that bring their binaries are of use beside another compiler."""
-    guardcache.torch.install(tmp_path / "cache", key="canonical")
+    guardcache.torch.install(tmp_path / "cache", key="canonical", precompile=True)
     adapter = guardcache.torch._install.current()
     torch.compile(lambda x: x.sin() + 3)(torch.ones(5))
     monkeypatch.setattr(adapter.binaries, "_keep", lambda *_: None)
@@ -253,15 +254,13 @@ def test_ranks_of_a_job_dont_wait_for_each_other(tmp_path: Path, monkeypatch: py
 
 def test_tuning_precision_is_pytorchs(tmp_path: Path) -> None:
     """Mixed settings, which from 2.15 on PyTorch's plain getter refuses."""
-    from guardcache.torch.parts import tuning
-
     before = torch.backends.mkldnn.matmul.fp32_precision
-    assert tuning._precision() == tuning._precision() != ""
+    assert entries.matmul_precision() != ""
     if hasattr(codecache, "fp32_matmul_precision_key"):
         try:
             torch.backends.mkldnn.matmul.fp32_precision = "bf16"
             torch.backends.cuda.matmul.fp32_precision = "tf32"
-            assert tuning._precision() == codecache.fp32_matmul_precision_key()
+            assert entries.matmul_precision() == codecache.fp32_matmul_precision_key()
         finally:
             torch.backends.mkldnn.matmul.fp32_precision = before
             torch.backends.cuda.matmul.fp32_precision = "none"

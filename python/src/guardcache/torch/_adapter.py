@@ -19,7 +19,7 @@ from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torch import distributed
 from torch._inductor import config
@@ -33,6 +33,9 @@ from guardcache.torch import _live as live
 from guardcache.torch._binaries import BinaryStore, Taken
 from guardcache.torch._records import BYPASS, HIT, MISS, UNUSED, Lookup, Statistics
 from guardcache.torch._symbols import Descriptions, rename_entry
+
+if TYPE_CHECKING:
+    from guardcache.torch.precompile.frames import Frames
 
 log = logging.getLogger("guardcache.torch")
 
@@ -84,6 +87,8 @@ class _Thread(threading.local):
         """The key and the live object of the entry that is being written."""
         self.halves: dict[str, tuple[str, ...]] = {}
         """Of the last AOT hit: see `Metadata`."""
+        self.backend: str | None = None
+        """What Dynamo calls the backend whose AOT entry is written."""
         self.compiles = 0
         """Inductor compiles that are under way."""
         self.lines: tuple[str, Callable[[], Sequence[str]] | None] = ("", None)
@@ -103,6 +108,8 @@ class Adapter:
         self.records: deque[Lookup] = deque(maxlen=_RECORDS_MAX)
         self.evaluators: set[Any] = set()
         """PyTorch's functions that evaluate a guard text over the hints, which the library does better."""
+        self.frames: Frames | None = None
+        """Dynamo's frames, where they are kept too."""
         self._own = own
         self._home = cache_dir()
         self._lock = threading.Lock()
@@ -112,6 +119,8 @@ class Adapter:
         self._unused: Counter[str] = Counter()
         self._passed_by: Counter[str] = Counter()
         self._not_stored: Counter[str] = Counter()
+        self._frame_misses: Counter[str] = Counter()
+        self._frames_refused: Counter[str] = Counter()
         self._thread = _Thread()
         self._missed: OrderedDict[str, _Question] = OrderedDict()
         """What inserts are about, by PyTorch's key: a backward's comes from another thread, where nobody asks."""
@@ -271,6 +280,8 @@ class Adapter:
         if metadata.halves:
             self._thread.halves = metadata.halves
         self._bring_binaries(hit, metadata)
+        if self.frames is not None and hasattr(graph, "sanitized_aot_config"):
+            self.frames.made(None, content, metadata.modules, entries.files_of(metadata.modules, cache_dir()))
         return graph, content
 
     def _rename(self, graph: Any, stored: tuple[str, ...], key: str) -> bool:
@@ -278,6 +289,9 @@ class Adapter:
         described = self.descriptions.get(key) if self._thread.compiles > 0 else None
         current = self._thread.halves.get(key) if described is None else described.symbols
         return current is not None and rename_entry(graph, stored, current)
+
+    def bring_binaries(self, hit: Hit) -> None:
+        self._bring_binaries(hit, entries.Metadata.decode(hit.metadata))
 
     def _bring_binaries(self, hit: Hit, metadata: entries.Metadata) -> None:
         """Without them the hit is still good: PyTorch compiles what is missing."""
@@ -299,6 +313,8 @@ class Adapter:
         expression = entry.guards_expr if entry is not None else entries.guards_of_pickle(content)
         question = self._forget_miss(key, entry)
         binaries = self.binaries.take(live.generated_modules(entry))
+        if self.frames is not None and kind == entries.AOT:
+            self.frames.made(self._thread.backend, content, binaries.modules, binaries.files)
         try:
             inserted = self.cache.insert(
                 self._description(kind, key, question),
@@ -392,15 +408,41 @@ class Adapter:
 
     def arguments(self, aot_config: Any) -> None:
         """AOT begins: what it knows of its arguments holds for the graph that Inductor then compiles."""
+        if self.frames is not None:
+            self.frames.asked(getattr(aot_config, "precompile_backend_id", None))
         self._thread.arguments.begin(aot_config)
 
     @contextmanager
     def saving(self, key: str, entry: Any) -> Iterator[None]:
         outer, self._thread.saving = self._thread.saving, (key, entry)
+        if self.frames is not None:
+            self._thread.backend = live.take_backend(entry)
         try:
             yield
         finally:
             self._thread.saving = outer
+
+    # ---- frames ----
+
+    def frame_looked_up(self, label: str, found: Hit | Miss | None, reason: str, took_ns: int) -> None:
+        """Without a reason it was a hit that was used."""
+        with self._lock:
+            if reason:
+                self._frame_misses[reason] += 1
+            else:
+                self._counts["frames"] += 1
+        key = "" if found is None else found.key
+        self.records.append(Lookup(entries.DYNAMO, MISS if reason else HIT, reason, label, key, took_ns=took_ns))
+
+    def frame_refused(self, label: str, reason: str) -> None:
+        """Dynamo's result can't be kept."""
+        with self._lock:
+            self._frames_refused[reason] += 1
+        self.records.append(Lookup(entries.DYNAMO, BYPASS, reason, label))
+
+    def frame_stored(self) -> None:
+        with self._lock:
+            self._counts["frames_stored"] += 1
 
     # ---- records ----
 
@@ -464,6 +506,10 @@ class Adapter:
                 unused=dict(self._unused),
                 passed_by=dict(self._passed_by),
                 not_stored=dict(self._not_stored),
+                frames=self._counts["frames"],
+                frames_stored=self._counts["frames_stored"],
+                frame_misses=dict(self._frame_misses),
+                frames_refused=dict(self._frames_refused),
             )
 
 

@@ -79,7 +79,7 @@ class BinaryStore:
         outside = False
         for module in modules:
             with self._lock:
-                noticed = self._noticed.pop(module, {})
+                noticed = self._noticed.get(module, {})
             for request, loader in noticed.items():
                 binary, path = _describe(loader())
                 if binary is None:

@@ -13,18 +13,18 @@ import platform
 import re
 import sys
 import sysconfig
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
 import torch
-from torch._inductor import config
+from torch._inductor import codecache, config
 from torch._inductor.cpu_vec_isa import x86_isa_checker
 from torch.utils._dtype_abbrs import dtype_abbrs
 
-from guardcache import Graph, _native
+from guardcache import Attachment, Graph, _native
 
-FX, AOT = "fx", "aot"
+FX, AOT, DYNAMO = "fx", "aot", "dynamo"
 
 # A graph of thousands of nodes prints as megabytes; this much of a component's text is enough to compare.
 _LINE_TEXT_MAX = 32_768
@@ -315,6 +315,12 @@ def compiler() -> str:
     return " ".join(str(name) for name in config.cpp.cxx if name is not None)
 
 
+def matmul_precision() -> str:
+    """As PyTorch's own tables have it; from 2.15 on the plain getter raises where settings are mixed."""
+    key = getattr(codecache, "fp32_matmul_precision_key", torch.get_float32_matmul_precision)
+    return str(key())
+
+
 @functools.cache
 def _current_extern_libs() -> str | None:
     try:
@@ -344,6 +350,17 @@ class Binary(NamedTuple):
 
 Binaries: TypeAlias = dict[str, Binary]
 """What a generated module asks to be compiled (as a digest) -> the shared object that is the answer."""
+
+
+def files_of(modules: Mapping[str, Binaries], directory: str) -> list[Attachment]:
+    """The shared objects, as far as they are in their places."""
+    found = []
+    for name in sorted({binary.name for binaries in modules.values() for binary in binaries.values()}):
+        path = os.path.join(directory, name)
+        if os.path.exists(path):
+            with open(path, "rb") as file:
+                found.append(Attachment(name, file.read(), executable=True))
+    return found
 
 
 @dataclass(frozen=True)

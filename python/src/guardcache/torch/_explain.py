@@ -96,12 +96,21 @@ def _cause(compile: list[Lookup]) -> Lookup | None:
 
 def explain(adapter: Adapter, last: int) -> str:
     """Why the last compiles were needed, newest first, and what never came to guardcache."""
-    records = list(adapter.records)
+    records = [lookup for lookup in adapter.records if lookup.kind != entries.DYNAMO]
     causes = [cause for compile in _compiles(records) if (cause := _cause(compile)) is not None]
     texts = [explain_lookup(adapter, cause) for cause in reversed(causes[-last:])]
     if not texts:
         texts.append("nothing missed in this process" if records else "nothing was looked up in this process")
-    return "\n\n".join([*texts, *_past(adapter)])
+    return "\n\n".join([*texts, *_frames(adapter, last), *_past(adapter)])
+
+
+def _frames(adapter: Adapter, last: int) -> Iterator[str]:
+    """Why Dynamo traced: the last functions that weren't found, or can't be kept."""
+    frames = [lookup for lookup in adapter.records if lookup.kind == entries.DYNAMO and lookup.outcome != HIT]
+    for lookup in reversed(frames[-last:]):
+        told = adapter.cache.explain_past(key=lookup.key).rstrip("\n") if lookup.key else ""
+        why = "traced, can't be kept" if lookup.outcome == BYPASS else "traced"
+        yield told or f"{why}: {lookup.reason}    {lookup.label}    ({lookup.kind})"
 
 
 def _past(adapter: Adapter) -> Iterator[str]:

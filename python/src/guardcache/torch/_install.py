@@ -15,7 +15,7 @@ import _guardcache_start
 import guardcache
 from guardcache import Cache, Durability
 from guardcache.adapter import Part, Patches, check
-from guardcache.torch.parts import AOT, BASE, CACHES, CANONICAL, NAMES, PARTS
+from guardcache.torch.parts import AOT, BASE, CACHES, CANONICAL, NAMES, PARTS, PRECOMPILE
 
 if TYPE_CHECKING:
     # It may only be imported where the seams of `BASE` are in their places.
@@ -35,12 +35,15 @@ class SeamsMovedError(RuntimeError):
     """Under neither of PyTorch's graph caches the adapter finds what it replaces."""
 
 
-def install(cache: Cache | str | os.PathLike[str] | None = None, *, key: str = "pytorch") -> None:
+def install(
+    cache: Cache | str | os.PathLike[str] | None = None, *, key: str = "pytorch", precompile: bool = False
+) -> None:
     """Puts guardcache under ``torch.compile``: every later compile of this process looks there.
 
     `cache` is an open cache, a directory, or None for the default directory. With ``key="canonical"`` Inductor's
-    graphs are known by guardcache's own description instead of PyTorch's key. Installing again replaces what was
-    installed before.
+    graphs are known by guardcache's own description instead of PyTorch's key. With ``precompile=True`` what Dynamo
+    makes of a function is kept too: a process that finds it neither traces nor lowers. Installing again replaces what
+    was installed before.
 
     No list of versions decides whether this PyTorch is known: each function that is replaced is compared with what the
     adapter expects. A part of the adapter under which one has moved is left out with a warning that names it, and the
@@ -52,7 +55,8 @@ def install(cache: Cache | str | os.PathLike[str] | None = None, *, key: str = "
     with _lock:
         _guardcache_start.cancel()
         uninstall()
-        chosen = _usable((*PARTS, CANONICAL) if key == "canonical" else PARTS)
+        optional = {CANONICAL: key == "canonical", PRECOMPILE: precompile}
+        chosen = _usable((*PARTS, *(part for part, wanted in optional.items() if wanted)))
         adapter, patches = _adapter(cache), Patches()
         try:
             for part in chosen:
@@ -96,14 +100,16 @@ def moved() -> dict[str, list[str]]:
     >>> moved()["tuning"]
     []
     """
-    return check((BASE, *PARTS, CANONICAL))
+    return check((BASE, *PARTS, CANONICAL, PRECOMPILE))
 
 
 def _usable(wanted: Iterable[Part]) -> list[Part]:
     """The parts that this PyTorch has the seams of; of the others it is said what moved."""
     base = BASE.moved()
     gone = {part.name: part.moved() for part in wanted}
-    chosen = [part for part in wanted if not gone[part.name] and (part is not NAMES or not gone[AOT.name])]
+    chosen = [
+        part for part in wanted if not gone[part.name] and (part not in (NAMES, PRECOMPILE) or not gone[AOT.name])
+    ]
     if base or not any(part in CACHES for part in chosen):
         reasons = base or [reason for part in CACHES for reason in gone[part.name]]
         raise SeamsMovedError(

@@ -48,3 +48,14 @@ def time_taken_ns(entry: Any) -> int:
     if hasattr(entry, "forward_time_taken_ns"):
         return int(entry.forward_time_taken_ns + entry.backward_time_taken_ns)
     return int(getattr(entry, "_time_taken_ns", None) or 0)
+
+
+def take_backend(entry: Any) -> str | None:
+    """What Dynamo calls the backend that an AOT result is of, in this process: taken out, since it says nothing to
+    others.
+    """
+    aot_config = getattr(entry, "sanitized_aot_config", None)
+    backend: str | None = getattr(aot_config, "precompile_backend_id", None)
+    if backend is not None:
+        aot_config.precompile_backend_id = None  # type: ignore[union-attr]
+    return backend

@@ -12,7 +12,7 @@ class Lookup:
     """A past lookup of this process."""
 
     kind: str
-    """``fx`` or ``aot``."""
+    """``fx``, ``aot``, or ``dynamo``: a frame, with ``precompile=True``."""
     outcome: str
     """``hit``, ``miss``, ``bypass``, or ``unused``: a hit that PyTorch dropped."""
     reason: str
@@ -48,3 +48,10 @@ class Statistics:
     """Compiles and lookups that didn't come to guardcache, by what put it aside."""
     not_stored: dict[str, int]
     """Compiles whose results weren't stored, by the reason."""
+    frames: int = 0
+    """With ``precompile=True``: functions that Dynamo didn't have to trace."""
+    frames_stored: int = 0
+    frame_misses: dict[str, int] = field(default_factory=dict)
+    """Functions that it had to trace, by reason."""
+    frames_refused: dict[str, int] = field(default_factory=dict)
+    """Functions whose results can't be kept, by reason."""

@@ -14,6 +14,8 @@ _SHAPES = "torch.fx.experimental.symbolic_shapes:"
 _COMPILE = "torch._inductor.compile_fx:_compile_fx_inner"
 _FX_GRAPH = _CODECACHE + "FxGraphCache."
 _AOT_GRAPH = _AOT + "AOTAutogradCache."
+_FRAMES = "torch._dynamo.convert_frame:"
+_GUARDS = "torch._dynamo.guards:"
 _FIND = "cls, key, local, remote_cache, evaluate_guards, hints"
 _RECORD = "cls, key, local_hit, local_miss, remote_hit, remote_miss"
 
@@ -139,6 +141,46 @@ CANONICAL = Part(
         Seam("torch._inductor.freezing_utils:is_frozen_param", "function", "t"),
         Seam("torch._inductor.graph:GraphLowering.can_inline_constant", "static", "t"),
         Seam("torch.fx.graph_module:_get_attr", "function", "model, attr_name"),
+    ),
+)
+
+PRECOMPILE = Part(
+    "precompile",
+    "Dynamo's frames",
+    (
+        Seam(
+            _FRAMES + "_compile",
+            "function",
+            "code, globals, locals, builtins, closure, compiler_fn, one_graph, export, export_constraints, hooks, ...",
+            used_in=_FRAMES + "ConvertFrameAssert.__call__",
+        ),
+        Seam(
+            _GUARDS + "CheckFunctionManager.serialize_guards",
+            "function",
+            "self, builder, sorted_guards, output_graph",
+            used_in=_GUARDS + "CheckFunctionManager.__init__",
+        ),
+        Seam(_GUARDS + "CheckFunctionManager", "callable", "f_code, output_graph, ..."),
+        Seam(_GUARDS + "convert_int_to_concrete_values", "function", "dim"),
+        Seam(_GUARDS + "_get_closure_vars", "function", ""),
+        Seam("torch._dynamo.package:SerializedCode.to_code_object", "class"),
+        Seam("torch._dynamo.output_graph:OutputGraphCommon", "callable", "output_graph_guards_state, ..."),
+        Seam("torch._dynamo.output_graph:OutputGraphGuardsState.dump_guards_state", "function", "self"),
+        Seam("torch._dynamo.output_graph:get_builtins_dict", "function", "global_scope"),
+        Seam("torch._dynamo.types:GuardedCode", "callable", "code, guard_manager, compile_id, trace_annotation"),
+        Seam("torch._dynamo.eval_frame:innermost_backend", "function", "fn"),
+        Seam("torch._inductor.config:_cache_config_ignore_prefix"),
+        Seam("torch._inductor.config:get_config_copy", "callable"),
+        Seam(_FRAMES + "output_codes.add"),
+        Seam(_FRAMES + "orig_code_map"),
+        Seam(_AOT + "should_bundle_autograd_cache", "function", ""),
+        Seam("torch._functorch._aot_autograd.graph_compile:should_bundle_autograd_cache", "function", ""),
+        Seam("torch._dynamo.precompile_context:PrecompileContext.record_artifact", "class", "cls, artifact"),
+        Seam(
+            "torch._functorch._aot_autograd.aot_autograd_result:BundledAOTAutogradCacheArtifact",
+            "callable",
+            "key, content",
+        ),
     ),
 )
 

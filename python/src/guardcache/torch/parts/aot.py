@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
+import inspect
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from torch._dynamo.utils import counters
@@ -54,7 +57,10 @@ def _plan_key(patches: Patches, adapter: Adapter) -> None:
     @functools.wraps(autograd_cache_key)
     def key_of_result(*arguments: Any, **named: Any) -> Any:
         try:
-            found = autograd_cache_key(*arguments, **named)
+            if adapter.frames is None:
+                found = autograd_cache_key(*arguments, **named)
+            else:
+                found = _key_of_bundle(autograd_cache_key, *arguments, **named)
         except Exception as reason:
             adapter.bypassed(entries.AOT, str(reason))
             raise
@@ -62,3 +68,11 @@ def _plan_key(patches: Patches, adapter: Adapter) -> None:
         return found
 
     patches.set(autograd_cache, "autograd_cache_key", key_of_result)
+
+
+def _key_of_bundle(make_key: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+    """Results that have their graphs inside are entries of their own. What Dynamo calls them here says nothing."""
+    place = inspect.signature(make_key).bind(*arguments, **named)
+    place.arguments["config"] = dataclasses.replace(place.arguments["config"], precompile_backend_id=None)
+    found = make_key(*place.args, **place.kwargs)
+    return (found[0] + "b", *found[1:])

@@ -18,7 +18,6 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import torch
 from torch._inductor import codecache, config
 from torch._inductor.codecache import CacheBase, PersistentCache
 from torch._inductor.remote_cache import RemoteCacheBackend
@@ -26,6 +25,7 @@ from torch._inductor.remote_cache import RemoteCacheBackend
 import guardcache
 from guardcache import Cache, Graph, Hit, Site
 from guardcache.adapter import Patches, find
+from guardcache.torch import _entries as entries
 from guardcache.torch.parts import LOCAL_AUTOTUNE, LOCAL_BACKEND
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def look_up_timings(
 ) -> dict[Any, float]:
     """As PersistentCache.lookup: a hit if all choices are known, else all are benchmarked again, if they can be."""
     hint = None if hint_override is None else str(hint_override)
-    site = Site(CacheBase.get_system()["hash"], op, inputs, hint, _precision())
+    site = Site(CacheBase.get_system()["hash"], op, inputs, hint, entries.matmul_precision())
 
     def measure() -> list[float]:
         assert benchmark is not None
@@ -85,12 +85,6 @@ def look_up_timings(
         log.warning("the timings can't be kept: %s", error)
         return {} if benchmark is None else benchmark(choices)
     return {} if timings is None else dict(zip(choices, timings, strict=True))
-
-
-def _precision() -> str:
-    """As PyTorch's own tables have it; from 2.15 on the plain getter raises where settings are mixed."""
-    key = getattr(codecache, "fp32_matmul_precision_key", torch.get_float32_matmul_precision)
-    return str(key())
 
 
 def _plan_tables(patches: Patches, adapter: Adapter) -> None:

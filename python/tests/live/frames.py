@@ -1,0 +1,244 @@
+"""One process of a live test under ``install(precompile=True)``: functions whose surroundings change while it runs.
+
+python frames.py DIRECTORY      prints a line of JSON, by case: whether the numbers were right, and what was found
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch._inductor import config
+from torch._inductor.custom_graph_pass import CustomGraphPass
+
+import guardcache.torch
+
+mm = torch.mm
+scale = 2
+X = torch.arange(64.0).reshape(8, 8)
+EDITED = "import torch\ndef part(x):\n    return x[{0}:{0} + 2]\ndef target(x):\n    return torch.mm(part(x), x)\n"
+
+
+def same(compiled: Callable[..., Any], plain: Callable[..., Any], *arguments: Any) -> bool:
+    return bool(torch.equal(compiled(*arguments), plain(*arguments)))
+
+
+def training(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+    return mm(x, w).sum()
+
+
+def case_training(_: Path) -> bool:
+    ours, theirs = (torch.ones(8, 8, requires_grad=True) for _ in range(2))
+    torch.compile(training)(X, ours).backward()
+    training(X, theirs).backward()
+    return ours.grad is not None and theirs.grad is not None and torch.equal(ours.grad, theirs.grad)
+
+
+def breaking(x: torch.Tensor) -> torch.Tensor:
+    y = mm(x, x)
+    torch._dynamo.graph_break()
+    return mm(mm(y, x), x)
+
+
+def case_graph_break(_: Path) -> bool:
+    return same(torch.compile(breaking), breaking, X)
+
+
+def sized(x: torch.Tensor) -> torch.Tensor:
+    return mm(x, x.t())
+
+
+def case_sizes_and_dtypes(_: Path) -> bool:
+    """Static, then dynamic, then of another type: a variant each."""
+    compiled = torch.compile(sized)
+    wanted = [X[:n] for n in (3, 4, 7, 8)] + [X[:4].double()]
+    return all(same(compiled, sized, x) for x in wanted)
+
+
+def scaled(x: torch.Tensor) -> torch.Tensor:
+    return mm(x, x)[:scale]
+
+
+def case_global_changes(_: Path) -> bool:
+    global scale
+    compiled, right = torch.compile(scaled), True
+    for scale in (2, 3, 2):  # noqa: B007  (the function reads it)
+        right = right and same(compiled, scaled, X)
+    return right
+
+
+def appending(x: torch.Tensor, seen: list[int]) -> torch.Tensor:
+    seen.append(x.size(0))
+    return mm(x, x)
+
+
+def case_side_effect(_: Path) -> bool:
+    ours: list[int] = []
+    theirs: list[int] = []
+    return torch.equal(torch.compile(appending)(X, ours), appending(X, theirs)) and ours == theirs == [8]
+
+
+def both(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    return mm(x, y)
+
+
+def case_one_object_or_two(_: Path) -> bool:
+    compiled = torch.compile(both)
+    return same(compiled, both, X, X) and same(compiled, both, X, X + 1) and same(compiled, both, X, X)
+
+
+def cut(rows: int) -> Callable[[torch.Tensor], torch.Tensor]:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return mm(x, x)[:rows]
+
+    return f
+
+
+def case_threads(_: Path) -> bool:
+    right: list[bool] = []
+    work = [
+        threading.Thread(target=lambda i=i: right.append(same(torch.compile(cut(i)), cut(i), X))) for i in range(1, 5)
+    ]
+    for thread in work:
+        thread.start()
+    for thread in work:
+        thread.join()
+    return right == [True] * 4
+
+
+def case_source_is_edited(directory: Path) -> bool:
+    """The file says another thing than what runs; it is loaded again; a callee is exchanged, and put back."""
+    sys.path.insert(0, str(directory))
+    sys.dont_write_bytecode = True
+    (directory / "edited.py").write_text(EDITED.format(0))
+    edited = importlib.import_module("edited")
+    right = True
+    for start in (0, 3, 1, 3, 0):
+        (directory / "edited.py").write_text(EDITED.format(start))
+        right = right and same(torch.compile(edited.target), edited.target, X)
+        importlib.reload(edited)
+        torch._dynamo.reset()
+        compiled, part = torch.compile(edited.target), edited.part
+        for callee in (part, lambda x: x[4:6], part):
+            edited.part = callee
+            right = right and same(compiled, edited.target, X)
+    return right
+
+
+def first(x: torch.Tensor) -> torch.Tensor:
+    return mm(x[:2], x)
+
+
+def later(x: torch.Tensor) -> torch.Tensor:
+    return mm(x[2:4], x)
+
+
+def caller(x: torch.Tensor) -> torch.Tensor:
+    return first(x)
+
+
+def case_code_is_exchanged(_: Path) -> bool:
+    torch.compile(caller)(X)
+    code, first.__code__ = first.__code__, later.__code__
+    torch._dynamo.reset()
+    right = same(torch.compile(caller), caller, X)
+    first.__code__ = code
+    return right
+
+
+class Module(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return mm(x[:2], x)
+
+
+def case_hooks_and_methods(_: Path) -> bool:
+    module = Module()
+    right = same(torch.compile(module), module, X)
+    hook = module.register_forward_hook(lambda _module, _inputs, output: output * 2)
+    torch._dynamo.reset()
+    right = right and same(torch.compile(module), module, X)
+    hook.remove()
+    forward, Module.forward = Module.forward, lambda self, x: mm(x[4:6], x)  # type: ignore[method-assign]
+    torch._dynamo.reset()
+    right = right and same(torch.compile(module), module, X)
+    Module.forward = forward  # type: ignore[method-assign]
+    return right
+
+
+def case_modes(_: Path) -> bool:
+    compiled = torch.compile(later)
+    with torch.autocast("cpu", torch.bfloat16):
+        low = compiled(X).dtype == later(X).dtype
+    with torch.inference_mode():
+        inference = same(compiled, later, X)
+    return low and inference and compiled(X.clone().requires_grad_()).requires_grad and not compiled(X).requires_grad
+
+
+NUMBER = int(os.environ.get("NUMBER", "0"))
+"""Another one in each process."""
+
+
+@torch.compiler.assume_constant_result
+def constant() -> int:
+    return NUMBER
+
+
+def from_constant(x: torch.Tensor) -> torch.Tensor:
+    return mm(x[constant() : constant() + 2], x)
+
+
+def case_assumed_constant(_: Path) -> bool:
+    """What Dynamo doesn't guard at all isn't stored."""
+    return same(torch.compile(from_constant), from_constant, X)
+
+
+class Pass(CustomGraphPass):
+    """Of a process with another number another one, as PyTorch can tell by its uuid alone."""
+
+    def __call__(self, graph: torch.fx.Graph) -> None:
+        for node in graph.nodes:
+            if NUMBER and node.target is torch.ops.aten.mm.default:
+                node.args = (node.args[1], node.args[1])
+
+    def uuid(self) -> str:
+        return f"pass {NUMBER}"
+
+
+def multiplied(x: torch.Tensor) -> torch.Tensor:
+    return mm(x.t(), x)
+
+
+def case_passes(_: Path) -> bool:
+    wanted, right = mm(X, X) if NUMBER else multiplied(X), True
+    right = right and torch.equal(torch.compile(multiplied, options={"post_grad_custom_pre_pass": Pass()})(X), wanted)
+    torch._dynamo.reset()
+    with config.patch(post_grad_custom_pre_pass=Pass()):
+        return right and torch.equal(torch.compile(multiplied)(X), wanted)
+
+
+def main() -> None:
+    guardcache.torch.install(precompile=True)
+    report = {}
+    for name, case in [(name, case) for name, case in globals().items() if name.startswith("case_")]:
+        torch._dynamo.reset()
+        before = guardcache.torch.statistics()
+        right = case(Path(sys.argv[1]))
+        after = guardcache.torch.statistics()
+        report[name] = {
+            "right": right,
+            "hits": after.frames - before.frames,
+            "stored": after.frames_stored - before.frames_stored,
+            "refused": list(after.frames_refused),
+        }
+    print("\n" + json.dumps(report))
+
+
+if __name__ == "__main__":
+    main()
