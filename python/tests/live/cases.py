@@ -148,7 +148,7 @@ def _rank(rank: int, world: int, place: str, adapter: bool, how: str) -> None:
 
     if how == "apart" and rank > 0:
         # A rank whose machine has an empty cache.
-        os.environ["GUARDCACHE_DIR"] = f"{place}/empty"
+        os.environ["GUARDCACHE_DIR"] = f"{place}/empty{rank}"
     module = install() if adapter else None
     # From 2.15 on the ranks may decide together.
     from torch._functorch import config
