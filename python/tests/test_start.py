@@ -48,7 +48,6 @@ def test_autoload_waits_only_if_asked_to() -> None:
 
 
 def test_autoload_never_raises() -> None:
-    script = (
-        "import sys, _guardcache_start as s; s.cancel(); sys.meta_path = None; sys.stderr = sys.stdout; s.autoload()"
-    )
-    assert "guardcache: PyTorch runs without the adapter" in run(script + "s.autoload()", GUARDCACHE_TORCH="1")
+    script = "import sys, _guardcache_start as s; s.cancel(); sys.meta_path = None; sys.stderr = sys.stdout\n"
+    told = run(script + "s.autoload()", GUARDCACHE_TORCH="1")
+    assert "guardcache: PyTorch runs without the adapter" in told
