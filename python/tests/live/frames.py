@@ -223,6 +223,21 @@ def case_passes(_: Path) -> bool:
         return right and torch.equal(torch.compile(multiplied)(X), wanted)
 
 
+def by_method(x: torch.Tensor) -> torch.Tensor:
+    return x.mm(x) + 1
+
+
+def case_replaced_method(_: Path) -> bool:
+    """Dynamo doesn't notice; at least nothing of it is kept, or found."""
+    before = guardcache.torch.statistics()
+    own = torch.Tensor.mm
+    torch.Tensor.mm = lambda x, y: own(x, y)  # type: ignore[assignment, method-assign]
+    torch.compile(by_method)(X)
+    torch.Tensor.mm = own  # type: ignore[method-assign]
+    after = guardcache.torch.statistics()
+    return (before.frames, before.frames_stored) == (after.frames, after.frames_stored)
+
+
 def main() -> None:
     guardcache.torch.install(precompile=True)
     report = {}

@@ -56,6 +56,7 @@ def of_frame(code: types.CodeType, local: dict[str, Any], compiler: Any, one_gra
     _require(torch._C._len_torch_function_stack() == 0, "a mode that overrides torch functions")
     _require(torch._C._functorch.peek_interpreter_stack() is None, "within a function transform")
     _require(not _saved_tensor_hooks(), "hooks on saved tensors")
+    _require(not _replaced_methods(), "methods of torch.Tensor that aren't PyTorch's")
     return made(
         "frame",
         {
@@ -132,6 +133,16 @@ def _distributed() -> bool:
 
 def _saved_tensor_hooks() -> bool:
     return torch._C._autograd._top_saved_tensors_default_hooks(True) is not None
+
+
+def _replaced_methods() -> bool:
+    """Dynamo takes tensors' methods for PyTorch's own, and guards none."""
+    return any(
+        isinstance(value, types.FunctionType)
+        and not (value.__module__ or "").startswith("torch")
+        and hasattr(torch._C.TensorBase, name)
+        for name, value in vars(torch.Tensor).items()
+    )
 
 
 def _config(module: Any) -> str:
