@@ -37,14 +37,13 @@ class _Loader:
 
 
 class _Finder:
-    """Waits for one module, then steps aside."""
+    """Waits until one module was imported: who only asks where it is, or imports it in vain, doesn't end that."""
 
     def find_spec(
         self, name: str, path: "Sequence[str] | None" = None, target: "ModuleType | None" = None
     ) -> "ModuleSpec | None":
         if name != _TRIGGER:
             return None
-        sys.meta_path.remove(self)
         from importlib.machinery import PathFinder
 
         spec = PathFinder.find_spec(name, path, target)
@@ -95,4 +94,9 @@ def finish() -> None:
 
 
 def _tell(error: Exception) -> None:
-    print(f"guardcache: PyTorch runs without the adapter: {error}", file=sys.stderr)
+    """A stream that is closed or not there must not break anything either."""
+    try:
+        if sys.stderr is not None:
+            print(f"guardcache: PyTorch runs without the adapter: {error}", file=sys.stderr)
+    except Exception:
+        return

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from importlib import metadata
+from pathlib import Path
 
 
 def run(script: str, **environment: str) -> str:
@@ -51,3 +52,25 @@ def test_autoload_never_raises() -> None:
     script = "import sys, _guardcache_start as s; s.cancel(); sys.meta_path = None; sys.stderr = sys.stdout\n"
     told = run(script + "s.autoload()", GUARDCACHE_TORCH="1")
     assert "guardcache: PyTorch runs without the adapter" in told
+
+
+def test_autoload_never_raises_where_nothing_can_be_told() -> None:
+    script = "import sys, _guardcache_start as s; s.cancel(); sys.meta_path = None\n"
+    for stderr in ("None", "open('/dev/null', 'w'); sys.stderr.close()"):
+        assert run(script + f"sys.stderr = {stderr}; s.autoload(); print('on')", GUARDCACHE_TORCH="1") == "on"
+
+
+def test_asking_where_the_module_is_doesnt_end_the_wait(tmp_path: Path) -> None:
+    inner = tmp_path / "torch" / "_inductor"
+    inner.mkdir(parents=True)
+    (tmp_path / "torch" / "__init__.py").touch()
+    (inner / "__init__.py").touch()
+    (inner / "compile_fx.py").write_text("import sys\nif sys.argv[0] == 'fails':\n    raise ImportError('today')\n")
+    script = (
+        "import sys, importlib.util, _guardcache_start as s; s.finish = lambda: print('installed', s.cancel())\n"
+        "name = 'torch._inductor.compile_fx'; s.start(); importlib.util.find_spec(name); sys.argv[0] = 'fails'\n"
+        "try: importlib.import_module(name)\n"
+        "except ImportError: sys.argv[0] = ''\n"
+        "importlib.import_module(name)"
+    )
+    assert run(script, PYTHONPATH=str(tmp_path), GUARDCACHE_TORCH="0") == "installed True"

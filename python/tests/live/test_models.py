@@ -19,7 +19,7 @@ models = pytest.importorskip("models", reason="PyTorch isn't here", exc_type=Imp
 
 pytestmark = pytest.mark.live
 
-# One script for both stores, forward and backward. GUARDCACHE_LONG=1 takes all models, and dynamic batches too.
+# One script for both stores, forward and backward. GUARDCACHE_LONG=1 takes all models.
 LONG = os.environ.get("GUARDCACHE_LONG") == "1"
 USUAL = ("mlp", "bert", "gpt2", "llama", "vit", "resnet18")
 MODELS = [name for name in models.MODELS if name != "pooling" and (LONG or name in USUAL)]
