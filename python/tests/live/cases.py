@@ -7,6 +7,7 @@ python cases.py threads                 the same without guardcache
 from __future__ import annotations
 
 import functools
+import gc
 import hashlib
 import json
 import multiprocessing
@@ -156,6 +157,18 @@ def _rank(rank: int, world: int, place: str, adapter: bool, how: str) -> None:
     if hasattr(config, "_sync_cache_decision_cross_ranks"):
         config._sync_cache_decision_cross_ranks = True
     dist.init_process_group("gloo", init_method=f"file://{place}/rendezvous", rank=rank, world_size=world)
+    output = _step(rank, world, how)
+    told = [] if module is None else [f"{lookup.kind} {lookup.outcome} {lookup.reason}" for lookup in module.lookups()]
+    with open(f"{place}/rank{rank}", "w") as file:
+        json.dump([output.tolist(), told], file)
+    # A reducer that outlives its group waits, with the interpreter's lock, for gloo's thread, which waits for the lock.
+    torch._dynamo.reset()
+    gc.collect()
+    dist.destroy_process_group()
+
+
+def _step(rank: int, world: int, how: str) -> torch.Tensor:
+    """Forward and backward of one rank. The model and its reducer end with it."""
     model: nn.Module = blocks(2)
     if how != "fsdp":
         model = nn.parallel.DistributedDataParallel(model)
@@ -166,10 +179,7 @@ def _rank(rank: int, world: int, place: str, adapter: bool, how: str) -> None:
         fully_shard(model, mesh=init_device_mesh("cpu", (world,)))
     output = torch.compile(model)(numbers(3, 8) + rank)
     output.sum().backward()
-    told = [] if module is None else [f"{lookup.kind} {lookup.outcome} {lookup.reason}" for lookup in module.lookups()]
-    with open(f"{place}/rank{rank}", "w") as file:
-        json.dump([output.tolist(), told], file)
-    dist.destroy_process_group()
+    return output.detach()
 
 
 def _distributed(how: str, world: int) -> Callable[[], Tensors]:

@@ -9,9 +9,15 @@ from machines import Machines
 
 
 @pytest.fixture(scope="session")
-def workshop(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An Inductor directory for the whole session: compilers are probed, and equal kernels compiled, once."""
-    return tmp_path_factory.mktemp("workshop")
+def workshop(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
+    """An Inductor directory for the whole session: compilers are probed, and equal kernels compiled, once.
+
+    Where pytest-xdist runs several files at a time, it is the same for all of its workers.
+    """
+    base = tmp_path_factory.getbasetemp()
+    shared = (base.parent if hasattr(request.config, "workerinput") else base) / "workshop"
+    shared.mkdir(exist_ok=True)
+    return shared
 
 
 @pytest.fixture

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from collections import Counter
@@ -21,17 +23,27 @@ pytestmark = pytest.mark.live
 HERE = Path(__file__).parent
 
 
+# A case takes a minute on a busy machine.
+_SECONDS_MAX = 300
+
+
 def run(machine: Machine, case: str, *, adapter: bool = True) -> dict[str, Any]:
-    done = subprocess.run(
+    process = subprocess.Popen(
         [sys.executable, str(HERE / "cases.py"), case, *(["guardcache"] if adapter else [])],
         env=machine.environment(),
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        timeout=900,
+        start_new_session=True,
     )
-    assert done.returncode == 0, done.stderr[-4000:]
-    report: dict[str, Any] = json.loads(done.stdout.rstrip().rpartition("\n")[2])
-    report["stderr"] = done.stderr
+    try:
+        output, errors = process.communicate(timeout=_SECONDS_MAX)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)  # with its workers and ranks
+        raise AssertionError(f"{case} hangs: {process.communicate()[1][-4000:]}") from None
+    assert process.returncode == 0, errors[-4000:]
+    report: dict[str, Any] = json.loads(output.rstrip().rpartition("\n")[2])
+    report["stderr"] = errors
     return report
 
 
