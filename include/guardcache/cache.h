@@ -160,6 +160,8 @@ typedef struct gcache_request {
     bool probe;                      /* only whether something holds: the payload is neither read nor handed out */
     char const *place;               /* put the winner's attachments in place below this directory, as gcache_place does; a
                                         candidate that has a damaged one is passed over. NULL: leave them */
+    char const *why_asked;           /* why the caller's compiler compiles at all, as it says, a reason a line; for explain,
+                                        which puts it above its own: "x.size(0) was 8, then 9: became dynamic". NULL: unsaid */
 } gcache_request;
 
 #define GCACHE_REQUEST_INIT { .size = sizeof(gcache_request) }

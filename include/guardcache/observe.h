@@ -145,6 +145,7 @@ typedef struct gcache_journal_entry {
     char const *text;     /* why it was not stored, why it can't be cached, from whom it was taken over */
     gcache_pair const *sources; /* of a miss: hints in the words of the user's program */
     size_t sources_count;
+    char const *why_asked;      /* of a miss: as the caller said */
 } gcache_journal_entry;
 
 /* Returning anything but 0 ends the iteration. */

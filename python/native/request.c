@@ -32,8 +32,8 @@ request_read(PyObject *tuple, native_request *out_request)
 
     *out_request = (native_request){ .view = GCACHE_REQUEST_INIT };
     gcache_request *view = &out_request->view;
-    if (!PyArg_ParseTuple(tuple, "zzOpzOOz", &view->variant, &view->expect_variant, &provides, &accept_renames,
-                          &view->label, &sources, &guard_test, &view->bypass)
+    if (!PyArg_ParseTuple(tuple, "zzOpzOOzz", &view->variant, &view->expect_variant, &provides, &accept_renames,
+                          &view->label, &sources, &guard_test, &view->bypass, &view->why_asked)
         || pairs_read(provides, &out_request->provides) < 0 || pairs_read(sources, &out_request->sources) < 0)
         return -1;
     view->accept_renames = accept_renames != 0;

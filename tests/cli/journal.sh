@@ -29,6 +29,13 @@ for line in sys.stdin:
     event = json.loads(line)
     print(event["reason"], event.get("label"), event["compile_ns"], event["now"], len(event["candidates"]), event.get("advice"))'
 
+echo "why it was compiled at all, as the caller says:"
+run guardcache lookup --graph g.json --hint s0=20 --why-asked "$(printf 'traced again: x.size(0) was 8, now 20\nx.size(0) was 8, then 20: became dynamic')"
+run guardcache explain --last | story
+guardcache explain --last --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["why_asked"])'
+guardcache journal --last 1 --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["why_asked"])'
+run guardcache explain --last --why-asked nothing
+
 # Following prints what comes.
 guardcache journal --follow --last 1 >followed &
 follower=$!

@@ -366,6 +366,7 @@ class Cache:
         sources: Mapping[str, str] | None = None,
         guard_test: GuardTest | None = None,
         bypass: str | None = None,
+        why_asked: str | None = None,
     ) -> Hit | Miss:
         """Looks for the best stored candidate whose guards hold for `hints`.
 
@@ -374,9 +375,10 @@ class Cache:
         inside texts: the caller renames by the hit's `renames` what it loads.
         `label` says whose lookup it is and `sources` what the hints are in the user's program (``{"t0":
         "x.size(0)"}``): both are for explanations. `guard_test` takes the place of evaluating guards.
-        `bypass` says why this can't be cached at all: a miss that is remembered with its reason.
+        `bypass` says why this can't be cached at all: a miss that is remembered with its reason. `why_asked` says why
+        the caller compiles at all, a reason a line: explanations have it above their own.
         """
-        request = (variant, expect_variant, provides, accept_renames, label, sources, guard_test, bypass)
+        request = (variant, expect_variant, provides, accept_renames, label, sources, guard_test, bypass, why_asked)
         found = self._native.lookup(graph._native, hints, request)
         return _make_miss(found) if len(found) == 3 else _make_hit(found)
 
@@ -498,6 +500,7 @@ class Cache:
         sources: Mapping[str, str] | None = None,
         guard_test: GuardTest | None = None,
         bypass: str | None = None,
+        why_asked: str | None = None,
         lease_timeout: float = 0,
     ) -> tuple[Hit | Miss, Compile | None]:
         """The first half of `get_or_compile`, for compilers that call instead of being called.
@@ -507,7 +510,7 @@ class Cache:
         others who want the same wait. After a hit there is nothing to end. `ArgumentError` if this thread is compiling
         the same already. The arguments are those of `lookup` and `get_or_compile`.
         """
-        request = (None, None, provides, accept_renames, label, sources, guard_test, bypass)
+        request = (None, None, provides, accept_renames, label, sources, guard_test, bypass, why_asked)
         found, begun = self._native.begin(graph._native, hints, request, int(lease_timeout * 1_000_000_000))
         return (_make_miss(found) if len(found) == 3 else _make_hit(found)), begun
 
@@ -542,12 +545,13 @@ class Cache:
         sources: Mapping[str, str] | None = None,
         guard_test: GuardTest | None = None,
         bypass: str | None = None,
+        why_asked: str | None = None,
     ) -> str:
         """Says in words why a lookup hits or misses now: at most 25 lines, or `everything`.
 
         `bypass`: of what can't be cached, for the reason given.
         """
-        request = (variant, expect_variant, provides, accept_renames, label, sources, guard_test, bypass)
+        request = (variant, expect_variant, provides, accept_renames, label, sources, guard_test, bypass, why_asked)
         return self._native.explain(graph._native, hints, request, 1 if everything else 0)
 
     def explain_data(
@@ -562,9 +566,10 @@ class Cache:
         sources: Mapping[str, str] | None = None,
         guard_test: GuardTest | None = None,
         bypass: str | None = None,
+        why_asked: str | None = None,
     ) -> dict[str, Any]:
         """The same for programs: outcome, reason, candidates with their guards, nearest keys with what differs."""
-        request = (variant, None, provides, accept_renames, label, sources, guard_test, bypass)
+        request = (variant, None, provides, accept_renames, label, sources, guard_test, bypass, why_asked)
         explained: dict[str, Any] = json.loads(self._native.explain(graph._native, hints, request, 2))
         return explained
 

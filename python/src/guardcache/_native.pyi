@@ -12,6 +12,7 @@ _Request = tuple[
     Mapping[str, str] | None,  # sources
     Callable[[tuple[str, ...]], object] | None,  # guard_test
     str | None,  # bypass
+    str | None,  # why_asked
 ]
 _Hit = tuple[
     str,  # key

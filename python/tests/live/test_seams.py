@@ -48,7 +48,8 @@ MOVED: dict[str, tuple[Any, str, Any]] = {
     "tuning": (PersistentCache, "lookup", other),
     "triton": (torch.utils._triton, "has_triton_package", other),
     "canonical": (codecache, "compiled_fx_graph_hash", other),
-    "precompile": (torch._dynamo.convert_frame, "_compile", other),
+    "dynamo": (torch._dynamo.pgo, "update_automatic_dynamic", other),
+    "precompile": (torch._dynamo.guards, "convert_int_to_concrete_values", other),
 }
 
 ALL = (*parts.PARTS, parts.CANONICAL, parts.PRECOMPILE)
@@ -163,6 +164,8 @@ def test_caches_that_are_off_are_told(setting: str, tmp_path: Path) -> None:
     (reason,) = guardcache.torch.statistics().passed_by
     assert setting in reason
     assert guardcache.torch.explain().endswith(f"past guardcache once: {reason}")
+    with guardcache.open(tmp_path / "cache") as cache:
+        assert reason in " ".join(cache.explain_past().split())
     compile_once(**{setting: setting != "fx_graph_cache"})
     assert guardcache.torch.explain().endswith(f"past guardcache 2 times: {reason}")
 

@@ -123,3 +123,104 @@ def test_a_hit_isnt_asked_what_its_key_is_made_of(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize("reason", ["Cannot cache a graph with freezing enabled", "mkldnn tensors unpickleable"])
 def test_both_bypasses_of_a_frozen_model_have_advice(cache: guardcache.Cache, reason: str) -> None:
     assert "torch._inductor.config.freezing" in cache.explain_data(guardcache.Graph("fx"), bypass=reason)["advice"]
+
+
+# ---- why Dynamo compiled again ----
+
+SAID_BY_DYNAMO = [
+    ("0/0: tensor 'x' size mismatch at index 0. expected 8, actual 9", "x.size(0) was 8, now it is 9"),
+    (
+        "[1/0_2]: tensor 'self._parameters['w']' rank mismatch. expected 2, actual 3",
+        "self.w had 2 dimensions, now it has 3",
+    ),
+    (
+        "0/3: tensor 'x' dtype mismatch. expected Int, actual Long",
+        "the elements of x were Int, now they are Long",
+    ),
+    ("0/1: tensor 'x' requires_grad mismatch. expected requires_grad=1", "x required gradients, now it doesn't"),
+    ("0/6: GLOBAL_STATE changed: grad_mode ", "grad mode (torch.no_grad) isn't as it was"),
+    (
+        "0/2: GLOBAL_STATE changed: autocast(cpu)_enabled autocast(cpu)_dtype allow_tf32 ",
+        "torch.autocast on cpu, float32 matmul precision isn't as it was",
+    ),
+    (
+        "1/0: fn._modules['1'].training == True                 # return F.drop()  # nn/modules/dropout.py:73 in f"
+        '\nUser stack trace:\n  File "a.py", line 69, in inner\n    return 1',
+        "fn.1 was compiled in training, now it is in evaluation",
+    ),
+    ("0/1: k == 1      # return g(x)*k  # mp/rec.py:19 in f", "k == 1 isn't so any more (rec.py:19)"),
+    ("0/1: something that no version says yet", "something that no version says yet isn't so any more"),
+]
+
+
+@pytest.mark.parametrize(("reason", "sentence"), SAID_BY_DYNAMO)
+def test_dynamos_reasons_become_sentences(reason: str, sentence: str) -> None:
+    assert guardcache.torch._recompiles.sentence(reason) == sentence
+
+
+def shifted(image: Any, by: int = 1, flag: bool = True) -> Any:
+    return image + by if flag else image - by
+
+
+CAUSES: dict[str, tuple[Callable[[Callable[..., Any]], Any], str]] = {
+    "a size": (
+        lambda call: (call(torch.ones(8, 3)), call(torch.ones(9, 3))),
+        "Dynamo compiled it again: image.size(0) was 8, now it is 9 image.size(0) was 8, then 9: became dynamic",
+    ),
+    "a number": (
+        lambda call: (call(torch.ones(2, 3), 1), call(torch.ones(2, 3), 5)),
+        "by == 1 isn't so any more (test_told.py:{line}) by was 1, then 5: became dynamic",
+    ),
+    "a flag": (
+        lambda call: (call(torch.ones(2, 3)), call(torch.ones(2, 3), 1, False)),
+        "flag == True isn't so any more (test_told.py:{line})",
+    ),
+    "an element type": (
+        lambda call: (call(torch.ones(2, 3)), call(torch.ones(2, 3).double())),
+        "the elements of image were Float, now they are Double",
+    ),
+    "strides": (
+        lambda call: (call(torch.ones(2, 3)), call(torch.ones(3, 2).t())),
+        "image.stride(0) was 3, now 1",
+    ),
+    "gradients": (
+        lambda call: (call(torch.ones(2, 3)), call(torch.ones(2, 3, requires_grad=True))),
+        "image didn't require gradients, now it does",
+    ),
+    "grad mode": (
+        lambda call: (call(torch.ones(2, 3)), torch.no_grad()(call)(torch.ones(2, 3))),
+        "grad mode (torch.no_grad) isn't as it was",
+    ),
+}
+
+
+@pytest.mark.parametrize("cause", CAUSES)
+def test_a_recompile_is_told_with_dynamos_guard(cause: str, cache: guardcache.Cache) -> None:
+    provoke, said = CAUSES[cause]
+    provoke(torch.compile(shifted))
+    line = shifted.__code__.co_firstlineno + 1
+    said = said.format(line=line)
+    assert said in " ".join(guardcache.torch.explain(last=1).split())
+    # The command tells the same: it reads what lookups left behind.
+    assert any(said in " ".join(cache.explain_past(i).split()) for i in (1, 2))
+
+
+def test_training_and_evaluation_are_told(cache: guardcache.Cache) -> None:
+    module = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Dropout())
+    call = torch.compile(module)
+    for training in (True, False):
+        module.train(training)
+        call(torch.ones(2, 3))
+    told = " ".join(guardcache.torch.explain(last=1).split())
+    assert "was compiled in training, now it is in evaluation" in told
+    assert "call train() or eval() on the module alike in both" in told
+
+
+def test_nothing_of_an_earlier_compile_is_told(cache: guardcache.Cache) -> None:
+    call = torch.compile(shifted)
+    call(torch.ones(8, 3)), call(torch.ones(9, 3))
+    assert "Dynamo compiled it again" in guardcache.torch.explain(last=1)
+    torch._dynamo.reset()
+    torch.compile(shifted)(torch.ones(2, 3, 4))
+    assert "Dynamo" not in guardcache.torch.explain(last=1)
+    assert "became dynamic" not in guardcache.torch.explain(last=1)

@@ -118,6 +118,41 @@ list_sizes(gci_view hunks, char sign, gci_buf *out)
     gci_buf_clear(&text);
 }
 
+/* ---- training ---- */
+
+/* Operations that a module in training has and one in evaluation hasn't: it draws random numbers, or normalizes by the batch. */
+static char const *const training[] = { "inductor_random", "inductor_seeds", "native_dropout", "aten.bernoulli", "aten.rand",
+                                        "batch_norm_legit_functional", "aten.var_mean" };
+
+static bool
+has_training(gci_view text)
+{
+    for (size_t i = 0; i < sizeof training / sizeof *training; i++)
+        if (gci_view_contains(text, training[i]))
+            return true;
+    return false;
+}
+
+static bool
+lines_have_training(gci_view hunks, char sign)
+{
+    gci_buf calls;
+
+    gci_buf_init(&calls, GCI_BUF_NO_LIMIT);
+    list_operations(hunks, sign, &calls);
+    bool found = has_training(gci_buf_view(&calls));
+    gci_buf_clear(&calls);
+    return found;
+}
+
+bool
+gci_advice_is_training(gci_diff_item const *item)
+{
+    if (item->hunks.data != NULL)
+        return lines_have_training(item->hunks, '-') != lines_have_training(item->hunks, '+');
+    return has_training(item->stored) != has_training(item->asked);
+}
+
 /* ---- one line of a text ---- */
 
 /* The only line that begins with sign, without it; data NULL: there are several, or none. */

@@ -3,11 +3,13 @@
  */
 #include "base/text/json.h"
 #include "cache/candidates/compare.h"
+#include "cache/candidates/sources.h"
 #include "cache/handle/graph_description.h"
 #include "cache/handle/sketching.h"
 #include "cache/candidates/trace.h"
 #include "graph/diff/sketch.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 
 /* Keys whose stored descriptions are compared in full, at most: sketches tell a handful of differences exactly and many within
@@ -52,7 +54,7 @@ look_closely(gci_near_key *near, gci_store *store, gci_description const *asked,
     gci_feature_set_begin(set);
     bool read = (stored->canonical.size == 0) == (asked->canonical.size == 0) && !is_another_part(stored, asked) &&
                 gci_description_features(stored, gci_feature_set_meet, set) && gci_feature_set_end(set, &near->likeness);
-    near->is_kin = read && gci_likeness_is_kin(&near->likeness);
+    near->is_kin = read && (near->is_same || gci_likeness_is_kin(&near->likeness));
     near->components = (uint32_t)asked->component_count;
     near->equal = read ? gci_count_equal_components(stored, asked) : 0;
     gci_stored_description_free(holder);
@@ -135,12 +137,13 @@ compare_counts(size_t a, size_t b)
     return (a > b) - (a < b);
 }
 
-/* By how many features differ; of as many, by how many stand elsewhere, have other numbers or neighbours; then the newest. */
+/* Those of the same function first; by how many features differ; of as many, by how many stand elsewhere, have other numbers or
+   neighbours; then the newest. */
 static int
 compare_nearness(void const *left, void const *right)
 {
     gci_near_key const *a = left, *b = right;
-    int order = 0;
+    int order = (int)b->is_same - (int)a->is_same;
 
     for (gci_feature_level level = GCI_EXACT; order == 0 && level <= GCI_CONTEXT; level++)
         order = compare_counts(gci_likeness_differing(&a->likeness, level), gci_likeness_differing(&b->likeness, level));
@@ -178,7 +181,8 @@ order_by_differences(gci_near_key *keys, size_t count)
     for (size_t i = 1; i < count; i++) {
         for (size_t at = i; at > 0; at--) {
             gci_near_key *left = &keys[at - 1], *right = &keys[at], swapped = *left;
-            if (gci_likeness_differing(&left->likeness, GCI_EXACT) != gci_likeness_differing(&right->likeness, GCI_EXACT) ||
+            if (left->is_same != right->is_same ||
+                gci_likeness_differing(&left->likeness, GCI_EXACT) != gci_likeness_differing(&right->likeness, GCI_EXACT) ||
                 left->count + left->left_out <= right->count + right->left_out)
                 break;
             *left = *right;
@@ -205,24 +209,45 @@ keep_nearest(gci_trace *trace, gci_store *store, gci_description const *asked, g
         order_by_differences(trace->nearest, trace->nearest_count);
 }
 
+/* "train.py:88 forward(x)"; a name alone, such as jit_f, many functions have. */
+static bool
+names_place(gci_view label)
+{
+    for (size_t i = 0; i + 1 < label.size; i++)
+        if (label.data[i] == ':' && isdigit((unsigned char)label.data[i + 1]))
+            return true;
+    return false;
+}
+
+static gci_near_key
+begin_key(gci_near const *near, gci_near_question const *question, gci_store *store, gci_arena *arena)
+{
+    gci_near_key key = { .key = near->key, .created_ns = near->created_ns };
+    gci_view namespace_;
+
+    if (names_place(question->label) && read_origin(&key, store, arena, &namespace_))
+        key.is_same = gci_view_equal(key.label, question->label);
+    return key;
+}
+
+/* However far, those of the same function are looked at: how it differs from itself is what its user wants to know. */
 static void
-rank(gci_trace *trace, gci_store *store, gci_description const *asked, gci_near const *near, size_t found)
+rank(gci_trace *trace, gci_store *store, gci_near_question const *question, gci_near const *near, size_t found)
 {
     gci_near_key keys[CLOSE_LOOKS] = { 0 };
     gci_feature_set *set = gci_feature_set_new();
     size_t count = 0;
 
-    if (set != NULL && gci_description_features(asked, gci_feature_set_add, set)) {
+    if (set != NULL && gci_description_features(question->asked, gci_feature_set_add, set)) {
         for (size_t i = 0; i < found; i++) {
             size_t least = gci_sketch_least(near[i].distance), beat = distance_to_beat(keys, count);
-            if (least > beat || (least == beat && i >= EQUAL_LOOKS))
-                break;
-            keys[count] = (gci_near_key){ .key = near[i].key, .created_ns = near[i].created_ns };
-            count += look_closely(&keys[count], store, asked, set);
+            keys[count] = begin_key(&near[i], question, store, &trace->arena);
+            if (keys[count].is_same || least < beat || (least == beat && i < EQUAL_LOOKS))
+                count += look_closely(&keys[count], store, question->asked, set);
         }
     }
     gci_feature_set_free(set);
-    keep_nearest(trace, store, asked, keys, count);
+    keep_nearest(trace, store, question->asked, keys, count);
 }
 
 /* What a feature takes in a canonical form at most: a node is some 90 bytes, a line 60, an option 30. */
@@ -310,7 +335,7 @@ gci_trace_find_nearest_of(gci_trace *trace, gci_store *store, gci_near_question 
     if (by_sketch)
         take_by_sketch(trace, store, asked, near, found);
     else
-        rank(trace, store, asked, near, found);
+        rank(trace, store, question, near, found);
 }
 
 void
@@ -319,6 +344,7 @@ gci_trace_find_nearest(gci_trace *trace, gci_context const *context)
     gci_description asked;
     gci_near_question question = { .key = &context->key, .asked = &asked, .before_ns = UINT64_MAX };
 
+    question.label = gci_view_text(gci_context_label(context, &trace->arena));
     trace->namespace_ = context->cache->namespace_;
     if (gci_description_of(context->graph, true, &trace->arena, &asked, NULL) == GCACHE_OK)
         gci_trace_find_nearest_of(trace, context->cache->store, &question);

@@ -40,7 +40,8 @@ typedef struct gci_near_key {
     uint64_t created_ns;          /* when it was first stored */
     bool by_sketch;               /* what was asked for isn't known as a whole: likeness is empty, items are components */
     gci_view label;               /* whose its entry was; empty: nobody said */
-    bool is_kin;                  /* like enough that what differs may have changed; else there are no items */
+    bool is_same;                 /* the function that was asked for, by the label */
+    bool is_kin;                  /* that, or like enough that what differs may have changed; else there are no items */
     gci_likeness likeness;
     gci_diff *diff;               /* what items point into; NULL: no items */
     gci_diff_item const *items;   /* stored against asked */
@@ -115,6 +116,7 @@ typedef struct gci_near_question {
     gcache_key const *key;        /* of it: what was stored under it meanwhile isn't near it */
     gci_description const *asked; /* without its canonical form if that wasn't kept: */
     gci_view sketch;              /* then this stands in; else empty */
+    gci_view label;               /* whose it is: its own keys come first; empty: nobody said */
     uint64_t before_ns;           /* only among keys that were stored before; UINT64_MAX: all */
 } gci_near_question;
 

@@ -254,6 +254,8 @@ write_past(gci_journal_entry const *entry, gci_buf *out)
     if (entry->context.request.label != NULL)
         gci_json_member_text(out, "label", gci_view_text(entry->context.request.label));
     write_sources(&entry->context.request, out);
+    if (entry->context.request.why_asked != NULL)
+        gci_json_member_text(out, "why_asked", gci_view_text(entry->context.request.why_asked));
     if (entry->at_ns == 0)
         return;
     gci_buf_format(out, ", \"at_ns\": %llu, \"compile_ns\": %llu", (unsigned long long)entry->at_ns,

@@ -48,7 +48,8 @@ find_nearest(gci_journal_entry *entry)
     gci_store *store = entry->context.cache->store;
     gci_stored_description *stored = NULL;
     gci_description asked = entry->asked;
-    gci_near_question question = { .key = &entry->key, .asked = &asked, .before_ns = entry->at_ns };
+    gci_near_question question = { .key = &entry->key, .asked = &asked, .label = entry->label,
+                                   .before_ns = entry->at_ns };
     gci_buf form;
 
     gci_buf_init(&form, GCI_BUF_NO_LIMIT);

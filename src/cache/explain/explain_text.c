@@ -359,6 +359,17 @@ tell_fate(gci_trace const *trace, gci_story *story)
                    GCI_AS_MOMENT(trace->stored_ns));
 }
 
+/* A sentence a line. */
+static void
+tell_why_asked(char const *why, gci_story *story)
+{
+    for (; why != NULL && *why != '\0'; why += strspn(why, "\n")) {
+        size_t size = strcspn(why, "\n");
+        gci_visible_append(gci_story_begin(story, GCI_BLOCK_SENTENCE), gci_view_of(why, size));
+        why += size;
+    }
+}
+
 static void
 tell_reason(gci_journal_entry const *entry, gci_story *story)
 {
@@ -374,6 +385,7 @@ void
 gci_explain_tell(gci_journal_entry const *entry, size_t room, gci_story *story)
 {
     tell_head(entry, room != GCI_ROOM_ALL, story);
+    tell_why_asked(entry->context.request.why_asked, story);
     tell_reason(entry, story);
     if (entry->trace.live_count + entry->trace.evicted_count > 0)
         tell_candidates(entry, room, story);

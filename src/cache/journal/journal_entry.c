@@ -139,6 +139,12 @@ static gci_field const more_fields[] = {
 };
 static gci_fields const more_table = GCI_FIELDS("journal entry: miss, more", gci_journal_entry, more_fields);
 
+/* Where the caller said it. */
+static gci_field const asked_fields[] = {
+    GCI_STRING(gci_journal_entry, context.request.why_asked, "why asked", "as the caller said, a reason a line"),
+};
+static gci_fields const asked_table = GCI_FIELDS("journal entry: miss, asked", gci_journal_entry, asked_fields);
+
 static gci_field const hit_fields[] = {
     GCI_STRING(gci_journal_entry, entry, "entry", "its id"),
     GCI_NUMBER(gci_journal_entry, hits, 8, "hits", "it stands for"),
@@ -181,7 +187,7 @@ static gci_fields const *const tables_of_kinds[] = {
 };
 
 gci_fields const *const gci_journal_tables[GCI_JOURNAL_TABLES] = {
-    &front_table, &head_table, &miss_table, &more_table, &trial_item, &hit_table, &hit_more_table, &insert_table,
+    &front_table, &head_table, &miss_table, &more_table, &asked_table, &trial_item, &hit_table, &hit_more_table, &insert_table,
     &not_stored_table, &takeover_table,
 };
 
@@ -196,6 +202,8 @@ gci_journal_entry_write(gci_buf *out, gci_journal_entry const *entry)
     gci_fields_write(out, tables_of_kinds[entry->kind], entry);
     if (entry->kind == GCACHE_JOURNAL_MISS)
         gci_fields_write(out, &more_table, entry);
+    if (entry->kind == GCACHE_JOURNAL_MISS && entry->context.request.why_asked != NULL)
+        gci_fields_write(out, &asked_table, entry);
     if (entry->kind == GCACHE_JOURNAL_HIT && entry->context.request.sources_count != 0)
         gci_fields_write(out, &hit_more_table, entry);
 }
@@ -295,6 +303,8 @@ get_rest(gci_reader *reader, gci_journal_entry *entry)
     gci_fields_read(reader, tables_of_kinds[entry->kind], &entry->arena, entry);
     if (entry->kind == GCACHE_JOURNAL_MISS && !reader->failed && gci_reader_left(reader) != 0)
         gci_fields_read(reader, &more_table, &entry->arena, entry);
+    if (entry->kind == GCACHE_JOURNAL_MISS && !reader->failed && gci_reader_left(reader) != 0)
+        gci_fields_read(reader, &asked_table, &entry->arena, entry);
     if (entry->kind == GCACHE_JOURNAL_HIT && !reader->failed && gci_reader_left(reader) != 0)
         gci_fields_read(reader, &hit_more_table, &entry->arena, entry);
     if (reader->failed)

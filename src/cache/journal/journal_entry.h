@@ -73,7 +73,7 @@ void gci_journal_entry_clear(gci_journal_entry *entry);
 gcache_status gci_journal_entry_open(gci_journal_entry *entry, gcache_error *error);
 
 /* Its byte tables: what every entry begins with, and what follows by kind. */
-#define GCI_JOURNAL_TABLES 10
+#define GCI_JOURNAL_TABLES 11
 extern gci_fields const *const gci_journal_tables[GCI_JOURNAL_TABLES];
 
 #endif

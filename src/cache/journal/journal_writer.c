@@ -26,6 +26,9 @@
 /* A longer one than this wouldn't become short enough, and a miss shouldn't wait for it. */
 #define PACKED_FROM_MAX ((size_t)8 << 20)
 
+/* So much is kept of why the caller asked: dozens of lines. */
+#define WHY_BYTES ((size_t)4 << 10)
+
 /* Most entries are shorter: room that needn't grow. */
 #define ENTRY_USUAL ((size_t)4 << 10)
 /* What the parts of an entry may take in memory: more than fit into one. */
@@ -396,6 +399,12 @@ short_variant(gci_journal_entry *entry, char const *variant)
     return variant != NULL ? short_text(&entry->arena, gci_view_text(variant)).data : NULL;
 }
 
+static char const *
+kept_why(gci_journal_entry *entry, char const *why)
+{
+    return why != NULL ? gci_arena_copy(&entry->arena, gci_utf8_cut(gci_view_text(why), WHY_BYTES)).data : NULL;
+}
+
 /* With all that was asked, or with the hints that what decided reads. */
 static void
 fill_request(gci_journal_entry *entry, gci_context const *context, gcache_result const *result, gci_trace const *trace,
@@ -408,6 +417,7 @@ fill_request(gci_journal_entry *entry, gci_context const *context, gcache_result
         entry->context.names.symbols = context->names.symbols;
         entry->context.names.symbol_count = context->names.symbol_count;
         entry->own_test = context->request.guard_test != NULL;
+        entry->context.request.why_asked = kept_why(entry, context->request.why_asked);
         entry->bypass = result->note;
         return;
     }

@@ -150,6 +150,7 @@ hand_over(void *state, gci_journal_entry *entry)
         .compile_ns = entry->compile_ns,
         .payload_size = entry->payload_size,
         .text = remark_of(entry),
+        .why_asked = entry->context.request.why_asked != NULL ? entry->context.request.why_asked : "",
     };
 
     return to->fn(to->state, &view);

@@ -126,6 +126,8 @@ write_object(gci_buf *out, gcache_journal_entry const *entry, gci_arena *arena)
     set_times(&object, entry);
     if (entry->text[0] != '\0')
         cli_object_set_text(&object, "text", entry->text);
+    if (entry->why_asked[0] != '\0')
+        cli_object_set_text(&object, "why_asked", entry->why_asked);
     gci_json_write(out, &object.map);
     gci_buf_append_char(out, '\n');
 }

@@ -43,7 +43,7 @@ cli_subject_is_specific(cli_subject_options const *options)
 {
     return options->rules != NULL || options->hints_file != NULL || options->hints.count != 0 ||
            options->variant != NULL || options->expect_variant != NULL || options->pairs.count != 0 ||
-           options->sources.count != 0 || options->same_names;
+           options->sources.count != 0 || options->same_names || options->why_asked != NULL;
 }
 
 void
@@ -78,6 +78,7 @@ cli_subject_request(cli_subject const *subject, cli_subject_options const *optio
     request.provides_count = options->pairs.count;
     request.accept_renames = !options->same_names;
     request.label = options->label;
+    request.why_asked = options->why_asked;
     request.sources = subject->sources;
     request.sources_count = options->sources.count;
     return request;

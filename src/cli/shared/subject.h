@@ -9,7 +9,7 @@
 #include <guardcache/cache.h>
 
 typedef struct cli_subject_options {
-    char const *graph, *key, *hints_file, *variant, *expect_variant, *label, *rules;
+    char const *graph, *key, *hints_file, *variant, *expect_variant, *label, *why_asked, *rules;
     cli_list hints, pairs, sources;
     bool same_names;
 } cli_subject_options;
@@ -28,6 +28,7 @@ typedef struct cli_subject_options {
     { "variant", CLI_TEXT, offsetof(type, member.variant), "V", "only candidates of this variant" },  \
     { "expect-variant", CLI_TEXT, offsetof(type, member.expect_variant), "V", "prefer this variant, and say if it is missing" }, \
     { "provide", CLI_LIST, offsetof(type, member.pairs), "NAME=VALUE", "what candidates' requirements are compared with" }, \
+    { "why-asked", CLI_TEXT, offsetof(type, member.why_asked), "TEXT", "why it is compiled at all, a reason a line" }, \
     { "source", CLI_LIST, offsetof(type, member.sources), "NAME=TEXT", "what a hint is in the program: t0=x.size(0)" }, \
     { "same-names", CLI_FLAG, offsetof(type, member.same_names), NULL, "only candidates whose producer used the same names" }
 

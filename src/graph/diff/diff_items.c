@@ -25,18 +25,24 @@ gci_diff_new(size_t max_items)
 static gci_diff_part
 part_of(gci_view path)
 {
-    static char const *const names[] = {
-#define X(id, name) name,
+    static struct {
+        char const *name;
+        gci_diff_part part;
+    } const parts[] = {
+#define X(id, name) { name, GCI_DIFF_PART_##id },
         GCI_DIFF_PART_MAP(X)
 #undef X
+        /* as PyTorch's keys call them */
+        { "example_inputs", GCI_DIFF_PART_INPUTS },
+        { "gm", GCI_DIFF_PART_GRAPH },
     };
     size_t size = 0;
 
     while (size < path.size && path.data[size] != '.' && path.data[size] != '[')
         size++;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (gci_view_is(gci_view_of(path.data, size), names[i]))
-            return (gci_diff_part)i;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (gci_view_is(gci_view_of(path.data, size), parts[i].name))
+            return parts[i].part;
     return GCI_DIFF_PART_OTHER;
 }
 

@@ -31,6 +31,7 @@ from guardcache.torch import _entries as entries
 from guardcache.torch import _labels as labels
 from guardcache.torch import _live as live
 from guardcache.torch._binaries import BinaryStore, Taken
+from guardcache.torch._recompiles import Recompiles
 from guardcache.torch._records import BYPASS, HIT, MISS, UNUSED, Lookup, Statistics
 from guardcache.torch._symbols import Descriptions, rename_entry
 
@@ -108,6 +109,7 @@ class Adapter:
         self.records: deque[Lookup] = deque(maxlen=_RECORDS_MAX)
         self.evaluators: set[Any] = set()
         """PyTorch's functions that evaluate a guard text over the hints, which the library does better."""
+        self.recompiles = Recompiles()
         self.frames: Frames | None = None
         """Dynamo's frames, where they are kept too."""
         self._own = own
@@ -213,6 +215,7 @@ class Adapter:
             "label": question.label,
             "sources": question.sources,
             "guard_test": test,
+            "why_asked": self.recompiles.why(),
         }
         try:
             return self._begin(arguments) if begin else self.cache.lookup(**arguments)
@@ -452,8 +455,11 @@ class Adapter:
         with self._lock:
             self._bypasses[reason] += 1
         self.records.append(Lookup(kind, BYPASS, reason, label))
+        self._leave_behind(kind, label, reason)
+
+    def _leave_behind(self, kind: str, label: str, reason: str) -> None:
         try:
-            self.cache.lookup(Graph(kind), label=label, bypass=reason)
+            self.cache.lookup(Graph(kind), label=label, bypass=reason, why_asked=self.recompiles.why())
         except guardcache.Error as error:
             log.warning("a bypass can't be remembered: %s", error)
 
@@ -464,9 +470,12 @@ class Adapter:
         self.records.append(Lookup(entries.AOT, UNUSED, reason, labels.frame_label()))
 
     def passed_by(self, reason: str) -> None:
-        """Something isn't looked up in guardcache although the adapter is installed."""
+        """Something isn't looked up in guardcache although the adapter is installed. The library hears of it once."""
         with self._lock:
             self._passed_by[reason] += 1
+            first = self._passed_by[reason] == 1
+        if first:
+            self._leave_behind(entries.FX, labels.frame_label(), reason)
 
     def warn(self, line: str) -> None:
         log.warning("%s", line)

@@ -108,14 +108,23 @@ def _component(line: str) -> Component | None:
     if not closing or not colon:
         return None
     shown = short_tensor(text).replace("\0", "") or '""'
-    return Component(name, hashlib.sha256(digest.removeprefix("[").encode()).hexdigest(), shown[:_LINE_TEXT_MAX])
+    return Component(name, hashlib.sha256(digest.removeprefix("[").encode()).hexdigest(), _kept(shown))
+
+
+def _kept(text: str) -> str:
+    """With a last line that says what is left out, and differs where that does."""
+    left_out = text[_LINE_TEXT_MAX:]
+    if not left_out:
+        return text
+    digest = hashlib.sha256(left_out.encode()).hexdigest()[:8]
+    return f"{text[:_LINE_TEXT_MAX]}\n... cut: {len(left_out)} more characters ({digest})"
 
 
 @functools.lru_cache(maxsize=8)
 def _options(lines: str) -> tuple[str, str]:
     """Hash and text of the options. They are the same for nearly all graphs of a process."""
     texts = [line.partition(_OPTION)[2].replace("]: ", " = ", 1) for line in lines.split("\n")]
-    return hashlib.sha256(lines.encode()).hexdigest(), "\n".join(texts)[:_LINE_TEXT_MAX]
+    return hashlib.sha256(lines.encode()).hexdigest(), _kept("\n".join(texts))
 
 
 # A tensor in PyTorch's component lines, and what is left out of it because nearly every tensor has it.

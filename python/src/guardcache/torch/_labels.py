@@ -101,7 +101,7 @@ class Arguments:
             return
         names = [source.name if source is not None else "" for source in self._sources]
         held = [_HELD.search(text) is not None for text in names]
-        code = _traced_code()
+        code = traced_code()
         wrapped = code is not None and code.co_filename.startswith(_NOT_THE_PROGRAM)
         if wrapped:
             names = ["self." + text.removeprefix(_WRAPPED) if text.startswith(_WRAPPED) else text for text in names]
@@ -112,7 +112,7 @@ class Arguments:
 
 
 def _place() -> str:
-    code = _traced_code()
+    code = traced_code()
     if code is not None and not code.co_filename.startswith(_NOT_THE_PROGRAM):
         return f"{os.path.basename(code.co_filename)}:{_line(code)} {_signature(code)}"
     return _call(TracingContext.get()) if code is not None else ""
@@ -139,7 +139,7 @@ def _called_module() -> str:
     return found
 
 
-def _traced_code() -> CodeType | None:
+def traced_code() -> CodeType | None:
     """The compiled function: also while its backward is compiled, which comes when Dynamo is long done."""
     context = TracingContext.try_get()
     traced = getattr(context, "traced_code", None)

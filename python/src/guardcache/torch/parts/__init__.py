@@ -16,6 +16,7 @@ _FX_GRAPH = _CODECACHE + "FxGraphCache."
 _AOT_GRAPH = _AOT + "AOTAutogradCache."
 _FRAMES = "torch._dynamo.convert_frame:"
 _GUARDS = "torch._dynamo.guards:"
+_PGO = "torch._dynamo.pgo:"
 _FIND = "cls, key, local, remote_cache, evaluate_guards, hints"
 _RECORD = "cls, key, local_hit, local_miss, remote_hit, remote_miss"
 
@@ -184,8 +185,25 @@ PRECOMPILE = Part(
     ),
 )
 
+DYNAMO = Part(
+    "dynamo",
+    "Dynamo's reasons in explanations",
+    (
+        Seam(_FRAMES + "get_and_maybe_log_recompilation_reasons", "function", "...", used_in=_FRAMES + "_compile"),
+        Seam(
+            _PGO + "update_automatic_dynamic",
+            "function",
+            "tx, name, entry, *, ...",
+            used_in=_PGO + "process_automatic_dynamic",
+        ),
+        Seam(_PGO + "get_code_state", "function", ""),
+        Seam(_PGO + "CodeId.make", "static", "code, closure"),
+        Seam("torch._guards:CompileContext.current_compile_id", "static", ""),
+    ),
+)
+
 CACHES = (GRAPHS, AOT)
 """Of these one must be there, or there is nothing to do."""
 
-PARTS = (GRAPHS, AOT, NAMES, BINARIES, TUNING, TRITON)
+PARTS = (GRAPHS, AOT, NAMES, BINARIES, TUNING, TRITON, DYNAMO)
 """What is used wherever it can be."""
