@@ -58,6 +58,7 @@ static PyMethodDef module_methods[] = {
     { "reasons", library_reasons, METH_NOARGS, NULL },
     { "settings", library_settings, METH_VARARGS, NULL },
     { "places", bytes_places, METH_VARARGS, NULL },
+    { "digest_outside", bytes_digest, METH_VARARGS, NULL },
     { NULL, NULL, 0, NULL },
 };
 

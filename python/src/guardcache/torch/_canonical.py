@@ -183,7 +183,8 @@ class _Describer:
 
         The compiler's name is a requirement of those entries that need a compiler.
         """
-        options = {name: value for name, value in options.items() if name != "cpp.cxx"}
+        options = dict(options)
+        options.pop("cpp.cxx", None)
         try:
             self.graph.component("config", options)
         except TypeError:

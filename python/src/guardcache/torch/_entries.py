@@ -74,7 +74,7 @@ def components(lines: Sequence[str]) -> list[Component]:
         if component is not None:
             found.append(component)
     if first < end:
-        found.append(Component("inductor_config", *_options("\n".join(lines[first:end]))))
+        found.append(_options(lines[first:end]))
     return found
 
 
@@ -120,11 +120,23 @@ def _kept(text: str) -> str:
     return f"{text[:_LINE_TEXT_MAX]}\n... cut: {len(left_out)} more characters ({digest})"
 
 
-@functools.lru_cache(maxsize=8)
-def _options(lines: str) -> tuple[str, str]:
-    """Hash and text of the options. They are the same for nearly all graphs of a process."""
-    texts = [line.partition(_OPTION)[2].replace("]: ", " = ", 1) for line in lines.split("\n")]
-    return hashlib.sha256(lines.encode()).hexdigest(), _kept("\n".join(texts))
+class _LastOptions(NamedTuple):
+    lines: Sequence[str]
+    component: Component
+
+
+# They are the same for nearly all graphs of a process, and comparing them costs a tenth of describing them.
+_last_options = _LastOptions((), Component("", "", ""))
+
+
+def _options(lines: Sequence[str]) -> Component:
+    global _last_options
+    last = _last_options
+    if last.lines != lines:
+        text = _kept("\n".join(line.partition(_OPTION)[2].replace("]: ", " = ", 1) for line in lines))
+        digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()
+        last = _last_options = _LastOptions(lines, Component("inductor_config", digest, text))
+    return last.component
 
 
 # A tensor in PyTorch's component lines, and what is left out of it because nearly every tensor has it.
@@ -263,15 +275,8 @@ def _listed_options(content: bytes) -> list[tuple[int, int]]:
 def identity(content: bytes) -> bytes:
     """What two entries must share to be one: the pickled bytes but for timings, addresses, and the order of options."""
     options = _listed_options(content)
-    hasher = hashlib.sha256()
-    kept = 0
-    for start, end in sorted([*options, *_frames(content), *_volatile(content)]):
-        hasher.update(content[kept:start])
-        kept = max(kept, end)
-    hasher.update(content[kept:])
-    for option in sorted(content[start:end] for start, end in options):
-        hasher.update(option)
-    return hasher.digest()
+    parts = sorted([*options, *_frames(content), *_volatile(content)])
+    return _native.digest_outside(content, parts, b"".join(sorted(content[start:end] for start, end in options)))
 
 
 # ---- what an entry depends on besides its key ----
