@@ -106,7 +106,7 @@ PyObject *library_settings(PyObject *module, PyObject *args);
 
 /* places(content, text, pair): where the text occurs, fast if bytes pair and pair + 1 of it are rarely neighbours. */
 PyObject *bytes_places(PyObject *module, PyObject *args);
-/* digest_outside(content, parts, more): XXH3-128 of what lies outside of these parts, a sorted list of (begin, end), then of more. */
+/* digest_outside(content, parts, more): XXH3-128 of what lies outside of parts, a sorted list of (begin, end), and of more. */
 PyObject *bytes_digest(PyObject *module, PyObject *args);
 
 PyObject *verdict_tuple(gcache_verdict const *verdict);
