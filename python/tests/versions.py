@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -32,15 +33,28 @@ print(torch.compile(lambda x: (x * 2).relu())(torch.ones(3)).tolist(), guardcach
 """
 
 
+# Gigabytes from a package index that is far away.
+INSTALL_SECONDS_MAX = 600
+# All live tests on a busy machine take forty minutes.
+TESTS_SECONDS_MAX = 7200
+
+
 class AbsentError(Exception):
     """A version can't be installed here."""
 
 
 def install(python: Path, *what: str) -> None:
     command = [str(python), "-m", "pip", "install", "-q", "--no-cache-dir", "--disable-pip-version-check", *what]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise AbsentError(done.stderr.strip()[-500:])
+    subprocess.run(command, capture_output=True, text=True, check=True, timeout=INSTALL_SECONDS_MAX)
+
+
+def install_pytorch(python: Path, version: str) -> None:
+    try:
+        install(python, "torch" if version == "newest" else f"torch=={version}", "numpy")
+    except subprocess.CalledProcessError as error:
+        raise AbsentError(error.stderr.strip()[-500:]) from None
+    except subprocess.TimeoutExpired:
+        raise AbsentError(f"not within {INSTALL_SECONDS_MAX} s") from None
 
 
 def made_wheel() -> str:
@@ -74,7 +88,7 @@ def try_version(wheel: str, version: str, quick: bool) -> bool:
     try:
         venv.create(directory / "venv", with_pip=True)
         python = directory / "venv" / "bin" / "python"
-        install(python, "torch" if version == "newest" else f"torch=={version}", "numpy")
+        install_pytorch(python, version)
         install(python, wheel)
         show = "import torch; print('== PyTorch', torch.__version__, flush=True)"
         subprocess.run([str(python), "-c", show], check=False)
@@ -82,8 +96,12 @@ def try_version(wheel: str, version: str, quick: bool) -> bool:
         install(python, "pytest", *needed())
         tests = [str(HERE / "live" / name) for name in SHORT] if quick else [str(HERE / "live")]
         options = ["-q", "-p", "no:cacheprovider", "--show-capture=no", "-c", str(HERE.parent / "pyproject.toml")]
-        run = subprocess.run([str(python), "-m", "pytest", *options, *tests], cwd=directory, check=False)
+        command = [str(python), "-m", "pytest", *options, *tests]
+        run = subprocess.run(command, cwd=directory, check=False, timeout=TESTS_SECONDS_MAX)
         return good and run.returncode == 0
+    except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
+        print(f"   {error}\n{error.stderr or ''}", flush=True)
+        return False
     finally:
         shutil.rmtree(directory, ignore_errors=True)
 
@@ -94,6 +112,8 @@ def main() -> None:
     parser.add_argument("--version", action="append")
     parser.add_argument("--quick", action="store_true")
     wanted = parser.parse_args()
+    # What ends this process from outside mustn't leave gigabytes behind.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     wheel = os.path.abspath(wanted.wheel) if wanted.wheel else made_wheel()
     passed, failed, absent = 0, 0, 0
     for version in wanted.version or VERSIONS:
