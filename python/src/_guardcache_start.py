@@ -2,7 +2,8 @@
 
 Two ways lead here, of which one is enough: `guardcache-start.pth`, which Python reads at each start, and the entry
 point in the group ``torch.backends``, which PyTorch calls at its import. Neither imports PyTorch or guardcache: what
-waits is a finder that installs the adapter right after the script's own import of the module with PyTorch's caches.
+waits is a finder that installs the adapter right after the script's own import of the module with PyTorch's caches, or
+before the script's first call of a function that must find it installed.
 
 Every Python process that has the variable set pays for this file, so it imports nothing that Python hasn't yet.
 """
@@ -19,9 +20,17 @@ if TYPE_CHECKING:
 
 _TRIGGER = "torch._inductor.compile_fx"
 
+# They change Inductor's directory for a while, which would be taken for that of the installation, or they fill
+# PyTorch's own store, which isn't asked any more afterwards. A script may call them before it imports what compiles.
+_FIRST = {
+    "torch._inductor.utils": "fresh_cache",
+    "torch._inductor.runtime.cache_dir_utils": "temporary_cache_dir",
+    "torch.compiler._cache": "CacheArtifactManager.populate_caches",
+}
+
 
 class _Loader:
-    """The module's own loader, and then `finish`."""
+    """The module's own loader, and then `_imported`."""
 
     def __init__(self, loader: "Loader") -> None:
         self._loader = loader
@@ -33,16 +42,16 @@ class _Loader:
         assert module.__spec__ is not None
         module.__spec__.loader = module.__loader__ = self._loader
         self._loader.exec_module(module)
-        finish()
+        _imported(module)
 
 
 class _Finder:
-    """Waits until one module was imported: who only asks where it is, or imports it in vain, doesn't end that."""
+    """Waits until a module was imported: who only asks where it is, or imports it in vain, doesn't end that."""
 
     def find_spec(
         self, name: str, path: "Sequence[str] | None" = None, target: "ModuleType | None" = None
     ) -> "ModuleSpec | None":
-        if name != _TRIGGER:
+        if name != _TRIGGER and name not in _FIRST:
             return None
         from importlib.machinery import PathFinder
 
@@ -61,6 +70,40 @@ def start() -> None:
     if _finder is None:
         _finder = _Finder()
         sys.meta_path.insert(0, _finder)
+        # The entry point comes when PyTorch has imported some of itself.
+        for name in _FIRST:
+            if name in sys.modules:
+                _imported(sys.modules[name])
+
+
+def _imported(module: "ModuleType") -> None:
+    """An exception here would break the script's import."""
+    if module.__name__ == _TRIGGER:
+        finish()
+        return
+    try:
+        _precede(module, _FIRST[module.__name__])
+    except Exception as error:
+        _tell(error)
+
+
+def _precede(module: "ModuleType", path: str) -> None:
+    """Lets `finish` come before each call of a function; where PyTorch has moved it, nothing changes."""
+    from functools import wraps
+
+    where, _, name = path.rpartition(".")
+    place = getattr(module, where, None) if where else module
+    held = vars(place).get(name) if place is not None else None
+    if held is None or (where and not isinstance(held, (staticmethod, classmethod))):
+        return
+    function = getattr(place, name)
+
+    @wraps(function)
+    def preceded(*arguments: object, **named: object) -> object:
+        finish()
+        return function(*arguments, **named)
+
+    setattr(place, name, staticmethod(preceded) if where else preceded)
 
 
 def autoload() -> None:

@@ -8,6 +8,8 @@ import sys
 from importlib import metadata
 from pathlib import Path
 
+import pytest
+
 
 def run(script: str, **environment: str) -> str:
     done = subprocess.run(
@@ -74,3 +76,55 @@ def test_asking_where_the_module_is_doesnt_end_the_wait(tmp_path: Path) -> None:
         "importlib.import_module(name)"
     )
     assert run(script, PYTHONPATH=str(tmp_path), GUARDCACHE_TORCH="0") == "installed True"
+
+
+# The hook waits for the modules, or comes when they are imported already, as PyTorch's entry point does.
+CALLS = """
+import sys, _guardcache_start as s
+s.finish = lambda: print("installed", end=" ")
+early, late = (lambda: None), s.start
+if sys.argv[1] == "imported":
+    early, late = late, early
+late()
+import torch._inductor.utils, torch._inductor.runtime.cache_dir_utils, torch.compiler._cache as c
+early()
+print(torch._inductor.utils.fresh_cache(1), torch._inductor.runtime.cache_dir_utils.temporary_cache_dir(x=2), end=" ")
+print(c.CacheArtifactManager.populate_caches(3), c.CacheArtifactManager().populate_caches(4))
+"""
+
+
+def torch_with(directory: Path, fresh_cache: str, populate_caches: str) -> None:
+    sources = {
+        "torch/_inductor/utils.py": fresh_cache,
+        "torch/_inductor/runtime/cache_dir_utils.py": "def temporary_cache_dir(x): return x",
+        "torch/compiler/_cache.py": f"class CacheArtifactManager:\n    {populate_caches}",
+    }
+    for name, source in sources.items():
+        path = directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(source)
+    for package in ("torch", "torch/_inductor", "torch/_inductor/runtime", "torch/compiler"):
+        (directory / package / "__init__.py").touch()
+
+
+@pytest.mark.parametrize("how", ["imported", "waits"])
+@pytest.mark.parametrize(
+    "kind", ["@staticmethod\n    def {}(x): return x", "@classmethod\n    def {}(cls, x): return x"]
+)
+def test_what_must_find_the_adapter_installed_installs_it(how: str, kind: str, tmp_path: Path) -> None:
+    torch_with(tmp_path, "def fresh_cache(x): return x", kind.format("populate_caches"))
+    script = f"import sys; sys.argv = ['', {how!r}]\n" + CALLS
+    told = run(script, PYTHONPATH=str(tmp_path), GUARDCACHE_TORCH="0")
+    assert told == "installed installed 1 2 installed installed 3 4"
+
+
+def test_a_function_that_has_moved_stays_as_it_is(tmp_path: Path) -> None:
+    torch_with(tmp_path, "fresh_cache = None", "populate_caches = 3")
+    script = (
+        "import _guardcache_start as s; s.finish = lambda: print('installed')\n"
+        "s.start(); import torch._inductor.utils as u, torch.compiler._cache as c\n"
+        "print(u.fresh_cache, c.CacheArtifactManager.populate_caches)\n"
+    )
+    assert run(script, PYTHONPATH=str(tmp_path), GUARDCACHE_TORCH="0") == "None 3"
+    (tmp_path / "torch" / "compiler" / "_cache.py").write_text("")
+    assert run("import _guardcache_start as s; s.start(); import torch.compiler._cache", PYTHONPATH=str(tmp_path)) == ""
