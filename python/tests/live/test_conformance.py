@@ -20,6 +20,7 @@ torch = pytest.importorskip("torch")
 import torch._functorch.config as functorch_config  # noqa: E402
 import torch._inductor.config as inductor_config  # noqa: E402
 from torch._dynamo.utils import counters  # noqa: E402
+from torch._functorch._aot_autograd import autograd_cache  # noqa: E402
 from torch._functorch._aot_autograd.autograd_cache import AOTAutogradCache  # noqa: E402
 from torch._inductor import metrics  # noqa: E402
 from torch._inductor.codecache import FxGraphCache, PyCodeCache  # noqa: E402
@@ -819,3 +820,22 @@ def test_uninstalling_gives_pytorch_its_own_back() -> None:
     assert os.path.isdir(os.path.join(cache_dir(), "fxgraph"))
     with pytest.raises(guardcache.torch.NotInstalledError):
         guardcache.torch.statistics()
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_a_function_that_somebody_holds_is_pytorchs_own_after_uninstalling(again: bool, tmp_path: Path) -> None:
+    """As PyTorch's own tests do, which import some of them by name."""
+    make_key, write = autograd_cache.autograd_cache_key, FxGraphCache._write_to_local_cache
+    find, clear = FxGraphCache.find_guarded_entry, FxGraphCache.clear
+    guardcache.torch.uninstall()
+    if again:
+        guardcache.torch.install(tmp_path / "another")
+    with inductor_config.patch(freezing=True), pytest.raises(autograd_cache.BypassAOTAutogradCache, match="freezing"):
+        make_key(torch.fx.symbolic_trace(double), [torch.ones(4)], None)
+    write("fheld", b"no pickle")
+    assert os.listdir(FxGraphCache._get_tmp_dir_for_key("fheld"))
+    clear()
+    assert not os.path.exists(FxGraphCache._get_tmp_dir_for_key("fheld"))
+    assert find("fheld", True, None, lambda *_: True, [])[0] is None
+    if again:
+        assert not guardcache.torch.lookups()

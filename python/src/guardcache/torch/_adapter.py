@@ -113,6 +113,7 @@ class Adapter:
         self.frames: Frames | None = None
         """Dynamo's frames, where they are kept too."""
         self._own = own
+        self._closed = False
         self._home = cache_dir()
         self._lock = threading.Lock()
         self._counts: Counter[str] = Counter()
@@ -130,6 +131,7 @@ class Adapter:
         """When graphs were compiled, and how long that took, by PyTorch's key."""
 
     def close(self) -> None:
+        self._closed = True
         if self._own:
             self.cache.close()
 
@@ -137,8 +139,10 @@ class Adapter:
         """False while PyTorch works in another Inductor directory than at installation.
 
         `fresh_cache` asks for isolation that way, and standalone artifacts for files in PyTorch's own layout: both get
-        PyTorch's own store.
+        PyTorch's own store. So does who holds one of the replaced functions after `uninstall`.
         """
+        if self._closed:
+            return False
         # `cache_dir` makes directories; it also leaves what it returned in the environment.
         return os.environ.get("TORCHINDUCTOR_CACHE_DIR") == self._home or cache_dir() == self._home
 
@@ -458,6 +462,8 @@ class Adapter:
         self._leave_behind(kind, label, reason)
 
     def _leave_behind(self, kind: str, label: str, reason: str) -> None:
+        if self._closed:
+            return
         try:
             self.cache.lookup(Graph(kind), label=label, bypass=reason, why_asked=self.recompiles.why())
         except guardcache.Error as error:
