@@ -117,6 +117,7 @@ class Driver:
     def __init__(self, python: str, file: Path, way: str, directory: Path, only: str, timeout: float) -> None:
         self.python, self.file, self.way = python, file, way
         self.directory, self.only, self.timeout = directory, only, timeout
+        directory.mkdir(parents=True, exist_ok=True)
         self.run = Run()
         self.rounds = 0
 
@@ -253,7 +254,6 @@ def main() -> None:
     problems = []
     with tempfile.TemporaryDirectory(prefix="guardcache-upstream-") as made:
         directory = Path(wanted.keep or made).resolve()
-        directory.mkdir(parents=True, exist_ok=True)
         for name, file in files.items():
             problems += report(name, *run_file(python, file, directory, wanted.only, wanted.timeout))
     for problem in problems:
