@@ -1,6 +1,7 @@
 """PyTorch's own caches and guardcache's adapter on the same graphs, in one run.
 
-    build/venv/bin/python bench/frameworks/pytorch.py [--quick] [--rows lookup|key|insert|start] [--models mlp gpt2]
+    build/venv/bin/python bench/frameworks/pytorch.py [--quick] [--models mlp gpt2]
+                                                      [--rows lookup|key|insert|start|frames|hook]
 
 Each row has both medians and their ratio; only the ratio means anything on another machine. Times are of the processor,
 children's included: neither side waits for a disk, and what else a machine does doesn't count. Lookups include
@@ -16,6 +17,7 @@ import copy
 import json
 import os
 import pickle
+import resource
 import statistics
 import subprocess
 import sys
@@ -263,6 +265,62 @@ def start_rows(model: str, repeat: int) -> Iterator[Row]:
         yield f"{model}: warm start on another machine", theirs, ours
 
 
+# ---- Dynamo's frames ----
+
+# Runs first, so that what a process does once isn't counted with the model.
+FIRST = "pooling"
+
+
+def model_seconds(root: Path, model: str, way: str) -> float:
+    """Processor seconds of compiling and the first call, beyond imports; each way has directories of its own."""
+    scenario = {"models": [FIRST, model], "batches": [4], "adapter": way != "theirs"}
+    environment = {
+        **os.environ,
+        "TORCHINDUCTOR_CACHE_DIR": str(root / way),
+        "GUARDCACHE_DIR": str(root / f"{way}-cache"),
+        "TORCHINDUCTOR_COMPILE_THREADS": "1",
+        "TORCH_CACHING_PRECOMPILE": "1" if way == "theirs" else "0",
+    }
+    command = [sys.executable, str(LIVE_TESTS / "scenario.py"), json.dumps({**scenario, "precompile": way == "frames"})]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    seconds: float = json.loads(done.stdout.rstrip().rpartition("\n")[2])[model]["batches"][0]["cpu_seconds"]
+    return seconds
+
+
+def frame_rows(model: str, repeat: int) -> Iterator[Row]:
+    """A second process with PyTorch's precompile, with guardcache's, and with its AOT and graph caches alone."""
+    medians = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for way in ("theirs", "frames", "graphs"):
+            model_seconds(Path(folder), model, way)
+            medians[way] = statistics.median(model_seconds(Path(folder), model, way) for _ in range(repeat)) * 1e6
+    yield f"{model}: frames beside TORCH_CACHING_PRECOMPILE", medians["theirs"], medians["frames"]
+    yield f"{model}: frames beside guardcache's AOT hit", medians["graphs"], medians["frames"]
+
+
+# ---- a process without PyTorch ----
+
+# What Python runs at each start where the package is installed.
+HOOK = Path(guardcache.__file__).parents[1] / "guardcache-start.pth"
+
+
+def hook_rows(pairs: int) -> Iterator[Row]:
+    """A process that does nothing but what Python's `site` does, without the start hook and with it."""
+    plain, hooked = "import os", HOOK.read_text()
+    samples: dict[str, list[float]] = {plain: [], hooked: []}
+    for _ in range(pairs):
+        for script, found in samples.items():
+            began = children_us()
+            subprocess.run([sys.executable, "-S", "-c", script], check=True)
+            found.append(children_us() - began)
+    yield "a process without PyTorch, the start hook", *(statistics.median(found) for found in samples.values())
+
+
+def children_us() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return (used.ru_utime + used.ru_stime) * 1e6
+
+
 def show(row: Row) -> None:
     name, theirs, ours = row
     print(f"{name:44} {theirs:14,.0f} {ours:14,.0f} {theirs / ours:9.1f}", flush=True)
@@ -271,7 +329,7 @@ def show(row: Row) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--quick", action="store_true", help="fewer repetitions, and no whole processes")
-    parser.add_argument("--rows", choices=("lookup", "key", "insert", "start"), help="these alone")
+    parser.add_argument("--rows", choices=("lookup", "key", "insert", "start", "frames", "hook"), help="these alone")
     parser.add_argument("--models", nargs="+", default=["mlp", "gpt2"], help="what is started")
     parser.add_argument("--repeat", type=int, default=3, help="how often each warm process is started")
     arguments = parser.parse_args()
@@ -283,6 +341,13 @@ def main() -> None:
         for model in arguments.models:
             for row in start_rows(model, arguments.repeat):
                 show(row)
+    if not arguments.quick and arguments.rows in (None, "frames"):
+        for model in arguments.models:
+            for row in frame_rows(model, arguments.repeat):
+                show(row)
+    if arguments.rows in (None, "hook"):
+        for row in hook_rows(20 if arguments.quick else 200):
+            show(row)
 
 
 def rows(wanted: str | None, seconds: float) -> Iterator[Row]:
