@@ -10,6 +10,7 @@ from __future__ import annotations
 import enum
 import hashlib
 import inspect
+import marshal
 import types
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -60,6 +61,7 @@ class Contents:
 
     def __init__(self) -> None:
         self._classes: dict[type, str] = {}
+        self._definitions: dict[type, str] = {}
         self._functions: dict[int, tuple[Any, str]] = {}
         self.codes: dict[int, types.CodeType] = {}
         """Of all functions that were looked at, by identity: Python's own equality of codes is too wide."""
@@ -135,17 +137,18 @@ class Contents:
             return f"class {cls.__qualname__}"
         if cls not in self._classes:
             self._classes[cls] = f"class {_name(cls)}, within itself"
-            parts = [text for base in cls.__mro__ for text in self._of_definition(base)]
+            parts = [self._definition(base) for base in cls.__mro__]
             self._classes[cls] = f"class {_name(cls)} {digest(parts)}"
         return self._classes[cls]
 
-    def _of_definition(self, cls: type) -> Iterator[str]:
-        yield _name(cls)
-        if cls.__module__ == "builtins":
-            return
-        for name, value in sorted(vars(cls).items()):
-            if name not in _NOT_DEFINED:
-                yield f"{name}: {self._of_member(value)}"
+    def _definition(self, cls: type) -> str:
+        """Without bases: all of a model's modules have one in common."""
+        known = self._definitions.get(cls)
+        if known is None:
+            members = [] if cls.__module__ == "builtins" else sorted(vars(cls).items())
+            told = (f"{name}: {self._of_member(value)}" for name, value in members if name not in _NOT_DEFINED)
+            self._definitions[cls] = known = digest([_name(cls), *told])
+        return known
 
     def _of_member(self, value: Any) -> str:
         """Classes that a class mentions are told by their names: those that are used have guards of their own."""
@@ -175,12 +178,9 @@ class Settings(Contents):
 
 
 def digest(parts: Iterable[str]) -> str:
-    hasher = hashlib.sha256()
-    for part in parts:
-        encoded = part.encode("utf-8", "surrogatepass")
-        hasher.update(len(encoded).to_bytes(8, "little"))
-        hasher.update(encoded)
-    return hasher.hexdigest()
+    texts = list(parts)
+    whole = f"{list(map(len, texts))}{''.join(texts)}"
+    return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 # By identity: Python takes codes for equal that differ in what is done with exceptions.
@@ -194,16 +194,21 @@ def code_digest(code: types.CodeType) -> str:
     """
     known: str | None = _code_digests.get(code)  # type: ignore[no-untyped-call]
     if known is None:
-        parts = [
-            code.co_code.hex(),
-            repr((code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)),
-            repr((code.co_names, code.co_varnames, code.co_cellvars, code.co_freevars)),
-            code.co_linetable.hex(),
-            getattr(code, "co_exceptiontable", b"").hex(),
-            *(_of_constant(constant) for constant in code.co_consts),
-        ]
-        _code_digests[code] = known = digest(parts)
+        parts = (
+            code.co_code,
+            (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags),
+            (code.co_names, code.co_varnames, code.co_cellvars, code.co_freevars),
+            code.co_linetable,
+            getattr(code, "co_exceptiontable", b""),
+            tuple(each if type(each) in _MARSHALLED else (_of_constant(each),) for each in code.co_consts),
+        )
+        # Version 0 writes each object as it is, without references, which depend on who else has it.
+        _code_digests[code] = known = hashlib.sha256(marshal.dumps(parts, 0)).hexdigest()
     return known
+
+
+# Constants that `marshal` writes alike in all processes. A tuple is none: what is told of another constant stands in one.
+_MARSHALLED = frozenset([bool, int, str, bytes, type(None), type(...)])
 
 
 def _of_constant(constant: Any) -> str:
