@@ -16,10 +16,15 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import torch
 from torch import nn
+from torch._inductor import codecache, compile_fx
+from torch._inductor.output_code import CompiledFxGraphConstantsWithGm
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 Tensors = list[torch.Tensor]
 
@@ -144,6 +149,48 @@ def standalone() -> Tensors:
         return [torch.compile(blocks(1), backend=backend, fullgraph=True)(numbers(3, 8))]
 
 
+class _AlwaysHolds(ShapeEnv):
+    """The caller has seen to it that what it asks for serves it."""
+
+    def evaluate_guards_expression(self, *_: Any) -> bool:
+        return True
+
+
+def _compiled_by_key(graph: torch.fx.GraphModule, inputs: list[Any], handle: Path) -> Callable[..., Any]:
+    """Inductor alone, without AOTAutograd's cache; the key under which it stores is kept by the caller."""
+    keys: list[str] = []
+    own_hash = codecache.compiled_fx_graph_hash
+
+    def compiled_fx_graph_hash(*arguments: Any) -> tuple[str, list[str]]:
+        key, lines = own_hash(*arguments)
+        keys.append(key)
+        return key, lines
+
+    with (
+        mock.patch.object(codecache, "compiled_fx_graph_hash", compiled_fx_graph_hash),
+        mock.patch.object(codecache.FxGraphCache, "_check_can_cache", return_value=None),
+        torch._functorch.config.patch(enable_autograd_cache=False),
+    ):
+        made = compile_fx.compile_fx(graph, inputs, inner_compile=compile_fx.compile_fx_inner)
+    handle.write_text(keys[0])
+    return made  # type: ignore[no-any-return]
+
+
+def _found_by_key(graph: torch.fx.GraphModule, inputs: list[Any], handle: Path) -> Callable[..., Any]:
+    constants = CompiledFxGraphConstantsWithGm(graph)
+    found, _ = codecache.FxGraphCache._lookup_graph(handle.read_text(), inputs, True, None, constants)
+    assert found is not None, "what was compiled isn't found"
+    return lambda *arguments: found(list(arguments))
+
+
+def by_key() -> Tensors:
+    """As vLLM's InductorAdaptor compiles: a second process looks up by the key that the first one kept."""
+    handle = Path(os.environ["TORCHINDUCTOR_CACHE_DIR"]) / f"key-{'guardcache.torch' in sys.modules}"
+    make = _found_by_key if handle.exists() else _compiled_by_key
+    with torch.no_grad(), mock.patch.object(codecache.FxGraphCache, "_get_shape_env", return_value=_AlwaysHolds()):
+        return [torch.compile(blocks(1), backend=lambda g, i: make(g, i, handle), fullgraph=True)(numbers(3, 8))]
+
+
 def _rank(rank: int, world: int, place: str, adapter: bool, how: str) -> None:
     import torch.distributed as dist
 
@@ -211,6 +258,7 @@ CASES: dict[str, Callable[[], Tensors]] = {
     "cond": cond,
     "aoti": aoti,
     "standalone": standalone,
+    "by_key": by_key,
     "ddp": _distributed("ddp", 2),
     "fsdp": _distributed("fsdp", 2),
     "ddp4": _distributed("ddp", 4),

@@ -85,6 +85,14 @@ def test_vllms_way_works_as_without(machines: Machines) -> None:
         assert any("standalone artifact" in reason for reason in report["passed_by"])
 
 
+def test_what_is_found_by_a_key_that_the_caller_kept(machines: Machines) -> None:
+    here = machines.new()
+    plain = [run(here, "by_key", adapter=False) for _ in range(2)]
+    cold, warm = run(here, "by_key"), run(here, "by_key")
+    assert {report["digest"] for report in (*plain, cold, warm)} == {plain[0]["digest"]}
+    assert (cold["outcomes"], warm["outcomes"]) == (["miss"], ["hit"])
+
+
 def _decisions(report: dict[str, Any]) -> list[list[str]]:
     """Of each rank, about AOT's entries."""
     return [[outcome.strip() for outcome in outcomes if outcome.startswith("aot")] for outcomes in report["ranks"]]

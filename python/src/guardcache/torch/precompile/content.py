@@ -207,7 +207,7 @@ def code_digest(code: types.CodeType) -> str:
     return known
 
 
-# Constants that `marshal` writes alike in all processes. A tuple is none: what is told of another constant stands in one.
+# Constants that `marshal` writes alike in all processes. A tuple is none: what is told of others stands in one.
 _MARSHALLED = frozenset([bool, int, str, bytes, type(None), type(...)])
 
 
