@@ -1,7 +1,7 @@
 """What PyTorch keeps for GPUs, with its own classes: kernels bundled with a graph.
 
-Records of best configurations are in `test_pieces.py`. No device is needed but for the last test. Kernels are files laid
-out as Triton's cache directory lays them out.
+Records of best configurations are in `test_pieces.py`. No device is needed but for the last test. Kernels are files
+laid out as Triton's cache directory lays them out.
 """
 
 from __future__ import annotations
