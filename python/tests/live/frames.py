@@ -238,6 +238,69 @@ def case_replaced_method(_: Path) -> bool:
     return (before.frames, before.frames_stored) == (after.frames, after.frames_stored)
 
 
+NAMES = {"a", "bb", "ccc", "dddd", "eeeee"}
+
+
+def walking(x: torch.Tensor) -> torch.Tensor:
+    for name in NAMES:
+        x = mm(x, X) * len(name) + 1
+    return x
+
+
+def walking_constant(x: torch.Tensor) -> torch.Tensor:
+    for name in {"a", "bb", "ccc", "dddd", "eeeee"}:
+        x = mm(x, X) * len(name) + 2
+    return x
+
+
+def case_sets_are_walked(_: Path) -> bool:
+    """Texts hash otherwise in each process."""
+    return all(
+        bool(torch.allclose(torch.compile(f)(X / 64), f(X / 64), rtol=1e-5)) for f in (walking, walking_constant)
+    )
+
+
+def asking(x: torch.Tensor, how: str = "bb") -> torch.Tensor:
+    return mm(x, x) if how in {"a", "bb", "ccc"} else x
+
+
+def case_sets_are_asked(_: Path) -> bool:
+    return same(torch.compile(asking), asking, X)
+
+
+def by_builtin(x: torch.Tensor) -> torch.Tensor:
+    return mm(x[: max(2, 3)], x)
+
+
+def case_a_builtin_is_shadowed(_: Path) -> bool:
+    """Not in the first process."""
+    if NUMBER:
+        globals()["max"] = min
+    right = same(torch.compile(by_builtin), by_builtin, X)
+    globals().pop("max", None)
+    return right
+
+
+operators = torch.library.Library("frames", "DEF")
+operators.define("taken_apart(Tensor x) -> Tensor")
+operators.impl("taken_apart", lambda x: x * (NUMBER + 2), "CompositeImplicitAutograd")
+
+
+def by_operator(x: torch.Tensor) -> torch.Tensor:
+    return torch.ops.frames.taken_apart(mm(x, x)) + 1
+
+
+def case_an_operator_of_ones_own(_: Path) -> bool:
+    """It is traced through when the graph is compiled, and nothing says what it was: at least no frame is kept.
+
+    PyTorch's own keys know operators by their names, so that its graph caches, and guardcache below them, find it.
+    """
+    before = guardcache.torch.statistics()
+    torch.compile(by_operator)(X)
+    after = guardcache.torch.statistics()
+    return (before.frames, before.frames_stored) == (after.frames, after.frames_stored)
+
+
 def main() -> None:
     guardcache.torch.install(precompile=True)
     report = {}

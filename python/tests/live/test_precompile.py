@@ -59,6 +59,7 @@ def test_what_changes_while_a_process_runs(tmp_path: Path) -> None:
                 "GUARDCACHE_DIR": str(tmp_path / "guardcache"),
                 "TORCHINDUCTOR_COMPILE_THREADS": "1",
                 "NUMBER": str(number),
+                "PYTHONHASHSEED": str(number + 1),
             },
             capture_output=True,
             text=True,
@@ -67,10 +68,15 @@ def test_what_changes_while_a_process_runs(tmp_path: Path) -> None:
         reports.append(json.loads(done.stdout.rstrip().rpartition("\n")[2]))
     for report in reports:
         assert [case for case, told in report.items() if not told["right"]] == []
-    never = {"case_assumed_constant", "case_passes", "case_replaced_method"}
+    never = {"case_assumed_constant", "case_passes", "case_replaced_method", "case_an_operator_of_ones_own"}
+    # In the second process something differs from the first, and in the third perhaps from the second.
+    other = {"case_passes", "case_sets_are_walked", "case_a_builtin_is_shadowed"}
+    never |= other
     for report in reports[1:]:
-        assert {case: told["stored"] for case, told in report.items() if told["stored"]}.keys() <= {"case_passes"}
+        assert {case: told["stored"] for case, told in report.items() if told["stored"]}.keys() <= other
         assert [case for case, told in report.items() if case not in never and not told["hits"]] == []
-    assert [report["case_assumed_constant"]["stored"] for report in reports] == [0, 0, 0]
+    for case in ("case_assumed_constant", "case_an_operator_of_ones_own"):
+        assert [report[case]["stored"] for report in reports] == [0, 0, 0]
+    assert reports[1]["case_a_builtin_is_shadowed"]["hits"] == 0
     # Passes with another uuid are other passes.
     assert [report["case_passes"]["hits"] for report in reports] == [0, 0, 0]

@@ -7,12 +7,14 @@ guards by itself.
 
 from __future__ import annotations
 
+import builtins
+import dis
 import enum
 import hashlib
 import inspect
 import marshal
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import torch
@@ -126,6 +128,7 @@ class Contents:
                 self.of(function.__kwdefaults__, depth + 1),
                 self.of({name: value for name, value in vars(function).items() if name != _WRAPPER_ID}, depth + 1),
                 *(self._of_cell(cell, depth + 1) for cell in function.__closure__ or ()),
+                *(f"own {name}" for name in shadowed(function.__code__, function.__globals__)),
             ]
             known = (function, f"function {digest(parts)}")
             self._functions[id(function)] = known
@@ -201,6 +204,7 @@ def code_digest(code: types.CodeType) -> str:
             code.co_linetable,
             getattr(code, "co_exceptiontable", b""),
             tuple(each if type(each) in _MARSHALLED else (_of_constant(each),) for each in code.co_consts),
+            _walked_sets(code),
         )
         # Version 0 writes each object as it is, without references, which depend on who else has it.
         _code_digests[code] = known = hashlib.sha256(marshal.dumps(parts, 0)).hexdigest()
@@ -209,6 +213,27 @@ def code_digest(code: types.CodeType) -> str:
 
 # Constants that `marshal` writes alike in all processes. A tuple is none: what is told of others stands in one.
 _MARSHALLED = frozenset([bool, int, str, bytes, type(None), type(...)])
+
+
+def _walked_sets(code: types.CodeType) -> tuple[str, ...]:
+    """In which order sets among the constants are walked, unless all that is asked is what is in them."""
+    if not any(type(constant) is frozenset for constant in code.co_consts):
+        return ()
+    steps = list(dis.get_instructions(code))
+    walked = [
+        step.argval
+        for step, following in zip(steps, [*steps[1:], None], strict=True)
+        if type(step.argval) is frozenset and (following is None or following.opname != "CONTAINS_OP")
+    ]
+    return tuple(", ".join(_of_constant(each) for each in constant) for constant in walked)
+
+
+def shadowed(code: types.CodeType, world: Mapping[str, Any]) -> list[str]:
+    """The builtins of which the code reads a name that is another thing in its globals. Dynamo doesn't guard that they
+    aren't.
+    """
+    names = {name for inner in codes_in(code) for name in inner.co_names}
+    return sorted(names & vars(builtins).keys() & world.keys())
 
 
 def _of_constant(constant: Any) -> str:

@@ -112,7 +112,18 @@ class Scope:
 
 def _constant(contents: Contents, value: Any, more: tuple[Any, ...]) -> str:
     _require_told(contents, value, 0)
-    return contents.of(value)
+    walked = _walked(contents, value, 0)
+    return contents.of(value) + (f" walked {walked}" if walked else "")
+
+
+def _walked(contents: Contents, value: Any, depth: int) -> str:
+    """In which order a loop takes what is in sets: of texts another one in each process. Dynamo traces the loop so."""
+    if type(value) in (set, frozenset):
+        return f"{{{', '.join(contents.of(each) for each in value)}}}"
+    if type(value) not in _CONTAINERS or depth == _DEPTH_MAX:
+        return ""
+    inner = (*value, *(value.values() if type(value) is dict else ()))
+    return " ".join(text for each in inner if (text := _walked(contents, each, depth + 1)))
 
 
 def _require_told(contents: Contents, value: Any, depth: int) -> None:

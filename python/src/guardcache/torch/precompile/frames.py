@@ -117,7 +117,7 @@ class Frames:
         label = f"{code.co_filename}:{code.co_firstlineno} {code.co_qualname}"
         frame = _Frame(code, world, local, named["compile_id"])
         try:
-            first = key.of_frame(code, local, compiler, one_graph, hooks)
+            first = key.of_frame(code, world, local, compiler, one_graph, hooks)
         except Exception as reason:
             self._adapter.frame_refused(label, _text(reason))
             return original(*arguments, **named)

@@ -18,7 +18,7 @@ from torch._dynamo.eval_frame import innermost_backend
 from torch._inductor import codecache
 
 from guardcache.torch import _entries as entries
-from guardcache.torch.precompile.content import Settings, UnprovableError, code_digest, digest
+from guardcache.torch.precompile.content import Settings, UnprovableError, code_digest, digest, shadowed
 
 # Where a compile goes through; what it traces of the rest is compared by itself.
 _COMPILERS = (
@@ -34,7 +34,7 @@ _COMPILERS = (
 )
 
 # Changes with what is stored.
-_FORMAT = "1"
+_FORMAT = "2"
 
 
 class Key(NamedTuple):
@@ -49,7 +49,9 @@ def made(kind: str, parts: dict[str, str]) -> Key:
     return Key(text, [(name, hashlib.sha256(value.encode()).hexdigest(), value) for name, value in parts.items()])
 
 
-def of_frame(code: types.CodeType, local: dict[str, Any], compiler: Any, one_graph: bool, hooks: Any) -> Key:
+def of_frame(
+    code: types.CodeType, world: dict[str, Any], local: dict[str, Any], compiler: Any, one_graph: bool, hooks: Any
+) -> Key:
     """`UnprovableError` for what can't be told across processes."""
     _require(not any(vars(hooks).values()), "hooks that look at or leave out guards")
     _require(not _distributed(), "a distributed job, whose process groups are its own")
@@ -62,6 +64,7 @@ def of_frame(code: types.CodeType, local: dict[str, Any], compiler: Any, one_gra
         {
             "format": _FORMAT,
             "code": code_digest(code),
+            "names of builtins": ", ".join(shadowed(code, world)),
             "arguments": _arguments(local),
             "fullgraph": str(one_graph),
             "backend": _backend(compiler),

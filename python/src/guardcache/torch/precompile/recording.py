@@ -19,7 +19,7 @@ from torch._guards import Guard, GuardsSet
 from torch.utils import _pytree as pytree
 
 import guardcache
-from guardcache.torch.precompile import facts, traced
+from guardcache.torch.precompile import facts, operators, traced
 from guardcache.torch.precompile.content import UnprovableError
 from guardcache.torch.precompile.facts import Look, Scope, Seen
 
@@ -110,6 +110,7 @@ class Recording:
 
     def take_guards(self, manager: Any, builder: Any, guards: Sequence[Guard], output: Any) -> None:
         """In the place of `CheckFunctionManager.serialize_guards`."""
+        operators.require_known(output.graph, output.nn_modules.values())
         self.state = _state(output)
         self.shapes = manager.shape_code_parts
         self.modules = facts.by_address(builder.scope["G"])
