@@ -281,6 +281,44 @@ def case_a_builtin_is_shadowed(_: Path) -> bool:
     return right
 
 
+class Thing:
+    """Two of them are equal in all that is asked of them."""
+
+
+one = Thing()
+other = one if NUMBER == 0 else Thing()
+
+
+def by_identity(x: torch.Tensor) -> torch.Tensor:
+    return mm(x, x) if one is other else x
+
+
+class Lists:
+    def __init__(self) -> None:
+        self.first: list[int] = []
+        self.second = self.first if NUMBER == 0 else []
+
+
+def by_list(x: torch.Tensor, lists: Lists) -> torch.Tensor:
+    lists.first.append(1)
+    return mm(x[: 2 + len(lists.second)], x)
+
+
+def case_one_object_in_the_first_process(_: Path) -> bool:
+    return same(torch.compile(by_identity), by_identity, X) and torch.equal(
+        torch.compile(by_list)(X, Lists()), by_list(X, Lists())
+    )
+
+
+def case_a_method_of_another_name(_: Path) -> bool:
+    before = guardcache.torch.statistics()
+    torch.Tensor.sin = torch.Tensor.cos  # type: ignore[method-assign]
+    torch.compile(lambda x: mm(x.sin(), x))(X)
+    del torch.Tensor.sin
+    after = guardcache.torch.statistics()
+    return (before.frames, before.frames_stored) == (after.frames, after.frames_stored)
+
+
 operators = torch.library.Library("frames", "DEF")
 operators.define("taken_apart(Tensor x) -> Tensor")
 operators.impl("taken_apart", lambda x: x * (NUMBER + 2), "CompositeImplicitAutograd")

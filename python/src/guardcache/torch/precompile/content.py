@@ -20,9 +20,9 @@ from typing import Any
 import torch
 from torch.utils.weak import WeakIdKeyDictionary
 
-_PLAIN = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis), type(NotImplemented))
+PLAIN = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis), type(NotImplemented))
 _TORCH_PLAIN = (torch.dtype, torch.device, torch.layout, torch.memory_format)
-_BUILTIN = (
+BUILTIN = (
     types.BuiltinFunctionType,
     types.WrapperDescriptorType,
     types.MethodDescriptorType,
@@ -73,7 +73,7 @@ class Contents:
         if isinstance(value, enum.Enum):
             return f"{_name(type(value))}.{value.name}={self.of(value.value, depth + 1)}"
         kind = type(value)
-        if kind in _PLAIN or kind in _TORCH_PLAIN:
+        if kind in PLAIN or kind in _TORCH_PLAIN:
             return f"{kind.__name__} {value!r}"
         if kind in (tuple, list, torch.Size):
             return f"{kind.__name__} [{self._all(value, depth)}]"
@@ -100,11 +100,11 @@ class Contents:
             return self.of_function(value, depth)
         if isinstance(value, types.MethodType):
             return f"method {self.identity(value.__func__, depth)} of {self.of(value.__self__, depth + 1)}"
-        if isinstance(value, _BUILTIN):
+        if isinstance(value, BUILTIN):
             return _builtin(value)
         if isinstance(value, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)):
             return f"operator {value}"
-        if isinstance(value, enum.Enum) or type(value) in _PLAIN or type(value) in _TORCH_PLAIN:
+        if isinstance(value, enum.Enum) or type(value) in PLAIN or type(value) in _TORCH_PLAIN:
             return self.of(value, depth)
         if isinstance(value, property):
             return f"property {self._all((value.fget, value.fset, value.fdel), depth)}"
@@ -242,7 +242,7 @@ def _of_constant(constant: Any) -> str:
     if isinstance(constant, (tuple, frozenset)):
         texts = [_of_constant(each) for each in constant]
         return f"{type(constant).__name__} {digest(texts if isinstance(constant, tuple) else sorted(texts))}"
-    if type(constant) not in (*_PLAIN, torch.dtype, torch.device):
+    if type(constant) not in (*PLAIN, torch.dtype, torch.device):
         raise UnprovableError(f"a constant of type {type(constant).__name__} in {type(constant).__module__}")
     return f"{type(constant).__name__} {constant!r}"
 

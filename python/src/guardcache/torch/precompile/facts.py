@@ -21,7 +21,7 @@ from torch._dynamo.guards import _get_closure_vars
 from torch._dynamo.output_graph import get_builtins_dict
 
 from guardcache.torch.precompile import traced
-from guardcache.torch.precompile.content import Contents, UnprovableError
+from guardcache.torch.precompile.content import BUILTIN, PLAIN, Contents, UnprovableError
 
 Description = Callable[[Contents, Any, tuple[Any, ...]], str]
 
@@ -52,6 +52,8 @@ class Seen:
     sources: dict[str, str] = field(default_factory=dict)
     """What the hints are called in the program."""
     contents: Contents = field(default_factory=Contents)
+    objects: dict[int, tuple[Any, str]] = field(default_factory=dict)
+    """Of what is looked at, alive: the first place of each object that a program can tell from an equal one."""
 
 
 # What Dynamo calls the builtins in a frame's globals, and modules there: by a count of the process, by an address.
@@ -273,6 +275,7 @@ def look(scope: Scope, looks: Iterable[Look], seen: Seen | None = None) -> Seen:
             _fact(seen, each, traced.describe(each.place, seen.contents))
             continue
         value = scope.find(each.place)
+        _one_object(seen, each.place, value)
         if each.kind == INTEGER and type(value) is int:
             _hint(seen, each.place, value)
             continue
@@ -282,6 +285,20 @@ def look(scope: Scope, looks: Iterable[Look], seen: Seen | None = None) -> Seen:
                     _hint(seen, f"{each.place}.{name}()[{i}]", number)
         _fact(seen, each, _describe(seen.contents, each, value))
     return seen
+
+
+# Of which two that are equal may be one object in one process and two in another, and nobody minds.
+_INTERCHANGEABLE = (*PLAIN, tuple, frozenset, type, types.FunctionType, types.MethodType, types.ModuleType, *BUILTIN)
+
+
+def _one_object(seen: Seen, place: str, value: Any) -> None:
+    """Which places have one object. Dynamo traces `is`, and a change through one of them, without a guard on that."""
+    if isinstance(value, _INTERCHANGEABLE) or value is _ABSENT:
+        return
+    first = seen.objects.setdefault(id(value), (value, place))[1]
+    same = f"{place} is {first}"
+    if first != place and same not in seen.facts.get("SAME", ()):
+        seen.facts.setdefault("SAME", []).append(same)
 
 
 def _fact(seen: Seen, each: Look, text: str) -> None:

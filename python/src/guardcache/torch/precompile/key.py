@@ -141,11 +141,14 @@ def _saved_tensor_hooks() -> bool:
 def _replaced_methods() -> bool:
     """Dynamo takes tensors' methods for PyTorch's own, and guards none."""
     return any(
-        isinstance(value, types.FunctionType)
-        and not (value.__module__ or "").startswith("torch")
-        and hasattr(torch._C.TensorBase, name)
-        for name, value in vars(torch.Tensor).items()
+        _is_another(name, value) for name, value in vars(torch.Tensor).items() if hasattr(torch._C.TensorBase, name)
     )
+
+
+def _is_another(name: str, value: Any) -> bool:
+    if isinstance(value, types.FunctionType):
+        return not (value.__module__ or "").startswith("torch")
+    return getattr(value, "__name__", name) != name
 
 
 def _config(module: Any) -> str:
