@@ -9,15 +9,12 @@ from machines import Machines
 
 
 @pytest.fixture(scope="session")
-def workshop(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
+def workshop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An Inductor directory for the whole session: compilers are probed, and equal kernels compiled, once.
 
-    Where pytest-xdist runs several files at a time, it is the same for all of its workers.
+    Each worker of pytest-xdist has one of its own: some tests clear PyTorch's own store in it, which others count.
     """
-    base = tmp_path_factory.getbasetemp()
-    shared = (base.parent if hasattr(request.config, "workerinput") else base) / "workshop"
-    shared.mkdir(exist_ok=True)
-    return shared
+    return tmp_path_factory.mktemp("workshop")
 
 
 @pytest.fixture
