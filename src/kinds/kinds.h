@@ -51,7 +51,7 @@ extern size_t const gci_shipped_count;
     X(CONTIGUOUS, "contiguous", "the stored strides that differ are those of a contiguous tensor")          \
     X(IMAGES, "images", "that input has four dimensions, as images have")                                   \
     X(CASTS, "casts", "conversions to an element type of 16 bits were added to the graph, or taken out")    \
-    X(TRAINING, "training", "what a module does only in training, drop or normalize, is in one graph only")  \
+    X(TRAINING, "training", "the same function; what a module does only in training is in one graph only")  \
     X(SIZED, "size", "what varies is known as a size of a tensor: {tensor}, {dim}")                         \
     X(NAMED, "named", "what varies has a name in the user's program: {source}")                             \
     X(EQUALITY, "equality", "a guard for one value of a symbol: {low}")                                     \

@@ -142,7 +142,7 @@ gci_advice_on_difference(gci_journal_entry const *entry, gci_near_key const *nea
         out->facts |= GCI_FACT_BIT(NOT_STORED);
     if (gci_path_is_in_graph(item->path) && is_autocast(near, item))
         out->facts |= GCI_FACT_BIT(CASTS);
-    if (gci_path_is_in_graph(item->path) && gci_advice_is_training(item))
+    if (near->is_same && gci_path_is_in_graph(item->path) && gci_advice_is_training(item))
         out->facts |= GCI_FACT_BIT(TRAINING);
     if (item->hunks.data != NULL) {
         gci_advice_on_hunks(item->hunks, out);

@@ -12,6 +12,7 @@ import dis
 import enum
 import hashlib
 import inspect
+import itertools
 import marshal
 import types
 from collections.abc import Iterable, Iterator, Mapping
@@ -204,7 +205,6 @@ def code_digest(code: types.CodeType) -> str:
             code.co_linetable,
             getattr(code, "co_exceptiontable", b""),
             tuple(each if type(each) in _MARSHALLED else (_of_constant(each),) for each in code.co_consts),
-            _walked_sets(code),
         )
         # Version 0 writes each object as it is, without references, which depend on who else has it.
         _code_digests[code] = known = hashlib.sha256(marshal.dumps(parts, 0)).hexdigest()
@@ -215,17 +215,19 @@ def code_digest(code: types.CodeType) -> str:
 _MARSHALLED = frozenset([bool, int, str, bytes, type(None), type(...)])
 
 
-def _walked_sets(code: types.CodeType) -> tuple[str, ...]:
-    """In which order sets among the constants are walked, unless all that is asked is what is in them."""
+def walks_texts(code: types.CodeType) -> bool:
+    """Whether it may walk over a set of its own that has texts, whose order is another one in each process. To ask what
+    is in one is no walk.
+    """
     if not any(type(constant) is frozenset for constant in code.co_consts):
-        return ()
+        return False
     steps = list(dis.get_instructions(code))
-    walked = [
-        step.argval
-        for step, following in zip(steps, [*steps[1:], None], strict=True)
-        if type(step.argval) is frozenset and (following is None or following.opname != "CONTAINS_OP")
-    ]
-    return tuple(", ".join(_of_constant(each) for each in constant) for constant in walked)
+    return any(
+        type(step.argval) is frozenset
+        and any(isinstance(each, (str, bytes, tuple)) for each in step.argval)
+        and following.opname != "CONTAINS_OP"
+        for step, following in itertools.pairwise(steps)
+    )
 
 
 def shadowed(code: types.CodeType, world: Mapping[str, Any]) -> list[str]:

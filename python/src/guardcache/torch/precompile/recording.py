@@ -20,7 +20,7 @@ from torch.utils import _pytree as pytree
 
 import guardcache
 from guardcache.torch.precompile import facts, operators, traced
-from guardcache.torch.precompile.content import UnprovableError
+from guardcache.torch.precompile.content import UnprovableError, walks_texts
 from guardcache.torch.precompile.facts import Look, Scope, Seen
 
 
@@ -92,6 +92,8 @@ class Recording:
             self.seen = facts.look(self.scope, functions, seen)
             self.looks += functions
             self.conditions = self._conditions(self.seen)
+            if any(walks_texts(code) for code in (self.code, *sources)):
+                raise UnprovableError("a loop over a set of texts, whose order is another one in each process")
         except UnprovableError as error:
             self.refuse(str(error))
 
