@@ -286,7 +286,7 @@ class Thing:
 
 
 one = Thing()
-other = one if NUMBER == 0 else Thing()
+other = one if NUMBER else Thing()
 
 
 def by_identity(x: torch.Tensor) -> torch.Tensor:
@@ -296,7 +296,7 @@ def by_identity(x: torch.Tensor) -> torch.Tensor:
 class Lists:
     def __init__(self) -> None:
         self.first: list[int] = []
-        self.second = self.first if NUMBER == 0 else []
+        self.second = self.first if NUMBER else []
 
 
 def by_list(x: torch.Tensor, lists: Lists) -> torch.Tensor:
@@ -304,10 +304,32 @@ def by_list(x: torch.Tensor, lists: Lists) -> torch.Tensor:
     return mm(x[: 2 + len(lists.second)], x)
 
 
-def case_one_object_in_the_first_process(_: Path) -> bool:
+def case_one_object_after_the_first_process(_: Path) -> bool:
     return same(torch.compile(by_identity), by_identity, X) and torch.equal(
         torch.compile(by_list)(X, Lists()), by_list(X, Lists())
     )
+
+
+def shifting(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    x.add_(1)
+    return mm(y, y)
+
+
+def case_overlapping_after_the_first_process(_: Path) -> bool:
+    def pair() -> tuple[torch.Tensor, torch.Tensor]:
+        whole = torch.arange(72.0).reshape(9, 8)
+        return (whole[:8], whole[1:]) if NUMBER else (whole[:8], whole[1:].clone())
+
+    return torch.equal(torch.compile(shifting)(*pair()), shifting(*pair()))
+
+
+def by_key(named: dict[Any, Any]) -> torch.Tensor:
+    return mm(named["x"], named["x"]) * list(named)[1]
+
+
+def case_keys_of_the_first_process(_: Path) -> bool:
+    named = {"x": X, NUMBER + 2: 0}
+    return same(torch.compile(by_key), by_key, named)
 
 
 def case_a_method_of_another_name(_: Path) -> bool:

@@ -27,6 +27,8 @@ Description = Callable[[Contents, Any, tuple[Any, ...]], str]
 
 _ABSENT = object()
 
+_TENSORS = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
+
 _CONTAINERS = (tuple, list, set, frozenset, dict, torch.Size)
 _DEPTH_MAX = 4
 
@@ -54,6 +56,8 @@ class Seen:
     contents: Contents = field(default_factory=Contents)
     objects: dict[int, tuple[Any, str]] = field(default_factory=dict)
     """Of what is looked at, alive: the first place of each object that a program can tell from an equal one."""
+    storages: dict[int, int] = field(default_factory=dict)
+    """Whose each storage is."""
 
 
 # What Dynamo calls the builtins in a frame's globals, and modules there: by a count of the process, by an address.
@@ -162,7 +166,7 @@ def _of_module(contents: Contents, module: torch.nn.Module) -> str:
 
 
 def _tensor(contents: Contents, value: Any, more: tuple[Any, ...]) -> str:
-    if type(value) not in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer):
+    if type(value) not in _TENSORS:
         raise UnprovableError(f"a tensor of class {type(value).__name__}")
     marks = [item for item in vars(value).items() if item[0].startswith("_dynamo_") and not _is_dynamos(*item)]
     facts = [
@@ -188,7 +192,8 @@ def _held_tensor(contents: Contents, value: Any, more: tuple[Any, ...]) -> str:
 
 
 def _length(contents: Contents, value: Any, more: tuple[Any, ...]) -> str:
-    return f"{contents.of_class(type(value))} of {len(value)}"
+    keys = _keys(contents, value, more) if isinstance(value, dict) else ""  # which Dynamo takes for constants
+    return f"{contents.of_class(type(value))} of {len(value)} {keys}".rstrip()
 
 
 def _keys(contents: Contents, value: Any, more: tuple[Any, ...]) -> str:
@@ -295,10 +300,21 @@ def _one_object(seen: Seen, place: str, value: Any) -> None:
     """Which places have one object. Dynamo traces `is`, and a change through one of them, without a guard on that."""
     if isinstance(value, _INTERCHANGEABLE) or value is _ABSENT:
         return
+    if isinstance(value, torch.Tensor):
+        _require_own_storage(seen, value)
     first = seen.objects.setdefault(id(value), (value, place))[1]
     same = f"{place} is {first}"
     if first != place and same not in seen.facts.get("SAME", ()):
         seen.facts.setdefault("SAME", []).append(same)
+
+
+def _require_own_storage(seen: Seen, value: torch.Tensor) -> None:
+    """What is compiled for tensors that overlap is compiled for these; no guard of Dynamo's says which don't."""
+    if value.layout is not torch.strided or type(value) not in _TENSORS:
+        return
+    storage = value.untyped_storage()._cdata
+    if seen.storages.setdefault(storage, id(value)) != id(value):
+        raise UnprovableError("two tensors that share a storage")
 
 
 def _fact(seen: Seen, each: Look, text: str) -> None:
