@@ -5,6 +5,7 @@ python frames.py DIRECTORY      prints a line of JSON, by case: whether the numb
 
 from __future__ import annotations
 
+import abc
 import importlib
 import json
 import os
@@ -307,6 +308,56 @@ def by_list(x: torch.Tensor, lists: Lists) -> torch.Tensor:
 def case_one_object_after_the_first_process(_: Path) -> bool:
     return same(torch.compile(by_identity), by_identity, X) and torch.equal(
         torch.compile(by_list)(X, Lists()), by_list(X, Lists())
+    )
+
+
+def plain(x: torch.Tensor) -> torch.Tensor:
+    return x + 1
+
+
+def equal(x: torch.Tensor) -> torch.Tensor:
+    return x + 1
+
+
+equal.__code__ = plain.__code__
+Same = type("Thing", (), {"__module__": __name__})
+Twin = type("Thing", (), {"__module__": __name__})
+kind = Same if NUMBER else Twin
+
+
+class Abstract(abc.ABC):  # noqa: B024
+    pass
+
+
+class Registered:
+    pass
+
+
+if NUMBER:
+    Abstract.register(Registered)
+
+
+def by_function(x: torch.Tensor) -> torch.Tensor:
+    return mm(x, x) if first_of_two is second_of_two else mm(x, x) + 1
+
+
+first_of_two = plain
+second_of_two = plain if NUMBER else equal
+
+
+def by_class(x: torch.Tensor, thing: Any) -> torch.Tensor:
+    return mm(x, x) * 2 if type(thing) is kind else mm(x, x) * 3
+
+
+def by_registration(x: torch.Tensor, thing: Any) -> torch.Tensor:
+    return mm(x, x) * 5 if isinstance(thing, Abstract) else mm(x, x) * 7
+
+
+def case_relations_after_the_first_process(_: Path) -> bool:
+    return (
+        same(torch.compile(by_function), by_function, X)
+        and same(torch.compile(by_class), by_class, X, Same())
+        and same(torch.compile(by_registration), by_registration, X, Registered())
     )
 
 

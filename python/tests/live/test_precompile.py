@@ -78,6 +78,7 @@ def test_what_changes_while_a_process_runs(tmp_path: Path) -> None:
         "case_one_object_after_the_first_process",
     }
     other |= {"case_overlapping_after_the_first_process", "case_keys_of_the_first_process"}
+    other.add("case_relations_after_the_first_process")
     never |= other
     for report in reports[1:]:
         assert {case: told["stored"] for case, told in report.items() if told["stored"]}.keys() <= other

@@ -31,7 +31,7 @@ gci_advice_graph gci_advice_graph_of_item(gci_diff_item const *item);
 /* Of a text's lines that differ (gci_diff_item). */
 gci_advice_graph gci_advice_graph_of_hunks(gci_view hunks);
 void gci_advice_on_hunks(gci_view hunks, gci_advice_case *out);
-/* What the lines of one side have that those of the other don't, as a module that is in training on one side. */
+/* Whether operations that a module has in training alone are on one side only. */
 bool gci_advice_is_training(gci_diff_item const *item);
 /* Of `name = value` on both sides, where it is one name. */
 void gci_advice_on_line(gci_view stored, gci_view asked, gci_advice_case *out);

@@ -7,12 +7,13 @@ guards by itself.
 
 from __future__ import annotations
 
+import _abc
+import abc
 import builtins
 import dis
 import enum
 import hashlib
 import inspect
-import itertools
 import marshal
 import types
 from collections.abc import Iterable, Iterator, Mapping
@@ -151,7 +152,7 @@ class Contents:
         if known is None:
             members = [] if cls.__module__ == "builtins" else sorted(vars(cls).items())
             told = (f"{name}: {self._of_member(value)}" for name, value in members if name not in _NOT_DEFINED)
-            self._definitions[cls] = known = digest([_name(cls), *told])
+            self._definitions[cls] = known = digest([_name(cls), *_registered(cls), *told])
         return known
 
     def _of_member(self, value: Any) -> str:
@@ -169,6 +170,14 @@ class Contents:
         if depth > _DEPTH_MAX:
             return "..."
         return ", ".join(self.of(value, depth + 1) for value in values)
+
+
+def _registered(cls: type) -> list[str]:
+    """The classes that an abstract one takes for its subclasses without their saying so."""
+    if type(cls) is not abc.ABCMeta:
+        return []
+    registered, *_ = _abc._get_dump(cls)  # type: ignore[attr-defined]
+    return sorted(_name(found) for reference in registered if (found := reference()) is not None)
 
 
 class Settings(Contents):
@@ -216,17 +225,17 @@ _MARSHALLED = frozenset([bool, int, str, bytes, type(None), type(...)])
 
 
 def walks_texts(code: types.CodeType) -> bool:
-    """Whether it may walk over a set of its own that has texts, whose order is another one in each process. To ask what
-    is in one is no walk.
+    """Whether it may walk over a set of its own that has more than numbers, whose order is another one in each process.
+    To ask what is in one is no walk.
     """
     if not any(type(constant) is frozenset for constant in code.co_consts):
         return False
     steps = list(dis.get_instructions(code))
     return any(
         type(step.argval) is frozenset
-        and any(isinstance(each, (str, bytes, tuple)) for each in step.argval)
-        and following.opname != "CONTAINS_OP"
-        for step, following in itertools.pairwise(steps)
+        and not all(isinstance(each, (int, float, complex)) for each in step.argval)
+        and (following is None or following.opname != "CONTAINS_OP")
+        for step, following in zip(steps, [*steps[1:], None], strict=True)
     )
 
 

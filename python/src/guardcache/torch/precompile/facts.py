@@ -21,7 +21,7 @@ from torch._dynamo.guards import _get_closure_vars
 from torch._dynamo.output_graph import get_builtins_dict
 
 from guardcache.torch.precompile import traced
-from guardcache.torch.precompile.content import BUILTIN, PLAIN, Contents, UnprovableError
+from guardcache.torch.precompile.content import PLAIN, Contents, UnprovableError
 
 Description = Callable[[Contents, Any, tuple[Any, ...]], str]
 
@@ -281,6 +281,8 @@ def look(scope: Scope, looks: Iterable[Look], seen: Seen | None = None) -> Seen:
             continue
         value = scope.find(each.place)
         _one_object(seen, each.place, value)
+        if each.kind == "TYPE_MATCH":
+            _one_class(seen, each.place, type(value))
         if each.kind == INTEGER and type(value) is int:
             _hint(seen, each.place, value)
             continue
@@ -293,7 +295,7 @@ def look(scope: Scope, looks: Iterable[Look], seen: Seen | None = None) -> Seen:
 
 
 # Of which two that are equal may be one object in one process and two in another, and nobody minds.
-_INTERCHANGEABLE = (*PLAIN, tuple, frozenset, type, types.FunctionType, types.MethodType, types.ModuleType, *BUILTIN)
+_INTERCHANGEABLE = (*PLAIN, tuple, frozenset)
 
 
 def _one_object(seen: Seen, place: str, value: Any) -> None:
@@ -306,6 +308,16 @@ def _one_object(seen: Seen, place: str, value: Any) -> None:
     same = f"{place} is {first}"
     if first != place and same not in seen.facts.get("SAME", ()):
         seen.facts.setdefault("SAME", []).append(same)
+
+
+def _one_class(seen: Seen, place: str, cls: type) -> None:
+    """A class of equal content may be another one, to `is` and to `isinstance`; its bases too."""
+    if cls.__module__ == "builtins":
+        return
+    is_new = id(cls) not in seen.objects
+    _one_object(seen, f"type({place})", cls)
+    for i, base in enumerate(cls.__mro__[1:-1] if is_new else ()):
+        _one_object(seen, f"type({place}).__mro__[{i + 1}]", base)
 
 
 def _require_own_storage(seen: Seen, value: torch.Tensor) -> None:
