@@ -7,7 +7,7 @@ guards by itself.
 
 from __future__ import annotations
 
-import _abc
+import _abc  # type: ignore[import-not-found]
 import abc
 import builtins
 import dis
@@ -176,7 +176,7 @@ def _registered(cls: type) -> list[str]:
     """The classes that an abstract one takes for its subclasses without their saying so."""
     if type(cls) is not abc.ABCMeta:
         return []
-    registered, *_ = _abc._get_dump(cls)  # type: ignore[attr-defined]
+    registered, *_ = _abc._get_dump(cls)
     return sorted(_name(found) for reference in registered if (found := reference()) is not None)
 
 
