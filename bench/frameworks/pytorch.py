@@ -219,25 +219,20 @@ def key_rows(seconds: float) -> Iterator[Row]:
 # ---- whole processes ----
 
 
-def first_call(inductor: Path, cache: Path, ours: bool, model: str) -> float:
-    """Processor seconds of the first call in a fresh process."""
-    scenario = {"model": model, "batches": [4], "backward": True, "adapter": ours}
-    environment = {
-        **os.environ,
-        "TORCHINDUCTOR_CACHE_DIR": str(inductor),
-        "GUARDCACHE_DIR": str(cache),
-        "TORCHINDUCTOR_COMPILE_THREADS": "1",
-    }
-    done = subprocess.run(
-        [sys.executable, str(LIVE_TESTS / "scenario.py"), json.dumps(scenario)],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    report = json.loads(done.stdout.rstrip().rpartition("\n")[2])[model]
-    seconds: float = report["batches"][0]["cpu_seconds"]
+def cpu_seconds(scenario: dict[str, Any], model: str, **variables: str) -> float:
+    """Of compiling a model and its first call, in a fresh process."""
+    environment = {**os.environ, "TORCHINDUCTOR_COMPILE_THREADS": "1", **variables}
+    command = [sys.executable, str(LIVE_TESTS / "scenario.py"), json.dumps({**scenario, "batches": [4]})]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"{model}: exit status {done.returncode}\n{done.stderr[-2000:]}")
+    seconds: float = json.loads(done.stdout.rstrip().rpartition("\n")[2])[model]["batches"][0]["cpu_seconds"]
     return seconds
+
+
+def first_call(inductor: Path, cache: Path, ours: bool, model: str) -> float:
+    scenario = {"model": model, "backward": True, "adapter": ours}
+    return cpu_seconds(scenario, model, TORCHINDUCTOR_CACHE_DIR=str(inductor), GUARDCACHE_DIR=str(cache))
 
 
 def remove_shared_objects(folder: Path) -> None:
@@ -272,20 +267,15 @@ FIRST = "pooling"
 
 
 def model_seconds(root: Path, model: str, way: str) -> float:
-    """Processor seconds of compiling and the first call, beyond imports; each way has directories of its own."""
-    ours = way in ("graphs", "frames")
-    scenario = {"models": [FIRST, model], "batches": [4], "adapter": ours}
-    environment = {
-        **os.environ,
-        "TORCHINDUCTOR_CACHE_DIR": str(root / way),
-        "GUARDCACHE_DIR": str(root / f"{way}-cache"),
-        "TORCHINDUCTOR_COMPILE_THREADS": "1",
-        "TORCH_CACHING_PRECOMPILE": "1" if way == "precompile" else "0",
-    }
-    command = [sys.executable, str(LIVE_TESTS / "scenario.py"), json.dumps({**scenario, "precompile": way == "frames"})]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    seconds: float = json.loads(done.stdout.rstrip().rpartition("\n")[2])[model]["batches"][0]["cpu_seconds"]
-    return seconds
+    """Beyond imports; each way has directories of its own."""
+    scenario = {"models": [FIRST, model], "adapter": way in ("graphs", "frames"), "precompile": way == "frames"}
+    return cpu_seconds(
+        scenario,
+        model,
+        TORCHINDUCTOR_CACHE_DIR=str(root / way),
+        GUARDCACHE_DIR=str(root / f"{way}-cache"),
+        TORCH_CACHING_PRECOMPILE="1" if way == "precompile" else "0",
+    )
 
 
 def frame_rows(model: str, repeat: int) -> Iterator[Row]:

@@ -247,6 +247,23 @@ GCACHE_API void gcache_result_clear(gcache_result *result);
 GCACHE_API gcache_status gcache_place(gcache *cache, gcache_result const *result, char const *directory,
                                       gcache_error *error);
 
+/*
+ * As gcache_place, of one attachment alone.
+ * GCACHE_OK; ERROR_NOT_FOUND, ERROR_CORRUPT, ERROR_LIMIT, ERROR_NO_SPACE, ERROR_READ_ONLY, ERROR_IO, ERROR_MEMORY: as there;
+ * ERROR_ARGUMENT also for a name that the hit hasn't.
+ */
+GCACHE_API gcache_status gcache_place_one(gcache *cache, gcache_result const *result, char const *name, char const *directory,
+                                          gcache_error *error);
+
+/*
+ * The verified bytes of one of a hit's attachments, for callers that need no file: what several entries share and would
+ * otherwise have in each payload. *out_bytes is freed with gcache_free; NULL unless GCACHE_OK.
+ * GCACHE_OK; ERROR_NOT_FOUND, ERROR_CORRUPT: it is gone or damaged, and the entry was put aside as by gcache_place;
+ * ERROR_ARGUMENT (also a name that the hit hasn't), ERROR_IO, ERROR_MEMORY.
+ */
+GCACHE_API gcache_status gcache_attachment_get(gcache *cache, gcache_result const *result, char const *name, void **out_bytes,
+                                               size_t *out_size, gcache_error *error);
+
 /* ---- insert ---- */
 
 /* One compiled variant. Borrowed during the call. */

@@ -337,17 +337,17 @@ cache_explain(PyObject *self, PyObject *args)
     return shown;
 }
 
-/* place(payload, directory) */
+/* place(payload, directory, name): all of them if name is None */
 static PyObject *
 cache_place(PyObject *self, PyObject *args)
 {
     native_state *state = state_of(self);
     PyObject *payload;
-    char const *directory;
+    char const *directory, *name;
     gcache_error error;
     gcache_status status;
 
-    if (!PyArg_ParseTuple(args, "Os", &payload, &directory))
+    if (!PyArg_ParseTuple(args, "Osz", &payload, &directory, &name))
         return NULL;
     if (Py_TYPE(payload) != state->payload_type)
         return PyErr_Format(PyExc_TypeError, "a payload of a lookup is needed");
@@ -355,12 +355,43 @@ cache_place(PyObject *self, PyObject *args)
     if (cache == NULL)
         return NULL;
     Py_BEGIN_ALLOW_THREADS
-    status = gcache_place(cache, payload_result(payload), directory, &error);
+    status = name == NULL ? gcache_place(cache, payload_result(payload), directory, &error)
+                          : gcache_place_one(cache, payload_result(payload), name, directory, &error);
     Py_END_ALLOW_THREADS
     cache_unuse(self);
     if (status != GCACHE_OK)
         return raise_error(state, &error);
     Py_RETURN_NONE;
+}
+
+/* attachment(payload, name) */
+static PyObject *
+cache_attachment(PyObject *self, PyObject *args)
+{
+    native_state *state = state_of(self);
+    PyObject *payload;
+    char const *name;
+    gcache_error error;
+    gcache_status status;
+    void *bytes;
+    size_t size = 0;
+
+    if (!PyArg_ParseTuple(args, "Os", &payload, &name))
+        return NULL;
+    if (Py_TYPE(payload) != state->payload_type)
+        return PyErr_Format(PyExc_TypeError, "a payload of a lookup is needed");
+    gcache *cache = cache_enter(self);
+    if (cache == NULL)
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS
+    status = gcache_attachment_get(cache, payload_result(payload), name, &bytes, &size, &error);
+    Py_END_ALLOW_THREADS
+    cache_unuse(self);
+    if (status != GCACHE_OK)
+        return raise_error(state, &error);
+    PyObject *read = PyBytes_FromStringAndSize(bytes, (Py_ssize_t)size);
+    gcache_free(bytes);
+    return read;
 }
 
 /* ---- insert ---- */
@@ -416,6 +447,7 @@ static PyMethodDef cache_methods[] = {
     { "explain", cache_explain, METH_VARARGS, NULL },
     { "explain_past", cache_explain_past, METH_VARARGS, NULL },
     { "place", cache_place, METH_VARARGS, NULL },
+    { "attachment", cache_attachment, METH_VARARGS, NULL },
     { "insert", cache_insert, METH_VARARGS, NULL },
     { "entries", cache_entries, METH_VARARGS, NULL },
     { "remove", cache_remove, METH_VARARGS, NULL },

@@ -207,6 +207,27 @@ def test_attachments(cache: Cache, tmp_path: Path) -> None:
     assert not os.access(tmp_path / "there" / "notes.txt", os.X_OK)
 
 
+def test_attachments_one_by_one(cache: Cache, directory: Path, tmp_path: Path) -> None:
+    graph = matmul()
+    kernel = os.urandom(50_000)
+    cache.insert(graph, b"p", attachments=[Attachment("k/kernel.cubin", kernel), Attachment("notes.txt", b"n")])
+    found = hit(cache.lookup(graph))
+    assert cache.attachment(found, "k/kernel.cubin") == kernel
+    assert cache.attachment(found, "notes.txt") == b"n"
+    cache.place(found, tmp_path / "there", ["notes.txt"])
+    assert [path.name for path in (tmp_path / "there").iterdir()] == ["notes.txt"]
+    for ask in (lambda: cache.attachment(found, "x"), lambda: cache.place(found, tmp_path, ["x"])):
+        with pytest.raises(guardcache.ArgumentError, match="no attachment x"):
+            ask()
+    for path in (directory / "attachments").rglob("*"):
+        if path.is_file() and path.stat().st_size == len(kernel):
+            path.chmod(0o600)
+            path.write_bytes(kernel[::-1])
+    with pytest.raises(guardcache.CorruptError, match=r"kernel\.cubin is damaged"):
+        cache.attachment(found, "k/kernel.cubin")
+    assert not cache.lookup(graph)
+
+
 # ---- the handle ----
 
 

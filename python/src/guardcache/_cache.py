@@ -249,6 +249,13 @@ def _make_hit(found: _native._Hit) -> Hit:
     )
 
 
+def _payload_of(hit: Hit) -> _native.Payload:
+    """It keeps alive what the library knows of the hit."""
+    payload = hit.payload.obj
+    assert isinstance(payload, _native.Payload)
+    return payload
+
+
 def _entry_of(compiled: Compiled, label: str | None) -> _native._Entry:
     """As the library takes it; it measures the time by itself."""
     return (
@@ -382,11 +389,17 @@ class Cache:
         found = self._native.lookup(graph._native, hints, request)
         return _make_miss(found) if len(found) == 3 else _make_hit(found)
 
-    def place(self, hit: Hit, directory: str | os.PathLike[str]) -> None:
-        """Puts the attachments of a hit in place below `directory`, verified, each atomically."""
-        payload = hit.payload.obj
-        assert isinstance(payload, _native.Payload)
-        self._native.place(payload, os.fspath(directory))
+    def place(self, hit: Hit, directory: str | os.PathLike[str], names: Iterable[str] | None = None) -> None:
+        """Puts the attachments of a hit, or those with these names, in place below `directory`, verified, each
+        atomically.
+        """
+        payload, place = _payload_of(hit), os.fspath(directory)
+        for name in (None,) if names is None else names:
+            self._native.place(payload, place, name)
+
+    def attachment(self, hit: Hit, name: str) -> bytes:
+        """The verified bytes of an attachment of a hit, for what needs no file."""
+        return self._native.attachment(_payload_of(hit), name)
 
     # ---- insert ----
 

@@ -23,6 +23,7 @@
 #include "cache/candidates/ranking_index.h"
 #include "cache/candidates/trial.h"
 #include "cache/journal/lookup_report.h"
+#include "cache/lookup/attached_files.h"
 #include "cache/lookup/result.h"
 
 #include <stdlib.h>

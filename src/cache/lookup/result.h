@@ -17,11 +17,6 @@ void gci_result_init(gcache_result *result, gcache_key const *key);
 gcache_status gci_result_fill(gcache_result *result, gci_context const *context, gci_ranked const *winner,
                               gci_payload *payload, gcache_error *error);
 
-/* Puts an entry's attachments in place. ERROR_CORRUPT, ERROR_NOT_FOUND: one can't be had, and the entry is put aside; else it
-   is the directory's trouble. */
-gcache_status gci_place_attachments(gcache *cache, gci_candidate *candidate, char const *directory, gci_found *out_found,
-                                    gcache_error *error);
-
 /* Hangs something else on the result, freed with it. false without memory: value stays the caller's. */
 bool gci_result_own(gcache_result *result, void *value, void (*destroy)(void *value));
 

@@ -105,8 +105,35 @@ CASE(gcache_insert, ERROR_UNTRUSTED)
 
 /* ---- attachments in place ---- */
 
+typedef gcache_status use_of_hit(trial *t, gcache_result const *hit, char const *given);
+
 static gcache_status
-place(trial *t, char const *directory, char const *harm)
+place_all(trial *t, gcache_result const *hit, char const *directory)
+{
+    return gcache_place(C, hit, directory, E);
+}
+
+static gcache_status
+place_named(trial *t, gcache_result const *hit, char const *name)
+{
+    return gcache_place_one(C, hit, name, in_directory(t, "placed"), E);
+}
+
+static gcache_status
+get_named(trial *t, gcache_result const *hit, char const *name)
+{
+    void *bytes;
+    size_t size;
+    gcache_status status = gcache_attachment_get(C, hit, name, &bytes, &size, E);
+
+    assert_true(status == GCACHE_OK ? size == 6 && memcmp(bytes, "binary", 6) == 0 : bytes == NULL);
+    gcache_free(bytes);
+    return status;
+}
+
+/* What becomes of using a hit's attachment once its file was harmed. */
+static gcache_status
+with_attachment(trial *t, use_of_hit *use, char const *given, char const *harm)
 {
     gcache_attachment file = { .name = "a.so", .bytes = "binary", .size = 6 };
     gcache_entry one = entry;
@@ -117,19 +144,26 @@ place(trial *t, char const *directory, char const *harm)
     assert_int_equal(insert(t, &one, t->g), GCACHE_OK);
     assert_int_equal(gcache_lookup(C, t->g, NULL, &r, E), GCACHE_HIT);
     harm_files(t, harm);
-    gcache_status status = gcache_place(C, &r, directory, E);
+    gcache_status status = use(t, &r, given);
     gcache_result_clear(&r);
     return status;
 }
 
-CASE(gcache_place, OK) { return place(t, in_directory(t, "placed"), NULL); }
-CASE(gcache_place, ERROR_ARGUMENT) { return place(t, NULL, NULL); }
-CASE(gcache_place, ERROR_NOT_FOUND) { return place(t, in_directory(t, "p"), "find attachments -type f -delete"); }
+#define REMOVE "find attachments -type f -delete"
+#define DAMAGE "for f in $(find attachments -type f); do chmod u+w $f; printf brary >$f; done"
 
-CASE(gcache_place, ERROR_CORRUPT)
-{
-    return place(t, in_directory(t, "p"), "for f in $(find attachments -type f); do chmod u+w $f; printf brary >$f; done");
-}
+CASE(gcache_place, OK) { return with_attachment(t, place_all, in_directory(t, "placed"), NULL); }
+CASE(gcache_place, ERROR_ARGUMENT) { return with_attachment(t, place_all, NULL, NULL); }
+CASE(gcache_place, ERROR_NOT_FOUND) { return with_attachment(t, place_all, in_directory(t, "p"), REMOVE); }
+CASE(gcache_place, ERROR_CORRUPT) { return with_attachment(t, place_all, in_directory(t, "p"), DAMAGE); }
+CASE(gcache_place_one, OK) { return with_attachment(t, place_named, "a.so", NULL); }
+CASE(gcache_place_one, ERROR_ARGUMENT) { return with_attachment(t, place_named, "b.so", NULL); }
+CASE(gcache_place_one, ERROR_NOT_FOUND) { return with_attachment(t, place_named, "a.so", REMOVE); }
+CASE(gcache_place_one, ERROR_CORRUPT) { return with_attachment(t, place_named, "a.so", DAMAGE); }
+CASE(gcache_attachment_get, OK) { return with_attachment(t, get_named, "a.so", NULL); }
+CASE(gcache_attachment_get, ERROR_ARGUMENT) { return with_attachment(t, get_named, "b.so", NULL); }
+CASE(gcache_attachment_get, ERROR_NOT_FOUND) { return with_attachment(t, get_named, "a.so", REMOVE); }
+CASE(gcache_attachment_get, ERROR_CORRUPT) { return with_attachment(t, get_named, "a.so", DAMAGE); }
 
 /* ---- explaining, looking around ---- */
 
@@ -560,6 +594,10 @@ CASE(gcache_settings_write, ERROR_UNTRUSTED)
     X(gcache_insert, ERROR_DESCRIPTION) X(gcache_insert, ERROR_UNTRUSTED)                             \
     X(gcache_place, OK) X(gcache_place, ERROR_ARGUMENT) X(gcache_place, ERROR_NOT_FOUND)              \
     X(gcache_place, ERROR_CORRUPT)                                                                    \
+    X(gcache_place_one, OK) X(gcache_place_one, ERROR_ARGUMENT) X(gcache_place_one, ERROR_NOT_FOUND)  \
+    X(gcache_place_one, ERROR_CORRUPT)                                                                \
+    X(gcache_attachment_get, OK) X(gcache_attachment_get, ERROR_ARGUMENT)                             \
+    X(gcache_attachment_get, ERROR_NOT_FOUND) X(gcache_attachment_get, ERROR_CORRUPT)                 \
     X(gcache_explain, HIT) X(gcache_explain, MISS) X(gcache_explain, ERROR_ARGUMENT)                  \
     X(gcache_each_entry, OK) X(gcache_each_shadowed, OK) X(gcache_each_shadowed, ERROR_ARGUMENT)      \
     X(gcache_read_entry, HIT) X(gcache_read_entry, ERROR_NOT_FOUND)                                   \

@@ -28,6 +28,7 @@ from torch._inductor.runtime.cache_dir_utils import cache_dir
 import guardcache
 from guardcache import Cache, Compile, Graph, Hit, Miss, Reason
 from guardcache.torch import _entries as entries
+from guardcache.torch import _kernels as kernels
 from guardcache.torch import _labels as labels
 from guardcache.torch import _live as live
 from guardcache.torch._binaries import BinaryStore, Taken
@@ -161,9 +162,13 @@ class Adapter:
         # The extent of a jagged dimension is a symbol of its own and no number: PyTorch alone can judge it.
         hints = {f"t{i}": value for i, value in enumerate(values) if isinstance(value, (int, float))}
         found = self._look_up(kind, key, test, hints, question, self._may_compile(kind, evaluate_guards))
-        graph, content = self._load(found, key) if isinstance(found, Hit) else (None, None)
-        if graph is None and isinstance(found, Hit):
-            found = Miss(found.key, Reason.UNREADABLE)
+        graph, content = None, None
+        if isinstance(found, Hit):
+            loaded = self._load(found, key)
+            if isinstance(loaded, Reason):
+                found = Miss(found.key, loaded)
+            else:
+                graph, content = loaded
         question.inputs = ()
         question.hit = found if isinstance(found, Hit) else None
         if graph is None:
@@ -271,25 +276,34 @@ class Adapter:
             while len(self._thread.begun) > outer:
                 self._thread.begun.pop().end()
 
-    def _load(self, hit: Hit, key: str) -> tuple[Any, bytes | None]:
-        content = bytes(hit.payload)
+    def _load(self, hit: Hit, key: str) -> tuple[Any, bytes] | Reason:
+        """The unpickled entry and its bytes, or why it counts as a miss."""
         try:
             metadata = entries.Metadata.decode(hit.metadata)
+            content = self.whole(hit, hit.payload, metadata.cuts)
             graph = pickle.loads(content)
+        except (guardcache.CorruptError, guardcache.NotFoundError) as error:
+            log.warning("a stored graph counts as a miss: %s", error)
+            return Reason.CORRUPT
         except Exception:
             log.warning("a stored graph can't be loaded and counts as a miss", exc_info=True)
-            return None, None
+            return Reason.UNREADABLE
         with self._lock:
             self._counts["unpickled"] += 1
         if metadata.symbols and not self._rename(graph, metadata.symbols, key):
             log.info("a stored graph has other symbol names, which can't be replaced in it: it counts as a miss")
-            return None, None
+            return Reason.UNREADABLE
         if metadata.halves:
             self._thread.halves = metadata.halves
         self._bring_binaries(hit, metadata)
         if self.frames is not None and hasattr(graph, "sanitized_aot_config"):
-            self.frames.made(None, content, metadata.modules, entries.files_of(metadata.modules, cache_dir()))
+            files = entries.read_files(metadata.files(), cache_dir())
+            self.frames.made(None, kernels.take_apart(content, live.kernels(graph)), metadata.modules, files)
         return graph, content
+
+    def whole(self, hit: Hit, rest: bytes | memoryview, cuts: Sequence[kernels.Cut]) -> bytes:
+        """A pickled entry with its kernels, which are the hit's attachments."""
+        return kernels.put_together(rest, cuts, lambda name: self.cache.attachment(hit, name))
 
     def _rename(self, graph: Any, stored: tuple[str, ...], key: str) -> bool:
         """A graph is looked up to be compiled, or because an AOT hit refers to it: each knows the present names."""
@@ -302,10 +316,10 @@ class Adapter:
 
     def _bring_binaries(self, hit: Hit, metadata: entries.Metadata) -> None:
         """Without them the hit is still good: PyTorch compiles what is missing."""
-        if not hit.attachments or metadata.host != entries.host_fingerprint():
+        if not metadata.modules or metadata.host != entries.host_fingerprint():
             return
         try:
-            self.cache.place(hit, cache_dir())
+            self.cache.place(hit, cache_dir(), [name for name in metadata.files() if name in hit.attachments])
         except guardcache.Error as error:
             log.warning("a stored shared object can't be used, compiling instead: %s", error)
             return
@@ -320,19 +334,20 @@ class Adapter:
         expression = entry.guards_expr if entry is not None else entries.guards_of_pickle(content)
         question = self._forget_miss(key, entry)
         binaries = self.binaries.take(live.generated_modules(entry))
+        apart = kernels.take_apart(content, live.kernels(entry))
         if self.frames is not None and kind == entries.AOT:
-            self.frames.made(self._thread.backend, content, binaries.modules, binaries.files)
+            self.frames.made(self._thread.backend, apart, binaries.modules, binaries.files)
         try:
             inserted = self.cache.insert(
                 self._description(kind, key, question),
-                content,
+                apart.rest,
                 guards=entries.guard_list(expression),
-                metadata=self._metadata(key, entry, binaries.modules).encode(),
+                metadata=self._metadata(key, entry, binaries.modules, apart.cuts).encode(),
                 requirements=self._requirements(key, entry, binaries),
                 compile_ns=self._own_time_ns(key, entry, question),
                 label=question.label,
                 identity=entries.identity(content),
-                attachments=binaries.files,
+                attachments=[*binaries.files, *apart.files],
             )
         except guardcache.ReadOnlyError:
             self._count_not_stored("the cache is read-only")
@@ -376,7 +391,9 @@ class Adapter:
         described = self.descriptions.get(key)
         return entries.description(kind, key, question.made_of()) if described is None else described.graph
 
-    def _metadata(self, key: str, entry: Any, modules: dict[str, entries.Binaries]) -> entries.Metadata:
+    def _metadata(
+        self, key: str, entry: Any, modules: dict[str, entries.Binaries], cuts: tuple[kernels.Cut, ...]
+    ) -> entries.Metadata:
         described = self.descriptions.get(key)
         return entries.Metadata(
             entries.host_fingerprint(),
@@ -385,6 +402,7 @@ class Adapter:
             halves={
                 half: found.symbols for half in live.halves(entry) if (found := self.descriptions.get(half)) is not None
             },
+            cuts=cuts,
         )
 
     def clear(self, kind: str) -> None:

@@ -13,7 +13,7 @@ import platform
 import re
 import sys
 import sysconfig
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
@@ -23,6 +23,7 @@ from torch._inductor.cpu_vec_isa import x86_isa_checker
 from torch.utils._dtype_abbrs import dtype_abbrs
 
 from guardcache import Attachment, Graph, _native
+from guardcache.torch._kernels import Cut
 
 FX, AOT, DYNAMO = "fx", "aot", "dynamo"
 
@@ -366,10 +367,10 @@ Binaries: TypeAlias = dict[str, Binary]
 """What a generated module asks to be compiled (as a digest) -> the shared object that is the answer."""
 
 
-def files_of(modules: Mapping[str, Binaries], directory: str) -> list[Attachment]:
-    """The shared objects, as far as they are in their places."""
+def read_files(names: Iterable[str], directory: str) -> list[Attachment]:
+    """Shared objects, as far as they are in their places."""
     found = []
-    for name in sorted({binary.name for binaries in modules.values() for binary in binaries.values()}):
+    for name in names:
         path = os.path.join(directory, name)
         if os.path.exists(path):
             with open(path, "rb") as file:
@@ -388,11 +389,15 @@ class Metadata:
     """What the producer called the symbolic inputs, slot by slot; only for keys that don't count names."""
     halves: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Of an AOT entry: the Inductor graphs it refers to by such a key -> what it calls their symbolic inputs."""
+    cuts: tuple[Cut, ...] = ()
+    """Where attached kernels belong in the payload."""
 
     def encode(self) -> bytes:
-        return json.dumps(
-            {"host": self.host, "modules": self.modules, "symbols": self.symbols, "halves": self.halves}
-        ).encode()
+        return json.dumps(vars(self)).encode()
+
+    def files(self) -> list[str]:
+        """The attachments that have a place in Inductor's directory."""
+        return sorted({binary.name for binaries in self.modules.values() for binary in binaries.values()})
 
     @classmethod
     def decode(cls, content: bytes) -> Metadata:
@@ -404,4 +409,5 @@ class Metadata:
             for module, binaries in read["modules"].items()
         }
         halves = {key: tuple(symbols) for key, symbols in read["halves"].items()}
-        return cls(read["host"], modules, tuple(read["symbols"]), halves)
+        cuts = tuple(Cut(*cut) for cut in read.get("cuts", ()))
+        return cls(read["host"], modules, tuple(read["symbols"]), halves, cuts)

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from guardcache.torch._kernels import Kernel
+
 
 def _halves(entry: Any, attribute: str) -> Iterator[Any]:
     for name in ("compiled_fw", "compiled_bw"):
@@ -29,6 +31,16 @@ def halves(entry: Any) -> list[str]:
 def generated_modules(entry: Any) -> list[str]:
     """PyTorch's keys of the generated sources."""
     return [graph.cache_key for graph in _graphs(entry)]
+
+
+def kernels(entry: Any) -> Iterator[Kernel]:
+    """The files of the kernels that are bundled with graphs."""
+    for graph in _graphs(entry):
+        bundle = getattr(graph, "_triton_bundle", None)
+        for kernel in getattr(bundle, "kernel_artifacts", ()):
+            folder = f"triton/{kernel.device}/{kernel.kernel_hash}"
+            for file in kernel.artifacts:
+                yield Kernel(f"{folder}/{file.filename}", file.payload)
 
 
 def device_types(entry: Any) -> set[str]:

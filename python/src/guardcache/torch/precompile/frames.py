@@ -37,6 +37,7 @@ from torch.utils._ordered_set import OrderedSet
 import guardcache
 from guardcache import Attachment, Graph, Hit, Miss
 from guardcache.torch import _entries as entries
+from guardcache.torch._kernels import Apart, Cut
 from guardcache.torch.precompile import facts, key, pickling
 from guardcache.torch.precompile.content import UnprovableError, digest
 from guardcache.torch.precompile.facts import Look, Scope, Seen
@@ -58,9 +59,9 @@ _LISTS_MAX = 64
 
 @dataclass(frozen=True)
 class Made:
-    """What a backend made of a graph: AOT's entry, and the shared objects that it loads."""
+    """What a backend made of a graph: AOT's entry without its kernels, and the shared objects that it loads."""
 
-    content: bytes
+    apart: Apart
     modules: dict[str, entries.Binaries]
     files: list[Attachment]
 
@@ -76,7 +77,8 @@ class Stored:
     code: SerializedCode
     resumed: list[Any]
     imports: dict[str, str]
-    backends: dict[str, bytes]
+    backends: dict[str, tuple[bytes, tuple[Cut, ...]]]
+    """AOT's entries without their kernels, and where those belong."""
 
 
 class _Waiting(NamedTuple):
@@ -153,14 +155,14 @@ class Frames:
         self._thread.asked = backend
 
     def made(
-        self, backend: str | None, content: bytes, modules: dict[str, entries.Binaries], files: list[Attachment]
+        self, backend: str | None, apart: Apart, modules: dict[str, entries.Binaries], files: list[Attachment]
     ) -> None:
         """AOT's entry was stored, or found if no backend is named."""
         backend = backend or self._thread.asked
         if backend is None:
             return
         with self._lock:
-            self._made[backend] = Made(content, modules, files)
+            self._made[backend] = Made(apart, modules, files)
             while len(self._made) > _WAITING_MAX:
                 self._made.popitem(last=False)
             ready = [each for each in self._waiting if self._is_ready(each)]
@@ -208,7 +210,7 @@ class Frames:
             recording.result,
             recording.resumed,
             recording.imports,
-            {backend: each.content for backend, each in made.items()},
+            {backend: (each.apart.rest, each.apart.cuts) for backend, each in made.items()},
         )
         payload = pickling.dumps(stored, recording.modules)
         looked = pickle.dumps((recording.looks, sorted(set(recording.imports.values()))))
@@ -216,7 +218,7 @@ class Frames:
         cache = self._adapter.cache
         second = _second(waiting.first, name, seen)
         modules = {module: found for each in made.values() for module, found in each.modules.items()}
-        files = {file.name: file for each in made.values() for file in each.files}
+        files = {file.name: file for each in made.values() for file in (*each.files, *each.apart.files)}
         inserted = cache.insert(
             Graph.keyed(KIND, second.text, second.lines),
             payload,
@@ -294,7 +296,8 @@ class Frames:
         names = {
             name: f"{name}_{hit.entry[:16]}" for name in (*stored.backends, *(each.name for each in stored.resumed))
         }
-        for backend, content in stored.backends.items():
+        for backend, (rest, cuts) in stored.backends.items():
+            content = self._adapter.whole(hit, rest, cuts)
             run = BundledAOTAutogradCacheArtifact(backend, pickle.loads(content)).after_deserialization()
             world[names[backend]] = disable(run, reason="compiled before")  # type: ignore[no-untyped-call]
         for each in stored.resumed:
