@@ -11,7 +11,8 @@ import json
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections import UserDict
+from collections.abc import Callable, Mapping, MutableMapping
 from pathlib import Path
 from typing import Any
 
@@ -333,8 +334,26 @@ class Registered:
     pass
 
 
+class Top(abc.ABC):  # noqa: B024
+    pass
+
+
+class Below(Top):
+    pass
+
+
+class RegisteredBelow:
+    pass
+
+
+class RegisteredWithPythons:
+    pass
+
+
 if NUMBER:
     Abstract.register(Registered)
+    Below.register(RegisteredBelow)
+    Mapping.register(RegisteredWithPythons)
 
 
 def by_function(x: torch.Tensor) -> torch.Tensor:
@@ -353,12 +372,38 @@ def by_registration(x: torch.Tensor, thing: Any) -> torch.Tensor:
     return mm(x, x) * 5 if isinstance(thing, Abstract) else mm(x, x) * 7
 
 
+def by_registration_below(x: torch.Tensor, thing: Any) -> torch.Tensor:
+    return mm(x, x) * 11 if isinstance(thing, Top) else mm(x, x) * 13
+
+
+def by_registration_with_pythons(x: torch.Tensor, thing: Any) -> torch.Tensor:
+    return mm(x, x) * 17 if isinstance(thing, Mapping) else mm(x, x) * 19
+
+
 def case_relations_after_the_first_process(_: Path) -> bool:
     return (
         same(torch.compile(by_function), by_function, X)
         and same(torch.compile(by_class), by_class, X, Same())
         and same(torch.compile(by_registration), by_registration, X, Registered())
+        and same(torch.compile(by_registration_below), by_registration_below, X, RegisteredBelow())
+        and same(torch.compile(by_registration_with_pythons), by_registration_with_pythons, X, RegisteredWithPythons())
     )
+
+
+class Choices(UserDict[str, float]):
+    factor = 1.0
+
+
+def by_choice(x: torch.Tensor, choices: Choices) -> torch.Tensor:
+    return mm(x, x) * choices.factor
+
+
+def case_others_register_with_pythons(_: Path) -> bool:
+    """Which libraries have done so when a frame is looked at differs from process to process."""
+    MutableMapping.register(type(f"Of{NUMBER}", (), {}))
+    choices = Choices()
+    choices.factor = 3.0
+    return same(torch.compile(by_choice), by_choice, X, choices)
 
 
 def shifting(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:

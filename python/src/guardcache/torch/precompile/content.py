@@ -7,8 +7,6 @@ guards by itself.
 
 from __future__ import annotations
 
-import _abc  # type: ignore[import-not-found]
-import abc
 import builtins
 import dis
 import enum
@@ -21,6 +19,8 @@ from typing import Any
 
 import torch
 from torch.utils.weak import WeakIdKeyDictionary
+
+from guardcache.torch.precompile import abstract
 
 PLAIN = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis), type(NotImplemented))
 _TORCH_PLAIN = (torch.dtype, torch.device, torch.layout, torch.memory_format)
@@ -67,6 +67,7 @@ class Contents:
         self._classes: dict[type, str] = {}
         self._definitions: dict[type, str] = {}
         self._functions: dict[int, tuple[Any, str]] = {}
+        self._registered: dict[type, list[str]] | None = None
         self.codes: dict[int, types.CodeType] = {}
         """Of all functions that were looked at, by identity: Python's own equality of codes is too wide."""
 
@@ -152,8 +153,14 @@ class Contents:
         if known is None:
             members = [] if cls.__module__ == "builtins" else sorted(vars(cls).items())
             told = (f"{name}: {self._of_member(value)}" for name, value in members if name not in _NOT_DEFINED)
-            self._definitions[cls] = known = digest([_name(cls), *_registered(cls), *told])
+            below = sorted(map(_name, abstract.registered_by(cls)))
+            self._definitions[cls] = known = digest([_name(cls), *below, *self._registered_with(cls), *told])
         return known
+
+    def _registered_with(self, cls: type) -> list[str]:
+        if self._registered is None:
+            self._registered = abstract.registered_with_pythons()
+        return sorted(self._registered.get(cls, ()))
 
     def _of_member(self, value: Any) -> str:
         """Classes that a class mentions are told by their names: those that are used have guards of their own."""
@@ -170,14 +177,6 @@ class Contents:
         if depth > _DEPTH_MAX:
             return "..."
         return ", ".join(self.of(value, depth + 1) for value in values)
-
-
-def _registered(cls: type) -> list[str]:
-    """The classes that an abstract one takes for its subclasses without their saying so."""
-    if type(cls) is not abc.ABCMeta:
-        return []
-    registered, *_ = _abc._get_dump(cls)
-    return sorted(_name(found) for reference in registered if (found := reference()) is not None)
 
 
 class Settings(Contents):

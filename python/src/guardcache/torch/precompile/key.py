@@ -34,7 +34,7 @@ _COMPILERS = (
 )
 
 # Changes with what is stored.
-_FORMAT = "2"
+_FORMAT = "3"
 
 
 class Key(NamedTuple):
