@@ -406,6 +406,20 @@ def case_others_register_with_pythons(_: Path) -> bool:
     return same(torch.compile(by_choice), by_choice, X, choices)
 
 
+class Options:
+    def __init__(self, named: dict[str, int] | None) -> None:
+        self.named = named
+
+
+def by_option(x: torch.Tensor, options: Options) -> torch.Tensor:
+    return mm(x, x) if options.named is None else mm(x, x) * (2 if "double" in options.named else 3)
+
+
+def case_ways_through_a_function(_: Path) -> bool:
+    """What is looked at on the second way, which is stored last, isn't there on the first."""
+    return all(same(torch.compile(by_option), by_option, X, Options(named)) for named in (None, {"double": 1}))
+
+
 def shifting(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     x.add_(1)
     return mm(y, y)

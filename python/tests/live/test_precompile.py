@@ -86,5 +86,6 @@ def test_what_changes_while_a_process_runs(tmp_path: Path) -> None:
     for case in ("case_assumed_constant", "case_an_operator_of_ones_own"):
         assert [report[case]["stored"] for report in reports] == [0, 0, 0]
     assert reports[1]["case_a_builtin_is_shadowed"]["hits"] == 0
+    assert [report["case_ways_through_a_function"]["hits"] for report in reports] == [0, 2, 2]
     # Passes with another uuid are other passes.
     assert [report["case_passes"]["hits"] for report in reports] == [0, 0, 0]

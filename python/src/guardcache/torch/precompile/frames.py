@@ -95,6 +95,14 @@ class _Frame(NamedTuple):
     compile_id: Any
 
 
+class _Tried(NamedTuple):
+    """What came of one list."""
+
+    found: Hit | Miss | None = None
+    refused: str = ""
+    result: Any = None
+
+
 class _Thread(threading.local):
     recording: Recording | None = None
     asked: str | None = None
@@ -248,39 +256,47 @@ class Frames:
         found: Hit | Miss | None = None
         refused = ""
         try:
-            for second, seen in self._seconds(first, frame):
-                found = self._adapter.cache.lookup(
-                    Graph.keyed(KIND, second.text, second.lines), seen.hints, label=label, sources=seen.sources
-                )
-                if isinstance(found, Hit):
-                    try:
-                        result = self._restore(found, frame)
-                    except UnprovableError as error:
-                        refused = str(error)
-                        continue
+            for entry in self._lists(first):
+                tried = self._try(first, entry, frame, label)
+                found, refused = tried.found or found, tried.refused or refused
+                if tried.result is not None:
                     self._adapter.frame_looked_up(label, found, "", time.perf_counter_ns() - began)
-                    return result
+                    return tried.result
             if found is None:
                 found = self._adapter.cache.lookup(Graph.keyed(KIND, first.text, first.lines), label=label)
         except Exception as error:
             log.info("a frame isn't used", exc_info=True)
-            self._adapter.frame_looked_up(label, found, _text(error), time.perf_counter_ns() - began)
-            return None
+            refused = _text(error)
         reason = refused or str(found.reason if isinstance(found, Miss) else guardcache.Reason.NO_KEY)
         self._adapter.frame_looked_up(label, found, reason, time.perf_counter_ns() - began)
         return None
 
-    def _seconds(self, first: key.Key, frame: _Frame) -> Any:
-        """The second key for each list that lies under the first, newest first."""
-        cache = self._adapter.cache
-        lists = sorted(cache.entries(first.text), key=lambda entry: -entry.sequence)[:_LISTS_MAX]
-        for entry in lists:
-            found = cache.lookup(Graph.keyed(KIND, first.text), variant=entry.variant)
-            if not isinstance(found, Hit):
-                continue
-            looks, modules = pickle.loads(found.payload)
-            seen = facts.look(Scope(frame.local, facts.world(frame.world, modules)), looks)
-            yield _second(first, entry.variant, seen), seen
+    def _try(self, first: key.Key, entry: guardcache.Entry, frame: _Frame, label: str) -> _Tried:
+        """One list. That something can't be looked at or used says nothing of other ways through the function."""
+        found: Hit | Miss | None = None
+        try:
+            seen = self._look(first, entry, frame)
+            if seen is None:
+                return _Tried()
+            second = _second(first, entry.variant, seen)
+            graph = Graph.keyed(KIND, second.text, second.lines)
+            found = self._adapter.cache.lookup(graph, seen.hints, label=label, sources=seen.sources)
+            return _Tried(found, "", self._restore(found, frame) if isinstance(found, Hit) else None)
+        except Exception as error:
+            log.info("what is stored of a frame isn't used", exc_info=True)
+            return _Tried(found, _text(error))
+
+    def _lists(self, first: key.Key) -> list[guardcache.Entry]:
+        """The lists that lie under the first key, newest first."""
+        return sorted(self._adapter.cache.entries(first.text), key=lambda entry: -entry.sequence)[:_LISTS_MAX]
+
+    def _look(self, first: key.Key, entry: guardcache.Entry, frame: _Frame) -> Seen | None:
+        """What is in the frame of all that a list has; None if the list is gone."""
+        found = self._adapter.cache.lookup(Graph.keyed(KIND, first.text), variant=entry.variant)
+        if not isinstance(found, Hit):
+            return None
+        looks, modules = pickle.loads(found.payload)
+        return facts.look(Scope(frame.local, facts.world(frame.world, modules)), looks)
 
     def _restore(self, hit: Hit, frame: _Frame) -> Any:
         self._adapter.bring_binaries(hit)
