@@ -224,3 +224,28 @@ def test_nothing_of_an_earlier_compile_is_told(cache: guardcache.Cache) -> None:
     torch.compile(shifted)(torch.ones(2, 3, 4))
     assert "Dynamo" not in guardcache.torch.explain(last=1)
     assert "became dynamic" not in guardcache.torch.explain(last=1)
+
+
+def test_frames_that_wait_or_are_left_out(cache: guardcache.Cache) -> None:
+    """One of a training step is kept after its backward, and one that AOT's cache leaves out never: both are told."""
+    guardcache.torch.install(cache, precompile=True)
+    w = torch.ones(4, 4, requires_grad=True)
+    loss = run(lambda x: torch.mm(x, w).sum(), torch.ones(4, 4))
+    assert guardcache.torch.statistics().frames_waiting == 1
+    assert "kept once its backward is compiled: " in guardcache.torch.explain()
+    loss.backward()
+    assert (guardcache.torch.statistics().frames_waiting, guardcache.torch.statistics().frames_stored) == (0, 1)
+
+    def half(x: Any) -> Any:
+        with torch.autocast("cpu", torch.bfloat16):
+            return torch.mm(x, x)
+
+    with torch.no_grad():
+        run(half, torch.ones(4, 4))
+    told = guardcache.torch.statistics()
+    assert (told.frames_waiting, told.frames_stored) == (0, 1)
+    (reason,) = told.frames_refused
+    assert reason == (
+        "PyTorch doesn't cache what is compiled for it: Unsupported call_function target <function _enter_autocast>"
+    )
+    assert f"traced, can't be kept: {reason}" in guardcache.torch.explain()

@@ -478,6 +478,8 @@ class Adapter:
             self._bypasses[reason] += 1
         self.records.append(Lookup(kind, BYPASS, reason, label))
         self._leave_behind(kind, label, reason)
+        if self.frames is not None:
+            self.frames.left_out(reason)
 
     def _leave_behind(self, kind: str, label: str, reason: str) -> None:
         if self._closed:
@@ -527,6 +529,7 @@ class Adapter:
         )
 
     def statistics(self) -> Statistics:
+        waiting = [] if self.frames is None else self.frames.waiting()
         with self._lock:
             return Statistics(
                 hits=self._counts["hits"],
@@ -543,6 +546,7 @@ class Adapter:
                 frames_stored=self._counts["frames_stored"],
                 frame_misses=dict(self._frame_misses),
                 frames_refused=dict(self._frames_refused),
+                frames_waiting=len(waiting),
             )
 
 

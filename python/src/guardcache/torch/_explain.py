@@ -111,6 +111,9 @@ def _frames(adapter: Adapter, last: int) -> Iterator[str]:
         told = adapter.cache.explain_past(key=lookup.key).rstrip("\n") if lookup.key else ""
         why = "traced, can't be kept" if lookup.outcome == BYPASS else "traced"
         yield told or f"{why}: {lookup.reason}    {lookup.label}    ({lookup.kind})"
+    waiting = adapter.frames.waiting() if adapter.frames is not None else []
+    for label in waiting[-last:]:
+        yield f"traced, kept once its backward is compiled: {label}    ({entries.DYNAMO})"
 
 
 def _past(adapter: Adapter) -> Iterator[str]:

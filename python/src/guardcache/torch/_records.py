@@ -55,3 +55,5 @@ class Statistics:
     """Functions that it had to trace, by reason."""
     frames_refused: dict[str, int] = field(default_factory=dict)
     """Functions whose results can't be kept, by reason."""
+    frames_waiting: int = 0
+    """Functions that are kept once what was compiled for them is stored: for training, after the backward."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 import dataclasses
 import logging
 import pickle
+import re
 import sys
 import threading
 import time
@@ -115,7 +116,8 @@ class Frames:
         self._adapter = adapter
         self._thread = _Thread()
         self._lock = threading.RLock()
-        self._made: OrderedDict[str, Made] = OrderedDict()
+        self._made: OrderedDict[str, Made | str] = OrderedDict()
+        """By backend; a text says why AOT's cache leaves out what it made."""
         self._waiting: list[_Waiting] = []
 
     # ---- around Dynamo's compile of a frame ----
@@ -166,17 +168,28 @@ class Frames:
         self, backend: str | None, apart: Apart, modules: dict[str, entries.Binaries], files: list[Attachment]
     ) -> None:
         """AOT's entry was stored, or found if no backend is named."""
-        backend = backend or self._thread.asked
+        self._settle(backend or self._thread.asked, Made(apart, modules, files))
+
+    def left_out(self, reason: str) -> None:
+        """PyTorch doesn't cache what this thread's AOT compiles."""
+        self._settle(self._thread.asked, f"PyTorch doesn't cache what is compiled for it: {_plain(reason)}")
+
+    def _settle(self, backend: str | None, made: Made | str) -> None:
         if backend is None:
             return
         with self._lock:
-            self._made[backend] = Made(apart, modules, files)
+            self._made[backend] = made
             while len(self._made) > _WAITING_MAX:
                 self._made.popitem(last=False)
             ready = [each for each in self._waiting if self._is_ready(each)]
             self._waiting = [each for each in self._waiting if each not in ready]
         for each in ready:
             self._store(each)
+
+    def waiting(self) -> list[str]:
+        """The labels of frames that are kept once AOT's entry is there: for training, after the backward."""
+        with self._lock:
+            return [each.label for each in self._waiting]
 
     def _is_ready(self, waiting: _Waiting) -> bool:
         return all(backend in self._made for backend in waiting.recording.backends)
@@ -209,7 +222,7 @@ class Frames:
         assert seen is not None
         assert recording.result is not None
         with self._lock:
-            made = {backend: self._made.pop(backend) for backend in recording.backends}
+            made = {backend: _kept(self._made.pop(backend)) for backend in recording.backends}
         stored = Stored(
             recording.looks,
             recording.state,
@@ -323,6 +336,20 @@ class Frames:
         orig_code_map[code] = frame.code
         annotation = f"Torch-Compiled Region: {frame.compile_id}"
         return wrap_guarded_code(GuardedCode(code, manager, frame.compile_id, annotation))
+
+
+def _kept(made: Made | str) -> Made:
+    if isinstance(made, str):
+        raise UnprovableError(made)
+    return made
+
+
+# PyTorch's reasons have lines, and functions with their addresses.
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+
+
+def _plain(reason: str) -> str:
+    return _ADDRESS.sub("", reason.strip().partition("\n")[0]).rstrip(" .")
 
 
 def _second(first: key.Key, name: str, seen: Seen) -> key.Key:
