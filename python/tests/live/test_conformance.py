@@ -22,9 +22,9 @@ import torch._inductor.config as inductor_config  # noqa: E402
 from torch._dynamo.utils import counters  # noqa: E402
 from torch._functorch._aot_autograd import autograd_cache  # noqa: E402
 from torch._functorch._aot_autograd.autograd_cache import AOTAutogradCache  # noqa: E402
-from torch._inductor import metrics  # noqa: E402
+from torch._inductor import custom_graph_pass, metrics  # noqa: E402
 from torch._inductor.codecache import FxGraphCache, PyCodeCache  # noqa: E402
-from torch._inductor.custom_graph_pass import CustomGraphPass, CustomSchedulerPass  # noqa: E402
+from torch._inductor.custom_graph_pass import CustomGraphPass  # noqa: E402
 from torch._inductor.remote_cache import RemoteCacheBackend, RemoteFxGraphCache  # noqa: E402
 from torch._inductor.runtime.cache_dir_utils import cache_dir  # noqa: E402
 from torch.compiler._cache import (  # noqa: E402
@@ -516,7 +516,11 @@ def test_34_a_raw_callable_where_a_pass_is_wanted() -> None:
     assert "Unsupported _fuse_ddp_communication_pass" in guardcache.torch.statistics().bypasses
 
 
-class SchedulerPass(CustomSchedulerPass):
+# Up to 2.12 PyTorch takes a graph pass there.
+PassOfScheduler: Any = getattr(custom_graph_pass, "CustomSchedulerPass", CustomGraphPass)
+
+
+class SchedulerPass(PassOfScheduler):  # type: ignore[misc]
     """What `explain` advises to make of a raw callable."""
 
     def __call__(self, nodes: list[Any]) -> list[Any]:

@@ -43,7 +43,8 @@ def test_functions_that_are_hard_to_tell_apart(tmp_path: Path) -> None:
     assert len(first) >= 200
     for found in (first, second):
         assert [case for case, one in found.items() if not one["right"]] == []
-    assert sum(one["hits"] for one in second.values()) >= 200
+    # Hooks are never kept.
+    assert {case.partition(":")[0] for case, one in second.items() if not one["hits"]} == {"hook"}
 
 
 def test_what_changes_while_a_process_runs(tmp_path: Path) -> None:
