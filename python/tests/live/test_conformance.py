@@ -27,12 +27,8 @@ from torch._inductor.codecache import FxGraphCache, PyCodeCache  # noqa: E402
 from torch._inductor.custom_graph_pass import CustomGraphPass  # noqa: E402
 from torch._inductor.remote_cache import RemoteCacheBackend, RemoteFxGraphCache  # noqa: E402
 from torch._inductor.runtime.cache_dir_utils import cache_dir  # noqa: E402
-from torch.compiler._cache import (  # noqa: E402
-    CacheArtifact,
-    CacheArtifactFactory,
-    CacheArtifactRecorder,
-    CacheInfo,
-)
+from torch.compiler import _cache  # noqa: E402
+from torch.compiler._cache import CacheArtifact, CacheArtifactFactory, CacheInfo  # noqa: E402
 
 import guardcache.torch  # noqa: E402
 
@@ -778,7 +774,10 @@ def notes() -> Iterator[None]:
 def test_47_a_hit_alone_is_recorded_and_other_artifacts_travel_along() -> None:
     run(double, torch.ones(4))
     forget()
-    CacheArtifactRecorder(Note.type(), "name").record(b"text")
+    if hasattr(_cache, "CacheArtifactRecorder"):
+        _cache.CacheArtifactRecorder(Note.type(), "name").record(b"text")
+    else:  # up to 2.12
+        _cache.CacheArtifactManager.record_artifact(Note.type(), "name", b"text")  # type: ignore[attr-defined]
     run(double, torch.ones(4))
     assert aot() == (1, 0)
     saved = torch.compiler.save_cache_artifacts()
