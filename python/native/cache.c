@@ -337,11 +337,20 @@ cache_explain(PyObject *self, PyObject *args)
     return shown;
 }
 
+/* As cache_enter, for what is done with a hit; NULL also if that isn't one. */
+static gcache *
+cache_enter_with(PyObject *self, PyObject *payload)
+{
+    if (Py_TYPE(payload) == state_of(self)->payload_type)
+        return cache_enter(self);
+    PyErr_Format(PyExc_TypeError, "a payload of a lookup is needed");
+    return NULL;
+}
+
 /* place(payload, directory, name): all of them if name is None */
 static PyObject *
 cache_place(PyObject *self, PyObject *args)
 {
-    native_state *state = state_of(self);
     PyObject *payload;
     char const *directory, *name;
     gcache_error error;
@@ -349,9 +358,7 @@ cache_place(PyObject *self, PyObject *args)
 
     if (!PyArg_ParseTuple(args, "Osz", &payload, &directory, &name))
         return NULL;
-    if (Py_TYPE(payload) != state->payload_type)
-        return PyErr_Format(PyExc_TypeError, "a payload of a lookup is needed");
-    gcache *cache = cache_enter(self);
+    gcache *cache = cache_enter_with(self, payload);
     if (cache == NULL)
         return NULL;
     Py_BEGIN_ALLOW_THREADS
@@ -360,7 +367,7 @@ cache_place(PyObject *self, PyObject *args)
     Py_END_ALLOW_THREADS
     cache_unuse(self);
     if (status != GCACHE_OK)
-        return raise_error(state, &error);
+        return raise_error(state_of(self), &error);
     Py_RETURN_NONE;
 }
 
@@ -368,7 +375,6 @@ cache_place(PyObject *self, PyObject *args)
 static PyObject *
 cache_attachment(PyObject *self, PyObject *args)
 {
-    native_state *state = state_of(self);
     PyObject *payload;
     char const *name;
     gcache_error error;
@@ -378,9 +384,7 @@ cache_attachment(PyObject *self, PyObject *args)
 
     if (!PyArg_ParseTuple(args, "Os", &payload, &name))
         return NULL;
-    if (Py_TYPE(payload) != state->payload_type)
-        return PyErr_Format(PyExc_TypeError, "a payload of a lookup is needed");
-    gcache *cache = cache_enter(self);
+    gcache *cache = cache_enter_with(self, payload);
     if (cache == NULL)
         return NULL;
     Py_BEGIN_ALLOW_THREADS
@@ -388,7 +392,7 @@ cache_attachment(PyObject *self, PyObject *args)
     Py_END_ALLOW_THREADS
     cache_unuse(self);
     if (status != GCACHE_OK)
-        return raise_error(state, &error);
+        return raise_error(state_of(self), &error);
     PyObject *read = PyBytes_FromStringAndSize(bytes, (Py_ssize_t)size);
     gcache_free(bytes);
     return read;

@@ -47,19 +47,6 @@ gci_place_attachments(gcache *cache, gci_candidate *candidate, char const *direc
 
 /* ---- of a hit ---- */
 
-/* NULL, and an error, if it has none of that name. */
-static gci_attachment const *
-named(gci_candidate const *winner, char const *name, gcache_error *error)
-{
-    gci_record const *record = &winner->record;
-
-    for (size_t i = 0; name != NULL && i < record->attachment_count; i++)
-        if (gci_view_equal(record->attachments[i].name, gci_view_text(name)))
-            return &record->attachments[i];
-    gci_fail(error, GCACHE_ERROR_ARGUMENT, "the hit has no attachment %s", name != NULL ? name : "without a name");
-    return NULL;
-}
-
 static gcache_status
 winner_of(gcache *cache, gcache_result const *result, gci_candidate **out_winner, gcache_error *error)
 {
@@ -68,6 +55,22 @@ winner_of(gcache *cache, gcache_result const *result, gci_candidate **out_winner
     GCI_REQUIRE(result != NULL && result->candidates != NULL, error, "the result is no hit");
     *out_winner = gci_candidates_find(result->candidates, result->entry);
     return GCACHE_OK;
+}
+
+static gcache_status
+attachment_of(gcache *cache, gcache_result const *result, char const *name, gci_candidate **out_winner,
+              gci_attachment const **out_attachment, gcache_error *error)
+{
+    gcache_status status = winner_of(cache, result, out_winner, error);
+
+    for (size_t i = 0; status == GCACHE_OK && name != NULL && i < (*out_winner)->record.attachment_count; i++) {
+        *out_attachment = &(*out_winner)->record.attachments[i];
+        if (gci_view_equal((*out_attachment)->name, gci_view_text(name)))
+            return GCACHE_OK;
+    }
+    if (status != GCACHE_OK)
+        return status;
+    return gci_fail(error, GCACHE_ERROR_ARGUMENT, "the hit has no attachment %s", name != NULL ? name : "without a name");
 }
 
 gcache_status
@@ -86,14 +89,12 @@ gcache_place_one(gcache *cache, gcache_result const *result, char const *name, c
 {
     GCI_REQUIRE(directory != NULL, error, "directory is NULL");
     gci_candidate *winner = NULL;
+    gci_attachment const *attachment = NULL;
     gci_found found;
-    gcache_status status = winner_of(cache, result, &winner, error);
+    gcache_status status = attachment_of(cache, result, name, &winner, &attachment, error);
 
     if (status != GCACHE_OK)
         return status;
-    gci_attachment const *attachment = named(winner, name, error);
-    if (attachment == NULL)
-        return GCACHE_ERROR_ARGUMENT;
     status = place_one(cache, attachment, directory, &found, error);
     settle(cache, winner, &found);
     return status;
@@ -119,14 +120,12 @@ gcache_attachment_get(gcache *cache, gcache_result const *result, char const *na
     GCI_REQUIRE(out_bytes != NULL && out_size != NULL, error, "out_bytes or out_size is NULL");
     *out_bytes = NULL;
     gci_candidate *winner = NULL;
+    gci_attachment const *attachment = NULL;
     gci_buf bytes;
-    gcache_status status = winner_of(cache, result, &winner, error);
+    gcache_status status = attachment_of(cache, result, name, &winner, &attachment, error);
 
     if (status != GCACHE_OK)
         return status;
-    gci_attachment const *attachment = named(winner, name, error);
-    if (attachment == NULL)
-        return GCACHE_ERROR_ARGUMENT;
     gci_buf_init(&bytes, GCI_BUF_NO_LIMIT);
     status = read_one(cache, winner, attachment, &bytes, error);
     if (status == GCACHE_OK) {
