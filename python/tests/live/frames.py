@@ -420,6 +420,36 @@ def case_ways_through_a_function(_: Path) -> bool:
     return all(same(torch.compile(by_option), by_option, X, Options(named)) for named in (None, {"double": 1}))
 
 
+NOTHING_BACKWARD: list[Callable[[torch.Tensor], torch.Tensor]] = [
+    lambda x: x.clone(),
+    lambda x: x + 1,
+    lambda x: torch.dropout(x, 0.0, True),
+]
+
+
+def case_a_backward_without_a_graph(_: Path) -> bool:
+    """There is nothing to compile in it, so that nothing of it can be kept."""
+    right = True
+    for function in NOTHING_BACKWARD:
+        x = X.clone().requires_grad_()
+        torch.compile(function)(x).sum().backward()
+        right &= x.grad is not None and bool((x.grad == 1).all())
+    return right
+
+
+def growing(x: torch.Tensor, n: int) -> torch.Tensor:
+    return mm(x, x.t()) * n
+
+
+def case_sizes_of_served_frames_count(_: Path) -> bool:
+    """The second size becomes dynamic, and the third needs nothing, whether the first was traced or served."""
+    compiled = torch.compile(growing)
+    sizes = [(3, 8)] if NUMBER == 0 else [(3, 8), (4, 9), (5, 10)]
+    before = guardcache.torch.statistics().frames_stored
+    right = all(same(compiled, growing, X[:rows], n) for rows, n in sizes)
+    return right and guardcache.torch.statistics().frames_stored - before <= 1
+
+
 def shifting(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     x.add_(1)
     return mm(y, y)

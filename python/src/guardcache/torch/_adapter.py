@@ -352,6 +352,10 @@ class Adapter:
         except guardcache.ReadOnlyError:
             self._count_not_stored("the cache is read-only")
             return
+        except guardcache.NoSpaceError as error:
+            self._count_not_stored("no space is left")
+            log.warning("not stored: %s", error)
+            return
         if not inserted:
             self._count_not_stored(str(inserted.reason))
             return

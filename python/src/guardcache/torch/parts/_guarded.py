@@ -86,6 +86,8 @@ def _writer(cls: type[Any], kind: str, adapter: Adapter) -> Callable[[str, bytes
 def _saver(original: Callable[..., None], adapter: Adapter) -> Callable[..., None]:
     @functools.wraps(original)
     def save(key: str, live: Any, *arguments: Any, **named: Any) -> None:
+        if live is None:  # it couldn't be made
+            return
         with adapter.saving(key, live):
             original(key, live, *arguments, **named)
 

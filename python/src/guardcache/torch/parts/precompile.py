@@ -9,6 +9,7 @@ from torch._dynamo import config, convert_frame
 from torch._dynamo.guards import CheckFunctionManager
 from torch._dynamo.precompile_context import PrecompileContext
 from torch._functorch._aot_autograd import autograd_cache, graph_compile
+from torch._functorch._aot_autograd.autograd_cache import AOTAutogradCache
 
 from guardcache.adapter import Patches
 from guardcache.torch.precompile.frames import Frames
@@ -21,6 +22,7 @@ def plan(patches: Patches, adapter: Adapter) -> None:
     adapter.frames = frames = Frames(adapter)
     _plan_frames(patches, frames)
     _plan_bundles(patches)
+    _plan_entries(patches, frames)
 
 
 def _plan_frames(patches: Patches, frames: Frames) -> None:
@@ -54,3 +56,19 @@ def _plan_bundles(patches: Patches) -> None:
     for user in (autograd_cache, graph_compile):
         patches.set(user, "should_bundle_autograd_cache", bundled)
     patches.set(PrecompileContext, "record_artifact", classmethod(record_artifact))
+
+
+def _plan_entries(patches: Patches, frames: Frames) -> None:
+    """A graph that has nothing to compile, as many a backward, can't be bundled: PyTorch stops there."""
+    make_entry = vars(AOTAutogradCache)["make_entry"].__func__
+
+    @functools.wraps(make_entry)
+    def entry_or_none(*arguments: Any, **named: Any) -> Any:
+        try:
+            return make_entry(*arguments, **named)
+        except Exception as reason:
+            backend = getattr(named.get("sanitized_aot_config"), "precompile_backend_id", None)
+            frames.left_out(str(reason), backend)
+            return None
+
+    patches.set(AOTAutogradCache, "make_entry", staticmethod(entry_or_none))

@@ -58,6 +58,8 @@ class Seen:
     """Of what is looked at, alive: the first place of each object that a program can tell from an equal one."""
     storages: dict[int, int] = field(default_factory=dict)
     """Whose each storage is."""
+    sized: dict[str, Any] = field(default_factory=dict)
+    """The arguments whose sizes are hints, and integers: by place."""
 
 
 # What Dynamo calls the builtins in a frame's globals, and modules there: by a count of the process, by an address.
@@ -285,8 +287,10 @@ def look(scope: Scope, looks: Iterable[Look], seen: Seen | None = None) -> Seen:
             _one_class(seen, each.place, type(value))
         if each.kind == INTEGER and type(value) is int:
             _hint(seen, each.place, value)
+            seen.sized[each.place] = value
             continue
         if each.kind == "TENSOR" and isinstance(value, torch.Tensor) and value.layout is torch.strided:
+            seen.sized[each.place] = value
             for name in ("size", "stride"):
                 for i, number in enumerate(getattr(value, name)()):
                     _hint(seen, f"{each.place}.{name}()[{i}]", number)

@@ -24,7 +24,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from torch._dynamo import convert_frame
+import torch
+from torch._dynamo import convert_frame, pgo
 from torch._dynamo.decorators import disable
 from torch._dynamo.guards import CheckFunctionManager
 from torch._dynamo.output_graph import OutputGraphCommon, get_builtins_dict
@@ -93,6 +94,7 @@ class _Frame(NamedTuple):
     code: types.CodeType
     world: dict[str, Any]
     local: dict[str, Any]
+    closure: tuple[types.CellType, ...] | None
     compile_id: Any
 
 
@@ -123,11 +125,11 @@ class Frames:
     # ---- around Dynamo's compile of a frame ----
 
     def compile(self, original: Callable[..., Any], arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        code, world, local, _, _, compiler, one_graph, export, _, hooks, *_ = arguments
+        code, world, local, _, closure, compiler, one_graph, export, _, hooks, *_ = arguments
         if export or named.get("package") is not None or not self._adapter.at_home():
             return original(*arguments, **named)
         label = f"{code.co_filename}:{code.co_firstlineno} {code.co_qualname}"
-        frame = _Frame(code, world, local, named["compile_id"])
+        frame = _Frame(code, world, local, closure, named["compile_id"])
         try:
             first = key.of_frame(code, world, local, compiler, one_graph, hooks)
         except Exception as reason:
@@ -170,9 +172,9 @@ class Frames:
         """AOT's entry was stored, or found if no backend is named."""
         self._settle(backend or self._thread.asked, Made(apart, modules, files))
 
-    def left_out(self, reason: str) -> None:
-        """PyTorch doesn't cache what this thread's AOT compiles."""
-        self._settle(self._thread.asked, f"PyTorch doesn't cache what is compiled for it: {_plain(reason)}")
+    def left_out(self, reason: str, backend: str | None = None) -> None:
+        """PyTorch doesn't cache what AOT compiles for a backend, or for the one that this thread asked for."""
+        self._settle(backend or self._thread.asked, f"PyTorch doesn't cache what is compiled for it: {_plain(reason)}")
 
     def _settle(self, backend: str | None, made: Made | str) -> None:
         if backend is None:
@@ -294,7 +296,11 @@ class Frames:
             second = _second(first, entry.variant, seen)
             graph = Graph.keyed(KIND, second.text, second.lines)
             found = self._adapter.cache.lookup(graph, seen.hints, label=label, sources=seen.sources)
-            return _Tried(found, "", self._restore(found, frame) if isinstance(found, Hit) else None)
+            if isinstance(found, Miss):
+                return _Tried(found)
+            result = self._restore(found, frame)
+            _remember_sizes(frame, seen)
+            return _Tried(found, "", result)
         except Exception as error:
             log.info("what is stored of a frame isn't used", exc_info=True)
             return _Tried(found, _text(error))
@@ -350,6 +356,16 @@ _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 def _plain(reason: str) -> str:
     return _ADDRESS.sub("", reason.strip().partition("\n")[0]).rstrip(" .")
+
+
+def _remember_sizes(frame: _Frame, seen: Seen) -> None:
+    """As tracing would have: a size that differs the next time becomes dynamic."""
+    known = pgo.get_code_state()[pgo.CodeId.make(frame.code, frame.closure)].automatic_dynamic
+    for place, value in seen.sized.items():
+        if isinstance(value, torch.Tensor):
+            known[place] |= pgo.FrameStateSizeEntry.make_tensor(tuple(value.size()), tuple(value.stride()))
+        else:
+            known[place] |= pgo.FrameStateSizeEntry.make_scalar(value)
 
 
 def _second(first: key.Key, name: str, seen: Seen) -> key.Key:
