@@ -249,3 +249,23 @@ def test_frames_that_wait_or_are_left_out(cache: guardcache.Cache) -> None:
         "PyTorch doesn't cache what is compiled for it: Unsupported call_function target <function _enter_autocast>"
     )
     assert f"traced, can't be kept: {reason}" in guardcache.torch.explain()
+
+
+def test_a_frame_that_misses_tells_its_own_difference(cache: guardcache.Cache) -> None:
+    """Not that its first key was unknown when another process missed it."""
+    guardcache.torch.install(cache, precompile=True)
+
+    class Scaled(torch.nn.Module):
+        def __init__(self, factor: int) -> None:
+            super().__init__()
+            self.factor = factor
+
+        def forward(self, x: Any) -> Any:
+            return torch.mm(x, x) * self.factor
+
+    with torch.no_grad():
+        run(Scaled(2), torch.ones(4, 4))
+        run(Scaled(3), torch.ones(4, 4))
+    (told,) = [part for part in guardcache.torch.explain(last=1).split("\n\nmiss: ") if "(dynamo)" in part]
+    assert "factor" in told
+    assert "first compile of this graph" not in told

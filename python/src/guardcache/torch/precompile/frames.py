@@ -273,7 +273,8 @@ class Frames:
         try:
             for entry in self._lists(first):
                 tried = self._try(first, entry, frame, label)
-                found, refused = tried.found or found, tried.refused or refused
+                found = found if tried.found is None else tried.found
+                refused = tried.refused or refused
                 if tried.result is not None:
                     self._adapter.frame_looked_up(label, found, "", time.perf_counter_ns() - began)
                     return tried.result
