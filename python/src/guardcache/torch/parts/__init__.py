@@ -178,9 +178,8 @@ PRECOMPILE = Part(
         Seam("torch._functorch._aot_autograd.graph_compile:should_bundle_autograd_cache", "function", ""),
         Seam(_AOT_GRAPH + "make_entry", "static", "compiled_fw_func, compiled_bw_func, ..."),
         Seam("torch._dynamo.precompile_context:PrecompileContext.record_artifact", "class", "cls, artifact"),
-        Seam(_PGO + "get_code_state", "function", ""),
-        Seam(_PGO + "CodeId.make", "static", "code, closure"),
-        Seam(_PGO + "FrameStateSizeEntry.make_tensor", "class", "cls, size, stride"),
+        Seam("torch._dynamo.variables.builder:record_automatic_dynamic", "function", "tx, name, e"),
+        Seam(_PGO + "process_automatic_dynamic", "function", "tx, name, entry, ..."),
         Seam(_PGO + "FrameStateSizeEntry.make_scalar", "class", "cls, x"),
         Seam(
             "torch._functorch._aot_autograd.aot_autograd_result:BundledAOTAutogradCacheArtifact",

@@ -32,6 +32,7 @@ from torch._dynamo.output_graph import OutputGraphCommon, get_builtins_dict
 from torch._dynamo.package import SerializedCode
 from torch._dynamo.types import GuardedCode, wrap_guarded_code
 from torch._dynamo.utils import orig_code_map
+from torch._dynamo.variables import builder
 from torch._functorch._aot_autograd.aot_autograd_result import BundledAOTAutogradCacheArtifact
 from torch._guards import GuardsSet
 from torch.utils._ordered_set import OrderedSet
@@ -361,12 +362,12 @@ def _plain(reason: str) -> str:
 
 def _remember_sizes(frame: _Frame, seen: Seen) -> None:
     """As tracing would have: a size that differs the next time becomes dynamic."""
-    known = pgo.get_code_state()[pgo.CodeId.make(frame.code, frame.closure)].automatic_dynamic
+    tracing: Any = types.SimpleNamespace(f_code=frame.code, closure=frame.closure, distributed_state=None)
     for place, value in seen.sized.items():
         if isinstance(value, torch.Tensor):
-            known[place] |= pgo.FrameStateSizeEntry.make_tensor(tuple(value.size()), tuple(value.stride()))
+            builder.record_automatic_dynamic(tracing, place, value)
         else:
-            known[place] |= pgo.FrameStateSizeEntry.make_scalar(value)
+            pgo.process_automatic_dynamic(tracing, place, pgo.FrameStateSizeEntry.make_scalar(value))
 
 
 def _second(first: key.Key, name: str, seen: Seen) -> key.Key:
