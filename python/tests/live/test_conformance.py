@@ -528,6 +528,8 @@ class SchedulerPass(PassOfScheduler):  # type: ignore[misc]
 
 @pytest.mark.parametrize("setting", ["_pre_fusion_custom_pass", "_post_fusion_custom_pass"])
 def test_34_advice_for_a_raw_callable_in_the_scheduler(setting: str) -> None:
+    if setting == "_post_fusion_custom_pass" and PassOfScheduler is CustomGraphPass:
+        pytest.skip("up to 2.12 PyTorch asks nothing of these passes")
     with functorch_config.patch(enable_autograd_cache=False):
         with inductor_config.patch({setting: lambda nodes: nodes}):
             run(double, torch.ones(4))

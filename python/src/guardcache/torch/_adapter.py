@@ -309,7 +309,11 @@ class Adapter:
         """A graph is looked up to be compiled, or because an AOT hit refers to it: each knows the present names."""
         described = self.descriptions.get(key) if self._thread.compiles > 0 else None
         current = self._thread.halves.get(key) if described is None else described.symbols
-        return current is not None and rename_entry(graph, stored, current)
+        try:
+            return current is not None and rename_entry(graph, stored, current)
+        except Exception:
+            log.warning("a stored graph's names can't be replaced", exc_info=True)
+            return False
 
     def bring_binaries(self, hit: Hit) -> None:
         self._bring_binaries(hit, entries.Metadata.decode(hit.metadata))

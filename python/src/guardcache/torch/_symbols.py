@@ -27,11 +27,15 @@ def symbol_inputs(inputs: Sequence[Any]) -> tuple[str, ...]:
     return tuple(str(s.node.expr) for s in inputs if isinstance(s, torch.SymInt))
 
 
+# Parts of an entry that may have symbols inside; the graph itself is serialized from 2.13 on.
+_WITH_NAMES = ("cudagraph_info", "_serialized_original_gm", "_original_gm", "partition_maps")
+
+
 def rename_entry(graph: Any, stored: Sequence[str], current: Sequence[str]) -> bool:
     """Makes an entry of other symbol names usable here; False if that can't be done for certain."""
     if list(stored) == list(current):
         return True
-    if graph.cudagraph_info is not None or graph._serialized_original_gm is not None or graph.partition_maps:
+    if any(getattr(graph, name, None) for name in _WITH_NAMES):
         return False
     if len(stored) != len(current):
         return False
