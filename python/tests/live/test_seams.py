@@ -193,6 +193,21 @@ def test_a_read_only_cache_is_quiet(
     assert "compiled but not stored 2 times: the cache is read-only" in guardcache.torch.explain()
 
 
+def test_a_full_disk_is_counted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is raised through PyTorch, which would print a traceback for each graph."""
+
+    def full(*_arguments: Any, **_named: Any) -> None:
+        raise guardcache.NoSpaceError("No space left on device", status="ERROR_NO_SPACE")
+
+    monkeypatch.setattr(guardcache.Cache, "insert", full)
+    guardcache.torch.install(tmp_path / "full")
+    compile_once()
+    assert guardcache.torch.statistics().not_stored == {"no space is left": 2}
+    assert "Traceback" not in caplog.text
+
+
 # ---- another compiler ----
 
 

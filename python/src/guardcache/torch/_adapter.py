@@ -486,7 +486,8 @@ class Adapter:
             self._bypasses[reason] += 1
         self.records.append(Lookup(kind, BYPASS, reason, label))
         self._leave_behind(kind, label, reason)
-        if self.frames is not None:
+        # A graph that Inductor's cache leaves out is in AOT's entry all the same, where frames are kept.
+        if self.frames is not None and kind == entries.AOT:
             self.frames.left_out(reason)
 
     def _leave_behind(self, kind: str, label: str, reason: str) -> None:
