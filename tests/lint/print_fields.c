@@ -14,6 +14,7 @@
 #include "store/index/tables.h"
 #include "store/index/tombstones.h"
 #include "store/lease.h"
+#include "tier/object/head.h"
 
 #include <stdio.h>
 
@@ -43,6 +44,7 @@ static gci_fields const *const tables[] = {
     &gci_blob_fields,
     &gci_artifact_fields,
     &gci_row_fields,
+    &gci_remote_head_fields,
 };
 
 /* What a size is called where it depends on the value; NULL: it is field->size. */
