@@ -22,6 +22,7 @@
 #include <guardcache/hints.h>
 #include <guardcache/key.h>
 #include <guardcache/status.h>
+#include <guardcache/tier.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -102,10 +103,19 @@ typedef struct gcache_options {
                                       plays (docs/regression-tests.md), made with those above it; NULL: nothing is recorded */
     size_t columns;                /* explanations in words are broken into lines of so many columns, 40 at least; 0: 110 */
     bool color;                    /* and coloured by the escapes of a terminal (ECMA-48) */
+    char const *tiers;             /* URLs separated by spaces (docs/fleet.md): where else to look, in this order, after the
+                                      directory; what is stored goes to them, too. NULL: nowhere */
+    gcache_tier_user const *user_tiers; /* tiers of the program's own, asked after those; borrowed during open */
+    size_t user_tier_count;
+    uint64_t flush_ns;             /* how long gcache_close waits for what is still on its way to tiers; 0:
+                                      GCACHE_FLUSH_DEFAULT_NS */
 } gcache_options;
 
 #define GCACHE_OPTIONS_INIT { .size = sizeof(gcache_options) }
 
+/* Ten seconds: a process that ends has rarely more than a few entries on their way; what is left stays in the directory, and
+   `guardcache tier sync` takes it there. */
+#define GCACHE_FLUSH_DEFAULT_NS (UINT64_C(10) * 1000000000)
 /* A thousand variants of one graph come from guards that pin every size: what is asked for again stays, the rest goes. */
 #define GCACHE_MAX_CANDIDATES_DEFAULT 1000
 /* A working set of a few thousand compiled graphs. */
@@ -221,12 +231,17 @@ typedef struct gcache_result {
     gcache_delta const *deltas;   /* of the compile that the hit stands for */
     size_t delta_count;
     void *owner, *candidates;     /* private */
+    char const *tier;             /* of a hit: "memory", "local", or the URL, without credentials, of the tier that had it. Valid
+                                     as long as the cache is open */
+    gcache_reason local_reason;   /* of a miss for remote_timeout or remote_unavailable: what the reason would be if that tier
+                                     had nothing; else NONE */
 } gcache_result;
 
 #define GCACHE_RESULT_INIT { .size = sizeof(gcache_result) }
 
 /*
- * Looks a graph up. *out_result begins as GCACHE_RESULT_INIT, or as gcache_result_clear left it; clear it
+ * Looks a graph up: in memory, in the directory, then in each tier (gcache_options.tiers), until something holds. A tier that
+ * is in trouble delays it by its time-out at most. *out_result begins as GCACHE_RESULT_INIT, or as gcache_result_clear left it; clear it
  * whatever the outcome. hints may be NULL (no hints), request may be NULL.
  * GCACHE_HIT or GCACHE_MISS; ERROR_ARGUMENT, ERROR_MEMORY; ERROR_NO_SPACE, ERROR_READ_ONLY, ERROR_IO: request->place can't be
  * written to (the message says what is in the way); other errors only if options.strict.

@@ -24,7 +24,8 @@
  *   what a run used, in one file for another machine               artifacts.h
  *   files by their content, a directory for a compiler's own cache blobs.h
  *   values and handles for the other processes of a job            share.h
- *   entries shared by a fleet: Redis, directories, tiers of one's own tier.h
+ *   entries shared by a fleet: Redis, shared directories          fleet.h
+ *   a tier of one's own                                            tier.h
  *   hashes of compilers, libraries, source trees                   fingerprint.h
  *   the guard language by itself                                   guard.h
  *
@@ -36,7 +37,8 @@
  * grow at their end; what is counted by reason is read by a function, never through an array of the caller's.
  *
  * Caveats first. The library has no global state but a lock that a fork takes (cache.h), reads no environment variables,
- * prints nothing, installs no signal handlers and starts no threads on its own. Payloads are executed by their users, so
+ * prints nothing and installs no signal handlers. It starts no threads on its own, but for one that takes what is stored to
+ * tiers, where there are any. Payloads are executed by their users, so
  * a cache directory must belong to one user (it is made with mode 0700 and refused otherwise). All strings are UTF-8 and
  * zero-terminated unless a size stands beside them; sizes are in bytes, times in nanoseconds.
  */
@@ -50,6 +52,7 @@
 #include <guardcache/compile.h>
 #include <guardcache/events.h>
 #include <guardcache/fingerprint.h>
+#include <guardcache/fleet.h>
 #include <guardcache/graph.h>
 #include <guardcache/guard.h>
 #include <guardcache/hints.h>

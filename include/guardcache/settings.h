@@ -42,7 +42,8 @@ extern "C" {
     X(MAX_CANDIDATES, "max-candidates", count, "variants under one key; beyond it the longest unused go") \
     X(COMPRESSION_LEVEL, "compression-level", level, "of zstd, 1 to 22; -1 stores payloads as they are") \
     X(DURABILITY, "durability", durability, "entry, full or none")                                  \
-    X(TRUST, "trust", trust, "whose files are handed out: owner, group, or any with signatures")
+    X(TRUST, "trust", trust, "whose files are handed out: owner, group, or any with signatures")     \
+    X(TIERS, "tiers", text, "URLs of where else to look, in this order, and to store; separated by spaces")
 
 typedef enum gcache_setting_id {
 #define X(id, name, type, meaning) GCACHE_SETTING_##id,
@@ -73,7 +74,7 @@ GCACHE_API char const *gcache_origin_name(gcache_origin origin);
 /* A setting as it stands. Valid as long as the settings are, and until one is set. */
 typedef struct gcache_setting {
     char const *name;
-    char const *value;    /* as text: "1", "5 GiB" is written 5368709120 */
+    char const *value;    /* as text: "1", "5 GiB" is written 5368709120; URLs without their credentials */
     char const *meaning;
     char const *variable; /* the environment variable's name, without a namespace */
     gcache_origin origin;

@@ -162,6 +162,19 @@ typedef struct gcache_tier_functions {
     void (*close)(void *tier);
 } gcache_tier_functions;
 
+/* A tier of the program's own, for gcache_options.user_tiers. */
+typedef struct gcache_tier_user {
+    char const *name; /* what explanations call it: "memcache://rack-7"; without credentials */
+    gcache_tier_functions const *functions;
+    void *tier;       /* not closed by the cache: it has to stay until the cache is closed */
+    bool read_only;
+    uint64_t ttl_ns;     /* 0: for good */
+    uint64_t timeout_ns; /* 0: GCACHE_TIER_TIMEOUT_DEFAULT_NS */
+} gcache_tier_user;
+
+/* A lookup waits for a tier so long once. A compile takes longer, and an answer in the same data centre a thousandth. */
+#define GCACHE_TIER_TIMEOUT_DEFAULT_NS (UINT64_C(2000) * 1000000)
+
 /* ---- a tier in memory ---- */
 
 /* Trouble on demand, for tests of whoever relies on tiers. May be changed while the tier is in use. */

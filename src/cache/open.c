@@ -6,6 +6,7 @@
 #include "cache/journal/events.h"
 #include "cache/journal/lookup_report.h"
 #include "cache/journal/trace_writer.h"
+#include "cache/tiers/tiers.h"
 #include "cache/tuning/bundle.h"
 
 #include <guardcache/settings.h>
@@ -28,6 +29,13 @@ check_options(gcache_options const *options, gcache_error *error)
                 options->signing_count, SIGNING_KEYS_MAX);
     GCI_REQUIRE(options->signing_count > 0 || !options->require_signature, error,
                 "signatures are required, but no key is given");
+    GCI_REQUIRE(options->user_tiers != NULL || options->user_tier_count == 0, error, "the tiers are NULL");
+    for (size_t i = 0; i < options->user_tier_count; i++) {
+        gcache_tier_user const *tier = &options->user_tiers[i];
+        GCI_REQUIRE(tier->name != NULL && tier->functions != NULL, error, "tier %zu has no name or no functions", i);
+        GCI_REQUIRE(tier->functions->version == GCACHE_TIER_VERSION && tier->functions->size == sizeof *tier->functions, error,
+                    "tier %s is of version %u, this library knows %d", tier->name, tier->functions->version, GCACHE_TIER_VERSION);
+    }
     GCI_REQUIRE(options->trust < GCACHE_TRUST_COUNT, error, "unknown trust %d", (int)options->trust);
     if (options->trust == GCACHE_TRUST_ANY && !options->require_signature)
         return gci_fail(error, GCACHE_ERROR_UNTRUSTED, "trust is any, so signatures must be required: without them anybody "
@@ -135,6 +143,8 @@ gcache_open(char const *directory, gcache_options const *options, gcache **out_c
         cache->gate.read_only = options->read_only || (cache->store != NULL && gci_store_is_read_only(cache->store));
         cache->journal = gci_is_open(&cache->gate, GCI_JOURNAL);
     }
+    if (status == GCACHE_OK)
+        status = gci_tiers_open(cache, options, error);
     if (status == GCACHE_OK && options->record != NULL)
         status = gci_trace_writer_open(options->record, options->log, options->log_state, &cache->trace_writer, error);
     if (status != GCACHE_OK) {
@@ -150,6 +160,7 @@ gcache_close(gcache *cache)
 {
     if (cache == NULL)
         return;
+    gci_tiers_close(cache);
     gci_lookups_close(cache);
     gci_store_close(cache->store);
     gci_trace_writer_close(cache->trace_writer);

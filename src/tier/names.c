@@ -1,5 +1,5 @@
 /* The words of the tier contract, from its tables. */
-#include <guardcache/tier.h>
+#include <guardcache/fleet.h>
 
 char const *
 gcache_tier_answer_name(gcache_tier_answer answer)
@@ -21,4 +21,15 @@ gcache_object_kind_name(gcache_object_kind kind)
 #undef X
     };
     return kind < GCACHE_OBJECT_KIND_COUNT ? words[kind] : "?";
+}
+
+char const *
+gcache_tier_count_name(gcache_tier_count count)
+{
+    static char const *const words[GCACHE_TIER_COUNT_COUNT] = {
+#define X(id, word, meaning) word,
+        GCACHE_TIER_COUNT_MAP(X)
+#undef X
+    };
+    return count < GCACHE_TIER_COUNT_COUNT ? words[count] : "?";
 }

@@ -369,12 +369,13 @@ note_trial(gci_journal_entry const *entry, gci_trial const *trial, gci_advice_ca
 void
 gci_write_advice(gci_journal_entry const *entry, gci_buf *out)
 {
-    gci_trial const *trial = gci_trace_first(&entry->trace, entry->reason);
+    gcache_reason reason = gci_entry_local_reason(entry);
+    gci_trial const *trial = gci_trace_first(&entry->trace, reason);
     gci_arena arena;
 
     gci_arena_init(&arena, GCI_BUF_NO_LIMIT);
     gci_advice_case what = { .arena = &arena };
-    if (entry->reason == GCACHE_REASON_NO_KEY) {
+    if (reason == GCACHE_REASON_NO_KEY) {
         if (entry->trace.nearest_count != 0)
             advise_on_key(entry, &arena, out);
     } else {

@@ -11,6 +11,8 @@
 #include "graph/diff/diff.h"
 #include "graph/diff/likeness.h"
 
+#include <guardcache/tier.h>
+
 /* Nearest keys that are shown. */
 #define GCI_TRACE_NEAREST 3
 
@@ -54,6 +56,18 @@ typedef struct gci_key_eviction {
     gci_fullness fullness;
 } gci_key_eviction;
 
+/* What a tier replied to a lookup. */
+typedef struct gci_tier_reply {
+    char const *tier;          /* its URL without credentials */
+    gcache_tier_answer answer; /* HIT: it served, or would have */
+    gcache_reason reason;      /* of a miss or trouble */
+    uint64_t elapsed_ns;
+    uint32_t candidates;       /* it has under the key: heads that were good */
+    uint32_t refused;          /* heads and payloads that were damaged, or that no key of ours signed */
+    uint32_t evicted;          /* heads that ran out, and those whose payload is gone */
+    char const *message;       /* of trouble, or the first refusal; "" */
+} gci_tier_reply;
+
 typedef struct gci_trace {
     gci_arena arena;
     gci_candidates *set;        /* keeps what trials point to alive */
@@ -76,6 +90,10 @@ typedef struct gci_trace {
     uint64_t not_stored_ns;     /* when */
     uint64_t stored_ns;         /* when it was last known to be stored, where nothing remembers its eviction; 0: not known */
     uint64_t missed_ns;         /* when another process missed it before, after which nothing was stored; 0: not known */
+    gci_tier_reply *replies;    /* of tiers, in the order they were asked */
+    size_t reply_count;
+    gcache_reason local_reason; /* of a miss for a tier's trouble: what would be the reason without; else NONE */
+    char const *served_by;      /* the tier whose candidate it is; NULL: the local directory */
     gcache_error trouble;       /* why the store could not say more; status OK if nothing */
 } gci_trace;
 

@@ -310,8 +310,9 @@ gci_explain_json(gci_journal_entry const *entry, gci_buf *out)
         gci_json_member_text(out, "message", gci_view_text(trace->trouble.message));
     write_remark(entry, "note", gci_explain_variant, out);
     write_past(entry, out);
-    if (entry->reason == GCACHE_REASON_EVICTED)
+    if (gci_entry_local_reason(entry) == GCACHE_REASON_EVICTED)
         write_eviction(trace, out);
+    gci_explain_tiers_json(trace, entry->kind == GCACHE_JOURNAL_HIT, out);
     write_candidates(entry, out);
     gci_buf_append_text(out, "], \"nearest\": [");
     for (size_t i = 0; i < trace->nearest_count; i++) {

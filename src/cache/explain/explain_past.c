@@ -170,7 +170,7 @@ static void
 complete(gci_journal_entry *entry)
 {
     gci_context_know_sizes(&entry->context, &entry->arena);
-    if (entry->reason != GCACHE_REASON_NO_KEY)
+    if (gci_entry_local_reason(entry) != GCACHE_REASON_NO_KEY)
         return;
     find_nearest(entry);
     gci_history_find_fate(entry->context.cache, &entry->key, entry->at_ns, entry->process, &entry->trace);

@@ -25,7 +25,7 @@ tell_head(gci_journal_entry const *entry, bool brief, gci_story *story)
     if (keyed)
         gci_phrase(gci_story_part(story, GCI_HEAD_KEY), "key {} ({})", GCI_AS_KEY(&context->key),
                    GCI_AS_TEXT(gcache_graph_kind(context->graph)));
-    if (entry->reason == GCACHE_REASON_NO_KEY)
+    if (gci_entry_local_reason(entry) == GCACHE_REASON_NO_KEY)
         gci_buf_append_text(gci_story_part(story, GCI_HEAD_REMARK),
                             entry->at_ns == 0 ? "nothing is stored under it" : "nothing was stored under it");
     if (entry->at_ns == 0)
@@ -33,7 +33,7 @@ tell_head(gci_journal_entry const *entry, bool brief, gci_story *story)
     out = gci_story_part(story, GCI_HEAD_WHEN);
     gci_phrase(out, "{}", GCI_AS_MOMENT(entry->at_ns));
     if (entry->compile_ns != 0)
-        gci_phrase(out, entry->reason == GCACHE_REASON_NO_KEY ? ", compiled in {}" : ", compiled again in {}",
+        gci_phrase(out, gci_entry_local_reason(entry) == GCACHE_REASON_NO_KEY ? ", compiled in {}" : ", compiled again in {}",
                    GCI_AS_DURATION(entry->compile_ns));
 }
 
@@ -339,7 +339,7 @@ reason_says_all(gci_journal_entry const *entry)
 
     if (trace->live_count + trace->evicted_count != 0 || trace->eviction != NULL)
         return false;
-    return entry->reason != GCACHE_REASON_NO_KEY && entry->reason != GCACHE_REASON_BYPASS &&
+    return entry->trace.reply_count == 0 && entry->reason != GCACHE_REASON_NO_KEY && entry->reason != GCACHE_REASON_BYPASS &&
            entry->kind == GCACHE_JOURNAL_MISS;
 }
 
@@ -387,13 +387,14 @@ gci_explain_tell(gci_journal_entry const *entry, size_t room, gci_story *story)
     tell_head(entry, room != GCI_ROOM_ALL, story);
     tell_why_asked(entry->context.request.why_asked, story);
     tell_reason(entry, story);
+    gci_explain_tiers(entry, story);
     if (entry->trace.live_count + entry->trace.evicted_count > 0)
         tell_candidates(entry, room, story);
-    if (entry->reason == GCACHE_REASON_EVICTED)
+    if (gci_entry_local_reason(entry) == GCACHE_REASON_EVICTED)
         gci_explain_key_eviction(entry, story);
     if (entry->trace.trouble.status != GCACHE_OK)
         gci_visible_format(gci_story_begin(story, GCI_BLOCK_SENTENCE), "%s", entry->trace.trouble.message);
-    if (entry->reason == GCACHE_REASON_NO_KEY) {
+    if (gci_entry_local_reason(entry) == GCACHE_REASON_NO_KEY && entry->kind == GCACHE_JOURNAL_MISS) {
         tell_fate(&entry->trace, story);
         gci_explain_nearest(entry, room, story);
     }

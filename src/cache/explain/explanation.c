@@ -111,7 +111,7 @@ look_up_to_explain(gci_journal_entry *entry, gcache *cache, gcache_graph *graph,
         status = gci_lookup_traced(&entry->context, &entry->trace, &result, error);
         entry->kind = status == GCACHE_HIT ? GCACHE_JOURNAL_HIT : GCACHE_JOURNAL_MISS;
         entry->reason = result.reason;
-        if (status == GCACHE_MISS && result.reason == GCACHE_REASON_NO_KEY)
+        if (status == GCACHE_MISS && gci_entry_local_reason(entry) == GCACHE_REASON_NO_KEY)
             gci_history_find_fate(cache, &entry->context.key, UINT64_MAX, 0, &entry->trace);
         gcache_result_clear(&result);
     }

@@ -27,6 +27,7 @@ struct gcache {
     atomic_bool reported_in_use;
     gci_counters counters;
     struct gci_trace_writer *trace_writer; /* NULL: nothing is recorded */
+    struct gci_tiers *tiers; /* NULL: there are none */
     gci_shared_values values;
     struct gci_bundle *bundle;
     gci_recorder recorder;

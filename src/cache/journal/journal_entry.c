@@ -145,6 +145,26 @@ static gci_field const asked_fields[] = {
 };
 static gci_fields const asked_table = GCI_FIELDS("journal entry: miss, asked", gci_journal_entry, asked_fields);
 
+static gci_field const reply_fields[] = {
+    GCI_STRING(gci_tier_reply, tier, "tier", "its URL without credentials"),
+    GCI_NUMBER_UP_TO(gci_tier_reply, answer, 1, GCACHE_TIER_ANSWER_COUNT - 1, "answer", "0 hit, 1 miss, 2 trouble"),
+    GCI_NUMBER_UP_TO(gci_tier_reply, reason, 1, GCACHE_REASON_COUNT - 1, "reason", ""),
+    GCI_NUMBER(gci_tier_reply, elapsed_ns, 8, "elapsed", "ns"),
+    GCI_NUMBER(gci_tier_reply, candidates, 4, "candidates", "it had under the key"),
+    GCI_NUMBER(gci_tier_reply, refused, 4, "refused", "objects that were damaged, or that nobody trusted signed"),
+    GCI_NUMBER(gci_tier_reply, evicted, 4, "evicted", "heads that ran out, or whose payload was gone"),
+    GCI_STRING(gci_tier_reply, message, "message", ""),
+};
+static gci_fields const reply_item = GCI_FIELDS("journal entry: reply", gci_tier_reply, reply_fields);
+
+/* Where tiers were asked. */
+static gci_field const tiers_fields[] = {
+    GCI_LIST(gci_journal_entry, trace.replies, trace.reply_count, &reply_item, "replies", "of tiers, in the order they were asked"),
+    GCI_NUMBER_UP_TO(gci_journal_entry, trace.local_reason, 1, GCACHE_REASON_COUNT - 1, "local reason",
+                     "of a miss for a tier's trouble: what would be the reason without"),
+};
+static gci_fields const tiers_table = GCI_FIELDS("journal entry: miss, tiers", gci_journal_entry, tiers_fields);
+
 static gci_field const hit_fields[] = {
     GCI_STRING(gci_journal_entry, entry, "entry", "its id"),
     GCI_NUMBER(gci_journal_entry, hits, 8, "hits", "it stands for"),
@@ -187,7 +207,7 @@ static gci_fields const *const tables_of_kinds[] = {
 };
 
 gci_fields const *const gci_journal_tables[GCI_JOURNAL_TABLES] = {
-    &front_table, &head_table, &miss_table, &more_table, &asked_table, &trial_item, &hit_table, &hit_more_table, &insert_table,
+    &front_table, &head_table, &miss_table, &more_table, &asked_table, &tiers_table, &reply_item, &trial_item, &hit_table, &hit_more_table, &insert_table,
     &not_stored_table, &takeover_table,
 };
 
@@ -202,8 +222,11 @@ gci_journal_entry_write(gci_buf *out, gci_journal_entry const *entry)
     gci_fields_write(out, tables_of_kinds[entry->kind], entry);
     if (entry->kind == GCACHE_JOURNAL_MISS)
         gci_fields_write(out, &more_table, entry);
-    if (entry->kind == GCACHE_JOURNAL_MISS && entry->context.request.why_asked != NULL)
+    bool tiers = entry->kind == GCACHE_JOURNAL_MISS && entry->trace.reply_count != 0;
+    if (tiers || (entry->kind == GCACHE_JOURNAL_MISS && entry->context.request.why_asked != NULL))
         gci_fields_write(out, &asked_table, entry);
+    if (tiers)
+        gci_fields_write(out, &tiers_table, entry);
     if (entry->kind == GCACHE_JOURNAL_HIT && entry->context.request.sources_count != 0)
         gci_fields_write(out, &hit_more_table, entry);
 }
@@ -276,6 +299,8 @@ static bool
 take_miss(gci_journal_entry *entry)
 {
     take_request(entry);
+    if (entry->context.request.why_asked != NULL && entry->context.request.why_asked[0] == '\0')
+        entry->context.request.why_asked = NULL;
     if (entry->looked_ns != 0)
         entry->at_ns = entry->looked_ns;
     entry->asked.kind = entry->graph_kind;
@@ -305,6 +330,8 @@ get_rest(gci_reader *reader, gci_journal_entry *entry)
         gci_fields_read(reader, &more_table, &entry->arena, entry);
     if (entry->kind == GCACHE_JOURNAL_MISS && !reader->failed && gci_reader_left(reader) != 0)
         gci_fields_read(reader, &asked_table, &entry->arena, entry);
+    if (entry->kind == GCACHE_JOURNAL_MISS && !reader->failed && gci_reader_left(reader) != 0)
+        gci_fields_read(reader, &tiers_table, &entry->arena, entry);
     if (entry->kind == GCACHE_JOURNAL_HIT && !reader->failed && gci_reader_left(reader) != 0)
         gci_fields_read(reader, &hit_more_table, &entry->arena, entry);
     if (reader->failed)

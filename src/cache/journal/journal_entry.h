@@ -57,6 +57,13 @@ typedef struct gci_journal_entry {
     uint64_t former;       /* of a takeover, and of a miss that it followed: the process that died; 0: none */
 } gci_journal_entry;
 
+/* Why a miss would be one if no tier had been in trouble. */
+static inline gcache_reason
+gci_entry_local_reason(gci_journal_entry const *entry)
+{
+    return entry->trace.local_reason != GCACHE_REASON_NONE ? entry->trace.local_reason : entry->reason;
+}
+
 /* Appends an entry as its kind has it. Failures show in out->failed. */
 void gci_journal_entry_write(gci_buf *out, gci_journal_entry const *entry);
 /*
@@ -73,7 +80,7 @@ void gci_journal_entry_clear(gci_journal_entry *entry);
 gcache_status gci_journal_entry_open(gci_journal_entry *entry, gcache_error *error);
 
 /* Its byte tables: what every entry begins with, and what follows by kind. */
-#define GCI_JOURNAL_TABLES 11
+#define GCI_JOURNAL_TABLES 13
 extern gci_fields const *const gci_journal_tables[GCI_JOURNAL_TABLES];
 
 #endif

@@ -343,7 +343,7 @@ keep_sketch(gci_journal_entry *entry, gci_description const *asked)
 static void
 fill_description(gci_journal_entry *entry, gci_context const *context, extent detail, gci_arena *arena)
 {
-    if (entry->reason != GCACHE_REASON_NO_KEY)
+    if (gci_entry_local_reason(entry) != GCACHE_REASON_NO_KEY)
         return;
     if (gci_description_of(context->graph, true, arena, &entry->asked, NULL) != GCACHE_OK) {
         entry->asked = (gci_description){ 0 };
@@ -413,7 +413,7 @@ fill_request(gci_journal_entry *entry, gci_context const *context, gcache_result
     if (detail == DETAIL_ALL) {
         fill_hints(entry, context, NULL);
         entry->context.request = context->request;
-        gci_context_complete_request(context, entry->reason == GCACHE_REASON_NO_KEY, &entry->context.request, &entry->arena);
+        gci_context_complete_request(context, gci_entry_local_reason(entry) == GCACHE_REASON_NO_KEY, &entry->context.request, &entry->arena);
         entry->context.names.symbols = context->names.symbols;
         entry->context.names.symbol_count = context->names.symbol_count;
         entry->own_test = context->request.guard_test != NULL;
@@ -423,7 +423,7 @@ fill_request(gci_journal_entry *entry, gci_context const *context, gcache_result
     }
     entry->context.request.variant = short_variant(entry, context->request.variant);
     if (detail == DETAIL_DECISION && context->hints.items != NULL) {
-        gci_guards *decision = decision_of(context, gci_trace_first(trace, result->reason));
+        gci_guards *decision = decision_of(context, gci_trace_first(trace, gci_entry_local_reason(entry)));
         if (decision != NULL)
             fill_hints(entry, context, decision);
         fill_sources(entry, context);
@@ -439,6 +439,9 @@ write_miss(gci_buf *out, gci_context const *context, gcache_result const *result
     gci_arena description;
 
     gci_arena_init(&description, GCI_JOURNAL_BYTES_MAX);
+    entry.trace.replies = trace->replies;
+    entry.trace.reply_count = trace->reply_count;
+    entry.trace.local_reason = trace->local_reason;
     fill_head(&entry, context, detail);
     fill_request(&entry, context, result, trace, detail);
     fill_trials(&entry, context, trace, detail);

@@ -12,6 +12,7 @@
 #include "cache/journal/events.h"
 #include "cache/journal/journal_writer.h"
 #include "cache/journal/trace_writer.h"
+#include "cache/tiers/upload.h"
 #include "graph/graph.h"
 
 /* Views and pairs that describe one entry; the texts themselves stay the caller's. */
@@ -269,6 +270,8 @@ take_outcome(gci_insert *insert)
     memcpy(insert->inserted.shadows, stored.shadows, sizeof insert->inserted.shadows);
     insert->inserted.existed = stored.existed;
     gci_leases_note_stored(insert->cache->store, &insert->inserted.key);
+    if (insert->cache->tiers != NULL && insert->cache->tiers->uploads != NULL)
+        gci_uploads_add(insert->cache->tiers->uploads, &insert->inserted.key, stored.id, gci_tiers_writable(insert->cache->tiers));
     leave_note(insert);
 }
 

@@ -6,7 +6,9 @@
  *     gci_answer           through the gate
  *     answer_admitted      with the context: key, hints, names, request
  *     look_up              keeps what a miss is to tell
+ *     choose_from_all      the store, then the tiers, one after the other
  *     choose_from_store    asks the store for the candidates
+ *     choose_from_tier     asks a tier for them
  *     choose               names the reason of a miss
  *     serve_best           takes the best whose payload can be had
  *     select_candidate     through the index, or one by one (try_all)
@@ -25,6 +27,8 @@
 #include "cache/journal/lookup_report.h"
 #include "cache/lookup/attached_files.h"
 #include "cache/lookup/result.h"
+#include "cache/tiers/remote.h"
+#include "cache/tiers/upload.h"
 
 #include <stdlib.h>
 
@@ -58,6 +62,7 @@ typedef struct walk {
     bool *failed;         /* candidates whose payload can't be had; NULL as long as there is none */
     bool has_trouble;     /* trouble says why one of them couldn't */
     bool *again;          /* set if the best has been renewed since it was read (store/publish/renewal.h); NULL: skip it */
+    gci_remote *remote;   /* where the candidates come from; NULL: the store */
     gcache_error trouble;
 } walk;
 
@@ -158,6 +163,17 @@ exclude(walk *w, size_t place, gci_found found)
     return GCACHE_OK;
 }
 
+static gci_found
+fetch_payload(walk *w, gci_candidate *candidate, gci_payload *out_payload)
+{
+    gci_store *store = w->context->cache->store;
+
+    if (w->remote != NULL)
+        return gci_remote_fetch(w->remote, candidate, out_payload, &w->trouble);
+    gci_found found = gci_store_complete(store, candidate, &w->trouble);
+    return found == GCI_FOUND ? gci_store_payload(store, candidate, out_payload, &w->trouble) : found;
+}
+
 /* The payload, and the files that belong to it. *out_status: of placing them, if the fault is the caller's directory. */
 static gci_found
 fetch(walk *w, gci_candidate *candidate, gci_payload *out_payload, gcache_status *out_status)
@@ -167,9 +183,7 @@ fetch(walk *w, gci_candidate *candidate, gci_payload *out_payload, gcache_status
 
     if (request->probe)
         return GCI_FOUND;
-    gci_found found = gci_store_complete(cache->store, candidate, &w->trouble);
-    if (found == GCI_FOUND)
-        found = gci_store_payload(cache->store, candidate, out_payload, &w->trouble);
+    gci_found found = fetch_payload(w, candidate, out_payload);
     if (found != GCI_FOUND || request->place == NULL)
         return found;
     gcache_status status = gci_place_attachments(cache, candidate, request->place, &found, &w->trouble);
@@ -195,7 +209,7 @@ serve_best(walk *w, gcache_result *result, gcache_error *error)
         gci_payload payload = { 0 };
         gci_found found = fetch(w, best->candidate, &payload, &status);
         if (found == GCI_FOUND) {
-            if (!w->context->request.probe)
+            if (!w->context->request.probe && w->remote == NULL)
                 gci_store_touch(store, best->candidate);
             status = gci_result_fill(result, w->context, best, &payload, error);
         } else if (found == GCI_RENEWED && w->again != NULL) {
@@ -273,13 +287,16 @@ miss_with_note(gcache_result *result, char const *why, gcache_error *error)
     return GCACHE_MISS;
 }
 
-/* The key's candidates are there: which one? *again, if not NULL: they are to be read again, since one has been renewed. */
+/* The key's candidates are there: which one? *again, if not NULL: they are to be read again, since one has been renewed.
+   remote: where they come from; NULL: the store. */
 static gcache_status
-choose(gci_context const *context, gci_candidates *set, gci_trace *trace, bool *again, gcache_result *result,
+choose(gci_context const *context, gci_candidates *set, gci_remote *remote, gci_trace *trace, bool *again, gcache_result *result,
        gcache_error *error)
 {
     /* Not all of it is set: the room for an error would take longer than the rest. */
     walk w;
+    /* Somebody in this process has chosen from it before. */
+    bool known = gci_extra_get(&set->extra) != NULL;
 
     w.context = context;
     w.ranking = gci_ranking_of(set);
@@ -287,11 +304,13 @@ choose(gci_context const *context, gci_candidates *set, gci_trace *trace, bool *
     w.failed = NULL;
     w.has_trouble = false;
     w.again = again;
+    w.remote = remote;
 
     if (w.ranking == NULL)
         return gci_fail_memory(error);
     w.reason = first_reason(set);
     gcache_status status = trace != NULL ? record_best(&w) : serve_best(&w, result, error);
+    result->tier = remote != NULL ? remote->reply.tier : known ? "memory" : "local";
     if (again != NULL && *again)
         return status;
     if (status == GCACHE_MISS || trace != NULL)
@@ -300,6 +319,8 @@ choose(gci_context const *context, gci_candidates *set, gci_trace *trace, bool *
         return status;
     result->reason = w.reason;
     bool store_failed = w.reason == GCACHE_REASON_CORRUPT || w.reason == GCACHE_REASON_UNREADABLE;
+    if (remote != NULL)
+        return GCACHE_MISS;
     if (store_failed && trace == NULL && context->cache->strict)
         return fail_strictly(&w, error);
     return w.reason == GCACHE_REASON_UNREADABLE && w.has_trouble ? miss_with_note(result, w.trouble.message, error) : GCACHE_MISS;
@@ -339,7 +360,7 @@ choose_from_store(gci_context const *context, gci_trace *trace, gci_candidates *
         }
         again = false;
         if (found == GCI_FOUND)
-            status = choose(context, *out_set, trace, met < GCI_RENEWALS_MET ? &again : NULL, out_result, error);
+            status = choose(context, *out_set, NULL, trace, met < GCI_RENEWALS_MET ? &again : NULL, out_result, error);
         else
             status = found_none(context, found, trouble, out_result, error);
     }
@@ -347,14 +368,157 @@ choose_from_store(gci_context const *context, gci_trace *trace, gci_candidates *
     return status;
 }
 
+/* ---- tiers ---- */
+
+/* The reason, as if no tier were in trouble. */
+static gcache_reason
+local_reason(gcache_result const *result)
+{
+    return result->local_reason != GCACHE_REASON_NONE ? result->local_reason : result->reason;
+}
+
+/* What was found out so far: the miss is told by the place that got furthest. */
+typedef struct so_far {
+    gcache_reason reason, trouble; /* trouble of a tier: NONE, or which; a time-out rather than another */
+    bool key_is_known;
+} so_far;
+
+/* What explain shows of a place's candidates. */
+static void
+show_candidates_of(gci_trace *trace, gci_trace const *other)
+{
+    trace->set = other->set;
+    trace->trials = other->trials;
+    trace->trial_count = other->trial_count;
+    trace->live_count = other->live_count;
+    trace->evicted_count = other->evicted_count;
+    trace->winner = other->winner;
+}
+
+/* The same of a lookup and of an explanation: which of a tier's candidates. *inout_set: the set that tells the miss, or has the
+   winner. */
+static gcache_status
+choose_remotely(gci_context const *context, gci_remote *remote, gci_trace *trace, so_far *sum, gci_candidates **inout_set,
+                gcache_result *result, gcache_error *error)
+{
+    gci_trace before = trace != NULL ? *trace : (gci_trace){ 0 };
+    gcache_result theirs = GCACHE_RESULT_INIT;
+
+    gci_result_init(&theirs, &context->key);
+    gcache_status status = choose(context, remote->set, remote, trace, NULL, &theirs, error);
+    remote->reply.reason = theirs.reason;
+    bool further = status == GCACHE_HIT || distance(theirs.reason) > distance(sum->reason);
+    if (further) {
+        gcache_result_clear(result);
+        *result = theirs;
+        sum->reason = theirs.reason;
+        gci_candidates_release(*inout_set);
+        *inout_set = gci_candidates_retain(remote->set);
+    } else {
+        gcache_result_clear(&theirs);
+    }
+    if (trace != NULL && further)
+        trace->set = *inout_set;
+    else if (trace != NULL)
+        show_candidates_of(trace, &before);
+    return status;
+}
+
+static bool
+keep_reply(gci_trace *trace, gci_remote const *remote)
+{
+    gci_tier_reply *reply = &trace->replies[trace->reply_count];
+
+    *reply = remote->reply;
+    reply->message = gci_arena_copy(&trace->arena, gci_view_text(remote->reply.message)).data;
+    trace->reply_count += reply->message != NULL;
+    return reply->message != NULL;
+}
+
+static gcache_status
+choose_from_tier(gci_context const *context, gci_tier *tier, gci_trace *trace, gci_trace *replies, so_far *sum,
+                 gci_candidates **inout_set, gcache_result *result, gcache_error *error)
+{
+    gcache_status status = GCACHE_MISS;
+    gci_remote remote;
+
+    gcache_tier_answer answer = gci_remote_list(&remote, context->cache, tier, &context->key);
+    remote.key_is_known = sum->key_is_known;
+    remote.reply.reason = GCACHE_REASON_NO_KEY;
+    if (answer == GCACHE_TIER_HIT)
+        status = choose_remotely(context, &remote, trace, sum, inout_set, result, error);
+    gci_remote_end(&remote, status == GCACHE_HIT ? GCACHE_TIER_HIT : GCACHE_TIER_MISS);
+    if (remote.reply.answer == GCACHE_TIER_TROUBLE && sum->trouble != GCACHE_REASON_REMOTE_TIMEOUT)
+        sum->trouble = remote.reply.reason;
+    if (replies != NULL && !keep_reply(replies, &remote) && status == GCACHE_MISS)
+        status = gci_fail_memory(error);
+    gci_remote_clear(&remote);
+    return status;
+}
+
+/* What a miss is that a tier in trouble might have been a hit. */
+static gcache_status
+miss_for_trouble(gci_context const *context, gci_trace *replies, so_far const *sum, gcache_result *result, gcache_error *error)
+{
+    gci_tier_reply const *reply = replies->replies;
+
+    while (reply->answer != GCACHE_TIER_TROUBLE || reply->reason != sum->trouble)
+        reply++;
+    gcache_result_clear(result);
+    result->key = context->key;
+    result->reason = sum->trouble;
+    result->local_reason = replies->local_reason = sum->reason;
+    gci_buf note;
+    gci_buf_init(&note, GCI_BUF_NO_LIMIT);
+    gci_buf_format(&note, "%s: %s", reply->tier, reply->message);
+    gcache_status status = GCACHE_MISS;
+    char *text = gci_buf_take_text(&note);
+    if (text == NULL)
+        status = gci_fail_memory(error);
+    else if (context->cache->strict)
+        status = gci_fail(error, sum->trouble == GCACHE_REASON_REMOTE_TIMEOUT ? GCACHE_ERROR_BUSY : GCACHE_ERROR_IO, "%s", text);
+    else
+        status = miss_with_note(result, text, error);
+    free(text);
+    return status;
+}
+
+/*
+ * Asks the tiers, after the directory has missed. trace: as in choose. replies: where what they replied is kept.
+ * *inout_set: the candidates that tell the miss, or have the winner; NULL: there are none.
+ */
+static gcache_status
+choose_from_tiers(gci_context const *context, gci_trace *trace, gci_trace *replies, gci_candidates **inout_set,
+                  gcache_result *result, gcache_error *error)
+{
+    gci_tiers *tiers = context->cache->tiers;
+    so_far sum = { .reason = result->reason, .key_is_known = *inout_set != NULL };
+    gcache_status status = GCACHE_MISS;
+
+    replies->replies = gci_arena_array(&replies->arena, tiers->count, sizeof *replies->replies);
+    if (replies->replies == NULL)
+        return gci_fail_memory(error);
+    for (size_t i = 0; status == GCACHE_MISS && i < tiers->count; i++)
+        status = choose_from_tier(context, tiers->items[i], trace, replies, &sum, inout_set, result, error);
+    if (status == GCACHE_HIT)
+        replies->served_by = result->tier;
+    if (status != GCACHE_MISS || sum.trouble == GCACHE_REASON_NONE)
+        return status;
+    return miss_for_trouble(context, replies, &sum, result, error);
+}
+
 gcache_status
 gci_lookup_traced(gci_context const *context, gci_trace *trace, gcache_result *out_result, gcache_error *error)
 {
     gcache_status status = choose_from_store(context, trace, &trace->set, &trace->trouble, out_result, error);
 
-    if (out_result->reason == GCACHE_REASON_EVICTED)
+    if (status == GCACHE_MISS && context->cache->tiers != NULL)
+        status = choose_from_tiers(context, trace, trace, &trace->set, out_result, error);
+    out_result->outcome = status == GCACHE_HIT ? GCACHE_HIT : GCACHE_MISS;
+    gcache_reason reason = local_reason(out_result);
+    if (reason == GCACHE_REASON_EVICTED)
         gci_trace_find_eviction(trace, context->cache->store, &context->key, true);
-    if (status == GCACHE_MISS && out_result->reason == GCACHE_REASON_NO_KEY)
+    if (status == GCACHE_MISS && reason == GCACHE_REASON_NO_KEY)
         gci_trace_find_nearest(trace, context);
     return status;
 }
@@ -366,26 +530,62 @@ gci_bypass(gcache_result *result, char const *why, gcache_error *error)
     return miss_with_note(result, why, error);
 }
 
+/* What a hit from afar may be for others: a tier that was asked before and has it not. */
+static void
+bring_nearer(gcache *cache, gci_trace const *replies, gcache_result const *result)
+{
+    unsigned lacking = 0;
+
+    for (size_t i = 0; i + 1 < replies->reply_count; i++) {
+        if (replies->replies[i].answer == GCACHE_TIER_MISS && !cache->tiers->items[i]->read_only)
+            lacking |= 1U << i;
+    }
+    if (cache->tiers->uploads != NULL)
+        gci_uploads_add(cache->tiers->uploads, &result->key, result->entry, lacking);
+}
+
+/* The directory has missed. *out_replies is initialised. */
+static gcache_status
+look_further(gci_context const *context, gci_candidates **inout_set, gci_trace *out_replies, gcache_result *out_result,
+             gcache_error *error)
+{
+    gci_trace_init(out_replies);
+    gcache_status status = choose_from_tiers(context, NULL, out_replies, inout_set, out_result, error);
+    out_result->outcome = status == GCACHE_HIT ? GCACHE_HIT : GCACHE_MISS;
+    if (status == GCACHE_HIT && !context->request.probe)
+        bring_nearer(context->cache, out_replies, out_result);
+    return status;
+}
+
 /* Not an explanation (gci_lookup_traced). missed: NULL, or it has the context. */
 static gcache_status
 look_up(gci_context const *context, gci_missed *missed, gcache_result *out_result, gcache_error *error)
 {
     gcache_error trouble;
     gci_candidates *set;
+    gci_trace replies;
 
     gci_error_clear(&trouble);
     gcache_status status = choose_from_store(context, NULL, &set, &trouble, out_result, error);
+    bool further = status == GCACHE_MISS && context->cache->tiers != NULL;
+    if (further)
+        status = look_further(context, &set, &replies, out_result, error);
     if (missed != NULL && status == GCACHE_MISS)
         missed->looked_ns = gci_clock_wall_ns();
     if (out_result->reason == GCACHE_REASON_EVICTED && !context->request.probe)
         gci_store_asked_again(context->cache->store, &context->key);
     bool kept = missed != NULL && (status == GCACHE_MISS || missed->may_refuse);
     if (kept) {
-        gci_trace_init(&missed->trace);
+        if (further)
+            missed->trace = replies;
+        else
+            gci_trace_init(&missed->trace);
         missed->trace.set = set;
         missed->kept = true;
         if (status == GCACHE_MISS)
-            gci_missed_decide(missed, out_result->reason);
+            gci_missed_decide(missed, local_reason(out_result));
+    } else if (further) {
+        gci_trace_clear(&replies);
     }
     if (status == GCACHE_HIT)
         out_result->candidates = kept ? gci_candidates_retain(set) : set;

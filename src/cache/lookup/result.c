@@ -26,7 +26,7 @@ typedef struct owner {
 void
 gci_result_init(gcache_result *result, gcache_key const *key)
 {
-    *result = (gcache_result){ .size = sizeof(gcache_result), .outcome = GCACHE_MISS, .variant = "", .note = "" };
+    *result = (gcache_result){ .size = sizeof(gcache_result), .outcome = GCACHE_MISS, .variant = "", .note = "", .tier = "" };
     if (key != NULL)
         result->key = *key;
 }

@@ -14,6 +14,7 @@
 #include "base/utf8.h"
 #include "cache/settings/config_file.h"
 #include "store/directory/layout.h"
+#include "tier/url.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -29,6 +30,7 @@
 
 typedef struct held {
     char const *value;
+    char const *shown; /* the same without credentials */
     gcache_origin origin;
     int64_t number; /* what the text means, if it is no text */
 } held;
@@ -147,7 +149,7 @@ default_of(gcache_setting_id id, char room[24])
                       : id == GCACHE_SETTING_COMPRESSION_LEVEL ? GCACHE_COMPRESSION_DEFAULT
                                                                : 0;
 
-    if (id == GCACHE_SETTING_BYPASS)
+    if (id == GCACHE_SETTING_BYPASS || id == GCACHE_SETTING_TIERS)
         return "";
     if (id == GCACHE_SETTING_DURABILITY)
         return "entry";
@@ -191,6 +193,26 @@ fail_unknown(gci_view name, char const *where, gcache_error *error)
                     gci_similar_question(&similar, "").text);
 }
 
+/* What may be printed of a value; NULL: no memory. */
+static char const *
+show(gcache_settings *settings, gcache_setting_id id, char const *value)
+{
+    gci_view rest = gci_view_text(value), url;
+    gci_buf shown;
+
+    if (id != GCACHE_SETTING_TIERS)
+        return value;
+    gci_buf_init(&shown, GCI_BUF_NO_LIMIT);
+    while (gci_tier_url_next(&rest, &url)) {
+        if (shown.size != 0)
+            gci_buf_append_char(&shown, ' ');
+        gci_tier_url_show(url, &shown);
+    }
+    char const *copy = shown.failed ? NULL : gci_arena_copy(&settings->arena, gci_buf_view(&shown)).data;
+    gci_buf_clear(&shown);
+    return copy;
+}
+
 /* Sets a value unless a stronger place has set it. */
 static gcache_status
 take(gcache_settings *settings, gcache_setting_id id, gci_view text, gcache_origin origin, char const *where,
@@ -205,8 +227,11 @@ take(gcache_settings *settings, gcache_setting_id id, gci_view text, gcache_orig
     if (strlen(copy.data) != copy.size || !table[id].read(copy.data, &number))
         return gci_fail(error, GCACHE_ERROR_ARGUMENT, "%s: '%s' is no %s for %s", where, copy.data, table[id].type,
                         table[id].name);
+    char const *shown = show(settings, id, copy.data);
+    if (shown == NULL)
+        return gci_fail_memory(error);
     if (value->value == NULL || origin >= value->origin)
-        *value = (held){ copy.data, origin, number };
+        *value = (held){ copy.data, shown, origin, number };
     return GCACHE_OK;
 }
 
@@ -404,7 +429,7 @@ gcache_settings_get(gcache_settings *settings, gcache_setting_id id)
         return NULL;
     held const *value = &settings->values[id];
     settings->shown[id] =
-        (gcache_setting){ table[id].name, value->value, table[id].meaning, settings->variables[id], value->origin };
+        (gcache_setting){ table[id].name, value->shown, table[id].meaning, settings->variables[id], value->origin };
     return &settings->shown[id];
 }
 
@@ -419,6 +444,7 @@ gcache_settings_apply(gcache_settings const *settings, gcache_options *options)
 {
 #define NUMBER(id) settings->values[GCACHE_SETTING_##id].number
     char const *bypass = settings->values[GCACHE_SETTING_BYPASS].value;
+    char const *tiers = settings->values[GCACHE_SETTING_TIERS].value;
 
     options->namespace_ = settings->namespace_;
     options->disabled = NUMBER(DISABLED) != 0;
@@ -433,6 +459,7 @@ gcache_settings_apply(gcache_settings const *settings, gcache_options *options)
     options->compression_level = (int)NUMBER(COMPRESSION_LEVEL);
     options->durability = (gcache_durability)NUMBER(DURABILITY);
     options->trust = (gcache_trust)NUMBER(TRUST);
+    options->tiers = tiers[0] != '\0' ? tiers : NULL;
 #undef NUMBER
 }
 

@@ -7,6 +7,7 @@
 #include "cli/shared/object.h"
 #include "cli/shared/subject.h"
 
+#include <guardcache/fleet.h>
 #include <sys/stat.h>
 
 typedef struct options {
@@ -20,6 +21,9 @@ typedef struct options {
 /* A payload is read into memory whole. */
 #define PAYLOAD_MAX_BYTES ((size_t)4 << 30)
 #define METADATA_MAX_BYTES ((size_t)16 << 20)
+
+/* More tiers than a cache can have. */
+#define REACHED_MAX 64
 
 /* What is read from files for one insert. */
 typedef struct content {
@@ -135,6 +139,49 @@ set_verdict(cli_object *object, gcache_inserted const *inserted, options const *
     cli_object_set_text(object, "message", verdict->message);
 }
 
+static int
+note_tier(void *state, gcache_tier_state const *tier)
+{
+    (void)tier;
+    *(bool *)state = true;
+    return 1;
+}
+
+static bool
+has_tiers(gcache *cache)
+{
+    bool any = false;
+
+    gcache_tiers_each(cache, note_tier, &any, NULL);
+    return any;
+}
+
+typedef struct reached {
+    char const *names[REACHED_MAX];
+    size_t count;
+} reached;
+
+static int
+note_reached(void *state, gcache_tier_state const *tier)
+{
+    reached *r = state;
+
+    if (tier->counts[GCACHE_TIER_COUNT_PUBLISHED] != 0 && r->count < REACHED_MAX)
+        r->names[r->count++] = tier->name;
+    return 0;
+}
+
+/* The tiers that have it, in a cache that has any. */
+static void
+set_tiers(cli_call *call, cli_object *object)
+{
+    reached r = { .count = 0 };
+
+    gcache_tiers_each(call->cache, note_reached, &r, NULL);
+    if (r.count != 0 || has_tiers(call->cache))
+        cli_object_set_texts(object, "tiers", r.names, r.count);
+}
+
 static bool
 print_json(cli_call *call, gcache_status status, gcache_inserted const *inserted)
 {
@@ -150,6 +197,7 @@ print_json(cli_call *call, gcache_status status, gcache_inserted const *inserted
     if (stored) {
         cli_object_set_bool(&object, "existed", inserted->existed);
         cli_object_set_nonempty(&object, "shadows", inserted->shadows);
+        set_tiers(call, &object);
     }
     set_verdict(&object, inserted, call->options);
     return cli_object_print(&object, &call->error);
@@ -165,6 +213,9 @@ insert(cli_call *call, cli_subject const *subject, content const *what)
     cli_subject_warn(&wanted->subject);
     gcache_status status =
         gcache_insert(call->cache, subject->graph, cli_subject_hints(subject), &entry, &inserted, &call->error);
+    gcache_error late = { 0 };
+    if (status == GCACHE_OK && gcache_tiers_flush(call->cache, 0, &late) != GCACHE_OK)
+        cli_complain("%s", late.message);
     if (status == GCACHE_REFUSED)
         complain_refused(&inserted, wanted, &call->error);
     if (status >= 0 && wanted->json)

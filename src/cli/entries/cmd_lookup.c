@@ -19,6 +19,7 @@ set_hit(cli_object *object, gcache_result const *found)
 
     for (size_t i = 0; i < found->rename_count; i++)
         cli_object_set_text(&renames, found->renames[i].stored, found->renames[i].current);
+    cli_object_set_text(object, "tier", found->tier);
     cli_object_set_nonempty(object, "variant", found->variant);
     cli_object_set_int(object, "priority", found->priority);
     cli_object_set_count(object, "compile_ns", found->compile_ns);
@@ -39,6 +40,10 @@ print_json(cli_call *call, gcache_result const *found)
     cli_object_set_text(&object, "reason", hit ? NULL : gcache_reason_name(found->reason));
     cli_object_set_text(&object, "entry", hit ? found->entry : NULL);
     cli_object_set_key(&object, "key", &found->key);
+    if (found->local_reason != GCACHE_REASON_NONE)
+        cli_object_set_text(&object, "local_reason", gcache_reason_name(found->local_reason));
+    if (!hit && found->note[0] != '\0')
+        cli_object_set_text(&object, "note", found->note);
     if (hit)
         set_hit(&object, found);
     return cli_object_print(&object, &call->error);
@@ -54,6 +59,19 @@ write_payload(char const *path, gcache_result const *found, gcache_error *error)
         return gci_file_write_user(path, payload, error) == GCACHE_OK;
     cli_write(payload);
     return true;
+}
+
+static void
+complain_missed(gcache_result const *found)
+{
+    char const *reason = gcache_reason_name(found->reason);
+    char const *why = found->note[0] != '\0' ? found->note : gcache_reason_text(found->reason);
+
+    if (found->local_reason != GCACHE_REASON_NONE)
+        cli_complain("miss: %s: %s; here: %s: %s", reason, why, gcache_reason_name(found->local_reason),
+                     gcache_reason_text(found->local_reason));
+    else
+        cli_complain("miss: %s: %s", reason, why);
 }
 
 static bool
@@ -72,8 +90,7 @@ report(cli_call *call, gcache_result const *found)
     if (hit && found->renamed && !wanted->json)
         cli_complain("its producer used other names, which may be in the payload: --json says what to rename");
     if (!hit)
-        cli_complain("miss: %s: %s", gcache_reason_name(found->reason),
-                     found->note[0] != '\0' ? found->note : gcache_reason_text(found->reason));
+        complain_missed(found);
     return done && (!hit || wanted->out == NULL || write_payload(wanted->out, found, &call->error));
 }
 

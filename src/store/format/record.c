@@ -8,6 +8,8 @@
 #include "base/check.h"
 #include "base/digest.h"
 
+#include <endian.h>
+
 /* Domain tags: a MAC or an id can't be taken for one of another kind or version. */
 static char const mac_tag[] = "guardcache-entry-mac-2";
 
@@ -129,6 +131,30 @@ gci_record_read(gci_view head, gci_arena *arena, gci_record *out_record, gci_sig
         out_signature->covered = (size_t)(reader.next - head.data) - sizeof out_signature->mac;
     }
     return gci_reader_left(&reader) < 8;
+}
+
+/* ---- without decoding ---- */
+
+#define CREATED_AT (SEQUENCE_AT + SEQUENCE_BYTES)
+
+bool
+gci_record_created(gci_view head, uint64_t *out_ns)
+{
+    uint64_t stored;
+
+    if (head.size < CREATED_AT + sizeof stored)
+        return false;
+    memcpy(&stored, head.data + CREATED_AT, sizeof stored);
+    *out_ns = le64toh(stored);
+    return true;
+}
+
+void
+gci_record_set_sequence(char *head, uint64_t sequence)
+{
+    uint64_t stored = htole64(sequence);
+
+    memcpy(head + SEQUENCE_AT, &stored, sizeof stored);
 }
 
 /* ---- signing ---- */

@@ -33,6 +33,11 @@ bool gci_record_sign(gci_record const *record, gci_view stored, gci_signing_key 
 /* Decodes a head; arrays live in the arena, views point into head. false: not a record, or no memory (arena->failed). */
 bool gci_record_read(gci_view head, gci_arena *arena, gci_record *out_record, gci_signature *out_signature);
 
+/* When the record in a head was made. false: it is too short to be one. */
+bool gci_record_created(gci_view head, uint64_t *out_ns);
+/* Changes the sequence in a head, which no signature covers. */
+void gci_record_set_sequence(char *head, uint64_t sequence);
+
 /* Whether one of the keys made the signature over this head. */
 bool gci_signature_verify(gci_view head, gci_signature const *signature, gci_signing_key const *keys, size_t count);
 

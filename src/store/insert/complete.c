@@ -30,6 +30,13 @@ look_at(gci_store *store, gci_attachment const *attachment, gcache_error *error)
     return gci_unreadable(store);
 }
 
+bool
+gci_store_has_attachment(gci_store *store, gci_attachment const *attachment)
+{
+    gci_store_enter(store);
+    return look_at(store, attachment, NULL) == GCI_FOUND;
+}
+
 /* Reads all of them; what is damaged is put aside on the way. */
 static bool
 are_whole(gci_store *store, gci_attachment const *attachments, size_t count)

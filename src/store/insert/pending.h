@@ -62,6 +62,8 @@ gcache_status gci_attachments_check_names(gci_attachment const *attachments, siz
 /* Stores bytes once, by content; fills in *out_attachment's hash and size. They are kept as long as an entry names them.
    Its name must be set: one that would lead out of a directory is ERROR_ARGUMENT. */
 gcache_status gci_store_attach(gci_store *store, gci_view bytes, gci_attachment *out_attachment, gcache_error *error);
+/* Whether one is there, by its size: nothing is read. */
+bool gci_store_has_attachment(gci_store *store, gci_attachment const *attachment);
 /* Reads one back, verified. FOUND, ABSENT, CORRUPT (it is put aside), UNREADABLE. */
 gci_found gci_store_attachment(gci_store *store, gci_attachment const *attachment, gci_buf *out_bytes,
                                gcache_error *error);

@@ -26,9 +26,8 @@ gci_portable_write_entry(gci_store *store, gci_candidate *candidate, gci_buf *ou
     return GCI_FOUND;
 }
 
-/* The id that the record has with this payload must be the one it says it has. */
-static gcache_status
-check_id(gci_record const *record, gci_view payload, gcache_error *error)
+gcache_status
+gci_portable_check_id(gci_record const *record, gci_view payload, gcache_error *error)
 {
     gci_record computed = *record;
 
@@ -46,13 +45,13 @@ check_payload(gci_portable const *entry, gcache_error *error)
     uint64_t size = record->payload_size;
 
     if (record->compression == GCI_RAW && entry->payload.size == size)
-        return check_id(record, entry->payload, error);
+        return gci_portable_check_id(record, entry->payload, error);
     if (record->compression != GCI_ZSTD || size > GCI_PAYLOAD_MAX || !gci_compressed_size_is(entry->payload, size))
         return gci_fail(error, GCACHE_ERROR_CORRUPT, "entry %s: not as large as it says", record->id);
     char *raw = malloc(size != 0 ? (size_t)size : 1);
     gcache_status status = raw != NULL ? gci_decompress(entry->payload, raw, (size_t)size, error) : gci_fail_memory(error);
     if (status == GCACHE_OK)
-        status = check_id(record, gci_view_of(raw, (size_t)size), error);
+        status = gci_portable_check_id(record, gci_view_of(raw, (size_t)size), error);
     free(raw);
     return status;
 }

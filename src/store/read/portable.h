@@ -25,4 +25,7 @@ gci_found gci_portable_write_entry(gci_store *store, gci_candidate *candidate, g
  */
 gcache_status gci_portable_read_entry(gci_frame const *frame, gci_arena *arena, gci_portable *out_entry, gcache_error *error);
 
+/* The id that the record has with this payload must be the one it says it has. ERROR_CORRUPT, ERROR_MEMORY. */
+gcache_status gci_portable_check_id(gci_record const *record, gci_view payload, gcache_error *error);
+
 #endif

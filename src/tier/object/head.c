@@ -52,14 +52,16 @@ gci_remote_head_write(gci_buf *buf, gci_view frame, uint64_t expires_ns, gci_vie
     return !buf->failed;
 }
 
-void
+size_t
 gci_remote_head_bury(gci_buf *buf, gci_remote_head const *head, uint64_t evicted_ns, uint64_t expires_ns)
 {
     header h = { .expires_ns = expires_ns };
 
     memcpy(h.payload_sha256, head->payload_sha256, sizeof h.payload_sha256);
     gci_fields_write(buf, &gci_remote_head_fields, &h);
+    size_t at = buf->size;
     put_frame(buf, GCI_FRAME_EVICTED, &head->frame, evicted_ns);
+    return at;
 }
 
 /* Every record begins with its key and its id. */

@@ -25,8 +25,8 @@ typedef struct gci_remote_head {
  */
 bool gci_remote_head_write(gci_buf *buf, gci_view frame, uint64_t expires_ns, gci_view *out_payload);
 
-/* Appends a tombstone in place of a head that was read. Failures show in buf->failed. */
-void gci_remote_head_bury(gci_buf *buf, gci_remote_head const *head, uint64_t evicted_ns, uint64_t expires_ns);
+/* Appends a tombstone in place of a head that was read, and returns where its frame begins. Failures show in buf->failed. */
+size_t gci_remote_head_bury(gci_buf *buf, gci_remote_head const *head, uint64_t evicted_ns, uint64_t expires_ns);
 
 typedef enum gci_head_state {
     GCI_HEAD_GOOD,

@@ -1,0 +1,93 @@
+/*
+ * What tiers replied to a lookup: a sentence each, and the same as JSON.
+ */
+#include "base/text/json.h"
+#include "cache/explain/explanation.h"
+#include "cache/handle/words.h"
+
+/* ---- for people ---- */
+
+/* "2 candidates, none serves (guard_false)" */
+static void
+write_miss(gci_tier_reply const *reply, gci_buf *out)
+{
+    if (reply->candidates == 0 && reply->evicted == 0 && reply->refused == 0)
+        gci_buf_append_text(out, "has nothing under this key");
+    else if (reply->candidates != 0)
+        gci_phrase(out, reply->candidates == 1 ? "has {} candidate, which doesn't serve: {}" : "has {} candidates, none serves: {}",
+                   GCI_AS_COUNT(reply->candidates), GCI_AS_TEXT(gcache_reason_name(reply->reason)));
+    else
+        gci_buf_append_text(out, "has nothing under this key any more");
+}
+
+/* What couldn't be used, if there was any. */
+static void
+write_rest(gci_tier_reply const *reply, gci_buf *out)
+{
+    if (reply->evicted != 0)
+        gci_phrase(out, reply->evicted == 1 ? "; {} was evicted there" : "; {} were evicted there", GCI_AS_COUNT(reply->evicted));
+    if (reply->refused != 0)
+        gci_phrase(out, reply->refused == 1 ? "; {} was refused: {}" : "; {} were refused, the first one: {}",
+                   GCI_AS_COUNT(reply->refused), GCI_AS_TEXT(reply->message));
+}
+
+static void
+write_reply(gci_tier_reply const *reply, bool past, gci_buf *out)
+{
+    gci_phrase(out, "{} ", GCI_AS_TEXT(reply->tier));
+    if (reply->answer == GCACHE_TIER_TROUBLE) {
+        gci_phrase(out, "couldn't be asked, {}: {}", GCI_AS_TEXT(gcache_reason_name(reply->reason)), GCI_AS_TEXT(reply->message));
+    } else {
+        if (reply->answer == GCACHE_TIER_HIT)
+            gci_buf_append_text(out, past ? "served it" : "has it");
+        else
+            write_miss(reply, out);
+        write_rest(reply, out);
+    }
+    gci_phrase(out, " ({})", GCI_AS_DURATION(reply->elapsed_ns));
+}
+
+void
+gci_explain_tiers(gci_journal_entry const *entry, gci_story *story)
+{
+    gci_trace const *trace = &entry->trace;
+
+    for (size_t i = 0; i < trace->reply_count; i++)
+        write_reply(&trace->replies[i], entry->at_ns != 0, gci_story_begin(story, GCI_BLOCK_SENTENCE));
+}
+
+/* ---- JSON ---- */
+
+static void
+write_reply_json(gci_tier_reply const *reply, gci_buf *out)
+{
+    gci_buf_append_char(out, '{');
+    gci_json_member_text(out, "tier", gci_view_text(reply->tier));
+    gci_json_member_text(out, "answer", gci_view_text(gcache_tier_answer_name(reply->answer)));
+    gci_json_member(out, "reason");
+    gci_explain_reason_json(reply->reason, out);
+    gci_json_member_number(out, "elapsed_ns", reply->elapsed_ns);
+    gci_json_member_number(out, "candidates", reply->candidates);
+    gci_json_member_number(out, "evicted", reply->evicted);
+    gci_json_member_number(out, "refused", reply->refused);
+    if (reply->message[0] != '\0')
+        gci_json_member_text(out, "message", gci_view_text(reply->message));
+    gci_buf_append_char(out, '}');
+}
+
+void
+gci_explain_tiers_json(gci_trace const *trace, bool hit, gci_buf *out)
+{
+    if (hit)
+        gci_json_member_text(out, "tier", gci_view_text(trace->served_by != NULL ? trace->served_by : "local"));
+    if (trace->local_reason != GCACHE_REASON_NONE)
+        gci_json_member_text(out, "local_reason", gci_view_text(gcache_reason_name(trace->local_reason)));
+    if (trace->reply_count == 0)
+        return;
+    gci_buf_append_text(out, ", \"tiers\": [");
+    for (size_t i = 0; i < trace->reply_count; i++) {
+        gci_json_next(out);
+        write_reply_json(&trace->replies[i], out);
+    }
+    gci_buf_append_char(out, ']');
+}

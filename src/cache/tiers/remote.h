@@ -1,0 +1,51 @@
+/*
+ * A key's candidates in one tier: listed, made into a set that is chosen from as from the store's own, and the chosen one
+ * fetched, verified and stored here (written through).
+ */
+#ifndef GCI_CACHE_TIERS_REMOTE_H
+#define GCI_CACHE_TIERS_REMOTE_H
+
+#include "base/arena.h"
+#include "cache/candidates/trace.h"
+#include "cache/tiers/tiers.h"
+#include "tier/object/head.h"
+
+/* Where one candidate's payload is. */
+typedef struct gci_remote_place {
+    char id[GCACHE_ENTRY_ID_SIZE];
+    char payload[GCACHE_OBJECT_NAME_SIZE];
+} gci_remote_place;
+
+typedef struct gci_remote {
+    gcache *cache;
+    gcache_key key;
+    gci_asking asking;
+    gci_tier_reply reply;
+    bool key_is_known;       /* the store has the key's description */
+    gci_candidates *set;     /* NULL: there are none */
+    gci_arena arena;
+    gci_view *frames;        /* one a head that was good, in the arena */
+    gci_remote_place *places;
+    size_t count, room;
+    gcache_error refusal;    /* the first */
+    char message[GCACHE_TIER_MESSAGE_SIZE];
+} gci_remote;
+
+/*
+ * Asks a tier for the candidates of a key. HIT: *remote has a set; MISS: the tier has none. Clear it whatever comes.
+ */
+gcache_tier_answer gci_remote_list(gci_remote *remote, gcache *cache, gci_tier *tier, gcache_key const *key);
+
+/*
+ * Fetches a candidate of the set, with the files that belong to it, verifies it, and stores it here unless that can't be done.
+ * FOUND: release the payload. EVICTED: it is gone from the tier; CORRUPT: what came isn't what was stored; UNREADABLE: trouble,
+ * of the tier (the asking says so) or here, or nobody whom we trust signed it: the error says which.
+ */
+gci_found gci_remote_fetch(gci_remote *remote, gci_candidate *candidate, gci_payload *out_payload, gcache_error *error);
+
+/* Ends the asking. The reply, whose reason for a miss was set before, is complete, and stays valid until the remote is cleared.
+   answer: HIT if something of it serves. */
+void gci_remote_end(gci_remote *remote, gcache_tier_answer answer);
+void gci_remote_clear(gci_remote *remote);
+
+#endif

@@ -1,0 +1,32 @@
+/*
+ * The tiers of an open cache: opened with it, asked after the directory has missed, written to after it has stored.
+ *
+ * Threads: any. Fork: a child goes on with the tiers, but not with what its parent had on its way to them (upload.h).
+ */
+#ifndef GCI_CACHE_TIERS_TIERS_H
+#define GCI_CACHE_TIERS_TIERS_H
+
+#include "cache/handle/cache.h"
+#include "tier/tier.h"
+
+/* Each may cost a lookup its time-out. */
+#define GCI_TIERS_MAX 8
+
+typedef struct gci_uploads gci_uploads;
+
+typedef struct gci_tiers {
+    gci_tier *items[GCI_TIERS_MAX];
+    size_t count;
+    gci_uploads *uploads; /* NULL: nothing is written to tiers */
+} gci_tiers;
+
+/* Opens what the options name. Nothing is connected to. The store is open. ERROR_ARGUMENT: what is wrong with a URL, or there are
+   too many; ERROR_MEMORY. */
+gcache_status gci_tiers_open(gcache *cache, gcache_options const *options, gcache_error *error);
+/* Waits for uploads as long as the options say, and closes the tiers. The store is still open. */
+void gci_tiers_close(gcache *cache);
+
+/* A bit for each that is written to. */
+unsigned gci_tiers_writable(gci_tiers const *tiers);
+
+#endif

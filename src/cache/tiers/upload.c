@@ -1,0 +1,319 @@
+/* The queue of entries on their way to tiers, and the thread that empties it: see upload.h. */
+#include "cache/tiers/upload.h"
+
+#include "base/system/clock.h"
+#include "cache/handle/fork_mutex.h"
+#include "cache/tiers/parcel.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* How often it looks whether a tier that was in trouble may be asked again. */
+#define LOOK_AGAIN_NS UINT64_C(50000000)
+
+typedef struct upload {
+    struct upload *next;
+    gcache_key key;
+    char id[GCACHE_ENTRY_ID_SIZE];
+    unsigned tiers; /* that don't have it yet, a bit each */
+} upload;
+
+typedef struct list {
+    upload *first, **end;
+    size_t count;
+} list;
+
+struct gci_uploads {
+    gcache *cache;
+    gci_fork_mutex mutex;
+    pthread_cond_t arrived; /* for the thread: something to do, or the end */
+    pthread_cond_t moved;   /* for those who wait: something was done */
+    list fresh, late;       /* not offered yet; offered to a tier in trouble */
+    upload *current;        /* what the thread is at */
+    bool is_running, is_ending;
+    pthread_t thread;
+    gcache_error trouble;   /* the latest */
+};
+
+/* ---- lists ---- */
+
+static void
+list_init(list *l)
+{
+    *l = (list){ .end = &l->first };
+}
+
+static void
+list_append(list *l, upload *item)
+{
+    item->next = NULL;
+    *l->end = item;
+    l->end = &item->next;
+    l->count++;
+}
+
+static upload *
+list_take(list *l)
+{
+    upload *item = l->first;
+
+    if (item == NULL)
+        return NULL;
+    l->first = item->next;
+    if (l->first == NULL)
+        l->end = &l->first;
+    l->count--;
+    return item;
+}
+
+static void
+list_clear(list *l)
+{
+    for (upload *item; (item = list_take(l)) != NULL;)
+        free(item);
+}
+
+/* ---- the mutex ---- */
+
+static void
+lock(gci_uploads *u)
+{
+    if (!gci_fork_mutex_lock(&u->mutex))
+        return;
+    /* A forked child: the parent goes on with what it had, and its thread isn't here. */
+    list_clear(&u->fresh);
+    list_clear(&u->late);
+    free(u->current);
+    u->current = NULL;
+    u->is_running = u->is_ending = false;
+    pthread_cond_init(&u->arrived, NULL);
+    pthread_cond_init(&u->moved, NULL);
+}
+
+static void
+unlock(gci_uploads *u)
+{
+    gci_fork_mutex_unlock(&u->mutex);
+}
+
+static void
+wait_for(gci_uploads *u, pthread_cond_t *condition, uint64_t wait_ns)
+{
+    struct timespec until = gci_clock_deadline(wait_ns);
+
+    pthread_cond_timedwait(condition, &u->mutex.mutex, &until);
+}
+
+/* ---- offering ---- */
+
+static void
+give_up(gci_uploads *u, upload const *item, char const *why)
+{
+    gci_tiers *tiers = u->cache->tiers;
+    gcache_options const *options = &u->cache->options;
+    char line[GCACHE_TIER_MESSAGE_SIZE + 128];
+
+    for (size_t i = 0; i < tiers->count; i++) {
+        if ((item->tiers & 1U << i) == 0)
+            continue;
+        gci_tier_add(tiers->items[i], GCACHE_TIER_COUNT_NOT_PUBLISHED, 1);
+        snprintf(line, sizeof line, "entry %s didn't reach %s: %s", item->id, tiers->items[i]->shown, why);
+        if (options->log != NULL)
+            options->log(options->log_state, line);
+    }
+}
+
+/* Without the lock. Bits of tiers that have it now, or never will, are cleared. */
+static void
+offer(gci_uploads *u, upload *item, gcache_error *trouble)
+{
+    gci_tiers *tiers = u->cache->tiers;
+    gci_parcel parcel;
+    gci_asking asking;
+
+    gci_found found = gci_parcel_pack(&parcel, u->cache->store, &item->key, item->id, trouble);
+    if (found != GCI_FOUND)
+        give_up(u, item, found == GCI_ABSENT || found == GCI_EVICTED ? "it isn't stored here any more" : trouble->message);
+    unsigned wanted = found == GCI_FOUND ? item->tiers : 0;
+    item->tiers = 0;
+    for (size_t i = 0; i < tiers->count; i++) {
+        if ((wanted & 1U << i) == 0)
+            continue;
+        gcache_tier_answer answer = gci_parcel_publish(&parcel, tiers->items[i], NULL, &asking);
+        if (answer == GCACHE_TIER_TROUBLE) {
+            item->tiers |= 1U << i;
+            gci_fail(trouble, GCACHE_ERROR_BUSY, "%s: %s", tiers->items[i]->shown, asking.call.message);
+        } else if (answer == GCACHE_TIER_MISS) {
+            give_up(u, &(upload){ .key = item->key, .tiers = 1U << i }, asking.call.message);
+        }
+    }
+    gci_parcel_clear(&parcel);
+}
+
+/* Whether one of the tiers that late ones wait for may be asked again. */
+static bool
+may_try_again(gci_uploads *u)
+{
+    gci_tiers *tiers = u->cache->tiers;
+    uint64_t now = gci_clock_steady_ns();
+    unsigned waited_for = 0;
+
+    for (upload const *item = u->late.first; item != NULL; item = item->next)
+        waited_for |= item->tiers;
+    for (size_t i = 0; i < tiers->count; i++) {
+        if ((waited_for & 1U << i) != 0 && atomic_load(&tiers->items[i]->writing.until_ns) <= now)
+            return true;
+    }
+    return false;
+}
+
+/* The next one to offer; NULL: none, and it is the end. */
+static upload *
+next(gci_uploads *u)
+{
+    for (;;) {
+        upload *item = list_take(&u->fresh);
+        if (item != NULL)
+            return item;
+        if (u->is_ending)
+            return NULL;
+        if (u->late.count != 0 && may_try_again(u))
+            return list_take(&u->late);
+        if (u->late.count != 0)
+            wait_for(u, &u->arrived, LOOK_AGAIN_NS);
+        else
+            pthread_cond_wait(&u->arrived, &u->mutex.mutex);
+    }
+}
+
+static void *
+work(void *state)
+{
+    gci_uploads *u = state;
+
+    lock(u);
+    while ((u->current = next(u)) != NULL) {
+        upload *item = u->current;
+        gcache_error trouble;
+        gci_error_clear(&trouble);
+        unlock(u);
+        offer(u, item, &trouble);
+        lock(u);
+        u->current = NULL;
+        if (item->tiers != 0) {
+            u->trouble = trouble;
+            list_append(&u->late, item);
+        } else {
+            free(item);
+        }
+        pthread_cond_broadcast(&u->moved);
+    }
+    unlock(u);
+    return NULL;
+}
+
+/* Signals are for the threads of the program. */
+static bool
+start(gci_uploads *u)
+{
+    sigset_t all, before;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    u->is_running = pthread_create(&u->thread, NULL, work, u) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return u->is_running;
+}
+
+/* ---- queueing ---- */
+
+void
+gci_uploads_add(gci_uploads *uploads, gcache_key const *key, char const *id, unsigned tiers)
+{
+    upload *item = tiers != 0 ? calloc(1, sizeof *item) : NULL;
+
+    if (item == NULL)
+        return;
+    *item = (upload){ .key = *key, .tiers = tiers };
+    snprintf(item->id, sizeof item->id, "%s", id);
+    lock(uploads);
+    bool room = uploads->fresh.count + uploads->late.count < GCI_UPLOADS_MAX && (uploads->is_running || start(uploads));
+    if (room) {
+        list_append(&uploads->fresh, item);
+        pthread_cond_signal(&uploads->arrived);
+    }
+    unlock(uploads);
+    if (!room) {
+        give_up(uploads, item, "too many are waiting");
+        free(item);
+    }
+}
+
+gcache_status
+gci_uploads_flush(gci_uploads *uploads, uint64_t wait_ns, bool patient, gcache_error *error)
+{
+    uint64_t end = gci_clock_steady_ns() + wait_ns, now = end - wait_ns;
+
+    lock(uploads);
+    while ((uploads->fresh.count != 0 || uploads->current != NULL || (patient && uploads->late.count != 0)) && now < end) {
+        wait_for(uploads, &uploads->moved, end - now);
+        now = gci_clock_steady_ns();
+    }
+    size_t left = uploads->fresh.count + uploads->late.count + (uploads->current != NULL);
+    gcache_error trouble = uploads->trouble;
+    unlock(uploads);
+    if (left == 0)
+        return GCACHE_OK;
+    return gci_fail(error, GCACHE_ERROR_BUSY, "%zu on their way to tiers: %s", left,
+                    trouble.status != GCACHE_OK ? trouble.message : "not all in time");
+}
+
+/* ---- life ---- */
+
+gci_uploads *
+gci_uploads_new(gcache *cache)
+{
+    gci_uploads *u = calloc(1, sizeof *u);
+
+    if (u == NULL || !gci_fork_mutex_init(&u->mutex)) {
+        free(u);
+        return NULL;
+    }
+    u->cache = cache;
+    list_init(&u->fresh);
+    list_init(&u->late);
+    pthread_cond_init(&u->arrived, NULL);
+    pthread_cond_init(&u->moved, NULL);
+    return u;
+}
+
+static void
+give_up_all(gci_uploads *u, list *l)
+{
+    for (upload *item; (item = list_take(l)) != NULL; free(item))
+        give_up(u, item, u->trouble.status != GCACHE_OK ? u->trouble.message : "the cache was closed too soon");
+}
+
+void
+gci_uploads_free(gci_uploads *uploads, uint64_t wait_ns)
+{
+    if (uploads == NULL)
+        return;
+    gci_uploads_flush(uploads, wait_ns, false, NULL);
+    lock(uploads);
+    bool running = uploads->is_running;
+    uploads->is_ending = true;
+    list unsent = uploads->fresh;
+    if (unsent.first == NULL)
+        unsent.end = &unsent.first;
+    list_init(&uploads->fresh);
+    pthread_cond_signal(&uploads->arrived);
+    unlock(uploads);
+    if (running)
+        pthread_join(uploads->thread, NULL);
+    give_up_all(uploads, &unsent);
+    give_up_all(uploads, &uploads->late);
+    gci_fork_mutex_destroy(&uploads->mutex);
+    free(uploads);
+}

@@ -1,0 +1,419 @@
+/* URLs of tiers: taken apart, and shown without their credentials. */
+#include "tier/url.h"
+
+#include "base/digest.h"
+#include "base/check.h"
+#include "base/text/quantity.h"
+#include "base/text/similar.h"
+#include "base/view.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+
+/* A port is 16 bits (RFC 793). */
+#define PORT_MAX 65535
+/* Redis has 16 databases unless its configuration says otherwise. */
+#define DATABASE_MAX 65535
+/* A year of seconds fits; longer than that nobody waits. */
+#define MILLISECONDS_MAX 86400000
+
+static struct {
+    char const *word;
+    bool has_host;
+} const schemes[GCI_SCHEME_COUNT] = {
+    [GCI_SCHEME_REDIS] = { "redis", true },
+    [GCI_SCHEME_REDISS] = { "rediss", true },
+    [GCI_SCHEME_REDIS_UNIX] = { "redis+unix", false },
+    [GCI_SCHEME_FILE] = { "file", false },
+};
+
+/* ---- pieces ---- */
+
+static gci_view
+part(gci_view text, size_t from, size_t to)
+{
+    return gci_view_of(text.data + from, to - from);
+}
+
+static size_t
+find(gci_view text, char c, size_t from)
+{
+    while (from < text.size && text.data[from] != c)
+        from++;
+    return from;
+}
+
+/* The last one before `end`. SIZE_MAX: there is none. */
+static size_t
+find_last(gci_view text, char c, size_t from, size_t end)
+{
+    for (size_t i = end; i > from; i--) {
+        if (text.data[i - 1] == c)
+            return i - 1;
+    }
+    return SIZE_MAX;
+}
+
+bool
+gci_tier_url_next(gci_view *rest, gci_view *out_url)
+{
+    size_t begin = 0, end;
+
+    while (begin < rest->size && isspace((unsigned char)rest->data[begin]))
+        begin++;
+    for (end = begin; end < rest->size && !isspace((unsigned char)rest->data[end]);)
+        end++;
+    *out_url = part(*rest, begin, end);
+    *rest = part(*rest, end, rest->size);
+    return end > begin;
+}
+
+/* Where the host begins: behind the last `@` before the path, since a password may contain further ones. */
+static size_t
+host_at(gci_view text, size_t authority)
+{
+    size_t at = find_last(text, '@', authority, find(text, '/', authority));
+
+    return at == SIZE_MAX ? authority : at + 1;
+}
+
+static size_t
+authority_at(gci_view text)
+{
+    for (size_t i = 0; i + 3 <= text.size; i++) {
+        if (memcmp(text.data + i, "://", 3) == 0)
+            return i + 3;
+    }
+    return SIZE_MAX;
+}
+
+/* A password may contain what should have been escaped: then too much is left out rather than too little. */
+void
+gci_tier_url_show(gci_view text, gci_buf *out)
+{
+    size_t authority = authority_at(text);
+
+    if (authority == SIZE_MAX) {
+        size_t at = find_last(text, '@', 0, text.size);
+        gci_buf_append_view(out, at == SIZE_MAX ? text : part(text, at + 1, text.size));
+        return;
+    }
+    size_t at = find_last(text, '@', authority, find(text, '?', authority));
+    if (at == SIZE_MAX)
+        at = find_last(text, '@', authority, text.size);
+    gci_buf_append_view(out, part(text, 0, authority));
+    gci_buf_append_view(out, part(text, at == SIZE_MAX ? authority : at + 1, text.size));
+}
+
+/* ---- reading ---- */
+
+typedef struct reading {
+    gci_view text;
+    gci_arena *arena;
+    gci_tier_url *url;
+    gcache_error *error;
+} reading;
+
+static gcache_status
+wrong(reading *r, char const *what)
+{
+    return gci_fail(r->error, GCACHE_ERROR_ARGUMENT, "%s: %s", r->url->shown, what);
+}
+
+/* Without its escapes. NULL with the error set. */
+static char const *
+unescape(reading *r, gci_view text)
+{
+    char *out = gci_arena_alloc(r->arena, text.size + 1);
+    size_t size = 0;
+
+    if (out == NULL) {
+        gci_fail_memory(r->error);
+        return NULL;
+    }
+    for (size_t i = 0; i < text.size; i++) {
+        uint8_t byte = (uint8_t)text.data[i];
+        if (byte == '%' && (i + 2 >= text.size || !gci_unhex(part(text, i + 1, i + 3), &byte, 1) || byte == 0)) {
+            wrong(r, "a % isn't followed by two hex digits of a character");
+            return NULL;
+        }
+        i += text.data[i] == '%' ? 2 : 0;
+        out[size++] = (char)byte;
+    }
+    out[size] = '\0';
+    return out;
+}
+
+static bool
+read_number(char const *text, unsigned long most, unsigned long *out)
+{
+    char *end;
+
+    errno = 0;
+    *out = strtoul(text, &end, 10);
+    return isdigit((unsigned char)text[0]) && errno == 0 && *end == '\0' && *out <= most;
+}
+
+static bool
+read_flag(char const *text, bool *out)
+{
+    *out = strcmp(text, "1") == 0;
+    return *out || strcmp(text, "0") == 0;
+}
+
+static bool
+read_milliseconds(char const *text, uint64_t *out)
+{
+    unsigned long number;
+
+    if (!read_number(text, MILLISECONDS_MAX, &number) || number == 0)
+        return false;
+    *out = (uint64_t)number * 1000000;
+    return true;
+}
+
+/* ---- options ---- */
+
+static bool
+option_prefix(gci_tier_url *url, char const *value)
+{
+    url->prefix = value;
+    return value[0] != '\0' && strstr(value, "..") == NULL && value[0] != '/' && strpbrk(value, "{}") == NULL;
+}
+
+static bool
+option_ttl(gci_tier_url *url, char const *value)
+{
+    unsigned long seconds;
+    bool good = read_number(value, UINT32_MAX, &seconds) && seconds != 0;
+
+    url->ttl_ns = good ? (uint64_t)seconds * 1000000000 : 0;
+    return good;
+}
+
+static bool
+option_read_only(gci_tier_url *url, char const *value)
+{
+    return read_flag(value, &url->read_only);
+}
+
+static bool
+option_timeout(gci_tier_url *url, char const *value)
+{
+    return read_milliseconds(value, &url->timeout_ns);
+}
+
+static bool
+option_connect_timeout(gci_tier_url *url, char const *value)
+{
+    return read_milliseconds(value, &url->connect_timeout_ns);
+}
+
+static bool
+option_insecure(gci_tier_url *url, char const *value)
+{
+    return read_flag(value, &url->insecure);
+}
+
+static bool
+option_ca_file(gci_tier_url *url, char const *value)
+{
+    url->ca_file = value;
+    return value[0] == '/';
+}
+
+static bool
+option_max_bytes(gci_tier_url *url, char const *value)
+{
+    return gci_size_read(value, &url->max_bytes) && url->max_bytes != 0;
+}
+
+static bool
+option_database(gci_tier_url *url, char const *value)
+{
+    unsigned long number;
+    bool good = read_number(value, DATABASE_MAX, &number);
+
+    url->database = good ? (unsigned)number : 0;
+    return good;
+}
+
+static struct {
+    char const *name, *what;
+    bool (*read)(gci_tier_url *url, char const *value);
+} const options[] = {
+    { "prefix", "a name without braces and ..", option_prefix },
+    { "ttl", "seconds", option_ttl },
+    { "read-only", "1 or 0", option_read_only },
+    { "timeout-ms", "milliseconds", option_timeout },
+    { "connect-timeout-ms", "milliseconds", option_connect_timeout },
+    { "insecure", "1 or 0", option_insecure },
+    { "ca-file", "an absolute path", option_ca_file },
+    { "max-bytes", "a size such as 64M", option_max_bytes },
+    { "db", "a database's number", option_database },
+};
+
+#define OPTION_COUNT (sizeof options / sizeof *options)
+
+static gcache_status
+fail_unknown_option(reading *r, gci_view name)
+{
+    gci_similar similar = gci_similar_to(name);
+
+    for (size_t i = 0; i < OPTION_COUNT; i++)
+        gci_similar_offer(&similar, options[i].name);
+    return gci_fail(r->error, GCACHE_ERROR_ARGUMENT, "%s: there is no option %.*s%s", r->url->shown, (int)name.size, name.data,
+                    gci_similar_question(&similar, "").text);
+}
+
+/* option = name "=" value */
+static gcache_status
+read_option(reading *r, gci_view text)
+{
+    size_t equals = find(text, '=', 0);
+    gci_view name = part(text, 0, equals);
+    char const *value = unescape(r, equals < text.size ? part(text, equals + 1, text.size) : gci_view_text(""));
+
+    if (value == NULL)
+        return r->error->status;
+    for (size_t i = 0; i < OPTION_COUNT; i++) {
+        if (!gci_view_is(name, options[i].name))
+            continue;
+        return options[i].read(r->url, value)
+                   ? GCACHE_OK
+                   : gci_fail(r->error, GCACHE_ERROR_ARGUMENT, "%s: %s takes %s", r->url->shown, options[i].name, options[i].what);
+    }
+    return fail_unknown_option(r, name);
+}
+
+static gcache_status
+read_options(reading *r, gci_view text)
+{
+    gcache_status status = GCACHE_OK;
+
+    for (size_t at = 0; status == GCACHE_OK && at < text.size;) {
+        size_t end = find(text, '&', at);
+        if (end > at)
+            status = read_option(r, part(text, at, end));
+        at = end + 1;
+    }
+    return status;
+}
+
+/* ---- the authority ---- */
+
+/* user [":" password]; Redis takes a password without a user as ":password" */
+static gcache_status
+read_credentials(reading *r, gci_view text)
+{
+    size_t colon = find(text, ':', 0);
+    char const *user = unescape(r, part(text, 0, colon));
+    char const *password = colon < text.size ? unescape(r, part(text, colon + 1, text.size)) : NULL;
+
+    if (user == NULL || (colon < text.size && password == NULL))
+        return r->error->status;
+    r->url->user = user[0] != '\0' ? user : NULL;
+    r->url->password = password;
+    return GCACHE_OK;
+}
+
+/* host [":" port], an IPv6 address in brackets */
+static gcache_status
+read_host(reading *r, gci_view text)
+{
+    bool bracketed = text.size > 0 && text.data[0] == '[';
+    size_t end = bracketed ? find(text, ']', 0) : find(text, ':', 0), after = bracketed ? end + 1 : end;
+    unsigned long port = 0;
+
+    if (bracketed && end == text.size)
+        return wrong(r, "the address has no closing bracket");
+    r->url->host = unescape(r, part(text, bracketed, end));
+    if (r->url->host == NULL)
+        return r->error->status;
+    if (after < text.size) {
+        char const *digits = text.data[after] == ':' ? unescape(r, part(text, after + 1, text.size)) : NULL;
+        if (digits == NULL || !read_number(digits, PORT_MAX, &port) || port == 0)
+            return wrong(r, "the port is no number from 1 to 65535");
+    }
+    r->url->port = (unsigned)port;
+    return r->url->host[0] != '\0' ? GCACHE_OK : wrong(r, "there is no host");
+}
+
+static gcache_status
+read_scheme(reading *r, size_t authority)
+{
+    gci_view word = part(r->text, 0, authority - 3);
+    gci_similar similar = gci_similar_to(word);
+
+    for (int scheme = 0; scheme < GCI_SCHEME_COUNT; scheme++) {
+        gci_similar_offer(&similar, schemes[scheme].word);
+        if (gci_view_is(word, schemes[scheme].word)) {
+            r->url->scheme = (gci_tier_scheme)scheme;
+            return GCACHE_OK;
+        }
+    }
+    return gci_fail(r->error, GCACHE_ERROR_ARGUMENT, "%s: there are no tiers by %.*s%s", r->url->shown, (int)word.size, word.data,
+                    gci_similar_question(&similar, "").text);
+}
+
+/* The number behind the slash is Redis's database. */
+static gcache_status
+read_path(reading *r)
+{
+    unsigned long number;
+    gci_tier_url *url = r->url;
+
+    if (!schemes[url->scheme].has_host)
+        return url->path[0] == '/' && url->path[1] != '\0' ? GCACHE_OK : wrong(r, "there is no path");
+    if (url->path[0] == '\0' || url->path[1] == '\0')
+        return GCACHE_OK;
+    if (!read_number(url->path + 1, DATABASE_MAX, &number))
+        return wrong(r, "behind the slash stands the number of a database");
+    url->database = (unsigned)number;
+    return GCACHE_OK;
+}
+
+static gcache_status
+read_url(reading *r)
+{
+    size_t authority = authority_at(r->text);
+
+    if (authority == SIZE_MAX)
+        return wrong(r, "this isn't a URL (scheme://..)");
+    size_t host = host_at(r->text, authority), question = find(r->text, '?', host), slash = find(r->text, '/', host);
+    slash = slash < question ? slash : question;
+    gcache_status status = read_scheme(r, authority);
+    if (status == GCACHE_OK && host > authority)
+        status = read_credentials(r, part(r->text, authority, host - 1));
+    if (status == GCACHE_OK && schemes[r->url->scheme].has_host)
+        status = read_host(r, part(r->text, host, slash));
+    else if (status == GCACHE_OK && slash != host)
+        status = wrong(r, "a path begins with three slashes: no host stands before it");
+    if (status != GCACHE_OK)
+        return status;
+    r->url->path = unescape(r, part(r->text, slash, question));
+    if (r->url->path == NULL)
+        return r->error->status;
+    status = read_path(r);
+    return status == GCACHE_OK && question < r->text.size ? read_options(r, part(r->text, question + 1, r->text.size)) : status;
+}
+
+gcache_status
+gci_tier_url_read(gci_view text, gci_arena *arena, gci_tier_url *out_url, gcache_error *error)
+{
+    gcache_error local = { 0 };
+    reading r = { text, arena, out_url, error != NULL ? error : &local };
+    gci_buf shown;
+
+    *out_url = (gci_tier_url){ .path = "", .prefix = "guardcache", .timeout_ns = GCACHE_TIER_TIMEOUT_DEFAULT_NS,
+                               .connect_timeout_ns = GCI_TIER_CONNECT_TIMEOUT_NS };
+    gci_buf_init(&shown, GCI_BUF_NO_LIMIT);
+    gci_tier_url_show(text, &shown);
+    out_url->shown = shown.failed ? NULL : gci_arena_copy(arena, gci_buf_view(&shown)).data;
+    gci_buf_clear(&shown);
+    if (out_url->shown == NULL)
+        return gci_fail_memory(error);
+    gcache_status status = read_url(&r);
+    return arena->failed ? gci_fail_memory(error) : status;
+}
