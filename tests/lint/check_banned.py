@@ -79,6 +79,7 @@ ALLOWED = {
     ("src/cache/compile/bulk.c", "pthread_create"): "the caller asked for workers",
     ("src/graph/fingerprint/fingerprint_read.c", "pthread_create"): "the caller asked for threads",
     ("src/store/processes/fork_gate.c", "pthread_atfork"): "SQLite's state is the process's, and a child inherits it",
+    ("src/tier/memory/memory_tier.c", "pthread_atfork"): "a child's copy of a tier in memory must be whole",
     ("src/store/repair/verify_store.c", "pthread_create"): "the caller asked for threads",
 }
 

@@ -516,6 +516,20 @@ CASE(gcache_source_hash, OK) { return gcache_source_hash("x = 1", NULL, &(gcache
 
 /* ---- all of them ---- */
 
+/* ---- tiers ---- */
+
+CASE(gcache_tier_memory_new, OK)
+{
+    gcache_tier_functions const *functions;
+    void *tier = NULL;
+    gcache_status status = gcache_tier_memory_new(&functions, &tier, E);
+
+    (void)t;
+    if (status == GCACHE_OK)
+        functions->close(tier);
+    return status;
+}
+
 #define CASES(X)                                                                                      \
     X(gcache_timings_get, HIT) X(gcache_timings_get, MISS) X(gcache_timings_get, ERROR_ARGUMENT)      \
     X(gcache_timings_put, OK) X(gcache_timings_put, REFUSED) X(gcache_timings_put, ERROR_ARGUMENT)    \
@@ -568,7 +582,8 @@ CASE(gcache_source_hash, OK) { return gcache_source_hash("x = 1", NULL, &(gcache
     X(gcache_best_find, HIT) X(gcache_best_find, MISS) X(gcache_best_find, ERROR_ARGUMENT)            \
     X(gcache_bundle_begin, MISS) X(gcache_bundle_begin, ERROR_ARGUMENT) X(gcache_bundle_begin, HIT)   \
     X(gcache_bundle_end, OK)                                                                          \
-    X(gcache_source_hash, OK)
+    X(gcache_source_hash, OK)                                                                         \
+    X(gcache_tier_memory_new, OK)
 
 static status_case const all[] = { CASES(STATUS_CASE) };
 
