@@ -180,11 +180,23 @@ gci_asking_may_go_on(gci_asking const *asking)
     return !asking->left_alone && asking->answer != GCACHE_TIER_TROUBLE;
 }
 
+/* Whoever prints a message names the tier; some tiers do so themselves. */
+static void
+drop_name(gci_asking *asking)
+{
+    char *message = asking->call.message;
+    size_t size = strlen(asking->tier->shown);
+
+    if (strncmp(message, asking->tier->shown, size) == 0 && message[size] == ':' && message[size + 1] == ' ')
+        memmove(message, message + size + 2, strlen(message + size + 2) + 1);
+}
+
 gcache_tier_answer
 gci_asking_note(gci_asking *asking, gcache_tier_answer answer)
 {
     if (answer == GCACHE_TIER_TROUBLE && asking->call.reason == GCACHE_REASON_NONE)
         asking->call.reason = GCACHE_REASON_REMOTE_UNAVAILABLE;
+    drop_name(asking);
     gci_tier_add(asking->tier, GCACHE_TIER_COUNT_CALLS, 1);
     return asking->answer = answer;
 }

@@ -1,6 +1,6 @@
 /* Prints the byte table of every binary format, as docs/formats/ has them: for check_formats.py. */
 #include "base/fields.h"
-#include "cache/compile/share.h"
+#include "cache/compile/meeting.h"
 #include "cache/journal/journal_entry.h"
 #include "cache/transfer/transfer_file.h"
 #include "cache/tuning/tuning_rows.h"

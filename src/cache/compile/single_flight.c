@@ -30,6 +30,9 @@
 /* How often a follower looks: soon enough for a short compile, seldom enough for a network file system. */
 #define FOLLOW_FIRST_NS UINT64_C(1000000)
 #define FOLLOW_MOST_NS UINT64_C(100000000)
+/* The same over a network, where thousands of hosts may wait for one. */
+#define FLEET_FIRST_NS UINT64_C(2000000)
+#define FLEET_MOST_NS UINT64_C(500000000)
 
 /* What a result points into that was compiled and not loaded. */
 struct gci_product {
@@ -121,6 +124,13 @@ follow(gcache_compile *c)
 
 /* ---- the lease ---- */
 
+/* The reason, as if no tier were in trouble. */
+static gcache_reason
+local_reason(gcache_result const *result)
+{
+    return result->local_reason != GCACHE_REASON_NONE ? result->local_reason : result->reason;
+}
+
 /* Nothing stored: everybody who wants the key waits. Something stored for other shapes: only who has the same hints. */
 static void
 name_lease(gci_context const *context, gcache_reason reason, gci_buf *name)
@@ -156,6 +166,59 @@ take_lease_for(gci_context const *context, gcache_reason reason, uint64_t timeou
     return status;
 }
 
+/* ---- the fleet's lease ---- */
+
+/*
+ * Waits until the lease is ours, or somebody who had it has stored what is wanted. GCACHE_HIT; GCACHE_MISS: compile, with the
+ * lease, or without one if no tier gives one; or an error.
+ */
+static gcache_status
+wait_for_fleet(gcache_compile *c, gci_view name)
+{
+    gci_pauses pauses = gci_pauses_of(FLEET_FIRST_NS, FLEET_MOST_NS, c->options.lease_timeout_ns);
+    gcache_key key = c->result->key;
+    gcache_reason reason = c->result->reason;
+    gcache_status status = GCACHE_MISS;
+
+    for (bool waited = false;; waited = true) {
+        gcache_tier_answer answer = gci_fleet_lease_take(c->cache, &key, name, &c->fleet_lease);
+        if (answer == GCACHE_TIER_TROUBLE || (answer == GCACHE_TIER_HIT && !waited))
+            break;
+        if (answer == GCACHE_TIER_MISS && !gci_clock_pause(&pauses)) {
+            reason = GCACHE_REASON_LEASE_TIMEOUT;
+            break;
+        }
+        gcache_result_clear(c->result);
+        status = look_up(c);
+        if (status != GCACHE_MISS || answer == GCACHE_TIER_HIT)
+            return status;
+        reason = c->result->reason;
+    }
+    if (reason == GCACHE_REASON_LEASE_TIMEOUT)
+        forget(c, reason);
+    return status;
+}
+
+/* One of all hosts compiles. As wait_for_fleet. */
+static gcache_status
+take_fleet_lease(gcache_compile *c)
+{
+    gcache_error trouble = { 0 };
+    gci_context context;
+    gci_buf name;
+
+    if (c->cache->tiers == NULL || c->cache->tiers->keeper == NULL)
+        return GCACHE_MISS;
+    gci_buf_init(&name, LEASE_NAME_BYTES_MAX);
+    gcache_status status = gci_context_init(&context, c->cache, c->graph, c->hints, c->options.request, &trouble);
+    if (status == GCACHE_OK)
+        name_lease(&context, local_reason(c->result), &name);
+    status = status == GCACHE_OK && !name.failed ? wait_for_fleet(c, gci_buf_view(&name)) : GCACHE_MISS;
+    gci_context_clear(&context);
+    gci_buf_clear(&name);
+    return status;
+}
+
 /* A description that can't be keyed has nothing that others could wait for. */
 static bool
 is_open(gcache_compile const *c, gci_way way)
@@ -172,7 +235,7 @@ take_one_lease(gcache_compile *c, bool *out_waited)
 
     gcache_status status = gci_context_init(&context, c->cache, c->graph, c->hints, c->options.request, &trouble);
     if (status == GCACHE_OK)
-        status = take_lease_for(&context, c->result->reason, c->options.lease_timeout_ns, &c->lease, out_waited, &trouble);
+        status = take_lease_for(&context, local_reason(c->result), c->options.lease_timeout_ns, &c->lease, out_waited, &trouble);
     gci_context_clear(&context);
     if (status == GCACHE_ERROR_BUSY)
         c->result->reason = GCACHE_REASON_LEASE_TIMEOUT;
@@ -191,7 +254,7 @@ take_one_lease(gcache_compile *c, bool *out_waited)
 static gcache_status
 take_lease(gcache_compile *c)
 {
-    gcache_reason asked = c->result->reason;
+    gcache_reason asked = local_reason(c->result), told = c->result->reason;
     bool waited = false;
 
     gcache_status status = take_one_lease(c, &waited);
@@ -203,8 +266,8 @@ take_lease(gcache_compile *c)
     if (status != GCACHE_MISS)
         return status;
     if (asked != GCACHE_REASON_NO_KEY && !waited) {
-        c->result->reason = asked;
-    } else if (asked == GCACHE_REASON_NO_KEY && c->result->reason != GCACHE_REASON_NO_KEY) {
+        c->result->reason = told;
+    } else if (asked == GCACHE_REASON_NO_KEY && local_reason(c->result) != GCACHE_REASON_NO_KEY) {
         /* Something is stored under the key now, for other hints: who has the same hints no longer waits for this lease. */
         gci_lease_release(c->lease);
         c->lease = NULL;
@@ -286,7 +349,9 @@ end_keeping(gcache_compile *c)
 
     gci_buf_init(&note, GCI_BUF_NO_LIMIT);
     if (p->note[0] == '\0') {
+        insert->fleet_lease = c->fleet_lease;
         gci_insert_end(insert);
+        c->fleet_lease = insert->fleet_lease;
         p->stored = insert->status;
         if (insert->status == GCACHE_OK)
             gci_lease_note_stored(c->lease);
@@ -328,6 +393,8 @@ fill_result(gcache_compile const *c, gci_product const *p)
 static void
 release(gcache_compile *c)
 {
+    gci_fleet_lease_release(c->fleet_lease);
+    c->fleet_lease = NULL;
     gci_lease_release(c->lease);
     c->lease = NULL;
 }
@@ -410,7 +477,10 @@ find(gcache_compile *c)
         return status;
     if (c->options.follow && is_open(c, GCI_LOOK_UP))
         return follow(c);
-    return is_open(c, GCI_LEASE) ? take_lease(c) : status;
+    if (!is_open(c, GCI_LEASE))
+        return status;
+    status = take_lease(c);
+    return status == GCACHE_MISS && c->result->reason != GCACHE_REASON_LEASE_TIMEOUT ? take_fleet_lease(c) : status;
 }
 
 gcache_status

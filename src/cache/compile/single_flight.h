@@ -22,6 +22,7 @@ struct gcache_compile {
     gcache_result *result;
     gcache_error *error;
     gci_lease *lease;      /* NULL: there is none to be had, or none is needed */
+    gci_fleet_lease *fleet_lease; /* the same among hosts */
     gci_product *product;  /* what was compiled, until it is handed out */
     uint64_t start_ns;     /* of the compile */
     gci_insert insert;     /* of the product; its status says whether it is to be committed */

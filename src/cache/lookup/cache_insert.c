@@ -270,8 +270,11 @@ take_outcome(gci_insert *insert)
     memcpy(insert->inserted.shadows, stored.shadows, sizeof insert->inserted.shadows);
     insert->inserted.existed = stored.existed;
     gci_leases_note_stored(insert->cache->store, &insert->inserted.key);
-    if (insert->cache->tiers != NULL && insert->cache->tiers->uploads != NULL)
-        gci_uploads_add(insert->cache->tiers->uploads, &insert->inserted.key, stored.id, gci_tiers_writable(insert->cache->tiers));
+    if (insert->cache->tiers != NULL && insert->cache->tiers->uploads != NULL) {
+        gci_uploads_add(insert->cache->tiers->uploads, &insert->inserted.key, stored.id,
+                        gci_tiers_writable(insert->cache->tiers), insert->fleet_lease);
+        insert->fleet_lease = NULL;
+    }
     leave_note(insert);
 }
 

@@ -10,6 +10,7 @@
 #include "cache/candidates/context.h"
 
 #include "base/arena.h"
+#include "cache/tiers/fleet_lease.h"
 
 /* What an insert puts together before the store sees it. */
 typedef struct gci_insert_draft {
@@ -32,6 +33,7 @@ typedef struct gci_insert {
     gci_context context;
     gci_insert_draft draft;
     gci_pending *pending;  /* NULL: there is nothing to commit */
+    gci_fleet_lease *fleet_lease; /* taken over by storing; NULL: there is none */
 } gci_insert;
 
 /* Checks the arguments and the guards, and prepares what is stored. */

@@ -541,7 +541,7 @@ bring_nearer(gcache *cache, gci_trace const *replies, gcache_result const *resul
             lacking |= 1U << i;
     }
     if (cache->tiers->uploads != NULL)
-        gci_uploads_add(cache->tiers->uploads, &result->key, result->entry, lacking);
+        gci_uploads_add(cache->tiers->uploads, &result->key, result->entry, lacking, NULL);
 }
 
 /* The directory has missed. *out_replies is initialised. */

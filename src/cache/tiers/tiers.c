@@ -2,6 +2,7 @@
 #include "cache/tiers/tiers.h"
 
 #include "base/check.h"
+#include "cache/tiers/fleet_lease.h"
 #include "cache/tiers/upload.h"
 #include "tier/url.h"
 
@@ -62,7 +63,8 @@ gci_tiers_open(gcache *cache, gcache_options const *options, gcache_error *error
     if (status != GCACHE_OK || gci_tiers_writable(cache->tiers) == 0 || !gci_is_open(&cache->gate, GCI_STORE))
         return status;
     cache->tiers->uploads = gci_uploads_new(cache);
-    return cache->tiers->uploads != NULL ? GCACHE_OK : gci_fail_memory(error);
+    cache->tiers->keeper = gci_keeper_new();
+    return cache->tiers->uploads != NULL && cache->tiers->keeper != NULL ? GCACHE_OK : gci_fail_memory(error);
 }
 
 void
@@ -74,6 +76,7 @@ gci_tiers_close(gcache *cache)
     if (tiers == NULL)
         return;
     gci_uploads_free(tiers->uploads, wait_ns);
+    gci_keeper_free(tiers->keeper);
     for (size_t i = 0; i < tiers->count; i++)
         gci_tier_free(tiers->items[i]);
     free(tiers);

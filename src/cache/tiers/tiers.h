@@ -18,6 +18,7 @@ typedef struct gci_tiers {
     gci_tier *items[GCI_TIERS_MAX];
     size_t count;
     gci_uploads *uploads; /* NULL: nothing is written to tiers */
+    struct gci_keeper *keeper; /* likewise: of leases */
 } gci_tiers;
 
 /* Opens what the options name. Nothing is connected to. The store is open. ERROR_ARGUMENT: what is wrong with a URL, or there are

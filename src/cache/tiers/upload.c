@@ -17,6 +17,9 @@ typedef struct upload {
     gcache_key key;
     char id[GCACHE_ENTRY_ID_SIZE];
     unsigned tiers; /* that don't have it yet, a bit each */
+    gci_fleet_lease *lease; /* it was compiled under; NULL: none, or released */
+    gci_tier const *fencing;  /* the lease's tier, also when it is released; NULL: there was none */
+    gcache_tier_lease fence;
 } upload;
 
 typedef struct list {
@@ -140,7 +143,8 @@ offer(gci_uploads *u, upload *item, gcache_error *trouble)
     for (size_t i = 0; i < tiers->count; i++) {
         if ((wanted & 1U << i) == 0)
             continue;
-        gcache_tier_answer answer = gci_parcel_publish(&parcel, tiers->items[i], NULL, &asking);
+        gcache_tier_answer answer = gci_parcel_publish(&parcel, tiers->items[i], tiers->items[i] == item->fencing ? &item->fence : NULL,
+                                                       &asking);
         if (answer == GCACHE_TIER_TROUBLE) {
             item->tiers |= 1U << i;
             gci_fail(trouble, GCACHE_ERROR_BUSY, "%s: %s", tiers->items[i]->shown, asking.call.message);
@@ -149,6 +153,9 @@ offer(gci_uploads *u, upload *item, gcache_error *trouble)
         }
     }
     gci_parcel_clear(&parcel);
+    /* Those who wait find it now, or compile it themselves: a tier in trouble isn't waited for with a lease in hand. */
+    gci_fleet_lease_release(item->lease);
+    item->lease = NULL;
 }
 
 /* Whether one of the tiers that late ones wait for may be asked again. */
@@ -229,13 +236,17 @@ start(gci_uploads *u)
 /* ---- queueing ---- */
 
 void
-gci_uploads_add(gci_uploads *uploads, gcache_key const *key, char const *id, unsigned tiers)
+gci_uploads_add(gci_uploads *uploads, gcache_key const *key, char const *id, unsigned tiers, gci_fleet_lease *lease)
 {
     upload *item = tiers != 0 ? calloc(1, sizeof *item) : NULL;
 
-    if (item == NULL)
+    if (item == NULL) {
+        gci_fleet_lease_release(lease);
         return;
-    *item = (upload){ .key = *key, .tiers = tiers };
+    }
+    *item = (upload){ .key = *key, .tiers = tiers, .lease = lease };
+    if (lease != NULL)
+        item->fencing = gci_fleet_lease_fence(lease, &item->fence);
     snprintf(item->id, sizeof item->id, "%s", id);
     lock(uploads);
     bool room = uploads->fresh.count + uploads->late.count < GCI_UPLOADS_MAX && (uploads->is_running || start(uploads));
@@ -246,6 +257,7 @@ gci_uploads_add(gci_uploads *uploads, gcache_key const *key, char const *id, uns
     unlock(uploads);
     if (!room) {
         give_up(uploads, item, "too many are waiting");
+        gci_fleet_lease_release(item->lease);
         free(item);
     }
 }
@@ -291,8 +303,10 @@ gci_uploads_new(gcache *cache)
 static void
 give_up_all(gci_uploads *u, list *l)
 {
-    for (upload *item; (item = list_take(l)) != NULL; free(item))
+    for (upload *item; (item = list_take(l)) != NULL; free(item)) {
+        gci_fleet_lease_release(item->lease);
         give_up(u, item, u->trouble.status != GCACHE_OK ? u->trouble.message : "the cache was closed too soon");
+    }
 }
 
 void

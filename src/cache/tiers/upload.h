@@ -13,7 +13,7 @@
 #ifndef GCI_CACHE_TIERS_UPLOAD_H
 #define GCI_CACHE_TIERS_UPLOAD_H
 
-#include "cache/tiers/tiers.h"
+#include "cache/tiers/fleet_lease.h"
 
 /* An entry waits in 64 bytes; a thousand compiles a second for ten seconds. */
 #define GCI_UPLOADS_MAX 16384
@@ -23,8 +23,9 @@ gci_uploads *gci_uploads_new(gcache *cache);
    given up. NULL is accepted. */
 void gci_uploads_free(gci_uploads *uploads, uint64_t wait_ns);
 
-/* Queues an entry for the tiers whose bits are set. */
-void gci_uploads_add(gci_uploads *uploads, gcache_key const *key, char const *id, unsigned tiers);
+/* Queues an entry for the tiers whose bits are set. lease (may be NULL) is released when it is through: what was compiled
+   under it is published only while nobody else leads. */
+void gci_uploads_add(gci_uploads *uploads, gcache_key const *key, char const *id, unsigned tiers, gci_fleet_lease *lease);
 
 /*
  * Waits until everything that was queued before is in all its tiers. GCACHE_OK; ERROR_BUSY: not within wait_ns, or, unless
