@@ -56,6 +56,27 @@ typedef gcache_status (*gcache_compile_fn)(void *state, gcache_graph *graph, gca
 /* Called with a hit before it is handed out; false turns it into a miss (the artifact it refers to has vanished). */
 typedef bool (*gcache_post_load_fn)(void *state, gcache_result const *hit);
 
+/*
+ * Processes that decide alike: all that give the same group get the same outcome for the same question (graph, hints, variant),
+ * on one host or, through the first tier that can share values, on many. One of them looks up or compiles, the others take its
+ * answer, whoever dies meanwhile; a lookup by each of them could hit here and miss there, and ranks that then run different code
+ * wait for each other for good.
+ *
+ * The answer is the entry itself, with its payload, so that it doesn't matter what becomes of it in caches. What isn't stored
+ * (do_not_store, min_compile_ns) each of them compiles himself, alike too. A member that has waited for lease_timeout_ns compiles,
+ * and takes the others' answer all the same if there is one by then. While the tier is in trouble, members of one host
+ * decide alike, and hosts by themselves (gcache_tiers_each says whether it was).
+ *
+ * Names are for one run of a job: what a group has decided stays decided, for a week.
+ */
+typedef struct gcache_group {
+    size_t size;      /* set by GCACHE_GROUP_INIT */
+    char const *name; /* the same in all members, and of no other run: "train-20260501-1402" */
+    size_t members;   /* how many there are; 1: nobody is waited for */
+} gcache_group;
+
+#define GCACHE_GROUP_INIT { .size = sizeof(gcache_group) }
+
 typedef struct gcache_compile_options {
     size_t size;                 /* set by GCACHE_COMPILE_OPTIONS_INIT */
     gcache_request const *request; /* NULL: defaults */
@@ -66,7 +87,9 @@ typedef struct gcache_compile_options {
     bool follow;                 /* a reader that waits, up to lease_timeout_ns, for the writer to store what is wanted; where
                                     what is stored is ignored (refresh), there is nothing to wait for */
     gcache_variant const *variant; /* NULL: the callback says which variant it compiled */
-    gcache_post_load_fn post_load; /* NULL: hits are handed out as they are */
+    gcache_post_load_fn post_load; /* NULL: hits are handed out as they are. With a group a refused one is compiled by its
+                                      member alone */
+    gcache_group const *group;     /* NULL: each decides for itself */
 } gcache_compile_options;
 
 #define GCACHE_COMPILE_OPTIONS_INIT { .size = sizeof(gcache_compile_options) }

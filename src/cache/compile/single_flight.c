@@ -11,6 +11,7 @@
  *  4. The listener hears of one request and one hit or miss a call, however often was looked.
  */
 #include "cache/compile/single_flight.h"
+#include "cache/compile/alike.h"
 
 #include "base/check.h"
 #include "base/system/clock.h"
@@ -464,13 +465,120 @@ check_arguments(gcache const *cache, gcache_graph const *graph, gcache_compile_o
     GCI_REQUIRE(graph != NULL, error, "graph is NULL");
     GCI_REQUIRE_INIT(options, error);
     GCI_REQUIRE_INIT(options->variant, error);
+    GCI_REQUIRE_INIT(options->group, error);
+    GCI_REQUIRE(options->group == NULL || options->group->name != NULL, error, "the group has no name");
     return GCACHE_OK;
+}
+
+/* ---- groups ---- */
+
+/* Takes the question's lease, on this host and then among all, looking for a decision meanwhile. GCACHE_HIT: it is decided, and
+   served; GCACHE_MISS: nobody has decided, or each compiles himself; or an error. */
+static gcache_status
+wait_for_decision(gcache_compile *c, gci_context const *context)
+{
+    gci_pauses pauses = gci_pauses_of(FOLLOW_FIRST_NS, FOLLOW_MOST_NS, c->options.lease_timeout_ns);
+    gci_view name = gci_view_of(c->question, sizeof c->question);
+    gcache_error trouble = { 0 };
+    bool waited, late = false;
+
+    gci_decided decided = gci_decision_read(context, c->question, c->result, &trouble);
+    if (decided == GCI_UNDECIDED && is_open(c, GCI_LEASE)) {
+        gcache_status status = gci_lease_take(c->cache->store, name, c->options.lease_timeout_ns, &c->lease, &waited, &trouble);
+        late = status == GCACHE_ERROR_BUSY;
+        decided = gci_decision_read(context, c->question, c->result, &trouble);
+    }
+    while (decided == GCI_UNDECIDED && !late &&
+           gci_fleet_lease_take(c->cache, &context->key, name, &c->fleet_lease) == GCACHE_TIER_MISS) {
+        late = !gci_clock_pause(&pauses);
+        decided = gci_decision_read(context, c->question, c->result, &trouble);
+    }
+    if (decided == GCI_UNDECIDED && c->fleet_lease != NULL)
+        decided = gci_decision_read(context, c->question, c->result, &trouble);
+    c->is_decided = decided != GCI_UNDECIDED;
+    if (decided != GCI_UNDECIDED)
+        release(c);
+    return decided == GCI_DECIDED_ENTRY ? GCACHE_HIT : GCACHE_MISS;
+}
+
+/* What the first member finds stored it decides for. */
+static gcache_status
+decide_for_hit(gcache_compile *c, gci_context const *context)
+{
+    gcache_error trouble = { 0 };
+    char entry[GCACHE_ENTRY_ID_SIZE];
+
+    memcpy(entry, c->result->entry, sizeof entry);
+    gci_decided decided = gci_decision_say(context, c->question, entry, c->result, &trouble);
+    c->is_decided = true;
+    if (decided == GCI_DECIDED_ENTRY)
+        return GCACHE_HIT;
+    if (decided == GCI_DECIDED_OWN || c->result->outcome != GCACHE_HIT) {
+        forget(c, GCACHE_REASON_REFRESH);
+        return GCACHE_MISS;
+    }
+    return GCACHE_HIT;
+}
+
+static gcache_status
+find_alike(gcache_compile *c)
+{
+    gcache_error trouble = { 0 };
+    gci_context context;
+
+    gcache_status status = gci_context_init(&context, c->cache, c->graph, c->hints, c->options.request, &trouble);
+    if (status == GCACHE_OK)
+        status = gci_question_name(&context, c->options.group, c->question, &trouble);
+    if (status == GCACHE_OK) {
+        c->is_question = true;
+        c->result->key = context.key;
+        status = wait_for_decision(c, &context);
+    } else {
+        status = GCACHE_MISS;
+    }
+    if (c->is_decided && status == GCACHE_MISS)
+        forget(c, GCACHE_REASON_REFRESH);
+    else if (status == GCACHE_MISS)
+        status = look_up(c);
+    if (c->is_question && !c->is_decided && status == GCACHE_HIT)
+        status = decide_for_hit(c, &context);
+    gci_context_clear(&context);
+    return status;
+}
+
+/* After storing: what was compiled is the decision, or somebody else's is taken for it. GCACHE_HIT: that one. */
+static gcache_status
+decide_for_product(gcache_compile *c)
+{
+    gcache_error trouble = { 0 };
+    gcache_result theirs = GCACHE_RESULT_INIT;
+    gci_context context;
+    gcache_status status = gci_context_init(&context, c->cache, c->graph, c->hints, c->options.request, &trouble);
+    char const *entry = c->product->note[0] == '\0' ? c->insert.inserted.entry : NULL;
+
+    gci_result_init(&theirs, &c->result->key);
+    if (status == GCACHE_OK)
+        gci_decision_say(&context, c->question, entry, &theirs, &trouble);
+    gci_context_clear(&context);
+    if (theirs.outcome != GCACHE_HIT || (entry != NULL && strcmp(theirs.entry, entry) == 0)) {
+        gcache_result_clear(&theirs);
+        return GCACHE_MISS;
+    }
+    free_product(c->product);
+    c->product = NULL;
+    gcache_result_clear(c->result);
+    *c->result = theirs;
+    return GCACHE_HIT;
 }
 
 /* Looks, and sees to it that at most one compiles. GCACHE_HIT; GCACHE_MISS: compile now; or an error. */
 static gcache_status
 find(gcache_compile *c)
 {
+    gcache_group const *group = c->options.group;
+
+    if (group != NULL && group->members > 1 && is_open(c, GCI_LOOK_UP) && !c->options.follow)
+        return find_alike(c);
     gcache_status status = look_up(c);
 
     if (status != GCACHE_MISS)
@@ -539,7 +647,11 @@ gci_compile_hand_over(gcache_compile *c)
 gcache_status
 gci_compile_end(gcache_compile *c)
 {
-    gcache_status kept = end_keeping(c), status = hand_out(c);
+    gcache_status kept = end_keeping(c);
+    gcache_status status = c->is_question && !c->is_decided ? decide_for_product(c) : GCACHE_MISS;
+
+    if (status == GCACHE_MISS)
+        status = hand_out(c);
 
     release(c);
     return status == GCACHE_MISS ? kept : status;

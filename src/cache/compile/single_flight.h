@@ -5,6 +5,7 @@
 #define GCI_CACHE_COMPILE_SINGLE_FLIGHT_H
 
 #include "cache/candidates/trace.h"
+#include "cache/compile/meeting.h"
 #include "cache/lookup/cache_insert.h"
 
 #include <guardcache/compile.h>
@@ -23,6 +24,9 @@ struct gcache_compile {
     gcache_error *error;
     gci_lease *lease;      /* NULL: there is none to be had, or none is needed */
     gci_fleet_lease *fleet_lease; /* the same among hosts */
+    bool is_question;      /* of a group; then it has a name: */
+    bool is_decided;       /* and this was decided */
+    gci_meeting_name question;
     gci_product *product;  /* what was compiled, until it is handed out */
     uint64_t start_ns;     /* of the compile */
     gci_insert insert;     /* of the product; its status says whether it is to be committed */
