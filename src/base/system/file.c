@@ -12,6 +12,7 @@
 #include <linux/fs.h>
 #include <linux/openat2.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/random.h>
@@ -42,6 +43,21 @@ gci_owners_trust(gci_owners const *owners, uid_t user, gid_t group, mode_t mode,
     else
         return true;
     return false;
+}
+
+bool
+gci_group_is_ours(gid_t group)
+{
+    int count = getgroups(0, NULL);
+    gid_t *groups = count > 0 ? malloc((size_t)count * sizeof *groups) : NULL;
+    bool found = group == getegid();
+
+    if (groups != NULL)
+        count = getgroups(count, groups);
+    for (int i = 0; groups != NULL && i < count; i++)
+        found |= groups[i] == group;
+    free(groups);
+    return found;
 }
 
 static bool

@@ -42,6 +42,9 @@ typedef struct gci_owners {
 #define GCI_DISTRUST_TEXT 96
 bool gci_owners_trust(gci_owners const *owners, uid_t user, gid_t group, mode_t mode, char out_why[GCI_DISTRUST_TEXT]);
 
+/* Whether a group is one of this process's own. */
+bool gci_group_is_ours(gid_t group);
+
 /* An open directory and what it is called in messages (borrowed). Passed by value; fd -1 is none. owners (borrowed) goes to
    what is opened below it; NULL: everybody is trusted. */
 typedef struct gci_dir {

@@ -386,22 +386,6 @@ mend_format(gci_dir dir, bool make, gcache_status damage, bool *out_mended, gcac
     return cache && faccessat(dir.fd, ".", W_OK, AT_EACCESS) != 0 ? GCACHE_OK : status;
 }
 
-/* Whether a group is one of this process's own. */
-static bool
-is_our_group(gid_t group)
-{
-    int count = getgroups(0, NULL);
-    gid_t *groups = count > 0 ? malloc((size_t)count * sizeof *groups) : NULL;
-    bool found = group == getegid();
-
-    if (groups != NULL)
-        count = getgroups(count, groups);
-    for (int i = 0; groups != NULL && i < count; i++)
-        found |= groups[i] == group;
-    free(groups);
-    return found;
-}
-
 /* What is in a cache gets executed: only those who are trusted may be able to put something there. *owners says who, and learns
    which group that is. */
 gcache_status
@@ -414,7 +398,7 @@ gci_layout_trusted(gci_dir dir, gci_owners *owners, gcache_error *error)
         return gci_fail_errno(error, errno, "%s", dir.name);
     owners->user = geteuid();
     owners->group = facts.st_gid;
-    if (owners->trust == GCACHE_TRUST_GROUP && !is_our_group(facts.st_gid))
+    if (owners->trust == GCACHE_TRUST_GROUP && !gci_group_is_ours(facts.st_gid))
         return gci_fail(error, GCACHE_ERROR_UNTRUSTED, "%s: its group %ld, which trust=group would trust, is none of ours",
                         dir.name, (long)facts.st_gid);
     if (gci_owners_trust(owners, facts.st_uid, facts.st_gid, facts.st_mode, why))
