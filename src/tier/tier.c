@@ -218,8 +218,8 @@ gci_asking_end(gci_asking *asking)
 
     if (!asking->left_alone) {
         gci_breaker_report(asking->breaker, now_ns, trouble);
-        if (trouble)
-            gci_tier_add(tier, asking->call.reason == GCACHE_REASON_REMOTE_TIMEOUT ? GCACHE_TIER_COUNT_TIMEOUTS : GCACHE_TIER_COUNT_UNAVAILABLE, 1);
+        bool late = asking->call.reason == GCACHE_REASON_REMOTE_TIMEOUT;
+        gci_tier_add(tier, late ? GCACHE_TIER_COUNT_TIMEOUTS : GCACHE_TIER_COUNT_UNAVAILABLE, trouble);
     }
     gci_tier_add(tier, GCACHE_TIER_COUNT_ROUND_TRIPS, asking->call.round_trips);
     gci_tier_add(tier, GCACHE_TIER_COUNT_BYTES_SENT, asking->call.bytes_sent);
