@@ -67,6 +67,7 @@ fetch_files(gci_context const *context, gci_record const *record)
         gci_candidate *candidate = answer == GCACHE_TIER_HIT ? gci_candidates_find(remote.set, record->id) : NULL;
         fetched = candidate != NULL && gci_remote_fetch(&remote, candidate, &payload, NULL) == GCI_FOUND;
         gci_payload_release(&payload);
+        gci_arrival_store(cache, &remote.arrival);
         remote.reply.reason = GCACHE_REASON_NO_KEY;
         gci_remote_end(&remote, fetched ? GCACHE_TIER_HIT : GCACHE_TIER_MISS);
         gci_remote_clear(&remote);

@@ -452,6 +452,8 @@ choose_from_tier(gci_context const *context, gci_tier *tier, gci_trace *trace, g
         sum->trouble = remote.reply.reason;
     if (replies != NULL && !keep_reply(replies, &remote) && status == GCACHE_MISS)
         status = gci_fail_memory(error);
+    if (remote.arrival.set != NULL && context->cache->tiers->uploads != NULL)
+        gci_uploads_store(context->cache->tiers->uploads, &remote.arrival);
     gci_remote_clear(&remote);
     return status;
 }

@@ -5,7 +5,6 @@
 #include "base/system/clock.h"
 #include "store/format/describe.h"
 #include "store/read/foreign.h"
-#include "store/read/portable.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -101,6 +100,7 @@ gci_remote_list(gci_remote *remote, gcache *cache, gci_tier *tier, gcache_key co
     remote->places = NULL;
     remote->count = remote->room = 0;
     remote->message[0] = '\0';
+    remote->arrival.set = NULL;
     gci_arena_init(&remote->arena, GCACHE_TIER_LIST_BYTES_MAX * 2);
     gci_tier_add(tier, GCACHE_TIER_COUNT_ASKED, 1);
     if (!gci_asking_begin(&remote->asking, tier, GCI_ASK_TO_READ, 0))
@@ -108,7 +108,7 @@ gci_remote_list(gci_remote *remote, gcache *cache, gci_tier *tier, gcache_key co
     gcache_tier_answer answer = GCI_ASK(&remote->asking, list, key, take_head, remote);
     if (answer != GCACHE_TIER_HIT)
         return answer;
-    gci_found found = gci_foreign_candidates(cache->store, key, remote->frames, remote->count, &remote->set, &remote->refusal);
+    gci_found found = gci_foreign_candidates(cache->store, key, remote->frames, remote->count, &remote->set, NULL);
     if (found != GCI_FOUND)
         return GCACHE_TIER_MISS;
     remote->reply.candidates = (uint32_t)remote->set->count;
@@ -269,24 +269,6 @@ ask_for_objects(fetching *f)
     return GCI_EVICTED;
 }
 
-/* Storing it here is a favour to the next lookup: what goes wrong costs the favour. */
-static void
-write_through(fetching *f, gci_candidate const *candidate, gci_view stored)
-{
-    gcache *cache = f->remote->cache;
-    gcache_error trouble = { 0 };
-    gci_inserted inserted;
-
-    if (!gci_is_open(&cache->gate, GCI_STORE))
-        return;
-    gci_portable entry = gci_foreign_portable(candidate, stored);
-    gcache_status status = gci_store_adopt(cache->store, &entry,
-                                           f->description != NULL ? gci_stored_description_get(f->description) : NULL,
-                                           &inserted, &trouble);
-    if (status != GCACHE_OK && cache->options.log != NULL)
-        cache->options.log(cache->options.log_state, trouble.message);
-}
-
 static gci_found
 fetch_and_verify(fetching *f, gci_candidate *candidate, gci_payload *out_payload)
 {
@@ -304,9 +286,7 @@ fetch_and_verify(fetching *f, gci_candidate *candidate, gci_payload *out_payload
     if (!inlined)
         stored = gci_buf_view(&f->payload);
     found = gci_foreign_payload(store, candidate, stored, out_payload, f->error);
-    if (found == GCI_FOUND)
-        write_through(f, candidate, stored);
-    else
+    if (found != GCI_FOUND)
         refuse(f->remote, f->error->message);
     return found;
 }
@@ -321,8 +301,13 @@ gci_remote_fetch(gci_remote *remote, gci_candidate *candidate, gci_payload *out_
     *out_payload = (gci_payload){ 0 };
     gci_buf_init(&f.payload, GCI_BUF_NO_LIMIT);
     gci_found found = fetch_and_verify(&f, candidate, out_payload);
-    gci_stored_description_free(f.description);
-    gci_buf_clear(&f.payload);
+    gci_arrival_clear(&remote->arrival);
+    if (found == GCI_FOUND) {
+        remote->arrival = (gci_arrival){ gci_candidates_retain(remote->set), candidate, f.payload, f.description };
+    } else {
+        gci_stored_description_free(f.description);
+        gci_buf_clear(&f.payload);
+    }
     return found;
 }
 
@@ -352,6 +337,7 @@ gci_remote_end(gci_remote *remote, gcache_tier_answer answer)
 void
 gci_remote_clear(gci_remote *remote)
 {
+    gci_arrival_clear(&remote->arrival);
     gci_candidates_release(remote->set);
     gci_arena_clear(&remote->arena);
 }

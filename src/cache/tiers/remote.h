@@ -1,13 +1,14 @@
 /*
  * A key's candidates in one tier: listed, made into a set that is chosen from as from the store's own, and the chosen one
- * fetched, verified and stored here (written through).
+ * fetched and verified. What has arrived is then stored here (written through), at once or later: nobody who looks something up
+ * waits for a disk.
  */
 #ifndef GCI_CACHE_TIERS_REMOTE_H
 #define GCI_CACHE_TIERS_REMOTE_H
 
 #include "base/arena.h"
 #include "cache/candidates/trace.h"
-#include "cache/tiers/tiers.h"
+#include "cache/tiers/arrival.h"
 #include "tier/object/head.h"
 
 /* Where one candidate's payload is. */
@@ -27,8 +28,8 @@ typedef struct gci_remote {
     gci_view *frames;        /* one a head that was good, in the arena */
     gci_remote_place *places;
     size_t count, room;
-    gcache_error refusal;    /* the first */
     char message[GCACHE_TIER_MESSAGE_SIZE];
+    gci_arrival arrival;     /* what was fetched last; set NULL: nothing */
 } gci_remote;
 
 /*
@@ -37,8 +38,8 @@ typedef struct gci_remote {
 gcache_tier_answer gci_remote_list(gci_remote *remote, gcache *cache, gci_tier *tier, gcache_key const *key);
 
 /*
- * Fetches a candidate of the set, with the files that belong to it, verifies it, and stores it here unless that can't be done.
- * FOUND: release the payload. EVICTED: it is gone from the tier; CORRUPT: what came isn't what was stored; UNREADABLE: trouble,
+ * Fetches a candidate of the set, with the files that belong to it, which are stored here, and verifies it; remote->arrival is
+ * what there is to store. FOUND: release the payload. EVICTED: it is gone from the tier; CORRUPT: what came isn't what was stored; UNREADABLE: trouble,
  * of the tier (the asking says so) or here, or nobody whom we trust signed it: the error says which.
  */
 gci_found gci_remote_fetch(gci_remote *remote, gci_candidate *candidate, gci_payload *out_payload, gcache_error *error);

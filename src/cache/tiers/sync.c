@@ -97,6 +97,8 @@ pull_key(syncing *s, gci_remote *remote, gci_candidates *here)
         gci_asking_renew(&remote->asking);
         gci_found found = gci_remote_fetch(remote, candidate, &payload, NULL);
         gci_payload_release(&payload);
+        gci_arrival_store(s->cache, &remote->arrival);
+        gci_arrival_clear(&remote->arrival);
         if (remote->asking.answer == GCACHE_TIER_TROUBLE)
             return in_trouble(s, &remote->asking.call);
         s->sum->pulled += found == GCI_FOUND;

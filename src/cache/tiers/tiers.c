@@ -60,7 +60,7 @@ gci_tiers_open(gcache *cache, gcache_options const *options, gcache_error *error
     if (cache->tiers == NULL)
         return gci_fail_memory(error);
     gcache_status status = open_all(cache->tiers, options, error);
-    if (status != GCACHE_OK || gci_tiers_writable(cache->tiers) == 0 || !gci_is_open(&cache->gate, GCI_STORE))
+    if (status != GCACHE_OK || !gci_is_open(&cache->gate, GCI_STORE))
         return status;
     cache->tiers->uploads = gci_uploads_new(cache);
     cache->tiers->keeper = gci_keeper_new();

@@ -17,7 +17,7 @@ typedef struct gci_uploads gci_uploads;
 typedef struct gci_tiers {
     gci_tier *items[GCI_TIERS_MAX];
     size_t count;
-    gci_uploads *uploads; /* NULL: nothing is written to tiers */
+    gci_uploads *uploads; /* NULL: nothing is stored, here or there */
     struct gci_keeper *keeper; /* likewise: of leases */
 } gci_tiers;
 

@@ -20,6 +20,7 @@ typedef struct upload {
     gci_fleet_lease *lease; /* it was compiled under; NULL: none, or released */
     gci_tier const *fencing;  /* the lease's tier, also when it is released; NULL: there was none */
     gcache_tier_lease fence;
+    gci_arrival arrival;      /* to be stored; set NULL: it is stored */
 } upload;
 
 typedef struct list {
@@ -34,6 +35,7 @@ struct gci_uploads {
     pthread_cond_t moved;   /* for those who wait: something was done */
     list fresh, late;       /* not offered yet; offered to a tier in trouble */
     upload *current;        /* what the thread is at */
+    size_t arrived_bytes;   /* of what is to be stored */
     bool is_running, is_ending;
     pthread_t thread;
     gcache_error trouble;   /* the latest */
@@ -71,10 +73,19 @@ list_take(list *l)
 }
 
 static void
+free_upload(upload *item)
+{
+    if (item == NULL)
+        return;
+    gci_arrival_clear(&item->arrival);
+    free(item);
+}
+
+static void
 list_clear(list *l)
 {
     for (upload *item; (item = list_take(l)) != NULL;)
-        free(item);
+        free_upload(item);
 }
 
 /* ---- the mutex ---- */
@@ -87,8 +98,9 @@ lock(gci_uploads *u)
     /* A forked child: the parent goes on with what it had, and its thread isn't here. */
     list_clear(&u->fresh);
     list_clear(&u->late);
-    free(u->current);
+    free_upload(u->current);
     u->current = NULL;
+    u->arrived_bytes = 0;
     u->is_running = u->is_ending = false;
     pthread_cond_init(&u->arrived, NULL);
     pthread_cond_init(&u->moved, NULL);
@@ -135,6 +147,9 @@ offer(gci_uploads *u, upload *item, gcache_error *trouble)
     gci_parcel parcel;
     gci_asking asking;
 
+    gci_arrival_store(u->cache, &item->arrival);
+    if (item->tiers == 0)
+        return;
     gci_found found = gci_parcel_pack(&parcel, u->cache->store, &item->key, item->id, trouble);
     if (found != GCI_FOUND)
         give_up(u, item, found == GCI_ABSENT || found == GCI_EVICTED ? "it isn't stored here any more" : trouble->message);
@@ -208,11 +223,13 @@ work(void *state)
         offer(u, item, &trouble);
         lock(u);
         u->current = NULL;
+        u->arrived_bytes -= gci_arrival_size(&item->arrival);
+        gci_arrival_clear(&item->arrival);
         if (item->tiers != 0) {
             u->trouble = trouble;
             list_append(&u->late, item);
         } else {
-            free(item);
+            free_upload(item);
         }
         pthread_cond_broadcast(&u->moved);
     }
@@ -235,6 +252,39 @@ start(gci_uploads *u)
 
 /* ---- queueing ---- */
 
+/* Without the lock. false: there is no room, or no thread. */
+static bool
+queue(gci_uploads *u, upload *item)
+{
+    size_t bytes = gci_arrival_size(&item->arrival);
+
+    lock(u);
+    bool room = u->fresh.count + u->late.count < GCI_UPLOADS_MAX && u->arrived_bytes + bytes <= GCI_ARRIVED_BYTES_MAX &&
+                (u->is_running || start(u));
+    if (room) {
+        u->arrived_bytes += bytes;
+        list_append(&u->fresh, item);
+        pthread_cond_signal(&u->arrived);
+    }
+    unlock(u);
+    return room;
+}
+
+void
+gci_uploads_store(gci_uploads *uploads, gci_arrival *arrival)
+{
+    upload *item = calloc(1, sizeof *item);
+
+    if (item != NULL)
+        item->arrival = *arrival;
+    if (item == NULL || !queue(uploads, item)) {
+        free(item);
+        gci_arrival_store(uploads->cache, arrival);
+        gci_arrival_clear(arrival);
+    }
+    arrival->set = NULL;
+}
+
 void
 gci_uploads_add(gci_uploads *uploads, gcache_key const *key, char const *id, unsigned tiers, gci_fleet_lease *lease)
 {
@@ -248,14 +298,7 @@ gci_uploads_add(gci_uploads *uploads, gcache_key const *key, char const *id, uns
     if (lease != NULL)
         item->fencing = gci_fleet_lease_fence(lease, &item->fence);
     snprintf(item->id, sizeof item->id, "%s", id);
-    lock(uploads);
-    bool room = uploads->fresh.count + uploads->late.count < GCI_UPLOADS_MAX && (uploads->is_running || start(uploads));
-    if (room) {
-        list_append(&uploads->fresh, item);
-        pthread_cond_signal(&uploads->arrived);
-    }
-    unlock(uploads);
-    if (!room) {
+    if (!queue(uploads, item)) {
         give_up(uploads, item, "too many are waiting");
         gci_fleet_lease_release(item->lease);
         free(item);
@@ -305,6 +348,7 @@ give_up_all(gci_uploads *u, list *l)
 {
     for (upload *item; (item = list_take(l)) != NULL; free(item)) {
         gci_fleet_lease_release(item->lease);
+        gci_arrival_clear(&item->arrival);
         give_up(u, item, u->trouble.status != GCACHE_OK ? u->trouble.message : "the cache was closed too soon");
     }
 }

@@ -1,9 +1,9 @@
 /*
- * Entries on their way to tiers: a bounded queue, emptied by a thread of its own, so that nobody who inserts waits for a
- * network.
+ * Entries on their way to tiers, and those that have come from one and are to be stored: a bounded queue, emptied by a thread
+ * of its own, so that nobody who inserts waits for a network, and nobody who looks up for a disk.
  *
  * Invariants:
- *  1. What is queued is stored in the directory: losing the queue loses no entry, only its way to the tiers.
+ *  1. What is queued is stored in the directory, or in a tier: losing the queue loses no entry, only its way.
  *  2. An entry leaves the queue when every tier that it is for has it, or won't ever take it. A tier in trouble keeps it
  *     waiting; another tier doesn't wait for that one.
  *  3. The thread holds no lock while it talks to a tier. It gets no signals.
@@ -13,8 +13,11 @@
 #ifndef GCI_CACHE_TIERS_UPLOAD_H
 #define GCI_CACHE_TIERS_UPLOAD_H
 
+#include "cache/tiers/arrival.h"
 #include "cache/tiers/fleet_lease.h"
 
+/* Of payloads that have arrived and wait to be stored. */
+#define GCI_ARRIVED_BYTES_MAX ((size_t)64 << 20)
 /* An entry waits in 64 bytes; a thousand compiles a second for ten seconds. */
 #define GCI_UPLOADS_MAX 16384
 
@@ -22,6 +25,9 @@ gci_uploads *gci_uploads_new(gcache *cache);
 /* Waits until what is queued has been offered to all its tiers, `wait_ns` at most; what a tier in trouble didn't take is
    given up. NULL is accepted. */
 void gci_uploads_free(gci_uploads *uploads, uint64_t wait_ns);
+
+/* Takes over what has arrived, to store it: later, or at once if too much is waiting already. */
+void gci_uploads_store(gci_uploads *uploads, gci_arrival *arrival);
 
 /* Queues an entry for the tiers whose bits are set. lease (may be NULL) is released when it is through: what was compiled
    under it is published only while nobody else leads. */

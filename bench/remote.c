@@ -1,0 +1,349 @@
+/*
+ * A hit from a tier as the caller sees it: gcache_lookup with default settings in a cache that hasn't the entry, beside the bare
+ * commands that bring the same bytes over the same socket: HGETALL of the key's heads, GET of the payload. Every key is looked up
+ * once, since afterwards it is stored here. The server is a redis-server of our own.
+ *
+ *     bench_remote [KEYS [SYNC_KEYS]]
+ */
+#include "harness.h"
+
+#include <guardcache/guardcache.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { PAYLOAD = 100 << 10, SMALL = 3 << 10, REPLY = 4 << 20, NAME = 256 };
+
+typedef struct rig {
+    char *directory;
+    char socket_path[96], url[128];
+    pid_t server;
+    int keys;
+    char *code; /* machine code, to be compiled from: this program */
+    size_t code_size;
+} rig;
+
+/* ---- the server ---- */
+
+static int
+connect_to(rig const *r)
+{
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    snprintf(address.sun_path, sizeof address.sun_path, "%s", r->socket_path);
+    if (fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof address) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+static void
+start_server(rig *r)
+{
+    snprintf(r->socket_path, sizeof r->socket_path, "%s/redis", r->directory);
+    snprintf(r->url, sizeof r->url, "redis+unix://%s?timeout-ms=10000", r->socket_path);
+    r->server = fork();
+    if (r->server == 0) {
+        freopen("/dev/null", "w", stdout);
+        execlp("redis-server", "redis-server", "--port", "0", "--unixsocket", r->socket_path, "--save", "", "--appendonly",
+               "no", "--dir", r->directory, (char *)NULL);
+        _exit(127);
+    }
+    for (int i = 0; i < 500; i++) {
+        int fd = connect_to(r);
+        if (fd >= 0) {
+            close(fd);
+            return;
+        }
+        usleep(10000);
+    }
+    bench_die("redis-server", "it doesn't start; is it installed?");
+}
+
+static void
+stop_server(rig *r)
+{
+    kill(r->server, SIGKILL);
+    waitpid(r->server, NULL, 0);
+}
+
+/* ---- bare commands ---- */
+
+static void
+send_all(int fd, char const *text)
+{
+    size_t size = strlen(text);
+
+    if (write(fd, text, size) != (ssize_t)size)
+        bench_die("write", "to the server");
+}
+
+/* The size of a bulk string's or an array's header and what it announces; 0: it isn't whole yet. */
+static size_t
+header(char const *reply, size_t got, long *out_number)
+{
+    char const *end = memchr(reply, '\n', got);
+
+    if (end == NULL)
+        return 0;
+    *out_number = strtol(reply + 1, NULL, 10);
+    return (size_t)(end - reply) + 1;
+}
+
+/* The size of the whole reply, once it can be told; 0: it can't yet. */
+static size_t
+whole(char const *reply, size_t got)
+{
+    long number;
+    size_t at = header(reply, got, &number);
+
+    if (at == 0 || reply[0] == '$')
+        return at == 0 ? 0 : at + (size_t)number + 2;
+    for (long i = number; i > 0; i--) {
+        size_t line = at < got ? header(reply + at, got - at, &number) : 0;
+        if (line == 0)
+            return 0;
+        at += line + (size_t)number + 2;
+    }
+    return at;
+}
+
+static size_t
+receive(int fd, char *reply)
+{
+    size_t got = 0, size;
+
+    while ((size = whole(reply, got)) == 0 || got < size) {
+        ssize_t more = read(fd, reply + got, REPLY - got);
+        if (more <= 0)
+            bench_die("read", "from the server");
+        got += (size_t)more;
+    }
+    return got;
+}
+
+static size_t
+ask(int fd, char const *command, char const *name, char *reply)
+{
+    char text[NAME + 64];
+
+    snprintf(text, sizeof text, "*2\r\n$%zu\r\n%s\r\n$%zu\r\n%s\r\n", strlen(command), command, strlen(name), name);
+    send_all(fd, text);
+    return receive(fd, reply);
+}
+
+/* The names of all payloads, whose keys' heads are called alike. */
+static int
+list_payloads(int fd, char *reply, char (*names)[NAME], int most)
+{
+    long count, size;
+
+    ask(fd, "KEYS", "guardcache:1:*:p:*", reply);
+    size_t at = header(reply, REPLY, &count);
+    for (int i = 0; i < count && i < most; i++) {
+        at += header(reply + at, REPLY - at, &size);
+        snprintf(names[i], NAME, "%.*s", (int)size, reply + at);
+        at += (size_t)size + 2;
+    }
+    return count < most ? (int)count : most;
+}
+
+static bench_figure
+time_bare(rig const *r, size_t *out_bytes)
+{
+    char (*names)[NAME] = calloc((size_t)r->keys, sizeof *names);
+    double *samples = calloc((size_t)r->keys, sizeof *samples);
+    char *reply = malloc(REPLY), heads[NAME];
+    int fd = connect_to(r), count = list_payloads(fd, reply, names, r->keys);
+
+    *out_bytes = 0;
+    for (int i = 0; i < count; i++) {
+        snprintf(heads, sizeof heads, "%.*s:h", (int)(strchr(names[i], '}') + 1 - names[i]), names[i]);
+        uint64_t start = bench_now_ns();
+        *out_bytes += ask(fd, "HGETALL", heads, reply);
+        *out_bytes += ask(fd, "GET", names[i], reply);
+        samples[i] = (double)(bench_now_ns() - start);
+    }
+    *out_bytes /= (size_t)(count > 0 ? count : 1);
+    bench_figure figure = bench_figure_of(samples, (size_t)count);
+    close(fd);
+    free(reply);
+    free(names);
+    free(samples);
+    return figure;
+}
+
+/* ---- through the cache ---- */
+
+static gcache *
+open_cache(rig const *r, char const *name, char const *tiers, gcache_signing_key const *key)
+{
+    gcache_options options = GCACHE_OPTIONS_INIT;
+    gcache_error error;
+    gcache *cache;
+    char path[128];
+
+    snprintf(path, sizeof path, "%s/%s", r->directory, name);
+    options.tiers = tiers;
+    options.signing = key;
+    options.signing_count = key != NULL;
+    options.require_signature = key != NULL;
+    if (gcache_open(path, &options, &cache, &error) != GCACHE_OK)
+        bench_die("gcache_open", error.message);
+    return cache;
+}
+
+static gcache_graph *
+describe(int number)
+{
+    gcache_graph *graph = gcache_graph_new("generic");
+    char text[32];
+    int size = snprintf(text, sizeof text, "graph %d", number);
+
+    gcache_graph_component(graph, "module", gcache_value_text(graph, text, (size_t)size));
+    return graph;
+}
+
+static void
+fill(rig const *r, gcache *cache, size_t payload, int first)
+{
+    char const *guards[] = { "s0 % 8 == 0", "2 <= s0", "s0 <= 1024" };
+    gcache_error error;
+
+    for (int i = 0; i < r->keys; i++) {
+        gcache_graph *graph = describe(first + i);
+        gcache_entry entry = GCACHE_ENTRY_INIT;
+        entry.guards = guards;
+        entry.guard_count = 3;
+        entry.payload = r->code + (size_t)i * 997 % (r->code_size - payload);
+        entry.payload_size = payload;
+        if (gcache_insert(cache, graph, NULL, &entry, NULL, &error) != GCACHE_OK)
+            bench_die("gcache_insert", error.message);
+        gcache_graph_free(graph);
+    }
+    if (gcache_tiers_flush(cache, UINT64_C(600) * 1000000000, &error) != GCACHE_OK)
+        bench_die("gcache_tiers_flush", error.message);
+}
+
+typedef struct counted {
+    uint64_t hits, round_trips;
+} counted;
+
+static int
+count(void *state, gcache_tier_state const *tier)
+{
+    counted *c = state;
+
+    c->hits = tier->counts[GCACHE_TIER_COUNT_HITS];
+    c->round_trips = tier->counts[GCACHE_TIER_COUNT_ROUND_TRIPS];
+    return 0;
+}
+
+/* Each key once, from a directory that has none of them. */
+static bench_figure
+time_lookups(rig const *r, gcache *cache, int first, char note[64])
+{
+    gcache_hints hints = GCACHE_HINTS({ "s0", 16 });
+    double *samples = calloc((size_t)r->keys, sizeof *samples);
+    counted sum = { 0, 0 };
+    gcache_error error;
+
+    for (int i = 0; i < r->keys; i++) {
+        gcache_graph *graph = describe(first + i);
+        gcache_result result = GCACHE_RESULT_INIT;
+        gcache_key key;
+        gcache_graph_key(graph, &key, &error); /* it is computed once a graph, whoever looks it up */
+        uint64_t start = bench_now_ns();
+        if (gcache_lookup(cache, graph, &hints, &result, &error) != GCACHE_HIT)
+            bench_die("gcache_lookup", result.note);
+        samples[i] = (double)(bench_now_ns() - start);
+        gcache_result_clear(&result);
+        gcache_graph_free(graph);
+    }
+    gcache_tiers_each(cache, count, &sum, NULL);
+    snprintf(note, 64, "%.2f round trips a hit", (double)sum.round_trips / (double)(sum.hits != 0 ? sum.hits : 1));
+    bench_figure figure = bench_figure_of(samples, (size_t)r->keys);
+    free(samples);
+    return figure;
+}
+
+static void
+read_code(rig *r)
+{
+    FILE *file = fopen("/proc/self/exe", "rb");
+
+    r->code = malloc((size_t)16 << 20);
+    r->code_size = file != NULL ? fread(r->code, 1, (size_t)16 << 20, file) : 0;
+    if (r->code_size < PAYLOAD * 2)
+        bench_die("/proc/self/exe", "too small to be a payload");
+    fclose(file);
+}
+
+static void
+time_sync(rig *r, int keys)
+{
+    gcache *from = open_cache(r, "full", NULL, NULL);
+    gcache_sync_options sync = GCACHE_SYNC_OPTIONS_INIT;
+    gcache_synced sum = GCACHE_SYNCED_INIT;
+    gcache_error error;
+
+    r->keys = keys;
+    fill(r, from, SMALL, 1000000);
+    sync.tier = r->url;
+    for (int pull = 0; pull < 2; pull++) {
+        gcache *cache = pull ? open_cache(r, "empty", NULL, NULL) : from;
+        sync.push = !pull;
+        sync.pull = pull;
+        uint64_t start = bench_now_ns();
+        if (gcache_tiers_sync(cache, &sync, &sum, &error) != GCACHE_OK)
+            bench_die("gcache_tiers_sync", error.message);
+        double elapsed = (double)(bench_now_ns() - start);
+        printf("%s %d keys: %.1f s, %.0f us a key (%llu pushed, %llu pulled)\n", pull ? "pull" : "push", keys, elapsed / 1e9,
+               elapsed / 1e3 / keys, (unsigned long long)sum.pushed, (unsigned long long)sum.pulled);
+        if (pull)
+            gcache_close(cache);
+    }
+    gcache_close(from);
+}
+
+int
+main(int argc, char **argv)
+{
+    static gcache_signing_key const key = { .id = "bench", .secret = "a secret of 32 bytes, or so it is", .secret_size = 32 };
+    rig r = { .directory = bench_make_directory(), .keys = argc > 1 ? atoi(argv[1]) : 400 };
+    size_t bytes;
+    char note[64];
+
+    read_code(&r);
+    start_server(&r);
+    gcache *host_a = open_cache(&r, "a", r.url, &key);
+    fill(&r, host_a, PAYLOAD, 0);
+    bench_figure bare = time_bare(&r, &bytes);
+    snprintf(note, sizeof note, "%zu bytes", bytes);
+    bench_print("  floor: bare HGETALL and GET, payload of 100 kB", bare, note);
+    gcache *host_b = open_cache(&r, "b", r.url, NULL);
+    bench_figure hit = time_lookups(&r, host_b, 0, note);
+    bench_print("gcache_lookup, a hit from Redis, payload of 100 kB", hit, note);
+    printf("%-56s %.2f\n", "ratio", hit.median_ns / bare.median_ns);
+    gcache *host_c = open_cache(&r, "c", r.url, &key);
+    bench_figure verified = time_lookups(&r, host_c, 0, note);
+    bench_print("the same, HMAC verified", verified, note);
+    fill(&r, host_a, SMALL, 500000);
+    bench_figure small = time_lookups(&r, host_b, 500000, note);
+    bench_print("gcache_lookup, a hit from Redis, payload of 3 kB", small, "beside its head: one round trip");
+    gcache_close(host_a);
+    gcache_close(host_b);
+    gcache_close(host_c);
+    if (argc > 2)
+        time_sync(&r, atoi(argv[2]));
+    stop_server(&r);
+    bench_remove_directory(r.directory);
+    free(r.code);
+    return 0;
+}
