@@ -251,7 +251,7 @@ listen_for_all(void *state)
 }
 
 void
-false_start(false_server *server, void (*serve)(false_server *server, int fd, int number), void *state)
+false_start(false_server *server, void (*serve)(false_server *server, int fd, int number), void const *state)
 {
     *server = (false_server){ .serve = serve, .state = state };
     server->listener = bound_listener(&server->port);

@@ -50,12 +50,12 @@ typedef struct false_server {
     uint16_t port;
     pthread_t thread;
     void (*serve)(struct false_server *server, int fd, int number); /* it closes nothing */
-    void *state;
+    void const *state;
     _Atomic int connections;
     _Atomic bool stop;
 } false_server;
 
-void false_start(false_server *server, void (*serve)(false_server *server, int fd, int number), void *state);
+void false_start(false_server *server, void (*serve)(false_server *server, int fd, int number), void const *state);
 void false_stop(false_server *server);
 /* Reads so many commands of the tier's; false: the other side has gone. The last one's bytes are in last, if not NULL. */
 bool false_read(int fd, int commands, char *last, size_t size);
