@@ -2,8 +2,8 @@
  * The tier on a Redis server, or a cluster of them (docs/formats/remote.md: what its keys are called).
  *
  * Needs Redis 5 or later: the scripts ask for the time before they write. What its user has to be permitted: get, set, hget,
- * hset, hgetall, hdel, exists, unlink, del, pexpire, pttl, persist, eval; time, so that tokens grow though the server forgets
- * one; scan, for walking; info and ping, for statistics; of a cluster: cluster|slots.
+ * hset, hgetall, hdel, exists, unlink, del, pexpire, pttl, persist, eval; time, so that tokens grow even if one is forgotten;
+ * scan, for walking; info and ping, for statistics; of a cluster: cluster|slots.
  *
  * Threads: any number; each call uses a connection of its own. Nothing is locked, so a fork at any moment leaves nothing locked.
  * Processes: a child closes the connections of its parent. Not those of calls beyond GCI_IDLE_SLOTS that were under way at the fork,

@@ -1,4 +1,4 @@
-/* Servers that answer late, nonsense, in part or not at all, and TLS: a call ends by its deadline, says why, and no signal comes. */
+/* Servers that answer late, nonsense, in part or not at all, and TLS: a call ends in time, says why, and no signal comes. */
 #include "redis_server.h"
 
 #include "base/system/clock.h"

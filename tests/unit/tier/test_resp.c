@@ -32,7 +32,8 @@ static void
 test_every_type_in_pieces_of_any_size(void **state)
 {
     (void)state;
-    static char const text[] = "+OK\r\n-ERR no\r\n:-12\r\n$5\r\na\r\nbc\r\n$-1\r\n*-1\r\n*0\r\n$0\r\n\r\n*3\r\n*1\r\n:7\r\n$1\r\nx\r\n+y\r\n";
+    static char const text[] = "+OK\r\n-ERR no\r\n:-12\r\n$5\r\na\r\nbc\r\n$-1\r\n*-1\r\n*0\r\n$0\r\n\r\n"
+                               "*3\r\n*1\r\n:7\r\n$1\r\nx\r\n+y\r\n";
     static gci_resp_type const types[] = { GCI_RESP_TEXT, GCI_RESP_ERROR, GCI_RESP_INTEGER, GCI_RESP_BULK, GCI_RESP_NIL,
                                            GCI_RESP_NIL, GCI_RESP_ARRAY, GCI_RESP_BULK, GCI_RESP_ARRAY };
 
@@ -97,7 +98,8 @@ test_claims_are_not_believed(void **state)
 {
     (void)state;
     static char const *const refused[] = {
-        "hello\r\n", "+OK\n", "\r\n", "$\r\n", "$1", "$-2\r\n", "*-2\r\n", ":\r\n", ":+1\r\n", ":1 \r\n", ":9223372036854775808\r\n",
+        "hello\r\n", "+OK\n", "\r\n", "$\r\n", "$1", "$-2\r\n", "*-2\r\n",
+        ":\r\n", ":+1\r\n", ":1 \r\n", ":9223372036854775808\r\n",
         ":-9223372036854775809\r\n", "$99999999999999999999\r\n", "$1048577\r\n", "*9223372036854775807\r\n", "*349526\r\n",
         "*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n", "$1\r\nab\r\n", "%1\r\n+a\r\n+b\r\n", "_\r\n", ",1.5\r\n", "*2\r\n*300000\r\n*300000\r\n",
     };
