@@ -6,8 +6,8 @@
  * scan, for walking; info and ping, for statistics; of a cluster: cluster|slots.
  *
  * Threads: any number; each call uses a connection of its own. Nothing is locked, so a fork at any moment leaves nothing locked.
- * Processes: a child closes the connections of its parent. Not those of calls beyond GCI_IDLE_SLOTS that were under way at the fork,
- * nor one that was just being made.
+ * Processes: a child closes the connections of its parent, but not those of calls beyond GCI_IDLE_SLOTS that were under way at
+ * the fork, nor one that was just being made.
  */
 #ifndef GCI_TIER_REDIS_REDIS_H
 #define GCI_TIER_REDIS_REDIS_H
