@@ -2,7 +2,7 @@
 #include "tier/redis/ask.h"
 
 #include "base/system/clock.h"
-#include "tier/redis/trouble.h"
+#include "tier/redis/wire/trouble.h"
 
 #include <stdlib.h>
 

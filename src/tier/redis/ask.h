@@ -10,6 +10,7 @@
 #include "tier/redis/batch.h"
 #include "tier/redis/idle.h"
 #include "tier/redis/nodes.h"
+#include "tier/redis/redis.h"
 
 /* A key that is moved right now takes two; a cluster that needs more doesn't know itself where it is. */
 #define GCI_HOPS_MAX 5

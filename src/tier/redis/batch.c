@@ -32,7 +32,7 @@ gci_batch_clear(gci_batch *batch)
 }
 
 static void
-add_piece(gci_batch *batch, gci_piece piece)
+add_piece(gci_batch *batch, gci_batch_piece piece)
 {
     if (batch->failed || piece.size == 0)
         return;
@@ -49,13 +49,13 @@ static void
 note_text(gci_batch *batch, size_t before)
 {
     gci_command const *command = batch->count != 0 ? &batch->commands[batch->count - 1] : NULL;
-    gci_piece *last = command != NULL && command->pieces != 0 ? &batch->pieces[batch->piece_count - 1] : NULL;
+    gci_batch_piece *last = command != NULL && command->pieces != 0 ? &batch->pieces[batch->piece_count - 1] : NULL;
 
     batch->failed |= batch->text.failed;
     if (!batch->failed && last != NULL && last->outside == NULL)
         last->size += batch->text.size - before;
     else
-        add_piece(batch, (gci_piece){ .at = before, .size = batch->text.size - before });
+        add_piece(batch, (gci_batch_piece){ .at = before, .size = batch->text.size - before });
 }
 
 void
@@ -81,7 +81,7 @@ gci_batch_add(gci_batch *batch, gci_view bytes)
         gci_buf_append_view(&batch->text, bytes);
     } else {
         note_text(batch, before);
-        add_piece(batch, (gci_piece){ .outside = bytes.data, .size = bytes.size });
+        add_piece(batch, (gci_batch_piece){ .outside = bytes.data, .size = bytes.size });
         before = batch->text.size;
     }
     gci_buf_append_text(&batch->text, GCI_RESP_END);
@@ -108,7 +108,7 @@ gci_batch_fill(gci_batch const *batch, gci_command const *command, struct iovec 
 {
     GCI_ASSERT(command->piece + command->pieces <= batch->piece_count);
     for (size_t i = 0; i < command->pieces; i++) {
-        gci_piece const *piece = &batch->pieces[command->piece + i];
+        gci_batch_piece const *piece = &batch->pieces[command->piece + i];
         char const *bytes = piece->outside != NULL ? piece->outside : batch->text.data + piece->at;
         out[i] = (struct iovec){ (void *)bytes, piece->size };
     }

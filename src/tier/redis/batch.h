@@ -6,15 +6,15 @@
 #ifndef GCI_TIER_REDIS_BATCH_H
 #define GCI_TIER_REDIS_BATCH_H
 
-#include "tier/redis/resp.h"
+#include "tier/redis/wire/resp.h"
 
 #include <sys/uio.h>
 
 /* A run of the text, or of memory of the caller's. */
-typedef struct gci_piece {
+typedef struct gci_batch_piece {
     char const *outside; /* NULL: in the text */
     size_t at, size;
-} gci_piece;
+} gci_batch_piece;
 
 typedef struct gci_command {
     size_t piece, pieces; /* the first one, and how many */
@@ -36,7 +36,7 @@ typedef struct gci_replies {
 
 typedef struct gci_batch {
     gci_buf text;
-    gci_piece *pieces;
+    gci_batch_piece *pieces;
     size_t piece_count, piece_capacity;
     gci_command *commands;
     size_t count, capacity; /* of commands */

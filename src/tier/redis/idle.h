@@ -2,8 +2,8 @@
  * Connections kept for the next call, and what a forked child does with its parent's.
  *
  * Invariants:
- *  1. A slot is empty, idle or busy; who turns it from idle to busy, or from empty to busy, owns what is in it until he turns it
- *     back. All by atomic operations: there is no lock that a fork could leave taken, and no moment at which a slot is half changed.
+ *  1. A slot is empty, idle or busy. Who turns it from idle or empty to busy owns what is in it until he turns it back. All is
+ *     done by atomic operations: there is no lock that a fork could leave taken, and no moment at which a slot is half changed.
  *  2. fds of slots are sockets of this process or -1, set to -1 before they are closed: a child that is forked in between leaks one
  *     rather than closing a number which is something else by then.
  *  3. owner is the process whose connections these are. Everybody asks gci_idle_enter before anything else.
@@ -11,7 +11,7 @@
 #ifndef GCI_TIER_REDIS_IDLE_H
 #define GCI_TIER_REDIS_IDLE_H
 
-#include "tier/redis/connection.h"
+#include "tier/redis/wire/connection.h"
 
 #include <stdatomic.h>
 

@@ -1,7 +1,7 @@
 /* A cluster's nodes and slots. See nodes.h. */
 #include "tier/redis/nodes.h"
 
-#include "tier/redis/resp.h"
+#include "tier/redis/wire/resp.h"
 
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 /*
  * What is known of a cluster: its nodes, and which of them has which slot, as redirections told.
  *
- * All of it is a guess: a node that isn't asked rightly says who is. Nothing is locked: nodes are only added, each at a place of its
- * own, and a slot's node is one number.
+ * All of it is a guess: a node that is asked wrongly says who to ask. Nothing is locked: nodes are only added, each at a place of
+ * its own, and a slot's node is one number.
  */
 #ifndef GCI_TIER_REDIS_NODES_H
 #define GCI_TIER_REDIS_NODES_H

@@ -8,7 +8,6 @@
 
 #include <openssl/crypto.h>
 #include <stdlib.h>
-#include <sys/un.h>
 
 static void
 free_secret(char const *text)
@@ -68,7 +67,7 @@ check_options(gci_redis_options const *options, gcache_error *error)
     GCI_REQUIRE(options->host != NULL || path != NULL, error, "%s: a host or a path of a socket is needed", options->shown);
     GCI_REQUIRE(options->host == NULL || (options->host[0] != '\0' && options->port != 0), error,
                 "%s: the host or its port is missing", options->shown);
-    GCI_REQUIRE(options->host != NULL || strlen(path) < sizeof((struct sockaddr_un *)0)->sun_path, error,
+    GCI_REQUIRE(options->host != NULL || strlen(path) <= GCI_SOCKET_PATH_MAX, error,
                 "%s: the path of the socket is too long", options->shown);
     GCI_REQUIRE(options->user == NULL || options->password != NULL, error, "%s: a user needs a password", options->shown);
     GCI_REQUIRE(prefix != NULL && prefix[0] != '\0' && strlen(prefix) <= GCI_REDIS_PREFIX_MAX, error,

@@ -35,7 +35,8 @@ gci_redis_key_of(char const *prefix, gcache_object const *object)
         snprintf(key.text, sizeof key.text, "%s:1:{%s}:p:%s", prefix, hex, object->name);
         break;
     default:
-        snprintf(key.text, sizeof key.text, "%s:1:%c:%s", prefix, object->kind == GCACHE_OBJECT_ATTACHMENT ? 'a' : 'v', object->name);
+        snprintf(key.text, sizeof key.text, "%s:1:%s:%s", prefix, object->kind == GCACHE_OBJECT_ATTACHMENT ? "a" : "v",
+                 object->name);
         break;
     }
     return with_slot(key);

@@ -5,7 +5,7 @@
 #define GCI_TIER_REDIS_REDIS_KEYS_H
 
 #include "tier/redis/redis.h"
-#include "tier/redis/resp.h"
+#include "tier/redis/wire/resp.h"
 
 /* Longer prefixes are refused. */
 #define GCI_REDIS_PREFIX_MAX 128

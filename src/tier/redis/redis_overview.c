@@ -2,7 +2,7 @@
 #include "tier/redis/ask.h"
 #include "tier/redis/redis_calls.h"
 #include "tier/redis/redis_keys.h"
-#include "tier/redis/trouble.h"
+#include "tier/redis/wire/trouble.h"
 
 #include <stdio.h>
 
@@ -215,7 +215,7 @@ gci_redis_walk(void *tier, gcache_tier_call *call, char cursor[GCACHE_TIER_CURSO
 
     if (cursor[0] == '\0' ? !begin_walk(redis, call, &at) : !read_position(cursor, &at)) {
         if (cursor[0] != '\0')
-            gci_redis_trouble(call, GCACHE_REASON_REMOTE_UNAVAILABLE, redis->options.shown, "the walk's cursor isn't one of its own");
+            gci_redis_trouble(call, GCACHE_REASON_REMOTE_UNAVAILABLE, redis->options.shown, "the cursor isn't one of its walks'");
         return GCACHE_TIER_TROUBLE;
     }
     compose_scan(&batch, redis->options.prefix, &at);

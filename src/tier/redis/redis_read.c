@@ -18,13 +18,13 @@ keep_of(gcache_tier_call const *call)
 
 /* A field of a key's hash and its value, unless it is none of ours or was left out. false: the caller wants no more. */
 static bool
-hand_out_head(gci_batch const *batch, gcache_key const *key, gci_resp_value const *pair, gcache_object_fn each, void *state,
-              size_t *found)
+hand_out_head(gci_batch const *batch, gcache_tier_call const *call, gcache_key const *key, gci_resp_value const *pair,
+              gcache_object_fn each, void *state, size_t *found)
 {
     gcache_object head = { .kind = GCACHE_OBJECT_HEAD, .key = *key };
     gci_view name = gci_batch_bytes(batch, 0, &pair[0]), bytes = gci_batch_bytes(batch, 0, &pair[1]);
 
-    if (pair[1].type != GCI_RESP_BULK || !gci_redis_is_name(name))
+    if (pair[1].type != GCI_RESP_BULK || bytes.size > keep_of(call) || !gci_redis_is_name(name))
         return true;
     snprintf(head.name, sizeof head.name, "%.*s", (int)name.size, name.data);
     head.bytes = bytes.data;
@@ -47,7 +47,7 @@ hand_out_heads(gci_redis *redis, gcache_tier_call *call, gci_batch const *batch,
         return GCACHE_TIER_TROUBLE;
     }
     for (uint64_t i = 0; i < all->size && go_on; i += 2)
-        go_on = hand_out_head(batch, key, all + 1 + i, each, state, &found);
+        go_on = hand_out_head(batch, call, key, all + 1 + i, each, state, &found);
     return found != 0 ? GCACHE_TIER_HIT : GCACHE_TIER_MISS;
 }
 
@@ -58,13 +58,15 @@ gci_redis_list(void *tier, gcache_tier_call *call, gcache_key const *key, gcache
     gcache_object head = { .kind = GCACHE_OBJECT_HEAD, .key = *key };
     gci_redis_key name = gci_redis_key_of(redis->options.prefix, &head);
     gcache_tier_answer answer = GCACHE_TIER_TROUBLE;
+    /* Of names, too, which are needed to be read whatever the heads may take. */
+    uint64_t keep = keep_of(call) > GCACHE_OBJECT_NAME_SIZE ? keep_of(call) : GCACHE_OBJECT_NAME_SIZE;
     gci_batch batch;
 
     gci_batch_init(&batch);
     gci_batch_begin(&batch, name.slot, 2);
     gci_batch_add_text(&batch, "HGETALL");
     gci_batch_add_text(&batch, name.text);
-    if (gci_redis_ask_well(redis, call, &batch, (gci_resp_limits){ keep_of(call), GCACHE_TIER_LIST_BYTES_MAX }))
+    if (gci_redis_ask_well(redis, call, &batch, (gci_resp_limits){ keep, GCACHE_TIER_LIST_BYTES_MAX }))
         answer = hand_out_heads(redis, call, &batch, key, each, state);
     gci_batch_clear(&batch);
     return answer;

@@ -8,7 +8,7 @@
 #include "tier/redis/redis_calls.h"
 #include "tier/redis/redis_keys.h"
 #include "tier/redis/redis_scripts.h"
-#include "tier/redis/trouble.h"
+#include "tier/redis/wire/trouble.h"
 
 #include <stdio.h>
 

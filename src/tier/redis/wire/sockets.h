@@ -2,8 +2,8 @@
  * Sockets with deadlines: connected, and waited for, until a moment of the steady clock at most. They don't block, are closed on
  * exec, and raise no SIGPIPE.
  */
-#ifndef GCI_TIER_REDIS_SOCKETS_H
-#define GCI_TIER_REDIS_SOCKETS_H
+#ifndef GCI_TIER_REDIS_WIRE_SOCKETS_H
+#define GCI_TIER_REDIS_WIRE_SOCKETS_H
 
 #include <guardcache/tier.h>
 #include <sys/types.h>

@@ -1,7 +1,7 @@
 /*
  * Trouble in words: what servers answer by a code is said for people who don't run them every day.
  */
-#include "tier/redis/trouble.h"
+#include "tier/redis/wire/trouble.h"
 
 #include "base/visible.h"
 

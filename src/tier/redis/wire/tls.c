@@ -1,7 +1,7 @@
 /* TLS by OpenSSL 3 over a BIO of our own. */
-#include "tier/redis/tls.h"
+#include "tier/redis/wire/tls.h"
 
-#include "tier/redis/trouble.h"
+#include "tier/redis/wire/trouble.h"
 
 #include <arpa/inet.h>
 #include <limits.h>

@@ -4,10 +4,10 @@
  * Transfers have the results of sockets.h. What OpenSSL sends goes through send with MSG_NOSIGNAL: its own socket BIO would raise
  * SIGPIPE in a program that never asked for any.
  */
-#ifndef GCI_TIER_REDIS_TLS_H
-#define GCI_TIER_REDIS_TLS_H
+#ifndef GCI_TIER_REDIS_WIRE_TLS_H
+#define GCI_TIER_REDIS_WIRE_TLS_H
 
-#include "tier/redis/sockets.h"
+#include "tier/redis/wire/sockets.h"
 
 typedef struct gci_tls gci_tls;
 typedef struct gci_tls_session gci_tls_session;

@@ -4,12 +4,12 @@
  * Invariant: between exchanges it is in step (nothing was sent that wasn't answered, and nothing is left to receive). An exchange
  * that doesn't end so leaves it broken, and it is only good for closing.
  */
-#ifndef GCI_TIER_REDIS_CONNECTION_H
-#define GCI_TIER_REDIS_CONNECTION_H
+#ifndef GCI_TIER_REDIS_WIRE_CONNECTION_H
+#define GCI_TIER_REDIS_WIRE_CONNECTION_H
 
-#include "tier/redis/redis.h"
-#include "tier/redis/resp.h"
-#include "tier/redis/tls.h"
+#include "tier/redis/wire/redis_options.h"
+#include "tier/redis/wire/resp.h"
+#include "tier/redis/wire/tls.h"
 
 /* Where a server is: the one of the options, or a node that a cluster named. */
 typedef struct gci_redis_place {

@@ -2,7 +2,7 @@
  * RESP2 written and read. We have our own because Debian's hiredis 0.14 has no TLS, raises SIGPIPE and knows no deadlines; and it
  * would take memory for whatever a size claims.
  */
-#include "tier/redis/resp.h"
+#include "tier/redis/wire/resp.h"
 
 #include "base/array.h"
 #include "base/check.h"

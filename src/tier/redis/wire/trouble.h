@@ -1,8 +1,8 @@
 /*
  * Trouble as a call tells it: a reason and a line for people that begins with what the server is called and has no credentials.
  */
-#ifndef GCI_TIER_REDIS_TROUBLE_H
-#define GCI_TIER_REDIS_TROUBLE_H
+#ifndef GCI_TIER_REDIS_WIRE_TROUBLE_H
+#define GCI_TIER_REDIS_WIRE_TROUBLE_H
 
 #include "base/view.h"
 

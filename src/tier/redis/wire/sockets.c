@@ -1,13 +1,13 @@
 /*
  * Sockets with deadlines.
  *
- * A known limit: names are resolved by getaddrinfo, which knows no deadline. Addresses in digits and localhost take no time; where a
- * resolver may hang, resolv.conf's `options timeout:1 attempts:1` bounds it.
+ * A known limit: names are resolved by getaddrinfo, which knows no deadline. Addresses in digits and localhost take no time;
+ * where a resolver may hang, resolv.conf's `options timeout:1 attempts:1` bounds it.
  */
-#include "tier/redis/sockets.h"
+#include "tier/redis/wire/sockets.h"
 
 #include "base/system/clock.h"
-#include "tier/redis/trouble.h"
+#include "tier/redis/wire/trouble.h"
 
 #include <errno.h>
 #include <netdb.h>

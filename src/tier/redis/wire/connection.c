@@ -1,7 +1,7 @@
 /* A connection to one Redis server: connecting, TLS, the first commands; exchanges. */
-#include "tier/redis/connection.h"
+#include "tier/redis/wire/connection.h"
 
-#include "tier/redis/trouble.h"
+#include "tier/redis/wire/trouble.h"
 
 #include <openssl/crypto.h>
 #include <poll.h>
@@ -11,8 +11,8 @@
 /* What a server says of itself in HELLO: with modules some kilobytes. */
 #define HELLO_BYTES_MAX (UINT64_C(1) << 20)
 
-/* AUTH, HELLO, SELECT. */
-#define GREETINGS_MAX 3
+/* Of AUTH, HELLO and SELECT, without user and password. */
+#define COMMANDS_ROOM 256
 
 void
 gci_redis_disconnect(gci_redis_connection *connection)
@@ -196,8 +196,8 @@ compose_greeting(greeting *out, gci_redis_options const *options, bool home)
     *out = (greeting){ .has_auth = options->password != NULL };
     /* Grown once at most, so that no copy of the password is left behind in freed memory. */
     gci_buf_init(&out->text, GCI_BUF_NO_LIMIT);
-    size_t secrets = strlen(options->password != NULL ? options->password : "") + strlen(options->user != NULL ? options->user : "");
-    gci_buf_reserve(&out->text, secrets + 256);
+    size_t secrets = gci_view_text(options->password).size + gci_view_text(options->user).size;
+    gci_buf_reserve(&out->text, secrets + COMMANDS_ROOM);
     if (out->has_auth && options->user != NULL)
         append_command(&out->text, with_user, 3);
     else if (out->has_auth)

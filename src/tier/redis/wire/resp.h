@@ -11,8 +11,8 @@
  *  2. values are in the order of the stream, an array before what is in it; starts[i] is where reply i begins.
  *  3. After a fault nothing more is read. The stream is out of step then: its connection must not be used again.
  */
-#ifndef GCI_TIER_REDIS_RESP_H
-#define GCI_TIER_REDIS_RESP_H
+#ifndef GCI_TIER_REDIS_WIRE_RESP_H
+#define GCI_TIER_REDIS_WIRE_RESP_H
 
 #include "base/buf.h"
 
