@@ -153,7 +153,7 @@ typedef struct gcache_tier_functions {
     /* Gives it back. HIT; MISS: it was lost. */
     gcache_tier_answer (*release)(void *tier, gcache_tier_call *call, gcache_tier_lease const *lease);
     /* Optional. Some keys that have heads, each at least once in the walk. cursor begins as "" and is the tier's own. HIT: there
-       are more; MISS: that was the end. */
+       are more, or `each` wanted no more: then the next call begins at or before the key it ended at; MISS: that was the end. */
     gcache_tier_answer (*walk)(void *tier, gcache_tier_call *call, char cursor[GCACHE_TIER_CURSOR_SIZE], gcache_tier_key_fn each,
                                void *state);
     /* Optional. HIT. Without call->deadline_ns passing: whether the tier answers (a ping). */

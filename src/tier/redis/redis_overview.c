@@ -187,7 +187,7 @@ is_scan_reply(gci_batch const *batch, gci_resp_value const *reply)
     return true;
 }
 
-/* Hands out the keys of a step and goes on to the next one. MISS: that was the end, or the caller wants no more. */
+/* Hands out the keys of a step and goes on to the next one, unless the caller wants no more. MISS: that was the end. */
 static gcache_tier_answer
 take_step(gci_redis *redis, gci_batch const *batch, position *at, gcache_tier_key_fn each, void *state)
 {
@@ -196,7 +196,7 @@ take_step(gci_redis *redis, gci_batch const *batch, position *at, gcache_tier_ke
 
     for (uint64_t i = 0; i < reply[2].size; i++) {
         if (gci_redis_key_read(redis->options.prefix, gci_batch_bytes(batch, 0, &reply[3 + i]), &key) && each(state, &key) != 0)
-            return GCACHE_TIER_MISS;
+            return GCACHE_TIER_HIT;
     }
     set_scan(at, gci_batch_bytes(batch, 0, reply + 1));
     if (strcmp(at->scan, "0") != 0)
