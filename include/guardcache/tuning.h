@@ -82,6 +82,8 @@ typedef struct gcache_kernel {
     char const *source_hash; /* of the kernel's source */
     char const *tag;         /* a tag that its users set to keep caches apart */
     char const *toolchain;   /* fingerprint of what compiles it */
+    char const *backend;     /* hash of the compiler's back end: records go to tiers, and come from them, only with one. No part of
+                                the kernel's name here */
 } gcache_kernel;
 
 #define GCACHE_KERNEL_INIT { .size = sizeof(gcache_kernel) }
@@ -139,6 +141,8 @@ typedef struct gcache_best_found {
  * Finds the kernel's best configuration among those offered. A record may be used only if its configs_hash is the caller's
  * and exactly one offered configuration matches it in every parameter the configuration has. allow_descent: a record that
  * coordinate descent found gives a configuration of its own, whatever is offered.
+ * What the directory doesn't have, or has of other configurations, is looked for in the tiers (gcache_options.tiers), under
+ * the kernel's backend and configs_hash; what is found there is kept here.
  * GCACHE_HIT, GCACHE_MISS (verdict says why), ERROR_ARGUMENT, ERROR_MEMORY. Clear *out_found whatever the outcome.
  */
 GCACHE_API gcache_status gcache_best_find(gcache *cache, gcache_kernel const *kernel, gcache_config const *offered,
@@ -159,7 +163,7 @@ typedef struct gcache_bundle_options {
     char const *source;      /* what is compiled: its hash without comments names the bundle; or */
     char const *source_hash; /* that hash; exactly one of the two */
     char const *comment;     /* what begins a comment that ends with its line; NULL: "#". "" : there are none */
-    char const *backend;     /* hash of the compiler's back end */
+    char const *backend;     /* hash of the compiler's back end; without one bundles aren't shared through tiers */
     char const *extra;       /* mixed into the bundle's name; NULL: "" */
 } gcache_bundle_options;
 

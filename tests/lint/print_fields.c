@@ -3,6 +3,7 @@
 #include "cache/compile/meeting.h"
 #include "cache/journal/journal_entry.h"
 #include "cache/transfer/transfer_file.h"
+#include "cache/tuning/tier_rows.h"
 #include "cache/tuning/tuning_rows.h"
 #include "graph/fingerprint/fingerprint_run.h"
 #include "guards/program/program.h"
@@ -45,6 +46,7 @@ static gci_fields const *const tables[] = {
     &gci_artifact_fields,
     &gci_row_fields,
     &gci_remote_head_fields,
+    &gci_tier_rows_fields,
 };
 
 /* What a size is called where it depends on the value; NULL: it is field->size. */

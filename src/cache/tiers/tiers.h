@@ -18,6 +18,7 @@ typedef struct gci_tiers {
     gci_tier *items[GCI_TIERS_MAX];
     size_t count;
     gci_uploads *uploads; /* NULL: nothing is stored, here or there */
+    atomic_bool said_no_backend; /* the log has it (tuning/tier_rows.c) */
     struct gci_keeper *keeper; /* likewise: of leases */
 } gci_tiers;
 

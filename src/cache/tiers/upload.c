@@ -21,6 +21,8 @@ typedef struct upload {
     gci_tier const *fencing;  /* the lease's tier, also when it is released; NULL: there was none */
     gcache_tier_lease fence;
     gci_arrival arrival;      /* to be stored; set NULL: it is stored */
+    gcache_object object;     /* that is to be published instead of an entry, if `bytes` has any */
+    gci_buf bytes;
 } upload;
 
 typedef struct list {
@@ -78,6 +80,7 @@ free_upload(upload *item)
     if (item == NULL)
         return;
     gci_arrival_clear(&item->arrival);
+    gci_buf_clear(&item->bytes);
     free(item);
 }
 
@@ -139,6 +142,29 @@ give_up(gci_uploads *u, upload const *item, char const *why)
     }
 }
 
+/* One that is no entry's. */
+static void
+offer_object(gci_uploads *u, upload *item, gcache_error *trouble)
+{
+    gci_tiers *tiers = u->cache->tiers;
+    gci_asking asking;
+
+    item->object.bytes = item->bytes.data;
+    item->object.size = item->bytes.size;
+    for (size_t i = 0; i < tiers->count; i++) {
+        gcache_tier_answer answer = GCACHE_TIER_TROUBLE;
+        if ((item->tiers & 1U << i) == 0)
+            continue;
+        if (gci_asking_begin(&asking, tiers->items[i], GCI_ASK_TO_WRITE, item->bytes.size))
+            answer = GCI_ASK(&asking, publish, &item->object, 1);
+        gci_asking_end(&asking);
+        if (answer == GCACHE_TIER_TROUBLE)
+            gci_fail(trouble, GCACHE_ERROR_BUSY, "%s: %s", tiers->items[i]->shown, asking.call.message);
+        else
+            item->tiers &= ~(1U << i);
+    }
+}
+
 /* Without the lock. Bits of tiers that have it now, or never will, are cleared. */
 static void
 offer(gci_uploads *u, upload *item, gcache_error *trouble)
@@ -148,7 +174,9 @@ offer(gci_uploads *u, upload *item, gcache_error *trouble)
     gci_asking asking;
 
     gci_arrival_store(u->cache, &item->arrival);
-    if (item->tiers == 0)
+    if (item->bytes.size != 0)
+        offer_object(u, item, trouble);
+    if (item->tiers == 0 || item->bytes.size != 0)
         return;
     gci_found found = gci_parcel_pack(&parcel, u->cache->store, &item->key, item->id, trouble);
     if (found != GCI_FOUND)
@@ -283,6 +311,19 @@ gci_uploads_store(gci_uploads *uploads, gci_arrival *arrival)
         gci_arrival_clear(arrival);
     }
     arrival->set = NULL;
+}
+
+void
+gci_uploads_publish(gci_uploads *uploads, gcache_object const *object, gci_buf *bytes, unsigned tiers)
+{
+    upload *item = tiers != 0 ? calloc(1, sizeof *item) : NULL;
+
+    if (item == NULL)
+        return;
+    *item = (upload){ .tiers = tiers, .object = *object, .bytes = *bytes };
+    gci_buf_init(bytes, 0);
+    if (!queue(uploads, item))
+        free_upload(item);
 }
 
 void

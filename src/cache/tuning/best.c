@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "cache/handle/cache.h"
 #include "cache/tuning/best.h"
+#include "cache/tuning/tier_rows.h"
 #include "store/index/tables.h"
 
 #include <stdio.h>
@@ -77,7 +78,8 @@ check_record(gcache_best const *best, gcache_error *error)
 }
 
 static gcache_status
-put_record(gcache *cache, gci_view name, gci_view record, gcache_error *error)
+put_record(gcache *cache, gcache_kernel const *kernel, gcache_best const *best, gci_view name, gci_view record,
+           gcache_error *error)
 {
     gci_row row = { .table = gci_view_text(GCI_TABLE_BEST), .namespace_ = cache->namespace_, .name = name, .value = record };
     gcache_status status = gci_tables_put(cache->store, &row, 1, error);
@@ -85,6 +87,8 @@ put_record(gcache *cache, gci_view name, gci_view record, gcache_error *error)
     if (status == GCACHE_OK) {
         gci_bundle_collect(cache->bundle, name, record, gci_clock_wall_ns());
         gci_recorder_note(&cache->recorder, GCI_USED_ROW, row.table, name, true);
+        gci_tier_rows which = { GCI_TABLE_BEST, name, kernel->backend, best->configs_hash };
+        gci_tier_rows_put(cache, &which, &row, 1);
     }
     return status;
 }
@@ -109,7 +113,7 @@ gcache_best_put(gcache *cache, gcache_kernel const *kernel, gcache_best const *b
     gci_write_kernel(&name, kernel);
     gci_write_best(&record, best);
     status = name.failed || record.failed ? gci_fail_memory(error)
-                                          : put_record(cache, gci_buf_view(&name), gci_buf_view(&record), error);
+                                          : put_record(cache, kernel, best, gci_buf_view(&name), gci_buf_view(&record), error);
     gci_buf_clear(&name);
     gci_buf_clear(&record);
     return status;
@@ -170,6 +174,17 @@ judge(gcache_config const *offered, size_t count, char const *configs_hash, bool
     if (allow_descent && found->record.by_descent)
         return GCACHE_BEST_DESCENT;
     return match(offered, count, found);
+}
+
+static gcache_best_verdict
+read_and_judge(owner *o, gcache_config const *offered, size_t count, char const *configs_hash, bool allow_descent,
+               gcache_best_found *found)
+{
+    found->matches = 0;
+    found->index = SIZE_MAX;
+    if (!gci_read_best(o->value, &o->arena, &found->record))
+        return GCACHE_BEST_UNREADABLE;
+    return judge(offered, count, configs_hash, allow_descent, found);
 }
 
 /* Both sides of the comparison that decided. */
@@ -239,6 +254,29 @@ look_up(gcache *cache, gcache_kernel const *kernel, owner *o, gcache_error *erro
     return status;
 }
 
+/* Whether a tier has the record for these configurations: then *o is that. It is kept here for the next time. */
+static bool
+look_further(gcache *cache, gcache_kernel const *kernel, char const *configs_hash, owner *o)
+{
+    gci_row *rows;
+    size_t count;
+    gci_buf name;
+
+    gci_buf_init(&name, GCI_RECORD_BYTES_MAX);
+    gci_write_kernel(&name, kernel);
+    gci_tier_rows which = { GCI_TABLE_BEST, gci_buf_view(&name), kernel->backend, configs_hash };
+    bool found = !name.failed && gci_tier_rows_get(cache, &which, &o->arena, &rows, &count) && count == 1;
+    if (found) {
+        o->value = rows[0].value;
+        o->at_ns = rows[0].at_ns;
+        if (gci_is_open(&cache->gate, GCI_STORE))
+            gci_tables_put(cache->store, rows, 1, NULL);
+        gci_bundle_collect(cache->bundle, gci_buf_view(&name), o->value, o->at_ns);
+    }
+    gci_buf_clear(&name);
+    return found;
+}
+
 static gcache_status
 check_offer(gcache_config const *offered, size_t count, char const *configs_hash, gcache_error *error)
 {
@@ -274,11 +312,11 @@ gcache_best_find(gcache *cache, gcache_kernel const *kernel, gcache_config const
         status = look_up(cache, kernel, o, error);
     if (status != GCACHE_OK)
         return status;
-    if (o->value.data != NULL) {
-        bool readable = gci_read_best(o->value, &o->arena, &out_found->record);
-        out_found->verdict =
-            readable ? judge(offered, count, configs_hash, allow_descent, out_found) : GCACHE_BEST_UNREADABLE;
-    }
+    if (o->value.data != NULL)
+        out_found->verdict = read_and_judge(o, offered, count, configs_hash, allow_descent, out_found);
+    bool unknown = out_found->verdict == GCACHE_BEST_NO_RECORD || out_found->verdict == GCACHE_BEST_CONFIGS_HASH;
+    if (unknown && gci_is_open(&cache->gate, GCI_LOOK_UP) && look_further(cache, kernel, configs_hash, o))
+        out_found->verdict = read_and_judge(o, offered, count, configs_hash, allow_descent, out_found);
     return explain(out_found, offered, count, configs_hash, &o->arena, error);
 }
 

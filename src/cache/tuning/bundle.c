@@ -9,6 +9,7 @@
 #include "base/digest.h"
 #include "cache/handle/cache.h"
 #include "cache/tuning/best.h"
+#include "cache/tuning/tier_rows.h"
 #include "store/index/tables.h"
 
 #include <stdlib.h>
@@ -151,6 +152,19 @@ load_row(void *state, gci_row const *row)
     return 0;
 }
 
+/* For other hosts. The back end is a part of the bundle's name. */
+static void
+share_rows(gcache *cache, gci_view bundle, gci_row const *rows, size_t count)
+{
+    char const *parts[BUNDLE_PARTS];
+    gci_arena arena;
+
+    gci_arena_init(&arena, GCI_RECORD_BYTES_MAX);
+    if (gci_read_name(bundle, &arena, parts, BUNDLE_PARTS))
+        gci_tier_rows_put(cache, &(gci_tier_rows){ GCI_TABLE_BUNDLE, bundle, parts[1], NULL }, rows, count);
+    gci_arena_clear(&arena);
+}
+
 /* Stores records as rows of a bundle; without a bundle's name as ones that can be found, in place of older ones. */
 static gcache_status
 put_records(gcache *cache, gci_view bundle, gci_bundled const *first, size_t count, gcache_error *error)
@@ -165,13 +179,31 @@ put_records(gcache *cache, gci_view bundle, gci_bundled const *first, size_t cou
                             .name = bundled ? bundle : b->kernel, .item = bundled ? b->kernel : gci_view_of(NULL, 0),
                             .value = b->record, .at_ns = b->at_ns };
     gcache_status status = gci_tables_put(cache->store, rows, count, error);
+    if (status == GCACHE_OK && bundled)
+        share_rows(cache, bundle, rows, count);
     free(rows);
     return status;
 }
 
+/* Whether a tier has the bundle: then it is here from now on, as far as it can be. */
+static bool
+load_from_tier(gcache *cache, gci_view name, char const *backend, loading *l)
+{
+    gci_row *rows;
+    size_t count;
+
+    if (!gci_tier_rows_get(cache, &(gci_tier_rows){ GCI_TABLE_BUNDLE, name, backend, NULL }, &l->arena, &rows, &count))
+        return false;
+    if (gci_is_open(&cache->gate, GCI_STORE))
+        gci_tables_put(cache->store, rows, count, NULL);
+    for (size_t i = 0; i < count; i++)
+        load_row(l, &rows[i]);
+    return l->loaded.records != 0;
+}
+
 /* GCACHE_HIT: loaded; GCACHE_MISS: there is no such bundle, or it can't be used. */
 static gcache_status
-load(gcache *cache, gci_view name, gcache_bundle_loaded *out_loaded, gcache_error *error)
+load(gcache *cache, gci_view name, char const *backend, gcache_bundle_loaded *out_loaded, gcache_error *error)
 {
     gci_row_filter filter = { gci_view_text(GCI_TABLE_BUNDLE), cache->namespace_, name, { NULL, 0 } };
     gcache_error trouble = { 0 };
@@ -181,7 +213,7 @@ load(gcache *cache, gci_view name, gcache_bundle_loaded *out_loaded, gcache_erro
         return GCACHE_MISS;
     gci_arena_init(&l.arena, BUNDLE_BYTES_MAX);
     gcache_status status = gci_tables_each(cache->store, &filter, load_row, &l, &trouble);
-    if (status == GCACHE_OK && l.loaded.records == 0)
+    if (status == GCACHE_OK && l.loaded.records == 0 && !load_from_tier(cache, name, backend, &l))
         status = GCACHE_MISS;
     if (status == GCACHE_OK)
         status = put_records(cache, gci_view_of(NULL, 0), l.first, l.loaded.records, &trouble);
@@ -233,7 +265,7 @@ gcache_bundle_begin(gcache *cache, gcache_bundle_options const *options, gcache_
     gci_buf_init(&name, GCI_RECORD_BYTES_MAX);
     status = name_bundle(options, &name, error);
     if (status == GCACHE_OK)
-        status = load(cache, gci_buf_view(&name), &loaded, error);
+        status = load(cache, gci_buf_view(&name), options->backend, &loaded, error);
     if (status == GCACHE_MISS && !open_bundle(cache->bundle, &name))
         status = gci_fail(error, GCACHE_ERROR_ARGUMENT, "a bundle is open already");
     gci_buf_clear(&name);
