@@ -114,17 +114,17 @@ take(void *state, gcache_object const *object)
 
 /* A row is believed only for what was asked: a tier must not put others into tables.db. */
 static bool
-are_of(gcache const *cache, gci_tier_rows const *which, value const *value)
+are_of(gcache const *cache, gci_tier_rows const *which, value const *found)
 {
-    for (size_t i = 0; i < value->count; i++) {
-        gci_row *row = &value->rows[i];
+    for (size_t i = 0; i < found->count; i++) {
+        gci_row *row = &found->rows[i];
         uint64_t now = gci_clock_wall_ns();
         if (!gci_view_is(row->table, which->table) || !gci_view_equal(row->namespace_, cache->namespace_) ||
             !gci_view_equal(row->name, which->name))
             return false;
         row->at_ns = row->at_ns == 0 ? 1 : row->at_ns < now ? row->at_ns : now;
     }
-    return value->count != 0;
+    return found->count != 0;
 }
 
 static bool

@@ -98,7 +98,7 @@ gci_read_kernel(gci_view name, gci_arena *arena, gcache_kernel *out_kernel)
 
     if (!gci_read_name(name, arena, parts, GCI_KERNEL_PARTS))
         return false;
-    *out_kernel = (gcache_kernel){ sizeof(gcache_kernel), parts[0], parts[1], parts[2] };
+    *out_kernel = (gcache_kernel){ sizeof(gcache_kernel), parts[0], parts[1], parts[2], NULL };
     return true;
 }
 

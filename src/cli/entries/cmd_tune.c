@@ -13,7 +13,7 @@
 
 typedef struct options {
     char const *system, *op, *inputs, *precision, *hint;
-    char const *kernel, *tag, *toolchain, *configs_hash, *kernel_hash;
+    char const *kernel, *tag, *toolchain, *backend, *configs_hash, *kernel_hash;
     cli_list configs;
     int64_t tuning_ns;
     bool by_descent, json;
@@ -35,7 +35,7 @@ site_of(options const *wanted)
 static gcache_kernel
 kernel_of(options const *wanted)
 {
-    return (gcache_kernel){ sizeof(gcache_kernel), wanted->kernel, wanted->tag, wanted->toolchain };
+    return (gcache_kernel){ sizeof(gcache_kernel), wanted->kernel, wanted->tag, wanted->toolchain, wanted->backend };
 }
 
 /* ---- configurations ---- */
@@ -369,7 +369,8 @@ run_explain(cli_call *call)
 #define KERNEL_OPTIONS                                                                                \
     { "kernel", CLI_TEXT, offsetof(options, kernel), "HASH", "a kernel, by the hash of its source" }, \
     { "tag", CLI_TEXT, offsetof(options, tag), "TEXT", "its cache tag" },                             \
-    { "toolchain", CLI_TEXT, offsetof(options, toolchain), "TEXT", "the fingerprint of what compiles it" }
+    { "toolchain", CLI_TEXT, offsetof(options, toolchain), "TEXT", "the fingerprint of what compiles it" }, \
+    { "backend", CLI_TEXT, offsetof(options, backend), "HASH", "of its back end: with it records go through tiers" }
 #define JSON_OPTION { "json", CLI_FLAG, offsetof(options, json), NULL, "an object a line" }
 
 static cli_option const ls_table[] = { CACHE_OPTIONS, JSON_OPTION, { 0 } };

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define SITE(...) { sizeof(gcache_site), __VA_ARGS__ }
-#define KERNEL(...) { sizeof(gcache_kernel), __VA_ARGS__ }
+#define KERNEL(source, label, tools) { sizeof(gcache_kernel), source, label, tools, NULL }
 
 enum { MOST_CHOICES = 8 };
 
