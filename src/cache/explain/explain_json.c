@@ -312,7 +312,7 @@ gci_explain_json(gci_journal_entry const *entry, gci_buf *out)
     write_past(entry, out);
     if (gci_entry_local_reason(entry) == GCACHE_REASON_EVICTED)
         write_eviction(trace, out);
-    gci_explain_tiers_json(trace, entry->kind == GCACHE_JOURNAL_HIT, out);
+    gci_explain_tiers_json(trace, entry->kind == GCACHE_JOURNAL_HIT, entry->at_ns == 0, out);
     write_candidates(entry, out);
     gci_buf_append_text(out, "], \"nearest\": [");
     for (size_t i = 0; i < trace->nearest_count; i++) {

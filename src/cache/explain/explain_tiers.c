@@ -5,17 +5,34 @@
 #include "cache/explain/explanation.h"
 #include "cache/handle/words.h"
 
+char const *
+gci_explain_tier_of(gci_trace const *trace)
+{
+    return trace->candidates_of != NULL && trace->candidates_of[0] != '\0' ? trace->candidates_of : NULL;
+}
+
 /* ---- for people ---- */
 
-/* "2 candidates, none serves (guard_false)" */
+/* "has 2 candidates, one of them only there, none serves: guard_false" */
+static void
+write_candidates(gci_tier_reply const *reply, gci_buf *out)
+{
+    gci_phrase(out, reply->candidates == 1 ? "has {} candidate" : "has {} candidates", GCI_AS_COUNT(reply->candidates));
+    if (reply->only_there == reply->candidates)
+        gci_buf_append_text(out, " that this directory hasn't");
+    else if (reply->only_there != 0)
+        gci_phrase(out, ", {} of them not in this directory", GCI_AS_COUNT(reply->only_there));
+    gci_phrase(out, reply->candidates == 1 ? ", which doesn't serve: {}" : ", none serves: {}",
+               GCI_AS_TEXT(gcache_reason_name(reply->reason)));
+}
+
 static void
 write_miss(gci_tier_reply const *reply, gci_buf *out)
 {
     if (reply->candidates == 0 && reply->evicted == 0 && reply->refused == 0)
         gci_buf_append_text(out, "has nothing under this key");
     else if (reply->candidates != 0)
-        gci_phrase(out, reply->candidates == 1 ? "has {} candidate, which doesn't serve: {}" : "has {} candidates, none serves: {}",
-                   GCI_AS_COUNT(reply->candidates), GCI_AS_TEXT(gcache_reason_name(reply->reason)));
+        write_candidates(reply, out);
     else
         gci_buf_append_text(out, "has nothing under this key any more");
 }
@@ -59,7 +76,7 @@ gci_explain_tiers(gci_journal_entry const *entry, gci_story *story)
 /* ---- JSON ---- */
 
 static void
-write_reply_json(gci_tier_reply const *reply, gci_buf *out)
+write_reply_json(gci_tier_reply const *reply, bool now, gci_buf *out)
 {
     gci_buf_append_char(out, '{');
     gci_json_member_text(out, "tier", gci_view_text(reply->tier));
@@ -68,6 +85,8 @@ write_reply_json(gci_tier_reply const *reply, gci_buf *out)
     gci_explain_reason_json(reply->reason, out);
     gci_json_member_number(out, "elapsed_ns", reply->elapsed_ns);
     gci_json_member_number(out, "candidates", reply->candidates);
+    if (now)
+        gci_json_member_number(out, "only_there", reply->only_there);
     gci_json_member_number(out, "evicted", reply->evicted);
     gci_json_member_number(out, "refused", reply->refused);
     if (reply->message[0] != '\0')
@@ -76,18 +95,20 @@ write_reply_json(gci_tier_reply const *reply, gci_buf *out)
 }
 
 void
-gci_explain_tiers_json(gci_trace const *trace, bool hit, gci_buf *out)
+gci_explain_tiers_json(gci_trace const *trace, bool hit, bool now, gci_buf *out)
 {
     if (hit)
         gci_json_member_text(out, "tier", gci_view_text(trace->served_by != NULL ? trace->served_by : "local"));
     if (trace->local_reason != GCACHE_REASON_NONE)
         gci_json_member_text(out, "local_reason", gci_view_text(gcache_reason_name(trace->local_reason)));
+    if (gci_explain_tier_of(trace) != NULL)
+        gci_json_member_text(out, "candidates_of", gci_view_text(trace->candidates_of));
     if (trace->reply_count == 0)
         return;
     gci_buf_append_text(out, ", \"tiers\": [");
     for (size_t i = 0; i < trace->reply_count; i++) {
         gci_json_next(out);
-        write_reply_json(&trace->replies[i], out);
+        write_reply_json(&trace->replies[i], now, out);
     }
     gci_buf_append_char(out, ']');
 }
