@@ -12,7 +12,7 @@ die() {
 # Debian 12's names. What a build needs; what the tests need besides; what `scripts/test --all` and `--full` do.
 packages_build=(gcc libc6-dev meson ninja-build pkg-config python3 libgmp-dev libpcre2-dev libsqlite3-dev libssl-dev
     libxxhash-dev libzstd-dev)
-packages_test=(g++ binutils libcmocka-dev shellcheck python3-dev python3-venv)
+packages_test=(g++ binutils libcmocka-dev shellcheck python3-dev python3-venv redis-server)
 packages_all=(clang libclang-rt-14-dev valgrind)
 packages_full=(clang-tidy cppcheck)
 

@@ -456,6 +456,7 @@ choose_from_tier(gci_context const *context, gci_tier *tier, gci_trace *trace, g
 
     gcache_tier_answer answer = gci_remote_list(&remote, context->cache, tier, &context->key);
     remote.key_is_known = sum->key_is_known;
+    remote.is_lookup = trace == NULL;
     remote.reply.reason = GCACHE_REASON_NO_KEY;
     if (answer == GCACHE_TIER_HIT && trace != NULL)
         remote.reply.only_there = count_only_there(remote.set, sum->local);
