@@ -3,7 +3,8 @@
  *
  * Every miss leaves its whole story in the cache directory, so that it can be explained later, from another process, after
  * the one that missed is gone, and although the cache has changed since. Hits are counted; inserts leave what they cost.
- * A hit that a tier served is always written down. The journal is bounded (the oldest entries are forgotten) and a read-only cache writes none. A miss is written before its lookup
+ * A hit that a tier served is always written down.
+ * The journal is bounded (the oldest entries are forgotten) and a read-only cache writes none. A miss is written before its lookup
  * returns, and so is a hit that is written down: a process that is killed loses none of it.
  *
  * Threads: as in cache.h.
@@ -147,8 +148,8 @@ typedef struct gcache_journal_entry {
     gcache_pair const *sources; /* of a miss: hints in the words of the user's program */
     size_t sources_count;
     char const *why_asked;      /* of a miss: as the caller said */
-    char const *tier;           /* of a hit: which served it, "memory", "local" (the directory) or its URL without credentials; of TIER:
-                                   which; "": not known */
+    char const *tier;           /* of a hit: which served it, "memory", "local" (the directory) or its URL without credentials;
+                                   of TIER: which; "": not known */
     uint64_t waited_ns;         /* of a hit or miss: how long it waited for tiers */
     uint64_t const *tier_counts; /* of TIER: GCACHE_TIER_COUNT_COUNT of them (fleet.h); else NULL */
 } gcache_journal_entry;

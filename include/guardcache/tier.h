@@ -175,6 +175,9 @@ typedef struct gcache_tier_user {
 /* A lookup waits for a tier so long once. A compile takes longer, and an answer in the same data centre a thousandth. */
 #define GCACHE_TIER_TIMEOUT_DEFAULT_NS (UINT64_C(2000) * 1000000)
 
+/* What a table begins with: `.list = .., ..` follow it. */
+#define GCACHE_TIER_FUNCTIONS_INIT { .size = sizeof(gcache_tier_functions), .version = GCACHE_TIER_VERSION }
+
 /* ---- a tier in memory ---- */
 
 /* Trouble on demand, for tests of whoever relies on tiers. May be changed while the tier is in use. */

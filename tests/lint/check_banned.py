@@ -77,6 +77,8 @@ ALLOWED = {
     },
     ("src/cli/shared/output.c", "strerror"): "the command is one thread that ends after printing its message",
     ("src/cache/compile/bulk.c", "pthread_create"): "the caller asked for workers",
+    ("src/cache/tiers/fleet_lease.c", "pthread_create"): "a lease of a fleet must be kept while its holder compiles",
+    ("src/cache/tiers/upload.c", "pthread_create"): "nobody who inserts waits for a network",
     ("src/graph/fingerprint/fingerprint_read.c", "pthread_create"): "the caller asked for threads",
     ("src/store/processes/fork_gate.c", "pthread_atfork"): "SQLite's state is the process's, and a child inherits it",
     ("src/tier/memory/memory_tier.c", "pthread_atfork"): "a child's copy of a tier in memory must be whole",

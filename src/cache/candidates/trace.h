@@ -108,6 +108,13 @@ gci_trial_is_evicted(gci_trace const *trace, gci_trial const *trial)
     return trial->rank >= trace->live_count;
 }
 
+/* Whose candidates they are; NULL: the local directory's. */
+static inline char const *
+gci_trace_tier(gci_trace const *trace)
+{
+    return trace->candidates_of != NULL && trace->candidates_of[0] != '\0' ? trace->candidates_of : NULL;
+}
+
 /* What is kept of a lookup for the journal: of a miss, and of a hit that the caller may refuse. Nobody asks again. */
 typedef struct gci_missed {
     bool kept;        /* context and trace are there */

@@ -291,6 +291,48 @@ gci_explain_reason_json(gcache_reason reason, gci_buf *out)
         gci_json_write_text(out, gci_view_text(gcache_reason_name(reason)));
 }
 
+/* ---- tiers ---- */
+
+static void
+write_reply_json(gci_tier_reply const *reply, bool now, gci_buf *out)
+{
+    gci_buf_append_char(out, '{');
+    gci_json_member_text(out, "tier", gci_view_text(reply->tier));
+    gci_json_member_text(out, "answer", gci_view_text(gcache_tier_answer_name(reply->answer)));
+    gci_json_member(out, "reason");
+    gci_explain_reason_json(reply->reason, out);
+    gci_json_member_number(out, "elapsed_ns", reply->elapsed_ns);
+    gci_json_member_number(out, "candidates", reply->candidates);
+    if (now)
+        gci_json_member_number(out, "only_there", reply->only_there);
+    gci_json_member_number(out, "evicted", reply->evicted);
+    gci_json_member_number(out, "refused", reply->refused);
+    if (reply->message[0] != '\0')
+        gci_json_member_text(out, "message", gci_view_text(reply->message));
+    gci_buf_append_char(out, '}');
+}
+
+static void
+write_tiers(gci_journal_entry const *entry, gci_buf *out)
+{
+    gci_trace const *trace = &entry->trace;
+
+    if (entry->kind == GCACHE_JOURNAL_HIT)
+        gci_json_member_text(out, "tier", gci_view_text(trace->served_by != NULL ? trace->served_by : "local"));
+    if (trace->local_reason != GCACHE_REASON_NONE)
+        gci_json_member_text(out, "local_reason", gci_view_text(gcache_reason_name(trace->local_reason)));
+    if (gci_trace_tier(trace) != NULL)
+        gci_json_member_text(out, "candidates_of", gci_view_text(gci_trace_tier(trace)));
+    if (trace->reply_count == 0)
+        return;
+    gci_buf_append_text(out, ", \"tiers\": [");
+    for (size_t i = 0; i < trace->reply_count; i++) {
+        gci_json_next(out);
+        write_reply_json(&trace->replies[i], entry->at_ns == 0, out);
+    }
+    gci_buf_append_char(out, ']');
+}
+
 void
 gci_explain_json(gci_journal_entry const *entry, gci_buf *out)
 {
@@ -312,7 +354,7 @@ gci_explain_json(gci_journal_entry const *entry, gci_buf *out)
     write_past(entry, out);
     if (gci_entry_local_reason(entry) == GCACHE_REASON_EVICTED)
         write_eviction(trace, out);
-    gci_explain_tiers_json(trace, entry->kind == GCACHE_JOURNAL_HIT, entry->at_ns == 0, out);
+    write_tiers(entry, out);
     write_candidates(entry, out);
     gci_buf_append_text(out, "], \"nearest\": [");
     for (size_t i = 0; i < trace->nearest_count; i++) {

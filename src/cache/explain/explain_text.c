@@ -119,7 +119,7 @@ write_miss_summary(gci_journal_entry const *entry, gci_view hints, gci_buf *out)
 static void
 write_whose(gci_trace const *trace, gci_buf *out)
 {
-    char const *tier = gci_explain_tier_of(trace);
+    char const *tier = gci_trace_tier(trace);
 
     if (tier != NULL)
         gci_phrase(out, " of {}", GCI_AS_TEXT(tier));

@@ -1,17 +1,8 @@
 /*
- * What tiers replied to a lookup: a sentence each, and the same as JSON.
+ * What tiers replied to a lookup, for people: a sentence each.
  */
-#include "base/text/json.h"
 #include "cache/explain/explanation.h"
 #include "cache/handle/words.h"
-
-char const *
-gci_explain_tier_of(gci_trace const *trace)
-{
-    return trace->candidates_of != NULL && trace->candidates_of[0] != '\0' ? trace->candidates_of : NULL;
-}
-
-/* ---- for people ---- */
 
 /* "has 2 candidates, one of them only there, none serves: guard_false" */
 static void
@@ -71,44 +62,4 @@ gci_explain_tiers(gci_journal_entry const *entry, gci_story *story)
 
     for (size_t i = 0; i < trace->reply_count; i++)
         write_reply(&trace->replies[i], entry->at_ns != 0, gci_story_begin(story, GCI_BLOCK_SENTENCE));
-}
-
-/* ---- JSON ---- */
-
-static void
-write_reply_json(gci_tier_reply const *reply, bool now, gci_buf *out)
-{
-    gci_buf_append_char(out, '{');
-    gci_json_member_text(out, "tier", gci_view_text(reply->tier));
-    gci_json_member_text(out, "answer", gci_view_text(gcache_tier_answer_name(reply->answer)));
-    gci_json_member(out, "reason");
-    gci_explain_reason_json(reply->reason, out);
-    gci_json_member_number(out, "elapsed_ns", reply->elapsed_ns);
-    gci_json_member_number(out, "candidates", reply->candidates);
-    if (now)
-        gci_json_member_number(out, "only_there", reply->only_there);
-    gci_json_member_number(out, "evicted", reply->evicted);
-    gci_json_member_number(out, "refused", reply->refused);
-    if (reply->message[0] != '\0')
-        gci_json_member_text(out, "message", gci_view_text(reply->message));
-    gci_buf_append_char(out, '}');
-}
-
-void
-gci_explain_tiers_json(gci_trace const *trace, bool hit, bool now, gci_buf *out)
-{
-    if (hit)
-        gci_json_member_text(out, "tier", gci_view_text(trace->served_by != NULL ? trace->served_by : "local"));
-    if (trace->local_reason != GCACHE_REASON_NONE)
-        gci_json_member_text(out, "local_reason", gci_view_text(gcache_reason_name(trace->local_reason)));
-    if (gci_explain_tier_of(trace) != NULL)
-        gci_json_member_text(out, "candidates_of", gci_view_text(trace->candidates_of));
-    if (trace->reply_count == 0)
-        return;
-    gci_buf_append_text(out, ", \"tiers\": [");
-    for (size_t i = 0; i < trace->reply_count; i++) {
-        gci_json_next(out);
-        write_reply_json(&trace->replies[i], now, out);
-    }
-    gci_buf_append_char(out, ']');
 }

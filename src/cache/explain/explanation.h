@@ -44,10 +44,6 @@ void gci_explain_nearest(gci_journal_entry const *entry, size_t room, gci_story 
 
 /* explain_tiers.c: what each tier said that was asked; nothing if none was. */
 void gci_explain_tiers(gci_journal_entry const *entry, gci_story *story);
-/* The same as members of an object; hit: it is one; now: it isn't a past one. */
-void gci_explain_tiers_json(gci_trace const *trace, bool hit, bool now, gci_buf *out);
-/* Whose candidates the trace has; NULL: the directory's. */
-char const *gci_explain_tier_of(gci_trace const *trace);
 
 /* Writes what `tell` tells as the handle's caller looks at it: GCACHE_EXPLAIN_TEXT with so many details that it has no more
    than 25 lines; GCACHE_EXPLAIN_ALL. */

@@ -4,7 +4,8 @@
  * Invariants:
  *  1. A lane belongs to the first thread that took it, for good: only that thread writes its numbers, so that counting a
  *     hit needs no locked instruction. Threads that find their lane taken share the last one, with locked additions.
- *  2. reported: hits that the journal knows of. It is more than hits only while a hit that is reported by itself is being counted.
+ *  2. reported: hits that the journal knows of. It is more than hits only while a hit that is reported by itself is being
+ *     counted.
  *     reported_saved_ns and due are touched under the same rule as hits.
  *  3. A thread's identifier may be that of an earlier, ended thread: it inherits that thread's lane.
  *

@@ -25,7 +25,8 @@ typedef struct front {
 
 static gci_field const front_fields[] = {
     GCI_NUMBER(front, version, 1, "version", "2; readers skip entries of other versions"),
-    GCI_NUMBER(front, kind, 1, "kind", "1 miss, 2 hit, 3 insert, 4 compiled and not stored, 5 lease taken over, 6 what a process had of a tier"),
+    GCI_NUMBER(front, kind, 1, "kind",
+               "1 miss, 2 hit, 3 insert, 4 compiled and not stored, 5 lease taken over, 6 what a process had of a tier"),
     GCI_NUMBER(front, reason, 1, "reason", "of a miss: its number in `GCACHE_REASON_MAP`"),
     GCI_FLAG(front, cut, "cut", "1: the entry would have been longer than 64 KiB, and only what decided was kept"),
     GCI_NUMBER(front, process, 4, "process", "its id"),
@@ -184,7 +185,8 @@ static gci_fields const hit_more_table = GCI_FIELDS("journal entry: hit, more", 
 
 /* Where it is known. */
 static gci_field const hit_tier_fields[] = {
-    GCI_STRING(gci_journal_entry, tier, "tier", "that served it: `memory`, `local` (the directory), or its URL without credentials"),
+    GCI_STRING(gci_journal_entry, tier, "tier",
+               "that served it: `memory`, `local` (the directory), or its URL without credentials"),
     GCI_NUMBER(gci_journal_entry, waited_ns, 8, "waited", "for tiers, ns"),
 };
 static gci_fields const hit_tier_table = GCI_FIELDS("journal entry: hit, tier", gci_journal_entry, hit_tier_fields);

@@ -413,7 +413,8 @@ fill_request(gci_journal_entry *entry, gci_context const *context, gcache_result
     if (detail == DETAIL_ALL) {
         fill_hints(entry, context, NULL);
         entry->context.request = context->request;
-        gci_context_complete_request(context, gci_entry_local_reason(entry) == GCACHE_REASON_NO_KEY, &entry->context.request, &entry->arena);
+        bool unknown = gci_entry_local_reason(entry) == GCACHE_REASON_NO_KEY;
+        gci_context_complete_request(context, unknown, &entry->context.request, &entry->arena);
         entry->context.names.symbols = context->names.symbols;
         entry->context.names.symbol_count = context->names.symbol_count;
         entry->own_test = context->request.guard_test != NULL;

@@ -3,8 +3,8 @@
  * it closes the cache, what it has had of each tier since it last said so.
  *
  * Invariants:
- *  1. told <= counts, per tier and count, and what lies between isn't in the journal yet. It is taken by an atomic exchange, so that
- *     of several threads each writes what is new to it.
+ *  1. told <= counts, per tier and count, and what lies between isn't in the journal yet. It is taken by an atomic exchange, so
+ *     that of several threads each writes what is new to it.
  *  2. What a forked child inherits is its parent's to write.
  */
 #ifndef GCI_CACHE_TIERS_ACCOUNT_H

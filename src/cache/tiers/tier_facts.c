@@ -40,7 +40,8 @@ report_tier(gci_tier *tier, gcache_fact_fn fn, void *state, gci_buf *value)
     if (!tier->in_clear)
         return;
     gci_visible_format(value, "%s: not encrypted", tier->shown);
-    report(fn, state, value, "whoever is on the way can read and change what it says, the password too: use rediss:// (docs/fleet.md)");
+    report(fn, state, value,
+           "whoever is on the way can read and change what it says, the password too: use rediss:// (docs/fleet.md)");
 }
 
 void
@@ -55,7 +56,8 @@ gci_tiers_report_facts(gcache *cache, gcache_fact_fn fn, void *state)
         report_tier(cache->tiers->items[i], fn, state, &value);
     if (!cache->options.require_signature) {
         gci_buf_append_text(&value, "entries needn't be signed");
-        report(fn, state, &value, "whoever can write to a tier decides what is executed here: set require-signature (docs/fleet.md)");
+        report(fn, state, &value,
+               "whoever can write to a tier decides what is executed here: set require-signature (docs/fleet.md)");
     }
     gci_buf_clear(&value);
 }

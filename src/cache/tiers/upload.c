@@ -153,8 +153,8 @@ offer(gci_uploads *u, upload *item, gcache_error *trouble)
     for (size_t i = 0; i < tiers->count; i++) {
         if ((wanted & 1U << i) == 0)
             continue;
-        gcache_tier_answer answer = gci_parcel_publish(&parcel, tiers->items[i], tiers->items[i] == item->fencing ? &item->fence : NULL,
-                                                       &asking);
+        gcache_tier_lease const *fence = tiers->items[i] == item->fencing ? &item->fence : NULL;
+        gcache_tier_answer answer = gci_parcel_publish(&parcel, tiers->items[i], fence, &asking);
         if (answer == GCACHE_TIER_TROUBLE) {
             item->tiers |= 1U << i;
             gci_fail(trouble, GCACHE_ERROR_BUSY, "%s: %s", tiers->items[i]->shown, asking.call.message);

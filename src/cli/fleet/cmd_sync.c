@@ -25,7 +25,8 @@ print(cli_call *call, gcache_synced const *sum)
 
     if (!wanted->json) {
         cli_print("%s compared: %s taken there, %llu fetched, %llu on both sides already", cli_count(sum->keys, "key", "keys").text,
-                  cli_count(sum->pushed, "entry", "entries").text, (unsigned long long)sum->pulled, (unsigned long long)sum->present);
+                  cli_count(sum->pushed, "entry", "entries").text, (unsigned long long)sum->pulled,
+                  (unsigned long long)sum->present);
         cli_print(sum->left_out != 0 ? ", %llu left out\n" : "\n", (unsigned long long)sum->left_out);
         return true;
     }
