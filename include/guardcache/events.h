@@ -29,7 +29,8 @@ extern "C" {
     X(NOT_STORED, "not_stored", "what was compiled isn't stored; text says why")                      \
     X(EVICTED, "evicted", "entries of a key were evicted; text says why")                             \
     X(CORRUPT, "corrupt", "something damaged was put aside; text says what")                          \
-    X(LEASE, "lease", "a compile's lease was asked for; text says how that went, elapsed_ns was waited")
+    X(LEASE, "lease", "a compile's lease was asked for; text says how that went, elapsed_ns was waited") \
+    X(TIER, "tier", "a tier in trouble isn't asked for now, or it is asked again; text says which and why")
 
 typedef enum gcache_event_kind {
 #define X(name, word, meaning) GCACHE_EVENT_##name,

@@ -3,6 +3,7 @@
  *
  * Every miss leaves its whole story in the cache directory, so that it can be explained later, from another process, after
  * the one that missed is gone, and although the cache has changed since. Hits are counted; inserts leave what they cost.
+ * A hit that a tier served is always written down.
  * The journal is bounded (the oldest entries are forgotten) and a read-only cache writes none. A miss is written before its lookup
  * returns, and so is a hit that is written down: a process that is killed loses none of it.
  *
@@ -99,7 +100,8 @@ GCACHE_API uint64_t gcache_statistics_get(gcache_statistics const *statistics, g
     X(HIT, 2, "hit", "a lookup that hit, and stands for some others")                                 \
     X(INSERT, 3, "insert", "an entry was stored")                                                     \
     X(NOT_STORED, 4, "not_stored", "something was compiled and not kept; text says why")                     \
-    X(TAKEOVER, 5, "takeover", "a compile's lease was taken over from a process that died; text says which")
+    X(TAKEOVER, 5, "takeover", "a compile's lease was taken over from a process that died; text says which") \
+    X(TIER, 6, "tier", "what a process has had of a tier since it last said so; tier says of which, tier_counts what")
 
 typedef enum gcache_journal_kind {
 #define X(name, value, word, meaning) GCACHE_JOURNAL_##name = value,
@@ -146,6 +148,10 @@ typedef struct gcache_journal_entry {
     gcache_pair const *sources; /* of a miss: hints in the words of the user's program */
     size_t sources_count;
     char const *why_asked;      /* of a miss: as the caller said */
+    char const *tier;           /* of a hit: which served it, "memory", "local" (the directory) or its URL without credentials;
+                                   of TIER: which; "": not known */
+    uint64_t waited_ns;         /* of a hit or miss: how long it waited for tiers */
+    uint64_t const *tier_counts; /* of TIER: GCACHE_TIER_COUNT_COUNT of them (fleet.h); else NULL */
 } gcache_journal_entry;
 
 /* Returning anything but 0 ends the iteration. */

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "cache/handle/cache.h"
 #include "cache/settings/config_file.h"
+#include "cache/tiers/tiers.h"
 #include "store/publish/side.h"
 
 /* *options becomes the defaults if it is NULL. */
@@ -107,6 +108,7 @@ gcache_doctor(gcache *cache, gcache_fact_fn fn, void *state, gcache_error *error
         return GCACHE_OK;
     }
     gci_store_facts(cache->store, fn, state);
+    gci_tiers_report_facts(cache, fn, state);
     if (!gci_config_check(gci_side_directory(cache->store), false, &aside, &what))
         fn(state, GCI_CONFIG_NAME, what.message, "its settings don't count: guardcache repair puts it aside");
     return GCACHE_OK;

@@ -24,8 +24,15 @@ typedef struct gci_breaker {
     _Atomic uint64_t openings;
 } gci_breaker;
 
+/* What a report changes: every further opening after a probe that failed, too, is the same trouble. */
+typedef enum gci_breaker_change {
+    GCI_BREAKER_SAME,
+    GCI_BREAKER_OPENED, /* it was closed */
+    GCI_BREAKER_CLOSED  /* it was open, or half open */
+} gci_breaker_change;
+
 /* Whether a call may go through. true: report it by gci_breaker_report. *out_left_ns: for how long not, if not. */
 bool gci_breaker_admit(gci_breaker *breaker, uint64_t now_ns, uint64_t *out_left_ns);
-void gci_breaker_report(gci_breaker *breaker, uint64_t now_ns, bool trouble);
+gci_breaker_change gci_breaker_report(gci_breaker *breaker, uint64_t now_ns, bool trouble);
 
 #endif

@@ -16,6 +16,13 @@
 
 /* ---- opening ---- */
 
+/* Packets to this host itself don't leave it. */
+static bool
+is_loopback(char const *host)
+{
+    return strcmp(host, "localhost") == 0 || strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0;
+}
+
 static gcache_status
 open_redis(gci_tier_url const *url, gci_tier *tier, gcache_error *error)
 {
@@ -32,6 +39,7 @@ open_redis(gci_tier_url const *url, gci_tier *tier, gcache_error *error)
         .prefix = url->prefix,
         .shown = url->shown,
     };
+    tier->in_clear = url->scheme == GCI_SCHEME_REDIS && !is_loopback(url->host);
     return gci_redis_open(&options, &tier->functions, &tier->object, error);
 }
 
@@ -132,6 +140,7 @@ gci_asking_begin(gci_asking *asking, gci_tier *tier, gci_asking_for purpose, uin
 
     /* Not all of it is set: the message has 256 bytes. */
     asking->tier = tier;
+    asking->purpose = purpose;
     asking->breaker = purpose == GCI_ASK_TO_WRITE ? &tier->writing : &tier->reading;
     asking->answer = GCACHE_TIER_MISS;
     asking->started_ns = gci_clock_steady_ns();
@@ -145,7 +154,7 @@ gci_asking_begin(gci_asking *asking, gci_tier *tier, gci_asking_for purpose, uin
     asking->call.message[0] = '\0';
     asking->call.fenced = false;
     asking->call.round_trips = asking->call.bytes_sent = asking->call.bytes_received = 0;
-    asking->left_alone = !gci_breaker_admit(asking->breaker, asking->started_ns, &left_ns);
+    asking->left_alone = purpose != GCI_ASK_TO_KNOW && !gci_breaker_admit(asking->breaker, asking->started_ns, &left_ns);
     if (asking->left_alone) {
         asking->answer = GCACHE_TIER_TROUBLE;
         asking->call.reason = GCACHE_REASON_REMOTE_UNAVAILABLE;
@@ -154,15 +163,6 @@ gci_asking_begin(gci_asking *asking, gci_tier *tier, gci_asking_for purpose, uin
         gci_tier_add(tier, GCACHE_TIER_COUNT_LEFT_ALONE, 1);
     }
     return !asking->left_alone;
-}
-
-void
-gci_asking_insist(gci_asking *asking)
-{
-    asking->left_alone = false;
-    asking->answer = GCACHE_TIER_MISS;
-    asking->call.reason = GCACHE_REASON_NONE;
-    asking->call.message[0] = '\0';
 }
 
 void
@@ -197,7 +197,8 @@ gci_asking_note(gci_asking *asking, gcache_tier_answer answer)
     if (answer == GCACHE_TIER_TROUBLE && asking->call.reason == GCACHE_REASON_NONE)
         asking->call.reason = GCACHE_REASON_REMOTE_UNAVAILABLE;
     drop_name(asking);
-    gci_tier_add(asking->tier, GCACHE_TIER_COUNT_CALLS, 1);
+    if (asking->purpose != GCI_ASK_TO_KNOW)
+        gci_tier_add(asking->tier, GCACHE_TIER_COUNT_CALLS, 1);
     return asking->answer = answer;
 }
 
@@ -209,20 +210,44 @@ gci_asking_lacks(gci_asking *asking, char const *function)
     return GCACHE_TIER_TROUBLE;
 }
 
+static void
+report_change(gci_asking const *asking, gci_breaker_change change)
+{
+    gci_tier *tier = asking->tier;
+    char const *what = asking->breaker == &tier->writing ? "written to" : "asked";
+    char line[GCACHE_TIER_MESSAGE_SIZE * 2];
+
+    if (change == GCI_BREAKER_SAME || asking->purpose == GCI_ASK_TO_KNOW || tier->changed == NULL)
+        return;
+    if (change == GCI_BREAKER_OPENED)
+        snprintf(line, sizeof line, "%.200s isn't %s for now: %s", tier->shown, what, asking->call.message);
+    else
+        snprintf(line, sizeof line, "%.200s is %s again", tier->shown, what);
+    tier->changed(tier->changed_state, line);
+}
+
+static void
+count_calls(gci_asking const *asking)
+{
+    gcache_tier_call const *call = &asking->call;
+    gcache_tier_count trouble =
+        call->reason == GCACHE_REASON_REMOTE_TIMEOUT ? GCACHE_TIER_COUNT_TIMEOUTS : GCACHE_TIER_COUNT_UNAVAILABLE;
+
+    if (!asking->left_alone && asking->answer == GCACHE_TIER_TROUBLE)
+        gci_tier_add(asking->tier, trouble, 1);
+    gci_tier_add(asking->tier, GCACHE_TIER_COUNT_ROUND_TRIPS, call->round_trips);
+    gci_tier_add(asking->tier, GCACHE_TIER_COUNT_BYTES_SENT, call->bytes_sent);
+    gci_tier_add(asking->tier, GCACHE_TIER_COUNT_BYTES_RECEIVED, call->bytes_received);
+}
+
 uint64_t
 gci_asking_end(gci_asking *asking)
 {
-    gci_tier *tier = asking->tier;
     uint64_t now_ns = gci_clock_steady_ns();
-    bool trouble = asking->answer == GCACHE_TIER_TROUBLE;
 
-    if (!asking->left_alone) {
-        gci_breaker_report(asking->breaker, now_ns, trouble);
-        bool late = asking->call.reason == GCACHE_REASON_REMOTE_TIMEOUT;
-        gci_tier_add(tier, late ? GCACHE_TIER_COUNT_TIMEOUTS : GCACHE_TIER_COUNT_UNAVAILABLE, trouble);
-    }
-    gci_tier_add(tier, GCACHE_TIER_COUNT_ROUND_TRIPS, asking->call.round_trips);
-    gci_tier_add(tier, GCACHE_TIER_COUNT_BYTES_SENT, asking->call.bytes_sent);
-    gci_tier_add(tier, GCACHE_TIER_COUNT_BYTES_RECEIVED, asking->call.bytes_received);
+    if (!asking->left_alone)
+        report_change(asking, gci_breaker_report(asking->breaker, now_ns, asking->answer == GCACHE_TIER_TROUBLE));
+    if (asking->purpose != GCI_ASK_TO_KNOW)
+        count_calls(asking);
     return now_ns - asking->started_ns;
 }

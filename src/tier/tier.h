@@ -14,14 +14,21 @@
 #include <guardcache/fleet.h>
 #include <stdatomic.h>
 
+/* A tier is left alone from now on, or asked again: a line for people, which begins with its name. Called once, by the thread that
+   found out. */
+typedef void (*gci_tier_changed_fn)(void *state, char const *line);
+
 typedef struct gci_tier {
     char *shown; /* its URL without credentials, or what its user calls it */
     gcache_tier_functions const *functions;
     void *object;
     bool owned;  /* it is closed with this */
     bool read_only;
+    bool in_clear; /* what it says can be read and changed on its way from another host */
     uint64_t ttl_ns, timeout_ns, connect_timeout_ns, max_bytes;
     gci_breaker reading, writing; /* a server that is full still answers */
+    gci_tier_changed_fn changed; /* NULL: nobody wants to know */
+    void *changed_state;
     _Atomic uint64_t counts[GCACHE_TIER_COUNT_COUNT];
 } gci_tier;
 
@@ -41,9 +48,16 @@ gci_tier_add(gci_tier *tier, gcache_tier_count count, uint64_t more)
 
 /* ---- asking ---- */
 
+typedef enum gci_asking_for {
+    GCI_ASK_TO_READ,
+    GCI_ASK_TO_WRITE, /* off a caller's way: as much longer as the bytes take at GCI_WRITE_RATE */
+    GCI_ASK_TO_KNOW   /* whether it is there, whatever the breaker says; it isn't counted, and the caller tells what comes of it */
+} gci_asking_for;
+
 /* Calls that belong together, with one deadline for all of them: those of a lookup, of an upload. */
 typedef struct gci_asking {
     gci_tier *tier;
+    gci_asking_for purpose;
     gci_breaker *breaker;
     gcache_tier_call call;
     gcache_tier_answer answer; /* of the last call */
@@ -51,10 +65,6 @@ typedef struct gci_asking {
     bool left_alone;           /* by the breaker: there will be no call */
 } gci_asking;
 
-typedef enum gci_asking_for {
-    GCI_ASK_TO_READ,
-    GCI_ASK_TO_WRITE /* off a caller's way: as much longer as the bytes take at GCI_WRITE_RATE */
-} gci_asking_for;
 
 /* Bytes a second: a slow line's. */
 #define GCI_WRITE_RATE ((uint64_t)1 << 20)
@@ -69,8 +79,6 @@ bool gci_asking_begin(gci_asking *asking, gci_tier *tier, gci_asking_for purpose
          ? gci_asking_note((asking), (asking)->tier->functions->function((asking)->tier->object, &(asking)->call, __VA_ARGS__)) \
          : GCACHE_TIER_TROUBLE)
 
-/* Goes on although the breaker said no: a ping asks in order to know. */
-void gci_asking_insist(gci_asking *asking);
 /* The deadline begins anew: for the next of many calls that nobody waits for as one. */
 void gci_asking_renew(gci_asking *asking);
 

@@ -63,6 +63,7 @@ typedef struct gci_tier_reply {
     gcache_reason reason;      /* of a miss or trouble */
     uint64_t elapsed_ns;
     uint32_t candidates;       /* it has under the key: heads that were good */
+    uint32_t only_there;       /* of those, that this directory hasn't; counted for explanations of what is now */
     uint32_t refused;          /* heads and payloads that were damaged, or that no key of ours signed */
     uint32_t evicted;          /* heads that ran out, and those whose payload is gone */
     char const *message;       /* of trouble, or the first refusal; "" */
@@ -93,6 +94,7 @@ typedef struct gci_trace {
     gci_tier_reply *replies;    /* of tiers, in the order they were asked */
     size_t reply_count;
     gcache_reason local_reason; /* of a miss for a tier's trouble: what would be the reason without; else NONE */
+    char const *candidates_of;  /* the tier whose candidates these are; NULL or "": the local directory */
     char const *served_by;      /* the tier whose candidate it is; NULL: the local directory */
     gcache_error trouble;       /* why the store could not say more; status OK if nothing */
 } gci_trace;
@@ -106,10 +108,19 @@ gci_trial_is_evicted(gci_trace const *trace, gci_trial const *trial)
     return trial->rank >= trace->live_count;
 }
 
+/* Whose candidates they are; NULL: the local directory's. */
+static inline char const *
+gci_trace_tier(gci_trace const *trace)
+{
+    return trace->candidates_of != NULL && trace->candidates_of[0] != '\0' ? trace->candidates_of : NULL;
+}
+
 /* What is kept of a lookup for the journal: of a miss, and of a hit that the caller may refuse. Nobody asks again. */
 typedef struct gci_missed {
     bool kept;        /* context and trace are there */
     uint64_t looked_ns; /* of a miss: what was stored later than this it can't have seen */
+    bool from_tier;   /* of a hit: a tier served it */
+    uint64_t waited_ns; /* for tiers, of a hit */
     bool may_refuse;  /* set before: keep the context of a hit too, because the caller may refuse it */
     gci_context context;
     gci_trace trace;

@@ -311,7 +311,7 @@ report(gcache_compile const *c, gcache_event_kind kind, gcache_entry const *entr
 static void
 leave_note(gcache_compile const *c, gci_product const *p)
 {
-    gci_ended ended = { c->cache, c->graph, c->hints, c->options.request, c->result, 0 };
+    gci_ended ended = { c->cache, c->graph, c->hints, c->options.request, c->result, 0, 0 };
 
     gci_count(&c->cache->counters, GCACHE_COUNTER_NOT_STORED, 1);
     gci_journal_not_stored(&ended, p->note, p->entry.compile_ns);
@@ -616,7 +616,7 @@ gci_compile_begin(gcache_compile *c)
     /* After the miss, which it belongs to. */
     uint64_t former = status == GCACHE_MISS && c->lease != NULL ? gci_lease_former_holder(c->lease) : 0;
     if (former != 0)
-        gci_journal_takeover(&(gci_ended){ c->cache, c->graph, c->hints, c->options.request, c->result, 0 }, former);
+        gci_journal_takeover(&(gci_ended){ c->cache, c->graph, c->hints, c->options.request, c->result, 0, 0 }, former);
     if (status != GCACHE_MISS)
         release(c);
     c->start_ns = gci_clock_steady_ns();

@@ -294,7 +294,7 @@ gci_explain_reason_json(gcache_reason reason, gci_buf *out)
 /* ---- tiers ---- */
 
 static void
-write_reply_json(gci_tier_reply const *reply, gci_buf *out)
+write_reply_json(gci_tier_reply const *reply, bool now, gci_buf *out)
 {
     gci_buf_append_char(out, '{');
     gci_json_member_text(out, "tier", gci_view_text(reply->tier));
@@ -303,6 +303,8 @@ write_reply_json(gci_tier_reply const *reply, gci_buf *out)
     gci_explain_reason_json(reply->reason, out);
     gci_json_member_number(out, "elapsed_ns", reply->elapsed_ns);
     gci_json_member_number(out, "candidates", reply->candidates);
+    if (now)
+        gci_json_member_number(out, "only_there", reply->only_there);
     gci_json_member_number(out, "evicted", reply->evicted);
     gci_json_member_number(out, "refused", reply->refused);
     if (reply->message[0] != '\0')
@@ -311,18 +313,22 @@ write_reply_json(gci_tier_reply const *reply, gci_buf *out)
 }
 
 static void
-write_tiers(gci_trace const *trace, bool hit, gci_buf *out)
+write_tiers(gci_journal_entry const *entry, gci_buf *out)
 {
-    if (hit)
+    gci_trace const *trace = &entry->trace;
+
+    if (entry->kind == GCACHE_JOURNAL_HIT)
         gci_json_member_text(out, "tier", gci_view_text(trace->served_by != NULL ? trace->served_by : "local"));
     if (trace->local_reason != GCACHE_REASON_NONE)
         gci_json_member_text(out, "local_reason", gci_view_text(gcache_reason_name(trace->local_reason)));
+    if (gci_trace_tier(trace) != NULL)
+        gci_json_member_text(out, "candidates_of", gci_view_text(gci_trace_tier(trace)));
     if (trace->reply_count == 0)
         return;
     gci_buf_append_text(out, ", \"tiers\": [");
     for (size_t i = 0; i < trace->reply_count; i++) {
         gci_json_next(out);
-        write_reply_json(&trace->replies[i], out);
+        write_reply_json(&trace->replies[i], entry->at_ns == 0, out);
     }
     gci_buf_append_char(out, ']');
 }
@@ -348,7 +354,7 @@ gci_explain_json(gci_journal_entry const *entry, gci_buf *out)
     write_past(entry, out);
     if (gci_entry_local_reason(entry) == GCACHE_REASON_EVICTED)
         write_eviction(trace, out);
-    write_tiers(trace, entry->kind == GCACHE_JOURNAL_HIT, out);
+    write_tiers(entry, out);
     write_candidates(entry, out);
     gci_buf_append_text(out, "], \"nearest\": [");
     for (size_t i = 0; i < trace->nearest_count; i++) {

@@ -115,6 +115,16 @@ write_miss_summary(gci_journal_entry const *entry, gci_view hints, gci_buf *out)
     }
 }
 
+/* Candidates are the directory's unless a tier got further. */
+static void
+write_whose(gci_trace const *trace, gci_buf *out)
+{
+    char const *tier = gci_trace_tier(trace);
+
+    if (tier != NULL)
+        gci_phrase(out, " of {}", GCI_AS_TEXT(tier));
+}
+
 /* hints: what gci_explain_hints says of them. */
 static void
 tell_summary(gci_journal_entry const *entry, gci_view hints, gci_story *story)
@@ -124,6 +134,7 @@ tell_summary(gci_journal_entry const *entry, gci_view hints, gci_story *story)
 
     gci_phrase(out, trace->live_count == 0 ? "no candidate" : trace->live_count == 1 ? "{} candidate" : "{} candidates",
                GCI_AS_COUNT(trace->live_count));
+    write_whose(trace, out);
     if (entry->kind != GCACHE_JOURNAL_HIT) {
         write_miss_summary(entry, hints, out);
         return;
@@ -157,11 +168,14 @@ write_compiled_for(gci_alike const *alike, gci_buf *out)
 
 /* "9 candidates, each compiled for one value of t0 // 8; yours is 11", and the nearest of them. */
 static void
-tell_alike(gci_alike const *alike, bool all, gci_story *story)
+tell_alike(gci_trace const *trace, gci_alike const *alike, bool all, gci_story *story)
 {
     gci_buf *out = gci_story_begin(story, GCI_BLOCK_SENTENCE);
 
-    gci_phrase(out, all ? "{} candidates, each compiled for " : "{} of them were each compiled for ", GCI_AS_COUNT(alike->count));
+    gci_phrase(out, all ? "{} candidates" : "{} of them", GCI_AS_COUNT(alike->count));
+    if (all)
+        write_whose(trace, out);
+    gci_buf_append_text(out, all ? ", each compiled for " : " were each compiled for ");
     write_compiled_for(alike, out);
     if (!alike->one_bound)
         gci_phrase(out, "; yours is {}", GCI_AS_VIEW(alike->nearest.value));
@@ -186,7 +200,7 @@ tell_all_alike(gci_journal_entry const *entry, gci_failing const *failing, gci_s
     size_t told = 0;
 
     for (size_t i = 0; i < failing->alike_count; i++) {
-        tell_alike(&failing->alike[i], all, story);
+        tell_alike(&entry->trace, &failing->alike[i], all, story);
         told += failing->alike[i].count;
     }
     return told;

@@ -4,15 +4,26 @@
 #include "cache/explain/explanation.h"
 #include "cache/handle/words.h"
 
-/* "2 candidates, none serves (guard_false)" */
+/* "has 2 candidates, one of them only there, none serves: guard_false" */
+static void
+write_candidates(gci_tier_reply const *reply, gci_buf *out)
+{
+    gci_phrase(out, reply->candidates == 1 ? "has {} candidate" : "has {} candidates", GCI_AS_COUNT(reply->candidates));
+    if (reply->only_there == reply->candidates)
+        gci_buf_append_text(out, " that this directory hasn't");
+    else if (reply->only_there != 0)
+        gci_phrase(out, ", {} of them not in this directory", GCI_AS_COUNT(reply->only_there));
+    gci_phrase(out, reply->candidates == 1 ? ", which doesn't serve: {}" : ", none serves: {}",
+               GCI_AS_TEXT(gcache_reason_name(reply->reason)));
+}
+
 static void
 write_miss(gci_tier_reply const *reply, gci_buf *out)
 {
     if (reply->candidates == 0 && reply->evicted == 0 && reply->refused == 0)
         gci_buf_append_text(out, "has nothing under this key");
     else if (reply->candidates != 0)
-        gci_phrase(out, reply->candidates == 1 ? "has {} candidate, which doesn't serve: {}" : "has {} candidates, none serves: {}",
-                   GCI_AS_COUNT(reply->candidates), GCI_AS_TEXT(gcache_reason_name(reply->reason)));
+        write_candidates(reply, out);
     else
         gci_buf_append_text(out, "has nothing under this key any more");
 }

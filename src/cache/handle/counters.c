@@ -79,6 +79,18 @@ gci_count_hit(gci_counters *counters, gci_lane_numbers *lane, uint64_t saved_ns)
     return atomic_compare_exchange_strong(&lane->due, &due, next_due(hits));
 }
 
+/* Reported first, so that nobody else can report it. */
+void
+gci_count_hit_reported(gci_counters *counters, gci_lane_numbers *lane, uint64_t saved_ns)
+{
+    bool shared = is_shared(counters, lane);
+
+    atomic_fetch_add(&lane->reported, 1);
+    atomic_fetch_add(&lane->reported_saved_ns, saved_ns);
+    add(&lane->hits, 1, shared);
+    add(&lane->saved_ns, saved_ns, shared);
+}
+
 void
 gci_counters_forget_parent(gci_counters *counters)
 {

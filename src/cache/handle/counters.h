@@ -4,7 +4,9 @@
  * Invariants:
  *  1. A lane belongs to the first thread that took it, for good: only that thread writes its numbers, so that counting a
  *     hit needs no locked instruction. Threads that find their lane taken share the last one, with locked additions.
- *  2. reported <= hits: hits that the journal knows of. reported, reported_saved_ns and due are touched under the same rule.
+ *  2. reported: hits that the journal knows of. It is more than hits only while a hit that is reported by itself is being
+ *     counted.
+ *     reported_saved_ns and due are touched under the same rule as hits.
  *  3. A thread's identifier may be that of an earlier, ended thread: it inherits that thread's lane.
  *
  * Locking: none; every number is atomic, and a reader sees each as it was at some moment of its reading.
@@ -65,6 +67,9 @@ gci_lane_numbers *gci_counters_lane(gci_counters *counters);
 
 /* Counts one hit. true: it is due to be journaled. */
 bool gci_count_hit(gci_counters *counters, gci_lane_numbers *lane, uint64_t saved_ns);
+
+/* Counts one hit that the journal is told of by itself, whether one is due or not. */
+void gci_count_hit_reported(gci_counters *counters, gci_lane_numbers *lane, uint64_t saved_ns);
 
 /* true if the lane's next hit is due: then its duration is worth measuring. */
 static inline bool

@@ -25,7 +25,8 @@ typedef struct front {
 
 static gci_field const front_fields[] = {
     GCI_NUMBER(front, version, 1, "version", "2; readers skip entries of other versions"),
-    GCI_NUMBER(front, kind, 1, "kind", "1 miss, 2 hit, 3 insert, 4 compiled and not stored, 5 lease taken over"),
+    GCI_NUMBER(front, kind, 1, "kind",
+               "1 miss, 2 hit, 3 insert, 4 compiled and not stored, 5 lease taken over, 6 what a process had of a tier"),
     GCI_NUMBER(front, reason, 1, "reason", "of a miss: its number in `GCACHE_REASON_MAP`"),
     GCI_FLAG(front, cut, "cut", "1: the entry would have been longer than 64 KiB, and only what decided was kept"),
     GCI_NUMBER(front, process, 4, "process", "its id"),
@@ -162,6 +163,8 @@ static gci_field const tiers_fields[] = {
     GCI_LIST(gci_journal_entry, trace.replies, trace.reply_count, &reply_item, "replies", "of tiers, in the order they were asked"),
     GCI_NUMBER_UP_TO(gci_journal_entry, trace.local_reason, 1, GCACHE_REASON_COUNT - 1, "local reason",
                      "of a miss for a tier's trouble: what would be the reason without"),
+    GCI_STRING(gci_journal_entry, trace.candidates_of, "candidates of",
+               "the tier that got further than the directory, whose candidates the trials are of; empty: the directory's"),
 };
 static gci_fields const tiers_table = GCI_FIELDS("journal entry: miss, tiers", gci_journal_entry, tiers_fields);
 
@@ -179,6 +182,14 @@ static gci_field const hit_more_fields[] = {
              "of hints, as the caller said"),
 };
 static gci_fields const hit_more_table = GCI_FIELDS("journal entry: hit, more", gci_journal_entry, hit_more_fields);
+
+/* Where it is known. */
+static gci_field const hit_tier_fields[] = {
+    GCI_STRING(gci_journal_entry, tier, "tier",
+               "that served it: `memory`, `local` (the directory), or its URL without credentials"),
+    GCI_NUMBER(gci_journal_entry, waited_ns, 8, "waited", "for tiers, ns"),
+};
+static gci_fields const hit_tier_table = GCI_FIELDS("journal entry: hit, tier", gci_journal_entry, hit_tier_fields);
 
 static gci_field const insert_fields[] = {
     GCI_STRING(gci_journal_entry, entry, "entry", "its id"),
@@ -198,17 +209,31 @@ static gci_field const takeover_fields[] = {
 };
 static gci_fields const takeover_table = GCI_FIELDS("journal entry: takeover", gci_journal_entry, takeover_fields);
 
+static gci_field const counted_fields[] = {
+    GCI_STRING(gci_tier_counted, name, "name", "as in `GCACHE_TIER_COUNT_MAP`; readers skip others"),
+    GCI_NUMBER(gci_tier_counted, value, 8, "count", ""),
+};
+static gci_fields const counted_item = GCI_FIELDS("tier count", gci_tier_counted, counted_fields);
+
+static gci_field const tier_fields[] = {
+    GCI_STRING(gci_journal_entry, tier, "tier", "its URL without credentials"),
+    GCI_LIST(gci_journal_entry, counted, counted_count, &counted_item, "counts",
+             "since the process wrote its last such entry of it; without those that are 0"),
+};
+static gci_fields const tier_table = GCI_FIELDS("journal entry: tier", gci_journal_entry, tier_fields);
+
 static gci_fields const *const tables_of_kinds[] = {
     [GCACHE_JOURNAL_MISS] = &miss_table,
     [GCACHE_JOURNAL_HIT] = &hit_table,
     [GCACHE_JOURNAL_INSERT] = &insert_table,
     [GCACHE_JOURNAL_NOT_STORED] = &not_stored_table,
     [GCACHE_JOURNAL_TAKEOVER] = &takeover_table,
+    [GCACHE_JOURNAL_TIER] = &tier_table,
 };
 
 gci_fields const *const gci_journal_tables[GCI_JOURNAL_TABLES] = {
-    &front_table, &head_table, &miss_table, &more_table, &asked_table, &tiers_table, &reply_item, &trial_item, &hit_table, &hit_more_table, &insert_table,
-    &not_stored_table, &takeover_table,
+    &front_table, &head_table, &miss_table, &more_table, &asked_table, &tiers_table, &reply_item, &trial_item, &hit_table,
+    &hit_more_table, &hit_tier_table, &insert_table, &not_stored_table, &takeover_table, &tier_table,
 };
 
 /* ---- writing ---- */
@@ -227,8 +252,11 @@ gci_journal_entry_write(gci_buf *out, gci_journal_entry const *entry)
         gci_fields_write(out, &asked_table, entry);
     if (tiers)
         gci_fields_write(out, &tiers_table, entry);
-    if (entry->kind == GCACHE_JOURNAL_HIT && entry->context.request.sources_count != 0)
+    bool served = entry->kind == GCACHE_JOURNAL_HIT && entry->tier != NULL;
+    if (served || (entry->kind == GCACHE_JOURNAL_HIT && entry->context.request.sources_count != 0))
         gci_fields_write(out, &hit_more_table, entry);
+    if (served)
+        gci_fields_write(out, &hit_tier_table, entry);
 }
 
 /* ---- reading ---- */
@@ -246,7 +274,7 @@ get_front(gci_reader *reader, front *out)
 {
     gci_fields_read(reader, &front_table, NULL, out);
     return !reader->failed && out->version == VERSION && out->kind >= GCACHE_JOURNAL_MISS &&
-           out->kind <= GCACHE_JOURNAL_TAKEOVER && out->reason < GCACHE_REASON_COUNT;
+           out->kind <= GCACHE_JOURNAL_TIER && out->reason < GCACHE_REASON_COUNT;
 }
 
 static void
@@ -321,6 +349,20 @@ explain_takeover(gci_journal_entry *entry)
     gci_buf_clear(&text);
 }
 
+/* By their numbers, those that this version knows. */
+static void
+take_counts(gci_journal_entry *entry)
+{
+    entry->tier_counts = gci_arena_array(&entry->arena, GCACHE_TIER_COUNT_COUNT, sizeof *entry->tier_counts);
+    for (size_t i = 0; entry->tier_counts != NULL && i < GCACHE_TIER_COUNT_COUNT; i++) {
+        entry->tier_counts[i] = 0;
+        for (size_t k = 0; k < entry->counted_count; k++) {
+            if (strcmp(entry->counted[k].name, gcache_tier_count_name((gcache_tier_count)i)) == 0)
+                entry->tier_counts[i] = entry->counted[k].value;
+        }
+    }
+}
+
 static bool
 get_rest(gci_reader *reader, gci_journal_entry *entry)
 {
@@ -334,6 +376,8 @@ get_rest(gci_reader *reader, gci_journal_entry *entry)
         gci_fields_read(reader, &tiers_table, &entry->arena, entry);
     if (entry->kind == GCACHE_JOURNAL_HIT && !reader->failed && gci_reader_left(reader) != 0)
         gci_fields_read(reader, &hit_more_table, &entry->arena, entry);
+    if (entry->kind == GCACHE_JOURNAL_HIT && !reader->failed && gci_reader_left(reader) != 0)
+        gci_fields_read(reader, &hit_tier_table, &entry->arena, entry);
     if (reader->failed)
         entry->trace.trial_count = 0;
     if (reader->failed || gci_reader_left(reader) != 0)
@@ -341,6 +385,8 @@ get_rest(gci_reader *reader, gci_journal_entry *entry)
     take_hints(entry);
     if (entry->kind == GCACHE_JOURNAL_TAKEOVER)
         explain_takeover(entry);
+    if (entry->kind == GCACHE_JOURNAL_TIER)
+        take_counts(entry);
     return entry->kind != GCACHE_JOURNAL_MISS || take_miss(entry);
 }
 

@@ -12,6 +12,7 @@
 #include "cache/candidates/context.h"
 #include "cache/candidates/trace.h"
 
+#include <guardcache/fleet.h>
 #include <guardcache/observe.h>
 
 typedef struct gci_kept_hint {
@@ -25,6 +26,12 @@ typedef struct gci_kept_trial {
     gci_candidate candidate;
     gci_view const *provided; /* trial.provided; NULL: nothing */
 } gci_kept_trial;
+
+/* One of a tier's counts, by its word, so that readers know those they know. */
+typedef struct gci_tier_counted {
+    char const *name;
+    uint64_t value;
+} gci_tier_counted;
 
 typedef struct gci_journal_entry {
     uint64_t at_ns;
@@ -54,6 +61,11 @@ typedef struct gci_journal_entry {
     uint64_t compile_ns;   /* of an insert or what wasn't stored; of a miss: what was compiled because of it */
     uint64_t payload_size;
     char const *why;       /* it wasn't stored; of a takeover: in words */
+    char const *tier;      /* of a hit: that served it; of a tier's counts: whose; NULL: not known */
+    uint64_t waited_ns;    /* of a hit: for tiers */
+    gci_tier_counted *counted; /* of a tier, those that aren't 0 */
+    size_t counted_count;
+    uint64_t *tier_counts; /* the same by their numbers, of one that was read; NULL: none */
     uint64_t former;       /* of a takeover, and of a miss that it followed: the process that died; 0: none */
 } gci_journal_entry;
 
@@ -80,7 +92,7 @@ void gci_journal_entry_clear(gci_journal_entry *entry);
 gcache_status gci_journal_entry_open(gci_journal_entry *entry, gcache_error *error);
 
 /* Its byte tables: what every entry begins with, and what follows by kind. */
-#define GCI_JOURNAL_TABLES 13
+#define GCI_JOURNAL_TABLES 15
 extern gci_fields const *const gci_journal_tables[GCI_JOURNAL_TABLES];
 
 #endif

@@ -443,6 +443,7 @@ write_miss(gci_buf *out, gci_context const *context, gcache_result const *result
     entry.trace.replies = trace->replies;
     entry.trace.reply_count = trace->reply_count;
     entry.trace.local_reason = trace->local_reason;
+    entry.trace.candidates_of = trace->candidates_of;
     fill_head(&entry, context, detail);
     fill_request(&entry, context, result, trace, detail);
     fill_trials(&entry, context, trace, detail);
@@ -557,7 +558,8 @@ gci_journal_hit(gci_ended const *ended, gci_unreported unreported)
 {
     return append_ended(ended, &(gci_journal_entry){ .kind = GCACHE_JOURNAL_HIT, .entry = ended->result->entry,
                                                      .hits = unreported.hits, .saved_ns = unreported.saved_ns,
-                                                     .elapsed_ns = ended->elapsed_ns });
+                                                     .elapsed_ns = ended->elapsed_ns, .tier = ended->result->tier,
+                                                     .waited_ns = ended->waited_ns });
 }
 
 void
@@ -575,6 +577,21 @@ void
 gci_journal_takeover(gci_ended const *ended, uint64_t former)
 {
     append_ended(ended, &(gci_journal_entry){ .kind = GCACHE_JOURNAL_TAKEOVER, .former = former });
+}
+
+void
+gci_journal_tier(gcache *cache, char const *tier, uint64_t const *counts)
+{
+    gci_context context = keyless(&(gci_ended){ .cache = cache });
+    gci_tier_counted counted[GCACHE_TIER_COUNT_COUNT];
+    size_t count = 0;
+
+    for (size_t i = 0; i < GCACHE_TIER_COUNT_COUNT; i++) {
+        if (counts[i] != 0)
+            counted[count++] = (gci_tier_counted){ gcache_tier_count_name((gcache_tier_count)i), counts[i] };
+    }
+    append_entry(&context, &(gci_journal_entry){ .kind = GCACHE_JOURNAL_TIER, .tier = tier, .counted = counted,
+                                                 .counted_count = count });
 }
 
 void

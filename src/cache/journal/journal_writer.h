@@ -24,7 +24,8 @@ typedef struct gci_ended {
     gcache_hints const *hints;
     gcache_request const *request;
     gcache_result const *result;
-    uint64_t elapsed_ns;
+    uint64_t elapsed_ns; /* 0: not known */
+    uint64_t waited_ns;  /* of a hit: for tiers */
 } gci_ended;
 
 /* A lookup that missed, with what decided. */
@@ -42,5 +43,8 @@ void gci_journal_not_stored(gci_ended const *ended, char const *why, uint64_t co
 
 /* The caller of a miss goes on with the compile of a process that died with its lease. */
 void gci_journal_takeover(gci_ended const *ended, uint64_t former);
+
+/* What this process has had of a tier since it last said so: GCACHE_TIER_COUNT_COUNT counts. */
+void gci_journal_tier(gcache *cache, char const *tier, uint64_t const *counts);
 
 #endif

@@ -15,7 +15,8 @@ gci_lookup_begin(gci_lookup_report *lookup, gcache *cache, gcache_graph *graph, 
     lookup->lane = gci_counters_lane(&cache->counters);
     lookup->start_ns = 0;
     lookup->missed.kept = lookup->missed.may_refuse = false;
-    lookup->missed.looked_ns = 0;
+    lookup->missed.looked_ns = lookup->missed.waited_ns = 0;
+    lookup->missed.from_tier = false;
     if (cache->event != NULL)
         gci_report_request(cache, graph, request);
     if (cache->event != NULL || (cache->journal && gci_counters_next_is_due(lookup->lane)))
@@ -32,6 +33,21 @@ journal_hit(gci_lookup_report const *lookup)
     /* A hit is counted before its time: another thread may have reported the one without the other. */
     if (unreported.hits == 0 || !gci_journal_hit(&lookup->ended, unreported))
         gci_counters_take_back(lookup->lane, unreported);
+}
+
+/* A tier's hits are rare, and worth knowing one by one. */
+static void
+report_hit_of_tier(gci_lookup_report *lookup)
+{
+    gci_counters *counters = &lookup->ended.cache->counters;
+    gci_unreported one = { 1, lookup->ended.result->compile_ns };
+
+    gci_count_hit_reported(counters, lookup->lane, one.saved_ns);
+    lookup->ended.waited_ns = lookup->missed.waited_ns;
+    if (lookup->ended.elapsed_ns == 0)
+        lookup->ended.elapsed_ns = lookup->missed.waited_ns;
+    if (!gci_journal_hit(&lookup->ended, one))
+        gci_counters_take_back(lookup->lane, one);
 }
 
 /* Those who only listen if they are asked to. */
@@ -51,7 +67,7 @@ report_to_others(gci_ended const *ended)
 }
 
 static void
-report(gci_lookup_report const *lookup)
+report(gci_lookup_report *lookup)
 {
     gcache_result const *result = lookup->ended.result;
     gcache *cache = lookup->ended.cache;
@@ -61,7 +77,9 @@ report(gci_lookup_report const *lookup)
         report_to_others(&lookup->ended);
     if (result->outcome == GCACHE_HIT) {
         gci_counters_notice_fork(&cache->counters, gci_store_forks(cache->store));
-        if (gci_count_hit(&cache->counters, lookup->lane, result->compile_ns) && cache->journal)
+        if (cache->journal && lookup->missed.from_tier)
+            report_hit_of_tier(lookup);
+        else if (gci_count_hit(&cache->counters, lookup->lane, result->compile_ns) && cache->journal)
             journal_hit(lookup);
         return;
     }

@@ -27,6 +27,7 @@
 #include "cache/journal/lookup_report.h"
 #include "cache/lookup/attached_files.h"
 #include "cache/lookup/result.h"
+#include "cache/tiers/account.h"
 #include "cache/tiers/remote.h"
 #include "cache/tiers/upload.h"
 
@@ -381,6 +382,7 @@ local_reason(gcache_result const *result)
 typedef struct so_far {
     gcache_reason reason, trouble; /* trouble of a tier: NONE, or which; a time-out rather than another */
     bool key_is_known;
+    gci_candidates *local; /* that the directory has; NULL: none */
 } so_far;
 
 /* What explain shows of a place's candidates. */
@@ -424,6 +426,16 @@ choose_remotely(gci_context const *context, gci_remote *remote, gci_trace *trace
     return status;
 }
 
+static uint32_t
+count_only_there(gci_candidates const *theirs, gci_candidates *ours)
+{
+    uint32_t count = 0;
+
+    for (size_t i = 0; i < theirs->count; i++)
+        count += ours == NULL || gci_candidates_find(ours, theirs->items[i]->record.id) == NULL;
+    return count;
+}
+
 static bool
 keep_reply(gci_trace *trace, gci_remote const *remote)
 {
@@ -444,9 +456,14 @@ choose_from_tier(gci_context const *context, gci_tier *tier, gci_trace *trace, g
 
     gcache_tier_answer answer = gci_remote_list(&remote, context->cache, tier, &context->key);
     remote.key_is_known = sum->key_is_known;
+    remote.is_lookup = trace == NULL;
     remote.reply.reason = GCACHE_REASON_NO_KEY;
+    if (answer == GCACHE_TIER_HIT && trace != NULL)
+        remote.reply.only_there = count_only_there(remote.set, sum->local);
     if (answer == GCACHE_TIER_HIT)
         status = choose_remotely(context, &remote, trace, sum, inout_set, result, error);
+    if (remote.set != NULL && *inout_set == remote.set)
+        replies->candidates_of = tier->shown;
     gci_remote_end(&remote, status == GCACHE_HIT ? GCACHE_TIER_HIT : GCACHE_TIER_MISS);
     if (remote.reply.answer == GCACHE_TIER_TROUBLE && sum->trouble != GCACHE_REASON_REMOTE_TIMEOUT)
         sum->trouble = remote.reply.reason;
@@ -494,14 +511,19 @@ choose_from_tiers(gci_context const *context, gci_trace *trace, gci_trace *repli
                   gcache_result *result, gcache_error *error)
 {
     gci_tiers *tiers = context->cache->tiers;
-    so_far sum = { .reason = result->reason, .key_is_known = *inout_set != NULL };
+    so_far sum = { .reason = result->reason, .key_is_known = *inout_set != NULL, .local = *inout_set };
     gcache_status status = GCACHE_MISS;
 
     replies->replies = gci_arena_array(&replies->arena, tiers->count, sizeof *replies->replies);
     if (replies->replies == NULL)
         return gci_fail_memory(error);
+    gci_account_begin(context->cache);
+    if (sum.local != NULL)
+        gci_candidates_retain(sum.local);
     for (size_t i = 0; status == GCACHE_MISS && i < tiers->count; i++)
         status = choose_from_tier(context, tiers->items[i], trace, replies, &sum, inout_set, result, error);
+    gci_candidates_release(sum.local);
+    gci_account_go_on(context->cache);
     if (status == GCACHE_HIT)
         replies->served_by = result->tier;
     if (status != GCACHE_MISS || sum.trouble == GCACHE_REASON_NONE)
@@ -546,6 +568,16 @@ bring_nearer(gcache *cache, gci_trace const *replies, gcache_result const *resul
         gci_uploads_add(cache->tiers->uploads, &result->key, result->entry, lacking, NULL);
 }
 
+static uint64_t
+waited_for(gci_trace const *replies)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < replies->reply_count; i++)
+        sum += replies->replies[i].elapsed_ns;
+    return sum;
+}
+
 /* The directory has missed. *out_replies is initialised. */
 static gcache_status
 look_further(gci_context const *context, gci_candidates **inout_set, gci_trace *out_replies, gcache_result *out_result,
@@ -572,6 +604,10 @@ look_up(gci_context const *context, gci_missed *missed, gcache_result *out_resul
     bool further = status == GCACHE_MISS && context->cache->tiers != NULL;
     if (further)
         status = look_further(context, &set, &replies, out_result, error);
+    if (missed != NULL) {
+        missed->from_tier = further && status == GCACHE_HIT;
+        missed->waited_ns = missed->from_tier ? waited_for(&replies) : 0;
+    }
     if (missed != NULL && status == GCACHE_MISS)
         missed->looked_ns = gci_clock_wall_ns();
     if (out_result->reason == GCACHE_REASON_EVICTED && !context->request.probe)

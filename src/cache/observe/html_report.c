@@ -101,6 +101,7 @@ write_sections(gcache *cache, gcache_journal_query const *query, gci_statistics 
     if (status == GCACHE_OK)
         status = gci_report_timeline(cache, query, statistics, out, error);
     write_reasons(statistics, out);
+    gci_report_tiers(statistics, out);
     gci_report_costly(&costly, out);
     gci_costly_clear(&costly);
     if (status == GCACHE_OK && cache->store != NULL)

@@ -36,6 +36,9 @@ void gci_report_first(gci_costly const *costly, gci_buf *out);
 /* All of them, explained. */
 void gci_report_costly(gci_costly const *costly, gci_buf *out);
 
+/* What tiers did (statistics_tiers.c). */
+void gci_report_tiers(gci_statistics const *statistics, gci_buf *out);
+
 /* Hits and misses over time. ERROR_MEMORY, or what reading the journal says. */
 gcache_status gci_report_timeline(gcache *cache, gcache_journal_query const *query, gci_statistics const *statistics, gci_buf *out,
                                   gcache_error *error);

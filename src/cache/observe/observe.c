@@ -126,6 +126,16 @@ remark_of(gci_journal_entry const *entry)
     return entry->kind == GCACHE_JOURNAL_MISS ? entry->bypass : "";
 }
 
+static uint64_t
+waited_of(gci_journal_entry const *entry)
+{
+    uint64_t sum = entry->waited_ns;
+
+    for (size_t i = 0; i < entry->trace.reply_count; i++)
+        sum += entry->trace.replies[i].elapsed_ns;
+    return sum;
+}
+
 static int
 hand_over(void *state, gci_journal_entry *entry)
 {
@@ -151,6 +161,9 @@ hand_over(void *state, gci_journal_entry *entry)
         .payload_size = entry->payload_size,
         .text = remark_of(entry),
         .why_asked = entry->context.request.why_asked != NULL ? entry->context.request.why_asked : "",
+        .tier = entry->tier != NULL ? entry->tier : "",
+        .waited_ns = waited_of(entry),
+        .tier_counts = entry->tier_counts,
     };
 
     return to->fn(to->state, &view);

@@ -304,6 +304,7 @@ add(void *state, gci_journal_entry *entry)
         add_time(statistics, entry->elapsed_ns);
     if (entry->kind == GCACHE_JOURNAL_HIT || entry->kind == GCACHE_JOURNAL_MISS)
         add_lookup(statistics, entry);
+    gci_statistics_add_tier(statistics, entry);
     return statistics->failed || statistics->arena.failed;
 }
 
@@ -316,6 +317,7 @@ gci_statistics_collect(gcache *cache, gcache_journal_query const *query, bool wi
     gcache_status status = gci_history_each(cache, query, add, out_statistics, error);
     if (status == GCACHE_OK && (out_statistics->failed || out_statistics->arena.failed))
         status = gci_fail_memory(error);
+    gci_statistics_sort_tiers(out_statistics);
     return status;
 }
 
@@ -327,6 +329,7 @@ gci_statistics_clear(gci_statistics *statistics)
     free(statistics->keys.items);
     free(statistics->misses_by_cost.items);
     free(statistics->guards.items);
+    free(statistics->tiers.items);
     gci_arena_clear(&statistics->arena);
 }
 

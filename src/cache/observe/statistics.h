@@ -41,6 +41,19 @@ typedef struct gci_groups {
     size_t count, room;
 } gci_groups;
 
+/* Who served hits: "memory", "local", a tier. */
+typedef struct gci_tier_sum {
+    gci_view name;
+    uint64_t served, saved_ns; /* hits, and what compiling them had taken */
+    bool is_counted;           /* some process wrote what it had of it: */
+    uint64_t counts[GCACHE_TIER_COUNT_COUNT];
+} gci_tier_sum;
+
+typedef struct gci_tier_sums {
+    gci_tier_sum *items;
+    size_t count, room;
+} gci_tier_sums;
+
 typedef struct gci_statistics {
     gci_arena arena;
     uint64_t hits, saved_ns, inserts, not_stored, cost_ns;
@@ -48,6 +61,7 @@ typedef struct gci_statistics {
     uint64_t times[GCI_TIME_BUCKETS], timed, time_sum_ns; /* of hits that were measured */
     uint64_t oldest_ns, newest_ns;                        /* of the journal's entries; 0 without any */
     gci_groups labels, spaces, keys, misses_by_cost, guards; /* labels and spaces don't tell labels of their own apart */
+    gci_tier_sums tiers;
     gci_view label;   /* of the entry that is being added, as `labels` has it: equal ones are in one place */
     bool with_guards; /* groups of guards are wanted: every miss has to be explained for them */
     bool failed;
@@ -71,6 +85,13 @@ double gci_percent(uint64_t part, uint64_t whole);
 gci_view gci_group_name(gci_group const *group);
 /* What that leaves unsaid: " and 2 more labels, 5 unlabelled", or nothing. */
 void gci_group_write_others(gci_group const *group, gci_buf *out);
+
+/* statistics_tiers.c: an entry added; tiers in the order in which they are shown; and as text, nothing where no tier is known. */
+void gci_statistics_add_tier(gci_statistics *statistics, gci_journal_entry const *entry);
+void gci_statistics_sort_tiers(gci_statistics *statistics);
+void gci_statistics_write_tiers(gci_statistics const *statistics, gci_buf *out);
+void gci_statistics_write_tiers_json(gci_statistics const *statistics, gci_buf *out);
+void gci_statistics_write_tiers_prometheus(gci_statistics const *statistics, gci_buf *out);
 
 /* Costliest first, then most misses. */
 void gci_groups_sort(gci_groups *groups);

@@ -69,7 +69,7 @@ write_entries(shown const *all, gci_buf *out)
 
 /* From which tier the candidates of the lookups came. */
 static void
-write_tiers(gci_store_stats const *store, gci_buf *out)
+write_asked(gci_store_stats const *store, gci_buf *out)
 {
     uint64_t memory = store->counters[GCI_COUNT_MEMORY_HITS], disk = store->counters[GCI_COUNT_DISK_READS];
 
@@ -122,7 +122,8 @@ write_text(shown const *all, gci_buf *out)
 {
     write_lookups(&all->statistics, out);
     write_entries(all, out);
-    write_tiers(&all->store, out);
+    write_asked(&all->store, out);
+    gci_statistics_write_tiers(&all->statistics, out);
     if (all->statistics.oldest_ns != 0)
         gci_phrase(out, "since {}\n", GCI_AS_TIME(all->statistics.oldest_ns));
     write_times(&all->statistics, out);
@@ -213,6 +214,7 @@ write_json(shown const *all, gci_buf *out)
     write_times_json(statistics, out);
     write_groups_json("labels", &statistics->labels, out);
     write_groups_json("namespaces", &statistics->spaces, out);
+    gci_statistics_write_tiers_json(statistics, out);
     write_counters_json(all, out);
     gci_buf_append_text(out, "}\n");
 }
@@ -269,6 +271,7 @@ write_prometheus(shown const *all, gci_buf *out)
 #define X(name, word, text) write_metric(out, word "_total", "counter", text, (double)all->store.counters[GCI_COUNT_##name]);
     GCACHE_STATISTIC_COUNTER_MAP(X)
 #undef X
+    gci_statistics_write_tiers_prometheus(statistics, out);
     write_times_prometheus(statistics, out);
 }
 

@@ -94,7 +94,7 @@ gci_remote_list(gci_remote *remote, gcache *cache, gci_tier *tier, gcache_key co
     remote->cache = cache;
     remote->key = *key;
     remote->reply = (gci_tier_reply){ .tier = tier->shown, .message = "" };
-    remote->key_is_known = false;
+    remote->is_lookup = remote->key_is_known = false;
     remote->set = NULL;
     remote->frames = NULL;
     remote->places = NULL;
@@ -102,7 +102,6 @@ gci_remote_list(gci_remote *remote, gcache *cache, gci_tier *tier, gcache_key co
     remote->message[0] = '\0';
     remote->arrival.set = NULL;
     gci_arena_init(&remote->arena, GCACHE_TIER_LIST_BYTES_MAX * 2);
-    gci_tier_add(tier, GCACHE_TIER_COUNT_ASKED, 1);
     if (!gci_asking_begin(&remote->asking, tier, GCI_ASK_TO_READ, 0))
         return GCACHE_TIER_TROUBLE;
     gcache_tier_answer answer = GCI_ASK(&remote->asking, list, key, take_head, remote);
@@ -313,6 +312,15 @@ gci_remote_fetch(gci_remote *remote, gci_candidate *candidate, gci_payload *out_
 
 /* ---- the end ---- */
 
+static void
+count_lookup(gci_tier *tier, gci_tier_reply const *reply)
+{
+    gci_tier_add(tier, GCACHE_TIER_COUNT_ASKED, 1);
+    gci_tier_add(tier, GCACHE_TIER_COUNT_ASKING_NS, reply->elapsed_ns);
+    if (reply->answer != GCACHE_TIER_TROUBLE)
+        gci_tier_add(tier, reply->answer == GCACHE_TIER_HIT ? GCACHE_TIER_COUNT_HITS : GCACHE_TIER_COUNT_MISSES, 1);
+}
+
 void
 gci_remote_end(gci_remote *remote, gcache_tier_answer answer)
 {
@@ -329,9 +337,8 @@ gci_remote_end(gci_remote *remote, gcache_tier_answer answer)
         remote->reply.reason = GCACHE_REASON_NONE;
     remote->reply.message = remote->message;
     remote->reply.elapsed_ns = gci_asking_end(asking);
-    gci_tier_add(tier, GCACHE_TIER_COUNT_ASKING_NS, remote->reply.elapsed_ns);
-    if (answer != GCACHE_TIER_TROUBLE)
-        gci_tier_add(tier, answer == GCACHE_TIER_HIT ? GCACHE_TIER_COUNT_HITS : GCACHE_TIER_COUNT_MISSES, 1);
+    if (remote->is_lookup && !asking->left_alone)
+        count_lookup(tier, &remote->reply);
 }
 
 void

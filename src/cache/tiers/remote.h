@@ -22,6 +22,7 @@ typedef struct gci_remote {
     gcache_key key;
     gci_asking asking;
     gci_tier_reply reply;
+    bool is_lookup;          /* set by one that isn't an explanation: only those are counted as asking */
     bool key_is_known;       /* the store has the key's description */
     gci_candidates *set;     /* NULL: there are none */
     gci_arena arena;

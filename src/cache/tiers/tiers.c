@@ -2,6 +2,8 @@
 #include "cache/tiers/tiers.h"
 
 #include "base/check.h"
+#include "base/system/clock.h"
+#include "cache/tiers/account.h"
 #include "cache/tiers/fleet_lease.h"
 #include "cache/tiers/upload.h"
 #include "tier/url.h"
@@ -49,6 +51,19 @@ gci_tiers_writable(gci_tiers const *tiers)
     return writable;
 }
 
+static void
+listen(gcache *cache)
+{
+    gci_tiers *tiers = cache->tiers;
+
+    tiers->told_ns = gci_clock_steady_ns();
+    tiers->forks = gci_store_forks(cache->store);
+    for (size_t i = 0; i < tiers->count; i++) {
+        tiers->items[i]->changed = gci_account_changed;
+        tiers->items[i]->changed_state = cache;
+    }
+}
+
 gcache_status
 gci_tiers_open(gcache *cache, gcache_options const *options, gcache_error *error)
 {
@@ -60,6 +75,7 @@ gci_tiers_open(gcache *cache, gcache_options const *options, gcache_error *error
     if (cache->tiers == NULL)
         return gci_fail_memory(error);
     gcache_status status = open_all(cache->tiers, options, error);
+    listen(cache);
     if (status != GCACHE_OK || !gci_is_open(&cache->gate, GCI_STORE))
         return status;
     cache->tiers->uploads = gci_uploads_new(cache);
@@ -77,6 +93,7 @@ gci_tiers_close(gcache *cache)
         return;
     gci_uploads_free(tiers->uploads, wait_ns);
     gci_keeper_free(tiers->keeper);
+    gci_account_end(cache);
     for (size_t i = 0; i < tiers->count; i++)
         gci_tier_free(tiers->items[i]);
     free(tiers);

@@ -125,6 +125,15 @@ wait_for(gci_uploads *u, pthread_cond_t *condition, uint64_t wait_ns)
 
 /* ---- offering ---- */
 
+/* Trouble names its tier, and so does the line. */
+static char const *
+without_name(char const *why, char const *shown)
+{
+    size_t size = strlen(shown);
+
+    return strncmp(why, shown, size) == 0 && strncmp(why + size, ": ", 2) == 0 ? why + size + 2 : why;
+}
+
 static void
 give_up(gci_uploads *u, upload const *item, char const *why)
 {
@@ -136,7 +145,8 @@ give_up(gci_uploads *u, upload const *item, char const *why)
         if ((item->tiers & 1U << i) == 0)
             continue;
         gci_tier_add(tiers->items[i], GCACHE_TIER_COUNT_NOT_PUBLISHED, 1);
-        snprintf(line, sizeof line, "entry %s didn't reach %s: %s", item->id, tiers->items[i]->shown, why);
+        char const *shown = tiers->items[i]->shown;
+        snprintf(line, sizeof line, "entry %s didn't reach %s: %s", item->id, shown, without_name(why, shown));
         if (options->log != NULL)
             options->log(options->log_state, line);
     }
@@ -192,7 +202,9 @@ offer(gci_uploads *u, upload *item, gcache_error *trouble)
             item->tiers |= 1U << i;
             gci_fail(trouble, GCACHE_ERROR_BUSY, "%s: %s", tiers->items[i]->shown, asking.call.message);
         } else if (answer == GCACHE_TIER_MISS) {
-            give_up(u, &(upload){ .key = item->key, .tiers = 1U << i }, asking.call.message);
+            upload refused = *item;
+            refused.tiers = 1U << i;
+            give_up(u, &refused, asking.call.message);
         }
     }
     gci_parcel_clear(&parcel);

@@ -43,8 +43,8 @@ gcache_tiers_each(gcache *cache, gcache_tier_state_fn fn, void *state, gcache_er
     return status;
 }
 
-static void
-ignore(void *state, char const *name, uint64_t value)
+void
+gci_tier_ignore_number(void *state, char const *name, uint64_t value)
 {
     (void)state, (void)name, (void)value;
 }
@@ -55,9 +55,8 @@ ping(gci_tier *tier, gcache_tier_number_fn number, gcache_tier_state_fn fn, void
     gcache_tier_state said = { .message = "" };
     gci_asking asking;
 
-    if (!gci_asking_begin(&asking, tier, GCI_ASK_TO_READ, 0))
-        gci_asking_insist(&asking);
-    said.answer = GCI_ASK(&asking, statistics, number != NULL ? number : ignore, state);
+    gci_asking_begin(&asking, tier, GCI_ASK_TO_KNOW, 0);
+    said.answer = GCI_ASK(&asking, statistics, number != NULL ? number : gci_tier_ignore_number, state);
     said.elapsed_ns = gci_asking_end(&asking);
     said.reason = asking.call.reason;
     if (said.answer == GCACHE_TIER_TROUBLE)

@@ -12,6 +12,8 @@
 #include "cli/observe/journal_query.h"
 #include "cli/shared/scratch.h"
 
+#include <guardcache/fleet.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -65,6 +67,31 @@ shown_name(gcache_journal_entry const *entry, char const *name)
     return name;
 }
 
+/* "asked 3   hits 2   round_trips 4": those that aren't 0. */
+static void
+write_counts(gci_buf *out, uint64_t const *counts)
+{
+    for (int i = 0; i < GCACHE_TIER_COUNT_COUNT; i++) {
+        char const *name = gcache_tier_count_name((gcache_tier_count)i);
+        if (counts[i] != 0 && i == GCACHE_TIER_COUNT_ASKING_NS)
+            gci_buf_format(out, "  asking for %s", cli_duration(counts[i]).text);
+        else if (counts[i] != 0)
+            gci_buf_format(out, "  %s %llu", name, (unsigned long long)counts[i]);
+    }
+}
+
+/* A hit that wasn't the directory's, and what a lookup waited. */
+static void
+write_tier(gci_buf *out, gcache_journal_entry const *entry)
+{
+    if (entry->waited_ns == 0)
+        return;
+    if (entry->kind == GCACHE_JOURNAL_HIT)
+        gci_visible_format(out, "  from %s in %s", entry->tier, cli_duration(entry->waited_ns).text);
+    else
+        gci_buf_format(out, "  tiers were asked for %s", cli_duration(entry->waited_ns).text);
+}
+
 static void
 write_line(gci_buf *out, gcache_journal_entry const *entry)
 {
@@ -72,7 +99,14 @@ write_line(gci_buf *out, gcache_journal_entry const *entry)
     size_t start = out->size;
     write_what(out, entry);
     int width = (int)(out->size - start);
-    gci_buf_format(out, "%*s  %.8s", width < WHAT_WIDTH ? WHAT_WIDTH - width : 0, "", cli_hex(&entry->key).text);
+    gci_buf_format(out, "%*s  ", width < WHAT_WIDTH ? WHAT_WIDTH - width : 0, "");
+    if (entry->kind == GCACHE_JOURNAL_TIER) {
+        gci_visible_format(out, "%s", entry->tier);
+        write_counts(out, entry->tier_counts);
+        gci_buf_append_char(out, '\n');
+        return;
+    }
+    gci_buf_format(out, "%.8s", cli_hex(&entry->key).text);
     if (entry->label[0] != '\0')
         gci_visible_format(out, "  %s", entry->label);
     for (size_t i = 0; i < entry->hint_count; i++)
@@ -80,6 +114,7 @@ write_line(gci_buf *out, gcache_journal_entry const *entry)
                            entry->hints[i].literal);
     if (entry->compile_ns != 0)
         gci_buf_format(out, "  compiled in %s", cli_duration(entry->compile_ns).text);
+    write_tier(out, entry);
     if (entry->text[0] != '\0')
         gci_visible_format(out, "  %s", entry->text);
     gci_buf_append_char(out, '\n');
@@ -94,11 +129,23 @@ set_times(cli_object *object, gcache_journal_entry const *entry)
         cli_object_set_count(object, "hits", entry->hits);
         cli_object_set_count(object, "saved_ns", entry->saved_ns);
         cli_object_set_count(object, "elapsed_ns", entry->elapsed_ns);
+        cli_object_set_nonempty(object, "tier", entry->tier);
+        cli_object_set_count(object, "waited_ns", entry->waited_ns);
         return;
     }
+    if (entry->kind == GCACHE_JOURNAL_MISS)
+        cli_object_set_count(object, "waited_ns", entry->waited_ns);
     cli_object_set_count(object, "compile_ns", entry->compile_ns);
     if (entry->kind == GCACHE_JOURNAL_INSERT)
         cli_object_set_count(object, "payload_size", entry->payload_size);
+}
+
+static void
+set_counts(cli_object *object, gcache_journal_entry const *entry)
+{
+    cli_object_set_text(object, "tier", entry->tier);
+    for (int i = 0; i < GCACHE_TIER_COUNT_COUNT; i++)
+        cli_object_set_count(object, gcache_tier_count_name((gcache_tier_count)i), entry->tier_counts[i]);
 }
 
 static void
@@ -123,7 +170,10 @@ write_object(gci_buf *out, gcache_journal_entry const *entry, gci_arena *arena)
     if (entry->sources_count != 0)
         cli_object_set(&object, "sources", sources.map);
     cli_object_set_nonempty(&object, "entry", entry->entry);
-    set_times(&object, entry);
+    if (entry->kind == GCACHE_JOURNAL_TIER)
+        set_counts(&object, entry);
+    else
+        set_times(&object, entry);
     if (entry->text[0] != '\0')
         cli_object_set_text(&object, "text", entry->text);
     if (entry->why_asked[0] != '\0')
@@ -238,7 +288,8 @@ cli_command const cli_cmd_journal = {
     .name = "journal",
     .summary = "list past misses, inserts and hits",
     .about = "One line an entry, oldest first: when, which process, what, the key, whose, the hints. Misses and inserts are\n"
-             "all there, as far back as the journal goes; of many hits, one stands for others (1 of N). guardcache explain\n"
+             "all there, as far back as the journal goes; of many hits, one stands for others (1 of N), but for those that\n"
+             "a tier served. What a process had of a tier it writes down every two minutes and at its end. guardcache explain\n"
              "--last tells a miss in full.\n" CLI_JOURNAL_NAMESPACE,
     .options = table,
     .options_size = sizeof(options),

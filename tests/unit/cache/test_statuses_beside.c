@@ -3,6 +3,8 @@
  */
 #include "statuses.h"
 
+#include <guardcache/fleet.h>
+
 /* ---- tuning ---- */
 
 static char const *const choices[] = { "a" };
@@ -530,6 +532,101 @@ CASE(gcache_tier_memory_new, OK)
     return status;
 }
 
+/* The cache again, with a tier in memory, which stays until `close_tier`. */
+static gcache_tier_functions const *tier_functions;
+static void *tier_object;
+
+static void
+open_tier(trial *t, bool tier_read_only, bool read_only, bool disabled)
+{
+    gcache_options options = with(read_only, disabled);
+    gcache_tier_user user = { .name = "memory://status", .read_only = tier_read_only };
+
+    assert_int_equal(gcache_tier_memory_new(&tier_functions, &tier_object, NULL), GCACHE_OK);
+    user.functions = tier_functions;
+    user.tier = tier_object;
+    options.user_tiers = &user;
+    options.user_tier_count = 1;
+    fixture_reopen(t->f, &options);
+}
+
+static gcache_status
+close_tier(trial *t, gcache_status status)
+{
+    reopen(t, false, false);
+    tier_functions->close(tier_object);
+    return status;
+}
+
+static int
+pass_over(void *state, gcache_tier_state const *tier)
+{
+    (void)state, (void)tier;
+    return 0;
+}
+
+CASE(gcache_tiers_each, OK)
+{
+    open_tier(t, false, false, false);
+    return close_tier(t, gcache_tiers_each(C, pass_over, NULL, E));
+}
+
+CASE(gcache_tiers_each, ERROR_ARGUMENT) { return gcache_tiers_each(C, NULL, NULL, E); }
+
+CASE(gcache_tiers_ping, OK)
+{
+    open_tier(t, false, false, false);
+    gcache_tier_memory_fail(tier_object, &(gcache_tier_faults){ .refuse = true });
+    return close_tier(t, gcache_tiers_ping(C, NULL, pass_over, NULL, E));
+}
+
+CASE(gcache_tiers_ping, ERROR_ARGUMENT) { return gcache_tiers_ping(C, NULL, NULL, NULL, E); }
+
+CASE(gcache_tiers_flush, OK)
+{
+    open_tier(t, false, false, false);
+    stored(t);
+    return close_tier(t, gcache_tiers_flush(C, UINT64_C(10000000000), E));
+}
+
+CASE(gcache_tiers_flush, ERROR_BUSY)
+{
+    open_tier(t, false, false, false);
+    gcache_tier_memory_fail(tier_object, &(gcache_tier_faults){ .refuse = true });
+    stored(t);
+    return close_tier(t, gcache_tiers_flush(C, 1000000, E));
+}
+
+CASE(gcache_tiers_flush, ERROR_ARGUMENT)
+{
+    (void)t;
+    return gcache_tiers_flush(NULL, 0, E);
+}
+
+static gcache_status
+sync_one(trial *t, bool tier_read_only, bool read_only, bool disabled, gcache_tier_faults faults)
+{
+    gcache_sync_options both = GCACHE_SYNC_OPTIONS_INIT;
+
+    stored(t);
+    open_tier(t, tier_read_only, read_only, disabled);
+    gcache_tier_memory_fail(tier_object, &faults);
+    return close_tier(t, gcache_tiers_sync(C, &both, NULL, E));
+}
+
+CASE(gcache_tiers_sync, OK) { return sync_one(t, false, false, false, (gcache_tier_faults){ 0 }); }
+CASE(gcache_tiers_sync, ERROR_READ_ONLY) { return sync_one(t, false, true, false, (gcache_tier_faults){ 0 }); }
+CASE(gcache_tiers_sync, REFUSED) { return sync_one(t, false, false, true, (gcache_tier_faults){ 0 }); }
+CASE(gcache_tiers_sync, ERROR_IO) { return sync_one(t, false, false, false, (gcache_tier_faults){ .refuse = true }); }
+
+CASE(gcache_tiers_sync, ERROR_ARGUMENT)
+{
+    gcache_sync_options nonsense = GCACHE_SYNC_OPTIONS_INIT;
+
+    nonsense.tier = "nonsense";
+    return gcache_tiers_sync(C, &nonsense, NULL, E);
+}
+
 #define CASES(X)                                                                                      \
     X(gcache_timings_get, HIT) X(gcache_timings_get, MISS) X(gcache_timings_get, ERROR_ARGUMENT)      \
     X(gcache_timings_put, OK) X(gcache_timings_put, REFUSED) X(gcache_timings_put, ERROR_ARGUMENT)    \
@@ -583,7 +680,12 @@ CASE(gcache_tier_memory_new, OK)
     X(gcache_bundle_begin, MISS) X(gcache_bundle_begin, ERROR_ARGUMENT) X(gcache_bundle_begin, HIT)   \
     X(gcache_bundle_end, OK)                                                                          \
     X(gcache_source_hash, OK)                                                                         \
-    X(gcache_tier_memory_new, OK)
+    X(gcache_tier_memory_new, OK)                                                                     \
+    X(gcache_tiers_each, OK) X(gcache_tiers_each, ERROR_ARGUMENT)                                     \
+    X(gcache_tiers_ping, OK) X(gcache_tiers_ping, ERROR_ARGUMENT)                                     \
+    X(gcache_tiers_flush, OK) X(gcache_tiers_flush, ERROR_BUSY) X(gcache_tiers_flush, ERROR_ARGUMENT) \
+    X(gcache_tiers_sync, OK) X(gcache_tiers_sync, ERROR_READ_ONLY) X(gcache_tiers_sync, REFUSED)      \
+    X(gcache_tiers_sync, ERROR_IO) X(gcache_tiers_sync, ERROR_ARGUMENT)
 
 static status_case const all[] = { CASES(STATUS_CASE) };
 
