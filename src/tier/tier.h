@@ -20,7 +20,7 @@ typedef struct gci_tier {
     void *object;
     bool owned;  /* it is closed with this */
     bool read_only;
-    uint64_t ttl_ns, timeout_ns, connect_timeout_ns, max_bytes;
+    uint64_t ttl_ns, timeout_ns, connect_timeout_ns, lease_ns, max_bytes;
     gci_breaker reading, writing; /* a server that is full still answers */
     _Atomic uint64_t counts[GCACHE_TIER_COUNT_COUNT];
 } gci_tier;
