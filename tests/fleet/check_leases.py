@@ -16,7 +16,7 @@ from collections import Counter
 from pathlib import Path
 
 from fleet import PREFIX, Died, Server, Trial, Worker, drive, parser, url_of, wait_until
-from proxy import Proxy
+from proxy import LATE_SECONDS, Proxy
 
 HOSTS = 4
 COMPILE_MS = 60
@@ -24,6 +24,8 @@ FLUSH_MS = 20000
 STEPS = ("die-before", "die-within", "die-after", "die-stored")
 # Whoever waits looks every half second; a crowded machine is slow besides.
 SLACK_SECONDS = 3.0
+# In the request for a lease alone.
+LEASE = b"pcall('TIME')"
 
 
 class Compiles:
@@ -59,6 +61,8 @@ class Fleet:
         if step != "none":
             wait_until("the first compiles", lambda: bool(self.compiles.of(key)))
         for number in order[1:]:
+            # Some come when the first has just stored it.
+            time.sleep(self.trial.random.uniform(0, 3 * COMPILE_MS / 1000 / len(order)) if step == "none" else 0)
             self.workers[number].tell("compile", key, 1, "none", COMPILE_MS)
         answers = {number: self.hear(number) for number in order}
         self.judge(key, step, {number: answer for number, answer in answers.items() if answer}, self.workers[first].pid)
@@ -98,6 +102,24 @@ class Fleet:
             self.took_over.append(began - died)
             most_seconds = trial.options.lease_ms / 1000 + SLACK_SECONDS
             trial.expect(began - died <= most_seconds, f"{key}, {step}: taken over after {began - died:.2f} s")
+
+
+def late_asker(fleet: Fleet) -> None:
+    """He has missed, and asks for the lease when who compiled has stored and given it back: then he looks again."""
+    trial = fleet.trial
+    proxy = Proxy(fleet.server.path, trial.seed)
+    late = trial.worker("late", url_of(proxy.port, f"timeout-ms=3000&lease-ms={trial.options.lease_ms}"))
+    late.ask("lookup", "warm", 1)
+    proxy.set("late", LEASE)
+    leader = fleet.workers[0]
+    leader.tell("compile", "late", 1, "none", int(LATE_SECONDS * 600))
+    wait_until("the leader compiles", lambda: bool(fleet.compiles.of("late")))
+    late.tell("compile", "late", 1, "none", 1)
+    first = leader.hear()
+    leader.ask("flush", FLUSH_MS)
+    second = late.hear()
+    trial.expect(first["status"] == "miss" and second["status"] == "hit", f"who asks late compiles again: {first} {second}")
+    proxy.close()
 
 
 def stale_leader(fleet: Fleet, cut_off: bool) -> None:
@@ -147,6 +169,7 @@ def run(trial: Trial) -> None:
         f"{max(fleet.took_over, default=0):.2f} s, leases of {trial.options.lease_ms} ms",
         flush=True,
     )
+    late_asker(fleet)
     for cut_off in (False, True):
         stale_leader(fleet, cut_off)
     with fleet.server.client() as client:

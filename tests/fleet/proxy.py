@@ -10,6 +10,7 @@ A fault is a word and what must stand in a request for its reply to suffer ("" i
   garbage       random bytes in place of the reply
   long, short   the first length in the reply says more, or less, than follows
   flip          a bit of the reply's last quarter is another one
+  late          the request is handed on half a second later
   swap          the reply that was kept (Proxy.keep) in place of this one
 """
 
@@ -25,6 +26,7 @@ from random import Random
 LENGTH = re.compile(rb"\$(\d+)\r\n")
 CHUNK = 1 << 16
 DRIP_SECONDS = 0.02
+LATE_SECONDS = 0.5
 
 
 class Link:
@@ -51,6 +53,8 @@ class Link:
         try:
             while chunk := self.near.recv(CHUNK):
                 self.asked = chunk
+                if self.suffers("late"):
+                    time.sleep(LATE_SECONDS)
                 if not self.suffers("hang"):
                     self.far.sendall(chunk)
         except OSError:
@@ -75,7 +79,7 @@ class Link:
         proxy = self.proxy
         if proxy.keeping and proxy.keeping in self.asked:
             proxy.kept = reply
-        if proxy.where not in self.asked or proxy.fault == "pass":
+        if proxy.where not in self.asked or proxy.fault in ("pass", "late"):
             self.near.sendall(reply)
             return
         proxy.harmed += 1

@@ -147,9 +147,13 @@ offer(gci_uploads *u, upload *item, gcache_error *trouble)
                                                        &asking);
         if (answer == GCACHE_TIER_TROUBLE) {
             item->tiers |= 1U << i;
-            gci_fail(trouble, GCACHE_ERROR_BUSY, "%s: %s", tiers->items[i]->shown, asking.call.message);
+            /* That it is left alone says less than why. */
+            if (!asking.left_alone || u->trouble.status == GCACHE_OK)
+                gci_fail(trouble, GCACHE_ERROR_BUSY, "%s: %s", tiers->items[i]->shown, asking.call.message);
         } else if (answer == GCACHE_TIER_MISS) {
-            give_up(u, &(upload){ .key = item->key, .tiers = 1U << i }, asking.call.message);
+            upload refused = *item;
+            refused.tiers = 1U << i;
+            give_up(u, &refused, asking.call.message);
         }
     }
     gci_parcel_clear(&parcel);
@@ -209,7 +213,8 @@ work(void *state)
         lock(u);
         u->current = NULL;
         if (item->tiers != 0) {
-            u->trouble = trouble;
+            if (trouble.status != GCACHE_OK)
+                u->trouble = trouble;
             list_append(&u->late, item);
         } else {
             free(item);
