@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """A group decides alike: members on four hosts ask the same, compile what is never twice the same, and are killed meanwhile.
 
-    check_groups.py --worker FILE --command FILE [--members 16] [--rounds 200] [--kill 0.2] [--lease-ms 500] [--seconds N]
+    check_groups.py --worker FILE --command FILE [--members 16] [--rounds 200] [--kill 0.1] [--lease-ms 500] [--seconds N]
 
-In a round every member asks; with the probability --kill one or two of them are killed on the way and, started again, ask once
-more. Of every third round a host has something stored that others haven't, so that a lookup by each would diverge. All who
+In a round every member asks; with the probability --kill some are killed on the way, or would be while they compile, and, started
+again, ask once more. Of every third round a host has something stored that others haven't, so that a lookup by each would diverge. All who
 end a round must have the same bytes.
 """
 
@@ -17,6 +17,7 @@ from fleet import Died, Trial, Worker, drive, parser
 
 HOSTS = 4
 COMPILE_MS = 4
+STEPS = ("die-before", "die-within", "die-after", "die-stored")
 
 
 class Group:
@@ -47,6 +48,14 @@ class Group:
         self.members[number].kill()
         self.members[number] = self.start(number)
 
+    def choose_victims(self) -> dict[int, str]:
+        """Killed at any moment; or half of them would die at a step of the compile, if they came so far."""
+        random = self.trial.random
+        numbers = range(len(self.members))
+        if random.random() < 0.5:
+            return dict.fromkeys(random.sample(numbers, random.choice((1, 1, 2))), "none")
+        return {victim: random.choice(STEPS) for victim in random.sample(numbers, len(self.members) // 2)}
+
     def begin(self, name: str, victims: dict[int, str]) -> None:
         order = list(range(len(self.members)))
         self.trial.random.shuffle(order)
@@ -71,9 +80,7 @@ class Group:
         if number % 3 == 0:
             self.alone[number // 3 % HOSTS].ask("put", name, f"stored-{random.random()}")
         if random.random() < self.trial.options.kill:
-            for victim in random.sample(range(len(self.members)), random.choice((1, 1, 2))):
-                # Those that compile nothing don't reach their step, and live.
-                victims[victim] = random.choice(("none", "die-before", "die-within", "die-after", "die-stored"))
+            victims = self.choose_victims()
         self.begin(name, victims)
         answers = [self.hear(n, name) for n in range(len(self.members))]
         hashes = Counter(str(answer["hash"]) for answer in answers)
@@ -106,7 +113,7 @@ def main() -> None:
     words = parser(__doc__)
     words.add_argument("--members", type=int, default=16)
     words.add_argument("--rounds", type=int, default=200)
-    words.add_argument("--kill", type=float, default=0.2)
+    words.add_argument("--kill", type=float, default=0.1)
     words.add_argument("--lease-ms", type=int, default=500)
     words.add_argument("--seconds", type=float, default=0)
     drive(words.parse_args(), run)

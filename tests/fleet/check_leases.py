@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """One of a whole fleet compiles: processes on four hosts want the same at once, and leaders die or are stopped.
 
-    check_leases.py --worker FILE --command FILE [--rounds 24] [--processes 16] [--lease-ms 1000]
+    check_leases.py --worker FILE --command FILE [--rounds 16] [--processes 16] [--lease-ms 1000]
 
 A round is a key that nobody has. In every other round the first to compile dies at one of the steps of a compile; then
 another takes over within the lease's time. All get bytes that were compiled, and who survives never compiles what somebody
@@ -179,7 +179,7 @@ def run(trial: Trial) -> None:
 
 def main() -> None:
     words = parser(__doc__)
-    words.add_argument("--rounds", type=int, default=24)
+    words.add_argument("--rounds", type=int, default=16)
     words.add_argument("--processes", type=int, default=16)
     words.add_argument("--lease-ms", type=int, default=1000)
     drive(words.parse_args(), run)
