@@ -60,6 +60,7 @@ open_url(gci_tier_url const *url, gcache_trust trust, gci_tier *tier, gcache_err
     tier->ttl_ns = url->ttl_ns;
     tier->timeout_ns = url->timeout_ns;
     tier->connect_timeout_ns = url->connect_timeout_ns;
+    tier->lease_ns = url->lease_ns;
     tier->max_bytes = url->max_bytes;
     tier->shown = strdup(url->shown);
     if (tier->shown == NULL)
@@ -111,6 +112,7 @@ gci_tier_adopt(gcache_tier_user const *user, gci_tier **out_tier, gcache_error *
     tier->ttl_ns = user->ttl_ns;
     tier->timeout_ns = user->timeout_ns != 0 ? user->timeout_ns : GCACHE_TIER_TIMEOUT_DEFAULT_NS;
     tier->connect_timeout_ns = GCI_TIER_CONNECT_TIMEOUT_NS;
+    tier->lease_ns = GCI_TIER_LEASE_NS;
     tier->shown = strdup(user->name);
     if (tier->shown == NULL) {
         gci_tier_free(tier);

@@ -25,7 +25,7 @@ typedef struct gci_tier {
     bool owned;  /* it is closed with this */
     bool read_only;
     bool in_clear; /* what it says can be read and changed on its way from another host */
-    uint64_t ttl_ns, timeout_ns, connect_timeout_ns, max_bytes;
+    uint64_t ttl_ns, timeout_ns, connect_timeout_ns, lease_ns, max_bytes;
     gci_breaker reading, writing; /* a server that is full still answers */
     gci_tier_changed_fn changed; /* NULL: nobody wants to know */
     void *changed_state;

@@ -211,6 +211,12 @@ option_connect_timeout(gci_tier_url *url, char const *value)
 }
 
 static bool
+option_lease(gci_tier_url *url, char const *value)
+{
+    return read_milliseconds(value, &url->lease_ns);
+}
+
+static bool
 option_insecure(gci_tier_url *url, char const *value)
 {
     return read_flag(value, &url->insecure);
@@ -248,6 +254,7 @@ static struct {
     { "read-only", "1 or 0", option_read_only },
     { "timeout-ms", "milliseconds", option_timeout },
     { "connect-timeout-ms", "milliseconds", option_connect_timeout },
+    { "lease-ms", "milliseconds", option_lease },
     { "insecure", "1 or 0", option_insecure },
     { "ca-file", "an absolute path", option_ca_file },
     { "max-bytes", "a size such as 64M", option_max_bytes },
@@ -407,6 +414,7 @@ gci_tier_url_read(gci_view text, gci_arena *arena, gci_tier_url *out_url, gcache
     gci_buf shown;
 
     *out_url = (gci_tier_url){ .path = "", .prefix = "guardcache", .timeout_ns = GCACHE_TIER_TIMEOUT_DEFAULT_NS,
+                               .lease_ns = GCI_TIER_LEASE_NS,
                                .connect_timeout_ns = GCI_TIER_CONNECT_TIMEOUT_NS };
     gci_buf_init(&shown, GCI_BUF_NO_LIMIT);
     gci_tier_url_show(text, &shown);

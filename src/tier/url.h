@@ -32,10 +32,13 @@ typedef struct gci_tier_url {
     bool read_only, insecure;
     uint64_t ttl_ns;             /* 0: for good */
     uint64_t timeout_ns, connect_timeout_ns;
+    uint64_t lease_ns;           /* how long a lease lives without being kept */
     uint64_t max_bytes;          /* of an object that is published or fetched */
     char const *shown;           /* the URL without credentials: what everything that is printed calls it */
 } gci_tier_url;
 
+/* Who is gone is followed after so long; who is slow to answer, not at once. */
+#define GCI_TIER_LEASE_NS (UINT64_C(10) * 1000000000)
 /* Three round trips around the world. */
 #define GCI_TIER_CONNECT_TIMEOUT_NS (UINT64_C(500) * 1000000)
 

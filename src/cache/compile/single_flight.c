@@ -171,39 +171,35 @@ take_lease_for(gci_context const *context, gcache_reason reason, uint64_t timeou
 
 /*
  * Waits until the lease is ours, or somebody who had it has stored what is wanted. GCACHE_HIT; GCACHE_MISS: compile, with the
- * lease, or without one if no tier gives one; or an error.
+ * lease, or without one if no tier gives one; or an error. With the lease in hand it looks once more, also if nobody was waited
+ * for: somebody may have been done between the lookup and the lease.
  */
 static gcache_status
 wait_for_fleet(gcache_compile *c, gci_view name)
 {
     gci_pauses pauses = gci_pauses_of(FLEET_FIRST_NS, FLEET_MOST_NS, c->options.lease_timeout_ns);
     gcache_key key = c->result->key;
-    gcache_reason reason = c->result->reason;
-    gcache_status status = GCACHE_MISS;
 
-    for (bool waited = false;; waited = true) {
+    for (;;) {
         gcache_tier_answer answer = gci_fleet_lease_take(c->cache, &key, name, &c->fleet_lease);
-        if (answer == GCACHE_TIER_TROUBLE || (answer == GCACHE_TIER_HIT && !waited))
-            break;
+        if (answer == GCACHE_TIER_TROUBLE)
+            return GCACHE_MISS;
         if (answer == GCACHE_TIER_MISS && !gci_clock_pause(&pauses)) {
-            reason = GCACHE_REASON_LEASE_TIMEOUT;
-            break;
+            forget(c, GCACHE_REASON_LEASE_TIMEOUT);
+            return GCACHE_MISS;
         }
         gcache_result_clear(c->result);
-        status = look_up(c);
+        gcache_status status = look_up(c);
         if (status != GCACHE_MISS || answer == GCACHE_TIER_HIT)
             return status;
-        reason = c->result->reason;
     }
-    if (reason == GCACHE_REASON_LEASE_TIMEOUT)
-        forget(c, reason);
-    return status;
 }
 
 /* One of all hosts compiles. As wait_for_fleet. */
 static gcache_status
 take_fleet_lease(gcache_compile *c)
 {
+    gcache_reason asked = local_reason(c->result);
     gcache_error trouble = { 0 };
     gci_context context;
     gci_buf name;
@@ -213,11 +209,17 @@ take_fleet_lease(gcache_compile *c)
     gci_buf_init(&name, LEASE_NAME_BYTES_MAX);
     gcache_status status = gci_context_init(&context, c->cache, c->graph, c->hints, c->options.request, &trouble);
     if (status == GCACHE_OK)
-        name_lease(&context, local_reason(c->result), &name);
+        name_lease(&context, asked, &name);
     status = status == GCACHE_OK && !name.failed ? wait_for_fleet(c, gci_buf_view(&name)) : GCACHE_MISS;
     gci_context_clear(&context);
     gci_buf_clear(&name);
-    return status;
+    bool stored_for_others = asked == GCACHE_REASON_NO_KEY && local_reason(c->result) != GCACHE_REASON_NO_KEY;
+    if (status != GCACHE_MISS || c->fleet_lease == NULL || !stored_for_others)
+        return status;
+    /* As in take_lease: who has the same hints no longer waits for this lease. */
+    gci_fleet_lease_release(c->fleet_lease);
+    c->fleet_lease = NULL;
+    return take_fleet_lease(c);
 }
 
 /* A description that can't be keyed has nothing that others could wait for. */

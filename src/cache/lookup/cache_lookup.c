@@ -409,7 +409,9 @@ choose_remotely(gci_context const *context, gci_remote *remote, gci_trace *trace
     gci_result_init(&theirs, &context->key);
     gcache_status status = choose(context, remote->set, remote, trace, NULL, &theirs, error);
     remote->reply.reason = theirs.reason;
-    bool further = status == GCACHE_HIT || distance(theirs.reason) > distance(sum->reason);
+    /* What couldn't be fetched for trouble is the trouble's, which is told beside what would be so without this tier. */
+    bool trouble = remote->asking.answer == GCACHE_TIER_TROUBLE;
+    bool further = status == GCACHE_HIT || (!trouble && distance(theirs.reason) > distance(sum->reason));
     if (further) {
         gcache_result_clear(result);
         *result = theirs;

@@ -10,6 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* Kept so often in its time that two messages may be lost. */
+#define KEEPS 4
+
 struct gci_fleet_lease {
     gci_fleet_lease *next;
     gci_keeper *keeper;
@@ -83,7 +86,7 @@ keep_one(gci_keeper *k, gci_fleet_lease *lease)
     lock(k);
     lease->busy = false;
     lease->lost = !kept;
-    lease->due_ns = gci_clock_steady_ns() + GCI_FLEET_LEASE_KEEP_NS;
+    lease->due_ns = gci_clock_steady_ns() + lease->lease.ttl_ns / KEEPS;
     pthread_cond_broadcast(&k->changed);
 }
 
@@ -178,7 +181,7 @@ new_lease(gcache *cache, gci_tier *tier, gcache_key const *key, gci_view name)
     lease->keeper = cache->tiers->keeper;
     lease->tier = tier;
     lease->process = getpid();
-    lease->lease = (gcache_tier_lease){ .key = *key, .ttl_ns = GCI_FLEET_LEASE_NS };
+    lease->lease = (gcache_tier_lease){ .key = *key, .ttl_ns = tier->lease_ns };
     gci_hex(hash, sizeof hash, lease->lease.name);
     snprintf(lease->lease.holder, sizeof lease->lease.holder, "%016llx%016llx", (unsigned long long)gci_unique_number(),
              (unsigned long long)gci_unique_number());
@@ -207,7 +210,7 @@ gci_fleet_lease_take(gcache *cache, gcache_key const *key, gci_view name, gci_fl
     if (lease == NULL)
         return GCACHE_TIER_TROUBLE;
     gcache_tier_answer answer = ask_for(lease);
-    lease->due_ns = gci_clock_steady_ns() + GCI_FLEET_LEASE_KEEP_NS;
+    lease->due_ns = gci_clock_steady_ns() + lease->lease.ttl_ns / KEEPS;
     if (answer == GCACHE_TIER_HIT && add(lease->keeper, lease))
         *out_lease = lease;
     else

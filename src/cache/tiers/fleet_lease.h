@@ -1,7 +1,7 @@
 /*
  * Leases of a whole fleet: of all hosts that share a tier, one compiles and the others wait.
  *
- * A lease runs out by itself GCI_FLEET_LEASE_NS after its holder was last heard of: whoever dies or is cut off is followed by
+ * A lease runs out by itself after the tier's lease_ns (10 s) since its holder was last heard of: whoever dies or is cut off is followed by
  * another. So a holder must be heard of while it compiles: a thread keeps all leases of a handle. One who is stopped and goes
  * on when another leads already can't publish over him: publishing names the lease's token, and the tier compares it with the
  * latest (Kleppmann, "How to do distributed locking", 2016).
@@ -12,11 +12,6 @@
 #define GCI_CACHE_TIERS_FLEET_LEASE_H
 
 #include "cache/tiers/tiers.h"
-
-/* Who is gone is followed after so long; who is slow to answer, not at once. */
-#define GCI_FLEET_LEASE_NS (UINT64_C(10) * 1000000000)
-/* Kept so often that two messages may be lost. */
-#define GCI_FLEET_LEASE_KEEP_NS (GCI_FLEET_LEASE_NS / 4)
 
 typedef struct gci_keeper gci_keeper;
 typedef struct gci_fleet_lease gci_fleet_lease;

@@ -200,7 +200,9 @@ offer(gci_uploads *u, upload *item, gcache_error *trouble)
         gcache_tier_answer answer = gci_parcel_publish(&parcel, tiers->items[i], fence, &asking);
         if (answer == GCACHE_TIER_TROUBLE) {
             item->tiers |= 1U << i;
-            gci_fail(trouble, GCACHE_ERROR_BUSY, "%s: %s", tiers->items[i]->shown, asking.call.message);
+            /* That it is left alone says less than why. */
+            if (!asking.left_alone || u->trouble.status == GCACHE_OK)
+                gci_fail(trouble, GCACHE_ERROR_BUSY, "%s: %s", tiers->items[i]->shown, asking.call.message);
         } else if (answer == GCACHE_TIER_MISS) {
             upload refused = *item;
             refused.tiers = 1U << i;
@@ -266,7 +268,8 @@ work(void *state)
         u->arrived_bytes -= gci_arrival_size(&item->arrival);
         gci_arrival_clear(&item->arrival);
         if (item->tiers != 0) {
-            u->trouble = trouble;
+            if (trouble.status != GCACHE_OK)
+                u->trouble = trouble;
             list_append(&u->late, item);
         } else {
             free_upload(item);
