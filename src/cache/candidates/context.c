@@ -69,6 +69,14 @@ remember_damage(gci_context *context, gcache_error const *damage, gcache_error *
     return GCACHE_OK;
 }
 
+static gcache_status
+copy_first_names(gci_context *context, gci_candidates const *set, gcache_error *error)
+{
+    gci_candidate const *first = set->count != 0 ? set->items[0] : set->evicted_count != 0 ? set->evicted[0] : NULL;
+
+    return first != NULL && first->record.name_count != 0 ? copy_names(context, &first->record, error) : GCACHE_OK;
+}
+
 /* Names stay as they are if nothing is stored, or nothing with symbols. */
 static gcache_status
 borrow_names(gci_context *context, gcache_error *error)
@@ -80,9 +88,7 @@ borrow_names(gci_context *context, gcache_error *error)
     gci_found found = gci_store_candidates(context->cache->store, &context->key, &set, &trouble);
     if (found != GCI_FOUND)
         return found == GCI_CORRUPT ? remember_damage(context, &trouble, error) : GCACHE_OK;
-    gci_candidate const *first = set->count != 0 ? set->items[0] : set->evicted_count != 0 ? set->evicted[0] : NULL;
-    if (first != NULL && first->record.name_count != 0)
-        status = copy_names(context, &first->record, error);
+    status = copy_first_names(context, set, error);
     gci_candidates_release(set);
     return status;
 }
@@ -146,7 +152,21 @@ gci_context_init(gci_context *context, gcache *cache, gcache_graph *graph, gcach
     context->names = gci_graph_names_of(graph);
     if (gci_graph_is_keyed(graph) && cache->store != NULL)
         status = borrow_names(context, error);
-    return status == GCACHE_OK ? read_hints(context, hints != NULL ? hints : &no_hints, error) : status;
+    context->given = hints != NULL ? hints : &no_hints;
+    return status == GCACHE_OK ? read_hints(context, context->given, error) : status;
+}
+
+gcache_status
+gci_context_learn_names(gci_context *context, gci_candidates const *set, gcache_error *error)
+{
+    if (!gci_graph_is_keyed(context->graph) || context->names.symbol_count != 0)
+        return GCACHE_OK;
+    gcache_status status = copy_first_names(context, set, error);
+    if (status != GCACHE_OK || context->names.symbol_count == 0)
+        return status;
+    gci_hints_clear(&context->hints);
+    gci_hints_init(&context->hints);
+    return gci_hints_read(&context->hints, context->given, context->naming, error);
 }
 
 void

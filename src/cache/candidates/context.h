@@ -18,6 +18,7 @@ typedef struct gci_context {
     gcache_error const *damage; /* what was found of the key was damaged and is put aside: why; NULL: nothing was */
     gci_arena arena;
     gci_hints hints;
+    gcache_hints const *given; /* what they were read from; the caller's, during the call */
 } gci_context;
 
 /*
@@ -27,6 +28,9 @@ typedef struct gci_context {
  */
 gcache_status gci_context_init(gci_context *context, gcache *cache, gcache_graph *graph, gcache_hints const *hints,
                                 gcache_request const *request, gcache_error *error);
+/* The same when candidates are found elsewhere of a key that the store knows nothing of: a description that is only a key takes
+   the names of the first. GCACHE_OK, or what reading hints returns. */
+gcache_status gci_context_learn_names(gci_context *context, gci_candidates const *set, gcache_error *error);
 void gci_context_clear(gci_context *context);
 
 #endif

@@ -450,7 +450,7 @@ keep_reply(gci_trace *trace, gci_remote const *remote)
 }
 
 static gcache_status
-choose_from_tier(gci_context const *context, gci_tier *tier, gci_trace *trace, gci_trace *replies, so_far *sum,
+choose_from_tier(gci_context *context, gci_tier *tier, gci_trace *trace, gci_trace *replies, so_far *sum,
                  gci_candidates **inout_set, gcache_result *result, gcache_error *error)
 {
     gcache_status status = GCACHE_MISS;
@@ -463,6 +463,9 @@ choose_from_tier(gci_context const *context, gci_tier *tier, gci_trace *trace, g
     if (answer == GCACHE_TIER_HIT && trace != NULL)
         remote.reply.only_there = count_only_there(remote.set, sum->local);
     if (answer == GCACHE_TIER_HIT)
+        status = gci_context_learn_names(context, remote.set, error);
+    status = status == GCACHE_OK ? GCACHE_MISS : status;
+    if (answer == GCACHE_TIER_HIT && status == GCACHE_MISS)
         status = choose_remotely(context, &remote, trace, sum, inout_set, result, error);
     if (remote.set != NULL && *inout_set == remote.set)
         replies->candidates_of = tier->shown;
@@ -509,7 +512,7 @@ miss_for_trouble(gci_context const *context, gci_trace *replies, so_far const *s
  * *inout_set: the candidates that tell the miss, or have the winner; NULL: there are none.
  */
 static gcache_status
-choose_from_tiers(gci_context const *context, gci_trace *trace, gci_trace *replies, gci_candidates **inout_set,
+choose_from_tiers(gci_context *context, gci_trace *trace, gci_trace *replies, gci_candidates **inout_set,
                   gcache_result *result, gcache_error *error)
 {
     gci_tiers *tiers = context->cache->tiers;
@@ -534,7 +537,7 @@ choose_from_tiers(gci_context const *context, gci_trace *trace, gci_trace *repli
 }
 
 gcache_status
-gci_lookup_traced(gci_context const *context, gci_trace *trace, gcache_result *out_result, gcache_error *error)
+gci_lookup_traced(gci_context *context, gci_trace *trace, gcache_result *out_result, gcache_error *error)
 {
     gcache_status status = choose_from_store(context, trace, &trace->set, &trace->trouble, out_result, error);
 
@@ -582,7 +585,7 @@ waited_for(gci_trace const *replies)
 
 /* The directory has missed. *out_replies is initialised. */
 static gcache_status
-look_further(gci_context const *context, gci_candidates **inout_set, gci_trace *out_replies, gcache_result *out_result,
+look_further(gci_context *context, gci_candidates **inout_set, gci_trace *out_replies, gcache_result *out_result,
              gcache_error *error)
 {
     gci_trace_init(out_replies);
@@ -595,7 +598,7 @@ look_further(gci_context const *context, gci_candidates **inout_set, gci_trace *
 
 /* Not an explanation (gci_lookup_traced). missed: NULL, or it has the context. */
 static gcache_status
-look_up(gci_context const *context, gci_missed *missed, gcache_result *out_result, gcache_error *error)
+look_up(gci_context *context, gci_missed *missed, gcache_result *out_result, gcache_error *error)
 {
     gcache_error trouble;
     gci_candidates *set;

@@ -10,7 +10,7 @@
  * Asks what a lookup would answer, for an explanation: every candidate is tried and recorded, and no payload is read.
  * *out_result is set in any case. GCACHE_HIT, GCACHE_MISS or an error (strict mode, no memory).
  */
-gcache_status gci_lookup_traced(gci_context const *context, gci_trace *trace, gcache_result *out_result,
+gcache_status gci_lookup_traced(gci_context *context, gci_trace *trace, gcache_result *out_result,
                                 gcache_error *error);
 
 /*
