@@ -106,6 +106,10 @@ ask(gcache_key const *key)
         volatile char byte = ((char const *)result.payload)[result.payload_size - 1];
         (void)byte;
     }
+    /* The next input is to be asked of the tier again. */
+    gcache_tiers_flush(cache, 0, NULL);
+    if (status == GCACHE_HIT)
+        gcache_remove(cache, key, result.entry, NULL);
     gcache_result_clear(&result);
     gcache_graph_free(graph);
 }
@@ -143,7 +147,8 @@ LLVMFuzzerTestOneInput(uint8_t const *data, size_t size)
     rest = gci_view_of(bytes + size, 0);
     if (gci_frame_look(gci_view_of(bytes + HEADER, size - HEADER), &frame) && frame.size < size - HEADER) {
         rest = gci_view_of(bytes + HEADER + frame.size, size - HEADER - frame.size);
-        speak_of_rest(bytes, frame.size);
+        if (frame.type == GCI_FRAME_REFERENCE)
+            speak_of_rest(bytes, frame.size);
     }
     uint64_t sum = gci_hash64(bytes, SUMMED, 0);
     memcpy(bytes + SUMMED, &sum, sizeof sum);
@@ -151,7 +156,6 @@ LLVMFuzzerTestOneInput(uint8_t const *data, size_t size)
     head.size = size;
     name_head(&key);
     ask(&key);
-    gcache_tiers_flush(cache, 0, NULL);
     free(bytes);
     return 0;
 }
