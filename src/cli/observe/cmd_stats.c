@@ -46,9 +46,9 @@ cli_command const cli_cmd_stats = {
     .about = "Sums over the journal, as far back as it goes, and the state of the directory. A process that is still\n"
              "running has told of most of its hits, not of all. Hits of one label, namespace or key are estimated from a\n"
              "sample of them; so are those of top keys. With a namespace (--namespace, GUARDCACHE_NAMESPACE) the sums are of\n"
-             "it alone, otherwise of all; entries, what was evicted and what was asked are of all namespaces in any case. Where there\n"
-             "are tiers: who served the hits, and of each what lookups asked of it and what came of that, which a process\n"
-             "writes down every two minutes and when it closes the cache; with --label only the former is known.\n",
+             "it alone, otherwise of all; entries, what was evicted and what was asked are of all namespaces in any case.\n"
+             "Where there are tiers: who served the hits, and of each tier how often lookups asked it and what came of that,\n"
+             "which a process writes down every two minutes and when it closes the cache; with --label only the former is known.\n",
     .options = table,
     .options_size = sizeof(options),
     .run = run,
