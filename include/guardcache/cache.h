@@ -60,12 +60,31 @@ typedef void (*gcache_log_fn)(void *state, char const *line);
 /* Called now and then by what takes long: so much of so much is done, in any unit; total is 0 while nobody knows. */
 typedef void (*gcache_progress_fn)(void *state, uint64_t done, uint64_t total);
 
-/* A secret that entries are signed with (HMAC-SHA-256 over everything in them). */
+/* How entries are signed, over everything in them: identifier, name, meaning */
+#define GCACHE_SIGNING_ALGORITHM_MAP(X)                                                               \
+    X(HMAC, "hmac", "HMAC-SHA-256 with a secret: whoever can verify entries can sign them, too")      \
+    X(ED25519, "ed25519", "Ed25519: a private key signs, and whoever has only the public one verifies")
+
+typedef enum gcache_signing_algorithm {
+#define X(id, name, meaning) GCACHE_SIGNING_##id,
+    GCACHE_SIGNING_ALGORITHM_MAP(X)
+#undef X
+    GCACHE_SIGNING_COUNT
+} gcache_signing_algorithm;
+
+/* "hmac"; "?" if unknown. Static storage. */
+GCACHE_API char const *gcache_signing_algorithm_name(gcache_signing_algorithm algorithm);
+
+/* A key that entries are signed with, or only verified. */
 typedef struct gcache_signing_key {
     char const *id; /* at most 63 bytes; stored in clear in every entry, so that keys can be replaced one by one */
-    void const *secret;
+    void const *secret;     /* of Ed25519 the 32 bytes of the seed; NULL: the key verifies, and signs nothing */
     size_t secret_size;
+    gcache_signing_algorithm algorithm;
+    void const *public_key; /* of Ed25519 its 32 bytes; NULL: computed from the seed */
 } gcache_signing_key;
+
+#define GCACHE_ED25519_BYTES 32 /* a seed, or a public key */
 
 typedef struct gcache_options {
     size_t size;                   /* set by GCACHE_OPTIONS_INIT */
@@ -89,9 +108,11 @@ typedef struct gcache_options {
                                       in its config.json is no larger than this */
     size_t memory_bytes;           /* decoded candidates kept in memory; 0: GCACHE_MEMORY_BYTES_DEFAULT */
     int compression_level;         /* zstd level for payloads, -1 stores them raw; 0: GCACHE_COMPRESSION_DEFAULT */
-    gcache_signing_key const *signing; /* inserts are signed with the first, entries accepted with any; borrowed during open */
+    gcache_signing_key const *signing; /* inserts are signed with the first that can sign, entries accepted with any;
+                                      borrowed during open. If none can sign, inserts aren't signed */
     size_t signing_count;
-    bool require_signature;        /* an entry that no key verifies is a miss: unreadable */
+    bool require_signature;        /* an entry that no key verifies is a miss: unreadable; and if none of the keys can sign,
+                                      inserts fail with ERROR_READ_ONLY */
     gcache_trust trust;            /* whose files are handed out; others' are a miss: unreadable */
     uint64_t max_age_ns;           /* gcache_gc evicts what was unused for longer; 0: never for its age */
     bool no_journal;               /* lookups leave nothing behind to be explained or counted by afterwards */
@@ -326,9 +347,10 @@ typedef struct gcache_inserted {
  * GCACHE_OK; GCACHE_REFUSED: by a guard, or because nothing is cached (disabled, bypass);
  * ERROR_ARGUMENT (also attachments that can't be put in place: a name that leads out of a directory, or is another's too, or
  * that of the folder of another), ERROR_SYNTAX (a guard), ERROR_DESCRIPTION (what only shows when a description is normalised),
- * ERROR_LIMIT (also an attachment's name that is too long), ERROR_READ_ONLY, ERROR_FORMAT (a newer version of guardcache has
- * stored under the key too), ERROR_UNTRUSTED (what is stored under the key belongs to somebody else), ERROR_BUSY (the key's lock
- * is held for too long), ERROR_NO_SPACE, ERROR_IO, ERROR_MEMORY.
+ * ERROR_LIMIT (also an attachment's name that is too long), ERROR_READ_ONLY (also a handle that requires signatures and has no
+ * key that signs), ERROR_FORMAT (a newer version of guardcache has stored under the key too), ERROR_UNTRUSTED (what is stored
+ * under the key belongs to somebody else), ERROR_BUSY (the key's lock is held for too long), ERROR_NO_SPACE, ERROR_IO,
+ * ERROR_MEMORY.
  * Nothing is left half written.
  */
 GCACHE_API gcache_status gcache_insert(gcache *cache, gcache_graph *graph, gcache_hints const *hints,

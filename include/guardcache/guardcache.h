@@ -23,6 +23,7 @@
  *   what tuning found: timings, best configurations, bundles       tuning.h
  *   what a run used, in one file for another machine               artifacts.h
  *   files by their content, a directory for a compiler's own cache blobs.h
+ *   files with keys that entries are signed with                   signing.h
  *   values and handles for the other processes of a job            share.h
  *   entries shared by a fleet: Redis, shared directories          fleet.h
  *   a tier of one's own                                            tier.h
@@ -61,6 +62,7 @@
 #include <guardcache/observe.h>
 #include <guardcache/settings.h>
 #include <guardcache/share.h>
+#include <guardcache/signing.h>
 #include <guardcache/status.h>
 #include <guardcache/tier.h>
 #include <guardcache/tuning.h>

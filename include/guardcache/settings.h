@@ -13,7 +13,8 @@
  *
  * config.json counts if it, and the directory, are such that the setting `trust` of the stronger places (owner, where they say
  * nothing) trusts them; under `any`, since nothing in it is signed, as under `owner`. So no file can extend the trust by which
- * it is read itself.
+ * it is read itself. Nor can it name the keys that others' entries are verified with: under `any` its signing-keys don't count.
+ * Otherwise they do if their paths are absolute, since it isn't known where a program that reads the file was started.
  *
  * The library reads no environment by itself: the caller passes a function that does, or NULL. gcache_open takes what it is
  * given, so programs that want settings to count load them first; the command and the adapters do.
@@ -43,7 +44,9 @@ extern "C" {
     X(COMPRESSION_LEVEL, "compression-level", level, "of zstd, 1 to 22; -1 stores payloads as they are") \
     X(DURABILITY, "durability", durability, "entry, full or none")                                  \
     X(TRUST, "trust", trust, "whose files are handed out: owner, group, or any with signatures")     \
-    X(TIERS, "tiers", text, "URLs of where else to look, in this order, and to store; separated by spaces")
+    X(TIERS, "tiers", text, "URLs of where else to look, in this order, and to store; separated by spaces") \
+    X(SIGNING_KEYS, "signing-keys", text, "key files, spaces between; the first with a secret signs") \
+    X(REQUIRE_SIGNATURE, "require-signature", flag, "only entries that one of the keys verifies are handed out")
 
 typedef enum gcache_setting_id {
 #define X(id, name, type, meaning) GCACHE_SETTING_##id,
@@ -105,9 +108,14 @@ GCACHE_API gcache_status gcache_settings_set(gcache_settings *settings, char con
 /* How one setting stands; NULL for an unknown id. */
 GCACHE_API gcache_setting const *gcache_settings_get(gcache_settings *settings, gcache_setting_id id);
 
-/* Fills in what settings are about; the namespace too. Texts stay the settings': keep them until gcache_open has
-   returned. */
-GCACHE_API void gcache_settings_apply(gcache_settings const *settings, gcache_options *options);
+/*
+ * Fills in what settings are about; the namespace too, and the keys in the files that signing-keys names, which are read now.
+ * Texts and keys stay the settings': keep them until gcache_open has returned. Without signing-keys the keys in options stay.
+ * GCACHE_OK; else the program mustn't go on without the keys: ERROR_NOT_FOUND, ERROR_UNTRUSTED, ERROR_SYNTAX, ERROR_FORMAT,
+ * ERROR_IO: of a key file, as gcache_signing_key_read says; ERROR_ARGUMENT: too many of them, or config.json has a relative path;
+ * ERROR_MEMORY.
+ */
+GCACHE_API gcache_status gcache_settings_apply(gcache_settings *settings, gcache_options *options, gcache_error *error);
 
 /*
  * Writes one setting into the config.json of a cache directory, for a namespace or (NULL) in general; value NULL takes it

@@ -81,7 +81,25 @@ log_line(void *state, char const *line)
     PyGILState_Release(lock);
 }
 
-/* Keys as a tuple of (id, secret); they borrow from it. The array is freed with PyMem_Free. */
+/* (id, secret or None, algorithm, public key or None); it borrows from that. */
+static int
+key_read(PyObject *parts, gcache_signing_key *out_key)
+{
+    Py_ssize_t secret_size, public_size;
+    int algorithm;
+
+    if (!PyArg_ParseTuple(parts, "sz#iz#", &out_key->id, &out_key->secret, &secret_size, &algorithm, &out_key->public_key,
+                          &public_size))
+        return -1;
+    out_key->secret_size = (size_t)secret_size;
+    out_key->algorithm = (gcache_signing_algorithm)algorithm;
+    if (out_key->public_key == NULL || public_size == GCACHE_ED25519_BYTES)
+        return 0;
+    PyErr_Format(PyExc_ValueError, "the public key of %s has %d bytes", out_key->id, GCACHE_ED25519_BYTES);
+    return -1;
+}
+
+/* Keys as a tuple; they borrow from it. The array is freed with PyMem_Free. */
 static int
 keys_read(PyObject *tuple, gcache_options *out_options)
 {
@@ -91,10 +109,8 @@ keys_read(PyObject *tuple, gcache_options *out_options)
     out_options->signing = keys;
     out_options->signing_count = count;
     for (size_t i = 0; keys != NULL && i < count; i++) {
-        Py_ssize_t size;
-        if (!PyArg_ParseTuple(PyTuple_GetItem(tuple, (Py_ssize_t)i), "sy#", &keys[i].id, &keys[i].secret, &size))
+        if (key_read(PyTuple_GetItem(tuple, (Py_ssize_t)i), &keys[i]) < 0)
             return -1;
-        keys[i].secret_size = (size_t)size;
     }
     return keys != NULL ? 0 : -1;
 }

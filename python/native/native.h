@@ -103,6 +103,9 @@ extern PyType_Spec compile_spec;
 
 /* settings(directory, namespace): the options of Cache that environment and config.json set, as a dict. */
 PyObject *library_settings(PyObject *module, PyObject *args);
+/* signing_key_read(file) gives id, secret, algorithm and public key; signing_key_make(file, id, algorithm). */
+PyObject *library_signing_key_read(PyObject *module, PyObject *args);
+PyObject *library_signing_key_make(PyObject *module, PyObject *args);
 
 /* places(content, text, pair): where the text occurs, fast if bytes pair and pair + 1 of it are rarely neighbours. */
 PyObject *bytes_places(PyObject *module, PyObject *args);

@@ -32,16 +32,70 @@ text_or_nothing(char const *text)
     return text == NULL ? Py_NewRef(Py_None) : PyUnicode_FromString(text);
 }
 
+/* (id, secret or None, algorithm, public key or None) */
+static PyObject *
+key_parts(gcache_signing_key const *key)
+{
+    return Py_BuildValue("(sy#iy#)", key->id, (char const *)key->secret, (Py_ssize_t)key->secret_size, (int)key->algorithm,
+                         (char const *)key->public_key, (Py_ssize_t)GCACHE_ED25519_BYTES);
+}
+
+static PyObject *
+keys_list(gcache_options const *options)
+{
+    PyObject *list = PyList_New(0);
+
+    for (size_t i = 0; list != NULL && i < options->signing_count; i++) {
+        PyObject *parts = key_parts(&options->signing[i]);
+        if (parts == NULL || PyList_Append(list, parts) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(parts);
+    }
+    return list;
+}
+
+PyObject *
+library_signing_key_read(PyObject *module, PyObject *args)
+{
+    gcache_signing_key *key;
+    gcache_error error;
+    char const *file;
+
+    if (!PyArg_ParseTuple(args, "s", &file))
+        return NULL;
+    if (gcache_signing_key_read(file, &key, &error) != GCACHE_OK)
+        return raise_error(PyModule_GetState(module), &error);
+    PyObject *parts = key_parts(key);
+    gcache_signing_key_free(key);
+    return parts;
+}
+
+PyObject *
+library_signing_key_make(PyObject *module, PyObject *args)
+{
+    char const *file, *id;
+    gcache_error error;
+    int algorithm;
+
+    if (!PyArg_ParseTuple(args, "szi", &file, &id, &algorithm))
+        return NULL;
+    if (gcache_signing_key_make(file, id, (gcache_signing_algorithm)algorithm, &error) != GCACHE_OK)
+        return raise_error(PyModule_GetState(module), &error);
+    Py_RETURN_NONE;
+}
+
 /* The options of guardcache.Cache that somebody set; what is left at its default isn't there. */
 static PyObject *
-options_dict(gcache_settings *settings)
+options_dict(gcache_settings *settings, native_state *state)
 {
     gcache_options options = GCACHE_OPTIONS_INIT;
-    PyObject *dict = PyDict_New();
+    gcache_error error;
 
+    if (gcache_settings_apply(settings, &options, &error) != GCACHE_OK)
+        return raise_error(state, &error);
+    PyObject *dict = PyDict_New();
     if (dict == NULL)
         return NULL;
-    gcache_settings_apply(settings, &options);
     size_t memory_bytes = options.memory_bytes > PY_SSIZE_T_MAX ? PY_SSIZE_T_MAX : options.memory_bytes;
 #define PUT(id, name, value) put(dict, settings, GCACHE_SETTING_##id, name, value)
     PUT(DISABLED, "disabled", PyBool_FromLong(options.disabled));
@@ -56,6 +110,8 @@ options_dict(gcache_settings *settings)
     PUT(COMPRESSION_LEVEL, "compression_level", PyLong_FromLong(options.compression_level));
     PUT(DURABILITY, "durability", PyLong_FromLong((long)options.durability));
     PUT(TRUST, "trust", PyLong_FromLong((long)options.trust));
+    PUT(REQUIRE_SIGNATURE, "require_signature", PyBool_FromLong(options.require_signature));
+    PUT(SIGNING_KEYS, "signing", keys_list(&options));
 #undef PUT
     if (PyErr_Occurred())
         Py_CLEAR(dict);
@@ -89,7 +145,7 @@ library_settings(PyObject *module, PyObject *args)
         return NULL;
     if (gcache_settings_load(directory, namespace, variable, NULL, &settings, &error) != GCACHE_OK)
         return raise_error(PyModule_GetState(module), &error);
-    PyObject *dict = options_dict(settings);
+    PyObject *dict = options_dict(settings, PyModule_GetState(module));
     PyObject *warnings = dict != NULL ? warnings_list(settings) : NULL;
     gcache_settings_free(settings);
     if (warnings == NULL) {

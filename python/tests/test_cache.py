@@ -18,7 +18,20 @@ import pytest
 from descriptions import matmul
 
 import guardcache
-from guardcache import Attachment, Cache, Compiled, Durability, Graph, Hit, Miss, Reason, Site, _native
+from guardcache import (
+    Attachment,
+    Cache,
+    Compiled,
+    Durability,
+    Graph,
+    Hit,
+    Miss,
+    Reason,
+    SigningAlgorithm,
+    SigningKey,
+    Site,
+    _native,
+)
 
 MULTIPLE_OF_8 = "s0 % 8 == 0"
 
@@ -470,6 +483,44 @@ def test_export_and_import(directory: Path, tmp_path: Path) -> None:
         cache.import_(file)
     with pytest.raises(guardcache.ArgumentError, match="no key"):
         guardcache.open(tmp_path / "empty", require_signature=True)
+
+
+def test_readers_hold_public_keys_only(directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    private = SigningKey.new(tmp_path / "fleet.key", "fleet")
+    public = SigningKey.read(tmp_path / "fleet.key.pub")
+    assert (private.id, private.algorithm, public.secret) == ("fleet", SigningAlgorithm.ED25519, None)
+    assert public.public_key == private.public_key
+    assert private.secret is not None
+    assert repr(private.secret) not in repr(private)
+    stranger = SigningKey("fleet", bytes(32))
+    with guardcache.open(directory, signing=[private], require_signature=True) as cache:
+        cache.insert(matmul(number=1), b"one")
+    with guardcache.open(directory, signing=[stranger]) as cache:
+        cache.insert(matmul(number=2), b"forged")
+    # By the environment, as the command and the adapters are told.
+    monkeypatch.setenv("GUARDCACHE_SIGNING_KEYS", str(tmp_path / "fleet.key.pub"))
+    monkeypatch.setenv("GUARDCACHE_REQUIRE_SIGNATURE", "1")
+    assert guardcache.settings(directory) == {"signing": (public,), "require_signature": True}
+    with guardcache.open(directory) as cache:
+        assert hit(cache.lookup(matmul(number=1))).payload == b"one"
+        assert not cache.lookup(matmul(number=2))
+        with pytest.raises(guardcache.ReadOnlyError, match="none of our keys can sign"):
+            cache.insert(matmul(number=3), b"three")
+    monkeypatch.setenv("GUARDCACHE_SIGNING_KEYS", str(tmp_path / "nowhere.key"))
+    with pytest.raises(guardcache.NotFoundError, match=r"nowhere\.key"):
+        guardcache.open(directory)
+
+
+def test_signing_keys_are_checked(tmp_path: Path) -> None:
+    shared = SigningKey.new(tmp_path / "shared.key", algorithm=SigningAlgorithm.HMAC)
+    assert (len(shared.id), shared.public_key) == (16, None)
+    (tmp_path / "shared.key").chmod(0o644)
+    with pytest.raises(guardcache.UntrustedError, match="a secret is in it"):
+        SigningKey.read(tmp_path / "shared.key")
+    with pytest.raises(ValueError, match="32 bytes"):
+        guardcache.open(tmp_path / "cache", signing=[SigningKey("k", public_key=b"brief")])
+    with pytest.raises(guardcache.ArgumentError, match="neither a seed nor a public key"):
+        guardcache.open(tmp_path / "cache", signing=[SigningKey("k")])
 
 
 def test_reasons_are_the_librarys() -> None:

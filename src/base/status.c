@@ -71,3 +71,14 @@ gcache_trust_name(gcache_trust trust)
     };
     return (unsigned)trust < GCACHE_TRUST_COUNT ? names[trust] : "?";
 }
+
+char const *
+gcache_signing_algorithm_name(gcache_signing_algorithm algorithm)
+{
+    static char const *const names[GCACHE_SIGNING_COUNT] = {
+#define X(id, name, meaning) name,
+        GCACHE_SIGNING_ALGORITHM_MAP(X)
+#undef X
+    };
+    return (unsigned)algorithm < GCACHE_SIGNING_COUNT ? names[algorithm] : "?";
+}

@@ -2,6 +2,7 @@
  * Opening and closing a cache: options are checked, then the parts are made, each after those it needs.
  */
 #include "base/check.h"
+#include "base/signing/ed25519.h"
 #include "cache/handle/sketching.h"
 #include "cache/journal/events.h"
 #include "cache/journal/lookup_report.h"
@@ -17,6 +18,33 @@
 /* One in use and those before it that entries are still signed with. */
 #define SIGNING_KEYS_MAX 8
 #define SIGNING_ID_MAX 63
+
+static gcache_status
+check_key(gcache_signing_key const *key, gcache_error *error)
+{
+    GCI_REQUIRE(key->id != NULL && key->id[0] != '\0' && strlen(key->id) <= SIGNING_ID_MAX, error,
+                "a signing key's id has 1 to %d bytes", SIGNING_ID_MAX);
+    GCI_REQUIRE((unsigned)key->algorithm < GCACHE_SIGNING_COUNT, error, "signing key %s is of an unknown algorithm", key->id);
+    bool has_secret = key->secret != NULL && key->secret_size > 0;
+    if (key->algorithm == GCACHE_SIGNING_HMAC) {
+        GCI_REQUIRE(has_secret, error, "signing key %s has no secret", key->id);
+        return GCACHE_OK;
+    }
+    GCI_REQUIRE(has_secret || key->public_key != NULL, error, "signing key %s has neither a seed nor a public key", key->id);
+    GCI_REQUIRE(!has_secret || key->secret_size == GCI_ED25519_SEED, error, "signing key %s: the seed of Ed25519 has %d bytes",
+                key->id, GCI_ED25519_SEED);
+    return GCACHE_OK;
+}
+
+static gcache_status
+check_keys(gcache_options const *options, gcache_error *error)
+{
+    gcache_status status = GCACHE_OK;
+
+    for (size_t i = 0; status == GCACHE_OK && i < options->signing_count; i++)
+        status = check_key(&options->signing[i], error);
+    return status;
+}
 
 static gcache_status
 check_options(gcache_options const *options, gcache_error *error)
@@ -40,13 +68,7 @@ check_options(gcache_options const *options, gcache_error *error)
     if (options->trust == GCACHE_TRUST_ANY && !options->require_signature)
         return gci_fail(error, GCACHE_ERROR_UNTRUSTED, "trust is any, so signatures must be required: without them anybody "
                         "who may write to the directory decides what is executed");
-    for (size_t i = 0; i < options->signing_count; i++) {
-        gcache_signing_key const *key = &options->signing[i];
-        GCI_REQUIRE(key->id != NULL && key->id[0] != '\0' && strlen(key->id) <= SIGNING_ID_MAX, error,
-                    "a signing key's id has 1 to %d bytes", SIGNING_ID_MAX);
-        GCI_REQUIRE(key->secret != NULL && key->secret_size > 0, error, "signing key %s has no secret", key->id);
-    }
-    return GCACHE_OK;
+    return check_keys(options, error);
 }
 
 /* What config.json says for all namespaces. One that is damaged says nothing: a cache isn't shrunk for that. */
@@ -59,19 +81,54 @@ own_cap(char const *directory)
     if (gcache_settings_load(directory, NULL, NULL, NULL, &settings, NULL) != GCACHE_OK)
         return UINT64_MAX;
     bool said = gcache_settings_get(settings, GCACHE_SETTING_MAX_SIZE)->origin == GCACHE_ORIGIN_FILE;
-    gcache_settings_apply(settings, &options);
+    /* Of its keys nobody asks here. */
+    gcache_status status = gcache_settings_set(settings, "signing-keys", "", NULL);
+    if (status == GCACHE_OK)
+        status = gcache_settings_apply(settings, &options, NULL);
     gcache_settings_free(settings);
+    said = said && status == GCACHE_OK;
     return said ? options.max_size : UINT64_MAX;
 }
 
-/* signing has room for SIGNING_KEYS_MAX. */
-static gci_store_options
-store_options(gcache *cache, gcache_options const *options, gci_signing_key *signing)
+/* The same key, perhaps once without its private part, may be named twice; two keys of one name may not. */
+static gcache_status
+check_names(gci_signing_key const *keys, size_t count, gcache_error *error)
+{
+    for (size_t i = 0; i < count; i++) {
+        for (size_t j = 0; j < i; j++) {
+            bool same = keys[i].algorithm == keys[j].algorithm &&
+                        memcmp(keys[i].public_key, keys[j].public_key, sizeof keys[i].public_key) == 0 &&
+                        (keys[i].algorithm == GCACHE_SIGNING_ED25519 || gci_view_equal(keys[i].secret, keys[j].secret));
+            GCI_REQUIRE(same || strcmp(keys[i].id, keys[j].id) != 0, error, "two signing keys have the id %s", keys[i].id);
+        }
+    }
+    return GCACHE_OK;
+}
+
+/* Public keys that aren't given follow from the seeds. out has room for SIGNING_KEYS_MAX. */
+static gcache_status
+take_keys(gcache_options const *options, gci_signing_key *out, gcache_error *error)
 {
     for (size_t i = 0; i < options->signing_count; i++) {
         gcache_signing_key const *key = &options->signing[i];
-        signing[i] = (gci_signing_key){ key->id, gci_view_of(key->secret, key->secret_size) };
+        uint8_t derived[GCI_ED25519_PUBLIC];
+        out[i] = (gci_signing_key){ .id = key->id, .algorithm = key->algorithm,
+                                    .secret = gci_view_of(key->secret, key->secret != NULL ? key->secret_size : 0) };
+        if (key->algorithm != GCACHE_SIGNING_ED25519)
+            continue;
+        if (out[i].secret.size != 0 && !gci_ed25519_public(key->secret, derived))
+            return gci_fail_memory(error);
+        memcpy(out[i].public_key, key->public_key != NULL ? key->public_key : derived, sizeof derived);
+        GCI_REQUIRE(out[i].secret.size == 0 || memcmp(out[i].public_key, derived, sizeof derived) == 0, error,
+                    "signing key %s: the public key isn't that of the seed", key->id);
     }
+    return check_names(out, options->signing_count, error);
+}
+
+/* signing: options' keys, taken. */
+static gci_store_options
+store_options(gcache *cache, gcache_options const *options, gci_signing_key const *signing)
+{
     return (gci_store_options){
         .read_only = options->read_only,
         .durability = options->durability,
@@ -93,6 +150,18 @@ store_options(gcache *cache, gcache_options const *options, gci_signing_key *sig
         .event = gci_report_store_event,
         .event_state = cache,
     };
+}
+
+static gcache_status
+open_store(gcache *cache, char const *directory, gcache_options const *options, gcache_error *error)
+{
+    gci_signing_key signing[SIGNING_KEYS_MAX];
+
+    gcache_status status = take_keys(options, signing, error);
+    if (status != GCACHE_OK)
+        return status;
+    gci_store_options inside = store_options(cache, options, signing);
+    return gci_store_open(directory, &inside, &cache->store, error);
 }
 
 gcache_status
@@ -133,9 +202,7 @@ gcache_open(char const *directory, gcache_options const *options, gcache **out_c
     if (status == GCACHE_OK && !gci_recorder_init(&cache->recorder))
         status = gci_fail_memory(error);
     if (status == GCACHE_OK && gci_is_open(&cache->gate, GCI_BROWSE)) {
-        gci_signing_key signing[SIGNING_KEYS_MAX];
-        gci_store_options inside = store_options(cache, options, signing);
-        status = gci_store_open(directory, &inside, &cache->store, error);
+        status = open_store(cache, directory, options, error);
     } else if (status == GCACHE_OK) {
         cache->directory = gci_store_absolute_path(directory);
     }

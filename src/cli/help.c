@@ -29,7 +29,7 @@ cli_help(void)
 {
     fputs(introduction, stdout);
     for (cli_command const *const *command = cli_commands; *command != NULL; command++)
-        printf("  %-14s  %s\n", (*command)->name, (*command)->summary);
+        printf("  %-16s  %s\n", (*command)->name, (*command)->summary);
     fputs(conclusion, stdout);
 }
 
@@ -42,7 +42,7 @@ cli_help_group(char const *word)
     for (cli_command const *const *command = cli_commands; *command != NULL; command++) {
         if (strncmp((*command)->name, word, size) != 0 || (*command)->name[size] != ' ')
             continue;
-        printf("  %-14s  %s\n", (*command)->name, (*command)->summary);
+        printf("  %-16s  %s\n", (*command)->name, (*command)->summary);
         any = true;
     }
     return any;

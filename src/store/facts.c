@@ -205,6 +205,25 @@ count_name(void *state, char const *name)
     return 0;
 }
 
+/* "required: k2 (ed25519, signs), k1 (hmac)" */
+static void
+report_signing(struct reporter *reporter, gci_store *store)
+{
+    gci_store_options const *options = &store->options;
+    gci_signing_key const *signer = gci_signing_key_first(options->signing, options->signing_count);
+    gci_buf text;
+
+    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
+    gci_buf_append_text(&text, options->signing_count == 0 ? "off" : options->require_signature ? "required" : "on");
+    for (size_t i = 0; i < options->signing_count; i++) {
+        gci_signing_key const *key = &options->signing[i];
+        gci_buf_format(&text, "%s%s (%s%s)", i == 0 ? ": " : ", ", key->id, gcache_signing_algorithm_name(key->algorithm),
+                       key == signer ? ", signs" : "");
+    }
+    report(reporter, "signing", NULL, "%.*s", (int)text.size, text.data);
+    gci_buf_clear(&text);
+}
+
 static void
 report_content(struct reporter *reporter, gci_store *store)
 {
@@ -226,8 +245,7 @@ report_content(struct reporter *reporter, gci_store *store)
     report(reporter, "shared table", atomic_load(&store->shared.usable) || gci_store_network(store) != NULL
                                       ? NULL : "can't be used: every lookup looks at the disk",
          "%s", atomic_load(&store->shared.usable) ? "mapped" : "off");
-    report(reporter, "signing", NULL, "%s", store->options.signing_count == 0 ? "off"
-                                         : store->options.require_signature ? "required" : "on");
+    report_signing(reporter, store);
 }
 
 void

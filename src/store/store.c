@@ -3,6 +3,7 @@
  */
 #include "store/store.h"
 
+#include "base/signing/ed25519.h"
 #include "store/directory/layout.h"
 #include "store/index/drain.h"
 #include "store/index/touch.h"
@@ -29,14 +30,23 @@ gci_store_absolute_path(char const *path)
     return absolute;
 }
 
+/* Of a block that copy_signing made. */
+static size_t
+signing_size(gci_signing_key const *keys, size_t count)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < count; i++)
+        bytes += sizeof *keys + strlen(keys[i].id) + 1 + keys[i].secret.size;
+    return bytes;
+}
+
 static bool
 copy_signing(gci_store_options *options)
 {
     gci_signing_key const *given = options->signing;
-    size_t bytes = 0;
+    size_t bytes = signing_size(given, options->signing_count);
 
-    for (size_t i = 0; i < options->signing_count; i++)
-        bytes += sizeof *given + strlen(given[i].id) + 1 + given[i].secret.size;
     options->signing = NULL;
     if (bytes == 0)
         return true;
@@ -46,14 +56,27 @@ copy_signing(gci_store_options *options)
     char *next = (char *)(keys + options->signing_count);
     for (size_t i = 0; i < options->signing_count; i++) {
         size_t id_size = strlen(given[i].id) + 1;
+        keys[i] = given[i];
         keys[i].id = memcpy(next, given[i].id, id_size);
         next += id_size;
-        memcpy(next, given[i].secret.data, given[i].secret.size);
+        if (given[i].secret.size != 0)
+            memcpy(next, given[i].secret.data, given[i].secret.size);
         keys[i].secret = gci_view_of(next, given[i].secret.size);
         next += given[i].secret.size;
     }
     options->signing = keys;
     return true;
+}
+
+/* A core dump or a stray read finds no secret of a cache that is closed. */
+static void
+free_signing(gci_store_options const *options)
+{
+    void *keys = (void *)(uintptr_t)options->signing;
+
+    if (keys != NULL)
+        gci_cleanse(keys, signing_size(options->signing, options->signing_count));
+    free(keys);
 }
 
 static bool
@@ -194,7 +217,7 @@ gci_store_close(gci_store *store)
     }
     gci_dir_close(&store->directory);
     free((char *)(uintptr_t)store->options.namespace_);
-    free((void *)(uintptr_t)store->options.signing);
+    free_signing(&store->options);
     free(store->name);
     free(store);
 }

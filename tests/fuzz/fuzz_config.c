@@ -42,7 +42,7 @@ load_all(char const *space, gcache_settings **out_settings)
         require(gcache_settings_get(*out_settings, (gcache_setting_id)id)->value != NULL);
     for (size_t i = 0; gcache_settings_warning(*out_settings, i) != NULL; i++)
         continue;
-    gcache_settings_apply(*out_settings, &options);
+    gcache_settings_apply(*out_settings, &options, &error);
     return gcache_settings_get(*out_settings, GCACHE_SETTING_MAX_CANDIDATES);
 }
 

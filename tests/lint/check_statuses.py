@@ -48,6 +48,7 @@ ELSEWHERE = {
     "gcache_settings_write ERROR_FORMAT": "cache/test_config_file.c",
     "gcache_settings_write ERROR_LIMIT": "needs a config.json near its limit of size",
     "gcache_settings_write ERROR_READ_ONLY": "needs a file system that is mounted so",
+    "gcache_signing_key_make ERROR_READ_ONLY": "needs a file system that is mounted so",
     "gcache_share_value ERROR_CORRUPT": "needs a value that is damaged while a follower waits",
     "gcache_share_value ERROR_READ_ONLY": "needs a leader that may not write, under strict",
     "gcache_timings_each ERROR_CORRUPT": "needs a tables.db that SQLite calls damaged",

@@ -23,6 +23,7 @@ static gci_fields const *const tables[] = {
     &gci_prologue_fields,
     &gci_record_fields,
     &gci_signature_fields,
+    &gci_ed25519_fields,
     &gci_description_fields,
     &gci_pack_header_fields,
     &gci_tombstone_fields,

@@ -53,6 +53,7 @@ from guardcache._graph import Graph
 from guardcache._guards import Guards, Verdict
 from guardcache._native import Compile
 from guardcache._native import version as _version
+from guardcache._signing import SigningAlgorithm, SigningKey
 from guardcache._values import Enum, Hint, Hints, Node, Size, Symbolic, Tensor, Value
 
 __version__ = _version()
@@ -89,6 +90,8 @@ __all__ = [
     "Problem",
     "ReadOnlyError",
     "Reason",
+    "SigningAlgorithm",
+    "SigningKey",
     "Site",
     "Size",
     "StoreError",

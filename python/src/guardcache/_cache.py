@@ -16,6 +16,7 @@ from guardcache._errors import BypassError, NotStoredWarning
 from guardcache._graph import Graph
 from guardcache._guards import Verdict, make_verdict
 from guardcache._native import Compile
+from guardcache._signing import Signing, key_parts, make_key
 from guardcache._values import Hints
 
 Buffer: TypeAlias = Union[bytes, bytearray, memoryview]
@@ -299,7 +300,7 @@ class Cache:
         compression_level: int = 0,
         record: str | os.PathLike[str] | None = None,
         log: Log | None = None,
-        signing: Mapping[str, bytes] | None = None,
+        signing: Signing | None = None,
         require_signature: bool = False,
         columns: int = 0,
         color: bool = False,
@@ -310,8 +311,10 @@ class Cache:
         what is inserted then is preferred; with `disabled` nothing is inserted either. `bypass` says why nothing can be
         cached for now. `trust` says whose files are handed out. `namespace` is a part of every key. `record`
         is a folder that gets a trace of lookups and inserts, for ``guardcache test``. `log` is called with a line of
-        text for people; any thread may call it. `signing` maps names of keys to secrets: inserts are signed with the
-        first, and with `require_signature` only entries that one of them signed are handed out or imported.
+        text for people; any thread may call it. `signing` has the keys (a mapping from ids to secrets stands for keys
+        of HMAC): inserts are signed with the first that has a secret, and with `require_signature` only entries that
+        one of them signed are handed out or imported. With public keys alone nothing can be inserted then
+        (`ReadOnlyError`).
         `explain` breaks its lines at `columns` (110 of them unless said otherwise) and with `color` colours them for a
         terminal.
         """
@@ -334,7 +337,7 @@ class Cache:
             compression_level,
             None if record is None else os.fspath(record),
             log,
-            tuple((signing or {}).items()),
+            key_parts(signing),
             require_signature,
             columns,
             color,
@@ -647,12 +650,15 @@ def settings(directory: str | os.PathLike[str] | None = None) -> dict[str, Any]:
     say, as options of `Cache`; what nobody set isn't there.
 
     ``guardcache config`` lists them all. `ArgumentError` for a variable that makes no sense; what can't be read of
-    config.json is a `UserWarning`.
+    config.json is a `UserWarning`. A key file that can't be read is an error, as `SigningKey.read` says: else a program
+    would go on without it.
     """
     namespace = os.environ.get("GUARDCACHE_NAMESPACE")
     found, trouble = _native.settings(os.fspath(default_directory() if directory is None else directory), namespace)
     for line in trouble:
         warnings.warn(line, stacklevel=2)
+    if "signing" in found:
+        found["signing"] = tuple(make_key(parts) for parts in found["signing"])
     for option, variable in (("namespace", "GUARDCACHE_NAMESPACE"), ("record", "GUARDCACHE_RECORD")):
         if value := os.environ.get(variable):
             found[option] = value

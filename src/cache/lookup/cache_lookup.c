@@ -30,6 +30,7 @@
 #include "cache/tiers/account.h"
 #include "cache/tiers/remote.h"
 #include "cache/tiers/upload.h"
+#include "store/read/foreign.h"
 
 #include <stdlib.h>
 
@@ -116,6 +117,18 @@ select_candidate(walk *w)
     return indexed.best;
 }
 
+/* Whether it may be served. If it may not, that is why it isn't. */
+static bool
+is_vouched_for(walk *w, gci_ranked const *ranked, gci_trial *tried)
+{
+    if (gci_store_vouch(w->context->cache->store, ranked->candidate, &w->trouble) == GCI_FOUND)
+        return true;
+    tried->reason = GCACHE_REASON_UNREADABLE;
+    w->has_trouble = true;
+    keep_furthest(&w->reason, tried->reason);
+    return false;
+}
+
 /* Would a remembered candidate, whose payload is gone, have been a hit? */
 static void
 try_evicted(walk *w)
@@ -126,7 +139,7 @@ try_evicted(walk *w)
         gci_trial *tried = w->trace != NULL ? &w->trace->trials[place] : &trial;
         gci_try(w->context, w->ranking->evicted[i], tried);
         tried->rank = place;
-        if (tried->reason == GCACHE_REASON_NONE) {
+        if (tried->reason == GCACHE_REASON_NONE && is_vouched_for(w, w->ranking->evicted[i], tried)) {
             tried->reason = GCACHE_REASON_EVICTED;
             keep_furthest(&w->reason, GCACHE_REASON_EVICTED);
         }
@@ -171,7 +184,9 @@ fetch_payload(walk *w, gci_candidate *candidate, gci_payload *out_payload)
 
     if (w->remote != NULL)
         return gci_remote_fetch(w->remote, candidate, out_payload, &w->trouble);
-    gci_found found = gci_store_complete(store, candidate, &w->trouble);
+    gci_found found = gci_store_vouch(store, candidate, &w->trouble);
+    if (found == GCI_FOUND)
+        found = gci_store_complete(store, candidate, &w->trouble);
     return found == GCI_FOUND ? gci_store_payload(store, candidate, out_payload, &w->trouble) : found;
 }
 
@@ -183,7 +198,8 @@ fetch(walk *w, gci_candidate *candidate, gci_payload *out_payload, gcache_status
     gcache *cache = w->context->cache;
 
     if (request->probe)
-        return GCI_FOUND;
+        return w->remote != NULL ? gci_foreign_vouch(cache->store, candidate, &w->trouble)
+                                 : gci_store_vouch(cache->store, candidate, &w->trouble);
     gci_found found = fetch_payload(w, candidate, out_payload);
     if (found != GCI_FOUND || request->place == NULL)
         return found;
@@ -241,11 +257,17 @@ record_best(walk *w)
     trace->trial_count = count;
     trace->live_count = w->ranking->count;
     trace->evicted_count = w->ranking->evicted_count;
-    size_t best = select_candidate(w);
-    if (best == GCI_NOBODY)
-        return GCACHE_MISS;
-    trace->winner = &trace->trials[best];
-    return GCACHE_HIT;
+    gcache_status status = GCACHE_MISS;
+    for (size_t best; status == GCACHE_MISS && (best = select_candidate(w)) != GCI_NOBODY;) {
+        if (is_vouched_for(w, w->ranking->items[best], &trace->trials[best])) {
+            trace->winner = &trace->trials[best];
+            status = GCACHE_HIT;
+        } else {
+            status = exclude(w, best, GCI_UNREADABLE) == GCACHE_OK ? GCACHE_MISS : GCACHE_ERROR_MEMORY;
+        }
+    }
+    free(w->failed);
+    return status;
 }
 
 /* ---- the whole ---- */

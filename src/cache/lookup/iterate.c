@@ -64,6 +64,8 @@ visit_set(visit *v, gci_candidates *set)
         shadows = gci_shadows_find(ranking, &arena);
     v->no_memory |= ranking == NULL || (v->shadowed && shadows == NULL);
     for (size_t i = 0; !v->no_memory && v->ended == 0 && i < ranking->count; i++) {
+        if (gci_store_vouch(v->store, ranking->items[i]->candidate, NULL) != GCI_FOUND)
+            continue;
         if (!v->shadowed)
             visit_entry(v, ranking->items[i], NULL, &arena);
         else if (shadows[i] != GCI_NOT_SHADOWED)

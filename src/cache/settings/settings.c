@@ -13,6 +13,7 @@
 #include "base/text/similar.h"
 #include "base/utf8.h"
 #include "cache/settings/config_file.h"
+#include "cache/settings/key_file.h"
 #include "store/directory/layout.h"
 #include "tier/url.h"
 
@@ -43,6 +44,7 @@ struct gcache_settings {
     char const *warnings[WARNINGS_MAX];
     size_t warning_count;
     char variables[GCACHE_SETTING_COUNT][VARIABLE_BYTES];
+    gci_key_ring *keys; /* those that were applied; NULL: none yet */
 };
 
 /* ---- what a value may be ---- */
@@ -149,7 +151,7 @@ default_of(gcache_setting_id id, char room[24])
                       : id == GCACHE_SETTING_COMPRESSION_LEVEL ? GCACHE_COMPRESSION_DEFAULT
                                                                : 0;
 
-    if (id == GCACHE_SETTING_BYPASS || id == GCACHE_SETTING_TIERS)
+    if (id == GCACHE_SETTING_BYPASS || id == GCACHE_SETTING_TIERS || id == GCACHE_SETTING_SIGNING_KEYS)
         return "";
     if (id == GCACHE_SETTING_DURABILITY)
         return "entry";
@@ -325,6 +327,30 @@ warn_of_file(gcache_settings *settings, gci_dir dir, gcache_error const *why, gc
     return warn(settings, &whole, error);
 }
 
+/* From config.json, where not everything may stand. */
+static bool
+is_from_file(held const *value)
+{
+    return value->origin == GCACHE_ORIGIN_FILE || value->origin == GCACHE_ORIGIN_FILE_NAMESPACE;
+}
+
+/* Trust in everybody's files rests on keys, which somebody else's file mustn't name. */
+static bool
+may_name_keys(gcache_settings const *settings)
+{
+    return settings->values[GCACHE_SETTING_TRUST].number != GCACHE_TRUST_ANY ||
+           !is_from_file(&settings->values[GCACHE_SETTING_SIGNING_KEYS]);
+}
+
+static gcache_status
+warn_of_keys(gcache_settings *settings, gcache_error *error)
+{
+    gcache_error why = { .message = "" };
+
+    gci_fail(&why, GCACHE_ERROR_UNTRUSTED, GCI_CONFIG_NAME ": its signing-keys don't count, since trust is any");
+    return warn(settings, &why, error);
+}
+
 /* The directory, to read config.json in it as trust says. */
 static gcache_status
 open_trusted(char const *directory, gcache_trust trust, gci_owners *owners, gci_dir *out_dir, gcache_error *error)
@@ -396,6 +422,8 @@ gcache_settings_load(char const *directory, char const *namespace_, gcache_varia
     /* What the environment says of trust decides about the file. */
     if (status == GCACHE_OK)
         status = take_file(settings, directory, error);
+    if (status == GCACHE_OK && !may_name_keys(settings))
+        status = warn_of_keys(settings, error);
     if (status == GCACHE_OK)
         *out_settings = settings;
     else
@@ -408,6 +436,7 @@ gcache_settings_free(gcache_settings *settings)
 {
     if (settings == NULL)
         return;
+    gci_key_ring_free(settings->keys);
     gci_arena_clear(&settings->arena);
     free(settings);
 }
@@ -439,10 +468,46 @@ gcache_settings_warning(gcache_settings const *settings, size_t index)
     return index < settings->warning_count ? settings->warnings[index] : NULL;
 }
 
-void
-gcache_settings_apply(gcache_settings const *settings, gcache_options *options)
+/* Read once, so that what was handed out stays. */
+static gcache_status
+read_keys(gcache_settings *settings, gcache_error *error)
+{
+    held const *value = &settings->values[GCACHE_SETTING_SIGNING_KEYS];
+    gci_key_ring *ring;
+
+    if (settings->keys != NULL && settings->keys->paths == value->value)
+        return GCACHE_OK;
+    ring = calloc(1, sizeof *ring);
+    if (ring == NULL)
+        return gci_fail_memory(error);
+    gcache_status status = gci_key_ring_read(ring, value->value, is_from_file(value), error);
+    if (status != GCACHE_OK) {
+        gci_key_ring_free(ring);
+        return status;
+    }
+    ring->former = settings->keys;
+    settings->keys = ring;
+    return GCACHE_OK;
+}
+
+static gcache_status
+apply_keys(gcache_settings *settings, gcache_options *options, gcache_error *error)
+{
+    if (settings->values[GCACHE_SETTING_SIGNING_KEYS].value[0] == '\0' || !may_name_keys(settings))
+        return GCACHE_OK;
+    gcache_status status = read_keys(settings, error);
+    if (status != GCACHE_OK)
+        return status;
+    options->signing = settings->keys->keys;
+    options->signing_count = settings->keys->count;
+    return GCACHE_OK;
+}
+
+gcache_status
+gcache_settings_apply(gcache_settings *settings, gcache_options *options, gcache_error *error)
 {
 #define NUMBER(id) settings->values[GCACHE_SETTING_##id].number
+    GCI_REQUIRE(settings != NULL && options != NULL, error, "settings or options is NULL");
     char const *bypass = settings->values[GCACHE_SETTING_BYPASS].value;
     char const *tiers = settings->values[GCACHE_SETTING_TIERS].value;
 
@@ -460,6 +525,8 @@ gcache_settings_apply(gcache_settings const *settings, gcache_options *options)
     options->durability = (gcache_durability)NUMBER(DURABILITY);
     options->trust = (gcache_trust)NUMBER(TRUST);
     options->tiers = tiers[0] != '\0' ? tiers : NULL;
+    options->require_signature = NUMBER(REQUIRE_SIGNATURE) != 0;
+    return apply_keys(settings, options, error);
 #undef NUMBER
 }
 
@@ -482,6 +549,8 @@ gcache_settings_write(char const *directory, gcache_trust trust, char const *nam
                 table[id].type, name);
     GCI_REQUIRE(gci_utf8_valid(gci_view_text(namespace_)) && gci_utf8_valid(gci_view_text(value)), error,
                 "%s: a namespace and a value are UTF-8, as the file is", name);
+    GCI_REQUIRE(id != GCACHE_SETTING_SIGNING_KEYS || gci_relative_path_in(value).size == 0, error,
+                "%s: config.json takes absolute paths only", name);
     gcache_status status = open_trusted(directory, trust, &owners, &dir, error);
     if (status != GCACHE_OK)
         return status;

@@ -169,7 +169,7 @@ gci_transfer_put_frame(gci_transfer_writer *writer, gci_view frame, gcache_error
 gcache_status
 gci_transfer_put(gci_transfer_writer *writer, gci_frame_type type, gci_view head, gci_view payload, gcache_error *error)
 {
-    gci_frame_start start = { type, payload.size, gci_checksum_of(payload.data, payload.size), 0 };
+    gci_frame_start start = { type, payload.size, gci_checksum_of(payload.data, payload.size), 0, 0 };
     gci_buf front;
 
     gci_buf_init(&front, GCI_BUF_NO_LIMIT);

@@ -117,7 +117,9 @@ cli_command const cli_cmd_config = {
              "environment or by a program only keeps that program from storing more, and nothing is evicted.\n"
              "\n"
              "disabled, bypass (with the reason as its value), read-only, strict, unsafe-skip-guards and refresh are\n"
-             "switches that are mostly wanted for one call.\n",
+             "switches that are mostly wanted for one call.\n"
+             "\n"
+             "signing-keys: paths of key files (help signing-key new). config.json takes absolute ones, under trust any none.\n",
     .options = table,
     .options_size = sizeof(options),
     .run = run,

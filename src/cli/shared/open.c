@@ -150,10 +150,13 @@ cli_trust(char const *directory, gcache_trust *out_trust, gcache_error *error)
 
     if (gcache_settings_load(directory, NULL, variable, (void *)(uintptr_t)cli_common_given(), &settings, error) != GCACHE_OK)
         return false;
-    gcache_settings_apply(settings, &options);
+    /* The keys aren't asked for, nor need they be there: this is the way to name others. */
+    gcache_status status = gcache_settings_set(settings, "signing-keys", "", error);
+    if (status == GCACHE_OK)
+        status = gcache_settings_apply(settings, &options, error);
     gcache_settings_free(settings);
     *out_trust = options.trust;
-    return true;
+    return status == GCACHE_OK;
 }
 
 char const *
@@ -182,7 +185,7 @@ open_directory(cli_call *call, char const *directory, bool read_only, bool keepe
 
     if (!cli_load_settings(directory, NULL, &settings, &call->error))
         return false;
-    gcache_settings_apply(settings, &options);
+    gcache_status status = gcache_settings_apply(settings, &options, &call->error);
     if (keeper)
         ignore_disabled(&options);
     options.read_only |= read_only;
@@ -190,7 +193,8 @@ open_directory(cli_call *call, char const *directory, bool read_only, bool keepe
     options.record = cli_recording();
     options.columns = cli_terminal_columns();
     options.color = cli_terminal_has_color();
-    gcache_status status = gcache_open(directory, &options, &call->cache, &call->error);
+    if (status == GCACHE_OK)
+        status = gcache_open(directory, &options, &call->cache, &call->error);
     gcache_settings_free(settings);
     return status == GCACHE_OK;
 }

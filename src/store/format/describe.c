@@ -58,7 +58,7 @@ gci_description_write(gcache_key const *key, gci_description const *description,
         payload = compression == GCI_ZSTD ? gci_buf_view(&small) : payload;
     }
     if (status == GCACHE_OK) {
-        gci_frame_start start = { GCI_FRAME_DESCRIPTION, payload.size, gci_checksum_of(payload.data, payload.size), 0 };
+        gci_frame_start start = { GCI_FRAME_DESCRIPTION, payload.size, gci_checksum_of(payload.data, payload.size), 0, 0 };
         size_t begin = gci_frame_begin(out, &start);
         gci_fields_write(out, &gci_description_fields,
                          &(described){ *key, *description, description->canonical.size, compression });

@@ -9,10 +9,14 @@
 #include <guardcache/cache.h>
 #include <stdint.h>
 
-/* Entries are signed with the first key and accepted with any. */
+#define GCI_PUBLIC_KEY_BYTES 32
+
+/* Entries are signed with the first key that can, and accepted with any. */
 typedef struct gci_signing_key {
-    char const *id; /* at most 63 bytes; stored in clear in every entry */
-    gci_view secret;
+    char const *id;  /* at most 63 bytes; stored in clear in every entry */
+    gci_view secret; /* of Ed25519 the seed; empty: it verifies, and signs nothing */
+    gcache_signing_algorithm algorithm;
+    uint8_t public_key[GCI_PUBLIC_KEY_BYTES]; /* of Ed25519 */
 } gci_signing_key;
 
 typedef struct gci_pair {

@@ -22,7 +22,7 @@ typedef struct prologue {
 
 static gci_field const prologue_fields[] = {
     GCI_CONSTANT(MAGIC, "magic", "`89 47 43 52 0d 0a 1a 0a` (`.GCR....`)"),
-    GCI_NUMBER(prologue, version, 2, "version", "1"),
+    GCI_NUMBER(prologue, version, 2, "version", "1, or 2 if an Ed25519 signature is in it"),
     GCI_NUMBER(prologue, type, 2, "type", ""),
     GCI_NUMBER(prologue, head_size, 4, "H", "size of the head, a multiple of 8, at most 16 MiB"),
     GCI_NUMBER(prologue, payload_size, 8, "P", "size of the payload as stored, at most 64 GiB"),
@@ -105,9 +105,10 @@ gci_frame_read_head(gci_view bytes, gci_frame *out_frame)
         return GCI_FRAME_TORN;
     if (!is_possible(&p))
         return GCI_FRAME_BAD;
-    *out_frame = (gci_frame){ .type = (gci_frame_type)p.type, .head = gci_get_raw(&reader, p.head_size),
-                              .payload_size = p.payload_size, .payload_checksum = p.payload_checksum,
-                              .evicted_ns = p.evicted_ns, .size = GCI_FRAME_OVERHEAD + p.head_size };
+    *out_frame = (gci_frame){ .type = (gci_frame_type)p.type, .version = p.version,
+                              .head = gci_get_raw(&reader, p.head_size), .payload_size = p.payload_size,
+                              .payload_checksum = p.payload_checksum, .evicted_ns = p.evicted_ns,
+                              .size = GCI_FRAME_OVERHEAD + p.head_size };
     gci_fields_read(&reader, &gci_checksum_item, NULL, &stored);
     if (reader.failed)
         return GCI_FRAME_TORN;
@@ -123,9 +124,10 @@ gci_frame_look(gci_view bytes, gci_frame *out_frame)
     prologue p;
 
     gci_fields_read(&reader, &gci_prologue_fields, NULL, &p);
-    *out_frame = (gci_frame){ .type = (gci_frame_type)p.type, .payload_size = p.payload_size,
+    *out_frame = (gci_frame){ .type = (gci_frame_type)p.type, .version = p.version, .payload_size = p.payload_size,
                               .size = GCI_FRAME_OVERHEAD + (size_t)p.head_size };
-    return !reader.failed && p.version == GCI_FRAME_VERSION && facts_of(p.type).exists;
+    return !reader.failed && p.version >= GCI_FRAME_FIRST_VERSION && p.version <= GCI_FRAME_VERSION &&
+           facts_of(p.type).exists;
 }
 
 gci_frame_state
@@ -170,9 +172,9 @@ gci_frame_begin(gci_buf *buf, gci_frame_start const *start)
     GCI_ASSERT(begin % 8 == 0 || buf->failed);
     /* The head's size is known at the end. */
     gci_fields_write(buf, &gci_prologue_fields,
-                     &(prologue){ .version = GCI_FRAME_VERSION, .type = (uint16_t)start->type,
-                                  .payload_size = start->payload_size, .payload_checksum = start->payload_checksum,
-                                  .evicted_ns = start->evicted_ns });
+                     &(prologue){ .version = start->version != 0 ? start->version : GCI_FRAME_FIRST_VERSION,
+                                  .type = (uint16_t)start->type, .payload_size = start->payload_size,
+                                  .payload_checksum = start->payload_checksum, .evicted_ns = start->evicted_ns });
     return begin;
 }
 

@@ -20,7 +20,9 @@
 
 #include <stdint.h>
 
-#define GCI_FRAME_VERSION 1
+/* Version 1 is as it ever was. Version 2 is for what its readers would take for damage: a signature by Ed25519 (record.h). */
+#define GCI_FRAME_VERSION 2
+#define GCI_FRAME_FIRST_VERSION 1
 #define GCI_FRAME_PROLOGUE 48
 #define GCI_FRAME_OVERHEAD 64 /* prologue and checksum */
 
@@ -57,6 +59,7 @@ enum {
 
 typedef struct gci_frame {
     gci_frame_type type;
+    uint16_t version;
     gci_view head;
     uint64_t payload_size;
     gci_checksum payload_checksum;
@@ -97,6 +100,7 @@ typedef struct gci_frame_start {
     uint64_t payload_size;
     gci_checksum payload_checksum;
     uint64_t evicted_ns;
+    uint16_t version; /* that of what the head holds: the copied frame's, or gci_record_version; 0: the first */
 } gci_frame_start;
 
 extern gci_fields const gci_prologue_fields;

@@ -2,16 +2,19 @@
  * Records: written, read, signed, and named by their content. docs/formats/entry.md has the byte table.
  *
  * The MAC is HMAC-SHA-256 (RFC 2104), made and compared as libcrypto and RFC 2104 section 5 advise: whole, in constant time.
+ * The other signature is Ed25519 (RFC 8032): who can verify it can't make it.
  */
 #include "store/format/record.h"
 
 #include "base/check.h"
 #include "base/digest.h"
+#include "base/signing/ed25519.h"
+#include "store/format/frame.h"
 
 #include <endian.h>
 
-/* Domain tags: a MAC or an id can't be taken for one of another kind or version. */
-static char const mac_tag[] = "guardcache-entry-mac-2";
+/* Domain tags: a MAC, a signature or an id can't be taken for one of another kind or version. */
+static char const mac_tag[] = "guardcache-entry-mac-2", ed25519_tag[] = "guardcache-entry-ed25519-1";
 
 /* Where a head has its sequence: behind key and id. */
 #define SEQUENCE_AT (GCACHE_KEY_BYTES + (GCACHE_ENTRY_ID_SIZE - 1) / 2)
@@ -85,15 +88,41 @@ static gci_field const signature_fields[] = {
 };
 gci_fields const gci_signature_fields = GCI_FIELDS("signature", gci_signature, signature_fields);
 
-/* What a record ends with. */
+static gci_field const ed25519_fields[] = {
+    GCI_TEXT(gci_signature, key_id, "key id", "of the key it is signed with"),
+    GCI_BYTES(gci_signature, payload_sha256, "SHA-256", "of the payload as stored"),
+    GCI_BYTES(gci_signature, ed25519, "signature", "see below"),
+};
+gci_fields const gci_ed25519_fields = GCI_FIELDS("Ed25519 signature", gci_signature, ed25519_fields);
+
+/* What a record may end with: the byte that says so, what follows, its last field's size, and what they came with. */
 typedef struct ending {
-    gci_signature const *signature;
+    uint8_t number;
+    gci_fields const *fields;
+    size_t size;
+    uint16_t version;
 } ending;
 
-static gci_field const ending_fields[] = {
-    GCI_OPTION(ending, signature, &gci_signature_fields, "signature", ""),
+enum { NOT_SIGNED = 0 };
+
+static ending const endings[GCACHE_SIGNING_COUNT] = {
+    [GCACHE_SIGNING_HMAC] = { 1, &gci_signature_fields, GCI_SIZE_OF(gci_signature, mac), GCI_FRAME_FIRST_VERSION },
+    [GCACHE_SIGNING_ED25519] = { 2, &gci_ed25519_fields, GCI_SIZE_OF(gci_signature, ed25519), 2 },
 };
-static gci_fields const ending_item = GCI_FIELDS("ending", ending, ending_fields);
+
+uint16_t
+gci_record_version(gci_signature const *signature)
+{
+    return signature->key_id.size != 0 ? endings[signature->algorithm].version : GCI_FRAME_FIRST_VERSION;
+}
+
+void
+gci_signature_set_covered(gci_signature *signature, size_t head_size)
+{
+    size_t size = endings[signature->algorithm].size;
+
+    signature->covered = head_size > size ? head_size - size : 0;
+}
 
 /* What makes two entries equal: not when, how long, or for whom they were compiled. */
 static gci_field const identity_fields[] = {
@@ -111,25 +140,42 @@ gci_record_write(gci_buf *buf, gci_record const *record, gci_signature const *si
     bool is_signed = signature != NULL && signature->key_id.size != 0;
 
     gci_fields_write(buf, &gci_record_fields, record);
-    gci_fields_write(buf, &ending_item, &(ending){ is_signed ? signature : NULL });
+    gci_put_u8(buf, is_signed ? endings[signature->algorithm].number : NOT_SIGNED);
+    if (is_signed)
+        gci_fields_write(buf, endings[signature->algorithm].fields, signature);
+}
+
+/* ending = 0 | 1 signature | 2 Ed25519 signature */
+static void
+read_ending(gci_reader *reader, gci_signature *out)
+{
+    uint8_t number = gci_get_u8(reader);
+    size_t algorithm = 0;
+
+    if (number == NOT_SIGNED)
+        return;
+    while (algorithm < GCACHE_SIGNING_COUNT && endings[algorithm].number != number)
+        algorithm++;
+    reader->failed |= algorithm == GCACHE_SIGNING_COUNT;
+    if (reader->failed)
+        return;
+    out->algorithm = (gcache_signing_algorithm)algorithm;
+    gci_fields_read(reader, endings[algorithm].fields, NULL, out);
 }
 
 bool
 gci_record_read(gci_view head, gci_arena *arena, gci_record *out_record, gci_signature *out_signature)
 {
     gci_reader reader = gci_reader_of(head);
-    ending end = { NULL };
 
     *out_record = (gci_record){ 0 };
     *out_signature = (gci_signature){ .key_id = GCI_VIEW("") };
     gci_fields_read(&reader, &gci_record_fields, arena, out_record);
-    gci_fields_read(&reader, &ending_item, arena, &end);
+    read_ending(&reader, out_signature);
     if (reader.failed)
         return false;
-    if (end.signature != NULL) {
-        *out_signature = *end.signature;
-        out_signature->covered = (size_t)(reader.next - head.data) - sizeof out_signature->mac;
-    }
+    if (out_signature->key_id.size != 0)
+        gci_signature_set_covered(out_signature, (size_t)(reader.next - head.data));
     return gci_reader_left(&reader) < 8;
 }
 
@@ -159,22 +205,52 @@ gci_record_set_sequence(char *head, uint64_t sequence)
 
 /* ---- signing ---- */
 
-/* The MAC over a head's bytes up to where it stands, with zeros for the sequence. */
+/* What is signed: a tag and the head's bytes up to the signature, with zeros for the sequence. Clear it. false: no memory, or
+   not a head. */
+static bool
+put_signed(gci_buf *out, char const *tag, size_t tag_size, gci_view covered)
+{
+    gci_buf_init(out, GCI_BUF_NO_LIMIT);
+    if (covered.size < SEQUENCE_AT + SEQUENCE_BYTES)
+        return false;
+    gci_buf_append(out, tag, tag_size);
+    gci_buf_append_view(out, covered);
+    if (!out->failed)
+        memset(out->data + tag_size + SEQUENCE_AT, 0, SEQUENCE_BYTES);
+    return !out->failed;
+}
+
 static bool
 make_mac(gci_view covered, gci_signing_key const *key, uint8_t out_mac[32])
 {
     gci_buf bytes;
 
-    if (covered.size < SEQUENCE_AT + SEQUENCE_BYTES)
-        return false;
-    gci_buf_init(&bytes, GCI_BUF_NO_LIMIT);
-    gci_buf_append(&bytes, mac_tag, sizeof mac_tag);
-    gci_buf_append_view(&bytes, covered);
-    if (!bytes.failed)
-        memset(bytes.data + sizeof mac_tag + SEQUENCE_AT, 0, SEQUENCE_BYTES);
-    bool made = !bytes.failed && gci_hmac_sha256(key->secret, gci_buf_view(&bytes), out_mac);
+    bool made = put_signed(&bytes, mac_tag, sizeof mac_tag, covered) &&
+                gci_hmac_sha256(key->secret, gci_buf_view(&bytes), out_mac);
     gci_buf_clear(&bytes);
     return made;
+}
+
+static bool
+make_ed25519(gci_view covered, gci_signing_key const *key, uint8_t out_signature[GCI_ED25519_SIGNATURE])
+{
+    gci_buf bytes;
+
+    GCI_ASSERT(key->secret.size == GCI_ED25519_SEED);
+    bool made = put_signed(&bytes, ed25519_tag, sizeof ed25519_tag, covered) &&
+                gci_ed25519_sign((uint8_t const *)key->secret.data, gci_buf_view(&bytes), out_signature);
+    gci_buf_clear(&bytes);
+    return made;
+}
+
+gci_signing_key const *
+gci_signing_key_first(gci_signing_key const *keys, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (keys[i].secret.size != 0)
+            return &keys[i];
+    }
+    return NULL;
 }
 
 bool
@@ -182,13 +258,16 @@ gci_record_sign(gci_record const *record, gci_view stored, gci_signing_key const
 {
     gci_buf head;
 
-    *out_signature = (gci_signature){ .key_id = gci_view_text(key->id) };
+    *out_signature = (gci_signature){ .key_id = gci_view_text(key->id), .algorithm = key->algorithm };
     if (!gci_sha256(stored, out_signature->payload_sha256))
         return false;
     gci_buf_init(&head, GCI_BUF_NO_LIMIT);
     gci_record_write(&head, record, out_signature);
-    bool made = !head.failed && make_mac(gci_view_of(head.data, head.size - sizeof out_signature->mac), key,
-                                         out_signature->mac);
+    gci_signature_set_covered(out_signature, head.size);
+    gci_view covered = gci_view_of(head.data, out_signature->covered);
+    bool made = !head.failed && (key->algorithm == GCACHE_SIGNING_ED25519
+                                     ? make_ed25519(covered, key, out_signature->ed25519)
+                                     : make_mac(covered, key, out_signature->mac));
     gci_buf_clear(&head);
     return made;
 }
@@ -213,10 +292,25 @@ same_mac(uint8_t const a[32], uint8_t const b[32])
 }
 
 static bool
+is_signed_by(gci_signing_key const *key, gci_view covered, gci_signature const *signature)
+{
+    gci_buf bytes;
+
+    bool good = put_signed(&bytes, ed25519_tag, sizeof ed25519_tag, covered) &&
+                gci_ed25519_verify(key->public_key, gci_buf_view(&bytes), signature->ed25519);
+    gci_buf_clear(&bytes);
+    return good;
+}
+
+static bool
 is_made_by(gci_signing_key const *key, gci_view covered, gci_signature const *signature)
 {
     uint8_t mac[32];
 
+    if (key->algorithm != signature->algorithm)
+        return false;
+    if (key->algorithm == GCACHE_SIGNING_ED25519)
+        return is_signed_by(key, covered, signature);
     return make_mac(covered, key, mac) && same_mac(mac, signature->mac);
 }
 

@@ -168,7 +168,7 @@ check_present(gci_insertion *insertion, gci_candidates *set)
 static gcache_status
 make_head(gci_insertion *insertion, gci_frame_type type)
 {
-    gci_frame_start start = { type, insertion->payload.size, insertion->checksum, 0 };
+    gci_frame_start start = { type, insertion->payload.size, insertion->checksum, 0, gci_record_version(&insertion->signature) };
 
     insertion->head.size = 0;
     size_t begin = gci_frame_begin(&insertion->head, &start);

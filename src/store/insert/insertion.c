@@ -74,6 +74,23 @@ insertion_clear(gci_insertion *insertion)
     unreserve(insertion);
 }
 
+/* The key that signs our inserts; NULL: they aren't signed. */
+static gci_signing_key const *
+signer(gci_store const *store)
+{
+    return gci_signing_key_first(store->options.signing, store->options.signing_count);
+}
+
+/* What nobody signs would be stored for nobody where signatures are required. */
+static gcache_status
+check_signer(gci_insertion const *insertion)
+{
+    if (!insertion->store->options.require_signature || signer(insertion->store) != NULL)
+        return GCACHE_OK;
+    return gci_fail(insertion->error, GCACHE_ERROR_READ_ONLY, "%s: signatures are required, and none of our keys can sign: what "
+                    "is stored can be read, nothing be added", insertion->store->directory.name);
+}
+
 /* What the caller leaves to the store. */
 static gcache_status
 fill_in_record(gci_insertion *insertion)
@@ -85,7 +102,7 @@ fill_in_record(gci_insertion *insertion)
     if (record->created_ns == 0)
         record->created_ns = gci_clock_wall_ns();
     record->payload_size = insertion->payload.size;
-    insertion->vouched = insertion->store->options.signing_count > 0;
+    insertion->vouched = signer(insertion->store) != NULL;
     if (!gci_record_identify(&insertion->record, insertion->payload))
         return gci_fail_memory(insertion->error);
     memcpy(insertion->out->id, insertion->record.id, GCACHE_ENTRY_ID_SIZE);
@@ -136,10 +153,9 @@ compress_payload(gci_insertion *insertion)
 static gcache_status
 sign(gci_insertion *insertion)
 {
-    gci_store_options const *options = &insertion->store->options;
+    gci_signing_key const *key = signer(insertion->store);
 
-    if (options->signing_count == 0 ||
-        gci_record_sign(&insertion->record, insertion->payload, &options->signing[0], &insertion->signature))
+    if (key == NULL || gci_record_sign(&insertion->record, insertion->payload, key, &insertion->signature))
         return GCACHE_OK;
     return gci_fail_memory(insertion->error);
 }
@@ -255,6 +271,8 @@ begin(gci_pending *pending, gci_store *store, gci_record const *record, gci_view
     gci_store_enter(store);
     gci_check_time(store);
     gcache_status status = insertion_init(insertion, store, record, payload, &pending->inserted, &pending->error);
+    if (status == GCACHE_OK)
+        status = check_signer(insertion);
     if (status == GCACHE_OK)
         status = fill_in_record(insertion);
     if (status != GCACHE_OK)
@@ -383,7 +401,7 @@ verify_signature(gci_insertion const *insertion)
 
     gci_buf_init(&head, GCI_HEAD_MAX);
     gci_record_write(&head, &insertion->record, &signature);
-    signature.covered = head.size - sizeof signature.mac;
+    gci_signature_set_covered(&signature, head.size);
     bool verified = !head.failed && gci_signature_verify(gci_buf_view(&head), &signature, options->signing,
                                                          options->signing_count);
     gci_buf_clear(&head);

@@ -53,13 +53,50 @@ collect_frames(struct gci_run_inside *inside, gci_pack_walk *walk, struct frames
 
 /* ---- decoding ---- */
 
-static bool
-is_trusted(gci_frame const *frame, gci_candidate const *candidate, gci_trust const *trust)
+bool
+gci_candidate_verify(gci_candidate const *candidate, gci_signing_key const *keys, size_t count)
 {
+    struct gci_candidate_place const *place = candidate->place;
+
+    return gci_signature_verify(place->head, &place->signature, keys, count) &&
+           (!place->in_pack || gci_signature_covers(&place->signature, place->inlined));
+}
+
+bool
+gci_candidate_is_trusted(gci_candidate const *candidate, gci_trust const *trust)
+{
+    uint8_t standing = atomic_load_explicit(&candidate->place->standing, memory_order_relaxed);
+
+    if (standing == GCI_STANDING_OPEN) {
+        standing = gci_candidate_verify(candidate, trust->keys, trust->count) ? GCI_STANDING_GOOD : GCI_STANDING_REFUTED;
+        atomic_store_explicit(&candidate->place->standing, standing, memory_order_relaxed);
+    }
+    return standing == GCI_STANDING_GOOD;
+}
+
+/* Whether a key of ours has that name, and makes signatures of that kind: only then a look at the signature is worth it. */
+static bool
+is_by_key_of_ours(gci_signature const *signature, gci_trust const *trust)
+{
+    for (size_t i = 0; i < trust->count; i++) {
+        if (gci_view_is(signature->key_id, trust->keys[i].id))
+            return trust->keys[i].algorithm == signature->algorithm;
+    }
+    return false;
+}
+
+static gci_standing
+first_standing(gci_candidate const *candidate, gci_trust const *trust)
+{
+    gci_signature const *signature = &candidate->place->signature;
+
     if (!trust->required)
-        return true;
-    return gci_signature_verify(frame->head, &candidate->place->signature, trust->keys, trust->count) &&
-           (frame->type != GCI_FRAME_ENTRY || gci_signature_covers(&candidate->place->signature, frame->payload));
+        return GCI_STANDING_GOOD;
+    if (!is_by_key_of_ours(signature, trust))
+        return GCI_STANDING_REFUTED;
+    if (signature->algorithm == GCACHE_SIGNING_ED25519)
+        return GCI_STANDING_OPEN;
+    return gci_candidate_verify(candidate, trust->keys, trust->count) ? GCI_STANDING_GOOD : GCI_STANDING_REFUTED;
 }
 
 /* Fills in a candidate from a frame. false: the frame doesn't hold one, or of another key. */
@@ -69,6 +106,7 @@ decode(struct gci_run_inside *inside, gci_frame const *frame, gci_candidate *out
     *place = (struct gci_candidate_place){ 0 };
     *out = (gci_candidate){ .run = &inside->run, .evicted_ns = frame->evicted_ns, .place = place };
     if (!gci_record_read(frame->head, &inside->arena, &out->record, &place->signature) ||
+        frame->version < gci_record_version(&place->signature) ||
         memcmp(out->record.key.bytes, inside->key.bytes, sizeof inside->key.bytes) != 0)
         return false;
     out->is_evicted = frame->type == GCI_FRAME_EVICTED;
@@ -90,7 +128,9 @@ take_candidate(struct gci_run_inside *inside, gci_frame const *frame, struct gci
         inside->damaged++;
         return;
     }
-    if (!is_trusted(frame, candidate, trust)) {
+    gci_standing standing = first_standing(candidate, trust);
+    atomic_init(&place->standing, (uint8_t)standing);
+    if (standing == GCI_STANDING_REFUTED) {
         inside->untrusted++;
         return;
     }

@@ -4,7 +4,7 @@
  *
  * Invariants:
  *  1. A run is immutable once others can see it, but for: its extra (set once), payloads kept in its places (set once),
- *     and the hit counts and times in its places (atomic).
+ *     and the hit counts, times and standings in its places (atomic).
  *  2. A run holds whole, verified frames. Damaged ones are counted and left out.
  */
 #ifndef GCI_STORE_MEMORY_RUN_H
@@ -33,6 +33,13 @@ struct gci_held_payload {
     gci_account account;
 };
 
+/* Whether a candidate's signature counts, where signatures are required. */
+typedef enum gci_standing {
+    GCI_STANDING_GOOD,
+    GCI_STANDING_OPEN,   /* by Ed25519, which takes too long to be verified for candidates that nobody wants */
+    GCI_STANDING_REFUTED
+} gci_standing;
+
 /* Where a candidate's payload is, and what happened to it. */
 struct gci_candidate_place {
     bool in_pack;
@@ -40,6 +47,7 @@ struct gci_candidate_place {
     gci_view head;                /* of the frame, within the run */
     gci_checksum checksum;        /* of the stored bytes */
     gci_signature signature;
+    _Atomic uint8_t standing;     /* a gci_standing; once it isn't open, it stays */
     _Atomic(struct gci_held_payload *) payload; /* kept for the next reader, or NULL */
     _Atomic uint64_t used_ns;     /* last handed out; 0: not since it was read */
     _Atomic uint32_t hits;        /* since they were last written out */
@@ -58,7 +66,8 @@ struct gci_run_inside {
     uint64_t last_sequence;
 };
 
-/* Signatures are checked if they are required. */
+/* Signatures are checked if they are required: MACs when they are read, those by Ed25519 before a payload is handed out
+   (gci_candidate_is_trusted). */
 typedef struct gci_trust {
     gci_signing_key const *keys;
     size_t count;
@@ -75,6 +84,12 @@ gci_run_inside(gci_run *run)
 {
     return run->inside;
 }
+
+/* Whether a key of ours signed the candidate and, where they lie beside it, the stored bytes. Verifies it now, always. */
+bool gci_candidate_verify(gci_candidate const *candidate, gci_signing_key const *keys, size_t count);
+
+/* Whether it may be handed out: verified once, by the first who asks. */
+bool gci_candidate_is_trusted(gci_candidate const *candidate, gci_trust const *trust);
 
 /* ---- payloads (run.c) ---- */
 

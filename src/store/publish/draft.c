@@ -54,9 +54,10 @@ take_description(gci_pack_draft *draft, gci_frame const *frame, gci_view bytes)
 
 /* What a reader would accept (candidates.c). */
 static bool
-is_candidate_of(gci_pack_draft const *draft, gci_frame const *frame, gci_record const *record)
+is_candidate_of(gci_pack_draft const *draft, gci_frame const *frame, gci_record const *record, gci_signature const *signature)
 {
-    return memcmp(record->key.bytes, draft->key.bytes, sizeof record->key.bytes) == 0 &&
+    return frame->version >= gci_record_version(signature) &&
+           memcmp(record->key.bytes, draft->key.bytes, sizeof record->key.bytes) == 0 &&
            (frame->type != GCI_FRAME_ENTRY || record->compression != GCI_RAW ||
             record->payload_size == frame->payload_size);
 }
@@ -73,7 +74,7 @@ gci_pack_draft_take(gci_pack_draft *draft, gci_frame const *frame, gci_view byte
     gci_arena_init(&arena, GCI_BUF_NO_LIMIT);
     bool read = gci_record_read(frame->head, &arena, &record, &signature), memory = !arena.failed;
     gci_arena_clear(&arena);
-    if (!read || !is_candidate_of(draft, frame, &record)) {
+    if (!read || !is_candidate_of(draft, frame, &record, &signature)) {
         draft->strange += memory;
         return memory;
     }
@@ -155,7 +156,7 @@ write_evicted(gci_pack_draft_frame const *evicted, gci_buf *out)
 
     if (gci_frame_read_head(evicted->bytes, &frame) != GCI_FRAME_GOOD)
         return;
-    gci_frame_start start = { GCI_FRAME_EVICTED, frame.payload_size, frame.payload_checksum, evicted->evicted_ns };
+    gci_frame_start start = { GCI_FRAME_EVICTED, frame.payload_size, frame.payload_checksum, evicted->evicted_ns, frame.version };
     size_t begin = gci_frame_begin(out, &start);
     gci_buf_append_view(out, frame.head);
     gci_frame_end(out, begin);

@@ -198,7 +198,7 @@ reference_from_file(struct mender *mender, char const *id, gci_frame *out_frame,
         mender->mended->quarantined++;
         status = gci_quarantine_file(mender->store, path.text, "damaged entry", mender->error);
     } else if (status == GCACHE_OK && good) {
-        gci_frame_start start = { GCI_FRAME_REFERENCE, frame.payload_size, frame.payload_checksum, 0 };
+        gci_frame_start start = { GCI_FRAME_REFERENCE, frame.payload_size, frame.payload_checksum, 0, frame.version };
         size_t begin = gci_frame_begin(&bytes, &start);
         gci_buf_append_view(&bytes, frame.head);
         gci_frame_end(&bytes, begin);

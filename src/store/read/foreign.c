@@ -40,7 +40,7 @@ read_frames(gci_view const *frames, size_t count, item *out_items)
 static void
 put_frame(gci_buf *pack, gci_frame const *frame, uint64_t sequence)
 {
-    gci_frame_start start = { frame->type, frame->payload_size, frame->payload_checksum, frame->evicted_ns };
+    gci_frame_start start = { frame->type, frame->payload_size, frame->payload_checksum, frame->evicted_ns, frame->version };
 
     size_t begin = gci_frame_begin(pack, &start);
     size_t head = pack->size;
@@ -115,9 +115,10 @@ names_a_key_of_ours(gci_store_options const *options, gci_view id)
     return false;
 }
 
-/* ERROR_UNTRUSTED: no key of ours made it, and that is required, or one that is named as ours didn't. Else OK. */
+/* ERROR_UNTRUSTED: no key of ours made it, and that is required, or one that is named as ours didn't. Else OK. stored: the payload,
+   or NULL. */
 static gcache_status
-check_signature(gci_store *store, gci_candidate const *candidate, gci_view stored, gcache_error *error)
+check_signature(gci_store *store, gci_candidate const *candidate, gci_view const *stored, gcache_error *error)
 {
     gci_store_options const *options = &store->options;
     gci_signature const *signature = &candidate->place->signature;
@@ -125,7 +126,7 @@ check_signature(gci_store *store, gci_candidate const *candidate, gci_view store
     bool known = names_a_key_of_ours(options, signature->key_id);
 
     if (known && gci_signature_verify(candidate->place->head, signature, options->signing, options->signing_count) &&
-        gci_signature_covers(signature, stored))
+        (stored == NULL || gci_signature_covers(signature, *stored)))
         return GCACHE_OK;
     if (known)
         return gci_fail(error, GCACHE_ERROR_UNTRUSTED, "entry %s: not what our key of that name signed", id);
@@ -163,7 +164,7 @@ verify(gci_store *store, gci_candidate *candidate, gci_view stored, gci_payload 
 {
     if (!is_what_was_stored(candidate, stored))
         return gci_fail(error, GCACHE_ERROR_CORRUPT, "entry %s: its payload is another one or damaged", candidate->record.id);
-    gcache_status status = check_signature(store, candidate, stored, error);
+    gcache_status status = check_signature(store, candidate, &stored, error);
     if (status == GCACHE_OK)
         status = unfold(&candidate->record, stored, out_payload, error);
     if (status == GCACHE_OK)
@@ -180,6 +181,12 @@ gci_foreign_payload(gci_store *store, gci_candidate *candidate, gci_view stored,
         return GCI_FOUND;
     gci_payload_release(out_payload);
     return status == GCACHE_ERROR_CORRUPT ? GCI_CORRUPT : GCI_UNREADABLE;
+}
+
+gci_found
+gci_foreign_vouch(gci_store *store, gci_candidate const *candidate, gcache_error *error)
+{
+    return check_signature(store, candidate, NULL, error) == GCACHE_OK ? GCI_FOUND : GCI_UNREADABLE;
 }
 
 gci_portable

@@ -26,6 +26,9 @@ gci_view gci_foreign_inlined(gci_candidate const *candidate, bool *out_has);
 gci_found gci_foreign_payload(gci_store *store, gci_candidate *candidate, gci_view stored, gci_payload *out_payload,
                               gcache_error *error);
 
+/* Whether its signature is what is required, without its payload. FOUND; UNREADABLE: ERROR_UNTRUSTED in *error. */
+gci_found gci_foreign_vouch(gci_store *store, gci_candidate const *candidate, gcache_error *error);
+
 /* The same entry as gci_store_adopt takes it. Borrows the candidate and the bytes. */
 gci_portable gci_foreign_portable(gci_candidate const *candidate, gci_view stored);
 

@@ -31,8 +31,26 @@ trust_of(gci_store const *store)
 bool
 gci_is_vouched_for(gci_store const *store, gci_candidate const *candidate)
 {
-    return gci_signature_verify(candidate->place->head, &candidate->place->signature, store->options.signing,
-                                store->options.signing_count);
+    gci_trust trust = trust_of(store);
+
+    return trust.required ? gci_candidate_is_trusted(candidate, &trust)
+                          : gci_candidate_verify(candidate, trust.keys, trust.count);
+}
+
+gcache_status
+gci_check_trust(gci_store const *store, gci_candidate const *candidate, gcache_error *error)
+{
+    gci_trust trust = trust_of(store);
+
+    return gci_candidate_is_trusted(candidate, &trust)
+               ? GCACHE_OK
+               : gci_fail(error, GCACHE_ERROR_UNTRUSTED, "entry %s: not signed with a key of ours", candidate->record.id);
+}
+
+gci_found
+gci_store_vouch(gci_store *store, gci_candidate const *candidate, gcache_error *error)
+{
+    return gci_check_trust(store, candidate, error) == GCACHE_OK ? GCI_FOUND : gci_unreadable(store);
 }
 
 /* Turns the bytes of a candidate index into a set. */

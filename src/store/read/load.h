@@ -26,6 +26,9 @@ gci_found gci_read_ahead(gci_store *store, gcache_key const *key, gci_candidates
 /* For errors of the operating system while reading: counts and names the outcome. */
 gci_found gci_unreadable(gci_store *store);
 
+/* Fails with ERROR_UNTRUSTED if signatures are required and the candidate's isn't good: to be asked before it is handed out. */
+gcache_status gci_check_trust(gci_store const *store, gci_candidate const *candidate, gcache_error *error);
+
 /* Whether a key of ours signed the candidate. */
 bool gci_is_vouched_for(gci_store const *store, gci_candidate const *candidate);
 

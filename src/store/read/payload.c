@@ -194,10 +194,10 @@ gcache_status
 gci_check_payload(gci_store *store, gci_candidate *candidate, gcache_error *error)
 {
     gci_payload payload = { 0 };
-    gcache_status status = GCACHE_OK;
+    gcache_status status = gci_check_trust(store, candidate, error);
 
     /* Raw bytes in the candidate index were verified with it. */
-    if (!candidate->place->in_pack || candidate->record.compression != GCI_RAW)
+    if (status == GCACHE_OK && (!candidate->place->in_pack || candidate->record.compression != GCI_RAW))
         status = read_payload(store, candidate, &payload, error);
     gci_payload_release(&payload);
     return status;
@@ -236,8 +236,9 @@ settle(gci_store *store, gci_candidate const *candidate, gcache_status status)
 gci_found
 gci_store_payload(gci_store *store, gci_candidate *candidate, gci_payload *out_payload, gcache_error *error)
 {
-    if (gci_payload_kept(candidate, out_payload))
-        return GCI_FOUND;
+    gci_found trusted = gci_store_vouch(store, candidate, error);
+    if (trusted != GCI_FOUND || gci_payload_kept(candidate, out_payload))
+        return trusted;
     /* A handle's first answer reads the file and no more, unless there is something to mend. */
     bool first = !atomic_load_explicit(&store->warm, memory_order_acquire);
     if (!first)
@@ -260,6 +261,8 @@ gci_store_stored_payload(gci_store *store, gci_candidate *candidate, gci_payload
 
     *out_payload = (gci_payload){ 0 };
     gci_store_enter(store);
+    if (gci_store_vouch(store, candidate, error) != GCI_FOUND)
+        return GCI_UNREADABLE;
     /* What lies in the candidate index was verified with it. */
     if (candidate->place->in_pack) {
         *out_payload = (gci_payload){ candidate->place->inlined.data, candidate->place->inlined.size, NULL };

@@ -16,7 +16,8 @@ gci_portable_write_entry(gci_store *store, gci_candidate *candidate, gci_buf *ou
     gci_found found = gci_store_stored_payload(store, candidate, &stored, error);
     if (found != GCI_FOUND)
         return found;
-    gci_frame_start start = { GCI_FRAME_ENTRY, stored.size, gci_checksum_of(stored.data, stored.size), 0 };
+    gci_frame_start start = { GCI_FRAME_ENTRY, stored.size, gci_checksum_of(stored.data, stored.size), 0,
+                              gci_record_version(&candidate->place->signature) };
     size_t begin = gci_frame_begin(out, &start);
     gci_buf_append_view(out, candidate->place->head);
     gci_frame_end(out, begin);
@@ -59,7 +60,8 @@ check_payload(gci_portable const *entry, gcache_error *error)
 gcache_status
 gci_portable_read_entry(gci_frame const *frame, gci_arena *arena, gci_portable *out_entry, gcache_error *error)
 {
-    if (!gci_record_read(frame->head, arena, &out_entry->record, &out_entry->signature))
+    bool read = gci_record_read(frame->head, arena, &out_entry->record, &out_entry->signature);
+    if (!read || frame->version < gci_record_version(&out_entry->signature))
         return arena->failed ? gci_fail_memory(error) : gci_fail(error, GCACHE_ERROR_CORRUPT, "an entry is damaged");
     out_entry->payload = frame->payload;
     return check_payload(out_entry, error);

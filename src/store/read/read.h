@@ -20,6 +20,9 @@ gci_found gci_store_candidates(gci_store *store, gcache_key const *key, gci_cand
 /* The same, read from disk and kept out of the memory tier: for those who walk over everything. */
 gci_found gci_store_load(gci_store *store, gcache_key const *key, gci_candidates **out_set, gcache_error *error);
 
+/* FOUND or, where signatures are required and the candidate's isn't good, UNREADABLE. Who hands out a payload needn't ask. */
+gci_found gci_store_vouch(gci_store *store, gci_candidate const *candidate, gcache_error *error);
+
 /* ---- payloads ---- */
 
 /* So often what was renewed while it was read is read again. */

@@ -167,7 +167,9 @@ fate_of(gci_store *store, gci_entry_row const *row)
 
     gci_hex(row->id, sizeof row->id, hex);
     gci_found found = gci_read_pack(store, &row->key, &set, NULL);
-    bool there = found == GCI_UNREADABLE || (row->is_entry && set != NULL && gci_candidates_find(set, hex) != NULL);
+    /* What nobody vouches for is left out of the set, and isn't lost for that. */
+    bool hidden = found == GCI_UNREADABLE || (found == GCI_FOUND && set->untrusted != 0);
+    bool there = hidden || (row->is_entry && set != NULL && gci_candidates_find(set, hex) != NULL);
     bool evicted = !there && (is_known_evicted(store, row, set) || may_be_evicted(store, row));
     gci_candidates_release(set);
     if (there)

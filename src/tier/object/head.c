@@ -25,7 +25,7 @@ gci_fields const gci_remote_head_fields = GCI_FIELDS("remote head", header, head
 static void
 put_frame(gci_buf *buf, gci_frame_type type, gci_frame const *of, uint64_t evicted_ns)
 {
-    gci_frame_start start = { type, of->payload_size, of->payload_checksum, evicted_ns };
+    gci_frame_start start = { type, of->payload_size, of->payload_checksum, evicted_ns, of->version };
 
     size_t begin = gci_frame_begin(buf, &start);
     gci_buf_append_view(buf, of->head);

@@ -277,7 +277,7 @@ assert_no_lookup_fails(fixture *f)
     gcache_graph *g = make_matmul("s0", "s1");
     gcache_result r = GCACHE_RESULT_INIT;
 
-    gcache_settings_apply(settings, &options);
+    assert_int_equal(gcache_settings_apply(settings, &options, &f->error), GCACHE_OK);
     fixture_reopen(f, &options);
     gcache_settings_free(settings);
     if (gcache_lookup(f->cache, g, NULL, &r, &f->error) != GCACHE_HIT)

@@ -95,8 +95,10 @@ assert_told(fixture_pair const *p, char const *what)
 
 /* ---- signatures ---- */
 
-static gcache_signing_key const ours = { "k1", "our secret", 10 }, second = { "k2", "newer", 5 },
-                                theirs = { "k3", "their secret", 12 }, forged = { "k1", "a guess", 7 };
+#define HMAC_KEY(name, text) { .id = (name), .secret = (text), .secret_size = sizeof(text) - 1 }
+
+static gcache_signing_key const ours = HMAC_KEY("k1", "our secret"), second = HMAC_KEY("k2", "newer"),
+                                theirs = HMAC_KEY("k3", "their secret"), forged = HMAC_KEY("k1", "a guess");
 
 /* A payload that is large and lies in the candidate index since it comes first; small ones beside it, and large ones that have
    a file of their own unless they compress. */
@@ -201,16 +203,21 @@ foreign_signatures_stay_foreign(void **state)
     assert_int_equal(count_signed(p->to, &theirs), VARIANTS);
 }
 
+#define ED25519_KEY(name, bytes)                                                                     \
+    { .id = (name), .secret = (bytes), .secret_size = GCACHE_ED25519_BYTES, .algorithm = GCACHE_SIGNING_ED25519 }
+
+static gcache_signing_key const our_ed25519 = ED25519_KEY("k1", "the seed of our own private key"),
+                                forged_ed25519 = ED25519_KEY("k1", "the seed of somebody else's key");
+
 /* Taken by the holder of several keys, they are still what the one that signed them vouches for, in the next cache too. */
 static void
-signatures_go_along(void **state)
+check_signatures_go_along(fixture_pair *p, gcache_signing_key const *key)
 {
-    fixture_pair *p = *state;
-    gcache_signing_key const keys[] = { second, ours };
+    gcache_signing_key const keys[] = { second, *key };
     gcache_graph *g = make_matmul("s0", "s1");
     gcache_verified verified = GCACHE_VERIFIED_INIT;
 
-    reopen(p->from, &ours, 1, true);
+    reopen(p->from, key, 1, true);
     put_variants(p->from);
     for (uint64_t hop = 0; hop < 2; hop++) {
         export(p);
@@ -220,7 +227,7 @@ signatures_go_along(void **state)
         assert_int_equal(import(p), GCACHE_OK);
         assert_int_equal(p->read.entries, VARIANTS + hop);
         assert_int_equal(count_hits(p->to), VARIANTS);
-        assert_int_equal(count_signed(p->to, &ours), VARIANTS);
+        assert_int_equal(count_signed(p->to, key), VARIANTS);
         assert_int_equal(count_signed(p->to, &second), 0);
         assert_int_equal(gcache_verify(p->to->cache, NULL, &verified, &p->to->error), GCACHE_OK);
         assert_int_equal(verified.problems, 0);
@@ -234,17 +241,46 @@ signatures_go_along(void **state)
 }
 
 static void
-a_forged_signature_is_never_taken(void **state)
+signatures_go_along(void **state)
 {
-    fixture_pair *p = *state;
+    check_signatures_go_along(*state, &ours);
+}
 
-    reopen(p->from, &forged, 1, false);
+static void
+signatures_by_ed25519_go_along(void **state)
+{
+    check_signatures_go_along(*state, &our_ed25519);
+}
+
+static void
+check_forged(fixture_pair *p, gcache_signing_key const *by, gcache_signing_key const *key)
+{
+    reopen(p->from, by, 1, false);
     put_variants(p->from);
     export(p);
-    reopen(p->to, &ours, 1, false);
+    reopen(p->to, key, 1, false);
     assert_int_equal(import(p), GCACHE_REFUSED);
     assert_int_equal(p->read.left_out, VARIANTS);
     assert_told(p, "not what our key of that name signed");
+}
+
+static void
+a_forged_signature_is_never_taken(void **state)
+{
+    check_forged(*state, &forged, &ours);
+}
+
+static void
+a_forged_signature_by_ed25519_is_never_taken(void **state)
+{
+    check_forged(*state, &forged_ed25519, &our_ed25519);
+}
+
+/* A key of that name makes signatures of another kind. */
+static void
+a_signature_of_another_kind_is_never_taken(void **state)
+{
+    check_forged(*state, &ours, &our_ed25519);
 }
 
 /* An unsigned entry that is there makes way for an equal one that is signed, and rewriting the key's candidate index keeps it. */
@@ -787,7 +823,10 @@ main(void)
         CASE(unsigned_entries_stay_unsigned),
         CASE(foreign_signatures_stay_foreign),
         CASE(signatures_go_along),
+        CASE(signatures_by_ed25519_go_along),
         CASE(a_forged_signature_is_never_taken),
+        CASE(a_forged_signature_by_ed25519_is_never_taken),
+        CASE(a_signature_of_another_kind_is_never_taken),
         CASE(a_signed_entry_replaces_an_equal_one),
         CASE(what_has_no_signature_is_left_out_where_they_are_required),
         CASE(a_file_that_does_not_hold_what_it_says_is_refused),

@@ -80,7 +80,7 @@ size_of(fixture *f, char const *text)
     gcache_settings *settings = load(f, NULL, NULL);
 
     assert_int_equal(gcache_settings_set(settings, "max-size", text, &f->error), GCACHE_OK);
-    gcache_settings_apply(settings, &options);
+    assert_int_equal(gcache_settings_apply(settings, &options, &f->error), GCACHE_OK);
     gcache_settings_free(settings);
     return options.max_size;
 }
@@ -127,7 +127,7 @@ reopen_with(fixture *f, char const *name, char const *value)
     gcache_settings *settings = load(f, NULL, NULL);
 
     assert_int_equal(gcache_settings_set(settings, name, value, &f->error), GCACHE_OK);
-    gcache_settings_apply(settings, &options);
+    assert_int_equal(gcache_settings_apply(settings, &options, &f->error), GCACHE_OK);
     fixture_reopen(f, &options);
     gcache_settings_free(settings);
 }

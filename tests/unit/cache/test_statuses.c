@@ -583,6 +583,80 @@ CASE(gcache_settings_write, ERROR_UNTRUSTED)
     return write_setting(t, t->f->directory, "1G");
 }
 
+/* ---- signing keys ---- */
+
+/* A file beside the directory, of that mode, with a key file's line or what is none. */
+static char const *
+key_file(trial *t, char const *text, mode_t mode)
+{
+    FILE *file = fopen(t->f->file, "w");
+
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(chmod(t->f->file, mode), 0);
+    return t->f->file;
+}
+
+#define HMAC_LINE "guardcache-key-1 hmac k1 000102030405060708090a0b0c0d0e0f\n"
+
+static gcache_status
+read_key(trial *t, char const *file)
+{
+    gcache_signing_key *key;
+    gcache_status status = gcache_signing_key_read(file, &key, E);
+
+    if (status == GCACHE_OK)
+        gcache_signing_key_free(key);
+    return status;
+}
+
+CASE(gcache_signing_key_read, OK) { return read_key(t, key_file(t, HMAC_LINE, 0600)); }
+CASE(gcache_signing_key_read, ERROR_NOT_FOUND) { return read_key(t, "/var/tmp/guardcache-test-nowhere"); }
+CASE(gcache_signing_key_read, ERROR_UNTRUSTED) { return read_key(t, key_file(t, HMAC_LINE, 0644)); }
+CASE(gcache_signing_key_read, ERROR_SYNTAX) { return read_key(t, key_file(t, "a secret\n", 0600)); }
+CASE(gcache_signing_key_read, ERROR_FORMAT) { return read_key(t, key_file(t, "guardcache-key-2 and so on\n", 0600)); }
+
+static gcache_status
+make_key(trial *t, char const *file, char const *id)
+{
+    unlink(t->f->file);
+    return gcache_signing_key_make(file, id, GCACHE_SIGNING_HMAC, E);
+}
+
+CASE(gcache_signing_key_make, OK) { return make_key(t, t->f->file, NULL); }
+CASE(gcache_signing_key_make, ERROR_ARGUMENT) { return make_key(t, t->f->file, "two words"); }
+CASE(gcache_signing_key_make, ERROR_NOT_FOUND) { return make_key(t, "/var/tmp/guardcache-test-nowhere/key", NULL); }
+
+static gcache_status
+apply_settings(trial *t, char const *file)
+{
+    gcache_options options = GCACHE_OPTIONS_INIT;
+    gcache_settings *settings = NULL;
+
+    assert_int_equal(gcache_settings_load(t->f->directory, NULL, NULL, NULL, &settings, E), GCACHE_OK);
+    assert_int_equal(gcache_settings_set(settings, "signing-keys", file, E), GCACHE_OK);
+    gcache_status status = gcache_settings_apply(settings, &options, E);
+    gcache_settings_free(settings);
+    return status;
+}
+
+CASE(gcache_settings_apply, OK) { return apply_settings(t, key_file(t, HMAC_LINE, 0600)); }
+CASE(gcache_settings_apply, ERROR_NOT_FOUND) { return apply_settings(t, "/var/tmp/guardcache-test-nowhere"); }
+CASE(gcache_settings_apply, ERROR_UNTRUSTED) { return apply_settings(t, key_file(t, HMAC_LINE, 0640)); }
+CASE(gcache_settings_apply, ERROR_SYNTAX) { return apply_settings(t, key_file(t, "", 0600)); }
+CASE(gcache_settings_apply, ERROR_FORMAT) { return apply_settings(t, key_file(t, "guardcache-key-9 x\n", 0600)); }
+
+CASE(gcache_settings_apply, ERROR_ARGUMENT)
+{
+    char paths[1024] = "";
+
+    key_file(t, HMAC_LINE, 0600);
+    for (int i = 0; i < 9; i++)
+        snprintf(paths + strlen(paths), sizeof paths - strlen(paths), "%s ", t->f->file);
+    return apply_settings(t, paths);
+}
+
 /* ---- all of them ---- */
 
 #define CASES(X)                                                                                      \
@@ -638,7 +712,15 @@ CASE(gcache_settings_write, ERROR_UNTRUSTED)
     X(gcache_settings_write, OK) X(gcache_settings_write, ERROR_NOT_FOUND)                            \
     X(gcache_settings_write, ERROR_ARGUMENT)                                                          \
     X(gcache_settings_load, OK) X(gcache_settings_load, ERROR_ARGUMENT)                               \
-    X(gcache_settings_write, ERROR_UNTRUSTED)
+    X(gcache_settings_write, ERROR_UNTRUSTED)                                                         \
+    X(gcache_settings_apply, OK) X(gcache_settings_apply, ERROR_NOT_FOUND)                            \
+    X(gcache_settings_apply, ERROR_UNTRUSTED) X(gcache_settings_apply, ERROR_SYNTAX)                  \
+    X(gcache_settings_apply, ERROR_FORMAT) X(gcache_settings_apply, ERROR_ARGUMENT)                   \
+    X(gcache_signing_key_read, OK) X(gcache_signing_key_read, ERROR_NOT_FOUND)                        \
+    X(gcache_signing_key_read, ERROR_UNTRUSTED) X(gcache_signing_key_read, ERROR_SYNTAX)              \
+    X(gcache_signing_key_read, ERROR_FORMAT)                                                          \
+    X(gcache_signing_key_make, OK) X(gcache_signing_key_make, ERROR_ARGUMENT)                         \
+    X(gcache_signing_key_make, ERROR_NOT_FOUND)
 
 static status_case const all[] = { CASES(STATUS_CASE) };
 

@@ -12,7 +12,7 @@
 /* Nobody's number. */
 #define STRANGER 4321
 
-static gcache_signing_key const key = { "k1", "a secret", 8 };
+static gcache_signing_key const key = { .id = "k1", .secret = "a secret", .secret_size = 8 };
 
 static gcache_options
 options_any(void)

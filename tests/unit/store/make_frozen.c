@@ -36,7 +36,7 @@ open_or_die(char const *directory, gci_store_options options)
 int
 main(int argc, char **argv)
 {
-    gci_signing_key signing = { "release", GCI_VIEW("a secret for tests") };
+    gci_signing_key signing = { .id = "release", .secret = GCI_VIEW("a secret for tests") };
     gci_component components[2] = { { .name = GCI_VIEW("graph"), .hash = { 1 } },
                                     { .name = GCI_VIEW("config"), .hash = { 2 }, .text = GCI_VIEW("a line") } };
     gci_description description = { GCI_VIEW("fx"), components, 2, GCI_VIEW("the canonical form") };

@@ -13,7 +13,7 @@ static gci_buf
 make_frame(char const *head, char const *payload)
 {
     gci_view bytes = gci_view_text(payload);
-    gci_frame_start start = { GCI_FRAME_ENTRY, bytes.size, gci_checksum_of(bytes.data, bytes.size), 0 };
+    gci_frame_start start = { GCI_FRAME_ENTRY, bytes.size, gci_checksum_of(bytes.data, bytes.size), 0, 0 };
     gci_buf buf;
 
     gci_buf_init(&buf, GCI_BUF_NO_LIMIT);

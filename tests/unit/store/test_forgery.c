@@ -9,7 +9,7 @@
 
 enum { IN_PACK = 100, PAYLOAD_CHECKSUM_AT = 24 };
 
-static gci_signing_key const ours = { "k1", GCI_VIEW("our secret") };
+static gci_signing_key const ours = { .id = "k1", .secret = GCI_VIEW("our secret") };
 
 static gci_store_options
 signing(bool required)

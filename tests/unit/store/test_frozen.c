@@ -83,7 +83,7 @@ test_version_2(void **state)
 static void
 test_version_2_signature(void **state)
 {
-    gci_signing_key ours = { "release", GCI_VIEW("a secret for tests") };
+    gci_signing_key ours = { .id = "release", .secret = GCI_VIEW("a secret for tests") };
 
     copy_frozen(*state, "v2");
     gci_store *store = fixture_open_with(*state, (gci_store_options){ .signing = &ours, .signing_count = 1,

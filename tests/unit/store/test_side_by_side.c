@@ -451,8 +451,9 @@ test_walking(void **state)
 static void
 test_signing(void **state)
 {
-    gci_signing_key ours = { "k1", GCI_VIEW("our secret") }, theirs = { "k1", GCI_VIEW("their secret") };
-    gci_signing_key both[2] = { { "k2", GCI_VIEW("newer") }, { "k1", GCI_VIEW("our secret") } };
+    gci_signing_key ours = { .id = "k1", .secret = GCI_VIEW("our secret") };
+    gci_signing_key theirs = { .id = "k1", .secret = GCI_VIEW("their secret") };
+    gci_signing_key both[2] = { { .id = "k2", .secret = GCI_VIEW("newer") }, { .id = "k1", .secret = GCI_VIEW("our secret") } };
     gci_store_options required = { .signing = &ours, .signing_count = 1, .require_signature = true };
     size_t const sizes[] = { 100, FIRST_IN_PACK, OWN_FILE };
 
