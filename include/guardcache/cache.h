@@ -262,7 +262,8 @@ typedef struct gcache_result {
 
 /*
  * Looks a graph up: in memory, in the directory, then in each tier (gcache_options.tiers), until something holds. A tier that
- * is in trouble delays it by its time-out at most. *out_result begins as GCACHE_RESULT_INIT, or as gcache_result_clear left it; clear it
+ * is in trouble delays it by its time-out at most. *out_result begins as GCACHE_RESULT_INIT, or as gcache_result_clear left it;
+ * clear it
  * whatever the outcome. hints may be NULL (no hints), request may be NULL.
  * GCACHE_HIT or GCACHE_MISS; ERROR_ARGUMENT, ERROR_MEMORY; ERROR_NO_SPACE, ERROR_READ_ONLY, ERROR_IO: request->place can't be
  * written to (the message says what is in the way); other errors only if options.strict.

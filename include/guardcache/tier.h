@@ -125,9 +125,9 @@ typedef int (*gcache_tier_key_fn)(void *state, gcache_key const *key);
  * The functions of a tier. `tier` is the object they belong to. Those marked optional may be NULL; the tier is then used
  * without. TROUBLE is possible everywhere; what a function was doing then may have been done, in part, or not.
  *
- * What a tier owes: objects are whole or absent to every reader, whatever dies; publishing what is there leaves it as it is,
- * or replaces it by equal bytes; after a HIT of publish every reader finds it until it is removed, runs out or is evicted; no signal
- * reaches the process; no credential appears in a message.
+ * What a tier owes: objects are whole or absent to every reader, whatever dies; publishing what is there leaves it as it is if
+ * the bytes are equal, and replaces a HEAD or a VALUE by other ones; after a HIT of publish every reader finds it until it is
+ * removed, runs out or is evicted; no signal reaches the process; no credential appears in a message.
  */
 typedef struct gcache_tier_functions {
     size_t size;      /* of this struct */
@@ -175,8 +175,8 @@ typedef struct gcache_tier_user {
 /* A lookup waits for a tier so long once. A compile takes longer, and an answer in the same data centre a thousandth. */
 #define GCACHE_TIER_TIMEOUT_DEFAULT_NS (UINT64_C(2000) * 1000000)
 
-/* What a table begins with: `.list = .., ..` follow it. */
-#define GCACHE_TIER_FUNCTIONS_INIT { .size = sizeof(gcache_tier_functions), .version = GCACHE_TIER_VERSION }
+/* Set version, list, fetch, publish, remove and close, at least. */
+#define GCACHE_TIER_FUNCTIONS_INIT { .size = sizeof(gcache_tier_functions) }
 
 /* ---- a tier in memory ---- */
 

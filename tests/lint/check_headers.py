@@ -17,7 +17,8 @@ import tree
 
 STRUCT = re.compile(r"^typedef struct (gcache_\w+) \{\n(.*?)^\} \1;", re.MULTILINE | re.DOTALL)
 SIZE = re.compile(r"\s*size_t size;")
-VALUES = """attachment component config delta error hint hint_literal hints key pair rename signing_key symbol text_name tier_faults tier_lease tier_user
+VALUES = """attachment component config delta error hint hint_literal hints key pair rename signing_key symbol text_name
+    tier_faults tier_lease tier_user
 verdict"""
 LENT = "change entry_view event object fingerprint_change fingerprint_line journal_entry line setting tier_state"
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]

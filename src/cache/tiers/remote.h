@@ -40,7 +40,8 @@ gcache_tier_answer gci_remote_list(gci_remote *remote, gcache *cache, gci_tier *
 
 /*
  * Fetches a candidate of the set, with the files that belong to it, which are stored here, and verifies it; remote->arrival is
- * what there is to store. FOUND: release the payload. EVICTED: it is gone from the tier; CORRUPT: what came isn't what was stored; UNREADABLE: trouble,
+ * what there is to store. FOUND: release the payload. EVICTED: it is gone from the tier; CORRUPT: what came isn't what was
+ * stored; UNREADABLE: trouble,
  * of the tier (the asking says so) or here, or nobody whom we trust signed it: the error says which.
  */
 gci_found gci_remote_fetch(gci_remote *remote, gci_candidate *candidate, gci_payload *out_payload, gcache_error *error);

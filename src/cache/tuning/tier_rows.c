@@ -36,7 +36,8 @@ may_leave(gcache *cache, gci_tier_rows const *which)
     if (which->backend != NULL && which->backend[0] != '\0')
         return true;
     if (!atomic_exchange(&tiers->said_no_backend, true) && cache->options.log != NULL)
-        cache->options.log(cache->options.log_state, "tuning results stay in the directory: nobody says for which back end they are");
+        cache->options.log(cache->options.log_state,
+                           "tuning results stay in the directory: nobody says for which back end they are");
     return false;
 }
 
