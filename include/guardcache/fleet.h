@@ -70,7 +70,8 @@ GCACHE_API gcache_status gcache_tiers_ping(gcache *cache, gcache_tier_number_fn 
  * Waits until everything this handle has stored so far is in every tier that is written to, asking those in trouble again and
  * again. timeout_ns 0: until everything has been offered once, however long that takes; what a tier in trouble didn't take stays
  * on its way. GCACHE_OK; ERROR_BUSY: not within timeout_ns (the message says how many are on their way, and what the latest
- * trouble was); ERROR_ARGUMENT.
+ * trouble was), or, told once, so many were waiting that further ones were given up; ERROR_ARGUMENT. What a tier refuses for good
+ * (too large, or a newer leader's is there) isn't waited for: gcache_tiers_each counts it as not_published.
  */
 GCACHE_API gcache_status gcache_tiers_flush(gcache *cache, uint64_t timeout_ns, gcache_error *error);
 

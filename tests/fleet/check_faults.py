@@ -33,6 +33,8 @@ SLACK_MS = 100
 # Fifty lookups of a tier that is left alone; each writes its miss into the journal.
 MANY = 50
 MANY_MS = 250
+# As many as wait for a tier; the test of it takes a minute and is run only when it is named.
+QUEUE = 16384
 # A pause of 1 s, twice that after the probe that found it still in trouble, and a crowded machine.
 CLOSES_SECONDS = 8.0
 SMALL, LARGE = 8, 7  # values: the head has the payload, or the payload is an object of its own
@@ -320,6 +322,22 @@ def lost_payload(trial: Trial, server: Server) -> None:
     reader.end()
 
 
+def overflow(trial: Trial) -> None:
+    """More than can wait for a tier that is away: a flush says that some were given up."""
+    server = trial.server(password=PASSWORD)
+    worker = trial.worker("overflow", server.url("timeout-ms=2000", f":{ESCAPED}"))
+    server.kill()
+    stored = worker.ask("write", 50, 0, 1, QUEUE + 100, 100)
+    trial.expect(stored["status"] == "error_busy", f"overflow: while the server is away: {stored}")
+    server.start()
+    flushed = worker.ask("flush", 300000)
+    trial.expect(flushed["status"] == "error_busy" and "given up" in flushed["message"], f"overflow: {flushed}")
+    counts = worker.ask("counts")
+    trial.expect(counts["published"] + counts["not_published"] == QUEUE + 100, f"overflow: {counts}")
+    trial.expect(counts["not_published"] >= 99, f"overflow: {counts}")
+    trial.expect(worker.ask("flush", 1000)["status"] == "ok", "overflow: it is told twice")
+
+
 # ---- what is left behind ----
 
 
@@ -350,6 +368,7 @@ def run(trial: Trial) -> None:
     for trouble in troubles:
         trouble(trial, server)
     alone = [one for one in (full, evicting) if wanted(one.__name__)]
+    alone += [overflow] if "overflow" in trial.options.names else []
     for one in alone:
         one(trial)
     answers = trial.folder("answers")

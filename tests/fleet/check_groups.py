@@ -4,8 +4,8 @@
     check_groups.py --worker FILE --command FILE [--members 16] [--rounds 200] [--kill 0.1] [--lease-ms 500] [--seconds N]
 
 In a round every member asks; with the probability --kill some are killed on the way, or would be while they compile, and, started
-again, ask once more. Of every third round a host has something stored that others haven't, so that a lookup by each would diverge. All who
-end a round must have the same bytes.
+again, ask once more. Of every third round a host has something stored that others haven't, so that a lookup by each would
+diverge. All who end a round must have the same bytes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """One of a whole fleet compiles: processes on four hosts want the same at once, and leaders die or are stopped.
 
-    check_leases.py --worker FILE --command FILE [--rounds 16] [--processes 16] [--lease-ms 1000]
+    check_leases.py --worker FILE --command FILE [--rounds 16] [--processes 16] [--lease-ms 1000] [--seconds N]
 
 A round is a key that nobody has. In every other round the first to compile dies at one of the steps of a compile; then
 another takes over within the lease's time. All get bytes that were compiled, and who survives never compiles what somebody
@@ -160,11 +160,15 @@ def stale_leader(fleet: Fleet, cut_off: bool) -> None:
 def run(trial: Trial) -> None:
     fleet = Fleet(trial)
     began = time.monotonic()
+    done = 0
     for number in range(trial.options.rounds):
+        if trial.options.seconds != 0 and time.monotonic() - began > trial.options.seconds:
+            break
         step = STEPS[number // 2 % len(STEPS)] if number % 2 else "none"
         fleet.round(f"round-{number}", step)
+        done += 1
     print(
-        f"    {trial.options.rounds} keys wanted by {trial.options.processes} processes on {HOSTS} hosts in "
+        f"    {done} keys wanted by {trial.options.processes} processes on {HOSTS} hosts in "
         f"{time.monotonic() - began:.1f} s; {len(fleet.took_over)} leaders followed, the latest after "
         f"{max(fleet.took_over, default=0):.2f} s, leases of {trial.options.lease_ms} ms",
         flush=True,
@@ -182,6 +186,7 @@ def main() -> None:
     words.add_argument("--rounds", type=int, default=16)
     words.add_argument("--processes", type=int, default=16)
     words.add_argument("--lease-ms", type=int, default=1000)
+    words.add_argument("--seconds", type=float, default=0)
     drive(words.parse_args(), run)
 
 

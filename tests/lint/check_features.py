@@ -35,6 +35,7 @@ FILES = {
     "cli": "tests/cli/{}.sh",
     "story": "fixtures/stories/{}.sh",
     "examples": "tests/examples/{}.py",
+    "fleet": "tests/fleet/check_{}.py",
     "forms": "tests/forms/{}.py",
     "outside": "tests/guards/{}.py",
     "traces": "fixtures/traces/{}",

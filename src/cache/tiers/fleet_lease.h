@@ -1,11 +1,10 @@
 /*
  * Leases of a whole fleet: of all hosts that share a tier, one compiles and the others wait.
  *
- * A lease runs out by itself after the tier's lease_ns (10 s) since its holder was last heard of: whoever dies or is cut off is
- * followed by
- * another. So a holder must be heard of while it compiles: a thread keeps all leases of a handle. One who is stopped and goes
- * on when another leads already can't publish over him: publishing names the lease's token, and the tier compares it with the
- * latest (Kleppmann, "How to do distributed locking", 2016).
+ * A lease runs out by itself when its holder hasn't been heard of for the tier's lease_ns (10 s): whoever dies or is cut off is
+ * followed by another. So a holder must be heard of while it compiles: a thread keeps all leases of a handle. One who is stopped
+ * and goes on when another leads already can't publish over him: publishing names the lease's token, and the tier compares it
+ * with the latest (Kleppmann, "How to do distributed locking", 2016).
  *
  * Threads: any. Fork: a child has none of its parent's leases, and gives none back.
  */

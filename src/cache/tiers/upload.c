@@ -41,6 +41,7 @@ struct gci_uploads {
     bool is_running, is_ending;
     pthread_t thread;
     gcache_error trouble;   /* the latest */
+    size_t turned_away;     /* for want of room, since a flush has told of it */
 };
 
 /* ---- lists ---- */
@@ -309,6 +310,7 @@ queue(gci_uploads *u, upload *item)
         list_append(&u->fresh, item);
         pthread_cond_signal(&u->arrived);
     }
+    u->turned_away += !room;
     unlock(u);
     return room;
 }
@@ -372,8 +374,13 @@ gci_uploads_flush(gci_uploads *uploads, uint64_t wait_ns, bool patient, gcache_e
         now = gci_clock_steady_ns();
     }
     size_t left = uploads->fresh.count + uploads->late.count + (uploads->current != NULL);
+    size_t turned_away = uploads->turned_away;
     gcache_error trouble = uploads->trouble;
+    if (left == 0)
+        uploads->turned_away = 0;
     unlock(uploads);
+    if (left == 0 && turned_away != 0)
+        return gci_fail(error, GCACHE_ERROR_BUSY, "%zu were given up: too many were on their way to tiers", turned_away);
     if (left == 0)
         return GCACHE_OK;
     return gci_fail(error, GCACHE_ERROR_BUSY, "%zu on their way to tiers: %s", left,

@@ -38,7 +38,7 @@ void gci_uploads_add(gci_uploads *uploads, gcache_key const *key, char const *id
 
 /*
  * Waits until everything that was queued before is in all its tiers. GCACHE_OK; ERROR_BUSY: not within wait_ns, or, unless
- * patient, a tier is in trouble: *error says what the trouble was.
+ * patient, a tier is in trouble: *error says what the trouble was. Also, once, if there was no room for some.
  */
 gcache_status gci_uploads_flush(gci_uploads *uploads, uint64_t wait_ns, bool patient, gcache_error *error);
 
