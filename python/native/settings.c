@@ -56,6 +56,7 @@ options_dict(gcache_settings *settings)
     PUT(COMPRESSION_LEVEL, "compression_level", PyLong_FromLong(options.compression_level));
     PUT(DURABILITY, "durability", PyLong_FromLong((long)options.durability));
     PUT(TRUST, "trust", PyLong_FromLong((long)options.trust));
+    PUT(TIERS, "tiers", text_or_nothing(options.tiers));
 #undef PUT
     if (PyErr_Occurred())
         Py_CLEAR(dict);
