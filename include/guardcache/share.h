@@ -48,13 +48,17 @@ GCACHE_API gcache_status gcache_share_value(gcache *cache, gcache_share const *s
 
 /*
  * A handle's state as text: directory and options, but no open files and no callbacks. For worker processes that were
- * not forked. *out_text is freed with gcache_free. GCACHE_OK, ERROR_NOT_FOUND (the directory is gone), ERROR_MEMORY.
+ * not forked. Tiers are in it by their URLs, but for those whose URLs have credentials, and those of the program's own: neither
+ * belongs into a text that others may read. *out_text is freed with gcache_free. GCACHE_OK, ERROR_NOT_FOUND (the directory
+ * is gone), ERROR_MEMORY.
  */
 GCACHE_API gcache_status gcache_handle_save(gcache *cache, char **out_text, gcache_error *error);
 
 /*
- * Opens the cache that a saved handle stands for. listeners gives what a text can't hold: the callbacks (log, event)
- * and the signing keys of the new handle; its other members don't count; NULL: none.
+ * Opens the cache that a saved handle stands for. listeners gives what a text can't hold: the callbacks (log, event), the
+ * signing keys and user_tiers of the new handle, and tiers, which then counts instead of the URLs in the text (a process has
+ * URLs with credentials from its own settings; those that are missing are told to log); its other members don't count;
+ * NULL: none.
  * GCACHE_OK, ERROR_SYNTAX, ERROR_FORMAT (of a newer version), and what gcache_open returns.
  */
 GCACHE_API gcache_status gcache_handle_open(char const *text, gcache_options const *listeners, gcache **out_cache,

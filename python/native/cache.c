@@ -3,6 +3,7 @@
  */
 #include "native.h"
 
+#include <guardcache/share.h>
 #include <string.h>
 
 /*
@@ -15,6 +16,7 @@ typedef struct cache_object {
     PyObject_HEAD
     gcache *cache;
     PyObject *log;
+    PyObject *user_tiers; /* a tuple of UserTier: they stay until it is closed */
     size_t uses;
     bool closing;
 } cache_object;
@@ -25,6 +27,20 @@ cache_of(PyObject *self)
     return (cache_object *)self;
 }
 
+/* Tiers of Python's are left when the library has let go of them. */
+static void
+leave_tiers(cache_object *self)
+{
+    Py_ssize_t count = self->user_tiers == NULL ? 0 : PyTuple_Size(self->user_tiers);
+    PyObject *type, *value, *traceback;
+
+    PyErr_Fetch(&type, &value, &traceback);
+    for (Py_ssize_t i = 0; i < count; i++)
+        user_tier_leave(PyTuple_GetItem(self->user_tiers, i));
+    PyErr_Restore(type, value, traceback);
+    Py_CLEAR(self->user_tiers);
+}
+
 static void
 cache_close_unused(cache_object *self)
 {
@@ -33,9 +49,13 @@ cache_close_unused(cache_object *self)
     if (cache == NULL || !self->closing || self->uses > 0)
         return;
     self->cache = NULL;
+    /* The end of the process is no time to wait for a thread that is stuck in a tier of Python's. */
+    if (callbacks_are_stuck() && self->user_tiers != NULL && PyTuple_Size(self->user_tiers) > 0)
+        return;
     Py_BEGIN_ALLOW_THREADS
     gcache_close(cache);
     Py_END_ALLOW_THREADS
+    leave_tiers(self);
 }
 
 gcache *
@@ -65,11 +85,13 @@ cache_enter(PyObject *self)
 static void
 log_line(void *state, char const *line)
 {
-    PyGILState_STATE lock = PyGILState_Ensure();
+    PyGILState_STATE lock;
     PyObject *type;
     PyObject *value;
     PyObject *traceback;
 
+    if (!callback_begin(&lock))
+        return;
     PyErr_Fetch(&type, &value, &traceback);
     PyObject *text = PyUnicode_DecodeUTF8(line, (Py_ssize_t)strlen(line), "replace");
     PyObject *answer = text == NULL ? NULL : PyObject_CallFunctionObjArgs(state, text, NULL);
@@ -78,7 +100,7 @@ log_line(void *state, char const *line)
     Py_XDECREF(answer);
     Py_XDECREF(text);
     PyErr_Restore(type, value, traceback);
-    PyGILState_Release(lock);
+    callback_end(lock);
 }
 
 /* (id, secret or None, algorithm, public key or None); it borrows from that. */
@@ -115,73 +137,165 @@ keys_read(PyObject *tuple, gcache_options *out_options)
     return keys != NULL ? 0 : -1;
 }
 
+/* Tiers as a tuple of UserTier, which they borrow from. The array is freed with PyMem_Free. */
 static int
-options_read(PyObject *args, char const **out_directory, gcache_options *out_options, PyObject **out_log)
+user_tiers_read(native_state *state, PyObject *tuple, gcache_options *out_options)
 {
-    int read_only, strict, disabled, unsafe_skip_guards, refresh, durability, trust, require_signature, color;
-    Py_ssize_t max_candidates, memory_bytes, columns;
-    unsigned long long max_size;
-    PyObject *keys;
+    size_t count = (size_t)PyTuple_Size(tuple);
+    gcache_tier_user *tiers = PyMem_Calloc(count + 1, sizeof *tiers);
 
-    *out_options = (gcache_options)GCACHE_OPTIONS_INIT;
-    if (!PyArg_ParseTuple(args, "spppppziiznKnizOO!pnp", out_directory, &read_only, &strict, &disabled,
-                          &unsafe_skip_guards, &refresh, &out_options->bypass, &durability, &trust, &out_options->namespace_,
-                          &max_candidates, &max_size, &memory_bytes, &out_options->compression_level,
-                          &out_options->record, out_log, &PyTuple_Type, &keys, &require_signature, &columns, &color)
-        || keys_read(keys, out_options) < 0)
+    out_options->user_tiers = tiers;
+    out_options->user_tier_count = count;
+    if (tiers == NULL) {
+        PyErr_NoMemory();
         return -1;
-    out_options->require_signature = require_signature != 0;
-    out_options->columns = (size_t)columns;
-    out_options->color = color != 0;
-    out_options->read_only = read_only != 0;
-    out_options->strict = strict != 0;
-    out_options->disabled = disabled != 0;
-    out_options->unsafe_skip_guards = unsafe_skip_guards != 0;
-    out_options->refresh = refresh != 0;
-    out_options->durability = (gcache_durability)durability;
-    out_options->trust = (gcache_trust)trust;
-    out_options->max_candidates = (size_t)max_candidates;
-    out_options->max_size = max_size;
-    out_options->memory_bytes = (size_t)memory_bytes;
-    if (*out_log != Py_None) {
-        out_options->log = log_line;
-        out_options->log_state = *out_log;
+    }
+    for (size_t i = 0; i < count; i++) {
+        PyObject *tier = PyTuple_GetItem(tuple, (Py_ssize_t)i);
+        if (Py_TYPE(tier) != state->user_tier_type) {
+            PyErr_SetString(PyExc_TypeError, "a tier is a URL or a guardcache.Tier");
+            return -1;
+        }
+        tiers[i] = *user_tier_view(tier);
     }
     return 0;
 }
 
-/* Cache(directory, read_only, strict, disabled, unsafe_skip_guards, refresh, bypass, durability, trust, namespace, max_candidates,
-   max_size, memory_bytes, compression_level, record, log, signing, require_signature, columns, color): numbers may be 0 for the
-   default. */
-static PyObject *
-cache_make(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(kwargs))
+/* What a Cache is opened with: a directory and options, or a saved handle and what it can't hold. */
+typedef struct opening {
+    char const *directory, *saved;
+    gcache_options options;
+    PyObject *log, *user_tiers;
+} opening;
+
+static void
+opening_clear(opening *how)
 {
-    char const *directory;
-    gcache_options options = { .signing = NULL };
+    PyMem_Free((void *)(uintptr_t)how->options.signing);
+    PyMem_Free((void *)(uintptr_t)how->options.user_tiers);
+}
+
+static void
+log_to(gcache_options *options, PyObject *log)
+{
+    if (log == Py_None)
+        return;
+    options->log = log_line;
+    options->log_state = log;
+}
+
+static int
+options_read(native_state *state, PyObject *args, opening *out_how)
+{
+    gcache_options *options = &out_how->options;
+    int read_only, strict, disabled, unsafe_skip_guards, refresh, durability, trust, require_signature, color;
+    Py_ssize_t max_candidates, memory_bytes, columns;
+    unsigned long long max_size, flush_ns;
+    PyObject *keys;
+
+    if (!PyArg_ParseTuple(args, "spppppziiznKnizOO!pnpzO!K", &out_how->directory, &read_only, &strict, &disabled,
+                          &unsafe_skip_guards, &refresh, &options->bypass, &durability, &trust, &options->namespace_,
+                          &max_candidates, &max_size, &memory_bytes, &options->compression_level, &options->record,
+                          &out_how->log, &PyTuple_Type, &keys, &require_signature, &columns, &color, &options->tiers,
+                          &PyTuple_Type, &out_how->user_tiers, &flush_ns)
+        || keys_read(keys, options) < 0 || user_tiers_read(state, out_how->user_tiers, options) < 0)
+        return -1;
+    options->require_signature = require_signature != 0;
+    options->columns = (size_t)columns;
+    options->color = color != 0;
+    options->read_only = read_only != 0;
+    options->strict = strict != 0;
+    options->disabled = disabled != 0;
+    options->unsafe_skip_guards = unsafe_skip_guards != 0;
+    options->refresh = refresh != 0;
+    options->durability = (gcache_durability)durability;
+    options->trust = (gcache_trust)trust;
+    options->max_candidates = (size_t)max_candidates;
+    options->max_size = max_size;
+    options->memory_bytes = (size_t)memory_bytes;
+    options->flush_ns = flush_ns;
+    log_to(options, out_how->log);
+    return 0;
+}
+
+/* Takes over how. NULL with an exception set. */
+static PyObject *
+cache_open(PyTypeObject *type, opening *how)
+{
+    allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+    cache_object *self = (cache_object *)alloc(type, 0);
     gcache_error error;
     gcache_status status;
-    PyObject *log;
-    cache_object *self = NULL;
 
-    if (options_read(args, &directory, &options, &log) == 0) {
-        allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
-        self = (cache_object *)alloc(type, 0);
-    }
     if (self == NULL) {
-        PyMem_Free((void *)(uintptr_t)options.signing);
+        opening_clear(how);
         return NULL;
     }
-    self->log = Py_NewRef(log);
+    self->log = Py_NewRef(how->log);
     Py_BEGIN_ALLOW_THREADS
-    status = gcache_open(directory, &options, &self->cache, &error);
+    status = how->saved == NULL ? gcache_open(how->directory, &how->options, &self->cache, &error)
+                                : gcache_handle_open(how->saved, &how->options, &self->cache, &error);
     Py_END_ALLOW_THREADS
-    PyMem_Free((void *)(uintptr_t)options.signing);
+    opening_clear(how);
     if (status != GCACHE_OK) {
         self->cache = NULL;
         Py_DECREF(self);
         return raise_error(PyType_GetModuleState(type), &error);
     }
+    self->user_tiers = Py_NewRef(how->user_tiers);
     return (PyObject *)self;
+}
+
+/* Cache(directory, read_only, strict, disabled, unsafe_skip_guards, refresh, bypass, durability, trust, namespace, max_candidates,
+   max_size, memory_bytes, compression_level, record, log, signing, require_signature, columns, color, tiers, user_tiers,
+   flush_ns): numbers may be 0 for the default. */
+static PyObject *
+cache_make(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(kwargs))
+{
+    opening how = { .options = GCACHE_OPTIONS_INIT };
+
+    if (options_read(PyType_GetModuleState(type), args, &how) < 0) {
+        opening_clear(&how);
+        return NULL;
+    }
+    return cache_open(type, &how);
+}
+
+/* restore(text, tiers or None, user_tiers, log or None) */
+static PyObject *
+cache_restore(PyObject *type, PyObject *args)
+{
+    opening how = { .options = GCACHE_OPTIONS_INIT };
+
+    if (!PyArg_ParseTuple(args, "szO!O", &how.saved, &how.options.tiers, &PyTuple_Type, &how.user_tiers, &how.log)
+        || user_tiers_read(PyType_GetModuleState((PyTypeObject *)type), how.user_tiers, &how.options) < 0) {
+        opening_clear(&how);
+        return NULL;
+    }
+    log_to(&how.options, how.log);
+    return cache_open((PyTypeObject *)type, &how);
+}
+
+/* save() -> the text that restore takes */
+static PyObject *
+cache_save(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    gcache *cache = cache_enter(self);
+    gcache_status status;
+    gcache_error error;
+    char *text = NULL;
+
+    if (cache == NULL)
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS
+    status = gcache_handle_save(cache, &text, &error);
+    Py_END_ALLOW_THREADS
+    cache_unuse(self);
+    if (status != GCACHE_OK)
+        return raise_error(state_of(self), &error);
+    PyObject *saved = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "surrogateescape");
+    gcache_free(text);
+    return saved;
 }
 
 static void
@@ -193,6 +307,7 @@ cache_dealloc(PyObject *self)
     cache_of(self)->closing = true;
     cache_close_unused(cache_of(self));
     Py_CLEAR(cache_of(self)->log);
+    Py_CLEAR(cache_of(self)->user_tiers);
     free_object(self);
     Py_DECREF(type);
 }
@@ -203,6 +318,13 @@ cache_close(PyObject *self, PyObject *Py_UNUSED(none))
     cache_of(self)->closing = true;
     cache_close_unused(cache_of(self));
     Py_RETURN_NONE;
+}
+
+/* idle() -> whether nobody uses it any more */
+static PyObject *
+cache_idle(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    return PyBool_FromLong(cache_of(self)->uses == 0);
 }
 
 static PyObject *
@@ -256,7 +378,7 @@ attachment_names(gcache_result const *result)
     return tuple;
 }
 
-/* (key, entry, payload, metadata, guards, renames, renamed, variant, priority, compile_ns, note, attachments) */
+/* (key, entry, payload, metadata, guards, renames, renamed, variant, priority, compile_ns, note, attachments, tier) */
 PyObject *
 hit_tuple(native_state *state, PyObject *cache, gcache_result *result)
 {
@@ -266,21 +388,23 @@ hit_tuple(native_state *state, PyObject *cache, gcache_result *result)
     if (payload == NULL)
         return NULL;
     gcache_key_to_hex(&result->key, hex);
-    return Py_BuildValue("(ssNy#NNNsLKsN)", hex, result->entry, payload,
+    return Py_BuildValue("(ssNy#NNNsLKsNs)", hex, result->entry, payload,
                          result->metadata_size > 0 ? result->metadata : "", (Py_ssize_t)result->metadata_size,
                          text_tuple(result->guards, result->guard_count), renames_list(result),
                          PyBool_FromLong(result->renamed), result->variant, (long long)result->priority,
-                         (unsigned long long)result->compile_ns, result->note, attachment_names(result));
+                         (unsigned long long)result->compile_ns, result->note, attachment_names(result),
+                         result->tier != NULL ? result->tier : "");
 }
 
-/* (key, reason, note) */
+/* (key, reason, note, local_reason) */
 PyObject *
 miss_tuple(gcache_result const *result)
 {
     char hex[GCACHE_KEY_HEX_SIZE];
 
     gcache_key_to_hex(&result->key, hex);
-    return Py_BuildValue("(sss)", hex, gcache_reason_name(result->reason), result->note == NULL ? "" : result->note);
+    return Py_BuildValue("(ssss)", hex, gcache_reason_name(result->reason), result->note == NULL ? "" : result->note,
+                         gcache_reason_name(result->local_reason));
 }
 
 /* lookup(graph, hints, request) */
@@ -463,6 +587,13 @@ cache_insert(PyObject *self, PyObject *args)
 static PyMethodDef cache_methods[] = {
     { "close", cache_close, METH_NOARGS, NULL },
     { "closed", cache_closed, METH_NOARGS, NULL },
+    { "idle", cache_idle, METH_NOARGS, NULL },
+    { "save", cache_save, METH_NOARGS, NULL },
+    { "restore", cache_restore, METH_VARARGS | METH_CLASS, NULL },
+    { "tiers", cache_tiers, METH_NOARGS, NULL },
+    { "ping", cache_ping, METH_NOARGS, NULL },
+    { "flush", cache_flush, METH_VARARGS, NULL },
+    { "sync", cache_sync, METH_VARARGS, NULL },
     { "lookup", cache_lookup, METH_VARARGS, NULL },
     { "explain", cache_explain, METH_VARARGS, NULL },
     { "explain_past", cache_explain_past, METH_VARARGS, NULL },

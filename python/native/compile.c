@@ -9,6 +9,7 @@ typedef struct compile_object {
     PyObject *cache, *arguments; /* what the lookup borrows from */
     gcache_compile *compile;
     lookup_context context;
+    gcache_group group;
     gcache_result result;
 } compile_object;
 
@@ -99,17 +100,41 @@ answer(native_state *state, compile_object *self, gcache_status status, gcache_e
     return found != NULL ? Py_BuildValue("(NO)", found, Py_None) : NULL;
 }
 
-/* begin(graph, hints, request, lease_timeout_ns) -> (a hit as lookup gives it, None), or (a miss, Compile) */
+/* (name, members); None: there is no group. */
+static int
+group_read(PyObject *object, gcache_group *out_group, gcache_group const **out_given)
+{
+    Py_ssize_t members;
+
+    *out_group = (gcache_group)GCACHE_GROUP_INIT;
+    *out_given = object == Py_None ? NULL : out_group;
+    if (object == Py_None)
+        return 0;
+    if (!PyTuple_Check(object)) {
+        PyErr_SetString(PyExc_TypeError, "a group is its name and how many members it has");
+        return -1;
+    }
+    if (!PyArg_ParseTuple(object, "sn", &out_group->name, &members))
+        return -1;
+    if (members < 1) {
+        PyErr_SetString(PyExc_ValueError, "a group has members");
+        return -1;
+    }
+    out_group->members = (size_t)members;
+    return 0;
+}
+
+/* begin(graph, hints, request, lease_timeout_ns, group) -> (a hit as lookup gives it, None), or (a miss, Compile) */
 PyObject *
 cache_begin(PyObject *cache_object, PyObject *args)
 {
     native_state *state = state_of(cache_object);
     gcache_compile_options options = GCACHE_COMPILE_OPTIONS_INIT;
-    PyObject *graph, *mapping, *asked;
+    PyObject *graph, *mapping, *asked, *group;
     unsigned long long timeout_ns;
     gcache_error error = { .message = "" };
 
-    if (!PyArg_ParseTuple(args, "OOO!K", &graph, &mapping, &PyTuple_Type, &asked, &timeout_ns))
+    if (!PyArg_ParseTuple(args, "OOO!KO", &graph, &mapping, &PyTuple_Type, &asked, &timeout_ns, &group))
         return NULL;
     gcache *cache = cache_enter(cache_object);
     if (cache == NULL)
@@ -124,7 +149,8 @@ cache_begin(PyObject *cache_object, PyObject *args)
     self->arguments = Py_NewRef(args);
     self->result = (gcache_result){ .size = sizeof(gcache_result), .note = "" };
     gcache_status status = GCACHE_ERROR_ARGUMENT;
-    if (context_read(state, graph, mapping, asked, &self->context) == 0) {
+    if (context_read(state, graph, mapping, asked, &self->context) == 0
+        && group_read(group, &self->group, &options.group) == 0) {
         options.request = &self->context.request.view;
         options.lease_timeout_ns = timeout_ns;
         self->context.request.thread = PyEval_SaveThread();

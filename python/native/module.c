@@ -61,6 +61,8 @@ static PyMethodDef module_methods[] = {
     { "signing_key_make", library_signing_key_make, METH_VARARGS, NULL },
     { "places", bytes_places, METH_VARARGS, NULL },
     { "digest_outside", bytes_digest, METH_VARARGS, NULL },
+    { "callbacks_end", callbacks_end, METH_VARARGS, NULL },
+    { "callbacks_forked", callbacks_forked, METH_NOARGS, NULL },
     { NULL, NULL, 0, NULL },
 };
 
@@ -90,13 +92,18 @@ module_exec(PyObject *module)
         || add_type(module, &guards_spec, &state->guards_type) < 0
         || add_type(module, &cache_spec, &state->cache_type) < 0
         || add_type(module, &payload_spec, &state->payload_type) < 0
-        || add_type(module, &compile_spec, &state->compile_type) < 0)
+        || add_type(module, &compile_spec, &state->compile_type) < 0
+        || add_type(module, &user_tier_spec, &state->user_tier_type) < 0)
         return -1;
     if (import_from("guardcache._errors", "make_error", &state->make_error) < 0
         || import_from("guardcache._values", "Node", (PyObject **)&state->node_type) < 0
         || import_from("guardcache._values", "Symbolic", (PyObject **)&state->symbolic_type) < 0
         || import_from("guardcache._values", "Enum", (PyObject **)&state->enum_type) < 0
-        || import_from("guardcache._values", "Tensor", (PyObject **)&state->tensor_type) < 0)
+        || import_from("guardcache._values", "Tensor", (PyObject **)&state->tensor_type) < 0
+        || import_from("guardcache._tier", "TierCall", &state->tier_call) < 0
+        || import_from("guardcache._tier", "TierObject", &state->tier_object) < 0
+        || import_from("guardcache._tier", "TierLease", &state->tier_lease) < 0
+        || import_from("guardcache._errors", "FencedError", &state->fenced_error) < 0)
         return -1;
     return 0;
 }
@@ -116,6 +123,11 @@ module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->symbolic_type);
     Py_VISIT(state->enum_type);
     Py_VISIT(state->tensor_type);
+    Py_VISIT(state->user_tier_type);
+    Py_VISIT(state->tier_call);
+    Py_VISIT(state->tier_object);
+    Py_VISIT(state->tier_lease);
+    Py_VISIT(state->fenced_error);
     return 0;
 }
 
@@ -134,6 +146,11 @@ module_clear(PyObject *module)
     Py_CLEAR(state->symbolic_type);
     Py_CLEAR(state->enum_type);
     Py_CLEAR(state->tensor_type);
+    Py_CLEAR(state->user_tier_type);
+    Py_CLEAR(state->tier_call);
+    Py_CLEAR(state->tier_object);
+    Py_CLEAR(state->tier_lease);
+    Py_CLEAR(state->fenced_error);
     return 0;
 }
 

@@ -27,11 +27,16 @@ typedef struct native_state {
     PyTypeObject *cache_type;
     PyTypeObject *payload_type;
     PyTypeObject *compile_type;
+    PyTypeObject *user_tier_type;
     PyObject *make_error;      /* guardcache._errors.make_error */
     PyTypeObject *node_type;   /* guardcache._values.Node, and so on */
     PyTypeObject *symbolic_type;
     PyTypeObject *enum_type;
     PyTypeObject *tensor_type;
+    PyObject *tier_call;       /* guardcache._tier.TierCall, and so on */
+    PyObject *tier_object;
+    PyObject *tier_lease;
+    PyObject *fenced_error;
 } native_state;
 
 native_state *state_of(PyObject *object);
@@ -82,6 +87,18 @@ int text_or_none(PyObject *object, char const **out_text);
 
 PyObject *text_tuple(char const *const *items, size_t count);
 
+/* ---- callback.c ---- */
+
+/* Takes the interpreter lock for a call by one of the library's threads, or any other. false: there are no more calls, since
+   the interpreter is about to end. */
+bool callback_begin(PyGILState_STATE *out_lock);
+void callback_end(PyGILState_STATE lock);
+/* One of them doesn't return, and the interpreter is about to end. */
+bool callbacks_are_stuck(void);
+
+PyObject *callbacks_end(PyObject *module, PyObject *args);
+PyObject *callbacks_forked(PyObject *module, PyObject *none);
+
 /* ---- values.c ---- */
 
 /* Makes a value of the graph. *out_value is NULL also after a sticky error of the graph; -1 only for Python's errors. */
@@ -100,6 +117,12 @@ extern PyType_Spec guards_spec;
 extern PyType_Spec cache_spec;
 extern PyType_Spec payload_spec;
 extern PyType_Spec compile_spec;
+extern PyType_Spec user_tier_spec;
+
+/* A UserTier as the library takes it; borrowed from the object. */
+gcache_tier_user const *user_tier_view(PyObject *object);
+/* Its tier hears that a cache that had it open was closed. */
+void user_tier_leave(PyObject *object);
 
 /* settings(directory, namespace): the options of Cache that environment and config.json set, as a dict. */
 PyObject *library_settings(PyObject *module, PyObject *args);
@@ -139,6 +162,10 @@ PyObject *cache_explain_past(PyObject *self, PyObject *args);
 PyObject *cache_timings(PyObject *self, PyObject *args);
 PyObject *cache_export(PyObject *self, PyObject *args);
 PyObject *cache_import(PyObject *self, PyObject *args);
+PyObject *cache_tiers(PyObject *self, PyObject *none);
+PyObject *cache_ping(PyObject *self, PyObject *none);
+PyObject *cache_flush(PyObject *self, PyObject *args);
+PyObject *cache_sync(PyObject *self, PyObject *args);
 
 /* ---- request.c: what lookup and explain are asked, insert is given ---- */
 

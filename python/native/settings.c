@@ -112,6 +112,7 @@ options_dict(gcache_settings *settings, native_state *state)
     PUT(TRUST, "trust", PyLong_FromLong((long)options.trust));
     PUT(REQUIRE_SIGNATURE, "require_signature", PyBool_FromLong(options.require_signature));
     PUT(SIGNING_KEYS, "signing", keys_list(&options));
+    PUT(TIERS, "tiers", text_or_nothing(options.tiers));
 #undef PUT
     if (PyErr_Occurred())
         Py_CLEAR(dict);

@@ -1,13 +1,16 @@
 /*
  * A handle's state as text: {"format": "guardcache-handle/1", "directory": .., and the options that aren't at their default}.
+ * "tiers" are URLs separated by spaces; "withheld_tiers" are those that had credentials, which don't belong into a text.
  */
 #include <guardcache/share.h>
 
 #include "base/check.h"
 #include "base/text/json.h"
 #include "cache/handle/cache.h"
+#include "cache/tiers/tiers.h"
 #include "store/publish/side.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define FORMAT "guardcache-handle/1"
@@ -31,6 +34,7 @@
     X(memory_bytes, size_t, GCI_INT)                                                                  \
     X(compression_level, int, GCI_INT)                                                                \
     X(columns, size_t, GCI_INT)                                                                       \
+    X(flush_ns, uint64_t, GCI_INT)                                                                    \
     X(color, bool, GCI_BOOL)
 
 /* ---- saving ---- */
@@ -63,6 +67,27 @@ write_directory(gcache *cache, gci_buf *out, gcache_error *error)
     return status;
 }
 
+/* The URLs of tiers with credentials, without these, or of those that have none. A program's own tiers are no text. */
+static void
+write_tiers(gcache const *cache, gci_buf *out, char const *name, bool withheld)
+{
+    gci_buf urls;
+
+    gci_buf_init(&urls, TEXT_BYTES_MAX);
+    for (size_t i = 0; cache->tiers != NULL && i < cache->tiers->count; i++) {
+        gci_tier const *tier = cache->tiers->items[i];
+        if (!tier->owned || tier->has_credentials != withheld)
+            continue;
+        if (urls.size != 0)
+            gci_buf_append_char(&urls, ' ');
+        gci_buf_append_text(&urls, tier->shown);
+    }
+    out->failed |= urls.failed;
+    if (urls.size != 0)
+        gci_json_member_text(out, name, gci_buf_view(&urls));
+    gci_buf_clear(&urls);
+}
+
 gcache_status
 gcache_handle_save(gcache *cache, char **out_text, gcache_error *error)
 {
@@ -76,6 +101,8 @@ gcache_handle_save(gcache *cache, char **out_text, gcache_error *error)
         gci_json_member_text(&text, "namespace", cache->namespace_);
     if (cache->gate.bypass != NULL)
         gci_json_member_text(&text, "bypass", gci_view_text(cache->gate.bypass));
+    write_tiers(cache, &text, "tiers", false);
+    write_tiers(cache, &text, "withheld_tiers", true);
 #define X(field, type, json_type) write_number(&text, #field, json_type, (uint64_t)cache->options.field);
     OPTION_MAP(X)
 #undef X
@@ -107,11 +134,28 @@ read_number(gci_value const *map, char const *name, gci_value_type type)
     return type == GCI_BOOL ? value->boolean : value->integer;
 }
 
+/* What the listeners name counts; else what was saved, without those that need credentials. */
+static void
+read_tiers(gci_value const *map, gci_arena *arena, gcache_options *options)
+{
+    char const *withheld = read_text(map, "withheld_tiers", arena);
+    char line[1024];
+
+    if (options->tiers != NULL)
+        return;
+    options->tiers = read_text(map, "tiers", arena);
+    if (withheld == NULL || options->log == NULL)
+        return;
+    snprintf(line, sizeof line, "without %s: a saved handle has no credentials, name the tiers when it is opened", withheld);
+    options->log(options->log_state, line);
+}
+
 static void
 read_options(gci_value const *map, gci_arena *arena, gcache_options *options)
 {
     options->namespace_ = read_text(map, "namespace", arena);
     options->bypass = read_text(map, "bypass", arena);
+    read_tiers(map, arena, options);
 #define X(field, type, json_type) options->field = (type)read_number(map, #field, json_type);
     OPTION_MAP(X)
 #undef X
@@ -149,6 +193,9 @@ gcache_handle_open(char const *text, gcache_options const *listeners, gcache **o
         options.event_state = listeners->event_state;
         options.signing = listeners->signing;
         options.signing_count = listeners->signing_count;
+        options.tiers = listeners->tiers;
+        options.user_tiers = listeners->user_tiers;
+        options.user_tier_count = listeners->user_tier_count;
     }
     gci_arena_init(&arena, 4 * TEXT_BYTES_MAX);
     gcache_status status = gci_json_read(gci_view_text(text), "handle", &arena, &map, error);

@@ -91,10 +91,12 @@ gci_tier_open(gci_view url, gcache_trust trust, gci_tier **out_tier, gcache_erro
     if (status == GCACHE_OK)
         status = tier != NULL ? open_url(&parts, trust, tier, error) : GCACHE_ERROR_MEMORY;
     gci_arena_clear(&arena);
-    if (status == GCACHE_OK)
+    if (status == GCACHE_OK) {
+        tier->has_credentials = !gci_view_is(url, tier->shown);
         *out_tier = tier;
-    else
+    } else {
         gci_tier_free(tier);
+    }
     return status;
 }
 

@@ -22,7 +22,8 @@ typedef struct gci_tier {
     char *shown; /* its URL without credentials, or what its user calls it */
     gcache_tier_functions const *functions;
     void *object;
-    bool owned;  /* it is closed with this */
+    bool owned;  /* it is closed with this, and opened by a URL */
+    bool has_credentials; /* the URL, which isn't kept */
     bool read_only;
     bool in_clear; /* what it says can be read and changed on its way from another host */
     uint64_t ttl_ns, timeout_ns, connect_timeout_ns, lease_ns, max_bytes;

@@ -24,6 +24,9 @@ from guardcache._cache import (
     Problem,
     Reason,
     Site,
+    Synced,
+    TierAnswer,
+    TierState,
     Transfer,
     Trust,
     Verified,
@@ -38,6 +41,7 @@ from guardcache._errors import (
     CorruptError,
     DescriptionError,
     Error,
+    FencedError,
     FormatError,
     InternalError,
     LimitError,
@@ -54,6 +58,7 @@ from guardcache._guards import Guards, Verdict
 from guardcache._native import Compile
 from guardcache._native import version as _version
 from guardcache._signing import SigningAlgorithm, SigningKey
+from guardcache._tier import Tier, TierCall, TierLease, TierObject
 from guardcache._values import Enum, Hint, Hints, Node, Size, Symbolic, Tensor, Value
 
 __version__ = _version()
@@ -72,6 +77,7 @@ __all__ = [
     "Entry",
     "Enum",
     "Error",
+    "FencedError",
     "FormatError",
     "Graph",
     "Guards",
@@ -96,7 +102,14 @@ __all__ = [
     "Size",
     "StoreError",
     "Symbolic",
+    "Synced",
     "Tensor",
+    "Tier",
+    "TierAnswer",
+    "TierCall",
+    "TierLease",
+    "TierObject",
+    "TierState",
     "Transfer",
     "Trust",
     "UntrustedError",

@@ -2,27 +2,50 @@
 
 from __future__ import annotations
 
+import atexit
 import enum
 import json
 import os
+import time
 import warnings
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Literal, NamedTuple, TypeAlias, Union
 
 from guardcache import _native
-from guardcache._errors import BypassError, NotStoredWarning
+from guardcache._errors import ArgumentError, BusyError, BypassError, NotStoredWarning
 from guardcache._graph import Graph
 from guardcache._guards import Verdict, make_verdict
 from guardcache._native import Compile
 from guardcache._signing import Signing, key_parts, make_key
+from guardcache._tier import Tier
 from guardcache._values import Hints
 
 Buffer: TypeAlias = Union[bytes, bytearray, memoryview]
 Log: TypeAlias = Callable[[str], object]
 Benchmark: TypeAlias = Callable[[], Sequence[float]]
 GuardTest: TypeAlias = Callable[[tuple[str, ...]], object]
+Progress: TypeAlias = Callable[[int, int], object]
+Tiers: TypeAlias = Union[str, Iterable[Union[str, Tier]]]
+Group: TypeAlias = tuple[str, int]
+"""Processes that decide alike: its name, which is of one run of a job alone, and how many members there are."""
+
+_SECOND_NS = 1_000_000_000
+
+# How long the end of the interpreter waits for a tier's method that some thread is in.
+_ENDING_SECONDS = 2.0
+
+# How long it waits for tiers to take what is on its way: all in all, and since the last entry they took.
+_SETTLING_SECONDS = 10.0
+_STILL_SECONDS = 4.0
+
+# A flush that waits lets Python look for signals so often.
+_FLUSH_SECONDS = 0.5
+
+_open: weakref.WeakSet[Cache] = weakref.WeakSet()
 
 
 class Reason(enum.StrEnum):
@@ -92,6 +115,9 @@ class Hit:
     note: str
     attachments: tuple[str, ...]
     """Names of the files that belong to the entry: see `Cache.place`."""
+    tier: str = "local"
+    """Who had it: ``memory``, ``local`` (the directory), ``group`` (its members' decision), or the tier's
+    URL without credentials."""
 
     def __bool__(self) -> Literal[True]:
         return True
@@ -104,6 +130,9 @@ class Miss:
     key: str
     reason: Reason
     note: str = ""
+    local_reason: Reason = Reason.NONE
+    """Where a tier was in trouble (`Reason.REMOTE_TIMEOUT`, `Reason.REMOTE_UNAVAILABLE`): what the reason would be if
+    it had nothing."""
 
     def __bool__(self) -> Literal[False]:
         return False
@@ -190,6 +219,48 @@ class Verified:
         return not self.problems
 
 
+@dataclass(frozen=True, slots=True)
+class TierState:
+    """A tier as it stands, and what this cache has asked of it."""
+
+    name: str
+    """Its URL without credentials, or what a `Tier` is called."""
+    read_only: bool
+    left_alone: bool
+    """It was in trouble a moment ago: lookups don't ask it for now."""
+    counts: dict[str, int]
+    """``asked``, ``hits``, ``misses``, ``timeouts``, ``published``, ...: of `guardcache/fleet.h`."""
+
+
+@dataclass(frozen=True, slots=True)
+class TierAnswer(TierState):
+    """The same, after it was asked whether it is there; true if it answered."""
+
+    answered: bool
+    reason: Reason
+    message: str
+    """Why it didn't, in words."""
+    seconds: float
+    numbers: dict[str, int]
+    """What it says of itself."""
+
+    def __bool__(self) -> bool:
+        return self.answered
+
+
+class Synced(NamedTuple):
+    """What `Cache.sync` did."""
+
+    keys: int
+    """That were compared."""
+    pushed: int
+    pulled: int
+    present: int
+    """On both sides already."""
+    left_out: int
+    """Damaged, unsigned, too large, or gone meanwhile."""
+
+
 class Site(NamedTuple):
     """What is tuned."""
 
@@ -229,8 +300,8 @@ def _make_transfer(found: tuple[Any, ...]) -> Transfer:
 
 
 def _make_miss(found: _native._Miss) -> Miss:
-    key, reason, note = found
-    return Miss(key, Reason(reason), note)
+    key, reason, note, local_reason = found
+    return Miss(key, Reason(reason), note, Reason(local_reason))
 
 
 def _make_hit(found: _native._Hit) -> Hit:
@@ -247,7 +318,45 @@ def _make_hit(found: _native._Hit) -> Hit:
         compile_ns=found[9],
         note=found[10],
         attachments=found[11],
+        tier=found[12],
     )
+
+
+def _split_tiers(tiers: Tiers | None) -> tuple[str | None, tuple[Tier, ...]]:
+    """The URLs as the library takes them, and the program's own."""
+    given = (tiers,) if isinstance(tiers, str) else tuple(tiers or ())
+    urls = " ".join(tier for tier in given if isinstance(tier, str))
+    return urls or None, tuple(tier for tier in given if not isinstance(tier, str))
+
+
+def _native_tier(tier: Tier) -> _native.UserTier:
+    if not isinstance(tier, Tier):
+        raise TypeError(f"a tier is a URL or a guardcache.Tier, not {tier!r}")
+    return _native.UserTier(
+        tier,
+        tier._shown(),
+        tier._has("touch"),
+        tier._has("share"),
+        tier._has("lease", "keep", "release"),
+        tier._has("walk"),
+        tier.read_only,
+        int(tier.ttl * _SECOND_NS),
+        int(tier.timeout * _SECOND_NS),
+    )
+
+
+@contextmanager
+def _entered(tiers: tuple[Tier, ...]) -> Iterator[tuple[_native.UserTier, ...]]:
+    """They are left again where what is done with them fails, else by the library when it has let go of them."""
+    natives = tuple(_native_tier(tier) for tier in tiers)
+    for tier in tiers:
+        tier._enter()
+    try:
+        yield natives
+    except BaseException:
+        for tier in tiers:
+            tier._leave()
+        raise
 
 
 def _payload_of(hit: Hit) -> _native.Payload:
@@ -276,10 +385,13 @@ def _entry_of(compiled: Compiled, label: str | None) -> _native._Entry:
 class Cache:
     """An open cache directory. Any number of threads may use it, and any number of processes the directory.
 
-    Payloads that were handed out stay valid after `close`, which waits for them.
+    Payloads that were handed out stay valid after `close`, which waits for them. Caches that are open when the
+    interpreter ends are closed then. One that is pickled is opened anew where it is unpickled: with the same
+    directory and options, but without `log`, `signing` and tiers that are objects; of tiers whose URLs have credentials
+    these aren't in the pickle, the other process has them from its own `settings`.
     """
 
-    __slots__ = ("_native", "_strict", "directory")
+    __slots__ = ("__weakref__", "_flush_timeout", "_native", "_own_tiers", "_strict", "directory")
 
     def __init__(
         self,
@@ -304,6 +416,8 @@ class Cache:
         require_signature: bool = False,
         columns: int = 0,
         color: bool = False,
+        tiers: Tiers | None = None,
+        flush_timeout: float = 0,
     ) -> None:
         """Opens a directory and makes it (mode 0700) if it isn't there. Numbers that are 0 mean the default.
 
@@ -317,31 +431,43 @@ class Cache:
         (`ReadOnlyError`).
         `explain` breaks its lines at `columns` (110 of them unless said otherwise) and with `color` colours them for a
         terminal.
+
+        `tiers` are where else to look, in this order, after the directory, and to store: URLs separated by spaces
+        (``redis://host``, ``file:///shared``), or a list of URLs and of `Tier` objects, which come after the URLs. What
+        is stored goes to them in the background; `close` waits `flush_timeout` seconds for what is still on its way.
         """
         self.directory = os.fspath(directory)
         self._strict = strict
-        self._native = _native.Cache(
-            self.directory,
-            read_only,
-            strict,
-            disabled,
-            unsafe_skip_guards,
-            refresh,
-            bypass,
-            durability,
-            trust,
-            namespace,
-            max_candidates,
-            max_size,
-            memory_bytes,
-            compression_level,
-            None if record is None else os.fspath(record),
-            log,
-            key_parts(signing),
-            require_signature,
-            columns,
-            color,
-        )
+        urls, own = _split_tiers(tiers)
+        self._own_tiers = bool(own)
+        self._flush_timeout = flush_timeout
+        with _entered(own) as natives:
+            self._native = _native.Cache(
+                self.directory,
+                read_only,
+                strict,
+                disabled,
+                unsafe_skip_guards,
+                refresh,
+                bypass,
+                durability,
+                trust,
+                namespace,
+                max_candidates,
+                max_size,
+                memory_bytes,
+                compression_level,
+                None if record is None else os.fspath(record),
+                log,
+                key_parts(signing),
+                require_signature,
+                columns,
+                color,
+                urls,
+                natives,
+                int(flush_timeout * _SECOND_NS),
+            )
+        _open.add(self)
 
     def close(self) -> None:
         self._native.close()
@@ -357,6 +483,9 @@ class Cache:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
+
+    def __reduce__(self) -> tuple[Callable[[str, bool], Cache], tuple[str, bool]]:
+        return _restore, (self._native.save(), self._strict)
 
     def __repr__(self) -> str:
         return f"<guardcache.Cache {self.directory!r}{' closed' if self.closed else ''}>"
@@ -390,7 +519,7 @@ class Cache:
         """
         request = (variant, expect_variant, provides, accept_renames, label, sources, guard_test, bypass, why_asked)
         found = self._native.lookup(graph._native, hints, request)
-        return _make_miss(found) if len(found) == 3 else _make_hit(found)
+        return _make_miss(found) if len(found) == 4 else _make_hit(found)
 
     def place(self, hit: Hit, directory: str | os.PathLike[str], names: Iterable[str] | None = None) -> None:
         """Puts the attachments of a hit, or those with these names, in place below `directory`, verified, each
@@ -453,13 +582,15 @@ class Cache:
         accept_renames: bool = False,
         bypass: str | None = None,
         lease_timeout: float = 0,
+        group: Group | None = None,
     ) -> Hit | Compiled:
         """Looks up; on a miss compiles through the callback, once among all threads and processes, and stores the
         result.
 
         Others who want the same wait up to `lease_timeout` seconds (0: the library's default) and find what was
         stored. A failing callback stores nothing, and its exception is the caller's. `accept_renames` and `bypass` are
-        as in `lookup`.
+        as in `lookup`. `group` names processes that get the same outcome for the same question, as the ranks of a
+        job have to (``("train-20260501-1402", 64)``): one of them looks up or compiles, the others take its answer.
 
         What was compiled is returned whatever becomes of storing it. If that fails (a guard that can't be parsed or
         doesn't hold, a full disk) there is a `NotStoredWarning`; on a strict cache the error is raised, with what was
@@ -474,6 +605,7 @@ class Cache:
                 accept_renames=accept_renames,
                 bypass=bypass,
                 lease_timeout=lease_timeout,
+                group=group,
             )
         except BypassError:
             # It has no key: that costs the caching, not the compile.
@@ -518,6 +650,7 @@ class Cache:
         bypass: str | None = None,
         why_asked: str | None = None,
         lease_timeout: float = 0,
+        group: Group | None = None,
     ) -> tuple[Hit | Miss, Compile | None]:
         """The first half of `get_or_compile`, for compilers that call instead of being called.
 
@@ -527,8 +660,8 @@ class Cache:
         the same already. The arguments are those of `lookup` and `get_or_compile`.
         """
         request = (None, None, provides, accept_renames, label, sources, guard_test, bypass, why_asked)
-        found, begun = self._native.begin(graph._native, hints, request, int(lease_timeout * 1_000_000_000))
-        return (_make_miss(found) if len(found) == 3 else _make_hit(found)), begun
+        found, begun = self._native.begin(graph._native, hints, request, int(lease_timeout * _SECOND_NS), group)
+        return (_make_miss(found) if len(found) == 4 else _make_hit(found)), begun
 
     def remove(self, key: str, entry: str) -> None:
         """Takes an entry out; that it was there stays known, for `explain`."""
@@ -630,10 +763,116 @@ class Cache:
         """
         return _make_transfer(self._native.import_file(os.fspath(file), provides))
 
+    # ---- a fleet ----
+
+    def tiers(self) -> list[TierState]:
+        """The tiers in the order they are asked, and what was asked of them. Nobody is asked now."""
+        return [TierState(*found) for found in self._native.tiers()]
+
+    def ping(self) -> list[TierAnswer]:
+        """The same after asking each tier whether it is there, also one that is left alone for now."""
+        return [
+            TierAnswer(name, read_only, left_alone, counts, answered, Reason(reason), message, ns / _SECOND_NS, numbers)
+            for name, read_only, left_alone, counts, answered, reason, message, ns, numbers in self._native.ping()
+        ]
+
+    def flush(self, timeout: float | None = None) -> None:
+        """Waits until what was stored so far is in every tier that is written to.
+
+        With a `timeout` in seconds tiers in trouble are asked again and again. Without one, until everything has been
+        offered once. `BusyError`, which is a `TimeoutError`, says what didn't get there.
+        """
+        if timeout is None:
+            self._native.flush(0)
+            return
+        end = time.monotonic() + timeout
+        while True:
+            left = end - time.monotonic()
+            try:
+                self._native.flush(max(1, int(min(left, _FLUSH_SECONDS) * _SECOND_NS)))
+                return
+            except BusyError:
+                if left <= _FLUSH_SECONDS:
+                    raise
+
+    def sync(
+        self, url: str | None = None, *, push: bool = True, pull: bool = True, progress: Progress | None = None
+    ) -> Synced:
+        """Makes the directory and the tiers equal, entry by entry: takes there what isn't there, fetches what isn't
+        here.
+
+        `url` is of one tier, which needn't be among the cache's own. `progress` hears how many keys are done, of how
+        many; 0 while nobody knows. `BusyError` or `StoreError`: a tier is in trouble; what was done until then needn't
+        be done again.
+        """
+        if not push and not pull:
+            raise ArgumentError("neither push nor pull: there is nothing to do")
+        return Synced._make(self._native.sync(url, push, pull, progress))
+
     def verify(self) -> Verified:
         """Reads everything and checks it against its checksums."""
         keys, entries, size, problems = self._native.verify()
         return Verified(keys, entries, size, tuple(Problem(*found) for found in problems))
+
+
+def _restore(text: str, strict: bool) -> Cache:
+    """What a pickled cache becomes in another process."""
+    saved = json.loads(text)
+    # URLs with credentials stay out of pickles.
+    withheld = saved.get("withheld_tiers")
+    tiers = settings(saved["directory"]).get("tiers") if withheld else None
+    if withheld and not tiers:
+        warnings.warn(
+            f"without {withheld}: a pickled cache has no credentials, GUARDCACHE_TIERS has them", stacklevel=2
+        )
+    cache = Cache.__new__(Cache)
+    cache.directory = saved["directory"]
+    cache._strict = strict
+    cache._own_tiers = False
+    cache._flush_timeout = saved.get("flush_ns", 0) / _SECOND_NS
+    cache._native = _native.Cache.restore(text, tiers, (), None)
+    _open.add(cache)
+    return cache
+
+
+def _settle(cache: Cache) -> bool:
+    """Whether everything is in the tiers; as long as more and more gets there it is waited for."""
+    began = moved = time.monotonic()
+    before = 0
+    while True:
+        try:
+            cache._native.flush(_SECOND_NS // 10)
+            return True
+        except BusyError:
+            arrived = sum(tier.counts["published"] + tier.counts["not_published"] for tier in cache.tiers())
+            now = time.monotonic()
+            if arrived != before:
+                before, moved = arrived, now
+            if now - moved > _STILL_SECONDS or now - began > (cache._flush_timeout or _SETTLING_SECONDS):
+                return False
+
+
+def _end() -> None:
+    """The interpreter ends: what is on its way to tiers still gets there, and no thread of the library's calls Python
+    any more afterwards.
+    """
+    left: list[Cache] = []
+    for cache in list(_open):
+        with suppress(Exception):
+            # The library waits by itself when it closes a cache; but a payload that is held keeps it open, and a tier
+            # in Python may not return.
+            waits = not cache._own_tiers and cache._native.idle()
+            if not cache.closed and not waits and not _settle(cache):
+                left.append(cache)
+            else:
+                cache.close()
+    _native.callbacks_end(_ENDING_SECONDS)
+    for cache in left:
+        cache.close()
+
+
+atexit.register(_end)
+os.register_at_fork(after_in_child=_native.callbacks_forked)
 
 
 def default_directory() -> str:

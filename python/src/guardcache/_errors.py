@@ -63,6 +63,10 @@ class BusyError(StoreError, TimeoutError):
     """Somebody else holds a lock for too long."""
 
 
+class FencedError(Error):
+    """Raised by a `Tier`'s `publish` and `remove`: somebody else leads by now, with a larger token."""
+
+
 class FormatError(Error):
     """Stored bytes are of a newer version, or in no format of guardcache's."""
 

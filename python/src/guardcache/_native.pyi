@@ -1,6 +1,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from guardcache._tier import Tier
 from guardcache._values import Hint, Node, Value
 
 _Request = tuple[
@@ -27,8 +28,9 @@ _Hit = tuple[
     int,  # compile_ns
     str,  # note
     tuple[str, ...],  # attachments
+    str,  # tier
 ]
-_Miss = tuple[str, str, str]  # key, reason, note
+_Miss = tuple[str, str, str, str]  # key, reason, note, local_reason
 _Verdict = tuple[int, int, str, str]  # truth, guard, exception, message
 _Entry = tuple[
     Sequence[str],  # guards
@@ -53,6 +55,8 @@ def signing_key_read(file: str, /) -> _SigningKey: ...
 def signing_key_make(file: str, id: str | None, algorithm: int, /) -> None: ...
 def places(content: bytes, text: bytes, pair: int, /) -> list[int]: ...
 def digest_outside(content: bytes, parts: list[tuple[int, int]], more: bytes, /) -> bytes: ...
+def callbacks_end(seconds: float, /) -> bool: ...
+def callbacks_forked() -> None: ...
 
 class Payload:
     def __buffer__(self, flags: int, /) -> memoryview: ...
@@ -82,6 +86,21 @@ class Guards:
     def evaluate(self, hints: Mapping[str, Hint], /) -> _Verdict: ...
     def show(self, form: int, /) -> str: ...
 
+class UserTier:
+    def __init__(
+        self,
+        tier: Tier,
+        name: str,
+        touch: bool,
+        share: bool,
+        leases: bool,
+        walk: bool,
+        read_only: bool,
+        ttl_ns: int,
+        timeout_ns: int,
+        /,
+    ) -> None: ...
+
 class Cache:
     def __init__(
         self,
@@ -105,10 +124,25 @@ class Cache:
         require_signature: bool,
         columns: int,
         color: bool,
+        tiers: str | None,
+        user_tiers: tuple[UserTier, ...],
+        flush_ns: int,
         /,
     ) -> None: ...
     def close(self) -> None: ...
     def closed(self) -> bool: ...
+    def idle(self) -> bool: ...
+    def save(self) -> str: ...
+    @classmethod
+    def restore(
+        cls, text: str, tiers: str | None, user_tiers: tuple[UserTier, ...], log: Callable[[str], object] | None, /
+    ) -> Cache: ...
+    def tiers(self) -> list[tuple[Any, ...]]: ...
+    def ping(self) -> list[tuple[Any, ...]]: ...
+    def flush(self, timeout_ns: int, /) -> None: ...
+    def sync(
+        self, url: str | None, push: bool, pull: bool, progress: Callable[[int, int], object] | None, /
+    ) -> tuple[int, int, int, int, int]: ...
     def lookup(self, graph: Graph, hints: Mapping[str, Hint] | None, request: _Request, /) -> _Hit | _Miss: ...
     def explain(self, graph: Graph, hints: Mapping[str, Hint] | None, request: _Request, form: int, /) -> str: ...
     def explain_past(self, last: int, label: str | None, key: str | None, form: int, /) -> str: ...
@@ -118,7 +152,13 @@ class Cache:
     def entries(self, key: str | None, /) -> list[tuple[Any, ...]]: ...
     def remove(self, key: str, entry: str, /) -> None: ...
     def begin(
-        self, graph: Graph, hints: Mapping[str, Hint] | None, request: _Request, lease_timeout_ns: int, /
+        self,
+        graph: Graph,
+        hints: Mapping[str, Hint] | None,
+        request: _Request,
+        lease_timeout_ns: int,
+        group: tuple[str, int] | None,
+        /,
     ) -> tuple[_Hit, None] | tuple[_Miss, Compile]: ...
     def timings(
         self,

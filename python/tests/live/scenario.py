@@ -119,6 +119,9 @@ def run_model(wanted: dict[str, Any], model: str, started: list[str], adapter: A
         report["misses"] = Counter(lookup.reason for lookup in lookups if lookup.outcome == "miss")
         report["bypasses"] = Counter(lookup.reason for lookup in lookups if lookup.outcome == "bypass")
         report["explanation"] = adapter.explain(last=3)
+        report["hits_by_tier"] = now.hits_by_tier
+        report["local_reasons"] = Counter(lookup.local_reason for lookup in lookups if lookup.local_reason)
+        report["tiers"] = {tier.name: tier.counts for tier in now.tiers}
         report["labels"] = sorted({lookup.label for lookup in lookups})
     return report
 

@@ -310,7 +310,7 @@ queue(gci_uploads *u, upload *item)
         list_append(&u->fresh, item);
         pthread_cond_signal(&u->arrived);
     }
-    u->turned_away += !room;
+    u->turned_away += !room && item->arrival.set == NULL;
     unlock(u);
     return room;
 }

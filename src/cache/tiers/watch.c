@@ -50,13 +50,32 @@ gci_tier_ignore_number(void *state, char const *name, uint64_t value)
 }
 
 static int
+ignore_object(void *state, gcache_object const *object)
+{
+    (void)state, (void)object;
+    return 1;
+}
+
+/* A tier that has no numbers of its own is asked for what isn't there. */
+static gcache_tier_answer
+ask_whether_there(gci_asking *asking, gcache_tier_number_fn number, void *state)
+{
+    gcache_key const none = { { 0 } };
+
+    if (asking->tier->functions->statistics != NULL)
+        return GCI_ASK(asking, statistics, number != NULL ? number : gci_tier_ignore_number, state);
+    gcache_tier_answer answer = GCI_ASK(asking, list, &none, ignore_object, NULL);
+    return answer == GCACHE_TIER_MISS ? GCACHE_TIER_HIT : answer;
+}
+
+static int
 ping(gci_tier *tier, gcache_tier_number_fn number, gcache_tier_state_fn fn, void *state)
 {
     gcache_tier_state said = { .message = "" };
     gci_asking asking;
 
     gci_asking_begin(&asking, tier, GCI_ASK_TO_KNOW, 0);
-    said.answer = GCI_ASK(&asking, statistics, number != NULL ? number : gci_tier_ignore_number, state);
+    said.answer = ask_whether_there(&asking, number, state);
     said.elapsed_ns = gci_asking_end(&asking);
     said.reason = asking.call.reason;
     if (said.answer == GCACHE_TIER_TROUBLE)

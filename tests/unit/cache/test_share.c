@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <ftw.h>
+#include <guardcache/fleet.h>
 #include <guardcache/share.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -177,6 +178,75 @@ a_saved_handle_opens_the_same_cache(void **state)
 }
 
 static void
+keep_line(void *state, char const *line)
+{
+    snprintf(state, 256, "%s", line);
+}
+
+static int
+collect_tier(void *state, gcache_tier_state const *tier)
+{
+    char *names = state;
+
+    snprintf(names + strlen(names), 256 - strlen(names), "%s ", tier->name);
+    return 0;
+}
+
+/* The tiers of the cache that a text stands for, each with a space behind it. */
+static void
+tiers_of(char const *text, gcache_options const *listeners, char out_names[256])
+{
+    gcache_error error;
+    gcache *worker;
+
+    out_names[0] = '\0';
+    assert_int_equal(gcache_handle_open(text, listeners, &worker, &error), GCACHE_OK);
+    assert_int_equal(gcache_tiers_each(worker, collect_tier, out_names, &error), GCACHE_OK);
+    gcache_close(worker);
+}
+
+static void
+credentials_of_tiers_are_not_saved(void **state)
+{
+    static char const plain[] = "redis://cache.example?ttl=60", shown[] = "rediss://safe.example:7000/2";
+    fixture *f = *state;
+    gcache_options options = GCACHE_OPTIONS_INIT, listeners = GCACHE_OPTIONS_INIT;
+    gcache_tier_user own = { .name = "own" };
+    char *text, names[256], line[256] = "";
+    gcache_error error;
+
+    assert_int_equal(gcache_tier_memory_new(&own.functions, &own.tier, &error), GCACHE_OK);
+    options.tiers = "redis://cache.example?ttl=60 rediss://me:s3cret@safe.example:7000/2";
+    options.user_tiers = &own;
+    options.user_tier_count = 1;
+    options.flush_ns = 5000000;
+    fixture_reopen(f, &options);
+    assert_int_equal(gcache_handle_save(f->cache, &text, &f->error), GCACHE_OK);
+    assert_null(strstr(text, "s3cret"));
+    assert_null(strstr(text, "me:"));
+    assert_null(strstr(text, "own"));
+    assert_non_null(strstr(text, shown));
+    assert_non_null(strstr(text, "\"flush_ns\": 5000000"));
+    listeners.log = keep_line;
+    listeners.log_state = line;
+    tiers_of(text, &listeners, names);
+    assert_string_equal(names, "redis://cache.example?ttl=60 ");
+    assert_non_null(strstr(line, shown));
+    assert_null(strstr(line, plain));
+    /* The new process has URLs and tiers of its own. */
+    line[0] = '\0';
+    listeners.tiers = "rediss://me:s3cret@safe.example:7000/2";
+    listeners.user_tiers = &own;
+    listeners.user_tier_count = 1;
+    tiers_of(text, &listeners, names);
+    assert_string_equal(names, "rediss://safe.example:7000/2 own ");
+    assert_string_equal(line, "");
+    gcache_free(text);
+    fixture_reopen(f, NULL);
+    own.functions->close(own.tier);
+}
+
+static void
 what_is_no_handle_is_refused(void **state)
 {
     fixture *f = *state;
@@ -202,6 +272,7 @@ main(int argc, char **argv)
         CASE(the_first_value_stays),
         CASE(a_value_is_remembered_and_damage_is_not_believed),
         CASE(a_saved_handle_opens_the_same_cache),
+        CASE(credentials_of_tiers_are_not_saved),
         CASE(what_is_no_handle_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -125,6 +125,7 @@ class Adapter:
         self._not_stored: Counter[str] = Counter()
         self._frame_misses: Counter[str] = Counter()
         self._frames_refused: Counter[str] = Counter()
+        self._hits_by_tier: Counter[str] = Counter()
         self._thread = _Thread()
         self._missed: OrderedDict[str, _Question] = OrderedDict()
         """What inserts are about, by PyTorch's key: a backward's comes from another thread, where nobody asks."""
@@ -521,6 +522,7 @@ class Adapter:
         with self._lock:
             if isinstance(found, Hit):
                 self._counts["hits"] += 1
+                self._hits_by_tier[found.tier] += 1
                 self._counts["saved_ns"] += found.compile_ns
             else:
                 self._misses[found.reason] += 1
@@ -534,11 +536,14 @@ class Adapter:
                 hints=hints,
                 sources=question.sources,
                 took_ns=took_ns,
+                tier=found.tier if isinstance(found, Hit) else "",
+                local_reason="" if isinstance(found, Hit) else str(found.local_reason),
             )
         )
 
     def statistics(self) -> Statistics:
         waiting = [] if self.frames is None else self.frames.waiting()
+        tiers = () if self.cache.closed else tuple(self.cache.tiers())
         with self._lock:
             return Statistics(
                 hits=self._counts["hits"],
@@ -556,6 +561,8 @@ class Adapter:
                 frame_misses=dict(self._frame_misses),
                 frames_refused=dict(self._frames_refused),
                 frames_waiting=len(waiting),
+                hits_by_tier=dict(self._hits_by_tier),
+                tiers=tiers,
             )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 import guardcache
-from guardcache import Guards
+from guardcache import Guards, TierState
 from guardcache.torch import _entries as entries
 from guardcache.torch._adapter import Adapter
 from guardcache.torch._records import BYPASS, HIT, UNUSED, Lookup
@@ -122,6 +122,24 @@ def _past(adapter: Adapter) -> Iterator[str]:
         yield f"past guardcache {_times(count)}: {reason}"
     for reason, count in told.not_stored.items():
         yield f"compiled but not stored {_times(count)}: {reason}"
+    yield from map(_tier, told.tiers)
+
+
+def _tier(tier: TierState) -> str:
+    """What one tier did for this process, in a line."""
+    counts = tier.counts
+    told = f"tier {tier.name}: {counts['hits']} of {counts['asked']} lookups served"
+    for count, words in (
+        ("timeouts", "no answer in time"),
+        ("unavailable", "in trouble"),
+        ("left_alone", "left alone"),
+        ("refused", "refused as damaged or unsigned"),
+    ):
+        told += f", {words} {_times(counts[count])}" if counts[count] else ""
+    if not tier.read_only:
+        told += f"; {counts['published']} entries taken"
+        told += f", {counts['not_published']} not" if counts["not_published"] else ""
+    return told
 
 
 def _times(count: int) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from guardcache import TierState
+
 HIT, MISS, BYPASS, UNUSED = "hit", "miss", "bypass", "unused"
 
 
@@ -25,6 +27,10 @@ class Lookup:
     sources: dict[str, str] = field(default_factory=dict)
     """What hints and inputs are in the user's program: ``{"t0": "x.size(0)", "example_inputs[2]": "x"}``."""
     took_ns: int = 0
+    tier: str = ""
+    """Of a hit: who had it, `guardcache.Hit.tier`."""
+    local_reason: str = ""
+    """Of a miss while a tier was in trouble: what the reason would be without it."""
 
 
 @dataclass(frozen=True)
@@ -57,3 +63,7 @@ class Statistics:
     """Functions whose results can't be kept, by reason."""
     frames_waiting: int = 0
     """Functions that are kept once what was compiled for them is stored: for training, after the backward."""
+    hits_by_tier: dict[str, int] = field(default_factory=dict)
+    """Who had them: ``memory``, ``local``, or a tier's URL."""
+    tiers: tuple[TierState, ...] = ()
+    """What tiers did for this process."""
