@@ -6,13 +6,13 @@ wrong "redis"
 wrong "redi://cache"
 wrong "ftp://cache"
 wrong "redis://"
-wrong "redis://:secret@:6379"
+wrong "redis://:hunter2@:6379"
 wrong "redis://cache:0"
 wrong "redis://cache:seven"
 wrong "redis://[::1"
 wrong "redis://cache/one"
 wrong "redis://cache/99999999999"
-wrong "redis://user:secret@cache:70000"
+wrong "redis://user:hunter2@cache:70000"
 wrong "redis://user:sec%ZZret@cache"
 wrong "redis://user:sec/ret@cache"
 wrong "redis+unix://host/socket"
@@ -31,12 +31,12 @@ wrong "rediss://cache?insecure=2"
 wrong "rediss://cache?ca-file=relative.pem"
 wrong "redis://a redis://b redis://c redis://d redis://e redis://f redis://g redis://h redis://i"
 run guardcache push
-run guardcache push "redis://user:secret@"
+run guardcache push "redis://user:hunter2@"
 run guardcache tier sync
 run guardcache tier flush
 
 echo "credentials:"
-export GUARDCACHE_TIERS="redis://user:secret@127.0.0.1:1/3 rediss://:secret@127.0.0.1:1?prefix=team file://$PWD/shared"
+export GUARDCACHE_TIERS="redis://user:hunter2@127.0.0.1:1/3 rediss://:hunter2@127.0.0.1:1?prefix=team file://$PWD/shared"
 mkdir -m 700 shared
 small g.json torch.softmax
 echo code >payload
@@ -60,13 +60,13 @@ echo code >payload
     guardcache report
     guardcache doctor
     guardcache tier sync
-    guardcache push redis://user:secret@127.0.0.1:1
-    guardcache pull "redis://user:secret@127.0.0.1:1?nonsense=1"
-    guardcache tier ls --set tiers=redis://user:secret@cache:0
-    guardcache config tiers redis://user:secret@cache:0
+    guardcache push redis://user:hunter2@127.0.0.1:1
+    guardcache pull "redis://user:hunter2@127.0.0.1:1?nonsense=1"
+    guardcache tier ls --set tiers=redis://user:hunter2@cache:0
+    guardcache config tiers redis://user:hunter2@cache:0
 } >printed 2>&1
 grep -c "127.0.0.1:1" printed | sed 's/^[0-9][0-9]*$/many lines name them/'
-grep -n secret printed page.html || echo "and none their credentials"
+grep -n hunter2 printed page.html || echo "and none their credentials"
 guardcache config tiers
 guardcache tier ls | sed "s#$PWD#HERE#"
 guardcache tier ping 2>&1 | sed -E "s#$PWD#HERE#; s/[0-9.]+ (ns|us|ms)/A WHILE/"

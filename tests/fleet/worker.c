@@ -521,7 +521,7 @@ take_argument(char *argument, gcache_options *options, gcache_signing_key *key)
         if (colon == NULL)
             exit(2);
         *colon = '\0';
-        *key = (gcache_signing_key){ value, colon + 1, strlen(colon + 1) };
+        *key = (gcache_signing_key){ .id = value, .secret = colon + 1, .secret_size = strlen(colon + 1) };
         options->signing = key;
         options->signing_count = 1;
     } else if (value_of(argument, "require") != NULL) {
