@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """A group decides alike: members on four hosts ask the same, compile what is never twice the same, and are killed meanwhile.
 
-    check_groups.py --worker FILE --command FILE [--members 16] [--rounds 200] [--kill 0.1] [--lease-ms 500] [--seconds N]
+    check_groups.py --worker FILE --command FILE [--members 16] [--rounds 200] [--kill 0.1] [--outages 0.01]
+        [--lease-ms 500] [--seconds N]
 
 In a round every member asks; with the probability --kill some are killed on the way, or would be while they compile, and, started
 again, ask once more. Of every third round a host has something stored that others haven't, so that a lookup by each would
-diverge. All who end a round must have the same bytes.
+diverge. All who end a round must have the same bytes. With the probability --outages the server dies meanwhile and comes back with
+nothing: then, and as long as somebody may still leave it alone for it, those of one host must have the same bytes.
 """
 
 from __future__ import annotations
@@ -17,6 +19,8 @@ from fleet import Died, Trial, Worker, drive, parser
 
 HOSTS = 4
 COMPILE_MS = 4
+# A breaker's first pause, its second for who asked just before the server was back, and the way there.
+LEFT_ALONE_SECONDS = 4.0
 STEPS = ("die-before", "die-within", "die-after", "die-stored")
 
 
@@ -28,7 +32,9 @@ class Group:
         self.members = [self.start(n) for n in range(trial.options.members)]
         # What is on one host alone is stored by somebody who knows no tiers.
         self.alone = [trial.worker(f"host-{n}") for n in range(HOSTS)]
-        self.kills = self.diverged = self.answers = 0
+        self.kills = self.outages = self.diverged = self.answers = 0
+        self.whole_again = 0.0
+        self.apart = 0
         self.kinds: Counter[str] = Counter()
 
     def start(self, number: int) -> Worker:
@@ -65,6 +71,15 @@ class Group:
                 time.sleep(self.trial.random.uniform(0, 0.03))
                 self.members[number].process.kill()
 
+    def fail(self, after: float) -> None:
+        """Of the server, for about as long as a breaker leaves it alone."""
+        time.sleep(after)
+        self.outages += 1
+        self.server.kill()
+        time.sleep(self.trial.random.uniform(0, 0.5))
+        self.server.start()
+        self.whole_again = time.monotonic() + LEFT_ALONE_SECONDS
+
     def hear(self, number: int, name: str) -> dict[str, object]:
         """Who dies is started again and asks again."""
         while True:
@@ -82,14 +97,21 @@ class Group:
         if random.random() < self.trial.options.kill:
             victims = self.choose_victims()
         self.begin(name, victims)
+        outage = random.random() < self.trial.options.outages
+        if outage:
+            self.fail(random.uniform(0, 0.05))
+        apart = time.monotonic() < self.whole_again
+        self.apart += apart
         answers = [self.hear(n, name) for n in range(len(self.members))]
-        hashes = Counter(str(answer["hash"]) for answer in answers)
         self.answers += len(answers)
         self.kinds.update(str(answer["tier"] or answer["status"]) for answer in answers)
         bad = [answer for answer in answers if answer["status"] not in ("hit", "miss")]
         self.trial.expect(not bad, f"{name}: {bad}")
-        if not self.trial.expect(len(hashes) == 1, f"{name}, {victims}: they have {hashes}: {answers}"):
-            self.diverged += 1
+        for host in range(HOSTS) if apart else (0,):
+            alike = answers[host::HOSTS] if apart else answers
+            hashes = Counter(str(answer["hash"]) for answer in alike)
+            if not self.trial.expect(len(hashes) == 1, f"{name}, {victims}, by hosts {apart}: they have {hashes}: {alike}"):
+                self.diverged += 1
 
 
 def run(trial: Trial) -> None:
@@ -104,7 +126,8 @@ def run(trial: Trial) -> None:
             print(f"    {done} rounds, {group.kills} kills, {group.diverged} diverged", flush=True)
     print(
         f"    {done} rounds of {options.members} members on {HOSTS} hosts in {time.monotonic() - began:.1f} s: {group.kills} "
-        f"were killed, {group.answers} outcomes, {group.diverged} rounds diverged; {dict(group.kinds)}",
+        f"were killed, {group.outages} outages with {group.apart} rounds by hosts, {group.answers} outcomes, "
+        f"{group.diverged} rounds diverged; {dict(group.kinds)}",
         flush=True,
     )
 
@@ -114,6 +137,7 @@ def main() -> None:
     words.add_argument("--members", type=int, default=16)
     words.add_argument("--rounds", type=int, default=200)
     words.add_argument("--kill", type=float, default=0.1)
+    words.add_argument("--outages", type=float, default=0.01)
     words.add_argument("--lease-ms", type=int, default=500)
     words.add_argument("--seconds", type=float, default=0)
     drive(words.parse_args(), run)

@@ -181,6 +181,23 @@ hear_in_tier(gci_tier *tier, gci_meeting_name const name, gci_buf *out_value)
 
 /* ---- both ---- */
 
+/*
+ * Keeps what the tier has for the other processes of this host. What they have there already is theirs, from when the tier was in
+ * trouble, and counts: members of one host decide alike.
+ */
+static void
+agree_with_host(gcache *cache, gci_meeting_name const name, gci_buf *value)
+{
+    gci_buf kept;
+
+    gci_buf_init(&kept, GCI_BUF_NO_LIMIT);
+    if (say_in_directory(cache, name, gci_buf_view(value), &kept, NULL) == GCACHE_OK) {
+        value->size = 0;
+        gci_buf_append_view(value, gci_buf_view(&kept));
+    }
+    gci_buf_clear(&kept);
+}
+
 gcache_status
 gci_meeting_read(gcache *cache, gci_meeting_name const name, size_t most, gci_buf *out_value, gcache_error *error)
 {
@@ -196,11 +213,9 @@ gci_meeting_read(gcache *cache, gci_meeting_name const name, size_t most, gci_bu
             *error = local;
         return status;
     }
-    /* For the other processes of this host. */
-    gci_buf kept;
-    gci_buf_init(&kept, GCI_BUF_NO_LIMIT);
-    say_in_directory(cache, name, gci_buf_view(out_value), &kept, NULL);
-    gci_buf_clear(&kept);
+    agree_with_host(cache, name, out_value);
+    if (out_value->failed)
+        return gci_fail_memory(error);
     return GCACHE_OK;
 }
 
@@ -209,7 +224,6 @@ gci_meeting_say(gcache *cache, gci_meeting_name const name, gci_view value, gci_
 {
     gci_tier *tier = tier_of(cache);
     gcache_tier_answer answer = tier != NULL ? say_in_tier(tier, name, value, out_value) : GCACHE_TIER_TROUBLE;
-    gci_buf ours;
 
     if (answer == GCACHE_TIER_TROUBLE)
         return say_in_directory(cache, name, value, out_value, error);
@@ -217,9 +231,6 @@ gci_meeting_say(gcache *cache, gci_meeting_name const name, gci_view value, gci_
         out_value->size = 0;
         gci_buf_append_view(out_value, value);
     }
-    /* What the tier has is what counts; the directory saves the others of this host from asking it. */
-    gci_buf_init(&ours, GCI_BUF_NO_LIMIT);
-    say_in_directory(cache, name, gci_buf_view(out_value), &ours, NULL);
-    gci_buf_clear(&ours);
+    agree_with_host(cache, name, out_value);
     return out_value->failed ? gci_fail_memory(error) : GCACHE_OK;
 }
