@@ -20,7 +20,7 @@
 typedef struct gci_breaker {
     _Atomic uint64_t until_ns; /* by the steady clock; 0: closed */
     _Atomic uint64_t pause_ns; /* of the next opening */
-    _Atomic bool probing;      /* the one call is under way */
+    _Atomic int probing;       /* the process whose one call is under way; 0: none. A forked child doesn't wait for its parent's */
     _Atomic uint64_t openings;
 } gci_breaker;
 
