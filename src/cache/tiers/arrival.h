@@ -12,10 +12,14 @@ typedef struct gci_arrival {
     gci_candidates *set;      /* a reference; NULL: there is none */
     gci_candidate *candidate; /* of it */
     gci_buf payload;          /* as stored, unless it lies with the candidate */
-    gci_stored_description *description; /* of its key; NULL: it is known, or wasn't to be had */
+    gci_stored_description *description; /* of its key, if it came along */
+    gci_tier *describing;     /* that is asked for it later; NULL: it came along, or is known here */
 } gci_arrival;
 
-/* Stores it, unless that can't be done: storing is a favour to the next lookup, and what goes wrong costs the favour and a line
+/* The description of a key as a tier handed it out. It explains and decides nothing: NULL if it makes no sense. */
+gci_stored_description *gci_description_from(gcache_object const *object, gcache_key const *key);
+
+/* Stores it, with the description of its key, unless that can't be done: storing is a favour to the next lookup, and what goes wrong costs the favour and a line
    in the log. */
 void gci_arrival_store(gcache *cache, gci_arrival const *arrival);
 /* What waits in memory until it is stored. */

@@ -3,7 +3,6 @@
 
 #include "base/check.h"
 #include "base/system/clock.h"
-#include "store/format/describe.h"
 #include "store/read/foreign.h"
 
 #include <stdio.h>
@@ -165,7 +164,8 @@ list_wanted(fetching *f, gci_candidate *candidate, bool inlined)
         return false;
     if (!inlined)
         want(f, GCACHE_OBJECT_PAYLOAD, &candidate->record.key, place->payload);
-    if (!remote->key_is_known && !gci_store_is_read_only(remote->cache->store))
+    /* It costs no round trip beside a payload; otherwise it isn't waited for. */
+    if (!inlined && !remote->key_is_known)
         want(f, GCACHE_OBJECT_DESCRIPTION, &candidate->record.key, "");
     for (size_t i = 0; i < record->attachment_count; i++) {
         if (gci_store_has_attachment(remote->cache->store, &record->attachments[i]))
@@ -196,23 +196,6 @@ take_attachment(fetching *f, gcache_object const *object)
     f->trouble = gci_store_attach(f->remote->cache->store, bytes, &attachment, f->error);
 }
 
-/* A description explains and decides nothing: one that makes no sense is left out. */
-static void
-take_description(fetching *f, gcache_object const *object)
-{
-    gci_frame frame;
-    gcache_key key;
-
-    if (f->description == NULL &&
-        gci_frame_read(gci_view_of(object->bytes, object->size), &frame) == GCI_FRAME_GOOD &&
-        frame.type == GCI_FRAME_DESCRIPTION &&
-        gci_description_take(&frame, &key, &f->description, NULL) == GCACHE_OK &&
-        memcmp(&key, &f->remote->key, sizeof key) != 0) {
-        gci_stored_description_free(f->description);
-        f->description = NULL;
-    }
-}
-
 static int
 take_object(void *state, gcache_object const *object)
 {
@@ -226,7 +209,7 @@ take_object(void *state, gcache_object const *object)
             gci_buf_append(&f->payload, object->bytes, object->size);
             f->has_payload = true;
         } else if (object->kind == GCACHE_OBJECT_DESCRIPTION) {
-            take_description(f, object);
+            f->description = gci_description_from(object, &f->remote->key);
         } else {
             take_attachment(f, object);
         }
@@ -302,7 +285,9 @@ gci_remote_fetch(gci_remote *remote, gci_candidate *candidate, gci_payload *out_
     gci_found found = fetch_and_verify(&f, candidate, out_payload);
     gci_arrival_clear(&remote->arrival);
     if (found == GCI_FOUND) {
-        remote->arrival = (gci_arrival){ gci_candidates_retain(remote->set), candidate, f.payload, f.description };
+        bool later = !remote->key_is_known && f.description == NULL && !f.has_payload;
+        remote->arrival = (gci_arrival){ gci_candidates_retain(remote->set), candidate, f.payload, f.description,
+                                         later ? remote->asking.tier : NULL };
     } else {
         gci_stored_description_free(f.description);
         gci_buf_clear(&f.payload);
