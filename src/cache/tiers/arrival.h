@@ -19,8 +19,8 @@ typedef struct gci_arrival {
 /* The description of a key as a tier handed it out. It explains and decides nothing: NULL if it makes no sense. */
 gci_stored_description *gci_description_from(gcache_object const *object, gcache_key const *key);
 
-/* Stores it, with the description of its key, unless that can't be done: storing is a favour to the next lookup, and what goes wrong costs the favour and a line
-   in the log. */
+/* Stores it, with the description of its key, unless that can't be done: storing is a favour to the next lookup, and what goes
+   wrong costs the favour and a line in the log. */
 void gci_arrival_store(gcache *cache, gci_arrival const *arrival);
 /* What waits in memory until it is stored. */
 size_t gci_arrival_size(gci_arrival const *arrival);

@@ -187,11 +187,11 @@ everything_else_that_is_written(void **state)
         assert_int_equal(gcache_artifacts_begin(f->cache, NULL), GCACHE_OK);
         assert_int_equal(gcache_artifacts_add(f->cache, "kind", "name", text, sizeof text, NULL), GCACHE_OK);
         assert_int_equal(gcache_bundle_begin(f->cache, &bundle, NULL, &f->error), GCACHE_MISS);
-        assert_int_equal(gcache_best_put(f->cache, &(gcache_kernel){ sizeof(gcache_kernel), "k", NULL, NULL, NULL }, &best, &f->error),
-                                                                     GCACHE_OK);
+        gcache_kernel const first = { .size = sizeof first, .source_hash = "k" };
+        gcache_kernel const other = { .size = sizeof other, .source_hash = "other" };
+        assert_int_equal(gcache_best_put(f->cache, &first, &best, &f->error), GCACHE_OK);
         allow_bytes(2048);
-        assert_true(gcache_best_put(f->cache, &(gcache_kernel){ sizeof(gcache_kernel), "other", NULL, NULL, NULL }, &best,
-                                                                &f->error) < 0);
+        assert_true(gcache_best_put(f->cache, &other, &best, &f->error) < 0);
         assert_true(gcache_bundle_end(f->cache, &f->error) < 0);
         assert_true(gcache_blob_put(f->cache, text, sizeof text, "c", NULL, &blob, &f->error) < 0);
         assert_true(gcache_timings_put(f->cache, &(gcache_site){ .size = sizeof(gcache_site), .op = text },
