@@ -158,7 +158,8 @@ gci_asking_begin(gci_asking *asking, gci_tier *tier, gci_asking_for purpose, uin
     asking->call.message[0] = '\0';
     asking->call.fenced = false;
     asking->call.round_trips = asking->call.bytes_sent = asking->call.bytes_received = 0;
-    asking->left_alone = purpose != GCI_ASK_TO_KNOW && !gci_breaker_admit(asking->breaker, asking->started_ns, &left_ns);
+    bool whatever = purpose == GCI_ASK_TO_KNOW || purpose == GCI_ASK_TO_AGREE;
+    asking->left_alone = !whatever && !gci_breaker_admit(asking->breaker, asking->started_ns, &left_ns);
     if (asking->left_alone) {
         asking->answer = GCACHE_TIER_TROUBLE;
         asking->call.reason = GCACHE_REASON_REMOTE_UNAVAILABLE;

@@ -52,6 +52,7 @@ gci_tier_add(gci_tier *tier, gcache_tier_count count, uint64_t more)
 typedef enum gci_asking_for {
     GCI_ASK_TO_READ,
     GCI_ASK_TO_WRITE, /* off a caller's way: as much longer as the bytes take at GCI_WRITE_RATE */
+    GCI_ASK_TO_AGREE, /* what others decided, or to decide: whatever the breaker says, since whoever doesn't ask goes his own way */
     GCI_ASK_TO_KNOW   /* whether it is there, whatever the breaker says; it isn't counted, and the caller tells what comes of it */
 } gci_asking_for;
 

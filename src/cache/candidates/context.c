@@ -134,6 +134,7 @@ gci_context_init(gci_context *context, gcache *cache, gcache_graph *graph, gcach
     context->naming = (gci_naming){ NULL, NULL };
     context->names = (gci_graph_names){ .id = 0 };
     context->damage = NULL;
+    context->at_once = false;
     gci_arena_init(&context->arena, SIZE_MAX / 2);
     gci_hints_init(&context->hints);
     GCI_REQUIRE(cache != NULL, error, "cache is NULL");

@@ -18,6 +18,7 @@ typedef struct gci_context {
     gcache_error const *damage; /* what was found of the key was damaged and is put aside: why; NULL: nothing was */
     gci_arena arena;
     gci_hints hints;
+    bool at_once; /* as in gci_call */
     gcache_hints const *given; /* what they were read from; the caller's, during the call */
 } gci_context;
 

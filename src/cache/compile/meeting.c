@@ -153,7 +153,7 @@ say_in_tier(gci_tier *tier, gci_meeting_name const name, gci_view value, gci_buf
 
     gci_buf_init(&bytes, GCI_BUF_NO_LIMIT);
     put(&bytes, value);
-    if (gci_asking_begin(&asking, tier, GCI_ASK_TO_WRITE, bytes.size) && !bytes.failed) {
+    if (gci_asking_begin(&asking, tier, GCI_ASK_TO_AGREE, bytes.size) && !bytes.failed) {
         gcache_object object = object_of(name, gci_buf_view(&bytes));
         asking.call.ttl_ns = KEPT_NS;
         asking.call.max_bytes = 0;
@@ -171,7 +171,7 @@ hear_in_tier(gci_tier *tier, gci_meeting_name const name, gci_buf *out_value)
     heard h = { .value = out_value };
     gci_asking asking;
 
-    if (gci_asking_begin(&asking, tier, GCI_ASK_TO_READ, 0)) {
+    if (gci_asking_begin(&asking, tier, GCI_ASK_TO_AGREE, 0)) {
         asking.call.max_bytes = 0;
         GCI_ASK(&asking, fetch, &object, 1, hear, &h);
     }

@@ -604,7 +604,8 @@ gci_compile_begin(gcache_compile *c)
         return status;
     c->call = (gci_call){ .request = c->options.request,
                           .reader = c->options.reader || c->options.follow,
-                          .refresh = c->options.refresh };
+                          .refresh = c->options.refresh,
+                          .at_once = c->options.group != NULL };
     if (c->options.lease_timeout_ns == 0)
         c->options.lease_timeout_ns = GCACHE_LEASE_TIMEOUT_DEFAULT_NS;
 

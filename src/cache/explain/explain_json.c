@@ -323,7 +323,8 @@ write_tiers(gci_journal_entry const *entry, gci_buf *out)
         gci_json_member_text(out, "local_reason", gci_view_text(gcache_reason_name(trace->local_reason)));
     if (gci_trace_tier(trace) != NULL)
         gci_json_member_text(out, "candidates_of", gci_view_text(gci_trace_tier(trace)));
-    if (trace->reply_count == 0)
+    bool has_tiers = entry->at_ns == 0 && entry->context.cache->tiers != NULL;
+    if (trace->reply_count == 0 && !has_tiers)
         return;
     gci_buf_append_text(out, ", \"tiers\": [");
     for (size_t i = 0; i < trace->reply_count; i++) {

@@ -53,6 +53,7 @@ typedef struct gci_gate {
 typedef struct gci_call {
     gcache_request const *request;
     bool reader, refresh;
+    bool at_once; /* what comes from a tier is stored here before the call returns */
 } gci_call;
 
 typedef struct gci_admission {

@@ -471,6 +471,22 @@ keep_reply(gci_trace *trace, gci_remote const *remote)
     return reply->message != NULL;
 }
 
+/* What is left to do when a tier has been asked: storing what came, and taking away what ran out long ago. */
+static void
+take_care(gci_tiers *tiers, gci_remote *remote, bool at_once)
+{
+    unsigned bit = 0;
+
+    if (remote->arrival.set != NULL && at_once)
+        gci_arrival_store(remote->cache, &remote->arrival);
+    else if (remote->arrival.set != NULL)
+        gci_uploads_store(tiers->uploads, &remote->arrival);
+    for (size_t i = 0; i < tiers->count; i++)
+        bit |= tiers->items[i] == remote->asking.tier && !tiers->items[i]->read_only ? 1U << i : 0;
+    for (size_t i = 0; remote->is_lookup && i < remote->stale_count; i++)
+        gci_uploads_remove(tiers->uploads, &remote->stale[i], bit);
+}
+
 static gcache_status
 choose_from_tier(gci_context *context, gci_tier *tier, gci_trace *trace, gci_trace *replies, so_far *sum,
                  gci_candidates **inout_set, gcache_result *result, gcache_error *error)
@@ -496,8 +512,8 @@ choose_from_tier(gci_context *context, gci_tier *tier, gci_trace *trace, gci_tra
         sum->trouble = remote.reply.reason;
     if (replies != NULL && !keep_reply(replies, &remote) && status == GCACHE_MISS)
         status = gci_fail_memory(error);
-    if (remote.arrival.set != NULL && context->cache->tiers->uploads != NULL)
-        gci_uploads_store(context->cache->tiers->uploads, &remote.arrival);
+    if (context->cache->tiers->uploads != NULL)
+        take_care(context->cache->tiers, &remote, context->at_once);
     gci_remote_clear(&remote);
     return status;
 }
@@ -661,13 +677,14 @@ look_up(gci_context *context, gci_missed *missed, gcache_result *out_result, gca
 
 /* The gate is open, or closed by nothing but a refresh. */
 static gcache_status
-answer_admitted(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gcache_request const *request,
+answer_admitted(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gci_call const *call,
                 gci_admission admission, gci_missed *missed, gcache_result *out_result, gcache_error *error)
 {
     gci_context local, *context = missed != NULL ? &missed->context : &local;
     gcache_error why;
 
-    gcache_status status = gci_context_init(context, cache, graph, hints, request, &why);
+    gcache_status status = gci_context_init(context, cache, graph, hints, call->request, &why);
+    context->at_once = call->at_once;
     bool refresh = status == GCACHE_OK && admission.by == GCI_BY_REFRESH;
     if (refresh && !gci_leases_others_stored(cache->store, &context->key)) {
         gci_result_init(out_result, &context->key);
@@ -700,7 +717,7 @@ gci_answer(gcache *cache, gcache_graph *graph, gcache_hints const *hints, gci_ca
         gci_missed_clear(missed);
     gci_admission admission = gci_admit(&cache->gate, call, GCI_LOOK_UP);
     if (admission.by == GCI_BY_NOBODY || admission.by == GCI_BY_REFRESH)
-        return answer_admitted(cache, graph, hints, call->request, admission, missed, out_result, error);
+        return answer_admitted(cache, graph, hints, call, admission, missed, out_result, error);
     if (admission.reason == GCACHE_REASON_BYPASS)
         return gci_bypass(out_result, admission.why, error);
     out_result->reason = admission.reason;

@@ -77,6 +77,11 @@ take_head(void *state, gcache_object const *object)
         return 0;
     if (!make_room(remote))
         return 1;
+    if (head.expires_ns != 0 && head.expires_ns + GCI_STALE_AFTER_NS < gci_clock_wall_ns()) {
+        if (remote->stale_count < GCI_STALE_MOST)
+            remote->stale[remote->stale_count++] = *object;
+        return 0;
+    }
     gci_view frame = frame_of(remote, &head);
     if (frame.data == NULL)
         return 1;
@@ -97,7 +102,7 @@ gci_remote_list(gci_remote *remote, gcache *cache, gci_tier *tier, gcache_key co
     remote->set = NULL;
     remote->frames = NULL;
     remote->places = NULL;
-    remote->count = remote->room = 0;
+    remote->count = remote->room = remote->stale_count = 0;
     remote->message[0] = '\0';
     remote->arrival.set = NULL;
     gci_arena_init(&remote->arena, GCACHE_TIER_LIST_BYTES_MAX * 2);

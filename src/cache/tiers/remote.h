@@ -11,6 +11,10 @@
 #include "cache/tiers/arrival.h"
 #include "tier/object/head.h"
 
+/* That a candidate was there stays known for a day after it has run out. Of one lookup a few are taken away. */
+#define GCI_STALE_AFTER_NS (UINT64_C(86400) * 1000000000)
+#define GCI_STALE_MOST 8
+
 /* Where one candidate's payload is. */
 typedef struct gci_remote_place {
     char id[GCACHE_ENTRY_ID_SIZE];
@@ -23,6 +27,8 @@ typedef struct gci_remote {
     gci_asking asking;
     gci_tier_reply reply;
     bool is_lookup;          /* set by one that isn't an explanation: only those are counted as asking */
+    gcache_object stale[GCI_STALE_MOST]; /* heads that ran out so long ago that nobody needs to know */
+    size_t stale_count;
     bool key_is_known;       /* the store has the key's description */
     gci_candidates *set;     /* NULL: there are none */
     gci_arena arena;

@@ -21,8 +21,10 @@ typedef struct upload {
     gci_tier const *fencing;  /* the lease's tier, also when it is released; NULL: there was none */
     gcache_tier_lease fence;
     gci_arrival arrival;      /* to be stored; set NULL: it is stored */
-    gcache_object object;     /* that is to be published instead of an entry, if `bytes` has any */
-    gci_buf bytes;
+    bool is_object;           /* not an entry: this is to be published, or taken away */
+    bool is_removal;
+    gcache_object object;
+    gci_buf bytes;            /* its */
 } upload;
 
 typedef struct list {
@@ -143,11 +145,12 @@ give_up(gci_uploads *u, upload const *item, char const *why)
     char line[GCACHE_TIER_MESSAGE_SIZE + 128];
 
     for (size_t i = 0; i < tiers->count; i++) {
-        if ((item->tiers & 1U << i) == 0)
+        if ((item->tiers & 1U << i) == 0 || item->is_removal)
             continue;
         gci_tier_add(tiers->items[i], GCACHE_TIER_COUNT_NOT_PUBLISHED, 1);
         char const *shown = tiers->items[i]->shown;
-        snprintf(line, sizeof line, "entry %s didn't reach %s: %s", item->id, shown, without_name(why, shown));
+        snprintf(line, sizeof line, "%s%s didn't reach %s: %s", item->is_object ? "a tuning result" : "entry ", item->id, shown,
+                 without_name(why, shown));
         if (options->log != NULL)
             options->log(options->log_state, line);
     }
@@ -167,7 +170,7 @@ offer_object(gci_uploads *u, upload *item, gcache_error *trouble)
         if ((item->tiers & 1U << i) == 0)
             continue;
         if (gci_asking_begin(&asking, tiers->items[i], GCI_ASK_TO_WRITE, item->bytes.size))
-            answer = GCI_ASK(&asking, publish, &item->object, 1);
+            answer = item->is_removal ? GCI_ASK(&asking, remove, &item->object, 1) : GCI_ASK(&asking, publish, &item->object, 1);
         gci_asking_end(&asking);
         if (answer == GCACHE_TIER_TROUBLE)
             gci_fail(trouble, GCACHE_ERROR_BUSY, "%s: %s", tiers->items[i]->shown, asking.call.message);
@@ -185,9 +188,9 @@ offer(gci_uploads *u, upload *item, gcache_error *trouble)
     gci_asking asking;
 
     gci_arrival_store(u->cache, &item->arrival);
-    if (item->bytes.size != 0)
+    if (item->is_object)
         offer_object(u, item, trouble);
-    if (item->tiers == 0 || item->bytes.size != 0)
+    if (item->tiers == 0 || item->is_object)
         return;
     gci_found found = gci_parcel_pack(&parcel, u->cache->store, &item->key, item->id, trouble);
     if (found != GCI_FOUND)
@@ -337,8 +340,20 @@ gci_uploads_publish(gci_uploads *uploads, gcache_object const *object, gci_buf *
 
     if (item == NULL)
         return;
-    *item = (upload){ .tiers = tiers, .object = *object, .bytes = *bytes };
+    *item = (upload){ .tiers = tiers, .is_object = true, .object = *object, .bytes = *bytes };
     gci_buf_init(bytes, 0);
+    if (!queue(uploads, item))
+        free_upload(item);
+}
+
+void
+gci_uploads_remove(gci_uploads *uploads, gcache_object const *object, unsigned tiers)
+{
+    upload *item = tiers != 0 ? calloc(1, sizeof *item) : NULL;
+
+    if (item == NULL)
+        return;
+    *item = (upload){ .tiers = tiers, .is_object = true, .is_removal = true, .object = *object };
     if (!queue(uploads, item))
         free_upload(item);
 }

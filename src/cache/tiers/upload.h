@@ -32,6 +32,9 @@ void gci_uploads_store(gci_uploads *uploads, gci_arrival *arrival);
 /* Queues an object that is no entry's. Takes over bytes, which are its; *bytes is empty afterwards. */
 void gci_uploads_publish(gci_uploads *uploads, gcache_object const *object, gci_buf *bytes, unsigned tiers);
 
+/* Queues taking an object away. */
+void gci_uploads_remove(gci_uploads *uploads, gcache_object const *object, unsigned tiers);
+
 /* Queues an entry for the tiers whose bits are set. lease (may be NULL) is released when it is through: what was compiled
    under it is published only while nobody else leads. */
 void gci_uploads_add(gci_uploads *uploads, gcache_key const *key, char const *id, unsigned tiers, gci_fleet_lease *lease);

@@ -2,6 +2,7 @@
  * What goes through tiers between two hosts (two directories): entries and their files, the best of two tiers, tuning results,
  * shared values, compiles that only one makes, and groups that decide alike. The tier is one in memory.
  */
+#include "base/digest.h"
 #include "fixture.h"
 
 #include <guardcache/fleet.h>
@@ -237,6 +238,68 @@ a_read_only_cache_is_served_by_a_tier(void **state)
         assert_string_equal(result.tier, "near://");
         gcache_result_clear(&result);
     }
+}
+
+static atomic_int removed;
+static gcache_tier_functions const *counted;
+
+static gcache_tier_answer
+count_removals(void *tier, gcache_tier_call *call, gcache_object const *wanted, size_t count)
+{
+    atomic_fetch_add(&removed, (int)count);
+    return counted->remove(tier, call, wanted, count);
+}
+
+static size_t aged_size;
+
+/* A head whose header says that it ran out in 1970, with a sum that fits. */
+static int
+age_head(void *state, gcache_object const *object)
+{
+    char *bytes = state;
+    uint64_t expires = 1, sum;
+
+    aged_size = object->size;
+    memcpy(bytes, object->bytes, object->size);
+    memcpy(bytes + 8, &expires, sizeof expires);
+    sum = gci_hash64(bytes, 48, 0);
+    memcpy(bytes + 48, &sum, sizeof sum);
+    return 0;
+}
+
+static void
+what_ran_out_long_ago_is_taken_away(void **state)
+{
+    fleet *fl = *state;
+    gcache_result result = GCACHE_RESULT_INIT;
+    gcache_tier_call call = GCACHE_TIER_CALL_INIT;
+    gcache_inserted inserted = GCACHE_INSERTED_INIT;
+    gcache_entry entry = GCACHE_ENTRY_INIT;
+    gcache_tier_functions functions = *fl->functions;
+    gcache_error error;
+    char bytes[4096];
+
+    counted = fl->functions;
+    functions.remove = count_removals;
+    fl->users[0].functions = &functions;
+    entry.payload = "code";
+    entry.payload_size = 4;
+    assert_int_equal(gcache_insert(fl->pair->from->cache, fl->graph, NULL, &entry, &inserted, &error), GCACHE_OK);
+    flush(fl->pair->from->cache);
+    assert_int_equal(fl->functions->list(fl->near, &call, &inserted.key, age_head, bytes), GCACHE_TIER_HIT);
+    gcache_object head = { .kind = GCACHE_OBJECT_HEAD, .key = inserted.key, .bytes = bytes };
+    memcpy(head.name, inserted.entry, sizeof inserted.entry);
+    head.size = aged_size;
+    assert_int_equal(fl->functions->publish(fl->near, &call, &head, 1), GCACHE_TIER_HIT);
+    gcache *there = reopen(fl, fl->pair->to, 1);
+    assert_int_equal(gcache_lookup(there, fl->graph, NULL, &result, &error), GCACHE_MISS);
+    gcache_result_clear(&result);
+    flush(there);
+    assert_int_equal(atomic_load(&removed), 1);
+    assert_int_equal(fl->functions->list(fl->near, &call, &inserted.key, age_head, bytes), GCACHE_TIER_MISS);
+    reopen(fl, fl->pair->to, 0);
+    reopen(fl, fl->pair->from, 0);
+    fl->users[0].functions = fl->functions;
 }
 
 /* ---- tuning ---- */
@@ -521,6 +584,7 @@ main(void)
         cmocka_unit_test_setup_teardown(a_key_alone_is_looked_up_in_tiers, fleet_open, fleet_close),
         cmocka_unit_test_setup_teardown(trouble_is_an_error_only_if_strict, fleet_open, fleet_close),
         cmocka_unit_test_setup_teardown(a_read_only_cache_is_served_by_a_tier, fleet_open, fleet_close),
+        cmocka_unit_test_setup_teardown(what_ran_out_long_ago_is_taken_away, fleet_open, fleet_close),
         cmocka_unit_test_setup_teardown(a_best_configuration_is_found_by_others, fleet_open, fleet_close),
         cmocka_unit_test_setup_teardown(a_bundle_is_loaded_by_others, fleet_open, fleet_close),
         cmocka_unit_test_setup_teardown(a_value_is_shared_among_hosts, fleet_open, fleet_close),
