@@ -450,7 +450,8 @@ GCACHE_API gcache_status gcache_compare(gcache *cache, gcache_subject const *sto
                                         gcache_error *error);
 
 /*
- * Takes an entry out of the cache, as eviction does: that it was there stays known, for explain.
+ * Takes an entry out of the cache, as eviction does: that it was there stays known, for explain. It is taken out of every tier
+ * that is written to, too, in the background as inserts go there; from others a lookup brings it back.
  * GCACHE_OK, ERROR_NOT_FOUND, ERROR_READ_ONLY, ERROR_FORMAT (a newer version of guardcache has stored under the key too: it
  * would lose that), ERROR_BUSY, ERROR_IO, ERROR_MEMORY.
  */

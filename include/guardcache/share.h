@@ -5,7 +5,8 @@
  * of autotuning): one process, the leader, tells its value, the others wait for it. Which one leads is for the job to
  * decide (the one with the lowest device, say). For binaries there is gcache_compile_options.follow.
  *
- * The cache directory is the meeting place, so it must be one that all of them see.
+ * The meeting place is the first tier that can share values (gcache_options.tiers), and beside it the cache directory: without such
+ * a tier it must be one that all of them see.
  *
  * Threads and processes: as in cache.h. A follower waits in the calling thread, with no lock held.
  */

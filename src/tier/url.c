@@ -30,6 +30,8 @@ static struct {
 
 /* ---- pieces ---- */
 
+static bool is_option(gci_view name);
+
 static gci_view
 part(gci_view text, size_t from, size_t to)
 {
@@ -69,15 +71,6 @@ gci_tier_url_next(gci_view *rest, gci_view *out_url)
     return end > begin;
 }
 
-/* Where the host begins: behind the last `@` before the path, since a password may contain further ones. */
-static size_t
-host_at(gci_view text, size_t authority)
-{
-    size_t at = find_last(text, '@', authority, find(text, '/', authority));
-
-    return at == SIZE_MAX ? authority : at + 1;
-}
-
 static size_t
 authority_at(gci_view text)
 {
@@ -88,22 +81,64 @@ authority_at(gci_view text)
     return SIZE_MAX;
 }
 
-/* A password may contain what should have been escaped: then too much is left out rather than too little. */
+/*
+ * Where the host begins: behind the last `@`, wherever it stands. Reading and showing have this one rule, so that whatever may be a
+ * password is taken for one; reading then refuses those that should have been escaped.
+ */
+static size_t
+host_at(gci_view text, size_t authority)
+{
+    size_t at = find_last(text, '@', authority, text.size);
+
+    return at == SIZE_MAX ? authority : at + 1;
+}
+
+/* Options of other names may be anything: "password", which other programs take there. */
+static void
+show_options(gci_view text, gci_buf *out)
+{
+    for (size_t at = 0; at < text.size;) {
+        size_t end = find(text, '&', at), equals = find(text, '=', at);
+        equals = equals < end ? equals : end;
+        bool known = is_option(part(text, at, equals));
+        if (at != 0)
+            gci_buf_append_char(out, '&');
+        gci_buf_append_view(out, part(text, at, known ? end : equals));
+        if (!known && equals < end)
+            gci_buf_append_text(out, "=..");
+        at = end + 1;
+    }
+}
+
 void
 gci_tier_url_show(gci_view text, gci_buf *out)
 {
     size_t authority = authority_at(text);
 
+    /* A piece of one whose password has a space, perhaps. */
     if (authority == SIZE_MAX) {
-        size_t at = find_last(text, '@', 0, text.size);
-        gci_buf_append_view(out, at == SIZE_MAX ? text : part(text, at + 1, text.size));
+        gci_buf_append_text(out, "(not a URL)");
         return;
     }
-    size_t at = find_last(text, '@', authority, find(text, '?', authority));
-    if (at == SIZE_MAX)
-        at = find_last(text, '@', authority, text.size);
+    size_t host = host_at(text, authority), question = find(text, '?', host);
     gci_buf_append_view(out, part(text, 0, authority));
-    gci_buf_append_view(out, part(text, at == SIZE_MAX ? authority : at + 1, text.size));
+    gci_buf_append_view(out, part(text, host, question));
+    if (question == text.size)
+        return;
+    gci_buf_append_char(out, '?');
+    show_options(part(text, question + 1, text.size), out);
+}
+
+bool
+gci_tier_urls_are_whole(gci_view setting)
+{
+    gci_view url;
+
+    while (gci_tier_url_next(&setting, &url)) {
+        if (authority_at(url) == SIZE_MAX)
+            return false;
+    }
+    return true;
 }
 
 /* ---- reading ---- */
@@ -179,7 +214,7 @@ static bool
 option_prefix(gci_tier_url *url, char const *value)
 {
     url->prefix = value;
-    return value[0] != '\0' && strstr(value, "..") == NULL && value[0] != '/' && strpbrk(value, "{}") == NULL;
+    return value[0] != '\0' && strstr(value, "..") == NULL && value[0] != '/' && strpbrk(value, "{}@") == NULL;
 }
 
 static bool
@@ -245,23 +280,38 @@ option_database(gci_tier_url *url, char const *value)
     return good;
 }
 
+#define OF(scheme) (1U << GCI_SCHEME_##scheme)
+#define OF_REDIS (OF(REDIS) | OF(REDISS) | OF(REDIS_UNIX))
+#define OF_ALL (OF_REDIS | OF(FILE))
+
 static struct {
     char const *name, *what;
     bool (*read)(gci_tier_url *url, char const *value);
+    unsigned schemes; /* it makes sense for */
 } const options[] = {
-    { "prefix", "a name without braces and ..", option_prefix },
-    { "ttl", "seconds", option_ttl },
-    { "read-only", "1 or 0", option_read_only },
-    { "timeout-ms", "milliseconds", option_timeout },
-    { "connect-timeout-ms", "milliseconds", option_connect_timeout },
-    { "lease-ms", "milliseconds", option_lease },
-    { "insecure", "1 or 0", option_insecure },
-    { "ca-file", "an absolute path", option_ca_file },
-    { "max-bytes", "a size such as 64M", option_max_bytes },
-    { "db", "a database's number", option_database },
+    { "prefix", "a name without braces, @ and ..", option_prefix, OF_ALL },
+    { "ttl", "seconds", option_ttl, OF_ALL },
+    { "read-only", "1 or 0", option_read_only, OF_ALL },
+    { "timeout-ms", "milliseconds", option_timeout, OF_ALL },
+    { "connect-timeout-ms", "milliseconds", option_connect_timeout, OF_ALL },
+    { "lease-ms", "milliseconds", option_lease, OF_REDIS },
+    { "insecure", "1 or 0", option_insecure, OF(REDISS) },
+    { "ca-file", "an absolute path", option_ca_file, OF(REDISS) },
+    { "max-bytes", "a size such as 64M", option_max_bytes, OF_ALL },
+    { "db", "a database's number", option_database, OF_REDIS },
 };
 
 #define OPTION_COUNT (sizeof options / sizeof *options)
+
+static bool
+is_option(gci_view name)
+{
+    for (size_t i = 0; i < OPTION_COUNT; i++) {
+        if (gci_view_is(name, options[i].name))
+            return true;
+    }
+    return false;
+}
 
 static gcache_status
 fail_unknown_option(reading *r, gci_view name)
@@ -287,6 +337,9 @@ read_option(reading *r, gci_view text)
     for (size_t i = 0; i < OPTION_COUNT; i++) {
         if (!gci_view_is(name, options[i].name))
             continue;
+        if ((options[i].schemes & 1U << r->url->scheme) == 0)
+            return gci_fail(r->error, GCACHE_ERROR_ARGUMENT, "%s: %s means nothing for %s", r->url->shown, options[i].name,
+                            schemes[r->url->scheme].word);
         return options[i].read(r->url, value)
                    ? GCACHE_OK
                    : gci_fail(r->error, GCACHE_ERROR_ARGUMENT, "%s: %s takes %s", r->url->shown, options[i].name, options[i].what);
@@ -309,6 +362,17 @@ read_options(reading *r, gci_view text)
 }
 
 /* ---- the authority ---- */
+
+/* What would end user and password elsewhere. */
+static bool
+has_unescaped(gci_view text)
+{
+    for (size_t i = 0; i < text.size; i++) {
+        if (strchr("@/?#", text.data[i]) != NULL)
+            return true;
+    }
+    return false;
+}
 
 /* user [":" password]; Redis takes a password without a user as ":password" */
 static gcache_status
@@ -389,6 +453,8 @@ read_url(reading *r)
     if (authority == SIZE_MAX)
         return wrong(r, "this isn't a URL (scheme://..)");
     size_t host = host_at(r->text, authority), question = find(r->text, '?', host), slash = find(r->text, '/', host);
+    if (has_unescaped(part(r->text, authority, host > authority ? host - 1 : host)))
+        return wrong(r, "special characters in user and password are escaped: %40 is @, %2F is /, %3F is ?");
     slash = slash < question ? slash : question;
     gcache_status status = read_scheme(r, authority);
     if (status == GCACHE_OK && host > authority)

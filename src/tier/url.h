@@ -48,6 +48,9 @@ gcache_status gci_tier_url_read(gci_view text, gci_arena *arena, gci_tier_url *o
 /* Writes a URL without what may be its credentials, whatever else is wrong with it. Failures show in out->failed. */
 void gci_tier_url_show(gci_view text, gci_buf *out);
 
+/* Whether every piece of a setting is a URL at all: of one that has a space in its password a piece isn't. */
+bool gci_tier_urls_are_whole(gci_view setting);
+
 /* Hands out the URLs that a setting has, separated by spaces, one after the other. false: there is no further one. */
 bool gci_tier_url_next(gci_view *rest, gci_view *out_url);
 

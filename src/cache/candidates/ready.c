@@ -41,6 +41,28 @@ load_guards(gci_record const *record)
     return NULL;
 }
 
+bool
+gci_program_is_of_guards(gci_record const *record, gcache_error *error)
+{
+    gci_guards *guards = NULL;
+    gci_buf program;
+
+    /* One of another version counts for nothing: the texts are compiled anew. */
+    if (gci_guards_load(record->program, &guards, NULL) != GCACHE_OK)
+        return true;
+    gci_guards_free(guards);
+    guards = NULL;
+    gci_buf_init(&program, GCI_BUF_NO_LIMIT);
+    if (gci_guards_compile(record->guards, record->guard_count, gci_producer_naming(record), &guards, NULL) == GCACHE_OK)
+        gci_guards_save(guards, &program);
+    bool same = !program.failed && gci_view_equal(gci_buf_view(&program), record->program);
+    gci_guards_free(guards);
+    gci_buf_clear(&program);
+    if (!same)
+        gci_fail(error, GCACHE_ERROR_CORRUPT, "entry %s: its guards say something else than their program", record->id);
+    return same;
+}
+
 /* ---- what a hit looks like ---- */
 
 /* Records keep a zero behind every text, so the answer points to theirs. */

@@ -29,6 +29,10 @@ typedef struct gci_ready {
 /* The bound names of symbols by what the candidate's producer called them; points into the record. */
 gci_naming gci_producer_naming(gci_record const *record);
 
+/* Whether the stored program is what its guards compile to: of an entry that comes from elsewhere, since explanations and callers
+   see the texts and the program decides. */
+bool gci_program_is_of_guards(gci_record const *record, gcache_error *error);
+
 /* Lives as long as the run. NULL: out of memory. */
 gci_ready const *gci_ready_of(gci_run *run);
 

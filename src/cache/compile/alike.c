@@ -108,7 +108,7 @@ serve(gci_context const *context, gci_candidates *set, gcache_result *result, gc
     gci_candidate *candidate = ranking->items[0]->candidate;
     gci_view stored = gci_foreign_inlined(candidate, &inlined);
     if (!inlined || !has_files(context, &candidate->record) ||
-        gci_foreign_payload(context->cache->store, candidate, stored, &payload, error) != GCI_FOUND)
+        gci_foreign_payload(context->cache->store, candidate, stored, GCACHE_TIER_BYTES_MAX, &payload, error) != GCI_FOUND)
         return GCI_DECIDED_LOST;
     keep(context, candidate, stored);
     gcache_result_clear(result);

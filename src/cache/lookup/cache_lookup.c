@@ -117,11 +117,20 @@ select_candidate(walk *w)
     return indexed.best;
 }
 
+/* Whether its signature is what is required. */
+static gci_found
+vouch_for(walk *w, gci_candidate *candidate)
+{
+    gci_store *store = w->context->cache->store;
+
+    return w->remote != NULL ? gci_foreign_vouch(store, candidate, &w->trouble) : gci_store_vouch(store, candidate, &w->trouble);
+}
+
 /* Whether it may be served. If it may not, that is why it isn't. */
 static bool
 is_vouched_for(walk *w, gci_ranked const *ranked, gci_trial *tried)
 {
-    if (gci_store_vouch(w->context->cache->store, ranked->candidate, &w->trouble) == GCI_FOUND)
+    if (vouch_for(w, ranked->candidate) == GCI_FOUND)
         return true;
     tried->reason = GCACHE_REASON_UNREADABLE;
     w->has_trouble = true;
@@ -198,8 +207,7 @@ fetch(walk *w, gci_candidate *candidate, gci_payload *out_payload, gcache_status
     gcache *cache = w->context->cache;
 
     if (request->probe)
-        return w->remote != NULL ? gci_foreign_vouch(cache->store, candidate, &w->trouble)
-                                 : gci_store_vouch(cache->store, candidate, &w->trouble);
+        return vouch_for(w, candidate);
     gci_found found = fetch_payload(w, candidate, out_payload);
     if (found != GCI_FOUND || request->place == NULL)
         return found;

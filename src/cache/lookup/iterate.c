@@ -2,6 +2,7 @@
  * Walking over everything that is stored.
  */
 #include "base/check.h"
+#include "cache/tiers/upload.h"
 #include "cache/candidates/ranking.h"
 #include "cache/candidates/shadow.h"
 #include "cache/handle/cache.h"
@@ -120,5 +121,12 @@ gcache_remove(gcache *cache, gcache_key const *key, char const *entry, gcache_er
     GCI_REQUIRE(cache != NULL && key != NULL && entry != NULL, error, "cache, key or entry is NULL");
     if (!gci_is_open(&cache->gate, GCI_BROWSE))
         return gci_fail(error, GCACHE_ERROR_NOT_FOUND, "the cache is switched off");
-    return gci_store_evict(cache->store, key, entry, error);
+    gcache_status status = gci_store_evict(cache->store, key, entry, error);
+    /* Otherwise the next lookup would bring it back. */
+    if (status == GCACHE_OK && cache->tiers != NULL && cache->tiers->uploads != NULL) {
+        gcache_object head = { .kind = GCACHE_OBJECT_HEAD, .key = *key };
+        memcpy(head.name, entry, strlen(entry) < sizeof head.name ? strlen(entry) : 0);
+        gci_uploads_remove(cache->tiers->uploads, &head, gci_tiers_writable(cache->tiers));
+    }
+    return status;
 }

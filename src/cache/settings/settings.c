@@ -204,6 +204,8 @@ show(gcache_settings *settings, gcache_setting_id id, char const *value)
 
     if (id != GCACHE_SETTING_TIERS)
         return value;
+    if (!gci_tier_urls_are_whole(rest))
+        return "(not URLs: a space in a password is written %20)";
     gci_buf_init(&shown, GCI_BUF_NO_LIMIT);
     while (gci_tier_url_next(&rest, &url)) {
         if (shown.size != 0)

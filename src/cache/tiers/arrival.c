@@ -45,7 +45,7 @@ fetch_description(gci_tier *tier, gcache_key const *key)
     return d.description;
 }
 
-void
+gcache_status
 gci_arrival_store(gcache *cache, gci_arrival const *arrival)
 {
     gcache_error trouble = { 0 };
@@ -53,7 +53,7 @@ gci_arrival_store(gcache *cache, gci_arrival const *arrival)
     bool inlined;
 
     if (arrival->set == NULL || !gci_is_open(&cache->gate, GCI_STORE))
-        return;
+        return GCACHE_REFUSED;
     gci_view stored = gci_foreign_inlined(arrival->candidate, &inlined);
     gci_portable entry = gci_foreign_portable(arrival->candidate, inlined ? stored : gci_buf_view(&arrival->payload));
     gci_stored_description *later =
@@ -65,6 +65,7 @@ gci_arrival_store(gcache *cache, gci_arrival const *arrival)
     gci_stored_description_free(later);
     if (status != GCACHE_OK && cache->options.log != NULL)
         cache->options.log(cache->options.log_state, trouble.message);
+    return status;
 }
 
 size_t

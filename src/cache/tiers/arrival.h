@@ -20,8 +20,9 @@ typedef struct gci_arrival {
 gci_stored_description *gci_description_from(gcache_object const *object, gcache_key const *key);
 
 /* Stores it, with the description of its key, unless that can't be done: storing is a favour to the next lookup, and what goes
-   wrong costs the favour and a line in the log. */
-void gci_arrival_store(gcache *cache, gci_arrival const *arrival);
+   wrong costs the favour and a line in the log. GCACHE_OK: it is stored; REFUSED: there is none, or nothing is stored here; or why
+   not. */
+gcache_status gci_arrival_store(gcache *cache, gci_arrival const *arrival);
 /* What waits in memory until it is stored. */
 size_t gci_arrival_size(gci_arrival const *arrival);
 void gci_arrival_clear(gci_arrival *arrival);

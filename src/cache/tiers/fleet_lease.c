@@ -58,7 +58,7 @@ keep(gci_fleet_lease const *lease)
     gci_asking asking;
     gcache_tier_answer answer = GCACHE_TIER_TROUBLE;
 
-    if (gci_asking_begin(&asking, lease->tier, GCI_ASK_TO_WRITE, 0))
+    if (gci_asking_begin(&asking, lease->tier, GCI_ASK_TO_AGREE, 0))
         answer = GCI_ASK(&asking, keep, &lease->lease);
     gci_asking_end(&asking);
     return answer != GCACHE_TIER_MISS;
@@ -227,7 +227,7 @@ gci_fleet_lease_release(gci_fleet_lease *lease)
         return;
     if (lease->process == getpid()) {
         drop(lease);
-        if (gci_asking_begin(&asking, lease->tier, GCI_ASK_TO_WRITE, 0))
+        if (gci_asking_begin(&asking, lease->tier, GCI_ASK_TO_AGREE, 0))
             GCI_ASK(&asking, release, &lease->lease);
         gci_asking_end(&asking);
     }

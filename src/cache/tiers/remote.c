@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "base/system/clock.h"
+#include "cache/candidates/ready.h"
 #include "store/read/foreign.h"
 
 #include <stdio.h>
@@ -263,6 +264,12 @@ fetch_and_verify(fetching *f, gci_candidate *candidate, gci_payload *out_payload
     bool inlined;
     gci_view stored = gci_foreign_inlined(candidate, &inlined);
 
+    /* Names that lead out of a folder, or a program that isn't its guards': nobody honest writes such. */
+    if (gci_attachments_check_names(f->record->attachments, f->record->attachment_count, f->error) != GCACHE_OK ||
+        !gci_program_is_of_guards(f->record, f->error)) {
+        refuse(f->remote, f->error->message);
+        return GCI_CORRUPT;
+    }
     if (!list_wanted(f, candidate, inlined)) {
         gci_fail_memory(f->error);
         return GCI_UNREADABLE;
@@ -272,7 +279,10 @@ fetch_and_verify(fetching *f, gci_candidate *candidate, gci_payload *out_payload
         return found;
     if (!inlined)
         stored = gci_buf_view(&f->payload);
-    found = gci_foreign_payload(store, candidate, stored, out_payload, f->error);
+    /* What is done here isn't the tier's time. */
+    uint64_t begin = gci_clock_steady_ns(), most = f->remote->asking.call.max_bytes;
+    found = gci_foreign_payload(store, candidate, stored, most != 0 ? most : GCACHE_TIER_BYTES_MAX, out_payload, f->error);
+    f->remote->asking.call.deadline_ns += gci_clock_steady_ns() - begin;
     if (found != GCI_FOUND)
         refuse(f->remote, f->error->message);
     return found;

@@ -6,6 +6,7 @@
 #include "base/system/clock.h"
 #include "cache/tiers/parcel.h"
 #include "cache/tiers/remote.h"
+#include "store/read/foreign.h"
 
 #include <guardcache/fleet.h>
 
@@ -43,7 +44,6 @@ static void
 watch(syncing *s)
 {
     s->done++;
-    s->sum->keys++;
     if (s->options->progress != NULL)
         s->options->progress(s->options->state, s->done, s->total);
 }
@@ -69,6 +69,15 @@ push_entry(syncing *s, gcache_key const *key, char const *id)
     return GCACHE_OK;
 }
 
+/* As it is here: one without the signature that it has here is no use to those who require it. */
+static bool
+is_there(gci_remote const *remote, gci_candidate const *here)
+{
+    gci_candidate const *there = remote->set != NULL ? gci_candidates_find(remote->set, here->record.id) : NULL;
+
+    return there != NULL && gci_foreign_same_signature(here, there);
+}
+
 static gcache_status
 push_key(syncing *s, gci_remote const *remote, gci_candidates *here)
 {
@@ -76,7 +85,7 @@ push_key(syncing *s, gci_remote const *remote, gci_candidates *here)
 
     for (size_t i = 0; here != NULL && status == GCACHE_OK && i < here->count; i++) {
         char const *id = here->items[i]->record.id;
-        if (remote->set != NULL && gci_candidates_find(remote->set, id) != NULL)
+        if (!s->options->again && is_there(remote, here->items[i]))
             s->sum->present++;
         else
             status = push_entry(s, &remote->key, id);
@@ -97,12 +106,12 @@ pull_key(syncing *s, gci_remote *remote, gci_candidates *here)
         gci_asking_renew(&remote->asking);
         gci_found found = gci_remote_fetch(remote, candidate, &payload, NULL);
         gci_payload_release(&payload);
-        gci_arrival_store(s->cache, &remote->arrival);
+        gcache_status stored = found == GCI_FOUND ? gci_arrival_store(s->cache, &remote->arrival) : GCACHE_REFUSED;
         gci_arrival_clear(&remote->arrival);
         if (remote->asking.answer == GCACHE_TIER_TROUBLE)
             return in_trouble(s, &remote->asking.call);
-        s->sum->pulled += found == GCI_FOUND;
-        s->sum->left_out += found != GCI_FOUND;
+        s->sum->pulled += stored == GCACHE_OK;
+        s->sum->left_out += stored != GCACHE_OK;
     }
     return GCACHE_OK;
 }
@@ -127,6 +136,7 @@ compare(syncing *s, gcache_key const *key, bool push, bool pull)
         status = pull_key(s, &remote, here);
     gci_remote_end(&remote, answer);
     gci_remote_clear(&remote);
+    s->sum->keys += push || !pushes(s) || here == NULL;
     gci_candidates_release(here);
     watch(s);
     return status;
@@ -197,11 +207,12 @@ sync_with(syncing *s, gci_tier *tier)
     gcache_status status = GCACHE_OK;
 
     s->tier = tier;
-    if (pushes(s) && tier->read_only)
+    bool only_read = tier->read_only && s->options->tier == NULL && pulls(s);
+    if (pushes(s) && tier->read_only && !only_read)
         return gci_fail(s->error, GCACHE_ERROR_READ_ONLY, "%s: it isn't to be written", tier->shown);
     if (pulls(s) && !gci_is_open(&s->cache->gate, GCI_STORE))
         return gci_pass(&s->cache->gate, NULL, GCI_STORE, s->error);
-    if (pushes(s)) {
+    if (pushes(s) && !only_read) {
         gci_store_stats stats = { 0 };
         s->done = 0;
         s->total = gci_store_stats_get(s->cache->store, &stats, NULL) == GCACHE_OK ? stats.keys : 0;
@@ -225,6 +236,27 @@ sync_with_url(syncing *s, char const *url)
     return status;
 }
 
+/* The first trouble is told; the others are no worse for it. */
+static gcache_status
+sync_with_all(syncing *s)
+{
+    gcache_status status = GCACHE_OK;
+    gcache_error first = { 0 }, *told = s->error;
+
+    for (size_t i = 0; i < s->cache->tiers->count; i++) {
+        gcache_error error = { 0 };
+        s->error = &error;
+        gcache_status one = sync_with(s, s->cache->tiers->items[i]);
+        if (one != GCACHE_OK && status == GCACHE_OK) {
+            status = one;
+            first = error;
+        }
+    }
+    if (status != GCACHE_OK && told != NULL)
+        *told = first;
+    return status;
+}
+
 gcache_status
 gcache_tiers_sync(gcache *cache, gcache_sync_options const *options, gcache_synced *out_synced, gcache_error *error)
 {
@@ -241,8 +273,8 @@ gcache_tiers_sync(gcache *cache, gcache_sync_options const *options, gcache_sync
     GCI_REQUIRE(s.options->tier != NULL || cache->tiers != NULL, error, "the cache has no tiers: the setting tiers names them");
     if (s.options->tier != NULL)
         status = sync_with_url(&s, s.options->tier);
-    for (size_t i = 0; s.options->tier == NULL && status == GCACHE_OK && i < cache->tiers->count; i++)
-        status = sync_with(&s, cache->tiers->items[i]);
+    else
+        status = sync_with_all(&s);
     if (out_synced != NULL)
         *out_synced = sum;
     return status;

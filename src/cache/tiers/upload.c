@@ -43,6 +43,8 @@ struct gci_uploads {
     bool is_running, is_ending;
     pthread_t thread;
     gcache_error trouble;   /* the latest */
+    gcache_error troubles[GCI_TIERS_MAX]; /* the latest of each tier */
+    unsigned impatient;     /* who wait for what is fresh alone: late ones aren't tried again meanwhile */
     size_t turned_away;     /* for want of room, since a flush has told of it */
 };
 
@@ -128,6 +130,17 @@ wait_for(gci_uploads *u, pthread_cond_t *condition, uint64_t wait_ns)
 
 /* ---- offering ---- */
 
+/* Without the lock. That a tier is left alone says less than why. */
+static void
+note_trouble(gci_uploads *u, size_t tier, gci_asking const *asking)
+{
+    lock(u);
+    if (!asking->left_alone || u->troubles[tier].status == GCACHE_OK)
+        gci_fail(&u->troubles[tier], GCACHE_ERROR_BUSY, "%s: %s", asking->tier->shown, asking->call.message);
+    u->trouble = u->troubles[tier];
+    unlock(u);
+}
+
 /* Trouble names its tier, and so does the line. */
 static char const *
 without_name(char const *why, char const *shown)
@@ -137,6 +150,7 @@ without_name(char const *why, char const *shown)
     return strncmp(why, shown, size) == 0 && strncmp(why + size, ": ", 2) == 0 ? why + size + 2 : why;
 }
 
+/* why NULL: each tier's own trouble. */
 static void
 give_up(gci_uploads *u, upload const *item, char const *why)
 {
@@ -149,8 +163,9 @@ give_up(gci_uploads *u, upload const *item, char const *why)
             continue;
         gci_tier_add(tiers->items[i], GCACHE_TIER_COUNT_NOT_PUBLISHED, 1);
         char const *shown = tiers->items[i]->shown;
+        char const *trouble = u->troubles[i].status != GCACHE_OK ? u->troubles[i].message : "the cache was closed too soon";
         snprintf(line, sizeof line, "%s%s didn't reach %s: %s", item->is_object ? "a tuning result" : "entry ", item->id, shown,
-                 without_name(why, shown));
+                 without_name(why != NULL ? why : trouble, shown));
         if (options->log != NULL)
             options->log(options->log_state, line);
     }
@@ -158,7 +173,7 @@ give_up(gci_uploads *u, upload const *item, char const *why)
 
 /* One that is no entry's. */
 static void
-offer_object(gci_uploads *u, upload *item, gcache_error *trouble)
+offer_object(gci_uploads *u, upload *item)
 {
     gci_tiers *tiers = u->cache->tiers;
     gci_asking asking;
@@ -173,7 +188,7 @@ offer_object(gci_uploads *u, upload *item, gcache_error *trouble)
             answer = item->is_removal ? GCI_ASK(&asking, remove, &item->object, 1) : GCI_ASK(&asking, publish, &item->object, 1);
         gci_asking_end(&asking);
         if (answer == GCACHE_TIER_TROUBLE)
-            gci_fail(trouble, GCACHE_ERROR_BUSY, "%s: %s", tiers->items[i]->shown, asking.call.message);
+            note_trouble(u, i, &asking);
         else
             item->tiers &= ~(1U << i);
     }
@@ -181,20 +196,21 @@ offer_object(gci_uploads *u, upload *item, gcache_error *trouble)
 
 /* Without the lock. Bits of tiers that have it now, or never will, are cleared. */
 static void
-offer(gci_uploads *u, upload *item, gcache_error *trouble)
+offer(gci_uploads *u, upload *item)
 {
+    gcache_error trouble = { 0 };
     gci_tiers *tiers = u->cache->tiers;
     gci_parcel parcel;
     gci_asking asking;
 
     gci_arrival_store(u->cache, &item->arrival);
     if (item->is_object)
-        offer_object(u, item, trouble);
+        offer_object(u, item);
     if (item->tiers == 0 || item->is_object)
         return;
-    gci_found found = gci_parcel_pack(&parcel, u->cache->store, &item->key, item->id, trouble);
+    gci_found found = gci_parcel_pack(&parcel, u->cache->store, &item->key, item->id, &trouble);
     if (found != GCI_FOUND)
-        give_up(u, item, found == GCI_ABSENT || found == GCI_EVICTED ? "it isn't stored here any more" : trouble->message);
+        give_up(u, item, found == GCI_ABSENT || found == GCI_EVICTED ? "it isn't stored here any more" : trouble.message);
     unsigned wanted = found == GCI_FOUND ? item->tiers : 0;
     item->tiers = 0;
     for (size_t i = 0; i < tiers->count; i++) {
@@ -204,9 +220,7 @@ offer(gci_uploads *u, upload *item, gcache_error *trouble)
         gcache_tier_answer answer = gci_parcel_publish(&parcel, tiers->items[i], fence, &asking);
         if (answer == GCACHE_TIER_TROUBLE) {
             item->tiers |= 1U << i;
-            /* That it is left alone says less than why. */
-            if (!asking.left_alone || u->trouble.status == GCACHE_OK)
-                gci_fail(trouble, GCACHE_ERROR_BUSY, "%s: %s", tiers->items[i]->shown, asking.call.message);
+            note_trouble(u, i, &asking);
         } else if (answer == GCACHE_TIER_MISS) {
             upload refused = *item;
             refused.tiers = 1U << i;
@@ -246,7 +260,7 @@ next(gci_uploads *u)
             return item;
         if (u->is_ending)
             return NULL;
-        if (u->late.count != 0 && may_try_again(u))
+        if (u->late.count != 0 && u->impatient == 0 && may_try_again(u))
             return list_take(&u->late);
         if (u->late.count != 0)
             wait_for(u, &u->arrived, LOOK_AGAIN_NS);
@@ -263,17 +277,13 @@ work(void *state)
     lock(u);
     while ((u->current = next(u)) != NULL) {
         upload *item = u->current;
-        gcache_error trouble;
-        gci_error_clear(&trouble);
         unlock(u);
-        offer(u, item, &trouble);
+        offer(u, item);
         lock(u);
         u->current = NULL;
         u->arrived_bytes -= gci_arrival_size(&item->arrival);
         gci_arrival_clear(&item->arrival);
         if (item->tiers != 0) {
-            if (trouble.status != GCACHE_OK)
-                u->trouble = trouble;
             list_append(&u->late, item);
         } else {
             free_upload(item);
@@ -384,10 +394,12 @@ gci_uploads_flush(gci_uploads *uploads, uint64_t wait_ns, bool patient, gcache_e
     uint64_t end = gci_clock_steady_ns() + wait_ns, now = end - wait_ns;
 
     lock(uploads);
+    uploads->impatient += !patient;
     while ((uploads->fresh.count != 0 || uploads->current != NULL || (patient && uploads->late.count != 0)) && now < end) {
         wait_for(uploads, &uploads->moved, end - now);
         now = gci_clock_steady_ns();
     }
+    uploads->impatient -= !patient;
     size_t left = uploads->fresh.count + uploads->late.count + (uploads->current != NULL);
     size_t turned_away = uploads->turned_away;
     gcache_error trouble = uploads->trouble;
@@ -427,7 +439,7 @@ give_up_all(gci_uploads *u, list *l)
     for (upload *item; (item = list_take(l)) != NULL; free(item)) {
         gci_fleet_lease_release(item->lease);
         gci_arrival_clear(&item->arrival);
-        give_up(u, item, u->trouble.status != GCACHE_OK ? u->trouble.message : "the cache was closed too soon");
+        give_up(u, item, NULL);
     }
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/check.h"
 #include "base/system/clock.h"
+#include "cache/candidates/ready.h"
 #include "cache/handle/cache.h"
 #include "cache/transfer/blobs.h"
 #include "cache/transfer/transfer_file.h"
@@ -108,6 +109,8 @@ import_entry(importer *i, gci_frame const *frame)
     gcache_status status = gci_portable_read_entry(frame, &i->arena, &entry, &i->why);
     if (status != GCACHE_OK)
         return status;
+    if (!gci_program_is_of_guards(&entry.record, &i->why))
+        return i->why.status;
     if (!is_met(i, &entry.record)) {
         i->sums.unmet++;
         return GCACHE_OK;

@@ -45,7 +45,8 @@ cli_command const cli_cmd_rm = {
     .name = "rm",
     .arguments = "ENTRY...",
     .summary = "take entries out of the cache",
-    .about = "ENTRY is an entry's id or the beginning of one. That it was there stays known to guardcache explain.\n",
+    .about = "ENTRY is an entry's id or the beginning of one. That it was there stays known to guardcache explain. It is taken\n"
+             "out of the tiers that are written to as well; from one that is only read a lookup brings it back.\n",
     .options = table,
     .options_size = sizeof(options),
     .run = run,

@@ -8,7 +8,7 @@
 #include <guardcache/fleet.h>
 
 typedef struct options {
-    bool json;
+    bool again, json;
 } options;
 
 static void
@@ -42,21 +42,24 @@ static bool
 run(cli_call *call, char const *url, bool push, bool pull)
 {
     gcache_synced sum = GCACHE_SYNCED_INIT;
+    options const *wanted = call->options;
     cli_progress progress = { 0 };
     gcache_sync_options sync = GCACHE_SYNC_OPTIONS_INIT;
 
     sync.tier = url;
     sync.push = push;
     sync.pull = pull;
+    sync.again = wanted->again;
     sync.progress = watch;
     sync.state = &progress;
-    if (!cli_open(call, pull ? CLI_CHANGE : CLI_EXISTING))
+    if (!cli_open(call, CLI_USE))
         return false;
     gcache_status status = gcache_tiers_sync(call->cache, &sync, &sum, &call->error);
     cli_progress_end(&progress);
     if (status == GCACHE_REFUSED)
         return cli_refused(call);
     bool printed = (status == GCACHE_OK || sum.keys != 0) && print(call, &sum);
+    call->answer = sum.left_out != 0 ? CLI_NO : CLI_OK;
     return status == GCACHE_OK && printed;
 }
 
@@ -79,6 +82,13 @@ run_pull(cli_call *call)
 }
 
 static cli_option const table[] = {
+    CLI_CACHE_OPTION,
+    { "again", CLI_FLAG, offsetof(options, again), NULL, "take there also what is there: heals what lost its payload" },
+    { "json", CLI_FLAG, offsetof(options, json), NULL, "print an object: keys, pushed, pulled, present, left_out" },
+    { 0 },
+};
+
+static cli_option const pull_table[] = {
     CLI_CACHE_OPTION,
     { "json", CLI_FLAG, offsetof(options, json), NULL, "print an object: keys, pushed, pulled, present, left_out" },
     { 0 },
@@ -110,7 +120,7 @@ cli_command const cli_cmd_pull = {
     .arguments = "URL",
     .summary = "fetch from a tier what isn't here",
     .about = "Every entry is verified before it is stored: its checksums, and, where signatures are required, its signature.\n",
-    .options = table,
+    .options = pull_table,
     .options_size = sizeof(options),
     .run = run_pull,
 };

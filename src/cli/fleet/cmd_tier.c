@@ -89,7 +89,7 @@ run(cli_call *call, bool ping)
     telling t = { .call = call, .json = wanted->json, .pinged = ping };
     size_t tiers = 0;
 
-    if (!cli_open(call, CLI_USE))
+    if (!cli_open(call, CLI_CHANGE))
         return false;
     t.numbers = cli_object_new(&call->arena);
     gcache_tiers_each(call->cache, count, &tiers, NULL);

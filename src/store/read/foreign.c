@@ -160,11 +160,14 @@ unfold(gci_record const *record, gci_view stored, gci_payload *out, gcache_error
 }
 
 static gcache_status
-verify(gci_store *store, gci_candidate *candidate, gci_view stored, gci_payload *out_payload, gcache_error *error)
+verify(gci_store *store, gci_candidate *candidate, gci_view stored, uint64_t most, gci_payload *out_payload, gcache_error *error)
 {
     if (!is_what_was_stored(candidate, stored))
         return gci_fail(error, GCACHE_ERROR_CORRUPT, "entry %s: its payload is another one or damaged", candidate->record.id);
     gcache_status status = check_signature(store, candidate, &stored, error);
+    if (status == GCACHE_OK && candidate->record.payload_size > most)
+        return gci_fail(error, GCACHE_ERROR_LIMIT, "entry %s: its payload has %llu bytes, and no more than %llu are taken",
+                        candidate->record.id, (unsigned long long)candidate->record.payload_size, (unsigned long long)most);
     if (status == GCACHE_OK)
         status = unfold(&candidate->record, stored, out_payload, error);
     if (status == GCACHE_OK)
@@ -173,10 +176,11 @@ verify(gci_store *store, gci_candidate *candidate, gci_view stored, gci_payload 
 }
 
 gci_found
-gci_foreign_payload(gci_store *store, gci_candidate *candidate, gci_view stored, gci_payload *out_payload, gcache_error *error)
+gci_foreign_payload(gci_store *store, gci_candidate *candidate, gci_view stored, uint64_t most, gci_payload *out_payload,
+                    gcache_error *error)
 {
     *out_payload = (gci_payload){ 0 };
-    gcache_status status = verify(store, candidate, stored, out_payload, error);
+    gcache_status status = verify(store, candidate, stored, most, out_payload, error);
     if (status == GCACHE_OK)
         return GCI_FOUND;
     gci_payload_release(out_payload);
@@ -187,6 +191,12 @@ gci_found
 gci_foreign_vouch(gci_store *store, gci_candidate const *candidate, gcache_error *error)
 {
     return check_signature(store, candidate, NULL, error) == GCACHE_OK ? GCI_FOUND : GCI_UNREADABLE;
+}
+
+bool
+gci_foreign_same_signature(gci_candidate const *a, gci_candidate const *b)
+{
+    return gci_view_equal(a->place->signature.key_id, b->place->signature.key_id);
 }
 
 gci_portable

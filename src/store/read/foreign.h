@@ -21,13 +21,17 @@ gci_view gci_foreign_inlined(gci_candidate const *candidate, bool *out_has);
 
 /*
  * Checks stored payload bytes against everything that is said of them (size, checksum, id, and a signature where one is
- * required) and unfolds them; *out_payload is the caller's. FOUND; CORRUPT; UNREADABLE: no memory, or ERROR_UNTRUSTED in *error.
+ * required) and unfolds them, if they say that they have no more than `most` bytes then; *out_payload is the caller's. FOUND;
+ * CORRUPT; UNREADABLE: no memory, or ERROR_UNTRUSTED or ERROR_LIMIT in *error.
  */
-gci_found gci_foreign_payload(gci_store *store, gci_candidate *candidate, gci_view stored, gci_payload *out_payload,
-                              gcache_error *error);
+gci_found gci_foreign_payload(gci_store *store, gci_candidate *candidate, gci_view stored, uint64_t most,
+                              gci_payload *out_payload, gcache_error *error);
 
 /* Whether its signature is what is required, without its payload. FOUND; UNREADABLE: ERROR_UNTRUSTED in *error. */
 gci_found gci_foreign_vouch(gci_store *store, gci_candidate const *candidate, gcache_error *error);
+
+/* Whether two candidates that are the same entry have the same signature, or neither has any. */
+bool gci_foreign_same_signature(gci_candidate const *a, gci_candidate const *b);
 
 /* The same entry as gci_store_adopt takes it. Borrows the candidate and the bytes. */
 gci_portable gci_foreign_portable(gci_candidate const *candidate, gci_view stored);
