@@ -125,13 +125,6 @@ follow(gcache_compile *c)
 
 /* ---- the lease ---- */
 
-/* The reason, as if no tier were in trouble. */
-static gcache_reason
-local_reason(gcache_result const *result)
-{
-    return result->local_reason != GCACHE_REASON_NONE ? result->local_reason : result->reason;
-}
-
 /* Nothing stored: everybody who wants the key waits. Something stored for other shapes: only who has the same hints. */
 static void
 name_lease(gci_context const *context, gcache_reason reason, gci_buf *name)
@@ -199,7 +192,7 @@ wait_for_fleet(gcache_compile *c, gci_view name)
 static gcache_status
 take_fleet_lease(gcache_compile *c)
 {
-    gcache_reason asked = local_reason(c->result);
+    gcache_reason asked = gci_result_local_reason(c->result);
     gcache_error trouble = { 0 };
     gci_context context;
     gci_buf name;
@@ -213,7 +206,7 @@ take_fleet_lease(gcache_compile *c)
     status = status == GCACHE_OK && !name.failed ? wait_for_fleet(c, gci_buf_view(&name)) : GCACHE_MISS;
     gci_context_clear(&context);
     gci_buf_clear(&name);
-    bool stored_for_others = asked == GCACHE_REASON_NO_KEY && local_reason(c->result) != GCACHE_REASON_NO_KEY;
+    bool stored_for_others = asked == GCACHE_REASON_NO_KEY && gci_result_local_reason(c->result) != GCACHE_REASON_NO_KEY;
     if (status != GCACHE_MISS || c->fleet_lease == NULL || !stored_for_others)
         return status;
     /* As in take_lease: who has the same hints no longer waits for this lease. */
@@ -238,7 +231,8 @@ take_one_lease(gcache_compile *c, bool *out_waited)
 
     gcache_status status = gci_context_init(&context, c->cache, c->graph, c->hints, c->options.request, &trouble);
     if (status == GCACHE_OK)
-        status = take_lease_for(&context, local_reason(c->result), c->options.lease_timeout_ns, &c->lease, out_waited, &trouble);
+        status = take_lease_for(&context, gci_result_local_reason(c->result), c->options.lease_timeout_ns, &c->lease, out_waited,
+                                &trouble);
     gci_context_clear(&context);
     if (status == GCACHE_ERROR_BUSY)
         c->result->reason = GCACHE_REASON_LEASE_TIMEOUT;
@@ -257,7 +251,7 @@ take_one_lease(gcache_compile *c, bool *out_waited)
 static gcache_status
 take_lease(gcache_compile *c)
 {
-    gcache_reason asked = local_reason(c->result), told = c->result->reason;
+    gcache_reason asked = gci_result_local_reason(c->result), told = c->result->reason;
     bool waited = false;
 
     gcache_status status = take_one_lease(c, &waited);
@@ -270,7 +264,7 @@ take_lease(gcache_compile *c)
         return status;
     if (asked != GCACHE_REASON_NO_KEY && !waited) {
         c->result->reason = told;
-    } else if (asked == GCACHE_REASON_NO_KEY && local_reason(c->result) != GCACHE_REASON_NO_KEY) {
+    } else if (asked == GCACHE_REASON_NO_KEY && gci_result_local_reason(c->result) != GCACHE_REASON_NO_KEY) {
         /* Something is stored under the key now, for other hints: who has the same hints no longer waits for this lease. */
         gci_lease_release(c->lease);
         c->lease = NULL;

@@ -401,13 +401,6 @@ choose_from_store(gci_context const *context, gci_trace *trace, gci_candidates *
 
 /* ---- tiers ---- */
 
-/* The reason, as if no tier were in trouble. */
-static gcache_reason
-local_reason(gcache_result const *result)
-{
-    return result->local_reason != GCACHE_REASON_NONE ? result->local_reason : result->reason;
-}
-
 /* What was found out so far: the miss is told by the place that got furthest. */
 typedef struct so_far {
     gcache_reason reason, trouble; /* trouble of a tier: NONE, or which; a time-out rather than another */
@@ -590,7 +583,7 @@ gci_lookup_traced(gci_context *context, gci_trace *trace, gcache_result *out_res
     if (status == GCACHE_MISS && context->cache->tiers != NULL)
         status = choose_from_tiers(context, trace, trace, &trace->set, out_result, error);
     out_result->outcome = status == GCACHE_HIT ? GCACHE_HIT : GCACHE_MISS;
-    gcache_reason reason = local_reason(out_result);
+    gcache_reason reason = gci_result_local_reason(out_result);
     if (reason == GCACHE_REASON_EVICTED)
         gci_trace_find_eviction(trace, context->cache->store, &context->key, true);
     if (status == GCACHE_MISS && reason == GCACHE_REASON_NO_KEY)
@@ -672,7 +665,7 @@ look_up(gci_context *context, gci_missed *missed, gcache_result *out_result, gca
         missed->trace.set = set;
         missed->kept = true;
         if (status == GCACHE_MISS)
-            gci_missed_decide(missed, local_reason(out_result));
+            gci_missed_decide(missed, gci_result_local_reason(out_result));
     } else if (further) {
         gci_trace_clear(&replies);
     }

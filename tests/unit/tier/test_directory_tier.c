@@ -680,7 +680,7 @@ folders_that_come_and_go_lose_nothing(void **state)
 
 /* ---- death ---- */
 
-enum { KILLS = 200, SIZE = 20000 };
+enum { KILLS = 80, SIZE = 20000 };
 
 /* Bytes that tell whether they are whole. */
 static void
