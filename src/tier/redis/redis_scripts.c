@@ -27,6 +27,13 @@ char const gci_script_store_head[] =
     "if ARGV[4] ~= '' then lengthen(KEYS[2], ms, false) end "
     "return 1";
 
+/* What several publish is there as long as the one wants it who wants it longest. */
+char const gci_script_store[] =
+    "local left, ms = redis.call('PTTL', KEYS[1]), tonumber(ARGV[2]) "
+    "if left == -1 then redis.call('SET', KEYS[1], ARGV[1]) "
+    "else redis.call('SET', KEYS[1], ARGV[1], 'PX', math.max(left, ms)) end "
+    "return 1";
+
 char const gci_script_check[] =
     FENCE
     "if fenced(KEYS[1], ARGV[1]) then return -1 end "

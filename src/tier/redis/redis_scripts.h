@@ -15,6 +15,8 @@ enum {
 
 /* Keys: the heads, the tokens, whatever has to be there. Arguments: id, head, time to live, token or "". */
 extern char const gci_script_store_head[];
+/* Keys: one. Arguments: bytes, time to live, not 0. */
+extern char const gci_script_store[];
 /* Keys: tokens. Arguments: token. */
 extern char const gci_script_check[];
 /* Keys: where it is, tokens. Arguments: token, id or "" for all of it. */

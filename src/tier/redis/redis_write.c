@@ -104,19 +104,24 @@ check_fence(gci_redis *redis, gcache_tier_call *call)
 
 /* ---- publish ---- */
 
+/* What is to be kept needs no look at how long it is kept now. */
 static void
 add_set(gci_batch *batch, char const *prefix, gcache_object const *object, uint64_t ttl_ms)
 {
     gci_redis_key name = gci_redis_key_of(prefix, object);
 
-    gci_batch_begin(batch, name.slot, ttl_ms != 0 ? 5 : 3);
-    gci_batch_add_text(batch, "SET");
+    gci_batch_begin(batch, name.slot, ttl_ms != 0 ? 6 : 3);
+    if (ttl_ms != 0) {
+        gci_batch_add_text(batch, "EVAL");
+        gci_batch_add_text(batch, gci_script_store);
+        gci_batch_add_number(batch, 1);
+    } else {
+        gci_batch_add_text(batch, "SET");
+    }
     gci_batch_add_text(batch, name.text);
     gci_batch_add(batch, gci_view_of(object->bytes, object->size));
-    if (ttl_ms != 0) {
-        gci_batch_add_text(batch, "PX");
+    if (ttl_ms != 0)
         gci_batch_add_number(batch, ttl_ms);
-    }
 }
 
 /* Whether a head needs an object that was published before it to be there still: its payload, its description. */

@@ -344,6 +344,38 @@ test_a_ttl_is_only_lengthened(void **state)
     assert_int_equal(time_left(name_on_server(1, "h")), -1);
 }
 
+/* Another writer with a ttl takes nothing from who stored it for longer, and still mends it. */
+static void
+test_others_objects_live_as_long_as_they_were_to(void **state)
+{
+    (void)state;
+    NEEDS_SERVER;
+    gcache_object objects[] = { object_of(GCACHE_OBJECT_DESCRIPTION, 1, "", "damaged"),
+                                object_of(GCACHE_OBJECT_PAYLOAD, 1, SUM1, "damaged") };
+    found f;
+
+    t.call.ttl_ns = 60 * GCI_SECOND_NS;
+    assert_int_equal(publish(objects, 2), GCACHE_TIER_HIT);
+    t.call.ttl_ns = 10 * GCI_SECOND_NS;
+    objects[0].bytes = objects[1].bytes = "mended!";
+    assert_int_equal(publish(objects, 2), GCACHE_TIER_HIT);
+    assert_in_range(time_left(name_on_server(1, "d")), 50000, 60000);
+    assert_in_range(time_left(name_on_server(1, "p:" SUM1)), 50000, 60000);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(fetch(&objects[i], 1, &f), GCACHE_TIER_HIT);
+        assert_string_equal(f.bytes, "mended!");
+    }
+    t.call.ttl_ns = 90 * GCI_SECOND_NS;
+    assert_int_equal(publish(objects, 2), GCACHE_TIER_HIT);
+    assert_in_range(time_left(name_on_server(1, "p:" SUM1)), 80000, 90000);
+    t.call.ttl_ns = 0;
+    assert_int_equal(publish(objects, 2), GCACHE_TIER_HIT);
+    t.call.ttl_ns = 10 * GCI_SECOND_NS;
+    assert_int_equal(publish(objects, 2), GCACHE_TIER_HIT);
+    assert_int_equal(time_left(name_on_server(1, "d")), -1);
+    assert_int_equal(time_left(name_on_server(1, "p:" SUM1)), -1);
+}
+
 static void
 test_touched_objects_live_on(void **state)
 {
@@ -870,6 +902,7 @@ main(void)
         CASE(test_larger_ones_are_left_out),
         CASE(test_what_has_a_ttl_runs_out),
         CASE(test_a_ttl_is_only_lengthened),
+        CASE(test_others_objects_live_as_long_as_they_were_to),
         CASE(test_touched_objects_live_on),
         CASE(test_removed_objects_are_gone),
         CASE(test_one_holds_a_lease),
