@@ -41,6 +41,8 @@ hand_out_heads(gci_redis *redis, gcache_tier_call *call, gci_batch const *batch,
     size_t found = 0;
     bool go_on = true;
 
+    if (all->type == GCI_RESP_ERROR)
+        return GCACHE_TIER_MISS; /* no heads are there, but something else */
     if (all->type != GCI_RESP_ARRAY || all->size % 2 != 0 ||
         gci_resp_next(batch->commands[0].reader, batch->commands[0].value) != batch->commands[0].value + 1 + all->size) {
         gci_redis_tell_strange(redis, call);
@@ -87,6 +89,13 @@ add_get(gci_batch *batch, char const *prefix, gcache_object const *wanted)
         gci_batch_add_text(batch, wanted->name);
 }
 
+/* Another type under an object's name is no object. */
+static bool
+is_absent(gci_resp_value const *reply)
+{
+    return reply->type == GCI_RESP_NIL || reply->type == GCI_RESP_LEFT_OUT || reply->type == GCI_RESP_ERROR;
+}
+
 static gcache_tier_answer
 hand_out_all(gci_redis *redis, gcache_tier_call *call, gci_batch const *batch, gcache_object const *wanted,
              gcache_object_fn each, void *state)
@@ -98,7 +107,7 @@ hand_out_all(gci_redis *redis, gcache_tier_call *call, gci_batch const *batch, g
         gci_resp_value const *reply = gci_batch_reply(batch, i);
         if (reply->type != GCI_RESP_BULK)
             answer = GCACHE_TIER_MISS;
-        if (reply->type != GCI_RESP_BULK && reply->type != GCI_RESP_NIL && reply->type != GCI_RESP_LEFT_OUT) {
+        if (reply->type != GCI_RESP_BULK && !is_absent(reply)) {
             gci_redis_tell_strange(redis, call);
             return GCACHE_TIER_TROUBLE;
         }
