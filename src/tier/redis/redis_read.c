@@ -2,6 +2,7 @@
 #include "tier/redis/ask.h"
 #include "tier/redis/redis_calls.h"
 #include "tier/redis/redis_keys.h"
+#include "tier/redis/wire/trouble.h"
 
 #include <stdio.h>
 
@@ -53,6 +54,18 @@ hand_out_heads(gci_redis *redis, gcache_tier_call *call, gci_batch const *batch,
     return found != 0 ? GCACHE_TIER_HIT : GCACHE_TIER_MISS;
 }
 
+/*
+ * Fake heads, say, by the thousand. The server is well, so the other keys must not pay for it: this one has no heads, and the
+ * connection, where the rest of them is still to come, has been closed.
+ */
+static gcache_tier_answer
+tell_too_many(gci_redis *redis, gcache_tier_call *call)
+{
+    gci_redis_trouble(call, GCACHE_REASON_NONE, redis->options.shown, "the heads of a key take more than %llu bytes, or are more than %zu",
+                      (unsigned long long)GCACHE_TIER_LIST_BYTES_MAX, GCI_RESP_VALUES_MAX / 2);
+    return GCACHE_TIER_MISS;
+}
+
 gcache_tier_answer
 gci_redis_list(void *tier, gcache_tier_call *call, gcache_key const *key, gcache_object_fn each, void *state)
 {
@@ -70,6 +83,8 @@ gci_redis_list(void *tier, gcache_tier_call *call, gcache_key const *key, gcache
     gci_batch_add_text(&batch, name.text);
     if (gci_redis_ask_well(redis, call, &batch, (gci_resp_limits){ keep, GCACHE_TIER_LIST_BYTES_MAX }))
         answer = hand_out_heads(redis, call, &batch, key, each, state);
+    else if (gci_batch_is_too_large(&batch))
+        answer = tell_too_many(redis, call);
     gci_batch_clear(&batch);
     return answer;
 }
