@@ -61,7 +61,8 @@ hand_out_heads(gci_redis *redis, gcache_tier_call *call, gci_batch const *batch,
 static gcache_tier_answer
 tell_too_many(gci_redis *redis, gcache_tier_call *call)
 {
-    gci_redis_trouble(call, GCACHE_REASON_NONE, redis->options.shown, "the heads of a key take more than %llu bytes, or are more than %zu",
+    gci_redis_trouble(call, GCACHE_REASON_NONE, redis->options.shown,
+                      "the heads of a key take more than %llu bytes, or are more than %zu",
                       (unsigned long long)GCACHE_TIER_LIST_BYTES_MAX, GCI_RESP_VALUES_MAX / 2);
     return GCACHE_TIER_MISS;
 }

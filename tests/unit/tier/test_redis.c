@@ -97,28 +97,10 @@ fetch(gcache_object const *wanted, size_t count, found *out)
     return t.f->fetch(t.at, &t.call, wanted, count, note, out);
 }
 
-/* The milliseconds that a name on the server has left, by the server itself. */
 static long
 time_left(char const *name)
 {
-    char command[256], reply[64];
-
-    snprintf(command, sizeof command, "PTTL %s", name);
-    redis_say(&server, command, reply, sizeof reply);
-    assert_int_equal(reply[0], ':');
-    return strtol(reply + 1, NULL, 10);
-}
-
-static char const *
-name_on_server(unsigned key, char const *end)
-{
-    static char name[256];
-    gcache_key of = key_of(key);
-    char hex[GCACHE_KEY_HEX_SIZE];
-
-    gcache_key_to_hex(&of, hex);
-    snprintf(name, sizeof name, "guardcache:1:{%s}:%s", hex, end);
-    return name;
+    return redis_time_left(&server, name);
 }
 
 /* ---- reading and writing ---- */
@@ -425,16 +407,6 @@ test_removed_objects_are_gone(void **state)
 }
 
 /* ---- leases and fences ---- */
-
-static gcache_tier_lease
-lease_of(unsigned key, char const *holder, uint64_t ttl_ms)
-{
-    gcache_tier_lease lease = { .key = key_of(key), .ttl_ns = ttl_ms * 1000000 };
-
-    snprintf(lease.name, sizeof lease.name, "cafe");
-    snprintf(lease.holder, sizeof lease.holder, "%s", holder);
-    return lease;
-}
 
 static gcache_tier_answer
 take(gcache_tier_lease *lease)
@@ -869,128 +841,6 @@ test_a_full_server(void **state)
     free(bytes);
 }
 
-/* ---- strangers' keys under names of ours ---- */
-
-static void
-put_stranger(char const *name)
-{
-    char command[300];
-
-    snprintf(command, sizeof command, "DEL %s", name);
-    redis_do(&server, command);
-    snprintf(command, sizeof command, "SADD %s stranger", name);
-    redis_do(&server, command);
-}
-
-static void
-test_something_else_under_the_name(void **state)
-{
-    (void)state;
-    NEEDS_SERVER;
-    gcache_object const objects[] = {
-        object_of(GCACHE_OBJECT_ATTACHMENT, 0, SUM1, "attachment"), object_of(GCACHE_OBJECT_VALUE, 0, "ab", "value"),
-        object_of(GCACHE_OBJECT_DESCRIPTION, 1, "", "description"), object_of(GCACHE_OBJECT_PAYLOAD, 1, SUM1, "payload"),
-        object_of(GCACHE_OBJECT_HEAD, 1, ID1, "head"), object_of(GCACHE_OBJECT_PAYLOAD, 2, SUM1, "another's"),
-    };
-    static uint64_t const ttls[] = { 0, 60 * GCI_SECOND_NS };
-    found f;
-
-    assert_int_equal(publish(objects + 5, 1), GCACHE_TIER_HIT);
-    for (size_t i = 0; i < sizeof ttls / sizeof *ttls; i++) {
-        t.call.ttl_ns = ttls[i];
-        put_stranger("guardcache:1:a:" SUM1);
-        put_stranger("guardcache:1:v:ab");
-        put_stranger(name_on_server(1, "d"));
-        put_stranger(name_on_server(1, "p:" SUM1));
-        put_stranger(name_on_server(1, "h"));
-        assert_int_equal(list(1, &f), GCACHE_TIER_MISS);
-        assert_string_equal(t.call.message, "");
-        assert_int_equal(fetch(objects, 6, &f), GCACHE_TIER_MISS);
-        assert_int_equal(f.count, 1);
-        assert_string_equal(f.bytes, "another's");
-        assert_int_equal(t.f->touch(t.at, &t.call, objects, 5), GCACHE_TIER_HIT);
-        assert_int_equal(publish(objects, 5), GCACHE_TIER_HIT);
-        assert_int_equal(fetch(objects, 5, &f), GCACHE_TIER_HIT);
-        assert_int_equal(list(1, &f), GCACHE_TIER_HIT);
-    }
-}
-
-static void
-test_something_else_is_removed(void **state)
-{
-    (void)state;
-    NEEDS_SERVER;
-    gcache_object const objects[] = { object_of(GCACHE_OBJECT_HEAD, 1, ID1, NULL), object_of(GCACHE_OBJECT_PAYLOAD, 1, SUM1, NULL) };
-    gcache_tier_lease a = lease_of(1, HOLDER_A, 60000);
-
-    assert_int_equal(take(&a), GCACHE_TIER_HIT);
-    for (int i = 0; i < 2; i++) {
-        t.call.fence = i == 0 ? NULL : &a;
-        put_stranger(name_on_server(1, "h"));
-        put_stranger(name_on_server(1, "p:" SUM1));
-        assert_int_equal(t.f->remove(t.at, &t.call, objects, 2), GCACHE_TIER_HIT);
-        assert_int_equal(time_left(name_on_server(1, "h")), -2);
-        assert_int_equal(time_left(name_on_server(1, "p:" SUM1)), -2);
-    }
-}
-
-static void
-test_something_else_is_no_value(void **state)
-{
-    (void)state;
-    NEEDS_SERVER;
-    gcache_object one = object_of(GCACHE_OBJECT_VALUE, 0, "ab", "first"), other = object_of(GCACHE_OBJECT_VALUE, 0, "ab", "second");
-    found f = { 0 };
-
-    put_stranger("guardcache:1:v:ab");
-    assert_int_equal(t.f->share(t.at, &t.call, &one, note, &f), GCACHE_TIER_MISS);
-    assert_int_equal(t.f->share(t.at, &t.call, &other, note, &f), GCACHE_TIER_HIT);
-    assert_string_equal(f.bytes, "first");
-}
-
-static void
-test_something_else_is_no_lease(void **state)
-{
-    (void)state;
-    NEEDS_SERVER;
-    gcache_tier_lease a = lease_of(1, HOLDER_A, 60000), b = lease_of(1, HOLDER_B, 60000);
-    gcache_object head = object_of(GCACHE_OBJECT_HEAD, 1, ID1, "head");
-    char nonsense[300];
-
-    put_stranger(name_on_server(1, "l:cafe"));
-    put_stranger(name_on_server(1, "f:cafe"));
-    assert_int_equal(t.f->keep(t.at, &t.call, &a), GCACHE_TIER_MISS);
-    assert_int_equal(t.f->release(t.at, &t.call, &a), GCACHE_TIER_MISS);
-    assert_int_equal(take(&a), GCACHE_TIER_HIT);
-    assert_int_equal(take(&b), GCACHE_TIER_MISS);
-    /* It doesn't stay for ever because the stranger's would have. */
-    t.call.ttl_ns = 60 * GCI_SECOND_NS;
-    put_stranger(name_on_server(1, "f:cafe"));
-    t.call.fence = &a;
-    assert_int_equal(publish(&head, 1), GCACHE_TIER_HIT);
-    assert_int_equal(take(&a), GCACHE_TIER_HIT);
-    assert_true(time_left(name_on_server(1, "f:cafe")) > 0);
-    snprintf(nonsense, sizeof nonsense, "SET %s 9e99", name_on_server(1, "f:cafe"));
-    redis_do(&server, nonsense);
-    assert_int_equal(publish(&head, 1), GCACHE_TIER_HIT);
-    assert_int_equal(take(&a), GCACHE_TIER_HIT);
-    assert_true(a.token > 0);
-}
-
-static void
-test_something_else_among_heads(void **state)
-{
-    (void)state;
-    NEEDS_SERVER;
-    char command[300];
-    found f;
-
-    snprintf(command, sizeof command, "HSET %s NOT-HEX x %s y", name_on_server(2, "h"), ID1);
-    redis_do(&server, command);
-    assert_int_equal(list(2, &f), GCACHE_TIER_HIT);
-    assert_int_equal(f.count, 1);
-}
-
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int
@@ -1022,11 +872,6 @@ main(void)
         CASE(test_databases_and_prefixes_are_apart),
         CASE(test_options_are_checked),
         CASE(test_a_full_server),
-        CASE(test_something_else_under_the_name),
-        CASE(test_something_else_is_removed),
-        CASE(test_something_else_is_no_value),
-        CASE(test_something_else_is_no_lease),
-        CASE(test_something_else_among_heads),
     };
     return cmocka_run_group_tests(tests, start, stop);
 }
