@@ -100,7 +100,8 @@ typedef struct gcache_tier_call {
     uint64_t ttl_ns;              /* what is published or touched may be forgotten so much later; 0: it is to be kept */
     gcache_tier_lease const *fence; /* publish, remove: only if nobody holds this lease with a larger token; NULL: always */
     gcache_reason reason;         /* out, of trouble: REMOTE_TIMEOUT or REMOTE_UNAVAILABLE */
-    char message[GCACHE_TIER_MESSAGE_SIZE]; /* out, of trouble, and of a fence: UTF-8, a line for people, no credentials */
+    char message[GCACHE_TIER_MESSAGE_SIZE]; /* out, of trouble, of a fence, of heads that are too many: UTF-8, a line for
+                                               people, no credentials */
     bool fenced;                  /* out: a miss because somebody leads with a larger token */
     uint64_t round_trips;         /* out, added up: how often the other side was waited for */
     uint64_t bytes_sent, bytes_received; /* out, added up */

@@ -293,8 +293,10 @@ gci_redis_ask_well(gci_redis *redis, gcache_tier_call *call, gci_batch *batch, g
         return false;
     for (size_t i = 0; i < batch->count; i++) {
         gci_resp_value const *reply = gci_batch_reply(batch, i);
-        if (reply->type == GCI_RESP_ERROR)
-            return gci_redis_trouble_reply(call, redis->options.shown, gci_batch_bytes(batch, i, reply), redis->options.password);
+        gci_view text = gci_batch_bytes(batch, i, reply);
+        /* Damage of one object isn't trouble of the server, which would be left alone for it. */
+        if (reply->type == GCI_RESP_ERROR && !gci_view_begins(text, "WRONGTYPE "))
+            return gci_redis_trouble_reply(call, redis->options.shown, text, redis->options.password);
     }
     return true;
 }

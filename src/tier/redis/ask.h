@@ -31,7 +31,7 @@ void gci_redis_close_connections(gci_redis *redis);
 /* true: every command is answered, if only by an error. false: the call's trouble is told. */
 bool gci_redis_ask(gci_redis *redis, gcache_tier_call *call, gci_batch *batch, gci_resp_limits limits);
 
-/* The same, and no command is answered by an error. */
+/* The same, and no command is answered by an error, but that somebody gave its key another type (WRONGTYPE). */
 bool gci_redis_ask_well(gci_redis *redis, gcache_tier_call *call, gci_batch *batch, gci_resp_limits limits);
 
 /* Tells that a reply isn't what a Redis server answers. false. */

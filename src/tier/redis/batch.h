@@ -72,4 +72,11 @@ gci_batch_bytes(gci_batch const *batch, size_t index, gci_resp_value const *valu
     return gci_resp_bytes(batch->commands[index].reader, value);
 }
 
+/* Whether what went wrong with asking is that a server has more to say than the limits allow. */
+static inline bool
+gci_batch_is_too_large(gci_batch const *batch)
+{
+    return batch->replies != NULL && batch->replies->reader.is_too_large;
+}
+
 #endif

@@ -6,6 +6,7 @@
  * scan, for walking; info and ping, for statistics; of a cluster: cluster|slots.
  *
  * Threads: any number; each call uses a connection of its own. Nothing is locked, so a fork at any moment leaves nothing locked.
+ * Only names are resolved by threads of the tier's own (wire/resolve.h).
  * Processes: a child closes the connections of its parent, but not those of calls beyond GCI_IDLE_SLOTS that were under way at
  * the fork, nor one that was just being made.
  */

@@ -2,6 +2,7 @@
 #include "tier/redis/ask.h"
 #include "tier/redis/redis_calls.h"
 #include "tier/redis/redis_keys.h"
+#include "tier/redis/wire/trouble.h"
 
 #include <stdio.h>
 
@@ -41,6 +42,8 @@ hand_out_heads(gci_redis *redis, gcache_tier_call *call, gci_batch const *batch,
     size_t found = 0;
     bool go_on = true;
 
+    if (all->type == GCI_RESP_ERROR)
+        return GCACHE_TIER_MISS; /* no heads are there, but something else */
     if (all->type != GCI_RESP_ARRAY || all->size % 2 != 0 ||
         gci_resp_next(batch->commands[0].reader, batch->commands[0].value) != batch->commands[0].value + 1 + all->size) {
         gci_redis_tell_strange(redis, call);
@@ -49,6 +52,19 @@ hand_out_heads(gci_redis *redis, gcache_tier_call *call, gci_batch const *batch,
     for (uint64_t i = 0; i < all->size && go_on; i += 2)
         go_on = hand_out_head(batch, call, key, all + 1 + i, each, state, &found);
     return found != 0 ? GCACHE_TIER_HIT : GCACHE_TIER_MISS;
+}
+
+/*
+ * Fake heads, say, by the thousand. The server is well, so the other keys must not pay for it: this one has no heads, and the
+ * connection, where the rest of them is still to come, has been closed.
+ */
+static gcache_tier_answer
+tell_too_many(gci_redis *redis, gcache_tier_call *call)
+{
+    gci_redis_trouble(call, GCACHE_REASON_NONE, redis->options.shown,
+                      "the heads of a key take more than %llu bytes, or are more than %zu",
+                      (unsigned long long)GCACHE_TIER_LIST_BYTES_MAX, GCI_RESP_VALUES_MAX / 2);
+    return GCACHE_TIER_MISS;
 }
 
 gcache_tier_answer
@@ -68,6 +84,8 @@ gci_redis_list(void *tier, gcache_tier_call *call, gcache_key const *key, gcache
     gci_batch_add_text(&batch, name.text);
     if (gci_redis_ask_well(redis, call, &batch, (gci_resp_limits){ keep, GCACHE_TIER_LIST_BYTES_MAX }))
         answer = hand_out_heads(redis, call, &batch, key, each, state);
+    else if (gci_batch_is_too_large(&batch))
+        answer = tell_too_many(redis, call);
     gci_batch_clear(&batch);
     return answer;
 }
@@ -87,6 +105,13 @@ add_get(gci_batch *batch, char const *prefix, gcache_object const *wanted)
         gci_batch_add_text(batch, wanted->name);
 }
 
+/* Another type under an object's name is no object. */
+static bool
+is_absent(gci_resp_value const *reply)
+{
+    return reply->type == GCI_RESP_NIL || reply->type == GCI_RESP_LEFT_OUT || reply->type == GCI_RESP_ERROR;
+}
+
 static gcache_tier_answer
 hand_out_all(gci_redis *redis, gcache_tier_call *call, gci_batch const *batch, gcache_object const *wanted,
              gcache_object_fn each, void *state)
@@ -98,7 +123,7 @@ hand_out_all(gci_redis *redis, gcache_tier_call *call, gci_batch const *batch, g
         gci_resp_value const *reply = gci_batch_reply(batch, i);
         if (reply->type != GCI_RESP_BULK)
             answer = GCACHE_TIER_MISS;
-        if (reply->type != GCI_RESP_BULK && reply->type != GCI_RESP_NIL && reply->type != GCI_RESP_LEFT_OUT) {
+        if (reply->type != GCI_RESP_BULK && !is_absent(reply)) {
             gci_redis_tell_strange(redis, call);
             return GCACHE_TIER_TROUBLE;
         }

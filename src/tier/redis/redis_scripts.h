@@ -15,10 +15,14 @@ enum {
 
 /* Keys: the heads, the tokens, whatever has to be there. Arguments: id, head, time to live, token or "". */
 extern char const gci_script_store_head[];
+/* Keys: one. Arguments: bytes, time to live, not 0. */
+extern char const gci_script_store[];
 /* Keys: tokens. Arguments: token. */
 extern char const gci_script_check[];
 /* Keys: where it is, tokens. Arguments: token, id or "" for all of it. */
 extern char const gci_script_remove[];
+/* Keys: one. Takes it away if it isn't a string. */
+extern char const gci_script_clear[];
 /* Keys: one. Arguments: time to live. */
 extern char const gci_script_touch[];
 /* Keys: the lease, its tokens. Arguments: holder, time to live, that of the tokens. Answers the token as a text, or NOT. */

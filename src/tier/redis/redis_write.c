@@ -104,19 +104,24 @@ check_fence(gci_redis *redis, gcache_tier_call *call)
 
 /* ---- publish ---- */
 
+/* What is to be kept needs no look at how long it is kept now. */
 static void
 add_set(gci_batch *batch, char const *prefix, gcache_object const *object, uint64_t ttl_ms)
 {
     gci_redis_key name = gci_redis_key_of(prefix, object);
 
-    gci_batch_begin(batch, name.slot, ttl_ms != 0 ? 5 : 3);
-    gci_batch_add_text(batch, "SET");
+    gci_batch_begin(batch, name.slot, ttl_ms != 0 ? 6 : 3);
+    if (ttl_ms != 0) {
+        gci_batch_add_text(batch, "EVAL");
+        gci_batch_add_text(batch, gci_script_store);
+        gci_batch_add_number(batch, 1);
+    } else {
+        gci_batch_add_text(batch, "SET");
+    }
     gci_batch_add_text(batch, name.text);
     gci_batch_add(batch, gci_view_of(object->bytes, object->size));
-    if (ttl_ms != 0) {
-        gci_batch_add_text(batch, "PX");
+    if (ttl_ms != 0)
         gci_batch_add_number(batch, ttl_ms);
-    }
 }
 
 /* Whether a head needs an object that was published before it to be there still: its payload, its description. */
@@ -226,31 +231,32 @@ gci_redis_touch(void *tier, gcache_tier_call *call, gcache_object const *wanted,
 /* ---- remove ---- */
 
 static void
-add_fenced_removal(gci_batch *batch, char const *prefix, gcache_tier_lease const *fence, gcache_object const *object)
+add_unlink(gci_batch *batch, gci_redis_key const *name)
+{
+    gci_batch_begin(batch, name->slot, 2);
+    gci_batch_add_text(batch, "UNLINK");
+    gci_batch_add_text(batch, name->text);
+}
+
+/* A head by the script even without a fence: HDEL takes away nothing where a stranger stored something else. */
+static void
+add_removal(gci_batch *batch, char const *prefix, gcache_tier_lease const *fence, gcache_object const *object)
 {
     gci_redis_key name = gci_redis_key_of(prefix, object);
+    bool head = object->kind == GCACHE_OBJECT_HEAD;
 
+    if (fence == NULL && !head) {
+        add_unlink(batch, &name);
+        return;
+    }
     gci_batch_begin(batch, name.slot, 7);
     gci_batch_add_text(batch, "EVAL");
     gci_batch_add_text(batch, gci_script_remove);
     gci_batch_add_number(batch, 2);
     gci_batch_add_text(batch, name.text);
-    gci_batch_add_text(batch, gci_redis_key_of_lease(prefix, fence, 'f').text);
+    gci_batch_add_text(batch, fence != NULL ? gci_redis_key_of_lease(prefix, fence, 'f').text : name.text);
     add_token(batch, fence);
-    gci_batch_add_text(batch, object->kind == GCACHE_OBJECT_HEAD ? object->name : "");
-}
-
-static void
-add_removal(gci_batch *batch, char const *prefix, gcache_object const *object)
-{
-    gci_redis_key name = gci_redis_key_of(prefix, object);
-    bool head = object->kind == GCACHE_OBJECT_HEAD;
-
-    gci_batch_begin(batch, name.slot, head ? 3 : 2);
-    gci_batch_add_text(batch, head ? "HDEL" : "UNLINK");
-    gci_batch_add_text(batch, name.text);
-    if (head)
-        gci_batch_add_text(batch, object->name);
+    gci_batch_add_text(batch, head ? object->name : "");
 }
 
 /* Those that the fence is about, or the others. */
@@ -261,12 +267,8 @@ remove_some(gci_redis *redis, gcache_tier_call *call, gcache_object const *wante
 
     gci_batch_init(&batch);
     for (size_t i = 0; i < count; i++) {
-        if (is_fenced_by(call->fence, &wanted[i]) != fenced)
-            continue;
-        if (fenced)
-            add_fenced_removal(&batch, redis->options.prefix, call->fence, &wanted[i]);
-        else
-            add_removal(&batch, redis->options.prefix, &wanted[i]);
+        if (is_fenced_by(call->fence, &wanted[i]) == fenced)
+            add_removal(&batch, redis->options.prefix, fenced ? call->fence : NULL, &wanted[i]);
     }
     if (fenced && batch.count == 0)
         add_check(&batch, redis->options.prefix, call->fence);
@@ -304,7 +306,22 @@ compose_share(gci_batch *batch, gci_redis_key const *name, gcache_object const *
     gci_batch_add_text(batch, name->text);
 }
 
-/* false: it was there, and has gone before it could be read. */
+/* Takes away what isn't a value at all, and nothing that another teller has just put there. */
+static bool
+clear_place(gci_redis *redis, gcache_tier_call *call, gci_redis_key const *name)
+{
+    gci_batch batch;
+
+    gci_batch_init(&batch);
+    gci_batch_begin(&batch, name->slot, 4);
+    gci_batch_add_text(&batch, "EVAL");
+    gci_batch_add_text(&batch, gci_script_clear);
+    gci_batch_add_number(&batch, 1);
+    gci_batch_add_text(&batch, name->text);
+    return write_batch(redis, call, &batch) == GCACHE_TIER_HIT;
+}
+
+/* false: it was there, and has gone before it could be read; or it is none. */
 static bool
 judge_share(gci_redis *redis, gcache_tier_call *call, gci_batch const *batch, gcache_object const *value,
             gcache_object_fn each, void *state, gcache_tier_answer *out_answer)
@@ -315,7 +332,7 @@ judge_share(gci_redis *redis, gcache_tier_call *call, gci_batch const *batch, gc
     *out_answer = GCACHE_TIER_TROUBLE;
     if (set->type == GCI_RESP_TEXT) {
         *out_answer = GCACHE_TIER_MISS;
-    } else if (set->type == GCI_RESP_NIL && get->type == GCI_RESP_NIL) {
+    } else if (set->type == GCI_RESP_NIL && (get->type == GCI_RESP_NIL || get->type == GCI_RESP_ERROR)) {
         return false;
     } else if (set->type == GCI_RESP_NIL && get->type == GCI_RESP_LEFT_OUT) {
         gci_redis_trouble(call, GCACHE_REASON_REMOTE_UNAVAILABLE, redis->options.shown, "the value there is larger than %llu bytes",
@@ -346,7 +363,7 @@ gci_redis_share(void *tier, gcache_tier_call *call, gcache_object const *value, 
         bool done = !gci_redis_ask_well(redis, call, &batch, limits) ||
                     judge_share(redis, call, &batch, value, each, state, &answer);
         gci_batch_clear(&batch);
-        if (done)
+        if (done || !clear_place(redis, call, &name))
             return answer;
     }
     gci_redis_trouble(call, GCACHE_REASON_REMOTE_UNAVAILABLE, redis->options.shown, "the value there is evicted again and again");

@@ -423,3 +423,38 @@ note(void *state, gcache_object const *object)
         f->sum += ((uint8_t const *)object->bytes)[i];
     return f->stop_after != 0 && f->count >= (size_t)f->stop_after;
 }
+
+/* ---- names and times on a server ---- */
+
+long
+redis_time_left(redis_server const *server, char const *name)
+{
+    char command[256], reply[64];
+
+    snprintf(command, sizeof command, "PTTL %s", name);
+    redis_say(server, command, reply, sizeof reply);
+    assert_int_equal(reply[0], ':');
+    return strtol(reply + 1, NULL, 10);
+}
+
+char const *
+name_on_server(unsigned key, char const *end)
+{
+    static char name[256];
+    gcache_key of = key_of(key);
+    char hex[GCACHE_KEY_HEX_SIZE];
+
+    gcache_key_to_hex(&of, hex);
+    snprintf(name, sizeof name, "guardcache:1:{%s}:%s", hex, end);
+    return name;
+}
+
+gcache_tier_lease
+lease_of(unsigned key, char const *holder, uint64_t ttl_ms)
+{
+    gcache_tier_lease lease = { .key = key_of(key), .ttl_ns = ttl_ms * 1000000 };
+
+    snprintf(lease.name, sizeof lease.name, "cafe");
+    snprintf(lease.holder, sizeof lease.holder, "%s", holder);
+    return lease;
+}

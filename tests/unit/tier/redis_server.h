@@ -41,6 +41,10 @@ void redis_stop(redis_server *server);
 void redis_say(redis_server const *server, char const *command, char *out_reply, size_t size);
 /* The same for commands that have to succeed. */
 void redis_do(redis_server const *server, char const *command);
+/* The milliseconds that a name has left, by the server itself: -1 for ever, -2 if it isn't there. */
+long redis_time_left(redis_server const *server, char const *name);
+/* What lies under a key of key_of is called; end: "h". Valid until the next call. */
+char const *name_on_server(unsigned key, char const *end);
 
 /* ---- false ones ---- */
 
@@ -85,6 +89,9 @@ uint64_t in_ms(uint64_t ms);
 gcache_key key_of(unsigned number);
 /* name: hex digits; bytes: a text, borrowed. */
 gcache_object object_of(gcache_object_kind kind, unsigned key, char const *name, char const *bytes);
+
+/* Of that key, called "cafe". */
+gcache_tier_lease lease_of(unsigned key, char const *holder, uint64_t ttl_ms);
 
 /* What was handed out: the last object, and how many. */
 typedef struct found {

@@ -173,7 +173,7 @@ test_replies_that_are_none(void **state)
     (void)state;
     static char const *const replies[] = {
         "HTTP/1.1 400 Bad Request\r\n\r\n", "*3\r\n$1\r\na\r\n$1\r\nb\r\n$1\r\nc\r\n", "+OK\r\n", ":1\r\n", "$-1\r\n",
-        "*2\r\n$99999999999\r\n", "*999999999\r\n", "*2\r\n$1\r\na\r\n*1\r\n:1\r\n", "\r\n", "$3\r\nabcde\r\n",
+        "*2\r\n$1\r\na\r\n*1\r\n:1\r\n", "\r\n", "$3\r\nabcde\r\n",
     };
     static char const *const cut[] = { "", "*", "*2\r\n", "*2\r\n$2\r\n0a\r\n$3\r\nol", "*2\r\n$2\r\n0a\r\n$3\r\nold\r" };
     false_server server;
@@ -189,6 +189,40 @@ test_replies_that_are_none(void **state)
         false_start(&server, serve_text, cut[i]);
         tier t = tier_of(&server);
         assert_trouble(&t, GCACHE_REASON_REMOTE_UNAVAILABLE, "it ended the connection");
+        close_tier(&t);
+        false_stop(&server);
+    }
+}
+
+/* One key's, and then another's, which the first one must not harm. */
+static void
+serve_much_and_little(false_server *server, int fd, int number)
+{
+    if (false_greet(fd) && false_read(fd, 1, NULL, 0))
+        false_write(fd, number == 0 ? server->state : "*2\r\n$2\r\n0b\r\n$3\r\nfew\r\n");
+    false_read(fd, 1, NULL, 0);
+}
+
+static void
+test_a_key_with_too_many_heads(void **state)
+{
+    (void)state;
+    static char const *const replies[] = { "*4\r\n$2\r\n0a\r\n$300000000\r\n", "*4\r\n$2\r\n0a\r\n$99999999999\r\n",
+                                           "*999999999\r\n" };
+    false_server server;
+    found f;
+
+    for (size_t i = 0; i < sizeof replies / sizeof *replies; i++) {
+        false_start(&server, serve_much_and_little, replies[i]);
+        tier t = tier_of(&server);
+        assert_int_equal(list(&t, &f), GCACHE_TIER_MISS);
+        assert_int_equal(f.count, 0);
+        assert_int_equal(t.call.reason, GCACHE_REASON_NONE);
+        assert_non_null(strstr(t.call.message, "redis://127.0.0.1: the heads of a key take more than 268435456 bytes"));
+        assert_int_equal(list(&t, &f), GCACHE_TIER_HIT);
+        assert_string_equal(f.bytes, "few");
+        assert_string_equal(t.call.message, "");
+        assert_int_equal(server.connections, 2);
         close_tier(&t);
         false_stop(&server);
     }
@@ -536,6 +570,7 @@ main(void)
         cmocka_unit_test(test_a_server_that_answers_too_slowly),
         cmocka_unit_test(test_a_late_answer_is_nobodys),
         cmocka_unit_test(test_replies_that_are_none),
+        cmocka_unit_test(test_a_key_with_too_many_heads),
         cmocka_unit_test(test_errors_in_words),
         cmocka_unit_test(test_passwords_are_never_shown),
         cmocka_unit_test(test_servers_that_know_no_hello),

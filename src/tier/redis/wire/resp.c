@@ -101,6 +101,13 @@ fail(gci_resp_reader *reader, char const *fault)
     return false;
 }
 
+static bool
+fail_large(gci_resp_reader *reader, char const *fault)
+{
+    reader->is_too_large = true;
+    return fail(reader, fault);
+}
+
 /* One more value stands in the open array; with its last one it is complete itself. */
 static void
 close_arrays(gci_resp_reader *reader)
@@ -115,7 +122,7 @@ static bool
 add(gci_resp_reader *reader, gci_resp_value value)
 {
     if (reader->count == GCI_RESP_VALUES_MAX)
-        return fail(reader, "its reply has too many elements");
+        return fail_large(reader, "its reply has too many elements");
     if (!GCI_ARRAY_HAS_ROOM(reader, values))
         return fail(reader, "out of memory");
     if (reader->depth == 0)
@@ -137,7 +144,7 @@ add_array(gci_resp_reader *reader, int64_t count, size_t line_end)
     if (count == -1)
         return add(reader, (gci_resp_value){ .type = GCI_RESP_NIL });
     if ((uint64_t)count > left / VALUE_BYTES_MIN || (uint64_t)count > GCI_RESP_VALUES_MAX - reader->count)
-        return fail(reader, "its reply has too many elements");
+        return fail_large(reader, "its reply has too many elements");
     if (count != 0 && reader->depth == GCI_RESP_DEPTH_MAX)
         return fail(reader, "its reply is nested too deeply");
     if (!add(reader, (gci_resp_value){ .type = GCI_RESP_ARRAY, .size = (uint64_t)count }))
@@ -173,7 +180,7 @@ add_bulk(gci_resp_reader *reader, int64_t size, size_t line_end)
         return add(reader, (gci_resp_value){ .type = GCI_RESP_NIL });
     }
     if (left < end || (uint64_t)size > left - end)
-        return fail(reader, "its reply is too large");
+        return fail_large(reader, "its reply is too large");
     if ((uint64_t)size > reader->limits.keep)
         return leave_out(reader, (uint64_t)size, line_end);
     if (here < (uint64_t)size + end) {
@@ -251,7 +258,7 @@ gci_resp_arrived(gci_resp_reader *reader, size_t size)
     if (reader->fault != NULL)
         return false;
     if (size > reader->limits.total - reader->total)
-        return fail(reader, "its reply is too large");
+        return fail_large(reader, "its reply is too large");
     reader->total += size;
     if (reader->dropping != 0) {
         size_t dropped = size < reader->dropping ? size : (size_t)reader->dropping;

@@ -60,6 +60,7 @@ typedef struct gci_resp_reader {
     gci_resp_limits limits;
     size_t wanted;             /* replies that were asked for */
     char const *fault;         /* why reading ended; static */
+    bool is_too_large;         /* the fault is that: there is more than was wanted, but nothing wrong with it */
     gci_buf input;             /* what arrived and wasn't dropped */
     size_t at;                 /* it is read up to here */
     uint64_t total;            /* bytes that arrived */

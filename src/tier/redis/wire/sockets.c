@@ -1,16 +1,11 @@
-/*
- * Sockets with deadlines.
- *
- * A known limit: names are resolved by getaddrinfo, which knows no deadline. Addresses in digits and localhost take no time;
- * where a resolver may hang, resolv.conf's `options timeout:1 attempts:1` bounds it.
- */
+/* Sockets with deadlines. See sockets.h. */
 #include "tier/redis/wire/sockets.h"
 
 #include "base/system/clock.h"
+#include "tier/redis/wire/resolve.h"
 #include "tier/redis/wire/trouble.h"
 
 #include <errno.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -154,15 +149,15 @@ share_of(uint64_t deadline_ns, unsigned addresses)
 }
 
 static int
-connect_to_any(struct addrinfo const *addresses, uint64_t deadline_ns, int *out_failure)
+connect_to_any(gci_addresses const *addresses, uint64_t deadline_ns, int *out_failure)
 {
-    unsigned count = 0;
     int fd = -1, one = 1;
 
-    for (struct addrinfo const *a = addresses; a != NULL; a = a->ai_next)
-        count++;
-    for (struct addrinfo const *a = addresses; a != NULL && fd < 0; a = a->ai_next, count--)
-        fd = connect_to(a->ai_addr, a->ai_addrlen, share_of(deadline_ns, count), out_failure);
+    for (size_t i = 0; i < addresses->count && fd < 0; i++) {
+        gci_address const *address = &addresses->items[i];
+        uint64_t end = share_of(deadline_ns, (unsigned)(addresses->count - i));
+        fd = connect_to((struct sockaddr const *)&address->at, address->size, end, out_failure);
+    }
     if (fd >= 0) {
         /* Without them a pipeline's last packet waits for an answer, and a peer that vanished is never noticed: not worse. */
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
@@ -174,17 +169,11 @@ connect_to_any(struct addrinfo const *addresses, uint64_t deadline_ns, int *out_
 int
 gci_socket_connect_tcp(gcache_tier_call *call, char const *shown, char const *host, uint16_t port, uint64_t deadline_ns)
 {
-    struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV }, *addresses = NULL;
-    char service[8];
+    gci_addresses addresses;
     int failure = EADDRNOTAVAIL;
 
-    snprintf(service, sizeof service, "%u", (unsigned)port);
-    int unknown = getaddrinfo(host, service, &hints, &addresses);
-    if (unknown != 0) {
-        gci_redis_trouble(call, GCACHE_REASON_REMOTE_UNAVAILABLE, shown, "its name can't be resolved: %s", gai_strerror(unknown));
+    if (!gci_resolve(call, shown, host, port, deadline_ns, &addresses))
         return -1;
-    }
-    int fd = connect_to_any(addresses, deadline_ns, &failure);
-    freeaddrinfo(addresses);
+    int fd = connect_to_any(&addresses, deadline_ns, &failure);
     return fd >= 0 ? fd : tell(call, shown, failure);
 }
