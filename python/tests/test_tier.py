@@ -183,7 +183,8 @@ def test_what_one_host_stores_another_finds(hosts: Callable[..., Cache], kind: t
     found = hit(other.lookup(matmul(), {"s0": 48}))
     assert bytes(found.payload) == codes[8]
     assert (found.tier, found.compile_ns) == (tier.name, 7)
-    # From now on the directory has it, and the other variant comes from the tier.
+    # Once it is stored the directory has it, and the other variant comes from the tier.
+    other.flush(timeout=30)
     assert hit(other.lookup(matmul(), {"s0": 48})).tier in ("local", "memory")
     assert hit(other.lookup(matmul(), {"s0": 27})).tier == tier.name
     (state,) = other.tiers()
