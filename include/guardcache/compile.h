@@ -64,8 +64,9 @@ typedef bool (*gcache_post_load_fn)(void *state, gcache_result const *hit);
  *
  * The answer is the entry itself, with its payload, so that it doesn't matter what becomes of it in caches. What isn't stored
  * (do_not_store, min_compile_ns), or takes more than GCACHE_SHARE_BYTES_MAX (share.h), each of them compiles himself, alike
- * too. A member that has waited for lease_timeout_ns compiles, and takes the others' answer all the same if there is one by then. While the tier is in trouble, members of one host
- * decide alike, and hosts by themselves (gcache_tiers_each says whether it was).
+ * too. A member that has waited for lease_timeout_ns compiles, and takes the others' answer all the same if there is one by
+ * then. While the tier is in trouble, members of one host decide alike, and hosts by themselves (gcache_tiers_each says
+ * whether it was).
  *
  * Names are for one run of a job: what a group has decided stays decided, for a week.
  */

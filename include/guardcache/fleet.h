@@ -98,11 +98,11 @@ typedef struct gcache_synced {
 
 /*
  * Makes the directory and tiers equal, entry by entry, as far as it is asked to; what is left of an earlier call isn't done
- * again. Entries are compared by their heads: a tier that has lost a payload is healed by `again`. A tier in trouble doesn't keep
- * the others from it; one that is only read isn't written to. GCACHE_OK; ERROR_ARGUMENT (also a URL that makes no sense, or there
- * are no tiers); ERROR_BUSY, ERROR_IO: a tier is in trouble, *out_synced says how far it got; ERROR_READ_ONLY: nothing can be
- * stored here, or a tier isn't to be written; GCACHE_REFUSED: the cache is switched off; ERROR_MEMORY. options->push and pull false: both.
- * out_synced may be NULL.
+ * again. Entries are compared by their heads: a tier that has lost a payload is healed by `again`. A tier in trouble doesn't
+ * keep the others from it; one that is only read isn't written to. GCACHE_OK; ERROR_ARGUMENT (also a URL that makes no sense,
+ * or there are no tiers); ERROR_BUSY, ERROR_IO: a tier is in trouble, *out_synced says how far it got; ERROR_READ_ONLY:
+ * nothing can be stored here, or a tier isn't to be written; GCACHE_REFUSED: the cache is switched off; ERROR_MEMORY.
+ * options->push and pull false: both. out_synced may be NULL.
  */
 GCACHE_API gcache_status gcache_tiers_sync(gcache *cache, gcache_sync_options const *options, gcache_synced *out_synced,
                                            gcache_error *error);
