@@ -1,5 +1,5 @@
 /* The tier on a real Redis server: what each of its functions does, in one round trip where it says so. */
-#include "redis_server.h"
+#include "redis_case.h"
 
 #include "base/system/clock.h"
 
@@ -7,95 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static redis_server server;
-static tier t;
-
-#define ID1 "1111111111111111"
-#define ID2 "2222222222222222"
-#define SUM1 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-#define HOLDER_A "a0"
-#define HOLDER_B "b0"
-
-static int
-start(void **state)
-{
-    (void)state;
-    if (redis_is_installed())
-        redis_start(&server);
-    return 0;
-}
-
-static int
-stop(void **state)
-{
-    (void)state;
-    redis_stop(&server);
-    return 0;
-}
-
-/* Each case has an empty server and a tier of its own. */
-static int
-begin(void **state)
-{
-    (void)state;
-    if (!redis_is_installed())
-        return 0;
-    redis_do(&server, "FLUSHALL");
-    gci_redis_options options = options_for(&server);
-    t = open_tier(&options);
-    t.call.deadline_ns = in_ms(20000);
-    return 0;
-}
-
-static int
-end(void **state)
-{
-    (void)state;
-    if (redis_is_installed())
-        close_tier(&t);
-    return 0;
-}
-
-#define NEEDS_SERVER                                                                                  \
-    do {                                                                                              \
-        if (!redis_is_installed())                                                                    \
-            skip();                                                                                   \
-    } while (0)
-
-static gcache_tier_answer
-publish(gcache_object const *objects, size_t count)
-{
-    gcache_tier_answer answer = t.f->publish(t.at, &t.call, objects, count);
-
-    if (answer == GCACHE_TIER_TROUBLE)
-        print_message("%s\n", t.call.message);
-    return answer;
-}
-
-static void
-publish_head(unsigned key, char const *id, char const *bytes)
-{
-    gcache_object head = object_of(GCACHE_OBJECT_HEAD, key, id, bytes);
-
-    assert_int_equal(publish(&head, 1), GCACHE_TIER_HIT);
-}
-
-static gcache_tier_answer
-list(unsigned key, found *out)
-{
-    gcache_key wanted = key_of(key);
-
-    *out = (found){ 0 };
-    return t.f->list(t.at, &t.call, &wanted, note, out);
-}
-
-static gcache_tier_answer
-fetch(gcache_object const *wanted, size_t count, found *out)
-{
-    *out = (found){ 0 };
-    return t.f->fetch(t.at, &t.call, wanted, count, note, out);
-}
 
 static long
 time_left(char const *name)
@@ -840,8 +751,6 @@ test_a_full_server(void **state)
     assert_string_equal(t.call.message, "");
     free(bytes);
 }
-
-#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int
 main(void)

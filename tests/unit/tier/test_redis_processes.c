@@ -1,5 +1,5 @@
 /* The tier on a Redis server that is restarted, from forked children, and by many threads at once. */
-#include "redis_server.h"
+#include "redis_case.h"
 
 #include "base/system/clock.h"
 
@@ -9,78 +9,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static redis_server server;
-static tier t;
-
-#define ID1 "1111111111111111"
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { FORKS = 0 };
 #else
 enum { FORKS = 10 };
 #endif
-
-static int
-start(void **state)
-{
-    (void)state;
-    if (redis_is_installed())
-        redis_start(&server);
-    return 0;
-}
-
-static int
-stop(void **state)
-{
-    (void)state;
-    redis_stop(&server);
-    return 0;
-}
-
-/* Each case has an empty server and a tier of its own. */
-static int
-begin(void **state)
-{
-    (void)state;
-    if (!redis_is_installed())
-        return 0;
-    redis_do(&server, "FLUSHALL");
-    gci_redis_options options = options_for(&server);
-    t = open_tier(&options);
-    t.call.deadline_ns = in_ms(20000);
-    return 0;
-}
-
-static int
-end(void **state)
-{
-    (void)state;
-    if (redis_is_installed())
-        close_tier(&t);
-    return 0;
-}
-
-#define NEEDS_SERVER                                                                                  \
-    do {                                                                                              \
-        if (!redis_is_installed())                                                                    \
-            skip();                                                                                   \
-    } while (0)
-
-static void
-publish_head(unsigned key, char const *id, char const *bytes)
-{
-    gcache_object head = object_of(GCACHE_OBJECT_HEAD, key, id, bytes);
-
-    assert_int_equal(t.f->publish(t.at, &t.call, &head, 1), GCACHE_TIER_HIT);
-}
-
-static gcache_tier_answer
-list(unsigned key, found *out)
-{
-    gcache_key wanted = key_of(key);
-
-    *out = (found){ 0 };
-    return t.f->list(t.at, &t.call, &wanted, note, out);
-}
 
 static void
 test_a_restarted_server_is_found_again(void **state)
@@ -200,8 +133,6 @@ test_threads_at_once(void **state)
     /* A few are kept. */
     assert_in_range(count_clients(), 2, 17);
 }
-
-#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int
 main(void)

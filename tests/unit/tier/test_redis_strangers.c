@@ -1,64 +1,10 @@
 /* Keys that a stranger put under names of ours on a real server: each is damage of one object, and no trouble of the server. */
-#include "redis_server.h"
+#include "redis_case.h"
 
 #include "base/system/clock.h"
 
 #include <stdio.h>
 #include <string.h>
-
-#define ID1 "1111111111111111"
-#define SUM1 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-#define HOLDER_A "a0"
-#define HOLDER_B "b0"
-
-static redis_server server;
-static tier t;
-
-static int
-begin(void **state)
-{
-    (void)state;
-    if (!redis_is_installed())
-        return 0;
-    redis_start(&server);
-    gci_redis_options options = options_for(&server);
-    t = open_tier(&options);
-    t.call.deadline_ns = in_ms(20000);
-    return 0;
-}
-
-static int
-end(void **state)
-{
-    (void)state;
-    if (!redis_is_installed())
-        return 0;
-    close_tier(&t);
-    redis_stop(&server);
-    return 0;
-}
-
-#define NEEDS_SERVER                                                                                  \
-    do {                                                                                              \
-        if (!redis_is_installed())                                                                    \
-            skip();                                                                                   \
-    } while (0)
-
-static gcache_tier_answer
-list(unsigned key, found *out)
-{
-    gcache_key wanted = key_of(key);
-
-    *out = (found){ 0 };
-    return t.f->list(t.at, &t.call, &wanted, note, out);
-}
-
-static gcache_tier_answer
-fetch(gcache_object const *wanted, size_t count, found *out)
-{
-    *out = (found){ 0 };
-    return t.f->fetch(t.at, &t.call, wanted, count, note, out);
-}
 
 static void
 put_stranger(char const *name)
@@ -181,8 +127,6 @@ test_fields_among_heads(void **state)
     assert_int_equal(f.count, 1);
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
-
 int
 main(void)
 {
@@ -193,5 +137,5 @@ main(void)
         CASE(test_it_is_no_lease),
         CASE(test_fields_among_heads),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, start, stop);
 }
