@@ -152,22 +152,38 @@ is_plain(gci_store *store, char const *name)
 }
 
 /*
+ * A writer's turn. SQLite alone keeps writers apart, but who waits for it sleeps ever longer while others come and go. So they
+ * wait here, where who has waited for long asks more often, and SQLite has one writer at a time to deal with. Who can't have
+ * the lock goes on without it, and is no worse off than before. Taken before the fork gate: a fork waits for nobody who waits.
+ */
+static gci_file
+take_turn(gci_store *store)
+{
+    gci_file turn = GCI_FILE_NONE;
+
+    gci_lock_take(store->directory, LOCK_NAME, GCI_LOCK_EXCLUSIVE, TURN_WAIT_NS, &turn, NULL);
+    return turn;
+}
+
+/*
  * Of several who find it damaged the first puts it aside; the others see that another file has the name. The journal goes
- * with the database: it would be played back into the next one.
+ * with the database, and before it: it would be played back into the next one. All of it in a writer's turn, or the journal
+ * could be that of whoever has made the next database already.
  */
 static void
 put_aside(gci_store *store, uint64_t damaged)
 {
-    bool whole = is_plain(store, FILE_NAME) && !is_plain(store, JOURNAL_NAME);
-    gci_file lock;
+    gci_file turn = take_turn(store), lock;
 
     gci_layout_lock(store->directory, &lock);
-    bool ours = !whole && damaged != 0 && inode_of(store, FILE_NAME) == damaged;
-    if (ours)
-        gci_quarantine_file(store, FILE_NAME, "damaged, and can't be rebuilt: what was tuned is to be tuned again", NULL);
+    bool journal_only = is_plain(store, FILE_NAME) && !is_plain(store, JOURNAL_NAME);
+    bool ours = !journal_only && damaged != 0 && inode_of(store, FILE_NAME) == damaged;
     if ((ours && inode_of(store, JOURNAL_NAME) != 0) || !is_plain(store, JOURNAL_NAME))
         gci_quarantine_file(store, JOURNAL_NAME, "journal of a damaged database, or none", NULL);
+    if (ours)
+        gci_quarantine_file(store, FILE_NAME, "damaged, and can't be rebuilt: what was tuned is to be tuned again", NULL);
     gci_file_unlock_and_close(&lock);
+    gci_file_unlock_and_close(&turn);
 }
 
 /* What is done with a connection. SQLITE_OK, or SQLite's code for why it failed. */
@@ -204,18 +220,13 @@ try_once(gci_store *store, bool writing, work_fn fn, void *work, gcache_error *e
     return status;
 }
 
-/*
- * A writer's turn. SQLite alone keeps writers apart, but who waits for it sleeps ever longer while others come and go. So they
- * wait here, where who has waited for long asks more often, and SQLite has one writer at a time to deal with. Who can't have
- * the lock goes on without it, and is no worse off than before. Taken before the fork gate: a fork waits for nobody who waits.
- */
 static gcache_status
 try_in_turn(gci_store *store, bool writing, work_fn fn, void *work, gcache_error *error)
 {
     gci_file turn = GCI_FILE_NONE;
 
     if (writing)
-        gci_lock_take(store->directory, LOCK_NAME, GCI_LOCK_EXCLUSIVE, TURN_WAIT_NS, &turn, NULL);
+        turn = take_turn(store);
     gcache_status status = try_once(store, writing, fn, work, error);
     gci_file_unlock_and_close(&turn);
     return status;

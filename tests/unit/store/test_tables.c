@@ -1,5 +1,6 @@
 /* tables.db under damage of every kind: what was in it is put aside and said, what is put afterwards is there. */
 #include "become.h"
+#include "effort.h"
 #include "fixture.h"
 
 #include "store/index/tables.h"
@@ -150,12 +151,12 @@ test_readers_do_without(void **state)
 static void
 test_one_puts_aside(void **state)
 {
-    enum { PROCESSES = 6, ROUNDS = 2 };
+    enum { PROCESSES = 6 };
     char path[512], name[16];
     int how;
 
     path_in(*state, "tables.db", path);
-    for (int round = 0; round < ROUNDS; round++) {
+    for (effort work = effort_of(30); effort_goes_on(&work);) {
         gci_store *store = fixture_open(*state);
         assert_int_equal(put(store, "a"), GCACHE_OK);
         write_text(path);
