@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Follows every advice that has an example, live, and compares what happens with the table in docs/advice.md.
 
-run.py [--accept] [--key KEY] [--keep DIRECTORY] [KIND | KIND/EXAMPLE]...
+run.py [--accept] [--every N] [--jobs N] [--key KEY] [--keep DIRECTORY] [KIND | KIND/EXAMPLE]...
 
 An example (NAME.py below src/kinds/KIND/examples) has functions that run in a process each, on one cache: `stored` fills it,
 `asked` misses, and the explanation must give the advice whose row in advice.json names the example; `followed` does what it
@@ -21,12 +21,15 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
+import multiprocessing
 import os
 import re
 import shutil
 import sys
 import tempfile
 import traceback
+from concurrent.futures import ProcessPoolExecutor
+from itertools import repeat
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -181,8 +184,14 @@ def section(kind: str, lines: list[str]) -> str:
     return f"### {kind}\n\n| miss | advice | after following it |\n| --- | --- | --- |\n" + "\n".join(lines)
 
 
+def has_rows(rows: dict[str, list[str]]) -> bool:
+    """Whether the document has each of these rows."""
+    lines = set(TABLE.read_text(encoding="utf-8").splitlines())
+    return all(row in lines for some in rows.values() for row in some)
+
+
 def write_table(rows: dict[str, list[str]], accept: bool) -> bool:
-    """Whether the document has it, or has it now. What it says of kinds that weren't tried stays."""
+    """Whether the document has it and nothing else, or has it now. What it says of kinds that weren't tried stays."""
     text = TABLE.read_text(encoding="utf-8")
     before, _, rest = text.partition(BEGIN)
     old, _, behind = rest.partition(END)
@@ -194,31 +203,39 @@ def write_table(rows: dict[str, list[str]], accept: bool) -> bool:
     return accept or new == old
 
 
-def run_kind(kind: str, wanted: list[Example], root: str, only: str | None) -> tuple[list[str], int]:
+def attempt(example: Example, root: str, keys: list[str]) -> tuple[str | None, str]:
+    """The row of the table, if all is well, and what is said. In a process that has loaded the compiler."""
+    compiler = sys.modules["compiler"]
+    try:
+        results = [follow(compiler, example, root, key) for key in keys]
+    except Failed as error:
+        return None, f"FAIL  {example.kind}/{example.name}: {error}"
+    return row_of(example, *results[0]), f"ok    {example.kind}/{example.name}: {results[0][0]}"
+
+
+def run_kind(kind: str, wanted: list[Example], root: str, options: argparse.Namespace) -> tuple[list[str], int]:
     """Rows of the table, and how many failed."""
     compiler = load(KINDS / kind / "examples" / "compiler.py")
     compiler.prepare()
-    keys = [only] if only is not None else compiler.KEYS
-    rows, failed = [], 0
-    for example in wanted:
-        try:
-            results = [follow(compiler, example, root, key) for key in keys]
-            rows.append(row_of(example, *results[0]))
-            print(f"ok    {kind}/{example.name}: {results[0][0]}", flush=True)
-        except Failed as error:
-            failed += 1
-            print(f"FAIL  {kind}/{example.name}: {error}", flush=True)
-    return rows, failed
+    keys = [options.key] if options.key is not None else compiler.KEYS
+    rows = []
+    with ProcessPoolExecutor(options.jobs, multiprocessing.get_context("fork")) as pool:
+        for row, line in pool.map(attempt, wanted, repeat(root), repeat(keys)):
+            print(line, flush=True)
+            rows += [row] if row is not None else []
+    return rows, len(wanted) - len(rows)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--accept", action="store_true", help="write the table")
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="each Nth example alone")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="so many examples at once")
     parser.add_argument("--key", help="of those that the kind's compiler.py has, only this one")
     parser.add_argument("--keep", help="a directory for the caches, which stay")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
-    found = [e for e in examples() if not options.names or {e.kind, f"{e.kind}/{e.name}"} & set(options.names)]
+    found = [e for e in examples() if not options.names or {e.kind, f"{e.kind}/{e.name}"} & set(options.names)][:: options.every]
     root = options.keep or tempfile.mkdtemp()
     os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", os.path.join(root, "inductor"))
     os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
@@ -230,13 +247,13 @@ def main() -> int:
             if importlib.util.find_spec(COMPILERS.get(kind, kind)) is None:
                 print(f"left out: {COMPILERS[kind]} isn't here")
                 continue
-            rows[kind], failures = run_kind(kind, wanted, root, options.key)
+            rows[kind], failures = run_kind(kind, wanted, root, options)
             failed += failures
     finally:
         if options.keep is None:
             shutil.rmtree(root, ignore_errors=True)
-    whole = all("/" not in name for name in options.names)
-    if whole and not failed and not write_table(rows, options.accept):
+    whole = options.every == 1 and all("/" not in name for name in options.names)
+    if not failed and not (write_table(rows, options.accept) if whole else has_rows(rows)):
         print(f"{TABLE.name} differs: {sys.argv[0]} --accept writes it")
         failed += 1
     return 1 if failed else 0

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.live
 
 # One script for both stores, forward and backward. GUARDCACHE_LONG=1 takes all models.
 LONG = os.environ.get("GUARDCACHE_LONG") == "1"
-USUAL = ("mlp", "bert", "gpt2", "llama", "vit", "resnet18")
+USUAL = ("mlp", "llama", "resnet18")
 MODELS = [name for name in models.MODELS if name != "pooling" and (LONG or name in USUAL)]
 SCRIPT: dict[str, Any] = {"models": MODELS, "batches": [4], "backward": True}
 

@@ -145,7 +145,8 @@ check_after_death(test_dir *fixture, uint64_t round)
 static void
 test_death_at_every_call(void **state)
 {
-    /* The last of it is a walk over all shards: each call of the walk comes up 256 times, thousands in all. */
+    /* The last of it is a walk over all shards: each call of the walk comes up 256 times, thousands in all. Odd, so that
+       some calls die before and some after what they do. */
     unsigned stride = effort_is_soak() ? 1 : 131;
     bool died = true;
     unsigned at = 1;

@@ -587,10 +587,18 @@ may_persist(fault_kind fault)
     return fault != FAULT_INTERRUPT && fault != FAULT_SHORT;
 }
 
+/* A walk over everything does the same thing many times. */
+static unsigned
+step_at(unsigned at)
+{
+    if (at < 10)
+        return 1;
+    return at < 60 || effort_is_thorough() ? effort_step() : 101;
+}
+
 static void
 try_all(void **state, operation run, char const *name)
 {
-    bool thorough = effort_is_thorough();
     struct scene scene = { .fixture = *state, .options = { .compression_level = 1,
                                                            .durability = GCACHE_DURABILITY_FULL } };
     unsigned total = 0;
@@ -600,12 +608,9 @@ try_all(void **state, operation run, char const *name)
     gci_store_close(store);
     for (int f = 0; f < FAULT_COUNT; f++) {
         for (int persistent = 0; persistent <= may_persist((fault_kind)f); persistent++) {
-            unsigned at = 1, step = 1;
-            for (; at < 5000 && run_once(&scene, run, (fault_kind)f, persistent != 0, at); at += step) {
+            unsigned at = 1;
+            for (; at < 5000 && run_once(&scene, run, (fault_kind)f, persistent != 0, at); at += step_at(at))
                 total++;
-                /* A walk over everything does the same thing many times. */
-                step = at < 10 ? 1 : thorough || at < 60 ? effort_step() : 17;
-            }
             check_after(&scene, texts[f]);
         }
     }
