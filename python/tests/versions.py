@@ -93,9 +93,10 @@ def try_version(wheel: str, version: str, quick: bool) -> bool:
         show = "import torch; print('== PyTorch', torch.__version__, flush=True)"
         subprocess.run([str(python), "-c", show], check=False)
         good = second_process_hits(python, directory)
-        install(python, "pytest", *needed())
+        install(python, "pytest", "pytest-xdist >= 3.5", *needed())
         tests = [str(HERE / "live" / name) for name in SHORT] if quick else [str(HERE / "live")]
         options = ["-q", "-p", "no:cacheprovider", "--show-capture=no", "-c", str(HERE.parent / "pyproject.toml")]
+        options += ["--numprocesses", "2", "--dist", "loadfile"]  # as python/tests/run
         command = [str(python), "-m", "pytest", *options, *tests]
         run = subprocess.run(command, cwd=directory, check=False, timeout=TESTS_SECONDS_MAX)
         return good and run.returncode == 0
