@@ -23,7 +23,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 VERSIONS = ("2.12.1", "2.13.0", "2.14.1", "2.15.0")
-SHORT = ("test_seams.py", "test_pieces.py", "test_started.py")
+SHORT = ("test_seams.py", "test_started.py")
 
 # What a new user types. In a second process both of PyTorch's caches hit.
 THREE_LINES = """

@@ -23,6 +23,9 @@ pytestmark = pytest.mark.live
 HERE = Path(__file__).parent
 
 
+# What a case of its kind has seen already.
+LONG = os.environ.get("GUARDCACHE_LONG") == "1"
+
 # A case takes a minute on a busy machine.
 _SECONDS_MAX = 300
 
@@ -47,7 +50,10 @@ def run(machine: Machine, case: str, *, adapter: bool = True) -> dict[str, Any]:
     return report
 
 
-@pytest.mark.parametrize("case", ["regional", "nested", "threads", "fork", "spawn", "sgd", "adamw"])
+CASES = ["regional", "threads", "fork", "spawn", "adamw", *(["nested", "sgd"] if LONG else [])]
+
+
+@pytest.mark.parametrize("case", CASES)
 def test_a_second_process_hits(case: str, machines: Machines) -> None:
     here = machines.used()
     plain = run(here, case, adapter=False)
@@ -105,8 +111,8 @@ def _without_unused(decisions: list[str]) -> list[str]:
 
 TOGETHER = hasattr(functorch_config, "_sync_cache_decision_cross_ranks")
 
-# Four ranks on two cores take two minutes: with GUARDCACHE_LONG=1.
-JOBS = ["ddp", "fsdp", *(["ddp4"] if os.environ.get("GUARDCACHE_LONG") == "1" else [])]
+# Four ranks on two cores take two minutes.
+JOBS = ["ddp", "fsdp", *(["ddp4"] if LONG else [])]
 
 
 @pytest.mark.parametrize("case", JOBS)
