@@ -593,7 +593,9 @@ step_at(unsigned at)
 {
     if (at < 10)
         return 1;
-    return at < 60 || effort_is_thorough() ? effort_step() : 101;
+    if (at < 60 || effort_is_soak())
+        return effort_step();
+    return effort_is_thorough() ? 7 : 101;
 }
 
 static void
