@@ -64,11 +64,13 @@ gci_tier_url_next(gci_view *rest, gci_view *out_url)
 
     while (begin < rest->size && isspace((unsigned char)rest->data[begin]))
         begin++;
+    if (begin == rest->size)
+        return false;
     for (end = begin; end < rest->size && !isspace((unsigned char)rest->data[end]);)
         end++;
     *out_url = part(*rest, begin, end);
     *rest = part(*rest, end, rest->size);
-    return end > begin;
+    return true;
 }
 
 static size_t
