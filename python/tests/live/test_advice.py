@@ -9,7 +9,7 @@ from pathlib import Path
 
 RUNNER = Path(__file__).parents[3] / "tests" / "advice" / "run.py"
 
-# GUARDCACHE_LONG=1 follows each, also under canonical keys: half an hour.
+# GUARDCACHE_LONG=1 follows each, also under canonical keys.
 PART = [] if os.environ.get("GUARDCACHE_LONG") == "1" else ["--key", "pytorch", "--every", "4"]
 
 

@@ -41,8 +41,8 @@ effort_is_soak(void)
     return getenv("GUARDCACHE_SECONDS") != NULL;
 }
 
-/* Of how many calls in a row one is made to fail: each where minutes are allowed, odd numbers elsewhere. Children with a single
-   thread have no races: TSan's build, in which each of them takes ten times as long, tries fewer. */
+/* Of how many calls in a row one is made to fail: where minutes are allowed each is. Children with a single thread have no
+   races: TSan's build, in which each of them takes ten times as long, tries fewer. Odd, for those who take turns by the call. */
 static inline unsigned
 effort_step(void)
 {

@@ -6,6 +6,8 @@
 #include "store/index/tables.h"
 
 #include <sqlite3.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 /* ---- damage ---- */
@@ -177,6 +179,37 @@ test_one_puts_aside(void **state)
     }
 }
 
+/* Who finds the damage waits for its turn: until then the files may be those of whoever makes the next database. */
+static void
+test_puts_aside_in_turn(void **state)
+{
+    struct stat damaged, now;
+    char path[512], lock[512];
+    int how;
+
+    path_in(*state, "tables.db", path);
+    path_in(*state, "locks/tables", lock);
+    gci_store *store = fixture_open(*state);
+    assert_int_equal(put(store, "a"), GCACHE_OK);
+    gci_store_close(store);
+    write_text(path);
+    assert_int_equal(stat(path, &damaged), 0);
+    int turn = open(lock, O_RDWR);
+    assert_true(turn >= 0 && flock(turn, LOCK_EX) == 0);
+    pid_t child = fork();
+    if (child == 0) {
+        die_with_the_test();
+        close(turn);
+        store = fixture_open(*state);
+        _exit(count(store) == 0 ? 0 : 1);
+    }
+    usleep(300000);
+    assert_true(stat(path, &now) == 0 && now.st_ino == damaged.st_ino);
+    close(turn);
+    assert_true(waitpid(child, &how, 0) == child && how == 0);
+    assert_int_equal(access(path, F_OK), -1);
+}
+
 /* Whose name was changed in the file is found no more, and nobody hears of it but by looking. */
 static void
 test_row_out_of_order(void **state)
@@ -205,6 +238,7 @@ main(void)
         STORE_TEST(test_damaged_tables),
         STORE_TEST(test_readers_do_without),
         STORE_TEST(test_one_puts_aside),
+        STORE_TEST(test_puts_aside_in_turn),
         STORE_TEST(test_row_out_of_order),
     };
 
