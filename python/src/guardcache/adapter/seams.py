@@ -1,4 +1,4 @@
-"""What adapters to other projects have in common: places in somebody else's code, checked before they are replaced.
+"""Seams: places in somebody else's code, checked before they are replaced.
 
 An adapter replaces private functions, which any release may move. It writes down each as a `Seam`: where it is, what
 it takes, and who calls it. `check` compares that with the project that is imported now, so that no list of versions
@@ -74,6 +74,8 @@ class Part:
     what: str
     """For people: ``Inductor's graph cache``."""
     seams: tuple[Seam, ...]
+    needs: tuple[str, ...] = ()
+    """Names of other parts without which this one makes no sense."""
 
     def moved(self) -> list[str]:
         return [moved for seam in self.seams if (moved := seam.moved()) is not None]
