@@ -11,8 +11,14 @@ directory, as it does for the command.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
 from guardcache.adapter import Lookup, NotInstalledError, SeamsMovedError, Statistics
-from guardcache.jax._install import current, install, is_installed, moved, uninstall
+from guardcache.jax._install import current, install, is_installed, moved, uninstall, usable_exports
+
+if TYPE_CHECKING:
+    from guardcache.jax._export import Exported
 
 __all__ = [
     "Lookup",
@@ -20,6 +26,7 @@ __all__ = [
     "SeamsMovedError",
     "Statistics",
     "explain",
+    "export",
     "install",
     "is_installed",
     "lookups",
@@ -45,3 +52,19 @@ def lookups() -> list[Lookup]:
 def statistics() -> Statistics:
     """What the adapter did in this process."""
     return current().statistics()
+
+
+def export(function: Callable[..., Any], *specs: Any) -> Exported:
+    """The function, lowered once for all sizes that its symbolic shapes allow, by whichever process comes first.
+
+    `specs` are as `jax.export` takes them, and what is returned is called with arguments of such shapes.
+
+    >>> batch, = jax.export.symbolic_shape("b", constraints=["b >= 2"])
+    >>> step = guardcache.jax.export(step, jax.ShapeDtypeStruct((batch, 16), "float32"))
+    >>> step(x)
+    """
+    adapter = current()
+    usable_exports()
+    from guardcache.jax._export import Exported
+
+    return Exported(adapter, function, specs)

@@ -10,8 +10,7 @@ import copy
 import time
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from jax._src import compilation_cache, compiler, config, distributed, monitoring, traceback_util, util
 from jax._src.interpreters import mlir
@@ -111,8 +110,7 @@ def module_name_of(module: Any) -> str:
     return name
 
 
-@dataclass(slots=True)
-class _Module:
+class _Module(NamedTuple):
     """What JAX wants compiled, and for whom."""
 
     backend: Any
@@ -120,16 +118,20 @@ class _Module:
     devices: Any
     host_callbacks: Sequence[Any]
     executable_devices: Any
-    name: str = field(init=False)
-    first_process: int = field(init=False)
-    """The process that compiles for all, if they share."""
-    many_processes: bool = field(init=False)
 
-    def __post_init__(self) -> None:
-        self.name = module_name_of(self.computation)
-        devices = list(self.devices.flat)
-        self.first_process = min(devices, key=lambda device: device.id).process_index
-        self.many_processes = len({device.process_index for device in devices}) > 1
+    @property
+    def name(self) -> str:
+        return module_name_of(self.computation)
+
+    @property
+    def first_process(self) -> int:
+        """The process that compiles for all, if they share."""
+        process: int = min(self.devices.flat, key=lambda device: device.id).process_index
+        return process
+
+    @property
+    def many_processes(self) -> bool:
+        return len({device.process_index for device in self.devices.flat}) > 1
 
     @property
     def shared(self) -> bool:

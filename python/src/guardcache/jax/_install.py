@@ -66,6 +66,11 @@ def install(cache: Cache | str | os.PathLike[str] | None = None) -> None:
         _here.put(adapter, replace)
 
 
+def usable_exports() -> None:
+    """`SeamsMovedError` if what exports need has moved."""
+    usable((EXPORTS,), project=f"JAX {jax.__version__}", log=log)
+
+
 def uninstall() -> None:
     """Puts JAX's own functions back. Nothing happens if `install` wasn't called."""
     _here.remove()

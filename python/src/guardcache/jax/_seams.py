@@ -70,13 +70,17 @@ COMPILES = Part(
     ),
 )
 
+_SHAPES = "jax._src.export.shape_poly:"
+
 EXPORTS = Part(
     "exports",
     "exported functions",
     (
-        Seam(
-            "jax._src.export.shape_poly:solve_dim_vars",
-            "callable",
-        ),
+        Seam(_SHAPES + "solve_dim_vars", "callable"),
+        Seam(_SHAPES + "ShapeConstraint.comp"),
+        Seam(_SHAPES + "Comparator.GEQ"),
+        Seam(_SHAPES + "SymbolicScope._parse_and_process_explicit_constraint"),
+        Seam("jax._src.core:is_symbolic_dim", "function", "v"),
+        Seam("jax._src.sharding_impls:UnspecifiedValue", "callable"),
     ),
 )
