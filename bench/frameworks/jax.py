@@ -3,8 +3,8 @@
     python bench/frameworks/jax.py [--repeats N] [--case NAME]
 
 Each way begins with an empty directory and a cold process; then, for each change, processes that find what it stored.
-Rows are JSON, a line each. Times are of all first calls together, from the choice of the cache on (so with the import of
-guardcache) to the last result; of several processes the fastest counts.
+Rows are JSON, a line each. Times are of all first calls together, from the choice of the cache on (so with the import
+of guardcache) to the last result; of several processes the fastest counts.
 
 This file doesn't import JAX, whose name it has: processes of their own do (jax_process.py).
 """

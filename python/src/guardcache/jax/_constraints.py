@@ -10,7 +10,6 @@ from typing import Any
 
 from jax._src.export import shape_poly
 
-
 Shapes = Sequence[Sequence[Any]]
 
 

@@ -13,7 +13,7 @@ import jax
 import jax.export
 import jaxlib.version
 
-from guardcache import Compiled, Graph, Guards, Hit, Tensor
+from guardcache import Compiled, Graph, Guards, Hit, Tensor, Value
 from guardcache.adapter import Adapter, Task
 from guardcache.jax._constraints import guards_of, name_of, sizes_of, sources_of
 from guardcache.jax._jaxpr import write
@@ -37,8 +37,8 @@ class Exported:
         """What the function returns. `ValueError`, JAX's own, if the sizes are none that the export allows."""
         return self.of(*arguments).call(*arguments)
 
-    def of(self, *arguments: Any) -> jax.export.Exported:
-        """The export for arguments of these shapes."""
+    def of(self, *arguments: Any) -> Any:
+        """The `jax.export.Exported` for arguments of these shapes."""
         shapes = tuple(tuple(jax.numpy.shape(leaf)) for leaf in jax.tree.leaves(arguments))
         found = self._found.get(shapes)
         if found is None:
@@ -77,7 +77,7 @@ class Exported:
         return graph
 
 
-def _scopes(leaves: list[Any]) -> list[str]:
+def _scopes(leaves: list[Any]) -> list[Value]:
     """What the user's symbolic shapes assume, beside what they look like."""
     scopes = {id(size.scope): size.scope for leaf in leaves for size in leaf.shape if not isinstance(size, int)}
     shapes = [str(leaf.shape) for leaf in leaves]

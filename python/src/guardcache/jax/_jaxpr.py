@@ -16,7 +16,7 @@ import jax
 import numpy as np
 from jax._src import core
 from jax._src.mesh import AbstractMesh, Mesh
-from jax._src.sharding_impls import UnspecifiedValue
+from jax._src.named_sharding import UnspecifiedValue
 
 # What says only how to differentiate, or what the user calls a function.
 _NO_CONTENT = {
@@ -25,6 +25,8 @@ _NO_CONTENT = {
     "jit": {"name"},
 }
 
+
+_issubdtype: Any = jax.numpy.issubdtype
 
 # JAX's own random generators. They are tuples of functions, which have no text.
 _GENERATORS = ("threefry2x32", "rbg", "unsafe_rbg")
@@ -147,7 +149,7 @@ def _text(value: Any, where: str) -> str:
     for kinds, say in _SAID:
         if isinstance(value, kinds):
             return say(value, where)
-    if core.is_symbolic_dim(value) or jax.dtypes.issubdtype(value, jax.dtypes.extended):
+    if core.is_symbolic_dim(value) or _issubdtype(value, jax.dtypes.extended):
         return str(value)
     if dataclasses.is_dataclass(value) and not callable(value):
         return _fields(value, where)
