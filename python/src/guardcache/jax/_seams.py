@@ -9,6 +9,19 @@ _KEY = "jax._src.cache_key:"
 _STRATEGY = _COMPILER + "_resolve_compilation_strategy"
 _COMPILE = "backend, computation, executable_devices, compile_options, host_callbacks, module_name, cache_key"
 
+# Settings that are read.
+_SETTINGS = (
+    "compilation_cache_check_contents",
+    "compilation_cache_expect_pgle",
+    "compilation_cache_include_metadata_in_key",
+    "explain_cache_misses",
+    "persistent_cache_min_compile_time_secs",
+    "persistent_cache_min_entry_size_bytes",
+    "raise_persistent_cache_errors",
+    "remove_custom_partitioning_ptr_from_cache_key",
+    "share_binary_between_hosts",
+)
+
 COMPILES = Part(
     "compiles",
     "JAX's persistent compilation cache",
@@ -67,6 +80,7 @@ COMPILES = Part(
         Seam(_KEY + "env_override_flags_to_exclude_from_cache_key"),
         Seam(_KEY + "get_flag_prefixes", "function", ""),
         Seam(_KEY + "custom_hook", "function", ""),
+        *(Seam(f"jax._src.config:{name}") for name in _SETTINGS),
     ),
 )
 
@@ -77,7 +91,7 @@ EXPORTS = Part(
     "exported functions",
     (
         Seam(_SHAPES + "solve_dim_vars", "callable"),
-        Seam(_SHAPES + "ShapeConstraint.comp"),
+        Seam(_SHAPES + "ShapeConstraint", "callable", "comp, left, right, error_message_pieces"),
         Seam(_SHAPES + "Comparator.GEQ"),
         Seam(_SHAPES + "SymbolicScope._parse_and_process_explicit_constraint"),
         Seam("jax._src.core:is_symbolic_dim", "function", "v"),
