@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
-import subprocess
-import sys
-import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -20,6 +16,7 @@ np = pytest.importorskip("numpy")
 
 import jax.numpy as jnp  # noqa: E402
 from jax._src import compilation_cache, compiler, config, distributed, monitoring  # noqa: E402
+from jax_kit import run  # noqa: E402
 
 import guardcache.jax  # noqa: E402
 from guardcache import Cache, Compiled  # noqa: E402
@@ -395,20 +392,6 @@ def test_a_moved_seam_is_told_and_jax_compiles(directory: Path, monkeypatch: pyt
     assert not guardcache.jax.is_installed()
     monkeypatch.undo()
     assert (call(jnp.sign, numbers(4)) == np.sign(numbers(4))).all()
-
-
-def run(program: str, **variables: str) -> str:
-    """What a process of its own prints."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("GUARDCACHE", "JAX"))}
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program)],
-        env=environment | variables,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 SCRIPT = """
