@@ -157,10 +157,10 @@ GCACHE_API gcache_status gcache_rules_read_advice(gcache_rules *rules, char cons
  */
 GCACHE_API gcache_status gcache_rules_of_kind(char const *kind, gcache_rules **out_rules, gcache_error *error);
 
-/* The text of a rule set that is compiled in, or NULL. Static storage. */
+/* The text of a rule set that is compiled in, or was loaded (kinds.h), or NULL. Static storage. */
 GCACHE_API char const *gcache_rules_shipped(char const *kind, size_t *out_size);
 
-/* The kinds with shipped rules, in order; NULL past the last. Static storage. */
+/* The kinds with rules of their own: shipped ones in order, then those that were loaded; NULL past the last. Static storage. */
 GCACHE_API char const *gcache_rules_kind(size_t index);
 
 /* One rule of a set, as it is written; texts are NULL where absent and belong to the set. */
