@@ -31,6 +31,20 @@ raise_error(native_state *state, gcache_error const *error)
     return NULL;
 }
 
+PyObject *
+take_raised(void)
+{
+    PyObject *type, *value, *traceback;
+
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    if (value != NULL && traceback != NULL)
+        PyException_SetTraceback(value, traceback);
+    Py_XDECREF(type);
+    Py_XDECREF(traceback);
+    return value;
+}
+
 static PyObject *
 library_version(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none))
 {
