@@ -28,7 +28,6 @@
  *   entries shared by a fleet: Redis, shared directories          fleet.h
  *   a tier of one's own                                            tier.h
  *   hashes of compilers, libraries, source trees                   fingerprint.h
- *   rules and advice for a compiler of one's own                   kinds.h
  *   the guard language by itself                                   guard.h
  *
  * status.h, key.h, hints.h and version.h have the types that all of them share.
@@ -39,8 +38,8 @@
  * grow at their end; what is counted by reason is read by a function, never through an array of the caller's.
  *
  * Caveats first. The library has no global state but a lock that a fork takes (cache.h) and the kinds that a program loads
- * (kinds.h), reads no environment variables, prints nothing and installs no signal handlers. It starts no threads on its own, but for one that takes what is stored to
- * tiers, where there are any. Payloads are executed by their users, so
+ * (graph.h), reads no environment variables, prints nothing and installs no signal handlers. It starts no threads on its own,
+ * but for one that takes what is stored to tiers, where there are any. Payloads are executed by their users, so
  * a cache directory must belong to one user (it is made with mode 0700 and refused otherwise). All strings are UTF-8 and
  * zero-terminated unless a size stands beside them; sizes are in bytes, times in nanoseconds.
  */
@@ -60,7 +59,6 @@
 #include <guardcache/hints.h>
 #include <guardcache/maintenance.h>
 #include <guardcache/key.h>
-#include <guardcache/kinds.h>
 #include <guardcache/observe.h>
 #include <guardcache/settings.h>
 #include <guardcache/share.h>

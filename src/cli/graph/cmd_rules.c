@@ -7,7 +7,6 @@
 #include "cli/shared/object.h"
 
 #include <guardcache/graph.h>
-#include <guardcache/kinds.h>
 #include <stdio.h>
 
 typedef struct options {

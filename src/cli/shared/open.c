@@ -8,7 +8,7 @@
 #include "base/text/json.h"
 #include "base/text/similar.h"
 
-#include <guardcache/kinds.h>
+#include <guardcache/graph.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include "base/text/json.h"
 #include "graph/rules/kind_list.h"
 
-#include <guardcache/kinds.h>
+#include <guardcache/graph.h>
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include "base/check.h"
 #include "graph/rules/kind_list.h"
 
-#include <guardcache/kinds.h>
+#include <guardcache/graph.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 

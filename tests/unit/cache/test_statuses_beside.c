@@ -4,7 +4,6 @@
 #include "statuses.h"
 
 #include <guardcache/fleet.h>
-#include <guardcache/kinds.h>
 
 /* ---- tuning ---- */
 

@@ -1,7 +1,7 @@
 /*
  * Kinds of one's own: found in folders, loaded once for the process, by any number of threads.
  */
-#include <guardcache/kinds.h>
+#include <guardcache/graph.h>
 
 #include <pthread.h>
 #include <setjmp.h>
