@@ -137,7 +137,7 @@ def test_a_guard_that_is_none_costs_no_compile(adapter: Adapter) -> None:
     with pytest.warns(guardcache.NotStoredWarning):
         assert adapter.compile(Task(describe=describe(), hints={"b": 1}), compiler, load) == "code"
     assert compiler.compiles == 1
-    assert "b <=" in adapter.lookups[-1].note
+    assert "column 5" in adapter.lookups[-1].note
 
 
 def test_an_entry_that_cannot_be_loaded_is_compiled_again(adapter: Adapter, caplog: pytest.LogCaptureFixture) -> None:
@@ -160,9 +160,7 @@ class CompileError(Exception):
     pass
 
 
-@pytest.mark.parametrize(
-    "error", [CompileError("line 3"), guardcache.BusyError("BUSY", "the compiler's"), KeyboardInterrupt()]
-)
+@pytest.mark.parametrize("error", [CompileError("line 3"), guardcache.BusyError("the compiler's"), KeyboardInterrupt()])
 def test_the_compilers_errors_are_the_callers(adapter: Adapter, error: BaseException) -> None:
     calls = []
 

@@ -16,7 +16,7 @@ Under a framework that doesn't ask, private functions have to be replaced: `Seam
 `Installation` replaces them, all or none, and puts them back. docs/adapters.md tells both from the beginning.
 """
 
-from guardcache._cache import Compiled
+from guardcache import Compiled
 from guardcache.adapter.compiles import Adapter, Task, open_cache
 from guardcache.adapter.installing import Installation, NotInstalledError, SeamsMovedError, usable
 from guardcache.adapter.records import Lookup, Statistics

@@ -12,10 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import guardcache
-from guardcache._cache import Cache, Compiled, Durability, Hit
-from guardcache._errors import Error
-from guardcache._graph import Graph
-from guardcache._values import Hints
+from guardcache import Cache, Compiled, Durability, Error, Graph, Hints, Hit, Variant
 from guardcache.adapter.records import BYPASS, HIT, MISS, Counts, Lookup, Statistics
 
 log = logging.getLogger("guardcache.adapter")
@@ -46,6 +43,8 @@ class Task:
     """`load` puts the caller's names, `Hit.renames`, in place of the producer's, or needs none."""
     variant: str | None = None
     expect_variant: str | None = None
+    compile_as: Variant | str | None = None
+    """The variant that a miss is compiled as, with its priority."""
     bypass: str | None = None
     """Why this can't be cached at all."""
     why_asked: str | None = None
@@ -137,7 +136,8 @@ class _Run(Generic[T]):
         """What load or build gave, once one of them has."""
         self._failed: BaseException | None = None
         """What `build` raised."""
-        self._trouble = ""
+        self._refused: dict[str, str] = {}
+        """Entries that `load` raised at, and what it said: a lookup finds them again once the lease is there."""
 
     def run(self) -> T:
         began = time.perf_counter()
@@ -146,7 +146,7 @@ class _Run(Generic[T]):
             found = self._adapter.cache.get_or_compile(
                 graph, self._compile, self._task.hints, post_load=self._usable, **{**self._task.options(), **bypass}
             )
-        except Error as error:
+        except (Error, ValueError) as error:  # a closed cache is a ValueError
             if self._failed is error or self._adapter.cache._strict:
                 raise
             return self._alone(error, time.perf_counter() - began)
@@ -169,15 +169,18 @@ class _Run(Generic[T]):
         return compiled
 
     def _usable(self, hit: Hit) -> bool:
+        if hit.entry in self._refused:
+            return False
         try:
             self._values.append(self._load(hit))
         except Exception as error:
-            self._trouble = f"entry {hit.entry[:6]} can't be loaded: {type(error).__name__}: {error}"
-            log.warning("%s: %s: %s", self._adapter.name, self._task.label or hit.key[:12], self._trouble)
+            told = f"entry {hit.entry[:6]} can't be loaded: {type(error).__name__}: {error}"
+            self._refused[hit.entry] = told
+            log.warning("%s: %s: %s", self._adapter.name, self._task.label or hit.key[:12], told)
             return False
         return True
 
-    def _alone(self, error: Error, seconds: float) -> T:
+    def _alone(self, error: Exception, seconds: float) -> T:
         """The cache can't help, as where this thread is compiling the same already; what was built isn't lost."""
         if not self._values:
             self._compile()
@@ -192,7 +195,7 @@ class _Run(Generic[T]):
         elif bypass or found.reason == guardcache.Reason.BYPASS:
             told = Lookup(BYPASS, bypass or found.note, label, found.key, "", seconds, 0.0)
         else:
-            notes = filter(None, (self._trouble, "" if found.stored else found.note))
+            notes = [*self._refused.values(), *([found.note] if found.note and not found.stored else [])]
             told = Lookup(MISS, str(found.reason), label, found.key, "; ".join(notes), seconds, 0.0)
         self._adapter._remember(told)
 
@@ -203,8 +206,9 @@ def open_cache(directory: str | os.PathLike[str] | None, log: logging.Logger = l
     some of each hit.
 
     Settings that somebody made, of the environment or the directory, count here as for the command, those two included;
-    options of `Cache` that are given here overrule them.
+    options of `Cache` that are given here overrule them. Kinds of the user's own are loaded.
     """
+    guardcache.load_kinds()
     chosen = guardcache.default_directory() if directory is None else directory
     opened: dict[str, Any] = {"durability": Durability.NONE, "compression_level": -1, **guardcache.settings(chosen)}
     return Cache(chosen, log=lambda line: log.warning("%s", line), **{**opened, **options})
