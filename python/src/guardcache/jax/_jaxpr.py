@@ -15,6 +15,7 @@ from typing import Any
 import jax
 import numpy as np
 from jax._src import core
+from jax._src.dtypes import ExtendedDType
 from jax._src.mesh import AbstractMesh, Mesh
 from jax._src.named_sharding import UnspecifiedValue
 
@@ -25,8 +26,6 @@ _NO_CONTENT = {
     "jit": {"name"},
 }
 
-
-_issubdtype: Any = jax.numpy.issubdtype
 
 # JAX's own random generators. They are tuples of functions, which have no text.
 _GENERATORS = ("threefry2x32", "rbg", "unsafe_rbg")
@@ -139,7 +138,7 @@ _SAID: tuple[tuple[Any, _Say], ...] = (
     ((np.ndarray, np.generic, jax.Array), lambda value, where: _array(value)),
     ((tuple, list), _row),
     (dict, lambda value, where: _row(sorted(value.items()), where)),
-    (core.AbstractValue, lambda value, where: str(value)),
+    ((core.AbstractValue, ExtendedDType), lambda value, where: str(value)),
     (UnspecifiedValue, lambda value, where: "unspecified"),
     ((Mesh, AbstractMesh), _mesh),
 )
@@ -149,7 +148,7 @@ def _text(value: Any, where: str) -> str:
     for kinds, say in _SAID:
         if isinstance(value, kinds):
             return say(value, where)
-    if core.is_symbolic_dim(value) or _issubdtype(value, jax.dtypes.extended):
+    if core.is_symbolic_dim(value):
         return str(value)
     if dataclasses.is_dataclass(value) and not callable(value):
         return _fields(value, where)

@@ -95,6 +95,8 @@ EXPORTS = Part(
         Seam(_SHAPES + "Comparator.GEQ"),
         Seam(_SHAPES + "SymbolicScope._parse_and_process_explicit_constraint"),
         Seam("jax._src.core:is_symbolic_dim", "function", "v"),
+        Seam("jax._src.dtypes:ExtendedDType", "callable"),
+        Seam("jax._src.mesh:AbstractMesh", "callable"),
         Seam("jax._src.named_sharding:UnspecifiedValue", "callable"),
     ),
 )
