@@ -1,0 +1,1 @@
+"""guardcache under llvmlite."""
