@@ -1,8 +1,8 @@
 """Symbols of an object file renamed, before anybody links or loads it.
 
-An object names what it defines in its symbol table; everything else in it refers to the table's rows by number. So a
-new name is a new text behind the old string table, and its offset in the symbol's row. What the object only refers to
-belongs to somebody else and keeps its name.
+An object has the names of what it defines, and of what it refers to, in its symbol table; everything else in it refers
+to the table's rows by number. So a new name is a new text behind the old string table, and its offset in the symbol's
+row.
 
 The format is System V's ELF, 64 bits, little-endian: header, sections, rows of SHT_SYMTAB (24 bytes: name, info, other,
 section, value, size).
@@ -58,7 +58,9 @@ class Object:
     def _rows(self) -> Iterator[Symbol]:
         begin, size = self._table
         strings = self._strings
-        for number, (name, info, _, section, _, _) in enumerate(_SYMBOL.iter_unpack(self._content[begin : begin + size])):
+        for number, (name, info, _, section, _, _) in enumerate(
+            _SYMBOL.iter_unpack(self._content[begin : begin + size])
+        ):
             if name:
                 text = strings[name : strings.index(b"\0", name)].decode()
                 yield Symbol(text, begin + number * _SYMBOL.size, section != _UNDEFINED, info >> 4 == _LOCAL)
@@ -72,11 +74,13 @@ class Object:
         return [symbol.name for symbol in self.symbols if not symbol.defined]
 
     def renamed(self, rename: Callable[[str], str]) -> bytes:
-        """The object with other names for what it defines, as `rename` says; the same bytes if nothing changes."""
+        """The object with other names, as `rename` says; the same bytes if nothing changes. What nobody outside sees
+        keeps its name.
+        """
         changed = [
             (symbol.row, new)
             for symbol in self.symbols
-            if symbol.defined and not symbol.local and (new := rename(symbol.name)) != symbol.name
+            if not symbol.local and (new := rename(symbol.name)) != symbol.name
         ]
         if not changed:
             return self._content

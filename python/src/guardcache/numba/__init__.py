@@ -30,7 +30,8 @@ __all__ = [
 
 def explain(last: int = 1, *, label: str | None = None, everything: bool = False) -> str:
     """Why the last functions had to be compiled, newest first, by any process; `label` selects those whose label
-    (``area.py:12 area(float64)``) contains a text."""
+    (``area.py:12 area(float64)``) contains a text.
+    """
     return current().explain(last, label=label, everything=everything)
 
 

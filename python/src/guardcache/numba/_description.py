@@ -59,7 +59,9 @@ class Describer:
         graph.component("signature", _signature(walk, signature))
         graph.component("extensions", self._extensions.told((dispatcher.typingctx, dispatcher.targetctx)))
         graph.component("environment", environment(dispatcher.targetctx.codegen()))
-        graph.component("settings", settings(_SETTINGS + _PARALLEL_SETTINGS * bool(dispatcher.targetoptions.get("parallel"))))
+        graph.component(
+            "settings", settings(_SETTINGS + _PARALLEL_SETTINGS * bool(dispatcher.targetoptions.get("parallel")))
+        )
         return graph, tuple(walk.functions)
 
 

@@ -221,6 +221,7 @@ class LoadedLibrary(JITCodeLibrary):  # type: ignore[misc]
         super().__init__(codegen, name)
         self._bitcode = bitcode
         self._rename = rename
+        self._shared_module: ll.ModuleRef | None = None
         self.enable_object_caching()
         self._set_compiled_object(object)
 

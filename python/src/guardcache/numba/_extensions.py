@@ -24,7 +24,7 @@ _OVERLOADS = ("_overload_func", "_definition_func")
 
 
 class Extensions:
-    """What was registered so far. Registries only grow, so each is read from where it ended. Used under numba's lock."""
+    """What was registered so far. Registries only grow: each is read from where it ended. Used under numba's lock."""
 
     def __init__(self) -> None:
         self._ends: dict[int, int] = {}
@@ -78,7 +78,7 @@ def _foreign(registered: Any) -> Iterator[Any]:
 
 def _numbas(item: Any) -> bool:
     module = item.__module__ or ""
-    return module.startswith("numba.") and not module.startswith("numba.tests.") or module == "builtins"
+    return (module.startswith("numba.") and not module.startswith("numba.tests.")) or module == "builtins"
 
 
 def _tell(extension: Any, name: str) -> Value:
@@ -98,7 +98,9 @@ def _tell_function(function: FunctionType) -> Value:
 def _tell_class(class_: type) -> Value:
     """By its methods: a type, a data model, a template of typing."""
     walk = Walk()
-    methods = {name: walk.function(held) for name, held in sorted(vars(class_).items()) if isinstance(held, FunctionType)}
+    methods = {
+        name: walk.function(held) for name, held in sorted(vars(class_).items()) if isinstance(held, FunctionType)
+    }
     return {"methods": methods, "bases": [f"{base.__module__}.{base.__qualname__}" for base in class_.__bases__]}
 
 

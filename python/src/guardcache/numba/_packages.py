@@ -15,7 +15,8 @@ _PROGRAMS = "numba.tests"
 
 def version(module: str | None) -> str | None:
     """``numpy 2.4.6`` for a module of an installed package, ``python`` for one of the standard library; None for the
-    user's own, which change without a version."""
+    user's own, which change without a version.
+    """
     if not module or module == "__main__" or module == _PROGRAMS or module.startswith(_PROGRAMS + "."):
         return None
     return _package(module.partition(".")[0])

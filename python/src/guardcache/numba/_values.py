@@ -31,9 +31,14 @@ _FROZEN_BYTES = 1_000_000
 Tell: TypeAlias = "Callable[[Walk, Any], Value]"
 
 
+class _Function(dict[str, Value]):
+    """What is told of a function of the program."""
+
+
 class Walk:
     """One description in the making. A function that is met again is told by the number of its first appearance, so
-    that recursion ends and shared callees are told once."""
+    that recursion ends and shared callees are told once.
+    """
 
     def __init__(self, met: Callable[[FunctionType, bool], None] | None = None) -> None:
         """`met` hears of each function that is read, when it is met first, and whether it is compiled already."""
@@ -55,13 +60,13 @@ class Walk:
         if number is not None:
             if function in self._open[:-1]:
                 raise Unkeyed("functions that call each other are compiled together")
-            return {"function": number}
+            return _Function(function=number)
         if self._met is not None and self.functions:
             self._met(function, compiled)
         told = self.parts(function)
         if options:
             told["options"] = options
-        return told
+        return _Function(told)
 
     def parts(self, function: FunctionType) -> dict[str, Value]:
         """Everything that counts about a function, by the names under which a miss tells of it."""
@@ -72,18 +77,20 @@ class Walk:
         outer, self._names = self._names, parts.names
         self._open.append(function)
         try:
-            for name, found in (
-                ("literals", [self.value(constant) for constant in parts.constants]),
-                ("defaults", self._named("default", _defaults(function))),
-                ("closure", self._named("closure variable", _closure(function))),
-                ("globals", self._named("global", _globals(function, parts.globals))),
-            ):
-                if found:
-                    told[name] = found
+            outside = {
+                "closure": self._named("closure variable", _closure(function)),
+                "globals": self._named("global", _globals(function, parts.globals)),
+            }
+            told.update(
+                literals=[self.value(constant) for constant in parts.constants],
+                defaults=self._named("default", _defaults(function)),
+                functions=_take_functions(outside),
+                **outside,
+            )
         finally:
             self._names = outer
             self._open.pop()
-        return told
+        return {name: value for name, value in told.items() if value}
 
     def _named(self, what: str, values: dict[str, Any]) -> dict[str, Value]:
         told: dict[str, Value] = {}
@@ -103,10 +110,21 @@ class Walk:
         return {"module": self._named("attribute", read)}
 
 
+def _take_functions(outside: dict[str, Any]) -> dict[str, Value]:
+    """Functions of the program, taken out of what is told by name: they are numbered by first use, so that a caller
+    needn't be compiled again because what it calls has a new name.
+    """
+    found = [told.pop(name) for told in outside.values() for name in list(told) if isinstance(told[name], _Function)]
+    return {f"callee {number}": value for number, value in enumerate(found, 1)}
+
+
 def _defaults(function: FunctionType) -> dict[str, Any]:
     positional = function.__defaults__ or ()
     names = function.__code__.co_varnames[: function.__code__.co_argcount]
-    return {**dict(zip(names[len(names) - len(positional) :], positional, strict=True)), **(function.__kwdefaults__ or {})}
+    return {
+        **dict(zip(names[len(names) - len(positional) :], positional, strict=True)),
+        **(function.__kwdefaults__ or {}),
+    }
 
 
 def _closure(function: FunctionType) -> dict[str, Any]:
@@ -227,9 +245,10 @@ def _tell_builtin(walk: Walk, value: Any) -> Value:
 
 
 def _tell_ufunc(walk: Walk, value: Any) -> Value:
-    if getattr(np, value.__name__, None) is not value:
-        raise Unkeyed(f"{value.__name__} isn't one of NumPy's own functions")
-    return f"ufunc {value.__name__}"
+    name: str = value.__name__
+    if getattr(np, name, None) is not value:
+        raise Unkeyed(f"{name} isn't one of NumPy's own functions")
+    return f"ufunc {name}"
 
 
 def _tell_class(walk: Walk, value: type) -> Value:
