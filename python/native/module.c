@@ -71,6 +71,7 @@ static PyMethodDef module_methods[] = {
     { "version", library_version, METH_NOARGS, NULL },
     { "reasons", library_reasons, METH_NOARGS, NULL },
     { "settings", library_settings, METH_VARARGS, NULL },
+    { "kinds_load", library_kinds_load, METH_VARARGS, NULL },
     { "signing_key_read", library_signing_key_read, METH_VARARGS, NULL },
     { "signing_key_make", library_signing_key_make, METH_VARARGS, NULL },
     { "places", bytes_places, METH_VARARGS, NULL },

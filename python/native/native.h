@@ -129,6 +129,7 @@ void user_tier_leave(PyObject *object);
 
 /* settings(directory, namespace): the options of Cache that environment and config.json set, as a dict. */
 PyObject *library_settings(PyObject *module, PyObject *args);
+PyObject *library_kinds_load(PyObject *module, PyObject *args);
 /* signing_key_read(file) gives id, secret, algorithm and public key; signing_key_make(file, id, algorithm). */
 PyObject *library_signing_key_read(PyObject *module, PyObject *args);
 PyObject *library_signing_key_make(PyObject *module, PyObject *args);

@@ -35,6 +35,7 @@ from guardcache._errors import (
 )
 from guardcache._graph import Graph
 from guardcache._guards import Guards, Verdict
+from guardcache._kinds import load_kinds
 from guardcache._native import version as _version
 from guardcache._options import Asked, CompileAsked, Variant
 from guardcache._results import (
@@ -116,6 +117,7 @@ __all__ = [
     "Verdict",
     "Verified",
     "default_directory",
+    "load_kinds",
     "open",
     "settings",
 ]

@@ -19,6 +19,7 @@ from guardcache._compile import Call, Compile, Compiled, Fresh
 from guardcache._errors import ArgumentError, BusyError
 from guardcache._graph import Graph
 from guardcache._guards import make_verdict
+from guardcache._kinds import load_kinds
 from guardcache._options import SECOND_NS, Asked, CompileAsked, make_compile_request, make_request, variant_of
 from guardcache._results import (
     Attachment,
@@ -545,7 +546,8 @@ def settings(directory: str | os.PathLike[str] | None = None) -> dict[str, Any]:
 
 def open(directory: str | os.PathLike[str] | None = None, **options: Any) -> Cache:
     """Opens a cache as the command does: in `default_directory()` if none is named, with the `settings` of environment
-    and file. Options are those of `Cache`, and overrule them.
+    and file, after `load_kinds()`. Options are those of `Cache`, and overrule them.
     """
+    load_kinds()
     chosen = default_directory() if directory is None else directory
     return Cache(chosen, **{**settings(chosen), **options})

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 HIT, MISS, BYPASS = "hit", "miss", "bypass"
 
 
-@dataclass(frozen=True, slots=True)
-class Lookup:
+class Lookup(NamedTuple):
     """One compile that was asked for."""
 
     outcome: str
@@ -29,18 +28,17 @@ class Lookup:
     """Of a hit: who had it, `guardcache.Hit.tier`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Statistics:
+class Statistics(NamedTuple):
     """What an adapter did in this process."""
 
-    hits: int = 0
-    misses: dict[str, int] = field(default_factory=dict)
+    hits: int
+    misses: dict[str, int]
     """By guardcache's reason."""
-    bypasses: dict[str, int] = field(default_factory=dict)
+    bypasses: dict[str, int]
     """By why it can't be cached."""
-    not_stored: dict[str, int] = field(default_factory=dict)
+    not_stored: dict[str, int]
     """Misses whose results weren't stored, by why."""
-    saved_seconds: float = 0.0
+    saved_seconds: float
     """Compile time that the hits saved."""
 
     @property

@@ -15,9 +15,8 @@ from __future__ import annotations
 import importlib
 import inspect
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from types import CodeType
-from typing import Any
+from typing import Any, NamedTuple
 
 _ABSENT = object()
 
@@ -34,8 +33,7 @@ _HELD: dict[str, Callable[[Any], bool]] = {
 }
 
 
-@dataclass(frozen=True)
-class Seam:
+class Seam(NamedTuple):
     """A place in somebody else's code that an adapter replaces or calls."""
 
     where: str
@@ -66,8 +64,7 @@ class Seam:
         return None
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     """Something that works, or is left out, as a whole."""
 
     name: str
