@@ -48,7 +48,7 @@ def renamed(first: Path, new: Path) -> tuple[Path, str, str]:
 def moved(first: Path, new: Path) -> tuple[Path, str, str]:
     shutil.copytree(first, new)
     text = (new / "program.py").read_text()
-    (new / "elsewhere.py").write_text("# Moved.\n\n" + text.replace("    return", "    # Returns.\n    return"))
+    (new / "elsewhere.py").write_text("# Moved.\n\n" + text.replace("\n    return", "\n    # Returns.\n    return"))
     return new, "elsewhere", ""
 
 

@@ -27,6 +27,7 @@ _EXTENT_AT = 24
 _SYMTAB = 2
 _UNDEFINED = 0
 _LOCAL = 0
+_WEAK = 2
 
 
 class NotAnObjectError(ValueError):
@@ -41,6 +42,8 @@ class Symbol(NamedTuple):
     """Here; else it is somebody else's."""
     local: bool
     """Nobody outside sees it."""
+    weak: bool
+    """Others may define it, too."""
 
 
 class Object:
@@ -63,11 +66,17 @@ class Object:
         ):
             if name:
                 text = strings[name : strings.index(b"\0", name)].decode()
-                yield Symbol(text, begin + number * _SYMBOL.size, section != _UNDEFINED, info >> 4 == _LOCAL)
+                yield Symbol(
+                    text, begin + number * _SYMBOL.size, section != _UNDEFINED, info >> 4 == _LOCAL, info >> 4 == _WEAK
+                )
 
     def defined(self) -> list[str]:
         """The names that others can refer to."""
         return [symbol.name for symbol in self.symbols if symbol.defined and not symbol.local]
+
+    def strong(self) -> list[str]:
+        """Those of which nobody else may have one."""
+        return [symbol.name for symbol in self.symbols if symbol.defined and not (symbol.local or symbol.weak)]
 
     def undefined(self) -> list[str]:
         """The names it refers to that are somebody else's."""

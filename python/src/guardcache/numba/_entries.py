@@ -1,17 +1,15 @@
 """What numba made of a function, as an entry, and back.
 
 An entry holds what numba's own cache would: object code, bitcode for callers that are compiled later, descriptor,
-signature, environments. Two things of it are the producer's alone. Names: numba numbers the functions of a process,
-and the numbers are in every symbol; a hit gets numbers that this process has given to nobody. And whose it is: module,
-name, documentation and lines of the source are those of the function that is asked for.
+signature, environments. Two things of it are the producer's alone: names of symbols (see `Names`), and whose it is:
+module, name, documentation and lines of the source are those of the function that is asked for.
 """
 
 from __future__ import annotations
 
+import copy
 import io
 import pickle
-import re
-import sys
 from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any, NamedTuple
@@ -19,7 +17,6 @@ from typing import Any, NamedTuple
 import llvmlite.binding as ll
 from numba import cloudpickle
 from numba.core import serialize
-from numba.core.bytecode import FunctionIdentity
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompileResult
 from numba.core.environment import Environment, lookup_environment
@@ -27,9 +24,7 @@ from numba.core.funcdesc import FunctionDescriptor
 
 from guardcache.llvm import _elf
 from guardcache.numba import _lines
-
-# ``B2v7``: the number of a function of the process, in a mangled name; a tag with its flags follows.
-_NUMBER = re.compile(r"B\d+v(\d+)(?=B\d)")
+from guardcache.numba._names import Names, mangled, numbered
 
 _ENVIRONMENT = "_ZN08NumbaEnv"
 _OWN = "function"
@@ -51,6 +46,8 @@ class Stored(NamedTuple):
     objectmode: bool
     annotation: str
     reload_init: Any
+    generator: Any
+    """The descriptor of what it returns, if it is a generator."""
     environments: list[tuple[str, list[Any]]]
     """Names and constants."""
     lines: _lines.Lines
@@ -65,17 +62,16 @@ def dump(result: CompileResult, functions: Sequence[FunctionType]) -> bytes:
     _check(result)
     library, _, (code, bitcode) = result.library.serialize_using_object_code()
     _check_symbols(_elf.Object(code))
-    descriptor = result.fndesc
-    descriptor.typemap = descriptor.calltypes = descriptor.global_dict = None
     stored = Stored(
         library,
         code,
         bitcode,
-        descriptor,
+        _portable(result.fndesc),
         result.signature,
         result.objectmode,
         str(result.type_annotation),
         result.reload_init,
+        _generator(result),
         _environments(result),
         _lines.of(functions),
     )
@@ -87,16 +83,30 @@ def dump(result: CompileResult, functions: Sequence[FunctionType]) -> bytes:
     return buffer.getvalue()
 
 
+def _portable(descriptor: FunctionDescriptor) -> FunctionDescriptor:
+    """Without what is of this process."""
+    portable = copy.copy(descriptor)
+    portable.typemap = portable.calltypes = portable.global_dict = None
+    return portable
+
+
+def _generator(result: CompileResult) -> FunctionDescriptor | None:
+    known = result.target_context._generators.get(result.signature.return_type)
+    return None if known is None else _portable(known[0])
+
+
 def _check(result: CompileResult) -> None:
     if result.lifted:
         raise CannotStore("it has loops or blocks that run as Python")
     if result.library.has_dynamic_globals:
         raise CannotStore("it has addresses of this process in it: a ctypes function, or a large array")
+    if mangled(result.fndesc) != result.fndesc.mangled_name:
+        raise CannotStore("its symbol isn't made as usual")
 
 
 def _check_symbols(object: _elf.Object) -> None:
     for name in object.undefined():
-        if _NUMBER.search(name):
+        if numbered(name):
             raise CannotStore(f"it calls code that is elsewhere in this process: {name}")
 
 
@@ -135,22 +145,22 @@ def load(payload: bytes | memoryview, functions: Sequence[FunctionType], context
     """What numba would have made; whatever is raised says that the entry is of no use."""
     function = functions[0]
     stored = Stored(*_Unpickler(io.BytesIO(payload), function).load())
-    fresh = _Fresh()
     for initialise in stored.reload_init:
         initialise()
     object = _elf.Object(stored.object)
-    library = LoadedLibrary(context.codegen(), fresh(stored.library), object.renamed(fresh), stored.bitcode, fresh)
-    library.put_in(fresh(name) for name in object.defined())
-    environments = {fresh(name): _environment(fresh(name), consts, function) for name, consts in stored.environments}
-    descriptor = _owned(stored.descriptor, function, fresh)
-    own = environments[descriptor.env_name]
+    rename = Names(stored.descriptor, function, object.strong())
+    library = LoadedLibrary(context.codegen(), rename(stored.library), object.renamed(rename), stored.bitcode, rename)
+    library.put_in(rename(name) for name in object.defined())
+    found = [_environment(rename(name), constants, function) for name, constants in stored.environments]
+    environments = {environment.env_name: environment for environment in found}
+    own = environments[rename.descriptor.env_name]
     result = CompileResult(
         target_context=context,
         typing_context=context.typing_context,
         library=library,
         environment=own,
-        entry_point=context.get_executable(library, descriptor, own),
-        fndesc=descriptor,
+        entry_point=context.get_executable(library, rename.descriptor, own),
+        fndesc=rename.descriptor,
         type_annotation=stored.annotation,
         signature=stored.signature,
         objectmode=stored.objectmode,
@@ -159,12 +169,22 @@ def load(payload: bytes | memoryview, functions: Sequence[FunctionType], context
         call_helper=None,
         metadata=None,
         reload_init=stored.reload_init,
-        referenced_envs=list(environments.values()),
+        referenced_envs=found,
     )
     for name, environment in environments.items():
         library.codegen.set_env(name, environment)
+    if stored.generator is not None:
+        _put_in_generator(stored, rename, context, library)
     _lines.moved(object, stored.lines, functions)
     return result
+
+
+def _put_in_generator(stored: Stored, rename: Names, context: Any, library: LoadedLibrary) -> None:
+    """Callers that are compiled later ask for it by its type."""
+    descriptor = stored.generator
+    descriptor.mangled_name = rename(descriptor.mangled_name)
+    descriptor.env_name = rename(descriptor.env_name)
+    context.insert_generator(stored.signature.return_type, descriptor, [library])
 
 
 class _Unpickler(pickle.Unpickler):
@@ -176,42 +196,12 @@ class _Unpickler(pickle.Unpickler):
         return self._own
 
 
-class _Fresh:
-    """Names with numbers that nobody in this process has."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[str, int] = {}
-
-    def __call__(self, name: str) -> str:
-        return _NUMBER.sub(self._number, name)
-
-    def _number(self, match: re.Match[str]) -> str:
-        number = self._numbers.get(match[1])
-        if number is None:
-            number = self._numbers[match[1]] = next(FunctionIdentity._unique_ids)
-        return f"B{len(str(number)) + 1}v{number}"
-
-
 def _environment(name: str, constants: list[Any], function: FunctionType) -> Environment:
     environment = Environment(function.__globals__)
     environment.env_name = name
     environment.consts[:] = constants
     Environment._memo[name] = environment
     return environment
-
-
-def _owned(descriptor: FunctionDescriptor, function: FunctionType, fresh: Callable[[str], str]) -> FunctionDescriptor:
-    """The descriptor of the function that is asked for: its own name and module, and fresh names of symbols."""
-    descriptor.modname = function.__module__
-    descriptor.qualname = function.__qualname__
-    descriptor.doc = function.__doc__ or ""
-    descriptor.mangled_name = fresh(descriptor.mangled_name)
-    descriptor.env_name = fresh(descriptor.env_name)
-    descriptor.uid = next(FunctionIdentity._unique_ids)
-    descriptor.unique_name = f"{function.__qualname__}${descriptor.uid}"
-    if function.__module__ not in sys.modules:
-        descriptor.global_dict = function.__globals__
-    return descriptor
 
 
 class LoadedLibrary(JITCodeLibrary):  # type: ignore[misc]
@@ -228,7 +218,10 @@ class LoadedLibrary(JITCodeLibrary):  # type: ignore[misc]
     def put_in(self, defined: Any) -> None:
         """Hands the object to the process's engine."""
         self._finalize_final_module()
-        self._codegen._engine._defined_symbols.update(defined)
+        names = set(defined)
+        self._codegen._engine._defined_symbols |= names
+        # Recursive calls of functions that are compiled later are resolved among these.
+        self._codegen._rtlinker._defined |= names
 
     def _get_module_for_linking(self) -> ll.ModuleRef:
         if self._shared_module is None:

@@ -66,7 +66,7 @@ def _foreign(registered: Any) -> Iterator[Any]:
     """What of a registered item isn't numba's: the item, what it was made from, or what numba has wrapped."""
     item = registered[0] if isinstance(registered, tuple) else registered
     if isinstance(item, type):
-        item = next((vars(item)[name] for name in _OVERLOADS if name in vars(item)), item)
+        item = next((getattr(item, name) for name in _OVERLOADS if name in vars(item)), item)
     if not isinstance(item, (type, FunctionType)):
         return
     if not _numbas(item):
