@@ -32,7 +32,9 @@ class _Loader:
         assert module.__spec__ is not None
         module.__spec__.loader = module.__loader__ = self._loader
         self._loader.exec_module(module)
-        init()
+        # A program that imports the adapter, and by that numba, as a rule installs it; else the entry point does.
+        if "guardcache.numba" not in sys.modules:
+            init()
 
 
 class _Finder:

@@ -191,13 +191,16 @@ def test_what_has_changed_is_compiled_and_named(stored: Stored, tmp_path: Path) 
     assert told.outcomes()["fibonacci(int64)"] == "hit"
 
 
-def test_another_version_of_llvmlite_is_named(stored: Stored) -> None:
+def test_another_machine_or_version_is_named(stored: Stored) -> None:
     before = "from guardcache.numba import _description as d; found = {**d._versions(), 'llvmlite': '0.1'}; "
     before += "d._versions = lambda: found"
     told = run(stored.base / "first", PROGRAM, ["low(2.0)"], stored.cache, before=before)
     assert told.results["low(2.0)"] == stored.plain["low(2.0)"]
     assert told.outcomes() == {"low(float64)": "miss"}
     assert "environment.llvmlite" in told.explained
+    told = run(stored.base / "first", PROGRAM, ["low(2.0)"], stored.cache, NUMBA_CPU_NAME="generic")
+    assert told.outcomes() == {"low(float64)": "miss"}
+    assert "environment.cpu" in told.explained
 
 
 ASIDE = """

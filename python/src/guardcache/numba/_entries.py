@@ -57,9 +57,13 @@ class Stored(NamedTuple):
 # ---- storing ----
 
 
-def dump(result: CompileResult, functions: Sequence[FunctionType]) -> bytes:
+def dump(result: CompileResult | None, functions: Sequence[FunctionType]) -> bytes:
     """`functions` are those that were told, the one that was compiled first. `CannotStore` says why it can't."""
+    if result is None:
+        raise CannotStore("numba had it already")
     _check(result)
+    if not functions:
+        raise CannotStore("it couldn't be told")
     library, _, (code, bitcode) = result.library.serialize_using_object_code()
     _check_symbols(_elf.Object(code))
     stored = Stored(
@@ -97,9 +101,9 @@ def _generator(result: CompileResult) -> FunctionDescriptor | None:
 
 def _check(result: CompileResult) -> None:
     if result.lifted:
-        raise CannotStore("it has loops or blocks that run as Python")
+        raise CannotStore("it uses lifted code, which runs as Python")
     if result.library.has_dynamic_globals:
-        raise CannotStore("it has addresses of this process in it: a ctypes function, or a large array")
+        raise CannotStore("it uses dynamic globals, addresses of this process: of a ctypes function, or a large array")
     if mangled(result.fndesc) != result.fndesc.mangled_name:
         raise CannotStore("its symbol isn't made as usual")
 

@@ -23,6 +23,7 @@ from numba.core.registry import cpu_target
 from guardcache import Compiled, Graph, Hit
 from guardcache.adapter import Adapter, Patches, Task
 from guardcache.numba import _description, _entries, _packages
+from guardcache.numba._unkeyed import Unkeyed
 
 Original = Callable[[Any, Any], Any]
 
@@ -92,14 +93,16 @@ class _Call:
 
     def _describe(self) -> Graph:
         self._dispatcher.targetctx.refresh()
-        graph, self._functions = self._describer.describe(self._dispatcher, self._signature)
+        try:
+            graph, self._functions = self._describer.describe(self._dispatcher, self._signature)
+        except Unkeyed as unkeyed:
+            self._handover.refused = str(unkeyed)
+            raise
         return graph
 
     def _build(self) -> tuple[Any, Compiled]:
         entry_point = self._original(self._dispatcher, self._signature)
         result = self._handover.compiled
-        if result is None or not self._functions:
-            return entry_point, Compiled(b"", do_not_store="numba has compiled it already")
         try:
             return entry_point, Compiled(_entries.dump(result, self._functions))
         except _entries.CannotStore as reason:
@@ -114,7 +117,7 @@ class _Call:
         """As numba's own cache does where ``cache=True`` was asked for in vain."""
         function = self._dispatcher.py_func
         code = function.__code__
-        text = f'Cannot cache compiled function "{function.__name__}": {reason}'
+        text = f'Cannot cache compiled function "{function.__name__}" as {reason}'
         warnings.warn_explicit(text, NumbaWarning, code.co_filename, code.co_firstlineno)
 
 
@@ -128,7 +131,7 @@ class _Handover(_Cache):  # type: ignore[misc]
         self.compiled: CompileResult | None = None
         """What it has compiled."""
         self.refused = ""
-        """Why that can't be stored."""
+        """Why that isn't stored."""
 
     @property
     def cache_path(self) -> str:
