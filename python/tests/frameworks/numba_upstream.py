@@ -17,8 +17,9 @@ import unittest
 from collections.abc import Iterator
 from typing import Any
 
-import guardcache.numba
 from numba.tests import test_caching
+
+import guardcache.numba
 
 _INDEX = "it reads numba's index files"
 
