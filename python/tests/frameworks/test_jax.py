@@ -365,7 +365,7 @@ def test_uninstalling_puts_everything_back(directory: Path) -> None:
     before = [getattr(compiler, name) for name in names]
     guardcache.jax.install(directory)
     assert [getattr(compiler, name) for name in names] != before
-    assert jax.config.jax_compilation_cache_dir == str(directory / "xla")
+    assert jax.config.jax_compilation_cache_dir == str(directory / "sub" / "xla")
     assert guardcache.jax.is_installed()
     guardcache.jax.install(directory)
     guardcache.jax.uninstall()

@@ -18,7 +18,7 @@ log = logging.getLogger("guardcache.jax")
 _settings: Any = jax.config
 
 # Below the cache directory: what XLA itself keeps between processes.
-_XLA_DIRECTORY = "xla"
+_XLA_DIRECTORY = os.path.join("sub", "xla")
 
 
 class _Adapter(Adapter):
@@ -29,7 +29,7 @@ class _Adapter(Adapter):
         self._directory: str | None = None
         """Where XLA keeps its own, if this adapter said so."""
         if _settings.jax_compilation_cache_dir is None:
-            self._directory = os.path.join(self.cache.directory, _XLA_DIRECTORY)
+            self._directory = os.path.abspath(os.path.join(self.cache.directory, _XLA_DIRECTORY))
             _settings.update("jax_compilation_cache_dir", self._directory)
 
     def close(self) -> None:
