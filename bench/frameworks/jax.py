@@ -6,7 +6,7 @@ Each way begins with an empty directory and a cold process; then, for each chang
 Rows are JSON, a line each. Times are of all first calls together, from the choice of the cache on (so with the import
 of guardcache) to the last result; of several processes the fastest counts.
 
-This file doesn't import JAX, whose name it has: processes of their own do (jax_process.py).
+This file doesn't import JAX, whose name it has: processes of their own do (jax_runs/process.py).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Any
 import guardcache
 
 HERE = Path(__file__).resolve().parent
-PROGRAMS = HERE / "jax_programs.py"
+PROGRAMS = HERE / "jax_runs" / "programs.py"
 CASES = ("10 functions", "flax", "equinox")
 CHANGES = ("same", "renamed", "reordered", "moved", "other machine")
 WAYS = ("own", "ours")
@@ -104,7 +104,7 @@ class Bench:
         command = [
             sys.executable,
             "-P",
-            str(HERE / "jax_process.py"),
+            str(HERE / "jax_runs" / "process.py"),
             str(source),
             self.case,
             way,

@@ -1,7 +1,7 @@
 """One process of bench/frameworks/jax.py: compiles what a program has, through JAX's own store or guardcache, and says
 what it took, what was found, and what came out.
 
-    python -P jax_process.py PROGRAMS CASE own|ours DIRECTORY ORDER
+    python process.py PROGRAMS CASE own|ours DIRECTORY ORDER
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ import sys
 import time
 from typing import Any
 
-import jax
 import numpy as np
 from jax._src import monitoring
+
+import jax
 
 
 def load(path: str) -> Any:

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
+
+import jax
 
 Call = tuple[Callable[..., Any], tuple[Any, ...]]
 
