@@ -91,6 +91,9 @@ typedef struct gcache_compile_options {
     gcache_post_load_fn post_load; /* NULL: hits are handed out as they are. With a group a refused one is compiled by its
                                       member alone */
     gcache_group const *group;     /* NULL: each decides for itself */
+    char const *flight;            /* the caller's name for what one compile will serve ("batch 9-16"): of all that miss a key
+                                      with it one compiles, and the others wait. NULL: of those with the same hints, or of
+                                      all while nothing is stored under the key */
 } gcache_compile_options;
 
 #define GCACHE_COMPILE_OPTIONS_INIT { .size = sizeof(gcache_compile_options) }

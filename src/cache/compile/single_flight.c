@@ -125,11 +125,19 @@ follow(gcache_compile *c)
 
 /* ---- the lease ---- */
 
-/* Nothing stored: everybody who wants the key waits. Something stored for other shapes: only who has the same hints. */
+/*
+ * With a flight: who names the same one waits. Else, nothing stored: everybody who wants the key waits; something stored for
+ * other shapes: only who has the same hints.
+ */
 static void
-name_lease(gci_context const *context, gcache_reason reason, gci_buf *name)
+name_lease(gci_context const *context, char const *flight, gcache_reason reason, gci_buf *name)
 {
     gci_buf_append(name, context->key.bytes, sizeof context->key.bytes);
+    if (flight != NULL) {
+        gci_buf_append_char(name, '\n');
+        gci_buf_append_text(name, flight);
+        return;
+    }
     if (reason == GCACHE_REASON_NO_KEY)
         return;
     for (size_t i = 0; i < context->hints.count; i++) {
@@ -140,23 +148,21 @@ name_lease(gci_context const *context, gcache_reason reason, gci_buf *name)
     }
 }
 
-/* As gci_lease_take, for the lease that a miss with reason needs. */
+/* As gci_lease_take, for the lease that the present miss needs. */
 static gcache_status
-take_lease_for(gci_context const *context, gcache_reason reason, uint64_t timeout_ns, gci_lease **out_lease,
-               bool *out_waited, gcache_error *error)
+take_lease_for(gcache_compile *c, gci_context const *context, bool *out_waited, gcache_error *error)
 {
     uint64_t start = gci_clock_steady_ns();
     gci_buf name;
 
-    *out_lease = NULL;
     *out_waited = false;
     gci_buf_init(&name, LEASE_NAME_BYTES_MAX);
-    name_lease(context, reason, &name);
+    name_lease(context, c->options.flight, gci_result_local_reason(c->result), &name);
     gcache_status status = name.failed ? gci_fail_memory(error)
-                                       : gci_lease_take(context->cache->store, gci_buf_view(&name), timeout_ns,
-                                                        out_lease, out_waited, error);
+                                       : gci_lease_take(c->cache->store, gci_buf_view(&name), c->options.lease_timeout_ns,
+                                                        &c->lease, out_waited, error);
     gci_buf_clear(&name);
-    gci_report_lease(context, status, *out_lease, *out_waited, gci_clock_steady_ns() - start);
+    gci_report_lease(context, status, c->lease, *out_waited, gci_clock_steady_ns() - start);
     return status;
 }
 
@@ -188,6 +194,14 @@ wait_for_fleet(gcache_compile *c, gci_view name)
     }
 }
 
+/* Something is stored under the key now, for other hints: who has the same hints no longer waits for the lease of the key. */
+static bool
+has_outgrown(gcache_compile const *c, gcache_reason asked)
+{
+    return c->options.flight == NULL && asked == GCACHE_REASON_NO_KEY &&
+           gci_result_local_reason(c->result) != GCACHE_REASON_NO_KEY;
+}
+
 /* One of all hosts compiles. As wait_for_fleet. */
 static gcache_status
 take_fleet_lease(gcache_compile *c)
@@ -202,14 +216,12 @@ take_fleet_lease(gcache_compile *c)
     gci_buf_init(&name, LEASE_NAME_BYTES_MAX);
     gcache_status status = gci_context_init(&context, c->cache, c->graph, c->hints, c->options.request, &trouble);
     if (status == GCACHE_OK)
-        name_lease(&context, asked, &name);
+        name_lease(&context, c->options.flight, asked, &name);
     status = status == GCACHE_OK && !name.failed ? wait_for_fleet(c, gci_buf_view(&name)) : GCACHE_MISS;
     gci_context_clear(&context);
     gci_buf_clear(&name);
-    bool stored_for_others = asked == GCACHE_REASON_NO_KEY && gci_result_local_reason(c->result) != GCACHE_REASON_NO_KEY;
-    if (status != GCACHE_MISS || c->fleet_lease == NULL || !stored_for_others)
+    if (status != GCACHE_MISS || c->fleet_lease == NULL || !has_outgrown(c, asked))
         return status;
-    /* As in take_lease: who has the same hints no longer waits for this lease. */
     gci_fleet_lease_release(c->fleet_lease);
     c->fleet_lease = NULL;
     return take_fleet_lease(c);
@@ -231,8 +243,7 @@ take_one_lease(gcache_compile *c, bool *out_waited)
 
     gcache_status status = gci_context_init(&context, c->cache, c->graph, c->hints, c->options.request, &trouble);
     if (status == GCACHE_OK)
-        status = take_lease_for(&context, gci_result_local_reason(c->result), c->options.lease_timeout_ns, &c->lease, out_waited,
-                                &trouble);
+        status = take_lease_for(c, &context, out_waited, &trouble);
     gci_context_clear(&context);
     if (status == GCACHE_ERROR_BUSY)
         c->result->reason = GCACHE_REASON_LEASE_TIMEOUT;
@@ -264,8 +275,7 @@ take_lease(gcache_compile *c)
         return status;
     if (asked != GCACHE_REASON_NO_KEY && !waited) {
         c->result->reason = told;
-    } else if (asked == GCACHE_REASON_NO_KEY && gci_result_local_reason(c->result) != GCACHE_REASON_NO_KEY) {
-        /* Something is stored under the key now, for other hints: who has the same hints no longer waits for this lease. */
+    } else if (has_outgrown(c, asked)) {
         gci_lease_release(c->lease);
         c->lease = NULL;
         return take_lease(c);
