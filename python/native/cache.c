@@ -339,7 +339,7 @@ int
 context_read(native_state *state, PyObject *graph, PyObject *mapping, PyObject *asked, lookup_context *out_context)
 {
     *out_context = (lookup_context){ 0 };
-    if ((out_context->graph = graph_finished(state, graph)) == NULL
+    if ((out_context->graph = graph_given(state, graph)) == NULL
         || hints_read(mapping, &out_context->hints) < 0 || request_read(asked, &out_context->request) < 0)
         return -1;
     return 0;
@@ -378,22 +378,41 @@ attachment_names(gcache_result const *result)
     return tuple;
 }
 
-/* (key, entry, payload, metadata, guards, renames, renamed, variant, priority, compile_ns, note, attachments, tier) */
+static PyObject *
+deltas_dict(gcache_result const *result)
+{
+    PyObject *dict = PyDict_New();
+
+    for (size_t i = 0; dict != NULL && i < result->delta_count; i++) {
+        PyObject *value = PyLong_FromLongLong(result->deltas[i].value);
+        if (value == NULL || PyDict_SetItemString(dict, result->deltas[i].name, value) < 0)
+            Py_CLEAR(dict);
+        Py_XDECREF(value);
+    }
+    return dict;
+}
+
+/* (key, entry, payload, metadata, guards, renames, renamed, variant, priority, compile_ns, note, attachments, tier, deltas) */
 PyObject *
-hit_tuple(native_state *state, PyObject *cache, gcache_result *result)
+hit_tuple_with(PyObject *payload, gcache_result const *result)
 {
     char hex[GCACHE_KEY_HEX_SIZE];
-    PyObject *payload = payload_new(state, cache, result);
 
     if (payload == NULL)
         return NULL;
     gcache_key_to_hex(&result->key, hex);
-    return Py_BuildValue("(ssNy#NNNsLKsNs)", hex, result->entry, payload,
+    return Py_BuildValue("(ssNy#NNNsLKsNsN)", hex, result->entry, payload,
                          result->metadata_size > 0 ? result->metadata : "", (Py_ssize_t)result->metadata_size,
                          text_tuple(result->guards, result->guard_count), renames_list(result),
                          PyBool_FromLong(result->renamed), result->variant, (long long)result->priority,
                          (unsigned long long)result->compile_ns, result->note, attachment_names(result),
-                         result->tier != NULL ? result->tier : "");
+                         result->tier != NULL ? result->tier : "", deltas_dict(result));
+}
+
+PyObject *
+hit_tuple(native_state *state, PyObject *cache, gcache_result *result)
+{
+    return hit_tuple_with(payload_new(state, cache, result), result);
 }
 
 /* (key, reason, note, local_reason) */
@@ -540,16 +559,16 @@ cache_attachment(PyObject *self, PyObject *args)
 
 /* ---- insert ---- */
 
-/* (stored, reason, key, entry, existed, verdict) */
+/* (stored, reason, key, entry, existed, verdict, shadows) */
 static PyObject *
 inserted_tuple(gcache_inserted const *inserted)
 {
     char hex[GCACHE_KEY_HEX_SIZE];
 
     gcache_key_to_hex(&inserted->key, hex);
-    return Py_BuildValue("(NsssNN)", PyBool_FromLong(inserted->outcome == GCACHE_OK),
+    return Py_BuildValue("(NsssNNs)", PyBool_FromLong(inserted->outcome == GCACHE_OK),
                          gcache_reason_name(inserted->reason), hex, inserted->entry,
-                         PyBool_FromLong(inserted->existed), verdict_tuple(&inserted->verdict));
+                         PyBool_FromLong(inserted->existed), verdict_tuple(&inserted->verdict), inserted->shadows);
 }
 
 /* insert(graph, hints, entry) */
@@ -569,7 +588,7 @@ cache_insert(PyObject *self, PyObject *args)
     gcache *cache = cache_enter(self);
     if (cache == NULL)
         return NULL;
-    gcache_graph *graph = graph_finished(state, object);
+    gcache_graph *graph = graph_given(state, object);
     bool readable = graph != NULL && hints_read(mapping, &values) == 0 && entry_read(given, &entry) == 0;
     if (readable) {
         Py_BEGIN_ALLOW_THREADS
@@ -604,6 +623,7 @@ static PyMethodDef cache_methods[] = {
     { "remove", cache_remove, METH_VARARGS, NULL },
     { "verify", cache_verify, METH_NOARGS, NULL },
     { "begin", cache_begin, METH_VARARGS, NULL },
+    { "get_or_compile", cache_get_or_compile, METH_VARARGS, NULL },
     { "timings", cache_timings, METH_VARARGS, NULL },
     { "export", cache_export, METH_VARARGS, NULL },
     { "import_file", cache_import, METH_VARARGS, NULL },

@@ -7,8 +7,8 @@
  * Graph: a description under construction, then finished.
  *
  * 1. graph is never NULL in an object that Python can reach.
- * 2. finished is set by the first call that needs the key, under the interpreter lock; from then on nothing is added,
- *    so library calls may read the graph without the lock.
+ * 2. finished is set by the first call that needs the key, under the interpreter lock and whether or not there is one; from
+ *    then on nothing is added, so library calls may read the graph without the lock.
  */
 typedef struct graph_object {
     PyObject_HEAD
@@ -87,20 +87,26 @@ graph_dealloc(PyObject *self)
 }
 
 gcache_graph *
-graph_finished(native_state *state, PyObject *object)
+graph_given(native_state *state, PyObject *object)
 {
-    gcache_key key;
-    gcache_error error;
-
     if (Py_TYPE(object) != state->graph_type) {
         PyErr_SetString(PyExc_TypeError, "a guardcache.Graph is needed");
         return NULL;
     }
-    graph_object *self = graph_of(object);
-    if (gcache_graph_key(self->graph, &key, &error) != GCACHE_OK)
+    graph_of(object)->finished = true;
+    return graph_of(object)->graph;
+}
+
+gcache_graph *
+graph_finished(native_state *state, PyObject *object)
+{
+    gcache_graph *graph = graph_given(state, object);
+    gcache_key key;
+    gcache_error error;
+
+    if (graph != NULL && gcache_graph_key(graph, &key, &error) != GCACHE_OK)
         return (gcache_graph *)raise_error(state, &error);
-    self->finished = true;
-    return self->graph;
+    return graph;
 }
 
 /* The graph for a call that adds to it. */

@@ -31,6 +31,20 @@ raise_error(native_state *state, gcache_error const *error)
     return NULL;
 }
 
+PyObject *
+take_raised(void)
+{
+    PyObject *type, *value, *traceback;
+
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    if (value != NULL && traceback != NULL)
+        PyException_SetTraceback(value, traceback);
+    Py_XDECREF(type);
+    Py_XDECREF(traceback);
+    return value;
+}
+
 static PyObject *
 library_version(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none))
 {
@@ -57,6 +71,7 @@ static PyMethodDef module_methods[] = {
     { "version", library_version, METH_NOARGS, NULL },
     { "reasons", library_reasons, METH_NOARGS, NULL },
     { "settings", library_settings, METH_VARARGS, NULL },
+    { "kinds_load", library_kinds_load, METH_VARARGS, NULL },
     { "signing_key_read", library_signing_key_read, METH_VARARGS, NULL },
     { "signing_key_make", library_signing_key_make, METH_VARARGS, NULL },
     { "places", bytes_places, METH_VARARGS, NULL },

@@ -9,8 +9,7 @@
  * Only the stable ABI (Python 3.11) is used: one wheel serves every later Python.
  *
  * Threads: what belongs to a Python object is touched under the interpreter lock; library calls that may wait or take
- * long run without it. A graph is finished (its key computed) before the lock is let go, for a finished graph may be
- * read by many.
+ * long run without it. A graph is finished before the lock is let go, for a finished graph may be read by many.
  */
 #ifndef GUARDCACHE_NATIVE_H
 #define GUARDCACHE_NATIVE_H
@@ -43,6 +42,8 @@ native_state *state_of(PyObject *object);
 
 /* Raises the Python exception that stands for error; NULL, so that callers can return it. */
 PyObject *raise_error(native_state *state, gcache_error const *error);
+/* The exception that is set, which is cleared. */
+PyObject *take_raised(void);
 
 /* ---- convert.c ---- */
 
@@ -108,7 +109,9 @@ int value_read(native_state *state, gcache_graph *graph, PyObject *object, gcach
 
 extern PyType_Spec graph_spec;
 
-/* The finished description in a Python Graph; NULL with an exception set. */
+/* The description in a Python Graph, to which nothing is added any more; NULL with an exception set. */
+gcache_graph *graph_given(native_state *state, PyObject *object);
+/* The same, but without a key it is NULL with an exception set, too. */
 gcache_graph *graph_finished(native_state *state, PyObject *object);
 
 /* ---- the other types ---- */
@@ -126,6 +129,7 @@ void user_tier_leave(PyObject *object);
 
 /* settings(directory, namespace): the options of Cache that environment and config.json set, as a dict. */
 PyObject *library_settings(PyObject *module, PyObject *args);
+PyObject *library_kinds_load(PyObject *module, PyObject *args);
 /* signing_key_read(file) gives id, secret, algorithm and public key; signing_key_make(file, id, algorithm). */
 PyObject *library_signing_key_read(PyObject *module, PyObject *args);
 PyObject *library_signing_key_make(PyObject *module, PyObject *args);
@@ -141,8 +145,14 @@ PyObject *verdict_tuple(gcache_verdict const *verdict);
 PyObject *payload_new(native_state *state, PyObject *cache, gcache_result *result);
 gcache_result const *payload_result(PyObject *payload);
 
+/* The same of a result that belongs to somebody else: its bytes are copied, its attachments are there until payload_end. */
+PyObject *payload_lend(native_state *state, PyObject *cache, gcache_result const *result);
+void payload_end(PyObject *payload);
+
 /* What lookup returns of a hit; takes over *result as payload_new does. */
 PyObject *hit_tuple(native_state *state, PyObject *cache, gcache_result *result);
+/* The same with a payload, a reference to which it takes over, that was lent. */
+PyObject *hit_tuple_with(PyObject *payload, gcache_result const *result);
 /* What it returns of a miss. */
 PyObject *miss_tuple(gcache_result const *result);
 
@@ -158,6 +168,7 @@ PyObject *cache_entries(PyObject *self, PyObject *args);
 PyObject *cache_remove(PyObject *self, PyObject *args);
 PyObject *cache_verify(PyObject *self, PyObject *none);
 PyObject *cache_begin(PyObject *self, PyObject *args);
+PyObject *cache_get_or_compile(PyObject *self, PyObject *args);
 PyObject *cache_explain_past(PyObject *self, PyObject *args);
 PyObject *cache_timings(PyObject *self, PyObject *args);
 PyObject *cache_export(PyObject *self, PyObject *args);
@@ -194,17 +205,25 @@ int context_read(native_state *state, PyObject *graph, PyObject *mapping, PyObje
                   lookup_context *out_context);
 void context_clear(lookup_context *context);
 
+/* A mapping of names to numbers; None is the empty one. */
+typedef struct native_deltas {
+    gcache_delta *items;
+    size_t count;
+    PyObject *owner;
+} native_deltas;
+
 typedef struct native_entry {
     gcache_entry view;
     native_texts guards;
     native_pairs requirements;
+    native_deltas deltas;
     gcache_attachment *attachments;
     Py_buffer *buffers;        /* payload, metadata, identity, attachments */
     size_t buffer_count;
 } native_entry;
 
 /*
- * From a tuple (guards, payload, metadata, variant, priority, requirements, compile_ns, label, identity, attachments);
+ * From a tuple (guards, payload, metadata, variant, priority, requirements, compile_ns, label, identity, attachments, deltas);
  * attachments are tuples (name, bytes, executable).
  */
 int entry_read(PyObject *tuple, native_entry *out_entry);

@@ -11,22 +11,52 @@ typedef struct payload_object {
     PyObject_HEAD
     PyObject *cache;
     gcache_result result;
+    PyObject *copy; /* of the bytes, where the result is somebody else's; NULL: it is ours */
 } payload_object;
 
-PyObject *
-payload_new(native_state *state, PyObject *cache, gcache_result *result)
+static payload_object *
+payload_make(native_state *state, PyObject *cache, gcache_result const *result)
 {
     allocfunc alloc = (allocfunc)PyType_GetSlot(state->payload_type, Py_tp_alloc);
     payload_object *self = (payload_object *)alloc(state->payload_type, 0);
 
-    if (self == NULL) {
-        gcache_result_clear(result);
+    if (self == NULL)
         return NULL;
-    }
     self->result = *result;
     self->cache = Py_NewRef(cache);
     cache_use(cache);
+    return self;
+}
+
+PyObject *
+payload_new(native_state *state, PyObject *cache, gcache_result *result)
+{
+    payload_object *self = payload_make(state, cache, result);
+
+    if (self == NULL)
+        gcache_result_clear(result);
     return (PyObject *)self;
+}
+
+PyObject *
+payload_lend(native_state *state, PyObject *cache, gcache_result const *result)
+{
+    PyObject *copy = PyBytes_FromStringAndSize(result->payload, (Py_ssize_t)result->payload_size);
+    payload_object *self = copy == NULL ? NULL : payload_make(state, cache, result);
+
+    if (self == NULL)
+        Py_XDECREF(copy);
+    else
+        self->copy = copy;
+    return (PyObject *)self;
+}
+
+void
+payload_end(PyObject *payload)
+{
+    gcache_result *result = &((payload_object *)payload)->result;
+
+    *result = (gcache_result){ .size = sizeof *result, .outcome = GCACHE_MISS, .variant = "", .note = "" };
 }
 
 gcache_result const *
@@ -42,7 +72,9 @@ payload_dealloc(PyObject *self)
     freefunc free_object = (freefunc)PyType_GetSlot(type, Py_tp_free);
     payload_object *payload = (payload_object *)self;
 
-    gcache_result_clear(&payload->result);
+    if (payload->copy == NULL)
+        gcache_result_clear(&payload->result);
+    Py_CLEAR(payload->copy);
     cache_unuse(payload->cache);
     Py_CLEAR(payload->cache);
     free_object(self);
@@ -53,7 +85,10 @@ static int
 payload_get_buffer(PyObject *self, Py_buffer *view, int flags)
 {
     gcache_result const *result = payload_result(self);
+    PyObject *copy = ((payload_object *)self)->copy;
 
+    if (copy != NULL)
+        return PyBuffer_FillInfo(view, self, PyBytes_AsString(copy), PyBytes_Size(copy), 1, flags);
     return PyBuffer_FillInfo(view, self, (void *)(uintptr_t)result->payload, (Py_ssize_t)result->payload_size, 1, flags);
 }
 

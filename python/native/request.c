@@ -85,6 +85,30 @@ attachment_read(native_entry *entry, PyObject *tuple, gcache_attachment *out_att
     return 0;
 }
 
+static int
+deltas_read(PyObject *mapping, native_deltas *out_deltas)
+{
+    if (mapping == Py_None)
+        return 0;
+    if ((out_deltas->owner = PyMapping_Items(mapping)) == NULL)
+        return -1;
+    size_t count = (size_t)PyList_Size(out_deltas->owner);
+    if ((out_deltas->items = PyMem_Calloc(count + 1, sizeof *out_deltas->items)) == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (; out_deltas->count < count; out_deltas->count++) {
+        PyObject *item = PyList_GetItem(out_deltas->owner, (Py_ssize_t)out_deltas->count);
+        gcache_delta *delta = &out_deltas->items[out_deltas->count];
+        if ((delta->name = text_of(PyTuple_GetItem(item, 0))) == NULL)
+            return -1;
+        delta->value = PyLong_AsLongLong(PyTuple_GetItem(item, 1));
+        if (delta->value == -1 && PyErr_Occurred())
+            return -1;
+    }
+    return 0;
+}
+
 /* Payload, metadata and identity come first among the buffers. */
 #define ENTRY_BUFFERS 3
 
@@ -122,14 +146,16 @@ entry_read(PyObject *tuple, native_entry *out_entry)
     PyObject *requirements;
     PyObject *identity;
     PyObject *attachments;
+    PyObject *deltas;
     long long priority;
     unsigned long long compile_ns;
 
     *out_entry = (native_entry){ .view = GCACHE_ENTRY_INIT };
     gcache_entry *view = &out_entry->view;
-    if (!PyArg_ParseTuple(tuple, "OOOzLOKzOO!", &guards, &payload, &metadata, &view->variant, &priority, &requirements,
-                          &compile_ns, &view->label, &identity, &PyTuple_Type, &attachments)
+    if (!PyArg_ParseTuple(tuple, "OOOzLOKzOO!O", &guards, &payload, &metadata, &view->variant, &priority, &requirements,
+                          &compile_ns, &view->label, &identity, &PyTuple_Type, &attachments, &deltas)
         || texts_read(guards, &out_entry->guards) < 0 || pairs_read(requirements, &out_entry->requirements) < 0
+        || deltas_read(deltas, &out_entry->deltas) < 0
         || entry_buffers(out_entry, payload, metadata, identity, attachments) < 0)
         return -1;
     view->guards = out_entry->guards.items;
@@ -138,6 +164,8 @@ entry_read(PyObject *tuple, native_entry *out_entry)
     view->requires_ = out_entry->requirements.items;
     view->requires_count = out_entry->requirements.count;
     view->compile_ns = compile_ns;
+    view->deltas = out_entry->deltas.items;
+    view->delta_count = out_entry->deltas.count;
     return 0;
 }
 
@@ -150,4 +178,6 @@ entry_clear(native_entry *entry)
     PyMem_Free(entry->attachments);
     texts_clear(&entry->guards);
     pairs_clear(&entry->requirements);
+    PyMem_Free(entry->deltas.items);
+    Py_CLEAR(entry->deltas.owner);
 }

@@ -12,28 +12,8 @@
 `guardcache.torch.install()` puts it under ``torch.compile``.
 """
 
-from guardcache._cache import (
-    Attachment,
-    Cache,
-    Compiled,
-    Durability,
-    Entry,
-    Hit,
-    Inserted,
-    Miss,
-    Problem,
-    Reason,
-    Site,
-    Synced,
-    TierAnswer,
-    TierState,
-    Transfer,
-    Trust,
-    Verified,
-    default_directory,
-    open,
-    settings,
-)
+from guardcache._cache import Cache, Durability, Trust, default_directory, open, settings
+from guardcache._compile import Compile, Compiled, Fresh
 from guardcache._errors import (
     ArgumentError,
     BusyError,
@@ -55,8 +35,24 @@ from guardcache._errors import (
 )
 from guardcache._graph import Graph
 from guardcache._guards import Guards, Verdict
-from guardcache._native import Compile
+from guardcache._kinds import load_kinds
 from guardcache._native import version as _version
+from guardcache._options import Asked, CompileAsked, Variant
+from guardcache._results import (
+    Attachment,
+    Entry,
+    Hit,
+    Inserted,
+    Miss,
+    Problem,
+    Reason,
+    Site,
+    Synced,
+    TierAnswer,
+    TierState,
+    Transfer,
+    Verified,
+)
 from guardcache._signing import SigningAlgorithm, SigningKey
 from guardcache._tier import Tier, TierCall, TierLease, TierObject
 from guardcache._values import Enum, Hint, Hints, Node, Size, Symbolic, Tensor, Value
@@ -65,11 +61,13 @@ __version__ = _version()
 
 __all__ = [
     "ArgumentError",
+    "Asked",
     "Attachment",
     "BusyError",
     "BypassError",
     "Cache",
     "Compile",
+    "CompileAsked",
     "Compiled",
     "CorruptError",
     "DescriptionError",
@@ -79,6 +77,7 @@ __all__ = [
     "Error",
     "FencedError",
     "FormatError",
+    "Fresh",
     "Graph",
     "Guards",
     "Hint",
@@ -114,9 +113,11 @@ __all__ = [
     "Trust",
     "UntrustedError",
     "Value",
+    "Variant",
     "Verdict",
     "Verified",
     "default_directory",
+    "load_kinds",
     "open",
     "settings",
 ]

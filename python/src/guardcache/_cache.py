@@ -11,30 +11,44 @@ import warnings
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any, Literal, NamedTuple, TypeAlias, Union
+from typing import Any, TypeAlias, Union, Unpack
 
 from guardcache import _native
-from guardcache._errors import ArgumentError, BusyError, BypassError, NotStoredWarning
+from guardcache._compile import Call, Compile, Compiled, Fresh
+from guardcache._errors import ArgumentError, BusyError
 from guardcache._graph import Graph
-from guardcache._guards import Verdict, make_verdict
-from guardcache._native import Compile
+from guardcache._guards import make_verdict
+from guardcache._kinds import load_kinds
+from guardcache._options import SECOND_NS, Asked, CompileAsked, make_compile_request, make_request, variant_of
+from guardcache._results import (
+    Attachment,
+    Buffer,
+    Entry,
+    Hit,
+    Inserted,
+    Miss,
+    Problem,
+    Reason,
+    Site,
+    Synced,
+    TierAnswer,
+    TierState,
+    Transfer,
+    Verified,
+    make_hit,
+    make_miss,
+    make_transfer,
+    payload_of,
+)
 from guardcache._signing import Signing, key_parts, make_key
 from guardcache._tier import Tier
 from guardcache._values import Hints
 
-Buffer: TypeAlias = Union[bytes, bytearray, memoryview]
 Log: TypeAlias = Callable[[str], object]
 Benchmark: TypeAlias = Callable[[], Sequence[float]]
-GuardTest: TypeAlias = Callable[[tuple[str, ...]], object]
 Progress: TypeAlias = Callable[[int, int], object]
 Tiers: TypeAlias = Union[str, Iterable[Union[str, Tier]]]
-Group: TypeAlias = tuple[str, int]
-"""Processes that decide alike: its name, which is of one run of a job alone, and how many members there are."""
-
-_SECOND_NS = 1_000_000_000
-
 # How long the end of the interpreter waits for a tier's method that some thread is in.
 _ENDING_SECONDS = 2.0
 
@@ -46,28 +60,6 @@ _STILL_SECONDS = 4.0
 _FLUSH_SECONDS = 0.5
 
 _open: weakref.WeakSet[Cache] = weakref.WeakSet()
-
-
-class Reason(enum.StrEnum):
-    """Why a lookup missed, or an insert was refused: the library's closed list (`guardcache/status.h`)."""
-
-    NONE = ""
-    """There is none: it was a hit, or it was stored."""
-    NO_KEY = "no_key"
-    GUARD_FALSE = "guard_false"
-    GUARD_ERROR = "guard_error"
-    REQUIREMENT = "requirement"
-    NAMES = "names"
-    VARIANT = "variant"
-    EVICTED = "evicted"
-    CORRUPT = "corrupt"
-    UNREADABLE = "unreadable"
-    REMOTE_UNAVAILABLE = "remote_unavailable"
-    REMOTE_TIMEOUT = "remote_timeout"
-    BYPASS = "bypass"
-    DISABLED = "disabled"
-    LEASE_TIMEOUT = "lease_timeout"
-    REFRESH = "refresh"
 
 
 class Durability(enum.IntEnum):
@@ -92,236 +84,6 @@ class Trust(enum.IntEnum):
     """Everybody's, if signed with a key of ours: opening is refused without `signing` and `require_signature`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """A stored candidate whose guards hold. Always true."""
-
-    key: str
-    entry: str
-    """The entry's id."""
-    payload: memoryview
-    """The compiler's bytes, verified; not copied, and valid as long as the view lives."""
-    metadata: bytes
-    guards: tuple[str, ...]
-    """The candidate's guards in the caller's names: to be added to the caller's own context."""
-    renames: dict[str, str]
-    """The producer's names -> the caller's: of symbols, and of what the description's texts name."""
-    renamed: bool
-    """At least one name differs."""
-    variant: str
-    priority: int
-    compile_ns: int
-    """What compiling had taken: what the hit saved."""
-    note: str
-    attachments: tuple[str, ...]
-    """Names of the files that belong to the entry: see `Cache.place`."""
-    tier: str = "local"
-    """Who had it: ``memory``, ``local`` (the directory), ``group`` (its members' decision), or the tier's
-    URL without credentials."""
-
-    def __bool__(self) -> Literal[True]:
-        return True
-
-
-@dataclass(frozen=True, slots=True)
-class Miss:
-    """Nothing stored holds. Always false."""
-
-    key: str
-    reason: Reason
-    note: str = ""
-    local_reason: Reason = Reason.NONE
-    """Where a tier was in trouble (`Reason.REMOTE_TIMEOUT`, `Reason.REMOTE_UNAVAILABLE`): what the reason would be if
-    it had nothing."""
-
-    def __bool__(self) -> Literal[False]:
-        return False
-
-
-@dataclass(frozen=True, slots=True)
-class Inserted:
-    """What became of an insert; true if the entry is in the cache now."""
-
-    stored: bool
-    reason: Reason | None
-    """Why it was refused."""
-    key: str
-    entry: str
-    existed: bool
-    """An equal entry was there already."""
-    verdict: Verdict
-    """Of the guards for the hints, where hints were given."""
-
-    def __bool__(self) -> bool:
-        return self.stored
-
-
-@dataclass(frozen=True, slots=True)
-class Attachment:
-    """A named file that belongs to an entry. `name` is a relative path below the directory given to `Cache.place`."""
-
-    name: str
-    content: Buffer
-    executable: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Compiled:
-    """What a compile callback of `Cache.get_or_compile` returns."""
-
-    payload: Buffer
-    guards: Iterable[str] = ()
-    metadata: bytes = b""
-    variant: str | None = None
-    priority: int = 0
-    requirements: Mapping[str, str] = field(default_factory=dict)
-    attachments: Iterable[Attachment] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """What a stored entry says about itself."""
-
-    key: str
-    id: str
-    kind: str
-    guards: tuple[str, ...]
-    requirements: dict[str, str]
-    variant: str
-    priority: int
-    sequence: int
-    """Newer is larger, within the key."""
-    compile_ns: int
-    created_ns: int
-    """Nanoseconds since 1970, UTC."""
-    payload_size: int
-    stored_size: int
-    metadata: bytes
-    label: str
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    path: str
-    problem: str
-
-
-@dataclass(frozen=True, slots=True)
-class Verified:
-    """What `Cache.verify` found; true if the cache is whole."""
-
-    keys: int
-    entries: int
-    bytes: int
-    problems: tuple[Problem, ...]
-
-    def __bool__(self) -> bool:
-        return not self.problems
-
-
-@dataclass(frozen=True, slots=True)
-class TierState:
-    """A tier as it stands, and what this cache has asked of it."""
-
-    name: str
-    """Its URL without credentials, or what a `Tier` is called."""
-    read_only: bool
-    left_alone: bool
-    """It was in trouble a moment ago: lookups don't ask it for now."""
-    counts: dict[str, int]
-    """``asked``, ``hits``, ``misses``, ``timeouts``, ``published``, ...: of `guardcache/fleet.h`."""
-
-
-@dataclass(frozen=True, slots=True)
-class TierAnswer(TierState):
-    """The same, after it was asked whether it is there; true if it answered."""
-
-    answered: bool
-    reason: Reason
-    message: str
-    """Why it didn't, in words."""
-    seconds: float
-    numbers: dict[str, int]
-    """What it says of itself."""
-
-    def __bool__(self) -> bool:
-        return self.answered
-
-
-class Synced(NamedTuple):
-    """What `Cache.sync` did."""
-
-    keys: int
-    """That were compared."""
-    pushed: int
-    pulled: int
-    present: int
-    """On both sides already."""
-    left_out: int
-    """Damaged, unsigned, too large, or gone meanwhile."""
-
-
-class Site(NamedTuple):
-    """What is tuned."""
-
-    system: str
-    """Whose timings these are: device and versions, or a hash of them."""
-    op: str
-    inputs: str
-    hint: str | None
-    """A size that was assumed in place of the present one."""
-    precision: str
-
-
-class Transfer(NamedTuple):
-    """What went into an export or came out of it."""
-
-    entries: int
-    keys: int
-    attachments: int
-    blobs: int
-    rows: int
-    """Timings, best configurations, bundles."""
-    artifacts: int
-    existed: int
-    """Of an import: entries and blobs that were there already."""
-    unmet: int
-    """Of an import: entries whose requirements aren't met."""
-    left_out: int
-    """What couldn't be read, was no good, or had nobody to vouch for it."""
-    bytes: int
-    """Of the file."""
-    reasons: tuple[str, ...]
-    """Why each of them was left out or isn't met."""
-
-
-def _make_transfer(found: tuple[Any, ...]) -> Transfer:
-    return Transfer._make((*found[:-1], tuple(found[-1])))
-
-
-def _make_miss(found: _native._Miss) -> Miss:
-    key, reason, note, local_reason = found
-    return Miss(key, Reason(reason), note, Reason(local_reason))
-
-
-def _make_hit(found: _native._Hit) -> Hit:
-    return Hit(
-        key=found[0],
-        entry=found[1],
-        payload=memoryview(found[2]),
-        metadata=found[3],
-        guards=found[4],
-        renames=dict(found[5]),
-        renamed=found[6],
-        variant=found[7],
-        priority=found[8],
-        compile_ns=found[9],
-        note=found[10],
-        attachments=found[11],
-        tier=found[12],
-    )
-
-
 def _split_tiers(tiers: Tiers | None) -> tuple[str | None, tuple[Tier, ...]]:
     """The URLs as the library takes them, and the program's own."""
     given = (tiers,) if isinstance(tiers, str) else tuple(tiers or ())
@@ -340,8 +102,8 @@ def _native_tier(tier: Tier) -> _native.UserTier:
         tier._has("lease", "keep", "release"),
         tier._has("walk"),
         tier.read_only,
-        int(tier.ttl * _SECOND_NS),
-        int(tier.timeout * _SECOND_NS),
+        int(tier.ttl * SECOND_NS),
+        int(tier.timeout * SECOND_NS),
     )
 
 
@@ -357,29 +119,6 @@ def _entered(tiers: tuple[Tier, ...]) -> Iterator[tuple[_native.UserTier, ...]]:
         for tier in tiers:
             tier._leave()
         raise
-
-
-def _payload_of(hit: Hit) -> _native.Payload:
-    """It keeps alive what the library knows of the hit."""
-    payload = hit.payload.obj
-    assert isinstance(payload, _native.Payload)
-    return payload
-
-
-def _entry_of(compiled: Compiled, label: str | None) -> _native._Entry:
-    """As the library takes it; it measures the time by itself."""
-    return (
-        tuple(compiled.guards),
-        compiled.payload,
-        compiled.metadata,
-        compiled.variant,
-        compiled.priority,
-        compiled.requirements,
-        0,
-        label,
-        None,
-        tuple((a.name, a.content, a.executable) for a in compiled.attachments),
-    )
 
 
 class Cache:
@@ -465,7 +204,7 @@ class Cache:
                 color,
                 urls,
                 natives,
-                int(flush_timeout * _SECOND_NS),
+                int(flush_timeout * SECOND_NS),
             )
         _open.add(self)
 
@@ -492,46 +231,25 @@ class Cache:
 
     # ---- lookup ----
 
-    def lookup(
-        self,
-        graph: Graph,
-        hints: Hints | None = None,
-        *,
-        variant: str | None = None,
-        expect_variant: str | None = None,
-        provides: Mapping[str, str] | None = None,
-        accept_renames: bool = False,
-        label: str | None = None,
-        sources: Mapping[str, str] | None = None,
-        guard_test: GuardTest | None = None,
-        bypass: str | None = None,
-        why_asked: str | None = None,
-    ) -> Hit | Miss:
+    def lookup(self, graph: Graph, hints: Hints | None = None, **asked: Unpack[Asked]) -> Hit | Miss:
         """Looks for the best stored candidate whose guards hold for `hints`.
 
-        `variant` admits only candidates of that variant, `expect_variant` prefers one; `provides` is compared with
-        the candidates' requirements; `accept_renames` admits candidates whose producer used other names, of symbols or
-        inside texts: the caller renames by the hit's `renames` what it loads.
-        `label` says whose lookup it is and `sources` what the hints are in the user's program (``{"t0":
-        "x.size(0)"}``): both are for explanations. `guard_test` takes the place of evaluating guards.
-        `bypass` says why this can't be cached at all: a miss that is remembered with its reason. `why_asked` says why
-        the caller compiles at all, a reason a line: explanations have it above their own.
+        Options are those of `Asked`. A graph that can't be keyed safely is a miss: `Reason.BYPASS`.
         """
-        request = (variant, expect_variant, provides, accept_renames, label, sources, guard_test, bypass, why_asked)
-        found = self._native.lookup(graph._native, hints, request)
-        return _make_miss(found) if len(found) == 4 else _make_hit(found)
+        found = self._native.lookup(graph._native, hints, make_request("lookup", asked))
+        return make_miss(found) if len(found) == 4 else make_hit(found)
 
     def place(self, hit: Hit, directory: str | os.PathLike[str], names: Iterable[str] | None = None) -> None:
         """Puts the attachments of a hit, or those with these names, in place below `directory`, verified, each
         atomically.
         """
-        payload, place = _payload_of(hit), os.fspath(directory)
+        payload, place = payload_of(hit), os.fspath(directory)
         for name in (None,) if names is None else names:
             self._native.place(payload, place, name)
 
     def attachment(self, hit: Hit, name: str) -> bytes:
         """The verified bytes of an attachment of a hit, for what needs no file."""
-        return self._native.attachment(_payload_of(hit), name)
+        return self._native.attachment(payload_of(hit), name)
 
     # ---- insert ----
 
@@ -550,6 +268,7 @@ class Cache:
         label: str | None = None,
         identity: bytes | None = None,
         attachments: Iterable[Attachment] = (),
+        deltas: Mapping[str, int] | None = None,
     ) -> Inserted:
         """Stores a variant. With `hints`, the guards must hold for them, else it is refused.
 
@@ -567,101 +286,50 @@ class Cache:
             label,
             identity,
             tuple((a.name, a.content, a.executable) for a in attachments),
+            deltas,
         )
-        stored, reason, key, name, existed, verdict = self._native.insert(graph._native, hints, entry)
-        return Inserted(stored, Reason(reason) if reason else None, key, name, existed, make_verdict(verdict))
+        stored, reason, key, name, existed, verdict, shadows = self._native.insert(graph._native, hints, entry)
+        return Inserted(stored, Reason(reason) if reason else None, key, name, existed, make_verdict(verdict), shadows)
 
     def get_or_compile(
         self,
         graph: Graph,
         compile: Callable[[], Compiled],
         hints: Hints | None = None,
-        *,
-        label: str | None = None,
-        provides: Mapping[str, str] | None = None,
-        accept_renames: bool = False,
-        bypass: str | None = None,
-        lease_timeout: float = 0,
-        group: Group | None = None,
-    ) -> Hit | Compiled:
-        """Looks up; on a miss compiles through the callback, once among all threads and processes, and stores the
+        **asked: Unpack[CompileAsked],
+    ) -> Hit | Fresh:
+        """Looks up; on a miss compiles through the function, once among all threads and processes, and stores the
         result.
 
-        Others who want the same wait up to `lease_timeout` seconds (0: the library's default) and find what was
-        stored. A failing callback stores nothing, and its exception is the caller's. `accept_renames` and `bypass` are
-        as in `lookup`. `group` names processes that get the same outcome for the same question, as the ranks of a
-        job have to (``("train-20260501-1402", 64)``): one of them looks up or compiles, the others take its answer.
+        Others who want the same wait and find what was stored. A failing function stores nothing, and its exception is
+        the caller's. Options are those of `CompileAsked`.
 
-        What was compiled is returned whatever becomes of storing it. If that fails (a guard that can't be parsed or
-        doesn't hold, a full disk) there is a `NotStoredWarning`; on a strict cache the error is raised, with what was
-        compiled as its `compiled`.
+        What was compiled is returned whatever becomes of storing it, with the reason why it isn't as its `note`. If
+        storing it failed (a guard that can't be parsed or doesn't hold, a full disk) there is a `NotStoredWarning`; on
+        a strict cache the error is raised, with what was compiled as its `compiled`. A graph without a key is compiled
+        without the cache, for the reason `Reason.BYPASS`; on a strict cache what is described wrongly raises.
         """
-        try:
-            found, begun = self.begin(
-                graph,
-                hints,
-                label=label,
-                provides=provides,
-                accept_renames=accept_renames,
-                bypass=bypass,
-                lease_timeout=lease_timeout,
-                group=group,
-            )
-        except BypassError:
-            # It has no key: that costs the caching, not the compile.
-            if self._strict:
-                raise
-            return compile()
-        if begun is None:
-            assert isinstance(found, Hit)
-            return found
-        try:
-            compiled = compile()
-        except BaseException:
-            begun.end()
-            raise
-        try:
-            outcome = begun.end(_entry_of(compiled, label))
-        except Exception as error:
-            begun.end()
-            return self._not_stored(compiled, error)
-        if outcome is not None and outcome[1] != "OK":
-            warnings.warn(outcome[0], NotStoredWarning, stacklevel=2)
-        return compiled
-
-    def _not_stored(self, compiled: Compiled, error: Exception) -> Compiled:
-        """The error is about storing: it must not cost the compile."""
-        if self._strict:
-            error.__dict__["compiled"] = compiled
-            raise error
-        warnings.warn(f"not stored: {error}", NotStoredWarning, stacklevel=3)
-        return compiled
+        request, options = make_compile_request("get_or_compile", asked, make_hit)
+        call = Call(self._strict, variant_of(asked), asked.get("label"), compile)
+        return call.outcome(self._native.get_or_compile(graph._native, hints, request, options, call))
 
     def begin(
-        self,
-        graph: Graph,
-        hints: Hints | None = None,
-        *,
-        label: str | None = None,
-        provides: Mapping[str, str] | None = None,
-        accept_renames: bool = False,
-        sources: Mapping[str, str] | None = None,
-        guard_test: GuardTest | None = None,
-        bypass: str | None = None,
-        why_asked: str | None = None,
-        lease_timeout: float = 0,
-        group: Group | None = None,
-    ) -> tuple[Hit | Miss, Compile | None]:
+        self, graph: Graph, hints: Hints | None = None, **asked: Unpack[CompileAsked]
+    ) -> tuple[Hit, None] | tuple[Miss, Compile]:
         """The first half of `get_or_compile`, for compilers that call instead of being called.
 
         Looks up; on a miss takes the lease, or waits for whoever holds it, and looks again. Whoever gets a miss
-        compiles, inserts, and calls `end()` of the second, in the same thread and whatever came of it; until then
-        others who want the same wait. After a hit there is nothing to end. `ArgumentError` if this thread is compiling
-        the same already. The arguments are those of `lookup` and `get_or_compile`.
+        compiles, and calls `end` of the second with what was compiled, or with nothing if it failed or was inserted
+        already, in the same thread and whatever came of it; until then others who want the same wait. After a hit there
+        is nothing to end. `ArgumentError` if this thread is compiling the same already. Options are those of
+        `CompileAsked`.
         """
-        request = (None, None, provides, accept_renames, label, sources, guard_test, bypass, why_asked)
-        found, begun = self._native.begin(graph._native, hints, request, int(lease_timeout * _SECOND_NS), group)
-        return (_make_miss(found) if len(found) == 4 else _make_hit(found)), begun
+        request, options = make_compile_request("begin", asked, make_hit)
+        found, begun = self._native.begin(graph._native, hints, request, options)
+        if len(found) != 4:
+            return make_hit(found), None
+        assert begun is not None
+        return make_miss(found), Compile(begun, Call(self._strict, variant_of(asked), asked.get("label")))
 
     def remove(self, key: str, entry: str) -> None:
         """Takes an entry out; that it was there stays known, for `explain`."""
@@ -681,45 +349,17 @@ class Cache:
     # ---- explain and look around ----
 
     def explain(
-        self,
-        graph: Graph,
-        hints: Hints | None = None,
-        *,
-        everything: bool = False,
-        variant: str | None = None,
-        expect_variant: str | None = None,
-        provides: Mapping[str, str] | None = None,
-        accept_renames: bool = False,
-        label: str | None = None,
-        sources: Mapping[str, str] | None = None,
-        guard_test: GuardTest | None = None,
-        bypass: str | None = None,
-        why_asked: str | None = None,
+        self, graph: Graph, hints: Hints | None = None, *, everything: bool = False, **asked: Unpack[Asked]
     ) -> str:
-        """Says in words why a lookup hits or misses now: at most 25 lines, or `everything`.
-
-        `bypass`: of what can't be cached, for the reason given.
+        """Says in words why a lookup hits or misses now: at most 25 lines, or `everything`. Options are those of
+        `Asked`.
         """
-        request = (variant, expect_variant, provides, accept_renames, label, sources, guard_test, bypass, why_asked)
-        return self._native.explain(graph._native, hints, request, 1 if everything else 0)
+        return self._native.explain(graph._native, hints, make_request("explain", asked), 1 if everything else 0)
 
-    def explain_data(
-        self,
-        graph: Graph,
-        hints: Hints | None = None,
-        *,
-        variant: str | None = None,
-        provides: Mapping[str, str] | None = None,
-        accept_renames: bool = False,
-        label: str | None = None,
-        sources: Mapping[str, str] | None = None,
-        guard_test: GuardTest | None = None,
-        bypass: str | None = None,
-        why_asked: str | None = None,
-    ) -> dict[str, Any]:
+    def explain_data(self, graph: Graph, hints: Hints | None = None, **asked: Unpack[Asked]) -> dict[str, Any]:
         """The same for programs: outcome, reason, candidates with their guards, nearest keys with what differs."""
-        request = (variant, None, provides, accept_renames, label, sources, guard_test, bypass, why_asked)
-        explained: dict[str, Any] = json.loads(self._native.explain(graph._native, hints, request, 2))
+        text = self._native.explain(graph._native, hints, make_request("explain_data", asked), 2)
+        explained: dict[str, Any] = json.loads(text)
         return explained
 
     def explain_past(
@@ -752,7 +392,7 @@ class Cache:
         blobs and tuning results stay out. What can't be read is left out and told.
         """
         chosen = (key, label, namespace, since_ns, until_ns, entries_only)
-        return _make_transfer(self._native.export(os.fspath(file), *chosen))
+        return make_transfer(self._native.export(os.fspath(file), *chosen))
 
     def import_(self, file: str | os.PathLike[str], *, provides: Mapping[str, str] | None = None) -> Transfer:
         """Adds what an export holds; payloads are executed, so import only what you trust.
@@ -761,7 +401,7 @@ class Cache:
         what nobody vouches for if signatures are required, is left out and told; nothing is signed. With `provides`
         entries whose requirements aren't met are left out too.
         """
-        return _make_transfer(self._native.import_file(os.fspath(file), provides))
+        return make_transfer(self._native.import_file(os.fspath(file), provides))
 
     # ---- a fleet ----
 
@@ -772,7 +412,7 @@ class Cache:
     def ping(self) -> list[TierAnswer]:
         """The same after asking each tier whether it is there, also one that is left alone for now."""
         return [
-            TierAnswer(name, read_only, left_alone, counts, answered, Reason(reason), message, ns / _SECOND_NS, numbers)
+            TierAnswer(name, read_only, left_alone, counts, answered, Reason(reason), message, ns / SECOND_NS, numbers)
             for name, read_only, left_alone, counts, answered, reason, message, ns, numbers in self._native.ping()
         ]
 
@@ -789,7 +429,7 @@ class Cache:
         while True:
             left = end - time.monotonic()
             try:
-                self._native.flush(max(1, int(min(left, _FLUSH_SECONDS) * _SECOND_NS)))
+                self._native.flush(max(1, int(min(left, _FLUSH_SECONDS) * SECOND_NS)))
                 return
             except BusyError:
                 if left <= _FLUSH_SECONDS:
@@ -829,7 +469,7 @@ def _restore(text: str, strict: bool) -> Cache:
     cache.directory = saved["directory"]
     cache._strict = strict
     cache._own_tiers = False
-    cache._flush_timeout = saved.get("flush_ns", 0) / _SECOND_NS
+    cache._flush_timeout = saved.get("flush_ns", 0) / SECOND_NS
     cache._native = _native.Cache.restore(text, tiers, (), None)
     _open.add(cache)
     return cache
@@ -841,7 +481,7 @@ def _settle(cache: Cache) -> bool:
     before = 0
     while True:
         try:
-            cache._native.flush(_SECOND_NS // 10)
+            cache._native.flush(SECOND_NS // 10)
             return True
         except BusyError:
             arrived = sum(tier.counts["published"] + tier.counts["not_published"] for tier in cache.tiers())
@@ -906,7 +546,8 @@ def settings(directory: str | os.PathLike[str] | None = None) -> dict[str, Any]:
 
 def open(directory: str | os.PathLike[str] | None = None, **options: Any) -> Cache:
     """Opens a cache as the command does: in `default_directory()` if none is named, with the `settings` of environment
-    and file. Options are those of `Cache`, and overrule them.
+    and file, after `load_kinds()`. Options are those of `Cache`, and overrule them.
     """
+    load_kinds()
     chosen = default_directory() if directory is None else directory
     return Cache(chosen, **{**settings(chosen), **options})

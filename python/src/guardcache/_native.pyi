@@ -29,7 +29,18 @@ _Hit = tuple[
     str,  # note
     tuple[str, ...],  # attachments
     str,  # tier
+    dict[str, int],  # deltas
 ]
+_CompileOptions = tuple[
+    bool,  # refresh
+    int,  # min_compile_ns
+    bool,  # reader
+    bool,  # follow
+    Callable[[_Hit], object] | None,  # post_load
+    tuple[str, int] | None,  # group
+    int,  # lease_timeout_ns
+]
+_Product = tuple[str, str, str, str, int, Exception | None]  # key, reason, note, status, compile_ns, trouble
 _Miss = tuple[str, str, str, str]  # key, reason, note, local_reason
 _Verdict = tuple[int, int, str, str]  # truth, guard, exception, message
 _Entry = tuple[
@@ -43,14 +54,16 @@ _Entry = tuple[
     str | None,  # label
     bytes | None,  # identity
     tuple[tuple[str, bytes | bytearray | memoryview, bool], ...],  # attachments: name, bytes, executable
+    Mapping[str, int] | None,  # deltas
 ]
-_Inserted = tuple[bool, str, str, str, bool, _Verdict]  # stored, reason, key, entry, existed, verdict
+_Inserted = tuple[bool, str, str, str, bool, _Verdict, str]  # stored, reason, key, entry, existed, verdict, shadows
 
 _SigningKey = tuple[str, bytes | None, int, bytes | None]  # id, secret, algorithm, public key
 
 def version() -> str: ...
 def reasons() -> list[tuple[str, str]]: ...
 def settings(directory: str, namespace: str | None, /) -> tuple[dict[str, Any], list[str]]: ...
+def kinds_load(path: str | None, /) -> list[str]: ...
 def signing_key_read(file: str, /) -> _SigningKey: ...
 def signing_key_make(file: str, id: str | None, algorithm: int, /) -> None: ...
 def places(content: bytes, text: bytes, pair: int, /) -> list[int]: ...
@@ -62,7 +75,7 @@ class Payload:
     def __buffer__(self, flags: int, /) -> memoryview: ...
 
 class Compile:
-    def end(self, entry: _Entry | None = None, /) -> tuple[str, str] | None: ...  # note, status of storing
+    def end(self, entry: _Entry | Exception | None, do_not_store: str | None, /) -> _Hit | _Product | None: ...
 
 class Graph:
     def __init__(self, kind: str, key: str | None, /) -> None: ...
@@ -156,10 +169,18 @@ class Cache:
         graph: Graph,
         hints: Mapping[str, Hint] | None,
         request: _Request,
-        lease_timeout_ns: int,
-        group: tuple[str, int] | None,
+        options: _CompileOptions,
         /,
     ) -> tuple[_Hit, None] | tuple[_Miss, Compile]: ...
+    def get_or_compile(
+        self,
+        graph: Graph,
+        hints: Mapping[str, Hint] | None,
+        request: _Request,
+        options: _CompileOptions,
+        compile: Callable[[], tuple[_Entry | Exception, str | None]],
+        /,
+    ) -> _Hit | _Product: ...
     def timings(
         self,
         site: tuple[str, str, str, str | None, str],  # system, op, inputs, hint, precision

@@ -85,6 +85,7 @@ NAMES = Part(
         Seam(_AOT + "AOTAutogradCacheDetails", "callable"),
         Seam(_AOT + "sanitize_gm_for_cache", "function", "gm"),
     ),
+    needs=("aot",),
 )
 
 BINARIES = Part(
@@ -187,6 +188,7 @@ PRECOMPILE = Part(
             "key, content",
         ),
     ),
+    needs=("aot",),
 )
 
 DYNAMO = Part(

@@ -1,4 +1,4 @@
-"""What adapters to other projects have in common: places in somebody else's code, checked before they are replaced.
+"""Seams: places in somebody else's code, checked before they are replaced.
 
 An adapter replaces private functions, which any release may move. It writes down each as a `Seam`: where it is, what
 it takes, and who calls it. `check` compares that with the project that is imported now, so that no list of versions
@@ -15,9 +15,8 @@ from __future__ import annotations
 import importlib
 import inspect
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from types import CodeType
-from typing import Any
+from typing import Any, NamedTuple
 
 _ABSENT = object()
 
@@ -34,8 +33,7 @@ _HELD: dict[str, Callable[[Any], bool]] = {
 }
 
 
-@dataclass(frozen=True)
-class Seam:
+class Seam(NamedTuple):
     """A place in somebody else's code that an adapter replaces or calls."""
 
     where: str
@@ -66,14 +64,15 @@ class Seam:
         return None
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     """Something that works, or is left out, as a whole."""
 
     name: str
     what: str
     """For people: ``Inductor's graph cache``."""
     seams: tuple[Seam, ...]
+    needs: tuple[str, ...] = ()
+    """Names of other parts without which this one makes no sense."""
 
     def moved(self) -> list[str]:
         return [moved for seam in self.seams if (moved := seam.moved()) is not None]
