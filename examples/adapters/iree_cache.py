@@ -18,12 +18,11 @@ import time
 from pathlib import Path
 from typing import Any
 
+import guardcache
 import iree.compiler
 import iree.compiler.version
 import iree.runtime
 import numpy as np
-
-import guardcache
 from guardcache import Graph
 from guardcache.adapter import Adapter, Compiled, Task, host_cpu
 

@@ -18,14 +18,13 @@ import time
 from pathlib import Path
 from typing import Any
 
+import guardcache
 import numpy as np
 import onnx
 import onnxruntime
-from onnx import TensorProto, helper, numpy_helper
-
-import guardcache
 from guardcache import Graph, Hit
 from guardcache.adapter import Adapter, Compiled, Task, host_cpu
+from onnx import TensorProto, helper, numpy_helper
 
 KINDS = Path(__file__).parent / "kinds"
 CPU = ("CPUExecutionProvider",)

@@ -19,13 +19,12 @@ import time
 from pathlib import Path
 from typing import Any
 
+import guardcache
 import numpy as np
 import openvino
-from openvino import opset13 as ops
-
-import guardcache
 from guardcache import Graph, Hit
 from guardcache.adapter import Adapter, Compiled, Task, host_cpu
+from openvino import opset13 as ops
 
 KINDS = Path(__file__).parent / "kinds"
 STEP = 8

@@ -25,15 +25,14 @@ import time
 from pathlib import Path
 from typing import Any
 
+import guardcache
 import numpy as np
+from guardcache import Graph
+from guardcache.adapter import Adapter, Compiled, Installation, Part, Patches, Seam, Task, host_cpu, usable
 from tinygrad.codegen import to_program_cache, to_program_config, to_program_key
 from tinygrad.engine import realize
 from tinygrad.tensor import Tensor
 from tinygrad.uop import Ops
-
-import guardcache
-from guardcache import Graph
-from guardcache.adapter import Adapter, Compiled, Installation, Part, Patches, Seam, Task, host_cpu, usable
 
 KINDS = Path(__file__).parent / "kinds"
 
