@@ -87,6 +87,13 @@ def test_an_adapter_is_short_and_its_kind_holds(name: str, tmp_path: Path) -> No
     assert done.stdout.startswith(f"ok    {name}: ")
 
 
+def test_recorded_runs_are_as_they_were(tmp_path: Path) -> None:
+    """A change of a kind's rules or advice shows here, without its compiler."""
+    done = run(["-m", "guardcache", "test", str(KINDS)], tmp_path, GUARDCACHE_KINDS=str(KINDS))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith("1 fixture is as it was\n")
+
+
 def test_irees_modules_keep_their_names(tmp_path: Path) -> None:
     """The runtime finds a module by its name; where it stands in its source doesn't matter."""
     needs("iree")
