@@ -11,6 +11,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +48,11 @@ class Iree:
         }
         self.compiler = self.example.IreeCompiler(directory) if way == "ours" else None
         compile = self.compiler.compile if self.compiler else self.example.iree.compiler.compile_str
-        for width, text in self.modules:
-            yield lambda text=text, width=width: self.example.run(compile(text, **options), width)
+
+        def call(text: str, width: int) -> Any:
+            return self.example.run(compile(text, **options), width)
+
+        return (partial(call, text, width) for width, text in self.modules)
 
     def hits(self) -> int | None:
         return self.compiler.adapter.statistics().hits if self.compiler else None
@@ -78,8 +82,7 @@ class OpenVino:
         openvino = self.example.openvino
         if way == "ours":
             self.compiler = self.example.OpenVinoCompiler(directory)
-            yield from (lambda model=model: self.run(model, self.compiler.compile(model, 4)) for model in self.models)
-            return
+            return (partial(self.find, model) for model in self.models)
         core = openvino.Core()
         core.set_property({"CACHE_DIR": directory})
 
@@ -88,7 +91,10 @@ class OpenVino:
             self.from_cache += bool(compiled.get_property("LOADED_FROM_CACHE"))
             return self.run(model, compiled)
 
-        yield from (lambda model=model: compile(model) for model in self.models)
+        return (partial(compile, model) for model in self.models)
+
+    def find(self, model: Any) -> bytes:
+        return self.run(model, self.compiler.compile(model, 4))
 
     def run(self, model: Any, compiled: Any) -> bytes:
         shape = (4, model.inputs[0].partial_shape[1].get_length())
@@ -123,9 +129,12 @@ class OnnxRuntime:
         if way == "ours":
             self.sessions = self.example.OnnxSessions(directory)
         make = self.sessions.session if self.sessions else self.example.onnxruntime.InferenceSession
-        for width, model in self.models:
+
+        def call(model: bytes, width: int) -> Any:
             numbers = np.random.default_rng(1).standard_normal((4, width), dtype=np.float32)
-            yield lambda model=model, numbers=numbers: make(model).run(None, {"x": numbers})[0].tobytes()
+            return make(model).run(None, {"x": numbers})[0].tobytes()
+
+        return (partial(call, model, width) for width, model in self.models)
 
     def hits(self) -> int | None:
         return self.sessions.adapter.statistics().hits if self.sessions else None

@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -36,6 +38,7 @@ ALL = [
     Example("openvino", ("openvino",), 2),
     Example("onnxruntime", ("onnxruntime", "onnx"), 0),
     Example("tinygrad", ("tinygrad",), 0),
+    Example("loops", (), 2),
 ]
 
 
@@ -64,6 +67,8 @@ def told(command: list[str], tmp_path: Path) -> Any:
 def needs(name: str) -> Example:
     example = next(example for example in ALL if example.name == name)
     missing = [module for module in example.needs if not is_there(module)]
+    if name == "loops" and shutil.which(os.environ.get("CC", "cc")) is None:
+        missing = ["a C compiler"]
     if missing:
         pytest.skip(f"{', '.join(missing)} isn't installed")
     return example
@@ -85,6 +90,13 @@ def test_an_adapter_is_short_and_its_kind_holds(name: str, tmp_path: Path) -> No
     done = run(["-m", "guardcache", "rules", "test", name], tmp_path, GUARDCACHE_KINDS=str(KINDS))
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(f"ok    {name}: ")
+
+
+def test_the_document_shows_the_example() -> None:
+    document = (EXAMPLES.parents[1] / "docs" / "adapters.md").read_text()
+    shown = re.findall(r"^```python\n(.*?)^```$", document, re.DOTALL | re.MULTILINE)
+    assert len(shown) == 2
+    assert all(text in (EXAMPLES / "loops_cache.py").read_text() for text in shown)
 
 
 def test_recorded_runs_are_as_they_were(tmp_path: Path) -> None:
