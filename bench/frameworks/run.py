@@ -19,12 +19,14 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-# Each writes rows as JSON, a line each, in a process of its own: some have a framework's name. And the distributions it needs.
+# A file with rows(), and the distributions it needs. It runs in a process of its own: some have a framework's name.
 MODULES = {
     "jax": ("jax", "flax", "equinox"),
     "numba_libraries": ("numba", "llvmlite"),
     "compilers": ("iree-base-compiler", "iree-base-runtime", "openvino", "onnxruntime", "onnx"),
 }
+
+LOAD = "import json, runpy, sys; [print(json.dumps(row)) for row in runpy.run_path(sys.argv[1])['rows']()]"
 
 HEAD = (
     "framework",
@@ -46,14 +48,14 @@ Row = dict[str, Any]
 
 
 def each_row(module: str) -> Iterator[Row]:
-    command = [sys.executable, "-P", str(HERE / f"{module}.py")]
+    command = [sys.executable, "-P", "-c", LOAD, str(HERE / f"{module}.py")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         for line in process.stdout:
             if line.startswith("{"):
                 yield json.loads(line)
     if process.returncode != 0:
-        raise RuntimeError(f"{' '.join(command)} ended with status {process.returncode}")
+        raise RuntimeError(f"{module} ended with status {process.returncode}")
 
 
 def is_slower(ours: float | None, own: float | None) -> bool:
