@@ -157,10 +157,10 @@ GCACHE_API gcache_status gcache_rules_read_advice(gcache_rules *rules, char cons
  */
 GCACHE_API gcache_status gcache_rules_of_kind(char const *kind, gcache_rules **out_rules, gcache_error *error);
 
-/* The text of a rule set that is compiled in, or NULL. Static storage. */
+/* The text of a rule set that is compiled in, or was loaded (below), or NULL. Static storage. */
 GCACHE_API char const *gcache_rules_shipped(char const *kind, size_t *out_size);
 
-/* The kinds with shipped rules, in order; NULL past the last. Static storage. */
+/* The kinds with rules of their own: shipped ones in order, then those that were loaded; NULL past the last. Static storage. */
 GCACHE_API char const *gcache_rules_kind(size_t index);
 
 /* One rule of a set, as it is written; texts are NULL where absent and belong to the set. */
@@ -195,6 +195,50 @@ GCACHE_API gcache_status gcache_rules_test(gcache_rules const *rules, gcache_rul
 
 /* Uses rules in place of those of the kind. The rules must outlive the graph. */
 GCACHE_API void gcache_graph_use_rules(gcache_graph *graph, gcache_rules const *rules);
+
+/*
+ * ---- kinds of one's own ----
+ *
+ * A kind is a folder of that name (docs/formats/rules.md): rules.json, without which it has generic's, and advice.json, which may
+ * be absent. Once it is loaded it counts for every description of that kind in this process, as one that is compiled in: for
+ * keys, which the hash of its rules is part of, and for explanations. It stays until the process ends, since a kind must mean one
+ * thing throughout: two meanings of it, or another meaning of one that is compiled in, are an error, and the first stays.
+ *
+ * A kind that can't be used isn't passed over: its descriptions have no key, with the reason, so that nothing is stored under
+ * rules that weren't meant. Loading it again, mended, makes it usable.
+ *
+ * Threads: any number at once, also beside lookups.
+ */
+
+/* Told of a kind's folder that can't be used, and of a folder of kinds that can't be read. */
+typedef void (*gcache_kind_problem_fn)(void *state, char const *folder, gcache_error const *problem);
+
+/*
+ * Loads each kind of each folder in path: folders with a colon between them; NULL or "": none. What lies in them and has
+ * neither rules.json nor advice.json is no kind. What can't be used is reported to fn (may be NULL); all others are loaded.
+ * GCACHE_OK: nothing was wrong; else what was wrong first: ERROR_NOT_FOUND, ERROR_IO: a folder or file can't be read;
+ * ERROR_SYNTAX, ERROR_DESCRIPTION, ERROR_LIMIT: as gcache_rules_read says, at file, line and column; ERROR_ARGUMENT: the kind
+ * means something else already; ERROR_MEMORY.
+ */
+GCACHE_API gcache_status gcache_kinds_load(char const *path, gcache_kind_problem_fn fn, void *state, gcache_error *error);
+
+/*
+ * The path by the environment, to load: GUARDCACHE_KINDS, else guardcache/kinds in XDG_CONFIG_HOME or in .config below HOME if
+ * that is there, else "". variable returns a variable's value or NULL, as getenv does. *out_path is freed with gcache_free.
+ * GCACHE_OK or ERROR_MEMORY.
+ */
+GCACHE_API gcache_status gcache_kinds_path(char const *(*variable)(void *state, char const *name), void *state,
+                                           char **out_path, gcache_error *error);
+
+/* The folder that a kind was loaded from; NULL: it is compiled in, or wasn't loaded. Belongs to the library. */
+GCACHE_API char const *gcache_kinds_folder(char const *kind);
+
+/*
+ * Reads the rules and the advice of one kind's folder, for gcache_graph_use_rules, and loads nothing. Free with
+ * gcache_rules_free. GCACHE_OK, ERROR_NOT_FOUND: it has neither; ERROR_IO, ERROR_SYNTAX, ERROR_DESCRIPTION, ERROR_LIMIT,
+ * ERROR_MEMORY.
+ */
+GCACHE_API gcache_status gcache_kinds_read(char const *folder, gcache_rules **out_rules, gcache_error *error);
 
 /*
  * ---- what comes out ----

@@ -37,9 +37,9 @@
  * the library points to, grow alike: don't copy them. All others (a key, a pair, an error) stay as they are. Enumerations
  * grow at their end; what is counted by reason is read by a function, never through an array of the caller's.
  *
- * Caveats first. The library has no global state but a lock that a fork takes (cache.h), reads no environment variables,
- * prints nothing and installs no signal handlers. It starts no threads on its own, but for one that takes what is stored to
- * tiers, where there are any. Payloads are executed by their users, so
+ * Caveats first. The library has no global state but a lock that a fork takes (cache.h) and the kinds that a program loads
+ * (graph.h), reads no environment variables, prints nothing and installs no signal handlers. It starts no threads on its own,
+ * but for one that takes what is stored to tiers, where there are any. Payloads are executed by their users, so
  * a cache directory must belong to one user (it is made with mode 0700 and refused otherwise). All strings are UTF-8 and
  * zero-terminated unless a size stands beside them; sizes are in bytes, times in nanoseconds.
  */

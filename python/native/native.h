@@ -184,6 +184,7 @@ void user_tier_leave(PyObject *object);
 
 /* settings(directory, namespace): the options of Cache that environment and config.json set, as a dict. */
 PyObject *library_settings(PyObject *module, PyObject *args);
+PyObject *library_kinds_load(PyObject *module, PyObject *args);
 /* signing_key_read(file) gives id, secret, algorithm and public key; signing_key_make(file, id, algorithm). */
 PyObject *library_signing_key_read(PyObject *module, PyObject *args);
 PyObject *library_signing_key_make(PyObject *module, PyObject *args);
@@ -196,6 +197,7 @@ PyObject *library_setting_list(PyObject *module, PyObject *args);
 PyObject *library_write_setting(PyObject *module, PyObject *args);
 PyObject *library_diff(PyObject *module, PyObject *args);
 PyObject *library_shipped_rules(PyObject *module, PyObject *args);
+PyObject *library_kind_folder(PyObject *module, PyObject *args);
 PyObject *library_rule_kinds(PyObject *module, PyObject *none);
 
 /* places(content, text, pair): where the text occurs, fast if bytes pair and pair + 1 of it are rarely neighbours. */

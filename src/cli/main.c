@@ -121,7 +121,7 @@ run_command(cli_command const *command, int argc, char **argv)
     if (wants_help)
         cli_help_command(command);
     else
-        done = done && command->run(&call);
+        done = done && cli_load_kinds(&call.error) && command->run(&call);
     gcache_close(call.cache);
     cli_exit status = done ? call.answer : cli_fail(&call.error);
     cli_call_clear(&call, command);

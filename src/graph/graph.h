@@ -46,7 +46,7 @@ gci_graph_names gci_graph_names_of(gcache_graph const *graph);
 void const *gci_graph_remembered(gcache_graph const *graph);
 void gci_graph_remember(gcache_graph *graph, void *block);
 
-/* The advice that the graph's own rules brought along (kinds/kinds.h); it lives as long as they. */
+/* The advice that the graph's own rules brought along, or its kind if that was loaded (kinds/kinds.h); it lives as long as they. */
 gci_advice const *gci_graph_advice(gcache_graph const *graph, size_t *out_count);
 
 #endif

@@ -20,7 +20,7 @@
 gci_advice const *
 gci_graph_advice(gcache_graph const *graph, size_t *out_count)
 {
-    return gci_rules_advice(graph->rules, out_count);
+    return gci_rules_advice(graph->rules != NULL ? graph->rules : gci_rules_loaded(graph->kind), out_count);
 }
 
 /* ---- traces ---- */

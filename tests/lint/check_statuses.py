@@ -36,6 +36,8 @@ ELSEWHERE = {
     "gcache_import REFUSED": "cache/test_import.c",
     "gcache_insert ERROR_FORMAT": "needs a key that a newer version has stored under: tests/cli/newer_format.sh",
     "gcache_lookup_with ERROR_READ_ONLY": "needs a file system that is mounted so",
+    "gcache_kinds_load ERROR_LIMIT": "graph/test_rules.c",
+    "gcache_kinds_read ERROR_LIMIT": "graph/test_rules.c",
     "gcache_open ERROR_FORMAT": "store/test_open.c",
     "gcache_open ERROR_READ_ONLY": "needs a file system that is mounted so",
     "gcache_place ERROR_LIMIT": "needs a stored name that no insert takes",

@@ -135,6 +135,52 @@ warnings_list(gcache_settings *settings)
     return list;
 }
 
+/* ---- kinds of one's own ---- */
+
+static void
+note_problem(void *state, char const *folder, gcache_error const *problem)
+{
+    (void)folder;
+    PyObject *text = PyUnicode_DecodeUTF8(problem->message, (Py_ssize_t)strlen(problem->message), "replace");
+
+    if (text != NULL)
+        (void)PyList_Append(state, text);
+    Py_XDECREF(text);
+}
+
+/* What can't be used is raised if the caller named the path, and else handed back. The lock is kept: it is a few small files. */
+static PyObject *
+load_kinds(PyObject *module, char const *path, bool is_named)
+{
+    PyObject *problems = PyList_New(0);
+    gcache_error error;
+
+    if (problems == NULL)
+        return NULL;
+    gcache_status status = gcache_kinds_load(path, note_problem, problems, &error);
+    if (!PyErr_Occurred() && (status == GCACHE_OK || !is_named))
+        return problems;
+    Py_DECREF(problems);
+    return PyErr_Occurred() ? NULL : raise_error(PyModule_GetState(module), &error);
+}
+
+/* kinds_load(path, or None for the environment's): a list of messages. */
+PyObject *
+library_kinds_load(PyObject *module, PyObject *args)
+{
+    char const *path;
+    char *found = NULL;
+    gcache_error error;
+
+    if (!PyArg_ParseTuple(args, "z", &path))
+        return NULL;
+    if (path == NULL && gcache_kinds_path(variable, NULL, &found, &error) != GCACHE_OK)
+        return raise_error(PyModule_GetState(module), &error);
+    PyObject *problems = load_kinds(module, path != NULL ? path : found, path != NULL);
+    gcache_free(found);
+    return problems;
+}
+
 PyObject *
 library_settings(PyObject *module, PyObject *args)
 {

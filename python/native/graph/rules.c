@@ -71,6 +71,21 @@ rules_of_kind(PyObject *type, PyObject *kind)
     return rules_wrap((PyTypeObject *)type, rules);
 }
 
+/* Rules.read_kind(folder) */
+static PyObject *
+rules_read_kind(PyObject *type, PyObject *folder)
+{
+    char const *text = text_of(folder);
+    gcache_rules *rules;
+    gcache_error error;
+
+    if (text == NULL)
+        return NULL;
+    if (gcache_kinds_read(text, &rules, &error) != GCACHE_OK)
+        return raise_error(PyType_GetModuleState((PyTypeObject *)type), &error);
+    return rules_wrap((PyTypeObject *)type, rules);
+}
+
 static void
 rules_dealloc(PyObject *self)
 {
@@ -179,7 +194,16 @@ library_shipped_rules(PyObject *Py_UNUSED(module), PyObject *args)
     return text == NULL ? Py_NewRef(Py_None) : PyUnicode_DecodeUTF8(text, (Py_ssize_t)size, "strict");
 }
 
-/* rule_kinds() -> those with shipped rules */
+/* kind_folder(kind) -> where it was loaded from, or None */
+PyObject *
+library_kind_folder(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    char const *kind;
+
+    return PyArg_ParseTuple(args, "s", &kind) ? text_new(gcache_kinds_folder(kind)) : NULL;
+}
+
+/* rule_kinds() -> those with rules of their own */
 PyObject *
 library_rule_kinds(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none))
 {
@@ -197,6 +221,7 @@ library_rule_kinds(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none))
 
 static PyMethodDef rules_methods[] = {
     { "of_kind", rules_of_kind, METH_O | METH_CLASS, NULL },
+    { "read_kind", rules_read_kind, METH_O | METH_CLASS, NULL },
     { "advise", rules_advise, METH_VARARGS, NULL },
     { "name", rules_name, METH_NOARGS, NULL },
     { "hash", rules_hash, METH_NOARGS, NULL },

@@ -59,6 +59,7 @@ from guardcache._errors import (
 from guardcache._fingerprint import Fingerprint, FingerprintChange, FingerprintLine
 from guardcache._graph import Change, Graph, Line
 from guardcache._guards import Guards, Prepared, Verdict
+from guardcache._kinds import load_kinds
 from guardcache._native import version as _version
 from guardcache._rules import Rule, RuleProblem, Rules, Tested
 from guardcache._signing import SigningAlgorithm, SigningKey
@@ -162,6 +163,7 @@ __all__ = [
     "Verified",
     "Victim",
     "default_directory",
+    "load_kinds",
     "log_event",
     "open",
     "setting_list",

@@ -64,22 +64,34 @@ class Rules:
 
     @classmethod
     def of_kind(cls, kind: str) -> Rules:
-        """The set that descriptions of a kind use on their own, made for many of them: its patterns are compiled
-        once.
-        """
+        """The set that descriptions of a kind use on their own, made for many of them: patterns are compiled once."""
+        return cls._wrap(_native.Rules.of_kind(kind))
+
+    @classmethod
+    def read_kind(cls, folder: str | os.PathLike[str]) -> Rules:
+        """Rules and advice of one kind's folder, without loading it for the process as `load_kinds` does."""
+        return cls._wrap(_native.Rules.read_kind(os.fspath(folder)))
+
+    @classmethod
+    def _wrap(cls, native: _native.Rules) -> Rules:
         rules = cls.__new__(cls)
-        rules._native = _native.Rules.of_kind(kind)
+        rules._native = native
         return rules
 
     @staticmethod
     def shipped(kind: str) -> str | None:
-        """The text of a set that is compiled in."""
+        """The text of a set that is compiled in, or was loaded."""
         return _native.shipped_rules(kind)
 
     @staticmethod
     def kinds() -> list[str]:
-        """Those with shipped sets."""
+        """Those with rules of their own: shipped ones, then those that were loaded."""
         return _native.rule_kinds()
+
+    @staticmethod
+    def folder(kind: str) -> str | None:
+        """Where a kind was loaded from; None: it is compiled in, or wasn't loaded."""
+        return _native.kind_folder(kind)
 
     def advise(self, text: str | bytes, name: str = "") -> None:
         """Adds what helps after a miss, in place of what the set had: the text of an advice.json. Before a graph uses

@@ -13,7 +13,7 @@ typedef struct options {
     bool json;
 } options;
 
-/* argument is a kind with rules of its own, or a file. */
+/* argument is a kind with rules of its own, or a file or folder. */
 static bool
 read_set(char const *argument, gcache_rules **out_rules, gcache_error *error)
 {
@@ -33,7 +33,7 @@ read_set(char const *argument, gcache_rules **out_rules, gcache_error *error)
                     gci_similar_question(&similar, "").text) == GCACHE_OK;
 }
 
-/* Does something with each set that is named, else with each that is compiled in. The worst status is the command's. */
+/* Does something with each set that is named, else with each kind's. The worst status is the command's. */
 static bool
 each_set(cli_call *call, cli_exit (*fn)(cli_call *call, char const *argument, gcache_rules const *rules))
 {
@@ -163,6 +163,18 @@ print_rule_object(cli_call *call, gcache_rules const *rules, char const *argumen
     return cli_object_print(&object, &call->error);
 }
 
+/* Of a kind that was loaded, where from. */
+static void
+print_head(gcache_key const *hash, char const *argument)
+{
+    char const *folder = gcache_kinds_folder(argument);
+
+    cli_print("%s  %s", cli_hex(hash).text, argument);
+    if (folder != NULL)
+        cli_print("  %s", folder);
+    putchar('\n');
+}
+
 static cli_exit
 list_set(cli_call *call, char const *argument, gcache_rules const *rules)
 {
@@ -172,7 +184,7 @@ list_set(cli_call *call, char const *argument, gcache_rules const *rules)
 
     gcache_rules_hash(rules, &hash);
     if (!wanted->json)
-        cli_print("%s  %s\n", cli_hex(&hash).text, argument);
+        print_head(&hash, argument);
     for (size_t i = 0; gcache_rules_at(rules, i, &rule); i++) {
         if (!wanted->json)
             print_rule(&rule);
@@ -197,8 +209,9 @@ cli_command const cli_cmd_rules_test = {
     .name = "rules test",
     .arguments = "[KIND | FILE]...",
     .summary = "run the examples of rule sets: what must become equal, what must stay different",
-    .about = "KIND is one of the sets that are compiled in (fx, aot, stablehlo, llvm-ir, triton, generic), FILE one of your own;\n"
-             "without either all that are compiled in. An example that doesn't hold is a line, and the status is 1.\n",
+    .about = "KIND is one of the sets that are compiled in (fx, aot, stablehlo, llvm-ir, triton, generic) or of your own kinds\n"
+             "(GUARDCACHE_KINDS), FILE a rule set or a kind's folder; without either all of both. An example that doesn't\n"
+             "hold is a line, and the status is 1.\n",
     .options = test_table,
     .options_size = sizeof(options),
     .run = run_test,

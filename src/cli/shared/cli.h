@@ -145,6 +145,9 @@ bool cli_open(cli_call *call, cli_open_how how);
 /* The cache directory, zero-terminated, in the call's arena; its parent is made if it is to be written to. */
 bool cli_cache_directory(cli_call *call, bool read_only, char const **out_path);
 
+/* Loads the user's own kinds (graph.h) where the environment says they are. One that can't be used is a warning. */
+bool cli_load_kinds(gcache_error *error);
+
 /* The namespace of --namespace, else the one in GUARDCACHE_NAMESPACE; NULL: none is given. */
 char const *cli_namespace(void);
 

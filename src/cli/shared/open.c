@@ -8,6 +8,7 @@
 #include "base/text/json.h"
 #include "base/text/similar.h"
 
+#include <guardcache/graph.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -214,53 +215,57 @@ cli_open(cli_call *call, cli_open_how how)
     return cli_cache_directory(call, read_only, &directory) && open_directory(call, directory, read_only, keeper);
 }
 
-/* Reads a file, or one in a folder (name: NULL for the file itself). file keeps its path. */
 static gcache_status
-read_rules_file(char const *path, char const *name, gci_buf *file, gci_buf *text, gcache_error *error)
+read_rules_file(char const *path, gcache_rules **out_rules, gcache_error *error)
 {
-    file->size = 0;
-    gci_buf_append_text(file, path);
-    if (name != NULL) {
-        gci_buf_append_char(file, '/');
-        gci_buf_append_text(file, name);
-    }
-    gci_buf_append_char(file, '\0');
-    return file->failed ? gci_fail_memory(error) : gci_file_read_user(file->data, GCI_JSON_MAX_BYTES, text, error);
-}
+    gci_buf text;
 
-static gcache_status
-read_rules(char const *path, gci_buf *file, gci_buf *text, gcache_rules **out_rules, gcache_error *error)
-{
-    struct stat facts;
-    bool is_folder = stat(path, &facts) == 0 && S_ISDIR(facts.st_mode);
-
-    gcache_status status = read_rules_file(path, is_folder ? "rules.json" : NULL, file, text, error);
+    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
+    gcache_status status = gci_file_read_user(path, GCI_JSON_MAX_BYTES, &text, error);
     if (status == GCACHE_OK)
-        status = gcache_rules_read(text->data, text->size, file->data, out_rules, error);
-    if (status != GCACHE_OK || !is_folder)
-        return status;
-    status = read_rules_file(path, "advice.json", file, text, error);
-    if (status == GCACHE_ERROR_NOT_FOUND)
-        return GCACHE_OK;
-    return status == GCACHE_OK ? gcache_rules_read_advice(*out_rules, text->data, text->size, file->data, error) : status;
+        status = gcache_rules_read(text.data, text.size, path, out_rules, error);
+    gci_buf_clear(&text);
+    return status;
 }
 
-/* A kind's folder stands for what is in it, as with those that are compiled in (src/kinds): its rules, and its advice if there
-   is any. */
+/* A kind's folder stands for what is in it: its rules, and its advice if there is any. */
 bool
 cli_read_rules(char const *path, gcache_rules **out_rules, gcache_error *error)
 {
-    gci_buf file, text;
+    struct stat facts;
 
     *out_rules = NULL;
     if (path == NULL)
         return true;
-    gci_buf_init(&file, GCI_BUF_NO_LIMIT);
-    gci_buf_init(&text, GCI_BUF_NO_LIMIT);
-    gcache_status status = read_rules(path, &file, &text, out_rules, error);
-    gci_buf_clear(&text);
-    gci_buf_clear(&file);
-    return status == GCACHE_OK;
+    bool is_folder = stat(path, &facts) == 0 && S_ISDIR(facts.st_mode);
+    return (is_folder ? gcache_kinds_read : read_rules_file)(path, out_rules, error) == GCACHE_OK;
+}
+
+static char const *
+environment(void *state, char const *name)
+{
+    (void)state;
+    return getenv(name);
+}
+
+static void
+warn_of_folder(void *state, char const *folder, gcache_error const *problem)
+{
+    (void)state;
+    (void)folder;
+    cli_complain("warning: kinds: %s", problem->message);
+}
+
+bool
+cli_load_kinds(gcache_error *error)
+{
+    char *path;
+
+    if (gcache_kinds_path(environment, NULL, &path, error) != GCACHE_OK)
+        return false;
+    gcache_kinds_load(path, warn_of_folder, NULL, NULL);
+    gcache_free(path);
+    return true;
 }
 
 /* A kind that nobody knows has the rules of generic, which is as it should be unless another was meant. Said once of each. */

@@ -38,7 +38,10 @@ bool gci_rules_has_text(gcache_rules const *rules, gci_rules_state state);
 gci_view gci_rule_name(gci_rule const *rule);
 gci_view gci_rule_why(gci_rule const *rule);
 
-/* The set that is compiled in for a kind; kinds without one have that of "generic". lazy: for one use alone. */
+/* The set of a kind, compiled in or loaded; kinds without one have that of "generic". lazy: for one use alone. */
 gcache_status gci_rules_of_kind(gci_view kind, bool lazy, gcache_rules **out_rules, gcache_error *error);
+
+/* The set that was loaded for a kind at run time, or NULL. */
+gcache_rules const *gci_rules_loaded(gci_view kind);
 
 #endif

@@ -6,7 +6,6 @@
 #include "base/codec.h"
 #include "base/text/json.h"
 #include "graph/rules/rules_set.h"
-#include "kinds/kinds.h"
 
 #include <stdlib.h>
 
@@ -383,8 +382,8 @@ hash_set(gcache_rules *rules, gcache_error *error)
 
 /* ---- the faces ---- */
 
-static gcache_status
-read_rule_set(gci_view text, char const *name, bool shipped, bool lazy, gcache_rules **out_rules, gcache_error *error)
+gcache_status
+gci_rules_read_set(gci_view text, char const *name, bool shipped, bool lazy, gcache_rules **out_rules, gcache_error *error)
 {
     gcache_rules *rules = calloc(1, sizeof *rules);
     gci_value *root;
@@ -397,7 +396,7 @@ read_rule_set(gci_view text, char const *name, bool shipped, bool lazy, gcache_r
     gci_arena_init(&rules->arena, MAX_BYTES);
     for (size_t i = 0; i < LIMIT_COUNT; i++)
         set_limit(rules, i, limits[i].most);
-    gci_view copy = gci_arena_copy(&rules->arena, text);
+    gci_view copy = rules->text = gci_arena_copy(&rules->arena, text);
     root = GCI_ARENA_NEW(&rules->arena, gci_value);
     gcache_status status = copy.data != NULL && root != NULL ? gci_json_read(copy, name, &rules->arena, root, error)
                                                              : gci_fail_memory(error);
@@ -420,13 +419,13 @@ gcache_status
 gcache_rules_read(char const *text, size_t size, char const *name, gcache_rules **out_rules, gcache_error *error)
 {
     GCI_REQUIRE(out_rules != NULL && (text != NULL || size == 0), error, "gcache_rules_read needs a text and a result");
-    return read_rule_set(gci_view_of(text, size), name, false, false, out_rules, error);
+    return gci_rules_read_set(gci_view_of(text, size), name, false, false, out_rules, error);
 }
 
 void
 gcache_rules_free(gcache_rules *rules)
 {
-    if (rules == NULL)
+    if (rules == NULL || rules->loaded)
         return;
     for (uint32_t i = 0; i < rules->rule_count; i++) {
         for (size_t k = 0; k < GCI_PATTERN_COUNT; k++) {
@@ -436,50 +435,6 @@ gcache_rules_free(gcache_rules *rules)
     }
     gci_arena_clear(&rules->arena);
     free(rules);
-}
-
-static gci_shipped_rules const *
-find_shipped(gci_view kind)
-{
-    for (size_t i = 0; i < gci_shipped_count; i++)
-        if (gci_view_is(kind, gci_shipped[i].kind))
-            return &gci_shipped[i];
-    return NULL;
-}
-
-gcache_status
-gci_rules_of_kind(gci_view kind, bool lazy, gcache_rules **out_rules, gcache_error *error)
-{
-    gci_shipped_rules const *shipped = find_shipped(kind);
-
-    if (shipped == NULL)
-        shipped = find_shipped((gci_view)GCI_VIEW("generic"));
-    GCI_ASSERT(shipped != NULL);
-    return read_rule_set(gci_view_of(shipped->rules, shipped->rules_size), shipped->kind, true, lazy, out_rules,
-                         error);
-}
-
-gcache_status
-gcache_rules_of_kind(char const *kind, gcache_rules **out_rules, gcache_error *error)
-{
-    GCI_REQUIRE(kind != NULL && out_rules != NULL, error, "gcache_rules_of_kind needs a kind and a result");
-    return gci_rules_of_kind(gci_view_text(kind), false, out_rules, error);
-}
-
-char const *
-gcache_rules_shipped(char const *kind, size_t *out_size)
-{
-    gci_shipped_rules const *shipped = find_shipped(gci_view_text(kind));
-
-    if (shipped != NULL && out_size != NULL)
-        *out_size = shipped->text_size;
-    return shipped != NULL ? shipped->text : NULL;
-}
-
-char const *
-gcache_rules_kind(size_t index)
-{
-    return index < gci_shipped_count ? gci_shipped[index].kind : NULL;
 }
 
 gci_view

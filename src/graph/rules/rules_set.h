@@ -104,7 +104,7 @@ typedef struct gci_rules_limits {
 
 struct gcache_rules {
     gci_arena arena;
-    gci_view name;
+    gci_view name, text; /* as it was read */
     gci_rule *rules;
     uint32_t rule_count;
     gci_rules_node *states;
@@ -112,11 +112,16 @@ struct gcache_rules {
     gci_rules_state start;
     gci_rules_limits limits;
     bool shipped, lazy;
+    bool loaded;     /* with a kind at run time: it stays as long as the process */
     bool own_limits; /* which are PCRE2's: it alone matches */
     gci_advice const *advice; /* of a kind of the user's own */
     size_t advice_count;
     uint8_t hash[GCI_SHA256_BYTES];
 };
+
+/* Reads a set; shipped and lazy as above. */
+gcache_status gci_rules_read_set(gci_view text, char const *name, bool shipped, bool lazy, gcache_rules **out_rules,
+                                 gcache_error *error);
 
 /* A text that a set is made of, while it is read. */
 typedef struct gci_rules_reader {

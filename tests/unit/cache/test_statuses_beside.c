@@ -321,6 +321,64 @@ GRAPH_CASES(canonical, gcache_graph_canonical(graph, &(void const *){ NULL }, &(
 GRAPH_CASES(lines, gcache_graph_lines(graph, ignore_line, NULL, E))
 GRAPH_CASES(trace, gcache_graph_trace(graph, ignore_step, NULL, E))
 
+/* ---- kinds of one's own ---- */
+
+/* rules: of kind `name`, below the folder "kinds"; NULL: there is no such folder. */
+static gcache_status
+load_kind(trial *t, char const *name, char const *rules)
+{
+    char path[64];
+
+    if (rules != NULL) {
+        mkdir(in_directory(t, "kinds"), 0700);
+        snprintf(path, sizeof path, "kinds/%s", name);
+        mkdir(in_directory(t, path), 0700);
+        snprintf(path, sizeof path, "kinds/%s/rules.json", name);
+        write_file(in_directory(t, path), rules);
+    }
+    return gcache_kinds_load(in_directory(t, "kinds"), NULL, NULL, E);
+}
+
+static gcache_status
+read_kind(trial *t, char const *name, char const *rules)
+{
+    gcache_rules *read = NULL;
+    char path[64];
+
+    load_kind(t, name, rules);
+    snprintf(path, sizeof path, "kinds/%s", name);
+    gcache_status status = gcache_kinds_read(in_directory(t, path), &read, E);
+    gcache_rules_free(read);
+    return status;
+}
+
+static char const *
+no_variable(void *state, char const *name)
+{
+    (void)state;
+    (void)name;
+    return NULL;
+}
+
+CASE(gcache_kinds_path, OK)
+{
+    char *path = NULL;
+
+    return free_text(gcache_kinds_path(no_variable, NULL, &path, E), &path);
+}
+
+#define SET(name, more) "{\"format\": \"guardcache-rules/1\", \"name\": \"" name "\"" more "}"
+
+CASE(gcache_kinds_load, OK) { return load_kind(t, "toy", SET("toy", "")); }
+CASE(gcache_kinds_load, ERROR_ARGUMENT) { return load_kind(t, "fx", SET("fx", "")); }
+CASE(gcache_kinds_load, ERROR_NOT_FOUND) { return load_kind(t, "toy", NULL); }
+CASE(gcache_kinds_load, ERROR_SYNTAX) { return load_kind(t, "torn", "{"); }
+CASE(gcache_kinds_load, ERROR_DESCRIPTION) { return load_kind(t, "wrong", SET("another", "")); }
+CASE(gcache_kinds_read, OK) { return read_kind(t, "toy", SET("toy", "")); }
+CASE(gcache_kinds_read, ERROR_NOT_FOUND) { return read_kind(t, "nowhere", NULL); }
+CASE(gcache_kinds_read, ERROR_SYNTAX) { return read_kind(t, "torn", "{"); }
+CASE(gcache_kinds_read, ERROR_DESCRIPTION) { return read_kind(t, "typo", SET("typo", ", \"drip\": []")); }
+
 CASE(gcache_rules_test, OK)
 {
     gcache_rules *rules = NULL;
@@ -663,6 +721,11 @@ CASE(gcache_tiers_sync, ERROR_ARGUMENT)
     X(gcache_graph_lines, OK) X(gcache_graph_lines, REFUSED) X(gcache_graph_lines, ERROR_ARGUMENT)    \
     X(gcache_graph_trace, OK) X(gcache_graph_trace, REFUSED) X(gcache_graph_trace, ERROR_ARGUMENT)    \
     X(gcache_rules_test, OK)                                                                          \
+    X(gcache_kinds_path, OK)                                                                          \
+    X(gcache_kinds_load, OK) X(gcache_kinds_load, ERROR_ARGUMENT) X(gcache_kinds_load, ERROR_NOT_FOUND) \
+    X(gcache_kinds_load, ERROR_SYNTAX) X(gcache_kinds_load, ERROR_DESCRIPTION)                        \
+    X(gcache_kinds_read, OK) X(gcache_kinds_read, ERROR_NOT_FOUND) X(gcache_kinds_read, ERROR_SYNTAX) \
+    X(gcache_kinds_read, ERROR_DESCRIPTION)                                                           \
     X(gcache_guards_show, OK)                                                                         \
     X(gcache_doctor, OK) X(gcache_doctor, ERROR_ARGUMENT)                                             \
     X(gcache_journal_each, OK) X(gcache_journal_each, ERROR_ARGUMENT)                                 \

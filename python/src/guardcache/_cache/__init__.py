@@ -21,6 +21,7 @@ from guardcache._cache.settings import default_directory, settings
 from guardcache._cache.transfer import Transfers
 from guardcache._cache.tuning import Tuning
 from guardcache._cache.waiting import CompilesAsync
+from guardcache._kinds import load_kinds
 
 
 class Cache(Lookups, CompilesAsync, CompilesMany, Memoizes, Observes, Maintains, Transfers, Fleet, Tuning, Blobs):
@@ -55,8 +56,9 @@ def _restore(text: str, strict: bool) -> Cache:
 
 def open(directory: str | os.PathLike[str] | None = None, **options: Unpack[CacheOptions]) -> Cache:
     """Opens a cache as the command does: in `default_directory()` if none is named, with the `settings` of environment
-    and file. Options are those of `Cache`, and overrule them.
+    and file, after `load_kinds()`. Options are those of `CacheOptions`, and overrule them.
     """
+    load_kinds()
     chosen = default_directory() if directory is None else directory
     combined: CacheOptions = {**settings(chosen), **options}
     return Cache(chosen, **combined)

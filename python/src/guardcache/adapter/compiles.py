@@ -206,8 +206,9 @@ def open_cache(directory: str | os.PathLike[str] | None, log: logging.Logger = l
     some of each hit.
 
     Settings that somebody made, of the environment or the directory, count here as for the command, those two included;
-    options of `Cache` that are given here overrule them.
+    options of `Cache` that are given here overrule them. Kinds of the user's own are loaded.
     """
+    guardcache.load_kinds()
     chosen = guardcache.default_directory() if directory is None else directory
     opened: dict[str, Any] = {"durability": Durability.NONE, "compression_level": -1, **guardcache.settings(chosen)}
     return Cache(chosen, log=lambda line: log.warning("%s", line), **{**opened, **options})
