@@ -17,7 +17,6 @@ from guardcache._cache.blobs import Blob, Subdirectory
 from guardcache._cache.compiles import Compile, Compiled, Fresh
 from guardcache._cache.events import Event, Listener, log_event
 from guardcache._cache.fleet import Synced, TierAnswer, TierState
-from guardcache._cache.lookups import Comparison
 from guardcache._cache.maintain import Collected, Fact, Problem, Repaired, Verified, Victim
 from guardcache._cache.many import Many, Module, SoFar, Summary
 from guardcache._cache.memo import Memoized
@@ -37,6 +36,7 @@ from guardcache._cache.results import Attachment, Entry, Hit, Inserted, Miss, Re
 from guardcache._cache.settings import Setting, default_directory, setting_list, settings, write_setting
 from guardcache._cache.transfer import Artifacts, Transfer, show_export
 from guardcache._cache.tuning import Best, BestFound, Bundle, Kernel, Site, Timing, source_hash
+from guardcache._compare import Comparison, compare, compare_data, diff
 from guardcache._errors import (
     ArgumentError,
     BusyError,
@@ -162,7 +162,10 @@ __all__ = [
     "Verdict",
     "Verified",
     "Victim",
+    "compare",
+    "compare_data",
     "default_directory",
+    "diff",
     "load_kinds",
     "log_event",
     "open",

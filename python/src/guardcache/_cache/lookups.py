@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple, TypeAlias, Union, Unpack
+from typing import Any, Unpack
 
-from guardcache import _native
 from guardcache._cache.handle import Handle
 from guardcache._cache.options import Asked, make_request
 from guardcache._cache.results import (
@@ -22,32 +21,10 @@ from guardcache._cache.results import (
     make_miss,
     payload_of,
 )
+from guardcache._compare import Comparison, Subject, compare_data_in, compare_in
 from guardcache._graph import Graph
 from guardcache._guards import make_verdict
 from guardcache._values import Hints
-
-Subject: TypeAlias = Union[Graph, str]
-"""One side of a comparison: a description, or a key that the cache holds."""
-
-
-class Comparison(NamedTuple):
-    """How two descriptions differ."""
-
-    text: str
-    """Which components, then the exact paths; empty if nothing differs."""
-    differences: int
-    """How many there are, also where the text has fewer."""
-
-
-def compare(
-    stored: Subject, asked: Subject, cache: Handle | None = None, *, max_items: int = 0
-) -> tuple[Comparison, dict[str, Any]]:
-    """In words and as data. Without a cache both have to be descriptions."""
-    native = None if cache is None else cache._native
-    first, second = (side if isinstance(side, str) else side._native for side in (stored, asked))
-    words = Comparison(*_native.compare(native, first, second, max_items, 0))
-    data: dict[str, Any] = json.loads(_native.compare(native, first, second, max_items, 1)[0])
-    return words, data
 
 
 class Lookups(Handle):
@@ -154,8 +131,8 @@ class Lookups(Handle):
 
         At most `max_items` differences are written (0: 50). `NotFoundError`: nothing is stored under a key.
         """
-        return compare(stored, asked, self, max_items=max_items)[0]
+        return compare_in(self._native, stored, asked, max_items)
 
     def compare_data(self, stored: Subject, asked: Subject, *, max_items: int = 0) -> dict[str, Any]:
         """The same for programs: ``equal``, ``components``, ``differs``, ``left_out``."""
-        return compare(stored, asked, self, max_items=max_items)[1]
+        return compare_data_in(self._native, stored, asked, max_items)

@@ -33,6 +33,11 @@ class Reason(enum.StrEnum):
     LEASE_TIMEOUT = "lease_timeout"
     REFRESH = "refresh"
 
+    @property
+    def text(self) -> str:
+        """In a sentence; empty for `NONE`."""
+        return dict(_native.reasons()).get(self.value, "")
+
 
 @dataclass(frozen=True, slots=True)
 class Hit:
