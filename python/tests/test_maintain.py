@@ -12,10 +12,6 @@ import guardcache
 from guardcache import Cache, Graph, Reason, Rules
 
 
-def entry_files(directory: Path) -> list[Path]:
-    return [path for path in directory.rglob("*") if path.is_file() and path.stat().st_size > 20_000]
-
-
 def test_verify_and_repair(directory: Path) -> None:
     with guardcache.open(directory, compression_level=-1) as cache:
         cache.insert(matmul(1), bytes(40_000))
@@ -24,17 +20,16 @@ def test_verify_and_repair(directory: Path) -> None:
     with guardcache.open(directory) as cache:
         assert cache.verify(threads=2, progress=lambda done, total: seen.append((done, total)))
         assert seen[-1][0] > 0
-        victim = max(entry_files(directory), key=lambda path: path.stat().st_size)
+        victim = max((directory / "entries").rglob("*"), key=lambda path: path.stat().st_size * path.is_file())
         content = bytearray(victim.read_bytes())
-        content[-1000] ^= 1
+        content[len(content) // 2] ^= 1
         victim.write_bytes(content)
         damaged = cache.verify()
         assert not damaged
         assert damaged.problems
         repaired = cache.repair()
-        assert repaired.quarantined >= 1
+        assert (repaired.entries, repaired.lost) == (1, 1)
         assert repaired.problems
-        assert repaired.entries == 1
         assert cache.verify()
 
 
@@ -133,12 +128,6 @@ def test_descriptions_are_compared(cache: Cache) -> None:
 
 # ---- rules ----
 
-RULES = {
-    "format": "guardcache-rules/1",
-    "name": "mine/1",
-    "rules": [],
-}
-
 
 def test_rules_of_ones_own(tmp_path: Path) -> None:
     text = Rules.shipped("llvm-ir")
@@ -165,8 +154,6 @@ def test_rules_of_ones_own(tmp_path: Path) -> None:
         rules.advise("{}")
     with pytest.raises(guardcache.ParseError):
         Rules("{", "broken.json")
-    with pytest.raises(TypeError, match="Rules"):
-        Graph().use_rules(text)  # type: ignore[arg-type]
 
 
 def test_a_kinds_folder_is_read_without_being_loaded(tmp_path: Path) -> None:
@@ -189,7 +176,7 @@ def test_settings_one_by_one(directory: Path, monkeypatch: pytest.MonkeyPatch) -
     guardcache.write_setting(directory, "strict", "1", namespace="team")
     monkeypatch.setenv("GUARDCACHE_READ_ONLY", "1")
     settings = {setting.name: setting for setting in guardcache.setting_list(directory)}
-    assert (settings["max-size"].value, settings["max-size"].origin) == (str(5 << 30), "file")
+    assert (settings["max-size"].value, settings["max-size"].origin) == ("5 GiB", "file")
     assert (settings["read-only"].value, settings["read-only"].origin) == ("1", "environment")
     assert settings["read-only"].variable == "GUARDCACHE_READ_ONLY"
     assert settings["strict"].origin == "default"

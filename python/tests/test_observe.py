@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import sys
 import threading
 import time
 from pathlib import Path
@@ -79,12 +80,16 @@ def test_events_go_to_logging(directory: Path, caplog: pytest.LogCaptureFixture)
     assert caplog.messages == []
 
 
-def test_what_a_listener_raises_is_not_the_callers(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_a_listener_raises_is_not_the_callers(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda raised: told.append(str(raised.exc_value)))
+
     def fail(event: Event) -> None:
         raise LookupError(event.kind)
 
-    with pytest.warns(pytest.PytestUnraisableExceptionWarning), guardcache.open(directory, listener=fail) as cache:
+    with guardcache.open(directory, listener=fail) as cache:
         use(cache)
+    assert "hit" in told
 
 
 def test_listeners_of_many_threads(directory: Path) -> None:
@@ -134,8 +139,8 @@ def test_statistics_in_words_and_as_data(cache: Cache) -> None:
 def test_top(cache: Cache) -> None:
     use(cache)
     assert "train.py" in cache.top()
-    assert MULTIPLE_OF_8 in cache.top("guards")
-    assert MULTIPLE_OF_8 in json.dumps(cache.top_data("guards"))
+    assert "x.size(0) % 8 == 0" in cache.top("guards")
+    assert "x.size(0) % 8 == 0" in json.dumps(cache.top_data("guards"))
     assert matmul().key in json.dumps(cache.top_data("keys", 1))
 
 
@@ -186,8 +191,8 @@ def test_without_a_journal_nothing_is_left_behind(directory: Path) -> None:
 def test_unknown_options_are_told(cache: Cache, directory: Path) -> None:
     wrong: Any = {"lable": "x"}
     for call in (cache.journal, cache.explain_past, cache.show_statistics, cache.top, cache.report):
-        with pytest.raises(TypeError, match="lable.*'label'"):
+        with pytest.raises(TypeError, match=r"lable.*'label'"):
             list(call(**wrong))
     wrong = {"readonly": True}
-    with pytest.raises(TypeError, match="readonly.*'read_only'"):
+    with pytest.raises(TypeError, match=r"readonly.*'read_only'"):
         guardcache.open(directory, **wrong)

@@ -1,7 +1,7 @@
 /*
  * Best configurations of kernels and bundles of them, over guardcache/tuning.h.
  */
-#include "native.h"
+#include "../native.h"
 
 /* ---- kernels and records ---- */
 

@@ -2,7 +2,7 @@
  * Methods of Cache over guardcache/blobs.h and share.h: files by their content, directories for a compiler's own caches, and
  * values for the other processes of a job.
  */
-#include "native.h"
+#include "../native.h"
 
 #include <guardcache/share.h>
 
@@ -48,7 +48,7 @@ cache_put_blob(PyObject *self, PyObject *args)
     return Py_BuildValue("(sNN)", blob.name, PyUnicode_DecodeFSDefault(blob.path), PyBool_FromLong(blob.existed));
 }
 
-/* get_blob(name, extension, options of put_blob or None) */
+/* get_blob(name, extension, name again if it was the caller's or None, extra, text): as it was put */
 PyObject *
 cache_get_blob(PyObject *self, PyObject *args)
 {
@@ -56,18 +56,18 @@ cache_get_blob(PyObject *self, PyObject *args)
     char const *name, *extension;
     void *bytes = NULL;
     size_t size = 0;
-    int text, verified;
+    int text;
     gcache_status status;
     gcache_error error;
 
-    if (!PyArg_ParseTuple(args, "szpzzp", &name, &extension, &verified, &options.name, &options.extra, &text))
+    if (!PyArg_ParseTuple(args, "szzzp", &name, &extension, &options.name, &options.extra, &text))
         return NULL;
     options.text = text != 0;
     gcache *cache = cache_enter(self);
     if (cache == NULL)
         return NULL;
     Py_BEGIN_ALLOW_THREADS
-    status = gcache_blob_get(cache, name, extension, verified ? &options : NULL, &bytes, &size, &error);
+    status = gcache_blob_get(cache, name, extension, &options, &bytes, &size, &error);
     Py_END_ALLOW_THREADS
     cache_unuse(self);
     return bytes_taken(state_of(self), status, bytes, size, &error);

@@ -1,7 +1,7 @@
 /*
  * Looking around in a cache, beyond lookups: entries, those that are shadowed, one by its id; what differs between two keys.
  */
-#include "native.h"
+#include "../native.h"
 
 static int
 entry_found(void *state, gcache_entry_view const *view)

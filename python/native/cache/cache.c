@@ -1,7 +1,7 @@
 /*
  * The Cache type: opening, closing, and its methods, most of which have a file of their own.
  */
-#include "native.h"
+#include "../native.h"
 
 #include <guardcache/share.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * Cache.get_or_compile, and its two halves: begin, and the Compile that it gives, for a compile that has begun and that others
  * wait for.
  */
-#include "native.h"
+#include "../native.h"
 
 #include <stdio.h>
 #include <string.h>

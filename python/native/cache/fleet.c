@@ -1,7 +1,7 @@
 /*
  * Methods of Cache over guardcache/fleet.h: tiers looked at, asked, waited for, and made equal to the directory.
  */
-#include "native.h"
+#include "../native.h"
 
 /* ---- what tiers say ---- */
 

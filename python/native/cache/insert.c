@@ -1,7 +1,7 @@
 /*
  * Cache.insert.
  */
-#include "native.h"
+#include "../native.h"
 
 /* (stored, reason, key, entry, existed, verdict, shadows) */
 static PyObject *

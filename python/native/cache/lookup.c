@@ -1,7 +1,7 @@
 /*
  * Cache.lookup and explain, what they return, and what is done with a hit.
  */
-#include "native.h"
+#include "../native.h"
 
 int
 context_read(native_state *state, PyObject *graph, PyObject *mapping, PyObject *asked, lookup_context *out_context)

@@ -1,7 +1,7 @@
 /*
  * Methods of Cache over guardcache/maintenance.h: verify, repair, gc and doctor.
  */
-#include "native.h"
+#include "../native.h"
 
 static void
 problem_found(void *state, char const *path, char const *problem)

@@ -1,7 +1,7 @@
 /*
  * Cache.compile_many, over guardcache/bulk.h. Compile functions are called by the library's threads, any number at once.
  */
-#include "native.h"
+#include "../native.h"
 
 /*
  * A module and what its compile gave.

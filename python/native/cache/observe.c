@@ -1,7 +1,7 @@
 /*
  * Methods of Cache over guardcache/observe.h: counters of the handle, statistics of the directory, the journal.
  */
-#include "native.h"
+#include "../native.h"
 
 #include <string.h>
 

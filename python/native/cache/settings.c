@@ -1,7 +1,7 @@
 /*
  * Settings of a directory: as options of a cache, one by one, and written; and files with keys.
  */
-#include "native.h"
+#include "../native.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /*
  * Methods of Cache over guardcache/artifacts.h: export and import, and what a run uses.
  */
-#include "native.h"
+#include "../native.h"
 
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /*
  * Timings of choices, over guardcache/tuning.h.
  */
-#include "native.h"
+#include "../native.h"
 
 /* A benchmark in Python: called in the thread of the lookup, which let the interpreter lock go. */
 typedef struct native_benchmark {

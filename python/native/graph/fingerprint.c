@@ -1,7 +1,7 @@
 /*
  * The Fingerprint type, over guardcache/fingerprint.h.
  */
-#include "native.h"
+#include "../native.h"
 
 /* Fingerprint: fingerprint is never NULL in an object that Python can reach. Touched with the interpreter lock alone, but for
    trees, which keep `busy` set meanwhile. */

@@ -1,7 +1,7 @@
 /*
  * The Graph type, over the builder of guardcache/graph.h.
  */
-#include "native.h"
+#include "../native.h"
 
 /*
  * Graph: a description under construction, then finished.

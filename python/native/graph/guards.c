@@ -1,7 +1,7 @@
 /*
  * The Guards and Prepared types, over guardcache/guard.h.
  */
-#include "native.h"
+#include "../native.h"
 
 /* Guards: a compiled guard list; immutable. */
 typedef struct guards_object {

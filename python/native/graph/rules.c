@@ -1,7 +1,7 @@
 /*
  * The Rules type, over the rule sets of guardcache/graph.h.
  */
-#include "native.h"
+#include "../native.h"
 
 /* Rules: a set; immutable once a graph uses it. rules is never NULL in an object that Python can reach. */
 typedef struct rules_object {

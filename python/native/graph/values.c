@@ -1,7 +1,7 @@
 /*
  * Python values as values of a graph.
  */
-#include "native.h"
+#include "../native.h"
 
 /*
  * Python values become description values by their exact kind: bool is no int, Symbolic, Enum and Node are more than
@@ -154,21 +154,34 @@ scalar_read(native_state *state, gcache_graph *graph, PyObject *object, gcache_v
     return outcome < 0 ? -1 : 1;
 }
 
+/* A guardcache.Fingerprint, which holds a native one. 1: it is one, 0: it isn't, -1: an exception is set. */
+static int
+fingerprint_read(native_state *state, gcache_graph *graph, PyObject *object, gcache_value **out_value)
+{
+    PyObject *native = PyObject_GetAttrString(object, "_native");
+    bool is_one = native != NULL && Py_TYPE(native) == state->fingerprint_type;
+
+    PyErr_Clear();
+    if (is_one)
+        *out_value = fingerprint_value(native, graph);
+    Py_XDECREF(native);
+    return PyErr_Occurred() ? -1 : is_one;
+}
+
 /* What is no built-in kind: a mapping or a sequence of any other type, a number (a NumPy scalar), a fingerprint. */
 static int
 other_read(native_state *state, gcache_graph *graph, PyObject *object, gcache_value **out_value)
 {
-    if (Py_TYPE(object) == state->fingerprint_type) {
-        *out_value = fingerprint_value(object, graph);
-        return PyErr_Occurred() ? -1 : 0;
-    }
+    int kind = fingerprint_read(state, graph, object, out_value);
+    if (kind != 0)
+        return kind < 0 ? -1 : 0;
     if (PyIndex_Check(object)) {
         PyObject *number = PyNumber_Index(object);
         int outcome = number == NULL ? -1 : integer_read(graph, number, out_value);
         Py_XDECREF(number);
         return outcome;
     }
-    int kind = PyObject_IsInstance(object, state->mapping_type);
+    kind = PyObject_IsInstance(object, state->mapping_type);
     if (kind != 0)
         return kind < 0 ? -1 : map_read(state, graph, object, out_value);
     kind = PyObject_IsInstance(object, state->sequence_type);

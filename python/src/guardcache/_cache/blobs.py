@@ -51,7 +51,6 @@ class Blobs(Handle):
         name: str,
         extension: str | None = None,
         *,
-        verify: bool = True,
         own_name: bool = False,
         extra: str | None = None,
         text: bool = False,
@@ -59,7 +58,7 @@ class Blobs(Handle):
         """A blob's bytes, verified against its name, for which the options it was put with are needed; `own_name`: it
         was put under a name of the caller's, which says nothing about the bytes. `NotFoundError`, `CorruptError`.
         """
-        return self._native.get_blob(name, extension, verify, name if own_name else None, extra, text)
+        return self._native.get_blob(name, extension, name if own_name else None, extra, text)
 
     def expire_blobs(self, age: float) -> int:
         """Removes blobs that nobody has put for so many seconds; returns how many."""

@@ -10,6 +10,7 @@ from typing import Any, Generic, ParamSpec, Unpack
 from guardcache._cache.compiles import Compiled, Compiles, Fresh
 from guardcache._cache.options import CompileAsked
 from guardcache._cache.results import Hit
+from guardcache._fingerprint import Fingerprint
 from guardcache._graph import Graph
 from guardcache._values import Hint, Value
 
@@ -33,7 +34,8 @@ class Memoized(Generic[P]):
         functools.update_wrapper(self, compile)
         self.compile = compile
         """The function itself."""
-        self._cache, self._hints, self._version, self._asked = cache, hints, version, asked
+        self._cache, self._hints, self._asked = cache, hints, asked
+        self._environment = version if isinstance(version, (Mapping, Fingerprint)) else {"version": version}
         self._signature = inspect.signature(compile)
         self.describe: Callable[P, Graph] = describe or self._describe
         """What the arguments are described by."""
@@ -50,7 +52,7 @@ class Memoized(Generic[P]):
         graph = Graph()
         graph.component("function", f"{self.compile.__module__}.{self.compile.__qualname__}")
         graph.component("arguments", bound.arguments)
-        graph.component("environment", self._version)
+        graph.component("environment", self._environment)
         return graph
 
 
