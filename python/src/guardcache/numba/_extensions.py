@@ -1,0 +1,107 @@
+"""What users and packages have taught numba: overloads, intrinsics, types of their own.
+
+They take part in every compile, and numba doesn't say in which. So all of them together are a component of each key.
+Numba's own count by its version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
+from types import FunctionType
+from typing import Any
+
+from numba.core.datamodel.registry import default_manager
+from numba.core.pythonapi import _boxers, _unboxers
+from numba.core.typing.typeof import typeof_impl
+
+from guardcache._values import Value
+from guardcache.numba import _packages
+from guardcache.numba._unkeyed import Unkeyed
+from guardcache.numba._values import Walk
+
+_OVERLOADS = ("_overload_func", "_definition_func")
+
+
+class Extensions:
+    """What was registered so far. Registries only grow: each is read from where it ended. Used under numba's lock."""
+
+    def __init__(self) -> None:
+        self._ends: dict[int, int] = {}
+        self._found: dict[int, Any] = {}
+        self._told: dict[int, Value] = {}
+
+    def told(self, contexts: Iterable[Any]) -> dict[str, Value]:
+        """By name; `Unkeyed` where one can't be told, or reads something else than it did at first."""
+        for registered in self._new(contexts):
+            for extension in _foreign(registered):
+                self._found[id(extension)] = extension
+        told: dict[str, Value] = {}
+        for identity, extension in self._found.items():
+            name = f"{extension.__module__}.{extension.__qualname__}"
+            value = _tell(extension, name)
+            if self._told.setdefault(identity, value) != value:
+                raise Unkeyed(f"extension {name}: what it reads has changed since")
+            while told.get(name, value) != value:
+                name += "'"
+            told[name] = value
+        return told
+
+    def _new(self, contexts: Iterable[Any]) -> Iterator[Any]:
+        for held in _registries(contexts):
+            begin = self._ends.get(id(held), 0)
+            if len(held) > begin:
+                self._ends[id(held)] = len(held)
+                yield from islice(held.values() if isinstance(held, Mapping) else held, begin, None)
+
+
+def _registries(contexts: Iterable[Any]) -> Iterator[Any]:
+    for context in contexts:
+        for registry in list(context._registries):
+            yield from (held for held in vars(registry).values() if isinstance(held, list))
+    yield from (default_manager._handlers, _boxers.functions, _unboxers.functions, typeof_impl.registry)
+
+
+def _foreign(registered: Any) -> Iterator[Any]:
+    """What of a registered item isn't numba's: the item, what it was made from, or what numba has wrapped."""
+    item = registered[0] if isinstance(registered, tuple) else registered
+    if isinstance(item, type):
+        item = next((getattr(item, name) for name in _OVERLOADS if name in vars(item)), item)
+    if not isinstance(item, (type, FunctionType)):
+        return
+    if not _numbas(item):
+        yield item
+    elif isinstance(item, FunctionType):
+        cells = (cell.cell_contents for cell in item.__closure__ or ())
+        yield from (inner for inner in cells if isinstance(inner, FunctionType) and not _numbas(inner))
+
+
+def _numbas(item: Any) -> bool:
+    module = item.__module__ or ""
+    return (module.startswith("numba.") and not module.startswith("numba.tests.")) or module == "builtins"
+
+
+def _tell(extension: Any, name: str) -> Value:
+    package = _packages.version(extension.__module__)
+    if package is not None:
+        return package
+    try:
+        return _TELL[isinstance(extension, type)](extension)
+    except Unkeyed as unkeyed:
+        raise Unkeyed(f"extension {name}: {unkeyed}") from None
+
+
+def _tell_function(function: FunctionType) -> Value:
+    return Walk().function(function)
+
+
+def _tell_class(class_: type) -> Value:
+    """By its methods: a type, a data model, a template of typing."""
+    walk = Walk()
+    methods = {
+        name: walk.function(held) for name, held in sorted(vars(class_).items()) if isinstance(held, FunctionType)
+    }
+    return {"methods": methods, "bases": [f"{base.__module__}.{base.__qualname__}" for base in class_.__bases__]}
+
+
+_TELL: dict[bool, Callable[[Any], Value]] = {False: _tell_function, True: _tell_class}

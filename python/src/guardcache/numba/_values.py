@@ -1,0 +1,314 @@
+"""What a function reads, told so that equal tellings mean equal code: constants, globals, closures, other functions.
+
+numba freezes what a function reads from outside when it compiles it. `Walk.value` tells such a value by its content, a
+jitted function by its code and what that reads in turn, and what belongs to an installed package by name and version.
+What it doesn't know raises `Unkeyed`: better compiled again than served wrong.
+"""
+
+from __future__ import annotations
+
+import builtins
+import enum
+import hashlib
+import operator
+import sys
+from collections.abc import Callable
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from typing import Any, TypeAlias
+
+import numpy as np
+from numba.core import types
+from numba.core.dispatcher import Dispatcher
+from numba.core.extending import _Intrinsic
+
+from guardcache._values import Value
+from guardcache.numba import _code, _packages, _types
+from guardcache.numba._unkeyed import Unkeyed
+
+# numba keeps larger arrays outside the code, at an address of this process.
+_FROZEN_BYTES = 1_000_000
+
+Tell: TypeAlias = "Callable[[Walk, Any], Value]"
+
+
+class _Function(dict[str, Value]):
+    """What is told of a function of the program."""
+
+
+class Walk:
+    """One description in the making. A function that is met again is told by the number of its first appearance, so
+    that recursion ends and shared callees are told once.
+    """
+
+    def __init__(self, met: Callable[[FunctionType, bool], None] | None = None) -> None:
+        """`met` hears of each function that is read, when it is met first, and whether it is compiled already."""
+        self.functions: list[FunctionType] = []
+        self._numbers: dict[int, int] = {}
+        self._open: list[FunctionType] = []
+        self._names: frozenset[str] = frozenset()
+        self._met = met
+
+    def value(self, value: Any) -> Value:
+        tell = _TELL.get(type(value)) or next((tell for kind, tell in _TELL_KIND if isinstance(value, kind)), None)
+        if tell is None:
+            raise Unkeyed(f"a {type(value).__name__} isn't known by its content")
+        return tell(self, value)
+
+    def function(self, function: FunctionType, options: Value = None, compiled: bool = False) -> Value:
+        """Tells it as part of something; its own module counts only by what it reads there."""
+        number = self._numbers.get(id(function))
+        if number is not None:
+            if function in self._open[:-1]:
+                raise Unkeyed("functions that call each other are compiled together")
+            return _Function(function=number)
+        if self._met is not None and self.functions:
+            self._met(function, compiled)
+        told = self.parts(function)
+        if options:
+            told["options"] = options
+        return _Function(told)
+
+    def parts(self, function: FunctionType) -> dict[str, Value]:
+        """Everything that counts about a function, by the names under which a miss tells of it."""
+        self._numbers[id(function)] = len(self._numbers)
+        self.functions.append(function)
+        parts = _code.take_apart(function.__code__)
+        told: dict[str, Value] = {"code": parts.digest}
+        outer, self._names = self._names, parts.names
+        self._open.append(function)
+        try:
+            outside = {
+                "closure": self._named("closure variable", _closure(function)),
+                "globals": self._named("global", _globals(function, parts.globals)),
+            }
+            told.update(
+                literals=[self.value(constant) for constant in parts.constants],
+                defaults=self._named("default", _defaults(function)),
+                functions=_take_functions(outside),
+                **outside,
+            )
+        finally:
+            self._names = outer
+            self._open.pop()
+        return {name: value for name, value in told.items() if value}
+
+    def _named(self, what: str, values: dict[str, Any]) -> dict[str, Value]:
+        told: dict[str, Value] = {}
+        for name, value in values.items():
+            try:
+                told[name] = self.value(value)
+            except Unkeyed as unkeyed:
+                raise Unkeyed(f"{what} {name}: {unkeyed}") from None
+        return told
+
+    def module(self, module: ModuleType) -> Value:
+        """A package by its version; of a module of the user's, what the code may read of it."""
+        package = _packages.version(module.__name__)
+        if package is not None:
+            return f"module {module.__name__} of {package}"
+        read = {name: vars(module)[name] for name in sorted(self._names) if name in vars(module)}
+        return {"module": self._named("attribute", read)}
+
+
+def _take_functions(outside: dict[str, Any]) -> dict[str, Value]:
+    """Functions of the program, taken out of what is told by name: they are numbered by first use, so that a caller
+    needn't be compiled again because what it calls has a new name.
+    """
+    found = [told.pop(name) for told in outside.values() for name in list(told) if isinstance(told[name], _Function)]
+    return {f"callee {number}": value for number, value in enumerate(found, 1)}
+
+
+def _defaults(function: FunctionType) -> dict[str, Any]:
+    positional = function.__defaults__ or ()
+    names = function.__code__.co_varnames[: function.__code__.co_argcount]
+    return {
+        **dict(zip(names[len(names) - len(positional) :], positional, strict=True)),
+        **(function.__kwdefaults__ or {}),
+    }
+
+
+def _closure(function: FunctionType) -> dict[str, Any]:
+    found = {}
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        try:
+            found[name] = cell.cell_contents
+        except ValueError:
+            raise Unkeyed(f"closure variable {name} has no value yet") from None
+    return found
+
+
+def _globals(function: FunctionType, names: tuple[str, ...]) -> dict[str, Any]:
+    """Builtins that nobody has shadowed are left out; so is what isn't there: numba says so when it compiles."""
+    scope = function.__globals__
+    return {name: scope[name] for name in names if name in scope and scope[name] is not getattr(builtins, name, scope)}
+
+
+# ---- how each kind of value is told ----
+
+
+def _packaged(value: Any, what: str) -> str | None:
+    """By name and version, what an installed package has under that name."""
+    package = _packages.version(getattr(value, "__module__", None))
+    return f"{what} {value.__module__}.{value.__qualname__} of {package}" if package and _reachable(value) else None
+
+
+def _reachable(value: Any) -> bool:
+    """Whether another process finds this very object under its name."""
+    if value.__module__ == "__main__":
+        return False
+    try:
+        return operator.attrgetter(value.__qualname__)(sys.modules[value.__module__]) is value
+    except (KeyError, AttributeError, TypeError):
+        return False
+
+
+def _tell_same(walk: Walk, value: Any) -> Value:
+    return value  # type: ignore[no-any-return]
+
+
+def _tell_text(walk: Walk, value: Any) -> Value:
+    return repr(value)
+
+
+def _tell_float(walk: Walk, value: float) -> Value:
+    return repr(value) if value == value else f"nan {np.float64(value).tobytes().hex()}"
+
+
+def _tell_complex(walk: Walk, value: complex) -> Value:
+    return {"complex": [_tell_float(walk, value.real), _tell_float(walk, value.imag)]}
+
+
+def _tell_scalar(walk: Walk, value: np.generic) -> Value:
+    if value.dtype.hasobject:
+        raise Unkeyed(f"a {value.dtype} holds Python objects")
+    shown = str(value.item()) if value.dtype.kind in "biu" else value.tobytes().hex()
+    return f"{value.dtype.str} {shown}" if value.dtype.fields is None else f"{value.dtype!r} {shown}"
+
+
+def _tell_array(walk: Walk, value: np.ndarray[Any, Any]) -> Value:
+    if type(value) is not np.ndarray or value.dtype.hasobject:
+        raise Unkeyed(f"a {type(value).__name__} of {value.dtype} isn't known by its content")
+    if value.nbytes > _FROZEN_BYTES:
+        raise Unkeyed("an array of this size stays outside the code, at an address of this process")
+    flags = value.flags
+    layout = f"c={flags.c_contiguous} f={flags.f_contiguous} aligned={flags.aligned}"
+    content = hashlib.sha256(value.tobytes()).hexdigest()[:32]
+    return f"array {value.dtype!r} {value.shape} {layout} content {content}"
+
+
+def _tell_items(walk: Walk, value: Any) -> Value:
+    return {type(value).__name__: [walk.value(item) for item in value]}
+
+
+def _tell_tuple(walk: Walk, value: tuple[Any, ...]) -> Value:
+    if type(value) is tuple:
+        return _tell_items(walk, value)
+    return {"tuple": [walk.value(item) for item in value], "class": walk.value(type(value))}
+
+
+def _tell_set(walk: Walk, value: Any) -> Value:
+    return {type(value).__name__: sorted((walk.value(item) for item in value), key=repr)}
+
+
+def _tell_code(walk: Walk, value: CodeType) -> Value:
+    """A nested function: it reads the globals of the one around it, which has them told."""
+    parts = _code.take_apart(value)
+    return {"code": parts.digest, "literals": [walk.value(constant) for constant in parts.constants]}
+
+
+def _tell_function(walk: Walk, value: FunctionType) -> Value:
+    return _packaged(value, "function") or walk.function(value)
+
+
+def _tell_dispatcher(walk: Walk, value: Any) -> Value:
+    packaged = _packaged(value, "function")
+    return packaged or walk.function(value.py_func, options(walk, value), bool(value.overloads))
+
+
+def options(walk: Walk, dispatcher: Any) -> Value:
+    """What the user said to ``jit``, by its names."""
+    told = walk._named("option", dispatcher.targetoptions)
+    if dispatcher.locals:
+        told["locals"] = {name: walk.value(type_) for name, type_ in dispatcher.locals.items()}
+    return told
+
+
+def _tell_intrinsic(walk: Walk, value: Any) -> Value:
+    return _packaged(value, "intrinsic") or {"intrinsic": walk.function(value._defn)}
+
+
+def _tell_builtin(walk: Walk, value: Any) -> Value:
+    owner = value.__self__
+    if owner is not None and not isinstance(owner, ModuleType):
+        raise Unkeyed(f"{value.__qualname__} is a method of an object")
+    return f"builtin {value.__module__}.{value.__qualname__}"
+
+
+def _tell_ufunc(walk: Walk, value: Any) -> Value:
+    name: str = value.__name__
+    if getattr(np, name, None) is not value:
+        raise Unkeyed(f"{name} isn't one of NumPy's own functions")
+    return f"ufunc {name}"
+
+
+def _tell_class(walk: Walk, value: type) -> Value:
+    packaged = _packaged(value, "class")
+    if packaged is not None:
+        return packaged
+    if not _reachable(value):
+        raise Unkeyed(f"no other process finds the class {value.__qualname__} under its name")
+    name = f"class {value.__module__}.{value.__qualname__}"
+    if issubclass(value, enum.Enum):
+        return {name: [[member.name, walk.value(member.value)] for member in value]}
+    if issubclass(value, tuple) and hasattr(value, "_fields"):
+        return {name: list(value._fields)}
+    if issubclass(value, BaseException):
+        return name
+    raise Unkeyed(f"the class {value.__qualname__} isn't known by its content")
+
+
+def _tell_member(walk: Walk, value: enum.Enum) -> Value:
+    return {"member": value.name, "of": walk.value(type(value))}
+
+
+def _tell_type(walk: Walk, value: types.Type) -> Value:
+    return {"type": _types.told(value, walk.value)}
+
+
+def _tell_range(walk: Walk, value: range | slice) -> Value:
+    return {type(value).__name__: [walk.value(part) for part in (value.start, value.stop, value.step)]}
+
+
+_TELL: dict[type, Tell] = {
+    bool: _tell_same,
+    int: _tell_same,
+    type(None): _tell_same,
+    type(Ellipsis): _tell_text,
+    float: _tell_float,
+    complex: _tell_complex,
+    str: _tell_text,
+    bytes: _tell_text,
+    list: _tell_items,
+    set: _tell_set,
+    frozenset: _tell_set,
+    range: _tell_range,
+    slice: _tell_range,
+    CodeType: _tell_code,
+    FunctionType: _tell_function,
+    BuiltinFunctionType: _tell_builtin,
+    np.ufunc: _tell_ufunc,
+    ModuleType: Walk.module,
+}
+
+# Of values whose class isn't in the table above.
+_TELL_KIND: tuple[tuple[type, Tell], ...] = (
+    (enum.Enum, _tell_member),
+    (np.generic, _tell_scalar),
+    (np.ndarray, _tell_array),
+    (np.dtype, _tell_text),
+    (tuple, _tell_tuple),
+    (Dispatcher, _tell_dispatcher),
+    (_Intrinsic, _tell_intrinsic),
+    (types.Type, _tell_type),
+    (type, _tell_class),
+)
