@@ -218,7 +218,7 @@ answer(many *m, PyObject *cache, gcache_many_summary const *s)
                          (unsigned long long)s->elapsed_ns, line);
 }
 
-/* compile_many(modules, request, (refresh, min_compile_ns, reader, follow, lease_timeout_ns), workers, progress or None)
+/* compile_many(modules, request, (refresh, min_compile_ns, reader, follow, lease_timeout_ns, flight), workers, progress or None)
    -> (outcomes, summary); modules are tuples (graph, hints, bypass, compile) */
 PyObject *
 cache_compile_many(PyObject *self, PyObject *args)
@@ -234,8 +234,8 @@ cache_compile_many(PyObject *self, PyObject *args)
     gcache_error error = { .message = "" };
     gcache_status status = GCACHE_OK;
 
-    if (!PyArg_ParseTuple(args, "O!O!(pKppK)IO", &PyTuple_Type, &modules, &PyTuple_Type, &asked, &refresh, &min_compile_ns,
-                          &reader, &follow, &lease_timeout_ns, &options.workers, &m.progress))
+    if (!PyArg_ParseTuple(args, "O!O!(pKppKz)IO", &PyTuple_Type, &modules, &PyTuple_Type, &asked, &refresh, &min_compile_ns,
+                          &reader, &follow, &lease_timeout_ns, &each.flight, &options.workers, &m.progress))
         return NULL;
     gcache *cache = cache_enter(self);
     if (cache == NULL)

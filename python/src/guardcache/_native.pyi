@@ -39,6 +39,15 @@ _CompileOptions = tuple[
     Callable[[_Hit], object] | None,  # post_load
     tuple[str, int] | None,  # group
     int,  # lease_timeout_ns
+    str | None,  # flight
+]
+_EachOptions = tuple[
+    bool,  # refresh
+    int,  # min_compile_ns
+    bool,  # reader
+    bool,  # follow
+    int,  # lease_timeout_ns
+    str | None,  # flight
 ]
 _Product = tuple[str, str, str, str, int, Exception | None]  # key, reason, note, status, compile_ns, trouble
 _Miss = tuple[str, str, str, str]  # key, reason, note, local_reason
@@ -248,7 +257,7 @@ class Cache:
             ...,
         ],
         request: _Request,
-        options: tuple[bool, int, bool, bool, int],  # refresh, min_compile_ns, reader, follow, lease_timeout_ns
+        options: _EachOptions,
         workers: int,
         progress: Callable[..., object] | None,
         /,

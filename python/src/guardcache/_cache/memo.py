@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any, Generic, ParamSpec, Unpack
+from typing import Any, Generic, ParamSpec, Protocol, Unpack
 
 from guardcache._cache.compiles import Compiled, Compiles, Fresh
 from guardcache._cache.options import CompileAsked
@@ -56,17 +56,23 @@ class Memoized(Generic[P]):
         return graph
 
 
+class Memoize(Protocol):
+    """What `Cache.memoize` returns: a decorator for functions of any arguments."""
+
+    def __call__(self, compile: Callable[P, Compiled], /) -> Memoized[P]: ...
+
+
 class Memoizes(Compiles):
     __slots__ = ()
 
     def memoize(
         self,
-        describe: Callable[P, Graph] | None = None,
+        describe: Callable[..., Graph] | None = None,
         *,
-        hints: Callable[P, Mapping[str, Hint]] | None = None,
+        hints: Callable[..., Mapping[str, Hint]] | None = None,
         version: Value = None,
         **asked: Unpack[CompileAsked],
-    ) -> Callable[[Callable[P, Compiled]], Memoized[P]]:
+    ) -> Memoize:
         """A decorator for compile functions: calls look up first, and compile once among all threads and processes.
 
         >>> @cache.memoize(version=mycompiler.__version__)
@@ -78,4 +84,8 @@ class Memoizes(Compiles):
         with the function's name and `version`, which may be a `Fingerprint`: whatever else decides what comes out.
         `hints` gives the present sizes. Options are those of `CompileAsked`.
         """
-        return lambda compile: Memoized(self, compile, describe, hints, version, asked)
+
+        def decorate(compile: Callable[P, Compiled]) -> Memoized[P]:
+            return Memoized(self, compile, describe, hints, version, asked)
+
+        return decorate

@@ -161,6 +161,9 @@ class CompileAsked(Asked, total=False):
     (``("train-20260501-1402", 64)``): one of them looks up or compiles, the others take its answer."""
     lease_timeout: float
     """For how many seconds others' compiles are waited for; 0: the library's default, twenty minutes."""
+    flight: str | None
+    """The caller's name for what one compile will serve (``batch 9-16``): of all that miss a key with it one compiles,
+    and the others wait. Without one those who miss with other hints wait for at most two rounds of others' compiles."""
 
 
 class EachAsked(TypedDict, total=False):
@@ -178,6 +181,7 @@ class EachAsked(TypedDict, total=False):
     reader: bool
     follow: bool
     lease_timeout: float
+    flight: str | None
 
 
 class Selected(TypedDict, total=False):
@@ -274,11 +278,12 @@ def make_compile_request(
         None if post_load is None else lambda found: post_load(make_hit(found)),
         asked.get("group"),
         in_ns(asked.get("lease_timeout", 0)),
+        asked.get("flight"),
     )
     return _request_of(asked), options
 
 
-def make_each_request(asked: EachAsked) -> tuple[_native._Request, tuple[bool, int, bool, bool, int]]:
+def make_each_request(asked: EachAsked) -> tuple[_native._Request, _native._EachOptions]:
     """The same for `Cache.compile_many`."""
     check_names("compile_many", asked, _EACH)
     options = (
@@ -287,6 +292,7 @@ def make_each_request(asked: EachAsked) -> tuple[_native._Request, tuple[bool, i
         asked.get("reader", False),
         asked.get("follow", False),
         in_ns(asked.get("lease_timeout", 0)),
+        asked.get("flight"),
     )
     return _request_of(cast(Asked, asked)), options
 
