@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, TypeAlias, Union
+from typing import Literal, TypeAlias, Union
 
 from guardcache import _native
 from guardcache._guards import Verdict
@@ -32,6 +32,11 @@ class Reason(enum.StrEnum):
     DISABLED = "disabled"
     LEASE_TIMEOUT = "lease_timeout"
     REFRESH = "refresh"
+
+    @property
+    def text(self) -> str:
+        """In a sentence; empty for `NONE`."""
+        return dict(_native.reasons()).get(self.value, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,105 +136,8 @@ class Entry:
     stored_size: int
     metadata: bytes
     label: str
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    path: str
-    problem: str
-
-
-@dataclass(frozen=True, slots=True)
-class Verified:
-    """What `Cache.verify` found; true if the cache is whole."""
-
-    keys: int
-    entries: int
-    bytes: int
-    problems: tuple[Problem, ...]
-
-    def __bool__(self) -> bool:
-        return not self.problems
-
-
-@dataclass(frozen=True, slots=True)
-class TierState:
-    """A tier as it stands, and what this cache has asked of it."""
-
-    name: str
-    """Its URL without credentials, or what a `Tier` is called."""
-    read_only: bool
-    left_alone: bool
-    """It was in trouble a moment ago: lookups don't ask it for now."""
-    counts: dict[str, int]
-    """``asked``, ``hits``, ``misses``, ``timeouts``, ``published``, ...: of `guardcache/fleet.h`."""
-
-
-@dataclass(frozen=True, slots=True)
-class TierAnswer(TierState):
-    """The same, after it was asked whether it is there; true if it answered."""
-
-    answered: bool
-    reason: Reason
-    message: str
-    """Why it didn't, in words."""
-    seconds: float
-    numbers: dict[str, int]
-    """What it says of itself."""
-
-    def __bool__(self) -> bool:
-        return self.answered
-
-
-class Synced(NamedTuple):
-    """What `Cache.sync` did."""
-
-    keys: int
-    """That were compared."""
-    pushed: int
-    pulled: int
-    present: int
-    """On both sides already."""
-    left_out: int
-    """Damaged, unsigned, too large, or gone meanwhile."""
-
-
-class Site(NamedTuple):
-    """What is tuned."""
-
-    system: str
-    """Whose timings these are: device and versions, or a hash of them."""
-    op: str
-    inputs: str
-    hint: str | None
-    """A size that was assumed in place of the present one."""
-    precision: str
-
-
-class Transfer(NamedTuple):
-    """What went into an export or came out of it."""
-
-    entries: int
-    keys: int
-    attachments: int
-    blobs: int
-    rows: int
-    """Timings, best configurations, bundles."""
-    artifacts: int
-    existed: int
-    """Of an import: entries and blobs that were there already."""
-    unmet: int
-    """Of an import: entries whose requirements aren't met."""
-    left_out: int
-    """What couldn't be read, was no good, or had nobody to vouch for it."""
-    bytes: int
-    """Of the file."""
-    reasons: tuple[str, ...]
-    """Why each of them was left out or isn't met."""
-
-
-def make_transfer(found: tuple[Any, ...]) -> Transfer:
-    return Transfer._make((*found[:-1], tuple(found[-1])))
+    shadowed_by: str = ""
+    """Of `Cache.shadowed`: the id of the entry that is chosen instead."""
 
 
 def make_miss(found: _native._Miss) -> Miss:

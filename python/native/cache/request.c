@@ -1,7 +1,7 @@
 /*
  * Requests and entries, read from tuples.
  */
-#include "native.h"
+#include "../native.h"
 
 /* Runs in the thread of the lookup, which let the interpreter lock go. */
 static bool

@@ -1,7 +1,7 @@
 /*
- * The Cache type: opening, closing, lookup, explain, insert.
+ * The Cache type: opening, closing, and its methods, most of which have a file of their own.
  */
-#include "native.h"
+#include "../native.h"
 
 #include <guardcache/share.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 typedef struct cache_object {
     PyObject_HEAD
     gcache *cache;
-    PyObject *log;
+    PyObject *log, *listener;
     PyObject *user_tiers; /* a tuple of UserTier: they stay until it is closed */
     size_t uses;
     bool closing;
@@ -81,26 +81,60 @@ cache_enter(PyObject *self)
     return NULL;
 }
 
-/* Called by any thread, without the interpreter lock. */
+/* Calls a function of the caller's with an argument that make gives, by any thread that has let the interpreter lock go, or never
+   had it. What is raised is written to stderr: there is nobody it could be told. */
 static void
-log_line(void *state, char const *line)
+call_out(void *function, PyObject *(*make)(void const *told), void const *told)
 {
+    PyObject *type, *value, *traceback;
     PyGILState_STATE lock;
-    PyObject *type;
-    PyObject *value;
-    PyObject *traceback;
 
     if (!callback_begin(&lock))
         return;
     PyErr_Fetch(&type, &value, &traceback);
-    PyObject *text = PyUnicode_DecodeUTF8(line, (Py_ssize_t)strlen(line), "replace");
-    PyObject *answer = text == NULL ? NULL : PyObject_CallFunctionObjArgs(state, text, NULL);
+    PyObject *argument = make(told);
+    PyObject *answer = argument == NULL ? NULL : PyObject_CallFunctionObjArgs(function, argument, NULL);
     if (answer == NULL)
-        PyErr_WriteUnraisable(state);
+        PyErr_WriteUnraisable(function);
     Py_XDECREF(answer);
-    Py_XDECREF(text);
+    Py_XDECREF(argument);
     PyErr_Restore(type, value, traceback);
     callback_end(lock);
+}
+
+static PyObject *
+line_text(void const *line)
+{
+    return text_new(line);
+}
+
+static void
+log_line(void *state, char const *line)
+{
+    call_out(state, line_text, line);
+}
+
+/* (kind, reason, key, graph_kind, label, variant, compile_ns, elapsed_ns, entries, bytes, text, line) */
+static PyObject *
+event_tuple(void const *told)
+{
+    gcache_event const *event = told;
+    char line[GCACHE_EVENT_LINE_SIZE], hex[GCACHE_KEY_HEX_SIZE];
+
+    gcache_event_line(event, line, sizeof line);
+    gcache_key_to_hex(&event->key, hex);
+    return Py_BuildValue("(sssNNNKKKKNN)", gcache_event_name(event->kind), gcache_reason_name(event->reason), hex,
+                         text_new(event->graph_kind != NULL ? event->graph_kind : ""),
+                         text_new(event->label != NULL ? event->label : ""),
+                         text_new(event->variant != NULL ? event->variant : ""), (unsigned long long)event->compile_ns,
+                         (unsigned long long)event->elapsed_ns, (unsigned long long)event->entries,
+                         (unsigned long long)event->bytes, text_new(event->text != NULL ? event->text : ""), text_new(line));
+}
+
+static void
+hear_event(void *state, gcache_event const *event)
+{
+    call_out(state, event_tuple, event);
 }
 
 /* (id, secret or None, algorithm, public key or None); it borrows from that. */
@@ -165,7 +199,7 @@ user_tiers_read(native_state *state, PyObject *tuple, gcache_options *out_option
 typedef struct opening {
     char const *directory, *saved;
     gcache_options options;
-    PyObject *log, *user_tiers;
+    PyObject *log, *listener, *user_tiers;
 } opening;
 
 static void
@@ -176,28 +210,32 @@ opening_clear(opening *how)
 }
 
 static void
-log_to(gcache_options *options, PyObject *log)
+call_back_to(gcache_options *options, PyObject *log, PyObject *listener)
 {
-    if (log == Py_None)
-        return;
-    options->log = log_line;
-    options->log_state = log;
+    if (log != Py_None) {
+        options->log = log_line;
+        options->log_state = log;
+    }
+    if (listener != Py_None) {
+        options->event = hear_event;
+        options->event_state = listener;
+    }
 }
 
 static int
 options_read(native_state *state, PyObject *args, opening *out_how)
 {
     gcache_options *options = &out_how->options;
-    int read_only, strict, disabled, unsafe_skip_guards, refresh, durability, trust, require_signature, color;
+    int read_only, strict, disabled, unsafe_skip_guards, refresh, durability, trust, require_signature, color, journal;
     Py_ssize_t max_candidates, memory_bytes, columns;
-    unsigned long long max_size, flush_ns;
+    unsigned long long max_size, flush_ns, max_age_ns;
     PyObject *keys;
 
-    if (!PyArg_ParseTuple(args, "spppppziiznKnizOO!pnpzO!K", &out_how->directory, &read_only, &strict, &disabled,
+    if (!PyArg_ParseTuple(args, "spppppziiznKnizOO!pnpzO!KKpO", &out_how->directory, &read_only, &strict, &disabled,
                           &unsafe_skip_guards, &refresh, &options->bypass, &durability, &trust, &options->namespace_,
                           &max_candidates, &max_size, &memory_bytes, &options->compression_level, &options->record,
                           &out_how->log, &PyTuple_Type, &keys, &require_signature, &columns, &color, &options->tiers,
-                          &PyTuple_Type, &out_how->user_tiers, &flush_ns)
+                          &PyTuple_Type, &out_how->user_tiers, &flush_ns, &max_age_ns, &journal, &out_how->listener)
         || keys_read(keys, options) < 0 || user_tiers_read(state, out_how->user_tiers, options) < 0)
         return -1;
     options->require_signature = require_signature != 0;
@@ -214,7 +252,9 @@ options_read(native_state *state, PyObject *args, opening *out_how)
     options->max_size = max_size;
     options->memory_bytes = (size_t)memory_bytes;
     options->flush_ns = flush_ns;
-    log_to(options, out_how->log);
+    options->max_age_ns = max_age_ns;
+    options->no_journal = journal == 0;
+    call_back_to(options, out_how->log, out_how->listener);
     return 0;
 }
 
@@ -232,6 +272,7 @@ cache_open(PyTypeObject *type, opening *how)
         return NULL;
     }
     self->log = Py_NewRef(how->log);
+    self->listener = Py_NewRef(how->listener);
     Py_BEGIN_ALLOW_THREADS
     status = how->saved == NULL ? gcache_open(how->directory, &how->options, &self->cache, &error)
                                 : gcache_handle_open(how->saved, &how->options, &self->cache, &error);
@@ -248,7 +289,7 @@ cache_open(PyTypeObject *type, opening *how)
 
 /* Cache(directory, read_only, strict, disabled, unsafe_skip_guards, refresh, bypass, durability, trust, namespace, max_candidates,
    max_size, memory_bytes, compression_level, record, log, signing, require_signature, columns, color, tiers, user_tiers,
-   flush_ns): numbers may be 0 for the default. */
+   flush_ns, max_age_ns, journal, listener): numbers may be 0 for the default. */
 static PyObject *
 cache_make(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(kwargs))
 {
@@ -261,18 +302,19 @@ cache_make(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(kwargs))
     return cache_open(type, &how);
 }
 
-/* restore(text, tiers or None, user_tiers, log or None) */
+/* restore(text, tiers or None, user_tiers, log or None, listener or None) */
 static PyObject *
 cache_restore(PyObject *type, PyObject *args)
 {
     opening how = { .options = GCACHE_OPTIONS_INIT };
 
-    if (!PyArg_ParseTuple(args, "szO!O", &how.saved, &how.options.tiers, &PyTuple_Type, &how.user_tiers, &how.log)
+    if (!PyArg_ParseTuple(args, "szO!OO", &how.saved, &how.options.tiers, &PyTuple_Type, &how.user_tiers, &how.log,
+                          &how.listener)
         || user_tiers_read(PyType_GetModuleState((PyTypeObject *)type), how.user_tiers, &how.options) < 0) {
         opening_clear(&how);
         return NULL;
     }
-    log_to(&how.options, how.log);
+    call_back_to(&how.options, how.log, how.listener);
     return cache_open((PyTypeObject *)type, &how);
 }
 
@@ -307,6 +349,7 @@ cache_dealloc(PyObject *self)
     cache_of(self)->closing = true;
     cache_close_unused(cache_of(self));
     Py_CLEAR(cache_of(self)->log);
+    Py_CLEAR(cache_of(self)->listener);
     Py_CLEAR(cache_of(self)->user_tiers);
     free_object(self);
     Py_DECREF(type);
@@ -333,276 +376,6 @@ cache_closed(PyObject *self, PyObject *Py_UNUSED(none))
     return PyBool_FromLong(cache_of(self)->closing);
 }
 
-/* ---- lookup ---- */
-
-int
-context_read(native_state *state, PyObject *graph, PyObject *mapping, PyObject *asked, lookup_context *out_context)
-{
-    *out_context = (lookup_context){ 0 };
-    if ((out_context->graph = graph_given(state, graph)) == NULL
-        || hints_read(mapping, &out_context->hints) < 0 || request_read(asked, &out_context->request) < 0)
-        return -1;
-    return 0;
-}
-
-void
-context_clear(lookup_context *context)
-{
-    hints_clear(&context->hints);
-    request_clear(&context->request);
-}
-
-static PyObject *
-renames_list(gcache_result const *result)
-{
-    PyObject *list = PyList_New((Py_ssize_t)result->rename_count);
-
-    for (size_t i = 0; list != NULL && i < result->rename_count; i++) {
-        PyObject *pair = Py_BuildValue("(ss)", result->renames[i].stored, result->renames[i].current);
-        if (pair == NULL || PyList_SetItem(list, (Py_ssize_t)i, pair) < 0)
-            Py_CLEAR(list);
-    }
-    return list;
-}
-
-static PyObject *
-attachment_names(gcache_result const *result)
-{
-    PyObject *tuple = PyTuple_New((Py_ssize_t)result->attachment_count);
-
-    for (size_t i = 0; tuple != NULL && i < result->attachment_count; i++) {
-        PyObject *name = PyUnicode_FromString(result->attachments[i].name);
-        if (name == NULL || PyTuple_SetItem(tuple, (Py_ssize_t)i, name) < 0)
-            Py_CLEAR(tuple);
-    }
-    return tuple;
-}
-
-static PyObject *
-deltas_dict(gcache_result const *result)
-{
-    PyObject *dict = PyDict_New();
-
-    for (size_t i = 0; dict != NULL && i < result->delta_count; i++) {
-        PyObject *value = PyLong_FromLongLong(result->deltas[i].value);
-        if (value == NULL || PyDict_SetItemString(dict, result->deltas[i].name, value) < 0)
-            Py_CLEAR(dict);
-        Py_XDECREF(value);
-    }
-    return dict;
-}
-
-/* (key, entry, payload, metadata, guards, renames, renamed, variant, priority, compile_ns, note, attachments, tier, deltas) */
-PyObject *
-hit_tuple_with(PyObject *payload, gcache_result const *result)
-{
-    char hex[GCACHE_KEY_HEX_SIZE];
-
-    if (payload == NULL)
-        return NULL;
-    gcache_key_to_hex(&result->key, hex);
-    return Py_BuildValue("(ssNy#NNNsLKsNsN)", hex, result->entry, payload,
-                         result->metadata_size > 0 ? result->metadata : "", (Py_ssize_t)result->metadata_size,
-                         text_tuple(result->guards, result->guard_count), renames_list(result),
-                         PyBool_FromLong(result->renamed), result->variant, (long long)result->priority,
-                         (unsigned long long)result->compile_ns, result->note, attachment_names(result),
-                         result->tier != NULL ? result->tier : "", deltas_dict(result));
-}
-
-PyObject *
-hit_tuple(native_state *state, PyObject *cache, gcache_result *result)
-{
-    return hit_tuple_with(payload_new(state, cache, result), result);
-}
-
-/* (key, reason, note, local_reason) */
-PyObject *
-miss_tuple(gcache_result const *result)
-{
-    char hex[GCACHE_KEY_HEX_SIZE];
-
-    gcache_key_to_hex(&result->key, hex);
-    return Py_BuildValue("(ssss)", hex, gcache_reason_name(result->reason), result->note == NULL ? "" : result->note,
-                         gcache_reason_name(result->local_reason));
-}
-
-/* lookup(graph, hints, request) */
-static PyObject *
-cache_lookup(PyObject *self, PyObject *args)
-{
-    native_state *state = state_of(self);
-    PyObject *graph, *mapping, *asked;
-    lookup_context context;
-    gcache_result result = GCACHE_RESULT_INIT;
-    gcache_error error;
-    gcache_status status = GCACHE_MISS;
-
-    if (!PyArg_ParseTuple(args, "OOO!", &graph, &mapping, &PyTuple_Type, &asked))
-        return NULL;
-    gcache *cache = cache_enter(self);
-    if (cache == NULL)
-        return NULL;
-    bool readable = context_read(state, graph, mapping, asked, &context) == 0;
-    if (readable) {
-        context.request.thread = PyEval_SaveThread();
-        status = gcache_lookup_with(cache, context.graph, hints_or_null(&context.hints), &context.request.view,
-                                    &result, &error);
-        PyEval_RestoreThread(context.request.thread);
-    }
-    bool raised = context.request.raised;
-    context_clear(&context);
-    PyObject *found = NULL;
-    if (readable && !raised)
-        found = status == GCACHE_HIT    ? hit_tuple(state, self, &result)
-                : status == GCACHE_MISS ? miss_tuple(&result)
-                                        : raise_error(state, &error);
-    if (readable && (raised || status != GCACHE_HIT))
-        gcache_result_clear(&result);
-    cache_unuse(self);
-    return found;
-}
-
-/* explain(graph, hints, request, form): 0 short, 1 everything, 2 JSON. */
-static PyObject *
-cache_explain(PyObject *self, PyObject *args)
-{
-    native_state *state = state_of(self);
-    PyObject *graph, *mapping, *asked;
-    int form;
-    lookup_context context;
-    char *text = NULL;
-    gcache_error error;
-    gcache_status status = GCACHE_MISS;
-
-    if (!PyArg_ParseTuple(args, "OOO!i", &graph, &mapping, &PyTuple_Type, &asked, &form))
-        return NULL;
-    gcache *cache = cache_enter(self);
-    if (cache == NULL)
-        return NULL;
-    bool readable = context_read(state, graph, mapping, asked, &context) == 0;
-    if (readable) {
-        context.request.thread = PyEval_SaveThread();
-        status = gcache_explain(cache, context.graph, hints_or_null(&context.hints), &context.request.view,
-                                (gcache_explain_form)form, &text, &error);
-        PyEval_RestoreThread(context.request.thread);
-    }
-    bool raised = context.request.raised;
-    context_clear(&context);
-    PyObject *shown = NULL;
-    if (readable && !raised)
-        shown = status < 0 ? raise_error(state, &error) : PyUnicode_FromString(text);
-    gcache_free(text);
-    cache_unuse(self);
-    return shown;
-}
-
-/* As cache_enter, for what is done with a hit; NULL also if that isn't one. */
-static gcache *
-cache_enter_with(PyObject *self, PyObject *payload)
-{
-    if (Py_TYPE(payload) == state_of(self)->payload_type)
-        return cache_enter(self);
-    PyErr_Format(PyExc_TypeError, "a payload of a lookup is needed");
-    return NULL;
-}
-
-/* place(payload, directory, name): all of them if name is None */
-static PyObject *
-cache_place(PyObject *self, PyObject *args)
-{
-    PyObject *payload;
-    char const *directory, *name;
-    gcache_error error;
-    gcache_status status;
-
-    if (!PyArg_ParseTuple(args, "Osz", &payload, &directory, &name))
-        return NULL;
-    gcache *cache = cache_enter_with(self, payload);
-    if (cache == NULL)
-        return NULL;
-    Py_BEGIN_ALLOW_THREADS
-    status = name == NULL ? gcache_place(cache, payload_result(payload), directory, &error)
-                          : gcache_place_one(cache, payload_result(payload), name, directory, &error);
-    Py_END_ALLOW_THREADS
-    cache_unuse(self);
-    if (status != GCACHE_OK)
-        return raise_error(state_of(self), &error);
-    Py_RETURN_NONE;
-}
-
-/* attachment(payload, name) */
-static PyObject *
-cache_attachment(PyObject *self, PyObject *args)
-{
-    PyObject *payload;
-    char const *name;
-    gcache_error error;
-    gcache_status status;
-    void *bytes;
-    size_t size = 0;
-
-    if (!PyArg_ParseTuple(args, "Os", &payload, &name))
-        return NULL;
-    gcache *cache = cache_enter_with(self, payload);
-    if (cache == NULL)
-        return NULL;
-    Py_BEGIN_ALLOW_THREADS
-    status = gcache_attachment_get(cache, payload_result(payload), name, &bytes, &size, &error);
-    Py_END_ALLOW_THREADS
-    cache_unuse(self);
-    if (status != GCACHE_OK)
-        return raise_error(state_of(self), &error);
-    PyObject *read = PyBytes_FromStringAndSize(bytes, (Py_ssize_t)size);
-    gcache_free(bytes);
-    return read;
-}
-
-/* ---- insert ---- */
-
-/* (stored, reason, key, entry, existed, verdict, shadows) */
-static PyObject *
-inserted_tuple(gcache_inserted const *inserted)
-{
-    char hex[GCACHE_KEY_HEX_SIZE];
-
-    gcache_key_to_hex(&inserted->key, hex);
-    return Py_BuildValue("(NsssNNs)", PyBool_FromLong(inserted->outcome == GCACHE_OK),
-                         gcache_reason_name(inserted->reason), hex, inserted->entry,
-                         PyBool_FromLong(inserted->existed), verdict_tuple(&inserted->verdict), inserted->shadows);
-}
-
-/* insert(graph, hints, entry) */
-static PyObject *
-cache_insert(PyObject *self, PyObject *args)
-{
-    native_state *state = state_of(self);
-    PyObject *object, *mapping, *given;
-    native_hints values = { 0 };
-    native_entry entry = { 0 };
-    gcache_inserted inserted = GCACHE_INSERTED_INIT;
-    gcache_error error;
-    gcache_status status = GCACHE_OK;
-
-    if (!PyArg_ParseTuple(args, "OOO!", &object, &mapping, &PyTuple_Type, &given))
-        return NULL;
-    gcache *cache = cache_enter(self);
-    if (cache == NULL)
-        return NULL;
-    gcache_graph *graph = graph_given(state, object);
-    bool readable = graph != NULL && hints_read(mapping, &values) == 0 && entry_read(given, &entry) == 0;
-    if (readable) {
-        Py_BEGIN_ALLOW_THREADS
-        status = gcache_insert(cache, graph, hints_or_null(&values), &entry.view, &inserted, &error);
-        Py_END_ALLOW_THREADS
-    }
-    hints_clear(&values);
-    entry_clear(&entry);
-    cache_unuse(self);
-    if (!readable)
-        return NULL;
-    return status < 0 ? raise_error(state, &error) : inserted_tuple(&inserted);
-}
-
 static PyMethodDef cache_methods[] = {
     { "close", cache_close, METH_NOARGS, NULL },
     { "closed", cache_closed, METH_NOARGS, NULL },
@@ -620,13 +393,43 @@ static PyMethodDef cache_methods[] = {
     { "attachment", cache_attachment, METH_VARARGS, NULL },
     { "insert", cache_insert, METH_VARARGS, NULL },
     { "entries", cache_entries, METH_VARARGS, NULL },
+    { "shadowed", cache_shadowed, METH_VARARGS, NULL },
+    { "read_entry", cache_read_entry, METH_VARARGS, NULL },
     { "remove", cache_remove, METH_VARARGS, NULL },
-    { "verify", cache_verify, METH_NOARGS, NULL },
+    { "verify", cache_verify, METH_VARARGS, NULL },
+    { "repair", cache_repair, METH_O, NULL },
+    { "gc", cache_gc, METH_VARARGS, NULL },
+    { "doctor", cache_doctor, METH_NOARGS, NULL },
+    { "counters", cache_counters, METH_NOARGS, NULL },
+    { "misses", cache_misses, METH_NOARGS, NULL },
+    { "statistics", cache_statistics, METH_NOARGS, NULL },
+    { "journal", cache_journal, METH_O, NULL },
+    { "show_statistics", cache_show_statistics, METH_VARARGS, NULL },
+    { "top", cache_top, METH_VARARGS, NULL },
+    { "report", cache_report, METH_O, NULL },
     { "begin", cache_begin, METH_VARARGS, NULL },
     { "get_or_compile", cache_get_or_compile, METH_VARARGS, NULL },
+    { "compile_many", cache_compile_many, METH_VARARGS, NULL },
     { "timings", cache_timings, METH_VARARGS, NULL },
+    { "put_timings", cache_put_timings, METH_VARARGS, NULL },
+    { "all_timings", cache_all_timings, METH_NOARGS, NULL },
+    { "put_best", cache_put_best, METH_VARARGS, NULL },
+    { "find_best", cache_find_best, METH_VARARGS, NULL },
+    { "all_best", cache_all_best, METH_NOARGS, NULL },
+    { "begin_bundle", cache_begin_bundle, METH_VARARGS, NULL },
+    { "end_bundle", cache_end_bundle, METH_NOARGS, NULL },
+    { "put_blob", cache_put_blob, METH_VARARGS, NULL },
+    { "get_blob", cache_get_blob, METH_VARARGS, NULL },
+    { "expire_blobs", cache_expire_blobs, METH_VARARGS, NULL },
+    { "subdirectory", cache_subdirectory, METH_VARARGS, NULL },
+    { "share", cache_share, METH_VARARGS, NULL },
     { "export", cache_export, METH_VARARGS, NULL },
     { "import_file", cache_import, METH_VARARGS, NULL },
+    { "artifacts_begin", cache_artifacts_begin, METH_NOARGS, NULL },
+    { "artifacts_end", cache_artifacts_end, METH_NOARGS, NULL },
+    { "artifacts_dirty", cache_artifacts_dirty, METH_NOARGS, NULL },
+    { "artifacts_add", cache_artifacts_add, METH_VARARGS, NULL },
+    { "artifacts_save", cache_artifacts_save, METH_VARARGS, NULL },
     { NULL, NULL, 0, NULL },
 };
 

@@ -4,7 +4,7 @@
  * The functions are called by any thread, of Python or not, without the interpreter lock, and never raise: an exception is
  * trouble of the tier, told in its words. What they hand out is handed out without the lock, since the library stores it then.
  */
-#include "native.h"
+#include "../native.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /*
- * Settings of a directory as a dict.
+ * Settings of a directory: as options of a cache, one by one, and written; and files with keys.
  */
-#include "native.h"
+#include "../native.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -200,4 +200,59 @@ library_settings(PyObject *module, PyObject *args)
         return NULL;
     }
     return Py_BuildValue("(NN)", dict, warnings);
+}
+
+/* setting_list(directory, namespace) -> [(name, value, meaning, variable, origin)] */
+PyObject *
+library_setting_list(PyObject *module, PyObject *args)
+{
+    char const *directory, *namespace;
+    gcache_settings *settings;
+    gcache_error error;
+
+    if (!PyArg_ParseTuple(args, "sz", &directory, &namespace))
+        return NULL;
+    if (gcache_settings_load(directory, namespace, variable, NULL, &settings, &error) != GCACHE_OK)
+        return raise_error(PyModule_GetState(module), &error);
+    PyObject *list = PyList_New(0);
+    for (int id = 0; list != NULL && id < GCACHE_SETTING_COUNT; id++) {
+        gcache_setting const *s = gcache_settings_get(settings, (gcache_setting_id)id);
+        PyObject *tuple = Py_BuildValue("(sNsss)", s->name, text_new(s->value), s->meaning, s->variable,
+                                        gcache_origin_name(s->origin));
+        if (tuple == NULL || PyList_Append(list, tuple) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(tuple);
+    }
+    gcache_settings_free(settings);
+    return list;
+}
+
+static void
+take_line(void *state, char const *line)
+{
+    PyObject **lines = state;
+    PyObject *text = *lines == NULL ? NULL : text_new(line);
+
+    if (*lines != NULL && (text == NULL || PyList_Append(*lines, text) < 0))
+        Py_CLEAR(*lines);
+    Py_XDECREF(text);
+}
+
+/* write_setting(directory, trust, namespace, name, value or None) -> lines for people */
+PyObject *
+library_write_setting(PyObject *module, PyObject *args)
+{
+    char const *directory, *namespace, *name, *value;
+    gcache_error error;
+    int trust;
+
+    if (!PyArg_ParseTuple(args, "sizsz", &directory, &trust, &namespace, &name, &value))
+        return NULL;
+    PyObject *lines = PyList_New(0);
+    gcache_status status = gcache_settings_write(directory, (gcache_trust)trust, namespace, name, value, take_line, &lines,
+                                                 &error);
+    if (lines == NULL || status == GCACHE_OK)
+        return lines;
+    Py_DECREF(lines);
+    return raise_error(PyModule_GetState(module), &error);
 }

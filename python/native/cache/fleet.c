@@ -1,9 +1,7 @@
 /*
  * Methods of Cache over guardcache/fleet.h: tiers looked at, asked, waited for, and made equal to the directory.
  */
-#include "native.h"
-
-#include <string.h>
+#include "../native.h"
 
 /* ---- what tiers say ---- */
 
@@ -15,13 +13,7 @@ typedef struct telling {
     bool failed;       /* an exception is set */
 } telling;
 
-static PyObject *
-text_new(char const *text)
-{
-    return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
-}
-
-static PyObject *
+PyObject *
 counts_new(uint64_t const *counts)
 {
     PyObject *dict = PyDict_New();
@@ -140,54 +132,32 @@ cache_flush(PyObject *self, PyObject *args)
 
 /* ---- syncing ---- */
 
-/* A function in Python that watches: called in the thread of the sync, which let the interpreter lock go. */
-typedef struct watching {
-    PyObject *function;
-    PyThreadState *thread;
-    bool raised;
-} watching;
-
-static void
-watch(void *state, uint64_t done, uint64_t total)
-{
-    watching *w = state;
-
-    if (w->raised)
-        return;
-    PyEval_RestoreThread(w->thread);
-    PyObject *answer = PyObject_CallFunction(w->function, "KK", (unsigned long long)done, (unsigned long long)total);
-    w->raised = answer == NULL;
-    Py_XDECREF(answer);
-    w->thread = PyEval_SaveThread();
-}
-
-/* sync(url or None, push, pull, progress or None) -> (keys, pushed, pulled, present, left_out) */
+/* sync(url or None, push, pull, again, progress or None) -> (keys, pushed, pulled, present, left_out) */
 PyObject *
 cache_sync(PyObject *self, PyObject *args)
 {
     gcache_sync_options options = GCACHE_SYNC_OPTIONS_INIT;
     gcache_synced sum = GCACHE_SYNCED_INIT;
-    watching w = { .raised = false };
-    int push, pull;
+    int push, pull, again;
+    PyObject *progress;
     gcache_error error;
+    gathering g;
 
-    if (!PyArg_ParseTuple(args, "zppO", &options.tier, &push, &pull, &w.function))
-        return NULL;
-    gcache *cache = cache_enter(self);
-    if (cache == NULL)
+    if (!PyArg_ParseTuple(args, "zpppO", &options.tier, &push, &pull, &again, &progress))
         return NULL;
     options.push = push != 0;
     options.pull = pull != 0;
-    options.progress = w.function == Py_None ? NULL : watch;
-    options.state = &w;
-    w.thread = PyEval_SaveThread();
-    gcache_status status = gcache_tiers_sync(cache, &options, &sum, &error);
-    PyEval_RestoreThread(w.thread);
-    cache_unuse(self);
-    if (w.raised)
+    options.again = again != 0;
+    options.progress = gather_progress;
+    options.state = &g;
+    gcache *cache = gather_begin(&g, self, progress);
+    if (cache == NULL)
         return NULL;
-    if (status != GCACHE_OK)
-        return raise_error(state_of(self), &error);
-    return Py_BuildValue("(KKKKK)", (unsigned long long)sum.keys, (unsigned long long)sum.pushed,
-                         (unsigned long long)sum.pulled, (unsigned long long)sum.present, (unsigned long long)sum.left_out);
+    gcache_status status = gcache_tiers_sync(cache, &options, &sum, &error);
+    PyObject *none = gather_end(&g, self, status, &error);
+    Py_XDECREF(none);
+    return none == NULL ? NULL
+                        : Py_BuildValue("(KKKKK)", (unsigned long long)sum.keys, (unsigned long long)sum.pushed,
+                                        (unsigned long long)sum.pulled, (unsigned long long)sum.present,
+                                        (unsigned long long)sum.left_out);
 }

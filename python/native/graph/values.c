@@ -1,11 +1,12 @@
 /*
  * Python values as values of a graph.
  */
-#include "native.h"
+#include "../native.h"
 
 /*
  * Python values become description values by their exact kind: bool is no int, Symbolic, Enum and Node are more than
- * the str and int they derive from. docs/formats/description.md says what each kind means.
+ * the str and int they derive from. A mapping or sequence of another type is a map or a list, a number that has __index__ an
+ * integer. docs/formats/description.md says what each kind means.
  */
 
 /* A list's or tuple's items as values. Free *out_values with PyMem_Free, also after -1. */
@@ -109,6 +110,8 @@ text_read(native_state *state, gcache_graph *graph, PyObject *object, gcache_val
         *out_value = gcache_value_symbolic(graph, text);
     else if (Py_TYPE(object) == state->enum_type)
         *out_value = gcache_value_enum(graph, text);
+    else if (Py_TYPE(object) == state->json_type)
+        *out_value = gcache_value_json(graph, text, (size_t)size);
     else
         *out_value = gcache_value_text(graph, text, (size_t)size);
     return 0;
@@ -151,6 +154,43 @@ scalar_read(native_state *state, gcache_graph *graph, PyObject *object, gcache_v
     return outcome < 0 ? -1 : 1;
 }
 
+/* A guardcache.Fingerprint, which holds a native one. 1: it is one, 0: it isn't, -1: an exception is set. */
+static int
+fingerprint_read(native_state *state, gcache_graph *graph, PyObject *object, gcache_value **out_value)
+{
+    PyObject *native = PyObject_GetAttrString(object, "_native");
+    bool is_one = native != NULL && Py_TYPE(native) == state->fingerprint_type;
+
+    PyErr_Clear();
+    if (is_one)
+        *out_value = fingerprint_value(native, graph);
+    Py_XDECREF(native);
+    return PyErr_Occurred() ? -1 : is_one;
+}
+
+/* What is no built-in kind: a mapping or a sequence of any other type, a number (a NumPy scalar), a fingerprint. */
+static int
+other_read(native_state *state, gcache_graph *graph, PyObject *object, gcache_value **out_value)
+{
+    int kind = fingerprint_read(state, graph, object, out_value);
+    if (kind != 0)
+        return kind < 0 ? -1 : 0;
+    if (PyIndex_Check(object)) {
+        PyObject *number = PyNumber_Index(object);
+        int outcome = number == NULL ? -1 : integer_read(graph, number, out_value);
+        Py_XDECREF(number);
+        return outcome;
+    }
+    kind = PyObject_IsInstance(object, state->mapping_type);
+    if (kind != 0)
+        return kind < 0 ? -1 : map_read(state, graph, object, out_value);
+    kind = PyObject_IsInstance(object, state->sequence_type);
+    if (kind != 0)
+        return kind < 0 ? -1 : sequence_read(state, graph, object, gcache_value_list, out_value);
+    PyErr_Format(PyExc_TypeError, "a description can't hold %R", (PyObject *)Py_TYPE(object));
+    return -1;
+}
+
 int
 value_read(native_state *state, gcache_graph *graph, PyObject *object, gcache_value **out_value)
 {
@@ -171,7 +211,7 @@ value_read(native_state *state, gcache_graph *graph, PyObject *object, gcache_va
     else if (PyDict_Check(object))
         outcome = map_read(state, graph, object, out_value);
     else
-        outcome = (PyErr_Format(PyExc_TypeError, "a description can't hold %R", (PyObject *)Py_TYPE(object)), -1);
+        outcome = other_read(state, graph, object, out_value);
     Py_LeaveRecursiveCall();
     return outcome;
 }

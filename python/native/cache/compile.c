@@ -2,7 +2,7 @@
  * Cache.get_or_compile, and its two halves: begin, and the Compile that it gives, for a compile that has begun and that others
  * wait for.
  */
-#include "native.h"
+#include "../native.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -62,7 +62,7 @@ group_read(PyObject *object, compiling *c)
 
 static bool post_load_call(void *state, gcache_result const *hit);
 
-/* (refresh, min_compile_ns, reader, follow, post_load, group, lease_timeout_ns) */
+/* (refresh, min_compile_ns, reader, follow, post_load, group, lease_timeout_ns, flight) */
 static int
 options_read(PyObject *tuple, compiling *c)
 {
@@ -71,8 +71,8 @@ options_read(PyObject *tuple, compiling *c)
     int refresh, reader, follow;
     PyObject *group;
 
-    if (!PyArg_ParseTuple(tuple, "pKppOOK", &refresh, &min_compile_ns, &reader, &follow, &c->post_load, &group,
-                          &lease_timeout_ns)
+    if (!PyArg_ParseTuple(tuple, "pKppOOKz", &refresh, &min_compile_ns, &reader, &follow, &c->post_load, &group,
+                          &lease_timeout_ns, &options->flight)
         || group_read(group, c) < 0)
         return -1;
     options->request = &c->context.request.view;

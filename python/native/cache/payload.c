@@ -1,7 +1,7 @@
 /*
  * The Payload type: the bytes of a hit, without a copy.
  */
-#include "native.h"
+#include "../native.h"
 
 /*
  * Payload: the bytes of a hit as a read-only buffer. The bytes are the library's own, so a view of them holds the

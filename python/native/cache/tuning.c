@@ -1,9 +1,7 @@
 /*
- * Cache.timings, over guardcache/tuning.h.
+ * Timings of choices, over guardcache/tuning.h.
  */
-#include "native.h"
-
-/* Timings of choices: the table of guardcache/tuning.h. */
+#include "../native.h"
 
 /* A benchmark in Python: called in the thread of the lookup, which let the interpreter lock go. */
 typedef struct native_benchmark {
@@ -99,4 +97,60 @@ cleanup:
     texts_clear(&choices);
     cache_unuse(self);
     return answer;
+}
+
+/* put_timings(site, choices, timings) -> whether they were stored */
+PyObject *
+cache_put_timings(PyObject *self, PyObject *args)
+{
+    PyObject *given, *names, *numbers;
+    gcache_site site = GCACHE_SITE_INIT;
+    native_texts choices = { 0 };
+    double *timings = NULL;
+    gcache_status status = GCACHE_OK;
+    gcache_error error;
+    PyObject *answer = NULL;
+
+    if (!PyArg_ParseTuple(args, "O!OO", &PyTuple_Type, &given, &names, &numbers) || site_read(given, &site) < 0)
+        return NULL;
+    gcache *cache = cache_enter(self);
+    if (cache == NULL)
+        return NULL;
+    if (texts_read(names, &choices) < 0 || (timings = PyMem_Calloc(choices.count + 1, sizeof *timings)) == NULL
+        || timings_read(numbers, choices.count, timings) < 0)
+        goto cleanup;
+    Py_BEGIN_ALLOW_THREADS
+    status = gcache_timings_put(cache, &site, choices.items, timings, choices.count, &error);
+    Py_END_ALLOW_THREADS
+    answer = status < 0 ? raise_error(state_of(self), &error) : PyBool_FromLong(status == GCACHE_OK);
+cleanup:
+    PyMem_Free(timings);
+    texts_clear(&choices);
+    cache_unuse(self);
+    return answer;
+}
+
+static int
+timing_found(void *state, gcache_site const *site, char const *choice, double timing, uint64_t at_ns)
+{
+    gathering *g = state;
+
+    if (!gather_enter(g))
+        return 1;
+    return gather_leave(g, Py_BuildValue("(sssssNNK)", site->system, site->op, site->inputs, site->hint, site->precision,
+                                         text_new(choice), PyFloat_FromDouble(timing), (unsigned long long)at_ns));
+}
+
+/* all_timings() -> [(system, op, inputs, hint, precision, choice, timing, at_ns)] */
+PyObject *
+cache_all_timings(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    gcache_error error;
+    gathering g;
+
+    gcache *cache = gather_begin(&g, self, Py_None);
+    if (cache == NULL)
+        return NULL;
+    gcache_status status = gcache_timings_each(cache, timing_found, &g, &error);
+    return gather_end(&g, self, status, &error);
 }

@@ -6,12 +6,15 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any
+from typing import Any, Unpack
 
 from guardcache import _native
+from guardcache._cache.handle import Handle
+from guardcache._cache.options import CompileAsked, Variant, make_compile_request, variant_of
+from guardcache._cache.results import Attachment, Buffer, Hit, Miss, Reason, make_hit, make_miss
 from guardcache._errors import NotStoredWarning
-from guardcache._options import Variant
-from guardcache._results import Attachment, Buffer, Hit, Reason, make_hit
+from guardcache._graph import Graph
+from guardcache._values import Hints
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +116,15 @@ class Call:
             warnings.warn(note, NotStoredWarning, stacklevel=3)
         return fresh
 
+    def settled(self, found: _native._Hit | _native._Product | Exception | None) -> Hit | Fresh | Exception | None:
+        """The same where exceptions are outcomes."""
+        if found is None or isinstance(found, Exception):
+            return found
+        try:
+            return self.outcome(found)
+        except Exception as error:
+            return error
+
 
 def _fresh_of(compiled: Compiled, key: str, reason: Reason, note: str, compile_ns: int) -> Fresh:
     given = {name: getattr(compiled, name) for name in Compiled.__dataclass_fields__}
@@ -125,17 +137,19 @@ class Compile:
     As a context manager it ends when the block does: others go on then, also after an exception.
     """
 
-    __slots__ = ("_call", "_native")
+    __slots__ = ("_call", "_ended", "_native")
 
     def __init__(self, native: _native.Compile, call: Call) -> None:
         self._native = native
         self._call = call
+        self._ended = False
 
     def end(self, compiled: Compiled | None = None) -> Hit | Fresh | None:
         """Ends it, by the thread that began it: stores what was compiled, if it is given, and lets others go on.
 
         Returns what `Cache.get_or_compile` would. A second time it does nothing and returns None.
         """
+        self._ended = True
         if compiled is None:
             self._native.end(None, None)
             return None
@@ -148,4 +162,52 @@ class Compile:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._native.end(None, None)
+        self.end()
+
+    def __del__(self) -> None:
+        if not self._ended:
+            warnings.warn("a compile that has begun never ended", ResourceWarning, stacklevel=2, source=self)
+
+
+class Compiles(Handle):
+    __slots__ = ()
+
+    def get_or_compile(
+        self,
+        graph: Graph,
+        compile: Callable[[], Compiled],
+        hints: Hints | None = None,
+        **asked: Unpack[CompileAsked],
+    ) -> Hit | Fresh:
+        """Looks up; on a miss compiles through the function, once among all threads and processes, and stores the
+        result.
+
+        Others who want the same wait and find what was stored. A failing function stores nothing, and its exception is
+        the caller's. Options are those of `CompileAsked`.
+
+        What was compiled is returned whatever becomes of storing it, with the reason why it isn't as its `note`. If
+        storing it failed (a guard that can't be parsed or doesn't hold, a full disk) there is a `NotStoredWarning`; on
+        a strict cache the error is raised, with what was compiled as its `compiled`. A graph without a key is compiled
+        without the cache, for the reason `Reason.BYPASS`; on a strict cache what is described wrongly raises.
+        """
+        request, options = make_compile_request("get_or_compile", asked, make_hit)
+        call = Call(self._strict, variant_of(asked), asked.get("label"), compile)
+        return call.outcome(self._native.get_or_compile(graph._native, hints, request, options, call))
+
+    def begin(
+        self, graph: Graph, hints: Hints | None = None, **asked: Unpack[CompileAsked]
+    ) -> tuple[Hit, None] | tuple[Miss, Compile]:
+        """The first half of `get_or_compile`, for compilers that call instead of being called.
+
+        Looks up; on a miss takes the lease, or waits for whoever holds it, and looks again. Whoever gets a miss
+        compiles, and calls `end` of the second with what was compiled, or with nothing if it failed or was inserted
+        already, in the same thread and whatever came of it; until then others who want the same wait. After a hit there
+        is nothing to end. `ArgumentError` if this thread is compiling the same already. Options are those of
+        `CompileAsked`.
+        """
+        request, options = make_compile_request("begin", asked, make_hit)
+        found, begun = self._native.begin(graph._native, hints, request, options)
+        if len(found) != 4:
+            return make_hit(found), None
+        assert begun is not None
+        return make_miss(found), Compile(begun, Call(self._strict, variant_of(asked), asked.get("label")))

@@ -1,7 +1,7 @@
 /*
  * The Graph type, over the builder of guardcache/graph.h.
  */
-#include "native.h"
+#include "../native.h"
 
 /*
  * Graph: a description under construction, then finished.
@@ -14,6 +14,7 @@ typedef struct graph_object {
     PyObject_HEAD
     gcache_graph *graph;
     bool finished;
+    PyObject *rules; /* which it uses in place of those of its kind; NULL: those */
 } graph_object;
 
 static graph_object *
@@ -82,6 +83,7 @@ graph_dealloc(PyObject *self)
     freefunc free_object = (freefunc)PyType_GetSlot(type, Py_tp_free);
 
     gcache_graph_free(graph_of(self)->graph);
+    Py_CLEAR(graph_of(self)->rules);
     free_object(self);
     Py_DECREF(type);
 }
@@ -250,6 +252,21 @@ graph_line(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
+/* use_rules(rules) */
+static PyObject *
+graph_use_rules(PyObject *self, PyObject *object)
+{
+    gcache_graph *graph = graph_open(self);
+    gcache_rules const *rules = graph == NULL ? NULL : rules_use(state_of(self), object);
+
+    if (rules == NULL)
+        return NULL;
+    gcache_graph_use_rules(graph, rules);
+    Py_XDECREF(graph_of(self)->rules);
+    graph_of(self)->rules = Py_NewRef(object);
+    Py_RETURN_NONE;
+}
+
 /* ---- what comes out ---- */
 
 static PyObject *
@@ -333,6 +350,146 @@ graph_canonical(PyObject *self, PyObject *Py_UNUSED(none))
     return PyBytes_FromStringAndSize(bytes, (Py_ssize_t)size);
 }
 
+/* A list that the library's callbacks fill, in the thread that keeps the interpreter lock; NULL once there is an exception. */
+static void
+append(PyObject **list, PyObject *item)
+{
+    if (*list != NULL && (item == NULL || PyList_Append(*list, item) < 0))
+        Py_CLEAR(*list);
+    Py_XDECREF(item);
+}
+
+static PyObject *
+listed(PyObject *self, PyObject *list, gcache_status status, gcache_error const *error)
+{
+    if (list == NULL || status == GCACHE_OK)
+        return list;
+    Py_DECREF(list);
+    return raise_error(state_of(self), error);
+}
+
+/* text_names() -> [(original, canonical)] */
+static PyObject *
+graph_text_names(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    gcache_graph *graph = graph_finished(state_of(self), self);
+    gcache_text_name const *names = NULL;
+    size_t count = 0;
+    gcache_error error;
+
+    if (graph == NULL)
+        return NULL;
+    gcache_status status = gcache_graph_text_names(graph, &names, &count, &error);
+    PyObject *list = PyList_New(0);
+    for (size_t i = 0; status == GCACHE_OK && list != NULL && i < count; i++)
+        append(&list, Py_BuildValue("(NN)", text_new(names[i].original), text_new(names[i].canonical)));
+    return listed(self, list, status, &error);
+}
+
+/* text(name) -> a component's text as it counts */
+static PyObject *
+graph_text(PyObject *self, PyObject *name)
+{
+    char const *component = text_of(name);
+    gcache_graph *graph = component == NULL ? NULL : graph_finished(state_of(self), self);
+    char *text = NULL;
+    size_t size = 0;
+    gcache_error error;
+
+    if (graph == NULL)
+        return NULL;
+    if (gcache_graph_text(graph, component, &text, &size, &error) != GCACHE_OK)
+        return raise_error(state_of(self), &error);
+    PyObject *found = PyUnicode_DecodeUTF8(text, (Py_ssize_t)size, "replace");
+    gcache_free(text);
+    return found;
+}
+
+static void
+change_found(void *state, gcache_change const *change)
+{
+    PyObject **list = state;
+
+    if (*list != NULL)
+        append(list, Py_BuildValue("(NNNNN)", text_new(change->path), text_new(change->rule), text_new(change->why),
+                                   text_new(change->from), text_new(change->to)));
+}
+
+/* trace() -> [(path, rule or None, why, from, to or None)] */
+static PyObject *
+graph_trace(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    gcache_graph *graph = graph_given(state_of(self), self);
+    PyObject *list = PyList_New(0);
+    gcache_error error;
+
+    if (list == NULL)
+        return NULL;
+    gcache_status status = gcache_graph_trace(graph, change_found, &list, &error);
+    return listed(self, list, status, &error);
+}
+
+static void
+line_found(void *state, gcache_line const *line)
+{
+    PyObject **list = state;
+
+    if (*list != NULL)
+        append(list, Py_BuildValue("(NNN)", text_new(line->name), text_new(line->hash), text_new(line->text)));
+}
+
+/* lines() -> [(name, hash, text)] */
+static PyObject *
+graph_lines(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    gcache_graph *graph = graph_given(state_of(self), self);
+    PyObject *list = PyList_New(0);
+    gcache_error error;
+
+    if (list == NULL)
+        return NULL;
+    gcache_status status = gcache_graph_lines(graph, line_found, &list, &error);
+    return listed(self, list, status, &error);
+}
+
+/* write() -> the text of a description file */
+static PyObject *
+graph_write(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    gcache_graph *graph = graph_given(state_of(self), self);
+    char *text = NULL;
+    size_t size = 0;
+    gcache_error error;
+
+    if (gcache_graph_write(graph, &text, &size, &error) != GCACHE_OK)
+        return raise_error(state_of(self), &error);
+    PyObject *written = PyUnicode_DecodeUTF8(text, (Py_ssize_t)size, "strict");
+    gcache_free(text);
+    return written;
+}
+
+/* diff(stored, asked, max_items, form) -> (text, count): of two canonical forms */
+PyObject *
+library_diff(PyObject *module, PyObject *args)
+{
+    native_state *state = PyModule_GetState(module);
+    Py_buffer stored, asked;
+    Py_ssize_t max_items;
+    int form;
+    char *text = NULL;
+    size_t count = 0;
+    gcache_error error;
+
+    if (!PyArg_ParseTuple(args, "y*y*ni", &stored, &asked, &max_items, &form))
+        return NULL;
+    gcache_status status = gcache_diff(stored.buf, (size_t)stored.len, asked.buf, (size_t)asked.len, (size_t)max_items,
+                                       (gcache_diff_form)form, &text, &count, &error);
+    PyBuffer_Release(&stored);
+    PyBuffer_Release(&asked);
+    PyObject *shown = text_taken(state, status, text, &error);
+    return shown == NULL ? NULL : Py_BuildValue("(Nn)", shown, (Py_ssize_t)count);
+}
+
 static PyMethodDef graph_methods[] = {
     { "read", graph_read, METH_VARARGS | METH_CLASS, NULL },
     { "input", graph_input, METH_VARARGS, NULL },
@@ -342,11 +499,17 @@ static PyMethodDef graph_methods[] = {
     { "subgraph_begin", graph_subgraph_begin, METH_O, NULL },
     { "subgraph_end", graph_subgraph_end, METH_NOARGS, NULL },
     { "line", graph_line, METH_VARARGS, NULL },
+    { "use_rules", graph_use_rules, METH_O, NULL },
     { "kind", graph_kind, METH_NOARGS, NULL },
     { "key", graph_key, METH_NOARGS, NULL },
     { "components", graph_components, METH_NOARGS, NULL },
     { "symbols", graph_symbols, METH_NOARGS, NULL },
     { "canonical", graph_canonical, METH_NOARGS, NULL },
+    { "text_names", graph_text_names, METH_NOARGS, NULL },
+    { "text", graph_text, METH_O, NULL },
+    { "trace", graph_trace, METH_NOARGS, NULL },
+    { "lines", graph_lines, METH_NOARGS, NULL },
+    { "write", graph_write, METH_NOARGS, NULL },
     { NULL, NULL, 0, NULL },
 };
 
