@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypedDict
 
@@ -103,6 +102,8 @@ def check_names(call: str, given: Mapping[str, object], known: Mapping[str, obje
     """`TypeError` for an option that `call` doesn't have, naming those that it may have meant."""
     for name in given:
         if name not in known:
+            import difflib  # It takes longer to import than all of this.
+
             near = " or ".join(repr(other) for other in difflib.get_close_matches(name, known))
             hint = f"; did you mean {near}?" if near else f"; it has {', '.join(known)}"
             raise TypeError(f"{call}() got an unexpected keyword argument {name!r}{hint}")

@@ -87,8 +87,13 @@ def _signature(walk: Walk, signature: Any) -> Value:
 
 
 def environment(codegen: Any) -> dict[str, Value]:
+    return {**_versions(), **_machine(codegen), "format": _FORMAT}
+
+
+@lru_cache(maxsize=8)
+def _machine(codegen: Any) -> dict[str, Value]:
     triple, cpu, features = codegen.magic_tuple()
-    return {**_versions(), "triple": triple, "cpu": cpu, "cpu features": features, "format": _FORMAT}
+    return {"triple": triple, "cpu": cpu, "cpu features": features}
 
 
 @lru_cache(maxsize=1)

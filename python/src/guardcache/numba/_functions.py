@@ -106,7 +106,7 @@ class _Call:
         try:
             return entry_point, Compiled(_entries.dump(result, self._functions))
         except _entries.CannotStore as reason:
-            self._handover.refused = str(reason)
+            self._handover.refused = self._handover.refused or str(reason)
             return entry_point, Compiled(b"", do_not_store=str(reason))
 
     def _load(self, hit: Hit) -> Any:
