@@ -90,11 +90,17 @@ def squares(n):
 
 
 @njit
+def counted(n):
+    return {"a": n}["a"]
+
+
+@njit
 def words(text):
     return text + "!"
 """
 
 CALLS = [
+    "counted(3)",
     "low(2.0)",
     "total(TABLE)",
     "dot(TABLE, TABLE)",

@@ -13,9 +13,10 @@ from types import FunctionType
 from typing import Any
 
 import numba
-from numba.core import types
+from numba.core import imputils, types
 from numba.core.datamodel.registry import default_manager
 from numba.core.pythonapi import _boxers, _unboxers
+from numba.core.typing import templates
 from numba.core.typing.typeof import typeof_impl
 
 from guardcache._values import Value
@@ -59,9 +60,10 @@ class Extensions:
 
 
 def _registries(contexts: Iterable[Any]) -> Iterator[Any]:
-    for context in contexts:
-        for registry in list(context._registries):
-            yield from (held for held in vars(registry).values() if isinstance(held, list))
+    """The contexts have theirs only after the first compile; what `numba.extending` adds to is there from the start."""
+    registries = [registry for context in contexts for registry in context._registries]
+    for registry in dict.fromkeys((templates.builtin_registry, imputils.builtin_registry, *registries)):
+        yield from (held for held in vars(registry).values() if isinstance(held, list))
     yield from (default_manager._handlers, _boxers.functions, _unboxers.functions, typeof_impl.registry)
 
 
