@@ -91,6 +91,8 @@ typedef struct gcache_compile_options {
     gcache_post_load_fn post_load; /* NULL: hits are handed out as they are. With a group a refused one is compiled by its
                                       member alone */
     gcache_group const *group;     /* NULL: each decides for itself */
+    char const *flight;            /* the caller's name for what one compile will serve ("batch 9-16"): of all that miss a key
+                                      with it one compiles, and the others wait. NULL: see below */
 } gcache_compile_options;
 
 #define GCACHE_COMPILE_OPTIONS_INIT { .size = sizeof(gcache_compile_options) }
@@ -100,6 +102,12 @@ typedef struct gcache_compile_options {
 
 /*
  * As gcache_get_or_compile, with options (NULL: defaults). state goes to both callbacks.
+ *
+ * Who waits for whom, without a named flight: while nothing is stored under the key, all wait for one compile. Once something
+ * is, but its guards don't hold for the hints, those with the same hints wait for one of them; and as other hints' compiles may
+ * serve these too, which only their guards tell, a call waits for up to two rounds of others' compiles, and compiles if none of
+ * them served it. A thread that is compiling something already doesn't wait for those.
+ *
  * GCACHE_HIT: a stored candidate, result as from gcache_lookup. GCACHE_MISS: compiled just now; result has payload,
  * metadata, variant, priority and compile_ns of what the callback gave, reason says why it had to be compiled, and note
  * why it was not stored ("" if it was), with both sides of the comparison where there was one. A description that can't be

@@ -108,7 +108,8 @@ GCACHE_API void gcache_graph_subgraph_end(gcache_graph *graph);
 
 /* ---- components ---- */
 
-/* Sets component `name` (options, config, environment, module, volatile, any other) to a value. Twice is an error. */
+/* Sets component `name` (options, config, environment, module, volatile, any other) to a value. Twice is an error.
+   "module_name" true: the name of the module counts, also where the kind's rules leave it out. */
 GCACHE_API void gcache_graph_component(gcache_graph *graph, char const *name, gcache_value *value);
 
 /* ---- values: see docs/formats/description.md for what each means ---- */

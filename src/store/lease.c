@@ -161,15 +161,51 @@ wait_and_take(gci_lease *lease, uint64_t timeout_ns, bool *out_waited, gcache_er
     }
 }
 
+gci_path
+gci_lease_stem(gcache_key const *key)
+{
+    gci_checksum sum = gci_checksum_of(key->bytes, sizeof key->bytes);
+    gci_path stem;
+
+    snprintf(stem.text, sizeof stem.text, "locks/leases/%016llx", (unsigned long long)sum.low);
+    return stem;
+}
+
 static gci_path
 path_of(gci_view name)
 {
+    gcache_key about = { 0 };
     gci_checksum sum = gci_checksum_of(name.data, name.size);
     gci_path path;
 
-    snprintf(path.text, sizeof path.text, "locks/leases/%016llx%016llx", (unsigned long long)sum.high,
-             (unsigned long long)sum.low);
+    memcpy(about.bytes, name.data, name.size < sizeof about.bytes ? name.size : sizeof about.bytes);
+    gci_path stem = gci_lease_stem(&about);
+    snprintf(path.text, sizeof path.text, "%.64s%016llx", stem.text, (unsigned long long)sum.low);
     return path;
+}
+
+bool
+gci_lease_has_stored(gci_store *store, gci_path const *path)
+{
+    holder they = { .stored = false };
+    gci_file file;
+
+    if (gci_file_open_existing(store->directory, path->text, O_RDONLY, &file, NULL) != GCACHE_OK || file.fd < 0)
+        return false;
+    bool stored = read_holder(&file, &they) && they.stored;
+    gci_file_close(&file);
+    return stored;
+}
+
+void
+gci_lease_bury(gci_store *store, gci_path const *path)
+{
+    gci_lease dead = { .store = store, .path = *path, .file = GCI_FILE_NONE, .awaited = GCI_FILE_NONE };
+
+    if (attempt(&dead, NULL) == GCACHE_OK)
+        gci_dir_unlink(store->directory, path->text, NULL);
+    gci_file_unlock_and_close(&dead.file);
+    await_nobody(&dead);
 }
 
 gcache_status

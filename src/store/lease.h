@@ -1,8 +1,9 @@
 /*
  * Leases: one compiles, the others wait.
  *
- * A lease is a file in locks/leases, named by a hash of the lease's name, and locked by flock: the kernel releases it
- * when its holder dies. The file holds who that is: whoever finds one when he gets the lock has taken the lease over.
+ * A lease is a file in locks/leases, named by hashes of how the lease's name begins, which for a compile is its key, and of the
+ * whole; and locked by flock: the kernel releases it when its holder dies. The file holds who that is: whoever finds one when he
+ * gets the lock has taken the lease over.
  *
  * Invariants:
  *  1. Whoever has locked a file looks whether it still has its name, and otherwise begins anew: the holder removes the
@@ -19,6 +20,7 @@
 
 #include "base/error.h"
 #include "base/view.h"
+#include "store/directory/paths.h"
 #include "store/state/options.h"
 
 typedef struct gci_lease gci_lease;
@@ -43,6 +45,13 @@ bool gci_leases_others_stored(gci_store *store, gcache_key const *key);
 void gci_lease_release(gci_lease *lease);
 /* The thread that took it leaves it to another: from here on it may wait for it itself. NULL is accepted. */
 void gci_lease_hand_over(gci_lease *lease);
+
+/* How the files of all leases on a key begin: those whose names begin with it. */
+gci_path gci_lease_stem(gcache_key const *key);
+/* Whether the holder of that file has stored what it is for. */
+bool gci_lease_has_stored(gci_store *store, gci_path const *path);
+/* Removes the file if its holder is dead. */
+void gci_lease_bury(gci_store *store, gci_path const *path);
 
 extern struct gci_fields const gci_lease_fields;
 

@@ -21,6 +21,7 @@
 #include "store/index/touch.h"
 #include "store/insert/pending.h"
 #include "store/lease.h"
+#include "store/turn.h"
 #include "store/processes/counter_list.h"
 #include "store/read/read.h"
 #include "store/repair/repair.h"

@@ -9,6 +9,8 @@ Checks, all by default:
   guards    every recorded evaluation: true, false and the exception's name
   keys      two descriptions have one key if and only if kind and class are equal
   pairs     every label holds
+  renamed   of pairs with one key: who doesn't rename misses where names differ, for who does the renames make the one
+            module's names the other's; with the module's name counted its name decides
   misses    every miss is explained: the reason is the recorded one; each candidate's guards, the first that fails and its
             arithmetic are what Python finds; the advised hints are the nearest, and a lookup with them hits; of the stored
             keys the nearest is named, with exactly the components that differ; and when the run is over, the journal
@@ -39,6 +41,7 @@ from typing import Any
 import changes
 import misses
 import nearest
+import renamed
 import rows
 
 # What is shown of one check's failures; the counts are complete.
@@ -163,6 +166,7 @@ CHECKS: dict[str, Callable[[Corpus, Tally], None]] = {
     "guards": check_guards,
     "keys": check_keys,
     "pairs": check_pairs,
+    "renamed": renamed.check_renamed,
     "misses": misses.check_misses,
     "differences": misses.check_differences,
     "nearest": nearest.check_nearest,

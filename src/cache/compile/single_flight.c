@@ -91,7 +91,6 @@ pass_by(gcache_compile *c, gcache_status trouble)
     return gci_bypass(c->result, why.message, c->error);
 }
 
-/* GCACHE_HIT, GCACHE_MISS with result->reason, or an error. */
 static gcache_status
 look_up(gcache_compile *c)
 {
@@ -125,11 +124,19 @@ follow(gcache_compile *c)
 
 /* ---- the lease ---- */
 
-/* Nothing stored: everybody who wants the key waits. Something stored for other shapes: only who has the same hints. */
+/*
+ * With a flight: who names the same one waits. Else, nothing stored: everybody who wants the key waits; something stored for
+ * other shapes: only who has the same hints.
+ */
 static void
-name_lease(gci_context const *context, gcache_reason reason, gci_buf *name)
+name_lease(gci_context const *context, char const *flight, gcache_reason reason, gci_buf *name)
 {
     gci_buf_append(name, context->key.bytes, sizeof context->key.bytes);
+    if (flight != NULL) {
+        gci_buf_append_char(name, '\n');
+        gci_buf_append_text(name, flight);
+        return;
+    }
     if (reason == GCACHE_REASON_NO_KEY)
         return;
     for (size_t i = 0; i < context->hints.count; i++) {
@@ -140,23 +147,62 @@ name_lease(gci_context const *context, gcache_reason reason, gci_buf *name)
     }
 }
 
-/* As gci_lease_take, for the lease that a miss with reason needs. */
-static gcache_status
-take_lease_for(gci_context const *context, gcache_reason reason, uint64_t timeout_ns, gci_lease **out_lease,
-               bool *out_waited, gcache_error *error)
+/* Nobody knows whom the compiles that are under way will serve: it may be this caller. */
+static bool
+takes_turns(gcache_compile const *c)
 {
-    uint64_t start = gci_clock_steady_ns();
+    gcache_reason reason = gci_result_local_reason(c->result);
+
+    return c->options.flight == NULL && (reason == GCACHE_REASON_GUARD_FALSE || reason == GCACHE_REASON_GUARD_ERROR);
+}
+
+/* Something is stored under the key now, for other hints: who has the same hints no longer waits for the lease of the key. */
+static bool
+has_outgrown(gcache_compile const *c, gcache_reason asked)
+{
+    return c->options.flight == NULL && asked == GCACHE_REASON_NO_KEY &&
+           gci_result_local_reason(c->result) != GCACHE_REASON_NO_KEY;
+}
+
+/* Who waits for a lease looks again. */
+typedef struct looked {
+    gcache_compile *compile;
+    gcache_status found;
+} looked;
+
+/* false: it still misses, and needs the same lease. */
+static bool
+is_served(void *state)
+{
+    looked *l = state;
+    gcache_reason before = gci_result_local_reason(l->compile->result);
+
+    gcache_result_clear(l->compile->result);
+    l->found = look_up(l->compile);
+    return l->found != GCACHE_MISS || has_outgrown(l->compile, before);
+}
+
+/* The lease that the present miss needs. As gci_turn_take. */
+static gcache_status
+take_lease_for(gcache_compile *c, gci_context const *context, bool *out_waited, looked *looks, gcache_error *error)
+{
+    gcache_reason reason = gci_result_local_reason(c->result);
+    gci_store *store = c->cache->store;
+    uint64_t timeout_ns = c->options.lease_timeout_ns;
+    gcache_status status;
     gci_buf name;
 
-    *out_lease = NULL;
-    *out_waited = false;
     gci_buf_init(&name, LEASE_NAME_BYTES_MAX);
-    name_lease(context, reason, &name);
-    gcache_status status = name.failed ? gci_fail_memory(error)
-                                       : gci_lease_take(context->cache->store, gci_buf_view(&name), timeout_ns,
-                                                        out_lease, out_waited, error);
+    name_lease(context, c->options.flight, reason, &name);
+    gci_turn turn = { .key = &context->key, .name = gci_buf_view(&name), .at_once = !takes_turns(c), .timeout_ns = timeout_ns,
+                      .is_served = is_served, .state = looks };
+    if (name.failed)
+        status = gci_fail_memory(error);
+    else if (reason == GCACHE_REASON_REFRESH) /* which only takes what those have stored whom it has waited for */
+        status = gci_lease_take(store, turn.name, timeout_ns, &c->lease, out_waited, error);
+    else
+        status = gci_turn_take(store, &turn, &c->lease, out_waited, error);
     gci_buf_clear(&name);
-    gci_report_lease(context, status, *out_lease, *out_waited, gci_clock_steady_ns() - start);
     return status;
 }
 
@@ -202,14 +248,12 @@ take_fleet_lease(gcache_compile *c)
     gci_buf_init(&name, LEASE_NAME_BYTES_MAX);
     gcache_status status = gci_context_init(&context, c->cache, c->graph, c->hints, c->options.request, &trouble);
     if (status == GCACHE_OK)
-        name_lease(&context, asked, &name);
+        name_lease(&context, c->options.flight, asked, &name);
     status = status == GCACHE_OK && !name.failed ? wait_for_fleet(c, gci_buf_view(&name)) : GCACHE_MISS;
     gci_context_clear(&context);
     gci_buf_clear(&name);
-    bool stored_for_others = asked == GCACHE_REASON_NO_KEY && gci_result_local_reason(c->result) != GCACHE_REASON_NO_KEY;
-    if (status != GCACHE_MISS || c->fleet_lease == NULL || !stored_for_others)
+    if (status != GCACHE_MISS || c->fleet_lease == NULL || !has_outgrown(c, asked))
         return status;
-    /* As in take_lease: who has the same hints no longer waits for this lease. */
     gci_fleet_lease_release(c->fleet_lease);
     c->fleet_lease = NULL;
     return take_fleet_lease(c);
@@ -222,18 +266,24 @@ is_open(gcache_compile const *c, gci_way way)
     return c->result->reason != GCACHE_REASON_BYPASS && gci_admit(&c->cache->gate, &c->call, way).by == GCI_BY_NOBODY;
 }
 
-/* Takes the lease that the present reason asks for. GCACHE_OK; GCACHE_MISS: go on without; or an error. */
+/* Takes the lease that the present reason asks for. GCACHE_OK; GCACHE_MISS: go on without; GCACHE_HIT; or an error. */
 static gcache_status
 take_one_lease(gcache_compile *c, bool *out_waited)
 {
+    uint64_t start = gci_clock_steady_ns();
+    looked looks = { c, GCACHE_MISS };
     gcache_error trouble = { 0 };
     gci_context context;
 
+    *out_waited = false;
     gcache_status status = gci_context_init(&context, c->cache, c->graph, c->hints, c->options.request, &trouble);
-    if (status == GCACHE_OK)
-        status = take_lease_for(&context, gci_result_local_reason(c->result), c->options.lease_timeout_ns, &c->lease, out_waited,
-                                &trouble);
+    if (status == GCACHE_OK) {
+        status = take_lease_for(c, &context, out_waited, &looks, &trouble);
+        gci_report_lease(&context, status, c->lease, *out_waited, gci_clock_steady_ns() - start);
+    }
     gci_context_clear(&context);
+    if (status == GCACHE_HIT)
+        return looks.found;
     if (status == GCACHE_ERROR_BUSY)
         c->result->reason = GCACHE_REASON_LEASE_TIMEOUT;
     if (status == GCACHE_ERROR_ARGUMENT && c->error != NULL)
@@ -255,6 +305,8 @@ take_lease(gcache_compile *c)
     bool waited = false;
 
     gcache_status status = take_one_lease(c, &waited);
+    if (status == GCACHE_MISS && c->result->reason != GCACHE_REASON_LEASE_TIMEOUT && has_outgrown(c, asked))
+        return take_lease(c);
     if (status != GCACHE_OK)
         return status;
     /* Also if nobody was waited for: somebody may have been done between the lookup and the lease. */
@@ -264,8 +316,7 @@ take_lease(gcache_compile *c)
         return status;
     if (asked != GCACHE_REASON_NO_KEY && !waited) {
         c->result->reason = told;
-    } else if (asked == GCACHE_REASON_NO_KEY && gci_result_local_reason(c->result) != GCACHE_REASON_NO_KEY) {
-        /* Something is stored under the key now, for other hints: who has the same hints no longer waits for this lease. */
+    } else if (has_outgrown(c, asked)) {
         gci_lease_release(c->lease);
         c->lease = NULL;
         return take_lease(c);

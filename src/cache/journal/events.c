@@ -79,7 +79,9 @@ write_lease(gcache_status status, gci_lease const *lease, bool waited, gci_buf *
 {
     uint64_t former = status == GCACHE_OK ? gci_lease_former_holder(lease) : 0;
 
-    if (status == GCACHE_ERROR_BUSY)
+    if (status == GCACHE_HIT)
+        gci_buf_append_text(out, "not needed, after somebody else had it");
+    else if (status == GCACHE_ERROR_BUSY)
         gci_buf_append_text(out, "not given: somebody else is still compiling the same");
     else if (status != GCACHE_OK)
         gci_buf_append_text(out, "not given: compiling goes on without it");

@@ -131,8 +131,11 @@ gci_canon_rewrite(gci_canon_run *run, gci_view text, gci_rules_state place)
 {
     gcache_error error;
 
-    if (run->rewriter == NULL)
+    if (run->rewriter == NULL) {
         run->rewriter = gci_rewriter_new(run->rules, run->trace != NULL ? report_rewrite : NULL, note_name, run);
+        if (run->rewriter != NULL && gci_graph_counts_module_name(run->graph))
+            gci_rewriter_count_module_name(run->rewriter);
+    }
     if (run->rewriter == NULL) {
         gci_canon_fail_memory(run);
         return text;

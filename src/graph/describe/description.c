@@ -163,6 +163,15 @@ gci_graph_find_component(gcache_graph const *graph, gci_view name)
     return NULL;
 }
 
+bool
+gci_graph_counts_module_name(gcache_graph const *graph)
+{
+    gci_graph_component const *component = gci_graph_find_component(graph, (gci_view)GCI_VIEW("module_name"));
+
+    return component != NULL && component->type == GCI_COMPONENT_VALUE && component->value.type == GCI_BOOL &&
+           component->value.boolean;
+}
+
 gci_graph_component *
 gci_graph_add_component(gcache_graph *graph, gci_view name, gci_component_type type)
 {

@@ -176,6 +176,8 @@ gcache_status gci_graph_check(gcache_graph const *graph, gcache_error *error);
 /* Adds a component; the caller has checked that there is none of this name. NULL without memory. */
 gci_graph_component *gci_graph_add_component(gcache_graph *graph, gci_view name, gci_component_type type);
 gci_graph_component *gci_graph_find_component(gcache_graph const *graph, gci_view name);
+/* The component `module_name` is true: the module's name counts, whatever the kind's rules say. */
+bool gci_graph_counts_module_name(gcache_graph const *graph);
 
 /* packed: its nodes will come from the builder. */
 gci_subgraph *gci_graph_new_subgraph(gcache_graph *graph, gci_subgraph *outer, bool packed);

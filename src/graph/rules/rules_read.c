@@ -203,6 +203,7 @@ static struct {
     { "part", true, read_text, offsetof(gci_rule, patterns[GCI_PATTERN_PART].text) },
     { "scope", true, read_scope, offsetof(gci_rule, whole) },
     { "hand_back", true, read_bool, offsetof(gci_rule, hand_back) },
+    { "module_name", true, read_bool, offsetof(gci_rule, module_name) },
 };
 
 static gcache_status
@@ -230,6 +231,8 @@ check_rule(reader const *r, gci_value const *value, gci_rule const *rule, bool i
         return gci_rules_fail(r, value, "among, part and scope", "belong to ordinal");
     if (!renames && rule->hand_back)
         return gci_rules_fail(r, value, "hand_back", "belongs to const and ordinal");
+    if (!renames && rule->kind != GCI_RULE_DROP && rule->module_name)
+        return gci_rules_fail(r, value, "module_name", "belongs to drop, const and ordinal");
     if (rule->kind == GCI_RULE_BYPASS && rule->why.data == NULL)
         return gci_rules_fail(r, value, "a bypass", "needs its reason (why)");
     return GCACHE_OK;
@@ -353,7 +356,7 @@ read_set(reader const *r, gci_value const *root)
 #define HASHED_UNLESS 2
 
 /* Over everything that has an effect on a canonical form, so not over reasons, examples, limits and which names are handed
-   back. */
+   back; nor over whose matches are module names: where that matters they stand in the form themselves. */
 static gcache_status
 hash_set(gcache_rules *rules, gcache_error *error)
 {

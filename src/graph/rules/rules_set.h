@@ -78,6 +78,7 @@ struct gci_rule {
     gci_path_step steps[GCI_RULES_MAX_STEPS];
     uint32_t step_count;
     bool hand_back;           /* const, ordinal: names with a match in them are compared and handed back */
+    bool module_name;         /* drop, const, ordinal: what it takes out is the module's name */
     bool whole;               /* ordinals: one numbering for the description, not one for each text */
     gci_value const *same, *different; /* examples; NULL where absent */
 };

@@ -46,6 +46,8 @@ struct gci_rewriter {
     pcre2_match_context *context;
     pcre2_match_data *match;
     pcre2_jit_stack *jit_stack;
+    bool counts_module_name;
+    gci_buf module_names;  /* that rules took out of the text at hand and that count, as lines */
     uint64_t steps_left;   /* for the texts so far */
     uint64_t scan_steps_left;
     gci_arena names;       /* the texts of `ordinals` of scope "description" */
@@ -84,6 +86,7 @@ gci_rewriter_new(gcache_rules const *rules, gci_rewrite_fn on_change, gci_rewrit
     r->state = state;
     gci_arena_init(&r->names, rules->limits.text_bytes);
     gci_text_names_init(&r->handed);
+    gci_buf_init(&r->module_names, rules->limits.text_bytes);
     gci_buf_init(&r->from, rules->limits.text_bytes * OUTPUT_FACTOR);
     gci_buf_init(&r->to, rules->limits.text_bytes * OUTPUT_FACTOR);
     r->context = pcre2_match_context_create(NULL);
@@ -115,12 +118,19 @@ gci_rewriter_free(gci_rewriter *r)
     gci_intern_clear(&r->among);
     gci_arena_clear(&r->names);
     gci_text_names_clear(&r->handed);
+    gci_buf_clear(&r->module_names);
     gci_buf_clear(&r->from);
     gci_buf_clear(&r->to);
     pcre2_jit_stack_free(r->jit_stack);
     pcre2_match_data_free(r->match);
     pcre2_match_context_free(r->context);
     free(r);
+}
+
+void
+gci_rewriter_count_module_name(gci_rewriter *r)
+{
+    r->counts_module_name = true;
 }
 
 /* ---- matching ---- */
@@ -379,6 +389,13 @@ meet_name(gci_rewriter *r, gci_view text, gci_span match, open_name *open, gcach
     return status;
 }
 
+static void
+keep_module_name(gci_rewriter *r, gci_view name)
+{
+    gci_buf_append_text(&r->module_names, "\n// module name: ");
+    gci_buf_append_view(&r->module_names, name);
+}
+
 /* Replaces every match. A group in the pattern narrows what is replaced down to it. *out_found: there is one; else nothing is
    written. */
 static gcache_status
@@ -406,6 +423,8 @@ replace_matches(gci_rewriter *r, gci_rule const *rule, gci_view text, bool *out_
             s.status = meet_name(r, text, s.group, &open, error);
         if (s.status == GCACHE_OK)
             s.status = put_replacement(r, rule, found_text(&s), error);
+        if (rule->module_name && r->counts_module_name)
+            keep_module_name(r, found_text(&s));
     }
     if (*out_found)
         gci_buf_append(&r->to, text.data + copied, text.size - copied);
@@ -552,6 +571,19 @@ hide_private(gci_rewriter *r, gci_rules_node const *node, gci_view text, gcache_
     return status;
 }
 
+/* Module names that count stand behind the text, where no other rule takes them for something else. */
+static gcache_status
+append_module_names(gci_rewriter *r, gci_view *text, gcache_error *error)
+{
+    if (r->module_names.size == 0 && !r->module_names.failed)
+        return GCACHE_OK;
+    r->to.size = 0;
+    gci_buf_append_view(&r->to, *text);
+    gci_buf_append_view(&r->to, gci_buf_view(&r->module_names));
+    *text = gci_buf_view(&r->to);
+    return r->to.failed || r->module_names.failed ? gci_fail_memory(error) : GCACHE_OK;
+}
+
 gcache_status
 gci_rewriter_apply(gci_rewriter *r, gci_rules_state place, gci_view text, gci_view *out_text, gcache_error *error)
 {
@@ -564,6 +596,7 @@ gci_rewriter_apply(gci_rewriter *r, gci_rules_state place, gci_view text, gci_vi
     r->steps_left += STEPS_PER_BYTE * (uint64_t)text.size;
     r->scan_steps_left += SCAN_STEPS_PER_BYTE * (uint64_t)text.size;
     gci_text_names_reset(&r->handed);
+    r->module_names.size = 0;
     for (uint32_t i = 0; i < node->text_count && status == GCACHE_OK; i++) {
         if (out_text->data == NULL) /* what an earlier rule left is nothing: still a place to count from */
             *out_text = gci_view_text("");
@@ -571,6 +604,8 @@ gci_rewriter_apply(gci_rewriter *r, gci_rules_state place, gci_view text, gci_vi
             continue;
         status = apply_rule(r, node->text[i], out_text, error);
     }
+    if (status == GCACHE_OK)
+        status = append_module_names(r, out_text, error);
     if (status == GCACHE_OK && r->handed.count != 0)
         status = hide_private(r, node, text, error);
     for (size_t i = 0; i < r->handed.count && status == GCACHE_OK; i++)

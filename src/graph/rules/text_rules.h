@@ -25,6 +25,9 @@ gci_rewriter *gci_rewriter_new(gcache_rules const *rules, gci_rewrite_fn on_chan
                                void *state);
 void gci_rewriter_free(gci_rewriter *rewriter);
 
+/* From here on what rules with module_name take out of a text is put behind it. */
+void gci_rewriter_count_module_name(gci_rewriter *rewriter);
+
 /* Applies the rules bound to a place, in their order. *out_text is valid until the next call. */
 gcache_status gci_rewriter_apply(gci_rewriter *rewriter, gci_rules_state place, gci_view text, gci_view *out_text,
                                  gcache_error *error);

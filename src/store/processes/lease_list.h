@@ -42,6 +42,9 @@ void gci_leases_leave(gci_leases *leases, gci_lease *lease);
 /* Whether this thread holds the lease of that file. */
 bool gci_leases_have(gci_leases *leases, gci_path const *path);
 
+/* Whether this thread holds one at all: then others may wait for it. */
+bool gci_leases_any(gci_leases *leases);
+
 /* The next lease on the key that this thread holds, behind `lease`; NULL: the first. By the holder of the mutex. */
 gci_lease *gci_leases_next(gci_leases const *leases, gci_lease const *lease, gcache_key const *key);
 

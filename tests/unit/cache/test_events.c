@@ -247,11 +247,13 @@ leases_are_told_and_counted(void **state)
     for (size_t i = 0; i < 2; i++)
         pthread_join(threads[i], NULL);
     /* Whoever came first was given it at once; the other waited, unless it came so late that it hit. */
-    size_t first = find(h, GCACHE_EVENT_LEASE, 0), waits = 0;
+    size_t first = find(h, GCACHE_EVENT_LEASE, 0), waits = 0, given = 0;
     assert_string_equal(h->events[first].text, "taken");
-    for (size_t i = 0; i < h->count; i++)
+    for (size_t i = 0; i < h->count; i++) {
+        given += h->events[i].kind == GCACHE_EVENT_LEASE && strncmp(h->events[i].text, "taken", 5) == 0;
         waits += h->events[i].kind == GCACHE_EVENT_LEASE && strstr(h->events[i].text, "somebody else had it") != NULL;
-    assert_int_equal(gcache_counter_read(f->cache, GCACHE_COUNTER_LEASES), count_of(h, GCACHE_EVENT_LEASE));
+    }
+    assert_int_equal(gcache_counter_read(f->cache, GCACHE_COUNTER_LEASES), given);
     assert_int_equal(gcache_counter_read(f->cache, GCACHE_COUNTER_LEASE_WAITS), waits);
     assert_int_equal(count_of(h, GCACHE_EVENT_COMPILED), 1);
 }

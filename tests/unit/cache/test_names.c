@@ -291,6 +291,45 @@ both_names_are_told(void **state)
     gcache_graph_free(asked);
 }
 
+/* ---- the module's name ---- */
+
+static gcache_graph *
+describe_with_name(char const *kind, char const *module)
+{
+    gcache_graph *g = describe(kind, module);
+
+    gcache_graph_component(g, "module_name", gcache_value_bool(g, true));
+    return g;
+}
+
+/* Where it counts another name is another key, also for a caller who renames, and also where something else has that name. */
+static void
+a_modules_name_counts_for_who_says_so(void **state)
+{
+    fixture *f = *state;
+    gcache_graph *graphs[] = {
+        describe_with_name("stablehlo", "module @a {\n  func.func private @a() {\n  }\n}\n"),
+        describe_with_name("stablehlo", "module @a {\n  func.func private @x() {\n  }\n}\n"),
+        describe_with_name("stablehlo", "module @b {\n  func.func private @b() {\n  }\n}\n"),
+        describe("stablehlo", "module @a {\n  func.func private @a() {\n  }\n}\n"),
+    };
+    static gcache_status const outcomes[] = { GCACHE_HIT, GCACHE_HIT, GCACHE_MISS, GCACHE_MISS };
+    char *text = NULL;
+
+    assert_int_equal(insert_text(f, graphs[0], NULL, NULL, "executable"), GCACHE_OK);
+    for (size_t i = 0; i < 4; i++) {
+        gcache_result r = GCACHE_RESULT_INIT;
+        assert_int_equal(ask(f, graphs[i], true, &r), outcomes[i]);
+        assert_int_equal(r.reason, outcomes[i] == GCACHE_HIT ? GCACHE_REASON_NONE : GCACHE_REASON_NO_KEY);
+        assert_false(r.renamed);
+        gcache_result_clear(&r);
+    }
+    gcache_explain(f->cache, graphs[2], NULL, NULL, GCACHE_EXPLAIN_TEXT, &text, &f->error);
+    assert_told(text, "// module name: @b");
+    for (size_t i = 0; i < 4; i++)
+        gcache_graph_free(graphs[i]);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, fixture_open, fixture_close)
 
 int
@@ -304,6 +343,7 @@ main(void)
         CASE(what_is_compiled_lies_beside),
         CASE(many_at_once),
         CASE(both_names_are_told),
+        CASE(a_modules_name_counts_for_who_says_so),
     };
     return cmocka_run_group_tests(cases, NULL, NULL);
 }

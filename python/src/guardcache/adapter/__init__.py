@@ -19,6 +19,7 @@ Under a framework that doesn't ask, private functions have to be replaced: `Seam
 from guardcache import Compiled
 from guardcache.adapter.compiles import Adapter, Task, open_cache
 from guardcache.adapter.installing import Installation, NotInstalledError, SeamsMovedError, usable
+from guardcache.adapter.machine import host_cpu
 from guardcache.adapter.records import Lookup, Statistics
 from guardcache.adapter.seams import Part, Patches, Seam, check, find
 
@@ -36,6 +37,7 @@ __all__ = [
     "Task",
     "check",
     "find",
+    "host_cpu",
     "open_cache",
     "usable",
 ]

@@ -1,0 +1,204 @@
+"""The adapters in examples/adapters: a second process finds all that a first one compiled, with the same numbers."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "adapters"
+KINDS = EXAMPLES / "kinds"
+
+# Lines: an afternoon's work.
+LONGEST = 150
+
+
+class Example(NamedTuple):
+    name: str
+    needs: tuple[str, ...]
+    cold_hits: int
+    """Within the first process."""
+
+    @property
+    def file(self) -> Path:
+        return EXAMPLES / f"{self.name}_cache.py"
+
+
+ALL = [
+    Example("iree", ("iree.compiler", "iree.runtime"), 0),
+    Example("openvino", ("openvino",), 2),
+    Example("onnxruntime", ("onnxruntime", "onnx"), 0),
+    Example("tinygrad", ("tinygrad",), 0),
+    Example("loops", (), 2),
+]
+
+
+def is_there(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def run(command: list[str], tmp_path: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    """In a process of its own, since compilers don't forget within one."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GUARDCACHE_")}
+    own = {"DEV": "CPU", "CACHEDB": str(tmp_path / "tinygrad.db"), "PYTHONPATH": str(EXAMPLES)}
+    return subprocess.run(
+        [sys.executable, *command], capture_output=True, text=True, env={**environment, **own, **variables}, check=False
+    )
+
+
+def told(command: list[str], tmp_path: Path) -> Any:
+    done = run(command, tmp_path)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def needs(name: str) -> Example:
+    example = next(example for example in ALL if example.name == name)
+    missing = [module for module in example.needs if not is_there(module)]
+    if name == "loops" and shutil.which(os.environ.get("CC", "cc")) is None:
+        missing = ["a C compiler"]
+    if missing:
+        pytest.skip(f"{', '.join(missing)} isn't installed")
+    return example
+
+
+@pytest.mark.parametrize("name", [example.name for example in ALL])
+def test_a_second_process_finds_all(name: str, tmp_path: Path) -> None:
+    example = needs(name)
+    cold, warm = (told([str(example.file), str(tmp_path / "cache")], tmp_path) for _ in range(2))
+    assert cold["hits"] == example.cold_hits
+    assert cold["lookups"] == warm["lookups"] == warm["hits"] > 0
+    assert cold["sha256"] == warm["sha256"]
+
+
+@pytest.mark.parametrize("name", [example.name for example in ALL])
+def test_an_adapter_is_short_and_its_kind_holds(name: str, tmp_path: Path) -> None:
+    example = next(example for example in ALL if example.name == name)
+    assert len(example.file.read_text().splitlines()) <= LONGEST
+    done = run(["-m", "guardcache", "rules", "test", name], tmp_path, GUARDCACHE_KINDS=str(KINDS))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"ok    {name}: ")
+
+
+def test_the_document_shows_the_example() -> None:
+    document = (EXAMPLES.parents[1] / "docs" / "adapters.md").read_text()
+    shown = re.findall(r"^```python\n(.*?)^```$", document, re.DOTALL | re.MULTILINE)
+    assert len(shown) == 2
+    assert all(text in (EXAMPLES / "loops_cache.py").read_text() for text in shown)
+
+
+def test_recorded_runs_are_as_they_were(tmp_path: Path) -> None:
+    """A change of a kind's rules or advice shows here, without its compiler."""
+    done = run(["-m", "guardcache", "test", str(KINDS)], tmp_path, GUARDCACHE_KINDS=str(KINDS))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith("1 fixture is as it was\n")
+
+
+def test_irees_modules_keep_their_names(tmp_path: Path) -> None:
+    """The runtime finds a module by its name; where it stands in its source doesn't matter."""
+    needs("iree")
+    program = """
+        import json, sys
+        import iree.runtime
+        from iree_cache import IreeCompiler, network
+
+        compiler = IreeCompiler(sys.argv[1])
+        options = {"input_type": "stablehlo", "target_backends": ["llvm-cpu"]}
+        sources = [network("net", 4, 1), network("other", 4, 1), "// moved\\n" + network("net", 4, 1)]
+        names = [iree.runtime.load_vm_flatbuffer(compiler.compile(source, **options), driver="local-task").name
+                 for source in sources]
+        outcomes = [lookup.outcome for lookup in compiler.adapter.lookups]
+        compiler.compile(sources[0], input_type="stablehlo", target_backends=["vmvx"])
+        print(json.dumps({"names": names, "outcomes": outcomes, "explained": compiler.adapter.explain()}))
+    """
+    found = told(["-c", textwrap.dedent(program), str(tmp_path / "cache")], tmp_path)
+    assert found["names"] == ["net", "other", "net"]
+    assert found["outcomes"] == ["miss", "miss", "hit"]
+    assert 'target_backends[0] was "llvm-cpu" in the stored run: pass it alike in both' in found["explained"]
+
+
+def test_openvino_serves_a_range_of_batches(tmp_path: Path) -> None:
+    needs("openvino")
+    program = """
+        import json, sys
+        from openvino_cache import OpenVinoCompiler, network
+
+        compiler = OpenVinoCompiler(sys.argv[1])
+        for batch in (3, 1, 8, 9):
+            compiler.compile(network(8, 1), batch)  # whose layers have new numbers each time
+        lookups = [(lookup.outcome, lookup.reason) for lookup in compiler.adapter.lookups]
+        print(json.dumps({"lookups": lookups, "explained": compiler.adapter.explain()}))
+    """
+    found = told(["-c", textwrap.dedent(program), str(tmp_path / "cache")], tmp_path)
+    assert found["lookups"] == [["miss", "no_key"], ["hit", ""], ["hit", ""], ["miss", "guard_false"]]
+    assert "batch <= 8" in found["explained"]
+    assert "each range of batch sizes compiles once" in found["explained"]
+
+
+def test_onnx_values_may_have_other_names(tmp_path: Path) -> None:
+    """But for those of inputs and outputs, by which a session is run; external weights are a bypass with its reason."""
+    needs("onnxruntime")
+    program = """
+        import json, sys
+        import onnx
+        from onnxruntime_cache import OnnxSessions, network
+
+        def renamed(model, old, new):
+            for node in model.graph.node:
+                for names in (node.input, node.output):
+                    names[:] = [new if name == old else name for name in names]
+            for value in (*model.graph.output, *model.graph.initializer):
+                value.name = new if value.name == old else value.name
+            return model.SerializeToString()
+
+        def read():
+            return onnx.load_from_string(network(2, 8))
+
+        outside = read()
+        outside.graph.initializer[0].data_location = onnx.TensorProto.EXTERNAL
+        sessions = OnnxSessions(sys.argv[1])
+        for model in (network(2, 8), renamed(read(), "m0", "inner"), renamed(read(), "t1", "result")):
+            sessions.session(model)
+        try:
+            sessions.session(outside.SerializeToString())
+        except Exception:
+            pass  # as without an adapter
+        print(json.dumps([(lookup.outcome, lookup.reason) for lookup in sessions.adapter.lookups]))
+    """
+    found = told(["-c", textwrap.dedent(program), str(tmp_path / "cache")], tmp_path)
+    assert found[:3] == [["miss", "no_key"], ["hit", ""], ["miss", "no_key"]]
+
+
+def test_tinygrad_goes_on_where_its_seams_moved(tmp_path: Path) -> None:
+    needs("tinygrad")
+    program = """
+        import json, sys
+        import tinygrad_cache
+        from guardcache.adapter import SeamsMovedError
+        from tinygrad.engine import realize
+
+        adapter = tinygrad_cache.install(sys.argv[1])
+        installed = realize.lower_and_compile.__module__
+        tinygrad_cache.uninstall()
+        own = realize.lower_and_compile.__module__
+        realize.lower_and_compile = lambda linear, pool: linear
+        try:
+            tinygrad_cache.install(sys.argv[1])
+        except SeamsMovedError as error:
+            print(json.dumps({"installed": installed, "own": own, "told": str(error)}))
+    """
+    found = told(["-c", textwrap.dedent(program), str(tmp_path / "cache")], tmp_path)
+    assert (found["installed"], found["own"]) == ("tinygrad_cache", "tinygrad.engine.realize")
+    assert "lower_and_compile takes (linear, pool), not (linear)" in found["told"]
