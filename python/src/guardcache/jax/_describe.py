@@ -13,13 +13,14 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import jaxlib.version
 from jax._src import cache_key as _cache_key
 from jax._src import config
 
 from guardcache import Graph
+from guardcache._classes import NamedTuple
 
 # JAX's functions are partly without types.
 cache_key: Any = _cache_key
