@@ -47,15 +47,24 @@ class Bench:
         for change in CHANGES:
             yield self._row(change, cold, stored)
 
-    def _row(self, change: str, cold: dict[str, dict[str, Any]], stored: dict[str, Path]) -> dict[str, Any]:
+    def _row(
+        self, change: str, cold: dict[str, dict[str, Any]], stored: dict[str, Path]
+    ) -> dict[str, Any]:
         source = self._source(change)
         warm: dict[str, dict[str, Any]] = {}
         # The two take turns, so that both meet the same machine.
         for turn in range(self.repeats):
             for way in WAYS:
                 directory = self._copy(change, way, stored[way], turn)
-                found = self._run(source, way, directory, "reversed" if change == "reordered" else "forward")
-                warm[way] = min(warm.get(way, found), found, key=lambda run: run["seconds"])
+                found = self._run(
+                    source,
+                    way,
+                    directory,
+                    "reversed" if change == "reordered" else "forward",
+                )
+                warm[way] = min(
+                    warm.get(way, found), found, key=lambda run: run["seconds"]
+                )
         return {
             "framework": "jax",
             "case": self.case,
@@ -67,7 +76,8 @@ class Bench:
             "our_cold_s": cold["ours"]["seconds"],
             "own_warm_s": warm["own"]["seconds"],
             "our_warm_s": warm["ours"]["seconds"],
-            "equal": len({run["digest"] for run in (*cold.values(), *warm.values())}) == 1,
+            "equal": len({run["digest"] for run in (*cold.values(), *warm.values())})
+            == 1,
         }
 
     def _source(self, change: str) -> Path:
@@ -100,7 +110,9 @@ class Bench:
         shutil.copytree(kept, stored)
         return stored
 
-    def _run(self, source: Path, way: str, directory: Path, order: str = "forward") -> dict[str, Any]:
+    def _run(
+        self, source: Path, way: str, directory: Path, order: str = "forward"
+    ) -> dict[str, Any]:
         command = [
             sys.executable,
             "-P",
@@ -136,7 +148,9 @@ def rows() -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--case", choices=CASES, action="append")
     wanted = parser.parse_args()
