@@ -27,7 +27,7 @@ import guardcache
 
 HERE = Path(__file__).resolve().parent
 SIDES = ("own", "ours")
-REPEATS = 5
+REPEATS = 3
 
 # A process that took longer than this compiled: twice will do.
 LONG_S = 4.0
