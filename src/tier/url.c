@@ -537,7 +537,8 @@ gci_tier_urls_check(gci_view setting, gcache_error *error)
     gci_arena_init(&arena, SETTING_BYTES_MAX);
     for (size_t number = 1; status == GCACHE_OK && gci_tier_url_next(&setting, &piece); number++) {
         if (number > GCI_TIERS_MAX)
-            status = gci_fail(error, GCACHE_ERROR_ARGUMENT, "more than %d tiers: each may cost a lookup its time-out", GCI_TIERS_MAX);
+            status = gci_fail(error, GCACHE_ERROR_ARGUMENT, "more than %d tiers: each may cost a lookup its time-out",
+                              GCI_TIERS_MAX);
         else
             status = gci_tier_url_read(piece, &arena, &url, error);
     }
